@@ -20,6 +20,7 @@ struct fw_samples {
   int index_base; /* see fw_samples_index_base */
   int base;       /* of the conf; -1: auto */
   bool cached;
+  bool once; /* the files cannot be read again */
   furrow_parser_params params;
   furrow_blockiter *iter;      /* in memory without a cache: owns the block */
   furrow_container *container; /* in memory from a cache: so does this */
@@ -162,7 +163,9 @@ static furrow_status find_index_base(int *base, const fw_samples *samples, const
 static furrow_status settle_index_base(fw_samples *samples, const char *uri, bool fixed, int base, furrow_error *err) {
   char *text = NULL;
   furrow_status status = FURROW_OK;
-  if (base < 0) {
+  if (base < 0 && !fixed && samples->once) {
+    base = samples->index_base = 1; /* an index 0 is an error then, which names the key */
+  } else if (base < 0) {
     if (!fixed) status = add_index_base(&text, uri, base, err);
     if (status == FURROW_OK) status = find_index_base(&samples->index_base, samples, fixed ? uri : text, err);
     fw_free(text);
@@ -187,6 +190,7 @@ static furrow_status complete_uri(fw_samples *samples, const char *uri, const fw
   if (status == FURROW_OK) samples->params.format = samples->format;
   if (status == FURROW_OK && has_index_base(samples->format)) {
     const bool fixed = fw_uri_arg_value(&parsed, "indexing_mode") != NULL;
+    samples->once = !can_read_again(&parsed);
     status = settle_index_base(samples, full, fixed, data->index_base, err);
   } else if (status == FURROW_OK) {
     samples->uri = full;
@@ -289,6 +293,10 @@ furrow_status fw_samples_scale(fw_samples *samples, const fw_scaling *scaling, f
 const furrow_rowblock *fw_samples_block(const fw_samples *samples) {
   if (!samples->in_memory) return NULL;
   return samples->scaling ? &samples->scaled.block : &samples->block;
+}
+
+const furrow_rowblock *fw_samples_raw_block(const fw_samples *samples) {
+  return samples->in_memory ? &samples->block : NULL;
 }
 
 int fw_samples_index_base(const fw_samples *samples) {
