@@ -44,11 +44,21 @@ static bool has_index_base(const char *format) {
   return strcmp(format, "libsvm") == 0 || strcmp(format, "libffm") == 0 || strcmp(format, "libfm") == 0;
 }
 
+/* Whether the files can be read more than once. */
+static bool can_read_again(const fw_uri *uri) {
+  fw_fileset set = {0};
+  bool again = fw_fileset_open(&set, uri->paths, uri->npaths, NULL) == FURROW_OK;
+  for (size_t i = 0; i < set.nfiles && again; i++) again = set.files[i].kind != FW_FILE_PIPE;
+  fw_fileset_clear(&set);
+  return again;
+}
+
 /* The format that the parser will use, to be freed with fw_free. */
 static furrow_status find_format(char **format, const fw_samples *samples, const char *uri, const char *given,
                                  furrow_error *err) {
   furrow_parser *parser = NULL;
   if (fw_memory_rows_in_uri(uri)) given = fw_format_memory.name; /* whatever the conf says of files */
+  if (strcmp(given, "auto") == 0 && samples->once) given = "libsvm"; /* to look into a pipe is to empty it */
   if (strcmp(given, "auto") != 0) return fw_strndup(format, given, strlen(given), err);
   furrow_status status = furrow_parser_open(&parser, uri, &samples->params, err);
   if (status == FURROW_OK) {
@@ -57,15 +67,6 @@ static furrow_status find_format(char **format, const fw_samples *samples, const
   }
   furrow_parser_close(parser);
   return status;
-}
-
-/* Whether the files can be read more than once. */
-static bool can_read_again(const fw_uri *uri) {
-  fw_fileset set = {0};
-  bool again = fw_fileset_open(&set, uri->paths, uri->npaths, NULL) == FURROW_OK;
-  for (size_t i = 0; i < set.nfiles && again; i++) again = set.files[i].kind != FW_FILE_PIPE;
-  fw_fileset_clear(&set);
-  return again;
 }
 
 /* Angel's libsvm text has values. Indices without values are its dummy text, which counts from 0: as libsvm, which
@@ -182,6 +183,7 @@ static furrow_status complete_uri(fw_samples *samples, const char *uri, const fw
   const char *given = fw_uri_arg_value(&parsed, "format");
   if (!given) given = samples->params.format;
   samples->cached = parsed.cachefile != NULL;
+  samples->once = !fw_memory_rows_in_uri(uri) && !can_read_again(&parsed);
   status = fw_strndup(&samples->name, parsed.paths[0], strlen(parsed.paths[0]), err);
   if (status == FURROW_OK) status = find_format(&samples->format, samples, uri, given, err);
   if (status == FURROW_OK) status = take_dummy(samples, &parsed, err);
@@ -190,7 +192,6 @@ static furrow_status complete_uri(fw_samples *samples, const char *uri, const fw
   if (status == FURROW_OK) samples->params.format = samples->format;
   if (status == FURROW_OK && has_index_base(samples->format)) {
     const bool fixed = fw_uri_arg_value(&parsed, "indexing_mode") != NULL;
-    samples->once = !can_read_again(&parsed);
     status = settle_index_base(samples, full, fixed, data->index_base, err);
   } else if (status == FURROW_OK) {
     samples->uri = full;
@@ -297,6 +298,10 @@ const furrow_rowblock *fw_samples_block(const fw_samples *samples) {
 
 const furrow_rowblock *fw_samples_raw_block(const fw_samples *samples) {
   return samples->in_memory ? &samples->block : NULL;
+}
+
+bool fw_samples_pass_once(const fw_samples *samples) {
+  return samples->once && !samples->in_memory && !samples->cached;
 }
 
 int fw_samples_index_base(const fw_samples *samples) {

@@ -67,7 +67,8 @@ furrow_status fw_fit_go_back(fw_fit *f, furrow_status status, const fw_epoch *ep
   furrow_trainer *t = f->trainer;
   const bool kept = t->best > 0 && f->best_snapshot.size > 0;
   const uint32_t back = kept ? t->best : 0, diverged = epoch->shown.epoch;
-  if (f->halved == HALVINGS || (t->loaded && !kept)) return give_up(f, status, epoch, err);
+  if (f->halved == HALVINGS || (t->loaded && !kept) || fw_samples_pass_once(f->samples))
+    return give_up(f, status, epoch, err);
   f->halved++;
   t->halvings++;
   t->diverged = false;

@@ -213,16 +213,11 @@ static void remember(fw_fit *f, const fw_data_facts *facts) {
   for (size_t i = 0; i < scaling->count; i++) seen->centred += scaling->mean[i] != 0;
 }
 
-static bool is_read_once(const fw_fit *f) {
-  const char *name = fw_samples_name(f->samples);
-  return f->params.stream && strcmp(name, "-") == 0;
-}
-
 furrow_status fw_fit_prepare(fw_fit *f, furrow_error *err) {
   fw_data_facts facts = {0};
   FW_TRY(settle_index_base(f, err));
   if (!f->trainer->plan->train.recommended && !f->trainer->plan->data.scale) return FURROW_OK;
-  furrow_status status = is_read_once(f) ? FURROW_OK : gather(f, &facts, err);
+  furrow_status status = fw_samples_pass_once(f->samples) ? FURROW_OK : gather(f, &facts, err);
   if (status == FURROW_OK) status = settle(f, &facts, err);
   if (status == FURROW_OK) status = scale(f, &facts, err);
   if (status == FURROW_OK) start_bias(f, &facts);
