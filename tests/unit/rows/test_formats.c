@@ -462,6 +462,7 @@ static void csv_refused(void **state) {
        "- - - | -:0:3 / ! 4 this row has a label, the first row of the data has none ()"},
       {"csv skip label_column=1", "1,2\n3\n4,5\n6,x\n",
        "2 - - | -:0:1 / 5 - - | -:0:4 / ? 2 2 the row has no label ()"},
+      {"csv label_column=y", "a,y\n1,\n2,\n", "! 3 the row has no label ()"},
       {"csv weight_column=1", "1,x\n", "! 3 not a number (x)"},
   };
   EXPECT_ALL(examples);
