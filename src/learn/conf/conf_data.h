@@ -181,7 +181,13 @@ typedef enum fw_value_kind {
   X(CATEGORIES, "categories", "ml.gbdt.cate.feat", "gbdt/catefeat", CATEGORIES, 0, 0, "none", "none|all|ID:N,ID:N,…",  \
     "features of gbdt whose every value is a candidate, each with its number of values")                               \
   X(NODE_STATS, "node-stats", NULL, "gbdt/nodestats", YES_NO, 0, 0, "yes", "yes|no",                                   \
-    "write gain and sums of each node beside Angel's three matrices: for importance and drawings")
+    "write gain and sums of each node beside Angel's three matrices: for importance and drawings")                     \
+  X(LEAVES, "leaves", NULL, "gbdt/leaves", INT, 0, 65536, "0", "N",                                                    \
+    "leaves of a tree at most; the leaf whose split gains most is split first; 0: no limit, level by level")           \
+  X(MIN_ROWS, "min-rows", NULL, "gbdt/minrows", INT, 0, 1073741824, "1", "N",                                          \
+    "least number of rows of a leaf; 0: 20, or a fiftieth of the rows where that is fewer")                            \
+  X(FROM_AVERAGE, "from-average", NULL, "gbdt/fromaverage", YES_NO, 0, 0, "no", "yes|no",                              \
+    "start scores at the log odds of the labels or the log shares of the classes, not at 0")
 
 typedef enum fw_key {
 #define FURROW_X(id, name, angel, json, kind, least, most, fallback, value, help) FW_KEY_##id,

@@ -8,7 +8,7 @@
 /* Keys of graphs that trees have, too. */
 static uint64_t used_keys(void) {
   uint64_t used = (uint64_t)1 << (FW_KEY_CLASSES - FW_KEY_LOSS);
-  for (unsigned key = FW_KEY_TREES; key < FW_KEYS; key++) used |= (uint64_t)1 << (key - FW_KEY_LOSS);
+  for (unsigned key = FW_KEY_TREES; key <= FW_KEY_FROM_AVERAGE; key++) used |= (uint64_t)1 << (key - FW_KEY_LOSS);
   return used;
 }
 
@@ -47,7 +47,10 @@ static fw_forest_conf numbers_of(const furrow_learn_conf *conf) {
                           .min_gain = real_of(conf, FW_KEY_MIN_GAIN),
                           .alpha = real_of(conf, FW_KEY_REG_ALPHA),
                           .lambda = real_of(conf, FW_KEY_REG_LAMBDA),
-                          .node_stats = fw_conf_value(conf, FW_KEY_NODE_STATS).integer != 0};
+                          .node_stats = fw_conf_value(conf, FW_KEY_NODE_STATS).integer != 0,
+                          .leaves = (uint32_t)fw_conf_value(conf, FW_KEY_LEAVES).integer,
+                          .min_rows = (uint32_t)fw_conf_value(conf, FW_KEY_MIN_ROWS).integer,
+                          .from_average = fw_conf_value(conf, FW_KEY_FROM_AVERAGE).integer != 0};
 }
 
 /* Keys of epochs and optimizers say nothing of trees: who sets one expects something else. */
