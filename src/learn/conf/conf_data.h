@@ -185,7 +185,7 @@ typedef enum fw_value_kind {
   X(LEAVES, "leaves", NULL, "gbdt/leaves", INT, 0, 65536, "0", "N",                                                    \
     "leaves of a tree at most; the leaf whose split gains most is split first; 0: no limit, level by level")           \
   X(MIN_ROWS, "min-rows", NULL, "gbdt/minrows", INT, 0, 1073741824, "1", "N",                                          \
-    "least number of rows of a leaf; 0: 20, or a fiftieth of the rows where that is fewer")                            \
+    "least number of rows of a leaf; 0: 20, or a tenth of the rows where that is fewer")                               \
   X(FROM_AVERAGE, "from-average", NULL, "gbdt/fromaverage", YES_NO, 0, 0, "no", "yes|no",                              \
     "start scores at the log odds of the labels or the log shares of the classes, not at 0")
 
@@ -328,6 +328,9 @@ const char *fw_builtin_find(const char *name);
 /* The short names, for messages: "lr, svm, …". */
 extern const char fw_builtin_names[];
 
+/* Furrow's own default of a key of gbdt for an objective (the number that FW_KEY_OBJECTIVE has); NULL: the usual one.
+ */
+const char *fw_recommended_forest(fw_key key, int64_t objective);
 /* gbdt: what keys and JSON say of trees, and the loss and outputs of the plan's graph, which has no layers. */
 furrow_status fw_forest_resolve(fw_plan *plan, fw_arena *arena, const furrow_learn_conf *conf,
                                 furrow_error *err) FURROW_MUST_USE;

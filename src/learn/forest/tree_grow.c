@@ -82,12 +82,10 @@ static furrow_status make_ranges(fw_grower *g, furrow_error *err) {
   return FURROW_OK;
 }
 
-/* Of a leaf. Few rows are soon too few for all the splits that a tree needs: where the plan leaves the limit to the
- * data, it is a fiftieth of the rows, 20 at most. */
+/* Of a leaf. Where the plan leaves it to the data: 20, but of few rows a tenth, or there would be no splits. */
 static size_t least_rows(const fw_forest_conf *conf, size_t rows) {
-  const size_t part = rows / 50 < 20 ? rows / 50 : 20;
-  const size_t least = conf->min_rows > 0 ? conf->min_rows : part;
-  return least > 1 ? least : 1;
+  if (conf->min_rows > 0) return conf->min_rows;
+  return rows < 20 ? 1 : rows < 200 ? rows / 10 : 20;
 }
 
 furrow_status fw_grower_create(fw_grower **grower, const fw_forest_conf *conf, const fw_binned *binned,
