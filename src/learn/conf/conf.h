@@ -217,6 +217,9 @@ typedef struct fw_forest_conf {
   size_t category_count;      /* features whose values are all candidates, however many */
   const uint64_t *categories; /* ascending, 0-based */
   bool node_stats;            /* gain and sums of each node are saved, too */
+  uint32_t leaves;            /* of a tree, at most: the best leaf is split first; 0: level by level */
+  uint32_t min_rows;          /* of a leaf, at least; 0: by the number of rows */
+  bool from_average;          /* scores start at the log odds or log shares of the labels */
 } fw_forest_conf;
 
 /* A conf, resolved: everything that training needs. */
