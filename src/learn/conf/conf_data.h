@@ -60,7 +60,7 @@ typedef enum fw_value_kind {
 /* X(id, name, Angel's key, path in the JSON, kind, least, most, default, what it takes, help) */
 #define FW_LEARN_KEYS(X)                                                                                               \
   X(ALGORITHM, "algorithm", "ml.model.class.name", NULL, ALGORITHM, 0, 0, "", "NAME",                                  \
-    "what is trained: lr, svm, linear, robust, softmax, mlr, fm, dnn, wide_and_deep, deepfm, pnn, nfm, gbdt")          \
+    "what is trained: lr, svm, linear, robust, softmax, mlr, fm, ffm, dnn, wide_and_deep, deepfm, pnn, nfm, gbdt")     \
   X(DATA, "data", "angel.train.data.path", "data/path", TEXT, 0, 0, "", "URI", "the training data")                    \
   X(FORMAT, "format", "ml.data.type", "data/format", FORMAT, 0, 0, "libsvm", "libsvm|dummy|dense|libffm|…",            \
     "format of the data: Angel's three, or any other of rows")                                                         \
