@@ -1,7 +1,7 @@
 /* furrow/learn.h: trains and applies models.
  *
  * A model is a graph of layers, as Angel describes it: one JSON file, or the name of a built-in algorithm (lr, svm,
- * linear, robust, softmax, mlr, fm, dnn, wide_and_deep, deepfm, pnn, nfm), or a forest of boosted trees (gbdt).
+ * linear, robust, softmax, mlr, fm, ffm, dnn, wide_and_deep, deepfm, pnn, nfm), or a forest of boosted trees (gbdt).
  * docs/models.md has the formula, the graph and the matrices of each.
  *
  * The shortest uses: a model from a file of samples, and the score of a row.
