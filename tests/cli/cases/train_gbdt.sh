@@ -11,6 +11,14 @@ furrow train --model gbdt --train xor.libsvm --out xor.number --trees 5 --depth 
 furrow eval --model xor.number --data xor.libsvm --bins 0 | grep -c -E '^(rmse|mae)'
 furrow train --model gbdt --train xor.libsvm --out xor.classes --trees 5 --depth 3 --objective multi:softmax --classes 2 -q
 furrow eval --model xor.classes --data xor.libsvm --bins 0 | grep -E '^accuracy'
+# Leaves that are split best first, of 100 rows at least; scores that start at the average
+furrow train --model gbdt --train xor.libsvm --out xor.leaves --trees 3 --depth 6 --leaves 4 --min-rows 100 --from-average yes --valid-ratio 0 -q
+furrow model info xor.leaves | sed -n '3,5p'
+furrow train --model gbdt --trees 3 --depth 6 --leaves 4 --dry-run | grep '^a tree'
+try furrow train --model gbdt --train xor.libsvm --out no --leaves -1
+try furrow train --model gbdt --train xor.libsvm --out no --min-rows few
+try furrow train --model gbdt --train xor.libsvm --out no --min-rows 1500
+try furrow train --model lr --train xor.libsvm --out no --leaves 8
 # More trees for a model; Angel's bytes
 furrow train --model gbdt --load xor.model --train xor.libsvm --out more.model --trees 2 --depth 3 --lr 0.5 --node-stats no -q
 ls more.model
