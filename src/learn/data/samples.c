@@ -62,7 +62,7 @@ static furrow_status can_read_again(const fw_uri *uri, bool *again, furrow_error
   *again = status == FURROW_OK;
   for (size_t i = 0; i < set.nfiles && *again; i++) *again = set.files[i].kind != FW_FILE_PIPE;
   fw_fileset_clear(&set);
-  return status == FURROW_E_MEMORY ? status : FURROW_OK; /* what else is wrong is said when rows are read */
+  return status == FURROW_E_MEMORY ? status : FURROW_OK; /* reading the rows reports what else is wrong */
 }
 
 /* Whether the data looks like dummy text. */
