@@ -45,12 +45,25 @@ static bool has_index_base(const char *format) {
 }
 
 /* Whether the files can be read more than once. */
-static bool can_read_again(const fw_uri *uri) {
+static furrow_status can_read_again(const fw_uri *uri, bool *again, furrow_error *err) {
   fw_fileset set = {0};
-  bool again = fw_fileset_open(&set, uri->paths, uri->npaths, NULL) == FURROW_OK;
-  for (size_t i = 0; i < set.nfiles && again; i++) again = set.files[i].kind != FW_FILE_PIPE;
+  const furrow_status status = fw_fileset_open(&set, uri->paths, uri->npaths, err);
+  *again = status == FURROW_OK;
+  for (size_t i = 0; i < set.nfiles && *again; i++) *again = set.files[i].kind != FW_FILE_PIPE;
   fw_fileset_clear(&set);
-  return again;
+  return status == FURROW_E_MEMORY ? status : FURROW_OK; /* reading the rows reports what else is wrong */
+}
+
+/* Whether the data looks like dummy text. */
+static furrow_status looks_like_dummy(const fw_samples *samples, const fw_uri *parsed, bool *dummy, furrow_error *err) {
+  furrow_parser *parser = NULL;
+  furrow_parser_params params = samples->params;
+  params.format = "auto";
+  params.threads = 1;
+  const furrow_status status = furrow_parser_open(&parser, parsed->paths[0], &params, err);
+  *dummy = status == FURROW_OK && strcmp(furrow_parser_format(parser), "dummy") == 0;
+  furrow_parser_close(parser);
+  return status == FURROW_E_MEMORY ? status : FURROW_OK;
 }
 
 /* The format that the parser will use, to be freed with fw_free. */
@@ -73,13 +86,9 @@ static furrow_status find_format(char **format, const fw_samples *samples, const
  * counts from 1, it would be read as other features. */
 static furrow_status take_dummy(fw_samples *samples, const fw_uri *parsed, furrow_error *err) {
   if (strcmp(samples->format, "libsvm") != 0 || fw_uri_arg_value(parsed, "indexing_mode")) return FURROW_OK;
-  if (!can_read_again(parsed)) return FURROW_OK;
-  furrow_parser *parser = NULL;
-  furrow_parser_params params = samples->params;
-  params.format = "auto";
-  if (furrow_parser_open(&parser, parsed->paths[0], &params, NULL) != FURROW_OK) return FURROW_OK; /* said later */
-  const bool dummy = strcmp(furrow_parser_format(parser), "dummy") == 0;
-  furrow_parser_close(parser);
+  bool again = false, dummy = false;
+  FW_TRY(can_read_again(parsed, &again, err));
+  if (again) FW_TRY(looks_like_dummy(samples, parsed, &dummy, err));
   if (!dummy) return FURROW_OK;
   fw_free(samples->format);
   samples->format = NULL;
