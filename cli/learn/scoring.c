@@ -161,6 +161,7 @@ void scoring_locate_error(const scoring *s, const furrow_rowblock *block, furrow
     const furrow_status status = furrow_scorer_score_row(s->scorer, s->space, &row, &score, &own);
     if (status == FURROW_OK) continue;
     fail_in(err, status, s->values->data, "row %" PRIu64 ": %.200s", s->rows + i + 1, own.message);
+    snprintf(err->hint, sizeof err->hint, "%s", own.hint);
     return;
   }
   if (!err->file[0]) snprintf(err->file, sizeof err->file, "%s", s->values->data);
