@@ -44,12 +44,11 @@ static bool has_index_base(const char *format) {
   return strcmp(format, "libsvm") == 0 || strcmp(format, "libffm") == 0 || strcmp(format, "libfm") == 0;
 }
 
-/* Whether the files can be read more than once. */
-static furrow_status can_read_again(const fw_uri *uri, bool *again, furrow_error *err) {
+/* Whether a file can be read only once. */
+static furrow_status find_pipes(fw_samples *samples, const fw_uri *uri, furrow_error *err) {
   fw_fileset set = {0};
   const furrow_status status = fw_fileset_open(&set, uri->paths, uri->npaths, err);
-  *again = status == FURROW_OK;
-  for (size_t i = 0; i < set.nfiles && *again; i++) *again = set.files[i].kind != FW_FILE_PIPE;
+  for (size_t i = 0; status == FURROW_OK && i < set.nfiles; i++) samples->once |= set.files[i].kind == FW_FILE_PIPE;
   fw_fileset_clear(&set);
   return status == FURROW_E_MEMORY ? status : FURROW_OK; /* reading the rows reports what else is wrong */
 }
@@ -86,9 +85,8 @@ static furrow_status find_format(char **format, const fw_samples *samples, const
  * counts from 1, it would be read as other features. */
 static furrow_status take_dummy(fw_samples *samples, const fw_uri *parsed, furrow_error *err) {
   if (strcmp(samples->format, "libsvm") != 0 || fw_uri_arg_value(parsed, "indexing_mode")) return FURROW_OK;
-  bool again = false, dummy = false;
-  FW_TRY(can_read_again(parsed, &again, err));
-  if (again) FW_TRY(looks_like_dummy(samples, parsed, &dummy, err));
+  bool dummy = false;
+  if (!samples->once) FW_TRY(looks_like_dummy(samples, parsed, &dummy, err));
   if (!dummy) return FURROW_OK;
   fw_free(samples->format);
   samples->format = NULL;
@@ -192,8 +190,8 @@ static furrow_status complete_uri(fw_samples *samples, const char *uri, const fw
   const char *given = fw_uri_arg_value(&parsed, "format");
   if (!given) given = samples->params.format;
   samples->cached = parsed.cachefile != NULL;
-  samples->once = !fw_memory_rows_in_uri(uri) && !can_read_again(&parsed);
   status = fw_strndup(&samples->name, parsed.paths[0], strlen(parsed.paths[0]), err);
+  if (status == FURROW_OK && !fw_memory_rows_in_uri(uri)) status = find_pipes(samples, &parsed, err);
   if (status == FURROW_OK) status = find_format(&samples->format, samples, uri, given, err);
   if (status == FURROW_OK) status = take_dummy(samples, &parsed, err);
   char *full = NULL;
@@ -371,7 +369,7 @@ furrow_status fw_samples_keep_columns(const fw_samples *samples, furrow_learn_co
   if (strcmp(samples->format, "csv") != 0) return FURROW_OK;
   FW_TRY(fw_uri_parse(&uri, samples->uri, err));
   furrow_status status = FURROW_OK;
-  if (can_read_again(&uri)) {
+  if (!samples->once) {
     status = furrow_parser_open(&parser, samples->uri, &samples->params, err);
     if (status == FURROW_OK) status = furrow_parser_next(parser, err);
     if (status == FURROW_OK) status = keep_names(conf, parser, err);
