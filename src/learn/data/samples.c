@@ -69,7 +69,7 @@ static furrow_status looks_like_dummy(const fw_samples *samples, const fw_uri *p
 static furrow_status find_format(char **format, const fw_samples *samples, const char *uri, const char *given,
                                  furrow_error *err) {
   furrow_parser *parser = NULL;
-  if (fw_memory_rows_in_uri(uri)) given = fw_format_memory.name; /* whatever the conf says of files */
+  if (fw_memory_rows_in_uri(uri)) given = fw_format_memory.name;     /* whatever the conf says of files */
   if (strcmp(given, "auto") == 0 && samples->once) given = "libsvm"; /* to look into a pipe is to empty it */
   if (strcmp(given, "auto") != 0) return fw_strndup(format, given, strlen(given), err);
   furrow_status status = furrow_parser_open(&parser, uri, &samples->params, err);

@@ -108,8 +108,7 @@ furrow_status fw_linear_put(fw_net *net, const fw_convex_fit *convex, furrow_err
   const fw_graph *graph = &fw_net_plan(net)->graph;
   const size_t layer = linear_layer(graph);
   const target t = target_of(net);
-  return layer == SIZE_MAX ? FURROW_OK
-                           : put_into(&t, convex, layer, graph->outputs, graph->outputs, 0, 1, err);
+  return layer == SIZE_MAX ? FURROW_OK : put_into(&t, convex, layer, graph->outputs, graph->outputs, 0, 1, err);
 }
 
 void fw_linear_put_bias(fw_net *net, const double *outputs) {
@@ -138,8 +137,7 @@ static furrow_status quiet_embedding(const target *t, size_t layer, furrow_error
   uint64_t *keys = NULL;
   size_t count = 0;
   FW_TRY(fw_net_features(t->net, &keys, &count, err));
-  for (size_t i = 0; i < count; i++)
-    multiply(t, fw_net_feature(t->net, parameter, keys ? keys[i] : i, 0), rows, FAINT);
+  for (size_t i = 0; i < count; i++) multiply(t, fw_net_feature(t->net, parameter, keys ? keys[i] : i, 0), rows, FAINT);
   fw_free(keys);
   return FURROW_OK;
 }
@@ -194,8 +192,7 @@ static furrow_status fill_relu_stack(const target *t, const fw_graph *graph, con
 static furrow_status fill_mixture(const target *t, const fw_graph *graph, const fw_convex_fit *c, furrow_error *err) {
   const fw_layer *dot = &graph->layers[graph->layers[graph->count - 1].inputs[0]];
   const size_t width = graph->layers[dot->inputs[0]].width;
-  for (size_t region = 0; region < width; region++)
-    FW_TRY(put_into(t, c, dot->inputs[0], width, 1, region, 1, err));
+  for (size_t region = 0; region < width; region++) FW_TRY(put_into(t, c, dot->inputs[0], width, 1, region, 1, err));
   return FURROW_OK;
 }
 
@@ -300,8 +297,7 @@ static furrow_status compare(fw_fit *f, comparison *c, furrow_error *err) {
   furrow_status status = fw_epoch_rows_list(f->valid, &use, &count, err);
   if (status == FURROW_OK) status = fw_alloc((void **)&scores, (count + 1) * outputs, sizeof *scores, err);
   if (status == FURROW_OK)
-    fw_linear_problem_score_rows(f->convex->problem, fw_convex_fit_parameters(f->convex), rows, use, count,
-                                 scores);
+    fw_linear_problem_score_rows(f->convex->problem, fw_convex_fit_parameters(f->convex), rows, use, count, scores);
   *c = (comparison){.fit = f, .scores = scores};
   if (status == FURROW_OK) status = fw_fit_net_score(f, compare_batch, c, err);
   c->scores = NULL;
@@ -320,8 +316,9 @@ furrow_status fw_linear_fall_back(fw_fit *f, furrow_error *err) {
   FW_TRY(become_linear(f, err));
   f->trainer->fell_back = true;
   f->linear_loss = c.losses[0] * unit;
-  return fw_notes_add(&f->trainer->notes, false, err,
-                      "interactions did not help: the loss of the validation rows is %.6g, and %.6g with a linear model; "
-                      "the model is the linear one",
-                      c.losses[1] * unit, c.losses[0] * unit);
+  return fw_notes_add(
+      &f->trainer->notes, false, err,
+      "interactions did not help: the loss of the validation rows is %.6g, and %.6g with a linear model; "
+      "the model is the linear one",
+      c.losses[1] * unit, c.losses[0] * unit);
 }

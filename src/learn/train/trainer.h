@@ -35,10 +35,10 @@ struct furrow_trainer {
   bool hogwild;
   bool loaded; /* it goes on from a model */
   uint64_t max_features;
-  bool fell_back;    /* the net is the linear model */
+  bool fell_back;       /* the net is the linear model */
   atomic_bool diverged; /* a loss or score was not a number */
-  uint32_t halvings; /* of the learning rate, each after a divergence */
-  uint64_t steps; /* updates so far */
+  uint32_t halvings;    /* of the learning rate, each after a divergence */
+  uint64_t steps;       /* updates so far */
   /* of the last fit */
   fw_epoch *history;
   size_t epochs, history_capacity;
