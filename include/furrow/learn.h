@@ -618,7 +618,7 @@ FURROW_API void furrow_evaluation_get_metrics(const furrow_evaluation *evaluatio
 /* Figures of a class. */
 typedef struct furrow_class_figures {
   size_t size;                  /* set by furrow_class_figures_init */
-  double label;                 /* -1 or 1; softmax: the number of the class */
+  double label;                 /* as furrow_scorer_class_label */
   double rows;                  /* sum of the weights of rows with this label */
   double predicted;             /* of rows for which the class is predicted */
   double right;                 /* of rows of which both is true */

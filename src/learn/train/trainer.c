@@ -106,18 +106,20 @@ furrow_status fw_trainer_replan(furrow_trainer *trainer, furrow_error *err) {
 
 /* ---- Models to go on from --------------------------------------------------------------------------------------- */
 
-/* What the data would tell is known from the model. */
+/* What the data would tell is known from the model, and what all trees of a model have in common. */
 static furrow_status inherit(furrow_trainer *trainer, const char *folder, furrow_error *err) {
-  static const char *const keys[] = {"fields", "classes", "labels"};
+  const char *algorithm = fw_conf_algorithm(trainer->conf);
+  const bool trees = algorithm && strcmp(algorithm, "gbdt") == 0;
+  const fw_key keys[] = {FW_KEY_FIELDS, FW_KEY_CLASSES, FW_KEY_LABELS, FW_KEY_OBJECTIVE, FW_KEY_LR, FW_KEY_LEVELS};
+  const size_t count = trees ? 6 : 3;
   furrow_learn_conf *its = NULL;
   furrow_status status = fw_model_read_conf(&its, folder, err);
   if (status == FURROW_E_NOT_FOUND) return FURROW_OK;
-  for (size_t i = 0; status == FURROW_OK && i < sizeof keys / sizeof *keys; i++) {
-    const char *given = furrow_learn_conf_get(trainer->conf, keys[i]);
-    const char *inherited = furrow_learn_conf_get(its, keys[i]);
-    const bool open = strcmp(given, "auto") == 0 || strcmp(given, "-1") == 0 || !given[0];
-    if (open && inherited[0] && strcmp(inherited, "-1") != 0)
-      status = furrow_learn_conf_set(trainer->conf, keys[i], inherited, err);
+  for (size_t i = 0; status == FURROW_OK && i < count; i++) {
+    const char *inherited = fw_conf_value(its, keys[i]).text;
+    const bool depth = keys[i] == FW_KEY_LEVELS && fw_conf_is_set(trainer->conf, FW_KEY_DEPTH);
+    if (!fw_conf_is_set(trainer->conf, keys[i]) && !depth && fw_conf_is_set(its, keys[i]))
+      status = furrow_learn_conf_set(trainer->conf, fw_key_facts(keys[i])->name, inherited, err);
   }
   furrow_learn_conf_free(its);
   return status;

@@ -50,8 +50,8 @@ printf '0.7 1:1\n-16777215 1:1\n2.5e-7 1:1\n3e6 1:1\n' | furrow predict --model 
 printf '1 1:1\n0 2:1 word\n1 x:1\n' >notes.libsvm
 furrow predict --model lr --data notes.libsvm --on-bad skip | wc -l | tr -d ' '
 furrow eval --model lr --data notes.libsvm --on-bad skip | awk '$1 == "rows"'
-furrow train --model lr --train notes.libsvm --valid t.libsvm --on-bad skip --out notes >/dev/null
-furrow train --model lr --train t.libsvm --valid notes.libsvm --on-bad skip --out streamed --stream >/dev/null
+furrow train --defaults angel --model lr --train notes.libsvm --valid t.libsvm --on-bad skip --out notes >/dev/null
+furrow train --defaults angel --model lr --train t.libsvm --valid notes.libsvm --on-bad skip --out streamed --stream >/dev/null
 furrow predict -q --model lr --data notes.libsvm --on-bad skip | wc -l | tr -d ' '
 # refused
 try furrow predict --data t.libsvm

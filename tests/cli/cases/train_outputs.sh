@@ -1,8 +1,8 @@
 # what training tells and writes beside the model; times and last digits are left out
 awk 'BEGIN { r = 5; for (i = 0; i < 2000; i++) { r = r * 16807 % 2147483647; a = int(r / 65536) % 30; print (a % 3 ? 0 : 1), a + 1 ":1" } }' >t.libsvm
-furrow train --model lr --train t.libsvm --out lr --epochs 3 --history h.csv --curve c.svg >table
+furrow train --defaults angel --model lr --train t.libsvm --out lr --epochs 3 --history h.csv --curve c.svg >table
 awk '{ print $1, NF }' table
-furrow train --model lr --train t.libsvm --out same --epochs 3 --threads 1 --stream --json --history h.json >report
+furrow train --defaults angel --model lr --train t.libsvm --out same --epochs 3 --threads 1 --stream --json --history h.json >report
 is_json <report
 grep -o '"[a-z_]*":' report | sort | uniq -c | awk '{ print $1, $2 }'
 is_json <h.json
@@ -28,8 +28,8 @@ printf '1 3:1\n0 9000000000000:1\n' >long.libsvm
 furrow train -q --model lr --train long.libsvm --valid-ratio 0 --epochs 1 --out long --model-type T_FLOAT_SPARSE_LONGKEY
 furrow predict --model long --data long.libsvm | awk -F, '{ print $1, $4 }'
 # best epoch: a rate that is much too high makes later epochs worse
-furrow train --model lr --train t.libsvm --out best --epochs 9 --patience 2 --keep-best --metric auc -q --json | grep -c '"epoch":' | awk '{ print ($1 < 9 ? "stopped early" : "ran to its end") }'
+furrow train --defaults angel --model lr --train t.libsvm --out best --epochs 9 --patience 2 --keep-best --metric auc -q --json | grep -c '"epoch":' | awk '{ print ($1 < 9 ? "stopped early" : "ran to its end") }'
 awk '{ $1 = 1 - $1; print }' t.libsvm >turned.libsvm
 for keep in '' --keep-best; do
-  furrow train --model lr --train t.libsvm --valid turned.libsvm --out last --epochs 3 --force $keep | grep 'best epoch'
+  furrow train --defaults angel --model lr --train t.libsvm --valid turned.libsvm --out last --epochs 3 --force $keep | grep 'best epoch'
 done

@@ -65,5 +65,5 @@ ls -A | grep -x -e m -e '.*tmp.*' -e '\..*' -e 'h\..*'
 true
 # csv that is taken for libsvm
 printf 'age,bought\n1,0\n2,1\n' >my.csv
-try furrow train --model lr --train my.csv --out x
-try furrow train --model lr --train 'my.csv?label_column=bought' --out x
+try furrow train --defaults angel --model lr --train my.csv --out x
+try furrow train --defaults angel --model lr --train 'my.csv?label_column=bought' --out x
