@@ -4,7 +4,7 @@ awk 'BEGIN { r = 5; for (i = 0; i < 3000; i++) { r = r * 16807 % 2147483647; u =
 fit() { # NAME OPTIONS…
   name=$1
   shift
-  furrow train -q --model ffm --format libffm --fields 4 --rank 3 --range 30 --train t.libffm --out "$name" --optimizer adam --lr 0.02 --init-embedding 0.3 --epochs 8 "$@"
+  furrow train -q --defaults angel --model ffm --format libffm --fields 4 --rank 3 --range 30 --train t.libffm --out "$name" --optimizer adam --lr 0.02 --init-embedding 0.3 --epochs 8 "$@"
 }
 for type in T_FLOAT_DENSE T_DOUBLE_SPARSE; do
   fit $type --model-type $type --threads 1
