@@ -12,6 +12,7 @@
 enum { SHOWN = 5 }; /* labels in a message */
 
 double fw_label_class(const fw_data_conf *data, double label) {
+  label = fw_label_number(label);
   size_t low = 0, high = data->label_count;
   while (low < high) {
     const size_t middle = low + (high - low) / 2;
@@ -70,8 +71,8 @@ static furrow_status refuse_many(const fw_plan *plan, const fw_data_facts *facts
     fw_fail(err, FURROW_E_ARGUMENT, "the labels have more than %d values, but %s separates two classes", FW_CLASSES_MAX,
             name);
   else
-    fw_fail(err, FURROW_E_ARGUMENT, "the labels have %zu values (%s), but %s separates two classes",
-            facts->label_count, list_labels(text, sizeof text, facts->labels, facts->label_count), name);
+    fw_fail(err, FURROW_E_ARGUMENT, "the labels have %zu values (%s), but %s separates two classes", facts->label_count,
+            list_labels(text, sizeof text, facts->labels, facts->label_count), name);
   if (trees)
     fw_error_set_hint(err, "set the key `objective` to %s", classes ? "multi:softmax" : "reg:squarederror");
   else
@@ -98,8 +99,9 @@ static bool are_numbered(const fw_plan *plan, const fw_data_facts *facts) {
 static furrow_status write_labels(const fw_data_facts *facts, char **text, furrow_error *err) {
   fw_buffer list = {0};
   for (size_t i = 0; i < facts->label_count; i++) {
+    const double label = facts->labels[i];
     char number[40];
-    snprintf(number, sizeof number, "%s%.9g", i ? "," : "", facts->labels[i]);
+    snprintf(number, sizeof number, "%s%.*g", i ? "," : "", label == trunc(label) ? 17 : 9, label);
     fw_buffer_text(&list, number);
   }
   furrow_status status = fw_buffer_take(&list, text, NULL, err);
@@ -114,8 +116,7 @@ furrow_status fw_labels_find(const fw_plan *plan, const fw_data_facts *facts, ch
   if (facts->label_count == 1) return refuse_one(facts, err);
   if (!plan->data.finds_labels) return FURROW_OK;
   if (has_two_classes(loss) && facts->label_count > 2) return refuse_many(plan, facts, err);
-  if (loss == FW_LOSS_SOFTMAX && facts->label_count > 2 && !are_classes(facts))
-    return refuse_numbers(plan, facts, err);
+  if (loss == FW_LOSS_SOFTMAX && facts->label_count > 2 && !are_classes(facts)) return refuse_numbers(plan, facts, err);
   if (loss == FW_LOSS_SOFTMAX && are_numbered(plan, facts)) return FURROW_OK;
   if (loss == FW_LOSS_SOFTMAX && !plan->open_classes && facts->label_count != plan->graph.outputs)
     return fw_fail(err, FURROW_E_ARGUMENT, "the labels have %zu values, but the key `classes` is %zu",

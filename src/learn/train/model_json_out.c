@@ -88,7 +88,7 @@ static void put_labels(fw_json_out *json, const fw_data_conf *data) {
     if (label == trunc(label) && fabs(label) < 1e15)
       fw_json_out_integer(json, (int64_t)label);
     else
-      fw_json_out_real(json, label);
+      fw_json_out_float(json, (float)label);
   }
   fw_json_out_close_array(json);
 }
@@ -141,8 +141,8 @@ static void put_metrics(fw_json_out *json, const char *name, const furrow_learn_
   const struct {
     const char *name;
     double value;
-  } figures[] = {{"loss", m->loss}, {"auc", m->auc}, {"accuracy", m->accuracy}, {"logloss", m->logloss},
-                 {"rmse", m->rmse}, {"mae", m->mae}};
+  } figures[] = {{"loss", m->loss},       {"auc", m->auc},   {"accuracy", m->accuracy},
+                 {"logloss", m->logloss}, {"rmse", m->rmse}, {"mae", m->mae}};
   if (m->rows == 0) return;
   fw_json_out_key(json, name);
   fw_json_out_open(json);
