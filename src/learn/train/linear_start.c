@@ -107,8 +107,7 @@ furrow_status fw_linear_put(fw_net *net, const fw_convex_fit *convex, furrow_err
   const fw_graph *graph = &fw_net_plan(net)->graph;
   const size_t layer = linear_layer(graph);
   const target t = target_of(net);
-  return layer == SIZE_MAX ? FURROW_OK
-                           : put_into(&t, convex, layer, graph->outputs, graph->outputs, 0, 1, err);
+  return layer == SIZE_MAX ? FURROW_OK : put_into(&t, convex, layer, graph->outputs, graph->outputs, 0, 1, err);
 }
 
 /* ---- A net that is the linear model ---- */
@@ -125,8 +124,7 @@ static furrow_status quiet_embedding(const target *t, size_t layer, furrow_error
   uint64_t *keys = NULL;
   size_t count = 0;
   FW_TRY(fw_net_features(t->net, &keys, &count, err));
-  for (size_t i = 0; i < count; i++)
-    multiply(t, fw_net_feature(t->net, parameter, keys ? keys[i] : i, 0), rows, FAINT);
+  for (size_t i = 0; i < count; i++) multiply(t, fw_net_feature(t->net, parameter, keys ? keys[i] : i, 0), rows, FAINT);
   fw_free(keys);
   return FURROW_OK;
 }
@@ -180,8 +178,7 @@ static furrow_status fill_relu_stack(const target *t, const fw_graph *graph, con
 static furrow_status fill_mixture(const target *t, const fw_graph *graph, const fw_convex_fit *c, furrow_error *err) {
   const fw_layer *dot = &graph->layers[graph->layers[graph->count - 1].inputs[0]];
   const size_t width = graph->layers[dot->inputs[0]].width;
-  for (size_t region = 0; region < width; region++)
-    FW_TRY(put_into(t, c, dot->inputs[0], width, 1, region, 1, err));
+  for (size_t region = 0; region < width; region++) FW_TRY(put_into(t, c, dot->inputs[0], width, 1, region, 1, err));
   return FURROW_OK;
 }
 
@@ -215,7 +212,7 @@ static bool is_possible(const fw_fit *f) {
   const furrow_trainer *t = f->trainer;
   const fw_plan *plan = t->plan;
   const fw_loss_type loss = plan->graph.loss;
-  return plan->train.start_linear && fw_samples_block(f->samples) && !t->loaded && t->comm->size == 1 &&
+  return plan->train.start_linear && fw_samples_block(f->samples) && f->anew && t->comm->size == 1 &&
          loss != FW_LOSS_HINGE && plan->data.sample_ratio >= 1 && plan->data.posneg_ratio <= 0 &&
          can_be_linear(&plan->graph);
 }
@@ -299,8 +296,9 @@ furrow_status fw_linear_fall_back(fw_fit *f, furrow_error *err) {
   f->trainer->fell_back = true;
   const double unit = fw_fit_loss_unit(f) / c.weight;
   f->linear_loss = c.losses[0] * unit;
-  return fw_notes_add(&f->trainer->notes, false, err,
-                      "interactions did not help: the loss of the validation rows is %.6g, and %.6g with a linear model; "
-                      "the model is the linear one",
-                      c.losses[1] * unit, c.losses[0] * unit);
+  return fw_notes_add(
+      &f->trainer->notes, false, err,
+      "interactions did not help: the loss of the validation rows is %.6g, and %.6g with a linear model; "
+      "the model is the linear one",
+      c.losses[1] * unit, c.losses[0] * unit);
 }

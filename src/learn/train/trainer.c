@@ -72,7 +72,7 @@ const char *furrow_trainer_get_note(const furrow_trainer *trainer, size_t i, boo
 
 /* A graph of other shapes has nothing to take over; one that was trained, or loaded, has the same. */
 static furrow_status replace_net(furrow_trainer *trainer, furrow_error *err) {
-  return trainer->loaded || trainer->steps > 0 ? fw_trainer_forget_steps(trainer, err) : make_net(trainer, err);
+  return trainer->loaded || trainer->trained ? fw_trainer_forget_steps(trainer, err) : make_net(trainer, err);
 }
 
 furrow_status fw_trainer_forget_steps(furrow_trainer *trainer, furrow_error *err) {
@@ -80,7 +80,10 @@ furrow_status fw_trainer_forget_steps(furrow_trainer *trainer, furrow_error *err
   furrow_status status = fw_trainer_new_net(trainer, &net, err);
   if (status == FURROW_OK) status = fw_net_copy_weights(net, trainer->net, err);
   if (status == FURROW_OK) status = fw_trainer_adopt(trainer, net, err);
-  if (status != FURROW_OK) fw_net_free(net);
+  if (status == FURROW_OK)
+    trainer->steps = 0;
+  else
+    fw_net_free(net);
   return status;
 }
 
@@ -303,7 +306,7 @@ fw_step fw_trainer_step_at(const furrow_trainer *trainer, uint64_t number, uint3
   const fw_train_conf *train = &trainer->plan->train;
   const double factor = ldexp(1, -(int)trainer->halvings);
   const double rate = factor * fw_decay_rate(train, train->decay_on_batch ? number : epoch);
-  return (fw_step){.number = number, .rate = rate, .scale = rate / train->lr};
+  return (fw_step){.number = number, .rate = rate, .scale = rate / train->lr, .halvings = trainer->halvings};
 }
 
 static furrow_status take_failure(const update *u, furrow_error *err) {
@@ -370,6 +373,7 @@ furrow_status furrow_trainer_step(furrow_trainer *trainer, const furrow_rowblock
     fw_batch_slot *const slots[FW_PIPELINE_DEPTH] = {slot};
     status = fw_trainer_update(trainer, slots, NULL, epoch, NULL, &mean, err);
   }
+  trainer->trained |= trainer->steps > 0;
   if (status == FURROW_OK && loss) *loss = mean;
   return status;
 }
