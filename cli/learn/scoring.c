@@ -57,7 +57,7 @@ const option graph_options[] = {
     {.name = "algorithm",
      .kind = OPTION_TEXT,
      .argument = "NAME",
-     .choices = "lr|svm|linear|robust|softmax|mlr|fm|dnn|wide_and_deep|deepfm|pnn|nfm|gbdt",
+     .choices = "lr|svm|linear|robust|softmax|mlr|fm|ffm|dnn|wide_and_deep|deepfm|pnn|nfm|gbdt",
      .help = "algorithm of a model without graph.json: lr, fm, gbdt …",
      .offset = AT(algorithm)},
     {.name = "define",
@@ -162,6 +162,7 @@ void scoring_locate_error(const scoring *s, const furrow_rowblock *block, furrow
     const furrow_status status = furrow_scorer_score_row(s->scorer, s->space, &row, &score, &own);
     if (status == FURROW_OK) continue;
     fail_in(err, status, s->values->data, "row %" PRIu64 ": %.200s", s->rows + i + 1, own.message);
+    snprintf(err->hint, sizeof err->hint, "%s", own.hint);
     return;
   }
   if (!err->file[0]) snprintf(err->file, sizeof err->file, "%s", s->values->data);

@@ -1,7 +1,7 @@
 /* furrow/learn.h: trains and applies models.
  *
  * A model is a graph of layers, as Angel describes it: one JSON file, or the name of a built-in algorithm (lr, svm,
- * linear, robust, softmax, mlr, fm, dnn, wide_and_deep, deepfm, pnn, nfm), or a forest of boosted trees (gbdt).
+ * linear, robust, softmax, mlr, fm, ffm, dnn, wide_and_deep, deepfm, pnn, nfm), or a forest of boosted trees (gbdt).
  * docs/models.md has the formula, the graph and the matrices of each.
  *
  * The shortest uses: a model from a file of samples, and the score of a row.
@@ -479,8 +479,8 @@ FURROW_API furrow_status furrow_scorer_contributions(const furrow_scorer *scorer
 /* Writes the weights of a feature in the input layers that are added to the graph's output (all of lr, svm, linear,
  * robust and softmax; the wide part of fm, wide_and_deep, deepfm, pnn and nfm): furrow_scorer_class_count numbers;
  * zeros for a feature that the model does not have. *norm (may be NULL) is the length of its vector in the embedding;
- * NaN for a graph that does not have one embedding. Errors:  E_UNSUPPORTED, a forest, or a graph without such a layer
- * (mlr, dnn). */
+ * NaN for a graph that does not have one embedding.
+ * Errors:  E_UNSUPPORTED, a forest, or a graph without such a layer (mlr, dnn). */
 FURROW_API furrow_status furrow_scorer_feature_weights(const furrow_scorer *scorer, uint64_t feature, double *weights,
                                                        double *norm, furrow_error *err) FURROW_MUST_USE;
 /* Writes the biases of these layers: furrow_scorer_class_count numbers.

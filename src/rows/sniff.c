@@ -268,7 +268,7 @@ fw_sniffed fw_sniff_format(const char *head, size_t size, bool whole, size_t mos
   if (l.reals > 0) return (fw_sniffed){"dense", "numbers with fractions between blanks", true};
   if (is_table(&l)) return (fw_sniffed){"dense", "as many integers on every line, some of them twice", true};
   if (l.tokens > 0 && l.integers == l.tokens)
-    return (fw_sniffed){l.qids || l.heads_with_colon ? "libsvm" : "dummy", "indices without values", true};
+    return (fw_sniffed){l.qids || l.heads_with_colon ? "libsvm" : "dummy", "indices without values", false};
   return (fw_sniffed){"libsvm", "nothing speaks for another format", false};
 }
 
@@ -284,8 +284,14 @@ static bool is_unlabelled(const looks *l) {
   return l->nheads > 2 || l->heads[0] > 1 || l->heads[1] > 1;
 }
 
-fw_misreading fw_sniff_misreading(const char *head, size_t size, bool whole, bool fields) {
+/* Whether all lines begin with a bare number before features that have values. */
+static bool is_labelled(const looks *l) {
+  return l->tokens > 0 && l->heads_with_colon == 0 && l->one_colon + l->two_colons == l->tokens;
+}
+
+fw_misreading fw_sniff_misreading(const char *head, size_t size, bool whole, bool fields, bool unlabelled) {
   const looks l = look_at_head(head, size, whole, 100);
+  if (unlabelled) return is_labelled(&l) ? FW_MISREAD_LABELLED : FW_MISREAD_NOTHING;
   if (is_unlabelled(&l)) return FW_MISREAD_UNLABELLED;
   if (fields && l.one_colon > 0 && l.two_colons == 0 && l.integer_pairs == l.one_colon &&
       l.largest_before > l.largest_behind)

@@ -64,7 +64,7 @@ typedef enum fw_value_kind {
 /* X(id, name, Angel's key, path in the JSON, kind, least, most, default, what it takes, help) */
 #define FW_LEARN_KEYS(X)                                                                                               \
   X(ALGORITHM, "algorithm", "ml.model.class.name", NULL, ALGORITHM, 0, 0, "", "NAME",                                  \
-    "what is trained: lr, svm, linear, robust, softmax, mlr, fm, dnn, wide_and_deep, deepfm, pnn, nfm, gbdt")          \
+    "what is trained: lr, svm, linear, robust, softmax, mlr, fm, ffm, dnn, wide_and_deep, deepfm, pnn, nfm, gbdt")     \
   X(DATA, "data", "angel.train.data.path", "data/path", TEXT, 0, 0, "", "URI", "the training data")                    \
   X(VALID, "valid", "angel.validate.data.path", NULL, TEXT, 0, 0, "", "URI", "the validation data")                    \
   X(ACTION, "action", "action.type", NULL, ACTION, 0, 0, "train", "train|inctrain|predict",                            \
@@ -215,7 +215,13 @@ typedef enum fw_value_kind {
   X(CATEGORIES, "categories", "ml.gbdt.cate.feat", "gbdt/catefeat", CATEGORIES, 0, 0, "none", "none|all|ID:N,ID:N,…",  \
     "features of gbdt whose every value is a candidate, each with its number of values")                               \
   X(NODE_STATS, "node-stats", NULL, "gbdt/nodestats", YES_NO, 0, 0, "yes", "yes|no",                                   \
-    "write gain and sums of each node beside Angel's three matrices: for importance and drawings")
+    "write gain and sums of each node beside Angel's three matrices: for importance and drawings")                     \
+  X(LEAVES, "leaves", NULL, "gbdt/leaves", INT, 0, 65536, "0", "N",                                                    \
+    "leaves of a tree at most; the leaf whose split gains most is split first; 0: no limit, level by level")           \
+  X(MIN_ROWS, "min-rows", NULL, "gbdt/minrows", INT, 0, 1073741824, "1", "N",                                          \
+    "least number of rows of a leaf; 0: 20, or a tenth of the rows where that is fewer")                               \
+  X(FROM_AVERAGE, "from-average", NULL, "gbdt/fromaverage", YES_NO, 0, 0, "no", "yes|no",                              \
+    "start scores at the log odds of the labels or the log shares of the classes, not at 0")
 
 typedef enum fw_key {
 #define FURROW_X(id, name, angel, json, kind, least, most, fallback, value, help) FW_KEY_##id,
@@ -252,9 +258,9 @@ const char *fw_next_category(const char *categories, uint64_t *feature);
 
 /* ---- Furrow's own defaults (recommended.c, recommended_rates.c) ---- */
 
-/* The default of a key for an algorithm, as text; "auto": by the data. NULL: none but Angel's. */
-const char *fw_recommended(const char *algorithm, fw_key key);
-const char *fw_recommended_forest(fw_key key);
+/* The default of a key for an algorithm, of gbdt for an objective (by its number), as text; "auto": by the data. NULL:
+ * none but Angel's. */
+const char *fw_recommended(const char *algorithm, int64_t objective, fw_key key);
 
 /* What an optimizer has beside its rate and regularisation: a and b of fw_optimizer. */
 typedef struct fw_optimizer_param {
@@ -389,6 +395,9 @@ const char *fw_builtin_find(const char *name);
 /* The short names, for messages: "lr, svm, …". */
 extern const char fw_builtin_names[];
 
+/* Furrow's own default of a key of gbdt for an objective (the number that FW_KEY_OBJECTIVE has); NULL: the usual one.
+ */
+const char *fw_recommended_forest(fw_key key, int64_t objective);
 /* gbdt: what keys and JSON say of trees, and the loss and outputs of the plan's graph, which has no layers. */
 furrow_status fw_forest_resolve(fw_plan *plan, fw_arena *arena, const furrow_learn_conf *conf,
                                 furrow_error *err) FURROW_MUST_USE;

@@ -8,7 +8,7 @@
 /* Keys of graphs that trees have, too. */
 static uint64_t used_keys(void) {
   uint64_t used = (uint64_t)1 << (FW_KEY_CLASSES - FW_KEY_LOSS);
-  for (unsigned key = FW_KEY_TREES; key < FW_KEYS; key++) used |= (uint64_t)1 << (key - FW_KEY_LOSS);
+  for (unsigned key = FW_KEY_TREES; key <= FW_KEY_FROM_AVERAGE; key++) used |= (uint64_t)1 << (key - FW_KEY_LOSS);
   return used;
 }
 
@@ -35,7 +35,8 @@ static double real_of(const furrow_learn_conf *conf, fw_key key) {
 }
 
 static fw_forest_conf numbers_of(const furrow_learn_conf *conf) {
-  const int64_t depth = fw_conf_value(conf, FW_KEY_DEPTH).integer;
+  const bool by_levels = fw_conf_is_set(conf, FW_KEY_LEVELS) && !fw_conf_is_set(conf, FW_KEY_DEPTH);
+  const int64_t depth = by_levels ? 0 : fw_conf_value(conf, FW_KEY_DEPTH).integer;
   const int64_t levels = fw_conf_value(conf, FW_KEY_LEVELS).integer;
   return (fw_forest_conf){.used = true,
                           .rounds = (uint32_t)fw_conf_value(conf, FW_KEY_TREES).integer,
@@ -47,7 +48,10 @@ static fw_forest_conf numbers_of(const furrow_learn_conf *conf) {
                           .min_gain = real_of(conf, FW_KEY_MIN_GAIN),
                           .alpha = real_of(conf, FW_KEY_REG_ALPHA),
                           .lambda = real_of(conf, FW_KEY_REG_LAMBDA),
-                          .node_stats = fw_conf_value(conf, FW_KEY_NODE_STATS).integer != 0};
+                          .node_stats = fw_conf_value(conf, FW_KEY_NODE_STATS).integer != 0,
+                          .leaves = (uint32_t)fw_conf_value(conf, FW_KEY_LEAVES).integer,
+                          .min_rows = (uint32_t)fw_conf_value(conf, FW_KEY_MIN_ROWS).integer,
+                          .from_average = fw_conf_value(conf, FW_KEY_FROM_AVERAGE).integer != 0};
 }
 
 /* Keys of epochs and optimizers say nothing of trees: who sets one expects something else. */

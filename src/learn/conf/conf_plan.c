@@ -380,6 +380,9 @@ static fw_value of_forest(const fw_plan *plan, fw_key key) {
   case FW_KEY_OBJECTIVE: return text(fw_objective_name(plan->graph.loss));
   case FW_KEY_CLASSES: return integer((int64_t)(plan->graph.outputs > 1 ? plan->graph.outputs : 2));
   case FW_KEY_CATEGORIES: return text(forest->category_text);
+  case FW_KEY_LEAVES: return integer(forest->leaves);
+  case FW_KEY_MIN_ROWS: return integer(forest->min_rows);
+  case FW_KEY_FROM_AVERAGE: return integer(forest->from_average);
   default: return integer(forest->node_stats);
   }
 }

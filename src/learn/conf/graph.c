@@ -263,11 +263,35 @@ static furrow_status build_fc(resolver *r, const fw_layer_spec *spec, fw_layer *
   return status;
 }
 
+/* A feature's numbers are a vector for each field that it may meet. */
+static furrow_status build_field_aware(resolver *r, const fw_layer_spec *spec, const fw_layer *embedding,
+                                       fw_layer *layer) {
+  if (!fw_format_has_fields(r->plan->data.format)) {
+    FAIL(r, "%s crosses fields, which data in the format %s does not have", spec->path, r->plan->data.format);
+    fw_error_set_hint(r->err, "set the key `format` (data/format) to libffm");
+    return FURROW_E_ARGUMENT;
+  }
+  if (embedding->factors % embedding->slots != 0)
+    return FAIL(r, "%s/inputlayer is %s, whose numfactors, %zu, is not a multiple of its %zu fields", spec->path,
+                embedding->name, embedding->factors, embedding->slots);
+  for (size_t i = 0; i < r->graph->count; i++) {
+    const fw_layer *other = &r->graph->layers[i];
+    if (other->type == FW_LAYER_FIELD_AWARE && other->inputs[0] == layer->inputs[0])
+      return FAIL(r, "%s/inputlayer is %s, which %s crosses by field already", spec->path, embedding->name,
+                  other->name);
+  }
+  layer->factors = embedding->factors / embedding->slots;
+  layer->width = 1;
+  furrow_status status = check_width(r, spec, layer->width);
+  return status == FURROW_OK ? add_layer(r, spec, layer) : status;
+}
+
 static furrow_status build_cross(resolver *r, const fw_layer_spec *spec, fw_layer *layer) {
   const fw_layer *embedding = &r->graph->layers[layer->inputs[0]];
   const uint64_t n = embedding->slots;
   if (embedding->type != FW_LAYER_EMBEDDING)
     return FAIL(r, "%s/inputlayer is %s, which is not an embedding", spec->path, embedding->name);
+  if (spec->type == FW_LAYER_FIELD_AWARE) return build_field_aware(r, spec, embedding, layer);
   layer->factors = embedding->factors;
   uint64_t width = 1;
   if (spec->type == FW_LAYER_BI_INTERACTION) width = embedding->factors;
@@ -345,7 +369,8 @@ static furrow_status build(resolver *r, const fw_layer_spec *spec) {
   case FW_LAYER_FC: return build_fc(r, spec, &layer);
   case FW_LAYER_BI_INNER_SUM:
   case FW_LAYER_BI_INNER:
-  case FW_LAYER_BI_INTERACTION: return build_cross(r, spec, &layer);
+  case FW_LAYER_BI_INTERACTION:
+  case FW_LAYER_FIELD_AWARE: return build_cross(r, spec, &layer);
   case FW_LAYER_CONCAT: return build_concat(r, spec, &layer);
   case FW_LAYER_SUM_POOLING:
   case FW_LAYER_MUL_POOLING:

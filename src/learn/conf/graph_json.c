@@ -175,6 +175,7 @@ static void put_layer(fw_json_out *json, const fw_graph *graph, const fw_layer *
   case FW_LAYER_BI_INNER_SUM:
   case FW_LAYER_BI_INNER:
   case FW_LAYER_BI_INTERACTION:
+  case FW_LAYER_FIELD_AWARE:
     put_integer(json, "outputdim", (int64_t)layer->width);
     fw_json_out_member(json, "inputlayer", graph->layers[layer->inputs[0]].name);
     break;

@@ -53,12 +53,12 @@ static bool is_one_of(const char *algorithm, const char *const *names, size_t co
   return false;
 }
 
-const char *fw_recommended(const char *algorithm, fw_key key) {
+const char *fw_recommended(const char *algorithm, int64_t objective, fw_key key) {
   static const char *const linear[] = {"lr", "linear", "robust", "softmax"};
   const char *text = NULL;
   if (!algorithm) return NULL;
   if (strcmp(algorithm, "gbdt") == 0)
-    text = fw_recommended_forest(key);
+    text = fw_recommended_forest(key, objective);
   else if (is_one_of(algorithm, linear, COUNT(linear)))
     text = find(of_linear, COUNT(of_linear), key);
   else if (strcmp(algorithm, "svm") == 0)
@@ -72,5 +72,5 @@ const char *fw_recommended(const char *algorithm, fw_key key) {
 const char *furrow_learn_recommended(const char *algorithm, const char *key) {
   const fw_key found = fw_key_find(key);
   const char *known = fw_builtin_find(algorithm);
-  return found == FW_KEYS || !known ? NULL : fw_recommended(known, found);
+  return found == FW_KEYS || !known ? NULL : fw_recommended(known, 0, found);
 }

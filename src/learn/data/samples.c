@@ -20,6 +20,7 @@ struct fw_samples {
   int index_base; /* see fw_samples_index_base */
   int base;       /* of the conf; -1: auto */
   bool cached;
+  bool once; /* the files cannot be read again */
   furrow_parser_params params;
   furrow_blockiter *iter;      /* in memory without a cache: owns the block */
   furrow_container *container; /* in memory from a cache: so does this */
@@ -43,11 +44,21 @@ static bool has_index_base(const char *format) {
   return strcmp(format, "libsvm") == 0 || strcmp(format, "libffm") == 0 || strcmp(format, "libfm") == 0;
 }
 
+/* Whether the files can be read more than once. */
+static bool can_read_again(const fw_uri *uri) {
+  fw_fileset set = {0};
+  bool again = fw_fileset_open(&set, uri->paths, uri->npaths, NULL) == FURROW_OK;
+  for (size_t i = 0; i < set.nfiles && again; i++) again = set.files[i].kind != FW_FILE_PIPE;
+  fw_fileset_clear(&set);
+  return again;
+}
+
 /* The format that the parser will use, to be freed with fw_free. */
 static furrow_status find_format(char **format, const fw_samples *samples, const char *uri, const char *given,
                                  furrow_error *err) {
   furrow_parser *parser = NULL;
   if (fw_memory_rows_in_uri(uri)) given = fw_format_memory.name; /* whatever the conf says of files */
+  if (strcmp(given, "auto") == 0 && samples->once) given = "libsvm"; /* to look into a pipe is to empty it */
   if (strcmp(given, "auto") != 0) return fw_strndup(format, given, strlen(given), err);
   furrow_status status = furrow_parser_open(&parser, uri, &samples->params, err);
   if (status == FURROW_OK) {
@@ -56,15 +67,6 @@ static furrow_status find_format(char **format, const fw_samples *samples, const
   }
   furrow_parser_close(parser);
   return status;
-}
-
-/* Whether the files can be read more than once. */
-static bool can_read_again(const fw_uri *uri) {
-  fw_fileset set = {0};
-  bool again = fw_fileset_open(&set, uri->paths, uri->npaths, NULL) == FURROW_OK;
-  for (size_t i = 0; i < set.nfiles && again; i++) again = set.files[i].kind != FW_FILE_PIPE;
-  fw_fileset_clear(&set);
-  return again;
 }
 
 /* Angel's libsvm text has values. Indices without values are its dummy text, which counts from 0: as libsvm, which
@@ -162,7 +164,9 @@ static furrow_status find_index_base(int *base, const fw_samples *samples, const
 static furrow_status settle_index_base(fw_samples *samples, const char *uri, bool fixed, int base, furrow_error *err) {
   char *text = NULL;
   furrow_status status = FURROW_OK;
-  if (base < 0) {
+  if (base < 0 && !fixed && samples->once) {
+    base = samples->index_base = 1; /* an index 0 is an error then, which names the key */
+  } else if (base < 0) {
     if (!fixed) status = add_index_base(&text, uri, base, err);
     if (status == FURROW_OK) status = find_index_base(&samples->index_base, samples, fixed ? uri : text, err);
     fw_free(text);
@@ -179,6 +183,7 @@ static furrow_status complete_uri(fw_samples *samples, const char *uri, const fw
   const char *given = fw_uri_arg_value(&parsed, "format");
   if (!given) given = samples->params.format;
   samples->cached = parsed.cachefile != NULL;
+  samples->once = !fw_memory_rows_in_uri(uri) && !can_read_again(&parsed);
   status = fw_strndup(&samples->name, parsed.paths[0], strlen(parsed.paths[0]), err);
   if (status == FURROW_OK) status = find_format(&samples->format, samples, uri, given, err);
   if (status == FURROW_OK) status = take_dummy(samples, &parsed, err);
@@ -289,6 +294,14 @@ furrow_status fw_samples_scale(fw_samples *samples, const fw_scaling *scaling, f
 const furrow_rowblock *fw_samples_block(const fw_samples *samples) {
   if (!samples->in_memory) return NULL;
   return samples->scaling ? &samples->scaled.block : &samples->block;
+}
+
+const furrow_rowblock *fw_samples_raw_block(const fw_samples *samples) {
+  return samples->in_memory ? &samples->block : NULL;
+}
+
+bool fw_samples_pass_once(const fw_samples *samples) {
+  return samples->once && !samples->in_memory && !samples->cached;
 }
 
 int fw_samples_index_base(const fw_samples *samples) {

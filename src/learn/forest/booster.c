@@ -112,7 +112,7 @@ struct fw_booster {
   fw_forest *forest;
   start_scores *start; /* of trees that were there before; NULL: none */
   size_t start_trees;
-  double mean; /* of the labels, where trees start from it */
+  double *base; /* of each class: what scores start at, folded into the first trees */
   double most_weight;
   double *out; /* of a row, for tallies */
 };
@@ -130,6 +130,7 @@ furrow_status fw_booster_create(fw_booster **booster, const fw_plan *plan, fw_sp
   b->pool = pool;
   b->classes = loss == FW_LOSS_SOFTMAX ? plan->graph.outputs : 1;
   status = fw_alloc((void **)&b->out, b->classes, sizeof *b->out, err);
+  if (status == FURROW_OK) status = fw_alloc_zero((void **)&b->base, b->classes, sizeof *b->base, err);
   if (status == FURROW_OK) status = fw_feature_stats_create(&b->stats, plan, err);
   if (status == FURROW_OK) {
     *booster = b;
@@ -154,7 +155,7 @@ void fw_booster_free(fw_booster *b) {
   clear_set(&b->valid);
   fw_feature_stats_free(b->stats);
   fw_cuts_free(b->cuts);
-  void *const arrays[] = {b->label, b->weight, b->gradients.pair, b->log_sum, b->allowed, b->chance, b->out};
+  void *const arrays[] = {b->label, b->weight, b->gradients.pair, b->log_sum, b->allowed, b->chance, b->out, b->base};
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) fw_free(arrays[i]);
   fw_free(b);
 }
@@ -291,9 +292,28 @@ static furrow_status make_arrays(fw_booster *b, furrow_error *err) {
   return status;
 }
 
-/* The weighted mean of the labels, and the largest weight. */
+/* The share of a class, but at least half a row's: its logarithm is a number. */
+static double share_of(double weight, double weights, size_t rows) {
+  const double least = 0.5 / (double)rows;
+  return fmin(fmax(weight / weights, least), 1 - least);
+}
+
+/* What scores start at: the mean of the labels; their log odds; the logarithms of the shares of the classes, whose
+ * weights base[] has. */
+static void find_base(fw_booster *b, double sum, double weights) {
+  const fw_loss_type loss = b->plan->graph.loss;
+  const size_t rows = b->train.binned.rows;
+  const double positive = share_of((weights + sum) / 2, weights, rows); /* labels are -1 and 1 */
+  if (loss == FW_LOSS_L2) b->base[0] = sum / weights;
+  if (loss == FW_LOSS_LOG) b->base[0] = log(positive / (1 - positive));
+  for (size_t c = 0; loss == FW_LOSS_SOFTMAX && c < b->classes; c++)
+    b->base[c] = log(share_of(b->base[c], weights, rows));
+}
+
+/* The largest weight, and what scores start at. */
 static void weigh_labels(fw_booster *b) {
   const fw_binned *rows = &b->train.binned;
+  const fw_loss_type loss = b->plan->graph.loss;
   double sum = 0, weights = 0;
   b->most_weight = rows->weight ? 0 : 1;
   for (size_t i = 0; i < rows->rows; i++) {
@@ -301,8 +321,12 @@ static void weigh_labels(fw_booster *b) {
     sum += weight * (double)rows->label[i];
     weights += weight;
     b->most_weight = weight > b->most_weight ? weight : b->most_weight;
+    if (loss == FW_LOSS_SOFTMAX) b->base[(size_t)rows->label[i]] += weight;
   }
-  b->mean = b->plan->graph.loss == FW_LOSS_L2 && weights > 0 ? sum / weights : 0;
+  if (weights > 0 && (loss == FW_LOSS_L2 || b->plan->forest.from_average))
+    find_base(b, sum, weights);
+  else
+    memset(b->base, 0, b->classes * sizeof *b->base);
 }
 
 static void all_rows(fw_node_rows *rows) {
@@ -402,7 +426,7 @@ static furrow_status fill_gradients(fw_booster *b, uint64_t round, size_t class_
   const fw_gradient_job job = {.rows = &b->train.binned,
                                .loss = b->plan->graph.loss,
                                .score = b->train.score + class_number * b->train.binned.rows,
-                               .base = round == 0 ? b->mean : 0,
+                               .base = round == 0 ? b->base[class_number] : 0,
                                .log_sum = b->log_sum,
                                .class_number = class_number,
                                .most_weight = b->most_weight,
@@ -422,7 +446,7 @@ static furrow_status grow_tree(fw_booster *b, uint64_t round, size_t class_numbe
                             .allowed = choose_features(b, tree),
                             .forest = b->forest,
                             .tree = tree,
-                            .start = round == 0 && rate != 0 ? b->mean / rate : 0,
+                            .start = round == 0 && rate != 0 ? b->base[class_number] / rate : 0,
                             .rate = rate,
                             .score = score};
   status = fw_grower_tree(b->grower, &growth, err);
@@ -439,7 +463,8 @@ furrow_status fw_booster_round(fw_booster *b, furrow_error *err) {
   const uint64_t round = trees / b->classes;
   furrow_status status = fw_forest_add(b->forest, b->classes, err);
   if (status == FURROW_OK && b->log_sum)
-    fw_gradients_log_sums(b->train.score, b->train.binned.rows, b->classes, b->pool, b->log_sum);
+    fw_gradients_log_sums(b->train.score, round == 0 ? b->base : NULL, b->train.binned.rows, b->classes, b->pool,
+                          b->log_sum);
   for (size_t c = 0; status == FURROW_OK && c < b->classes; c++) status = grow_tree(b, round, c, err);
   if (status != FURROW_OK) fw_forest_truncate(b->forest, trees);
   return status;

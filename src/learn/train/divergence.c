@@ -72,7 +72,8 @@ static furrow_status start_again(fw_fit *f, furrow_error *err) {
 furrow_status fw_fit_go_back(fw_fit *f, furrow_status status, const fw_epoch *epoch, furrow_error *err) {
   furrow_trainer *t = f->trainer;
   const bool kept = t->best > 0 && f->best_snapshot.size > 0;
-  if (t->halvings == FW_HALVINGS_MAX || (!f->anew && !kept)) return give_up(f, status, epoch, err);
+  if (t->halvings == FW_HALVINGS_MAX || (!f->anew && !kept) || fw_samples_pass_once(f->samples))
+    return give_up(f, status, epoch, err);
   t->halvings++;
   t->diverged = false;
   t->best = kept ? t->best : 0;

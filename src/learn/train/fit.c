@@ -441,6 +441,7 @@ furrow_status furrow_trainer_fit(furrow_trainer *trainer, const char *train, con
   fw_buffer_clear(&f.best_snapshot);
   fw_holdout_clear(&f.holdout);
   fw_scaling_clear(&f.scaling);
+  fw_scaling_clear(&f.linear_scaling);
   return status;
 }
 

@@ -54,7 +54,7 @@ static furrow_status put_into(const target *t, const fw_convex_fit *c, size_t la
                               size_t first, double sign, furrow_error *err) {
   size_t features = 0;
   const uint64_t *keys = fw_linear_problem_keys(c->problem, &features);
-  const double *w = fw_linear_solver_weights(c->solver), *b = fw_linear_solver_bias(c->solver);
+  const double *w = fw_convex_fit_parameters(c), *b = w + features * outputs;
   const size_t weights = parameter_of(t->net, layer, false), bias = parameter_of(t->net, layer, true);
   for (size_t i = 0; i < features; i++) {
     if (fw_net_is_open(t->net)) FW_TRY(fw_net_make_feature(t->net, keys[i], err));
@@ -110,6 +110,18 @@ furrow_status fw_linear_put(fw_net *net, const fw_convex_fit *convex, furrow_err
   return layer == SIZE_MAX ? FURROW_OK : put_into(&t, convex, layer, graph->outputs, graph->outputs, 0, 1, err);
 }
 
+void fw_linear_put_bias(fw_net *net, const double *outputs) {
+  const fw_graph *graph = &fw_net_plan(net)->graph;
+  const target t = target_of(net);
+  size_t layer = linear_layer(graph);
+  if (layer == SIZE_MAX) layer = graph->layers[graph->count - 1].inputs[0];
+  const fw_layer *found = &graph->layers[layer];
+  if (found->activation != FW_ACTIVATION_IDENTITY || (found->type != FW_LAYER_INPUT && found->type != FW_LAYER_FC))
+    return;
+  void *bias = fw_net_dense(net, parameter_of(net, layer, true), 0);
+  for (size_t o = 0; o < graph->outputs; o++) put(&t, bias, o, outputs[o]);
+}
+
 /* ---- A net that is the linear model ---- */
 
 static void silence_fc(const target *t, const fw_graph *graph, size_t layer) {
@@ -163,7 +175,7 @@ static furrow_status fill_relu_stack(const target *t, const fw_graph *graph, con
   const size_t width = graph->layers[0].width, outputs = graph->outputs;
   size_t features = 0;
   const uint64_t *keys = fw_linear_problem_keys(c->problem, &features);
-  const double *w = fw_linear_solver_weights(c->solver), *b = fw_linear_solver_bias(c->solver);
+  const double *w = fw_convex_fit_parameters(c), *b = w + features * outputs;
   const size_t weights = parameter_of(t->net, 0, false), bias = parameter_of(t->net, 0, true);
   for (size_t i = 0; i < features; i++) {
     if (fw_net_is_open(t->net)) FW_TRY(fw_net_make_feature(t->net, keys[i], err));
@@ -197,7 +209,7 @@ static furrow_status become_linear(fw_fit *f, furrow_error *err) {
   fw_convex_fit *all = NULL;
   fw_net *net = NULL;
   furrow_status status = fw_convex_fit_create(&all, f, NULL, 1, err);
-  if (status == FURROW_OK) status = fw_convex_fit_solve(all, err);
+  if (status == FURROW_OK) status = fw_convex_fit_solve(all, f, err);
   if (status == FURROW_OK) status = fw_trainer_new_net(t, &net, err);
   if (status == FURROW_OK) status = make_linear(net, all, err);
   if (status == FURROW_OK) status = fw_trainer_adopt(t, net, err);
@@ -222,7 +234,7 @@ furrow_status fw_linear_start(fw_fit *f, furrow_error *err) {
   fw_convex_fit_free(f->convex);
   f->convex = NULL;
   FW_TRY(fw_convex_fit_create(&f->convex, f, f->train, 1, err));
-  FW_TRY(fw_convex_fit_solve(f->convex, err));
+  FW_TRY(fw_convex_fit_solve(f->convex, f, err));
   return f->trainer->epochs == 0 ? fw_linear_put(f->trainer->net, f->convex, err) : FURROW_OK;
 }
 
@@ -276,7 +288,7 @@ static furrow_status compare(fw_fit *f, comparison *c, furrow_error *err) {
   furrow_status status = fw_epoch_rows_list(f->valid, &use, &count, err);
   if (status == FURROW_OK) status = fw_alloc((void **)&scores, (count + 1) * outputs, sizeof *scores, err);
   if (status == FURROW_OK)
-    fw_linear_problem_score_rows(f->convex->problem, fw_linear_solver_weights(f->convex->solver), rows, use, count,
+    fw_linear_problem_score_rows(f->convex->problem, fw_convex_fit_parameters(f->convex), rows, use, count,
                                  scores);
   *c = (comparison){.fit = f, .scores = scores};
   if (status == FURROW_OK) status = fw_fit_net_score(f, compare_batch, c, err);

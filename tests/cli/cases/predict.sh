@@ -59,7 +59,8 @@ try furrow predict --model lr
 try furrow predict --model missing --data t.libsvm
 try furrow predict --model lr --data missing.libsvm
 try furrow predict --model bare --algorithm fm --data t.libsvm
-try furrow predict --model lr --data t.dummy | grep exit
+furrow predict --model lr --data t.dummy >found # bare indices count from 0, whatever the model's data did
+furrow predict --model lr --data t.dummy --format dummy | cmp - found
 try furrow predict --model lr --data t.libsvm --scores s.txt
 printf '20000001 1:1\n' | try furrow predict --model lr --data -
 printf '16777216 1:1\n' | try furrow predict --model lr --data -
@@ -69,6 +70,11 @@ try furrow predict --model lr --data nan.libsvm --json
 try furrow predict --model lr --data nan.libsvm --scores nan.npy
 try furrow eval --model lr --data nan.libsvm
 try furrow predict --model lr --data t.libsvm -D has-label=no
+try furrow predict --model lr --data t.libsvm -D index-base=auto
+sed 's/^[^ ]* //' t.libsvm >unlabelled.libsvm
+try furrow predict --model lr --data unlabelled.libsvm
+furrow predict --model lr --data t.libsvm | cut -d, -f2- >found
+furrow predict --model lr --data unlabelled.libsvm -D has-label=no | cut -d, -f2- | cmp - found
 furrow predict --model dense --data 't.csv?label_column=0' --format csv -D has-label=no | wc -l | tr -d ' '
 (ulimit -f 1 && try furrow predict --model lr --data t.libsvm --scores big.npy 2>&1) | cat
 ls -A | grep -e nan.npy -e big -e tmp

@@ -580,7 +580,7 @@ static void *ask(void *user) {
   return NULL;
 }
 
-/* The rows are sorted by whoever asks first. */
+/* The thread that asks first sorts the rows. */
 static void threads_ask_at_once(void **state) {
   (void)state;
   furrow_trainer *trainer = trained(&models[0]);

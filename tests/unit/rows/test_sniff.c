@@ -123,9 +123,13 @@ static void misreadings(void **state) {
       {"1 5 3 5\n0 2 4\n", false, FW_MISREAD_NOTHING},
   };
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-    const fw_misreading found = fw_sniff_misreading(cases[i].text, strlen(cases[i].text), true, cases[i].fields);
+    const fw_misreading found = fw_sniff_misreading(cases[i].text, strlen(cases[i].text), true, cases[i].fields, false);
     if (found != cases[i].found) fail_msg("'%s' is %d, not %d", cases[i].text, (int)found, (int)cases[i].found);
   }
+  assert_int_equal(fw_sniff_misreading("1 3:1\n0 4:2\n", 12, true, false, true), FW_MISREAD_LABELLED);
+  assert_int_equal(fw_sniff_misreading("1 3:1:1\n0 4:2:7\n", 16, true, true, true), FW_MISREAD_LABELLED);
+  assert_int_equal(fw_sniff_misreading("1 3\n0 4\n", 8, true, false, true), FW_MISREAD_NOTHING);
+  assert_int_equal(fw_sniff_misreading("1:1 3:1\n7\n", 10, true, false, true), FW_MISREAD_NOTHING);
 }
 
 /* ---- Is it text? ---------------------------------------------------------------------------------------- */
