@@ -44,20 +44,21 @@ static bool has_index_base(const char *format) {
   return strcmp(format, "libsvm") == 0 || strcmp(format, "libffm") == 0 || strcmp(format, "libfm") == 0;
 }
 
-/* Whether the files can be read more than once. */
-static bool can_read_again(const fw_uri *uri) {
+/* Whether some file can be read only once. Files that cannot be opened are reported when they are. */
+static furrow_status find_pipes(bool *once, const fw_uri *uri, furrow_error *err) {
   fw_fileset set = {0};
-  bool again = fw_fileset_open(&set, uri->paths, uri->npaths, NULL) == FURROW_OK;
-  for (size_t i = 0; i < set.nfiles && again; i++) again = set.files[i].kind != FW_FILE_PIPE;
+  furrow_status status = fw_fileset_open(&set, uri->paths, uri->npaths, err);
+  *once = status != FURROW_OK;
+  for (size_t i = 0; i < set.nfiles && !*once; i++) *once = set.files[i].kind == FW_FILE_PIPE;
   fw_fileset_clear(&set);
-  return again;
+  return status == FURROW_E_MEMORY ? status : FURROW_OK;
 }
 
 /* The format that the parser will use, to be freed with fw_free. */
 static furrow_status find_format(char **format, const fw_samples *samples, const char *uri, const char *given,
                                  furrow_error *err) {
   furrow_parser *parser = NULL;
-  if (fw_memory_rows_in_uri(uri)) given = fw_format_memory.name; /* whatever the conf says of files */
+  if (fw_memory_rows_in_uri(uri)) given = fw_format_memory.name;     /* whatever the conf says of files */
   if (strcmp(given, "auto") == 0 && samples->once) given = "libsvm"; /* to look into a pipe is to empty it */
   if (strcmp(given, "auto") != 0) return fw_strndup(format, given, strlen(given), err);
   furrow_status status = furrow_parser_open(&parser, uri, &samples->params, err);
@@ -73,11 +74,12 @@ static furrow_status find_format(char **format, const fw_samples *samples, const
  * counts from 1, it would be read as other features. */
 static furrow_status take_dummy(fw_samples *samples, const fw_uri *parsed, furrow_error *err) {
   if (strcmp(samples->format, "libsvm") != 0 || fw_uri_arg_value(parsed, "indexing_mode")) return FURROW_OK;
-  if (!can_read_again(parsed)) return FURROW_OK;
+  if (samples->once) return FURROW_OK;
   furrow_parser *parser = NULL;
   furrow_parser_params params = samples->params;
   params.format = "auto";
-  if (furrow_parser_open(&parser, parsed->paths[0], &params, NULL) != FURROW_OK) return FURROW_OK; /* said later */
+  furrow_status status = furrow_parser_open(&parser, parsed->paths[0], &params, err);
+  if (status != FURROW_OK) return status == FURROW_E_MEMORY ? status : FURROW_OK; /* said later */
   const bool dummy = strcmp(furrow_parser_format(parser), "dummy") == 0;
   furrow_parser_close(parser);
   if (!dummy) return FURROW_OK;
@@ -183,8 +185,8 @@ static furrow_status complete_uri(fw_samples *samples, const char *uri, const fw
   const char *given = fw_uri_arg_value(&parsed, "format");
   if (!given) given = samples->params.format;
   samples->cached = parsed.cachefile != NULL;
-  samples->once = !fw_memory_rows_in_uri(uri) && !can_read_again(&parsed);
-  status = fw_strndup(&samples->name, parsed.paths[0], strlen(parsed.paths[0]), err);
+  if (!fw_memory_rows_in_uri(uri)) status = find_pipes(&samples->once, &parsed, err);
+  if (status == FURROW_OK) status = fw_strndup(&samples->name, parsed.paths[0], strlen(parsed.paths[0]), err);
   if (status == FURROW_OK) status = find_format(&samples->format, samples, uri, given, err);
   if (status == FURROW_OK) status = take_dummy(samples, &parsed, err);
   char *full = NULL;
@@ -362,7 +364,7 @@ furrow_status fw_samples_keep_columns(const fw_samples *samples, furrow_learn_co
   if (strcmp(samples->format, "csv") != 0) return FURROW_OK;
   FW_TRY(fw_uri_parse(&uri, samples->uri, err));
   furrow_status status = FURROW_OK;
-  if (can_read_again(&uri)) {
+  if (!samples->once) {
     status = furrow_parser_open(&parser, samples->uri, &samples->params, err);
     if (status == FURROW_OK) status = furrow_parser_next(parser, err);
     if (status == FURROW_OK) status = keep_names(conf, parser, err);
