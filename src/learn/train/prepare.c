@@ -190,7 +190,7 @@ static void start_bias(fw_fit *f, const fw_data_facts *facts) {
   const fw_graph *graph = &t->plan->graph;
   double outputs[FW_CLASSES_MAX] = {0};
   const bool many = graph->loss == FW_LOSS_SOFTMAX, two = graph->loss == FW_LOSS_LOG;
-  if (t->forest || t->loaded || t->steps > 0 || facts->rows == 0 || graph->outputs > FW_CLASSES_MAX) return;
+  if (t->forest || !f->anew || facts->rows == 0 || graph->outputs > FW_CLASSES_MAX) return;
   if ((two || many) && t->plan->data.label_count != facts->label_count) return;
   if (two) outputs[0] = log((double)facts->of_label[1] / (double)facts->of_label[0]);
   for (size_t k = 0; many && k < graph->outputs; k++)
