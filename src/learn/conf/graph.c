@@ -162,6 +162,11 @@ static bool has_slots(const fw_graph_spec *spec, const fw_layer_spec *embedding)
 static furrow_status count_slots(const resolver *r, const fw_layer_spec *spec, uint64_t *slots) {
   const int64_t fields = r->plan->data.fields;
   const bool by_key = fw_conf_has_key(r->conf, FW_KEY_FIELDS) && fields > 0;
+  r->plan->open_fields = fields < 1 && fw_conf_recommends(r->conf);
+  if (r->plan->open_fields) {
+    *slots = 2; /* until the data has been seen */
+    return FURROW_OK;
+  }
   if (!by_key && spec->has_width && spec->width > 0) {
     if (spec->width % spec->factors != 0)
       return FAIL(r, "%s/outputdim is %lld, no multiple of numfactors, %lld", spec->path, (long long)spec->width,
@@ -173,10 +178,9 @@ static furrow_status count_slots(const resolver *r, const fw_layer_spec *spec, u
                   (long long)(fields * spec->factors));
     return FURROW_OK;
   }
-  if (fields < 1 && !fw_conf_recommends(r->conf))
+  if (fields < 1)
     return FAIL(r, "%s needs the number of fields: set fields (data/numfield), which every row must have", spec->path);
-  r->plan->open_fields = fields < 1;
-  *slots = fields < 1 ? 2 : (uint64_t)fields;
+  *slots = (uint64_t)fields;
   return FURROW_OK;
 }
 
@@ -266,8 +270,9 @@ static furrow_status build_fc(resolver *r, const fw_layer_spec *spec, fw_layer *
 /* A feature's numbers are a vector for each field that it may meet. */
 static furrow_status build_field_aware(resolver *r, const fw_layer_spec *spec, const fw_layer *embedding,
                                        fw_layer *layer) {
-  if (!fw_format_has_fields(r->plan->data.format)) {
-    FAIL(r, "%s crosses fields, which data in the format %s does not have", spec->path, r->plan->data.format);
+  const char *format = r->plan->data.format;
+  if (!fw_format_has_fields(format) && strcmp(format, "auto") != 0) {
+    FAIL(r, "%s crosses fields, which data in the format %s does not have", spec->path, format);
     fw_error_set_hint(r->err, "set the key `format` (data/format) to libffm");
     return FURROW_E_ARGUMENT;
   }

@@ -240,7 +240,8 @@ static void build_fm(builder *b) {
 /* Each feature has a vector of `rank` numbers for each field. Angel has no such class, but its formats hold the
  * matrices. */
 static void build_ffm(builder *b) {
-  const int64_t fields = integer(b, FW_KEY_FIELDS), rank = integer(b, FW_KEY_RANK);
+  const int64_t given = integer(b, FW_KEY_FIELDS), rank = integer(b, FW_KEY_RANK);
+  const int64_t fields = given < 1 && fw_conf_recommends(b->conf) ? 2 : given; /* until the data has been seen */
   add_input(b, "input", 1, FW_ACTIVATION_IDENTITY);
   fw_layer_spec *embedding = add(b, FW_LAYER_EMBEDDING, "embedding", NULL, NULL, NULL);
   if (!embedding) return;

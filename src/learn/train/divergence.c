@@ -16,8 +16,7 @@ static double huber_bound(double delta, const furrow_learn_metrics *rows) {
   return fmin(0.5 * rows->constant_rmse, delta) * rows->constant_rmse;
 }
 
-/* The best constant for the rows that have these figures; NaN: not known. */
-static double constant_loss(const fw_fit *f, const furrow_learn_metrics *rows) {
+double fw_fit_constant_loss(const fw_fit *f, const furrow_learn_metrics *rows) {
   const fw_graph *graph = &f->trainer->plan->graph;
   switch (graph->loss) {
   case FW_LOSS_LOG:
@@ -42,7 +41,7 @@ bool fw_fit_diverged(const fw_fit *f, furrow_status status, const fw_epoch *epoc
   const furrow_trainer *t = f->trainer;
   if (t->forest || f->exact) return false;
   if (status != FURROW_OK) return status == FURROW_E_RANGE && t->diverged;
-  const double loss = epoch->train.loss, constant = constant_loss(f, &epoch->train);
+  const double loss = epoch->train.loss, constant = fw_fit_constant_loss(f, &epoch->train);
   if (epoch->train.weight > 0 && !isfinite(loss)) return true;
   if (isnan(constant)) return t->epochs > 0 && loss > FAR_BEYOND * t->history[0].train.loss;
   return loss > FAR * constant && (t->epochs == 0 || loss > FAR * best_loss(t));
@@ -107,7 +106,7 @@ furrow_status fw_fit_compare_constant(fw_fit *f, furrow_error *err) {
   const bool held_out = saved->valid.rows > 0;
   const furrow_learn_metrics *rows = held_out ? &saved->valid : &saved->train;
   const double loss = f->trainer->fell_back ? f->linear_loss : rows->loss;
-  const double constant = constant_loss(f, rows);
+  const double constant = fw_fit_constant_loss(f, rows);
   if (!(loss > constant * (1 + 1e-6))) return FURROW_OK;
   return fw_notes_add(&f->trainer->notes, true, err,
                       "the model is worse than a constant: the loss of the %s rows is %.6g, and %.6g if the same is "

@@ -14,6 +14,8 @@ furrow_status fw_fit_go_back(fw_fit *fit, furrow_status status, const fw_epoch *
 
 /* Behind the last epoch: a note if the rate was halved. */
 furrow_status fw_fit_note_halvings(fw_fit *fit, furrow_error *err) FURROW_MUST_USE;
+/* The loss of the best constant for the rows that have these figures; NaN: not known. */
+double fw_fit_constant_loss(const fw_fit *fit, const furrow_learn_metrics *rows);
 /* Behind the last epoch: a warning if the model is worse than a constant, on the validation rows if there are any. */
 furrow_status fw_fit_compare_constant(fw_fit *fit, furrow_error *err) FURROW_MUST_USE;
 

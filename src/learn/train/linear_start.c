@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "learn/data/samples.h"
+#include "learn/train/divergence.h"
 
 /* What interactions are multiplied with where they are not wanted: their part of a score is then beyond its last digit,
  * and training can go on from there. */
@@ -147,7 +148,8 @@ static furrow_status silence_rest(const target *t, const fw_graph *graph, furrow
   for (size_t k = 0; sum->type == FW_LAYER_SUM_POOLING && k < sum->input_count; k++) {
     const fw_layer *part = &graph->layers[sum->inputs[k]];
     if (part->type == FW_LAYER_FC) silence_fc(t, graph, sum->inputs[k]);
-    if (part->type == FW_LAYER_BI_INNER_SUM) FW_TRY(quiet_embedding(t, part->inputs[0], err));
+    if (part->type == FW_LAYER_BI_INNER_SUM || part->type == FW_LAYER_FIELD_AWARE)
+      FW_TRY(quiet_embedding(t, part->inputs[0], err));
   }
   return FURROW_OK;
 }
@@ -279,6 +281,13 @@ static bool is_better(const comparison *c) {
   return n > 1 && mean > 2 * sqrt(fmax(variance, 0) / n);
 }
 
+/* A linear model that is worse than a constant is nothing to fall back to. */
+static bool is_only_good(const fw_fit *f, double linear, double net) {
+  const furrow_trainer *t = f->trainer;
+  const double constant = fw_fit_constant_loss(f, &t->history[t->epochs - 1].valid);
+  return linear > constant && net < constant;
+}
+
 static furrow_status compare(fw_fit *f, comparison *c, furrow_error *err) {
   const furrow_rowblock *rows = fw_samples_block(f->valid_samples ? f->valid_samples : f->samples);
   uint32_t *use = NULL;
@@ -303,10 +312,10 @@ furrow_status fw_linear_fall_back(fw_fit *f, furrow_error *err) {
   if (!f->convex || !f->valid || f->trainer->epochs == 0) return FURROW_OK;
   if (!fw_samples_block(f->valid_samples ? f->valid_samples : f->samples)) return FURROW_OK;
   FW_TRY(compare(f, &c, err));
-  if (is_better(&c)) return FURROW_OK;
+  const double unit = fw_fit_loss_unit(f) / c.weight;
+  if (is_better(&c) || is_only_good(f, c.losses[0] * unit, c.losses[1] * unit)) return FURROW_OK;
   FW_TRY(become_linear(f, err));
   f->trainer->fell_back = true;
-  const double unit = fw_fit_loss_unit(f) / c.weight;
   f->linear_loss = c.losses[0] * unit;
   return fw_notes_add(
       &f->trainer->notes, false, err,
