@@ -53,13 +53,15 @@ static furrow_status settle_format(fw_fit *f, const fw_data_facts *facts, furrow
 /* Says what is not plain: labels that are neither 0 and 1 nor -1 and 1, and how many classes there are. */
 static furrow_status note_labels(fw_fit *f, const fw_data_facts *facts, furrow_error *err) {
   const double first = facts->labels[0], second = facts->labels[1];
+  char low[FW_LABEL_TEXT], high[FW_LABEL_TEXT];
+  fw_label_text(low, first);
+  fw_label_text(high, facts->labels[facts->label_count - 1]);
   if (f->trainer->plan->graph.loss == FW_LOSS_SOFTMAX)
-    return fw_notes_add(&f->trainer->notes, false, err, "the labels have %zu values, from %.9g to %.9g: a class each",
-                        facts->label_count, first, facts->labels[facts->label_count - 1]);
+    return fw_notes_add(&f->trainer->notes, false, err, "the labels have %zu values, from %s to %s: a class each",
+                        facts->label_count, low, high);
   if ((first == 0 || first == -1) && second == 1) return FURROW_OK;
   return fw_notes_add(&f->trainer->notes, false, err,
-                      "the labels are %.9g and %.9g: two classes, of which %.9g is the positive one", first, second,
-                      second);
+                      "the labels are %s and %s: two classes, of which %s is the positive one", low, high, high);
 }
 
 /* Labels become those of classes. */
