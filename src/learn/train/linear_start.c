@@ -210,7 +210,7 @@ static furrow_status become_linear(fw_fit *f, furrow_error *err) {
   furrow_trainer *t = f->trainer;
   fw_convex_fit *all = NULL;
   fw_net *net = NULL;
-  furrow_status status = fw_convex_fit_create(&all, f, NULL, 1, err);
+  furrow_status status = fw_convex_fit_create(&all, f, NULL, fw_convex_strength(f), err);
   if (status == FURROW_OK) status = fw_convex_fit_solve(all, f, err);
   if (status == FURROW_OK) status = fw_trainer_new_net(t, &net, err);
   if (status == FURROW_OK) status = make_linear(net, all, err);
@@ -235,7 +235,7 @@ furrow_status fw_linear_start(fw_fit *f, furrow_error *err) {
   if (!is_possible(f)) return FURROW_OK;
   fw_convex_fit_free(f->convex);
   f->convex = NULL;
-  FW_TRY(fw_convex_fit_create(&f->convex, f, f->train, 1, err));
+  FW_TRY(fw_convex_fit_create(&f->convex, f, f->train, fw_convex_strength(f), err));
   FW_TRY(fw_convex_fit_solve(f->convex, f, err));
   return f->trainer->epochs == 0 ? fw_linear_put(f->trainer->net, f->convex, err) : FURROW_OK;
 }
