@@ -172,6 +172,9 @@ typedef struct fw_data_conf {
       short_rows; /* rows may have fewer features than slots; else they must have as many. Not where slots are fields */
 } fw_data_conf;
 
+/* A label as it is compared: rows that are read have floats, so that 0.1 must be the nearest float. */
+double fw_label_number(double label);
+
 typedef struct fw_model_conf {
   const char *algorithm;             /* short name; NULL: the graph is from JSON */
   int32_t row_type;                  /* T_FLOAT_DENSE … */

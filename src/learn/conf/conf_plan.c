@@ -182,6 +182,10 @@ static bool has_two_classes(fw_loss_type loss) {
   return loss == FW_LOSS_LOG || loss == FW_LOSS_HINGE || loss == FW_LOSS_CROSS_ENTROPY;
 }
 
+double fw_label_number(double label) {
+  return label == trunc(label) ? label : (double)(float)label;
+}
+
 static furrow_status take_labels(plan_memory *memory, const char *text, furrow_error *err) {
   fw_data_conf *data = &memory->plan.data;
   void *taken = NULL;
@@ -189,7 +193,10 @@ static furrow_status take_labels(plan_memory *memory, const char *text, furrow_e
   for (const char *at = text; (at = strchr(at, ',')); at++) count++;
   FW_TRY(fw_arena_take(&memory->arena, &taken, count, sizeof(double), err));
   double *labels = taken;
-  for (size_t i = 0; i < count; i++) text = fw_next_number(text, &labels[i]);
+  for (size_t i = 0; i < count; i++) {
+    text = fw_next_number(text, &labels[i]);
+    labels[i] = fw_label_number(labels[i]);
+  }
   data->labels = labels;
   data->label_count = count;
   return FURROW_OK;

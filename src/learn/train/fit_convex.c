@@ -37,9 +37,15 @@ static furrow_status read_labels(fw_convex_fit *c, const fw_fit *f, const furrow
   return FURROW_OK;
 }
 
+/* Losses of Huber rise by delta at most, which is small where labels are large. */
+static double usual_strength(const fw_graph *graph) {
+  return graph->loss == FW_LOSS_HUBER ? fmin(1, graph->layers[graph->count - 1].delta) : 1;
+}
+
 double fw_convex_strength(const fw_fit *f) {
-  const char *text = furrow_learn_conf_get(f->trainer->conf, "l2");
-  return strcmp(text, "auto") == 0 || !f->exact ? 1 : f->trainer->plan->graph.layers[0].optimizer.l2;
+  const fw_graph *graph = &f->trainer->plan->graph;
+  const bool own = f->exact && strcmp(furrow_learn_conf_get(f->trainer->conf, "l2"), "auto") != 0;
+  return own ? graph->layers[0].optimizer.l2 : usual_strength(graph);
 }
 
 static furrow_status create_problem(fw_convex_fit *c, const fw_fit *f, const fw_epoch_rows *rows, double l2,

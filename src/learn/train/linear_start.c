@@ -210,7 +210,7 @@ static furrow_status become_linear(fw_fit *f, furrow_error *err) {
   furrow_trainer *t = f->trainer;
   fw_convex_fit *all = NULL;
   fw_net *net = NULL;
-  furrow_status status = fw_convex_fit_create(&all, f, NULL, 1, err);
+  furrow_status status = fw_convex_fit_create(&all, f, NULL, fw_convex_strength(f), err);
   if (status == FURROW_OK) status = fw_convex_fit_solve(all, f, err);
   if (status == FURROW_OK) status = fw_trainer_new_net(t, &net, err);
   if (status == FURROW_OK) status = make_linear(net, all, err);
@@ -226,7 +226,7 @@ static bool is_possible(const fw_fit *f) {
   const furrow_trainer *t = f->trainer;
   const fw_plan *plan = t->plan;
   const fw_loss_type loss = plan->graph.loss;
-  return plan->train.start_linear && fw_samples_block(f->samples) && !t->loaded && t->comm->size == 1 &&
+  return plan->train.start_linear && fw_samples_block(f->samples) && f->anew && t->comm->size == 1 &&
          loss != FW_LOSS_HINGE && plan->data.sample_ratio >= 1 && plan->data.posneg_ratio <= 0 &&
          can_be_linear(&plan->graph);
 }
@@ -235,7 +235,7 @@ furrow_status fw_linear_start(fw_fit *f, furrow_error *err) {
   if (!is_possible(f)) return FURROW_OK;
   fw_convex_fit_free(f->convex);
   f->convex = NULL;
-  FW_TRY(fw_convex_fit_create(&f->convex, f, f->train, 1, err));
+  FW_TRY(fw_convex_fit_create(&f->convex, f, f->train, fw_convex_strength(f), err));
   FW_TRY(fw_convex_fit_solve(f->convex, f, err));
   return f->trainer->epochs == 0 ? fw_linear_put(f->trainer->net, f->convex, err) : FURROW_OK;
 }

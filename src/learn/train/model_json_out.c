@@ -88,7 +88,7 @@ static void put_labels(fw_json_out *json, const fw_data_conf *data) {
     if (label == trunc(label) && fabs(label) < 1e15)
       fw_json_out_integer(json, (int64_t)label);
     else
-      fw_json_out_real(json, label);
+      fw_json_out_float(json, (float)label);
   }
   fw_json_out_close_array(json);
 }

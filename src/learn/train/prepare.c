@@ -53,13 +53,15 @@ static furrow_status settle_format(fw_fit *f, const fw_data_facts *facts, furrow
 /* Says what is not plain: labels that are neither 0 and 1 nor -1 and 1, and how many classes there are. */
 static furrow_status note_labels(fw_fit *f, const fw_data_facts *facts, furrow_error *err) {
   const double first = facts->labels[0], second = facts->labels[1];
+  char low[FW_LABEL_TEXT], high[FW_LABEL_TEXT];
+  fw_label_text(low, first);
+  fw_label_text(high, facts->labels[facts->label_count - 1]);
   if (f->trainer->plan->graph.loss == FW_LOSS_SOFTMAX)
-    return fw_notes_add(&f->trainer->notes, false, err, "the labels have %zu values, from %.9g to %.9g: a class each",
-                        facts->label_count, first, facts->labels[facts->label_count - 1]);
+    return fw_notes_add(&f->trainer->notes, false, err, "the labels have %zu values, from %s to %s: a class each",
+                        facts->label_count, low, high);
   if ((first == 0 || first == -1) && second == 1) return FURROW_OK;
   return fw_notes_add(&f->trainer->notes, false, err,
-                      "the labels are %.9g and %.9g: two classes, of which %.9g is the positive one", first, second,
-                      second);
+                      "the labels are %s and %s: two classes, of which %s is the positive one", low, high, high);
 }
 
 /* Labels become those of classes. */
@@ -190,7 +192,7 @@ static void start_bias(fw_fit *f, const fw_data_facts *facts) {
   const fw_graph *graph = &t->plan->graph;
   double outputs[FW_CLASSES_MAX] = {0};
   const bool many = graph->loss == FW_LOSS_SOFTMAX, two = graph->loss == FW_LOSS_LOG;
-  if (t->forest || t->loaded || t->steps > 0 || facts->rows == 0 || graph->outputs > FW_CLASSES_MAX) return;
+  if (t->forest || !f->anew || facts->rows == 0 || graph->outputs > FW_CLASSES_MAX) return;
   if ((two || many) && t->plan->data.label_count != facts->label_count) return;
   if (two) outputs[0] = log((double)facts->of_label[1] / (double)facts->of_label[0]);
   for (size_t k = 0; many && k < graph->outputs; k++)

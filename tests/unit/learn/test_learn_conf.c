@@ -345,7 +345,8 @@ static void all_keys(void **state) {
   (void)state;
   const furrow_learn_key *key;
   size_t count = 0;
-  furrow_learn_conf *conf = conf_new();
+  furrow_learn_conf *conf = NULL;
+  assert_int_equal(furrow_learn_conf_create(&conf, &err), FURROW_OK);
   for (; (key = furrow_learn_key_at(count)); count++) {
     assert_true(key->name[0] && key->value[0] && key->help[0]);
     const bool other_default = strcmp(key->name, "defaults") == 0; /* conf_new sets it */
