@@ -45,8 +45,8 @@ extern "C" {
 
 /* ---- Configuration -------------------------------------------------------------------------------------- */
 
-/* What is trained and how: the graph of layers, the data, the training. What is not set has Furrow's own default for the
- * algorithm (furrow_learn_recommended), or Angel's once a JSON file was read. */
+/* What is trained and how: the graph of layers, the data, the training. What is not set has Furrow's own default for
+ * the algorithm (furrow_learn_recommended), or Angel's once a JSON file was read. */
 typedef struct furrow_learn_conf furrow_learn_conf;
 
 /* Makes a configuration with the defaults and without a graph.
@@ -250,6 +250,13 @@ typedef struct furrow_trainer_fit_params {
    * furrow_trainer_get_epoch. */
   furrow_progress progress;
   void *progress_user; /* passed to `progress` */
+  /* Cross-validation, of rows in memory: fold `fold` (0 … folds-1) of `folds` (2 … 255; 0: none) is left out. Its rows
+   * play no part in training, not even in the choice of an epoch; they are scored at the end:
+   * furrow_trainer_get_fold_metrics. Folds are drawn by the seed, with the same share of each class. */
+  uint32_t folds, fold;
+  /* Share of the rows (of those that are not left out) that is trained on, drawn by the seed, the same of each class,
+   * for quick trials with rows in memory; 0 and 1: all. A smaller share is part of a larger one. */
+  double share;
 } furrow_trainer_fit_params;
 
 /* Sets the defaults: rows in memory, the best epoch by loss, no checkpoint. */
@@ -263,7 +270,8 @@ static inline void furrow_trainer_fit_params_init(furrow_trainer_fit_params *par
 /* Trains all epochs over the data of a URI. `valid` is validation data; NULL: the share of the training data that the
  * configuration names. params NULL: the defaults.
  * Errors:  E_NOT_FOUND, E_IO, E_PARSE, of the data; E_RANGE, a row that does not fit the model, or a loss that is not a
- *          number; E_ARGUMENT, no rows, or a metric that the model does not have; of a checkpoint: E_FORMAT, damaged,
+ *          number; E_ARGUMENT, no rows, a metric that the model does not have, folds without rows, folds or a share of
+ *          rows that are streamed; of a checkpoint: E_FORMAT, damaged,
  *          E_STALE, of another configuration or other data, E_STATE, made without keep_best; E_CANCELLED by the
  *          progress callback; the status of the epoch callback. */
 FURROW_API furrow_status furrow_trainer_fit(furrow_trainer *trainer, const char *train, const char *valid,
@@ -275,6 +283,8 @@ FURROW_API size_t furrow_trainer_epoch_count(const furrow_trainer *trainer);
 FURROW_API const furrow_epoch *furrow_trainer_get_epoch(const furrow_trainer *trainer, size_t i);
 /* Returns: the best epoch by the metric of the last fit, counted from 1; 0: none. */
 FURROW_API uint32_t furrow_trainer_best_epoch(const furrow_trainer *trainer);
+/* Fills in the figures of the rows that the last fit left out as a fold; rows is 0 where there were none. */
+FURROW_API void furrow_trainer_get_fold_metrics(const furrow_trainer *trainer, furrow_learn_metrics *metrics);
 /* Fills in what the last fit left out and skipped in its files; `valid` gets zeros where validation had no file of its
  * own. Either may be NULL. */
 FURROW_API void furrow_trainer_get_stats(const furrow_trainer *trainer, furrow_parser_stats *train,

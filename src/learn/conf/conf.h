@@ -154,19 +154,19 @@ typedef struct fw_data_conf {
   fw_label_transform label;
   double threshold;
   bool has_label;
-  bool finds_labels;         /* what classes there are is found in the data */
-  size_t label_count;        /* labels of the classes, ascending; 0: labels are transformed as `label` says */
-  const double *labels;      /* two classes: the first is negative; more: class 0, 1 … */
-  bool signed_classes;       /* classes are -1 and 1, else 0, 1 … */
+  bool finds_labels;    /* what classes there are is found in the data */
+  size_t label_count;   /* labels of the classes, ascending; 0: labels are transformed as `label` says */
+  const double *labels; /* two classes: the first is negative; more: class 0, 1 … */
+  bool signed_classes;  /* classes are -1 and 1, else 0, 1 … */
   /* csv; NULL: not set */
-  const char *columns;                     /* names of the features, as the argument of a URI */
+  const char *columns;                      /* names of the features, as the argument of a URI */
   const char *label_column, *weight_column; /* a name or number */
   const char *delimiter;
-  bool label_optional;       /* csv without the label column is fine */
-  bool scale;                /* features are scaled for training */
-  const char *class_weights; /* "none", "balanced", or a factor for each class */
+  bool label_optional;         /* csv without the label column is fine */
+  bool scale;                  /* features are scaled for training */
+  const char *class_weights;   /* "none", "balanced", or a factor for each class */
   const double *class_factors; /* those factors, once the data is known; NULL: all 1 */
-  bool long_keys; /* the model's columns have 64 bits, and so have indices that are read */
+  bool long_keys;              /* the model's columns have 64 bits, and so have indices that are read */
   bool
       short_rows; /* rows may have fewer features than slots; else they must have as many. Not where slots are fields */
 } fw_data_conf;
@@ -190,11 +190,11 @@ typedef struct fw_train_conf {
   bool decay_on_batch;
   uint64_t seed;
   double init_input, init_embedding, init_fc; /* deviation of the first weights; init_fc 0: by the layer's shape */
-  bool recommended;    /* Furrow's own defaults count, and what comes with them */
-  bool lbfgs;          /* the exact minimum is sought; else steps of the optimizers */
-  bool start_linear;   /* a net begins as the linear model, and falls back to it */
-  bool keep_best;      /* the best epoch is saved, else the last */
-  uint32_t patience;   /* stop after so many epochs that were not better; 0: never */
+  bool recommended;                           /* Furrow's own defaults count, and what comes with them */
+  bool lbfgs;                                 /* the exact minimum is sought; else steps of the optimizers */
+  bool start_linear;                          /* a net begins as the linear model, and falls back to it */
+  bool keep_best;                             /* the best epoch is saved, else the last */
+  uint32_t patience;                          /* stop after so many epochs that were not better; 0: never */
   /* What Angel does not do: false for its configurations. */
   bool bias_optimizer; /* biases are stepped by their layer's optimizer, without L1 and L2; else plain descent */
   bool ftrl_keeps_first_weights; /* weights that were drawn, loaded or set before the first step of FTRL count */
@@ -241,6 +241,9 @@ bool fw_format_has_fields(const char *format);
 void fw_plan_free(fw_plan *plan);
 furrow_status fw_learn_conf_copy(furrow_learn_conf **copy, const furrow_learn_conf *conf,
                                  furrow_error *err) FURROW_MUST_USE;
+
+/* Classes of the plan's loss: two, or the outputs of softmax; 0 for regression. */
+size_t fw_plan_classes(const fw_plan *plan);
 
 /* Angel's name of each; and the reverse, in any case, for `size` bytes. */
 const char *fw_layer_type_name(fw_layer_type type);

@@ -42,22 +42,23 @@ struct fw_fit {
   const struct fw_fit_metric *by;
   fw_samples *samples, *valid_samples;
   fw_epoch_rows *train, *valid;
-  fw_holdout holdout; /* rows of `samples` that are for validation; empty: none, or by their numbers */
-  fw_scaling scaling; /* of samples and valid_samples, where scaled is true */
+  fw_holdout holdout;          /* rows of `samples` that are for validation; empty: none, or by their numbers */
+  furrow_container *fold_rows; /* rows that were left out, to be scored at the end; NULL: none */
+  fw_scaling scaling;          /* of samples and valid_samples, where scaled is true */
   bool scaled;
-  bool in_units; /* the net's weights are those of scaled rows now */
-  bool exact; /* the exact minimum is sought: fw_fit_convex */
-  bool done;  /* no epoch need follow */
+  bool in_units;      /* the net's weights are those of scaled rows now */
+  bool exact;         /* the exact minimum is sought: fw_fit_convex */
+  bool done;          /* no epoch need follow */
   uint32_t halved;    /* how often the rate was halved */
   double linear_loss; /* of the validation rows, where the net became the linear model */
   fw_tally *tally;
-  uint32_t epoch;             /* now */
-  const char *phase;          /* for progress */
-  uint64_t reported;          /* rows at the last call of progress */
-  fw_buffer best_snapshot;    /* the net of the best epoch, where it is to be kept */
-  fw_hogwild *hogwild;        /* nets; NULL: the threads wait for each other */
-  size_t batch;               /* nets: rows of one */
-  struct fw_booster *booster; /* forests */
+  uint32_t epoch;               /* now */
+  const char *phase;            /* for progress */
+  uint64_t reported;            /* rows at the last call of progress */
+  fw_buffer best_snapshot;      /* the net of the best epoch, where it is to be kept */
+  fw_hogwild *hogwild;          /* nets; NULL: the threads wait for each other */
+  size_t batch;                 /* nets: rows of one */
+  struct fw_booster *booster;   /* forests */
   struct fw_convex_fit *convex; /* exact minimum, and the linear model that a net begins with */
 };
 
