@@ -279,7 +279,10 @@ static furrow_status save_forest(const furrow_trainer *trainer, const fw_buffer 
 furrow_status furrow_trainer_save(const furrow_trainer *trainer, const char *folder,
                                   const furrow_trainer_save_params *params, furrow_error *err) {
   fw_buffer about = {0};
-  furrow_status status = fw_model_json_write(trainer, &about, err);
+  furrow_trainer_save_params used;
+  furrow_trainer_save_params_init(&used);
+  FW_TRY(FW_PARAMS_READ(&used, params, furrow_trainer_save_params, err));
+  furrow_status status = fw_model_json_write(trainer, used.folds, used.folds ? used.fold_count : 0, &about, err);
   if (status == FURROW_OK && trainer->forest)
     status = save_forest(trainer, &about, folder, params, err);
   else if (status == FURROW_OK)
