@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/params.h"
 #include "learn/conf/conf_data.h"
+#include "learn/data/class_weights.h"
 #include "learn/data/minibatch.h"
 #include "learn/forest/forest_files.h"
 #include "learn/score/model_in.h"
@@ -105,6 +106,38 @@ furrow_status fw_trainer_replan(furrow_trainer *trainer, furrow_error *err) {
   if (status != FURROW_OK) trainer->plan = before;
   fw_plan_free(status == FURROW_OK ? before : plan);
   return status;
+}
+
+/* ---- Weights of classes ---------------------------------------------------------------------------------- */
+
+static furrow_status make_factors(furrow_trainer *trainer, const fw_class_weights *weights, const uint64_t *rows,
+                                  furrow_error *err) {
+  const size_t classes = fw_plan_classes(trainer->plan);
+  void *factors = NULL;
+  if (!fw_class_weights_are_used(weights)) return FURROW_OK;
+  if (weights->balanced && !rows) {
+    fw_fail(err, FURROW_E_ARGUMENT, "class-weights=balanced: the rows of each class are not counted");
+    fw_error_set_hint(err, "train from data that can be read twice, or list the weights: 1,2.5");
+    return FURROW_E_ARGUMENT;
+  }
+  FW_TRY(fw_alloc(&factors, classes, sizeof *trainer->class_factors, err));
+  fw_class_weights_factors(weights, rows, classes, factors);
+  fw_free(trainer->class_factors);
+  trainer->class_factors = factors;
+  trainer->plan->data.class_factors = factors;
+  return FURROW_OK;
+}
+
+furrow_status fw_trainer_weigh_classes(furrow_trainer *trainer, const uint64_t *rows, furrow_error *err) {
+  fw_class_weights weights = {0};
+  FW_TRY(fw_class_weights_parse(&weights, trainer->plan->data.class_weights, err));
+  furrow_status status = make_factors(trainer, &weights, rows, err);
+  fw_class_weights_clear(&weights);
+  return status;
+}
+
+void fw_trainer_weigh_rows(furrow_trainer *trainer) {
+  trainer->plan->data.class_factors = NULL;
 }
 
 /* ---- Models to go on from --------------------------------------------------------------------------------------- */
@@ -272,6 +305,7 @@ void furrow_trainer_free(furrow_trainer *trainer) {
   furrow_learn_conf_free(trainer->conf);
   fw_notes_clear(&trainer->notes);
   fw_free(trainer->history);
+  fw_free(trainer->class_factors);
   fw_free(trainer);
 }
 
@@ -296,7 +330,10 @@ static furrow_status save_forest(const furrow_trainer *trainer, const fw_buffer 
 furrow_status furrow_trainer_save(const furrow_trainer *trainer, const char *folder,
                                   const furrow_trainer_save_params *params, furrow_error *err) {
   fw_buffer about = {0};
-  furrow_status status = fw_model_json_write(trainer, &about, err);
+  furrow_trainer_save_params used;
+  furrow_trainer_save_params_init(&used);
+  FW_TRY(FW_PARAMS_READ(&used, params, furrow_trainer_save_params, err));
+  furrow_status status = fw_model_json_write(trainer, used.folds, used.folds ? used.fold_count : 0, &about, err);
   if (status == FURROW_OK && trainer->forest)
     status = save_forest(trainer, &about, folder, params, err);
   else if (status == FURROW_OK)
@@ -402,13 +439,7 @@ static furrow_status fill_from_block(void *source, fw_batcher *batcher, size_t r
   return status;
 }
 
-furrow_status furrow_trainer_step(furrow_trainer *trainer, const furrow_rowblock *batch, double *loss,
-                                  furrow_error *err) {
-  if (trainer->forest) {
-    fw_fail(err, FURROW_E_UNSUPPORTED, "trees are not trained step by step");
-    fw_error_set_hint(err, "use furrow_trainer_fit");
-    return FURROW_E_UNSUPPORTED;
-  }
+static furrow_status step(furrow_trainer *trainer, const furrow_rowblock *batch, double *loss, furrow_error *err) {
   block_rows rows = {.block = batch};
   const fw_row_source from = {fill_from_block, &rows, batch->size};
   fw_batch_slot *slot = &trainer->slots[0];
@@ -423,6 +454,26 @@ furrow_status furrow_trainer_step(furrow_trainer *trainer, const furrow_rowblock
   }
   trainer->trained |= trainer->steps > 0;
   if (status == FURROW_OK && loss) *loss = mean;
+  return status;
+}
+
+/* Balanced classes are those of the last fit. */
+static furrow_status weigh_step(furrow_trainer *trainer, furrow_error *err) {
+  if (!trainer->class_factors) return fw_trainer_weigh_classes(trainer, NULL, err);
+  trainer->plan->data.class_factors = trainer->class_factors;
+  return FURROW_OK;
+}
+
+furrow_status furrow_trainer_step(furrow_trainer *trainer, const furrow_rowblock *batch, double *loss,
+                                  furrow_error *err) {
+  if (trainer->forest) {
+    fw_fail(err, FURROW_E_UNSUPPORTED, "trees are not trained step by step");
+    fw_error_set_hint(err, "use furrow_trainer_fit");
+    return FURROW_E_UNSUPPORTED;
+  }
+  furrow_status status = weigh_step(trainer, err);
+  if (status == FURROW_OK) status = step(trainer, batch, loss, err);
+  fw_trainer_weigh_rows(trainer);
   return status;
 }
 
