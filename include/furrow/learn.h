@@ -261,10 +261,11 @@ typedef struct furrow_trainer_fit_params {
    * furrow_trainer_get_epoch. */
   furrow_progress progress;
   void *progress_user; /* passed to `progress` */
-  /* Cross-validation, of rows in memory: fold `fold` (0 … folds-1) of `folds` (2 … 255; 0: none) is left out. Its rows
-   * play no part in training, not even in the choice of an epoch; they are scored at the end:
-   * furrow_trainer_get_fold_metrics. Folds are drawn by the seed, with the same share of each class. */
-  uint32_t folds, fold;
+  /* Cross-validation, of rows in memory: one of so many folds (2 … 255; 0: none) is left out. Its rows play no part in
+   * training, not even in the choice of an epoch; they are scored at the end: furrow_trainer_get_fold_metrics. Folds
+   * are drawn by the seed, with the same share of each class. */
+  uint32_t folds;
+  uint32_t fold; /* the fold that is left out: 0 … folds-1 */
   /* Share of the rows (of those that are not left out) that is trained on, drawn by the seed, the same of each class,
    * for quick trials with rows in memory; 0 and 1: all. A smaller share is part of a larger one. */
   double share;
@@ -340,7 +341,7 @@ typedef struct furrow_trainer_save_params {
   const furrow_matrix_write_params *write;
   /* Figures of a cross-validation, which furrow.json keeps with their mean and deviation; NULL: none. */
   const furrow_learn_metrics *folds;
-  size_t fold_count;
+  size_t fold_count; /* number of folds */
 } furrow_trainer_save_params;
 
 /* Sets the defaults. */
