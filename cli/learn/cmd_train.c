@@ -95,10 +95,7 @@ static const option training_options[] = {
      .argument = "loss|auc|accuracy|logloss|rmse|mae",
      .help = "metric that decides which epoch is best (loss)",
      .offset = AT(metric)},
-    {.name = "keep-best",
-     .kind = OPTION_FLAG,
-     .help = "the same as --keep best",
-     .offset = AT(keep_best)},
+    {.name = "keep-best", .kind = OPTION_FLAG, .help = "the same as --keep best", .offset = AT(keep_best)},
     {.name = "checkpoint",
      .kind = OPTION_TEXT,
      .argument = "DIR",
@@ -528,8 +525,7 @@ static furrow_status check_paths(const train_values *values, furrow_error *err) 
 
 static furrow_status make_settings(learn_settings *settings, const train_values *train, furrow_error *err) {
   const learn_origin from = {.json = train->conf, .algorithm = train->algorithm};
-  furrow_status status =
-      learn_settings_make(settings, &from, &train->keys, &train->define, err);
+  furrow_status status = learn_settings_make(settings, &from, &train->keys, &train->define, err);
   if (status == FURROW_OK && train->format)
     status = furrow_learn_conf_set(settings->conf, "format", train->format, err);
   if (status != FURROW_OK) return status;

@@ -45,8 +45,8 @@ extern "C" {
 
 /* ---- Configuration -------------------------------------------------------------------------------------- */
 
-/* What is trained and how: the graph of layers, the data, the training. What is not set has Furrow's own default for the
- * algorithm (furrow_learn_recommended), or Angel's once a JSON file was read. */
+/* What is trained and how: the graph of layers, the data, the training. What is not set has Furrow's own default for
+ * the algorithm (furrow_learn_recommended), or Angel's once a JSON file was read. */
 typedef struct furrow_learn_conf furrow_learn_conf;
 
 /* Makes a configuration with the defaults and without a graph.
@@ -111,9 +111,9 @@ typedef struct furrow_learn_key {
 FURROW_API const furrow_learn_key *furrow_learn_key_at(size_t i);
 
 /* Returns: Furrow's own default of a key for an algorithm, as text ("auto": the data decides); NULL: it has none, and
- *          `fallback` counts. Furrow's own defaults count unless a JSON file was read, or the key `defaults` is
- *          "angel"; they are chosen by measuring (docs/design/defaults.md) and may get better in later versions.
- * Owner:   the library; valid for ever. */
+ *          `fallback` counts. Furrow's own defaults count unless a JSON file was read, the key `algorithm`
+ *          (ml.model.class.name) is set, or the key `defaults` is "angel"; they are chosen by measuring
+ * (docs/design/defaults.md) and may get better in later versions. Owner:   the library; valid for ever. */
 FURROW_API const char *furrow_learn_recommended(const char *algorithm, const char *key);
 
 /* How a description is written. */
@@ -156,13 +156,16 @@ typedef struct furrow_learn_metrics {
   double mean_label;      /* share of positive rows; regression: mean label */
   double mean_prediction; /* mean probability; regression: mean prediction */
   double pr_auc;          /* average precision: the area under the precision-recall curve, in steps; two classes */
-  /* Of the positive class, where the prediction is the likelier class; of several classes the plain means over those
-   * that a row has or is predicted to have. As in scikit-learn, a share of nothing is 0. */
-  double precision, recall, f1;
-  double r2; /* 1 - squared error / squared error of the mean label; regression, labels that differ */
-  /* What a constant would have on the same rows: the probability of each class its share of the rows, the largest
-   * class, the mean label. A model whose figure is not better has learned nothing that these rows can show. */
-  double constant_logloss, constant_accuracy, constant_rmse;
+  double precision; /* of the positive class, where the prediction is the likelier class; of several classes the plain
+                       mean over those that a row has or is predicted to have. As in scikit-learn, a share of nothing is
+                       0 */
+  double recall;    /* likewise */
+  double f1;        /* likewise */
+  double r2;        /* 1 - squared error / squared error of the mean label; regression, labels that differ */
+  double constant_logloss;  /* what the same prediction for all these rows would have: the shares of the classes. A
+                               model whose figure is not better has learned nothing that these rows can show */
+  double constant_accuracy; /* likewise: the largest class */
+  double constant_rmse;     /* likewise: the mean label */
   uint64_t binned; /* 0: auc and pr_auc are exact; else the rows, whose scores count as ties where they differ by less
                       than 1/1024 of themselves: see furrow_evaluation and furrow_epoch */
 } furrow_learn_metrics;
@@ -615,7 +618,7 @@ FURROW_API void furrow_evaluation_get_metrics(const furrow_evaluation *evaluatio
 /* Figures of a class. */
 typedef struct furrow_class_figures {
   size_t size;                  /* set by furrow_class_figures_init */
-  double label;                 /* -1 or 1; softmax: the number of the class */
+  double label;                 /* as furrow_scorer_class_label */
   double rows;                  /* sum of the weights of rows with this label */
   double predicted;             /* of rows for which the class is predicted */
   double right;                 /* of rows of which both is true */

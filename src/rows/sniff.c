@@ -251,10 +251,20 @@ char fw_sniff_delimiter(const char *head, size_t size, bool whole) {
   return delimiter ? delimiter : ',';
 }
 
+/* As many words on every line, none of them a feature with a value. */
+static bool is_even(const looks *l) {
+  return l->tokens > 0 && l->lines > 1 && l->uneven_lines == 0 && l->one_colon + l->two_colons == 0 && l->qids == 0 &&
+         l->heads_with_colon == 0;
+}
+
 /* Integers between blanks, as many on every line, and some of them twice on a line: no indices. */
 static bool is_table(const looks *l) {
-  return l->tokens > 0 && l->integers == l->tokens && l->lines > 1 && l->uneven_lines == 0 && l->repeating_lines > 0 &&
-         l->qids == 0 && l->heads_with_colon == 0;
+  return is_even(l) && l->integers == l->tokens && l->repeating_lines > 0;
+}
+
+/* A table between tabs, with or without a header. */
+static bool is_tab_table(const looks *l) {
+  return is_even(l) && l->tab_lines == l->lines && l->spaced_lines == 0;
 }
 
 fw_sniffed fw_sniff_format(const char *head, size_t size, bool whole, size_t most) {
@@ -296,5 +306,5 @@ fw_misreading fw_sniff_misreading(const char *head, size_t size, bool whole, boo
   if (fields && l.one_colon > 0 && l.two_colons == 0 && l.integer_pairs == l.one_colon &&
       l.largest_before > l.largest_behind)
     return FW_MISREAD_LIBSVM;
-  return !fields && is_table(&l) ? FW_MISREAD_TABLE : FW_MISREAD_NOTHING;
+  return !fields && (is_table(&l) || is_tab_table(&l)) ? FW_MISREAD_TABLE : FW_MISREAD_NOTHING;
 }

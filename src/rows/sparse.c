@@ -258,7 +258,7 @@ static furrow_status look(void *state, const char *head, size_t size, bool whole
     break;
   case FW_MISREAD_TABLE:
     status = fw_fail(err, FURROW_E_FORMAT, "this is a table of numbers, it seems, and not indices");
-    fw_error_set_hint(err, "format dense reads a table, format dummy reads indices");
+    fw_error_set_hint(err, "format csv or dense reads a table, format dummy reads indices");
     break;
   case FW_MISREAD_NOTHING: break;
   }

@@ -148,7 +148,7 @@ bool fw_conf_is_set(const furrow_learn_conf *conf, fw_key key) {
 
 bool fw_conf_recommends(const furrow_learn_conf *conf) {
   if (conf->keys[FW_KEY_DEFAULTS].text) return conf->keys[FW_KEY_DEFAULTS].integer == 0;
-  return !conf->has_json;
+  return !conf->has_json && !conf->keys[FW_KEY_ALGORITHM].text;
 }
 
 static const char *own_default(const furrow_learn_conf *conf, fw_key key) {

@@ -96,23 +96,23 @@ typedef enum fw_value_kind {
     "rows begin with a label")                                                                                         \
   X(INDEX_BASE, "index-base", NULL, "data/indexbase", INDEX_BASE, 0, 0, "1", "0|1|auto",                               \
     "first index of libsvm and libffm data")                                                                           \
-  X(LABELS, "labels", NULL, NULL, NUMBERS, 0, 0, "", "X,X,…",                                                            \
+  X(LABELS, "labels", NULL, NULL, NUMBERS, 0, 0, "", "X,X,…",                                                          \
     "labels of the classes in ascending order; found in the data unless `label` is set")                               \
-  X(COLUMNS, "columns", NULL, NULL, TEXT, 0, 0, "", "NAME,NAME,…",                                                       \
+  X(COLUMNS, "columns", NULL, NULL, TEXT, 0, 0, "", "NAME,NAME,…",                                                     \
     "names of the features of csv data, in their order; found in the header")                                          \
-  X(LABEL_COLUMN, "label-column", NULL, NULL, TEXT, 0, 0, "", "NAME", "the column of csv data that has the label")      \
-  X(WEIGHT_COLUMN, "weight-column", NULL, NULL, TEXT, 0, 0, "", "NAME",                                                 \
+  X(LABEL_COLUMN, "label-column", NULL, NULL, TEXT, 0, 0, "", "NAME", "the column of csv data that has the label")     \
+  X(WEIGHT_COLUMN, "weight-column", NULL, NULL, TEXT, 0, 0, "", "NAME",                                                \
     "the column of csv data that has the weight of a row")                                                             \
-  X(DELIMITER, "delimiter", NULL, NULL, TEXT, 0, 0, "", "C", "what separates the columns of csv data")                  \
-  X(SCALE, "scale", NULL, NULL, WORD, 0, 0, "none", "none|auto",                                                        \
+  X(DELIMITER, "delimiter", NULL, NULL, TEXT, 0, 0, "", "C", "what separates the columns of csv data")                 \
+  X(SCALE, "scale", NULL, NULL, WORD, 0, 0, "none", "none|auto",                                                       \
     "auto: wild features are centred and scaled for training, and the saved weights are for the data as it is")        \
-  X(CLASS_WEIGHTS, "class-weights", NULL, NULL, TEXT, 0, 0, "none", "none|balanced|X,X,…",                              \
+  X(CLASS_WEIGHTS, "class-weights", NULL, NULL, TEXT, 0, 0, "none", "none|balanced|X,X,…",                             \
     "factor of the weights of each class's rows; balanced: all classes weigh the same")                                \
-  X(DEFAULTS, "defaults", NULL, NULL, WORD, 0, 0, "furrow", "furrow|angel",                                             \
+  X(DEFAULTS, "defaults", NULL, NULL, WORD, 0, 0, "furrow", "furrow|angel",                                            \
     "whose settings count where none are given: Furrow's, by the algorithm, or Angel's (always with a JSON file)")     \
-  X(PATIENCE, "patience", NULL, NULL, INT, 0, FW_COUNT_MAX, "0", "N",                                                   \
+  X(PATIENCE, "patience", NULL, NULL, INT, 0, FW_COUNT_MAX, "0", "N",                                                  \
     "stop after N epochs without improvement; 0: never")                                                               \
-  X(KEEP, "keep", NULL, NULL, WORD, 0, 0, "last", "last|best", "the epoch whose parameters are saved")                  \
+  X(KEEP, "keep", NULL, NULL, WORD, 0, 0, "last", "last|best", "the epoch whose parameters are saved")                 \
   X(MODEL_TYPE, "model-type", "ml.model.type", "model/modeltype", ROW_TYPE, 0, 0, "T_FLOAT_DENSE", "T_FLOAT_DENSE|…",  \
     "row type of the matrices: float or double, dense, sparse or sparse_longkey")                                      \
   X(MODEL_SIZE, "model-size", "ml.model.size", "model/modelsize", INT, -1, FW_RANGE_MAX, "-1", "N",                    \
@@ -122,9 +122,9 @@ typedef enum fw_value_kind {
   X(LOAD, "load", "angel.load.model.path", "model/loadpath", TEXT, 0, 0, "", "DIR", "the model to go on from")         \
   X(SAVE, "save", "angel.save.model.path", "model/savepath", TEXT, 0, 0, "", "DIR", "where the model goes")            \
   X(EPOCHS, "epochs", "ml.epoch.num", "train/epoch", INT, 1, FW_COUNT_MAX, "30", "N", "passes over the data")          \
-  X(SOLVER, "solver", NULL, NULL, WORD, 0, 0, "steps", "steps|lbfgs",                                                   \
+  X(SOLVER, "solver", NULL, NULL, WORD, 0, 0, "steps", "steps|lbfgs",                                                  \
     "steps: the optimizers, batch by batch; lbfgs: the exact minimum, for lr, linear, robust and softmax")             \
-  X(START, "start", NULL, NULL, WORD, 0, 0, "random", "random|linear",                                                  \
+  X(START, "start", NULL, NULL, WORD, 0, 0, "random", "random|linear",                                                 \
     "linear: a net begins as the linear model of the data, and falls back to it if it is not better")                  \
   X(UPDATES, "updates", "ml.num.update.per.epoch", "train/numupdateperepoch", INT, 1, FW_COUNT_MAX, "10", "N",         \
     "updates of an epoch, where batch is not set")                                                                     \
@@ -357,7 +357,7 @@ typedef struct fw_ignored_key {
 struct furrow_learn_conf {
   fw_value keys[FW_KEYS]; /* texts are owned */
   fw_conf_json json;
-  bool has_json; /* a JSON file was read */
+  bool has_json;         /* a JSON file was read */
   const char *algorithm; /* by furrow_learn_conf_set_algorithm; NULL: none, or layers came later */
   fw_ignored_key *ignored;
   size_t ignored_count, ignored_capacity;
@@ -376,7 +376,8 @@ fw_value fw_conf_value(const furrow_learn_conf *conf, fw_key key);
 bool fw_conf_has_key(const furrow_learn_conf *conf, fw_key key);
 /* Whether the key or the JSON says it. */
 bool fw_conf_is_set(const furrow_learn_conf *conf, fw_key key);
-/* Whether Furrow's own defaults count: unless a JSON file was read, or the key `defaults` says otherwise. */
+/* Whether Furrow's own defaults count: unless a JSON file was read, Angel's class named (ml.model.class.name), or the
+ * key `defaults` says otherwise. */
 bool fw_conf_recommends(const furrow_learn_conf *conf);
 /* The text of a JSON file, to be freed with fw_free. */
 furrow_status fw_conf_read_file(char **text, size_t *size, const char *path, furrow_error *err) FURROW_MUST_USE;

@@ -76,6 +76,11 @@ static furrow_status check_rate(const fw_plan *plan, furrow_error *err) {
                             : fw_fail(err, FURROW_E_ARGUMENT, "the learning rate of gbdt must be more than 0");
 }
 
+static furrow_status check_leaves(const fw_plan *plan, furrow_error *err) {
+  return plan->forest.leaves != 1 ? FURROW_OK
+                                  : fw_fail(err, FURROW_E_ARGUMENT, "leaves must be 2 at least, or 0 for no limit");
+}
+
 furrow_status fw_forest_resolve(fw_plan *plan, fw_arena *arena, const furrow_learn_conf *conf, furrow_error *err) {
 #define FURROW_X(name, text, loss) FW_LOSS_##loss,
   static const fw_loss_type losses[] = {FW_OBJECTIVES(FURROW_X)};
@@ -90,6 +95,7 @@ furrow_status fw_forest_resolve(fw_plan *plan, fw_arena *arena, const furrow_lea
   furrow_status status = check_rate(plan, err);
   if (status == FURROW_OK) status = check_keys(conf, err);
   if (status == FURROW_OK) status = check_classes(plan, conf, err);
+  if (status == FURROW_OK) status = check_leaves(plan, err);
   if (status == FURROW_OK)
     status = take_categories(&plan->forest, arena, fw_conf_value(conf, FW_KEY_CATEGORIES).text, err);
   return status;

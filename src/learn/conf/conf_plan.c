@@ -202,7 +202,7 @@ static furrow_status take_labels(plan_memory *memory, const char *text, furrow_e
   return FURROW_OK;
 }
 
-/* A transform of Angel's that does the same, for graph.json, where there is one. */
+/* One of Angel's transforms that does the same, for graph.json, where there is one. */
 static void name_transform(fw_data_conf *data, fw_loss_type loss) {
   const double first = data->labels[0];
   if (loss == FW_LOSS_SOFTMAX) {

@@ -103,9 +103,12 @@ static furrow_status read_version(fw_json *json, furrow_error *err) {
 
 furrow_status fw_model_json_read(furrow_learn_conf *conf, const char *text, size_t size, const char *file,
                                  furrow_error *err) {
-  static const member data[] = {{"format", FW_KEY_FORMAT},           {"index_base", FW_KEY_INDEX_BASE},
-                                {"columns", FW_KEY_COLUMNS},         {"label_column", FW_KEY_LABEL_COLUMN},
-                                {"weight_column", FW_KEY_WEIGHT_COLUMN}, {"delimiter", FW_KEY_DELIMITER}};
+  static const member data[] = {{"format", FW_KEY_FORMAT},
+                                {"index_base", FW_KEY_INDEX_BASE},
+                                {"columns", FW_KEY_COLUMNS},
+                                {"label_column", FW_KEY_LABEL_COLUMN},
+                                {"weight_column", FW_KEY_WEIGHT_COLUMN},
+                                {"delimiter", FW_KEY_DELIMITER}};
   fw_json json;
   fw_json_text key;
   fw_json_open(&json, text, size, file);

@@ -22,11 +22,11 @@ static const recommended table[] = {
     {FW_KEY_DEPTH, SAME("6")},
     {FW_KEY_LEAVES, {"16", "12", "12"}},
     {FW_KEY_SPLITS, SAME("254")},
-    {FW_KEY_FEATURE_RATIO, {"0.8", "0.5", "0.6"}},
-    {FW_KEY_ROW_RATIO, {"0.6", "0.5", "0.6"}},
+    {FW_KEY_FEATURE_RATIO, {"0.8", "0.5", "0.5"}},
+    {FW_KEY_ROW_RATIO, {"0.6", "0.5", "0.8"}},
     {FW_KEY_MIN_CHILD_WEIGHT, SAME("0")},
     {FW_KEY_MIN_ROWS, {"2", "0", "2"}},
-    {FW_KEY_REG_LAMBDA, {"2", "20", "2"}},
+    {FW_KEY_REG_LAMBDA, {"2", "20", "1"}},
     {FW_KEY_FROM_AVERAGE, SAME("yes")},
 };
 

@@ -101,7 +101,7 @@ static furrow_status refuse_numbers(const fw_plan *plan, const fw_data_facts *fa
 }
 
 /* Classes 0 … K-1 of which some do not occur need no list of labels. */
-static bool are_numbered(const fw_plan *plan, const fw_data_facts *facts) {
+static bool are_small_numbers(const fw_plan *plan, const fw_data_facts *facts) {
   return !plan->open_classes && facts->whole_labels && facts->labels[0] >= 0 &&
          facts->labels[facts->label_count - 1] < (double)plan->graph.outputs;
 }
@@ -126,7 +126,7 @@ furrow_status fw_labels_find(const fw_plan *plan, const fw_data_facts *facts, ch
   if (!plan->data.finds_labels) return FURROW_OK;
   if (has_two_classes(loss) && facts->label_count > 2) return refuse_many(plan, facts, err);
   if (loss == FW_LOSS_SOFTMAX && facts->label_count > 2 && !are_classes(facts)) return refuse_numbers(plan, facts, err);
-  if (loss == FW_LOSS_SOFTMAX && are_numbered(plan, facts)) return FURROW_OK;
+  if (loss == FW_LOSS_SOFTMAX && are_small_numbers(plan, facts)) return FURROW_OK;
   if (loss == FW_LOSS_SOFTMAX && !plan->open_classes && facts->label_count != plan->graph.outputs)
     return fw_fail(err, FURROW_E_ARGUMENT, "the labels have %zu values, but the key `classes` is %zu",
                    facts->label_count, plan->graph.outputs);

@@ -44,13 +44,24 @@ static bool has_index_base(const char *format) {
   return strcmp(format, "libsvm") == 0 || strcmp(format, "libffm") == 0 || strcmp(format, "libfm") == 0;
 }
 
-/* Whether some file can be read only once. Files that cannot be opened are reported when they are. */
-static furrow_status find_pipes(bool *once, const fw_uri *uri, furrow_error *err) {
+/* Whether a file can be read only once. */
+static furrow_status find_pipes(fw_samples *samples, const fw_uri *uri, furrow_error *err) {
   fw_fileset set = {0};
-  furrow_status status = fw_fileset_open(&set, uri->paths, uri->npaths, err);
-  *once = status != FURROW_OK;
-  for (size_t i = 0; i < set.nfiles && !*once; i++) *once = set.files[i].kind == FW_FILE_PIPE;
+  const furrow_status status = fw_fileset_open(&set, uri->paths, uri->npaths, err);
+  for (size_t i = 0; status == FURROW_OK && i < set.nfiles; i++) samples->once |= set.files[i].kind == FW_FILE_PIPE;
   fw_fileset_clear(&set);
+  return status == FURROW_E_MEMORY ? status : FURROW_OK; /* reading the rows reports what else is wrong */
+}
+
+/* Whether the data looks like dummy text. */
+static furrow_status looks_like_dummy(const fw_samples *samples, const fw_uri *parsed, bool *dummy, furrow_error *err) {
+  furrow_parser *parser = NULL;
+  furrow_parser_params params = samples->params;
+  params.format = "auto";
+  params.threads = 1;
+  const furrow_status status = furrow_parser_open(&parser, parsed->paths[0], &params, err);
+  *dummy = status == FURROW_OK && strcmp(furrow_parser_format(parser), "dummy") == 0;
+  furrow_parser_close(parser);
   return status == FURROW_E_MEMORY ? status : FURROW_OK;
 }
 
@@ -74,14 +85,8 @@ static furrow_status find_format(char **format, const fw_samples *samples, const
  * counts from 1, it would be read as other features. */
 static furrow_status take_dummy(fw_samples *samples, const fw_uri *parsed, furrow_error *err) {
   if (strcmp(samples->format, "libsvm") != 0 || fw_uri_arg_value(parsed, "indexing_mode")) return FURROW_OK;
-  if (samples->once) return FURROW_OK;
-  furrow_parser *parser = NULL;
-  furrow_parser_params params = samples->params;
-  params.format = "auto";
-  furrow_status status = furrow_parser_open(&parser, parsed->paths[0], &params, err);
-  if (status != FURROW_OK) return status == FURROW_E_MEMORY ? status : FURROW_OK; /* said later */
-  const bool dummy = strcmp(furrow_parser_format(parser), "dummy") == 0;
-  furrow_parser_close(parser);
+  bool dummy = false;
+  if (!samples->once) FW_TRY(looks_like_dummy(samples, parsed, &dummy, err));
   if (!dummy) return FURROW_OK;
   fw_free(samples->format);
   samples->format = NULL;
@@ -185,8 +190,8 @@ static furrow_status complete_uri(fw_samples *samples, const char *uri, const fw
   const char *given = fw_uri_arg_value(&parsed, "format");
   if (!given) given = samples->params.format;
   samples->cached = parsed.cachefile != NULL;
-  if (!fw_memory_rows_in_uri(uri)) status = find_pipes(&samples->once, &parsed, err);
-  if (status == FURROW_OK) status = fw_strndup(&samples->name, parsed.paths[0], strlen(parsed.paths[0]), err);
+  status = fw_strndup(&samples->name, parsed.paths[0], strlen(parsed.paths[0]), err);
+  if (status == FURROW_OK && !fw_memory_rows_in_uri(uri)) status = find_pipes(samples, &parsed, err);
   if (status == FURROW_OK) status = find_format(&samples->format, samples, uri, given, err);
   if (status == FURROW_OK) status = take_dummy(samples, &parsed, err);
   char *full = NULL;

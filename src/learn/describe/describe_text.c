@@ -155,8 +155,10 @@ static void put_forest(fw_buffer *out, const fw_plan *plan) {
   fw_buffer_format(out, "training    %u round%s", forest->rounds, forest->rounds == 1 ? "" : "s");
   if (plan->graph.outputs > 1) fw_buffer_format(out, " of %zu trees", plan->graph.outputs);
   fw_buffer_format(out, ", learning rate %g, lambda %g, alpha %g\n", plan->train.lr, forest->lambda, forest->alpha);
-  fw_buffer_format(out, "a tree      %u splits deep, %llu nodes at most, %u candidates a feature\n", forest->levels - 1,
+  fw_buffer_format(out, "a tree      %u splits deep, %llu nodes at most, %u candidates a feature", forest->levels - 1,
                    (unsigned long long)nodes, forest->splits);
+  if (forest->leaves > 0) fw_buffer_format(out, ", best first to %u leaves", forest->leaves);
+  fw_buffer_text(out, "\n");
   fw_buffer_format(out, "matrices    gbdt.split.feature, gbdt.split.value, gbdt.node.predict: %llu x %llu each\n",
                    (unsigned long long)trees, (unsigned long long)nodes);
 }

@@ -83,6 +83,8 @@ static furrow_status start_scores_rows(start_scores *start, const fw_minibatch *
 
 /* ---- The booster ------------------------------------------------------------------------------------------------ */
 
+enum { FEW_ROWS = 2 }; /* of a leaf, that rows may be too few for: Furrow recommends so many for all data */
+
 /* What hashes are for: each has a stream of its own. */
 enum { STREAM_ROWS = 1, STREAM_FEATURES, STREAM_ROUNDING };
 
@@ -347,6 +349,11 @@ static furrow_status check_forest(const fw_booster *b, const fw_forest *forest, 
     return fw_fail(err, FURROW_E_STATE, "the second pass brought %zu rows, the first %zu", b->train.binned.rows,
                    b->looked);
   if (b->looked == 0) return fw_fail(err, FURROW_E_STATE, "there are no rows to grow trees from");
+  const uint32_t min_rows = b->plan->forest.min_rows;
+  if (min_rows > FEW_ROWS && b->looked / 2 < min_rows)
+    return fw_fail(err, FURROW_E_ARGUMENT,
+                   "a leaf must have %" PRIu32 " rows (key `min-rows`), but there are %zu: no tree would have a split",
+                   min_rows, b->looked);
   if (forest->trees != b->start_trees)
     return fw_fail(err, FURROW_E_STATE, "the forest has %zu trees, but the rows have scores of %zu", forest->trees,
                    b->start_trees);

@@ -82,7 +82,7 @@ static furrow_status make_ranges(fw_grower *g, furrow_error *err) {
   return FURROW_OK;
 }
 
-/* Of a leaf. Where the plan leaves it to the data: 20, but of few rows a tenth, or there would be no splits. */
+/* Of a leaf. Where the plan leaves it to the data: 20, or a tenth of the rows where that is fewer. */
 static size_t least_rows(const fw_forest_conf *conf, size_t rows) {
   if (conf->min_rows > 0) return conf->min_rows;
   return rows < 20 ? 1 : rows < 200 ? rows / 10 : 20;

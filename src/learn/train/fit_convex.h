@@ -13,7 +13,7 @@ typedef struct fw_convex_fit {
   fw_loss_type loss;
   fw_linear_problem *problem;
   fw_linear_solver *solver;
-  double *scores; /* of the rows that are used */
+  double *scores;          /* of the rows that are used */
   fw_scaled_block centred; /* the rows, where the linear model has units of its own */
   double *in_net_units;    /* then: its parameters for rows in those of the net, once it is solved */
 } fw_convex_fit;

@@ -297,8 +297,7 @@ static furrow_status compare(fw_fit *f, comparison *c, furrow_error *err) {
   furrow_status status = fw_epoch_rows_list(f->valid, &use, &count, err);
   if (status == FURROW_OK) status = fw_alloc((void **)&scores, (count + 1) * outputs, sizeof *scores, err);
   if (status == FURROW_OK)
-    fw_linear_problem_score_rows(f->convex->problem, fw_convex_fit_parameters(f->convex), rows, use, count,
-                                 scores);
+    fw_linear_problem_score_rows(f->convex->problem, fw_convex_fit_parameters(f->convex), rows, use, count, scores);
   *c = (comparison){.fit = f, .scores = scores};
   if (status == FURROW_OK) status = fw_fit_net_score(f, compare_batch, c, err);
   c->scores = NULL;

@@ -148,6 +148,17 @@ static furrow_status inherit_plan(furrow_trainer *trainer, const fw_plan *its, c
   return inherit_reading(trainer, its, conf, err);
 }
 
+/* What all trees of a model have in common, unless it is set. */
+static furrow_status inherit_trees(furrow_trainer *trainer, const furrow_learn_conf *conf, furrow_error *err) {
+  static const fw_key keys[] = {FW_KEY_OBJECTIVE, FW_KEY_LR, FW_KEY_LEVELS};
+  for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+    const bool depth = keys[i] == FW_KEY_LEVELS && fw_conf_is_set(trainer->conf, FW_KEY_DEPTH);
+    if (!fw_conf_is_set(trainer->conf, keys[i]) && !depth && fw_conf_is_set(conf, keys[i]))
+      FW_TRY(furrow_learn_conf_set(trainer->conf, fw_key_facts(keys[i])->name, fw_conf_value(conf, keys[i]).text, err));
+  }
+  return FURROW_OK;
+}
+
 /* What the data would tell is known from the model. */
 static furrow_status inherit(furrow_trainer *trainer, const char *folder, furrow_error *err) {
   furrow_learn_conf *conf = NULL;
@@ -155,6 +166,8 @@ static furrow_status inherit(furrow_trainer *trainer, const char *folder, furrow
   furrow_status status = fw_model_read_conf(&conf, folder, err);
   if (status == FURROW_E_NOT_FOUND) return FURROW_OK;
   if (status == FURROW_OK) status = fw_plan_of_conf(&its, conf, err);
+  const char *algorithm = fw_conf_algorithm(trainer->conf);
+  if (status == FURROW_OK && algorithm && strcmp(algorithm, "gbdt") == 0) status = inherit_trees(trainer, conf, err);
   if (status == FURROW_OK) status = inherit_plan(trainer, its, conf, err);
   fw_plan_free(its);
   furrow_learn_conf_free(conf);

@@ -4,7 +4,7 @@ awk 'BEGIN { r = 5; for (i = 0; i < 3000; i++) { r = r * 16807 % 2147483647; u =
 fit() { # NAME OPTIONS…
   name=$1
   shift
-  furrow train -q --model ffm --format libffm --fields 4 --rank 3 --range 30 --train t.libffm --out "$name" --optimizer adam --lr 0.02 --init-embedding 0.3 --epochs 8 "$@"
+  furrow train -q --defaults angel --model ffm --format libffm --fields 4 --rank 3 --range 30 --train t.libffm --out "$name" --optimizer adam --lr 0.02 --init-embedding 0.3 --epochs 8 "$@"
 }
 for type in T_FLOAT_DENSE T_DOUBLE_SPARSE; do
   fit $type --model-type $type --threads 1
@@ -16,13 +16,13 @@ fit wild --hogwild --threads 2 && furrow eval --model wild --data t.libffm | awk
 fit more --load T_FLOAT_DENSE && furrow eval --model more --data t.libffm | awk '/^accuracy/ { print ($2 > 0.98 ? "learned" : $0) }'
 ls T_FLOAT_DENSE
 furrow model info T_FLOAT_DENSE --no-stats | awk '/embedding_embedding/ { print $1, $2, $3, $4, $5, $6 }'
-furrow train --model ffm --format libffm --fields 4 --rank 3 --range 30 --dry-run | tail -5
+furrow train --defaults angel --model ffm --format libffm --fields 4 --rank 3 --range 30 --dry-run | tail -5
 # the model knows its format; rows may leave fields out, have several features of one, have none
 printf '1 1:1:1\n0 4:29:1 4:30:2 1:2:1\n1\n' | furrow predict --model T_FLOAT_DENSE --data - | wc -l | tr -d ' '
 printf '1 5:1:1\n' | try furrow predict --model T_FLOAT_DENSE --data -
 try furrow model export T_FLOAT_DENSE items.fbin --vectors item
-try furrow train --model ffm --format libffm --train t.libffm --out m
-try furrow train --model ffm --fields 4 --train t.libffm --out m
-try furrow train --model ffm --fields 3 --format libffm --train t.libffm --out m
-try furrow train --model ffm --fields 4000000000 --format libffm --train t.libffm --out m
-try furrow train --model ffm --fields 4 --format libffm --fc 8 --train t.libffm --out m
+try furrow train --defaults angel --model ffm --format libffm --train t.libffm --out m
+try furrow train --defaults angel --model ffm --fields 4 --train t.libffm --out m
+try furrow train --defaults angel --model ffm --fields 3 --format libffm --train t.libffm --out m
+try furrow train --defaults angel --model ffm --fields 4000000000 --format libffm --train t.libffm --out m
+try furrow train --defaults angel --model ffm --fields 4 --format libffm --fc 8 --train t.libffm --out m

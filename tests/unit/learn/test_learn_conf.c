@@ -349,7 +349,9 @@ static void all_keys(void **state) {
   assert_int_equal(furrow_learn_conf_create(&conf, &err), FURROW_OK);
   for (; (key = furrow_learn_key_at(count)); count++) {
     assert_true(key->name[0] && key->value[0] && key->help[0]);
-    if (strcasecmp(furrow_learn_conf_get(conf, key->name), key->fallback) != 0) fail_msg("%s", key->name);
+    const bool other_default = strcmp(key->name, "defaults") == 0; /* conf_new sets it */
+    if (!other_default && strcasecmp(furrow_learn_conf_get(conf, key->name), key->fallback) != 0)
+      fail_msg("%s", key->name);
     if (!key->fallback[0]) continue;
     conf_set(conf, key->name, key->fallback);
     if (key->angel_key) conf_set(conf, key->angel_key, key->fallback);

@@ -87,6 +87,7 @@ static void recommended_values_are_taken(void **state) {
 #define FURROW_X(id, text, loss) text,
   static const char *const objectives[] = {FW_OBJECTIVES(FURROW_X)};
 #undef FURROW_X
+  static const double lambda[] = {2, 20, 1};
   for (int64_t i = 0; i < 3; i++) {
     furrow_learn_conf *conf = conf_builtin("gbdt", "classes=2");
     conf_set(conf, "objective", objectives[i]);
@@ -101,7 +102,7 @@ static void recommended_values_are_taken(void **state) {
     const fw_forest_conf *f = &plan->forest;
     assert_int_equal(set, 11);
     assert_true(f->rounds == 200 && f->levels == 7 && f->leaves >= 12 && f->from_average);
-    assert_true(i == 1 ? f->lambda == 20 && f->min_rows == 0 : f->lambda == 2 && f->min_rows == 2);
+    assert_true(f->lambda == lambda[i] && f->min_rows == (i == 1 ? 0 : 2));
     assert_true(plan->train.lr == (i == 2 ? 0.2 : 0.1));
     fw_plan_free(plan);
     furrow_learn_conf_free(conf);
@@ -116,6 +117,7 @@ static void what_is_not_for_trees_is_refused(void **state) {
   conf_expect_misfit("gbdt", "classes=7", "classes is for the objective multi:softmax, not for binary:logistic");
   conf_expect_misfit("gbdt", "lr=0", "the learning rate of gbdt must be more than 0");
   conf_expect_misfit("fm", "trees=4", "trees is not for fm");
+  conf_expect_misfit("gbdt", "leaves=1", "leaves must be 2 at least, or 0 for no limit");
   conf_expect_misfit("lr", "leaves=4", "leaves is not for lr");
   conf_expect_misfit("dnn", "from-average=yes", "from-average is not for dnn");
   furrow_learn_conf *conf = conf_new();

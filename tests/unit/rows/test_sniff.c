@@ -119,6 +119,10 @@ static void misreadings(void **state) {
       {"1 0:3 1:7\n0 2:9\n", true, FW_MISREAD_NOTHING},
       {"1 3:1 7:1\n0 9:1:1\n", true, FW_MISREAD_NOTHING},
       {"1 5 3 5\n0 2 4 1\n", false, FW_MISREAD_TABLE},
+      {"y\ta\tb\n1\t5\t3\n", false, FW_MISREAD_TABLE},
+      {"1\t5\t3\n1\t2\t3\n", false, FW_MISREAD_TABLE},
+      {"1\t5\t3\n1\t2\n", false, FW_MISREAD_NOTHING},
+      {"1\t5:1\t3:1\n1\t2:1\t3:1\n", false, FW_MISREAD_NOTHING},
       {"1 5 3 4\n0 2 4 1\n", false, FW_MISREAD_NOTHING},
       {"1 5 3 5\n0 2 4\n", false, FW_MISREAD_NOTHING},
   };
