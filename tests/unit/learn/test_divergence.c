@@ -203,7 +203,7 @@ static void no_way_back(void **state) {
 }
 
 /* A loss that is high because nothing is learned yet has not run away: labels far from 0, classes that are rare. */
-static void slow_starts_are_no_divergence(void **state) {
+static void slow_starts_do_not_diverge(void **state) {
   (void)state;
   FILE *file = begin_file("rare");
   for (size_t i = 0; i < 2000; i++) fprintf(file, "%d 1:%g\n", i % 1000 == 7, (double)(i % 17) / 17);
@@ -235,7 +235,7 @@ int main(void) {
       cmocka_unit_test(hogwild_goes_back),
       cmocka_unit_test(alpha_is_halved),
       cmocka_unit_test(no_way_back),
-      cmocka_unit_test(slow_starts_are_no_divergence),
+      cmocka_unit_test(slow_starts_do_not_diverge),
   };
   return cmocka_run_group_tests(tests, write_data, leave_dir);
 }
