@@ -27,7 +27,7 @@ furrow_status folding_next(const folding *f, fold_figures *figures, uint64_t *ro
   furrow_status status = furrow_trainer_create(&trainer, f->conf, &f->trainer, err);
   if (status == FURROW_OK) {
     status = furrow_trainer_fit(trainer, f->train, NULL, &fit, err);
-    if (status == FURROW_E_RANGE) name_fold(f, fit.fold, err);
+    if (status == FURROW_E_RANGE || (status == FURROW_E_ARGUMENT && fit.fold > 0)) name_fold(f, fit.fold, err);
   }
   if (status == FURROW_OK) {
     furrow_learn_metrics_init(metrics);

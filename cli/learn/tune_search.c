@@ -17,9 +17,10 @@
 static const search_key tree_keys[] = {
     {"trees", NULL, VALUES("50", "100", "200", "400", "800")},
     {"lr", NULL, VALUES("0.02", "0.05", "0.1", "0.2", "0.3")},
-    {"depth", "levels", VALUES("2", "3", "4", "5", "6", "8")},
-    {"min-child-weight", NULL, VALUES("0.1", "1", "2", "10", "20", "50")},
-    {"reg-lambda", NULL, VALUES("0", "1", "10", "100")},
+    {"depth", "levels", VALUES("3", "4", "5", "6", "8")},
+    {"leaves", NULL, VALUES("4", "8", "12", "16", "24", "31")},
+    {"min-rows", NULL, VALUES("1", "2", "5", "10", "20", "50")},
+    {"reg-lambda", NULL, VALUES("0", "1", "2", "10", "20", "100")},
     {"row-ratio", NULL, VALUES("0.5", "0.7", "1")},
     {"feature-ratio", NULL, VALUES("0.3", "0.6", "1")},
 };
@@ -49,12 +50,19 @@ static const struct {
   const char *algorithm;
   const search_key *keys;
   size_t count;
-} spaces[] = {SPACE("gbdt", tree_keys),      SPACE("lr", linear_keys),
-              SPACE("linear", linear_keys),  SPACE("robust", linear_keys),
-              SPACE("softmax", linear_keys), SPACE("svm", svm_keys),
-              SPACE("mlr", mlr_keys),        SPACE("fm", fm_keys),
-              SPACE("dnn", dnn_keys),        SPACE("wide_and_deep", deep_keys),
-              SPACE("deepfm", deep_keys),    SPACE("pnn", deep_keys),
+} spaces[] = {SPACE("gbdt", tree_keys),
+              SPACE("lr", linear_keys),
+              SPACE("linear", linear_keys),
+              SPACE("robust", linear_keys),
+              SPACE("softmax", linear_keys),
+              SPACE("svm", svm_keys),
+              SPACE("mlr", mlr_keys),
+              SPACE("fm", fm_keys),
+              SPACE("ffm", fm_keys),
+              SPACE("dnn", dnn_keys),
+              SPACE("wide_and_deep", deep_keys),
+              SPACE("deepfm", deep_keys),
+              SPACE("pnn", deep_keys),
               SPACE("nfm", deep_keys)};
 
 search_space search_space_of(const furrow_learn_conf *conf, bool (*is_given)(const void *user, const char *key),

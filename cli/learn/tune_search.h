@@ -60,7 +60,7 @@ search_space search_space_of(const furrow_learn_conf *conf, bool (*is_given)(con
 furrow_status search_init(search *s, const search_space *space, const char *metric, size_t runs, uint64_t seed,
                           furrow_error *err);
 void search_clear(search *s);
-/* Tries the settings. A setting whose training fails with E_RANGE (it diverged) is passed over, unless it is the
+/* Tries the settings. A setting whose training fails with E_RANGE (it diverged) counts as the worst, unless it is the
  * defaults. */
 furrow_status search_run(search *s, furrow_error *err);
 /* Returns the best trial of those on the most rows; NULL: none is done. */

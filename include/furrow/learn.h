@@ -63,9 +63,9 @@ FURROW_API furrow_status furrow_learn_conf_set_algorithm(furrow_learn_conf *conf
                                                          furrow_error *err) FURROW_MUST_USE;
 /* Reads Angel's JSON algorithm file, or the graph.json of a model: `size` bytes of text, called `file` in messages.
  * Sections that the text does not have stay as they are; its `layers` replace the graph. A section `furrow`, which
- * Angel passes over, has keys by their short names: {"furrow": {"algorithm": "fm", "defaults": "furrow", "rank": "4"}};
- * they count as set, unless they were set before. Errors:  E_FORMAT, a key, type or value that is wrong: err has its
- * byte, the message its path (layers/2/outputdim).
+ * Angel ignores, has keys by their short names: {"furrow": {"algorithm": "fm", "defaults": "furrow", "rank": "4"}};
+ * they count as set, unless they were set before.
+ * Errors:  E_FORMAT, a key, type or value that is wrong: err has its byte, the message its path (layers/2/outputdim).
  */
 FURROW_API furrow_status furrow_learn_conf_read(furrow_learn_conf *conf, const void *text, size_t size,
                                                 const char *file, furrow_error *err) FURROW_MUST_USE;
@@ -220,7 +220,8 @@ FURROW_API void furrow_trainer_free(furrow_trainer *trainer);
 /* Updates the parameters once, from the rows of `batch`: for programs with their own loop. *loss (may be NULL) is the
  * mean loss before the update. After a failure nothing has been updated.
  * Errors:  E_RANGE, a loss or score that is not a number, or a row that does not fit the model: the message has the
- * row; E_ARGUMENT, no rows; E_UNSUPPORTED, a forest, which furrow_trainer_fit alone can grow. */
+ * row; E_ARGUMENT, no rows, or class-weights that are balanced before furrow_trainer_fit counted the rows;
+ * E_UNSUPPORTED, a forest, which furrow_trainer_fit alone can grow. */
 FURROW_API furrow_status furrow_trainer_step(furrow_trainer *trainer, const furrow_rowblock *batch, double *loss,
                                              furrow_error *err) FURROW_MUST_USE;
 /* Scores rows and fills in their metrics; updates nothing.
@@ -263,10 +264,11 @@ typedef struct furrow_trainer_fit_params {
    * furrow_trainer_get_epoch. */
   furrow_progress progress;
   void *progress_user; /* passed to `progress` */
-  /* Cross-validation, of rows in memory: fold `fold` (0 … folds-1) of `folds` (2 … 255; 0: none) is left out. Its rows
-   * play no part in training, not even in the choice of an epoch; they are scored at the end:
-   * furrow_trainer_get_fold_metrics. Folds are drawn by the seed, with the same share of each class. */
-  uint32_t folds, fold;
+  /* Cross-validation, of rows in memory: one of so many folds (2 … 255; 0: none) is left out. Its rows play no part in
+   * training, not even in the choice of an epoch; they are scored at the end: furrow_trainer_get_fold_metrics. Folds
+   * are drawn by the seed, with the same share of each class. */
+  uint32_t folds;
+  uint32_t fold; /* the fold that is left out: 0 … folds-1 */
   /* Share of the rows (of those that are not left out) that is trained on, drawn by the seed, the same of each class,
    * for quick trials with rows in memory; 0 and 1: all. A smaller share is part of a larger one. */
   double share;
@@ -283,10 +285,10 @@ static inline void furrow_trainer_fit_params_init(furrow_trainer_fit_params *par
 /* Trains all epochs over the data of a URI. `valid` is validation data; NULL: the share of the training data that the
  * configuration names. params NULL: the defaults.
  * Errors:  E_NOT_FOUND, E_IO, E_PARSE, of the data; E_RANGE, a row that does not fit the model, or a loss that is not a
- *          number; E_ARGUMENT, no rows, a metric that the model does not have, folds without rows, folds or a share of
- *          rows that are streamed, or with a checkpoint; of a checkpoint: E_FORMAT, damaged,
- *          E_STALE, of another configuration or other data, E_STATE, made without keep_best; E_CANCELLED by the
- *          progress callback; the status of the epoch callback. */
+ *          number; E_ARGUMENT, no rows, a metric that the model does not have, fewer rows than folds, folds or a share
+ *          of rows that are streamed, or with a checkpoint; of a checkpoint: E_FORMAT, damaged, E_STALE, of another
+ *          configuration or other data, E_STATE, made without keep_best; E_CANCELLED by the progress callback; the
+ *          status of the epoch callback. */
 FURROW_API furrow_status furrow_trainer_fit(furrow_trainer *trainer, const char *train, const char *valid,
                                             const furrow_trainer_fit_params *params, furrow_error *err) FURROW_MUST_USE;
 /* Returns: the number of epochs so far, with those of a checkpoint that the training went on from. */
@@ -342,7 +344,7 @@ typedef struct furrow_trainer_save_params {
   const furrow_matrix_write_params *write;
   /* Figures of a cross-validation, which furrow.json keeps with their mean and deviation; NULL: none. */
   const furrow_learn_metrics *folds;
-  size_t fold_count;
+  size_t fold_count; /* number of folds */
 } furrow_trainer_save_params;
 
 /* Sets the defaults. */

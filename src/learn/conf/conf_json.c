@@ -1,6 +1,6 @@
 /* learn/conf/conf_json.c: Angel's JSON algorithm file and graph.json: the sections with plain values, the defaults of
- * layers. Layers themselves: conf_json_layers.c. Whatever Angel does not know is refused, but for a section of Furrow's
- * own, which Angel passes over. */
+ * layers. Layers themselves: conf_json_layers.c. Whatever Angel does not know is refused, except for a section of
+ * Furrow's own, which Angel ignores. */
 #include <ctype.h>
 #include <math.h>
 #include <string.h>

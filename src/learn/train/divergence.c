@@ -6,8 +6,7 @@
 #include "base/error.h"
 #include "learn/data/samples.h"
 
-#define FAR 4.0         /* times the loss of a constant, and the best so far */
-#define FAR_BEYOND 1000 /* times the first loss, where that of a constant is not known */
+#define FAR 4.0 /* times the loss of a constant, that of the start, and the best so far */
 
 /* ---- The loss of a constant ---- */
 
@@ -31,6 +30,21 @@ double fw_fit_constant_loss(const fw_fit *f, const furrow_learn_metrics *rows) {
 
 /* ---- Divergence ---- */
 
+/* Of a net that says 0 for all rows, as it may when it begins. */
+static double start_loss(const fw_fit *f, const furrow_learn_metrics *rows) {
+  const fw_graph *graph = &f->trainer->plan->graph;
+  const double distance = hypot(rows->constant_rmse, rows->mean_label);
+  switch (graph->loss) {
+  case FW_LOSS_LOG:
+  case FW_LOSS_CROSS_ENTROPY: return log(2);
+  case FW_LOSS_SOFTMAX: return log((double)graph->outputs);
+  case FW_LOSS_HINGE: return 1;
+  case FW_LOSS_L2:
+  case FW_LOSS_HUBER: break;
+  }
+  return 0.5 * distance * distance;
+}
+
 static double best_loss(const furrow_trainer *t) {
   double best = HUGE_VAL;
   for (size_t i = 0; i < t->epochs; i++) best = fmin(best, t->history[i].train.loss);
@@ -43,8 +57,7 @@ bool fw_fit_diverged(const fw_fit *f, furrow_status status, const fw_epoch *epoc
   if (status != FURROW_OK) return status == FURROW_E_RANGE && t->diverged;
   const double loss = epoch->train.loss, constant = fw_fit_constant_loss(f, &epoch->train);
   if (epoch->train.weight > 0 && !isfinite(loss)) return true;
-  if (isnan(constant)) return t->epochs > 0 && loss > FAR_BEYOND * t->history[0].train.loss;
-  return loss > FAR * constant && (t->epochs == 0 || loss > FAR * best_loss(t));
+  return loss > FAR * fmax(constant, start_loss(f, &epoch->train)) && (t->epochs == 0 || loss > FAR * best_loss(t));
 }
 
 static furrow_status give_up(const fw_fit *f, furrow_status status, const fw_epoch *epoch, furrow_error *err) {

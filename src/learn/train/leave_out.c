@@ -38,13 +38,14 @@ static furrow_status draw(const fw_fit *f, fw_holdout *holdout, unsigned folds, 
 
 static furrow_status leave_out_fold(fw_fit *f, furrow_error *err) {
   const furrow_trainer_fit_params *p = &f->params;
+  const size_t rows = fw_samples_block(f->samples)->size;
   fw_holdout holdout = {0};
-  furrow_status status = draw(f, &holdout, p->folds, err);
-  if (status == FURROW_OK && holdout.rows[p->fold] == 0) {
-    status = fw_fail(err, FURROW_E_ARGUMENT, "fold %u of %u has no rows: there are fewer rows than folds", p->fold,
-                     p->folds);
+  if (rows < p->folds) {
+    fw_fail(err, FURROW_E_ARGUMENT, "there are %zu rows, fewer than the %u folds", rows, p->folds);
     fw_error_set_file(err, fw_samples_name(f->samples));
+    return FURROW_E_ARGUMENT;
   }
+  furrow_status status = draw(f, &holdout, p->folds, err);
   if (status == FURROW_OK) status = fw_samples_leave_out(f->samples, &holdout, p->fold, &f->fold_rows, err);
   fw_holdout_clear(&holdout);
   return status;

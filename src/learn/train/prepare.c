@@ -106,7 +106,7 @@ static furrow_status settle_epochs(fw_fit *f, const fw_data_facts *facts, furrow
   const uint64_t rows = facts->rows ? facts->rows : 1;
   uint64_t epochs = 200; /* iterations at most */
   if (train->epochs > 0) return FURROW_OK;
-  if (!f->exact && train->patience > 0) epochs = 32000 / rows > 200 ? 200 : 32000 / rows < 40 ? 40 : 32000 / rows;
+  if (!f->exact && train->patience > 0) epochs = 2000000 / rows > 200 ? 200 : 2000000 / rows < 40 ? 40 : 2000000 / rows;
   if (!f->exact && train->patience == 0) epochs = rows > MANY_ROWS ? 10 : 64000 / rows > 30 ? 64000 / rows : 30;
   return set_number(f, "epochs", epochs, err);
 }

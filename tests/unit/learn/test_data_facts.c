@@ -305,7 +305,7 @@ static void features_that_rows_list_twice(void **state) {
 }
 
 /* Rows of features 0, 1, 2 and of 1, 10, 12 take turns: 1 has no slot to itself. */
-static void places_of_features(void **state) {
+static void slots_of_features(void **state) {
   (void)state;
   static table t = {.rows = 30, .columns = 3};
   static const uint32_t other[] = {1, 10, 12};
@@ -363,7 +363,7 @@ int main(void) {
       cmocka_unit_test(scaling_by_what_features_are),
       cmocka_unit_test(features_that_not_all_rows_list),
       cmocka_unit_test(features_that_rows_list_twice),
-      cmocka_unit_test(places_of_features),
+      cmocka_unit_test(slots_of_features),
       cmocka_unit_test(values_that_are_all_1),
       cmocka_unit_test(extreme_values),
   };

@@ -1,5 +1,6 @@
 /* tests/unit/learn/test_leave_out.c: folds that training does not see, shares of the rows, weights of classes. */
 #include "learn/data/holdout.h"
+#include "support/failing_alloc.h"
 #include "support/made_clicks.h"
 
 enum { ROWS = 900, FOLDS = 4, SEED = 1 };
@@ -162,7 +163,7 @@ static void folds_are_checked(void **state) {
   refused(0, 0, NAN, false);
 }
 
-static void there_may_be_fewer_rows_than_folds(void **state) {
+static void there_must_be_a_row_for_each_fold(void **state) {
   (void)state;
   furrow_trainer_fit_params params;
   furrow_trainer *trainer = new_trainer("linear", "defaults=furrow", 1, false);
@@ -172,10 +173,65 @@ static void there_may_be_fewer_rows_than_folds(void **state) {
   fclose(file);
   furrow_trainer_fit_params_init(&params);
   params.folds = 5;
-  params.fold = 4;
   assert_int_equal(furrow_trainer_fit(trainer, "few", NULL, &params, &err), FURROW_E_ARGUMENT);
-  assert_non_null(strstr(err.message, "fold 4 of 5 has no rows"));
+  assert_non_null(strstr(err.message, "3 rows, fewer than the 5 folds"));
   furrow_trainer_free(trainer);
+}
+
+static void means_and_deviations(void **state) {
+  (void)state;
+  furrow_learn_metrics sets[3], mean, deviation;
+  for (int i = 0; i < 3; i++) {
+    furrow_learn_metrics_init(&sets[i]);
+    sets[i].rows = 10 + (uint64_t)i;
+    sets[i].loss = 1 + i * i; /* 1, 2, 5 */
+    sets[i].auc = i == 1 ? NAN : 0.5;
+  }
+  furrow_learn_metrics_init(&mean);
+  furrow_learn_metrics_init(&deviation);
+  furrow_learn_metrics_summarize(sets, 3, &mean, &deviation);
+  assert_int_equal(mean.rows, 33);
+  assert_true(fabs(mean.loss - 8.0 / 3) < 1e-12 && fabs(deviation.loss - sqrt(13.0 / 3)) < 1e-12);
+  assert_true(isnan(mean.auc) && isnan(deviation.auc));
+  furrow_learn_metrics_summarize(sets, 1, &mean, &deviation);
+  assert_true(mean.loss == 1 && isnan(deviation.loss) && mean.auc == 0.5);
+}
+
+static furrow_status train_once(const char *algorithm) {
+  furrow_trainer_fit_params params;
+  furrow_trainer_params made;
+  furrow_trainer *trainer = NULL;
+  furrow_learn_conf *conf = NULL;
+  furrow_trainer_params_init(&made);
+  furrow_trainer_fit_params_init(&params);
+  made.threads = 1;
+  params.folds = 3;
+  params.share = 0.5;
+  furrow_status status = furrow_learn_conf_create(&conf, &err);
+  if (status == FURROW_OK) status = furrow_learn_conf_set_algorithm(conf, algorithm, &err);
+  if (status == FURROW_OK) status = furrow_learn_conf_set(conf, "class-weights", "balanced", &err);
+  if (status == FURROW_OK) status = furrow_trainer_create(&trainer, conf, &made, &err);
+  if (status == FURROW_OK) status = furrow_trainer_fit(trainer, "rare", NULL, &params, &err);
+  furrow_trainer_free(trainer);
+  furrow_learn_conf_free(conf);
+  return status;
+}
+
+/* What only looks at the data to guess its format goes on without memory. */
+static void allocations_may_fail(void **state) {
+  (void)state;
+  if (!FAILING_ALLOC) skip();
+  bool failed = true;
+  for (long n = 1; failed; n++) {
+    const long live = alloc_live;
+    alloc_fail_at(n);
+    const furrow_status status = train_once("softmax");
+    failed = alloc_failed;
+    alloc_fail_at(0);
+    if (status != FURROW_OK && status != FURROW_E_MEMORY) fail_msg("allocation %ld: %d", n, status);
+    if (!failed) assert_int_equal(status, FURROW_OK);
+    assert_int_equal(alloc_live, live);
+  }
 }
 
 /* ---- Weights of classes ---- */
@@ -283,7 +339,9 @@ int main(void) {
       cmocka_unit_test(a_class_may_be_in_one_fold_alone),
       cmocka_unit_test(a_share_has_so_many_rows),
       cmocka_unit_test(folds_are_checked),
-      cmocka_unit_test(there_may_be_fewer_rows_than_folds),
+      cmocka_unit_test(there_must_be_a_row_for_each_fold),
+      cmocka_unit_test(allocations_may_fail),
+      cmocka_unit_test(means_and_deviations),
       cmocka_unit_test(weights_of_classes_are_repeated_rows),
       cmocka_unit_test(balanced_classes_weigh_the_same),
       cmocka_unit_test(steps_have_the_weights),

@@ -131,7 +131,7 @@ static void saved_models_are_those_of_training(void **state) {
   }
 }
 
-/* Quality, roughly: whoever scales right cannot miss it. */
+/* Quality, roughly: a training that scales right cannot miss it. */
 static void wild_units_do_not_matter(void **state) {
   (void)state;
   static const struct {
