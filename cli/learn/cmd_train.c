@@ -3,6 +3,7 @@
 #include <limits.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -14,6 +15,7 @@
 #include "core/shared_options.h"
 #include "core/text_file.h"
 #include "furrow/learn.h"
+#include "learn/folding.h"
 #include "learn/learn_options.h"
 #include "learn/rounding.h"
 #include "learn/train_report.h"
@@ -25,7 +27,7 @@ typedef struct train_values {
   const char *conf, *algorithm, *train, *valid, *out, *load, *format;
   const char *history, *curve, *dot, *svg;
   const char *metric, *checkpoint;
-  uint32_t threads;
+  uint32_t threads, folds;
   int32_t checkpoint_every, servers;
   uint64_t max_features;
   int64_t part_size;
@@ -47,7 +49,7 @@ static const option main_options[] = {
     {.name = "conf",
      .kind = OPTION_TEXT,
      .argument = "FILE.json",
-     .help = "Angel's JSON file (data, model, train, layers); options override it",
+     .help = "Angel's JSON file (data, model, train, layers), or the file that furrow tune writes; options override it",
      .offset = AT(conf)},
     {.name = "train",
      .kind = OPTION_TEXT,
@@ -64,6 +66,13 @@ static const option main_options[] = {
      .argument = "DIR",
      .help = "model directory to write (model/savepath)",
      .offset = AT(out)},
+    {.name = "folds",
+     .kind = OPTION_U32,
+     .argument = "K",
+     .help =
+         "cross-validation: train K models, each without one K-th of the rows, and score that; then one of all rows "
+         "if there is --out",
+     .offset = AT(folds)},
     {.name = "format",
      .kind = OPTION_TEXT,
      .argument = "F",
@@ -250,15 +259,27 @@ static furrow_status tell_epoch(void *user, const furrow_epoch *epoch, furrow_er
   return interrupt_check(err);
 }
 
+static void init_parser(furrow_parser_params *parser, const train_values *values) {
+  furrow_parser_params_init(parser);
+  if (values->format) parser->format = values->format;
+  parser->on_bad = values->on_bad;
+  parser->threads = values->threads;
+}
+
+static void init_trainer(furrow_trainer_params *params, const train_values *values) {
+  furrow_trainer_params_init(params);
+  params->threads = values->threads;
+  params->hogwild = values->hogwild;
+  params->load = values->load;
+  params->max_features = values->max_features;
+}
+
 static furrow_status fit(const train_values *values, furrow_trainer *trainer, output *out, furrow_error *err) {
   training t = {.values = values, .trainer = trainer, .out = out};
   furrow_trainer_fit_params params;
   furrow_parser_params parser;
   furrow_trainer_fit_params_init(&params);
-  furrow_parser_params_init(&parser);
-  if (values->format) parser.format = values->format;
-  parser.on_bad = values->on_bad;
-  parser.threads = values->threads;
+  init_parser(&parser, values);
   params.parser = &parser;
   params.stream = values->stream;
   params.metric = values->metric;
@@ -274,8 +295,71 @@ static furrow_status fit(const train_values *values, furrow_trainer *trainer, ou
   return status == FURROW_E_CANCELLED ? interrupt_check(err) : status;
 }
 
+/* ---- Folds ---- */
+
+typedef struct fold_progress {
+  progress line;
+  char what[32]; /* "fold 3 of 5" */
+} fold_progress;
+
+static bool tell_fold_progress(void *user, const char *phase, uint64_t rows, uint64_t total) {
+  fold_progress *p = user;
+  (void)phase, (void)total;
+  progress_update(&p->line, rows);
+  return !interrupt_came();
+}
+
+static furrow_status run_fold(const train_values *values, folding *f, fold_figures *figures, furrow_error *err) {
+  fold_progress p = {.what = ""};
+  snprintf(p.what, sizeof p.what, "fold %zu of %" PRIu32, figures->count + 1, values->folds);
+  progress_start(&p.line, !values->quiet, p.what, 0);
+  p.line.unit = "rows";
+  f->fit.progress = tell_fold_progress;
+  f->fit.progress_user = &p;
+  furrow_status status = folding_next(f, figures, NULL, err);
+  progress_stop(&p.line);
+  return status == FURROW_E_CANCELLED ? interrupt_check(err) : status;
+}
+
+static void print_fold(const train_values *values, const fold_figures *figures, output *out) {
+  if (values->quiet || values->json) return;
+  if (figures->count == 1) fold_headings(out, figures);
+  fold_line(out, figures);
+  if (figures->count == values->folds) fold_summary(out, figures);
+  if (figures->count == values->folds && values->out) output_text(out, "\n");
+}
+
+static furrow_status run_folds(const train_values *values, const learn_settings *settings, fold_figures *figures,
+                               output *out, furrow_error *err) {
+  folding f = {.conf = settings->conf, .train = values->train};
+  furrow_parser_params parser;
+  furrow_status status = FURROW_OK;
+  init_trainer(&f.trainer, values);
+  furrow_trainer_fit_params_init(&f.fit);
+  init_parser(&parser, values);
+  f.fit.parser = &parser;
+  f.fit.metric = values->metric;
+  f.fit.keep_best = values->keep_best;
+  f.fit.folds = values->folds;
+  while (status == FURROW_OK && figures->count < values->folds) {
+    status = run_fold(values, &f, figures, err);
+    if (status == FURROW_OK) print_fold(values, figures, out);
+    if (status == FURROW_OK) status = output_flush(out, err);
+  }
+  return status;
+}
+
+static void report_folds_alone(const fold_figures *figures, output *out) {
+  report r;
+  report_start(&r, out, true);
+  report_folds(&r, figures);
+  report_finish(&r);
+}
+
+/* ---- The model ---- */
+
 static furrow_status save(const train_values *values, const learn_settings *settings, const furrow_trainer *trainer,
-                          furrow_error *err) {
+                          const fold_figures *figures, furrow_error *err) {
   furrow_trainer_save_params params;
   furrow_matrix_write_params write;
   furrow_trainer_save_params_init(&params);
@@ -287,6 +371,8 @@ static furrow_status save(const train_values *values, const learn_settings *sett
   params.formats = settings->formats;
   params.servers = values->servers;
   params.part_size = values->part_size;
+  params.folds = figures->folds;
+  params.fold_count = figures->count;
   furrow_status status = furrow_trainer_save(trainer, values->out, &params, err);
   job_hint(status, values->force, NULL, err);
   return status;
@@ -344,7 +430,7 @@ static void report_notes(report *r, const furrow_trainer *trainer) {
 }
 
 static void tell_result(const train_values *values, const learn_settings *settings, const furrow_trainer *trainer,
-                        const rounding *lost, output *out) {
+                        const fold_figures *figures, const rounding *lost, output *out) {
   const uint32_t best = furrow_trainer_best_epoch(trainer);
   const bool keeps_best = strcmp(furrow_learn_conf_get(settings->conf, "keep"), "best") == 0;
   if (values->quiet && !values->json) return;
@@ -354,6 +440,7 @@ static void tell_result(const train_values *values, const learn_settings *settin
   report_best(&r, best, best == 0 || best == furrow_trainer_epoch_count(trainer) || values->keep_best || keeps_best);
   report_notes(&r, trainer);
   if (lost->rows > 0) rounding_report(lost, &r);
+  report_folds(&r, figures);
   report_epochs(&r, trainer);
   report_finish(&r);
 }
@@ -371,13 +458,7 @@ static void print_train_notes(const train_values *values, const furrow_trainer *
 /* Checks the files to write before the training instead of after it. */
 static furrow_status check_targets(const train_values *values, furrow_error *err) {
   const char *const files[] = {values->history, values->curve};
-  furrow_model_writer *writer = NULL;
-  furrow_matrix_write_params params;
-  furrow_matrix_write_params_init(&params);
-  params.overwrite = values->force;
-  furrow_status status = furrow_model_writer_open(&writer, values->out, &params, err);
-  furrow_model_writer_close(writer); /* opened only as a check; leaves nothing behind */
-  job_hint(status, values->force, NULL, err);
+  furrow_status status = job_check_out(values->out, values->force, err);
   for (size_t i = 0; status == FURROW_OK && i < 2; i++)
     if (files[i]) status = sink_check_path(files[i], values->force, err);
   return status;
@@ -454,31 +535,61 @@ static void hint_csv(const train_values *values, const learn_settings *settings,
   add_hint(err, "the file was read as %s; use --format csv to read csv", format);
 }
 
-static furrow_status train_and_save(const train_values *values, const learn_settings *settings, output *out,
-                                    furrow_error *err) {
+static furrow_status train_and_save(const train_values *values, const learn_settings *settings,
+                                    const fold_figures *figures, output *out, furrow_error *err) {
   furrow_trainer *trainer = NULL;
   furrow_trainer_params params;
-  furrow_trainer_params_init(&params);
-  params.threads = values->threads;
-  params.hogwild = values->hogwild;
-  params.load = values->load;
-  params.max_features = values->max_features;
-  furrow_status status = check_targets(values, err);
-  if (status == FURROW_OK) status = check_formats(settings, err);
-  if (status == FURROW_OK) status = furrow_trainer_create(&trainer, settings->conf, &params, err);
-  interrupt_catch();
+  init_trainer(&params, values);
+  furrow_status status = furrow_trainer_create(&trainer, settings->conf, &params, err);
   if (status == FURROW_OK) status = fit(values, trainer, out, err);
   if (status == FURROW_E_STATE) name_checkpoint(values, err);
-  if (status != FURROW_OK && !values->format) hint_csv(values, settings, err);
-  if (status == FURROW_OK) status = save(values, settings, trainer, err);
+  if (status == FURROW_OK) status = save(values, settings, trainer, figures, err);
   rounding lost = {0};
   if (status == FURROW_OK) status = measure_rounding(values, settings, trainer, &lost, err);
   if (status == FURROW_OK) status = write_history(values, trainer, err);
-  if (status == FURROW_OK) tell_result(values, settings, trainer, &lost, out);
+  if (status == FURROW_OK) tell_result(values, settings, trainer, figures, &lost, out);
   if (status == FURROW_OK) print_train_notes(values, trainer);
   if (status == FURROW_OK && !values->quiet) print_row_types(settings, values->out);
   furrow_trainer_free(trainer);
   return status;
+}
+
+static furrow_status run_all(const train_values *values, const learn_settings *settings, output *out,
+                             furrow_error *err) {
+  fold_figures *figures = calloc(1, sizeof *figures);
+  if (!figures) return fail_memory(err);
+  furrow_status status = values->out ? check_targets(values, err) : FURROW_OK;
+  if (status == FURROW_OK) status = check_formats(settings, err);
+  interrupt_catch();
+  if (status == FURROW_OK && values->folds) status = run_folds(values, settings, figures, out, err);
+  if (status == FURROW_OK && values->out)
+    status = train_and_save(values, settings, figures, out, err);
+  else if (status == FURROW_OK && values->json)
+    report_folds_alone(figures, out);
+  if (status != FURROW_OK && !values->format) hint_csv(values, settings, err);
+  free(figures);
+  return status;
+}
+
+/* Each fold reads the rows again, and none may have seen those that it is scored on. */
+static furrow_status check_folds(const train_values *values, furrow_error *err) {
+  const struct {
+    const char *name;
+    bool given;
+  } others[] = {{"--valid", values->valid != NULL},
+                {"--load", values->load != NULL},
+                {"--checkpoint", values->checkpoint != NULL},
+                {"--stream", values->stream},
+                {"--dry-run", values->dry_run},
+                {"--train -", values->train && values->train[0] == '-'},
+                {"--history without --out", values->history && !values->out},
+                {"--curve without --out", values->curve && !values->out}};
+  if (values->folds == 0) return FURROW_OK;
+  if (values->folds == 1 || values->folds > MOST_FOLDS)
+    return fail(err, FURROW_E_ARGUMENT, "--folds must be 2 to %d, or 0 for none", MOST_FOLDS);
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    if (others[i].given) return fail(err, FURROW_E_ARGUMENT, "--folds and %s do not go together", others[i].name);
+  return FURROW_OK;
 }
 
 static furrow_status check_values(const train_values *values, furrow_error *err) {
@@ -519,7 +630,8 @@ static furrow_status check_action(const train_values *values, const furrow_learn
 static furrow_status check_paths(const train_values *values, furrow_error *err) {
   if (values->dry_run) return FURROW_OK;
   if (!values->train) return fail(err, FURROW_E_ARGUMENT, "--train URI is missing, the samples to train on");
-  if (!values->out) return fail(err, FURROW_E_ARGUMENT, "--out DIR is missing, the model directory to write");
+  if (!values->out && !values->folds)
+    return fail(err, FURROW_E_ARGUMENT, "--out DIR is missing, the model directory to write");
   return FURROW_OK;
 }
 
@@ -545,12 +657,13 @@ static furrow_status run_train(const void *values, output *out, furrow_error *er
   if (status == FURROW_OK) status = check_action(train, settings.conf, err);
   if (status == FURROW_OK && !train->quiet) learn_settings_print_notes(&settings);
   if (status == FURROW_OK) status = check_paths(train, err);
+  if (status == FURROW_OK) status = check_folds(train, err);
   if (status == FURROW_OK) status = write_description(&settings, FURROW_DESCRIBE_DOT, train->dot, train->force, err);
   if (status == FURROW_OK) status = write_description(&settings, FURROW_DESCRIBE_SVG, train->svg, train->force, err);
   if (status == FURROW_OK && train->dry_run)
     status = print_description(&settings, train->json, out, err);
   else if (status == FURROW_OK)
-    status = train_and_save(train, &settings, out, err);
+    status = run_all(train, &settings, out, err);
   learn_settings_clear(&settings);
   return status;
 }
@@ -561,6 +674,7 @@ const command train_command = {
     .example = "furrow train --model fm --rank 8 --train clicks.libsvm --out clicks.model --epochs 5 --lr 0.05\n"
                "furrow train --model gbdt --trees 100 --depth 6 --lr 0.1 --splits 254 --train t.libsvm --out t.model\n"
                "furrow train --conf deepfm.json --train clicks.libsvm --out deepfm.model -D ml.epoch.num=5\n"
+               "furrow train --model gbdt --train t.libsvm --folds 5\n"
                "furrow train --model deepfm --fields 39 --fc 100,100 --dry-run",
     .one_of = "--model NAME | --conf FILE.json",
     .about =

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/fail.h"
 #include "core/text_file.h"
@@ -102,6 +103,32 @@ void epoch_line(output *out, const furrow_epoch *epoch) {
     if (is_shown(epoch->valid, i)) put_figure(out, 14, i, get(epoch->valid, i));
   output_format(out, " %10.0f%s\n", epoch->seconds > 0 ? (double)epoch->train->rows / epoch->seconds : 0,
                 epoch->best ? "  best" : "");
+}
+
+/* ---- Tables of other sets of rows ---- */
+
+/* What is defined for the model and says how good it is; logloss is the loss of most models. */
+static bool is_quality(const furrow_learn_metrics *metrics, size_t i) {
+  return i < MEAN_LABEL && !isnan(get(metrics, i)) && (i != LOGLOSS || metrics->logloss != metrics->loss);
+}
+
+void figure_headings(output *out, const furrow_learn_metrics *metrics) {
+  for (size_t i = 0; i < FIGURES; i++)
+    if (is_quality(metrics, i)) put_heading(out, "", metrics, i);
+}
+
+void figure_line(output *out, const furrow_learn_metrics *metrics, const furrow_learn_metrics *like) {
+  for (size_t i = 0; i < FIGURES; i++)
+    if (is_quality(like, i) && metrics)
+      put_figure(out, 9, i, get(metrics, i));
+    else if (is_quality(like, i))
+      output_format(out, " %9s", "-");
+}
+
+double figure_named(const furrow_learn_metrics *metrics, const char *name) {
+  for (size_t i = 0; i < FIGURES; i++)
+    if (strcmp(figures[i].name, name) == 0) return get(metrics, i);
+  return NAN;
 }
 
 /* ---- Reports ---- */

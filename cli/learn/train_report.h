@@ -10,6 +10,13 @@
 void epoch_headings(output *out, const furrow_epoch *epoch);
 void epoch_line(output *out, const furrow_epoch *epoch);
 
+/* Print the names of the figures that `metrics` has, and the figures of metrics that are like it (NULL: there
+ * are none). */
+void figure_headings(output *out, const furrow_learn_metrics *metrics);
+void figure_line(output *out, const furrow_learn_metrics *metrics, const furrow_learn_metrics *like);
+/* Returns the figure that is called so ("auc"); NaN: the metrics do not have it. */
+double figure_named(const furrow_learn_metrics *metrics, const char *name);
+
 /* Reports metrics in the current section; undefined ones are left out of the table and null in JSON. */
 void report_metrics(report *r, const furrow_learn_metrics *metrics);
 /* Reports what a constant prediction would have on the same rows. */

@@ -47,6 +47,17 @@ void file_job_hint(furrow_status status, bool force, const char *memory, furrow_
   add_job_hint(status, false, force, memory, err);
 }
 
+furrow_status job_check_out(const char *folder, bool force, furrow_error *err) {
+  furrow_model_writer *writer = NULL;
+  furrow_matrix_write_params params;
+  furrow_matrix_write_params_init(&params);
+  params.overwrite = force;
+  furrow_status status = furrow_model_writer_open(&writer, folder, &params, err);
+  furrow_model_writer_close(writer); /* opened only as a check; leaves nothing behind */
+  job_hint(status, force, NULL, err);
+  return status;
+}
+
 void print_note(bool quiet, const char *format, ...) {
   va_list args;
   if (quiet) return;

@@ -22,6 +22,9 @@ void job_stop(job *j);
 void job_hint(furrow_status status, bool force, const char *memory, furrow_error *err);
 void file_job_hint(furrow_status status, bool force, const char *memory, furrow_error *err);
 
+/* Checks before a job that a model directory can be written, with the hint about --force. */
+furrow_status job_check_out(const char *folder, bool force, furrow_error *err);
+
 /* Prints "furrow: note: …" to stderr. */
 void print_note(bool quiet, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

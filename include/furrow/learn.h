@@ -62,7 +62,9 @@ FURROW_API void furrow_learn_conf_free(furrow_learn_conf *conf);
 FURROW_API furrow_status furrow_learn_conf_set_algorithm(furrow_learn_conf *conf, const char *name,
                                                          furrow_error *err) FURROW_MUST_USE;
 /* Reads Angel's JSON algorithm file, or the graph.json of a model: `size` bytes of text, called `file` in messages.
- * Sections that the text does not have stay as they are; its `layers` replace the graph.
+ * Sections that the text does not have stay as they are; its `layers` replace the graph. A section `furrow`, which
+ * Angel ignores, has keys by their short names: {"furrow": {"algorithm": "fm", "defaults": "furrow", "rank": "4"}};
+ * they count as set, unless they were set before.
  * Errors:  E_FORMAT, a key, type or value that is wrong: err has its byte, the message its path (layers/2/outputdim).
  */
 FURROW_API furrow_status furrow_learn_conf_read(furrow_learn_conf *conf, const void *text, size_t size,
@@ -118,16 +120,19 @@ FURROW_API const char *furrow_learn_recommended(const char *algorithm, const cha
 
 /* How a description is written. */
 typedef enum furrow_describe_format {
-  FURROW_DESCRIBE_TEXT, /* layers, shapes, optimizers, matrices, parameters, memory: for people */
-  FURROW_DESCRIBE_JSON, /* the same for programs */
-  FURROW_DESCRIBE_DOT,  /* the graph for graphviz */
-  FURROW_DESCRIBE_SVG,  /* the graph as a picture */
-  FURROW_DESCRIBE_ANGEL /* graph.json, as Angel writes it */
+  FURROW_DESCRIBE_TEXT,  /* layers, shapes, optimizers, matrices, parameters, memory: for people */
+  FURROW_DESCRIBE_JSON,  /* the same for programs */
+  FURROW_DESCRIBE_DOT,   /* the graph for graphviz */
+  FURROW_DESCRIBE_SVG,   /* the graph as a picture */
+  FURROW_DESCRIBE_ANGEL, /* graph.json, as Angel writes it */
+  FURROW_DESCRIBE_KEYS /* a JSON file with one section, furrow: the algorithm and the settings that count, Furrow's own
+                          defaults among them, but not what the data decides; for furrow_learn_conf_read */
 } furrow_describe_format;
 
 /* Describes the resolved configuration: *size bytes of text, terminated. `features` is the number of features if the
  * configuration gives no range (0: unknown).
- * Errors:  E_ARGUMENT as furrow_learn_conf_check, or an unknown format.
+ * Errors:  E_ARGUMENT as furrow_learn_conf_check, or an unknown format; E_UNSUPPORTED, a picture of gbdt, or keys of a
+ *          graph from a JSON file.
  * Owner:   the caller, who frees *text with furrow_free. */
 FURROW_API furrow_status furrow_learn_conf_describe(const furrow_learn_conf *conf, furrow_describe_format format,
                                                     uint64_t features, char **text, size_t *size,
@@ -176,6 +181,11 @@ static inline void furrow_learn_metrics_init(furrow_learn_metrics *metrics) {
   metrics->size = sizeof *metrics;
 }
 
+/* Fills in mean and deviation (n - 1) of each figure of several sets of rows, as folds are. Rows, weight and binned
+ * are sums. A figure that one of the sets does not have is NaN, as is the deviation of a single set. */
+FURROW_API void furrow_learn_metrics_summarize(const furrow_learn_metrics *sets, size_t count,
+                                               furrow_learn_metrics *mean, furrow_learn_metrics *deviation);
+
 /* ---- Training ------------------------------------------------------------------------------------------- */
 
 /* A model in training: its parameters, the state of the optimizers, the epochs so far. */
@@ -210,7 +220,8 @@ FURROW_API void furrow_trainer_free(furrow_trainer *trainer);
 /* Updates the parameters once, from the rows of `batch`: for programs with their own loop. *loss (may be NULL) is the
  * mean loss before the update. After a failure nothing has been updated.
  * Errors:  E_RANGE, a loss or score that is not a number, or a row that does not fit the model: the message has the
- * row; E_ARGUMENT, no rows; E_UNSUPPORTED, a forest, which furrow_trainer_fit alone can grow. */
+ * row; E_ARGUMENT, no rows, or class-weights that are balanced before furrow_trainer_fit counted the rows;
+ * E_UNSUPPORTED, a forest, which furrow_trainer_fit alone can grow. */
 FURROW_API furrow_status furrow_trainer_step(furrow_trainer *trainer, const furrow_rowblock *batch, double *loss,
                                              furrow_error *err) FURROW_MUST_USE;
 /* Scores rows and fills in their metrics; updates nothing.
@@ -253,6 +264,14 @@ typedef struct furrow_trainer_fit_params {
    * furrow_trainer_get_epoch. */
   furrow_progress progress;
   void *progress_user; /* passed to `progress` */
+  /* Cross-validation, of rows in memory: one of so many folds (2 … 255; 0: none) is left out. Its rows play no part in
+   * training, not even in the choice of an epoch; they are scored at the end: furrow_trainer_get_fold_metrics. Folds
+   * are drawn by the seed, with the same share of each class. */
+  uint32_t folds;
+  uint32_t fold; /* the fold that is left out: 0 … folds-1 */
+  /* Share of the rows (of those that are not left out) that is trained on, drawn by the seed, the same of each class,
+   * for quick trials with rows in memory; 0 and 1: all. A smaller share is part of a larger one. */
+  double share;
 } furrow_trainer_fit_params;
 
 /* Sets the defaults: rows in memory, the best epoch by loss, no checkpoint. */
@@ -266,9 +285,10 @@ static inline void furrow_trainer_fit_params_init(furrow_trainer_fit_params *par
 /* Trains all epochs over the data of a URI. `valid` is validation data; NULL: the share of the training data that the
  * configuration names. params NULL: the defaults.
  * Errors:  E_NOT_FOUND, E_IO, E_PARSE, of the data; E_RANGE, a row that does not fit the model, or a loss that is not a
- *          number; E_ARGUMENT, no rows, or a metric that the model does not have; of a checkpoint: E_FORMAT, damaged,
- *          E_STALE, of another configuration or other data, E_STATE, made without keep_best; E_CANCELLED by the
- *          progress callback; the status of the epoch callback. */
+ *          number; E_ARGUMENT, no rows, a metric that the model does not have, fewer rows than folds, folds or a share
+ *          of rows that are streamed, or with a checkpoint; of a checkpoint: E_FORMAT, damaged, E_STALE, of another
+ *          configuration or other data, E_STATE, made without keep_best; E_CANCELLED by the progress callback; the
+ *          status of the epoch callback. */
 FURROW_API furrow_status furrow_trainer_fit(furrow_trainer *trainer, const char *train, const char *valid,
                                             const furrow_trainer_fit_params *params, furrow_error *err) FURROW_MUST_USE;
 /* Returns: the number of epochs so far, with those of a checkpoint that the training went on from. */
@@ -278,6 +298,8 @@ FURROW_API size_t furrow_trainer_epoch_count(const furrow_trainer *trainer);
 FURROW_API const furrow_epoch *furrow_trainer_get_epoch(const furrow_trainer *trainer, size_t i);
 /* Returns: the best epoch by the metric of the last fit, counted from 1; 0: none. */
 FURROW_API uint32_t furrow_trainer_best_epoch(const furrow_trainer *trainer);
+/* Fills in the figures of the rows that the last fit left out as a fold; rows is 0 where there were none. */
+FURROW_API void furrow_trainer_get_fold_metrics(const furrow_trainer *trainer, furrow_learn_metrics *metrics);
 /* Fills in what the last fit left out and skipped in its files; `valid` gets zeros where validation had no file of its
  * own. Either may be NULL. */
 FURROW_API void furrow_trainer_get_stats(const furrow_trainer *trainer, furrow_parser_stats *train,
@@ -320,6 +342,9 @@ typedef struct furrow_trainer_save_params {
   /* How matrices are written; NULL: the defaults. Its separator counts where formats is NULL; the
    * library does not read whether it overwrites. */
   const furrow_matrix_write_params *write;
+  /* Figures of a cross-validation, which furrow.json keeps with their mean and deviation; NULL: none. */
+  const furrow_learn_metrics *folds;
+  size_t fold_count; /* number of folds */
 } furrow_trainer_save_params;
 
 /* Sets the defaults. */

@@ -22,6 +22,7 @@ static void free_values(fw_value values[FW_KEYS]) {
 
 void fw_conf_json_clear(fw_conf_json *spec) {
   free_values(spec->values);
+  free_values(spec->keys);
   fw_graph_spec_release(spec->graph);
   memset(spec, 0, sizeof *spec);
 }
@@ -105,9 +106,19 @@ furrow_status furrow_learn_conf_set(furrow_learn_conf *conf, const char *key, co
   return FURROW_OK;
 }
 
+/* Keys that were set before stay. */
+static void take_keys(furrow_learn_conf *conf, fw_conf_json *spec) {
+  for (size_t i = 0; i < FW_KEYS; i++) {
+    if (!spec->keys[i].text || conf->keys[i].text) continue;
+    conf->keys[i] = spec->keys[i];
+    spec->keys[i].text = NULL;
+  }
+}
+
 /* Values that the new file does not have stay; layers take the place of the graph, or of trees. */
 static void take_json(furrow_learn_conf *conf, fw_conf_json *spec) {
   fw_conf_json *kept = &conf->json;
+  take_keys(conf, spec);
   for (size_t i = 0; i < FW_KEYS; i++) {
     if (!spec->values[i].text) continue;
     fw_free((void *)(uintptr_t)kept->values[i].text);

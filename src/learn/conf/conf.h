@@ -249,6 +249,9 @@ void fw_plan_free(fw_plan *plan);
 furrow_status fw_learn_conf_copy(furrow_learn_conf **copy, const furrow_learn_conf *conf,
                                  furrow_error *err) FURROW_MUST_USE;
 
+/* Classes of the plan's loss: two, or the outputs of softmax; 0 for regression. */
+size_t fw_plan_classes(const fw_plan *plan);
+
 /* Angel's name of each; and the reverse, in any case, for `size` bytes. */
 const char *fw_layer_type_name(fw_layer_type type);
 const char *fw_activation_name(fw_activation activation);

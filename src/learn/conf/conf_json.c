@@ -1,5 +1,6 @@
 /* learn/conf/conf_json.c: Angel's JSON algorithm file and graph.json: the sections with plain values, the defaults of
- * layers. Layers themselves: conf_json_layers.c. Whatever Angel does not know is refused. */
+ * layers. Layers themselves: conf_json_layers.c. Whatever Angel does not know is refused, except for a section of
+ * Furrow's own, which Angel ignores. */
 #include <ctype.h>
 #include <math.h>
 #include <string.h>
@@ -38,9 +39,12 @@ furrow_status fw_json_unknown(fw_json *json, fw_json_text member, const char *co
 
 /* ---- Plain values ---- */
 
-/* The text of the value that comes next, which must be of the JSON type that the key's kind has. */
-static furrow_status value_text(fw_json *json, fw_value_kind kind, fw_json_text *text, furrow_error *err) {
+/* The text of the value that comes next, which must be of the JSON type that the key's kind has, or (any) a text. */
+static furrow_status value_text(fw_json *json, fw_value_kind kind, bool any, fw_json_text *text, furrow_error *err) {
   const fw_json_kind next = fw_json_peek(json);
+  if (any && next != FW_JSON_STRING && next != FW_JSON_NUMBER && next != FW_JSON_BOOL)
+    return fw_json_fail(json, fw_json_next_offset(json), NULL, err, "must be a text, a number, true or false");
+  if (any) return next == FW_JSON_STRING ? fw_json_trimmed(json, text, err) : fw_json_skip(json, text, err);
   double number;
   bool yes;
   switch (kind) {
@@ -59,13 +63,13 @@ static furrow_status value_text(fw_json *json, fw_value_kind kind, fw_json_text 
   return fw_json_trimmed(json, text, err);
 }
 
-static furrow_status read_value(fw_json *json, fw_key key, fw_value *value, furrow_error *err) {
+static furrow_status read_value(fw_json *json, fw_key key, bool any, fw_value *value, furrow_error *err) {
   furrow_error spec = {0};
   fw_json_text text = {NULL, 0};
   fw_value parsed;
   char *copy = NULL;
   if (value->text) return fw_json_fail(json, fw_json_next_offset(json), NULL, err, "is there twice");
-  furrow_status status = value_text(json, fw_key_kind(key), &text, err);
+  furrow_status status = value_text(json, fw_key_kind(key), any, &text, err);
   if (status != FURROW_OK) return status;
   if (fw_key_parse(key, text.bytes, text.size, &parsed, &spec) != FURROW_OK) {
     status = fw_json_fail(json, fw_json_offset(json), NULL, err, "%s", spec.message);
@@ -97,16 +101,46 @@ static furrow_status read_section(fw_json *json, const char *section, fw_value v
   furrow_status status = fw_json_object(json, err);
   while (status == FURROW_OK && (status = fw_json_member(json, &member, err)) == FURROW_OK) {
     const fw_key key = fw_key_at_path(section, member);
-    status = key == FW_KEYS ? unknown_value(json, section, member, err) : read_value(json, key, &values[key], err);
+    status =
+        key == FW_KEYS ? unknown_value(json, section, member, err) : read_value(json, key, false, &values[key], err);
   }
+  return status == FURROW_END ? FURROW_OK : status;
+}
+
+/* ---- Keys that Angel does not have ---- */
+
+static furrow_status unknown_key(fw_json *json, const char *written, furrow_error *err) {
+  const furrow_learn_key *key;
+  fw_suggestion suggestion = {NULL, SIZE_MAX};
+  for (size_t i = 0; (key = furrow_learn_key_at(i)); i++) fw_suggestion_offer(&suggestion, written, key->name);
+  furrow_status status = fw_json_fail(json, fw_json_next_offset(json), NULL, err, "is not one of Furrow's keys");
+  if (fw_suggestion_is_near(&suggestion, written)) fw_error_set_hint(err, "did you mean %s?", suggestion.word);
+  return status;
+}
+
+/* A number, true or false stand for their text. */
+static furrow_status read_key(fw_json *json, fw_json_text member, fw_value keys[FW_KEYS], furrow_error *err) {
+  char name[FW_SUGGESTION_LENGTH + 1];
+  const size_t n = member.size < FW_SUGGESTION_LENGTH ? member.size : FW_SUGGESTION_LENGTH;
+  memcpy(name, member.bytes, n);
+  name[n] = 0;
+  const fw_key key = member.size == n && !memchr(name, 0, n) ? fw_key_find(name) : FW_KEYS;
+  return key == FW_KEYS ? unknown_key(json, name, err) : read_value(json, key, true, &keys[key], err);
+}
+
+static furrow_status read_keys(fw_json *json, fw_value keys[FW_KEYS], furrow_error *err) {
+  fw_json_text member;
+  furrow_status status = fw_json_object(json, err);
+  while (status == FURROW_OK && (status = fw_json_member(json, &member, err)) == FURROW_OK)
+    status = read_key(json, member, keys, err);
   return status == FURROW_END ? FURROW_OK : status;
 }
 
 /* ---- The file ---- */
 
-enum { DATA, MODEL, TRAIN, GBDT, OPTIMIZER, ACTIVATION, LOSS, LAYERS, SECTIONS };
+enum { DATA, MODEL, TRAIN, GBDT, OPTIMIZER, ACTIVATION, LOSS, LAYERS, FURROW, SECTIONS };
 static const char *const section_names[SECTIONS] = {
-    "data", "model", "train", "gbdt", "default_optimizer", "default_transfunc", "default_lossfunc", "layers"};
+    "data", "model", "train", "gbdt", "default_optimizer", "default_transfunc", "default_lossfunc", "layers", "furrow"};
 
 static furrow_status read_part(fw_json *json, size_t section, fw_conf_json *spec, furrow_error *err) {
   switch (section) {
@@ -114,6 +148,7 @@ static furrow_status read_part(fw_json *json, size_t section, fw_conf_json *spec
   case ACTIVATION: return fw_json_activation(json, &spec->defaults.activation, err);
   case LOSS: return fw_json_loss(json, &spec->defaults.loss, err);
   case LAYERS: return fw_json_layers(json, &spec->graph, err);
+  case FURROW: return read_keys(json, spec->keys, err);
   default: return read_section(json, section_names[section], spec->values, err);
   }
 }

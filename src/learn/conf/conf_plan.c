@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "learn/conf/conf_data.h"
+#include "learn/data/class_weights.h"
 
 /* A plan and what it holds: one allocation to free. */
 typedef struct plan_memory {
@@ -237,6 +238,21 @@ static furrow_status plan_labels(plan_memory *memory, const furrow_learn_conf *c
   return FURROW_OK;
 }
 
+size_t fw_plan_classes(const fw_plan *plan) {
+  const fw_loss_type loss = plan->graph.loss;
+  return has_two_classes(loss) ? 2 : loss == FW_LOSS_SOFTMAX ? plan->graph.outputs : 0;
+}
+
+/* How many weights there must be shows when the classes are known. */
+static furrow_status check_class_weights(const fw_plan *plan, furrow_error *err) {
+  const char *text = plan->data.class_weights;
+  fw_class_weights weights = {0};
+  FW_TRY(fw_class_weights_parse(&weights, text ? text : "", err));
+  furrow_status status = plan->open_classes ? FURROW_OK : fw_class_weights_check(&weights, fw_plan_classes(plan), err);
+  fw_class_weights_clear(&weights);
+  return status;
+}
+
 /* ---- The whole ---- */
 
 static furrow_status resolve_graph(plan_memory *memory, const furrow_learn_conf *conf, furrow_error *err) {
@@ -276,6 +292,7 @@ furrow_status fw_plan_create(fw_plan **plan, const furrow_learn_conf *conf, bool
   if (status == FURROW_OK) status = resolve_graph(memory, conf, err);
   if (status == FURROW_OK) status = plan_solver(&memory->plan, conf, err);
   if (status == FURROW_OK) status = plan_labels(memory, conf, err);
+  if (status == FURROW_OK) status = check_class_weights(&memory->plan, err);
   if (status == FURROW_OK)
     *plan = &memory->plan;
   else

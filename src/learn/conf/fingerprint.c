@@ -35,6 +35,7 @@ static void add_data(fw_buffer *text, const fw_data_conf *data) {
   add_whole(text, data->label);
   add_real(text, data->threshold);
   if (data->short_rows) add_text(text, "short_rows");
+  if (data->class_weights && strcmp(data->class_weights, "none") != 0) add_text(text, data->class_weights);
 }
 
 static void add_train(fw_buffer *text, const fw_train_conf *train) {

@@ -211,7 +211,7 @@ static furrow_status add_dense(fw_batcher *b, const furrow_row *row, furrow_erro
   return b->rules.plain ? FURROW_OK : fw_local_ids_check(b->rules.range, largest, err);
 }
 
-static double transform_label(const fw_data_conf *data, double label) {
+double fw_transform_label(const fw_data_conf *data, double label) {
   if (data->label_count > 0) return fw_label_class(data, label);
   switch (data->label) {
   case FW_LABEL_POS_NEG: return label > data->threshold ? 1 : -1;
@@ -226,7 +226,7 @@ static double transform_label(const fw_data_conf *data, double label) {
 double fw_label_of(const fw_data_conf *data, const furrow_row *row) {
   if (!data->has_label || !row->label.any) return NAN;
   const double label = furrow_row_get_label(row);
-  return isnan(label) ? label : transform_label(data, label);
+  return isnan(label) ? label : fw_transform_label(data, label);
 }
 
 /* Labels that nobody has looked at are understood only if they cannot be mistaken. */

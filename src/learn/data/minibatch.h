@@ -52,6 +52,8 @@ typedef struct fw_batcher_params {
 /* What every row of a plan's data must be like. The plan must outlive the rules. */
 fw_batcher_params fw_plan_rules(const fw_plan *plan);
 
+/* A label after the transform. */
+double fw_transform_label(const fw_data_conf *data, double label);
 /* A row's label after the transform; NaN: it has none. */
 double fw_label_of(const fw_data_conf *data, const furrow_row *row);
 /* The same for training, with the row's weight, that of its class included. E_RANGE: a label that the loss does not

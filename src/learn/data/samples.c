@@ -298,6 +298,42 @@ furrow_status fw_samples_scale(fw_samples *samples, const fw_scaling *scaling, f
   return samples->in_memory ? fw_scaled_block_fill(&samples->scaled, scaling, &samples->block, err) : FURROW_OK;
 }
 
+/* Copies the rows that are in the fold, or those that are not. */
+static furrow_status copy_rows(furrow_container **copy, const furrow_rowblock *rows, const fw_holdout *holdout,
+                               unsigned fold, bool in_fold, furrow_error *err) {
+  furrow_container *made = NULL;
+  furrow_status status = furrow_container_create(&made, rows->key_type, rows->value_type, err);
+  for (size_t i = 0; status == FURROW_OK && i < rows->size; i++) {
+    const furrow_row row = furrow_rowblock_row(rows, i);
+    if ((holdout->fold_of[i] == fold) == in_fold) status = furrow_container_push_row(made, &row, err);
+  }
+  if (status == FURROW_OK)
+    *copy = made;
+  else
+    furrow_container_free(made);
+  return status;
+}
+
+furrow_status fw_samples_leave_out(fw_samples *samples, const fw_holdout *holdout, unsigned fold,
+                                   furrow_container **left_out, furrow_error *err) {
+  furrow_container *kept = NULL, *out = NULL;
+  furrow_rowblock block;
+  furrow_status status = copy_rows(&kept, &samples->block, holdout, fold, false, err);
+  if (status == FURROW_OK) status = furrow_container_get_block(kept, &block, err);
+  if (status == FURROW_OK && left_out) status = copy_rows(&out, &samples->block, holdout, fold, true, err);
+  if (status != FURROW_OK) {
+    furrow_container_free(kept);
+    return status;
+  }
+  furrow_blockiter_close(samples->iter);
+  furrow_container_free(samples->container);
+  samples->iter = NULL;
+  samples->container = kept;
+  samples->block = block;
+  if (left_out) *left_out = out;
+  return FURROW_OK;
+}
+
 const furrow_rowblock *fw_samples_block(const fw_samples *samples) {
   if (!samples->in_memory) return NULL;
   return samples->scaling ? &samples->scaled.block : &samples->block;

@@ -12,6 +12,10 @@ const furrow_rowblock *fw_samples_raw_block(const fw_samples *samples);
 int fw_samples_index_base(const fw_samples *samples);
 /* Whether they are streamed from what can be read only once. */
 bool fw_samples_pass_once(const fw_samples *samples);
+/* Leaves out the rows of a fold, of rows in memory that are not scaled; *left_out (may be NULL) gets them, to be freed
+ * with furrow_container_free. */
+furrow_status fw_samples_leave_out(fw_samples *samples, const fw_holdout *holdout, unsigned fold,
+                                   furrow_container **left_out, furrow_error *err) FURROW_MUST_USE;
 /* What is named in messages. */
 const char *fw_samples_name(const fw_samples *samples);
 /* The parser's format: the one that was given, or that was found. */

@@ -154,12 +154,14 @@ furrow_status furrow_learn_conf_describe(const furrow_learn_conf *conf, furrow_d
                                          char **text, size_t *size, furrow_error *err) {
   fw_plan *plan = NULL;
   fw_buffer out = {0};
-  if ((unsigned)kind > FURROW_DESCRIBE_ANGEL) return fw_fail(err, FURROW_E_ARGUMENT, "no such kind of description");
+  if ((unsigned)kind > FURROW_DESCRIBE_KEYS) return fw_fail(err, FURROW_E_ARGUMENT, "no such kind of description");
   furrow_status status = fw_plan_of_conf(&plan, conf, err);
   if (status == FURROW_OK && plan->forest.used && (kind == FURROW_DESCRIBE_DOT || kind == FURROW_DESCRIBE_SVG))
     status =
         fw_fail(err, FURROW_E_UNSUPPORTED, "gbdt has no graph to draw; its trees can be drawn when they are grown");
-  if (status == FURROW_OK) status = describe(plan, kind, features, &out, err);
+  if (status == FURROW_OK)
+    status = kind == FURROW_DESCRIBE_KEYS ? fw_describe_keys(&out, conf, plan, err)
+                                          : describe(plan, kind, features, &out, err);
   if (status == FURROW_OK) status = fw_buffer_take(&out, text, size, err);
   fw_buffer_clear(&out);
   fw_plan_free(plan);

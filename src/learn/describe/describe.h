@@ -60,5 +60,8 @@ void fw_describe_json(fw_buffer *out, const fw_description *about);
 void fw_describe_dot(fw_buffer *out, const fw_description *about);
 void fw_describe_svg(fw_buffer *out, const fw_description *about);
 void fw_describe_angel(fw_buffer *out, const fw_description *about);
+/* The keys of a configuration, whose plan this is. E_UNSUPPORTED: its graph is that of a JSON file. */
+furrow_status fw_describe_keys(fw_buffer *out, const furrow_learn_conf *conf, const fw_plan *plan,
+                               furrow_error *err) FURROW_MUST_USE;
 
 #endif

@@ -68,16 +68,21 @@ static void take_outputs(void *user, size_t row, double label, double weight, co
   }
 }
 
-/* Says what is wrong with the bad row, which is row `number` of the data. */
+/* The label as the data has it, where the model knows those of its classes. */
+static furrow_status refuse_label(const taking *t, const fw_data_conf *data, const furrow_rowblock *block,
+                                  furrow_error *err) {
+  if (!isinf(t->label) || data->label_count == 0) return fw_loss_refuse(t->graph, t->label, err);
+  return fw_label_refuse(data, furrow_values_get(block->label, block->value_type, t->bad_row - 1), err);
+}
+
+/* Says what is wrong with the bad row of a block, which is row `number` of the data. */
 static furrow_status refuse(const taking *t, const fw_data_conf *data, const furrow_rowblock *block, uint64_t number,
                             furrow_error *err) {
   if (t->bad_score)
     return fw_fail(err, FURROW_E_RANGE, "row %" PRIu64 ": its score is infinite or not a number", number);
   if (!is_weight(t->weight))
     return fw_fail(err, FURROW_E_RANGE, "row %" PRIu64 ": the row's weight is %g", number, t->weight);
-  const double given = furrow_values_get(block->label, block->value_type, t->bad_row - 1);
-  const bool unknown = data->label_count > 0 && isinf(t->label);
-  const furrow_status status = unknown ? fw_label_refuse(data, given, err) : fw_loss_refuse(t->graph, t->label, err);
+  const furrow_status status = refuse_label(t, data, block, err);
   fw_error_prefix_row(err, number);
   return status;
 }

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/params.h"
 #include "learn/net/net.h"
 
 enum { SUM_ROWS, SUM_WEIGHT, SUM_LOSS, SUM_LOGLOSS, SUM_SQUARE, SUM_ABSOLUTE, SUM_LABEL, SUM_SCORE, SUMS };
@@ -316,4 +317,61 @@ void fw_tally_metrics(const fw_tally *t, furrow_learn_metrics *m) {
     find_class_means(t, m);
   }
   if (two) find_order(t, m);
+}
+
+/* ---- Several sets of rows ------------------------------------------------------------------------------- */
+
+/* All figures but the sums: rows, weight, binned. */
+static const size_t figure_offsets[] = {
+#define FIGURE(name) offsetof(furrow_learn_metrics, name)
+    FIGURE(loss),         FIGURE(auc),    FIGURE(accuracy),        FIGURE(logloss),          FIGURE(rmse),
+    FIGURE(mae),          FIGURE(pr_auc), FIGURE(precision),       FIGURE(recall),           FIGURE(f1),
+    FIGURE(mean_label),   FIGURE(r2),     FIGURE(mean_prediction), FIGURE(constant_logloss), FIGURE(constant_accuracy),
+    FIGURE(constant_rmse)
+#undef FIGURE
+};
+
+/* Set i of an array of structs that may be smaller than ours. */
+static furrow_learn_metrics set_at(const furrow_learn_metrics *sets, size_t i) {
+  furrow_learn_metrics set = {0};
+  const size_t size = sets->size;
+  memcpy(&set, (const char *)sets + i * size, size < sizeof set ? size : sizeof set);
+  return set;
+}
+
+static double *figure(furrow_learn_metrics *metrics, size_t offset) {
+  return (double *)((char *)metrics + offset);
+}
+
+static void summarize(const furrow_learn_metrics *sets, size_t count, size_t offset, double *mean, double *deviation) {
+  double sum = 0, squares = 0;
+  for (size_t i = 0; i < count; i++) {
+    furrow_learn_metrics set = set_at(sets, i);
+    sum += *figure(&set, offset);
+  }
+  *mean = sum / (double)count;
+  for (size_t i = 0; i < count; i++) {
+    furrow_learn_metrics set = set_at(sets, i);
+    const double off = *figure(&set, offset) - *mean;
+    squares += off * off;
+  }
+  *deviation = count > 1 ? sqrt(squares / (double)(count - 1)) : NAN;
+}
+
+void furrow_learn_metrics_summarize(const furrow_learn_metrics *sets, size_t count, furrow_learn_metrics *mean,
+                                    furrow_learn_metrics *deviation) {
+  furrow_learn_metrics means, deviations;
+  furrow_learn_metrics_init(&means);
+  for (size_t i = 0; i < count; i++) {
+    const furrow_learn_metrics set = set_at(sets, i);
+    means.rows += set.rows;
+    means.weight += set.weight;
+    means.binned += set.binned;
+  }
+  deviations = means;
+  for (size_t i = 0; i < sizeof figure_offsets / sizeof *figure_offsets; i++)
+    summarize(sets, count, figure_offsets[i], figure(&means, figure_offsets[i]),
+              figure(&deviations, figure_offsets[i]));
+  fw_info_write(mean, &means, sizeof means);
+  fw_info_write(deviation, &deviations, sizeof deviations);
 }

@@ -15,6 +15,7 @@
 #include "learn/train/divergence.h"
 #include "learn/train/fit_convex.h"
 #include "learn/train/fold.h"
+#include "learn/train/leave_out.h"
 #include "learn/train/prepare.h"
 
 enum { PROGRESS_ROWS = 1 << 14 };
@@ -421,6 +422,7 @@ furrow_status furrow_trainer_fit(furrow_trainer *trainer, const char *train, con
   choose_ops(&f);
   furrow_status status = find_metric(&f, err);
   if (status == FURROW_OK) status = open_samples(&f, train, !valid, err);
+  if (status == FURROW_OK) status = fw_fit_leave_out(&f, err);
   if (status == FURROW_OK) status = fw_fit_prepare(&f, err);
   take_plan(&f);
   if (status == FURROW_OK) status = fw_tally_create(&f.tally, &trainer->plan->graph, err);
@@ -429,6 +431,8 @@ furrow_status furrow_trainer_fit(furrow_trainer *trainer, const char *train, con
   if (status == FURROW_OK) status = change_units(&f, false, err);
   if (status == FURROW_OK) status = run_epochs(&f, err);
   if (f.in_units) status = finish_units(&f, status, err);
+  fw_trainer_weigh_rows(trainer);
+  if (status == FURROW_OK) status = fw_fit_score_fold(&f, err);
   if (status == FURROW_OK) take_stats(&f);
   fw_epoch_rows_close(f.train);
   fw_epoch_rows_close(f.valid);
@@ -440,6 +444,7 @@ furrow_status furrow_trainer_fit(furrow_trainer *trainer, const char *train, con
   fw_convex_fit_free(f.convex);
   fw_buffer_clear(&f.best_snapshot);
   fw_holdout_clear(&f.holdout);
+  furrow_container_free(f.fold_rows);
   fw_scaling_clear(&f.scaling);
   fw_scaling_clear(&f.linear_scaling);
   return status;

@@ -42,9 +42,10 @@ struct fw_fit {
   const struct fw_fit_metric *by;
   fw_samples *samples, *valid_samples;
   fw_epoch_rows *train, *valid;
-  fw_holdout holdout;        /* rows of `samples` that are for validation; empty: none, or by their numbers */
-  fw_scaling scaling;        /* of samples and valid_samples, where scaled is true */
-  fw_scaling linear_scaling; /* of the linear model, where the net cannot take the means that it can */
+  fw_holdout holdout;          /* rows of `samples` that are for validation; empty: none, or by their numbers */
+  furrow_container *fold_rows; /* rows that were left out, to be scored at the end; NULL: none */
+  fw_scaling scaling;          /* of samples and valid_samples, where scaled is true */
+  fw_scaling linear_scaling;   /* of the linear model, where the net cannot take the means that it can */
   bool scaled;
   bool in_units;      /* the net's weights are those of scaled rows now */
   bool anew;          /* there are no weights to go on from */

@@ -152,6 +152,20 @@ static void put_metrics(fw_json_out *json, const char *name, const furrow_learn_
   fw_json_out_close(json);
 }
 
+static void put_folds(fw_json_out *json, const furrow_learn_metrics *folds, size_t count) {
+  furrow_learn_metrics mean, deviation;
+  if (count == 0) return;
+  furrow_learn_metrics_init(&mean);
+  furrow_learn_metrics_init(&deviation);
+  furrow_learn_metrics_summarize(folds, count, &mean, &deviation);
+  fw_json_out_key(json, "folds");
+  fw_json_out_open(json);
+  put_unsigned(json, "count", count);
+  put_metrics(json, "mean", &mean);
+  put_metrics(json, "deviation", &deviation);
+  fw_json_out_close(json);
+}
+
 static void put_figures(fw_json_out *json, const furrow_trainer *t) {
   if (t->epochs == 0) return;
   const fw_epoch *epoch = &t->history[t->seen.saved_epoch ? t->seen.saved_epoch - 1 : t->epochs - 1];
@@ -173,7 +187,8 @@ static void put_notes(fw_json_out *json, const fw_notes *notes, const char *name
   fw_json_out_close_array(json);
 }
 
-furrow_status fw_model_json_write(const furrow_trainer *t, fw_buffer *text, furrow_error *err) {
+furrow_status fw_model_json_write(const furrow_trainer *t, const furrow_learn_metrics *folds, size_t fold_count,
+                                  fw_buffer *text, furrow_error *err) {
   fw_json_out json = {.out = text};
   fw_json_out_open(&json);
   put_unsigned(&json, "version", VERSION);
@@ -184,6 +199,7 @@ furrow_status fw_model_json_write(const furrow_trainer *t, fw_buffer *text, furr
   put_scaling(&json, &t->seen);
   put_training(&json, t);
   put_figures(&json, t);
+  put_folds(&json, folds, fold_count);
   put_notes(&json, &t->notes, "notes", false);
   put_notes(&json, &t->notes, "warnings", true);
   fw_json_out_close(&json);

@@ -4,7 +4,9 @@
 
 #include "learn/train/trainer.h"
 
-/* Its text, appended to `text`. Nothing in it depends on time, place or threads. */
-furrow_status fw_model_json_write(const furrow_trainer *trainer, fw_buffer *text, furrow_error *err) FURROW_MUST_USE;
+/* Its text, appended to `text`, with the figures of folds where there are some. Nothing in it depends on time, place or
+ * threads. */
+furrow_status fw_model_json_write(const furrow_trainer *trainer, const furrow_learn_metrics *folds, size_t fold_count,
+                                  fw_buffer *text, furrow_error *err) FURROW_MUST_USE;
 
 #endif

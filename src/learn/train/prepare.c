@@ -9,7 +9,9 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "learn/conf/conf_data.h"
+#include "learn/data/class_weights.h"
 #include "learn/data/label_map.h"
+#include "learn/data/minibatch.h"
 #include "learn/data/samples.h"
 #include "learn/train/fold.h"
 #include "learn/train/linear_start.h"
@@ -77,6 +79,17 @@ static furrow_status settle_labels(fw_fit *f, const fw_data_facts *facts, furrow
   return status;
 }
 
+furrow_status fw_fit_settle_labels(fw_fit *f, furrow_error *err) {
+  fw_data_facts facts = {0};
+  if (!f->trainer->plan->data.finds_labels) return FURROW_OK;
+  furrow_status status = fw_data_facts_init(&facts, false, err);
+  if (status == FURROW_OK) status = fw_data_facts_add(&facts, fw_samples_block(f->samples), err);
+  if (status == FURROW_OK) status = settle_labels(f, &facts, err);
+  if (status == FURROW_OK) status = fw_trainer_replan(f->trainer, err);
+  fw_data_facts_clear(&facts);
+  return status;
+}
+
 /* A slot for each field, or for each feature of the longest row. */
 static furrow_status settle_fields(fw_fit *f, const fw_data_facts *facts, furrow_error *err) {
   if (!f->trainer->plan->open_fields) return FURROW_OK;
@@ -93,7 +106,7 @@ static furrow_status settle_epochs(fw_fit *f, const fw_data_facts *facts, furrow
   const uint64_t rows = facts->rows ? facts->rows : 1;
   uint64_t epochs = 200; /* iterations at most */
   if (train->epochs > 0) return FURROW_OK;
-  if (!f->exact && train->patience > 0) epochs = 32000 / rows > 200 ? 200 : 32000 / rows < 40 ? 40 : 32000 / rows;
+  if (!f->exact && train->patience > 0) epochs = 2000000 / rows > 200 ? 200 : 2000000 / rows < 40 ? 40 : 2000000 / rows;
   if (!f->exact && train->patience == 0) epochs = rows > MANY_ROWS ? 10 : 64000 / rows > 30 ? 64000 / rows : 30;
   if (fw_samples_pass_once(f->samples)) epochs = 1;
   return set_number(f, "epochs", epochs, err);
@@ -213,6 +226,47 @@ static void start_bias(fw_fit *f, const fw_data_facts *facts) {
   fw_linear_put_bias(t->net, outputs);
 }
 
+/* ---- Weights of classes ---- */
+
+static bool weighs_classes(const fw_plan *plan) {
+  return plan->data.class_weights && strcmp(plan->data.class_weights, "none") != 0;
+}
+
+/* The class of a label, from 0; `classes` or more: none of them. */
+static size_t class_of(const fw_plan *plan, double label, size_t classes) {
+  const double class = fw_transform_label(&plan->data, label);
+  if (classes == 2 && plan->graph.loss != FW_LOSS_SOFTMAX) return isfinite(class) ? class > 0 : classes;
+  return class >= 0 && class < (double)classes ? (size_t) class : classes;
+}
+
+/* Rows of each class, of all processes. */
+static furrow_status count_classes(const fw_fit *f, const fw_data_facts *facts, double *sums, uint64_t *rows,
+                                   size_t classes, furrow_error *err) {
+  const fw_comm *comm = f->trainer->comm;
+  memset(sums, 0, classes * sizeof *sums);
+  for (size_t i = 0; i < facts->label_count; i++) {
+    const size_t class = class_of(f->trainer->plan, facts->labels[i], classes);
+    if (class < classes) sums[class] += (double)facts->of_label[i];
+  }
+  FW_TRY(comm->allreduce_f64(comm, sums, classes, err));
+  for (size_t i = 0; i < classes; i++) rows[i] = (uint64_t)sums[i];
+  return FURROW_OK;
+}
+
+static furrow_status weigh_classes(fw_fit *f, const fw_data_facts *facts, furrow_error *err) {
+  const size_t classes = fw_plan_classes(f->trainer->plan);
+  void *sums = NULL, *rows = NULL;
+  if (!weighs_classes(f->trainer->plan)) return FURROW_OK;
+  if (facts->rows == 0 || facts->label_count > FW_CLASSES_MAX) return fw_trainer_weigh_classes(f->trainer, NULL, err);
+  furrow_status status = fw_alloc(&sums, classes, sizeof(double), err);
+  if (status == FURROW_OK) status = fw_alloc(&rows, classes, sizeof(uint64_t), err);
+  if (status == FURROW_OK) status = count_classes(f, facts, sums, rows, classes, err);
+  if (status == FURROW_OK) status = fw_trainer_weigh_classes(f->trainer, rows, err);
+  fw_free(sums);
+  fw_free(rows);
+  return status;
+}
+
 /* ---- All of it ---- */
 
 static void remember(fw_fit *f, const fw_data_facts *facts) {
@@ -230,11 +284,13 @@ static void remember(fw_fit *f, const fw_data_facts *facts) {
 furrow_status fw_fit_prepare(fw_fit *f, furrow_error *err) {
   fw_data_facts facts = {0};
   FW_TRY(settle_index_base(f, err));
-  if (!f->trainer->plan->train.recommended && !f->trainer->plan->data.scale) return FURROW_OK;
+  if (!f->trainer->plan->train.recommended && !f->trainer->plan->data.scale && !weighs_classes(f->trainer->plan))
+    return FURROW_OK;
   furrow_status status = fw_samples_pass_once(f->samples) ? FURROW_OK : gather(f, &facts, err);
   if (status == FURROW_OK) status = settle(f, &facts, err);
   if (status == FURROW_OK) status = scale(f, &facts, err);
   if (status == FURROW_OK) start_bias(f, &facts);
+  if (status == FURROW_OK) status = weigh_classes(f, &facts, err);
   if (status == FURROW_OK) remember(f, &facts);
   fw_data_facts_clear(&facts);
   return status;

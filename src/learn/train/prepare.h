@@ -8,6 +8,8 @@
  * number of epochs become keys of the trainer's configuration, its plan and net are made anew if they change, and
  * samples are scaled. Otherwise only the index base is settled. E_ARGUMENT: labels that do not fit. */
 furrow_status fw_fit_prepare(fw_fit *fit, furrow_error *err) FURROW_MUST_USE;
+/* Settles the labels alone, by all rows, which are in memory. */
+furrow_status fw_fit_settle_labels(fw_fit *fit, furrow_error *err) FURROW_MUST_USE;
 /* The rows that are held out for validation, of rows in memory: fit->holdout. */
 furrow_status fw_fit_hold_out(fw_fit *fit, furrow_error *err) FURROW_MUST_USE;
 

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/params.h"
 #include "learn/conf/conf_data.h"
+#include "learn/data/class_weights.h"
 #include "learn/data/minibatch.h"
 #include "learn/forest/forest_files.h"
 #include "learn/score/model_in.h"
@@ -107,6 +108,38 @@ furrow_status fw_trainer_replan(furrow_trainer *trainer, furrow_error *err) {
   return status;
 }
 
+/* ---- Weights of classes ---------------------------------------------------------------------------------- */
+
+static furrow_status make_factors(furrow_trainer *trainer, const fw_class_weights *weights, const uint64_t *rows,
+                                  furrow_error *err) {
+  const size_t classes = fw_plan_classes(trainer->plan);
+  void *factors = NULL;
+  if (!fw_class_weights_are_used(weights)) return FURROW_OK;
+  if (weights->balanced && !rows) {
+    fw_fail(err, FURROW_E_ARGUMENT, "class-weights=balanced: the rows of each class are not counted");
+    fw_error_set_hint(err, "train from data that can be read twice, or list the weights: 1,2.5");
+    return FURROW_E_ARGUMENT;
+  }
+  FW_TRY(fw_alloc(&factors, classes, sizeof *trainer->class_factors, err));
+  fw_class_weights_factors(weights, rows, classes, factors);
+  fw_free(trainer->class_factors);
+  trainer->class_factors = factors;
+  trainer->plan->data.class_factors = factors;
+  return FURROW_OK;
+}
+
+furrow_status fw_trainer_weigh_classes(furrow_trainer *trainer, const uint64_t *rows, furrow_error *err) {
+  fw_class_weights weights = {0};
+  FW_TRY(fw_class_weights_parse(&weights, trainer->plan->data.class_weights, err));
+  furrow_status status = make_factors(trainer, &weights, rows, err);
+  fw_class_weights_clear(&weights);
+  return status;
+}
+
+void fw_trainer_weigh_rows(furrow_trainer *trainer) {
+  trainer->plan->data.class_factors = NULL;
+}
+
 /* ---- Models to go on from --------------------------------------------------------------------------------------- */
 
 /* Sets a key of what the data would tell, unless it is set. */
@@ -148,13 +181,14 @@ static furrow_status inherit_plan(furrow_trainer *trainer, const fw_plan *its, c
   return inherit_reading(trainer, its, conf, err);
 }
 
-/* What all trees of a model have in common, unless it is set. */
+/* What all trees of a model have in common. */
 static furrow_status inherit_trees(furrow_trainer *trainer, const furrow_learn_conf *conf, furrow_error *err) {
-  static const fw_key keys[] = {FW_KEY_OBJECTIVE, FW_KEY_LR, FW_KEY_LEVELS};
+  const fw_key keys[] = {FW_KEY_OBJECTIVE, FW_KEY_LR, FW_KEY_LEVELS};
   for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-    const bool depth = keys[i] == FW_KEY_LEVELS && fw_conf_is_set(trainer->conf, FW_KEY_DEPTH);
-    if (!fw_conf_is_set(trainer->conf, keys[i]) && !depth && fw_conf_is_set(conf, keys[i]))
-      FW_TRY(furrow_learn_conf_set(trainer->conf, fw_key_facts(keys[i])->name, fw_conf_value(conf, keys[i]).text, err));
+    const bool set = fw_conf_is_set(trainer->conf, keys[i]) ||
+                     (keys[i] == FW_KEY_LEVELS && fw_conf_is_set(trainer->conf, FW_KEY_DEPTH));
+    if (set || !fw_conf_is_set(conf, keys[i])) continue;
+    FW_TRY(furrow_learn_conf_set(trainer->conf, fw_key_facts(keys[i])->name, fw_conf_value(conf, keys[i]).text, err));
   }
   return FURROW_OK;
 }
@@ -166,8 +200,7 @@ static furrow_status inherit(furrow_trainer *trainer, const char *folder, furrow
   furrow_status status = fw_model_read_conf(&conf, folder, err);
   if (status == FURROW_E_NOT_FOUND) return FURROW_OK;
   if (status == FURROW_OK) status = fw_plan_of_conf(&its, conf, err);
-  const char *algorithm = fw_conf_algorithm(trainer->conf);
-  if (status == FURROW_OK && algorithm && strcmp(algorithm, "gbdt") == 0) status = inherit_trees(trainer, conf, err);
+  if (status == FURROW_OK && its->forest.used) status = inherit_trees(trainer, conf, err);
   if (status == FURROW_OK) status = inherit_plan(trainer, its, conf, err);
   fw_plan_free(its);
   furrow_learn_conf_free(conf);
@@ -272,6 +305,7 @@ void furrow_trainer_free(furrow_trainer *trainer) {
   furrow_learn_conf_free(trainer->conf);
   fw_notes_clear(&trainer->notes);
   fw_free(trainer->history);
+  fw_free(trainer->class_factors);
   fw_free(trainer);
 }
 
@@ -296,7 +330,10 @@ static furrow_status save_forest(const furrow_trainer *trainer, const fw_buffer 
 furrow_status furrow_trainer_save(const furrow_trainer *trainer, const char *folder,
                                   const furrow_trainer_save_params *params, furrow_error *err) {
   fw_buffer about = {0};
-  furrow_status status = fw_model_json_write(trainer, &about, err);
+  furrow_trainer_save_params used;
+  furrow_trainer_save_params_init(&used);
+  FW_TRY(FW_PARAMS_READ(&used, params, furrow_trainer_save_params, err));
+  furrow_status status = fw_model_json_write(trainer, used.folds, used.folds ? used.fold_count : 0, &about, err);
   if (status == FURROW_OK && trainer->forest)
     status = save_forest(trainer, &about, folder, params, err);
   else if (status == FURROW_OK)
@@ -402,13 +439,7 @@ static furrow_status fill_from_block(void *source, fw_batcher *batcher, size_t r
   return status;
 }
 
-furrow_status furrow_trainer_step(furrow_trainer *trainer, const furrow_rowblock *batch, double *loss,
-                                  furrow_error *err) {
-  if (trainer->forest) {
-    fw_fail(err, FURROW_E_UNSUPPORTED, "trees are not trained step by step");
-    fw_error_set_hint(err, "use furrow_trainer_fit");
-    return FURROW_E_UNSUPPORTED;
-  }
+static furrow_status step(furrow_trainer *trainer, const furrow_rowblock *batch, double *loss, furrow_error *err) {
   block_rows rows = {.block = batch};
   const fw_row_source from = {fill_from_block, &rows, batch->size};
   fw_batch_slot *slot = &trainer->slots[0];
@@ -423,6 +454,26 @@ furrow_status furrow_trainer_step(furrow_trainer *trainer, const furrow_rowblock
   }
   trainer->trained |= trainer->steps > 0;
   if (status == FURROW_OK && loss) *loss = mean;
+  return status;
+}
+
+/* Balanced classes are those of the last fit. */
+static furrow_status weigh_step(furrow_trainer *trainer, furrow_error *err) {
+  if (!trainer->class_factors) return fw_trainer_weigh_classes(trainer, NULL, err);
+  trainer->plan->data.class_factors = trainer->class_factors;
+  return FURROW_OK;
+}
+
+furrow_status furrow_trainer_step(furrow_trainer *trainer, const furrow_rowblock *batch, double *loss,
+                                  furrow_error *err) {
+  if (trainer->forest) {
+    fw_fail(err, FURROW_E_UNSUPPORTED, "trees are not trained step by step");
+    fw_error_set_hint(err, "use furrow_trainer_fit");
+    return FURROW_E_UNSUPPORTED;
+  }
+  furrow_status status = weigh_step(trainer, err);
+  if (status == FURROW_OK) status = step(trainer, batch, loss, err);
+  fw_trainer_weigh_rows(trainer);
   return status;
 }
 

@@ -47,6 +47,8 @@ struct furrow_trainer {
   furrow_parser_stats train_read, valid_read; /* the latter: of validation data of its own */
   fw_notes notes;
   fw_seen_data seen;
+  furrow_learn_metrics fold; /* of the rows that were left out; no rows: none were */
+  double *class_factors;     /* see fw_trainer_weigh_classes; NULL: none are known */
 };
 
 /* Updates the net from the batch in slots[0]. Meanwhile slots[1] finds the records of the batch that it holds, and
@@ -70,6 +72,13 @@ furrow_status fw_trainer_forget_steps(furrow_trainer *trainer, furrow_error *err
 /* Takes over what was set in the trainer's configuration since its plan was made: a new plan, and a net or forest of it
  * with the weights that there were. */
 furrow_status fw_trainer_replan(furrow_trainer *trainer, furrow_error *err) FURROW_MUST_USE;
+
+/* From now on the rows of each class have the factors that the plan's class weights say: in updates and in the figures
+ * of a fit. `rows`: how many each class has; NULL: not known, which is E_ARGUMENT where the factors depend on it. */
+furrow_status fw_trainer_weigh_classes(furrow_trainer *trainer, const uint64_t *rows,
+                                       furrow_error *err) FURROW_MUST_USE;
+/* Rows have their own weights again. */
+void fw_trainer_weigh_rows(furrow_trainer *trainer);
 
 /* The n-th update of the net, from 1: its learning rate. */
 fw_step fw_trainer_step_at(const furrow_trainer *trainer, uint64_t number, uint32_t epoch);

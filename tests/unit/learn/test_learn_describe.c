@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "learn/describe/describe.h"
+#include "learn/train/checkpoint.h"
 #include "support/learn_conf.h"
 
 /* ---- graph.json ---- */
@@ -292,11 +293,101 @@ static void published_adagrad(void **state) {
   furrow_learn_conf_free(conf);
 }
 
+/* ---- Keys ---- */
+
+static furrow_learn_conf *conf_of_keys(const char *text) {
+  furrow_learn_conf *conf = NULL;
+  assert_int_equal(furrow_learn_conf_create(&conf, &err), FURROW_OK);
+  if (furrow_learn_conf_read(conf, text, strlen(text), "keys", &err) != FURROW_OK) fail_msg("%s", err.message);
+  return conf;
+}
+
+static void check_keys(const char *algorithm, const char *settings) {
+  furrow_learn_conf *conf = conf_builtin(algorithm, settings);
+  char *text = conf_describe(conf, FURROW_DESCRIBE_KEYS);
+  furrow_learn_conf *read = conf_of_keys(text);
+  char *again = conf_describe(read, FURROW_DESCRIBE_KEYS);
+  assert_string_equal(text, again);
+  fw_plan *plan = conf_plan(conf), *other = conf_plan(read);
+  uint64_t a = 0, b = 1;
+  assert_int_equal(fw_plan_fingerprint(plan, &a, &err), FURROW_OK);
+  assert_int_equal(fw_plan_fingerprint(other, &b, &err), FURROW_OK);
+  assert_int_equal(a, b);
+  assert_string_equal(plan->model.algorithm, other->model.algorithm);
+  assert_int_equal(plan->train.recommended, other->train.recommended);
+  assert_int_equal(plan->train.lbfgs, other->train.lbfgs);
+  assert_int_equal(plan->train.start_linear, other->train.start_linear);
+  assert_int_equal(plan->train.keep_best, other->train.keep_best);
+  assert_int_equal(plan->train.patience, other->train.patience);
+  assert_int_equal(plan->data.scale, other->data.scale);
+  fw_plan_free(plan);
+  fw_plan_free(other);
+  furrow_free(text);
+  furrow_free(again);
+  furrow_learn_conf_free(read);
+  furrow_learn_conf_free(conf);
+}
+
+static void keys_are_a_configuration(void **state) {
+  (void)state;
+  static const char *const algorithms[] = {"lr", "svm", "linear", "robust", "softmax", "mlr", "fm", "dnn", "gbdt"};
+  for (size_t i = 0; i < sizeof algorithms / sizeof *algorithms; i++) {
+    check_keys(algorithms[i], "");
+    check_keys(algorithms[i], "defaults=furrow");
+    check_keys(algorithms[i], "defaults=furrow lr=0.25 seed=7");
+  }
+  check_keys("deepfm", "defaults=furrow fields=5 fc=20,10 rank=4");
+  check_keys("lr", "defaults=furrow l2=3 class-weights=1,2.5");
+}
+
+/* What the data decides is left to it; what was set before a file is read stays. */
+static void keys_that_are_set(void **state) {
+  (void)state;
+  furrow_learn_conf *conf = conf_builtin("fm", "defaults=furrow");
+  char *text = conf_describe(conf, FURROW_DESCRIBE_KEYS);
+  assert_null(strstr(text, "auto\"\n"));
+  assert_null(strstr(text, "\"epochs\""));
+  assert_non_null(strstr(text, "\"start\" : \"linear\""));
+  furrow_free(text);
+  furrow_learn_conf_free(conf);
+  static const char keys[] = "{\"furrow\":{\"algorithm\":\"fm\",\"rank\":4,\"shuffle\":true,\"l2\":\"0.5\"}}";
+  conf = NULL;
+  assert_int_equal(furrow_learn_conf_create(&conf, &err), FURROW_OK);
+  conf_set(conf, "rank", "9");
+  assert_int_equal(furrow_learn_conf_read(conf, keys, strlen(keys), "keys", &err), FURROW_OK);
+  assert_string_equal(furrow_learn_conf_get(conf, "rank"), "9");
+  assert_string_equal(furrow_learn_conf_get(conf, "l2"), "0.5");
+  fw_plan *plan = conf_plan(conf);
+  assert_true(plan->data.shuffle && !plan->train.recommended); /* a JSON file without `defaults` has Angel's */
+  fw_plan_free(plan);
+  furrow_learn_conf_free(conf);
+}
+
+static void keys_do_not_say_layers(void **state) {
+  (void)state;
+  static const char layers[] =
+      "{\"layers\":[{\"name\":\"a\",\"type\":\"SimpleInputLayer\",\"outputdim\":1,\"transfunc\":\"identity\"},"
+      "{\"name\":\"b\",\"type\":\"SimpleLossLayer\",\"inputlayer\":\"a\",\"lossfunc\":\"logloss\"}]}";
+  furrow_learn_conf *conf = conf_of_keys(layers);
+  char *text = NULL;
+  size_t size = 0;
+  assert_int_equal(furrow_learn_conf_describe(conf, FURROW_DESCRIBE_KEYS, 0, &text, &size, &err), FURROW_E_UNSUPPORTED);
+  furrow_learn_conf_free(conf);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(graph_json), cmocka_unit_test(published_adagrad), cmocka_unit_test(counts),
-      cmocka_unit_test(json),       cmocka_unit_test(odd_names),         cmocka_unit_test(layouts),
-      cmocka_unit_test(rates),      cmocka_unit_test(table_of_keys),
+      cmocka_unit_test(graph_json),
+      cmocka_unit_test(published_adagrad),
+      cmocka_unit_test(counts),
+      cmocka_unit_test(json),
+      cmocka_unit_test(odd_names),
+      cmocka_unit_test(layouts),
+      cmocka_unit_test(rates),
+      cmocka_unit_test(table_of_keys),
+      cmocka_unit_test(keys_are_a_configuration),
+      cmocka_unit_test(keys_that_are_set),
+      cmocka_unit_test(keys_do_not_say_layers),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
