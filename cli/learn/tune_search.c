@@ -49,12 +49,19 @@ static const struct {
   const char *algorithm;
   const search_key *keys;
   size_t count;
-} spaces[] = {SPACE("gbdt", tree_keys),      SPACE("lr", linear_keys),
-              SPACE("linear", linear_keys),  SPACE("robust", linear_keys),
-              SPACE("softmax", linear_keys), SPACE("svm", svm_keys),
-              SPACE("mlr", mlr_keys),        SPACE("fm", fm_keys),
-              SPACE("dnn", dnn_keys),        SPACE("wide_and_deep", deep_keys),
-              SPACE("deepfm", deep_keys),    SPACE("pnn", deep_keys),
+} spaces[] = {SPACE("gbdt", tree_keys),
+              SPACE("lr", linear_keys),
+              SPACE("linear", linear_keys),
+              SPACE("robust", linear_keys),
+              SPACE("softmax", linear_keys),
+              SPACE("svm", svm_keys),
+              SPACE("mlr", mlr_keys),
+              SPACE("fm", fm_keys),
+              SPACE("ffm", fm_keys),
+              SPACE("dnn", dnn_keys),
+              SPACE("wide_and_deep", deep_keys),
+              SPACE("deepfm", deep_keys),
+              SPACE("pnn", deep_keys),
               SPACE("nfm", deep_keys)};
 
 search_space search_space_of(const furrow_learn_conf *conf, bool (*is_given)(const void *user, const char *key),
