@@ -40,7 +40,7 @@ static void put_word(FILE *out, const char *path, const char *query, size_t leng
 /* Writes what the placeholder at `at` stands for and returns its end. */
 static const char *put_piece(FILE *out, const path_inspection *look, const char *at) {
   const char *slash = strrchr(look->path, '/');
-  const size_t query = at[0] == '@' && at[1] == '?' ? strcspn(at + 1, " ") : 0;
+  const size_t query = at[0] == '@' && (at[1] == '?' || at[1] == '&') ? strcspn(at + 1, " ") : 0;
   if (*at == '@')
     put_word(out, look->path, at + 1, query);
   else if (*at == '^')

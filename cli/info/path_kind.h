@@ -4,7 +4,7 @@
 
 #include "core/report.h"
 
-enum { MOST_ADVICE = 4 };
+enum { MOST_ADVICE = 5 };
 
 /* A path that is being inspected. */
 typedef struct path_inspection {
@@ -27,7 +27,7 @@ typedef struct path_kind {
 /* Returns the kind of the path; NULL: Furrow cannot read it. */
 const path_kind *path_kind_of(const path_inspection *look);
 
-/* Adds a command. @ stands for the quoted path, together with a query (?…) that follows it, and ^ for the last
+/* Adds a command. @ stands for the quoted path, together with a query (?… or &…) that follows it, and ^ for the last
  * component of the path. */
 void path_advise(path_inspection *look, const char *command);
 void path_look_clear(path_inspection *look);

@@ -42,9 +42,9 @@ static const option main_options[] = {
     {.name = "model",
      .kind = OPTION_TEXT,
      .argument = "NAME",
-     .choices = "lr|svm|linear|robust|softmax|mlr|fm|dnn|wide_and_deep|deepfm|pnn|nfm|gbdt",
-     .help =
-         "a built-in algorithm: lr, svm, linear, robust, softmax, mlr, fm, dnn, wide_and_deep, deepfm, pnn, nfm, gbdt",
+     .choices = "lr|svm|linear|robust|softmax|mlr|fm|ffm|dnn|wide_and_deep|deepfm|pnn|nfm|gbdt",
+     .help = "a built-in algorithm: lr, svm, linear, robust, softmax, mlr, fm, ffm, dnn, wide_and_deep, deepfm, pnn, "
+             "nfm, gbdt",
      .offset = AT(algorithm)},
     {.name = "conf",
      .kind = OPTION_TEXT,

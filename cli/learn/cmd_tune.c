@@ -37,7 +37,7 @@ static const option main_options[] = {
     {.name = "model",
      .kind = OPTION_TEXT,
      .argument = "NAME",
-     .choices = "lr|svm|linear|robust|softmax|mlr|fm|dnn|wide_and_deep|deepfm|pnn|nfm|gbdt",
+     .choices = "lr|svm|linear|robust|softmax|mlr|fm|ffm|dnn|wide_and_deep|deepfm|pnn|nfm|gbdt",
      .help = "the algorithm, as in furrow train",
      .offset = AT(algorithm),
      .required = true},
@@ -500,7 +500,7 @@ const command tune_command = {
         "that "
         "neither trained nor compared anything tell the truth (furrow eval). The same samples, --runs and --seed give "
         "the same result for any number of threads.\n\n"
-        "Searched for: gbdt: trees, lr, depth, min-child-weight, reg-lambda, row-ratio, feature-ratio; lr, linear, "
+        "Searched for: gbdt: trees, lr, depth, leaves, min-rows, reg-lambda, row-ratio, feature-ratio; lr, linear, "
         "robust, "
         "softmax: l2; svm: l2, ftrl-alpha; fm and deep models: rank, lr, l2, init-embedding, fc; mlr: mlr-rank, lr, "
         "l2; "

@@ -6,9 +6,9 @@
 
 enum { FEATURE_NAME = 32 };
 
-/* Returns the name of a feature: its number, written to `space`. */
+/* Returns the name of a feature: that of its column, or its number, written to `space`. */
 const char *feature_name(const furrow_scorer *scorer, uint64_t feature, char space[FEATURE_NAME]);
-/* Reads a name of `size` bytes. */
+/* Finds a feature by its name, or number, of `size` bytes. */
 furrow_status feature_parse(const furrow_scorer *scorer, const char *name, size_t size, uint64_t *feature,
                             furrow_error *err);
 

@@ -57,7 +57,7 @@ const option graph_options[] = {
     {.name = "algorithm",
      .kind = OPTION_TEXT,
      .argument = "NAME",
-     .choices = "lr|svm|linear|robust|softmax|mlr|fm|dnn|wide_and_deep|deepfm|pnn|nfm|gbdt",
+     .choices = "lr|svm|linear|robust|softmax|mlr|fm|ffm|dnn|wide_and_deep|deepfm|pnn|nfm|gbdt",
      .help = "algorithm of a model without graph.json: lr, fm, gbdt …",
      .offset = AT(algorithm)},
     {.name = "define",
@@ -81,9 +81,10 @@ static furrow_status take_format(furrow_learn_conf *conf, const char *format, fu
 static furrow_status make_settings(learn_settings *settings, const scoring_values *values, furrow_error *err) {
   const learn_values none = {0};
   const bool own = !values->conf && !values->algorithm;
-  const learn_origin from = {
-      .model = own ? values->model : NULL, .json = values->conf, .algorithm = values->algorithm};
+  const learn_origin from = {.model = own ? values->model : NULL, .json = values->conf, .algorithm = values->algorithm};
   furrow_status status = learn_settings_make(settings, &from, &none, &values->define, err);
+  if (status == FURROW_OK && values->algorithm) /* it is Angel's model, which does not say what its data was like */
+    status = furrow_learn_conf_set(settings->conf, "defaults", "angel", err);
   if (status == FURROW_E_NOT_FOUND && own && access(values->model, F_OK) == 0)
     add_hint(err, "name the graph of a model without graph.json with --algorithm or --conf");
   return status == FURROW_OK ? take_format(settings->conf, values->format, err) : status;
@@ -162,6 +163,7 @@ void scoring_locate_error(const scoring *s, const furrow_rowblock *block, furrow
     const furrow_status status = furrow_scorer_score_row(s->scorer, s->space, &row, &score, &own);
     if (status == FURROW_OK) continue;
     fail_in(err, status, s->values->data, "row %" PRIu64 ": %.200s", s->rows + i + 1, own.message);
+    snprintf(err->hint, sizeof err->hint, "%s", own.hint);
     return;
   }
   if (!err->file[0]) snprintf(err->file, sizeof err->file, "%s", s->values->data);

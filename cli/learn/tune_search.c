@@ -17,9 +17,10 @@
 static const search_key tree_keys[] = {
     {"trees", NULL, VALUES("50", "100", "200", "400", "800")},
     {"lr", NULL, VALUES("0.02", "0.05", "0.1", "0.2", "0.3")},
-    {"depth", "levels", VALUES("2", "3", "4", "5", "6", "8")},
-    {"min-child-weight", NULL, VALUES("0.1", "1", "2", "10", "20", "50")},
-    {"reg-lambda", NULL, VALUES("0", "1", "10", "100")},
+    {"depth", "levels", VALUES("3", "4", "5", "6", "8")},
+    {"leaves", NULL, VALUES("4", "8", "12", "16", "24", "31")},
+    {"min-rows", NULL, VALUES("1", "2", "5", "10", "20", "50")},
+    {"reg-lambda", NULL, VALUES("0", "1", "2", "10", "20", "100")},
     {"row-ratio", NULL, VALUES("0.5", "0.7", "1")},
     {"feature-ratio", NULL, VALUES("0.3", "0.6", "1")},
 };

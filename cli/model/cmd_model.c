@@ -33,18 +33,10 @@ static void print_more(output *out) {
   print_row_types(out);
 }
 
-static const command *const verbs[] = {&model_info_command,
-                                       &model_dump_command,
-                                       &model_verify_command,
-                                       &model_diff_command,
-                                       &model_convert_command,
-                                       &model_export_command,
-                                       &model_import_command,
-                                       &model_trees_command,
-                                       &model_importance_command,
-                                       &model_weights_command,
-                                       &model_formats_command,
-                                       NULL};
+static const command *const verbs[] = {&model_info_command,    &model_dump_command,    &model_verify_command,
+                                       &model_diff_command,    &model_convert_command, &model_export_command,
+                                       &model_import_command,  &model_trees_command,   &model_importance_command,
+                                       &model_weights_command, &model_formats_command, NULL};
 
 const command model_command = {
     .name = "model",

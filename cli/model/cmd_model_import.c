@@ -42,7 +42,7 @@ static const option import_operands[] = {{.name = "FILE",
 static const option import_options[] = {
     {.name = "from",
      .kind = OPTION_ENUM,
-     .choices = "auto|npy|npz|fvecs|fbin|safetensors|tsv|libsvm",
+     .choices = "auto|npy|npz|fvecs|fbin|safetensors|tsv|libsvm|text",
      .help = "format of the file (auto, the default: from the ending of its name)",
      .offset = AT(from)},
     {.name = "by",
@@ -222,15 +222,19 @@ static furrow_status import_run(const void *values, output *out, furrow_error *e
 
 const command model_import_command = {
     .name = "import",
-    .summary = "make a matrix from npy, npz, fvecs, fbin, safetensors, tsv, libsvm",
+    .summary = "make a matrix from npy, npz, fvecs, fbin, safetensors, tsv, libsvm, text",
     .example =
         "furrow model import items.npy deepfm/embedding_embedding --format TextColumnFormat\n"
-        "furrow model import weights.tsv lr/input_weight --format ColIdValueTextRowFormat --row-type T_FLOAT_DENSE",
-    .about = "Each line of a tsv file is row TAB column TAB value, as 'furrow model dump' prints it. A safetensors "
-             "file of several tensors becomes a model directory. DST appears only when it is complete. Defaults are "
-             "Angel's: RowIdColIdValueTextRowFormat, partitions by ranges of columns, 5 partitions per file. The "
-             "default row type follows the elements (float for text): dense if the file is dense and every row has "
-             "every column, otherwise sparse, with 64-bit keys if a column needs them.",
+        "furrow model import weights.tsv lr/input_weight --format ColIdValueTextRowFormat --row-type T_FLOAT_DENSE\n"
+        "furrow model import weights.txt lr/input_weight --by column --format ColIdValueTextRowFormat",
+    .about =
+        "Each line of a tsv file is row TAB column TAB value, as 'furrow model dump' prints it. The first column of a "
+        "text file is the id of a vector, the others are its values, with blanks or commas between them: 'index "
+        "value' lines are weights with --by column. A safetensors "
+        "file of several tensors becomes a model directory. DST appears only when it is complete. Defaults are "
+        "Angel's: RowIdColIdValueTextRowFormat, partitions by ranges of columns, 5 partitions per file. The "
+        "default row type follows the elements (float for text): dense if the file is dense and every row has "
+        "every column, otherwise sparse, with 64-bit keys if a column needs them.",
     .operands = import_operands,
     .groups = import_groups,
     .size = sizeof(import_values),

@@ -321,7 +321,8 @@ static furrow_status add_range(const char *name, const char *text, range r, int3
                                furrow_error *err) {
   if (r.first == INT64_MIN) r.first = 0;
   if (r.end == INT64_MAX && rows) r.end = rows;
-  if (r.end == INT64_MAX) return fail_token(err, text, "--%s: a range needs an end unless the number of rows is known", name);
+  if (r.end == INT64_MAX)
+    return fail_token(err, text, "--%s: a range needs an end unless the number of rows is known", name);
   if (r.first < 0 || r.end > INT32_MAX) return fail_token(err, text, "--%s: rows must be from 0 to 2147483646", name);
   for (int64_t id = r.first; id < r.end; id++) {
     if (list->count == LISTED_ROWS)

@@ -212,8 +212,19 @@ static void report_column_name(report *r, const char *name) {
   }
 }
 
+/* The column by its name, or by its number where it has none. */
+static void report_special(report *r, const char *what, int64_t column, const char *name) {
+  if (column < 0) return;
+  if (name)
+    report_text(r, what, name);
+  else
+    report_i64(r, what, column);
+}
+
 static void report_column_names(report *r, const furrow_parser *parser) {
   size_t count = furrow_parser_column_count(parser);
+  report_special(r, "label column", furrow_parser_label_column(parser), furrow_parser_label_name(parser));
+  report_special(r, "weight column", furrow_parser_weight_column(parser), furrow_parser_weight_name(parser));
   if (count == 0) return;
   report_list(r, "column names");
   for (size_t i = 0; i < count && i < MOST_COLUMN_NAMES; i++)

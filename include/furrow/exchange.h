@@ -1,6 +1,7 @@
 /* furrow/exchange.h: matrices to and from the files of other programs.
  *
- * npy, fvecs, fbin and safetensors hold dense vectors; npz (SciPy's CSR), tsv and libsvm hold only existing elements.
+ * npy, fvecs, fbin, safetensors and text hold dense vectors; npz (SciPy's CSR), tsv and libsvm hold only existing
+ * elements.
  *
  *   furrow_status status = furrow_model_export("deepfm/embedding_embedding", "embedding.npy", NULL, NULL, &err);
  *
@@ -26,7 +27,8 @@ extern "C" {
   X(FBIN, "fbin", ".fbin", "two 32-bit counts, then 32-bit floats; ids in a second file")                    \
   X(SAFETENSORS, "safetensors", ".safetensors", "named tensors: a whole model in one file, ids as NAME.ids") \
   X(TSV, "tsv", ".tsv", "row, column, value in a line, sorted")                                              \
-  X(LIBSVM, "libsvm", ".libsvm", "a vector in a line: id index:value …")
+  X(LIBSVM, "libsvm", ".libsvm", "a vector in a line: id index:value …")                                     \
+  X(TEXT, "text", ".txt", "a vector in a line: id value value …, with blanks or commas; only imported")
 
 /* A format of another program. */
 typedef enum furrow_exchange_format {

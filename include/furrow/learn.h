@@ -1,7 +1,7 @@
 /* furrow/learn.h: trains and applies models.
  *
  * A model is a graph of layers, as Angel describes it: one JSON file, or the name of a built-in algorithm (lr, svm,
- * linear, robust, softmax, mlr, fm, dnn, wide_and_deep, deepfm, pnn, nfm), or a forest of boosted trees (gbdt).
+ * linear, robust, softmax, mlr, fm, ffm, dnn, wide_and_deep, deepfm, pnn, nfm), or a forest of boosted trees (gbdt).
  * docs/models.md has the formula, the graph and the matrices of each.
  *
  * The shortest uses: a model from a file of samples, and the score of a row.
@@ -113,9 +113,9 @@ typedef struct furrow_learn_key {
 FURROW_API const furrow_learn_key *furrow_learn_key_at(size_t i);
 
 /* Returns: Furrow's own default of a key for an algorithm, as text ("auto": the data decides); NULL: it has none, and
- *          `fallback` counts. Furrow's own defaults count unless a JSON file was read, or the key `defaults` is
- *          "angel"; they are chosen by measuring (docs/design/defaults.md) and may get better in later versions.
- * Owner:   the library; valid for ever. */
+ *          `fallback` counts. Furrow's own defaults count unless a JSON file was read, the key `algorithm`
+ *          (ml.model.class.name) is set, or the key `defaults` is "angel"; they are chosen by measuring
+ * (docs/design/defaults.md) and may get better in later versions. Owner:   the library; valid for ever. */
 FURROW_API const char *furrow_learn_recommended(const char *algorithm, const char *key);
 
 /* How a description is written. */
@@ -161,13 +161,16 @@ typedef struct furrow_learn_metrics {
   double mean_label;      /* share of positive rows; regression: mean label */
   double mean_prediction; /* mean probability; regression: mean prediction */
   double pr_auc;          /* average precision: the area under the precision-recall curve, in steps; two classes */
-  /* Of the positive class, where the prediction is the likelier class; of several classes the plain means over those
-   * that a row has or is predicted to have. As in scikit-learn, a share of nothing is 0. */
-  double precision, recall, f1;
-  double r2; /* 1 - squared error / squared error of the mean label; regression, labels that differ */
-  /* What a constant would have on the same rows: the probability of each class its share of the rows, the largest
-   * class, the mean label. A model whose figure is not better has learned nothing that these rows can show. */
-  double constant_logloss, constant_accuracy, constant_rmse;
+  double precision; /* of the positive class, where the prediction is the likelier class; of several classes the plain
+                       mean over those that a row has or is predicted to have. As in scikit-learn, a share of nothing is
+                       0 */
+  double recall;    /* likewise */
+  double f1;        /* likewise */
+  double r2;        /* 1 - squared error / squared error of the mean label; regression, labels that differ */
+  double constant_logloss;  /* what the same prediction for all these rows would have: the shares of the classes. A
+                               model whose figure is not better has learned nothing that these rows can show */
+  double constant_accuracy; /* likewise: the largest class */
+  double constant_rmse;     /* likewise: the mean label */
   uint64_t binned; /* 0: auc and pr_auc are exact; else the rows, whose scores count as ties where they differ by less
                       than 1/1024 of themselves: see furrow_evaluation and furrow_epoch */
 } furrow_learn_metrics;
@@ -504,8 +507,8 @@ FURROW_API furrow_status furrow_scorer_contributions(const furrow_scorer *scorer
 /* Writes the weights of a feature in the input layers that are added to the graph's output (all of lr, svm, linear,
  * robust and softmax; the wide part of fm, wide_and_deep, deepfm, pnn and nfm): furrow_scorer_class_count numbers;
  * zeros for a feature that the model does not have. *norm (may be NULL) is the length of its vector in the embedding;
- * NaN for a graph that does not have one embedding. Errors:  E_UNSUPPORTED, a forest, or a graph without such a layer
- * (mlr, dnn). */
+ * NaN for a graph that does not have one embedding.
+ * Errors:  E_UNSUPPORTED, a forest, or a graph without such a layer (mlr, dnn). */
 FURROW_API furrow_status furrow_scorer_feature_weights(const furrow_scorer *scorer, uint64_t feature, double *weights,
                                                        double *norm, furrow_error *err) FURROW_MUST_USE;
 /* Writes the biases of these layers: furrow_scorer_class_count numbers.
@@ -640,7 +643,7 @@ FURROW_API void furrow_evaluation_get_metrics(const furrow_evaluation *evaluatio
 /* Figures of a class. */
 typedef struct furrow_class_figures {
   size_t size;                  /* set by furrow_class_figures_init */
-  double label;                 /* -1 or 1; softmax: the number of the class */
+  double label;                 /* as furrow_scorer_class_label */
   double rows;                  /* sum of the weights of rows with this label */
   double predicted;             /* of rows for which the class is predicted */
   double right;                 /* of rows of which both is true */

@@ -264,7 +264,8 @@ static inline void furrow_parser_params_init(furrow_parser_params *params) {
  * (docs/formats/rows.md) and `format`. The cachefile is for furrow_blockiter; a parser ignores it. params NULL: the
  * defaults. Nothing has been parsed yet when it returns, but what "auto" chose is known.
  * Errors:  E_ARGUMENT, the URI, a parameter or an argument of the format is wrong; E_NOT_FOUND, a path has no file;
- *          E_FORMAT, the data is not text; E_PARSE, a csv's header is malformed; E_UNSUPPORTED, a compression or a
+ *          E_FORMAT, the data is not text, would be misread without an error (the hint says how it is read), or lacks a
+ *          column that is named; E_PARSE, a csv's header is malformed; E_UNSUPPORTED, a compression or a
  *          file system that is not known; E_IO; E_MEMORY; and what a format or file system of the program's says.
  * Owner:   the caller, furrow_parser_close. */
 FURROW_API furrow_status furrow_parser_open(furrow_parser **parser, const char *uri, const furrow_parser_params *params,
@@ -327,8 +328,8 @@ FURROW_API size_t furrow_parser_column_count(const furrow_parser *parser);
 /* Returns: the name of a feature column; NULL when it has none.
  * Owner:   the parser; valid until it is closed. */
 FURROW_API const char *furrow_parser_column_name(const furrow_parser *parser, size_t column);
-/* Returns: the name of the column of a csv that has the labels, or the weights; NULL when there is no such column, or
- * no header. Owner:   the parser; valid until it is closed. */
+/* Returns: the name of the column of a csv that has the labels, or the weights; NULL when it has none.
+ * Owner:   the parser; valid until it is closed. */
 FURROW_API const char *furrow_parser_label_name(const furrow_parser *parser);
 FURROW_API const char *furrow_parser_weight_name(const furrow_parser *parser);
 /* Returns: the place of that column among all columns of the file, from 0; -1: there is none, or the format has no

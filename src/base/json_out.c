@@ -75,6 +75,12 @@ void fw_json_out_real(fw_json_out *json, double value) {
   json->more = true;
 }
 
+void fw_json_out_float(fw_json_out *json, float value) {
+  char text[FW_JAVA_TEXT];
+  fw_buffer_append(json->out, text, fw_java_float(text, value));
+  json->more = true;
+}
+
 void fw_json_out_bool(fw_json_out *json, bool value) {
   fw_buffer_text(json->out, value ? "true" : "false");
   json->more = true;

@@ -29,6 +29,7 @@ void fw_json_out_integer(fw_json_out *json, int64_t value);
 void fw_json_out_unsigned(fw_json_out *json, uint64_t value);
 /* As Java prints a double: 1.0, 1.0E-4. */
 void fw_json_out_real(fw_json_out *json, double value);
+void fw_json_out_float(fw_json_out *json, float value);
 void fw_json_out_bool(fw_json_out *json, bool value);
 void fw_json_out_null(fw_json_out *json);
 /* A key with its value; a text that is NULL is null. */

@@ -34,5 +34,5 @@ void fw_suggestion_offer(fw_suggestion *suggestion, const char *written, const c
 }
 
 bool fw_suggestion_is_near(const fw_suggestion *suggestion, const char *written) {
-  return suggestion->word && suggestion->distance <= 2 + strlen(written) / 3;
+  return suggestion->word && suggestion->distance <= 1 + strlen(written) / 3;
 }

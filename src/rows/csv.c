@@ -316,7 +316,8 @@ static furrow_status look(void *state, const char *head, size_t size, bool whole
     found = first_line(csv, end, (size_t)(head + size - end), &line, &end);
   }
   if (status == FURROW_OK) status = fw_csv_find_columns(csv, err);
-  csv->labels = !found || (end == head + size && !whole) || reaches_column(csv, line, end, csv->label_column);
+  csv->labels = !found || csv->width > csv->label_column || (end == head + size && !whole) ||
+                reaches_column(csv, line, end, csv->label_column);
   return status;
 }
 

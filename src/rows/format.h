@@ -64,10 +64,12 @@ char fw_sniff_delimiter(const char *head, size_t size, bool whole);
 typedef enum fw_misreading {
   FW_MISREAD_NOTHING,
   FW_MISREAD_UNLABELLED, /* lines begin with a feature, not with a label and a weight */
+  FW_MISREAD_LABELLED,   /* lines begin with a label, not with a feature */
   FW_MISREAD_LIBSVM,     /* index:value is taken for field:index */
   FW_MISREAD_TABLE       /* numbers are taken for indices */
 } fw_misreading;
-fw_misreading fw_sniff_misreading(const char *head, size_t size, bool whole, bool fields);
+/* unlabelled: lines are to begin with a feature. */
+fw_misreading fw_sniff_misreading(const char *head, size_t size, bool whole, bool fields, bool unlabelled);
 /* E_FORMAT when the head is not text: UTF-16, a known binary kind, too many control bytes. */
 furrow_status fw_sniff_text(const char *head, size_t size, furrow_error *err) FURROW_MUST_USE;
 

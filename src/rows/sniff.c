@@ -251,10 +251,20 @@ char fw_sniff_delimiter(const char *head, size_t size, bool whole) {
   return delimiter ? delimiter : ',';
 }
 
+/* As many words on every line, none of them a feature with a value. */
+static bool is_even(const looks *l) {
+  return l->tokens > 0 && l->lines > 1 && l->uneven_lines == 0 && l->one_colon + l->two_colons == 0 && l->qids == 0 &&
+         l->heads_with_colon == 0;
+}
+
 /* Integers between blanks, as many on every line, and some of them twice on a line: no indices. */
 static bool is_table(const looks *l) {
-  return l->tokens > 0 && l->integers == l->tokens && l->lines > 1 && l->uneven_lines == 0 && l->repeating_lines > 0 &&
-         l->qids == 0 && l->heads_with_colon == 0;
+  return is_even(l) && l->integers == l->tokens && l->repeating_lines > 0;
+}
+
+/* A table between tabs, with or without a header. */
+static bool is_tab_table(const looks *l) {
+  return is_even(l) && l->tab_lines == l->lines && l->spaced_lines == 0;
 }
 
 fw_sniffed fw_sniff_format(const char *head, size_t size, bool whole, size_t most) {
@@ -268,7 +278,7 @@ fw_sniffed fw_sniff_format(const char *head, size_t size, bool whole, size_t mos
   if (l.reals > 0) return (fw_sniffed){"dense", "numbers with fractions between blanks", true};
   if (is_table(&l)) return (fw_sniffed){"dense", "as many integers on every line, some of them twice", true};
   if (l.tokens > 0 && l.integers == l.tokens)
-    return (fw_sniffed){l.qids || l.heads_with_colon ? "libsvm" : "dummy", "indices without values", true};
+    return (fw_sniffed){l.qids || l.heads_with_colon ? "libsvm" : "dummy", "indices without values", false};
   return (fw_sniffed){"libsvm", "nothing speaks for another format", false};
 }
 
@@ -284,11 +294,17 @@ static bool is_unlabelled(const looks *l) {
   return l->nheads > 2 || l->heads[0] > 1 || l->heads[1] > 1;
 }
 
-fw_misreading fw_sniff_misreading(const char *head, size_t size, bool whole, bool fields) {
+/* Whether all lines begin with a bare number before features that have values. */
+static bool is_labelled(const looks *l) {
+  return l->tokens > 0 && l->heads_with_colon == 0 && l->one_colon + l->two_colons == l->tokens;
+}
+
+fw_misreading fw_sniff_misreading(const char *head, size_t size, bool whole, bool fields, bool unlabelled) {
   const looks l = look_at_head(head, size, whole, 100);
+  if (unlabelled) return is_labelled(&l) ? FW_MISREAD_LABELLED : FW_MISREAD_NOTHING;
   if (is_unlabelled(&l)) return FW_MISREAD_UNLABELLED;
   if (fields && l.one_colon > 0 && l.two_colons == 0 && l.integer_pairs == l.one_colon &&
       l.largest_before > l.largest_behind)
     return FW_MISREAD_LIBSVM;
-  return !fields && is_table(&l) ? FW_MISREAD_TABLE : FW_MISREAD_NOTHING;
+  return !fields && (is_table(&l) || is_tab_table(&l)) ? FW_MISREAD_TABLE : FW_MISREAD_NOTHING;
 }

@@ -241,12 +241,16 @@ static furrow_status open_dummy(const furrow_args *args, void **state, furrow_er
  * mistaken, and who names it says that the numbers are indices. */
 static furrow_status look(void *state, const char *head, size_t size, bool whole, furrow_error *err) {
   const fw_sparse *sparse = state;
-  if (sparse->kind == FW_SPARSE_DUMMY || sparse->unchecked) return FURROW_OK;
+  if (sparse->kind == FW_SPARSE_DUMMY || (sparse->unchecked && !sparse->unlabelled)) return FURROW_OK;
   furrow_status status = FURROW_OK;
-  switch (fw_sniff_misreading(head, size, whole, sparse->kind == FW_SPARSE_LIBFM)) {
+  switch (fw_sniff_misreading(head, size, whole, sparse->kind == FW_SPARSE_LIBFM, sparse->unlabelled)) {
   case FW_MISREAD_UNLABELLED:
     status = fw_fail(err, FURROW_E_FORMAT, "lines begin with a feature, it seems, and not with a label");
     fw_error_set_hint(err, "has_label=no reads rows without a label, has_label=yes reads label:weight");
+    break;
+  case FW_MISREAD_LABELLED:
+    status =
+        fw_fail(err, FURROW_E_FORMAT, "lines begin with a label, it seems, and has_label=no says that they do not");
     break;
   case FW_MISREAD_LIBSVM:
     status = fw_fail(err, FURROW_E_FORMAT, "features are index:value, it seems, and not field:index");
@@ -254,7 +258,7 @@ static furrow_status look(void *state, const char *head, size_t size, bool whole
     break;
   case FW_MISREAD_TABLE:
     status = fw_fail(err, FURROW_E_FORMAT, "this is a table of numbers, it seems, and not indices");
-    fw_error_set_hint(err, "format dense reads a table, format dummy reads indices");
+    fw_error_set_hint(err, "format csv or dense reads a table, format dummy reads indices");
     break;
   case FW_MISREAD_NOTHING: break;
   }

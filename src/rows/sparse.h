@@ -14,7 +14,7 @@ typedef struct fw_sparse {
   fw_sparse_kind kind;
   uint32_t base;   /* subtracted from every index and field: 0 or 1 */
   bool unlabelled; /* lines begin with a feature */
-  bool unchecked;  /* the arguments say whether there is a label: what the data looks like is not asked */
+  bool unchecked;  /* the arguments say that there is a label, or not: what else the data looks like is not asked */
 } fw_sparse;
 
 /* The fast way through a chunk, one function per format (state: fw_sparse). */

@@ -113,6 +113,7 @@ def compare(name, kind, objective, classes, depth, trees):
     return right
 
 
-results = [compare("two classes", "two", "binary:logistic", 0, 6, 40), compare("regression", "number", "reg:squarederror", 0, 4, 30),
-           compare("classes", "classes", "multi:softmax", 4, 5, 12), compare("deep", "two", "binary:logistic", 0, 11, 5)]
-sys.exit(0 if all(results) else 1)
+if __name__ == "__main__":
+    results = [compare("two classes", "two", "binary:logistic", 0, 6, 40), compare("regression", "number", "reg:squarederror", 0, 4, 30),
+               compare("classes", "classes", "multi:softmax", 4, 5, 12), compare("deep", "two", "binary:logistic", 0, 11, 5)]
+    sys.exit(0 if all(results) else 1)

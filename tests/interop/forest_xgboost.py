@@ -65,7 +65,7 @@ SETTINGS = {"two": "binary:logistic", "number": "reg:squarederror", "classes": "
 
 def ours(kind, train, test, trees, depth, rate, columns, classes, options):
     out = train + ".model"
-    subprocess.run([furrow, "train", "--model", "gbdt", "--train", train, "--out", out, "--range", str(columns), "--trees",
+    subprocess.run([furrow, "train", "--defaults", "angel", "--model", "gbdt", "--train", train, "--out", out, "--range", str(columns), "--trees",
                     str(trees), "--depth", str(depth), "--lr", str(rate), "--splits", "254", "--objective", SETTINGS[kind],
                     "--min-child-weight", "1", "--valid-ratio", "0", "--quiet", "--force", *options,
                     *(["--classes", str(classes)] if classes else [])], check=True)

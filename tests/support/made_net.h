@@ -228,9 +228,9 @@ static inline void batch_make_dense(fw_minibatch *batch, const made_rules *rules
 
 static inline fw_net *net_make(const made_plan *made, uint64_t seed) {
   fw_net *net = NULL;
-  furrow_error err = {0};
+  furrow_error error = {0};
   const fw_net_params params = {.training = true, .seed = seed};
-  assert_int_equal(fw_net_create(&net, &made->plan, &params, &err), FURROW_OK);
+  assert_int_equal(fw_net_create(&net, &made->plan, &params, &error), FURROW_OK);
   return net;
 }
 
@@ -254,8 +254,8 @@ static inline double net_rows(const fw_net *net, fw_pass *pass, const fw_minibat
 
 /* One update; returns the mean loss before it. */
 static inline double net_step(fw_net *net, fw_pass *pass, const fw_minibatch *batch, const fw_step *step) {
-  furrow_error err = {0};
-  assert_int_equal(fw_net_begin(net, pass, batch, true, &err), FURROW_OK);
+  furrow_error error = {0};
+  assert_int_equal(fw_net_begin(net, pass, batch, true, &error), FURROW_OK);
   const double loss = net_rows(net, pass, batch, step, batch->rows);
   const size_t sums = fw_net_sum_tasks(net, pass);
   for (size_t task = sums; task-- > 0;) fw_net_sum(net, pass, task);

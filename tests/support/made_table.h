@@ -90,8 +90,14 @@ static inline fw_plan table_plan(const table_rules *rules) {
   plan.data.range = -1;
   plan.train.lr = 0.3;
   plan.train.seed = 7;
-  plan.forest = (fw_forest_conf){
-      .used = true, .levels = 5, .splits = 254, .row_ratio = 1, .feature_ratio = 1, .min_child_weight = 1, .lambda = 1};
+  plan.forest = (fw_forest_conf){.used = true,
+                                 .levels = 5,
+                                 .splits = 254,
+                                 .row_ratio = 1,
+                                 .feature_ratio = 1,
+                                 .min_child_weight = 1,
+                                 .lambda = 1,
+                                 .min_rows = 1};
   return plan;
 }
 

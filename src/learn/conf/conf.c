@@ -159,14 +159,19 @@ bool fw_conf_is_set(const furrow_learn_conf *conf, fw_key key) {
 
 bool fw_conf_recommends(const furrow_learn_conf *conf) {
   if (conf->keys[FW_KEY_DEFAULTS].text) return conf->keys[FW_KEY_DEFAULTS].integer == 0;
-  return !conf->has_json;
+  return !conf->has_json && !conf->keys[FW_KEY_ALGORITHM].text;
+}
+
+static const char *own_default(const furrow_learn_conf *conf, fw_key key) {
+  const int64_t objective = key == FW_KEY_OBJECTIVE ? 0 : fw_conf_value(conf, FW_KEY_OBJECTIVE).integer;
+  return fw_recommended(fw_conf_algorithm(conf), objective, key);
 }
 
 /* A default that the data decides ("auto") has the number 0. */
 fw_value fw_conf_value(const furrow_learn_conf *conf, fw_key key) {
   if (conf->keys[key].text) return conf->keys[key];
   if (conf->json.values[key].text) return conf->json.values[key];
-  const char *own = fw_conf_recommends(conf) ? fw_recommended(fw_conf_algorithm(conf), key) : NULL;
+  const char *own = fw_conf_recommends(conf) ? own_default(conf, key) : NULL;
   const char *fallback = own ? own : fw_key_facts(key)->fallback;
   fw_value value = {0};
   if (fallback[0] && fw_key_parse(key, fallback, strlen(fallback), &value, NULL) != FURROW_OK) value = (fw_value){0};

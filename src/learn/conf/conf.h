@@ -23,7 +23,8 @@
   X(SUM_POOLING, "SumPooling")            \
   X(MUL_POOLING, "MulPooling")            \
   X(DOT_POOLING, "DotPooling")            \
-  X(LOSS, "SimpleLossLayer")
+  X(LOSS, "SimpleLossLayer")              \
+  X(FIELD_AWARE, "FieldAwareCross") /* not Angel's; at the end, since fingerprints have the numbers */
 typedef enum fw_layer_type {
 #define FURROW_X(name, text) FW_LAYER_##name,
   FW_LAYER_TYPES(FURROW_X)
@@ -118,9 +119,9 @@ typedef struct fw_layer {
   const size_t *inputs; /* indices of layers before this one */
   size_t width;         /* numbers of its output for a row; embedding: slots * factors, 0 where the slots are free */
   size_t in_width;      /* fc: width of its input */
-  size_t factors;       /* embedding, and crosses of one */
-  int64_t outputdim;    /* embedding: what graph.json has, also where the slots are free */
-  size_t slots;         /* embedding: vectors of a row; 0: as many as the row has features (free) */
+  size_t factors;    /* embedding, and crosses of one; FieldAwareCross: those of a vector, embedding: fields * them */
+  int64_t outputdim; /* embedding: what graph.json has, also where the slots are free */
+  size_t slots;      /* embedding: vectors of a row; 0: as many as the row has features (free) */
   fw_activation activation;
   double dropout; /* probability that a unit is dropped */
   fw_optimizer optimizer;
@@ -171,6 +172,9 @@ typedef struct fw_data_conf {
       short_rows; /* rows may have fewer features than slots; else they must have as many. Not where slots are fields */
 } fw_data_conf;
 
+/* A label as it is compared: rows that are read have floats, so that 0.1 must be the nearest float. */
+double fw_label_number(double label);
+
 typedef struct fw_model_conf {
   const char *algorithm;             /* short name; NULL: the graph is from JSON */
   int32_t row_type;                  /* T_FLOAT_DENSE … */
@@ -217,6 +221,9 @@ typedef struct fw_forest_conf {
   size_t category_count;      /* features whose values are all candidates, however many */
   const uint64_t *categories; /* ascending, 0-based */
   bool node_stats;            /* gain and sums of each node are saved, too */
+  uint32_t leaves;            /* of a tree, at most: the best leaf is split first; 0: level by level */
+  uint32_t min_rows;          /* of a leaf, at least; 0: by the number of rows */
+  bool from_average;          /* scores start at the log odds or log shares of the labels */
 } fw_forest_conf;
 
 /* A conf, resolved: everything that training needs. */

@@ -64,7 +64,7 @@ typedef enum fw_value_kind {
 /* X(id, name, Angel's key, path in the JSON, kind, least, most, default, what it takes, help) */
 #define FW_LEARN_KEYS(X)                                                                                               \
   X(ALGORITHM, "algorithm", "ml.model.class.name", NULL, ALGORITHM, 0, 0, "", "NAME",                                  \
-    "what is trained: lr, svm, linear, robust, softmax, mlr, fm, dnn, wide_and_deep, deepfm, pnn, nfm, gbdt")          \
+    "what is trained: lr, svm, linear, robust, softmax, mlr, fm, ffm, dnn, wide_and_deep, deepfm, pnn, nfm, gbdt")     \
   X(DATA, "data", "angel.train.data.path", "data/path", TEXT, 0, 0, "", "URI", "the training data")                    \
   X(VALID, "valid", "angel.validate.data.path", NULL, TEXT, 0, 0, "", "URI", "the validation data")                    \
   X(ACTION, "action", "action.type", NULL, ACTION, 0, 0, "train", "train|inctrain|predict",                            \
@@ -96,23 +96,23 @@ typedef enum fw_value_kind {
     "rows begin with a label")                                                                                         \
   X(INDEX_BASE, "index-base", NULL, "data/indexbase", INDEX_BASE, 0, 0, "1", "0|1|auto",                               \
     "first index of libsvm and libffm data")                                                                           \
-  X(LABELS, "labels", NULL, NULL, NUMBERS, 0, 0, "", "X,X,…",                                                            \
+  X(LABELS, "labels", NULL, NULL, NUMBERS, 0, 0, "", "X,X,…",                                                          \
     "labels of the classes in ascending order; found in the data unless `label` is set")                               \
-  X(COLUMNS, "columns", NULL, NULL, TEXT, 0, 0, "", "NAME,NAME,…",                                                       \
+  X(COLUMNS, "columns", NULL, NULL, TEXT, 0, 0, "", "NAME,NAME,…",                                                     \
     "names of the features of csv data, in their order; found in the header")                                          \
-  X(LABEL_COLUMN, "label-column", NULL, NULL, TEXT, 0, 0, "", "NAME", "the column of csv data that has the label")      \
-  X(WEIGHT_COLUMN, "weight-column", NULL, NULL, TEXT, 0, 0, "", "NAME",                                                 \
+  X(LABEL_COLUMN, "label-column", NULL, NULL, TEXT, 0, 0, "", "NAME", "the column of csv data that has the label")     \
+  X(WEIGHT_COLUMN, "weight-column", NULL, NULL, TEXT, 0, 0, "", "NAME",                                                \
     "the column of csv data that has the weight of a row")                                                             \
-  X(DELIMITER, "delimiter", NULL, NULL, TEXT, 0, 0, "", "C", "what separates the columns of csv data")                  \
-  X(SCALE, "scale", NULL, NULL, WORD, 0, 0, "none", "none|auto",                                                        \
+  X(DELIMITER, "delimiter", NULL, NULL, TEXT, 0, 0, "", "C", "what separates the columns of csv data")                 \
+  X(SCALE, "scale", NULL, NULL, WORD, 0, 0, "none", "none|auto",                                                       \
     "auto: wild features are centred and scaled for training, and the saved weights are for the data as it is")        \
-  X(CLASS_WEIGHTS, "class-weights", NULL, NULL, TEXT, 0, 0, "none", "none|balanced|X,X,…",                              \
+  X(CLASS_WEIGHTS, "class-weights", NULL, NULL, TEXT, 0, 0, "none", "none|balanced|X,X,…",                             \
     "factor of the weights of each class's rows; balanced: all classes weigh the same")                                \
-  X(DEFAULTS, "defaults", NULL, NULL, WORD, 0, 0, "furrow", "furrow|angel",                                             \
+  X(DEFAULTS, "defaults", NULL, NULL, WORD, 0, 0, "furrow", "furrow|angel",                                            \
     "whose settings count where none are given: Furrow's, by the algorithm, or Angel's (always with a JSON file)")     \
-  X(PATIENCE, "patience", NULL, NULL, INT, 0, FW_COUNT_MAX, "0", "N",                                                   \
+  X(PATIENCE, "patience", NULL, NULL, INT, 0, FW_COUNT_MAX, "0", "N",                                                  \
     "stop after N epochs without improvement; 0: never")                                                               \
-  X(KEEP, "keep", NULL, NULL, WORD, 0, 0, "last", "last|best", "the epoch whose parameters are saved")                  \
+  X(KEEP, "keep", NULL, NULL, WORD, 0, 0, "last", "last|best", "the epoch whose parameters are saved")                 \
   X(MODEL_TYPE, "model-type", "ml.model.type", "model/modeltype", ROW_TYPE, 0, 0, "T_FLOAT_DENSE", "T_FLOAT_DENSE|…",  \
     "row type of the matrices: float or double, dense, sparse or sparse_longkey")                                      \
   X(MODEL_SIZE, "model-size", "ml.model.size", "model/modelsize", INT, -1, FW_RANGE_MAX, "-1", "N",                    \
@@ -122,9 +122,9 @@ typedef enum fw_value_kind {
   X(LOAD, "load", "angel.load.model.path", "model/loadpath", TEXT, 0, 0, "", "DIR", "the model to go on from")         \
   X(SAVE, "save", "angel.save.model.path", "model/savepath", TEXT, 0, 0, "", "DIR", "where the model goes")            \
   X(EPOCHS, "epochs", "ml.epoch.num", "train/epoch", INT, 1, FW_COUNT_MAX, "30", "N", "passes over the data")          \
-  X(SOLVER, "solver", NULL, NULL, WORD, 0, 0, "steps", "steps|lbfgs",                                                   \
+  X(SOLVER, "solver", NULL, NULL, WORD, 0, 0, "steps", "steps|lbfgs",                                                  \
     "steps: the optimizers, batch by batch; lbfgs: the exact minimum, for lr, linear, robust and softmax")             \
-  X(START, "start", NULL, NULL, WORD, 0, 0, "random", "random|linear",                                                  \
+  X(START, "start", NULL, NULL, WORD, 0, 0, "random", "random|linear",                                                 \
     "linear: a net begins as the linear model of the data, and falls back to it if it is not better")                  \
   X(UPDATES, "updates", "ml.num.update.per.epoch", "train/numupdateperepoch", INT, 1, FW_COUNT_MAX, "10", "N",         \
     "updates of an epoch, where batch is not set")                                                                     \
@@ -215,7 +215,13 @@ typedef enum fw_value_kind {
   X(CATEGORIES, "categories", "ml.gbdt.cate.feat", "gbdt/catefeat", CATEGORIES, 0, 0, "none", "none|all|ID:N,ID:N,…",  \
     "features of gbdt whose every value is a candidate, each with its number of values")                               \
   X(NODE_STATS, "node-stats", NULL, "gbdt/nodestats", YES_NO, 0, 0, "yes", "yes|no",                                   \
-    "write gain and sums of each node beside Angel's three matrices: for importance and drawings")
+    "write gain and sums of each node beside Angel's three matrices: for importance and drawings")                     \
+  X(LEAVES, "leaves", NULL, "gbdt/leaves", INT, 0, 65536, "0", "N",                                                    \
+    "leaves of a tree at most; the leaf whose split gains most is split first; 0: no limit, level by level")           \
+  X(MIN_ROWS, "min-rows", NULL, "gbdt/minrows", INT, 0, 1073741824, "1", "N",                                          \
+    "least number of rows of a leaf; 0: 20, or a tenth of the rows where that is fewer")                               \
+  X(FROM_AVERAGE, "from-average", NULL, "gbdt/fromaverage", YES_NO, 0, 0, "no", "yes|no",                              \
+    "start scores at the log odds of the labels or the log shares of the classes, not at 0")
 
 typedef enum fw_key {
 #define FURROW_X(id, name, angel, json, kind, least, most, fallback, value, help) FW_KEY_##id,
@@ -252,9 +258,9 @@ const char *fw_next_category(const char *categories, uint64_t *feature);
 
 /* ---- Furrow's own defaults (recommended.c, recommended_rates.c) ---- */
 
-/* The default of a key for an algorithm, as text; "auto": by the data. NULL: none but Angel's. */
-const char *fw_recommended(const char *algorithm, fw_key key);
-const char *fw_recommended_forest(fw_key key);
+/* The default of a key for an algorithm, of gbdt for an objective (by its number), as text; "auto": by the data. NULL:
+ * none but Angel's. */
+const char *fw_recommended(const char *algorithm, int64_t objective, fw_key key);
 
 /* What an optimizer has beside its rate and regularisation: a and b of fw_optimizer. */
 typedef struct fw_optimizer_param {
@@ -352,7 +358,7 @@ typedef struct fw_ignored_key {
 struct furrow_learn_conf {
   fw_value keys[FW_KEYS]; /* texts are owned */
   fw_conf_json json;
-  bool has_json; /* a JSON file was read */
+  bool has_json;         /* a JSON file was read */
   const char *algorithm; /* by furrow_learn_conf_set_algorithm; NULL: none, or layers came later */
   fw_ignored_key *ignored;
   size_t ignored_count, ignored_capacity;
@@ -371,7 +377,8 @@ fw_value fw_conf_value(const furrow_learn_conf *conf, fw_key key);
 bool fw_conf_has_key(const furrow_learn_conf *conf, fw_key key);
 /* Whether the key or the JSON says it. */
 bool fw_conf_is_set(const furrow_learn_conf *conf, fw_key key);
-/* Whether Furrow's own defaults count: unless a JSON file was read, or the key `defaults` says otherwise. */
+/* Whether Furrow's own defaults count: unless a JSON file was read, Angel's class named (ml.model.class.name), or the
+ * key `defaults` says otherwise. */
 bool fw_conf_recommends(const furrow_learn_conf *conf);
 /* The text of a JSON file, to be freed with fw_free. */
 furrow_status fw_conf_read_file(char **text, size_t *size, const char *path, furrow_error *err) FURROW_MUST_USE;
@@ -390,6 +397,9 @@ const char *fw_builtin_find(const char *name);
 /* The short names, for messages: "lr, svm, …". */
 extern const char fw_builtin_names[];
 
+/* Furrow's own default of a key of gbdt for an objective (the number that FW_KEY_OBJECTIVE has); NULL: the usual one.
+ */
+const char *fw_recommended_forest(fw_key key, int64_t objective);
 /* gbdt: what keys and JSON say of trees, and the loss and outputs of the plan's graph, which has no layers. */
 furrow_status fw_forest_resolve(fw_plan *plan, fw_arena *arena, const furrow_learn_conf *conf,
                                 furrow_error *err) FURROW_MUST_USE;

@@ -8,7 +8,7 @@
 /* Keys of graphs that trees have, too. */
 static uint64_t used_keys(void) {
   uint64_t used = (uint64_t)1 << (FW_KEY_CLASSES - FW_KEY_LOSS);
-  for (unsigned key = FW_KEY_TREES; key < FW_KEYS; key++) used |= (uint64_t)1 << (key - FW_KEY_LOSS);
+  for (unsigned key = FW_KEY_TREES; key <= FW_KEY_FROM_AVERAGE; key++) used |= (uint64_t)1 << (key - FW_KEY_LOSS);
   return used;
 }
 
@@ -35,7 +35,8 @@ static double real_of(const furrow_learn_conf *conf, fw_key key) {
 }
 
 static fw_forest_conf numbers_of(const furrow_learn_conf *conf) {
-  const int64_t depth = fw_conf_value(conf, FW_KEY_DEPTH).integer;
+  const bool by_levels = fw_conf_is_set(conf, FW_KEY_LEVELS) && !fw_conf_is_set(conf, FW_KEY_DEPTH);
+  const int64_t depth = by_levels ? 0 : fw_conf_value(conf, FW_KEY_DEPTH).integer;
   const int64_t levels = fw_conf_value(conf, FW_KEY_LEVELS).integer;
   return (fw_forest_conf){.used = true,
                           .rounds = (uint32_t)fw_conf_value(conf, FW_KEY_TREES).integer,
@@ -47,7 +48,10 @@ static fw_forest_conf numbers_of(const furrow_learn_conf *conf) {
                           .min_gain = real_of(conf, FW_KEY_MIN_GAIN),
                           .alpha = real_of(conf, FW_KEY_REG_ALPHA),
                           .lambda = real_of(conf, FW_KEY_REG_LAMBDA),
-                          .node_stats = fw_conf_value(conf, FW_KEY_NODE_STATS).integer != 0};
+                          .node_stats = fw_conf_value(conf, FW_KEY_NODE_STATS).integer != 0,
+                          .leaves = (uint32_t)fw_conf_value(conf, FW_KEY_LEAVES).integer,
+                          .min_rows = (uint32_t)fw_conf_value(conf, FW_KEY_MIN_ROWS).integer,
+                          .from_average = fw_conf_value(conf, FW_KEY_FROM_AVERAGE).integer != 0};
 }
 
 /* Keys of epochs and optimizers say nothing of trees: who sets one expects something else. */
@@ -72,6 +76,11 @@ static furrow_status check_rate(const fw_plan *plan, furrow_error *err) {
                             : fw_fail(err, FURROW_E_ARGUMENT, "the learning rate of gbdt must be more than 0");
 }
 
+static furrow_status check_leaves(const fw_plan *plan, furrow_error *err) {
+  return plan->forest.leaves != 1 ? FURROW_OK
+                                  : fw_fail(err, FURROW_E_ARGUMENT, "leaves must be 2 at least, or 0 for no limit");
+}
+
 furrow_status fw_forest_resolve(fw_plan *plan, fw_arena *arena, const furrow_learn_conf *conf, furrow_error *err) {
 #define FURROW_X(name, text, loss) FW_LOSS_##loss,
   static const fw_loss_type losses[] = {FW_OBJECTIVES(FURROW_X)};
@@ -86,6 +95,7 @@ furrow_status fw_forest_resolve(fw_plan *plan, fw_arena *arena, const furrow_lea
   furrow_status status = check_rate(plan, err);
   if (status == FURROW_OK) status = check_keys(conf, err);
   if (status == FURROW_OK) status = check_classes(plan, conf, err);
+  if (status == FURROW_OK) status = check_leaves(plan, err);
   if (status == FURROW_OK)
     status = take_categories(&plan->forest, arena, fw_conf_value(conf, FW_KEY_CATEGORIES).text, err);
   return status;

@@ -85,13 +85,14 @@ static furrow_status read_value(fw_json *json, fw_key key, bool any, fw_value *v
 }
 
 static furrow_status unknown_value(fw_json *json, const char *section, fw_json_text member, furrow_error *err) {
-  const char *known[FW_KEYS];
+  const char *known[FW_KEYS + 1];
   const size_t n = strlen(section);
   size_t count = 0;
   const furrow_learn_key *key;
   for (size_t i = 0; (key = furrow_learn_key_at(i)); i++)
     if (key->json_path && strncmp(key->json_path, section, n) == 0 && key->json_path[n] == '/')
       known[count++] = key->json_path + n + 1;
+  if (strcmp(section, "train") == 0) known[count++] = "decay";
   return fw_json_unknown(json, member, known, count, err);
 }
 

@@ -183,6 +183,10 @@ static bool has_two_classes(fw_loss_type loss) {
   return loss == FW_LOSS_LOG || loss == FW_LOSS_HINGE || loss == FW_LOSS_CROSS_ENTROPY;
 }
 
+double fw_label_number(double label) {
+  return label == trunc(label) ? label : (double)(float)label;
+}
+
 static furrow_status take_labels(plan_memory *memory, const char *text, furrow_error *err) {
   fw_data_conf *data = &memory->plan.data;
   void *taken = NULL;
@@ -190,13 +194,16 @@ static furrow_status take_labels(plan_memory *memory, const char *text, furrow_e
   for (const char *at = text; (at = strchr(at, ',')); at++) count++;
   FW_TRY(fw_arena_take(&memory->arena, &taken, count, sizeof(double), err));
   double *labels = taken;
-  for (size_t i = 0; i < count; i++) text = fw_next_number(text, &labels[i]);
+  for (size_t i = 0; i < count; i++) {
+    text = fw_next_number(text, &labels[i]);
+    labels[i] = fw_label_number(labels[i]);
+  }
   data->labels = labels;
   data->label_count = count;
   return FURROW_OK;
 }
 
-/* A transform of Angel's that does the same, for graph.json, where there is one. */
+/* One of Angel's transforms that does the same, for graph.json, where there is one. */
 static void name_transform(fw_data_conf *data, fw_loss_type loss) {
   const double first = data->labels[0];
   if (loss == FW_LOSS_SOFTMAX) {
@@ -390,6 +397,9 @@ static fw_value of_forest(const fw_plan *plan, fw_key key) {
   case FW_KEY_OBJECTIVE: return text(fw_objective_name(plan->graph.loss));
   case FW_KEY_CLASSES: return integer((int64_t)(plan->graph.outputs > 1 ? plan->graph.outputs : 2));
   case FW_KEY_CATEGORIES: return text(forest->category_text);
+  case FW_KEY_LEAVES: return integer(forest->leaves);
+  case FW_KEY_MIN_ROWS: return integer(forest->min_rows);
+  case FW_KEY_FROM_AVERAGE: return integer(forest->from_average);
   default: return integer(forest->node_stats);
   }
 }

@@ -162,6 +162,11 @@ static bool has_slots(const fw_graph_spec *spec, const fw_layer_spec *embedding)
 static furrow_status count_slots(const resolver *r, const fw_layer_spec *spec, uint64_t *slots) {
   const int64_t fields = r->plan->data.fields;
   const bool by_key = fw_conf_has_key(r->conf, FW_KEY_FIELDS) && fields > 0;
+  r->plan->open_fields = fields < 1 && fw_conf_recommends(r->conf);
+  if (r->plan->open_fields) {
+    *slots = 2; /* until the data has been seen */
+    return FURROW_OK;
+  }
   if (!by_key && spec->has_width && spec->width > 0) {
     if (spec->width % spec->factors != 0)
       return FAIL(r, "%s/outputdim is %lld, no multiple of numfactors, %lld", spec->path, (long long)spec->width,
@@ -173,10 +178,9 @@ static furrow_status count_slots(const resolver *r, const fw_layer_spec *spec, u
                   (long long)(fields * spec->factors));
     return FURROW_OK;
   }
-  if (fields < 1 && !fw_conf_recommends(r->conf))
+  if (fields < 1)
     return FAIL(r, "%s needs the number of fields: set fields (data/numfield), which every row must have", spec->path);
-  r->plan->open_fields = fields < 1;
-  *slots = fields < 1 ? 2 : (uint64_t)fields;
+  *slots = (uint64_t)fields;
   return FURROW_OK;
 }
 
@@ -263,11 +267,36 @@ static furrow_status build_fc(resolver *r, const fw_layer_spec *spec, fw_layer *
   return status;
 }
 
+/* A feature's numbers are a vector for each field that it may meet. */
+static furrow_status build_field_aware(resolver *r, const fw_layer_spec *spec, const fw_layer *embedding,
+                                       fw_layer *layer) {
+  const char *format = r->plan->data.format;
+  if (!fw_format_has_fields(format) && strcmp(format, "auto") != 0) {
+    FAIL(r, "%s crosses fields, which data in the format %s does not have", spec->path, format);
+    fw_error_set_hint(r->err, "set the key `format` (data/format) to libffm");
+    return FURROW_E_ARGUMENT;
+  }
+  if (embedding->factors % embedding->slots != 0)
+    return FAIL(r, "%s/inputlayer is %s, whose numfactors, %zu, is not a multiple of its %zu fields", spec->path,
+                embedding->name, embedding->factors, embedding->slots);
+  for (size_t i = 0; i < r->graph->count; i++) {
+    const fw_layer *other = &r->graph->layers[i];
+    if (other->type == FW_LAYER_FIELD_AWARE && other->inputs[0] == layer->inputs[0])
+      return FAIL(r, "%s/inputlayer is %s, which %s crosses by field already", spec->path, embedding->name,
+                  other->name);
+  }
+  layer->factors = embedding->factors / embedding->slots;
+  layer->width = 1;
+  furrow_status status = check_width(r, spec, layer->width);
+  return status == FURROW_OK ? add_layer(r, spec, layer) : status;
+}
+
 static furrow_status build_cross(resolver *r, const fw_layer_spec *spec, fw_layer *layer) {
   const fw_layer *embedding = &r->graph->layers[layer->inputs[0]];
   const uint64_t n = embedding->slots;
   if (embedding->type != FW_LAYER_EMBEDDING)
     return FAIL(r, "%s/inputlayer is %s, which is not an embedding", spec->path, embedding->name);
+  if (spec->type == FW_LAYER_FIELD_AWARE) return build_field_aware(r, spec, embedding, layer);
   layer->factors = embedding->factors;
   uint64_t width = 1;
   if (spec->type == FW_LAYER_BI_INTERACTION) width = embedding->factors;
@@ -345,7 +374,8 @@ static furrow_status build(resolver *r, const fw_layer_spec *spec) {
   case FW_LAYER_FC: return build_fc(r, spec, &layer);
   case FW_LAYER_BI_INNER_SUM:
   case FW_LAYER_BI_INNER:
-  case FW_LAYER_BI_INTERACTION: return build_cross(r, spec, &layer);
+  case FW_LAYER_BI_INTERACTION:
+  case FW_LAYER_FIELD_AWARE: return build_cross(r, spec, &layer);
   case FW_LAYER_CONCAT: return build_concat(r, spec, &layer);
   case FW_LAYER_SUM_POOLING:
   case FW_LAYER_MUL_POOLING:

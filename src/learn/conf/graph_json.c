@@ -27,8 +27,16 @@ static bool is_angels(fw_key key) {
   }
 }
 
+/* What the data decides and nobody has found: a net that was trained step by step has seen no file. */
+static bool is_open(const fw_plan *plan, fw_key key) {
+  return (key == FW_KEY_EPOCHS && plan->train.epochs == 0) ||
+         (key == FW_KEY_FORMAT && strcmp(plan->data.format, "auto") == 0) ||
+         (key == FW_KEY_INDEX_BASE && plan->data.index_base < 0 && plan->train.recommended);
+}
+
 /* Paths of files do not belong to a model. A batch of 0 is not a size: the number of updates counts. */
 static bool is_left_out(const fw_plan *plan, fw_key key) {
+  if (is_open(plan, key)) return true;
   if (key == FW_KEY_DATA || key == FW_KEY_LOAD || key == FW_KEY_SAVE) return true;
   if (key == FW_KEY_BATCH && plan->train.batch == 0) return true;
   return !is_angels(key) && !fw_plan_differs(plan, key);
@@ -175,6 +183,7 @@ static void put_layer(fw_json_out *json, const fw_graph *graph, const fw_layer *
   case FW_LAYER_BI_INNER_SUM:
   case FW_LAYER_BI_INNER:
   case FW_LAYER_BI_INTERACTION:
+  case FW_LAYER_FIELD_AWARE:
     put_integer(json, "outputdim", (int64_t)layer->width);
     fw_json_out_member(json, "inputlayer", graph->layers[layer->inputs[0]].name);
     break;

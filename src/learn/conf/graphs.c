@@ -237,6 +237,32 @@ static void build_fm(builder *b) {
   finish_sum(b, "innerSumPooling", NULL);
 }
 
+/* Each feature has a vector of `rank` numbers for each field. Angel has no such class, but its formats hold the
+ * matrices. */
+static void build_ffm(builder *b) {
+  const int64_t given = integer(b, FW_KEY_FIELDS), rank = integer(b, FW_KEY_RANK);
+  const int64_t fields = given < 1 && fw_conf_recommends(b->conf) ? 2 : given; /* until the data has been seen */
+  add_input(b, "input", 1, FW_ACTIVATION_IDENTITY);
+  fw_layer_spec *embedding = add(b, FW_LAYER_EMBEDDING, "embedding", NULL, NULL, NULL);
+  if (!embedding) return;
+  if (fields < 1) {
+    b->status = fw_fail(b->err, FURROW_E_ARGUMENT, "ffm needs the number of fields: set fields (data/numfield)");
+    return;
+  }
+  if (rank > FW_WIDTH_MAX / fields / fields) {
+    b->status =
+        fw_fail(b->err, FURROW_E_ARGUMENT, "%lld fields with %lld vectors of %lld numbers each are more than %d",
+                (long long)fields, (long long)fields, (long long)rank, FW_WIDTH_MAX);
+    return;
+  }
+  embedding->factors = fields * rank;
+  embedding->has_width = true;
+  embedding->width = fields * embedding->factors;
+  add_optimizer(b, embedding);
+  add(b, FW_LAYER_FIELD_AWARE, "fieldAwareCross", "embedding", NULL, NULL);
+  finish_sum(b, "fieldAwareCross", NULL);
+}
+
 static void build_deepfm(builder *b) {
   add_input(b, "input", 1, FW_ACTIVATION_IDENTITY);
   add_embedding(b);
@@ -282,14 +308,24 @@ static const struct algorithm {
   const char *name;
   void (*build)(builder *b);
 } algorithms[] = {
-    {"lr", build_lr},         {"svm", build_svm},         {"linear", build_linear},
-    {"robust", build_robust}, {"softmax", build_softmax}, {"mlr", build_mlr},
-    {"fm", build_fm},         {"dnn", build_dnn},         {"wide_and_deep", build_wide_and_deep},
-    {"deepfm", build_deepfm}, {"pnn", build_pnn},         {"nfm", build_nfm},
+    {"lr", build_lr},
+    {"svm", build_svm},
+    {"linear", build_linear},
+    {"robust", build_robust},
+    {"softmax", build_softmax},
+    {"mlr", build_mlr},
+    {"fm", build_fm},
+    {"dnn", build_dnn},
+    {"wide_and_deep", build_wide_and_deep},
+    {"deepfm", build_deepfm},
+    {"pnn", build_pnn},
+    {"nfm", build_nfm},
+    {"ffm", build_ffm},
     {"gbdt", NULL}, /* trees: conf_forest.c */
 };
 
-const char fw_builtin_names[] = "lr, svm, linear, robust, softmax, mlr, fm, dnn, wide_and_deep, deepfm, pnn, nfm, gbdt";
+const char fw_builtin_names[] =
+    "lr, svm, linear, robust, softmax, mlr, fm, ffm, dnn, wide_and_deep, deepfm, pnn, nfm, gbdt";
 
 static const struct algorithm *find(const char *name) {
   const char *known = fw_algorithm_name(name);

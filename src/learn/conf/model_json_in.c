@@ -44,21 +44,31 @@ static furrow_status add_name(fw_json *json, fw_json_text name, fw_buffer *text,
   return FURROW_OK;
 }
 
-/* A list of numbers or names, as the key has it. */
+static furrow_status fail_kind(fw_json *json, const char *wanted, furrow_error *err) {
+  return fw_json_fail(json, fw_json_offset(json), NULL, err, "is not %s", wanted);
+}
+
+/* Names of columns, or numbers, as the key has them. */
+static furrow_status read_item(fw_json *json, fw_key key, fw_buffer *text, furrow_error *err) {
+  fw_json_text item = {0};
+  if (key == FW_KEY_COLUMNS) {
+    FW_TRY(fw_json_string(json, &item, err));
+    return add_name(json, item, text, err);
+  }
+  if (fw_json_peek(json) != FW_JSON_NUMBER) return fail_kind(json, "a number", err);
+  FW_TRY(fw_json_skip(json, &item, err));
+  fw_buffer_append(text, item.bytes, item.size);
+  return FURROW_OK;
+}
+
 static furrow_status read_list(furrow_learn_conf *conf, fw_json *json, fw_key key, furrow_error *err) {
   fw_buffer text = {0};
   bool first = true;
   furrow_status status = fw_json_array(json, err);
   while (status == FURROW_OK && (status = fw_json_element(json, err)) == FURROW_OK) {
-    fw_json_text item = {0};
-    const bool name = fw_json_peek(json) == FW_JSON_STRING;
     if (!first) fw_buffer_text(&text, ",");
     first = false;
-    status = name ? fw_json_string(json, &item, err) : fw_json_skip(json, &item, err);
-    if (status == FURROW_OK && name)
-      status = add_name(json, item, &text, err);
-    else if (status == FURROW_OK)
-      fw_buffer_append(&text, item.bytes, item.size);
+    status = read_item(json, key, &text, err);
   }
   if (status == FURROW_END) status = first ? FURROW_OK : set(conf, json, key, &text, err);
   fw_buffer_clear(&text);
@@ -68,12 +78,15 @@ static furrow_status read_list(furrow_learn_conf *conf, fw_json *json, fw_key ke
 static furrow_status read_value(furrow_learn_conf *conf, fw_json *json, fw_key key, furrow_error *err) {
   fw_buffer text = {0};
   fw_json_text item = {0};
+  const bool string = fw_json_peek(json) == FW_JSON_STRING;
   if (fw_json_peek(json) == FW_JSON_NULL) return fw_json_skip(json, NULL, err);
-  if (fw_json_peek(json) == FW_JSON_ARRAY) return read_list(conf, json, key, err);
-  furrow_status status =
-      fw_json_peek(json) == FW_JSON_STRING ? fw_json_string(json, &item, err) : fw_json_skip(json, &item, err);
-  if (status == FURROW_OK) fw_buffer_append(&text, item.bytes, item.size);
-  if (status == FURROW_OK) status = set(conf, json, key, &text, err);
+  if (key == FW_KEY_COLUMNS || key == FW_KEY_LABELS) return read_list(conf, json, key, err);
+  if (!string && fw_json_peek(json) != FW_JSON_NUMBER) return fail_kind(json, "a text or a number", err);
+  FW_TRY(string ? fw_json_string(json, &item, err) : fw_json_skip(json, &item, err));
+  if (memchr(item.bytes, 0, item.size))
+    return fw_json_fail(json, fw_json_offset(json), NULL, err, "has a byte 0 in it");
+  fw_buffer_append(&text, item.bytes, item.size);
+  furrow_status status = set(conf, json, key, &text, err);
   fw_buffer_clear(&text);
   return status;
 }
@@ -103,9 +116,12 @@ static furrow_status read_version(fw_json *json, furrow_error *err) {
 
 furrow_status fw_model_json_read(furrow_learn_conf *conf, const char *text, size_t size, const char *file,
                                  furrow_error *err) {
-  static const member data[] = {{"format", FW_KEY_FORMAT},           {"index_base", FW_KEY_INDEX_BASE},
-                                {"columns", FW_KEY_COLUMNS},         {"label_column", FW_KEY_LABEL_COLUMN},
-                                {"weight_column", FW_KEY_WEIGHT_COLUMN}, {"delimiter", FW_KEY_DELIMITER}};
+  static const member data[] = {{"format", FW_KEY_FORMAT},
+                                {"index_base", FW_KEY_INDEX_BASE},
+                                {"columns", FW_KEY_COLUMNS},
+                                {"label_column", FW_KEY_LABEL_COLUMN},
+                                {"weight_column", FW_KEY_WEIGHT_COLUMN},
+                                {"delimiter", FW_KEY_DELIMITER}};
   fw_json json;
   fw_json_text key;
   fw_json_open(&json, text, size, file);

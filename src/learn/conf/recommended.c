@@ -13,13 +13,9 @@ static const recommendation of_all[] = {
     {FW_KEY_FORMAT, "auto"}, {FW_KEY_INDEX_BASE, "auto"}, {FW_KEY_VALID_RATIO, "0"}, {FW_KEY_CLASSES, "auto"}};
 
 /* All graphs of layers: rate and strength are those of optimizers, batch by batch. */
-static const recommendation of_graphs[] = {{FW_KEY_SHUFFLE, "yes"},
-                                           {FW_KEY_SCALE, "auto"},
-                                           {FW_KEY_EPOCHS, "auto"},
-                                           {FW_KEY_BATCH, "32"},
-                                           {FW_KEY_LR, "0.002"},
-                                           {FW_KEY_FTRL_ALPHA, "0.3"},
-                                           {FW_KEY_FTRL_BETA, "0.001"}};
+static const recommendation of_graphs[] = {
+    {FW_KEY_SHUFFLE, "yes"}, {FW_KEY_SCALE, "auto"},     {FW_KEY_EPOCHS, "auto"},    {FW_KEY_BATCH, "32"},
+    {FW_KEY_LR, "0.002"},    {FW_KEY_FTRL_ALPHA, "0.3"}, {FW_KEY_FTRL_BETA, "0.001"}};
 
 /* One layer of weights and a convex loss: no rows are held out, as there is little to overfit. */
 static const recommendation of_linear[] = {
@@ -39,6 +35,9 @@ static const recommendation of_nets[] = {{FW_KEY_VALID_RATIO, "0.15"},
                                          {FW_KEY_L2, "0.0001"},
                                          {FW_KEY_INIT_EMBEDDING, "0.1"}};
 
+/* Products of small vectors are too small for its fc layers to learn from. */
+static const recommendation of_nfm[] = {{FW_KEY_INIT_EMBEDDING, "0.2"}};
+
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
 static const char *find(const recommendation *list, size_t count, fw_key key) {
@@ -47,30 +46,30 @@ static const char *find(const recommendation *list, size_t count, fw_key key) {
   return NULL;
 }
 
-static bool is_one_of(const char *algorithm, const char *const *names, size_t count) {
-  for (size_t i = 0; i < count; i++)
-    if (strcmp(names[i], algorithm) == 0) return true;
+static bool is_linear(const char *algorithm) {
+  static const char *const linear[] = {"lr", "linear", "robust", "softmax"};
+  for (size_t i = 0; i < COUNT(linear); i++)
+    if (strcmp(linear[i], algorithm) == 0) return true;
   return false;
 }
 
-const char *fw_recommended(const char *algorithm, fw_key key) {
-  static const char *const linear[] = {"lr", "linear", "robust", "softmax"};
-  const char *text = NULL;
+static const char *of_graph(const char *algorithm, fw_key key) {
+  if (is_linear(algorithm)) return find(of_linear, COUNT(of_linear), key);
+  if (strcmp(algorithm, "svm") == 0) return find(of_svm, COUNT(of_svm), key);
+  const char *text = strcmp(algorithm, "nfm") == 0 ? find(of_nfm, COUNT(of_nfm), key) : NULL;
+  return text ? text : find(of_nets, COUNT(of_nets), key);
+}
+
+const char *fw_recommended(const char *algorithm, int64_t objective, fw_key key) {
   if (!algorithm) return NULL;
-  if (strcmp(algorithm, "gbdt") == 0)
-    text = fw_recommended_forest(key);
-  else if (is_one_of(algorithm, linear, COUNT(linear)))
-    text = find(of_linear, COUNT(of_linear), key);
-  else if (strcmp(algorithm, "svm") == 0)
-    text = find(of_svm, COUNT(of_svm), key);
-  else
-    text = find(of_nets, COUNT(of_nets), key);
-  if (!text && strcmp(algorithm, "gbdt") != 0) text = find(of_graphs, COUNT(of_graphs), key);
+  const bool trees = strcmp(algorithm, "gbdt") == 0;
+  const char *text = trees ? fw_recommended_forest(key, objective) : of_graph(algorithm, key);
+  if (!text && !trees) text = find(of_graphs, COUNT(of_graphs), key);
   return text ? text : find(of_all, COUNT(of_all), key);
 }
 
 const char *furrow_learn_recommended(const char *algorithm, const char *key) {
   const fw_key found = fw_key_find(key);
   const char *known = fw_builtin_find(algorithm);
-  return found == FW_KEYS || !known ? NULL : fw_recommended(known, found);
+  return found == FW_KEYS || !known ? NULL : fw_recommended(known, 0, found);
 }

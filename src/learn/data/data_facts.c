@@ -11,12 +11,14 @@
 /* The values of one feature, in the rows that list it. */
 typedef struct feature_facts {
   uint64_t uses, nonzero;
+  uint64_t last_row;      /* that listed it, from 1 */
   double mean, squares;   /* squares: sum of squared deviations from the mean */
   double nonzero_squares; /* sum of squares */
   float first, second;    /* different values, of which `different` are known */
   uint32_t different;     /* up to 3 */
   uint32_t slots;         /* 0: none yet, 1: always in `slot`, 2: not */
   uint64_t slot;
+  bool repeated; /* some row lists it more than once */
 } feature_facts;
 
 static void clear_record(const void *context, uint64_t key, void *record) {
@@ -97,6 +99,8 @@ static furrow_status add_features(fw_data_facts *facts, const furrow_row *row, f
     f->squares += deviation * (value - f->mean);
     f->nonzero += value != 0;
     f->nonzero_squares += value * value;
+    f->repeated |= f->last_row == facts->rows;
+    f->last_row = facts->rows;
     note_value(f, (float)value);
     note_slot(f, slot_of(row, i));
   }
@@ -144,9 +148,9 @@ furrow_status fw_data_facts_add(fw_data_facts *facts, const furrow_rowblock *blo
 
 /* ---- Scaling ---- */
 
-/* Every row lists it, mostly with a value, and it has more than two of them. */
+/* Every row lists it, once, mostly with a value, and it has more than two of them. */
 static bool is_dense(const fw_data_facts *facts, const feature_facts *f) {
-  return f->uses == facts->rows && 2 * f->nonzero >= f->uses && f->different > 2;
+  return f->uses == facts->rows && !f->repeated && 2 * f->nonzero >= f->uses && f->different > 2;
 }
 
 static bool choose_scale(const fw_data_facts *facts, const feature_facts *f, bool centre, double *mean,

@@ -3,21 +3,21 @@
 #ifndef FW_LEARN_DATA_DATA_FACTS_H
 #define FW_LEARN_DATA_DATA_FACTS_H
 
+#include "furrow/rows.h"
 #include "learn/data/features.h"
 #include "learn/data/scaling.h"
-#include "furrow/rows.h"
 
 #define FW_CLASSES_MAX 1000 /* different labels that are counted */
 
 typedef struct fw_data_facts {
   uint64_t rows;
-  uint64_t digest; /* of their labels, features and values */
+  uint64_t digest;          /* of their labels, features and values */
   size_t longest, shortest; /* features of a row at most, and at least */
-  uint64_t fields; /* the largest field, + 1; 0: rows have none */
+  uint64_t fields;          /* the largest field, + 1; 0: rows have none */
   /* labels; NaN counts as none */
   uint64_t unlabelled;
-  size_t label_count;              /* different ones; FW_CLASSES_MAX + 1: more */
-  double labels[FW_CLASSES_MAX];   /* ascending */
+  size_t label_count;                /* different ones; FW_CLASSES_MAX + 1: more */
+  double labels[FW_CLASSES_MAX];     /* ascending */
   uint64_t of_label[FW_CLASSES_MAX]; /* rows that have it */
   double label_mean, label_squares;  /* and the sum of the squared deviations from it */
   bool whole_labels;                 /* all are whole numbers */

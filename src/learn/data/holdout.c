@@ -34,7 +34,8 @@ static void put(fw_holdout *holdout, size_t row, unsigned fold) {
 /* The rows of one label, in the order that was drawn. `before`: rows of other labels, so that the remainders of many
  * labels do not all go to the first fold. */
 static void deal(fw_holdout *holdout, const draw *draws, size_t count, size_t before, unsigned folds, double ratio) {
-  const size_t out = (size_t)floor(ratio * (double)(before + count) + 0.5) - (size_t)floor(ratio * (double)before + 0.5);
+  const size_t out =
+      (size_t)floor(ratio * (double)(before + count) + 0.5) - (size_t)floor(ratio * (double)before + 0.5);
   for (size_t i = 0; i < count; i++)
     put(holdout, draws[i].row, folds > 1 ? (unsigned)((before + i) % folds) : i < out ? 0 : 1);
 }

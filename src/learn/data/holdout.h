@@ -7,7 +7,7 @@
 #define FW_FOLDS_MAX 255
 
 typedef struct fw_holdout {
-  unsigned char *fold_of; /* rows: the fold that each is in; NULL: none is held out */
+  unsigned char *fold_of;          /* rows: the fold that each is in; NULL: none is held out */
   uint64_t rows[FW_FOLDS_MAX + 1]; /* of each fold */
 } fw_holdout;
 

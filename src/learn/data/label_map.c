@@ -8,10 +8,12 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
+#include "base/number_out.h"
 
 enum { SHOWN = 5 }; /* labels in a message */
 
 double fw_label_class(const fw_data_conf *data, double label) {
+  label = fw_label_number(label);
   size_t low = 0, high = data->label_count;
   while (low < high) {
     const size_t middle = low + (high - low) / 2;
@@ -29,19 +31,26 @@ double fw_class_label(const fw_data_conf *data, double of) {
   return of >= 0 && of < (double)data->label_count ? data->labels[(size_t)of] : of;
 }
 
+const char *fw_label_text(char text[FW_LABEL_TEXT], double label) {
+  const bool whole = label == trunc(label) && fabs(label) < 1e15;
+  text[whole ? fw_write_f64(text, label) : fw_write_f32(text, (float)label)] = 0;
+  return text;
+}
+
 /* "1, 2, 3 …" */
 static const char *list_labels(char *text, size_t size, const double *labels, size_t count) {
   size_t used = 0;
+  char label[FW_LABEL_TEXT];
   text[0] = 0;
   for (size_t i = 0; i < count && i < SHOWN && used < size; i++)
-    used += (size_t)snprintf(text + used, size - used, "%s%.9g", i ? ", " : "", labels[i]);
+    used += (size_t)snprintf(text + used, size - used, "%s%s", i ? ", " : "", fw_label_text(label, labels[i]));
   if (count > SHOWN && used < size) snprintf(text + used, size - used, " …");
   return text;
 }
 
 furrow_status fw_label_refuse(const fw_data_conf *data, double label, furrow_error *err) {
-  char text[128];
-  return fw_fail(err, FURROW_E_RANGE, "the label %.9g is not one of the model's: %s", label,
+  char text[192], own[FW_LABEL_TEXT];
+  return fw_fail(err, FURROW_E_RANGE, "the label %s is not one of the model's: %s", fw_label_text(own, label),
                  list_labels(text, sizeof text, data->labels, data->label_count));
 }
 
@@ -57,21 +66,23 @@ static bool are_classes(const fw_data_facts *facts) {
 }
 
 static furrow_status refuse_one(const fw_data_facts *facts, furrow_error *err) {
-  fw_fail(err, FURROW_E_ARGUMENT, "all labels are %.9g: there is nothing to learn", facts->labels[0]);
+  char label[FW_LABEL_TEXT];
+  fw_fail(err, FURROW_E_ARGUMENT, "all labels are %s: there is nothing to learn",
+          fw_label_text(label, facts->labels[0]));
   fw_error_set_hint(err, "is the label in another column, or has the file rows of one class only?");
   return FURROW_E_ARGUMENT;
 }
 
 static furrow_status refuse_many(const fw_plan *plan, const fw_data_facts *facts, furrow_error *err) {
-  char text[128];
+  char text[192];
   const bool classes = are_classes(facts), trees = plan->forest.used;
   const char *name = plan->model.algorithm ? plan->model.algorithm : "the loss";
   if (facts->label_count > FW_CLASSES_MAX)
     fw_fail(err, FURROW_E_ARGUMENT, "the labels have more than %d values, but %s separates two classes", FW_CLASSES_MAX,
             name);
   else
-    fw_fail(err, FURROW_E_ARGUMENT, "the labels have %zu values (%s), but %s separates two classes",
-            facts->label_count, list_labels(text, sizeof text, facts->labels, facts->label_count), name);
+    fw_fail(err, FURROW_E_ARGUMENT, "the labels have %zu values (%s), but %s separates two classes", facts->label_count,
+            list_labels(text, sizeof text, facts->labels, facts->label_count), name);
   if (trees)
     fw_error_set_hint(err, "set the key `objective` to %s", classes ? "multi:softmax" : "reg:squarederror");
   else
@@ -90,7 +101,7 @@ static furrow_status refuse_numbers(const fw_plan *plan, const fw_data_facts *fa
 }
 
 /* Classes 0 … K-1 of which some do not occur need no list of labels. */
-static bool are_numbered(const fw_plan *plan, const fw_data_facts *facts) {
+static bool are_small_numbers(const fw_plan *plan, const fw_data_facts *facts) {
   return !plan->open_classes && facts->whole_labels && facts->labels[0] >= 0 &&
          facts->labels[facts->label_count - 1] < (double)plan->graph.outputs;
 }
@@ -98,9 +109,9 @@ static bool are_numbered(const fw_plan *plan, const fw_data_facts *facts) {
 static furrow_status write_labels(const fw_data_facts *facts, char **text, furrow_error *err) {
   fw_buffer list = {0};
   for (size_t i = 0; i < facts->label_count; i++) {
-    char number[40];
-    snprintf(number, sizeof number, "%s%.9g", i ? "," : "", facts->labels[i]);
-    fw_buffer_text(&list, number);
+    char label[FW_LABEL_TEXT];
+    if (i > 0) fw_buffer_text(&list, ",");
+    fw_buffer_text(&list, fw_label_text(label, facts->labels[i]));
   }
   furrow_status status = fw_buffer_take(&list, text, NULL, err);
   fw_buffer_clear(&list);
@@ -114,9 +125,8 @@ furrow_status fw_labels_find(const fw_plan *plan, const fw_data_facts *facts, ch
   if (facts->label_count == 1) return refuse_one(facts, err);
   if (!plan->data.finds_labels) return FURROW_OK;
   if (has_two_classes(loss) && facts->label_count > 2) return refuse_many(plan, facts, err);
-  if (loss == FW_LOSS_SOFTMAX && facts->label_count > 2 && !are_classes(facts))
-    return refuse_numbers(plan, facts, err);
-  if (loss == FW_LOSS_SOFTMAX && are_numbered(plan, facts)) return FURROW_OK;
+  if (loss == FW_LOSS_SOFTMAX && facts->label_count > 2 && !are_classes(facts)) return refuse_numbers(plan, facts, err);
+  if (loss == FW_LOSS_SOFTMAX && are_small_numbers(plan, facts)) return FURROW_OK;
   if (loss == FW_LOSS_SOFTMAX && !plan->open_classes && facts->label_count != plan->graph.outputs)
     return fw_fail(err, FURROW_E_ARGUMENT, "the labels have %zu values, but the key `classes` is %zu",
                    facts->label_count, plan->graph.outputs);

@@ -20,6 +20,7 @@ struct fw_samples {
   int index_base; /* see fw_samples_index_base */
   int base;       /* of the conf; -1: auto */
   bool cached;
+  bool once; /* the files cannot be read again */
   furrow_parser_params params;
   furrow_blockiter *iter;      /* in memory without a cache: owns the block */
   furrow_container *container; /* in memory from a cache: so does this */
@@ -43,11 +44,33 @@ static bool has_index_base(const char *format) {
   return strcmp(format, "libsvm") == 0 || strcmp(format, "libffm") == 0 || strcmp(format, "libfm") == 0;
 }
 
+/* Whether a file can be read only once. */
+static furrow_status find_pipes(fw_samples *samples, const fw_uri *uri, furrow_error *err) {
+  fw_fileset set = {0};
+  const furrow_status status = fw_fileset_open(&set, uri->paths, uri->npaths, err);
+  for (size_t i = 0; status == FURROW_OK && i < set.nfiles; i++) samples->once |= set.files[i].kind == FW_FILE_PIPE;
+  fw_fileset_clear(&set);
+  return status == FURROW_E_MEMORY ? status : FURROW_OK; /* reading the rows reports what else is wrong */
+}
+
+/* Whether the data looks like dummy text. */
+static furrow_status looks_like_dummy(const fw_samples *samples, const fw_uri *parsed, bool *dummy, furrow_error *err) {
+  furrow_parser *parser = NULL;
+  furrow_parser_params params = samples->params;
+  params.format = "auto";
+  params.threads = 1;
+  const furrow_status status = furrow_parser_open(&parser, parsed->paths[0], &params, err);
+  *dummy = status == FURROW_OK && strcmp(furrow_parser_format(parser), "dummy") == 0;
+  furrow_parser_close(parser);
+  return status == FURROW_E_MEMORY ? status : FURROW_OK;
+}
+
 /* The format that the parser will use, to be freed with fw_free. */
 static furrow_status find_format(char **format, const fw_samples *samples, const char *uri, const char *given,
                                  furrow_error *err) {
   furrow_parser *parser = NULL;
-  if (fw_memory_rows_in_uri(uri)) given = fw_format_memory.name; /* whatever the conf says of files */
+  if (fw_memory_rows_in_uri(uri)) given = fw_format_memory.name;     /* whatever the conf says of files */
+  if (strcmp(given, "auto") == 0 && samples->once) given = "libsvm"; /* to look into a pipe is to empty it */
   if (strcmp(given, "auto") != 0) return fw_strndup(format, given, strlen(given), err);
   furrow_status status = furrow_parser_open(&parser, uri, &samples->params, err);
   if (status == FURROW_OK) {
@@ -58,26 +81,12 @@ static furrow_status find_format(char **format, const fw_samples *samples, const
   return status;
 }
 
-/* Whether the files can be read more than once. */
-static bool can_read_again(const fw_uri *uri) {
-  fw_fileset set = {0};
-  bool again = fw_fileset_open(&set, uri->paths, uri->npaths, NULL) == FURROW_OK;
-  for (size_t i = 0; i < set.nfiles && again; i++) again = set.files[i].kind != FW_FILE_PIPE;
-  fw_fileset_clear(&set);
-  return again;
-}
-
 /* Angel's libsvm text has values. Indices without values are its dummy text, which counts from 0: as libsvm, which
  * counts from 1, it would be read as other features. */
 static furrow_status take_dummy(fw_samples *samples, const fw_uri *parsed, furrow_error *err) {
   if (strcmp(samples->format, "libsvm") != 0 || fw_uri_arg_value(parsed, "indexing_mode")) return FURROW_OK;
-  if (!can_read_again(parsed)) return FURROW_OK;
-  furrow_parser *parser = NULL;
-  furrow_parser_params params = samples->params;
-  params.format = "auto";
-  if (furrow_parser_open(&parser, parsed->paths[0], &params, NULL) != FURROW_OK) return FURROW_OK; /* said later */
-  const bool dummy = strcmp(furrow_parser_format(parser), "dummy") == 0;
-  furrow_parser_close(parser);
+  bool dummy = false;
+  if (!samples->once) FW_TRY(looks_like_dummy(samples, parsed, &dummy, err));
   if (!dummy) return FURROW_OK;
   fw_free(samples->format);
   samples->format = NULL;
@@ -162,7 +171,9 @@ static furrow_status find_index_base(int *base, const fw_samples *samples, const
 static furrow_status settle_index_base(fw_samples *samples, const char *uri, bool fixed, int base, furrow_error *err) {
   char *text = NULL;
   furrow_status status = FURROW_OK;
-  if (base < 0) {
+  if (base < 0 && !fixed && samples->once) {
+    base = samples->index_base = 1; /* an index 0 is an error then, which names the key */
+  } else if (base < 0) {
     if (!fixed) status = add_index_base(&text, uri, base, err);
     if (status == FURROW_OK) status = find_index_base(&samples->index_base, samples, fixed ? uri : text, err);
     fw_free(text);
@@ -180,6 +191,7 @@ static furrow_status complete_uri(fw_samples *samples, const char *uri, const fw
   if (!given) given = samples->params.format;
   samples->cached = parsed.cachefile != NULL;
   status = fw_strndup(&samples->name, parsed.paths[0], strlen(parsed.paths[0]), err);
+  if (status == FURROW_OK && !fw_memory_rows_in_uri(uri)) status = find_pipes(samples, &parsed, err);
   if (status == FURROW_OK) status = find_format(&samples->format, samples, uri, given, err);
   if (status == FURROW_OK) status = take_dummy(samples, &parsed, err);
   char *full = NULL;
@@ -327,6 +339,14 @@ const furrow_rowblock *fw_samples_block(const fw_samples *samples) {
   return samples->scaling ? &samples->scaled.block : &samples->block;
 }
 
+const furrow_rowblock *fw_samples_raw_block(const fw_samples *samples) {
+  return samples->in_memory ? &samples->block : NULL;
+}
+
+bool fw_samples_pass_once(const fw_samples *samples) {
+  return samples->once && !samples->in_memory && !samples->cached;
+}
+
 int fw_samples_index_base(const fw_samples *samples) {
   return samples->index_base;
 }
@@ -385,7 +405,7 @@ furrow_status fw_samples_keep_columns(const fw_samples *samples, furrow_learn_co
   if (strcmp(samples->format, "csv") != 0) return FURROW_OK;
   FW_TRY(fw_uri_parse(&uri, samples->uri, err));
   furrow_status status = FURROW_OK;
-  if (can_read_again(&uri)) {
+  if (!samples->once) {
     status = furrow_parser_open(&parser, samples->uri, &samples->params, err);
     if (status == FURROW_OK) status = furrow_parser_next(parser, err);
     if (status == FURROW_OK) status = keep_names(conf, parser, err);

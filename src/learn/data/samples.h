@@ -6,8 +6,12 @@
 
 /* All rows; NULL: they are streamed. */
 const furrow_rowblock *fw_samples_block(const fw_samples *samples);
+/* The same before they were scaled. */
+const furrow_rowblock *fw_samples_raw_block(const fw_samples *samples);
 /* What was found where the conf has `auto`; -1: the conf says it, or the format has none. */
 int fw_samples_index_base(const fw_samples *samples);
+/* Whether they are streamed from what can be read only once. */
+bool fw_samples_pass_once(const fw_samples *samples);
 /* Leaves out the rows of a fold, of rows in memory that are not scaled; *left_out (may be NULL) gets them, to be freed
  * with furrow_container_free. */
 furrow_status fw_samples_leave_out(fw_samples *samples, const fw_holdout *holdout, unsigned fold,

@@ -165,7 +165,8 @@ static const char *class_of(const fw_layer *layer) {
   case FW_LAYER_FC: return "fc";
   case FW_LAYER_BI_INNER_SUM:
   case FW_LAYER_BI_INNER:
-  case FW_LAYER_BI_INTERACTION: return "cross";
+  case FW_LAYER_BI_INTERACTION:
+  case FW_LAYER_FIELD_AWARE: return "cross";
   case FW_LAYER_LOSS: return "loss";
   default: return "join";
   }

@@ -27,7 +27,8 @@ static bool has_plan(const furrow_learn_conf *conf, const fw_plan *plan) {
  * where the exact minimum is sought, a parameter of an optimizer that no layer has. */
 static furrow_status settle(furrow_learn_conf *conf, fw_key key, const fw_plan *plan, furrow_error *err) {
   const char *name = fw_key_facts(key)->name;
-  const char *own = plan->train.recommended ? fw_recommended(plan->model.algorithm, key) : NULL;
+  const int64_t objective = fw_conf_value(conf, FW_KEY_OBJECTIVE).integer;
+  const char *own = plan->train.recommended ? fw_recommended(plan->model.algorithm, objective, key) : NULL;
   if (key == FW_KEY_SEED) own = fw_conf_value(conf, key).text;
   if (fw_conf_is_set(conf, key) || is_left_out(key) || !own || strcmp(own, "auto") == 0) return FURROW_OK;
   FW_TRY(furrow_learn_conf_set(conf, name, own, err));

@@ -7,18 +7,34 @@
 
 static void put_data(fw_buffer *out, const fw_plan *plan) {
   const fw_data_conf *data = &plan->data;
-  fw_buffer_format(out, "data        %s", data->format);
+  fw_buffer_format(out, "data        %s",
+                   strcmp(data->format, "auto") == 0 ? "of a format that is found" : data->format);
   if (data->range > 0) {
     fw_buffer_text(out, ", features 0 … ");
     fw_buffer_count(out, (uint64_t)data->range - 1);
   }
   if (data->fields > 0) fw_buffer_format(out, ", %lld fields", (long long)data->fields);
-  if (data->label != FW_LABEL_NONE) fw_buffer_format(out, ", labels by %s", fw_label_transform_name(data->label));
+  if (plan->open_fields) fw_buffer_text(out, ", as many fields as its longest row has features (shown: 2)");
+  if (plan->open_classes) fw_buffer_text(out, ", as many classes as it has labels (shown: 2)");
+  if (data->finds_labels)
+    fw_buffer_text(out, ", labels as they are found");
+  else if (data->label != FW_LABEL_NONE)
+    fw_buffer_format(out, ", labels by %s", fw_label_transform_name(data->label));
   fw_buffer_byte(out, '\n');
 }
 
 static void put_training(fw_buffer *out, const fw_train_conf *train) {
-  fw_buffer_format(out, "training    %u epoch%s", train->epochs, train->epochs == 1 ? "" : "s");
+  fw_buffer_text(out, "training    ");
+  if (train->lbfgs) {
+    fw_buffer_text(out, "the exact minimum, by L-BFGS\n");
+    return;
+  }
+  if (train->start_linear) fw_buffer_text(out, "from the linear model on, ");
+  if (train->epochs > 0)
+    fw_buffer_format(out, "%u epoch%s", train->epochs, train->epochs == 1 ? "" : "s");
+  else
+    fw_buffer_text(out, "epochs by the number of rows");
+  if (train->patience > 0) fw_buffer_format(out, " until %u are not better", train->patience);
   if (train->batch)
     fw_buffer_format(out, ", %u rows an update", train->batch);
   else
@@ -139,8 +155,10 @@ static void put_forest(fw_buffer *out, const fw_plan *plan) {
   fw_buffer_format(out, "training    %u round%s", forest->rounds, forest->rounds == 1 ? "" : "s");
   if (plan->graph.outputs > 1) fw_buffer_format(out, " of %zu trees", plan->graph.outputs);
   fw_buffer_format(out, ", learning rate %g, lambda %g, alpha %g\n", plan->train.lr, forest->lambda, forest->alpha);
-  fw_buffer_format(out, "a tree      %u splits deep, %llu nodes at most, %u candidates a feature\n", forest->levels - 1,
+  fw_buffer_format(out, "a tree      %u splits deep, %llu nodes at most, %u candidates a feature", forest->levels - 1,
                    (unsigned long long)nodes, forest->splits);
+  if (forest->leaves > 0) fw_buffer_format(out, ", best first to %u leaves", forest->leaves);
+  fw_buffer_text(out, "\n");
   fw_buffer_format(out, "matrices    gbdt.split.feature, gbdt.split.value, gbdt.node.predict: %llu x %llu each\n",
                    (unsigned long long)trees, (unsigned long long)nodes);
 }

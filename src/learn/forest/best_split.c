@@ -155,9 +155,9 @@ static size_t first_single(const fw_histograms *all, size_t begin, size_t end) {
   return first < end ? first : end;
 }
 
-fw_best_split fw_best_split_find(const fw_split_rules *rules, const fw_histogram *histogram, fw_sum node, size_t begin,
-                                 size_t end) {
-  search s = {.rules = rules, .node = node, .least_hessian = rules->conf->min_child_weight};
+fw_best_split fw_best_split_find(const fw_split_rules *rules, const fw_histogram *histogram, fw_sum node,
+                                 double least_hessian, size_t begin, size_t end) {
+  search s = {.rules = rules, .node = node, .least_hessian = least_hessian};
   s.worth = worth_of(rules, (double)node.gradient * rules->gradient_unit, (double)node.hessian * rules->hessian_unit);
   s.limit = fmax(rules->conf->min_gain, NOISE * s.worth);
   const size_t single = first_single(rules->all, begin, end);

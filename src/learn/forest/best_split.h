@@ -26,8 +26,8 @@ double fw_leaf_value(const fw_split_rules *rules, double gradient, double hessia
 
 /* The better of two: more gain; if that is equal, the smaller feature, which the first has if neither has. */
 void fw_best_split_keep(const fw_cuts *cuts, fw_best_split *best, const fw_best_split *other);
-/* The best over the features begin … end-1. */
-fw_best_split fw_best_split_find(const fw_split_rules *rules, const fw_histogram *histogram, fw_sum node, size_t begin,
-                                 size_t end);
+/* The best over the features begin … end-1 that leaves both children a sum of hessians of at least `least_hessian`. */
+fw_best_split fw_best_split_find(const fw_split_rules *rules, const fw_histogram *histogram, fw_sum node,
+                                 double least_hessian, size_t begin, size_t end);
 
 #endif

@@ -83,6 +83,8 @@ static furrow_status start_scores_rows(start_scores *start, const fw_minibatch *
 
 /* ---- The booster ------------------------------------------------------------------------------------------------ */
 
+enum { FEW_ROWS = 2 }; /* of a leaf, that rows may be too few for: Furrow recommends so many for all data */
+
 /* What hashes are for: each has a stream of its own. */
 enum { STREAM_ROWS = 1, STREAM_FEATURES, STREAM_ROUNDING };
 
@@ -112,7 +114,7 @@ struct fw_booster {
   fw_forest *forest;
   start_scores *start; /* of trees that were there before; NULL: none */
   size_t start_trees;
-  double mean; /* of the labels, where trees start from it */
+  double *base; /* of each class: what scores start at, folded into the first trees */
   double most_weight;
   double *out; /* of a row, for tallies */
 };
@@ -130,6 +132,7 @@ furrow_status fw_booster_create(fw_booster **booster, const fw_plan *plan, fw_sp
   b->pool = pool;
   b->classes = loss == FW_LOSS_SOFTMAX ? plan->graph.outputs : 1;
   status = fw_alloc((void **)&b->out, b->classes, sizeof *b->out, err);
+  if (status == FURROW_OK) status = fw_alloc_zero((void **)&b->base, b->classes, sizeof *b->base, err);
   if (status == FURROW_OK) status = fw_feature_stats_create(&b->stats, plan, err);
   if (status == FURROW_OK) {
     *booster = b;
@@ -154,7 +157,7 @@ void fw_booster_free(fw_booster *b) {
   clear_set(&b->valid);
   fw_feature_stats_free(b->stats);
   fw_cuts_free(b->cuts);
-  void *const arrays[] = {b->label, b->weight, b->gradients.pair, b->log_sum, b->allowed, b->chance, b->out};
+  void *const arrays[] = {b->label, b->weight, b->gradients.pair, b->log_sum, b->allowed, b->chance, b->out, b->base};
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) fw_free(arrays[i]);
   fw_free(b);
 }
@@ -291,9 +294,28 @@ static furrow_status make_arrays(fw_booster *b, furrow_error *err) {
   return status;
 }
 
-/* The weighted mean of the labels, and the largest weight. */
+/* The share of a class, but at least half a row's: its logarithm is a number. */
+static double share_of(double weight, double weights, size_t rows) {
+  const double least = 0.5 / (double)rows;
+  return fmin(fmax(weight / weights, least), 1 - least);
+}
+
+/* What scores start at: the mean of the labels; their log odds; the logarithms of the shares of the classes, whose
+ * weights base[] has. */
+static void find_base(fw_booster *b, double sum, double weights) {
+  const fw_loss_type loss = b->plan->graph.loss;
+  const size_t rows = b->train.binned.rows;
+  const double positive = share_of((weights + sum) / 2, weights, rows); /* labels are -1 and 1 */
+  if (loss == FW_LOSS_L2) b->base[0] = sum / weights;
+  if (loss == FW_LOSS_LOG) b->base[0] = log(positive / (1 - positive));
+  for (size_t c = 0; loss == FW_LOSS_SOFTMAX && c < b->classes; c++)
+    b->base[c] = log(share_of(b->base[c], weights, rows));
+}
+
+/* The largest weight, and what scores start at. */
 static void weigh_labels(fw_booster *b) {
   const fw_binned *rows = &b->train.binned;
+  const fw_loss_type loss = b->plan->graph.loss;
   double sum = 0, weights = 0;
   b->most_weight = rows->weight ? 0 : 1;
   for (size_t i = 0; i < rows->rows; i++) {
@@ -301,8 +323,12 @@ static void weigh_labels(fw_booster *b) {
     sum += weight * (double)rows->label[i];
     weights += weight;
     b->most_weight = weight > b->most_weight ? weight : b->most_weight;
+    if (loss == FW_LOSS_SOFTMAX) b->base[(size_t)rows->label[i]] += weight;
   }
-  b->mean = b->plan->graph.loss == FW_LOSS_L2 && weights > 0 ? sum / weights : 0;
+  if (weights > 0 && (loss == FW_LOSS_L2 || b->plan->forest.from_average))
+    find_base(b, sum, weights);
+  else
+    memset(b->base, 0, b->classes * sizeof *b->base);
 }
 
 static void all_rows(fw_node_rows *rows) {
@@ -323,6 +349,11 @@ static furrow_status check_forest(const fw_booster *b, const fw_forest *forest, 
     return fw_fail(err, FURROW_E_STATE, "the second pass brought %zu rows, the first %zu", b->train.binned.rows,
                    b->looked);
   if (b->looked == 0) return fw_fail(err, FURROW_E_STATE, "there are no rows to grow trees from");
+  const uint32_t min_rows = b->plan->forest.min_rows;
+  if (min_rows > FEW_ROWS && b->looked / 2 < min_rows)
+    return fw_fail(err, FURROW_E_ARGUMENT,
+                   "a leaf must have %" PRIu32 " rows (key `min-rows`), but there are %zu: no tree would have a split",
+                   min_rows, b->looked);
   if (forest->trees != b->start_trees)
     return fw_fail(err, FURROW_E_STATE, "the forest has %zu trees, but the rows have scores of %zu", forest->trees,
                    b->start_trees);
@@ -402,7 +433,7 @@ static furrow_status fill_gradients(fw_booster *b, uint64_t round, size_t class_
   const fw_gradient_job job = {.rows = &b->train.binned,
                                .loss = b->plan->graph.loss,
                                .score = b->train.score + class_number * b->train.binned.rows,
-                               .base = round == 0 ? b->mean : 0,
+                               .base = round == 0 ? b->base[class_number] : 0,
                                .log_sum = b->log_sum,
                                .class_number = class_number,
                                .most_weight = b->most_weight,
@@ -422,7 +453,7 @@ static furrow_status grow_tree(fw_booster *b, uint64_t round, size_t class_numbe
                             .allowed = choose_features(b, tree),
                             .forest = b->forest,
                             .tree = tree,
-                            .start = round == 0 && rate != 0 ? b->mean / rate : 0,
+                            .start = round == 0 && rate != 0 ? b->base[class_number] / rate : 0,
                             .rate = rate,
                             .score = score};
   status = fw_grower_tree(b->grower, &growth, err);
@@ -439,7 +470,8 @@ furrow_status fw_booster_round(fw_booster *b, furrow_error *err) {
   const uint64_t round = trees / b->classes;
   furrow_status status = fw_forest_add(b->forest, b->classes, err);
   if (status == FURROW_OK && b->log_sum)
-    fw_gradients_log_sums(b->train.score, b->train.binned.rows, b->classes, b->pool, b->log_sum);
+    fw_gradients_log_sums(b->train.score, round == 0 ? b->base : NULL, b->train.binned.rows, b->classes, b->pool,
+                          b->log_sum);
   for (size_t c = 0; status == FURROW_OK && c < b->classes; c++) status = grow_tree(b, round, c, err);
   if (status != FURROW_OK) fw_forest_truncate(b->forest, trees);
   return status;

@@ -202,7 +202,8 @@ static bool is_saved(const fw_forest *forest, const fw_plan *plan, matrix_id id)
 }
 
 furrow_status fw_forest_save(const fw_forest *forest, const fw_plan *plan, const furrow_learn_conf *conf,
-                             const fw_buffer *about, const char *folder, const furrow_trainer_save_params *params, furrow_error *err) {
+                             const fw_buffer *about, const char *folder, const furrow_trainer_save_params *params,
+                             furrow_error *err) {
   fw_save_params used;
   FW_TRY(fw_save_params_read(&used, params, err));
   furrow_model_writer *model = NULL;

@@ -93,7 +93,7 @@ static void softmax_block(const fw_gradient_job *job, size_t begin, size_t n, bl
   const double *score = job->score + begin;
   const float *label = job->rows->label + begin, *sum = job->log_sum + begin, class_number = (float)job->class_number;
   float x[BLOCK];
-  for (size_t i = 0; i < n; i++) x[i] = (float)(score[i] - (double)sum[i]);
+  for (size_t i = 0; i < n; i++) x[i] = (float)(score[i] + job->base - (double)sum[i]);
   limit_block(x, n);
   for (size_t i = 0; i < n; i++) {
     const float p = exp_of(x[i]);
@@ -221,24 +221,29 @@ furrow_status fw_gradients_fill(fw_gradients *gradients, const fw_gradient_job *
   if (status != FURROW_OK) return status;
   gradients->gradient_unit = 1.0 / (double)f.g_scale;
   gradients->hessian_unit = 1.0 / (double)f.h_scale;
+  gradients->most_hessian = ceil(most_hessian * (double)f.h_scale) + 1;
   return FURROW_OK;
 }
 
 /* ---- Softmax ---- */
 
 typedef struct summer {
-  const double *score;
+  const double *score, *base;
   size_t rows, classes, tasks;
   float *log_sum;
 } summer;
 
+static inline double score_at(const summer *s, size_t c, size_t row) {
+  return s->score[c * s->rows + row] + (s->base ? s->base[c] : 0);
+}
+
 static double log_sum_of(const summer *s, size_t row) {
-  double most = s->score[row], sum = 0;
+  double most = score_at(s, 0, row), sum = 0;
   for (size_t c = 1; c < s->classes; c++) {
-    const double z = s->score[c * s->rows + row];
+    const double z = score_at(s, c, row);
     most = z > most ? z : most;
   }
-  for (size_t c = 0; c < s->classes; c++) sum += exp(s->score[c * s->rows + row] - most);
+  for (size_t c = 0; c < s->classes; c++) sum += exp(score_at(s, c, row) - most);
   return most + log(sum);
 }
 
@@ -248,7 +253,8 @@ static void sum_rows(void *context, size_t task) {
     s->log_sum[row] = (float)log_sum_of(s, row);
 }
 
-void fw_gradients_log_sums(const double *score, size_t rows, size_t classes, fw_spin_pool *pool, float *log_sum) {
-  summer s = {score, rows, classes, tasks_for(rows), log_sum};
+void fw_gradients_log_sums(const double *score, const double *base, size_t rows, size_t classes, fw_spin_pool *pool,
+                           float *log_sum) {
+  summer s = {score, base, rows, classes, tasks_for(rows), log_sum};
   fw_spin_pool_run(pool, s.tasks, sum_rows, &s);
 }

@@ -15,6 +15,7 @@
 typedef struct fw_gradients {
   uint64_t *pair;                     /* of each row */
   double gradient_unit, hessian_unit; /* what 1 stands for: powers of two */
+  double most_hessian;                /* of a row, in units and rounded up */
 } fw_gradients;
 
 static inline int64_t fw_pair_gradient(uint64_t pair) {
@@ -38,7 +39,8 @@ typedef struct fw_gradient_job {
 /* E_RANGE: a gradient is not a finite number. */
 furrow_status fw_gradients_fill(fw_gradients *gradients, const fw_gradient_job *job, fw_spin_pool *pool,
                                 furrow_error *err) FURROW_MUST_USE;
-/* score: `classes` arrays of `rows` numbers. */
-void fw_gradients_log_sums(const double *score, size_t rows, size_t classes, fw_spin_pool *pool, float *log_sum);
+/* score: `classes` arrays of `rows` numbers; base: added to the scores of each class, NULL: nothing. */
+void fw_gradients_log_sums(const double *score, const double *base, size_t rows, size_t classes, fw_spin_pool *pool,
+                           float *log_sum);
 
 #endif

@@ -264,6 +264,18 @@ furrow_status fw_node_rows_score(fw_node_rows *rows, fw_row_split *splits, size_
   return status;
 }
 
+size_t fw_node_rows_count(const fw_node_rows *rows, const fw_row_split *split) {
+  fw_row_split copy = *split;
+  uint8_t left[CHUNK];
+  size_t lefts = 0;
+  for (size_t begin = split->begin; begin < split->end; begin += CHUNK) {
+    const size_t n = split->end - begin < CHUNK ? split->end - begin : CHUNK;
+    find_sides(rows, &(row_chunk){.split = &copy, .begin = begin, .end = begin + n}, left);
+    for (size_t i = 0; i < n; i++) lefts += left[i];
+  }
+  return lefts;
+}
+
 void fw_node_rows_add(const fw_node_rows *rows, size_t begin, size_t end, double value, double *score) {
   for (size_t i = begin; i < end; i++) score[rows->row[i]] += value;
 }

@@ -36,6 +36,8 @@ furrow_status fw_node_rows_split(fw_node_rows *rows, fw_row_split *splits, size_
 /* Splits without moving rows: adds `left` or `right` to the rows' scores. */
 furrow_status fw_node_rows_score(fw_node_rows *rows, fw_row_split *splits, size_t count, double *score,
                                  fw_spin_pool *pool, furrow_error *err) FURROW_MUST_USE;
+/* How many rows of a split go left; nothing is moved. */
+size_t fw_node_rows_count(const fw_node_rows *rows, const fw_row_split *split);
 /* Adds `value` to the scores of the rows begin … end-1. */
 void fw_node_rows_add(const fw_node_rows *rows, size_t begin, size_t end, double value, double *score);
 /* Rows begin … end-1, ascending before, go through a tree of the forest; rate * predict of their leaves is added to

@@ -1,10 +1,15 @@
-/* learn/forest/tree_grow.c: one tree, level by level.
+/* learn/forest/tree_grow.c: one tree, level by level; or, where it may have so many leaves only, the leaf with the
+ * largest gain first.
  *
  * Nodes of a level come in pairs, the children of one node. The smaller of a pair is summed up from its rows; the other
  * is their parent's histogram less that. Where a level has more nodes than there may be histograms, pairs are worked on
- * a few at a time and their histograms are not kept: the next level then sums up all its nodes. */
+ * a few at a time and their histograms are not kept: the next level then sums up all its nodes.
+ *
+ * Histograms have no counts of rows. That a child has `min-rows` rows is first taken from its share of the node's
+ * hessians; if the rows of the best split turn out to be fewer, the node is searched again with a higher limit. */
 #include "learn/forest/tree_grow.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -21,6 +26,7 @@ typedef struct grown {
   size_t begin, end;
   fw_sum sum;
   bool may_split;
+  double least_hessian;    /* of a child */
   fw_histogram *histogram; /* NULL: not made, or not kept */
   fw_best_split best;
 } grown;
@@ -44,6 +50,7 @@ struct fw_grower {
   fw_spin_pool *pool;
   fw_histograms all;
   size_t most_histograms;
+  size_t min_rows;
   size_t *range; /* features of task r: range[r] … range[r + 1] - 1 */
   size_t ranges;
   grown *level, *next;
@@ -75,6 +82,12 @@ static furrow_status make_ranges(fw_grower *g, furrow_error *err) {
   return FURROW_OK;
 }
 
+/* Of a leaf. Where the plan leaves it to the data: 20, or a tenth of the rows where that is fewer. */
+static size_t least_rows(const fw_forest_conf *conf, size_t rows) {
+  if (conf->min_rows > 0) return conf->min_rows;
+  return rows < 20 ? 1 : rows < 200 ? rows / 10 : 20;
+}
+
 furrow_status fw_grower_create(fw_grower **grower, const fw_forest_conf *conf, const fw_binned *binned,
                                fw_spin_pool *pool, furrow_error *err) {
   fw_grower *g = NULL;
@@ -83,6 +96,7 @@ furrow_status fw_grower_create(fw_grower **grower, const fw_forest_conf *conf, c
   g->conf = conf;
   g->binned = binned;
   g->pool = pool;
+  g->min_rows = least_rows(conf, binned->rows);
   status = fw_histograms_init(&g->all, binned, pool, err);
   if (status == FURROW_OK) status = make_ranges(g, err);
   if (status != FURROW_OK) {
@@ -125,6 +139,10 @@ static void fill_piece(void *context, size_t i) {
                     w->growth->gradients->pair);
 }
 
+static fw_best_split find_in(const work *w, const grown *node, size_t begin, size_t end) {
+  return fw_best_split_find(&w->rules, node->histogram, node->sum, node->least_hessian, begin, end);
+}
+
 /* All that a range of features needs, for one pair: pieces into a sum, the difference, and the best of both. */
 static void find_best(void *context, size_t i) {
   const work *w = context;
@@ -135,10 +153,10 @@ static void find_best(void *context, size_t i) {
   for (size_t k = 1; k < p->pieces; k++)
     fw_histogram_add(&g->all, begin, end, p->filled->histogram, g->pieces[p->first_piece + k].histogram);
   found[0] = found[1] = (fw_best_split){0};
-  if (p->filled->may_split) found[0] = fw_best_split_find(&w->rules, p->filled->histogram, p->filled->sum, begin, end);
+  if (p->filled->may_split) found[0] = find_in(w, p->filled, begin, end);
   if (!p->rest) return;
   fw_histogram_subtract(&g->all, begin, end, p->rest->histogram, p->filled->histogram);
-  found[1] = fw_best_split_find(&w->rules, p->rest->histogram, p->rest->sum, begin, end);
+  found[1] = find_in(w, p->rest, begin, end);
 }
 
 /* The rows of a node in pieces, so that all threads have something to do; sums of whole numbers are the same however
@@ -182,6 +200,32 @@ static void keep_best(const work *w) {
   }
 }
 
+/* Whether rows of these hessians are surely so many: none has more than the most. */
+static bool is_enough(const work *w, int64_t hessian) {
+  return (double)hessian >= (double)w->grower->min_rows * w->growth->gradients->most_hessian;
+}
+
+static bool has_min_rows(const work *w, const grown *node) {
+  const fw_best_split *best = &node->best;
+  const size_t rows = node->end - node->begin, least = w->grower->min_rows;
+  if (is_enough(w, best->left.hessian) && is_enough(w, node->sum.hessian - best->left.hessian)) return true;
+  const fw_row_split split = {.begin = node->begin,
+                              .end = node->end,
+                              .feature = best->feature,
+                              .last_left = best->last_left,
+                              .absent_left = best->absent_left};
+  const size_t lefts = fw_node_rows_count(w->growth->rows, &split);
+  return lefts >= least && rows - lefts >= least;
+}
+
+static void enforce_min_rows(const work *w, grown *node) {
+  const fw_grower *g = w->grower;
+  while (node->best.gain > 0 && g->min_rows > 1 && !has_min_rows(w, node)) {
+    node->least_hessian = fmax(2 * node->least_hessian, w->rules.hessian_unit);
+    node->best = find_in(w, node, 0, g->binned->cuts->count);
+  }
+}
+
 static void drop_histogram(fw_grower *g, grown *node) {
   fw_histogram_put(&g->all, node->histogram);
   node->histogram = NULL;
@@ -198,6 +242,10 @@ static furrow_status work_on_pairs(work *w, bool keep, furrow_error *err) {
     fw_spin_pool_run(g->pool, w->piece_count, fill_piece, w);
     fw_spin_pool_run(g->pool, w->pair_count * g->ranges, find_best, w);
     keep_best(w);
+    for (size_t i = 0; i < w->pair_count; i++) {
+      enforce_min_rows(w, g->pairs[i].filled);
+      if (g->pairs[i].rest) enforce_min_rows(w, g->pairs[i].rest);
+    }
   }
   put_pieces(w);
   for (size_t i = 0; !keep && i < w->pair_count; i++) {
@@ -250,9 +298,11 @@ static furrow_status find_level(work *w, furrow_error *err) {
 }
 
 /* Both children need some hessian, and rows to have it. */
-static bool may_split(const work *w, const grown *node) {
-  const double h = (double)node->sum.hessian * w->rules.hessian_unit;
-  return node->end - node->begin >= 2 && h > 0 && h >= 2 * w->grower->conf->min_child_weight;
+static void look_at_node(const work *w, grown *node) {
+  const double h = (double)node->sum.hessian * w->rules.hessian_unit, least = w->grower->conf->min_child_weight;
+  const size_t rows = node->end - node->begin, least_rows = w->grower->min_rows;
+  node->may_split = rows >= 2 && rows / 2 >= least_rows && h > 0 && h >= 2 * least;
+  node->least_hessian = least_rows > 1 ? fmax(least, h * (double)least_rows / (double)rows) : least;
 }
 
 static void write_node(const work *w, const grown *node) {
@@ -289,6 +339,18 @@ static void make_children(const work *w, const grown *node, grown *left) {
   write_node(w, &left[1]);
 }
 
+/* With the children's scores: they are made. */
+static fw_row_split row_split_of(const work *w, const grown *node) {
+  const fw_best_split *best = &node->best;
+  return (fw_row_split){.begin = node->begin,
+                        .end = node->end,
+                        .feature = best->feature,
+                        .last_left = best->last_left,
+                        .absent_left = best->absent_left,
+                        .left = score_of(w, 2 * node->node + 1),
+                        .right = score_of(w, 2 * node->node + 2)};
+}
+
 static furrow_status ensure_capacity(fw_grower *g, size_t count, furrow_error *err) {
   furrow_status status = fw_grow((void **)&g->next, &g->next_capacity, 2 * count, sizeof *g->next, err);
   if (status == FURROW_OK) status = fw_grow((void **)&g->splits, &g->split_capacity, count, sizeof *g->splits, err);
@@ -306,30 +368,26 @@ static size_t list_splits(work *w) {
       fw_node_rows_add(w->growth->rows, node->begin, node->end, score_of(w, node->node), w->growth->score);
       continue;
     }
-    const fw_best_split *best = &node->best;
     write_split(w, node);
     make_children(w, node, &g->next[2 * n]);
-    g->splits[n++] = (fw_row_split){.begin = node->begin,
-                                    .end = node->end,
-                                    .feature = best->feature,
-                                    .last_left = best->last_left,
-                                    .absent_left = best->absent_left,
-                                    .left = score_of(w, 2 * node->node + 1),
-                                    .right = score_of(w, 2 * node->node + 2)};
+    g->splits[n++] = row_split_of(w, node);
   }
   return n;
+}
+
+static void give_rows(const work *w, grown *children, const fw_row_split *split) {
+  children[0].begin = split->begin;
+  children[0].end = children[1].begin = split->middle;
+  children[1].end = split->end;
+  look_at_node(w, &children[0]);
+  look_at_node(w, &children[1]);
 }
 
 /* The children, with their rows, are the next level. */
 static void go_down(work *w, size_t n) {
   fw_grower *g = w->grower;
   for (size_t i = 0; i < n; i++) {
-    grown *left = &g->next[2 * i];
-    left[0].begin = g->splits[i].begin;
-    left[0].end = left[1].begin = g->splits[i].middle;
-    left[1].end = g->splits[i].end;
-    left[0].may_split = may_split(w, &left[0]);
-    left[1].may_split = may_split(w, &left[1]);
+    give_rows(w, &g->next[2 * i], &g->splits[i]);
   }
   grown *level = g->level;
   const size_t capacity = g->level_capacity;
@@ -360,6 +418,102 @@ static furrow_status grow_level(work *w, bool last, furrow_error *err) {
   return status;
 }
 
+/* ---- Best first ----------------------------------------------------------------------------------------- */
+
+/* Leaves that can be split are a heap, level[0 … count-1]: the one with the largest gain comes first, of equal ones
+ * that with the smaller number. */
+static bool is_before(const grown *a, const grown *b) {
+  return a->best.gain != b->best.gain ? a->best.gain > b->best.gain : a->node < b->node;
+}
+
+static void push_leaf(work *w, const grown *leaf) {
+  grown *heap = w->grower->level;
+  size_t at = w->count++;
+  for (; at > 0 && is_before(leaf, &heap[(at - 1) / 2]); at = (at - 1) / 2) heap[at] = heap[(at - 1) / 2];
+  heap[at] = *leaf;
+}
+
+static grown pop_leaf(work *w) {
+  grown *heap = w->grower->level;
+  const grown top = heap[0], *last = &heap[--w->count];
+  size_t at = 0;
+  for (size_t child = 1; child < w->count; child = 2 * at + 1) {
+    if (child + 1 < w->count && is_before(&heap[child + 1], &heap[child])) child++;
+    if (is_before(last, &heap[child])) break;
+    heap[at] = heap[child];
+    at = child;
+  }
+  heap[at] = *last;
+  return top;
+}
+
+/* A leaf without a split stays one: its rows get its score. */
+static void finish_leaf(work *w, grown *leaf) {
+  drop_histogram(w->grower, leaf);
+  fw_node_rows_add(w->growth->rows, leaf->begin, leaf->end, score_of(w, leaf->node), w->growth->score);
+}
+
+static void queue_leaf(work *w, grown *leaf) {
+  if (leaf->best.gain > 0)
+    push_leaf(w, leaf);
+  else
+    finish_leaf(w, leaf);
+}
+
+/* Two leaves with rows, whose splits are wanted. */
+static furrow_status find_children(work *w, grown *children, furrow_error *err) {
+  fw_grower *g = w->grower;
+  const bool keep = w->count + 2 <= g->most_histograms;
+  furrow_status status = add_children(w, &children[0], &children[1], err);
+  if (status == FURROW_OK && w->pair_count) status = work_on_pairs(w, keep && g->ranges > 0, err);
+  return status;
+}
+
+/* Splits a leaf; `last`: its children are not split any more. */
+static furrow_status split_leaf(work *w, grown *leaf, bool last, furrow_error *err) {
+  fw_grower *g = w->grower;
+  const fw_growth *growth = w->growth;
+  grown children[2];
+  write_split(w, leaf);
+  make_children(w, leaf, children);
+  fw_row_split split = row_split_of(w, leaf);
+  if (last || 2 * children[0].node + 2 >= growth->forest->nodes) {
+    drop_histogram(g, leaf);
+    return fw_node_rows_score(growth->rows, &split, 1, growth->score, g->pool, err);
+  }
+  furrow_status status = fw_node_rows_split(growth->rows, &split, 1, g->pool, err);
+  if (status == FURROW_OK) {
+    give_rows(w, children, &split);
+    status = find_children(w, children, err);
+  }
+  if (status == FURROW_OK) {
+    queue_leaf(w, &children[0]);
+    queue_leaf(w, &children[1]);
+  } else {
+    drop_histogram(g, &children[0]);
+    drop_histogram(g, &children[1]);
+  }
+  return status;
+}
+
+/* The root is level[0]. */
+static furrow_status grow_best_first(work *w, furrow_error *err) {
+  fw_grower *g = w->grower;
+  const size_t most = g->conf->leaves;
+  furrow_status status = find_level(w, err);
+  if (status == FURROW_OK && !(g->level[0].best.gain > 0)) finish_leaf(w, &g->level[--w->count]);
+  for (size_t leaves = 1; status == FURROW_OK && w->count > 0 && leaves < most; leaves++) {
+    status = fw_grow((void **)&g->level, &g->level_capacity, w->count + 1, sizeof *g->level, err);
+    if (status != FURROW_OK) break;
+    grown leaf = pop_leaf(w);
+    status = split_leaf(w, &leaf, leaves + 1 == most, err);
+  }
+  while (status == FURROW_OK && w->count > 0) finish_leaf(w, &g->level[--w->count]);
+  return status;
+}
+
+/* ---- A tree --------------------------------------------------------------------------------------------- */
+
 static furrow_status plant(work *w, furrow_error *err) {
   fw_grower *g = w->grower;
   const fw_growth *growth = w->growth;
@@ -367,7 +521,7 @@ static furrow_status plant(work *w, furrow_error *err) {
   if (status != FURROW_OK) return status;
   g->level[0] = (grown){.end = growth->row_count};
   g->level[0].sum = fw_gradient_pairs_sum(growth->rows->row, growth->row_count, growth->gradients->pair);
-  g->level[0].may_split = may_split(w, &g->level[0]);
+  look_at_node(w, &g->level[0]);
   write_node(w, &g->level[0]);
   w->count = 1;
   return FURROW_OK;
@@ -381,6 +535,7 @@ furrow_status fw_grower_tree(fw_grower *g, const fw_growth *growth, furrow_error
   furrow_status status = plant(&w, err);
   if (status == FURROW_OK && levels < 2)
     fw_node_rows_add(growth->rows, 0, growth->row_count, score_of(&w, 0), growth->score);
+  if (status == FURROW_OK && levels >= 2 && g->conf->leaves > 0) status = grow_best_first(&w, err);
   for (unsigned level = 0; status == FURROW_OK && w.count > 0 && level + 1 < levels; level++)
     status = grow_level(&w, level + 2 == levels, err);
   for (size_t i = 0; i < w.count; i++) drop_histogram(g, &g->level[i]); /* after a failure */

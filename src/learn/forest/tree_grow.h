@@ -1,4 +1,4 @@
-/* learn/forest/tree_grow.h: one tree, level by level. */
+/* learn/forest/tree_grow.h: one tree, level by level or the best leaf first. */
 #ifndef FW_LEARN_FOREST_TREE_GROW_H
 #define FW_LEARN_FOREST_TREE_GROW_H
 

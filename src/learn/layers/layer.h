@@ -36,6 +36,7 @@ typedef struct node {
   size_t record_at, record_width; /* width: outputs or factors; 0: none */
   /* The layer whose backward pass sets this one's gradient, to which later ones add; NO_LAYER: it starts from 0 */
   size_t set_by;
+  size_t field_cross; /* embedding: the FieldAwareCross that takes it; NO_LAYER: none does */
 } node;
 
 /* Output and gradient of a layer for the rows of a batch: rows * width, row-major, aligned to 64 bytes. The row of an
@@ -134,6 +135,10 @@ void REAL_NAME(fw_sum_features)(const node *self, const real_pass *pass, size_t 
 void REAL_NAME(fw_update_features)(const node *self, const real_pass *pass, size_t begin, size_t end,
                                    fw_gather_uses gather);
 
+/* The same for an embedding that a FieldAwareCross takes (layer_field_aware.c). */
+void REAL_NAME(fw_update_field_aware)(const real_net *net, const node *self, const real_pass *pass, size_t begin,
+                                      size_t end);
+
 /* The same from pass->sums, one number for each feature. */
 void REAL_NAME(fw_update_summed)(const node *self, const real_pass *pass, size_t begin, size_t end);
 
@@ -145,6 +150,6 @@ void REAL_NAME(fw_net_clear)(void *net);
 extern const layer_ops REAL_NAME(fw_input_sparse_ops), REAL_NAME(fw_input_dense_ops), REAL_NAME(fw_embedding_ops),
     REAL_NAME(fw_fc_ops), REAL_NAME(fw_bi_inner_sum_ops), REAL_NAME(fw_bi_inner_ops), REAL_NAME(fw_bi_interaction_ops),
     REAL_NAME(fw_concat_ops), REAL_NAME(fw_sum_pooling_ops), REAL_NAME(fw_mul_pooling_ops),
-    REAL_NAME(fw_dot_pooling_ops);
+    REAL_NAME(fw_dot_pooling_ops), REAL_NAME(fw_field_aware_ops);
 
 #endif

@@ -46,7 +46,10 @@ static void embedding_forward(const real_net *net, const node *self, real_pass *
 }
 
 static void update_embedding(const real_net *net, const node *self, real_pass *pass, size_t begin, size_t end) {
-  (void)net;
+  if (self->field_cross != NO_LAYER) {
+    REAL_NAME(fw_update_field_aware)(net, self, pass, begin, end);
+    return;
+  }
   const real *grad = pass->tensors[self->index].grad;
   fw_gather_uses gather = {.place = pass->batch->use_place, .from = grad, .stride = self->record_width};
   if (self->layer->slots == 0) {

@@ -82,6 +82,7 @@ static const layer_ops *ops_of(fw_layer_type type, bool dense) {
   case FW_LAYER_SUM_POOLING: return &REAL_NAME(fw_sum_pooling_ops);
   case FW_LAYER_MUL_POOLING: return &REAL_NAME(fw_mul_pooling_ops);
   case FW_LAYER_DOT_POOLING: return &REAL_NAME(fw_dot_pooling_ops);
+  case FW_LAYER_FIELD_AWARE: return &REAL_NAME(fw_field_aware_ops);
   case FW_LAYER_LOSS: break;
   }
   return NULL;
@@ -154,6 +155,12 @@ static void choose_setters(real_net *net) {
   }
 }
 
+static void find_field_crosses(real_net *net) {
+  for (size_t i = 0; i < net->count; i++) net->nodes[i].field_cross = NO_LAYER;
+  for (size_t i = 0; i < net->count; i++)
+    if (net->nodes[i].layer->type == FW_LAYER_FIELD_AWARE) net->nodes[net->nodes[i].layer->inputs[0]].field_cross = i;
+}
+
 static furrow_status build_nodes(real_net *net, furrow_error *err) {
   const fw_graph *graph = &net->plan->graph;
   assert(graph->count > 1 && graph->layers[graph->count - 1].type == FW_LAYER_LOSS);
@@ -161,8 +168,10 @@ static furrow_status build_nodes(real_net *net, furrow_error *err) {
   net->last = graph->layers[net->count].inputs[0];
   furrow_status status = fw_arena_take(&net->arena, (void **)&net->nodes, net->count, sizeof(node), err);
   for (size_t i = 0; status == FURROW_OK && i < net->count; i++) status = build_node(net, i, err);
-  if (status == FURROW_OK) choose_setters(net);
-  return status;
+  if (status != FURROW_OK) return status;
+  choose_setters(net);
+  find_field_crosses(net);
+  return FURROW_OK;
 }
 
 /* ---- Features ---- */

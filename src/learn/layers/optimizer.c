@@ -22,6 +22,7 @@ void REAL_NAME(fw_optimizer_step)(optimizer_step *made, const node *self, const 
   const fw_step *step = pass->step;
   fw_step_rule rule = {.a = optimizer->a, .b = optimizer->b, .l1 = optimizer->l1, .l2 = optimizer->l2};
   rule.rate = isnan(optimizer->lr) ? step->rate : optimizer->lr * step->scale;
+  if (optimizer->type == FW_OPTIMIZER_FTRL) rule.a = ldexp(optimizer->a, -(int)step->halvings);
   rule.per_row = 1 / (double)pass->batch->rows;
   rule.keeps_first = self->keeps_first;
   if (optimizer->type == FW_OPTIMIZER_ADAM) {

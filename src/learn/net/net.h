@@ -55,9 +55,10 @@ furrow_status fw_net_begin_scoring(const fw_net *net, fw_pass *pass, const fw_mi
                                    furrow_error *err) FURROW_MUST_USE;
 
 typedef struct fw_step {
-  uint64_t number; /* of the update, from 1: Adam's t, dropout's key */
-  double rate;     /* learning rate now */
-  double scale;    /* what the rate of an optimizer with an lr of its own is multiplied with: rate / train.lr */
+  uint64_t number;   /* of the update, from 1: Adam's t, dropout's key */
+  double rate;       /* learning rate now */
+  double scale;      /* what the rate of an optimizer with an lr of its own is multiplied with: rate / train.lr */
+  uint32_t halvings; /* of all rates: rate and scale have them already, alpha of FTRL does not */
 } fw_step;
 
 /* Phase of rows, without and with the backward pass; rows begin … end-1. *loss: sum of weighted losses. Dropout only in

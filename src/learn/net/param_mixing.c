@@ -1,6 +1,7 @@
 /* learn/net/param_mixing.c: the mean of all ranks' parameters. */
 #include "learn/net/param_mixing.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -49,6 +50,41 @@ static furrow_status mix_features(const fw_comm *comm, const fw_net *net, size_t
   return status;
 }
 
+/* ---- FTRL's state of weights that have made no step ---- */
+
+static double get(const void *numbers, size_t i, size_t size) {
+  return size == sizeof(float) ? (double)((const float *)numbers)[i] : ((const double *)numbers)[i];
+}
+
+/* What the first step of a weight would set z to (fw_step_rule.keeps_first). */
+static void set_first_z(const fw_optimizer *o, const void *w, void *z, const void *q, size_t count, size_t size) {
+  for (size_t i = 0; i < count; i++) {
+    const double weight = get(w, i, size);
+    if (weight == 0 || get(z, i, size) != 0 || get(q, i, size) != 0) continue;
+    const double first = -weight * (o->b / o->a + o->l2) - copysign(o->l1, weight);
+    if (size == sizeof(float))
+      ((float *)z)[i] = (float)first;
+    else
+      ((double *)z)[i] = first;
+  }
+}
+
+/* Ranks that have seen a feature have its z, others not yet: before a mean is taken, all must have it. */
+static void settle_first_weights(const fw_net *net, size_t parameter) {
+  const fw_parameter *about = fw_net_parameter(net, parameter);
+  const fw_plan *plan = fw_net_plan(net);
+  const size_t size = fw_net_element_size(net);
+  fw_optimizer o = plan->graph.layers[about->layer].optimizer;
+  if (!plan->train.ftrl_keeps_first_weights || o.type != FW_OPTIMIZER_FTRL || about->state < 2) return;
+  if (about->bias) o.l1 = o.l2 = 0;
+  if (!about->by_feature)
+    set_first_z(&o, fw_net_dense(net, parameter, 0), fw_net_dense(net, parameter, 1), fw_net_dense(net, parameter, 2),
+                about->cols, size);
+  for (uint64_t key = 0; about->by_feature && key < about->cols; key++)
+    set_first_z(&o, fw_net_feature(net, parameter, key, 0), fw_net_feature(net, parameter, key, 1),
+                fw_net_feature(net, parameter, key, 2), about->rows, size);
+}
+
 furrow_status fw_mix_parameters(const fw_comm *comm, fw_net *net, furrow_error *err) {
   if (comm->size == 1) return FURROW_OK;
   if (fw_net_is_open(net)) {
@@ -57,6 +93,7 @@ furrow_status fw_mix_parameters(const fw_comm *comm, fw_net *net, furrow_error *
   furrow_status status = FURROW_OK;
   for (size_t i = 0; i < fw_net_parameters(net); i++) {
     const fw_parameter *about = fw_net_parameter(net, i);
+    settle_first_weights(net, i);
     for (size_t array = 0; status == FURROW_OK && array <= about->state; array++) {
       status = about->by_feature
                    ? mix_features(comm, net, i, array, err)

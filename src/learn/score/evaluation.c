@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/params.h"
+#include "learn/data/label_map.h"
 #include "learn/net/batch_slot.h"
 #include "learn/score/metrics.h"
 #include "learn/score/scorer.h"
@@ -67,13 +68,21 @@ static void take_outputs(void *user, size_t row, double label, double weight, co
   }
 }
 
-/* Says what is wrong with the bad row, which is row `number` of the data. */
-static furrow_status refuse(const taking *t, uint64_t number, furrow_error *err) {
+/* The label as the data has it, where the model knows those of its classes. */
+static furrow_status refuse_label(const taking *t, const fw_data_conf *data, const furrow_rowblock *block,
+                                  furrow_error *err) {
+  if (!isinf(t->label) || data->label_count == 0) return fw_loss_refuse(t->graph, t->label, err);
+  return fw_label_refuse(data, furrow_values_get(block->label, block->value_type, t->bad_row - 1), err);
+}
+
+/* Says what is wrong with the bad row of a block, which is row `number` of the data. */
+static furrow_status refuse(const taking *t, const fw_data_conf *data, const furrow_rowblock *block, uint64_t number,
+                            furrow_error *err) {
   if (t->bad_score)
     return fw_fail(err, FURROW_E_RANGE, "row %" PRIu64 ": its score is infinite or not a number", number);
   if (!is_weight(t->weight))
     return fw_fail(err, FURROW_E_RANGE, "row %" PRIu64 ": the row's weight is %g", number, t->weight);
-  const furrow_status status = fw_loss_refuse(t->graph, t->label, err);
+  const furrow_status status = refuse_label(t, data, block, err);
   fw_error_prefix_row(err, number);
   return status;
 }
@@ -87,9 +96,10 @@ furrow_status furrow_evaluation_add_block(furrow_evaluation *evaluation, furrow_
                                           const furrow_rowblock *block, furrow_error *err) {
   furrow_status status = check_labels(block, err);
   if (status != FURROW_OK) return status;
-  taking t = {.graph = &fw_scorer_plan(evaluation->scorer)->graph, .tally = evaluation->tally};
+  const fw_plan *plan = fw_scorer_plan(evaluation->scorer);
+  taking t = {.graph = &plan->graph, .tally = evaluation->tally};
   status = fw_scorer_run(evaluation->scorer, scratch, block, take_outputs, &t, err);
-  if (status == FURROW_OK && t.bad_row > 0) status = refuse(&t, evaluation->rows + t.bad_row, err);
+  if (status == FURROW_OK && t.bad_row > 0) status = refuse(&t, &plan->data, block, evaluation->rows + t.bad_row, err);
   evaluation->rows += block->size;
   return status;
 }
@@ -111,6 +121,7 @@ size_t furrow_evaluation_class_count(const furrow_evaluation *evaluation) {
 void furrow_evaluation_get_class(const furrow_evaluation *evaluation, size_t i, furrow_class_figures *figures) {
   furrow_class_figures full;
   fw_tally_class(evaluation->tally, i, &full);
+  if (i < furrow_evaluation_class_count(evaluation)) full.label = furrow_scorer_class_label(evaluation->scorer, i);
   fw_info_write(figures, &full, sizeof full);
 }
 

@@ -29,7 +29,9 @@ enum {
   AT_BEST = 52,
   AT_SNAPSHOT_BYTES = 56,
   AT_BEST_BYTES = 64,
-  AT_UNUSED = 72,
+  AT_HALVINGS = 72,
+  AT_UNUSED = 76,
+  AT_BEST_STEPS = 80,
   AT_HEADER_DIGEST = 88
 };
 
@@ -159,6 +161,8 @@ static void make_header(unsigned char *header, const writer *w, const fw_checkpo
   fw_put_le32(header + AT_BEST, checkpoint->best);
   fw_put_le64(header + AT_SNAPSHOT_BYTES, snapshot_bytes);
   fw_put_le64(header + AT_BEST_BYTES, checkpoint->best_snapshot.size);
+  fw_put_le32(header + AT_HALVINGS, checkpoint->halvings);
+  fw_put_le64(header + AT_BEST_STEPS, checkpoint->best_steps);
   fw_put_le64(header + AT_HEADER_DIGEST, XXH3_64bits(header, AT_HEADER_DIGEST));
 }
 
@@ -229,7 +233,7 @@ static furrow_status check_header(const unsigned char *bytes, size_t size, furro
                    version, FW_CHECKPOINT_VERSION);
   if (fw_get_le64(bytes + AT_HEADER_DIGEST) != XXH3_64bits(bytes, AT_HEADER_DIGEST))
     return fail_at(err, FURROW_E_FORMAT, AT_HEADER_DIGEST, "the checkpoint is damaged: its header's digest is wrong");
-  if (fw_get_le64(bytes + AT_UNUSED) || fw_get_le64(bytes + AT_UNUSED + 8))
+  if (fw_get_le32(bytes + AT_UNUSED))
     return fail_at(err, FURROW_E_FORMAT, AT_UNUSED, "unused bytes of the checkpoint's header are not 0");
   const uint64_t payload = fw_get_le64(bytes + AT_PAYLOAD_BYTES), have = size - FW_CHECKPOINT_HEADER;
   if (payload != have)
@@ -253,6 +257,10 @@ static furrow_status check_parts(const unsigned char *bytes, furrow_error *err) 
     return fail_at(err, FURROW_E_FORMAT, AT_SNAPSHOT_BYTES, "the sizes of the parts do not add up");
   if (fw_get_le32(bytes + AT_BEST) > epochs)
     return fail_at(err, FURROW_E_FORMAT, AT_BEST, "the best epoch is none of those that there were");
+  if (fw_get_le32(bytes + AT_HALVINGS) > FW_HALVINGS_MAX)
+    return fail_at(err, FURROW_E_FORMAT, AT_HALVINGS, "the rate was halved more often than it ever is");
+  if (fw_get_le64(bytes + AT_BEST_STEPS) > fw_get_le64(bytes + AT_STEPS))
+    return fail_at(err, FURROW_E_FORMAT, AT_BEST_STEPS, "the best epoch has more updates than all");
   return FURROW_OK;
 }
 
@@ -312,6 +320,8 @@ furrow_status fw_checkpoint_decode(const unsigned char *bytes, size_t size, fw_c
   }
   made.steps = fw_get_le64(bytes + AT_STEPS);
   made.best = fw_get_le32(bytes + AT_BEST);
+  made.halvings = fw_get_le32(bytes + AT_HALVINGS);
+  made.best_steps = fw_get_le64(bytes + AT_BEST_STEPS);
   *checkpoint = made;
   return FURROW_OK;
 }

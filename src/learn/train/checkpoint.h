@@ -8,6 +8,7 @@
 #define FW_CHECKPOINT_NAME "checkpoint"
 #define FW_CHECKPOINT_MAGIC "FWTRAIN1"
 enum { FW_CHECKPOINT_VERSION = 2, FW_CHECKPOINT_HEADER = 96, FW_CHECKPOINT_EPOCH = 328 };
+enum { FW_HALVINGS_MAX = 3 }; /* of the learning rate in a fit, each after a divergence */
 
 /* An epoch and its figures. */
 typedef struct fw_epoch {
@@ -20,8 +21,9 @@ void fw_epochs_link(fw_epoch *epochs, size_t count);
 
 /* A training without its net, or its forest. All zeros, then to be cleared. */
 typedef struct fw_checkpoint {
-  uint64_t steps;
-  uint32_t best; /* epoch, from 1; 0: none */
+  uint64_t steps, best_steps; /* updates so far, and up to the best epoch */
+  uint32_t best;              /* epoch, from 1; 0: none */
+  uint32_t halvings;          /* of the learning rate */
   size_t epochs;
   fw_epoch *history;
   fw_buffer best_snapshot; /* of the best epoch (snapshot_ops.h); empty: it is not kept, or it is the last one */

@@ -6,26 +6,44 @@
 #include "base/error.h"
 #include "learn/data/samples.h"
 
-enum { HALVINGS = 3 };
-#define FAR 4.0         /* times the loss of a constant, and the best so far */
-#define FAR_BEYOND 1000 /* times the first loss, where that of a constant is not known */
+#define FAR 4.0 /* times the loss of a constant, that of the start, and the best so far */
 
 /* ---- The loss of a constant ---- */
 
-/* The best constant for the rows that have these figures; NaN: not known. */
-static double constant_loss(const fw_fit *f, const furrow_learn_metrics *rows) {
-  switch (f->trainer->plan->graph.loss) {
+/* At most so much, as the loss is neither above that of squares nor above delta times the distance. */
+static double huber_bound(double delta, const furrow_learn_metrics *rows) {
+  return fmin(0.5 * rows->constant_rmse, delta) * rows->constant_rmse;
+}
+
+double fw_fit_constant_loss(const fw_fit *f, const furrow_learn_metrics *rows) {
+  const fw_graph *graph = &f->trainer->plan->graph;
+  switch (graph->loss) {
   case FW_LOSS_LOG:
   case FW_LOSS_CROSS_ENTROPY:
   case FW_LOSS_SOFTMAX: return rows->constant_logloss;
   case FW_LOSS_HINGE: return 2 * fmin(rows->mean_label, 1 - rows->mean_label);
   case FW_LOSS_L2: return 0.5 * rows->constant_rmse * rows->constant_rmse;
-  case FW_LOSS_HUBER: break;
+  case FW_LOSS_HUBER: return huber_bound(graph->layers[graph->count - 1].delta * sqrt(fw_fit_loss_unit(f)), rows);
   }
   return NAN;
 }
 
 /* ---- Divergence ---- */
+
+/* Of a net that says 0 for all rows, as it may when it begins. */
+static double start_loss(const fw_fit *f, const furrow_learn_metrics *rows) {
+  const fw_graph *graph = &f->trainer->plan->graph;
+  const double distance = hypot(rows->constant_rmse, rows->mean_label);
+  switch (graph->loss) {
+  case FW_LOSS_LOG:
+  case FW_LOSS_CROSS_ENTROPY: return log(2);
+  case FW_LOSS_SOFTMAX: return log((double)graph->outputs);
+  case FW_LOSS_HINGE: return 1;
+  case FW_LOSS_L2:
+  case FW_LOSS_HUBER: break;
+  }
+  return 0.5 * distance * distance;
+}
 
 static double best_loss(const furrow_trainer *t) {
   double best = HUGE_VAL;
@@ -37,10 +55,9 @@ bool fw_fit_diverged(const fw_fit *f, furrow_status status, const fw_epoch *epoc
   const furrow_trainer *t = f->trainer;
   if (t->forest || f->exact) return false;
   if (status != FURROW_OK) return status == FURROW_E_RANGE && t->diverged;
-  const double loss = epoch->train.loss, constant = constant_loss(f, &epoch->train);
+  const double loss = epoch->train.loss, constant = fw_fit_constant_loss(f, &epoch->train);
   if (epoch->train.weight > 0 && !isfinite(loss)) return true;
-  if (isnan(constant)) return t->epochs > 0 && loss > FAR_BEYOND * t->history[0].train.loss;
-  return loss > FAR * constant && (t->epochs == 0 || loss > FAR * best_loss(t));
+  return loss > FAR * fmax(constant, start_loss(f, &epoch->train)) && (t->epochs == 0 || loss > FAR * best_loss(t));
 }
 
 static furrow_status give_up(const fw_fit *f, furrow_status status, const fw_epoch *epoch, furrow_error *err) {
@@ -57,6 +74,7 @@ static furrow_status give_up(const fw_fit *f, furrow_status status, const fw_epo
 static furrow_status start_again(fw_fit *f, furrow_error *err) {
   furrow_trainer *t = f->trainer;
   fw_net *net = NULL;
+  t->steps = 0;
   furrow_status status = fw_trainer_new_net(t, &net, err);
   if (status == FURROW_OK) status = fw_trainer_adopt(t, net, err);
   if (status != FURROW_OK) fw_net_free(net);
@@ -66,16 +84,25 @@ static furrow_status start_again(fw_fit *f, furrow_error *err) {
 furrow_status fw_fit_go_back(fw_fit *f, furrow_status status, const fw_epoch *epoch, furrow_error *err) {
   furrow_trainer *t = f->trainer;
   const bool kept = t->best > 0 && f->best_snapshot.size > 0;
-  const uint32_t back = kept ? t->best : 0, diverged = epoch->shown.epoch;
-  if (f->halved == HALVINGS || (t->loaded && !kept)) return give_up(f, status, epoch, err);
-  f->halved++;
+  if (t->halvings == FW_HALVINGS_MAX || (!f->anew && !kept) || fw_samples_pass_once(f->samples))
+    return give_up(f, status, epoch, err);
   t->halvings++;
   t->diverged = false;
-  t->epochs = back;
-  if (back == 0) t->best = 0;
-  FW_TRY(kept ? f->ops->restore(f, err) : start_again(f, err));
-  return fw_notes_add(&t->notes, false, err, "training diverged in epoch %u: it went back to %s%.0u with half the rate",
-                      diverged, kept ? "epoch " : "its start", back);
+  t->best = kept ? t->best : 0;
+  t->epochs = t->best;
+  return kept ? f->ops->restore(f, err) : start_again(f, err);
+}
+
+/* By their number alone, which a checkpoint has. */
+furrow_status fw_fit_note_halvings(fw_fit *f, furrow_error *err) {
+  const uint32_t times = f->trainer->halvings;
+  if (times == 0) return FURROW_OK;
+  return fw_notes_add(&f->trainer->notes, false, err,
+                      "training diverged%s: it went back and halved the learning rate%s, to 1/%u",
+                      times == 1   ? ""
+                      : times == 2 ? " twice"
+                                   : " three times",
+                      times == 1 ? "" : " each time", 1U << times);
 }
 
 /* ---- Worse than a constant ---- */
@@ -92,7 +119,7 @@ furrow_status fw_fit_compare_constant(fw_fit *f, furrow_error *err) {
   const bool held_out = saved->valid.rows > 0;
   const furrow_learn_metrics *rows = held_out ? &saved->valid : &saved->train;
   const double loss = f->trainer->fell_back ? f->linear_loss : rows->loss;
-  const double constant = constant_loss(f, rows);
+  const double constant = fw_fit_constant_loss(f, rows);
   if (!(loss > constant * (1 + 1e-6))) return FURROW_OK;
   return fw_notes_add(&f->trainer->notes, true, err,
                       "the model is worse than a constant: the loss of the %s rows is %.6g, and %.6g if the same is "

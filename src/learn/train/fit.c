@@ -210,6 +210,8 @@ static furrow_status save_checkpoint(fw_fit *f, furrow_error *err) {
   const uint32_t every = f->params.checkpoint_every ? f->params.checkpoint_every : 1;
   if (!f->params.checkpoint || (t->epochs % every != 0 && t->epochs != t->plan->train.epochs)) return FURROW_OK;
   fw_checkpoint checkpoint = {.steps = t->steps, .best = t->best, .epochs = t->epochs, .history = t->history};
+  checkpoint.halvings = t->halvings;
+  checkpoint.best_steps = f->best_steps;
   if (t->best != t->epochs) checkpoint.best_snapshot = f->best_snapshot;
   const fw_snapshot_ops snapshot_ops = f->ops->snapshot_ops(t);
   furrow_status status = FURROW_OK; /* all ranks have the same to save: the first does */
@@ -224,6 +226,8 @@ static void take_checkpoint(fw_fit *f, fw_checkpoint *checkpoint) {
   t->epochs = t->history_capacity = checkpoint->epochs;
   t->steps = checkpoint->steps;
   t->best = checkpoint->best;
+  t->halvings = checkpoint->halvings;
+  f->best_steps = checkpoint->best_steps;
   f->best_snapshot = checkpoint->best_snapshot;
 }
 
@@ -344,6 +348,8 @@ static furrow_status run_epochs(fw_fit *f, furrow_error *err) {
   if (status == FURROW_OK && back) status = f->ops->restore(f, err);
   t->seen.saved_epoch = f->params.keep_best ? t->best : 0;
   if (status == FURROW_OK && f->ops->finish) status = f->ops->finish(f, err);
+  t->trained |= t->steps > 0;
+  if (status == FURROW_OK) status = fw_fit_note_halvings(f, err);
   return status == FURROW_OK ? fw_fit_compare_constant(f, err) : status;
 }
 
@@ -370,17 +376,18 @@ static furrow_status change_units(fw_fit *f, bool back, furrow_error *err) {
   furrow_trainer *t = f->trainer;
   fw_scaling inverse = {0};
   if (!f->scaled) return FURROW_OK;
-  f->in_units = !back;
-  scale_delta(f, back);
   if (back) {
+    scale_delta(f, true);
     FW_TRY(fw_fold_scaling(t->net, t->plan, &f->scaling, err));
     return fw_trainer_forget_steps(t, err);
   }
-  if (!t->loaded && t->steps == 0) return FURROW_OK;
-  furrow_status status = fw_scaling_invert(&inverse, &f->scaling, err);
-  if (status == FURROW_OK) status = fw_fold_scaling(t->net, t->plan, &inverse, err);
+  furrow_status status = f->anew ? FURROW_OK : fw_scaling_invert(&inverse, &f->scaling, err);
+  if (status == FURROW_OK && !f->anew) status = fw_fold_scaling(t->net, t->plan, &inverse, err);
   fw_scaling_clear(&inverse);
-  return status;
+  if (status != FURROW_OK) return status;
+  scale_delta(f, false);
+  f->in_units = true;
+  return FURROW_OK;
 }
 
 /* Whatever happened, the trainer is left with weights for the data as it is. */
@@ -411,6 +418,7 @@ furrow_status furrow_trainer_fit(furrow_trainer *trainer, const char *train, con
   furrow_trainer_fit_params_init(&f.params);
   FW_TRY(FW_PARAMS_READ(&f.params, params, furrow_trainer_fit_params, err));
   fw_notes_clear(&trainer->notes);
+  f.anew = !trainer->loaded && !trainer->trained;
   choose_ops(&f);
   furrow_status status = find_metric(&f, err);
   if (status == FURROW_OK) status = open_samples(&f, train, !valid, err);
@@ -438,6 +446,7 @@ furrow_status furrow_trainer_fit(furrow_trainer *trainer, const char *train, con
   fw_holdout_clear(&f.holdout);
   furrow_container_free(f.fold_rows);
   fw_scaling_clear(&f.scaling);
+  fw_scaling_clear(&f.linear_scaling);
   return status;
 }
 

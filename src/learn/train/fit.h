@@ -45,17 +45,19 @@ struct fw_fit {
   fw_holdout holdout;          /* rows of `samples` that are for validation; empty: none, or by their numbers */
   furrow_container *fold_rows; /* rows that were left out, to be scored at the end; NULL: none */
   fw_scaling scaling;          /* of samples and valid_samples, where scaled is true */
+  fw_scaling linear_scaling;   /* of the linear model, where the net cannot take the means that it can */
   bool scaled;
   bool in_units;      /* the net's weights are those of scaled rows now */
+  bool anew;          /* there are no weights to go on from */
   bool exact;         /* the exact minimum is sought: fw_fit_convex */
   bool done;          /* no epoch need follow */
-  uint32_t halved;    /* how often the rate was halved */
   double linear_loss; /* of the validation rows, where the net became the linear model */
   fw_tally *tally;
   uint32_t epoch;               /* now */
   const char *phase;            /* for progress */
   uint64_t reported;            /* rows at the last call of progress */
   fw_buffer best_snapshot;      /* the net of the best epoch, where it is to be kept */
+  uint64_t best_steps;          /* updates up to that epoch */
   fw_hogwild *hogwild;          /* nets; NULL: the threads wait for each other */
   size_t batch;                 /* nets: rows of one */
   struct fw_booster *booster;   /* forests */

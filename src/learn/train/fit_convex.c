@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/sort.h"
 #include "learn/data/samples.h"
 #include "learn/train/linear_start.h"
 
@@ -36,9 +37,15 @@ static furrow_status read_labels(fw_convex_fit *c, const fw_fit *f, const furrow
   return FURROW_OK;
 }
 
+/* Losses of Huber rise by delta at most, which is small where labels are large. */
+static double usual_strength(const fw_graph *graph) {
+  return graph->loss == FW_LOSS_HUBER ? fmin(1, graph->layers[graph->count - 1].delta) : 1;
+}
+
 double fw_convex_strength(const fw_fit *f) {
-  const char *text = furrow_learn_conf_get(f->trainer->conf, "l2");
-  return strcmp(text, "auto") == 0 || !f->exact ? 1 : f->trainer->plan->graph.layers[0].optimizer.l2;
+  const fw_graph *graph = &f->trainer->plan->graph;
+  const bool own = f->exact && strcmp(furrow_learn_conf_get(f->trainer->conf, "l2"), "auto") != 0;
+  return own ? graph->layers[0].optimizer.l2 : usual_strength(graph);
 }
 
 static furrow_status create_problem(fw_convex_fit *c, const fw_fit *f, const fw_epoch_rows *rows, double l2,
@@ -46,6 +53,10 @@ static furrow_status create_problem(fw_convex_fit *c, const fw_fit *f, const fw_
   const fw_plan *plan = f->trainer->plan;
   const fw_graph *graph = &plan->graph;
   const furrow_rowblock *all = fw_samples_block(f->samples);
+  if (f->linear_scaling.count > 0) {
+    FW_TRY(fw_scaled_block_fill(&c->centred, &f->linear_scaling, fw_samples_raw_block(f->samples), err));
+    all = &c->centred.block;
+  }
   if (rows) FW_TRY(fw_epoch_rows_list(rows, &c->use, &c->count, err));
   if (rows ? c->count == 0 : all->size == 0) return fw_fit_no_rows(f, err);
   if (!rows) c->count = all->size;
@@ -87,14 +98,48 @@ void fw_convex_fit_free(fw_convex_fit *convex) {
   fw_free(convex->label);
   fw_free(convex->weight);
   fw_free(convex->scores);
+  fw_free(convex->in_net_units);
+  fw_scaled_block_clear(&convex->centred);
   fw_free(convex);
 }
 
-furrow_status fw_convex_fit_solve(fw_convex_fit *convex, furrow_error *err) {
+/* Of a feature; 1 and 0 where it is not listed. */
+static double factor_of(const fw_scaling *scaling, uint64_t key, double *mean) {
+  const size_t at = fw_lower_bound_u64(scaling->key, scaling->count, sizeof *scaling->key, key);
+  const bool listed = at < scaling->count && scaling->key[at] == key;
+  if (mean) *mean = listed ? scaling->mean[at] : 0;
+  return listed ? scaling->factor[at] : 1;
+}
+
+/* From centred features to those of the net, which have factors alone. */
+static furrow_status convert(fw_convex_fit *c, const fw_fit *f, furrow_error *err) {
+  const size_t outputs = f->trainer->plan->graph.outputs, size = fw_linear_problem_size(c->problem);
+  size_t features = 0;
+  const uint64_t *keys = fw_linear_problem_keys(c->problem, &features);
+  if (f->linear_scaling.count == 0) return FURROW_OK;
+  FW_TRY(fw_alloc((void **)&c->in_net_units, size, sizeof *c->in_net_units, err));
+  double *x = c->in_net_units;
+  memcpy(x, fw_linear_solver_weights(c->solver), size * sizeof *x);
+  for (size_t i = 0; i < features; i++) {
+    double mean;
+    const double factor = factor_of(&f->linear_scaling, keys[i], &mean), of_net = factor_of(&f->scaling, keys[i], NULL);
+    for (size_t o = 0; o < outputs; o++) {
+      x[features * outputs + o] -= x[i * outputs + o] * factor * mean;
+      x[i * outputs + o] *= factor / of_net;
+    }
+  }
+  return FURROW_OK;
+}
+
+furrow_status fw_convex_fit_solve(fw_convex_fit *convex, const fw_fit *f, furrow_error *err) {
   fw_lbfgs_state state = FW_LBFGS_GOING;
   for (int i = 0; i < ITERATIONS && state == FW_LBFGS_GOING; i++)
     FW_TRY(fw_linear_solver_step(convex->solver, &state, err));
-  return FURROW_OK;
+  return convert(convex, f, err);
+}
+
+const double *fw_convex_fit_parameters(const fw_convex_fit *convex) {
+  return convex->in_net_units ? convex->in_net_units : fw_linear_solver_weights(convex->solver);
 }
 
 /* ---- Epochs ---- */

@@ -13,7 +13,9 @@ typedef struct fw_convex_fit {
   fw_loss_type loss;
   fw_linear_problem *problem;
   fw_linear_solver *solver;
-  double *scores; /* of the rows that are used */
+  double *scores;          /* of the rows that are used */
+  fw_scaled_block centred; /* the rows, where the linear model has units of its own */
+  double *in_net_units;    /* then: its parameters for rows in those of the net, once it is solved */
 } fw_convex_fit;
 
 /* The problem of the rows that `rows` takes (NULL: of all samples), which are in memory. l2: of the objective. */
@@ -22,7 +24,9 @@ furrow_status fw_convex_fit_create(fw_convex_fit **convex, const fw_fit *fit, co
 /* Takes NULL. */
 void fw_convex_fit_free(fw_convex_fit *convex);
 /* Iterates to the end; 200 times at most. */
-furrow_status fw_convex_fit_solve(fw_convex_fit *convex, furrow_error *err) FURROW_MUST_USE;
+furrow_status fw_convex_fit_solve(fw_convex_fit *convex, const fw_fit *fit, furrow_error *err) FURROW_MUST_USE;
+/* W[feature][output] and behind it b[output], for rows as the net has them. */
+const double *fw_convex_fit_parameters(const fw_convex_fit *convex);
 
 /* The strength of regularisation that the plan has for a linear model; 1 where it leaves it to Furrow. */
 double fw_convex_strength(const fw_fit *fit);

@@ -104,6 +104,7 @@ static furrow_status append_snapshot(void *to, const void *bytes, size_t size, f
 
 furrow_status fw_fit_net_keep(fw_fit *f, furrow_error *err) {
   fw_buffer_reset(&f->best_snapshot);
+  f->best_steps = f->trainer->steps;
   return fw_net_snapshot_write(f->trainer->net, append_snapshot, &f->best_snapshot, err);
 }
 
@@ -116,7 +117,8 @@ furrow_status fw_fit_net_restore(fw_fit *f, furrow_error *err) {
     status = fw_net_snapshot_read(net, (const unsigned char *)snapshot->bytes, snapshot->size, err);
   if (status == FURROW_OK) status = fw_trainer_adopt(t, net, err);
   if (status != FURROW_OK) fw_net_free(net);
-  return status;
+  if (status == FURROW_OK) t->steps = f->best_steps;
+  return status == FURROW_OK ? renew_hogwild(f, err) : status;
 }
 
 furrow_status fw_fit_net_make(const furrow_trainer *trainer, fw_snapshot_ops *made, furrow_error *err) {

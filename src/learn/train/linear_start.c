@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "learn/data/samples.h"
+#include "learn/train/divergence.h"
 
 /* What interactions are multiplied with where they are not wanted: their part of a score is then beyond its last digit,
  * and training can go on from there. */
@@ -54,7 +55,7 @@ static furrow_status put_into(const target *t, const fw_convex_fit *c, size_t la
                               size_t first, double sign, furrow_error *err) {
   size_t features = 0;
   const uint64_t *keys = fw_linear_problem_keys(c->problem, &features);
-  const double *w = fw_linear_solver_weights(c->solver), *b = fw_linear_solver_bias(c->solver);
+  const double *w = fw_convex_fit_parameters(c), *b = w + features * outputs;
   const size_t weights = parameter_of(t->net, layer, false), bias = parameter_of(t->net, layer, true);
   for (size_t i = 0; i < features; i++) {
     if (fw_net_is_open(t->net)) FW_TRY(fw_net_make_feature(t->net, keys[i], err));
@@ -107,8 +108,19 @@ furrow_status fw_linear_put(fw_net *net, const fw_convex_fit *convex, furrow_err
   const fw_graph *graph = &fw_net_plan(net)->graph;
   const size_t layer = linear_layer(graph);
   const target t = target_of(net);
-  return layer == SIZE_MAX ? FURROW_OK
-                           : put_into(&t, convex, layer, graph->outputs, graph->outputs, 0, 1, err);
+  return layer == SIZE_MAX ? FURROW_OK : put_into(&t, convex, layer, graph->outputs, graph->outputs, 0, 1, err);
+}
+
+void fw_linear_put_bias(fw_net *net, const double *outputs) {
+  const fw_graph *graph = &fw_net_plan(net)->graph;
+  const target t = target_of(net);
+  size_t layer = linear_layer(graph);
+  if (layer == SIZE_MAX) layer = graph->layers[graph->count - 1].inputs[0];
+  const fw_layer *found = &graph->layers[layer];
+  if (found->activation != FW_ACTIVATION_IDENTITY || (found->type != FW_LAYER_INPUT && found->type != FW_LAYER_FC))
+    return;
+  void *bias = fw_net_dense(net, parameter_of(net, layer, true), 0);
+  for (size_t o = 0; o < graph->outputs; o++) put(&t, bias, o, outputs[o]);
 }
 
 /* ---- A net that is the linear model ---- */
@@ -125,8 +137,7 @@ static furrow_status quiet_embedding(const target *t, size_t layer, furrow_error
   uint64_t *keys = NULL;
   size_t count = 0;
   FW_TRY(fw_net_features(t->net, &keys, &count, err));
-  for (size_t i = 0; i < count; i++)
-    multiply(t, fw_net_feature(t->net, parameter, keys ? keys[i] : i, 0), rows, FAINT);
+  for (size_t i = 0; i < count; i++) multiply(t, fw_net_feature(t->net, parameter, keys ? keys[i] : i, 0), rows, FAINT);
   fw_free(keys);
   return FURROW_OK;
 }
@@ -137,7 +148,8 @@ static furrow_status silence_rest(const target *t, const fw_graph *graph, furrow
   for (size_t k = 0; sum->type == FW_LAYER_SUM_POOLING && k < sum->input_count; k++) {
     const fw_layer *part = &graph->layers[sum->inputs[k]];
     if (part->type == FW_LAYER_FC) silence_fc(t, graph, sum->inputs[k]);
-    if (part->type == FW_LAYER_BI_INNER_SUM) FW_TRY(quiet_embedding(t, part->inputs[0], err));
+    if (part->type == FW_LAYER_BI_INNER_SUM || part->type == FW_LAYER_FIELD_AWARE)
+      FW_TRY(quiet_embedding(t, part->inputs[0], err));
   }
   return FURROW_OK;
 }
@@ -165,7 +177,7 @@ static furrow_status fill_relu_stack(const target *t, const fw_graph *graph, con
   const size_t width = graph->layers[0].width, outputs = graph->outputs;
   size_t features = 0;
   const uint64_t *keys = fw_linear_problem_keys(c->problem, &features);
-  const double *w = fw_linear_solver_weights(c->solver), *b = fw_linear_solver_bias(c->solver);
+  const double *w = fw_convex_fit_parameters(c), *b = w + features * outputs;
   const size_t weights = parameter_of(t->net, 0, false), bias = parameter_of(t->net, 0, true);
   for (size_t i = 0; i < features; i++) {
     if (fw_net_is_open(t->net)) FW_TRY(fw_net_make_feature(t->net, keys[i], err));
@@ -180,8 +192,7 @@ static furrow_status fill_relu_stack(const target *t, const fw_graph *graph, con
 static furrow_status fill_mixture(const target *t, const fw_graph *graph, const fw_convex_fit *c, furrow_error *err) {
   const fw_layer *dot = &graph->layers[graph->layers[graph->count - 1].inputs[0]];
   const size_t width = graph->layers[dot->inputs[0]].width;
-  for (size_t region = 0; region < width; region++)
-    FW_TRY(put_into(t, c, dot->inputs[0], width, 1, region, 1, err));
+  for (size_t region = 0; region < width; region++) FW_TRY(put_into(t, c, dot->inputs[0], width, 1, region, 1, err));
   return FURROW_OK;
 }
 
@@ -199,8 +210,8 @@ static furrow_status become_linear(fw_fit *f, furrow_error *err) {
   furrow_trainer *t = f->trainer;
   fw_convex_fit *all = NULL;
   fw_net *net = NULL;
-  furrow_status status = fw_convex_fit_create(&all, f, NULL, 1, err);
-  if (status == FURROW_OK) status = fw_convex_fit_solve(all, err);
+  furrow_status status = fw_convex_fit_create(&all, f, NULL, fw_convex_strength(f), err);
+  if (status == FURROW_OK) status = fw_convex_fit_solve(all, f, err);
   if (status == FURROW_OK) status = fw_trainer_new_net(t, &net, err);
   if (status == FURROW_OK) status = make_linear(net, all, err);
   if (status == FURROW_OK) status = fw_trainer_adopt(t, net, err);
@@ -215,7 +226,7 @@ static bool is_possible(const fw_fit *f) {
   const furrow_trainer *t = f->trainer;
   const fw_plan *plan = t->plan;
   const fw_loss_type loss = plan->graph.loss;
-  return plan->train.start_linear && fw_samples_block(f->samples) && !t->loaded && t->comm->size == 1 &&
+  return plan->train.start_linear && fw_samples_block(f->samples) && f->anew && t->comm->size == 1 &&
          loss != FW_LOSS_HINGE && plan->data.sample_ratio >= 1 && plan->data.posneg_ratio <= 0 &&
          can_be_linear(&plan->graph);
 }
@@ -224,8 +235,8 @@ furrow_status fw_linear_start(fw_fit *f, furrow_error *err) {
   if (!is_possible(f)) return FURROW_OK;
   fw_convex_fit_free(f->convex);
   f->convex = NULL;
-  FW_TRY(fw_convex_fit_create(&f->convex, f, f->train, 1, err));
-  FW_TRY(fw_convex_fit_solve(f->convex, err));
+  FW_TRY(fw_convex_fit_create(&f->convex, f, f->train, fw_convex_strength(f), err));
+  FW_TRY(fw_convex_fit_solve(f->convex, f, err));
   return f->trainer->epochs == 0 ? fw_linear_put(f->trainer->net, f->convex, err) : FURROW_OK;
 }
 
@@ -270,6 +281,13 @@ static bool is_better(const comparison *c) {
   return n > 1 && mean > 2 * sqrt(fmax(variance, 0) / n);
 }
 
+/* A linear model that is worse than a constant is nothing to fall back to. */
+static bool is_only_good(const fw_fit *f, double linear, double net) {
+  const furrow_trainer *t = f->trainer;
+  const double constant = fw_fit_constant_loss(f, &t->history[t->epochs - 1].valid);
+  return linear > constant && net < constant;
+}
+
 static furrow_status compare(fw_fit *f, comparison *c, furrow_error *err) {
   const furrow_rowblock *rows = fw_samples_block(f->valid_samples ? f->valid_samples : f->samples);
   uint32_t *use = NULL;
@@ -279,8 +297,7 @@ static furrow_status compare(fw_fit *f, comparison *c, furrow_error *err) {
   furrow_status status = fw_epoch_rows_list(f->valid, &use, &count, err);
   if (status == FURROW_OK) status = fw_alloc((void **)&scores, (count + 1) * outputs, sizeof *scores, err);
   if (status == FURROW_OK)
-    fw_linear_problem_score_rows(f->convex->problem, fw_linear_solver_weights(f->convex->solver), rows, use, count,
-                                 scores);
+    fw_linear_problem_score_rows(f->convex->problem, fw_convex_fit_parameters(f->convex), rows, use, count, scores);
   *c = (comparison){.fit = f, .scores = scores};
   if (status == FURROW_OK) status = fw_fit_net_score(f, compare_batch, c, err);
   c->scores = NULL;
@@ -294,13 +311,14 @@ furrow_status fw_linear_fall_back(fw_fit *f, furrow_error *err) {
   if (!f->convex || !f->valid || f->trainer->epochs == 0) return FURROW_OK;
   if (!fw_samples_block(f->valid_samples ? f->valid_samples : f->samples)) return FURROW_OK;
   FW_TRY(compare(f, &c, err));
-  if (is_better(&c)) return FURROW_OK;
+  const double unit = fw_fit_loss_unit(f) / c.weight;
+  if (is_better(&c) || is_only_good(f, c.losses[0] * unit, c.losses[1] * unit)) return FURROW_OK;
   FW_TRY(become_linear(f, err));
   f->trainer->fell_back = true;
-  const double unit = fw_fit_loss_unit(f) / c.weight;
   f->linear_loss = c.losses[0] * unit;
-  return fw_notes_add(&f->trainer->notes, false, err,
-                      "interactions did not help: the loss of the validation rows is %.6g, and %.6g with a linear model; "
-                      "the model is the linear one",
-                      c.losses[1] * unit, c.losses[0] * unit);
+  return fw_notes_add(
+      &f->trainer->notes, false, err,
+      "interactions did not help: the loss of the validation rows is %.6g, and %.6g with a linear model; "
+      "the model is the linear one",
+      c.losses[1] * unit, c.losses[0] * unit);
 }

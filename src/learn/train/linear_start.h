@@ -8,6 +8,10 @@
  * as it is. */
 furrow_status fw_linear_put(fw_net *net, const fw_convex_fit *convex, furrow_error *err) FURROW_MUST_USE;
 
+/* Sets the bias that is added to the outputs as they are: of the linear layer, or of the last fc layer; a net that has
+ * neither stays as it is. */
+void fw_linear_put_bias(fw_net *net, const double *outputs);
+
 /* Before the first epoch of a net: solves fit->convex, and puts it into the net unless a checkpoint was loaded. Does
  * nothing where the plan, or the data, does not allow for it. */
 furrow_status fw_linear_start(fw_fit *fit, furrow_error *err) FURROW_MUST_USE;

@@ -63,7 +63,7 @@ static furrow_status put_data(fw_json_out *json, const furrow_trainer *t, furrow
   char digest[24];
   fw_json_out_key(json, "data");
   fw_json_out_open(json);
-  fw_json_out_member(json, "format", data->format);
+  if (strcmp(data->format, "auto") != 0) fw_json_out_member(json, "format", data->format);
   if (data->index_base >= 0) put_unsigned(json, "index_base", (uint64_t)data->index_base);
   FW_TRY(put_columns(json, t, err));
   put_text(json, t, "label_column", "label-column");
@@ -88,7 +88,7 @@ static void put_labels(fw_json_out *json, const fw_data_conf *data) {
     if (label == trunc(label) && fabs(label) < 1e15)
       fw_json_out_integer(json, (int64_t)label);
     else
-      fw_json_out_real(json, label);
+      fw_json_out_float(json, (float)label);
   }
   fw_json_out_close_array(json);
 }

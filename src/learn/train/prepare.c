@@ -14,6 +14,7 @@
 #include "learn/data/minibatch.h"
 #include "learn/data/samples.h"
 #include "learn/train/fold.h"
+#include "learn/train/linear_start.h"
 
 /* ---- Facts ---- */
 
@@ -54,13 +55,15 @@ static furrow_status settle_format(fw_fit *f, const fw_data_facts *facts, furrow
 /* Says what is not plain: labels that are neither 0 and 1 nor -1 and 1, and how many classes there are. */
 static furrow_status note_labels(fw_fit *f, const fw_data_facts *facts, furrow_error *err) {
   const double first = facts->labels[0], second = facts->labels[1];
+  char low[FW_LABEL_TEXT], high[FW_LABEL_TEXT];
+  fw_label_text(low, first);
+  fw_label_text(high, facts->labels[facts->label_count - 1]);
   if (f->trainer->plan->graph.loss == FW_LOSS_SOFTMAX)
-    return fw_notes_add(&f->trainer->notes, false, err, "the labels have %zu values, from %.9g to %.9g: a class each",
-                        facts->label_count, first, facts->labels[facts->label_count - 1]);
+    return fw_notes_add(&f->trainer->notes, false, err, "the labels have %zu values, from %s to %s: a class each",
+                        facts->label_count, low, high);
   if ((first == 0 || first == -1) && second == 1) return FURROW_OK;
   return fw_notes_add(&f->trainer->notes, false, err,
-                      "the labels are %.9g and %.9g: two classes, of which %.9g is the positive one", first, second,
-                      second);
+                      "the labels are %s and %s: two classes, of which %s is the positive one", low, high, high);
 }
 
 /* Labels become those of classes. */
@@ -103,7 +106,7 @@ static furrow_status settle_epochs(fw_fit *f, const fw_data_facts *facts, furrow
   const uint64_t rows = facts->rows ? facts->rows : 1;
   uint64_t epochs = 200; /* iterations at most */
   if (train->epochs > 0) return FURROW_OK;
-  if (!f->exact && train->patience > 0) epochs = 32000 / rows > 200 ? 200 : 32000 / rows < 40 ? 40 : 32000 / rows;
+  if (!f->exact && train->patience > 0) epochs = 2000000 / rows > 200 ? 200 : 2000000 / rows < 40 ? 40 : 2000000 / rows;
   if (!f->exact && train->patience == 0) epochs = rows > MANY_ROWS ? 10 : 64000 / rows > 30 ? 64000 / rows : 30;
   return set_number(f, "epochs", epochs, err);
 }
@@ -161,6 +164,23 @@ static bool keeps_slots(const fw_plan *plan, const fw_data_facts *facts, const f
   return true;
 }
 
+static bool has_means(const fw_scaling *scaling) {
+  for (size_t i = 0; i < scaling->count; i++)
+    if (scaling->mean[i] != 0) return true;
+  return false;
+}
+
+/* The linear model that a net begins with can always be centred. */
+static furrow_status scale_linear(fw_fit *f, const fw_data_facts *facts, furrow_error *err) {
+  fw_scaling *linear = &f->linear_scaling;
+  if (!f->trainer->plan->train.start_linear || has_means(&f->scaling)) return FURROW_OK;
+  FW_TRY(fw_data_facts_scaling(facts, true, linear, err));
+  if (!has_means(linear)) fw_scaling_clear(linear);
+  linear->label_mean = f->scaling.label_mean;
+  linear->label_factor = f->scaling.label_factor;
+  return FURROW_OK;
+}
+
 static furrow_status scale(fw_fit *f, const fw_data_facts *facts, furrow_error *err) {
   const fw_plan *plan = f->trainer->plan;
   if (!plan->data.scale || plan->forest.used) return FURROW_OK;
@@ -171,9 +191,27 @@ static furrow_status scale(fw_fit *f, const fw_data_facts *facts, furrow_error *
     FW_TRY(fw_data_facts_scaling(facts, false, &f->scaling, err));
   }
   scale_labels(f, facts);
+  FW_TRY(scale_linear(f, facts, err));
   if (f->scaling.count == 0 && f->scaling.label_factor == 0) return FURROW_OK;
   f->scaled = true;
   return fw_samples_scale(f->samples, &f->scaling, err);
+}
+
+/* ---- The first bias ---- */
+
+/* What is predicted without any feature: the log odds, the shares of classes, the mean. */
+static void start_bias(fw_fit *f, const fw_data_facts *facts) {
+  const furrow_trainer *t = f->trainer;
+  const fw_graph *graph = &t->plan->graph;
+  double outputs[FW_CLASSES_MAX] = {0};
+  const bool many = graph->loss == FW_LOSS_SOFTMAX, two = graph->loss == FW_LOSS_LOG;
+  if (t->forest || !f->anew || facts->rows == 0 || graph->outputs > FW_CLASSES_MAX) return;
+  if ((two || many) && t->plan->data.label_count != facts->label_count) return;
+  if (two) outputs[0] = log((double)facts->of_label[1] / (double)facts->of_label[0]);
+  for (size_t k = 0; many && k < graph->outputs; k++)
+    outputs[k] = log((double)facts->of_label[k] / (double)facts->rows);
+  if (is_regression(graph->loss) && f->scaling.label_factor == 0) outputs[0] = facts->label_mean;
+  fw_linear_put_bias(t->net, outputs);
 }
 
 /* ---- Weights of classes ---- */
@@ -231,19 +269,15 @@ static void remember(fw_fit *f, const fw_data_facts *facts) {
   for (size_t i = 0; i < scaling->count; i++) seen->centred += scaling->mean[i] != 0;
 }
 
-static bool is_read_once(const fw_fit *f) {
-  const char *name = fw_samples_name(f->samples);
-  return f->params.stream && strcmp(name, "-") == 0;
-}
-
 furrow_status fw_fit_prepare(fw_fit *f, furrow_error *err) {
   fw_data_facts facts = {0};
   FW_TRY(settle_index_base(f, err));
   if (!f->trainer->plan->train.recommended && !f->trainer->plan->data.scale && !weighs_classes(f->trainer->plan))
     return FURROW_OK;
-  furrow_status status = is_read_once(f) ? FURROW_OK : gather(f, &facts, err);
+  furrow_status status = fw_samples_pass_once(f->samples) ? FURROW_OK : gather(f, &facts, err);
   if (status == FURROW_OK) status = settle(f, &facts, err);
   if (status == FURROW_OK) status = scale(f, &facts, err);
+  if (status == FURROW_OK) start_bias(f, &facts);
   if (status == FURROW_OK) status = weigh_classes(f, &facts, err);
   if (status == FURROW_OK) remember(f, &facts);
   fw_data_facts_clear(&facts);

@@ -73,7 +73,7 @@ const char *furrow_trainer_get_note(const furrow_trainer *trainer, size_t i, boo
 
 /* A graph of other shapes has nothing to take over; one that was trained, or loaded, has the same. */
 static furrow_status replace_net(furrow_trainer *trainer, furrow_error *err) {
-  return trainer->loaded || trainer->steps > 0 ? fw_trainer_forget_steps(trainer, err) : make_net(trainer, err);
+  return trainer->loaded || trainer->trained ? fw_trainer_forget_steps(trainer, err) : make_net(trainer, err);
 }
 
 furrow_status fw_trainer_forget_steps(furrow_trainer *trainer, furrow_error *err) {
@@ -81,7 +81,10 @@ furrow_status fw_trainer_forget_steps(furrow_trainer *trainer, furrow_error *err
   furrow_status status = fw_trainer_new_net(trainer, &net, err);
   if (status == FURROW_OK) status = fw_net_copy_weights(net, trainer->net, err);
   if (status == FURROW_OK) status = fw_trainer_adopt(trainer, net, err);
-  if (status != FURROW_OK) fw_net_free(net);
+  if (status == FURROW_OK)
+    trainer->steps = 0;
+  else
+    fw_net_free(net);
   return status;
 }
 
@@ -139,20 +142,68 @@ void fw_trainer_weigh_rows(furrow_trainer *trainer) {
 
 /* ---- Models to go on from --------------------------------------------------------------------------------------- */
 
+/* Sets a key of what the data would tell, unless it is set. */
+static furrow_status inherit_key(furrow_trainer *trainer, const char *key, const char *text, furrow_error *err) {
+  const char *given = furrow_learn_conf_get(trainer->conf, key);
+  const bool open = strcmp(given, "auto") == 0 || strcmp(given, "-1") == 0 || !given[0];
+  return open ? furrow_learn_conf_set(trainer->conf, key, text, err) : FURROW_OK;
+}
+
+static furrow_status inherit_number(furrow_trainer *trainer, const char *key, size_t number, furrow_error *err) {
+  char text[24];
+  snprintf(text, sizeof text, "%zu", number);
+  return inherit_key(trainer, key, text, err);
+}
+
+/* How rows are read: columns in another order, or indices from another base, would be other features. */
+static furrow_status inherit_reading(furrow_trainer *trainer, const fw_plan *its, const furrow_learn_conf *conf,
+                                     furrow_error *err) {
+  static const char *const keys[] = {"labels", "columns", "label-column", "weight-column"};
+  for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+    const char *text = furrow_learn_conf_get(conf, keys[i]);
+    if (text[0]) FW_TRY(inherit_key(trainer, keys[i], text, err));
+  }
+  if (its->data.short_rows && !fw_conf_is_set(trainer->conf, FW_KEY_SHORT_ROWS))
+    FW_TRY(furrow_learn_conf_set(trainer->conf, "short-rows", "yes", err));
+  return its->data.index_base >= 0 ? inherit_key(trainer, "index-base", its->data.index_base ? "1" : "0", err)
+                                   : FURROW_OK;
+}
+
+static furrow_status inherit_plan(furrow_trainer *trainer, const fw_plan *its, const furrow_learn_conf *conf,
+                                  furrow_error *err) {
+  const char *fields = furrow_learn_conf_get(conf, "fields");
+  size_t slots = 0;
+  for (size_t i = 0; i < its->graph.count; i++)
+    if (its->graph.layers[i].type == FW_LAYER_EMBEDDING) slots = its->graph.layers[i].slots;
+  if (slots > 0) FW_TRY(inherit_number(trainer, "fields", slots, err));
+  if (slots == 0 && strcmp(fields, "-1") != 0) FW_TRY(inherit_key(trainer, "fields", fields, err));
+  if (its->graph.loss == FW_LOSS_SOFTMAX) FW_TRY(inherit_number(trainer, "classes", its->graph.outputs, err));
+  return inherit_reading(trainer, its, conf, err);
+}
+
+/* What all trees of a model have in common. */
+static furrow_status inherit_trees(furrow_trainer *trainer, const furrow_learn_conf *conf, furrow_error *err) {
+  const fw_key keys[] = {FW_KEY_OBJECTIVE, FW_KEY_LR, FW_KEY_LEVELS};
+  for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+    const bool set = fw_conf_is_set(trainer->conf, keys[i]) ||
+                     (keys[i] == FW_KEY_LEVELS && fw_conf_is_set(trainer->conf, FW_KEY_DEPTH));
+    if (set || !fw_conf_is_set(conf, keys[i])) continue;
+    FW_TRY(furrow_learn_conf_set(trainer->conf, fw_key_facts(keys[i])->name, fw_conf_value(conf, keys[i]).text, err));
+  }
+  return FURROW_OK;
+}
+
 /* What the data would tell is known from the model. */
 static furrow_status inherit(furrow_trainer *trainer, const char *folder, furrow_error *err) {
-  static const char *const keys[] = {"fields", "classes", "labels"};
-  furrow_learn_conf *its = NULL;
-  furrow_status status = fw_model_read_conf(&its, folder, err);
+  furrow_learn_conf *conf = NULL;
+  fw_plan *its = NULL;
+  furrow_status status = fw_model_read_conf(&conf, folder, err);
   if (status == FURROW_E_NOT_FOUND) return FURROW_OK;
-  for (size_t i = 0; status == FURROW_OK && i < sizeof keys / sizeof *keys; i++) {
-    const char *given = furrow_learn_conf_get(trainer->conf, keys[i]);
-    const char *inherited = furrow_learn_conf_get(its, keys[i]);
-    const bool open = strcmp(given, "auto") == 0 || strcmp(given, "-1") == 0 || !given[0];
-    if (open && inherited[0] && strcmp(inherited, "-1") != 0)
-      status = furrow_learn_conf_set(trainer->conf, keys[i], inherited, err);
-  }
-  furrow_learn_conf_free(its);
+  if (status == FURROW_OK) status = fw_plan_of_conf(&its, conf, err);
+  if (status == FURROW_OK && its->forest.used) status = inherit_trees(trainer, conf, err);
+  if (status == FURROW_OK) status = inherit_plan(trainer, its, conf, err);
+  fw_plan_free(its);
+  furrow_learn_conf_free(conf);
   return status;
 }
 
@@ -340,7 +391,7 @@ fw_step fw_trainer_step_at(const furrow_trainer *trainer, uint64_t number, uint3
   const fw_train_conf *train = &trainer->plan->train;
   const double factor = ldexp(1, -(int)trainer->halvings);
   const double rate = factor * fw_decay_rate(train, train->decay_on_batch ? number : epoch);
-  return (fw_step){.number = number, .rate = rate, .scale = rate / train->lr};
+  return (fw_step){.number = number, .rate = rate, .scale = rate / train->lr, .halvings = trainer->halvings};
 }
 
 static furrow_status take_failure(const update *u, furrow_error *err) {
@@ -401,6 +452,7 @@ static furrow_status step(furrow_trainer *trainer, const furrow_rowblock *batch,
     fw_batch_slot *const slots[FW_PIPELINE_DEPTH] = {slot};
     status = fw_trainer_update(trainer, slots, NULL, epoch, NULL, &mean, err);
   }
+  trainer->trained |= trainer->steps > 0;
   if (status == FURROW_OK && loss) *loss = mean;
   return status;
 }

@@ -33,12 +33,13 @@ struct furrow_trainer {
   fw_spin_pool *pool;
   fw_batch_slot slots[FW_PIPELINE_DEPTH];
   bool hogwild;
-  bool loaded; /* it goes on from a model */
+  bool loaded;  /* it goes on from a model */
+  bool trained; /* it goes on from a fit, or from steps */
   uint64_t max_features;
   bool fell_back;       /* the net is the linear model */
   atomic_bool diverged; /* a loss or score was not a number */
   uint32_t halvings;    /* of the learning rate, each after a divergence */
-  uint64_t steps;       /* updates so far */
+  uint64_t steps;       /* updates so far that the optimizers know of */
   /* of the last fit */
   fw_epoch *history;
   size_t epochs, history_capacity;

@@ -92,6 +92,13 @@ static furrow_status check_free(const char *path, bool overwrite, furrow_error *
 }
 
 /* Nothing that is read is replaced: neither the model nor a matrix, which may be a link, has the file in it. */
+static furrow_status check_format(furrow_exchange_format format, furrow_error *err) {
+  if (format != FURROW_EXCHANGE_TEXT) return FURROW_OK;
+  fw_fail(err, FURROW_E_UNSUPPORTED, "text is a format for imports alone");
+  fw_error_set_hint(err, "tsv and libsvm are text, too");
+  return FURROW_E_UNSUPPORTED;
+}
+
 static furrow_status check_apart(const furrow_model_listing *listing, const char *path, furrow_error *err) {
   if (!path || strcmp(path, "-") == 0) return FURROW_OK;
   furrow_status status = fw_check_path_overlap(listing->path, path, err);
@@ -109,6 +116,7 @@ furrow_status furrow_model_export(const char *source, const char *path, const fu
   FW_TRY(FW_PARAMS_READ(&params, given, furrow_model_export_params, err));
   fw_export job = {.params = &params, .path = path, .format = params.format};
   furrow_status status = fw_exchange_format_of(&job.format, path, err);
+  if (status == FURROW_OK) status = check_format(job.format, err);
   const bool second = job.format <= FURROW_EXCHANGE_FBIN;
   if (status == FURROW_OK && second) status = fw_exchange_ids_path(&ids, path, params.ids, err);
   job.ids_path = ids;

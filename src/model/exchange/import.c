@@ -135,6 +135,7 @@ static furrow_status import_format(fw_import *job, furrow_error *err) {
   case FURROW_EXCHANGE_NPZ: return fw_import_npz(job, err);
   case FURROW_EXCHANGE_TSV: return fw_import_tsv(job, err);
   case FURROW_EXCHANGE_LIBSVM: return fw_import_libsvm(job, err);
+  case FURROW_EXCHANGE_TEXT: return fw_import_vectors(job, err);
   case FURROW_EXCHANGE_SAFETENSORS: return fw_import_tensors(job, err);
   default: return fw_import_dense(job, err);
   }

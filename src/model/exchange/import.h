@@ -34,6 +34,7 @@ furrow_status fw_import_dense(fw_import *job, furrow_error *err) FURROW_MUST_USE
 furrow_status fw_import_npz(fw_import *job, furrow_error *err) FURROW_MUST_USE;
 furrow_status fw_import_tsv(fw_import *job, furrow_error *err) FURROW_MUST_USE;
 furrow_status fw_import_libsvm(fw_import *job, furrow_error *err) FURROW_MUST_USE;
+furrow_status fw_import_vectors(fw_import *job, furrow_error *err) FURROW_MUST_USE;
 furrow_status fw_import_tensors(fw_import *job, furrow_error *err) FURROW_MUST_USE;
 
 /* The matrix as the parameters want it, for a file of elements of this type. format: used where the parameters say

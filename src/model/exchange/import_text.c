@@ -1,5 +1,7 @@
-/* model/exchange/import_text.c: tsv (row, column, value) and lines like libsvm's (id index:value …), strictly. */
+/* model/exchange/import_text.c: tsv (row, column, value), lines like libsvm's (id index:value …) and lines of an id and
+ * all values of a vector, strictly. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "array/bytes_in.h"
@@ -28,9 +30,11 @@ typedef struct text_in {
   uint64_t line;    /* number of the line at hand */
   const char *text; /* where it begins */
   text_elements all;
-  int64_t *ids; /* libsvm: of each line */
+  int64_t *ids; /* of each line that is a vector */
   size_t id_count, id_capacity;
-  bool by_vectors; /* libsvm */
+  bool by_vectors; /* a line is a vector: libsvm, text */
+  bool commas;     /* may stand behind values, as blanks may: text */
+  int64_t width;   /* text: values of the first line */
 } text_in;
 
 /* ---- Lines ---------------------------------------------------------------------------------------------- */
@@ -80,7 +84,7 @@ static furrow_status next_line(text_in *t, const char **line, size_t *length, fu
 static furrow_status fail_field(const text_in *t, const char *s, const char *end, furrow_error *err,
                                 furrow_status status, const char *what) {
   const char *stop = s;
-  while (stop < end && *stop != '\t' && *stop != ' ') stop++;
+  while (stop < end && *stop != '\t' && *stop != ' ' && !(t->commas && *stop == ',')) stop++;
   fw_fail(err, status, "%s", what);
   fw_error_set_file(err, fw_bytes_in_path(t->in));
   fw_error_set_token(err, s, (size_t)(stop - s));
@@ -147,7 +151,7 @@ static furrow_status add_element(text_in *t, int32_t row, int64_t col, const cha
   const char *stop = read_element(t, *s, end, all->values + all->count * all->element, &overflow);
   if (stop && stop < end && *stop == '\t' && !blanks)
     return fail_field(t, stop + 1, end, err, FURROW_E_PARSE, "a field too many: a line is row, column, value");
-  if (!stop || (stop < end && !(blanks && (*stop == ' ' || *stop == '\t'))))
+  if (!stop || (stop < end && !(blanks && (*stop == ' ' || *stop == '\t' || (t->commas && *stop == ',')))))
     return fail_field(t, *s, end, err, FURROW_E_PARSE, "the value is not a number of the matrix's type");
   if (overflow) return fail_field(t, *s, end, err, FURROW_E_RANGE, "the value does not fit the matrix's type");
   if (all->count > 0 && all->rows[all->count - 1] == row && all->cols[all->count - 1] == col)
@@ -212,6 +216,45 @@ static furrow_status parse_libsvm(text_in *t, const char *s, const char *end, fu
   for (s = skip_blanks(stop, end); s < end && status == FURROW_OK; s = skip_blanks(s, end))
     status = parse_feature(t, id, &s, end, err);
   return status;
+}
+
+/* ---- Lines of values ---- */
+
+static bool is_behind_field(char c) {
+  return c == ' ' || c == '\t' || c == ',';
+}
+
+/* Blanks, and one comma among them. */
+static const char *skip_separator(const char *s, const char *end) {
+  s = skip_blanks(s, end);
+  return s < end && *s == ',' ? skip_blanks(s + 1, end) : s;
+}
+
+static furrow_status check_width(text_in *t, int64_t width, const char *line, const char *end, furrow_error *err) {
+  if (t->id_count == 1) t->width = width;
+  if (width == 0) return fail_field(t, line, end, err, FURROW_E_FORMAT, "there are no values behind the id");
+  if (width == t->width) return FURROW_OK;
+  char what[96];
+  snprintf(what, sizeof what, "the number of values is %lld, but that of the first line is %lld", (long long)width,
+           (long long)t->width);
+  return fail_field(t, line, end, err, FURROW_E_FORMAT, what);
+}
+
+static furrow_status parse_vector(text_in *t, const char *s, const char *end, furrow_error *err) {
+  const bool by_rows = t->m.axis == FURROW_AXIS_ROWS;
+  const char *line = s, *stop = s, *field = s;
+  int64_t id, width = 0;
+  while (stop < end && !is_behind_field(*stop)) stop++;
+  furrow_status status = read_integer(t, &field, stop, 0, "the id is not an integer", &id, err);
+  if (status == FURROW_OK && by_rows && !is_row(id))
+    return fail_field(t, line, end, err, FURROW_E_RANGE, "not a row: those are 0 to 2147483646");
+  if (status == FURROW_OK) status = add_id(t, id, err);
+  for (s = stop; status == FURROW_OK && skip_blanks(s, end) < end; width++) {
+    s = skip_separator(s, end);
+    if (!is_row(width)) return fail_field(t, s, end, err, FURROW_E_RANGE, "a vector has 2147483647 values at most");
+    status = add_element(t, (int32_t)(by_rows ? id : width), by_rows ? width : id, &s, end, true, err);
+  }
+  return status == FURROW_OK ? check_width(t, width, line, end, err) : status;
 }
 
 /* Every line is another vector. */
@@ -283,7 +326,7 @@ static furrow_status check_shape(const text_in *t, furrow_error *err) {
 
 /* Text says nothing of types: floats, unless the parameters know better. */
 static furrow_status import_text(fw_import *job, line_parser parse, bool by_vectors, furrow_error *err) {
-  text_in t = {.job = job, .by_vectors = by_vectors};
+  text_in t = {.job = job, .by_vectors = by_vectors, .commas = job->format == FURROW_EXCHANGE_TEXT};
   const fw_import_runs runs = {each_run, &t};
   furrow_status status = fw_import_start(job, &t.m, FW_ARRAY_F32, NULL, err);
   if (status == FURROW_OK) status = fw_bytes_in_open(&t.in, job->path, err);
@@ -300,6 +343,10 @@ static furrow_status import_text(fw_import *job, line_parser parse, bool by_vect
   fw_free(t.all.values);
   fw_free(t.ids);
   return status;
+}
+
+furrow_status fw_import_vectors(fw_import *job, furrow_error *err) {
+  return import_text(job, parse_vector, true, err);
 }
 
 furrow_status fw_import_tsv(fw_import *job, furrow_error *err) {

@@ -125,6 +125,7 @@ static const struct algorithm {
     {"softmax", {"softmaxregression"}, INPUT},
     {"mlr", {"mixedlogisticregression", "mixedlr"}, INPUT},
     {"fm", {"factorizationmachines", "factorizationmachine"}, INPUT | EMBEDDING},
+    {"ffm", {"fieldawarefactorizationmachines", "fieldawarefm"}, INPUT | EMBEDDING},
     {"deepfm", {NULL}, INPUT | EMBEDDING | FC},
     {"wide_and_deep", {"wideanddeep", "widedeep", "wd"}, INPUT | EMBEDDING | FC},
     {"pnn", {"productneuralnetwork"}, INPUT | EMBEDDING | FC},

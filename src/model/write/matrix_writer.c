@@ -205,6 +205,7 @@ static furrow_status check_columns(const furrow_matrix_writer *writer, const fur
   if (kept || writer->row_type->dense || params->angel_bytes) return FURROW_OK;
   fw_fail(err, FURROW_E_ARGUMENT, "%s keeps values without their columns, so it cannot hold rows of type %s",
           writer->format->name, writer->row_type->name);
+  fw_error_set_file(err, writer->path);
   fw_error_set_hint(err, "choose a dense row type, or a format with columns, such as ColIdValueBinary");
   return FURROW_E_ARGUMENT;
 }

@@ -1,9 +1,9 @@
 # figures of a model; last digits are left out
 awk 'BEGIN { r = 5; for (i = 0; i < 1000; i++) { r = r * 16807 % 2147483647; a = int(r / 65536) % 20; b = int(r / 64) % 20; print ((a + b) % 4 ? 0 : 1), a + 1 ":1", b + 21 ":1" } }' >t.libsvm
-furrow train -q --model fm --train t.libsvm --out fm --epochs 3 --optimizer adam --lr 0.02
-furrow train -q --model linear --train t.libsvm --out linear --epochs 3 --lr 0.1
+furrow train -q --defaults angel --model fm --train t.libsvm --out fm --epochs 3 --optimizer adam --lr 0.02
+furrow train -q --defaults angel --model linear --train t.libsvm --out linear --epochs 3 --lr 0.1
 awk '{ split($2, a, ":"); $1 = a[1] % 3; print }' t.libsvm >classes.libsvm
-furrow train -q --model softmax --classes 3 --train classes.libsvm --out softmax --epochs 3
+furrow train -q --defaults angel --model softmax --classes 3 --train classes.libsvm --out softmax --epochs 3
 furrow eval --model fm --data t.libsvm >table
 awk 'NF == 0 { exit } !/^warning/ { sub(/ +[^ ]*$/, ""); print }' table
 sed -n '/^label/,/^$/p' table | awk '{ print $1, NF }'
@@ -21,7 +21,8 @@ furrow eval --model fm --data t.libsvm --bins 0 | awk '
   part == 1 && NF { counted += $2 } part == 2 && NF { matrix += $2 + $3; diagonal += $(2 + n++) }
   END { print counted == rows && matrix == rows && diagonal == int(right + 0.5) ? "add up" : "do not add up" }'
 # a model that is worse than a constant, weights, one class alone
-furrow train -q --model lr --train t.libsvm --out bad --epochs 2 --lr 500
+awk '{ $1 = 1 - $1; print }' t.libsvm >wrong.libsvm
+furrow train -q --model lr --train wrong.libsvm --out bad
 furrow eval --model bad --data t.libsvm | grep ^warning | sed 's/is .*/is …/'
 furrow eval --model bad --data t.libsvm --json | grep -c '"worse than a constant: logloss'
 awk '{ $1 = $1 ? "1:0.5" : "0:2"; print }' t.libsvm >weights.libsvm
@@ -30,7 +31,7 @@ grep ^0 t.libsvm >one.libsvm
 furrow eval --model fm --data one.libsvm | grep -e ^auc -e ^warning -e ^constant
 # more classes than a table holds
 awk '{ split($2, a, ":"); $1 = a[1]; print; $1 = 0; print }' t.libsvm | head -n 400 >many.libsvm
-furrow train -q --model softmax --classes 22 --train many.libsvm --out many --epochs 1
+furrow train -q --defaults angel --model softmax --classes 22 --train many.libsvm --out many --epochs 1
 furrow eval --model many --data many.libsvm | sed -n '/^label/,$p' | awk 'NR == 1 || /more/ { print } END { print NR }'
 furrow eval --model many --data many.libsvm --json | tr -d ' \n' | grep -o '"label":"21"'
 # accuracy and AUC are those of the lines of predict
@@ -50,5 +51,5 @@ try furrow eval --model softmax --data label.libsvm
 try furrow eval --model fm --data t.libsvm --bins 1001
 sed '4s/^[0-9]*/1:-2/' t.libsvm >negative.libsvm
 try furrow eval --model fm --data negative.libsvm
-furrow train -q --model gbdt --train t.libsvm --out gbdt --trees 2
+furrow train -q --defaults angel --model gbdt --train t.libsvm --out gbdt --trees 2
 try furrow eval --model gbdt --data negative.libsvm

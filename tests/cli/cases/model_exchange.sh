@@ -64,3 +64,12 @@ try furrow model import e.tsv z --memory 16
 printf '\002\000\000\000\002\000\000\000\000\000\200\077\000\000\200\077\000\000\200\077\000\000\000\117' >large.fbin
 try furrow model import large.fbin z --row-type T_INT_DENSE
 furrow model export -q e t.npy
+# the first column is the id, the others are values
+printf '3,0.5\n7,-2\n' >first.txt
+furrow model import -q first.txt first.w --by column --format ColIdValueText >/dev/null
+furrow model dump first.w
+furrow model import -q first.txt first.r --by row >/dev/null
+furrow model dump first.r
+try furrow model export first.w again.txt
+printf '0 1 2\n1 1\n' >ragged.txt
+try furrow model import ragged.txt ragged

@@ -12,7 +12,7 @@ furrow model convert -q m a -D ml.embedding.matrix.output.format=com.tencent.ang
 show a
 echo "---- graph.json"
 echo '{"layers":[{"name":"hidden","type":"simpleinputlayer"}]}' >m/graph.json
-furrow model convert -q m b -D ml.simpleinputlayer.matrix.output.format=ColIdValueBinaryRow -D OUT_FORMAT_CLASS=ValueTextRow \
+furrow model convert -q m b -D ml.simpleinputlayer.matrix.output.format=ColIdValueBinaryRow -D OUT_FORMAT_CLASS=ColIdValueTextRow \
   -D ml.fclayer.matrix.output.format=RowIdColIdValueBinaryRowFormat >/dev/null
 show b
 try furrow model convert m c -D ml.embeding.matrix.output.format=TextColumnFormat

@@ -18,7 +18,7 @@ try furrow model dump w
 try furrow model dump w --plugin ./little.so --plugin ./little.so
 try furrow model dump w --plugin w.tsv
 echo "---- learning"
-furrow train -q --model lr --train small.libsvm --out lr --epochs 2 --plugin ./little.so \
+furrow train -q --defaults angel --model lr --train small.libsvm --out lr --epochs 2 --plugin ./little.so \
   -D ml.simpleinputlayer.matrix.output.format=LittleFormat
 try furrow predict -q --model lr --data small.libsvm
 furrow predict -q --model lr --data small.libsvm --plugin ./little.so

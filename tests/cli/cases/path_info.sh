@@ -2,7 +2,7 @@
 awk 'BEGIN { for (i = 0; i < 200; i++) for (j = 0; j < 4; j++) printf "%d\t%d\t%d\n", i, j, (i * 31 + j * j * 17) % 97 }' >v.tsv
 mkdir model && furrow model import -q v.tsv model/vectors --row-type T_FLOAT_DENSE >/dev/null
 for kind in fvecs npy fbin npz safetensors; do furrow model export -q model/vectors v.$kind >/dev/null; done
-furrow train -q --model fm --rank 2 --train small.libsvm --index-base 0 --range 8 --out fm.model --epochs 2 --checkpoint kept
+furrow train -q --defaults angel --model fm --rank 2 --train small.libsvm --index-base 0 --range 8 --out fm.model --epochs 2 --checkpoint kept
 furrow rows convert -q small.libsvm small.cache >/dev/null
 mkdir folder && cp small.libsvm folder/a && gzip -c small.libsvm >folder/b.gz
 printf '\4\0\0\0\1\2\3\4\4\0\0\0\5\6\7\10' >v.bvecs

@@ -25,7 +25,7 @@ judge() { # MODEL DATA FIGURE OPERATOR LIMIT
 train() { # MODEL DATA OPTIONS…
   local model=$1 data=$2
   shift 2
-  furrow train -q --model "$model" --train "$data" --out "$model" --range 24 "$@"
+  furrow train -q --defaults angel --model "$model" --train "$data" --out "$model" --range 24 "$@"
 }
 deep="--fields 2 --rank 4 --fc 16,8 --optimizer adam --lr 0.01 --epochs 12 --init-embedding 0.3 --decay ConstantLearningRate"
 train lr train.libsvm --epochs 2

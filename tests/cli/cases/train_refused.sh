@@ -1,7 +1,7 @@
 # what training refuses, and that it leaves nothing behind
 awk 'BEGIN { r = 5; for (i = 0; i < 300; i++) { r = r * 16807 % 2147483647; a = int(r / 65536) % 20; b = int(r / 64) % 20; print (a % 3 ? 0 : 1), a + 1 ":1", b + 21 ":1" } }' >t.libsvm
 no() { # OPTIONS…
-  try furrow train "$@"
+  try furrow train --defaults angel "$@"
 }
 no
 no --model lr
@@ -48,7 +48,7 @@ sed '7s/^[01]/7/' t.libsvm >label.libsvm
 no --model softmax --train label.libsvm --out m
 no --model lr --label NoTrans --train label.libsvm --out m
 # a model or a checkpoint of something else, a target that exists
-furrow train -q --model lr --train t.libsvm --out lr --epochs 2 --checkpoint kept
+furrow train -q --defaults angel --model lr --train t.libsvm --out lr --epochs 2 --checkpoint kept
 no --model lr --train t.libsvm --out lr
 no --model lr --train t.libsvm --out kept/checkpoint
 no --model fm --train t.libsvm --out m --load lr
@@ -65,5 +65,5 @@ ls -A | grep -x -e m -e '.*tmp.*' -e '\..*' -e 'h\..*'
 true
 # csv that is taken for libsvm
 printf 'age,bought\n1,0\n2,1\n' >my.csv
-try furrow train --model lr --train my.csv --out x
-try furrow train --model lr --train 'my.csv?label_column=bought' --out x
+try furrow train --defaults angel --model lr --train my.csv --out x
+try furrow train --defaults angel --model lr --train 'my.csv?label_column=bought' --out x

@@ -3,7 +3,7 @@ awk 'BEGIN { r = 5; for (i = 0; i < 600; i++) { r = r * 16807 % 2147483647; n = 
 fit() { # MODEL OPTIONS…
   model=$1
   shift
-  furrow train -q --model "$model" --rank 3 --fc 6 --fields 4 --short-rows yes --range 41 --train t.libsvm --epochs 3 --lr 0.1 "$@"
+  furrow train -q --defaults angel --model "$model" --rank 3 --fc 6 --fields 4 --short-rows yes --range 41 --train t.libsvm --epochs 3 --lr 0.1 "$@"
 }
 # an absent feature is one that the model does not know: a row that is filled up with such scores the same
 awk '{ n = NF - 1; s = $0; for (k = 0; n < 4; n++) s = s " " 90 + ++k ":1"; print s }' t.libsvm >filled.libsvm
@@ -23,5 +23,5 @@ grep -h shortrows deepfm.T_FLOAT_DENSE/graph.json
 printf '1 1:1 2:1 3:1 4:1 5:1\n' >long.libsvm
 try furrow predict --model deepfm.T_FLOAT_DENSE --data long.libsvm
 try furrow predict --model deepfm.T_FLOAT_DENSE --data t.libsvm -D short-rows=no
-try furrow train -q --model pnn --fields 4 --train t.libsvm --out m
-try furrow train -q --model pnn --fields 2 --short-rows yes --train t.libsvm --out m
+try furrow train -q --defaults angel --model pnn --fields 4 --train t.libsvm --out m
+try furrow train -q --defaults angel --model pnn --fields 2 --short-rows yes --train t.libsvm --out m

@@ -16,7 +16,7 @@ awk 'BEGIN { r = 5; for (i = 0; i < 400; i++) { r = r * 16807 % 2147483647; a = 
 furrow tune --model fm --defaults angel --loss l2loss --optimizer sgd --lr 0.0000001 --train num.libsvm --runs 4 | lines | grep -v '^loss'
 # more rows: first a part of them
 for i in 1 2 3 4 5 6 7 8 9 10; do cat t.libsvm; done >large.libsvm
-furrow tune --model gbdt --trees 5 --train large.libsvm --runs 7 | lines | awk '$1 > 0 { print $2 }' | sort -n | uniq -c
+furrow tune --model gbdt --trees 5 --train large.libsvm --runs 7 | lines | awk '$1 + 0 > 0 { print $2 }' | sort -n | uniq -c
 furrow tune --model gbdt --trees 5 --train large.libsvm --runs 7 --time 0.000001 | lines | awk 'NF > 1'
 no() { try furrow tune "$@"; }
 no --train t.libsvm

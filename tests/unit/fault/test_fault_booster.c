@@ -58,7 +58,7 @@ static void fail_each(const job *j) {
 static void every_allocation_may_fail(void **state) {
   (void)state;
   if (!FAILING_ALLOC) skip();
-  for (int i = 0; i < 4; i++) {
+  for (int i = 0; i < 6; i++) {
     const table_rules rules = {.rows = 800,
                                .columns = 10,
                                .absent = 0.2,
@@ -68,10 +68,12 @@ static void every_allocation_may_fail(void **state) {
                                .loss = i == 0 ? FW_LOSS_LOG : FW_LOSS_SOFTMAX,
                                .classes = 3,
                                .seed = 3};
-    job j = {.t = table_make(&rules), .plan = table_plan(&rules), .sparse = i >= 2};
+    job j = {.t = table_make(&rules), .plan = table_plan(&rules), .sparse = i >= 2 && i < 5};
     j.lists = table_list(&j.t);
     j.plan.forest.row_ratio = 0.8;
     j.plan.forest.feature_ratio = 0.7;
+    j.plan.forest.leaves = i >= 4 ? 9 : 0;
+    j.plan.forest.min_rows = i >= 4 ? 12 : 1;
     j.plan.forest.all_categories = i % 2 == 1 && rules.values > 0;
     fail_each(&j);
     table_lists_free(&j.lists);

@@ -240,7 +240,7 @@ static void make_rows(void) {
   assert_true(test_write_text("x.libfm", "1 1:2:3 4:5:6\n0 1:7:2\n"));
   assert_true(test_write_text("x.csv", "label,a,b\n1,2,3\n0,5,6\n1,,8\n"));
   assert_true(test_write_text("x.dummy", "1 3 5 7\n0 9\n"));
-  assert_true(test_write_text("x.dense", "1 0.5 2\n0 1 3 4\n"));
+  assert_true(test_write_text("x.dense", "1 0.5 2\n0 1 3\n"));
 }
 
 static void rows_are_the_same_everywhere(void **state) {

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "io/uri.h"
 #include "support/cmocka_all.h"
 #include "support/golden_set.h"
@@ -188,8 +189,34 @@ static void dmlc_core_refuses_the_same(void **state) {
   }
 }
 
+/* Names with any bytes come back; a % before anything but two digits stands for itself. */
+static void names(void **state) {
+  (void)state;
+  static const char *const texts[] = {"", "age", "p,q", "100%", "%41", "a&b=c#d?e;f g+", "\x7f\t\xc3\xa9"};
+  static const char *const odd[][2] = {{"%", "%"}, {"%4", "%4"}, {"%zz", "%zz"}, {"%00", "%00"}, {"%4a%4A", "JJ"}};
+  for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+    fw_buffer buffer = {0};
+    char *encoded = NULL, *decoded = NULL;
+    fw_uri_encode(&buffer, texts[i]);
+    assert_int_equal(fw_buffer_take(&buffer, &encoded, NULL, NULL), FURROW_OK);
+    assert_null(strpbrk(encoded, ",&#?; "));
+    assert_int_equal(fw_uri_decode(&decoded, encoded, strlen(encoded), NULL), FURROW_OK);
+    assert_string_equal(decoded, texts[i]);
+    fw_free(encoded);
+    fw_free(decoded);
+    fw_buffer_clear(&buffer);
+  }
+  for (size_t i = 0; i < sizeof odd / sizeof odd[0]; i++) {
+    char *decoded = NULL;
+    assert_int_equal(fw_uri_decode(&decoded, odd[i][0], strlen(odd[i][0]), NULL), FURROW_OK);
+    assert_string_equal(decoded, odd[i][1]);
+    fw_free(decoded);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(names),
       cmocka_unit_test(good_uris_are_taken_apart),
       cmocka_unit_test(bad_uris_are_refused),
       cmocka_unit_test(the_first_of_two_equal_keys_counts),

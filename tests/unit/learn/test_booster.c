@@ -1,7 +1,7 @@
 /* tests/unit/learn/test_booster.c: trees are those that a search over all questions finds. */
 #include "support/made_table.h"
 
-enum { MOST_VALUES = 16 };
+enum { MOST_VALUES = 16, MOST_LEAVES = 64 };
 
 /* ---- A plain search: every question of every feature, every row, in doubles ---- */
 
@@ -36,12 +36,15 @@ static bool goes_left(const question *q, float x) {
 /* Gain of a question for the rows with node[row] == at. */
 static double gain_of(const plain *p, const size_t *node, size_t at, const question *q) {
   double g[2] = {0, 0}, h[2] = {0, 0};
+  size_t rows[2] = {0, 0};
   for (size_t row = 0; row < p->t->rows; row++) {
     if (node[row] != at) continue;
     const bool left = goes_left(q, p->t->x[row * p->t->columns + q->feature]);
     g[left] += p->gradient[row];
     h[left] += p->hessian[row];
+    rows[left]++;
   }
+  if (rows[0] < p->plan->forest.min_rows || rows[1] < p->plan->forest.min_rows) return 0;
   const double least = p->plan->forest.min_child_weight;
   if (h[0] <= 0 || h[1] <= 0 || h[0] < least || h[1] < least) return 0;
   return 0.5 * (worth(p, g[0], h[0]) + worth(p, g[1], h[1]) - worth(p, g[0] + g[1], h[0] + h[1]));
@@ -125,14 +128,20 @@ static void fill_gradients(plain *p, size_t class_number) {
   }
 }
 
-static double mean_label(const table *t) {
-  double sum = 0, weights = 0;
+/* What the scores of a class start at. */
+static double base_of(const table *t, const fw_plan *plan, size_t class_number) {
+  const fw_loss_type loss = plan->graph.loss;
+  double sum = 0, weights = 0, positive = 0, of_class = 0;
   for (size_t row = 0; row < t->rows; row++) {
-    const double w = t->weight ? (double)t->weight[row] : 1;
-    sum += w * (double)t->label[row];
+    const double w = t->weight ? (double)t->weight[row] : 1, y = (double)t->label[row];
+    sum += w * y;
     weights += w;
+    positive += y > 0 ? w : 0;
+    of_class += y == (double)class_number ? w : 0;
   }
-  return sum / weights;
+  if (loss == FW_LOSS_L2) return sum / weights;
+  if (!plan->forest.from_average) return 0;
+  return loss == FW_LOSS_LOG ? log(positive / (weights - positive)) : log(of_class / weights);
 }
 
 /* ---- Comparison, node by node ---- */
@@ -142,7 +151,14 @@ static double near_by(const plain *p, double a) {
   return 1e-3 * (fabs(a) + p->most);
 }
 
-static void check_node(plain *p, const fw_forest *forest, size_t tree, size_t n, size_t *node, double start) {
+/* The best question of a node that may have children. */
+static question search_above(const plain *p, const fw_forest *forest, const size_t *node, size_t n) {
+  return n < forest->nodes / 2 ? search(p, node, n) : (question){0, 0, 0, false};
+}
+
+/* A gain of 0: it must be a leaf. */
+static void check_node(plain *p, const fw_forest *forest, size_t tree, size_t n, size_t *node, double start,
+                       question best) {
   const size_t at = tree * forest->nodes + n;
   double g = 0, h = 0;
   size_t rows = 0;
@@ -160,7 +176,6 @@ static void check_node(plain *p, const fw_forest *forest, size_t tree, size_t n,
   assert_true(fabs(forest->hessian[at] - h) < near_by(p, h));
   const double leaf = start - shrink(g, p->plan->forest.alpha) / (h + p->plan->forest.lambda);
   assert_true(fabs(forest->predict[at] - leaf) < near_by(p, leaf));
-  const question best = n < forest->nodes / 2 ? search(p, node, n) : (question){0, 0, 0, false};
   assert_true(fabs(forest->gain[at] - best.gain) < near_by(p, best.gain));
   if (best.gain <= 0) {
     assert_int_equal(forest->feature[at], -1);
@@ -178,12 +193,43 @@ static void check_node(plain *p, const fw_forest *forest, size_t tree, size_t n,
     if (node[row] == n) node[row] = 2 * n + (goes_left(&asked, p->t->x[row * p->t->columns + asked.feature]) ? 1 : 2);
 }
 
-static void check_tree(plain *p, const fw_forest *forest, size_t tree, double mean) {
+static size_t count_splits_of(const fw_forest *forest, size_t tree) {
+  size_t splits = 0;
+  for (size_t i = 0; i < forest->nodes; i++) splits += forest->feature[tree * forest->nodes + i] >= 0;
+  return splits;
+}
+
+/* Of all leaves, the one whose best question gains most is split, until there are as many as there may be. */
+static void check_best_first(plain *p, const fw_forest *forest, size_t tree, size_t *node, double start) {
+  question best[MOST_LEAVES];
+  size_t leaf[MOST_LEAVES] = {0}, count = 1;
+  best[0] = search_above(p, forest, node, 0);
+  for (; count < p->plan->forest.leaves; count++) {
+    size_t i = 0;
+    for (size_t k = 1; k < count; k++)
+      if (best[k].gain > best[i].gain) i = k;
+    if (!(best[i].gain > 0)) break;
+    check_node(p, forest, tree, leaf[i], node, start, best[i]);
+    leaf[count] = 2 * leaf[i] + 2;
+    leaf[i] = 2 * leaf[i] + 1;
+    best[i] = search_above(p, forest, node, leaf[i]);
+    best[count] = search_above(p, forest, node, leaf[count]);
+  }
+  for (size_t i = 0; i < count; i++) check_node(p, forest, tree, leaf[i], node, start, (question){0, 0, 0, false});
+  assert_int_equal(count_splits_of(forest, tree), count - 1);
+}
+
+static void check_tree(plain *p, const fw_forest *forest, size_t tree) {
   const size_t classes = forest->classes, class_number = tree % classes;
-  const double start = tree < classes ? mean / p->plan->train.lr : 0;
+  const double start = tree < classes ? base_of(p->t, p->plan, class_number) / p->plan->train.lr : 0;
   size_t *node = table_array(p->t->rows, sizeof *node);
   fill_gradients(p, class_number);
-  for (size_t n = 0; n < forest->nodes; n++) check_node(p, forest, tree, n, node, start);
+  if (p->plan->forest.leaves > 0) {
+    check_best_first(p, forest, tree, node, start);
+  } else {
+    for (size_t n = 0; n < forest->nodes; n++)
+      check_node(p, forest, tree, n, node, start, search_above(p, forest, node, n));
+  }
   free(node);
 }
 
@@ -194,10 +240,9 @@ static void check_forest(const table *t, const fw_plan *plan, const fw_forest *f
   p.score = table_array(t->rows * classes, sizeof(double));
   p.gradient = table_array(t->rows, sizeof(double));
   p.hessian = table_array(t->rows, sizeof(double));
-  const double mean = plan->graph.loss == FW_LOSS_L2 ? mean_label(t) : 0;
-  for (size_t row = 0; row < t->rows; row++) p.score[row * classes] = mean;
+  for (size_t i = 0; i < t->rows * classes; i++) p.score[i] = base_of(t, plan, i % classes);
   for (size_t tree = 0; tree < forest->trees; tree += classes) {
-    for (size_t c = 0; c < classes; c++) check_tree(&p, forest, tree + c, mean);
+    for (size_t c = 0; c < classes; c++) check_tree(&p, forest, tree + c);
     for (size_t c = 0; c < classes; c++)
       for (size_t row = 0; row < t->rows; row++) {
         double *z = &p.score[row * classes + c];
@@ -212,7 +257,7 @@ static void check_forest(const table *t, const fw_plan *plan, const fw_forest *f
 
 static size_t count_splits(const fw_forest *forest) {
   size_t splits = 0;
-  for (size_t i = 0; i < forest->trees * forest->nodes; i++) splits += forest->feature[i] >= 0;
+  for (size_t tree = 0; tree < forest->trees; tree++) splits += count_splits_of(forest, tree);
   return splits;
 }
 
@@ -278,6 +323,110 @@ static void limits_of_splits_are_kept(void **state) {
   }
 }
 
+/* Limits that end trees: leaves, levels, or that nothing gains. */
+static void best_leaves_are_split_first(void **state) {
+  (void)state;
+  static const fw_loss_type losses[] = {FW_LOSS_LOG, FW_LOSS_L2, FW_LOSS_SOFTMAX};
+  static const uint32_t leaves[] = {1, 2, 7, 12, 60};
+  for (size_t i = 0; i < 3 * 5 * 2; i++) {
+    const table_rules rules = {.rows = 400,
+                               .columns = 5,
+                               .values = 9,
+                               .loss = losses[i % 3],
+                               .classes = 3,
+                               .absent = i % 2 ? 0.3 : 0,
+                               .weights = i / 2 % 2,
+                               .seed = 500 + i};
+    fw_plan plan = table_plan(&rules);
+    plan.forest.min_child_weight = 0; /* or the rounding of hessians decides */
+    plan.forest.leaves = leaves[i / 3 % 5];
+    plan.forest.levels = i % 4 ? 7 : 4;
+    plan.forest.from_average = i / 15;
+    table t = table_make(&rules);
+    fw_forest *forest = table_grow(&t, i / 15, &plan, 2, 3);
+    check_forest(&t, &plan, forest);
+    fw_forest_free(forest);
+    table_free(&t);
+  }
+}
+
+/* Hessians of 1 are counts: the trees are exactly those of the plain search. */
+static void leaves_have_min_rows(void **state) {
+  (void)state;
+  for (size_t i = 0; i < 8; i++) {
+    const table_rules rules = {
+        .rows = 500, .columns = 5, .values = 9, .absent = i % 2 ? 0.3 : 0, .loss = FW_LOSS_L2, .seed = 700 + i};
+    fw_plan plan = table_plan(&rules);
+    plan.forest.min_rows = i % 4 < 2 ? 30 : 3;
+    plan.forest.leaves = i < 4 ? 0 : 12;
+    plan.forest.levels = 6;
+    grow_and_check(&rules, &plan, i % 3 == 0, 3);
+  }
+}
+
+static size_t least_leaf(const table *t, const fw_forest *forest, size_t tree) {
+  size_t *rows = table_array(forest->nodes, sizeof *rows), least = t->rows;
+  for (size_t row = 0; row < t->rows; row++)
+    rows[table_leaf(forest, tree, t->x + row * t->columns) - tree * forest->nodes]++;
+  for (size_t i = 0; i < forest->nodes; i++) least = rows[i] && rows[i] < least ? rows[i] : least;
+  free(rows);
+  return least;
+}
+
+/* Hessians that differ from row to row, and weights: the limit holds all the same. 0 stands for a tenth of the rows,
+ * 20 at most, and 1 at least. */
+static void min_rows_are_rows(void **state) {
+  (void)state;
+  static const size_t rows[] = {1600, 100, 19}, least[] = {20, 10, 1};
+  for (size_t i = 0; i < 3 * 2 * 2 * 2; i++) {
+    const table_rules rules = {.rows = rows[i % 3],
+                               .columns = 6,
+                               .values = 0,
+                               .absent = 0.2,
+                               .weights = i / 3 % 2,
+                               .loss = i / 6 % 2 ? FW_LOSS_SOFTMAX : FW_LOSS_LOG,
+                               .classes = 3,
+                               .seed = 800 + i};
+    fw_plan plan = table_plan(&rules);
+    plan.forest.min_rows = 0;
+    plan.forest.min_child_weight = 0;
+    plan.forest.leaves = i / 12 ? 16 : 0;
+    plan.forest.levels = 7;
+    plan.train.lr = 1;
+    table t = table_make(&rules);
+    fw_forest *forest = table_grow(&t, i % 2, &plan, 2, 6);
+    size_t smallest = t.rows;
+    for (size_t tree = 0; tree < forest->trees; tree++) {
+      const size_t found = least_leaf(&t, forest, tree);
+      smallest = found < smallest ? found : smallest;
+    }
+    assert_true(count_splits(forest) > forest->trees);
+    assert_true(smallest >= least[i % 3] && smallest < 2 * least[i % 3]);
+    fw_forest_free(forest);
+    table_free(&t);
+  }
+}
+
+/* A class without rows and a label that all rows have: first scores are numbers. */
+static void shares_of_nothing_are_numbers(void **state) {
+  (void)state;
+  for (size_t i = 0; i < 2; i++) {
+    const table_rules rules = {
+        .rows = 50, .columns = 2, .values = 4, .loss = i ? FW_LOSS_SOFTMAX : FW_LOSS_LOG, .classes = 3, .seed = 6};
+    fw_plan plan = table_plan(&rules);
+    table t = table_make(&rules);
+    plan.forest.from_average = true;
+    for (size_t row = 0; row < t.rows; row++) t.label[row] = 1;
+    fw_forest *forest = table_grow(&t, false, &plan, 1, 2);
+    double out[3] = {0};
+    table_scores(forest, plan.train.lr, t.x, out);
+    for (size_t c = 0; c < forest->classes; c++) assert_true(isfinite(out[c]));
+    assert_true(i ? out[1] > out[0] + 3 && out[1] > out[2] + 3 : out[0] > 3);
+    fw_forest_free(forest);
+    table_free(&t);
+  }
+}
+
 /* A feature that some rows lack and that is above 0 wherever it is: no node is turned because of its presence. */
 static void presence_needs_no_turning(void **state) {
   (void)state;
@@ -318,9 +467,15 @@ static void equal_gains_go_to_the_first(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(trees_are_those_of_a_plain_search), cmocka_unit_test(rare_features_are_split_too),
-      cmocka_unit_test(limits_of_splits_are_kept),         cmocka_unit_test(presence_needs_no_turning),
+      cmocka_unit_test(trees_are_those_of_a_plain_search),
+      cmocka_unit_test(rare_features_are_split_too),
+      cmocka_unit_test(limits_of_splits_are_kept),
+      cmocka_unit_test(presence_needs_no_turning),
       cmocka_unit_test(equal_gains_go_to_the_first),
+      cmocka_unit_test(best_leaves_are_split_first),
+      cmocka_unit_test(leaves_have_min_rows),
+      cmocka_unit_test(min_rows_are_rows),
+      cmocka_unit_test(shares_of_nothing_are_numbers),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,7 +11,7 @@ static const table_rules usual = {
 static void threads_do_not_matter(void **state) {
   (void)state;
   static const fw_loss_type losses[] = {FW_LOSS_LOG, FW_LOSS_L2, FW_LOSS_SOFTMAX};
-  for (size_t i = 0; i < 6; i++) {
+  for (size_t i = 0; i < 8; i++) {
     table_rules rules = usual;
     rules.rows = 60000;
     rules.loss = losses[i % 3];
@@ -22,6 +22,8 @@ static void threads_do_not_matter(void **state) {
     fw_plan plan = table_plan(&rules);
     plan.forest.row_ratio = i % 2 ? 0.7 : 1;
     plan.forest.feature_ratio = i < 2 ? 0.6 : 1;
+    plan.forest.leaves = i < 6 ? 0 : 12;
+    plan.forest.min_rows = i < 6 ? 1 : 50;
     fw_forest *one = table_grow(&t, i >= 2, &plan, 1, 2);
     static const unsigned threads[] = {2, 3, 7};
     for (size_t k = 0; k < 3; k++) {
@@ -76,8 +78,7 @@ static void weights_are_copies(void **state) {
 }
 
 /* 300,000 features that one row each has make histograms large, so that few are kept; they cannot be split by. */
-static void trees_with_more_nodes_than_histograms_are_the_same(void **state) {
-  (void)state;
+static void check_with_few_histograms(uint32_t leaves) {
   enum { ROWS = 3000, MANY = 100 };
   table_rules rules = usual;
   rules.rows = ROWS;
@@ -86,6 +87,7 @@ static void trees_with_more_nodes_than_histograms_are_the_same(void **state) {
   fw_plan plan = table_plan(&rules);
   plan.forest.min_child_weight = 2;
   plan.forest.levels = 9;
+  plan.forest.leaves = leaves;
   fw_forest *forest = table_grow(&t, true, &plan, 2, 1), *other = table_forest(&plan);
   uint64_t *key = table_array(ROWS * (MANY + 8), sizeof *key);
   float *value = table_array(ROWS * (MANY + 8), sizeof *value);
@@ -121,6 +123,12 @@ static void trees_with_more_nodes_than_histograms_are_the_same(void **state) {
   free(value);
   free(offset);
   table_free(&t);
+}
+
+static void trees_with_more_nodes_than_histograms_are_the_same(void **state) {
+  (void)state;
+  check_with_few_histograms(0);
+  check_with_few_histograms(150);
 }
 
 /* ---- Sampling ---- */

@@ -244,7 +244,8 @@ static void lying_checkpoints_are_refused(void **state) {
   static const struct {
     size_t at;
     uint64_t value;
-  } lies[] = {{16, 1}, {48, 1000000}, {52, 77}, {56, 3}, {64, 9}, {72, 1}, {80, 1}, {96, 5}};
+  } lies[] = {{16, 1}, {48, 1000000},           {52, 77},         {56, 3}, {64, 9},
+              {72, 4}, {72, (uint64_t)1 << 32}, {80, UINT64_MAX}, {96, 5}};
   for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
     bad = good;
     if (lies[i].at == 48 || lies[i].at == 52 || lies[i].at == 96) {

@@ -68,7 +68,7 @@ static furrow_scorer *open_forest(const fw_forest *f, bool node_stats, const cha
   furrow_trainer_save_params params;
   furrow_trainer_save_params_init(&params);
   params.overwrite = true;
-  assert_int_equal(fw_forest_save(f, plan, conf, "model", &params, &err), FURROW_OK);
+  assert_int_equal(fw_forest_save(f, plan, conf, NULL, "model", &params, &err), FURROW_OK);
   if (furrow_scorer_load(&scorer, "model", NULL, &err) != FURROW_OK) fail_msg("%s: %s", err.file, err.message);
   fw_plan_free(plan);
   furrow_learn_conf_free(conf);

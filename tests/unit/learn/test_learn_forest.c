@@ -1,6 +1,7 @@
 /* tests/unit/learn/test_learn_forest.c: gbdt from its keys to its scores, by the functions that every model has. */
 #include <unistd.h>
 
+#include "learn/conf/conf_data.h"
 #include "support/made_clicks.h"
 
 enum { ROWS = 3000 };
@@ -66,7 +67,8 @@ static void keys_of_angel_and_short_names_come_to_the_same(void **state) {
 static void graph_json_says_it_all_again(void **state) {
   (void)state;
   furrow_learn_conf *conf = conf_builtin("gbdt", "trees=3 levels=6 objective=reg:squarederror categories=all lr=0.2 "
-                                                 "node-stats=no min-child-weight=0.5 seed=9 range=12");
+                                                 "node-stats=no min-child-weight=0.5 seed=9 range=12 "
+                                                 "leaves=9 min-rows=0 from-average=yes");
   furrow_learn_conf *read = conf_new();
   char *text = conf_describe(conf, FURROW_DESCRIBE_ANGEL);
   conf_read(read, text);
@@ -79,6 +81,34 @@ static void graph_json_says_it_all_again(void **state) {
   furrow_learn_conf_free(read);
 }
 
+/* Each is a value that its key takes, and all objectives make a plan of theirs. */
+static void recommended_values_are_taken(void **state) {
+  (void)state;
+#define FURROW_X(id, text, loss) text,
+  static const char *const objectives[] = {FW_OBJECTIVES(FURROW_X)};
+#undef FURROW_X
+  static const double lambda[] = {2, 20, 1};
+  for (int64_t i = 0; i < 3; i++) {
+    furrow_learn_conf *conf = conf_builtin("gbdt", "classes=2");
+    conf_set(conf, "objective", objectives[i]);
+    size_t set = 0;
+    for (unsigned key = 0; key < FW_KEYS; key++) {
+      const char *value = fw_recommended_forest((fw_key)key, i);
+      if (!value) continue;
+      conf_set(conf, fw_key_facts((fw_key)key)->name, value);
+      set++;
+    }
+    fw_plan *plan = conf_plan(conf);
+    const fw_forest_conf *f = &plan->forest;
+    assert_int_equal(set, 11);
+    assert_true(f->rounds == 200 && f->levels == 7 && f->leaves >= 12 && f->from_average);
+    assert_true(f->lambda == lambda[i] && f->min_rows == (i == 1 ? 0 : 2));
+    assert_true(plan->train.lr == (i == 2 ? 0.2 : 0.1));
+    fw_plan_free(plan);
+    furrow_learn_conf_free(conf);
+  }
+}
+
 static void what_is_not_for_trees_is_refused(void **state) {
   (void)state;
   conf_expect_misfit("gbdt", "epochs=5", "epochs is not for gbdt: its rounds are trees");
@@ -87,6 +117,9 @@ static void what_is_not_for_trees_is_refused(void **state) {
   conf_expect_misfit("gbdt", "classes=7", "classes is for the objective multi:softmax, not for binary:logistic");
   conf_expect_misfit("gbdt", "lr=0", "the learning rate of gbdt must be more than 0");
   conf_expect_misfit("fm", "trees=4", "trees is not for fm");
+  conf_expect_misfit("gbdt", "leaves=1", "leaves must be 2 at least, or 0 for no limit");
+  conf_expect_misfit("lr", "leaves=4", "leaves is not for lr");
+  conf_expect_misfit("dnn", "from-average=yes", "from-average is not for dnn");
   furrow_learn_conf *conf = conf_new();
   assert_int_equal(furrow_learn_conf_set(conf, "categories", "1:2,x", &err), FURROW_E_ARGUMENT);
   assert_int_equal(furrow_learn_conf_set(conf, "categories", "1:", &err), FURROW_E_ARGUMENT);
@@ -123,9 +156,7 @@ static void each_objective_learns(void **state) {
   furrow_trainer_free(classes);
 }
 
-static void any_number_of_threads_grows_the_same_trees(void **state) {
-  (void)state;
-  static const char settings[] = "trees=8 depth=5 splits=100 lr=0.3 row-ratio=0.7 feature-ratio=0.75";
+static void check_threads(const char *settings) {
   furrow_trainer *first = new_trainer("gbdt", settings, 1, false);
   fit_or_fail(first, "two.libsvm", NULL, NULL);
   fw_buffer expected = snapshot_of(first);
@@ -140,6 +171,12 @@ static void any_number_of_threads_grows_the_same_trees(void **state) {
   }
   fw_buffer_clear(&expected);
   furrow_trainer_free(first);
+}
+
+static void any_number_of_threads_grows_the_same_trees(void **state) {
+  (void)state;
+  check_threads("trees=8 depth=5 splits=100 lr=0.3 row-ratio=0.7 feature-ratio=0.75");
+  check_threads("trees=8 depth=8 leaves=20 min-rows=9 from-average=yes splits=100 lr=0.3 row-ratio=0.7");
 }
 
 static void a_draw_of_rows_has_one_at_least(void **state) {
@@ -348,6 +385,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(keys_of_angel_and_short_names_come_to_the_same),
       cmocka_unit_test(graph_json_says_it_all_again),
+      cmocka_unit_test(recommended_values_are_taken),
       cmocka_unit_test(what_is_not_for_trees_is_refused),
       cmocka_unit_test(each_objective_learns),
       cmocka_unit_test(any_number_of_threads_grows_the_same_trees),

@@ -170,6 +170,24 @@ static void graph_taken_often(made_plan *made, size_t slots) {
   plan_loss(made, plan_join(made, FW_LAYER_SUM_POOLING, 3, inputs), FW_LOSS_LOG);
 }
 
+static void graph_ffm(made_plan *made, size_t rank) {
+  const size_t input = plan_input(made, "input", 1, FW_ACTIVATION_IDENTITY);
+  const size_t embedding = plan_embedding(made, SLOTS * rank, SLOTS);
+  const size_t inputs[] = {input, plan_cross(made, FW_LAYER_FIELD_AWARE, embedding)};
+  made->layers[inputs[1]].factors = rank;
+  made->layers[inputs[1]].width = 1;
+  plan_loss(made, plan_join(made, FW_LAYER_SUM_POOLING, 2, inputs), FW_LOSS_LOG);
+}
+
+/* Vectors by field that an fc layer takes, too. */
+static void graph_deep_ffm(made_plan *made, size_t rank) {
+  const size_t embedding = plan_embedding(made, SLOTS * rank, SLOTS);
+  const size_t inputs[] = {plan_cross(made, FW_LAYER_FIELD_AWARE, embedding), add_deep(made, embedding)};
+  made->layers[inputs[0]].factors = rank;
+  made->layers[inputs[0]].width = 1;
+  plan_loss(made, plan_join(made, FW_LAYER_SUM_POOLING, 2, inputs), FW_LOSS_LOG);
+}
+
 /* ---- Tests ---- */
 
 static const made_rules plain_rules = {.rows = 10, .most = 7, .range = 12, .values = true, .seed = 3};
@@ -283,6 +301,31 @@ static void test_deep(void **state) {
   }
 }
 
+/* Records that fit into one piece of sums, and longer ones. */
+static void test_field_aware(void **state) {
+  (void)state;
+  const size_t ranks[] = {1, 3, 8, 300};
+  for (size_t i = 0; i < 4; i++) {
+    made_plan ffm, deep;
+    made_rules rules = slot_rules(BY_FIELD);
+    if (ranks[i] > 8) rules.range = rules.most = 3, rules.rows = 4;
+    plan_start(&ffm, double_types[i % 2], (int64_t)rules.range);
+    plan_start(&deep, T_DOUBLE_DENSE, (int64_t)rules.range);
+    graph_ffm(&ffm, ranks[i]);
+    graph_deep_ffm(&deep, ranks[i]);
+    if (ranks[i] > 8) {
+      check_on(&ffm, rules);
+      continue;
+    }
+    check_all(&ffm, rules);
+    check_all(&deep, rules);
+  }
+  made_plan floats;
+  plan_start(&floats, T_FLOAT_SPARSE, -1);
+  graph_ffm(&floats, 4);
+  check_all(&floats, slot_rules(BY_FIELD));
+}
+
 /* Regression: labels are any numbers. */
 static void test_losses(void **state) {
   (void)state;
@@ -357,8 +400,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_linear),     cmocka_unit_test(test_softmax),     cmocka_unit_test(test_mlr),
       cmocka_unit_test(test_fm),         cmocka_unit_test(test_fixed_slots), cmocka_unit_test(test_deep),
-      cmocka_unit_test(test_losses),     cmocka_unit_test(test_taken_often), cmocka_unit_test(test_free_slots),
-      cmocka_unit_test(test_dense_data), cmocka_unit_test(test_floats),
+      cmocka_unit_test(test_losses),     cmocka_unit_test(test_field_aware), cmocka_unit_test(test_taken_often),
+      cmocka_unit_test(test_free_slots), cmocka_unit_test(test_dense_data),  cmocka_unit_test(test_floats),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

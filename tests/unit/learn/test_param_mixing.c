@@ -3,6 +3,7 @@
  */
 #include "learn/net/param_mixing.h"
 #include "support/made_clicks.h"
+#include "support/made_net.h"
 #include "support/thread_ranks.h"
 
 enum { RANKS = 3 };
@@ -70,10 +71,68 @@ static void features_that_appear_cannot_be_mixed(void **state) {
   }
 }
 
+/* ---- FTRL that keeps first weights ---- */
+
+typedef struct mixed {
+  fw_comm comm;
+  fw_net *net;
+  fw_pass *pass;
+  furrow_status status;
+} mixed;
+
+static void *mix(void *context) {
+  mixed *m = context;
+  m->status = fw_mix_parameters(&m->comm, m->net, NULL);
+  return NULL;
+}
+
+/* A row of feature 1 with value 0: no gradient, but FTRL computes the weight from its state anew. */
+static void step_without_gradient(mixed *m) {
+  uint64_t key = 1;
+  fw_minibatch batch = {.rows = 1, .uses = 1, .label = made_array(1, sizeof(float))};
+  batch.offset = made_array(2, sizeof(uint32_t));
+  batch.value = made_array(1, sizeof(float));
+  batch.offset[1] = 1;
+  batch_number(&batch, &key);
+  net_step(m->net, m->pass, &batch, &(fw_step){.number = 1, .rate = 0.1, .scale = 1});
+  batch_free(&batch);
+}
+
+/* One rank has seen the feature, the others have not. */
+static void first_weights_survive_a_mean(void **state) {
+  (void)state;
+  const int32_t types[] = {T_DOUBLE_DENSE, T_FLOAT_DENSE};
+  for (size_t i = 0; i < 2; i++) {
+    made_plan made;
+    mixed ranks[RANKS];
+    plan_start(&made, types[i], 3);
+    made.plan.train.ftrl_keeps_first_weights = true;
+    plan_loss(&made, plan_input(&made, "input", 1, FW_ACTIVATION_IDENTITY), FW_LOSS_L2);
+    plan_optimizer(&made, &(fw_optimizer){.type = FW_OPTIMIZER_FTRL, .lr = NAN, .a = 0.3, .b = 0.1, .l1 = 0.01});
+    for (unsigned r = 0; r < RANKS; r++) {
+      ranks[r] = (mixed){.comm = thread_comm(r, RANKS), .net = net_make(&made, 5)};
+      ranks[r].pass = pass_make(ranks[r].net);
+    }
+    const void *numbers = fw_net_feature(ranks[2].net, 0, 1, 0);
+    const double before = types[i] == T_DOUBLE_DENSE ? *(const double *)numbers : (double)*(const float *)numbers;
+    step_without_gradient(&ranks[0]);
+    run_threads(RANKS, mix, ranks, sizeof *ranks);
+    step_without_gradient(&ranks[2]);
+    const double after = types[i] == T_DOUBLE_DENSE ? *(const double *)numbers : (double)*(const float *)numbers;
+    assert_true(before != 0 && fabs(after - before) < 1e-5);
+    for (unsigned r = 0; r < RANKS; r++) {
+      assert_int_equal(ranks[r].status, FURROW_OK);
+      fw_pass_free(ranks[r].pass);
+      fw_net_free(ranks[r].net);
+    }
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(ranks_end_with_the_same_net),
       cmocka_unit_test(features_that_appear_cannot_be_mixed),
+      cmocka_unit_test(first_weights_survive_a_mean),
   };
   return cmocka_run_group_tests(tests, write_data, leave_dir);
 }

@@ -447,6 +447,47 @@ static void refused_text(void **state) {
   refuse_text("r.libsvm", "3000000000 1:2\n", rows, FURROW_E_RANGE, 1, 1, "not a row");
   refuse_text("r.libsvm", "1 -1:2\n", columns, FURROW_E_RANGE, 1, 3, "not a row");
   refuse_text("r.libsvm", "1 1:2 1:3\n", columns, FURROW_E_FORMAT, 1, 9, "twice");
+  refuse_text("r.libsvm", "1 1:2,2:3\n", rows, FURROW_E_PARSE, 1, 5, "the value is not a number");
+  refuse_text("r.txt", "x 1 2\n", rows, FURROW_E_PARSE, 1, 1, "the id is not an integer");
+  refuse_text("r.txt", ",1,2\n", rows, FURROW_E_PARSE, 1, 1, "the id is not an integer");
+  refuse_text("r.txt", "0 1 2\n1 1 2 3\n", rows, FURROW_E_FORMAT, 2, 1,
+              "the number of values is 3, but that of the first line is 2");
+  refuse_text("r.txt", "2 3\n0 1 2 4\n", columns, FURROW_E_FORMAT, 2, 1,
+              "the number of values is 3, but that of the first line is 1");
+  refuse_text("r.txt", "0\n", rows, FURROW_E_FORMAT, 1, 1, "there are no values");
+  refuse_text("r.txt", "0,1,,2\n", rows, FURROW_E_PARSE, 1, 5, "the value is not a number");
+  refuse_text("r.txt", "0,1,2,\n", rows, FURROW_E_PARSE, 1, 7, "the value is not a number");
+  refuse_text("r.txt", "0 1:2\n", rows, FURROW_E_PARSE, 1, 3, "the value is not a number");
+  refuse_text("r.txt", "0 1\n4 1\n0 2\n", columns, FURROW_E_FORMAT, 3, 1, "the id 0 is there twice");
+  refuse_text("r.txt", "-1 1\n", rows, FURROW_E_RANGE, 1, 1, "not a row");
+  refuse_text("r.txt", "0 1\n\n", rows, FURROW_E_PARSE, 2, 1, "an empty line");
+  refuse_text("r.txt", "0 1e99\n", rows, FURROW_E_RANGE, 1, 3, "does not fit");
+}
+
+/* The first column is the id, the others are values. */
+static void lines_of_values(void **state) {
+  (void)state;
+  static const furrow_axis axes[] = {FURROW_AXIS_ROWS, FURROW_AXIS_COLUMNS};
+  for (size_t i = 0; i < 2; i++) {
+    param_parts parts;
+    furrow_model_import_params in = importing(axes[i], &parts);
+    furrow_matrix *matrix = NULL;
+    furrow_error err;
+    assert_true(test_write_text("v.txt", "7 0.5,1\t , 2 \r\n2  -1 0 3"));
+    good(furrow_model_import("v.txt", "v", &in, NULL, &err), &err);
+    good(furrow_matrix_load(&matrix, "v", NULL, &err), &err);
+    static const double wanted[2][3] = {{0.5, 1, 2}, {-1, 0, 3}};
+    assert_int_equal(furrow_matrix_count(matrix), 6);
+    for (int32_t j = 0; j < 3; j++)
+      for (int32_t id = 0; id < 2; id++) {
+        const int32_t place = id == 0 ? 7 : 2;
+        assert_true(furrow_matrix_get(matrix, i == 0 ? place : j, i == 0 ? j : place) == wanted[id][j]);
+      }
+    furrow_matrix_free(matrix);
+    assert_int_equal(furrow_model_export("v", "w.txt", NULL, NULL, &err), FURROW_E_UNSUPPORTED);
+    assert_int_equal(access("w.txt", F_OK), -1);
+    assert_true(test_remove_dir("v"));
+  }
 }
 
 static void refused_ids(void **state) {
@@ -641,6 +682,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(selection_and_conversion, enter_dir, leave_dir),
       cmocka_unit_test_setup_teardown(to_stdout, enter_dir, leave_dir),
       cmocka_unit_test_setup_teardown(refused_text, enter_dir, leave_dir),
+      cmocka_unit_test_setup_teardown(lines_of_values, enter_dir, leave_dir),
       cmocka_unit_test_setup_teardown(refused_ids, enter_dir, leave_dir),
       cmocka_unit_test_setup_teardown(refused_matrices, enter_dir, leave_dir),
       cmocka_unit_test_setup_teardown(into_its_source, enter_dir, leave_dir),

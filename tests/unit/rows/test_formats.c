@@ -287,10 +287,10 @@ static void rows_without_labels(void **state) {
   (void)state;
   static const example examples[] = {
       {"libsvm has_label=no", "3:1 5:2\n\n # c\n4\n", "- - - | -:3:1 -:5:2 / - - - | -:4:1"},
-      {"libsvm has_label=no", "1 1:0.5\n", "- - - | -:1:1 -:1:0.5"},
+      {"libsvm has_label=no", "1 1:0.5\n2:3\n", "- - - | -:1:1 -:1:0.5 / - - - | -:2:3"},
       {"libsvm base has_label=no", "  3:1\t5:2 # c\n", "- - - | -:2:1 -:4:2"},
-      {"libsvm has_label=no", "qid:3 5:2\n", "! 1 qid must follow the label (qid:3)"},
-      {"libsvm has_label=no", "-1 5:2\n", "! 1 the index is negative (-1)"},
+      {"libsvm has_label=no", "3:4\nqid:3 5:2\n", "- - - | -:3:4 / ! 1 qid must follow the label (qid:3)"},
+      {"libsvm has_label=no", "3:4\n-1 5:2\n", "- - - | -:3:4 / ! 1 the index is negative (-1)"},
       {"libsvm has_label=yes", "3:1 5:2\n4:1 9:1\n", "3 1 - | -:5:2 / 4 1 - | -:9:1"},
       {"libffm has_label=no", "3:1:4 5:2:1\n", "- - - | 3:1:4 5:2:1"},
       {"libffm has_label=yes", "1 3:1 7:1\n", "1 - - | 3:1:- 7:1:-"},
@@ -462,6 +462,7 @@ static void csv_refused(void **state) {
        "- - - | -:0:3 / ! 4 this row has a label, the first row of the data has none ()"},
       {"csv skip label_column=1", "1,2\n3\n4,5\n6,x\n",
        "2 - - | -:0:1 / 5 - - | -:0:4 / ? 2 2 the row has no label ()"},
+      {"csv label_column=y", "a,y\n1,\n2,\n", "! 3 the row has no label ()"},
       {"csv weight_column=1", "1,x\n", "! 3 not a number (x)"},
   };
   EXPECT_ALL(examples);
@@ -491,6 +492,8 @@ static void wrong_arguments(void **state) {
        "label_column is neither a number nor the name of a column: there is no header"},
       {"csv label=maybe", "1,2\n", "argument label wants one of required|optional"},
       {"libsvm", "3:1 5:1\n4:1\n7:2 8:1\n", "lines begin with a feature, it seems, and not with a label"},
+      {"libsvm has_label=no", "1 3:1\n0 4:1\n",
+       "lines begin with a label, it seems, and has_label=no says that they do not"},
       {"libsvm", "1 3 4 3\n0 5 1 2\n", "this is a table of numbers, it seems, and not indices"},
       {"libffm", "1 3:1 7:1\n", "features are index:value, it seems, and not field:index"},
       {"csv header=maybe", "1,2\n", "argument header wants one of auto|yes|no"},

@@ -663,12 +663,55 @@ static void column_names(void **state) {
   assert_string_equal(furrow_parser_column_name(parser, 0), "id");
   assert_string_equal(furrow_parser_column_name(parser, 1), "a \"b\"");
   assert_null(furrow_parser_column_name(parser, 2));
+  assert_string_equal(furrow_parser_label_name(parser), "y");
+  assert_string_equal(furrow_parser_weight_name(parser), "w");
+  assert_int_equal(furrow_parser_label_column(parser), 2);
+  assert_int_equal(furrow_parser_weight_column(parser), 3);
+  furrow_parser_close(parser);
+  must_open(&parser, "names.csv?label_column=z&label=optional&columns=y,id&extra=ignore", &params);
+  assert_int_equal(furrow_parser_column_count(parser), 2);
+  assert_string_equal(furrow_parser_column_name(parser, 0), "y");
+  assert_string_equal(furrow_parser_column_name(parser, 1), "id");
+  assert_null(furrow_parser_column_name(parser, 2));
+  assert_null(furrow_parser_label_name(parser));
+  assert_int_equal(furrow_parser_label_column(parser), -1);
+  assert_int_equal(furrow_parser_weight_column(parser), -1);
+  furrow_parser_close(parser);
+  put("bare.csv", "1;2\n3;4\n");
+  must_open(&parser, "bare.csv?label_column=1", NULL);
+  assert_null(furrow_parser_label_name(parser));
+  assert_int_equal(furrow_parser_label_column(parser), 1);
   furrow_parser_close(parser);
   put("plain.svm", "1 1:1\n");
   must_open(&parser, "plain.svm", NULL);
   assert_int_equal(furrow_parser_column_count(parser), 0);
   assert_null(furrow_parser_column_name(parser, 0));
+  assert_null(furrow_parser_label_name(parser));
+  assert_int_equal(furrow_parser_label_column(parser), -1);
   furrow_parser_close(parser);
+}
+
+/* Files of the same table in other orders of columns give the same rows. */
+static void columns_by_name(void **state) {
+  (void)state;
+  furrow_parser_params params = params_of("auto", 2, 64);
+  reading *r = malloc(2 * sizeof *r);
+  char *texts[2] = {malloc(1 << 16), malloc(1 << 16)};
+  size_t used[2] = {0};
+  assert_true(r && texts[0] && texts[1]);
+  used[0] += (size_t)sprintf(texts[0], "y,a,b,c\n");
+  used[1] += (size_t)sprintf(texts[1], "c;text;y;a;b\n");
+  for (int i = 0; i < 500; i++) {
+    used[0] += (size_t)sprintf(texts[0] + used[0], "%d,%d,%d.5,%d\n", i % 2, i, i + 1, i + 2);
+    used[1] += (size_t)sprintf(texts[1] + used[1], "%d;t%d;%d;%d;%d.5\n", i + 2, i, i % 2, i, i + 1);
+  }
+  put("one.csv", texts[0]);
+  put("two.csv", texts[1]);
+  read_all("one.csv?label_column=y", &params, &r[0]);
+  read_all("two.csv?label_column=y&columns=a,b,c&extra=ignore", &params, &r[1]);
+  assert_same_rows(&r[0], &r[1]);
+  for (int i = 0; i < 2; i++) free(texts[i]);
+  free(r);
 }
 
 /* Each file has its header; it is in the part that has the start of the file, and does not count as a row in any. */
@@ -891,16 +934,27 @@ static void line_limit(void **state) {
 
 static int all_tests(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(random_sets),          cmocka_unit_test(other_sources),
-      cmocka_unit_test(before_first),         cmocka_unit_test(pipes_are_read_once),
-      cmocka_unit_test(closing_early),        cmocka_unit_test(error_positions),
-      cmocka_unit_test(long_file_positions),  cmocka_unit_test(ignored_text_positions),
-      cmocka_unit_test(rows_before_an_error), cmocka_unit_test(counts_after_damage),
-      cmocka_unit_test(auto_indexing),        cmocka_unit_test(auto_indexing_of_a_pipe),
-      cmocka_unit_test(column_names),         cmocka_unit_test(headers_of_several_files),
-      cmocka_unit_test(wide_header),          cmocka_unit_test(labels_of_some_rows),
-      cmocka_unit_test(wrong_parameters),     cmocka_unit_test(formats_chosen),
-      cmocka_unit_test(nothing_to_read),      cmocka_unit_test(line_limit),
+      cmocka_unit_test(random_sets),
+      cmocka_unit_test(other_sources),
+      cmocka_unit_test(before_first),
+      cmocka_unit_test(pipes_are_read_once),
+      cmocka_unit_test(closing_early),
+      cmocka_unit_test(error_positions),
+      cmocka_unit_test(long_file_positions),
+      cmocka_unit_test(ignored_text_positions),
+      cmocka_unit_test(rows_before_an_error),
+      cmocka_unit_test(counts_after_damage),
+      cmocka_unit_test(auto_indexing),
+      cmocka_unit_test(auto_indexing_of_a_pipe),
+      cmocka_unit_test(column_names),
+      cmocka_unit_test(columns_by_name),
+      cmocka_unit_test(headers_of_several_files),
+      cmocka_unit_test(wide_header),
+      cmocka_unit_test(labels_of_some_rows),
+      cmocka_unit_test(wrong_parameters),
+      cmocka_unit_test(formats_chosen),
+      cmocka_unit_test(nothing_to_read),
+      cmocka_unit_test(line_limit),
   };
   return cmocka_run_group_tests(tests, enter_dir, leave_dir);
 }

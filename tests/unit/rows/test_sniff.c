@@ -119,13 +119,21 @@ static void misreadings(void **state) {
       {"1 0:3 1:7\n0 2:9\n", true, FW_MISREAD_NOTHING},
       {"1 3:1 7:1\n0 9:1:1\n", true, FW_MISREAD_NOTHING},
       {"1 5 3 5\n0 2 4 1\n", false, FW_MISREAD_TABLE},
+      {"y\ta\tb\n1\t5\t3\n", false, FW_MISREAD_TABLE},
+      {"1\t5\t3\n1\t2\t3\n", false, FW_MISREAD_TABLE},
+      {"1\t5\t3\n1\t2\n", false, FW_MISREAD_NOTHING},
+      {"1\t5:1\t3:1\n1\t2:1\t3:1\n", false, FW_MISREAD_NOTHING},
       {"1 5 3 4\n0 2 4 1\n", false, FW_MISREAD_NOTHING},
       {"1 5 3 5\n0 2 4\n", false, FW_MISREAD_NOTHING},
   };
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-    const fw_misreading found = fw_sniff_misreading(cases[i].text, strlen(cases[i].text), true, cases[i].fields);
+    const fw_misreading found = fw_sniff_misreading(cases[i].text, strlen(cases[i].text), true, cases[i].fields, false);
     if (found != cases[i].found) fail_msg("'%s' is %d, not %d", cases[i].text, (int)found, (int)cases[i].found);
   }
+  assert_int_equal(fw_sniff_misreading("1 3:1\n0 4:2\n", 12, true, false, true), FW_MISREAD_LABELLED);
+  assert_int_equal(fw_sniff_misreading("1 3:1:1\n0 4:2:7\n", 16, true, true, true), FW_MISREAD_LABELLED);
+  assert_int_equal(fw_sniff_misreading("1 3\n0 4\n", 8, true, false, true), FW_MISREAD_NOTHING);
+  assert_int_equal(fw_sniff_misreading("1:1 3:1\n7\n", 10, true, false, true), FW_MISREAD_NOTHING);
 }
 
 /* ---- Is it text? ---------------------------------------------------------------------------------------- */

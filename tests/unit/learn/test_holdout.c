@@ -1,0 +1,138 @@
+/* tests/unit/learn/test_holdout.c: which rows are held out: shares of classes, folds, seeds. */
+#include <math.h>
+
+#include "learn/data/holdout.h"
+#include "support/cmocka_all.h"
+
+static furrow_error err;
+
+enum { ROWS = 1000 };
+
+static float labels[ROWS];
+
+static furrow_rowblock block_of(size_t rows) {
+  static uint64_t offset[ROWS + 1];
+  return (furrow_rowblock){
+      .size = rows, .offset = offset, .label.f32 = labels, .key_type = FURROW_KEY_U32, .value_type = FURROW_VALUE_F32};
+}
+
+static fw_holdout held_out(const furrow_rowblock *rows, bool by_class, unsigned folds, double ratio, uint64_t seed) {
+  fw_holdout holdout;
+  assert_int_equal(fw_holdout_init(&holdout, rows, by_class, folds, ratio, seed, &err), FURROW_OK);
+  uint64_t counted[FW_FOLDS_MAX + 1] = {0};
+  for (size_t i = 0; i < rows->size; i++) counted[holdout.fold_of[i]]++;
+  assert_memory_equal(counted, holdout.rows, sizeof counted);
+  return holdout;
+}
+
+static size_t count(const fw_holdout *holdout, size_t rows, float label, unsigned fold) {
+  size_t n = 0;
+  for (size_t i = 0; i < rows; i++) n += labels[i] == label && holdout->fold_of[i] == fold;
+  return n;
+}
+
+/* Sorted files: all rows of a class stand together. Every class gives its share to within one row. */
+static void shares_of_classes(void **state) {
+  (void)state;
+  for (size_t i = 0; i < ROWS; i++) labels[i] = i < 700 ? -1.F : i < 960 ? 4.F : i < 990 ? 9.F : 11.F;
+  const furrow_rowblock rows = block_of(ROWS);
+  static const double ratios[] = {0.15, 0.2, 0.5, 0.013};
+  for (size_t r = 0; r < sizeof ratios / sizeof *ratios; r++) {
+    fw_holdout holdout = held_out(&rows, true, 1, ratios[r], 1);
+    const float classes[] = {-1, 4, 9, 11};
+    const double of[] = {700, 260, 30, 10};
+    for (size_t c = 0; c < 4; c++) {
+      const double wanted = ratios[r] * of[c], found = (double)count(&holdout, ROWS, classes[c], 0);
+      assert_true(found >= wanted - 1 && found <= wanted + 1);
+    }
+    assert_int_equal(holdout.rows[0], (uint64_t)(ratios[r] * ROWS + 0.5));
+    fw_holdout_clear(&holdout);
+  }
+}
+
+/* Not the first rows of a class, nor every n-th one. */
+static void rows_are_drawn(void **state) {
+  (void)state;
+  for (size_t i = 0; i < ROWS; i++) labels[i] = i < 500 ? 0 : 1;
+  const furrow_rowblock rows = block_of(ROWS);
+  fw_holdout holdout = held_out(&rows, true, 1, 0.2, 1);
+  size_t early = 0, even = 0;
+  for (size_t i = 0; i < 250; i++) early += holdout.fold_of[i] == 0;
+  for (size_t i = 0; i < ROWS; i += 2) even += holdout.fold_of[i] == 0;
+  assert_true(early > 30 && early < 70); /* of 50 expected, with a deviation of 6 */
+  assert_true(even > 70 && even < 130);
+  fw_holdout_clear(&holdout);
+}
+
+static void folds_are_balanced(void **state) {
+  (void)state;
+  for (size_t i = 0; i < ROWS; i++) labels[i] = (float)(i * 7 % 13 % 3);
+  for (size_t n = ROWS - 7; n <= ROWS; n += 7) {
+    const furrow_rowblock rows = block_of(n);
+    for (unsigned folds = 2; folds <= 255; folds += folds < 12 ? 1 : 81) {
+      fw_holdout holdout = held_out(&rows, true, folds, 0, 1);
+      uint64_t least = UINT64_MAX, most = 0;
+      for (unsigned fold = 0; fold < folds; fold++) {
+        least = holdout.rows[fold] < least ? holdout.rows[fold] : least;
+        most = holdout.rows[fold] > most ? holdout.rows[fold] : most;
+        for (float c = 0; folds < 12 && c < 3; c++) {
+          size_t all = 0;
+          for (unsigned f = 0; f < folds; f++) all += count(&holdout, n, c, f);
+          const size_t here = count(&holdout, n, c, fold);
+          assert_true(here >= all / folds && here <= all / folds + 1);
+        }
+      }
+      assert_true(most - least <= 1);
+      assert_int_equal(holdout.rows[folds], 0);
+      fw_holdout_clear(&holdout);
+    }
+  }
+}
+
+static void seeds_decide(void **state) {
+  (void)state;
+  for (size_t i = 0; i < ROWS; i++) labels[i] = (float)(i % 2);
+  const furrow_rowblock rows = block_of(ROWS);
+  fw_holdout a = held_out(&rows, true, 1, 0.3, 7), b = held_out(&rows, true, 1, 0.3, 7);
+  fw_holdout c = held_out(&rows, true, 1, 0.3, 8);
+  assert_memory_equal(a.fold_of, b.fold_of, ROWS);
+  size_t different = 0;
+  for (size_t i = 0; i < ROWS; i++) different += a.fold_of[i] != c.fold_of[i];
+  assert_true(different > ROWS / 5); /* 2 * 0.3 * 0.7 are expected */
+  fw_holdout_clear(&a);
+  fw_holdout_clear(&b);
+  fw_holdout_clear(&c);
+}
+
+/* Quantities: one class of all rows; labels that are not there or not numbers are one class, too. */
+static void without_classes(void **state) {
+  (void)state;
+  for (size_t i = 0; i < ROWS; i++) labels[i] = (float)i;
+  furrow_rowblock rows = block_of(ROWS);
+  fw_holdout holdout = held_out(&rows, false, 1, 0.25, 1);
+  assert_int_equal(holdout.rows[0], 250);
+  fw_holdout_clear(&holdout);
+  holdout = held_out(&rows, true, 1, 0.25, 1); /* classes of one row each */
+  assert_int_equal(holdout.rows[0], 250);
+  fw_holdout_clear(&holdout);
+  for (size_t i = 0; i < ROWS; i++) labels[i] = (float)NAN;
+  holdout = held_out(&rows, true, 1, 0.25, 1);
+  assert_int_equal(holdout.rows[0], 250);
+  fw_holdout_clear(&holdout);
+  rows.label.any = NULL;
+  holdout = held_out(&rows, true, 4, 0, 1);
+  assert_int_equal(holdout.rows[3], 250);
+  fw_holdout_clear(&holdout);
+  rows.size = 0;
+  holdout = held_out(&rows, true, 1, 0.25, 1);
+  assert_int_equal(holdout.rows[0] + holdout.rows[1], 0);
+  fw_holdout_clear(&holdout);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(shares_of_classes), cmocka_unit_test(rows_are_drawn),  cmocka_unit_test(folds_are_balanced),
+      cmocka_unit_test(seeds_decide),      cmocka_unit_test(without_classes),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

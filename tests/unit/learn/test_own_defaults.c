@@ -1,0 +1,391 @@
+/* tests/unit/learn/test_own_defaults.c: trainings with Furrow's own defaults on data in wild units: saved models score
+ * as they did in training, threads and breaks do not matter, models are trained further, streams give the same
+ * quality. */
+#include <ftw.h>
+
+#include "support/made_clicks.h"
+#include "support/own_data.h"
+
+enum { PLAIN, PRODUCT, QUANTITIES, CLASSES };
+
+static const struct {
+  const char *algorithm, *settings;
+  int data;
+} models[] = {
+    {"lr", "", PLAIN},
+    {"lr", "solver=steps epochs=20", PLAIN},
+    {"svm", "epochs=20", PLAIN},
+    {"linear", "", QUANTITIES},
+    {"linear", "solver=steps epochs=20", QUANTITIES},
+    {"robust", "", QUANTITIES},
+    {"softmax", "", CLASSES},
+    {"mlr", "epochs=20", PRODUCT},
+    {"fm", "epochs=20", PRODUCT},
+    {"fm", "epochs=20 loss=l2", QUANTITIES},
+    {"fm", "epochs=6 model-type=T_DOUBLE_SPARSE", PRODUCT},
+    {"dnn", "epochs=12 input-width=16 fc=16", PRODUCT},
+    {"wide_and_deep", "epochs=12 fc=16", PRODUCT},
+    {"deepfm", "epochs=12 fc=16", PRODUCT},
+    {"deepfm", "epochs=6 fc=16 loss=huber", QUANTITIES},
+    {"pnn", "epochs=12 fc=16", PRODUCT},
+    {"nfm", "epochs=12 fc=16", PRODUCT},
+    {"gbdt", "trees=20", PRODUCT},
+    {"gbdt", "trees=20 objective=reg:squarederror", QUANTITIES},
+};
+enum { MODELS = sizeof models / sizeof *models };
+
+static const char *const train_files[] = {"plain", "product", "quantities", "classes"};
+static const char *const valid_files[] = {"plain.valid", "product.valid", "quantities.valid", "classes.valid"};
+
+static int write_data(void **state) {
+  static const float labels[] = {1, 2, 3};
+  if (enter_dir(state) != 0) return -1;
+  write_chances("product", 600, 4, 1);
+  write_chances("product.valid", 300, 4, 2);
+  write_chances("plain", 1500, 0, 3);
+  write_chances("plain.valid", 500, 0, 4);
+  write_quantities("quantities", 500);
+  write_quantities("quantities.valid", 300);
+  write_blobs("classes", 500, 3, labels, 1);
+  write_blobs("classes.valid", 300, 3, labels, 2);
+  return 0;
+}
+
+static furrow_trainer *trainer_of(size_t model, unsigned threads) {
+  return own_trainer(models[model].algorithm, models[model].settings, threads, NULL);
+}
+
+static void save_to(const furrow_trainer *trainer, const char *folder) {
+  furrow_trainer_save_params params;
+  furrow_trainer_save_params_init(&params);
+  params.overwrite = true;
+  if (furrow_trainer_save(trainer, folder, &params, &err) != FURROW_OK) fail_msg("%s", err.message);
+}
+
+static furrow_scorer *load_from(const char *folder) {
+  furrow_scorer *scorer = NULL;
+  if (furrow_scorer_load(&scorer, folder, NULL, &err) != FURROW_OK) fail_msg("%s: %s", err.file, err.message);
+  return scorer;
+}
+
+static furrow_learn_metrics evaluate(const furrow_scorer *scorer, const char *path) {
+  furrow_scorer_scratch *scratch = NULL;
+  furrow_evaluation *evaluation = NULL;
+  furrow_learn_metrics metrics;
+  own_rows rows = read_rows(path);
+  furrow_learn_metrics_init(&metrics);
+  assert_int_equal(furrow_scorer_scratch_create(&scratch, scorer, &err), FURROW_OK);
+  assert_int_equal(furrow_evaluation_create(&evaluation, scorer, &err), FURROW_OK);
+  if (furrow_evaluation_add_block(evaluation, scratch, &rows.block, &err) != FURROW_OK) fail_msg("%s", err.message);
+  furrow_evaluation_get_metrics(evaluation, &metrics);
+  furrow_evaluation_free(evaluation);
+  furrow_scorer_scratch_free(scratch);
+  close_rows(&rows);
+  return metrics;
+}
+
+static furrow_learn_metrics evaluate_saved(const furrow_trainer *trainer, const char *path) {
+  save_to(trainer, "model");
+  furrow_scorer *scorer = load_from("model");
+  const furrow_learn_metrics metrics = evaluate(scorer, path);
+  furrow_scorer_free(scorer);
+  return metrics;
+}
+
+/* ---- Units ---- */
+
+static const furrow_epoch *saved_epoch(const furrow_trainer *trainer) {
+  const uint32_t best = trainer->plan->train.keep_best ? furrow_trainer_best_epoch(trainer) : 0;
+  return epoch_at(trainer, best ? best - 1 : furrow_trainer_epoch_count(trainer) - 1);
+}
+
+static void assert_near(size_t model, const char *what, double found, double wanted) {
+  if (!(fabs(found - wanted) <= 1e-4 * fabs(wanted) + 1e-6) && !(isnan(found) && isnan(wanted)))
+    fail_msg("%s %s: %s is %.9g with the saved model, %.9g in training", models[model].algorithm,
+             models[model].settings, what, found, wanted);
+}
+
+/* The saved model scores rows as they are as the trainer scored them in its units. */
+static void saved_models_are_those_of_training(void **state) {
+  (void)state;
+  for (size_t m = 0; m < MODELS; m++) {
+    furrow_trainer *trainer = trainer_of(m, 1);
+    const char *valid = valid_files[models[m].data];
+    if (furrow_trainer_fit(trainer, train_files[models[m].data], valid, NULL, &err) != FURROW_OK)
+      fail_msg("%s: %s", models[m].algorithm, err.message);
+    const furrow_learn_metrics saved = evaluate_saved(trainer, valid);
+    const furrow_learn_metrics *trained = saved_epoch(trainer)->valid;
+    assert_int_equal(saved.rows, trained->rows);
+    if (!trainer->fell_back) {
+      assert_near(m, "the loss", saved.loss, trained->loss);
+      assert_near(m, "AUC", saved.auc, trained->auc);
+      assert_near(m, "RMSE", saved.rmse, trained->rmse);
+      assert_near(m, "the mean prediction", saved.mean_prediction, trained->mean_prediction);
+    }
+    assert_near(m, "the mean label", saved.mean_label, trained->mean_label);
+    bool warned = false;
+    const bool bad = has_note(trainer, "worse than a constant", &warned);
+    const bool hopeless = strcmp(models[m].algorithm, "nfm") == 0; /* which does not centre features */
+    if (bad && !hopeless) fail_msg("%s %s is worse than a constant", models[m].algorithm, models[m].settings);
+    furrow_trainer_free(trainer);
+  }
+}
+
+/* Quality, roughly: a training that scales right cannot miss it. */
+static void wild_units_do_not_matter(void **state) {
+  (void)state;
+  static const struct {
+    const char *algorithm, *settings, *train;
+    double r2, accuracy; /* at least */
+  } expected[] = {
+      {"linear", "", "quantities", 0.95, 0},
+      {"linear", "solver=steps", "quantities", 0.95, 0},
+      {"robust", "", "quantities", 0.95, 0},
+      {"fm", "loss=l2", "quantities", 0.95, 0},
+      {"gbdt", "objective=reg:squarederror", "quantities", 0.9, 0},
+      {"softmax", "", "classes", 0, 0.95},
+      {"softmax", "solver=steps", "classes", 0, 0.95},
+      {"fm", "", "product", 0, 0.75},
+      {"dnn", "input-width=32 fc=32", "product", 0, 0.75},
+      {"deepfm", "", "product", 0, 0.75},
+  };
+  for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+    furrow_trainer *trainer = own_trainer(expected[i].algorithm, expected[i].settings, 2, NULL);
+    char valid[64];
+    snprintf(valid, sizeof valid, "%s.valid", expected[i].train);
+    fit_or_fail(trainer, expected[i].train, NULL, NULL);
+    const furrow_learn_metrics found = evaluate_saved(trainer, valid);
+    if (!(found.r2 >= expected[i].r2) && !(found.accuracy >= expected[i].accuracy && expected[i].accuracy > 0))
+      fail_msg("%s %s: r2 %g, accuracy %g", expected[i].algorithm, expected[i].settings, found.r2, found.accuracy);
+    furrow_trainer_free(trainer);
+  }
+}
+
+/* ---- Bytes of models ---- */
+
+static fw_buffer *gathered;
+
+static int gather_file(const char *path, const struct stat *info, int kind, struct FTW *place) {
+  (void)info, (void)place;
+  static char bytes[1 << 20];
+  if (kind != FTW_F) return 0;
+  FILE *file = fopen(path, "rb");
+  if (!file) return -1;
+  const size_t size = fread(bytes, 1, sizeof bytes, file);
+  fclose(file);
+  fw_buffer_text(gathered, strchr(path, '/')); /* without the model's own name */
+  fw_buffer_append(gathered, bytes, size);
+  return size < sizeof bytes ? 0 : -1;
+}
+
+/* Names and bytes of all files, whose order is that of the folder's. */
+static fw_buffer files_of(const furrow_trainer *trainer) {
+  fw_buffer all = {0};
+  test_remove_dir("bytes");
+  save_to(trainer, "bytes");
+  gathered = &all;
+  assert_int_equal(nftw("bytes", gather_file, 8, FTW_PHYS), 0);
+  assert_true(all.size > 500);
+  return all;
+}
+
+static void threads_do_not_matter(void **state) {
+  (void)state;
+  for (size_t m = 0; m < MODELS; m++) {
+    fw_buffer first = {0};
+    for (unsigned threads = 1; threads <= 4; threads *= 2) {
+      furrow_trainer *trainer = trainer_of(m, threads);
+      fit_or_fail(trainer, train_files[models[m].data], NULL, NULL);
+      fw_buffer files = files_of(trainer);
+      if (threads > 1 && (files.size != first.size || memcmp(files.bytes, first.bytes, files.size) != 0))
+        fail_msg("%s %s: other bytes with %u threads", models[m].algorithm, models[m].settings, threads);
+      if (threads == 1)
+        first = files;
+      else
+        fw_buffer_clear(&files);
+      furrow_trainer_free(trainer);
+    }
+    fw_buffer_clear(&first);
+  }
+}
+
+static furrow_status stop_after_three(void *user, const furrow_epoch *epoch, furrow_error *e) {
+  (void)user, (void)e;
+  return epoch->epoch == 3 ? FURROW_END : FURROW_OK;
+}
+
+static void assert_same_after_break(const char *name, furrow_trainer *(*make)(size_t), size_t which, const char *data) {
+  furrow_trainer_fit_params params;
+  furrow_trainer_fit_params_init(&params);
+  test_remove_dir("kept");
+  params.checkpoint = "kept";
+  furrow_trainer *whole = make(which), *broken = make(which), *resumed = make(which);
+  fit_or_fail(whole, data, NULL, &params);
+  fw_buffer wanted = files_of(whole);
+  test_remove_dir("kept");
+  params.epoch = stop_after_three;
+  fit_or_fail(broken, data, NULL, &params);
+  params.epoch = NULL;
+  params.resume = true;
+  fit_or_fail(resumed, data, NULL, &params);
+  fw_buffer found = files_of(resumed);
+  if (found.size != wanted.size || memcmp(found.bytes, wanted.bytes, found.size) != 0)
+    fail_msg("%s: other bytes after a break", name);
+  assert_int_equal(furrow_trainer_epoch_count(whole), furrow_trainer_epoch_count(resumed));
+  assert_true(furrow_trainer_epoch_count(whole) > 3 || whole->seen.exact);
+  fw_buffer_clear(&wanted);
+  fw_buffer_clear(&found);
+  furrow_trainer_free(whole);
+  furrow_trainer_free(broken);
+  furrow_trainer_free(resumed);
+}
+
+static furrow_trainer *make_model(size_t which) {
+  return trainer_of(which, 2);
+}
+
+static void breaks_do_not_matter(void **state) {
+  (void)state;
+  for (size_t m = 0; m < MODELS; m++)
+    assert_same_after_break(models[m].algorithm, make_model, m, train_files[models[m].data]);
+  static const size_t nets[] = {8, 11, 13}; /* that fall back to the linear model */
+  for (size_t i = 0; i < 3; i++) assert_same_after_break("a linear net", make_model, nets[i], "plain");
+}
+
+/* ---- Training further ---- */
+
+/* Not further from the loss that there was than a twentieth of the way to that of a constant. */
+static void assert_loss_stays(size_t model, const char *when, const furrow_learn_metrics *before, double loss) {
+  const double regression = 0.5 * before->constant_rmse * before->constant_rmse;
+  const bool hinge = strcmp(models[model].algorithm, "svm") == 0;
+  const double margins = 2 * fmin(before->mean_label, 1 - before->mean_label);
+  const double constant = models[model].data == QUANTITIES ? regression : hinge ? margins : before->constant_logloss;
+  if (!(loss < before->loss + 0.05 * fmax(constant - before->loss, 0.1 * constant)))
+    fail_msg("%s %s: the loss is %g, and %g %s; a constant's is %g", models[model].algorithm, models[model].settings,
+             before->loss, loss, when, constant);
+}
+
+static void models_are_trained_further(void **state) {
+  (void)state;
+  for (size_t m = 0; m < MODELS; m++) {
+    const char *train = train_files[models[m].data];
+    if (strcmp(models[m].algorithm, "gbdt") == 0) continue;
+    furrow_trainer *trainer = trainer_of(m, 1);
+    fit_or_fail(trainer, train, NULL, NULL);
+    const furrow_learn_metrics before = evaluate_saved(trainer, train);
+    furrow_trainer_free(trainer);
+    trainer = own_trainer(models[m].algorithm, models[m].settings, 1, "model");
+    fit_or_fail(trainer, train, NULL, NULL);
+    assert_loss_stays(m, "in the first epoch", &before, epoch_at(trainer, 0)->train->loss);
+    assert_true(trainer->seen.scaled > 0);
+    const furrow_learn_metrics after = evaluate_saved(trainer, train);
+    assert_loss_stays(m, "in the end", &before, after.loss);
+    furrow_trainer_free(trainer);
+  }
+}
+
+static void a_second_fit_goes_on(void **state) {
+  (void)state;
+  for (size_t m = 0; m < MODELS; m++) {
+    const char *train = train_files[models[m].data];
+    furrow_trainer *trainer = trainer_of(m, 1);
+    fit_or_fail(trainer, train, NULL, NULL);
+    const furrow_learn_metrics before = evaluate_saved(trainer, train);
+    fit_or_fail(trainer, train, NULL, NULL);
+    const double first = epoch_at(trainer, 0)->train->loss;
+    const furrow_learn_metrics after = evaluate_saved(trainer, train);
+    if (!trainer->seen.exact) assert_loss_stays(m, "in the first epoch", &before, first);
+    assert_loss_stays(m, "in the end", &before, after.loss);
+    furrow_trainer_free(trainer);
+  }
+}
+
+/* ---- Streams ---- */
+
+static void streams_give_the_same_quality(void **state) {
+  (void)state;
+  static const struct {
+    const char *algorithm, *settings;
+    int data;
+  } streamed[] = {{"lr", "", PLAIN},        {"linear", "", QUANTITIES}, {"robust", "", QUANTITIES},
+                  {"softmax", "", CLASSES}, {"svm", "", PLAIN},         {"mlr", "", PRODUCT},
+                  {"fm", "", PRODUCT},      {"dnn", "", PRODUCT},       {"wide_and_deep", "", PRODUCT},
+                  {"deepfm", "", PRODUCT},  {"pnn", "", PRODUCT},       {"deepfm", "loss=l2", QUANTITIES},
+                  {"gbdt", "", PRODUCT}};
+  furrow_trainer_fit_params params;
+  furrow_trainer_fit_params_init(&params);
+  for (size_t i = 0; i < sizeof streamed / sizeof *streamed; i++) {
+    furrow_learn_metrics found[2];
+    for (int stream = 0; stream < 2; stream++) {
+      furrow_trainer *trainer = own_trainer(streamed[i].algorithm, streamed[i].settings, 2, NULL);
+      params.stream = stream;
+      fit_or_fail(trainer, train_files[streamed[i].data], NULL, &params);
+      found[stream] = evaluate_saved(trainer, valid_files[streamed[i].data]);
+      furrow_trainer_free(trainer);
+    }
+    if (!(found[1].loss < 1.15 * found[0].loss))
+      fail_msg("%s %s: the loss is %g, streamed %g", streamed[i].algorithm, streamed[i].settings, found[0].loss,
+               found[1].loss);
+  }
+}
+
+/* ---- Falling back ---- */
+
+static void nets_fall_back(void **state) {
+  (void)state;
+  static const char *const nets[] = {"fm", "nfm", "dnn", "mlr", "wide_and_deep", "deepfm", "pnn"};
+  own_rows rows = read_rows("plain");
+  furrow_score *scores[2];
+  for (int i = 0; i < 2; i++) scores[i] = malloc(rows.block.size * sizeof(furrow_score));
+  furrow_trainer *lr = own_trainer("lr", "", 2, NULL);
+  fit_or_fail(lr, "plain", NULL, NULL);
+  for (size_t n = 0; n < sizeof nets / sizeof *nets; n++) {
+    furrow_trainer *net = own_trainer(nets[n], "", 2, NULL);
+    fit_or_fail(net, "plain", NULL, NULL);
+    if (!net->fell_back || !has_note(net, "interactions did not help", NULL)) fail_msg("%s did not fall back", nets[n]);
+    for (int i = 0; i < 2; i++) {
+      save_to(i ? net : lr, "model");
+      furrow_scorer *scorer = load_from("model");
+      furrow_scorer_scratch *scratch = NULL;
+      assert_int_equal(furrow_scorer_scratch_create(&scratch, scorer, &err), FURROW_OK);
+      assert_int_equal(furrow_scorer_score_block(scorer, scratch, &rows.block, scores[i], &err), FURROW_OK);
+      furrow_scorer_scratch_free(scratch);
+      furrow_scorer_free(scorer);
+    }
+    for (size_t i = 0; i < rows.block.size; i++)
+      if (!(fabs(scores[0][i].proba - scores[1][i].proba) < 1e-3) || scores[0][i].label != scores[1][i].label)
+        fail_msg("%s: row %zu has %g, and %g with lr", nets[n], i, scores[1][i].proba, scores[0][i].proba);
+    furrow_trainer_free(net);
+  }
+  furrow_trainer_free(lr);
+  for (int i = 0; i < 2; i++) free(scores[i]);
+  close_rows(&rows);
+}
+
+static void nets_that_help_are_kept(void **state) {
+  (void)state;
+  static const char *const nets[] = {"fm", "dnn", "mlr", "wide_and_deep", "deepfm", "pnn"};
+  for (size_t n = 0; n < sizeof nets / sizeof *nets; n++) {
+    furrow_trainer *net = own_trainer(nets[n], "", 2, NULL);
+    fit_or_fail(net, "product", NULL, NULL);
+    const double accuracy = evaluate_saved(net, "product.valid").accuracy;
+    if (net->fell_back || has_note(net, "interactions did not help", NULL)) fail_msg("%s fell back", nets[n]);
+    if (!(accuracy > 0.7)) fail_msg("%s: accuracy %g", nets[n], accuracy);
+    furrow_trainer_free(net);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(saved_models_are_those_of_training),
+      cmocka_unit_test(wild_units_do_not_matter),
+      cmocka_unit_test(threads_do_not_matter),
+      cmocka_unit_test(breaks_do_not_matter),
+      cmocka_unit_test(models_are_trained_further),
+      cmocka_unit_test(a_second_fit_goes_on),
+      cmocka_unit_test(streams_give_the_same_quality),
+      cmocka_unit_test(nets_fall_back),
+      cmocka_unit_test(nets_that_help_are_kept),
+  };
+  return cmocka_run_group_tests(tests, write_data, leave_dir);
+}
