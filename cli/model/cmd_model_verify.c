@@ -157,6 +157,25 @@ static furrow_status check_trees(checking *c, const furrow_model_listing *listin
   return FURROW_OK;
 }
 
+/* Checks that graph.json and furrow.json can be read. */
+static furrow_status check_configuration(checking *c, const furrow_model_listing *listing, furrow_error *err) {
+  furrow_learn_conf *conf = NULL;
+  furrow_error own;
+  if (!lists(listing->files, listing->file_count, "graph.json")) return FURROW_OK;
+  furrow_status status = furrow_learn_conf_create(&conf, err);
+  if (status != FURROW_OK) return status;
+  status = furrow_learn_conf_load_model(conf, listing->path, &own);
+  furrow_learn_conf_free(conf);
+  if (status == FURROW_OK) return FURROW_OK;
+  if (status == FURROW_E_MEMORY || status == FURROW_E_IO) {
+    *err = own;
+    return status;
+  }
+  const furrow_matrix_finding finding = {true, -1, own.file, own.offset, status, own.message, own.hint};
+  take_finding(c, &finding);
+  return FURROW_OK;
+}
+
 static furrow_status verify_run(const void *values, output *out, furrow_error *err) {
   const verify_values *verify = values;
   furrow_model_listing *listing = NULL;
@@ -172,6 +191,11 @@ static furrow_status verify_run(const void *values, output *out, furrow_error *e
     report_start(&r, out, verify->json);
     if (verify->json) report_list(&r, "matrices");
     for (size_t i = 0; i < count && status == FURROW_OK; i++) status = check_matrix(&c, &matrices[i], err);
+    if (verify->json) {
+      report_end(&r);
+      report_list(&r, "configuration");
+    }
+    if (status == FURROW_OK && !only) status = check_configuration(&c, listing, err);
     if (verify->json) {
       report_end(&r);
       report_list(&r, "trees");
@@ -194,7 +218,8 @@ const command model_verify_command = {
     .example = "furrow model verify lr\nfurrow model verify deepfm/embedding_embedding --json",
     .about = "Prints a line for each finding: FILE: byte OFFSET: partition N: what is wrong. A remark is about "
              "something unusual that can still be read. The matrices of a gbdt model are also checked against each "
-             "other. The exit code is 0 when there are no errors, otherwise the code of the first error.",
+             "other, and graph.json and furrow.json are read. The exit code is 0 when there are no errors, otherwise "
+             "the code of the first error.",
     .operands = verify_operands,
     .groups = verify_groups,
     .size = sizeof(verify_values),

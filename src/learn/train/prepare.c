@@ -108,6 +108,7 @@ static furrow_status settle_epochs(fw_fit *f, const fw_data_facts *facts, furrow
   if (train->epochs > 0) return FURROW_OK;
   if (!f->exact && train->patience > 0) epochs = 2000000 / rows > 200 ? 200 : 2000000 / rows < 40 ? 40 : 2000000 / rows;
   if (!f->exact && train->patience == 0) epochs = rows > MANY_ROWS ? 10 : 64000 / rows > 30 ? 64000 / rows : 30;
+  if (fw_samples_pass_once(f->samples)) epochs = 1;
   return set_number(f, "epochs", epochs, err);
 }
 
@@ -130,7 +131,18 @@ static furrow_status settle_index_base(const fw_fit *f, furrow_error *err) {
   return furrow_learn_conf_set(f->trainer->conf, "index-base", found ? "1" : "0", err);
 }
 
+/* What must be known, and cannot be found before the only pass. */
+static furrow_status check_known(const fw_fit *f, furrow_error *err) {
+  const fw_plan *plan = f->trainer->plan;
+  if (!fw_samples_pass_once(f->samples) || !(plan->open_fields || plan->open_classes)) return FURROW_OK;
+  const char *key = plan->open_fields ? "fields" : "classes";
+  fw_fail(err, FURROW_E_ARGUMENT, "the number of %s is not known, and the data can be read only once", key);
+  fw_error_set_hint(err, "set the key `%s`, or keep the rows in memory", key);
+  return FURROW_E_ARGUMENT;
+}
+
 static furrow_status settle(fw_fit *f, const fw_data_facts *facts, furrow_error *err) {
+  FW_TRY(check_known(f, err));
   FW_TRY(settle_format(f, facts, err));
   FW_TRY(fw_samples_keep_columns(f->samples, f->trainer->conf, err));
   FW_TRY(settle_labels(f, facts, err));
