@@ -114,8 +114,9 @@ FURROW_API const furrow_learn_key *furrow_learn_key_at(size_t i);
 
 /* Returns: Furrow's own default of a key for an algorithm, as text ("auto": the data decides); NULL: it has none, and
  *          `fallback` counts. Furrow's own defaults count unless a JSON file was read, the key `algorithm`
- *          (ml.model.class.name) is set, or the key `defaults` is "angel"; they are chosen by measuring
- * (docs/design/defaults.md) and may get better in later versions. Owner:   the library; valid for ever. */
+ *          (ml.model.class.name) is set, or the key `defaults` is "angel". They are chosen by measuring
+ *          (docs/design/defaults.md) and may get better in later versions.
+ * Owner:   the library; valid for ever. */
 FURROW_API const char *furrow_learn_recommended(const char *algorithm, const char *key);
 
 /* How a description is written. */
