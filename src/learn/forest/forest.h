@@ -30,7 +30,7 @@ typedef struct fw_forest {
   double *gain;     /* of its split, as the objective falls: 0 of leaves */
   double *gradient; /* sums over its rows */
   double *hessian;
-  /* names of features, which somebody else owns; NULL: they have none */
+  /* names of features, which the scorer owns; NULL: they have none */
   const char *const *names;
   size_t name_count;
 } fw_forest;
