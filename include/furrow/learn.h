@@ -114,8 +114,7 @@ FURROW_API const furrow_learn_key *furrow_learn_key_at(size_t i);
 
 /* Returns: Furrow's own default of a key for an algorithm, as text ("auto": the data decides); NULL: it has none, and
  *          `fallback` counts. Furrow's own defaults count unless a JSON file was read, the key `algorithm`
- *          (ml.model.class.name) is set, or the key `defaults` is "angel". They are chosen by measuring
- *          (docs/design/defaults.md) and may get better in later versions.
+ *          (ml.model.class.name) is set, or the key `defaults` is "angel". They may get better in later versions.
  * Owner:   the library; valid for ever. */
 FURROW_API const char *furrow_learn_recommended(const char *algorithm, const char *key);
 
@@ -404,7 +403,7 @@ typedef enum furrow_fc_order {
 typedef struct furrow_scorer_params {
   size_t size;                   /* set by furrow_scorer_params_init */
   const furrow_learn_conf *conf; /* NULL: the model's graph.json. Furrow's own defaults do not count in it, unless the
-                                    key `defaults` is set: it is for Angel's models, which lack that file */
+                                    key `defaults` is set: it is for Angel's models that lack that file */
   furrow_fc_order fc_order;      /* in x out */
   bool absent_is_zero;           /* trees: absent features count as 0, as in Angel, whatever gbdt.split.missing says */
   unsigned threads;              /* that load; 0: one for each processor */

@@ -87,7 +87,7 @@ def two_classes(name, path, y, w, *options):
     check(name + " PR-AUC", got["pr_auc"], metrics.average_precision_score(y, pred, sample_weight=w))
     check(name + " logloss", got["logloss"], metrics.log_loss(y, proba, sample_weight=w), 1e-7)
     check(name + " binned", float(got["binned"]), 0)
-    check_classes(name, got, y, label.astype(int), w, [0, 1], "binary")
+    check_classes(name, got, 2 * y - 1, label.astype(int), w, [-1, 1], "binary")
     if len(set(pred)) > len(pred) / 2:
         bad.append(name + ": there are few ties to test")
 
