@@ -138,7 +138,7 @@ static furrow_status put_probabilities(const predicting *p, const furrow_row *ro
   if (p->values->json) output_text(out, ",\"probabilities\":{");
   for (size_t i = 0; i < p->classes; i++) {
     char label[CLASS_LABEL_SIZE];
-    class_label(label, p->scoring.scorer, furrow_scorer_class_label(p->scoring.scorer, i));
+    class_label(label, furrow_scorer_class_label(p->scoring.scorer, i));
     if (p->values->json)
       output_format(out, "%s\"%s\":%.9g", i > 0 ? "," : "", label, p->probabilities[i]);
     else

@@ -650,16 +650,21 @@ static furrow_status run_train(const void *values, output *out, furrow_error *er
 const command train_command = {
     .name = "train",
     .summary = "train a model and write it as an Angel model directory",
-    .example = "furrow train --model fm --rank 8 --train clicks.libsvm --out clicks.model --epochs 5 --lr 0.05\n"
-               "furrow train --model gbdt --trees 100 --depth 6 --lr 0.1 --splits 254 --train t.libsvm --out t.model\n"
+    .example = "furrow train --model gbdt --train clicks.libsvm --out clicks.model\n"
+               "furrow train --model lr --train homes.csv --label-column sold --out homes.model\n"
+               "furrow train --model gbdt --train clicks.libsvm --folds 5\n"
+               "furrow train --model fm --rank 16 --train clicks.libsvm --valid new.libsvm --out fm.model\n"
                "furrow train --conf deepfm.json --train clicks.libsvm --out deepfm.model -D ml.epoch.num=5\n"
-               "furrow train --model gbdt --train t.libsvm --folds 5\n"
                "furrow train --model deepfm --fields 39 --fc 100,100 --dry-run",
     .one_of = "--model NAME | --conf FILE.json",
     .about =
+        "With --model, no settings are needed: the format, the labels and classes, the first index and the ranges of "
+        "the features are found in the data, and each algorithm has its own defaults. lr, linear, robust and softmax "
+        "are solved exactly. Nets hold rows out for validation, save their best epoch, and fall back to the linear "
+        "model if they are not better. With --conf, Angel's defaults count; --defaults changes that.\n\n"
         "The same samples, settings and seed give the same model, byte for byte, for any number of threads (another "
-        "instruction set may change the last digits). Indices of libsvm and libffm data count from 1, as in Angel; "
-        "--index-base changes that. docs/models.md has the formula, the graph and the matrices of each algorithm.",
+        "instruction set may change the last digits). docs/models.md has the formula, the graph, the matrices and the "
+        "defaults of each algorithm. furrow tune looks for better settings.",
     .groups = train_groups,
     .size = sizeof(train_values),
     .init = train_init,

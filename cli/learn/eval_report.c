@@ -54,7 +54,7 @@ static void report_classes(report *out, const eval_report *r) {
     furrow_class_figures_init(&f);
     furrow_evaluation_get_class(r->evaluation, i, &f);
     report_section(out, NULL);
-    report_text(out, "label", class_label(label, r->scorer, f.label));
+    report_text(out, "label", class_label(label, f.label));
     report_f64(out, "rows", f.rows);
     report_f64(out, "predicted", f.predicted);
     report_f64(out, "precision", f.precision);
@@ -119,7 +119,7 @@ static furrow_status print_classes(const eval_report *r, output *out, furrow_err
     furrow_class_figures f;
     furrow_class_figures_init(&f);
     furrow_evaluation_get_class(r->evaluation, i, &f);
-    table_cell(&t, "%s", class_label(label, r->scorer, f.label));
+    table_cell(&t, "%s", class_label(label, f.label));
     table_cell(&t, "%.10g", f.rows);
     table_cell(&t, "%.10g", f.predicted);
     table_cell(&t, "%.5f", f.precision);
@@ -150,13 +150,13 @@ static furrow_status print_confusion(const eval_report *r, output *out, furrow_e
   if (classes > SHOWN_CLASSES) return FURROW_OK;
   for (size_t i = 0; i < classes; i++) {
     furrow_evaluation_get_class(r->evaluation, i, &f);
-    add_heading(headings, class_label(label, r->scorer, f.label));
+    add_heading(headings, class_label(label, f.label));
   }
   output_text(out, "\n");
   table_start(&t, headings);
   for (size_t actual = 0; actual < classes; actual++) {
     furrow_evaluation_get_class(r->evaluation, actual, &f);
-    table_cell(&t, "%s", class_label(label, r->scorer, f.label));
+    table_cell(&t, "%s", class_label(label, f.label));
     for (size_t i = 0; i < classes; i++) table_cell(&t, "%.10g", furrow_evaluation_confusion(r->evaluation, actual, i));
   }
   return table_finish(&t, 1, out, err);

@@ -42,6 +42,14 @@ awk '$1 == "accuracy" { a = $2 } $1 == "auc" { print a, $2 }' <(sort table) | pa
   awk '{ d = $2 - $4; print ($1 - $3 < 1e-5 && $3 - $1 < 1e-5 && d < 1e-5 && -d < 1e-5 ? "as predict says" : $0) }'
 furrow eval --model fm --data t.libsvm --curves c.svg >/dev/null
 head -c 4 c.svg && echo
+# classes have the labels of the data
+awk 'BEGIN { for (i = 0; i < 60; i++) print 1 + (i > 25), "1:" i }' >from1.libsvm
+furrow train -q --model lr --train from1.libsvm --out from1
+furrow eval --model from1 --data from1.libsvm --bins 0 | awk '/^label/ { part++ } part { print $1 }'
+head -n 1 from1.libsvm | furrow predict --model from1 --data - --probabilities | tr ',' '\n' | sed -n 's/:.*//p'
+awk 'BEGIN { for (i = 0; i < 60; i++) print 1 + int(i / 20), "1:" i }' >from1_3.libsvm
+furrow train -q --model softmax --train from1_3.libsvm --out from1_3
+furrow eval --model from1_3 --data from1_3.libsvm --json | tr -d ' \n' | grep -o '"label":"[0-9]*"'
 # refused
 try furrow eval --model fm --data t.libsvm --curves c.svg
 try furrow eval --model linear --data t.libsvm --curves l.svg | tail -n 1
