@@ -36,7 +36,7 @@ static furrow_status train_once(const furrow_learn_conf *conf, const char *data,
   params.parser = &parser;
   furrow_status status = furrow_trainer_create(&trainer, conf, &one, &err);
   if (status == FURROW_OK) status = furrow_trainer_fit(trainer, data, NULL, &params, &err);
-  if (status == FURROW_OK) status = fw_model_json_write(trainer, about, &err);
+  if (status == FURROW_OK) status = fw_model_json_write(trainer, NULL, 0, about, &err);
   *binned = false;
   for (size_t i = 0; trainer && i < furrow_trainer_epoch_count(trainer); i++) {
     const furrow_epoch *epoch = furrow_trainer_get_epoch(trainer, i);
