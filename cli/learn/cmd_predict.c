@@ -10,6 +10,7 @@
 #include "core/interrupt.h"
 #include "core/shared_options.h"
 #include "furrow/vector_data.h"
+#include "learn/class_label.h"
 #include "learn/explaining.h"
 #include "rows/rows_sink.h"
 
@@ -19,7 +20,7 @@ typedef struct predict_values {
   scoring_values scoring;
   sample_id sid;
   const char *scores;
-  bool json, force, contributions;
+  bool json, force, contributions, probabilities;
   uint64_t top; /* 0: all */
 } predict_values;
 
@@ -36,6 +37,10 @@ static const option predict_options[] = {
      .help =
          "write pred, proba and label of each row as floats to a file (.npy, .f32, .fbin, .fvecs) instead of printing",
      .offset = AT(scores)},
+    {.name = "probabilities",
+     .kind = OPTION_FLAG,
+     .help = "print the probability of each class behind the label: LABEL:P,LABEL:P…",
+     .offset = AT(probabilities)},
     {.name = "contributions",
      .kind = OPTION_FLAG,
      .help =
@@ -65,6 +70,8 @@ typedef struct predicting {
   size_t capacity;
   furrow_vectors_writer *file;
   explaining explaining;
+  size_t classes;        /* with --probabilities: 2, or those of softmax */
+  double *probabilities; /* of a row */
 } predicting;
 
 /* Writes the fewest digits that read back to the same float; integers without an exponent. */
@@ -96,11 +103,52 @@ static furrow_status put_sid(const predicting *p, const furrow_rowblock *block, 
 
 static void put_line(output *out, const char *sid, const furrow_score *score, bool json) {
   if (!json)
-    output_format(out, "%s,%.6f,%.6f,%.6f\n", sid, score->pred, score->proba, score->label);
+    output_format(out, "%s,%.6f,%.6f,%.6f", sid, score->pred, score->proba, score->label);
   else
-    output_format(out, "{\"sid\":\"%s\",\"pred\":%.9g,\"proba\":%.9g,\"label\":%.9g}\n", sid, score->pred, score->proba,
+    output_format(out, "{\"sid\":\"%s\",\"pred\":%.9g,\"proba\":%.9g,\"label\":%.9g", sid, score->pred, score->proba,
                   score->label);
 }
+
+/* ---- Probabilities of classes ---- */
+
+static furrow_status open_probabilities(predicting *p, furrow_error *err) {
+  const furrow_scorer *scorer = p->scoring.scorer;
+  const size_t count = furrow_scorer_class_count(scorer);
+  if (!p->values->probabilities) return FURROW_OK;
+  if (isnan(furrow_scorer_class_label(scorer, 0)))
+    return fail(err, FURROW_E_ARGUMENT, "--probabilities is for models of classes; this one predicts numbers");
+  p->classes = count > 1 ? count : 2;
+  p->probabilities = calloc(p->classes, sizeof *p->probabilities);
+  return p->probabilities ? FURROW_OK : fail_memory(err);
+}
+
+/* The library gives that of the positive class alone where there are two. */
+static furrow_status find_probabilities(const predicting *p, const furrow_row *row, furrow_error *err) {
+  const bool two = furrow_scorer_class_count(p->scoring.scorer) == 1;
+  double *positive = p->probabilities + (two ? 1 : 0);
+  furrow_status status = furrow_scorer_class_probabilities(p->scoring.scorer, p->scoring.space, row, positive, err);
+  if (status == FURROW_OK && two) p->probabilities[0] = 1 - *positive;
+  return status;
+}
+
+static furrow_status put_probabilities(const predicting *p, const furrow_row *row, output *out, furrow_error *err) {
+  if (p->classes == 0) return FURROW_OK;
+  furrow_status status = find_probabilities(p, row, err);
+  if (status != FURROW_OK) return status;
+  if (p->values->json) output_text(out, ",\"probabilities\":{");
+  for (size_t i = 0; i < p->classes; i++) {
+    char label[CLASS_LABEL_SIZE];
+    class_label(label, p->scoring.scorer, furrow_scorer_class_label(p->scoring.scorer, i));
+    if (p->values->json)
+      output_format(out, "%s\"%s\":%.9g", i > 0 ? "," : "", label, p->probabilities[i]);
+    else
+      output_format(out, ",%s:%.6f", label, p->probabilities[i]);
+  }
+  if (p->values->json) output_text(out, "}");
+  return FURROW_OK;
+}
+
+/* ---- Blocks ---- */
 
 static furrow_status put_text(predicting *p, const furrow_rowblock *block, output *out, furrow_error *err) {
   furrow_status status = FURROW_OK;
@@ -108,12 +156,14 @@ static furrow_status put_text(predicting *p, const furrow_rowblock *block, outpu
     char sid[32];
     status = put_sid(p, block, i, sid, sizeof sid, err);
     if (status != FURROW_OK) break;
-    if (!p->values->contributions) {
-      put_line(out, sid, &p->scores[i], p->values->json);
+    const furrow_row row = furrow_rowblock_row(block, i);
+    if (p->values->contributions) {
+      status = explain_row(&p->explaining, &row, sid, out, err);
       continue;
     }
-    const furrow_row row = furrow_rowblock_row(block, i);
-    status = explain_row(&p->explaining, &row, sid, out, err);
+    put_line(out, sid, &p->scores[i], p->values->json);
+    status = put_probabilities(p, &row, out, err);
+    output_text(out, p->values->json ? "}\n" : "\n");
   }
   return status == FURROW_OK ? output_flush(out, err) : status;
 }
@@ -169,6 +219,9 @@ static furrow_status open_file(predicting *p, furrow_error *err) {
 static furrow_status check_options(const predict_values *values, furrow_error *err) {
   if (values->contributions && values->scores)
     return fail(err, FURROW_E_ARGUMENT, "--contributions and --scores cannot be used together");
+  if (values->probabilities && (values->scores || values->contributions))
+    return fail(err, FURROW_E_ARGUMENT, "--probabilities and %s cannot be used together",
+                values->scores ? "--scores" : "--contributions");
   if (values->top > 0 && !values->contributions) return fail(err, FURROW_E_ARGUMENT, "--top is for --contributions");
   return FURROW_OK;
 }
@@ -181,6 +234,7 @@ static furrow_status run_predict(const void *values, output *out, furrow_error *
   if (status == FURROW_OK) status = scoring_open(&p.scoring, &predict->scoring, err);
   p.explaining = (explaining){.scoring = &p.scoring, .json = predict->json, .top = predict->top};
   if (status == FURROW_OK) status = open_file(&p, err);
+  if (status == FURROW_OK) status = open_probabilities(&p, err);
   while (status == FURROW_OK && (status = scoring_next(&p.scoring, &block, err)) == FURROW_OK)
     status = score_block(&p, block, out, err);
   if (status == FURROW_END) status = p.file ? furrow_vectors_writer_commit(p.file, err) : FURROW_OK;
@@ -189,6 +243,7 @@ static furrow_status run_predict(const void *values, output *out, furrow_error *
   scoring_close(&p.scoring);
   explaining_clear(&p.explaining);
   free(p.scores);
+  free(p.probabilities);
   return status;
 }
 

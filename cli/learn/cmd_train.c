@@ -408,27 +408,6 @@ static furrow_status measure_rounding(const train_values *values, const learn_se
   return rounding_measure(lost, trainer, values->out, rows, values->format, err);
 }
 
-static void list_notes(report *r, const furrow_trainer *trainer, const char *name, bool warnings) {
-  const char *text;
-  bool warning = false;
-  report_list(r, name);
-  for (size_t i = 0; (text = furrow_trainer_get_note(trainer, i, &warning)); i++)
-    if (warning == warnings) report_text(r, NULL, text);
-  report_end(r);
-}
-
-static void report_notes(report *r, const furrow_trainer *trainer) {
-  const char *text;
-  bool warning = false;
-  if (r->json) {
-    list_notes(r, trainer, "notes", false);
-    list_notes(r, trainer, "warnings", true);
-    return;
-  }
-  for (size_t i = 0; (text = furrow_trainer_get_note(trainer, i, &warning)); i++)
-    report_text(r, warning ? "warning" : "note", text);
-}
-
 static void tell_result(const train_values *values, const learn_settings *settings, const furrow_trainer *trainer,
                         const fold_figures *figures, const rounding *lost, output *out) {
   const uint32_t best = furrow_trainer_best_epoch(trainer);

@@ -171,8 +171,9 @@ typedef struct tuning {
   search search;
   furrow_parser_params parser;
   progress progress;
-  char what[32];   /* "run 3" */
-  double deadline; /* 0: none */
+  char what[32];           /* "run 3" */
+  furrow_trainer *trainer; /* of the model that is written; NULL: none */
+  double deadline;         /* 0: none */
   bool headed;
 } tuning;
 
@@ -355,7 +356,7 @@ static void report_table(const tuning *t, report *r, const search_trial *best) {
     report_line(r, "note", "compared on %.0f %% of the rows: there was no time for more", 100 * best->share);
 }
 
-static void tell_result(const tuning *t, const search_trial *best, bool conf_written, bool trained) {
+static void tell_result(const tuning *t, const search_trial *best) {
   report r;
   if (t->values->quiet && !t->values->json) return;
   report_start(&r, t->out, t->values->json);
@@ -363,8 +364,9 @@ static void tell_result(const tuning *t, const search_trial *best, bool conf_wri
     report_json(t, &r, best);
   else
     report_table(t, &r, best);
-  if (conf_written) report_text(&r, "configuration", t->values->conf_out);
-  if (trained) report_text(&r, "model", t->values->out);
+  if (t->values->conf_out) report_text(&r, "configuration", t->values->conf_out);
+  if (t->trainer) report_text(&r, "model", t->values->out);
+  if (t->trainer) report_notes(&r, t->trainer);
   report_finish(&r);
 }
 
@@ -377,7 +379,6 @@ static furrow_status reread(furrow_learn_conf **conf, const char *text, size_t s
 static furrow_status train_model(tuning *t, const learn_settings *settings, const char *text, size_t size,
                                  furrow_error *err) {
   furrow_learn_conf *conf = NULL;
-  furrow_trainer *trainer = NULL;
   furrow_trainer_params params;
   furrow_trainer_fit_params fit;
   furrow_trainer_save_params save;
@@ -388,13 +389,12 @@ static furrow_status train_model(tuning *t, const learn_settings *settings, cons
   save.formats = settings->formats;
   t->deadline = 0;
   furrow_status status = reread(&conf, text, size, err);
-  if (status == FURROW_OK) status = furrow_trainer_create(&trainer, conf, &params, err);
+  if (status == FURROW_OK) status = furrow_trainer_create(&t->trainer, conf, &params, err);
   progress_start(&t->progress, !t->values->quiet, "training", 0);
   t->progress.unit = "rows";
-  if (status == FURROW_OK) status = furrow_trainer_fit(trainer, t->values->train, NULL, &fit, err);
+  if (status == FURROW_OK) status = furrow_trainer_fit(t->trainer, t->values->train, NULL, &fit, err);
   progress_stop(&t->progress);
-  if (status == FURROW_OK) status = furrow_trainer_save(trainer, t->values->out, &save, err);
-  furrow_trainer_free(trainer);
+  if (status == FURROW_OK) status = furrow_trainer_save(t->trainer, t->values->out, &save, err);
   furrow_learn_conf_free(conf);
   return status == FURROW_E_CANCELLED ? interrupt_check(err) : status;
 }
@@ -417,7 +417,7 @@ static furrow_status use_best(tuning *t, const search_trial *best, furrow_error 
   if (status == FURROW_OK && values->conf_out)
     status = text_file_write(values->conf_out, text, size, values->force, err);
   if (status == FURROW_OK && train) status = train_model(t, &settings, text, size, err);
-  if (status == FURROW_OK) tell_result(t, best, values->conf_out != NULL, train);
+  if (status == FURROW_OK) tell_result(t, best);
   furrow_free(text);
   learn_settings_clear(&settings);
   return status;
@@ -476,6 +476,7 @@ static furrow_status run_tune(const void *values, output *out, furrow_error *err
   const search_trial *best = status == FURROW_OK ? search_best(&t.search) : NULL;
   if (best) status = use_best(&t, best, err);
   if (status == FURROW_OK && interrupt_came()) status = best ? stopped(&t, err) : interrupt_check(err);
+  furrow_trainer_free(t.trainer);
   search_clear(&t.search);
   learn_settings_clear(&settings);
   return status;

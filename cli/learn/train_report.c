@@ -174,6 +174,29 @@ void report_epochs(report *r, const furrow_trainer *trainer) {
   report_end(r);
 }
 
+/* ---- Notes ---- */
+
+static void list_notes(report *r, const furrow_trainer *trainer, const char *name, bool warnings) {
+  const char *text;
+  bool warning = false;
+  report_list(r, name);
+  for (size_t i = 0; (text = furrow_trainer_get_note(trainer, i, &warning)); i++)
+    if (warning == warnings) report_text(r, NULL, text);
+  report_end(r);
+}
+
+void report_notes(report *r, const furrow_trainer *trainer) {
+  const char *text;
+  bool warning = false;
+  if (r->json) {
+    list_notes(r, trainer, "notes", false);
+    list_notes(r, trainer, "warnings", true);
+    return;
+  }
+  for (size_t i = 0; (text = furrow_trainer_get_note(trainer, i, &warning)); i++)
+    report_text(r, warning ? "warning" : "note", text);
+}
+
 /* ---- History ---- */
 
 static void csv_number(FILE *out, double value) {

@@ -24,6 +24,9 @@ void report_constant(report *r, const furrow_learn_metrics *metrics);
 /* Reports epochs as a list of JSON objects; prints nothing in the table. */
 void report_epochs(report *r, const furrow_trainer *trainer);
 
+/* Reports what the trainer has to say beside its figures. */
+void report_notes(report *r, const furrow_trainer *trainer);
+
 /* Writes the history; the ending of the path decides: .json or .csv. */
 furrow_status history_write(const char *path, const furrow_trainer *trainer, bool force, furrow_error *err);
 /* Draws loss and AUC (or RMSE, accuracy) over the epochs. */

@@ -10,6 +10,7 @@
 #include "core/report.h"
 #include "core/table.h"
 #include "draw/chart.h"
+#include "learn/feature_name.h"
 #include "model/forest_source.h"
 #include "model/model_source.h"
 
@@ -99,70 +100,85 @@ static double sum_of(const furrow_feature_importance *list, size_t count, measur
   return sum;
 }
 
-static furrow_status print_list(const furrow_feature_importance *list, size_t count, size_t shown, bool sums,
-                                measure by, output *out, furrow_error *err) {
-  const double sum = sum_of(list, count, by);
+/* The features in their order, and what is to be said of them. */
+typedef struct ranking {
+  const furrow_scorer *scorer;
+  const furrow_feature_importance *list;
+  size_t count, shown;
+  bool sums; /* the model has gains and covers */
+  measure by;
+} ranking;
+
+static furrow_status print_list(const ranking *of, output *out, furrow_error *err) {
+  const double sum = sum_of(of->list, of->count, of->by);
   table t;
-  table_start(&t, sums ? "feature|splits|share|gain|cover" : "feature|splits|share");
-  for (size_t i = 0; i < shown; i++) {
-    table_cell(&t, "%" PRId32, list[i].feature);
-    table_cell(&t, "%" PRIu64, list[i].count);
-    table_cell(&t, "%.4f", sum > 0 ? measure_of(&list[i], by) / sum : 0);
-    if (!sums) continue;
-    table_cell(&t, "%.6g", list[i].gain);
-    table_cell(&t, "%.6g", list[i].cover);
+  table_start(&t, of->sums ? "feature|splits|share|gain|cover" : "feature|splits|share");
+  for (size_t i = 0; i < of->shown; i++) {
+    const furrow_feature_importance *item = &of->list[i];
+    char name[FEATURE_NAME];
+    table_cell(&t, "%s", feature_name(of->scorer, (uint64_t)item->feature, name));
+    table_cell(&t, "%" PRIu64, item->count);
+    table_cell(&t, "%.4f", sum > 0 ? measure_of(item, of->by) / sum : 0);
+    if (!of->sums) continue;
+    table_cell(&t, "%.6g", item->gain);
+    table_cell(&t, "%.6g", item->cover);
   }
   return table_finish(&t, 0, out, err);
 }
 
-static void report_features(const furrow_feature_importance *list, size_t count, size_t shown, bool sums, measure by,
-                            output *out) {
+static void report_features(const ranking *of, output *out) {
   report r;
   report_start(&r, out, true);
-  report_text(&r, "by", measure_names[by]);
-  report_u64(&r, "features", count);
+  report_text(&r, "by", measure_names[of->by]);
+  report_u64(&r, "features", of->count);
   report_list(&r, "importance");
-  for (size_t i = 0; i < shown; i++) {
+  for (size_t i = 0; i < of->shown; i++) {
+    const furrow_feature_importance *item = &of->list[i];
+    const char *name = furrow_scorer_feature_name(of->scorer, (uint64_t)item->feature);
     report_section(&r, NULL);
-    report_i64(&r, "feature", list[i].feature);
-    report_u64(&r, "count", list[i].count);
-    if (sums) report_f64(&r, "gain", list[i].gain);
-    if (sums) report_f64(&r, "cover", list[i].cover);
+    report_i64(&r, "feature", item->feature);
+    if (name) report_text(&r, "name", name);
+    report_u64(&r, "count", item->count);
+    if (of->sums) report_f64(&r, "gain", item->gain);
+    if (of->sums) report_f64(&r, "cover", item->cover);
     report_end(&r);
   }
   report_end(&r);
   report_finish(&r);
 }
 
-static furrow_status draw(const importance_values *v, const furrow_feature_importance *list, size_t count, size_t shown,
-                          measure by, furrow_error *err) {
+static furrow_status draw(const importance_values *v, const ranking *of, furrow_error *err) {
   enum { MOST_BARS = 100 };
   bar bars[MOST_BARS];
   char title[64], note[96];
-  const size_t drawn = shown < MOST_BARS ? shown : MOST_BARS;
+  const size_t drawn = of->shown < MOST_BARS ? of->shown : MOST_BARS;
   for (size_t i = 0; i < drawn; i++) {
-    snprintf(bars[i].name, sizeof bars[i].name, "feature %" PRId32, list[i].feature);
-    bars[i].value = fmax(measure_of(&list[i], by), 0);
+    const char *name = furrow_scorer_feature_name(of->scorer, (uint64_t)of->list[i].feature);
+    if (name && *name)
+      snprintf(bars[i].name, sizeof bars[i].name, "%s", name);
+    else
+      snprintf(bars[i].name, sizeof bars[i].name, "feature %" PRId32, of->list[i].feature);
+    bars[i].value = fmax(measure_of(&of->list[i], of->by), 0);
   }
-  snprintf(title, sizeof title, "feature importance by %s", measure_names[by]);
-  snprintf(note, sizeof note, "%zu of %zu features that the trees use", drawn, count);
+  snprintf(title, sizeof title, "feature importance by %s", measure_names[of->by]);
+  snprintf(note, sizeof note, "%zu of %zu features that the trees use", drawn, of->count);
   return bars_write(v->svg, title, note, bars, drawn, v->force, err);
 }
 
 static furrow_status print_report(const importance_values *v, const furrow_scorer *scorer,
                                   furrow_feature_importance *list, size_t count, output *out, furrow_error *err) {
   furrow_forest_info info;
-  measure by = v->by;
   furrow_forest_info_init(&info);
   furrow_scorer_get_forest_info(scorer, &info);
-  furrow_status status = sort_features(list, count, info.sums, &by, err);
-  if (status != FURROW_OK) return status;
   const size_t shown = v->top > 0 && v->top < count ? (size_t)v->top : count;
+  ranking of = {.scorer = scorer, .list = list, .count = count, .shown = shown, .sums = info.sums, .by = v->by};
+  furrow_status status = sort_features(list, count, info.sums, &of.by, err);
+  if (status != FURROW_OK) return status;
   if (v->json)
-    report_features(list, count, shown, info.sums, by, out);
+    report_features(&of, out);
   else
-    status = print_list(list, count, shown, info.sums, by, out, err);
-  return status == FURROW_OK && v->svg ? draw(v, list, count, shown, by, err) : status;
+    status = print_list(&of, out, err);
+  return status == FURROW_OK && v->svg ? draw(v, &of, err) : status;
 }
 
 static furrow_status importance_run(const void *values, output *out, furrow_error *err) {

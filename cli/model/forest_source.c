@@ -27,6 +27,7 @@ static furrow_status open_listed(furrow_scorer **scorer, const furrow_model_list
   if (!has_graph(listing)) {
     status = furrow_learn_conf_create(&conf, err);
     if (status == FURROW_OK) status = furrow_learn_conf_set_algorithm(conf, "gbdt", err);
+    if (status == FURROW_OK) status = furrow_learn_conf_set(conf, "defaults", "angel", err);
     params.conf = conf;
   }
   if (status == FURROW_OK) status = furrow_scorer_load(scorer, listing->path, &params, err);

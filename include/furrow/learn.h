@@ -402,7 +402,8 @@ typedef enum furrow_fc_order {
 /* How a model is loaded. */
 typedef struct furrow_scorer_params {
   size_t size;                   /* set by furrow_scorer_params_init */
-  const furrow_learn_conf *conf; /* NULL: the model's graph.json */
+  const furrow_learn_conf *conf; /* NULL: the model's graph.json. Furrow's own defaults do not count in it, unless the
+                                    key `defaults` is set: it is for models of Angel's that lack that file */
   furrow_fc_order fc_order;      /* in x out */
   bool absent_is_zero;           /* trees: absent features count as 0, as in Angel, whatever gbdt.split.missing says */
   unsigned threads;              /* that load; 0: one for each processor */

@@ -30,6 +30,9 @@ typedef struct fw_forest {
   double *gain;     /* of its split, as the objective falls: 0 of leaves */
   double *gradient; /* sums over its rows */
   double *hessian;
+  /* names of features, which somebody else owns; NULL: they have none */
+  const char *const *names;
+  size_t name_count;
 } fw_forest;
 
 /* An empty forest; with_stats: gain, gradient and hessian are kept. E_RANGE: more than can be. */

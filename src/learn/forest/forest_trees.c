@@ -111,3 +111,20 @@ furrow_status fw_forest_importance(const fw_forest *forest, furrow_feature_impor
   fw_free(splits);
   return status;
 }
+
+/* ---- Names ---- */
+
+void fw_buffer_feature(fw_buffer *out, const fw_forest *forest, int32_t feature, fw_escape_byte escape) {
+  const bool named = (size_t)feature < forest->name_count && forest->names[feature][0];
+  if (!named) {
+    fw_buffer_format(out, "feature %d", feature);
+    return;
+  }
+  for (const char *at = forest->names[feature]; *at; at++) {
+    const char byte = (unsigned char)*at < 32 ? ' ' : *at;
+    if (escape)
+      escape(out, byte);
+    else
+      fw_buffer_byte(out, byte);
+  }
+}

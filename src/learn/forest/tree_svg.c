@@ -69,15 +69,28 @@ static void put_leaf(const drawing *d, const furrow_tree_node *node, double x, d
   fw_buffer_text(d->out, "</g>\n");
 }
 
+static void escape_xml(fw_buffer *out, char byte) {
+  switch (byte) {
+  case '<': fw_buffer_text(out, "&lt;"); break;
+  case '>': fw_buffer_text(out, "&gt;"); break;
+  case '&': fw_buffer_text(out, "&amp;"); break;
+  default: fw_buffer_byte(out, byte);
+  }
+}
+
 static void put_split(const drawing *d, const furrow_tree_node *node, double x, double y) {
   const bool sums = !isnan(node->gain);
   fw_buffer_format(d->out, "<g><rect class=\"split\" x=\"%.1f\" y=\"%.1f\" width=\"%d\" height=\"%d\" rx=\"6\"/>", x,
                    y - BOX_HEIGHT / 2.0, BOX_WIDTH, BOX_HEIGHT);
   fw_buffer_format(d->out, "<text class=\"ask\" text-anchor=\"middle\" x=\"%.1f\" y=\"%.1f\"", x + BOX_WIDTH / 2.0,
                    y + (sums ? -2 : 4.5));
-  if (snprintf(NULL, 0, "feature %d < %.5g", node->feature, node->value) > BOX_TEXT)
+  const bool named = (size_t)node->feature < d->forest->name_count;
+  const int name = named ? (int)strlen(d->forest->names[node->feature]) : snprintf(NULL, 0, "feature %d", node->feature);
+  if (name + snprintf(NULL, 0, " < %.5g", node->value) > BOX_TEXT)
     fw_buffer_format(d->out, " textLength=\"%d\" lengthAdjust=\"spacingAndGlyphs\"", BOX_WIDTH - 12);
-  fw_buffer_format(d->out, ">feature %d ≤ %.5g</text>", node->feature, node->value);
+  fw_buffer_text(d->out, ">");
+  fw_buffer_feature(d->out, d->forest, node->feature, escape_xml);
+  fw_buffer_format(d->out, " ≤ %.5g</text>", node->value);
   if (sums) {
     put_text(d, "more", "middle", x + BOX_WIDTH / 2.0, y + 13);
     fw_buffer_format(d->out, "gain %.4g · cover %.4g</text>", node->gain, node->cover);

@@ -26,7 +26,8 @@ static void put_below(fw_buffer *out, const fw_forest *forest, size_t tree, size
     fw_buffer_text(out, isnan(about.cover) ? "\n" : ")\n");
     return;
   }
-  fw_buffer_format(out, "feature %d <= %.9g (absent: %s", about.feature, about.value, about.absent_left ? "yes" : "no");
+  fw_buffer_feature(out, forest, about.feature, NULL);
+  fw_buffer_format(out, " <= %.9g (absent: %s", about.value, about.absent_left ? "yes" : "no");
   put_sums(out, &about, ", ");
   fw_buffer_text(out, ")\n");
   put_below(out, forest, tree, 2 * node + 1, level + 1);
@@ -65,7 +66,7 @@ static void put_real(fw_json_out *json, const char *key, double number) {
   fw_json_out_real(json, number);
 }
 
-static void put_json_node(fw_json_out *json, size_t node, const furrow_tree_node *about) {
+static void put_json_node(fw_json_out *json, const fw_forest *forest, size_t node, const furrow_tree_node *about) {
   fw_json_out_element(json);
   fw_json_out_open(json);
   put_integer(json, "node", node);
@@ -73,6 +74,8 @@ static void put_json_node(fw_json_out *json, size_t node, const furrow_tree_node
     put_real(json, "predict", about->predict);
   } else {
     put_integer(json, "feature", (uint64_t)about->feature);
+    if ((size_t)about->feature < forest->name_count)
+      fw_json_out_member(json, "name", forest->names[about->feature]);
     put_real(json, "value", about->value);
     put_integer(json, "yes", 2 * node + 1);
     put_integer(json, "no", 2 * node + 2);
@@ -95,7 +98,7 @@ static void put_json_tree(fw_json_out *json, const fw_forest *forest, size_t tre
   for (size_t node = 0; node < forest->nodes; node++) {
     furrow_tree_node about;
     fw_forest_node(forest, tree, node, &about);
-    if (about.exists) put_json_node(json, node, &about);
+    if (about.exists) put_json_node(json, forest, node, &about);
   }
   fw_json_out_close_array(json);
   fw_json_out_close(json);
@@ -119,12 +122,20 @@ static void put_dot_edge(fw_buffer *out, size_t tree, size_t node, size_t child,
                    absent ? ", absent" : "");
 }
 
-static void put_dot_node(fw_buffer *out, size_t tree, size_t node, const furrow_tree_node *about) {
+static void escape_dot(fw_buffer *out, char byte) {
+  if (byte == '"' || byte == '\\') fw_buffer_byte(out, '\\');
+  fw_buffer_byte(out, byte);
+}
+
+static void put_dot_node(fw_buffer *out, const fw_forest *forest, size_t tree, size_t node,
+                         const furrow_tree_node *about) {
   fw_buffer_format(out, "  t%zun%zu [label=\"", tree, node);
-  if (about->is_leaf)
+  if (about->is_leaf) {
     fw_buffer_format(out, "%.6g", about->predict);
-  else
-    fw_buffer_format(out, "feature %d <= %.6g", about->feature, about->value);
+  } else {
+    fw_buffer_feature(out, forest, about->feature, escape_dot);
+    fw_buffer_format(out, " <= %.6g", about->value);
+  }
   put_sums(out, about, "\\n");
   fw_buffer_text(out, about->is_leaf ? "\", shape=oval];\n" : "\"];\n");
   if (about->is_leaf) return;
@@ -139,7 +150,7 @@ void fw_trees_dot(fw_buffer *out, const fw_forest *forest, size_t first, size_t 
     for (size_t node = 0; node < forest->nodes; node++) {
       furrow_tree_node about;
       fw_forest_node(forest, tree, node, &about);
-      if (about.exists) put_dot_node(out, tree, node, &about);
+      if (about.exists) put_dot_node(out, forest, tree, node, &about);
     }
   }
   fw_buffer_text(out, "}\n");

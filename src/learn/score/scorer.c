@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/params.h"
 #include "io/uri.h"
+#include "learn/conf/conf_data.h"
 #include "learn/data/label_map.h"
 #include "learn/data/minibatch.h"
 #include "learn/forest/forest_files.h"
@@ -79,11 +80,23 @@ static furrow_status read_names(furrow_scorer *scorer, furrow_error *err) {
 
 static furrow_status finish(furrow_scorer **scorer, furrow_scorer *made, furrow_status status, furrow_error *err) {
   if (status == FURROW_OK) status = read_names(made, err);
+  if (status == FURROW_OK && made->forest) {
+    made->forest->names = (const char *const *)made->names;
+    made->forest->name_count = made->name_count;
+  }
   if (status == FURROW_OK)
     *scorer = made;
   else
     furrow_scorer_free(made);
   return status;
+}
+
+/* A model of Furrow's says itself how it was trained: one for which an algorithm is named is Angel's, and so are the
+ * settings that nobody gives. */
+static furrow_status copy_conf(furrow_learn_conf **copy, const furrow_learn_conf *conf, furrow_error *err) {
+  FW_TRY(fw_learn_conf_copy(copy, conf, err));
+  if (fw_conf_has_key(*copy, FW_KEY_DEFAULTS) || !fw_conf_recommends(*copy)) return FURROW_OK;
+  return furrow_learn_conf_set(*copy, "defaults", "angel", err);
 }
 
 furrow_status furrow_scorer_load(furrow_scorer **scorer, const char *folder, const furrow_scorer_params *params,
@@ -93,8 +106,7 @@ furrow_status furrow_scorer_load(furrow_scorer **scorer, const char *folder, con
   FW_TRY(FW_PARAMS_READ(&used, params, furrow_scorer_params, err));
   furrow_scorer *made = NULL;
   FW_TRY(fw_alloc_zero((void **)&made, 1, sizeof *made, err));
-  furrow_status status =
-      used.conf ? fw_learn_conf_copy(&made->conf, used.conf, err) : fw_model_read_conf(&made->conf, folder, err);
+  furrow_status status = used.conf ? copy_conf(&made->conf, used.conf, err) : fw_model_read_conf(&made->conf, folder, err);
   if (status == FURROW_OK) status = fw_plan_of_conf(&made->plan, made->conf, err);
   if (status == FURROW_OK) status = load_model(made, folder, &used, err);
   return finish(scorer, made, status, err);
