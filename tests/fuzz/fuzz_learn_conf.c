@@ -38,7 +38,7 @@ static void check_again(const furrow_learn_conf *conf) {
   furrow_learn_conf_free(again);
 }
 
-static void check_conf(const furrow_learn_conf *conf) {
+static void check_conf(furrow_learn_conf *conf) {
   fw_plan *plan = NULL;
   furrow_error err = {0};
   size_t size;
@@ -48,6 +48,8 @@ static void check_conf(const furrow_learn_conf *conf) {
     return;
   }
   check_plan(plan);
+  if (strcmp(plan->data.format, "auto") == 0) /* training finds it in the data before graph.json is written */
+    check(furrow_learn_conf_set(conf, "format", "libsvm", NULL) == FURROW_OK);
   fw_plan_free(plan);
   for (furrow_describe_format kind = FURROW_DESCRIBE_TEXT; kind < FURROW_DESCRIBE_ANGEL; kind++)
     furrow_free(describe(conf, kind, &size));

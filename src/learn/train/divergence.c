@@ -118,7 +118,7 @@ furrow_status fw_fit_compare_constant(fw_fit *f, furrow_error *err) {
   if (!saved) return FURROW_OK;
   const bool held_out = saved->valid.rows > 0;
   const furrow_learn_metrics *rows = held_out ? &saved->valid : &saved->train;
-  const double loss = f->trainer->fell_back ? f->linear_loss : rows->loss;
+  const double loss = f->trainer->fell_back ? f->trainer->seen.linear_loss : rows->loss;
   const double constant = fw_fit_constant_loss(f, rows);
   if (!(loss > constant * (1 + 1e-6))) return FURROW_OK;
   return fw_notes_add(&f->trainer->notes, true, err,

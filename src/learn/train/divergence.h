@@ -4,8 +4,8 @@
 
 #include "learn/train/fit.h"
 
-/* Whether the epoch diverged: a loss that is not a number, or one far above that of a constant, of the start, and the best so far.
- * `status` is that of training it. */
+/* Whether the epoch diverged: a loss that is not a number, or one far above that of a constant, of the start, and the
+ * best so far. `status` is that of training it. */
 bool fw_fit_diverged(const fw_fit *fit, furrow_status status, const fw_epoch *epoch);
 /* Goes back to the best epoch that is kept, or to the first weights, and halves the learning rate. After three times,
  * or where there is no way back, an error: `status`, or E_RANGE. */

@@ -47,11 +47,10 @@ struct fw_fit {
   fw_scaling scaling;          /* of samples and valid_samples, where scaled is true */
   fw_scaling linear_scaling;   /* of the linear model, where the net cannot take the means that it can */
   bool scaled;
-  bool in_units;      /* the net's weights are those of scaled rows now */
-  bool anew;          /* there are no weights to go on from */
-  bool exact;         /* the exact minimum is sought: fw_fit_convex */
-  bool done;          /* no epoch need follow */
-  double linear_loss; /* of the validation rows, where the net became the linear model */
+  bool in_units; /* the net's weights are those of scaled rows now */
+  bool anew;     /* there are no weights to go on from */
+  bool exact;    /* the exact minimum is sought: fw_fit_convex */
+  bool done;     /* no epoch need follow */
   fw_tally *tally;
   uint32_t epoch;               /* now */
   const char *phase;            /* for progress */

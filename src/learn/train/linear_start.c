@@ -315,7 +315,7 @@ furrow_status fw_linear_fall_back(fw_fit *f, furrow_error *err) {
   if (is_better(&c) || is_only_good(f, c.losses[0] * unit, c.losses[1] * unit)) return FURROW_OK;
   FW_TRY(become_linear(f, err));
   f->trainer->fell_back = true;
-  f->linear_loss = c.losses[0] * unit;
+  f->trainer->seen.linear_loss = c.losses[0] * unit;
   return fw_notes_add(
       &f->trainer->notes, false, err,
       "interactions did not help: the loss of the validation rows is %.6g, and %.6g with a linear model; "

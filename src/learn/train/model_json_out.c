@@ -169,10 +169,12 @@ static void put_folds(fw_json_out *json, const furrow_learn_metrics *folds, size
 static void put_figures(fw_json_out *json, const furrow_trainer *t) {
   if (t->epochs == 0) return;
   const fw_epoch *epoch = &t->history[t->seen.saved_epoch ? t->seen.saved_epoch - 1 : t->epochs - 1];
+  furrow_learn_metrics linear = {.rows = epoch->valid.rows, .loss = t->seen.linear_loss};
+  linear.auc = linear.accuracy = linear.logloss = linear.rmse = linear.mae = NAN;
   fw_json_out_key(json, "figures");
   fw_json_out_open(json);
-  put_metrics(json, "train", &epoch->train);
-  put_metrics(json, "valid", &epoch->valid);
+  if (!t->fell_back) put_metrics(json, "train", &epoch->train);
+  put_metrics(json, "valid", t->fell_back ? &linear : &epoch->valid); /* not those of the net that was left */
   fw_json_out_close(json);
 }
 

@@ -22,6 +22,7 @@ typedef struct fw_seen_data {
   double label_mean, label_factor;
   bool exact;           /* by the exact minimum */
   uint32_t saved_epoch; /* 0: the last */
+  double linear_loss;   /* of the validation rows, where the net became the linear model */
 } fw_seen_data;
 
 struct furrow_trainer {

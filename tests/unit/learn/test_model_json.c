@@ -83,7 +83,7 @@ static void members_become_keys(void **state) {
   furrow_learn_conf_free(conf);
 }
 
-static void others_are_passed_over(void **state) {
+static void others_are_skipped(void **state) {
   (void)state;
   furrow_learn_conf *conf = conf_new();
   assert_int_equal(
@@ -127,7 +127,7 @@ int main(void) {
       cmocka_unit_test(listed_files),
       cmocka_unit_test(all_files_are_listed),
       cmocka_unit_test(members_become_keys),
-      cmocka_unit_test(others_are_passed_over),
+      cmocka_unit_test(others_are_skipped),
       cmocka_unit_test(models_without_and_with_a_bad_one),
   };
   return cmocka_run_group_tests(tests, enter_dir, leave_dir);

@@ -3,6 +3,7 @@
  * quality. */
 #include <ftw.h>
 
+#include "learn/train/model_json_out.h"
 #include "support/made_clicks.h"
 #include "support/own_data.h"
 
@@ -343,6 +344,16 @@ static void nets_fall_back(void **state) {
     furrow_trainer *net = own_trainer(nets[n], "", 2, NULL);
     fit_or_fail(net, "plain", NULL, NULL);
     if (!net->fell_back || !has_note(net, "interactions did not help", NULL)) fail_msg("%s did not fall back", nets[n]);
+    fw_buffer about = {0};
+    assert_int_equal(fw_model_json_write(net, NULL, 0, &about, &err), FURROW_OK);
+    fw_buffer_byte(&about, 0);
+    assert_non_null(strstr(about.bytes, "\"linear_model_kept\" : true"));
+    const char *figures = strstr(about.bytes, "\"figures\"");
+    assert_null(strstr(figures, "\"train\"")); /* none of the net that was left */
+    assert_null(strstr(figures, "\"auc\""));
+    const double loss = strtod(strstr(figures, "\"loss\"") + strlen("\"loss\" : "), NULL);
+    assert_true(loss == net->seen.linear_loss && loss > 0.4 && loss < 0.7);
+    fw_buffer_clear(&about);
     for (int i = 0; i < 2; i++) {
       save_to(i ? net : lr, "model");
       furrow_scorer *scorer = load_from("model");
