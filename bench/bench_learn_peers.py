@@ -145,7 +145,7 @@ def distance_to_best(options, folder, data):
     for model in options.models:
         out = os.path.join(folder, model + ".best")
         keys = [word for setting in SETTINGS[model] for word in ("--" + setting.split("=")[0], setting.split("=")[1])]
-        subprocess.run([furrow, "train", "--model", model, "--train", data, "--out", out, "--range", "400000", "--lr",
+        subprocess.run([furrow, "train", "--defaults", "angel", "--model", model, "--train", data, "--out", out, "--range", "400000", "--lr",
                         "0.001", "--batch", "256", "--optimizer", "adam", "--l2", "1e-4", "--decay",
                         "ConstantLearningRate", "--epochs", "15", "--shuffle", "yes", "--patience", "2", "--keep-best",
                         "--metric", "logloss", "--quiet", "--force", *keys], check=True)

@@ -21,6 +21,7 @@ static inline furrow_learn_conf *read_settings(const char *algorithm, char **set
   furrow_learn_conf *conf = NULL;
   check(furrow_learn_conf_create(&conf, &last));
   check(furrow_learn_conf_set_algorithm(conf, algorithm, &last));
+  check(furrow_learn_conf_set(conf, "defaults", "angel", &last)); /* single steps, whose work is known */
   check(furrow_learn_conf_set(conf, "valid-ratio", "0", &last));
   for (int i = 0; i < count; i++) {
     char *value = strchr(settings[i], '=');
