@@ -35,6 +35,100 @@ static void scale_labels(const fw_scaling *scaling, const furrow_rowblock *block
   }
 }
 
+/* ---- Features that rows do not list ---- */
+
+static bool lists(const furrow_row *row, uint64_t key) {
+  for (size_t i = 0; i < row->length; i++)
+    if (furrow_row_get_index(row, i) == key) return true;
+  return false;
+}
+
+/* How many of the row's features have a mean. */
+static size_t count_centred(const fw_scaling *scaling, const furrow_row *row) {
+  size_t at = 0, count = 0;
+  for (size_t i = 0; i < row->length; i++) {
+    const uint64_t key = furrow_row_get_index(row, i);
+    if (at >= scaling->count || scaling->key[at] != key)
+      at = fw_lower_bound_u64(scaling->key, scaling->count, sizeof *scaling->key, key);
+    const bool listed = at < scaling->count && scaling->key[at] == key;
+    count += listed && scaling->mean[at] != 0;
+    at += listed;
+  }
+  return count;
+}
+
+/* Features with a mean, of which there are `centred`, that the row does not list. Most rows list all. */
+static size_t count_missing(const fw_scaling *scaling, size_t centred, const furrow_row *row) {
+  size_t missing = 0;
+  if (count_centred(scaling, row) == centred) return 0;
+  for (size_t k = 0; k < scaling->count; k++) missing += scaling->mean[k] != 0 && !lists(row, scaling->key[k]);
+  return missing;
+}
+
+static size_t count_all_missing(const fw_scaling *scaling, const furrow_rowblock *block) {
+  size_t missing = 0, centred = 0;
+  for (size_t k = 0; k < scaling->count; k++) centred += scaling->mean[k] != 0;
+  for (size_t i = 0; centred > 0 && i < block->size; i++) {
+    const furrow_row row = furrow_rowblock_row(block, i);
+    missing += count_missing(scaling, centred, &row);
+  }
+  return missing;
+}
+
+static void put_key(void *keys, furrow_key_type type, size_t i, uint64_t key) {
+  if (type == FURROW_KEY_U64)
+    ((uint64_t *)keys)[i] = key;
+  else
+    ((uint32_t *)keys)[i] = (uint32_t)key;
+}
+
+/* One row, from `at` on; returns where the next one begins. */
+static size_t expand_row(fw_scaled_block *s, const fw_scaling *scaling, const furrow_row *row, const float *values,
+                         float *to, size_t at) {
+  for (size_t i = 0; i < row->length; i++, at++) {
+    put_key(s->index, row->key_type, at, furrow_row_get_index(row, i));
+    if (row->field.any) put_key(s->field, row->key_type, at, furrow_row_get_field(row, i));
+    to[at] = values[i];
+  }
+  for (size_t k = 0; k < scaling->count; k++) {
+    if (scaling->mean[k] == 0 || lists(row, scaling->key[k])) continue;
+    put_key(s->index, row->key_type, at, scaling->key[k]);
+    if (row->field.any) put_key(s->field, row->key_type, at, 0);
+    to[at++] = (float)(-scaling->mean[k] * scaling->factor[k]);
+  }
+  return at;
+}
+
+/* s->value has the values of the rows as they are listed. */
+static furrow_status add_missing(fw_scaled_block *s, const fw_scaling *scaling, const furrow_rowblock *block,
+                                 size_t missing, furrow_error *err) {
+  const size_t total = (size_t)(block->offset[block->size] - block->offset[0]) + missing;
+  const size_t key = sizeof(uint64_t); /* of any type */
+  void *offset = s->offset, *expanded = NULL;
+  furrow_status status = fw_grow(&offset, &s->offset_capacity, block->size + 1, sizeof *s->offset, err);
+  s->offset = offset;
+  if (status == FURROW_OK) status = fw_grow(&s->index, &s->index_capacity, total, key, err);
+  if (status == FURROW_OK && block->field.any) status = fw_grow(&s->field, &s->field_capacity, total, key, err);
+  if (status == FURROW_OK) status = fw_alloc(&expanded, total, sizeof *s->value, err);
+  if (status != FURROW_OK) return status;
+  size_t at = 0;
+  for (size_t i = 0; i < block->size; i++) {
+    const furrow_row row = furrow_rowblock_row(block, i);
+    s->offset[i] = at;
+    at = expand_row(s, scaling, &row, s->value + block->offset[i], expanded, at);
+  }
+  s->offset[block->size] = at;
+  fw_free(s->value);
+  s->value = expanded;
+  s->value_capacity = total;
+  s->block.offset = s->offset;
+  s->block.index.any = s->index;
+  if (block->field.any) s->block.field.any = s->field;
+  return FURROW_OK;
+}
+
+/* ---- Blocks ---- */
+
 furrow_status fw_scaled_block_fill(fw_scaled_block *scaled, const fw_scaling *scaling, const furrow_rowblock *block,
                                    furrow_error *err) {
   scaled->block = *block;
@@ -49,6 +143,8 @@ furrow_status fw_scaled_block_fill(fw_scaled_block *scaled, const fw_scaling *sc
   }
   if (values) {
     scale_values(scaling, block, scaled->value);
+    const size_t missing = count_all_missing(scaling, block);
+    if (missing > 0) FW_TRY(add_missing(scaled, scaling, block, missing, err));
     scaled->block.value.f32 = scaled->value;
   }
   return FURROW_OK;
@@ -57,5 +153,8 @@ furrow_status fw_scaled_block_fill(fw_scaled_block *scaled, const fw_scaling *sc
 void fw_scaled_block_clear(fw_scaled_block *scaled) {
   fw_free(scaled->value);
   fw_free(scaled->label);
+  fw_free(scaled->offset);
+  fw_free(scaled->index);
+  fw_free(scaled->field);
   *scaled = (fw_scaled_block){0};
 }
