@@ -411,7 +411,8 @@ static furrow_status measure_rounding(const train_values *values, const learn_se
 static void tell_result(const train_values *values, const learn_settings *settings, const furrow_trainer *trainer,
                         const fold_figures *figures, const rounding *lost, output *out) {
   const uint32_t best = furrow_trainer_best_epoch(trainer);
-  const bool keeps_best = strcmp(furrow_learn_conf_get(settings->conf, "keep"), "best") == 0;
+  const bool exact = furrow_trainer_is_exact(trainer);
+  const bool keeps_best = exact || strcmp(furrow_learn_conf_get(settings->conf, "keep"), "best") == 0;
   if (values->quiet && !values->json) return;
   report r;
   report_start(&r, out, values->json);

@@ -358,7 +358,8 @@ static furrow_status set_runner(furrow_learn_conf *conf, const char *value, furr
   const char *point = strrchr(value, '.'), *name = point ? point + 1 : value;
   if (conf->algorithm || conf->json.graph) return fw_conf_ignore(conf, "angel.app.submit.class", false, err);
   for (size_t i = 0; i < COUNT(runners); i++)
-    if (strcmp(runners[i].runner, name) == 0) return furrow_learn_conf_set_algorithm(conf, runners[i].algorithm, err);
+    if (strcmp(runners[i].runner, name) == 0)
+      return furrow_learn_conf_set(conf, "ml.model.class.name", runners[i].algorithm, err);
   return fw_conf_ignore(conf, "angel.app.submit.class", false, err);
 }
 

@@ -109,7 +109,7 @@ typedef enum fw_value_kind {
   X(CLASS_WEIGHTS, "class-weights", NULL, NULL, TEXT, 0, 0, "none", "none|balanced|X,X,…",                             \
     "factor of the weights of each class's rows; balanced: all classes weigh the same")                                \
   X(DEFAULTS, "defaults", NULL, NULL, WORD, 0, 0, "furrow", "furrow|angel",                                            \
-    "whose settings count where none are given: Furrow's, by the algorithm, or Angel's (always with a JSON file)")     \
+    "whose settings count where none are given: Furrow's, by the algorithm, or Angel's (with a JSON file: Angel's)")     \
   X(PATIENCE, "patience", NULL, NULL, INT, 0, FW_COUNT_MAX, "0", "N",                                                  \
     "stop after N epochs without improvement; 0: never")                                                               \
   X(KEEP, "keep", NULL, NULL, WORD, 0, 0, "last", "last|best", "the epoch whose parameters are saved")                 \

@@ -15,7 +15,7 @@ static const recommendation of_all[] = {
 /* All graphs of layers: rate and strength are those of optimizers, batch by batch. */
 static const recommendation of_graphs[] = {
     {FW_KEY_SHUFFLE, "yes"}, {FW_KEY_SCALE, "auto"},     {FW_KEY_EPOCHS, "auto"},    {FW_KEY_BATCH, "32"},
-    {FW_KEY_LR, "0.002"},    {FW_KEY_FTRL_ALPHA, "0.3"}, {FW_KEY_FTRL_BETA, "0.001"}};
+    {FW_KEY_LR, "0.05"},    {FW_KEY_FTRL_ALPHA, "0.3"}, {FW_KEY_FTRL_BETA, "0.001"}};
 
 /* One layer of weights and a convex loss: no rows are held out, as there is little to overfit. */
 static const recommendation of_linear[] = {
@@ -27,6 +27,8 @@ static const recommendation of_svm[] = {
 static const recommendation of_nets[] = {{FW_KEY_VALID_RATIO, "0.15"},
                                          {FW_KEY_PATIENCE, "4"},
                                          {FW_KEY_KEEP, "best"},
+                                         {FW_KEY_BATCH, "128"},
+                                         {FW_KEY_LR, "0.01"},
                                          {FW_KEY_START, "linear"},
                                          {FW_KEY_OPTIMIZER, "Adam"},
                                          {FW_KEY_INPUT_OPTIMIZER, "Adam"},

@@ -10,7 +10,7 @@ double fw_recommended_rate(fw_optimizer_type type) {
   case FW_OPTIMIZER_MOMENTUM: return 0.01;
   case FW_OPTIMIZER_ADAGRAD: return 0.01;
   case FW_OPTIMIZER_ADADELTA: return 1;
-  case FW_OPTIMIZER_ADAM: return 0.002;
+  case FW_OPTIMIZER_ADAM: return 0.01;
   case FW_OPTIMIZER_FTRL: return 0.3;
   case FW_OPTIMIZER_PUBLISHED_ADAGRAD: break;
   }

@@ -181,7 +181,7 @@ static furrow_status add_to_history(fw_fit *f, fw_epoch *epoch, furrow_error *er
   t->history = history;
   if (t->history_capacity != capacity) fw_epochs_link(t->history, t->epochs); /* they may have moved */
   if (status != FURROW_OK) return status;
-  epoch->shown.best = (f->exact && !f->valid) || is_better(f, epoch);
+  epoch->shown.best = (f->exact && !f->params.keep_best) || is_better(f, epoch);
   t->history[t->epochs] = *epoch;
   fw_epochs_link(&t->history[t->epochs++], 1);
   if (epoch->shown.best) t->best = epoch->shown.epoch;

@@ -61,8 +61,10 @@ static furrow_status train_rows(fw_fit *f, const fw_row_source *from, furrow_err
 /* That of the first layer, which may have one of its own. */
 static double rate_of(const furrow_trainer *trainer, uint32_t epoch) {
   const fw_step step = fw_trainer_step_at(trainer, trainer->steps + 1, epoch);
-  const double own = trainer->plan->graph.layers[0].optimizer.lr;
-  return isnan(own) ? step.rate : own * step.scale;
+  const fw_optimizer *first = &trainer->plan->graph.layers[0].optimizer;
+  const bool ftrl = first->type == FW_OPTIMIZER_FTRL && trainer->plan->train.recommended; /* alpha is its rate */
+  if (ftrl) return ldexp(first->a, -(int)trainer->halvings);
+  return isnan(first->lr) ? step.rate : first->lr * step.scale;
 }
 
 static furrow_status train_epoch(fw_fit *f, fw_epoch *epoch, furrow_error *err) {

@@ -101,23 +101,26 @@ static furrow_status settle_fields(fw_fit *f, const fw_data_facts *facts, furrow
 
 /* Few rows are gone through more often; docs/design/defaults.md. */
 static furrow_status settle_epochs(fw_fit *f, const fw_data_facts *facts, furrow_error *err) {
-  enum { MANY_ROWS = 100000 };
+  enum { MANY_ROWS = 100000, PASSED = 20000000 };
   const fw_train_conf *train = &f->trainer->plan->train;
   const uint64_t rows = facts->rows ? facts->rows : 1;
   uint64_t epochs = 200; /* iterations at most */
   if (train->epochs > 0) return FURROW_OK;
-  if (!f->exact && train->patience > 0) epochs = 2000000 / rows > 200 ? 200 : 2000000 / rows < 40 ? 40 : 2000000 / rows;
+  if (!f->exact && train->patience > 0) epochs = PASSED / rows > 200 ? 200 : PASSED / rows < 40 ? 40 : PASSED / rows;
   if (!f->exact && train->patience == 0) epochs = rows > MANY_ROWS ? 10 : 64000 / rows > 30 ? 64000 / rows : 30;
   if (fw_samples_pass_once(f->samples)) epochs = 1;
   return set_number(f, "epochs", epochs, err);
 }
 
-/* Updates of FTRL see the strength once over all of them: this is that of the exact minimum, about. */
-static furrow_status settle_strength(fw_fit *f, furrow_error *err) {
-  const fw_train_conf *train = &f->trainer->plan->train;
+/* About the strength of the exact minimum. Updates of FTRL see it once over all of them, others add it to the mean
+ * gradient of each batch. */
+static furrow_status settle_strength(fw_fit *f, const fw_data_facts *facts, furrow_error *err) {
+  const fw_plan *plan = f->trainer->plan;
+  const double batch = plan->train.batch ? plan->train.batch : 1, rows = facts->rows ? (double)facts->rows : 1e6;
   char text[40];
   if (f->exact || strcmp(furrow_learn_conf_get(f->trainer->conf, "l2"), "auto") != 0) return FURROW_OK;
-  snprintf(text, sizeof text, "%.9g", (double)train->epochs / (double)(train->batch ? train->batch : 1));
+  const bool ftrl = plan->graph.layers[0].optimizer.type == FW_OPTIMIZER_FTRL;
+  snprintf(text, sizeof text, "%.9g", ftrl ? plan->train.epochs / batch : 1 / rows);
   FW_TRY(furrow_learn_conf_set(f->trainer->conf, "l2", text, err));
   return fw_trainer_replan(f->trainer, err);
 }
@@ -149,7 +152,7 @@ static furrow_status settle(fw_fit *f, const fw_data_facts *facts, furrow_error 
   FW_TRY(settle_fields(f, facts, err));
   FW_TRY(settle_epochs(f, facts, err));
   FW_TRY(fw_trainer_replan(f->trainer, err));
-  return settle_strength(f, err);
+  return settle_strength(f, facts, err);
 }
 
 /* ---- Units ---- */

@@ -59,6 +59,10 @@ static furrow_status open_net(furrow_trainer *trainer, const furrow_trainer_para
   return status;
 }
 
+bool furrow_trainer_is_exact(const furrow_trainer *trainer) {
+  return trainer->seen.exact;
+}
+
 size_t furrow_trainer_note_count(const furrow_trainer *trainer) {
   return trainer->notes.count;
 }
