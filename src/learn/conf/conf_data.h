@@ -78,7 +78,7 @@ typedef enum fw_value_kind {
   X(FIELDS, "fields", "ml.fm.field.num", "data/numfield", INT, -1, FW_COUNT_MAX, "-1", "N",                            \
     "fields of a row: features, or fields of libffm; -1: not set")                                                     \
   X(SHORT_ROWS, "short-rows", NULL, "data/shortrows", YES_NO, 0, 0, "no", "yes|no",                                    \
-    "rows may have fewer features than fields: the slots behind them are empty")                                       \
+    "rows may have fewer features than fields, whose slots stay empty, or more, which share the last slot")            \
   X(VALID_RATIO, "valid-ratio", "ml.data.validate.ratio", "data/validateratio", REAL, 0, FW_BELOW_1, "0.05", "X",      \
     "share of the data that is kept for validation")                                                                   \
   X(SAMPLE_RATIO, "sample-ratio", "ml.batch.sample.ratio", "data/sampleratio", REAL, 1e-9, 1, "1", "X",                \
@@ -109,7 +109,7 @@ typedef enum fw_value_kind {
   X(CLASS_WEIGHTS, "class-weights", NULL, NULL, TEXT, 0, 0, "none", "none|balanced|X,X,…",                             \
     "factor of the weights of each class's rows; balanced: all classes weigh the same")                                \
   X(DEFAULTS, "defaults", NULL, NULL, WORD, 0, 0, "furrow", "furrow|angel",                                            \
-    "whose settings count where none are given: Furrow's, by the algorithm, or Angel's (with a JSON file: Angel's)")     \
+    "whose settings count where none are given: Furrow's, by the algorithm, or Angel's (with a JSON file: Angel's)")   \
   X(PATIENCE, "patience", NULL, NULL, INT, 0, FW_COUNT_MAX, "0", "N",                                                  \
     "stop after N epochs without improvement; 0: never")                                                               \
   X(KEEP, "keep", NULL, NULL, WORD, 0, 0, "last", "last|best", "the epoch whose parameters are saved")                 \

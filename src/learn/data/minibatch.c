@@ -147,16 +147,14 @@ static bool is_ascending(const furrow_row *row) {
 
 static furrow_status check_length(const fw_batcher *b, size_t length, furrow_error *err) {
   const size_t slots = b->rules.slots;
-  const bool fewer = b->rules.data->short_rows;
-  if (length == slots || (fewer && length < slots)) return FURROW_OK;
-  fw_fail(err, FURROW_E_RANGE, "the row has %zu features where the model takes %zu%s", length, slots,
-          fewer ? " at most" : "");
-  if (length < slots) fw_error_set_hint(err, "the key `short-rows` allows rows that leave slots empty");
+  if (length == slots || b->rules.data->short_rows) return FURROW_OK;
+  fw_fail(err, FURROW_E_RANGE, "the row has %zu features where the model takes %zu", length, slots);
+  fw_error_set_hint(err, "the key `short-rows` allows rows of any length");
   return FURROW_E_RANGE;
 }
 
-/* Slots by ascending id, of equal ones by their order; those behind the last feature are empty. By insertion: rows are
- * short where every feature has a slot. */
+/* Slots by ascending id, of equal ones by their order; those behind the last feature are empty, and features for which
+ * there is no slot share the last one. By insertion: rows are short where every feature has a slot. */
 static furrow_status place_by_order(fw_batcher *b, const furrow_row *row, furrow_error *err) {
   FW_TRY(check_length(b, row->length, err));
   if (!b->has_place && row->length == b->rules.slots && is_ascending(row)) return FURROW_OK;
@@ -168,7 +166,8 @@ static furrow_status place_by_order(fw_batcher *b, const furrow_row *row, furrow
     for (; at > 0 && furrow_row_get_index(row, order[at - 1]) > key; at--) order[at] = order[at - 1];
     order[at] = (uint32_t)i;
   }
-  for (size_t i = 0; i < row->length; i++) b->place[b->uses + order[i]] = (uint32_t)(b->rows * b->rules.slots + i);
+  const size_t last = b->rules.slots - 1, first = b->rows * b->rules.slots;
+  for (size_t i = 0; i < row->length; i++) b->place[b->uses + order[i]] = (uint32_t)(first + (i < last ? i : last));
   return FURROW_OK;
 }
 

@@ -274,11 +274,12 @@ static void compare_batch(void *user, const fw_batch_slot *slot) {
   }
 }
 
-/* Two standard errors of the mean. */
+/* Two standard errors of the mean, and more where few rows tell: losses of nets have long tails, which few rows do not
+ * show. */
 static bool is_better(const comparison *c) {
-  const double n = c->weight, mean = c->sum / n;
-  const double variance = c->squares / n - mean * mean;
-  return n > 1 && mean > 2 * sqrt(fmax(variance, 0) / n);
+  const double n = (double)c->row, mean = c->sum / c->weight;
+  const double variance = c->squares / c->weight - mean * mean;
+  return n > 1 && mean > (2 + 60 / n) * sqrt(fmax(variance, 0) / n);
 }
 
 /* A linear model that is worse than a constant is nothing to fall back to. */

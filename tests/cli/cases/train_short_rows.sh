@@ -19,9 +19,9 @@ for model in deepfm wide_and_deep pnn; do
 done
 fit deepfm --hogwild --threads 2 --out wild && furrow predict --model wild --data t.libsvm | wc -l | tr -d ' '
 grep -h shortrows deepfm.T_FLOAT_DENSE/graph.json
-# longer rows, and short ones where the model was not told
+# longer rows share the last slot, and rows of other lengths where the model was not told
 printf '1 1:1 2:1 3:1 4:1 5:1\n' >long.libsvm
-try furrow predict --model deepfm.T_FLOAT_DENSE --data long.libsvm
+furrow predict --model deepfm.T_FLOAT_DENSE --data long.libsvm | wc -l | tr -d ' '
+try furrow predict --model deepfm.T_FLOAT_DENSE --data long.libsvm -D short-rows=no
 try furrow predict --model deepfm.T_FLOAT_DENSE --data t.libsvm -D short-rows=no
 try furrow train -q --defaults angel --model pnn --fields 4 --train t.libsvm --out m
-try furrow train -q --defaults angel --model pnn --fields 2 --short-rows yes --train t.libsvm --out m
