@@ -305,7 +305,9 @@ FURROW_API void furrow_trainer_get_fold_metrics(const furrow_trainer *trainer, f
 FURROW_API void furrow_trainer_get_stats(const furrow_trainer *trainer, furrow_parser_stats *train,
                                          furrow_parser_stats *valid);
 
-/* Returns: whether the last fit sought the exact minimum: its epochs are iterations, and the last one is what counts. */
+/* Returns: whether the last fit sought the exact minimum: its epochs are ten iterations each, and the last is the
+ * model.
+ */
 FURROW_API bool furrow_trainer_is_exact(const furrow_trainer *trainer);
 /* Returns: how much the last fit has to say beside its figures: what it found and changed (labels, a learning rate that
  *          was halved, a net that fell back to a linear model), and what is wrong with the model. */

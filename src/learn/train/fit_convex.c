@@ -1,4 +1,4 @@
-/* learn/train/fit_convex.c: the linear model of the rows of a fit: an epoch is an iteration of its solver. */
+/* learn/train/fit_convex.c: the linear model of the rows of a fit: an epoch is ten iterations of its solver. */
 #include "learn/train/fit_convex.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@
 #include "learn/data/samples.h"
 #include "learn/train/linear_start.h"
 
-enum { ITERATIONS = 200 };
+enum { ITERATIONS = 200 }; /* at most, where nobody says otherwise */
 
 /* ---- The problem ---- */
 
@@ -158,10 +158,12 @@ static void tally_rows(fw_fit *f) {
   }
 }
 
-static furrow_status train_iteration(fw_fit *f, fw_epoch *epoch, furrow_error *err) {
+/* Figures take as long as an iteration, so that they are made only now and then. */
+static furrow_status train_iterations(fw_fit *f, fw_epoch *epoch, furrow_error *err) {
   const double start = fw_fit_seconds();
   fw_lbfgs_state state = FW_LBFGS_GOING;
-  FW_TRY(fw_linear_solver_step(f->convex->solver, &state, err));
+  for (int i = 0; i < FW_EPOCH_ITERATIONS && state == FW_LBFGS_GOING; i++)
+    FW_TRY(fw_linear_solver_step(f->convex->solver, &state, err));
   f->done = state != FW_LBFGS_GOING;
   f->trainer->steps++;
   epoch->shown.learning_rate = 1;
@@ -177,12 +179,12 @@ static furrow_status finish(fw_fit *f, furrow_error *err) {
   if (!f->valid) FW_TRY(fw_linear_put(f->trainer->net, f->convex, err));
   if (f->done) return FURROW_OK;
   return fw_notes_add(&f->trainer->notes, false, err,
-                      "the minimum was not reached in %zu iterations; more of them (key `epochs`) may help",
-                      f->trainer->epochs);
+                      "the minimum was not reached in %zu iterations; more epochs (key `epochs`) may help",
+                      f->trainer->epochs * FW_EPOCH_ITERATIONS);
 }
 
 const fw_fit_ops fw_fit_convex = {.begin = begin,
-                                  .train = train_iteration,
+                                  .train = train_iterations,
                                   .score_valid = fw_fit_net_score_valid,
                                   .keep = fw_fit_net_keep,
                                   .restore = fw_fit_net_restore,

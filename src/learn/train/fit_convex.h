@@ -6,6 +6,8 @@
 #include "learn/convex/linear_problem.h"
 #include "learn/train/fit.h"
 
+enum { FW_EPOCH_ITERATIONS = 10 }; /* of the solver, in an epoch */
+
 typedef struct fw_convex_fit {
   uint32_t *use; /* rows of the samples */
   size_t count;

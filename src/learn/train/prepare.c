@@ -104,7 +104,7 @@ static furrow_status settle_epochs(fw_fit *f, const fw_data_facts *facts, furrow
   enum { MANY_ROWS = 100000, PASSED = 20000000 };
   const fw_train_conf *train = &f->trainer->plan->train;
   const uint64_t rows = facts->rows ? facts->rows : 1;
-  uint64_t epochs = 200; /* iterations at most */
+  uint64_t epochs = 20; /* of ten iterations each */
   if (train->epochs > 0) return FURROW_OK;
   if (!f->exact && train->patience > 0) epochs = PASSED / rows > 200 ? 200 : PASSED / rows < 40 ? 40 : PASSED / rows;
   if (!f->exact && train->patience == 0) epochs = rows > MANY_ROWS ? 10 : 64000 / rows > 30 ? 64000 / rows : 30;
