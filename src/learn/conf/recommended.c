@@ -40,6 +40,9 @@ static const recommendation of_nets[] = {{FW_KEY_VALID_RATIO, "0.15"},
 /* Products of small vectors are too small for its fc layers to learn from. */
 static const recommendation of_nfm[] = {{FW_KEY_INIT_EMBEDDING, "0.2"}};
 
+/* Regions that begin alike would stay so. */
+static const recommendation of_mlr[] = {{FW_KEY_INIT_INPUT, "0.1"}};
+
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
 static const char *find(const recommendation *list, size_t count, fw_key key) {
@@ -58,7 +61,9 @@ static bool is_linear(const char *algorithm) {
 static const char *of_graph(const char *algorithm, fw_key key) {
   if (is_linear(algorithm)) return find(of_linear, COUNT(of_linear), key);
   if (strcmp(algorithm, "svm") == 0) return find(of_svm, COUNT(of_svm), key);
-  const char *text = strcmp(algorithm, "nfm") == 0 ? find(of_nfm, COUNT(of_nfm), key) : NULL;
+  const char *text = NULL;
+  if (strcmp(algorithm, "nfm") == 0) text = find(of_nfm, COUNT(of_nfm), key);
+  if (strcmp(algorithm, "mlr") == 0) text = find(of_mlr, COUNT(of_mlr), key);
   return text ? text : find(of_nets, COUNT(of_nets), key);
 }
 
