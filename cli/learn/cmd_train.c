@@ -512,6 +512,7 @@ static void hint_csv(const train_values *values, const learn_settings *settings,
   const char *format = furrow_learn_conf_get(settings->conf, "format");
   const bool text = err->status == FURROW_E_PARSE || err->status == FURROW_E_ARGUMENT;
   if (!text || !is_csv_name(values->train) || strcmp(format, "csv") == 0 || strstr(values->train, "format=")) return;
+  if (err->hint[0] || strcmp(format, "auto") == 0) return;
   add_hint(err, "the file was read as %s; use --format csv to read csv", format);
 }
 

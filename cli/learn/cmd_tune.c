@@ -501,10 +501,9 @@ const command tune_command = {
         "neither trained nor compared anything tell the truth (furrow eval). The same samples, --runs and --seed give "
         "the same result for any number of threads.\n\n"
         "Searched for: gbdt: trees, lr, depth, leaves, min-rows, reg-lambda, row-ratio, feature-ratio; lr, linear, "
-        "robust, "
-        "softmax: l2; svm: l2, ftrl-alpha; fm and deep models: rank, lr, l2, init-embedding, fc; mlr: mlr-rank, lr, "
-        "l2; "
-        "dnn: input-width, lr, l2, fc. After Ctrl-C the best settings so far are printed and written.",
+        "robust, softmax: l2; svm: l2, ftrl-alpha; fm and deep models: rank, lr, batch, l2, init-embedding, fc; mlr: "
+        "mlr-rank, lr, batch, l2; dnn: input-width, lr, batch, l2, fc. After Ctrl-C the best settings so far are "
+        "printed and written.",
     .groups = tune_groups,
     .size = sizeof(tune_values),
     .init = tune_init,

@@ -29,7 +29,9 @@ static const search_key linear_keys[] = {
 static const search_key svm_keys[] = {{"l2", NULL, VALUES("0.0001", "0.001", "0.01", "0.1", "0.3", "3", "10")},
                                       {"ftrl-alpha", NULL, VALUES("0.03", "0.1", "0.3", "1")}};
 #define NET_RATE \
-  { "lr", NULL, VALUES("0.0003", "0.001", "0.002", "0.005", "0.01") }
+  { "lr", NULL, VALUES("0.0003", "0.001", "0.003", "0.01", "0.03") }
+#define NET_BATCH \
+  { "batch", NULL, VALUES("32", "64", "128", "256") }
 #define NET_L2 \
   { "l2", NULL, VALUES("0", "0.00001", "0.0001", "0.001", "0.01") }
 #define NET_RANK \
@@ -38,11 +40,12 @@ static const search_key svm_keys[] = {{"l2", NULL, VALUES("0.0001", "0.001", "0.
   { "init-embedding", NULL, VALUES("0.01", "0.03", "0.1", "0.3") }
 #define NET_FC \
   { "fc", NULL, VALUES("16", "32,16", "64,32", "100,100", "200,100,50") }
-static const search_key fm_keys[] = {NET_RANK, NET_RATE, NET_L2, NET_INIT};
-static const search_key mlr_keys[] = {{"mlr-rank", NULL, VALUES("2", "3", "5", "8", "12")}, NET_RATE, NET_L2};
+static const search_key fm_keys[] = {NET_RANK, NET_RATE, NET_BATCH, NET_L2, NET_INIT};
+static const search_key mlr_keys[] = {
+    {"mlr-rank", NULL, VALUES("2", "3", "5", "8", "12")}, NET_RATE, NET_BATCH, NET_L2};
 static const search_key dnn_keys[] = {
-    {"input-width", NULL, VALUES("50", "100", "200", "500")}, NET_RATE, NET_L2, NET_FC};
-static const search_key deep_keys[] = {NET_RANK, NET_RATE, NET_L2, NET_INIT, NET_FC};
+    {"input-width", NULL, VALUES("50", "100", "200", "500")}, NET_RATE, NET_BATCH, NET_L2, NET_FC};
+static const search_key deep_keys[] = {NET_RANK, NET_RATE, NET_BATCH, NET_L2, NET_INIT, NET_FC};
 
 #define SPACE(name, keys) \
   { name, keys, sizeof keys / sizeof *keys }

@@ -121,7 +121,7 @@ static furrow_status plan_solver(fw_plan *plan, const furrow_learn_conf *conf, f
 
 /* ---- What does not go together ---- */
 
-static furrow_status check_data(fw_plan *plan, furrow_error *err) {
+static furrow_status check_data(fw_plan *plan, const furrow_learn_conf *conf, furrow_error *err) {
   const furrow_matrix_row_type *type = furrow_matrix_row_type_get(plan->model.row_type);
   plan->data.long_keys = type->key_bits == 64;
   const bool dense = strcmp(plan->data.format, "dense") == 0;
@@ -135,6 +135,10 @@ static furrow_status check_data(fw_plan *plan, furrow_error *err) {
   if (dense && !type->dense)
     return fw_fail(err, FURROW_E_ARGUMENT, "dense data needs a dense model-type (model/modeltype), not %s", type->name);
   if (!dense || plan->data.range > 0) return FURROW_OK;
+  if (fw_conf_recommends(conf)) {
+    plan->data.range = 1; /* until the data has been seen */
+    return FURROW_OK;
+  }
   fw_fail(err, FURROW_E_ARGUMENT, "dense data needs the number of columns");
   fw_error_set_hint(err, "set the key `range` (data/indexrange)");
   return FURROW_E_ARGUMENT;
@@ -288,7 +292,7 @@ furrow_status fw_plan_create(fw_plan **plan, const furrow_learn_conf *conf, bool
   status = plan_data(memory, conf, err);
   if (status == FURROW_OK) status = plan_model(memory, conf, err);
   if (status == FURROW_OK) plan_train(&memory->plan.train, conf);
-  if (status == FURROW_OK) status = check_data(&memory->plan, err);
+  if (status == FURROW_OK) status = check_data(&memory->plan, conf, err);
   if (status == FURROW_OK) status = resolve_graph(memory, conf, err);
   if (status == FURROW_OK) status = plan_solver(&memory->plan, conf, err);
   if (status == FURROW_OK) status = plan_labels(memory, conf, err);

@@ -15,7 +15,7 @@ static const recommendation of_all[] = {
 /* All graphs of layers: rate and strength are those of optimizers, batch by batch. */
 static const recommendation of_graphs[] = {
     {FW_KEY_SHUFFLE, "yes"}, {FW_KEY_SCALE, "auto"},     {FW_KEY_EPOCHS, "auto"},    {FW_KEY_BATCH, "32"},
-    {FW_KEY_LR, "0.05"},    {FW_KEY_FTRL_ALPHA, "0.3"}, {FW_KEY_FTRL_BETA, "0.001"}};
+    {FW_KEY_LR, "0.05"},     {FW_KEY_FTRL_ALPHA, "0.3"}, {FW_KEY_FTRL_BETA, "0.001"}};
 
 /* One layer of weights and a convex loss: no rows are held out, as there is little to overfit. */
 static const recommendation of_linear[] = {

@@ -117,6 +117,10 @@ bool fw_block_has_values(const furrow_rowblock *block) {
 static void add_shape(fw_data_facts *facts, const furrow_row *row) {
   if (row->length > facts->longest) facts->longest = row->length;
   if (row->length < facts->shortest) facts->shortest = row->length;
+  for (size_t i = 0; i < row->length; i++) {
+    const uint64_t feature = furrow_row_get_index(row, i);
+    if (feature >= facts->end) facts->end = feature + 1;
+  }
   for (size_t i = 0; row->field.any && i < row->length; i++) {
     const uint64_t field = furrow_row_get_field(row, i);
     if (field >= facts->fields) facts->fields = field + 1;
@@ -165,7 +169,8 @@ static bool choose_scale(const fw_data_facts *facts, const feature_facts *f, boo
     const double size = sqrt(f->nonzero_squares / (double)f->nonzero);
     *factor = size > 1 ? 1 / size : 1;
   }
-  return (*mean != 0 || *factor != 1) && isfinite(*mean) && *factor > 0 && isfinite(*factor);
+  const bool sound = isfinite(*mean) && *factor > 1e-30 && *factor < 1e30; /* weights are floats */
+  return sound && (*mean != 0 || *factor != 1);
 }
 
 furrow_status fw_data_facts_scaling(const fw_data_facts *facts, bool centre, fw_scaling *scaling, furrow_error *err) {

@@ -1,6 +1,8 @@
 /* learn/data/samples.c: the data that epochs are made from: one block in memory, or passes over files. */
 #include "learn/data/samples.h"
 
+#include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/buffer.h"
@@ -148,7 +150,7 @@ static furrow_status add_arguments(char **changed, const fw_samples *samples, co
   if (!data->has_label && begins_with_label(samples->format)) add_argument(&a, "has_label", "no");
   if (strcmp(samples->format, "csv") == 0) {
     add_escaped(&a, "delimiter", data->delimiter ? data->delimiter : "auto");
-    add_escaped(&a, "label_column", data->label_column);
+    if (data->has_label) add_escaped(&a, "label_column", data->label_column);
     add_escaped(&a, "weight_column", data->weight_column);
     add_argument(&a, "columns", data->columns);
     if (data->label_optional && data->label_column) add_argument(&a, "label", "optional");
@@ -383,10 +385,34 @@ static furrow_status keep_argument(furrow_learn_conf *conf, const char *key, con
   return status;
 }
 
+static int compare_names(const void *a, const void *b) {
+  return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Columns of one name cannot be found again. */
+static furrow_status check_names(const furrow_parser *parser, size_t count, furrow_error *err) {
+  const char **names = NULL;
+  furrow_status status = FURROW_OK;
+  FW_TRY(fw_alloc((void **)&names, count + 1, sizeof *names, err));
+  for (size_t i = 0; i < count; i++) {
+    const char *name = furrow_parser_column_name(parser, i);
+    names[i] = name ? name : "";
+  }
+  qsort(names, count, sizeof *names, compare_names);
+  for (size_t i = 1; status == FURROW_OK && i < count; i++)
+    if (names[i][0] && strcmp(names[i], names[i - 1]) == 0) {
+      status = fw_fail(err, FURROW_E_ARGUMENT, "the header has two columns of that name");
+      fw_error_set_token(err, names[i], strlen(names[i]));
+    }
+  fw_free((void *)names);
+  return status;
+}
+
 static furrow_status keep_names(furrow_learn_conf *conf, const furrow_parser *parser, furrow_error *err) {
   fw_buffer list = {0};
   char *text = NULL;
   const size_t count = furrow_parser_column_count(parser);
+  FW_TRY(check_names(parser, count, err));
   for (size_t i = 0; i < count; i++) {
     const char *name = furrow_parser_column_name(parser, i);
     if (i > 0) fw_buffer_text(&list, ",");
@@ -478,6 +504,8 @@ struct furrow_sample_reader {
   fw_plan *plan;
   fw_samples *data;
   fw_sample_pass *pass;
+  uint64_t columns; /* of features, which a table without names must have; 0: any */
+  bool compared;    /* with those of the first rows */
 };
 
 /* Rows to be scored do not tell which index is the first: where none of them has feature 0, they look like data that
@@ -487,6 +515,14 @@ static furrow_status check_base(const furrow_sample_reader *samples, furrow_erro
   fw_fail(err, FURROW_E_ARGUMENT, "index-base=auto: rows that are scored do not tell which index is the first");
   fw_error_set_hint(err, "set the key `index-base` to that of the training data: 0 or 1");
   return FURROW_E_ARGUMENT;
+}
+
+/* Columns that have no names are told apart by their number alone. */
+static uint64_t columns_of(const furrow_sample_reader *samples) {
+  const fw_data_conf *data = &samples->plan->data;
+  const char *format = fw_samples_format(samples->data);
+  const bool table = strcmp(format, "csv") == 0 || strcmp(format, "dense") == 0;
+  return table && !data->columns && data->range > 0 ? (uint64_t)data->range : 0;
 }
 
 furrow_status furrow_sample_reader_open(furrow_sample_reader **samples, const furrow_learn_conf *conf, const char *uri,
@@ -500,6 +536,7 @@ furrow_status furrow_sample_reader_open(furrow_sample_reader **samples, const fu
   if (status == FURROW_OK)
     status = fw_samples_open(&made->data, uri, &made->plan->data, params, true, fw_comm_self(), err);
   if (status == FURROW_OK) status = check_base(made, err);
+  if (status == FURROW_OK) made->columns = columns_of(made);
   if (status == FURROW_OK) status = fw_sample_pass_open(&made->pass, made->data, err);
   if (status == FURROW_OK)
     *samples = made;
@@ -508,9 +545,33 @@ furrow_status furrow_sample_reader_open(furrow_sample_reader **samples, const fu
   return status;
 }
 
+static uint64_t end_of_features(const furrow_rowblock *block) {
+  uint64_t end = 0;
+  if (block->size == 0) return 0;
+  for (uint64_t i = block->offset[0]; i < block->offset[block->size]; i++) {
+    const uint64_t feature = furrow_keys_get(block->index, block->key_type, i);
+    if (feature >= end) end = feature + 1;
+  }
+  return end;
+}
+
+static furrow_status compare_columns(furrow_sample_reader *samples, const furrow_rowblock *block, furrow_error *err) {
+  const uint64_t end = end_of_features(block), wanted = samples->columns;
+  const bool first = !samples->compared;
+  samples->compared = true;
+  if (end <= wanted && (end == wanted || !first || block->size == 0)) return FURROW_OK;
+  fw_fail(err, FURROW_E_RANGE, "the rows have %" PRIu64 " columns of features, but the model was trained on %" PRIu64,
+          end, wanted);
+  if (end + 1 == wanted && samples->plan->data.has_label)
+    fw_error_set_hint(err, "set the key `has-label` to no if the rows have no label");
+  fw_error_set_file(err, fw_samples_name(samples->data));
+  return FURROW_E_RANGE;
+}
+
 furrow_status furrow_sample_reader_next(furrow_sample_reader *samples, const furrow_rowblock **block,
                                         furrow_error *err) {
-  return fw_sample_pass_next(samples->pass, block, err);
+  FW_TRY(fw_sample_pass_next(samples->pass, block, err));
+  return samples->columns > 0 ? compare_columns(samples, *block, err) : FURROW_OK;
 }
 
 void furrow_sample_reader_get_stats(const furrow_sample_reader *samples, furrow_parser_stats *stats) {

@@ -413,6 +413,10 @@ static size_t choose_rows(fw_booster *b, uint64_t round) {
   return chosen ? chosen : 1;
 }
 
+/* Features that a tree may always split by, as long as the data has so many: with fewer a tree cannot see how two of
+ * them act together. Not where Angel's settings count. */
+enum { FEATURES_AT_LEAST = 5 };
+
 /* The features with the least hashes, so many that their share is right, and at least one. */
 static const uint8_t *choose_features(fw_booster *b, uint64_t tree) {
   const fw_cuts *cuts = b->cuts;
@@ -422,8 +426,9 @@ static const uint8_t *choose_features(fw_booster *b, uint64_t tree) {
   uint64_t *sorted = b->chance + cuts->count;
   for (size_t f = 0; f < cuts->count; f++) b->chance[f] = sorted[f] = fw_rng_hash(seed, cuts->feature[f].id);
   fw_sort_u64(sorted, cuts->count);
-  const double share = floor(ratio * (double)cuts->count + 0.5);
-  const uint64_t limit = sorted[share > 1 ? (size_t)share - 1 : 0];
+  const size_t least = b->plan->train.recommended ? FEATURES_AT_LEAST : 1;
+  const size_t share = (size_t)floor(ratio * (double)cuts->count + 0.5), wanted = share > least ? share : least;
+  const uint64_t limit = sorted[(wanted < cuts->count ? wanted : cuts->count) - 1];
   for (size_t f = 0; f < cuts->count; f++) b->allowed[f] = b->chance[f] <= limit;
   return b->allowed;
 }

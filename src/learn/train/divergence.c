@@ -120,9 +120,10 @@ furrow_status fw_fit_compare_constant(fw_fit *f, furrow_error *err) {
   const furrow_learn_metrics *rows = held_out ? &saved->valid : &saved->train;
   const double loss = f->trainer->fell_back ? f->trainer->seen.linear_loss : rows->loss;
   const double constant = fw_fit_constant_loss(f, rows);
-  if (!(loss > constant * (1 + 1e-6))) return FURROW_OK;
+  if (!(loss > constant * (1 - 1e-6))) return FURROW_OK;
   return fw_notes_add(&f->trainer->notes, true, err,
-                      "the model is worse than a constant: the loss of the %s rows is %.6g, and %.6g if the same is "
+                      "the model is %s than a constant: the loss of the %s rows is %.6g, and %.6g if the same is "
                       "predicted for all rows",
-                      held_out ? "validation" : "training", loss, constant);
+                      loss > constant * (1 + 1e-6) ? "worse" : "no better", held_out ? "validation" : "training", loss,
+                      constant);
 }

@@ -274,12 +274,20 @@ static void compare_batch(void *user, const fw_batch_slot *slot) {
   }
 }
 
-/* Two standard errors of the mean, and more where few rows tell: losses of nets have long tails, which few rows do not
- * show. */
-static bool is_better(const comparison *c) {
+/* By how many standard errors of the mean difference the net is better. */
+static double errors_better(const comparison *c) {
   const double n = (double)c->row, mean = c->sum / c->weight;
   const double variance = c->squares / c->weight - mean * mean;
-  return n > 1 && mean > (2 + 60 / n) * sqrt(fmax(variance, 0) / n);
+  return mean / fmax(sqrt(fmax(variance, 0) / n), 1e-300);
+}
+
+/* Two, and more where few rows tell: losses of nets have long tails, which few rows do not show. */
+static double errors_needed(const comparison *c) {
+  return 2 + 60 / (double)c->row;
+}
+
+static bool is_better(const comparison *c) {
+  return c->row > 1 && errors_better(c) > errors_needed(c);
 }
 
 /* A linear model that is worse than a constant is nothing to fall back to. */
@@ -319,7 +327,7 @@ furrow_status fw_linear_fall_back(fw_fit *f, furrow_error *err) {
   f->trainer->seen.linear_loss = c.losses[0] * unit;
   return fw_notes_add(
       &f->trainer->notes, false, err,
-      "interactions did not help: the loss of the validation rows is %.6g, and %.6g with a linear model; "
-      "the model is the linear one",
-      c.losses[1] * unit, c.losses[0] * unit);
+      "interactions did not help: the loss of the validation rows is %.6g, and %.6g with a linear model (%.1f standard "
+      "errors better; a net needs %.1f); the model is the linear one",
+      c.losses[1] * unit, c.losses[0] * unit, errors_better(&c), errors_needed(&c));
 }

@@ -15,8 +15,9 @@ void fw_linear_put_bias(fw_net *net, const double *outputs);
 /* Before the first epoch of a net: solves fit->convex, and puts it into the net unless a checkpoint was loaded. Does
  * nothing where the plan, or the data, does not allow for it. */
 furrow_status fw_linear_start(fw_fit *fit, furrow_error *err) FURROW_MUST_USE;
-/* Behind the last one: where the net is not better than the linear model on the validation rows, by two standard errors
- * of the mean difference of their losses, the net becomes that model, solved anew with all rows; a note says so. */
+/* Behind the last one: where the net is not better than the linear model on the validation rows, by a few standard
+ * errors of the mean difference of their losses, the net becomes that model, solved anew with all rows; a note says so.
+ */
 furrow_status fw_linear_fall_back(fw_fit *fit, furrow_error *err) FURROW_MUST_USE;
 
 #endif

@@ -99,6 +99,26 @@ static furrow_status settle_fields(fw_fit *f, const fw_data_facts *facts, furrow
   return set_number(f, "fields", found > 2 ? found : 2, err);
 }
 
+/* Where the Huber loss turns linear: 1.35 deviations of the labels, as is usual, not a distance of 1 in any unit. */
+static furrow_status settle_delta(fw_fit *f, const fw_data_facts *facts, furrow_error *err) {
+  const furrow_learn_conf *conf = f->trainer->conf;
+  const double deviation = facts->rows > 0 ? sqrt(facts->label_squares / (double)facts->rows) : 0;
+  char text[40];
+  if (f->trainer->plan->graph.loss != FW_LOSS_HUBER || !(deviation > 0) || !fw_conf_recommends(conf)) return FURROW_OK;
+  if (fw_conf_is_set(conf, FW_KEY_HUBER_DELTA) || fw_conf_is_set(conf, FW_KEY_ROBUST_DELTA)) return FURROW_OK;
+  snprintf(text, sizeof text, "%.9g", 1.35 * deviation);
+  return furrow_learn_conf_set(f->trainer->conf, "huber-delta", text, err);
+}
+
+/* Tables have a number of columns, which rows to be scored must have, too. */
+static furrow_status settle_range(fw_fit *f, const fw_data_facts *facts, furrow_error *err) {
+  const char *format = fw_samples_format(f->samples);
+  const bool table = strcmp(format, "csv") == 0 || strcmp(format, "dense") == 0;
+  if (!table || fw_conf_is_set(f->trainer->conf, FW_KEY_RANGE) || facts->end == 0 || facts->end > INT32_MAX)
+    return FURROW_OK;
+  return set_number(f, "range", facts->end, err);
+}
+
 /* Few rows are gone through more often; docs/design/defaults.md. */
 static furrow_status settle_epochs(fw_fit *f, const fw_data_facts *facts, furrow_error *err) {
   enum { MANY_ROWS = 100000, PASSED = 20000000 };
@@ -151,6 +171,8 @@ static furrow_status settle(fw_fit *f, const fw_data_facts *facts, furrow_error 
   FW_TRY(settle_labels(f, facts, err));
   FW_TRY(settle_fields(f, facts, err));
   FW_TRY(settle_epochs(f, facts, err));
+  FW_TRY(settle_delta(f, facts, err));
+  FW_TRY(settle_range(f, facts, err));
   FW_TRY(fw_trainer_replan(f->trainer, err));
   return settle_strength(f, facts, err);
 }

@@ -309,7 +309,7 @@ static void streams_give_the_same_quality(void **state) {
     const char *algorithm, *settings;
     int data;
   } streamed[] = {{"lr", "", PLAIN},        {"linear", "", QUANTITIES}, {"robust", "", QUANTITIES},
-                  {"softmax", "", CLASSES}, {"svm", "", PLAIN},         {"mlr", "patience=20", PRODUCT},
+                  {"softmax", "", CLASSES}, {"svm", "", PLAIN},         {"mlr", "batch=32", PRODUCT},
                   {"fm", "", PRODUCT},      {"dnn", "", PRODUCT},       {"wide_and_deep", "", PRODUCT},
                   {"deepfm", "", PRODUCT},  {"pnn", "", PRODUCT},       {"deepfm", "loss=l2", QUANTITIES},
                   {"gbdt", "", PRODUCT}};
