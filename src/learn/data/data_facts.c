@@ -150,6 +150,25 @@ furrow_status fw_data_facts_add(fw_data_facts *facts, const furrow_rowblock *blo
   return FURROW_OK;
 }
 
+/* ---- Gaps ---- */
+
+furrow_status fw_data_facts_gaps(const fw_data_facts *facts, fw_gaps *gaps, furrow_error *err) {
+  uint64_t *keys = NULL;
+  size_t count = 0;
+  *gaps = (fw_gaps){0};
+  if (!facts->features) return FURROW_OK;
+  FW_TRY(fw_features_keys(facts->features, &keys, &count, err));
+  for (size_t i = 0; i < count; i++) {
+    const feature_facts *f = fw_features_find(facts->features, keys[i]);
+    const double share = 1 - (double)f->uses / (double)facts->rows;
+    if (!(share > 0 && share <= 0.5)) continue;
+    gaps->features++;
+    if (share > gaps->share) gaps->share = share, gaps->worst = keys[i];
+  }
+  fw_free(keys);
+  return FURROW_OK;
+}
+
 /* ---- Scaling ---- */
 
 /* Every row lists it, once, mostly with a value, and it has more than two of them. */

@@ -34,6 +34,15 @@ void fw_data_facts_clear(fw_data_facts *facts);
 /* Counts the rows of a block. */
 furrow_status fw_data_facts_add(fw_data_facts *facts, const furrow_rowblock *block, furrow_error *err) FURROW_MUST_USE;
 
+/* Features that most rows list, but not all, as columns of csv data with empty cells: how many there are, the one that
+ * most rows lack, and the share of these. */
+typedef struct fw_gaps {
+  size_t features;
+  uint64_t worst;
+  double share;
+} fw_gaps;
+furrow_status fw_data_facts_gaps(const fw_data_facts *facts, fw_gaps *gaps, furrow_error *err) FURROW_MUST_USE;
+
 /* The scaling that the features need, by the rule of docs/design/defaults.md: one that every row lists and that is
  * neither mostly 0 nor of two values is centred (`centre`) and divided by its deviation; any other is divided by the
  * root of its mean square where that is more than 1. Features that stay as they are have no entry. */

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/buffer.h"
 #include "base/error.h"
@@ -22,7 +23,8 @@ struct fw_samples {
   int index_base; /* see fw_samples_index_base */
   int base;       /* of the conf; -1: auto */
   bool cached;
-  bool once; /* the files cannot be read again */
+  bool once;   /* the files cannot be read again */
+  char *label; /* the column of csv data that was found to have the labels; NULL: none was */
   furrow_parser_params params;
   furrow_blockiter *iter;      /* in memory without a cache: owns the block */
   furrow_container *container; /* in memory from a cache: so does this */
@@ -143,6 +145,49 @@ static bool begins_with_label(const char *format) {
   return has_index_base(format) || strcmp(format, "dummy") == 0 || strcmp(format, "dense") == 0;
 }
 
+/* ---- The label of csv data ---- */
+
+static bool is_label_name(const char *name) {
+  static const char *const names[] = {"label",  "target",  "y",        "class",    "click",    "clicked",
+                                      "rating", "outcome", "response", "survived", "converted"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (strcasecmp(names[i], name) == 0) return true;
+  return false;
+}
+
+/* The one column whose name says that it has the labels; *label stays NULL if there is none, or several. */
+static furrow_status find_label_name(char **label, const furrow_parser *parser, furrow_error *err) {
+  const char *found = NULL;
+  for (size_t i = 0; i < furrow_parser_column_count(parser); i++) {
+    const char *name = furrow_parser_column_name(parser, i);
+    if (!name || !is_label_name(name)) continue;
+    if (found) return FURROW_OK;
+    found = name;
+  }
+  return found ? fw_strndup(label, found, strlen(found), err) : FURROW_OK;
+}
+
+/* Training needs labels: where nobody names their column, the header may. */
+static furrow_status find_label(fw_samples *samples, const fw_uri *parsed, const char *uri, const fw_data_conf *data,
+                                furrow_error *err) {
+  furrow_parser *parser = NULL;
+  const bool named = data->label_column || fw_uri_arg_value(parsed, "label_column");
+  if (strcmp(samples->format, "csv") != 0 || named || !data->has_label || data->label_optional || samples->once)
+    return FURROW_OK;
+  furrow_parser_params params = samples->params;
+  params.format = "csv";
+  char *text = NULL;
+  arguments a = {.parsed = parsed};
+  add_escaped(&a, "delimiter", data->delimiter ? data->delimiter : "auto");
+  furrow_status status = join_arguments(&text, uri, &a, err);
+  if (status == FURROW_OK) status = furrow_parser_open(&parser, text, &params, err);
+  if (status == FURROW_OK) status = furrow_parser_next(parser, err);
+  if (status == FURROW_OK) status = find_label_name(&samples->label, parser, err);
+  furrow_parser_close(parser);
+  fw_free(text);
+  return status == FURROW_E_MEMORY ? status : FURROW_OK; /* reading the rows reports what else is wrong */
+}
+
 /* The URI with what the conf says about rows and the URI does not; to be freed. */
 static furrow_status add_arguments(char **changed, const fw_samples *samples, const fw_uri *parsed, const char *uri,
                                    const fw_data_conf *data, furrow_error *err) {
@@ -150,7 +195,7 @@ static furrow_status add_arguments(char **changed, const fw_samples *samples, co
   if (!data->has_label && begins_with_label(samples->format)) add_argument(&a, "has_label", "no");
   if (strcmp(samples->format, "csv") == 0) {
     add_escaped(&a, "delimiter", data->delimiter ? data->delimiter : "auto");
-    if (data->has_label) add_escaped(&a, "label_column", data->label_column);
+    if (data->has_label) add_escaped(&a, "label_column", samples->label ? samples->label : data->label_column);
     add_escaped(&a, "weight_column", data->weight_column);
     add_argument(&a, "columns", data->columns);
     if (data->label_optional && data->label_column) add_argument(&a, "label", "optional");
@@ -197,6 +242,7 @@ static furrow_status complete_uri(fw_samples *samples, const char *uri, const fw
   if (status == FURROW_OK) status = find_format(&samples->format, samples, uri, given, err);
   if (status == FURROW_OK) status = take_dummy(samples, &parsed, err);
   char *full = NULL;
+  if (status == FURROW_OK) status = find_label(samples, &parsed, uri, data, err);
   if (status == FURROW_OK) status = add_arguments(&full, samples, &parsed, uri, data, err);
   if (status == FURROW_OK) samples->params.format = samples->format;
   if (status == FURROW_OK && has_index_base(samples->format)) {
@@ -291,6 +337,7 @@ void fw_samples_close(fw_samples *samples) {
   fw_scaled_block_clear(&samples->scaled);
   fw_free(samples->uri);
   fw_free(samples->name);
+  fw_free(samples->label);
   fw_free(samples->format);
   fw_free(samples);
 }
@@ -343,6 +390,10 @@ const furrow_rowblock *fw_samples_block(const fw_samples *samples) {
 
 const furrow_rowblock *fw_samples_raw_block(const fw_samples *samples) {
   return samples->in_memory ? &samples->block : NULL;
+}
+
+const char *fw_samples_found_label(const fw_samples *samples) {
+  return samples->label;
 }
 
 bool fw_samples_pass_once(const fw_samples *samples) {

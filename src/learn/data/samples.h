@@ -16,6 +16,8 @@ bool fw_samples_pass_once(const fw_samples *samples);
  * with furrow_container_free. */
 furrow_status fw_samples_leave_out(fw_samples *samples, const fw_holdout *holdout, unsigned fold,
                                    furrow_container **left_out, furrow_error *err) FURROW_MUST_USE;
+/* The column of csv data that was taken for the labels by its name; NULL: it was given, or none was found. */
+const char *fw_samples_found_label(const fw_samples *samples);
 /* What is named in messages. */
 const char *fw_samples_name(const fw_samples *samples);
 /* The parser's format: the one that was given, or that was found. */

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "io/uri.h"
 #include "learn/conf/conf_data.h"
 #include "learn/data/class_weights.h"
 #include "learn/data/label_map.h"
@@ -168,6 +169,10 @@ static furrow_status settle(fw_fit *f, const fw_data_facts *facts, furrow_error 
   FW_TRY(check_known(f, err));
   FW_TRY(settle_format(f, facts, err));
   FW_TRY(fw_samples_keep_columns(f->samples, f->trainer->conf, err));
+  const char *label = fw_samples_found_label(f->samples);
+  if (label)
+    FW_TRY(
+        fw_notes_add(&f->trainer->notes, false, err, "the labels are those of the column %.200s, by its name", label));
   FW_TRY(settle_labels(f, facts, err));
   FW_TRY(settle_fields(f, facts, err));
   FW_TRY(settle_epochs(f, facts, err));
@@ -232,6 +237,39 @@ static furrow_status scale(fw_fit *f, const fw_data_facts *facts, furrow_error *
   if (f->scaling.count == 0 && f->scaling.label_factor == 0) return FURROW_OK;
   f->scaled = true;
   return fw_samples_scale(f->samples, &f->scaling, err);
+}
+
+/* ---- Gaps ---- */
+
+/* The name of a column of csv data, or its number. */
+static furrow_status name_column(const furrow_learn_conf *conf, uint64_t column, char name[64], furrow_error *err) {
+  const char *list = furrow_learn_conf_get(conf, "columns");
+  char *decoded = NULL;
+  for (uint64_t i = 0; i < column && list[0]; i++) {
+    list += strcspn(list, ",");
+    list += list[0] == ',';
+  }
+  FW_TRY(fw_uri_decode(&decoded, list, strcspn(list, ","), err));
+  if (decoded[0])
+    snprintf(name, 64, "%.63s", decoded);
+  else
+    snprintf(name, 64, "column %" PRIu64, column);
+  fw_free(decoded);
+  return FURROW_OK;
+}
+
+/* Empty cells of a table are features that a row does not have: they count as 0, which few columns mean by them. */
+static furrow_status note_gaps(fw_fit *f, const fw_data_facts *facts, furrow_error *err) {
+  fw_gaps gaps;
+  char name[64];
+  if (strcmp(fw_samples_format(f->samples), "csv") != 0 || f->trainer->forest) return FURROW_OK;
+  FW_TRY(fw_data_facts_gaps(facts, &gaps, err));
+  if (gaps.features == 0) return FURROW_OK;
+  FW_TRY(name_column(f->trainer->conf, gaps.worst, name, err));
+  return fw_notes_add(&f->trainer->notes, true, err,
+                      "%zu column%s empty cells, which count as 0 (%s: %.0f %% of the rows); gbdt takes them for what "
+                      "they are, or fill them first",
+                      gaps.features, gaps.features == 1 ? " has" : "s have", name, 100 * gaps.share);
 }
 
 /* ---- The first bias ---- */
@@ -314,6 +352,7 @@ furrow_status fw_fit_prepare(fw_fit *f, furrow_error *err) {
   furrow_status status = fw_samples_pass_once(f->samples) ? FURROW_OK : gather(f, &facts, err);
   if (status == FURROW_OK) status = settle(f, &facts, err);
   if (status == FURROW_OK) status = scale(f, &facts, err);
+  if (status == FURROW_OK) status = note_gaps(f, &facts, err);
   if (status == FURROW_OK) start_bias(f, &facts);
   if (status == FURROW_OK) status = weigh_classes(f, &facts, err);
   if (status == FURROW_OK) remember(f, &facts);
