@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -125,20 +126,70 @@ furrow_status scoring_open(scoring *s, const scoring_values *values, furrow_erro
   return status;
 }
 
-void scoring_print_notes(const scoring *s) {
-  furrow_parser_stats stats;
-  furrow_parser_stats_init(&stats);
-  if (s->values->quiet) return;
-  furrow_sample_reader_get_stats(s->samples, &stats);
-  print_notes(&stats);
-}
-
 void scoring_close(scoring *s) {
   progress_stop(&s->progress);
   furrow_sample_reader_close(s->samples);
   furrow_scorer_scratch_free(s->space);
   furrow_scorer_free(s->scorer);
   *s = (scoring){0};
+}
+
+/* ---- Features that the model does not have ---- */
+
+static uint64_t end_of(const furrow_rowblock *block, uint64_t from, uint64_t to) {
+  uint64_t end = 0;
+  for (uint64_t i = from; i < to; i++) {
+    const uint64_t feature = furrow_keys_get(block->index, block->key_type, i);
+    if (feature >= end) end = feature + 1;
+  }
+  return end;
+}
+
+static int compare_ids(const void *a, const void *b) {
+  const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+  return (x > y) - (x < y);
+}
+
+/* Counts in the first rows; later ones are most likely of the same kind. */
+static furrow_status compare_features(scoring *s, const furrow_rowblock *block, furrow_error *err) {
+  enum { MOST_ROWS = 1000 };
+  const size_t rows = block->size < MOST_ROWS ? block->size : MOST_ROWS;
+  uint64_t *ids = NULL;
+  size_t count = 0;
+  if (s->compared || rows == 0) return FURROW_OK;
+  s->compared = true;
+  const uint64_t from = block->offset[0], to = block->offset[rows];
+  furrow_status status = furrow_scorer_features(s->scorer, 0, end_of(block, from, to), &ids, &count, err);
+  for (uint64_t i = from; status == FURROW_OK && i < to; i++) {
+    const uint64_t feature = furrow_keys_get(block->index, block->key_type, i);
+    const bool known = count > 0 && bsearch(&feature, ids, count, sizeof *ids, compare_ids);
+    s->known += known;
+    s->unknown += !known;
+  }
+  furrow_free(ids);
+  return status;
+}
+
+/* Trees split by few features; other models know every feature that they were trained on. */
+static void note_unknown(const scoring *s) {
+  furrow_forest_info forest;
+  furrow_forest_info_init(&forest);
+  furrow_scorer_get_forest_info(s->scorer, &forest);
+  const uint64_t all = s->known + s->unknown;
+  if (s->unknown == 0 || (forest.trees > 0 ? s->known > 0 : 2 * s->unknown < all)) return;
+  fprintf(stderr,
+          "furrow: warning: the model does not have %" PRIu64 " of the first %" PRIu64
+          " features, which count as 0; are they counted from another base (index-base), or of another kind of data?\n",
+          s->unknown, all);
+}
+
+void scoring_print_notes(const scoring *s) {
+  furrow_parser_stats stats;
+  furrow_parser_stats_init(&stats);
+  if (s->values->quiet) return;
+  furrow_sample_reader_get_stats(s->samples, &stats);
+  print_notes(&stats);
+  note_unknown(s);
 }
 
 furrow_status scoring_next(scoring *s, const furrow_rowblock **block, furrow_error *err) {
@@ -149,6 +200,7 @@ furrow_status scoring_next(scoring *s, const furrow_rowblock **block, furrow_err
   if (status == FURROW_OK) {
     s->size = (*block)->size;
     progress_update(&s->progress, s->rows);
+    status = compare_features(s, *block, err);
   } else {
     progress_stop(&s->progress);
   }

@@ -26,8 +26,10 @@ typedef struct scoring {
   furrow_scorer_scratch *space;
   furrow_sample_reader *samples;
   progress progress;
-  uint64_t rows; /* rows of the blocks before the current one */
-  size_t size;   /* rows of the current block */
+  uint64_t rows;           /* rows of the blocks before the current one */
+  size_t size;             /* rows of the current block */
+  bool compared;           /* the features of the first rows with those of the model */
+  uint64_t known, unknown; /* features of these rows that the model has, and does not have */
 } scoring;
 
 /* Loads the model alone. */
@@ -37,7 +39,7 @@ furrow_status scoring_open(scoring *s, const scoring_values *values, furrow_erro
 void scoring_close(scoring *s);
 /* Reads the next block of rows; FURROW_END at the end. */
 furrow_status scoring_next(scoring *s, const furrow_rowblock **block, furrow_error *err);
-/* Prints notes about skipped rows and skipped text to stderr. */
+/* Prints notes about skipped rows and skipped text to stderr, and about rows whose features the model does not know. */
 void scoring_print_notes(const scoring *s);
 /* After a block could not be scored: adds to `err` the file and, if one of its rows is at fault, that row. */
 void scoring_locate_error(const scoring *s, const furrow_rowblock *block, furrow_error *err);
