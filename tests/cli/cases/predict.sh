@@ -84,6 +84,7 @@ sed 's/^[^ ]* //' t.libsvm >unlabelled.libsvm
 try furrow predict --model lr --data unlabelled.libsvm
 furrow predict --model lr --data t.libsvm | cut -d, -f2- >found
 furrow predict --model lr --data unlabelled.libsvm -D has-label=no | cut -d, -f2- | cmp - found
+furrow predict --model lr --data 'unlabelled.libsvm?has_label=no' | cut -d, -f2- | cmp - found # as the hint says
 furrow predict --model dense --data 't.csv?label_column=0' --format csv -D has-label=no | wc -l | tr -d ' '
 (ulimit -f 1 && try furrow predict --model lr --data t.libsvm --scores big.npy 2>&1) | cat
 ls -A | grep -e nan.npy -e big -e tmp
