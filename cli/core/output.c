@@ -65,6 +65,11 @@ void output_format(output *out, const char *format, ...) {
   if (n > 0) output_bytes(out, text, (size_t)n < sizeof text ? (size_t)n : sizeof text - 1);
 }
 
+void output_decimals(output *out, double value) {
+  const bool tiny = value != 0 && fabs(value) < 1e-4;
+  output_format(out, tiny ? "%.6g" : "%.6f", value);
+}
+
 furrow_status output_flush(output *out, furrow_error *err) {
   write_all(out);
   if (out->errnum == 0) return FURROW_OK;

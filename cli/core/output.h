@@ -28,6 +28,8 @@ static inline void output_upto(output *out, const char *end) {
 void output_bytes(output *out, const char *bytes, size_t size);
 void output_text(output *out, const char *text);
 void output_format(output *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Prints %.6f; %.6g for what that leaves fewer than three digits of, except 0. */
+void output_decimals(output *out, double value);
 /* Returns OK, E_IO, or END if the reader closed the pipe, which is not a failure. */
 furrow_status output_flush(output *out, furrow_error *err);
 /* Returns whether standard output is a pipe without a reader. */

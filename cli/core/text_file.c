@@ -10,6 +10,8 @@
 #include "core/fail.h"
 #include "rows/rows_sink.h"
 
+enum { PATH_BYTES = 4096 };
+
 bool path_ends(const char *path, const char *ending) {
   const size_t n = strlen(path), m = strlen(ending);
   return n >= m && strcmp(path + n - m, ending) == 0;
@@ -33,14 +35,32 @@ static bool fill(FILE *file, const char *text, size_t size) {
   return fclose(file) == 0 && written;
 }
 
-furrow_status text_file_write(const char *path, const char *text, size_t size, bool force, furrow_error *err) {
-  char beside[4096];
+/* Opens a temporary file, whose name is then in `beside`. */
+static furrow_status open_beside(FILE **file, char beside[PATH_BYTES], const char *path, bool force,
+                                 furrow_error *err) {
   furrow_status status = sink_check_path(path, force, err);
   if (status != FURROW_OK) return status;
-  if (snprintf(beside, sizeof beside, "%s.%ld.tmp", path, (long)getpid()) >= (int)sizeof beside)
+  if (snprintf(beside, PATH_BYTES, "%s.%ld.tmp", path, (long)getpid()) >= PATH_BYTES)
     return fail_file(err, FURROW_E_ARGUMENT, path, "the path is too long", 0);
-  FILE *file = fopen(beside, "wbxe");
-  if (!file) return fail_file(err, FURROW_E_IO, path, "cannot be written", errno);
+  *file = fopen(beside, "wbxe");
+  return *file ? FURROW_OK : fail_file(err, FURROW_E_IO, path, "cannot be written", errno);
+}
+
+furrow_status text_file_check(const char *path, bool force, furrow_error *err) {
+  char beside[PATH_BYTES];
+  FILE *file = NULL;
+  furrow_status status = open_beside(&file, beside, path, force, err);
+  if (status != FURROW_OK) return status;
+  fclose(file);
+  remove(beside);
+  return FURROW_OK;
+}
+
+furrow_status text_file_write(const char *path, const char *text, size_t size, bool force, furrow_error *err) {
+  char beside[PATH_BYTES];
+  FILE *file = NULL;
+  furrow_status status = open_beside(&file, beside, path, force, err);
+  if (status != FURROW_OK) return status;
   if (fill(file, text, size) && rename(beside, path) == 0) return FURROW_OK;
   const int errnum = errno;
   remove(beside);

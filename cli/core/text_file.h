@@ -10,6 +10,9 @@
 /* Writes a temporary file and renames it. E_EXISTS: the file exists and `force` is not set. */
 furrow_status text_file_write(const char *path, const char *text, size_t size, bool force, furrow_error *err);
 
+/* Whether it can be written, before a long job. Errors as text_file_write. */
+furrow_status text_file_check(const char *path, bool force, furrow_error *err);
+
 /* Text that is collected in memory and then written. */
 typedef struct text_file {
   FILE *out;

@@ -8,9 +8,9 @@
 #include "core/text_file.h"
 
 /* Kinds that are recognised by their content come first; text that may be rows comes last. */
-static const path_kind *const kinds[] = {&model_kind,       &matrix_kind, &checkpoint_kind,
-                                         &row_cache_kind,   &index_kind,  &arrays_kind,
-                                         &matrix_file_kind, &conf_kind,   &rows_kind};
+static const path_kind *const kinds[] = {&model_kind, &matrix_kind, &checkpoint_kind,  &row_cache_kind,
+                                         &index_kind, &arrays_kind, &matrix_file_kind, &record_kind,
+                                         &conf_kind,  &rows_kind};
 
 const path_kind *path_kind_of(const path_inspection *look) {
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
@@ -59,6 +59,14 @@ void path_advise(path_inspection *look, const char *command) {
     look->commands[look->command_count++] = line.text;
   else
     free(line.text);
+}
+
+void advise_scoring(path_inspection *look, const char *options) {
+  char command[128];
+  snprintf(command, sizeof command, "furrow predict --model @%s --data ROWS", options);
+  path_advise(look, command);
+  snprintf(command, sizeof command, "furrow eval --model @%s --data ROWS", options);
+  path_advise(look, command);
 }
 
 void path_look_clear(path_inspection *look) {

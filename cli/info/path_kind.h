@@ -4,7 +4,7 @@
 
 #include "core/report.h"
 
-enum { MOST_ADVICE = 5 };
+enum { MOST_ADVICE = 7 };
 
 /* A path that is being inspected. */
 typedef struct path_inspection {
@@ -30,6 +30,8 @@ const path_kind *path_kind_of(const path_inspection *look);
 /* Adds a command. @ stands for the quoted path, together with a query (?… or &…) that follows it, and ^ for the last
  * component of the path. */
 void path_advise(path_inspection *look, const char *command);
+/* Adds the commands that score rows with a trained model. */
+void advise_scoring(path_inspection *look, const char *options);
 void path_look_clear(path_inspection *look);
 
 /* ---- The kinds, by what reads them ---- */
@@ -37,6 +39,6 @@ void path_look_clear(path_inspection *look);
 extern const path_kind row_cache_kind, rows_kind;                 /* path_rows.c */
 extern const path_kind model_kind, matrix_kind, matrix_file_kind; /* path_model.c */
 extern const path_kind index_kind, arrays_kind;                   /* path_vectors.c */
-extern const path_kind checkpoint_kind, conf_kind;                /* path_learn.c */
+extern const path_kind checkpoint_kind, conf_kind, record_kind;   /* path_learn.c */
 
 #endif

@@ -1,6 +1,8 @@
 /* cli/info/path_learn.c: what training reads and keeps, for 'furrow info': JSON files of Angel, checkpoints. */
 #include <ctype.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/text_file.h"
@@ -38,16 +40,22 @@ static furrow_status tell_checkpoint(path_inspection *look, furrow_error *err) {
 
 /* ---- JSON files ----------------------------------------------------------------------------------------- */
 
-/* Returns whether the file is text that begins with a brace. */
-static bool is_conf(const path_inspection *look) {
-  char head[256];
+enum { HEAD_TEXT = 256 };
+
+/* Reads the beginning of a file that begins with a brace, as text without the white space before it; "": another. */
+static const char *read_head(const path_inspection *look, char head[HEAD_TEXT]) {
   FILE *file = look->folder ? NULL : fopen(look->path, "rbe");
-  if (!file) return false;
-  const size_t size = fread(head, 1, sizeof head, file);
+  const char *begin = head;
+  if (!file) return "";
+  head[fread(head, 1, HEAD_TEXT - 1, file)] = 0;
   fclose(file);
-  size_t at = 0;
-  while (at < size && isspace((unsigned char)head[at])) at++;
-  return at < size && head[at] == '{';
+  while (isspace((unsigned char)*begin)) begin++;
+  return *begin == '{' ? begin : "";
+}
+
+static bool is_conf(const path_inspection *look) {
+  char head[HEAD_TEXT];
+  return *read_head(look, head) != 0;
 }
 
 static void report_conf(report *r, const furrow_learn_conf *conf) {
@@ -77,6 +85,93 @@ static furrow_status describe_conf(path_inspection *look, furrow_error *err) {
   return status;
 }
 
+/* ---- furrow.json ---------------------------------------------------------------------------------------- */
+
+/* Whether it is the file that Furrow adds to a model; a configuration of that name has no version. */
+static bool is_record(const path_inspection *look) {
+  const char *slash = strrchr(look->path, '/');
+  char head[HEAD_TEXT];
+  return strcmp(slash ? slash + 1 : look->path, "furrow.json") == 0 &&
+         strstr(read_head(look, head), "\"version\"") != NULL;
+}
+
+typedef struct record_member {
+  const char *member, *name;
+  bool number, list;
+} record_member;
+
+typedef struct record_report {
+  report *r;
+  const record_member *open; /* list that is being reported; NULL: none */
+} record_report;
+
+static const record_member *find_member(const char *member) {
+  static const record_member members[] = {{"furrow", "written by version", false, false},
+                                          {"algorithm", "algorithm", false, false},
+                                          {"data/format", "data format", false, false},
+                                          {"data/columns", "columns", false, true},
+                                          {"data/label_column", "label column", false, false},
+                                          {"data/weight_column", "weight column", false, false},
+                                          {"data/rows", "rows", true, false},
+                                          {"labels", "labels", true, true},
+                                          {"training/defaults", "defaults", false, false},
+                                          {"training/epochs", "epochs", true, false},
+                                          {"training/best_epoch", "best epoch", true, false},
+                                          {"figures/train/loss", "loss", true, false},
+                                          {"figures/valid/loss", "validation loss", true, false},
+                                          {"notes", "notes", false, true},
+                                          {"warnings", "warnings", false, true}};
+  for (size_t i = 0; i < sizeof members / sizeof *members; i++)
+    if (strcmp(members[i].member, member) == 0) return &members[i];
+  return NULL;
+}
+
+static furrow_status see_member(void *user, const char *member, const char *text) {
+  record_report *record = user;
+  const record_member *found = find_member(member);
+  if (record->open && record->open != found) {
+    report_end(record->r);
+    record->open = NULL;
+  }
+  if (!found) return FURROW_OK;
+  if (found->list && !record->open) {
+    report_list(record->r, found->name);
+    record->open = found;
+  }
+  const char *name = found->list ? NULL : found->name;
+  if (!text)
+    report_none(record->r, name);
+  else if (found->number)
+    report_f64(record->r, name, strtod(text, NULL));
+  else
+    report_text(record->r, name, text);
+  return FURROW_OK;
+}
+
+/* The commands are about the model, whose folder has the file. */
+static void advise_record(path_inspection *look) {
+  char folder[PATH_MAX];
+  const char *slash = strrchr(look->path, '/');
+  if (snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - look->path) : 1, slash ? look->path : ".") >=
+      PATH_MAX)
+    return;
+  path_inspection around = {.path = folder[0] ? folder : "/", .folder = true};
+  path_advise(&around, "furrow info @");
+  advise_scoring(&around, "");
+  for (size_t i = 0; i < around.command_count; i++) look->commands[i] = around.commands[i];
+  look->command_count = around.command_count;
+}
+
+static furrow_status describe_record(path_inspection *look, furrow_error *err) {
+  record_report record = {.r = look->r};
+  const furrow_status status = furrow_model_json_for_each(look->path, see_member, &record, err);
+  if (record.open) report_end(look->r);
+  if (status == FURROW_OK) advise_record(look);
+  return status;
+}
+
+const path_kind record_kind = {"record of a model", "what Furrow keeps with a model: its data, training and figures",
+                               is_record, describe_record};
 const path_kind checkpoint_kind = {"checkpoint", "the state of a training after an epoch", is_checkpoint,
                                    tell_checkpoint};
 const path_kind conf_kind = {"algorithm", "Angel's JSON file for an algorithm, or the graph of a model", is_conf,

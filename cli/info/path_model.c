@@ -78,6 +78,7 @@ static void advise_model(path_inspection *look, bool trees, bool graph) {
   path_advise(look, "furrow model verify @");
   if (trees) path_advise(look, "furrow model trees @ | head");
   path_advise(look, trees ? "furrow model importance @" : "furrow model export @ @.safetensors");
+  if (graph || trees) advise_scoring(look, graph ? "" : " --algorithm gbdt");
   if (graph && !trees) path_advise(look, "furrow train --conf @/graph.json --dry-run");
 }
 

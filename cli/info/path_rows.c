@@ -45,6 +45,8 @@ static int compare_floats(const void *a, const void *b) {
  * numbers are sorted. */
 static label_task task_of(float *numbers, size_t count) {
   size_t distinct = 0, whole = 0;
+  for (size_t i = 0; i < count; i++)
+    if (!isfinite(numbers[i])) return (label_task){0};
   qsort(numbers, count, sizeof *numbers, compare_floats);
   for (size_t i = 0; i < count; i++) {
     distinct += i == 0 || numbers[i] != numbers[i - 1];
@@ -224,22 +226,24 @@ static void advise_train(path_inspection *look, const first_rows *first, const c
   path_advise(look, command);
 }
 
+/* Only trees take values that are not finite. */
 static void advise_training(path_inspection *look, const first_rows *first) {
+  const bool finite = first->summary.value.nans + first->summary.value.infinities == 0;
   char softmax[64], forest[96];
   snprintf(softmax, sizeof softmax, "softmax --classes %zu", first->task.classes);
   snprintf(forest, sizeof forest, "gbdt --objective multi:softmax --classes %zu", first->task.classes);
   switch (first->task.kind) {
   case TASK_NONE: break;
   case TASK_TWO_CLASSES:
-    advise_train(look, first, "lr", ".model");
+    if (finite) advise_train(look, first, "lr", ".model");
     advise_train(look, first, "gbdt", ".gbdt");
     break;
   case TASK_CLASSES:
-    advise_train(look, first, softmax, ".model");
+    if (finite) advise_train(look, first, softmax, ".model");
     advise_train(look, first, forest, ".gbdt");
     break;
   case TASK_REGRESSION:
-    advise_train(look, first, "linear", ".model");
+    if (finite) advise_train(look, first, "linear", ".model");
     advise_train(look, first, "gbdt --objective reg:squarederror", ".gbdt");
     break;
   }

@@ -102,11 +102,17 @@ static furrow_status put_sid(const predicting *p, const furrow_rowblock *block, 
 }
 
 static void put_line(output *out, const char *sid, const furrow_score *score, bool json) {
-  if (!json)
-    output_format(out, "%s,%.6f,%.6f,%.6f", sid, score->pred, score->proba, score->label);
-  else
+  const double columns[] = {score->pred, score->proba, score->label};
+  if (json) {
     output_format(out, "{\"sid\":\"%s\",\"pred\":%.9g,\"proba\":%.9g,\"label\":%.9g", sid, score->pred, score->proba,
                   score->label);
+    return;
+  }
+  output_text(out, sid);
+  for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
+    output_text(out, ",");
+    output_decimals(out, columns[i]);
+  }
 }
 
 /* ---- Probabilities of classes ---- */
@@ -139,10 +145,12 @@ static furrow_status put_probabilities(const predicting *p, const furrow_row *ro
   for (size_t i = 0; i < p->classes; i++) {
     char label[CLASS_LABEL_SIZE];
     class_label(label, furrow_scorer_class_label(p->scoring.scorer, i));
-    if (p->values->json)
+    if (p->values->json) {
       output_format(out, "%s\"%s\":%.9g", i > 0 ? "," : "", label, p->probabilities[i]);
-    else
-      output_format(out, ",%s:%.6f", label, p->probabilities[i]);
+    } else {
+      output_format(out, ",%s:", label);
+      output_decimals(out, p->probabilities[i]);
+    }
   }
   if (p->values->json) output_text(out, "}");
   return FURROW_OK;
@@ -255,10 +263,12 @@ const command predict_command = {
                "furrow predict --model clicks.model --data new.libsvm --contributions --top 5",
     .about =
         "Prints a line for each row, as Angel does: the row's id (the number at the start of its line), the output of "
-        "the graph, the probability of the positive or most likely class (0 for regression), and the predicted label.\n"
+        "the graph, the probability of the positive or most likely class (0 for regression), and the predicted label. "
+        "Numbers have six decimals; those below 0.0001 have an exponent.\n"
         "With --contributions a line is sid,pred,bias,FEATURE:VALUE,…: bias and all values add up to pred. Models of "
         "several "
-        "classes have a line for each class: sid,class,pred,bias,… Features are columns of the model, counted from 0. "
+        "classes have a line for each class: sid,label of the class,pred,bias,… Features are columns of the model, "
+        "counted from 0. "
         "Values of gbdt are Shapley values, as xgboost's pred_contribs; they need a model with --node-stats yes.",
     .groups = predict_groups,
     .size = sizeof(predict_values),

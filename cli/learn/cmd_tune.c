@@ -18,7 +18,6 @@
 #include "learn/train_report.h"
 #include "learn/tune_search.h"
 #include "model/model_job.h"
-#include "rows/rows_sink.h"
 
 enum { HELD_OUT = 5, TEXT_MAX = 400 }; /* one row in so many is held out without --valid and --folds */
 
@@ -203,6 +202,29 @@ static void init_trainer(furrow_trainer_params *params, const tune_values *value
   params->threads = values->threads;
 }
 
+/* Counts rows up to `most`; those that cannot be read are none. */
+static uint64_t count_rows(const tuning *t, uint64_t most) {
+  furrow_parser *parser = NULL;
+  furrow_error ignored;
+  uint64_t rows = 0;
+  furrow_status status = furrow_parser_open(&parser, t->values->train, &t->parser, &ignored);
+  while (status == FURROW_OK && rows < most && (status = furrow_parser_next(parser, &ignored)) == FURROW_OK)
+    rows += furrow_parser_value(parser)->size;
+  furrow_parser_close(parser);
+  return rows;
+}
+
+/* The library speaks of folds, which the user did not ask for. */
+static furrow_status explain_few(const tuning *t, furrow_status status, furrow_error *err) {
+  if (status != FURROW_E_ARGUMENT || t->values->folds) return status;
+  const uint64_t rows = count_rows(t, HELD_OUT);
+  if (rows == 0 || rows >= HELD_OUT) return status;
+  fail_in(err, status, t->values->train,
+          "there are %" PRIu64 " rows, too few to compare settings on a fifth of them: at least %d are needed", rows,
+          HELD_OUT);
+  return add_hint(err, "--valid names other rows to compare on");
+}
+
 /* One fold, or all of them where all rows count. */
 static furrow_status try_folds(tuning *t, const furrow_learn_conf *conf, search_trial *trial, furrow_error *err) {
   folding f = {.conf = conf, .train = t->values->train};
@@ -215,6 +237,7 @@ static furrow_status try_folds(tuning *t, const furrow_learn_conf *conf, search_
   f.fit.folds = t->values->folds ? t->values->folds : HELD_OUT;
   furrow_status status = FURROW_OK;
   while (status == FURROW_OK && figures->count < count) status = folding_next(&f, figures, &trial->rows, err);
+  status = explain_few(t, status, err);
   furrow_learn_metrics_init(&trial->figures);
   furrow_learn_metrics_init(&deviation);
   if (status == FURROW_OK) furrow_learn_metrics_summarize(figures->folds, figures->count, &trial->figures, &deviation);
@@ -440,7 +463,7 @@ static furrow_status check_values(const tune_values *values, furrow_error *err) 
 }
 
 static furrow_status check_targets(const tune_values *values, furrow_error *err) {
-  furrow_status status = values->conf_out ? sink_check_path(values->conf_out, values->force, err) : FURROW_OK;
+  furrow_status status = values->conf_out ? text_file_check(values->conf_out, values->force, err) : FURROW_OK;
   return status == FURROW_OK && values->out ? job_check_out(values->out, values->force, err) : status;
 }
 

@@ -6,6 +6,7 @@
 
 #include "core/fail.h"
 #include "core/report.h"
+#include "learn/class_label.h"
 #include "learn/feature_name.h"
 
 typedef struct contribution {
@@ -33,12 +34,20 @@ static size_t sort_class(const explaining *e, const furrow_contributions *of, si
   return count;
 }
 
+static const char *label_of(const explaining *e, size_t class, char text[CLASS_LABEL_SIZE]) {
+  return class_label(text, furrow_scorer_class_label(e->scoring->scorer, class));
+}
+
 static void put_line(const explaining *e, const furrow_contributions *of, size_t class, const char *sid, output *out) {
   double rest = 0;
   const size_t count = sort_class(e, of, class, &rest);
   output_text(out, sid);
-  if (of->classes > 1) output_format(out, ",%zu", class);
-  output_format(out, ",%.6f,%.6f", of->outputs[class], of->bias[class]);
+  char label[CLASS_LABEL_SIZE];
+  if (of->classes > 1) output_format(out, ",%s", label_of(e, class, label));
+  output_text(out, ",");
+  output_decimals(out, of->outputs[class]);
+  output_text(out, ",");
+  output_decimals(out, of->bias[class]);
   for (size_t i = 0; i < count; i++) {
     char name[FEATURE_NAME];
     output_format(out, ",%s:%.6g", feature_name(e->scoring->scorer, e->list[i].feature, name), e->list[i].value);
@@ -68,7 +77,8 @@ static void put_object(const explaining *e, const furrow_contributions *of, cons
   } else {
     output_text(out, "\"classes\":[");
     for (size_t c = 0; c < of->classes; c++) {
-      output_format(out, "%s{\"class\":%zu,", c > 0 ? "," : "", c);
+      char label[CLASS_LABEL_SIZE];
+      output_format(out, "%s{\"class\":%s,", c > 0 ? "," : "", label_of(e, c, label));
       put_members(e, of, c, out);
       output_text(out, "}");
     }

@@ -134,6 +134,20 @@ static furrow_status convert_chosen(const convert_values *convert, const char *p
   return FURROW_OK;
 }
 
+/* Trees are read back only with the row types that they have. */
+static furrow_status check_row_type(const convert_values *convert, const furrow_model_listing *listing,
+                                    const furrow_model_entry *only, furrow_error *err) {
+  if (convert->target.row_type < 0) return FURROW_OK;
+  const size_t count = only ? 1 : listing->matrix_count;
+  for (size_t i = 0; i < count; i++) {
+    const char *name = only ? only->name : listing->matrices[i].name;
+    if (strncmp(name, "gbdt.", 5) != 0) continue;
+    return fail_in(err, FURROW_E_ARGUMENT, convert->source,
+                   "--row-type is not for %s: trees cannot be read with other row types", name);
+  }
+  return FURROW_OK;
+}
+
 static furrow_status convert_run(const void *values, output *out, furrow_error *err) {
   const convert_values *convert = values;
   furrow_model_listing *listing = NULL;
@@ -144,6 +158,7 @@ static furrow_status convert_run(const void *values, output *out, furrow_error *
   if (status == FURROW_OK) status = furrow_model_listing_load(&listing, convert->source, err);
   if (status == FURROW_OK && convert->selected.matrix)
     status = choose_matrix(listing, convert->selected.matrix, &only, err);
+  if (status == FURROW_OK) status = check_row_type(convert, listing, only, err);
   if (status == FURROW_OK)
     status = selection_make(&chosen, &convert->selected, only ? only : listing->matrices,
                             only ? 1 : listing->matrix_count, convert->reading.meta_name, err);

@@ -10,6 +10,7 @@
 #include "core/report.h"
 #include "core/shared_options.h"
 #include "core/table.h"
+#include "learn/class_label.h"
 #include "learn/feature_name.h"
 #include "learn/scoring.h"
 
@@ -173,7 +174,8 @@ static void gathering_clear(gathering *g) {
 /* ---- Printing ---- */
 
 static void put_row(table *t, const gathering *g, size_t class, const char *name, double weight, const double *norm) {
-  if (g->classes > 1) table_cell(t, "%zu", class);
+  char label[CLASS_LABEL_SIZE];
+  if (g->classes > 1) table_cell(t, "%s", class_label(label, furrow_scorer_class_label(g->scorer, class)));
   table_cell(t, "%s", name);
   table_cell(t, "%.6g", weight);
   if (g->norms && norm) table_cell(t, "%.6g", *norm);
@@ -218,7 +220,7 @@ static void report_weights(const gathering *g, output *out) {
   if (g->classes > 1) report_list(&r, "classes");
   for (size_t c = 0; g->classes > 1 && c < g->classes; c++) {
     report_section(&r, NULL);
-    report_u64(&r, "class", c);
+    report_f64(&r, "class", furrow_scorer_class_label(g->scorer, c));
     report_class(&r, g, c);
     report_end(&r);
   }

@@ -78,6 +78,14 @@ FURROW_API furrow_status furrow_learn_conf_load(furrow_learn_conf *conf, const c
  * Errors:  E_NOT_FOUND, no graph.json; E_IO; E_FORMAT; E_UNSUPPORTED, a furrow.json of a later version. */
 FURROW_API furrow_status furrow_learn_conf_load_model(furrow_learn_conf *conf, const char *folder,
                                                       furrow_error *err) FURROW_MUST_USE;
+/* Calls visit for each value of a furrow.json, in the order of the file. member: "training/epochs", at most 255 bytes;
+ * an element of a list has that of the list. text: a string, a number as it stands, "true" or "false"; NULL: null.
+ * Errors:  E_NOT_FOUND; E_IO; E_MEMORY; E_FORMAT, before the first visit; E_UNSUPPORTED, a later version; what visit
+ *          returned other than OK, which ends the call. */
+FURROW_API furrow_status furrow_model_json_for_each(const char *path,
+                                                    furrow_status (*visit)(void *user, const char *member,
+                                                                           const char *text),
+                                                    void *user, furrow_error *err) FURROW_MUST_USE;
 /* Sets one thing: a key of Angel's (ml.epoch.num) or its short name (epochs). What is set here wins over the JSON,
  * whichever came first. angel.ml.conf reads the JSON file that it names. Angel's keys that mean nothing here, such
  * as angel.ps.number, are accepted: furrow_learn_conf_ignored lists them.

@@ -204,7 +204,7 @@ static furrow_status list_kept(fw_csv *csv, furrow_error *err) {
     csv->skipped[csv->nskipped++] = i;
     if (csv->ignore_extra) continue;
     furrow_status status = fail_name(err, FURROW_E_FORMAT, csv->names[i], "the csv has a column that is not expected");
-    fw_error_set_hint(err, "extra=ignore leaves such columns out");
+    fw_error_set_hint(err, "read FILE?extra=ignore (FILE?…&extra=ignore) to leave such columns out");
     return status;
   }
   return FURROW_OK;

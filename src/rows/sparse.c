@@ -89,7 +89,7 @@ static furrow_status read_label(scan *s) {
   if (status != FURROW_OK || !ends_token(s->p, s->end)) {
     const bool feature = status == FURROW_OK && *s->p == ':';
     status = fail_token(s, FURROW_E_PARSE, start, "the weight is not a number");
-    if (feature) fw_error_set_hint(s->err, "has_label=no reads rows without a label");
+    if (feature) fw_error_set_hint(s->err, "read FILE?has_label=no if rows have no label");
     return status;
   }
   return furrow_rowbuilder_weight(s->row, weight.f32, s->err);
@@ -246,7 +246,8 @@ static furrow_status look(void *state, const char *head, size_t size, bool whole
   switch (fw_sniff_misreading(head, size, whole, sparse->kind == FW_SPARSE_LIBFM, sparse->unlabelled)) {
   case FW_MISREAD_UNLABELLED:
     status = fw_fail(err, FURROW_E_FORMAT, "lines begin with a feature, it seems, and not with a label");
-    fw_error_set_hint(err, "has_label=no reads rows without a label, has_label=yes reads label:weight");
+    fw_error_set_hint(
+        err, "read FILE?has_label=no if rows have no label, FILE?has_label=yes if they begin with label:weight");
     break;
   case FW_MISREAD_LABELLED:
     status =
@@ -254,7 +255,8 @@ static furrow_status look(void *state, const char *head, size_t size, bool whole
     break;
   case FW_MISREAD_LIBSVM:
     status = fw_fail(err, FURROW_E_FORMAT, "features are index:value, it seems, and not field:index");
-    fw_error_set_hint(err, "format libsvm reads index:value; has_label=yes or no reads field:index without values");
+    fw_error_set_hint(err,
+                      "format libsvm reads index:value; FILE?has_label=yes or no reads field:index without values");
     break;
   case FW_MISREAD_TABLE:
     status = fw_fail(err, FURROW_E_FORMAT, "this is a table of numbers, it seems, and not indices");

@@ -73,6 +73,11 @@ static furrow_status refuse_one(const fw_data_facts *facts, furrow_error *err) {
   return FURROW_E_ARGUMENT;
 }
 
+/* fm and deep models, which the key `loss` is for: they have layers between the input and the loss. */
+static bool is_net(const fw_plan *plan) {
+  return plan->model.algorithm && plan->graph.loss == FW_LOSS_LOG && plan->graph.count > 2;
+}
+
 static furrow_status refuse_many(const fw_plan *plan, const fw_data_facts *facts, furrow_error *err) {
   char text[192];
   const bool classes = are_classes(facts), trees = plan->forest.used;
@@ -86,8 +91,9 @@ static furrow_status refuse_many(const fw_plan *plan, const fw_data_facts *facts
   if (trees)
     fw_error_set_hint(err, "set the key `objective` to %s", classes ? "multi:softmax" : "reg:squarederror");
   else
-    fw_error_set_hint(err, "train %s, or gbdt with the objective %s", classes ? "softmax" : "linear",
-                      classes ? "multi:softmax" : "reg:squarederror");
+    fw_error_set_hint(err, "train %s, or gbdt with the objective %s%s", classes ? "softmax" : "linear",
+                      classes ? "multi:softmax" : "reg:squarederror",
+                      is_net(plan) ? ", or set the key `loss` to l2 to predict numbers" : "");
   return FURROW_E_ARGUMENT;
 }
 

@@ -39,6 +39,16 @@ furrow model weights fm --algorithm fm -D rank=2
 furrow model weights softmax --algorithm softmax -D classes=2 --top 1
 furrow model weights softmax --algorithm softmax -D classes=2 --top 0 --json
 furrow model weights fm --algorithm fm -D rank=2 --top 1 --json
+echo "---- labels of classes"
+awk 'BEGIN { for (i = 0; i < 60; i++) print (i % 3 == 0 ? -2 : i % 3 == 1 ? 3 : 40), i % 3 + 1 ":1", i % 7 + 4 ":1" }' >labels.libsvm
+furrow train -q --model softmax --train labels.libsvm --out labels
+furrow train -q --model gbdt --objective multi:softmax --node-stats yes --trees 2 --train labels.libsvm --out forest
+for model in labels forest; do
+  head -n 1 labels.libsvm | furrow predict --model $model --data - --contributions | cut -d, -f1,2
+  head -n 1 labels.libsvm | furrow predict --model $model --data - --contributions --json | grep -o '"class":[^,]*'
+done
+furrow model weights labels --top 1 | cut -c1-5
+furrow model weights labels --top 1 --json | grep '"class"'
 echo "---- refused"
 try furrow predict --model without --algorithm gbdt --data trees.libsvm --contributions
 try furrow predict --model lr --algorithm lr --data rows.libsvm --contributions --scores s.npy

@@ -48,6 +48,12 @@ try furrow model trees angel --tree 0 --first 2
 try furrow model trees angel --first 0
 try furrow model trees angel/gbdt.split.value
 try furrow model importance nothing
+echo "---- convert"
+try furrow model convert -q angel converted --format ColIdValueTextRowFormat >/dev/null && furrow model trees converted >found && furrow model trees angel | cmp - found && echo same trees
+try furrow model convert angel typed --row-type T_DOUBLE_DENSE
+try furrow model convert angel typed --matrix gbdt.split.value --row-type T_FLOAT_DENSE
+try furrow model convert angel/gbdt.split.feature typed --row-type T_DOUBLE_DENSE
+ls -d typed 2>/dev/null
 rm -r angel/gbdt.node.predict
 try furrow model trees angel
 try furrow model info angel --no-stats | wc -l

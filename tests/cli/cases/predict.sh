@@ -53,6 +53,15 @@ furrow eval --model lr --data notes.libsvm --on-bad skip | awk '$1 == "rows"'
 furrow train --defaults angel --model lr --train notes.libsvm --valid t.libsvm --on-bad skip --out notes >/dev/null
 furrow train --defaults angel --model lr --train t.libsvm --valid notes.libsvm --on-bad skip --out streamed --stream >/dev/null
 furrow predict -q --model lr --data notes.libsvm --on-bad skip | wc -l | tr -d ' '
+# small numbers keep their digits
+mkdir tiny
+printf '%s\n' '0 0 2.5e-8' '0 1 -0.00009' '0 2 0.00025' | tr ' ' '\t' >m.tsv
+furrow model import -q m.tsv tiny/input_weight --row-type T_FLOAT_DENSE >/dev/null
+printf '0\t0\t0\n' >b.tsv
+furrow model import -q b.tsv tiny/input_bias --row-type T_FLOAT_DENSE >/dev/null
+printf '1 1:1\n2 2:1\n3 3:1\n4\n' >tiny.libsvm
+furrow predict --model tiny --algorithm linear --data tiny.libsvm
+furrow predict --model tiny --algorithm linear --data tiny.libsvm --contributions
 # refused
 try furrow predict --data t.libsvm
 try furrow predict --model lr
@@ -75,6 +84,7 @@ sed 's/^[^ ]* //' t.libsvm >unlabelled.libsvm
 try furrow predict --model lr --data unlabelled.libsvm
 furrow predict --model lr --data t.libsvm | cut -d, -f2- >found
 furrow predict --model lr --data unlabelled.libsvm -D has-label=no | cut -d, -f2- | cmp - found
+furrow predict --model lr --data 'unlabelled.libsvm?has_label=no' | cut -d, -f2- | cmp - found # as the hint says
 furrow predict --model dense --data 't.csv?label_column=0' --format csv -D has-label=no | wc -l | tr -d ' '
 (ulimit -f 1 && try furrow predict --model lr --data t.libsvm --scores big.npy 2>&1) | cat
 ls -A | grep -e nan.npy -e big -e tmp

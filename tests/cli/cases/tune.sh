@@ -33,6 +33,10 @@ no --model lr --train t.libsvm --conf-out best.json
 no --model lr --train t.libsvm --out m
 no --model lr --train - <t.libsvm
 no --model lr --train t.libsvm --valid /dev/null
+no --model lr --train t.libsvm --conf-out missing/best.json
+head -n 4 t.libsvm >few.libsvm
+no --model linear --train few.libsvm
+no --model linear --train few.libsvm --folds 5
 printf '{"furrow":{"algorithm":"lr","l22":"3"}}' >bad.json
 try furrow train --conf bad.json --train t.libsvm --out b
 # what is known when a signal comes is written

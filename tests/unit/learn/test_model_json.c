@@ -94,6 +94,54 @@ static void others_are_skipped(void **state) {
   furrow_learn_conf_free(conf);
 }
 
+/* ---- Visits ---- */
+
+typedef struct visits {
+  char lines[600];
+  int most; /* END after so many; 0: all */
+} visits;
+
+static furrow_status visit(void *user, const char *member, const char *text) {
+  visits *v = user;
+  const size_t used = strlen(v->lines);
+  snprintf(v->lines + used, sizeof v->lines - used, "%s=%s\n", member, text ? text : "(null)");
+  return v->most > 0 && --v->most == 0 ? FURROW_END : FURROW_OK;
+}
+
+static void values_are_visited_in_order(void **state) {
+  (void)state;
+  visits all = {0}, two = {.most = 2}, none = {0};
+  assert_true(test_write_text(
+      "furrow.json", "{\"version\":1,\"algorithm\":null,\"data\":{\"columns\":[\"a\\u0041\",\"\"],\"rows\":7},"
+                     "\"labels\":[-1.5,2e3],\"new\":[[true,{\"deep\":\"x\"}],{}],\"notes\":[],\"last\":false}"));
+  assert_int_equal(furrow_model_json_for_each("furrow.json", visit, &all, &err), FURROW_OK);
+  assert_string_equal(all.lines, "version=1\nalgorithm=(null)\ndata/columns=aA\ndata/columns=\ndata/rows=7\n"
+                                 "labels=-1.5\nlabels=2e3\nnew=true\nnew/deep=x\nlast=false\n");
+  assert_int_equal(furrow_model_json_for_each("furrow.json", visit, &two, &err), FURROW_END);
+  assert_string_equal(two.lines, "version=1\nalgorithm=(null)\n");
+  assert_int_equal(furrow_model_json_for_each("missing.json", visit, &none, &err), FURROW_E_NOT_FOUND);
+  assert_true(test_write_text("furrow.json", "{\"version\":1,\"labels\":[1,2]"));
+  assert_int_equal(furrow_model_json_for_each("furrow.json", visit, &none, &err), FURROW_E_FORMAT);
+  assert_true(test_write_text("furrow.json", "{\"version\":2}"));
+  assert_int_equal(furrow_model_json_for_each("furrow.json", visit, &none, &err), FURROW_E_UNSUPPORTED);
+  assert_string_equal(none.lines, "");
+}
+
+/* Members of any length and depth. */
+static void long_members_are_cut(void **state) {
+  (void)state;
+  char text[4000] = "{\"version\":1,\"a\":", key[300];
+  visits all = {0};
+  memset(key, 'k', sizeof key - 1);
+  key[sizeof key - 1] = 0;
+  for (int i = 0; i < 8; i++) snprintf(text + strlen(text), sizeof text - strlen(text), "{\"%s\":", key);
+  strcat(text, "5}}}}}}}},\"b\":6}");
+  assert_true(test_write_text("furrow.json", text));
+  assert_int_equal(furrow_model_json_for_each("furrow.json", visit, &all, &err), FURROW_OK);
+  assert_int_equal(strlen(all.lines), strlen("version=1\n") + 255 + strlen("=5\n") + strlen("b=6\n"));
+  assert_string_equal(all.lines + strlen(all.lines) - 7, "=5\nb=6\n");
+}
+
 /* ---- Models ---- */
 
 /* Models of Angel have no furrow.json; one that is damaged is an error, and not a model without it. */
@@ -128,6 +176,8 @@ int main(void) {
       cmocka_unit_test(all_files_are_listed),
       cmocka_unit_test(members_become_keys),
       cmocka_unit_test(others_are_skipped),
+      cmocka_unit_test(values_are_visited_in_order),
+      cmocka_unit_test(long_members_are_cut),
       cmocka_unit_test(models_without_and_with_a_bad_one),
   };
   return cmocka_run_group_tests(tests, enter_dir, leave_dir);
