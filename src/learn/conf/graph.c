@@ -273,7 +273,7 @@ static furrow_status build_field_aware(resolver *r, const fw_layer_spec *spec, c
   const char *format = r->plan->data.format;
   if (!fw_format_has_fields(format) && strcmp(format, "auto") != 0) {
     FAIL(r, "%s crosses fields, which data in the format %s does not have", spec->path, format);
-    fw_error_set_hint(r->err, "set the key `format` (data/format) to libffm");
+    fw_error_set_hint(r->err, "it takes libffm data: LABEL FIELD:INDEX:VALUE …");
     return FURROW_E_ARGUMENT;
   }
   if (embedding->factors % embedding->slots != 0)

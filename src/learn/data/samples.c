@@ -188,10 +188,18 @@ static furrow_status find_label(fw_samples *samples, const fw_uri *parsed, const
   return status == FURROW_E_MEMORY ? status : FURROW_OK; /* reading the rows reports what else is wrong */
 }
 
+/* Keys of tables say nothing of other rows. A model of csv data may score them all the same. */
+static furrow_status check_table_keys(const fw_samples *samples, const fw_data_conf *data, furrow_error *err) {
+  const char *key = data->label_column ? "label-column" : data->weight_column ? "weight-column" : NULL;
+  if (!key || data->label_optional || strcmp(samples->format, "csv") == 0) return FURROW_OK;
+  return fw_fail(err, FURROW_E_ARGUMENT, "%s is for csv data, but this is %s", key, samples->format);
+}
+
 /* The URI with what the conf says about rows and the URI does not; to be freed. */
 static furrow_status add_arguments(char **changed, const fw_samples *samples, const fw_uri *parsed, const char *uri,
                                    const fw_data_conf *data, furrow_error *err) {
   arguments a = {.parsed = parsed};
+  FW_TRY(check_table_keys(samples, data, err));
   if (!data->has_label && begins_with_label(samples->format)) add_argument(&a, "has_label", "no");
   if (strcmp(samples->format, "csv") == 0) {
     add_escaped(&a, "delimiter", data->delimiter ? data->delimiter : "auto");
