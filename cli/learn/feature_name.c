@@ -26,5 +26,6 @@ furrow_status feature_parse(const furrow_scorer *scorer, const char *name, size_
       return FURROW_OK;
     }
   if (size < sizeof text) memcpy(text, name, size);
-  return read_u64(text, feature) ? FURROW_OK : fail_token(err, *text ? text : name, "neither the name nor the number of a feature");
+  return read_u64(text, feature) ? FURROW_OK
+                                 : fail_token(err, *text ? text : name, "neither the name nor the number of a feature");
 }

@@ -165,7 +165,7 @@ static bool repeats(const char *const *begins, const char *const *ends, size_t c
 
 static void look_at_line(looks *l, const char *line, const char *end) {
   enum { MOST = 64 };
-  const char *begins[MOST], *ends[MOST];
+  const char *begins[MOST] = {NULL}, *ends[MOST] = {NULL};
   const char *comment = memchr(line, '#', (size_t)(end - line));
   if (comment) end = comment;
   const char *p = line;

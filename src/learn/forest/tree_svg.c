@@ -85,7 +85,8 @@ static void put_split(const drawing *d, const furrow_tree_node *node, double x, 
   fw_buffer_format(d->out, "<text class=\"ask\" text-anchor=\"middle\" x=\"%.1f\" y=\"%.1f\"", x + BOX_WIDTH / 2.0,
                    y + (sums ? -2 : 4.5));
   const bool named = (size_t)node->feature < d->forest->name_count;
-  const int name = named ? (int)strlen(d->forest->names[node->feature]) : snprintf(NULL, 0, "feature %d", node->feature);
+  const int name =
+      named ? (int)strlen(d->forest->names[node->feature]) : snprintf(NULL, 0, "feature %d", node->feature);
   if (name + snprintf(NULL, 0, " < %.5g", node->value) > BOX_TEXT)
     fw_buffer_format(d->out, " textLength=\"%d\" lengthAdjust=\"spacingAndGlyphs\"", BOX_WIDTH - 12);
   fw_buffer_text(d->out, ">");

@@ -74,8 +74,7 @@ static void put_json_node(fw_json_out *json, const fw_forest *forest, size_t nod
     put_real(json, "predict", about->predict);
   } else {
     put_integer(json, "feature", (uint64_t)about->feature);
-    if ((size_t)about->feature < forest->name_count)
-      fw_json_out_member(json, "name", forest->names[about->feature]);
+    if ((size_t)about->feature < forest->name_count) fw_json_out_member(json, "name", forest->names[about->feature]);
     put_real(json, "value", about->value);
     put_integer(json, "yes", 2 * node + 1);
     put_integer(json, "no", 2 * node + 2);

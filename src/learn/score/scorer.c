@@ -106,7 +106,8 @@ furrow_status furrow_scorer_load(furrow_scorer **scorer, const char *folder, con
   FW_TRY(FW_PARAMS_READ(&used, params, furrow_scorer_params, err));
   furrow_scorer *made = NULL;
   FW_TRY(fw_alloc_zero((void **)&made, 1, sizeof *made, err));
-  furrow_status status = used.conf ? copy_conf(&made->conf, used.conf, err) : fw_model_read_conf(&made->conf, folder, err);
+  furrow_status status =
+      used.conf ? copy_conf(&made->conf, used.conf, err) : fw_model_read_conf(&made->conf, folder, err);
   if (status == FURROW_OK) status = fw_plan_of_conf(&made->plan, made->conf, err);
   if (status == FURROW_OK) status = load_model(made, folder, &used, err);
   return finish(scorer, made, status, err);
