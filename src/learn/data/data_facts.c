@@ -188,7 +188,7 @@ static bool choose_scale(const fw_data_facts *facts, const feature_facts *f, boo
     const double size = sqrt(f->nonzero_squares / (double)f->nonzero);
     *factor = size > 1 ? 1 / size : 1;
   }
-  const bool sound = isfinite(*mean) && *factor > 1e-30 && *factor < 1e30; /* weights are floats */
+  const bool sound = isfinite(*mean) && *factor > 0 && *factor < 1e30; /* weights, times this, are floats */
   return sound && (*mean != 0 || *factor != 1);
 }
 
