@@ -167,6 +167,7 @@ typedef struct fw_data_conf {
   bool scale;                  /* features are scaled for training */
   const char *class_weights;   /* "none", "balanced", or a factor for each class */
   const double *class_factors; /* those factors, once the data is known; NULL: all 1 */
+  bool trees;                  /* the rows are for trees, whose features have 31 bits */
   bool long_keys;              /* the model's columns have 64 bits, and so have indices that are read */
   bool
       short_rows; /* rows may have fewer features than slots; else they must have as many. Not where slots are fields */

@@ -86,6 +86,7 @@ furrow_status fw_forest_resolve(fw_plan *plan, fw_arena *arena, const furrow_lea
   static const fw_loss_type losses[] = {FW_OBJECTIVES(FURROW_X)};
 #undef FURROW_X
   plan->forest = numbers_of(conf);
+  plan->data.trees = true;
   plan->graph.loss = losses[fw_conf_value(conf, FW_KEY_OBJECTIVE).integer];
   const bool many = plan->graph.loss == FW_LOSS_SOFTMAX;
   const int64_t classes = fw_conf_value(conf, FW_KEY_CLASSES).integer;

@@ -22,6 +22,7 @@ struct fw_samples {
   int index_base; /* see fw_samples_index_base */
   int base;       /* of the conf; -1: auto */
   bool cached;
+  bool trees;  /* of the conf */
   bool once;   /* the files cannot be read again */
   char *label; /* the column of csv data that was found to have the labels; NULL: none was */
   furrow_parser_params params;
@@ -279,7 +280,9 @@ static furrow_status add_index_hint(const fw_samples *samples, furrow_status sta
   const char *colon = has_fields ? strchr(err->token, ':') : NULL;
   const uint64_t first = leading_number(err->token), second = colon ? leading_number(colon + 1) : first;
   const bool large = (first != UINT64_MAX && first > UINT32_MAX) || (second != UINT64_MAX && second > UINT32_MAX);
-  if (large && samples->params.key_type == FURROW_KEY_U32)
+  if (large && samples->trees)
+    fw_error_set_hint(err, "trees split by features up to 2147483647; hash larger ones into that range");
+  else if (large && samples->params.key_type == FURROW_KEY_U32)
     fw_error_set_hint(err, "a model-type of T_FLOAT_SPARSE_LONGKEY takes larger indices");
   else if ((first == 0 || second == 0) && samples->base != 0)
     fw_error_set_hint(err, "set the key `index-base` to 0 for data that counts from 0");
@@ -323,6 +326,7 @@ furrow_status fw_samples_open(fw_samples **samples, const char *uri, const fw_da
   status = FW_PARAMS_READ(p, params, furrow_parser_params, err);
   s->index_base = -1;
   s->base = data->index_base;
+  s->trees = data->trees;
   if (!p->format || strcmp(p->format, "auto") == 0) p->format = data->format;
   if (data->long_keys) p->key_type = FURROW_KEY_U64;
   p->part = p->part * comm->size + comm->rank;

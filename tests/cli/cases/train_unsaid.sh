@@ -33,3 +33,7 @@ furrow train -q --model robust --train yen.libsvm --out robust
 furrow eval --model robust --data yen.libsvm --bins 0 | awk '/^r2/ { print ($2 > 0.95 ? "good line" : $2) }'
 printf '1 1:0 2:0\n0 1:0 2:0\n1 1:0\n0 2:0\n' >zeros.libsvm
 furrow train --model lr --train zeros.libsvm --out zeros | grep ^warning
+# features that are too large
+printf '1 3:1\n0 9000000000000:1\n' >large.libsvm
+try furrow train -q --model gbdt --train large.libsvm --out none
+try furrow train -q --model lr --train large.libsvm --out none
