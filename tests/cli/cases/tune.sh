@@ -41,6 +41,7 @@ printf '{"furrow":{"algorithm":"lr","l22":"3"}}' >bad.json
 try furrow train --conf bad.json --train t.libsvm --out b
 # what is known when a signal comes is written
 set -m # else signals are ignored in the background
+: >table
 furrow tune --model gbdt --trees 3000 --train t.libsvm --runs 1000 --conf-out so_far.json --out never >table 2>err &
 for ((i = 0; i < 500; i++)); do [ "$(wc -l <table)" -ge 3 ] && break; sleep 0.02; done
 kill -INT $!
