@@ -351,7 +351,7 @@ static void extreme_values(void **state) {
   assert_int_equal(s.key[0], 0);
   assert_true(isfinite(s.mean[0]) && s.factor[0] > 0 && s.factor[0] < 1e-37);
   fw_scaling_clear(&s);
-  for (size_t i = 0; i < 30; i++) t.value[i * 2] = (float)i * 1e-40F; /* a weight for them would be no float */
+  for (size_t i = 0; i < 30; i++) t.value[i * 2] = (float)i * 1e-40F; /* a weight for them would be beyond floats */
   s = scaling_of(&block, true);
   assert_int_equal(s.count, 0);
   fw_scaling_clear(&s);
