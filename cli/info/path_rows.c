@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "core/fail.h"
+#include "furrow/learn.h"
 #include "info/path_kind.h"
 #include "rows/rows_source.h"
 #include "rows/rows_summary.h"
@@ -85,14 +85,6 @@ static furrow_status task_of_feature(const furrow_rowblock *block, uint64_t feat
   return FURROW_OK;
 }
 
-static bool is_label_name(const char *name) {
-  static const char *const names[] = {"label",  "target",  "y",        "class",    "click",    "clicked",
-                                      "rating", "outcome", "response", "survived", "converted"};
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-    if (strcasecmp(names[i], name) == 0) return true;
-  return false;
-}
-
 /* The column of a csv without label_column that is likely to have the labels: one with such a name; else the first or
  * the last one, whichever has classes; else the last. */
 static furrow_status guess_label(first_rows *first, const furrow_rowblock *block, furrow_error *err) {
@@ -101,7 +93,7 @@ static furrow_status guess_label(first_rows *first, const furrow_rowblock *block
   if (!parser || block->label.any || strcmp(furrow_parser_format(parser), "csv") != 0 || columns < 2) return FURROW_OK;
   for (size_t i = 0; i < furrow_parser_column_count(parser); i++) {
     const char *name = furrow_parser_column_name(parser, i);
-    if (!name || !is_label_name(name)) continue;
+    if (!name || !furrow_learn_is_label_name(name)) continue;
     first->label_column = i;
     first->label_why = "by its name";
     return task_of_feature(block, i, &first->task, err);

@@ -137,6 +137,18 @@ static bool lists(const furrow_model_entry *entries, size_t count, const char *n
   return false;
 }
 
+/* What is wrong with the model is a finding; what kept it from being looked at ends the command. */
+static furrow_status take_failure(checking *c, furrow_status status, const furrow_error *own, furrow_error *err) {
+  if (status == FURROW_OK) return FURROW_OK;
+  if (status == FURROW_E_MEMORY || status == FURROW_E_IO) {
+    *err = *own;
+    return status;
+  }
+  const furrow_matrix_finding finding = {true, -1, own->file, own->offset, status, own->message, own->hint};
+  take_finding(c, &finding);
+  return FURROW_OK;
+}
+
 /* Checks that the matrices of a forest fit together. Angel's forests, without graph.json, do not store the number of
  * classes. */
 static furrow_status check_trees(checking *c, const furrow_model_listing *listing, furrow_error *err) {
@@ -147,14 +159,7 @@ static furrow_status check_trees(checking *c, const furrow_model_listing *listin
   if (!forest || !lists(listing->files, listing->file_count, "graph.json") || c->exit_code) return FURROW_OK;
   const furrow_status status = furrow_scorer_load(&scorer, listing->path, NULL, &own);
   furrow_scorer_free(scorer);
-  if (status == FURROW_OK) return FURROW_OK;
-  if (status == FURROW_E_MEMORY || status == FURROW_E_IO) {
-    *err = own;
-    return status;
-  }
-  const furrow_matrix_finding finding = {true, -1, own.file, own.offset, status, own.message, own.hint};
-  take_finding(c, &finding);
-  return FURROW_OK;
+  return take_failure(c, status, &own, err);
 }
 
 /* Checks that graph.json and furrow.json can be read. */
@@ -166,14 +171,7 @@ static furrow_status check_configuration(checking *c, const furrow_model_listing
   if (status != FURROW_OK) return status;
   status = furrow_learn_conf_load_model(conf, listing->path, &own);
   furrow_learn_conf_free(conf);
-  if (status == FURROW_OK) return FURROW_OK;
-  if (status == FURROW_E_MEMORY || status == FURROW_E_IO) {
-    *err = own;
-    return status;
-  }
-  const furrow_matrix_finding finding = {true, -1, own.file, own.offset, status, own.message, own.hint};
-  take_finding(c, &finding);
-  return FURROW_OK;
+  return take_failure(c, status, &own, err);
 }
 
 static furrow_status verify_run(const void *values, output *out, furrow_error *err) {

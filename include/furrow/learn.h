@@ -86,6 +86,9 @@ FURROW_API furrow_status furrow_model_json_for_each(const char *path,
                                                     furrow_status (*visit)(void *user, const char *member,
                                                                            const char *text),
                                                     void *user, furrow_error *err) FURROW_MUST_USE;
+/* Returns: whether a column of this name, in any case, has the labels of a table where nobody names their column:
+ * label, target, y, class, click, clicked, rating, outcome, response, survived, converted. */
+FURROW_API bool furrow_learn_is_label_name(const char *name);
 /* Sets one thing: a key of Angel's (ml.epoch.num) or its short name (epochs). What is set here wins over the JSON,
  * whichever came first. angel.ml.conf reads the JSON file that it names. Angel's keys that mean nothing here, such
  * as angel.ps.number, are accepted: furrow_learn_conf_ignored lists them.
@@ -630,7 +633,7 @@ FURROW_API furrow_status furrow_scorer_features(const furrow_scorer *scorer, uin
 /* Gathers scores into metrics, figures of each class, a calibration table and ROC and PR curves, by label (as the data
  * has it, after the configuration's transform) and weight of each row. For models of two classes it keeps 12 bytes of
  * each row, which it sorts in as much memory again: AUC, curves and calibration are exact, whatever the order of rows
- * and merges. Beyond 33,554,432 rows (384 MiB), or where there is no memory, it counts rows in bins instead and says so
+ * and merges. Beyond 33,554,432 rows (384 MiB), or where memory is short, it counts rows in bins instead and says so
  * in `binned` of the metrics: then scores that differ by less than 1/1024 of themselves may count as ties, as do those
  * below 2^-64 or from 2^64 on, of either sign. */
 typedef struct furrow_evaluation furrow_evaluation;

@@ -323,7 +323,7 @@ FURROW_API const char *furrow_parser_format_reason(const furrow_parser *parser);
  *          known after the first next. */
 FURROW_API uint32_t furrow_parser_index_base(const furrow_parser *parser);
 /* Returns: the number of feature columns of a csv with a header; column i is feature index i, whatever its place in the
- *          file (argument `columns`). 0: there is no header. */
+ *          file (argument `columns`). 0: the file has no header. */
 FURROW_API size_t furrow_parser_column_count(const furrow_parser *parser);
 /* Returns: the name of a feature column; NULL when it has none.
  * Owner:   the parser; valid until it is closed. */

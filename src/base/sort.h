@@ -54,5 +54,16 @@ static inline size_t fw_lower_bound_u64(const uint64_t *numbers, size_t count, s
   }
   return low;
 }
+static inline size_t fw_lower_bound_f64(const double *numbers, size_t count, size_t stride, double key) {
+  size_t low = 0, high = count;
+  while (low < high) {
+    const size_t middle = low + (high - low) / 2;
+    if (*(const double *)((const char *)numbers + middle * stride) < key)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
 
 #endif

@@ -262,6 +262,9 @@ const char *fw_decay_name(fw_decay_type decay);
 const char *fw_label_transform_name(fw_label_transform transform);
 /* The objective of gbdt that has the loss, as Angel writes it. */
 const char *fw_objective_name(fw_loss_type loss);
+/* Whether the labels are those of two classes; whether they are quantities. SoftmaxLoss: neither. */
+bool fw_loss_has_two_classes(fw_loss_type loss);
+bool fw_loss_is_regression(fw_loss_type loss);
 /* Whether it drops units in training. */
 bool fw_activation_drops(fw_activation activation);
 /* Arrays of state that an optimizer keeps for a weight. */

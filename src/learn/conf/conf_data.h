@@ -365,7 +365,7 @@ struct furrow_learn_conf {
 };
 
 /* Sets a key that fw_key_find does not find: another name of a setting, or one of Angel's keys that means nothing here,
- * which is noted. E_ARGUMENT: there is no such key. */
+ * which is noted. E_ARGUMENT: Angel does not have such a key. */
 furrow_status fw_conf_set_angel(furrow_learn_conf *conf, const char *key, const char *value,
                                 furrow_error *err) FURROW_MUST_USE;
 /* Notes a key once; the text is kept as it is. */

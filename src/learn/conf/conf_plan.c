@@ -183,10 +183,6 @@ static furrow_status check_optimizers(const fw_graph *graph, const furrow_learn_
   return FURROW_OK;
 }
 
-static bool has_two_classes(fw_loss_type loss) {
-  return loss == FW_LOSS_LOG || loss == FW_LOSS_HINGE || loss == FW_LOSS_CROSS_ENTROPY;
-}
-
 double fw_label_number(double label) {
   return label == trunc(label) ? label : (double)(float)label;
 }
@@ -225,7 +221,7 @@ static furrow_status plan_labels(plan_memory *memory, const furrow_learn_conf *c
   fw_plan *plan = &memory->plan;
   fw_data_conf *data = &plan->data;
   const fw_loss_type loss = plan->graph.loss;
-  const bool two = has_two_classes(loss), set = fw_conf_is_set(conf, FW_KEY_LABEL);
+  const bool two = fw_loss_has_two_classes(loss), set = fw_conf_is_set(conf, FW_KEY_LABEL);
   const char *labels = fw_conf_value(conf, FW_KEY_LABELS).text;
   data->signed_classes = loss == FW_LOSS_LOG || loss == FW_LOSS_HINGE;
   plan->open_classes = loss == FW_LOSS_SOFTMAX && fw_conf_value(conf, FW_KEY_CLASSES).integer == 0;
@@ -244,7 +240,7 @@ static furrow_status plan_labels(plan_memory *memory, const furrow_learn_conf *c
 
 size_t fw_plan_classes(const fw_plan *plan) {
   const fw_loss_type loss = plan->graph.loss;
-  return has_two_classes(loss) ? 2 : loss == FW_LOSS_SOFTMAX ? plan->graph.outputs : 0;
+  return fw_loss_has_two_classes(loss) ? 2 : loss == FW_LOSS_SOFTMAX ? plan->graph.outputs : 0;
 }
 
 /* How many weights there must be shows when the classes are known. */

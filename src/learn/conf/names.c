@@ -47,6 +47,14 @@ const char *fw_loss_name(fw_loss_type loss) {
   return losses[loss];
 }
 
+bool fw_loss_has_two_classes(fw_loss_type loss) {
+  return loss == FW_LOSS_LOG || loss == FW_LOSS_HINGE || loss == FW_LOSS_CROSS_ENTROPY;
+}
+
+bool fw_loss_is_regression(fw_loss_type loss) {
+  return loss == FW_LOSS_L2 || loss == FW_LOSS_HUBER;
+}
+
 const char *fw_optimizer_name(fw_optimizer_type type) {
   return optimizers[type];
 }

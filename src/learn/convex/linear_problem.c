@@ -601,7 +601,7 @@ static furrow_status start_lbfgs(fw_linear_solver *solver, const fw_linear_solve
   const size_t size = fw_linear_problem_size(p);
   double *start = memory, *diagonal = start + size, *share = diagonal + size, *bias = share + p->outputs;
   const label_sums sums = sum_labels(p);
-  const bool regression = p->loss == FW_LOSS_L2 || p->loss == FW_LOSS_HUBER;
+  const bool regression = fw_loss_is_regression(p->loss);
   const double tolerance = params->tolerance > 0 ? params->tolerance : 1e-4;
   fw_lbfgs_params lbfgs = {
       .tolerance = tolerance, .value_tolerance = 1e-8 * tolerance, .diagonal = diagonal, .pool = p->pool};

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/sort.h"
 
 /* The values of one feature, in the rows that list it. */
 typedef struct feature_facts {
@@ -50,14 +51,7 @@ static void add_label(fw_data_facts *facts, double label) {
   facts->label_squares += deviation * (label - facts->label_mean);
   facts->whole_labels &= label == trunc(label);
   if (facts->label_count > FW_CLASSES_MAX) return;
-  size_t at = 0;
-  for (size_t high = facts->label_count; at < high;) {
-    const size_t middle = at + (high - at) / 2;
-    if (facts->labels[middle] < label)
-      at = middle + 1;
-    else
-      high = middle;
-  }
+  const size_t at = fw_lower_bound_f64(facts->labels, facts->label_count, sizeof *facts->labels, label);
   if (at == facts->label_count || facts->labels[at] != label) {
     if (facts->label_count++ == FW_CLASSES_MAX) return;
     const size_t behind = facts->label_count - 1 - at;

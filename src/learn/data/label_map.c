@@ -9,21 +9,15 @@
 #include "base/buffer.h"
 #include "base/error.h"
 #include "base/number_out.h"
+#include "base/sort.h"
 
 enum { SHOWN = 5 }; /* labels in a message */
 
 double fw_label_class(const fw_data_conf *data, double label) {
   label = fw_label_number(label);
-  size_t low = 0, high = data->label_count;
-  while (low < high) {
-    const size_t middle = low + (high - low) / 2;
-    if (data->labels[middle] < label)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  if (low == data->label_count || data->labels[low] != label) return HUGE_VAL;
-  return data->signed_classes ? 2 * (double)low - 1 : (double)low;
+  const size_t at = fw_lower_bound_f64(data->labels, data->label_count, sizeof *data->labels, label);
+  if (at == data->label_count || data->labels[at] != label) return HUGE_VAL;
+  return data->signed_classes ? 2 * (double)at - 1 : (double)at;
 }
 
 double fw_class_label(const fw_data_conf *data, double of) {
@@ -55,10 +49,6 @@ furrow_status fw_label_refuse(const fw_data_conf *data, double label, furrow_err
 }
 
 /* ---- The labels of the data ---- */
-
-static bool has_two_classes(fw_loss_type loss) {
-  return loss == FW_LOSS_LOG || loss == FW_LOSS_HINGE || loss == FW_LOSS_CROSS_ENTROPY;
-}
 
 /* Whole numbers that come again and again are classes; others are quantities. */
 static bool are_classes(const fw_data_facts *facts) {
@@ -130,7 +120,7 @@ furrow_status fw_labels_find(const fw_plan *plan, const fw_data_facts *facts, ch
   if (facts->rows == 0 || facts->unlabelled > 0) return FURROW_OK; /* reported with the row when it is trained */
   if (facts->label_count == 1) return refuse_one(facts, err);
   if (!plan->data.finds_labels) return FURROW_OK;
-  if (has_two_classes(loss) && facts->label_count > 2) return refuse_many(plan, facts, err);
+  if (fw_loss_has_two_classes(loss) && facts->label_count > 2) return refuse_many(plan, facts, err);
   if (loss == FW_LOSS_SOFTMAX && facts->label_count > 2 && !are_classes(facts)) return refuse_numbers(plan, facts, err);
   if (loss == FW_LOSS_SOFTMAX && are_small_numbers(plan, facts)) return FURROW_OK;
   if (loss == FW_LOSS_SOFTMAX && !plan->open_classes && facts->label_count != plan->graph.outputs)

@@ -147,7 +147,7 @@ static bool begins_with_label(const char *format) {
 
 /* ---- The label of csv data ---- */
 
-static bool is_label_name(const char *name) {
+bool furrow_learn_is_label_name(const char *name) {
   static const char *const names[] = {"label",  "target",  "y",        "class",    "click",    "clicked",
                                       "rating", "outcome", "response", "survived", "converted"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -160,7 +160,7 @@ static furrow_status find_label_name(char **label, const furrow_parser *parser, 
   const char *found = NULL;
   for (size_t i = 0; i < furrow_parser_column_count(parser); i++) {
     const char *name = furrow_parser_column_name(parser, i);
-    if (!name || !is_label_name(name)) continue;
+    if (!name || !furrow_learn_is_label_name(name)) continue;
     if (found) return FURROW_OK;
     found = name;
   }
@@ -181,7 +181,6 @@ static furrow_status find_label(fw_samples *samples, const fw_uri *parsed, const
   add_escaped(&a, "delimiter", data->delimiter ? data->delimiter : "auto");
   furrow_status status = join_arguments(&text, uri, &a, err);
   if (status == FURROW_OK) status = furrow_parser_open(&parser, text, &params, err);
-  if (status == FURROW_OK) status = furrow_parser_next(parser, err);
   if (status == FURROW_OK) status = find_label_name(&samples->label, parser, err);
   furrow_parser_close(parser);
   fw_free(text);
@@ -495,12 +494,10 @@ furrow_status fw_samples_keep_columns(const fw_samples *samples, furrow_learn_co
   furrow_status status = FURROW_OK;
   if (!samples->once) {
     status = furrow_parser_open(&parser, samples->uri, &samples->params, err);
-    if (status == FURROW_OK) status = furrow_parser_next(parser, err);
     if (status == FURROW_OK) status = keep_names(conf, parser, err);
   }
   const char *label = parser ? furrow_parser_label_name(parser) : NULL;
   const char *weight = parser ? furrow_parser_weight_name(parser) : NULL;
-  if (status == FURROW_END) status = FURROW_OK;
   if (status == FURROW_OK) status = keep_argument(conf, "label-column", &uri, "label_column", label, err);
   if (status == FURROW_OK) status = keep_argument(conf, "weight-column", &uri, "weight_column", weight, err);
   if (status == FURROW_OK) status = keep_argument(conf, "delimiter", &uri, "delimiter", NULL, err);

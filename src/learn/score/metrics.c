@@ -28,34 +28,26 @@ struct fw_tally {
 
 /* ---- Kinds of models ------------------------------------------------------------------------------------ */
 
-static bool has_two_classes(fw_loss_type loss) {
-  return loss == FW_LOSS_LOG || loss == FW_LOSS_HINGE || loss == FW_LOSS_CROSS_ENTROPY;
-}
-
-static bool is_regression(fw_loss_type loss) {
-  return loss == FW_LOSS_L2 || loss == FW_LOSS_HUBER;
-}
-
 static size_t count_classes(const fw_graph *graph) {
-  if (is_regression(graph->loss)) return 0;
-  return has_two_classes(graph->loss) ? 2 : graph->outputs;
+  if (fw_loss_is_regression(graph->loss)) return 0;
+  return fw_loss_has_two_classes(graph->loss) ? 2 : graph->outputs;
 }
 
 bool fw_loss_has_metric(fw_loss_type loss, size_t offset) {
   switch (offset) {
   case offsetof(furrow_learn_metrics, auc):
-  case offsetof(furrow_learn_metrics, pr_auc): return has_two_classes(loss);
+  case offsetof(furrow_learn_metrics, pr_auc): return fw_loss_has_two_classes(loss);
   case offsetof(furrow_learn_metrics, accuracy):
   case offsetof(furrow_learn_metrics, logloss):
   case offsetof(furrow_learn_metrics, precision):
   case offsetof(furrow_learn_metrics, recall):
   case offsetof(furrow_learn_metrics, f1):
   case offsetof(furrow_learn_metrics, constant_accuracy):
-  case offsetof(furrow_learn_metrics, constant_logloss): return !is_regression(loss);
+  case offsetof(furrow_learn_metrics, constant_logloss): return !fw_loss_is_regression(loss);
   case offsetof(furrow_learn_metrics, rmse):
   case offsetof(furrow_learn_metrics, mae):
   case offsetof(furrow_learn_metrics, r2):
-  case offsetof(furrow_learn_metrics, constant_rmse): return is_regression(loss);
+  case offsetof(furrow_learn_metrics, constant_rmse): return fw_loss_is_regression(loss);
   default: return true;
   }
 }
@@ -73,7 +65,7 @@ static furrow_status make_parts(fw_tally *t, furrow_error *err) {
   t->class_numbers = CLASS_SUMS * t->classes + squares;
   FW_TRY(fw_alloc_zero(&numbers, t->class_numbers, sizeof *t->class_sums, err));
   t->class_sums = numbers;
-  return has_two_classes(t->loss) ? fw_ranking_create(&t->ranking, t->loss, err) : FURROW_OK;
+  return fw_loss_has_two_classes(t->loss) ? fw_ranking_create(&t->ranking, t->loss, err) : FURROW_OK;
 }
 
 furrow_status fw_tally_create(fw_tally **tally, const fw_graph *graph, furrow_error *err) {
@@ -157,9 +149,9 @@ void fw_tally_add(fw_tally *t, const double *out, double label, double weight) {
   t->sums[SUM_ROWS] += 1;
   t->sums[SUM_WEIGHT] += weight;
   t->sums[SUM_LOSS] += weight * loss;
-  if (has_two_classes(t->loss)) {
+  if (fw_loss_has_two_classes(t->loss)) {
     add_two_classes(t, *out, label, weight, loss);
-  } else if (is_regression(t->loss)) {
+  } else if (fw_loss_is_regression(t->loss)) {
     add_regression(t, *out, label, weight);
   } else {
     add_classes(t, out, label, weight, loss);
@@ -199,7 +191,7 @@ furrow_status fw_tally_reduce(fw_tally *t, const fw_comm *comm, furrow_error *er
   const double own_weight = t->sums[SUM_WEIGHT];
   if (comm->size == 1) return FURROW_OK;
   FW_TRY(comm->allreduce_f64(comm, t->sums, SUMS, err));
-  if (is_regression(t->loss)) {
+  if (fw_loss_is_regression(t->loss)) {
     move_spread(t, own_weight, t->sums[SUM_WEIGHT] > 0 ? t->sums[SUM_LABEL] / t->sums[SUM_WEIGHT] : 0);
     return comm->allreduce_f64(comm, &t->label_spread, 1, err);
   }
@@ -227,7 +219,7 @@ void fw_tally_class(const fw_tally *t, size_t i, furrow_class_figures *figures) 
   if (i >= t->classes) return;
   const double *sums = &t->class_sums[CLASS_SUMS * i];
   const double actual = sums[CLASS_ACTUAL], predicted = sums[CLASS_PREDICTED], right = sums[CLASS_RIGHT];
-  figures->label = has_two_classes(t->loss) ? (i == 0 ? -1 : 1) : (double)i;
+  figures->label = fw_loss_has_two_classes(t->loss) ? (i == 0 ? -1 : 1) : (double)i;
   figures->rows = actual;
   figures->predicted = predicted;
   figures->right = right;
@@ -247,9 +239,9 @@ double fw_tally_confusion(const fw_tally *t, size_t actual, size_t predicted) {
 static void find_class_means(const fw_tally *t, furrow_learn_metrics *m) {
   furrow_class_figures f;
   double seen = 0, precision = 0, recall = 0, f1 = 0;
-  for (size_t i = has_two_classes(t->loss) ? 1 : 0; i < t->classes; i++) {
+  for (size_t i = fw_loss_has_two_classes(t->loss) ? 1 : 0; i < t->classes; i++) {
     fw_tally_class(t, i, &f);
-    if (!has_two_classes(t->loss) && !(f.rows + f.predicted > 0)) continue;
+    if (!fw_loss_has_two_classes(t->loss) && !(f.rows + f.predicted > 0)) continue;
     seen++;
     precision += f.precision;
     recall += f.recall;
@@ -289,7 +281,7 @@ static void find_errors(const fw_tally *t, furrow_learn_metrics *m) {
 }
 
 void fw_tally_metrics(const fw_tally *t, furrow_learn_metrics *m) {
-  const bool two = has_two_classes(t->loss), regression = is_regression(t->loss);
+  const bool two = fw_loss_has_two_classes(t->loss), regression = fw_loss_is_regression(t->loss);
   const double *sums = t->sums, weight = sums[SUM_WEIGHT];
   *m = (furrow_learn_metrics){.size = sizeof *m,
                               .rows = (uint64_t)sums[SUM_ROWS],

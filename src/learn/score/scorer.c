@@ -316,7 +316,7 @@ double furrow_scorer_class_label(const furrow_scorer *scorer, size_t i) {
   const fw_graph *graph = &scorer->plan->graph;
   const fw_data_conf *data = &scorer->plan->data;
   const bool many = graph->loss == FW_LOSS_SOFTMAX;
-  if (graph->loss == FW_LOSS_L2 || graph->loss == FW_LOSS_HUBER || i >= (many ? graph->outputs : 2)) return NAN;
+  if (fw_loss_is_regression(graph->loss) || i >= (many ? graph->outputs : 2)) return NAN;
   if (data->label_count > 0) return data->labels[i];
   return many ? (double)i : 2 * (double)i - 1;
 }

@@ -184,14 +184,10 @@ static furrow_status settle(fw_fit *f, const fw_data_facts *facts, furrow_error 
 
 /* ---- Units ---- */
 
-static bool is_regression(fw_loss_type loss) {
-  return loss == FW_LOSS_L2 || loss == FW_LOSS_HUBER;
-}
-
 static void scale_labels(fw_fit *f, const fw_data_facts *facts) {
   const fw_plan *plan = f->trainer->plan;
   const double deviation = facts->rows > 0 ? sqrt(facts->label_squares / (double)facts->rows) : 0;
-  if (!is_regression(plan->graph.loss) || !fw_fold_can_scale_labels(plan) || !(deviation > 0)) return;
+  if (!fw_loss_is_regression(plan->graph.loss) || !fw_fold_can_scale_labels(plan) || !(deviation > 0)) return;
   f->scaling.label_mean = facts->label_mean;
   f->scaling.label_factor = 1 / deviation;
 }
@@ -285,7 +281,7 @@ static void start_bias(fw_fit *f, const fw_data_facts *facts) {
   if (two) outputs[0] = log((double)facts->of_label[1] / (double)facts->of_label[0]);
   for (size_t k = 0; many && k < graph->outputs; k++)
     outputs[k] = log((double)facts->of_label[k] / (double)facts->rows);
-  if (is_regression(graph->loss) && f->scaling.label_factor == 0) outputs[0] = facts->label_mean;
+  if (fw_loss_is_regression(graph->loss) && f->scaling.label_factor == 0) outputs[0] = facts->label_mean;
   fw_linear_put_bias(t->net, outputs);
 }
 
@@ -364,6 +360,6 @@ furrow_status fw_fit_hold_out(fw_fit *f, furrow_error *err) {
   const fw_plan *plan = f->trainer->plan;
   const furrow_rowblock *all = fw_samples_block(f->samples);
   if (!all || !plan->train.recommended || plan->data.valid_ratio <= 0) return FURROW_OK;
-  return fw_holdout_init(&f->holdout, all, !is_regression(plan->graph.loss), 1, plan->data.valid_ratio,
+  return fw_holdout_init(&f->holdout, all, !fw_loss_is_regression(plan->graph.loss), 1, plan->data.valid_ratio,
                          plan->train.seed, err);
 }
