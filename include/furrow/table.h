@@ -44,7 +44,7 @@ FURROW_API furrow_status furrow_schema_parse(furrow_schema **schema, const char 
 FURROW_API void furrow_schema_free(furrow_schema *schema);
 /* Gives the schema as JSON text with a 0 behind it; comments: with what a proposal says of each column.
  * Errors:  E_MEMORY.
- * Owner:   the caller, free(). */
+ * Owner:   the caller, furrow_free. */
 FURROW_API furrow_status furrow_schema_text(const furrow_schema *schema, bool comments, char **text, size_t *size,
                                             furrow_error *err) FURROW_MUST_USE;
 

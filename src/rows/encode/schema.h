@@ -86,6 +86,7 @@ typedef enum fw_time_unit {
 #define FW_CROSS_BITS 18 /* where a cross does not say */
 #define FW_BINS 16       /* where a column does not say */
 #define FW_BINS_MOST 1024
+#define FW_HISTORY_MOST 1000
 
 typedef struct fw_column {
   char *name;
@@ -137,6 +138,14 @@ furrow_status fw_column_set_kind(fw_column *column, fw_column_kind kind, furrow_
 furrow_status fw_column_set_text(char **member, const char *text, furrow_error *err) FURROW_MUST_USE;
 furrow_status fw_schema_add_table(furrow_schema *schema, const char *uri, const char *key, const char *column,
                                   furrow_error *err) FURROW_MUST_USE;
+/* Adds a cross without names, FW_CROSS_BITS wide; it lies in the schema until the next is added. */
+furrow_status fw_schema_add_cross(furrow_schema *schema, fw_cross **cross, furrow_error *err) FURROW_MUST_USE;
+/* Replaces what a cross may call a field ("hour", "user") by its full name; what is not known stays. E_ARGUMENT: it
+ * may be several. */
+furrow_status fw_schema_resolve(const furrow_schema *schema, char **name, furrow_error *err) FURROW_MUST_USE;
+/* Appends a copy to classes or names of a cross. */
+furrow_status fw_text_list_add(char ***texts, size_t *count, const char *text, size_t length,
+                               furrow_error *err) FURROW_MUST_USE;
 /* The column of that name, with that role, of that kind (the first); NULL: none. */
 fw_column *fw_schema_find(const furrow_schema *schema, const char *name);
 fw_column *fw_schema_of_role(const furrow_schema *schema, fw_role role);
@@ -146,6 +155,9 @@ fw_column *fw_schema_of_kind(const furrow_schema *schema, fw_column_kind kind);
 furrow_status fw_schema_check(const furrow_schema *schema, furrow_error *err) FURROW_MUST_USE;
 
 const char *fw_column_kind_name(fw_column_kind kind);
+const char *fw_role_name(fw_role role);
+const char *fw_scale_name(fw_scale scale);
+const char *fw_time_unit_name(fw_time_unit unit);
 const char *fw_time_part_name(fw_time_part part);
 unsigned fw_time_part_values(fw_time_part part);
 double fw_time_unit_scale(fw_time_unit unit);
