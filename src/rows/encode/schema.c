@@ -88,7 +88,7 @@ furrow_status fw_column_set_kind(fw_column *column, fw_column_kind kind, furrow_
                         .min_count = 1,
                         .separator = column->separator,
                         .scale = FW_SCALE_STANDARD,
-                        .bins = FW_BINS,
+                        .bins = FW_NUMBER_BINS,
                         .why = column->why};
   if (kind == FW_COLUMN_TIME) column->parts = 1u << FW_PART_HOUR | 1u << FW_PART_WEEKDAY;
   return FURROW_OK;

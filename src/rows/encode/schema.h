@@ -46,11 +46,11 @@ typedef enum fw_role {
   X(LOG, "log")           \
   X(BINS, "bins")
 
-typedef enum fw_scale {
+typedef enum fw_number_scale {
 #define FW_X(name, text) FW_SCALE_##name,
   FW_SCALES(FW_X)
 #undef FW_X
-} fw_scale;
+} fw_number_scale;
 
 /* X(name, text, values): features of a time. age: days up to the newest time of the training data, a number; the
  * others have so many values */
@@ -83,8 +83,8 @@ typedef enum fw_time_unit {
 } fw_time_unit;
 
 #define FW_HASH_BITS_MOST 30
-#define FW_CROSS_BITS 18 /* where a cross does not say */
-#define FW_BINS 16       /* where a column does not say */
+#define FW_CROSS_BITS 18  /* where a cross does not say */
+#define FW_NUMBER_BINS 16 /* where a column does not say */
 #define FW_BINS_MOST 1024
 #define FW_HISTORY_MOST 1000
 
@@ -92,15 +92,15 @@ typedef struct fw_column {
   char *name;
   fw_column_kind kind;
   fw_role role;
-  uint64_t min_count; /* category, set, text: rarer values are unknown ones; at least 1 */
-  unsigned hash_bits; /* category, set, text: features by hash, 2^hash_bits of them; 0: by dictionary */
-  char *separator;    /* set: between its elements, not empty */
-  bool values;        /* set: elements are name:value */
-  fw_scale scale;     /* number */
-  unsigned bins;      /* number with FW_SCALE_BINS */
-  unsigned parts;     /* time: 1 << fw_time_part */
-  fw_time_unit unit;  /* time */
-  char **classes;     /* label: its names in the order of their labels 0, 1 …; NULL: it is a number */
+  uint64_t min_count;    /* category, set, text: rarer values are unknown ones; at least 1 */
+  unsigned hash_bits;    /* category, set, text: features by hash, 2^hash_bits of them; 0: by dictionary */
+  char *separator;       /* set: between its elements, not empty */
+  bool values;           /* set: elements are name:value */
+  fw_number_scale scale; /* number */
+  unsigned bins;         /* number with FW_SCALE_BINS */
+  unsigned parts;        /* time: 1 << fw_time_part */
+  fw_time_unit unit;     /* time */
+  char **classes;        /* label: its names in the order of their labels 0, 1 …; NULL: it is a number */
   size_t class_count;
   char *why; /* what a proposal says of it; NULL: nothing */
 } fw_column;
@@ -156,7 +156,7 @@ furrow_status fw_schema_check(const furrow_schema *schema, furrow_error *err) FU
 
 const char *fw_column_kind_name(fw_column_kind kind);
 const char *fw_role_name(fw_role role);
-const char *fw_scale_name(fw_scale scale);
+const char *fw_scale_name(fw_number_scale scale);
 const char *fw_time_unit_name(fw_time_unit unit);
 const char *fw_time_part_name(fw_time_part part);
 unsigned fw_time_part_values(fw_time_part part);

@@ -78,7 +78,7 @@ const char *fw_column_kind_name(fw_column_kind kind) {
 const char *fw_role_name(fw_role role) {
   return role_names[role];
 }
-const char *fw_scale_name(fw_scale scale) {
+const char *fw_scale_name(fw_number_scale scale) {
   return scale_names[scale];
 }
 const char *fw_time_part_name(fw_time_part part) {
@@ -322,7 +322,7 @@ static furrow_status read_table(schema_reader *r, fw_json_text name) {
   char *uri = NULL, *key = NULL, *column = NULL;
   const uint64_t start = fw_json_next_offset(&r->json);
   if (name.size == 0 || memchr(name.bytes, 0, name.size))
-    return fw_json_fail(&r->json, start, NULL, r->err, "has a name that is not one of a file");
+    return fw_json_fail(&r->json, start, NULL, r->err, "is not the name of a file");
   furrow_status status = fw_strndup(&uri, name.bytes, name.size, r->err);
   if (status == FURROW_OK && fw_json_peek(&r->json) == FW_JSON_OBJECT)
     status = read_table_object(r, &key, &column);
