@@ -380,8 +380,6 @@ bool fw_conf_is_set(const furrow_learn_conf *conf, fw_key key);
 /* Whether Furrow's own defaults count: unless a JSON file was read, Angel's class named (ml.model.class.name), or the
  * key `defaults` says otherwise. */
 bool fw_conf_recommends(const furrow_learn_conf *conf);
-/* The text of a JSON file, to be freed with fw_free. */
-furrow_status fw_conf_read_file(char **text, size_t *size, const char *path, furrow_error *err) FURROW_MUST_USE;
 /* The short name of the built-in algorithm; NULL: the layers of the JSON. */
 const char *fw_conf_algorithm(const furrow_learn_conf *conf);
 

@@ -46,11 +46,11 @@ typedef enum fw_role {
   X(LOG, "log")           \
   X(BINS, "bins")
 
-typedef enum fw_scale {
+typedef enum fw_number_scale {
 #define FW_X(name, text) FW_SCALE_##name,
   FW_SCALES(FW_X)
 #undef FW_X
-} fw_scale;
+} fw_number_scale;
 
 /* X(name, text, values): features of a time. age: days up to the newest time of the training data, a number; the
  * others have so many values */
@@ -83,23 +83,24 @@ typedef enum fw_time_unit {
 } fw_time_unit;
 
 #define FW_HASH_BITS_MOST 30
-#define FW_CROSS_BITS 18 /* where a cross does not say */
-#define FW_BINS 16       /* where a column does not say */
+#define FW_CROSS_BITS 18  /* where a cross does not say */
+#define FW_NUMBER_BINS 16 /* where a column does not say */
 #define FW_BINS_MOST 1024
+#define FW_HISTORY_MOST 1000
 
 typedef struct fw_column {
   char *name;
   fw_column_kind kind;
   fw_role role;
-  uint64_t min_count; /* category, set, text: rarer values are unknown ones; at least 1 */
-  unsigned hash_bits; /* category, set, text: features by hash, 2^hash_bits of them; 0: by dictionary */
-  char *separator;    /* set: between its elements, not empty */
-  bool values;        /* set: elements are name:value */
-  fw_scale scale;     /* number */
-  unsigned bins;      /* number with FW_SCALE_BINS */
-  unsigned parts;     /* time: 1 << fw_time_part */
-  fw_time_unit unit;  /* time */
-  char **classes;     /* label: its names in the order of their labels 0, 1 …; NULL: it is a number */
+  uint64_t min_count;    /* category, set, text: rarer values are unknown ones; at least 1 */
+  unsigned hash_bits;    /* category, set, text: features by hash, 2^hash_bits of them; 0: by dictionary */
+  char *separator;       /* set: between its elements, not empty */
+  bool values;           /* set: elements are name:value */
+  fw_number_scale scale; /* number */
+  unsigned bins;         /* number with FW_SCALE_BINS */
+  unsigned parts;        /* time: 1 << fw_time_part */
+  fw_time_unit unit;     /* time */
+  char **classes;        /* label: its names in the order of their labels 0, 1 …; NULL: it is a number */
   size_t class_count;
   char *why; /* what a proposal says of it; NULL: nothing */
 } fw_column;
@@ -137,6 +138,14 @@ furrow_status fw_column_set_kind(fw_column *column, fw_column_kind kind, furrow_
 furrow_status fw_column_set_text(char **member, const char *text, furrow_error *err) FURROW_MUST_USE;
 furrow_status fw_schema_add_table(furrow_schema *schema, const char *uri, const char *key, const char *column,
                                   furrow_error *err) FURROW_MUST_USE;
+/* Adds a cross without names, FW_CROSS_BITS wide; it lies in the schema until the next is added. */
+furrow_status fw_schema_add_cross(furrow_schema *schema, fw_cross **cross, furrow_error *err) FURROW_MUST_USE;
+/* Replaces what a cross may call a field ("hour", "user") by its full name; what is not known stays. E_ARGUMENT: it
+ * may be several. */
+furrow_status fw_schema_resolve(const furrow_schema *schema, char **name, furrow_error *err) FURROW_MUST_USE;
+/* Appends a copy to classes or names of a cross. */
+furrow_status fw_text_list_add(char ***texts, size_t *count, const char *text, size_t length,
+                               furrow_error *err) FURROW_MUST_USE;
 /* The column of that name, with that role, of that kind (the first); NULL: none. */
 fw_column *fw_schema_find(const furrow_schema *schema, const char *name);
 fw_column *fw_schema_of_role(const furrow_schema *schema, fw_role role);
@@ -146,6 +155,9 @@ fw_column *fw_schema_of_kind(const furrow_schema *schema, fw_column_kind kind);
 furrow_status fw_schema_check(const furrow_schema *schema, furrow_error *err) FURROW_MUST_USE;
 
 const char *fw_column_kind_name(fw_column_kind kind);
+const char *fw_role_name(fw_role role);
+const char *fw_scale_name(fw_number_scale scale);
+const char *fw_time_unit_name(fw_time_unit unit);
 const char *fw_time_part_name(fw_time_part part);
 unsigned fw_time_part_values(fw_time_part part);
 double fw_time_unit_scale(fw_time_unit unit);
