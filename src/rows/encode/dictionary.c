@@ -109,19 +109,28 @@ static void find_sides(fw_dictionary *d) {
   }
 }
 
+static bool is_of_log(const fw_dictionary *d, size_t field) {
+  return field != SIZE_MAX && d->fields[field].table == SIZE_MAX;
+}
+
+static furrow_status check_history(const fw_dictionary *d, const furrow_schema *schema, furrow_error *err) {
+  if (is_of_log(d, d->user_field) && is_of_log(d, d->item_field) && fw_schema_of_role(schema, FW_ROLE_TIME))
+    return FURROW_OK;
+  return fw_fail(err, FURROW_E_ARGUMENT, "a history needs columns of the log with the roles user, item and time");
+}
+
 furrow_status fw_dictionary_plan(fw_dictionary *d, const furrow_schema *schema, const size_t *column_table,
                                  furrow_error *err) {
   size_t capacity = 0;
   for (size_t i = 0; i < schema->count; i++)
     FW_TRY(add_column(d, &capacity, schema, &schema->columns[i], column_table[i], err));
   for (size_t i = 0; i < schema->cross_count; i++) FW_TRY(add_cross(d, &capacity, &schema->crosses[i], err));
+  find_sides(d);
+  if (schema->history > 0) FW_TRY(check_history(d, schema, err));
   if (schema->history > 0)
     FW_TRY(add_field(d, &capacity, "history",
                      (fw_field){.kind = FW_FIELD_HISTORY, .side = FURROW_SIDE_USER, .table = SIZE_MAX}, err));
   find_sides(d);
-  if (schema->history > 0 && (d->user_field == SIZE_MAX || d->item_field == SIZE_MAX ||
-                              d->fields[d->user_field].table != SIZE_MAX || d->fields[d->item_field].table != SIZE_MAX))
-    return fw_fail(err, FURROW_E_ARGUMENT, "a history needs columns of the log with the roles user and item");
   if (d->count == 0) return fw_fail(err, FURROW_E_ARGUMENT, "the schema has no column that is a feature");
   return FURROW_OK;
 }

@@ -41,6 +41,10 @@ struct furrow_encoder {
   bool has_values; /* some feature has a value that is not 1 */
 };
 
+/* Takes the schema and the image (fw_free), even if it fails. */
+furrow_status fw_encoder_create(furrow_encoder **encoder, furrow_schema *schema, void *image, size_t size,
+                                furrow_error *err) FURROW_MUST_USE;
+
 /* What the history needs of a row. */
 typedef struct fw_event {
   uint64_t user, item; /* features; FW_NO_FEATURE: none */
