@@ -51,12 +51,16 @@ void fw_text_clear(fw_text *text) {
 }
 
 static bool in_order(const fw_split *split, const fw_file *file) {
-  return file->kind != FW_FILE_PLAIN || split->records.length;
+  return file->kind != FW_FILE_PLAIN || split->records.length || split->records.cut;
 }
 
 void fw_split_set_records(fw_split *split, const fw_records *records) {
   split->records = *records;
   split->in_records = true;
+}
+
+void fw_split_set_piece(fw_split *split, size_t piece) {
+  split->piece = piece;
 }
 
 furrow_status fw_split_open(fw_split **split, const fw_fileset *set, uint32_t part, uint32_t nparts, size_t piece,
@@ -231,8 +235,8 @@ static void set_lines(const fw_split *split, fw_text *text, size_t begin, size_t
   text->lines = text->memory + begin;
   text->length = end - begin;
   text->line_end_added = false;
-  if (file_end && !split->in_records && text->length > 0 && text->memory[end - 1] != '\n' &&
-      text->memory[end - 1] != '\r') {
+  const bool of_lines = !split->in_records || split->records.cut;
+  if (file_end && of_lines && text->length > 0 && text->memory[end - 1] != '\n' && text->memory[end - 1] != '\r') {
     text->memory[end] = '\n';
     text->length++;
     text->line_end_added = true;
@@ -323,6 +327,41 @@ static furrow_status keep_carry(fw_split *split, const char *bytes, size_t count
   return FURROW_OK;
 }
 
+/* Reads until the text in memory has whole records, of `split->piece` bytes if there are as many; *last is where they
+ * end. */
+static furrow_status read_whole_records(fw_split *split, fw_text *text, size_t *have, size_t *last, furrow_error *err) {
+  size_t want = split->piece;
+  *last = 0;
+  for (;;) {
+    if (*have < want && !split->stream_ended) FW_TRY(read_on(split, text, have, want - *have, err));
+    const size_t looked_at = *have < want ? *have : want;
+    *last = split->stream_ended && looked_at == *have
+                ? *have
+                : split->records.cut(split->records.state, text->memory, looked_at, text->offset);
+    if (*last > 0 || *have == 0) return FURROW_OK;
+    if (looked_at > split->max_line) return line_too_long(split, text->file, text->offset, err);
+    want = 2 * looked_at;
+  }
+}
+
+/* Reads until the text in memory has the lines or records that begin in the raw piece of its first byte. */
+static furrow_status read_raw_piece(fw_split *split, fw_text *text, size_t *have, size_t *last, furrow_error *err) {
+  /* from the text's start to the end of the raw piece that holds the byte before it */
+  size_t cut = split->piece;
+  if (split->position > 0) cut -= 1 + (size_t)((split->position - 1) % split->piece);
+  *last = 0;
+  while (*last == 0) {
+    size_t more = *have <= cut ? cut - *have + SLACK : STEP;
+    if (*have > cut && more < *have / 2) more = *have / 2;
+    if (!split->stream_ended) FW_TRY(read_on(split, text, have, more, err));
+    *last = first_start_after(split, text->memory, *have, text->offset, cut, split->stream_ended);
+    if (*have == 0) return FURROW_OK;
+    if (*last == 0 && *have > cut && *have - cut > split->max_line)
+      return line_too_long(split, text->file, text->offset, err);
+  }
+  return FURROW_OK;
+}
+
 /* Reads the next piece of the stream: the pieces end where those of a plain file would. FURROW_END at its end. */
 static furrow_status read_in_order(fw_split *split, fw_text *text, furrow_error *err) {
   text->file = split->file;
@@ -334,20 +373,11 @@ static furrow_status read_in_order(fw_split *split, fw_text *text, furrow_error 
   if (split->carried) memcpy(text->memory, split->carry, split->carried);
   have = split->carried;
   split->carried = 0;
-  /* from the text's start to the end of the raw piece that holds the byte before it */
-  size_t cut = split->piece;
-  if (split->position > 0) cut -= 1 + (size_t)((split->position - 1) % split->piece);
   size_t last = 0;
-  while (last == 0) {
-    size_t more = have <= cut ? cut - have + SLACK : STEP;
-    if (have > cut && more < have / 2) more = have / 2;
-    if (!split->stream_ended) status = read_on(split, text, &have, more, err);
-    if (status != FURROW_OK) return status;
-    last = first_start_after(split, text->memory, have, text->offset, cut, split->stream_ended);
-    if (have == 0) return FURROW_END;
-    if (last == 0 && have > cut && have - cut > split->max_line)
-      return line_too_long(split, text->file, text->offset, err);
-  }
+  status = split->records.cut ? read_whole_records(split, text, &have, &last, err)
+                              : read_raw_piece(split, text, &have, &last, err);
+  if (status != FURROW_OK) return status;
+  if (have == 0) return FURROW_END;
   status = keep_carry(split, text->memory + last, have - last, err);
   if (status != FURROW_OK) return status;
   split->position += last;

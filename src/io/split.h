@@ -34,7 +34,7 @@ typedef struct fw_text {
 
 void fw_text_clear(fw_text *text);
 
-/* What pieces are made of, where that is not lines. One of size, find and length is set. */
+/* What pieces are made of, where that is not lines. One of size, find, length and cut is set. */
 typedef struct fw_records {
   size_t head; /* bytes at the start of each file before the first record */
   size_t size; /* every record has so many bytes */
@@ -43,6 +43,10 @@ typedef struct fw_records {
   /* Bytes of the record that begins at bytes[0]; 0: more are needed to tell. Files are then read in order: one belongs
    * whole to the part of its first byte. */
   size_t (*length)(const void *state, const char *bytes, size_t length);
+  /* Bytes of all whole records at the front of text that begins with one, at `offset` of its file; 0: not even one is
+   * whole. The last record of a file is whole in any case. Files are read in order as with `length`, and a line end is
+   * added where the last record has none. */
+  size_t (*cut)(const void *state, const char *bytes, size_t length, uint64_t offset);
   const void *state;
 } fw_records;
 
@@ -53,6 +57,8 @@ void fw_split_close(fw_split *split);
 
 /* Pieces of whole records instead of lines. Before the first claim. */
 void fw_split_set_records(fw_split *split, const fw_records *records);
+/* Another size of pieces. Before the first claim. */
+void fw_split_set_piece(fw_split *split, size_t piece);
 
 /* The first bytes of the data set (not of the part): of its first file that has any, 64 KiB or, if the first line
  * is longer, up to `size`. What a pipe gave is

@@ -74,7 +74,7 @@ furrow_status fw_chunk_window(fw_chunk *chunk, unsigned char upto, char extra, f
   return fw_container_reserve(out, out->rows + most, out->features + most, chunk->format->columns, err);
 }
 
-static void note_bad_row(fw_chunk_stats *stats, const furrow_error *error) {
+void fw_chunk_note_bad(fw_chunk_stats *stats, const furrow_error *error) {
   if (stats->bad_rows++ == 0) stats->first_bad = *error;
 }
 
@@ -104,7 +104,7 @@ furrow_status fw_chunk_line(fw_chunk *chunk, const char *line, const char **next
   chunk->stats.ignored = ignored; /* what the bad row held is not counted twice */
   chunk->out->has_field = has_field;
   if (chunk->on_bad == FURROW_ON_BAD_SKIP && (status == FURROW_E_PARSE || status == FURROW_E_RANGE)) {
-    note_bad_row(&chunk->stats, &error);
+    fw_chunk_note_bad(&chunk->stats, &error);
     return FURROW_OK;
   }
   if (err) *err = error;
@@ -130,7 +130,7 @@ furrow_status furrow_rows_chunk_refuse(furrow_rows_chunk *chunk, size_t at, cons
   error.offset = at;
   if (own->on_bad == FURROW_ON_BAD_SKIP) {
     error.offset += chunk->offset;
-    note_bad_row(&own->stats, &error);
+    fw_chunk_note_bad(&own->stats, &error);
     return FURROW_OK;
   }
   if (err) *err = error;

@@ -14,6 +14,9 @@ typedef struct fw_chunk_stats {
   furrow_error first_bad, first_ignored; /* offset (of the line) and column are set, file and line not yet */
 } fw_chunk_stats;
 
+/* Counts a bad row. */
+void fw_chunk_note_bad(fw_chunk_stats *stats, const furrow_error *error);
+
 typedef struct fw_chunk {
   const struct fw_format *format;
   const void *state; /* of the format */

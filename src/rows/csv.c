@@ -10,80 +10,6 @@
 #include "base/number_in.h"
 #include "rows/rowbuilder.h"
 
-/* ---- Cells ---------------------------------------------------------------------------------------------- */
-
-static bool is_padding(const fw_csv *csv, char c) {
-  return fw_is_blank(c) && c != csv->delimiter;
-}
-
-static const char *skip_padding(const fw_csv *csv, const char *p, const char *end) {
-  while (p < end && (csv->dense ? fw_is_blank(*p) : is_padding(csv, *p))) p++;
-  return p;
-}
-
-static const char *next_after(const fw_csv *csv, const char *delimiter, const char *end) {
-  if (csv->dense)
-    delimiter = skip_padding(csv, delimiter, end);
-  else if (delimiter < end)
-    delimiter++;
-  return delimiter < end ? delimiter : NULL;
-}
-
-static bool quoted_cell(const fw_csv *csv, const char **p, const char *end, fw_cell *cell) {
-  const char *q = *p + 1;
-  cell->quoted = true;
-  cell->begin = *p;
-  while ((q = q < end ? memchr(q, '"', (size_t)(end - q)) : NULL) != NULL && q + 1 < end && q[1] == '"')
-    q += 2; /* "" is a quote inside */
-  if (!q) return false;
-  const char *after = skip_padding(csv, q + 1, end);
-  if (after < end && *after != csv->delimiter) return false;
-  cell->begin++;
-  cell->end = q;
-  *p = next_after(csv, after, end);
-  return true;
-}
-
-bool fw_csv_next_cell(const fw_csv *csv, const char **p, const char *end, fw_cell *cell) {
-  const char *begin = skip_padding(csv, *p, end);
-  cell->quoted = false;
-  cell->begin = begin;
-  if (!csv->dense && begin < end && *begin == '"') {
-    *p = begin;
-    return quoted_cell(csv, p, end, cell);
-  }
-  const char *stop = begin;
-  while (stop < end && (csv->dense ? !fw_is_blank(*stop) : *stop != csv->delimiter)) stop++;
-  *p = next_after(csv, stop, end);
-  while (stop > begin && is_padding(csv, stop[-1])) stop--;
-  cell->end = stop;
-  return true;
-}
-
-bool fw_csv_is_missing(const fw_cell *cell) {
-  static const struct {
-    const char *text;
-    size_t length;
-  } words[] = {{"na", 2}, {"n/a", 3}, {"#n/a", 4}, {"null", 4}, {"none", 4}, {"nil", 3}, {"missing", 7},
-               {"?", 1},  {"-", 1},   {"--", 2},   {"+", 1},    {".", 1},    {"\\n", 2}};
-  const size_t n = (size_t)(cell->end - cell->begin);
-  if (n == 0) return true;
-  for (size_t i = 0; i < sizeof words / sizeof words[0] && n <= 7; i++)
-    if (words[i].length == n && strncasecmp(cell->begin, words[i].text, n) == 0) return true;
-  return false;
-}
-
-static bool is_letter(char c) {
-  return (c | 0x20) >= 'a' && (c | 0x20) <= 'z';
-}
-
-/* Whether a number starts the cell; nan and inf only if they are all of it. */
-static bool starts_with_number(const fw_cell *cell) {
-  float value;
-  const char *after = fw_read_f32(cell->begin, cell->end, &value);
-  return after && (after == cell->end || !is_letter(after[-1]));
-}
-
 /* e5 has no digit before its exponent; dmlc-core reads it as 0 times 10^5. */
 static bool is_bare_exponent(const fw_cell *cell) {
   const char *p = cell->begin;
@@ -131,10 +57,10 @@ static furrow_status read_cell(const scan *s, const fw_cell *cell, furrow_value_
                                bool *missing) {
   *missing = false;
   if (is_plain_number(cell, type, number)) return FURROW_OK;
-  *missing = !s->csv->dense && fw_csv_is_missing(cell);
+  *missing = !s->csv->rules.blanks && fw_cell_is_missing(cell);
   if (*missing) return FURROW_OK;
-  if (!starts_with_number(cell)) {
-    if (s->csv->dense || !is_bare_exponent(cell)) return fail_token(s, FURROW_E_PARSE, cell, "not a number");
+  if (!fw_cell_starts_with_number(cell)) {
+    if (s->csv->rules.blanks || !is_bare_exponent(cell)) return fail_token(s, FURROW_E_PARSE, cell, "not a number");
     fw_rowbuilder_ignore(s->row, cell->begin, cell->end, "an exponent without digits before it was taken for 0");
     *number = (fw_number){0};
     return FURROW_OK;
@@ -144,7 +70,7 @@ static furrow_status read_cell(const scan *s, const fw_cell *cell, furrow_value_
   if (status != FURROW_OK)
     return fail_token(s, status, cell, status == FURROW_E_RANGE ? "the integer does not fit" : "not an integer");
   if (after == cell->end) return FURROW_OK;
-  if (s->csv->dense || cell->quoted || is_part_of_number(s, after, cell->end, type))
+  if (s->csv->rules.blanks || cell->quoted || is_part_of_number(s, after, cell->end, type))
     return fail_token(s, FURROW_E_PARSE, cell, type == FURROW_VALUE_F32 ? "not a number" : "not an integer");
   fw_rowbuilder_ignore(s->row, after, cell->end, "text after a number was skipped");
   return FURROW_OK;
@@ -182,7 +108,7 @@ static furrow_status take_feature(const scan *s, const fw_cell *cell, uint64_t i
 static bool count_cells(const fw_csv *csv, const char *line, const char *end, size_t *count, fw_cell *last) {
   *count = 0;
   for (const char *p = line; p; ++*count)
-    if (!fw_csv_next_cell(csv, &p, end, last)) return false;
+    if (!fw_cell_next(&csv->rules, &p, end, last)) return false;
   return true;
 }
 
@@ -193,16 +119,18 @@ static furrow_status check_width(const scan *s) {
   size_t count;
   fw_cell last = {0};
   if (wanted == 0 || !count_cells(s->csv, s->line, s->end, &count, &last)) return FURROW_OK;
-  const bool open = s->end[-1] == s->csv->delimiter && !s->csv->dense;
+  const bool open = s->end[-1] == s->csv->rules.delimiter && !s->csv->rules.blanks;
   const bool empty = !last.quoted && last.begin == last.end;
   if (count == wanted || (open && count + 1 == wanted) || (empty && count == wanted + 1)) return FURROW_OK;
   char message[96];
-  snprintf(message, sizeof message, "%s has %zu %s, this line has %zu", s->csv->dense ? "the first line" : "the header",
-           wanted, s->csv->dense ? fw_plural(wanted, "number", "numbers") : fw_plural(wanted, "column", "columns"),
+  snprintf(message, sizeof message, "%s has %zu %s, this line has %zu",
+           s->csv->rules.blanks ? "the first line" : "the header", wanted,
+           s->csv->rules.blanks ? fw_plural(wanted, "number", "numbers") : fw_plural(wanted, "column", "columns"),
            count);
   fw_cell first_extra = {.begin = s->end, .end = s->end};
   const char *p = s->line;
-  for (size_t i = 0; p && i <= wanted && count > wanted; i++) (void)fw_csv_next_cell(s->csv, &p, s->end, &first_extra);
+  for (size_t i = 0; p && i <= wanted && count > wanted; i++)
+    (void)fw_cell_next(&s->csv->rules, &p, s->end, &first_extra);
   return fail_token(s, FURROW_E_PARSE, &first_extra, message);
 }
 
@@ -216,7 +144,8 @@ static furrow_status take_cell(const scan *s, const fw_cell *cell, size_t column
 }
 
 static bool is_comment_or_blank(const fw_csv *csv, const char *line, const char *end) {
-  const char *first = skip_padding(csv, line, end);
+  const char *first = line;
+  while (first < end && fw_is_blank(*first) && (csv->rules.blanks || *first != csv->rules.delimiter)) first++;
   if (first == end) return true;
   const bool word = end - first >= 4 && strncasecmp(first, "#n/a", 4) == 0; /* a spreadsheet's missing value */
   return *first == '#' && !word;
@@ -226,22 +155,22 @@ static furrow_status parse_line(const void *state, const char *line, size_t leng
                                 furrow_error *err) {
   scan s = {.csv = state, .line = line, .end = line + length, .row = row, .err = err};
   if (is_comment_or_blank(s.csv, line, s.end)) return FURROW_OK;
-  if (!s.csv->dense) FW_TRY(check_width(&s));
+  if (!s.csv->rules.blanks) FW_TRY(check_width(&s));
   uint64_t features = 0;
   fw_cell cell;
   size_t column = 0;
   const uint64_t ignored = row->stats->ignored;
   row->touched = true;
   for (const char *p = line; p; column++) {
-    if (!fw_csv_next_cell(s.csv, &p, s.end, &cell)) {
+    if (!fw_cell_next(&s.csv->rules, &p, s.end, &cell)) {
       cell.end = s.end;
       return fail_token(&s, FURROW_E_PARSE, &cell, "a quote is not closed, or text follows it");
     }
     FW_TRY(take_cell(&s, &cell, column, &features));
   }
-  if (column == 1 && row->stats->ignored > ignored && !memchr(line, s.csv->delimiter, length)) {
+  if (column == 1 && row->stats->ignored > ignored && !memchr(line, s.csv->rules.delimiter, length)) {
     char message[64];
-    snprintf(message, sizeof message, "the line has no delimiter '%c'", s.csv->delimiter);
+    snprintf(message, sizeof message, "the line has no delimiter '%c'", s.csv->rules.delimiter);
     return fail_token(&s, FURROW_E_PARSE, &cell, message);
   }
   if (s.csv->label_column != FW_CSV_NO_COLUMN && row->has_label != s.csv->labels) {
@@ -250,7 +179,7 @@ static furrow_status parse_line(const void *state, const char *line, size_t leng
                       s.csv->labels ? "the row has no label"
                                     : "this row has a label, the first row of the data has none");
   }
-  if (s.csv->dense) FW_TRY(check_width(&s)); /* text in it tells more than the number of its words */
+  if (s.csv->rules.blanks) FW_TRY(check_width(&s)); /* text in it tells more than the number of its words */
   if (s.csv->roles) fw_csv_sort_row(row->out, row->out->features, row->features);
   return FURROW_OK;
 }
@@ -279,8 +208,8 @@ static bool looks_like_header(const fw_csv *csv, const char *line, const char *e
   bool text = false;
   fw_cell cell;
   for (const char *p = line; p;) {
-    if (!fw_csv_next_cell(csv, &p, end, &cell) || starts_with_number(&cell)) return false;
-    text |= !fw_csv_is_missing(&cell);
+    if (!fw_cell_next(&csv->rules, &p, end, &cell) || fw_cell_starts_with_number(&cell)) return false;
+    text |= !fw_cell_is_missing(&cell);
   }
   return text;
 }
@@ -294,21 +223,21 @@ static bool reaches_column(const fw_csv *csv, const char *line, const char *end,
   fw_cell cell;
   size_t i = 0;
   for (const char *p = line; p && i <= column; i++)
-    if (!fw_csv_next_cell(csv, &p, end, &cell)) break;
+    if (!fw_cell_next(&csv->rules, &p, end, &cell)) break;
   return i > column;
 }
 
 static furrow_status look(void *state, const char *head, size_t size, bool whole, furrow_error *err) {
   fw_csv *csv = state;
   if (size == 0) return fw_fail(err, FURROW_E_FORMAT, "the csv is empty: it has no columns");
-  csv->delimiter_found = !csv->delimiter;
-  if (!csv->delimiter) csv->delimiter = fw_sniff_delimiter(head, size, whole);
+  csv->delimiter_found = !csv->rules.delimiter;
+  if (!csv->rules.delimiter) csv->rules.delimiter = fw_sniff_delimiter(head, size, whole);
   const char *line, *end;
   furrow_status status = FURROW_OK;
   bool found = first_line(csv, head, size, &line, &end);
   const bool header = found && has_header(csv, line, end);
   if (!header && csv->comma_without_header) {
-    csv->delimiter = ',';
+    csv->rules.delimiter = ',';
     csv->delimiter_found = false;
   }
   if (header) {
@@ -334,7 +263,7 @@ static furrow_status look_dense(void *state, const char *head, size_t size, bool
 /* Whether a name in a header is that of column i of the first file. */
 static furrow_status compare_name(const fw_csv *csv, const fw_cell *cell, size_t i, bool *same, furrow_error *err) {
   char *name = NULL;
-  furrow_status status = fw_csv_copy_name(cell, &name, err);
+  furrow_status status = fw_cell_copy(cell, &name, err);
   if (status != FURROW_OK) return status;
   *same = i < csv->nnames && strcmp(csv->names[i], name) == 0;
   fw_free(name);
@@ -350,7 +279,7 @@ static furrow_status compare_header(const fw_csv *csv, const char *text, const c
   size_t i = 0;
   if (csv->nnames == 0) return FURROW_OK;
   for (const char *p = line; p && same && !(csv->names_cut && i >= csv->nnames); i++) {
-    if (!fw_csv_next_cell(csv, &p, end, &cell)) return FURROW_OK;
+    if (!fw_cell_next(&csv->rules, &p, end, &cell)) return FURROW_OK;
     furrow_status status = compare_name(csv, &cell, i, &same, err);
     if (status != FURROW_OK) return status;
   }
@@ -394,7 +323,7 @@ static furrow_status delimiter_arg(const furrow_args *args, fw_csv *csv, furrow_
     fw_error_set_token(err, text, strlen(text));
     return status;
   }
-  csv->delimiter = *text;
+  csv->rules.delimiter = *text;
   return FURROW_OK;
 }
 
@@ -411,6 +340,7 @@ static furrow_status open_csv(const furrow_args *args, void **state, furrow_erro
   if (status != FURROW_OK) return status;
   fw_csv *csv = memory;
   const char *header = furrow_args_text(args, "header");
+  csv->rules.quotes = true;
   csv->header = *header == 'y' ? FW_CSV_HEADER_YES : *header == 'n' ? FW_CSV_HEADER_NO : FW_CSV_HEADER_AUTO;
   status = delimiter_arg(args, csv, err);
   if (status == FURROW_OK) status = fw_csv_read_columns(csv, args, err);
@@ -429,8 +359,7 @@ static furrow_status open_dense(const furrow_args *args, void **state, furrow_er
   void *memory = NULL;
   furrow_status status = fw_alloc_zero(&memory, 1, sizeof(fw_csv), err);
   if (status != FURROW_OK) return status;
-  *(fw_csv *)memory = (fw_csv){.dense = true,
-                               .delimiter = ' ',
+  *(fw_csv *)memory = (fw_csv){.rules = {.delimiter = ' ', .blanks = true},
                                .header = FW_CSV_HEADER_NO,
                                .label_column = *furrow_args_text(args, "has_label") == 'n' ? FW_CSV_NO_COLUMN : 0,
                                .labels = true,

@@ -3,15 +3,15 @@
 #define FW_ROWS_CSV_H
 
 #include "rows/format.h"
+#include "rows/table/cells.h"
 
 typedef enum fw_csv_header { FW_CSV_HEADER_AUTO, FW_CSV_HEADER_YES, FW_CSV_HEADER_NO } fw_csv_header;
 
 #define FW_CSV_NO_COLUMN SIZE_MAX
 
 typedef struct fw_csv {
-  bool dense;     /* cells are separated by any run of blanks; no quotes, no missing cells, no text after a number */
-  char delimiter; /* 0: not known yet */
-  bool delimiter_found;      /* from the look of the text */
+  fw_cell_rules rules;  /* delimiter 0: not known yet; blanks: dense text, no missing cells, no text after a number */
+  bool delimiter_found; /* from the look of the text */
   bool comma_without_header; /* it is found from a header alone; else it is a comma, as in dmlc-core */
   fw_csv_header header;
   size_t label_column, weight_column; /* FW_CSV_NO_COLUMN: none */
@@ -33,26 +33,11 @@ typedef struct fw_csv {
   size_t *order;      /* where the columns of features 0, 1, … are in `kept` */
 } fw_csv;
 
-/* One cell of a line. */
-typedef struct fw_cell {
-  const char *begin, *end; /* without blanks and quotes around it */
-  bool quoted;
-} fw_cell;
-
-/* Takes the cell at *p and moves behind its delimiter; *p becomes NULL with the last cell. A delimiter at the very end
- * of the line has no cell behind it. False: a quote is not closed, or text follows it; cell->begin is where. */
-bool fw_csv_next_cell(const fw_csv *csv, const char **p, const char *end, fw_cell *cell);
-
-/* Whether the cell is empty or one of the words that stand for a value that is not there (NA, null, ? …). */
-bool fw_csv_is_missing(const fw_cell *cell);
-
 /* ---- Which column is what (csv_columns.c) ---- */
 
 /* Reads the arguments that name columns. */
 furrow_status fw_csv_read_columns(fw_csv *csv, const furrow_args *args, furrow_error *err) FURROW_MUST_USE;
 void fw_csv_clear_columns(fw_csv *csv);
-/* The text of a cell, "" being one quote in a quoted one. */
-furrow_status fw_csv_copy_name(const fw_cell *cell, char **name, furrow_error *err) FURROW_MUST_USE;
 /* Keeps the names of a header; cut: the text ends before the header does. */
 furrow_status fw_csv_keep_names(fw_csv *csv, const char *line, const char *end, bool cut,
                                 furrow_error *err) FURROW_MUST_USE;

@@ -67,31 +67,19 @@ void fw_csv_clear_columns(fw_csv *csv) {
 
 /* ---- Header --------------------------------------------------------------------------------------------- */
 
-furrow_status fw_csv_copy_name(const fw_cell *cell, char **name, furrow_error *err) {
-  FW_TRY(fw_strndup(name, cell->begin, (size_t)(cell->end - cell->begin), err));
-  if (!cell->quoted) return FURROW_OK;
-  char *out = *name;
-  for (const char *p = *name; *p; p++) {
-    *out++ = *p;
-    if (p[0] == '"' && p[1] == '"') p++;
-  }
-  *out = 0;
-  return FURROW_OK;
-}
-
 furrow_status fw_csv_keep_names(fw_csv *csv, const char *line, const char *end, bool cut, furrow_error *err) {
   size_t capacity = 0;
   fw_cell cell;
   csv->names_cut = cut;
   for (const char *p = line; p;) {
-    if (!fw_csv_next_cell(csv, &p, end, &cell)) { /* the head may end inside a quoted name */
+    if (!fw_cell_next(&csv->rules, &p, end, &cell)) { /* the head may end inside a quoted name */
       csv->names_cut = true;
       return FURROW_OK;
     }
     void *memory = (void *)csv->names;
     FW_TRY(fw_grow(&memory, &capacity, csv->nnames + 1, sizeof(char *), err));
     csv->names = memory;
-    FW_TRY(fw_csv_copy_name(&cell, &csv->names[csv->nnames], err));
+    FW_TRY(fw_cell_copy(&cell, &csv->names[csv->nnames], err));
     csv->nnames++;
   }
   if (cut && csv->nnames > 0) fw_free(csv->names[--csv->nnames]); /* it may go on */

@@ -18,7 +18,7 @@ typedef struct csv_batch {
 } csv_batch;
 
 static inline bool is_delimiter(const fw_csv *csv, char c) {
-  return c == csv->delimiter || (csv->dense && c == '\t');
+  return c == csv->rules.delimiter || (csv->rules.blanks && c == '\t');
 }
 
 /* The cell here is that of the label or the weight. */
@@ -51,11 +51,11 @@ static inline cell_kind take_cell(const fw_mark_cursor *w, const fw_csv *csv, fw
   const char *begin = w->text + w->at;
   const char *end = w->text + fw_mark_cursor_end(w);
   *token = fw_mark_cursor_token(w);
-  if (begin == end) return csv->dense ? CELL_ODD : CELL_MISSING;
-  if (fw_is_digit(*begin) || *begin == '-' || csv->dense) return CELL_NUMBER;
+  if (begin == end) return csv->rules.blanks ? CELL_ODD : CELL_MISSING;
+  if (fw_is_digit(*begin) || *begin == '-' || csv->rules.blanks) return CELL_NUMBER;
   if (*begin == '"') return take_quoted(w, token);
   const fw_cell cell = {.begin = begin, .end = end};
-  return fw_csv_is_missing(&cell) ? CELL_MISSING : CELL_NUMBER;
+  return fw_cell_is_missing(&cell) ? CELL_MISSING : CELL_NUMBER;
 }
 
 /* Whether nothing of the text of a cell that is left out changes how the line is read: no quote, and no comment. */
@@ -97,7 +97,8 @@ static fw_row_outcome scan_row(fw_mark_cursor *cursor, fw_token_batch *batch) {
     if (open) break; /* the last delimiter ends the row */
   }
   if (!fw_is_line_end(fw_mark_cursor_end_char(&w)) || (label && column <= csv->label_column)) return FW_ROW_IRREGULAR;
-  if (csv->width && column != csv->width && !(open && !csv->dense && column + 1 == csv->width)) return FW_ROW_IRREGULAR;
+  if (csv->width && column != csv->width && !(open && !csv->rules.blanks && column + 1 == csv->width))
+    return FW_ROW_IRREGULAR;
   *cursor = w;
   out->has_label = label;
   out->features = batch->features + i;
@@ -207,8 +208,8 @@ furrow_status fw_csv_chunk(const void *state, fw_chunk *chunk, furrow_error *err
   void *scratch = chunk->scratch;
   FW_TRY(fw_grow(&scratch, &chunk->scratch_capacity, csv->nwanted, sizeof(uint64_t), err));
   chunk->scratch = scratch;
-  const furrow_status status =
-      fw_token_batch_parse_chunk(&b.batch, csv->dense ? ' ' : 0x1f, csv->delimiter, take_window, scan_row, err);
+  const furrow_status status = fw_token_batch_parse_chunk(&b.batch, csv->rules.blanks ? ' ' : 0x1f,
+                                                          csv->rules.delimiter, take_window, scan_row, err);
   if (csv->roles) fw_csv_sort_rows(csv, chunk->out, chunk->scratch);
   return status;
 }

@@ -1,0 +1,507 @@
+/* rows/table/table_layout.c: what a table looks like, from its first bytes. */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/number_in.h"
+#include "base/number_out.h"
+#include "rows/format.h"
+#include "rows/rowbuilder.h"
+#include "rows/table/table_reader.h"
+
+#define LOOKED_AT 100 /* records */
+
+/* The first bytes of a data set. */
+typedef struct table_head {
+  const char *text, *end;
+  bool whole; /* there are no more */
+} table_head;
+
+/* ---- Names ---------------------------------------------------------------------------------------------- */
+
+static furrow_status add_name(fw_table_layout *layout, size_t *capacity, const char *text, size_t length,
+                              furrow_error *err) {
+  void *memory = (void *)layout->names;
+  const furrow_status status = fw_grow(&memory, capacity, layout->columns + 1, sizeof(char *), err);
+  layout->names = memory;
+  if (status != FURROW_OK) return status;
+  FW_TRY(fw_strndup(&layout->names[layout->columns], text, length, err));
+  layout->columns++;
+  return FURROW_OK;
+}
+
+void fw_table_layout_clear(fw_table_layout *layout) {
+  for (size_t i = 0; i < layout->columns; i++) fw_free(layout->names[i]);
+  fw_free((void *)layout->names);
+  *layout = (fw_table_layout){0};
+}
+
+furrow_status fw_table_layout_copy(fw_table_layout *copy, const fw_table_layout *layout, furrow_error *err) {
+  fw_table_layout made = *layout;
+  made.names = NULL;
+  made.columns = 0;
+  size_t capacity = 0;
+  furrow_status status = FURROW_OK;
+  for (size_t i = 0; i < layout->columns && status == FURROW_OK; i++)
+    status = add_name(&made, &capacity, layout->names[i], strlen(layout->names[i]), err);
+  if (status == FURROW_OK)
+    *copy = made;
+  else
+    fw_table_layout_clear(&made);
+  return status;
+}
+
+size_t fw_table_layout_column(const fw_table_layout *layout, const char *name) {
+  for (size_t i = 0; i < layout->columns; i++)
+    if (strcmp(layout->names[i], name) == 0) return i;
+  uint64_t number;
+  bool overflow = false;
+  const char *end = name + strlen(name);
+  if (!fw_is_digit(*name) || fw_read_u64(name, end, &number, &overflow) != end || overflow) return SIZE_MAX;
+  return number < layout->columns ? (size_t)number : SIZE_MAX;
+}
+
+/* ---- Records of delimited text -------------------------------------------------------------------------- */
+
+static fw_cell_rules rules_of(const fw_table_layout *layout) {
+  return (fw_cell_rules){.delimiter = layout->delimiter, .quotes = layout->quotes};
+}
+
+/* A record of the head. */
+typedef struct head_record {
+  const char *begin, *end;
+} head_record;
+
+/* The next record that is not blank from *p on; false: there is none. One that the head cuts is none, unless it is the
+ * first. */
+static bool next_record(const fw_cell_rules *rules, bool lines, const table_head *head, const char **p,
+                        head_record *record) {
+  const bool first = *p == head->text;
+  while (*p < head->end) {
+    const char *stop = fw_cell_record_end(rules, lines, *p, head->end);
+    const bool cut = !stop || (stop == head->end && !head->whole);
+    if (cut && !first) return false;
+    if (!stop) stop = fw_cell_record_end(rules, true, *p, head->end);
+    *record = (head_record){*p, stop};
+    *p = fw_cell_line_begin(stop, head->end);
+    if (!fw_cell_is_blank_line(rules, record->begin, record->end)) return true;
+  }
+  return false;
+}
+
+/* The number of cells; a delimiter at the end has an empty one behind it, and *open is set. 0: it is malformed. */
+static size_t count_cells(const fw_cell_rules *rules, const head_record *record, bool *open) {
+  size_t count = 0;
+  fw_cell cell = {0};
+  for (const char *p = record->begin; p; count++)
+    if (!fw_cell_next(rules, &p, record->end, &cell)) return 0;
+  *open = record->end[-1] == rules->delimiter;
+  return count + *open;
+}
+
+/* ---- Delimiter ------------------------------------------------------------------------------------------ */
+
+/* Whether all records have as many cells, two or more, with this delimiter. */
+static bool is_even(const table_head *head, bool lines, fw_cell_rules rules) {
+  const char *p = head->text;
+  head_record record;
+  size_t columns = 0;
+  for (size_t i = 0; i < LOOKED_AT && next_record(&rules, lines, head, &p, &record); i++) {
+    bool open = false;
+    const size_t count = count_cells(&rules, &record, &open);
+    if (i == 0) columns = count;
+    if (count < 2 || count != columns) return false;
+  }
+  return columns > 1;
+}
+
+static char find_delimiter(const table_head *head, const fw_table_layout *layout) {
+  static const char candidates[] = "\t;,|";
+  for (const char *c = candidates; *c; c++)
+    if (is_even(head, !layout->multiline, (fw_cell_rules){.delimiter = *c, .quotes = layout->quotes})) return *c;
+  return fw_sniff_delimiter(head->text, (size_t)(head->end - head->text), head->whole);
+}
+
+static furrow_status set_delimiter(fw_table_layout *layout, const fw_table_hints *hints, const table_head *head,
+                                   furrow_error *err) {
+  const char *text = hints->delimiter;
+  if ((!text || strcmp(text, "auto") == 0) && hints->kind && strcmp(hints->kind, "tsv") == 0) text = "\t";
+  if (!text || strcmp(text, "auto") == 0) {
+    layout->delimiter = find_delimiter(head, layout);
+    return FURROW_OK;
+  }
+  if (strcmp(text, "\\t") == 0 || strcmp(text, "tab") == 0) text = "\t";
+  if (strlen(text) != 1 || isalnum((unsigned char)*text) || strchr("\"\r\n", *text)) {
+    const furrow_status status =
+        fw_fail(err, FURROW_E_ARGUMENT, "delimiter must be one byte that is not a letter, a digit or a quote");
+    fw_error_set_token(err, text, strlen(text));
+    return status;
+  }
+  layout->delimiter = *text;
+  return FURROW_OK;
+}
+
+/* ---- Header --------------------------------------------------------------------------------------------- */
+
+static bool same_text(const fw_cell *a, const fw_cell *b) {
+  const size_t n = (size_t)(a->end - a->begin);
+  return (size_t)(b->end - b->begin) == n && memcmp(a->begin, b->begin, n) == 0;
+}
+
+static bool is_number(const fw_cell *cell) {
+  float value;
+  return cell->begin < cell->end && fw_read_f32(cell->begin, cell->end, &value) == cell->end;
+}
+
+/* Whether the first record can be names: text, no number, nothing empty but the first cell (an index). */
+static bool can_be_names(const fw_cell_rules *rules, const head_record *record) {
+  fw_cell cell;
+  size_t i = 0;
+  bool text = false;
+  for (const char *p = record->begin; p; i++) {
+    if (!fw_cell_next(rules, &p, record->end, &cell) || is_number(&cell)) return false;
+    if (cell.begin == cell.end && i > 0 && p) return false;
+    text |= !fw_cell_is_missing(&cell);
+  }
+  return text;
+}
+
+/* What the records below say of one column, whose cell in the first record is `name`. */
+typedef struct column_look {
+  size_t numbers, texts, repeats;
+} column_look;
+
+static column_look look_below(const table_head *head, const fw_table_layout *layout, const char *below, size_t column,
+                              const fw_cell *name) {
+  const fw_cell_rules rules = rules_of(layout);
+  column_look look = {0};
+  head_record record;
+  for (size_t i = 0; i < LOOKED_AT && next_record(&rules, !layout->multiline, head, &below, &record); i++) {
+    fw_cell cell = {0};
+    size_t k = 0;
+    for (const char *p = record.begin; p && k <= column; k++)
+      if (!fw_cell_next(&rules, &p, record.end, &cell)) break;
+    if (k <= column || fw_cell_is_missing(&cell)) continue;
+    look.numbers += is_number(&cell);
+    look.texts += !is_number(&cell);
+    look.repeats += same_text(&cell, name);
+  }
+  return look;
+}
+
+/* Names and not one number are a header if numbers stand below one of them. Else nothing tells them from data but that
+ * a name is not a value of its own column. */
+static bool find_header(const table_head *head, const fw_table_layout *layout) {
+  const fw_cell_rules rules = rules_of(layout);
+  const char *below = head->text;
+  head_record first;
+  if (!next_record(&rules, !layout->multiline, head, &below, &first) || !can_be_names(&rules, &first)) return false;
+  bool repeats = false;
+  size_t column = 0;
+  fw_cell cell;
+  for (const char *p = first.begin; p && column < 1000; column++) {
+    (void)fw_cell_next(&rules, &p, first.end, &cell);
+    const column_look look = look_below(head, layout, below, column, &cell);
+    if (look.numbers > 0 && look.texts == 0) return true;
+    repeats |= look.repeats > 0;
+  }
+  return !repeats;
+}
+
+static furrow_status add_number_name(fw_table_layout *layout, size_t *capacity, furrow_error *err) {
+  char number[FW_NUMBER_TEXT];
+  return add_name(layout, capacity, number, fw_write_u64(number, layout->columns), err);
+}
+
+static int compare_names(const void *a, const void *b) {
+  return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static furrow_status check_names(const fw_table_layout *layout, furrow_error *err) {
+  void *memory = NULL;
+  FW_TRY(fw_alloc(&memory, layout->columns, sizeof(char *), err));
+  char **sorted = memory;
+  memcpy((void *)sorted, (void *)layout->names, layout->columns * sizeof(char *));
+  qsort((void *)sorted, layout->columns, sizeof(char *), compare_names);
+  furrow_status status = FURROW_OK;
+  for (size_t i = 1; i < layout->columns && status == FURROW_OK; i++) {
+    if (strcmp(sorted[i - 1], sorted[i]) != 0) continue;
+    status = fw_fail(err, FURROW_E_FORMAT, "the header has two columns of one name");
+    fw_error_set_token(err, sorted[i], strlen(sorted[i]));
+    fw_error_set_hint(err, "header=no takes the first line for data, and columns have their numbers as names");
+  }
+  fw_free(memory);
+  return status;
+}
+
+/* The names of a header, also where they are checked against those of the first file. A column without a name has its
+ * number. */
+static furrow_status read_names(const fw_table_layout *rules_from, const head_record *record, fw_table_layout *names,
+                                furrow_error *err) {
+  const fw_cell_rules rules = rules_of(rules_from);
+  size_t capacity = 0;
+  fw_cell cell;
+  for (const char *p = record->begin; p;) {
+    if (!fw_cell_next(&rules, &p, record->end, &cell)) {
+      (void)fw_fail_at(err, FURROW_E_FORMAT, record->begin, cell.begin, record->end,
+                       "a quote in the header is not closed, or text follows it");
+      return FURROW_E_FORMAT;
+    }
+    if (cell.begin == cell.end) {
+      FW_TRY(add_number_name(names, &capacity, err));
+      continue;
+    }
+    char *name = NULL;
+    FW_TRY(fw_cell_copy(&cell, &name, err));
+    const furrow_status status = add_name(names, &capacity, name, strlen(name), err);
+    fw_free(name);
+    FW_TRY(status);
+  }
+  return FURROW_OK;
+}
+
+/* Columns without names: as many as the first record has. A delimiter at its end ends the last, unless a later record
+ * has a cell there. */
+static furrow_status number_columns(fw_table_layout *layout, const table_head *head, furrow_error *err) {
+  const fw_cell_rules rules = rules_of(layout);
+  const char *p = head->text;
+  head_record record;
+  size_t columns = 0, capacity = 0;
+  bool open = false;
+  for (size_t i = 0; (i == 0 || open) && i < LOOKED_AT && next_record(&rules, !layout->multiline, head, &p, &record);
+       i++) {
+    bool again = false;
+    const size_t count = count_cells(&rules, &record, &again);
+    if (i == 0) columns = count;
+    open = again && count == columns;
+  }
+  if (columns == 0) return fw_fail(err, FURROW_E_FORMAT, "the first record has a quote that is not closed");
+  columns -= open && columns > 1;
+  while (layout->columns < columns) FW_TRY(add_number_name(layout, &capacity, err));
+  return FURROW_OK;
+}
+
+static furrow_status find_columns(fw_table_layout *layout, const table_head *head, furrow_error *err) {
+  if (!layout->header) return number_columns(layout, head, err);
+  const fw_cell_rules rules = rules_of(layout);
+  const char *p = head->text;
+  head_record record;
+  (void)next_record(&rules, !layout->multiline, head, &p, &record);
+  if (record.end == head->end && !head->whole)
+    return fw_fail(err, FURROW_E_FORMAT, "the header is longer than %zu bytes", (size_t)(head->end - head->text));
+  FW_TRY(read_names(layout, &record, layout, err));
+  return check_names(layout, err);
+}
+
+/* ---- Columns of JSON and VW ----------------------------------------------------------------------------- */
+
+/* Names as they come, some of them many times. */
+typedef struct name_list {
+  fw_table_layout names;
+  size_t capacity;
+} name_list;
+
+static furrow_status note_column(void *user, const char *name, size_t length, uint64_t offset, furrow_error *err) {
+  name_list *list = user;
+  (void)offset;
+  if (memchr(name, 0, length)) return FURROW_OK;
+  return add_name(&list->names, &list->capacity, name, length, err);
+}
+
+typedef struct ordered_name {
+  const char *text;
+  size_t order;
+} ordered_name;
+
+static int compare_texts(const void *a, const void *b) {
+  const ordered_name *x = a, *y = b;
+  const int texts = strcmp(x->text, y->text);
+  return texts ? texts : x->order < y->order ? -1 : x->order > y->order;
+}
+
+static int compare_order(const void *a, const void *b) {
+  const ordered_name *x = a, *y = b;
+  return x->order < y->order ? -1 : x->order > y->order;
+}
+
+/* Adds each name of the list once, in the order in which they came. */
+static furrow_status add_different(fw_table_layout *layout, const fw_table_layout *list, furrow_error *err) {
+  void *memory = NULL;
+  FW_TRY(fw_alloc(&memory, list->columns, sizeof(ordered_name), err));
+  ordered_name *names = memory;
+  for (size_t i = 0; i < list->columns; i++) names[i] = (ordered_name){list->names[i], i};
+  qsort(names, list->columns, sizeof(ordered_name), compare_texts);
+  size_t count = 0, capacity = 0;
+  for (size_t i = 0; i < list->columns; i++)
+    if (i == 0 || strcmp(names[i].text, names[count - 1].text) != 0) names[count++] = names[i];
+  qsort(names, count, sizeof(ordered_name), compare_order);
+  furrow_status status = FURROW_OK;
+  for (size_t i = 0; i < count && status == FURROW_OK; i++)
+    status = add_name(layout, &capacity, names[i].text, strlen(names[i].text), err);
+  fw_free(memory);
+  return status;
+}
+
+/* Reads the head as records without slots: each of their columns is told. */
+static furrow_status find_told_columns(fw_table_layout *layout, const table_head *head, furrow_error *err) {
+  static const char *const always[] = {"label", "weight", "tag"};
+  name_list list = {0};
+  const fw_table_layout bare = {.kind = layout->kind};
+  fw_chunk_stats stats = {0};
+  const char *end = head->end;
+  while (!head->whole && end > head->text && !fw_is_line_end(end[-1])) end--;
+  fw_table_cursor cursor = {.text = head->text,
+                            .length = (size_t)(end - head->text),
+                            .on_bad = FURROW_ON_BAD_SKIP,
+                            .stats = &stats,
+                            .other_column = note_column,
+                            .user = &list};
+  fw_table *table = NULL;
+  fw_table_batch batch = {0};
+  size_t records = 0;
+  furrow_status status = FURROW_OK;
+  for (size_t i = 0; i < 3 && layout->kind == FW_TABLE_VW && status == FURROW_OK; i++)
+    status = add_name(&list.names, &list.capacity, always[i], strlen(always[i]), err);
+  if (status == FURROW_OK) status = fw_table_create(&table, &bare, NULL, 0, NULL, err);
+  if (status == FURROW_OK) status = fw_table_batch_init(&batch, table, err);
+  while (status == FURROW_OK && (status = fw_table_next(table, &cursor, &batch, err)) == FURROW_OK)
+    records += batch.records;
+  if (status == FURROW_END) status = FURROW_OK;
+  if (status == FURROW_OK && records == 0) {
+    status = fw_fail(err, FURROW_E_FORMAT, "there is no record in the first bytes of the table");
+    if (stats.bad_rows > 0 && err) {
+      *err = stats.first_bad;
+      err->status = status = FURROW_E_FORMAT;
+    }
+  }
+  if (status == FURROW_OK) status = add_different(layout, &list.names, err);
+  fw_table_batch_clear(&batch);
+  fw_table_free(table);
+  fw_table_layout_clear(&list.names);
+  return status;
+}
+
+/* ---- Which kind? ---------------------------------------------------------------------------------------- */
+
+/* All of the first lines that are not blank have the form of VW's text. */
+static bool is_vw(const table_head *head) {
+  const fw_cell_rules rules = {.delimiter = '|'};
+  const char *p = head->text;
+  head_record record;
+  size_t lines = 0;
+  for (; lines < LOOKED_AT && next_record(&rules, true, head, &p, &record); lines++)
+    if (!fw_table_looks_like_vw(record.begin, record.end)) return false;
+  return lines > 0;
+}
+
+static furrow_status fail_hint(furrow_error *err, const char *name, const char *value, const char *known) {
+  const furrow_status status = fw_fail(err, FURROW_E_ARGUMENT, "%s of a table must be one of: %s", name, known);
+  fw_error_set_token(err, value, strlen(value));
+  return status;
+}
+
+static furrow_status find_kind(fw_table_layout *layout, const fw_table_hints *hints, const table_head *head,
+                               furrow_error *err) {
+  const char *kind = hints->kind;
+  const char *first = head->text;
+  while (first < head->end && (fw_is_blank(*first) || fw_is_line_end(*first))) first++;
+  layout->kind = FW_TABLE_DELIMITED;
+  if (!kind || strcmp(kind, "auto") == 0) {
+    if (first < head->end && *first == '{') layout->kind = FW_TABLE_JSON;
+    const char *behind = first + (first < head->end);
+    while (behind < head->end && (fw_is_blank(*behind) || fw_is_line_end(*behind))) behind++;
+    if (behind < head->end && *first == '[' && *behind == '{')
+      return fw_fail(err, FURROW_E_FORMAT, "this is one array of JSON: a table of JSON has an object on each line");
+    if (layout->kind == FW_TABLE_DELIMITED && !hints->delimiter && !hints->header && is_vw(head))
+      layout->kind = FW_TABLE_VW;
+    return FURROW_OK;
+  }
+  if (strcmp(kind, "json") == 0)
+    layout->kind = FW_TABLE_JSON;
+  else if (strcmp(kind, "vw") == 0)
+    layout->kind = FW_TABLE_VW;
+  else if (strcmp(kind, "csv") != 0 && strcmp(kind, "tsv") != 0)
+    return fail_hint(err, "kind", kind, "csv, tsv, json, vw, auto");
+  return FURROW_OK;
+}
+
+/* "yes", "no", or what is found. */
+static furrow_status read_answer(const char *name, const char *value, bool found, bool *answer, furrow_error *err) {
+  *answer = found;
+  if (!value || strcmp(value, "auto") == 0) return FURROW_OK;
+  *answer = strcmp(value, "yes") == 0;
+  if (!*answer && strcmp(value, "no") != 0) return fail_hint(err, name, value, "yes, no, auto");
+  return FURROW_OK;
+}
+
+static furrow_status find_delimited(fw_table_layout *layout, const fw_table_hints *hints, const table_head *head,
+                                    furrow_error *err) {
+  FW_TRY(read_answer("quotes", hints->quotes, true, &layout->quotes, err));
+  const bool quote = memchr(head->text, '"', (size_t)(head->end - head->text)) != NULL;
+  FW_TRY(read_answer("newlines", hints->newlines, quote, &layout->multiline, err));
+  layout->multiline &= layout->quotes;
+  FW_TRY(set_delimiter(layout, hints, head, err));
+  const bool given = hints->header && strcmp(hints->header, "auto") != 0;
+  FW_TRY(read_answer("header", hints->header, !given && find_header(head, layout), &layout->header, err));
+  return find_columns(layout, head, err);
+}
+
+furrow_status fw_table_layout_find(fw_table_layout *layout, const fw_table_hints *hints, const char *head, size_t size,
+                                   bool whole, furrow_error *err) {
+  static const fw_table_hints none = {0};
+  fw_table_layout found = {0};
+  const size_t skip = fw_table_mark_bytes(head, size);
+  const table_head text = {.text = head + skip, .end = head + size, .whole = whole};
+  if (!hints) hints = &none;
+  FW_TRY(fw_sniff_text(head, size, err));
+  const char *p = text.text;
+  while (p < text.end && (fw_is_blank(*p) || fw_is_line_end(*p))) p++;
+  if (p == text.end) return fw_fail(err, FURROW_E_FORMAT, "the table is empty");
+  furrow_status status = find_kind(&found, hints, &text, err);
+  if (status == FURROW_OK)
+    status = found.kind == FW_TABLE_DELIMITED ? find_delimited(&found, hints, &text, err)
+                                              : find_told_columns(&found, &text, err);
+  if (status == FURROW_OK)
+    *layout = found;
+  else
+    fw_table_layout_clear(&found);
+  return status;
+}
+
+/* ---- Files ---------------------------------------------------------------------------------------------- */
+
+static furrow_status differs(const fw_table_layout *layout, const fw_table_layout *here, furrow_error *err) {
+  size_t i = 0;
+  while (i < layout->columns && i < here->columns && strcmp(layout->names[i], here->names[i]) == 0) i++;
+  if (i == layout->columns && i == here->columns) return FURROW_OK;
+  furrow_status status;
+  if (i == here->columns)
+    status = fw_fail(err, FURROW_E_FORMAT, "the header has no column %s, which the first file has", layout->names[i]);
+  else if (i == layout->columns)
+    status = fw_fail(err, FURROW_E_FORMAT, "the header has a column that the first file has not");
+  else
+    status = fw_fail(err, FURROW_E_FORMAT, "column %zu (from 0) of the header differs from the first file's: %s", i,
+                     layout->names[i]);
+  if (i < here->columns) fw_error_set_token(err, here->names[i], strlen(here->names[i]));
+  return status;
+}
+
+furrow_status fw_table_layout_skip_head(const fw_table_layout *layout, const char *text, size_t size, size_t *skip,
+                                        furrow_error *err) {
+  const size_t mark = fw_table_mark_bytes(text, size);
+  *skip = mark;
+  if (layout->kind != FW_TABLE_DELIMITED || !layout->header) return FURROW_OK;
+  const table_head head = {.text = text + mark, .end = text + size, .whole = true};
+  const fw_cell_rules rules = rules_of(layout);
+  const char *p = head.text;
+  head_record record;
+  if (!next_record(&rules, !layout->multiline, &head, &p, &record)) return FURROW_OK;
+  *skip = (size_t)(p - text);
+  fw_table_layout here = {0};
+  furrow_status status = read_names(layout, &record, &here, err);
+  if (status == FURROW_OK) status = differs(layout, &here, err);
+  fw_table_layout_clear(&here);
+  return status;
+}

@@ -1,0 +1,153 @@
+/* rows/table/text_table.h: text tables as batches of cells: delimited text (csv, tsv), JSON lines, Vowpal Wabbit's
+ * text.
+ *
+ * A layout says how text is cut into cells and what the columns are called; it is found from the first bytes of a data
+ * set. A table is a layout and the columns that are wanted, in the order of the caller's slots. A cursor walks over a
+ * piece of text (io/split.h) and gives batches of records; cells borrow the text, or the batch where they had quotes or
+ * escapes in them. */
+#ifndef FW_ROWS_TABLE_TEXT_TABLE_H
+#define FW_ROWS_TABLE_TEXT_TABLE_H
+
+#include "io/uri.h"
+#include "rows/chunk.h"
+
+/* ---- Layout --------------------------------------------------------------------------------------------- */
+
+typedef enum fw_table_kind { FW_TABLE_DELIMITED, FW_TABLE_JSON, FW_TABLE_VW } fw_table_kind;
+
+/* What the caller says of the text; all zeros: nothing, it is found. */
+typedef struct fw_table_hints {
+  const char *kind;      /* "csv", "tsv", "json", "vw"; NULL or "auto" */
+  const char *delimiter; /* one character, or "\\t"; NULL or "auto" */
+  const char *header;    /* "yes", "no"; NULL or "auto" */
+  const char *newlines;  /* "yes": cells in quotes may hold line ends; "no"; NULL or "auto": if the head has a quote */
+  const char *quotes;    /* "no": a quote is a character as any; NULL or "yes" */
+} fw_table_hints;
+
+typedef struct fw_table_layout {
+  fw_table_kind kind;
+  char delimiter;
+  bool quotes;    /* delimited: a quote at its start encloses a cell */
+  bool header;    /* delimited: the first line of each file has the names */
+  bool multiline; /* delimited: cells in quotes may hold line ends, so files are cut at the ends of records, in order */
+  char **names;   /* of all columns; without a header: "0", "1" … JSON: those of the head, nested ones are "a.b".
+                   * VW: "label", "weight", "tag", then the namespaces (the nameless one is "features") */
+  size_t columns;
+} fw_table_layout;
+
+/* The layout of a data set that begins with `head` (whole: that is all of it). E_FORMAT: it is not a table. */
+furrow_status fw_table_layout_find(fw_table_layout *layout, const fw_table_hints *hints, const char *head, size_t size,
+                                   bool whole, furrow_error *err) FURROW_MUST_USE;
+void fw_table_layout_clear(fw_table_layout *layout);
+furrow_status fw_table_layout_copy(fw_table_layout *copy, const fw_table_layout *layout,
+                                   furrow_error *err) FURROW_MUST_USE;
+/* How a data set of this layout is cut into pieces of whole records (fw_split_set_records), where that is not lines:
+ * false. The layout must outlive the split. */
+bool fw_table_layout_records(const fw_table_layout *layout, fw_records *records);
+/* The column of that name, or with that number if none is called so; SIZE_MAX: none. */
+size_t fw_table_layout_column(const fw_table_layout *layout, const char *name);
+/* Bytes at the start of a file that are not records (a byte order mark, a header). E_FORMAT: its header has other
+ * columns than the layout; the message names the first that differs. */
+furrow_status fw_table_layout_skip_head(const fw_table_layout *layout, const char *text, size_t size, size_t *skip,
+                                        furrow_error *err) FURROW_MUST_USE;
+
+/* ---- Cells ---------------------------------------------------------------------------------------------- */
+
+typedef enum fw_table_cell_kind {
+  FW_TABLE_TEXT,    /* not empty */
+  FW_TABLE_MISSING, /* empty, null, or the record does not have the column; length is 0 */
+  FW_TABLE_LIST     /* a JSON array of scalars, a VW namespace: elements with FW_TABLE_LIST_SEPARATOR between them */
+} fw_table_cell_kind;
+
+#define FW_TABLE_LIST_SEPARATOR '\x1f'
+
+typedef struct fw_table_cell {
+  const char *text; /* FW_KERN_PAD bytes before and behind it are readable */
+  uint32_t length;
+  uint32_t kind; /* fw_table_cell_kind */
+} fw_table_cell;
+
+#define FW_TABLE_RECORDS 512 /* of a batch, at most */
+
+typedef struct fw_table_batch {
+  size_t records;
+  fw_table_cell *cells;             /* of slot s and record r: cells[s * FW_TABLE_RECORDS + r] */
+  uint64_t *begins;                 /* where each record begins, from the start of the file's text */
+  struct fw_table_scratch *scratch; /* of the reader, and so is what unquoted cells point to */
+} fw_table_batch;
+
+/* ---- Table ---------------------------------------------------------------------------------------------- */
+
+/* Does not change: any number of threads. */
+typedef struct fw_table fw_table;
+
+/* Slot i gets the column names[i]; absent[i] (may be NULL) is set where a delimited layout has no such column: its
+ * cells are missing. The layout is copied. */
+furrow_status fw_table_create(fw_table **table, const fw_table_layout *layout, const char *const *names, size_t slots,
+                              bool *absent, furrow_error *err) FURROW_MUST_USE;
+void fw_table_free(fw_table *table);
+const fw_table_layout *fw_table_get_layout(const fw_table *table);
+
+/* A walk over one piece of whole records, with one batch; `at` begins behind the head of a file. All zeros but what is
+ * given. */
+typedef struct fw_table_cursor {
+  const char *text; /* FW_KERN_PAD bytes before and behind it are readable */
+  size_t length, at;
+  uint64_t offset; /* of text[0] in the file's text */
+  furrow_on_bad on_bad;
+  fw_chunk_stats *stats; /* bad records are counted here */
+  uint64_t window;       /* of the reader */
+  /* JSON and VW: is told of a column that no slot has, once for each record that has it (also if the record is bad
+   * further on); NULL: nobody is. */
+  furrow_status (*other_column)(void *user, const char *name, size_t length, uint64_t offset, furrow_error *err);
+  void *user;
+} fw_table_cursor;
+
+furrow_status fw_table_batch_init(fw_table_batch *batch, const fw_table *table, furrow_error *err) FURROW_MUST_USE;
+void fw_table_batch_clear(fw_table_batch *batch);
+
+/* The next records, valid until the next call: FURROW_OK, FURROW_END, or an error with the offset of its record and the
+ * column set. Bad records: another number of cells than the layout has columns, a quote that is not closed, malformed
+ * JSON or VW text (docs/formats/tables.md). */
+furrow_status fw_table_next(const fw_table *table, fw_table_cursor *cursor, fw_table_batch *batch,
+                            furrow_error *err) FURROW_MUST_USE;
+/* A cell of a record turns out to be bad: counts it (FURROW_OK), or is the error E_PARSE: "column NAME: message
+ * (cell)", with the record's offset and the cell's place in its line. */
+furrow_status fw_table_refuse(const fw_table *table, const fw_table_cursor *cursor, const fw_table_batch *batch,
+                              size_t slot, size_t record, const char *message, furrow_error *err) FURROW_MUST_USE;
+
+/* ---- Sources -------------------------------------------------------------------------------------------- */
+
+/* A data set of tables. */
+typedef struct fw_table_source fw_table_source;
+
+/* Opens path[;path]…[?kind=…&delimiter=…&header=…&newlines=…&quotes=…]; other arguments of the URI are left to the
+ * caller. */
+furrow_status fw_table_source_open(fw_table_source **source, const char *uri, furrow_error *err) FURROW_MUST_USE;
+void fw_table_source_close(fw_table_source *source);
+const fw_table_layout *fw_table_source_layout(const fw_table_source *source);
+/* Whether it can be scanned again: no pipe is in it. */
+bool fw_table_source_repeats(const fw_table_source *source);
+
+typedef struct fw_table_scan_params {
+  uint32_t threads; /* 0: one for each processor */
+  furrow_on_bad on_bad;
+  size_t piece_bytes;    /* 0: the parser's default. Pieces do not depend on the threads */
+  uint32_t part, nparts; /* part k of n of the data, as in furrow_parser_params; nparts 0: all */
+  furrow_progress progress;
+  void *progress_user;
+} fw_table_scan_params;
+
+/* Takes the batches of a piece, in order; `piece` counts from 0 in the order of the data. Batches of different pieces
+ * come from different threads at once; `user` is the thread's. */
+typedef furrow_status fw_table_take(void *user, uint64_t piece, const fw_table_cursor *cursor,
+                                    const fw_table_batch *batch, furrow_error *err);
+
+/* Reads everything. users: one for each thread, `threads` of them (fw_table_scan_threads). Errors get their file and
+ * line. */
+uint32_t fw_table_scan_threads(const fw_table_scan_params *params);
+furrow_status fw_table_scan(fw_table_source *source, const fw_table *table, const fw_table_scan_params *params,
+                            void *const *users, fw_table_take *take, furrow_parser_stats *stats,
+                            furrow_error *err) FURROW_MUST_USE;
+
+#endif
