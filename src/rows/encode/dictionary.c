@@ -50,11 +50,11 @@ static furrow_status add_column(fw_dictionary *d, size_t *capacity, const furrow
   fw_field field = {.column = column, .table = table, .side = side_of(schema, column, table)};
   field.hash_bits = column->hash_bits;
   switch (column->kind) {
-  case FW_COLUMN_CATEGORY: field.kind = FW_FIELD_CATEGORY; break;
-  case FW_COLUMN_SET: field.kind = FW_FIELD_SET; break;
-  case FW_COLUMN_TEXT: field.kind = FW_FIELD_WORDS; break;
-  case FW_COLUMN_NUMBER: field.kind = column->scale == FW_SCALE_BINS ? FW_FIELD_BINS : FW_FIELD_NUMBER; break;
-  case FW_COLUMN_TIME: return add_parts(d, capacity, field, err);
+  case FW_AS_CATEGORY: field.kind = FW_FIELD_CATEGORY; break;
+  case FW_AS_SET: field.kind = FW_FIELD_SET; break;
+  case FW_AS_TEXT: field.kind = FW_FIELD_WORDS; break;
+  case FW_AS_NUMBER: field.kind = column->scale == FW_SCALE_BINS ? FW_FIELD_BINS : FW_FIELD_NUMBER; break;
+  case FW_AS_TIME: return add_parts(d, capacity, field, err);
   default: return FURROW_OK;
   }
   return add_field(d, capacity, column->name, field, err);
@@ -75,9 +75,9 @@ static furrow_status find_crossed(const fw_dictionary *d, const fw_cross *cross,
                       !fw_field_is_list(part);
     if (!fits || field->crossed_count == FW_FIELD_CROSSED_MOST) {
       fw_fail(err, FURROW_E_ARGUMENT, "cross: %s",
-              !part    ? "no column of the log is a feature of that name"
-              : fits   ? "too many columns"
-                       : "only categories, bins and parts of times of the log can be crossed");
+              !part  ? "no column of the log is a feature of that name"
+              : fits ? "too many columns"
+                     : "only categories, bins and parts of times of the log can be crossed");
       fw_error_set_token(err, cross->names[i], strlen(cross->names[i]));
       return FURROW_E_ARGUMENT;
     }
@@ -213,10 +213,10 @@ static furrow_status check_edges(const fw_field *field, size_t at, furrow_error 
   return FURROW_OK;
 }
 
-static furrow_status open_field(const fw_dictionary *d, fw_field *field, size_t at, uint64_t first,
-                                furrow_error *err) {
+static furrow_status open_field(const fw_dictionary *d, fw_field *field, size_t at, uint64_t first, furrow_error *err) {
   const unsigned char *record = d->image + at;
-  if (fw_get_le32(record + FW_DICT_FIELD_KIND) != field->kind || fw_get_le32(record + FW_DICT_FIELD_SIDE) != field->side ||
+  if (fw_get_le32(record + FW_DICT_FIELD_KIND) != field->kind ||
+      fw_get_le32(record + FW_DICT_FIELD_SIDE) != field->side ||
       fw_get_le32(record + FW_DICT_FIELD_HASH_BITS) != field->hash_bits)
     return fail_at(err, at, "a field is not that of the schema");
   field->first = fw_get_le64(record + FW_DICT_FIELD_FIRST);
@@ -233,7 +233,8 @@ static furrow_status open_field(const fw_dictionary *d, fw_field *field, size_t 
   if (!isfinite(field->mean) || !isfinite(field->factor) || !isfinite(field->newest))
     return fail_at(err, at + FW_DICT_FIELD_MEAN, "a scale is not finite");
   const uint64_t size = fw_get_le64(record + FW_DICT_FIELD_TEXTS_SIZE);
-  if ((size > 0) != fw_field_has_texts(field)) return fail_at(err, at, "a field has texts that should have none, or none");
+  if ((size > 0) != fw_field_has_texts(field))
+    return fail_at(err, at, "a field has texts that should have none, or none");
   FW_TRY(open_texts(d, at + FW_DICT_FIELD_TEXTS, size, &field->texts, err));
   FW_TRY(find_section(d, at + FW_DICT_FIELD_COUNTS, field->texts.count, 8, &field->counts, err));
   FW_TRY(find_section(d, at + FW_DICT_FIELD_EDGES, edges, 8, &field->edges, err));
@@ -314,7 +315,8 @@ static furrow_status check_header(const fw_dictionary *d, const furrow_schema *s
     return fail_at(err, 0, "not a dictionary of Furrow's");
   if (fw_get_le32(image + FW_DICT_AT_VERSION) != FW_DICTIONARY_VERSION)
     return fail_at(err, FW_DICT_AT_VERSION, "of a version that is not known");
-  if (fw_get_le64(image + FW_DICT_AT_SIZE) != d->size) return fail_at(err, FW_DICT_AT_SIZE, "cut short, or longer than it says");
+  if (fw_get_le64(image + FW_DICT_AT_SIZE) != d->size)
+    return fail_at(err, FW_DICT_AT_SIZE, "cut short, or longer than it says");
   if (fw_get_le64(image + FW_DICT_AT_DIGEST) != XXH3_64bits(image + FW_DICT_AT_SCHEMA, d->size - FW_DICT_AT_SCHEMA))
     return fail_at(err, FW_DICT_AT_DIGEST, "damaged: the digest is another one");
   FW_TRY(fw_schema_digest(schema, &digest, err));
@@ -328,7 +330,8 @@ static furrow_status check_header(const fw_dictionary *d, const furrow_schema *s
 
 /* The tables of the columns, and then the fields. */
 static furrow_status open_plan(fw_dictionary *d, const furrow_schema *schema, furrow_error *err) {
-  const uint32_t fields = fw_get_le32(d->image + FW_DICT_AT_FIELDS), columns = fw_get_le32(d->image + FW_DICT_AT_COLUMNS),
+  const uint32_t fields = fw_get_le32(d->image + FW_DICT_AT_FIELDS),
+                 columns = fw_get_le32(d->image + FW_DICT_AT_COLUMNS),
                  tables = fw_get_le32(d->image + FW_DICT_AT_TABLES);
   const uint64_t at = FW_DICT_HEADER + (uint64_t)fields * FW_DICT_FIELD;
   const uint64_t end = at + ((uint64_t)columns * 4 + 7) / 8 * 8 + (uint64_t)tables * FW_DICT_TABLE;

@@ -13,15 +13,15 @@
 #define FW_SCHEMA_NAME "schema.json"
 
 /* X(name): how a field's features are made */
-#define FW_FIELD_KINDS(X)                                                                             \
-  X(CATEGORY) /* one text */                                                                          \
-  X(SET)      /* elements of a cell */                                                                \
-  X(WORDS)    /* words of a cell */                                                                   \
-  X(NUMBER)   /* its value, one feature; another one where it is missing */                           \
-  X(BINS)     /* a feature for each bin, and one where it is missing */                               \
-  X(PART)     /* a part of a time that has few values, and one where it is missing */                 \
-  X(AGE)      /* days of a time up to the newest one: a number */                                     \
-  X(CROSS)    /* features of several fields, hashed */                                                \
+#define FW_FIELD_KINDS(X)                                                             \
+  X(CATEGORY) /* one text */                                                          \
+  X(SET)      /* elements of a cell */                                                \
+  X(WORDS)    /* words of a cell */                                                   \
+  X(NUMBER)   /* its value, one feature; another one where it is missing */           \
+  X(BINS)     /* a feature for each bin, and one where it is missing */               \
+  X(PART)     /* a part of a time that has few values, and one where it is missing */ \
+  X(AGE)      /* days of a time up to the newest one: a number */                     \
+  X(CROSS)    /* features of several fields, hashed */                                \
   X(HISTORY)  /* the items before */
 
 typedef enum fw_field_kind {
@@ -48,10 +48,10 @@ typedef struct fw_field {
   size_t crossed_count;
   /* learned */
   uint64_t first, size;
-  uint64_t unknown, missing; /* cells, or elements, of the data that it was learned from */
-  double mean, factor;       /* NUMBER, AGE: the value is (x - mean) * factor */
-  double newest;             /* AGE: seconds */
-  fw_string_table texts;     /* count 0: none */
+  uint64_t unknown, missing;   /* cells, or elements, of the data that it was learned from */
+  double mean, factor;         /* NUMBER, AGE: the value is (x - mean) * factor */
+  double newest;               /* AGE: seconds */
+  fw_string_table texts;       /* count 0: none */
   const unsigned char *counts; /* of the texts */
   const unsigned char *edges;  /* BINS */
   size_t edge_count;

@@ -124,6 +124,7 @@ furrow_status fw_dictionary_write(const fw_dictionary_parts *parts, fw_buffer *o
   put_sections(out, parts);
   FW_TRY(fw_buffer_status(out, err));
   fw_put_le64(out->bytes + FW_DICT_AT_SIZE, out->size);
-  fw_put_le64(out->bytes + FW_DICT_AT_DIGEST, XXH3_64bits(out->bytes + FW_DICT_AT_SCHEMA, out->size - FW_DICT_AT_SCHEMA));
+  fw_put_le64(out->bytes + FW_DICT_AT_DIGEST,
+              XXH3_64bits(out->bytes + FW_DICT_AT_SCHEMA, out->size - FW_DICT_AT_SCHEMA));
   return FURROW_OK;
 }

@@ -105,8 +105,8 @@ static furrow_status encode_category(const work *w, const fw_field *field, size_
   } else {
     for (size_t i = 0; i < n; i++) fw_string_table_prefetch(&field->texts, hashes[i]);
     for (size_t i = 0; i < n; i++)
-      made->index[i] = found_feature(
-          field, fw_string_table_find_hashed(&field->texts, hashes[i], cells[i].text, cells[i].length));
+      made->index[i] =
+          found_feature(field, fw_string_table_find_hashed(&field->texts, hashes[i], cells[i].text, cells[i].length));
   }
   if (!(kinds & 1U << FW_TABLE_MISSING)) return FURROW_OK;
   for (size_t i = 0; i < n; i++)
@@ -222,8 +222,8 @@ static void encode_cross(const work *w, const fw_field *field, const fw_encoded_
       whole &= feature != FW_NO_FEATURE;
       fw_put_le64(&features[k], feature);
     }
-    made->index[i] = whole ? hashed_feature(field, XXH3_64bits(features, field->crossed_count * sizeof *features))
-                           : FW_NO_FEATURE;
+    made->index[i] =
+        whole ? hashed_feature(field, XXH3_64bits(features, field->crossed_count * sizeof *features)) : FW_NO_FEATURE;
   }
 }
 
@@ -259,7 +259,7 @@ static furrow_status read_labels(const work *w, bool with_label, furrow_error *e
   const size_t slot = w->view->label;
   for (size_t i = 0; i < w->batch->records; i++) w->scratch->label[i] = 1;
   if (slot == SIZE_MAX || !with_label) return FURROW_OK;
-  const fw_column *column = fw_schema_of_kind(w->encoder->schema, FW_COLUMN_LABEL);
+  const fw_column *column = fw_schema_of_kind(w->encoder->schema, FW_AS_LABEL);
   const fw_table_cell *cells = cells_of(w, slot);
   for (size_t i = 0; i < w->batch->records; i++) {
     double number = 0;
@@ -278,7 +278,7 @@ static furrow_status read_labels(const work *w, bool with_label, furrow_error *e
 
 static furrow_status read_weights(const work *w, furrow_error *err) {
   const size_t slot = w->view->weight;
-  const fw_column *column = fw_schema_of_kind(w->encoder->schema, FW_COLUMN_WEIGHT);
+  const fw_column *column = fw_schema_of_kind(w->encoder->schema, FW_AS_WEIGHT);
   for (size_t i = 0; i < w->batch->records && slot != SIZE_MAX; i++) {
     double number = 0;
     bool missing = false;
@@ -358,7 +358,8 @@ static uint64_t *joined_of(const work *w, size_t table) {
 static furrow_status find_joined(const work *w, size_t *features, furrow_error *err) {
   const fw_dictionary *d = &w->encoder->dictionary;
   void *memory = w->scratch->keys;
-  FW_TRY(fw_grow(&memory, &w->scratch->key_capacity, w->view->table_count * FW_TABLE_RECORDS + 1, sizeof(uint64_t), err));
+  FW_TRY(
+      fw_grow(&memory, &w->scratch->key_capacity, w->view->table_count * FW_TABLE_RECORDS + 1, sizeof(uint64_t), err));
   w->scratch->keys = memory;
   for (size_t t = 0; t < w->view->table_count; t++) {
     const fw_joined *table = &d->tables[t];

@@ -7,6 +7,7 @@
 #include "base/number_in.h"
 #include "rows/encode/encoder.h"
 #include "rows/encode/time_cell.h"
+#include "rows/table/cells.h"
 
 /* ---- Sets ---- */
 
@@ -43,8 +44,8 @@ static furrow_status take_set(const fw_table_cell *cell, const fw_column *column
   const size_t width = strlen(separator);
   const char *at = cell->text, *end = cell->text + cell->length;
   while (at < end && !*bad) {
-    const char *stop = width == 1 ? memchr(at, separator[0], (size_t)(end - at))
-                                  : memmem(at, (size_t)(end - at), separator, width);
+    const char *stop =
+        width == 1 ? memchr(at, separator[0], (size_t)(end - at)) : memmem(at, (size_t)(end - at), separator, width);
     FW_TRY(take_trimmed(at, stop ? stop : end, column, take, user, bad, err));
     at = stop ? stop + width : end;
   }
@@ -76,7 +77,7 @@ static furrow_status take_words(const fw_table_cell *cell, fw_buffer *word, fw_t
 furrow_status fw_cell_elements(const fw_table_cell *cell, const fw_column *column, fw_buffer *word,
                                fw_take_element *take, void *user, const char **bad, furrow_error *err) {
   *bad = NULL;
-  if (column->kind == FW_COLUMN_TEXT) return take_words(cell, word, take, user, err);
+  if (column->kind == FW_AS_TEXT) return take_words(cell, word, take, user, err);
   return take_set(cell, column, take, user, bad, err);
 }
 
@@ -88,7 +89,7 @@ const char *fw_cell_number(const fw_table_cell *cell, const fw_column *column, d
   *missing = cell->kind == FW_TABLE_MISSING;
   if (*missing) return NULL;
   if (fw_read_f64(cell->text, end, number) != end) {
-    *missing = fw_csv_is_missing(&words);
+    *missing = fw_cell_is_missing(&words);
     if (*missing) return NULL;
     const bool yes = cell->length == 4 && strncasecmp(cell->text, "true", 4) == 0;
     if (!yes && !(cell->length == 5 && strncasecmp(cell->text, "false", 5) == 0)) return "not a number";
@@ -97,7 +98,8 @@ const char *fw_cell_number(const fw_table_cell *cell, const fw_column *column, d
   *missing = isnan(*number);
   if (*missing) return NULL;
   if (!isfinite(*number) || fabs(*number) > 3e38) return "a number that is too large";
-  if (column->kind == FW_COLUMN_NUMBER && column->scale == FW_SCALE_LOG) *number = copysign(log1p(fabs(*number)), *number);
+  if (column->kind == FW_AS_NUMBER && column->scale == FW_SCALE_LOG)
+    *number = copysign(log1p(fabs(*number)), *number);
   return NULL;
 }
 
@@ -105,7 +107,7 @@ const char *fw_cell_time(const fw_table_cell *cell, const fw_column *column, dou
   const fw_cell words = {.begin = cell->text, .end = cell->text + cell->length};
   *missing = cell->kind == FW_TABLE_MISSING;
   if (*missing || fw_time_parse(cell->text, cell->length, column->unit, seconds)) return NULL;
-  *missing = fw_csv_is_missing(&words);
+  *missing = fw_cell_is_missing(&words);
   if (*missing) return NULL;
   return column->unit == FW_UNIT_TEXT ? "not a time as ISO 8601 writes it" : "not a time in the unit of its column";
 }

@@ -16,8 +16,7 @@ static size_t slot_of(fw_encode_view *view, const char *name) {
 static furrow_status make_room(fw_encode_view *view, const furrow_schema *schema, const fw_dictionary *d,
                                furrow_error *err) {
   void *memory = NULL;
-  *view = (fw_encode_view){
-      .label = SIZE_MAX, .weight = SIZE_MAX, .group = SIZE_MAX, .key = SIZE_MAX, .time = SIZE_MAX};
+  *view = (fw_encode_view){.label = SIZE_MAX, .weight = SIZE_MAX, .group = SIZE_MAX, .key = SIZE_MAX, .time = SIZE_MAX};
   FW_TRY(fw_alloc(&memory, schema->count + schema->table_count + 1, sizeof(char *), err));
   view->names = memory;
   FW_TRY(fw_alloc(&memory, d->count, sizeof(size_t), err));
@@ -49,14 +48,13 @@ furrow_status fw_encode_view_log(fw_encode_view *view, const furrow_schema *sche
                                  bool history, furrow_error *err) {
   FW_TRY(make_room(view, schema, d, err));
   for (size_t i = 0; i < d->count; i++)
-    if (d->fields[i].column && d->fields[i].table == SIZE_MAX &&
-        (!history || i == d->user_field || i == d->item_field))
+    if (d->fields[i].column && d->fields[i].table == SIZE_MAX && (!history || i == d->user_field || i == d->item_field))
       add_field(view, d, i);
   if (d->history_field != SIZE_MAX) add_time(view, schema);
   if (history) return FURROW_OK;
-  view->label = slot_of_kind(view, schema, FW_COLUMN_LABEL);
-  view->weight = slot_of_kind(view, schema, FW_COLUMN_WEIGHT);
-  view->group = slot_of_kind(view, schema, FW_COLUMN_GROUP);
+  view->label = slot_of_kind(view, schema, FW_AS_LABEL);
+  view->weight = slot_of_kind(view, schema, FW_AS_WEIGHT);
+  view->group = slot_of_kind(view, schema, FW_AS_GROUP);
   view->crosses = true;
   view->table_count = schema->table_count;
   for (size_t i = 0; i < schema->table_count; i++) view->table_key[i] = slot_of(view, schema->tables[i].key);

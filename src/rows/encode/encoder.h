@@ -4,9 +4,15 @@
 
 #include "rows/container.h"
 #include "rows/encode/dictionary.h"
-#include "rows/table/table.h"
+#include "rows/table/text_table.h"
 
 #define FW_NO_FEATURE UINT64_MAX
+
+/* Whether a directory has an encoder. */
+bool fw_encoder_in_directory(const char *directory);
+/* The bytes of its two files; the dictionary's stay the encoder's. */
+furrow_status fw_encoder_files(const furrow_encoder *encoder, fw_buffer *schema, const void **dictionary,
+                               size_t *dictionary_size, furrow_error *err) FURROW_MUST_USE;
 
 /* ---- Columns of one table, the log or a joined one ------------------------------------------------------ */
 
@@ -14,8 +20,8 @@
 typedef struct fw_encode_view {
   const char **names;
   size_t slots;
-  size_t *fields;      /* fields that are made from cells */
-  size_t *field_slot;  /* the slot of each */
+  size_t *fields;     /* fields that are made from cells */
+  size_t *field_slot; /* the slot of each */
   size_t field_count;
   size_t label, weight, group, key, time; /* slots; SIZE_MAX: none. key: of a joined table; time: of the history */
   size_t *table_key;                      /* the slot of each joined table's key */
@@ -38,18 +44,13 @@ struct furrow_encoder {
   furrow_schema *schema;
   fw_dictionary dictionary;
   fw_encode_view log;
-  bool has_values; /* some feature has a value that is not 1 */
+  bool has_values;  /* some feature has a value that is not 1 */
+  fw_table *events; /* reads one event */
 };
 
 /* Takes the schema and the image (fw_free), even if it fails. */
 furrow_status fw_encoder_create(furrow_encoder **encoder, furrow_schema *schema, void *image, size_t size,
                                 furrow_error *err) FURROW_MUST_USE;
-
-/* What the history needs of a row. */
-typedef struct fw_event {
-  uint64_t user, item; /* features; FW_NO_FEATURE: none */
-  double time;
-} fw_event;
 
 /* Memory of one thread; all zeros is empty. */
 typedef struct fw_encode_scratch {
@@ -68,8 +69,8 @@ void fw_encode_scratch_clear(fw_encode_scratch *scratch);
 /* Where rows go. */
 typedef struct fw_encode_out {
   furrow_container *rows; /* NULL: only the events are wanted */
-  bool with_label; /* records have a label: a cell that lacks it is bad */
-  fw_event *events; /* one for each row, where the view says so */
+  bool with_label;        /* records have a label: a cell that lacks it is bad */
+  fw_event *events;       /* one for each row, where the view says so */
   size_t event_count, event_capacity;
 } fw_encode_out;
 

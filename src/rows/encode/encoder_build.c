@@ -15,7 +15,7 @@ typedef struct build {
   const furrow_schema *schema;
   furrow_encoder_params params;
   fw_table_source *log, **tables;
-  size_t *column_table; /* of each column; SIZE_MAX: the log */
+  size_t *column_table;   /* of each column; SIZE_MAX: the log */
   furrow_encoder encoder; /* as far as it is known */
   fw_learned *learned;    /* of each field */
   fw_field_image *fields;
@@ -68,7 +68,8 @@ static furrow_status fail_absent(const build *b, const char *absent, furrow_erro
     fw_buffer_format(&names, "%s%s", i ? ", " : "", layout->names[i]);
   fw_buffer_byte(&names, 0);
   fw_fail(err, FURROW_E_FORMAT, "the schema has columns that the data does not have: %s", absent);
-  if (fw_buffer_status(&names, NULL) == FURROW_OK) fw_error_set_hint(err, "the log has the columns %.200s", names.bytes);
+  if (fw_buffer_status(&names, NULL) == FURROW_OK)
+    fw_error_set_hint(err, "the log has the columns %.200s", names.bytes);
   fw_buffer_clear(&names);
   return FURROW_E_FORMAT;
 }
@@ -80,10 +81,10 @@ static furrow_status find_columns(build *b, furrow_error *err) {
     const fw_column *column = &b->schema->columns[i];
     size_t *table = &b->column_table[i];
     *table = SIZE_MAX;
-    if (column->kind == FW_COLUMN_IGNORE) continue;
+    if (column->kind == FW_AS_IGNORE) continue;
     *table = table_of(b, column);
-    const bool of_log = column->kind == FW_COLUMN_LABEL || column->kind == FW_COLUMN_WEIGHT ||
-                        column->kind == FW_COLUMN_GROUP || column->role != FW_ROLE_NONE;
+    const bool of_log = column->kind == FW_AS_LABEL || column->kind == FW_AS_WEIGHT ||
+                        column->kind == FW_AS_GROUP || column->role != FW_ROLE_NONE;
     if (*table == tables || (of_log && *table != SIZE_MAX))
       fw_buffer_format(&absent, "%s%s", absent.size ? ", " : "", column->name);
   }
@@ -222,8 +223,7 @@ static furrow_status write_joined(joiner *j, size_t table, furrow_error *err) {
   size_t twins[2];
   fw_buffer_append(&j->offsets, &(uint64_t){j->keys.size}, sizeof(uint64_t));
   FW_TRY(fw_buffer_status(&j->offsets, err));
-  const fw_texts texts = {
-      .bytes = j->keys.bytes, .offsets = (const uint64_t *)j->offsets.bytes, .count = rows->rows};
+  const fw_texts texts = {.bytes = j->keys.bytes, .offsets = (const uint64_t *)j->offsets.bytes, .count = rows->rows};
   const furrow_status status = fw_string_table_build(&image->keys, &texts, twins, err);
   if (status == FURROW_E_EXISTS) return fail_twins(j, &j->b->schema->tables[table], twins, err);
   FW_TRY(status);
@@ -252,8 +252,7 @@ static furrow_status join_table(build *b, size_t t, furrow_error *err) {
   if (status == FURROW_OK)
     status = fw_table_create(&table, fw_table_source_layout(b->tables[t]), view.names, view.slots, NULL, err);
   j.table = table;
-  if (status == FURROW_OK)
-    status = furrow_container_create(&j.out.rows, FURROW_KEY_U64, FURROW_VALUE_F32, err);
+  if (status == FURROW_OK) status = furrow_container_create(&j.out.rows, FURROW_KEY_U64, FURROW_VALUE_F32, err);
   if (status == FURROW_OK) status = fw_table_scan(b->tables[t], table, &params, users, join_batch, &stats, err);
   if (status == FURROW_OK) status = write_joined(&j, t, err);
   furrow_container_free(j.out.rows);

@@ -92,8 +92,10 @@ static furrow_status fail_order(const fw_history *h, uint64_t user, furrow_error
   const fw_field *field = &h->dictionary->fields[h->dictionary->user_field];
   size_t length = 0;
   const char *name = field->texts.count ? fw_string_table_text(&field->texts, user - FW_LOCAL_FIRST, &length) : "";
-  fw_fail(err, FURROW_E_FORMAT, "the history needs a log in the order of its times: an event of user %.*s is earlier "
-          "than the one before", (int)(length < 64 ? length : 64), name);
+  fw_fail(err, FURROW_E_FORMAT,
+          "the history needs a log in the order of its times: an event of user %.*s is earlier "
+          "than the one before",
+          (int)(length < 64 ? length : 64), name);
   fw_error_set_hint(err, "sort the log by the column with the role time");
   return FURROW_E_FORMAT;
 }

@@ -25,7 +25,7 @@ furrow_status fw_history_take(fw_history *history, const fw_event *event, const 
 void fw_history_end(fw_history *history, uint64_t user, const uint32_t **items, size_t *count, double *time);
 
 /* Adds the history to rows that have none yet: a container with them, to be swapped with `rows`. */
-furrow_status fw_history_add(fw_history *history, const fw_event *events, furrow_container *rows,
-                             furrow_container *out, furrow_error *err) FURROW_MUST_USE;
+furrow_status fw_history_add(fw_history *history, const fw_event *events, furrow_container *rows, furrow_container *out,
+                             furrow_error *err) FURROW_MUST_USE;
 
 #endif

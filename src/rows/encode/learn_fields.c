@@ -165,8 +165,7 @@ furrow_status fw_learn_fields(fw_table_source *source, const fw_encode_view *vie
   void *memory = NULL;
   FW_TRY(fw_alloc_zero(&memory, threads, sizeof(learner), err));
   learner *learners = memory;
-  furrow_status status =
-      fw_table_create(&table, fw_table_source_layout(source), view->names, view->slots, NULL, err);
+  furrow_status status = fw_table_create(&table, fw_table_source_layout(source), view->names, view->slots, NULL, err);
   for (uint32_t i = 0; i < threads && status == FURROW_OK; i++) status = make_learner(&learners[i], view, d, err);
   if (status == FURROW_OK) status = scan(source, table, params, learners, threads, stats, err);
   for (uint32_t i = 0; i < threads; i++) {
