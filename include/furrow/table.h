@@ -32,19 +32,19 @@ typedef struct furrow_schema furrow_schema;
 
 /* Reads schema.json.
  * Errors:  E_FORMAT, not a schema: the message has the byte and the path of the member; E_NOT_FOUND; E_IO; E_MEMORY.
- * Owner:   the caller, furrow_schema_free. */
+ * Owner:   the caller, who frees it with furrow_schema_free. */
 FURROW_API furrow_status furrow_schema_load(furrow_schema **schema, const char *path,
                                             furrow_error *err) FURROW_MUST_USE;
 /* Reads the JSON text of a schema.
  * Errors:  E_FORMAT, not a schema; E_MEMORY.
- * Owner:   the caller, furrow_schema_free. */
+ * Owner:   the caller, who frees it with furrow_schema_free. */
 FURROW_API furrow_status furrow_schema_parse(furrow_schema **schema, const char *text, size_t size,
                                              furrow_error *err) FURROW_MUST_USE;
 /* Frees a schema. Takes NULL. */
 FURROW_API void furrow_schema_free(furrow_schema *schema);
 /* Gives the schema as JSON text with a 0 behind it; comments: with what a proposal says of each column.
  * Errors:  E_MEMORY.
- * Owner:   the caller, furrow_free. */
+ * Owner:   the caller, who frees *text with furrow_free. */
 FURROW_API furrow_status furrow_schema_text(const furrow_schema *schema, bool comments, char **text, size_t *size,
                                             furrow_error *err) FURROW_MUST_USE;
 
@@ -72,7 +72,7 @@ static inline void furrow_schema_propose_params_init(furrow_schema_propose_param
  * the defaults.
  * Errors:  E_ARGUMENT, a column that is named does not exist; E_FORMAT, not a table; E_PARSE, a record cannot be read;
  *          E_NOT_FOUND; E_IO; E_MEMORY.
- * Owner:   the caller, furrow_schema_free. */
+ * Owner:   the caller, who frees it with furrow_schema_free. */
 FURROW_API furrow_status furrow_schema_propose(furrow_schema **schema, const char *uri,
                                                const furrow_schema_propose_params *params,
                                                furrow_error *err) FURROW_MUST_USE;
@@ -116,12 +116,12 @@ static inline void furrow_encoder_params_init(furrow_encoder_params *params) {
  * Errors:  E_FORMAT, the log does not have the columns of the schema (the message names those that are absent), or is
  *          not a table; E_PARSE, a record or cell cannot be read: file, line, column; E_ARGUMENT, the schema does not
  *          hold together; E_NOT_FOUND; E_IO; E_MEMORY.
- * Owner:   the caller, furrow_encoder_free. */
+ * Owner:   the caller, who frees it with furrow_encoder_free. */
 FURROW_API furrow_status furrow_encoder_build(furrow_encoder **encoder, const char *uri, const furrow_schema *schema,
                                               const furrow_encoder_params *params, furrow_error *err) FURROW_MUST_USE;
 /* Loads the encoder of a directory, or of a model directory: schema.json and dictionary.furrow, which is mapped.
  * Errors:  E_FORMAT, a file is damaged, or the two do not belong together; E_NOT_FOUND; E_IO; E_MEMORY.
- * Owner:   the caller, furrow_encoder_free. */
+ * Owner:   the caller, who frees it with furrow_encoder_free. */
 FURROW_API furrow_status furrow_encoder_load(furrow_encoder **encoder, const char *directory,
                                              furrow_error *err) FURROW_MUST_USE;
 /* Frees an encoder. Takes NULL. */

@@ -81,7 +81,7 @@ furrow_status fw_column_set_text(char **member, const char *text, furrow_error *
 }
 
 furrow_status fw_column_set_kind(fw_column *column, fw_column_kind kind, furrow_error *err) {
-  FW_TRY(fw_column_set_text(&column->separator, kind == FW_COLUMN_SET ? "|" : NULL, err));
+  FW_TRY(fw_column_set_text(&column->separator, kind == FW_AS_SET ? "|" : NULL, err));
   free_texts(column->classes, column->class_count);
   *column = (fw_column){.name = column->name,
                         .kind = kind,
@@ -90,7 +90,7 @@ furrow_status fw_column_set_kind(fw_column *column, fw_column_kind kind, furrow_
                         .scale = FW_SCALE_STANDARD,
                         .bins = FW_NUMBER_BINS,
                         .why = column->why};
-  if (kind == FW_COLUMN_TIME) column->parts = 1u << FW_PART_HOUR | 1u << FW_PART_WEEKDAY;
+  if (kind == FW_AS_TIME) column->parts = 1u << FW_PART_HOUR | 1u << FW_PART_WEEKDAY;
   return FURROW_OK;
 }
 
@@ -277,7 +277,7 @@ static furrow_status check_roles(const furrow_schema *schema, furrow_error *err)
   for (size_t i = 0; i < schema->count; i++) {
     const fw_column *c = &schema->columns[i];
     if (c->role == FW_ROLE_NONE) continue;
-    const fw_column_kind wanted = c->role == FW_ROLE_TIME ? FW_COLUMN_TIME : FW_COLUMN_CATEGORY;
+    const fw_column_kind wanted = c->role == FW_ROLE_TIME ? FW_AS_TIME : FW_AS_CATEGORY;
     if (c->kind != wanted)
       return fw_fail(err, FURROW_E_ARGUMENT, "columns/%s: the role %s is for a %s, not for a %s", c->name,
                      fw_role_name(c->role), fw_column_kind_name(wanted), fw_column_kind_name(c->kind));
@@ -292,7 +292,7 @@ static furrow_status check_roles(const furrow_schema *schema, furrow_error *err)
 }
 
 static furrow_status check_kinds(const furrow_schema *schema, furrow_error *err) {
-  for (fw_column_kind kind = FW_COLUMN_LABEL; kind <= FW_COLUMN_GROUP; kind++) {
+  for (fw_column_kind kind = FW_AS_LABEL; kind <= FW_AS_GROUP; kind++) {
     const fw_column *first = fw_schema_of_kind(schema, kind);
     for (size_t i = 0; i < schema->count; i++) {
       const fw_column *c = &schema->columns[i];
@@ -309,7 +309,7 @@ static furrow_status check_tables(const furrow_schema *schema, furrow_error *err
     const fw_side_table *table = &schema->tables[i];
     const fw_column *key = fw_schema_find(schema, table->key);
     if (!key) return refuse_unknown(schema, "tables", table->key, err);
-    if (key->kind != FW_COLUMN_CATEGORY)
+    if (key->kind != FW_AS_CATEGORY)
       return fw_fail(err, FURROW_E_ARGUMENT, "tables/%s: the key %s is a %s, not a category", table->uri, table->key,
                      fw_column_kind_name(key->kind));
     for (size_t j = 0; j < i; j++)
@@ -325,10 +325,10 @@ static furrow_status check_cross_name(const furrow_schema *schema, const char *n
   const fw_column *c = fw_schema_find(schema, name);
   if (!c && !is_part_name(schema, name, &part)) return refuse_unknown(schema, "cross", name, err);
   if (!c) return part != FW_PART_AGE ? FURROW_OK : fw_fail(err, FURROW_E_ARGUMENT, "cross: %s is a number", name);
-  if (c->kind == FW_COLUMN_TIME)
+  if (c->kind == FW_AS_TIME)
     return fw_fail(err, FURROW_E_ARGUMENT, "cross: %s is a time: name a part that it has, such as %s.hour", name, name);
-  if (c->kind == FW_COLUMN_CATEGORY || c->kind == FW_COLUMN_SET) return FURROW_OK;
-  if (c->kind == FW_COLUMN_NUMBER && c->scale == FW_SCALE_BINS) return FURROW_OK;
+  if (c->kind == FW_AS_CATEGORY || c->kind == FW_AS_SET) return FURROW_OK;
+  if (c->kind == FW_AS_NUMBER && c->scale == FW_SCALE_BINS) return FURROW_OK;
   fw_fail(err, FURROW_E_ARGUMENT, "cross: %s is a %s", name, fw_column_kind_name(c->kind));
   fw_error_set_hint(err, "categories, sets, parts of times and numbers in bins can be crossed");
   return FURROW_E_ARGUMENT;

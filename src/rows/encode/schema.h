@@ -20,7 +20,7 @@
   X(TEXT, "text")
 
 typedef enum fw_column_kind {
-#define FW_X(name, text) FW_COLUMN_##name,
+#define FW_X(name, text) FW_AS_##name,
   FW_COLUMN_KINDS(FW_X)
 #undef FW_X
 } fw_column_kind;

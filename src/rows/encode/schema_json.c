@@ -9,7 +9,7 @@
 #include "io/input.h"
 #include "rows/encode/schema.h"
 
-#define KIND(name) (1u << FW_COLUMN_##name)
+#define KIND(name) (1u << FW_AS_##name)
 #define ANY_KIND (~0u)
 #define NAMED_KINDS (KIND(CATEGORY) | KIND(SET) | KIND(TEXT))
 
@@ -264,8 +264,8 @@ static furrow_status check_members(schema_reader *r, const fw_column *c, uint64_
 
 /* Sets what the members did not. */
 static furrow_status set_defaults(schema_reader *r, fw_column *c) {
-  if (c->kind == FW_COLUMN_SET && !c->separator) FW_TRY(fw_column_set_text(&c->separator, "|", r->err));
-  if (c->kind == FW_COLUMN_TIME && !r->at[MEMBER_PARTS]) c->parts = 1u << FW_PART_HOUR | 1u << FW_PART_WEEKDAY;
+  if (c->kind == FW_AS_SET && !c->separator) FW_TRY(fw_column_set_text(&c->separator, "|", r->err));
+  if (c->kind == FW_AS_TIME && !r->at[MEMBER_PARTS]) c->parts = 1u << FW_PART_HOUR | 1u << FW_PART_WEEKDAY;
   return FURROW_OK;
 }
 
@@ -275,7 +275,7 @@ static furrow_status read_column(schema_reader *r, fw_json_text name) {
   const uint64_t start = fw_json_next_offset(&r->json);
   if (name.size == 0) return fw_json_fail(&r->json, start, NULL, r->err, "has an empty name");
   if (memchr(name.bytes, 0, name.size)) return fw_json_fail(&r->json, start, NULL, r->err, "has a character 0");
-  FW_TRY(fw_schema_add(r->schema, name.bytes, name.size, FW_COLUMN_IGNORE, &c, r->err));
+  FW_TRY(fw_schema_add(r->schema, name.bytes, name.size, FW_AS_IGNORE, &c, r->err));
   memset(r->at, 0, sizeof r->at);
   furrow_status status = fw_json_object(&r->json, r->err);
   while (status == FURROW_OK && (status = fw_json_member(&r->json, &key, r->err)) == FURROW_OK) {
@@ -549,10 +549,10 @@ static void put_column(fw_buffer *out, const fw_column *c, bool comments) {
   fw_buffer_text(out, ": {");
   put_text_member(out, MEMBER_AS, kind_names[c->kind]);
   if (c->role != FW_ROLE_NONE) put_text_member(out, MEMBER_ROLE, role_names[c->role]);
-  if (c->kind == FW_COLUMN_SET) put_set(out, c);
-  if (c->kind == FW_COLUMN_NUMBER) put_number(out, c);
-  if (c->kind == FW_COLUMN_TIME) put_time(out, c);
-  if (c->kind == FW_COLUMN_LABEL) put_classes(out, c);
+  if (c->kind == FW_AS_SET) put_set(out, c);
+  if (c->kind == FW_AS_NUMBER) put_number(out, c);
+  if (c->kind == FW_AS_TIME) put_time(out, c);
+  if (c->kind == FW_AS_LABEL) put_classes(out, c);
   if (NAMED_KINDS >> c->kind & 1) put_dictionary(out, c);
   if (comments && c->why) put_text_member(out, MEMBER_WHY, c->why);
   fw_buffer_byte(out, '}');

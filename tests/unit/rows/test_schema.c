@@ -78,7 +78,7 @@ static void members_are_kept(void **state) {
   assert_int_equal(fw_schema_find(schema, "site")->hash_bits, 20);
   assert_int_equal(fw_schema_find(schema, "qty")->bins, 8);
   assert_int_equal(fw_schema_find(schema, "price")->scale, FW_SCALE_LOG);
-  assert_string_equal(fw_schema_of_kind(schema, FW_COLUMN_LABEL)->classes[1], "yes");
+  assert_string_equal(fw_schema_of_kind(schema, FW_AS_LABEL)->classes[1], "yes");
   assert_string_equal(schema->tables[1].column, "id");
   assert_string_equal(schema->tables[0].column, "movieId");
   assert_int_equal(schema->crosses[0].bits, FW_CROSS_BITS);
@@ -145,15 +145,15 @@ static void columns_change_their_kind(void **state) {
   furrow_schema *schema = NULL;
   fw_column *column = NULL;
   assert_int_equal(fw_schema_create(&schema, NULL), FURROW_OK);
-  assert_int_equal(fw_schema_add(schema, "genres|", 6, FW_COLUMN_SET, &column, NULL), FURROW_OK);
+  assert_int_equal(fw_schema_add(schema, "genres|", 6, FW_AS_SET, &column, NULL), FURROW_OK);
   assert_string_equal(column->name, "genres");
   assert_string_equal(column->separator, "|");
   assert_int_equal(fw_column_set_text(&column->why, "because", NULL), FURROW_OK);
-  assert_int_equal(fw_column_set_kind(column, FW_COLUMN_TIME, NULL), FURROW_OK);
+  assert_int_equal(fw_column_set_kind(column, FW_AS_TIME, NULL), FURROW_OK);
   assert_null(column->separator);
   assert_int_equal(column->parts, 1u << FW_PART_HOUR | 1u << FW_PART_WEEKDAY);
   assert_string_equal(column->why, "because");
-  assert_int_equal(fw_schema_add(schema, "\xff", 1, FW_COLUMN_SET, NULL, NULL), FURROW_E_FORMAT);
+  assert_int_equal(fw_schema_add(schema, "\xff", 1, FW_AS_SET, NULL, NULL), FURROW_E_FORMAT);
   assert_int_equal(fw_schema_check(schema, NULL), FURROW_OK);
   schema->history = 3;
   assert_int_equal(fw_schema_check(schema, NULL), FURROW_E_ARGUMENT);
