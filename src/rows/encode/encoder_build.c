@@ -83,8 +83,8 @@ static furrow_status find_columns(build *b, furrow_error *err) {
     *table = SIZE_MAX;
     if (column->kind == FW_AS_IGNORE) continue;
     *table = table_of(b, column);
-    const bool of_log = column->kind == FW_AS_LABEL || column->kind == FW_AS_WEIGHT ||
-                        column->kind == FW_AS_GROUP || column->role != FW_ROLE_NONE;
+    const bool of_log = column->kind == FW_AS_LABEL || column->kind == FW_AS_WEIGHT || column->kind == FW_AS_GROUP ||
+                        column->role != FW_ROLE_NONE;
     if (*table == tables || (of_log && *table != SIZE_MAX))
       fw_buffer_format(&absent, "%s%s", absent.size ? ", " : "", column->name);
   }
