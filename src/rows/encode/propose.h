@@ -25,7 +25,7 @@ typedef struct fw_evidence {
   bool exact;        /* distinct is not an estimate */
   fw_meaning meaning;
   bool given;        /* by the caller */
-  const char *other; /* the column that is the label instead of this one, whose name says so too; NULL: none */
+  const char *other; /* its name says label, but this is the label; "": but its cells do not fit; NULL: neither */
 } fw_evidence;
 
 /* After the last cell. */

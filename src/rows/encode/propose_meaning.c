@@ -92,8 +92,9 @@ static void mark_other_labels(fw_evidence *columns, size_t count) {
   const fw_evidence *label = NULL;
   for (size_t i = 0; i < count; i++)
     if (columns[i].meaning == FW_MEANS_LABEL) label = &columns[i];
-  for (size_t i = 0; label && i < count; i++)
-    if (is_free(&columns[i]) && rank_label(&columns[i]) != SIZE_MAX) columns[i].other = label->name;
+  for (size_t i = 0; i < count; i++)
+    if (is_free(&columns[i]) && fw_label_name_rank(columns[i].name) != SIZE_MAX)
+      columns[i].other = label ? label->name : "";
 }
 
 /* Where a user is known and no name says item: the only identifier that repeats. */
