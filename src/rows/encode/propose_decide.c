@@ -408,8 +408,8 @@ static furrow_status decide_content(decision *d, bool table) {
 static furrow_status decide_column(decision *d, bool table) {
   const fw_evidence *e = d->evidence;
   if (e->other) {
-    fw_buffer_format(&d->why, "; the name says label, but %s%s", e->other[0] ? e->other : "its cells do not",
-                     e->other[0] ? " is the label" : "");
+    fw_buffer_format(&d->why, "; the name says label, but %s", e->other[0] ? e->other : "it is not taken for one");
+    if (e->other[0]) fw_buffer_text(&d->why, " is the label");
     return decide(d, FW_AS_IGNORE, "");
   }
   switch (e->meaning) {
