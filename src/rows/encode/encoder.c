@@ -92,6 +92,18 @@ void furrow_encoder_free(furrow_encoder *encoder) {
   fw_free(encoder);
 }
 
+furrow_status furrow_encoder_uri(const char *log, const char *directory, char **uri, furrow_error *err) {
+  fw_buffer text = {0};
+  const size_t head = strcspn(log, "#"); /* the name of a cache file comes last */
+  fw_buffer_append(&text, log, head);
+  fw_buffer_text(&text, memchr(log, '?', head) ? "&format=table&encoder=" : "?format=table&encoder=");
+  fw_uri_encode(&text, directory);
+  fw_buffer_text(&text, log + head);
+  const furrow_status status = fw_buffer_take(&text, uri, NULL, err);
+  fw_buffer_clear(&text);
+  return status;
+}
+
 bool fw_encoder_in_directory(const char *directory) {
   char *path = NULL;
   if (join_path(&path, directory, FW_DICTIONARY_NAME, NULL) != FURROW_OK) return false;
