@@ -54,11 +54,12 @@ typedef struct furrow_schema_propose_params {
   const char *label, *weight, *group, *user, *item, *time; /* names of columns; NULL: found by name and content */
   const char *const *tables;                               /* "FILE=KEY": tables that are joined by the column KEY */
   size_t table_count;                                      /* how many there are */
-  uint32_t history;         /* the last so many items of a user become features; 0: none */
-  uint32_t threads;         /* 0: one for each processor */
-  furrow_on_bad on_bad;     /* error */
-  furrow_progress progress; /* "reading", in bytes; NULL: none */
-  void *progress_user;      /* given to progress */
+  uint32_t history;           /* the last so many items of a user become features; 0: none */
+  uint32_t threads;           /* 0: one for each processor */
+  furrow_on_bad on_bad;       /* error */
+  furrow_progress progress;   /* "reading", in bytes; NULL: none */
+  void *progress_user;        /* given to progress */
+  furrow_parser_stats *stats; /* gets the rows that were read and left out of the log; NULL: nobody asks */
 } furrow_schema_propose_params;
 
 /* Sets the size and the defaults. */
