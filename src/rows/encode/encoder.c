@@ -69,9 +69,11 @@ furrow_status furrow_encoder_load(furrow_encoder **encoder, const char *director
   void *memory = NULL;
   FW_TRY(fw_alloc_zero(&memory, 1, sizeof **encoder, err));
   furrow_encoder *made = memory;
+  furrow_schema *loaded = NULL;
   furrow_status status = join_path(&schema, directory, FW_SCHEMA_NAME, err);
   if (status == FURROW_OK) status = join_path(&dictionary, directory, FW_DICTIONARY_NAME, err);
-  if (status == FURROW_OK) status = furrow_schema_load(&made->schema, schema, err);
+  if (status == FURROW_OK) status = furrow_schema_load(&loaded, schema, err);
+  made->schema = loaded;
   if (status == FURROW_OK) status = fw_dictionary_load(&made->dictionary, made->schema, dictionary, err);
   if (status == FURROW_OK) status = complete(made, err);
   if (status == FURROW_OK)
@@ -88,7 +90,7 @@ void furrow_encoder_free(furrow_encoder *encoder) {
   fw_table_free(encoder->events);
   fw_encode_view_clear(&encoder->log);
   fw_dictionary_clear(&encoder->dictionary);
-  furrow_schema_free(encoder->schema);
+  furrow_schema_free((furrow_schema *)encoder->schema);
   fw_free(encoder);
 }
 

@@ -335,7 +335,7 @@ static furrow_status add_table(const observation *log, const char *uri, const ch
     status = refuse_name(&table, uri, key, err);
     fw_error_set_hint(err, "in the schema, {\"key\": \"%s\", \"column\": …} says what the table calls it", key);
   }
-  if (status == FURROW_OK && column->kind != FW_COLUMN_CATEGORY)
+  if (status == FURROW_OK && column->kind != FW_AS_CATEGORY)
     status = fw_fail(err, FURROW_E_ARGUMENT, "table: the key %s is a %s, not a category", key,
                      fw_column_kind_name(column->kind));
   if (status == FURROW_OK) status = decide_table(&table, key, schema, err);

@@ -216,7 +216,7 @@ static furrow_status refuse(decision *d, const char *what, const char *why) {
 
 static furrow_status decide_label(decision *d) {
   const fw_column_sketch *s = &d->evidence->sketch;
-  FW_TRY(decide(d, FW_COLUMN_LABEL, said(d, "the name says label", "named as the label")));
+  FW_TRY(decide(d, FW_AS_LABEL, said(d, "the name says label", "named as the label")));
   if (s->cells == 0) return refuse(d, "label", "it is empty");
   if (s->numbers == s->cells) return FURROW_OK;
   if (s->lists > 0) return refuse(d, "label", "it has lists");
@@ -232,7 +232,7 @@ static furrow_status decide_weight(decision *d) {
   const fw_column_sketch *s = &d->evidence->sketch;
   if (s->numbers < s->cells || s->cells == 0) return refuse(d, "weight", "not all of its cells are numbers");
   if (s->least < 0) return refuse(d, "weight", "it has negative numbers");
-  return decide(d, FW_COLUMN_WEIGHT, said(d, "the name says weight", "named as the weight"));
+  return decide(d, FW_AS_WEIGHT, said(d, "the name says weight", "named as the weight"));
 }
 
 /* The unit that nearly all cells are in; false: none. */
@@ -254,7 +254,7 @@ static furrow_status decide_time(decision *d) {
   if (found) fw_buffer_format(&d->why, "; %s", unit == FW_UNIT_TEXT ? "dates in ISO 8601" : "times since 1970 in ");
   if (found && unit != FW_UNIT_TEXT) fw_buffer_text(&d->why, fw_time_unit_name(unit));
   const bool role = d->evidence->meaning == FW_MEANS_TIME;
-  FW_TRY(decide(d, FW_COLUMN_TIME, !role ? "" : said(d, "the time of the event", "named as the time")));
+  FW_TRY(decide(d, FW_AS_TIME, !role ? "" : said(d, "the time of the event", "named as the time")));
   d->column->unit = found ? unit : FW_UNIT_SECONDS;
   d->column->parts = 0;
   if (found && has_several(s->hours)) d->column->parts |= 1u << FW_PART_HOUR;
@@ -268,7 +268,7 @@ static furrow_status decide_number(decision *d) {
   const double mean = fw_column_sketch_mean(s);
   const bool binary = s->integers == s->cells && s->least >= 0 && s->most <= 1;
   const bool log = s->least >= 0 && s->most > skewed * mean;
-  FW_TRY(decide(d, FW_COLUMN_NUMBER,
+  FW_TRY(decide(d, FW_AS_NUMBER,
                 binary ? "0 and 1 stay as they are"
                 : log  ? "the largest is far above the mean, so the logarithm is scaled"
                        : ""));
@@ -279,7 +279,7 @@ static furrow_status decide_number(decision *d) {
 /* ---- Categories, sets, texts ---- */
 
 static furrow_status decide_category(decision *d, const char *reason) {
-  FW_TRY(decide(d, FW_COLUMN_CATEGORY, reason));
+  FW_TRY(decide(d, FW_AS_CATEGORY, reason));
   if (d->evidence->distinct <= MANY_VALUES) return FURROW_OK;
   d->column->min_count = 2;
   fw_buffer_text(&d->why, "; values that occur once are left out");
@@ -288,7 +288,7 @@ static furrow_status decide_category(decision *d, const char *reason) {
 
 static furrow_status decide_role(decision *d, fw_role role, const char *by_name, const char *given) {
   if (d->evidence->sketch.cells == 0) return refuse(d, fw_role_name(role), "it is empty");
-  FW_TRY(decide(d, FW_COLUMN_CATEGORY, said(d, by_name, given)));
+  FW_TRY(decide(d, FW_AS_CATEGORY, said(d, by_name, given)));
   d->column->role = role;
   return FURROW_OK;
 }
@@ -305,7 +305,7 @@ static furrow_status set_separator(decision *d, fw_separator separator) {
 
 static furrow_status decide_set(decision *d, fw_separator separator) {
   const fw_element_sketch *e = &d->evidence->sketch.elements[separator];
-  FW_TRY(decide(d, FW_COLUMN_SET, ""));
+  FW_TRY(decide(d, FW_AS_SET, ""));
   if (separator != FW_SEPARATOR_LIST) FW_TRY(set_separator(d, separator));
   d->column->values = e->elements > 0 && e->valued == e->elements;
   if (d->column->values) fw_buffer_text(&d->why, "; each has a value behind a colon");
@@ -344,14 +344,14 @@ static furrow_status decide_strings(decision *d, bool table) {
   if (find_separator(e, &separator)) return decide_set(d, separator);
   if (words >= TEXT_WORDS && e->distinct > 100) {
     fw_buffer_format(&d->why, "; %.1f words on average", words);
-    FW_TRY(decide(d, FW_COLUMN_TEXT, "words that occur once are left out"));
+    FW_TRY(decide(d, FW_AS_TEXT, "words that occur once are left out"));
     d->column->min_count = 2;
     return FURROW_OK;
   }
   if (is_unique(e) && words >= 2)
-    return decide(d, FW_COLUMN_IGNORE, "a title or name that is different in nearly every row");
+    return decide(d, FW_AS_IGNORE, "a title or name that is different in nearly every row");
   if (is_unique(e))
-    return decide(d, FW_COLUMN_IGNORE,
+    return decide(d, FW_AS_IGNORE,
                   table ? "different in nearly every row of the table" : "different in nearly every row");
   return decide_category(d, "");
 }
@@ -379,7 +379,7 @@ static furrow_status decide_numbers(decision *d) {
   const fw_column_sketch *s = &e->sketch;
   const bool integers = s->integers == s->cells;
   if (integers && is_unique(e) && (fw_is_id_name(e->name) || fw_is_row_number_name(e->name)))
-    return decide(d, FW_COLUMN_IGNORE, "an identifier that is different in nearly every row");
+    return decide(d, FW_AS_IGNORE, "an identifier that is different in nearly every row");
   if (are_codes(e))
     return decide_category(d, fw_is_id_name(e->name) ? "the name says id"
                               : s->padded > 0        ? "zeros stand before some of them"
@@ -391,8 +391,8 @@ static furrow_status decide_content(decision *d, bool table) {
   const fw_evidence *e = d->evidence;
   const fw_column_sketch *s = &e->sketch;
   fw_time_unit unit;
-  if (s->cells == 0) return decide(d, FW_COLUMN_IGNORE, "");
-  if (e->distinct == 1 && s->missing == 0 && s->cells > 1) return decide(d, FW_COLUMN_IGNORE, "always the same");
+  if (s->cells == 0) return decide(d, FW_AS_IGNORE, "");
+  if (e->distinct == 1 && s->missing == 0 && s->cells > 1) return decide(d, FW_AS_IGNORE, "always the same");
   if (s->lists > 0) return decide_list(d);
   const bool named = fw_role_name_rank(FW_ROLE_TIME, e->name) != SIZE_MAX;
   if (find_unit(s, &unit) && (unit == FW_UNIT_TEXT || named)) return decide_time(d);
@@ -403,12 +403,12 @@ static furrow_status decide_column(decision *d, bool table) {
   const fw_evidence *e = d->evidence;
   if (e->other) {
     fw_buffer_format(&d->why, "; the name says label, but %s is the label", e->other);
-    return decide(d, FW_COLUMN_IGNORE, "");
+    return decide(d, FW_AS_IGNORE, "");
   }
   switch (e->meaning) {
   case FW_MEANS_LABEL: return decide_label(d);
   case FW_MEANS_WEIGHT: return decide_weight(d);
-  case FW_MEANS_GROUP: return decide(d, FW_COLUMN_GROUP, said(d, "the name says group", "named as the group"));
+  case FW_MEANS_GROUP: return decide(d, FW_AS_GROUP, said(d, "the name says group", "named as the group"));
   case FW_MEANS_USER: return decide_role(d, FW_ROLE_USER, "the name says user", "named as the user");
   case FW_MEANS_ITEM:
     return decide_role(d, FW_ROLE_ITEM,
@@ -416,14 +416,14 @@ static furrow_status decide_column(decision *d, bool table) {
                                                                             : "the only id beside the user",
                        "named as the item");
   case FW_MEANS_TIME: return decide_time(d);
-  case FW_MEANS_TAG: return decide(d, FW_COLUMN_IGNORE, "the tags of rows");
+  case FW_MEANS_TAG: return decide(d, FW_AS_IGNORE, "the tags of rows");
   default: return decide_content(d, table);
   }
 }
 
 furrow_status fw_evidence_decide(const fw_evidence *evidence, bool table, furrow_schema *schema, furrow_error *err) {
   decision d = {.evidence = evidence, .err = err};
-  FW_TRY(fw_schema_add(schema, evidence->name, strlen(evidence->name), FW_COLUMN_IGNORE, &d.column, err));
+  FW_TRY(fw_schema_add(schema, evidence->name, strlen(evidence->name), FW_AS_IGNORE, &d.column, err));
   say_facts(&d.why, evidence);
   furrow_status status = decide_column(&d, table);
   if (status == FURROW_OK) {
