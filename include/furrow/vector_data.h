@@ -244,6 +244,11 @@ FURROW_API furrow_status furrow_id_names_set(furrow_id_names *names, const furro
  * Errors: E_FORMAT, names the first id that has none; E_MEMORY. */
 FURROW_API furrow_status furrow_id_names_check(const furrow_id_names *names, const furrow_index *index,
                                                uint64_t *unused, furrow_error *err) FURROW_MUST_USE;
+/* Writes the names of an index file that is there already, for example one that Faiss wrote: PATH.names, which is
+ * replaced if it exists.
+ * Errors: E_NOT_FOUND, there is no such index file; E_EXISTS, PATH.names is another kind of file; E_IO; E_MEMORY. */
+FURROW_API furrow_status furrow_id_names_save(const furrow_id_names *names, const char *index_path,
+                                              furrow_error *err) FURROW_MUST_USE;
 /* Removes the file of names of an index file, if there is one.
  * Errors: E_EXISTS, PATH.names is another kind of file; E_IO; E_MEMORY. */
 FURROW_API furrow_status furrow_id_names_discard(const char *index_path, furrow_error *err) FURROW_MUST_USE;

@@ -134,13 +134,13 @@ static furrow_status read_image(furrow_id_names *names, const fw_input *input, u
 /* Gets the bytes of a file; *input is taken where they are those of a file in memory. */
 static furrow_status get_bytes(furrow_id_names *names, fw_input **input, uint64_t size, const char *path,
                                const void **bytes, size_t *length, furrow_error *err) {
-  *length = (size_t)size;
   *bytes = fw_input_memory(*input, length);
   if (*bytes) {
     names->held = *input;
     *input = NULL;
     return FURROW_OK;
   }
+  *length = (size_t)size;
   const int fd = fw_input_descriptor(*input);
   void *map = fd >= 0 && size > 0 ? mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE, fd, 0) : MAP_FAILED;
   if (map != MAP_FAILED) {
@@ -330,6 +330,13 @@ furrow_status fw_id_names_settle(const char *path, furrow_status written, furrow
     unlink(paths.staged);
   forget_paths(&paths);
   return written == FURROW_OK ? status : written;
+}
+
+furrow_status furrow_id_names_save(const furrow_id_names *names, const char *index_path, furrow_error *err) {
+  fw_index_stamp stamp;
+  FW_TRY(stamp_of_file(index_path, &stamp, err));
+  FW_TRY(fw_id_names_stage(names, index_path, &stamp, true, err));
+  return fw_id_names_settle(index_path, FURROW_OK, err);
 }
 
 static furrow_status discard_file(const char *path, furrow_error *err) {
