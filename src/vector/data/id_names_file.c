@@ -194,35 +194,36 @@ static furrow_status stamp_of_file(const char *path, fw_index_stamp *stamp, furr
   return status;
 }
 
-static bool fits(const furrow_id_names *names, const fw_index_stamp *stamp) {
-  return names->stamp.size == stamp->size && names->stamp.digest == stamp->digest;
+/* Opens a file of names if it is there, sound, and belongs to the index; otherwise *names is all zeros. */
+static furrow_status open_if_fits(furrow_id_names *names, const char *path, const fw_index_stamp *stamp, bool *opened,
+                                  furrow_error *err) {
+  *opened = false;
+  if (!fw_path_exists(path)) return FURROW_OK;
+  const furrow_status status = open_names(names, path, err);
+  if (status != FURROW_OK) return status == FURROW_E_FORMAT ? FURROW_OK : status;
+  *opened = names->stamp.size == stamp->size && names->stamp.digest == stamp->digest;
+  if (!*opened) fw_id_names_clear(names);
+  return FURROW_OK;
 }
 
-/* Opens a file of names if it belongs to the index; otherwise *names is all zeros. */
-static bool open_if_fits(furrow_id_names *names, const char *path, const fw_index_stamp *stamp) {
-  if (!fw_path_exists(path) || open_names(names, path, NULL) != FURROW_OK) return false;
-  if (fits(names, stamp)) return true;
-  fw_id_names_clear(names);
-  return false;
+static furrow_status fail_without(furrow_error *err, const char *index_path) {
+  fw_fail(err, FURROW_E_NOT_FOUND, "has no names of ids");
+  fw_error_set_file(err, index_path);
+  return FURROW_E_NOT_FOUND;
 }
 
 /* Names that a save left staged when it was killed belong to the index if that was written. */
 static furrow_status open_fitting(furrow_id_names *names, const names_paths *paths, const char *index_path,
                                   furrow_error *err) {
   fw_index_stamp stamp;
+  bool opened = false;
   const bool settled = fw_path_exists(paths->settled);
-  if (!settled && !fw_path_exists(paths->staged)) {
-    fw_fail(err, FURROW_E_NOT_FOUND, "has no names of ids");
-    fw_error_set_file(err, index_path);
-    return FURROW_E_NOT_FOUND;
-  }
+  if (!settled && !fw_path_exists(paths->staged)) return fail_without(err, index_path);
   FW_TRY(stamp_of_file(index_path, &stamp, err));
-  if (open_if_fits(names, paths->settled, &stamp) || open_if_fits(names, paths->staged, &stamp)) return FURROW_OK;
-  if (!settled) {
-    fw_fail(err, FURROW_E_NOT_FOUND, "has no names of ids");
-    fw_error_set_file(err, index_path);
-    return FURROW_E_NOT_FOUND;
-  }
+  FW_TRY(open_if_fits(names, paths->settled, &stamp, &opened, err));
+  if (!opened) FW_TRY(open_if_fits(names, paths->staged, &stamp, &opened, err));
+  if (opened) return FURROW_OK;
+  if (!settled) return fail_without(err, index_path);
   FW_TRY(open_names(names, paths->settled, err));
   fw_id_names_clear(names);
   fw_fail(err, FURROW_E_FORMAT, "the names belong to another index, or to this one before it was changed");
@@ -283,7 +284,9 @@ static furrow_status settle_earlier(const names_paths *paths, const char *index_
   fw_index_stamp stamp;
   if (!fw_path_exists(paths->staged) || !fw_path_exists(index_path)) return FURROW_OK;
   FW_TRY(stamp_of_file(index_path, &stamp, err));
-  if (!open_if_fits(&names, paths->staged, &stamp)) return FURROW_OK;
+  bool opened;
+  FW_TRY(open_if_fits(&names, paths->staged, &stamp, &opened, err));
+  if (!opened) return FURROW_OK;
   fw_id_names_clear(&names);
   return rename_file(paths->staged, paths->settled, err);
 }
