@@ -231,8 +231,8 @@ static furrow_status check_enough(const filling *fill, const char *path, size_t 
   return fail_in(err, FURROW_E_FORMAT, path, "has %zu %s, fewer than there are vectors", found, what);
 }
 
-/* *ids: NULL, the index counts. Named vectors get ids behind all that were ever named, because numbers of vectors that
- * were removed would come again. */
+/* *ids: NULL, the index counts. Named vectors get ids behind all that have a name: after a removal, the number of
+ * vectors is an id that is taken. */
 static furrow_status ids_of_block(filling *fill, const furrow_index *index, const int64_t **ids, furrow_error *err) {
   vector_block *block = &fill->block;
   furrow_status status = FURROW_OK;

@@ -204,7 +204,7 @@ FURROW_API furrow_status furrow_id_names_load(furrow_id_names **names, const cha
 /* Frees names. Takes NULL. */
 FURROW_API void furrow_id_names_free(furrow_id_names *names);
 
-/* Returns: how many names there are. */
+/* Returns: the number of names. */
 FURROW_API size_t furrow_id_names_count(const furrow_id_names *names);
 /* Returns: the name of an id, *size bytes without a 0 behind them; NULL: it has none.
  * Owner:   the names; valid until they are changed or freed. */

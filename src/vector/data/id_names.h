@@ -78,7 +78,7 @@ furrow_status fw_id_names_fit(const furrow_id_names *names, const furrow_index *
 
 /* An index file and its names are two files, which no single step replaces. So names are staged first, as
  * PATH.names.new with the stamp of the index file that is to come; then the index is written; then the names are
- * settled: they get their own name, or are removed where the index was not written. Whoever loads names takes those of
+ * settled: they get their own name, or are removed where the index was not written. furrow_id_names_load takes those of
  * the two files that fit the index. E_EXISTS: PATH.names is there and `overwrite` is false, or it is not a file of
  * names. */
 furrow_status fw_id_names_stage(const furrow_id_names *names, const char *path, const fw_index_stamp *stamp,

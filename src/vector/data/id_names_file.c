@@ -30,11 +30,11 @@ static furrow_status check_header(const unsigned char *bytes, size_t size, const
   if (fw_get_le32(bytes + FW_ID_NAMES_AT_VERSION) != FW_ID_NAMES_VERSION)
     return refuse(err, path, FW_ID_NAMES_AT_VERSION, "has a version that this release does not read");
   if (fw_get_le64(bytes + FW_ID_NAMES_AT_DIGEST) != XXH3_64bits(bytes, FW_ID_NAMES_AT_DIGEST))
-    return refuse(err, path, FW_ID_NAMES_AT_DIGEST, "is damaged: the digest of the header is another one");
+    return refuse(err, path, FW_ID_NAMES_AT_DIGEST, "is damaged: the digest of the header does not match");
   if (fw_get_le32(bytes + FW_ID_NAMES_AT_IDS) > 1)
     return refuse(err, path, FW_ID_NAMES_AT_IDS, "says neither that ids are stored nor that they are not");
   if (fw_get_le64(bytes + FW_ID_NAMES_AT_ZERO) != 0)
-    return refuse(err, path, FW_ID_NAMES_AT_ZERO, "has bytes that are not 0 where 0 is due");
+    return refuse(err, path, FW_ID_NAMES_AT_ZERO, "has a byte that must be 0 and is not");
   if (fw_get_le64(bytes + FW_ID_NAMES_AT_COUNT) > (size - FW_ID_NAMES_HEADER) / 8)
     return refuse(err, path, FW_ID_NAMES_AT_COUNT, "has more names than bytes for them");
   return FURROW_OK;
@@ -43,7 +43,7 @@ static furrow_status check_header(const unsigned char *bytes, size_t size, const
 static furrow_status check_ids(const unsigned char *ids, size_t count, uint64_t digest, const char *path,
                                furrow_error *err) {
   if (XXH3_64bits(ids, 8 * count) != digest)
-    return refuse(err, path, FW_ID_NAMES_AT_IDS_DIGEST, "is damaged: the digest of the ids is another one");
+    return refuse(err, path, FW_ID_NAMES_AT_IDS_DIGEST, "is damaged: the digest of the ids does not match");
   for (size_t i = 1; i < count; i++)
     if ((int64_t)fw_get_le64(ids + 8 * i) <= (int64_t)fw_get_le64(ids + 8 * i - 8))
       return refuse(err, path, FW_ID_NAMES_HEADER + 8 * i, "has ids that do not ascend");

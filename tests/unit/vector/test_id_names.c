@@ -10,6 +10,7 @@
 #include "support/edit_index.h"
 #include "support/failing_alloc.h"
 #include "support/own_dir.h"
+#include "support/reject_list.h"
 
 enum { D = 4, MANY = 1000 };
 
@@ -331,6 +332,34 @@ static void names_of_an_index_are_set(void **state) {
   furrow_index_free(odd);
 }
 
+/* Each file of tests/reject/index_names, beside an index, is refused as the list says: status, byte, message. */
+static void files_are_refused_as_listed(void **state) {
+  (void)state;
+  char path[TEST_PATH], line[REJECT_LINE], file[128], status[20], message[256], found[512], wanted[512];
+  unsigned long long offset;
+  furrow_index *index = made_index(4, 5, NULL);
+  furrow_id_names *names = NULL;
+  furrow_error err;
+  assert_int_equal(save(index, NULL, "i", true, NULL), FURROW_OK);
+  FILE *list = reject_list_open("index_names");
+  while (reject_list_next(list, line)) {
+    if (sscanf(line, "%127s %19s %llu %255[^\n]", file, status, &offset, message) != 4)
+      fail_msg("not a line: %s", line);
+    reject_path(path, "index_names", file);
+    copy_file(path, "i.names");
+    snprintf(wanted, sizeof wanted, "%s %llu %s", status, offset, message);
+    const furrow_status result = furrow_id_names_load(&names, "i", &err);
+    snprintf(found, sizeof found, "%s %llu %s", furrow_status_name(result), (unsigned long long)err.offset,
+             err.message);
+    if (strcmp(found, wanted) != 0) print_error("%s: %s\n    not %s\n", file, found, wanted);
+    assert_string_equal(found, wanted);
+    assert_string_equal(err.file, "i.names");
+  }
+  fclose(list);
+  reject_list_is_complete("index_names");
+  furrow_index_free(index);
+}
+
 /* ---- Saves that end early ------------------------------------------------------------------------------- */
 
 static void assert_loaded(const char *path, size_t count, const char *first) {
@@ -402,14 +431,14 @@ static void a_kill_leaves_an_index_with_its_names(void **state) {
   furrow_id_names *const names[2] = {made_names("a", NULL, 900), made_names("b", NULL, 800)};
   assert_int_equal(save(index[0], names[0], "i", true, NULL), FURROW_OK);
   for (unsigned round = 0; round < 40; round++) {
-    int how = 0;
+    int ended = 0;
     const pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) save_for_ever((const furrow_index *const[2]){index[0], index[1]}, names);
     usleep(5000 + round * 777);
     assert_int_equal(kill(child, SIGKILL), 0);
-    assert_int_equal(waitpid(child, &how, 0), child);
-    assert_true(WIFSIGNALED(how));
+    assert_int_equal(waitpid(child, &ended, 0), child);
+    assert_true(WIFSIGNALED(ended));
     furrow_index *found = NULL;
     furrow_index_info info;
     furrow_index_info_init(&info);
@@ -465,6 +494,7 @@ int main(void) {
       IN_DIR(names_must_fit),
       IN_DIR(another_file_stays),
       IN_DIR(names_of_an_index_are_set),
+      IN_DIR(files_are_refused_as_listed),
       IN_DIR(each_step_can_be_the_last),
       IN_DIR(a_kill_leaves_an_index_with_its_names),
       IN_DIR(no_memory),
