@@ -101,6 +101,7 @@ static furrow_status convert_run(const void *values, output *out, furrow_error *
   if (!to_stdout(convert)) {
     status = sink_check_apart(convert->destination, convert->path, err);
     if (status == FURROW_OK) status = sink_check_apart(convert->destination, convert->source.lists, err);
+    if (status == FURROW_OK) status = index_names_check_apart(convert->path, convert->destination, err);
     if (status == FURROW_OK) status = sink_check_path(convert->destination, convert->force, err);
     if (status == FURROW_OK) status = index_names_check_path(convert->destination, convert->force, err);
   }

@@ -103,7 +103,10 @@ static furrow_status check_inputs(merging *m, furrow_error *err) {
   furrow_status status = sink_check_path(values->destination, values->force, err);
   if (status == FURROW_OK) status = index_names_check_path(values->destination, values->force, err);
   if (status == FURROW_OK) status = sink_check_apart(values->destination, values->source.lists, err);
-  for (size_t i = 0; status == FURROW_OK && i < values->paths.count; i++) status = check_input(m, i, err);
+  for (size_t i = 0; status == FURROW_OK && i < values->paths.count; i++) {
+    status = index_names_check_apart(values->paths.texts[i], values->destination, err);
+    if (status == FURROW_OK) status = check_input(m, i, err);
+  }
   if (status == FURROW_OK && values->source.lists && m->on_disk > 1)
     status = fail(err, FURROW_E_ARGUMENT,
                   "--lists names the data file of one index, but %zu indexes have their lists on disk", m->on_disk);

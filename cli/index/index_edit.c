@@ -35,6 +35,7 @@ furrow_status edit_check(const char *path, const edit_values *values, const inde
   const char *target = change_target(path, values);
   furrow_status status = index_source_check(path, err);
   if (status == FURROW_OK) status = sink_check_apart(target, reading->lists, err);
+  if (status == FURROW_OK) status = index_names_check_apart(path, target, err);
   for (size_t i = 0; status == FURROW_OK && i < 3; i++) {
     status = sink_check_apart(target, inputs[i], err);
     if (status == FURROW_OK) status = index_names_check_apart(target, inputs[i], err);

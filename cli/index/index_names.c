@@ -24,10 +24,10 @@ furrow_status index_names_check_path(const char *target, bool force, furrow_erro
   return sink_check_path(path, force, err);
 }
 
-furrow_status index_names_check_apart(const char *target, const char *input, furrow_error *err) {
+furrow_status index_names_check_apart(const char *index_path, const char *other, furrow_error *err) {
   char path[PATH_MAX];
-  snprintf(path, sizeof path, "%s.names", target);
-  return sink_check_apart(path, input, err);
+  snprintf(path, sizeof path, "%s.names", index_path);
+  return sink_check_apart(path, other, err);
 }
 
 furrow_status index_names_save(const furrow_index *index, const furrow_id_names *names, const char *path,

@@ -108,4 +108,9 @@ try build --train v.fvecs --names items.txt --out x.index
 cp items.txt own.index.names
 try build --base v.fvecs --ids own.index.names --out own.index
 try build --base v.fvecs --ids items.txt --out own.index --force
+try furrow index convert items.index items.index.names --force
+try furrow index remove items.index --ids 1 --out items.index.names --force
+try furrow index merge items.index --out items.index.names --force
+try furrow index search items.index two.fvecs --out-ids items.index.names --force
+furrow index verify items.index
 ls -A | grep -E 'x.index|furrow-|names.new'

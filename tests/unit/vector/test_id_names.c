@@ -385,12 +385,12 @@ static void limit_files(rlim_t bytes) {
 /* The states that a kill leaves between the three steps of a save. */
 static void each_step_can_be_the_last(void **state) {
   (void)state;
-  furrow_index *old = made_index(3, 5, NULL), *new = made_index(4, 6, NULL), *last = made_index(5, 7, NULL);
+  furrow_index *old = made_index(3, 5, NULL), *next = made_index(4, 6, NULL), *last = made_index(5, 7, NULL);
   furrow_id_names *olds = made_names("old", NULL, 3), *news = made_names("new", NULL, 4);
   furrow_id_names *lasts = made_names("last", NULL, 5), *none = NULL;
   furrow_error err;
   assert_int_equal(save(old, olds, "old", false, NULL), FURROW_OK);
-  assert_int_equal(save(new, news, "new", false, NULL), FURROW_OK);
+  assert_int_equal(save(next, news, "new", false, NULL), FURROW_OK);
   copy_file("old", "i"); /* names were staged */
   copy_file("old.names", "i.names");
   copy_file("new.names", "i.names.new");
@@ -412,7 +412,7 @@ static void each_step_can_be_the_last(void **state) {
   copy_file("new", "j");
   assert_loaded("j", 4, "new 0");
   furrow_index_free(old);
-  furrow_index_free(new);
+  furrow_index_free(next);
   furrow_index_free(last);
   furrow_id_names_free(olds);
   furrow_id_names_free(news);
