@@ -92,10 +92,21 @@ furrow_status edit_save(const named_index *changed, const char *path, const edit
   return status;
 }
 
+static const furrow_index *skip_transforms(const furrow_index *index, furrow_index_info *info) {
+  furrow_index_info_init(info);
+  furrow_index_get_info(index, info);
+  for (; info->kind == FURROW_INDEX_TRANSFORM; furrow_index_get_info(index, info)) index = furrow_index_child(index, 0);
+  return index;
+}
+
+bool is_list_index(const furrow_index *index) {
+  furrow_index_info info;
+  const furrow_index *inner = skip_transforms(index, &info);
+  return furrow_index_ivf(inner) == inner;
+}
+
 bool has_implicit_ids(const furrow_index *index) {
   furrow_index_info info;
-  furrow_index_info_init(&info);
-  furrow_index_get_info(index, &info);
-  for (; info.kind == FURROW_INDEX_TRANSFORM; furrow_index_get_info(index, &info)) index = furrow_index_child(index, 0);
-  return info.kind != FURROW_INDEX_ID_MAP && furrow_index_ivf(index) != index;
+  const furrow_index *inner = skip_transforms(index, &info);
+  return info.kind != FURROW_INDEX_ID_MAP && furrow_index_ivf(inner) != inner;
 }

@@ -34,6 +34,8 @@ void edit_clear(named_index *loaded);
 /* Writes the index and its names; lists from a data file become part of the file. *size: bytes of the index file. */
 furrow_status edit_save(const named_index *changed, const char *path, const edit_values *values, uint64_t *size,
                         furrow_error *err);
+/* Returns whether the index, or the one behind its transforms, is lists and nothing else, which store ids. */
+bool is_list_index(const furrow_index *index);
 /* Returns whether ids are positions in the index, or in the index behind its transforms. */
 bool has_implicit_ids(const furrow_index *index);
 /* Returns the path that is written. */

@@ -204,12 +204,14 @@ furrow_status fill_begin_names(filling *fill, const furrow_index *index, const f
   return fill->named_ids && fill->id_names ? FURROW_OK : fail_memory(err);
 }
 
-/* Keeps the names of the current block, except those of vectors that were skipped. */
-static void keep_names(filling *fill, const int64_t *ids, bool skipped) {
+/* Keeps the names of the current block. Lists leave out a vector that is skipped, and so do names; other indexes keep
+ * an id for it. */
+static void keep_names(filling *fill, const furrow_index *index, const int64_t *ids, uint64_t skipped) {
+  const bool left_out = skipped > 0 && is_list_index(index);
   const vector_block *block = &fill->block;
   for (size_t i = 0; fill->names.names && i < block->count; i++) {
     const uint64_t number = block->first + i;
-    if (skipped && vector_fault(block->values + i * block->d, block->d)) continue;
+    if (left_out && vector_fault(block->values + i * block->d, block->d)) continue;
     fill->named_ids[fill->named] = ids ? ids[i] : fill->first_id + (int64_t)number;
     fill->id_names[fill->named++] = fill->names.names[number];
   }
@@ -258,7 +260,7 @@ furrow_status fill_add_block(filling *fill, furrow_index *index, furrow_error *e
   if (status == FURROW_OK)
     status = furrow_index_add(index, fill->block.values, fill->block.count, &params, &skipped, err);
   if (status != FURROW_OK) return status;
-  keep_names(fill, params.ids, skipped > 0);
+  keep_names(fill, index, params.ids, skipped);
   fill->added += fill->block.count - skipped;
   fill->skipped += skipped;
   return FURROW_OK;

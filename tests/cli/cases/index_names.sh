@@ -57,6 +57,14 @@ echo "---- ids that are positions keep their names"
 build --base v.fvecs --ids items.txt --out flat.index --m 2 --nbits 4 --refine-flat | grep kind
 furrow index remove flat.index --ids 0:88 | grep names
 furrow index names flat.index
+echo "---- vectors that are skipped"
+(head -c 40 v.fvecs && printf '\004\0\0\0\0\0\300\177\0\0\300\177\0\0\300\177\0\0\300\177' && tail -c +41 v.fvecs) >nan.fvecs
+(cat items.txt && echo "item: 91") >more.txt
+build --base nan.fvecs --ids more.txt --on-nan skip --out skip.index | grep -E 'left out|names'
+furrow index names skip.index | sed -n '2,3p'
+build --base nan.fvecs --ids more.txt --on-nan skip --out skip.index --force --m 2 --nbits 4 --refine-flat | grep -E 'left out|names'
+furrow index verify skip.index
+furrow index search skip.index two.fvecs -k 1 --nprobe 5
 echo "---- merged, converted, set, dropped"
 furrow index remove plain.index --ids : --out empty.index >/dev/null
 furrow index add empty.index --base first.fvecs --ids first.txt --out first.index -q | grep names
