@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/number_in.h"
 #include "rows/encode/time_cell.h"
+#include "rows/table/cells.h"
 
 /* ---- Distinct values ---- */
 
@@ -283,6 +284,13 @@ static void add_epoch(fw_column_sketch *s, double value) {
 
 /* ---- Cells ---- */
 
+/* What encoders take for a missing number or time. */
+static bool is_absent(const char *text, const char *end) {
+  const fw_cell words = {.begin = text, .end = end};
+  double value = 0;
+  return fw_cell_is_missing(&words) || (fw_read_f64(text, end, &value) == end && isnan(value));
+}
+
 static uint64_t count_words(const char *text, const char *end) {
   uint64_t words = 0;
   bool inside = false;
@@ -335,7 +343,11 @@ furrow_status fw_column_sketch_add(fw_column_sketch *s, const char *text, size_t
   FW_TRY(count_value(&s->values, hash, text, length, 1, err));
   s->lists += list;
   if (list) return add_elements(&s->elements[FW_SEPARATOR_LIST], fw_separator_char(FW_SEPARATOR_LIST), text, end, err);
-  if (!is_finite_number(text, end, &value)) return add_text(s, hash, text, end, err);
+  if (!is_finite_number(text, end, &value)) {
+    if (!is_absent(text, end)) return add_text(s, hash, text, end, err);
+    s->absent++;
+    return FURROW_OK;
+  }
   s->integers += is_integer(text, end);
   s->padded += length > 1 && text[0] == '0' && text[1] >= '0' && text[1] <= '9';
   add_epoch(s, value);
@@ -362,6 +374,7 @@ furrow_status fw_column_sketch_merge(fw_column_sketch *into, const fw_column_ske
   into->lists += from->lists;
   into->integers += from->integers;
   into->padded += from->padded;
+  into->absent += from->absent;
   into->words += from->words;
   into->bytes += from->bytes;
   into->hours |= from->hours;
@@ -373,6 +386,13 @@ furrow_status fw_column_sketch_merge(fw_column_sketch *into, const fw_column_ske
   FW_TRY(merge_numbers(into, from, err));
   for (size_t i = 0; i < FW_SEPARATOR_COUNT; i++) FW_TRY(merge_elements(&into->elements[i], &from->elements[i], err));
   return merge_values(&into->values, &from->values, err);
+}
+
+bool fw_column_sketch_unit(const fw_column_sketch *s, fw_time_unit *unit) {
+  const uint64_t present = fw_column_sketch_present(s);
+  for (*unit = FW_UNIT_SECONDS; *unit <= FW_UNIT_TEXT; ++*unit)
+    if (present > 0 && (double)s->times[*unit] >= 0.99 * (double)present) return true;
+  return false;
 }
 
 uint64_t fw_column_sketch_distinct(const fw_column_sketch *s, bool *exact) {

@@ -22,26 +22,32 @@ static bool is_free(const fw_evidence *e) {
 static bool can_be_id(const fw_evidence *e) {
   const fw_column_sketch *s = &e->sketch;
   if (s->lists > 0) return s->elements[FW_SEPARATOR_LIST].elements == s->lists;
-  return s->integers == s->numbers && s->times[FW_UNIT_TEXT] < s->cells;
+  fw_time_unit unit;
+  return s->integers == s->numbers && !(fw_column_sketch_unit(s, &unit) && unit == FW_UNIT_TEXT);
 }
 
 /* Whether nearly all of its cells can be times; numbers only if their name says so. */
 static bool can_be_time(const fw_evidence *e) {
-  for (fw_time_unit unit = FW_UNIT_SECONDS; unit <= FW_UNIT_TEXT; unit++)
-    if ((double)e->sketch.times[unit] >= 0.99 * (double)e->sketch.cells)
-      return unit == FW_UNIT_TEXT || fw_role_name_rank(FW_ROLE_TIME, e->name) != SIZE_MAX;
-  return false;
+  fw_time_unit unit;
+  if (!fw_column_sketch_unit(&e->sketch, &unit)) return false;
+  return unit == FW_UNIT_TEXT || fw_role_name_rank(FW_ROLE_TIME, e->name) != SIZE_MAX;
 }
 
 /* ---- Ranks: the least counts, SIZE_MAX does not ---- */
 
+/* Numbers, or names of classes. */
 static size_t rank_label(const fw_evidence *e) {
-  return e->sketch.lists > 0 ? SIZE_MAX : fw_label_name_rank(e->name);
+  const fw_column_sketch *s = &e->sketch;
+  const bool numbers = s->numbers > 0 && s->numbers == fw_column_sketch_present(s);
+  const bool classes = s->lists == 0 && e->exact && e->distinct >= 2;
+  return numbers || classes ? fw_label_name_rank(e->name) : SIZE_MAX;
 }
 
 static size_t rank_weight(const fw_evidence *e) {
   const fw_column_sketch *s = &e->sketch;
-  return fw_is_weight_name(e->name) && s->numbers == s->cells && s->least >= 0 ? 0 : SIZE_MAX;
+  return fw_is_weight_name(e->name) && s->numbers > 0 && s->numbers == fw_column_sketch_present(s) && s->least >= 0
+             ? 0
+             : SIZE_MAX;
 }
 
 static size_t rank_group(const fw_evidence *e) {

@@ -56,7 +56,7 @@ static void expect_refused(const char *uri, const furrow_schema_propose_params *
 
 /* ---- One column after the other ---- */
 
-enum { ROWS = 600 };
+enum { ROWS = 1200 };
 
 /* A column that `cell` writes, and the member that is proposed for it. */
 typedef struct example {
@@ -106,7 +106,13 @@ static void put_zip(fw_buffer *t, uint64_t row, uint64_t c) {
 }
 static void put_mostly_number(fw_buffer *t, uint64_t row, uint64_t c) {
   if (row == 9)
-    fw_buffer_text(t, "N/A");
+    fw_buffer_text(t, "12 kg");
+  else
+    put_real(t, row, c);
+}
+static void put_number_or_na(fw_buffer *t, uint64_t row, uint64_t c) {
+  if (c % 3 == 0)
+    fw_buffer_text(t, "NA");
   else
     put_real(t, row, c);
 }
@@ -195,6 +201,7 @@ static const example examples[] = {
     {"level", put_level, "{\"as\": \"category\"}"},
     {"zip", put_zip, "{\"as\": \"category\"}"},
     {"x", put_mostly_number, "{\"as\": \"number\", \"scale\": \"standard\"}"},
+    {"x", put_number_or_na, "{\"as\": \"number\", \"scale\": \"standard\"}"},
     {"genres", put_genres, "{\"as\": \"set\", \"separator\": \"|\"}"},
     {"tags", put_spaced, "{\"as\": \"set\", \"separator\": \"; \"}"},
     {"seen", put_numbers, "{\"as\": \"set\", \"separator\": \" \"}"},
@@ -214,6 +221,8 @@ static const example examples[] = {
     {"clicked", put_yes, "{\"as\": \"label\", \"classes\": [\"no\", \"yes\"]}"},
     {"target", put_rare, "{\"as\": \"label\", \"classes\": [\"zebra\", \"ape\"]}"},
     {"class", put_class, "{\"as\": \"label\", \"classes\": [\"setosa\", \"versicolor\", \"virginica\"]}"},
+    {"class", put_hex, "{\"as\": \"ignore\"}"},
+    {"response", put_constant, "{\"as\": \"ignore\"}"},
     {"sample_weight", put_amount, "{\"as\": \"weight\"}"},
     {"weight", put_amount, "{\"as\": \"number\", \"scale\": \"standard\"}"},
     {"qid", put_amount, "{\"as\": \"group\"}"},
