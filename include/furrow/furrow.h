@@ -20,6 +20,7 @@
 #include "furrow/recommend.h"
 #include "furrow/rows.h"
 #include "furrow/status.h"
+#include "furrow/table.h"
 #include "furrow/vector.h"
 #include "furrow/vector_data.h"
 #include "furrow/version.h"

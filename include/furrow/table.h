@@ -54,11 +54,12 @@ typedef struct furrow_schema_propose_params {
   const char *label, *weight, *group, *user, *item, *time; /* names of columns; NULL: found by name and content */
   const char *const *tables;                               /* "FILE=KEY": tables that are joined by the column KEY */
   size_t table_count;                                      /* how many there are */
-  uint32_t history;         /* the last so many items of a user become features; 0: none */
-  uint32_t threads;         /* 0: one for each processor */
-  furrow_on_bad on_bad;     /* error */
-  furrow_progress progress; /* "reading", in bytes; NULL: none */
-  void *progress_user;      /* given to progress */
+  uint32_t history;           /* the last so many items of a user become features; 0: none */
+  uint32_t threads;           /* 0: one for each processor */
+  furrow_on_bad on_bad;       /* error */
+  furrow_progress progress;   /* "reading", in bytes; NULL: none */
+  void *progress_user;        /* given to progress */
+  furrow_parser_stats *stats; /* gets the rows that were read and left out of the log; NULL: nobody asks */
 } furrow_schema_propose_params;
 
 /* Sets the size and the defaults. */
@@ -132,6 +133,12 @@ FURROW_API furrow_status furrow_encoder_save(const furrow_encoder *encoder, cons
 /* Returns: the schema.
  * Owner:   the encoder. */
 FURROW_API const furrow_schema *furrow_encoder_schema(const furrow_encoder *encoder);
+
+/* Gives the URI that reads a log through the encoder of a directory: log?format=table&encoder=directory.
+ * Errors:  E_MEMORY.
+ * Owner:   the caller, who frees *uri with furrow_free. */
+FURROW_API furrow_status furrow_encoder_uri(const char *log, const char *directory, char **uri,
+                                            furrow_error *err) FURROW_MUST_USE;
 
 /* Whose feature a field is. */
 typedef enum furrow_side {

@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/buffer.h"
 #include "base/error.h"
@@ -14,6 +13,7 @@
 #include "io/uri.h"
 #include "learn/data/minibatch.h"
 #include "rows/block_reader.h"
+#include "rows/encode/column_names.h"
 
 struct fw_samples {
   char *uri; /* with the index base of the conf */
@@ -148,11 +148,7 @@ static bool begins_with_label(const char *format) {
 /* ---- The label of csv data ---- */
 
 bool furrow_learn_is_label_name(const char *name) {
-  static const char *const names[] = {"label",  "target",  "y",        "class",    "click",    "clicked",
-                                      "rating", "outcome", "response", "survived", "converted"};
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-    if (strcasecmp(names[i], name) == 0) return true;
-  return false;
+  return fw_label_name_rank(name) != SIZE_MAX;
 }
 
 /* The one column whose name says that it has the labels; *label stays NULL if there is none, or several. */

@@ -98,8 +98,7 @@ const char *fw_cell_number(const fw_table_cell *cell, const fw_column *column, d
   *missing = isnan(*number);
   if (*missing) return NULL;
   if (!isfinite(*number) || fabs(*number) > 3e38) return "a number that is too large";
-  if (column->kind == FW_AS_NUMBER && column->scale == FW_SCALE_LOG)
-    *number = copysign(log1p(fabs(*number)), *number);
+  if (column->kind == FW_AS_NUMBER && column->scale == FW_SCALE_LOG) *number = copysign(log1p(fabs(*number)), *number);
   return NULL;
 }
 
