@@ -272,7 +272,7 @@ typedef struct furrow_rank_figures {
   uint64_t relevant;         /* relevant items of all of them */
   uint64_t unknown;          /* of these, items that the model does not know, so that it cannot find them */
   furrow_rank_figure ndcg;   /* sum of 1 / log2(rank + 1) over hits, divided by that of a perfect ranking */
-  furrow_rank_figure recall; /* hits / relevant items */
+  furrow_rank_figure recall; /* hits / min(k, relevant items): 1 if all results that could be are hits */
   furrow_rank_figure map;    /* sum of the precision at each hit / min(k, relevant items) */
   furrow_rank_figure mrr;    /* 1 / rank of the first hit, 0 without one */
   furrow_rank_figure hit;    /* 1 if there is a hit */

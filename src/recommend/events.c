@@ -52,7 +52,7 @@ static furrow_status add(uint64_t **list, size_t *count, size_t *capacity, uint6
   return FURROW_OK;
 }
 
-static bool find(const furrow_recommender *r, const fw_names *names, const fw_table_cell *cell, uint64_t *number) {
+static bool find(const furrow_recommender *r, const fw_entries *names, const fw_table_cell *cell, uint64_t *number) {
   uint64_t index = 0;
   if (cell->kind != FW_TABLE_TEXT) return false;
   if (furrow_encoder_find(r->encoder, names->field, cell->text, cell->length, &index, NULL) != FURROW_OK) return false;
@@ -224,7 +224,7 @@ static furrow_status find_label(reading *of, const furrow_events_params *params,
   if (isnan(params->from)) return fw_fail(err, FURROW_E_ARGUMENT, "from is not a number");
   if (params->from == -HUGE_VAL) return FURROW_OK;
   of->from = params->from;
-  of->label = fw_schema_of_kind(of->r->encoder->schema, FW_COLUMN_LABEL);
+  of->label = fw_schema_of_kind(of->r->encoder->schema, FW_AS_LABEL);
   if (of->label) return FURROW_OK;
   return fw_fail(err, FURROW_E_ARGUMENT, "the schema of the model has no label that events could be chosen by");
 }

@@ -39,7 +39,7 @@ static furrow_status take_batch(void *user, uint64_t piece, const fw_table_curso
   (void)cursor;
   for (size_t i = 0; i < batch->records; i++) {
     uint64_t index = 0;
-    const fw_names *names = &of->r->items;
+    const fw_entries *names = &of->r->items;
     const fw_table_cell *key = &batch->cells[i];
     if (key->kind != FW_TABLE_TEXT ||
         furrow_encoder_find(of->r->encoder, names->field, key->text, key->length, &index, NULL) != FURROW_OK)

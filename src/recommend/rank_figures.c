@@ -15,7 +15,7 @@ fw_user_figures fw_rank_user(const bool *hits, size_t k, size_t relevant) {
     precision += (double)found / (double)(i + 1);
   }
   return (fw_user_figures){.ndcg = gain / ideal,
-                           .recall = (double)found / (double)relevant,
+                           .recall = (double)found / (double)most,
                            .map = precision / (double)most,
                            .mrr = first ? 1 / (double)first : 0,
                            .hit = first ? 1 : 0};

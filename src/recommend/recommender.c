@@ -14,7 +14,7 @@ enum { SUGGESTIONS_AMONG = 200000 };
 
 /* ---- Names ---------------------------------------------------------------------------------------------- */
 
-static furrow_status copy_names(fw_names *names, const furrow_encoder *encoder, furrow_error *err) {
+static furrow_status copy_names(fw_entries *names, const furrow_encoder *encoder, furrow_error *err) {
   furrow_encoder_feature feature;
   size_t bytes = 0, at = 0;
   for (uint64_t i = 0; i < names->count; i++) {
@@ -33,7 +33,7 @@ static furrow_status copy_names(fw_names *names, const furrow_encoder *encoder, 
   return FURROW_OK;
 }
 
-static furrow_status open_names(fw_names *names, const furrow_encoder *encoder, furrow_side side, const char *what,
+static furrow_status open_names(fw_entries *names, const furrow_encoder *encoder, furrow_side side, const char *what,
                                 furrow_error *err) {
   furrow_encoder_field field;
   names->field = furrow_encoder_side_field(encoder, side);
@@ -55,24 +55,24 @@ static furrow_status open_names(fw_names *names, const furrow_encoder *encoder, 
   return copy_names(names, encoder, err);
 }
 
-static void clear_names(fw_names *names) {
+static void clear_names(fw_entries *names) {
   fw_free(names->column);
   fw_free(names->text);
   fw_free(names->offsets);
 }
 
-static const char *name_of(const fw_names *names, uint64_t i) {
+static const char *name_of(const fw_entries *names, uint64_t i) {
   return i < names->count ? names->text + names->offsets[i] : NULL;
 }
 
-static void suggest(const fw_names *names, const char *name, furrow_error *err) {
+static void suggest(const fw_entries *names, const char *name, furrow_error *err) {
   fw_suggestion nearest = {NULL, SIZE_MAX};
   for (uint64_t i = 0; i < names->count && i < SUGGESTIONS_AMONG; i++)
     fw_suggestion_offer(&nearest, name, name_of(names, i));
   if (nearest.word && fw_suggestion_is_near(&nearest, name)) fw_error_set_hint(err, "did you mean %s?", nearest.word);
 }
 
-static furrow_status find_name(const furrow_recommender *r, const fw_names *names, const char *what, const char *name,
+static furrow_status find_name(const furrow_recommender *r, const fw_entries *names, const char *what, const char *name,
                                size_t length, uint64_t *number, furrow_error *err) {
   uint64_t index = 0;
   char *copy = NULL;

@@ -7,14 +7,14 @@
 #include "recommend/item_search.h"
 
 /* Users or items: the entries of the dictionary of a field. */
-typedef struct fw_names {
+typedef struct fw_entries {
   char *column;      /* the field's name */
   size_t field;      /* its number */
   uint64_t first;    /* the feature of the first entry */
   uint64_t count;    /* entries */
   char *text;        /* the names, each with a 0 behind it */
   uint64_t *offsets; /* where they begin */
-} fw_names;
+} fw_entries;
 
 /* What the vectors of a model are worth. */
 typedef enum fw_vector_kind {
@@ -27,7 +27,7 @@ struct furrow_recommender {
   char *folder;
   furrow_scorer *scorer;
   furrow_encoder *encoder;
-  fw_names users, items;
+  fw_entries users, items;
   furrow_container *rows; /* of the items */
   furrow_rowblock block;  /* these rows */
   size_t context_fields;
@@ -41,7 +41,7 @@ struct furrow_recommender {
   size_t sample;       /* users that it was measured with */
 };
 
-/* vectors.c: finds what vectors the model has; makes those of the items, and of a user's row. */
+/* model_parts.c: finds what vectors the model has; makes those of the items, and of a user's row. */
 furrow_status fw_recommender_make_vectors(furrow_recommender *r, furrow_error *err) FURROW_MUST_USE;
 furrow_status fw_recommender_query(const furrow_recommender *r, const furrow_row *row, float *vector,
                                    furrow_error *err) FURROW_MUST_USE;

@@ -1,4 +1,4 @@
-/* recommend/vectors.c: what vectors a model has, and those of its items and users. */
+/* recommend/model_parts.c: what vectors a model has, and those of its items and users. */
 #include <math.h>
 
 #include "base/error.h"

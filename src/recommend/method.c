@@ -1,4 +1,4 @@
-/* recommend/prepare.c: chooses how items are found.
+/* recommend/method.c: chooses how items are found.
  *
  * All vectors are compared where that takes a moment. Otherwise a sample of users tells how many of the vectors a
  * search really compares, and what an index must probe to find as many of their items as is asked for; estimates of
