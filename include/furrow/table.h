@@ -52,8 +52,9 @@ FURROW_API furrow_status furrow_schema_text(const furrow_schema *schema, bool co
 typedef struct furrow_schema_propose_params {
   size_t size;                                             /* set by furrow_schema_propose_params_init */
   const char *label, *weight, *group, *user, *item, *time; /* names of columns; NULL: found by name and content */
-  const char *const *tables;                               /* "FILE=KEY": tables that are joined by the column KEY */
-  size_t table_count;                                      /* how many there are */
+  /* "FILE=KEY": tables that are joined by the column KEY; "FILE=KEY:COLUMN", where they call it otherwise. */
+  const char *const *tables;
+  size_t table_count;         /* how many there are */
   uint32_t history;           /* the last so many items of a user become features; 0: none */
   uint32_t threads;           /* 0: one for each processor */
   furrow_on_bad on_bad;       /* error */

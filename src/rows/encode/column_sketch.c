@@ -26,14 +26,41 @@ void fw_distinct_merge(fw_distinct *into, const fw_distinct *from) {
     if (from->registers[i] > into->registers[i]) into->registers[i] = from->registers[i];
 }
 
+/* The estimator of Ertl (New cardinality estimation algorithms for HyperLogLog sketches, 2017), which needs no tables
+ * against the bias of the first one in the middle of its range: sigma is for registers that are empty, tau for those
+ * that are full. */
+static double sigma(double x) {
+  double y = 1, z = x, before;
+  if (x == 1) return INFINITY;
+  do {
+    x *= x;
+    before = z;
+    z += x * y;
+    y += y;
+  } while (z != before);
+  return z;
+}
+
+static double tau(double x) {
+  double y = 1, z = 1 - x, before;
+  if (x == 0 || x == 1) return 0;
+  do {
+    x = sqrt(x);
+    before = z;
+    y *= 0.5;
+    z -= (1 - x) * (1 - x) * y;
+  } while (z != before);
+  return z / 3;
+}
+
 double fw_distinct_count(const fw_distinct *distinct) {
-  double sum = 0, zeros = 0;
-  for (size_t i = 0; i < REGISTERS; i++) {
-    sum += ldexp(1, -distinct->registers[i]);
-    zeros += distinct->registers[i] == 0;
-  }
-  const double estimate = 0.7213 / (1 + 1.079 / REGISTERS) * REGISTERS * REGISTERS / sum;
-  return estimate <= 2.5 * REGISTERS && zeros > 0 ? REGISTERS * log(REGISTERS / zeros) : estimate;
+  enum { FULL = 64 - FW_SKETCH_BITS + 1 };
+  double counts[FULL + 1] = {0};
+  for (size_t i = 0; i < REGISTERS; i++) counts[distinct->registers[i]]++;
+  double z = REGISTERS * tau(1 - counts[FULL] / REGISTERS);
+  for (int k = FULL - 1; k >= 1; k--) z = 0.5 * (z + counts[k]);
+  z += REGISTERS * sigma(counts[0] / REGISTERS);
+  return (double)REGISTERS * REGISTERS / (2 * M_LN2 * z);
 }
 
 /* ---- Values while they are few ---- */

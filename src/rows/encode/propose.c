@@ -225,8 +225,8 @@ static furrow_status observe_all(observation *o, furrow_error *err) {
     clear_names(&others);
     status = observe_once(o, &others, err);
     if (status == FURROW_OK && others.count > 0 && !fw_table_source_repeats(o->source)) {
-      status = fw_fail(err, FURROW_E_UNSUPPORTED, "the column %s turns up late, and a pipe cannot be read again",
-                       others.names[0]);
+      status = fw_fail(err, FURROW_E_UNSUPPORTED,
+                       "column %s is not in the first records, and a pipe cannot be read again", others.names[0]);
       fw_error_set_hint(err, "write the log to a file first");
     }
     for (size_t i = 0; i < others.count && status == FURROW_OK; i++) status = add_column(o, others.names[i], err);
@@ -325,35 +325,46 @@ static furrow_status decide_table(const observation *o, const char *key, furrow_
   return FURROW_OK;
 }
 
-static furrow_status add_table(const observation *log, const char *uri, const char *key, furrow_schema *schema,
-                               furrow_error *err) {
+static furrow_status add_table(const observation *log, const char *uri, const char *key, const char *name,
+                               furrow_schema *schema, furrow_error *err) {
   observation table = {0};
-  fw_column *column = fw_schema_find(schema, key);
+  const fw_column *column = fw_schema_find(schema, key);
   if (!column) return refuse_name(log, "table", key, err);
+  if (column->kind != FW_AS_CATEGORY)
+    return fw_fail(err, FURROW_E_ARGUMENT, "table: the key %s is a %s, not a category", key,
+                   fw_column_kind_name(column->kind));
   furrow_status status = observe(&table, uri, log->params, err);
-  if (status == FURROW_OK && !find_column(&table, key)) {
-    status = refuse_name(&table, uri, key, err);
-    fw_error_set_hint(err, "in the schema, {\"key\": \"%s\", \"column\": …} says what the table calls it", key);
+  if (status == FURROW_OK && !find_column(&table, name)) {
+    status = refuse_name(&table, uri, name, err);
+    fw_error_set_hint(err, "FILE=%s:COLUMN says what the table calls it", key);
   }
-  if (status == FURROW_OK && column->kind != FW_AS_CATEGORY)
-    status = fw_fail(err, FURROW_E_ARGUMENT, "table: the key %s is a %s, not a category", key,
-                     fw_column_kind_name(column->kind));
-  if (status == FURROW_OK) status = decide_table(&table, key, schema, err);
-  if (status == FURROW_OK) status = fw_schema_add_table(schema, uri, key, key, err);
+  if (status == FURROW_OK) status = decide_table(&table, name, schema, err);
+  if (status == FURROW_OK) status = fw_schema_add_table(schema, uri, key, name, err);
   clear_observation(&table);
   return status;
 }
 
-/* FILE=KEY: the name of a column has no = in it. */
+/* FILE=KEY or FILE=KEY:COLUMN, whose file may have = in its name, and whose key a colon. */
+static furrow_status split_table(const observation *log, char *text, char **key, char **name, furrow_error *err) {
+  char *equals = strrchr(text, '=');
+  if (!equals || equals == text || !equals[1])
+    return fw_fail(err, FURROW_E_ARGUMENT, "table: %s is not FILE=KEY or FILE=KEY:COLUMN", text);
+  *equals = 0;
+  *key = *name = equals + 1;
+  char *colon = strrchr(*key, ':');
+  if (find_column(log, *key) || !colon || colon == *key || !colon[1]) return FURROW_OK;
+  *colon = 0;
+  *name = colon + 1;
+  return FURROW_OK;
+}
+
 static furrow_status add_tables(const observation *log, furrow_schema *schema, furrow_error *err) {
   for (size_t i = 0; i < log->params->table_count; i++) {
-    const char *text = log->params->tables[i], *equals = strrchr(text, '=');
-    char *uri = NULL;
-    if (!equals || equals == text || !equals[1])
-      return fw_fail(err, FURROW_E_ARGUMENT, "table: %s is not FILE=KEY", text);
-    FW_TRY(fw_strndup(&uri, text, (size_t)(equals - text), err));
-    const furrow_status status = add_table(log, uri, equals + 1, schema, err);
-    fw_free(uri);
+    char *text = NULL, *key = NULL, *name = NULL;
+    FW_TRY(fw_strndup(&text, log->params->tables[i], strlen(log->params->tables[i]), err));
+    furrow_status status = split_table(log, text, &key, &name, err);
+    if (status == FURROW_OK) status = add_table(log, text, key, name, schema, err);
+    fw_free(text);
     if (status != FURROW_OK) return status;
   }
   return FURROW_OK;

@@ -59,7 +59,10 @@ static void say_examples(fw_buffer *why, const fw_column_sketch *s) {
 
 static void say_number(fw_buffer *why, double value) {
   char text[FW_NUMBER_TEXT];
-  fw_buffer_append(why, text, fw_write_f64(text, value));
+  if (value == floor(value) && fabs(value) < 1e15)
+    fw_buffer_append(why, text, fw_write_f64(text, value));
+  else
+    fw_buffer_format(why, "%.6g", value);
 }
 
 static void say_range(fw_buffer *why, const char *what, const fw_column_sketch *s) {
