@@ -172,6 +172,12 @@ FURROW_API furrow_status furrow_encoder_save(const furrow_encoder *encoder, cons
  * Owner:   the encoder. */
 FURROW_API const furrow_schema *furrow_encoder_schema(const furrow_encoder *encoder);
 
+/* Gives the URI that reads a log through the encoder of a directory: log?format=table&encoder=directory.
+ * Errors:  E_MEMORY.
+ * Owner:   the caller, who frees *uri with furrow_free. */
+FURROW_API furrow_status furrow_encoder_uri(const char *log, const char *directory, char **uri,
+                                            furrow_error *err) FURROW_MUST_USE;
+
 /* Whose feature a field is. */
 typedef enum furrow_side {
   FURROW_SIDE_CONTEXT, /* of the event */

@@ -147,10 +147,10 @@ static furrow_status read_header(layout *l, size_t *count, const unsigned char *
   if (bytes > size) return refuse(err, AT_TEXT_BYTES, "has longer texts than bytes for them");
   if (fw_get_le32(image + AT_SLOT_BITS) != slot_bits((size_t)texts))
     return refuse(err, AT_SLOT_BITS, "has another number of slots than its count needs");
-  if (fw_get_le32(image + AT_ZERO) != 0) return refuse(err, AT_ZERO, "has bytes that are not 0 where 0 is due");
+  if (fw_get_le32(image + AT_ZERO) != 0) return refuse(err, AT_ZERO, "has a byte that must be 0 and is not");
   if (!plan(l, (size_t)texts, bytes) || l->size > size) return refuse(err, size, "is cut short");
   if (fw_get_le64(image + AT_DIGEST) != XXH3_64bits(image + 8, l->size - 8))
-    return refuse(err, AT_DIGEST, "is damaged: its digest is another one");
+    return refuse(err, AT_DIGEST, "is damaged: its digest does not match");
   *count = (size_t)texts;
   return FURROW_OK;
 }
@@ -163,9 +163,10 @@ static furrow_status check_offsets(const unsigned char *image, const layout *l, 
     if (offset < before) return refuse(err, l->at_offsets + 8 * i, "has offsets that descend");
     before = offset;
   }
-  if (before != l->text_bytes) return refuse(err, l->at_offsets + 8 * count, "has another end than its last offset");
+  if (before != l->text_bytes)
+    return refuse(err, l->at_offsets + 8 * count, "ends elsewhere than its last offset says");
   for (size_t i = l->at_text + l->text_bytes; i < l->at_slots; i++)
-    if (image[i] != 0) return refuse(err, i, "has bytes that are not 0 where 0 is due");
+    if (image[i] != 0) return refuse(err, i, "has a byte that must be 0 and is not");
   return FURROW_OK;
 }
 

@@ -36,6 +36,20 @@ typedef struct fw_marks {
   bool odd; /* some mark is neither of these nor a space */
 } fw_marks;
 
+/* The ends of the cells of delimited text: delimiters and LFs that are not within quotes. The lists are the caller's
+ * and hold as many elements as the text has bytes, and FW_KERN_PAD more; offsets[-1] is writable too. */
+typedef struct fw_cell_marks {
+  uint32_t *offsets; /* ascending; the kernel sets offsets[-1] to UINT32_MAX, the mark before the text */
+  uint32_t *lines;   /* which of them are LFs: their places in `offsets`, ascending */
+  size_t count, nlines;
+  bool quotes;  /* there are quotes */
+  bool doubled; /* there are two that stand for one, in a cell */
+  bool returns; /* there is a CR outside of quotes */
+  bool spans;   /* there is a LF or CR within quotes */
+  bool odd;     /* a quote begins or ends something else than a cell, or another byte than LF follows a CR outside of
+                 * quotes: then the other members need not be what they say */
+} fw_cell_marks;
+
 /* Words that hold n bits. */
 static inline size_t fw_bit_words(size_t n) {
   return (n + 63) / 64;
@@ -44,6 +58,9 @@ static inline size_t fw_bit_words(size_t n) {
 typedef struct fw_tokenizer {
   /* Fills `marks`. */
   void (*find_marks)(const char *text, size_t n, unsigned char upto, char extra, fw_marks *marks);
+
+  /* Fills `marks` for a text that begins with a cell. quotes: false: they are characters as any. */
+  void (*find_cells)(const char *text, size_t n, char delimiter, bool quotes, fw_cell_marks *marks);
 
   /* A token lies between mark i - 1 and mark i. For each of the first n marks, appends it to every list k < lists (at
    * most 3) whose bits[k] has bit i set. The lists hold n + FW_KERN_PAD tokens. */

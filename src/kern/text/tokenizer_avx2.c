@@ -61,6 +61,31 @@ static void find_marks(const char *text, size_t n, unsigned char upto, char extr
   marks->odd = odd != 0;
 }
 
+/* ---- Cells ---------------------------------------------------------------------------------------------- */
+
+typedef struct cell_bits {
+  uint64_t delimiters, quotes, lf, cr;
+} cell_bits;
+
+static inline cell_bits read_cell_bits(const char *p, char delimiter) {
+  return (cell_bits){equal_mask(p, delimiter), equal_mask(p, '"'), equal_mask(p, '\n'), equal_mask(p, '\r')};
+}
+
+/* As in find_marks. */
+static inline void store_cell_marks(uint32_t *out, size_t base, uint64_t found) {
+  const unsigned k = (unsigned)_mm_popcnt_u64(found);
+  for (unsigned j = 0; j < k; j += 8) {
+    for (unsigned m = 0; m < 8; m++) {
+      out[j + m] = (uint32_t)(base + _tzcnt_u64(found));
+      found = _blsr_u64(found);
+    }
+  }
+}
+
+#include "kern/text/cells_tmpl.h"
+
+/* ---- Tokens --------------------------------------------------------------------------------------------- */
+
 /* The numbers of the set bits of a byte, pushed together, one in each byte. */
 static inline uint64_t numbers_of_bits(uint32_t bits) {
   return _pext_u64(0x0706050403020100u, _pdep_u64(bits, 0x0101010101010101u) * 0xff);
@@ -251,6 +276,7 @@ static size_t read_f32(const char *text, const fw_token *tokens, size_t n, float
 
 void fw_tokenizer_fill_avx2(fw_tokenizer *tokenizer) {
   tokenizer->find_marks = find_marks;
+  tokenizer->find_cells = find_cells;
   tokenizer->pick_tokens = pick_tokens;
   tokenizer->count_lines = count_lines;
   tokenizer->read_f32 = read_f32;

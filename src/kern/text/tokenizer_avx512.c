@@ -59,6 +59,33 @@ static void find_marks(const char *text, size_t n, unsigned char upto, char extr
   classify(marks, wanted);
 }
 
+/* ---- Cells ---------------------------------------------------------------------------------------------- */
+
+typedef struct cell_bits {
+  uint64_t delimiters, quotes, lf, cr;
+} cell_bits;
+
+static inline cell_bits read_cell_bits(const char *p, char delimiter) {
+  const __m512i bytes = _mm512_loadu_si512(p);
+  return (cell_bits){
+      _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(delimiter)), _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8('"')),
+      _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8('\n')), _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8('\r'))};
+}
+
+static const uint8_t byte_numbers[64] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15,
+                                         16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31,
+                                         32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 44, 45, 46, 47,
+                                         48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63};
+
+static inline void store_cell_marks(uint32_t *out, size_t base, uint64_t found) {
+  const __m512i packed = _mm512_maskz_compress_epi8(found, _mm512_loadu_si512(byte_numbers));
+  store_offsets(out, packed, (size_t)_mm_popcnt_u64(found), base);
+}
+
+#include "kern/text/cells_tmpl.h"
+
+/* ---- Tokens --------------------------------------------------------------------------------------------- */
+
 /* `lists` is a constant where this is called, so the loop over them is none. */
 static inline __attribute__((always_inline)) void pick_lists(const uint32_t *offsets, size_t n, const size_t lists,
                                                              const uint64_t *const *bits, fw_token *const *tokens) {
@@ -533,6 +560,7 @@ static size_t read_f32(const char *text, const fw_token *tokens, size_t n, float
 
 void fw_tokenizer_fill_avx512(fw_tokenizer *tokenizer) {
   tokenizer->find_marks = find_marks;
+  tokenizer->find_cells = find_cells;
   tokenizer->pick_tokens = pick_tokens;
   tokenizer->read_f32 = read_f32;
   tokenizer->read_u32 = read_u32;

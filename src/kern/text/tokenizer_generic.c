@@ -25,6 +25,40 @@ static void find_marks(const char *text, size_t n, unsigned char upto, char extr
   marks->odd = odd;
 }
 
+/* ---- Cells: 8 bytes at a time --------------------------------------------------------------------------- */
+
+typedef struct cell_bits {
+  uint64_t delimiters, quotes, lf, cr;
+} cell_bits;
+
+/* Bit i: byte i of the word is 0. */
+static inline uint64_t zero_bytes(uint64_t word) {
+  const uint64_t low = 0x7f7f7f7f7f7f7f7fu;
+  const uint64_t tops = ~(((word & low) + low) | word | low);
+  return (tops >> 7) * 0x0102040810204080u >> 56;
+}
+
+static inline cell_bits read_cell_bits(const char *p, char delimiter) {
+  const uint64_t each = 0x0101010101010101u;
+  cell_bits b = {0};
+  for (unsigned k = 0; k < 8; k++) {
+    const uint64_t word = fw_get_le64(p + 8 * k);
+    b.delimiters |= zero_bytes(word ^ each * (unsigned char)delimiter) << 8 * k;
+    b.quotes |= zero_bytes(word ^ each * '"') << 8 * k;
+    b.lf |= zero_bytes(word ^ each * '\n') << 8 * k;
+    b.cr |= zero_bytes(word ^ each * '\r') << 8 * k;
+  }
+  return b;
+}
+
+static inline void store_cell_marks(uint32_t *out, size_t base, uint64_t found) {
+  for (; found; found &= found - 1) *out++ = (uint32_t)(base + (size_t)__builtin_ctzll(found));
+}
+
+#include "kern/text/cells_tmpl.h"
+
+/* ---- Tokens --------------------------------------------------------------------------------------------- */
+
 static void pick_tokens(const uint32_t *offsets, size_t n, size_t lists, const uint64_t *const *bits,
                         fw_token *const *tokens) {
   for (size_t k = 0; k < lists; k++) {
@@ -136,6 +170,7 @@ static size_t read_u64(const char *text, const fw_token *tokens, size_t n, uint6
 
 void fw_tokenizer_fill_generic(fw_tokenizer *tokenizer) {
   tokenizer->find_marks = find_marks;
+  tokenizer->find_cells = find_cells;
   tokenizer->pick_tokens = pick_tokens;
   tokenizer->count_lines = count_lines;
   tokenizer->read_f32 = read_f32;

@@ -60,6 +60,22 @@ static void find_marks(const char *text, size_t n, unsigned char upto, char extr
   classify(marks, extra);
 }
 
+/* ---- Cells ---------------------------------------------------------------------------------------------- */
+
+typedef struct cell_bits {
+  uint64_t delimiters, quotes, lf, cr;
+} cell_bits;
+
+static inline cell_bits read_cell_bits(const char *p, char delimiter) {
+  return (cell_bits){equal_bits(p, delimiter), equal_bits(p, '"'), equal_bits(p, '\n'), equal_bits(p, '\r')};
+}
+
+static inline void store_cell_marks(uint32_t *out, size_t base, uint64_t found) {
+  for (; found; found &= found - 1) *out++ = (uint32_t)(base + (size_t)__builtin_ctzll(found));
+}
+
+#include "kern/text/cells_tmpl.h"
+
 /* ---- Tokens --------------------------------------------------------------------------------------------- */
 
 /* The bytes of the lanes whose bits are set in the number of the row, pushed together. */
@@ -292,6 +308,7 @@ static size_t read_f32(const char *text, const fw_token *tokens, size_t n, float
 
 void fw_tokenizer_fill_neon(fw_tokenizer *tokenizer) {
   tokenizer->find_marks = find_marks;
+  tokenizer->find_cells = find_cells;
   tokenizer->pick_tokens = pick_tokens;
   tokenizer->count_lines = count_lines;
   tokenizer->read_f32 = read_f32;

@@ -163,7 +163,8 @@ typedef struct fw_data_conf {
   const char *columns;                      /* names of the features, as the argument of a URI */
   const char *label_column, *weight_column; /* a name or number */
   const char *delimiter;
-  bool label_optional;         /* csv without the label column is fine */
+  const char *encoder;         /* raw logs are read through the encoder of this directory; NULL: rows are read */
+  bool label_optional;         /* tables without the label column are fine */
   bool scale;                  /* features are scaled for training */
   const char *class_weights;   /* "none", "balanced", or a factor for each class */
   const double *class_factors; /* those factors, once the data is known; NULL: all 1 */

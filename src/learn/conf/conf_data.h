@@ -103,6 +103,8 @@ typedef enum fw_value_kind {
   X(LABEL_COLUMN, "label-column", NULL, NULL, TEXT, 0, 0, "", "NAME", "the column of csv data that has the label")     \
   X(WEIGHT_COLUMN, "weight-column", NULL, NULL, TEXT, 0, 0, "", "NAME",                                                \
     "the column of csv data that has the weight of a row")                                                             \
+  X(ENCODER, "encoder", NULL, NULL, TEXT, 0, 0, "", "DIR",                                                             \
+    "directory of schema.json and dictionary.furrow: data is a raw log that is read through them")                     \
   X(DELIMITER, "delimiter", NULL, NULL, TEXT, 0, 0, "", "C", "what separates the columns of csv data")                 \
   X(SCALE, "scale", NULL, NULL, WORD, 0, 0, "none", "none|auto",                                                       \
     "auto: wild features are centred and scaled for training, and the saved weights are for the data as it is")        \

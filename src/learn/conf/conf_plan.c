@@ -49,6 +49,7 @@ static furrow_status plan_data(plan_memory *memory, const furrow_learn_conf *con
   if (status == FURROW_OK) status = keep_text(memory, conf, FW_KEY_LABEL_COLUMN, &data->label_column, err);
   if (status == FURROW_OK) status = keep_text(memory, conf, FW_KEY_WEIGHT_COLUMN, &data->weight_column, err);
   if (status == FURROW_OK) status = keep_text(memory, conf, FW_KEY_DELIMITER, &data->delimiter, err);
+  if (status == FURROW_OK) status = keep_text(memory, conf, FW_KEY_ENCODER, &data->encoder, err);
   return status == FURROW_OK ? keep_text(memory, conf, FW_KEY_DATA, &data->path, err) : status;
 }
 
@@ -308,7 +309,7 @@ furrow_status furrow_learn_conf_check(const furrow_learn_conf *conf, furrow_erro
 }
 
 bool fw_format_has_fields(const char *format) {
-  return strcmp(format, "libffm") == 0 || strcmp(format, "libfm") == 0;
+  return strcmp(format, "libffm") == 0 || strcmp(format, "libfm") == 0 || strcmp(format, "table") == 0;
 }
 
 furrow_status fw_plan_of_conf(fw_plan **plan, const furrow_learn_conf *conf, furrow_error *err) {

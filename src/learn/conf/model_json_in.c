@@ -8,10 +8,11 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "io/dir_names.h"
-#include "io/uri.h"
 #include "io/input.h"
+#include "io/uri.h"
 #include "learn/conf/conf_data.h"
 #include "learn/conf/model_json.h"
+#include "rows/encode/encoder.h"
 
 enum { VERSION = 1 };
 
@@ -153,6 +154,8 @@ furrow_status furrow_learn_conf_load_model(furrow_learn_conf *conf, const char *
   status = fw_path_read_json(&text, &size, path, err);
   if (status == FURROW_OK) status = fw_model_json_read(conf, text, size, path, err);
   if (status == FURROW_E_NOT_FOUND) status = FURROW_OK; /* Angel's models have none */
+  if (status == FURROW_OK && fw_encoder_in_directory(folder))
+    status = furrow_learn_conf_set(conf, "encoder", folder, err);
   fw_free(text);
   fw_free(path);
   return status;

@@ -69,9 +69,11 @@ furrow_status furrow_encoder_load(furrow_encoder **encoder, const char *director
   void *memory = NULL;
   FW_TRY(fw_alloc_zero(&memory, 1, sizeof **encoder, err));
   furrow_encoder *made = memory;
+  furrow_schema *loaded = NULL;
   furrow_status status = join_path(&schema, directory, FW_SCHEMA_NAME, err);
   if (status == FURROW_OK) status = join_path(&dictionary, directory, FW_DICTIONARY_NAME, err);
-  if (status == FURROW_OK) status = furrow_schema_load(&made->schema, schema, err);
+  if (status == FURROW_OK) status = furrow_schema_load(&loaded, schema, err);
+  made->schema = loaded;
   if (status == FURROW_OK) status = fw_dictionary_load(&made->dictionary, made->schema, dictionary, err);
   if (status == FURROW_OK) status = complete(made, err);
   if (status == FURROW_OK)
@@ -88,8 +90,20 @@ void furrow_encoder_free(furrow_encoder *encoder) {
   fw_table_free(encoder->events);
   fw_encode_view_clear(&encoder->log);
   fw_dictionary_clear(&encoder->dictionary);
-  furrow_schema_free(encoder->schema);
+  furrow_schema_free((furrow_schema *)encoder->schema);
   fw_free(encoder);
+}
+
+furrow_status furrow_encoder_uri(const char *log, const char *directory, char **uri, furrow_error *err) {
+  fw_buffer text = {0};
+  const size_t head = strcspn(log, "#"); /* the name of a cache file comes last */
+  fw_buffer_append(&text, log, head);
+  fw_buffer_text(&text, memchr(log, '?', head) ? "&format=table&encoder=" : "?format=table&encoder=");
+  fw_uri_encode(&text, directory);
+  fw_buffer_text(&text, log + head);
+  const furrow_status status = fw_buffer_take(&text, uri, NULL, err);
+  fw_buffer_clear(&text);
+  return status;
 }
 
 bool fw_encoder_in_directory(const char *directory) {

@@ -41,7 +41,7 @@ void fw_encode_view_clear(fw_encode_view *view);
 /* ---- Encoding ------------------------------------------------------------------------------------------- */
 
 struct furrow_encoder {
-  furrow_schema *schema;
+  const furrow_schema *schema;
   fw_dictionary dictionary;
   fw_encode_view log;
   bool has_values;  /* some feature has a value that is not 1 */

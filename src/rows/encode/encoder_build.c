@@ -153,19 +153,9 @@ static furrow_status learn_table(build *b, size_t table, furrow_error *err) {
   const fw_table_scan_params params = scan_params(b, false);
   furrow_parser_stats stats = {.size = sizeof stats};
   fw_encode_view view = {0};
-  void *memory = NULL;
-  FW_TRY(fw_alloc_zero(&memory, d->count, sizeof(fw_learned), err));
-  fw_learned *learned = memory;
   furrow_status status = fw_encode_view_joined(&view, b->schema, d, table, err);
-  if (status == FURROW_OK) status = fw_learn_fields(b->tables[table], &view, d, &params, learned, &stats, err);
-  for (size_t i = 0; i < d->count; i++) {
-    if (status == FURROW_OK && d->fields[i].table == table)
-      b->learned[i] = learned[i];
-    else
-      fw_learned_clear(&learned[i]);
-  }
+  if (status == FURROW_OK) status = fw_learn_fields(b->tables[table], &view, d, &params, b->learned, &stats, err);
   fw_encode_view_clear(&view);
-  fw_free(learned);
   return status;
 }
 
@@ -399,7 +389,7 @@ static void clear_build(build *b) {
 
 furrow_status furrow_encoder_build(furrow_encoder **encoder, const char *uri, const furrow_schema *schema,
                                    const furrow_encoder_params *params, furrow_error *err) {
-  build b = {.schema = schema};
+  build b = {.schema = schema, .encoder = {.schema = schema}};
   furrow_encoder_params_init(&b.params);
   FW_TRY(FW_PARAMS_READ(&b.params, params, furrow_encoder_params, err));
   furrow_status status = learn(&b, uri, err);

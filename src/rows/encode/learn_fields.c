@@ -132,16 +132,16 @@ static void clear_learner(learner *l) {
 
 /* Moves the first learner's counts, adds the others'. */
 static furrow_status gather(fw_learned *all, learner *l, bool first, furrow_error *err) {
-  for (size_t i = 0; i < l->dictionary->count; i++) {
-    fw_learned *one = &l->learned[i];
+  for (size_t i = 0; i < l->view->field_count; i++) {
+    fw_learned *one = &l->learned[l->view->fields[i]], *sum = &all[l->view->fields[i]];
     if (first) {
-      all[i] = *one;
+      *sum = *one;
       memset(one, 0, sizeof *one);
       continue;
     }
-    FW_TRY(fw_text_counter_merge(&all[i].texts, &one->texts, err));
-    FW_TRY(fw_number_stats_merge(&all[i].numbers, &one->numbers, err));
-    all[i].missing += one->missing;
+    FW_TRY(fw_text_counter_merge(&sum->texts, &one->texts, err));
+    FW_TRY(fw_number_stats_merge(&sum->numbers, &one->numbers, err));
+    sum->missing += one->missing;
   }
   return FURROW_OK;
 }

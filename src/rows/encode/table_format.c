@@ -67,6 +67,13 @@ static furrow_status table_open(const furrow_args *args, void **state, furrow_er
 
 /* ---- The columns of the log ---- */
 
+static furrow_status fail_absent(const table_state *s, const char *absent, furrow_error *err) {
+  fw_fail(err, FURROW_E_FORMAT, "the log lacks columns that the schema has: %s", absent);
+  if (s->layout.columns < 2 || !s->layout.header)
+    fw_error_set_hint(err, "rows that are encoded already are read by their own format, such as libffm");
+  return FURROW_E_FORMAT;
+}
+
 static furrow_status check_columns(table_state *s, const bool *absent, furrow_error *err) {
   const fw_encode_view *view = &s->encoder->log;
   const bool optional = strcmp(furrow_args_text(s->args, "label"), "optional") == 0;
@@ -82,8 +89,7 @@ static furrow_status check_columns(table_state *s, const bool *absent, furrow_er
   const bool complete = names.size == 0;
   fw_buffer_byte(&names, 0);
   furrow_status status = fw_buffer_status(&names, err);
-  if (status == FURROW_OK && !complete)
-    status = fw_fail(err, FURROW_E_FORMAT, "the log lacks columns that the schema has: %s", names.bytes);
+  if (status == FURROW_OK && !complete) status = fail_absent(s, names.bytes, err);
   fw_buffer_clear(&names);
   return status;
 }

@@ -7,6 +7,9 @@
 #include "rows/rowbuilder.h"
 #include "rows/table/table_reader.h"
 
+#define WINDOW ((size_t)32 << 10)      /* text whose marks are found at a time: it and its lists stay in the cache */
+#define MOST_WINDOW ((size_t)16 << 20) /* a record that is longer is read the careful way */
+
 static const char newlines_hint[] =
     "if cells hold line ends: FILE?newlines=yes (FILE?…&newlines=yes) reads them; if quotes have no meaning: quotes=no";
 
@@ -99,28 +102,212 @@ static furrow_status next_careful(const fw_table *table, fw_table_cursor *cursor
   return FURROW_OK;
 }
 
+/* ---- The fast way: windows of marks --------------------------------------------------------------------- */
+
+/* Finds the marks of `size` bytes. */
+static furrow_status mark_cells(const fw_table *table, struct fw_table_scratch *scratch, size_t size,
+                                furrow_error *err) {
+  const size_t each = size + 2 * FW_KERN_PAD;
+  FW_TRY(fw_grow(&scratch->lists, &scratch->capacity, 2 * each, sizeof(uint32_t), err));
+  scratch->marks.offsets = (uint32_t *)scratch->lists + FW_KERN_PAD;
+  scratch->marks.lines = (uint32_t *)scratch->lists + each + FW_KERN_PAD;
+  fw_tokenizer_table()->find_cells(scratch->window, size, table->rules.delimiter, table->rules.quotes, &scratch->marks);
+  return FURROW_OK;
+}
+
+/* Begins a window at the cursor: whole records and their marks, or text for the careful way: quotes where none belong,
+ * CR as line ends, a record that is far too long or has no line end. */
+static furrow_status open_window(const fw_table *table, fw_table_cursor *cursor, struct fw_table_scratch *scratch,
+                                 furrow_error *err) {
+  const size_t left = cursor->length - cursor->at;
+  const fw_cell_marks *marks = &scratch->marks;
+  size_t size = left < WINDOW ? left : WINDOW;
+  scratch->window = cursor->text + cursor->at;
+  scratch->line = 0;
+  cursor->window = ++scratch->windows;
+  for (;;) {
+    FW_TRY(mark_cells(table, scratch, size, err));
+    scratch->careful = marks->odd || (marks->spans && !table->layout.multiline);
+    if (scratch->careful || marks->nlines > 0 || size == left || size >= MOST_WINDOW) break;
+    size = 2 * size < left ? 2 * size : left;
+  }
+  scratch->careful |= marks->nlines == 0;
+  scratch->window_end =
+      scratch->window + (scratch->careful ? size : marks->offsets[marks->lines[marks->nlines - 1]] + 1);
+  return FURROW_OK;
+}
+
+/* Blanks around a cell do not belong to it. */
+static fw_table_cell trim_cell(const fw_table *table, const char *begin, const char *end) {
+  const char delimiter = table->rules.delimiter;
+  while (begin < end && fw_is_blank(*begin) && *begin != delimiter) begin++;
+  while (end > begin && fw_is_blank(end[-1]) && end[-1] != delimiter) end--;
+  return (fw_table_cell){begin, (uint32_t)(end - begin), begin < end ? FW_TABLE_TEXT : FW_TABLE_MISSING};
+}
+
+/* Cells of one column, of records without quotes and CRs. */
+static void fill_plain(const fw_table *table, const struct fw_table_scratch *scratch, size_t column, size_t begin,
+                       size_t end, fw_table_cell *out) {
+  const char *window = scratch->window;
+  const uint32_t *ends = scratch->marks.offsets + column;
+  for (size_t r = begin; r < end; r++) {
+    const uint32_t *mark = ends + scratch->first[r];
+    const uint32_t from = mark[-1] + 1, length = mark[0] - from;
+    const char *text = window + from;
+    out[r] = (fw_table_cell){text, length, length ? FW_TABLE_TEXT : FW_TABLE_MISSING};
+    if ((unsigned char)text[0] > ' ' && (unsigned char)text[(ptrdiff_t)length - 1] > ' ') continue;
+    out[r] = trim_cell(table, text, text + length);
+  }
+}
+
+static furrow_status fill_quoted(const fw_table *table, struct fw_table_scratch *scratch, size_t column, size_t begin,
+                                 size_t end, fw_table_cell *out, furrow_error *err) {
+  const fw_cell_marks *marks = &scratch->marks;
+  for (size_t r = begin; r < end; r++) {
+    const uint32_t *mark = marks->offsets + scratch->first[r] + column;
+    const char *text = scratch->window + (uint32_t)(mark[-1] + 1);
+    const char *stop = scratch->window + mark[0];
+    if (stop > text && stop[-1] == '\r') stop--;
+    if (marks->quotes && stop > text && *text == '"') {
+      const fw_cell cell = {.begin = text + 1, .end = stop - 1, .quoted = marks->doubled};
+      FW_TRY(store_cell(&out[r], scratch, &cell, err));
+    } else {
+      out[r] = trim_cell(table, text, stop);
+    }
+  }
+  return FURROW_OK;
+}
+
+/* Fills in the cells of the records begin … end-1, whose first marks are known. */
+static furrow_status fill_cells(const fw_table *table, fw_table_batch *batch, size_t begin, size_t end,
+                                furrow_error *err) {
+  struct fw_table_scratch *scratch = batch->scratch;
+  for (size_t i = 0; i < table->slots; i++) {
+    fw_table_cell *out = &batch->cells[i * FW_TABLE_RECORDS];
+    const size_t column = table->columns[i];
+    if (column == SIZE_MAX)
+      for (size_t r = begin; r < end; r++) out[r] = (fw_table_cell){scratch->window, 0, FW_TABLE_MISSING};
+    else if (scratch->marks.quotes || scratch->marks.returns)
+      FW_TRY(fill_quoted(table, scratch, column, begin, end, out, err));
+    else
+      fill_plain(table, scratch, column, begin, end, out);
+  }
+  return FURROW_OK;
+}
+
+/* Whether the record whose cells end at marks first … last has the shape that all should have. A delimiter at the end
+ * of the record may end the last cell. */
+static inline bool is_regular(const fw_table *table, const struct fw_table_scratch *scratch, uint32_t first,
+                              uint32_t last) {
+  const uint32_t *offsets = scratch->marks.offsets;
+  const size_t cells = last - first + 1;
+  if (cells == table->layout.columns && cells > 1) return true;
+  if (cells != table->layout.columns + 1) return false;
+  const uint32_t length = offsets[last] - offsets[last - 1] - 1;
+  return length == 0 || (length == 1 && scratch->window[offsets[last] - 1] == '\r');
+}
+
+/* Takes records of the window until it or the batch is at its end. */
+static furrow_status take_marked(const fw_table *table, fw_table_cursor *cursor, fw_table_batch *batch,
+                                 furrow_error *err) {
+  struct fw_table_scratch *scratch = batch->scratch;
+  const fw_cell_marks *marks = &scratch->marks;
+  const uint64_t base = cursor->offset + (uint64_t)(scratch->window - cursor->text);
+  size_t line = scratch->line, filled = batch->records, records = filled;
+  uint32_t first = line ? marks->lines[line - 1] + 1 : 0;
+  for (; line < marks->nlines && records < FW_TABLE_RECORDS; line++) {
+    const uint32_t last = marks->lines[line];
+    const uint32_t begin = marks->offsets[(ptrdiff_t)first - 1] + 1;
+    if (is_regular(table, scratch, first, last)) {
+      scratch->first[records] = first;
+      batch->begins[records++] = base + begin;
+    } else {
+      const char *stop = scratch->window + marks->offsets[last];
+      stop -= stop > scratch->window + begin && stop[-1] == '\r';
+      FW_TRY(fill_cells(table, batch, filled, records, err));
+      batch->records = records;
+      FW_TRY(take_record(table, cursor, batch, scratch->window + begin, stop, err));
+      filled = records = batch->records;
+    }
+    first = last + 1;
+  }
+  FW_TRY(fill_cells(table, batch, filled, records, err));
+  batch->records = records;
+  scratch->line = line;
+  cursor->at = (size_t)(scratch->window - cursor->text) + (uint32_t)(marks->offsets[(ptrdiff_t)first - 1] + 1);
+  return FURROW_OK;
+}
+
 furrow_status fw_table_next_delimited(const fw_table *table, fw_table_cursor *cursor, fw_table_batch *batch,
                                       furrow_error *err) {
-  while (cursor->at < cursor->length && batch->records < FW_TABLE_RECORDS)
-    FW_TRY(next_careful(table, cursor, batch, err));
+  struct fw_table_scratch *scratch = batch->scratch;
+  while (cursor->at < cursor->length && batch->records < FW_TABLE_RECORDS) {
+    if (cursor->window != scratch->windows || cursor->text + cursor->at >= scratch->window_end)
+      FW_TRY(open_window(table, cursor, scratch, err));
+    if (scratch->careful)
+      FW_TRY(next_careful(table, cursor, batch, err));
+    else
+      FW_TRY(take_marked(table, cursor, batch, err));
+  }
   return FURROW_OK;
 }
 
 /* ---- Pieces of whole records ---------------------------------------------------------------------------- */
+
+#define CUT_WINDOW ((size_t)4 << 10)
+
+/* Behind the whole records among the first bytes of the text; `begin`: there is none, or *careful: they are for the
+ * careful way. */
+static const char *cut_window(const fw_cell_rules *rules, const char *begin, size_t size, bool *careful) {
+  uint32_t offsets[CUT_WINDOW + 2 * FW_KERN_PAD], lines[CUT_WINDOW + FW_KERN_PAD];
+  char copy[CUT_WINDOW + FW_KERN_PAD];
+  fw_cell_marks marks = {.offsets = offsets + FW_KERN_PAD, .lines = lines};
+  const char *text = begin;
+  if (size < CUT_WINDOW + FW_KERN_PAD) { /* there may be nothing readable behind it */
+    memcpy(copy, begin, size < CUT_WINDOW ? size : CUT_WINDOW);
+    text = copy;
+  }
+  fw_tokenizer_table()->find_cells(text, size < CUT_WINDOW ? size : CUT_WINDOW, rules->delimiter, rules->quotes,
+                                   &marks);
+  *careful = marks.odd;
+  return marks.odd || marks.nlines == 0 ? begin : begin + marks.offsets[marks.lines[marks.nlines - 1]] + 1;
+}
+
+/* Behind the record at p, the careful way; NULL: it may go on. */
+static const char *cut_record(const fw_cell_rules *rules, const char *p, const char *end) {
+  const char *stop = fw_cell_record_end(rules, false, p, end);
+  if (!stop || stop == end || (*stop == '\r' && stop + 1 == end)) return NULL;
+  return fw_cell_line_begin(stop, end);
+}
+
+/* The same for all records that begin before `until`; *whole is behind the last that does not go on. */
+static const char *cut_carefully(const fw_cell_rules *rules, const char *p, const char *until, const char *end,
+                                 const char **whole) {
+  while (p && p < until) {
+    p = cut_record(rules, p, end);
+    if (p) *whole = p;
+  }
+  return p;
+}
 
 static size_t cut_records(const void *state, const char *bytes, size_t length, uint64_t offset) {
   const fw_table_layout *layout = state;
   const fw_cell_rules rules = {.delimiter = layout->delimiter, .quotes = layout->quotes};
   const char *end = bytes + length;
   const char *p = offset == 0 ? bytes + fw_table_mark_bytes(bytes, length) : bytes;
-  size_t whole = 0;
-  while (p < end) {
-    const char *stop = fw_cell_record_end(&rules, false, p, end);
-    if (!stop || stop == end || (*stop == '\r' && stop + 1 == end)) break; /* it may go on */
-    p = fw_cell_line_begin(stop, end);
-    whole = (size_t)(p - bytes);
+  const char *whole = bytes;
+  while (p && p < end) {
+    bool careful;
+    const size_t left = (size_t)(end - p);
+    const char *careful_end = p + (left < CUT_WINDOW ? left : CUT_WINDOW);
+    const char *next = cut_window(&rules, p, left, &careful);
+    if (next > p)
+      p = next;
+    else
+      p = cut_carefully(&rules, p, careful ? careful_end : p + 1, end, &whole);
+    if (p) whole = p;
   }
-  return whole;
+  return (size_t)(whole - bytes);
 }
 
 bool fw_table_layout_records(const fw_table_layout *layout, fw_records *records) {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "kern/text/tokenizer.h"
 #include "rows/table/cells.h"
 #include "rows/table/text_table.h"
 
@@ -38,14 +39,14 @@ struct fw_table_scratch {
   uint64_t *seen;        /* of each name: the last record that had it */
   uint32_t *next;        /* of each name (and of the start, [0]): which came next in the last record */
   /* delimited: the marks of a window */
-  uint64_t window;
-  const char *window_end;
-  uint32_t *offsets;
-  uint64_t *ends;
-  size_t capacity; /* of the text of a window */
-  size_t count, mark;
-  bool careful, quotes, doubled, returns;
-  uint32_t first[FW_TABLE_RECORDS]; /* marks of the first cells of records */
+  uint64_t windows; /* how many there were: the number of this one */
+  const char *window, *window_end;
+  bool careful; /* its records are read the careful way */
+  fw_cell_marks marks;
+  void *lists;
+  size_t capacity;                  /* of the lists */
+  size_t line;                      /* the next record is this line of the marks */
+  uint32_t first[FW_TABLE_RECORDS]; /* marks of the first cells of the records in the batch */
 };
 
 /* At least `size` bytes for text at scratch->text; they are used up by moving it. */

@@ -166,8 +166,7 @@ void fw_table_batch_clear(fw_table_batch *batch) {
     fw_free(scratch->cells);
     fw_free(scratch->seen);
     fw_free(scratch->next);
-    fw_free(scratch->offsets);
-    fw_free(scratch->ends);
+    fw_free(scratch->lists);
   }
   fw_free(scratch);
   fw_free(batch->cells);

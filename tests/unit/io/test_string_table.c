@@ -125,10 +125,10 @@ static void lies_are_refused(void **state) {
       {8, 8, 24, "has another number of slots than its count needs"},
       {16, UINT64_MAX, 16, "has longer texts than bytes for them"},
       {24, 63, 24, "has another number of slots than its count needs"},
-      {24, 5 | (uint64_t)1 << 32, 28, "has bytes that are not 0 where 0 is due"},
+      {24, 5 | (uint64_t)1 << 32, 28, "has a byte that must be 0 and is not"},
       {32, 1, 32, "does not begin with offset 0"},
       {40, 1000, 48, "has offsets that descend"},
-      {104, 4000, 104, "has another end than its last offset"},
+      {104, 4000, 104, "ends elsewhere than its last offset says"},
   };
   arena a;
   fw_buffer image = {0};

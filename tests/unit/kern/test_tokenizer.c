@@ -627,21 +627,97 @@ static void hard_floats(void **state) {
   free_reader(r);
 }
 
+/* ---- Cells ---------------------------------------------------------------------------------------------- */
+
+static fw_cell_marks make_cell_marks(size_t n) {
+  fw_cell_marks m = {0};
+  m.offsets = (uint32_t *)must(malloc((n + FW_KERN_PAD + 1) * sizeof *m.offsets)) + 1;
+  m.lines = must(malloc((n + FW_KERN_PAD) * sizeof *m.lines));
+  return m;
+}
+
+/* The same, byte by byte. */
+static void assert_cell_marks(const fw_cell_marks *m, const padded *p, char delimiter, bool quotes) {
+  fw_cell_marks want = {0};
+  bool within = false, begins = true, closed = false, cr = false;
+  assert_true(m->offsets[-1] == UINT32_MAX);
+  for (size_t i = 0; i < p->length; i++) {
+    const char c = p->text[i];
+    const bool quote = quotes && c == '"';
+    const bool stop = !within && (c == delimiter || c == '\n' || c == '\r');
+    const bool opens = quote && !within, closes = quote && within;
+    want.quotes |= quote;
+    want.doubled |= opens && closed;
+    want.odd |= (opens && !begins && !closed) || (closed && !stop && !opens) || (cr && c != '\n');
+    want.spans |= within && (c == '\n' || c == '\r');
+    want.returns |= stop && c == '\r';
+    if (stop && (c == delimiter || c == '\n')) {
+      if (c == '\n') {
+        assert_true(want.nlines < m->nlines && m->lines[want.nlines] == want.count);
+        want.nlines++;
+      }
+      assert_true(want.count < m->count && m->offsets[want.count] == i);
+      want.count++;
+    }
+    within ^= quote;
+    begins = stop;
+    closed = closes;
+    cr = stop && c == '\r';
+  }
+  assert_int_equal(m->count, want.count);
+  assert_int_equal(m->nlines, want.nlines);
+  assert_int_equal(m->quotes, want.quotes);
+  assert_int_equal(m->doubled, want.doubled);
+  assert_int_equal(m->returns, want.returns);
+  assert_int_equal(m->spans, want.spans);
+  assert_int_equal(m->odd, want.odd);
+}
+
+/* Text of cells, most of them as they should be, so that not everything is odd. */
+static void fill_with_cells(padded *p, fw_rng *rng, unsigned kind) {
+  static const char *const pieces[] = {"a",           ",",         "\n", "bc,",  "\r\n", "\"x\",",
+                                       "\"\",",       "\"",        "\r", "\t",   "1.5,", ";",
+                                       "\"a\"\"b\",", "\"q,\n\",", " ",  "word", "",     "\"\"\"\"\n"};
+  static const unsigned usual[] = {0, 1, 2, 3, 5, 6, 10, 15, 17, 12, 13, 4};
+  size_t at = 0;
+  while (at < p->length) {
+    const unsigned n = kind == 0   ? (unsigned)fw_rng_below(rng, 18)
+                       : kind == 1 ? usual[fw_rng_below(rng, 12)]
+                                   : (unsigned)fw_rng_below(rng, 4);
+    for (const char *c = pieces[n]; *c && at < p->length; c++) p->text[at++] = *c;
+  }
+}
+
+static void cells_of_random_text(void **state) {
+  (void)state;
+  fw_rng rng;
+  fw_rng_init(&rng, 5);
+  for (size_t round = 0; round < 6000 / SLOW; round++) {
+    padded p = make_padded(fw_rng_below(&rng, 300), "\",\n"[round % 3]);
+    fill_with_cells(&p, &rng, (unsigned)(round % 3));
+    for (fw_isa isa = FW_ISA_GENERIC; isa < FW_ISA_COUNT; isa++) {
+      if (!fw_isa_available(isa)) continue;
+      const char delimiter = ",\t;"[fw_rng_below(&rng, 3)];
+      const bool quotes = fw_rng_below(&rng, 4) > 0;
+      fw_cell_marks m = make_cell_marks(p.length);
+      fw_kernels_at(isa).tokenizer.find_cells(p.text, p.length, delimiter, quotes, &m);
+      assert_cell_marks(&m, &p, delimiter, quotes);
+      free(m.offsets - 1);
+      free(m.lines);
+    }
+    free(p.memory);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(marks_of_random_text),
-      cmocka_unit_test(marks_of_every_byte),
-      cmocka_unit_test(marks_of_a_window),
-      cmocka_unit_test(pick_random_tokens),
-      cmocka_unit_test(count_random_lines),
-      cmocka_unit_test(short_tokens),
-      cmocka_unit_test(foreign_bytes),
-      cmocka_unit_test(random_tokens),
-      cmocka_unit_test(ordinary_tokens),
-      cmocka_unit_test(ordinary_integers),
-      cmocka_unit_test(near_ties),
-      cmocka_unit_test(edge_integers),
-      cmocka_unit_test(hard_floats),
+      cmocka_unit_test(marks_of_random_text), cmocka_unit_test(marks_of_every_byte),
+      cmocka_unit_test(marks_of_a_window),    cmocka_unit_test(cells_of_random_text),
+      cmocka_unit_test(pick_random_tokens),   cmocka_unit_test(count_random_lines),
+      cmocka_unit_test(short_tokens),         cmocka_unit_test(foreign_bytes),
+      cmocka_unit_test(random_tokens),        cmocka_unit_test(ordinary_tokens),
+      cmocka_unit_test(ordinary_integers),    cmocka_unit_test(near_ties),
+      cmocka_unit_test(edge_integers),        cmocka_unit_test(hard_floats),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
