@@ -330,7 +330,7 @@ static void threads_do_not_matter(void **state) {
   remove_file("memory://events.csv", &text);
 }
 
-static void columns_that_turn_up(void **state) {
+static void columns_found_later(void **state) {
   (void)state;
   fw_buffer text = {0};
   for (int i = 0; i < 40000; i++)
@@ -429,7 +429,7 @@ static void logs_without_rows(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(what_columns_are),      cmocka_unit_test(what_the_caller_names),
-      cmocka_unit_test(threads_do_not_matter), cmocka_unit_test(columns_that_turn_up),
+      cmocka_unit_test(threads_do_not_matter), cmocka_unit_test(columns_found_later),
       cmocka_unit_test(vowpal_wabbit),         cmocka_unit_test(tables_are_joined),
       cmocka_unit_test(which_label),           cmocka_unit_test(logs_without_rows),
   };
