@@ -28,6 +28,7 @@ struct fw_linear_problem {
   size_t outputs, factors;
   size_t width; /* parameters of a feature: outputs + factors */
   double delta, l2, factor_l2;
+  double *factor_scale; /* by feature, where there are factors: what factor_l2 is multiplied with */
   fw_spin_pool *pool;
   /* rows: their uses of features, numbered by ascending key */
   size_t rows, features;
@@ -306,14 +307,15 @@ static double add_penalty_factors(const fw_linear_problem *p, const double *x, d
   double weights = 0, vectors = 0;
   for (size_t f = 0; f < p->features; f++) {
     const double *v = x + f * p->width;
+    const double strength = p->factor_l2 * p->factor_scale[f];
     double *g = gradient + f * p->width, sum = 0;
     weights += v[0] * v[0];
     g[0] += p->l2 * v[0];
     for (size_t j = 1; j < p->width; j++) {
       sum += v[j] * v[j];
-      g[j] += p->factor_l2 * v[j];
+      g[j] += strength * v[j];
     }
-    vectors += sum;
+    vectors += p->factor_scale[f] * sum;
   }
   return 0.5 * (p->l2 * weights + p->factor_l2 * vectors);
 }
@@ -554,6 +556,25 @@ static furrow_status transpose(fw_linear_problem *p, furrow_error *err) {
 
 /* ---- Problem ---- */
 
+/* By feature: the sum of weight * value^2 of its uses. */
+static void sum_squares(const fw_linear_problem *p, double *square) {
+  memset(square, 0, p->features * sizeof *square);
+  for (size_t row = 0; row < p->rows; row++)
+    for (uint64_t i = p->offset[row]; i < p->offset[row + 1]; i++) {
+      const double value = p->value ? (double)p->value[i] : 1;
+      square[p->feature[i]] += (p->weight ? p->weight[row] : 1) * value * value;
+    }
+}
+
+/* Common features, such as hours of the day and dense numbers, need more of it than users and items do. */
+static furrow_status scale_factors(fw_linear_problem *p, furrow_error *err) {
+  if (p->factors == 0) return FURROW_OK;
+  FW_TRY(fw_alloc((void **)&p->factor_scale, p->features + 1, sizeof *p->factor_scale, err));
+  sum_squares(p, p->factor_scale);
+  for (size_t f = 0; f < p->features; f++) p->factor_scale[f] = pow(fmax(p->factor_scale[f], 1), 0.75);
+  return FURROW_OK;
+}
+
 static furrow_status make_blocks(fw_linear_problem *p, furrow_error *err) {
   p->blocks = p->rows / LEAST_ROWS < 1 ? 1 : p->rows / LEAST_ROWS;
   if (p->blocks > MOST_BLOCKS) p->blocks = MOST_BLOCKS;
@@ -570,6 +591,7 @@ static furrow_status fill_problem(fw_linear_problem *p, const fw_linear_params *
   FW_TRY(number_features(p, params, err));
   if (!fw_size_mul(p->features + 1, p->width * sizeof(double), &size)) return fw_fail_memory(err, SIZE_MAX);
   FW_TRY(make_blocks(p, err));
+  FW_TRY(scale_factors(p, err));
   return p->by_feature ? transpose(p, err) : FURROW_OK;
 }
 
@@ -594,9 +616,9 @@ furrow_status fw_linear_problem_create(fw_linear_problem **problem, const fw_lin
 
 void fw_linear_problem_free(fw_linear_problem *p) {
   if (!p) return;
-  void *const owned[] = {p->key,     p->label,       p->weight,          p->offset, p->feature,
-                         p->value,   p->block_value, p->block_gradient,  p->slope,  p->use_offset,
-                         p->use_row, p->use_value,   p->segment_feature, p->cut};
+  void *const owned[] = {p->factor_scale, p->key,     p->label,       p->weight,          p->offset,
+                         p->feature,      p->value,   p->block_value, p->block_gradient,  p->slope,
+                         p->use_offset,   p->use_row, p->use_value,   p->segment_feature, p->cut};
   for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) fw_free(owned[i]);
   fw_free(p);
 }
@@ -608,6 +630,10 @@ const uint64_t *fw_linear_problem_keys(const fw_linear_problem *p, size_t *featu
 
 size_t fw_linear_problem_size(const fw_linear_problem *p) {
   return p->features * p->width + p->outputs;
+}
+
+const double *fw_linear_problem_factor_scale(const fw_linear_problem *p) {
+  return p->factor_scale;
 }
 
 void fw_linear_problem_set_l2(fw_linear_problem *p, double l2, double factor_l2) {
@@ -661,16 +687,6 @@ static void start_bias(const fw_linear_problem *p, const label_sums *sums, doubl
   }
 }
 
-/* By feature: the sum of weight * value^2 of its uses. */
-static void sum_squares(const fw_linear_problem *p, double *square) {
-  memset(square, 0, p->features * sizeof *square);
-  for (size_t row = 0; row < p->rows; row++)
-    for (uint64_t i = p->offset[row]; i < p->offset[row + 1]; i++) {
-      const double value = p->value ? (double)p->value[i] : 1;
-      square[p->feature[i]] += (p->weight ? p->weight[row] : 1) * value * value;
-    }
-}
-
 /* Mean square of the numbers of vectors. */
 static double mean_square_factors(const fw_linear_problem *p, const double *x) {
   double sum = 0;
@@ -694,7 +710,7 @@ static void fill_diagonal(const fw_linear_problem *p, const label_sums *sums, co
     for (size_t k = p->width; k-- > 0;) {
       const size_t output = k < p->outputs ? k : 0;
       const double curve = sum * (classes ? share[output] * (1 - share[output]) : 1);
-      const double second = k < p->outputs ? curve + p->l2 : curve * others + p->factor_l2;
+      const double second = k < p->outputs ? curve + p->l2 : curve * others + p->factor_l2 * p->factor_scale[f];
       diagonal[f * p->width + k] = second > 0 ? second : 1; /* 0: the parameter never matters */
     }
   }

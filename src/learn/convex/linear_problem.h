@@ -4,7 +4,8 @@
  *   sum over rows of weight * loss(label, x·W + b)  +  l2 / 2 * |W|²       (b is not regularised)
  *
  * With factors, each feature i has a vector v_i besides: the score has the sum of x_i x_j v_i·v_j over all pairs i < j
- * of a row's features, too, and the objective factor_l2 / 2 * |V|².
+ * of a row's features, too, and the objective factor_l2 / 2 * the sum of scale_i |v_i|². scale_i is n_i^0.75, where
+ * n_i, the sum of weight * x_i² over rows, is the number of rows of a one-hot feature (at least 1).
  *
  * The losses are those of learn/net/losses.c: L2 is half of the squared difference. So l2 = 1 is what scikit-learn's
  * LogisticRegression(C=1) and Ridge(alpha=1) minimise. Sums over rows are made in blocks or by feature, in an order
@@ -52,6 +53,8 @@ void fw_linear_problem_free(fw_linear_problem *problem);
 const uint64_t *fw_linear_problem_keys(const fw_linear_problem *problem, size_t *features);
 /* Parameters in all: features * (outputs + factors) + outputs. */
 size_t fw_linear_problem_size(const fw_linear_problem *problem);
+/* scale_i by feature; NULL without factors. */
+const double *fw_linear_problem_factor_scale(const fw_linear_problem *problem);
 /* Other strengths; solvers of the problem are to be created anew. */
 void fw_linear_problem_set_l2(fw_linear_problem *problem, double l2, double factor_l2);
 

@@ -193,14 +193,19 @@ static furrow_status add_to_history(fw_fit *f, fw_epoch *epoch, furrow_error *er
 
 static furrow_status find_metric(fw_fit *f, furrow_error *err) {
   const char *name = f->params.metric ? f->params.metric : "loss";
-  const fw_loss_type loss = f->trainer->plan->graph.loss;
   for (size_t i = 0; i < sizeof metrics / sizeof *metrics; i++)
     if (strcmp(metrics[i].name, name) == 0) f->by = &metrics[i];
   if (!f->by)
     return fw_fail(err, FURROW_E_ARGUMENT, "%s is not a metric; it must be loss, auc, accuracy, logloss, rmse or mae",
                    name);
+  return FURROW_OK;
+}
+
+/* The loss may have been found in the data. */
+static furrow_status check_metric(const fw_fit *f, furrow_error *err) {
+  const fw_loss_type loss = f->trainer->plan->graph.loss;
   if (!fw_loss_has_metric(loss, f->by->offset))
-    return fw_fail(err, FURROW_E_ARGUMENT, "a model with %s has no %s", fw_loss_name(loss), name);
+    return fw_fail(err, FURROW_E_ARGUMENT, "a model with %s has no %s", fw_loss_name(loss), f->by->name);
   return FURROW_OK;
 }
 
@@ -434,6 +439,7 @@ furrow_status furrow_trainer_fit(furrow_trainer *trainer, const char *train, con
   if (status == FURROW_OK) status = open_samples(&f, train, !valid, err);
   if (status == FURROW_OK) status = fw_fit_leave_out(&f, err);
   if (status == FURROW_OK) status = fw_fit_prepare(&f, err);
+  if (status == FURROW_OK) status = check_metric(&f, err);
   take_plan(&f);
   if (status == FURROW_OK) status = fw_tally_create(&f.tally, &trainer->plan->graph, err);
   if (status == FURROW_OK) status = open_train(&f, !valid, err);

@@ -1,9 +1,9 @@
 /* learn/train/fit_factors.c: a factorization machine by L-BFGS, for several strengths of regularisation.
  *
- * With one strength for all vectors, the objective is that of a matrix of interactions whose nuclear norm is penalised:
- * a feature of few rows gets a short vector, and above some strength all vectors are 0. The path begins near that
- * strength, and weakens it by the root of 2 as long as the validation rows are predicted better. The best strength is
- * then solved with all rows. docs/design/defaults.md has what was measured. */
+ * L2 of vectors is a penalty on the (weighted) nuclear norm of the matrix of interactions: a feature of few rows gets a
+ * short vector, and above some strength all vectors are 0. The path begins near that strength, and weakens it by the
+ * root of 2 as long as the validation rows are predicted better. The best strength is then solved with all rows.
+ * docs/design/defaults.md has what was measured. */
 #include "learn/train/fit_factors.h"
 
 #include <math.h>
@@ -17,7 +17,7 @@
 #include "learn/train/linear_start.h"
 
 enum { ITERATIONS = 100, LAST_ITERATIONS = 200, POWER_ITERATIONS = 12, PATIENCE = 2 };
-#define LEAST_GAIN 1e-5 /* share of the objective: two iterations in a row that gain less end a strength */
+#define LEAST_GAIN 1e-4 /* share of the objective: two iterations in a row that gain less end a strength */
 
 struct fw_factor_fit {
   fw_convex_fit *rows; /* of training, or all */
@@ -68,33 +68,45 @@ static furrow_status create_rows(fw_factor_fit *p, const fw_fit *f, const fw_epo
   return fw_alloc((void **)&p->best, p->size, sizeof *p->best, err);
 }
 
-static double length_of_vectors(const double *x, const fw_factor_fit *p) {
-  const size_t width = 1 + p->factors;
-  double sum = 0;
-  for (size_t i = 0; i + 1 < p->size; i++)
-    if (i % width != 0) sum += x[i] * x[i];
-  return sqrt(sum);
+/* The length of all vectors, each squared times scale^power. */
+static double length_of_vectors(const double *x, const fw_factor_fit *p, int power) {
+  const double *scale = fw_linear_problem_factor_scale(p->rows->problem);
+  const size_t features = feature_count(p), width = 1 + p->factors;
+  double total = 0;
+  for (size_t f = 0; f < features; f++) {
+    double sum = 0;
+    for (size_t j = 1; j < width; j++) sum += x[f * width + j] * x[f * width + j];
+    total += power > 0 ? sum * scale[f] : sum / scale[f];
+  }
+  return sqrt(total);
+}
+
+/* The vectors become those of the gradient in units of the scale, times a factor. */
+static void follow(fw_factor_fit *p, const double *gradient, double factor) {
+  const double *scale = fw_linear_problem_factor_scale(p->rows->problem);
+  const size_t features = feature_count(p), width = 1 + p->factors;
+  for (size_t f = 0; f < features; f++)
+    for (size_t j = 1; j < width; j++) p->x[f * width + j] = gradient[f * width + j] / scale[f] * factor;
 }
 
 /* Vectors that are almost 0 grow by how the losses fall, and shrink by their strength. The strength at which even the
- * best direction shrinks is the norm of the matrix of second derivatives; by power iteration. */
+ * best direction shrinks is the largest eigenvalue of the second derivatives, in units of the scale; by power
+ * iteration. */
 static furrow_status find_strongest(fw_factor_fit *p, double *strongest, furrow_error *err) {
-  const size_t width = 1 + p->factors;
-  double *gradient = NULL, value, length = 1e-6 * sqrt((double)(feature_count(p) * p->factors));
+  double *gradient = NULL, value;
   FW_TRY(fw_alloc((void **)&gradient, p->size, sizeof *gradient, err));
   fw_linear_problem_set_l2(p->rows->problem, 0, 0);
   add_noise(p, 1e-6);
   furrow_status status = FURROW_OK;
+  const double length = length_of_vectors(p->x, p, 1);
   *strongest = 0;
   for (int i = 0; status == FURROW_OK && i < POWER_ITERATIONS; i++) {
     status = fw_linear_problem_evaluate(p->rows->problem, p->x, gradient, &value, err);
-    const double its = length_of_vectors(gradient, p), own = length_of_vectors(p->x, p);
-    *strongest = own > 0 ? its / own : 0;
-    for (size_t k = 0; its > 0 && k + 1 < p->size; k++)
-      if (k % width != 0) p->x[k] = gradient[k] * length / its;
+    const double its = length_of_vectors(gradient, p, -1);
+    *strongest = length > 0 ? its / length : 0;
+    if (its > 0) follow(p, gradient, length / its);
   }
-  for (size_t k = 0; k + 1 < p->size; k++)
-    if (k % width != 0) p->x[k] = 0;
+  follow(p, p->x, 0);
   fw_free(gradient);
   return status;
 }
