@@ -141,7 +141,7 @@ static void check_differences(const made_case *c, bool wide, bool values) {
   fw_rng_init(&rng, 8);
   for (size_t i = 0; i < size; i++) x[i] = 0.3 * fw_rng_normal(&rng);
   value_at(p, x, gradient);
-  for (size_t n = 0; n < 60; n++) {
+  for (size_t n = 0; n < (c->factors ? 25 : 60); n++) {
     const size_t i = n < c->outputs ? size - 1 - n : wide && n % 2 ? n : (size_t)fw_rng_below(&rng, size);
     const double was = x[i], h = 1e-4;
     x[i] = was + h;
@@ -353,28 +353,55 @@ static void rows_without_features_have_a_bias(void **unused) {
 static void threads_change_no_byte(void **unused) {
   (void)unused;
   const unsigned threads[] = {1, 2, 5};
-  for (size_t c = 0; c < 2; c++)
+  static const size_t some[] = {0, 1, 4, 5};
+  for (size_t n = 0; n < 4; n++)
     for (int wide = 0; wide < 2; wide++) {
-      const made_shape shape = shape_of(&cases[c], wide, true);
+      const made_case *c = &cases[some[n]];
+      const made_shape shape = shape_of(c, wide, true);
       made_rows r = make_rows(&shape, 4);
-      fw_linear_params params = params_for(&r, cases[c].loss, cases[c].outputs);
+      fw_linear_params params = params_for(&r, c->loss, c->outputs);
+      params.factors = c->factors;
+      params.factor_l2 = 1;
       fw_linear_problem *alone = create(&params);
       const size_t size = fw_linear_problem_size(alone);
+      double *start = get(size, sizeof *start);
+      for (size_t i = 0; i < size; i++) start[i] = 0.1 * sin((double)i);
+      const fw_linear_solver_params from = {.w = start, .value_tolerance = c->factors ? 1e-2 : 0};
       fw_lbfgs_state state;
-      fw_linear_solver *first = solve(alone, NULL, &state);
+      fw_linear_solver *first = solve(alone, &from, &state);
       for (size_t t = 0; t < 3; t++) {
         assert_int_equal(fw_spin_pool_create(&params.pool, threads[t], NULL), FURROW_OK);
         fw_linear_problem *p = create(&params);
-        fw_linear_solver *s = solve(p, NULL, &state);
+        fw_linear_solver *s = solve(p, &from, &state);
         assert_memory_equal(fw_linear_solver_weights(s), fw_linear_solver_weights(first), size * sizeof(double));
         fw_linear_solver_free(s);
         fw_linear_problem_free(p);
         fw_spin_pool_free(params.pool);
       }
+      free(start);
       fw_linear_solver_free(first);
       fw_linear_problem_free(alone);
       free_rows(&r);
     }
+}
+
+/* The bias and weights of two features, and the product of their vectors, each times its value. */
+static void pairs_are_products_of_vectors(void **unused) {
+  (void)unused;
+  const uint64_t offset[] = {0, 2, 3}, index[] = {1, 5, 5};
+  const float value[] = {2, 3, 4};
+  const double label[] = {0, 0}, x[] = {10, 1, 2, 20, 3, 4, 0.5}; /* w and v of 1, of 5; b */
+  const furrow_rowblock block = {
+      .size = 2, .offset = offset, .index.u64 = index, .value.f32 = value, .key_type = FURROW_KEY_U64};
+  fw_linear_problem *p =
+      create(&(fw_linear_params){.rows = &block, .label = label, .loss = FW_LOSS_L2, .outputs = 1, .factors = 2});
+  double scores[2];
+  fw_linear_problem_scores(p, x, scores);
+  assert_true(fabs(scores[0] - (0.5 + 20 + 60 + 2 * 3 * (3 + 8))) < 1e-12);
+  assert_true(fabs(scores[1] - (0.5 + 80)) < 1e-12);
+  const double *scale = fw_linear_problem_factor_scale(p);
+  assert_true(fabs(scale[0] - pow(4, 0.75)) < 1e-12 && fabs(scale[1] - pow(25, 0.75)) < 1e-12);
+  fw_linear_problem_free(p);
 }
 
 /* ---- Rows that are used ---- */
@@ -533,6 +560,7 @@ int main(void) {
       cmocka_unit_test(missing_classes_end_finite),
       cmocka_unit_test(rows_without_features_have_a_bias),
       cmocka_unit_test(threads_change_no_byte),
+      cmocka_unit_test(pairs_are_products_of_vectors),
       cmocka_unit_test(weights_are_repeated_rows),
       cmocka_unit_test(unknown_features_score_0),
       cmocka_unit_test(bad_input_is_refused),
