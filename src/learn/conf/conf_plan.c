@@ -124,15 +124,16 @@ static bool is_fm(const fw_graph *graph) {
          (fw_loss_is_regression(graph->loss) || graph->loss == FW_LOSS_LOG);
 }
 
-/* The exact minimum, unless something is set that it does not take. Two classes of fm: only where it is asked for
- * (docs/design/defaults.md). */
+/* The exact minimum, unless something is set that it does not take. Two classes of fm, or an l2 of fm, which is that of
+ * steps: only where it is asked for (docs/design/defaults.md). */
 static furrow_status plan_solver(fw_plan *plan, const furrow_learn_conf *conf, furrow_error *err) {
   const fw_key other = step_key(conf);
   const fw_graph *graph = &plan->graph;
   const bool set = fw_conf_is_set(conf, FW_KEY_SOLVER), fm = is_fm(graph);
-  plan->train.own_l2 = fw_conf_is_set(conf, FW_KEY_L2);
+  const bool own_l2 = plan->train.own_l2 = fw_conf_is_set(conf, FW_KEY_L2);
   if (fw_conf_value(conf, FW_KEY_SOLVER).integer == 0) return FURROW_OK;
-  plan->train.lbfgs = (is_linear(graph) || (fm && (set || fw_loss_is_regression(graph->loss)))) && other == FW_KEYS;
+  plan->train.lbfgs =
+      (is_linear(graph) || (fm && (set || (fw_loss_is_regression(graph->loss) && !own_l2)))) && other == FW_KEYS;
   plan->train.lbfgs_pairs = plan->train.lbfgs && fm;
   if (plan->train.lbfgs || !set) return FURROW_OK;
   if (!is_linear(graph) && !fm)

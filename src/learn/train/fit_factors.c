@@ -184,9 +184,22 @@ static void take_best(fw_factor_fit *all, const fw_factor_fit *p, double deviati
   all->x[all->size - 1] = p->best[p->size - 1];
 }
 
+/* Near the best strength, the minimum of the parabola through its loss and those of its neighbours: validation rows
+ * tell two strengths apart by chance where their losses are about the same. */
+static double refined_strength(const fw_fit *f) {
+  const furrow_trainer *t = f->trainer;
+  const double best = f->factors->best_strength;
+  if (t->best < 2 || t->best >= t->epochs) return best;
+  const fw_epoch *epoch = &t->history[t->best - 1];
+  const double before = epoch[-1].valid.loss, at = epoch->valid.loss, behind = epoch[1].valid.loss;
+  const double curve = before - 2 * at + behind;
+  return curve > 0 ? best * pow(2, -0.25 * fmax(fmin((before - behind) / curve, 1), -1)) : best;
+}
+
 /* The best strength with all rows. */
 static furrow_status solve_all(fw_fit *f, furrow_error *err) {
   fw_factor_fit *p = f->factors;
+  p->best_strength = refined_strength(f);
   fw_factor_fit all = {.factors = p->factors, .strength = p->best_strength, .rng = p->rng};
   furrow_status status = create_rows(&all, f, NULL, err);
   if (status == FURROW_OK) {

@@ -142,10 +142,10 @@ static void few_epochs_are_told(void **state) {
 /* A strength that is set is the only one, for weights and vectors. */
 static void a_strength_can_be_set(void **state) {
   (void)state;
-  furrow_trainer *weak = fitted("fm", "loss=l2 l2=0.3 valid-ratio=0", "ratings", NULL);
+  furrow_trainer *weak = fitted("fm", "loss=l2 solver=lbfgs l2=0.3 valid-ratio=0", "ratings", NULL);
   assert_true(weak->plan->train.lbfgs_pairs);
   assert_int_equal(furrow_trainer_epoch_count(weak), 1);
-  furrow_trainer *strong = fitted("fm", "loss=l2 l2=1e6 valid-ratio=0", "ratings", NULL);
+  furrow_trainer *strong = fitted("fm", "loss=l2 solver=lbfgs l2=1e6 valid-ratio=0", "ratings", NULL);
   const furrow_learn_metrics found = metrics_of(weak, "ratings.new"), flat = metrics_of(strong, "ratings.new");
   assert_true(found.rmse < 0.65);
   assert_true(flat.rmse > 0.99 * flat.constant_rmse);
@@ -158,7 +158,8 @@ static void a_strength_can_be_set(void **state) {
 static void keys_of_steps_choose_them(void **state) {
   (void)state;
   static const char *const settings[] = {"loss=l2 lr=0.02 epochs=2", "loss=l2 batch=64 epochs=2",
-                                         "loss=l2 solver=steps epochs=2", "loss=l2 valid-ratio=0 epochs=2"};
+                                         "loss=l2 solver=steps epochs=2", "loss=l2 l2=0.001 epochs=2",
+                                         "loss=l2 valid-ratio=0 epochs=2"};
   for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
     furrow_trainer *fm = fitted("fm", settings[i], "ratings", NULL);
     if (fm->steps < 10 && epoch_at(fm, 0)->learning_rate == 1) fail_msg("%s: by L-BFGS", settings[i]);
