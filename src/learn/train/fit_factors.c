@@ -130,15 +130,19 @@ static furrow_status begin(fw_fit *f, furrow_error *err) {
 
 /* ---- A strength ---- */
 
-static furrow_status solve(fw_factor_fit *p, double l2, int iterations, double least, furrow_error *err) {
+/* told: the fit whose progress is reported; NULL: none is. */
+static furrow_status solve(fw_factor_fit *p, double l2, int iterations, double least, fw_fit *told, furrow_error *err) {
   fw_linear_solver *solver = NULL;
   fw_lbfgs_state state = FW_LBFGS_GOING;
   fw_linear_problem *problem = p->rows->problem;
   const fw_linear_solver_params params = {.w = p->x, .bias = p->x + p->size - 1, .value_tolerance = least};
   fw_linear_problem_set_l2(problem, l2, p->strength);
   furrow_status status = fw_linear_solver_create(&solver, problem, &params, err);
-  for (int i = 0; status == FURROW_OK && i < iterations && state == FW_LBFGS_GOING; i++)
+  for (int i = 0; status == FURROW_OK && i < iterations && state == FW_LBFGS_GOING; i++) {
     status = fw_linear_solver_step(solver, &state, err);
+    if (status == FURROW_OK && told)
+      status = fw_fit_progress(told, p->rows->count * ((uint64_t)i + 1) / (uint64_t)iterations, err);
+  }
   if (status == FURROW_OK) memcpy(p->x, fw_linear_solver_weights(solver), p->size * sizeof *p->x);
   fw_linear_solver_free(solver);
   return status;
@@ -151,7 +155,8 @@ static furrow_status train_strength(fw_fit *f, fw_epoch *epoch, furrow_error *er
   f->done = plan->train.own_l2;
   if (!plan->train.own_l2) p->strength /= sqrt(2);
   add_noise(p, plan->train.init_embedding);
-  FW_TRY(solve(p, f->linear_l2, ITERATIONS, LEAST_GAIN, err));
+  f->reported = 0;
+  FW_TRY(solve(p, f->linear_l2, ITERATIONS, LEAST_GAIN, f, err));
   f->trainer->steps++;
   epoch->shown.learning_rate = 1;
   fw_tally_clear(f->tally, FW_EXACT_TRAIN_ROWS);
@@ -204,7 +209,7 @@ static furrow_status solve_all(fw_fit *f, furrow_error *err) {
   furrow_status status = create_rows(&all, f, NULL, err);
   if (status == FURROW_OK) {
     take_best(&all, p, f->trainer->plan->train.init_embedding);
-    status = solve(&all, f->linear_l2, LAST_ITERATIONS, LEAST_GAIN / 10, err);
+    status = solve(&all, f->linear_l2, LAST_ITERATIONS, LEAST_GAIN / 10, NULL, err);
   }
   if (status == FURROW_OK) status = fw_factors_put(f->trainer->net, all.rows->problem, all.x, err);
   fw_convex_fit_free(all.rows);
