@@ -288,7 +288,7 @@ static furrow_status give_meaning(observation *o, const char *what, const char *
 
 static furrow_status give_meanings(observation *o, furrow_error *err) {
   const furrow_schema_propose_params *p = o->params;
-  FW_TRY(give_meaning(o, "label", p->label, FW_MEANS_LABEL, err));
+  if (p->label && p->label[0]) FW_TRY(give_meaning(o, "label", p->label, FW_MEANS_LABEL, err));
   FW_TRY(give_meaning(o, "weight", p->weight, FW_MEANS_WEIGHT, err));
   FW_TRY(give_meaning(o, "group", p->group, FW_MEANS_GROUP, err));
   FW_TRY(give_meaning(o, "user", p->user, FW_MEANS_USER, err));
@@ -308,7 +308,8 @@ static void set_vw_meanings(observation *o) {
 static furrow_status decide_log(observation *o, furrow_schema *schema, furrow_error *err) {
   FW_TRY(give_meanings(o, err));
   set_vw_meanings(o);
-  fw_evidence_find_meanings(o->columns, o->count);
+  const bool label = !o->params->label || o->params->label[0];
+  FW_TRY(fw_evidence_find_meanings(o->columns, o->count, label, err));
   for (size_t i = 0; i < o->count; i++) FW_TRY(fw_evidence_decide(&o->columns[i], false, schema, err));
   return FURROW_OK;
 }

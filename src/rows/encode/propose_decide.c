@@ -18,6 +18,7 @@ enum {
   LEAST_ROWS = 20,     /* fewer do not tell that all values are different */
   TEXT_WORDS = 8,      /* words of a cell on average that make it a text */
   MOST_CLASSES = 1000, /* of a label */
+  FEW_CELLS = 100,     /* of which a bar says more than their figures */
   SET_ELEMENTS = 10000 /* different elements that a set may have, at most */
 };
 static const double most_of = 0.95; /* share that counts as nearly all */
@@ -326,6 +327,7 @@ static bool splits_at(const fw_evidence *e, fw_separator separator) {
   if (!s->distinct || (double)s->cells < 0.05 * (double)e->sketch.cells) return false;
   const double elements = fw_distinct_count(s->distinct);
   const bool integers = s->integers == s->elements;
+  if (separator == FW_SEPARATOR_BAR && e->sketch.cells < FEW_CELLS) return elements <= 0.75 * (double)s->elements;
   if (integers) return elements <= 0.5 * (double)s->elements;
   if (separator == FW_SEPARATOR_BLANK && elements > 200) return false; /* words of a language */
   return elements <= SET_ELEMENTS && elements <= 0.5 * (double)e->distinct && elements <= 0.2 * (double)s->elements;
@@ -406,7 +408,8 @@ static furrow_status decide_content(decision *d, bool table) {
 static furrow_status decide_column(decision *d, bool table) {
   const fw_evidence *e = d->evidence;
   if (e->other) {
-    fw_buffer_format(&d->why, "; the name says label, but %s is the label", e->other);
+    fw_buffer_format(&d->why, "; the name says label, but %s", e->other[0] ? e->other : "it is not taken for one");
+    if (e->other[0]) fw_buffer_text(&d->why, " is the label");
     return decide(d, FW_AS_IGNORE, "");
   }
   switch (e->meaning) {

@@ -394,6 +394,27 @@ static void tables_are_joined(void **state) {
   remove_file("memory://movies.csv", &table);
 }
 
+static void which_label(void **state) {
+  (void)state;
+  fw_buffer text = {0};
+  furrow_schema_propose_params params;
+  fw_buffer_text(&text, "class,survived,age\n");
+  for (int i = 0; i < 100; i++) fw_buffer_format(&text, "c%d,%d,%g\n", i % 3, i % 2, 20.5 + i % 50);
+  add_file("memory://log.csv", &text);
+  expect_refused("memory://log.csv", NULL, FURROW_E_ARGUMENT,
+                 "label: several columns may be it, by their names: class, survived; name one, or \"\"");
+  furrow_schema_propose_params_init(&params);
+  params.label = "survived";
+  expect_schema("memory://log.csv", &params,
+                "    \"class\": {\"as\": \"category\"},\n    \"survived\": {\"as\": \"label\"},\n    \"age\": "
+                "{\"as\": \"number\", \"scale\": \"standard\"}\n  }\n");
+  params.label = "";
+  expect_schema("memory://log.csv", &params,
+                "    \"class\": {\"as\": \"category\"},\n    \"survived\": {\"as\": \"ignore\"},\n    \"age\": "
+                "{\"as\": \"number\", \"scale\": \"standard\"}\n  }\n");
+  remove_file("memory://log.csv", &text);
+}
+
 static void logs_without_rows(void **state) {
   (void)state;
   fw_buffer text = {0};
@@ -410,7 +431,7 @@ int main(void) {
       cmocka_unit_test(what_columns_are),      cmocka_unit_test(what_the_caller_names),
       cmocka_unit_test(threads_do_not_matter), cmocka_unit_test(columns_that_turn_up),
       cmocka_unit_test(vowpal_wabbit),         cmocka_unit_test(tables_are_joined),
-      cmocka_unit_test(logs_without_rows),
+      cmocka_unit_test(which_label),           cmocka_unit_test(logs_without_rows),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
