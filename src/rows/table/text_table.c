@@ -267,6 +267,8 @@ furrow_status fw_table_next(const fw_table *table, fw_table_cursor *cursor, fw_t
   const furrow_status status = table->layout.kind == FW_TABLE_DELIMITED
                                    ? fw_table_next_delimited(table, cursor, batch, err)
                                    : next_lines(table, cursor, batch, err);
-  if (batch->records > 0) return FURROW_OK; /* the cursor stays before a record that fails: the next call finds it */
+  /* the cursor stays before a bad record: the next call finds it again */
+  if (batch->records > 0 && (status == FURROW_OK || status == FURROW_E_PARSE)) return FURROW_OK;
+  batch->records = 0;
   return status == FURROW_OK ? FURROW_END : status;
 }
