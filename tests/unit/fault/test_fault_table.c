@@ -34,7 +34,7 @@ static furrow_status read_table(const char *path, uint32_t threads, size_t *reco
   return status;
 }
 
-/* Every allocation fails: it is told, and nothing is lost. */
+/* Every allocation fails once: the error says so, and nothing leaks. */
 static void fail_each(const char *text, uint32_t threads) {
   FILE *f = fopen("table", "wb");
   assert_non_null(f);
