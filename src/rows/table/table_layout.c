@@ -344,6 +344,14 @@ static furrow_status add_different(fw_table_layout *layout, const fw_table_layou
   return status;
 }
 
+/* Gives the cursor a copy of its text that has readable bytes around it. */
+static furrow_status pad_text(void **copy, fw_table_cursor *cursor, const char *text, furrow_error *err) {
+  FW_TRY(fw_alloc_zero(copy, cursor->length + 2 * FW_KERN_PAD, 1, err));
+  cursor->text = (char *)*copy + FW_KERN_PAD;
+  memcpy((char *)*copy + FW_KERN_PAD, text, cursor->length);
+  return FURROW_OK;
+}
+
 /* Reads the head as records without slots: each of their columns is told. */
 static furrow_status find_told_columns(fw_table_layout *layout, const table_head *head, furrow_error *err) {
   static const char *const always[] = {"label", "weight", "tag"};
@@ -352,8 +360,8 @@ static furrow_status find_told_columns(fw_table_layout *layout, const table_head
   fw_chunk_stats stats = {0};
   const char *end = head->end;
   while (!head->whole && end > head->text && !fw_is_line_end(end[-1])) end--;
-  fw_table_cursor cursor = {.text = head->text,
-                            .length = (size_t)(end - head->text),
+  void *copy = NULL;
+  fw_table_cursor cursor = {.length = (size_t)(end - head->text),
                             .on_bad = FURROW_ON_BAD_SKIP,
                             .stats = &stats,
                             .other_column = note_column,
@@ -361,7 +369,7 @@ static furrow_status find_told_columns(fw_table_layout *layout, const table_head
   fw_table *table = NULL;
   fw_table_batch batch = {0};
   size_t records = 0;
-  furrow_status status = FURROW_OK;
+  furrow_status status = pad_text(&copy, &cursor, head->text, err);
   for (size_t i = 0; i < 3 && layout->kind == FW_TABLE_VW && status == FURROW_OK; i++)
     status = add_name(&list.names, &list.capacity, always[i], strlen(always[i]), err);
   if (status == FURROW_OK) status = fw_table_create(&table, &bare, NULL, 0, NULL, err);
@@ -380,6 +388,7 @@ static furrow_status find_told_columns(fw_table_layout *layout, const table_head
   fw_table_batch_clear(&batch);
   fw_table_free(table);
   fw_table_layout_clear(&list.names);
+  fw_free(copy);
   return status;
 }
 

@@ -64,7 +64,11 @@ static void read_text(const char *text, size_t n, const char *args, furrow_on_ba
   fw_table *table = NULL;
   fw_table_batch batch = {0};
   fw_table_cursor cursor = {.text = padded, .length = n, .on_bad = on_bad, .stats = stats};
-  furrow_status status = fw_table_layout_find(&layout, &hints, padded, n, true, err);
+  char *bare = malloc(n ? n : 1); /* a head has nothing readable around it */
+  assert_non_null(bare);
+  memcpy(bare, text, n);
+  furrow_status status = fw_table_layout_find(&layout, &hints, bare, n, true, err);
+  free(bare);
   if (status == FURROW_OK) status = fw_table_layout_skip_head(&layout, padded, n, &cursor.at, err);
   if (status == FURROW_OK)
     status = fw_table_create(&table, &layout, (const char *const *)layout.names, layout.columns, NULL, err);
