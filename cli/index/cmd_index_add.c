@@ -41,48 +41,53 @@ static void add_init(void *values) {
   fill_values_init(&((add_values *)values)->fill);
 }
 
-static void report_add(const add_values *add, const furrow_index *index, const filling *fill, const index_job *job,
+static void report_add(const add_values *add, const named_index *changed, const filling *fill, const index_job *job,
                        uint64_t size, output *out) {
   furrow_index_info info;
   furrow_index_info_init(&info);
   report r;
-  furrow_index_get_info(index, &info);
+  furrow_index_get_info(changed->index, &info);
   report_start(&r, out, add->json);
   report_text(&r, "written", change_target(add->path, &add->change));
   report_u64(&r, "added", fill->added);
   if (fill->skipped || add->json) report_u64(&r, "left out", fill->skipped);
   report_i64(&r, "vectors", info.ntotal);
+  if (changed->names) report_u64(&r, "names", furrow_id_names_count(changed->names));
   report_u64(&r, "bytes", size);
   index_job_report(job, &r);
   report_finish(&r);
 }
 
-static furrow_status add_run(const void *values, output *out, furrow_error *err) {
-  const add_values *add = values;
-  furrow_index *index = NULL;
+static furrow_status open_vectors(const add_values *add, filling *fill, const named_index *changed, furrow_error *err) {
   furrow_index_info info;
   furrow_index_info_init(&info);
+  furrow_index_get_info(changed->index, &info);
+  furrow_status status = fill_open(fill, &add->fill, (size_t)info.d, err);
+  return status == FURROW_OK ? fill_begin_names(fill, changed->index, changed->names, err) : status;
+}
+
+static furrow_status add_run(const void *values, output *out, furrow_error *err) {
+  const add_values *add = values;
+  named_index changed = {0};
   filling fill = {0};
   index_job job;
   uint64_t size = 0;
-  furrow_status status =
-      edit_check(add->path, &add->change, &add->source, (const char *const[]){add->fill.base, add->fill.ids}, err);
+  furrow_status status = edit_check(add->path, &add->change, &add->source,
+                                    (const char *const[]){add->fill.base, add->fill.ids, add->fill.names}, err);
   if (status != FURROW_OK) return status;
   index_job_start(&job, add->fill.quiet);
   index_job_step(&job, "load", 0);
-  status = edit_load(&index, add->path, &add->change, &add->source, err);
-  if (status == FURROW_OK) {
-    furrow_index_get_info(index, &info);
-    status = fill_open(&fill, &add->fill, (size_t)info.d, err);
-  }
+  status = edit_load(&changed, add->path, &add->change, &add->source, err);
+  if (status == FURROW_OK) status = open_vectors(add, &fill, &changed, err);
   if (status == FURROW_OK) index_job_step(&job, "add", 0);
-  if (status == FURROW_OK) status = fill_add_all(&fill, index, &job, err);
+  if (status == FURROW_OK) status = fill_add_all(&fill, changed.index, &job, err);
+  if (status == FURROW_OK) status = fill_finish_names(&fill, &changed.names, err);
   if (status == FURROW_OK) index_job_step(&job, "save", 0);
-  if (status == FURROW_OK) status = edit_save(index, add->path, &add->change, &size, err);
+  if (status == FURROW_OK) status = edit_save(&changed, add->path, &add->change, &size, err);
   index_job_stop(&job);
-  if (status == FURROW_OK) report_add(add, index, &fill, &job, size, out);
+  if (status == FURROW_OK) report_add(add, &changed, &fill, &job, size, out);
   fill_close(&fill);
-  furrow_index_free(index);
+  edit_clear(&changed);
   return status;
 }
 
@@ -90,11 +95,14 @@ const command index_add_command = {
     .name = "add",
     .summary = "add vectors to an index",
     .example = "furrow index add items.index --base new.fvecs\n"
-               "furrow index add items.index --base new.npy --ids new.ids.npy --out more.index",
+               "furrow index add items.index --base new.npy --ids new.ids.npy --out more.index\n"
+               "furrow index add films.index --base new.npy --names new.txt",
     .one_of = "--base FILE | --from-model FOLDER",
     .about =
         "The index must be trained, by 'furrow index build' or by Faiss. Without --ids the new vectors get the ids "
-        "that follow those in the index. The file is replaced at the end; after a failure the old one is still there.",
+        "that follow those in the index. If the ids of the index have names, the new vectors need names, too, and a "
+        "name that is there already is an error. The file is replaced at the end; after a failure the old one is still "
+        "there.",
     .operands = add_operands,
     .groups = add_groups,
     .size = sizeof(add_values),

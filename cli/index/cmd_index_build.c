@@ -87,6 +87,7 @@ typedef struct building {
   index_job job;
   filling fill;
   furrow_index *index;
+  furrow_id_names *names; /* NULL: none */
   furrow_reservoir *sample;
   uint64_t trained_on;
   bool empty;         /* only --train: no vectors are added */
@@ -151,7 +152,7 @@ static furrow_status draw_from_file(building *b, furrow_error *err) {
   fill_values values = b->values->fill;
   filling fill;
   values.base = b->values->train;
-  values.model = values.ids = NULL;
+  values.model = values.ids = values.names = NULL;
   values.axis = FURROW_AXIS_AUTO;
   furrow_status status = fill_open(&fill, &values, furrow_vectors_reader_dimension(b->fill.vectors), err);
   if (status == FURROW_OK) status = draw(b, &fill, err);
@@ -223,10 +224,12 @@ static furrow_status set_up(building *b, furrow_error *err) {
 static furrow_status add(building *b, furrow_error *err) {
   const uint64_t count = furrow_vectors_reader_count(b->fill.vectors);
   index_job_step(&b->job, "add", count == FURROW_COUNT_UNKNOWN ? 0 : count);
-  furrow_status status = fill_read(&b->fill, err);
+  furrow_status status = fill_begin_names(&b->fill, b->index, NULL, err);
+  if (status == FURROW_OK) status = fill_read(&b->fill, err);
   if (status == FURROW_OK && b->fill.block.count > 0) status = fill_add_block(&b->fill, b->index, err);
   if (status == FURROW_OK && !b->values->spec.normalize) measure_error(b);
   if (status == FURROW_OK) status = fill_add_all(&b->fill, b->index, &b->job, err);
+  if (status == FURROW_OK) status = fill_finish_names(&b->fill, &b->names, err);
   return status;
 }
 
@@ -245,7 +248,7 @@ static furrow_status finish(building *b, furrow_error *err) {
   if (status == FURROW_OK) status = interrupt_check(err);
   index_job_step(&b->job, "save", 0);
   save_params(values, &params);
-  if (status == FURROW_OK) status = furrow_index_save(b->index, values->destination, &params, err);
+  if (status == FURROW_OK) status = index_names_save(b->index, b->names, values->destination, &params, err);
   return status;
 }
 
@@ -274,6 +277,7 @@ static furrow_status report_build(building *b, output *out, furrow_error *err) {
   report_u64(&r, "trained with", b->trained_on);
   report_u64(&r, "vectors", b->fill.added);
   if (b->fill.skipped || r.json) report_u64(&r, "left out", b->fill.skipped);
+  if (b->names) report_u64(&r, "names", furrow_id_names_count(b->names));
   report_u64(&r, "lists", lists.nlist);
   if (ivf && furrow_index_get_list_stats(ivf, &stats, NULL) == FURROW_OK && (stats.stored > 0 || r.json))
     report_f64(&r, "imbalance", stats.imbalance);
@@ -302,17 +306,23 @@ static furrow_status check(const build_values *values, furrow_error *err) {
            add_hint(err, "name the training vectors with --train FILE");
   if (fill->ids && !fill->base && !fill->model)
     return fail(err, FURROW_E_ARGUMENT, "--ids needs --base or --from-model");
+  if (fill->names && !fill->base && !fill->model)
+    return fail(err, FURROW_E_ARGUMENT, "--names needs --base or --from-model");
   furrow_status status = spec_check(&values->spec, err);
-  const char *const inputs[] = {fill->base, values->train, fill->model ? NULL : fill->ids};
-  for (size_t i = 0; status == FURROW_OK && i < sizeof inputs / sizeof *inputs; i++)
+  const char *const inputs[] = {fill->base, values->train, fill->model ? NULL : fill->ids, fill->names};
+  for (size_t i = 0; status == FURROW_OK && i < sizeof inputs / sizeof *inputs; i++) {
     status = sink_check_apart(values->destination, inputs[i], err);
-  return status == FURROW_OK ? sink_check_path(values->destination, values->force, err) : status;
+    if (status == FURROW_OK) status = index_names_check_apart(values->destination, inputs[i], err);
+  }
+  if (status == FURROW_OK) status = sink_check_path(values->destination, values->force, err);
+  return status == FURROW_OK ? index_names_check_path(values->destination, values->force, err) : status;
 }
 
 static furrow_status create(building *b, furrow_error *err) {
   furrow_index_spec spec;
   spec_from_values(&b->values->spec, (int32_t)furrow_vectors_reader_dimension(b->fill.vectors), &spec);
-  spec.id_map = (b->values->fill.ids || b->values->fill.model) && (spec.refine_flat || spec.refine_m > 0);
+  spec.id_map =
+      (b->values->fill.ids || b->values->fill.model || b->fill.names.names) && (spec.refine_flat || spec.refine_m > 0);
   return spec_create(&b->index, &spec, err);
 }
 
@@ -350,6 +360,7 @@ static furrow_status build_run(const void *values, output *out, furrow_error *er
   if (status == FURROW_OK) status = report_build(&b, out, err);
   furrow_reservoir_free(b.sample);
   fill_close(&b.fill);
+  furrow_id_names_free(b.names);
   furrow_index_free(b.index);
   return status;
 }
@@ -359,11 +370,15 @@ const command index_build_command = {
     .summary = "train an index, fill it with vectors and write it",
     .example = "furrow index build --base base.fvecs --out items.index --nlist 1024 --m 16\n"
                "furrow index build --base base.fbin --train learn.fbin --out items.index --nlist 4096 --m 32 --opq\n"
+               "furrow index build --base films.npy --ids titles.txt --out films.index --nlist 64 --m 8\n"
                "furrow index build --from-model deepfm/embedding_embedding --out items.index --nlist 256 --m 4",
     .one_of = "--base FILE | --from-model FOLDER | --train FILE",
     .about = "Builds an IVFPQ index (IVF flat with --m 0) that Faiss can read. Vectors are read block by block; the "
              "index is in memory until the complete file is written. A good nlist is between sqrt(n) and 16 * sqrt(n). "
-             "m must divide the dimension; with 8 bits it is also the size of a code in bytes.",
+             "m must divide the dimension; with 8 bits it is also the size of a code in bytes.\n\nAn index stores ids "
+             "that are numbers. If --ids is a text whose first line is not numbers, each line is the name of a vector; "
+             "the ids then count from 0, and the file INDEX.names beside the index keeps the names. Copy or move both "
+             "files together. The other commands use the names; Faiss ignores them.",
     .groups = build_groups,
     .size = sizeof(build_values),
     .init = build_init,

@@ -56,7 +56,8 @@ static bool to_stdout(const convert_values *convert) {
   return strcmp(convert->destination, "-") == 0;
 }
 
-static furrow_status save(const furrow_index *index, const convert_values *convert, output *out, furrow_error *err) {
+static furrow_status save(const named_index *loaded, const convert_values *convert, output *out, furrow_error *err) {
+  const furrow_index *index = loaded->index;
   furrow_index_save_params params;
   uint64_t size = 0;
   furrow_index_save_params_init(&params);
@@ -65,7 +66,9 @@ static furrow_status save(const furrow_index *index, const convert_values *conve
   params.overwrite = convert->force || to_stdout(convert);
   furrow_status status = interrupt_check(err);
   if (status == FURROW_OK) status = furrow_index_file_size(index, &params, &size, err);
-  if (status == FURROW_OK) status = furrow_index_save(index, convert->destination, &params, err);
+  if (status == FURROW_OK)
+    status = to_stdout(convert) ? furrow_index_save(index, convert->destination, &params, err)
+                                : index_names_save(index, loaded->names, convert->destination, &params, err);
   /* a closed pipe is not a failure here, which the library cannot know */
   if (status == FURROW_E_IO && to_stdout(convert) && output_reader_is_gone()) return FURROW_END;
   if (status != FURROW_OK || to_stdout(convert)) return status;
@@ -77,6 +80,7 @@ static furrow_status save(const furrow_index *index, const convert_values *conve
   report_text(&r, "written", convert->destination);
   report_text(&r, "kind", furrow_index_kind_name(info.kind));
   report_i64(&r, "vectors", info.ntotal);
+  if (loaded->names) report_u64(&r, "names", furrow_id_names_count(loaded->names));
   report_u64(&r, "bytes", size);
   report_finish(&r);
   return FURROW_OK;
@@ -90,26 +94,29 @@ static furrow_status set_direct_map(furrow_index *index, const convert_values *c
 static furrow_status convert_run(const void *values, output *out, furrow_error *err) {
   const convert_values *convert = values;
   furrow_index_load_params params;
-  furrow_index *index = NULL;
+  named_index loaded = {0};
   furrow_status status = FURROW_OK;
   if (to_stdout(convert) && convert->json)
     return fail(err, FURROW_E_ARGUMENT, "--json cannot be used when the index is written to standard output");
   if (!to_stdout(convert)) {
     status = sink_check_apart(convert->destination, convert->path, err);
     if (status == FURROW_OK) status = sink_check_apart(convert->destination, convert->source.lists, err);
+    if (status == FURROW_OK) status = index_names_check_apart(convert->path, convert->destination, err);
     if (status == FURROW_OK) status = sink_check_path(convert->destination, convert->force, err);
+    if (status == FURROW_OK) status = index_names_check_path(convert->destination, convert->force, err);
   }
   if (status != FURROW_OK) return status;
   if (!to_stdout(convert)) interrupt_catch();
   index_source_params(&convert->source, &params);
   params.lists_optional =
       !convert->inline_lists && convert->direct_map <= 1; /* a map is built from the lists, so they must be readable */
-  status = index_source_load(&index, convert->path, &params, err);
+  status = index_source_load(&loaded.index, convert->path, &params, err);
+  if (status == FURROW_OK && !to_stdout(convert)) status = index_names_load(&loaded.names, convert->path, err);
   if (status == FURROW_OK && !to_stdout(convert))
-    status = index_source_apart(index, convert->path, convert->destination, err);
-  if (status == FURROW_OK) status = set_direct_map(index, convert, err);
-  if (status == FURROW_OK) status = save(index, convert, out, err);
-  furrow_index_free(index);
+    status = index_source_apart(loaded.index, convert->path, convert->destination, err);
+  if (status == FURROW_OK) status = set_direct_map(loaded.index, convert, err);
+  if (status == FURROW_OK) status = save(&loaded, convert, out, err);
+  edit_clear(&loaded);
   return status;
 }
 
@@ -121,7 +128,9 @@ const command index_convert_command = {
                "furrow index convert new.index old.index --compat 1.5.0",
     .about = "Without options DST equals SRC byte for byte, except that legacy kinds (IvPQ, IvFL ...) become current "
              "ones (IwPQ, IwFl ...) and bytes after the end of the index are dropped. Lists in a data file stay there, "
-             "and the index keeps the stored name of that file. DST appears only when it is complete.\n\n--compat "
+             "and the index keeps the stored name of that file. DST appears only when it is complete. Names of ids go "
+             "with it, "
+             "except to standard output.\n\n--compat "
              "never drops a part of the index: if the release cannot read a part, the error names the part and the "
              "first release that can. --direct-map drops or rebuilds the direct map.",
     .operands = convert_operands,

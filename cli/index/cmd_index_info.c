@@ -7,6 +7,7 @@
 
 #include "core/commands.h"
 #include "core/report.h"
+#include "index/index_names.h"
 #include "index/index_source.h"
 
 typedef struct info_values {
@@ -149,11 +150,12 @@ static void report_children(report *r, const furrow_index *index, const char *pa
   }
 }
 
-static void report_file(report *r, const info_values *values, const furrow_index *index) {
+static void report_file(report *r, const info_values *values, const furrow_index *index, const furrow_id_names *names) {
   struct stat found;
   report_text(r, "file", values->path);
   if (stat(values->path, &found) == 0) report_u64(r, "bytes", (uint64_t)found.st_size);
   report_index(r, index);
+  if (names) report_u64(r, "names", furrow_id_names_count(names));
   if (r->json) report_list(r, "inside");
   report_children(r, index, "");
   if (r->json) report_end(r);
@@ -167,12 +169,15 @@ static furrow_status info_run(const void *values, output *out, furrow_error *err
   params.lists_optional = true;
   furrow_status status = index_source_load(&index, info->path, &params, err);
   if (status != FURROW_OK) return status;
+  furrow_id_names *names = NULL;
   report r;
+  status = index_names_load(&names, info->path, err); /* names that do not fit are an error, but behind the report */
   report_start(&r, out, info->json);
-  report_file(&r, info, index);
+  report_file(&r, info, index, names);
   report_finish(&r);
+  furrow_id_names_free(names);
   furrow_index_free(index);
-  return FURROW_OK;
+  return status;
 }
 
 const command index_info_command = {

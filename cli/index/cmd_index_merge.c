@@ -1,6 +1,7 @@
 /* cli/index/cmd_index_merge.c: furrow index merge: merges several indexes into one. */
 #include <inttypes.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "core/commands.h"
@@ -51,8 +52,30 @@ typedef struct merging {
   const merge_values *values;
   furrow_index_load_params load;
   int64_t shifts[MOST_TEXTS], vectors;
-  size_t on_disk; /* indexes whose lists are in a data file */
+  size_t on_disk;         /* indexes whose lists are in a data file */
+  furrow_id_names *names; /* of all of them; NULL: none has names */
 } merging;
+
+/* Adds the names of index i, which are loaded from its file. */
+static furrow_status merge_names(merging *m, size_t i, int64_t before, const furrow_index_info *info,
+                                 furrow_error *err) {
+  const char *path = m->values->paths.texts[i];
+  furrow_id_names *names = NULL;
+  furrow_status status = index_names_load(&names, path, err);
+  if (status == FURROW_OK && ((names && !m->names && before > 0) || (!names && m->names && info->ntotal > 0)))
+    status = fail_file(err, FURROW_E_ARGUMENT, path,
+                       names ? "has names, but the indexes before it have none"
+                             : "has no names, but the indexes before it have some",
+                       0);
+  if (status == FURROW_OK && names && !m->names) status = furrow_id_names_create(&m->names, err);
+  if (status == FURROW_OK && names) {
+    status = furrow_id_names_merge(m->names, names, m->shifts[i], err);
+    if (status != FURROW_OK) snprintf(err->file, sizeof err->file, "%s", path);
+    if (status == FURROW_E_EXISTS && !m->values->shift) add_hint(err, "--shift renumbers parts that each count from 0");
+  }
+  furrow_id_names_free(names);
+  return status;
+}
 
 /* Counts the vectors of an index and checks that the target is not the data file of its lists. */
 static furrow_status check_input(merging *m, size_t i, furrow_error *err) {
@@ -66,8 +89,9 @@ static furrow_status check_input(merging *m, size_t i, furrow_error *err) {
   if (status != FURROW_OK) return status;
   furrow_index_get_info(index, &info);
   m->shifts[i] = m->values->shift ? m->vectors : 0;
+  status = merge_names(m, i, m->vectors, &info, err);
   m->vectors += info.ntotal;
-  status = index_source_apart(index, path, m->values->destination, err);
+  if (status == FURROW_OK) status = index_source_apart(index, path, m->values->destination, err);
   if (furrow_index_ivf(index)) furrow_index_get_info(furrow_index_ivf(index), &info);
   m->on_disk += info.lists == FURROW_LISTS_ON_DISK;
   furrow_index_free(index);
@@ -77,46 +101,63 @@ static furrow_status check_input(merging *m, size_t i, furrow_error *err) {
 static furrow_status check_inputs(merging *m, furrow_error *err) {
   const merge_values *values = m->values;
   furrow_status status = sink_check_path(values->destination, values->force, err);
+  if (status == FURROW_OK) status = index_names_check_path(values->destination, values->force, err);
   if (status == FURROW_OK) status = sink_check_apart(values->destination, values->source.lists, err);
-  for (size_t i = 0; status == FURROW_OK && i < values->paths.count; i++) status = check_input(m, i, err);
+  for (size_t i = 0; status == FURROW_OK && i < values->paths.count; i++) {
+    status = index_names_check_apart(values->paths.texts[i], values->destination, err);
+    if (status == FURROW_OK) status = check_input(m, i, err);
+  }
   if (status == FURROW_OK && values->source.lists && m->on_disk > 1)
     status = fail(err, FURROW_E_ARGUMENT,
                   "--lists names the data file of one index, but %zu indexes have their lists on disk", m->on_disk);
   return status;
 }
 
+static furrow_status merge_files(const merging *m, furrow_error *err) {
+  const text_list *paths = &m->values->paths;
+  const char *destination = m->values->destination;
+  furrow_index_save_params save;
+  interrupt_catch();
+  furrow_index_save_params_init(&save);
+  save.overwrite = m->values->force;
+  save.compat = m->values->compat;
+  save.names = m->names;
+  furrow_status status =
+      furrow_index_merge_files(paths->texts, m->shifts, paths->count, &m->load, destination, &save, err);
+  return status == FURROW_OK && !m->names ? furrow_id_names_discard(destination, err) : status;
+}
+
+static void report_merge(const merging *m, output *out) {
+  report r;
+  report_start(&r, out, m->values->json);
+  report_text(&r, "written", m->values->destination);
+  report_u64(&r, "indexes", m->values->paths.count);
+  report_i64(&r, "vectors", m->vectors);
+  if (m->names) report_u64(&r, "names", furrow_id_names_count(m->names));
+  report_finish(&r);
+}
+
 static furrow_status merge_run(const void *values, output *out, furrow_error *err) {
   merging m = {.values = values};
-  const text_list *paths = &m.values->paths;
-  const char *destination = m.values->destination;
-  if (strcmp(destination, "-") == 0)
+  if (strcmp(m.values->destination, "-") == 0)
     return fail(err, FURROW_E_ARGUMENT, "an index cannot be written to standard output");
   index_source_params(&m.values->source, &m.load);
   furrow_status status = check_inputs(&m, err);
-  if (status != FURROW_OK) return status;
-  interrupt_catch();
-  furrow_index_save_params save;
-  furrow_index_save_params_init(&save);
-  save.overwrite = m.values->force;
-  save.compat = m.values->compat;
-  status = furrow_index_merge_files(paths->texts, m.shifts, paths->count, &m.load, destination, &save, err);
-  if (status != FURROW_OK) return status;
-  report r;
-  report_start(&r, out, m.values->json);
-  report_text(&r, "written", destination);
-  report_u64(&r, "indexes", paths->count);
-  report_i64(&r, "vectors", m.vectors);
-  report_finish(&r);
-  return FURROW_OK;
+  if (status == FURROW_OK) status = merge_files(&m, err);
+  if (status == FURROW_OK) report_merge(&m, out);
+  furrow_id_names_free(m.names);
+  return status;
 }
 
 const command index_merge_command = {
     .name = "merge",
     .summary = "merge several indexes into one",
     .example = "furrow index merge part-0.index part-1.index part-2.index --out items.index --shift",
-    .about = "The indexes must have the same centroids and quantizers: copies of one trained index, each filled with "
-             "other vectors. The lists are copied one by one and need no memory. Ids stay as they are; --shift "
-             "renumbers parts that each count from 0.",
+    .about =
+        "The indexes must have the same centroids and quantizers: copies of one trained index, each filled with "
+        "other vectors. The lists are copied one by one and need no memory. Ids stay as they are; --shift "
+        "renumbers parts that each count from 0. Names are merged, too: all of the indexes have them or none, and a "
+        "name that two of them have is an error unless its id is the same.",
     .operands = merge_operands,
     .groups = merge_groups,
     .size = sizeof(merge_values),

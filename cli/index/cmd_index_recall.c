@@ -224,7 +224,7 @@ static furrow_status measure_point(measuring *m, uint64_t nprobe, furrow_error *
   furrow_search_params params;
   recall_point *point = &m->points[m->count];
   *point = (recall_point){.nprobe = nprobe};
-  furrow_status status = search_filter_params(&m->values->filter_ids, &params, NULL, err);
+  furrow_status status = search_filter_params(&m->values->filter_ids, NULL, &params, NULL, err);
   params.nprobe = nprobe;
   if (status == FURROW_OK) status = measure_single(m, &params, point, err);
   if (status == FURROW_OK) status = measure_batch(m, &params, point, err);

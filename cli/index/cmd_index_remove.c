@@ -13,7 +13,8 @@
 #include "model/model_job.h"
 
 typedef struct remove_values {
-  const char *path, *ids;
+  const char *path;
+  id_filter_values ids;
   edit_values change;
   index_source_values source;
   bool others, json, quiet;
@@ -30,9 +31,14 @@ static const option remove_options[] = {
     {.name = "ids",
      .kind = OPTION_TEXT,
      .argument = "IDS",
-     .help = "ids to remove: A:B (A to B - 1), 1,2,3, or a file: .npy .i64 .ivecs .ibin .txt",
-     .offset = offsetof(remove_values, ids),
-     .required = true},
+     .help = "ids to remove: A:B (A to B - 1), 1,2,3, or a file: .npy .i64 .ivecs .ibin .txt, or text with a name on "
+             "each line",
+     .offset = offsetof(remove_values, ids.ids)},
+    {.name = "names",
+     .kind = OPTION_TEXT,
+     .argument = "FILE",
+     .help = "names to remove, one on each line, even if they look like numbers; - is standard input",
+     .offset = offsetof(remove_values, ids.names)},
     {.name = "others", .kind = OPTION_FLAG, .help = "remove all other ids", .offset = offsetof(remove_values, others)},
     {.name = "json", .kind = OPTION_FLAG, .help = "report as JSON", .offset = offsetof(remove_values, json)},
     {.name = "quiet", .letter = 'q', .kind = OPTION_FLAG, .help = "no notes", .offset = offsetof(remove_values, quiet)},
@@ -44,15 +50,6 @@ static const option_group remove_groups[] = {
     {.title = "Options", .options = compat_options, .offset = offsetof(remove_values, change.compat)},
     {.title = "Reading", .options = index_source_options, .offset = offsetof(remove_values, source)},
     {0}};
-
-/* Returns whether ids are positions in the index, or in the index behind its transforms. */
-static bool has_implicit_ids(const furrow_index *index) {
-  furrow_index_info info;
-  furrow_index_info_init(&info);
-  furrow_index_get_info(index, &info);
-  for (; info.kind == FURROW_INDEX_TRANSFORM; furrow_index_get_info(index, &info)) index = furrow_index_child(index, 0);
-  return info.kind != FURROW_INDEX_ID_MAP && furrow_index_ivf(index) != index;
-}
 
 /* Prints a note if vectors got new ids, because ids are positions. */
 static void note_new_ids(const remove_values *values, const furrow_index *index, uint64_t removed) {
@@ -80,51 +77,66 @@ static void explain(const furrow_index *index, furrow_status status, furrow_erro
     add_hint(err, "build the index with --direct-map hash or without a direct map");
 }
 
-static void report_remove(const remove_values *values, const furrow_index *index, uint64_t removed, uint64_t size,
+static void report_remove(const remove_values *values, const named_index *changed, uint64_t removed, uint64_t size,
                           output *out) {
   furrow_index_info info;
   furrow_index_info_init(&info);
   report r;
-  furrow_index_get_info(index, &info);
+  furrow_index_get_info(changed->index, &info);
   report_start(&r, out, values->json);
   report_text(&r, "written", change_target(values->path, &values->change));
   report_u64(&r, "removed", removed);
   report_i64(&r, "vectors", info.ntotal);
+  if (changed->names) report_u64(&r, "names", furrow_id_names_count(changed->names));
   report_u64(&r, "bytes", size);
   report_finish(&r);
 }
 
+/* Removes the vectors, and their names. */
+static furrow_status remove_ids(const remove_values *remove, named_index *changed, uint64_t *removed,
+                                furrow_error *err) {
+  id_filter_ids filter_ids = {0};
+  furrow_status status = id_filter_ids_read(&filter_ids, &remove->ids, changed->names, err);
+  if (status == FURROW_OK) {
+    filter_ids.filter.invert = remove->others;
+    status = furrow_index_remove(changed->index, &filter_ids.filter, removed, err);
+    explain(changed->index, status, err);
+  }
+  if (status == FURROW_OK && changed->names)
+    status = furrow_id_names_remove(changed->names, &filter_ids.filter, has_implicit_ids(changed->index), err);
+  id_filter_ids_clear(&filter_ids);
+  return status;
+}
+
 static furrow_status remove_run(const void *values, output *out, furrow_error *err) {
   const remove_values *remove = values;
-  furrow_index *index = NULL;
-  id_filter_ids filter_ids = {0};
+  named_index changed = {0};
   uint64_t removed = 0, size = 0;
-  furrow_status status =
-      edit_check(remove->path, &remove->change, &remove->source, (const char *const[]){remove->ids, NULL}, err);
-  if (status == FURROW_OK) status = id_filter_ids_read(&filter_ids, remove->ids, err);
+  if (!remove->ids.ids == !remove->ids.names)
+    return fail(err, FURROW_E_ARGUMENT, "exactly one of --ids and --names is needed");
+  furrow_status status = edit_check(remove->path, &remove->change, &remove->source,
+                                    (const char *const[]){remove->ids.ids, remove->ids.names, NULL}, err);
   if (status == FURROW_OK) {
     interrupt_catch();
-    filter_ids.filter.invert = remove->others;
-    status = edit_load(&index, remove->path, &remove->change, &remove->source, err);
+    status = edit_load(&changed, remove->path, &remove->change, &remove->source, err);
   }
-  if (status == FURROW_OK) {
-    status = furrow_index_remove(index, &filter_ids.filter, &removed, err);
-    explain(index, status, err);
-  }
-  if (status == FURROW_OK) status = edit_save(index, remove->path, &remove->change, &size, err);
-  if (status == FURROW_OK) report_remove(remove, index, removed, size, out);
-  if (status == FURROW_OK) note_new_ids(remove, index, removed);
-  id_filter_ids_clear(&filter_ids);
-  furrow_index_free(index);
+  if (status == FURROW_OK) status = remove_ids(remove, &changed, &removed, err);
+  if (status == FURROW_OK) status = edit_save(&changed, remove->path, &remove->change, &size, err);
+  if (status == FURROW_OK) report_remove(remove, &changed, removed, size, out);
+  if (status == FURROW_OK && !changed.names) note_new_ids(remove, changed.index, removed);
+  edit_clear(&changed);
   return status;
 }
 
 const command index_remove_command = {
     .name = "remove",
-    .summary = "remove vectors from an index, by their ids",
+    .summary = "remove vectors from an index, by their ids or names",
     .example = "furrow index remove items.index --ids 17,4711\n"
-               "furrow index remove items.index --ids 1000000: --out first.index",
-    .about = "Ids that are not in the index are ignored. As in Faiss, the last vector of a list takes the place of a "
+               "furrow index remove items.index --ids 1000000: --out first.index\n"
+               "furrow index remove films.index --names gone.txt",
+    .one_of = "--ids IDS | --names FILE",
+    .about = "Ids that are not in the index are ignored; a name that is not there is an error. As in Faiss, the last "
+             "vector of a list takes the place of a "
              "removed one. The file is replaced at the end. Some indexes do not store ids but count their vectors from "
              "0: those with --refine-flat that were built without --ids, flat indexes, and product quantizers without "
              "lists. There, as in Faiss, the vectors after a removed one get new ids; a note says so.",

@@ -11,6 +11,7 @@
 #include "core/progress.h"
 #include "core/report.h"
 #include "core/shared_options.h"
+#include "index/index_names.h"
 #include "index/index_source.h"
 #include "index/search_options.h"
 #include "index/search_sink.h"
@@ -76,6 +77,7 @@ typedef struct searching {
   furrow_index *index;
   furrow_searcher *searcher;
   furrow_vectors_reader *queries;
+  furrow_id_names *names; /* NULL: the index has none */
   id_filter_ids ids;
   furrow_search_params params;
   vector_block block;
@@ -96,11 +98,14 @@ static bool by_range(const searching *s) {
 /* Checks that no file to write is also read. */
 static furrow_status check_apart(const search_values *values, furrow_error *err) {
   const char *const outputs[] = {values->result.ids, values->result.distances, values->result.starts};
-  const char *const inputs[] = {values->path, values->queries, values->source.lists, values->filter_ids.filter};
+  const char *const inputs[] = {values->path, values->queries, values->source.lists, values->filter_ids.filter.ids,
+                                values->filter_ids.filter.names};
   furrow_status status = FURROW_OK;
-  for (size_t i = 0; i < sizeof outputs / sizeof *outputs; i++)
+  for (size_t i = 0; status == FURROW_OK && i < sizeof outputs / sizeof *outputs; i++) {
+    status = index_names_check_apart(values->path, outputs[i], err);
     for (size_t j = 0; status == FURROW_OK && j < sizeof inputs / sizeof *inputs; j++)
       status = sink_check_apart(outputs[i], inputs[j], err);
+  }
   return status;
 }
 
@@ -122,7 +127,8 @@ static furrow_status open_all(searching *s, furrow_error *err) {
   if (status != FURROW_OK) return status;
   furrow_index_get_info(s->index, &info);
   status = vector_source_open(&s->queries, values->queries, &values->vectors, (size_t)info.d, err);
-  if (status == FURROW_OK) status = search_filter_params(&values->filter_ids, &s->params, &s->ids, err);
+  if (status == FURROW_OK) status = index_names_load(&s->names, values->path, err);
+  if (status == FURROW_OK) status = search_filter_params(&values->filter_ids, s->names, &s->params, &s->ids, err);
   furrow_searcher_params_init(&params);
   params.threads = values->filter_ids.threads;
   if (status == FURROW_OK) status = furrow_searcher_create(&s->searcher, s->index, &params, err);
@@ -214,7 +220,7 @@ static furrow_status search_run(const void *values, output *out, furrow_error *e
     status = open_all(&s, err);
   }
   if (status == FURROW_OK) status = ensure_capacity(&s, err);
-  if (status == FURROW_OK) status = result_open(&s.sink, &s.values->result, by_range(&s) ? 0 : s.k, out, err);
+  if (status == FURROW_OK) status = result_open(&s.sink, &s.values->result, by_range(&s) ? 0 : s.k, s.names, out, err);
   if (status == FURROW_OK) status = search_all(&s, err);
   if (status == FURROW_OK) status = result_finish(&s.sink, err);
   if (status == FURROW_OK) report_search(&s, out);
@@ -223,6 +229,7 @@ static furrow_status search_run(const void *values, output *out, furrow_error *e
   free(s.distances);
   free(s.found);
   id_filter_ids_clear(&s.ids);
+  furrow_id_names_free(s.names);
   furrow_vectors_reader_close(s.queries);
   furrow_searcher_free(s.searcher);
   furrow_index_free(s.index);
@@ -235,10 +242,12 @@ const command index_search_command = {
     .example = "furrow index search items.index queries.fvecs -k 10 --nprobe 16\n"
                "furrow index search items.index queries.fbin -k 100 --out-ids found.ivecs --out-dist found.fvecs\n"
                "furrow index search items.index queries.npy --range 0.25 --filter-ids 0:1000000",
-    .about = "Prints a line for each query: its number, then id:distance pairs, nearest first. With --out-ids or "
-             "--out-dist it writes the results to files, a row for each query; with --range the results follow each "
-             "other without rows, and --out-starts says where those of each query begin. In files, -1 fills up rows "
-             "with fewer than K results.",
+    .about =
+        "Prints a line for each query: its number, then id:distance pairs, nearest first. If the ids have names, it "
+        "prints names instead, with tabs between the pairs; --numbers prints the ids. With --out-ids or "
+        "--out-dist it writes the results to files, a row for each query; with --range the results follow each "
+        "other without rows, and --out-starts says where those of each query begin. In files, -1 fills up rows "
+        "with fewer than K results.",
     .operands = search_operands,
     .groups = search_groups,
     .size = sizeof(search_values),

@@ -1,9 +1,11 @@
 /* cli/index/cmd_index_verify.c: furrow index verify: checks everything in an index file. */
 #include <inttypes.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include "core/commands.h"
 #include "core/report.h"
+#include "index/index_names.h"
 #include "index/index_source.h"
 
 typedef struct verify_values {
@@ -70,6 +72,30 @@ static void add_finding(void *user, const furrow_index_finding *finding) {
     print_finding(f->r.out, finding);
 }
 
+/* Findings about the names of ids, after the index itself has turned out to be good. */
+static furrow_status verify_names(const verify_values *verify, findings *f, furrow_error *err) {
+  furrow_index_load_params params;
+  furrow_index *index = NULL;
+  furrow_id_names *names = NULL;
+  uint64_t unused = 0;
+  char message[64];
+  index_source_params(&verify->source, &params);
+  furrow_status status = index_names_load(&names, verify->path, err);
+  if (status == FURROW_OK && !names) return FURROW_OK;
+  if (status == FURROW_OK) status = furrow_index_load(&index, verify->path, &params, err);
+  if (status == FURROW_OK) status = furrow_id_names_check(names, index, &unused, err);
+  snprintf(message, sizeof message, "%" PRIu64 " name%s no vector", unused, unused == 1 ? " has" : "s have");
+  if (status != FURROW_OK || unused > 0)
+    add_finding(f, &(furrow_index_finding){.fatal = status != FURROW_OK,
+                                           .path = "names",
+                                           .offset = FURROW_NO_OFFSET,
+                                           .status = status,
+                                           .message = status != FURROW_OK ? err->message : message});
+  furrow_id_names_free(names);
+  furrow_index_free(index);
+  return status;
+}
+
 static furrow_status verify_run(const void *values, output *out, furrow_error *err) {
   const verify_values *verify = values;
   furrow_index_load_params params;
@@ -83,6 +109,7 @@ static furrow_status verify_run(const void *values, output *out, furrow_error *e
     report_list(&f.r, "findings");
   }
   status = furrow_index_verify(verify->path, &params, add_finding, &f, err);
+  if (status == FURROW_OK) status = verify_names(verify, &f, err);
   if (verify->json) {
     report_end(&f.r);
     report_u64(&f.r, "errors", f.errors);
@@ -101,8 +128,10 @@ const command index_verify_command = {
     .name = "verify",
     .summary = "check everything in an index file",
     .example = "furrow index verify items.index",
-    .about = "An error makes an index unreadable or its results wrong; a remark is about something unusual that Faiss "
-             "and Furrow read. The exit code is 0 when there are no errors, otherwise the code of the first error.",
+    .about =
+        "An error makes an index unreadable or its results wrong; a remark is about something unusual that Faiss "
+        "and Furrow read. If the ids have names, every id must have one, and the names must have been written for this "
+        "very file. The exit code is 0 when there are no errors, otherwise the code of the first error.",
     .operands = verify_operands,
     .groups = verify_groups,
     .size = sizeof(verify_values),

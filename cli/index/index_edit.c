@@ -31,15 +31,20 @@ const char *change_target(const char *path, const edit_values *values) {
 }
 
 furrow_status edit_check(const char *path, const edit_values *values, const index_source_values *reading,
-                         const char *const inputs[2], furrow_error *err) {
+                         const char *const inputs[3], furrow_error *err) {
   const char *target = change_target(path, values);
   furrow_status status = index_source_check(path, err);
   if (status == FURROW_OK) status = sink_check_apart(target, reading->lists, err);
-  for (size_t i = 0; status == FURROW_OK && i < 2; i++) status = sink_check_apart(target, inputs[i], err);
+  if (status == FURROW_OK) status = index_names_check_apart(path, target, err);
+  for (size_t i = 0; status == FURROW_OK && i < 3; i++) {
+    status = sink_check_apart(target, inputs[i], err);
+    if (status == FURROW_OK) status = index_names_check_apart(target, inputs[i], err);
+  }
   if (status != FURROW_OK || !values->destination) return status;
   if (strcmp(values->destination, "-") == 0)
     return fail(err, FURROW_E_ARGUMENT, "an index cannot be written to standard output");
-  return sink_check_path(values->destination, values->force, err);
+  status = sink_check_path(values->destination, values->force, err);
+  return status == FURROW_OK ? index_names_check_path(values->destination, values->force, err) : status;
 }
 
 static void save_params(const edit_values *values, furrow_index_save_params *params) {
@@ -58,23 +63,50 @@ static furrow_status file_size(const furrow_index *index, const edit_values *val
 
 /* Mapped lists are copied when they change. The file is replaced by rename, not overwritten, so the mapping stays
  * valid. */
-furrow_status edit_load(furrow_index **index, const char *path, const edit_values *values,
+furrow_status edit_load(named_index *loaded, const char *path, const edit_values *values,
                         const index_source_values *reading, furrow_error *err) {
   furrow_index_load_params params;
   uint64_t size;
   index_source_params(reading, &params);
-  furrow_status status = index_source_load(index, path, &params, err);
-  if (status == FURROW_OK) status = index_source_apart(*index, path, change_target(path, values), err);
+  furrow_status status = index_source_load(&loaded->index, path, &params, err);
+  if (status == FURROW_OK) status = index_names_load(&loaded->names, path, err);
+  if (status == FURROW_OK) status = index_source_apart(loaded->index, path, change_target(path, values), err);
   /* checks before the work whether the older Faiss can read the index */
-  return status == FURROW_OK && values->compat ? file_size(*index, values, &size, err) : status;
+  return status == FURROW_OK && values->compat ? file_size(loaded->index, values, &size, err) : status;
 }
 
-furrow_status edit_save(const furrow_index *index, const char *path, const edit_values *values, uint64_t *size,
+void edit_clear(named_index *loaded) {
+  furrow_id_names_free(loaded->names);
+  furrow_index_free(loaded->index);
+  *loaded = (named_index){0};
+}
+
+furrow_status edit_save(const named_index *changed, const char *path, const edit_values *values, uint64_t *size,
                         furrow_error *err) {
   furrow_index_save_params params;
   save_params(values, &params);
   furrow_status status = interrupt_check(err);
-  if (status == FURROW_OK) status = file_size(index, values, size, err);
-  if (status == FURROW_OK) status = furrow_index_save(index, change_target(path, values), &params, err);
+  if (status == FURROW_OK) status = file_size(changed->index, values, size, err);
+  if (status == FURROW_OK)
+    status = index_names_save(changed->index, changed->names, change_target(path, values), &params, err);
   return status;
+}
+
+static const furrow_index *skip_transforms(const furrow_index *index, furrow_index_info *info) {
+  furrow_index_info_init(info);
+  furrow_index_get_info(index, info);
+  for (; info->kind == FURROW_INDEX_TRANSFORM; furrow_index_get_info(index, info)) index = furrow_index_child(index, 0);
+  return index;
+}
+
+bool is_list_index(const furrow_index *index) {
+  furrow_index_info info;
+  const furrow_index *inner = skip_transforms(index, &info);
+  return furrow_index_ivf(inner) == inner;
+}
+
+bool has_implicit_ids(const furrow_index *index) {
+  furrow_index_info info;
+  const furrow_index *inner = skip_transforms(index, &info);
+  return info.kind != FURROW_INDEX_ID_MAP && furrow_index_ivf(inner) != inner;
 }

@@ -2,6 +2,7 @@
 #ifndef CLI_INDEX_INDEX_EDIT_H
 #define CLI_INDEX_INDEX_EDIT_H
 
+#include "index/index_names.h"
 #include "index/index_source.h"
 
 /* What the options of edit_options fill. */
@@ -19,13 +20,24 @@ extern const option compat_options[];
 /* E_EXISTS: the target exists and must not be replaced. E_ARGUMENT: the target is one of `inputs`, the other files that
  * are read (NULL: not given). */
 furrow_status edit_check(const char *path, const edit_values *values, const index_source_values *reading,
-                         const char *const inputs[2], furrow_error *err);
-/* Loads the index. Free it, even after a failure. */
-furrow_status edit_load(furrow_index **index, const char *path, const edit_values *values,
+                         const char *const inputs[3], furrow_error *err);
+/* An index and the names of its ids. */
+typedef struct named_index {
+  furrow_index *index;
+  furrow_id_names *names; /* NULL: none */
+} named_index;
+
+/* Loads an index and its names. Clear it, even after a failure. */
+furrow_status edit_load(named_index *loaded, const char *path, const edit_values *values,
                         const index_source_values *reading, furrow_error *err);
-/* Writes the index; lists from a data file become part of the file. *size: bytes of the file. */
-furrow_status edit_save(const furrow_index *index, const char *path, const edit_values *values, uint64_t *size,
+void edit_clear(named_index *loaded);
+/* Writes the index and its names; lists from a data file become part of the file. *size: bytes of the index file. */
+furrow_status edit_save(const named_index *changed, const char *path, const edit_values *values, uint64_t *size,
                         furrow_error *err);
+/* Returns whether the index, or the one behind its transforms, is lists and nothing else, which store ids. */
+bool is_list_index(const furrow_index *index);
+/* Returns whether ids are positions in the index, or in the index behind its transforms. */
+bool has_implicit_ids(const furrow_index *index);
 /* Returns the path that is written. */
 const char *change_target(const char *path, const edit_values *values);
 

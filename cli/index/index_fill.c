@@ -3,10 +3,13 @@
 
 #include <inttypes.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/fail.h"
 #include "core/interrupt.h"
+#include "index/index_edit.h"
 
 enum { BLOCK_VECTORS = 1 << 16 };
 
@@ -29,9 +32,14 @@ const option fill_options[] = {
     {.name = "ids",
      .kind = OPTION_TEXT,
      .argument = "FILE",
-     .help = "ids of the vectors, one for each: .npy .i64 .ivecs .ibin .txt; with --from-model also A:B, the range of "
-             "ids to add",
+     .help = "ids of the vectors, one for each: .npy .i64 .ivecs .ibin .txt, or text with a name on each line; with "
+             "--from-model A:B, the range of ids to add",
      .offset = offsetof(fill_values, ids)},
+    {.name = "names",
+     .kind = OPTION_TEXT,
+     .argument = "FILE",
+     .help = "names of the vectors, one on each line, even if they look like numbers; written to INDEX.names",
+     .offset = offsetof(fill_values, names)},
     {.name = "on-nan",
      .kind = OPTION_ENUM,
      .choices = "error|skip",
@@ -67,16 +75,40 @@ static furrow_status open_model(filling *fill, size_t d, furrow_error *err) {
   return vector_source_open_matrix(&fill->vectors, &matrix, d, values->memory / 2, values->threads, err);
 }
 
+/* Checks that there is one id or name for each vector, if the number of vectors is known. */
+static furrow_status check_count(const filling *fill, const char *path, size_t found, const char *what,
+                                 furrow_error *err) {
+  const uint64_t count = furrow_vectors_reader_count(fill->vectors);
+  if (count == FURROW_COUNT_UNKNOWN || count == found) return FURROW_OK;
+  return fail_in(err, FURROW_E_FORMAT, path, "has %zu %s%s for %" PRIu64 " vector%s", found, what,
+                 found == 1 ? "" : "s", count, count == 1 ? "" : "s");
+}
+
 static furrow_status open_ids(filling *fill, furrow_error *err) {
   const char *path = fill->values->ids;
-  furrow_status status = furrow_ids_load(&fill->ids, path, NULL, err);
+  furrow_status status = furrow_ids_or_names_load(&fill->ids, &fill->names, path, err);
+  if (status == FURROW_E_PARSE && !fill->names.names && err->line == 0)
+    add_hint(err, "the first line has numbers, so this is a file of numbers; --names FILE takes every line as a name");
   if (status != FURROW_OK) return status;
-  const uint64_t count = furrow_vectors_reader_count(fill->vectors);
-  if (fill->ids.dim == 1 && (count == FURROW_COUNT_UNKNOWN || count == fill->ids.count)) return FURROW_OK;
+  if (fill->names.names) {
+    fill->names_path = path;
+    return FURROW_OK;
+  }
   if (fill->ids.dim != 1)
     return fail_file(err, FURROW_E_FORMAT, path, "has rows of several ids, but one id per vector is needed", 0);
-  return fail_in(err, FURROW_E_FORMAT, path, "has %zu id%s for %" PRIu64 " vector%s", fill->ids.count,
-                 fill->ids.count == 1 ? "" : "s", count, count == 1 ? "" : "s");
+  return check_count(fill, path, fill->ids.count, "id", err);
+}
+
+static furrow_status open_names(filling *fill, furrow_error *err) {
+  const char *path = fill->values->names;
+  if (path && fill->names.names)
+    return fail_file(err, FURROW_E_ARGUMENT, fill->values->ids, "has names already, so --names cannot be used", 0);
+  if (path) {
+    furrow_status status = furrow_name_list_load(&fill->names, path, err);
+    if (status != FURROW_OK) return status;
+    fill->names_path = path;
+  }
+  return fill->names.names ? check_count(fill, fill->names_path, fill->names.count, "name", err) : FURROW_OK;
 }
 
 furrow_status fill_open(filling *fill, const fill_values *values, size_t d, furrow_error *err) {
@@ -92,6 +124,7 @@ furrow_status fill_open(filling *fill, const fill_values *values, size_t d, furr
   else
     status = vector_source_open(&fill->vectors, values->base, &values->vectors, d, err);
   if (status == FURROW_OK && values->ids && !values->model) status = open_ids(fill, err);
+  if (status == FURROW_OK) status = open_names(fill, err);
   if (status != FURROW_OK) return status;
   if (furrow_vectors_reader_dimension(fill->vectors) == 0)
     return fail_file(err, FURROW_E_FORMAT, furrow_vectors_reader_path(fill->vectors), "has no vectors", 0);
@@ -102,6 +135,11 @@ furrow_status fill_open(filling *fill, const fill_values *values, size_t d, furr
 void fill_close(filling *fill) {
   vector_block_clear(&fill->block);
   furrow_ids_clear(&fill->ids);
+  furrow_name_list_clear(&fill->names);
+  free(fill->named_ids);
+  free((void *)fill->id_names);
+  fill->named_ids = NULL;
+  fill->id_names = NULL;
   furrow_vectors_reader_close(fill->vectors);
   fill->vectors = NULL;
 }
@@ -119,17 +157,97 @@ furrow_status fill_read(filling *fill, furrow_error *err) {
   return add_hint(err, "--on-nan skip leaves out such vectors");
 }
 
+/* ---- Names ---------------------------------------------------------------------------------------------- */
+
+/* The id that follows those of an index. */
+static int64_t next_id(const furrow_index *index, const furrow_id_names *names) {
+  const size_t count = names ? furrow_id_names_count(names) : 0;
+  furrow_index_info info;
+  int64_t last = -1;
+  size_t size;
+  furrow_index_info_init(&info);
+  furrow_index_get_info(index, &info);
+  if (count > 0) furrow_id_names_at(names, count - 1, &last, &size);
+  return last >= info.ntotal && !has_implicit_ids(index) ? last + 1 : info.ntotal;
+}
+
+static furrow_status check_new(const filling *fill, const furrow_id_names *names, furrow_error *err) {
+  for (size_t i = 0; i < fill->names.count; i++) {
+    const char *name = fill->names.names[i];
+    int64_t id;
+    if (!furrow_id_names_find(names, name, strlen(name), &id)) continue;
+    fail_token(err, name, "id %" PRId64 " of the index has this name already", id);
+    snprintf(err->file, sizeof err->file, "%s", fill->names_path);
+    err->line = i + 1;
+    return err->status = FURROW_E_EXISTS;
+  }
+  return FURROW_OK;
+}
+
+furrow_status fill_begin_names(filling *fill, const furrow_index *index, const furrow_id_names *names,
+                               furrow_error *err) {
+  furrow_index_info info;
+  furrow_index_info_init(&info);
+  furrow_index_get_info(index, &info);
+  if (names && !fill->names.names)
+    return fail(err, FURROW_E_ARGUMENT, "the ids of the index have names, so the new vectors need names, too"),
+           add_hint(err, "--names FILE has one on each line");
+  if (!fill->names.names) return FURROW_OK;
+  if (!names && info.ntotal > 0)
+    return fail_file(err, FURROW_E_ARGUMENT, fill->names_path, "has names, but the ids of the index have none", 0),
+           add_hint(err, "'furrow index names INDEX --set FILE' names the vectors of an index");
+  furrow_status status = names ? check_new(fill, names, err) : FURROW_OK;
+  if (status != FURROW_OK) return status;
+  fill->first_id = next_id(index, names);
+  fill->named_ids = malloc((fill->names.count + 1) * sizeof *fill->named_ids);
+  fill->id_names = malloc((fill->names.count + 1) * sizeof *fill->id_names);
+  return fill->named_ids && fill->id_names ? FURROW_OK : fail_memory(err);
+}
+
+/* Keeps the names of the current block. Lists leave out a vector that is skipped, and so do names; other indexes keep
+ * an id for it. */
+static void keep_names(filling *fill, const furrow_index *index, const int64_t *ids, uint64_t skipped) {
+  const bool left_out = skipped > 0 && is_list_index(index);
+  const vector_block *block = &fill->block;
+  for (size_t i = 0; fill->names.names && i < block->count; i++) {
+    const uint64_t number = block->first + i;
+    if (left_out && vector_fault(block->values + i * block->d, block->d)) continue;
+    fill->named_ids[fill->named] = ids ? ids[i] : fill->first_id + (int64_t)number;
+    fill->id_names[fill->named++] = fill->names.names[number];
+  }
+}
+
+furrow_status fill_finish_names(filling *fill, furrow_id_names **names, furrow_error *err) {
+  furrow_status status = FURROW_OK;
+  if (!fill->names.names) return FURROW_OK;
+  if (!*names) status = furrow_id_names_create(names, err);
+  if (status == FURROW_OK) status = furrow_id_names_add(*names, fill->named_ids, fill->id_names, fill->named, err);
+  return status;
+}
+
 /* ---- Adding --------------------------------------------------------------------------------------------- */
 
-static furrow_status ids_of_block(const filling *fill, const int64_t **ids, furrow_error *err) {
-  const vector_block *block = &fill->block;
+static furrow_status check_enough(const filling *fill, const char *path, size_t found, const char *what,
+                                  furrow_error *err) {
+  if (fill->block.first + fill->block.count <= found) return FURROW_OK;
+  return fail_in(err, FURROW_E_FORMAT, path, "has %zu %s, fewer than there are vectors", found, what);
+}
+
+/* *ids: NULL, the index counts. Named vectors get ids behind all that have a name: after a removal, the number of
+ * vectors is an id that is taken. */
+static furrow_status ids_of_block(filling *fill, const furrow_index *index, const int64_t **ids, furrow_error *err) {
+  vector_block *block = &fill->block;
+  furrow_status status = FURROW_OK;
   *ids = furrow_vectors_reader_has_ids(fill->vectors) ? block->ids : NULL;
-  if (!fill->ids.ids) return FURROW_OK;
-  if (block->first + block->count > fill->ids.count)
-    return fail_in(err, FURROW_E_FORMAT, fill->values->ids, "has %zu ids, fewer than there are vectors",
-                   fill->ids.count);
-  *ids = fill->ids.ids + block->first;
-  return FURROW_OK;
+  if (fill->names.names) status = check_enough(fill, fill->names_path, fill->names.count, "names", err);
+  if (status == FURROW_OK && fill->ids.ids) {
+    status = check_enough(fill, fill->values->ids, fill->ids.count, "ids", err);
+    *ids = fill->ids.ids + block->first;
+  } else if (status == FURROW_OK && fill->names.names && !*ids && !has_implicit_ids(index)) {
+    for (size_t i = 0; i < block->count; i++) block->ids[i] = fill->first_id + (int64_t)(block->first + i);
+    *ids = block->ids;
+  }
+  return status;
 }
 
 furrow_status fill_add_block(filling *fill, furrow_index *index, furrow_error *err) {
@@ -138,13 +256,21 @@ furrow_status fill_add_block(filling *fill, furrow_index *index, furrow_error *e
   furrow_index_add_params_init(&params);
   params.threads = fill->values->threads;
   params.skip_nan = fill->values->on_nan == ON_NAN_SKIP;
-  furrow_status status = ids_of_block(fill, &params.ids, err);
+  furrow_status status = ids_of_block(fill, index, &params.ids, err);
   if (status == FURROW_OK)
     status = furrow_index_add(index, fill->block.values, fill->block.count, &params, &skipped, err);
   if (status != FURROW_OK) return status;
+  keep_names(fill, index, params.ids, skipped);
   fill->added += fill->block.count - skipped;
   fill->skipped += skipped;
   return FURROW_OK;
+}
+
+static furrow_status check_used(const filling *fill, const char *path, size_t found, const char *what,
+                                furrow_error *err) {
+  if (found <= fill->added + fill->skipped) return FURROW_OK;
+  return fail_in(err, FURROW_E_FORMAT, path, "has %zu %s for %" PRIu64 " vectors", found, what,
+                 fill->added + fill->skipped);
 }
 
 furrow_status fill_add_all(filling *fill, furrow_index *index, index_job *job, furrow_error *err) {
@@ -156,8 +282,8 @@ furrow_status fill_add_all(filling *fill, furrow_index *index, index_job *job, f
     status = fill_add_block(fill, index, err);
     if (status == FURROW_OK) status = index_job_update(job, "add", fill->added + fill->skipped, total, err);
   }
-  if (status == FURROW_OK && fill->ids.ids && fill->ids.count > fill->added + fill->skipped)
-    status = fail_in(err, FURROW_E_FORMAT, fill->values->ids, "has %zu ids for %" PRIu64 " vectors", fill->ids.count,
-                     fill->added + fill->skipped);
+  if (status == FURROW_OK && fill->ids.ids) status = check_used(fill, fill->values->ids, fill->ids.count, "ids", err);
+  if (status == FURROW_OK && fill->names.names)
+    status = check_used(fill, fill->names_path, fill->names.count, "names", err);
   return status;
 }

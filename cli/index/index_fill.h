@@ -9,7 +9,7 @@ typedef enum on_nan { ON_NAN_ERROR, ON_NAN_SKIP } on_nan;
 
 /* What the options of fill_options fill; `vectors` is for vector_options. */
 typedef struct fill_values {
-  const char *base, *model, *ids;
+  const char *base, *model, *ids, *names;
   vector_values vectors;
   furrow_axis axis; /* of a model's matrix */
   on_nan on_nan;
@@ -25,7 +25,13 @@ void fill_values_init(fill_values *values);
 typedef struct filling {
   const fill_values *values;
   furrow_vectors_reader *vectors;
-  furrow_ids ids; /* ids of --ids; otherwise those of the vectors, or none */
+  furrow_ids ids;         /* ids of --ids; otherwise those of the vectors, or none */
+  furrow_name_list names; /* of --names, or of --ids where that has names; empty: none */
+  const char *names_path;
+  int64_t first_id;   /* of the first vector, if it is named and has no id of its own */
+  int64_t *named_ids; /* of the vectors that were added with a name, and these names */
+  const char **id_names;
+  size_t named;
   vector_block block;
   uint64_t added, skipped;
 } filling;
@@ -33,6 +39,13 @@ typedef struct filling {
 /* Opens the vectors (d elements each, 0: any) and their ids. Close it, even after a failure. */
 furrow_status fill_open(filling *fill, const fill_values *values, size_t d, furrow_error *err);
 void fill_close(filling *fill);
+
+/* Gets ready to add vectors to an index with names (NULL: it has none). E_ARGUMENT: only one side has names; E_EXISTS:
+ * a name is there already. */
+furrow_status fill_begin_names(filling *fill, const furrow_index *index, const furrow_id_names *names,
+                               furrow_error *err);
+/* Gives the ids of all vectors that were added their names; *names is made if it is NULL. */
+furrow_status fill_finish_names(filling *fill, furrow_id_names **names, furrow_error *err);
 
 /* Reads the next block. A vector that the library refuses is an error; with --on-nan skip it stays in the block, and
  * the library skips it. */

@@ -19,11 +19,18 @@ const option search_filter_options[] = {
     {.name = "filter-ids",
      .kind = OPTION_TEXT,
      .argument = "IDS",
-     .help = "find only these ids: A:B (A to B - 1), 1,2,3, or a file: .npy .i64 .ivecs .ibin .txt",
-     .offset = offsetof(search_filter_values, filter)},
+     .help =
+         "find only these ids: A:B (A to B - 1), 1,2,3, or a file: .npy .i64 .ivecs .ibin .txt, or text with a name "
+         "on each line",
+     .offset = offsetof(search_filter_values, filter.ids)},
+    {.name = "filter-names",
+     .kind = OPTION_TEXT,
+     .argument = "FILE",
+     .help = "find only the names in this file, one on each line, even if they look like numbers",
+     .offset = offsetof(search_filter_values, filter.names)},
     {.name = "others",
      .kind = OPTION_FLAG,
-     .help = "with --filter-ids: find all other ids",
+     .help = "with --filter-ids or --filter-names: find all others",
      .offset = offsetof(search_filter_values, without)},
     {.name = "ef-search",
      .kind = OPTION_U32,
@@ -42,16 +49,19 @@ const option search_filter_options[] = {
      .offset = offsetof(search_filter_values, threads)},
     {0}};
 
-furrow_status search_filter_params(const search_filter_values *values, furrow_search_params *params, id_filter_ids *ids,
-                                   furrow_error *err) {
+furrow_status search_filter_params(const search_filter_values *values, const furrow_id_names *names,
+                                   furrow_search_params *params, id_filter_ids *ids, furrow_error *err) {
   furrow_search_params_init(params);
   params->nprobe = (uint64_t)values->nprobe;
   params->max_codes = values->max_codes;
   params->k_factor = (float)values->k_factor;
   params->ef_search = (int32_t)values->ef_search;
   params->threads = values->threads;
-  if (!values->filter) return values->without ? fail(err, FURROW_E_ARGUMENT, "--others needs --filter-ids") : FURROW_OK;
-  furrow_status status = id_filter_ids_read(ids, values->filter, err);
+  if (values->filter.ids && values->filter.names)
+    return fail(err, FURROW_E_ARGUMENT, "--filter-ids and --filter-names cannot be used together");
+  if (!values->filter.ids && !values->filter.names)
+    return values->without ? fail(err, FURROW_E_ARGUMENT, "--others needs --filter-ids") : FURROW_OK;
+  furrow_status status = id_filter_ids_read(ids, &values->filter, names, err);
   if (status != FURROW_OK) return status;
   ids->filter.invert = values->without;
   params->filter = &ids->filter;

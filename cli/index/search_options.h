@@ -10,14 +10,15 @@ typedef struct search_filter_values {
   uint64_t max_codes;
   uint32_t ef_search, threads;
   double k_factor;
-  const char *filter;
+  id_filter_values filter;
   bool without;
 } search_filter_values;
 
 extern const option search_filter_options[];
 
-/* The filter points into `ids`: clear them when the parameters are no longer used. */
-furrow_status search_filter_params(const search_filter_values *values, furrow_search_params *params, id_filter_ids *ids,
-                                   furrow_error *err);
+/* names: those of the index; NULL: it has none. The filter points into `ids`: clear them when the parameters are no
+ * longer used. */
+furrow_status search_filter_params(const search_filter_values *values, const furrow_id_names *names,
+                                   furrow_search_params *params, id_filter_ids *ids, furrow_error *err);
 
 #endif

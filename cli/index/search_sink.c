@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/fail.h"
+#include "index/index_names.h"
 #include "rows/rows_sink.h"
 
 const option result_options[] = {
@@ -26,6 +27,10 @@ const option result_options[] = {
      .argument = "FILE",
      .help = "with --range: write where the results of each query begin and end: .i64 .npy",
      .offset = offsetof(result_values, starts)},
+    {.name = "numbers",
+     .kind = OPTION_FLAG,
+     .help = "print ids, even if they have names; files always have ids",
+     .offset = offsetof(result_values, numbers)},
     {.name = "force", .kind = OPTION_FLAG, .help = "replace existing files", .offset = offsetof(result_values, force)},
     {.name = "json", .kind = OPTION_FLAG, .help = "print as JSON", .offset = offsetof(result_values, json)},
     {0}};
@@ -63,9 +68,10 @@ static furrow_status open_file(furrow_vectors_writer **file, const char *path, b
   return furrow_vectors_writer_open(file, path, &params, err);
 }
 
-furrow_status result_open(result_sink *sink, const result_values *values, size_t k, output *out, furrow_error *err) {
+furrow_status result_open(result_sink *sink, const result_values *values, size_t k, const furrow_id_names *names,
+                          output *out, furrow_error *err) {
   int64_t zero = 0;
-  *sink = (result_sink){.values = values, .out = out};
+  *sink = (result_sink){.values = values, .out = out, .names = values->numbers ? NULL : names};
   furrow_status status = open_file(&sink->ids, values->ids, true, k, values->force, err);
   if (status == FURROW_OK) status = open_file(&sink->distances, values->distances, false, k, values->force, err);
   if (status == FURROW_OK) status = open_file(&sink->starts, values->starts, true, 0, values->force, err);
@@ -82,6 +88,24 @@ furrow_status result_open(result_sink *sink, const result_values *values, size_t
 /* Fills up a row after the last result; given ids may be negative. */
 static bool is_none(float distance, int64_t id) {
   return id == -1 && fabsf(distance) == FLT_MAX;
+}
+
+/* A name may have blanks and colons, but no tab: pairs are between tabs, and the last colon of each is the separator.
+ */
+static void print_names(result_sink *sink, uint64_t query, size_t n, const float *distances, const int64_t *ids) {
+  output_format(sink->out, "%" PRIu64, query);
+  for (size_t i = 0; i < n && !is_none(distances[i], ids[i]); i++) {
+    size_t size = 0;
+    const char *name = furrow_id_names_text(sink->names, ids[i], &size);
+    output_text(sink->out, "\t");
+    if (name)
+      output_bytes(sink->out, name, size);
+    else
+      output_format(sink->out, "%" PRId64, ids[i]);
+    output_text(sink->out, ":");
+    output_upto(sink->out, put_f32(output_reserve(sink->out, NUMBER_TEXT), distances[i]));
+  }
+  output_text(sink->out, "\n");
 }
 
 static void print_query(result_sink *sink, uint64_t query, size_t n, const float *distances, const int64_t *ids) {
@@ -106,6 +130,11 @@ static void report_query(result_sink *sink, uint64_t query, size_t n, const floa
   report_list(r, "ids");
   for (size_t i = 0; i < found; i++) report_i64(r, NULL, ids[i]);
   report_end(r);
+  if (sink->names) {
+    report_list(r, "names");
+    for (size_t i = 0; i < found; i++) index_names_report(r, NULL, sink->names, ids[i]);
+    report_end(r);
+  }
   report_list(r, "distances");
   for (size_t i = 0; i < found; i++) report_f64(r, NULL, (double)distances[i]);
   report_end(r);
@@ -116,6 +145,8 @@ static furrow_status show_query(result_sink *sink, uint64_t query, size_t n, con
                                 furrow_error *err) {
   if (sink->values->json)
     report_query(sink, query, n, distances, ids);
+  else if (sink->names)
+    print_names(sink, query, n, distances, ids);
   else
     print_query(sink, query, n, distances, ids);
   return sink->out->errnum ? output_flush(sink->out, err) : FURROW_OK;

@@ -9,7 +9,7 @@
 /* What the options of result_options fill. */
 typedef struct result_values {
   const char *ids, *distances, *starts; /* files; NULL: not given */
-  bool force, json;
+  bool force, json, numbers;
 } result_values;
 
 extern const option result_options[];
@@ -23,12 +23,14 @@ typedef struct result_sink {
   output *out;
   report report; /* of JSON */
   furrow_vectors_writer *ids, *distances, *starts;
-  uint64_t total; /* results so far, with --range */
+  const furrow_id_names *names; /* NULL: ids are printed */
+  uint64_t total;               /* results so far, with --range */
   bool open;
 } result_sink;
 
-/* k 0: a search with --range. */
-furrow_status result_open(result_sink *sink, const result_values *values, size_t k, output *out, furrow_error *err);
+/* k 0: a search with --range. names: of the ids; NULL: none. */
+furrow_status result_open(result_sink *sink, const result_values *values, size_t k, const furrow_id_names *names,
+                          output *out, furrow_error *err);
 /* Writes the results of n queries, from query number `first` on. */
 furrow_status result_put(result_sink *sink, uint64_t first, size_t n, size_t k, const float *distances,
                          const int64_t *ids, furrow_error *err);

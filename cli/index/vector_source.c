@@ -186,20 +186,61 @@ static int by_id(const void *a, const void *b) {
   return x < y ? -1 : x > y;
 }
 
-furrow_status id_filter_ids_read(id_filter_ids *filter_ids, const char *text, furrow_error *err) {
+/* Finds the ids of names that a file lists. */
+static furrow_status find_names(furrow_ids *ids, const furrow_name_list *list, const char *path,
+                                const furrow_id_names *names, furrow_error *err) {
+  size_t missing = 0, first = 0;
+  ids->ids = malloc((list->count + 1) * sizeof *ids->ids);
+  if (!ids->ids) return fail_memory(err);
+  for (size_t i = 0; i < list->count; i++) {
+    if (furrow_id_names_find(names, list->names[i], strlen(list->names[i]), &ids->ids[ids->count]))
+      ids->count++;
+    else if (missing++ == 0)
+      first = i;
+  }
+  if (missing == 0) return FURROW_OK;
+  if (missing == 1)
+    fail_token(err, list->names[first], "is not a name in the index");
+  else
+    fail_token(err, list->names[first], "is the first of %zu names that are not in the index", missing);
+  snprintf(err->file, sizeof err->file, "%s", path);
+  err->line = first + 1;
+  return err->status = FURROW_E_NOT_FOUND;
+}
+
+static furrow_status read_file(furrow_ids *ids, const char *path, bool only_names, const furrow_id_names *names,
+                               furrow_error *err) {
+  furrow_name_list list;
+  furrow_name_list_init(&list);
+  furrow_status status =
+      only_names ? furrow_name_list_load(&list, path, err) : furrow_ids_or_names_load(ids, &list, path, err);
+  if (status == FURROW_OK && (only_names || list.names)) {
+    if (names)
+      status = find_names(ids, &list, path, names, err);
+    else
+      status = fail_file(err, FURROW_E_ARGUMENT, path, "has names, but the ids of the index have none", 0);
+  }
+  furrow_name_list_clear(&list);
+  return status;
+}
+
+furrow_status id_filter_ids_read(id_filter_ids *filter_ids, const id_filter_values *values,
+                                 const furrow_id_names *names, furrow_error *err) {
   furrow_id_filter *filter = &filter_ids->filter;
+  const char *text = values->ids ? values->ids : values->names;
   furrow_status status = FURROW_OK;
   furrow_ids_init(&filter_ids->ids);
   furrow_id_filter_init(filter);
-  if (access(text, F_OK) != 0 && strchr(text, ':')) {
+  const bool is_file = values->names || access(text, F_OK) == 0;
+  if (!is_file && strchr(text, ':')) {
     if (!read_id_range(text, &filter->first, &filter->end))
       return fail_token(err, text, "a range of ids has the form A:B");
     return filter->first < filter->end ? FURROW_OK : fail_token(err, text, "the range of ids is empty");
   }
-  if (access(text, F_OK) != 0 && is_list(text))
+  if (!is_file && is_list(text))
     status = read_list(&filter_ids->ids, text, err);
   else
-    status = furrow_ids_load(&filter_ids->ids, text, NULL, err);
+    status = read_file(&filter_ids->ids, text, values->names, names, err);
   if (status != FURROW_OK) return status;
   qsort(filter_ids->ids.ids, filter_ids->ids.count, sizeof *filter_ids->ids.ids, by_id);
   filter->kind = FURROW_ID_FILTER_SORTED;

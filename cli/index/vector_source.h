@@ -55,13 +55,21 @@ furrow_status query_explain(const furrow_vectors_reader *queries, const vector_b
 /* Reads "A:B", A <= id < B; an empty side means no limit. false: the text is not a range. */
 bool read_id_range(const char *text, int64_t *first, int64_t *end);
 
-/* Ids that a text selects: A:B, 1,2,3 or a file of ids. Clear it. */
+/* What selects ids; NULL: not given. */
+typedef struct id_filter_values {
+  const char *ids;   /* A:B, 1,2,3, a file of ids or a file of names */
+  const char *names; /* a file of names */
+} id_filter_values;
+
+/* The ids that are selected. Clear it. */
 typedef struct id_filter_ids {
   furrow_id_filter filter;
   furrow_ids ids;
 } id_filter_ids;
 
-furrow_status id_filter_ids_read(id_filter_ids *filter_ids, const char *text, furrow_error *err);
+/* names: those of the index; NULL: it has none. E_NOT_FOUND: a name that is not one of them. */
+furrow_status id_filter_ids_read(id_filter_ids *filter_ids, const id_filter_values *values,
+                                 const furrow_id_names *names, furrow_error *err);
 void id_filter_ids_clear(id_filter_ids *filter_ids);
 
 #endif

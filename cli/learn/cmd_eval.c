@@ -9,12 +9,14 @@
 #include "draw/chart.h"
 #include "learn/eval_report.h"
 #include "learn/scoring.h"
+#include "recommend/eval_rank.h"
 #include "rows/rows_sink.h"
 
 enum { CURVE_POINTS = 512, MOST_BINS = 1000 };
 
 typedef struct eval_values {
   scoring_values scoring;
+  rank_values rank;
   const char *curves;
   uint32_t bins;
   bool json, force;
@@ -41,6 +43,8 @@ static const option_group eval_groups[] = {
     {.title = "Options", .options = scoring_options, .offset = offsetof(eval_values, scoring)},
     {.title = "Options", .options = graph_options, .offset = offsetof(eval_values, scoring)},
     {.title = "Options", .options = plugin_options},
+    {.title = "Rankings", .options = rank_options, .offset = offsetof(eval_values, rank)},
+    {.title = "Rankings", .options = finding_options, .offset = offsetof(eval_values, rank.finding)},
     {.title = "Output", .options = eval_options},
     {0}};
 
@@ -126,11 +130,24 @@ static furrow_status print_report(const eval_values *values, const scoring *s, c
   return draw_curves(values, evaluation, err);
 }
 
+static furrow_status run_rank(const eval_values *values, output *out, furrow_error *err) {
+  const scoring_values *from = &values->scoring;
+  if (values->curves || from->conf || from->algorithm || from->format || from->define.count > 0)
+    return fail(err, FURROW_E_ARGUMENT,
+                "--rank takes a raw log and a model of one: --curves, --format, --conf, --algorithm and -D do not go "
+                "with it");
+  const rank_source log = {
+      .model = from->model, .data = from->data, .threads = from->threads, .on_bad = from->on_bad, .quiet = from->quiet};
+  return eval_rank_run(&values->rank, &log, values->json, out, err);
+}
+
 static furrow_status run_eval(const void *values, output *out, furrow_error *err) {
   const eval_values *eval = values;
   scoring s = {0};
   furrow_evaluation *evaluation = NULL;
   const furrow_rowblock *block = NULL;
+  if (eval->rank.on) return run_rank(eval, out, err);
+  if (rank_values_given(&eval->rank)) return fail(err, FURROW_E_ARGUMENT, "options of rankings need --rank");
   if (eval->bins > MOST_BINS) return fail(err, FURROW_E_ARGUMENT, "--bins must be at most %d", MOST_BINS);
   furrow_status status = eval->curves ? sink_check_path(eval->curves, eval->force, err) : FURROW_OK;
   if (status == FURROW_OK) status = scoring_open(&s, &eval->scoring, err);
@@ -152,12 +169,16 @@ const command eval_command = {
     .name = "eval",
     .summary = "measure a model on labelled rows: loss, AUC, accuracy, classes, calibration, curves",
     .example = "furrow eval --model clicks.model --data test.libsvm\n"
-               "furrow eval --model clicks.model --data test.libsvm --curves curves.svg --json",
+               "furrow eval --model clicks.model --data test.libsvm --curves curves.svg --json\n"
+               "furrow eval --model movies.model --data test.csv --rank -k 10 --exclude train.csv",
     .about = "Transforms labels as in training. For models of two classes it prints AUC, PR-AUC (average precision), "
              "accuracy, logloss and a calibration table and can draw curves; for several classes accuracy, logloss "
              "and means over the classes; for regression RMSE, MAE and R2. Classes have a table of precision, recall "
              "and F1 and a confusion matrix. `constant` figures are those of a constant prediction for the same "
-             "rows: a model that is worse gets a warning.",
+             "rows: a model that is worse gets a warning.\n\n"
+             "With --rank it recommends to all users of the log, over all items, and counts how many of the log's "
+             "items they get: NDCG, recall, MAP, MRR and hit rate at K with 95 % confidence intervals over users, and "
+             "the share of the items that anyone gets (coverage).",
     .groups = eval_groups,
     .size = sizeof(eval_values),
     .init = eval_init,

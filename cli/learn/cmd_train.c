@@ -17,6 +17,7 @@
 #include "furrow/learn.h"
 #include "learn/folding.h"
 #include "learn/learn_options.h"
+#include "learn/raw_log.h"
 #include "learn/rounding.h"
 #include "learn/train_report.h"
 #include "model/model_job.h"
@@ -34,6 +35,7 @@ typedef struct train_values {
   furrow_on_bad on_bad;
   bool dry_run, stream, keep_best, resume, hogwild, force, angel_bytes, json, quiet;
   text_list define;
+  raw_log_values raw;
   learn_values keys;
 } train_values;
 
@@ -179,14 +181,16 @@ static const option writing_options[] = {
     {0}};
 #undef AT
 
-static const option_group train_groups[] = {{.title = "Options", .options = main_options},
-                                            {.title = "Options", .options = plugin_options},
-                                            {.title = "Training", .options = training_options},
-                                            {.title = "Writing", .options = writing_options},
-                                            {.title = "Model and training settings (also with -D and in the JSON file)",
-                                             .options = learn_options,
-                                             .offset = offsetof(train_values, keys)},
-                                            {0}};
+static const option_group train_groups[] = {
+    {.title = "Options", .options = main_options},
+    {.title = "Options", .options = plugin_options},
+    {.title = "Raw logs", .options = raw_log_options, .offset = offsetof(train_values, raw)},
+    {.title = "Training", .options = training_options},
+    {.title = "Writing", .options = writing_options},
+    {.title = "Model and training settings (also with -D and in the JSON file)",
+     .options = learn_options,
+     .offset = offsetof(train_values, keys)},
+    {0}};
 
 static void train_init(void *values) {
   train_values *train = values;
@@ -633,6 +637,7 @@ static furrow_status run_train(const void *values, output *out, furrow_error *er
   const train_values *train = &used;
   learn_settings settings = {0};
   furrow_status status = check_values(train, err);
+  raw_log_take_columns(&used.raw, &used.keys);
   if (status == FURROW_OK) status = make_settings(&settings, train, err);
   if (status == FURROW_OK) take_paths(&used, settings.conf);
   if (status == FURROW_OK) status = check_action(train, settings.conf, err);
@@ -641,6 +646,9 @@ static furrow_status run_train(const void *values, output *out, furrow_error *er
   if (status == FURROW_OK) status = check_folds(train, err);
   if (status == FURROW_OK) status = write_description(&settings, FURROW_DESCRIBE_DOT, train->dot, train->force, err);
   if (status == FURROW_OK) status = write_description(&settings, FURROW_DESCRIBE_SVG, train->svg, train->force, err);
+  if (status == FURROW_OK && train->train)
+    status = raw_log_prepare(&train->raw, train->train, train->load, train->threads, train->on_bad, train->quiet,
+                             settings.conf, err);
   if (status == FURROW_OK && train->dry_run)
     status = print_description(&settings, train->json, out, err);
   else if (status == FURROW_OK)
@@ -654,6 +662,7 @@ const command train_command = {
     .summary = "train a model and write it as an Angel model directory",
     .example = "furrow train --model gbdt --train clicks.libsvm --out clicks.model\n"
                "furrow train --model lr --train homes.csv --label-column sold --out homes.model\n"
+               "furrow train --model fm --train ratings.csv --schema auto --out ratings.model\n"
                "furrow train --model gbdt --train clicks.libsvm --folds 5\n"
                "furrow train --model fm --rank 16 --train clicks.libsvm --valid new.libsvm --out fm.model\n"
                "furrow train --conf deepfm.json --train clicks.libsvm --out deepfm.model -D ml.epoch.num=5\n"

@@ -11,7 +11,8 @@ option learn_options[LEARN_KEYS + 1];
 
 /* Keys for which the command has its own options, and those that only Angel's configurations set. */
 static bool has_own_option(const char *name) {
-  static const char *const own[] = {"algorithm", "data", "valid", "load", "save", "format", "action", "separator"};
+  static const char *const own[] = {"algorithm", "data",   "valid",     "load",   "save",
+                                    "format",    "action", "separator", "encoder"};
   for (size_t i = 0; i < sizeof own / sizeof *own; i++)
     if (strcmp(own[i], name) == 0) return true;
   return false;

@@ -38,6 +38,7 @@
 #include "furrow/model.h"
 #include "furrow/rows.h"
 #include "furrow/status.h"
+#include "furrow/table.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -477,6 +478,10 @@ FURROW_API double furrow_scorer_class_label(const furrow_scorer *scorer, size_t 
 /* Returns: the name of a feature; NULL: it has none.
  * Owner:   the scorer; valid as long as it is. */
 FURROW_API const char *furrow_scorer_feature_name(const furrow_scorer *scorer, uint64_t feature);
+/* Returns: the encoder of a model that was trained on a raw log: it says what features stand for, and makes rows of
+ *          events; NULL: the model is one of rows.
+ * Owner:   the scorer; valid as long as it is. */
+FURROW_API const furrow_encoder *furrow_scorer_encoder(const furrow_scorer *scorer);
 /* Scores one row and writes the probability of each class, furrow_scorer_class_count numbers; of other models that of
  * the positive class.
  * Errors:  E_RANGE, a row that does not fit the model.

@@ -128,6 +128,9 @@ FURROW_API furrow_status furrow_index_read(furrow_index **index, const void *byt
 /* Frees an index and everything inside of it. Takes NULL. */
 FURROW_API void furrow_index_free(furrow_index *index);
 
+/* Names of ids: furrow/vector_data.h. */
+typedef struct furrow_id_names furrow_id_names;
+
 /* How an index is written. */
 typedef struct furrow_index_save_params {
   size_t size;        /* set by furrow_index_save_params_init */
@@ -136,6 +139,8 @@ typedef struct furrow_index_save_params {
   bool overwrite;     /* false: E_EXISTS where there is a file of that name */
   const char *compat; /* NULL. "1.6.3": that release of Faiss can read the file, too, which may need older layouts.
                          "1.0": Faiss from before 2018-02, when its releases had no numbers (IvPQ …) */
+  const furrow_id_names *names; /* NULL: none. Names of all ids of the index, written beside it: PATH.names. Whenever
+                                   the program is killed, the old index has its names, or the new one its own */
 } furrow_index_save_params;
 
 /* Sets the size and the defaults, which stand first in the comments above. */
@@ -147,15 +152,18 @@ static inline void furrow_index_save_params_init(furrow_index_save_params *param
 /* Writes an index file, whole or not at all; "-" is standard output. An index that was loaded and not changed gives
  * the bytes that it was loaded from, except that legacy kinds (IvPQ …) become their successors (IwPQ …). With compat
  * nothing is left out to make the index fit; what is read back is the same index, except for the epsilon of a trained
- * PCA. params NULL: the defaults.
- * Errors: E_EXISTS, the file exists and params->overwrite is false; E_STATE, inline_lists, but the contents of the
- *         lists are missing (lists_optional), or the index is search_only, or compat needs a trained index;
- *         E_ARGUMENT, compat does not name a release of Faiss (the message lists them); E_UNSUPPORTED, the index has a
- *         part that the release cannot read (the message names it and the first release that can); E_IO; E_MEMORY. */
+ * PCA. Without params->names a file of names that is there stays, but does not fit the index any more
+ * (furrow_id_names_load refuses it). params NULL: the defaults.
+ * Errors: E_EXISTS, the file (or that of its names) exists and params->overwrite is false, or PATH.names is another
+ *         kind of file; E_ARGUMENT, an id that has no name in params->names, or names for standard output; E_STATE,
+ * inline_lists, but the contents of the lists are missing (lists_optional), or the index is search_only, or compat
+ * needs a trained index; E_ARGUMENT, compat does not name a release of Faiss (the message lists them); E_UNSUPPORTED,
+ * the index has a part that the release cannot read (the message names it and the first release that can); E_IO;
+ * E_MEMORY. */
 FURROW_API furrow_status furrow_index_save(const furrow_index *index, const char *path,
                                            const furrow_index_save_params *params, furrow_error *err) FURROW_MUST_USE;
 /* Writes the bytes of furrow_index_save to a function of the caller's, in order. After a failure some may have been
- * written. params->overwrite has no effect.
+ * written. params->overwrite and names have no effect.
  * Errors: what output->write returned; E_ARGUMENT, output has no write; otherwise those of furrow_index_save. */
 FURROW_API furrow_status furrow_index_write(const furrow_index *index, const furrow_output *output,
                                             const furrow_index_save_params *params, furrow_error *err) FURROW_MUST_USE;
@@ -599,8 +607,8 @@ FURROW_API furrow_status furrow_index_merge(furrow_index *index, const furrow_in
 /* Merges files without loading their lists: `count` inputs become one file, list after list. id_shifts (NULL: all 0)
  * has one for each input, also for the first. load (NULL: the defaults) says how inputs are read, except for
  * memory_map; its `lists` is the data file of each input that has lists on disk. The result has no direct map, and its
- * lists are part of it, whatever save (NULL: the defaults) says. IVF_PQR, IVF_PQ_FAST, REFINE, FLAT and PQ are merged
- * in memory. With save->overwrite the target may be one of the inputs.
+ * lists are part of it, whatever save (NULL: the defaults) says; save->names are those of the result. IVF_PQR,
+ * IVF_PQ_FAST, REFINE, FLAT and PQ are merged in memory. With save->overwrite the target may be one of the inputs.
  * Errors: those of furrow_index_load, furrow_index_merge and furrow_index_save; E_ARGUMENT, count is 0. */
 FURROW_API furrow_status furrow_index_merge_files(const char *const *paths, const int64_t *id_shifts, size_t count,
                                                   const furrow_index_load_params *load, const char *target,

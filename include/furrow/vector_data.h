@@ -147,6 +147,112 @@ FURROW_API furrow_status furrow_ids_load(furrow_ids *ids, const char *path, cons
 /* Frees the ids; the struct is empty afterwards. */
 FURROW_API void furrow_ids_clear(furrow_ids *ids);
 
+/* ---- Names of ids ------------------------------------------------------------------------------------------ */
+
+/* An index stores ids that are numbers, as Faiss does. Their names are in a file beside it, PATH.names, which is
+ * mapped, checked and found both ways (docs/formats/index_names.md). A name is UTF-8 without control characters and not
+ * empty; no two ids have the same.
+ *
+ *   furrow_id_names *names = NULL;
+ *   size_t size;
+ *   furrow_status status = furrow_id_names_load(&names, "items.index", &err);
+ *   const char *name = status == FURROW_OK ? furrow_id_names_text(names, found[0], &size) : NULL;
+ *   if (name) printf("%.*s\n", (int)size, name);
+ *   furrow_id_names_free(names);
+ *
+ * They are written with the index: furrow_index_save_params.names. */
+
+/* Texts, one for each line of a file. Layout fixed. */
+typedef struct furrow_name_list {
+  const char **names; /* each ends with a 0; of furrow_free */
+  size_t count;       /* how many */
+  char *bytes;        /* what they point into; of furrow_free */
+} furrow_name_list;
+
+/* Makes it empty. */
+static inline void furrow_name_list_init(furrow_name_list *list) {
+  memset(list, 0, sizeof *list);
+}
+
+/* Reads a text file, also a compressed one, whose lines are names; "-" is standard input. A line ends before its line
+ * feed, or carriage return and line feed; a byte order mark is skipped. What *list held before is not freed.
+ * Errors: E_PARSE, with the line: empty, not UTF-8, has a control character, or is the same as a line before;
+ *         E_NOT_FOUND; E_IO; E_MEMORY.
+ * Owner:  the caller clears *list with furrow_name_list_clear. */
+FURROW_API furrow_status furrow_name_list_load(furrow_name_list *list, const char *path,
+                                               furrow_error *err) FURROW_MUST_USE;
+/* Reads a file of ids or of names, whichever it is: names are text whose first line (that is not blank) does not
+ * consist of integers; everything else is ids, as furrow_ids_load reads them. One of the two stays empty: ids->ids or
+ * list->names is NULL.
+ * Errors: those of furrow_ids_load and of furrow_name_list_load.
+ * Owner:  the caller clears *ids with furrow_ids_clear and *list with furrow_name_list_clear. */
+FURROW_API furrow_status furrow_ids_or_names_load(furrow_ids *ids, furrow_name_list *list, const char *path,
+                                                  furrow_error *err) FURROW_MUST_USE;
+/* Frees the names; the struct is empty afterwards. */
+FURROW_API void furrow_name_list_clear(furrow_name_list *list);
+
+/* Makes a set without names.
+ * Errors: E_MEMORY.
+ * Owner:  the caller frees *names with furrow_id_names_free. */
+FURROW_API furrow_status furrow_id_names_create(furrow_id_names **names, furrow_error *err) FURROW_MUST_USE;
+/* Opens the names of an index file, whose own bytes are read once, to see that the names belong to them.
+ * Errors: E_NOT_FOUND, the index has no names; E_FORMAT, the file of names is damaged, or belongs to another index or
+ *         to this one before it was changed; E_IO; E_MEMORY.
+ * Owner:  the caller frees *names with furrow_id_names_free. */
+FURROW_API furrow_status furrow_id_names_load(furrow_id_names **names, const char *index_path,
+                                              furrow_error *err) FURROW_MUST_USE;
+/* Frees names. Takes NULL. */
+FURROW_API void furrow_id_names_free(furrow_id_names *names);
+
+/* Returns: the number of names. */
+FURROW_API size_t furrow_id_names_count(const furrow_id_names *names);
+/* Returns: the name of an id, *size bytes without a 0 behind them; NULL: it has none.
+ * Owner:   the names; valid until they are changed or freed. */
+FURROW_API const char *furrow_id_names_text(const furrow_id_names *names, int64_t id, size_t *size);
+/* Returns: the i-th name by ascending id, with its id; NULL: there are not as many.
+ * Owner:   the names; valid until they are changed or freed. */
+FURROW_API const char *furrow_id_names_at(const furrow_id_names *names, size_t i, int64_t *id, size_t *size);
+/* Returns: whether there is a name; then *id is its id. */
+FURROW_API bool furrow_id_names_find(const furrow_id_names *names, const char *text, size_t size, int64_t *id);
+
+/* The following change names: all of it or, after a failure, nothing. Each takes time for all names that there are. */
+
+/* Gives n ids their names, texts that end with a 0. ids NULL: those that follow the highest that has a name, from 0.
+ * Errors: E_EXISTS, an id or a name is there already (the token is the name); E_ARGUMENT, a text that is not a name;
+ *         E_RANGE, more names than 2^32 - 2; E_MEMORY. */
+FURROW_API furrow_status furrow_id_names_add(furrow_id_names *names, const int64_t *ids, const char *const *texts,
+                                             size_t n, furrow_error *err) FURROW_MUST_USE;
+/* Removes the names of the ids that the filter keeps, as furrow_index_remove does with vectors. renumber: ids behind
+ * removed ones move up, as dense ids do there.
+ * Errors: E_MEMORY. */
+FURROW_API furrow_status furrow_id_names_remove(furrow_id_names *names, const furrow_id_filter *filter, bool renumber,
+                                                furrow_error *err) FURROW_MUST_USE;
+/* Adds the names of `other` (not changed), with id_shift added to their ids. A name that both have for the same id
+ * counts once.
+ * Errors: E_EXISTS, two ids would have the same name, or one id two names (the token is the name); E_RANGE, an id
+ *         becomes too large; E_MEMORY. */
+FURROW_API furrow_status furrow_id_names_merge(furrow_id_names *names, const furrow_id_names *other, int64_t id_shift,
+                                               furrow_error *err) FURROW_MUST_USE;
+/* Gives the ids of an index names, texts that end with a 0, by ascending id. Names that were there are forgotten.
+ * Errors: E_ARGUMENT, n is not the number of ids, an id is stored twice, or a text is not a name; E_EXISTS, a name
+ *         comes twice; E_STATE, the contents of the lists are missing; E_MEMORY. */
+FURROW_API furrow_status furrow_id_names_set(furrow_id_names *names, const furrow_index *index,
+                                             const char *const *texts, size_t n, furrow_error *err) FURROW_MUST_USE;
+
+/* Checks that every id of an index has a name, and that each name is found. Lists whose contents are missing are not
+ * looked at. *unused (may be NULL) is how many names have no vector.
+ * Errors: E_FORMAT, names the first id that has none; E_MEMORY. */
+FURROW_API furrow_status furrow_id_names_check(const furrow_id_names *names, const furrow_index *index,
+                                               uint64_t *unused, furrow_error *err) FURROW_MUST_USE;
+/* Writes the names of an index file that is there already, for example one that Faiss wrote: PATH.names, which is
+ * replaced if it exists.
+ * Errors: E_NOT_FOUND, there is no such index file; E_EXISTS, PATH.names is another kind of file; E_IO; E_MEMORY. */
+FURROW_API furrow_status furrow_id_names_save(const furrow_id_names *names, const char *index_path,
+                                              furrow_error *err) FURROW_MUST_USE;
+/* Removes the file of names of an index file, if there is one.
+ * Errors: E_EXISTS, PATH.names is another kind of file; E_IO; E_MEMORY. */
+FURROW_API furrow_status furrow_id_names_discard(const char *index_path, furrow_error *err) FURROW_MUST_USE;
+
 /* ---- A sample of a stream ------------------------------------------------------------------------------- */
 
 /* At most `size` of the vectors that were added, each with the same probability. Which ones depends on the seed and on

@@ -261,3 +261,28 @@ furrow_status fw_input_read_some(const fw_input *input, void *buffer, size_t siz
   *got = (size_t)n;
   return FURROW_OK;
 }
+
+/* ---- Files of JSON ---- */
+
+enum { FILE_MAX = 16 << 20 }; /* bytes of a JSON file; real ones have a few thousand */
+
+static furrow_status not_a_file(const char *path, const char *why, furrow_error *err) {
+  fw_fail(err, FURROW_E_FORMAT, "%s", why);
+  fw_error_set_file(err, path);
+  return FURROW_E_FORMAT;
+}
+
+furrow_status fw_path_read_json(char **text, size_t *size, const char *path, furrow_error *err) {
+  struct stat info = {0};
+  void *memory = NULL;
+  fw_input *input = NULL;
+  if (fw_path_stat(path, &info, NULL) == FURROW_OK && !S_ISREG(info.st_mode))
+    return not_a_file(path, "that is not a regular file", err);
+  if (info.st_size > FILE_MAX) return not_a_file(path, "too large for a file of JSON", err);
+  furrow_status status = fw_input_open(&input, path, err);
+  if (status == FURROW_OK) status = fw_alloc(&memory, (size_t)info.st_size, 1, err);
+  *text = memory;
+  if (status == FURROW_OK) status = fw_input_read_at(input, *text, (size_t)info.st_size, 0, size, err);
+  fw_input_close(input);
+  return status;
+}

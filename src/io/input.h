@@ -18,6 +18,9 @@ bool fw_path_exists(const char *path);
 /* Whether the path is one of this machine. */
 bool fw_path_is_local(const char *path);
 
+/* The text of a file of JSON, to be freed with fw_free. E_FORMAT: not a regular file, or too large for one. */
+furrow_status fw_path_read_json(char **text, size_t *size, const char *path, furrow_error *err) FURROW_MUST_USE;
+
 typedef struct fw_input fw_input;
 
 furrow_status fw_input_open(fw_input **input, const char *path, furrow_error *err) FURROW_MUST_USE;

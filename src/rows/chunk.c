@@ -17,6 +17,7 @@ void fw_chunk_clear(fw_chunk *chunk) {
   fw_text_clear(&chunk->text);
   furrow_container_free(chunk->out);
   fw_free(chunk->scratch);
+  fw_free(chunk->events);
   memset(chunk, 0, sizeof *chunk);
 }
 

@@ -17,6 +17,12 @@ typedef struct fw_chunk_stats {
 /* Counts a bad row. */
 void fw_chunk_note_bad(fw_chunk_stats *stats, const furrow_error *error);
 
+/* What a history needs of a row of a log: features of its user and item (UINT64_MAX: none), and when it was. */
+typedef struct fw_event {
+  uint64_t user, item;
+  double time;
+} fw_event;
+
 typedef struct fw_chunk {
   const struct fw_format *format;
   const void *state; /* of the format */
@@ -31,6 +37,8 @@ typedef struct fw_chunk {
   size_t record_size; /* of a format of records; 0: they differ */
   bool irregular;     /* this text is not as regular as the fastest way wants it */
   size_t scratch_capacity;
+  fw_event *events; /* of the rows, for formats with a history */
+  size_t event_capacity;
 } fw_chunk;
 
 /* Parses chunk->text into chunk->out, which it clears first. An error has the offset of its line and the column set. */

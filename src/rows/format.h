@@ -22,6 +22,14 @@ typedef struct fw_format {
   furrow_status (*skip_head)(const void *state, const char *text, size_t length, size_t *skip, furrow_error *err);
   /* Formats with indexing_mode: what to subtract from every index (and field). NULL: there is no such thing. */
   void (*set_base)(void *state, uint32_t base);
+  /* How the files are cut where that is not lines, once the head was looked at; false: it is lines. May be NULL. */
+  bool (*records)(const void *state, fw_records *records);
+  /* Sees each chunk in the order of the data, before its rows are handed out; may exchange chunk->out. From the
+   * caller's thread. May be NULL; then so is rewind, which is called before the first chunk comes again. */
+  furrow_status (*in_order)(void *state, fw_chunk *chunk, furrow_error *err);
+  void (*rewind)(void *state);
+  /* Whether rows depend on those before them, so that the data cannot be read in parts. May be NULL. */
+  bool (*sequential)(const void *state);
   /* Columns that parse_chunk fills beside offset and index (FW_COLUMN_…). */
   unsigned columns;
   /* Names of the feature columns. May be NULL. */
@@ -33,7 +41,7 @@ typedef struct fw_format {
 
 /* The built-in formats. */
 extern const fw_format fw_format_libsvm, fw_format_libfm, fw_format_libffm, fw_format_csv, fw_format_dummy,
-    fw_format_dense;
+    fw_format_dense, fw_format_table;
 
 /* The format with that name, as furrow_rows_format_find finds it; *format is a copy, for a registered one with only
  * .public set. */

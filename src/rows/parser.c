@@ -161,6 +161,10 @@ static bool is_of_records(const furrow_rows_format *format) {
 /* Tells the split what a record is. */
 static furrow_status set_records(furrow_parser *p, furrow_error *err) {
   const furrow_rows_format *format = &p->format.public;
+  fw_records own = {0};
+  if (p->format.records && p->format.records(p->state, &own)) fw_split_set_records(p->split, &own);
+  if (p->format.sequential && p->params.nparts > 1 && p->format.sequential(p->state))
+    return fw_fail(err, FURROW_E_ARGUMENT, "rows with a history cannot be read in parts");
   if (!is_of_records(format)) return FURROW_OK;
   p->record_size = format->record_size ? format->record_size(p->state) : 0;
   if (format->record_size && p->record_size == 0)
@@ -536,6 +540,7 @@ static furrow_status advance(furrow_parser *p, furrow_error *err) {
   while (status == FURROW_OK) {
     slot *s = take_slot(p);
     if (!s) return FURROW_END;
+    if (p->format.in_order && s->status == FURROW_OK) s->status = p->format.in_order(p->state, &s->chunk, &s->error);
     count_slot(p, s);
     if (s->status != FURROW_OK) finish(p, s->status, &s->error); /* after the rows before it */
     if (s->chunk.out->rows > 0) {
@@ -575,6 +580,7 @@ const furrow_rowblock *furrow_parser_value(const furrow_parser *p) {
 furrow_status furrow_parser_rewind(furrow_parser *p, furrow_error *err) {
   stop_threads(p);
   FW_TRY(p->reader ? fw_block_reader_rewind(p->reader, err) : fw_split_rewind(p->split, err));
+  if (p->format.rewind) p->format.rewind(p->state);
   p->held = NULL;
   p->has_block = false;
   p->claimed = p->taken = 0;

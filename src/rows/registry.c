@@ -12,8 +12,8 @@
 #include "io/uri.h"
 #include "rows/format.h"
 
-static const fw_format *const built_in[] = {&fw_format_libsvm, &fw_format_libfm, &fw_format_libffm,
-                                            &fw_format_csv,    &fw_format_dummy, &fw_format_dense};
+static const fw_format *const built_in[] = {&fw_format_libsvm, &fw_format_libfm, &fw_format_libffm, &fw_format_csv,
+                                            &fw_format_dummy,  &fw_format_dense, &fw_format_table};
 #define BUILT_IN (sizeof built_in / sizeof built_in[0])
 
 /* Copies of what users add; the list only grows. */

@@ -223,33 +223,10 @@ furrow_status fw_arena_text(fw_arena *arena, const char **copy, const char *text
 
 /* ---- Files ---- */
 
-enum { FILE_MAX = 16 << 20 }; /* bytes of a JSON file; real ones have a few thousand */
-
-static furrow_status not_a_file(const char *path, const char *why, furrow_error *err) {
-  fw_fail(err, FURROW_E_FORMAT, "%s", why);
-  fw_error_set_file(err, path);
-  return FURROW_E_FORMAT;
-}
-
-furrow_status fw_conf_read_file(char **text, size_t *size, const char *path, furrow_error *err) {
-  struct stat info = {0};
-  void *memory = NULL;
-  fw_input *input = NULL;
-  if (fw_path_stat(path, &info, NULL) == FURROW_OK && !S_ISREG(info.st_mode))
-    return not_a_file(path, "that is not a regular file", err);
-  if (info.st_size > FILE_MAX) return not_a_file(path, "too large for a file of JSON", err);
-  furrow_status status = fw_input_open(&input, path, err);
-  if (status == FURROW_OK) status = fw_alloc(&memory, (size_t)info.st_size, 1, err);
-  *text = memory;
-  if (status == FURROW_OK) status = fw_input_read_at(input, *text, (size_t)info.st_size, 0, size, err);
-  fw_input_close(input);
-  return status;
-}
-
 furrow_status furrow_learn_conf_load(furrow_learn_conf *conf, const char *path, furrow_error *err) {
   char *text = NULL;
   size_t size = 0;
-  furrow_status status = fw_conf_read_file(&text, &size, path, err);
+  furrow_status status = fw_path_read_json(&text, &size, path, err);
   if (status == FURROW_OK) status = furrow_learn_conf_read(conf, text, size, path, err);
   fw_free(text);
   return status;

@@ -163,7 +163,8 @@ typedef struct fw_data_conf {
   const char *columns;                      /* names of the features, as the argument of a URI */
   const char *label_column, *weight_column; /* a name or number */
   const char *delimiter;
-  bool label_optional;         /* csv without the label column is fine */
+  const char *encoder;         /* raw logs are read through the encoder of this directory; NULL: rows are read */
+  bool label_optional;         /* tables without the label column are fine */
   bool scale;                  /* features are scaled for training */
   const char *class_weights;   /* "none", "balanced", or a factor for each class */
   const double *class_factors; /* those factors, once the data is known; NULL: all 1 */
@@ -197,6 +198,8 @@ typedef struct fw_train_conf {
   double init_input, init_embedding, init_fc; /* deviation of the first weights; init_fc 0: by the layer's shape */
   bool recommended;                           /* Furrow's own defaults count, and what comes with them */
   bool lbfgs;                                 /* the exact minimum is sought; else steps of the optimizers */
+  bool lbfgs_pairs;                           /* then: of a factorization machine */
+  bool own_l2;                                /* it is set; else lbfgs has a strength of its own */
   bool start_linear;                          /* a net begins as the linear model, and falls back to it */
   bool keep_best;                             /* the best epoch is saved, else the last */
   uint32_t patience;                          /* stop after so many epochs that were not better; 0: never */

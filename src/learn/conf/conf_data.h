@@ -103,6 +103,8 @@ typedef enum fw_value_kind {
   X(LABEL_COLUMN, "label-column", NULL, NULL, TEXT, 0, 0, "", "NAME", "the column of csv data that has the label")     \
   X(WEIGHT_COLUMN, "weight-column", NULL, NULL, TEXT, 0, 0, "", "NAME",                                                \
     "the column of csv data that has the weight of a row")                                                             \
+  X(ENCODER, "encoder", NULL, NULL, TEXT, 0, 0, "", "DIR",                                                             \
+    "directory of schema.json and dictionary.furrow: data is a raw log that is read through them")                     \
   X(DELIMITER, "delimiter", NULL, NULL, TEXT, 0, 0, "", "C", "what separates the columns of csv data")                 \
   X(SCALE, "scale", NULL, NULL, WORD, 0, 0, "none", "none|auto",                                                       \
     "auto: wild features are centred and scaled for training, and the saved weights are for the data as it is")        \
@@ -123,7 +125,7 @@ typedef enum fw_value_kind {
   X(SAVE, "save", "angel.save.model.path", "model/savepath", TEXT, 0, 0, "", "DIR", "where the model goes")            \
   X(EPOCHS, "epochs", "ml.epoch.num", "train/epoch", INT, 1, FW_COUNT_MAX, "30", "N", "passes over the data")          \
   X(SOLVER, "solver", NULL, NULL, WORD, 0, 0, "steps", "steps|lbfgs",                                                  \
-    "steps: the optimizers, batch by batch; lbfgs: the exact minimum, for lr, linear, robust and softmax")             \
+    "steps: the optimizers, batch by batch; lbfgs: the exact minimum, for lr, linear, robust, softmax and fm")         \
   X(START, "start", NULL, NULL, WORD, 0, 0, "random", "random|linear",                                                 \
     "linear: a net begins as the linear model of the data, and falls back to it if it is not better")                  \
   X(UPDATES, "updates", "ml.num.update.per.epoch", "train/numupdateperepoch", INT, 1, FW_COUNT_MAX, "10", "N",         \
@@ -380,8 +382,6 @@ bool fw_conf_is_set(const furrow_learn_conf *conf, fw_key key);
 /* Whether Furrow's own defaults count: unless a JSON file was read, Angel's class named (ml.model.class.name), or the
  * key `defaults` says otherwise. */
 bool fw_conf_recommends(const furrow_learn_conf *conf);
-/* The text of a JSON file, to be freed with fw_free. */
-furrow_status fw_conf_read_file(char **text, size_t *size, const char *path, furrow_error *err) FURROW_MUST_USE;
 /* The short name of the built-in algorithm; NULL: the layers of the JSON. */
 const char *fw_conf_algorithm(const furrow_learn_conf *conf);
 

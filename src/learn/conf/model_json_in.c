@@ -8,9 +8,11 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "io/dir_names.h"
+#include "io/input.h"
 #include "io/uri.h"
 #include "learn/conf/conf_data.h"
 #include "learn/conf/model_json.h"
+#include "rows/encode/encoder.h"
 
 enum { VERSION = 1 };
 
@@ -149,9 +151,11 @@ furrow_status furrow_learn_conf_load_model(furrow_learn_conf *conf, const char *
   fw_free(path);
   if (status != FURROW_OK) return status;
   FW_TRY(fw_path_join(&path, folder, "furrow.json", err));
-  status = fw_conf_read_file(&text, &size, path, err);
+  status = fw_path_read_json(&text, &size, path, err);
   if (status == FURROW_OK) status = fw_model_json_read(conf, text, size, path, err);
   if (status == FURROW_E_NOT_FOUND) status = FURROW_OK; /* Angel's models have none */
+  if (status == FURROW_OK && fw_encoder_in_directory(folder))
+    status = furrow_learn_conf_set(conf, "encoder", folder, err);
   fw_free(text);
   fw_free(path);
   return status;

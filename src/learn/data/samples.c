@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/buffer.h"
 #include "base/error.h"
@@ -14,6 +13,8 @@
 #include "io/uri.h"
 #include "learn/data/minibatch.h"
 #include "rows/block_reader.h"
+#include "rows/encode/column_names.h"
+#include "rows/format.h"
 
 struct fw_samples {
   char *uri; /* with the index base of the conf */
@@ -22,9 +23,10 @@ struct fw_samples {
   int index_base; /* see fw_samples_index_base */
   int base;       /* of the conf; -1: auto */
   bool cached;
-  bool trees;  /* of the conf */
-  bool once;   /* the files cannot be read again */
-  char *label; /* the column of csv data that was found to have the labels; NULL: none was */
+  bool trees;   /* of the conf */
+  bool encoded; /* raw logs are read through an encoder */
+  bool once;    /* the files cannot be read again */
+  char *label;  /* the column of csv data that was found to have the labels; NULL: none was */
   furrow_parser_params params;
   furrow_blockiter *iter;      /* in memory without a cache: owns the block */
   furrow_container *container; /* in memory from a cache: so does this */
@@ -73,7 +75,8 @@ static furrow_status looks_like_dummy(const fw_samples *samples, const fw_uri *p
 static furrow_status find_format(char **format, const fw_samples *samples, const char *uri, const char *given,
                                  furrow_error *err) {
   furrow_parser *parser = NULL;
-  if (fw_memory_rows_in_uri(uri)) given = fw_format_memory.name;     /* whatever the conf says of files */
+  if (fw_memory_rows_in_uri(uri)) given = fw_format_memory.name; /* whatever the conf says of files */
+  if (strcmp(given, "auto") == 0 && samples->encoded) given = fw_format_table.public.name;
   if (strcmp(given, "auto") == 0 && samples->once) given = "libsvm"; /* to look into a pipe is to empty it */
   if (strcmp(given, "auto") != 0) return fw_strndup(format, given, strlen(given), err);
   furrow_status status = furrow_parser_open(&parser, uri, &samples->params, err);
@@ -148,11 +151,7 @@ static bool begins_with_label(const char *format) {
 /* ---- The label of csv data ---- */
 
 bool furrow_learn_is_label_name(const char *name) {
-  static const char *const names[] = {"label",  "target",  "y",        "class",    "click",    "clicked",
-                                      "rating", "outcome", "response", "survived", "converted"};
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-    if (strcasecmp(names[i], name) == 0) return true;
-  return false;
+  return fw_label_name_rank(name) != SIZE_MAX;
 }
 
 /* The one column whose name says that it has the labels; *label stays NULL if there is none, or several. */
@@ -200,6 +199,11 @@ static furrow_status add_arguments(char **changed, const fw_samples *samples, co
   arguments a = {.parsed = parsed};
   FW_TRY(check_table_keys(samples, data, err));
   if (!data->has_label && begins_with_label(samples->format)) add_argument(&a, "has_label", "no");
+  if (strcmp(samples->format, fw_format_table.public.name) == 0) {
+    add_escaped(&a, "encoder", data->encoder);
+    if (data->delimiter) add_escaped(&a, "delimiter", data->delimiter);
+    if (data->label_optional) add_argument(&a, "label", "optional");
+  }
   if (strcmp(samples->format, "csv") == 0) {
     add_escaped(&a, "delimiter", data->delimiter ? data->delimiter : "auto");
     if (data->has_label) add_escaped(&a, "label_column", samples->label ? samples->label : data->label_column);
@@ -244,6 +248,7 @@ static furrow_status complete_uri(fw_samples *samples, const char *uri, const fw
   const char *given = fw_uri_arg_value(&parsed, "format");
   if (!given) given = samples->params.format;
   samples->cached = parsed.cachefile != NULL;
+  samples->encoded = data->encoder != NULL;
   status = fw_strndup(&samples->name, parsed.paths[0], strlen(parsed.paths[0]), err);
   if (status == FURROW_OK && !fw_memory_rows_in_uri(uri)) status = find_pipes(samples, &parsed, err);
   if (status == FURROW_OK) status = find_format(&samples->format, samples, uri, given, err);

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/json_in.h"
 #include "base/mem.h"
+#include "io/input.h"
 #include "learn/conf/conf_data.h"
 #include "learn/conf/model_json.h"
 
@@ -76,7 +77,7 @@ furrow_status furrow_model_json_for_each(const char *path,
   walk w = {.visit = visit, .user = user};
   char *text = NULL;
   size_t size = 0;
-  FW_TRY(fw_conf_read_file(&text, &size, path, err));
+  FW_TRY(fw_path_read_json(&text, &size, path, err));
   furrow_status status = check(text, size, path, err);
   if (status == FURROW_OK) {
     fw_json_open(&w.json, text, size, path);

@@ -28,7 +28,8 @@ struct furrow_scorer {
   fw_forest_predictor *predictor;
   char **names; /* of features; NULL: they have none */
   size_t name_count;
-  double *additive; /* of the net's layers: fw_additive_create */
+  double *additive;        /* of the net's layers: fw_additive_create */
+  furrow_encoder *encoder; /* NULL: a model of rows */
 };
 
 struct furrow_scorer_scratch {
@@ -80,6 +81,8 @@ static furrow_status read_names(furrow_scorer *scorer, furrow_error *err) {
 
 static furrow_status finish(furrow_scorer **scorer, furrow_scorer *made, furrow_status status, furrow_error *err) {
   if (status == FURROW_OK) status = read_names(made, err);
+  if (status == FURROW_OK && made->plan->data.encoder)
+    status = furrow_encoder_load(&made->encoder, made->plan->data.encoder, err);
   if (status == FURROW_OK && made->forest) {
     made->forest->names = (const char *const *)made->names;
     made->forest->name_count = made->name_count;
@@ -133,6 +136,7 @@ furrow_status furrow_scorer_create(furrow_scorer **scorer, const furrow_trainer 
 void furrow_scorer_free(furrow_scorer *scorer) {
   if (!scorer) return;
   fw_net_free(scorer->net);
+  furrow_encoder_free(scorer->encoder);
   fw_free(scorer->additive);
   fw_forest_predictor_free(scorer->predictor);
   fw_forest_free(scorer->forest);
@@ -323,6 +327,10 @@ double furrow_scorer_class_label(const furrow_scorer *scorer, size_t i) {
 
 const char *furrow_scorer_feature_name(const furrow_scorer *scorer, uint64_t feature) {
   return feature < scorer->name_count ? scorer->names[feature] : NULL;
+}
+
+const furrow_encoder *furrow_scorer_encoder(const furrow_scorer *scorer) {
+  return scorer->encoder;
 }
 
 size_t furrow_scorer_class_count(const furrow_scorer *scorer) {

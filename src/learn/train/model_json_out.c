@@ -113,7 +113,7 @@ static void put_settings(fw_json_out *json, const furrow_trainer *t) {
   fw_json_out_key(json, "settings");
   fw_json_out_open(json);
   for (unsigned key = 0; key < FW_KEYS; key++) {
-    const bool path = key == FW_KEY_DATA || key == FW_KEY_LOAD || key == FW_KEY_SAVE;
+    const bool path = key == FW_KEY_DATA || key == FW_KEY_LOAD || key == FW_KEY_SAVE || key == FW_KEY_ENCODER;
     const char *text = t->conf->keys[key].text;
     if (!path && key != FW_KEY_COLUMNS && key != FW_KEY_LABELS && text)
       fw_json_out_member(json, fw_key_facts((fw_key)key)->name, text);

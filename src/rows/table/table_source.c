@@ -224,7 +224,9 @@ static furrow_status read_piece(const table_scan *scan, void *user, table_piece 
                             .length = piece->text.length,
                             .offset = piece->text.offset,
                             .on_bad = scan->params->on_bad,
-                            .stats = &piece->stats};
+                            .stats = &piece->stats,
+                            .other_column = scan->params->other_column,
+                            .user = user};
   FW_TRY(find_records(scan, piece, &cursor.at, err));
   furrow_status status;
   while ((status = fw_table_next(scan->table, &cursor, batch, err)) == FURROW_OK) {

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/number_in.h"
 #include "furrow/vector_data.h"
+#include "vector/data/id_names.h"
 #include "vector/data/vectors_in.h"
 
 #define PIECE ((size_t)1 << 20)
@@ -95,6 +96,40 @@ static furrow_status load_bytes(furrow_ids *ids, const char *path, bool raw, fur
   return status;
 }
 
+/* Whether the first line that is not blank consists of integers; also where there is none. */
+static bool begins_with_ids(const char *bytes, size_t size) {
+  const char *at = bytes, *end = bytes + size;
+  while (at < end && separates(*at)) at++;
+  while (at < end && *at != '\n') {
+    int64_t id;
+    bool overflow;
+    if (separates(*at)) {
+      at++;
+      continue;
+    }
+    at = fw_read_i64(at, end, &id, &overflow);
+    if (!at || (at < end && !separates(*at))) return false;
+  }
+  return true;
+}
+
+/* Text: ids where `ids` is given and the first line has them, else names. */
+static furrow_status load_text(furrow_ids *ids, furrow_name_list *list, const char *path, furrow_error *err) {
+  fw_bytes_in *in = NULL;
+  char *bytes = NULL;
+  size_t size = 0;
+  furrow_status status = fw_bytes_in_open(&in, path, err);
+  if (status == FURROW_OK) status = read_all(in, &bytes, &size, err);
+  const bool numbers = status == FURROW_OK && ids && begins_with_ids(bytes, size);
+  if (numbers)
+    status = parse_text(ids, in, bytes, size, err);
+  else if (status == FURROW_OK)
+    status = fw_name_list_parse(list, bytes, size, path, err);
+  if (status != FURROW_OK || numbers) fw_free(bytes);
+  fw_bytes_in_close(in);
+  return status;
+}
+
 /* ---- Arrays --------------------------------------------------------------------------------------------- */
 
 static bool is_real(fw_array_type type) {
@@ -139,17 +174,30 @@ static furrow_status load_array(furrow_ids *ids, const char *path, fw_array_kind
 
 /* ---- Interface ------------------------------------------------------------------------------------------ */
 
+/* Whether a file is text: its name says so, or says nothing. */
+static bool is_text(const char *path) {
+  fw_data_kind found;
+  return fw_data_path_ends(path, "txt") || fw_data_kind_find(&found, path, NULL, "i64", NULL) != FURROW_OK;
+}
+
 furrow_status furrow_ids_load(furrow_ids *ids, const char *path, const char *kind, furrow_error *err) {
   fw_data_kind found;
-  const bool text = kind ? strcmp(kind, "txt") == 0 : fw_data_path_ends(path, "txt");
-  if (text) return load_bytes(ids, path, false, err);
-  furrow_status status = fw_data_kind_find(&found, path, kind, "i64", err);
-  if (status != FURROW_OK && !kind) return load_bytes(ids, path, false, err);
-  if (status != FURROW_OK) return status;
+  if (kind ? strcmp(kind, "txt") == 0 : is_text(path)) return load_bytes(ids, path, false, err);
+  FW_TRY(fw_data_kind_find(&found, path, kind, "i64", err));
   return found.raw ? load_bytes(ids, path, true, err) : load_array(ids, path, found.array, err);
 }
 
 void furrow_ids_clear(furrow_ids *ids) {
   fw_free(ids->ids);
   *ids = (furrow_ids){0};
+}
+
+furrow_status furrow_name_list_load(furrow_name_list *list, const char *path, furrow_error *err) {
+  return load_text(NULL, list, path, err);
+}
+
+furrow_status furrow_ids_or_names_load(furrow_ids *ids, furrow_name_list *list, const char *path, furrow_error *err) {
+  furrow_ids_init(ids);
+  furrow_name_list_init(list);
+  return is_text(path) ? load_text(ids, list, path, err) : furrow_ids_load(ids, path, NULL, err);
 }

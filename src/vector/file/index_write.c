@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/params.h"
 #include "io/atomic_file.h"
+#include "vector/data/id_names.h"
 
 /* ---- Fields --------------------------------------------------------------------------------------------- */
 
@@ -412,7 +413,7 @@ static furrow_status write_to_file(void *to, const void *bytes, size_t size, fur
 
 furrow_status fw_index_writer_init(fw_index_writer *w, const furrow_index *index,
                                    const furrow_index_save_params *params, furrow_error *err) {
-  *w = (fw_index_writer){.inline_lists = params->inline_lists, .err = err};
+  *w = (fw_index_writer){.inline_lists = params->inline_lists, .names = params->names, .err = err};
   FW_TRY(fw_compat_parse(&w->compat, params->compat, err));
   return fw_compat_check(index, w->compat, w->inline_lists, err);
 }
@@ -439,12 +440,46 @@ static furrow_status write_and_close(const furrow_index *index, fw_atomic_file *
   return status;
 }
 
-furrow_status fw_index_write_file(const furrow_index *index, const char *path, bool overwrite,
-                                  const fw_index_writer *writer, furrow_error *err) {
+static furrow_status write_alone(const furrow_index *index, const char *path, bool overwrite,
+                                 const fw_index_writer *writer, furrow_error *err) {
   fw_atomic_file *file = NULL;
   FW_TRY(fw_atomic_file_open(&file, path, err));
   if (!overwrite) fw_atomic_file_keep_existing(file);
   return write_and_close(index, file, writer, err);
+}
+
+static furrow_status write_hash(void *to, const void *bytes, size_t size, furrow_error *err) {
+  (void)err;
+  XXH3_64bits_update(to, bytes, size);
+  return FURROW_OK;
+}
+
+/* The stamp of the file that `writer` would write. */
+static furrow_status find_stamp(const furrow_index *index, const fw_index_writer *writer, fw_index_stamp *stamp,
+                                furrow_error *err) {
+  fw_index_writer w = *writer;
+  XXH3_state_t *hash = XXH3_createState();
+  if (!hash) return fw_fail_memory(err, 576); /* its size in xxhash 0.8; the type is opaque */
+  XXH3_64bits_reset(hash);
+  w.write = write_hash;
+  w.to = hash;
+  w.err = err;
+  fw_write_index(&w, index);
+  *stamp = (fw_index_stamp){.size = w.size, .digest = XXH3_64bits_digest(hash)};
+  XXH3_freeState(hash);
+  return w.status;
+}
+
+furrow_status fw_index_write_file(const furrow_index *index, const char *path, bool overwrite,
+                                  const fw_index_writer *writer, furrow_error *err) {
+  if (!writer->names) return write_alone(index, path, overwrite, writer, err);
+  fw_index_stamp stamp;
+  if (strcmp(path, "-") == 0)
+    return fw_fail(err, FURROW_E_ARGUMENT, "an index with names cannot be written to standard output");
+  FW_TRY(find_stamp(index, writer, &stamp, err));
+  FW_TRY(fw_id_names_stage(writer->names, path, &stamp, overwrite, err));
+  const furrow_status status = write_alone(index, path, overwrite, writer, err);
+  return fw_id_names_settle(path, status, err);
 }
 
 furrow_status furrow_index_save(const furrow_index *index, const char *path, const furrow_index_save_params *params,
@@ -452,6 +487,7 @@ furrow_status furrow_index_save(const furrow_index *index, const char *path, con
   furrow_index_save_params p;
   fw_index_writer writer;
   FW_TRY(read_params(&writer, index, &p, params, err));
+  if (p.names) FW_TRY(fw_id_names_fit(p.names, index, FURROW_E_ARGUMENT, NULL, err));
   return fw_index_write_file(index, path, p.overwrite, &writer, err);
 }
 

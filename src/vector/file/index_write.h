@@ -44,6 +44,7 @@ typedef struct fw_index_writer {
   const furrow_index *joint;     /* NULL, or the IVF index inside whose lists are replaced by `joined`, inline */
   const fw_joined_lists *joined; /* of the same shape */
   size_t joined_count;
+  const furrow_id_names *names; /* NULL, or the names of its ids, to be written beside the file */
   furrow_status status;
   furrow_error *err;
 } fw_index_writer;
@@ -53,7 +54,7 @@ void fw_write_index(fw_index_writer *w, const furrow_index *index);
 /* The writer that params ask for. Fails where `index` cannot be written so. */
 furrow_status fw_index_writer_init(fw_index_writer *w, const furrow_index *index,
                                    const furrow_index_save_params *params, furrow_error *err) FURROW_MUST_USE;
-/* Writes a file, whole or not at all, by a copy of `writer`. */
+/* Writes a file, whole or not at all, by a copy of `writer`, with the names of its ids where there are any. */
 furrow_status fw_index_write_file(const furrow_index *index, const char *path, bool overwrite,
                                   const fw_index_writer *writer, furrow_error *err) FURROW_MUST_USE;
 

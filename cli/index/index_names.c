@@ -1,0 +1,51 @@
+/* cli/index/index_names.c: names of the ids of an index, which are in a file beside it. */
+#include "index/index_names.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/fail.h"
+#include "rows/rows_sink.h"
+
+furrow_status index_names_load(furrow_id_names **names, const char *path, furrow_error *err) {
+  furrow_status status = furrow_id_names_load(names, path, err);
+  if (status == FURROW_E_NOT_FOUND) return FURROW_OK;
+  if (status == FURROW_E_FORMAT)
+    add_hint(err, "'furrow index names INDEX --set FILE' names the vectors anew, --drop does without names");
+  return status;
+}
+
+furrow_status index_names_check_path(const char *target, bool force, furrow_error *err) {
+  char path[PATH_MAX];
+  snprintf(path, sizeof path, "%s.names", target);
+  return sink_check_path(path, force, err);
+}
+
+furrow_status index_names_check_apart(const char *index_path, const char *other, furrow_error *err) {
+  char path[PATH_MAX];
+  snprintf(path, sizeof path, "%s.names", index_path);
+  return sink_check_apart(path, other, err);
+}
+
+furrow_status index_names_save(const furrow_index *index, const furrow_id_names *names, const char *path,
+                               const furrow_index_save_params *params, furrow_error *err) {
+  furrow_index_save_params named = *params;
+  named.names = names;
+  furrow_status status = furrow_index_save(index, path, &named, err);
+  return status == FURROW_OK && !names ? furrow_id_names_discard(path, err) : status;
+}
+
+void index_names_report(report *r, const char *key, const furrow_id_names *names, int64_t id) {
+  size_t size = 0;
+  const char *name = furrow_id_names_text(names, id, &size);
+  char *copy = name ? strndup(name, size) : NULL;
+  if (copy)
+    report_text(r, key, copy);
+  else
+    report_none(r, key);
+  if (name && !copy) r->out->errnum = ENOMEM;
+  free(copy);
+}

@@ -1,0 +1,308 @@
+/* cli/recommend/cmd_recommend.c: furrow recommend: the best items for users, by name. */
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "core/commands.h"
+#include "core/fail.h"
+#include "core/report.h"
+#include "core/shared_options.h"
+#include "core/text_file.h"
+#include "recommend/recommend_job.h"
+
+enum { RESULTS_AT_ONCE = 1 << 20 };
+
+typedef enum on_unknown { UNKNOWN_ERROR, UNKNOWN_SKIP } on_unknown;
+
+typedef struct recommend_values {
+  const char *model, *users, *like, *name, *out;
+  finding_values finding;
+  int on_unknown;
+  uint32_t threads;
+  bool json, csv, force, quiet;
+} recommend_values;
+
+#define AT(field) offsetof(recommend_values, field)
+static const option model_options[] = {
+    {.name = "model",
+     .kind = OPTION_TEXT,
+     .argument = "DIR",
+     .help = "a model that was trained from a raw log (train --schema)",
+     .offset = AT(model),
+     .required = true},
+    {.name = "users",
+     .kind = OPTION_TEXT,
+     .argument = "USERS",
+     .help = "all (the default), a file with one user in a line, or users with commas between them",
+     .offset = AT(users)},
+    {.name = "on-unknown",
+     .kind = OPTION_ENUM,
+     .choices = "error|skip",
+     .help = "what to do about a user that the model does not know: stop with an error, or skip it (error)",
+     .offset = AT(on_unknown)},
+    {.name = "like",
+     .kind = OPTION_TEXT,
+     .argument = "ITEM",
+     .help = "find the items that are most similar to this one instead (the cosine of their vectors)",
+     .offset = AT(like)},
+    {0}};
+static const option output_options[] = {
+    {.name = "name",
+     .kind = OPTION_TEXT,
+     .argument = "COL",
+     .help = "also print this column of the table of items (--items)",
+     .offset = AT(name)},
+    {.name = "json",
+     .kind = OPTION_FLAG,
+     .help = "print a JSON object for each user, one in a line",
+     .offset = AT(json)},
+    {.name = "csv", .kind = OPTION_FLAG, .help = "print csv with a header", .offset = AT(csv)},
+    {.name = "out",
+     .kind = OPTION_TEXT,
+     .argument = "FILE",
+     .help = "write to this file instead of standard output",
+     .offset = AT(out)},
+    {.name = "force", .kind = OPTION_FLAG, .help = "replace an existing file", .offset = AT(force)},
+    {.name = "quiet",
+     .letter = 'q',
+     .kind = OPTION_FLAG,
+     .help = "print no notes and no progress on stderr",
+     .offset = AT(quiet)},
+    {0}};
+
+static const option_group recommend_groups[] = {{.title = "Options", .options = model_options},
+                                                {.title = "Options", .options = threads_options, .offset = AT(threads)},
+                                                {.title = "Items", .options = finding_options, .offset = AT(finding)},
+                                                {.title = "Output", .options = output_options},
+                                                {0}};
+#undef AT
+
+typedef struct recommending {
+  const recommend_values *values;
+  recommend_job job;
+  furrow_item_table *names;
+  uint64_t *users;
+  size_t count, capacity;
+  uint64_t skipped; /* users that the model does not know */
+  furrow_recommendation *results;
+  output *out;
+} recommending;
+
+/* ---- Users ---------------------------------------------------------------------------------------------- */
+
+static furrow_status add_user(recommending *r, uint64_t user, furrow_error *err) {
+  if (r->count == r->capacity) {
+    const size_t capacity = r->capacity ? 2 * r->capacity : 64;
+    uint64_t *grown = realloc(r->users, capacity * sizeof *grown);
+    if (!grown) return fail_memory(err);
+    r->users = grown;
+    r->capacity = capacity;
+  }
+  r->users[r->count++] = user;
+  return FURROW_OK;
+}
+
+static furrow_status take_user(void *to, const char *name, furrow_error *err) {
+  recommending *r = to;
+  uint64_t user = 0;
+  const furrow_status status = furrow_recommender_find_user(r->job.recommender, name, strlen(name), &user, err);
+  if (status == FURROW_OK) return add_user(r, user, err);
+  if (status != FURROW_E_NOT_FOUND || r->values->on_unknown != UNKNOWN_SKIP) return status;
+  r->skipped++;
+  return FURROW_OK;
+}
+
+static furrow_status take_listed(recommending *r, const char *list, furrow_error *err) {
+  char *copy = strdup(list), *rest = copy, *name;
+  furrow_status status = copy ? FURROW_OK : fail_memory(err);
+  while (status == FURROW_OK && (name = strsep(&rest, ",")))
+    status = *name ? take_user(r, name, err) : fail_token(err, list, "--users has an empty name");
+  free(copy);
+  return status;
+}
+
+static bool is_file(const char *path) {
+  struct stat info;
+  return strcmp(path, "-") == 0 || (stat(path, &info) == 0 && !S_ISDIR(info.st_mode));
+}
+
+static furrow_status find_users(recommending *r, furrow_error *err) {
+  const char *users = r->values->users;
+  const uint64_t all = furrow_recommender_user_count(r->job.recommender);
+  furrow_status status = FURROW_OK;
+  if (!users || strcmp(users, "all") == 0)
+    for (uint64_t i = 0; status == FURROW_OK && i < all; i++) status = add_user(r, i, err);
+  else
+    status = is_file(users) ? for_each_name(users, take_user, r, err) : take_listed(r, users, err);
+  if (status == FURROW_OK && r->count == 0) status = fail(err, FURROW_E_ARGUMENT, "there are no users to recommend to");
+  if (status == FURROW_OK && r->skipped > 0 && !r->values->quiet)
+    fprintf(stderr, "furrow: note: skipped %" PRIu64 " %s that the model does not know\n", r->skipped,
+            r->skipped == 1 ? "user" : "users");
+  return status;
+}
+
+/* ---- Printing ------------------------------------------------------------------------------------------- */
+
+/* A tab or line end in a name would look like the next column or line. */
+static void put_plain(output *out, const char *text) {
+  for (; *text; text++) output_bytes(out, (unsigned char)*text < ' ' ? " " : text, 1);
+}
+
+static void put_csv(output *out, const char *text) {
+  if (!text[strcspn(text, ",\"\r\n")]) {
+    output_text(out, text);
+    return;
+  }
+  output_text(out, "\"");
+  for (; *text; text++) output_bytes(out, *text == '"' ? "\"\"" : text, *text == '"' ? 2 : 1);
+  output_text(out, "\"");
+}
+
+static void put_line(const recommending *r, const char *of, size_t rank, const furrow_recommendation *result) {
+  void (*put)(output *, const char *) = r->values->csv ? put_csv : put_plain;
+  const char *between = r->values->csv ? "," : "\t";
+  put(r->out, of);
+  output_format(r->out, "%s%zu%s", between, rank, between);
+  put(r->out, furrow_recommender_item_name(r->job.recommender, result->item));
+  output_text(r->out, between);
+  output_decimals(r->out, result->score);
+  if (r->names) {
+    output_text(r->out, between);
+    put(r->out, furrow_item_table_get(r->names, result->item, 0));
+  }
+  output_text(r->out, "\n");
+}
+
+static void put_json(const recommending *r, const char *of, const furrow_recommendation *results) {
+  output_format(r->out, "{\"%s\": ", r->values->like ? "like" : "user");
+  output_json_text(r->out, of);
+  output_text(r->out, ", \"items\": [");
+  for (size_t i = 0; i < r->job.params.k && results[i].item != FURROW_NO_ITEM; i++) {
+    output_text(r->out, i > 0 ? ", {\"item\": " : "{\"item\": ");
+    output_json_text(r->out, furrow_recommender_item_name(r->job.recommender, results[i].item));
+    output_format(r->out, ", \"score\": %.9g", results[i].score);
+    if (r->names) {
+      output_text(r->out, ", \"name\": ");
+      output_json_text(r->out, furrow_item_table_get(r->names, results[i].item, 0));
+    }
+    output_text(r->out, "}");
+  }
+  output_text(r->out, "]}\n");
+}
+
+static void put_results(const recommending *r, const char *of, const furrow_recommendation *results) {
+  if (r->values->json) {
+    put_json(r, of, results);
+    return;
+  }
+  for (size_t i = 0; i < r->job.params.k && results[i].item != FURROW_NO_ITEM; i++) put_line(r, of, i + 1, &results[i]);
+}
+
+static void put_header(const recommending *r) {
+  if (!r->values->csv) return;
+  output_text(r->out, r->values->like ? "like,rank,item,score" : "user,rank,item,score");
+  if (r->names) {
+    output_text(r->out, ",");
+    put_csv(r->out, r->values->name);
+  }
+  output_text(r->out, "\n");
+}
+
+/* ---- Running -------------------------------------------------------------------------------------------- */
+
+static furrow_status make_room(recommending *r, size_t users, furrow_error *err) {
+  r->results = calloc(users, r->job.params.k * sizeof *r->results);
+  return r->results ? FURROW_OK : fail_memory(err);
+}
+
+static furrow_status recommend_like(recommending *r, furrow_error *err) {
+  uint64_t item = 0;
+  const char *like = r->values->like;
+  furrow_status status = furrow_recommender_find_item(r->job.recommender, like, strlen(like), &item, err);
+  if (status == FURROW_OK) status = make_room(r, 1, err);
+  if (status == FURROW_OK)
+    status = furrow_recommender_similar(r->job.recommender, item, &r->job.params, r->results, err);
+  if (status != FURROW_OK) return status;
+  put_header(r);
+  put_results(r, like, r->results);
+  return output_flush(r->out, err);
+}
+
+static furrow_status recommend_users(recommending *r, furrow_error *err) {
+  const size_t k = r->job.params.k, most = k < RESULTS_AT_ONCE ? RESULTS_AT_ONCE / k : 1;
+  furrow_status status = find_users(r, err);
+  if (status == FURROW_OK) status = recommend_job_prepare(&r->job, r->count, err);
+  if (status == FURROW_OK) status = make_room(r, r->count < most ? r->count : most, err);
+  if (status == FURROW_OK) put_header(r);
+  for (size_t first = 0; status == FURROW_OK && first < r->count; first += most) {
+    const size_t n = r->count - first < most ? r->count - first : most;
+    status = furrow_recommender_recommend(r->job.recommender, r->users + first, n, &r->job.params, r->results, err);
+    for (size_t i = 0; status == FURROW_OK && i < n; i++)
+      put_results(r, furrow_recommender_user_name(r->job.recommender, r->users[first + i]), r->results + i * k);
+    if (status == FURROW_OK) status = output_flush(r->out, err);
+  }
+  return status;
+}
+
+static furrow_status check(const recommend_values *values, furrow_error *err) {
+  if (values->json && values->csv) return fail(err, FURROW_E_ARGUMENT, "--json and --csv cannot be used together");
+  if (values->name && !values->finding.items) return fail(err, FURROW_E_ARGUMENT, "--name needs --items");
+  if (values->finding.items && !values->name && values->finding.where.count == 0)
+    return fail(err, FURROW_E_ARGUMENT, "--items needs --name or --where");
+  if (values->force && !values->out) return fail(err, FURROW_E_ARGUMENT, "--force needs --out");
+  if (!values->like) return values->out ? text_file_check(values->out, values->force, err) : FURROW_OK;
+  if (values->users || values->finding.exclude || values->finding.context.count > 0)
+    return fail(err, FURROW_E_ARGUMENT, "--like is for one item: --users, --exclude and --context do not go with it");
+  if (values->finding.exact || values->finding.candidates || values->finding.recall != 0)
+    return fail(err, FURROW_E_ARGUMENT, "--like compares all items: --exact, --candidates and --recall mean nothing");
+  return values->out ? text_file_check(values->out, values->force, err) : FURROW_OK;
+}
+
+static furrow_status run_to(const recommend_values *values, output *out, furrow_error *err) {
+  recommending r = {.values = values, .out = out};
+  const finding_values *finding = &values->finding;
+  furrow_status status = recommend_job_open(&r.job, values->model, finding, values->threads, values->quiet, err);
+  if (status == FURROW_OK && values->name)
+    status = furrow_item_table_load(&r.names, r.job.recommender, finding->items, &values->name, 1, err);
+  if (status == FURROW_OK) status = values->like ? recommend_like(&r, err) : recommend_users(&r, err);
+  furrow_item_table_free(r.names);
+  recommend_job_close(&r.job);
+  free(r.users);
+  free(r.results);
+  return status;
+}
+
+static furrow_status run_recommend(const void *given, output *out, furrow_error *err) {
+  const recommend_values *values = given;
+  furrow_status status = check(values, err);
+  if (status != FURROW_OK || !values->out) return status == FURROW_OK ? run_to(values, out, err) : status;
+  output to = {0};
+  text_file file = {0};
+  status = text_file_begin(&file, err);
+  if (status != FURROW_OK) return status;
+  status = output_open(&to, err);
+  to.file = file.out;
+  if (status == FURROW_OK) status = run_to(values, &to, err);
+  output_close(&to);
+  const furrow_status ended = text_file_end(&file, status == FURROW_OK ? values->out : NULL, values->force, err);
+  return status == FURROW_OK ? ended : status;
+}
+
+const command recommend_command = {
+    .name = "recommend",
+    .summary = "find the best items for users, by name: prints user, rank, item, score",
+    .example = "furrow recommend --model movies.model --users 17,42 --exclude ratings.csv\n"
+               "furrow recommend --model movies.model --users all -k 20 --exclude ratings.csv --out best.csv --csv\n"
+               "furrow recommend --model movies.model --like 260 --items movies.csv --name title",
+    .about = "Takes a model that was trained from a raw log with a user and an item column. Scores are the output of "
+             "the model for user and item, as predict prints them (pred). fm and linear models compare the vectors of "
+             "all items, or an index of them where that costs less; it is kept in the model directory. deepfm scores "
+             "the candidates that its fm part finds, other models score all items. Prints a line for each item: user, "
+             "rank, item, score, with tabs between them.",
+    .groups = recommend_groups,
+    .size = sizeof(recommend_values),
+    .run = run_recommend,
+};

@@ -1,0 +1,108 @@
+/* cli/recommend/eval_rank.c: furrow eval --rank: how good the recommendations of a model are. */
+#include "recommend/eval_rank.h"
+
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "core/fail.h"
+#include "core/report.h"
+
+#define AT(field) offsetof(rank_values, field)
+const option rank_options[] = {{.name = "rank",
+                                .kind = OPTION_FLAG,
+                                .help = "measure the recommendations for the users of the log",
+                                .offset = AT(on)},
+                               {.name = "relevant-from",
+                                .kind = OPTION_TEXT,
+                                .argument = "X",
+                                .help = "events count whose label is at least X (all)",
+                                .offset = AT(from)},
+                               {0}};
+#undef AT
+
+bool rank_values_given(const rank_values *values) {
+  const finding_values *f = &values->finding;
+  return values->from || f->k || f->exclude || f->items || f->only || f->without || f->where.count > 0 ||
+         f->context.count > 0 || f->exact || f->candidates || f->recall != 0;
+}
+
+static void report_figure(report *r, const char *name, const furrow_rank_figure *figure) {
+  if (r->json)
+    report_f64(r, name, figure->mean);
+  else
+    report_line(r, name, "%.6f +- %.6f", figure->mean, figure->interval);
+}
+
+static void report_figures(output *out, bool json, const furrow_rank_figures *f, const furrow_events_info *events) {
+  const struct {
+    const char *name;
+    const furrow_rank_figure *figure;
+  } figures[] = {{"ndcg", &f->ndcg}, {"recall", &f->recall}, {"map", &f->map}, {"mrr", &f->mrr}, {"hit", &f->hit}};
+  enum { FIGURES = sizeof figures / sizeof *figures };
+  report r;
+  report_start(&r, out, json);
+  report_u64(&r, "users", f->users);
+  report_u64(&r, "k", f->k);
+  for (size_t i = 0; i < FIGURES; i++) report_figure(&r, figures[i].name, figures[i].figure);
+  report_f64(&r, "coverage", f->coverage);
+  report_u64(&r, "relevant items", f->relevant);
+  report_u64(&r, "unknown items", f->unknown);
+  report_u64(&r, "events of unknown users", events->unknown_users);
+  if (json) {
+    report_section(&r, "intervals");
+    for (size_t i = 0; i < FIGURES; i++) report_f64(&r, figures[i].name, figures[i].figure->interval);
+    report_end(&r);
+  }
+  report_finish(&r);
+}
+
+static void print_notes(const rank_values *values, const furrow_rank_figures *f, const furrow_events_info *events) {
+  if (!values->finding.exclude)
+    fprintf(stderr, "furrow: note: items that users have already seen were not left out (--exclude LOG)\n");
+  if (f->unknown > 0)
+    fprintf(stderr,
+            "furrow: note: %" PRIu64 " of %" PRIu64
+            " relevant items are not known to the model: they count, but cannot be found\n",
+            f->unknown, f->relevant);
+  if (events->unknown_users > 0)
+    fprintf(stderr, "furrow: note: left out %" PRIu64 " %s of users that the model does not know\n",
+            events->unknown_users, events->unknown_users == 1 ? "event" : "events");
+  if (events->bad > 0) fprintf(stderr, "furrow: note: skipped %" PRIu64 " bad rows\n", events->bad);
+}
+
+static furrow_status events_params(const rank_values *values, const rank_source *source, furrow_events_params *params,
+                                   furrow_error *err) {
+  furrow_events_params_init(params);
+  params->threads = source->threads;
+  params->on_bad = source->on_bad;
+  if (values->from && !read_real(values->from, &params->from))
+    return fail_token(err, values->from, "--relevant-from needs a number");
+  return FURROW_OK;
+}
+
+furrow_status eval_rank_run(const rank_values *values, const rank_source *source, bool json, output *out,
+                            furrow_error *err) {
+  recommend_job job = {0};
+  furrow_events *truth = NULL;
+  furrow_events_params params;
+  furrow_events_info events;
+  furrow_rank_figures figures;
+  furrow_events_info_init(&events);
+  furrow_rank_figures_init(&figures);
+  if (values->finding.items && values->finding.where.count == 0)
+    return fail(err, FURROW_E_ARGUMENT, "--items needs --where");
+  furrow_status status = events_params(values, source, &params, err);
+  if (status != FURROW_OK) return status;
+  status = recommend_job_open(&job, source->model, &values->finding, source->threads, source->quiet, err);
+  if (status == FURROW_OK) status = furrow_events_load(&truth, job.recommender, source->data, &params, err);
+  if (status == FURROW_OK) furrow_events_get_info(truth, &events);
+  if (status == FURROW_OK) status = recommend_job_prepare(&job, events.users, err);
+  if (status == FURROW_OK) status = furrow_recommender_evaluate(job.recommender, truth, &job.params, &figures, err);
+  progress_stop(&job.progress);
+  if (status == FURROW_OK) report_figures(out, json, &figures, &events);
+  if (status == FURROW_OK && !source->quiet) print_notes(values, &figures, &events);
+  furrow_events_free(truth);
+  recommend_job_close(&job);
+  return status;
+}

@@ -1,0 +1,43 @@
+/* cli/recommend/recommend_job.h: a recommender, the users and the items that count: what recommend and eval share. */
+#ifndef CLI_RECOMMEND_RECOMMEND_JOB_H
+#define CLI_RECOMMEND_RECOMMEND_JOB_H
+
+#include "core/options.h"
+#include "core/progress.h"
+#include "furrow/recommend.h"
+
+/* Which items, and how they are found. */
+typedef struct finding_values {
+  int64_t k; /* 0: not given */
+  const char *exclude, *items, *only, *without;
+  text_list where, context;
+  bool exact;
+  int64_t candidates; /* 0: not given */
+  double recall;      /* 0: not given */
+} finding_values;
+
+extern const option finding_options[];
+
+typedef struct recommend_job {
+  const finding_values *values;
+  bool quiet;
+  furrow_recommender *recommender;
+  furrow_events *seen;
+  uint8_t *allowed;
+  furrow_pair *context; /* of values->context.count */
+  furrow_recommend_params params;
+  progress progress;
+} recommend_job;
+
+/* Opens the model, and reads what the options name. Close it, even after a failure. */
+furrow_status recommend_job_open(recommend_job *job, const char *model, const finding_values *values, uint32_t threads,
+                                 bool quiet, furrow_error *err);
+/* Chooses how items are found for so many users, and says so in a note. */
+furrow_status recommend_job_prepare(recommend_job *job, uint64_t users, furrow_error *err);
+void recommend_job_close(recommend_job *job);
+
+/* Calls take for every line of a file of names (- is standard input), without its line end; blank lines are skipped. */
+furrow_status for_each_name(const char *path, furrow_status (*take)(void *user, const char *name, furrow_error *err),
+                            void *user, furrow_error *err);
+
+#endif

@@ -1,0 +1,207 @@
+/* cli/rows/cmd_rows_encode.c: furrow rows encode: a raw log into rows of features. */
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/commands.h"
+#include "core/fail.h"
+#include "core/interrupt.h"
+#include "core/report.h"
+#include "core/shared_options.h"
+#include "rows/rows_sink.h"
+#include "rows/rows_source.h"
+#include "rows/table_encoder.h"
+
+typedef struct encode_values {
+  text_list logs;
+  const char *schema, *out, *dictionary;
+  sink_values sink;
+  uint32_t threads;
+  furrow_on_bad on_bad;
+  bool json, quiet;
+} encode_values;
+
+#define AT(field) offsetof(encode_values, field)
+static const option encode_operands[] = {{.name = "LOG",
+                                          .kind = OPTION_LIST,
+                                          .help = "csv, tsv, JSON lines or Vowpal Wabbit's text, plain or compressed",
+                                          .offset = AT(logs),
+                                          .required = true},
+                                         {0}};
+
+static const option encode_options[] = {
+    {.name = "schema",
+     .kind = OPTION_TEXT,
+     .argument = "FILE|auto",
+     .help = "what each column is ('furrow rows schema' proposes it); auto: as proposed",
+     .offset = AT(schema)},
+    {.name = "out",
+     .kind = OPTION_TEXT,
+     .argument = "ROWS",
+     .help = "the file to write, or - for standard output",
+     .offset = AT(out),
+     .required = true},
+    {.name = "dictionary",
+     .kind = OPTION_TEXT,
+     .argument = "DIR",
+     .help = "with --schema: keep the schema and the dictionary here; without it: encode with those of this directory, "
+             "or of a model",
+     .offset = AT(dictionary)},
+    {.name = "on-bad",
+     .kind = OPTION_ENUM,
+     .choices = "error|skip",
+     .help = "what to do about a record that cannot be read: stop with an error, or skip and count it (error)",
+     .offset = AT(on_bad)},
+    {.name = "threads",
+     .kind = OPTION_THREADS,
+     .argument = "T",
+     .help = "threads (0, the default: one for each processor); the rows are the same",
+     .offset = AT(threads)},
+    {.name = "json", .kind = OPTION_FLAG, .help = "report as JSON", .offset = AT(json)},
+    {.name = "quiet",
+     .letter = 'q',
+     .kind = OPTION_FLAG,
+     .help = "print no notes and no progress on stderr",
+     .offset = AT(quiet)},
+    {0}};
+#undef AT
+
+static const option_group encode_groups[] = {
+    {.title = "Encoding", .options = encode_options},
+    {.title = "Writing", .options = sink_options, .offset = offsetof(encode_values, sink)},
+    {0}};
+
+static void encode_init(void *values) {
+  encode_values *encode = values;
+  sink_values_init(&encode->sink);
+}
+
+/* ---- The encoder ---- */
+
+static furrow_status get_encoder(const encode_values *encode, const char *log, furrow_encoder **encoder,
+                                 furrow_error *err) {
+  const schema_values none = {0};
+  if (!encode->schema && !encode->dictionary)
+    return fail(err, FURROW_E_ARGUMENT, "--schema FILE, --schema auto or --dictionary DIR must be given");
+  if (!encode->schema) return furrow_encoder_load(encoder, encode->dictionary, err);
+  furrow_status status = make_encoder(encoder, log, encode->schema, &none, encode->threads, encode->on_bad, err);
+  if (status == FURROW_OK && encode->dictionary)
+    status = furrow_encoder_save(*encoder, encode->dictionary, encode->sink.force, err);
+  return status;
+}
+
+/* ---- Writing ---- */
+
+static bool to_stdout(const encode_values *encode) {
+  return strcmp(encode->out, "-") == 0;
+}
+
+/* Rows of a log have fields. */
+static furrow_status choose_format(const encode_values *encode, sink_format *format, furrow_error *err) {
+  *format = encode->sink.to;
+  if (*format == SINK_FORMATS) *format = sink_format_of_path(encode->out);
+  if (*format == SINK_FORMATS || (encode->sink.to == SINK_FORMATS && *format == SINK_LIBSVM)) *format = SINK_LIBFFM;
+  if (*format == SINK_CSV)
+    return fail(err, FURROW_E_ARGUMENT, "encoded rows are sparse: write libffm, libsvm or cache");
+  if (to_stdout(encode) && *format == SINK_CACHE)
+    return fail(err, FURROW_E_ARGUMENT, "a row cache cannot be written to standard output");
+  if (to_stdout(encode) && encode->json)
+    return fail(err, FURROW_E_ARGUMENT, "--json cannot be used when the rows are written to standard output");
+  return to_stdout(encode) ? FURROW_OK : sink_check_path(encode->out, encode->sink.force, err);
+}
+
+static furrow_status copy_rows(source *s, furrow_rows_writer *writer, furrow_error *err) {
+  const furrow_rowblock *block = NULL;
+  furrow_status status;
+  while ((status = source_next(s, &block, err)) == FURROW_OK) {
+    if ((status = furrow_rows_writer_write_block(writer, block, err)) != FURROW_OK) return status;
+    if ((status = interrupt_check(err)) != FURROW_OK) return status;
+  }
+  return status == FURROW_END ? furrow_rows_writer_commit(writer, err) : status;
+}
+
+static furrow_status write_rows(const encode_values *encode, source *s, sink_format format, furrow_error *err) {
+  furrow_rows_writer *writer = NULL;
+  furrow_rows_writer_params params;
+  sink_values sink = encode->sink;
+  sink.drop_fields = format == SINK_LIBSVM;
+  furrow_status status = sink_params(&sink, format, s, &params, err);
+  if (status == FURROW_OK) status = furrow_rows_writer_open(&writer, encode->out, &params, err);
+  if (status == FURROW_OK) status = copy_rows(s, writer, err);
+  furrow_rows_writer_close(writer);
+  if (status == FURROW_E_IO && to_stdout(encode) && output_reader_is_gone()) status = FURROW_OK;
+  return status;
+}
+
+static void print_report(const encode_values *encode, const furrow_encoder *encoder, const source *s,
+                         sink_format format, output *out) {
+  report r;
+  furrow_parser_stats stats;
+  furrow_parser_stats_init(&stats);
+  source_get_stats(s, &stats);
+  report_start(&r, out, encode->json);
+  report_text(&r, "written", encode->out);
+  report_text(&r, "to", sink_format_name(format));
+  report_u64(&r, "rows", stats.rows);
+  report_u64(&r, "features of all rows", stats.features);
+  report_u64(&r, "fields", furrow_encoder_field_count(encoder));
+  report_u64(&r, "indices", furrow_encoder_feature_count(encoder));
+  if (encode->dictionary) report_text(&r, "dictionary", encode->dictionary);
+  if (encode->json || stats.bad_rows) report_u64(&r, "bad rows", stats.bad_rows);
+  report_finish(&r);
+}
+
+static furrow_status encode_log(const encode_values *encode, const char *log, sink_format format, output *out,
+                                furrow_error *err) {
+  furrow_encoder *encoder = NULL;
+  char *uri = NULL;
+  source s = {0};
+  source_values reading;
+  source_values_init(&reading);
+  reading.threads = encode->threads;
+  reading.on_bad = encode->on_bad;
+  reading.quiet = encode->quiet;
+  reading.index = FURROW_KEY_U64;
+  furrow_status status = get_encoder(encode, log, &encoder, err);
+  if (status == FURROW_OK && furrow_encoder_feature_count(encoder) <= UINT32_MAX) reading.index = FURROW_KEY_U32;
+  if (status == FURROW_OK) status = furrow_encoder_save(encoder, ENCODER_IN_MEMORY, true, err);
+  if (status == FURROW_OK) status = furrow_encoder_uri(log, ENCODER_IN_MEMORY, &uri, err);
+  if (status == FURROW_OK) status = source_open(&s, uri, &reading, err);
+  if (status == FURROW_OK) status = write_rows(encode, &s, format, err);
+  if (status == FURROW_OK && !to_stdout(encode)) print_report(encode, encoder, &s, format, out);
+  if (status == FURROW_OK) source_print_notes(&s);
+  source_close(&s);
+  furrow_free(uri);
+  furrow_encoder_free(encoder);
+  return status;
+}
+
+static furrow_status encode_run(const void *values, output *out, furrow_error *err) {
+  const encode_values *encode = values;
+  sink_format format;
+  char *log = NULL;
+  furrow_status status = choose_format(encode, &format, err);
+  if (status == FURROW_OK) status = join_logs(&log, &encode->logs, err);
+  if (status == FURROW_OK && !to_stdout(encode)) interrupt_catch();
+  if (status == FURROW_OK) status = encode_log(encode, log, format, out, err);
+  free(log);
+  return status;
+}
+
+const command rows_encode_command = {
+    .name = "encode",
+    .summary = "turn a raw log into rows of features",
+    .example = "furrow rows schema ratings.csv --out schema.json\n"
+               "furrow rows encode ratings.csv --schema schema.json --out ratings.ffm --dictionary names\n"
+               "furrow rows encode new.csv --dictionary names --out new.ffm",
+    .about = "Every column of the schema that is a feature becomes a field. The dictionary says which index is which "
+             "column and value; it is learned in a first pass over the log, unless all categories are hashed. Rows are "
+             "written as libffm unless --to or the name of the file says otherwise.",
+    .operands = encode_operands,
+    .groups = encode_groups,
+    .size = sizeof(encode_values),
+    .init = encode_init,
+    .run = encode_run,
+};

@@ -1,0 +1,181 @@
+/* cli/rows/cmd_rows_schema.c: furrow rows schema: what each column of a raw log is, and why. */
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/commands.h"
+#include "core/fail.h"
+#include "core/progress.h"
+#include "core/shared_options.h"
+#include "core/table.h"
+#include "core/text_file.h"
+#include "furrow/table.h"
+#include "rows/rows_source.h"
+
+typedef struct schema_values {
+  text_list logs, tables;
+  const char *label, *weight, *group, *user, *item, *time;
+  uint32_t history, threads;
+  furrow_on_bad on_bad;
+  const char *out;
+  bool json, force, quiet;
+} schema_values;
+
+/* ---- Options -------------------------------------------------------------------------------------------- */
+
+#define AT(field) offsetof(schema_values, field)
+static const option schema_operands[] = {{.name = "LOG",
+                                          .kind = OPTION_LIST,
+                                          .help = "csv, tsv, JSON lines or Vowpal Wabbit's text, with names and texts",
+                                          .offset = AT(logs),
+                                          .required = true},
+                                         {0}};
+
+static const option column_options[] = {
+    {.name = "label",
+     .kind = OPTION_TEXT,
+     .argument = "COL",
+     .help = "what a model predicts; '': nothing",
+     .offset = AT(label)},
+    {.name = "weight", .kind = OPTION_TEXT, .argument = "COL", .help = "weights of the rows", .offset = AT(weight)},
+    {.name = "group", .kind = OPTION_TEXT, .argument = "COL", .help = "query or session of a row", .offset = AT(group)},
+    {.name = "user", .kind = OPTION_TEXT, .argument = "COL", .help = "who gets recommendations", .offset = AT(user)},
+    {.name = "item", .kind = OPTION_TEXT, .argument = "COL", .help = "what is recommended", .offset = AT(item)},
+    {.name = "time", .kind = OPTION_TEXT, .argument = "COL", .help = "when a row happened", .offset = AT(time)},
+    {.name = "table",
+     .kind = OPTION_LIST,
+     .argument = "FILE=KEY[:COL]",
+     .help = "a table of users or items that is joined by the column KEY, which it may call COL; may be given several "
+             "times",
+     .offset = AT(tables)},
+    {.name = "history",
+     .kind = OPTION_U32,
+     .argument = "N",
+     .help = "the last N items of the user before the row become features (0)",
+     .offset = AT(history)},
+    {0}};
+
+static const option output_options[] = {
+    {.name = "out", .kind = OPTION_TEXT, .argument = "FILE", .help = "write the schema to FILE", .offset = AT(out)},
+    {.name = "force", .kind = OPTION_FLAG, .help = "overwrite FILE if it exists", .offset = AT(force)},
+    {.name = "json", .kind = OPTION_FLAG, .help = "print the schema itself, not a table", .offset = AT(json)},
+    {0}};
+
+static const option reading_options[] = {
+    {.name = "on-bad",
+     .kind = OPTION_ENUM,
+     .choices = "error|skip",
+     .help = "what to do about a malformed row: stop with an error, or skip and count it (error)",
+     .offset = AT(on_bad)},
+    {0}};
+
+static const option_group schema_groups[] = {{.title = "Columns", .options = column_options},
+                                             {.title = "Output", .options = output_options},
+                                             {.title = "Reading", .options = reading_options},
+                                             {.title = "Reading", .options = threads_options, .offset = AT(threads)},
+                                             {.title = "Reading", .options = quiet_options, .offset = AT(quiet)},
+                                             {0}};
+#undef AT
+
+/* ---- Command -------------------------------------------------------------------------------------------- */
+
+static bool draw_progress(void *user, const char *phase, uint64_t done, uint64_t total) {
+  progress *line = user;
+  (void)phase;
+  line->total = total;
+  progress_update(line, done);
+  return true;
+}
+
+/* Several logs are one data set. */
+static char *join_logs(const text_list *logs) {
+  size_t size = 1;
+  for (size_t i = 0; i < logs->count; i++) size += strlen(logs->texts[i]) + 1;
+  char *uri = malloc(size), *at = uri;
+  for (size_t i = 0; uri && i < logs->count; i++) at = stpcpy(i > 0 ? stpcpy(at, ";") : at, logs->texts[i]);
+  return uri;
+}
+
+static furrow_status propose(const schema_values *values, const char *uri, furrow_schema **schema,
+                             furrow_parser_stats *stats, furrow_error *err) {
+  furrow_schema_propose_params params;
+  progress line;
+  furrow_schema_propose_params_init(&params);
+  furrow_parser_stats_init(stats);
+  params.label = values->label;
+  params.weight = values->weight;
+  params.group = values->group;
+  params.user = values->user;
+  params.item = values->item;
+  params.time = values->time;
+  params.tables = values->tables.texts;
+  params.table_count = values->tables.count;
+  params.history = values->history;
+  params.threads = values->threads;
+  params.on_bad = values->on_bad;
+  params.stats = stats;
+  params.progress = draw_progress;
+  params.progress_user = &line;
+  progress_start(&line, !values->quiet, "reading", 0);
+  const furrow_status status = furrow_schema_propose(schema, uri, &params, err);
+  progress_stop(&line);
+  return status;
+}
+
+static furrow_status print_table(const furrow_schema *schema, output *out, furrow_error *err) {
+  table t;
+  table_start(&t, "column|as|role|why");
+  for (size_t i = 0; i < furrow_schema_column_count(schema); i++) {
+    furrow_schema_column column;
+    furrow_schema_get_column(schema, i, &column);
+    table_cell(&t, "%s", column.name);
+    table_cell(&t, "%s", column.as);
+    table_cell(&t, "%s", column.role);
+    table_cell(&t, "%s", column.why);
+  }
+  return table_finish(&t, 0xF, out, err);
+}
+
+static furrow_status show(const schema_values *values, const furrow_schema *schema, output *out, furrow_error *err) {
+  char *text = NULL;
+  size_t size = 0;
+  furrow_status status = furrow_schema_text(schema, true, &text, &size, err);
+  if (status == FURROW_OK && values->out) status = text_file_write(values->out, text, size, values->force, err);
+  if (status == FURROW_OK && values->json) output_bytes(out, text, size);
+  if (status == FURROW_OK && !values->json) status = print_table(schema, out, err);
+  furrow_free(text);
+  return status;
+}
+
+static furrow_status schema_run(const void *given, output *out, furrow_error *err) {
+  const schema_values *values = given;
+  furrow_schema *schema = NULL;
+  furrow_parser_stats stats;
+  if (values->out) {
+    const furrow_status status = text_file_check(values->out, values->force, err);
+    if (status != FURROW_OK) return status;
+  }
+  char *uri = join_logs(&values->logs);
+  if (!uri) return fail_memory(err);
+  furrow_status status = propose(values, uri, &schema, &stats, err);
+  if (status == FURROW_OK) status = show(values, schema, out, err);
+  if (status == FURROW_OK && !values->quiet) print_notes(&stats);
+  furrow_schema_free(schema);
+  free(uri);
+  return status;
+}
+
+const command rows_schema_command = {
+    .name = "schema",
+    .summary = "propose what each column of a raw log is, and say why",
+    .example = "furrow rows schema ratings.csv --table movies.csv=movieId --out schema.json\n"
+               "furrow rows schema clicks.jsonl --label clicked --user visitor",
+    .about = "Looks at all rows, in memory that does not grow with them. Names of columns and their cells decide; "
+             "--label, --user and their like say what the names do not. Edit the schema where you know better: "
+             "docs/formats/schema.md.",
+    .operands = schema_operands,
+    .groups = schema_groups,
+    .size = sizeof(schema_values),
+    .run = schema_run,
+};

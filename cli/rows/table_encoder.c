@@ -1,0 +1,81 @@
+/* cli/rows/table_encoder.c: an encoder for a log. */
+#include "rows/table_encoder.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/fail.h"
+
+furrow_status join_logs(char **uri, const text_list *logs, furrow_error *err) {
+  size_t size = 1;
+  for (size_t i = 0; i < logs->count; i++) size += strlen(logs->texts[i]) + 1;
+  char *text = malloc(size);
+  if (!text) return fail(err, FURROW_E_MEMORY, "out of memory");
+  text[0] = 0;
+  for (size_t i = 0; i < logs->count; i++) {
+    if (i > 0 && strpbrk(logs->texts[i - 1], "?#")) {
+      free(text);
+      return fail_token(err, logs->texts[i - 1], "arguments of a URI stand behind the last log");
+    }
+    if (i > 0) strcat(text, ";");
+    strcat(text, logs->texts[i]);
+  }
+  *uri = text;
+  return FURROW_OK;
+}
+
+/* The folder of a path; to be freed. */
+static char *folder_of(const char *path) {
+  const char *slash = memchr(path, '?', strlen(path)) ? NULL : strrchr(path, '/');
+  return slash ? strndup(path, (size_t)(slash - path)) : NULL;
+}
+
+static furrow_status propose(furrow_schema **schema, const char *log, const schema_values *columns, uint32_t threads,
+                             furrow_on_bad on_bad, furrow_error *err) {
+  furrow_schema_propose_params params;
+  furrow_schema_propose_params_init(&params);
+  params.label = columns->label;
+  params.weight = columns->weight;
+  params.group = columns->group;
+  params.user = columns->user;
+  params.item = columns->item;
+  params.time = columns->time;
+  params.tables = columns->tables.texts;
+  params.table_count = columns->tables.count;
+  params.history = columns->history;
+  params.threads = threads;
+  params.on_bad = on_bad;
+  return furrow_schema_propose(schema, log, &params, err);
+}
+
+/* A schema that a person wrote says all of it. */
+static furrow_status check_columns(const schema_values *columns, furrow_error *err) {
+  const char *const given[] = {columns->label, columns->weight, columns->group,
+                               columns->user,  columns->item,   columns->time};
+  for (size_t i = 0; i < sizeof given / sizeof *given; i++)
+    if (given[i])
+      return fail_token(err, given[i], "columns are named for --schema auto; the schema file says what they are");
+  if (columns->tables.count > 0 || columns->history > 0)
+    return fail(err, FURROW_E_ARGUMENT,
+                "--table and --history are for --schema auto; the schema file has \"tables\" and \"history\"");
+  return FURROW_OK;
+}
+
+furrow_status make_encoder(furrow_encoder **encoder, const char *log, const char *schema, const schema_values *columns,
+                           uint32_t threads, furrow_on_bad on_bad, furrow_error *err) {
+  furrow_schema *made = NULL;
+  furrow_encoder_params params;
+  const bool automatic = strcmp(schema, "auto") == 0;
+  char *folder = folder_of(automatic ? log : schema);
+  furrow_status status = automatic ? FURROW_OK : check_columns(columns, err);
+  if (status == FURROW_OK)
+    status = automatic ? propose(&made, log, columns, threads, on_bad, err) : furrow_schema_load(&made, schema, err);
+  furrow_encoder_params_init(&params);
+  params.folder = folder;
+  params.threads = threads;
+  params.on_bad = on_bad;
+  if (status == FURROW_OK) status = furrow_encoder_build(encoder, log, made, &params, err);
+  furrow_schema_free(made);
+  free(folder);
+  return status;
+}

@@ -1,0 +1,25 @@
+/* cli/rows/table_encoder.h: an encoder for a log: made from a schema, or loaded, and kept in memory while it is used.
+ */
+#ifndef CLI_ROWS_TABLE_ENCODER_H
+#define CLI_ROWS_TABLE_ENCODER_H
+
+#include "core/options.h"
+#include "furrow/table.h"
+
+/* Which columns are what, for a schema that is proposed. */
+typedef struct schema_values {
+  const char *label, *weight, *group, *user, *item, *time;
+  text_list tables; /* FILE=KEY */
+  uint32_t history;
+} schema_values;
+
+/* Makes the encoder of a log from a schema file, or ("auto") from a proposed one. */
+furrow_status make_encoder(furrow_encoder **encoder, const char *log, const char *schema, const schema_values *columns,
+                           uint32_t threads, furrow_on_bad on_bad, furrow_error *err);
+/* Several logs as one URI; to be freed. */
+furrow_status join_logs(char **uri, const text_list *logs, furrow_error *err);
+
+/* Where an encoder lies in memory, for URIs. */
+#define ENCODER_IN_MEMORY "memory://furrow/encoder"
+
+#endif

@@ -1,0 +1,299 @@
+/* furrow/recommend.h: from a model of a raw log to items for users, by name.
+ *
+ *   furrow_recommender *r = NULL;
+ *   furrow_recommendation best[10];
+ *   uint64_t user;
+ *   furrow_recommender_open(&r, "movies.model", NULL, &err);
+ *   furrow_recommender_find_user(r, "user 17", 7, &user, &err);
+ *   furrow_recommender_recommend(r, &user, 1, NULL, best, &err);
+ *   for (size_t i = 0; i < 10 && best[i].item != FURROW_NO_ITEM; i++)
+ *     puts(furrow_recommender_item_name(r, best[i].item));
+ *   furrow_recommender_free(r);
+ *
+ * Users and items are those of the model's dictionary (furrow/table.h), counted from 0 in its order: by how often the
+ * training data has them, most frequent first. How items are found, and how rankings are measured: docs/recommend.md.
+ *
+ * Threads: functions that take a const handle may run at once on one handle; anything else needs exclusive use of it.
+ */
+#ifndef FURROW_RECOMMEND_H
+#define FURROW_RECOMMEND_H
+
+#include <math.h>
+
+#include "furrow/learn.h"
+#include "furrow/table.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- Recommender ---------------------------------------------------------------------------------------- */
+
+/* A model, its dictionary, and the rows and vectors of its items. */
+typedef struct furrow_recommender furrow_recommender;
+
+/* Not an item: behind the last result of a user who has fewer than k. */
+#define FURROW_NO_ITEM UINT64_MAX
+
+/* How a recommender is opened. */
+typedef struct furrow_recommender_params {
+  size_t size;      /* set by furrow_recommender_params_init */
+  unsigned threads; /* that load; 0: one for each processor */
+} furrow_recommender_params;
+
+/* Sets the size and the defaults. */
+static inline void furrow_recommender_params_init(furrow_recommender_params *params) {
+  memset(params, 0, sizeof *params);
+  params->size = sizeof *params;
+}
+
+/* Loads a model directory that was trained from a raw log, and makes the rows of all its items. params NULL: the
+ * defaults.
+ * Errors:  E_UNSUPPORTED, the model was made from rows and has no dictionary, its schema has no user or item, one of
+ *          them is hashed and so has no names, or the model has several classes; E_RANGE, a number of the model that is
+ *          not finite; otherwise those of furrow_scorer_load and furrow_encoder_load.
+ * Owner:   the caller, who frees it with furrow_recommender_free. */
+FURROW_API furrow_status furrow_recommender_open(furrow_recommender **recommender, const char *model,
+                                                 const furrow_recommender_params *params,
+                                                 furrow_error *err) FURROW_MUST_USE;
+/* Frees a recommender. Takes NULL. */
+FURROW_API void furrow_recommender_free(furrow_recommender *recommender);
+
+/* Returns: how many users or items the model knows. */
+FURROW_API uint64_t furrow_recommender_user_count(const furrow_recommender *recommender);
+FURROW_API uint64_t furrow_recommender_item_count(const furrow_recommender *recommender);
+/* Returns: the name of a user or item, ended by a 0; NULL: there is none with that number.
+ * Owner:   the recommender; valid as long as it is. */
+FURROW_API const char *furrow_recommender_user_name(const furrow_recommender *recommender, uint64_t user);
+FURROW_API const char *furrow_recommender_item_name(const furrow_recommender *recommender, uint64_t item);
+/* Finds a user or item by name.
+ * Errors:  E_NOT_FOUND, the model does not know it; the hint names one that is written almost so. */
+FURROW_API furrow_status furrow_recommender_find_user(const furrow_recommender *recommender, const char *name,
+                                                      size_t length, uint64_t *user, furrow_error *err) FURROW_MUST_USE;
+FURROW_API furrow_status furrow_recommender_find_item(const furrow_recommender *recommender, const char *name,
+                                                      size_t length, uint64_t *item, furrow_error *err) FURROW_MUST_USE;
+/* Returns: the column of the log that holds the items, or the users.
+ * Owner:   the recommender; valid as long as it is. */
+FURROW_API const char *furrow_recommender_item_column(const furrow_recommender *recommender);
+FURROW_API const char *furrow_recommender_user_column(const furrow_recommender *recommender);
+
+/* ---- Events --------------------------------------------------------------------------------------------- */
+
+/* The items of a log by user, each once: what users have seen, or what they chose later. */
+typedef struct furrow_events furrow_events;
+
+/* How a log is read. */
+typedef struct furrow_events_params {
+  size_t size;          /* set by furrow_events_params_init */
+  double from;          /* -infinity: all events; else those whose label is at least so much */
+  unsigned threads;     /* 0: one for each processor */
+  furrow_on_bad on_bad; /* error */
+} furrow_events_params;
+
+/* Sets the size and the defaults. */
+static inline void furrow_events_params_init(furrow_events_params *params) {
+  memset(params, 0, sizeof *params);
+  params->size = sizeof *params;
+  params->from = -HUGE_VAL;
+}
+
+/* What was counted while reading. */
+typedef struct furrow_events_info {
+  size_t size;            /* set by furrow_events_info_init */
+  uint64_t rows;          /* events whose label was high enough */
+  uint64_t below;         /* events whose label was not */
+  uint64_t unknown_users; /* events of users that the model does not know; they are left out */
+  uint64_t unknown_items; /* events of known users with items that the model does not know */
+  uint64_t users;         /* known users that have events */
+  uint64_t bad;           /* rows that were skipped */
+} furrow_events_info;
+
+/* Sets the size, and everything else to 0. */
+static inline void furrow_events_info_init(furrow_events_info *info) {
+  memset(info, 0, sizeof *info);
+  info->size = sizeof *info;
+}
+
+/* Reads a log: a table with the columns of the model's schema. params NULL: the defaults.
+ * Errors:  those of furrow_parser_open and furrow_parser_next; E_ARGUMENT, `from` is a NaN; E_MEMORY.
+ * Owner:   the caller, who frees it with furrow_events_free. */
+FURROW_API furrow_status furrow_events_load(furrow_events **events, const furrow_recommender *recommender,
+                                            const char *uri, const furrow_events_params *params,
+                                            furrow_error *err) FURROW_MUST_USE;
+/* Frees events. Takes NULL. */
+FURROW_API void furrow_events_free(furrow_events *events);
+/* Fills *info, which furrow_events_info_init has initialised. */
+FURROW_API void furrow_events_get_info(const furrow_events *events, furrow_events_info *info);
+
+/* ---- A table of items ----------------------------------------------------------------------------------- */
+
+/* Columns of a table that has a row for each item: titles, what may be recommended. */
+typedef struct furrow_item_table furrow_item_table;
+
+/* Reads columns of a table (csv, tsv, JSON lines) whose column `furrow_recommender_item_column` has the items. Rows of
+ * items that the model does not know are skipped; of several rows of an item the first counts. At least one column.
+ * Errors:  E_ARGUMENT, no column; E_FORMAT, not a table, or it lacks a column; E_PARSE, a row cannot be read;
+ *          E_NOT_FOUND; E_IO; E_MEMORY.
+ * Owner:   the caller, who frees it with furrow_item_table_free. */
+FURROW_API furrow_status furrow_item_table_load(furrow_item_table **table, const furrow_recommender *recommender,
+                                                const char *uri, const char *const *columns, size_t count,
+                                                furrow_error *err) FURROW_MUST_USE;
+/* Frees a table. Takes NULL. */
+FURROW_API void furrow_item_table_free(furrow_item_table *table);
+/* Returns: the cell of an item in column i of those that were asked for, ended by a 0; "" where it is empty or the
+ *          table does not have the item.
+ * Owner:   the table; valid as long as it is. */
+FURROW_API const char *furrow_item_table_get(const furrow_item_table *table, uint64_t item, size_t i);
+/* Returns: how many items of the model have a row. */
+FURROW_API uint64_t furrow_item_table_count(const furrow_item_table *table);
+
+/* ---- Recommending --------------------------------------------------------------------------------------- */
+
+/* An item and its score: the graph's output for the user and the item, furrow_score.pred. Layout fixed. */
+typedef struct furrow_recommendation {
+  uint64_t item; /* FURROW_NO_ITEM: there are no more; the score is -infinity */
+  double score;  /* of furrow_recommender_similar: the cosine of the two items' vectors */
+} furrow_recommendation;
+
+/* How items are found. */
+typedef enum furrow_recommend_method {
+  FURROW_RECOMMEND_AUTO,    /* furrow_recommender_prepare chooses; without it: vectors */
+  FURROW_RECOMMEND_EXACT,   /* the model scores all items for each user */
+  FURROW_RECOMMEND_VECTORS, /* all vectors of items are compared with the user's: for fm and linear models exact, too */
+  FURROW_RECOMMEND_INDEX    /* an index of the items' vectors, and the best it finds are scored by the model */
+} furrow_recommend_method;
+
+/* What to prepare for. */
+typedef struct furrow_prepare_params {
+  size_t size;                    /* set by furrow_prepare_params_init */
+  furrow_recommend_method method; /* AUTO: the one that costs least */
+  uint64_t users;                 /* how many are expected; 0: all of the model */
+  size_t k;                       /* 10 */
+  size_t candidates;              /* as in furrow_recommend_params */
+  double recall;                  /* 0.99: the share of the best items that an index must find */
+  bool keep;                      /* true: an index is kept in the model directory where that can be written to */
+  unsigned threads;               /* 0: one for each processor */
+} furrow_prepare_params;
+
+/* Sets the size and the defaults. */
+static inline void furrow_prepare_params_init(furrow_prepare_params *params) {
+  memset(params, 0, sizeof *params);
+  params->size = sizeof *params;
+  params->k = 10;
+  params->recall = 0.99;
+  params->keep = true;
+}
+
+/* Chooses how items are found for that many users, and makes the index if one is used: it is loaded from the file
+ * items.index of the model directory, or built and saved there. The choice depends on the model and on params alone.
+ * params NULL: the defaults.
+ * Errors:  E_ARGUMENT, a field is wrong; E_UNSUPPORTED, the method needs vectors, which the model does not have;
+ *          E_MEMORY. A file that cannot be read or written is not an error: the index is built in memory. */
+FURROW_API furrow_status furrow_recommender_prepare(furrow_recommender *recommender,
+                                                    const furrow_prepare_params *params,
+                                                    furrow_error *err) FURROW_MUST_USE;
+
+/* How a recommender finds items. */
+typedef struct furrow_recommender_info {
+  size_t size;                    /* set by furrow_recommender_info_init */
+  furrow_recommend_method method; /* never AUTO */
+  bool rescored;                  /* vectors are not all of the model: candidates are scored by the model */
+  size_t vector_size;             /* 0: the model has no vectors */
+  size_t context_fields;          /* fields that are neither the user's nor the item's: rows are without them */
+  /* INDEX; 0 otherwise */
+  uint64_t nlist, m, nprobe; /* its lists, sub-quantizers, and the lists that a search probes */
+  size_t fetch;              /* results of the index for each result, which are ranked again by their vectors */
+  double recall;             /* measured on `sample` users */
+  size_t sample;             /* users */
+  bool built;                /* it was made now, and not found in the model directory */
+  bool kept;                 /* it lies in the model directory */
+} furrow_recommender_info;
+
+/* Sets the size, and everything else to 0. */
+static inline void furrow_recommender_info_init(furrow_recommender_info *info) {
+  memset(info, 0, sizeof *info);
+  info->size = sizeof *info;
+}
+
+/* Fills *info, which furrow_recommender_info_init has initialised. */
+FURROW_API void furrow_recommender_get_info(const furrow_recommender *recommender, furrow_recommender_info *info);
+
+/* What to recommend. */
+typedef struct furrow_recommend_params {
+  size_t size;                /* set by furrow_recommend_params_init */
+  size_t k;                   /* 10: results for each user */
+  size_t candidates;          /* 0: 500, and at least 10 k; how many the model scores where vectors are not all of it */
+  const uint8_t *allowed;     /* NULL: all items; else a byte for each item, 0: it is not recommended */
+  const furrow_events *seen;  /* NULL: none; else the items of a user there are not recommended to them */
+  const furrow_pair *context; /* cells of the event for which items are wanted: columns that are neither the user's
+                                 nor the item's. Those that are not given are left out of the rows */
+  size_t context_count;       /* how many there are */
+  unsigned threads;           /* 0: one for each processor; the results are the same for any number */
+  furrow_progress progress;   /* NULL. The phase is "recommending", which counts users */
+  void *progress_user;        /* given to progress */
+} furrow_recommend_params;
+
+/* Sets the size and the defaults. */
+static inline void furrow_recommend_params_init(furrow_recommend_params *params) {
+  memset(params, 0, sizeof *params);
+  params->size = sizeof *params;
+  params->k = 10;
+}
+
+/* Finds the k items with the highest scores for each of `count` users: count * k results, best first, equal scores in
+ * the order of the items. params NULL: the defaults.
+ * Errors:  E_RANGE, there is no such user; E_ARGUMENT, k is 0, or the context has a column that the schema does not
+ *          have or that is the user's or the item's; E_PARSE, a value of the context; E_CANCELLED; E_MEMORY. */
+FURROW_API furrow_status furrow_recommender_recommend(const furrow_recommender *recommender, const uint64_t *users,
+                                                      size_t count, const furrow_recommend_params *params,
+                                                      furrow_recommendation *results,
+                                                      furrow_error *err) FURROW_MUST_USE;
+/* Finds the k items whose vectors are most similar to that of an item: by cosine, without the item's own part. Of
+ * params, k and allowed count. params NULL: the defaults.
+ * Errors:  E_RANGE, there is no such item; E_UNSUPPORTED, the model has no vectors, or this item has none but zeros;
+ *          E_ARGUMENT, k is 0; E_MEMORY. */
+FURROW_API furrow_status furrow_recommender_similar(const furrow_recommender *recommender, uint64_t item,
+                                                    const furrow_recommend_params *params,
+                                                    furrow_recommendation *results, furrow_error *err) FURROW_MUST_USE;
+
+/* ---- Measuring rankings --------------------------------------------------------------------------------- */
+
+/* The mean of a figure over users, and half of its 95 % confidence interval: 1.96 standard errors. Layout fixed. */
+typedef struct furrow_rank_figure {
+  double mean;     /* NaN: there are no users */
+  double interval; /* NaN: there are fewer than two users */
+} furrow_rank_figure;
+
+/* How good the k recommendations of each user are. Relevant are the items of the user's events. */
+typedef struct furrow_rank_figures {
+  size_t size;               /* set by furrow_rank_figures_init */
+  size_t k;                  /* results of each user */
+  uint64_t users;            /* that have relevant items */
+  uint64_t relevant;         /* relevant items of all of them */
+  uint64_t unknown;          /* of these, items that the model does not know, so that it cannot find them */
+  furrow_rank_figure ndcg;   /* sum of 1 / log2(rank + 1) over hits, divided by that of a perfect ranking */
+  furrow_rank_figure recall; /* hits / min(k, relevant items): 1 if all results that could be are hits */
+  furrow_rank_figure map;    /* sum of the precision at each hit / min(k, relevant items) */
+  furrow_rank_figure mrr;    /* 1 / rank of the first hit, 0 without one */
+  furrow_rank_figure hit;    /* 1 if there is a hit */
+  double coverage;           /* share of the allowed items that at least one user gets */
+} furrow_rank_figures;
+
+/* Sets the size, and everything else to 0. */
+static inline void furrow_rank_figures_init(furrow_rank_figures *figures) {
+  memset(figures, 0, sizeof *figures);
+  figures->size = sizeof *figures;
+}
+
+/* Recommends to all users who have events in `truth` and counts how many of these items they get. An item that
+ * params->seen has for a user is neither recommended nor relevant. params NULL: the defaults.
+ * Errors:  those of furrow_recommender_recommend; E_ARGUMENT, no user has a relevant item. */
+FURROW_API furrow_status furrow_recommender_evaluate(const furrow_recommender *recommender, const furrow_events *truth,
+                                                     const furrow_recommend_params *params,
+                                                     furrow_rank_figures *figures, furrow_error *err) FURROW_MUST_USE;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

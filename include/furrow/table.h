@@ -1,0 +1,249 @@
+/* furrow/table.h: raw logs: text tables with names and strings in, rows of features out.
+ *
+ * From a log to rows, and back to names:
+ *
+ *   furrow_schema *schema = NULL;
+ *   furrow_encoder *encoder = NULL;
+ *   furrow_schema_propose(&schema, "ratings.csv", NULL, &err);
+ *   furrow_encoder_build(&encoder, "ratings.csv", schema, NULL, &err);
+ *   furrow_encoder_save(encoder, "encoder", false, &err);
+ *   furrow_parser_open_part(&parser, "ratings.csv?format=table&encoder=encoder", 0, 1, "auto", &err);
+ *
+ * A log is csv or tsv (with quotes), JSON lines or Vowpal Wabbit's text (docs/formats/tables.md). A schema says what
+ * each column is (docs/formats/schema.md): label, weight, group, category, set, number, time, text. An encoder is a
+ * schema and what was learned from a log: its dictionary (docs/formats/dictionary.md). Every column that is a feature
+ * becomes a field of the rows; every value has a feature index, and every index a column and a name.
+ *
+ * Threads: functions that take a const handle may run at once on one handle; anything else needs exclusive use of it.
+ */
+#ifndef FURROW_TABLE_H
+#define FURROW_TABLE_H
+
+#include "furrow/rows.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- Schema --------------------------------------------------------------------------------------------- */
+
+/* What each column of a log is. */
+typedef struct furrow_schema furrow_schema;
+
+/* Reads schema.json.
+ * Errors:  E_FORMAT, not a schema: the message has the byte and the path of the member; E_NOT_FOUND; E_IO; E_MEMORY.
+ * Owner:   the caller, who frees it with furrow_schema_free. */
+FURROW_API furrow_status furrow_schema_load(furrow_schema **schema, const char *path,
+                                            furrow_error *err) FURROW_MUST_USE;
+/* Reads the JSON text of a schema.
+ * Errors:  E_FORMAT, not a schema; E_MEMORY.
+ * Owner:   the caller, who frees it with furrow_schema_free. */
+FURROW_API furrow_status furrow_schema_parse(furrow_schema **schema, const char *text, size_t size,
+                                             furrow_error *err) FURROW_MUST_USE;
+/* Frees a schema. Takes NULL. */
+FURROW_API void furrow_schema_free(furrow_schema *schema);
+/* Gives the schema as JSON text with a 0 behind it; comments: with what a proposal says of each column.
+ * Errors:  E_MEMORY.
+ * Owner:   the caller, who frees *text with furrow_free. */
+FURROW_API furrow_status furrow_schema_text(const furrow_schema *schema, bool comments, char **text, size_t *size,
+                                            furrow_error *err) FURROW_MUST_USE;
+
+/* How to propose a schema. */
+typedef struct furrow_schema_propose_params {
+  size_t size; /* set by furrow_schema_propose_params_init */
+  /* Names of columns; NULL: found by name and content. A label "": there is none. */
+  const char *label, *weight, *group, *user, *item, *time;
+  /* "FILE=KEY": tables that are joined by the column KEY; "FILE=KEY:COLUMN", where they call it otherwise. */
+  const char *const *tables;
+  size_t table_count;         /* how many there are */
+  uint32_t history;           /* the last so many items of a user become features; 0: none */
+  uint32_t threads;           /* 0: one for each processor */
+  furrow_on_bad on_bad;       /* error */
+  furrow_progress progress;   /* "reading", in bytes; NULL: none */
+  void *progress_user;        /* given to progress */
+  furrow_parser_stats *stats; /* gets the rows that were read and left out of the log; NULL: nobody asks */
+} furrow_schema_propose_params;
+
+/* Sets the size and the defaults. */
+static inline void furrow_schema_propose_params_init(furrow_schema_propose_params *params) {
+  memset(params, 0, sizeof *params);
+  params->size = sizeof *params;
+}
+
+/* Looks at all of a log, in memory that does not grow with it, and proposes what each column is and why. params NULL:
+ * the defaults.
+ * Errors:  E_ARGUMENT, a column that is named does not exist, or several may be the label; E_FORMAT, not a table;
+ * E_PARSE, a record cannot be read; E_NOT_FOUND; E_IO; E_MEMORY. Owner:   the caller, who frees it with
+ * furrow_schema_free. */
+FURROW_API furrow_status furrow_schema_propose(furrow_schema **schema, const char *uri,
+                                               const furrow_schema_propose_params *params,
+                                               furrow_error *err) FURROW_MUST_USE;
+
+/* One column of a schema. The library makes it; it may grow at its end. */
+typedef struct furrow_schema_column {
+  const char *name; /* of the log or of a table */
+  const char *as;   /* "label", "category" … */
+  const char *role; /* "user", "item", "time" or "" */
+  const char *why;  /* what a proposal found; "" where a person wrote the schema */
+} furrow_schema_column;
+
+/* Returns: the number of columns. */
+FURROW_API size_t furrow_schema_column_count(const furrow_schema *schema);
+/* Gives column i, which must be below the count (asserted).
+ * Owner:   the schema. */
+FURROW_API void furrow_schema_get_column(const furrow_schema *schema, size_t i, furrow_schema_column *column);
+
+/* ---- Splitting ------------------------------------------------------------------------------------------ */
+
+/* How to split a log. Exactly one of `time` and `group` is set. */
+typedef struct furrow_table_split_params {
+  size_t size;       /* set by furrow_table_split_params_init */
+  const char *time;  /* the column that says when: numbers, or ISO 8601. The last rows go to the second of two files */
+  const char *user;  /* with time: the last rows of each value of this column; NULL: of all rows */
+  double last;       /* with time: below 1 the share of the rows that are the last, rounded; else their number. At least
+                      * one row of a user goes to the first file */
+  const char *group; /* the column whose values stay together: each goes to a file by chance */
+  const double *shares;       /* with group: of the files, as many as these; they add up to 1 */
+  uint64_t seed;              /* with group: of the chance */
+  bool overwrite;             /* files that exist; false: E_EXISTS */
+  furrow_on_bad on_bad;       /* error; skip: bad rows go to no file */
+  furrow_progress progress;   /* "reading", in bytes; NULL: none */
+  void *progress_user;        /* given to progress */
+  furrow_parser_stats *stats; /* gets the rows that were read and left out; NULL: nobody asks */
+} furrow_table_split_params;
+
+/* Sets the size and the defaults. */
+static inline void furrow_table_split_params_init(furrow_table_split_params *params) {
+  memset(params, 0, sizeof *params);
+  params->size = sizeof *params;
+}
+
+/* Copies the records of a log, byte for byte and with its header, to files: those of a user by time, or whole groups by
+ * chance. Rows with the same time stay in the order of the log, as do the rows of each file. The files appear when all
+ * are complete. By time, it takes two passes and 25 bytes of memory for a row. rows (may be NULL) gets the number of
+ * rows of each file.
+ * Errors:  E_ARGUMENT, a parameter that does not fit, a column that does not exist, a file that would have no rows;
+ *          E_EXISTS; E_FORMAT, not a table; E_PARSE, a cell that is not a time, or empty: file, line, column;
+ *          E_UNSUPPORTED, a pipe by time; E_NOT_FOUND; E_IO; E_MEMORY. */
+FURROW_API furrow_status furrow_table_split(const char *uri, const char *const *paths, size_t count,
+                                            const furrow_table_split_params *params, uint64_t *rows,
+                                            furrow_error *err) FURROW_MUST_USE;
+
+/* ---- Encoder -------------------------------------------------------------------------------------------- */
+
+/* A schema and its dictionary. */
+typedef struct furrow_encoder furrow_encoder;
+
+/* How to learn a dictionary. */
+typedef struct furrow_encoder_params {
+  size_t size;              /* set by furrow_encoder_params_init */
+  const char *folder;       /* where the schema's tables are looked for; NULL: the working directory */
+  uint32_t threads;         /* 0: one for each processor; the dictionary is the same for any number */
+  furrow_on_bad on_bad;     /* error */
+  furrow_progress progress; /* "reading", in bytes; NULL: none */
+  void *progress_user;      /* given to progress */
+} furrow_encoder_params;
+
+/* Sets the size and the defaults. */
+static inline void furrow_encoder_params_init(furrow_encoder_params *params) {
+  memset(params, 0, sizeof *params);
+  params->size = sizeof *params;
+}
+
+/* Learns from a log: counts the values of categories, measures numbers, reads the tables. params NULL: the defaults.
+ * Errors:  E_FORMAT, the log does not have the columns of the schema (the message names those that are absent), or is
+ *          not a table; E_PARSE, a record or cell cannot be read: file, line, column; E_ARGUMENT, the schema does not
+ *          hold together; E_NOT_FOUND; E_IO; E_MEMORY.
+ * Owner:   the caller, who frees it with furrow_encoder_free. */
+FURROW_API furrow_status furrow_encoder_build(furrow_encoder **encoder, const char *uri, const furrow_schema *schema,
+                                              const furrow_encoder_params *params, furrow_error *err) FURROW_MUST_USE;
+/* Loads the encoder of a directory, or of a model directory: schema.json and dictionary.furrow, which is mapped.
+ * Errors:  E_FORMAT, a file is damaged, or the two do not belong together; E_NOT_FOUND; E_IO; E_MEMORY.
+ * Owner:   the caller, who frees it with furrow_encoder_free. */
+FURROW_API furrow_status furrow_encoder_load(furrow_encoder **encoder, const char *directory,
+                                             furrow_error *err) FURROW_MUST_USE;
+/* Frees an encoder. Takes NULL. */
+FURROW_API void furrow_encoder_free(furrow_encoder *encoder);
+/* Saves the two files into a directory, which is made if it is not there; each appears complete or not at all.
+ * Errors:  E_EXISTS, there is an encoder and `overwrite` is false; E_IO; E_MEMORY. */
+FURROW_API furrow_status furrow_encoder_save(const furrow_encoder *encoder, const char *directory, bool overwrite,
+                                             furrow_error *err) FURROW_MUST_USE;
+/* Returns: the schema.
+ * Owner:   the encoder. */
+FURROW_API const furrow_schema *furrow_encoder_schema(const furrow_encoder *encoder);
+
+/* Gives the URI that reads a log through the encoder of a directory: log?format=table&encoder=directory.
+ * Errors:  E_MEMORY.
+ * Owner:   the caller, who frees *uri with furrow_free. */
+FURROW_API furrow_status furrow_encoder_uri(const char *log, const char *directory, char **uri,
+                                            furrow_error *err) FURROW_MUST_USE;
+
+/* Whose feature a field is. */
+typedef enum furrow_side {
+  FURROW_SIDE_CONTEXT, /* of the event */
+  FURROW_SIDE_USER,    /* of the user: the column with that role, its tables, the history */
+  FURROW_SIDE_ITEM     /* of the item: the column with that role, its tables */
+} furrow_side;
+
+/* A field of the rows: a column, a part of a time, a cross. The library makes it; it may grow at its end. */
+typedef struct furrow_encoder_field {
+  const char *name;          /* "movieId", "timestamp.hour", "userId x timestamp.hour" */
+  furrow_side side;          /* whose it is */
+  uint64_t first, count;     /* its features are first … first + count - 1 */
+  uint64_t entries;          /* names in its dictionary; 0: it has none */
+  uint64_t unknown, missing; /* cells of the training data that had a value that is too rare, or none */
+} furrow_encoder_field;
+
+/* Returns: the number of fields. */
+FURROW_API size_t furrow_encoder_field_count(const furrow_encoder *encoder);
+/* Gives field i, which must be below the count (asserted).
+ * Owner:   the encoder. */
+FURROW_API void furrow_encoder_get_field(const furrow_encoder *encoder, size_t i, furrow_encoder_field *field);
+/* Returns: the number of features of all fields: indices are below it. */
+FURROW_API uint64_t furrow_encoder_feature_count(const furrow_encoder *encoder);
+/* Returns: the field of the user or the item; SIZE_MAX: the schema has no column with that role. */
+FURROW_API size_t furrow_encoder_side_field(const furrow_encoder *encoder, furrow_side side);
+
+/* What a feature index stands for. The library makes it; it may grow at its end. */
+typedef struct furrow_encoder_feature {
+  size_t field;     /* its field */
+  const char *name; /* its value: not ended by a 0. "" for a number */
+  size_t length;    /* bytes of the name */
+  uint64_t count;   /* how often the training data has it; 0 where that is not counted */
+} furrow_encoder_feature;
+
+/* Finds what an index stands for.
+ * Errors:  E_RANGE, there is no such feature.
+ * Owner:   the encoder. */
+FURROW_API furrow_status furrow_encoder_get_feature(const furrow_encoder *encoder, uint64_t index,
+                                                    furrow_encoder_feature *feature, furrow_error *err) FURROW_MUST_USE;
+/* Finds the index of a value of a field.
+ * Errors:  E_NOT_FOUND, the dictionary does not have it; E_ARGUMENT, there is no such field, or it is one of numbers.
+ */
+FURROW_API furrow_status furrow_encoder_find(const furrow_encoder *encoder, size_t field, const char *name,
+                                             size_t length, uint64_t *index, furrow_error *err) FURROW_MUST_USE;
+
+/* One event as pairs of column and value. Layout fixed. */
+typedef struct furrow_pair {
+  const char *column; /* its name, ended by a 0 */
+  const char *value;  /* ended by a 0; NULL: missing */
+} furrow_pair;
+
+/* Appends the row of one event: the same as the line of a log with these cells would give. Columns that are not given
+ * are missing; a label that is not given is 0.
+ * Errors:  E_ARGUMENT, a column that the schema does not have, or twice; E_PARSE, a value that is not what the schema
+ *          says (the message names the column); E_MEMORY. */
+FURROW_API furrow_status furrow_encoder_push_event(const furrow_encoder *encoder, const furrow_pair *pairs,
+                                                   size_t count, furrow_container *rows,
+                                                   furrow_error *err) FURROW_MUST_USE;
+/* Appends a row of the features of one side: of the user or item with that feature index, its tables included, and for
+ * a user the history that the training data ended with.
+ * Errors:  E_RANGE, not a feature of that side's field; E_MEMORY. */
+FURROW_API furrow_status furrow_encoder_push_side(const furrow_encoder *encoder, furrow_side side, uint64_t index,
+                                                  furrow_container *rows, furrow_error *err) FURROW_MUST_USE;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,88 @@
+/* io/string_table.h: texts that a file holds and that are found both ways: by number and by content.
+ *
+ * An image is a run of bytes that is used where it lies, in a mapped file or in memory; it may stand inside a larger
+ * file, at a multiple of 8 bytes. All numbers are little-endian.
+ *
+ *   offset  bytes
+ *   0       8                digest: XXH3-64 (seed 0) of bytes 8 … end of the image
+ *   8       8                count, at most FW_STRING_TABLE_MOST
+ *   16      8                text bytes
+ *   24      4                slot bits b: the least with 2^b >= 2 * count
+ *   28      4                0
+ *   32      8 * (count + 1)  offsets: text i is the text bytes offsets[i] … offsets[i+1] - 1
+ *   …       text bytes       then zeros up to a multiple of 8
+ *   …       8 * 2^b          slots: 0 is empty; else the upper 32 bits of the text's hash above its number + 1
+ *
+ * A text is in the first empty slot from (hash mod 2^b) on, in the order of the numbers; behind the last slot comes the
+ * first. At least half of the slots are empty, and a slot says most of the hash, so that a lookup rarely reads a text
+ * that is not the wanted one. */
+#ifndef FW_IO_STRING_TABLE_H
+#define FW_IO_STRING_TABLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <xxhash.h>
+
+#include "base/buffer.h"
+#include "base/endian.h"
+#include "furrow/status.h"
+
+#define FW_STRING_TABLE_MOST ((size_t)UINT32_MAX - 1)
+#define FW_STRING_TABLE_NONE SIZE_MAX
+
+/* ---- Building ---- */
+
+/* Texts one behind the other: text i is bytes[offsets[i]] … bytes[offsets[i+1] - 1]. Any bytes; may be empty. */
+typedef struct fw_texts {
+  const char *bytes;
+  const uint64_t *offsets; /* count + 1, which do not descend; NULL where count is 0 */
+  size_t count;
+} fw_texts;
+
+/* Appends the image of a table to `out`, whose size must be a multiple of 8. No two texts may be equal: E_EXISTS, and
+ * twins[0] < twins[1] (NULL: not wanted) are the numbers of two that are, twins[1] the least possible. E_RANGE: too
+ * many texts; E_MEMORY. After a failure `out` is as it was. */
+furrow_status fw_string_table_build(fw_buffer *out, const fw_texts *texts, size_t twins[2],
+                                    furrow_error *err) FURROW_MUST_USE;
+
+/* ---- Looking up ---- */
+
+/* A view of an image, which must stay where it is. Read `count` and `size`; the rest is for the functions below. */
+typedef struct fw_string_table {
+  size_t count;
+  size_t size; /* bytes of the image, a multiple of 8 */
+  const unsigned char *offsets, *slots;
+  const char *bytes;
+  uint64_t mask; /* slots - 1 */
+} fw_string_table;
+
+/* Opens the image that begins at `image` and is not longer than `size` bytes. Checks the digest, that everything is
+ * inside of the image, and that no lookup can leave it or go on for ever. E_FORMAT: the message says what is wrong, and
+ * err->offset is the byte of the image. */
+furrow_status fw_string_table_open(fw_string_table *table, const void *image, size_t size,
+                                   furrow_error *err) FURROW_MUST_USE;
+/* The rest that can be wrong, only in an image that another program made: each text is found under its number, so no
+ * two are equal. E_FORMAT. */
+furrow_status fw_string_table_verify(const fw_string_table *table, furrow_error *err) FURROW_MUST_USE;
+
+/* Text i < count; no 0 behind it. */
+static inline const char *fw_string_table_text(const fw_string_table *table, size_t i, size_t *size) {
+  const uint64_t from = fw_get_le64(table->offsets + 8 * i);
+  *size = (size_t)(fw_get_le64(table->offsets + 8 * i + 8) - from);
+  return table->bytes + from;
+}
+
+/* To look up a batch: hash each text, prefetch its slot, then find them all. */
+static inline uint64_t fw_string_table_hash(const void *text, size_t size) {
+  return XXH3_64bits(text, size);
+}
+static inline void fw_string_table_prefetch(const fw_string_table *table, uint64_t hash) {
+  __builtin_prefetch(table->slots + 8 * (hash & table->mask));
+}
+/* The number of a text, or FW_STRING_TABLE_NONE. */
+size_t fw_string_table_find_hashed(const fw_string_table *table, uint64_t hash, const void *text, size_t size);
+static inline size_t fw_string_table_find(const fw_string_table *table, const void *text, size_t size) {
+  return fw_string_table_find_hashed(table, fw_string_table_hash(text, size), text, size);
+}
+
+#endif

@@ -1,0 +1,129 @@
+/* recommend/evaluate.c: how many of the items that users chose they would have been recommended. */
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/params.h"
+#include "recommend/rank_figures.h"
+#include "recommend/recommender.h"
+
+enum { USERS_AT_ONCE = 8192 };
+
+typedef struct evaluation {
+  const furrow_recommender *r;
+  const furrow_events *truth;
+  const furrow_recommend_params *params;
+  furrow_recommendation *results; /* of USERS_AT_ONCE */
+  bool *hits;                     /* of a user */
+  uint8_t *shown;                 /* for each item: somebody gets it */
+  fw_rank_sum sum;
+  uint64_t relevant, unknown;
+  furrow_progress progress; /* the caller's */
+  void *progress_user;
+  uint64_t done, total;
+} evaluation;
+
+/* Items of the truth that the user has not seen before. */
+static size_t count_relevant(const evaluation *e, uint64_t user) {
+  const fw_item_set chosen = fw_events_of(e->truth, user);
+  if (!e->params->seen) return chosen.count;
+  const fw_item_set seen = fw_events_of(e->params->seen, user);
+  size_t count = 0;
+  for (size_t i = 0; i < chosen.count; i++) count += !fw_item_set_has(&seen, chosen.items[i]);
+  return count;
+}
+
+static void count_user(evaluation *e, uint64_t user, const furrow_recommendation *results) {
+  const fw_item_set chosen = fw_events_of(e->truth, user);
+  const uint64_t unknown = fw_events_unknown(e->truth, user), relevant = count_relevant(e, user) + unknown;
+  for (size_t i = 0; i < e->params->k; i++) {
+    const bool there = results[i].item != FURROW_NO_ITEM;
+    e->hits[i] = there && fw_item_set_has(&chosen, (uint32_t)results[i].item);
+    if (there) e->shown[results[i].item] = 1;
+  }
+  const fw_user_figures figures = fw_rank_user(e->hits, e->params->k, relevant);
+  fw_rank_add(&e->sum, &figures);
+  e->relevant += relevant;
+  e->unknown += unknown;
+}
+
+static bool tell_progress(void *user, const char *phase, uint64_t done, uint64_t total) {
+  const evaluation *e = user;
+  (void)total;
+  return e->progress(e->progress_user, phase, e->done + done, e->total);
+}
+
+/* Users all of whose items were seen before have nothing that could be found. */
+static furrow_status choose_users(const evaluation *e, uint64_t **users, size_t *count, furrow_error *err) {
+  size_t all = 0, kept = 0;
+  FW_TRY(fw_events_users(e->truth, users, &all, err));
+  for (size_t i = 0; i < all; i++)
+    if (count_relevant(e, (*users)[i]) + fw_events_unknown(e->truth, (*users)[i]) > 0) (*users)[kept++] = (*users)[i];
+  *count = kept;
+  return kept > 0 ? FURROW_OK : fw_fail(err, FURROW_E_ARGUMENT, "no user that the model knows has a relevant item");
+}
+
+static furrow_status run(evaluation *e, const uint64_t *users, size_t count, furrow_error *err) {
+  furrow_recommend_params params = *e->params;
+  e->total = count;
+  if (e->progress) params.progress = tell_progress;
+  params.progress_user = e;
+  for (e->done = 0; e->done < count; e->done += USERS_AT_ONCE) {
+    const size_t n = count - e->done < USERS_AT_ONCE ? count - e->done : USERS_AT_ONCE;
+    FW_TRY(furrow_recommender_recommend(e->r, users + e->done, n, &params, e->results, err));
+    for (size_t i = 0; i < n; i++) count_user(e, users[e->done + i], e->results + i * params.k);
+  }
+  return FURROW_OK;
+}
+
+static double coverage_of(const evaluation *e) {
+  uint64_t allowed = 0, shown = 0;
+  for (uint64_t i = 0; i < e->r->items.count; i++) {
+    allowed += !e->params->allowed || e->params->allowed[i];
+    shown += e->shown[i];
+  }
+  return allowed ? (double)shown / (double)allowed : 0;
+}
+
+static furrow_status make_room(evaluation *e, size_t count, furrow_error *err) {
+  const size_t users = count < USERS_AT_ONCE ? count : USERS_AT_ONCE;
+  size_t results = 0;
+  if (!fw_size_mul(users, e->params->k, &results)) return fw_fail_memory(err, SIZE_MAX);
+  FW_TRY(fw_alloc((void **)&e->results, results, sizeof *e->results, err));
+  FW_TRY(fw_alloc((void **)&e->hits, e->params->k, sizeof *e->hits, err));
+  return fw_alloc_zero((void **)&e->shown, e->r->items.count, sizeof *e->shown, err);
+}
+
+furrow_status furrow_recommender_evaluate(const furrow_recommender *recommender, const furrow_events *truth,
+                                          const furrow_recommend_params *params, furrow_rank_figures *figures,
+                                          furrow_error *err) {
+  furrow_recommend_params used;
+  furrow_recommend_params_init(&used);
+  FW_TRY(FW_PARAMS_READ(&used, params, furrow_recommend_params, err));
+  if (used.k == 0) return fw_fail(err, FURROW_E_ARGUMENT, "k is 0, but must be positive");
+  evaluation e = {.r = recommender,
+                  .truth = truth,
+                  .params = &used,
+                  .progress = used.progress,
+                  .progress_user = used.progress_user};
+  uint64_t *users = NULL;
+  size_t count = 0;
+  furrow_status status = choose_users(&e, &users, &count, err);
+  if (status == FURROW_OK) status = make_room(&e, count, err);
+  if (status == FURROW_OK) status = run(&e, users, count, err);
+  if (status == FURROW_OK) {
+    furrow_rank_figures full;
+    furrow_rank_figures_init(&full);
+    fw_rank_means(&e.sum, &full);
+    full.k = used.k;
+    full.relevant = e.relevant;
+    full.unknown = e.unknown;
+    full.coverage = coverage_of(&e);
+    fw_info_write(figures, &full, sizeof full);
+  }
+  fw_free(users);
+  fw_free(e.results);
+  fw_free(e.hits);
+  fw_free(e.shown);
+  return status;
+}

@@ -1,0 +1,309 @@
+/* recommend/item_index.c: an index of the items' vectors: built, kept, tuned, searched. */
+#include "recommend/item_index.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "base/buffer.h"
+#include "base/error.h"
+#include "base/json_in.h"
+#include "base/mem.h"
+#include "io/atomic_file.h"
+#include "io/input.h"
+
+enum { MOST_FETCH = 32, LEAST_PROBES = 4, MOST_FACTS = 4096, PATH_ROOM = 32 };
+
+static const char index_name[] = "items.index", facts_name[] = "items.json";
+
+void fw_item_index_clear(fw_item_index *index) {
+  furrow_searcher_free(index->searcher);
+  furrow_index_free(index->index);
+  *index = (fw_item_index){0};
+}
+
+/* ---- Building ------------------------------------------------------------------------------------------- */
+
+static furrow_status pad(const fw_item_index *x, const float *vectors, size_t n, float **padded, furrow_error *err) {
+  FW_TRY(fw_alloc_zero((void **)padded, n, x->padded * sizeof **padded, err));
+  for (size_t i = 0; i < n; i++) memcpy(*padded + i * x->padded, vectors + i * x->d, x->d * sizeof **padded);
+  return FURROW_OK;
+}
+
+/* About four times the square root of the items, in powers of two, and at least 40 items for each list. */
+static uint64_t lists_for(size_t n) {
+  uint64_t lists = 1;
+  while (lists * lists < 10 * (uint64_t)n && lists * 2 * 40 <= n) lists *= 2;
+  return lists;
+}
+
+static furrow_status build(fw_item_index *x, unsigned threads, furrow_error *err) {
+  furrow_index_spec spec;
+  furrow_index_train_params train;
+  furrow_index_add_params add;
+  furrow_index_spec_init(&spec);
+  furrow_index_train_params_init(&train);
+  furrow_index_add_params_init(&add);
+  spec.d = (int32_t)x->padded;
+  spec.metric = FURROW_METRIC_IP;
+  spec.nlist = lists_for(x->n);
+  spec.m = x->padded / (x->padded <= 24 ? 2 : 4);
+  train.sample_per_list = 64;
+  train.threads = add.threads = threads;
+  float *padded = NULL;
+  furrow_status status = pad(x, x->vectors, x->n, &padded, err);
+  if (status == FURROW_OK) status = furrow_index_create(&x->index, &spec, err);
+  if (status == FURROW_OK) status = furrow_index_train(x->index, padded, x->n, &train, err);
+  if (status == FURROW_OK) status = furrow_index_add(x->index, padded, x->n, &add, NULL, err);
+  fw_free(padded);
+  x->built = true;
+  return status;
+}
+
+/* ---- The files ------------------------------------------------------------------------------------------ */
+
+static uint64_t digest_of(const fw_item_index *x) {
+  return XXH3_64bits_withSeed(x->vectors, x->n * x->d * sizeof *x->vectors, x->d);
+}
+
+static furrow_status path_of(char **path, const char *folder, const char *name, furrow_error *err) {
+  const size_t size = strlen(folder) + PATH_ROOM;
+  FW_TRY(fw_alloc((void **)path, size, 1, err));
+  snprintf(*path, size, "%s/%s", folder, name);
+  return FURROW_OK;
+}
+
+static furrow_status read_digest(const char *text, size_t size, const char *path, uint64_t *digest, furrow_error *err) {
+  fw_json json;
+  fw_json_text key, value;
+  fw_json_open(&json, text, size, path);
+  furrow_status status = fw_json_object(&json, err);
+  while (status == FURROW_OK && (status = fw_json_member(&json, &key, err)) == FURROW_OK) {
+    char number[17] = {0};
+    if (!fw_json_is(key, "vectors")) {
+      status = fw_json_skip(&json, NULL, err);
+      continue;
+    }
+    status = fw_json_string(&json, &value, err);
+    if (status == FURROW_OK && value.size == 16) memcpy(number, value.bytes, 16);
+    if (status == FURROW_OK && sscanf(number, "%16" SCNx64, digest) != 1) *digest = 0;
+  }
+  if (status == FURROW_END) status = fw_json_end(&json, err);
+  fw_json_close(&json);
+  return status;
+}
+
+/* Whether the folder says that its index was made of these vectors. */
+static bool files_fit(const fw_item_index *x, const char *path) {
+  char text[MOST_FACTS];
+  fw_input *input = NULL;
+  size_t size = 0;
+  uint64_t digest = 0;
+  const bool fits = fw_input_open(&input, path, NULL) == FURROW_OK &&
+                    fw_input_read_at(input, text, sizeof text, 0, &size, NULL) == FURROW_OK &&
+                    read_digest(text, size, path, &digest, NULL) == FURROW_OK && digest == digest_of(x);
+  fw_input_close(input);
+  return fits;
+}
+
+static bool index_fits(const fw_item_index *x) {
+  furrow_index_info info;
+  furrow_index_info_init(&info);
+  furrow_index_get_info(x->index, &info);
+  return info.kind == FURROW_INDEX_IVF_PQ && info.metric == FURROW_METRIC_IP && (size_t)info.d == x->padded &&
+         info.ntotal >= 0 && (uint64_t)info.ntotal == x->n && info.stored == x->n && info.trained;
+}
+
+static bool load(fw_item_index *x, const char *path, const char *facts) {
+  if (!files_fit(x, facts) || furrow_index_load(&x->index, path, NULL, NULL) != FURROW_OK) return false;
+  if (index_fits(x)) return true;
+  furrow_index_free(x->index);
+  x->index = NULL;
+  return false;
+}
+
+static furrow_status write_facts(const fw_item_index *x, const char *path, furrow_error *err) {
+  fw_buffer text = {0};
+  fw_atomic_file *file = NULL;
+  fw_buffer_format(&text, "{\"vectors\": \"%016" PRIx64 "\"}\n", digest_of(x));
+  furrow_status status = fw_buffer_status(&text, err);
+  if (status == FURROW_OK) status = fw_atomic_file_open(&file, path, err);
+  if (status == FURROW_OK) status = fw_atomic_file_write(file, text.bytes, text.size, err);
+  if (status == FURROW_OK) status = fw_atomic_file_commit(file, err);
+  fw_atomic_file_close(file);
+  fw_buffer_clear(&text);
+  return status;
+}
+
+/* The index first: items.json of an older one does not fit vectors that differ. */
+static bool save(const fw_item_index *x, const char *path, const char *facts) {
+  furrow_index_save_params params;
+  furrow_index_save_params_init(&params);
+  params.overwrite = true;
+  return furrow_index_save(x->index, path, &params, NULL) == FURROW_OK && write_facts(x, facts, NULL) == FURROW_OK;
+}
+
+static furrow_status paths_of(char **path, char **facts, const char *folder, furrow_error *err) {
+  const furrow_status status = path_of(path, folder, index_name, err);
+  return status == FURROW_OK ? path_of(facts, folder, facts_name, err) : status;
+}
+
+void fw_item_index_keep(fw_item_index *index, const char *folder) {
+  char *path = NULL, *facts = NULL;
+  if (!index->kept && paths_of(&path, &facts, folder, NULL) == FURROW_OK) index->kept = save(index, path, facts);
+  fw_free(path);
+  fw_free(facts);
+}
+
+static furrow_status load_or_build(fw_item_index *x, const char *folder, unsigned threads, furrow_error *err) {
+  char *path = NULL, *facts = NULL;
+  furrow_status status = paths_of(&path, &facts, folder, err);
+  if (status == FURROW_OK) x->kept = load(x, path, facts);
+  if (status == FURROW_OK && !x->kept) status = build(x, threads, err);
+  fw_free(path);
+  fw_free(facts);
+  return status;
+}
+
+furrow_status fw_item_index_open(fw_item_index *index, const char *folder, const float *vectors, size_t n, size_t d,
+                                 unsigned threads, furrow_error *err) {
+  furrow_index_info info;
+  furrow_index_info_init(&info);
+  *index = (fw_item_index){.vectors = vectors, .n = n, .d = d, .padded = (d + 3) / 4 * 4};
+  furrow_status status = load_or_build(index, folder, threads, err);
+  if (status == FURROW_OK) status = furrow_searcher_create(&index->searcher, index->index, NULL, err);
+  if (status == FURROW_OK) {
+    furrow_index_get_info(index->index, &info);
+    index->nlist = info.nlist;
+    index->m = info.m;
+  } else {
+    fw_item_index_clear(index);
+  }
+  return status;
+}
+
+/* ---- Tuning --------------------------------------------------------------------------------------------- */
+
+double fw_item_pair_cost(size_t d) {
+  return 0.75 + 0.02 * (double)d;
+}
+
+/* Measured with one thread: the tables of a query, the lists, the codes in them, the results. */
+static double cost_of(const fw_item_index *x, uint64_t nprobe, size_t fetched) {
+  const double codes = (double)x->n * (double)nprobe / (double)x->nlist;
+  return 10000 + (double)x->nlist * fw_item_pair_cost(x->d) + codes * 0.36 * (double)x->m + 100.0 * (double)fetched;
+}
+
+/* found[f]: how many of the k items are among the first k * f results, f = 1 … MOST_FETCH. */
+static void count_found(const fw_scored *truth, size_t k, const int64_t *ids, size_t n, uint64_t *found) {
+  for (size_t i = 0; i < k && truth[i].item != FW_NO_ITEM; i++)
+    for (size_t at = 0; at < n; at++)
+      if (ids[at] == (int64_t)truth[i].item) {
+        for (size_t f = at / k + 1; f <= MOST_FETCH; f++) found[f]++;
+        break;
+      }
+}
+
+/* Takes a setting if it is better than the one before: reaches the recall at a lower cost, or finds more. */
+static void consider(fw_item_index *x, uint64_t nprobe, size_t fetch, size_t k, double found, double recall) {
+  const double cost = cost_of(x, nprobe, fetch * k);
+  const bool was_enough = x->nprobe > 0 && x->recall >= recall, is_enough = found >= recall;
+  const bool better = is_enough ? !was_enough || cost < x->cost : !was_enough && (x->nprobe == 0 || found > x->recall);
+  if (!better) return;
+  x->nprobe = nprobe;
+  x->fetch = fetch;
+  x->recall = found;
+  x->cost = cost;
+}
+
+static uint64_t count_truth(const fw_scored *truth, size_t count) {
+  uint64_t n = 0;
+  for (size_t i = 0; i < count; i++) n += truth[i].item != FW_NO_ITEM;
+  return n;
+}
+
+typedef struct trial {
+  float *padded, *distances;
+  int64_t *ids;
+  size_t n; /* results of a query */
+} trial;
+
+static furrow_status try_probes(fw_item_index *x, trial *t, size_t count, const fw_scored *truth, size_t k,
+                                uint64_t nprobe, double recall, unsigned threads, furrow_error *err) {
+  uint64_t found[MOST_FETCH + 1] = {0};
+  furrow_search_params params;
+  furrow_search_params_init(&params);
+  params.nprobe = nprobe;
+  params.threads = threads;
+  FW_TRY(furrow_searcher_search(x->searcher, t->padded, count, t->n, &params, t->distances, t->ids, err));
+  for (size_t i = 0; i < count; i++) count_found(truth + i * k, k, t->ids + i * t->n, t->n, found);
+  const uint64_t all = count_truth(truth, count * k);
+  for (size_t f = 1; f <= MOST_FETCH; f *= 2)
+    consider(x, nprobe, f, k, all ? (double)found[f] / (double)all : 1, recall);
+  return FURROW_OK;
+}
+
+furrow_status fw_item_index_tune(fw_item_index *index, const float *queries, size_t count, const fw_scored *truth,
+                                 size_t k, double recall, unsigned threads, furrow_error *err) {
+  trial t = {.n = k * MOST_FETCH};
+  index->nprobe = 0;
+  furrow_status status = pad(index, queries, count, &t.padded, err);
+  if (status == FURROW_OK) status = fw_alloc((void **)&t.distances, count, t.n * sizeof *t.distances, err);
+  if (status == FURROW_OK) status = fw_alloc((void **)&t.ids, count, t.n * sizeof *t.ids, err);
+  for (uint64_t nprobe = LEAST_PROBES; status == FURROW_OK; nprobe += nprobe / 2) {
+    const bool last = nprobe >= index->nlist;
+    if (last) nprobe = index->nlist;
+    status = try_probes(index, &t, count, truth, k, nprobe, recall, threads, err);
+    if (last || (index->recall >= recall && cost_of(index, nprobe, k) > index->cost)) break;
+  }
+  fw_free(t.padded);
+  fw_free(t.distances);
+  fw_free(t.ids);
+  return status;
+}
+
+/* ---- Searching ------------------------------------------------------------------------------------------ */
+
+static void rank_again(const fw_item_index *x, const fw_item_query *query, size_t user, const int64_t *ids, size_t n,
+                       fw_scored *results) {
+  fw_best best = {.heap = results, .k = query->k};
+  for (size_t i = 0; i < n && ids[i] >= 0; i++) {
+    const uint32_t item = (uint32_t)ids[i];
+    if (query->seen && fw_item_set_has(&query->seen[user], item)) continue;
+    fw_best_offer(&best, fw_item_product(query->queries + user * x->d, x->vectors + (size_t)item * x->d, x->d), item);
+  }
+  fw_scored_sort(results, best.count);
+  for (size_t i = best.count; i < query->k; i++) results[i] = (fw_scored){.score = -INFINITY, .item = FW_NO_ITEM};
+}
+
+/* Room for what users have seen already, too: all of a call get the same number of results. */
+static size_t results_for(const fw_item_index *x, const fw_item_query *query) {
+  size_t seen = 0;
+  for (size_t i = 0; query->seen && i < query->count; i++)
+    if (query->seen[i].count > seen) seen = query->seen[i].count;
+  const size_t wanted = query->k * x->fetch + seen;
+  return wanted < x->n ? wanted : x->n;
+}
+
+furrow_status fw_item_index_run(const fw_item_index *index, const fw_item_query *query, fw_scored *results,
+                                furrow_error *err) {
+  const size_t n = results_for(index, query);
+  furrow_search_params params;
+  trial t = {.n = n};
+  furrow_search_params_init(&params);
+  params.nprobe = index->nprobe;
+  params.threads = 1;
+  furrow_status status = pad(index, query->queries, query->count, &t.padded, err);
+  if (status == FURROW_OK) status = fw_alloc((void **)&t.distances, query->count, n * sizeof *t.distances, err);
+  if (status == FURROW_OK) status = fw_alloc((void **)&t.ids, query->count, n * sizeof *t.ids, err);
+  if (status == FURROW_OK)
+    status = furrow_searcher_search(index->searcher, t.padded, query->count, n, &params, t.distances, t.ids, err);
+  for (size_t i = 0; status == FURROW_OK && i < query->count; i++)
+    rank_again(index, query, i, t.ids + i * n, n, results + i * query->k);
+  fw_free(t.padded);
+  fw_free(t.distances);
+  fw_free(t.ids);
+  return status;
+}

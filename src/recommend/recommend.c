@@ -1,0 +1,349 @@
+/* recommend/recommend.c: the best items of users.
+ *
+ * Users are taken in parts. A thread makes the rows and vectors of a part's users, finds items by vectors or by the
+ * index, and lets the model score rows of user, context and item: all items where the model has no vectors, else those
+ * that were found. What is found depends on the part alone, not on the threads. */
+#include <math.h>
+#include <pthread.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/params.h"
+#include "recommend/context.h"
+#include "recommend/recommender.h"
+#include "vector/index/parallel.h"
+
+enum { ROWS_AT_ONCE = 512, PARTS_PER_THREAD = 16, MOST_SEEN = 1000, LEAST_CANDIDATES = 500 };
+
+/* The memory of a thread. */
+typedef struct worker {
+  struct worker *next;
+  furrow_scorer_scratch *scratch;
+  furrow_container *users, *rows;
+  fw_joiner joiner;
+  float *queries;
+  fw_item_set *seen;
+  fw_scored *found;     /* of a part: `wanted` of each user */
+  furrow_score *scores; /* ROWS_AT_ONCE */
+  uint32_t *items;      /* of the rows that wait to be scored */
+} worker;
+
+typedef struct job {
+  const furrow_recommender *r;
+  const furrow_recommend_params *params;
+  const uint64_t *users;
+  furrow_recommendation *results;
+  furrow_container *context; /* one row, or NULL */
+  furrow_rowblock context_block;
+  size_t wanted; /* items that are found for each user before the model scores them */
+  pthread_mutex_t lock;
+  worker *idle;
+} job;
+
+/* ---- Workers -------------------------------------------------------------------------------------------- */
+
+static void free_worker(worker *w) {
+  if (!w) return;
+  furrow_scorer_scratch_free(w->scratch);
+  furrow_container_free(w->users);
+  furrow_container_free(w->rows);
+  fw_joiner_clear(&w->joiner);
+  fw_free(w->queries);
+  fw_free(w->seen);
+  fw_free(w->found);
+  fw_free(w->scores);
+  fw_free(w->items);
+  fw_free(w);
+}
+
+static furrow_status fill_worker(worker *w, const job *j, furrow_error *err) {
+  FW_TRY(furrow_scorer_scratch_create(&w->scratch, j->r->scorer, err));
+  FW_TRY(fw_recommender_make_rows(j->r, &w->users, err));
+  FW_TRY(fw_recommender_make_rows(j->r, &w->rows, err));
+  FW_TRY(fw_alloc((void **)&w->queries, FW_SEARCH_USERS, (j->r->d + 1) * sizeof *w->queries, err));
+  FW_TRY(fw_alloc_zero((void **)&w->seen, FW_SEARCH_USERS, sizeof *w->seen, err));
+  FW_TRY(fw_alloc((void **)&w->found, FW_SEARCH_USERS, j->wanted * sizeof *w->found, err));
+  FW_TRY(fw_alloc((void **)&w->scores, ROWS_AT_ONCE, sizeof *w->scores, err));
+  return fw_alloc((void **)&w->items, ROWS_AT_ONCE, sizeof *w->items, err);
+}
+
+static furrow_status take_worker(job *j, worker **taken, furrow_error *err) {
+  pthread_mutex_lock(&j->lock);
+  worker *w = j->idle;
+  if (w) j->idle = w->next;
+  pthread_mutex_unlock(&j->lock);
+  furrow_status status = FURROW_OK;
+  if (!w) {
+    status = fw_alloc_zero((void **)&w, 1, sizeof *w, err);
+    if (status == FURROW_OK) status = fill_worker(w, j, err);
+  }
+  if (status == FURROW_OK)
+    *taken = w;
+  else
+    free_worker(w);
+  return status;
+}
+
+static void give_worker(job *j, worker *w) {
+  pthread_mutex_lock(&j->lock);
+  w->next = j->idle;
+  j->idle = w;
+  pthread_mutex_unlock(&j->lock);
+}
+
+/* ---- A part of the users -------------------------------------------------------------------------------- */
+
+static furrow_status make_users(const job *j, worker *w, size_t first, size_t count, furrow_rowblock *block,
+                                furrow_error *err) {
+  furrow_container_clear(w->rows);
+  furrow_container_clear(w->users);
+  for (size_t i = 0; i < count; i++) FW_TRY(fw_recommender_push_user(j->r, j->users[first + i], w->rows, err));
+  FW_TRY(furrow_container_get_block(w->rows, block, err));
+  for (size_t i = 0; i < count; i++) {
+    furrow_row parts[2] = {furrow_rowblock_row(block, i)};
+    if (j->context) parts[1] = furrow_rowblock_row(&j->context_block, 0);
+    FW_TRY(fw_joiner_push(&w->joiner, parts, j->context ? 2 : 1, w->users, err));
+    w->seen[i] = j->params->seen ? fw_events_of(j->params->seen, j->users[first + i]) : (fw_item_set){0};
+  }
+  furrow_container_clear(w->rows);
+  return furrow_container_get_block(w->users, block, err);
+}
+
+/* Scores the rows that wait, and offers their items. */
+static furrow_status score_rows(const job *j, worker *w, fw_best *best, furrow_error *err) {
+  furrow_rowblock block;
+  if (furrow_container_size(w->rows) == 0) return FURROW_OK;
+  FW_TRY(furrow_container_get_block(w->rows, &block, err));
+  FW_TRY(furrow_scorer_score_block(j->r->scorer, w->scratch, &block, w->scores, err));
+  for (size_t i = 0; i < block.size; i++) {
+    if (!isfinite(w->scores[i].pred))
+      return fw_fail(err, FURROW_E_RANGE, "the score of the item %s is not finite",
+                     furrow_recommender_item_name(j->r, w->items[i]));
+    fw_best_offer(best, w->scores[i].pred, w->items[i]);
+  }
+  furrow_container_clear(w->rows);
+  return FURROW_OK;
+}
+
+static furrow_status score_item(const job *j, worker *w, const furrow_row *user, uint32_t item, fw_best *best,
+                                furrow_error *err) {
+  const furrow_row parts[2] = {*user, furrow_rowblock_row(&j->r->block, item)};
+  const size_t at = furrow_container_size(w->rows);
+  w->items[at] = item;
+  FW_TRY(fw_joiner_push(&w->joiner, parts, 2, w->rows, err));
+  return at + 1 == ROWS_AT_ONCE ? score_rows(j, w, best, err) : FURROW_OK;
+}
+
+static bool is_wanted(const job *j, const fw_item_set *seen, uint32_t item) {
+  return (!j->params->allowed || j->params->allowed[item]) && !fw_item_set_has(seen, item);
+}
+
+/* By the model, over all items. */
+static furrow_status score_all(const job *j, worker *w, const furrow_row *user, const fw_item_set *seen, fw_best *best,
+                               furrow_error *err) {
+  for (uint32_t item = 0; item < j->r->items.count; item++)
+    if (is_wanted(j, seen, item)) FW_TRY(score_item(j, w, user, item, best, err));
+  return score_rows(j, w, best, err);
+}
+
+/* By the model, over what was found. */
+static furrow_status score_found(const job *j, worker *w, const furrow_row *user, const fw_scored *found, fw_best *best,
+                                 furrow_error *err) {
+  for (size_t i = 0; i < j->wanted && found[i].item != FW_NO_ITEM; i++)
+    FW_TRY(score_item(j, w, user, found[i].item, best, err));
+  return score_rows(j, w, best, err);
+}
+
+/* An index knows nothing of items that are not allowed, and long lists of seen items would fill its results. */
+static bool index_suits(const job *j, const worker *w, size_t count) {
+  if (j->r->method != FURROW_RECOMMEND_INDEX || j->params->allowed) return false;
+  for (size_t i = 0; i < count; i++)
+    if (w->seen[i].count > MOST_SEEN) return false;
+  return true;
+}
+
+/* Users for whom the index found too few are searched exactly. */
+static furrow_status complete(const job *j, worker *w, const fw_item_query *query, furrow_error *err) {
+  for (size_t i = 0; i < query->count; i++) {
+    fw_scored *found = w->found + i * query->k;
+    if (query->k == 0 || found[query->k - 1].item != FW_NO_ITEM) continue;
+    uint64_t compared = 0;
+    fw_item_query one = *query;
+    one.queries += i * j->r->d;
+    one.seen += i;
+    one.count = 1;
+    FW_TRY(fw_item_search_run(j->r->search, &one, found, &compared, err));
+  }
+  return FURROW_OK;
+}
+
+static furrow_status find_items(const job *j, worker *w, const furrow_rowblock *users, furrow_error *err) {
+  uint64_t compared = 0;
+  const fw_item_query query = {
+      .queries = w->queries, .count = users->size, .k = j->wanted, .allowed = j->params->allowed, .seen = w->seen};
+  for (size_t i = 0; i < users->size; i++) {
+    const furrow_row row = furrow_rowblock_row(users, i);
+    FW_TRY(fw_recommender_query(j->r, &row, w->queries + i * j->r->d, err));
+  }
+  if (!index_suits(j, w, users->size)) return fw_item_search_run(j->r->search, &query, w->found, &compared, err);
+  FW_TRY(fw_item_index_run(&j->r->index, &query, w->found, err));
+  return complete(j, w, &query, err);
+}
+
+static void write_results(fw_best *best, furrow_recommendation *results) {
+  fw_scored_sort(best->heap, best->count);
+  for (size_t i = 0; i < best->k; i++) {
+    const bool there = i < best->count;
+    results[i].item = there ? best->heap[i].item : FURROW_NO_ITEM;
+    results[i].score = there ? best->heap[i].score : -INFINITY;
+  }
+}
+
+static furrow_status run_users(job *j, worker *w, size_t first, size_t count, fw_scored *heap, furrow_error *err) {
+  const bool all = j->r->method == FURROW_RECOMMEND_EXACT;
+  const size_t k = j->params->k;
+  furrow_rowblock users;
+  FW_TRY(make_users(j, w, first, count, &users, err));
+  if (!all) FW_TRY(find_items(j, w, &users, err));
+  for (size_t i = 0; i < count; i++) {
+    fw_best best = {.heap = heap, .k = k};
+    const furrow_row user = furrow_rowblock_row(&users, i);
+    FW_TRY(all ? score_all(j, w, &user, &w->seen[i], &best, err)
+               : score_found(j, w, &user, w->found + i * j->wanted, &best, err));
+    write_results(&best, j->results + (first + i) * k);
+  }
+  return FURROW_OK;
+}
+
+static furrow_status run_part(void *context, size_t first, size_t count, furrow_error *err) {
+  job *j = context;
+  worker *w = NULL;
+  fw_scored *heap = NULL;
+  furrow_status status = take_worker(j, &w, err);
+  if (status != FURROW_OK) return status;
+  status = fw_alloc((void **)&heap, j->params->k, sizeof *heap, err);
+  if (status == FURROW_OK) status = run_users(j, w, first, count, heap, err);
+  fw_free(heap);
+  if (status == FURROW_OK)
+    give_worker(j, w);
+  else
+    free_worker(w);
+  return status;
+}
+
+/* ---- All users ------------------------------------------------------------------------------------------ */
+
+typedef struct step {
+  job *job;
+  size_t first;
+} step;
+
+static furrow_status run_step_part(void *context, size_t first, size_t count, furrow_error *err) {
+  const step *s = context;
+  return run_part(s->job, s->first + first, count, err);
+}
+
+/* In steps, after each of which the progress is told. */
+static furrow_status run_steps(job *j, fw_pool *pool, size_t count, furrow_error *err) {
+  const size_t threads = pool ? fw_pool_threads(pool) + 1 : 1;
+  /* a few users are spread over the threads; the search of many is faster in large parts */
+  const size_t even = (count + threads - 1) / threads, part = even < FW_SEARCH_USERS ? even : FW_SEARCH_USERS;
+  const size_t size = part * threads * PARTS_PER_THREAD;
+  for (size_t first = 0; first < count; first += size) {
+    step s = {.job = j, .first = first};
+    const size_t n = count - first < size ? count - first : size;
+    FW_TRY(fw_parallel_run(pool, n, part, run_step_part, &s, err));
+    FW_TRY(fw_report_progress(j->params->progress, j->params->progress_user, "recommending", first + n, count, err));
+  }
+  return FURROW_OK;
+}
+
+size_t fw_recommender_wanted(const furrow_recommender *r, size_t k, size_t candidates) {
+  size_t wanted = k;
+  if (r->kind == FW_VECTORS_PART) {
+    const size_t least = 10 * k > LEAST_CANDIDATES ? 10 * k : LEAST_CANDIDATES;
+    wanted = candidates ? candidates : least;
+    if (wanted < k) wanted = k;
+  }
+  return wanted < r->items.count ? wanted : r->items.count;
+}
+
+static furrow_status check(const furrow_recommender *r, const uint64_t *users, size_t count,
+                           const furrow_recommend_params *params, furrow_error *err) {
+  if (params->k == 0) return fw_fail(err, FURROW_E_ARGUMENT, "k is 0, but must be positive");
+  if (params->k > UINT32_MAX) return fw_fail(err, FURROW_E_ARGUMENT, "k is too large");
+  for (size_t i = 0; i < count; i++)
+    if (users[i] >= r->users.count)
+      return fw_fail(err, FURROW_E_RANGE, "there is no user %llu, the model has %llu", (unsigned long long)users[i],
+                     (unsigned long long)r->users.count);
+  return FURROW_OK;
+}
+
+furrow_status furrow_recommender_recommend(const furrow_recommender *recommender, const uint64_t *users, size_t count,
+                                           const furrow_recommend_params *params, furrow_recommendation *results,
+                                           furrow_error *err) {
+  furrow_recommend_params used;
+  furrow_recommend_params_init(&used);
+  FW_TRY(FW_PARAMS_READ(&used, params, furrow_recommend_params, err));
+  FW_TRY(check(recommender, users, count, &used, err));
+  job j = {.r = recommender,
+           .params = &used,
+           .users = users,
+           .results = results,
+           .wanted = fw_recommender_wanted(recommender, used.k, used.candidates)};
+  fw_pool *pool = NULL;
+  pthread_mutex_init(&j.lock, NULL);
+  furrow_status status = FURROW_OK;
+  if (used.context_count > 0)
+    status = fw_context_make(recommender, used.context, used.context_count, &j.context, &j.context_block, err);
+  if (status == FURROW_OK && count > 1) status = fw_parallel_start(&pool, used.threads, err);
+  if (status == FURROW_OK) status = run_steps(&j, pool, count, err);
+  fw_pool_free(pool);
+  for (worker *next; j.idle; j.idle = next) {
+    next = j.idle->next;
+    free_worker(j.idle);
+  }
+  furrow_container_free(j.context);
+  pthread_mutex_destroy(&j.lock);
+  return status;
+}
+
+/* ---- Similar items -------------------------------------------------------------------------------------- */
+
+static double length_of(const furrow_recommender *r, uint64_t item) {
+  const float *x = r->vectors + item * r->d;
+  return sqrt(fw_item_product(x, x, r->d - 1));
+}
+
+static void offer_similar(const furrow_recommender *r, uint64_t item, const uint8_t *allowed, fw_best *best) {
+  const double length = length_of(r, item);
+  for (uint32_t i = 0; i < r->items.count; i++) {
+    const double other = length_of(r, i);
+    if (i == item || other == 0 || (allowed && !allowed[i])) continue;
+    fw_best_offer(best, fw_item_product(r->vectors + item * r->d, r->vectors + i * r->d, r->d - 1) / (length * other),
+                  i);
+  }
+}
+
+furrow_status furrow_recommender_similar(const furrow_recommender *recommender, uint64_t item,
+                                         const furrow_recommend_params *params, furrow_recommendation *results,
+                                         furrow_error *err) {
+  furrow_recommend_params used;
+  fw_best best = {0};
+  furrow_recommend_params_init(&used);
+  FW_TRY(FW_PARAMS_READ(&used, params, furrow_recommend_params, err));
+  FW_TRY(check(recommender, NULL, 0, &used, err));
+  if (item >= recommender->items.count) return fw_fail(err, FURROW_E_RANGE, "there is no such item");
+  if (recommender->d < 2)
+    return fw_fail(err, FURROW_E_UNSUPPORTED, "items are compared by their vectors, which this model does not have");
+  if (length_of(recommender, item) == 0)
+    return fw_fail(err, FURROW_E_UNSUPPORTED, "the vector of the item %s is 0: nothing is similar to it",
+                   furrow_recommender_item_name(recommender, item));
+  best.k = used.k;
+  FW_TRY(fw_alloc((void **)&best.heap, used.k, sizeof *best.heap, err));
+  offer_similar(recommender, item, used.allowed, &best);
+  write_results(&best, results);
+  fw_free(best.heap);
+  return FURROW_OK;
+}

@@ -1,0 +1,222 @@
+/* recommend/recommender.c: opens a model with its dictionary; users and items by name and by number. */
+#include "recommend/recommender.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/params.h"
+#include "base/suggestion.h"
+#include "rows/encode/encoder.h"
+
+enum { SUGGESTIONS_AMONG = 200000 };
+
+/* ---- Names ---------------------------------------------------------------------------------------------- */
+
+static furrow_status copy_names(fw_entries *names, const furrow_encoder *encoder, furrow_error *err) {
+  furrow_encoder_feature feature;
+  size_t bytes = 0, at = 0;
+  for (uint64_t i = 0; i < names->count; i++) {
+    FW_TRY(furrow_encoder_get_feature(encoder, names->first + i, &feature, err));
+    bytes += feature.length + 1;
+  }
+  FW_TRY(fw_alloc((void **)&names->text, bytes, 1, err));
+  FW_TRY(fw_alloc((void **)&names->offsets, names->count, sizeof *names->offsets, err));
+  for (uint64_t i = 0; i < names->count; i++) {
+    FW_TRY(furrow_encoder_get_feature(encoder, names->first + i, &feature, err));
+    names->offsets[i] = at;
+    memcpy(names->text + at, feature.name, feature.length);
+    names->text[at + feature.length] = 0;
+    at += feature.length + 1;
+  }
+  return FURROW_OK;
+}
+
+static furrow_status open_names(fw_entries *names, const furrow_encoder *encoder, furrow_side side, const char *what,
+                                furrow_error *err) {
+  furrow_encoder_field field;
+  names->field = furrow_encoder_side_field(encoder, side);
+  if (names->field == SIZE_MAX) {
+    fw_fail(err, FURROW_E_UNSUPPORTED, "the schema of the model has no column with the role %s", what);
+    fw_error_set_hint(err, "train with a schema that says \"role\": \"%s\" of that column", what);
+    return FURROW_E_UNSUPPORTED;
+  }
+  furrow_encoder_get_field(encoder, names->field, &field);
+  if (field.entries == 0) {
+    fw_fail(err, FURROW_E_UNSUPPORTED, "the column %s of the %ss has no dictionary, so %ss have no names", field.name,
+            what, what);
+    fw_error_set_hint(err, "leave \"hash\" out of the schema of that column and train again");
+    return FURROW_E_UNSUPPORTED;
+  }
+  names->first = field.first + (field.count - field.entries);
+  names->count = field.entries;
+  FW_TRY(fw_strndup(&names->column, field.name, strlen(field.name), err));
+  return copy_names(names, encoder, err);
+}
+
+static void clear_names(fw_entries *names) {
+  fw_free(names->column);
+  fw_free(names->text);
+  fw_free(names->offsets);
+}
+
+static const char *name_of(const fw_entries *names, uint64_t i) {
+  return i < names->count ? names->text + names->offsets[i] : NULL;
+}
+
+static void suggest(const fw_entries *names, const char *name, furrow_error *err) {
+  fw_suggestion nearest = {NULL, SIZE_MAX};
+  for (uint64_t i = 0; i < names->count && i < SUGGESTIONS_AMONG; i++)
+    fw_suggestion_offer(&nearest, name, name_of(names, i));
+  if (nearest.word && fw_suggestion_is_near(&nearest, name)) fw_error_set_hint(err, "did you mean %s?", nearest.word);
+}
+
+static furrow_status find_name(const furrow_recommender *r, const fw_entries *names, const char *what, const char *name,
+                               size_t length, uint64_t *number, furrow_error *err) {
+  uint64_t index = 0;
+  char *copy = NULL;
+  furrow_status status = furrow_encoder_find(r->encoder, names->field, name, length, &index, err);
+  if (status == FURROW_OK && index >= names->first && index - names->first < names->count) {
+    *number = index - names->first;
+    return FURROW_OK;
+  }
+  if (status != FURROW_OK && status != FURROW_E_NOT_FOUND) return status;
+  fw_fail(err, FURROW_E_NOT_FOUND, "the model does not know the %s", what);
+  fw_error_set_token(err, name, length);
+  if (err && fw_strndup(&copy, name, length, NULL) == FURROW_OK) suggest(names, copy, err);
+  fw_free(copy);
+  return FURROW_E_NOT_FOUND;
+}
+
+uint64_t furrow_recommender_user_count(const furrow_recommender *recommender) {
+  return recommender->users.count;
+}
+
+uint64_t furrow_recommender_item_count(const furrow_recommender *recommender) {
+  return recommender->items.count;
+}
+
+const char *furrow_recommender_user_name(const furrow_recommender *recommender, uint64_t user) {
+  return name_of(&recommender->users, user);
+}
+
+const char *furrow_recommender_item_name(const furrow_recommender *recommender, uint64_t item) {
+  return name_of(&recommender->items, item);
+}
+
+furrow_status furrow_recommender_find_user(const furrow_recommender *recommender, const char *name, size_t length,
+                                           uint64_t *user, furrow_error *err) {
+  return find_name(recommender, &recommender->users, "user", name, length, user, err);
+}
+
+furrow_status furrow_recommender_find_item(const furrow_recommender *recommender, const char *name, size_t length,
+                                           uint64_t *item, furrow_error *err) {
+  return find_name(recommender, &recommender->items, "item", name, length, item, err);
+}
+
+const char *furrow_recommender_item_column(const furrow_recommender *recommender) {
+  return recommender->items.column;
+}
+
+const char *furrow_recommender_user_column(const furrow_recommender *recommender) {
+  return recommender->users.column;
+}
+
+/* ---- Rows ----------------------------------------------------------------------------------------------- */
+
+furrow_status fw_recommender_make_rows(const furrow_recommender *r, furrow_container **rows, furrow_error *err) {
+  const bool narrow = furrow_encoder_feature_count(r->encoder) <= UINT32_MAX;
+  return furrow_container_create(rows, narrow ? FURROW_KEY_U32 : FURROW_KEY_U64, FURROW_VALUE_F32, err);
+}
+
+furrow_status fw_recommender_push_user(const furrow_recommender *r, uint64_t user, furrow_container *rows,
+                                       furrow_error *err) {
+  return furrow_encoder_push_side(r->encoder, FURROW_SIDE_USER, r->users.first + user, rows, err);
+}
+
+static furrow_status make_item_rows(furrow_recommender *r, furrow_error *err) {
+  FW_TRY(fw_recommender_make_rows(r, &r->rows, err));
+  for (uint64_t i = 0; i < r->items.count; i++)
+    FW_TRY(furrow_encoder_push_side(r->encoder, FURROW_SIDE_ITEM, r->items.first + i, r->rows, err));
+  return furrow_container_get_block(r->rows, &r->block, err);
+}
+
+static size_t count_context(const furrow_encoder *encoder) {
+  size_t count = 0;
+  for (size_t i = 0; i < furrow_encoder_field_count(encoder); i++) {
+    furrow_encoder_field field;
+    furrow_encoder_get_field(encoder, i, &field);
+    count += field.side == FURROW_SIDE_CONTEXT;
+  }
+  return count;
+}
+
+/* ---- Opening -------------------------------------------------------------------------------------------- */
+
+static furrow_status has_schema(const furrow_recommender *r, bool *there, furrow_error *err) {
+  fw_buffer path = {0};
+  fw_buffer_format(&path, "%s/" FW_SCHEMA_NAME, r->folder);
+  fw_buffer_byte(&path, 0);
+  const furrow_status status = fw_buffer_status(&path, err);
+  if (status == FURROW_OK) *there = fw_path_exists(path.bytes);
+  fw_buffer_clear(&path);
+  return status;
+}
+
+/* A model without names is told apart from one that lost its dictionary. */
+static furrow_status load_encoder(furrow_recommender *r, furrow_error *err) {
+  bool schema = false;
+  FW_TRY(has_schema(r, &schema, err));
+  if (schema || fw_encoder_in_directory(r->folder)) return furrow_encoder_load(&r->encoder, r->folder, err);
+  fw_fail(err, FURROW_E_UNSUPPORTED, "the model was made from rows, not from a raw log: it knows no names");
+  fw_error_set_file(err, r->folder);
+  fw_error_set_hint(err, "train from the log with a schema (--schema auto)");
+  return FURROW_E_UNSUPPORTED;
+}
+
+static furrow_status load(furrow_recommender *r, const char *model, const furrow_recommender_params *params,
+                          furrow_error *err) {
+  furrow_scorer_params scorer;
+  furrow_scorer_params_init(&scorer);
+  scorer.threads = params->threads;
+  FW_TRY(fw_strndup(&r->folder, model, strlen(model), err));
+  FW_TRY(furrow_scorer_load(&r->scorer, model, &scorer, err));
+  FW_TRY(load_encoder(r, err));
+  if (furrow_scorer_class_count(r->scorer) != 1)
+    return fw_fail(err, FURROW_E_UNSUPPORTED, "a model of several classes does not rank items");
+  FW_TRY(open_names(&r->users, r->encoder, FURROW_SIDE_USER, "user", err));
+  FW_TRY(open_names(&r->items, r->encoder, FURROW_SIDE_ITEM, "item", err));
+  if (r->items.count >= FW_NO_ITEM) return fw_fail(err, FURROW_E_UNSUPPORTED, "the model has too many items");
+  r->context_fields = count_context(r->encoder);
+  FW_TRY(make_item_rows(r, err));
+  return fw_recommender_make_vectors(r, err);
+}
+
+furrow_status furrow_recommender_open(furrow_recommender **recommender, const char *model,
+                                      const furrow_recommender_params *params, furrow_error *err) {
+  furrow_recommender_params used;
+  furrow_recommender *made = NULL;
+  furrow_recommender_params_init(&used);
+  FW_TRY(FW_PARAMS_READ(&used, params, furrow_recommender_params, err));
+  FW_TRY(fw_alloc_zero((void **)&made, 1, sizeof *made, err));
+  const furrow_status status = load(made, model, &used, err);
+  if (status == FURROW_OK)
+    *recommender = made;
+  else
+    furrow_recommender_free(made);
+  return status;
+}
+
+void furrow_recommender_free(furrow_recommender *recommender) {
+  if (!recommender) return;
+  fw_item_index_clear(&recommender->index);
+  fw_item_search_free(recommender->search);
+  fw_free(recommender->vectors);
+  furrow_container_free(recommender->rows);
+  clear_names(&recommender->users);
+  clear_names(&recommender->items);
+  furrow_encoder_free(recommender->encoder);
+  furrow_scorer_free(recommender->scorer);
+  fw_free(recommender->folder);
+  fw_free(recommender);
+}

@@ -1,0 +1,120 @@
+/* rows/encode/column_names.c: what the name of a column says about it. */
+#include "rows/encode/column_names.h"
+
+#include <ctype.h>
+#include <stdint.h>
+#include <string.h>
+#include <strings.h>
+
+enum { NAME_TEXT = 48 }; /* longer names say nothing */
+
+/* Lists, the strongest name first, each ended by NULL. */
+static const char *const label_names[] = {"label",  "target",  "y",        "class",    "click",     "clicked",
+                                          "rating", "outcome", "response", "survived", "converted", NULL};
+static const char *const weight_names[] = {"sampleweight", "instanceweight", "rowweight",
+                                           "caseweight",   "importance",     NULL};
+static const char *const group_names[] = {"qid",       "query",    "queryid", "session",
+                                          "sessionid", "searchid", "groupid", NULL};
+static const char *const row_names[] = {"index", "row", "rownumber", "rowid", "unnamed0", "0", NULL};
+/* With or without "id" behind them. */
+static const char *const user_names[] = {"user",    "uid",     "customer", "visitor", "member",   "username",
+                                         "buyer",   "shopper", "reader",   "viewer",  "listener", "client",
+                                         "account", "person",  "reviewer", NULL};
+static const char *const item_names[] = {"item", "iid",   "movie", "product", "sku",  "article", "book",
+                                         "song", "track", "video", "isbn",    "asin", "anime",   NULL};
+/* Only with "id". */
+static const char *const item_ids[] = {"ad",         "news",     "document", "doc",      "listing", "hotel",
+                                       "restaurant", "business", "recipe",   "game",     "app",     "offer",
+                                       "post",       "photo",    "image",    "show",     "artist",  "course",
+                                       "podcast",    "event",    "content",  "creative", "page",    NULL};
+static const char *const time_names[] = {"timestamp", "time",           "ts",        "datetime", "date",
+                                         "eventtime", "eventtimestamp", "createdat", "created",  "when",
+                                         "unixtime",  "epoch",          NULL};
+static const char *const time_endings[] = {"timestamp", "datetime", "time", "date", NULL};
+
+/* Lower case letters and digits of a name; false: too long. */
+static bool plain_name(const char *name, char plain[NAME_TEXT]) {
+  size_t n = 0;
+  for (; *name; name++) {
+    if (!isalnum((unsigned char)*name)) continue;
+    if (n + 1 == NAME_TEXT) return false;
+    plain[n++] = (char)tolower((unsigned char)*name);
+  }
+  plain[n] = 0;
+  return n > 0;
+}
+
+static bool ends_with(const char *name, const char *ending) {
+  const size_t n = strlen(name), m = strlen(ending);
+  return n > m && strcmp(name + n - m, ending) == 0;
+}
+
+static size_t rank_in(const char *const *list, const char *name) {
+  for (size_t i = 0; list[i]; i++)
+    if (strcmp(list[i], name) == 0) return i;
+  return SIZE_MAX;
+}
+
+static bool is_in(const char *const *list, const char *name) {
+  char plain[NAME_TEXT];
+  return plain_name(name, plain) && rank_in(list, plain) != SIZE_MAX;
+}
+
+size_t fw_label_name_rank(const char *name) {
+  for (size_t i = 0; label_names[i]; i++)
+    if (strcasecmp(label_names[i], name) == 0) return i;
+  return SIZE_MAX;
+}
+
+bool fw_is_outcome_name(const char *name) {
+  return fw_label_name_rank(name) != SIZE_MAX && strcasecmp(name, "y") != 0 && strcasecmp(name, "class") != 0;
+}
+
+bool fw_is_weight_name(const char *name) {
+  return is_in(weight_names, name);
+}
+
+bool fw_is_group_name(const char *name) {
+  return is_in(group_names, name);
+}
+
+bool fw_is_row_number_name(const char *name) {
+  return is_in(row_names, name);
+}
+
+bool fw_is_id_name(const char *name) {
+  const size_t n = strlen(name);
+  if (n < 2 || strcasecmp(name + n - 2, "id") != 0) return false;
+  if (n == 2 || !isalnum((unsigned char)name[n - 3])) return true;
+  return name[n - 2] == 'I' && !isupper((unsigned char)name[n - 3]); /* movieId, movieID; not PAID */
+}
+
+/* Of a name with "id" behind it or, if the list has such names, without; ids rank by their names. */
+static size_t rank_of_thing(const char *plain, const char *const *names, const char *const *ids) {
+  char bare[NAME_TEXT];
+  strcpy(bare, plain);
+  const bool id = ends_with(plain, "id");
+  size_t rank = rank_in(names, plain);
+  if (rank != SIZE_MAX || !id) return rank;
+  bare[strlen(bare) - 2] = 0;
+  rank = rank_in(names, bare);
+  if (rank != SIZE_MAX || !ids) return rank;
+  rank = rank_in(ids, bare);
+  return rank == SIZE_MAX ? SIZE_MAX : rank + 100;
+}
+
+static size_t rank_of_time(const char *plain, const char *name) {
+  const size_t rank = rank_in(time_names, plain), n = strlen(name);
+  if (rank != SIZE_MAX) return rank;
+  for (size_t i = 0; time_endings[i]; i++)
+    if (ends_with(plain, time_endings[i])) return 100 + i;
+  return n > 3 && strcasecmp(name + n - 3, "_at") == 0 ? 200 : SIZE_MAX;
+}
+
+size_t fw_role_name_rank(fw_role role, const char *name) {
+  char plain[NAME_TEXT];
+  if (!plain_name(name, plain)) return SIZE_MAX;
+  if (role == FW_ROLE_USER) return rank_of_thing(plain, user_names, NULL);
+  if (role == FW_ROLE_ITEM) return rank_of_thing(plain, item_names, item_ids);
+  return role == FW_ROLE_TIME ? rank_of_time(plain, name) : SIZE_MAX;
+}

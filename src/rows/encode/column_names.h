@@ -1,0 +1,22 @@
+/* rows/encode/column_names.h: what the name of a column says about it. Case, blanks and punctuation do not count. */
+#ifndef FW_ROWS_ENCODE_COLUMN_NAMES_H
+#define FW_ROWS_ENCODE_COLUMN_NAMES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "rows/encode/schema.h"
+
+/* How strongly the name says it: 0 is the strongest; SIZE_MAX: it does not. */
+size_t fw_label_name_rank(const char *name);
+/* Whether it can hardly be anything else than a label, as y and class can. */
+bool fw_is_outcome_name(const char *name);
+size_t fw_role_name_rank(fw_role role, const char *name);
+bool fw_is_weight_name(const char *name);
+bool fw_is_group_name(const char *name);
+/* Whether it is that of an identifier: movie_id, movieId, ID. */
+bool fw_is_id_name(const char *name);
+/* Whether it is that of a row's number: index, row, Unnamed: 0. */
+bool fw_is_row_number_name(const char *name);
+
+#endif

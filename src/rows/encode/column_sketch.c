@@ -1,0 +1,403 @@
+/* rows/encode/column_sketch.c: what the cells of a column are like. */
+#include "rows/encode/column_sketch.h"
+
+#include <math.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/number_in.h"
+#include "rows/encode/time_cell.h"
+#include "rows/table/cells.h"
+
+/* ---- Distinct values ---- */
+
+enum { REGISTERS = 1 << FW_SKETCH_BITS };
+
+void fw_distinct_add(fw_distinct *distinct, uint64_t hash) {
+  const size_t i = hash >> (64 - FW_SKETCH_BITS);
+  const uint64_t rest = hash << FW_SKETCH_BITS | (uint64_t)1 << (FW_SKETCH_BITS - 1); /* ends the run of zeros */
+  const uint8_t rank = (uint8_t)(__builtin_clzll(rest) + 1);
+  if (rank > distinct->registers[i]) distinct->registers[i] = rank;
+}
+
+void fw_distinct_merge(fw_distinct *into, const fw_distinct *from) {
+  for (size_t i = 0; i < REGISTERS; i++)
+    if (from->registers[i] > into->registers[i]) into->registers[i] = from->registers[i];
+}
+
+/* The estimator of Ertl (New cardinality estimation algorithms for HyperLogLog sketches, 2017), which needs no tables
+ * against the bias of the first one in the middle of its range: sigma is for registers that are empty, tau for those
+ * that are full. */
+static double sigma(double x) {
+  double y = 1, z = x, before;
+  if (x == 1) return INFINITY;
+  do {
+    x *= x;
+    before = z;
+    z += x * y;
+    y += y;
+  } while (z != before);
+  return z;
+}
+
+static double tau(double x) {
+  double y = 1, z = 1 - x, before;
+  if (x == 0 || x == 1) return 0;
+  do {
+    x = sqrt(x);
+    before = z;
+    y *= 0.5;
+    z -= (1 - x) * (1 - x) * y;
+  } while (z != before);
+  return z / 3;
+}
+
+double fw_distinct_count(const fw_distinct *distinct) {
+  enum { FULL = 64 - FW_SKETCH_BITS + 1 };
+  double counts[FULL + 1] = {0};
+  for (size_t i = 0; i < REGISTERS; i++) counts[distinct->registers[i]]++;
+  double z = REGISTERS * tau(1 - counts[FULL] / REGISTERS);
+  for (int k = FULL - 1; k >= 1; k--) z = 0.5 * (z + counts[k]);
+  z += REGISTERS * sigma(counts[0] / REGISTERS);
+  return (double)REGISTERS * REGISTERS / (2 * M_LN2 * z);
+}
+
+/* ---- Values while they are few ---- */
+
+enum { VALUE_TEXT = 200 }; /* bytes of a value that is counted */
+
+static void drop_values(fw_value_set *set) {
+  fw_free(set->slots);
+  fw_buffer_clear(&set->texts);
+  *set = (fw_value_set){.most = set->most, .many = true};
+}
+
+/* The slot of the value, or the free one where it belongs. */
+static fw_counted_value *find_slot(const fw_value_set *set, fw_counted_value *slots, size_t capacity, uint64_t hash,
+                                   const char *text, size_t length) {
+  size_t i = hash & (capacity - 1);
+  for (; slots[i].count > 0; i = (i + 1) & (capacity - 1)) {
+    const fw_counted_value *v = &slots[i];
+    if (v->hash == hash && v->length == length && memcmp(set->texts.bytes + v->at, text, length) == 0) break;
+  }
+  return &slots[i];
+}
+
+static furrow_status grow_values(fw_value_set *set, furrow_error *err) {
+  void *memory = NULL;
+  const size_t capacity = set->capacity ? 2 * set->capacity : 16;
+  FW_TRY(fw_alloc_zero(&memory, capacity, sizeof(fw_counted_value), err));
+  for (size_t i = 0; i < set->capacity; i++) {
+    const fw_counted_value *v = &set->slots[i];
+    if (v->count > 0) *find_slot(set, memory, capacity, v->hash, set->texts.bytes + v->at, v->length) = *v;
+  }
+  fw_free(set->slots);
+  set->slots = memory;
+  set->capacity = capacity;
+  return FURROW_OK;
+}
+
+static furrow_status count_value(fw_value_set *set, uint64_t hash, const char *text, size_t length, uint64_t count,
+                                 furrow_error *err) {
+  if (set->many) return FURROW_OK;
+  if (length > VALUE_TEXT) {
+    drop_values(set);
+    return FURROW_OK;
+  }
+  if (2 * set->count >= set->capacity) FW_TRY(grow_values(set, err));
+  fw_counted_value *v = find_slot(set, set->slots, set->capacity, hash, text, length);
+  if (v->count == 0) {
+    if (set->count == set->most) {
+      drop_values(set);
+      return FURROW_OK;
+    }
+    const size_t at = set->texts.size;
+    fw_buffer_append(&set->texts, text, length);
+    FW_TRY(fw_buffer_status(&set->texts, err));
+    *v = (fw_counted_value){.hash = hash, .at = (uint32_t)at, .length = (uint32_t)length};
+    set->count++;
+  }
+  v->count += count;
+  return FURROW_OK;
+}
+
+static furrow_status merge_values(fw_value_set *into, const fw_value_set *from, furrow_error *err) {
+  if (from->many) drop_values(into);
+  for (size_t i = 0; i < from->capacity && !into->many; i++) {
+    const fw_counted_value *v = &from->slots[i];
+    if (v->count == 0) continue;
+    FW_TRY(count_value(into, v->hash, from->texts.bytes + v->at, v->length, v->count, err));
+  }
+  return FURROW_OK;
+}
+
+/* ---- Examples: the least hashes, so that they do not depend on the order ---- */
+
+static bool offer_example(fw_example *examples, size_t count, uint64_t hash, const char *text, size_t length) {
+  size_t i = count;
+  if (hash >= examples[count - 1].hash) return false;
+  for (size_t k = 0; k < count; k++)
+    if (examples[k].hash == hash) return false;
+  while (i > 0 && examples[i - 1].hash > hash) i--;
+  memmove(&examples[i + 1], &examples[i], (count - 1 - i) * sizeof *examples);
+  examples[i].hash = hash;
+  examples[i].length = (uint32_t)(length < UINT32_MAX ? length : UINT32_MAX);
+  memcpy(examples[i].text, text, length < FW_SKETCH_EXAMPLE_TEXT ? length : FW_SKETCH_EXAMPLE_TEXT);
+  return true;
+}
+
+static void merge_examples(fw_example *into, const fw_example *from, size_t count) {
+  for (size_t i = 0; i < count && from[i].hash != UINT64_MAX; i++) {
+    /* its text may be cut; no more of it is kept */
+    const uint32_t length = from[i].length;
+    if (!offer_example(into, count, from[i].hash, from[i].text,
+                       length < FW_SKETCH_EXAMPLE_TEXT ? length : FW_SKETCH_EXAMPLE_TEXT))
+      continue;
+    for (size_t k = 0; k < count; k++)
+      if (into[k].hash == from[i].hash) into[k].length = length;
+  }
+}
+
+/* ---- Elements ---- */
+
+char fw_separator_char(fw_separator separator) {
+  static const char characters[] = {
+#define FW_X(name, character) character,
+      FW_SEPARATORS(FW_X)
+#undef FW_X
+  };
+  return characters[separator];
+}
+
+static bool is_integer(const char *text, const char *end) {
+  int64_t value;
+  bool overflow = false;
+  return text < end && fw_read_i64(text, end, &value, &overflow) == end && !overflow;
+}
+
+static bool is_finite_number(const char *text, const char *end, double *value) {
+  return text < end && fw_read_f64(text, end, value) == end && isfinite(*value);
+}
+
+static bool has_value(const char *text, const char *end) {
+  const char *colon = memrchr(text, ':', (size_t)(end - text));
+  double value;
+  return colon && colon > text && is_finite_number(colon + 1, end, &value);
+}
+
+static void add_element(fw_element_sketch *e, const char *text, const char *end) {
+  if (text == end) return;
+  const bool valued = has_value(text, end);
+  const char *name_end = valued ? (const char *)memrchr(text, ':', (size_t)(end - text)) : end;
+  e->elements++;
+  e->valued += valued;
+  e->integers += is_integer(text, end);
+  fw_distinct_add(e->distinct, XXH3_64bits(text, (size_t)(name_end - text)));
+}
+
+static furrow_status add_elements(fw_element_sketch *e, char separator, const char *text, const char *end,
+                                  furrow_error *err) {
+  if (!e->distinct) {
+    void *memory = NULL;
+    FW_TRY(fw_alloc_zero(&memory, 1, sizeof *e->distinct, err));
+    e->distinct = memory;
+  }
+  e->cells++;
+  for (const char *next;; text = next + 1) {
+    next = memchr(text, separator, (size_t)(end - text));
+    if (!next || next == end) break;
+    add_element(e, text, next);
+    e->separators++;
+    if (next + 1 < end && next[1] == ' ' && separator != ' ') {
+      e->blanks++;
+      next++;
+    }
+  }
+  add_element(e, text, end);
+  return FURROW_OK;
+}
+
+static furrow_status merge_elements(fw_element_sketch *into, const fw_element_sketch *from, furrow_error *err) {
+  if (!from->distinct) return FURROW_OK;
+  if (!into->distinct) {
+    void *memory = NULL;
+    FW_TRY(fw_alloc_zero(&memory, 1, sizeof *into->distinct, err));
+    into->distinct = memory;
+  }
+  into->cells += from->cells;
+  into->elements += from->elements;
+  into->separators += from->separators;
+  into->blanks += from->blanks;
+  into->valued += from->valued;
+  into->integers += from->integers;
+  fw_distinct_merge(into->distinct, from->distinct);
+  return FURROW_OK;
+}
+
+/* ---- Numbers ---- */
+
+static size_t magnitude_of(double value) {
+  int exponent;
+  const double mantissa = frexp(value, &exponent); /* 0.5 … 1 */
+  const int i = (exponent + 32) * 4 + (int)((mantissa - 0.5) * 8);
+  return i < 0 ? 0 : i >= FW_SKETCH_MAGNITUDES ? FW_SKETCH_MAGNITUDES - 1 : (size_t)i;
+}
+
+static furrow_status add_number(fw_column_sketch *s, double value, furrow_error *err) {
+  if (s->numbers++ == 0) s->least = s->most = value;
+  if (value < s->least) s->least = value;
+  if (value > s->most) s->most = value;
+  if (value <= 0) return FURROW_OK;
+  if (!s->magnitudes) {
+    void *memory = NULL;
+    FW_TRY(fw_alloc_zero(&memory, FW_SKETCH_MAGNITUDES, sizeof *s->magnitudes, err));
+    s->magnitudes = memory;
+  }
+  s->magnitudes[magnitude_of(value)]++;
+  return FURROW_OK;
+}
+
+double fw_column_sketch_mean(const fw_column_sketch *s) {
+  double sum = 0;
+  for (size_t i = 0; s->magnitudes && i < FW_SKETCH_MAGNITUDES; i++)
+    sum += (double)s->magnitudes[i] * ldexp(0.5 + ((double)(i % 4) + 0.5) / 8, (int)(i / 4) - 32);
+  return s->numbers > 0 ? sum / (double)s->numbers : 0;
+}
+
+static void add_time(fw_column_sketch *s, fw_time_unit unit, double seconds) {
+  s->times[unit]++;
+  s->hours |= 1u << fw_time_part_of(seconds, FW_PART_HOUR);
+  s->weekdays |= 1u << fw_time_part_of(seconds, FW_PART_WEEKDAY);
+}
+
+/* From 1973 to 2096 the units do not overlap. */
+static void add_epoch(fw_column_sketch *s, double value) {
+  for (fw_time_unit unit = FW_UNIT_SECONDS; unit < FW_UNIT_TEXT; unit++) {
+    const double seconds = value / fw_time_unit_scale(unit);
+    if (seconds < 1e8 || seconds >= 4e9) continue;
+    add_time(s, unit, seconds);
+    return;
+  }
+}
+
+/* ---- Cells ---- */
+
+/* What encoders take for a missing number or time. */
+static bool is_absent(const char *text, const char *end) {
+  const fw_cell words = {.begin = text, .end = end};
+  double value = 0;
+  return fw_cell_is_missing(&words) || (fw_read_f64(text, end, &value) == end && isnan(value));
+}
+
+static uint64_t count_words(const char *text, const char *end) {
+  uint64_t words = 0;
+  bool inside = false;
+  for (; text < end; text++) {
+    const bool blank = *text == ' ' || *text == '\t' || *text == '\n' || *text == '\r';
+    words += !blank && !inside;
+    inside = !blank;
+  }
+  return words;
+}
+
+static furrow_status add_text(fw_column_sketch *s, uint64_t hash, const char *text, const char *end,
+                              furrow_error *err) {
+  double seconds;
+  offer_example(&s->odd, 1, hash, text, (size_t)(end - text));
+  s->words += count_words(text, end);
+  s->bytes += (uint64_t)(end - text);
+  if (fw_time_parse(text, (size_t)(end - text), FW_UNIT_TEXT, &seconds)) add_time(s, FW_UNIT_TEXT, seconds);
+  for (fw_separator i = FW_SEPARATOR_BAR; i < FW_SEPARATOR_LIST; i++)
+    if (memchr(text, fw_separator_char(i), (size_t)(end - text)))
+      FW_TRY(add_elements(&s->elements[i], fw_separator_char(i), text, end, err));
+  return FURROW_OK;
+}
+
+void fw_column_sketch_init(fw_column_sketch *s, size_t values) {
+  memset(s, 0, sizeof *s);
+  s->values.most = values;
+  s->odd.hash = UINT64_MAX;
+  for (size_t i = 0; i < FW_SKETCH_EXAMPLES; i++) s->examples[i].hash = UINT64_MAX;
+}
+
+void fw_column_sketch_clear(fw_column_sketch *s) {
+  fw_free(s->magnitudes);
+  fw_free(s->values.slots);
+  fw_buffer_clear(&s->values.texts);
+  for (size_t i = 0; i < FW_SEPARATOR_COUNT; i++) fw_free(s->elements[i].distinct);
+}
+
+furrow_status fw_column_sketch_add(fw_column_sketch *s, const char *text, size_t length, bool list, furrow_error *err) {
+  const char *end = text + length;
+  if (length == 0 && !list) {
+    s->missing++;
+    return FURROW_OK;
+  }
+  const uint64_t hash = XXH3_64bits(text, length);
+  double value = 0;
+  s->cells++;
+  fw_distinct_add(&s->distinct, hash);
+  offer_example(s->examples, FW_SKETCH_EXAMPLES, hash, text, length);
+  FW_TRY(count_value(&s->values, hash, text, length, 1, err));
+  s->lists += list;
+  if (list) return add_elements(&s->elements[FW_SEPARATOR_LIST], fw_separator_char(FW_SEPARATOR_LIST), text, end, err);
+  if (!is_finite_number(text, end, &value)) {
+    if (!is_absent(text, end)) return add_text(s, hash, text, end, err);
+    s->absent++;
+    return FURROW_OK;
+  }
+  s->integers += is_integer(text, end);
+  s->padded += length > 1 && text[0] == '0' && text[1] >= '0' && text[1] <= '9';
+  add_epoch(s, value);
+  return add_number(s, value, err);
+}
+
+static furrow_status merge_numbers(fw_column_sketch *into, const fw_column_sketch *from, furrow_error *err) {
+  if (from->numbers == 0) return FURROW_OK;
+  if (into->numbers == 0 || from->least < into->least) into->least = from->least;
+  if (into->numbers == 0 || from->most > into->most) into->most = from->most;
+  into->numbers += from->numbers;
+  if (from->magnitudes && !into->magnitudes) {
+    void *memory = NULL;
+    FW_TRY(fw_alloc_zero(&memory, FW_SKETCH_MAGNITUDES, sizeof *into->magnitudes, err));
+    into->magnitudes = memory;
+  }
+  for (size_t i = 0; from->magnitudes && i < FW_SKETCH_MAGNITUDES; i++) into->magnitudes[i] += from->magnitudes[i];
+  return FURROW_OK;
+}
+
+furrow_status fw_column_sketch_merge(fw_column_sketch *into, const fw_column_sketch *from, furrow_error *err) {
+  into->cells += from->cells;
+  into->missing += from->missing;
+  into->lists += from->lists;
+  into->integers += from->integers;
+  into->padded += from->padded;
+  into->absent += from->absent;
+  into->words += from->words;
+  into->bytes += from->bytes;
+  into->hours |= from->hours;
+  into->weekdays |= from->weekdays;
+  for (size_t i = 0; i <= FW_UNIT_TEXT; i++) into->times[i] += from->times[i];
+  fw_distinct_merge(&into->distinct, &from->distinct);
+  merge_examples(into->examples, from->examples, FW_SKETCH_EXAMPLES);
+  merge_examples(&into->odd, &from->odd, 1);
+  FW_TRY(merge_numbers(into, from, err));
+  for (size_t i = 0; i < FW_SEPARATOR_COUNT; i++) FW_TRY(merge_elements(&into->elements[i], &from->elements[i], err));
+  return merge_values(&into->values, &from->values, err);
+}
+
+bool fw_column_sketch_unit(const fw_column_sketch *s, fw_time_unit *unit) {
+  const uint64_t present = fw_column_sketch_present(s);
+  for (*unit = FW_UNIT_SECONDS; *unit <= FW_UNIT_TEXT; ++*unit)
+    if (present > 0 && (double)s->times[*unit] >= 0.99 * (double)present) return true;
+  return false;
+}
+
+uint64_t fw_column_sketch_distinct(const fw_column_sketch *s, bool *exact) {
+  *exact = !s->values.many;
+  if (*exact) return s->values.count;
+  const uint64_t about = (uint64_t)(fw_distinct_count(&s->distinct) + 0.5);
+  return about < s->cells ? about : s->cells;
+}

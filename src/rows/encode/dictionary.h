@@ -1,0 +1,166 @@
+/* rows/encode/dictionary.h: what an encoder learned: fields, their features and names, joined tables, histories.
+ *
+ * The file (docs/formats/dictionary.md) is used where it lies: mapped, or in memory. All offsets in it are checked when
+ * it is opened. */
+#ifndef FW_ROWS_ENCODE_DICTIONARY_H
+#define FW_ROWS_ENCODE_DICTIONARY_H
+
+#include "io/input.h"
+#include "io/string_table.h"
+#include "rows/encode/schema.h"
+
+#define FW_DICTIONARY_NAME "dictionary.furrow"
+#define FW_SCHEMA_NAME "schema.json"
+
+/* X(name): how a field's features are made */
+#define FW_FIELD_KINDS(X)                                                             \
+  X(CATEGORY) /* one text */                                                          \
+  X(SET)      /* elements of a cell */                                                \
+  X(WORDS)    /* words of a cell */                                                   \
+  X(NUMBER)   /* its value, one feature; another one where it is missing */           \
+  X(BINS)     /* a feature for each bin, and one where it is missing */               \
+  X(PART)     /* a part of a time that has few values, and one where it is missing */ \
+  X(AGE)      /* days of a time up to the newest one: a number */                     \
+  X(CROSS)    /* features of several fields, hashed */                                \
+  X(HISTORY)  /* the items before */
+
+typedef enum fw_field_kind {
+#define FW_X(name) FW_FIELD_##name,
+  FW_FIELD_KINDS(FW_X)
+#undef FW_X
+} fw_field_kind;
+
+#define FW_FIELD_CROSSED_MOST 8
+
+/* Features of texts: unknown ones, missing ones, then the texts. Those of hashes have neither. */
+enum { FW_LOCAL_UNKNOWN, FW_LOCAL_MISSING, FW_LOCAL_FIRST };
+
+typedef struct fw_field {
+  /* from the schema */
+  char *name;
+  fw_field_kind kind;
+  furrow_side side;
+  const fw_column *column; /* NULL: a cross, the history */
+  size_t table;            /* the joined table that has the column; SIZE_MAX: the log */
+  fw_time_part part;
+  unsigned hash_bits;
+  size_t crossed[FW_FIELD_CROSSED_MOST]; /* fields of a cross */
+  size_t crossed_count;
+  /* learned */
+  uint64_t first, size;
+  uint64_t unknown, missing;   /* cells, or elements, of the data that it was learned from */
+  double mean, factor;         /* NUMBER, AGE: the value is (x - mean) * factor */
+  double newest;               /* AGE: seconds */
+  fw_string_table texts;       /* count 0: none */
+  const unsigned char *counts; /* of the texts */
+  const unsigned char *edges;  /* BINS */
+  size_t edge_count;
+} fw_field;
+
+/* Features that are joined by a key. */
+typedef struct fw_joined {
+  fw_string_table keys;
+  const unsigned char *offsets; /* of key i: features offsets[i] … offsets[i+1] - 1 of what follows */
+  const unsigned char *index, *field, *value;
+} fw_joined;
+
+typedef struct fw_dictionary {
+  fw_field *fields;
+  size_t count;
+  fw_joined *tables; /* as many as the schema has */
+  size_t table_count;
+  uint64_t features, records;
+  size_t user_field, item_field, history_field; /* SIZE_MAX: none */
+  uint64_t history_users;                       /* features of the user field; 0: there is no history */
+  const unsigned char *history_offsets, *history_items, *history_times;
+  const unsigned char *image;
+  size_t size;
+  fw_input *input; /* of the image; NULL: it is on the heap */
+  bool mapped;
+} fw_dictionary;
+
+/* The fields of a schema, nothing learned; column_table[i]: the table of column i, SIZE_MAX: the log. */
+furrow_status fw_dictionary_plan(fw_dictionary *dictionary, const furrow_schema *schema, const size_t *column_table,
+                                 furrow_error *err) FURROW_MUST_USE;
+/* Opens an image; takes it, even if it fails: on the heap (fw_free). */
+furrow_status fw_dictionary_open(fw_dictionary *dictionary, const furrow_schema *schema, void *image, size_t size,
+                                 furrow_error *err) FURROW_MUST_USE;
+/* Opens a file. */
+furrow_status fw_dictionary_load(fw_dictionary *dictionary, const furrow_schema *schema, const char *path,
+                                 furrow_error *err) FURROW_MUST_USE;
+void fw_dictionary_clear(fw_dictionary *dictionary);
+
+static inline double fw_get_f64(const unsigned char *bytes) {
+  const uint64_t bits = fw_get_le64(bytes);
+  double number;
+  memcpy(&number, &bits, sizeof number);
+  return number;
+}
+static inline float fw_get_f32(const unsigned char *bytes) {
+  const uint32_t bits = fw_get_le32(bytes);
+  float number;
+  memcpy(&number, &bits, sizeof number);
+  return number;
+}
+
+/* Whether the field has a dictionary of texts. */
+static inline bool fw_field_has_texts(const fw_field *field) {
+  return field->kind <= FW_FIELD_WORDS && field->hash_bits == 0;
+}
+/* Whether a row may have several features of it. */
+static inline bool fw_field_is_list(const fw_field *field) {
+  return field->kind == FW_FIELD_SET || field->kind == FW_FIELD_WORDS || field->kind == FW_FIELD_HISTORY;
+}
+
+/* A digest of what the schema says. */
+furrow_status fw_schema_digest(const furrow_schema *schema, uint64_t *digest, furrow_error *err) FURROW_MUST_USE;
+
+/* ---- Layout of the file (dictionary.c, dictionary_image.c) ---- */
+
+#define FW_DICTIONARY_MAGIC "FURROWDC"
+enum { FW_DICTIONARY_VERSION = 1 };
+/* offsets in the header, in the record of a field, in that of a table */
+enum {
+  FW_DICT_AT_VERSION = 8,
+  FW_DICT_AT_FIELDS = 12,
+  FW_DICT_AT_SIZE = 16,
+  FW_DICT_AT_DIGEST = 24,
+  FW_DICT_AT_SCHEMA = 32, /* the digest is of the bytes from here on */
+  FW_DICT_AT_FEATURES = 40,
+  FW_DICT_AT_RECORDS = 48,
+  FW_DICT_AT_COLUMNS = 56,
+  FW_DICT_AT_TABLES = 60,
+  FW_DICT_AT_USERS = 64,
+  FW_DICT_AT_HISTORY_OFFSETS = 72,
+  FW_DICT_AT_HISTORY_ITEMS = 80,
+  FW_DICT_AT_HISTORY_TIMES = 88,
+  FW_DICT_HEADER = 96,
+
+  FW_DICT_FIELD_KIND = 0,
+  FW_DICT_FIELD_SIDE = 4,
+  FW_DICT_FIELD_HASH_BITS = 8,
+  FW_DICT_FIELD_FIRST = 16,
+  FW_DICT_FIELD_FEATURES = 24,
+  FW_DICT_FIELD_UNKNOWN = 32,
+  FW_DICT_FIELD_MISSING = 40,
+  FW_DICT_FIELD_MEAN = 48,
+  FW_DICT_FIELD_FACTOR = 56,
+  FW_DICT_FIELD_NEWEST = 64,
+  FW_DICT_FIELD_TEXTS = 72,
+  FW_DICT_FIELD_TEXTS_SIZE = 80,
+  FW_DICT_FIELD_COUNTS = 88,
+  FW_DICT_FIELD_EDGES = 96,
+  FW_DICT_FIELD_EDGE_COUNT = 104,
+  FW_DICT_FIELD = 112,
+
+  FW_DICT_TABLE_KEYS = 0,
+  FW_DICT_TABLE_KEYS_SIZE = 8,
+  FW_DICT_TABLE_OFFSETS = 16,
+  FW_DICT_TABLE_FEATURES = 24,
+  FW_DICT_TABLE_INDEX = 32,
+  FW_DICT_TABLE_FIELD = 40,
+  FW_DICT_TABLE_VALUE = 48,
+  FW_DICT_TABLE = 56
+};
+
+#endif

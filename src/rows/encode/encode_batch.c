@@ -1,0 +1,496 @@
+/* rows/encode/encode_batch.c: batches of cells into rows, field by field.
+ *
+ * Each field is made for all records of a batch: texts are hashed, the slots of their hashes are fetched, then they are
+ * looked up; so that memory is waited for once for many cells. Then the fields are put together, record by record. */
+#define XXH_INLINE_ALL /* hashes of short texts are most of the work */
+#include <xxhash.h>
+
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/number_in.h"
+#include "rows/elements.h"
+#include "rows/encode/encoder.h"
+#include "rows/encode/time_cell.h"
+
+/* A batch on its way. */
+typedef struct work {
+  const furrow_encoder *encoder;
+  const fw_encode_view *view;
+  const fw_table *table;
+  const fw_table_cursor *cursor;
+  const fw_table_batch *batch;
+  fw_encode_scratch *scratch;
+} work;
+
+void fw_encode_scratch_clear(fw_encode_scratch *s) {
+  for (size_t i = 0; i < s->field_count; i++) {
+    fw_free(s->fields[i].index);
+    fw_free(s->fields[i].value);
+    fw_free(s->fields[i].offset);
+  }
+  fw_free(s->fields);
+  fw_free(s->keys);
+  fw_buffer_clear(&s->word);
+  memset(s, 0, sizeof *s);
+}
+
+static const fw_table_cell *cells_of(const work *w, size_t slot) {
+  return w->batch->cells + slot * FW_TABLE_RECORDS;
+}
+
+/* The cell is bad: so is its record. */
+static furrow_status refuse(const work *w, size_t slot, size_t record, const char *message, furrow_error *err) {
+  bool *bad = &w->scratch->bad[record];
+  if (*bad) return FURROW_OK;
+  *bad = true;
+  return fw_table_refuse(w->table, w->cursor, w->batch, slot, record, message, err);
+}
+
+static furrow_status grow_field(fw_encoded_field *made, size_t count, bool values, furrow_error *err) {
+  void *memory = made->index;
+  FW_TRY(fw_grow(&memory, &made->index_capacity, count, sizeof *made->index, err));
+  made->index = memory;
+  if (!values) return FURROW_OK;
+  memory = made->value;
+  FW_TRY(fw_grow(&memory, &made->value_capacity, count, sizeof *made->value, err));
+  made->value = memory;
+  return FURROW_OK;
+}
+
+/* ---- One text a cell ------------------------------------------------------------------------------------ */
+
+static uint64_t hashed_feature(const fw_field *field, uint64_t hash) {
+  return field->first + (hash >> (64 - field->hash_bits));
+}
+
+/* The feature where there is no value: none, unless the data had such cells, too. */
+static uint64_t missing_feature(const fw_field *field) {
+  return field->missing > 0 && field->hash_bits == 0 ? field->first + FW_LOCAL_MISSING : FW_NO_FEATURE;
+}
+
+static uint64_t found_feature(const fw_field *field, size_t found) {
+  if (found != FW_STRING_TABLE_NONE) return field->first + FW_LOCAL_FIRST + found;
+  return field->unknown > 0 ? field->first + FW_LOCAL_UNKNOWN : FW_NO_FEATURE;
+}
+
+static uint64_t text_feature(const fw_field *field, uint64_t hash, const char *text, size_t length) {
+  if (field->hash_bits) return hashed_feature(field, hash);
+  return found_feature(field, fw_string_table_find_hashed(&field->texts, hash, text, length));
+}
+
+static furrow_status refuse_lists(const work *w, size_t slot, furrow_error *err) {
+  const fw_table_cell *cells = cells_of(w, slot);
+  for (size_t i = 0; i < w->batch->records; i++)
+    if (cells[i].kind == FW_TABLE_LIST) FW_TRY(refuse(w, slot, i, "a list, but one value is expected", err));
+  return FURROW_OK;
+}
+
+static furrow_status encode_category(const work *w, const fw_field *field, size_t slot, fw_encoded_field *made,
+                                     furrow_error *err) {
+  const fw_table_cell *cells = cells_of(w, slot);
+  const size_t n = w->batch->records;
+  uint64_t hashes[FW_TABLE_RECORDS];
+  unsigned kinds = 0;
+  FW_TRY(grow_field(made, FW_TABLE_RECORDS, false, err));
+  for (size_t i = 0; i < n; i++) {
+    hashes[i] = XXH3_64bits(cells[i].text, cells[i].length);
+    kinds |= 1U << cells[i].kind;
+  }
+  if (kinds & 1U << FW_TABLE_LIST) FW_TRY(refuse_lists(w, slot, err));
+  if (field->hash_bits) {
+    for (size_t i = 0; i < n; i++) made->index[i] = hashed_feature(field, hashes[i]);
+  } else {
+    for (size_t i = 0; i < n; i++) fw_string_table_prefetch(&field->texts, hashes[i]);
+    for (size_t i = 0; i < n; i++)
+      made->index[i] =
+          found_feature(field, fw_string_table_find_hashed(&field->texts, hashes[i], cells[i].text, cells[i].length));
+  }
+  if (!(kinds & 1U << FW_TABLE_MISSING)) return FURROW_OK;
+  for (size_t i = 0; i < n; i++)
+    if (cells[i].kind == FW_TABLE_MISSING) made->index[i] = missing_feature(field);
+  return FURROW_OK;
+}
+
+/* ---- Sets, words ---------------------------------------------------------------------------------------- */
+
+typedef struct list {
+  const fw_field *field;
+  fw_encoded_field *made;
+  size_t count, elements; /* features of the batch; elements of the cell */
+} list;
+
+static furrow_status take_element(void *user, const fw_cell_element *element, furrow_error *err) {
+  list *l = user;
+  const uint64_t hash = XXH3_64bits(element->text, element->length);
+  const uint64_t feature = text_feature(l->field, hash, element->text, element->length);
+  l->elements++;
+  if (feature == FW_NO_FEATURE) return FURROW_OK;
+  FW_TRY(grow_field(l->made, l->count + 1, true, err));
+  l->made->index[l->count] = feature;
+  l->made->value[l->count++] = element->value;
+  return FURROW_OK;
+}
+
+/* A set of n elements has the length 1, unless its elements bring values. */
+static void scale_list(list *l, size_t begin) {
+  const float value = (float)(1 / sqrt((double)l->elements));
+  if (l->field->column->values) return;
+  for (size_t i = begin; i < l->count; i++) l->made->value[i] = value;
+}
+
+static furrow_status encode_list(const work *w, const fw_field *field, size_t slot, fw_encoded_field *made,
+                                 furrow_error *err) {
+  const fw_table_cell *cells = cells_of(w, slot);
+  list l = {.field = field, .made = made};
+  void *memory = made->offset;
+  FW_TRY(fw_grow(&memory, &made->offset_capacity, FW_TABLE_RECORDS + 1, sizeof *made->offset, err));
+  made->offset = memory;
+  FW_TRY(grow_field(made, 1, true, err));
+  for (size_t i = 0; i < w->batch->records; i++) {
+    const char *bad = NULL;
+    const size_t begin = l.count;
+    made->offset[i] = (uint32_t)begin;
+    l.elements = 0;
+    FW_TRY(fw_cell_elements(&cells[i], field->column, &w->scratch->word, take_element, &l, &bad, err));
+    if (bad) FW_TRY(refuse(w, slot, i, bad, err));
+    if (l.elements > 0) {
+      scale_list(&l, begin);
+    } else if (missing_feature(field) != FW_NO_FEATURE) {
+      FW_TRY(grow_field(made, l.count + 1, true, err));
+      made->index[l.count] = missing_feature(field);
+      made->value[l.count++] = 1;
+    }
+  }
+  made->offset[w->batch->records] = (uint32_t)l.count;
+  return FURROW_OK;
+}
+
+/* ---- Numbers, times ------------------------------------------------------------------------------------- */
+
+static size_t bin_of(const fw_field *field, double number) {
+  size_t low = 0, high = field->edge_count;
+  while (low < high) {
+    const size_t middle = low + (high - low) / 2;
+    if (fw_get_f64(field->edges + 8 * middle) <= number)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+static double age_in_days(const fw_field *field, double seconds) {
+  return (field->newest - seconds) / 86400;
+}
+
+static furrow_status encode_number(const work *w, const fw_field *field, size_t slot, fw_encoded_field *made,
+                                   furrow_error *err) {
+  const fw_table_cell *cells = cells_of(w, slot);
+  const bool time = field->kind == FW_FIELD_AGE || field->kind == FW_FIELD_PART;
+  const bool values = field->kind == FW_FIELD_AGE || field->kind == FW_FIELD_NUMBER;
+  FW_TRY(grow_field(made, FW_TABLE_RECORDS, values, err));
+  for (size_t i = 0; i < w->batch->records; i++) {
+    double number = 0;
+    bool missing = false;
+    const char *bad = time ? fw_cell_time(&cells[i], field->column, &number, &missing)
+                           : fw_cell_number(&cells[i], field->column, &number, &missing);
+    if (bad) FW_TRY(refuse(w, slot, i, bad, err));
+    if (field->kind == FW_FIELD_AGE) number = age_in_days(field, number);
+    if (values) made->value[i] = missing ? 1 : (float)((number - field->mean) * field->factor);
+    if (missing)
+      made->index[i] = field->missing > 0 ? field->first + field->size - 1 : FW_NO_FEATURE;
+    else if (field->kind == FW_FIELD_BINS)
+      made->index[i] = field->first + bin_of(field, number);
+    else
+      made->index[i] = field->first + (field->kind == FW_FIELD_PART ? fw_time_part_of(number, field->part) : 0);
+  }
+  return FURROW_OK;
+}
+
+/* ---- Crosses -------------------------------------------------------------------------------------------- */
+
+static void encode_cross(const work *w, const fw_field *field, const fw_encoded_field *const *parts,
+                         fw_encoded_field *made) {
+  uint64_t features[FW_FIELD_CROSSED_MOST];
+  for (size_t i = 0; i < w->batch->records; i++) {
+    bool whole = true;
+    for (size_t k = 0; k < field->crossed_count; k++) {
+      const uint64_t feature = parts[k]->index[i];
+      whole &= feature != FW_NO_FEATURE;
+      fw_put_le64(&features[k], feature);
+    }
+    made->index[i] =
+        whole ? hashed_feature(field, XXH3_64bits(features, field->crossed_count * sizeof *features)) : FW_NO_FEATURE;
+  }
+}
+
+static furrow_status encode_crosses(const work *w, furrow_error *err) {
+  const fw_dictionary *d = &w->encoder->dictionary;
+  const fw_encode_view *view = w->view;
+  fw_encoded_field *made = w->scratch->fields + view->field_count;
+  for (size_t f = 0; f < d->count && view->crosses; f++) {
+    const fw_field *field = &d->fields[f];
+    const fw_encoded_field *parts[FW_FIELD_CROSSED_MOST] = {0};
+    if (field->kind != FW_FIELD_CROSS) continue;
+    for (size_t k = 0; k < field->crossed_count; k++)
+      for (size_t i = 0; i < view->field_count; i++)
+        if (view->fields[i] == field->crossed[k]) parts[k] = &w->scratch->fields[i];
+    FW_TRY(grow_field(made, FW_TABLE_RECORDS, false, err));
+    encode_cross(w, field, parts, made++);
+  }
+  return FURROW_OK;
+}
+
+/* ---- What is not a feature ------------------------------------------------------------------------------ */
+
+static bool find_class(const fw_column *column, const fw_table_cell *cell, float *label) {
+  for (size_t i = 0; i < column->class_count; i++)
+    if (strlen(column->classes[i]) == cell->length && memcmp(column->classes[i], cell->text, cell->length) == 0) {
+      *label = (float)i;
+      return true;
+    }
+  return false;
+}
+
+static furrow_status read_labels(const work *w, bool with_label, furrow_error *err) {
+  const size_t slot = w->view->label;
+  for (size_t i = 0; i < w->batch->records; i++) w->scratch->label[i] = 1;
+  if (slot == SIZE_MAX || !with_label) return FURROW_OK;
+  const fw_column *column = fw_schema_of_kind(w->encoder->schema, FW_AS_LABEL);
+  const fw_table_cell *cells = cells_of(w, slot);
+  for (size_t i = 0; i < w->batch->records; i++) {
+    double number = 0;
+    bool missing = false;
+    const char *bad = NULL;
+    if (column->classes)
+      bad = find_class(column, &cells[i], &w->scratch->label[i]) ? NULL : "not one of the classes of the schema";
+    else
+      bad = fw_cell_number(&cells[i], column, &number, &missing);
+    if (missing) bad = "the label is missing";
+    if (bad) FW_TRY(refuse(w, slot, i, bad, err));
+    if (!column->classes) w->scratch->label[i] = (float)number;
+  }
+  return FURROW_OK;
+}
+
+static furrow_status read_weights(const work *w, furrow_error *err) {
+  const size_t slot = w->view->weight;
+  const fw_column *column = fw_schema_of_kind(w->encoder->schema, FW_AS_WEIGHT);
+  for (size_t i = 0; i < w->batch->records && slot != SIZE_MAX; i++) {
+    double number = 0;
+    bool missing = false;
+    const char *bad = fw_cell_number(&cells_of(w, slot)[i], column, &number, &missing);
+    if (!bad && !missing && number < 0) bad = "a weight is not negative";
+    if (bad) FW_TRY(refuse(w, slot, i, bad, err));
+    w->scratch->weight[i] = missing ? 1 : (float)number;
+  }
+  return FURROW_OK;
+}
+
+/* A whole number is its own group; other texts are their hash. */
+static void read_groups(const work *w) {
+  const size_t slot = w->view->group;
+  for (size_t i = 0; i < w->batch->records && slot != SIZE_MAX; i++) {
+    const fw_table_cell *cell = &cells_of(w, slot)[i];
+    const char *end = cell->text + cell->length;
+    bool overflow = false;
+    uint64_t *group = &w->scratch->group[i];
+    if (cell->kind != FW_TABLE_TEXT || fw_read_u64(cell->text, end, group, &overflow) != end || overflow)
+      *group = XXH3_64bits(cell->text, cell->length);
+  }
+}
+
+/* ---- Rows ----------------------------------------------------------------------------------------------- */
+
+/* Where the next feature of a row goes. */
+typedef struct target {
+  furrow_container *rows;
+  size_t at;
+} target;
+
+static inline void put_feature(target *t, uint32_t field, uint64_t index, float value) {
+  furrow_container *rows = t->rows;
+  fw_store_index(rows->key_type, rows->index, t->at, index);
+  fw_store_index(rows->key_type, rows->field, t->at, field);
+  ((float *)rows->value)[t->at++] = value;
+}
+
+static void put_cells(const work *w, size_t record, target *t) {
+  const fw_encode_view *view = w->view;
+  for (size_t i = 0; i < view->field_count; i++) {
+    const fw_encoded_field *made = &w->scratch->fields[i];
+    const uint32_t field = (uint32_t)view->fields[i];
+    if (!made->offset) {
+      if (made->index[record] != FW_NO_FEATURE)
+        put_feature(t, field, made->index[record], made->value ? made->value[record] : 1);
+      continue;
+    }
+    for (uint32_t k = made->offset[record]; k < made->offset[record + 1]; k++)
+      put_feature(t, field, made->index[k], made->value[k]);
+  }
+}
+
+static void put_joined(const fw_joined *table, size_t key, target *t) {
+  const uint64_t end = fw_get_le64(table->offsets + 8 * (key + 1));
+  for (uint64_t i = fw_get_le64(table->offsets + 8 * key); i < end; i++)
+    put_feature(t, fw_get_le32(table->field + 4 * i), fw_get_le64(table->index + 8 * i),
+                fw_get_f32(table->value + 4 * i));
+}
+
+static void put_crosses(const work *w, size_t record, target *t) {
+  const fw_dictionary *d = &w->encoder->dictionary;
+  const fw_encoded_field *made = w->scratch->fields + w->view->field_count;
+  for (size_t f = 0; f < d->count && w->view->crosses; f++) {
+    if (d->fields[f].kind != FW_FIELD_CROSS) continue;
+    if (made->index[record] != FW_NO_FEATURE) put_feature(t, (uint32_t)f, made->index[record], 1);
+    made++;
+  }
+}
+
+/* Keys of the joined tables, table by table: numbers, or FW_STRING_TABLE_NONE. */
+static uint64_t *joined_of(const work *w, size_t table) {
+  return w->scratch->keys + table * FW_TABLE_RECORDS;
+}
+
+static furrow_status find_joined(const work *w, size_t *features, furrow_error *err) {
+  const fw_dictionary *d = &w->encoder->dictionary;
+  void *memory = w->scratch->keys;
+  FW_TRY(
+      fw_grow(&memory, &w->scratch->key_capacity, w->view->table_count * FW_TABLE_RECORDS + 1, sizeof(uint64_t), err));
+  w->scratch->keys = memory;
+  for (size_t t = 0; t < w->view->table_count; t++) {
+    const fw_joined *table = &d->tables[t];
+    const fw_table_cell *cells = cells_of(w, w->view->table_key[t]);
+    uint64_t *joined = joined_of(w, t);
+    for (size_t i = 0; i < w->batch->records; i++) {
+      joined[i] = (uint64_t)fw_string_table_find(&table->keys, cells[i].text, cells[i].length);
+      if (joined[i] == FW_STRING_TABLE_NONE) continue;
+      *features += fw_get_le64(table->offsets + 8 * (joined[i] + 1)) - fw_get_le64(table->offsets + 8 * joined[i]);
+    }
+  }
+  return FURROW_OK;
+}
+
+/* At most so many features are to come. */
+static size_t count_features(const work *w) {
+  const fw_encode_view *view = w->view;
+  size_t count = (w->scratch->field_count - view->field_count) * w->batch->records;
+  for (size_t i = 0; i < view->field_count; i++) {
+    const fw_encoded_field *made = &w->scratch->fields[i];
+    count += made->offset ? made->offset[w->batch->records] : w->batch->records;
+  }
+  return count;
+}
+
+static uint64_t event_feature(const work *w, size_t field, size_t record) {
+  const fw_encode_view *view = w->view;
+  for (size_t i = 0; i < view->field_count; i++)
+    if (view->fields[i] == field) return w->scratch->fields[i].index[record];
+  return FW_NO_FEATURE;
+}
+
+/* The time of an event; without it the history has no order. */
+static furrow_status read_event(const work *w, size_t record, fw_event *event, furrow_error *err) {
+  const fw_dictionary *d = &w->encoder->dictionary;
+  const size_t slot = w->view->time;
+  bool missing = false;
+  *event = (fw_event){event_feature(w, d->user_field, record), event_feature(w, d->item_field, record), 0};
+  if (slot == SIZE_MAX) return FURROW_OK;
+  const char *bad = fw_cell_time(&cells_of(w, slot)[record], fw_schema_of_role(w->encoder->schema, FW_ROLE_TIME),
+                                 &event->time, &missing);
+  if (missing) bad = "the time is missing, which the history needs";
+  return bad ? refuse(w, slot, record, bad, err) : FURROW_OK;
+}
+
+static furrow_status read_events(const work *w, fw_encode_out *out, furrow_error *err) {
+  void *memory = out->events;
+  FW_TRY(fw_grow(&memory, &out->event_capacity, out->event_count + w->batch->records, sizeof *out->events, err));
+  out->events = memory;
+  for (size_t i = 0; i < w->batch->records; i++) {
+    FW_TRY(read_event(w, i, &out->events[out->event_count], err));
+    out->event_count += !w->scratch->bad[i];
+  }
+  return FURROW_OK;
+}
+
+static void put_row(const work *w, size_t record, target *t) {
+  furrow_container *rows = t->rows;
+  const fw_encode_view *view = w->view;
+  const fw_dictionary *d = &w->encoder->dictionary;
+  ((float *)rows->label)[rows->rows] = w->scratch->label[record];
+  if (view->weight != SIZE_MAX) rows->weight[rows->rows] = w->scratch->weight[record];
+  if (view->group != SIZE_MAX) rows->qid[rows->rows] = w->scratch->group[record];
+  put_cells(w, record, t);
+  for (size_t k = 0; k < view->table_count; k++) {
+    const size_t key = joined_of(w, k)[record];
+    if (key != FW_STRING_TABLE_NONE) put_joined(&d->tables[k], key, t);
+  }
+  put_crosses(w, record, t);
+  rows->offset[++rows->rows] = t->at;
+}
+
+static furrow_status put_rows(const work *w, fw_encode_out *out, furrow_error *err) {
+  const fw_encode_view *view = w->view;
+  furrow_container *rows = out->rows;
+  size_t features = count_features(w);
+  unsigned columns = FW_COLUMN_LABEL | FW_COLUMN_FIELD | FW_COLUMN_VALUE;
+  FW_TRY(find_joined(w, &features, err));
+  if (view->weight != SIZE_MAX) columns |= FW_COLUMN_WEIGHT;
+  if (view->group != SIZE_MAX) columns |= FW_COLUMN_QID;
+  FW_TRY(fw_container_reserve(rows, rows->rows + w->batch->records, rows->features + features, columns, err));
+  rows->has_label = out->with_label;
+  rows->has_weight = view->weight != SIZE_MAX;
+  rows->has_qid = view->group != SIZE_MAX;
+  rows->has_field = true;
+  rows->has_value = w->encoder->has_values;
+  target t = {rows, rows->features};
+  for (size_t i = 0; i < w->batch->records; i++)
+    if (!w->scratch->bad[i]) put_row(w, i, &t);
+  rows->features = t.at;
+  return FURROW_OK;
+}
+
+/* ---- A batch -------------------------------------------------------------------------------------------- */
+
+static furrow_status make_fields(const work *w, furrow_error *err) {
+  fw_encode_scratch *s = w->scratch;
+  if (s->fields) return FURROW_OK;
+  const fw_dictionary *d = &w->encoder->dictionary;
+  size_t count = w->view->field_count;
+  for (size_t i = 0; i < d->count && w->view->crosses; i++) count += d->fields[i].kind == FW_FIELD_CROSS;
+  void *memory = NULL;
+  FW_TRY(fw_alloc_zero(&memory, count, sizeof *s->fields, err));
+  s->fields = memory;
+  s->field_count = count;
+  return FURROW_OK;
+}
+
+static furrow_status encode_field(const work *w, const fw_field *field, size_t slot, fw_encoded_field *made,
+                                  furrow_error *err) {
+  switch (field->kind) {
+  case FW_FIELD_CATEGORY: return encode_category(w, field, slot, made, err);
+  case FW_FIELD_SET:
+  case FW_FIELD_WORDS: return encode_list(w, field, slot, made, err);
+  default: return encode_number(w, field, slot, made, err);
+  }
+}
+
+furrow_status fw_encode_batch(const furrow_encoder *encoder, const fw_encode_view *view, const fw_table *table,
+                              const fw_table_cursor *cursor, const fw_table_batch *batch, fw_encode_scratch *scratch,
+                              fw_encode_out *out, furrow_error *err) {
+  const work w = {encoder, view, table, cursor, batch, scratch};
+  memset(scratch->bad, 0, sizeof scratch->bad);
+  FW_TRY(make_fields(&w, err));
+  for (size_t i = 0; i < view->field_count; i++)
+    FW_TRY(
+        encode_field(&w, &encoder->dictionary.fields[view->fields[i]], view->field_slot[i], &scratch->fields[i], err));
+  FW_TRY(encode_crosses(&w, err));
+  FW_TRY(read_labels(&w, out->with_label, err));
+  FW_TRY(read_weights(&w, err));
+  read_groups(&w);
+  if (view->events) FW_TRY(read_events(&w, out, err));
+  return out->rows ? put_rows(&w, out, err) : FURROW_OK;
+}

@@ -1,0 +1,112 @@
+/* rows/encode/encode_cells.c: what is in a cell: elements, words, a number, a time. */
+#include <math.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/error.h"
+#include "base/number_in.h"
+#include "rows/encode/encoder.h"
+#include "rows/encode/time_cell.h"
+#include "rows/table/cells.h"
+
+/* ---- Sets ---- */
+
+static bool is_blank(char c) {
+  return c == ' ' || c == '\t';
+}
+
+/* Cuts the value off an element name:value. */
+static const char *read_value(fw_cell_element *element) {
+  const char *colon = memrchr(element->text, ':', element->length);
+  const char *end = element->text + element->length;
+  if (!colon) return NULL;
+  if (colon == element->text) return "an element of the set has no name";
+  if (fw_read_f32(colon + 1, end, &element->value) != end || !isfinite(element->value))
+    return "an element of the set has a value that is not a number";
+  element->length = (uint32_t)(colon - element->text);
+  return NULL;
+}
+
+static furrow_status take_trimmed(const char *begin, const char *end, const fw_column *column, fw_take_element *take,
+                                  void *user, const char **bad, furrow_error *err) {
+  while (begin < end && is_blank(*begin)) begin++;
+  while (end > begin && is_blank(end[-1])) end--;
+  if (begin == end) return FURROW_OK;
+  fw_cell_element element = {begin, (uint32_t)(end - begin), 1};
+  if (column->values) *bad = read_value(&element);
+  return *bad ? FURROW_OK : take(user, &element, err);
+}
+
+static furrow_status take_set(const fw_table_cell *cell, const fw_column *column, fw_take_element *take, void *user,
+                              const char **bad, furrow_error *err) {
+  static const char list[] = {FW_TABLE_LIST_SEPARATOR, 0};
+  const char *separator = cell->kind == FW_TABLE_LIST ? list : column->separator;
+  const size_t width = strlen(separator);
+  const char *at = cell->text, *end = cell->text + cell->length;
+  while (at < end && !*bad) {
+    const char *stop =
+        width == 1 ? memchr(at, separator[0], (size_t)(end - at)) : memmem(at, (size_t)(end - at), separator, width);
+    FW_TRY(take_trimmed(at, stop ? stop : end, column, take, user, bad, err));
+    at = stop ? stop + width : end;
+  }
+  return FURROW_OK;
+}
+
+/* ---- Words ---- */
+
+/* Letters and digits; bytes of other alphabets are letters. */
+static bool is_word_byte(unsigned char c) {
+  return c >= 0x80 || (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
+}
+
+static furrow_status take_words(const fw_table_cell *cell, fw_buffer *word, fw_take_element *take, void *user,
+                                furrow_error *err) {
+  const char *at = cell->text, *end = cell->text + cell->length;
+  while (at < end) {
+    fw_buffer_reset(word);
+    for (; at < end && is_word_byte((unsigned char)*at); at++)
+      fw_buffer_byte(word, (char)(*at >= 'A' && *at <= 'Z' ? *at | 0x20 : *at));
+    FW_TRY(fw_buffer_status(word, err));
+    const fw_cell_element element = {word->bytes, (uint32_t)word->size, 1};
+    if (word->size > 0) FW_TRY(take(user, &element, err));
+    while (at < end && !is_word_byte((unsigned char)*at)) at++;
+  }
+  return FURROW_OK;
+}
+
+furrow_status fw_cell_elements(const fw_table_cell *cell, const fw_column *column, fw_buffer *word,
+                               fw_take_element *take, void *user, const char **bad, furrow_error *err) {
+  *bad = NULL;
+  if (column->kind == FW_AS_TEXT) return take_words(cell, word, take, user, err);
+  return take_set(cell, column, take, user, bad, err);
+}
+
+/* ---- Numbers ---- */
+
+const char *fw_cell_number(const fw_table_cell *cell, const fw_column *column, double *number, bool *missing) {
+  const char *end = cell->text + cell->length;
+  const fw_cell words = {.begin = cell->text, .end = end};
+  *missing = cell->kind == FW_TABLE_MISSING;
+  if (*missing) return NULL;
+  if (fw_read_f64(cell->text, end, number) != end) {
+    *missing = fw_cell_is_missing(&words);
+    if (*missing) return NULL;
+    const bool yes = cell->length == 4 && strncasecmp(cell->text, "true", 4) == 0;
+    if (!yes && !(cell->length == 5 && strncasecmp(cell->text, "false", 5) == 0)) return "not a number";
+    *number = yes;
+  }
+  *missing = isnan(*number);
+  if (*missing) return NULL;
+  if (!isfinite(*number) || fabs(*number) > 3e38) return "a number that is too large";
+  if (column->kind == FW_AS_NUMBER && column->scale == FW_SCALE_LOG) *number = copysign(log1p(fabs(*number)), *number);
+  return NULL;
+}
+
+const char *fw_cell_time(const fw_table_cell *cell, const fw_column *column, double *seconds, bool *missing) {
+  const fw_cell words = {.begin = cell->text, .end = cell->text + cell->length};
+  *missing = cell->kind == FW_TABLE_MISSING;
+  if (*missing || fw_time_parse(cell->text, cell->length, column->unit, seconds)) return NULL;
+  *missing = fw_cell_is_missing(&words);
+  if (*missing) return NULL;
+  return column->unit == FW_UNIT_TEXT ? "not a time as ISO 8601 writes it" : "not a time in the unit of its column";
+}

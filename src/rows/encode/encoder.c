@@ -1,0 +1,434 @@
+/* rows/encode/encoder.c: encoders loaded, saved and asked; one event, one user, one item. */
+#include "rows/encode/encoder.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/sort.h"
+#include "io/atomic_file.h"
+#include "rows/elements.h"
+
+/* ---- Making, loading ------------------------------------------------------------------------------------ */
+
+static bool has_values(const fw_dictionary *d) {
+  for (size_t i = 0; i < d->count; i++)
+    if (fw_field_is_list(&d->fields[i]) || d->fields[i].kind == FW_FIELD_NUMBER || d->fields[i].kind == FW_FIELD_AGE)
+      return true;
+  return false;
+}
+
+/* What events are read with: JSON lines. */
+static furrow_status make_event_table(furrow_encoder *encoder, furrow_error *err) {
+  const fw_table_layout layout = {.kind = FW_TABLE_JSON};
+  return fw_table_create(&encoder->events, &layout, encoder->log.names, encoder->log.slots, NULL, err);
+}
+
+static furrow_status complete(furrow_encoder *encoder, furrow_error *err) {
+  FW_TRY(fw_encode_view_log(&encoder->log, encoder->schema, &encoder->dictionary, false, err));
+  encoder->has_values = has_values(&encoder->dictionary);
+  return make_event_table(encoder, err);
+}
+
+furrow_status fw_encoder_create(furrow_encoder **encoder, furrow_schema *schema, void *image, size_t size,
+                                furrow_error *err) {
+  void *memory = NULL;
+  furrow_status status = fw_alloc_zero(&memory, 1, sizeof **encoder, err);
+  if (status != FURROW_OK) {
+    fw_free(image);
+    furrow_schema_free(schema);
+    return status;
+  }
+  furrow_encoder *made = memory;
+  made->schema = schema;
+  status = fw_dictionary_open(&made->dictionary, schema, image, size, err);
+  if (status == FURROW_OK) status = complete(made, err);
+  if (status == FURROW_OK)
+    *encoder = made;
+  else
+    furrow_encoder_free(made);
+  return status;
+}
+
+/* directory/name, to be freed. */
+static furrow_status join_path(char **path, const char *directory, const char *name, furrow_error *err) {
+  fw_buffer text = {0};
+  fw_buffer_format(&text, "%s/%s", directory, name);
+  const furrow_status status = fw_buffer_take(&text, path, NULL, err);
+  fw_buffer_clear(&text);
+  return status;
+}
+
+furrow_status furrow_encoder_load(furrow_encoder **encoder, const char *directory, furrow_error *err) {
+  char *schema = NULL, *dictionary = NULL;
+  void *memory = NULL;
+  FW_TRY(fw_alloc_zero(&memory, 1, sizeof **encoder, err));
+  furrow_encoder *made = memory;
+  furrow_schema *loaded = NULL;
+  furrow_status status = join_path(&schema, directory, FW_SCHEMA_NAME, err);
+  if (status == FURROW_OK) status = join_path(&dictionary, directory, FW_DICTIONARY_NAME, err);
+  if (status == FURROW_OK) status = furrow_schema_load(&loaded, schema, err);
+  made->schema = loaded;
+  if (status == FURROW_OK) status = fw_dictionary_load(&made->dictionary, made->schema, dictionary, err);
+  if (status == FURROW_OK) status = complete(made, err);
+  if (status == FURROW_OK)
+    *encoder = made;
+  else
+    furrow_encoder_free(made);
+  fw_free(schema);
+  fw_free(dictionary);
+  return status;
+}
+
+void furrow_encoder_free(furrow_encoder *encoder) {
+  if (!encoder) return;
+  fw_table_free(encoder->events);
+  fw_encode_view_clear(&encoder->log);
+  fw_dictionary_clear(&encoder->dictionary);
+  furrow_schema_free((furrow_schema *)encoder->schema);
+  fw_free(encoder);
+}
+
+furrow_status furrow_encoder_uri(const char *log, const char *directory, char **uri, furrow_error *err) {
+  fw_buffer text = {0};
+  const size_t head = strcspn(log, "#"); /* the name of a cache file comes last */
+  fw_buffer_append(&text, log, head);
+  fw_buffer_text(&text, memchr(log, '?', head) ? "&format=table&encoder=" : "?format=table&encoder=");
+  fw_uri_encode(&text, directory);
+  fw_buffer_text(&text, log + head);
+  const furrow_status status = fw_buffer_take(&text, uri, NULL, err);
+  fw_buffer_clear(&text);
+  return status;
+}
+
+bool fw_encoder_in_directory(const char *directory) {
+  char *path = NULL;
+  if (join_path(&path, directory, FW_DICTIONARY_NAME, NULL) != FURROW_OK) return false;
+  const bool there = fw_path_exists(path);
+  fw_free(path);
+  return there;
+}
+
+/* ---- Saving --------------------------------------------------------------------------------------------- */
+
+static furrow_status save_file(const char *path, const void *bytes, size_t size, bool overwrite, furrow_error *err) {
+  fw_atomic_file *file = NULL;
+  FW_TRY(fw_atomic_file_open(&file, path, err));
+  if (!overwrite) fw_atomic_file_keep_existing(file);
+  furrow_status status = fw_atomic_file_write(file, bytes, size, err);
+  if (status == FURROW_OK) status = fw_atomic_file_commit(file, err);
+  fw_atomic_file_close(file);
+  return status;
+}
+
+/* A copy of the bytes as a file in memory. */
+static furrow_status save_memory(const char *path, const void *bytes, size_t size, bool overwrite, furrow_error *err) {
+  void *copy = NULL;
+  FW_TRY(fw_alloc(&copy, size, 1, err));
+  memcpy(copy, bytes, size);
+  furrow_status status = overwrite ? furrow_memory_file_remove(path, err) : FURROW_OK;
+  if (status == FURROW_OK || status == FURROW_E_NOT_FOUND)
+    status = furrow_memory_file_add(path, copy, size, fw_free, copy, err);
+  if (status != FURROW_OK) fw_free(copy);
+  return status;
+}
+
+static furrow_status save_one(const char *directory, const char *name, const void *bytes, size_t size, bool overwrite,
+                              furrow_error *err) {
+  char *path = NULL;
+  FW_TRY(join_path(&path, directory, name, err));
+  const bool memory = strncmp(path, "memory://", 9) == 0;
+  const furrow_status status =
+      memory ? save_memory(path, bytes, size, overwrite, err) : save_file(path, bytes, size, overwrite, err);
+  fw_free(path);
+  return status;
+}
+
+furrow_status fw_encoder_files(const furrow_encoder *encoder, fw_buffer *schema, const void **dictionary,
+                               size_t *dictionary_size, furrow_error *err) {
+  FW_TRY(fw_schema_write(encoder->schema, true, schema, err));
+  *dictionary = encoder->dictionary.image;
+  *dictionary_size = encoder->dictionary.size;
+  return fw_buffer_status(schema, err);
+}
+
+furrow_status furrow_encoder_save(const furrow_encoder *encoder, const char *directory, bool overwrite,
+                                  furrow_error *err) {
+  fw_buffer schema = {0};
+  const void *dictionary;
+  size_t size;
+  if (strncmp(directory, "memory://", 9) != 0 && mkdir(directory, 0777) != 0 && errno != EEXIST) {
+    const furrow_status status = fw_fail_errno(err, FURROW_E_IO, errno, "cannot make the directory");
+    fw_error_set_file(err, directory);
+    return status;
+  }
+  furrow_status status = fw_encoder_files(encoder, &schema, &dictionary, &size, err);
+  if (status == FURROW_OK) status = save_one(directory, FW_DICTIONARY_NAME, dictionary, size, overwrite, err);
+  if (status == FURROW_OK) status = save_one(directory, FW_SCHEMA_NAME, schema.bytes, schema.size, overwrite, err);
+  fw_buffer_clear(&schema);
+  return status;
+}
+
+/* ---- Fields and features -------------------------------------------------------------------------------- */
+
+const furrow_schema *furrow_encoder_schema(const furrow_encoder *encoder) {
+  return encoder->schema;
+}
+
+size_t furrow_encoder_field_count(const furrow_encoder *encoder) {
+  return encoder->dictionary.count;
+}
+
+void furrow_encoder_get_field(const furrow_encoder *encoder, size_t i, furrow_encoder_field *field) {
+  assert(i < encoder->dictionary.count);
+  const fw_field *f = &encoder->dictionary.fields[i];
+  *field = (furrow_encoder_field){.name = f->name,
+                                  .side = f->side,
+                                  .first = f->first,
+                                  .count = f->size,
+                                  .entries = f->texts.count,
+                                  .unknown = f->unknown,
+                                  .missing = f->missing};
+}
+
+uint64_t furrow_encoder_feature_count(const furrow_encoder *encoder) {
+  return encoder->dictionary.features;
+}
+
+size_t furrow_encoder_side_field(const furrow_encoder *encoder, furrow_side side) {
+  const fw_dictionary *d = &encoder->dictionary;
+  return side == FURROW_SIDE_USER ? d->user_field : side == FURROW_SIDE_ITEM ? d->item_field : SIZE_MAX;
+}
+
+static void name_part(const fw_field *field, uint64_t local, furrow_encoder_feature *feature) {
+  static const char *const numbers[] = {"0",  "1",  "2",  "3",  "4",  "5",  "6",  "7",  "8",  "9",  "10",
+                                        "11", "12", "13", "14", "15", "16", "17", "18", "19", "20", "21",
+                                        "22", "23", "24", "25", "26", "27", "28", "29", "30", "31"};
+  static const char *const days[] = {"Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"};
+  const bool from_1 = field->part == FW_PART_MONTHDAY || field->part == FW_PART_MONTH;
+  feature->name = field->part == FW_PART_WEEKDAY ? days[local] : numbers[local + from_1];
+  feature->length = strlen(feature->name);
+}
+
+static void set_name(furrow_encoder_feature *feature, const char *name) {
+  feature->name = name;
+  feature->length = strlen(name);
+}
+
+static void name_feature(const fw_dictionary *d, const fw_field *field, uint64_t local,
+                         furrow_encoder_feature *feature) {
+  const bool items = field->kind == FW_FIELD_HISTORY;
+  if (items) field = &d->fields[d->item_field];
+  if (fw_field_has_texts(field) && local >= FW_LOCAL_FIRST) {
+    feature->name = fw_string_table_text(&field->texts, (size_t)(local - FW_LOCAL_FIRST), &feature->length);
+    feature->count = items ? 0 : fw_get_le64(field->counts + 8 * (local - FW_LOCAL_FIRST));
+  } else if (fw_field_has_texts(field)) {
+    set_name(feature, local == FW_LOCAL_UNKNOWN ? "(unknown)" : "(missing)");
+    if (!items) feature->count = local == FW_LOCAL_UNKNOWN ? field->unknown : field->missing;
+  } else if (!field->hash_bits && local == field->size - 1) {
+    set_name(feature, "(missing)");
+    feature->count = field->missing;
+  } else if (field->kind == FW_FIELD_PART) {
+    name_part(field, local, feature);
+  }
+}
+
+furrow_status furrow_encoder_get_feature(const furrow_encoder *encoder, uint64_t index, furrow_encoder_feature *feature,
+                                         furrow_error *err) {
+  const fw_dictionary *d = &encoder->dictionary;
+  if (index >= d->features)
+    return fw_fail(err, FURROW_E_RANGE, "feature %llu: the dictionary has %llu", (unsigned long long)index,
+                   (unsigned long long)d->features);
+  const size_t after = fw_lower_bound_u64(&d->fields[0].first, d->count, sizeof *d->fields, index + 1);
+  const fw_field *field = &d->fields[after - 1];
+  *feature = (furrow_encoder_feature){.field = after - 1, .name = ""};
+  name_feature(d, field, index - field->first, feature);
+  return FURROW_OK;
+}
+
+furrow_status furrow_encoder_find(const furrow_encoder *encoder, size_t field, const char *name, size_t length,
+                                  uint64_t *index, furrow_error *err) {
+  const fw_dictionary *d = &encoder->dictionary;
+  if (field >= d->count) return fw_fail(err, FURROW_E_ARGUMENT, "there is no field %zu", field);
+  const fw_field *f = &d->fields[field];
+  if (f->kind > FW_FIELD_WORDS) return fw_fail(err, FURROW_E_ARGUMENT, "%s has no names", f->name);
+  const uint64_t hash = fw_string_table_hash(name, length);
+  if (f->hash_bits) {
+    *index = f->first + (hash >> (64 - f->hash_bits));
+    return FURROW_OK;
+  }
+  const size_t found = fw_string_table_find_hashed(&f->texts, hash, name, length);
+  if (found == FW_STRING_TABLE_NONE) {
+    fw_fail(err, FURROW_E_NOT_FOUND, "%s: the model has not seen this value", f->name);
+    fw_error_set_token(err, name, length);
+    return FURROW_E_NOT_FOUND;
+  }
+  *index = f->first + FW_LOCAL_FIRST + found;
+  return FURROW_OK;
+}
+
+/* ---- One event ------------------------------------------------------------------------------------------ */
+
+static bool is_log_column(const furrow_encoder *encoder, const char *name) {
+  const fw_column *column = fw_schema_find(encoder->schema, name);
+  if (column && column->kind == FW_AS_IGNORE) return true;
+  for (size_t i = 0; i < encoder->log.slots; i++)
+    if (strcmp(encoder->log.names[i], name) == 0) return true;
+  return false;
+}
+
+static furrow_status check_pairs(const furrow_encoder *encoder, const furrow_pair *pairs, size_t count,
+                                 furrow_error *err) {
+  for (size_t i = 0; i < count; i++) {
+    const char *problem = is_log_column(encoder, pairs[i].column) ? NULL : "the model's log has no column of that name";
+    for (size_t k = 0; k < i; k++)
+      if (strcmp(pairs[k].column, pairs[i].column) == 0) problem = "the column is given twice";
+    if (!problem) continue;
+    fw_fail(err, FURROW_E_ARGUMENT, "%s", problem);
+    fw_error_set_token(err, pairs[i].column, strlen(pairs[i].column));
+    return FURROW_E_ARGUMENT;
+  }
+  return FURROW_OK;
+}
+
+/* The event as a line of JSON: it is read as any other. */
+static furrow_status write_event(const furrow_pair *pairs, size_t count, fw_buffer *line, bool *label,
+                                 const furrow_encoder *encoder, furrow_error *err) {
+  static const char pad[FW_KERN_PAD] = {0};
+  const fw_encode_view *view = &encoder->log;
+  fw_buffer_append(line, pad, sizeof pad);
+  fw_buffer_byte(line, '{');
+  for (size_t i = 0; i < count; i++) {
+    if (!pairs[i].value) continue;
+    if (line->size > sizeof pad + 1) fw_buffer_byte(line, ',');
+    fw_buffer_json_string(line, pairs[i].column, strlen(pairs[i].column), false);
+    fw_buffer_byte(line, ':');
+    fw_buffer_json_string(line, pairs[i].value, strlen(pairs[i].value), false);
+    if (view->label != SIZE_MAX && strcmp(view->names[view->label], pairs[i].column) == 0) *label = true;
+  }
+  fw_buffer_text(line, "}\n");
+  fw_buffer_append(line, pad, sizeof pad);
+  return fw_buffer_status(line, err);
+}
+
+/* Appends features to the last row of the container, which has fields and values. */
+static furrow_status add_feature(furrow_container *rows, size_t field, uint64_t index, float value, furrow_error *err) {
+  FW_TRY(fw_container_reserve(rows, rows->rows, rows->features + 1, FW_COLUMN_FIELD | FW_COLUMN_VALUE, err));
+  fw_store_index(rows->key_type, rows->field, rows->features, field);
+  fw_store_index(rows->key_type, rows->index, rows->features, index);
+  ((float *)rows->value)[rows->features++] = value;
+  rows->offset[rows->rows] = rows->features;
+  return FURROW_OK;
+}
+
+/* The items that the user had when the training data ended. */
+static furrow_status add_history(const fw_dictionary *d, uint64_t user, furrow_container *rows, furrow_error *err) {
+  if (d->history_users == 0 || user == FW_NO_FEATURE) return FURROW_OK;
+  const unsigned char *at = d->history_offsets + 8 * (user - d->fields[d->user_field].first);
+  const uint64_t from = fw_get_le64(at), to = fw_get_le64(at + 8);
+  const float value = (float)(1 / sqrt((double)(to - from)));
+  for (uint64_t i = from; i < to; i++)
+    FW_TRY(add_feature(rows, d->history_field,
+                       d->fields[d->history_field].first + fw_get_le64(d->history_items + 8 * i), value, err));
+  return FURROW_OK;
+}
+
+static furrow_status encode_line(const furrow_encoder *encoder, const fw_buffer *line, bool label,
+                                 furrow_container *rows, furrow_error *err) {
+  fw_table_batch batch = {0};
+  fw_encode_scratch scratch = {0};
+  fw_chunk_stats stats = {0};
+  fw_encode_out out = {.rows = rows, .with_label = label};
+  fw_table_cursor cursor = {.text = line->bytes + FW_KERN_PAD, .length = line->size - 2 * FW_KERN_PAD, .stats = &stats};
+  furrow_status status = fw_table_batch_init(&batch, encoder->events, err);
+  if (status == FURROW_OK) status = fw_table_next(encoder->events, &cursor, &batch, err);
+  if (status == FURROW_OK) {
+    fw_encode_view view = encoder->log;
+    view.time = SIZE_MAX; /* the history is that of now */
+    status = fw_encode_batch(encoder, &view, encoder->events, &cursor, &batch, &scratch, &out, err);
+  }
+  if (status == FURROW_OK && encoder->dictionary.history_users > 0)
+    status = add_history(&encoder->dictionary, out.events[0].user, rows, err);
+  fw_free(out.events);
+  fw_encode_scratch_clear(&scratch);
+  fw_table_batch_clear(&batch);
+  return status;
+}
+
+furrow_status furrow_encoder_push_event(const furrow_encoder *encoder, const furrow_pair *pairs, size_t count,
+                                        furrow_container *rows, furrow_error *err) {
+  fw_buffer line = {0};
+  furrow_container *made = NULL;
+  bool label = false;
+  FW_TRY(check_pairs(encoder, pairs, count, err));
+  furrow_status status = write_event(pairs, count, &line, &label, encoder, err);
+  if (status == FURROW_OK) status = furrow_container_create(&made, FURROW_KEY_U64, FURROW_VALUE_F32, err);
+  if (status == FURROW_OK) status = encode_line(encoder, &line, label, made, err);
+  if (status == FURROW_OK && !label) ((float *)made->label)[0] = 0;
+  if (status == FURROW_OK) {
+    made->has_label = true;
+    const furrow_rowblock block = fw_container_block(made);
+    status = furrow_container_push_block(rows, &block, err);
+  }
+  if (err && status != FURROW_OK) { /* of the line that was made up */
+    err->offset = FURROW_NO_OFFSET;
+    err->column = err->line = 0;
+  }
+  furrow_container_free(made);
+  fw_buffer_clear(&line);
+  return status;
+}
+
+/* ---- One side ------------------------------------------------------------------------------------------- */
+
+static furrow_status add_joined(const furrow_encoder *encoder, const fw_field *field, uint64_t index,
+                                furrow_container *rows, furrow_error *err) {
+  const fw_dictionary *d = &encoder->dictionary;
+  size_t length = 0;
+  if (!fw_field_has_texts(field) || index - field->first < FW_LOCAL_FIRST) return FURROW_OK;
+  const char *key = fw_string_table_text(&field->texts, (size_t)(index - field->first - FW_LOCAL_FIRST), &length);
+  for (size_t t = 0; t < d->table_count; t++) {
+    const fw_joined *table = &d->tables[t];
+    if (strcmp(encoder->schema->tables[t].key, field->column->name) != 0) continue;
+    const size_t found = fw_string_table_find(&table->keys, key, length);
+    if (found == FW_STRING_TABLE_NONE) continue;
+    for (uint64_t i = fw_get_le64(table->offsets + 8 * found); i < fw_get_le64(table->offsets + 8 * (found + 1)); i++)
+      FW_TRY(add_feature(rows, fw_get_le32(table->field + 4 * i), fw_get_le64(table->index + 8 * i),
+                         fw_get_f32(table->value + 4 * i), err));
+  }
+  return FURROW_OK;
+}
+
+static furrow_status make_side(const furrow_encoder *encoder, const fw_field *field, size_t number, uint64_t index,
+                               furrow_container *rows, furrow_error *err) {
+  FW_TRY(fw_container_reserve(rows, 1, 1, FW_COLUMN_FIELD | FW_COLUMN_VALUE, err));
+  rows->has_field = true;
+  rows->has_value = encoder->has_values;
+  rows->rows = 1;
+  FW_TRY(add_feature(rows, number, index, 1, err));
+  FW_TRY(add_joined(encoder, field, index, rows, err));
+  return field->side == FURROW_SIDE_USER ? add_history(&encoder->dictionary, index, rows, err) : FURROW_OK;
+}
+
+furrow_status furrow_encoder_push_side(const furrow_encoder *encoder, furrow_side side, uint64_t index,
+                                       furrow_container *rows, furrow_error *err) {
+  const size_t number = furrow_encoder_side_field(encoder, side);
+  if (number == SIZE_MAX) return fw_fail(err, FURROW_E_ARGUMENT, "no column of the schema has that role");
+  const fw_field *field = &encoder->dictionary.fields[number];
+  if (index - field->first >= field->size)
+    return fw_fail(err, FURROW_E_RANGE, "%llu is not a feature of %s", (unsigned long long)index, field->name);
+  furrow_container *made = NULL;
+  FW_TRY(furrow_container_create(&made, FURROW_KEY_U64, FURROW_VALUE_F32, err));
+  furrow_status status = make_side(encoder, field, number, index, made, err);
+  if (status == FURROW_OK) {
+    const furrow_rowblock block = fw_container_block(made);
+    status = furrow_container_push_block(rows, &block, err);
+  }
+  furrow_container_free(made);
+  return status;
+}

@@ -1,0 +1,111 @@
+/* rows/encode/encoder.h: cells of a table into features. */
+#ifndef FW_ROWS_ENCODE_ENCODER_H
+#define FW_ROWS_ENCODE_ENCODER_H
+
+#include "rows/container.h"
+#include "rows/encode/dictionary.h"
+#include "rows/table/text_table.h"
+
+#define FW_NO_FEATURE UINT64_MAX
+
+/* Whether a directory has an encoder. */
+bool fw_encoder_in_directory(const char *directory);
+/* The bytes of its two files; the dictionary's stay the encoder's. */
+furrow_status fw_encoder_files(const furrow_encoder *encoder, fw_buffer *schema, const void **dictionary,
+                               size_t *dictionary_size, furrow_error *err) FURROW_MUST_USE;
+
+/* ---- Columns of one table, the log or a joined one ------------------------------------------------------ */
+
+/* Which cells are read, and what becomes of them. Slot i of the reader is the column names[i]. */
+typedef struct fw_encode_view {
+  const char **names;
+  size_t slots;
+  size_t *fields;     /* fields that are made from cells */
+  size_t *field_slot; /* the slot of each */
+  size_t field_count;
+  size_t label, weight, group, key, time; /* slots; SIZE_MAX: none. key: of a joined table; time: of the history */
+  size_t *table_key;                      /* the slot of each joined table's key */
+  size_t table_count;
+  bool crosses; /* rows have crosses */
+  bool events;  /* the history needs the events */
+} fw_encode_view;
+
+/* The views of the log: all of it, and what the history alone needs. */
+furrow_status fw_encode_view_log(fw_encode_view *view, const furrow_schema *schema, const fw_dictionary *dictionary,
+                                 bool history, furrow_error *err) FURROW_MUST_USE;
+/* The view of a joined table. */
+furrow_status fw_encode_view_joined(fw_encode_view *view, const furrow_schema *schema, const fw_dictionary *dictionary,
+                                    size_t table, furrow_error *err) FURROW_MUST_USE;
+void fw_encode_view_clear(fw_encode_view *view);
+
+/* ---- Encoding ------------------------------------------------------------------------------------------- */
+
+struct furrow_encoder {
+  const furrow_schema *schema;
+  fw_dictionary dictionary;
+  fw_encode_view log;
+  bool has_values;  /* some feature has a value that is not 1 */
+  fw_table *events; /* reads one event */
+};
+
+/* Takes the schema and the image (fw_free), even if it fails. */
+furrow_status fw_encoder_create(furrow_encoder **encoder, furrow_schema *schema, void *image, size_t size,
+                                furrow_error *err) FURROW_MUST_USE;
+
+/* Memory of one thread; all zeros is empty. */
+typedef struct fw_encode_scratch {
+  struct fw_encoded_field *fields; /* of the view, then the crosses */
+  size_t field_count;
+  uint64_t *keys; /* of the joined tables */
+  size_t key_capacity;
+  fw_buffer word;
+  bool bad[FW_TABLE_RECORDS];
+  float label[FW_TABLE_RECORDS], weight[FW_TABLE_RECORDS];
+  uint64_t group[FW_TABLE_RECORDS];
+} fw_encode_scratch;
+
+void fw_encode_scratch_clear(fw_encode_scratch *scratch);
+
+/* Where rows go. */
+typedef struct fw_encode_out {
+  furrow_container *rows; /* NULL: only the events are wanted */
+  bool with_label;        /* records have a label: a cell that lacks it is bad */
+  fw_event *events;       /* one for each row, where the view says so */
+  size_t event_count, event_capacity;
+} fw_encode_out;
+
+/* Appends the rows of a batch that was read by a table with the slots of the view; records with cells that cannot be
+ * read are refused (fw_table_refuse) or counted. The scratch stays with one view. */
+furrow_status fw_encode_batch(const furrow_encoder *encoder, const fw_encode_view *view, const fw_table *table,
+                              const fw_table_cursor *cursor, const fw_table_batch *batch, fw_encode_scratch *scratch,
+                              fw_encode_out *out, furrow_error *err) FURROW_MUST_USE;
+
+/* ---- Cells (encode_cells.c), shared by learning and encoding -------------------------------------------- */
+
+/* One field of a batch: a feature for each record, or lists of them. Before a dictionary is known, `local` are hashes.
+ */
+typedef struct fw_encoded_field {
+  uint64_t *index;  /* of records, or of list elements; FW_NO_FEATURE: none */
+  float *value;     /* the same; only where the field has values */
+  uint32_t *offset; /* lists: records + 1 elements; else NULL */
+  size_t index_capacity, value_capacity, offset_capacity;
+} fw_encoded_field;
+
+/* Calls take(user, element) for the elements of a set, or the words of a text, of a cell; value is 1 where the elements
+ * have none. */
+typedef struct fw_cell_element {
+  const char *text; /* of the cell, or of `word` */
+  uint32_t length;
+  float value;
+} fw_cell_element;
+typedef furrow_status fw_take_element(void *user, const fw_cell_element *element, furrow_error *err);
+/* *bad: what is wrong with the cell; NULL: nothing. */
+furrow_status fw_cell_elements(const fw_table_cell *cell, const fw_column *column, fw_buffer *word,
+                               fw_take_element *take, void *user, const char **bad, furrow_error *err) FURROW_MUST_USE;
+/* The number of a cell, log applied where the column says so. Returns what is wrong; NULL: nothing. *missing: the cell
+ * says that there is none. */
+const char *fw_cell_number(const fw_table_cell *cell, const fw_column *column, double *number, bool *missing);
+/* The same for the seconds of a time. */
+const char *fw_cell_time(const fw_table_cell *cell, const fw_column *column, double *seconds, bool *missing);
+
+#endif

@@ -1,0 +1,399 @@
+/* rows/encode/encoder_build.c: a dictionary from a log and its tables.
+ *
+ * The tables and the log are read once to count texts and measure numbers; then the features of all fields have their
+ * numbers, the rows of the tables become features, and, where there is a history, the log is read once more. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/params.h"
+#include "rows/encode/history.h"
+#include "rows/encode/learn_fields.h"
+
+typedef struct build {
+  const furrow_schema *schema;
+  furrow_encoder_params params;
+  fw_table_source *log, **tables;
+  size_t *column_table;   /* of each column; SIZE_MAX: the log */
+  furrow_encoder encoder; /* as far as it is known */
+  fw_learned *learned;    /* of each field */
+  fw_field_image *fields;
+  fw_joined_image *joined;
+  fw_history_image history;
+} build;
+
+static fw_table_scan_params scan_params(const build *b, bool one_thread) {
+  return (fw_table_scan_params){.threads = one_thread ? 1 : b->params.threads,
+                                .on_bad = b->params.on_bad,
+                                .progress = b->params.progress,
+                                .progress_user = b->params.progress_user};
+}
+
+/* ---- Which column is where ------------------------------------------------------------------------------ */
+
+/* The table of a schema: as its name says, or in the folder of the caller's. */
+static furrow_status open_table(const build *b, size_t i, furrow_error *err) {
+  const char *uri = b->schema->tables[i].uri;
+  fw_uri parsed = {0};
+  furrow_status status = fw_uri_parse(&parsed, uri, err);
+  const bool here = status == FURROW_OK && fw_path_exists(parsed.paths[0]);
+  fw_uri_clear(&parsed);
+  FW_TRY(status);
+  if (here || !b->params.folder || uri[0] == '/') return fw_table_source_open(&b->tables[i], uri, err);
+  fw_buffer path = {0};
+  fw_buffer_format(&path, "%s/%s", b->params.folder, uri);
+  fw_buffer_byte(&path, 0);
+  status = fw_buffer_status(&path, err);
+  if (status == FURROW_OK) status = fw_table_source_open(&b->tables[i], path.bytes, err);
+  fw_buffer_clear(&path);
+  return status;
+}
+
+static bool has_column(const fw_table_source *source, const char *name) {
+  return fw_table_layout_column(fw_table_source_layout(source), name) != SIZE_MAX;
+}
+
+static size_t table_of(const build *b, const fw_column *column) {
+  if (has_column(b->log, column->name)) return SIZE_MAX;
+  for (size_t i = 0; i < b->schema->table_count; i++)
+    if (has_column(b->tables[i], column->name)) return i;
+  return fw_table_source_layout(b->log)->kind == FW_TABLE_DELIMITED ? b->schema->table_count : SIZE_MAX;
+}
+
+static furrow_status fail_absent(const build *b, const char *absent, furrow_error *err) {
+  const fw_table_layout *layout = fw_table_source_layout(b->log);
+  fw_buffer names = {0};
+  for (size_t i = 0; i < layout->columns && names.size < 200; i++)
+    fw_buffer_format(&names, "%s%s", i ? ", " : "", layout->names[i]);
+  fw_buffer_byte(&names, 0);
+  fw_fail(err, FURROW_E_FORMAT, "the schema has columns that the data does not have: %s", absent);
+  if (fw_buffer_status(&names, NULL) == FURROW_OK)
+    fw_error_set_hint(err, "the log has the columns %.200s", names.bytes);
+  fw_buffer_clear(&names);
+  return FURROW_E_FORMAT;
+}
+
+static furrow_status find_columns(build *b, furrow_error *err) {
+  const size_t tables = b->schema->table_count;
+  fw_buffer absent = {0};
+  for (size_t i = 0; i < b->schema->count; i++) {
+    const fw_column *column = &b->schema->columns[i];
+    size_t *table = &b->column_table[i];
+    *table = SIZE_MAX;
+    if (column->kind == FW_AS_IGNORE) continue;
+    *table = table_of(b, column);
+    const bool of_log = column->kind == FW_AS_LABEL || column->kind == FW_AS_WEIGHT || column->kind == FW_AS_GROUP ||
+                        column->role != FW_ROLE_NONE;
+    if (*table == tables || (of_log && *table != SIZE_MAX))
+      fw_buffer_format(&absent, "%s%s", absent.size ? ", " : "", column->name);
+  }
+  for (size_t i = 0; i < tables; i++) {
+    if (!has_column(b->tables[i], b->schema->tables[i].column))
+      fw_buffer_format(&absent, "%s%s (the key of %s)", absent.size ? ", " : "", b->schema->tables[i].column,
+                       b->schema->tables[i].uri);
+  }
+  const bool complete = absent.size == 0;
+  fw_buffer_byte(&absent, 0);
+  furrow_status status = fw_buffer_status(&absent, err);
+  if (status == FURROW_OK && !complete) status = fail_absent(b, absent.bytes, err);
+  fw_buffer_clear(&absent);
+  return status;
+}
+
+static furrow_status make_lists(build *b, furrow_error *err) {
+  const furrow_schema *schema = b->schema;
+  void *memory = NULL;
+  FW_TRY(fw_alloc_zero(&memory, schema->table_count, sizeof(fw_table_source *), err));
+  b->tables = memory;
+  FW_TRY(fw_alloc_zero(&memory, schema->table_count, sizeof(fw_joined_image), err));
+  b->joined = memory;
+  FW_TRY(fw_alloc(&memory, schema->count, sizeof(size_t), err));
+  b->column_table = memory;
+  return FURROW_OK;
+}
+
+static furrow_status plan(build *b, const char *uri, furrow_error *err) {
+  void *memory = NULL;
+  fw_dictionary *d = &b->encoder.dictionary;
+  FW_TRY(fw_schema_check(b->schema, err));
+  FW_TRY(make_lists(b, err));
+  FW_TRY(fw_table_source_open(&b->log, uri, err));
+  for (size_t i = 0; i < b->schema->table_count; i++) FW_TRY(open_table(b, i, err));
+  FW_TRY(find_columns(b, err));
+  FW_TRY(fw_dictionary_plan(d, b->schema, b->column_table, err));
+  FW_TRY(fw_alloc_zero(&memory, d->count, sizeof *b->learned, err));
+  b->learned = memory;
+  FW_TRY(fw_alloc_zero(&memory, d->count, sizeof *b->fields, err));
+  b->fields = memory;
+  return fw_encode_view_log(&b->encoder.log, b->schema, d, false, err);
+}
+
+/* ---- Texts and numbers ---------------------------------------------------------------------------------- */
+
+static furrow_status learn_log(build *b, furrow_error *err) {
+  const fw_dictionary *d = &b->encoder.dictionary;
+  const fw_table_scan_params params = scan_params(b, false);
+  furrow_parser_stats stats = {.size = sizeof stats};
+  bool learns = d->history_field != SIZE_MAX;
+  for (size_t i = 0; i < d->count; i++) learns |= d->fields[i].table == SIZE_MAX && fw_field_learns(&d->fields[i]);
+  if (!learns) return FURROW_OK;
+  if (!fw_table_source_repeats(b->log)) {
+    fw_fail(err, FURROW_E_ARGUMENT, "standard input is read once, but a dictionary needs the log twice");
+    fw_error_set_hint(err, "save the log to a file, or hash all categories (\"hash\": 18)");
+    return FURROW_E_ARGUMENT;
+  }
+  FW_TRY(fw_learn_fields(b->log, &b->encoder.log, d, &params, b->learned, &stats, err));
+  b->encoder.dictionary.records = stats.rows;
+  return stats.rows > 0 ? FURROW_OK : fw_fail(err, FURROW_E_FORMAT, "the log has no records");
+}
+
+static furrow_status learn_table(build *b, size_t table, furrow_error *err) {
+  const fw_dictionary *d = &b->encoder.dictionary;
+  const fw_table_scan_params params = scan_params(b, false);
+  furrow_parser_stats stats = {.size = sizeof stats};
+  fw_encode_view view = {0};
+  furrow_status status = fw_encode_view_joined(&view, b->schema, d, table, err);
+  if (status == FURROW_OK) status = fw_learn_fields(b->tables[table], &view, d, &params, b->learned, &stats, err);
+  fw_encode_view_clear(&view);
+  return status;
+}
+
+/* Features get their numbers. */
+static furrow_status number_features(build *b, furrow_error *err) {
+  fw_dictionary *d = &b->encoder.dictionary;
+  for (size_t i = 0; i < d->count; i++) {
+    fw_field *field = &d->fields[i];
+    FW_TRY(fw_learned_finish(field, &b->learned[i], &b->fields[i], err));
+    fw_learned_clear(&b->learned[i]);
+    memset(&b->learned[i], 0, sizeof b->learned[i]);
+    if (field->kind == FW_FIELD_HISTORY) field->size = d->fields[d->item_field].size;
+    field->first = d->features;
+    d->features += field->size;
+  }
+  return FURROW_OK;
+}
+
+/* ---- Joined tables -------------------------------------------------------------------------------------- */
+
+typedef struct joiner {
+  build *b;
+  const fw_encode_view *view;
+  const fw_table *table;
+  fw_encode_scratch scratch;
+  fw_encode_out out;
+  fw_buffer keys, offsets; /* texts of the keys, and where they begin */
+} joiner;
+
+static furrow_status join_batch(void *user, uint64_t piece, const fw_table_cursor *cursor, const fw_table_batch *batch,
+                                furrow_error *err) {
+  joiner *j = user;
+  (void)piece;
+  FW_TRY(fw_encode_batch(&j->b->encoder, j->view, j->table, cursor, batch, &j->scratch, &j->out, err));
+  for (size_t i = 0; i < batch->records; i++) {
+    const fw_table_cell *key = &batch->cells[j->view->key * FW_TABLE_RECORDS + i];
+    if (j->scratch.bad[i]) continue;
+    fw_buffer_append(&j->offsets, &(uint64_t){j->keys.size}, sizeof(uint64_t));
+    fw_buffer_append(&j->keys, key->text, key->length);
+  }
+  FW_TRY(fw_buffer_status(&j->offsets, err));
+  return fw_buffer_status(&j->keys, err);
+}
+
+static furrow_status fail_twins(const joiner *j, const fw_side_table *table, const size_t *twins, furrow_error *err) {
+  const uint64_t *offsets = (const uint64_t *)j->offsets.bytes;
+  fw_fail(err, FURROW_E_FORMAT, "table %s: rows %zu and %zu have the same key", table->uri, twins[0] + 1, twins[1] + 1);
+  fw_error_set_token(err, j->keys.bytes + offsets[twins[0]], (size_t)(offsets[twins[0] + 1] - offsets[twins[0]]));
+  return FURROW_E_FORMAT;
+}
+
+static furrow_status write_joined(joiner *j, size_t table, furrow_error *err) {
+  fw_joined_image *image = &j->b->joined[table];
+  const furrow_container *rows = j->out.rows;
+  size_t twins[2];
+  fw_buffer_append(&j->offsets, &(uint64_t){j->keys.size}, sizeof(uint64_t));
+  FW_TRY(fw_buffer_status(&j->offsets, err));
+  const fw_texts texts = {.bytes = j->keys.bytes, .offsets = (const uint64_t *)j->offsets.bytes, .count = rows->rows};
+  const furrow_status status = fw_string_table_build(&image->keys, &texts, twins, err);
+  if (status == FURROW_E_EXISTS) return fail_twins(j, &j->b->schema->tables[table], twins, err);
+  FW_TRY(status);
+  fw_put_u64(&image->offsets, 0);
+  for (size_t i = 0; i < rows->rows; i++) fw_put_u64(&image->offsets, rows->offset[i + 1]);
+  for (size_t i = 0; i < rows->features; i++) {
+    uint32_t bits;
+    memcpy(&bits, (const float *)rows->value + i, sizeof bits);
+    fw_put_u64(&image->index, ((const uint64_t *)rows->index)[i]);
+    fw_put_u32(&image->field, (uint32_t)((const uint64_t *)rows->field)[i]);
+    fw_put_u32(&image->value, bits);
+  }
+  const fw_buffer *const all[] = {&image->offsets, &image->index, &image->field, &image->value};
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++) FW_TRY(fw_buffer_status(all[i], err));
+  return FURROW_OK;
+}
+
+static furrow_status join_table(build *b, size_t t, furrow_error *err) {
+  fw_encode_view view = {0};
+  fw_table *table = NULL;
+  joiner j = {.b = b, .view = &view};
+  void *const users[] = {&j};
+  const fw_table_scan_params params = scan_params(b, true);
+  furrow_parser_stats stats = {.size = sizeof stats};
+  furrow_status status = fw_encode_view_joined(&view, b->schema, &b->encoder.dictionary, t, err);
+  if (status == FURROW_OK)
+    status = fw_table_create(&table, fw_table_source_layout(b->tables[t]), view.names, view.slots, NULL, err);
+  j.table = table;
+  if (status == FURROW_OK) status = furrow_container_create(&j.out.rows, FURROW_KEY_U64, FURROW_VALUE_F32, err);
+  if (status == FURROW_OK) status = fw_table_scan(b->tables[t], table, &params, users, join_batch, &stats, err);
+  if (status == FURROW_OK) status = write_joined(&j, t, err);
+  furrow_container_free(j.out.rows);
+  fw_encode_scratch_clear(&j.scratch);
+  fw_buffer_clear(&j.keys);
+  fw_buffer_clear(&j.offsets);
+  fw_table_free(table);
+  fw_encode_view_clear(&view);
+  return status;
+}
+
+/* ---- Histories ------------------------------------------------------------------------------------------ */
+
+typedef struct historian {
+  build *b;
+  const fw_encode_view *view;
+  const fw_table *table;
+  fw_history *history;
+  fw_encode_scratch scratch;
+  fw_encode_out out;
+} historian;
+
+static furrow_status remember_batch(void *user, uint64_t piece, const fw_table_cursor *cursor,
+                                    const fw_table_batch *batch, furrow_error *err) {
+  historian *h = user;
+  (void)piece;
+  h->out.event_count = 0;
+  FW_TRY(fw_encode_batch(&h->b->encoder, h->view, h->table, cursor, batch, &h->scratch, &h->out, err));
+  for (size_t i = 0; i < h->out.event_count; i++) {
+    const uint32_t *items;
+    size_t count;
+    FW_TRY(fw_history_take(h->history, &h->out.events[i], &items, &count, err));
+  }
+  return FURROW_OK;
+}
+
+static furrow_status write_history(historian *h, furrow_error *err) {
+  fw_history_image *image = &h->b->history;
+  const fw_dictionary *d = &h->b->encoder.dictionary;
+  image->users = d->fields[d->user_field].size;
+  uint64_t total = 0;
+  fw_put_u64(&image->offsets, 0);
+  for (uint64_t user = 0; user < image->users; user++) {
+    const uint32_t *items;
+    size_t count;
+    double time;
+    fw_history_end(h->history, user, &items, &count, &time);
+    for (size_t i = 0; i < count; i++) fw_put_u64(&image->items, items[i]);
+    fw_put_u64(&image->offsets, total += count);
+    fw_put_f64(&image->times, count > 0 ? time : -1e300); /* without items there is nothing to go on from */
+  }
+  FW_TRY(fw_buffer_status(&image->items, err));
+  FW_TRY(fw_buffer_status(&image->times, err));
+  return fw_buffer_status(&image->offsets, err);
+}
+
+static furrow_status learn_history(build *b, furrow_error *err) {
+  const fw_dictionary *d = &b->encoder.dictionary;
+  fw_encode_view view = {0};
+  fw_table *table = NULL;
+  historian h = {.b = b, .view = &view};
+  void *const users[] = {&h};
+  const fw_table_scan_params params = scan_params(b, true);
+  furrow_parser_stats stats = {.size = sizeof stats};
+  if (d->history_field == SIZE_MAX) return FURROW_OK;
+  furrow_status status = fw_encode_view_log(&view, b->schema, d, true, err);
+  if (status == FURROW_OK)
+    status = fw_table_create(&table, fw_table_source_layout(b->log), view.names, view.slots, NULL, err);
+  h.table = table;
+  if (status == FURROW_OK) status = fw_history_create(&h.history, d, b->schema->history, err);
+  if (status == FURROW_OK) status = fw_table_scan(b->log, table, &params, users, remember_batch, &stats, err);
+  if (status == FURROW_OK) status = write_history(&h, err);
+  fw_history_free(h.history);
+  fw_free(h.out.events);
+  fw_encode_scratch_clear(&h.scratch);
+  fw_table_free(table);
+  fw_encode_view_clear(&view);
+  return status;
+}
+
+/* ---- All of it ------------------------------------------------------------------------------------------ */
+
+static furrow_status learn(build *b, const char *uri, furrow_error *err) {
+  FW_TRY(plan(b, uri, err));
+  for (size_t i = 0; i < b->schema->table_count; i++) FW_TRY(learn_table(b, i, err));
+  FW_TRY(learn_log(b, err));
+  FW_TRY(number_features(b, err));
+  for (size_t i = 0; i < b->schema->table_count; i++) FW_TRY(join_table(b, i, err));
+  return learn_history(b, err);
+}
+
+static furrow_status finish(const build *b, furrow_encoder **encoder, furrow_error *err) {
+  const fw_dictionary_parts parts = {.schema = b->schema,
+                                     .dictionary = &b->encoder.dictionary,
+                                     .column_table = b->column_table,
+                                     .fields = b->fields,
+                                     .tables = b->joined,
+                                     .history = &b->history};
+  fw_buffer image = {0}, text = {0};
+  char *bytes = NULL;
+  size_t size = 0;
+  furrow_schema *schema = NULL;
+  furrow_status status = fw_dictionary_write(&parts, &image, err);
+  if (status == FURROW_OK) status = fw_buffer_take(&image, &bytes, &size, err);
+  if (status == FURROW_OK) status = fw_schema_write(b->schema, true, &text, err);
+  if (status == FURROW_OK) status = fw_schema_read(&schema, text.bytes, text.size, NULL, err);
+  if (status == FURROW_OK)
+    status = fw_encoder_create(encoder, schema, bytes, size, err);
+  else
+    fw_free(bytes);
+  fw_buffer_clear(&image);
+  fw_buffer_clear(&text);
+  return status;
+}
+
+static void clear_build(build *b) {
+  const fw_dictionary *d = &b->encoder.dictionary;
+  for (size_t i = 0; i < d->count; i++) {
+    if (b->learned) fw_learned_clear(&b->learned[i]);
+    if (!b->fields) continue;
+    fw_buffer_clear(&b->fields[i].texts);
+    fw_buffer_clear(&b->fields[i].counts);
+    fw_buffer_clear(&b->fields[i].edges);
+  }
+  for (size_t i = 0; i < b->schema->table_count; i++) {
+    if (b->tables) fw_table_source_close(b->tables[i]);
+    if (!b->joined) continue;
+    fw_joined_image *t = &b->joined[i];
+    fw_buffer *const all[] = {&t->keys, &t->offsets, &t->index, &t->field, &t->value};
+    for (size_t k = 0; k < sizeof all / sizeof *all; k++) fw_buffer_clear(all[k]);
+  }
+  fw_buffer_clear(&b->history.offsets);
+  fw_buffer_clear(&b->history.items);
+  fw_buffer_clear(&b->history.times);
+  fw_table_source_close(b->log);
+  fw_encode_view_clear(&b->encoder.log);
+  fw_dictionary_clear(&b->encoder.dictionary);
+  fw_free((void *)b->tables);
+  fw_free(b->joined);
+  fw_free(b->column_table);
+  fw_free(b->learned);
+  fw_free(b->fields);
+}
+
+furrow_status furrow_encoder_build(furrow_encoder **encoder, const char *uri, const furrow_schema *schema,
+                                   const furrow_encoder_params *params, furrow_error *err) {
+  build b = {.schema = schema, .encoder = {.schema = schema}};
+  furrow_encoder_params_init(&b.params);
+  FW_TRY(FW_PARAMS_READ(&b.params, params, furrow_encoder_params, err));
+  furrow_status status = learn(&b, uri, err);
+  if (status == FURROW_OK) status = finish(&b, encoder, err);
+  clear_build(&b);
+  return status;
+}

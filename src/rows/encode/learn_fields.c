@@ -1,0 +1,255 @@
+/* rows/encode/learn_fields.c: texts counted and numbers measured, in any number of threads with the same result. */
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "rows/encode/learn_fields.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+
+void fw_learned_clear(fw_learned *learned) {
+  fw_text_counter_clear(&learned->texts);
+  fw_number_stats_clear(&learned->numbers);
+}
+
+bool fw_field_learns(const fw_field *field) {
+  switch (field->kind) {
+  case FW_FIELD_CATEGORY:
+  case FW_FIELD_SET:
+  case FW_FIELD_WORDS: return field->hash_bits == 0;
+  case FW_FIELD_NUMBER: return field->column->scale != FW_SCALE_NONE;
+  case FW_FIELD_BINS:
+  case FW_FIELD_AGE: return true;
+  default: return false;
+  }
+}
+
+/* ---- One thread ----------------------------------------------------------------------------------------- */
+
+typedef struct learner {
+  const fw_encode_view *view;
+  const fw_dictionary *dictionary;
+  const fw_table *table;
+  fw_learned *learned; /* of all fields */
+  fw_buffer word;
+  uint64_t piece, record; /* the place of the batch in the data */
+  uint64_t records;
+} learner;
+
+static furrow_status count_texts(fw_learned *learned, const fw_table_cell *cells, size_t n, furrow_error *err) {
+  uint64_t hashes[FW_TABLE_RECORDS];
+  for (size_t i = 0; i < n; i++) hashes[i] = XXH3_64bits(cells[i].text, cells[i].length);
+  for (size_t i = 0; i < n; i++) fw_text_counter_prefetch(&learned->texts, hashes[i]);
+  for (size_t i = 0; i < n; i++) {
+    if (cells[i].kind == FW_TABLE_MISSING)
+      learned->missing++;
+    else
+      FW_TRY(fw_text_counter_add(&learned->texts, hashes[i], cells[i].text, cells[i].length, 1, err));
+  }
+  return FURROW_OK;
+}
+
+typedef struct counted_cell {
+  fw_text_counter *texts; /* NULL: hashed, nothing is counted */
+  size_t elements;
+} counted_cell;
+
+static furrow_status count_element(void *user, const fw_cell_element *element, furrow_error *err) {
+  counted_cell *cell = user;
+  cell->elements++;
+  if (!cell->texts) return FURROW_OK;
+  const uint64_t hash = XXH3_64bits(element->text, element->length);
+  return fw_text_counter_add(cell->texts, hash, element->text, element->length, 1, err);
+}
+
+static furrow_status count_elements(learner *l, const fw_field *field, fw_learned *learned, const fw_table_cell *cells,
+                                    size_t n, furrow_error *err) {
+  for (size_t i = 0; i < n; i++) {
+    const char *bad; /* the encoding refuses it */
+    counted_cell cell = {.texts = field->hash_bits ? NULL : &learned->texts};
+    FW_TRY(fw_cell_elements(&cells[i], field->column, &l->word, count_element, &cell, &bad, err));
+    learned->missing += cell.elements == 0;
+  }
+  return FURROW_OK;
+}
+
+static furrow_status measure_numbers(const learner *l, const fw_field *field, fw_learned *learned,
+                                     const fw_table_cell *cells, size_t n, furrow_error *err) {
+  const bool time = field->kind == FW_FIELD_AGE || field->kind == FW_FIELD_PART;
+  for (size_t i = 0; i < n; i++) {
+    double number = 0;
+    bool missing = false;
+    const char *bad = time ? fw_cell_time(&cells[i], field->column, &number, &missing)
+                           : fw_cell_number(&cells[i], field->column, &number, &missing);
+    if (bad) continue; /* the encoding refuses it */
+    learned->missing += missing;
+    if (!missing && fw_field_learns(field))
+      FW_TRY(fw_number_stats_add(&learned->numbers, l->piece, l->record + i, number, err));
+  }
+  return FURROW_OK;
+}
+
+static furrow_status take_batch(void *user, uint64_t piece, const fw_table_cursor *cursor, const fw_table_batch *batch,
+                                furrow_error *err) {
+  learner *l = user;
+  (void)cursor;
+  if (l->piece != piece) l->record = 0;
+  l->piece = piece;
+  for (size_t i = 0; i < l->view->field_count; i++) {
+    const size_t f = l->view->fields[i];
+    const fw_field *field = &l->dictionary->fields[f];
+    const fw_table_cell *cells = batch->cells + l->view->field_slot[i] * FW_TABLE_RECORDS;
+    if (field->kind == FW_FIELD_CATEGORY && field->hash_bits == 0)
+      FW_TRY(count_texts(&l->learned[f], cells, batch->records, err));
+    else if (fw_field_is_list(field))
+      FW_TRY(count_elements(l, field, &l->learned[f], cells, batch->records, err));
+    else if (field->kind != FW_FIELD_CATEGORY)
+      FW_TRY(measure_numbers(l, field, &l->learned[f], cells, batch->records, err));
+  }
+  l->record += batch->records;
+  l->records += batch->records;
+  return FURROW_OK;
+}
+
+/* ---- All threads ---------------------------------------------------------------------------------------- */
+
+static furrow_status make_learner(learner *l, const fw_encode_view *view, const fw_dictionary *d, furrow_error *err) {
+  void *memory = NULL;
+  *l = (learner){.view = view, .dictionary = d, .piece = UINT64_MAX};
+  FW_TRY(fw_alloc_zero(&memory, d->count, sizeof *l->learned, err));
+  l->learned = memory;
+  return FURROW_OK;
+}
+
+static void clear_learner(learner *l) {
+  for (size_t i = 0; l->learned && i < l->dictionary->count; i++) fw_learned_clear(&l->learned[i]);
+  fw_free(l->learned);
+  fw_buffer_clear(&l->word);
+}
+
+/* Moves the first learner's counts, adds the others'. */
+static furrow_status gather(fw_learned *all, learner *l, bool first, furrow_error *err) {
+  for (size_t i = 0; i < l->view->field_count; i++) {
+    fw_learned *one = &l->learned[l->view->fields[i]], *sum = &all[l->view->fields[i]];
+    if (first) {
+      *sum = *one;
+      memset(one, 0, sizeof *one);
+      continue;
+    }
+    FW_TRY(fw_text_counter_merge(&sum->texts, &one->texts, err));
+    FW_TRY(fw_number_stats_merge(&sum->numbers, &one->numbers, err));
+    sum->missing += one->missing;
+  }
+  return FURROW_OK;
+}
+
+static furrow_status scan(fw_table_source *source, const fw_table *table, const fw_table_scan_params *params,
+                          learner *learners, uint32_t threads, furrow_parser_stats *stats, furrow_error *err) {
+  void *memory = NULL;
+  FW_TRY(fw_alloc(&memory, threads, sizeof(void *), err));
+  void **users = memory;
+  for (uint32_t i = 0; i < threads; i++) users[i] = &learners[i];
+  const furrow_status status = fw_table_scan(source, table, params, users, take_batch, stats, err);
+  fw_free((void *)users);
+  return status;
+}
+
+furrow_status fw_learn_fields(fw_table_source *source, const fw_encode_view *view, const fw_dictionary *d,
+                              const fw_table_scan_params *params, fw_learned *learned, furrow_parser_stats *stats,
+                              furrow_error *err) {
+  const uint32_t threads = fw_table_scan_threads(params);
+  fw_table *table = NULL;
+  void *memory = NULL;
+  FW_TRY(fw_alloc_zero(&memory, threads, sizeof(learner), err));
+  learner *learners = memory;
+  furrow_status status = fw_table_create(&table, fw_table_source_layout(source), view->names, view->slots, NULL, err);
+  for (uint32_t i = 0; i < threads && status == FURROW_OK; i++) status = make_learner(&learners[i], view, d, err);
+  if (status == FURROW_OK) status = scan(source, table, params, learners, threads, stats, err);
+  for (uint32_t i = 0; i < threads; i++) {
+    if (status == FURROW_OK) status = gather(learned, &learners[i], i == 0, err);
+    clear_learner(&learners[i]);
+  }
+  fw_free(learners);
+  fw_table_free(table);
+  return status;
+}
+
+/* ---- What a field learned ------------------------------------------------------------------------------- */
+
+static furrow_status build_texts(const fw_text_counter *texts, size_t kept, fw_buffer *image, furrow_error *err) {
+  fw_buffer bytes = {0};
+  void *memory = NULL;
+  FW_TRY(fw_alloc(&memory, kept + 1, sizeof(uint64_t), err));
+  uint64_t *offsets = memory;
+  for (size_t i = 0; i < kept; i++) {
+    offsets[i] = bytes.size;
+    fw_buffer_append(&bytes, texts->texts[i].text, texts->texts[i].length);
+  }
+  offsets[kept] = bytes.size;
+  furrow_status status = fw_buffer_status(&bytes, err);
+  const fw_texts list = {.bytes = bytes.bytes, .offsets = offsets, .count = kept};
+  if (status == FURROW_OK) status = fw_string_table_build(image, &list, NULL, err);
+  fw_buffer_clear(&bytes);
+  fw_free(offsets);
+  return status;
+}
+
+static furrow_status finish_texts(fw_field *field, fw_text_counter *texts, fw_field_image *image, furrow_error *err) {
+  size_t kept = 0;
+  fw_text_counter_sort(texts);
+  while (kept < texts->count && texts->texts[kept].count >= field->column->min_count) kept++;
+  for (size_t i = kept; i < texts->count; i++) field->unknown += texts->texts[i].count;
+  FW_TRY(build_texts(texts, kept, &image->texts, err));
+  for (size_t i = 0; i < kept; i++) fw_put_u64(&image->counts, texts->texts[i].count);
+  FW_TRY(fw_buffer_status(&image->counts, err));
+  field->size = FW_LOCAL_FIRST + kept;
+  return fw_string_table_open(&field->texts, image->texts.bytes, image->texts.size, err);
+}
+
+static furrow_status finish_bins(fw_field *field, fw_number_stats *numbers, fw_field_image *image, furrow_error *err) {
+  double edges[FW_BINS_MOST];
+  field->edge_count = fw_number_stats_edges(numbers, field->column->bins, edges);
+  for (size_t i = 0; i < field->edge_count; i++) fw_put_f64(&image->edges, edges[i]);
+  field->edges = (const unsigned char *)image->edges.bytes;
+  field->size = field->edge_count + 2;
+  return fw_buffer_status(&image->edges, err);
+}
+
+static void finish_number(fw_field *field, fw_number_stats *numbers) {
+  uint64_t count;
+  double mean, deviation;
+  fw_number_stats_moments(numbers, &count, &mean, &deviation);
+  field->size = 2;
+  field->factor = 1;
+  if (field->kind == FW_FIELD_AGE) {
+    field->newest = numbers->most;
+    mean = (numbers->most - mean) / 86400;
+    deviation /= 86400;
+  }
+  if (!fw_field_learns(field)) return;
+  field->mean = mean;
+  if (deviation > 0 && isfinite(1 / deviation)) field->factor = 1 / deviation;
+}
+
+furrow_status fw_learned_finish(fw_field *field, fw_learned *learned, fw_field_image *image, furrow_error *err) {
+  field->missing = learned->missing;
+  switch (field->kind) {
+  case FW_FIELD_CATEGORY:
+  case FW_FIELD_SET:
+  case FW_FIELD_WORDS:
+    if (field->hash_bits == 0) return finish_texts(field, &learned->texts, image, err);
+    field->missing = 0;
+    field->size = (uint64_t)1 << field->hash_bits;
+    return FURROW_OK;
+  case FW_FIELD_BINS: return finish_bins(field, &learned->numbers, image, err);
+  case FW_FIELD_NUMBER:
+  case FW_FIELD_AGE: finish_number(field, &learned->numbers); return FURROW_OK;
+  case FW_FIELD_PART: field->size = (uint64_t)fw_time_part_values(field->part) + 1; return FURROW_OK;
+  case FW_FIELD_CROSS: field->size = (uint64_t)1 << field->hash_bits; return FURROW_OK;
+  case FW_FIELD_HISTORY: return FURROW_OK; /* as many as there are items */
+  }
+  return FURROW_OK;
+}

@@ -1,0 +1,427 @@
+/* rows/encode/propose.c: a schema proposed from a log: one pass over it, and one over each table that is joined. Where
+ * records have columns that the head did not show (JSON, Vowpal Wabbit's text), the pass begins anew with them. */
+#include "rows/encode/propose.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/params.h"
+#include "base/suggestion.h"
+#include "rows/table/text_table.h"
+
+enum {
+  MOST_COLUMNS = 10000,
+  VALUES_EACH = 1000,  /* that are counted one by one */
+  VALUES_OF_MANY = 64, /* where there are more than MANY_COLUMNS columns */
+  MANY_COLUMNS = 1000,
+  MOST_SKETCHES = 20000 /* of all threads, if it is more than one */
+};
+
+typedef struct name_list {
+  char **names;
+  size_t count;
+} name_list;
+
+/* What one thread sees. */
+typedef struct observer {
+  fw_column_sketch *sketches;
+  size_t count;
+  name_list others; /* columns that are not known, in order */
+} observer;
+
+typedef struct observation {
+  const furrow_schema_propose_params *params;
+  fw_table_source *source;
+  fw_evidence *columns;
+  size_t count;
+  furrow_parser_stats stats;
+} observation;
+
+static void clear_names(name_list *list) {
+  for (size_t i = 0; i < list->count; i++) fw_free(list->names[i]);
+  fw_free(list->names);
+  *list = (name_list){0};
+}
+
+static void clear_observation(observation *o) {
+  for (size_t i = 0; i < o->count; i++) {
+    fw_column_sketch_clear(&o->columns[i].sketch);
+    fw_free(o->columns[i].name);
+  }
+  fw_free(o->columns);
+  fw_table_source_close(o->source);
+  *o = (observation){0};
+}
+
+/* ---- Columns that turn up ---- */
+
+/* Where the name is in the list, or belongs. */
+static size_t find_name(const name_list *list, const char *name, size_t length, bool *found) {
+  size_t low = 0, high = list->count;
+  *found = false;
+  while (low < high && !*found) {
+    const size_t middle = low + (high - low) / 2;
+    const char *other = list->names[middle];
+    const int order = strncmp(other, name, length);
+    *found = order == 0 && other[length] == 0;
+    if (*found)
+      low = middle;
+    else if (order < 0)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+static furrow_status note_name(name_list *list, const char *name, size_t length, furrow_error *err) {
+  bool found;
+  const size_t at = find_name(list, name, length, &found);
+  if (found || length == 0 || memchr(name, 0, length)) return FURROW_OK;
+  if (list->count == MOST_COLUMNS)
+    return fw_fail(err, FURROW_E_UNSUPPORTED, "the log has more than %d columns", MOST_COLUMNS);
+  FW_TRY(fw_text_list_add(&list->names, &list->count, name, length, err));
+  char *added = list->names[list->count - 1];
+  memmove(&list->names[at + 1], &list->names[at], (list->count - 1 - at) * sizeof *list->names);
+  list->names[at] = added;
+  return FURROW_OK;
+}
+
+static furrow_status note_other(void *user, const char *name, size_t length, uint64_t offset, furrow_error *err) {
+  (void)offset;
+  return note_name(&((observer *)user)->others, name, length, err);
+}
+
+/* ---- One pass ---- */
+
+static furrow_status take_batch(void *user, uint64_t piece, const fw_table_cursor *cursor, const fw_table_batch *batch,
+                                furrow_error *err) {
+  observer *o = user;
+  (void)piece;
+  (void)cursor;
+  for (size_t c = 0; c < o->count; c++) {
+    const fw_table_cell *cells = &batch->cells[c * FW_TABLE_RECORDS];
+    for (size_t r = 0; r < batch->records; r++) {
+      const bool list = cells[r].kind == FW_TABLE_LIST;
+      FW_TRY(fw_column_sketch_add(&o->sketches[c], cells[r].text, cells[r].length, list && cells[r].length > 0, err));
+    }
+  }
+  return FURROW_OK;
+}
+
+static void clear_observer(observer *o) {
+  for (size_t i = 0; o->sketches && i < o->count; i++) fw_column_sketch_clear(&o->sketches[i]);
+  fw_free(o->sketches);
+  clear_names(&o->others);
+}
+
+static furrow_status start_observer(observer *o, size_t columns, furrow_error *err) {
+  void *memory = NULL;
+  FW_TRY(fw_alloc(&memory, columns, sizeof(fw_column_sketch), err));
+  o->sketches = memory;
+  o->count = columns;
+  for (size_t i = 0; i < columns; i++)
+    fw_column_sketch_init(&o->sketches[i], columns > MANY_COLUMNS ? VALUES_OF_MANY : VALUES_EACH);
+  return FURROW_OK;
+}
+
+static furrow_status scan_table(observation *o, const fw_table *table, observer *observers, uint32_t threads,
+                                furrow_error *err) {
+  void *memory = NULL;
+  FW_TRY(fw_alloc(&memory, threads, sizeof(void *), err));
+  void **users = memory;
+  for (uint32_t i = 0; i < threads; i++) users[i] = &observers[i];
+  const fw_table_scan_params params = {.threads = threads,
+                                       .on_bad = o->params->on_bad,
+                                       .other_column = note_other,
+                                       .progress = o->params->progress,
+                                       .progress_user = o->params->progress_user};
+  furrow_parser_stats_init(&o->stats);
+  const furrow_status status = fw_table_scan(o->source, table, &params, users, take_batch, &o->stats, err);
+  fw_free(users);
+  return status;
+}
+
+/* Merges what the threads saw; `others` gets the columns that are new. */
+static furrow_status join_observers(observation *o, observer *observers, uint32_t threads, name_list *others,
+                                    furrow_error *err) {
+  for (uint32_t t = 0; t < threads; t++)
+    for (size_t i = 0; i < observers[t].others.count; i++) {
+      const char *name = observers[t].others.names[i];
+      FW_TRY(note_name(others, name, strlen(name), err));
+    }
+  if (others->count > 0) return FURROW_OK; /* it is read again */
+  for (size_t c = 0; c < o->count; c++)
+    for (uint32_t t = 0; t < threads; t++)
+      FW_TRY(fw_column_sketch_merge(&o->columns[c].sketch, &observers[t].sketches[c], err));
+  return FURROW_OK;
+}
+
+static uint32_t count_threads(const observation *o) {
+  const fw_table_scan_params params = {.threads = o->params->threads};
+  const size_t threads = fw_table_scan_threads(&params), most = MOST_SKETCHES / (o->count ? o->count : 1);
+  return (uint32_t)(threads <= most ? threads : most > 0 ? most : 1);
+}
+
+static furrow_status create_table(const observation *o, fw_table **table, furrow_error *err) {
+  void *memory = NULL;
+  FW_TRY(fw_alloc(&memory, o->count, sizeof(char *), err));
+  const char **names = memory;
+  for (size_t i = 0; i < o->count; i++) names[i] = o->columns[i].name;
+  const furrow_status status = fw_table_create(table, fw_table_source_layout(o->source), names, o->count, NULL, err);
+  fw_free(memory);
+  return status;
+}
+
+static furrow_status observe_once(observation *o, name_list *others, furrow_error *err) {
+  void *memory = NULL;
+  fw_table *table = NULL;
+  uint32_t threads = count_threads(o);
+  FW_TRY(fw_alloc_zero(&memory, threads, sizeof(observer), err));
+  observer *observers = memory;
+  furrow_status status = create_table(o, &table, err);
+  for (uint32_t t = 0; t < threads && status == FURROW_OK; t++) status = start_observer(&observers[t], o->count, err);
+  if (status == FURROW_OK) status = scan_table(o, table, observers, threads, err);
+  if (status == FURROW_OK) status = join_observers(o, observers, threads, others, err);
+  for (uint32_t t = 0; t < threads; t++) clear_observer(&observers[t]);
+  fw_free(observers);
+  fw_table_free(table);
+  return status;
+}
+
+static furrow_status add_column(observation *o, const char *name, furrow_error *err) {
+  if (o->count == MOST_COLUMNS)
+    return fw_fail(err, FURROW_E_UNSUPPORTED, "the log has more than %d columns", MOST_COLUMNS);
+  void *columns = o->columns;
+  const furrow_status status = fw_realloc(&columns, o->count + 1, sizeof *o->columns, err);
+  o->columns = columns;
+  if (status != FURROW_OK) return status;
+  fw_evidence *added = &o->columns[o->count];
+  memset(added, 0, sizeof *added);
+  fw_column_sketch_init(&added->sketch, VALUES_EACH);
+  FW_TRY(fw_strndup(&added->name, name, strlen(name), err));
+  o->count++;
+  return FURROW_OK;
+}
+
+/* A column without a name goes by its number. */
+static furrow_status add_layout(observation *o, furrow_error *err) {
+  const fw_table_layout *layout = fw_table_source_layout(o->source);
+  for (size_t i = 0; i < layout->columns; i++) {
+    char number[24];
+    snprintf(number, sizeof number, "%zu", i);
+    FW_TRY(add_column(o, layout->names[i][0] ? layout->names[i] : number, err));
+  }
+  return FURROW_OK;
+}
+
+static furrow_status observe_all(observation *o, furrow_error *err) {
+  name_list others = {0};
+  furrow_status status;
+  do {
+    clear_names(&others);
+    status = observe_once(o, &others, err);
+    if (status == FURROW_OK && others.count > 0 && !fw_table_source_repeats(o->source)) {
+      status = fw_fail(err, FURROW_E_UNSUPPORTED,
+                       "column %s is not in the first records, and a pipe cannot be read again", others.names[0]);
+      fw_error_set_hint(err, "write the log to a file first");
+    }
+    for (size_t i = 0; i < others.count && status == FURROW_OK; i++) status = add_column(o, others.names[i], err);
+  } while (status == FURROW_OK && others.count > 0);
+  clear_names(&others);
+  return status;
+}
+
+static furrow_status observe(observation *o, const char *uri, const furrow_schema_propose_params *params,
+                             furrow_error *err) {
+  o->params = params;
+  FW_TRY(fw_table_source_open(&o->source, uri, err));
+  FW_TRY(add_layout(o, err));
+  FW_TRY(observe_all(o, err));
+  if (o->stats.rows == 0) {
+    fw_fail(err, FURROW_E_FORMAT, "there are no rows to look at");
+    fw_error_set_file(err, uri);
+    return FURROW_E_FORMAT;
+  }
+  for (size_t i = 0; i < o->count; i++) fw_evidence_close(&o->columns[i]);
+  return FURROW_OK;
+}
+
+/* ---- Names that the caller gives ---- */
+
+static furrow_status refuse_name(const observation *o, const char *what, const char *name, furrow_error *err) {
+  fw_suggestion suggestion = {NULL, SIZE_MAX};
+  fw_buffer list = {0};
+  for (size_t i = 0; i < o->count; i++) {
+    if (strlen(name) <= FW_SUGGESTION_LENGTH) fw_suggestion_offer(&suggestion, name, o->columns[i].name);
+    if (i < 20) fw_buffer_format(&list, "%s%s", i > 0 ? ", " : "", o->columns[i].name);
+  }
+  if (o->count > 20) fw_buffer_format(&list, " and %zu more", o->count - 20);
+  fw_buffer_byte(&list, 0);
+  fw_fail(err, FURROW_E_ARGUMENT, "%s: there is no column %s; there are %s", what, name,
+          list.bytes && !list.missing ? list.bytes : "others");
+  if (fw_suggestion_is_near(&suggestion, name)) fw_error_set_hint(err, "did you mean %s?", suggestion.word);
+  fw_buffer_clear(&list);
+  return FURROW_E_ARGUMENT;
+}
+
+static fw_evidence *find_column(const observation *o, const char *name) {
+  for (size_t i = 0; i < o->count; i++)
+    if (strcmp(o->columns[i].name, name) == 0) return &o->columns[i];
+  return NULL;
+}
+
+static furrow_status give_meaning(observation *o, const char *what, const char *name, fw_meaning meaning,
+                                  furrow_error *err) {
+  if (!name) return FURROW_OK;
+  fw_evidence *column = find_column(o, name);
+  if (!column) return refuse_name(o, what, name, err);
+  if (column->meaning != FW_MEANS_NOTHING)
+    return fw_fail(err, FURROW_E_ARGUMENT, "%s: column %s is named twice", what, name);
+  column->meaning = meaning;
+  column->given = true;
+  return FURROW_OK;
+}
+
+static furrow_status give_meanings(observation *o, furrow_error *err) {
+  const furrow_schema_propose_params *p = o->params;
+  if (p->label && p->label[0]) FW_TRY(give_meaning(o, "label", p->label, FW_MEANS_LABEL, err));
+  FW_TRY(give_meaning(o, "weight", p->weight, FW_MEANS_WEIGHT, err));
+  FW_TRY(give_meaning(o, "group", p->group, FW_MEANS_GROUP, err));
+  FW_TRY(give_meaning(o, "user", p->user, FW_MEANS_USER, err));
+  FW_TRY(give_meaning(o, "item", p->item, FW_MEANS_ITEM, err));
+  return give_meaning(o, "time", p->time, FW_MEANS_TIME, err);
+}
+
+/* Columns that Vowpal Wabbit's text always has. */
+static void set_vw_meanings(observation *o) {
+  fw_evidence *weight = find_column(o, "weight"), *tag = find_column(o, "tag");
+  if (fw_table_source_layout(o->source)->kind != FW_TABLE_VW) return;
+  if (weight && weight->meaning == FW_MEANS_NOTHING && weight->sketch.cells > 0 && !o->params->weight)
+    weight->meaning = FW_MEANS_WEIGHT;
+  if (tag && tag->meaning == FW_MEANS_NOTHING) tag->meaning = FW_MEANS_TAG;
+}
+
+/* The hour of a click says when people click. The hour of a rating says who is awake: it fits the users of the training
+ * data and misleads about later events (docs/formats/schema.md has the figures). */
+static furrow_status settle_time_parts(const observation *o, furrow_schema *schema, furrow_error *err) {
+  fw_column *time = fw_schema_of_role(schema, FW_ROLE_TIME);
+  const fw_column *label = fw_schema_of_kind(schema, FW_AS_LABEL);
+  const fw_evidence *labels = label ? find_column(o, label->name) : NULL;
+  fw_buffer why = {0};
+  if (!time || time->parts == 0 || (labels && labels->distinct == 2)) return FURROW_OK;
+  if (!fw_schema_of_role(schema, FW_ROLE_USER) || !fw_schema_of_role(schema, FW_ROLE_ITEM)) return FURROW_OK;
+  time->parts = 0;
+  fw_buffer_format(&why, "%s; hour and weekday are features of clicks, not of ratings", time->why ? time->why : "");
+  fw_buffer_byte(&why, 0);
+  furrow_status status = fw_buffer_status(&why, err);
+  if (status == FURROW_OK) status = fw_column_set_text(&time->why, why.bytes, err);
+  fw_buffer_clear(&why);
+  return status;
+}
+
+static furrow_status decide_log(observation *o, furrow_schema *schema, furrow_error *err) {
+  FW_TRY(give_meanings(o, err));
+  set_vw_meanings(o);
+  const bool label = !o->params->label || o->params->label[0];
+  FW_TRY(fw_evidence_find_meanings(o->columns, o->count, label, err));
+  for (size_t i = 0; i < o->count; i++) FW_TRY(fw_evidence_decide(&o->columns[i], false, schema, err));
+  return settle_time_parts(o, schema, err);
+}
+
+/* ---- Tables that are joined ---- */
+
+/* Columns that the log has, too, are the log's. */
+static furrow_status decide_table(const observation *o, const char *key, furrow_schema *schema, furrow_error *err) {
+  for (size_t i = 0; i < o->count; i++) {
+    const fw_evidence *e = &o->columns[i];
+    if (strcmp(e->name, key) == 0 || fw_schema_find(schema, e->name)) continue;
+    FW_TRY(fw_evidence_decide(e, true, schema, err));
+  }
+  return FURROW_OK;
+}
+
+static furrow_status add_table(const observation *log, const char *uri, const char *key, const char *name,
+                               furrow_schema *schema, furrow_error *err) {
+  observation table = {0};
+  const fw_column *column = fw_schema_find(schema, key);
+  if (!column) return refuse_name(log, "table", key, err);
+  if (column->kind != FW_AS_CATEGORY)
+    return fw_fail(err, FURROW_E_ARGUMENT, "table: the key %s is a %s, not a category", key,
+                   fw_column_kind_name(column->kind));
+  furrow_status status = observe(&table, uri, log->params, err);
+  if (status == FURROW_OK && !find_column(&table, name)) {
+    status = refuse_name(&table, uri, name, err);
+    fw_error_set_hint(err, "FILE=%s:COLUMN says what the table calls it", key);
+  }
+  if (status == FURROW_OK) status = decide_table(&table, name, schema, err);
+  if (status == FURROW_OK) status = fw_schema_add_table(schema, uri, key, name, err);
+  clear_observation(&table);
+  return status;
+}
+
+/* FILE=KEY or FILE=KEY:COLUMN, whose file may have = in its name, and whose key a colon. */
+static furrow_status split_table(const observation *log, char *text, char **key, char **name, furrow_error *err) {
+  char *equals = strrchr(text, '=');
+  if (!equals || equals == text || !equals[1])
+    return fw_fail(err, FURROW_E_ARGUMENT, "table: %s is not FILE=KEY or FILE=KEY:COLUMN", text);
+  *equals = 0;
+  *key = *name = equals + 1;
+  char *colon = strrchr(*key, ':');
+  if (find_column(log, *key) || !colon || colon == *key || !colon[1]) return FURROW_OK;
+  *colon = 0;
+  *name = colon + 1;
+  return FURROW_OK;
+}
+
+static furrow_status add_tables(const observation *log, furrow_schema *schema, furrow_error *err) {
+  for (size_t i = 0; i < log->params->table_count; i++) {
+    char *text = NULL, *key = NULL, *name = NULL;
+    FW_TRY(fw_strndup(&text, log->params->tables[i], strlen(log->params->tables[i]), err));
+    furrow_status status = split_table(log, text, &key, &name, err);
+    if (status == FURROW_OK) status = add_table(log, text, key, name, schema, err);
+    fw_free(text);
+    if (status != FURROW_OK) return status;
+  }
+  return FURROW_OK;
+}
+
+/* ---- The whole ---- */
+
+static furrow_status set_history(const observation *log, furrow_schema *schema, furrow_error *err) {
+  const uint32_t history = log->params->history;
+  if (history > FW_HISTORY_MOST) return fw_fail(err, FURROW_E_ARGUMENT, "history: at most %d items", FW_HISTORY_MOST);
+  schema->history = history;
+  return FURROW_OK;
+}
+
+static furrow_status propose(observation *log, const char *uri, const furrow_schema_propose_params *params,
+                             furrow_schema *schema, furrow_error *err) {
+  FW_TRY(observe(log, uri, params, err));
+  FW_TRY(decide_log(log, schema, err));
+  FW_TRY(add_tables(log, schema, err));
+  FW_TRY(set_history(log, schema, err));
+  FW_TRY(fw_schema_check(schema, err));
+  if (params->stats) fw_info_write(params->stats, &log->stats, sizeof log->stats);
+  return FURROW_OK;
+}
+
+furrow_status furrow_schema_propose(furrow_schema **schema, const char *uri, const furrow_schema_propose_params *params,
+                                    furrow_error *err) {
+  furrow_schema_propose_params p;
+  observation log = {0};
+  furrow_schema *made = NULL;
+  furrow_schema_propose_params_init(&p);
+  FW_TRY(FW_PARAMS_READ(&p, params, furrow_schema_propose_params, err));
+  FW_TRY(fw_schema_create(&made, err));
+  const furrow_status status = propose(&log, uri, &p, made, err);
+  clear_observation(&log);
+  if (status == FURROW_OK)
+    *schema = made;
+  else
+    furrow_schema_free(made);
+  return status;
+}

@@ -1,0 +1,42 @@
+/* rows/encode/propose.h: from what the cells of columns are like to a schema. */
+#ifndef FW_ROWS_ENCODE_PROPOSE_H
+#define FW_ROWS_ENCODE_PROPOSE_H
+
+#include "rows/encode/column_sketch.h"
+#include "rows/encode/schema.h"
+
+/* What a column is meant to be, by its name or by the caller. */
+typedef enum fw_meaning {
+  FW_MEANS_NOTHING,
+  FW_MEANS_LABEL,
+  FW_MEANS_WEIGHT,
+  FW_MEANS_GROUP,
+  FW_MEANS_USER,
+  FW_MEANS_ITEM,
+  FW_MEANS_TIME,
+  FW_MEANS_TAG, /* of Vowpal Wabbit's text */
+  FW_MEANS_COUNT
+} fw_meaning;
+
+typedef struct fw_evidence {
+  char *name;
+  fw_column_sketch sketch;
+  uint64_t distinct; /* set by fw_evidence_close */
+  bool exact;        /* distinct is not an estimate */
+  fw_meaning meaning;
+  bool given;        /* by the caller */
+  const char *other; /* its name says label, but this is the label; "": but there is none; NULL: neither */
+} fw_evidence;
+
+/* After the last cell. */
+void fw_evidence_close(fw_evidence *evidence);
+/* Finds the meanings that nobody gave, of columns that none was given for; a label only if one is wanted. E_ARGUMENT:
+ * several columns may be the label. */
+furrow_status fw_evidence_find_meanings(fw_evidence *columns, size_t count, bool label,
+                                        furrow_error *err) FURROW_MUST_USE;
+/* Adds the column to the schema. `table`: it is one of a table that is joined. E_ARGUMENT: it cannot be what the caller
+ * said. */
+furrow_status fw_evidence_decide(const fw_evidence *evidence, bool table, furrow_schema *schema,
+                                 furrow_error *err) FURROW_MUST_USE;
+
+#endif

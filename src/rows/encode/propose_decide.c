@@ -1,0 +1,443 @@
+/* rows/encode/propose_decide.c: what a column is, by what its cells are like, and the sentence that says why. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/number_out.h"
+#include "base/utf8.h"
+#include "rows/encode/column_names.h"
+#include "rows/encode/propose.h"
+
+/* Limits that the sentences mention. */
+enum {
+  FEW_INTEGERS = 32,   /* integers with so many values are categories, if each has 10 rows */
+  MANY_VALUES = 10000, /* of categories with more values, those that occur once are left out */
+  LEAST_ROWS = 20,     /* fewer do not tell that all values are different */
+  TEXT_WORDS = 8,      /* words of a cell on average that make it a text */
+  MOST_CLASSES = 1000, /* of a label */
+  FEW_CELLS = 100,     /* of which a bar says more than their figures */
+  SET_ELEMENTS = 10000 /* different elements that a set may have, at most */
+};
+static const double most_of = 0.95; /* share that counts as nearly all */
+static const double skewed = 20;    /* largest number over mean */
+
+/* ---- Sentences ---- */
+
+/* Whether an example can stand in a line of text. */
+static bool is_printable(const char *text, size_t length) {
+  if (fw_utf8_check(text, text + length)) return false;
+  for (size_t i = 0; i < length; i++)
+    if ((unsigned char)text[i] < ' ' || text[i] == 127) return false;
+  return true;
+}
+
+static void say_example(fw_buffer *why, const fw_example *example) {
+  char list[FW_SKETCH_EXAMPLE_TEXT];
+  size_t n = example->length < FW_SKETCH_EXAMPLE_TEXT ? example->length : FW_SKETCH_EXAMPLE_TEXT;
+  const bool cut = example->length > n;
+  for (size_t i = 0; i < n; i++) list[i] = example->text[i] == '\x1f' ? ' ' : example->text[i];
+  while (cut && n > 0 && ((unsigned char)list[n - 1] & 0xC0) == 0x80) n--; /* a character may be cut, too */
+  if (cut && n > 0) n--;
+  if (!is_printable(list, n)) {
+    fw_buffer_format(why, "%u bytes", example->length);
+    return;
+  }
+  fw_buffer_append(why, list, n);
+  if (cut) fw_buffer_text(why, "…");
+}
+
+static void say_examples(fw_buffer *why, const fw_column_sketch *s) {
+  const char *before = " such as ";
+  for (size_t i = 0; i < FW_SKETCH_EXAMPLES && s->examples[i].hash != UINT64_MAX; i++) {
+    fw_buffer_text(why, before);
+    say_example(why, &s->examples[i]);
+    before = ", ";
+  }
+}
+
+static void say_number(fw_buffer *why, double value) {
+  char text[FW_NUMBER_TEXT];
+  if (value == floor(value) && fabs(value) < 1e15)
+    fw_buffer_append(why, text, fw_write_f64(text, value));
+  else
+    fw_buffer_format(why, "%.6g", value);
+}
+
+static void say_range(fw_buffer *why, const char *what, const fw_column_sketch *s) {
+  fw_buffer_format(why, "%s from ", what);
+  say_number(why, s->least);
+  fw_buffer_text(why, " to ");
+  say_number(why, s->most);
+}
+
+/* Whether all cells are numbers, or nearly all; words for nothing do not count. */
+static bool are_numbers(const fw_column_sketch *s) {
+  return s->numbers > 0 && s->numbers == fw_column_sketch_present(s);
+}
+static bool are_integers(const fw_column_sketch *s) {
+  return are_numbers(s) && s->integers == s->numbers;
+}
+static bool are_mostly_numbers(const fw_column_sketch *s) {
+  return s->numbers > 0 && (double)s->numbers >= most_of * (double)fw_column_sketch_present(s);
+}
+
+static void say_cells(fw_buffer *why, const fw_evidence *e) {
+  const fw_column_sketch *s = &e->sketch;
+  const unsigned long long texts = fw_column_sketch_present(s) - s->numbers, absent = s->absent;
+  if (s->lists > 0) {
+    fw_buffer_format(why, "lists of %.1f elements on average",
+                     (double)s->elements[FW_SEPARATOR_LIST].elements / (double)s->lists);
+  } else if (are_mostly_numbers(s)) {
+    say_range(why, are_integers(s) ? "integers" : "numbers", s);
+    if (absent > 0) fw_buffer_format(why, ", %llu times NA or the like", absent);
+    if (texts > 0) fw_buffer_format(why, " but for %llu %s such as ", texts, fw_plural(texts, "text", "texts"));
+    if (texts > 0) say_example(why, &s->odd);
+  } else {
+    fw_buffer_text(why, "texts");
+    say_examples(why, s);
+  }
+}
+
+/* What the cells are: all sentences begin so. */
+static void say_facts(fw_buffer *why, const fw_evidence *e) {
+  const fw_column_sketch *s = &e->sketch;
+  const unsigned long long rows = s->cells + s->missing, distinct = e->distinct, missing = s->missing;
+  if (s->cells == 0) {
+    fw_buffer_format(why, "empty in all %llu rows", rows);
+    return;
+  }
+  say_cells(why, e);
+  fw_buffer_format(why, ", %s%llu distinct %s in %llu %s", e->exact ? "" : "about ", distinct,
+                   fw_plural(distinct, "value", "values"), rows, fw_plural(rows, "row", "rows"));
+  if (missing > 0) fw_buffer_format(why, ", %llu of them empty", missing);
+}
+
+/* What a decision makes of a column: the reason goes behind the facts. */
+typedef struct decision {
+  const fw_evidence *evidence;
+  fw_column *column;
+  fw_buffer why;
+  furrow_error *err;
+} decision;
+
+static furrow_status decide(decision *d, fw_column_kind kind, const char *reason) {
+  if (reason[0]) fw_buffer_format(&d->why, "; %s", reason);
+  return fw_column_set_kind(d->column, kind, d->err);
+}
+
+static const char *said(const decision *d, const char *by_name, const char *given) {
+  return d->evidence->given ? given : by_name;
+}
+
+/* ---- Labels ---- */
+
+static int compare_texts(const char *a, size_t n, const char *b, size_t m) {
+  const int order = memcmp(a, b, n < m ? n : m);
+  return order != 0 ? order : (n > m) - (n < m);
+}
+
+static bool text_is(const fw_value_set *set, const fw_counted_value *v, const char *word) {
+  return strlen(word) == v->length && strncasecmp(set->texts.bytes + v->at, word, v->length) == 0;
+}
+
+/* Whether a is the negative class of two, because its name says so: 1 yes, -1 b is, 0 neither. */
+static int is_negative(const fw_value_set *set, const fw_counted_value *a, const fw_counted_value *b) {
+  static const char *const pairs[][2] = {
+      {"no", "yes"},
+      {"n", "y"},
+      {"false", "true"},
+      {"f", "t"},
+      {"negative", "positive"},
+      {"neg", "pos"},
+      {"view", "click"},
+      {"-", "+"},
+      {"off", "on"},
+      {"dislike", "like"},
+      {"bad", "good"},
+      {"ham", "spam"},
+      {"benign", "malignant"},
+      {"show", "click"},
+      {"impression", "click"},
+      {"view", "purchase"},
+      {"no click", "click"},
+      {"unclicked", "clicked"},
+  };
+  for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+    if (text_is(set, a, pairs[i][0]) && text_is(set, b, pairs[i][1])) return 1;
+    if (text_is(set, b, pairs[i][0]) && text_is(set, a, pairs[i][1])) return -1;
+  }
+  return 0;
+}
+
+/* The values of a set, by text. */
+static furrow_status sorted_values(const fw_value_set *set, fw_counted_value **values, furrow_error *err) {
+  void *memory = NULL;
+  size_t n = 0;
+  FW_TRY(fw_alloc(&memory, set->count, sizeof(fw_counted_value), err));
+  fw_counted_value *list = memory;
+  for (size_t i = 0; i < set->capacity; i++) {
+    if (set->slots[i].count == 0) continue;
+    const fw_counted_value v = set->slots[i];
+    size_t k = n++;
+    for (; k > 0 &&
+           compare_texts(set->texts.bytes + list[k - 1].at, list[k - 1].length, set->texts.bytes + v.at, v.length) > 0;
+         k--)
+      list[k] = list[k - 1];
+    list[k] = v;
+  }
+  *values = list;
+  return FURROW_OK;
+}
+
+static furrow_status add_classes(decision *d, const fw_counted_value *values, size_t count) {
+  const fw_value_set *set = &d->evidence->sketch.values;
+  for (size_t i = 0; i < count; i++) {
+    const char *text = set->texts.bytes + values[i].at;
+    if (fw_utf8_check(text, text + values[i].length) || memchr(text, 0, values[i].length))
+      return fw_fail(d->err, FURROW_E_FORMAT, "column %s: a name of a class is not text in UTF-8", d->evidence->name);
+    FW_TRY(fw_text_list_add(&d->column->classes, &d->column->class_count, text, values[i].length, d->err));
+  }
+  return FURROW_OK;
+}
+
+static furrow_status set_classes(decision *d) {
+  const fw_value_set *set = &d->evidence->sketch.values;
+  fw_counted_value *values = NULL;
+  FW_TRY(sorted_values(set, &values, d->err));
+  if (set->count == 2) {
+    const int negative = is_negative(set, &values[0], &values[1]);
+    if (negative < 0 || (negative == 0 && values[0].count < values[1].count)) {
+      const fw_counted_value first = values[0];
+      values[0] = values[1];
+      values[1] = first;
+    }
+    const int n = (int)values[1].length;
+    fw_buffer_format(&d->why, "; %.*s, %s, is the positive class", n, set->texts.bytes + values[1].at,
+                     negative ? "by its name" : "the rarer one");
+  }
+  const furrow_status status = add_classes(d, values, set->count);
+  fw_free(values);
+  return status;
+}
+
+static furrow_status refuse(decision *d, const char *what, const char *why) {
+  return fw_fail(d->err, FURROW_E_ARGUMENT, "column %s cannot be the %s: %s", d->evidence->name, what, why);
+}
+
+static furrow_status decide_label(decision *d) {
+  const fw_column_sketch *s = &d->evidence->sketch;
+  FW_TRY(decide(d, FW_AS_LABEL, said(d, "the name says label", "named as the label")));
+  if (s->cells == 0) return refuse(d, "label", "it is empty");
+  if (are_numbers(s)) return FURROW_OK;
+  if (s->lists > 0) return refuse(d, "label", "it has lists");
+  if (d->evidence->distinct < 2) return refuse(d, "label", "all of its cells have the same text");
+  if (!d->evidence->exact || d->evidence->distinct > MOST_CLASSES)
+    return refuse(d, "label", "it has more than 1000 different texts");
+  return set_classes(d);
+}
+
+/* ---- Numbers, times ---- */
+
+static furrow_status decide_weight(decision *d) {
+  const fw_column_sketch *s = &d->evidence->sketch;
+  if (!are_numbers(s)) return refuse(d, "weight", "not all of its cells are numbers");
+  if (s->least < 0) return refuse(d, "weight", "it has negative numbers");
+  return decide(d, FW_AS_WEIGHT, said(d, "the name says weight", "named as the weight"));
+}
+
+static bool has_several(uint32_t bits) {
+  return (bits & (bits - 1)) != 0;
+}
+
+static furrow_status decide_time(decision *d) {
+  const fw_column_sketch *s = &d->evidence->sketch;
+  fw_time_unit unit = FW_UNIT_SECONDS;
+  const bool found = fw_column_sketch_unit(s, &unit);
+  if (!found && !are_numbers(s)) return refuse(d, "time", "its cells are neither numbers nor ISO 8601");
+  if (found) fw_buffer_format(&d->why, "; %s", unit == FW_UNIT_TEXT ? "dates in ISO 8601" : "times since 1970 in ");
+  if (found && unit != FW_UNIT_TEXT) fw_buffer_text(&d->why, fw_time_unit_name(unit));
+  const bool role = d->evidence->meaning == FW_MEANS_TIME;
+  FW_TRY(decide(d, FW_AS_TIME, !role ? "" : said(d, "the time of the event", "named as the time")));
+  d->column->unit = found ? unit : FW_UNIT_SECONDS;
+  d->column->parts = 0;
+  if (found && has_several(s->hours)) d->column->parts |= 1u << FW_PART_HOUR;
+  if (found && has_several(s->weekdays)) d->column->parts |= 1u << FW_PART_WEEKDAY;
+  if (role) d->column->role = FW_ROLE_TIME;
+  return FURROW_OK;
+}
+
+static furrow_status decide_number(decision *d) {
+  const fw_column_sketch *s = &d->evidence->sketch;
+  const double mean = fw_column_sketch_mean(s);
+  const bool binary = are_integers(s) && s->least >= 0 && s->most <= 1;
+  const bool log = s->least >= 0 && s->most > skewed * mean;
+  FW_TRY(decide(d, FW_AS_NUMBER,
+                binary ? "0 and 1 stay as they are"
+                : log  ? "the largest is far above the mean, so the logarithm is scaled"
+                       : ""));
+  d->column->scale = binary ? FW_SCALE_NONE : log ? FW_SCALE_LOG : FW_SCALE_STANDARD;
+  return FURROW_OK;
+}
+
+/* ---- Categories, sets, texts ---- */
+
+static furrow_status decide_category(decision *d, const char *reason) {
+  FW_TRY(decide(d, FW_AS_CATEGORY, reason));
+  if (d->evidence->distinct <= MANY_VALUES) return FURROW_OK;
+  d->column->min_count = 2;
+  fw_buffer_text(&d->why, "; values that occur once are left out");
+  return FURROW_OK;
+}
+
+static furrow_status decide_role(decision *d, fw_role role, const char *by_name, const char *given) {
+  if (d->evidence->sketch.cells == 0) return refuse(d, fw_role_name(role), "it is empty");
+  FW_TRY(decide(d, FW_AS_CATEGORY, said(d, by_name, given)));
+  d->column->role = role;
+  return FURROW_OK;
+}
+
+static furrow_status set_separator(decision *d, fw_separator separator) {
+  const fw_element_sketch *e = &d->evidence->sketch.elements[separator];
+  char text[3] = {fw_separator_char(separator), 0, 0};
+  if (e->separators > 0 && e->blanks == e->separators) text[1] = ' ';
+  FW_TRY(fw_column_set_text(&d->column->separator, text, d->err));
+  fw_buffer_format(&d->why, "; split at \"%s\" there are %s%.0f different elements", text,
+                   e->elements < 100 ? "" : "about ", fw_distinct_count(e->distinct));
+  return FURROW_OK;
+}
+
+static furrow_status decide_set(decision *d, fw_separator separator) {
+  const fw_element_sketch *e = &d->evidence->sketch.elements[separator];
+  FW_TRY(decide(d, FW_AS_SET, ""));
+  if (separator != FW_SEPARATOR_LIST) FW_TRY(set_separator(d, separator));
+  d->column->values = e->elements > 0 && e->valued == e->elements;
+  if (d->column->values) fw_buffer_text(&d->why, "; each has a value behind a colon");
+  if (fw_distinct_count(e->distinct) <= MANY_VALUES) return FURROW_OK;
+  d->column->min_count = 2;
+  fw_buffer_text(&d->why, "; elements that occur once are left out");
+  return FURROW_OK;
+}
+
+/* Whether splitting there gives far fewer different elements than there are cells: genres, tags, lists of numbers. */
+static bool splits_at(const fw_evidence *e, fw_separator separator) {
+  const fw_element_sketch *s = &e->sketch.elements[separator];
+  if (!s->distinct || (double)s->cells < 0.05 * (double)e->sketch.cells) return false;
+  const double elements = fw_distinct_count(s->distinct);
+  const bool integers = s->integers == s->elements;
+  if (separator == FW_SEPARATOR_BAR && e->sketch.cells < FEW_CELLS) return elements <= 0.75 * (double)s->elements;
+  if (integers) return elements <= 0.5 * (double)s->elements;
+  if (separator == FW_SEPARATOR_BLANK && elements > 200) return false; /* words of a language */
+  return elements <= SET_ELEMENTS && elements <= 0.5 * (double)e->distinct && elements <= 0.2 * (double)s->elements;
+}
+
+static bool find_separator(const fw_evidence *e, fw_separator *separator) {
+  for (*separator = FW_SEPARATOR_BAR; *separator < FW_SEPARATOR_LIST; ++*separator)
+    if (splits_at(e, *separator)) return true;
+  return false;
+}
+
+static bool is_unique(const fw_evidence *e) {
+  return e->sketch.cells >= LEAST_ROWS && (double)e->distinct >= most_of * (double)e->sketch.cells;
+}
+
+static furrow_status decide_strings(decision *d, bool table) {
+  const fw_evidence *e = d->evidence;
+  const uint64_t texts = fw_column_sketch_present(&e->sketch) - e->sketch.numbers;
+  const double words = texts > 0 ? (double)e->sketch.words / (double)texts : 0;
+  fw_separator separator;
+  if (find_separator(e, &separator)) return decide_set(d, separator);
+  if (words >= TEXT_WORDS && e->distinct > 100) {
+    fw_buffer_format(&d->why, "; %.1f words on average", words);
+    FW_TRY(decide(d, FW_AS_TEXT, "words that occur once are left out"));
+    d->column->min_count = 2;
+    return FURROW_OK;
+  }
+  if (is_unique(e) && words >= 2)
+    return decide(d, FW_AS_IGNORE, "a title or name that is different in nearly every row");
+  if (is_unique(e))
+    return decide(d, FW_AS_IGNORE,
+                  table ? "different in nearly every row of the table" : "different in nearly every row");
+  return decide_category(d, "");
+}
+
+static furrow_status decide_list(decision *d) {
+  const fw_element_sketch *e = &d->evidence->sketch.elements[FW_SEPARATOR_LIST];
+  if (d->evidence->sketch.lists == d->evidence->sketch.cells && e->elements == d->evidence->sketch.lists &&
+      e->valued == 0)
+    return decide_category(d, "each list has one element");
+  return decide_set(d, FW_SEPARATOR_LIST);
+}
+
+/* Integers that are names rather than amounts. */
+static bool are_codes(const fw_evidence *e) {
+  const fw_column_sketch *s = &e->sketch;
+  if (s->padded > 0) return true;
+  if (s->integers < s->numbers) return false;
+  if (fw_is_id_name(e->name)) return true;
+  const bool binary = s->least >= 0 && s->most <= 1 && are_integers(s);
+  return !binary && e->exact && e->distinct <= FEW_INTEGERS && s->cells >= 10 * e->distinct;
+}
+
+static furrow_status decide_numbers(decision *d) {
+  const fw_evidence *e = d->evidence;
+  const fw_column_sketch *s = &e->sketch;
+  if (are_integers(s) && is_unique(e) && (fw_is_id_name(e->name) || fw_is_row_number_name(e->name)))
+    return decide(d, FW_AS_IGNORE, "an identifier that is different in nearly every row");
+  if (are_codes(e))
+    return decide_category(d, fw_is_id_name(e->name) ? "the name says id"
+                              : s->padded > 0        ? "zeros stand before some of them"
+                                                     : "few values that repeat");
+  return decide_number(d);
+}
+
+static furrow_status decide_content(decision *d, bool table) {
+  const fw_evidence *e = d->evidence;
+  const fw_column_sketch *s = &e->sketch;
+  fw_time_unit unit;
+  if (s->cells == 0) return decide(d, FW_AS_IGNORE, "");
+  if (e->distinct == 1 && s->missing == 0 && s->cells > 1) return decide(d, FW_AS_IGNORE, "always the same");
+  if (s->lists > 0) return decide_list(d);
+  const bool named = fw_role_name_rank(FW_ROLE_TIME, e->name) != SIZE_MAX;
+  if (fw_column_sketch_unit(s, &unit) && (unit == FW_UNIT_TEXT || named)) return decide_time(d);
+  return are_mostly_numbers(s) ? decide_numbers(d) : decide_strings(d, table);
+}
+
+static furrow_status decide_column(decision *d, bool table) {
+  const fw_evidence *e = d->evidence;
+  if (e->other) {
+    fw_buffer_format(&d->why, "; the name says label, but %s", e->other[0] ? e->other : "it is not taken for one");
+    if (e->other[0]) fw_buffer_text(&d->why, " is the label");
+    return decide(d, FW_AS_IGNORE, "");
+  }
+  switch (e->meaning) {
+  case FW_MEANS_LABEL: return decide_label(d);
+  case FW_MEANS_WEIGHT: return decide_weight(d);
+  case FW_MEANS_GROUP: return decide(d, FW_AS_GROUP, said(d, "the name says group", "named as the group"));
+  case FW_MEANS_USER: return decide_role(d, FW_ROLE_USER, "the name says user", "named as the user");
+  case FW_MEANS_ITEM:
+    return decide_role(d, FW_ROLE_ITEM,
+                       fw_role_name_rank(FW_ROLE_ITEM, e->name) != SIZE_MAX ? "the name says item"
+                                                                            : "the only id beside the user",
+                       "named as the item");
+  case FW_MEANS_TIME: return decide_time(d);
+  case FW_MEANS_TAG: return decide(d, FW_AS_IGNORE, "the tags of rows");
+  default: return decide_content(d, table);
+  }
+}
+
+furrow_status fw_evidence_decide(const fw_evidence *evidence, bool table, furrow_schema *schema, furrow_error *err) {
+  decision d = {.evidence = evidence, .err = err};
+  FW_TRY(fw_schema_add(schema, evidence->name, strlen(evidence->name), FW_AS_IGNORE, &d.column, err));
+  say_facts(&d.why, evidence);
+  furrow_status status = decide_column(&d, table);
+  if (status == FURROW_OK) {
+    fw_free(d.column->why);
+    d.column->why = NULL;
+    status = fw_buffer_take(&d.why, &d.column->why, NULL, err);
+  }
+  fw_buffer_clear(&d.why);
+  return status;
+}

@@ -1,0 +1,361 @@
+/* vector/data/id_names_file.c: the file of names beside an index: read, written, found to belong to it. The bytes:
+ * docs/formats/index_names.md. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "io/atomic_file.h"
+#include "vector/data/id_names.h"
+#include "vector/file/index_read.h"
+
+#define PIECE ((size_t)1 << 20)
+
+/* ---- Bytes ---------------------------------------------------------------------------------------------- */
+
+static furrow_status refuse(furrow_error *err, const char *path, uint64_t offset, const char *message) {
+  fw_fail(err, FURROW_E_FORMAT, "%s", message);
+  fw_error_set_file(err, path);
+  if (err) err->offset = offset;
+  return FURROW_E_FORMAT;
+}
+
+static furrow_status check_header(const unsigned char *bytes, size_t size, const char *path, furrow_error *err) {
+  if (size < 8 || memcmp(bytes, FW_ID_NAMES_MAGIC, 8) != 0) return refuse(err, path, 0, "is not a file of names");
+  if (size < FW_ID_NAMES_HEADER) return refuse(err, path, size, "is cut short");
+  if (fw_get_le32(bytes + FW_ID_NAMES_AT_VERSION) != FW_ID_NAMES_VERSION)
+    return refuse(err, path, FW_ID_NAMES_AT_VERSION, "has a version that this release does not read");
+  if (fw_get_le64(bytes + FW_ID_NAMES_AT_DIGEST) != XXH3_64bits(bytes, FW_ID_NAMES_AT_DIGEST))
+    return refuse(err, path, FW_ID_NAMES_AT_DIGEST, "is damaged: the digest of the header does not match");
+  if (fw_get_le32(bytes + FW_ID_NAMES_AT_IDS) > 1)
+    return refuse(err, path, FW_ID_NAMES_AT_IDS, "says neither that ids are stored nor that they are not");
+  if (fw_get_le64(bytes + FW_ID_NAMES_AT_ZERO) != 0)
+    return refuse(err, path, FW_ID_NAMES_AT_ZERO, "has a byte that must be 0 and is not");
+  if (fw_get_le64(bytes + FW_ID_NAMES_AT_COUNT) > (size - FW_ID_NAMES_HEADER) / 8)
+    return refuse(err, path, FW_ID_NAMES_AT_COUNT, "has more names than bytes for them");
+  return FURROW_OK;
+}
+
+static furrow_status check_ids(const unsigned char *ids, size_t count, uint64_t digest, const char *path,
+                               furrow_error *err) {
+  if (XXH3_64bits(ids, 8 * count) != digest)
+    return refuse(err, path, FW_ID_NAMES_AT_IDS_DIGEST, "is damaged: the digest of the ids does not match");
+  for (size_t i = 1; i < count; i++)
+    if ((int64_t)fw_get_le64(ids + 8 * i) <= (int64_t)fw_get_le64(ids + 8 * i - 8))
+      return refuse(err, path, FW_ID_NAMES_HEADER + 8 * i, "has ids that do not ascend");
+  return FURROW_OK;
+}
+
+static furrow_status check_texts(const fw_string_table *table, size_t at, const char *path, furrow_error *err) {
+  for (size_t i = 0; i < table->count; i++) {
+    size_t size;
+    const char *text = fw_string_table_text(table, i, &size), *fault = fw_name_fault(text, size);
+    if (!fault) continue;
+    refuse(err, path, at + (size_t)((const unsigned char *)text - table->offsets) + 32, fault);
+    fw_error_set_token(err, text, size);
+    return FURROW_E_FORMAT;
+  }
+  return FURROW_OK;
+}
+
+furrow_status fw_id_names_view(furrow_id_names *names, const void *bytes, size_t size, const char *path,
+                               furrow_error *err) {
+  const unsigned char *at = bytes;
+  fw_string_table table;
+  FW_TRY(check_header(at, size, path, err));
+  const size_t count = (size_t)fw_get_le64(at + FW_ID_NAMES_AT_COUNT);
+  const bool stored = fw_get_le32(at + FW_ID_NAMES_AT_IDS) == 1;
+  const size_t table_at = FW_ID_NAMES_HEADER + (stored ? 8 * count : 0);
+  FW_TRY(
+      check_ids(at + FW_ID_NAMES_HEADER, stored ? count : 0, fw_get_le64(at + FW_ID_NAMES_AT_IDS_DIGEST), path, err));
+  furrow_status status = fw_string_table_open(&table, at + table_at, size - table_at, err);
+  if (status != FURROW_OK) {
+    fw_error_set_file(err, path);
+    if (err && err->offset != FURROW_NO_OFFSET) err->offset += table_at;
+    return status;
+  }
+  if (table.count != count) return refuse(err, path, table_at + 8, "has another number of texts than of names");
+  if (table.size != size - table_at) return refuse(err, path, table_at + table.size, "has bytes behind its end");
+  FW_TRY(check_texts(&table, table_at, path, err));
+  names->bytes = at;
+  names->size = size;
+  names->ids = stored ? at + FW_ID_NAMES_HEADER : NULL;
+  names->table = table;
+  names->stamp = (fw_index_stamp){.size = fw_get_le64(at + FW_ID_NAMES_AT_INDEX_SIZE),
+                                  .digest = fw_get_le64(at + FW_ID_NAMES_AT_INDEX_DIGEST)};
+  return FURROW_OK;
+}
+
+/* ---- Reading -------------------------------------------------------------------------------------------- */
+
+static furrow_status append_ending(char **path, const char *index_path, const char *ending, furrow_error *err) {
+  fw_buffer text = {0};
+  fw_buffer_text(&text, index_path);
+  fw_buffer_text(&text, ending);
+  furrow_status status = fw_buffer_take(&text, path, NULL, err);
+  fw_buffer_clear(&text);
+  return status;
+}
+
+/* The two files that may have the names of an index. */
+typedef struct names_paths {
+  char *settled, *staged;
+} names_paths;
+
+static furrow_status find_paths(names_paths *paths, const char *index_path, furrow_error *err) {
+  *paths = (names_paths){0};
+  FW_TRY(append_ending(&paths->settled, index_path, ".names", err));
+  furrow_status status = append_ending(&paths->staged, index_path, ".names.new", err);
+  if (status != FURROW_OK) fw_free(paths->settled);
+  return status;
+}
+
+static void forget_paths(names_paths *paths) {
+  fw_free(paths->settled);
+  fw_free(paths->staged);
+}
+
+/* All bytes of a file that can be neither mapped nor borrowed. */
+static furrow_status read_image(furrow_id_names *names, const fw_input *input, uint64_t size, const char *path,
+                                furrow_error *err) {
+  void *memory = NULL;
+  size_t got = 0;
+  if (size > SIZE_MAX / 2) return fw_fail_memory(err, SIZE_MAX);
+  FW_TRY(fw_alloc(&memory, (size_t)size, 1, err));
+  names->image = (fw_buffer){.bytes = memory, .size = (size_t)size, .capacity = (size_t)size};
+  FW_TRY(fw_input_read_at(input, memory, (size_t)size, 0, &got, err));
+  return got == size ? FURROW_OK : refuse(err, path, got, "is cut short");
+}
+
+/* Gets the bytes of a file; *input is taken where they are those of a file in memory. */
+static furrow_status get_bytes(furrow_id_names *names, fw_input **input, uint64_t size, const char *path,
+                               const void **bytes, size_t *length, furrow_error *err) {
+  *bytes = fw_input_memory(*input, length);
+  if (*bytes) {
+    names->held = *input;
+    *input = NULL;
+    return FURROW_OK;
+  }
+  *length = (size_t)size;
+  const int fd = fw_input_descriptor(*input);
+  void *map = fd >= 0 && size > 0 ? mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE, fd, 0) : MAP_FAILED;
+  if (map != MAP_FAILED) {
+    names->map = map;
+    names->map_size = (size_t)size;
+    *bytes = map;
+    return FURROW_OK;
+  }
+  FW_TRY(read_image(names, *input, size, path, err));
+  *bytes = names->image.bytes;
+  return FURROW_OK;
+}
+
+/* Opens a file of names; *names is all zeros before, and after a failure. */
+static furrow_status open_names(furrow_id_names *names, const char *path, furrow_error *err) {
+  fw_input *input = NULL;
+  uint64_t size = 0;
+  const void *bytes = NULL;
+  size_t length = 0;
+  FW_TRY(fw_open_regular(&input, &size, path, err));
+  furrow_status status = get_bytes(names, &input, size, path, &bytes, &length, err);
+  if (status == FURROW_OK) status = fw_id_names_view(names, bytes, length, path, err);
+  if (status != FURROW_OK) fw_id_names_clear(names);
+  fw_input_close(input);
+  return status;
+}
+
+static furrow_status hash_input(const fw_input *input, uint64_t size, fw_index_stamp *stamp, furrow_error *err) {
+  XXH3_state_t *hash = XXH3_createState();
+  void *piece = NULL;
+  size_t got = 1;
+  if (!hash) return fw_fail_memory(err, 576); /* its size in xxhash 0.8; the type is opaque */
+  XXH3_64bits_reset(hash);
+  furrow_status status = fw_alloc(&piece, PIECE, 1, err);
+  for (uint64_t at = 0; status == FURROW_OK && at < size && got > 0; at += got) {
+    status = fw_input_read_at(input, piece, PIECE, at, &got, err);
+    if (status == FURROW_OK) XXH3_64bits_update(hash, piece, got);
+  }
+  *stamp = (fw_index_stamp){.size = size, .digest = XXH3_64bits_digest(hash)};
+  fw_free(piece);
+  XXH3_freeState(hash);
+  return status;
+}
+
+static furrow_status stamp_of_file(const char *path, fw_index_stamp *stamp, furrow_error *err) {
+  fw_input *input = NULL;
+  uint64_t size = 0;
+  FW_TRY(fw_open_regular(&input, &size, path, err));
+  furrow_status status = hash_input(input, size, stamp, err);
+  fw_input_close(input);
+  return status;
+}
+
+/* Opens a file of names if it is there, sound, and belongs to the index; otherwise *names is all zeros. */
+static furrow_status open_if_fits(furrow_id_names *names, const char *path, const fw_index_stamp *stamp, bool *opened,
+                                  furrow_error *err) {
+  *opened = false;
+  if (!fw_path_exists(path)) return FURROW_OK;
+  const furrow_status status = open_names(names, path, err);
+  if (status != FURROW_OK) return status == FURROW_E_FORMAT ? FURROW_OK : status;
+  *opened = names->stamp.size == stamp->size && names->stamp.digest == stamp->digest;
+  if (!*opened) fw_id_names_clear(names);
+  return FURROW_OK;
+}
+
+static furrow_status fail_without(furrow_error *err, const char *index_path) {
+  fw_fail(err, FURROW_E_NOT_FOUND, "has no names of ids");
+  fw_error_set_file(err, index_path);
+  return FURROW_E_NOT_FOUND;
+}
+
+/* Names that a save left staged when it was killed belong to the index if that was written. */
+static furrow_status open_fitting(furrow_id_names *names, const names_paths *paths, const char *index_path,
+                                  furrow_error *err) {
+  fw_index_stamp stamp;
+  bool opened = false;
+  const bool settled = fw_path_exists(paths->settled);
+  if (!settled && !fw_path_exists(paths->staged)) return fail_without(err, index_path);
+  FW_TRY(stamp_of_file(index_path, &stamp, err));
+  FW_TRY(open_if_fits(names, paths->settled, &stamp, &opened, err));
+  if (!opened) FW_TRY(open_if_fits(names, paths->staged, &stamp, &opened, err));
+  if (opened) return FURROW_OK;
+  if (!settled) return fail_without(err, index_path);
+  FW_TRY(open_names(names, paths->settled, err));
+  fw_id_names_clear(names);
+  fw_fail(err, FURROW_E_FORMAT, "the names belong to another index, or to this one before it was changed");
+  fw_error_set_file(err, paths->settled);
+  fw_error_set_hint(err, "give the ids of the index their names anew, or delete the file to do without names");
+  return FURROW_E_FORMAT;
+}
+
+furrow_status furrow_id_names_load(furrow_id_names **names, const char *index_path, furrow_error *err) {
+  names_paths paths;
+  void *memory = NULL;
+  FW_TRY(find_paths(&paths, index_path, err));
+  furrow_status status = fw_alloc_zero(&memory, 1, sizeof(furrow_id_names), err);
+  if (status == FURROW_OK) status = open_fitting(memory, &paths, index_path, err);
+  if (status == FURROW_OK)
+    *names = memory;
+  else
+    fw_free(memory);
+  forget_paths(&paths);
+  return status;
+}
+
+/* ---- Writing -------------------------------------------------------------------------------------------- */
+
+static furrow_status fail_file(furrow_error *err, furrow_status status, const char *path, const char *message) {
+  fw_fail(err, status, "%s", message);
+  fw_error_set_file(err, path);
+  return status;
+}
+
+/* Whether a file is there that begins as names do; E_EXISTS: another one is. */
+static furrow_status check_kind(const char *path, bool *there, furrow_error *err) {
+  fw_input *input = NULL;
+  uint64_t size = 0;
+  char magic[8] = "";
+  size_t got = 0;
+  *there = fw_path_exists(path);
+  if (!*there) return FURROW_OK;
+  FW_TRY(fw_open_regular(&input, &size, path, err));
+  furrow_status status = fw_input_read_at(input, magic, sizeof magic, 0, &got, err);
+  fw_input_close(input);
+  if (status == FURROW_OK && memcmp(magic, FW_ID_NAMES_MAGIC, 8) != 0)
+    status = fail_file(err, FURROW_E_EXISTS, path, "is in the way: it is not a file of names");
+  return status;
+}
+
+static furrow_status rename_file(const char *from, const char *to, furrow_error *err) {
+  if (rename(from, to) == 0) return FURROW_OK;
+  fw_fail_errno(err, FURROW_E_IO, errno, "cannot be renamed");
+  fw_error_set_file(err, from);
+  return FURROW_E_IO;
+}
+
+/* Names that an earlier save left staged get their place if they belong to the index as it is: they are not lost when
+ * others are staged. */
+static furrow_status settle_earlier(const names_paths *paths, const char *index_path, furrow_error *err) {
+  furrow_id_names names = {0};
+  fw_index_stamp stamp;
+  if (!fw_path_exists(paths->staged) || !fw_path_exists(index_path)) return FURROW_OK;
+  FW_TRY(stamp_of_file(index_path, &stamp, err));
+  bool opened;
+  FW_TRY(open_if_fits(&names, paths->staged, &stamp, &opened, err));
+  if (!opened) return FURROW_OK;
+  fw_id_names_clear(&names);
+  return rename_file(paths->staged, paths->settled, err);
+}
+
+static furrow_status write_names(const furrow_id_names *names, const char *path, const fw_index_stamp *stamp,
+                                 furrow_error *err) {
+  unsigned char header[FW_ID_NAMES_HEADER];
+  fw_atomic_file *file = NULL;
+  memcpy(header, names->bytes, sizeof header);
+  fw_put_le64(header + FW_ID_NAMES_AT_INDEX_SIZE, stamp->size);
+  fw_put_le64(header + FW_ID_NAMES_AT_INDEX_DIGEST, stamp->digest);
+  fw_put_le64(header + FW_ID_NAMES_AT_DIGEST, XXH3_64bits(header, FW_ID_NAMES_AT_DIGEST));
+  FW_TRY(fw_atomic_file_open(&file, path, err));
+  furrow_status status = fw_atomic_file_write(file, header, sizeof header, err);
+  if (status == FURROW_OK)
+    status = fw_atomic_file_write(file, names->bytes + sizeof header, names->size - sizeof header, err);
+  if (status == FURROW_OK) status = fw_atomic_file_commit(file, err);
+  fw_atomic_file_close(file);
+  return status;
+}
+
+furrow_status fw_id_names_stage(const furrow_id_names *names, const char *path, const fw_index_stamp *stamp,
+                                bool overwrite, furrow_error *err) {
+  names_paths paths;
+  bool there = false;
+  FW_TRY(find_paths(&paths, path, err));
+  furrow_status status = check_kind(paths.settled, &there, err);
+  if (status == FURROW_OK && there && !overwrite)
+    status = fail_file(err, FURROW_E_EXISTS, paths.settled, "exists already");
+  if (status == FURROW_OK) status = check_kind(paths.staged, &there, err);
+  if (status == FURROW_OK) status = settle_earlier(&paths, path, err);
+  if (status == FURROW_OK) status = write_names(names, paths.staged, stamp, err);
+  forget_paths(&paths);
+  return status;
+}
+
+furrow_status fw_id_names_settle(const char *path, furrow_status written, furrow_error *err) {
+  names_paths paths;
+  furrow_status status = find_paths(&paths, path, written == FURROW_OK ? err : NULL);
+  if (status != FURROW_OK) return written == FURROW_OK ? status : written;
+  if (written == FURROW_OK)
+    status = rename_file(paths.staged, paths.settled, err);
+  else
+    unlink(paths.staged);
+  forget_paths(&paths);
+  return written == FURROW_OK ? status : written;
+}
+
+furrow_status furrow_id_names_save(const furrow_id_names *names, const char *index_path, furrow_error *err) {
+  fw_index_stamp stamp;
+  FW_TRY(stamp_of_file(index_path, &stamp, err));
+  FW_TRY(fw_id_names_stage(names, index_path, &stamp, true, err));
+  return fw_id_names_settle(index_path, FURROW_OK, err);
+}
+
+static furrow_status discard_file(const char *path, furrow_error *err) {
+  bool there = false;
+  FW_TRY(check_kind(path, &there, err));
+  if (!there || unlink(path) == 0) return FURROW_OK;
+  fw_fail_errno(err, FURROW_E_IO, errno, "cannot be removed");
+  fw_error_set_file(err, path);
+  return FURROW_E_IO;
+}
+
+furrow_status furrow_id_names_discard(const char *index_path, furrow_error *err) {
+  names_paths paths;
+  FW_TRY(find_paths(&paths, index_path, err));
+  furrow_status status = discard_file(paths.settled, err);
+  if (status == FURROW_OK) status = discard_file(paths.staged, err);
+  forget_paths(&paths);
+  return status;
+}

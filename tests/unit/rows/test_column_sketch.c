@@ -1,0 +1,198 @@
+/* tests/unit/rows/test_column_sketch.c: what the cells of a column are like; what names of columns say. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/rng.h"
+#include "rows/encode/column_names.h"
+#include "rows/encode/column_sketch.h"
+#include "support/cmocka_all.h"
+
+static void add(fw_column_sketch *s, const char *text) {
+  assert_int_equal(fw_column_sketch_add(s, text, strlen(text), false, NULL), FURROW_OK);
+}
+
+/* The standard error is 1.6 %. */
+static void distinct_counts(void **state) {
+  (void)state;
+  static const double counts[] = {0, 1, 10, 100, 1000, 5000, 9000, 10000, 12000, 20000, 100000, 1000000};
+  for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+    double squares = 0;
+    for (uint64_t seed = 0; seed < 20; seed++) {
+      fw_distinct d = {{0}};
+      for (uint64_t k = 0; k < (uint64_t)counts[i]; k++) fw_distinct_add(&d, fw_rng_hash(seed, k));
+      const double error = counts[i] > 0 ? fw_distinct_count(&d) / counts[i] - 1 : fw_distinct_count(&d);
+      squares += error * error;
+    }
+    if (sqrt(squares / 20) > 0.025) fail_msg("%g: the error is %g", counts[i], sqrt(squares / 20));
+  }
+}
+
+static void few_values_are_counted(void **state) {
+  (void)state;
+  fw_column_sketch s;
+  bool exact = false;
+  char text[300];
+  fw_column_sketch_init(&s, 1000);
+  for (int i = 0; i < 5000; i++) {
+    snprintf(text, sizeof text, "value %d", i % 1000);
+    add(&s, text);
+  }
+  assert_int_equal(fw_column_sketch_distinct(&s, &exact), 1000);
+  assert_true(exact);
+  for (size_t i = 0; i < s.values.capacity; i++)
+    if (s.values.slots[i].count > 0) assert_int_equal(s.values.slots[i].count, 5);
+  add(&s, "another");
+  assert_true(fw_column_sketch_distinct(&s, &exact) > 900);
+  assert_false(exact);
+  fw_column_sketch_clear(&s);
+
+  fw_column_sketch_init(&s, 1000);
+  memset(text, 'x', sizeof text);
+  assert_int_equal(fw_column_sketch_add(&s, text, sizeof text, false, NULL), FURROW_OK);
+  assert_int_equal(fw_column_sketch_distinct(&s, &exact), 1);
+  assert_false(exact);
+  fw_column_sketch_clear(&s);
+}
+
+static void figures_of_cells(void **state) {
+  (void)state;
+  fw_column_sketch s;
+  fw_column_sketch_init(&s, 10);
+  static const char *const cells[] = {"12",    "-3", "0.5", "007", "", "nan", "1e3", "two words", "2024-05-31 10:00",
+                                      "a;b; c"};
+  for (size_t i = 0; i < sizeof cells / sizeof *cells; i++) add(&s, cells[i]);
+  assert_int_equal(s.cells, 9);
+  assert_int_equal(s.missing, 1);
+  assert_int_equal(s.numbers, 5);
+  assert_int_equal(s.integers, 3);
+  assert_int_equal(s.padded, 1);
+  assert_true(s.least == -3 && s.most == 1000);
+  assert_int_equal(s.times[FW_UNIT_TEXT], 1);
+  assert_int_equal(s.hours, 1u << 10);
+  assert_int_equal(s.weekdays, 1u << 4);
+  assert_int_equal(s.words, 2 + 2 + 2);
+  assert_int_equal(s.absent, 1);
+  const fw_element_sketch *e = &s.elements[FW_SEPARATOR_SEMICOLON];
+  assert_int_equal(e->cells, 1);
+  assert_int_equal(e->elements, 3);
+  assert_int_equal(e->separators, 2);
+  assert_int_equal(e->blanks, 1);
+  fw_column_sketch_clear(&s);
+}
+
+static void means_are_near(void **state) {
+  (void)state;
+  fw_column_sketch s;
+  fw_rng rng;
+  double sum = 0;
+  char text[40];
+  fw_rng_init(&rng, 3);
+  fw_column_sketch_init(&s, 10);
+  for (int i = 0; i < 10000; i++) {
+    const double value = exp(3 * fw_rng_normal(&rng));
+    sum += value;
+    snprintf(text, sizeof text, "%.17g", value);
+    add(&s, text);
+  }
+  const double mean = fw_column_sketch_mean(&s);
+  assert_true(fabs(mean / (sum / 10000) - 1) < 0.1);
+  fw_column_sketch_clear(&s);
+}
+
+/* A cell of any kind. */
+static const char *random_cell(fw_rng *rng, char text[64]) {
+  switch (fw_rng_below(rng, 6)) {
+  case 0: snprintf(text, 64, "%d", (int)fw_rng_below(rng, 3000)); break;
+  case 1: snprintf(text, 64, "%g", fw_rng_normal(rng)); break;
+  case 2: snprintf(text, 64, "%d", 1500000000 + (int)fw_rng_below(rng, 100000)); break;
+  case 3: snprintf(text, 64, "a%d|b%d", (int)fw_rng_below(rng, 9), (int)fw_rng_below(rng, 9)); break;
+  case 4: snprintf(text, 64, "word %d", (int)fw_rng_below(rng, 50)); break;
+  default: text[0] = 0;
+  }
+  return text;
+}
+
+static void expect_same(const fw_column_sketch *a, const fw_column_sketch *b) {
+  bool exact_a, exact_b;
+  assert_int_equal(fw_column_sketch_distinct(a, &exact_a), fw_column_sketch_distinct(b, &exact_b));
+  assert_int_equal(exact_a, exact_b);
+  assert_memory_equal(&a->distinct, &b->distinct, sizeof a->distinct);
+  assert_memory_equal(a->magnitudes, b->magnitudes, FW_SKETCH_MAGNITUDES * sizeof *a->magnitudes);
+  assert_memory_equal(a->times, b->times, sizeof a->times);
+  assert_true(a->cells == b->cells && a->missing == b->missing && a->numbers == b->numbers);
+  assert_true(a->integers == b->integers && a->least == b->least && a->most == b->most && a->words == b->words);
+  for (size_t i = 0; i < FW_SKETCH_EXAMPLES; i++) {
+    assert_int_equal(a->examples[i].hash, b->examples[i].hash);
+    assert_int_equal(a->examples[i].length, b->examples[i].length);
+    assert_memory_equal(a->examples[i].text, b->examples[i].text, a->examples[i].length);
+  }
+  for (size_t i = 0; i < FW_SEPARATOR_COUNT; i++) {
+    assert_int_equal(a->elements[i].elements, b->elements[i].elements);
+    assert_int_equal(!a->elements[i].distinct, !b->elements[i].distinct);
+    if (a->elements[i].distinct)
+      assert_memory_equal(a->elements[i].distinct, b->elements[i].distinct, sizeof(fw_distinct));
+  }
+}
+
+static void pieces_merge_into_the_whole(void **state) {
+  (void)state;
+  enum { PIECES = 5 };
+  for (size_t values = 100; values <= 10000; values *= 10) {
+    fw_column_sketch whole, joined, pieces[PIECES];
+    fw_rng rng;
+    char text[64];
+    fw_rng_init(&rng, values);
+    fw_column_sketch_init(&whole, values);
+    fw_column_sketch_init(&joined, values);
+    for (size_t i = 0; i < PIECES; i++) fw_column_sketch_init(&pieces[i], values);
+    for (int i = 0; i < 20000; i++) {
+      random_cell(&rng, text);
+      add(&whole, text);
+      add(&pieces[fw_rng_below(&rng, PIECES)], text);
+    }
+    for (size_t i = PIECES; i-- > 0;) assert_int_equal(fw_column_sketch_merge(&joined, &pieces[i], NULL), FURROW_OK);
+    expect_same(&whole, &joined);
+    fw_column_sketch_clear(&whole);
+    fw_column_sketch_clear(&joined);
+    for (size_t i = 0; i < PIECES; i++) fw_column_sketch_clear(&pieces[i]);
+  }
+}
+
+static void what_names_say(void **state) {
+  (void)state;
+  static const char *const users[] = {"user", "userId", "user_id", "USERID", "uid", "customer_id", "visitorid"};
+  static const char *const items[] = {"item", "movieId", "product_id", "sku", "ad_id", "adId", "track"};
+  static const char *const times[] = {"timestamp", "ts", "event_time", "created_at", "Date", "order_date"};
+  static const char *const ids[] = {"id", "ID", "movieId", "movieID", "movie_id", "a.id", "a-ID"};
+  static const char *const none[] = {"price", "paid", "grid", "PAID", "age", "rating", "userful", "", "ad"};
+  for (size_t i = 0; i < sizeof users / sizeof *users; i++)
+    assert_true(fw_role_name_rank(FW_ROLE_USER, users[i]) != SIZE_MAX);
+  for (size_t i = 0; i < sizeof items / sizeof *items; i++)
+    assert_true(fw_role_name_rank(FW_ROLE_ITEM, items[i]) != SIZE_MAX);
+  for (size_t i = 0; i < sizeof times / sizeof *times; i++)
+    assert_true(fw_role_name_rank(FW_ROLE_TIME, times[i]) != SIZE_MAX);
+  for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) assert_true(fw_is_id_name(ids[i]));
+  for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
+    for (fw_role role = FW_ROLE_USER; role <= FW_ROLE_TIME; role++)
+      assert_true(fw_role_name_rank(role, none[i]) == SIZE_MAX);
+    assert_false(fw_is_id_name(none[i]));
+    assert_false(fw_is_weight_name(none[i]) || fw_is_group_name(none[i]));
+  }
+  assert_true(fw_is_group_name("query_id") && fw_is_weight_name("sample_weight"));
+  assert_true(fw_label_name_rank("Clicked") != SIZE_MAX && fw_label_name_rank("label") == 0);
+  assert_true(fw_label_name_rank("labels") == SIZE_MAX);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(distinct_counts),
+      cmocka_unit_test(few_values_are_counted),
+      cmocka_unit_test(figures_of_cells),
+      cmocka_unit_test(means_are_near),
+      cmocka_unit_test(pieces_merge_into_the_whole),
+      cmocka_unit_test(what_names_say),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

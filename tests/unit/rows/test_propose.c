@@ -1,0 +1,437 @@
+/* tests/unit/rows/test_propose.c: schemas proposed from logs. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buffer.h"
+#include "base/rng.h"
+#include "furrow/io.h"
+#include "furrow/table.h"
+#include "support/cmocka_all.h"
+
+/* ---- Logs in memory ---- */
+
+static void add_file(const char *path, const fw_buffer *text) {
+  assert_int_equal(fw_buffer_status(text, NULL), FURROW_OK);
+  assert_int_equal(furrow_memory_file_add(path, text->bytes, text->size, NULL, NULL, NULL), FURROW_OK);
+}
+
+static void remove_file(const char *path, fw_buffer *text) {
+  assert_int_equal(furrow_memory_file_remove(path, NULL), FURROW_OK);
+  fw_buffer_clear(text);
+}
+
+static furrow_status propose(furrow_schema **schema, const char *uri, const furrow_schema_propose_params *params,
+                             furrow_error *err) {
+  *schema = NULL;
+  return furrow_schema_propose(schema, uri, params, err);
+}
+
+static char *text_of(const char *uri, const furrow_schema_propose_params *params, bool comments) {
+  furrow_schema *schema;
+  furrow_error err = {0};
+  char *text = NULL;
+  if (propose(&schema, uri, params, &err) != FURROW_OK) fail_msg("%s: %s", uri, err.message);
+  assert_int_equal(furrow_schema_text(schema, comments, &text, NULL, NULL), FURROW_OK);
+  furrow_schema_free(schema);
+  return text;
+}
+
+static void expect_schema(const char *uri, const furrow_schema_propose_params *params, const char *columns) {
+  char wanted[4096];
+  char *text = text_of(uri, params, false);
+  snprintf(wanted, sizeof wanted, "{\n  \"columns\": {\n%s}\n", columns);
+  assert_string_equal(text, wanted);
+  furrow_free(text);
+}
+
+static void expect_refused(const char *uri, const furrow_schema_propose_params *params, furrow_status status,
+                           const char *message) {
+  furrow_schema *schema;
+  furrow_error err = {0};
+  assert_int_equal(propose(&schema, uri, params, &err), status);
+  assert_string_equal(err.message, message);
+  assert_null(schema);
+}
+
+/* ---- One column after the other ---- */
+
+enum { ROWS = 1200 };
+
+/* A column that `cell` writes, and the member that is proposed for it. */
+typedef struct example {
+  const char *name;
+  void (*cell)(fw_buffer *text, uint64_t row, uint64_t chance);
+  const char *wanted;
+} example;
+
+static void put_user(fw_buffer *t, uint64_t row, uint64_t c) {
+  (void)row;
+  fw_buffer_format(t, "u%d", (int)(c % 50));
+}
+static void put_id(fw_buffer *t, uint64_t row, uint64_t c) {
+  (void)row;
+  fw_buffer_format(t, "%d", 1000 + (int)(c % 200));
+}
+static void put_row(fw_buffer *t, uint64_t row, uint64_t c) {
+  (void)c;
+  fw_buffer_format(t, "%d", (int)row);
+}
+static void put_hex(fw_buffer *t, uint64_t row, uint64_t c) {
+  (void)row;
+  fw_buffer_format(t, "x%016llx", (unsigned long long)c);
+}
+static void put_amount(fw_buffer *t, uint64_t row, uint64_t c) {
+  (void)row;
+  fw_buffer_format(t, "%d", (int)(c % 90));
+}
+static void put_real(fw_buffer *t, uint64_t row, uint64_t c) {
+  (void)row;
+  fw_buffer_format(t, "%g", (double)(c % 10000) / 100 - 50);
+}
+static void put_skewed(fw_buffer *t, uint64_t row, uint64_t c) {
+  fw_buffer_format(t, "%d", row == 7 ? 100000 : (int)(c % 40));
+}
+static void put_bit(fw_buffer *t, uint64_t row, uint64_t c) {
+  (void)row;
+  fw_buffer_format(t, "%d", (int)(c % 2));
+}
+static void put_level(fw_buffer *t, uint64_t row, uint64_t c) {
+  (void)row;
+  fw_buffer_format(t, "%d", 1 + (int)(c % 5));
+}
+static void put_zip(fw_buffer *t, uint64_t row, uint64_t c) {
+  (void)row;
+  fw_buffer_format(t, "%05d", (int)(c % 99999));
+}
+static void put_mostly_number(fw_buffer *t, uint64_t row, uint64_t c) {
+  if (row == 9)
+    fw_buffer_text(t, "12 kg");
+  else
+    put_real(t, row, c);
+}
+static void put_number_or_na(fw_buffer *t, uint64_t row, uint64_t c) {
+  if (c % 3 == 0)
+    fw_buffer_text(t, "NA");
+  else
+    put_real(t, row, c);
+}
+static void put_genres(fw_buffer *t, uint64_t row, uint64_t c) {
+  (void)row;
+  fw_buffer_format(t, "g%d|h%d|i%d", (int)(c % 7), (int)(c / 7 % 6), (int)(c / 100 % 5));
+}
+static void put_spaced(fw_buffer *t, uint64_t row, uint64_t c) {
+  (void)row;
+  fw_buffer_format(t, "g%d; h%d; i%d", (int)(c % 7), (int)(c / 7 % 6), (int)(c / 100 % 5));
+}
+static void put_numbers(fw_buffer *t, uint64_t row, uint64_t c) {
+  (void)row;
+  fw_buffer_format(t, "%d %d", (int)(c % 30), (int)(c / 30 % 30));
+}
+static void put_city(fw_buffer *t, uint64_t row, uint64_t c) {
+  static const char *const cities[] = {"New York", "Los Angeles", "San Jose", "Paris", "Sao Paulo"};
+  (void)row;
+  fw_buffer_text(t, cities[c % 5]);
+}
+static void put_title(fw_buffer *t, uint64_t row, uint64_t c) {
+  fw_buffer_format(t, "Part %d of %llx", (int)row, (unsigned long long)c);
+}
+static void put_prose(fw_buffer *t, uint64_t row, uint64_t c) {
+  fw_rng rng;
+  (void)row;
+  fw_rng_init(&rng, c);
+  for (int i = 0; i < 12; i++) fw_buffer_format(t, "%sw%d", i > 0 ? " " : "", (int)fw_rng_below(&rng, 900));
+}
+static void put_constant(fw_buffer *t, uint64_t row, uint64_t c) {
+  (void)row;
+  (void)c;
+  fw_buffer_text(t, "x");
+}
+static void put_nothing(fw_buffer *t, uint64_t row, uint64_t c) {
+  (void)t;
+  (void)row;
+  (void)c;
+}
+static void put_flag(fw_buffer *t, uint64_t row, uint64_t c) {
+  (void)row;
+  fw_buffer_text(t, c % 2 ? "x" : "");
+}
+static void put_iso(fw_buffer *t, uint64_t row, uint64_t c) {
+  (void)row;
+  fw_buffer_format(t, "2024-05-%02dT%02d:00:00Z", 1 + (int)(c % 30), (int)(c / 30 % 24));
+}
+static void put_date(fw_buffer *t, uint64_t row, uint64_t c) {
+  (void)row;
+  fw_buffer_format(t, "2024-05-%02d", 1 + (int)(c % 30));
+}
+static void put_seconds(fw_buffer *t, uint64_t row, uint64_t c) {
+  (void)row;
+  fw_buffer_format(t, "%lld", 1700000000LL + (long long)(c % 1000000));
+}
+static void put_micros(fw_buffer *t, uint64_t row, uint64_t c) {
+  (void)row;
+  fw_buffer_format(t, "%lld", (1700000000LL + (long long)(c % 1000000)) * 1000000);
+}
+static void put_yes(fw_buffer *t, uint64_t row, uint64_t c) {
+  (void)row;
+  fw_buffer_text(t, c % 4 ? "yes" : "no");
+}
+static void put_rare(fw_buffer *t, uint64_t row, uint64_t c) {
+  (void)row;
+  fw_buffer_text(t, c % 4 ? "zebra" : "ape");
+}
+static void put_class(fw_buffer *t, uint64_t row, uint64_t c) {
+  static const char *const classes[] = {"setosa", "virginica", "versicolor"};
+  (void)row;
+  fw_buffer_text(t, classes[c % 3]);
+}
+
+static const example examples[] = {
+    {"user_id", put_user, "{\"as\": \"category\", \"role\": \"user\"}"},
+    {"movieId", put_id, "{\"as\": \"category\", \"role\": \"item\"}"},
+    {"shop_id", put_id, "{\"as\": \"category\"}"},
+    {"request_id", put_row, "{\"as\": \"ignore\"}"},
+    {"index", put_row, "{\"as\": \"ignore\"}"},
+    {"mileage", put_row, "{\"as\": \"number\", \"scale\": \"standard\"}"},
+    {"token", put_hex, "{\"as\": \"ignore\"}"},
+    {"age", put_amount, "{\"as\": \"number\", \"scale\": \"standard\"}"},
+    {"x", put_real, "{\"as\": \"number\", \"scale\": \"standard\"}"},
+    {"income", put_skewed, "{\"as\": \"number\", \"scale\": \"log\"}"},
+    {"premium", put_bit, "{\"as\": \"number\", \"scale\": \"none\"}"},
+    {"level", put_level, "{\"as\": \"category\"}"},
+    {"zip", put_zip, "{\"as\": \"category\"}"},
+    {"x", put_mostly_number, "{\"as\": \"number\", \"scale\": \"standard\"}"},
+    {"x", put_number_or_na, "{\"as\": \"number\", \"scale\": \"standard\"}"},
+    {"genres", put_genres, "{\"as\": \"set\", \"separator\": \"|\"}"},
+    {"tags", put_spaced, "{\"as\": \"set\", \"separator\": \"; \"}"},
+    {"seen", put_numbers, "{\"as\": \"set\", \"separator\": \" \"}"},
+    {"city", put_city, "{\"as\": \"category\"}"},
+    {"title", put_title, "{\"as\": \"ignore\"}"},
+    {"review", put_prose, "{\"as\": \"text\", \"min_count\": 2}"},
+    {"version", put_constant, "{\"as\": \"ignore\"}"},
+    {"blank", put_nothing, "{\"as\": \"ignore\"}"},
+    {"flag", put_flag, "{\"as\": \"category\"}"},
+    {"event_time", put_iso,
+     "{\"as\": \"time\", \"role\": \"time\", \"unit\": \"text\", \"parts\": [\"hour\", \"weekday\"]}"},
+    {"day", put_date, "{\"as\": \"time\", \"role\": \"time\", \"unit\": \"text\", \"parts\": [\"weekday\"]}"},
+    {"ts", put_seconds, "{\"as\": \"time\", \"role\": \"time\", \"unit\": \"s\", \"parts\": [\"hour\", \"weekday\"]}"},
+    {"ts", put_micros, "{\"as\": \"time\", \"role\": \"time\", \"unit\": \"us\", \"parts\": [\"hour\", \"weekday\"]}"},
+    {"phone", put_seconds, "{\"as\": \"number\", \"scale\": \"standard\"}"},
+    {"rating", put_real, "{\"as\": \"label\"}"},
+    {"clicked", put_yes, "{\"as\": \"label\", \"classes\": [\"no\", \"yes\"]}"},
+    {"target", put_rare, "{\"as\": \"label\", \"classes\": [\"zebra\", \"ape\"]}"},
+    {"class", put_class, "{\"as\": \"label\", \"classes\": [\"setosa\", \"versicolor\", \"virginica\"]}"},
+    {"class", put_hex, "{\"as\": \"ignore\"}"},
+    {"response", put_constant, "{\"as\": \"ignore\"}"},
+    {"sample_weight", put_amount, "{\"as\": \"weight\"}"},
+    {"weight", put_amount, "{\"as\": \"number\", \"scale\": \"standard\"}"},
+    {"qid", put_amount, "{\"as\": \"group\"}"},
+};
+
+/* Each beside a column of numbers, so that there is a delimiter. */
+static void what_columns_are(void **state) {
+  (void)state;
+  for (size_t i = 0; i < sizeof examples / sizeof *examples; i++) {
+    const example *e = &examples[i];
+    fw_buffer text = {0};
+    char wanted[512];
+    fw_buffer_format(&text, "%s\tother\n", e->name);
+    for (uint64_t row = 0; row < ROWS; row++) {
+      e->cell(&text, row, fw_rng_hash(i, row));
+      fw_buffer_format(&text, "\t%g\n", (double)(fw_rng_hash(99, row) % 1000) / 8);
+    }
+    add_file("memory://log.tsv", &text);
+    snprintf(wanted, sizeof wanted,
+             "    \"%s\": %s,\n    \"other\": {\"as\": \"number\", \"scale\": \"standard\"}\n  }\n", e->name,
+             e->wanted);
+    expect_schema("memory://log.tsv", NULL, wanted);
+    remove_file("memory://log.tsv", &text);
+  }
+}
+
+/* ---- Several columns, options ---- */
+
+static void put_events(fw_buffer *text, uint64_t rows) {
+  fw_buffer_text(text, "who,what,when,liked,note,click\n");
+  for (uint64_t row = 0; row < rows; row++) {
+    const uint64_t c = fw_rng_hash(5, row);
+    fw_buffer_format(text, "u%d,i%d,%d,%d,n%d,%d\n", (int)(c % 900), (int)(c / 900 % 3000),
+                     1600000000 + (int)(c / 1000 % 5000000), (int)(c / 77 % 2), (int)(c / 13 % 40), (int)(c / 3 % 2));
+  }
+}
+
+static void what_the_caller_names(void **state) {
+  (void)state;
+  fw_buffer text = {0};
+  furrow_schema_propose_params params;
+  put_events(&text, 5000);
+  add_file("memory://events.csv", &text);
+  expect_schema("memory://events.csv", NULL,
+                "    \"who\": {\"as\": \"category\"},\n    \"what\": {\"as\": \"category\"},\n"
+                "    \"when\": {\"as\": \"time\", \"role\": \"time\", \"unit\": \"s\", \"parts\": [\"hour\", "
+                "\"weekday\"]},\n    \"liked\": {\"as\": \"number\", \"scale\": \"none\"},\n"
+                "    \"note\": {\"as\": \"category\"},\n    \"click\": {\"as\": \"label\"}\n  }\n");
+  furrow_schema_propose_params_init(&params);
+  params.user = "who";
+  params.item = "what";
+  params.label = "liked";
+  params.history = 5;
+  /* a click must not be a feature of whether it was liked */
+  expect_schema("memory://events.csv", &params,
+                "    \"who\": {\"as\": \"category\", \"role\": \"user\"},\n    \"what\": {\"as\": \"category\", "
+                "\"role\": \"item\"},\n    \"when\": {\"as\": \"time\", \"role\": \"time\", \"unit\": \"s\", "
+                "\"parts\": [\"hour\", \"weekday\"]},\n    \"liked\": {\"as\": \"label\"},\n    \"note\": {\"as\": "
+                "\"category\"},\n    \"click\": {\"as\": \"ignore\"}\n  },\n  \"history\": 5\n");
+  params.user = "woh";
+  expect_refused("memory://events.csv", &params, FURROW_E_ARGUMENT,
+                 "user: there is no column woh; there are who, what, when, liked, note, click");
+  params.user = "what";
+  expect_refused("memory://events.csv", &params, FURROW_E_ARGUMENT, "item: column what is named twice");
+  params.user = NULL;
+  expect_refused("memory://events.csv", &params, FURROW_E_ARGUMENT, "history: no column has the role user");
+  params.history = 0;
+  params.time = "note";
+  expect_refused("memory://events.csv", &params, FURROW_E_ARGUMENT,
+                 "column note cannot be the time: its cells are neither numbers nor ISO 8601");
+  params.time = NULL;
+  params.weight = "note";
+  expect_refused("memory://events.csv", &params, FURROW_E_ARGUMENT,
+                 "column note cannot be the weight: not all of its cells are numbers");
+  remove_file("memory://events.csv", &text);
+}
+
+/* Several pieces of text, which threads take in any order. */
+static void threads_do_not_matter(void **state) {
+  (void)state;
+  fw_buffer text = {0};
+  furrow_schema_propose_params params;
+  furrow_parser_stats stats;
+  put_events(&text, 60000);
+  fw_buffer_text(&text, "a,b\n");
+  add_file("memory://events.csv", &text);
+  furrow_schema_propose_params_init(&params);
+  furrow_parser_stats_init(&stats);
+  params.on_bad = FURROW_ON_BAD_SKIP;
+  params.stats = &stats;
+  params.threads = 1;
+  char *first = text_of("memory://events.csv", &params, true);
+  assert_int_equal(stats.rows, 60000);
+  assert_int_equal(stats.bad_rows, 1);
+  assert_non_null(strstr(first, "in 60000 rows"));
+  for (params.threads = 2; params.threads < 9; params.threads += 3) {
+    char *again = text_of("memory://events.csv", &params, true);
+    assert_string_equal(first, again);
+    furrow_free(again);
+  }
+  furrow_free(first);
+  params.on_bad = FURROW_ON_BAD_ERROR;
+  furrow_schema *schema;
+  assert_int_equal(propose(&schema, "memory://events.csv", &params, NULL), FURROW_E_PARSE);
+  remove_file("memory://events.csv", &text);
+}
+
+static void columns_found_later(void **state) {
+  (void)state;
+  fw_buffer text = {0};
+  for (int i = 0; i < 40000; i++)
+    fw_buffer_format(&text, "{\"user\": \"u%d\", \"item\": %d, \"tags\": [\"a%d\", \"b%d\"]%s}\n", i % 71, i % 83,
+                     i % 3, i % 5,
+                     i == 35000   ? ", \"b\": {\"late\": 1}, \"a\": 2.5"
+                     : i == 36000 ? ", \"a\": 3.5"
+                                  : "");
+  add_file("memory://events.jsonl", &text);
+  expect_schema("memory://events.jsonl", NULL,
+                "    \"user\": {\"as\": \"category\", \"role\": \"user\"},\n    \"item\": {\"as\": \"category\", "
+                "\"role\": \"item\"},\n    \"tags\": {\"as\": \"set\", \"separator\": \"|\"},\n    \"a\": {\"as\": "
+                "\"number\", \"scale\": \"standard\"},\n    \"b.late\": {\"as\": \"number\", \"scale\": \"none\"}\n  "
+                "}\n");
+  remove_file("memory://events.jsonl", &text);
+}
+
+static void vowpal_wabbit(void **state) {
+  (void)state;
+  fw_buffer text = {0};
+  for (int i = 0; i < 100; i++)
+    fw_buffer_format(&text, "%d %g |user u%d |f price:%d qty:%d\n", i % 2 ? 1 : -1, 0.5 + i % 3, i % 7, i % 11, i % 5);
+  add_file("memory://events.vw", &text);
+  expect_schema("memory://events.vw", NULL,
+                "    \"label\": {\"as\": \"label\"},\n    \"weight\": {\"as\": \"weight\"},\n    \"tag\": {\"as\": "
+                "\"ignore\"},\n    \"user\": {\"as\": \"category\", \"role\": \"user\"},\n    \"f\": {\"as\": \"set\", "
+                "\"separator\": \"|\", \"values\": true}\n  }\n");
+  remove_file("memory://events.vw", &text);
+}
+
+static void tables_are_joined(void **state) {
+  (void)state;
+  fw_buffer log = {0}, table = {0};
+  furrow_schema_propose_params params;
+  const char *tables[] = {"memory://movies.csv=movie:id"};
+  fw_buffer_text(&log, "user,movie,year\n");
+  fw_buffer_text(&table, "id,title,year,genres\n");
+  for (int i = 0; i < 900; i++) fw_buffer_format(&log, "u%d,%d,%d\n", i % 29, i % 300, 1990 + i % 7);
+  for (int i = 0; i < 300; i++)
+    fw_buffer_format(&table, "%d,\"Film, the %dth\",%d,g%d|h%d|i%d\n", i, i, 1900 + i % 100, i % 7, i % 5, i % 3);
+  add_file("memory://log.csv", &log);
+  add_file("memory://movies.csv", &table);
+  furrow_schema_propose_params_init(&params);
+  params.tables = tables;
+  params.table_count = 1;
+  expect_schema("memory://log.csv", &params,
+                "    \"user\": {\"as\": \"category\", \"role\": \"user\"},\n    \"movie\": {\"as\": \"category\", "
+                "\"role\": \"item\"},\n    \"year\": {\"as\": \"category\"},\n    \"title\": {\"as\": \"ignore\"},\n"
+                "    \"genres\": {\"as\": \"set\", \"separator\": \"|\"}\n  },\n  \"tables\": {\n    "
+                "\"memory://movies.csv\": {\"key\": \"movie\", \"column\": \"id\"}\n  }\n");
+  tables[0] = "memory://movies.csv=movie";
+  expect_refused("memory://log.csv", &params, FURROW_E_ARGUMENT,
+                 "memory://movies.csv: there is no column movie; there are id, title, year, genres");
+  tables[0] = "memory://movies.csv=film";
+  expect_refused("memory://log.csv", &params, FURROW_E_ARGUMENT,
+                 "table: there is no column film; there are user, movie, year");
+  tables[0] = "memory://movies.csv";
+  expect_refused("memory://log.csv", &params, FURROW_E_ARGUMENT,
+                 "table: memory://movies.csv is not FILE=KEY or FILE=KEY:COLUMN");
+  remove_file("memory://log.csv", &log);
+  remove_file("memory://movies.csv", &table);
+}
+
+static void which_label(void **state) {
+  (void)state;
+  fw_buffer text = {0};
+  furrow_schema_propose_params params;
+  fw_buffer_text(&text, "class,survived,age\n");
+  for (int i = 0; i < 100; i++) fw_buffer_format(&text, "c%d,%d,%g\n", i % 3, i % 2, 20.5 + i % 50);
+  add_file("memory://log.csv", &text);
+  expect_refused("memory://log.csv", NULL, FURROW_E_ARGUMENT,
+                 "label: several columns may be it, by their names: class, survived; name one, or \"\"");
+  furrow_schema_propose_params_init(&params);
+  params.label = "survived";
+  expect_schema("memory://log.csv", &params,
+                "    \"class\": {\"as\": \"category\"},\n    \"survived\": {\"as\": \"label\"},\n    \"age\": "
+                "{\"as\": \"number\", \"scale\": \"standard\"}\n  }\n");
+  params.label = "";
+  expect_schema("memory://log.csv", &params,
+                "    \"class\": {\"as\": \"category\"},\n    \"survived\": {\"as\": \"ignore\"},\n    \"age\": "
+                "{\"as\": \"number\", \"scale\": \"standard\"}\n  }\n");
+  remove_file("memory://log.csv", &text);
+}
+
+static void logs_without_rows(void **state) {
+  (void)state;
+  fw_buffer text = {0};
+  fw_buffer_text(&text, "user,item\n");
+  add_file("memory://empty.csv", &text);
+  expect_refused("memory://empty.csv?header=yes", NULL, FURROW_E_FORMAT, "there are no rows to look at");
+  remove_file("memory://empty.csv", &text);
+  furrow_schema *schema;
+  assert_int_equal(propose(&schema, "memory://nothing", NULL, NULL), FURROW_E_NOT_FOUND);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(what_columns_are),      cmocka_unit_test(what_the_caller_names),
+      cmocka_unit_test(threads_do_not_matter), cmocka_unit_test(columns_found_later),
+      cmocka_unit_test(vowpal_wabbit),         cmocka_unit_test(tables_are_joined),
+      cmocka_unit_test(which_label),           cmocka_unit_test(logs_without_rows),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,117 @@
+/* tests/unit/rows/test_time_cell.c: times in cells, against the C library's calendar. */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/rng.h"
+#include "rows/encode/time_cell.h"
+#include "support/cmocka_all.h"
+
+static const struct {
+  const char *text;
+  fw_time_unit unit;
+  double seconds;
+} times[] = {
+    {"0", FW_UNIT_SECONDS, 0},
+    {"964982703", FW_UNIT_SECONDS, 964982703},
+    {"1e3", FW_UNIT_SECONDS, 1000},
+    {"-1.5", FW_UNIT_SECONDS, -1.5},
+    {"1500", FW_UNIT_MILLIS, 1.5},
+    {"1500000", FW_UNIT_MICROS, 1.5},
+    {"1500000000", FW_UNIT_NANOS, 1.5},
+    {"1970-01-01", FW_UNIT_TEXT, 0},
+    {"1969-12-31", FW_UNIT_TEXT, -86400},
+    {"2024-05-31 23:59:59.5+02:00", FW_UNIT_TEXT, 1717192799.5},
+    {"2024-05-31T21:59:59.5Z", FW_UNIT_TEXT, 1717192799.5},
+    {"2024-05-31t21:59:59,5", FW_UNIT_TEXT, 1717192799.5},
+    {"2024-05-31 21:59:59 UTC", FW_UNIT_TEXT, 1717192799},
+    {"2024-05-31 21:59", FW_UNIT_TEXT, 1717192740},
+    {"2024-05-31 19:29-0230", FW_UNIT_TEXT, 1717192740},
+    {"2024-05-31 20:59-01", FW_UNIT_TEXT, 1717192740},
+    {"2000-02-29", FW_UNIT_TEXT, 951782400},
+};
+
+static void times_of_texts(void **state) {
+  (void)state;
+  for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
+    double seconds = -7;
+    if (!fw_time_parse(times[i].text, strlen(times[i].text), times[i].unit, &seconds) || seconds != times[i].seconds)
+      fail_msg("%s is %f, not %f", times[i].text, seconds, times[i].seconds);
+  }
+}
+
+static void texts_without_a_time(void **state) {
+  (void)state;
+  static const char *const texts[] = {"",
+                                      "2024",
+                                      "2024-5-31",
+                                      "2024-05-32",
+                                      "2024-13-01",
+                                      "2023-02-29",
+                                      "1900-02-29",
+                                      "2024-05-31T",
+                                      "2024-05-31 ",
+                                      "2024-05-31x10:00",
+                                      "2024-05-31 24:00",
+                                      "2024-05-31 10:60",
+                                      "2024-05-31 10:00:61",
+                                      "2024-05-31 10:00:00.",
+                                      "2024-05-31 10:00 CET",
+                                      "2024-05-31 10:00+",
+                                      "2024-05-31 10:00+2",
+                                      "2024-05-31 10:00+02:",
+                                      "2024-05-31 10:00+24:00",
+                                      "2024-05-31 10:00Zx",
+                                      "yesterday"};
+  static const char *const numbers[] = {"", "x", "1 ", " 1", "1x", "nan", "inf", "1e300", "2024-05-31"};
+  double seconds = -7;
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+    if (fw_time_parse(texts[i], strlen(texts[i]), FW_UNIT_TEXT, &seconds)) fail_msg("'%s' is a time", texts[i]);
+  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+    if (fw_time_parse(numbers[i], strlen(numbers[i]), FW_UNIT_SECONDS, &seconds)) fail_msg("'%s' is one", numbers[i]);
+  assert_true(seconds == -7);
+}
+
+/* Every prefix lies in memory of its own, so that reading beyond it is noticed. */
+static void texts_that_are_cut(void **state) {
+  (void)state;
+  const char *text = "2024-05-31 23:59:59.5+02:00";
+  for (size_t n = 0; n <= strlen(text); n++) {
+    char *copy = malloc(n ? n : 1);
+    double seconds;
+    assert_non_null(copy);
+    memcpy(copy, text, n);
+    (void)fw_time_parse(copy, n, FW_UNIT_TEXT, &seconds);
+    free(copy);
+  }
+}
+
+static void parts_of_times(void **state) {
+  (void)state;
+  fw_rng rng;
+  fw_rng_init(&rng, 7);
+  for (int i = 0; i < 100000; i++) {
+    const time_t when = (time_t)fw_rng_below(&rng, 8000000000u) - 2000000000;
+    const double seconds = (double)when + fw_rng_double(&rng);
+    struct tm tm;
+    char text[40];
+    double parsed = 0;
+    assert_non_null(gmtime_r(&when, &tm));
+    assert_int_equal(fw_time_part_of(seconds, FW_PART_HOUR), tm.tm_hour);
+    assert_int_equal(fw_time_part_of(seconds, FW_PART_WEEKDAY), (tm.tm_wday + 6) % 7);
+    assert_int_equal(fw_time_part_of(seconds, FW_PART_MONTHDAY), tm.tm_mday - 1);
+    assert_int_equal(fw_time_part_of(seconds, FW_PART_MONTH), tm.tm_mon);
+    const size_t n = strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &tm);
+    assert_true(fw_time_parse(text, n, FW_UNIT_TEXT, &parsed) && parsed == (double)when);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(times_of_texts),
+      cmocka_unit_test(texts_without_a_time),
+      cmocka_unit_test(texts_that_are_cut),
+      cmocka_unit_test(parts_of_times),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
