@@ -213,7 +213,7 @@ static void put_header(const recommending *r) {
 
 /* ---- Running -------------------------------------------------------------------------------------------- */
 
-static furrow_status make_room(recommending *r, size_t users, furrow_error *err) {
+static furrow_status ensure_capacity(recommending *r, size_t users, furrow_error *err) {
   r->results = calloc(users, r->job.params.k * sizeof *r->results);
   return r->results ? FURROW_OK : fail_memory(err);
 }
@@ -222,7 +222,7 @@ static furrow_status recommend_like(recommending *r, furrow_error *err) {
   uint64_t item = 0;
   const char *like = r->values->like;
   furrow_status status = furrow_recommender_find_item(r->job.recommender, like, strlen(like), &item, err);
-  if (status == FURROW_OK) status = make_room(r, 1, err);
+  if (status == FURROW_OK) status = ensure_capacity(r, 1, err);
   if (status == FURROW_OK)
     status = furrow_recommender_similar(r->job.recommender, item, &r->job.params, r->results, err);
   if (status != FURROW_OK) return status;
@@ -235,7 +235,7 @@ static furrow_status recommend_users(recommending *r, furrow_error *err) {
   const size_t k = r->job.params.k, most = k < RESULTS_AT_ONCE ? RESULTS_AT_ONCE / k : 1;
   furrow_status status = find_users(r, err);
   if (status == FURROW_OK) status = recommend_job_prepare(&r->job, r->count, err);
-  if (status == FURROW_OK) status = make_room(r, r->count < most ? r->count : most, err);
+  if (status == FURROW_OK) status = ensure_capacity(r, r->count < most ? r->count : most, err);
   if (status == FURROW_OK) put_header(r);
   for (size_t first = 0; status == FURROW_OK && first < r->count; first += most) {
     const size_t n = r->count - first < most ? r->count - first : most;
