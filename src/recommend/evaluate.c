@@ -15,7 +15,7 @@ typedef struct evaluation {
   const furrow_recommend_params *params;
   furrow_recommendation *results; /* of USERS_AT_ONCE */
   bool *hits;                     /* of a user */
-  uint8_t *shown;                 /* for each item: somebody gets it */
+  uint8_t *shown;                 /* for each item: at least one user gets it */
   fw_rank_sum sum;
   uint64_t relevant, unknown;
   furrow_progress progress; /* the caller's */
