@@ -36,7 +36,7 @@ head -1 json | is_json
 head -1 json | grep -o '"[a-z]*":' | tr '\n' ' ' && echo
 furrow recommend --model fm --like item_7 -k 2 | awk -F '\t' '{ print $1, $2, NF, ($4 <= 1) }'
 furrow recommend --model fm --like item_7 -k 1 --json | cut -c1-40
-# new users by their events, which are left out; they have the taste of the user whose events they are
+# new users by their events, which are left out
 grep -e ^user -e '^user 3,' log.csv | sed '2,$s/^user 3/stranger/' | grep -e ^user,item -e ^stranger >new.csv
 furrow recommend --model fm --events new.csv -k 50 >new
 awk -F '\t' '$1 != "stranger" { bad++ } END { print NR, bad + 0 }' new
