@@ -1,5 +1,5 @@
-/* cli/rows/cmd_rows_split.c: furrow rows split: rows dealt out to several files by chance, the same for the same seed.
- */
+/* cli/rows/cmd_rows_split.c: furrow rows split: rows dealt out to several files by chance, the same for the same seed;
+ * records of a raw log copied to several files by user and time, or by group. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -14,12 +14,14 @@
 #include "core/commands.h"
 #include "core/fail.h"
 #include "core/interrupt.h"
+#include "core/progress.h"
 #include "core/report.h"
 #include "core/shared_options.h"
+#include "furrow/table.h"
 #include "rows/rows_sink.h"
 #include "rows/rows_source.h"
 
-enum { MOST_OUTPUTS = 64, NAME_TEXT = 64 };
+enum { MOST_OUTPUTS = 64, NAME_TEXT = 64, ENDING_TEXT = 16 };
 
 typedef struct fraction_list {
   size_t count;
@@ -35,6 +37,8 @@ typedef struct split_values {
   source_values source;
   sink_values sink;
   const char *uri, *out;
+  const char *user, *time, *group;
+  double last;
   fraction_list fractions;
   name_list names;
   uint64_t seed;
@@ -84,6 +88,13 @@ static furrow_status parse_names(const char *text, void *field, furrow_error *er
   return FURROW_OK;
 }
 
+static furrow_status parse_last(const char *text, void *field, furrow_error *err) {
+  double *last = field;
+  if (!read_real(text, last) || !(*last > 0) || *last > 1e15 || (*last >= 1 && *last != floor(*last)))
+    return fail_token(err, text, "--last takes a share below 1, such as 0.2, or a number of rows");
+  return FURROW_OK;
+}
+
 #define AT(field) offsetof(split_values, field)
 static const option split_operands[] = {
     {.name = "URI", .kind = OPTION_TEXT, .help = "the rows to read", .offset = AT(uri), .required = true}, {0}};
@@ -100,8 +111,7 @@ static const option split_options[] = {
      .argument = "F,F...",
      .help = "share of the rows for each file; the shares add up to 1",
      .offset = AT(fractions),
-     .parse = parse_fractions,
-     .required = true},
+     .parse = parse_fractions},
     {.name = "names",
      .kind = OPTION_PARSED,
      .argument = "N,N...",
@@ -112,7 +122,32 @@ static const option split_options[] = {
     {.name = "json", .kind = OPTION_FLAG, .help = "report as JSON", .offset = AT(json)},
     {0}};
 
+static const option log_options[] = {
+    {.name = "time",
+     .kind = OPTION_TEXT,
+     .argument = "COL",
+     .help = "the column that says when: the last rows become the second of two files",
+     .offset = AT(time)},
+    {.name = "user",
+     .kind = OPTION_TEXT,
+     .argument = "COL",
+     .help = "with --time: the last rows of each value of this column",
+     .offset = AT(user)},
+    {.name = "last",
+     .kind = OPTION_PARSED,
+     .argument = "SHARE|N",
+     .help = "with --time: the share of the rows that are the last, below 1, or their number",
+     .offset = AT(last),
+     .parse = parse_last},
+    {.name = "group",
+     .kind = OPTION_TEXT,
+     .argument = "COL",
+     .help = "with --fractions: rows with the same value of this column stay together",
+     .offset = AT(group)},
+    {0}};
+
 static const option_group split_groups[] = {{.title = "Splitting", .options = split_options},
+                                            {.title = "Raw logs", .options = log_options},
                                             {.title = "Writing", .options = sink_options, .offset = AT(sink)},
                                             {.title = "Reading", .options = source_options, .offset = AT(source)},
                                             {.title = "Reading", .options = plugin_options},
@@ -123,6 +158,52 @@ static void split_init(void *values) {
   split_values *split = values;
   source_values_init(&split->source);
   sink_values_init(&split->sink);
+}
+
+/* Whether records of a raw log are copied, rather than rows parsed and written. */
+static bool copies_records(const split_values *split) {
+  return split->time || split->group || split->user || split->last > 0;
+}
+
+static furrow_status check_options(const split_values *split, furrow_error *err) {
+  if (!copies_records(split)) {
+    if (split->fractions.count > 0) return FURROW_OK;
+    fail(err, FURROW_E_ARGUMENT, "one of --fractions and --time is required");
+    return add_hint(err, "--fractions 0.8,0.2 splits at random, --time COL --last 0.2 by time");
+  }
+  if (split->time && split->group) return fail(err, FURROW_E_ARGUMENT, "--time and --group exclude each other");
+  if (!split->time && !split->group)
+    return fail(err, FURROW_E_ARGUMENT, "%s needs --time", split->user ? "--user" : "--last");
+  if (split->group && (split->user || split->last > 0))
+    return fail(err, FURROW_E_ARGUMENT, "--group and %s exclude each other", split->user ? "--user" : "--last");
+  if (split->time && !(split->last > 0)) return fail(err, FURROW_E_ARGUMENT, "--time needs --last");
+  if (split->time && split->fractions.count > 0)
+    return fail(err, FURROW_E_ARGUMENT, "--time and --fractions exclude each other");
+  if (split->group && split->fractions.count == 0) return fail(err, FURROW_E_ARGUMENT, "--group needs --fractions");
+  return FURROW_OK;
+}
+
+static bool reads_as_usual(const source_values *given) {
+  source_values usual;
+  source_values_init(&usual);
+  return strcmp(given->format, usual.format) == 0 && given->part.nparts == usual.part.nparts &&
+         given->index == usual.index && given->value == usual.value && given->chunk == usual.chunk &&
+         given->api == usual.api;
+}
+
+static bool writes_as_usual(const sink_values *given) {
+  sink_values usual;
+  sink_values_init(&usual);
+  return given->to == usual.to && given->columns == usual.columns && given->delimiter == usual.delimiter &&
+         given->header == usual.header && given->with_weight == usual.with_weight && given->zeros == usual.zeros &&
+         given->index_base == usual.index_base && given->drop_fields == usual.drop_fields;
+}
+
+/* Options for rows that are parsed. */
+static furrow_status check_unused(const split_values *split, furrow_error *err) {
+  if (reads_as_usual(&split->source) && writes_as_usual(&split->sink)) return FURROW_OK;
+  fail(err, FURROW_E_ARGUMENT, "with --time and --group, records are copied as they are");
+  return add_hint(err, "of the options for reading and writing, only --on-bad, --quiet and --force have a meaning");
 }
 
 /* ---- The hand that deals -------------------------------------------------------------------------------- */
@@ -164,7 +245,8 @@ typedef struct split_job {
   const split_values *values;
   name_list names;
   sink_format format;
-  char *directory; /* directory created for the files; NULL: it existed */
+  char ending[ENDING_TEXT]; /* of the files */
+  char *directory;          /* directory created for the files; NULL: it existed */
   uint64_t bounds[MOST_OUTPUTS];
   size_t count;
   split_file files[MOST_OUTPUTS];
@@ -208,7 +290,7 @@ static furrow_status name_files(split_job *job, furrow_error *err) {
   const char *between = !is_directory ? "." : out[n - 1] == '/' ? "" : "/";
   for (size_t i = 0; i < job->count; i++) {
     split_file *file = &job->files[i];
-    if (asprintf(&file->path, "%s%s%s%s", out, between, job->names.name[i], sink_format_ending(job->format)) < 0 ||
+    if (asprintf(&file->path, "%s%s%s%s", out, between, job->names.name[i], job->ending) < 0 ||
         asprintf(&file->staged, "%s.split-%ld", file->path, (long)getpid()) < 0)
       return fail_memory(err);
     furrow_status status = sink_check_path(file->path, job->values->sink.force, err);
@@ -307,23 +389,94 @@ static furrow_status deal_rows(split_job *job, source *s, furrow_error *err) {
 static void split_report(const split_job *job, output *out) {
   report r;
   report_start(&r, out, job->values->json);
-  report_u64(&r, "seed", job->values->seed);
+  if (!job->values->time) report_u64(&r, "seed", job->values->seed);
   if (r.json) report_list(&r, "files");
   for (size_t i = 0; i < job->count; i++) {
     const split_file *file = &job->files[i];
-    report_line(&r, job->names.name[i], "%" PRIu64 " rows, %" PRIu64 " features: %s", file->rows, file->features,
-                file->path);
+    if (copies_records(job->values))
+      report_line(&r, job->names.name[i], "%" PRIu64 " rows: %s", file->rows, file->path);
+    else
+      report_line(&r, job->names.name[i], "%" PRIu64 " rows, %" PRIu64 " features: %s", file->rows, file->features,
+                  file->path);
     if (!r.json) continue;
     report_section(&r, NULL);
     report_text(&r, "name", job->names.name[i]);
     report_text(&r, "path", file->path);
     report_u64(&r, "rows", file->rows);
-    report_u64(&r, "features", file->features);
+    if (!copies_records(job->values)) report_u64(&r, "features", file->features);
     report_end(&r);
   }
   if (r.json) report_end(&r);
   report_finish(&r);
 }
+
+/* ---- Records of a raw log ------------------------------------------------------------------------------- */
+
+/* The ending of the log's name, without that of a compression. */
+static void choose_ending(split_job *job) {
+  const char *uri = job->values->uri;
+  size_t n = strcspn(uri, ";?#");
+  static const char *const packed[] = {".gz", ".zst"};
+  for (size_t i = 0; i < 2; i++) {
+    const size_t m = strlen(packed[i]);
+    if (n > m && memcmp(uri + n - m, packed[i], m) == 0) n -= m;
+  }
+  const char *dot = memrchr(uri, '.', n), *slash = memrchr(uri, '/', n);
+  const size_t length = dot && (!slash || dot > slash + 1) && dot > uri ? (size_t)(uri + n - dot) : 0;
+  if (length > 1 && length < ENDING_TEXT && !strpbrk(dot, "*["))
+    snprintf(job->ending, sizeof job->ending, "%.*s", (int)length, dot);
+  else
+    snprintf(job->ending, sizeof job->ending, ".txt");
+}
+
+static bool draw_progress(void *user, const char *phase, uint64_t done, uint64_t total) {
+  progress *line = user;
+  (void)phase;
+  line->total = total;
+  progress_update(line, done);
+  return !interrupt_came();
+}
+
+static furrow_status copy_log(split_job *job, furrow_parser_stats *stats, furrow_error *err) {
+  const split_values *split = job->values;
+  const char *paths[MOST_OUTPUTS];
+  uint64_t rows[MOST_OUTPUTS];
+  furrow_table_split_params params;
+  progress line;
+  furrow_table_split_params_init(&params);
+  params.time = split->time;
+  params.user = split->user;
+  params.last = split->last;
+  params.group = split->group;
+  params.shares = split->group ? split->fractions.share : NULL;
+  params.seed = split->seed;
+  params.overwrite = split->sink.force;
+  params.on_bad = split->source.on_bad;
+  params.stats = stats;
+  params.progress = draw_progress;
+  params.progress_user = &line;
+  for (size_t i = 0; i < job->count; i++) paths[i] = job->files[i].path;
+  progress_start(&line, !split->source.quiet, "reading", 0);
+  furrow_status status = furrow_table_split(split->uri, paths, job->count, &params, rows, err);
+  progress_stop(&line);
+  if (status == FURROW_E_CANCELLED) return interrupt_check(err);
+  for (size_t i = 0; i < job->count && status == FURROW_OK; i++) job->files[i].rows = rows[i];
+  return status;
+}
+
+static furrow_status split_log(split_job *job, furrow_parser_stats *stats, furrow_error *err) {
+  furrow_parser_stats_init(stats);
+  choose_ending(job);
+  furrow_status status = check_unused(job->values, err);
+  if (status == FURROW_OK) status = choose_names(job, err);
+  if (status == FURROW_OK) status = make_directory(job, err);
+  if (status == FURROW_OK) status = name_files(job, err);
+  for (size_t i = 0; i < job->count && status == FURROW_OK; i++)
+    status = sink_check_apart(job->files[i].path, job->values->uri, err);
+  return status == FURROW_OK ? copy_log(job, stats, err) : status;
+}
+
+/* ---- Rows ----------------------------------------------------------------------------------------------- */
 
 /* The format of the source, if it can be written. */
 static sink_format choose_format(const split_values *split, const source *s) {
@@ -335,6 +488,7 @@ static sink_format choose_format(const split_values *split, const source *s) {
 static furrow_status split_source(split_job *job, source *s, furrow_error *err) {
   furrow_status status = choose_names(job, err);
   job->format = choose_format(job->values, s);
+  snprintf(job->ending, sizeof job->ending, "%s", sink_format_ending(job->format));
   make_bounds(&job->values->fractions, job->bounds);
   if (status == FURROW_OK) status = make_directory(job, err);
   if (status == FURROW_OK) status = name_files(job, err);
@@ -344,19 +498,33 @@ static furrow_status split_source(split_job *job, source *s, furrow_error *err) 
   return status;
 }
 
-static furrow_status split_run(const void *values, output *out, furrow_error *err) {
-  const split_values *split = values;
+static furrow_status run_rows(split_job *job, output *out, furrow_error *err) {
   source s;
-  split_job *job = calloc(1, sizeof *job);
-  if (!job) return fail_memory(err);
-  job->values = split;
-  job->count = split->fractions.count;
-  interrupt_catch();
-  furrow_status status = source_open(&s, split->uri, &split->source, err);
+  furrow_status status = source_open(&s, job->values->uri, &job->values->source, err);
   if (status == FURROW_OK) status = split_source(job, &s, err);
   if (status == FURROW_OK) split_report(job, out);
   if (status == FURROW_OK) source_print_notes(&s);
   source_close(&s);
+  return status;
+}
+
+static furrow_status run_log(split_job *job, output *out, furrow_error *err) {
+  furrow_parser_stats stats;
+  const furrow_status status = split_log(job, &stats, err);
+  if (status == FURROW_OK) split_report(job, out);
+  if (status == FURROW_OK && !job->values->source.quiet) print_notes(&stats);
+  return status;
+}
+
+static furrow_status split_run(const void *values, output *out, furrow_error *err) {
+  const split_values *split = values;
+  split_job *job = calloc(1, sizeof *job);
+  if (!job) return fail_memory(err);
+  job->values = split;
+  job->count = split->time ? 2 : split->fractions.count;
+  interrupt_catch();
+  furrow_status status = check_options(split, err);
+  if (status == FURROW_OK) status = copies_records(split) ? run_log(job, out, err) : run_rows(job, out, err);
   close_files(job, status != FURROW_OK);
   free(job);
   return status;
@@ -364,11 +532,16 @@ static furrow_status split_run(const void *values, output *out, furrow_error *er
 
 const command rows_split_command = {
     .name = "split",
-    .summary = "split the rows at random into files such as train, valid and test",
+    .summary = "split rows into files such as train, valid and test: at random, by time or by group",
     .example = "furrow rows split all.libsvm --out data/ --fractions 0.8,0.1,0.1 --seed 7\n"
-               "furrow rows split log.csv --out log --fractions 0.9,0.1 --names fit,check",
+               "furrow rows split log.csv --out log --fractions 0.9,0.1 --names fit,check\n"
+               "furrow rows split ratings.csv --out data/ --user userId --time timestamp --last 0.2",
     .about = "The seed and the number of a row decide which file the row goes to, so the same seed gives the same "
-             "files for any number of threads. The files appear only when all of them are complete.",
+             "files for any number of threads. The files appear only when all of them are complete. With --time and "
+             "--group, records of a raw log (csv, tsv, JSON lines, Vowpal Wabbit's text) are copied as they are, with "
+             "the header. Of a user with n rows, the last n times SHARE, rounded, go to the second file; one row at "
+             "least stays in the first, and rows of the same time keep their order.",
+    .one_of = "--fractions F,F... | --time COL",
     .operands = split_operands,
     .groups = split_groups,
     .size = sizeof(split_values),

@@ -50,8 +50,9 @@ FURROW_API furrow_status furrow_schema_text(const furrow_schema *schema, bool co
 
 /* How to propose a schema. */
 typedef struct furrow_schema_propose_params {
-  size_t size;                                             /* set by furrow_schema_propose_params_init */
-  const char *label, *weight, *group, *user, *item, *time; /* names of columns; NULL: found by name and content */
+  size_t size; /* set by furrow_schema_propose_params_init */
+  /* Names of columns; NULL: found by name and content. A label "": there is none. */
+  const char *label, *weight, *group, *user, *item, *time;
   /* "FILE=KEY": tables that are joined by the column KEY; "FILE=KEY:COLUMN", where they call it otherwise. */
   const char *const *tables;
   size_t table_count;         /* how many there are */
@@ -71,9 +72,9 @@ static inline void furrow_schema_propose_params_init(furrow_schema_propose_param
 
 /* Looks at all of a log, in memory that does not grow with it, and proposes what each column is and why. params NULL:
  * the defaults.
- * Errors:  E_ARGUMENT, a column that is named does not exist; E_FORMAT, not a table; E_PARSE, a record cannot be read;
- *          E_NOT_FOUND; E_IO; E_MEMORY.
- * Owner:   the caller, who frees it with furrow_schema_free. */
+ * Errors:  E_ARGUMENT, a column that is named does not exist, or several may be the label; E_FORMAT, not a table;
+ * E_PARSE, a record cannot be read; E_NOT_FOUND; E_IO; E_MEMORY. Owner:   the caller, who frees it with
+ * furrow_schema_free. */
 FURROW_API furrow_status furrow_schema_propose(furrow_schema **schema, const char *uri,
                                                const furrow_schema_propose_params *params,
                                                furrow_error *err) FURROW_MUST_USE;
@@ -91,6 +92,42 @@ FURROW_API size_t furrow_schema_column_count(const furrow_schema *schema);
 /* Gives column i, which must be below the count (asserted).
  * Owner:   the schema. */
 FURROW_API void furrow_schema_get_column(const furrow_schema *schema, size_t i, furrow_schema_column *column);
+
+/* ---- Splitting ------------------------------------------------------------------------------------------ */
+
+/* How to split a log. Exactly one of `time` and `group` is set. */
+typedef struct furrow_table_split_params {
+  size_t size;       /* set by furrow_table_split_params_init */
+  const char *time;  /* the column that says when: numbers, or ISO 8601. The last rows go to the second of two files */
+  const char *user;  /* with time: the last rows of each value of this column; NULL: of all rows */
+  double last;       /* with time: below 1 the share of the rows that are the last, rounded; else their number. At least
+                      * one row of a user goes to the first file */
+  const char *group; /* the column whose values stay together: each goes to a file by chance */
+  const double *shares;       /* with group: of the files, as many as these; they add up to 1 */
+  uint64_t seed;              /* with group: of the chance */
+  bool overwrite;             /* files that exist; false: E_EXISTS */
+  furrow_on_bad on_bad;       /* error; skip: bad rows go to no file */
+  furrow_progress progress;   /* "reading", in bytes; NULL: none */
+  void *progress_user;        /* given to progress */
+  furrow_parser_stats *stats; /* gets the rows that were read and left out; NULL: nobody asks */
+} furrow_table_split_params;
+
+/* Sets the size and the defaults. */
+static inline void furrow_table_split_params_init(furrow_table_split_params *params) {
+  memset(params, 0, sizeof *params);
+  params->size = sizeof *params;
+}
+
+/* Copies the records of a log, byte for byte and with its header, to files: those of a user by time, or whole groups by
+ * chance. Rows with the same time stay in the order of the log, as do the rows of each file. The files appear when all
+ * are complete. By time, it takes two passes and 25 bytes of memory for a row. rows (may be NULL) gets the number of
+ * rows of each file.
+ * Errors:  E_ARGUMENT, a parameter that does not fit, a column that does not exist, a file that would have no rows;
+ *          E_EXISTS; E_FORMAT, not a table; E_PARSE, a cell that is not a time, or empty: file, line, column;
+ *          E_UNSUPPORTED, a pipe by time; E_NOT_FOUND; E_IO; E_MEMORY. */
+FURROW_API furrow_status furrow_table_split(const char *uri, const char *const *paths, size_t count,
+                                            const furrow_table_split_params *params, uint64_t *rows,
+                                            furrow_error *err) FURROW_MUST_USE;
 
 /* ---- Encoder -------------------------------------------------------------------------------------------- */
 

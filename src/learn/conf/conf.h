@@ -198,6 +198,8 @@ typedef struct fw_train_conf {
   double init_input, init_embedding, init_fc; /* deviation of the first weights; init_fc 0: by the layer's shape */
   bool recommended;                           /* Furrow's own defaults count, and what comes with them */
   bool lbfgs;                                 /* the exact minimum is sought; else steps of the optimizers */
+  bool lbfgs_pairs;                           /* then: of a factorization machine */
+  bool own_l2;                                /* it is set; else lbfgs has a strength of its own */
   bool start_linear;                          /* a net begins as the linear model, and falls back to it */
   bool keep_best;                             /* the best epoch is saved, else the last */
   uint32_t patience;                          /* stop after so many epochs that were not better; 0: never */

@@ -125,7 +125,7 @@ typedef enum fw_value_kind {
   X(SAVE, "save", "angel.save.model.path", "model/savepath", TEXT, 0, 0, "", "DIR", "where the model goes")            \
   X(EPOCHS, "epochs", "ml.epoch.num", "train/epoch", INT, 1, FW_COUNT_MAX, "30", "N", "passes over the data")          \
   X(SOLVER, "solver", NULL, NULL, WORD, 0, 0, "steps", "steps|lbfgs",                                                  \
-    "steps: the optimizers, batch by batch; lbfgs: the exact minimum, for lr, linear, robust and softmax")             \
+    "steps: the optimizers, batch by batch; lbfgs: the exact minimum, for lr, linear, robust, softmax and fm")         \
   X(START, "start", NULL, NULL, WORD, 0, 0, "random", "random|linear",                                                 \
     "linear: a net begins as the linear model of the data, and falls back to it if it is not better")                  \
   X(UPDATES, "updates", "ml.num.update.per.epoch", "train/numupdateperepoch", INT, 1, FW_COUNT_MAX, "10", "N",         \

@@ -40,6 +40,9 @@ static const recommendation of_nets[] = {{FW_KEY_VALID_RATIO, "0.15"},
 /* Products of small vectors are too small for its fc layers to learn from. */
 static const recommendation of_nfm[] = {{FW_KEY_INIT_EMBEDDING, "0.2"}};
 
+/* Where numbers are predicted; two classes are learned by steps unless it is set. */
+static const recommendation of_fm[] = {{FW_KEY_SOLVER, "lbfgs"}};
+
 /* Regions that begin alike would stay so. */
 static const recommendation of_mlr[] = {{FW_KEY_INIT_INPUT, "0.1"}};
 
@@ -63,6 +66,7 @@ static const char *of_graph(const char *algorithm, fw_key key) {
   if (strcmp(algorithm, "svm") == 0) return find(of_svm, COUNT(of_svm), key);
   const char *text = NULL;
   if (strcmp(algorithm, "nfm") == 0) text = find(of_nfm, COUNT(of_nfm), key);
+  if (strcmp(algorithm, "fm") == 0) text = find(of_fm, COUNT(of_fm), key);
   if (strcmp(algorithm, "mlr") == 0) text = find(of_mlr, COUNT(of_mlr), key);
   return text ? text : find(of_nets, COUNT(of_nets), key);
 }

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/number_in.h"
 #include "rows/encode/time_cell.h"
+#include "rows/table/cells.h"
 
 /* ---- Distinct values ---- */
 
@@ -74,11 +75,11 @@ static void drop_values(fw_value_set *set) {
 }
 
 /* The slot of the value, or the free one where it belongs. */
-static fw_value *find_slot(const fw_value_set *set, fw_value *slots, size_t capacity, uint64_t hash, const char *text,
-                           size_t length) {
+static fw_counted_value *find_slot(const fw_value_set *set, fw_counted_value *slots, size_t capacity, uint64_t hash,
+                                   const char *text, size_t length) {
   size_t i = hash & (capacity - 1);
   for (; slots[i].count > 0; i = (i + 1) & (capacity - 1)) {
-    const fw_value *v = &slots[i];
+    const fw_counted_value *v = &slots[i];
     if (v->hash == hash && v->length == length && memcmp(set->texts.bytes + v->at, text, length) == 0) break;
   }
   return &slots[i];
@@ -87,9 +88,9 @@ static fw_value *find_slot(const fw_value_set *set, fw_value *slots, size_t capa
 static furrow_status grow_values(fw_value_set *set, furrow_error *err) {
   void *memory = NULL;
   const size_t capacity = set->capacity ? 2 * set->capacity : 16;
-  FW_TRY(fw_alloc_zero(&memory, capacity, sizeof(fw_value), err));
+  FW_TRY(fw_alloc_zero(&memory, capacity, sizeof(fw_counted_value), err));
   for (size_t i = 0; i < set->capacity; i++) {
-    const fw_value *v = &set->slots[i];
+    const fw_counted_value *v = &set->slots[i];
     if (v->count > 0) *find_slot(set, memory, capacity, v->hash, set->texts.bytes + v->at, v->length) = *v;
   }
   fw_free(set->slots);
@@ -106,7 +107,7 @@ static furrow_status count_value(fw_value_set *set, uint64_t hash, const char *t
     return FURROW_OK;
   }
   if (2 * set->count >= set->capacity) FW_TRY(grow_values(set, err));
-  fw_value *v = find_slot(set, set->slots, set->capacity, hash, text, length);
+  fw_counted_value *v = find_slot(set, set->slots, set->capacity, hash, text, length);
   if (v->count == 0) {
     if (set->count == set->most) {
       drop_values(set);
@@ -115,7 +116,7 @@ static furrow_status count_value(fw_value_set *set, uint64_t hash, const char *t
     const size_t at = set->texts.size;
     fw_buffer_append(&set->texts, text, length);
     FW_TRY(fw_buffer_status(&set->texts, err));
-    *v = (fw_value){.hash = hash, .at = (uint32_t)at, .length = (uint32_t)length};
+    *v = (fw_counted_value){.hash = hash, .at = (uint32_t)at, .length = (uint32_t)length};
     set->count++;
   }
   v->count += count;
@@ -125,7 +126,7 @@ static furrow_status count_value(fw_value_set *set, uint64_t hash, const char *t
 static furrow_status merge_values(fw_value_set *into, const fw_value_set *from, furrow_error *err) {
   if (from->many) drop_values(into);
   for (size_t i = 0; i < from->capacity && !into->many; i++) {
-    const fw_value *v = &from->slots[i];
+    const fw_counted_value *v = &from->slots[i];
     if (v->count == 0) continue;
     FW_TRY(count_value(into, v->hash, from->texts.bytes + v->at, v->length, v->count, err));
   }
@@ -283,6 +284,13 @@ static void add_epoch(fw_column_sketch *s, double value) {
 
 /* ---- Cells ---- */
 
+/* What encoders take for a missing number or time. */
+static bool is_absent(const char *text, const char *end) {
+  const fw_cell words = {.begin = text, .end = end};
+  double value = 0;
+  return fw_cell_is_missing(&words) || (fw_read_f64(text, end, &value) == end && isnan(value));
+}
+
 static uint64_t count_words(const char *text, const char *end) {
   uint64_t words = 0;
   bool inside = false;
@@ -335,7 +343,11 @@ furrow_status fw_column_sketch_add(fw_column_sketch *s, const char *text, size_t
   FW_TRY(count_value(&s->values, hash, text, length, 1, err));
   s->lists += list;
   if (list) return add_elements(&s->elements[FW_SEPARATOR_LIST], fw_separator_char(FW_SEPARATOR_LIST), text, end, err);
-  if (!is_finite_number(text, end, &value)) return add_text(s, hash, text, end, err);
+  if (!is_finite_number(text, end, &value)) {
+    if (!is_absent(text, end)) return add_text(s, hash, text, end, err);
+    s->absent++;
+    return FURROW_OK;
+  }
   s->integers += is_integer(text, end);
   s->padded += length > 1 && text[0] == '0' && text[1] >= '0' && text[1] <= '9';
   add_epoch(s, value);
@@ -362,6 +374,7 @@ furrow_status fw_column_sketch_merge(fw_column_sketch *into, const fw_column_ske
   into->lists += from->lists;
   into->integers += from->integers;
   into->padded += from->padded;
+  into->absent += from->absent;
   into->words += from->words;
   into->bytes += from->bytes;
   into->hours |= from->hours;
@@ -373,6 +386,13 @@ furrow_status fw_column_sketch_merge(fw_column_sketch *into, const fw_column_ske
   FW_TRY(merge_numbers(into, from, err));
   for (size_t i = 0; i < FW_SEPARATOR_COUNT; i++) FW_TRY(merge_elements(&into->elements[i], &from->elements[i], err));
   return merge_values(&into->values, &from->values, err);
+}
+
+bool fw_column_sketch_unit(const fw_column_sketch *s, fw_time_unit *unit) {
+  const uint64_t present = fw_column_sketch_present(s);
+  for (*unit = FW_UNIT_SECONDS; *unit <= FW_UNIT_TEXT; ++*unit)
+    if (present > 0 && (double)s->times[*unit] >= 0.99 * (double)present) return true;
+  return false;
 }
 
 uint64_t fw_column_sketch_distinct(const fw_column_sketch *s, bool *exact) {

@@ -25,13 +25,13 @@ double fw_distinct_count(const fw_distinct *distinct);
 
 /* ---- Values while they are few ---- */
 
-typedef struct fw_value {
+typedef struct fw_counted_value {
   uint64_t hash, count;
   uint32_t at, length; /* its text in `texts` */
-} fw_value;
+} fw_counted_value;
 
 typedef struct fw_value_set {
-  fw_value *slots; /* open addressing; count 0: free */
+  fw_counted_value *slots; /* open addressing; count 0: free */
   size_t capacity, count, most;
   fw_buffer texts;
   bool many; /* more than `most`, or too long a text: the set has been dropped */
@@ -75,11 +75,12 @@ typedef struct fw_example {
 typedef struct fw_column_sketch {
   uint64_t cells, missing, lists;     /* cells: that are not missing */
   uint64_t numbers, integers, padded; /* padded: integers with zeros before them, as 007 */
-  double least, most;                 /* number */
-  uint64_t times[FW_UNIT_TEXT + 1];   /* cells that are near to today in that unit */
-  uint32_t hours, weekdays;           /* of these times: bits that occur */
-  uint64_t words, bytes;              /* of cells that are not numbers */
-  uint64_t *magnitudes;               /* positive numbers by size, 4 steps an octave from 2^-32 */
+  uint64_t absent;    /* cells with a word for nothing, as NA: a category like any, but neither numbers nor times */
+  double least, most; /* number */
+  uint64_t times[FW_UNIT_TEXT + 1]; /* cells that are near to today in that unit */
+  uint32_t hours, weekdays;         /* of these times: bits that occur */
+  uint64_t words, bytes;            /* of cells that are not numbers */
+  uint64_t *magnitudes;             /* positive numbers by size, 4 steps an octave from 2^-32 */
   fw_distinct distinct;
   fw_value_set values;
   fw_element_sketch elements[FW_SEPARATOR_COUNT];
@@ -94,6 +95,12 @@ furrow_status fw_column_sketch_add(fw_column_sketch *sketch, const char *text, s
                                    furrow_error *err) FURROW_MUST_USE;
 furrow_status fw_column_sketch_merge(fw_column_sketch *into, const fw_column_sketch *from,
                                      furrow_error *err) FURROW_MUST_USE;
+/* Cells that would have to be numbers or times in a column of these. */
+static inline uint64_t fw_column_sketch_present(const fw_column_sketch *sketch) {
+  return sketch->cells - sketch->absent;
+}
+/* The unit in which nearly all of these are times; false: there is none. */
+bool fw_column_sketch_unit(const fw_column_sketch *sketch, fw_time_unit *unit);
 /* Distinct values; *exact unless it is an estimate. */
 uint64_t fw_column_sketch_distinct(const fw_column_sketch *sketch, bool *exact);
 /* The mean of the positive numbers, to about a tenth; the others count as 0. */

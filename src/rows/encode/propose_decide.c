@@ -18,6 +18,7 @@ enum {
   LEAST_ROWS = 20,     /* fewer do not tell that all values are different */
   TEXT_WORDS = 8,      /* words of a cell on average that make it a text */
   MOST_CLASSES = 1000, /* of a label */
+  FEW_CELLS = 100,     /* of which a bar says more than their figures */
   SET_ELEMENTS = 10000 /* different elements that a set may have, at most */
 };
 static const double most_of = 0.95; /* share that counts as nearly all */
@@ -72,19 +73,28 @@ static void say_range(fw_buffer *why, const char *what, const fw_column_sketch *
   say_number(why, s->most);
 }
 
+/* Whether all cells are numbers, or nearly all; words for nothing do not count. */
+static bool are_numbers(const fw_column_sketch *s) {
+  return s->numbers > 0 && s->numbers == fw_column_sketch_present(s);
+}
+static bool are_integers(const fw_column_sketch *s) {
+  return are_numbers(s) && s->integers == s->numbers;
+}
+static bool are_mostly_numbers(const fw_column_sketch *s) {
+  return s->numbers > 0 && (double)s->numbers >= most_of * (double)fw_column_sketch_present(s);
+}
+
 static void say_cells(fw_buffer *why, const fw_evidence *e) {
   const fw_column_sketch *s = &e->sketch;
+  const unsigned long long texts = fw_column_sketch_present(s) - s->numbers, absent = s->absent;
   if (s->lists > 0) {
     fw_buffer_format(why, "lists of %.1f elements on average",
                      (double)s->elements[FW_SEPARATOR_LIST].elements / (double)s->lists);
-  } else if (s->integers == s->cells) {
-    say_range(why, "integers", s);
-  } else if (s->numbers == s->cells) {
-    say_range(why, "numbers", s);
-  } else if ((double)s->numbers >= most_of * (double)s->cells) {
-    say_range(why, "numbers", s);
-    fw_buffer_format(why, " but for %llu texts such as ", (unsigned long long)(s->cells - s->numbers));
-    say_example(why, &s->odd);
+  } else if (are_mostly_numbers(s)) {
+    say_range(why, are_integers(s) ? "integers" : "numbers", s);
+    if (absent > 0) fw_buffer_format(why, ", %llu times NA or the like", absent);
+    if (texts > 0) fw_buffer_format(why, " but for %llu %s such as ", texts, fw_plural(texts, "text", "texts"));
+    if (texts > 0) say_example(why, &s->odd);
   } else {
     fw_buffer_text(why, "texts");
     say_examples(why, s);
@@ -129,12 +139,12 @@ static int compare_texts(const char *a, size_t n, const char *b, size_t m) {
   return order != 0 ? order : (n > m) - (n < m);
 }
 
-static bool text_is(const fw_value_set *set, const fw_value *v, const char *word) {
+static bool text_is(const fw_value_set *set, const fw_counted_value *v, const char *word) {
   return strlen(word) == v->length && strncasecmp(set->texts.bytes + v->at, word, v->length) == 0;
 }
 
 /* Whether a is the negative class of two, because its name says so: 1 yes, -1 b is, 0 neither. */
-static int is_negative(const fw_value_set *set, const fw_value *a, const fw_value *b) {
+static int is_negative(const fw_value_set *set, const fw_counted_value *a, const fw_counted_value *b) {
   static const char *const pairs[][2] = {
       {"no", "yes"},
       {"n", "y"},
@@ -163,14 +173,14 @@ static int is_negative(const fw_value_set *set, const fw_value *a, const fw_valu
 }
 
 /* The values of a set, by text. */
-static furrow_status sorted_values(const fw_value_set *set, fw_value **values, furrow_error *err) {
+static furrow_status sorted_values(const fw_value_set *set, fw_counted_value **values, furrow_error *err) {
   void *memory = NULL;
   size_t n = 0;
-  FW_TRY(fw_alloc(&memory, set->count, sizeof(fw_value), err));
-  fw_value *list = memory;
+  FW_TRY(fw_alloc(&memory, set->count, sizeof(fw_counted_value), err));
+  fw_counted_value *list = memory;
   for (size_t i = 0; i < set->capacity; i++) {
     if (set->slots[i].count == 0) continue;
-    const fw_value v = set->slots[i];
+    const fw_counted_value v = set->slots[i];
     size_t k = n++;
     for (; k > 0 &&
            compare_texts(set->texts.bytes + list[k - 1].at, list[k - 1].length, set->texts.bytes + v.at, v.length) > 0;
@@ -182,7 +192,7 @@ static furrow_status sorted_values(const fw_value_set *set, fw_value **values, f
   return FURROW_OK;
 }
 
-static furrow_status add_classes(decision *d, const fw_value *values, size_t count) {
+static furrow_status add_classes(decision *d, const fw_counted_value *values, size_t count) {
   const fw_value_set *set = &d->evidence->sketch.values;
   for (size_t i = 0; i < count; i++) {
     const char *text = set->texts.bytes + values[i].at;
@@ -195,12 +205,12 @@ static furrow_status add_classes(decision *d, const fw_value *values, size_t cou
 
 static furrow_status set_classes(decision *d) {
   const fw_value_set *set = &d->evidence->sketch.values;
-  fw_value *values = NULL;
+  fw_counted_value *values = NULL;
   FW_TRY(sorted_values(set, &values, d->err));
   if (set->count == 2) {
     const int negative = is_negative(set, &values[0], &values[1]);
     if (negative < 0 || (negative == 0 && values[0].count < values[1].count)) {
-      const fw_value first = values[0];
+      const fw_counted_value first = values[0];
       values[0] = values[1];
       values[1] = first;
     }
@@ -221,7 +231,7 @@ static furrow_status decide_label(decision *d) {
   const fw_column_sketch *s = &d->evidence->sketch;
   FW_TRY(decide(d, FW_AS_LABEL, said(d, "the name says label", "named as the label")));
   if (s->cells == 0) return refuse(d, "label", "it is empty");
-  if (s->numbers == s->cells) return FURROW_OK;
+  if (are_numbers(s)) return FURROW_OK;
   if (s->lists > 0) return refuse(d, "label", "it has lists");
   if (d->evidence->distinct < 2) return refuse(d, "label", "all of its cells have the same text");
   if (!d->evidence->exact || d->evidence->distinct > MOST_CLASSES)
@@ -233,16 +243,9 @@ static furrow_status decide_label(decision *d) {
 
 static furrow_status decide_weight(decision *d) {
   const fw_column_sketch *s = &d->evidence->sketch;
-  if (s->numbers < s->cells || s->cells == 0) return refuse(d, "weight", "not all of its cells are numbers");
+  if (!are_numbers(s)) return refuse(d, "weight", "not all of its cells are numbers");
   if (s->least < 0) return refuse(d, "weight", "it has negative numbers");
   return decide(d, FW_AS_WEIGHT, said(d, "the name says weight", "named as the weight"));
-}
-
-/* The unit that nearly all cells are in; false: none. */
-static bool find_unit(const fw_column_sketch *s, fw_time_unit *unit) {
-  for (*unit = FW_UNIT_SECONDS; *unit <= FW_UNIT_TEXT; ++*unit)
-    if (s->cells > 0 && (double)s->times[*unit] >= 0.99 * (double)s->cells) return true;
-  return false;
 }
 
 static bool has_several(uint32_t bits) {
@@ -252,8 +255,8 @@ static bool has_several(uint32_t bits) {
 static furrow_status decide_time(decision *d) {
   const fw_column_sketch *s = &d->evidence->sketch;
   fw_time_unit unit = FW_UNIT_SECONDS;
-  const bool found = find_unit(s, &unit);
-  if (!found && s->numbers < s->cells) return refuse(d, "time", "its cells are neither numbers nor ISO 8601");
+  const bool found = fw_column_sketch_unit(s, &unit);
+  if (!found && !are_numbers(s)) return refuse(d, "time", "its cells are neither numbers nor ISO 8601");
   if (found) fw_buffer_format(&d->why, "; %s", unit == FW_UNIT_TEXT ? "dates in ISO 8601" : "times since 1970 in ");
   if (found && unit != FW_UNIT_TEXT) fw_buffer_text(&d->why, fw_time_unit_name(unit));
   const bool role = d->evidence->meaning == FW_MEANS_TIME;
@@ -269,7 +272,7 @@ static furrow_status decide_time(decision *d) {
 static furrow_status decide_number(decision *d) {
   const fw_column_sketch *s = &d->evidence->sketch;
   const double mean = fw_column_sketch_mean(s);
-  const bool binary = s->integers == s->cells && s->least >= 0 && s->most <= 1;
+  const bool binary = are_integers(s) && s->least >= 0 && s->most <= 1;
   const bool log = s->least >= 0 && s->most > skewed * mean;
   FW_TRY(decide(d, FW_AS_NUMBER,
                 binary ? "0 and 1 stay as they are"
@@ -324,6 +327,7 @@ static bool splits_at(const fw_evidence *e, fw_separator separator) {
   if (!s->distinct || (double)s->cells < 0.05 * (double)e->sketch.cells) return false;
   const double elements = fw_distinct_count(s->distinct);
   const bool integers = s->integers == s->elements;
+  if (separator == FW_SEPARATOR_BAR && e->sketch.cells < FEW_CELLS) return elements <= 0.75 * (double)s->elements;
   if (integers) return elements <= 0.5 * (double)s->elements;
   if (separator == FW_SEPARATOR_BLANK && elements > 200) return false; /* words of a language */
   return elements <= SET_ELEMENTS && elements <= 0.5 * (double)e->distinct && elements <= 0.2 * (double)s->elements;
@@ -341,7 +345,7 @@ static bool is_unique(const fw_evidence *e) {
 
 static furrow_status decide_strings(decision *d, bool table) {
   const fw_evidence *e = d->evidence;
-  const uint64_t texts = e->sketch.cells - e->sketch.numbers;
+  const uint64_t texts = fw_column_sketch_present(&e->sketch) - e->sketch.numbers;
   const double words = texts > 0 ? (double)e->sketch.words / (double)texts : 0;
   fw_separator separator;
   if (find_separator(e, &separator)) return decide_set(d, separator);
@@ -373,15 +377,14 @@ static bool are_codes(const fw_evidence *e) {
   if (s->padded > 0) return true;
   if (s->integers < s->numbers) return false;
   if (fw_is_id_name(e->name)) return true;
-  const bool binary = s->least >= 0 && s->most <= 1 && s->integers == s->cells;
+  const bool binary = s->least >= 0 && s->most <= 1 && are_integers(s);
   return !binary && e->exact && e->distinct <= FEW_INTEGERS && s->cells >= 10 * e->distinct;
 }
 
 static furrow_status decide_numbers(decision *d) {
   const fw_evidence *e = d->evidence;
   const fw_column_sketch *s = &e->sketch;
-  const bool integers = s->integers == s->cells;
-  if (integers && is_unique(e) && (fw_is_id_name(e->name) || fw_is_row_number_name(e->name)))
+  if (are_integers(s) && is_unique(e) && (fw_is_id_name(e->name) || fw_is_row_number_name(e->name)))
     return decide(d, FW_AS_IGNORE, "an identifier that is different in nearly every row");
   if (are_codes(e))
     return decide_category(d, fw_is_id_name(e->name) ? "the name says id"
@@ -398,14 +401,15 @@ static furrow_status decide_content(decision *d, bool table) {
   if (e->distinct == 1 && s->missing == 0 && s->cells > 1) return decide(d, FW_AS_IGNORE, "always the same");
   if (s->lists > 0) return decide_list(d);
   const bool named = fw_role_name_rank(FW_ROLE_TIME, e->name) != SIZE_MAX;
-  if (find_unit(s, &unit) && (unit == FW_UNIT_TEXT || named)) return decide_time(d);
-  return (double)s->numbers >= most_of * (double)s->cells ? decide_numbers(d) : decide_strings(d, table);
+  if (fw_column_sketch_unit(s, &unit) && (unit == FW_UNIT_TEXT || named)) return decide_time(d);
+  return are_mostly_numbers(s) ? decide_numbers(d) : decide_strings(d, table);
 }
 
 static furrow_status decide_column(decision *d, bool table) {
   const fw_evidence *e = d->evidence;
   if (e->other) {
-    fw_buffer_format(&d->why, "; the name says label, but %s is the label", e->other);
+    fw_buffer_format(&d->why, "; the name says label, but %s", e->other[0] ? e->other : "it is not taken for one");
+    if (e->other[0]) fw_buffer_text(&d->why, " is the label");
     return decide(d, FW_AS_IGNORE, "");
   }
   switch (e->meaning) {

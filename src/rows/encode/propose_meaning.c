@@ -1,6 +1,7 @@
 /* rows/encode/propose_meaning.c: which columns are label, weight, group, user, item and time, by name and content. */
 #include <stdint.h>
 
+#include "base/error.h"
 #include "rows/encode/column_names.h"
 #include "rows/encode/propose.h"
 
@@ -22,26 +23,32 @@ static bool is_free(const fw_evidence *e) {
 static bool can_be_id(const fw_evidence *e) {
   const fw_column_sketch *s = &e->sketch;
   if (s->lists > 0) return s->elements[FW_SEPARATOR_LIST].elements == s->lists;
-  return s->integers == s->numbers && s->times[FW_UNIT_TEXT] < s->cells;
+  fw_time_unit unit;
+  return s->integers == s->numbers && !(fw_column_sketch_unit(s, &unit) && unit == FW_UNIT_TEXT);
 }
 
 /* Whether nearly all of its cells can be times; numbers only if their name says so. */
 static bool can_be_time(const fw_evidence *e) {
-  for (fw_time_unit unit = FW_UNIT_SECONDS; unit <= FW_UNIT_TEXT; unit++)
-    if ((double)e->sketch.times[unit] >= 0.99 * (double)e->sketch.cells)
-      return unit == FW_UNIT_TEXT || fw_role_name_rank(FW_ROLE_TIME, e->name) != SIZE_MAX;
-  return false;
+  fw_time_unit unit;
+  if (!fw_column_sketch_unit(&e->sketch, &unit)) return false;
+  return unit == FW_UNIT_TEXT || fw_role_name_rank(FW_ROLE_TIME, e->name) != SIZE_MAX;
 }
 
 /* ---- Ranks: the least counts, SIZE_MAX does not ---- */
 
+/* Numbers, or names of classes. */
 static size_t rank_label(const fw_evidence *e) {
-  return e->sketch.lists > 0 ? SIZE_MAX : fw_label_name_rank(e->name);
+  const fw_column_sketch *s = &e->sketch;
+  const bool numbers = s->numbers > 0 && s->numbers == fw_column_sketch_present(s);
+  const bool classes = s->lists == 0 && e->exact && e->distinct >= 2;
+  return numbers || classes ? fw_label_name_rank(e->name) : SIZE_MAX;
 }
 
 static size_t rank_weight(const fw_evidence *e) {
   const fw_column_sketch *s = &e->sketch;
-  return fw_is_weight_name(e->name) && s->numbers == s->cells && s->least >= 0 ? 0 : SIZE_MAX;
+  return fw_is_weight_name(e->name) && s->numbers > 0 && s->numbers == fw_column_sketch_present(s) && s->least >= 0
+             ? 0
+             : SIZE_MAX;
 }
 
 static size_t rank_group(const fw_evidence *e) {
@@ -86,8 +93,8 @@ static void mark_other_labels(fw_evidence *columns, size_t count) {
   const fw_evidence *label = NULL;
   for (size_t i = 0; i < count; i++)
     if (columns[i].meaning == FW_MEANS_LABEL) label = &columns[i];
-  for (size_t i = 0; label && i < count; i++)
-    if (is_free(&columns[i]) && rank_label(&columns[i]) != SIZE_MAX) columns[i].other = label->name;
+  for (size_t i = 0; i < count; i++)
+    if (is_free(&columns[i]) && fw_is_outcome_name(columns[i].name)) columns[i].other = label ? label->name : "";
 }
 
 /* Where a user is known and no name says item: the only identifier that repeats. */
@@ -105,8 +112,31 @@ static void find_only_id(fw_evidence *columns, size_t count) {
   if (only) only->meaning = FW_MEANS_ITEM;
 }
 
-void fw_evidence_find_meanings(fw_evidence *columns, size_t count) {
-  find_meaning(columns, count, FW_MEANS_LABEL, rank_label);
+/* A label that is not the one that was meant would be found out late. */
+static furrow_status check_labels(const fw_evidence *columns, size_t count, furrow_error *err) {
+  fw_buffer names = {0};
+  size_t several = 0, best = SIZE_MAX;
+  for (size_t i = 0; i < count; i++) {
+    const size_t rank = is_free(&columns[i]) ? rank_label(&columns[i]) : SIZE_MAX;
+    if (rank == SIZE_MAX) continue;
+    fw_buffer_format(&names, "%s%s", several > 0 ? ", " : "", columns[i].name);
+    several++;
+    if (rank < best) best = rank;
+  }
+  fw_buffer_byte(&names, 0);
+  furrow_status status = fw_buffer_status(&names, err);
+  if (status == FURROW_OK && several > 1 && best > 0)
+    status = fw_fail(err, FURROW_E_ARGUMENT, "label: several columns may be it, by their names: %s; name one, or \"\"",
+                     names.bytes);
+  fw_buffer_clear(&names);
+  return status;
+}
+
+furrow_status fw_evidence_find_meanings(fw_evidence *columns, size_t count, bool label, furrow_error *err) {
+  if (label && !is_given(columns, count, FW_MEANS_LABEL)) {
+    FW_TRY(check_labels(columns, count, err));
+    find_meaning(columns, count, FW_MEANS_LABEL, rank_label);
+  }
   mark_other_labels(columns, count);
   find_meaning(columns, count, FW_MEANS_WEIGHT, rank_weight);
   find_meaning(columns, count, FW_MEANS_USER, rank_user);
@@ -114,4 +144,5 @@ void fw_evidence_find_meanings(fw_evidence *columns, size_t count) {
   find_meaning(columns, count, FW_MEANS_GROUP, rank_group);
   find_meaning(columns, count, FW_MEANS_TIME, rank_time);
   find_only_id(columns, count);
+  return FURROW_OK;
 }

@@ -79,6 +79,8 @@ static furrow_status check_columns(table_state *s, const bool *absent, furrow_er
   const bool optional = strcmp(furrow_args_text(s->args, "label"), "optional") == 0;
   fw_buffer names = {0};
   s->with_label = true;
+  if (optional && s->layout.kind != FW_TABLE_DELIMITED && view->label != SIZE_MAX)
+    s->with_label = fw_table_layout_column(&s->layout, view->names[view->label]) != SIZE_MAX;
   for (size_t i = 0; i < view->slots; i++) {
     if (!absent[i]) continue;
     if (i == view->label && optional)

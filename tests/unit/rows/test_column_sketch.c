@@ -72,7 +72,8 @@ static void figures_of_cells(void **state) {
   assert_int_equal(s.times[FW_UNIT_TEXT], 1);
   assert_int_equal(s.hours, 1u << 10);
   assert_int_equal(s.weekdays, 1u << 4);
-  assert_int_equal(s.words, 1 + 2 + 2 + 2);
+  assert_int_equal(s.words, 2 + 2 + 2);
+  assert_int_equal(s.absent, 1);
   const fw_element_sketch *e = &s.elements[FW_SEPARATOR_SEMICOLON];
   assert_int_equal(e->cells, 1);
   assert_int_equal(e->elements, 3);

@@ -56,7 +56,7 @@ static void expect_refused(const char *uri, const furrow_schema_propose_params *
 
 /* ---- One column after the other ---- */
 
-enum { ROWS = 600 };
+enum { ROWS = 1200 };
 
 /* A column that `cell` writes, and the member that is proposed for it. */
 typedef struct example {
@@ -106,7 +106,13 @@ static void put_zip(fw_buffer *t, uint64_t row, uint64_t c) {
 }
 static void put_mostly_number(fw_buffer *t, uint64_t row, uint64_t c) {
   if (row == 9)
-    fw_buffer_text(t, "N/A");
+    fw_buffer_text(t, "12 kg");
+  else
+    put_real(t, row, c);
+}
+static void put_number_or_na(fw_buffer *t, uint64_t row, uint64_t c) {
+  if (c % 3 == 0)
+    fw_buffer_text(t, "NA");
   else
     put_real(t, row, c);
 }
@@ -195,6 +201,7 @@ static const example examples[] = {
     {"level", put_level, "{\"as\": \"category\"}"},
     {"zip", put_zip, "{\"as\": \"category\"}"},
     {"x", put_mostly_number, "{\"as\": \"number\", \"scale\": \"standard\"}"},
+    {"x", put_number_or_na, "{\"as\": \"number\", \"scale\": \"standard\"}"},
     {"genres", put_genres, "{\"as\": \"set\", \"separator\": \"|\"}"},
     {"tags", put_spaced, "{\"as\": \"set\", \"separator\": \"; \"}"},
     {"seen", put_numbers, "{\"as\": \"set\", \"separator\": \" \"}"},
@@ -214,6 +221,8 @@ static const example examples[] = {
     {"clicked", put_yes, "{\"as\": \"label\", \"classes\": [\"no\", \"yes\"]}"},
     {"target", put_rare, "{\"as\": \"label\", \"classes\": [\"zebra\", \"ape\"]}"},
     {"class", put_class, "{\"as\": \"label\", \"classes\": [\"setosa\", \"versicolor\", \"virginica\"]}"},
+    {"class", put_hex, "{\"as\": \"ignore\"}"},
+    {"response", put_constant, "{\"as\": \"ignore\"}"},
     {"sample_weight", put_amount, "{\"as\": \"weight\"}"},
     {"weight", put_amount, "{\"as\": \"number\", \"scale\": \"standard\"}"},
     {"qid", put_amount, "{\"as\": \"group\"}"},
@@ -321,7 +330,7 @@ static void threads_do_not_matter(void **state) {
   remove_file("memory://events.csv", &text);
 }
 
-static void columns_that_turn_up(void **state) {
+static void columns_found_later(void **state) {
   (void)state;
   fw_buffer text = {0};
   for (int i = 0; i < 40000; i++)
@@ -385,6 +394,27 @@ static void tables_are_joined(void **state) {
   remove_file("memory://movies.csv", &table);
 }
 
+static void which_label(void **state) {
+  (void)state;
+  fw_buffer text = {0};
+  furrow_schema_propose_params params;
+  fw_buffer_text(&text, "class,survived,age\n");
+  for (int i = 0; i < 100; i++) fw_buffer_format(&text, "c%d,%d,%g\n", i % 3, i % 2, 20.5 + i % 50);
+  add_file("memory://log.csv", &text);
+  expect_refused("memory://log.csv", NULL, FURROW_E_ARGUMENT,
+                 "label: several columns may be it, by their names: class, survived; name one, or \"\"");
+  furrow_schema_propose_params_init(&params);
+  params.label = "survived";
+  expect_schema("memory://log.csv", &params,
+                "    \"class\": {\"as\": \"category\"},\n    \"survived\": {\"as\": \"label\"},\n    \"age\": "
+                "{\"as\": \"number\", \"scale\": \"standard\"}\n  }\n");
+  params.label = "";
+  expect_schema("memory://log.csv", &params,
+                "    \"class\": {\"as\": \"category\"},\n    \"survived\": {\"as\": \"ignore\"},\n    \"age\": "
+                "{\"as\": \"number\", \"scale\": \"standard\"}\n  }\n");
+  remove_file("memory://log.csv", &text);
+}
+
 static void logs_without_rows(void **state) {
   (void)state;
   fw_buffer text = {0};
@@ -399,9 +429,9 @@ static void logs_without_rows(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(what_columns_are),      cmocka_unit_test(what_the_caller_names),
-      cmocka_unit_test(threads_do_not_matter), cmocka_unit_test(columns_that_turn_up),
+      cmocka_unit_test(threads_do_not_matter), cmocka_unit_test(columns_found_later),
       cmocka_unit_test(vowpal_wabbit),         cmocka_unit_test(tables_are_joined),
-      cmocka_unit_test(logs_without_rows),
+      cmocka_unit_test(which_label),           cmocka_unit_test(logs_without_rows),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -256,7 +256,7 @@ static void parts(void **state) {
 /* ---- Bad records ---------------------------------------------------------------------------------------- */
 
 /* The first bad record is told with file and line, for any pieces and threads; left out, all are counted. */
-static void places(void **state) {
+static void error_positions(void **state) {
   (void)state;
   static const struct {
     const char *name, *bad, *place;
@@ -398,8 +398,8 @@ static void stopped(void **state) {
 
 static int tests(void) {
   const struct CMUnitTest list[] = {
-      cmocka_unit_test(random_tables),  cmocka_unit_test(tiny_pieces), cmocka_unit_test(several_files),
-      cmocka_unit_test(parts),          cmocka_unit_test(places),      cmocka_unit_test(late_quotes),
+      cmocka_unit_test(random_tables),  cmocka_unit_test(tiny_pieces),     cmocka_unit_test(several_files),
+      cmocka_unit_test(parts),          cmocka_unit_test(error_positions), cmocka_unit_test(late_quotes),
       cmocka_unit_test(standard_input), cmocka_unit_test(stopped),
   };
   return cmocka_run_group_tests(list, enter_dir, leave_dir);

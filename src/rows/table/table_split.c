@@ -1,0 +1,320 @@
+/* rows/table/table_split.c: records of a log copied to several files: by user and time, or whole groups by chance.
+ *
+ * By time, a first pass notes user and time of each record (24 bytes), a sort tells which are the last ones (a byte),
+ * and a second pass copies. A group's file depends on its hash alone: one pass. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/params.h"
+#include "base/rng.h"
+#include "base/suggestion.h"
+#include "furrow/table.h"
+#include "io/atomic_file.h"
+#include "io/file_system.h"
+#include "io/input.h"
+#include "rows/encode/time_cell.h"
+#include "rows/table/table_reader.h"
+
+enum { MOST_FILES = 64 };
+
+typedef struct event {
+  uint64_t user; /* its hash: of a billion users two may share one, and are then split as one */
+  double time;
+  uint64_t record;
+} event;
+
+typedef struct table_split {
+  furrow_table_split_params params;
+  fw_table_source *source;
+  fw_table *table;
+
+  /* first pass */
+  event *events;
+  size_t count, capacity;
+  fw_time_unit unit; /* of the first time; FW_UNIT_SECONDS: any number */
+  uint8_t *to;       /* the file of a record */
+
+  /* copying */
+  fw_atomic_file *files[MOST_FILES];
+  uint64_t rows[MOST_FILES];
+  double bounds[MOST_FILES]; /* sums of shares */
+  size_t nfiles;
+  uint64_t copied;
+  bool headed;
+} table_split;
+
+/* ---- First pass: who and when ---- */
+
+/* Slots of the cells. */
+enum { SLOT_TIME = 0, SLOT_GROUP = 0, SLOT_USER = 1 };
+
+static const fw_table_cell *cell_of(const fw_table_batch *batch, size_t slot, size_t record) {
+  return &batch->cells[slot * FW_TABLE_RECORDS + record];
+}
+
+static furrow_status refuse_cell(const table_split *s, const fw_table_cursor *cursor, const fw_table_batch *batch,
+                                 size_t slot, size_t record, const char *message, furrow_error *err) {
+  /* a skipped record would have to be skipped in the second pass, too: these are errors in any case */
+  fw_table_cursor strict = *cursor;
+  strict.on_bad = FURROW_ON_BAD_ERROR;
+  return fw_table_refuse(s->table, &strict, batch, slot, record, message, err);
+}
+
+static bool read_time(table_split *s, const fw_table_cell *cell, double *time) {
+  if (s->count == 0)
+    s->unit = fw_time_parse(cell->text, cell->length, FW_UNIT_TEXT, time) ? FW_UNIT_TEXT : FW_UNIT_SECONDS;
+  if (cell->kind != FW_TABLE_TEXT) return false;
+  if (s->unit == FW_UNIT_TEXT) return fw_time_parse(cell->text, cell->length, FW_UNIT_TEXT, time);
+  /* nanoseconds are beyond what a time in seconds may be */
+  return fw_time_parse(cell->text, cell->length, FW_UNIT_NANOS, time);
+}
+
+static furrow_status note_event(table_split *s, const fw_table_cursor *cursor, const fw_table_batch *batch, size_t r,
+                                furrow_error *err) {
+  event e = {.record = s->count};
+  if (!read_time(s, cell_of(batch, SLOT_TIME, r), &e.time))
+    return refuse_cell(s, cursor, batch, SLOT_TIME, r,
+                       s->unit == FW_UNIT_TEXT && s->count > 0 ? "not a time in ISO 8601, as the first one is"
+                                                               : "not a time: a number, or ISO 8601",
+                       err);
+  if (s->params.user) {
+    const fw_table_cell *user = cell_of(batch, SLOT_USER, r);
+    if (user->kind == FW_TABLE_MISSING) return refuse_cell(s, cursor, batch, SLOT_USER, r, "no user", err);
+    e.user = XXH3_64bits(user->text, user->length);
+  }
+  void *events = s->events;
+  const furrow_status status = fw_grow(&events, &s->capacity, s->count + 1, sizeof e, err);
+  s->events = events;
+  if (status == FURROW_OK) s->events[s->count++] = e;
+  return status;
+}
+
+static furrow_status note_events(void *user, uint64_t piece, const fw_table_cursor *cursor, const fw_table_batch *batch,
+                                 furrow_error *err) {
+  (void)piece;
+  for (size_t r = 0; r < batch->records; r++) FW_TRY(note_event(user, cursor, batch, r, err));
+  return FURROW_OK;
+}
+
+/* By user, then time, then the order of the log. */
+static int compare_events(const void *a, const void *b) {
+  const event *x = a, *y = b;
+  if (x->user != y->user) return x->user < y->user ? -1 : 1;
+  if (x->time != y->time) return x->time < y->time ? -1 : 1;
+  return (x->record > y->record) - (x->record < y->record);
+}
+
+/* How many of n rows are the last; the first file keeps one at least. */
+static size_t count_last(double last, size_t n) {
+  const double wanted = last < 1 ? floor((double)n * last + 0.5) : last;
+  return wanted < (double)(n - 1) ? (size_t)wanted : n - 1;
+}
+
+static furrow_status choose_last(table_split *s, furrow_error *err) {
+  void *memory = NULL;
+  FW_TRY(fw_alloc_zero(&memory, s->count, 1, err));
+  s->to = memory;
+  if (s->count > 1) qsort(s->events, s->count, sizeof *s->events, compare_events);
+  for (size_t i = 0, end; i < s->count; i = end) {
+    for (end = i + 1; end < s->count && s->events[end].user == s->events[i].user;) end++;
+    const size_t last = count_last(s->params.last, end - i);
+    for (size_t k = end - last; k < end; k++) s->to[s->events[k].record] = 1;
+  }
+  fw_free(s->events);
+  s->events = NULL;
+  return FURROW_OK;
+}
+
+/* ---- Copying ---- */
+
+/* Behind the record that begins there, its line end included. */
+static const char *record_end(const fw_table_layout *layout, const char *line, const char *end) {
+  const fw_cell_rules rules = {.delimiter = layout->delimiter,
+                               .quotes = layout->kind == FW_TABLE_DELIMITED && layout->quotes};
+  const char *stop = fw_cell_record_end(&rules, !layout->multiline, line, end);
+  return stop ? fw_cell_line_begin(stop, end) : end;
+}
+
+static size_t file_of_group(const table_split *s, const fw_table_cell *cell) {
+  const uint64_t hash = XXH3_64bits(cell->text, cell->length);
+  const double chance = ldexp((double)(fw_rng_hash(s->params.seed, hash) >> 11), -53);
+  size_t i = 0;
+  while (i + 1 < s->nfiles && chance >= s->bounds[i]) i++;
+  return i;
+}
+
+static furrow_status find_file(const table_split *s, const fw_table_cursor *cursor, const fw_table_batch *batch,
+                               size_t r, size_t *file, furrow_error *err) {
+  if (!s->params.group) {
+    if (s->copied >= s->count) return fw_fail(err, FURROW_E_FORMAT, "the log changed while it was read");
+    *file = s->to[s->copied];
+    return FURROW_OK;
+  }
+  const fw_table_cell *cell = cell_of(batch, SLOT_GROUP, r);
+  if (cell->kind == FW_TABLE_MISSING) return refuse_cell(s, cursor, batch, SLOT_GROUP, r, "no group", err);
+  *file = file_of_group(s, cell);
+  return FURROW_OK;
+}
+
+/* Every file gets the header of the first. */
+static furrow_status copy_header(table_split *s, const fw_table_cursor *cursor, furrow_error *err) {
+  const fw_table_layout *layout = fw_table_get_layout(s->table);
+  size_t head = 0;
+  if (s->headed || !layout->header) return FURROW_OK;
+  if (cursor->offset != 0) return fw_fail(err, FURROW_E_UNSUPPORTED, "the header is too long to be copied");
+  FW_TRY(fw_table_layout_skip_head(layout, cursor->text, cursor->length, &head, err));
+  for (size_t i = 0; i < s->nfiles; i++) FW_TRY(fw_atomic_file_write(s->files[i], cursor->text, head, err));
+  s->headed = true;
+  return FURROW_OK;
+}
+
+static furrow_status copy_records(void *user, uint64_t piece, const fw_table_cursor *cursor,
+                                  const fw_table_batch *batch, furrow_error *err) {
+  table_split *s = user;
+  (void)piece;
+  FW_TRY(copy_header(s, cursor, err));
+  for (size_t r = 0; r < batch->records; r++) {
+    const char *line = cursor->text + (batch->begins[r] - cursor->offset);
+    const char *end = record_end(fw_table_get_layout(s->table), line, cursor->text + cursor->length);
+    size_t file = 0;
+    FW_TRY(find_file(s, cursor, batch, r, &file, err));
+    FW_TRY(fw_atomic_file_write(s->files[file], line, (size_t)(end - line), err));
+    s->rows[file]++;
+    s->copied++;
+  }
+  return FURROW_OK;
+}
+
+/* ---- The whole ---- */
+
+/* In the order of the log: one thread. */
+static furrow_status scan(table_split *s, fw_table_take *take, furrow_error *err) {
+  void *users[] = {s};
+  furrow_parser_stats stats;
+  furrow_parser_stats_init(&stats);
+  const fw_table_scan_params params = {.threads = 1,
+                                       .on_bad = s->params.on_bad,
+                                       .progress = s->params.progress,
+                                       .progress_user = s->params.progress_user};
+  FW_TRY(fw_table_scan(s->source, s->table, &params, users, take, &stats, err));
+  if (s->params.stats) fw_info_write(s->params.stats, &stats, sizeof stats);
+  return FURROW_OK;
+}
+
+static furrow_status check_time(const furrow_table_split_params *p, size_t count, furrow_error *err) {
+  if (p->group || p->shares) return fw_fail(err, FURROW_E_ARGUMENT, "group: either time or group decides, not both");
+  if (!(p->last > 0) || isinf(p->last) || (p->last >= 1 && p->last != floor(p->last)))
+    return fw_fail(err, FURROW_E_ARGUMENT, "last: %g is neither a share below 1 nor a number of rows", p->last);
+  if (count != 2) return fw_fail(err, FURROW_E_ARGUMENT, "paths: a split by time makes two files, not %zu", count);
+  return FURROW_OK;
+}
+
+static furrow_status check_group(table_split *s, furrow_error *err) {
+  const furrow_table_split_params *p = &s->params;
+  double sum = 0;
+  if (!p->group) return fw_fail(err, FURROW_E_ARGUMENT, "time, group: one of them must be named");
+  if (p->user) return fw_fail(err, FURROW_E_ARGUMENT, "user: needs a time");
+  if (!p->shares) return fw_fail(err, FURROW_E_ARGUMENT, "shares: there are none");
+  if (s->nfiles < 2 || s->nfiles > MOST_FILES)
+    return fw_fail(err, FURROW_E_ARGUMENT, "paths: from 2 to %d files, not %zu", MOST_FILES, s->nfiles);
+  for (size_t i = 0; i < s->nfiles; i++) {
+    if (!(p->shares[i] > 0)) return fw_fail(err, FURROW_E_ARGUMENT, "shares: %g is not positive", p->shares[i]);
+    s->bounds[i] = sum += p->shares[i];
+  }
+  if (fabs(sum - 1) > 1e-6) return fw_fail(err, FURROW_E_ARGUMENT, "shares: they add up to %g, not to 1", sum);
+  return FURROW_OK;
+}
+
+static furrow_status refuse_column(const fw_table_layout *layout, const char *name, furrow_error *err) {
+  fw_suggestion suggestion = {NULL, SIZE_MAX};
+  fw_fail(err, FURROW_E_ARGUMENT, "there is no column %s", name);
+  for (size_t i = 0; i < layout->columns && strlen(name) <= FW_SUGGESTION_LENGTH; i++)
+    fw_suggestion_offer(&suggestion, name, layout->names[i]);
+  if (fw_suggestion_is_near(&suggestion, name)) fw_error_set_hint(err, "did you mean %s?", suggestion.word);
+  return FURROW_E_ARGUMENT;
+}
+
+static furrow_status open_table(table_split *s, const char *uri, furrow_error *err) {
+  const char *names[] = {s->params.group ? s->params.group : s->params.time, s->params.user};
+  const size_t slots = s->params.user ? 2 : 1;
+  FW_TRY(fw_table_source_open(&s->source, uri, err));
+  const fw_table_layout *layout = fw_table_source_layout(s->source);
+  for (size_t i = 0; i < slots; i++)
+    if (fw_table_layout_column(layout, names[i]) == SIZE_MAX) return refuse_column(layout, names[i], err);
+  return fw_table_create(&s->table, layout, names, slots, NULL, err);
+}
+
+static furrow_status open_files(table_split *s, const char *const *paths, furrow_error *err) {
+  for (size_t i = 0; i < s->nfiles; i++) {
+    const char *path = paths[i];
+    FW_TRY(fw_path_to_write(&path, err));
+    FW_TRY(fw_atomic_file_open(&s->files[i], path, err));
+    if (!s->params.overwrite) fw_atomic_file_keep_existing(s->files[i]);
+  }
+  return FURROW_OK;
+}
+
+/* Before anything is read. */
+static furrow_status check_paths(const table_split *s, const char *const *paths, furrow_error *err) {
+  for (size_t i = 0; i < s->nfiles; i++) {
+    const char *path = paths[i];
+    FW_TRY(fw_path_to_write(&path, err));
+    if (s->params.overwrite || !fw_path_exists(path)) continue;
+    fw_fail(err, FURROW_E_EXISTS, "exists already");
+    fw_error_set_file(err, path);
+    return FURROW_E_EXISTS;
+  }
+  return FURROW_OK;
+}
+
+static furrow_status commit_files(table_split *s, const char *const *paths, furrow_error *err) {
+  if (!s->params.group && s->copied != s->count)
+    return fw_fail(err, FURROW_E_FORMAT, "the log changed while it was read");
+  for (size_t i = 0; i < s->nfiles; i++) {
+    if (s->rows[i] > 0) continue;
+    fw_fail(err, FURROW_E_ARGUMENT, "it would have no rows");
+    fw_error_set_file(err, paths[i]);
+    return FURROW_E_ARGUMENT;
+  }
+  for (size_t i = 0; i < s->nfiles; i++) FW_TRY(fw_atomic_file_commit(s->files[i], err));
+  return FURROW_OK;
+}
+
+static furrow_status find_last(table_split *s, furrow_error *err) {
+  if (!fw_table_source_repeats(s->source)) {
+    fw_fail(err, FURROW_E_UNSUPPORTED, "a split by time reads the log twice, which a pipe does not allow");
+    fw_error_set_hint(err, "write the log to a file first");
+    return FURROW_E_UNSUPPORTED;
+  }
+  FW_TRY(scan(s, note_events, err));
+  return choose_last(s, err);
+}
+
+static furrow_status split(table_split *s, const char *uri, const char *const *paths, furrow_error *err) {
+  FW_TRY(s->params.time ? check_time(&s->params, s->nfiles, err) : check_group(s, err));
+  FW_TRY(check_paths(s, paths, err));
+  FW_TRY(open_table(s, uri, err));
+  if (s->params.time) FW_TRY(find_last(s, err));
+  FW_TRY(open_files(s, paths, err));
+  FW_TRY(scan(s, copy_records, err));
+  return commit_files(s, paths, err);
+}
+
+furrow_status furrow_table_split(const char *uri, const char *const *paths, size_t count,
+                                 const furrow_table_split_params *params, uint64_t *rows, furrow_error *err) {
+  table_split s = {.nfiles = count};
+  furrow_table_split_params_init(&s.params);
+  FW_TRY(FW_PARAMS_READ(&s.params, params, furrow_table_split_params, err));
+  const furrow_status status = split(&s, uri, paths, err);
+  if (status == FURROW_OK && rows) memcpy(rows, s.rows, count * sizeof *rows);
+  for (size_t i = 0; i < MOST_FILES; i++) fw_atomic_file_close(s.files[i]);
+  fw_free(s.events);
+  fw_free(s.to);
+  fw_table_free(s.table);
+  fw_table_source_close(s.source);
+  return status;
+}
