@@ -124,8 +124,8 @@ static inline void furrow_table_split_params_init(furrow_table_split_params *par
 
 /* Copies the records of a log, byte for byte and with its header, to files: those of a user by time, or whole groups by
  * chance. Rows with the same time stay in the order of the log, as do the rows of each file. The files appear when all
- * are complete. By time, it takes two passes and 25 bytes of memory for a row. rows (may be NULL) gets the number of
- * rows of each file.
+ * are complete. By time, it takes two passes and some 60 bytes of memory for a row. rows (may be NULL) gets the number
+ * of rows of each file.
  * Errors:  E_ARGUMENT, a parameter that does not fit, a column that does not exist, a file that would have no rows;
  *          E_EXISTS; E_FORMAT, not a table; E_PARSE, a cell that is not a time, or empty: file, line, column;
  *          E_UNSUPPORTED, a pipe by time; E_NOT_FOUND; E_IO; E_MEMORY. */
