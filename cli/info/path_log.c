@@ -39,6 +39,14 @@ static furrow_schema *propose(const char *path) {
   return status == FURROW_OK ? schema : NULL;
 }
 
+/* Names of columns are texts of JSON, not its keys. */
+static void start_items(report *r, const char *name) {
+  if (r->json)
+    report_list(r, name);
+  else
+    report_section(r, name);
+}
+
 static bool is_log(const path_inspection *look) {
   furrow_schema *schema = look->folder ? NULL : propose(look->path);
   const bool table = schema && furrow_schema_column_count(schema) > 1;
@@ -49,14 +57,18 @@ static bool is_log(const path_inspection *look) {
 static furrow_status describe_log(path_inspection *look, furrow_error *err) {
   furrow_schema *schema = propose(look->path);
   if (!schema) return fail_in(err, FURROW_E_FORMAT, look->path, "not a table");
-  report_section(look->r, "columns");
+  start_items(look->r, "columns");
   for (size_t i = 0; i < furrow_schema_column_count(schema); i++) {
     furrow_schema_column column;
     furrow_schema_get_column(schema, i, &column);
-    char text[64];
-    snprintf(text, sizeof text, "%s%s%s%s", column.as, column.role[0] ? " (" : "", column.role,
-             column.role[0] ? ")" : "");
-    report_text(look->r, column.name, text);
+    report_line(look->r, column.name, "%s%s%s%s", column.as, column.role[0] ? " (" : "", column.role,
+                column.role[0] ? ")" : "");
+    if (!look->r->json) continue;
+    report_section(look->r, NULL);
+    report_text(look->r, "name", column.name);
+    report_text(look->r, "as", column.as);
+    report_text(look->r, "role", column.role);
+    report_end(look->r);
   }
   report_end(look->r);
   furrow_schema_free(schema);
@@ -87,14 +99,19 @@ static furrow_status describe_encoder(path_inspection *look, furrow_error *err) 
   const furrow_status status = furrow_encoder_load(&encoder, look->path, err);
   if (status != FURROW_OK) return status;
   report_u64(look->r, "features", furrow_encoder_feature_count(encoder));
-  report_section(look->r, "fields");
+  start_items(look->r, "fields");
   for (size_t i = 0; i < furrow_encoder_field_count(encoder); i++) {
     furrow_encoder_field field;
     furrow_encoder_get_field(encoder, i, &field);
-    char text[128];
-    snprintf(text, sizeof text, "%" PRIu64 " features from %" PRIu64 " on, %" PRIu64 " names", field.count, field.first,
-             field.entries);
-    report_text(look->r, field.name, text);
+    report_line(look->r, field.name, "%" PRIu64 " features from %" PRIu64 " on, %" PRIu64 " names", field.count,
+                field.first, field.entries);
+    if (!look->r->json) continue;
+    report_section(look->r, NULL);
+    report_text(look->r, "name", field.name);
+    report_u64(look->r, "first", field.first);
+    report_u64(look->r, "count", field.count);
+    report_u64(look->r, "names", field.entries);
+    report_end(look->r);
   }
   report_end(look->r);
   furrow_encoder_free(encoder);

@@ -14,7 +14,7 @@
 #include "io/atomic_file.h"
 #include "io/input.h"
 
-enum { MOST_FETCH = 32, LEAST_PROBES = 4, MOST_FACTS = 4096, PATH_ROOM = 32 };
+enum { MOST_FETCH = 32, LEAST_PROBES = 4, MOST_FACTS = 4096, NAME_BYTES = 32 };
 
 static const char index_name[] = "items.index", facts_name[] = "items.json";
 
@@ -69,7 +69,7 @@ static uint64_t digest_of(const fw_item_index *x) {
 }
 
 static furrow_status path_of(char **path, const char *folder, const char *name, furrow_error *err) {
-  const size_t size = strlen(folder) + PATH_ROOM;
+  const size_t size = strlen(folder) + NAME_BYTES;
   FW_TRY(fw_alloc((void **)path, size, 1, err));
   snprintf(*path, size, "%s/%s", folder, name);
   return FURROW_OK;

@@ -1,5 +1,5 @@
 /* tests/unit/recommend/test_item_search.c: the exact search finds what comparing each with each finds, on every level
- * of instructions, whoever is asked for in the same call; the index finds the share that it promises, and its files
+ * of instructions, for any users of a call; the index finds the share that it promises, and its files
  * are used only for the vectors that they were made of. */
 #include <math.h>
 #include <stdlib.h>

@@ -422,6 +422,75 @@ static void tables_of_items(void **state) {
   furrow_recommender_free(r);
 }
 
+/* New users with the events of known ones: they get what these like. */
+static void new_users_by_their_events(void **state) {
+  (void)state;
+  static const char *const losses[] = {"rank=4 epochs=40 lr=0.05 loss=L2Loss", "rank=4 epochs=40 lr=0.05"};
+  FILE *file = fopen("log.csv", "w"); /* users like even items, or odd ones */
+  fprintf(file, "user,item,hour,label\n");
+  for (unsigned u = 0; u < USERS; u++)
+    for (unsigned j = 0; j < 30; j++)
+      fprintf(file, "u%u,item %u,h1,%d\n", u, item_of(u, j), item_of(u, j) % 2 == u % 2);
+  fclose(file);
+  file = fopen("new.csv", "w");
+  fprintf(file, "user,item,label\n");
+  for (unsigned u = 30; u-- > 0;)
+    for (unsigned j = 0; j < 20; j++) {
+      const unsigned i = item_of(u, j);
+      if (j == 3) fprintf(file, "new %u,item %u,%d\n", u, i, i % 2 != u % 2); /* said otherwise later */
+      fprintf(file, "new %u,item %u,%d\n", u, i, i % 2 == u % 2);
+    }
+  fprintf(file, "new 3,nothing known,1\n,item 1,1\n");
+  fclose(file);
+  for (size_t l = 0; l < 2; l++) {
+    char folder[16];
+    furrow_new_users *users = NULL, *again = NULL;
+    furrow_recommendation one[30 * ITEMS], more[30 * ITEMS];
+    furrow_events_info info;
+    furrow_events_params events;
+    furrow_recommend_params params;
+    furrow_events_info_init(&info);
+    furrow_events_params_init(&events);
+    furrow_recommend_params_init(&params);
+    snprintf(folder, sizeof folder, "fm%zu", l);
+    train(folder, "fm", plain_schema, losses[l]);
+    furrow_recommender *r = open_model(folder);
+    params.k = ITEMS;
+    params.threads = events.threads = 1;
+    ok(furrow_new_users_load(&users, r, "new.csv", &events, &err));
+    ok(furrow_recommender_recommend_new(r, users, &params, one, &err));
+    params.threads = events.threads = 3;
+    ok(furrow_new_users_load(&again, r, "new.csv", &events, &err));
+    ok(furrow_recommender_recommend_new(r, again, &params, more, &err));
+    assert_memory_equal(one, more, sizeof one);
+    furrow_new_users_get_info(users, &info);
+    assert_int_equal(furrow_new_users_count(users), 30);
+    assert_string_equal(furrow_new_users_name(users, 0), "new 29"); /* in the order of the log */
+    assert_null(furrow_new_users_name(users, 30));
+    assert_int_equal(info.unknown_items, 1);
+    assert_int_equal(info.unknown_users, 1);
+    unsigned liked_first = 0;
+    for (unsigned n = 0; n < 30; n++) {
+      const unsigned u = 29 - n;
+      for (size_t k = 0; k < ITEMS && one[n * ITEMS + k].item != FURROW_NO_ITEM; k++) {
+        unsigned i = 0;
+        sscanf(furrow_recommender_item_name(r, one[n * ITEMS + k].item), "item %u", &i);
+        for (unsigned j = 0; j < 20; j++) assert_true(i != item_of(u, j)); /* events are left out */
+        if (k < 4) liked_first += i % 2 == u % 2;
+      }
+    }
+    assert_true(liked_first >= 30 * 4 * 9 / 10); /* by chance a half */
+    furrow_new_users_free(users);
+    furrow_new_users_free(again);
+    furrow_recommender_free(r);
+  }
+  train("deep", "deepfm", plain_schema, "rank=4 fields=2 fc=8,1 epochs=1");
+  furrow_recommender *r = open_model("deep");
+  furrow_new_users *users = NULL;
+  assert_int_equal(furrow_new_users_load(&users, r, "new.csv", NULL, &err), FURROW_E_UNSUPPORTED);
+  furrow_recommender_free(r);
+}
+
 /* ---- What is refused ------------------------------------------------------------------------------------ */
 
 static void names_are_found_or_suggested(void **state) {
@@ -471,14 +540,9 @@ static void models_without_names_are_refused(void **state) {
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, leave_dir)
   const struct CMUnitTest tests[] = {
-      TEST(every_model_gives_its_best_items),
-      TEST(deepfm_scores_candidates),
-      TEST(items_are_left_out),
-      TEST(context_is_part_of_the_row),
-      TEST(rankings_are_measured),
-      TEST(similar_items_by_cosine),
-      TEST(tables_of_items),
-      TEST(names_are_found_or_suggested),
+      TEST(every_model_gives_its_best_items), TEST(deepfm_scores_candidates), TEST(items_are_left_out),
+      TEST(context_is_part_of_the_row),       TEST(rankings_are_measured),    TEST(similar_items_by_cosine),
+      TEST(new_users_by_their_events),        TEST(tables_of_items),          TEST(names_are_found_or_suggested),
       TEST(models_without_names_are_refused),
   };
 #undef TEST
