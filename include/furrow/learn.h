@@ -184,6 +184,8 @@ typedef struct furrow_learn_metrics {
   double constant_rmse;     /* likewise: the mean label */
   uint64_t binned; /* 0: auc and pr_auc are exact; else the rows, whose scores count as ties where they differ by less
                       than 1/1024 of themselves: see furrow_evaluation and furrow_epoch */
+  double ndcg;     /* of losses that rank, for validation rows in training: mean over the users of the normalised
+                      discounted gain of the first 10 of all items that they do not have in training rows */
 } furrow_learn_metrics;
 
 /* Prepares metrics for the calls that fill them. */
@@ -260,7 +262,7 @@ typedef struct furrow_trainer_fit_params {
   const furrow_parser_params *parser; /* how rows are read; NULL: the defaults. Format "auto": the configuration's */
   bool stream;                        /* read the data anew in each epoch; false: keep it in memory */
   const char *metric;                 /* decides which epoch is best: "loss", "auc", "accuracy", "logloss", "rmse",
-                                         "mae"; NULL: "loss" */
+                                         "mae", "ndcg"; NULL: "loss", of losses that rank "ndcg" */
   uint32_t patience;                  /* stop after so many epochs that were not better; 0: never */
   bool keep_best;                     /* end with the parameters of the best epoch */
   const char *checkpoint;             /* folder for a checkpoint, which replaces an earlier one; NULL: none */

@@ -43,6 +43,12 @@ static const recommendation of_nfm[] = {{FW_KEY_INIT_EMBEDDING, "0.2"}};
 /* Regions that begin alike would stay so. */
 static const recommendation of_mlr[] = {{FW_KEY_INIT_INPUT, "0.1"}};
 
+/* fm that ranks items: L2 counts for each use of a feature. docs/design/defaults.md has what was measured. */
+static const recommendation of_ranking[] = {
+    {FW_KEY_SCALE, "none"},    {FW_KEY_START, "random"},       {FW_KEY_EPOCHS, "40"},  {FW_KEY_PATIENCE, "4"},
+    {FW_KEY_KEEP, "best"},     {FW_KEY_VALID_RATIO, "0.1"},    {FW_KEY_BATCH, "256"},  {FW_KEY_LR, "0.01"},
+    {FW_KEY_RANK, "64"},       {FW_KEY_INIT_EMBEDDING, "0.1"}, {FW_KEY_L2, "0.2"}};
+
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
 static const char *find(const recommendation *list, size_t count, fw_key key) {
@@ -65,6 +71,10 @@ static const char *of_graph(const char *algorithm, fw_key key) {
   if (strcmp(algorithm, "nfm") == 0) text = find(of_nfm, COUNT(of_nfm), key);
   if (strcmp(algorithm, "mlr") == 0) text = find(of_mlr, COUNT(of_mlr), key);
   return text ? text : find(of_nets, COUNT(of_nets), key);
+}
+
+const char *fw_recommended_ranking(fw_key key) {
+  return find(of_ranking, COUNT(of_ranking), key);
 }
 
 const char *fw_recommended(const char *algorithm, int64_t objective, fw_key key) {

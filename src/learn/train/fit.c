@@ -14,6 +14,7 @@
 #include "learn/forest/booster.h"
 #include "learn/train/divergence.h"
 #include "learn/train/fit_convex.h"
+#include "learn/train/fit_rank.h"
 #include "learn/train/fold.h"
 #include "learn/train/leave_out.h"
 #include "learn/train/prepare.h"
@@ -33,6 +34,7 @@ static const metric metrics[] = {
     {"logloss", offsetof(furrow_learn_metrics, logloss), false},
     {"rmse", offsetof(furrow_learn_metrics, rmse), false},
     {"mae", offsetof(furrow_learn_metrics, mae), false},
+    {"ndcg", offsetof(furrow_learn_metrics, ndcg), true},
 };
 
 /* ---- Data ----------------------------------------------------------------------------------------------- */
@@ -145,6 +147,7 @@ furrow_status fw_fit_no_rows(const fw_fit *f, furrow_error *err) {
 
 static furrow_status validate(fw_fit *f, fw_epoch *epoch, furrow_error *err) {
   if (!f->valid) return FURROW_OK;
+  if (f->ops->validate) return f->ops->validate(f, epoch, err);
   fw_tally_clear(f->tally, FW_EXACT_ROWS);
   furrow_status status = f->ops->score_valid(f, err);
   if (status == FURROW_E_RANGE) return name_valid(f, status, err);
@@ -191,12 +194,12 @@ static furrow_status add_to_history(fw_fit *f, fw_epoch *epoch, furrow_error *er
 /* ---- Fit ------------------------------------------------------------------------------------------------ */
 
 static furrow_status find_metric(fw_fit *f, furrow_error *err) {
-  const char *name = f->params.metric ? f->params.metric : "loss";
   const fw_loss_type loss = f->trainer->plan->graph.loss;
+  const char *name = f->params.metric ? f->params.metric : fw_loss_ranks(loss) ? "ndcg" : "loss";
   for (size_t i = 0; i < sizeof metrics / sizeof *metrics; i++)
     if (strcmp(metrics[i].name, name) == 0) f->by = &metrics[i];
   if (!f->by)
-    return fw_fail(err, FURROW_E_ARGUMENT, "%s is not a metric; it must be loss, auc, accuracy, logloss, rmse or mae",
+    return fw_fail(err, FURROW_E_ARGUMENT, "%s is not a metric; it must be loss, auc, accuracy, logloss, rmse, mae or ndcg",
                    name);
   if (!fw_loss_has_metric(loss, f->by->offset))
     return fw_fail(err, FURROW_E_ARGUMENT, "a model with %s has no %s", fw_loss_name(loss), name);
@@ -403,6 +406,7 @@ static void choose_ops(fw_fit *f) {
   const bool all = data->sample_ratio >= 1 && data->posneg_ratio <= 0 && !f->params.stream;
   f->exact = t->plan->train.lbfgs && all && !t->hogwild && !t->loaded && t->comm->size == 1;
   f->ops = t->forest ? &fw_fit_forest : f->exact ? &fw_fit_convex : &fw_fit_net;
+  if (fw_loss_ranks(t->plan->graph.loss)) f->ops = &fw_fit_rank;
 }
 
 /* What the plan says where the caller does not. */
@@ -422,6 +426,7 @@ furrow_status furrow_trainer_fit(furrow_trainer *trainer, const char *train, con
   choose_ops(&f);
   furrow_status status = find_metric(&f, err);
   if (status == FURROW_OK) status = open_samples(&f, train, !valid, err);
+  if (status == FURROW_OK) status = fw_fit_draw_negatives(&f, f.samples, err);
   if (status == FURROW_OK) status = fw_fit_leave_out(&f, err);
   if (status == FURROW_OK) status = fw_fit_prepare(&f, err);
   take_plan(&f);
@@ -442,6 +447,7 @@ furrow_status furrow_trainer_fit(furrow_trainer *trainer, const char *train, con
   fw_hogwild_free(f.hogwild);
   fw_booster_free(f.booster);
   fw_convex_fit_free(f.convex);
+  fw_rank_fit_free(f.rank);
   fw_buffer_clear(&f.best_snapshot);
   fw_holdout_clear(&f.holdout);
   furrow_container_free(f.fold_rows);

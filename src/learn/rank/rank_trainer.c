@@ -1,0 +1,661 @@
+/* learn/rank/rank_trainer.c: a factorization machine that learns to rank items: batches, losses, gradients, steps. */
+#include "learn/rank/rank_trainer.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "kern/math/gemm.h"
+#include "kern/math/steps.h"
+#include "learn/rank/negatives.h"
+#include "learn/rank/rank_math.h"
+
+enum {
+  ROWS_AT_ONCE = 32,      /* of a task */
+  ITEMS_AT_ONCE = 256,    /* of a task */
+  FEATURES_AT_ONCE = 128, /* of a task */
+  EXACT_ITEMS = 50000,    /* softmax over all items up to so many */
+  SOFTMAX_NEGATIVES = 2048,
+  BPR_NEGATIVES = 4,
+  WARP_TRIES = 32,
+  TOP = 10
+};
+
+/* Items of a batch have places 0, 1 …: for softmax the candidates first. */
+struct fw_rank_trainer {
+  const fw_rank_data *data;
+  fw_rank_params params;
+  size_t factors;
+  size_t per_row;      /* negatives of a row; softmax: 0 */
+  size_t wanted;       /* softmax: negatives of a batch; else 0 */
+  size_t candidates;   /* those of this batch */
+  bool exact;          /* the candidates are all items */
+  fw_item_sampler sampler;
+  float *vector, *weight; /* of features */
+  float *vector_state[2], *weight_state[2], *vector_sum, *weight_sum, *uses; /* likewise; sums are gradients */
+  unsigned char *is_touched;
+  uint32_t *touched; /* features of the batch */
+  size_t touched_count;
+  uint32_t *place_of;                        /* of items; FW_NO_NUMBER: not in the batch */
+  uint32_t *item_at;                         /* of places */
+  float *q, *own, *q_sum, *own_sum, *offset; /* of places; offset: the logarithm of the chance to be a candidate */
+  size_t places;
+  uint32_t *order; /* of rows */
+  float *p, *p_sum;   /* of rows of a batch */
+  float *scores;      /* softmax: rows * candidates, then the gradients by them */
+  uint32_t *negative; /* rows * per_row: items, then places */
+  float *slope;       /* rows * per_row: gradient by the score of the negative */
+  float *positive_slope;
+  double *losses;
+  uint64_t steps;
+  /* now */
+  uint32_t epoch;
+  size_t first, count; /* rows of the batch: order[first] … */
+  fw_step_rule rule;
+};
+
+/* ---- Create and free ---- */
+
+void fw_rank_trainer_free(fw_rank_trainer *t) {
+  if (!t) return;
+  void *const memory[] = {t->vector,          t->weight,     t->vector_state[0], t->vector_state[1], t->weight_state[0],
+                          t->weight_state[1], t->vector_sum, t->weight_sum,      t->uses,            t->is_touched,
+                          t->touched,         t->place_of,   t->item_at,         t->q,               t->own,
+                          t->q_sum,           t->own_sum,    t->offset,          t->order,           t->p,
+                          t->p_sum,           t->scores,     t->negative,        t->slope,           t->positive_slope,
+                          t->losses};
+  for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) fw_free(memory[i]);
+  fw_item_sampler_clear(&t->sampler);
+  fw_free(t);
+}
+
+static size_t least(size_t a, size_t b) {
+  return a < b ? a : b;
+}
+
+static void choose_negatives(fw_rank_trainer *t) {
+  const size_t items = t->data->items.count, wanted = t->params.negatives;
+  if (t->params.loss != FW_LOSS_SAMPLED_SOFTMAX) {
+    t->per_row = wanted ? wanted : t->params.loss == FW_LOSS_BPR ? BPR_NEGATIVES : WARP_TRIES;
+    return;
+  }
+  t->exact = wanted ? wanted >= items : items <= EXACT_ITEMS;
+  t->wanted = t->exact ? items : wanted ? wanted : SOFTMAX_NEGATIVES;
+}
+
+static furrow_status zeros(float **numbers, size_t count, size_t each, furrow_error *err) {
+  size_t total = 0;
+  if (!fw_size_mul(count, each, &total)) return fw_fail_memory(err, SIZE_MAX);
+  return fw_alloc_zero((void **)numbers, total, sizeof **numbers, err);
+}
+
+static furrow_status make_features(fw_rank_trainer *t, furrow_error *err) {
+  const size_t n = t->data->features.count, d = t->factors;
+  FW_TRY(zeros(&t->vector, n, d, err));
+  FW_TRY(zeros(&t->weight, n, 1, err));
+  for (int i = 0; i < 2; i++) {
+    FW_TRY(zeros(&t->vector_state[i], n, d, err));
+    FW_TRY(zeros(&t->weight_state[i], n, 1, err));
+  }
+  FW_TRY(zeros(&t->vector_sum, n, d, err));
+  FW_TRY(zeros(&t->weight_sum, n, 1, err));
+  FW_TRY(zeros(&t->uses, n, 1, err));
+  FW_TRY(fw_alloc_zero((void **)&t->is_touched, n, 1, err));
+  return fw_alloc((void **)&t->touched, n, sizeof *t->touched, err);
+}
+
+static furrow_status make_items(fw_rank_trainer *t, furrow_error *err) {
+  const size_t items = t->data->items.count, d = t->factors;
+  FW_TRY(fw_alloc((void **)&t->place_of, items, sizeof *t->place_of, err));
+  for (size_t i = 0; i < items; i++) t->place_of[i] = FW_NO_NUMBER;
+  FW_TRY(fw_alloc((void **)&t->item_at, items, sizeof *t->item_at, err));
+  FW_TRY(zeros(&t->q, items, d, err));
+  FW_TRY(zeros(&t->q_sum, items, d, err));
+  FW_TRY(zeros(&t->own, items, 1, err));
+  FW_TRY(zeros(&t->own_sum, items, 1, err));
+  return zeros(&t->offset, items, 1, err);
+}
+
+static furrow_status make_rows(fw_rank_trainer *t, furrow_error *err) {
+  const size_t batch = t->params.batch, d = t->factors, rows = t->data->train.count;
+  FW_TRY(fw_alloc((void **)&t->order, rows, sizeof *t->order, err));
+  for (size_t i = 0; i < rows; i++) t->order[i] = (uint32_t)i;
+  FW_TRY(zeros(&t->p, batch, d, err));
+  FW_TRY(zeros(&t->p_sum, batch, d, err));
+  FW_TRY(zeros(&t->scores, batch, t->wanted, err));
+  FW_TRY(zeros(&t->slope, batch, t->per_row, err));
+  FW_TRY(zeros(&t->positive_slope, batch, 1, err));
+  FW_TRY(fw_alloc((void **)&t->negative, batch * t->per_row, sizeof *t->negative, err));
+  return fw_alloc((void **)&t->losses, batch, sizeof *t->losses, err);
+}
+
+static furrow_status make_all(fw_rank_trainer *t, furrow_error *err) {
+  choose_negatives(t);
+  FW_TRY(fw_item_sampler_init(&t->sampler, t->data->popularity, t->data->items.count, t->params.popular, err));
+  FW_TRY(make_features(t, err));
+  FW_TRY(make_items(t, err));
+  return make_rows(t, err);
+}
+
+furrow_status fw_rank_trainer_create(fw_rank_trainer **trainer, const fw_rank_data *data, const fw_rank_params *params,
+                                     furrow_error *err) {
+  fw_rank_trainer *made = NULL;
+  if (data->train.count > UINT32_MAX - 1) return fw_fail(err, FURROW_E_RANGE, "more than 4294967294 positives");
+  FW_TRY(fw_alloc_zero((void **)&made, 1, sizeof *made, err));
+  made->data = data;
+  made->params = *params;
+  made->params.batch = least(params->batch ? params->batch : 1, data->train.count);
+  made->factors = params->factors;
+  furrow_status status = make_all(made, err);
+  if (status == FURROW_OK)
+    *trainer = made;
+  else
+    fw_rank_trainer_free(made);
+  return status;
+}
+
+float *fw_rank_trainer_vector(const fw_rank_trainer *t, size_t feature) {
+  return t->vector + feature * t->factors;
+}
+
+float *fw_rank_trainer_weight(const fw_rank_trainer *t, size_t feature) {
+  return t->weight + feature;
+}
+
+size_t fw_rank_trainer_negatives(const fw_rank_trainer *t) {
+  return t->wanted ? t->wanted : t->per_row;
+}
+
+/* ---- Which items a batch has ---- */
+
+static uint32_t place(fw_rank_trainer *t, uint32_t item) {
+  if (t->place_of[item] == FW_NO_NUMBER) {
+    t->item_at[t->places] = item;
+    t->place_of[item] = (uint32_t)t->places++;
+  }
+  return t->place_of[item];
+}
+
+/* Different items; where nearly all would be drawn, chance takes its time: it is given up after some draws. */
+static void draw_candidates(fw_rank_trainer *t) {
+  fw_rng rng;
+  fw_rng_init(&rng, fw_rng_hash(fw_rng_hash(t->params.seed, 0x63616e64), t->steps));
+  for (size_t tries = 0; t->places < t->wanted && tries < 8 * t->wanted; tries++) {
+    const size_t before = t->places;
+    const uint32_t item = fw_item_sampler_draw(&t->sampler, &rng);
+    place(t, item);
+    if (t->places > before) t->offset[before] = fw_item_sampler_chance(&t->sampler, item, t->wanted);
+  }
+}
+
+/* Negatives of a row by its number and the epoch. One that the user has counts as none, after some tries. */
+static void draw_negatives(void *context, size_t task) {
+  fw_rank_trainer *t = context;
+  const fw_rank_events *rows = &t->data->train;
+  const size_t end = least(t->count, (task + 1) * ROWS_AT_ONCE);
+  for (size_t r = task * ROWS_AT_ONCE; r < end; r++) {
+    const uint32_t row = t->order[t->first + r];
+    fw_rng rng;
+    fw_rng_init(&rng, fw_rng_hash(fw_rng_hash(t->params.seed, 0x6e656761 + (uint64_t)t->epoch), row));
+    for (size_t k = 0; k < t->per_row; k++)
+      t->negative[r * t->per_row + k] = fw_item_sampler_draw_other(&t->sampler, &rng, t->data, rows->user[row]);
+  }
+}
+
+static size_t tasks_of(size_t count, size_t each) {
+  return (count + each - 1) / each;
+}
+
+static void choose_items(fw_rank_trainer *t) {
+  const fw_rank_events *rows = &t->data->train;
+  t->places = 0;
+  if (t->exact)
+    for (size_t i = 0; i < t->wanted; i++) place(t, (uint32_t)i);
+  else if (t->wanted)
+    draw_candidates(t);
+  else
+    fw_spin_pool_run(t->params.pool, tasks_of(t->count, ROWS_AT_ONCE), draw_negatives, t);
+  t->candidates = t->places; /* none but those of softmax so far */
+  for (size_t r = 0; r < t->count; r++) place(t, rows->item[t->order[t->first + r]]);
+  for (size_t i = 0; i < t->count * t->per_row; i++)
+    if (t->negative[i] != FW_NO_NUMBER) t->negative[i] = place(t, t->negative[i]);
+}
+
+/* ---- Sums of vectors ---- */
+
+static void sum_vectors(const fw_rank_trainer *t, const fw_rank_uses *uses, size_t row, float *sum) {
+  const size_t d = t->factors;
+  memset(sum, 0, d * sizeof *sum);
+  for (size_t i = uses->offset[row]; i < uses->offset[row + 1]; i++)
+    fw_add_scaled(sum, t->vector + uses->feature[i] * d, uses->value[i], d);
+}
+
+/* w.x and the products of pairs of the item's own features: half of (sum^2 - sum of squares). */
+static float own_score(const fw_rank_trainer *t, uint32_t item, const float *q) {
+  const fw_rank_uses *uses = &t->data->item_uses;
+  const size_t d = t->factors, begin = uses->offset[item], end = uses->offset[item + 1];
+  float own = 0;
+  for (size_t i = begin; i < end; i++) own += uses->value[i] * t->weight[uses->feature[i]];
+  if (end - begin < 2) return own;
+  float squares = 0;
+  for (size_t i = begin; i < end; i++) {
+    const float *v = t->vector + uses->feature[i] * d;
+    squares += uses->value[i] * uses->value[i] * fw_inner(v, v, d);
+  }
+  return own + 0.5F * (fw_inner(q, q, d) - squares);
+}
+
+static void sum_items(void *context, size_t task) {
+  fw_rank_trainer *t = context;
+  const size_t end = least(t->places, (task + 1) * ITEMS_AT_ONCE);
+  for (size_t at = task * ITEMS_AT_ONCE; at < end; at++) {
+    float *q = t->q + at * t->factors;
+    sum_vectors(t, &t->data->item_uses, t->item_at[at], q);
+    t->own[at] = own_score(t, t->item_at[at], q);
+    t->own_sum[at] = 0;
+    memset(t->q_sum + at * t->factors, 0, t->factors * sizeof *q);
+  }
+}
+
+/* ---- Losses of rows: p_sum, slopes and scores become gradients ---- */
+
+static float positive_score(const fw_rank_trainer *t, size_t r, size_t *at) {
+  *at = t->place_of[t->data->train.item[t->order[t->first + r]]];
+  return t->own[*at] + fw_inner(t->p + r * t->factors, t->q + *at * t->factors, t->factors);
+}
+
+/* Items that the user has are no negatives. */
+static void hide_seen(const fw_rank_trainer *t, uint32_t user, float *scores) {
+  const fw_rank_data *data = t->data;
+  for (size_t i = data->seen_offset[user]; i < data->seen_offset[user + 1]; i++) {
+    const uint32_t at = t->place_of[data->seen[i]];
+    if (at < t->candidates) scores[at] = -INFINITY;
+  }
+}
+
+/* -ln of the share that the positive has of the sum of exp over it and the candidates. */
+static void softmax_row(fw_rank_trainer *t, size_t r) {
+  const uint32_t row = t->order[t->first + r];
+  const float weight = t->data->train.weight[row];
+  float *scores = t->scores + r * t->candidates;
+  size_t at;
+  const float z = positive_score(t, r, &at);
+  for (size_t k = 0; k < t->candidates; k++) scores[k] += t->own[k];
+  if (!t->exact)
+    for (size_t k = 0; k < t->candidates; k++) scores[k] -= t->offset[k];
+  hide_seen(t, t->data->train.user[row], scores);
+  const float most = fmaxf(z, fw_largest(scores, t->candidates));
+  const float positive = expf(z - most), sum = positive + fw_exp_all(scores, t->candidates, most);
+  fw_scale_all(scores, t->candidates, weight / sum);
+  t->positive_slope[r] = weight * (positive / sum - 1);
+  t->losses[r] = weight * (double)(logf(sum) + most - z);
+}
+
+/* The sum over the negatives of ln(1 + exp(z(negative) - z(positive))), over their number. */
+static void bpr_row(fw_rank_trainer *t, size_t r) {
+  const float weight = t->data->train.weight[t->order[t->first + r]], each = weight / (float)t->per_row;
+  const size_t d = t->factors;
+  size_t at;
+  const float z = positive_score(t, r, &at);
+  for (size_t k = 0; k < t->per_row; k++) {
+    const uint32_t other = t->negative[r * t->per_row + k];
+    if (other == FW_NO_NUMBER) continue;
+    const float x = t->own[other] + fw_inner(t->p + r * d, t->q + other * d, d) - z;
+    const float slope = each / (1 + expf(-x));
+    t->slope[r * t->per_row + k] = slope;
+    t->positive_slope[r] -= slope;
+    t->losses[r] += (double)each * (double)(x > 0 ? x + log1pf(expf(-x)) : log1pf(expf(x)));
+  }
+}
+
+/* The first negative that comes within 1 of the positive; the more tries that takes, the better the positive's place,
+ * and the less it counts: ln(1 + items / tries). */
+static void warp_row(fw_rank_trainer *t, size_t r) {
+  const float weight = t->data->train.weight[t->order[t->first + r]];
+  const size_t d = t->factors, items = t->data->items.count;
+  size_t at;
+  const float z = positive_score(t, r, &at);
+  for (size_t k = 0; k < t->per_row; k++) {
+    const uint32_t other = t->negative[r * t->per_row + k];
+    if (other == FW_NO_NUMBER) continue;
+    const float x = t->own[other] + fw_inner(t->p + r * d, t->q + other * d, d) - z + 1;
+    if (!(x > 0) && !isnan(x)) continue;
+    const float slope = weight * logf(1 + (float)((items - 1) / (k + 1)));
+    t->slope[r * t->per_row + k] = slope;
+    t->positive_slope[r] = -slope;
+    t->losses[r] = (double)slope * (double)x;
+    return;
+  }
+}
+
+static void clear_row(fw_rank_trainer *t, size_t r) {
+  for (size_t k = 0; k < t->per_row; k++) t->slope[r * t->per_row + k] = 0;
+  t->positive_slope[r] = 0;
+  t->losses[r] = 0;
+}
+
+/* What the loss wants of p. */
+static void add_side_gradient(fw_rank_trainer *t, size_t r) {
+  const size_t d = t->factors, at = t->place_of[t->data->train.item[t->order[t->first + r]]];
+  float *sum = t->p_sum + r * d;
+  if (!t->candidates) memset(sum, 0, d * sizeof *sum);
+  fw_add_scaled(sum, t->q + at * d, t->positive_slope[r], d);
+  for (size_t k = 0; k < t->per_row; k++) {
+    const float slope = t->slope[r * t->per_row + k];
+    if (slope != 0) fw_add_scaled(sum, t->q + t->negative[r * t->per_row + k] * d, slope, d);
+  }
+}
+
+static void run_rows(void *context, size_t task) {
+  fw_rank_trainer *t = context;
+  const size_t begin = task * ROWS_AT_ONCE, end = least(t->count, begin + ROWS_AT_ONCE), d = t->factors;
+  const size_t n = t->candidates;
+  for (size_t r = begin; r < end; r++) {
+    clear_row(t, r);
+    sum_vectors(t, &t->data->train.side, t->order[t->first + r], t->p + r * d);
+  }
+  if (n) fw_gemm_table()->nt(end - begin, n, d, t->p + begin * d, d, t->q, d, t->scores + begin * n, n, false);
+  for (size_t r = begin; r < end; r++) {
+    if (n)
+      softmax_row(t, r);
+    else if (t->params.loss == FW_LOSS_BPR)
+      bpr_row(t, r);
+    else
+      warp_row(t, r);
+  }
+  if (n) fw_gemm_table()->nn(end - begin, d, n, t->scores + begin * n, n, t->q, d, t->p_sum + begin * d, d, false);
+  for (size_t r = begin; r < end; r++) add_side_gradient(t, r);
+}
+
+/* ---- Gradients of items ---- */
+
+/* Softmax: scores are gradients now; a task has some of the candidates. */
+static void run_candidates(void *context, size_t task) {
+  fw_rank_trainer *t = context;
+  const size_t begin = task * ITEMS_AT_ONCE, end = least(t->candidates, begin + ITEMS_AT_ONCE), d = t->factors;
+  const float *slopes = t->scores + begin;
+  fw_gemm_table()->tn(end - begin, d, t->count, slopes, t->candidates, t->p, d, t->q_sum + begin * d, d, false);
+  for (size_t r = 0; r < t->count; r++)
+    for (size_t k = begin; k < end; k++) t->own_sum[k] += t->scores[r * t->candidates + k];
+}
+
+static void add_to_item(fw_rank_trainer *t, size_t at, size_t r, float slope) {
+  t->own_sum[at] += slope;
+  fw_add_scaled(t->q_sum + at * t->factors, t->p + r * t->factors, slope, t->factors);
+}
+
+static void sum_item_gradients(fw_rank_trainer *t) {
+  if (t->candidates) fw_spin_pool_run(t->params.pool, tasks_of(t->candidates, ITEMS_AT_ONCE), run_candidates, t);
+  for (size_t r = 0; r < t->count; r++) {
+    add_to_item(t, t->place_of[t->data->train.item[t->order[t->first + r]]], r, t->positive_slope[r]);
+    for (size_t k = 0; k < t->per_row; k++) {
+      const float slope = t->slope[r * t->per_row + k];
+      if (slope != 0) add_to_item(t, t->negative[r * t->per_row + k], r, slope);
+    }
+  }
+}
+
+/* ---- Gradients of features, steps ---- */
+
+static void touch(fw_rank_trainer *t, uint32_t feature) {
+  if (t->is_touched[feature]) return;
+  t->is_touched[feature] = 1;
+  t->touched[t->touched_count++] = feature;
+}
+
+/* Which features have gradients, and how often rows use them. */
+static void touch_features(fw_rank_trainer *t) {
+  const fw_rank_uses *items = &t->data->item_uses, *side = &t->data->train.side;
+  t->touched_count = 0;
+  for (size_t at = 0; at < t->places; at++)
+    for (size_t i = items->offset[t->item_at[at]]; i < items->offset[t->item_at[at] + 1]; i++)
+      touch(t, items->feature[i]);
+  for (size_t r = 0; r < t->count; r++) {
+    const uint32_t row = t->order[t->first + r], item = t->data->train.item[row];
+    for (size_t i = side->offset[row]; i < side->offset[row + 1]; i++) {
+      touch(t, side->feature[i]);
+      t->uses[side->feature[i]] += side->value[i] * side->value[i];
+    }
+    for (size_t i = items->offset[item]; i < items->offset[item + 1]; i++)
+      t->uses[items->feature[i]] += items->value[i] * items->value[i];
+  }
+}
+
+/* By v: x (sum of slope * p + sum of slopes * (q - x v)); the pairs within the item are the second part. */
+static void run_items(void *context, size_t task) {
+  fw_rank_trainer *t = context;
+  const fw_rank_uses *uses = &t->data->item_uses;
+  const size_t each = t->data->shared ? t->places : ITEMS_AT_ONCE, d = t->factors;
+  const size_t end = least(t->places, (task + 1) * each);
+  for (size_t at = task * each; at < end; at++) {
+    const size_t first = uses->offset[t->item_at[at]], last = uses->offset[t->item_at[at] + 1];
+    for (size_t i = first; i < last; i++) {
+      const size_t feature = uses->feature[i];
+      const float x = uses->value[i], slope = t->own_sum[at];
+      float *sum = t->vector_sum + feature * d;
+      fw_add_scaled(sum, t->q_sum + at * d, x, d);
+      t->weight_sum[feature] += x * slope;
+      if (last - first < 2) continue;
+      fw_add_scaled(sum, t->q + at * d, x * slope, d);
+      fw_add_scaled(sum, t->vector + feature * d, -x * x * slope, d);
+    }
+  }
+}
+
+static void add_sides(fw_rank_trainer *t) {
+  const fw_rank_uses *side = &t->data->train.side;
+  const size_t d = t->factors;
+  for (size_t r = 0; r < t->count; r++) {
+    const uint32_t row = t->order[t->first + r];
+    for (size_t i = side->offset[row]; i < side->offset[row + 1]; i++)
+      fw_add_scaled(t->vector_sum + side->feature[i] * d, t->p_sum + r * d, side->value[i], d);
+  }
+}
+
+static void run_steps(void *context, size_t task) {
+  fw_rank_trainer *t = context;
+  const fw_steps *steps = fw_steps_table_f32();
+  const fw_step_kernel *kernel = t->params.optimizer.type == FW_OPTIMIZER_ADAM ? &steps->adam : &steps->published_adagrad;
+  const size_t end = least(t->touched_count, (task + 1) * FEATURES_AT_ONCE), d = t->factors;
+  const float l2 = (float)t->params.optimizer.l2;
+  for (size_t i = task * FEATURES_AT_ONCE; i < end; i++) {
+    const size_t f = t->touched[i];
+    float *v = t->vector + f * d, *sum = t->vector_sum + f * d;
+    fw_add_scaled(sum, v, l2 * t->uses[f], d);
+    kernel->array(&t->rule, d, v, t->vector_state[0] + f * d, t->vector_state[1] + f * d, sum);
+    kernel->array(&t->rule, 1, t->weight + f, t->weight_state[0] + f, t->weight_state[1] + f, t->weight_sum + f);
+    memset(sum, 0, d * sizeof *sum);
+    t->weight_sum[f] = t->uses[f] = 0;
+    t->is_touched[f] = 0;
+  }
+}
+
+/* Adam's rate has the correction of the mean in it. */
+static void set_rule(fw_rank_trainer *t, double rate) {
+  const fw_optimizer *o = &t->params.optimizer;
+  const double steps = (double)++t->steps;
+  t->rule = (fw_step_rule){.rate = rate, .a = o->a, .b = o->b, .per_row = 1 / (double)t->count};
+  if (o->type != FW_OPTIMIZER_ADAM) return;
+  t->rule.rate = rate / (1 - pow(o->a, steps));
+  t->rule.young = 1 / (1 - pow(o->b, steps));
+}
+
+/* ---- Batches and epochs ---- */
+
+static furrow_status train_batch(fw_rank_trainer *t, double rate, double *loss, furrow_error *err) {
+  fw_spin_pool *pool = t->params.pool;
+  choose_items(t);
+  fw_spin_pool_run(pool, tasks_of(t->places, ITEMS_AT_ONCE), sum_items, t);
+  fw_spin_pool_run(pool, tasks_of(t->count, ROWS_AT_ONCE), run_rows, t);
+  double sum = 0;
+  for (size_t r = 0; r < t->count; r++) sum += t->losses[r];
+  if (!isfinite(sum)) {
+    fw_fail(err, FURROW_E_RANGE, "training diverged: a loss of epoch %u is not a number", t->epoch);
+    fw_error_set_hint(err, "a lower learning rate (key `lr`) may help");
+    return FURROW_E_RANGE;
+  }
+  *loss += sum;
+  set_rule(t, rate);
+  sum_item_gradients(t);
+  touch_features(t);
+  fw_spin_pool_run(pool, t->data->shared ? 1 : tasks_of(t->places, ITEMS_AT_ONCE), run_items, t);
+  add_sides(t);
+  fw_spin_pool_run(pool, tasks_of(t->touched_count, FEATURES_AT_ONCE), run_steps, t);
+  for (size_t i = 0; i < t->places; i++) t->place_of[t->item_at[i]] = FW_NO_NUMBER;
+  return FURROW_OK;
+}
+
+furrow_status fw_rank_trainer_epoch(fw_rank_trainer *t, uint32_t epoch, double rate, double *loss, furrow_error *err) {
+  const fw_rank_events *rows = &t->data->train;
+  double sum = 0, weight = 0;
+  fw_rng rng;
+  t->epoch = epoch;
+  fw_rng_init(&rng, fw_rng_hash(fw_rng_hash(t->params.seed, 0x72616e6b), epoch));
+  fw_rng_shuffle(&rng, t->order, rows->count, sizeof *t->order);
+  for (t->first = 0; t->first < rows->count; t->first += t->count) {
+    t->count = least(t->params.batch, rows->count - t->first);
+    FW_TRY(train_batch(t, rate, &sum, err));
+  }
+  for (size_t i = 0; i < rows->count; i++) weight += (double)rows->weight[i];
+  *loss = sum / weight;
+  return FURROW_OK;
+}
+
+/* ---- Validation ---- */
+
+enum { USERS_AT_ONCE = 8, ROUND = 64, USERS_MAX = 4096 };
+
+/* Users with rows for validation, and all items. */
+typedef struct validation {
+  fw_rank_trainer *trainer;
+  size_t users;
+  size_t *offset; /* users + 1 */
+  uint32_t *row;  /* rows of each user, in their order */
+  float *q, *own; /* of items */
+  size_t first;   /* user of this round */
+  float *p;       /* ROUND users */
+  float *scores;  /* ROUND * items */
+  double *loss, *ndcg; /* of users */
+} validation;
+
+static void clear_validation(validation *v) {
+  void *const memory[] = {v->offset, v->row, v->q, v->own, v->p, v->scores, v->loss, v->ndcg};
+  for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) fw_free(memory[i]);
+}
+
+/* Users without rows are left out; of very many, some are taken, evenly spread. */
+static void list_users(validation *v, size_t *end) {
+  const fw_rank_data *data = v->trainer->data;
+  const fw_rank_events *rows = &data->valid;
+  const size_t each = data->users.count / USERS_MAX + 1;
+  for (size_t i = 0; i < rows->count; i++) end[rows->user[i] + 1] += rows->user[i] % each == 0;
+  for (size_t u = 1; u <= data->users.count; u++) end[u] += end[u - 1];
+  for (size_t i = 0; i < rows->count; i++)
+    if (rows->user[i] % each == 0) v->row[end[rows->user[i]]++] = (uint32_t)i;
+  v->offset[0] = 0;
+  for (size_t u = 0; u < data->users.count; u++)
+    if (end[u] > v->offset[v->users]) v->offset[++v->users] = end[u];
+}
+
+static furrow_status make_validation(validation *v, furrow_error *err) {
+  const fw_rank_trainer *t = v->trainer;
+  const size_t rows = t->data->valid.count, items = t->data->items.count, users = t->data->users.count;
+  size_t *end = NULL;
+  FW_TRY(fw_alloc_zero((void **)&end, users + 1, sizeof *end, err));
+  furrow_status status = fw_alloc((void **)&v->offset, users + 1, sizeof *v->offset, err);
+  if (status == FURROW_OK) status = fw_alloc((void **)&v->row, rows, sizeof *v->row, err);
+  if (status == FURROW_OK) list_users(v, end);
+  fw_free(end);
+  FW_TRY(status);
+  FW_TRY(zeros(&v->q, items, t->factors, err));
+  FW_TRY(zeros(&v->own, items, 1, err));
+  FW_TRY(zeros(&v->p, ROUND, t->factors, err));
+  FW_TRY(zeros(&v->scores, ROUND, items, err));
+  FW_TRY(fw_alloc((void **)&v->loss, v->users, sizeof *v->loss, err));
+  return fw_alloc((void **)&v->ndcg, v->users, sizeof *v->ndcg, err);
+}
+
+static void sum_all_items(void *context, size_t task) {
+  validation *v = context;
+  const fw_rank_trainer *t = v->trainer;
+  const size_t end = least(t->data->items.count, (task + 1) * ITEMS_AT_ONCE), d = t->factors;
+  for (size_t i = task * ITEMS_AT_ONCE; i < end; i++) {
+    sum_vectors(t, &t->data->item_uses, i, v->q + i * d);
+    v->own[i] = own_score(t, (uint32_t)i, v->q + i * d);
+  }
+}
+
+/* The place of an item among all that are ranked, from 0: those with a higher score, or the same and an earlier number,
+ * are before it. */
+static size_t place_among(const float *scores, size_t items, uint32_t item) {
+  const float z = scores[item];
+  size_t before = 0;
+  for (size_t i = 0; i < items; i++) before += scores[i] > z || (scores[i] == z && i < item);
+  return before;
+}
+
+static double ideal_gain(size_t relevant) {
+  double sum = 0;
+  for (size_t i = 0; i < relevant && i < TOP; i++) sum += 1 / log2((double)i + 2);
+  return sum;
+}
+
+/* An item that is held out and in training rows, too, is not ranked. */
+static void judge_user(validation *v, size_t user, float *scores) {
+  const fw_rank_data *data = v->trainer->data;
+  const size_t items = data->items.count, begin = v->offset[user], end = v->offset[user + 1];
+  const uint32_t number = data->valid.user[v->row[begin]];
+  for (size_t i = 0; i < items; i++) scores[i] += v->own[i];
+  for (size_t i = data->seen_offset[number]; i < data->seen_offset[number + 1]; i++) scores[data->seen[i]] = -INFINITY;
+  size_t relevant = 0;
+  double gain = 0, sum = 0;
+  for (size_t i = begin; i < end; i++) {
+    const uint32_t item = data->valid.item[v->row[i]];
+    if (!(scores[item] > -INFINITY)) continue;
+    const size_t at = place_among(scores, items, item);
+    if (at < TOP) gain += 1 / log2((double)at + 2);
+    sum += (double)scores[item];
+    relevant++;
+  }
+  const float most = fw_largest(scores, items);
+  v->ndcg[user] = relevant > 0 ? fmin(gain / ideal_gain(relevant), 1) : NAN;
+  v->loss[user] = log((double)fw_exp_all(scores, items, most)) + (double)most - sum / (double)relevant;
+}
+
+static void run_users(void *context, size_t task) {
+  validation *v = context;
+  const fw_rank_trainer *t = v->trainer;
+  const size_t begin = task * USERS_AT_ONCE, items = t->data->items.count, d = t->factors;
+  const size_t end = least(v->users - v->first, begin + USERS_AT_ONCE);
+  for (size_t u = begin; u < end; u++)
+    sum_vectors(t, &t->data->valid.side, v->row[v->offset[v->first + u]], v->p + u * d);
+  fw_gemm_table()->nt(end - begin, items, d, v->p + begin * d, d, v->q, d, v->scores + begin * items, items, false);
+  for (size_t u = begin; u < end; u++) judge_user(v, v->first + u, v->scores + u * items);
+}
+
+static furrow_status validate(validation *v, fw_rank_figures *figures, furrow_error *err) {
+  fw_spin_pool *pool = v->trainer->params.pool;
+  FW_TRY(make_validation(v, err));
+  fw_spin_pool_run(pool, tasks_of(v->trainer->data->items.count, ITEMS_AT_ONCE), sum_all_items, v);
+  for (v->first = 0; v->first < v->users; v->first += ROUND)
+    fw_spin_pool_run(pool, tasks_of(least(ROUND, v->users - v->first), USERS_AT_ONCE), run_users, v);
+  *figures = (fw_rank_figures){.rows = v->trainer->data->valid.count};
+  for (size_t u = 0; u < v->users; u++) {
+    if (isnan(v->ndcg[u])) continue;
+    figures->users++;
+    figures->ndcg += v->ndcg[u];
+    figures->loss += v->loss[u];
+  }
+  figures->ndcg /= (double)figures->users; /* 0 / 0: NaN */
+  figures->loss /= (double)figures->users;
+  return FURROW_OK;
+}
+
+furrow_status fw_rank_trainer_validate(fw_rank_trainer *t, fw_rank_figures *figures, furrow_error *err) {
+  validation v = {.trainer = t};
+  const furrow_status status = validate(&v, figures, err);
+  clear_validation(&v);
+  return status;
+}
