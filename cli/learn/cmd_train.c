@@ -101,7 +101,7 @@ static const option main_options[] = {
 static const option training_options[] = {
     {.name = "metric",
      .kind = OPTION_TEXT,
-     .argument = "loss|auc|accuracy|logloss|rmse|mae",
+     .argument = "loss|auc|accuracy|logloss|rmse|mae|ndcg",
      .help = "metric that decides which epoch is best (loss)",
      .offset = AT(metric)},
     {.name = "keep-best", .kind = OPTION_FLAG, .help = "the same as --keep best", .offset = AT(keep_best)},

@@ -2,6 +2,7 @@
 #include "learn/rank/rank_trainer.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -13,11 +14,12 @@
 #include "learn/rank/rank_math.h"
 
 enum {
-  ROWS_AT_ONCE = 32,      /* of a task */
+  GROUPS_AT_ONCE = 8,     /* of a task */
   ITEMS_AT_ONCE = 256,    /* of a task */
   FEATURES_AT_ONCE = 128, /* of a task */
   EXACT_ITEMS = 50000,    /* softmax over all items up to so many */
   SOFTMAX_NEGATIVES = 2048,
+  GROUPS_MIN = 32,        /* of a batch */
   BPR_NEGATIVES = 4,
   WARP_TRIES = 32,
   TOP = 10
@@ -42,17 +44,22 @@ struct fw_rank_trainer {
   uint32_t *item_at;                         /* of places */
   float *q, *own, *q_sum, *own_sum, *offset; /* of places; offset: the logarithm of the chance to be a candidate */
   size_t places;
-  uint32_t *order; /* of rows */
-  float *p, *p_sum;   /* of rows of a batch */
-  float *scores;      /* softmax: rows * candidates, then the gradients by them */
-  uint32_t *negative; /* rows * per_row: items, then places */
-  float *slope;       /* rows * per_row: gradient by the score of the negative */
-  float *positive_slope;
-  double *losses;
+  /* Groups of rows that have the same user's side, whose p and scores are the same: softmax. Other losses: of one row. */
+  size_t groups;
+  uint32_t *group_offset, *group_row; /* rows of group g: group_row[group_offset[g]] … */
+  uint32_t *order;                    /* of groups */
+  size_t most_groups;                 /* of a batch */
+  float *p, *p_sum;                   /* of groups of a batch */
+  float *scores;                      /* softmax: groups * candidates, then the gradients by them */
+  uint32_t *negative;                 /* groups * per_row: items, then places */
+  float *slope;                       /* groups * per_row: gradient by the score of the negative */
+  float *positive_slope;              /* of all rows */
+  double *losses;                     /* of groups of a batch */
   uint64_t steps;
   /* now */
   uint32_t epoch;
-  size_t first, count; /* rows of the batch: order[first] … */
+  size_t first, count; /* groups of the batch: order[first] … */
+  size_t rows;         /* of those groups */
   fw_step_rule rule;
 };
 
@@ -65,7 +72,7 @@ void fw_rank_trainer_free(fw_rank_trainer *t) {
                           t->touched,         t->place_of,   t->item_at,         t->q,               t->own,
                           t->q_sum,           t->own_sum,    t->offset,          t->order,           t->p,
                           t->p_sum,           t->scores,     t->negative,        t->slope,           t->positive_slope,
-                          t->losses};
+                          t->losses,          t->group_row,  t->group_offset};
   for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) fw_free(memory[i]);
   fw_item_sampler_clear(&t->sampler);
   fw_free(t);
@@ -118,15 +125,68 @@ static furrow_status make_items(fw_rank_trainer *t, furrow_error *err) {
   return zeros(&t->offset, items, 1, err);
 }
 
+/* ---- Groups ---- */
+
+typedef struct row_hash {
+  uint64_t hash;
+  uint32_t row;
+} row_hash;
+
+static int compare_hashes(const void *a, const void *b) {
+  const row_hash *x = a, *y = b;
+  if (x->hash != y->hash) return x->hash < y->hash ? -1 : 1;
+  return (x->row > y->row) - (x->row < y->row);
+}
+
+static uint64_t hash_side(const fw_rank_data *data, size_t row) {
+  const fw_rank_uses *side = &data->train.side;
+  uint64_t hash = data->train.user[row];
+  for (size_t i = side->offset[row]; i < side->offset[row + 1]; i++) {
+    uint32_t bits;
+    memcpy(&bits, &side->value[i], sizeof bits);
+    hash = fw_rng_hash(hash, (uint64_t)bits << 32 | side->feature[i]);
+  }
+  return hash;
+}
+
+static bool same_side(const fw_rank_data *data, size_t a, size_t b) {
+  const fw_rank_uses *side = &data->train.side;
+  const size_t x = side->offset[a], y = side->offset[b], n = side->offset[a + 1] - x;
+  return data->train.user[a] == data->train.user[b] && side->offset[b + 1] - y == n &&
+         memcmp(side->feature + x, side->feature + y, n * sizeof *side->feature) == 0 &&
+         memcmp(side->value + x, side->value + y, n * sizeof *side->value) == 0;
+}
+
+static furrow_status group_rows(fw_rank_trainer *t, furrow_error *err) {
+  const size_t rows = t->data->train.count;
+  row_hash *hashes = NULL;
+  FW_TRY(fw_alloc((void **)&hashes, rows, sizeof *hashes, err));
+  for (size_t i = 0; i < rows; i++) hashes[i] = (row_hash){t->wanted ? hash_side(t->data, i) : i, (uint32_t)i};
+  qsort(hashes, rows, sizeof *hashes, compare_hashes);
+  for (size_t i = 0; i < rows; i++) {
+    t->group_row[i] = hashes[i].row;
+    if (i == 0 || !t->wanted || !same_side(t->data, hashes[i - 1].row, hashes[i].row))
+      t->group_offset[t->groups++] = (uint32_t)i;
+  }
+  t->group_offset[t->groups] = (uint32_t)rows;
+  fw_free(hashes);
+  return FURROW_OK;
+}
+
 static furrow_status make_rows(fw_rank_trainer *t, furrow_error *err) {
-  const size_t batch = t->params.batch, d = t->factors, rows = t->data->train.count;
-  FW_TRY(fw_alloc((void **)&t->order, rows, sizeof *t->order, err));
-  for (size_t i = 0; i < rows; i++) t->order[i] = (uint32_t)i;
+  const size_t d = t->factors, rows = t->data->train.count;
+  FW_TRY(fw_alloc((void **)&t->group_offset, rows + 1, sizeof *t->group_offset, err));
+  FW_TRY(fw_alloc((void **)&t->group_row, rows, sizeof *t->group_row, err));
+  FW_TRY(group_rows(t, err));
+  FW_TRY(fw_alloc((void **)&t->order, t->groups, sizeof *t->order, err));
+  for (size_t i = 0; i < t->groups; i++) t->order[i] = (uint32_t)i;
+  const size_t batch = least(t->params.batch > GROUPS_MIN ? t->params.batch : GROUPS_MIN, t->groups);
+  t->most_groups = batch;
   FW_TRY(zeros(&t->p, batch, d, err));
   FW_TRY(zeros(&t->p_sum, batch, d, err));
   FW_TRY(zeros(&t->scores, batch, t->wanted, err));
   FW_TRY(zeros(&t->slope, batch, t->per_row, err));
-  FW_TRY(zeros(&t->positive_slope, batch, 1, err));
+  FW_TRY(zeros(&t->positive_slope, rows, 1, err));
   FW_TRY(fw_alloc((void **)&t->negative, batch * t->per_row, sizeof *t->negative, err));
   return fw_alloc((void **)&t->losses, batch, sizeof *t->losses, err);
 }
@@ -168,6 +228,19 @@ size_t fw_rank_trainer_negatives(const fw_rank_trainer *t) {
   return t->wanted ? t->wanted : t->per_row;
 }
 
+/* Rows of group b of the batch: begin … end - 1 of group_row. */
+static size_t group_begin(const fw_rank_trainer *t, size_t b) {
+  return t->group_offset[t->order[t->first + b]];
+}
+
+static size_t group_end(const fw_rank_trainer *t, size_t b) {
+  return t->group_offset[t->order[t->first + b] + 1];
+}
+
+static uint32_t first_row(const fw_rank_trainer *t, size_t b) {
+  return t->group_row[group_begin(t, b)];
+}
+
 /* ---- Which items a batch has ---- */
 
 static uint32_t place(fw_rank_trainer *t, uint32_t item) {
@@ -194,9 +267,9 @@ static void draw_candidates(fw_rank_trainer *t) {
 static void draw_negatives(void *context, size_t task) {
   fw_rank_trainer *t = context;
   const fw_rank_events *rows = &t->data->train;
-  const size_t end = least(t->count, (task + 1) * ROWS_AT_ONCE);
-  for (size_t r = task * ROWS_AT_ONCE; r < end; r++) {
-    const uint32_t row = t->order[t->first + r];
+  const size_t end = least(t->count, (task + 1) * GROUPS_AT_ONCE);
+  for (size_t r = task * GROUPS_AT_ONCE; r < end; r++) {
+    const uint32_t row = first_row(t, r);
     fw_rng rng;
     fw_rng_init(&rng, fw_rng_hash(fw_rng_hash(t->params.seed, 0x6e656761 + (uint64_t)t->epoch), row));
     for (size_t k = 0; k < t->per_row; k++)
@@ -216,9 +289,10 @@ static void choose_items(fw_rank_trainer *t) {
   else if (t->wanted)
     draw_candidates(t);
   else
-    fw_spin_pool_run(t->params.pool, tasks_of(t->count, ROWS_AT_ONCE), draw_negatives, t);
+    fw_spin_pool_run(t->params.pool, tasks_of(t->count, GROUPS_AT_ONCE), draw_negatives, t);
   t->candidates = t->places; /* none but those of softmax so far */
-  for (size_t r = 0; r < t->count; r++) place(t, rows->item[t->order[t->first + r]]);
+  for (size_t b = 0; b < t->count; b++)
+    for (size_t i = group_begin(t, b); i < group_end(t, b); i++) place(t, rows->item[t->group_row[i]]);
   for (size_t i = 0; i < t->count * t->per_row; i++)
     if (t->negative[i] != FW_NO_NUMBER) t->negative[i] = place(t, t->negative[i]);
 }
@@ -261,9 +335,12 @@ static void sum_items(void *context, size_t task) {
 
 /* ---- Losses of rows: p_sum, slopes and scores become gradients ---- */
 
-static float positive_score(const fw_rank_trainer *t, size_t r, size_t *at) {
-  *at = t->place_of[t->data->train.item[t->order[t->first + r]]];
-  return t->own[*at] + fw_inner(t->p + r * t->factors, t->q + *at * t->factors, t->factors);
+static float score_of(const fw_rank_trainer *t, size_t b, size_t at) {
+  return t->own[at] + fw_inner(t->p + b * t->factors, t->q + at * t->factors, t->factors);
+}
+
+static size_t place_of_row(const fw_rank_trainer *t, size_t row) {
+  return t->place_of[t->data->train.item[row]];
 }
 
 /* Items that the user has are no negatives. */
@@ -275,98 +352,105 @@ static void hide_seen(const fw_rank_trainer *t, uint32_t user, float *scores) {
   }
 }
 
-/* -ln of the share that the positive has of the sum of exp over it and the candidates. */
-static void softmax_row(fw_rank_trainer *t, size_t r) {
-  const uint32_t row = t->order[t->first + r];
-  const float weight = t->data->train.weight[row];
-  float *scores = t->scores + r * t->candidates;
-  size_t at;
-  const float z = positive_score(t, r, &at);
+/* Each row: -ln of the share that the positive has of the sum of exp over it and the candidates. What the candidates
+ * have of it is the same for all rows of a group. */
+static void softmax_group(fw_rank_trainer *t, size_t b) {
+  const fw_rank_events *rows = &t->data->train;
+  float *scores = t->scores + b * t->candidates;
   for (size_t k = 0; k < t->candidates; k++) scores[k] += t->own[k];
   if (!t->exact)
     for (size_t k = 0; k < t->candidates; k++) scores[k] -= t->offset[k];
-  hide_seen(t, t->data->train.user[row], scores);
-  const float most = fmaxf(z, fw_largest(scores, t->candidates));
-  const float positive = expf(z - most), sum = positive + fw_exp_all(scores, t->candidates, most);
-  fw_scale_all(scores, t->candidates, weight / sum);
-  t->positive_slope[r] = weight * (positive / sum - 1);
-  t->losses[r] = weight * (double)(logf(sum) + most - z);
+  hide_seen(t, rows->user[first_row(t, b)], scores);
+  const float most = fw_largest(scores, t->candidates);
+  if (most == -INFINITY) { /* the user has all of them */
+    memset(scores, 0, t->candidates * sizeof *scores);
+    return;
+  }
+  const float sum = fw_exp_all(scores, t->candidates, most), others = most + logf(sum);
+  float slopes = 0;
+  for (size_t i = group_begin(t, b); i < group_end(t, b); i++) {
+    const uint32_t row = t->group_row[i];
+    const float x = others - score_of(t, b, place_of_row(t, row));
+    t->positive_slope[row] = -rows->weight[row] / (1 + expf(-x));
+    slopes -= t->positive_slope[row];
+    t->losses[b] += (double)rows->weight[row] * (double)(x > 0 ? x + log1pf(expf(-x)) : log1pf(expf(x)));
+  }
+  fw_scale_all(scores, t->candidates, slopes / sum);
 }
 
 /* The sum over the negatives of ln(1 + exp(z(negative) - z(positive))), over their number. */
-static void bpr_row(fw_rank_trainer *t, size_t r) {
-  const float weight = t->data->train.weight[t->order[t->first + r]], each = weight / (float)t->per_row;
-  const size_t d = t->factors;
-  size_t at;
-  const float z = positive_score(t, r, &at);
+static void bpr_row(fw_rank_trainer *t, size_t b) {
+  const uint32_t row = first_row(t, b);
+  const float each = t->data->train.weight[row] / (float)t->per_row, z = score_of(t, b, place_of_row(t, row));
   for (size_t k = 0; k < t->per_row; k++) {
-    const uint32_t other = t->negative[r * t->per_row + k];
+    const uint32_t other = t->negative[b * t->per_row + k];
     if (other == FW_NO_NUMBER) continue;
-    const float x = t->own[other] + fw_inner(t->p + r * d, t->q + other * d, d) - z;
-    const float slope = each / (1 + expf(-x));
-    t->slope[r * t->per_row + k] = slope;
-    t->positive_slope[r] -= slope;
-    t->losses[r] += (double)each * (double)(x > 0 ? x + log1pf(expf(-x)) : log1pf(expf(x)));
+    const float x = score_of(t, b, other) - z, slope = each / (1 + expf(-x));
+    t->slope[b * t->per_row + k] = slope;
+    t->positive_slope[row] -= slope;
+    t->losses[b] += (double)each * (double)(x > 0 ? x + log1pf(expf(-x)) : log1pf(expf(x)));
   }
 }
 
 /* The first negative that comes within 1 of the positive; the more tries that takes, the better the positive's place,
  * and the less it counts: ln(1 + items / tries). */
-static void warp_row(fw_rank_trainer *t, size_t r) {
-  const float weight = t->data->train.weight[t->order[t->first + r]];
-  const size_t d = t->factors, items = t->data->items.count;
-  size_t at;
-  const float z = positive_score(t, r, &at);
+static void warp_row(fw_rank_trainer *t, size_t b) {
+  const uint32_t row = first_row(t, b);
+  const size_t items = t->data->items.count;
+  const float z = score_of(t, b, place_of_row(t, row));
   for (size_t k = 0; k < t->per_row; k++) {
-    const uint32_t other = t->negative[r * t->per_row + k];
+    const uint32_t other = t->negative[b * t->per_row + k];
     if (other == FW_NO_NUMBER) continue;
-    const float x = t->own[other] + fw_inner(t->p + r * d, t->q + other * d, d) - z + 1;
-    if (!(x > 0) && !isnan(x)) continue;
-    const float slope = weight * logf(1 + (float)((items - 1) / (k + 1)));
-    t->slope[r * t->per_row + k] = slope;
-    t->positive_slope[r] = -slope;
-    t->losses[r] = (double)slope * (double)x;
+    const float x = score_of(t, b, other) - z + 1;
+    if (x <= 0) continue;
+    const float slope = t->data->train.weight[row] * logf(1 + (float)((items - 1) / (k + 1)));
+    t->slope[b * t->per_row + k] = slope;
+    t->positive_slope[row] = -slope;
+    t->losses[b] = (double)slope * (double)x;
     return;
   }
 }
 
-static void clear_row(fw_rank_trainer *t, size_t r) {
-  for (size_t k = 0; k < t->per_row; k++) t->slope[r * t->per_row + k] = 0;
-  t->positive_slope[r] = 0;
-  t->losses[r] = 0;
+static void clear_group(fw_rank_trainer *t, size_t b) {
+  for (size_t k = 0; k < t->per_row; k++) t->slope[b * t->per_row + k] = 0;
+  for (size_t i = group_begin(t, b); i < group_end(t, b); i++) t->positive_slope[t->group_row[i]] = 0;
+  t->losses[b] = 0;
 }
 
-/* What the loss wants of p. */
-static void add_side_gradient(fw_rank_trainer *t, size_t r) {
-  const size_t d = t->factors, at = t->place_of[t->data->train.item[t->order[t->first + r]]];
-  float *sum = t->p_sum + r * d;
+/* The gradient by p. */
+static void add_side_gradient(fw_rank_trainer *t, size_t b) {
+  const size_t d = t->factors;
+  float *sum = t->p_sum + b * d;
   if (!t->candidates) memset(sum, 0, d * sizeof *sum);
-  fw_add_scaled(sum, t->q + at * d, t->positive_slope[r], d);
+  for (size_t i = group_begin(t, b); i < group_end(t, b); i++) {
+    const uint32_t row = t->group_row[i];
+    fw_add_scaled(sum, t->q + place_of_row(t, row) * d, t->positive_slope[row], d);
+  }
   for (size_t k = 0; k < t->per_row; k++) {
-    const float slope = t->slope[r * t->per_row + k];
-    if (slope != 0) fw_add_scaled(sum, t->q + t->negative[r * t->per_row + k] * d, slope, d);
+    const float slope = t->slope[b * t->per_row + k];
+    if (slope != 0) fw_add_scaled(sum, t->q + t->negative[b * t->per_row + k] * d, slope, d);
   }
 }
 
-static void run_rows(void *context, size_t task) {
+static void run_groups(void *context, size_t task) {
   fw_rank_trainer *t = context;
-  const size_t begin = task * ROWS_AT_ONCE, end = least(t->count, begin + ROWS_AT_ONCE), d = t->factors;
+  const size_t begin = task * GROUPS_AT_ONCE, end = least(t->count, begin + GROUPS_AT_ONCE), d = t->factors;
   const size_t n = t->candidates;
-  for (size_t r = begin; r < end; r++) {
-    clear_row(t, r);
-    sum_vectors(t, &t->data->train.side, t->order[t->first + r], t->p + r * d);
+  for (size_t b = begin; b < end; b++) {
+    clear_group(t, b);
+    sum_vectors(t, &t->data->train.side, first_row(t, b), t->p + b * d);
   }
   if (n) fw_gemm_table()->nt(end - begin, n, d, t->p + begin * d, d, t->q, d, t->scores + begin * n, n, false);
-  for (size_t r = begin; r < end; r++) {
+  for (size_t b = begin; b < end; b++) {
     if (n)
-      softmax_row(t, r);
+      softmax_group(t, b);
     else if (t->params.loss == FW_LOSS_BPR)
-      bpr_row(t, r);
+      bpr_row(t, b);
     else
-      warp_row(t, r);
+      warp_row(t, b);
   }
   if (n) fw_gemm_table()->nn(end - begin, d, n, t->scores + begin * n, n, t->q, d, t->p_sum + begin * d, d, false);
-  for (size_t r = begin; r < end; r++) add_side_gradient(t, r);
+  for (size_t b = begin; b < end; b++) add_side_gradient(t, b);
 }
 
 /* ---- Gradients of items ---- */
@@ -377,22 +461,23 @@ static void run_candidates(void *context, size_t task) {
   const size_t begin = task * ITEMS_AT_ONCE, end = least(t->candidates, begin + ITEMS_AT_ONCE), d = t->factors;
   const float *slopes = t->scores + begin;
   fw_gemm_table()->tn(end - begin, d, t->count, slopes, t->candidates, t->p, d, t->q_sum + begin * d, d, false);
-  for (size_t r = 0; r < t->count; r++)
-    for (size_t k = begin; k < end; k++) t->own_sum[k] += t->scores[r * t->candidates + k];
+  for (size_t b = 0; b < t->count; b++)
+    for (size_t k = begin; k < end; k++) t->own_sum[k] += t->scores[b * t->candidates + k];
 }
 
-static void add_to_item(fw_rank_trainer *t, size_t at, size_t r, float slope) {
+static void add_to_item(fw_rank_trainer *t, size_t at, size_t b, float slope) {
   t->own_sum[at] += slope;
-  fw_add_scaled(t->q_sum + at * t->factors, t->p + r * t->factors, slope, t->factors);
+  fw_add_scaled(t->q_sum + at * t->factors, t->p + b * t->factors, slope, t->factors);
 }
 
 static void sum_item_gradients(fw_rank_trainer *t) {
   if (t->candidates) fw_spin_pool_run(t->params.pool, tasks_of(t->candidates, ITEMS_AT_ONCE), run_candidates, t);
-  for (size_t r = 0; r < t->count; r++) {
-    add_to_item(t, t->place_of[t->data->train.item[t->order[t->first + r]]], r, t->positive_slope[r]);
+  for (size_t b = 0; b < t->count; b++) {
+    for (size_t i = group_begin(t, b); i < group_end(t, b); i++)
+      add_to_item(t, place_of_row(t, t->group_row[i]), b, t->positive_slope[t->group_row[i]]);
     for (size_t k = 0; k < t->per_row; k++) {
-      const float slope = t->slope[r * t->per_row + k];
-      if (slope != 0) add_to_item(t, t->negative[r * t->per_row + k], r, slope);
+      const float slope = t->slope[b * t->per_row + k];
+      if (slope != 0) add_to_item(t, t->negative[b * t->per_row + k], b, slope);
     }
   }
 }
@@ -412,14 +497,18 @@ static void touch_features(fw_rank_trainer *t) {
   for (size_t at = 0; at < t->places; at++)
     for (size_t i = items->offset[t->item_at[at]]; i < items->offset[t->item_at[at] + 1]; i++)
       touch(t, items->feature[i]);
-  for (size_t r = 0; r < t->count; r++) {
-    const uint32_t row = t->order[t->first + r], item = t->data->train.item[row];
-    for (size_t i = side->offset[row]; i < side->offset[row + 1]; i++) {
+  for (size_t b = 0; b < t->count; b++) {
+    const uint32_t first = first_row(t, b);
+    const float times = (float)(group_end(t, b) - group_begin(t, b));
+    for (size_t i = side->offset[first]; i < side->offset[first + 1]; i++) {
       touch(t, side->feature[i]);
-      t->uses[side->feature[i]] += side->value[i] * side->value[i];
+      t->uses[side->feature[i]] += times * side->value[i] * side->value[i];
     }
-    for (size_t i = items->offset[item]; i < items->offset[item + 1]; i++)
-      t->uses[items->feature[i]] += items->value[i] * items->value[i];
+    for (size_t k = group_begin(t, b); k < group_end(t, b); k++) {
+      const uint32_t item = t->data->train.item[t->group_row[k]];
+      for (size_t i = items->offset[item]; i < items->offset[item + 1]; i++)
+        t->uses[items->feature[i]] += items->value[i] * items->value[i];
+    }
   }
 }
 
@@ -447,10 +536,10 @@ static void run_items(void *context, size_t task) {
 static void add_sides(fw_rank_trainer *t) {
   const fw_rank_uses *side = &t->data->train.side;
   const size_t d = t->factors;
-  for (size_t r = 0; r < t->count; r++) {
-    const uint32_t row = t->order[t->first + r];
+  for (size_t b = 0; b < t->count; b++) {
+    const uint32_t row = first_row(t, b);
     for (size_t i = side->offset[row]; i < side->offset[row + 1]; i++)
-      fw_add_scaled(t->vector_sum + side->feature[i] * d, t->p_sum + r * d, side->value[i], d);
+      fw_add_scaled(t->vector_sum + side->feature[i] * d, t->p_sum + b * d, side->value[i], d);
   }
 }
 
@@ -476,7 +565,7 @@ static void run_steps(void *context, size_t task) {
 static void set_rule(fw_rank_trainer *t, double rate) {
   const fw_optimizer *o = &t->params.optimizer;
   const double steps = (double)++t->steps;
-  t->rule = (fw_step_rule){.rate = rate, .a = o->a, .b = o->b, .per_row = 1 / (double)t->count};
+  t->rule = (fw_step_rule){.rate = rate, .a = o->a, .b = o->b, .per_row = 1 / (double)t->rows};
   if (o->type != FW_OPTIMIZER_ADAM) return;
   t->rule.rate = rate / (1 - pow(o->a, steps));
   t->rule.young = 1 / (1 - pow(o->b, steps));
@@ -484,13 +573,23 @@ static void set_rule(fw_rank_trainer *t, double rate) {
 
 /* ---- Batches and epochs ---- */
 
+/* As many groups as have the rows of a batch, but not too few: each update goes over all items, whatever its rows. */
+static void take_batch(fw_rank_trainer *t) {
+  t->count = t->rows = 0;
+  while (t->first + t->count < t->groups && t->count < t->most_groups &&
+         (t->rows < t->params.batch || (t->wanted && t->count < GROUPS_MIN))) {
+    t->rows += group_end(t, t->count) - group_begin(t, t->count);
+    t->count++;
+  }
+}
+
 static furrow_status train_batch(fw_rank_trainer *t, double rate, double *loss, furrow_error *err) {
   fw_spin_pool *pool = t->params.pool;
   choose_items(t);
   fw_spin_pool_run(pool, tasks_of(t->places, ITEMS_AT_ONCE), sum_items, t);
-  fw_spin_pool_run(pool, tasks_of(t->count, ROWS_AT_ONCE), run_rows, t);
+  fw_spin_pool_run(pool, tasks_of(t->count, GROUPS_AT_ONCE), run_groups, t);
   double sum = 0;
-  for (size_t r = 0; r < t->count; r++) sum += t->losses[r];
+  for (size_t b = 0; b < t->count; b++) sum += t->losses[b];
   if (!isfinite(sum)) {
     fw_fail(err, FURROW_E_RANGE, "training diverged: a loss of epoch %u is not a number", t->epoch);
     fw_error_set_hint(err, "a lower learning rate (key `lr`) may help");
@@ -513,9 +612,9 @@ furrow_status fw_rank_trainer_epoch(fw_rank_trainer *t, uint32_t epoch, double r
   fw_rng rng;
   t->epoch = epoch;
   fw_rng_init(&rng, fw_rng_hash(fw_rng_hash(t->params.seed, 0x72616e6b), epoch));
-  fw_rng_shuffle(&rng, t->order, rows->count, sizeof *t->order);
-  for (t->first = 0; t->first < rows->count; t->first += t->count) {
-    t->count = least(t->params.batch, rows->count - t->first);
+  fw_rng_shuffle(&rng, t->order, t->groups, sizeof *t->order);
+  for (t->first = 0; t->first < t->groups; t->first += t->count) {
+    take_batch(t);
     FW_TRY(train_batch(t, rate, &sum, err));
   }
   for (size_t i = 0; i < rows->count; i++) weight += (double)rows->weight[i];
