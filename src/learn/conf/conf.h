@@ -47,15 +47,15 @@ typedef enum fw_activation {
 #undef FURROW_X
 } fw_activation;
 
-#define FW_LOSSES(X)                   \
-  X(LOG, "LogLoss")                    \
-  X(HINGE, "HingeLoss")                \
-  X(L2, "L2Loss")                      \
-  X(HUBER, "HuberLoss")                \
-  X(CROSS_ENTROPY, "CrossEntropyLoss") \
-  X(SOFTMAX, "SoftmaxLoss")            \
+#define FW_LOSSES(X)                                                             \
+  X(LOG, "LogLoss")                                                              \
+  X(HINGE, "HingeLoss")                                                          \
+  X(L2, "L2Loss")                                                                \
+  X(HUBER, "HuberLoss")                                                          \
+  X(CROSS_ENTROPY, "CrossEntropyLoss")                                           \
+  X(SOFTMAX, "SoftmaxLoss")                                                      \
   X(BPR, "BPRLoss") /* from here on not Angel's: losses of the order of items */ \
-  X(WARP, "WARPLoss")                  \
+  X(WARP, "WARPLoss")                                                            \
   X(SAMPLED_SOFTMAX, "SampledSoftmaxLoss")
 typedef enum fw_loss_type {
 #define FURROW_X(name, text) FW_LOSS_##name,

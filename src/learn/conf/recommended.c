@@ -44,10 +44,18 @@ static const recommendation of_nfm[] = {{FW_KEY_INIT_EMBEDDING, "0.2"}};
 static const recommendation of_mlr[] = {{FW_KEY_INIT_INPUT, "0.1"}};
 
 /* fm that ranks items: L2 counts for each use of a feature. docs/design/defaults.md has what was measured. */
-static const recommendation of_ranking[] = {
-    {FW_KEY_SCALE, "none"},    {FW_KEY_START, "random"},       {FW_KEY_EPOCHS, "200"},  {FW_KEY_PATIENCE, "4"},
-    {FW_KEY_KEEP, "best"},     {FW_KEY_VALID_RATIO, "0.1"},    {FW_KEY_BATCH, "256"},  {FW_KEY_LR, "0.01"},
-    {FW_KEY_DECAY, "ConstantLearningRate"},    {FW_KEY_RANK, "128"},       {FW_KEY_INIT_EMBEDDING, "0.1"}, {FW_KEY_L2, "0.15"}};
+static const recommendation of_ranking[] = {{FW_KEY_SCALE, "none"},
+                                            {FW_KEY_START, "random"},
+                                            {FW_KEY_EPOCHS, "200"},
+                                            {FW_KEY_PATIENCE, "4"},
+                                            {FW_KEY_KEEP, "best"},
+                                            {FW_KEY_VALID_RATIO, "0.1"},
+                                            {FW_KEY_BATCH, "256"},
+                                            {FW_KEY_LR, "0.01"},
+                                            {FW_KEY_DECAY, "ConstantLearningRate"},
+                                            {FW_KEY_RANK, "128"},
+                                            {FW_KEY_INIT_EMBEDDING, "0.1"},
+                                            {FW_KEY_L2, "0.15"}};
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 

@@ -4,9 +4,9 @@
 #include <math.h>
 
 #include "base/error.h"
-#include "learn/net/batch_slot.h"
 #include "base/mem.h"
 #include "base/sort.h"
+#include "learn/net/batch_slot.h"
 
 enum { TRIES = 64 };
 
@@ -91,7 +91,7 @@ typedef struct appending {
   const fw_rank_conf *conf;
   fw_rank_data data;
   fw_item_sampler sampler;
-  size_t *row_of; /* of items: their first */
+  size_t *row_of;     /* of items: their first */
   uint32_t *positive; /* rows that are positives */
   size_t positives;
   new_row row;

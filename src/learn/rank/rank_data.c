@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "learn/net/batch_slot.h"
 #include "base/mem.h"
 #include "base/rng.h"
+#include "learn/net/batch_slot.h"
 
 /* ---- Numbers of keys ---- */
 

@@ -39,14 +39,14 @@ typedef struct fw_rank_numbers {
 typedef struct fw_rank_data {
   const fw_rank_conf *conf;
   fw_rank_numbers features, items, users;
-  fw_rank_uses item_uses;       /* features of each item */
+  fw_rank_uses item_uses; /* features of each item */
   fw_rank_events train, valid;
-  uint64_t other_rows;          /* of training that are not positives */
-  uint64_t unknown_items;       /* rows for validation whose item training does not have */
-  uint32_t *popularity;         /* training rows of each item */
-  size_t *seen_offset;          /* users + 1 */
-  uint32_t *seen;               /* items of each user in training rows, ascending */
-  bool shared;                  /* two items have a feature in common, or one has it twice */
+  uint64_t other_rows;    /* of training that are not positives */
+  uint64_t unknown_items; /* rows for validation whose item training does not have */
+  uint32_t *popularity;   /* training rows of each item */
+  size_t *seen_offset;    /* users + 1 */
+  uint32_t *seen;         /* items of each user in training rows, ascending */
+  bool shared;            /* two items have a feature in common, or one has it twice */
 } fw_rank_data;
 
 /* The caller's struct, to be cleared after a failure, too. The conf must outlive it. */

@@ -19,7 +19,7 @@ enum {
   FEATURES_AT_ONCE = 128, /* of a task */
   EXACT_ITEMS = 50000,    /* softmax over all items up to so many */
   SOFTMAX_NEGATIVES = 2048,
-  GROUPS_MIN = 32,        /* of a batch */
+  GROUPS_MIN = 32, /* of a batch */
   BPR_NEGATIVES = 4,
   WARP_TRIES = 32,
   TOP = 10
@@ -30,12 +30,13 @@ struct fw_rank_trainer {
   const fw_rank_data *data;
   fw_rank_params params;
   size_t factors;
-  size_t per_row;      /* negatives of a row; softmax: 0 */
-  size_t wanted;       /* softmax: negatives of a batch; else 0 */
-  size_t candidates;   /* those of this batch */
-  bool exact;          /* the candidates are all items */
+  size_t per_row;    /* negatives of a row; softmax: 0 */
+  size_t tries;      /* WARP: to find the one negative of a row; else 0 */
+  size_t wanted;     /* softmax: negatives of a batch; else 0 */
+  size_t candidates; /* those of this batch */
+  bool exact;        /* the candidates are all items */
   fw_item_sampler sampler;
-  float *vector, *weight; /* of features */
+  float *vector, *weight;                                                    /* of features */
   float *vector_state[2], *weight_state[2], *vector_sum, *weight_sum, *uses; /* likewise; sums are gradients */
   unsigned char *is_touched;
   uint32_t *touched; /* features of the batch */
@@ -44,7 +45,8 @@ struct fw_rank_trainer {
   uint32_t *item_at;                         /* of places */
   float *q, *own, *q_sum, *own_sum, *offset; /* of places; offset: the logarithm of the chance to be a candidate */
   size_t places;
-  /* Groups of rows that have the same user's side, whose p and scores are the same: softmax. Other losses: of one row. */
+  /* Groups of rows that have the same user's side, whose p and scores are the same: softmax. Other losses: of one row.
+   */
   size_t groups;
   uint32_t *group_offset, *group_row; /* rows of group g: group_row[group_offset[g]] … */
   uint32_t *order;                    /* of groups */
@@ -54,6 +56,7 @@ struct fw_rank_trainer {
   uint32_t *negative;                 /* groups * per_row: items, then places */
   float *slope;                       /* groups * per_row: gradient by the score of the negative */
   float *positive_slope;              /* of all rows */
+  float *tried;                       /* WARP: how many tries the negative of each group took */
   double *losses;                     /* of groups of a batch */
   uint64_t steps;
   /* now */
@@ -67,12 +70,35 @@ struct fw_rank_trainer {
 
 void fw_rank_trainer_free(fw_rank_trainer *t) {
   if (!t) return;
-  void *const memory[] = {t->vector,          t->weight,     t->vector_state[0], t->vector_state[1], t->weight_state[0],
-                          t->weight_state[1], t->vector_sum, t->weight_sum,      t->uses,            t->is_touched,
-                          t->touched,         t->place_of,   t->item_at,         t->q,               t->own,
-                          t->q_sum,           t->own_sum,    t->offset,          t->order,           t->p,
-                          t->p_sum,           t->scores,     t->negative,        t->slope,           t->positive_slope,
-                          t->losses,          t->group_row,  t->group_offset};
+  void *const memory[] = {t->vector,
+                          t->weight,
+                          t->vector_state[0],
+                          t->vector_state[1],
+                          t->weight_state[0],
+                          t->weight_state[1],
+                          t->vector_sum,
+                          t->weight_sum,
+                          t->uses,
+                          t->is_touched,
+                          t->touched,
+                          t->place_of,
+                          t->item_at,
+                          t->q,
+                          t->own,
+                          t->q_sum,
+                          t->own_sum,
+                          t->offset,
+                          t->order,
+                          t->p,
+                          t->p_sum,
+                          t->scores,
+                          t->negative,
+                          t->slope,
+                          t->positive_slope,
+                          t->losses,
+                          t->group_row,
+                          t->group_offset,
+                          t->tried};
   for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) fw_free(memory[i]);
   fw_item_sampler_clear(&t->sampler);
   fw_free(t);
@@ -85,7 +111,9 @@ static size_t least(size_t a, size_t b) {
 static void choose_negatives(fw_rank_trainer *t) {
   const size_t items = t->data->items.count, wanted = t->params.negatives;
   if (t->params.loss != FW_LOSS_SAMPLED_SOFTMAX) {
-    t->per_row = wanted ? wanted : t->params.loss == FW_LOSS_BPR ? BPR_NEGATIVES : WARP_TRIES;
+    const bool warp = t->params.loss == FW_LOSS_WARP;
+    t->per_row = warp ? 1 : wanted ? wanted : BPR_NEGATIVES;
+    t->tries = !warp ? 0 : wanted ? wanted : WARP_TRIES;
     return;
   }
   t->exact = wanted ? wanted >= items : items <= EXACT_ITEMS;
@@ -187,6 +215,7 @@ static furrow_status make_rows(fw_rank_trainer *t, furrow_error *err) {
   FW_TRY(zeros(&t->scores, batch, t->wanted, err));
   FW_TRY(zeros(&t->slope, batch, t->per_row, err));
   FW_TRY(zeros(&t->positive_slope, rows, 1, err));
+  FW_TRY(zeros(&t->tried, batch, 1, err));
   FW_TRY(fw_alloc((void **)&t->negative, batch * t->per_row, sizeof *t->negative, err));
   return fw_alloc((void **)&t->losses, batch, sizeof *t->losses, err);
 }
@@ -225,7 +254,7 @@ float *fw_rank_trainer_weight(const fw_rank_trainer *t, size_t feature) {
 }
 
 size_t fw_rank_trainer_negatives(const fw_rank_trainer *t) {
-  return t->wanted ? t->wanted : t->per_row;
+  return t->wanted ? t->wanted : t->tries ? t->tries : t->per_row;
 }
 
 /* Rows of group b of the batch: begin … end - 1 of group_row. */
@@ -239,62 +268,6 @@ static size_t group_end(const fw_rank_trainer *t, size_t b) {
 
 static uint32_t first_row(const fw_rank_trainer *t, size_t b) {
   return t->group_row[group_begin(t, b)];
-}
-
-/* ---- Which items a batch has ---- */
-
-static uint32_t place(fw_rank_trainer *t, uint32_t item) {
-  if (t->place_of[item] == FW_NO_NUMBER) {
-    t->item_at[t->places] = item;
-    t->place_of[item] = (uint32_t)t->places++;
-  }
-  return t->place_of[item];
-}
-
-/* Different items; where nearly all would be drawn, chance takes its time: it is given up after some draws. */
-static void draw_candidates(fw_rank_trainer *t) {
-  fw_rng rng;
-  fw_rng_init(&rng, fw_rng_hash(fw_rng_hash(t->params.seed, 0x63616e64), t->steps));
-  for (size_t tries = 0; t->places < t->wanted && tries < 8 * t->wanted; tries++) {
-    const size_t before = t->places;
-    const uint32_t item = fw_item_sampler_draw(&t->sampler, &rng);
-    place(t, item);
-    if (t->places > before) t->offset[before] = fw_item_sampler_chance(&t->sampler, item, t->wanted);
-  }
-}
-
-/* Negatives of a row by its number and the epoch. One that the user has counts as none, after some tries. */
-static void draw_negatives(void *context, size_t task) {
-  fw_rank_trainer *t = context;
-  const fw_rank_events *rows = &t->data->train;
-  const size_t end = least(t->count, (task + 1) * GROUPS_AT_ONCE);
-  for (size_t r = task * GROUPS_AT_ONCE; r < end; r++) {
-    const uint32_t row = first_row(t, r);
-    fw_rng rng;
-    fw_rng_init(&rng, fw_rng_hash(fw_rng_hash(t->params.seed, 0x6e656761 + (uint64_t)t->epoch), row));
-    for (size_t k = 0; k < t->per_row; k++)
-      t->negative[r * t->per_row + k] = fw_item_sampler_draw_other(&t->sampler, &rng, t->data, rows->user[row]);
-  }
-}
-
-static size_t tasks_of(size_t count, size_t each) {
-  return (count + each - 1) / each;
-}
-
-static void choose_items(fw_rank_trainer *t) {
-  const fw_rank_events *rows = &t->data->train;
-  t->places = 0;
-  if (t->exact)
-    for (size_t i = 0; i < t->wanted; i++) place(t, (uint32_t)i);
-  else if (t->wanted)
-    draw_candidates(t);
-  else
-    fw_spin_pool_run(t->params.pool, tasks_of(t->count, GROUPS_AT_ONCE), draw_negatives, t);
-  t->candidates = t->places; /* none but those of softmax so far */
-  for (size_t b = 0; b < t->count; b++)
-    for (size_t i = group_begin(t, b); i < group_end(t, b); i++) place(t, rows->item[t->group_row[i]]);
-  for (size_t i = 0; i < t->count * t->per_row; i++)
-    if (t->negative[i] != FW_NO_NUMBER) t->negative[i] = place(t, t->negative[i]);
 }
 
 /* ---- Sums of vectors ---- */
@@ -319,6 +292,85 @@ static float own_score(const fw_rank_trainer *t, uint32_t item, const float *q) 
     squares += uses->value[i] * uses->value[i] * fw_inner(v, v, d);
   }
   return own + 0.5F * (fw_inner(q, q, d) - squares);
+}
+
+/* ---- Which items a batch has ---- */
+
+static uint32_t place(fw_rank_trainer *t, uint32_t item) {
+  if (t->place_of[item] == FW_NO_NUMBER) {
+    t->item_at[t->places] = item;
+    t->place_of[item] = (uint32_t)t->places++;
+  }
+  return t->place_of[item];
+}
+
+/* Different items; where nearly all would be drawn, chance takes its time: it is given up after some draws. */
+static void draw_candidates(fw_rank_trainer *t) {
+  fw_rng rng;
+  fw_rng_init(&rng, fw_rng_hash(fw_rng_hash(t->params.seed, 0x63616e64), t->steps));
+  for (size_t tries = 0; t->places < t->wanted && tries < 8 * t->wanted; tries++) {
+    const size_t before = t->places;
+    const uint32_t item = fw_item_sampler_draw(&t->sampler, &rng);
+    place(t, item);
+    if (t->places > before) t->offset[before] = fw_item_sampler_chance(&t->sampler, item, t->wanted);
+  }
+}
+
+/* The score of a row's p and an item, with capacity for q. */
+static float try_item(const fw_rank_trainer *t, const float *p, uint32_t item, float *q) {
+  sum_vectors(t, &t->data->item_uses, item, q);
+  return own_score(t, item, q) + fw_inner(p, q, t->factors);
+}
+
+/* The first negative that comes within 1 of the positive, and in `tried` how many it took. */
+static uint32_t find_violation(fw_rank_trainer *t, size_t b, fw_rng *rng) {
+  const uint32_t row = first_row(t, b), user = t->data->train.user[row];
+  float *p = t->p + b * t->factors, *q = t->p_sum + b * t->factors;
+  sum_vectors(t, &t->data->train.side, row, p);
+  const float z = try_item(t, p, t->data->train.item[row], q);
+  for (size_t i = 1; i <= t->tries; i++) {
+    const uint32_t item = fw_item_sampler_draw_other(&t->sampler, rng, t->data, user);
+    if (item == FW_NO_NUMBER || try_item(t, p, item, q) + 1 <= z) continue;
+    t->tried[b] = (float)i;
+    return item;
+  }
+  return FW_NO_NUMBER;
+}
+
+/* Negatives of a row by its number and the epoch. One that the user has counts as none, after some tries. */
+static void draw_negatives(void *context, size_t task) {
+  fw_rank_trainer *t = context;
+  const fw_rank_events *rows = &t->data->train;
+  const size_t end = least(t->count, (task + 1) * GROUPS_AT_ONCE);
+  for (size_t b = task * GROUPS_AT_ONCE; b < end; b++) {
+    const uint32_t row = first_row(t, b);
+    fw_rng rng;
+    fw_rng_init(&rng, fw_rng_hash(fw_rng_hash(t->params.seed, 0x6e656761 + (uint64_t)t->epoch), row));
+    for (size_t k = 0; k < t->per_row; k++)
+      t->negative[b * t->per_row + k] = t->tries
+                                            ? find_violation(t, b, &rng)
+                                            : fw_item_sampler_draw_other(&t->sampler, &rng, t->data, rows->user[row]);
+  }
+}
+
+static size_t tasks_of(size_t count, size_t each) {
+  return (count + each - 1) / each;
+}
+
+static void choose_items(fw_rank_trainer *t) {
+  const fw_rank_events *rows = &t->data->train;
+  t->places = 0;
+  if (t->exact)
+    for (size_t i = 0; i < t->wanted; i++) place(t, (uint32_t)i);
+  else if (t->wanted)
+    draw_candidates(t);
+  else
+    fw_spin_pool_run(t->params.pool, tasks_of(t->count, GROUPS_AT_ONCE), draw_negatives, t);
+  t->candidates = t->places; /* none but those of softmax so far */
+  for (size_t b = 0; b < t->count; b++)
+    for (size_t i = group_begin(t, b); i < group_end(t, b); i++) place(t, rows->item[t->group_row[i]]);
+  for (size_t i = 0; i < t->count * t->per_row; i++)
+    if (t->negative[i] != FW_NO_NUMBER) t->negative[i] = place(t, t->negative[i]);
 }
 
 static void sum_items(void *context, size_t task) {
@@ -392,23 +444,16 @@ static void bpr_row(fw_rank_trainer *t, size_t b) {
   }
 }
 
-/* The first negative that comes within 1 of the positive; the more tries that takes, the better the positive's place,
- * and the less it counts: ln(1 + items / tries). */
+/* How far the negative that was found comes within 1 of the positive. The more tries it took, the better the positive's
+ * place, and the less it counts: ln(1 + items / tries). */
 static void warp_row(fw_rank_trainer *t, size_t b) {
-  const uint32_t row = first_row(t, b);
-  const size_t items = t->data->items.count;
-  const float z = score_of(t, b, place_of_row(t, row));
-  for (size_t k = 0; k < t->per_row; k++) {
-    const uint32_t other = t->negative[b * t->per_row + k];
-    if (other == FW_NO_NUMBER) continue;
-    const float x = score_of(t, b, other) - z + 1;
-    if (x <= 0) continue;
-    const float slope = t->data->train.weight[row] * logf(1 + (float)((items - 1) / (k + 1)));
-    t->slope[b * t->per_row + k] = slope;
-    t->positive_slope[row] = -slope;
-    t->losses[b] = (double)slope * (double)x;
-    return;
-  }
+  const uint32_t row = first_row(t, b), other = t->negative[b];
+  if (other == FW_NO_NUMBER) return;
+  const float x = score_of(t, b, other) - score_of(t, b, place_of_row(t, row)) + 1;
+  const float slope = t->data->train.weight[row] * logf(1 + floorf((float)(t->data->items.count - 1) / t->tried[b]));
+  t->slope[b] = slope;
+  t->positive_slope[row] = -slope;
+  t->losses[b] = (double)slope * (double)x;
 }
 
 static void clear_group(fw_rank_trainer *t, size_t b) {
@@ -546,7 +591,8 @@ static void add_sides(fw_rank_trainer *t) {
 static void run_steps(void *context, size_t task) {
   fw_rank_trainer *t = context;
   const fw_steps *steps = fw_steps_table_f32();
-  const fw_step_kernel *kernel = t->params.optimizer.type == FW_OPTIMIZER_ADAM ? &steps->adam : &steps->published_adagrad;
+  const fw_step_kernel *kernel =
+      t->params.optimizer.type == FW_OPTIMIZER_ADAM ? &steps->adam : &steps->published_adagrad;
   const size_t end = least(t->touched_count, (task + 1) * FEATURES_AT_ONCE), d = t->factors;
   const float l2 = (float)t->params.optimizer.l2;
   for (size_t i = task * FEATURES_AT_ONCE; i < end; i++) {
@@ -630,12 +676,12 @@ enum { USERS_AT_ONCE = 8, ROUND = 64, USERS_MAX = 4096 };
 typedef struct validation {
   fw_rank_trainer *trainer;
   size_t users;
-  size_t *offset; /* users + 1 */
-  uint32_t *row;  /* rows of each user, in their order */
-  float *q, *own; /* of items */
-  size_t first;   /* user of this round */
-  float *p;       /* ROUND users */
-  float *scores;  /* ROUND * items */
+  size_t *offset;      /* users + 1 */
+  uint32_t *row;       /* rows of each user, in their order */
+  float *q, *own;      /* of items */
+  size_t first;        /* user of this round */
+  float *p;            /* ROUND users */
+  float *scores;       /* ROUND * items */
   double *loss, *ndcg; /* of users */
 } validation;
 
@@ -686,13 +732,16 @@ static void sum_all_items(void *context, size_t task) {
   }
 }
 
-/* The place of an item among all that are ranked, from 0: those with a higher score, or the same and an earlier number,
- * are before it. */
-static size_t place_among(const float *scores, size_t items, uint32_t item) {
-  const float z = scores[item];
-  size_t before = 0;
-  for (size_t i = 0; i < items; i++) before += scores[i] > z || (scores[i] == z && i < item);
-  return before;
+/* The items with the highest scores, best first; of the same score the earlier number first. */
+static size_t best_items(const float *scores, size_t items, uint32_t top[TOP]) {
+  size_t count = 0;
+  for (size_t i = 0; i < items; i++) {
+    if (!(scores[i] > -INFINITY) || (count == TOP && !(scores[i] > scores[top[TOP - 1]]))) continue;
+    size_t at = count < TOP ? count++ : TOP - 1;
+    for (; at > 0 && scores[i] > scores[top[at - 1]]; at--) top[at] = top[at - 1];
+    top[at] = (uint32_t)i;
+  }
+  return count;
 }
 
 static double ideal_gain(size_t relevant) {
@@ -701,25 +750,34 @@ static double ideal_gain(size_t relevant) {
   return sum;
 }
 
+/* Whether the user has the item in his rows for validation, before `end`. */
+static bool is_held_out(const validation *v, size_t user, size_t end, uint32_t item) {
+  for (size_t i = v->offset[user]; i < end; i++)
+    if (v->trainer->data->valid.item[v->row[i]] == item) return true;
+  return false;
+}
+
 /* An item that is held out and in training rows, too, is not ranked. */
 static void judge_user(validation *v, size_t user, float *scores) {
   const fw_rank_data *data = v->trainer->data;
-  const size_t items = data->items.count, begin = v->offset[user], end = v->offset[user + 1];
-  const uint32_t number = data->valid.user[v->row[begin]];
-  for (size_t i = 0; i < items; i++) scores[i] += v->own[i];
-  for (size_t i = data->seen_offset[number]; i < data->seen_offset[number + 1]; i++) scores[data->seen[i]] = -INFINITY;
+  const size_t items = data->items.count;
+  const uint32_t number = data->valid.user[v->row[v->offset[user]]];
+  uint32_t top[TOP];
   size_t relevant = 0;
   double gain = 0, sum = 0;
-  for (size_t i = begin; i < end; i++) {
+  for (size_t i = 0; i < items; i++) scores[i] += v->own[i];
+  for (size_t i = data->seen_offset[number]; i < data->seen_offset[number + 1]; i++) scores[data->seen[i]] = -INFINITY;
+  for (size_t i = v->offset[user]; i < v->offset[user + 1]; i++) {
     const uint32_t item = data->valid.item[v->row[i]];
-    if (!(scores[item] > -INFINITY)) continue;
-    const size_t at = place_among(scores, items, item);
-    if (at < TOP) gain += 1 / log2((double)at + 2);
+    if (!(scores[item] > -INFINITY) || is_held_out(v, user, i, item)) continue;
     sum += (double)scores[item];
     relevant++;
   }
+  const size_t count = best_items(scores, items, top);
+  for (size_t i = 0; i < count; i++)
+    if (is_held_out(v, user, v->offset[user + 1], top[i])) gain += 1 / log2((double)i + 2);
   const float most = fw_largest(scores, items);
-  v->ndcg[user] = relevant > 0 ? fmin(gain / ideal_gain(relevant), 1) : NAN;
+  v->ndcg[user] = relevant > 0 ? gain / ideal_gain(relevant) : NAN;
   v->loss[user] = log((double)fw_exp_all(scores, items, most)) + (double)most - sum / (double)relevant;
 }
 

@@ -1,9 +1,9 @@
 /* learn/rank/rank_trainer.h: a factorization machine that learns to rank items.
  *
  * Within a row, the score of a machine splits into what the user's side has alone, what the item has alone, and the
- * product of two sums of vectors: z = own(user) + own(item) + <p, q>, p and q the sums of value * v over the features of
- * each side. The order of a user's items depends on own(item) + <p, q> alone, and that is what is trained: p once for
- * each row, q once for each item of a batch, and gradients go through the sums to all features.
+ * product of two sums of vectors: z = own(user) + own(item) + <p, q>, p and q the sums of value * v over the features
+ * of each side. The order of a user's items depends on own(item) + <p, q> alone, and that is what is trained: p once
+ * for each row, q once for each item of a batch, and gradients go through the sums to all features.
  *
  * All sums run in an order that rows and items fix, so that the result is the same for any number of threads. */
 #ifndef FW_LEARN_RANK_RANK_TRAINER_H

@@ -322,9 +322,9 @@ void fw_tally_metrics(const fw_tally *t, furrow_learn_metrics *m) {
 /* All figures but the sums: rows, weight, binned. */
 static const size_t figure_offsets[] = {
 #define FIGURE(name) offsetof(furrow_learn_metrics, name)
-    FIGURE(loss),         FIGURE(auc),    FIGURE(accuracy),        FIGURE(logloss),          FIGURE(rmse),
-    FIGURE(mae),          FIGURE(pr_auc), FIGURE(precision),       FIGURE(recall),           FIGURE(f1),
-    FIGURE(mean_label),   FIGURE(r2),     FIGURE(mean_prediction), FIGURE(constant_logloss), FIGURE(constant_accuracy),
+    FIGURE(loss),          FIGURE(auc),    FIGURE(accuracy),        FIGURE(logloss),          FIGURE(rmse),
+    FIGURE(mae),           FIGURE(pr_auc), FIGURE(precision),       FIGURE(recall),           FIGURE(f1),
+    FIGURE(mean_label),    FIGURE(r2),     FIGURE(mean_prediction), FIGURE(constant_logloss), FIGURE(constant_accuracy),
     FIGURE(constant_rmse), FIGURE(ndcg)
 #undef FIGURE
 };

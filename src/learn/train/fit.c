@@ -199,8 +199,8 @@ static furrow_status find_metric(fw_fit *f, furrow_error *err) {
   for (size_t i = 0; i < sizeof metrics / sizeof *metrics; i++)
     if (strcmp(metrics[i].name, name) == 0) f->by = &metrics[i];
   if (!f->by)
-    return fw_fail(err, FURROW_E_ARGUMENT, "%s is not a metric; it must be loss, auc, accuracy, logloss, rmse, mae or ndcg",
-                   name);
+    return fw_fail(err, FURROW_E_ARGUMENT,
+                   "%s is not a metric; it must be loss, auc, accuracy, logloss, rmse, mae or ndcg", name);
   if (!fw_loss_has_metric(loss, f->by->offset))
     return fw_fail(err, FURROW_E_ARGUMENT, "a model with %s has no %s", fw_loss_name(loss), name);
   return FURROW_OK;

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "learn/conf/conf_data.h"
 #include "learn/data/samples.h"
 #include "learn/rank/negatives.h"
 #include "learn/rank/rank_trainer.h"
@@ -189,11 +190,25 @@ static furrow_status note_rows(fw_fit *f, furrow_error *err) {
                       data->unknown_items);
 }
 
+/* Without rows for validation no epoch is better than another: there is a fixed number of them. */
+static furrow_status settle_epochs(fw_fit *f, furrow_error *err) {
+  enum { EPOCHS = 30 };
+  fw_train_conf *train = &f->trainer->plan->train;
+  if (f->rank->data.valid.count > 0) return FURROW_OK;
+  f->params.patience = 0;
+  f->params.keep_best = false;
+  if (fw_conf_is_set(f->trainer->conf, FW_KEY_EPOCHS)) return FURROW_OK;
+  train->epochs = EPOCHS;
+  return fw_notes_add(&f->trainer->notes, false, err,
+                      "no positives were held out to choose the number of epochs: it is %d (key `epochs`)", EPOCHS);
+}
+
 static furrow_status begin(fw_fit *f, furrow_error *err) {
   FW_TRY(check(f, err));
   FW_TRY(make_fit(&f->rank, f, false, err));
   if (f->valid && f->rank->data.valid.count == 0 && f->valid_samples)
     return fw_fail(err, FURROW_E_ARGUMENT, "no row of the validation data has an item of the training data");
+  FW_TRY(settle_epochs(f, err));
   return note_rows(f, err);
 }
 
@@ -255,9 +270,10 @@ static furrow_status train_all(fw_fit *f, furrow_error *err) {
     const furrow_trainer_fit_params *p = &f->params;
     FW_TRY(fw_report_progress(p->progress, p->progress_user, f->phase, i, t->best, err));
   }
-  return fw_notes_add(&t->notes, false, err,
-                      "the held-out positives chose %u epochs; the model was then trained so long with all %zu positives",
-                      t->best, f->rank->data.train.count);
+  return fw_notes_add(
+      &t->notes, false, err,
+      "the held-out positives chose %u epochs; the model was then trained so long with all %zu positives", t->best,
+      f->rank->data.train.count);
 }
 
 static furrow_status finish(fw_fit *f, furrow_error *err) {

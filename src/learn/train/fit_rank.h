@@ -1,4 +1,5 @@
-/* learn/train/fit_rank.h: a factorization machine that learns to rank; and negatives that are drawn for other models. */
+/* learn/train/fit_rank.h: a factorization machine that learns to rank; and negatives that are drawn for other models.
+ */
 #ifndef FW_LEARN_TRAIN_FIT_RANK_H
 #define FW_LEARN_TRAIN_FIT_RANK_H
 
