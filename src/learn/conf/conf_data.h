@@ -411,8 +411,8 @@ const char *fw_builtin_find(const char *name);
 /* The short names, for messages: "lr, svm, …". */
 extern const char fw_builtin_names[];
 
-/* Furrow's own default of a key for fm with a ranking loss; NULL: that of fm. */
-const char *fw_recommended_ranking(fw_key key);
+/* Furrow's own default of a key for fm with a loss that ranks; NULL: that of fm. */
+const char *fw_recommended_ranking(fw_loss_type loss, fw_key key);
 /* Furrow's own default of a key of gbdt for an objective (the number that FW_KEY_OBJECTIVE has); NULL: the usual one.
  */
 const char *fw_recommended_forest(fw_key key, int64_t objective);

@@ -7,37 +7,37 @@
 #include <stdint.h>
 #include <string.h>
 
-enum { FW_RANK_LANES = 8 }; /* sums that run beside each other, so that their order does not depend on the processor */
+enum { FW_RANK_SUMS = 8 }; /* sums that run beside each other, so that their order does not depend on the processor */
 
 /* to += factor * from */
 static inline void fw_add_scaled(float *restrict to, const float *restrict from, float factor, size_t n) {
   for (size_t i = 0; i < n; i++) to[i] += factor * from[i];
 }
 
-static inline float fw_sum_lanes(const float *lanes) {
+static inline float fw_add_sums(const float *sums) {
   float sum = 0;
-  for (size_t k = 0; k < FW_RANK_LANES; k++) sum += lanes[k];
+  for (size_t k = 0; k < FW_RANK_SUMS; k++) sum += sums[k];
   return sum;
 }
 
 static inline float fw_inner(const float *a, const float *b, size_t n) {
-  float lanes[FW_RANK_LANES] = {0}, rest = 0;
+  float sums[FW_RANK_SUMS] = {0}, rest = 0;
   size_t i = 0;
-  for (; i + FW_RANK_LANES <= n; i += FW_RANK_LANES)
-    for (size_t k = 0; k < FW_RANK_LANES; k++) lanes[k] += a[i + k] * b[i + k];
+  for (; i + FW_RANK_SUMS <= n; i += FW_RANK_SUMS)
+    for (size_t k = 0; k < FW_RANK_SUMS; k++) sums[k] += a[i + k] * b[i + k];
   for (; i < n; i++) rest += a[i] * b[i];
-  return fw_sum_lanes(lanes) + rest;
+  return fw_add_sums(sums) + rest;
 }
 
 /* -INFINITY of none. */
 static inline float fw_largest(const float *numbers, size_t n) {
-  float lanes[FW_RANK_LANES], most = -INFINITY;
+  float sums[FW_RANK_SUMS], most = -INFINITY;
   size_t i = 0;
-  for (size_t k = 0; k < FW_RANK_LANES; k++) lanes[k] = -INFINITY;
-  for (; i + FW_RANK_LANES <= n; i += FW_RANK_LANES)
-    for (size_t k = 0; k < FW_RANK_LANES; k++) lanes[k] = numbers[i + k] > lanes[k] ? numbers[i + k] : lanes[k];
+  for (size_t k = 0; k < FW_RANK_SUMS; k++) sums[k] = -INFINITY;
+  for (; i + FW_RANK_SUMS <= n; i += FW_RANK_SUMS)
+    for (size_t k = 0; k < FW_RANK_SUMS; k++) sums[k] = numbers[i + k] > sums[k] ? numbers[i + k] : sums[k];
   for (; i < n; i++) most = numbers[i] > most ? numbers[i] : most;
-  for (size_t k = 0; k < FW_RANK_LANES; k++) most = lanes[k] > most ? lanes[k] : most;
+  for (size_t k = 0; k < FW_RANK_SUMS; k++) most = sums[k] > most ? sums[k] : most;
   return most;
 }
 
@@ -66,13 +66,13 @@ static inline float fw_exp_below(float x) {
 
 /* Each number becomes exp(number - most); returns their sum. None is above `most`. */
 static inline float fw_exp_all(float *numbers, size_t n, float most) {
-  float lanes[FW_RANK_LANES] = {0}, rest = 0;
+  float sums[FW_RANK_SUMS] = {0}, rest = 0;
   size_t i = 0;
   for (size_t k = 0; k < n; k++) numbers[k] = fw_exp_below(numbers[k] - most);
-  for (; i + FW_RANK_LANES <= n; i += FW_RANK_LANES)
-    for (size_t k = 0; k < FW_RANK_LANES; k++) lanes[k] += numbers[i + k];
+  for (; i + FW_RANK_SUMS <= n; i += FW_RANK_SUMS)
+    for (size_t k = 0; k < FW_RANK_SUMS; k++) sums[k] += numbers[i + k];
   for (; i < n; i++) rest += numbers[i];
-  return fw_sum_lanes(lanes) + rest;
+  return fw_add_sums(sums) + rest;
 }
 
 #endif

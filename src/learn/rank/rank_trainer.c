@@ -25,7 +25,7 @@ enum {
   TOP = 10
 };
 
-/* Items of a batch have places 0, 1 …: for softmax the candidates first. */
+/* Items of a batch are numbered: for softmax the candidates first. Such a number is the place of the item. */
 struct fw_rank_trainer {
   const fw_rank_data *data;
   fw_rank_params params;
@@ -44,7 +44,7 @@ struct fw_rank_trainer {
   uint32_t *place_of;                        /* of items; FW_NO_NUMBER: not in the batch */
   uint32_t *item_at;                         /* of places */
   float *q, *own, *q_sum, *own_sum, *offset; /* of places; offset: the logarithm of the chance to be a candidate */
-  size_t places;
+  size_t batch_items;
   /* Groups of rows that have the same user's side, whose p and scores are the same: softmax. Other losses: of one row.
    */
   size_t groups;
@@ -298,8 +298,8 @@ static float own_score(const fw_rank_trainer *t, uint32_t item, const float *q) 
 
 static uint32_t place(fw_rank_trainer *t, uint32_t item) {
   if (t->place_of[item] == FW_NO_NUMBER) {
-    t->item_at[t->places] = item;
-    t->place_of[item] = (uint32_t)t->places++;
+    t->item_at[t->batch_items] = item;
+    t->place_of[item] = (uint32_t)t->batch_items++;
   }
   return t->place_of[item];
 }
@@ -308,11 +308,11 @@ static uint32_t place(fw_rank_trainer *t, uint32_t item) {
 static void draw_candidates(fw_rank_trainer *t) {
   fw_rng rng;
   fw_rng_init(&rng, fw_rng_hash(fw_rng_hash(t->params.seed, 0x63616e64), t->steps));
-  for (size_t tries = 0; t->places < t->wanted && tries < 8 * t->wanted; tries++) {
-    const size_t before = t->places;
+  for (size_t tries = 0; t->batch_items < t->wanted && tries < 8 * t->wanted; tries++) {
+    const size_t before = t->batch_items;
     const uint32_t item = fw_item_sampler_draw(&t->sampler, &rng);
     place(t, item);
-    if (t->places > before) t->offset[before] = fw_item_sampler_chance(&t->sampler, item, t->wanted);
+    if (t->batch_items > before) t->offset[before] = fw_item_sampler_chance(&t->sampler, item, t->wanted);
   }
 }
 
@@ -359,14 +359,14 @@ static size_t tasks_of(size_t count, size_t each) {
 
 static void choose_items(fw_rank_trainer *t) {
   const fw_rank_events *rows = &t->data->train;
-  t->places = 0;
+  t->batch_items = 0;
   if (t->exact)
     for (size_t i = 0; i < t->wanted; i++) place(t, (uint32_t)i);
   else if (t->wanted)
     draw_candidates(t);
   else
     fw_spin_pool_run(t->params.pool, tasks_of(t->count, GROUPS_AT_ONCE), draw_negatives, t);
-  t->candidates = t->places; /* none but those of softmax so far */
+  t->candidates = t->batch_items; /* none but those of softmax so far */
   for (size_t b = 0; b < t->count; b++)
     for (size_t i = group_begin(t, b); i < group_end(t, b); i++) place(t, rows->item[t->group_row[i]]);
   for (size_t i = 0; i < t->count * t->per_row; i++)
@@ -375,7 +375,7 @@ static void choose_items(fw_rank_trainer *t) {
 
 static void sum_items(void *context, size_t task) {
   fw_rank_trainer *t = context;
-  const size_t end = least(t->places, (task + 1) * ITEMS_AT_ONCE);
+  const size_t end = least(t->batch_items, (task + 1) * ITEMS_AT_ONCE);
   for (size_t at = task * ITEMS_AT_ONCE; at < end; at++) {
     float *q = t->q + at * t->factors;
     sum_vectors(t, &t->data->item_uses, t->item_at[at], q);
@@ -395,7 +395,7 @@ static size_t place_of_row(const fw_rank_trainer *t, size_t row) {
   return t->place_of[t->data->train.item[row]];
 }
 
-/* Items that the user has are no negatives. */
+/* Items that the user has are not negatives. */
 static void hide_seen(const fw_rank_trainer *t, uint32_t user, float *scores) {
   const fw_rank_data *data = t->data;
   for (size_t i = data->seen_offset[user]; i < data->seen_offset[user + 1]; i++) {
@@ -539,7 +539,7 @@ static void touch(fw_rank_trainer *t, uint32_t feature) {
 static void touch_features(fw_rank_trainer *t) {
   const fw_rank_uses *items = &t->data->item_uses, *side = &t->data->train.side;
   t->touched_count = 0;
-  for (size_t at = 0; at < t->places; at++)
+  for (size_t at = 0; at < t->batch_items; at++)
     for (size_t i = items->offset[t->item_at[at]]; i < items->offset[t->item_at[at] + 1]; i++)
       touch(t, items->feature[i]);
   for (size_t b = 0; b < t->count; b++) {
@@ -561,8 +561,8 @@ static void touch_features(fw_rank_trainer *t) {
 static void run_items(void *context, size_t task) {
   fw_rank_trainer *t = context;
   const fw_rank_uses *uses = &t->data->item_uses;
-  const size_t each = t->data->shared ? t->places : ITEMS_AT_ONCE, d = t->factors;
-  const size_t end = least(t->places, (task + 1) * each);
+  const size_t each = t->data->shared ? t->batch_items : ITEMS_AT_ONCE, d = t->factors;
+  const size_t end = least(t->batch_items, (task + 1) * each);
   for (size_t at = task * each; at < end; at++) {
     const size_t first = uses->offset[t->item_at[at]], last = uses->offset[t->item_at[at] + 1];
     for (size_t i = first; i < last; i++) {
@@ -632,7 +632,7 @@ static void take_batch(fw_rank_trainer *t) {
 static furrow_status train_batch(fw_rank_trainer *t, double rate, double *loss, furrow_error *err) {
   fw_spin_pool *pool = t->params.pool;
   choose_items(t);
-  fw_spin_pool_run(pool, tasks_of(t->places, ITEMS_AT_ONCE), sum_items, t);
+  fw_spin_pool_run(pool, tasks_of(t->batch_items, ITEMS_AT_ONCE), sum_items, t);
   fw_spin_pool_run(pool, tasks_of(t->count, GROUPS_AT_ONCE), run_groups, t);
   double sum = 0;
   for (size_t b = 0; b < t->count; b++) sum += t->losses[b];
@@ -645,10 +645,10 @@ static furrow_status train_batch(fw_rank_trainer *t, double rate, double *loss, 
   set_rule(t, rate);
   sum_item_gradients(t);
   touch_features(t);
-  fw_spin_pool_run(pool, t->data->shared ? 1 : tasks_of(t->places, ITEMS_AT_ONCE), run_items, t);
+  fw_spin_pool_run(pool, t->data->shared ? 1 : tasks_of(t->batch_items, ITEMS_AT_ONCE), run_items, t);
   add_sides(t);
   fw_spin_pool_run(pool, tasks_of(t->touched_count, FEATURES_AT_ONCE), run_steps, t);
-  for (size_t i = 0; i < t->places; i++) t->place_of[t->item_at[i]] = FW_NO_NUMBER;
+  for (size_t i = 0; i < t->batch_items; i++) t->place_of[t->item_at[i]] = FW_NO_NUMBER;
   return FURROW_OK;
 }
 

@@ -143,8 +143,8 @@ static void put_metrics(fw_json_out *json, const char *name, const furrow_learn_
   const struct {
     const char *name;
     double value;
-  } figures[] = {{"loss", m->loss},       {"auc", m->auc},   {"accuracy", m->accuracy},
-                 {"logloss", m->logloss}, {"rmse", m->rmse}, {"mae", m->mae}};
+  } figures[] = {{"loss", m->loss}, {"auc", m->auc}, {"accuracy", m->accuracy}, {"logloss", m->logloss},
+                 {"rmse", m->rmse}, {"mae", m->mae}, {"ndcg", m->ndcg}};
   if (m->rows == 0) return;
   fw_json_out_key(json, name);
   fw_json_out_open(json);

@@ -236,8 +236,8 @@ static double loss_at(fw_rank_trainer *trainer) {
   return loss;
 }
 
-/* The first step of Adam goes by the rate against the sign of the gradient: that is compared with differences of the
- * loss. */
+/* The first step of Adam is as long as the rate, against the sign of the gradient: that is compared with differences of
+ * the loss. */
 static void check_gradients(const fw_rank_data *data, const fw_rank_params *params) {
   fw_rank_trainer *trainer = trainer_of(data, params), *moved = trainer_of(data, params);
   const double rate = 1e-3, h = 2e-2;
