@@ -234,7 +234,7 @@ FURROW_API void furrow_trainer_free(furrow_trainer *trainer);
  * mean loss before the update. After a failure nothing has been updated.
  * Errors:  E_RANGE, a loss or score that is not a number, or a row that does not fit the model: the message has the
  * row; E_ARGUMENT, no rows, or class-weights that are balanced before furrow_trainer_fit counted the rows;
- * E_UNSUPPORTED, a forest, which furrow_trainer_fit alone can grow. */
+ * E_UNSUPPORTED, a forest, or a loss that ranks: furrow_trainer_fit alone can train them. */
 FURROW_API furrow_status furrow_trainer_step(furrow_trainer *trainer, const furrow_rowblock *batch, double *loss,
                                              furrow_error *err) FURROW_MUST_USE;
 /* Scores rows and fills in their metrics; updates nothing.

@@ -476,6 +476,12 @@ furrow_status furrow_trainer_step(furrow_trainer *trainer, const furrow_rowblock
     fw_error_set_hint(err, "use furrow_trainer_fit");
     return FURROW_E_UNSUPPORTED;
   }
+  if (fw_loss_ranks(trainer->plan->graph.loss)) {
+    fw_fail(err, FURROW_E_UNSUPPORTED, "%s needs the items of all rows: it is not trained step by step",
+            fw_loss_name(trainer->plan->graph.loss));
+    fw_error_set_hint(err, "use furrow_trainer_fit");
+    return FURROW_E_UNSUPPORTED;
+  }
   furrow_status status = weigh_step(trainer, err);
   if (status == FURROW_OK) status = step(trainer, batch, loss, err);
   fw_trainer_weigh_rows(trainer);
