@@ -10,60 +10,17 @@
 #include "base/rng.h"
 #include "kern/math/gemm.h"
 #include "kern/math/steps.h"
-#include "learn/rank/negatives.h"
+#include "learn/rank/rank_machine.h"
 #include "learn/rank/rank_math.h"
 
 enum {
   GROUPS_AT_ONCE = 8,     /* of a task */
-  ITEMS_AT_ONCE = 256,    /* of a task */
   FEATURES_AT_ONCE = 128, /* of a task */
   EXACT_ITEMS = 50000,    /* softmax over all items up to so many */
   SOFTMAX_NEGATIVES = 2048,
   GROUPS_MIN = 32, /* of a batch */
   BPR_NEGATIVES = 4,
-  WARP_TRIES = 32,
-  TOP = 10
-};
-
-/* Items of a batch are numbered: for softmax the candidates first. Such a number is the place of the item. */
-struct fw_rank_trainer {
-  const fw_rank_data *data;
-  fw_rank_params params;
-  size_t factors;
-  size_t per_row;    /* negatives of a row; softmax: 0 */
-  size_t tries;      /* WARP: to find the one negative of a row; else 0 */
-  size_t wanted;     /* softmax: negatives of a batch; else 0 */
-  size_t candidates; /* those of this batch */
-  bool exact;        /* the candidates are all items */
-  fw_item_sampler sampler;
-  float *vector, *weight;                                                    /* of features */
-  float *vector_state[2], *weight_state[2], *vector_sum, *weight_sum, *uses; /* likewise; sums are gradients */
-  unsigned char *is_touched;
-  uint32_t *touched; /* features of the batch */
-  size_t touched_count;
-  uint32_t *place_of;                        /* of items; FW_NO_NUMBER: not in the batch */
-  uint32_t *item_at;                         /* of places */
-  float *q, *own, *q_sum, *own_sum, *offset; /* of places; offset: the logarithm of the chance to be a candidate */
-  size_t batch_items;
-  /* Groups of rows that have the same user's side, whose p and scores are the same: softmax. Other losses: of one row.
-   */
-  size_t groups;
-  uint32_t *group_offset, *group_row; /* rows of group g: group_row[group_offset[g]] … */
-  uint32_t *order;                    /* of groups */
-  size_t most_groups;                 /* of a batch */
-  float *p, *p_sum;                   /* of groups of a batch */
-  float *scores;                      /* softmax: groups * candidates, then the gradients by them */
-  uint32_t *negative;                 /* groups * per_row: items, then places */
-  float *slope;                       /* groups * per_row: gradient by the score of the negative */
-  float *positive_slope;              /* of all rows */
-  float *tried;                       /* WARP: how many tries the negative of each group took */
-  double *losses;                     /* of groups of a batch */
-  uint64_t steps;
-  /* now */
-  uint32_t epoch;
-  size_t first, count; /* groups of the batch: order[first] … */
-  size_t rows;         /* of those groups */
-  fw_step_rule rule;
+  WARP_TRIES = 32
 };
 
 /* ---- Create and free ---- */
@@ -104,10 +61,6 @@ void fw_rank_trainer_free(fw_rank_trainer *t) {
   fw_free(t);
 }
 
-static size_t least(size_t a, size_t b) {
-  return a < b ? a : b;
-}
-
 static void choose_negatives(fw_rank_trainer *t) {
   const size_t items = t->data->items.count, wanted = t->params.negatives;
   if (t->params.loss != FW_LOSS_SAMPLED_SOFTMAX) {
@@ -120,7 +73,7 @@ static void choose_negatives(fw_rank_trainer *t) {
   t->wanted = t->exact ? items : wanted ? wanted : SOFTMAX_NEGATIVES;
 }
 
-static furrow_status zeros(float **numbers, size_t count, size_t each, furrow_error *err) {
+furrow_status fw_rank_zeros(float **numbers, size_t count, size_t each, furrow_error *err) {
   size_t total = 0;
   if (!fw_size_mul(count, each, &total)) return fw_fail_memory(err, SIZE_MAX);
   return fw_alloc_zero((void **)numbers, total, sizeof **numbers, err);
@@ -128,15 +81,15 @@ static furrow_status zeros(float **numbers, size_t count, size_t each, furrow_er
 
 static furrow_status make_features(fw_rank_trainer *t, furrow_error *err) {
   const size_t n = t->data->features.count, d = t->factors;
-  FW_TRY(zeros(&t->vector, n, d, err));
-  FW_TRY(zeros(&t->weight, n, 1, err));
+  FW_TRY(fw_rank_zeros(&t->vector, n, d, err));
+  FW_TRY(fw_rank_zeros(&t->weight, n, 1, err));
   for (int i = 0; i < 2; i++) {
-    FW_TRY(zeros(&t->vector_state[i], n, d, err));
-    FW_TRY(zeros(&t->weight_state[i], n, 1, err));
+    FW_TRY(fw_rank_zeros(&t->vector_state[i], n, d, err));
+    FW_TRY(fw_rank_zeros(&t->weight_state[i], n, 1, err));
   }
-  FW_TRY(zeros(&t->vector_sum, n, d, err));
-  FW_TRY(zeros(&t->weight_sum, n, 1, err));
-  FW_TRY(zeros(&t->uses, n, 1, err));
+  FW_TRY(fw_rank_zeros(&t->vector_sum, n, d, err));
+  FW_TRY(fw_rank_zeros(&t->weight_sum, n, 1, err));
+  FW_TRY(fw_rank_zeros(&t->uses, n, 1, err));
   FW_TRY(fw_alloc_zero((void **)&t->is_touched, n, 1, err));
   return fw_alloc((void **)&t->touched, n, sizeof *t->touched, err);
 }
@@ -146,11 +99,11 @@ static furrow_status make_items(fw_rank_trainer *t, furrow_error *err) {
   FW_TRY(fw_alloc((void **)&t->place_of, items, sizeof *t->place_of, err));
   for (size_t i = 0; i < items; i++) t->place_of[i] = FW_NO_NUMBER;
   FW_TRY(fw_alloc((void **)&t->item_at, items, sizeof *t->item_at, err));
-  FW_TRY(zeros(&t->q, items, d, err));
-  FW_TRY(zeros(&t->q_sum, items, d, err));
-  FW_TRY(zeros(&t->own, items, 1, err));
-  FW_TRY(zeros(&t->own_sum, items, 1, err));
-  return zeros(&t->offset, items, 1, err);
+  FW_TRY(fw_rank_zeros(&t->q, items, d, err));
+  FW_TRY(fw_rank_zeros(&t->q_sum, items, d, err));
+  FW_TRY(fw_rank_zeros(&t->own, items, 1, err));
+  FW_TRY(fw_rank_zeros(&t->own_sum, items, 1, err));
+  return fw_rank_zeros(&t->offset, items, 1, err);
 }
 
 /* ---- Groups ---- */
@@ -208,14 +161,14 @@ static furrow_status make_rows(fw_rank_trainer *t, furrow_error *err) {
   FW_TRY(group_rows(t, err));
   FW_TRY(fw_alloc((void **)&t->order, t->groups, sizeof *t->order, err));
   for (size_t i = 0; i < t->groups; i++) t->order[i] = (uint32_t)i;
-  const size_t batch = least(t->params.batch > GROUPS_MIN ? t->params.batch : GROUPS_MIN, t->groups);
+  const size_t batch = fw_rank_least(t->params.batch > GROUPS_MIN ? t->params.batch : GROUPS_MIN, t->groups);
   t->most_groups = batch;
-  FW_TRY(zeros(&t->p, batch, d, err));
-  FW_TRY(zeros(&t->p_sum, batch, d, err));
-  FW_TRY(zeros(&t->scores, batch, t->wanted, err));
-  FW_TRY(zeros(&t->slope, batch, t->per_row, err));
-  FW_TRY(zeros(&t->positive_slope, rows, 1, err));
-  FW_TRY(zeros(&t->tried, batch, 1, err));
+  FW_TRY(fw_rank_zeros(&t->p, batch, d, err));
+  FW_TRY(fw_rank_zeros(&t->p_sum, batch, d, err));
+  FW_TRY(fw_rank_zeros(&t->scores, batch, t->wanted, err));
+  FW_TRY(fw_rank_zeros(&t->slope, batch, t->per_row, err));
+  FW_TRY(fw_rank_zeros(&t->positive_slope, rows, 1, err));
+  FW_TRY(fw_rank_zeros(&t->tried, batch, 1, err));
   FW_TRY(fw_alloc((void **)&t->negative, batch * t->per_row, sizeof *t->negative, err));
   return fw_alloc((void **)&t->losses, batch, sizeof *t->losses, err);
 }
@@ -235,7 +188,7 @@ furrow_status fw_rank_trainer_create(fw_rank_trainer **trainer, const fw_rank_da
   FW_TRY(fw_alloc_zero((void **)&made, 1, sizeof *made, err));
   made->data = data;
   made->params = *params;
-  made->params.batch = least(params->batch ? params->batch : 1, data->train.count);
+  made->params.batch = fw_rank_least(params->batch ? params->batch : 1, data->train.count);
   made->factors = params->factors;
   furrow_status status = make_all(made, err);
   if (status == FURROW_OK)
@@ -253,10 +206,6 @@ float *fw_rank_trainer_weight(const fw_rank_trainer *t, size_t feature) {
   return t->weight + feature;
 }
 
-size_t fw_rank_trainer_negatives(const fw_rank_trainer *t) {
-  return t->wanted ? t->wanted : t->tries ? t->tries : t->per_row;
-}
-
 /* Rows of group b of the batch: begin … end - 1 of group_row. */
 static size_t group_begin(const fw_rank_trainer *t, size_t b) {
   return t->group_offset[t->order[t->first + b]];
@@ -272,7 +221,7 @@ static uint32_t first_row(const fw_rank_trainer *t, size_t b) {
 
 /* ---- Sums of vectors ---- */
 
-static void sum_vectors(const fw_rank_trainer *t, const fw_rank_uses *uses, size_t row, float *sum) {
+void fw_rank_sum_vectors(const fw_rank_trainer *t, const fw_rank_uses *uses, size_t row, float *sum) {
   const size_t d = t->factors;
   memset(sum, 0, d * sizeof *sum);
   for (size_t i = uses->offset[row]; i < uses->offset[row + 1]; i++)
@@ -280,7 +229,7 @@ static void sum_vectors(const fw_rank_trainer *t, const fw_rank_uses *uses, size
 }
 
 /* w.x and the products of pairs of the item's own features: half of (sum^2 - sum of squares). */
-static float own_score(const fw_rank_trainer *t, uint32_t item, const float *q) {
+float fw_rank_own_score(const fw_rank_trainer *t, uint32_t item, const float *q) {
   const fw_rank_uses *uses = &t->data->item_uses;
   const size_t d = t->factors, begin = uses->offset[item], end = uses->offset[item + 1];
   float own = 0;
@@ -318,15 +267,15 @@ static void draw_candidates(fw_rank_trainer *t) {
 
 /* The score of a row's p and an item, with capacity for q. */
 static float try_item(const fw_rank_trainer *t, const float *p, uint32_t item, float *q) {
-  sum_vectors(t, &t->data->item_uses, item, q);
-  return own_score(t, item, q) + fw_inner(p, q, t->factors);
+  fw_rank_sum_vectors(t, &t->data->item_uses, item, q);
+  return fw_rank_own_score(t, item, q) + fw_inner(p, q, t->factors);
 }
 
 /* The first negative that comes within 1 of the positive, and in `tried` how many it took. */
 static uint32_t find_violation(fw_rank_trainer *t, size_t b, fw_rng *rng) {
   const uint32_t row = first_row(t, b), user = t->data->train.user[row];
   float *p = t->p + b * t->factors, *q = t->p_sum + b * t->factors;
-  sum_vectors(t, &t->data->train.side, row, p);
+  fw_rank_sum_vectors(t, &t->data->train.side, row, p);
   const float z = try_item(t, p, t->data->train.item[row], q);
   for (size_t i = 1; i <= t->tries; i++) {
     const uint32_t item = fw_item_sampler_draw_other(&t->sampler, rng, t->data, user);
@@ -341,7 +290,7 @@ static uint32_t find_violation(fw_rank_trainer *t, size_t b, fw_rng *rng) {
 static void draw_negatives(void *context, size_t task) {
   fw_rank_trainer *t = context;
   const fw_rank_events *rows = &t->data->train;
-  const size_t end = least(t->count, (task + 1) * GROUPS_AT_ONCE);
+  const size_t end = fw_rank_least(t->count, (task + 1) * GROUPS_AT_ONCE);
   for (size_t b = task * GROUPS_AT_ONCE; b < end; b++) {
     const uint32_t row = first_row(t, b);
     fw_rng rng;
@@ -353,10 +302,6 @@ static void draw_negatives(void *context, size_t task) {
   }
 }
 
-static size_t tasks_of(size_t count, size_t each) {
-  return (count + each - 1) / each;
-}
-
 static void choose_items(fw_rank_trainer *t) {
   const fw_rank_events *rows = &t->data->train;
   t->batch_items = 0;
@@ -365,7 +310,7 @@ static void choose_items(fw_rank_trainer *t) {
   else if (t->wanted)
     draw_candidates(t);
   else
-    fw_spin_pool_run(t->params.pool, tasks_of(t->count, GROUPS_AT_ONCE), draw_negatives, t);
+    fw_spin_pool_run(t->params.pool, fw_rank_tasks(t->count, GROUPS_AT_ONCE), draw_negatives, t);
   t->candidates = t->batch_items; /* none but those of softmax so far */
   for (size_t b = 0; b < t->count; b++)
     for (size_t i = group_begin(t, b); i < group_end(t, b); i++) place(t, rows->item[t->group_row[i]]);
@@ -375,11 +320,11 @@ static void choose_items(fw_rank_trainer *t) {
 
 static void sum_items(void *context, size_t task) {
   fw_rank_trainer *t = context;
-  const size_t end = least(t->batch_items, (task + 1) * ITEMS_AT_ONCE);
-  for (size_t at = task * ITEMS_AT_ONCE; at < end; at++) {
+  const size_t end = fw_rank_least(t->batch_items, (task + 1) * FW_RANK_ITEMS_AT_ONCE);
+  for (size_t at = task * FW_RANK_ITEMS_AT_ONCE; at < end; at++) {
     float *q = t->q + at * t->factors;
-    sum_vectors(t, &t->data->item_uses, t->item_at[at], q);
-    t->own[at] = own_score(t, t->item_at[at], q);
+    fw_rank_sum_vectors(t, &t->data->item_uses, t->item_at[at], q);
+    t->own[at] = fw_rank_own_score(t, t->item_at[at], q);
     t->own_sum[at] = 0;
     memset(t->q_sum + at * t->factors, 0, t->factors * sizeof *q);
   }
@@ -479,11 +424,11 @@ static void add_side_gradient(fw_rank_trainer *t, size_t b) {
 
 static void run_groups(void *context, size_t task) {
   fw_rank_trainer *t = context;
-  const size_t begin = task * GROUPS_AT_ONCE, end = least(t->count, begin + GROUPS_AT_ONCE), d = t->factors;
+  const size_t begin = task * GROUPS_AT_ONCE, end = fw_rank_least(t->count, begin + GROUPS_AT_ONCE), d = t->factors;
   const size_t n = t->candidates;
   for (size_t b = begin; b < end; b++) {
     clear_group(t, b);
-    sum_vectors(t, &t->data->train.side, first_row(t, b), t->p + b * d);
+    fw_rank_sum_vectors(t, &t->data->train.side, first_row(t, b), t->p + b * d);
   }
   if (n) fw_gemm_table()->nt(end - begin, n, d, t->p + begin * d, d, t->q, d, t->scores + begin * n, n, false);
   for (size_t b = begin; b < end; b++) {
@@ -503,7 +448,8 @@ static void run_groups(void *context, size_t task) {
 /* Softmax: scores are gradients now; a task has some of the candidates. */
 static void run_candidates(void *context, size_t task) {
   fw_rank_trainer *t = context;
-  const size_t begin = task * ITEMS_AT_ONCE, end = least(t->candidates, begin + ITEMS_AT_ONCE), d = t->factors;
+  const size_t begin = task * FW_RANK_ITEMS_AT_ONCE, end = fw_rank_least(t->candidates, begin + FW_RANK_ITEMS_AT_ONCE),
+               d = t->factors;
   const float *slopes = t->scores + begin;
   fw_gemm_table()->tn(end - begin, d, t->count, slopes, t->candidates, t->p, d, t->q_sum + begin * d, d, false);
   for (size_t b = 0; b < t->count; b++)
@@ -516,7 +462,8 @@ static void add_to_item(fw_rank_trainer *t, size_t at, size_t b, float slope) {
 }
 
 static void sum_item_gradients(fw_rank_trainer *t) {
-  if (t->candidates) fw_spin_pool_run(t->params.pool, tasks_of(t->candidates, ITEMS_AT_ONCE), run_candidates, t);
+  if (t->candidates)
+    fw_spin_pool_run(t->params.pool, fw_rank_tasks(t->candidates, FW_RANK_ITEMS_AT_ONCE), run_candidates, t);
   for (size_t b = 0; b < t->count; b++) {
     for (size_t i = group_begin(t, b); i < group_end(t, b); i++)
       add_to_item(t, place_of_row(t, t->group_row[i]), b, t->positive_slope[t->group_row[i]]);
@@ -561,8 +508,8 @@ static void touch_features(fw_rank_trainer *t) {
 static void run_items(void *context, size_t task) {
   fw_rank_trainer *t = context;
   const fw_rank_uses *uses = &t->data->item_uses;
-  const size_t each = t->data->shared ? t->batch_items : ITEMS_AT_ONCE, d = t->factors;
-  const size_t end = least(t->batch_items, (task + 1) * each);
+  const size_t each = t->data->shared ? t->batch_items : FW_RANK_ITEMS_AT_ONCE, d = t->factors;
+  const size_t end = fw_rank_least(t->batch_items, (task + 1) * each);
   for (size_t at = task * each; at < end; at++) {
     const size_t first = uses->offset[t->item_at[at]], last = uses->offset[t->item_at[at] + 1];
     for (size_t i = first; i < last; i++) {
@@ -593,7 +540,7 @@ static void run_steps(void *context, size_t task) {
   const fw_steps *steps = fw_steps_table_f32();
   const fw_step_kernel *kernel =
       t->params.optimizer.type == FW_OPTIMIZER_ADAM ? &steps->adam : &steps->published_adagrad;
-  const size_t end = least(t->touched_count, (task + 1) * FEATURES_AT_ONCE), d = t->factors;
+  const size_t end = fw_rank_least(t->touched_count, (task + 1) * FEATURES_AT_ONCE), d = t->factors;
   const float l2 = (float)t->params.optimizer.l2;
   for (size_t i = task * FEATURES_AT_ONCE; i < end; i++) {
     const size_t f = t->touched[i];
@@ -632,8 +579,8 @@ static void take_batch(fw_rank_trainer *t) {
 static furrow_status train_batch(fw_rank_trainer *t, double rate, double *loss, furrow_error *err) {
   fw_spin_pool *pool = t->params.pool;
   choose_items(t);
-  fw_spin_pool_run(pool, tasks_of(t->batch_items, ITEMS_AT_ONCE), sum_items, t);
-  fw_spin_pool_run(pool, tasks_of(t->count, GROUPS_AT_ONCE), run_groups, t);
+  fw_spin_pool_run(pool, fw_rank_tasks(t->batch_items, FW_RANK_ITEMS_AT_ONCE), sum_items, t);
+  fw_spin_pool_run(pool, fw_rank_tasks(t->count, GROUPS_AT_ONCE), run_groups, t);
   double sum = 0;
   for (size_t b = 0; b < t->count; b++) sum += t->losses[b];
   if (!isfinite(sum)) {
@@ -645,9 +592,9 @@ static furrow_status train_batch(fw_rank_trainer *t, double rate, double *loss, 
   set_rule(t, rate);
   sum_item_gradients(t);
   touch_features(t);
-  fw_spin_pool_run(pool, t->data->shared ? 1 : tasks_of(t->batch_items, ITEMS_AT_ONCE), run_items, t);
+  fw_spin_pool_run(pool, t->data->shared ? 1 : fw_rank_tasks(t->batch_items, FW_RANK_ITEMS_AT_ONCE), run_items, t);
   add_sides(t);
-  fw_spin_pool_run(pool, tasks_of(t->touched_count, FEATURES_AT_ONCE), run_steps, t);
+  fw_spin_pool_run(pool, fw_rank_tasks(t->touched_count, FEATURES_AT_ONCE), run_steps, t);
   for (size_t i = 0; i < t->batch_items; i++) t->place_of[t->item_at[i]] = FW_NO_NUMBER;
   return FURROW_OK;
 }
@@ -666,153 +613,4 @@ furrow_status fw_rank_trainer_epoch(fw_rank_trainer *t, uint32_t epoch, double r
   for (size_t i = 0; i < rows->count; i++) weight += (double)rows->weight[i];
   *loss = sum / weight;
   return FURROW_OK;
-}
-
-/* ---- Validation ---- */
-
-enum { USERS_AT_ONCE = 8, ROUND = 64, USERS_MAX = 4096 };
-
-/* Users with rows for validation, and all items. */
-typedef struct validation {
-  fw_rank_trainer *trainer;
-  size_t users;
-  size_t *offset;      /* users + 1 */
-  uint32_t *row;       /* rows of each user, in their order */
-  float *q, *own;      /* of items */
-  size_t first;        /* user of this round */
-  float *p;            /* ROUND users */
-  float *scores;       /* ROUND * items */
-  double *loss, *ndcg; /* of users */
-} validation;
-
-static void clear_validation(validation *v) {
-  void *const memory[] = {v->offset, v->row, v->q, v->own, v->p, v->scores, v->loss, v->ndcg};
-  for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) fw_free(memory[i]);
-}
-
-/* Users without rows are left out; of very many, some are taken, evenly spread. */
-static void list_users(validation *v, size_t *end) {
-  const fw_rank_data *data = v->trainer->data;
-  const fw_rank_events *rows = &data->valid;
-  const size_t each = data->users.count / USERS_MAX + 1;
-  for (size_t i = 0; i < rows->count; i++) end[rows->user[i] + 1] += rows->user[i] % each == 0;
-  for (size_t u = 1; u <= data->users.count; u++) end[u] += end[u - 1];
-  for (size_t i = 0; i < rows->count; i++)
-    if (rows->user[i] % each == 0) v->row[end[rows->user[i]]++] = (uint32_t)i;
-  v->offset[0] = 0;
-  for (size_t u = 0; u < data->users.count; u++)
-    if (end[u] > v->offset[v->users]) v->offset[++v->users] = end[u];
-}
-
-static furrow_status make_validation(validation *v, furrow_error *err) {
-  const fw_rank_trainer *t = v->trainer;
-  const size_t rows = t->data->valid.count, items = t->data->items.count, users = t->data->users.count;
-  size_t *end = NULL;
-  FW_TRY(fw_alloc_zero((void **)&end, users + 1, sizeof *end, err));
-  furrow_status status = fw_alloc((void **)&v->offset, users + 1, sizeof *v->offset, err);
-  if (status == FURROW_OK) status = fw_alloc((void **)&v->row, rows, sizeof *v->row, err);
-  if (status == FURROW_OK) list_users(v, end);
-  fw_free(end);
-  FW_TRY(status);
-  FW_TRY(zeros(&v->q, items, t->factors, err));
-  FW_TRY(zeros(&v->own, items, 1, err));
-  FW_TRY(zeros(&v->p, ROUND, t->factors, err));
-  FW_TRY(zeros(&v->scores, ROUND, items, err));
-  FW_TRY(fw_alloc((void **)&v->loss, v->users, sizeof *v->loss, err));
-  return fw_alloc((void **)&v->ndcg, v->users, sizeof *v->ndcg, err);
-}
-
-static void sum_all_items(void *context, size_t task) {
-  validation *v = context;
-  const fw_rank_trainer *t = v->trainer;
-  const size_t end = least(t->data->items.count, (task + 1) * ITEMS_AT_ONCE), d = t->factors;
-  for (size_t i = task * ITEMS_AT_ONCE; i < end; i++) {
-    sum_vectors(t, &t->data->item_uses, i, v->q + i * d);
-    v->own[i] = own_score(t, (uint32_t)i, v->q + i * d);
-  }
-}
-
-/* The items with the highest scores, best first; of the same score the earlier number first. */
-static size_t best_items(const float *scores, size_t items, uint32_t top[TOP]) {
-  size_t count = 0;
-  for (size_t i = 0; i < items; i++) {
-    if (!(scores[i] > -INFINITY) || (count == TOP && !(scores[i] > scores[top[TOP - 1]]))) continue;
-    size_t at = count < TOP ? count++ : TOP - 1;
-    for (; at > 0 && scores[i] > scores[top[at - 1]]; at--) top[at] = top[at - 1];
-    top[at] = (uint32_t)i;
-  }
-  return count;
-}
-
-static double ideal_gain(size_t relevant) {
-  double sum = 0;
-  for (size_t i = 0; i < relevant && i < TOP; i++) sum += 1 / log2((double)i + 2);
-  return sum;
-}
-
-/* Whether the user has the item in his rows for validation, before `end`. */
-static bool is_held_out(const validation *v, size_t user, size_t end, uint32_t item) {
-  for (size_t i = v->offset[user]; i < end; i++)
-    if (v->trainer->data->valid.item[v->row[i]] == item) return true;
-  return false;
-}
-
-/* An item that is held out and in training rows, too, is not ranked. */
-static void judge_user(validation *v, size_t user, float *scores) {
-  const fw_rank_data *data = v->trainer->data;
-  const size_t items = data->items.count;
-  const uint32_t number = data->valid.user[v->row[v->offset[user]]];
-  uint32_t top[TOP];
-  size_t relevant = 0;
-  double gain = 0, sum = 0;
-  for (size_t i = 0; i < items; i++) scores[i] += v->own[i];
-  for (size_t i = data->seen_offset[number]; i < data->seen_offset[number + 1]; i++) scores[data->seen[i]] = -INFINITY;
-  for (size_t i = v->offset[user]; i < v->offset[user + 1]; i++) {
-    const uint32_t item = data->valid.item[v->row[i]];
-    if (!(scores[item] > -INFINITY) || is_held_out(v, user, i, item)) continue;
-    sum += (double)scores[item];
-    relevant++;
-  }
-  const size_t count = best_items(scores, items, top);
-  for (size_t i = 0; i < count; i++)
-    if (is_held_out(v, user, v->offset[user + 1], top[i])) gain += 1 / log2((double)i + 2);
-  const float most = fw_largest(scores, items);
-  v->ndcg[user] = relevant > 0 ? gain / ideal_gain(relevant) : NAN;
-  v->loss[user] = log((double)fw_exp_all(scores, items, most)) + (double)most - sum / (double)relevant;
-}
-
-static void run_users(void *context, size_t task) {
-  validation *v = context;
-  const fw_rank_trainer *t = v->trainer;
-  const size_t begin = task * USERS_AT_ONCE, items = t->data->items.count, d = t->factors;
-  const size_t end = least(v->users - v->first, begin + USERS_AT_ONCE);
-  for (size_t u = begin; u < end; u++)
-    sum_vectors(t, &t->data->valid.side, v->row[v->offset[v->first + u]], v->p + u * d);
-  fw_gemm_table()->nt(end - begin, items, d, v->p + begin * d, d, v->q, d, v->scores + begin * items, items, false);
-  for (size_t u = begin; u < end; u++) judge_user(v, v->first + u, v->scores + u * items);
-}
-
-static furrow_status validate(validation *v, fw_rank_figures *figures, furrow_error *err) {
-  fw_spin_pool *pool = v->trainer->params.pool;
-  FW_TRY(make_validation(v, err));
-  fw_spin_pool_run(pool, tasks_of(v->trainer->data->items.count, ITEMS_AT_ONCE), sum_all_items, v);
-  for (v->first = 0; v->first < v->users; v->first += ROUND)
-    fw_spin_pool_run(pool, tasks_of(least(ROUND, v->users - v->first), USERS_AT_ONCE), run_users, v);
-  *figures = (fw_rank_figures){.rows = v->trainer->data->valid.count};
-  for (size_t u = 0; u < v->users; u++) {
-    if (isnan(v->ndcg[u])) continue;
-    figures->users++;
-    figures->ndcg += v->ndcg[u];
-    figures->loss += v->loss[u];
-  }
-  figures->ndcg /= (double)figures->users; /* 0 / 0: NaN */
-  figures->loss /= (double)figures->users;
-  return FURROW_OK;
-}
-
-furrow_status fw_rank_trainer_validate(fw_rank_trainer *t, fw_rank_figures *figures, furrow_error *err) {
-  validation v = {.trainer = t};
-  const furrow_status status = validate(&v, figures, err);
-  clear_validation(&v);
-  return status;
 }

@@ -34,8 +34,6 @@ void fw_rank_trainer_free(fw_rank_trainer *trainer);
 /* Vector (factors numbers) and weight of a feature, by its number in the data. */
 float *fw_rank_trainer_vector(const fw_rank_trainer *trainer, size_t feature);
 float *fw_rank_trainer_weight(const fw_rank_trainer *trainer, size_t feature);
-/* Items that a loss is made from: negatives, as they came out. */
-size_t fw_rank_trainer_negatives(const fw_rank_trainer *trainer);
 
 /* One pass over the training rows, in the order of this epoch (from 1). *loss: the mean by weight. E_RANGE: a score is
  * not a number. */

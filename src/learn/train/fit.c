@@ -105,6 +105,7 @@ static furrow_status open_valid(fw_fit *f, const char *uri, furrow_error *err) {
   furrow_status status = FURROW_OK;
   if (uri) {
     status = fw_samples_open(&f->valid_samples, uri, data, f->params.parser, f->params.stream, f->trainer->comm, err);
+    if (status == FURROW_OK) status = fw_fit_draw_negatives(f, f->valid_samples, err);
     if (status == FURROW_OK && f->scaled) status = fw_samples_scale(f->valid_samples, &f->scaling, err);
     samples = f->valid_samples;
     const furrow_rowblock *all = status == FURROW_OK ? fw_samples_block(samples) : NULL;
