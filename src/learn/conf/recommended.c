@@ -50,10 +50,10 @@ static const recommendation of_ranking[] = {{FW_KEY_SCALE, "none"},         {FW_
                                             {FW_KEY_BATCH, "256"},          {FW_KEY_DECAY, "ConstantLearningRate"},
                                             {FW_KEY_INIT_EMBEDDING, "0.03"}};
 
-static const recommendation of_softmax[] = {{FW_KEY_LR, "0.01"}, {FW_KEY_L2, "0.17"}, {FW_KEY_RANK, "128"}};
+static const recommendation of_softmax[] = {{FW_KEY_L2, "0.17"}, {FW_KEY_RANK, "128"}};
 
 /* Losses of pairs. */
-static const recommendation of_pairs[] = {{FW_KEY_LR, "0.002"}, {FW_KEY_L2, "0.01"}, {FW_KEY_RANK, "64"}};
+static const recommendation of_pairs[] = {{FW_KEY_L2, "0.01"}, {FW_KEY_RANK, "64"}};
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 

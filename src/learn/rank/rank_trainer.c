@@ -14,10 +14,10 @@
 #include "learn/rank/rank_math.h"
 
 enum {
-  GROUPS_AT_ONCE = 8,     /* of a task */
-  FEATURES_AT_ONCE = 128, /* of a task */
-  EXACT_ITEMS = 50000,    /* softmax over all items up to so many */
-  SOFTMAX_NEGATIVES = 2048,
+  GROUPS_AT_ONCE = 8,       /* of a task */
+  FEATURES_AT_ONCE = 128,   /* of a task */
+  EXACT_SCORES = 100000000, /* softmax over all items up to so many scores of an epoch */
+  SOFTMAX_NEGATIVES = 1000,
   GROUPS_MIN = 32, /* of a batch */
   BPR_NEGATIVES = 4,
   WARP_TRIES = 32
@@ -69,8 +69,8 @@ static void choose_negatives(fw_rank_trainer *t) {
     t->tries = !warp ? 0 : wanted ? wanted : WARP_TRIES;
     return;
   }
-  t->exact = wanted ? wanted >= items : items <= EXACT_ITEMS;
-  t->wanted = t->exact ? items : wanted ? wanted : SOFTMAX_NEGATIVES;
+  t->exact = wanted ? wanted >= items : items <= EXACT_SCORES / t->groups;
+  t->wanted = t->exact ? items : wanted ? wanted : fw_rank_least(items, SOFTMAX_NEGATIVES);
 }
 
 furrow_status fw_rank_zeros(float **numbers, size_t count, size_t each, furrow_error *err) {
@@ -140,13 +140,16 @@ static bool same_side(const fw_rank_data *data, size_t a, size_t b) {
 
 static furrow_status group_rows(fw_rank_trainer *t, furrow_error *err) {
   const size_t rows = t->data->train.count;
+  const bool softmax = t->params.loss == FW_LOSS_SAMPLED_SOFTMAX;
   row_hash *hashes = NULL;
+  FW_TRY(fw_alloc((void **)&t->group_offset, rows + 1, sizeof *t->group_offset, err));
+  FW_TRY(fw_alloc((void **)&t->group_row, rows, sizeof *t->group_row, err));
   FW_TRY(fw_alloc((void **)&hashes, rows, sizeof *hashes, err));
-  for (size_t i = 0; i < rows; i++) hashes[i] = (row_hash){t->wanted ? hash_side(t->data, i) : i, (uint32_t)i};
+  for (size_t i = 0; i < rows; i++) hashes[i] = (row_hash){softmax ? hash_side(t->data, i) : i, (uint32_t)i};
   qsort(hashes, rows, sizeof *hashes, compare_hashes);
   for (size_t i = 0; i < rows; i++) {
     t->group_row[i] = hashes[i].row;
-    if (i == 0 || !t->wanted || !same_side(t->data, hashes[i - 1].row, hashes[i].row))
+    if (i == 0 || !softmax || !same_side(t->data, hashes[i - 1].row, hashes[i].row))
       t->group_offset[t->groups++] = (uint32_t)i;
   }
   t->group_offset[t->groups] = (uint32_t)rows;
@@ -156,9 +159,6 @@ static furrow_status group_rows(fw_rank_trainer *t, furrow_error *err) {
 
 static furrow_status make_rows(fw_rank_trainer *t, furrow_error *err) {
   const size_t d = t->factors, rows = t->data->train.count;
-  FW_TRY(fw_alloc((void **)&t->group_offset, rows + 1, sizeof *t->group_offset, err));
-  FW_TRY(fw_alloc((void **)&t->group_row, rows, sizeof *t->group_row, err));
-  FW_TRY(group_rows(t, err));
   FW_TRY(fw_alloc((void **)&t->order, t->groups, sizeof *t->order, err));
   for (size_t i = 0; i < t->groups; i++) t->order[i] = (uint32_t)i;
   const size_t batch = fw_rank_least(t->params.batch > GROUPS_MIN ? t->params.batch : GROUPS_MIN, t->groups);
@@ -174,6 +174,7 @@ static furrow_status make_rows(fw_rank_trainer *t, furrow_error *err) {
 }
 
 static furrow_status make_all(fw_rank_trainer *t, furrow_error *err) {
+  FW_TRY(group_rows(t, err));
   choose_negatives(t);
   FW_TRY(fw_item_sampler_init(&t->sampler, t->data->popularity, t->data->items.count, t->params.popular, err));
   FW_TRY(make_features(t, err));
