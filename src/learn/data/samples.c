@@ -381,20 +381,32 @@ static furrow_status copy_rows(furrow_container **copy, const furrow_rowblock *r
 furrow_status fw_samples_leave_out(fw_samples *samples, const fw_holdout *holdout, unsigned fold,
                                    furrow_container **left_out, furrow_error *err) {
   furrow_container *kept = NULL, *out = NULL;
-  furrow_rowblock block;
   furrow_status status = copy_rows(&kept, &samples->block, holdout, fold, false, err);
-  if (status == FURROW_OK) status = furrow_container_get_block(kept, &block, err);
   if (status == FURROW_OK && left_out) status = copy_rows(&out, &samples->block, holdout, fold, true, err);
   if (status != FURROW_OK) {
     furrow_container_free(kept);
     return status;
   }
+  status = fw_samples_take(samples, kept, err);
+  if (status == FURROW_OK && left_out)
+    *left_out = out;
+  else
+    furrow_container_free(out);
+  return status;
+}
+
+furrow_status fw_samples_take(fw_samples *samples, furrow_container *rows, furrow_error *err) {
+  furrow_rowblock block;
+  const furrow_status status = furrow_container_get_block(rows, &block, err);
+  if (status != FURROW_OK) {
+    furrow_container_free(rows);
+    return status;
+  }
   furrow_blockiter_close(samples->iter);
   furrow_container_free(samples->container);
   samples->iter = NULL;
-  samples->container = kept;
+  samples->container = rows;
   samples->block = block;
-  if (left_out) *left_out = out;
   return FURROW_OK;
 }
 
