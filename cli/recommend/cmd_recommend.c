@@ -113,11 +113,12 @@ static furrow_status add_user(recommending *r, uint64_t user, furrow_error *err)
 static furrow_status take_user(void *to, const char *name, furrow_error *err) {
   recommending *r = to;
   uint64_t user = 0;
-  const furrow_status status = furrow_recommender_find_user(r->job.recommender, name, strlen(name), &user, err);
+  const bool skip = r->values->on_unknown == UNKNOWN_SKIP; /* then no similar name is looked for, which takes time */
+  const furrow_status status =
+      furrow_recommender_find_user(r->job.recommender, name, strlen(name), &user, skip ? NULL : err);
   if (status == FURROW_OK) return add_user(r, user, err);
-  if (status != FURROW_E_NOT_FOUND || r->values->on_unknown != UNKNOWN_SKIP) return status;
-  r->skipped++;
-  return FURROW_OK;
+  r->skipped += skip;
+  return skip ? FURROW_OK : status;
 }
 
 static furrow_status take_listed(recommending *r, const char *list, furrow_error *err) {

@@ -28,6 +28,7 @@ furrow eval -q --model model --data test.csv --rank --relevant-from 5 | awk '$1 
 try furrow eval --model model --data test.csv --rank --relevant-from 6
 try furrow eval --model model --data test.csv --rank --relevant-from x
 try furrow eval --model model --data test.csv -k 5
+try furrow eval --model model --rank
 try furrow eval --model model --data test.csv --rank --curves a.svg
 sed 1s/item/thing/ test.csv >other.csv
 try furrow eval --model model --data other.csv --rank

@@ -29,7 +29,7 @@ printf 'item_4\nitem_9\nno such item\n' >list.txt
 furrow recommend --model fm --users "user 1" --only list.txt | cut -f3 | sort
 furrow recommend --model fm --users "user 1" --without list.txt -k 50 -q | grep -c -e 'item_4	' -e 'item_9	'
 # other outputs
-furrow recommend --model fm --users "user 1" -k 1 --csv --items items.csv --name title | sed 's/[0-9.]*,"/SCORE,"/'
+furrow recommend --model fm --users "user 1" -k 1 --csv --items items.csv --name title | sed '2s/item_[0-9]*,[0-9.]*,"Title, [0-9]*"/ITEM,SCORE,"TITLE, NUMBER"/'
 furrow recommend --model fm --users "user 1,user 2" -k 2 --json --items items.csv --name title >json
 wc -l <json
 head -1 json | is_json

@@ -422,6 +422,94 @@ static void tables_of_items(void **state) {
   furrow_recommender_free(r);
 }
 
+enum { MANY = 2000 };
+
+/* Users have 30 to 111 items, and one has so many that the index is not for them. */
+static void write_many(void) {
+  FILE *file = fopen("log.csv", "w");
+  assert_non_null(file);
+  fprintf(file, "user,item,hour,label\n");
+  for (unsigned u = 0; u < USERS; u++)
+    for (unsigned j = 0; j < (u == 5 ? 1100 : 30 + 9 * (u % 10)); j++) {
+      const unsigned i = (u * 50 + j * 41) % MANY;
+      fprintf(file, "u%u,item %u,h1,%d\n", u, i, i % 7 < 3 ? u % 2 : (u + i) % 3 == 0);
+    }
+  fclose(file);
+}
+
+/* The share of the items of `right` that are in `found`. */
+static double share_of(const furrow_recommendation *found, const furrow_recommendation *right) {
+  double same = 0, all = 0;
+  for (size_t u = 0; u < USERS; u++)
+    for (size_t a = 0; a < K; a++) {
+      all += right[u * K + a].item != FURROW_NO_ITEM;
+      for (size_t b = 0; b < K; b++)
+        same += right[u * K + a].item != FURROW_NO_ITEM && right[u * K + a].item == found[u * K + b].item;
+    }
+  return same / all;
+}
+
+static void an_index_is_made_and_kept(void **state) {
+  (void)state;
+  furrow_recommendation exact[USERS * K], found[USERS * K], again[USERS * K];
+  furrow_prepare_params prepare_params;
+  furrow_recommend_params params;
+  furrow_recommender_info info;
+  furrow_events *seen = NULL;
+  static uint8_t allowed[MANY];
+  furrow_prepare_params_init(&prepare_params);
+  furrow_recommend_params_init(&params);
+  furrow_recommender_info_init(&info);
+  write_many();
+  train("fm", "fm", plain_schema, "rank=8 epochs=10 lr=0.05");
+  furrow_recommender *r = open_model("fm");
+  assert_true(furrow_recommender_item_count(r) > 1000);
+  ok(furrow_events_load(&seen, r, "log.csv", NULL, &err));
+  prepare(r, FURROW_RECOMMEND_AUTO); /* little work: no index */
+  furrow_recommender_get_info(r, &info);
+  assert_int_equal(info.method, FURROW_RECOMMEND_VECTORS);
+  params.seen = seen;
+  recommend_all(r, &params, exact);
+  prepare_params.method = FURROW_RECOMMEND_INDEX;
+  prepare_params.recall = 0.95;
+  ok(furrow_recommender_prepare(r, &prepare_params, &err));
+  furrow_recommender_get_info(r, &info);
+  assert_true(info.method == FURROW_RECOMMEND_INDEX && info.built && info.kept && info.recall >= 0.95);
+  recommend_all(r, &params, found);
+  assert_true(share_of(found, exact) > 0.9); /* tuned without items left out, so not quite what was asked for */
+  for (uint64_t u = 0; u < USERS; u++)
+    for (size_t k = 0; k < K; k++) {
+      assert_true(found[u * K + k].score == score_of(r, "fm", u, found[u * K + k].item, NULL));
+      assert_true(found[u * K + k].item != FURROW_NO_ITEM);
+    }
+  memset(allowed, 0, sizeof allowed); /* few items: all their vectors are compared */
+  for (size_t i = 0; i < MANY; i += 40) allowed[i] = 1;
+  params.allowed = allowed;
+  recommend_all(r, &params, found);
+  prepare(r, FURROW_RECOMMEND_VECTORS);
+  recommend_all(r, &params, again);
+  assert_memory_equal(found, again, sizeof found);
+  furrow_recommender_free(r);
+  params.allowed = NULL;
+  r = open_model("fm"); /* another process: the same index, and the same results */
+  ok(furrow_recommender_prepare(r, &prepare_params, &err));
+  furrow_recommender_get_info(r, &info);
+  assert_true(info.method == FURROW_RECOMMEND_INDEX && !info.built && info.kept);
+  recommend_all(r, &params, found);
+  params.threads = 3;
+  recommend_all(r, &params, again);
+  assert_memory_equal(found, again, sizeof found);
+  for (uint64_t u = 0; u < USERS; u++) { /* alone */
+    ok(furrow_recommender_recommend(r, &u, 1, &params, again, &err));
+    assert_memory_equal(found + u * K, again, K * sizeof *again);
+  }
+  prepare_params.recall = 1.5;
+  assert_int_equal(furrow_recommender_prepare(r, &prepare_params, &err), FURROW_E_ARGUMENT);
+  furrow_events_free(seen);
+  furrow_recommender_free(r);
+  score_of(NULL, "", 0, 0, NULL);
+}
+
 /* New users with the events of known ones: they get what these like. */
 static void new_users_by_their_events(void **state) {
   (void)state;
@@ -540,9 +628,16 @@ static void models_without_names_are_refused(void **state) {
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, leave_dir)
   const struct CMUnitTest tests[] = {
-      TEST(every_model_gives_its_best_items), TEST(deepfm_scores_candidates), TEST(items_are_left_out),
-      TEST(context_is_part_of_the_row),       TEST(rankings_are_measured),    TEST(similar_items_by_cosine),
-      TEST(new_users_by_their_events),        TEST(tables_of_items),          TEST(names_are_found_or_suggested),
+      TEST(every_model_gives_its_best_items),
+      TEST(deepfm_scores_candidates),
+      TEST(items_are_left_out),
+      TEST(context_is_part_of_the_row),
+      TEST(rankings_are_measured),
+      TEST(similar_items_by_cosine),
+      TEST(an_index_is_made_and_kept),
+      TEST(new_users_by_their_events),
+      TEST(tables_of_items),
+      TEST(names_are_found_or_suggested),
       TEST(models_without_names_are_refused),
   };
 #undef TEST
