@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/fail.h"
+#include "rows/rows_source.h"
 
 furrow_status join_logs(char **uri, const text_list *logs, furrow_error *err) {
   size_t size = 1;
@@ -62,9 +63,10 @@ static furrow_status check_columns(const schema_values *columns, furrow_error *e
 }
 
 furrow_status make_encoder(furrow_encoder **encoder, const char *log, const char *schema, const schema_values *columns,
-                           uint32_t threads, furrow_on_bad on_bad, furrow_error *err) {
+                           uint32_t threads, furrow_on_bad on_bad, bool quiet, furrow_error *err) {
   furrow_schema *made = NULL;
   furrow_encoder_params params;
+  furrow_parser_stats tables;
   const bool automatic = strcmp(schema, "auto") == 0;
   char *folder = folder_of(automatic ? log : schema);
   furrow_status status = automatic ? FURROW_OK : check_columns(columns, err);
@@ -74,7 +76,10 @@ furrow_status make_encoder(furrow_encoder **encoder, const char *log, const char
   params.folder = folder;
   params.threads = threads;
   params.on_bad = on_bad;
+  params.stats = &tables;
+  furrow_parser_stats_init(&tables);
   if (status == FURROW_OK) status = furrow_encoder_build(encoder, log, made, &params, err);
+  if (status == FURROW_OK && !quiet) print_notes(&tables);
   furrow_schema_free(made);
   free(folder);
   return status;

@@ -5,6 +5,7 @@
 #define XXH_INLINE_ALL /* hashes of short texts are most of the work */
 #include <xxhash.h>
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -186,26 +187,49 @@ static double age_in_days(const fw_field *field, double seconds) {
   return (field->newest - seconds) / 86400;
 }
 
+/* The feature of a number or time. Returns what is wrong; NULL: nothing. */
+static const char *place_number(const work *w, const fw_field *field, size_t i, bool missing, double number,
+                                fw_encoded_field *made) {
+  if (missing) {
+    const bool known = field->missing > 0 || w->encoder->dictionary.records == 0; /* 0: nobody has looked */
+    made->index[i] = known ? field->first + field->size - 1 : FW_NO_FEATURE;
+    if (made->value) made->value[i] = 1;
+    return NULL;
+  }
+  made->index[i] = field->first;
+  if (field->kind == FW_FIELD_BINS) made->index[i] += bin_of(field, number);
+  if (field->kind == FW_FIELD_PART) made->index[i] += fw_time_part_of(number, field->part);
+  if (!made->value) return NULL;
+  const double days = field->kind == FW_FIELD_AGE ? age_in_days(field, number) : number;
+  const double scaled = (days - field->mean) * field->factor;
+  made->value[i] = fabs(scaled) <= FLT_MAX ? (float)scaled : 0;
+  return fabs(scaled) <= FLT_MAX ? NULL : "too far from the numbers of the training data";
+}
+
 static furrow_status encode_number(const work *w, const fw_field *field, size_t slot, fw_encoded_field *made,
                                    furrow_error *err) {
   const fw_table_cell *cells = cells_of(w, slot);
-  const bool time = field->kind == FW_FIELD_AGE || field->kind == FW_FIELD_PART;
-  const bool values = field->kind == FW_FIELD_AGE || field->kind == FW_FIELD_NUMBER;
-  FW_TRY(grow_field(made, FW_TABLE_RECORDS, values, err));
+  FW_TRY(grow_field(made, FW_TABLE_RECORDS, field->kind == FW_FIELD_NUMBER, err));
   for (size_t i = 0; i < w->batch->records; i++) {
     double number = 0;
     bool missing = false;
-    const char *bad = time ? fw_cell_time(&cells[i], field->column, &number, &missing)
-                           : fw_cell_number(&cells[i], field->column, &number, &missing);
+    const char *bad = fw_cell_number(&cells[i], field->column, &number, &missing);
+    made->index[i] = FW_NO_FEATURE;
+    if (!bad) bad = place_number(w, field, i, missing, number, made);
     if (bad) FW_TRY(refuse(w, slot, i, bad, err));
-    if (field->kind == FW_FIELD_AGE) number = age_in_days(field, number);
-    if (values) made->value[i] = missing ? 1 : (float)((number - field->mean) * field->factor);
-    if (missing)
-      made->index[i] = field->missing > 0 ? field->first + field->size - 1 : FW_NO_FEATURE;
-    else if (field->kind == FW_FIELD_BINS)
-      made->index[i] = field->first + bin_of(field, number);
-    else
-      made->index[i] = field->first + (field->kind == FW_FIELD_PART ? fw_time_part_of(number, field->part) : 0);
+  }
+  return FURROW_OK;
+}
+
+static furrow_status encode_time(const work *w, const fw_field *field, size_t slot, fw_encoded_field *made,
+                                 furrow_error *err) {
+  fw_time_cells *t = &w->scratch->times;
+  FW_TRY(grow_field(made, FW_TABLE_RECORDS, field->kind == FW_FIELD_AGE, err));
+  fw_time_cells_read(t, w->batch, slot, field->column);
+  for (size_t i = 0; i < w->batch->records; i++) {
+    made->index[i] = FW_NO_FEATURE;
+    const char *bad = t->bad[i] ? t->bad[i] : place_number(w, field, i, t->missing[i], t->seconds[i], made);
+    if (bad) FW_TRY(refuse(w, slot, i, bad, err));
   }
   return FURROW_OK;
 }
@@ -246,13 +270,14 @@ static furrow_status encode_crosses(const work *w, furrow_error *err) {
 
 /* ---- What is not a feature ------------------------------------------------------------------------------ */
 
-static bool find_class(const fw_column *column, const fw_table_cell *cell, float *label) {
+static const char *find_class(const fw_column *column, const fw_table_cell *cell, float *label, bool *missing) {
+  *missing = cell->kind == FW_TABLE_MISSING;
   for (size_t i = 0; i < column->class_count; i++)
     if (strlen(column->classes[i]) == cell->length && memcmp(column->classes[i], cell->text, cell->length) == 0) {
       *label = (float)i;
-      return true;
+      return NULL;
     }
-  return false;
+  return "not one of the classes of the schema";
 }
 
 static furrow_status read_labels(const work *w, bool with_label, furrow_error *err) {
@@ -266,7 +291,7 @@ static furrow_status read_labels(const work *w, bool with_label, furrow_error *e
     bool missing = false;
     const char *bad = NULL;
     if (column->classes)
-      bad = find_class(column, &cells[i], &w->scratch->label[i]) ? NULL : "not one of the classes of the schema";
+      bad = find_class(column, &cells[i], &w->scratch->label[i], &missing);
     else
       bad = fw_cell_number(&cells[i], column, &number, &missing);
     if (missing) bad = "the label is missing";
@@ -301,6 +326,14 @@ static void read_groups(const work *w) {
     if (cell->kind != FW_TABLE_TEXT || fw_read_u64(cell->text, end, group, &overflow) != end || overflow)
       *group = XXH3_64bits(cell->text, cell->length);
   }
+}
+
+/* A row of a joined table without a key belongs to nothing. */
+static furrow_status check_keys(const work *w, furrow_error *err) {
+  const size_t slot = w->view->key;
+  for (size_t i = 0; i < w->batch->records && slot != SIZE_MAX; i++)
+    if (cells_of(w, slot)[i].kind != FW_TABLE_TEXT) FW_TRY(refuse(w, slot, i, "the key is missing", err));
+  return FURROW_OK;
 }
 
 /* ---- Rows ----------------------------------------------------------------------------------------------- */
@@ -366,6 +399,8 @@ static furrow_status find_joined(const work *w, size_t *features, furrow_error *
     const fw_table_cell *cells = cells_of(w, w->view->table_key[t]);
     uint64_t *joined = joined_of(w, t);
     for (size_t i = 0; i < w->batch->records; i++) {
+      joined[i] = FW_STRING_TABLE_NONE;
+      if (cells[i].kind == FW_TABLE_MISSING) continue;
       joined[i] = (uint64_t)fw_string_table_find(&table->keys, cells[i].text, cells[i].length);
       if (joined[i] == FW_STRING_TABLE_NONE) continue;
       *features += fw_get_le64(table->offsets + 8 * (joined[i] + 1)) - fw_get_le64(table->offsets + 8 * joined[i]);
@@ -396,12 +431,11 @@ static uint64_t event_feature(const work *w, size_t field, size_t record) {
 static furrow_status read_event(const work *w, size_t record, fw_event *event, furrow_error *err) {
   const fw_dictionary *d = &w->encoder->dictionary;
   const size_t slot = w->view->time;
-  bool missing = false;
   *event = (fw_event){event_feature(w, d->user_field, record), event_feature(w, d->item_field, record), 0};
   if (slot == SIZE_MAX) return FURROW_OK;
-  const char *bad = fw_cell_time(&cells_of(w, slot)[record], fw_schema_of_role(w->encoder->schema, FW_ROLE_TIME),
-                                 &event->time, &missing);
-  if (missing) bad = "the time is missing, which the history needs";
+  const fw_time_cells *t = &w->scratch->times;
+  const char *bad = t->missing[record] ? "the time is missing, which the history needs" : t->bad[record];
+  event->time = t->seconds[record];
   return bad ? refuse(w, slot, record, bad, err) : FURROW_OK;
 }
 
@@ -409,6 +443,9 @@ static furrow_status read_events(const work *w, fw_encode_out *out, furrow_error
   void *memory = out->events;
   FW_TRY(fw_grow(&memory, &out->event_capacity, out->event_count + w->batch->records, sizeof *out->events, err));
   out->events = memory;
+  if (w->view->time != SIZE_MAX)
+    fw_time_cells_read(&w->scratch->times, w->batch, w->view->time,
+                       fw_schema_of_role(w->encoder->schema, FW_ROLE_TIME));
   for (size_t i = 0; i < w->batch->records; i++) {
     FW_TRY(read_event(w, i, &out->events[out->event_count], err));
     out->event_count += !w->scratch->bad[i];
@@ -474,6 +511,8 @@ static furrow_status encode_field(const work *w, const fw_field *field, size_t s
   case FW_FIELD_CATEGORY: return encode_category(w, field, slot, made, err);
   case FW_FIELD_SET:
   case FW_FIELD_WORDS: return encode_list(w, field, slot, made, err);
+  case FW_FIELD_PART:
+  case FW_FIELD_AGE: return encode_time(w, field, slot, made, err);
   default: return encode_number(w, field, slot, made, err);
   }
 }
@@ -483,6 +522,7 @@ furrow_status fw_encode_batch(const furrow_encoder *encoder, const fw_encode_vie
                               fw_encode_out *out, furrow_error *err) {
   const work w = {encoder, view, table, cursor, batch, scratch};
   memset(scratch->bad, 0, sizeof scratch->bad);
+  scratch->times.read = false;
   FW_TRY(make_fields(&w, err));
   for (size_t i = 0; i < view->field_count; i++)
     FW_TRY(
@@ -491,6 +531,7 @@ furrow_status fw_encode_batch(const furrow_encoder *encoder, const fw_encode_vie
   FW_TRY(read_labels(&w, out->with_label, err));
   FW_TRY(read_weights(&w, err));
   read_groups(&w);
+  FW_TRY(check_keys(&w, err));
   if (view->events) FW_TRY(read_events(&w, out, err));
   return out->rows ? put_rows(&w, out, err) : FURROW_OK;
 }

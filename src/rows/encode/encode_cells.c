@@ -102,11 +102,22 @@ const char *fw_cell_number(const fw_table_cell *cell, const fw_column *column, d
   return NULL;
 }
 
-const char *fw_cell_time(const fw_table_cell *cell, const fw_column *column, double *seconds, bool *missing) {
+static const char *read_time(const fw_table_cell *cell, const fw_column *column, double *seconds, bool *missing) {
   const fw_cell words = {.begin = cell->text, .end = cell->text + cell->length};
   *missing = cell->kind == FW_TABLE_MISSING;
   if (*missing || fw_time_parse(cell->text, cell->length, column->unit, seconds)) return NULL;
   *missing = fw_cell_is_missing(&words);
   if (*missing) return NULL;
   return column->unit == FW_UNIT_TEXT ? "not a time as ISO 8601 writes it" : "not a time in the unit of its column";
+}
+
+void fw_time_cells_read(fw_time_cells *times, const fw_table_batch *batch, size_t slot, const fw_column *column) {
+  const fw_table_cell *cells = batch->cells + slot * FW_TABLE_RECORDS;
+  if (times->read && times->slot == slot) return;
+  times->read = true;
+  times->slot = slot;
+  for (size_t i = 0; i < batch->records; i++) {
+    times->seconds[i] = 0;
+    times->bad[i] = read_time(&cells[i], column, &times->seconds[i], &times->missing[i]);
+  }
 }

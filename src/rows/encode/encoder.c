@@ -157,6 +157,21 @@ furrow_status fw_encoder_files(const furrow_encoder *encoder, fw_buffer *schema,
   return fw_buffer_status(schema, err);
 }
 
+/* Neither file may be there: one of another encoder and one of this do not go together. */
+static furrow_status check_free(const char *directory, furrow_error *err) {
+  static const char *const names[] = {FW_DICTIONARY_NAME, FW_SCHEMA_NAME};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    char *path = NULL;
+    FW_TRY(join_path(&path, directory, names[i], err));
+    const bool there = fw_path_exists(path);
+    if (there) fw_fail(err, FURROW_E_EXISTS, "already exists");
+    if (there) fw_error_set_file(err, path);
+    fw_free(path);
+    if (there) return FURROW_E_EXISTS;
+  }
+  return FURROW_OK;
+}
+
 furrow_status furrow_encoder_save(const furrow_encoder *encoder, const char *directory, bool overwrite,
                                   furrow_error *err) {
   fw_buffer schema = {0};
@@ -167,6 +182,7 @@ furrow_status furrow_encoder_save(const furrow_encoder *encoder, const char *dir
     fw_error_set_file(err, directory);
     return status;
   }
+  if (!overwrite) FW_TRY(check_free(directory, err));
   furrow_status status = fw_encoder_files(encoder, &schema, &dictionary, &size, err);
   if (status == FURROW_OK) status = save_one(directory, FW_DICTIONARY_NAME, dictionary, size, overwrite, err);
   if (status == FURROW_OK) status = save_one(directory, FW_SCHEMA_NAME, schema.bytes, schema.size, overwrite, err);

@@ -149,6 +149,9 @@ static furrow_status learn_log(build *b, furrow_error *err) {
 }
 
 static furrow_status learn_table(build *b, size_t table, furrow_error *err) {
+  if (!fw_table_source_repeats(b->tables[table]))
+    return fw_fail(err, FURROW_E_ARGUMENT, "table %s: it is read twice, which a pipe cannot be",
+                   b->schema->tables[table].uri);
   const fw_dictionary *d = &b->encoder.dictionary;
   const fw_table_scan_params params = scan_params(b, false);
   furrow_parser_stats stats = {.size = sizeof stats};
@@ -231,6 +234,16 @@ static furrow_status write_joined(joiner *j, size_t table, furrow_error *err) {
   return FURROW_OK;
 }
 
+/* Tells the caller what was read and left out. */
+static void count_rows(const build *b, const furrow_parser_stats *table) {
+  furrow_parser_stats *all = b->params.stats;
+  if (!all) return;
+  if (all->bad_rows == 0) all->first_bad = table->first_bad;
+  all->rows += table->rows - table->bad_rows;
+  all->bad_rows += table->bad_rows;
+  all->bytes += table->bytes;
+}
+
 static furrow_status join_table(build *b, size_t t, furrow_error *err) {
   fw_encode_view view = {0};
   fw_table *table = NULL;
@@ -245,6 +258,7 @@ static furrow_status join_table(build *b, size_t t, furrow_error *err) {
   if (status == FURROW_OK) status = furrow_container_create(&j.out.rows, FURROW_KEY_U64, FURROW_VALUE_F32, err);
   if (status == FURROW_OK) status = fw_table_scan(b->tables[t], table, &params, users, join_batch, &stats, err);
   if (status == FURROW_OK) status = write_joined(&j, t, err);
+  if (status == FURROW_OK) count_rows(b, &stats);
   furrow_container_free(j.out.rows);
   fw_encode_scratch_clear(&j.scratch);
   fw_buffer_clear(&j.keys);

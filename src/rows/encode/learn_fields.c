@@ -34,7 +34,9 @@ typedef struct learner {
   const fw_dictionary *dictionary;
   const fw_table *table;
   fw_learned *learned; /* of all fields */
+  bool *found;         /* of each slot: some record has the column */
   fw_buffer word;
+  fw_time_cells times;
   uint64_t piece, record; /* the place of the batch in the data */
   uint64_t records;
 } learner;
@@ -46,7 +48,7 @@ static furrow_status count_texts(fw_learned *learned, const fw_table_cell *cells
   for (size_t i = 0; i < n; i++) {
     if (cells[i].kind == FW_TABLE_MISSING)
       learned->missing++;
-    else
+    else if (cells[i].kind == FW_TABLE_TEXT) /* the encoding refuses a list */
       FW_TRY(fw_text_counter_add(&learned->texts, hashes[i], cells[i].text, cells[i].length, 1, err));
   }
   return FURROW_OK;
@@ -76,20 +78,38 @@ static furrow_status count_elements(learner *l, const fw_field *field, fw_learne
   return FURROW_OK;
 }
 
+static furrow_status measure(const learner *l, const fw_field *field, fw_learned *learned, size_t record,
+                             const char *bad, bool missing, double number, furrow_error *err) {
+  if (bad) return FURROW_OK; /* the encoding refuses it */
+  learned->missing += missing;
+  if (missing || !fw_field_learns(field)) return FURROW_OK;
+  return fw_number_stats_add(&learned->numbers, l->piece, l->record + record, number, err);
+}
+
 static furrow_status measure_numbers(const learner *l, const fw_field *field, fw_learned *learned,
                                      const fw_table_cell *cells, size_t n, furrow_error *err) {
-  const bool time = field->kind == FW_FIELD_AGE || field->kind == FW_FIELD_PART;
   for (size_t i = 0; i < n; i++) {
     double number = 0;
     bool missing = false;
-    const char *bad = time ? fw_cell_time(&cells[i], field->column, &number, &missing)
-                           : fw_cell_number(&cells[i], field->column, &number, &missing);
-    if (bad) continue; /* the encoding refuses it */
-    learned->missing += missing;
-    if (!missing && fw_field_learns(field))
-      FW_TRY(fw_number_stats_add(&learned->numbers, l->piece, l->record + i, number, err));
+    const char *bad = fw_cell_number(&cells[i], field->column, &number, &missing);
+    FW_TRY(measure(l, field, learned, i, bad, missing, number, err));
   }
   return FURROW_OK;
+}
+
+static furrow_status measure_times(learner *l, const fw_field *field, fw_learned *learned, size_t slot,
+                                   const fw_table_batch *batch, furrow_error *err) {
+  const fw_time_cells *t = &l->times;
+  fw_time_cells_read(&l->times, batch, slot, field->column);
+  for (size_t i = 0; i < batch->records; i++)
+    FW_TRY(measure(l, field, learned, i, t->bad[i], t->missing[i], t->seconds[i], err));
+  return FURROW_OK;
+}
+
+static void find_slots(learner *l, const fw_table_batch *batch) {
+  for (size_t s = 0; s < l->view->slots; s++)
+    for (size_t i = 0; i < batch->records && !l->found[s]; i++)
+      l->found[s] = batch->cells[s * FW_TABLE_RECORDS + i].kind != FW_TABLE_MISSING;
 }
 
 static furrow_status take_batch(void *user, uint64_t piece, const fw_table_cursor *cursor, const fw_table_batch *batch,
@@ -98,17 +118,21 @@ static furrow_status take_batch(void *user, uint64_t piece, const fw_table_curso
   (void)cursor;
   if (l->piece != piece) l->record = 0;
   l->piece = piece;
+  l->times.read = false;
   for (size_t i = 0; i < l->view->field_count; i++) {
-    const size_t f = l->view->fields[i];
+    const size_t f = l->view->fields[i], slot = l->view->field_slot[i];
     const fw_field *field = &l->dictionary->fields[f];
-    const fw_table_cell *cells = batch->cells + l->view->field_slot[i] * FW_TABLE_RECORDS;
+    const fw_table_cell *cells = batch->cells + slot * FW_TABLE_RECORDS;
     if (field->kind == FW_FIELD_CATEGORY && field->hash_bits == 0)
       FW_TRY(count_texts(&l->learned[f], cells, batch->records, err));
     else if (fw_field_is_list(field))
       FW_TRY(count_elements(l, field, &l->learned[f], cells, batch->records, err));
+    else if (field->kind == FW_FIELD_AGE || field->kind == FW_FIELD_PART)
+      FW_TRY(measure_times(l, field, &l->learned[f], slot, batch, err));
     else if (field->kind != FW_FIELD_CATEGORY)
       FW_TRY(measure_numbers(l, field, &l->learned[f], cells, batch->records, err));
   }
+  find_slots(l, batch);
   l->record += batch->records;
   l->records += batch->records;
   return FURROW_OK;
@@ -121,12 +145,15 @@ static furrow_status make_learner(learner *l, const fw_encode_view *view, const 
   *l = (learner){.view = view, .dictionary = d, .piece = UINT64_MAX};
   FW_TRY(fw_alloc_zero(&memory, d->count, sizeof *l->learned, err));
   l->learned = memory;
+  FW_TRY(fw_alloc_zero(&memory, view->slots, sizeof *l->found, err));
+  l->found = memory;
   return FURROW_OK;
 }
 
 static void clear_learner(learner *l) {
   for (size_t i = 0; l->learned && i < l->dictionary->count; i++) fw_learned_clear(&l->learned[i]);
   fw_free(l->learned);
+  fw_free(l->found);
   fw_buffer_clear(&l->word);
 }
 
@@ -142,6 +169,18 @@ static furrow_status gather(fw_learned *all, learner *l, bool first, furrow_erro
     FW_TRY(fw_text_counter_merge(&sum->texts, &one->texts, err));
     FW_TRY(fw_number_stats_merge(&sum->numbers, &one->numbers, err));
     sum->missing += one->missing;
+  }
+  return FURROW_OK;
+}
+
+/* Text without a header may have any columns: one that no record has is a mistake. */
+static furrow_status check_found(const fw_table_layout *layout, const learner *learners, uint32_t threads,
+                                 furrow_error *err) {
+  const fw_encode_view *view = learners[0].view;
+  for (size_t s = 0; s < view->slots; s++) {
+    bool found = fw_table_layout_column(layout, view->names[s]) != SIZE_MAX;
+    for (uint32_t i = 0; i < threads; i++) found |= learners[i].found[s];
+    if (!found) return fw_fail(err, FURROW_E_FORMAT, "no record has the column %s of the schema", view->names[s]);
   }
   return FURROW_OK;
 }
@@ -168,6 +207,8 @@ furrow_status fw_learn_fields(fw_table_source *source, const fw_encode_view *vie
   furrow_status status = fw_table_create(&table, fw_table_source_layout(source), view->names, view->slots, NULL, err);
   for (uint32_t i = 0; i < threads && status == FURROW_OK; i++) status = make_learner(&learners[i], view, d, err);
   if (status == FURROW_OK) status = scan(source, table, params, learners, threads, stats, err);
+  if (status == FURROW_OK && stats->rows > 0)
+    status = check_found(fw_table_source_layout(source), learners, threads, err);
   for (uint32_t i = 0; i < threads; i++) {
     if (status == FURROW_OK) status = gather(learned, &learners[i], i == 0, err);
     clear_learner(&learners[i]);
