@@ -69,12 +69,12 @@ static uint64_t hashed_feature(const fw_field *field, uint64_t hash) {
 
 /* The feature where there is no value: none, unless the data had such cells, too. */
 static uint64_t missing_feature(const fw_field *field) {
-  return field->missing > 0 && field->hash_bits == 0 ? field->first + FW_LOCAL_MISSING : FW_NO_FEATURE;
+  return field->missing > 0 && field->hash_bits == 0 ? field->first + FW_LOCAL_MISSING : FW_FEATURE_NONE;
 }
 
 static uint64_t found_feature(const fw_field *field, size_t found) {
   if (found != FW_STRING_TABLE_NONE) return field->first + FW_LOCAL_FIRST + found;
-  return field->unknown > 0 ? field->first + FW_LOCAL_UNKNOWN : FW_NO_FEATURE;
+  return field->unknown > 0 ? field->first + FW_LOCAL_UNKNOWN : FW_FEATURE_NONE;
 }
 
 static uint64_t text_feature(const fw_field *field, uint64_t hash, const char *text, size_t length) {
@@ -128,7 +128,7 @@ static furrow_status take_element(void *user, const fw_cell_element *element, fu
   const uint64_t hash = XXH3_64bits(element->text, element->length);
   const uint64_t feature = text_feature(l->field, hash, element->text, element->length);
   l->elements++;
-  if (feature == FW_NO_FEATURE) return FURROW_OK;
+  if (feature == FW_FEATURE_NONE) return FURROW_OK;
   FW_TRY(grow_field(l->made, l->count + 1, true, err));
   l->made->index[l->count] = feature;
   l->made->value[l->count++] = element->value;
@@ -159,7 +159,7 @@ static furrow_status encode_list(const work *w, const fw_field *field, size_t sl
     if (bad) FW_TRY(refuse(w, slot, i, bad, err));
     if (l.elements > 0) {
       scale_list(&l, begin);
-    } else if (missing_feature(field) != FW_NO_FEATURE) {
+    } else if (missing_feature(field) != FW_FEATURE_NONE) {
       FW_TRY(grow_field(made, l.count + 1, true, err));
       made->index[l.count] = missing_feature(field);
       made->value[l.count++] = 1;
@@ -192,7 +192,7 @@ static const char *place_number(const work *w, const fw_field *field, size_t i, 
                                 fw_encoded_field *made) {
   if (missing) {
     const bool known = field->missing > 0 || w->encoder->dictionary.records == 0; /* 0: nobody has looked */
-    made->index[i] = known ? field->first + field->size - 1 : FW_NO_FEATURE;
+    made->index[i] = known ? field->first + field->size - 1 : FW_FEATURE_NONE;
     if (made->value) made->value[i] = 1;
     return NULL;
   }
@@ -214,7 +214,7 @@ static furrow_status encode_number(const work *w, const fw_field *field, size_t 
     double number = 0;
     bool missing = false;
     const char *bad = fw_cell_number(&cells[i], field->column, &number, &missing);
-    made->index[i] = FW_NO_FEATURE;
+    made->index[i] = FW_FEATURE_NONE;
     if (!bad) bad = place_number(w, field, i, missing, number, made);
     if (bad) FW_TRY(refuse(w, slot, i, bad, err));
   }
@@ -227,7 +227,7 @@ static furrow_status encode_time(const work *w, const fw_field *field, size_t sl
   FW_TRY(grow_field(made, FW_TABLE_RECORDS, field->kind == FW_FIELD_AGE, err));
   fw_time_cells_read(t, w->batch, slot, field->column);
   for (size_t i = 0; i < w->batch->records; i++) {
-    made->index[i] = FW_NO_FEATURE;
+    made->index[i] = FW_FEATURE_NONE;
     const char *bad = t->bad[i] ? t->bad[i] : place_number(w, field, i, t->missing[i], t->seconds[i], made);
     if (bad) FW_TRY(refuse(w, slot, i, bad, err));
   }
@@ -243,11 +243,11 @@ static void encode_cross(const work *w, const fw_field *field, const fw_encoded_
     bool whole = true;
     for (size_t k = 0; k < field->crossed_count; k++) {
       const uint64_t feature = parts[k]->index[i];
-      whole &= feature != FW_NO_FEATURE;
+      whole &= feature != FW_FEATURE_NONE;
       fw_put_le64(&features[k], feature);
     }
     made->index[i] =
-        whole ? hashed_feature(field, XXH3_64bits(features, field->crossed_count * sizeof *features)) : FW_NO_FEATURE;
+        whole ? hashed_feature(field, XXH3_64bits(features, field->crossed_count * sizeof *features)) : FW_FEATURE_NONE;
   }
 }
 
@@ -357,7 +357,7 @@ static void put_cells(const work *w, size_t record, target *t) {
     const fw_encoded_field *made = &w->scratch->fields[i];
     const uint32_t field = (uint32_t)view->fields[i];
     if (!made->offset) {
-      if (made->index[record] != FW_NO_FEATURE)
+      if (made->index[record] != FW_FEATURE_NONE)
         put_feature(t, field, made->index[record], made->value ? made->value[record] : 1);
       continue;
     }
@@ -378,7 +378,7 @@ static void put_crosses(const work *w, size_t record, target *t) {
   const fw_encoded_field *made = w->scratch->fields + w->view->field_count;
   for (size_t f = 0; f < d->count && w->view->crosses; f++) {
     if (d->fields[f].kind != FW_FIELD_CROSS) continue;
-    if (made->index[record] != FW_NO_FEATURE) put_feature(t, (uint32_t)f, made->index[record], 1);
+    if (made->index[record] != FW_FEATURE_NONE) put_feature(t, (uint32_t)f, made->index[record], 1);
     made++;
   }
 }
@@ -424,7 +424,7 @@ static uint64_t event_feature(const work *w, size_t field, size_t record) {
   const fw_encode_view *view = w->view;
   for (size_t i = 0; i < view->field_count; i++)
     if (view->fields[i] == field) return w->scratch->fields[i].index[record];
-  return FW_NO_FEATURE;
+  return FW_FEATURE_NONE;
 }
 
 /* The time of an event; without it the history has no order. */

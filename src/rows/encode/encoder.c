@@ -344,7 +344,7 @@ static furrow_status add_feature(furrow_container *rows, size_t field, uint64_t 
 
 /* The items that the user had when the training data ended. */
 static furrow_status add_history(const fw_dictionary *d, uint64_t user, furrow_container *rows, furrow_error *err) {
-  if (d->history_users == 0 || user == FW_NO_FEATURE) return FURROW_OK;
+  if (d->history_users == 0 || user == FW_FEATURE_NONE) return FURROW_OK;
   const unsigned char *at = d->history_offsets + 8 * (user - d->fields[d->user_field].first);
   const uint64_t from = fw_get_le64(at), to = fw_get_le64(at + 8);
   const float value = (float)(1 / sqrt((double)(to - from)));

@@ -6,7 +6,7 @@
 #include "rows/encode/dictionary.h"
 #include "rows/table/text_table.h"
 
-#define FW_NO_FEATURE UINT64_MAX
+#define FW_FEATURE_NONE UINT64_MAX
 
 /* Whether a directory has an encoder. */
 bool fw_encoder_in_directory(const char *directory);
@@ -95,7 +95,7 @@ furrow_status fw_encode_batch(const furrow_encoder *encoder, const fw_encode_vie
 /* One field of a batch: a feature for each record, or lists of them. Before a dictionary is known, `local` are hashes.
  */
 typedef struct fw_encoded_field {
-  uint64_t *index;  /* of records, or of list elements; FW_NO_FEATURE: none */
+  uint64_t *index;  /* of records, or of list elements; FW_FEATURE_NONE: none */
   float *value;     /* the same; only where the field has values */
   uint32_t *offset; /* lists: records + 1 elements; else NULL */
   size_t index_capacity, value_capacity, offset_capacity;

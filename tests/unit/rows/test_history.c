@@ -31,7 +31,7 @@ static fw_history *create(uint32_t last) {
 
 /* Takes an event; the items before it must be those of the text, such as "3 4". */
 static void take(fw_history *history, uint64_t user, uint64_t item, double time, const char *before) {
-  const fw_event event = {user, item == FW_NO_FEATURE ? item : FIRST_ITEM + item, time};
+  const fw_event event = {user, item == FW_FEATURE_NONE ? item : FIRST_ITEM + item, time};
   const uint32_t *items = NULL;
   size_t count = 0, used = 0;
   char text[256] = "";
@@ -74,7 +74,7 @@ static void ties(void **state) {
 static void nameless(void **state) {
   (void)state;
   fw_history *h = create(3);
-  const uint64_t nobody[] = {FW_LOCAL_UNKNOWN, FW_LOCAL_MISSING, FW_NO_FEATURE};
+  const uint64_t nobody[] = {FW_LOCAL_UNKNOWN, FW_LOCAL_MISSING, FW_FEATURE_NONE};
   for (size_t i = 0; i < 3; i++) {
     take(h, nobody[i], 5, 2, "");
     take(h, nobody[i], 5, 1, ""); /* nor an order */
