@@ -157,6 +157,15 @@ furrow_status fw_encoder_files(const furrow_encoder *encoder, fw_buffer *schema,
   return fw_buffer_status(schema, err);
 }
 
+static furrow_status make_directory(const char *directory, furrow_error *err) {
+  struct stat info;
+  if (mkdir(directory, 0777) == 0) return FURROW_OK;
+  if (errno == EEXIST && stat(directory, &info) == 0 && S_ISDIR(info.st_mode)) return FURROW_OK;
+  const furrow_status status = fw_fail_errno(err, FURROW_E_IO, errno, "cannot make the directory");
+  fw_error_set_file(err, directory);
+  return status;
+}
+
 /* Neither file may be there: one of another encoder and one of this do not go together. */
 static furrow_status check_free(const char *directory, furrow_error *err) {
   static const char *const names[] = {FW_DICTIONARY_NAME, FW_SCHEMA_NAME};
@@ -177,11 +186,7 @@ furrow_status furrow_encoder_save(const furrow_encoder *encoder, const char *dir
   fw_buffer schema = {0};
   const void *dictionary;
   size_t size;
-  if (strncmp(directory, "memory://", 9) != 0 && mkdir(directory, 0777) != 0 && errno != EEXIST) {
-    const furrow_status status = fw_fail_errno(err, FURROW_E_IO, errno, "cannot make the directory");
-    fw_error_set_file(err, directory);
-    return status;
-  }
+  if (strncmp(directory, "memory://", 9) != 0) FW_TRY(make_directory(directory, err));
   if (!overwrite) FW_TRY(check_free(directory, err));
   furrow_status status = fw_encoder_files(encoder, &schema, &dictionary, &size, err);
   if (status == FURROW_OK) status = save_one(directory, FW_DICTIONARY_NAME, dictionary, size, overwrite, err);
