@@ -270,33 +270,14 @@ static furrow_status encode_crosses(const work *w, furrow_error *err) {
 
 /* ---- What is not a feature ------------------------------------------------------------------------------ */
 
-static const char *find_class(const fw_column *column, const fw_table_cell *cell, float *label, bool *missing) {
-  *missing = cell->kind == FW_TABLE_MISSING;
-  for (size_t i = 0; i < column->class_count; i++)
-    if (strlen(column->classes[i]) == cell->length && memcmp(column->classes[i], cell->text, cell->length) == 0) {
-      *label = (float)i;
-      return NULL;
-    }
-  return "not one of the classes of the schema";
-}
-
 static furrow_status read_labels(const work *w, bool with_label, furrow_error *err) {
   const size_t slot = w->view->label;
   for (size_t i = 0; i < w->batch->records; i++) w->scratch->label[i] = 1;
   if (slot == SIZE_MAX || !with_label) return FURROW_OK;
   const fw_column *column = fw_schema_of_kind(w->encoder->schema, FW_AS_LABEL);
-  const fw_table_cell *cells = cells_of(w, slot);
   for (size_t i = 0; i < w->batch->records; i++) {
-    double number = 0;
-    bool missing = false;
-    const char *bad = NULL;
-    if (column->classes)
-      bad = find_class(column, &cells[i], &w->scratch->label[i], &missing);
-    else
-      bad = fw_cell_number(&cells[i], column, &number, &missing);
-    if (missing) bad = "the label is missing";
+    const char *bad = fw_cell_label(&cells_of(w, slot)[i], column, &w->scratch->label[i]);
     if (bad) FW_TRY(refuse(w, slot, i, bad, err));
-    if (!column->classes) w->scratch->label[i] = (float)number;
   }
   return FURROW_OK;
 }
@@ -305,12 +286,8 @@ static furrow_status read_weights(const work *w, furrow_error *err) {
   const size_t slot = w->view->weight;
   const fw_column *column = fw_schema_of_kind(w->encoder->schema, FW_AS_WEIGHT);
   for (size_t i = 0; i < w->batch->records && slot != SIZE_MAX; i++) {
-    double number = 0;
-    bool missing = false;
-    const char *bad = fw_cell_number(&cells_of(w, slot)[i], column, &number, &missing);
-    if (!bad && !missing && number < 0) bad = "a weight is not negative";
+    const char *bad = fw_cell_weight(&cells_of(w, slot)[i], column, &w->scratch->weight[i]);
     if (bad) FW_TRY(refuse(w, slot, i, bad, err));
-    w->scratch->weight[i] = missing ? 1 : (float)number;
   }
   return FURROW_OK;
 }

@@ -102,6 +102,32 @@ const char *fw_cell_number(const fw_table_cell *cell, const fw_column *column, d
   return NULL;
 }
 
+static const char *find_class(const fw_column *column, const fw_table_cell *cell, float *label) {
+  for (size_t i = 0; i < column->class_count; i++)
+    if (strlen(column->classes[i]) == cell->length && memcmp(column->classes[i], cell->text, cell->length) == 0) {
+      *label = (float)i;
+      return NULL;
+    }
+  return cell->kind == FW_TABLE_MISSING ? "the label is missing" : "not one of the classes of the schema";
+}
+
+const char *fw_cell_label(const fw_table_cell *cell, const fw_column *column, float *label) {
+  double number = 0;
+  bool missing = false;
+  if (column->classes) return find_class(column, cell, label);
+  const char *bad = fw_cell_number(cell, column, &number, &missing);
+  *label = (float)number;
+  return missing ? "the label is missing" : bad;
+}
+
+const char *fw_cell_weight(const fw_table_cell *cell, const fw_column *column, float *weight) {
+  double number = 1;
+  bool missing = false;
+  const char *bad = fw_cell_number(cell, column, &number, &missing);
+  *weight = missing ? 1 : (float)number;
+  return !bad && *weight < 0 ? "a weight is not negative" : bad;
+}
+
 static const char *read_time(const fw_table_cell *cell, const fw_column *column, double *seconds, bool *missing) {
   const fw_cell words = {.begin = cell->text, .end = cell->text + cell->length};
   *missing = cell->kind == FW_TABLE_MISSING;

@@ -115,6 +115,9 @@ furrow_status fw_cell_elements(const fw_table_cell *cell, const fw_column *colum
 /* The number of a cell, log applied where the column says so. Returns what is wrong; NULL: nothing. *missing: the cell
  * says that there is none. */
 const char *fw_cell_number(const fw_table_cell *cell, const fw_column *column, double *number, bool *missing);
+/* The label and the weight of a cell. Return what is wrong; NULL: nothing. */
+const char *fw_cell_label(const fw_table_cell *cell, const fw_column *column, float *label);
+const char *fw_cell_weight(const fw_table_cell *cell, const fw_column *column, float *weight);
 /* The same for the seconds of the times of a batch, unless they have been read. */
 void fw_time_cells_read(fw_time_cells *times, const fw_table_batch *batch, size_t slot, const fw_column *column);
 

@@ -172,6 +172,7 @@ static void weights_and_groups(void **state) {
                                "\"weight\"},\"g\":{\"as\":\"group\"}}}";
   expect_log(schema, "y,a,w,g\n1,k,0.5,7\n2,k,,8\n", "1:0.5 qid:7 a=k\n2 qid:8 a=k\n");
   expect_refused(schema, "y,a,w,g\n1,k,-1,7\n", FURROW_E_PARSE, "column w: a weight is not negative");
+  put_text(LOG, "y,a,w,g\n1,k,1,7\n");
   furrow_encoder *encoder = build_encoder(LOG, schema);
   furrow_parser *parser = NULL;
   put_text("memory://texts.csv", "y,a,w,g\n1,k,1,red\n1,k,1,blue\n1,k,1,red\n1,k,1,18446744073709551616\n");
@@ -270,6 +271,37 @@ static void tables_skip(void **state) {
   assert_string_equal(stats.first_bad.file, TABLE);
   expect_rows(encoder, LOG, "", "1 u=p i=m1\n1 u=p i=m2 genre=b price:3\n");
   furrow_encoder_free(encoder);
+}
+
+/* What is left out of the rows is not in the dictionary either. */
+static void bad_records_do_not_count(void **state) {
+  (void)state;
+  static const char *const bad[] = {"x,new,1,0,1,p:1\n", "1,new,x,0,1,p:1\n", "1,new,1,noon,1,p:1\n",
+                                    "1,new,1,0,-1,p:1\n", "1,new,1,0,1,p:1;:2\n"};
+  furrow_encoder_params params;
+  furrow_encoder_params_init(&params);
+  params.on_bad = FURROW_ON_BAD_SKIP;
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    furrow_encoder *encoder;
+    furrow_encoder_field field;
+    char log[256];
+    snprintf(log, sizeof log, "y,a,n,t,w,s\n1,k,1,0,1,q:1\n%s2,k,3,0,1,\n", bad[i]);
+    put_text(LOG, log);
+    assert_int_equal(try_build(&encoder, LOG,
+                               "{\"columns\":{\"y\":{\"as\":\"label\"},\"a\":{\"as\":\"category\"},\"n\":{\"as\":"
+                               "\"number\",\"scale\":\"standard\"},\"t\":{\"as\":\"time\",\"unit\":\"s\",\"parts\":"
+                               "[\"hour\"]},\"w\":{\"as\":\"weight\"},\"s\":{\"as\":\"set\",\"separator\":\";\","
+                               "\"values\":true}}}",
+                               &params, NULL),
+                     FURROW_OK);
+    furrow_encoder_get_field(encoder, 0, &field);
+    assert_int_equal(field.entries, 1);
+    furrow_encoder_get_field(encoder, 3, &field);
+    assert_int_equal(field.entries, 1);
+    put_text(LOG, "y,a,n,t,w,s\n1,k,1,0,1,q:1\n2,k,3,0,1,\n");
+    expect_rows(encoder, LOG, "", "1 a=k n:-1 t.hour=0 s=q\n2 a=k n:1 t.hour=0 s=(missing)\n");
+    furrow_encoder_free(encoder);
+  }
 }
 
 /* ---- Columns that are not there ------------------------------------------------------------------------- */
@@ -495,6 +527,7 @@ int main(void) {
       cmocka_unit_test(joined_tables),
       cmocka_unit_test(tables_refused),
       cmocka_unit_test(tables_skip),
+      cmocka_unit_test(bad_records_do_not_count),
       cmocka_unit_test(absent_columns),
       cmocka_unit_test(lists_of_json),
       cmocka_unit_test(names_both_ways),
