@@ -51,6 +51,7 @@ static furrow_status refuse(const work *w, size_t slot, size_t record, const cha
 }
 
 static furrow_status grow_field(fw_encoded_field *made, size_t count, bool values, furrow_error *err) {
+  if (count <= made->index_capacity && (!values || count <= made->value_capacity)) return FURROW_OK;
   void *memory = made->index;
   FW_TRY(fw_grow(&memory, &made->index_capacity, count, sizeof *made->index, err));
   made->index = memory;
@@ -315,20 +316,24 @@ static furrow_status check_keys(const work *w, furrow_error *err) {
 
 /* ---- Rows ----------------------------------------------------------------------------------------------- */
 
-/* Where the next feature of a row goes. */
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+
+/* Where the next feature of a row goes. The key type is a constant in each copy of the functions below. */
 typedef struct target {
   furrow_container *rows;
+  furrow_key_type type;
+  void *index, *field;
+  float *value;
   size_t at;
 } target;
 
-static inline void put_feature(target *t, uint32_t field, uint64_t index, float value) {
-  furrow_container *rows = t->rows;
-  fw_store_index(rows->key_type, rows->index, t->at, index);
-  fw_store_index(rows->key_type, rows->field, t->at, field);
-  ((float *)rows->value)[t->at++] = value;
+static ALWAYS_INLINE void put_feature(target *t, uint32_t field, uint64_t index, float value) {
+  fw_store_index(t->type, t->index, t->at, index);
+  fw_store_index(t->type, t->field, t->at, field);
+  t->value[t->at++] = value;
 }
 
-static void put_cells(const work *w, size_t record, target *t) {
+static ALWAYS_INLINE void put_cells(const work *w, size_t record, target *t) {
   const fw_encode_view *view = w->view;
   for (size_t i = 0; i < view->field_count; i++) {
     const fw_encoded_field *made = &w->scratch->fields[i];
@@ -343,14 +348,14 @@ static void put_cells(const work *w, size_t record, target *t) {
   }
 }
 
-static void put_joined(const fw_joined *table, size_t key, target *t) {
+static ALWAYS_INLINE void put_joined(const fw_joined *table, size_t key, target *t) {
   const uint64_t end = fw_get_le64(table->offsets + 8 * (key + 1));
   for (uint64_t i = fw_get_le64(table->offsets + 8 * key); i < end; i++)
     put_feature(t, fw_get_le32(table->field + 4 * i), fw_get_le64(table->index + 8 * i),
                 fw_get_f32(table->value + 4 * i));
 }
 
-static void put_crosses(const work *w, size_t record, target *t) {
+static ALWAYS_INLINE void put_crosses(const work *w, size_t record, target *t) {
   const fw_dictionary *d = &w->encoder->dictionary;
   const fw_encoded_field *made = w->scratch->fields + w->view->field_count;
   for (size_t f = 0; f < d->count && w->view->crosses; f++) {
@@ -430,7 +435,7 @@ static furrow_status read_events(const work *w, fw_encode_out *out, furrow_error
   return FURROW_OK;
 }
 
-static void put_row(const work *w, size_t record, target *t) {
+static ALWAYS_INLINE void put_row(const work *w, size_t record, target *t) {
   furrow_container *rows = t->rows;
   const fw_encode_view *view = w->view;
   const fw_dictionary *d = &w->encoder->dictionary;
@@ -444,6 +449,13 @@ static void put_row(const work *w, size_t record, target *t) {
   }
   put_crosses(w, record, t);
   rows->offset[++rows->rows] = t->at;
+}
+
+static ALWAYS_INLINE void put_good(const work *w, furrow_container *rows, furrow_key_type type) {
+  target t = {rows, type, rows->index, rows->field, rows->value, rows->features};
+  for (size_t i = 0; i < w->batch->records; i++)
+    if (!w->scratch->bad[i]) put_row(w, i, &t);
+  rows->features = t.at;
 }
 
 static furrow_status put_rows(const work *w, fw_encode_out *out, furrow_error *err) {
@@ -460,10 +472,10 @@ static furrow_status put_rows(const work *w, fw_encode_out *out, furrow_error *e
   rows->has_qid = view->group != SIZE_MAX;
   rows->has_field = true;
   rows->has_value = w->encoder->has_values;
-  target t = {rows, rows->features};
-  for (size_t i = 0; i < w->batch->records; i++)
-    if (!w->scratch->bad[i]) put_row(w, i, &t);
-  rows->features = t.at;
+  if (rows->key_type == FURROW_KEY_U32)
+    put_good(w, rows, FURROW_KEY_U32);
+  else
+    put_good(w, rows, FURROW_KEY_U64);
   return FURROW_OK;
 }
 

@@ -88,7 +88,7 @@ const char *fw_cell_number(const fw_table_cell *cell, const fw_column *column, d
   const fw_cell words = {.begin = cell->text, .end = end};
   *missing = cell->kind == FW_TABLE_MISSING;
   if (*missing) return NULL;
-  if (fw_read_f64(cell->text, end, number) != end) {
+  if (!fw_read_digits(cell->text, cell->length, number) && fw_read_f64(cell->text, end, number) != end) {
     *missing = fw_cell_is_missing(&words);
     if (*missing) return NULL;
     const bool yes = cell->length == 4 && strncasecmp(cell->text, "true", 4) == 0;
