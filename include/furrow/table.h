@@ -146,6 +146,9 @@ typedef struct furrow_encoder_params {
   furrow_on_bad on_bad;     /* error */
   furrow_progress progress; /* "reading", in bytes; NULL: none */
   void *progress_user;      /* given to progress */
+  /* Gets the rows that were read and left out of the tables; NULL: nobody asks. Those of the log are counted when it is
+   * encoded. */
+  furrow_parser_stats *stats;
 } furrow_encoder_params;
 
 /* Sets the size and the defaults. */

@@ -259,7 +259,8 @@ static furrow_status complete_uri(fw_samples *samples, const char *uri, const fw
   if (status == FURROW_OK) samples->params.format = samples->format;
   if (status == FURROW_OK && has_index_base(samples->format)) {
     const bool fixed = fw_uri_arg_value(&parsed, "indexing_mode") != NULL;
-    status = settle_index_base(samples, full, fixed, data->index_base, err);
+    const int base = data->encoder ? 0 : data->index_base; /* features of an encoder count from 0 */
+    status = settle_index_base(samples, full, fixed, base, err);
   } else if (status == FURROW_OK) {
     samples->uri = full;
     full = NULL;
