@@ -86,7 +86,7 @@ static uint64_t text_feature(const fw_field *field, uint64_t hash, const char *t
 static furrow_status refuse_lists(const work *w, size_t slot, furrow_error *err) {
   const fw_table_cell *cells = cells_of(w, slot);
   for (size_t i = 0; i < w->batch->records; i++)
-    if (cells[i].kind == FW_TABLE_LIST) FW_TRY(refuse(w, slot, i, "a list, but one value is expected", err));
+    if (fw_cell_is_list(&cells[i])) FW_TRY(refuse(w, slot, i, "a list, but one value is expected", err));
   return FURROW_OK;
 }
 

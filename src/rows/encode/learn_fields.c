@@ -102,7 +102,7 @@ static furrow_status check_values(learner *l, const fw_field *field, size_t slot
 static furrow_status check_single(learner *l, size_t slot, furrow_error *err) {
   const fw_table_cell *cells = cells_of(l, slot);
   for (size_t i = 0; i < l->batch->records; i++)
-    if (cells[i].kind == FW_TABLE_LIST) FW_TRY(refuse(l, slot, i, "a list, but one value is expected", err));
+    if (fw_cell_is_list(&cells[i])) FW_TRY(refuse(l, slot, i, "a list, but one value is expected", err));
   return FURROW_OK;
 }
 
