@@ -88,6 +88,24 @@ static furrow_status refuse_lists(const work *w, size_t slot, furrow_error *err)
   return FURROW_OK;
 }
 
+/* Cells whose texts are looked up at a time: what they need of the dictionary stays in the first cache. */
+enum { LOOKUPS = 64 };
+
+static void find_features(const fw_field *field, const fw_table_cell *cells, const uint64_t *hashes, size_t n,
+                          uint64_t *features) {
+  const fw_string_table *texts = &field->texts;
+  size_t guesses[LOOKUPS];
+  for (size_t i = 0; i < n; i++) fw_string_table_prefetch(texts, hashes[i]);
+  for (size_t i = 0; i < n; i++) {
+    guesses[i] = fw_string_table_guess(texts, hashes[i]);
+    if (guesses[i] != FW_STRING_TABLE_NONE) fw_string_table_prefetch_offset(texts, guesses[i]);
+  }
+  for (size_t i = 0; i < n; i++)
+    if (guesses[i] != FW_STRING_TABLE_NONE) fw_string_table_prefetch_text(texts, guesses[i]);
+  for (size_t i = 0; i < n; i++)
+    features[i] = found_feature(field, fw_string_table_find_hashed(texts, hashes[i], cells[i].text, cells[i].length));
+}
+
 static furrow_status encode_category(const work *w, const fw_field *field, size_t slot, fw_encoded_field *made,
                                      furrow_error *err) {
   const fw_table_cell *cells = cells_of(w, slot);
@@ -103,10 +121,8 @@ static furrow_status encode_category(const work *w, const fw_field *field, size_
   if (field->hash_bits) {
     for (size_t i = 0; i < n; i++) made->index[i] = hashed_feature(field, hashes[i]);
   } else {
-    for (size_t i = 0; i < n; i++) fw_string_table_prefetch(&field->texts, hashes[i]);
-    for (size_t i = 0; i < n; i++)
-      made->index[i] =
-          found_feature(field, fw_string_table_find_hashed(&field->texts, hashes[i], cells[i].text, cells[i].length));
+    for (size_t i = 0; i < n; i += LOOKUPS)
+      find_features(field, cells + i, hashes + i, n - i < LOOKUPS ? n - i : LOOKUPS, made->index + i);
   }
   if (!(kinds & 1U << FW_TABLE_MISSING)) return FURROW_OK;
   for (size_t i = 0; i < n; i++)
@@ -186,18 +202,30 @@ static double age_in_days(const fw_field *field, double seconds) {
   return (field->newest - seconds) / 86400;
 }
 
-static furrow_status encode_number(const work *w, const fw_field *field, size_t slot, fw_encoded_field *made,
-                                   furrow_error *err) {
+/* The numbers of a slot, or the seconds of its times; several fields may be parts of one time. */
+static furrow_status read_numbers(const work *w, const fw_field *field, size_t slot, furrow_error *err) {
   const fw_table_cell *cells = cells_of(w, slot);
   const bool time = field->kind == FW_FIELD_AGE || field->kind == FW_FIELD_PART;
+  fw_encode_scratch *s = w->scratch;
+  if (s->number_slot == slot) return FURROW_OK;
+  s->number_slot = slot;
+  for (size_t i = 0; i < w->batch->records; i++) {
+    s->number[i] = 0;
+    const char *bad = time ? fw_cell_time(&cells[i], field->column, &s->number[i], &s->no_number[i])
+                           : fw_cell_number(&cells[i], field->column, &s->number[i], &s->no_number[i]);
+    if (bad) FW_TRY(refuse(w, slot, i, bad, err));
+  }
+  return FURROW_OK;
+}
+
+static furrow_status encode_number(const work *w, const fw_field *field, size_t slot, fw_encoded_field *made,
+                                   furrow_error *err) {
   const bool values = field->kind == FW_FIELD_AGE || field->kind == FW_FIELD_NUMBER;
   FW_TRY(grow_field(made, FW_TABLE_RECORDS, values, err));
+  FW_TRY(read_numbers(w, field, slot, err));
   for (size_t i = 0; i < w->batch->records; i++) {
-    double number = 0;
-    bool missing = false;
-    const char *bad = time ? fw_cell_time(&cells[i], field->column, &number, &missing)
-                           : fw_cell_number(&cells[i], field->column, &number, &missing);
-    if (bad) FW_TRY(refuse(w, slot, i, bad, err));
+    const bool missing = w->scratch->no_number[i];
+    double number = w->scratch->number[i];
     if (field->kind == FW_FIELD_AGE) number = age_in_days(field, number);
     if (values) made->value[i] = missing ? 1 : (float)((number - field->mean) * field->factor);
     if (missing)
@@ -483,6 +511,7 @@ furrow_status fw_encode_batch(const furrow_encoder *encoder, const fw_encode_vie
                               fw_encode_out *out, furrow_error *err) {
   const work w = {encoder, view, table, cursor, batch, scratch};
   memset(scratch->bad, 0, sizeof scratch->bad);
+  scratch->number_slot = SIZE_MAX;
   FW_TRY(make_fields(&w, err));
   for (size_t i = 0; i < view->field_count; i++)
     FW_TRY(

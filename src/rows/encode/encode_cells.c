@@ -83,8 +83,15 @@ furrow_status fw_cell_elements(const fw_table_cell *cell, const fw_column *colum
 
 /* ---- Numbers ---- */
 
+static const char *scale_number(const fw_column *column, double *number) {
+  if (column->kind == FW_AS_NUMBER && column->scale == FW_SCALE_LOG) *number = copysign(log1p(fabs(*number)), *number);
+  return NULL;
+}
+
 const char *fw_cell_number(const fw_table_cell *cell, const fw_column *column, double *number, bool *missing) {
   const char *end = cell->text + cell->length;
+  *missing = false;
+  if (fw_read_short(cell->text, end, number)) return scale_number(column, number);
   const fw_cell words = {.begin = cell->text, .end = end};
   *missing = cell->kind == FW_TABLE_MISSING;
   if (*missing) return NULL;
@@ -98,12 +105,17 @@ const char *fw_cell_number(const fw_table_cell *cell, const fw_column *column, d
   *missing = isnan(*number);
   if (*missing) return NULL;
   if (!isfinite(*number) || fabs(*number) > 3e38) return "a number that is too large";
-  if (column->kind == FW_AS_NUMBER && column->scale == FW_SCALE_LOG) *number = copysign(log1p(fabs(*number)), *number);
-  return NULL;
+  return scale_number(column, number);
 }
 
 const char *fw_cell_time(const fw_table_cell *cell, const fw_column *column, double *seconds, bool *missing) {
-  const fw_cell words = {.begin = cell->text, .end = cell->text + cell->length};
+  const char *end = cell->text + cell->length;
+  const fw_cell words = {.begin = cell->text, .end = end};
+  *missing = false;
+  if (column->unit != FW_UNIT_TEXT && fw_read_short(cell->text, end, seconds)) {
+    *seconds /= fw_time_unit_scale(column->unit);
+    return NULL;
+  }
   *missing = cell->kind == FW_TABLE_MISSING;
   if (*missing || fw_time_parse(cell->text, cell->length, column->unit, seconds)) return NULL;
   *missing = fw_cell_is_missing(&words);

@@ -60,6 +60,9 @@ typedef struct fw_encode_scratch {
   size_t key_capacity;
   fw_buffer word;
   bool bad[FW_TABLE_RECORDS];
+  size_t number_slot; /* the slot whose numbers, or seconds, are these; SIZE_MAX: none yet of this batch */
+  double number[FW_TABLE_RECORDS];
+  bool no_number[FW_TABLE_RECORDS];
   float label[FW_TABLE_RECORDS], weight[FW_TABLE_RECORDS];
   uint64_t group[FW_TABLE_RECORDS];
 } fw_encode_scratch;

@@ -37,18 +37,32 @@ typedef struct learner {
   fw_buffer word;
   uint64_t piece, record; /* the place of the batch in the data */
   uint64_t records;
+  const fw_table_cell *measured; /* of this batch, in which so many numbers or times are missing; NULL: not yet known */
+  uint64_t none;
 } learner;
 
-static furrow_status count_texts(fw_learned *learned, const fw_table_cell *cells, size_t n, furrow_error *err) {
-  uint64_t hashes[FW_TABLE_RECORDS];
-  for (size_t i = 0; i < n; i++) hashes[i] = XXH3_64bits(cells[i].text, cells[i].length);
-  for (size_t i = 0; i < n; i++) fw_text_counter_prefetch(&learned->texts, hashes[i]);
+/* Cells whose texts are counted at a time: what they need of the counter stays in the first cache. */
+enum { COUNTED = 64 };
+
+static furrow_status count_some(fw_learned *learned, const fw_table_cell *cells, size_t n, furrow_error *err) {
+  uint64_t hashes[COUNTED];
+  for (size_t i = 0; i < n; i++) {
+    hashes[i] = XXH3_64bits(cells[i].text, cells[i].length);
+    fw_text_counter_prefetch(&learned->texts, hashes[i]);
+  }
+  for (size_t i = 0; i < n; i++) fw_text_counter_prefetch_record(&learned->texts, hashes[i]);
   for (size_t i = 0; i < n; i++) {
     if (cells[i].kind == FW_TABLE_MISSING)
       learned->missing++;
     else
       FW_TRY(fw_text_counter_add(&learned->texts, hashes[i], cells[i].text, cells[i].length, 1, err));
   }
+  return FURROW_OK;
+}
+
+static furrow_status count_texts(fw_learned *learned, const fw_table_cell *cells, size_t n, furrow_error *err) {
+  for (size_t i = 0; i < n; i += COUNTED)
+    FW_TRY(count_some(learned, cells + i, n - i < COUNTED ? n - i : COUNTED, err));
   return FURROW_OK;
 }
 
@@ -76,19 +90,28 @@ static furrow_status count_elements(learner *l, const fw_field *field, fw_learne
   return FURROW_OK;
 }
 
-static furrow_status measure_numbers(const learner *l, const fw_field *field, fw_learned *learned,
-                                     const fw_table_cell *cells, size_t n, furrow_error *err) {
+/* Parts of times have nothing to measure, but missing ones are counted, once for all parts of a column. */
+static furrow_status measure_numbers(learner *l, const fw_field *field, fw_learned *learned, const fw_table_cell *cells,
+                                     size_t n, furrow_error *err) {
   const bool time = field->kind == FW_FIELD_AGE || field->kind == FW_FIELD_PART;
+  const bool measured = fw_field_learns(field);
+  if (l->measured == cells && !measured) {
+    learned->missing += l->none;
+    return FURROW_OK;
+  }
+  uint64_t none = 0;
   for (size_t i = 0; i < n; i++) {
     double number = 0;
     bool missing = false;
     const char *bad = time ? fw_cell_time(&cells[i], field->column, &number, &missing)
                            : fw_cell_number(&cells[i], field->column, &number, &missing);
     if (bad) continue; /* the encoding refuses it */
-    learned->missing += missing;
-    if (!missing && fw_field_learns(field))
-      FW_TRY(fw_number_stats_add(&learned->numbers, l->piece, l->record + i, number, err));
+    none += missing;
+    if (!missing && measured) FW_TRY(fw_number_stats_add(&learned->numbers, l->piece, l->record + i, number, err));
   }
+  learned->missing += none;
+  l->measured = cells;
+  l->none = none;
   return FURROW_OK;
 }
 
@@ -98,6 +121,7 @@ static furrow_status take_batch(void *user, uint64_t piece, const fw_table_curso
   (void)cursor;
   if (l->piece != piece) l->record = 0;
   l->piece = piece;
+  l->measured = NULL;
   for (size_t i = 0; i < l->view->field_count; i++) {
     const size_t f = l->view->fields[i];
     const fw_field *field = &l->dictionary->fields[f];
@@ -179,14 +203,17 @@ furrow_status fw_learn_fields(fw_table_source *source, const fw_encode_view *vie
 
 /* ---- What a field learned ------------------------------------------------------------------------------- */
 
-static furrow_status build_texts(const fw_text_counter *texts, size_t kept, fw_buffer *image, furrow_error *err) {
+static furrow_status build_texts(const fw_counted_text *const *texts, size_t kept, fw_buffer *image,
+                                 furrow_error *err) {
+  enum { AHEAD = 16 };
   fw_buffer bytes = {0};
   void *memory = NULL;
   FW_TRY(fw_alloc(&memory, kept + 1, sizeof(uint64_t), err));
   uint64_t *offsets = memory;
   for (size_t i = 0; i < kept; i++) {
+    if (i + AHEAD < kept) __builtin_prefetch(texts[i + AHEAD]);
     offsets[i] = bytes.size;
-    fw_buffer_append(&bytes, texts->texts[i].text, texts->texts[i].length);
+    fw_buffer_append(&bytes, texts[i]->text, texts[i]->length);
   }
   offsets[kept] = bytes.size;
   furrow_status status = fw_buffer_status(&bytes, err);
@@ -197,16 +224,26 @@ static furrow_status build_texts(const fw_text_counter *texts, size_t kept, fw_b
   return status;
 }
 
-static furrow_status finish_texts(fw_field *field, fw_text_counter *texts, fw_field_image *image, furrow_error *err) {
+/* Texts that are too rare are unknown ones. */
+static furrow_status keep_texts(fw_field *field, const fw_counted_text *const *texts, size_t count,
+                                fw_field_image *image, furrow_error *err) {
   size_t kept = 0;
-  fw_text_counter_sort(texts);
-  while (kept < texts->count && texts->texts[kept].count >= field->column->min_count) kept++;
-  for (size_t i = kept; i < texts->count; i++) field->unknown += texts->texts[i].count;
+  while (kept < count && texts[kept]->count >= field->column->min_count) kept++;
+  for (size_t i = kept; i < count; i++) field->unknown += texts[i]->count;
   FW_TRY(build_texts(texts, kept, &image->texts, err));
-  for (size_t i = 0; i < kept; i++) fw_put_u64(&image->counts, texts->texts[i].count);
+  for (size_t i = 0; i < kept; i++) fw_put_u64(&image->counts, texts[i]->count);
   FW_TRY(fw_buffer_status(&image->counts, err));
   field->size = FW_LOCAL_FIRST + kept;
   return fw_string_table_open(&field->texts, image->texts.bytes, image->texts.size, err);
+}
+
+static furrow_status finish_texts(fw_field *field, const fw_text_counter *texts, fw_field_image *image,
+                                  furrow_error *err) {
+  const fw_counted_text **sorted = NULL;
+  FW_TRY(fw_text_counter_sort(texts, &sorted, err));
+  const furrow_status status = keep_texts(field, sorted, texts->count, image, err);
+  fw_free((void *)sorted);
+  return status;
 }
 
 static furrow_status finish_bins(fw_field *field, fw_number_stats *numbers, fw_field_image *image, furrow_error *err) {
