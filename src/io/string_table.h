@@ -71,13 +71,18 @@ static inline const char *fw_string_table_text(const fw_string_table *table, siz
   *size = (size_t)(fw_get_le64(table->offsets + 8 * i + 8) - from);
   return table->bytes + from;
 }
+static inline bool fw_string_table_is_text(const fw_string_table *table, size_t i, const void *text, size_t size) {
+  size_t found;
+  const char *bytes = fw_string_table_text(table, i, &found);
+  return found == size && fw_same_bytes(bytes, text, size);
+}
 
 static inline uint64_t fw_string_table_hash(const void *text, size_t size) {
   return XXH3_64bits(text, size);
 }
 
 /* To look up a batch, wait for memory once for many texts: hash each and prefetch its slot; then guess their numbers
- * and prefetch the offsets of these; prefetch the texts; then find them all, or compare with the guesses. */
+ * and prefetch the offsets of these; prefetch the texts; then compare, and find what was guessed wrong. */
 static inline void fw_string_table_prefetch(const fw_string_table *table, uint64_t hash) {
   __builtin_prefetch(table->slots + 8 * (hash & table->mask));
 }

@@ -102,8 +102,12 @@ static void find_features(const fw_field *field, const fw_table_cell *cells, con
   }
   for (size_t i = 0; i < n; i++)
     if (guesses[i] != FW_STRING_TABLE_NONE) fw_string_table_prefetch_text(texts, guesses[i]);
-  for (size_t i = 0; i < n; i++)
-    features[i] = found_feature(field, fw_string_table_find_hashed(texts, hashes[i], cells[i].text, cells[i].length));
+  for (size_t i = 0; i < n; i++) {
+    const fw_table_cell *cell = &cells[i];
+    if (guesses[i] != FW_STRING_TABLE_NONE && !fw_string_table_is_text(texts, guesses[i], cell->text, cell->length))
+      guesses[i] = fw_string_table_find_hashed(texts, hashes[i], cell->text, cell->length);
+    features[i] = found_feature(field, guesses[i]);
+  }
 }
 
 static furrow_status encode_category(const work *w, const fw_field *field, size_t slot, fw_encoded_field *made,

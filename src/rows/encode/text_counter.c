@@ -71,7 +71,7 @@ furrow_status fw_text_counter_add(fw_text_counter *counter, uint64_t hash, const
   for (uint64_t slot; (slot = counter->slots[at]) != 0; at = (at + 1) & counter->mask) {
     if ((slot ^ hash) >> 32) continue;
     fw_counted_text *known = record_at(counter, 8 * (size_t)((uint32_t)slot - 1));
-    if (known->hash != hash || known->length != length || memcmp(known->text, text, length) != 0) continue;
+    if (known->hash != hash || known->length != length || !fw_same_bytes(known->text, text, length)) continue;
     known->count += n;
     return FURROW_OK;
   }
