@@ -39,6 +39,7 @@ void path_look_clear(path_inspection *look);
 extern const path_kind row_cache_kind, rows_kind;                 /* path_rows.c */
 extern const path_kind model_kind, matrix_kind, matrix_file_kind; /* path_model.c */
 extern const path_kind index_kind, arrays_kind;                   /* path_vectors.c */
+extern const path_kind log_kind, encoder_kind;                    /* path_log.c */
 extern const path_kind checkpoint_kind, conf_kind, record_kind;   /* path_learn.c */
 
 #endif

@@ -12,6 +12,7 @@
 #include "furrow/vector_data.h"
 #include "learn/class_label.h"
 #include "learn/explaining.h"
+#include "learn/one_event.h"
 #include "rows/rows_sink.h"
 
 typedef enum sample_id { SID_FIRST, SID_ROW } sample_id;
@@ -21,7 +22,8 @@ typedef struct predict_values {
   sample_id sid;
   const char *scores;
   bool json, force, contributions, probabilities;
-  uint64_t top; /* 0: all */
+  uint64_t top;     /* 0: all */
+  text_list events; /* COLUMN=VALUE of one event */
 } predict_values;
 
 #define AT(field) offsetof(predict_values, field)
@@ -51,6 +53,11 @@ static const option predict_options[] = {
      .argument = "N",
      .help = "with --contributions: print the N largest of each row (all)",
      .offset = AT(top)},
+    {.name = "event",
+     .kind = OPTION_LIST,
+     .argument = "COLUMN=VALUE",
+     .help = "instead of --data: one event, a column at a time; for models of raw logs",
+     .offset = AT(events)},
     {.name = "json", .kind = OPTION_FLAG, .help = "print a JSON object for each row", .offset = AT(json)},
     {.name = "force", .kind = OPTION_FLAG, .help = "replace an existing file", .offset = AT(force)},
     {0}};
@@ -230,16 +237,23 @@ static furrow_status check_options(const predict_values *values, furrow_error *e
   if (values->probabilities && (values->scores || values->contributions))
     return fail(err, FURROW_E_ARGUMENT, "--probabilities and %s cannot be used together",
                 values->scores ? "--scores" : "--contributions");
+  if (values->events.count > 0 && values->scoring.data)
+    return fail(err, FURROW_E_ARGUMENT, "--event and --data cannot be used together");
   if (values->top > 0 && !values->contributions) return fail(err, FURROW_E_ARGUMENT, "--top is for --contributions");
   return FURROW_OK;
 }
 
 static furrow_status run_predict(const void *values, output *out, furrow_error *err) {
-  const predict_values *predict = values;
+  predict_values used = *(const predict_values *)values;
+  const predict_values *predict = &used;
   predicting p = {.values = predict};
   const furrow_rowblock *block = NULL;
+  const bool event = predict->events.count > 0;
   furrow_status status = check_options(predict, err);
+  if (status == FURROW_OK && event) status = one_event_write(&predict->events, &used.scoring.data, err);
   if (status == FURROW_OK) status = scoring_open(&p.scoring, &predict->scoring, err);
+  if (status == FURROW_OK && event)
+    status = one_event_check(&predict->events, furrow_scorer_encoder(p.scoring.scorer), err);
   p.explaining = (explaining){.scoring = &p.scoring, .json = predict->json, .top = predict->top};
   if (status == FURROW_OK) status = open_file(&p, err);
   if (status == FURROW_OK) status = open_probabilities(&p, err);
@@ -260,7 +274,8 @@ const command predict_command = {
     .summary = "score rows with a model; prints sid,pred,proba,label",
     .example = "furrow predict --model clicks.model --data new.libsvm > scores.csv\n"
                "furrow predict --model clicks.model --data new.libsvm --scores scores.npy\n"
-               "furrow predict --model clicks.model --data new.libsvm --contributions --top 5",
+               "furrow predict --model clicks.model --data new.libsvm --contributions --top 5\n"
+               "furrow predict --model ratings.model --event userId=1 --event movieId=10",
     .about =
         "Prints a line for each row, as Angel does: the row's id (the number at the start of its line), the output of "
         "the graph, the probability of the positive or most likely class (0 for regression), and the predicted label. "

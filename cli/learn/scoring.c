@@ -20,7 +20,7 @@ const option scoring_options[] = {
      .help = "a model directory, Furrow's or Angel's",
      .offset = AT(model),
      .required = true},
-    {.name = "data", .kind = OPTION_TEXT, .argument = "URI", .help = "the rows", .offset = AT(data), .required = true},
+    {.name = "data", .kind = OPTION_TEXT, .argument = "URI", .help = "the rows", .offset = AT(data)},
     {.name = "format",
      .kind = OPTION_TEXT,
      .argument = "F",
@@ -116,6 +116,7 @@ furrow_status scoring_load(furrow_scorer **scorer, const scoring_values *values,
 
 furrow_status scoring_open(scoring *s, const scoring_values *values, furrow_error *err) {
   *s = (scoring){.values = values};
+  if (!values->data) return fail(err, FURROW_E_ARGUMENT, "--data URI is missing, the rows");
   furrow_status status = scoring_load(&s->scorer, values, err);
   if (status == FURROW_OK) status = furrow_scorer_scratch_create(&s->space, s->scorer, err);
   const bool guarded = cache_guard_begin(values->data);

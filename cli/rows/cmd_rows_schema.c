@@ -33,7 +33,11 @@ static const option schema_operands[] = {{.name = "LOG",
                                          {0}};
 
 static const option column_options[] = {
-    {.name = "label", .kind = OPTION_TEXT, .argument = "COL", .help = "what a model predicts", .offset = AT(label)},
+    {.name = "label",
+     .kind = OPTION_TEXT,
+     .argument = "COL",
+     .help = "what a model predicts; '': nothing",
+     .offset = AT(label)},
     {.name = "weight", .kind = OPTION_TEXT, .argument = "COL", .help = "weights of the rows", .offset = AT(weight)},
     {.name = "group", .kind = OPTION_TEXT, .argument = "COL", .help = "query or session of a row", .offset = AT(group)},
     {.name = "user", .kind = OPTION_TEXT, .argument = "COL", .help = "who gets recommendations", .offset = AT(user)},

@@ -541,6 +541,7 @@ const command rows_split_command = {
              "--group, records of a raw log (csv, tsv, JSON lines, Vowpal Wabbit's text) are copied as they are, with "
              "the header. Of a user with n rows, the last n times SHARE, rounded, go to the second file; one row at "
              "least stays in the first, and rows of the same time keep their order.",
+    .one_of = "--fractions F,F... | --time COL",
     .operands = split_operands,
     .groups = split_groups,
     .size = sizeof(split_values),

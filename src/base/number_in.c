@@ -297,8 +297,9 @@ bool fw_read_short(const char *s, const char *end, double *value) {
   uint64_t low = word_before(end, length < 8 ? length : 8);
   if (length > 8) {
     const uint64_t high = word_before(end - 8, length - 8);
+    if (digits_in_word(low) < 8 || digits_in_word(high) < 8) return false;
     *value = (double)(eight_digits(high) * 100000000 + eight_digits(low));
-    return digits_in_word(low) == 8 && digits_in_word(high) == 8;
+    return true;
   }
   const uint64_t others = low ^ ('.' ^ '0') * UINT64_C(0x0101010101010101); /* a byte that is 0 is a point */
   const uint64_t points = (others - UINT64_C(0x0101010101010101)) & ~others & UINT64_C(0x8080808080808080);
@@ -308,8 +309,9 @@ bool fw_read_short(const char *s, const char *end, double *value) {
     low = (low & ((UINT64_C(1) << bit) - 1)) << 8 | (low & UINT64_MAX << bit << 8);
     unit = tens[7 - bit / 8];
   }
+  if (digits_in_word(low) < 8) return false;
   *value = (double)eight_digits(low) / unit;
-  return digits_in_word(low) == 8;
+  return true;
 }
 
 /* ---- integers ---- */

@@ -1,14 +1,13 @@
 /* recommend/recommender.c: opens a model with its dictionary; users and items by name and by number. */
 #include "recommend/recommender.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/params.h"
 #include "base/suggestion.h"
-#include "io/input.h"
+#include "rows/encode/encoder.h"
 
 enum { SUGGESTIONS_AMONG = 200000 };
 
@@ -154,15 +153,21 @@ static size_t count_context(const furrow_encoder *encoder) {
 
 /* ---- Opening -------------------------------------------------------------------------------------------- */
 
-/* A model without a dictionary is told apart from one whose dictionary is damaged. */
+static furrow_status has_schema(const furrow_recommender *r, bool *there, furrow_error *err) {
+  fw_buffer path = {0};
+  fw_buffer_format(&path, "%s/" FW_SCHEMA_NAME, r->folder);
+  fw_buffer_byte(&path, 0);
+  const furrow_status status = fw_buffer_status(&path, err);
+  if (status == FURROW_OK) *there = fw_path_exists(path.bytes);
+  fw_buffer_clear(&path);
+  return status;
+}
+
+/* A model without names is told apart from one that lost its dictionary. */
 static furrow_status load_encoder(furrow_recommender *r, furrow_error *err) {
-  char *path = NULL;
-  const size_t size = strlen(r->folder) + 32;
-  FW_TRY(fw_alloc((void **)&path, size, 1, err));
-  snprintf(path, size, "%s/schema.json", r->folder);
-  const bool there = fw_path_exists(path);
-  fw_free(path);
-  if (there) return furrow_encoder_load(&r->encoder, r->folder, err);
+  bool schema = false;
+  FW_TRY(has_schema(r, &schema, err));
+  if (schema || fw_encoder_in_directory(r->folder)) return furrow_encoder_load(&r->encoder, r->folder, err);
   fw_fail(err, FURROW_E_UNSUPPORTED, "the model was made from rows, not from a raw log: it knows no names");
   fw_error_set_file(err, r->folder);
   fw_error_set_hint(err, "train from the log with a schema (--schema auto)");

@@ -106,17 +106,39 @@ static fw_key step_key(const furrow_learn_conf *conf) {
   return FW_KEYS;
 }
 
-/* The exact minimum, unless something is set that it does not take. */
+static bool is_linear(const fw_graph *graph) {
+  return graph->count == 2 && graph->layers[0].type == FW_LAYER_INPUT &&
+         graph->layers[0].activation == FW_ACTIVATION_IDENTITY && graph->loss != FW_LOSS_HINGE &&
+         graph->loss != FW_LOSS_CROSS_ENTROPY;
+}
+
+/* A linear layer and the pairs of all features of a row. */
+static bool is_fm(const fw_graph *graph) {
+  size_t linear = 0, pairs = 0;
+  for (size_t i = 0; i + 1 < graph->count; i++) {
+    const fw_layer *layer = &graph->layers[i];
+    linear += layer->type == FW_LAYER_INPUT && layer->width == 1 && layer->activation == FW_ACTIVATION_IDENTITY;
+    pairs += layer->type == FW_LAYER_EMBEDDING && layer->slots == 0;
+    pairs += layer->type == FW_LAYER_BI_INNER_SUM || layer->type == FW_LAYER_SUM_POOLING;
+  }
+  return graph->count == 5 && linear == 1 && pairs == 3 &&
+         (fw_loss_is_regression(graph->loss) || graph->loss == FW_LOSS_LOG);
+}
+
+/* The exact minimum, unless something is set that it does not take. Two classes of fm, or an l2 of fm, which is that of
+ * steps: only where it is asked for (docs/design/defaults.md). */
 static furrow_status plan_solver(fw_plan *plan, const furrow_learn_conf *conf, furrow_error *err) {
   const fw_key other = step_key(conf);
   const fw_graph *graph = &plan->graph;
+  const bool set = fw_conf_is_set(conf, FW_KEY_SOLVER), fm = is_fm(graph);
+  const bool own_l2 = plan->train.own_l2 = fw_conf_is_set(conf, FW_KEY_L2);
   if (fw_conf_value(conf, FW_KEY_SOLVER).integer == 0) return FURROW_OK;
-  const bool linear = graph->count == 2 && graph->layers[0].type == FW_LAYER_INPUT &&
-                      graph->layers[0].activation == FW_ACTIVATION_IDENTITY && graph->loss != FW_LOSS_HINGE &&
-                      graph->loss != FW_LOSS_CROSS_ENTROPY;
-  plan->train.lbfgs = linear && other == FW_KEYS;
-  if (plan->train.lbfgs || !fw_conf_is_set(conf, FW_KEY_SOLVER)) return FURROW_OK;
-  if (!linear) return fw_fail(err, FURROW_E_ARGUMENT, "the solver lbfgs is for lr, linear, robust and softmax");
+  plan->train.lbfgs =
+      (is_linear(graph) || (fm && (set || (fw_loss_is_regression(graph->loss) && !own_l2)))) && other == FW_KEYS;
+  plan->train.lbfgs_pairs = plan->train.lbfgs && fm;
+  if (plan->train.lbfgs || !set) return FURROW_OK;
+  if (!is_linear(graph) && !fm)
+    return fw_fail(err, FURROW_E_ARGUMENT, "the solver lbfgs is for lr, linear, robust, softmax and fm");
   return fw_fail(err, FURROW_E_ARGUMENT, "%s is for the solver steps, not for lbfgs", fw_key_facts(other)->name);
 }
 
@@ -294,6 +316,7 @@ furrow_status fw_plan_create(fw_plan **plan, const furrow_learn_conf *conf, bool
   if (status == FURROW_OK) status = plan_solver(&memory->plan, conf, err);
   if (status == FURROW_OK) status = plan_labels(memory, conf, err);
   if (status == FURROW_OK) status = check_class_weights(&memory->plan, err);
+  if (status == FURROW_OK) status = fw_rank_resolve(&memory->plan, &memory->arena, conf, err);
   if (status == FURROW_OK)
     *plan = &memory->plan;
   else

@@ -1,4 +1,5 @@
-/* learn/convex/linear_problem.c: objective and gradient of linear models over rows in memory.
+/* learn/convex/linear_problem.c: objective and gradient of linear models and factorization machines over rows in
+ * memory.
  *
  * Rows are cut into blocks, at most MOST_BLOCKS of them. Where there are few parameters each block sums a gradient of
  * its own, in one pass over the rows, and the blocks' are added in order. Else rows leave their derivatives, and the
@@ -16,6 +17,7 @@
 #include "learn/data/local_ids.h"
 
 enum { MOST_BLOCKS = 64, LEAST_ROWS = 256, MOST_SEGMENTS = 256, LEAST_USES = 1 << 14, PARAMETER_BLOCK = 1 << 12 };
+enum { COLUMNS = 16 }; /* of vectors, summed at once */
 
 /* With more parameters the gradient is summed by feature. */
 #define MOST_PARAMETERS_BY_BLOCK ((size_t)1 << 14)
@@ -23,8 +25,10 @@ enum { MOST_BLOCKS = 64, LEAST_ROWS = 256, MOST_SEGMENTS = 256, LEAST_USES = 1 <
 
 struct fw_linear_problem {
   fw_loss_type loss;
-  size_t outputs;
-  double delta, l2;
+  size_t outputs, factors;
+  size_t width; /* parameters of a feature: outputs + factors */
+  double delta, l2, factor_l2;
+  double *factor_scale; /* by feature, where there are factors: what factor_l2 is multiplied with */
   fw_spin_pool *pool;
   /* rows: their uses of features, numbered by ascending key */
   size_t rows, features;
@@ -36,7 +40,8 @@ struct fw_linear_problem {
   /* blocks */
   size_t blocks;
   double *block_value, *block_gradient; /* gradient: outputs biases, or all parameters where by_feature is false */
-  double *slope; /* by feature: outputs derivatives for each row; else for each block, of its row at work */
+  double *slope; /* derivatives by the outputs, then by the sums of the vectors (`width` in all): by feature those of
+                    each row, else for each block those of its row at work */
   /* the transposed copy */
   bool by_feature;
   uint64_t *use_offset; /* features + 1 */
@@ -44,7 +49,7 @@ struct fw_linear_problem {
   float *use_value; /* NULL: all 1 */
   size_t segments;
   uint32_t *segment_feature; /* of the first use of each segment */
-  double *cut;               /* 2 * outputs for each segment: sums of features that began before it, that end behind */
+  double *cut;               /* 2 * width for each segment: sums of features that began before it, that end behind */
 };
 
 /* ---- Work in threads ---- */
@@ -109,25 +114,68 @@ static inline void add_scaled(double *to, double factor, const double *from, siz
   for (size_t i = 0; i < n; i++) to[i] += factor * from[i];
 }
 
+/* n columns of the vectors v of a row from `at` on: sums of value * v; the sum of the products of all pairs of them is
+ * half of what the square of the sum exceeds the sum of the squares by. */
+static double pairs_of_row(const fw_linear_problem *p, const double *x, size_t row, size_t at, size_t n, double *sum) {
+  double squares[COLUMNS] = {0}, total = 0;
+  for (size_t j = 0; j < n; j++) sum[j] = 0;
+  for (uint64_t i = p->offset[row]; i < p->offset[row + 1]; i++) {
+    const double value = p->value ? (double)p->value[i] : 1.0, *v = x + p->feature[i] * p->width + p->outputs + at;
+    for (size_t j = 0; j < n; j++) {
+      const double u = value * v[j];
+      sum[j] += u;
+      squares[j] += u * u;
+    }
+  }
+  for (size_t j = 0; j < n; j++) total += sum[j] * sum[j] - squares[j];
+  return total / 2;
+}
+
+/* What the vectors add to the score of a row. sums: of each column; NULL: not wanted. */
+static double score_pairs(const fw_linear_problem *p, const double *x, size_t row, double *sums) {
+  double own[COLUMNS], total = 0;
+  for (size_t at = 0; at < p->factors; at += COLUMNS) {
+    const size_t n = p->factors - at < COLUMNS ? p->factors - at : COLUMNS;
+    double *sum = sums ? sums + at : own;
+    total += n == 8 ? pairs_of_row(p, x, row, at, 8, sum) : pairs_of_row(p, x, row, at, n, sum);
+  }
+  return total;
+}
+
+/* The part of a score that is linear in the features. */
 static void score_row(const fw_linear_problem *p, const double *x, size_t row, double *z) {
   const uint64_t begin = p->offset[row], end = p->offset[row + 1];
-  const double *bias = x + p->features * p->outputs;
+  const double *bias = x + p->features * p->width;
   const float *value = p->value ? p->value + begin : NULL;
   const uint32_t *feature = p->feature + begin;
-  if (p->outputs == 1) {
+  if (p->width == 1) {
     const size_t n = (size_t)(end - begin);
     z[0] = bias[0] + (value ? dot_row(feature, value, n, x) : dot_row(feature, NULL, n, x));
     return;
   }
   memcpy(z, bias, p->outputs * sizeof *z);
   for (uint64_t i = 0; i < end - begin; i++)
-    add_scaled(z, value ? (double)value[i] : 1.0, x + feature[i] * p->outputs, p->outputs);
+    add_scaled(z, value ? (double)value[i] : 1.0, x + feature[i] * p->width, p->outputs);
+}
+
+/* The derivative by a vector v is value * (that by the sums) - value^2 * (that by the output) * v. */
+static void add_row_factors(const fw_linear_problem *p, const double *x, size_t row, const double *slope,
+                            double *gradient) {
+  for (uint64_t i = p->offset[row]; i < p->offset[row + 1]; i++) {
+    const double value = p->value ? (double)p->value[i] : 1.0, square = value * value * slope[0];
+    const double *v = x + p->feature[i] * p->width;
+    double *g = gradient + p->feature[i] * p->width;
+    g[0] += value * slope[0];
+    for (size_t j = 1; j < p->width; j++) g[j] += value * slope[j] - square * v[j];
+  }
 }
 
 /* gradient[feature][output] += value * slope[output] for the uses of a row. */
-static void add_row(const fw_linear_problem *p, size_t row, const double *slope, double *gradient) {
+static void add_row(const fw_linear_problem *p, const double *x, size_t row, const double *slope, double *gradient) {
   const uint64_t begin = p->offset[row], end = p->offset[row + 1];
-  if (p->outputs > 1) {
+  if (p->factors > 0) {
+    add_row_factors(p, x, row, slope, gradient);
+  } else if (p->outputs > 1) {
     for (uint64_t i = begin; i < end; i++)
       add_scaled(gradient + p->feature[i] * p->outputs, p->value ? (double)p->value[i] : 1.0, slope, p->outputs);
   } else if (p->value) {
@@ -148,6 +196,18 @@ static size_t block_width(const fw_linear_problem *p) {
   return p->by_feature ? p->outputs : fw_linear_problem_size(p);
 }
 
+/* Derivatives of a row's loss, times its weight; its loss. */
+static double row_slopes(const fw_linear_problem *p, const double *x, size_t row, double *slope) {
+  const double weight = p->weight ? p->weight[row] : 1;
+  score_row(p, x, row, slope);
+  if (p->factors > 0) slope[0] += score_pairs(p, x, row, slope + 1);
+  const double loss = weight * loss_and_slopes(p, p->label[row], slope);
+  if (p->weight)
+    for (size_t k = 0; k < p->outputs; k++) slope[k] *= weight;
+  for (size_t j = 1; j < p->factors + 1; j++) slope[j] *= slope[0];
+  return loss;
+}
+
 static void pass_rows(void *context, size_t block) {
   const pass *at = context;
   const fw_linear_problem *p = at->p;
@@ -155,14 +215,10 @@ static void pass_rows(void *context, size_t block) {
   double *gradient = p->block_gradient + block * width, *bias = gradient + width - p->outputs, value = 0;
   memset(gradient, 0, width * sizeof *gradient);
   for (size_t row = piece_begin(p->rows, p->blocks, block); row < end; row++) {
-    double *slope = p->slope + (p->by_feature ? row : block) * p->outputs;
-    const double weight = p->weight ? p->weight[row] : 1;
-    score_row(p, at->x, row, slope);
-    value += weight * loss_and_slopes(p, p->label[row], slope);
-    if (p->weight)
-      for (size_t k = 0; k < p->outputs; k++) slope[k] *= weight;
+    double *slope = p->slope + (p->by_feature ? row : block) * p->width;
+    value += row_slopes(p, at->x, row, slope);
     for (size_t k = 0; k < p->outputs; k++) bias[k] += slope[k];
-    if (!p->by_feature) add_row(p, row, slope, gradient);
+    if (!p->by_feature) add_row(p, at->x, row, slope, gradient);
   }
   p->block_value[block] = value;
 }
@@ -182,17 +238,28 @@ static void add_blocks(void *context, size_t piece) {
 
 /* ---- The gradient, by feature ---- */
 
-static void sum_uses(const fw_linear_problem *p, uint64_t begin, uint64_t end, double *sum) {
-  if (p->outputs == 1) {
+/* v: the parameters of the feature. */
+static void sum_factors(const fw_linear_problem *p, const double *v, uint64_t begin, uint64_t end, double *sum) {
+  double squares = 0;
+  for (uint64_t i = begin; i < end; i++) {
+    const double value = p->use_value ? (double)p->use_value[i] : 1.0;
+    squares += value * value * p->slope[p->use_row[i] * p->width];
+  }
+  for (size_t j = 1; j < p->width; j++) sum[j] -= squares * v[j];
+}
+
+static void sum_uses(const fw_linear_problem *p, const double *v, uint64_t begin, uint64_t end, double *sum) {
+  if (p->width == 1) {
     double total = 0;
     for (uint64_t i = begin; i < end; i++)
       total += p->slope[p->use_row[i]] * (p->use_value ? (double)p->use_value[i] : 1.0);
     sum[0] = total;
     return;
   }
-  memset(sum, 0, p->outputs * sizeof *sum);
+  memset(sum, 0, p->width * sizeof *sum);
   for (uint64_t i = begin; i < end; i++)
-    add_scaled(sum, p->use_value ? (double)p->use_value[i] : 1.0, p->slope + p->use_row[i] * p->outputs, p->outputs);
+    add_scaled(sum, p->use_value ? (double)p->use_value[i] : 1.0, p->slope + p->use_row[i] * p->width, p->width);
+  if (p->factors > 0) sum_factors(p, v, begin, end, sum);
 }
 
 static void sum_segment(void *context, size_t segment) {
@@ -200,32 +267,32 @@ static void sum_segment(void *context, size_t segment) {
   const fw_linear_problem *p = at->p;
   const size_t uses = (size_t)p->use_offset[p->features];
   const uint64_t begin = piece_begin(uses, p->segments, segment), end = piece_begin(uses, p->segments, segment + 1);
-  double *before = p->cut + 2 * segment * p->outputs, *behind = before + p->outputs;
+  double *before = p->cut + 2 * segment * p->width, *behind = before + p->width;
   for (size_t f = p->segment_feature[segment]; f < p->features && p->use_offset[f] < end; f++) {
     const uint64_t from = p->use_offset[f], to = p->use_offset[f + 1];
-    double *sum = from < begin ? before : to > end ? behind : at->gradient + f * p->outputs;
-    sum_uses(p, from < begin ? begin : from, to > end ? end : to, sum);
+    double *sum = from < begin ? before : to > end ? behind : at->gradient + f * p->width;
+    sum_uses(p, at->x + f * p->width, from < begin ? begin : from, to > end ? end : to, sum);
   }
 }
 
 /* The features that segments share: set by the segment in which they begin, then added to. */
 static void join_segments(const fw_linear_problem *p, double *gradient) {
-  const size_t uses = (size_t)p->use_offset[p->features], bytes = p->outputs * sizeof *gradient;
+  const size_t uses = (size_t)p->use_offset[p->features], bytes = p->width * sizeof *gradient;
   for (size_t s = 0; s < p->segments; s++) {
     const uint64_t begin = piece_begin(uses, p->segments, s), end = piece_begin(uses, p->segments, s + 1);
-    const double *before = p->cut + 2 * s * p->outputs;
+    const double *before = p->cut + 2 * s * p->width;
     const size_t first = p->segment_feature[s];
-    if (p->use_offset[first] < begin) add_scaled(gradient + first * p->outputs, 1, before, p->outputs);
+    if (p->use_offset[first] < begin) add_scaled(gradient + first * p->width, 1, before, p->width);
     if (s + 1 == p->segments) break;
     const size_t last = p->segment_feature[s + 1];
     if (p->use_offset[last] >= begin && p->use_offset[last] < end)
-      memcpy(gradient + last * p->outputs, before + p->outputs, bytes);
+      memcpy(gradient + last * p->width, before + p->width, bytes);
   }
 }
 
 static void sum_by_feature(pass *at) {
   const fw_linear_problem *p = at->p;
-  double *bias = at->gradient + p->features * p->outputs;
+  double *bias = at->gradient + p->features * p->width;
   run_tasks(p, p->segments, sum_segment, at);
   join_segments(p, at->gradient);
   memcpy(bias, p->block_gradient, p->outputs * sizeof *bias);
@@ -234,6 +301,24 @@ static void sum_by_feature(pass *at) {
 }
 
 /* ---- The objective ---- */
+
+/* Vectors have a strength of their own. */
+static double add_penalty_factors(const fw_linear_problem *p, const double *x, double *gradient) {
+  double weights = 0, vectors = 0;
+  for (size_t f = 0; f < p->features; f++) {
+    const double *v = x + f * p->width;
+    const double strength = p->factor_l2 * p->factor_scale[f];
+    double *g = gradient + f * p->width, sum = 0;
+    weights += v[0] * v[0];
+    g[0] += p->l2 * v[0];
+    for (size_t j = 1; j < p->width; j++) {
+      sum += v[j] * v[j];
+      g[j] += strength * v[j];
+    }
+    vectors += p->factor_scale[f] * sum;
+  }
+  return 0.5 * (p->l2 * weights + p->factor_l2 * vectors);
+}
 
 static double penalty(const fw_linear_problem *p, const double *x) {
   const size_t weights = p->features * p->outputs;
@@ -259,7 +344,9 @@ furrow_status fw_linear_problem_evaluate(void *problem, const double *x, double 
   else
     run_tasks(p, (fw_linear_problem_size(p) + PARAMETER_BLOCK - 1) / PARAMETER_BLOCK, add_blocks, &at);
   for (size_t block = 0; block < p->blocks; block++) sum += p->block_value[block];
-  if (p->l2 != 0) {
+  if (p->factors > 0) {
+    sum += add_penalty_factors(p, x, gradient);
+  } else if (p->l2 != 0) {
     add_scaled(gradient, p->l2, x, p->features * p->outputs);
     sum += penalty(p, x);
   }
@@ -278,8 +365,10 @@ typedef struct scoring {
 static void score_block(void *context, size_t block) {
   const scoring *s = context;
   const size_t end = piece_begin(s->p->rows, s->p->blocks, block + 1);
-  for (size_t row = piece_begin(s->p->rows, s->p->blocks, block); row < end; row++)
+  for (size_t row = piece_begin(s->p->rows, s->p->blocks, block); row < end; row++) {
     score_row(s->p, s->x, row, s->scores + row * s->p->outputs);
+    if (s->p->factors > 0) s->scores[row] += score_pairs(s->p, s->x, row, NULL);
+  }
 }
 
 void fw_linear_problem_scores(const fw_linear_problem *p, const double *x, double *scores) {
@@ -296,6 +385,7 @@ static size_t find_feature(const fw_linear_problem *p, uint64_t key) {
 
 void fw_linear_problem_score_rows(const fw_linear_problem *p, const double *x, const furrow_rowblock *rows,
                                   const uint32_t *use, size_t count, double *scores) {
+  assert(p->factors == 0);
   for (size_t i = 0; i < (use ? count : rows->size); i++) {
     const furrow_row row = furrow_rowblock_row(rows, use ? use[i] : i);
     double *z = scores + i * p->outputs;
@@ -315,6 +405,8 @@ static furrow_status check_params(const fw_linear_params *params, furrow_error *
     return fw_fail(err, FURROW_E_UNSUPPORTED, "%s cannot be minimised by L-BFGS", fw_loss_name(params->loss));
   if (single ? params->outputs != 1 : params->outputs < 2)
     return fw_fail(err, FURROW_E_ARGUMENT, "%s cannot have %zu outputs", fw_loss_name(params->loss), params->outputs);
+  if (!single && params->factors > 0)
+    return fw_fail(err, FURROW_E_UNSUPPORTED, "%s cannot have vectors of features", fw_loss_name(params->loss));
   if (!(params->l2 >= 0) || !isfinite(params->l2))
     return fw_fail(err, FURROW_E_ARGUMENT, "l2 is %g, not a number from 0 on", params->l2);
   if (params->loss == FW_LOSS_HUBER && !(params->delta > 0))
@@ -455,7 +547,7 @@ static furrow_status transpose(fw_linear_problem *p, furrow_error *err) {
   FW_TRY(fw_alloc((void **)&p->use_row, uses, sizeof *p->use_row, err));
   if (p->value) FW_TRY(fw_alloc((void **)&p->use_value, uses, sizeof *p->use_value, err));
   FW_TRY(fw_alloc((void **)&p->segment_feature, p->segments, sizeof *p->segment_feature, err));
-  FW_TRY(fw_alloc((void **)&p->cut, p->segments, 2 * p->outputs * sizeof *p->cut, err));
+  FW_TRY(fw_alloc((void **)&p->cut, p->segments, 2 * p->width * sizeof *p->cut, err));
   count_uses(p, uses);
   fill_uses(p);
   start_segments(p, uses);
@@ -464,6 +556,25 @@ static furrow_status transpose(fw_linear_problem *p, furrow_error *err) {
 
 /* ---- Problem ---- */
 
+/* By feature: the sum of weight * value^2 of its uses. */
+static void sum_squares(const fw_linear_problem *p, double *square) {
+  memset(square, 0, p->features * sizeof *square);
+  for (size_t row = 0; row < p->rows; row++)
+    for (uint64_t i = p->offset[row]; i < p->offset[row + 1]; i++) {
+      const double value = p->value ? (double)p->value[i] : 1;
+      square[p->feature[i]] += (p->weight ? p->weight[row] : 1) * value * value;
+    }
+}
+
+/* Common features, such as hours of the day and dense numbers, need more of it than users and items do. */
+static furrow_status scale_factors(fw_linear_problem *p, furrow_error *err) {
+  if (p->factors == 0) return FURROW_OK;
+  FW_TRY(fw_alloc((void **)&p->factor_scale, p->features + 1, sizeof *p->factor_scale, err));
+  sum_squares(p, p->factor_scale);
+  for (size_t f = 0; f < p->features; f++) p->factor_scale[f] = pow(fmax(p->factor_scale[f], 1), 0.75);
+  return FURROW_OK;
+}
+
 static furrow_status make_blocks(fw_linear_problem *p, furrow_error *err) {
   p->blocks = p->rows / LEAST_ROWS < 1 ? 1 : p->rows / LEAST_ROWS;
   if (p->blocks > MOST_BLOCKS) p->blocks = MOST_BLOCKS;
@@ -471,15 +582,16 @@ static furrow_status make_blocks(fw_linear_problem *p, furrow_error *err) {
   const size_t slopes = p->by_feature ? p->rows : p->blocks;
   FW_TRY(fw_alloc((void **)&p->block_value, p->blocks, sizeof *p->block_value, err));
   FW_TRY(fw_alloc((void **)&p->block_gradient, block_width(p), p->blocks * sizeof *p->block_gradient, err));
-  return fw_alloc((void **)&p->slope, slopes, p->outputs * sizeof *p->slope, err);
+  return fw_alloc((void **)&p->slope, slopes, p->width * sizeof *p->slope, err);
 }
 
 static furrow_status fill_problem(fw_linear_problem *p, const fw_linear_params *params, furrow_error *err) {
   size_t size;
   FW_TRY(take_rows(p, params, err));
   FW_TRY(number_features(p, params, err));
-  if (!fw_size_mul(p->features + 1, p->outputs * sizeof(double), &size)) return fw_fail_memory(err, SIZE_MAX);
+  if (!fw_size_mul(p->features + 1, p->width * sizeof(double), &size)) return fw_fail_memory(err, SIZE_MAX);
   FW_TRY(make_blocks(p, err));
+  FW_TRY(scale_factors(p, err));
   return p->by_feature ? transpose(p, err) : FURROW_OK;
 }
 
@@ -489,8 +601,10 @@ furrow_status fw_linear_problem_create(fw_linear_problem **problem, const fw_lin
   FW_TRY(fw_alloc_zero((void **)&p, 1, sizeof *p, err));
   p->loss = params->loss;
   p->outputs = params->outputs;
+  p->factors = params->factors;
+  p->width = params->outputs + params->factors;
   p->delta = params->delta;
-  p->l2 = params->l2;
+  fw_linear_problem_set_l2(p, params->l2, params->factor_l2);
   p->pool = params->pool;
   furrow_status status = fill_problem(p, params, err);
   if (status == FURROW_OK)
@@ -502,9 +616,9 @@ furrow_status fw_linear_problem_create(fw_linear_problem **problem, const fw_lin
 
 void fw_linear_problem_free(fw_linear_problem *p) {
   if (!p) return;
-  void *const owned[] = {p->key,     p->label,       p->weight,          p->offset, p->feature,
-                         p->value,   p->block_value, p->block_gradient,  p->slope,  p->use_offset,
-                         p->use_row, p->use_value,   p->segment_feature, p->cut};
+  void *const owned[] = {p->factor_scale, p->key,     p->label,       p->weight,          p->offset,
+                         p->feature,      p->value,   p->block_value, p->block_gradient,  p->slope,
+                         p->use_offset,   p->use_row, p->use_value,   p->segment_feature, p->cut};
   for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) fw_free(owned[i]);
   fw_free(p);
 }
@@ -515,7 +629,16 @@ const uint64_t *fw_linear_problem_keys(const fw_linear_problem *p, size_t *featu
 }
 
 size_t fw_linear_problem_size(const fw_linear_problem *p) {
-  return (p->features + 1) * p->outputs;
+  return p->features * p->width + p->outputs;
+}
+
+const double *fw_linear_problem_factor_scale(const fw_linear_problem *p) {
+  return p->factor_scale;
+}
+
+void fw_linear_problem_set_l2(fw_linear_problem *p, double l2, double factor_l2) {
+  p->l2 = l2;
+  p->factor_l2 = factor_l2;
 }
 
 /* ---- Solver ---- */
@@ -564,29 +687,38 @@ static void start_bias(const fw_linear_problem *p, const label_sums *sums, doubl
   }
 }
 
-/* About the second derivatives: those of a model without features. Regression: of the squared difference. */
-static void fill_diagonal(const fw_linear_problem *p, const label_sums *sums, const double *share, double *diagonal) {
+/* Mean square of the numbers of vectors. */
+static double mean_square_factors(const fw_linear_problem *p, const double *x) {
+  double sum = 0;
+  for (size_t f = 0; f < p->features; f++)
+    for (size_t j = p->outputs; j < p->width; j++) sum += x[f * p->width + j] * x[f * p->width + j];
+  return p->factors > 0 && p->features > 0 ? sum / (double)(p->features * p->factors) : 0;
+}
+
+/* About the second derivatives: those of a model without features. Regression: of the squared difference. Those by a
+ * number of a vector have the squares of the numbers that it is multiplied with. */
+static void fill_diagonal(const fw_linear_problem *p, const label_sums *sums, const double *share, const double *start,
+                          double *diagonal) {
   const bool classes = p->loss == FW_LOSS_LOG || p->loss == FW_LOSS_SOFTMAX;
-  const size_t weights = p->features * p->outputs;
-  double *square = diagonal; /* by feature first; spread over the outputs from the end on */
-  memset(diagonal, 0, (weights + p->outputs) * sizeof *diagonal);
-  for (size_t row = 0; row < p->rows; row++)
-    for (uint64_t i = p->offset[row]; i < p->offset[row + 1]; i++) {
-      const double value = p->value ? (double)p->value[i] : 1;
-      square[p->feature[i]] += (p->weight ? p->weight[row] : 1) * value * value;
-    }
-  for (size_t f = p->features + 1; f-- > 0;) {
-    const double sum = f < p->features ? square[f] : sums->total, l2 = f < p->features ? p->l2 : 0;
-    for (size_t k = p->outputs; k-- > 0;) {
-      const double second = sum * (classes ? share[k] * (1 - share[k]) : 1) + l2;
-      diagonal[f * p->outputs + k] = second > 0 ? second : 1; /* 0: the parameter never matters */
+  const double others = mean_square_factors(p, start);
+  double *square = diagonal; /* by feature first; spread over its parameters from the end on */
+  sum_squares(p, square);
+  for (size_t k = 0; k < p->outputs; k++)
+    diagonal[p->features * p->width + k] = sums->total * (classes ? share[k] * (1 - share[k]) : 1);
+  for (size_t f = p->features; f-- > 0;) {
+    const double sum = square[f];
+    for (size_t k = p->width; k-- > 0;) {
+      const size_t output = k < p->outputs ? k : 0;
+      const double curve = sum * (classes ? share[output] * (1 - share[output]) : 1);
+      const double second = k < p->outputs ? curve + p->l2 : curve * others + p->factor_l2 * p->factor_scale[f];
+      diagonal[f * p->width + k] = second > 0 ? second : 1; /* 0: the parameter never matters */
     }
   }
 }
 
 static void fill_start(const fw_linear_problem *p, const fw_linear_solver_params *params, const double *bias,
                        double *start) {
-  const size_t weights = p->features * p->outputs;
+  const size_t weights = p->features * p->width;
   if (params->w)
     memcpy(start, params->w, weights * sizeof *start);
   else
@@ -603,12 +735,13 @@ static furrow_status start_lbfgs(fw_linear_solver *solver, const fw_linear_solve
   const label_sums sums = sum_labels(p);
   const bool regression = fw_loss_is_regression(p->loss);
   const double tolerance = params->tolerance > 0 ? params->tolerance : 1e-4;
+  const double share_left = params->value_tolerance > 0 ? params->value_tolerance : 1e-8 * tolerance;
   fw_lbfgs_params lbfgs = {
-      .tolerance = tolerance, .value_tolerance = 1e-8 * tolerance, .diagonal = diagonal, .pool = p->pool};
+      .tolerance = tolerance, .value_tolerance = share_left, .diagonal = diagonal, .pool = p->pool};
   if (regression && sums.deviation > 0) lbfgs.tolerance *= sums.deviation;
   start_bias(p, &sums, share, bias);
-  fill_diagonal(p, &sums, share, diagonal);
   fill_start(p, params, bias, start);
+  fill_diagonal(p, &sums, share, start, diagonal);
   return fw_lbfgs_create(&solver->lbfgs, size, start, &lbfgs, err);
 }
 
@@ -619,7 +752,7 @@ furrow_status fw_linear_solver_create(fw_linear_solver **solver, fw_linear_probl
   double *memory = NULL;
   furrow_status status = fw_alloc_zero((void **)&s, 1, sizeof *s, err);
   if (status == FURROW_OK)
-    status = fw_alloc((void **)&memory, problem->features + 2, 2 * problem->outputs * sizeof *memory, err);
+    status = fw_alloc((void **)&memory, fw_linear_problem_size(problem) + problem->outputs, 2 * sizeof *memory, err);
   if (status == FURROW_OK) {
     s->problem = problem;
     status = start_lbfgs(s, params ? params : &defaults, memory, err);
@@ -647,7 +780,7 @@ const double *fw_linear_solver_weights(const fw_linear_solver *s) {
 }
 
 const double *fw_linear_solver_bias(const fw_linear_solver *s) {
-  return fw_lbfgs_x(s->lbfgs) + s->problem->features * s->problem->outputs;
+  return fw_lbfgs_x(s->lbfgs) + s->problem->features * s->problem->width;
 }
 
 double fw_linear_solver_value(const fw_linear_solver *s) {

@@ -1,6 +1,11 @@
-/* learn/convex/linear_problem.h: linear models as a convex problem over rows in memory.
+/* learn/convex/linear_problem.h: linear models as a convex problem over rows in memory; and factorization machines,
+ * whose problem is smooth but not convex.
  *
  *   sum over rows of weight * loss(label, x·W + b)  +  l2 / 2 * |W|²       (b is not regularised)
+ *
+ * With factors, each feature i has a vector v_i besides: the score has the sum of x_i x_j v_i·v_j over all pairs i < j
+ * of a row's features, too, and the objective factor_l2 / 2 * the sum of scale_i |v_i|². scale_i is n_i^0.75, where
+ * n_i, the sum of weight * x_i² over rows, is the number of rows of a one-hot feature (at least 1).
  *
  * The losses are those of learn/net/losses.c: L2 is half of the squared difference. So l2 = 1 is what scikit-learn's
  * LogisticRegression(C=1) and Ridge(alpha=1) minimise. Sums over rows are made in blocks or by feature, in an order
@@ -16,7 +21,8 @@
 
 /* ---- Problem -------------------------------------------------------------------------------------------- */
 
-/* Owns a copy of the rows. Its parameters are one array: W[feature][output] by ascending key, then b[output]. */
+/* Owns a copy of the rows. Its parameters are one array: W[feature][output] by ascending key, then b[output]. With
+ * factors, those of a feature are its weight and its vector. */
 typedef struct fw_linear_problem fw_linear_problem;
 
 typedef struct fw_linear_params {
@@ -31,6 +37,8 @@ typedef struct fw_linear_params {
   double l2;                   /* 0 or more */
   uint64_t range;              /* keys must be below; 0: open */
   fw_spin_pool *pool;          /* NULL: the caller's thread alone. Must outlive the problem */
+  size_t factors;              /* numbers of a feature's vector; 0: none. Not for softmax */
+  double factor_l2;            /* 0 or more */
 } fw_linear_params;
 
 /* Errors:  E_UNSUPPORTED, another loss; E_ARGUMENT, no rows, or all have weight 0, or a parameter that does not fit;
@@ -43,15 +51,20 @@ void fw_linear_problem_free(fw_linear_problem *problem);
 
 /* Keys that occur in the rows, ascending; they stay with the problem. */
 const uint64_t *fw_linear_problem_keys(const fw_linear_problem *problem, size_t *features);
-/* Parameters in all: (features + 1) * outputs. */
+/* Parameters in all: features * (outputs + factors) + outputs. */
 size_t fw_linear_problem_size(const fw_linear_problem *problem);
+/* scale_i by feature; NULL without factors. */
+const double *fw_linear_problem_factor_scale(const fw_linear_problem *problem);
+/* Other strengths; solvers of the problem are to be created anew. */
+void fw_linear_problem_set_l2(fw_linear_problem *problem, double l2, double factor_l2);
 
 /* The objective and its gradient at x; a fw_value_and_gradient. One call at a time. Always OK. */
 furrow_status fw_linear_problem_evaluate(void *problem, const double *x, double *gradient, double *value,
                                          furrow_error *err) FURROW_MUST_USE;
 /* x·W + b of the rows of the problem, in their order: outputs numbers for each. */
 void fw_linear_problem_scores(const fw_linear_problem *problem, const double *x, double *scores);
-/* The same for any rows (use NULL: all of the block); features that the problem does not have count as 0. */
+/* The same for any rows (use NULL: all of the block); features that the problem does not have count as 0. Not with
+ * factors. */
 void fw_linear_problem_score_rows(const fw_linear_problem *problem, const double *x, const furrow_rowblock *rows,
                                   const uint32_t *use, size_t count, double *scores);
 
@@ -61,10 +74,11 @@ void fw_linear_problem_score_rows(const fw_linear_problem *problem, const double
 typedef struct fw_linear_solver fw_linear_solver;
 
 typedef struct fw_linear_solver_params {
-  double tolerance;   /* of the largest derivative of the sum, as scikit-learn's tol; 0: 1e-4. Regression: times the
-                         deviation of the labels */
-  const double *w;    /* first W; NULL: 0 */
-  const double *bias; /* first b; NULL: log odds, log of the shares of classes, or mean of the labels */
+  double tolerance;       /* of the largest derivative of the sum, as scikit-learn's tol; 0: 1e-4. Regression: times the
+                             deviation of the labels */
+  const double *w;        /* first W, and vectors; NULL: 0, where vectors would stay */
+  const double *bias;     /* first b; NULL: log odds, log of the shares of classes, or mean of the labels */
+  double value_tolerance; /* share of the objective that two iterations in a row must lower it by; 0: 1e-12 */
 } fw_linear_solver_params;
 
 /* params NULL: the defaults. */

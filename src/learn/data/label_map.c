@@ -68,6 +68,11 @@ static bool is_net(const fw_plan *plan) {
   return plan->model.algorithm && plan->graph.loss == FW_LOSS_LOG && plan->graph.count > 2;
 }
 
+bool fw_labels_are_numbers(const fw_plan *plan, const fw_data_facts *facts) {
+  return plan->data.finds_labels && is_net(plan) && facts->rows > 0 && facts->unlabelled == 0 &&
+         facts->label_count > 2 && !are_classes(facts);
+}
+
 static furrow_status refuse_many(const fw_plan *plan, const fw_data_facts *facts, furrow_error *err) {
   char text[192];
   const bool classes = are_classes(facts), trees = plan->forest.used;
@@ -81,9 +86,9 @@ static furrow_status refuse_many(const fw_plan *plan, const fw_data_facts *facts
   if (trees)
     fw_error_set_hint(err, "set the key `objective` to %s", classes ? "multi:softmax" : "reg:squarederror");
   else
-    fw_error_set_hint(err, "train %s, or gbdt with the objective %s%s", classes ? "softmax" : "linear",
-                      classes ? "multi:softmax" : "reg:squarederror",
-                      is_net(plan) ? ", or set the key `loss` to l2 to predict numbers" : "");
+    fw_error_set_hint(err, "%strain %s, or gbdt with the objective %s",
+                      is_net(plan) ? "set the key `loss` to l2 to predict numbers, such as ratings; or " : "",
+                      classes ? "softmax" : "linear", classes ? "multi:softmax" : "reg:squarederror");
   return FURROW_E_ARGUMENT;
 }
 
@@ -118,6 +123,7 @@ furrow_status fw_labels_find(const fw_plan *plan, const fw_data_facts *facts, ch
   const fw_loss_type loss = plan->graph.loss;
   *text = NULL;
   if (facts->rows == 0 || facts->unlabelled > 0) return FURROW_OK; /* reported with the row when it is trained */
+  if (fw_loss_ranks(loss)) return FURROW_OK;
   if (facts->label_count == 1) return refuse_one(facts, err);
   if (!plan->data.finds_labels) return FURROW_OK;
   if (fw_loss_has_two_classes(loss) && facts->label_count > 2) return refuse_many(plan, facts, err);

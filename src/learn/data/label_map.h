@@ -22,4 +22,8 @@ furrow_status fw_label_refuse(const fw_data_conf *data, double label, furrow_err
 furrow_status fw_labels_find(const fw_plan *plan, const fw_data_facts *facts, char **text,
                              furrow_error *err) FURROW_MUST_USE;
 
+/* Whether the labels are numbers to predict where the plan would separate two classes: more than two, and not whole
+ * numbers that come again and again. Only for models whose loss is a key. */
+bool fw_labels_are_numbers(const fw_plan *plan, const fw_data_facts *facts);
+
 #endif

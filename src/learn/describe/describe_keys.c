@@ -17,6 +17,7 @@ static bool has_plan(const furrow_learn_conf *conf, const fw_plan *plan) {
   fw_plan *its = NULL;
   uint64_t a = 0, b = 1;
   const bool same = fw_plan_of_conf(&its, conf, NULL) == FURROW_OK && its->train.lbfgs == plan->train.lbfgs &&
+                    (its->train.own_l2 == plan->train.own_l2 || !plan->train.lbfgs) &&
                     fw_plan_fingerprint(its, &a, NULL) == FURROW_OK &&
                     fw_plan_fingerprint(plan, &b, NULL) == FURROW_OK && a == b;
   fw_plan_free(its);

@@ -26,7 +26,8 @@ static void put_data(fw_buffer *out, const fw_plan *plan) {
 static void put_training(fw_buffer *out, const fw_train_conf *train) {
   fw_buffer_text(out, "training    ");
   if (train->lbfgs) {
-    fw_buffer_text(out, "the exact minimum, by L-BFGS\n");
+    fw_buffer_text(out, train->lbfgs_pairs ? "from the linear model on, by L-BFGS, for several strengths of L2\n"
+                                           : "the exact minimum, by L-BFGS\n");
     return;
   }
   if (train->start_linear) fw_buffer_text(out, "from the linear model on, ");

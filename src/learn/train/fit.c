@@ -14,6 +14,8 @@
 #include "learn/forest/booster.h"
 #include "learn/train/divergence.h"
 #include "learn/train/fit_convex.h"
+#include "learn/train/fit_factors.h"
+#include "learn/train/fit_rank.h"
 #include "learn/train/fold.h"
 #include "learn/train/leave_out.h"
 #include "learn/train/prepare.h"
@@ -33,6 +35,7 @@ static const metric metrics[] = {
     {"logloss", offsetof(furrow_learn_metrics, logloss), false},
     {"rmse", offsetof(furrow_learn_metrics, rmse), false},
     {"mae", offsetof(furrow_learn_metrics, mae), false},
+    {"ndcg", offsetof(furrow_learn_metrics, ndcg), true},
 };
 
 /* ---- Data ----------------------------------------------------------------------------------------------- */
@@ -103,6 +106,7 @@ static furrow_status open_valid(fw_fit *f, const char *uri, furrow_error *err) {
   furrow_status status = FURROW_OK;
   if (uri) {
     status = fw_samples_open(&f->valid_samples, uri, data, f->params.parser, f->params.stream, f->trainer->comm, err);
+    if (status == FURROW_OK) status = fw_fit_draw_negatives(f, f->valid_samples, err);
     if (status == FURROW_OK && f->scaled) status = fw_samples_scale(f->valid_samples, &f->scaling, err);
     samples = f->valid_samples;
     const furrow_rowblock *all = status == FURROW_OK ? fw_samples_block(samples) : NULL;
@@ -145,6 +149,7 @@ furrow_status fw_fit_no_rows(const fw_fit *f, furrow_error *err) {
 
 static furrow_status validate(fw_fit *f, fw_epoch *epoch, furrow_error *err) {
   if (!f->valid) return FURROW_OK;
+  if (f->ops->validate) return f->ops->validate(f, epoch, err);
   fw_tally_clear(f->tally, FW_EXACT_ROWS);
   furrow_status status = f->ops->score_valid(f, err);
   if (status == FURROW_E_RANGE) return name_valid(f, status, err);
@@ -191,15 +196,21 @@ static furrow_status add_to_history(fw_fit *f, fw_epoch *epoch, furrow_error *er
 /* ---- Fit ------------------------------------------------------------------------------------------------ */
 
 static furrow_status find_metric(fw_fit *f, furrow_error *err) {
-  const char *name = f->params.metric ? f->params.metric : "loss";
-  const fw_loss_type loss = f->trainer->plan->graph.loss;
+  const bool ranks = fw_loss_ranks(f->trainer->plan->graph.loss);
+  const char *name = f->params.metric ? f->params.metric : ranks ? "ndcg" : "loss";
   for (size_t i = 0; i < sizeof metrics / sizeof *metrics; i++)
     if (strcmp(metrics[i].name, name) == 0) f->by = &metrics[i];
   if (!f->by)
-    return fw_fail(err, FURROW_E_ARGUMENT, "%s is not a metric; it must be loss, auc, accuracy, logloss, rmse or mae",
-                   name);
+    return fw_fail(err, FURROW_E_ARGUMENT,
+                   "%s is not a metric; it must be loss, auc, accuracy, logloss, rmse, mae or ndcg", name);
+  return FURROW_OK;
+}
+
+/* The loss may have been found in the data. */
+static furrow_status check_metric(const fw_fit *f, furrow_error *err) {
+  const fw_loss_type loss = f->trainer->plan->graph.loss;
   if (!fw_loss_has_metric(loss, f->by->offset))
-    return fw_fail(err, FURROW_E_ARGUMENT, "a model with %s has no %s", fw_loss_name(loss), name);
+    return fw_fail(err, FURROW_E_ARGUMENT, "a model with %s has no %s", fw_loss_name(loss), f->by->name);
   return FURROW_OK;
 }
 
@@ -396,13 +407,22 @@ static furrow_status finish_units(fw_fit *f, furrow_status status, furrow_error 
   return status == FURROW_OK ? folded : status;
 }
 
+/* Vectors need a strength, or rows to choose it by. */
+static bool takes_factors(const fw_fit *f) {
+  const fw_plan *plan = f->trainer->plan;
+  return !f->large && f->anew && (f->separate || plan->data.valid_ratio > 0 || plan->train.own_l2);
+}
+
 /* The exact minimum needs all rows in memory, and begins anew. */
-static void choose_ops(fw_fit *f) {
+void fw_fit_choose_ops(fw_fit *f) {
   const furrow_trainer *t = f->trainer;
   const fw_data_conf *data = &t->plan->data;
   const bool all = data->sample_ratio >= 1 && data->posneg_ratio <= 0 && !f->params.stream;
+  const bool pairs = t->plan->train.lbfgs_pairs;
   f->exact = t->plan->train.lbfgs && all && !t->hogwild && !t->loaded && t->comm->size == 1;
-  f->ops = t->forest ? &fw_fit_forest : f->exact ? &fw_fit_convex : &fw_fit_net;
+  f->exact &= !pairs || takes_factors(f);
+  f->ops = t->forest ? &fw_fit_forest : !f->exact ? &fw_fit_net : pairs ? &fw_fit_factors : &fw_fit_convex;
+  if (fw_loss_ranks(t->plan->graph.loss)) f->ops = &fw_fit_rank;
 }
 
 /* What the plan says where the caller does not. */
@@ -419,11 +439,14 @@ furrow_status furrow_trainer_fit(furrow_trainer *trainer, const char *train, con
   FW_TRY(FW_PARAMS_READ(&f.params, params, furrow_trainer_fit_params, err));
   fw_notes_clear(&trainer->notes);
   f.anew = !trainer->loaded && !trainer->trained;
-  choose_ops(&f);
+  f.separate = valid != NULL;
+  fw_fit_choose_ops(&f);
   furrow_status status = find_metric(&f, err);
   if (status == FURROW_OK) status = open_samples(&f, train, !valid, err);
+  if (status == FURROW_OK) status = fw_fit_draw_negatives(&f, f.samples, err);
   if (status == FURROW_OK) status = fw_fit_leave_out(&f, err);
   if (status == FURROW_OK) status = fw_fit_prepare(&f, err);
+  if (status == FURROW_OK) status = check_metric(&f, err);
   take_plan(&f);
   if (status == FURROW_OK) status = fw_tally_create(&f.tally, &trainer->plan->graph, err);
   if (status == FURROW_OK) status = open_train(&f, !valid, err);
@@ -442,6 +465,8 @@ furrow_status furrow_trainer_fit(furrow_trainer *trainer, const char *train, con
   fw_hogwild_free(f.hogwild);
   fw_booster_free(f.booster);
   fw_convex_fit_free(f.convex);
+  fw_factor_fit_free(f.factors);
+  fw_rank_fit_free(f.rank);
   fw_buffer_clear(&f.best_snapshot);
   fw_holdout_clear(&f.holdout);
   furrow_container_free(f.fold_rows);

@@ -19,6 +19,8 @@ typedef struct fw_fit_ops {
   furrow_status (*train)(fw_fit *fit, fw_epoch *epoch, furrow_error *err);
   /* Counts the scores of the validation rows in fit->tally. */
   furrow_status (*score_valid)(fw_fit *fit, furrow_error *err);
+  /* Fills in the figures of the validation rows itself; NULL: score_valid does. */
+  furrow_status (*validate)(fw_fit *fit, fw_epoch *epoch, furrow_error *err);
   /* Keeps the parameters of the best epoch; restores them. */
   furrow_status (*keep)(fw_fit *fit, furrow_error *err);
   furrow_status (*restore)(fw_fit *fit, furrow_error *err);
@@ -33,7 +35,7 @@ typedef struct fw_fit_ops {
   bool keeps_snapshots; /* of the best epoch, in a checkpoint */
 } fw_fit_ops;
 
-extern const fw_fit_ops fw_fit_net, fw_fit_convex, fw_fit_forest;
+extern const fw_fit_ops fw_fit_net, fw_fit_convex, fw_fit_factors, fw_fit_forest, fw_fit_rank;
 
 struct fw_fit {
   furrow_trainer *trainer;
@@ -49,18 +51,23 @@ struct fw_fit {
   bool scaled;
   bool in_units; /* the net's weights are those of scaled rows now */
   bool anew;     /* there are no weights to go on from */
-  bool exact;    /* the exact minimum is sought: fw_fit_convex */
+  bool exact;    /* the exact minimum is sought: fw_fit_convex, fw_fit_factors */
+  bool large;    /* there are too many features for the vectors of fw_fit_factors */
+  bool separate; /* validation rows have data of their own */
   bool done;     /* no epoch need follow */
   fw_tally *tally;
-  uint32_t epoch;               /* now */
-  const char *phase;            /* for progress */
-  uint64_t reported;            /* rows at the last call of progress */
-  fw_buffer best_snapshot;      /* the net of the best epoch, where it is to be kept */
-  uint64_t best_steps;          /* updates up to that epoch */
-  fw_hogwild *hogwild;          /* nets; NULL: the threads wait for each other */
-  size_t batch;                 /* nets: rows of one */
-  struct fw_booster *booster;   /* forests */
-  struct fw_convex_fit *convex; /* exact minimum, and the linear model that a net begins with */
+  uint32_t epoch;                /* now */
+  const char *phase;             /* for progress */
+  uint64_t reported;             /* rows at the last call of progress */
+  fw_buffer best_snapshot;       /* the net of the best epoch, where it is to be kept */
+  uint64_t best_steps;           /* updates up to that epoch */
+  fw_hogwild *hogwild;           /* nets; NULL: the threads wait for each other */
+  size_t batch;                  /* nets: rows of one */
+  struct fw_booster *booster;    /* forests */
+  struct fw_convex_fit *convex;  /* exact minimum, and the linear model that a net begins with */
+  double linear_l2;              /* the strength of that model */
+  struct fw_factor_fit *factors; /* of a factorization machine */
+  struct fw_rank_fit *rank;      /* a machine that ranks */
 };
 
 /* Steps of nets, which fw_fit_convex shares; and the scores of the validation rows, batch by batch. */
@@ -76,6 +83,8 @@ furrow_status fw_fit_net_score(fw_fit *fit, fw_scored_batch take, void *user, fu
 /* A loss in the units of training, times this, is one in those of the data. */
 double fw_fit_loss_unit(const fw_fit *fit);
 double fw_fit_seconds(void);
+/* How the plan, the data and the caller let a fit be done: fit->exact and fit->ops. */
+void fw_fit_choose_ops(fw_fit *fit);
 /* Reports progress to the caller now and then; `user` is the fw_fit (it fits fw_rows_progress). */
 furrow_status fw_fit_progress(void *user, uint64_t rows, furrow_error *err);
 /* E_ARGUMENT: there are no rows to train with, and why. */

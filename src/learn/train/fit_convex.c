@@ -19,20 +19,21 @@ static fw_loss_type linear_loss(const fw_graph *graph) {
   return graph->loss == FW_LOSS_CROSS_ENTROPY ? FW_LOSS_LOG : graph->loss;
 }
 
-static furrow_status read_labels(fw_convex_fit *c, const fw_fit *f, const furrow_rowblock *rows, furrow_error *err) {
+furrow_status fw_convex_labels(const fw_fit *f, const furrow_rowblock *rows, double **label, double **weight,
+                               furrow_error *err) {
   const fw_plan *plan = f->trainer->plan;
   const bool as_signs = plan->graph.loss == FW_LOSS_CROSS_ENTROPY;
-  FW_TRY(fw_alloc((void **)&c->label, rows->size + 1, sizeof *c->label, err));
-  FW_TRY(fw_alloc((void **)&c->weight, rows->size + 1, sizeof *c->weight, err));
+  FW_TRY(fw_alloc((void **)label, rows->size + 1, sizeof **label, err));
+  FW_TRY(fw_alloc((void **)weight, rows->size + 1, sizeof **weight, err));
   for (size_t i = 0; i < rows->size; i++) {
     const furrow_row row = furrow_rowblock_row(rows, i);
-    furrow_status status = fw_row_label(&plan->data, &plan->graph, &row, &c->label[i], &c->weight[i], err);
+    furrow_status status = fw_row_label(&plan->data, &plan->graph, &row, *label + i, *weight + i, err);
     if (status != FURROW_OK) {
       fw_error_prefix_row(err, i + 1);
       fw_error_set_file(err, fw_samples_name(f->samples));
       return status;
     }
-    if (as_signs) c->label[i] = c->label[i] > 0 ? 1 : -1;
+    if (as_signs) (*label)[i] = (*label)[i] > 0 ? 1 : -1;
   }
   return FURROW_OK;
 }
@@ -44,23 +45,23 @@ static double usual_strength(const fw_graph *graph) {
 
 double fw_convex_strength(const fw_fit *f) {
   const fw_graph *graph = &f->trainer->plan->graph;
-  const bool own = f->exact && strcmp(furrow_learn_conf_get(f->trainer->conf, "l2"), "auto") != 0;
+  const bool own = f->exact && f->trainer->plan->train.own_l2;
   return own ? graph->layers[0].optimizer.l2 : usual_strength(graph);
 }
 
 static furrow_status create_problem(fw_convex_fit *c, const fw_fit *f, const fw_epoch_rows *rows, double l2,
-                                    furrow_error *err) {
+                                    size_t factors, furrow_error *err) {
   const fw_plan *plan = f->trainer->plan;
   const fw_graph *graph = &plan->graph;
   const furrow_rowblock *all = fw_samples_block(f->samples);
-  if (f->linear_scaling.count > 0) {
+  if (f->linear_scaling.count > 0 && factors == 0) {
     FW_TRY(fw_scaled_block_fill(&c->centred, &f->linear_scaling, fw_samples_raw_block(f->samples), err));
     all = &c->centred.block;
   }
   if (rows) FW_TRY(fw_epoch_rows_list(rows, &c->use, &c->count, err));
   if (rows ? c->count == 0 : all->size == 0) return fw_fit_no_rows(f, err);
   if (!rows) c->count = all->size;
-  FW_TRY(read_labels(c, f, all, err));
+  FW_TRY(fw_convex_labels(f, all, &c->label, &c->weight, err));
   c->loss = linear_loss(graph);
   const fw_linear_params params = {.rows = all,
                                    .use = c->use,
@@ -72,17 +73,18 @@ static furrow_status create_problem(fw_convex_fit *c, const fw_fit *f, const fw_
                                    .delta = graph->layers[graph->count - 1].delta,
                                    .l2 = l2,
                                    .range = plan->data.range > 0 ? (uint64_t)plan->data.range : 0,
-                                   .pool = f->trainer->pool};
+                                   .pool = f->trainer->pool,
+                                   .factors = factors};
   FW_TRY(fw_linear_problem_create(&c->problem, &params, err));
-  FW_TRY(fw_linear_solver_create(&c->solver, c->problem, NULL, err));
+  if (factors == 0) FW_TRY(fw_linear_solver_create(&c->solver, c->problem, NULL, err));
   return fw_alloc((void **)&c->scores, c->count * graph->outputs, sizeof *c->scores, err);
 }
 
 furrow_status fw_convex_fit_create(fw_convex_fit **convex, const fw_fit *f, const fw_epoch_rows *rows, double l2,
-                                   furrow_error *err) {
+                                   size_t factors, furrow_error *err) {
   fw_convex_fit *made = NULL;
   FW_TRY(fw_alloc_zero((void **)&made, 1, sizeof *made, err));
-  furrow_status status = create_problem(made, f, rows, l2, err);
+  furrow_status status = create_problem(made, f, rows, l2, factors, err);
   if (status == FURROW_OK)
     *convex = made;
   else
@@ -145,13 +147,12 @@ const double *fw_convex_fit_parameters(const fw_convex_fit *convex) {
 /* ---- Epochs ---- */
 
 static furrow_status begin(fw_fit *f, furrow_error *err) {
-  return fw_convex_fit_create(&f->convex, f, f->train, fw_convex_strength(f), err);
+  return fw_convex_fit_create(&f->convex, f, f->train, fw_convex_strength(f), 0, err);
 }
 
-static void tally_rows(fw_fit *f) {
-  const fw_convex_fit *c = f->convex;
+void fw_convex_fit_tally(const fw_convex_fit *c, const double *x, const fw_fit *f) {
   const size_t outputs = f->trainer->plan->graph.outputs;
-  fw_linear_problem_scores(c->problem, fw_linear_solver_weights(c->solver), c->scores);
+  fw_linear_problem_scores(c->problem, x, c->scores);
   for (size_t i = 0; i < c->count; i++) {
     const size_t row = c->use ? c->use[i] : i;
     fw_tally_add(f->tally, c->scores + i * outputs, c->label[row], c->weight[row]);
@@ -168,7 +169,7 @@ static furrow_status train_iterations(fw_fit *f, fw_epoch *epoch, furrow_error *
   f->trainer->steps++;
   epoch->shown.learning_rate = 1;
   fw_tally_clear(f->tally, FW_EXACT_TRAIN_ROWS);
-  tally_rows(f);
+  fw_convex_fit_tally(f->convex, fw_linear_solver_weights(f->convex->solver), f);
   fw_tally_metrics(f->tally, &epoch->train);
   epoch->shown.seconds = fw_fit_seconds() - start;
   return f->valid ? fw_linear_put(f->trainer->net, f->convex, err) : FURROW_OK;

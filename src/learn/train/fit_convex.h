@@ -20,17 +20,24 @@ typedef struct fw_convex_fit {
   double *in_net_units;    /* then: its parameters for rows in those of the net, once it is solved */
 } fw_convex_fit;
 
-/* The problem of the rows that `rows` takes (NULL: of all samples), which are in memory. l2: of the objective. */
+/* The problem of the rows that `rows` takes (NULL: of all samples), which are in memory. l2: of the objective.
+ * factors > 0: that of a factorization machine, for rows as the net has them, and no solver yet. */
 furrow_status fw_convex_fit_create(fw_convex_fit **convex, const fw_fit *fit, const fw_epoch_rows *rows, double l2,
-                                   furrow_error *err) FURROW_MUST_USE;
+                                   size_t factors, furrow_error *err) FURROW_MUST_USE;
 /* Takes NULL. */
 void fw_convex_fit_free(fw_convex_fit *convex);
 /* Iterates to the end; 200 times at most. */
 furrow_status fw_convex_fit_solve(fw_convex_fit *convex, const fw_fit *fit, furrow_error *err) FURROW_MUST_USE;
+/* Counts the scores of the rows at x in fit->tally. */
+void fw_convex_fit_tally(const fw_convex_fit *convex, const double *x, const fw_fit *fit);
 /* W[feature][output] and behind it b[output], for rows as the net has them. */
 const double *fw_convex_fit_parameters(const fw_convex_fit *convex);
 
 /* The strength of regularisation that the plan has for a linear model; 1 where it leaves it to Furrow. */
 double fw_convex_strength(const fw_fit *fit);
+
+/* Labels and weights of all rows, as the loss takes them; to be freed, after a failure, too. */
+furrow_status fw_convex_labels(const fw_fit *fit, const furrow_rowblock *rows, double **label, double **weight,
+                               furrow_error *err) FURROW_MUST_USE;
 
 #endif

@@ -142,6 +142,32 @@ static furrow_status quiet_embedding(const target *t, size_t layer, furrow_error
   return FURROW_OK;
 }
 
+static size_t embedding_layer(const fw_graph *graph) {
+  size_t i = 0;
+  while (graph->layers[i].type != FW_LAYER_EMBEDDING) i++;
+  return i;
+}
+
+/* Features that the problem does not have must not keep the vectors that were drawn for them. */
+furrow_status fw_factors_put(fw_net *net, const fw_linear_problem *problem, const double *x, furrow_error *err) {
+  const fw_graph *graph = &fw_net_plan(net)->graph;
+  const target t = target_of(net);
+  const size_t layer = linear_layer(graph), weights = parameter_of(net, layer, false);
+  const size_t vectors = parameter_of(net, embedding_layer(graph), false);
+  const size_t factors = fw_net_parameter(net, vectors)->rows;
+  size_t features = 0;
+  const uint64_t *keys = fw_linear_problem_keys(problem, &features);
+  FW_TRY(quiet_embedding(&t, embedding_layer(graph), err));
+  for (size_t i = 0; i < features; i++, x += 1 + factors) {
+    if (fw_net_is_open(net)) FW_TRY(fw_net_make_feature(net, keys[i], err));
+    put(&t, weights_of(&t, weights, keys[i], 1), 0, x[0]);
+    void *numbers = fw_net_feature(net, vectors, keys[i], 0);
+    for (size_t j = 0; j < factors; j++) put(&t, numbers, j, x[1 + j]);
+  }
+  put(&t, fw_net_dense(net, parameter_of(net, layer, true), 0), 0, x[0]);
+  return FURROW_OK;
+}
+
 /* What is summed with the linear layer says nothing: the last fc layer, and products of embeddings. */
 static furrow_status silence_rest(const target *t, const fw_graph *graph, furrow_error *err) {
   const fw_layer *sum = &graph->layers[graph->layers[graph->count - 1].inputs[0]];
@@ -210,7 +236,7 @@ static furrow_status become_linear(fw_fit *f, furrow_error *err) {
   furrow_trainer *t = f->trainer;
   fw_convex_fit *all = NULL;
   fw_net *net = NULL;
-  furrow_status status = fw_convex_fit_create(&all, f, NULL, fw_convex_strength(f), err);
+  furrow_status status = fw_convex_fit_create(&all, f, NULL, f->linear_l2, 0, err);
   if (status == FURROW_OK) status = fw_convex_fit_solve(all, f, err);
   if (status == FURROW_OK) status = fw_trainer_new_net(t, &net, err);
   if (status == FURROW_OK) status = make_linear(net, all, err);
@@ -231,12 +257,103 @@ static bool is_possible(const fw_fit *f) {
          can_be_linear(&plan->graph);
 }
 
+/* ---- The strength of the linear model ---- */
+
+/* A loss that takes probabilities gets that of the score. */
+static double linear_row_loss(const fw_graph *graph, const double *score, double label) {
+  if (graph->loss != FW_LOSS_CROSS_ENTROPY) return fw_loss_value(graph, score, label);
+  const double p = 1 / (1 + exp(-score[0]));
+  return fw_loss_value(graph, &p, label);
+}
+
+/* Losses of the linear model for the validation rows, which are in memory; *losses: `count` numbers, to be freed. */
+static furrow_status valid_losses(const fw_fit *f, const fw_convex_fit *c, double **losses, size_t *count,
+                                  furrow_error *err) {
+  const furrow_rowblock *rows = fw_samples_block(f->valid_samples ? f->valid_samples : f->samples);
+  const fw_graph *graph = &f->trainer->plan->graph;
+  uint32_t *use = NULL;
+  double *label = NULL, *weight = NULL, *scores = NULL;
+  furrow_status status = fw_epoch_rows_list(f->valid, &use, count, err);
+  if (status == FURROW_OK) status = fw_alloc((void **)&scores, *count + 1, graph->outputs * sizeof *scores, err);
+  if (status == FURROW_OK) status = fw_convex_labels(f, rows, &label, &weight, err);
+  if (status == FURROW_OK)
+    fw_linear_problem_score_rows(c->problem, fw_convex_fit_parameters(c), rows, use, *count, scores);
+  for (size_t i = 0; status == FURROW_OK && i < *count; i++) /* one output: a loss takes the place of its score */
+    scores[i] = weight[use[i]] * linear_row_loss(graph, scores + i, label[use[i]]);
+  fw_free(use);
+  fw_free(label);
+  fw_free(weight);
+  if (status == FURROW_OK)
+    *losses = scores;
+  else
+    fw_free(scores);
+  return status;
+}
+
+/* By more than a standard error of the mean difference: what few rows tell is left alone. */
+static bool are_lower(const double *losses, const double *than, size_t count) {
+  const double n = (double)count;
+  double sum = 0, squares = 0;
+  for (size_t i = 0; i < count; i++) {
+    const double d = than[i] - losses[i];
+    sum += d;
+    squares += d * d;
+  }
+  return count > 1 && sum > 0 && sum * sum > squares - sum * sum / n;
+}
+
+/* A linear model with this strength, and in *losses its own, in place of fit->convex if it is better. */
+static furrow_status try_strength(fw_fit *f, double l2, double **losses, bool *better, furrow_error *err) {
+  fw_convex_fit *other = NULL;
+  double *its = NULL;
+  size_t count = 0;
+  furrow_status status = fw_convex_fit_create(&other, f, f->train, l2, 0, err);
+  if (status == FURROW_OK) status = fw_convex_fit_solve(other, f, err);
+  if (status == FURROW_OK) status = valid_losses(f, other, &its, &count, err);
+  *better = status == FURROW_OK && are_lower(its, *losses, count);
+  if (*better) {
+    fw_convex_fit *const convex = f->convex;
+    double *const before = *losses;
+    f->convex = other;
+    f->linear_l2 = l2;
+    *losses = its;
+    other = convex;
+    its = before;
+  }
+  fw_convex_fit_free(other);
+  fw_free(its);
+  return status;
+}
+
+/* Stronger as long as that is better, else weaker. Features of few rows need more than the usual strength where
+ * predictions are sums of what many of them say: users and items. */
+static furrow_status choose_strength(fw_fit *f, furrow_error *err) {
+  enum { TRIES = 5 };
+  double *losses = NULL;
+  size_t count = 0;
+  bool better = true;
+  if (!fw_loss_is_regression(f->trainer->plan->graph.loss) || !f->valid) return FURROW_OK;
+  if (!fw_samples_block(f->valid_samples ? f->valid_samples : f->samples)) return FURROW_OK;
+  if (f->exact && f->trainer->plan->train.own_l2) return FURROW_OK;
+  const double usual = f->linear_l2;
+  furrow_status status = valid_losses(f, f->convex, &losses, &count, err);
+  for (int i = 0; status == FURROW_OK && better && i < TRIES; i++)
+    status = try_strength(f, f->linear_l2 * sqrt(10), &losses, &better, err);
+  better = f->linear_l2 == usual;
+  for (int i = 0; status == FURROW_OK && better && i < TRIES; i++)
+    status = try_strength(f, f->linear_l2 / sqrt(10), &losses, &better, err);
+  fw_free(losses);
+  return status;
+}
+
 furrow_status fw_linear_start(fw_fit *f, furrow_error *err) {
+  f->linear_l2 = fw_convex_strength(f);
   if (!is_possible(f)) return FURROW_OK;
   fw_convex_fit_free(f->convex);
   f->convex = NULL;
-  FW_TRY(fw_convex_fit_create(&f->convex, f, f->train, fw_convex_strength(f), err));
+  FW_TRY(fw_convex_fit_create(&f->convex, f, f->train, f->linear_l2, 0, err));
   FW_TRY(fw_convex_fit_solve(f->convex, f, err));
+  FW_TRY(choose_strength(f, err));
   return f->trainer->epochs == 0 ? fw_linear_put(f->trainer->net, f->convex, err) : FURROW_OK;
 }
 
@@ -250,13 +367,6 @@ typedef struct comparison {
   double weight, sum, squares; /* of the differences */
   double losses[2];            /* linear, net */
 } comparison;
-
-/* A loss that takes probabilities gets that of the score. */
-static double linear_row_loss(const fw_graph *graph, const double *score, double label) {
-  if (graph->loss != FW_LOSS_CROSS_ENTROPY) return fw_loss_value(graph, score, label);
-  const double p = 1 / (1 + exp(-score[0]));
-  return fw_loss_value(graph, &p, label);
-}
 
 static void compare_batch(void *user, const fw_batch_slot *slot) {
   comparison *c = user;

@@ -8,12 +8,17 @@
  * as it is. */
 furrow_status fw_linear_put(fw_net *net, const fw_convex_fit *convex, furrow_error *err) FURROW_MUST_USE;
 
+/* Puts the weights and vectors of a problem with factors at x into a factorization machine. */
+furrow_status fw_factors_put(fw_net *net, const fw_linear_problem *problem, const double *x,
+                             furrow_error *err) FURROW_MUST_USE;
+
 /* Sets the bias that is added to the outputs as they are: of the linear layer, or of the last fc layer; a net that has
  * neither stays as it is. */
 void fw_linear_put_bias(fw_net *net, const double *outputs);
 
 /* Before the first epoch of a net: solves fit->convex, and puts it into the net unless a checkpoint was loaded. Does
- * nothing where the plan, or the data, does not allow for it. */
+ * nothing where the plan, or the data, does not allow for it. Where numbers are predicted, fit->linear_l2 is the
+ * strength that is best for the validation rows. */
 furrow_status fw_linear_start(fw_fit *fit, furrow_error *err) FURROW_MUST_USE;
 /* Behind the last one: where the net is not better than the linear model on the validation rows, by a few standard
  * errors of the mean difference of their losses, the net becomes that model, solved anew with all rows; a note says so.

@@ -14,6 +14,8 @@
 #include "learn/data/label_map.h"
 #include "learn/data/minibatch.h"
 #include "learn/data/samples.h"
+#include "learn/train/fit_factors.h"
+#include "learn/rank/rank_data.h"
 #include "learn/train/fold.h"
 #include "learn/train/linear_start.h"
 
@@ -67,8 +69,21 @@ static furrow_status note_labels(fw_fit *f, const fw_data_facts *facts, furrow_e
                       "the labels are %s and %s: two classes, of which %s is the positive one", low, high, high);
 }
 
+/* Labels that cannot be classes are numbers to predict, for models whose loss can be chosen. */
+static furrow_status settle_loss(fw_fit *f, const fw_data_facts *facts, furrow_error *err) {
+  furrow_trainer *t = f->trainer;
+  if (!f->anew || !fw_conf_recommends(t->conf) || fw_conf_is_set(t->conf, FW_KEY_LOSS)) return FURROW_OK;
+  if (!fw_labels_are_numbers(t->plan, facts)) return FURROW_OK;
+  FW_TRY(furrow_learn_conf_set(t->conf, "loss", fw_loss_name(FW_LOSS_L2), err));
+  FW_TRY(fw_notes_add(&t->notes, false, err,
+                      "the labels are numbers, not two classes: they are predicted as such, with %s",
+                      fw_loss_name(FW_LOSS_L2)));
+  return fw_trainer_replan(t, err);
+}
+
 /* Labels become those of classes. */
 static furrow_status settle_labels(fw_fit *f, const fw_data_facts *facts, furrow_error *err) {
+  FW_TRY(settle_loss(f, facts, err));
   const fw_plan *plan = f->trainer->plan;
   char *text = NULL;
   FW_TRY(fw_labels_find(plan, facts, &text, err));
@@ -133,6 +148,22 @@ static furrow_status settle_epochs(fw_fit *f, const fw_data_facts *facts, furrow
   return set_number(f, "epochs", epochs, err);
 }
 
+/* The vectors of a factorization machine by L-BFGS take memory for each feature, of which there are `end` at most. */
+static furrow_status settle_solver(fw_fit *f, const fw_data_facts *facts, furrow_error *err) {
+  const fw_graph *graph = &f->trainer->plan->graph;
+  uint64_t factors = 0;
+  fw_fit_choose_ops(f);
+  if (!f->exact || !f->trainer->plan->train.lbfgs_pairs) return FURROW_OK;
+  for (size_t i = 0; i < graph->count; i++)
+    if (graph->layers[i].type == FW_LAYER_EMBEDDING) factors = graph->layers[i].factors;
+  if (facts->end < FW_FACTOR_PARAMETERS_MAX / (1 + factors)) return FURROW_OK;
+  f->large = true;
+  fw_fit_choose_ops(f);
+  return fw_notes_add(&f->trainer->notes, false, err,
+                      "features up to %" PRIu64 " are too many for the solver lbfgs: the optimizers train the vectors",
+                      facts->end - 1);
+}
+
 /* About the strength of the exact minimum. Updates of FTRL see it once over all of them, others add it to the mean
  * gradient of each batch. */
 static furrow_status settle_strength(fw_fit *f, const fw_data_facts *facts, furrow_error *err) {
@@ -175,6 +206,7 @@ static furrow_status settle(fw_fit *f, const fw_data_facts *facts, furrow_error 
         fw_notes_add(&f->trainer->notes, false, err, "the labels are those of the column %.200s, by its name", label));
   FW_TRY(settle_labels(f, facts, err));
   FW_TRY(settle_fields(f, facts, err));
+  FW_TRY(settle_solver(f, facts, err));
   FW_TRY(settle_epochs(f, facts, err));
   FW_TRY(settle_delta(f, facts, err));
   FW_TRY(settle_range(f, facts, err));
@@ -336,7 +368,7 @@ static void remember(fw_fit *f, const fw_data_facts *facts) {
                          .scaled = scaling->count,
                          .label_mean = scaling->label_mean,
                          .label_factor = scaling->label_factor,
-                         .exact = f->exact};
+                         .exact = f->exact && !f->trainer->plan->train.lbfgs_pairs};
   for (size_t i = 0; i < scaling->count; i++) seen->centred += scaling->mean[i] != 0;
 }
 
@@ -359,7 +391,10 @@ furrow_status fw_fit_prepare(fw_fit *f, furrow_error *err) {
 furrow_status fw_fit_hold_out(fw_fit *f, furrow_error *err) {
   const fw_plan *plan = f->trainer->plan;
   const furrow_rowblock *all = fw_samples_block(f->samples);
-  if (!all || !plan->train.recommended || plan->data.valid_ratio <= 0) return FURROW_OK;
+  if (!all || plan->data.valid_ratio <= 0) return FURROW_OK;
+  if (fw_loss_ranks(plan->graph.loss))
+    return fw_rank_hold_out(&f->holdout, all, &plan->rank, plan->data.valid_ratio, err);
+  if (!plan->train.recommended) return FURROW_OK;
   return fw_holdout_init(&f->holdout, all, !fw_loss_is_regression(plan->graph.loss), 1, plan->data.valid_ratio,
                          plan->train.seed, err);
 }

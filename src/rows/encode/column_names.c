@@ -66,6 +66,10 @@ size_t fw_label_name_rank(const char *name) {
   return SIZE_MAX;
 }
 
+bool fw_is_outcome_name(const char *name) {
+  return fw_label_name_rank(name) != SIZE_MAX && strcasecmp(name, "y") != 0 && strcasecmp(name, "class") != 0;
+}
+
 bool fw_is_weight_name(const char *name) {
   return is_in(weight_names, name);
 }

@@ -9,6 +9,8 @@
 
 /* How strongly the name says it: 0 is the strongest; SIZE_MAX: it does not. */
 size_t fw_label_name_rank(const char *name);
+/* Whether it can hardly be anything else than a label, as y and class can. */
+bool fw_is_outcome_name(const char *name);
 size_t fw_role_name_rank(fw_role role, const char *name);
 bool fw_is_weight_name(const char *name);
 bool fw_is_group_name(const char *name);

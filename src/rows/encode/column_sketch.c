@@ -75,11 +75,11 @@ static void drop_values(fw_value_set *set) {
 }
 
 /* The slot of the value, or the free one where it belongs. */
-static fw_value *find_slot(const fw_value_set *set, fw_value *slots, size_t capacity, uint64_t hash, const char *text,
-                           size_t length) {
+static fw_counted_value *find_slot(const fw_value_set *set, fw_counted_value *slots, size_t capacity, uint64_t hash,
+                                   const char *text, size_t length) {
   size_t i = hash & (capacity - 1);
   for (; slots[i].count > 0; i = (i + 1) & (capacity - 1)) {
-    const fw_value *v = &slots[i];
+    const fw_counted_value *v = &slots[i];
     if (v->hash == hash && v->length == length && memcmp(set->texts.bytes + v->at, text, length) == 0) break;
   }
   return &slots[i];
@@ -88,9 +88,9 @@ static fw_value *find_slot(const fw_value_set *set, fw_value *slots, size_t capa
 static furrow_status grow_values(fw_value_set *set, furrow_error *err) {
   void *memory = NULL;
   const size_t capacity = set->capacity ? 2 * set->capacity : 16;
-  FW_TRY(fw_alloc_zero(&memory, capacity, sizeof(fw_value), err));
+  FW_TRY(fw_alloc_zero(&memory, capacity, sizeof(fw_counted_value), err));
   for (size_t i = 0; i < set->capacity; i++) {
-    const fw_value *v = &set->slots[i];
+    const fw_counted_value *v = &set->slots[i];
     if (v->count > 0) *find_slot(set, memory, capacity, v->hash, set->texts.bytes + v->at, v->length) = *v;
   }
   fw_free(set->slots);
@@ -107,7 +107,7 @@ static furrow_status count_value(fw_value_set *set, uint64_t hash, const char *t
     return FURROW_OK;
   }
   if (2 * set->count >= set->capacity) FW_TRY(grow_values(set, err));
-  fw_value *v = find_slot(set, set->slots, set->capacity, hash, text, length);
+  fw_counted_value *v = find_slot(set, set->slots, set->capacity, hash, text, length);
   if (v->count == 0) {
     if (set->count == set->most) {
       drop_values(set);
@@ -116,7 +116,7 @@ static furrow_status count_value(fw_value_set *set, uint64_t hash, const char *t
     const size_t at = set->texts.size;
     fw_buffer_append(&set->texts, text, length);
     FW_TRY(fw_buffer_status(&set->texts, err));
-    *v = (fw_value){.hash = hash, .at = (uint32_t)at, .length = (uint32_t)length};
+    *v = (fw_counted_value){.hash = hash, .at = (uint32_t)at, .length = (uint32_t)length};
     set->count++;
   }
   v->count += count;
@@ -126,7 +126,7 @@ static furrow_status count_value(fw_value_set *set, uint64_t hash, const char *t
 static furrow_status merge_values(fw_value_set *into, const fw_value_set *from, furrow_error *err) {
   if (from->many) drop_values(into);
   for (size_t i = 0; i < from->capacity && !into->many; i++) {
-    const fw_value *v = &from->slots[i];
+    const fw_counted_value *v = &from->slots[i];
     if (v->count == 0) continue;
     FW_TRY(count_value(into, v->hash, from->texts.bytes + v->at, v->length, v->count, err));
   }

@@ -25,13 +25,13 @@ double fw_distinct_count(const fw_distinct *distinct);
 
 /* ---- Values while they are few ---- */
 
-typedef struct fw_value {
+typedef struct fw_counted_value {
   uint64_t hash, count;
   uint32_t at, length; /* its text in `texts` */
-} fw_value;
+} fw_counted_value;
 
 typedef struct fw_value_set {
-  fw_value *slots; /* open addressing; count 0: free */
+  fw_counted_value *slots; /* open addressing; count 0: free */
   size_t capacity, count, most;
   fw_buffer texts;
   bool many; /* more than `most`, or too long a text: the set has been dropped */

@@ -108,17 +108,48 @@ const char *fw_cell_number(const fw_table_cell *cell, const fw_column *column, d
   return scale_number(column, number);
 }
 
-const char *fw_cell_time(const fw_table_cell *cell, const fw_column *column, double *seconds, bool *missing) {
-  const char *end = cell->text + cell->length;
-  const fw_cell words = {.begin = cell->text, .end = end};
-  *missing = false;
-  if (column->unit != FW_UNIT_TEXT && fw_read_short(cell->text, end, seconds)) {
-    *seconds /= fw_time_unit_scale(column->unit);
-    return NULL;
-  }
+static const char *find_class(const fw_column *column, const fw_table_cell *cell, float *label) {
+  for (size_t i = 0; i < column->class_count; i++)
+    if (strlen(column->classes[i]) == cell->length && memcmp(column->classes[i], cell->text, cell->length) == 0) {
+      *label = (float)i;
+      return NULL;
+    }
+  return cell->kind == FW_TABLE_MISSING ? "the label is missing" : "not one of the classes of the schema";
+}
+
+const char *fw_cell_label(const fw_table_cell *cell, const fw_column *column, float *label) {
+  double number = 0;
+  bool missing = false;
+  if (column->classes) return find_class(column, cell, label);
+  const char *bad = fw_cell_number(cell, column, &number, &missing);
+  *label = (float)number;
+  return missing ? "the label is missing" : bad;
+}
+
+const char *fw_cell_weight(const fw_table_cell *cell, const fw_column *column, float *weight) {
+  double number = 1;
+  bool missing = false;
+  const char *bad = fw_cell_number(cell, column, &number, &missing);
+  *weight = missing ? 1 : (float)number;
+  return !bad && *weight < 0 ? "a weight is not negative" : bad;
+}
+
+static const char *read_time(const fw_table_cell *cell, const fw_column *column, double *seconds, bool *missing) {
+  const fw_cell words = {.begin = cell->text, .end = cell->text + cell->length};
   *missing = cell->kind == FW_TABLE_MISSING;
   if (*missing || fw_time_parse(cell->text, cell->length, column->unit, seconds)) return NULL;
   *missing = fw_cell_is_missing(&words);
   if (*missing) return NULL;
   return column->unit == FW_UNIT_TEXT ? "not a time as ISO 8601 writes it" : "not a time in the unit of its column";
+}
+
+void fw_time_cells_read(fw_time_cells *times, const fw_table_batch *batch, size_t slot, const fw_column *column) {
+  const fw_table_cell *cells = batch->cells + slot * FW_TABLE_RECORDS;
+  if (times->read && times->slot == slot) return;
+  times->read = true;
+  times->slot = slot;
+  for (size_t i = 0; i < batch->records; i++) {
+    times->seconds[i] = 0;
+    times->bad[i] = read_time(&cells[i], column, &times->seconds[i], &times->missing[i]);
+  }
 }

@@ -1,4 +1,4 @@
-/* rows/encode/propose.c: a schema proposed from a log: one pass over it, and one over each table that is joined. Where
+/* rows/encode/propose.c: a schema proposed from a log: the log is read once, and so is each table that is joined. Where
  * records have columns that the head did not show (JSON, Vowpal Wabbit's text), the pass begins anew with them. */
 #include "rows/encode/propose.h"
 
@@ -207,7 +207,7 @@ static furrow_status add_column(observation *o, const char *name, furrow_error *
   return FURROW_OK;
 }
 
-/* A column without a name goes by its number. */
+/* A column without a name is named by its number. */
 static furrow_status add_layout(observation *o, furrow_error *err) {
   const fw_table_layout *layout = fw_table_source_layout(o->source);
   for (size_t i = 0; i < layout->columns; i++) {
@@ -288,7 +288,7 @@ static furrow_status give_meaning(observation *o, const char *what, const char *
 
 static furrow_status give_meanings(observation *o, furrow_error *err) {
   const furrow_schema_propose_params *p = o->params;
-  FW_TRY(give_meaning(o, "label", p->label, FW_MEANS_LABEL, err));
+  if (p->label && p->label[0]) FW_TRY(give_meaning(o, "label", p->label, FW_MEANS_LABEL, err));
   FW_TRY(give_meaning(o, "weight", p->weight, FW_MEANS_WEIGHT, err));
   FW_TRY(give_meaning(o, "group", p->group, FW_MEANS_GROUP, err));
   FW_TRY(give_meaning(o, "user", p->user, FW_MEANS_USER, err));
@@ -305,12 +305,31 @@ static void set_vw_meanings(observation *o) {
   if (tag && tag->meaning == FW_MEANS_NOTHING) tag->meaning = FW_MEANS_TAG;
 }
 
+/* The hour of a click says when people click. The hour of a rating says who is awake: it fits the users of the training
+ * data and misleads about later events (docs/formats/schema.md has the figures). */
+static furrow_status settle_time_parts(const observation *o, furrow_schema *schema, furrow_error *err) {
+  fw_column *time = fw_schema_of_role(schema, FW_ROLE_TIME);
+  const fw_column *label = fw_schema_of_kind(schema, FW_AS_LABEL);
+  const fw_evidence *labels = label ? find_column(o, label->name) : NULL;
+  fw_buffer why = {0};
+  if (!time || time->parts == 0 || (labels && labels->distinct == 2)) return FURROW_OK;
+  if (!fw_schema_of_role(schema, FW_ROLE_USER) || !fw_schema_of_role(schema, FW_ROLE_ITEM)) return FURROW_OK;
+  time->parts = 0;
+  fw_buffer_format(&why, "%s; hour and weekday are features of clicks, not of ratings", time->why ? time->why : "");
+  fw_buffer_byte(&why, 0);
+  furrow_status status = fw_buffer_status(&why, err);
+  if (status == FURROW_OK) status = fw_column_set_text(&time->why, why.bytes, err);
+  fw_buffer_clear(&why);
+  return status;
+}
+
 static furrow_status decide_log(observation *o, furrow_schema *schema, furrow_error *err) {
   FW_TRY(give_meanings(o, err));
   set_vw_meanings(o);
-  fw_evidence_find_meanings(o->columns, o->count);
+  const bool label = !o->params->label || o->params->label[0];
+  FW_TRY(fw_evidence_find_meanings(o->columns, o->count, label, err));
   for (size_t i = 0; i < o->count; i++) FW_TRY(fw_evidence_decide(&o->columns[i], false, schema, err));
-  return FURROW_OK;
+  return settle_time_parts(o, schema, err);
 }
 
 /* ---- Tables that are joined ---- */

@@ -25,13 +25,15 @@ typedef struct fw_evidence {
   bool exact;        /* distinct is not an estimate */
   fw_meaning meaning;
   bool given;        /* by the caller */
-  const char *other; /* the column that is the label instead of this one, whose name says so too; NULL: none */
+  const char *other; /* its name says label, but this is the label; "": but there is none; NULL: neither */
 } fw_evidence;
 
 /* After the last cell. */
 void fw_evidence_close(fw_evidence *evidence);
-/* Finds the meanings that nobody gave, of columns that none was given for. */
-void fw_evidence_find_meanings(fw_evidence *columns, size_t count);
+/* Finds the meanings that nobody gave, of columns that none was given for; a label only if one is wanted. E_ARGUMENT:
+ * several columns may be the label. */
+furrow_status fw_evidence_find_meanings(fw_evidence *columns, size_t count, bool label,
+                                        furrow_error *err) FURROW_MUST_USE;
 /* Adds the column to the schema. `table`: it is one of a table that is joined. E_ARGUMENT: it cannot be what the caller
  * said. */
 furrow_status fw_evidence_decide(const fw_evidence *evidence, bool table, furrow_schema *schema,

@@ -18,6 +18,7 @@ enum {
   LEAST_ROWS = 20,     /* fewer do not tell that all values are different */
   TEXT_WORDS = 8,      /* words of a cell on average that make it a text */
   MOST_CLASSES = 1000, /* of a label */
+  FEW_CELLS = 100,     /* of which a bar says more than their figures */
   SET_ELEMENTS = 10000 /* different elements that a set may have, at most */
 };
 static const double most_of = 0.95; /* share that counts as nearly all */
@@ -138,12 +139,12 @@ static int compare_texts(const char *a, size_t n, const char *b, size_t m) {
   return order != 0 ? order : (n > m) - (n < m);
 }
 
-static bool text_is(const fw_value_set *set, const fw_value *v, const char *word) {
+static bool text_is(const fw_value_set *set, const fw_counted_value *v, const char *word) {
   return strlen(word) == v->length && strncasecmp(set->texts.bytes + v->at, word, v->length) == 0;
 }
 
 /* Whether a is the negative class of two, because its name says so: 1 yes, -1 b is, 0 neither. */
-static int is_negative(const fw_value_set *set, const fw_value *a, const fw_value *b) {
+static int is_negative(const fw_value_set *set, const fw_counted_value *a, const fw_counted_value *b) {
   static const char *const pairs[][2] = {
       {"no", "yes"},
       {"n", "y"},
@@ -172,14 +173,14 @@ static int is_negative(const fw_value_set *set, const fw_value *a, const fw_valu
 }
 
 /* The values of a set, by text. */
-static furrow_status sorted_values(const fw_value_set *set, fw_value **values, furrow_error *err) {
+static furrow_status sorted_values(const fw_value_set *set, fw_counted_value **values, furrow_error *err) {
   void *memory = NULL;
   size_t n = 0;
-  FW_TRY(fw_alloc(&memory, set->count, sizeof(fw_value), err));
-  fw_value *list = memory;
+  FW_TRY(fw_alloc(&memory, set->count, sizeof(fw_counted_value), err));
+  fw_counted_value *list = memory;
   for (size_t i = 0; i < set->capacity; i++) {
     if (set->slots[i].count == 0) continue;
-    const fw_value v = set->slots[i];
+    const fw_counted_value v = set->slots[i];
     size_t k = n++;
     for (; k > 0 &&
            compare_texts(set->texts.bytes + list[k - 1].at, list[k - 1].length, set->texts.bytes + v.at, v.length) > 0;
@@ -191,7 +192,7 @@ static furrow_status sorted_values(const fw_value_set *set, fw_value **values, f
   return FURROW_OK;
 }
 
-static furrow_status add_classes(decision *d, const fw_value *values, size_t count) {
+static furrow_status add_classes(decision *d, const fw_counted_value *values, size_t count) {
   const fw_value_set *set = &d->evidence->sketch.values;
   for (size_t i = 0; i < count; i++) {
     const char *text = set->texts.bytes + values[i].at;
@@ -204,12 +205,12 @@ static furrow_status add_classes(decision *d, const fw_value *values, size_t cou
 
 static furrow_status set_classes(decision *d) {
   const fw_value_set *set = &d->evidence->sketch.values;
-  fw_value *values = NULL;
+  fw_counted_value *values = NULL;
   FW_TRY(sorted_values(set, &values, d->err));
   if (set->count == 2) {
     const int negative = is_negative(set, &values[0], &values[1]);
     if (negative < 0 || (negative == 0 && values[0].count < values[1].count)) {
-      const fw_value first = values[0];
+      const fw_counted_value first = values[0];
       values[0] = values[1];
       values[1] = first;
     }
@@ -326,6 +327,7 @@ static bool splits_at(const fw_evidence *e, fw_separator separator) {
   if (!s->distinct || (double)s->cells < 0.05 * (double)e->sketch.cells) return false;
   const double elements = fw_distinct_count(s->distinct);
   const bool integers = s->integers == s->elements;
+  if (separator == FW_SEPARATOR_BAR && e->sketch.cells < FEW_CELLS) return elements <= 0.75 * (double)s->elements;
   if (integers) return elements <= 0.5 * (double)s->elements;
   if (separator == FW_SEPARATOR_BLANK && elements > 200) return false; /* words of a language */
   return elements <= SET_ELEMENTS && elements <= 0.5 * (double)e->distinct && elements <= 0.2 * (double)s->elements;
@@ -406,7 +408,8 @@ static furrow_status decide_content(decision *d, bool table) {
 static furrow_status decide_column(decision *d, bool table) {
   const fw_evidence *e = d->evidence;
   if (e->other) {
-    fw_buffer_format(&d->why, "; the name says label, but %s is the label", e->other);
+    fw_buffer_format(&d->why, "; the name says label, but %s", e->other[0] ? e->other : "it is not taken for one");
+    if (e->other[0]) fw_buffer_text(&d->why, " is the label");
     return decide(d, FW_AS_IGNORE, "");
   }
   switch (e->meaning) {

@@ -1,6 +1,7 @@
 /* rows/encode/propose_meaning.c: which columns are label, weight, group, user, item and time, by name and content. */
 #include <stdint.h>
 
+#include "base/error.h"
 #include "rows/encode/column_names.h"
 #include "rows/encode/propose.h"
 
@@ -92,8 +93,8 @@ static void mark_other_labels(fw_evidence *columns, size_t count) {
   const fw_evidence *label = NULL;
   for (size_t i = 0; i < count; i++)
     if (columns[i].meaning == FW_MEANS_LABEL) label = &columns[i];
-  for (size_t i = 0; label && i < count; i++)
-    if (is_free(&columns[i]) && rank_label(&columns[i]) != SIZE_MAX) columns[i].other = label->name;
+  for (size_t i = 0; i < count; i++)
+    if (is_free(&columns[i]) && fw_is_outcome_name(columns[i].name)) columns[i].other = label ? label->name : "";
 }
 
 /* Where a user is known and no name says item: the only identifier that repeats. */
@@ -111,8 +112,31 @@ static void find_only_id(fw_evidence *columns, size_t count) {
   if (only) only->meaning = FW_MEANS_ITEM;
 }
 
-void fw_evidence_find_meanings(fw_evidence *columns, size_t count) {
-  find_meaning(columns, count, FW_MEANS_LABEL, rank_label);
+/* A label that is not the one that was meant would be found out late. */
+static furrow_status check_labels(const fw_evidence *columns, size_t count, furrow_error *err) {
+  fw_buffer names = {0};
+  size_t several = 0, best = SIZE_MAX;
+  for (size_t i = 0; i < count; i++) {
+    const size_t rank = is_free(&columns[i]) ? rank_label(&columns[i]) : SIZE_MAX;
+    if (rank == SIZE_MAX) continue;
+    fw_buffer_format(&names, "%s%s", several > 0 ? ", " : "", columns[i].name);
+    several++;
+    if (rank < best) best = rank;
+  }
+  fw_buffer_byte(&names, 0);
+  furrow_status status = fw_buffer_status(&names, err);
+  if (status == FURROW_OK && several > 1 && best > 0)
+    status = fw_fail(err, FURROW_E_ARGUMENT, "label: several columns may be it, by their names: %s; name one, or \"\"",
+                     names.bytes);
+  fw_buffer_clear(&names);
+  return status;
+}
+
+furrow_status fw_evidence_find_meanings(fw_evidence *columns, size_t count, bool label, furrow_error *err) {
+  if (label && !is_given(columns, count, FW_MEANS_LABEL)) {
+    FW_TRY(check_labels(columns, count, err));
+    find_meaning(columns, count, FW_MEANS_LABEL, rank_label);
+  }
   mark_other_labels(columns, count);
   find_meaning(columns, count, FW_MEANS_WEIGHT, rank_weight);
   find_meaning(columns, count, FW_MEANS_USER, rank_user);
@@ -120,4 +144,5 @@ void fw_evidence_find_meanings(fw_evidence *columns, size_t count) {
   find_meaning(columns, count, FW_MEANS_GROUP, rank_group);
   find_meaning(columns, count, FW_MEANS_TIME, rank_time);
   find_only_id(columns, count);
+  return FURROW_OK;
 }

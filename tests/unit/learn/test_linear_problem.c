@@ -106,12 +106,13 @@ static fw_linear_solver *solve(fw_linear_problem *p, const fw_linear_solver_para
 
 typedef struct made_case {
   fw_loss_type loss;
-  size_t outputs, classes;
+  size_t outputs, classes, factors;
 } made_case;
 
-static const made_case cases[] = {
-    {FW_LOSS_LOG, 1, 2}, {FW_LOSS_SOFTMAX, 5, 5}, {FW_LOSS_L2, 1, 0}, {FW_LOSS_HUBER, 1, 0}};
-enum { CASES = sizeof cases / sizeof *cases };
+static const made_case cases[] = {{FW_LOSS_LOG, 1, 2, 0},   {FW_LOSS_SOFTMAX, 5, 5, 0}, {FW_LOSS_L2, 1, 0, 0},
+                                  {FW_LOSS_HUBER, 1, 0, 0}, {FW_LOSS_LOG, 1, 2, 3},     {FW_LOSS_L2, 1, 0, 8},
+                                  {FW_LOSS_L2, 1, 0, 19},   {FW_LOSS_HUBER, 1, 0, 2}};
+enum { CASES = sizeof cases / sizeof *cases, CONVEX_CASES = 4 };
 
 /* Shapes whose gradient is summed by block and by feature. */
 static made_shape shape_of(const made_case *c, bool wide, bool values) {
@@ -131,6 +132,8 @@ static void check_differences(const made_case *c, bool wide, bool values) {
   fw_linear_params params = params_for(&r, c->loss, c->outputs);
   params.weight = r.weight;
   params.l2 = 0.3;
+  params.factors = c->factors;
+  params.factor_l2 = 0.4;
   fw_linear_problem *p = create(&params);
   const size_t size = fw_linear_problem_size(p);
   double *x = get(size, sizeof *x), *gradient = get(size, sizeof *x), *other = get(size, sizeof *x);
@@ -138,7 +141,7 @@ static void check_differences(const made_case *c, bool wide, bool values) {
   fw_rng_init(&rng, 8);
   for (size_t i = 0; i < size; i++) x[i] = 0.3 * fw_rng_normal(&rng);
   value_at(p, x, gradient);
-  for (size_t n = 0; n < 60; n++) {
+  for (size_t n = 0; n < (c->factors ? 25 : 60); n++) {
     const size_t i = n < c->outputs ? size - 1 - n : wide && n % 2 ? n : (size_t)fw_rng_below(&rng, size);
     const double was = x[i], h = 1e-4;
     x[i] = was + h;
@@ -195,12 +198,15 @@ static void both_ways_to_sum_are_equal(void **state) {
         .rows = 9000, .most = 12, .range = 40, .stride = 1, .classes = cases[c].classes, .values = true};
     made_rows r = make_rows(&shape, 3), w = widen(&r, shape.rows);
     fw_linear_params params = params_for(&r, cases[c].loss, cases[c].outputs);
+    params.factors = cases[c].factors;
+    params.factor_l2 = 0.4;
     fw_linear_problem *few = create(&params);
-    params = params_for(&w, cases[c].loss, cases[c].outputs);
+    params.rows = &w.block;
+    params.label = w.label;
     params.weight = w.weight;
     fw_linear_problem *many = create(&params);
     const size_t k = cases[c].outputs, size = fw_linear_problem_size(few), large = fw_linear_problem_size(many);
-    assert_int_equal(large, size + MORE * k);
+    assert_int_equal(large, size + MORE * (k + cases[c].factors));
     double *x = get(large, 8), *a = get(large, 8), *b = get(large, 8);
     for (size_t i = 0; i < size - k; i++) x[i] = sin((double)i);
     const double value = value_at(few, x, a), wide_value = value_at(many, x, b);
@@ -222,7 +228,7 @@ static void both_ways_to_sum_are_equal(void **state) {
 
 static void solutions_are_optimal(void **unused) {
   (void)unused;
-  for (size_t i = 0; i < CASES; i++)
+  for (size_t i = 0; i < CONVEX_CASES; i++)
     for (int kind = 0; kind < 4; kind++) {
       const made_shape shape = shape_of(&cases[i], kind & 1, kind & 2);
       made_rows r = make_rows(&shape, 6);
@@ -347,28 +353,55 @@ static void rows_without_features_have_a_bias(void **unused) {
 static void threads_change_no_byte(void **unused) {
   (void)unused;
   const unsigned threads[] = {1, 2, 5};
-  for (size_t c = 0; c < 2; c++)
+  static const size_t some[] = {0, 1, 4, 5};
+  for (size_t n = 0; n < 4; n++)
     for (int wide = 0; wide < 2; wide++) {
-      const made_shape shape = shape_of(&cases[c], wide, true);
+      const made_case *c = &cases[some[n]];
+      const made_shape shape = shape_of(c, wide, true);
       made_rows r = make_rows(&shape, 4);
-      fw_linear_params params = params_for(&r, cases[c].loss, cases[c].outputs);
+      fw_linear_params params = params_for(&r, c->loss, c->outputs);
+      params.factors = c->factors;
+      params.factor_l2 = 1;
       fw_linear_problem *alone = create(&params);
       const size_t size = fw_linear_problem_size(alone);
+      double *start = get(size, sizeof *start);
+      for (size_t i = 0; i < size; i++) start[i] = 0.1 * sin((double)i);
+      const fw_linear_solver_params from = {.w = start, .value_tolerance = c->factors ? 1e-2 : 0};
       fw_lbfgs_state state;
-      fw_linear_solver *first = solve(alone, NULL, &state);
+      fw_linear_solver *first = solve(alone, &from, &state);
       for (size_t t = 0; t < 3; t++) {
         assert_int_equal(fw_spin_pool_create(&params.pool, threads[t], NULL), FURROW_OK);
         fw_linear_problem *p = create(&params);
-        fw_linear_solver *s = solve(p, NULL, &state);
+        fw_linear_solver *s = solve(p, &from, &state);
         assert_memory_equal(fw_linear_solver_weights(s), fw_linear_solver_weights(first), size * sizeof(double));
         fw_linear_solver_free(s);
         fw_linear_problem_free(p);
         fw_spin_pool_free(params.pool);
       }
+      free(start);
       fw_linear_solver_free(first);
       fw_linear_problem_free(alone);
       free_rows(&r);
     }
+}
+
+/* The bias and weights of two features, and the product of their vectors, each times its value. */
+static void pairs_are_products_of_vectors(void **unused) {
+  (void)unused;
+  const uint64_t offset[] = {0, 2, 3}, index[] = {1, 5, 5};
+  const float value[] = {2, 3, 4};
+  const double label[] = {0, 0}, x[] = {10, 1, 2, 20, 3, 4, 0.5}; /* w and v of 1, of 5; b */
+  const furrow_rowblock block = {
+      .size = 2, .offset = offset, .index.u64 = index, .value.f32 = value, .key_type = FURROW_KEY_U64};
+  fw_linear_problem *p =
+      create(&(fw_linear_params){.rows = &block, .label = label, .loss = FW_LOSS_L2, .outputs = 1, .factors = 2});
+  double scores[2];
+  fw_linear_problem_scores(p, x, scores);
+  assert_true(fabs(scores[0] - (0.5 + 20 + 60 + 2 * 3 * (3 + 8))) < 1e-12);
+  assert_true(fabs(scores[1] - (0.5 + 80)) < 1e-12);
+  const double *scale = fw_linear_problem_factor_scale(p);
+  assert_true(fabs(scale[0] - pow(4, 0.75)) < 1e-12 && fabs(scale[1] - pow(25, 0.75)) < 1e-12);
+  fw_linear_problem_free(p);
 }
 
 /* ---- Rows that are used ---- */
@@ -527,6 +560,7 @@ int main(void) {
       cmocka_unit_test(missing_classes_end_finite),
       cmocka_unit_test(rows_without_features_have_a_bias),
       cmocka_unit_test(threads_change_no_byte),
+      cmocka_unit_test(pairs_are_products_of_vectors),
       cmocka_unit_test(weights_are_repeated_rows),
       cmocka_unit_test(unknown_features_score_0),
       cmocka_unit_test(bad_input_is_refused),

@@ -9,10 +9,21 @@
 static const struct {
   const char *algorithm, *settings, *data;
 } models[] = {
-    {"lr", "epochs=2", "plain"},        {"linear", "solver=steps epochs=2", "quantities"},
-    {"fm", "epochs=2 rank=2", "plain"}, {"deepfm", "epochs=1 rank=2 fc=4", "plain"},
-    {"softmax", "epochs=2", "classes"}, {"gbdt", "trees=2", "plain"},
+    {"lr", "epochs=2", "plain"},          {"linear", "solver=steps epochs=2", "quantities"},
+    {"fm", "epochs=2 rank=2", "plain"},   {"deepfm", "epochs=1 rank=2 fc=4", "plain"},
+    {"softmax", "epochs=2", "classes"},   {"gbdt", "trees=2", "plain"},
+    {"fm", "epochs=2 rank=2", "crossed"},
 };
+
+/* Numbers that only the pair of a row's features tells: vectors are solved, and solved again with all rows. */
+static void write_crossed(const char *path, size_t rows) {
+  FILE *file = begin_file(path);
+  for (size_t i = 0; i < rows; i++) {
+    const size_t a = i % 2, b = i / 2 % 2;
+    fprintf(file, "%.3f %zu:1 %zu:1\n", (a == b ? 2 : -2) + 0.001 * (double)(i * 7 % 100), 1 + a, 3 + b);
+  }
+  assert_int_equal(fclose(file), 0);
+}
 
 static int write_data(void **state) {
   static const float labels[] = {1, 2, 3};
@@ -20,6 +31,7 @@ static int write_data(void **state) {
   write_chances("plain", 60, 0, 3);
   write_quantities("quantities", 60);
   write_blobs("classes", 60, 3, labels, 1);
+  write_crossed("crossed", 200);
   return 0;
 }
 

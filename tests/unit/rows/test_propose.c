@@ -228,6 +228,17 @@ static const example examples[] = {
     {"qid", put_amount, "{\"as\": \"group\"}"},
 };
 
+/* What is proposed can be learned from. */
+static void expect_encoder(const char *uri) {
+  furrow_schema *schema;
+  furrow_encoder *encoder = NULL;
+  furrow_error err = {0};
+  assert_int_equal(propose(&schema, uri, NULL, NULL), FURROW_OK);
+  if (furrow_encoder_build(&encoder, uri, schema, NULL, &err) != FURROW_OK) fail_msg("%s", err.message);
+  furrow_encoder_free(encoder);
+  furrow_schema_free(schema);
+}
+
 /* Each beside a column of numbers, so that there is a delimiter. */
 static void what_columns_are(void **state) {
   (void)state;
@@ -245,6 +256,7 @@ static void what_columns_are(void **state) {
              "    \"%s\": %s,\n    \"other\": {\"as\": \"number\", \"scale\": \"standard\"}\n  }\n", e->name,
              e->wanted);
     expect_schema("memory://log.tsv", NULL, wanted);
+    expect_encoder("memory://log.tsv");
     remove_file("memory://log.tsv", &text);
   }
 }
@@ -330,7 +342,7 @@ static void threads_do_not_matter(void **state) {
   remove_file("memory://events.csv", &text);
 }
 
-static void columns_that_turn_up(void **state) {
+static void columns_found_later(void **state) {
   (void)state;
   fw_buffer text = {0};
   for (int i = 0; i < 40000; i++)
@@ -394,6 +406,27 @@ static void tables_are_joined(void **state) {
   remove_file("memory://movies.csv", &table);
 }
 
+static void which_label(void **state) {
+  (void)state;
+  fw_buffer text = {0};
+  furrow_schema_propose_params params;
+  fw_buffer_text(&text, "class,survived,age\n");
+  for (int i = 0; i < 100; i++) fw_buffer_format(&text, "c%d,%d,%g\n", i % 3, i % 2, 20.5 + i % 50);
+  add_file("memory://log.csv", &text);
+  expect_refused("memory://log.csv", NULL, FURROW_E_ARGUMENT,
+                 "label: several columns may be it, by their names: class, survived; name one, or \"\"");
+  furrow_schema_propose_params_init(&params);
+  params.label = "survived";
+  expect_schema("memory://log.csv", &params,
+                "    \"class\": {\"as\": \"category\"},\n    \"survived\": {\"as\": \"label\"},\n    \"age\": "
+                "{\"as\": \"number\", \"scale\": \"standard\"}\n  }\n");
+  params.label = "";
+  expect_schema("memory://log.csv", &params,
+                "    \"class\": {\"as\": \"category\"},\n    \"survived\": {\"as\": \"ignore\"},\n    \"age\": "
+                "{\"as\": \"number\", \"scale\": \"standard\"}\n  }\n");
+  remove_file("memory://log.csv", &text);
+}
+
 static void logs_without_rows(void **state) {
   (void)state;
   fw_buffer text = {0};
@@ -408,9 +441,9 @@ static void logs_without_rows(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(what_columns_are),      cmocka_unit_test(what_the_caller_names),
-      cmocka_unit_test(threads_do_not_matter), cmocka_unit_test(columns_that_turn_up),
+      cmocka_unit_test(threads_do_not_matter), cmocka_unit_test(columns_found_later),
       cmocka_unit_test(vowpal_wabbit),         cmocka_unit_test(tables_are_joined),
-      cmocka_unit_test(logs_without_rows),
+      cmocka_unit_test(which_label),           cmocka_unit_test(logs_without_rows),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

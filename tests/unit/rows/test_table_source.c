@@ -203,6 +203,7 @@ static void several_files(void **state) {
       {"a.csv;long.csv", "long.csv:0 the header has a column that the first file has not 'w'"},
       {"a.csv;other.csv", "other.csv:0 column 1 (from 0) of the header differs from the first file's: v 'w'"},
       {"a.csv?header=no", "1:u1:v1:11:21:31:4"},
+      {"hive.txt?delimiter=%01", "1:51:6"},
       {"none.csv", "none.csv:0 no such file or directory ''"},
       {"empty.csv", "empty.csv:0 the table is empty ''"},
       {"a.csv?kind=no", ":0 kind of a table must be one of: csv, tsv, json, vw, auto 'no'"},
@@ -210,6 +211,7 @@ static void several_files(void **state) {
   write_text("a.csv", "u,v\n1,2\n3,4\n");
   write_text("b.csv", "u,v\n5,6");
   write_text("empty.csv", "");
+  write_text("hive.txt", "u\001v\n5\0016\n");
   write_text("short.csv", "u\n5\n");
   write_text("long.csv", "u,v,w\n5,6,7\n");
   write_text("other.csv", "u,w\n5,6\n");
@@ -256,7 +258,7 @@ static void parts(void **state) {
 /* ---- Bad records ---------------------------------------------------------------------------------------- */
 
 /* The first bad record is told with file and line, for any pieces and threads; left out, all are counted. */
-static void places(void **state) {
+static void error_positions(void **state) {
   (void)state;
   static const struct {
     const char *name, *bad, *place;
@@ -398,8 +400,8 @@ static void stopped(void **state) {
 
 static int tests(void) {
   const struct CMUnitTest list[] = {
-      cmocka_unit_test(random_tables),  cmocka_unit_test(tiny_pieces), cmocka_unit_test(several_files),
-      cmocka_unit_test(parts),          cmocka_unit_test(places),      cmocka_unit_test(late_quotes),
+      cmocka_unit_test(random_tables),  cmocka_unit_test(tiny_pieces),     cmocka_unit_test(several_files),
+      cmocka_unit_test(parts),          cmocka_unit_test(error_positions), cmocka_unit_test(late_quotes),
       cmocka_unit_test(standard_input), cmocka_unit_test(stopped),
   };
   return cmocka_run_group_tests(list, enter_dir, leave_dir);
