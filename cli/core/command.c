@@ -82,7 +82,7 @@ void print_usage(output *out, const command *cmd, const char *path) {
     for (const option_group *group = cmd->groups; group->title; group++)
       for (const option *o = group->options; o->name; o++)
         if (o->required) output_format(out, " --%s %s", o->name, o->argument ? o->argument : o->choices);
-    if (cmd->one_of) output_format(out, " (%s)", cmd->one_of);
+    if (cmd->one_of) output_format(out, strchr(cmd->one_of, '|') ? " (%s)" : " %s", cmd->one_of);
     output_text(out, " [options]");
   }
   for (const option *o = cmd->operands; o && o->name; o++) output_format(out, o->required ? " %s" : " [%s]", o->name);

@@ -180,6 +180,7 @@ const command eval_command = {
              "With --rank it recommends to all users of the log, over all items, and counts how many of the log's "
              "items they get: NDCG, recall, MAP, MRR and hit rate at K with 95 % confidence intervals over users, and "
              "the share of the items that anyone gets (coverage).",
+    .one_of = "--data URI",
     .groups = eval_groups,
     .size = sizeof(eval_values),
     .init = eval_init,

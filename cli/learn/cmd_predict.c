@@ -285,6 +285,7 @@ const command predict_command = {
         "classes have a line for each class: sid,label of the class,pred,bias,… Features are columns of the model, "
         "counted from 0. "
         "Values of gbdt are Shapley values, as xgboost's pred_contribs; they need a model with --node-stats yes.",
+    .one_of = "--data URI | --event COLUMN=VALUE",
     .groups = predict_groups,
     .size = sizeof(predict_values),
     .run = run_predict,

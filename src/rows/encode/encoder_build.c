@@ -169,7 +169,7 @@ static furrow_status learn_log(build *b, furrow_error *err) {
     return FURROW_E_ARGUMENT;
   }
   furrow_status status = fw_learn_fields(b->log, &b->encoder, &b->encoder.log, &params, b->learned, &stats, err);
-  b->encoder.dictionary.records = stats.rows - stats.bad_rows;
+  b->encoder.dictionary.records = stats.rows;
   if (status == FURROW_OK && b->encoder.dictionary.records == 0)
     status = fw_fail(err, FURROW_E_FORMAT, "the log has no records%s", stats.bad_rows > 0 ? " that can be read" : "");
   if (status == FURROW_E_FORMAT && err && !err->file[0]) fw_error_set_file(err, b->uri);
@@ -269,7 +269,7 @@ static void count_rows(const build *b, const furrow_parser_stats *table) {
   furrow_parser_stats *all = b->params.stats;
   if (!all) return;
   if (all->bad_rows == 0) all->first_bad = table->first_bad;
-  all->rows += table->rows - table->bad_rows;
+  all->rows += table->rows;
   all->bad_rows += table->bad_rows;
   all->bytes += table->bytes;
 }

@@ -119,7 +119,7 @@ static void names(void **state) {
     assert_true(furrow_rows_format_at(i)->description[0]);
     assert_int_equal(fw_format_find(built_in[i], &format, NULL), FURROW_OK);
     assert_string_equal(format.public.name, built_in[i]);
-    assert_int_equal(format.parse_chunk != NULL, i < 6);
+    assert_int_equal(format.parse_chunk != NULL, i < 7);
   }
   assert_null(furrow_rows_format_at(8));
   assert_null(furrow_rows_format_at(SIZE_MAX));
