@@ -28,7 +28,7 @@ browse --dump-dom "file://$work/plain.html" | grep -q 'id="sign"' || {
   exit 77
 }
 
-"$furrow" demo --rows 12000 --users 150 --items 250 --out "$work/demo" -q || exit 1
+"$furrow" demo --rows 20000 --users 150 --items 150 --out "$work/demo" -q || exit 1
 report=$work/demo/report.html
 
 # What a script finds in the page: drawings that have a size, text that is inside of them, what was loaded from elsewhere.
