@@ -136,6 +136,7 @@ static furrow_status run_rank(const eval_values *values, output *out, furrow_err
     return fail(err, FURROW_E_ARGUMENT,
                 "--rank takes a raw log and a model of one: --curves, --format, --conf, --algorithm and -D do not go "
                 "with it");
+  if (!from->data) return fail(err, FURROW_E_ARGUMENT, "--data LOG is missing, the events");
   const rank_source log = {
       .model = from->model, .data = from->data, .threads = from->threads, .on_bad = from->on_bad, .quiet = from->quiet};
   return eval_rank_run(&values->rank, &log, values->json, out, err);

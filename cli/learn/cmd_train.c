@@ -103,8 +103,8 @@ static const option main_options[] = {
 static const option training_options[] = {
     {.name = "metric",
      .kind = OPTION_TEXT,
-     .argument = "loss|auc|accuracy|logloss|rmse|mae",
-     .help = "metric that decides which epoch is best (loss)",
+     .argument = "loss|auc|accuracy|logloss|rmse|mae|ndcg",
+     .help = "metric that decides which epoch is best (loss; ndcg of losses that rank)",
      .offset = AT(metric)},
     {.name = "keep-best", .kind = OPTION_FLAG, .help = "the same as --keep best", .offset = AT(keep_best)},
     {.name = "checkpoint",
@@ -194,7 +194,6 @@ static const option_group train_groups[] = {
 
 static void train_init(void *values) {
   train_values *train = values;
-  train->metric = "loss";
   train->checkpoint_every = 1;
   train->servers = 1;
 }

@@ -30,6 +30,7 @@ enum {
   RECALL,
   F1,
   R2,
+  NDCG,
   MEAN_LABEL,
   MEAN_PREDICTION,
   FIGURES,
@@ -49,6 +50,7 @@ static const figure figures[FIGURES] = {[LOSS] = FIGURE(loss, "loss", "loss", 5)
                                         [RECALL] = FIGURE(recall, "recall", "recall", 4),
                                         [F1] = FIGURE(f1, "f1", "F1", 4),
                                         [R2] = FIGURE(r2, "r2", "R2", 4),
+                                        [NDCG] = FIGURE(ndcg, "ndcg", "NDCG", 4),
                                         [MEAN_LABEL] = FIGURE(mean_label, "mean label", "label", 5),
                                         [MEAN_PREDICTION] = FIGURE(mean_prediction, "mean prediction", "mean", 5)};
 static const figure constants[] = {FIGURE(constant_logloss, "constant logloss", "", 5),
@@ -66,9 +68,9 @@ static double get(const furrow_learn_metrics *metrics, size_t i) {
 
 /* ---- The table of epochs ---- */
 
-/* Loss, AUC, accuracy, RMSE, MAE where they are defined; logloss is the loss of most models. */
+/* Loss, AUC, accuracy, RMSE, MAE, NDCG where they are defined; logloss is the loss of most models. */
 static bool is_shown(const furrow_learn_metrics *metrics, size_t i) {
-  return i < HISTORY_FIGURES && i != LOGLOSS && !isnan(get(metrics, i));
+  return (i < HISTORY_FIGURES || i == NDCG) && i != LOGLOSS && !isnan(get(metrics, i));
 }
 
 /* AUC~ is that of bins. */

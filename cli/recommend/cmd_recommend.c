@@ -18,7 +18,7 @@ enum { RESULTS_AT_ONCE = 1 << 20 };
 typedef enum on_unknown { UNKNOWN_ERROR, UNKNOWN_SKIP } on_unknown;
 
 typedef struct recommend_values {
-  const char *model, *users, *like, *name, *out;
+  const char *model, *users, *events, *like, *name, *out;
   finding_values finding;
   int on_unknown;
   uint32_t threads;
@@ -36,13 +36,18 @@ static const option model_options[] = {
     {.name = "users",
      .kind = OPTION_TEXT,
      .argument = "USERS",
-     .help = "all (the default), a file with one user in a line, or users with commas between them",
+     .help = "all (the default), a file with one user per line, or users with commas between them",
      .offset = AT(users)},
     {.name = "on-unknown",
      .kind = OPTION_ENUM,
      .choices = "error|skip",
      .help = "what to do about a user that the model does not know: stop with an error, or skip it (error)",
      .offset = AT(on_unknown)},
+    {.name = "events",
+     .kind = OPTION_TEXT,
+     .argument = "LOG",
+     .help = "recommend to the users of this log by their events in it, whether the model knows them or not (fm)",
+     .offset = AT(events)},
     {.name = "like",
      .kind = OPTION_TEXT,
      .argument = "ITEM",
@@ -57,7 +62,7 @@ static const option output_options[] = {
      .offset = AT(name)},
     {.name = "json",
      .kind = OPTION_FLAG,
-     .help = "print a JSON object for each user, one in a line",
+     .help = "print a JSON object for each user, one per line",
      .offset = AT(json)},
     {.name = "csv", .kind = OPTION_FLAG, .help = "print csv with a header", .offset = AT(csv)},
     {.name = "out",
@@ -108,11 +113,12 @@ static furrow_status add_user(recommending *r, uint64_t user, furrow_error *err)
 static furrow_status take_user(void *to, const char *name, furrow_error *err) {
   recommending *r = to;
   uint64_t user = 0;
-  const furrow_status status = furrow_recommender_find_user(r->job.recommender, name, strlen(name), &user, err);
+  const bool skip = r->values->on_unknown == UNKNOWN_SKIP; /* then no similar name is looked for, which takes time */
+  const furrow_status status =
+      furrow_recommender_find_user(r->job.recommender, name, strlen(name), &user, skip ? NULL : err);
   if (status == FURROW_OK) return add_user(r, user, err);
-  if (status != FURROW_E_NOT_FOUND || r->values->on_unknown != UNKNOWN_SKIP) return status;
-  r->skipped++;
-  return FURROW_OK;
+  r->skipped += skip;
+  return skip ? FURROW_OK : status;
 }
 
 static furrow_status take_listed(recommending *r, const char *list, furrow_error *err) {
@@ -213,7 +219,7 @@ static void put_header(const recommending *r) {
 
 /* ---- Running -------------------------------------------------------------------------------------------- */
 
-static furrow_status make_room(recommending *r, size_t users, furrow_error *err) {
+static furrow_status ensure_capacity(recommending *r, size_t users, furrow_error *err) {
   r->results = calloc(users, r->job.params.k * sizeof *r->results);
   return r->results ? FURROW_OK : fail_memory(err);
 }
@@ -222,7 +228,7 @@ static furrow_status recommend_like(recommending *r, furrow_error *err) {
   uint64_t item = 0;
   const char *like = r->values->like;
   furrow_status status = furrow_recommender_find_item(r->job.recommender, like, strlen(like), &item, err);
-  if (status == FURROW_OK) status = make_room(r, 1, err);
+  if (status == FURROW_OK) status = ensure_capacity(r, 1, err);
   if (status == FURROW_OK)
     status = furrow_recommender_similar(r->job.recommender, item, &r->job.params, r->results, err);
   if (status != FURROW_OK) return status;
@@ -231,11 +237,41 @@ static furrow_status recommend_like(recommending *r, furrow_error *err) {
   return output_flush(r->out, err);
 }
 
+static void note_new_users(const recommending *r, const furrow_new_users *users) {
+  furrow_events_info info;
+  furrow_events_info_init(&info);
+  furrow_new_users_get_info(users, &info);
+  if (!r->values->quiet && info.unknown_items > 0)
+    fprintf(stderr, "furrow: note: %s has %" PRIu64 " %s with items that the model does not know\n", r->values->events,
+            info.unknown_items, info.unknown_items == 1 ? "event" : "events");
+}
+
+static furrow_status recommend_new(recommending *r, furrow_error *err) {
+  furrow_events_params params;
+  furrow_new_users *users = NULL;
+  furrow_events_params_init(&params);
+  params.threads = r->values->threads;
+  furrow_status status = furrow_new_users_load(&users, r->job.recommender, r->values->events, &params, err);
+  const size_t count = status == FURROW_OK ? furrow_new_users_count(users) : 0;
+  if (status == FURROW_OK && count == 0)
+    status = fail_in(err, FURROW_E_ARGUMENT, r->values->events, "no user has an event with an item of the model");
+  if (status == FURROW_OK) note_new_users(r, users);
+  if (status == FURROW_OK) status = ensure_capacity(r, count, err);
+  if (status == FURROW_OK)
+    status = furrow_recommender_recommend_new(r->job.recommender, users, &r->job.params, r->results, err);
+  if (status == FURROW_OK) put_header(r);
+  for (size_t i = 0; status == FURROW_OK && i < count; i++)
+    put_results(r, furrow_new_users_name(users, i), r->results + i * r->job.params.k);
+  if (status == FURROW_OK) status = output_flush(r->out, err);
+  furrow_new_users_free(users);
+  return status;
+}
+
 static furrow_status recommend_users(recommending *r, furrow_error *err) {
   const size_t k = r->job.params.k, most = k < RESULTS_AT_ONCE ? RESULTS_AT_ONCE / k : 1;
   furrow_status status = find_users(r, err);
   if (status == FURROW_OK) status = recommend_job_prepare(&r->job, r->count, err);
-  if (status == FURROW_OK) status = make_room(r, r->count < most ? r->count : most, err);
+  if (status == FURROW_OK) status = ensure_capacity(r, r->count < most ? r->count : most, err);
   if (status == FURROW_OK) put_header(r);
   for (size_t first = 0; status == FURROW_OK && first < r->count; first += most) {
     const size_t n = r->count - first < most ? r->count - first : most;
@@ -253,21 +289,32 @@ static furrow_status check(const recommend_values *values, furrow_error *err) {
   if (values->finding.items && !values->name && values->finding.where.count == 0)
     return fail(err, FURROW_E_ARGUMENT, "--items needs --name or --where");
   if (values->force && !values->out) return fail(err, FURROW_E_ARGUMENT, "--force needs --out");
-  if (!values->like) return values->out ? text_file_check(values->out, values->force, err) : FURROW_OK;
-  if (values->users || values->finding.exclude || values->finding.context.count > 0)
-    return fail(err, FURROW_E_ARGUMENT, "--like is for one item: --users, --exclude and --context do not go with it");
-  if (values->finding.exact || values->finding.candidates || values->finding.recall != 0)
-    return fail(err, FURROW_E_ARGUMENT, "--like compares all items: --exact, --candidates and --recall mean nothing");
+  if (values->like || values->events) {
+    const char *which = values->like ? "--like" : "--events";
+    if (values->like && values->events) return fail(err, FURROW_E_ARGUMENT, "--like and --events are two questions");
+    if (values->users || values->finding.exclude || values->finding.context.count > 0)
+      return fail(err, FURROW_E_ARGUMENT, "--users, --exclude and --context do not go with %s", which);
+    if (values->finding.exact || values->finding.candidates || values->finding.recall != 0)
+      return fail(err, FURROW_E_ARGUMENT, "%s compares all items: --exact, --candidates and --recall mean nothing",
+                  which);
+  }
   return values->out ? text_file_check(values->out, values->force, err) : FURROW_OK;
+}
+
+static furrow_status find(recommending *r, furrow_error *err) {
+  if (r->values->like) return recommend_like(r, err);
+  return r->values->events ? recommend_new(r, err) : recommend_users(r, err);
 }
 
 static furrow_status run_to(const recommend_values *values, output *out, furrow_error *err) {
   recommending r = {.values = values, .out = out};
   const finding_values *finding = &values->finding;
   furrow_status status = recommend_job_open(&r.job, values->model, finding, values->threads, values->quiet, err);
+  const uint64_t items = status == FURROW_OK ? furrow_recommender_item_count(r.job.recommender) : 0;
+  if (status == FURROW_OK && r.job.params.k > items) r.job.params.k = items;
   if (status == FURROW_OK && values->name)
     status = furrow_item_table_load(&r.names, r.job.recommender, finding->items, &values->name, 1, err);
-  if (status == FURROW_OK) status = values->like ? recommend_like(&r, err) : recommend_users(&r, err);
+  if (status == FURROW_OK) status = find(&r, err);
   furrow_item_table_free(r.names);
   recommend_job_close(&r.job);
   free(r.users);

@@ -48,7 +48,7 @@ static void report_figures(output *out, bool json, const furrow_rank_figures *f,
   report_f64(&r, "coverage", f->coverage);
   report_u64(&r, "relevant items", f->relevant);
   report_u64(&r, "unknown items", f->unknown);
-  report_u64(&r, "events of unknown users", events->unknown_users);
+  report_u64(&r, "unknown user events", events->unknown_users);
   if (json) {
     report_section(&r, "intervals");
     for (size_t i = 0; i < FIGURES; i++) report_f64(&r, figures[i].name, figures[i].figure->interval);

@@ -86,10 +86,25 @@ static furrow_status get_encoder(const encode_values *encode, const char *log, f
   if (!encode->schema && !encode->dictionary)
     return fail(err, FURROW_E_ARGUMENT, "--schema FILE, --schema auto or --dictionary DIR must be given");
   if (!encode->schema) return furrow_encoder_load(encoder, encode->dictionary, err);
-  furrow_status status = make_encoder(encoder, log, encode->schema, &none, encode->threads, encode->on_bad, err);
-  if (status == FURROW_OK && encode->dictionary)
-    status = furrow_encoder_save(*encoder, encode->dictionary, encode->sink.force, err);
-  return status;
+  return make_encoder(encoder, log, encode->schema, &none, encode->threads, encode->on_bad, encode->quiet, err);
+}
+
+/* A new dictionary is kept when all rows have been written, so that none is left of a log that cannot be read. */
+static furrow_status keep_encoder(const encode_values *encode, const furrow_encoder *encoder, furrow_error *err) {
+  if (!encode->schema || !encode->dictionary) return FURROW_OK;
+  return furrow_encoder_save(encoder, encode->dictionary, encode->sink.force, err);
+}
+
+static furrow_status check_dictionary(const encode_values *encode, furrow_error *err) {
+  static const char *const names[] = {"dictionary.furrow", "schema.json"};
+  if (!encode->schema || !encode->dictionary) return FURROW_OK;
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%s", encode->dictionary, names[i]);
+    const furrow_status status = sink_check_path(path, encode->sink.force, err);
+    if (status != FURROW_OK) return status;
+  }
+  return FURROW_OK;
 }
 
 /* ---- Writing ---- */
@@ -98,11 +113,17 @@ static bool to_stdout(const encode_values *encode) {
   return strcmp(encode->out, "-") == 0;
 }
 
+/* Whether the name of a file says nothing but that it is text. */
+static bool is_plain_text(const char *path) {
+  const char *dot = strrchr(path, '.');
+  return dot && strcmp(dot, ".txt") == 0;
+}
+
 /* Rows of a log have fields. */
 static furrow_status choose_format(const encode_values *encode, sink_format *format, furrow_error *err) {
   *format = encode->sink.to;
   if (*format == SINK_FORMATS) *format = sink_format_of_path(encode->out);
-  if (*format == SINK_FORMATS || (encode->sink.to == SINK_FORMATS && *format == SINK_LIBSVM)) *format = SINK_LIBFFM;
+  if (*format == SINK_FORMATS || (encode->sink.to == SINK_FORMATS && is_plain_text(encode->out))) *format = SINK_LIBFFM;
   if (*format == SINK_CSV)
     return fail(err, FURROW_E_ARGUMENT, "encoded rows are sparse: write libffm, libsvm or cache");
   if (to_stdout(encode) && *format == SINK_CACHE)
@@ -170,6 +191,7 @@ static furrow_status encode_log(const encode_values *encode, const char *log, si
   if (status == FURROW_OK) status = furrow_encoder_uri(log, ENCODER_IN_MEMORY, &uri, err);
   if (status == FURROW_OK) status = source_open(&s, uri, &reading, err);
   if (status == FURROW_OK) status = write_rows(encode, &s, format, err);
+  if (status == FURROW_OK) status = keep_encoder(encode, encoder, err);
   if (status == FURROW_OK && !to_stdout(encode)) print_report(encode, encoder, &s, format, out);
   if (status == FURROW_OK) source_print_notes(&s);
   source_close(&s);
@@ -183,6 +205,9 @@ static furrow_status encode_run(const void *values, output *out, furrow_error *e
   sink_format format;
   char *log = NULL;
   furrow_status status = choose_format(encode, &format, err);
+  if (status == FURROW_OK) status = check_dictionary(encode, err);
+  for (size_t i = 0; i < encode->logs.count && status == FURROW_OK; i++)
+    status = sink_check_apart(encode->out, encode->logs.texts[i], err);
   if (status == FURROW_OK) status = join_logs(&log, &encode->logs, err);
   if (status == FURROW_OK && !to_stdout(encode)) interrupt_catch();
   if (status == FURROW_OK) status = encode_log(encode, log, format, out, err);

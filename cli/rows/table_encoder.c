@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/fail.h"
+#include "rows/rows_source.h"
 
 furrow_status join_logs(char **uri, const text_list *logs, furrow_error *err) {
   size_t size = 1;
@@ -61,20 +62,33 @@ static furrow_status check_columns(const schema_values *columns, furrow_error *e
   return FURROW_OK;
 }
 
+/* Proposing and learning read the log; what reads it last would find nothing. */
+static furrow_status check_repeats(const char *log, furrow_error *err) {
+  const size_t length = strcspn(log, "?#");
+  if (length != 1 || log[0] != '-') return FURROW_OK;
+  return fail(err, FURROW_E_ARGUMENT,
+              "standard input is read once, but --schema auto looks at the log first: save it to a file, or give a "
+              "schema file");
+}
+
 furrow_status make_encoder(furrow_encoder **encoder, const char *log, const char *schema, const schema_values *columns,
-                           uint32_t threads, furrow_on_bad on_bad, furrow_error *err) {
+                           uint32_t threads, furrow_on_bad on_bad, bool quiet, furrow_error *err) {
   furrow_schema *made = NULL;
   furrow_encoder_params params;
+  furrow_parser_stats tables;
   const bool automatic = strcmp(schema, "auto") == 0;
   char *folder = folder_of(automatic ? log : schema);
-  furrow_status status = automatic ? FURROW_OK : check_columns(columns, err);
+  furrow_status status = automatic ? check_repeats(log, err) : check_columns(columns, err);
   if (status == FURROW_OK)
     status = automatic ? propose(&made, log, columns, threads, on_bad, err) : furrow_schema_load(&made, schema, err);
   furrow_encoder_params_init(&params);
   params.folder = folder;
   params.threads = threads;
   params.on_bad = on_bad;
+  params.stats = &tables;
+  furrow_parser_stats_init(&tables);
   if (status == FURROW_OK) status = furrow_encoder_build(encoder, log, made, &params, err);
+  if (status == FURROW_OK && !quiet) print_notes(&tables);
   furrow_schema_free(made);
   free(folder);
   return status;

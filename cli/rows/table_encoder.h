@@ -13,9 +13,10 @@ typedef struct schema_values {
   uint32_t history;
 } schema_values;
 
-/* Makes the encoder of a log from a schema file, or ("auto") from a proposed one. */
+/* Makes the encoder of a log from a schema file, or ("auto") from a proposed one. Not quiet: says on stderr which rows
+ * of the tables were left out. */
 furrow_status make_encoder(furrow_encoder **encoder, const char *log, const char *schema, const schema_values *columns,
-                           uint32_t threads, furrow_on_bad on_bad, furrow_error *err);
+                           uint32_t threads, furrow_on_bad on_bad, bool quiet, furrow_error *err);
 /* Several logs as one URI; to be freed. */
 furrow_status join_logs(char **uri, const text_list *logs, furrow_error *err);
 

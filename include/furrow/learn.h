@@ -185,6 +185,8 @@ typedef struct furrow_learn_metrics {
   double constant_rmse;     /* likewise: the mean label */
   uint64_t binned; /* 0: auc and pr_auc are exact; else the rows, whose scores count as ties where they differ by less
                       than 1/1024 of themselves: see furrow_evaluation and furrow_epoch */
+  double ndcg;     /* of losses that rank, for validation rows in training: mean over the users of the normalised
+                      discounted gain of the first 10 of all items that they do not have in training rows */
 } furrow_learn_metrics;
 
 /* Prepares metrics for the calls that fill them. */
@@ -233,7 +235,7 @@ FURROW_API void furrow_trainer_free(furrow_trainer *trainer);
  * mean loss before the update. After a failure nothing has been updated.
  * Errors:  E_RANGE, a loss or score that is not a number, or a row that does not fit the model: the message has the
  * row; E_ARGUMENT, no rows, or class-weights that are balanced before furrow_trainer_fit counted the rows;
- * E_UNSUPPORTED, a forest, which furrow_trainer_fit alone can grow. */
+ * E_UNSUPPORTED, a forest, or a loss that ranks: furrow_trainer_fit alone can train them. */
 FURROW_API furrow_status furrow_trainer_step(furrow_trainer *trainer, const furrow_rowblock *batch, double *loss,
                                              furrow_error *err) FURROW_MUST_USE;
 /* Scores rows and fills in their metrics; updates nothing.
@@ -261,7 +263,7 @@ typedef struct furrow_trainer_fit_params {
   const furrow_parser_params *parser; /* how rows are read; NULL: the defaults. Format "auto": the configuration's */
   bool stream;                        /* read the data anew in each epoch; false: keep it in memory */
   const char *metric;                 /* decides which epoch is best: "loss", "auc", "accuracy", "logloss", "rmse",
-                                         "mae"; NULL: "loss" */
+                                         "mae", "ndcg"; NULL: "loss", of losses that rank "ndcg" */
   uint32_t patience;                  /* stop after so many epochs that were not better; 0: never */
   bool keep_best;                     /* end with the parameters of the best epoch */
   const char *checkpoint;             /* folder for a checkpoint, which replaces an earlier one; NULL: none */

@@ -256,6 +256,38 @@ FURROW_API furrow_status furrow_recommender_similar(const furrow_recommender *re
                                                     const furrow_recommend_params *params,
                                                     furrow_recommendation *results, furrow_error *err) FURROW_MUST_USE;
 
+/* ---- New users ------------------------------------------------------------------------------------------ */
+
+/* Users of a log and what their events say of them, whether the model knows them or not. */
+typedef struct furrow_new_users furrow_new_users;
+
+/* Reads a log and finds the vector of each of its users that is most likely after the labels of their events, given the
+ * vectors of the users that the model knows (docs/recommend.md). Of several events with one item the last counts.
+ * params NULL: the defaults.
+ * Errors:  E_UNSUPPORTED, the model is not a factorization machine (fm); E_RANGE, events that do not lead to finite
+ *          numbers; otherwise those of furrow_events_load.
+ * Owner:   the caller, who frees it with furrow_new_users_free. */
+FURROW_API furrow_status furrow_new_users_load(furrow_new_users **users, const furrow_recommender *recommender,
+                                               const char *uri, const furrow_events_params *params,
+                                               furrow_error *err) FURROW_MUST_USE;
+/* Frees users. Takes NULL. */
+FURROW_API void furrow_new_users_free(furrow_new_users *users);
+/* Returns: how many users have an event with an item that the model knows. */
+FURROW_API size_t furrow_new_users_count(const furrow_new_users *users);
+/* Returns: the name of user i, in the order of their first events, ended by a 0; NULL: there are not so many.
+ * Owner:   the users; valid as long as they are. */
+FURROW_API const char *furrow_new_users_name(const furrow_new_users *users, size_t i);
+/* Fills *info, which furrow_events_info_init has initialised; unknown_users are events without a user. */
+FURROW_API void furrow_new_users_get_info(const furrow_new_users *users, furrow_events_info *info);
+/* Finds the k items with the highest scores for each of these users, without the items of their events: count * k
+ * results, as furrow_recommender_recommend. Of params, k, allowed and threads count. params NULL: the defaults.
+ * Errors:  E_ARGUMENT, k is 0; E_UNSUPPORTED, params have a context; E_MEMORY. */
+FURROW_API furrow_status furrow_recommender_recommend_new(const furrow_recommender *recommender,
+                                                          const furrow_new_users *users,
+                                                          const furrow_recommend_params *params,
+                                                          furrow_recommendation *results,
+                                                          furrow_error *err) FURROW_MUST_USE;
+
 /* ---- Measuring rankings --------------------------------------------------------------------------------- */
 
 /* The mean of a figure over users, and half of its 95 % confidence interval: 1.96 standard errors. Layout fixed. */

@@ -50,9 +50,13 @@ FURROW_API furrow_status furrow_schema_text(const furrow_schema *schema, bool co
 
 /* How to propose a schema. */
 typedef struct furrow_schema_propose_params {
-  size_t size; /* set by furrow_schema_propose_params_init */
-  /* Names of columns; NULL: found by name and content. A label "": there is none. */
-  const char *label, *weight, *group, *user, *item, *time;
+  size_t size;        /* set by furrow_schema_propose_params_init */
+  const char *label;  /* the column of the label; NULL, as for the following: found by name and content. "": none is */
+  const char *weight; /* of the rows' weights */
+  const char *group;  /* of queries or sessions */
+  const char *user;   /* of the users */
+  const char *item;   /* of the items */
+  const char *time;   /* of the times */
   /* "FILE=KEY": tables that are joined by the column KEY; "FILE=KEY:COLUMN", where they call it otherwise. */
   const char *const *tables;
   size_t table_count;         /* how many there are */
@@ -73,8 +77,8 @@ static inline void furrow_schema_propose_params_init(furrow_schema_propose_param
 /* Looks at all of a log, in memory that does not grow with it, and proposes what each column is and why. params NULL:
  * the defaults.
  * Errors:  E_ARGUMENT, a column that is named does not exist, or several may be the label; E_FORMAT, not a table;
- * E_PARSE, a record cannot be read; E_NOT_FOUND; E_IO; E_MEMORY. Owner:   the caller, who frees it with
- * furrow_schema_free. */
+ *          E_PARSE, a record cannot be read; E_NOT_FOUND; E_IO; E_MEMORY.
+ * Owner:   the caller, who frees it with furrow_schema_free. */
 FURROW_API furrow_status furrow_schema_propose(furrow_schema **schema, const char *uri,
                                                const furrow_schema_propose_params *params,
                                                furrow_error *err) FURROW_MUST_USE;
@@ -120,8 +124,8 @@ static inline void furrow_table_split_params_init(furrow_table_split_params *par
 
 /* Copies the records of a log, byte for byte and with its header, to files: those of a user by time, or whole groups by
  * chance. Rows with the same time stay in the order of the log, as do the rows of each file. The files appear when all
- * are complete. By time, it takes two passes and 25 bytes of memory for a row. rows (may be NULL) gets the number of
- * rows of each file.
+ * are complete. By time, it takes two passes and some 60 bytes of memory for a row. rows (may be NULL) gets the number
+ * of rows of each file.
  * Errors:  E_ARGUMENT, a parameter that does not fit, a column that does not exist, a file that would have no rows;
  *          E_EXISTS; E_FORMAT, not a table; E_PARSE, a cell that is not a time, or empty: file, line, column;
  *          E_UNSUPPORTED, a pipe by time; E_NOT_FOUND; E_IO; E_MEMORY. */
@@ -142,6 +146,9 @@ typedef struct furrow_encoder_params {
   furrow_on_bad on_bad;     /* error */
   furrow_progress progress; /* "reading", in bytes; NULL: none */
   void *progress_user;      /* given to progress */
+  /* Gets the rows that were read and left out of the tables; NULL: nobody asks. Those of the log are counted when it is
+   * encoded. */
+  furrow_parser_stats *stats;
 } furrow_encoder_params;
 
 /* Sets the size and the defaults. */

@@ -13,6 +13,7 @@
 #define FW_BASE_NUMBER_IN_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 const char *fw_read_f32(const char *s, const char *end, float *value);
@@ -21,5 +22,19 @@ const char *fw_read_u32(const char *s, const char *end, uint32_t *value, bool *o
 const char *fw_read_u64(const char *s, const char *end, uint64_t *value, bool *overflow);
 const char *fw_read_i32(const char *s, const char *end, int32_t *value, bool *overflow);
 const char *fw_read_i64(const char *s, const char *end, int64_t *value, bool *overflow);
+
+/* Whether all of the text is digits, at most 15 of them: the number that they make. A short way for what most numbers
+ * in tables are. */
+static inline bool fw_read_digits(const char *text, size_t length, double *number) {
+  uint64_t whole = 0;
+  if (length == 0 || length > 15) return false;
+  for (size_t i = 0; i < length; i++) {
+    const unsigned digit = (unsigned char)(text[i] - '0');
+    if (digit > 9) return false;
+    whole = whole * 10 + digit;
+  }
+  *number = (double)whole;
+  return true;
+}
 
 #endif

@@ -15,7 +15,7 @@ typedef struct evaluation {
   const furrow_recommend_params *params;
   furrow_recommendation *results; /* of USERS_AT_ONCE */
   bool *hits;                     /* of a user */
-  uint8_t *shown;                 /* for each item: somebody gets it */
+  uint8_t *shown;                 /* for each item: at least one user gets it */
   fw_rank_sum sum;
   uint64_t relevant, unknown;
   furrow_progress progress; /* the caller's */
@@ -85,7 +85,7 @@ static double coverage_of(const evaluation *e) {
   return allowed ? (double)shown / (double)allowed : 0;
 }
 
-static furrow_status make_room(evaluation *e, size_t count, furrow_error *err) {
+static furrow_status ensure_capacity(evaluation *e, size_t count, furrow_error *err) {
   const size_t users = count < USERS_AT_ONCE ? count : USERS_AT_ONCE;
   size_t results = 0;
   if (!fw_size_mul(users, e->params->k, &results)) return fw_fail_memory(err, SIZE_MAX);
@@ -109,7 +109,7 @@ furrow_status furrow_recommender_evaluate(const furrow_recommender *recommender,
   uint64_t *users = NULL;
   size_t count = 0;
   furrow_status status = choose_users(&e, &users, &count, err);
-  if (status == FURROW_OK) status = make_room(&e, count, err);
+  if (status == FURROW_OK) status = ensure_capacity(&e, count, err);
   if (status == FURROW_OK) status = run(&e, users, count, err);
   if (status == FURROW_OK) {
     furrow_rank_figures full;

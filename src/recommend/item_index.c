@@ -14,7 +14,9 @@
 #include "io/atomic_file.h"
 #include "io/input.h"
 
-enum { MOST_FETCH = 32, LEAST_PROBES = 4, MOST_FACTS = 4096, PATH_ROOM = 32 };
+enum { MOST_SEEN = 1000, MOST_FETCH = 32, LEAST_PROBES = 4, MOST_FACTS = 4096, NAME_BYTES = 32 };
+
+#define DONE SIZE_MAX
 
 static const char index_name[] = "items.index", facts_name[] = "items.json";
 
@@ -69,7 +71,7 @@ static uint64_t digest_of(const fw_item_index *x) {
 }
 
 static furrow_status path_of(char **path, const char *folder, const char *name, furrow_error *err) {
-  const size_t size = strlen(folder) + PATH_ROOM;
+  const size_t size = strlen(folder) + NAME_BYTES;
   FW_TRY(fw_alloc((void **)path, size, 1, err));
   snprintf(*path, size, "%s/%s", folder, name);
   return FURROW_OK;
@@ -278,32 +280,54 @@ static void rank_again(const fw_item_index *x, const fw_item_query *query, size_
   for (size_t i = best.count; i < query->k; i++) results[i] = (fw_scored){.score = -INFINITY, .item = FW_NO_ITEM};
 }
 
-/* Room for what users have seen already, too: all of a call get the same number of results. */
-static size_t results_for(const fw_item_index *x, const fw_item_query *query) {
-  size_t seen = 0;
-  for (size_t i = 0; query->seen && i < query->count; i++)
-    if (query->seen[i].count > seen) seen = query->seen[i].count;
-  const size_t wanted = query->k * x->fetch + seen;
-  return wanted < x->n ? wanted : x->n;
+/* Results that the index is asked for: those that are wanted, and as many as the user has seen already. It depends on
+ * the user alone, in steps, so that users can be searched together. 0: too many, such users need the exact search. */
+static size_t results_for(const fw_item_index *x, const fw_item_query *query, size_t user) {
+  const size_t seen = query->seen ? query->seen[user].count : 0;
+  if (seen > MOST_SEEN) return 0;
+  size_t n = 1;
+  while (n < query->k * x->fetch + seen) n *= 2;
+  return n < x->n ? n : x->n;
 }
 
-furrow_status fw_item_index_run(const fw_item_index *index, const fw_item_query *query, fw_scored *results,
-                                furrow_error *err) {
-  const size_t n = results_for(index, query);
+static furrow_status search_group(const fw_item_index *x, const fw_item_query *query, const size_t *users, size_t count,
+                                  size_t n, fw_scored *results, furrow_error *err) {
   furrow_search_params params;
   trial t = {.n = n};
   furrow_search_params_init(&params);
-  params.nprobe = index->nprobe;
+  params.nprobe = x->nprobe;
   params.threads = 1;
-  furrow_status status = pad(index, query->queries, query->count, &t.padded, err);
-  if (status == FURROW_OK) status = fw_alloc((void **)&t.distances, query->count, n * sizeof *t.distances, err);
-  if (status == FURROW_OK) status = fw_alloc((void **)&t.ids, query->count, n * sizeof *t.ids, err);
+  furrow_status status = fw_alloc_zero((void **)&t.padded, count, x->padded * sizeof *t.padded, err);
+  if (status == FURROW_OK) status = fw_alloc((void **)&t.distances, count, n * sizeof *t.distances, err);
+  if (status == FURROW_OK) status = fw_alloc((void **)&t.ids, count, n * sizeof *t.ids, err);
+  for (size_t i = 0; status == FURROW_OK && i < count; i++)
+    memcpy(t.padded + i * x->padded, query->queries + users[i] * x->d, x->d * sizeof *t.padded);
   if (status == FURROW_OK)
-    status = furrow_searcher_search(index->searcher, t.padded, query->count, n, &params, t.distances, t.ids, err);
-  for (size_t i = 0; status == FURROW_OK && i < query->count; i++)
-    rank_again(index, query, i, t.ids + i * n, n, results + i * query->k);
+    status = furrow_searcher_search(x->searcher, t.padded, count, n, &params, t.distances, t.ids, err);
+  for (size_t i = 0; status == FURROW_OK && i < count; i++)
+    rank_again(x, query, users[i], t.ids + i * n, n, results + users[i] * query->k);
   fw_free(t.padded);
   fw_free(t.distances);
   fw_free(t.ids);
   return status;
+}
+
+furrow_status fw_item_index_run(const fw_item_index *index, const fw_item_query *query, fw_scored *results,
+                                furrow_error *err) {
+  size_t needs[FW_SEARCH_USERS], users[FW_SEARCH_USERS];
+  for (size_t i = 0; i < query->count; i++) needs[i] = results_for(index, query, i);
+  for (size_t i = 0; i < query->count; i++) {
+    const size_t n = needs[i];
+    size_t count = 0;
+    if (n == DONE) continue;
+    for (size_t j = i; j < query->count; j++) {
+      if (needs[j] != n) continue;
+      users[count++] = j;
+      needs[j] = DONE;
+    }
+    if (n > 0) FW_TRY(search_group(index, query, users, count, n, results, err));
+    for (size_t j = 0; n == 0 && j < count; j++)
+      rank_again(index, query, users[j], NULL, 0, results + users[j] * query->k);
+  }
+  return FURROW_OK;
 }

@@ -33,7 +33,8 @@ void fw_item_index_keep(fw_item_index *index, const char *folder);
  * these queries) the one with the lowest estimated cost; if none does, the one that finds most. */
 furrow_status fw_item_index_tune(fw_item_index *index, const float *queries, size_t count, const fw_scored *truth,
                                  size_t k, double recall, unsigned threads, furrow_error *err) FURROW_MUST_USE;
-/* As fw_item_search_run, with what the index finds; `allowed` must be NULL. Any number of threads. */
+/* As fw_item_search_run, with what the index finds; `allowed` must be NULL. Nothing is found for a user who has seen
+ * very many items. What is found for a user does not depend on the others. Any number of threads. */
 furrow_status fw_item_index_run(const fw_item_index *index, const fw_item_query *query, fw_scored *results,
                                 furrow_error *err) FURROW_MUST_USE;
 /* Nanoseconds that an exact search takes for each pair that it compares, about. */

@@ -14,7 +14,7 @@
 #include "recommend/recommender.h"
 #include "vector/index/parallel.h"
 
-enum { ROWS_AT_ONCE = 512, PARTS_PER_THREAD = 16, MOST_SEEN = 1000, LEAST_CANDIDATES = 500 };
+enum { ROWS_AT_ONCE = 512, PARTS_PER_THREAD = 16, LEAST_CANDIDATES = 500 };
 
 /* The memory of a thread. */
 typedef struct worker {
@@ -155,14 +155,6 @@ static furrow_status score_found(const job *j, worker *w, const furrow_row *user
   return score_rows(j, w, best, err);
 }
 
-/* An index knows nothing of items that are not allowed, and long lists of seen items would fill its results. */
-static bool index_suits(const job *j, const worker *w, size_t count) {
-  if (j->r->method != FURROW_RECOMMEND_INDEX || j->params->allowed) return false;
-  for (size_t i = 0; i < count; i++)
-    if (w->seen[i].count > MOST_SEEN) return false;
-  return true;
-}
-
 /* Users for whom the index found too few are searched exactly. */
 static furrow_status complete(const job *j, worker *w, const fw_item_query *query, furrow_error *err) {
   for (size_t i = 0; i < query->count; i++) {
@@ -186,7 +178,9 @@ static furrow_status find_items(const job *j, worker *w, const furrow_rowblock *
     const furrow_row row = furrow_rowblock_row(users, i);
     FW_TRY(fw_recommender_query(j->r, &row, w->queries + i * j->r->d, err));
   }
-  if (!index_suits(j, w, users->size)) return fw_item_search_run(j->r->search, &query, w->found, &compared, err);
+  /* the recall of the index was not measured for items that are left over */
+  if (j->r->method != FURROW_RECOMMEND_INDEX || j->params->allowed)
+    return fw_item_search_run(j->r->search, &query, w->found, &compared, err);
   FW_TRY(fw_item_index_run(&j->r->index, &query, w->found, err));
   return complete(j, w, &query, err);
 }

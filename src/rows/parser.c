@@ -440,7 +440,8 @@ static void locate(furrow_parser *p, const slot *s, furrow_error *error) {
 /* Names the format that the data looks like, if a row cannot be read in another one. */
 static void hint_at_format(const furrow_parser *p, furrow_error *error) {
   const char *format = p->format.public.name, *other = p->sniffed.format;
-  if (!p->format.parse_chunk) return; /* the program's own */
+  if (!p->format.parse_chunk) return;       /* the program's own */
+  if (strcmp(format, "table") == 0) return; /* reads csv, too: the cell is wrong, not the format */
   if (error->status != FURROW_E_PARSE || error->hint[0] || !p->sniffed.sure || strcmp(format, other) == 0) return;
   if (strcmp(format, "libfm") == 0 && strcmp(other, "libffm") == 0) return;
   fw_error_set_hint(error, "the data looks like %s (%s): format %s reads it", other, p->sniffed.why, other);

@@ -164,7 +164,10 @@ bool fw_conf_recommends(const furrow_learn_conf *conf) {
 
 static const char *own_default(const furrow_learn_conf *conf, fw_key key) {
   const int64_t objective = key == FW_KEY_OBJECTIVE ? 0 : fw_conf_value(conf, FW_KEY_OBJECTIVE).integer;
-  return fw_recommended(fw_conf_algorithm(conf), objective, key);
+  const fw_value loss = conf->keys[FW_KEY_LOSS];
+  const bool ranks = loss.text && fw_loss_ranks((fw_loss_type)loss.integer);
+  const char *ranking = ranks ? fw_recommended_ranking((fw_loss_type)loss.integer, key) : NULL;
+  return ranking ? ranking : fw_recommended(fw_conf_algorithm(conf), objective, key);
 }
 
 /* A default that the data decides ("auto") has the number 0. */

@@ -47,13 +47,16 @@ typedef enum fw_activation {
 #undef FURROW_X
 } fw_activation;
 
-#define FW_LOSSES(X)                   \
-  X(LOG, "LogLoss")                    \
-  X(HINGE, "HingeLoss")                \
-  X(L2, "L2Loss")                      \
-  X(HUBER, "HuberLoss")                \
-  X(CROSS_ENTROPY, "CrossEntropyLoss") \
-  X(SOFTMAX, "SoftmaxLoss")
+#define FW_LOSSES(X)                                                             \
+  X(LOG, "LogLoss")                                                              \
+  X(HINGE, "HingeLoss")                                                          \
+  X(L2, "L2Loss")                                                                \
+  X(HUBER, "HuberLoss")                                                          \
+  X(CROSS_ENTROPY, "CrossEntropyLoss")                                           \
+  X(SOFTMAX, "SoftmaxLoss")                                                      \
+  X(BPR, "BPRLoss") /* from here on not Angel's: losses of the order of items */ \
+  X(WARP, "WARPLoss")                                                            \
+  X(SAMPLED_SOFTMAX, "SampledSoftmaxLoss")
 typedef enum fw_loss_type {
 #define FURROW_X(name, text) FW_LOSS_##name,
   FW_LOSSES(FURROW_X)
@@ -230,6 +233,16 @@ typedef struct fw_forest_conf {
   bool from_average;          /* scores start at the log odds or log shares of the labels */
 } fw_forest_conf;
 
+/* Rows of users and items: what a ranking loss, or drawn negatives, must know of them. */
+typedef struct fw_rank_conf {
+  const uint64_t *user_fields, *item_fields; /* the id's field first */
+  size_t user_field_count, item_field_count; /* 0: not set */
+  uint32_t negatives;                        /* 0: by the loss; none without a ranking loss */
+  bool popular;                              /* negatives are drawn by the number of their rows, else all alike */
+  bool has_positive_from;
+  double positive_from; /* labels from here on are positives; not set: those above 0 */
+} fw_rank_conf;
+
 /* A conf, resolved: everything that training needs. */
 typedef struct fw_plan {
   fw_data_conf data;
@@ -237,6 +250,7 @@ typedef struct fw_plan {
   fw_train_conf train;
   fw_graph graph;
   fw_forest_conf forest;
+  fw_rank_conf rank;
   bool open_fields, open_classes; /* not known before the data is: the graph has the fewest there can be */
   void *memory;
 } fw_plan;
@@ -268,6 +282,8 @@ const char *fw_objective_name(fw_loss_type loss);
 /* Whether the labels are those of two classes; whether they are quantities. SoftmaxLoss: neither. */
 bool fw_loss_has_two_classes(fw_loss_type loss);
 bool fw_loss_is_regression(fw_loss_type loss);
+/* Whether it is about the order of items alone: a score has no label to be compared with. */
+bool fw_loss_ranks(fw_loss_type loss);
 /* Whether it drops units in training. */
 bool fw_activation_drops(fw_activation activation);
 /* Arrays of state that an optimizer keeps for a weight. */

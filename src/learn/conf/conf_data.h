@@ -47,6 +47,7 @@ typedef enum fw_value_kind {
   FW_VALUE_CATEGORIES, /* 0:2,7:5: text; each is checked */
   FW_VALUE_WORD,       /* one of the words that `value` of furrow_learn_key lists; its number */
   FW_VALUE_NUMBERS,    /* 1,2: text; each is checked */
+  FW_VALUE_FIELDS,     /* 1,4: text; each is checked, none may occur twice */
   FW_VALUE_ACTION,
   FW_VALUE_SEPARATOR, /* a regular expression of Angel's */
   FW_VALUE_OBJECTIVE, /* names from here on */
@@ -110,6 +111,16 @@ typedef enum fw_value_kind {
     "auto: wild features are centred and scaled for training, and the saved weights are for the data as it is")        \
   X(CLASS_WEIGHTS, "class-weights", NULL, NULL, TEXT, 0, 0, "none", "none|balanced|X,X,…",                             \
     "factor of the weights of each class's rows; balanced: all classes weigh the same")                                \
+  X(USER_FIELDS, "user-fields", NULL, NULL, FIELDS, 0, 0, "", "N,N,…",                                                 \
+    "fields of the user, the one with his id first; all but those of the item where it is not set")                    \
+  X(ITEM_FIELDS, "item-fields", NULL, NULL, FIELDS, 0, 0, "", "N,N,…",                                                 \
+    "fields of the item, the one with its id first: for ranking losses and negatives")                                 \
+  X(NEGATIVES, "negatives", NULL, NULL, INT, 0, 1048576, "0", "N",                                                     \
+    "items that the user does not have, drawn for each positive row; of ranking losses 0: by the loss")                \
+  X(NEGATIVE_SAMPLING, "negative-sampling", NULL, NULL, WORD, 0, 0, "uniform", "uniform|popularity",                   \
+    "how negatives are drawn: all items alike, or by the number of their rows")                                        \
+  X(POSITIVE_FROM, "positive-from", NULL, NULL, REAL, -1e300, 1e300, "", "X",                                          \
+    "rows with labels from X on are positives; all above 0 where it is not set")                                       \
   X(DEFAULTS, "defaults", NULL, NULL, WORD, 0, 0, "furrow", "furrow|angel",                                            \
     "whose settings count where none are given: Furrow's, by the algorithm, or Angel's (with a JSON file: Angel's)")   \
   X(PATIENCE, "patience", NULL, NULL, INT, 0, FW_COUNT_MAX, "0", "N",                                                  \
@@ -177,8 +188,9 @@ typedef enum fw_value_kind {
   X(FTRL_ALPHA, "ftrl-alpha", "ml.opt.ftrl.alpha", NULL, REAL, 1e-12, 1e300, "0.1", "X", "FTRL: learning rate")        \
   X(FTRL_BETA, "ftrl-beta", "ml.opt.ftrl.beta", NULL, REAL, 0, 1e300, "1", "X", "FTRL: added to the root")             \
   X(LOSS, "loss", NULL, "default_lossfunc", LOSS, 0, 0, "LogLoss",                                                     \
-    "LogLoss|HingeLoss|L2Loss|HuberLoss|CrossEntropyLoss|SoftmaxLoss",                                                 \
-    "loss of fm and deep models: L2Loss and HuberLoss for regression (in the JSON: of dnn)")                           \
+    "LogLoss|HingeLoss|L2Loss|HuberLoss|CrossEntropyLoss|SoftmaxLoss|BPRLoss|WARPLoss|SampledSoftmaxLoss",             \
+    "loss of fm and deep models: L2Loss and HuberLoss for regression, the last three to rank items with fm (in the "   \
+    "JSON: of dnn)")                                                                                                   \
   X(HUBER_DELTA, "huber-delta", "ml.lossfunction.huber.delta", NULL, REAL, 0, 1e300, "1", "X",                         \
     "where the Huber loss turns linear")                                                                               \
   X(ROBUST_DELTA, "robust-delta", "ml.robustregression.loss.delta", NULL, REAL, 0, 1e300, "1", "X",                    \
@@ -255,6 +267,8 @@ furrow_status fw_key_check(fw_key key, double number, furrow_error *err) FURROW_
 const char *fw_next_width(const char *widths, int64_t *width);
 /* The first number of a FW_VALUE_NUMBERS; the same. */
 const char *fw_next_number(const char *numbers, double *number);
+/* The first field of a FW_VALUE_FIELDS; the same. */
+const char *fw_next_field(const char *fields, uint64_t *field);
 /* The feature of the first category of a FW_VALUE_CATEGORIES that is a list; the same. */
 const char *fw_next_category(const char *categories, uint64_t *feature);
 
@@ -397,12 +411,18 @@ const char *fw_builtin_find(const char *name);
 /* The short names, for messages: "lr, svm, …". */
 extern const char fw_builtin_names[];
 
+/* Furrow's own default of a key for fm with a loss that ranks; NULL: that of fm. */
+const char *fw_recommended_ranking(fw_loss_type loss, fw_key key);
 /* Furrow's own default of a key of gbdt for an objective (the number that FW_KEY_OBJECTIVE has); NULL: the usual one.
  */
 const char *fw_recommended_forest(fw_key key, int64_t objective);
 /* gbdt: what keys and JSON say of trees, and the loss and outputs of the plan's graph, which has no layers. */
 furrow_status fw_forest_resolve(fw_plan *plan, fw_arena *arena, const furrow_learn_conf *conf,
                                 furrow_error *err) FURROW_MUST_USE;
+
+/* What the keys say of users and items; checks that the loss of the plan's graph can have it. */
+furrow_status fw_rank_resolve(fw_plan *plan, fw_arena *arena, const furrow_learn_conf *conf,
+                              furrow_error *err) FURROW_MUST_USE;
 
 /* Resolves a graph; all it holds is taken from `arena`. plan->data, model and train are set. */
 furrow_status fw_graph_resolve(fw_graph *graph, fw_arena *arena, const furrow_learn_conf *conf, fw_plan *plan,

@@ -189,6 +189,36 @@ static furrow_status parse_numbers(const char *text, size_t size, furrow_error *
   return FURROW_OK;
 }
 
+const char *fw_next_field(const char *fields, uint64_t *field) {
+  bool overflow = false;
+  const char *end = fw_read_u64(fields, fields + strlen(fields), field, &overflow);
+  return end && *end == ',' ? end + 1 : NULL;
+}
+
+/* Whether a field is in a list that was checked, and ends in a comma. */
+static bool field_occurs(const char *list, const char *end, uint64_t field) {
+  for (uint64_t other = 0; list < end; list++) {
+    bool overflow = false;
+    list = fw_read_u64(list, end, &other, &overflow);
+    if (other == field) return true;
+  }
+  return false;
+}
+
+static furrow_status parse_fields(const char *text, size_t size, furrow_error *err) {
+  const char *at = text, *end = text + size;
+  do {
+    const char *begin = at;
+    uint64_t field = 0;
+    bool overflow = false;
+    at = fw_read_u64(at, end, &field, &overflow);
+    if (!at || overflow || (at < end && *at != ','))
+      return fw_fail(err, FURROW_E_ARGUMENT, "must be numbers of fields, with commas between them: 1,4,5");
+    if (field_occurs(text, begin, field)) return fw_fail(err, FURROW_E_ARGUMENT, "has a field twice");
+  } while (at++ < end);
+  return FURROW_OK;
+}
+
 static furrow_status parse_word(const key_rule *rule, const char *text, size_t size, fw_value *value,
                                 furrow_error *err) {
   value->integer = word_of(rule->facts.value, text, size);
@@ -239,10 +269,13 @@ static furrow_status parse_optimizer(const char *text, size_t size, fw_value *va
   return FURROW_OK;
 }
 
-/* The usual name of LogLoss beside Angel's. */
+/* Usual names beside those of the list. */
 static furrow_status parse_loss(const char *text, size_t size, fw_value *value, furrow_error *err) {
-  const bool logistic = size == strlen("logistic") && strncasecmp(text, "logistic", size) == 0;
-  return parse_name(&fw_loss_names, logistic ? "log" : text, logistic ? strlen("log") : size, value, err);
+  static const char *const usual[][2] = {{"logistic", "log"}, {"sampled-softmax", "SampledSoftmax"}};
+  for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
+    if (size == strlen(usual[i][0]) && strncasecmp(text, usual[i][0], size) == 0)
+      return parse_name(&fw_loss_names, usual[i][1], strlen(usual[i][1]), value, err);
+  return parse_name(&fw_loss_names, text, size, value, err);
 }
 
 /* A copy that ends in 0, of what is short enough for any name. */
@@ -310,6 +343,7 @@ furrow_status fw_key_parse(fw_key key, const char *text, size_t size, fw_value *
   case FW_VALUE_CATEGORIES: return parse_categories(text, size, err);
   case FW_VALUE_WORD: return parse_word(rule, text, size, value, err);
   case FW_VALUE_NUMBERS: return parse_numbers(text, size, err);
+  case FW_VALUE_FIELDS: return parse_fields(text, size, err);
   case FW_VALUE_ACTION: return parse_action(text, size, err);
   case FW_VALUE_SEPARATOR: return parse_separator(text, size, err);
   case FW_VALUE_OBJECTIVE: return parse_name(&fw_objective_names, text, size, value, err);

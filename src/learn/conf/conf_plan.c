@@ -316,6 +316,7 @@ furrow_status fw_plan_create(fw_plan **plan, const furrow_learn_conf *conf, bool
   if (status == FURROW_OK) status = plan_solver(&memory->plan, conf, err);
   if (status == FURROW_OK) status = plan_labels(memory, conf, err);
   if (status == FURROW_OK) status = check_class_weights(&memory->plan, err);
+  if (status == FURROW_OK) status = fw_rank_resolve(&memory->plan, &memory->arena, conf, err);
   if (status == FURROW_OK)
     *plan = &memory->plan;
   else

@@ -123,7 +123,9 @@ furrow_status fw_model_json_read(furrow_learn_conf *conf, const char *text, size
                                 {"columns", FW_KEY_COLUMNS},
                                 {"label_column", FW_KEY_LABEL_COLUMN},
                                 {"weight_column", FW_KEY_WEIGHT_COLUMN},
-                                {"delimiter", FW_KEY_DELIMITER}};
+                                {"delimiter", FW_KEY_DELIMITER},
+                                {"user_fields", FW_KEY_USER_FIELDS},
+                                {"item_fields", FW_KEY_ITEM_FIELDS}};
   fw_json json;
   fw_json_text key;
   fw_json_open(&json, text, size, file);

@@ -55,6 +55,10 @@ bool fw_loss_is_regression(fw_loss_type loss) {
   return loss == FW_LOSS_L2 || loss == FW_LOSS_HUBER;
 }
 
+bool fw_loss_ranks(fw_loss_type loss) {
+  return loss == FW_LOSS_BPR || loss == FW_LOSS_WARP || loss == FW_LOSS_SAMPLED_SOFTMAX;
+}
+
 const char *fw_optimizer_name(fw_optimizer_type type) {
   return optimizers[type];
 }

@@ -46,6 +46,18 @@ static const recommendation of_fm[] = {{FW_KEY_SOLVER, "lbfgs"}};
 /* Regions that begin alike would stay so. */
 static const recommendation of_mlr[] = {{FW_KEY_INIT_INPUT, "0.1"}};
 
+/* fm that ranks items: L2 counts for each use of a feature. */
+static const recommendation of_ranking[] = {{FW_KEY_SCALE, "none"},         {FW_KEY_START, "random"},
+                                            {FW_KEY_EPOCHS, "200"},         {FW_KEY_PATIENCE, "8"},
+                                            {FW_KEY_KEEP, "best"},          {FW_KEY_VALID_RATIO, "0.1"},
+                                            {FW_KEY_BATCH, "256"},          {FW_KEY_DECAY, "ConstantLearningRate"},
+                                            {FW_KEY_INIT_EMBEDDING, "0.03"}};
+
+static const recommendation of_softmax[] = {{FW_KEY_L2, "0.17"}, {FW_KEY_RANK, "128"}};
+
+/* Losses of pairs. */
+static const recommendation of_pairs[] = {{FW_KEY_L2, "0.01"}, {FW_KEY_RANK, "64"}};
+
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
 static const char *find(const recommendation *list, size_t count, fw_key key) {
@@ -69,6 +81,12 @@ static const char *of_graph(const char *algorithm, fw_key key) {
   if (strcmp(algorithm, "fm") == 0) text = find(of_fm, COUNT(of_fm), key);
   if (strcmp(algorithm, "mlr") == 0) text = find(of_mlr, COUNT(of_mlr), key);
   return text ? text : find(of_nets, COUNT(of_nets), key);
+}
+
+const char *fw_recommended_ranking(fw_loss_type loss, fw_key key) {
+  const char *text =
+      loss == FW_LOSS_SAMPLED_SOFTMAX ? find(of_softmax, COUNT(of_softmax), key) : find(of_pairs, COUNT(of_pairs), key);
+  return text ? text : find(of_ranking, COUNT(of_ranking), key);
 }
 
 const char *fw_recommended(const char *algorithm, int64_t objective, fw_key key) {

@@ -123,6 +123,7 @@ furrow_status fw_labels_find(const fw_plan *plan, const fw_data_facts *facts, ch
   const fw_loss_type loss = plan->graph.loss;
   *text = NULL;
   if (facts->rows == 0 || facts->unlabelled > 0) return FURROW_OK; /* reported with the row when it is trained */
+  if (fw_loss_ranks(loss)) return FURROW_OK;
   if (facts->label_count == 1) return refuse_one(facts, err);
   if (!plan->data.finds_labels) return FURROW_OK;
   if (fw_loss_has_two_classes(loss) && facts->label_count > 2) return refuse_many(plan, facts, err);

@@ -259,7 +259,8 @@ static furrow_status complete_uri(fw_samples *samples, const char *uri, const fw
   if (status == FURROW_OK) samples->params.format = samples->format;
   if (status == FURROW_OK && has_index_base(samples->format)) {
     const bool fixed = fw_uri_arg_value(&parsed, "indexing_mode") != NULL;
-    status = settle_index_base(samples, full, fixed, data->index_base, err);
+    const int base = data->encoder ? 0 : data->index_base; /* features of an encoder count from 0 */
+    status = settle_index_base(samples, full, fixed, base, err);
   } else if (status == FURROW_OK) {
     samples->uri = full;
     full = NULL;
@@ -381,20 +382,32 @@ static furrow_status copy_rows(furrow_container **copy, const furrow_rowblock *r
 furrow_status fw_samples_leave_out(fw_samples *samples, const fw_holdout *holdout, unsigned fold,
                                    furrow_container **left_out, furrow_error *err) {
   furrow_container *kept = NULL, *out = NULL;
-  furrow_rowblock block;
   furrow_status status = copy_rows(&kept, &samples->block, holdout, fold, false, err);
-  if (status == FURROW_OK) status = furrow_container_get_block(kept, &block, err);
   if (status == FURROW_OK && left_out) status = copy_rows(&out, &samples->block, holdout, fold, true, err);
   if (status != FURROW_OK) {
     furrow_container_free(kept);
     return status;
   }
+  status = fw_samples_take(samples, kept, err);
+  if (status == FURROW_OK && left_out)
+    *left_out = out;
+  else
+    furrow_container_free(out);
+  return status;
+}
+
+furrow_status fw_samples_take(fw_samples *samples, furrow_container *rows, furrow_error *err) {
+  furrow_rowblock block;
+  const furrow_status status = furrow_container_get_block(rows, &block, err);
+  if (status != FURROW_OK) {
+    furrow_container_free(rows);
+    return status;
+  }
   furrow_blockiter_close(samples->iter);
   furrow_container_free(samples->container);
   samples->iter = NULL;
-  samples->container = kept;
+  samples->container = rows;
   samples->block = block;
-  if (left_out) *left_out = out;
   return FURROW_OK;
 }
 

@@ -16,6 +16,8 @@ bool fw_samples_pass_once(const fw_samples *samples);
  * with furrow_container_free. */
 furrow_status fw_samples_leave_out(fw_samples *samples, const fw_holdout *holdout, unsigned fold,
                                    furrow_container **left_out, furrow_error *err) FURROW_MUST_USE;
+/* Takes rows in memory in place of its own, which are not scaled; frees them with itself, after a failure at once. */
+furrow_status fw_samples_take(fw_samples *samples, furrow_container *rows, furrow_error *err) FURROW_MUST_USE;
 /* The column of csv data that was taken for the labels by its name; NULL: it was given, or none was found. */
 const char *fw_samples_found_label(const fw_samples *samples);
 /* What is named in messages. */

@@ -34,7 +34,10 @@ double fw_loss_of(const fw_graph *graph, double z, double y) {
   case FW_LOSS_L2: return 0.5 * (z - y) * (z - y);
   case FW_LOSS_HUBER: return huber(z - y, graph->layers[graph->count - 1].delta);
   case FW_LOSS_CROSS_ENTROPY: return z != z ? z : -log(given(z, y));
-  case FW_LOSS_SOFTMAX: break;
+  case FW_LOSS_SOFTMAX:
+  case FW_LOSS_BPR:
+  case FW_LOSS_WARP:
+  case FW_LOSS_SAMPLED_SOFTMAX: break;
   }
   return NAN;
 }
@@ -49,7 +52,10 @@ double fw_loss_slope(const fw_graph *graph, double z, double y) {
     return fmax(-delta, fmin(delta, z - y));
   }
   case FW_LOSS_CROSS_ENTROPY: return (y > 0 ? -1.0 : 1.0) / given(z, y);
-  case FW_LOSS_SOFTMAX: break;
+  case FW_LOSS_SOFTMAX:
+  case FW_LOSS_BPR:
+  case FW_LOSS_WARP:
+  case FW_LOSS_SAMPLED_SOFTMAX: break;
   }
   return NAN;
 }
@@ -112,7 +118,10 @@ void fw_loss_score(const fw_graph *graph, const double *out, furrow_score *score
   case FW_LOSS_LOG: *score = (furrow_score){z, logistic(z), sign}; return;
   case FW_LOSS_HINGE: *score = (furrow_score){z, logistic(2 * z), sign}; return;
   case FW_LOSS_L2:
-  case FW_LOSS_HUBER: *score = (furrow_score){z, 0, 0}; return;
+  case FW_LOSS_HUBER:
+  case FW_LOSS_BPR:
+  case FW_LOSS_WARP:
+  case FW_LOSS_SAMPLED_SOFTMAX: *score = (furrow_score){z, 0, 0}; return;
   case FW_LOSS_CROSS_ENTROPY: *score = (furrow_score){log_odds(z), z, z > 0.5 ? 1.0 : -1.0}; return;
   case FW_LOSS_SOFTMAX: {
     const size_t best = largest(out, graph->outputs);

@@ -29,11 +29,13 @@ struct fw_tally {
 /* ---- Kinds of models ------------------------------------------------------------------------------------ */
 
 static size_t count_classes(const fw_graph *graph) {
-  if (fw_loss_is_regression(graph->loss)) return 0;
+  if (fw_loss_is_regression(graph->loss) || fw_loss_ranks(graph->loss)) return 0;
   return fw_loss_has_two_classes(graph->loss) ? 2 : graph->outputs;
 }
 
 bool fw_loss_has_metric(fw_loss_type loss, size_t offset) {
+  if (offset == offsetof(furrow_learn_metrics, ndcg)) return fw_loss_ranks(loss);
+  if (fw_loss_ranks(loss)) return offset == offsetof(furrow_learn_metrics, loss);
   switch (offset) {
   case offsetof(furrow_learn_metrics, auc):
   case offsetof(furrow_learn_metrics, pr_auc): return fw_loss_has_two_classes(loss);
@@ -151,6 +153,8 @@ void fw_tally_add(fw_tally *t, const double *out, double label, double weight) {
   t->sums[SUM_LOSS] += weight * loss;
   if (fw_loss_has_two_classes(t->loss)) {
     add_two_classes(t, *out, label, weight, loss);
+  } else if (fw_loss_ranks(t->loss)) {
+    t->sums[SUM_SCORE] += weight * *out;
   } else if (fw_loss_is_regression(t->loss)) {
     add_regression(t, *out, label, weight);
   } else {
@@ -301,7 +305,9 @@ void fw_tally_metrics(const fw_tally *t, furrow_learn_metrics *m) {
                               .r2 = NAN,
                               .constant_logloss = NAN,
                               .constant_accuracy = NAN,
-                              .constant_rmse = NAN};
+                              .constant_rmse = NAN,
+                              .ndcg = NAN};
+  if (fw_loss_ranks(t->loss)) return;
   if (regression) {
     find_errors(t, m);
   } else {
@@ -316,10 +322,10 @@ void fw_tally_metrics(const fw_tally *t, furrow_learn_metrics *m) {
 /* All figures but the sums: rows, weight, binned. */
 static const size_t figure_offsets[] = {
 #define FIGURE(name) offsetof(furrow_learn_metrics, name)
-    FIGURE(loss),         FIGURE(auc),    FIGURE(accuracy),        FIGURE(logloss),          FIGURE(rmse),
-    FIGURE(mae),          FIGURE(pr_auc), FIGURE(precision),       FIGURE(recall),           FIGURE(f1),
-    FIGURE(mean_label),   FIGURE(r2),     FIGURE(mean_prediction), FIGURE(constant_logloss), FIGURE(constant_accuracy),
-    FIGURE(constant_rmse)
+    FIGURE(loss),          FIGURE(auc),    FIGURE(accuracy),        FIGURE(logloss),          FIGURE(rmse),
+    FIGURE(mae),           FIGURE(pr_auc), FIGURE(precision),       FIGURE(recall),           FIGURE(f1),
+    FIGURE(mean_label),    FIGURE(r2),     FIGURE(mean_prediction), FIGURE(constant_logloss), FIGURE(constant_accuracy),
+    FIGURE(constant_rmse), FIGURE(ndcg)
 #undef FIGURE
 };
 

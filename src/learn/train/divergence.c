@@ -24,6 +24,9 @@ double fw_fit_constant_loss(const fw_fit *f, const furrow_learn_metrics *rows) {
   case FW_LOSS_HINGE: return 2 * fmin(rows->mean_label, 1 - rows->mean_label);
   case FW_LOSS_L2: return 0.5 * rows->constant_rmse * rows->constant_rmse;
   case FW_LOSS_HUBER: return huber_bound(graph->layers[graph->count - 1].delta * sqrt(fw_fit_loss_unit(f)), rows);
+  case FW_LOSS_BPR:
+  case FW_LOSS_WARP:
+  case FW_LOSS_SAMPLED_SOFTMAX: break;
   }
   return NAN;
 }
@@ -41,6 +44,9 @@ static double start_loss(const fw_fit *f, const furrow_learn_metrics *rows) {
   case FW_LOSS_HINGE: return 1;
   case FW_LOSS_L2:
   case FW_LOSS_HUBER: break;
+  case FW_LOSS_BPR:
+  case FW_LOSS_WARP:
+  case FW_LOSS_SAMPLED_SOFTMAX: return HUGE_VAL; /* fit_rank.c sees to it */
   }
   return 0.5 * distance * distance;
 }
@@ -53,7 +59,7 @@ static double best_loss(const furrow_trainer *t) {
 
 bool fw_fit_diverged(const fw_fit *f, furrow_status status, const fw_epoch *epoch) {
   const furrow_trainer *t = f->trainer;
-  if (t->forest || f->exact) return false;
+  if (t->forest || f->exact || f->rank) return false;
   if (status != FURROW_OK) return status == FURROW_E_RANGE && t->diverged;
   const double loss = epoch->train.loss, constant = fw_fit_constant_loss(f, &epoch->train);
   if (epoch->train.weight > 0 && !isfinite(loss)) return true;

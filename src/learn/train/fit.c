@@ -15,6 +15,7 @@
 #include "learn/train/divergence.h"
 #include "learn/train/fit_convex.h"
 #include "learn/train/fit_factors.h"
+#include "learn/train/fit_rank.h"
 #include "learn/train/fold.h"
 #include "learn/train/leave_out.h"
 #include "learn/train/prepare.h"
@@ -34,6 +35,7 @@ static const metric metrics[] = {
     {"logloss", offsetof(furrow_learn_metrics, logloss), false},
     {"rmse", offsetof(furrow_learn_metrics, rmse), false},
     {"mae", offsetof(furrow_learn_metrics, mae), false},
+    {"ndcg", offsetof(furrow_learn_metrics, ndcg), true},
 };
 
 /* ---- Data ----------------------------------------------------------------------------------------------- */
@@ -104,6 +106,7 @@ static furrow_status open_valid(fw_fit *f, const char *uri, furrow_error *err) {
   furrow_status status = FURROW_OK;
   if (uri) {
     status = fw_samples_open(&f->valid_samples, uri, data, f->params.parser, f->params.stream, f->trainer->comm, err);
+    if (status == FURROW_OK) status = fw_fit_draw_negatives(f, f->valid_samples, err);
     if (status == FURROW_OK && f->scaled) status = fw_samples_scale(f->valid_samples, &f->scaling, err);
     samples = f->valid_samples;
     const furrow_rowblock *all = status == FURROW_OK ? fw_samples_block(samples) : NULL;
@@ -146,6 +149,7 @@ furrow_status fw_fit_no_rows(const fw_fit *f, furrow_error *err) {
 
 static furrow_status validate(fw_fit *f, fw_epoch *epoch, furrow_error *err) {
   if (!f->valid) return FURROW_OK;
+  if (f->ops->validate) return f->ops->validate(f, epoch, err);
   fw_tally_clear(f->tally, FW_EXACT_ROWS);
   furrow_status status = f->ops->score_valid(f, err);
   if (status == FURROW_E_RANGE) return name_valid(f, status, err);
@@ -192,12 +196,13 @@ static furrow_status add_to_history(fw_fit *f, fw_epoch *epoch, furrow_error *er
 /* ---- Fit ------------------------------------------------------------------------------------------------ */
 
 static furrow_status find_metric(fw_fit *f, furrow_error *err) {
-  const char *name = f->params.metric ? f->params.metric : "loss";
+  const bool ranks = fw_loss_ranks(f->trainer->plan->graph.loss);
+  const char *name = f->params.metric ? f->params.metric : ranks ? "ndcg" : "loss";
   for (size_t i = 0; i < sizeof metrics / sizeof *metrics; i++)
     if (strcmp(metrics[i].name, name) == 0) f->by = &metrics[i];
   if (!f->by)
-    return fw_fail(err, FURROW_E_ARGUMENT, "%s is not a metric; it must be loss, auc, accuracy, logloss, rmse or mae",
-                   name);
+    return fw_fail(err, FURROW_E_ARGUMENT,
+                   "%s is not a metric; it must be loss, auc, accuracy, logloss, rmse, mae or ndcg", name);
   return FURROW_OK;
 }
 
@@ -417,6 +422,7 @@ void fw_fit_choose_ops(fw_fit *f) {
   f->exact = t->plan->train.lbfgs && all && !t->hogwild && !t->loaded && t->comm->size == 1;
   f->exact &= !pairs || takes_factors(f);
   f->ops = t->forest ? &fw_fit_forest : !f->exact ? &fw_fit_net : pairs ? &fw_fit_factors : &fw_fit_convex;
+  if (fw_loss_ranks(t->plan->graph.loss)) f->ops = &fw_fit_rank;
 }
 
 /* What the plan says where the caller does not. */
@@ -437,6 +443,7 @@ furrow_status furrow_trainer_fit(furrow_trainer *trainer, const char *train, con
   fw_fit_choose_ops(&f);
   furrow_status status = find_metric(&f, err);
   if (status == FURROW_OK) status = open_samples(&f, train, !valid, err);
+  if (status == FURROW_OK) status = fw_fit_draw_negatives(&f, f.samples, err);
   if (status == FURROW_OK) status = fw_fit_leave_out(&f, err);
   if (status == FURROW_OK) status = fw_fit_prepare(&f, err);
   if (status == FURROW_OK) status = check_metric(&f, err);
@@ -459,6 +466,7 @@ furrow_status furrow_trainer_fit(furrow_trainer *trainer, const char *train, con
   fw_booster_free(f.booster);
   fw_convex_fit_free(f.convex);
   fw_factor_fit_free(f.factors);
+  fw_rank_fit_free(f.rank);
   fw_buffer_clear(&f.best_snapshot);
   fw_holdout_clear(&f.holdout);
   furrow_container_free(f.fold_rows);

@@ -19,6 +19,8 @@ typedef struct fw_fit_ops {
   furrow_status (*train)(fw_fit *fit, fw_epoch *epoch, furrow_error *err);
   /* Counts the scores of the validation rows in fit->tally. */
   furrow_status (*score_valid)(fw_fit *fit, furrow_error *err);
+  /* Fills in the figures of the validation rows itself; NULL: score_valid does. */
+  furrow_status (*validate)(fw_fit *fit, fw_epoch *epoch, furrow_error *err);
   /* Keeps the parameters of the best epoch; restores them. */
   furrow_status (*keep)(fw_fit *fit, furrow_error *err);
   furrow_status (*restore)(fw_fit *fit, furrow_error *err);
@@ -33,7 +35,7 @@ typedef struct fw_fit_ops {
   bool keeps_snapshots; /* of the best epoch, in a checkpoint */
 } fw_fit_ops;
 
-extern const fw_fit_ops fw_fit_net, fw_fit_convex, fw_fit_factors, fw_fit_forest;
+extern const fw_fit_ops fw_fit_net, fw_fit_convex, fw_fit_factors, fw_fit_forest, fw_fit_rank;
 
 struct fw_fit {
   furrow_trainer *trainer;
@@ -65,6 +67,7 @@ struct fw_fit {
   struct fw_convex_fit *convex;  /* exact minimum, and the linear model that a net begins with */
   double linear_l2;              /* the strength of that model */
   struct fw_factor_fit *factors; /* of a factorization machine */
+  struct fw_rank_fit *rank;      /* a machine that ranks */
 };
 
 /* Steps of nets, which fw_fit_convex shares; and the scores of the validation rows, batch by batch. */

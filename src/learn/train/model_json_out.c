@@ -69,6 +69,8 @@ static furrow_status put_data(fw_json_out *json, const furrow_trainer *t, furrow
   put_text(json, t, "label_column", "label-column");
   put_text(json, t, "weight_column", "weight-column");
   put_text(json, t, "delimiter", "delimiter");
+  put_text(json, t, "user_fields", "user-fields");
+  put_text(json, t, "item_fields", "item-fields");
   if (t->seen.rows > 0) {
     put_unsigned(json, "rows", t->seen.rows);
     snprintf(digest, sizeof digest, "%016" PRIx64, t->seen.digest);
@@ -141,8 +143,8 @@ static void put_metrics(fw_json_out *json, const char *name, const furrow_learn_
   const struct {
     const char *name;
     double value;
-  } figures[] = {{"loss", m->loss},       {"auc", m->auc},   {"accuracy", m->accuracy},
-                 {"logloss", m->logloss}, {"rmse", m->rmse}, {"mae", m->mae}};
+  } figures[] = {{"loss", m->loss}, {"auc", m->auc}, {"accuracy", m->accuracy}, {"logloss", m->logloss},
+                 {"rmse", m->rmse}, {"mae", m->mae}, {"ndcg", m->ndcg}};
   if (m->rows == 0) return;
   fw_json_out_key(json, name);
   fw_json_out_open(json);

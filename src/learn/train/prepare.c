@@ -15,6 +15,7 @@
 #include "learn/data/minibatch.h"
 #include "learn/data/samples.h"
 #include "learn/train/fit_factors.h"
+#include "learn/rank/rank_data.h"
 #include "learn/train/fold.h"
 #include "learn/train/linear_start.h"
 
@@ -390,7 +391,10 @@ furrow_status fw_fit_prepare(fw_fit *f, furrow_error *err) {
 furrow_status fw_fit_hold_out(fw_fit *f, furrow_error *err) {
   const fw_plan *plan = f->trainer->plan;
   const furrow_rowblock *all = fw_samples_block(f->samples);
-  if (!all || !plan->train.recommended || plan->data.valid_ratio <= 0) return FURROW_OK;
+  if (!all || plan->data.valid_ratio <= 0) return FURROW_OK;
+  if (fw_loss_ranks(plan->graph.loss))
+    return fw_rank_hold_out(&f->holdout, all, &plan->rank, plan->data.valid_ratio, err);
+  if (!plan->train.recommended) return FURROW_OK;
   return fw_holdout_init(&f->holdout, all, !fw_loss_is_regression(plan->graph.loss), 1, plan->data.valid_ratio,
                          plan->train.seed, err);
 }

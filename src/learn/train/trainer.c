@@ -162,7 +162,8 @@ static furrow_status inherit_number(furrow_trainer *trainer, const char *key, si
 /* How rows are read: columns in another order, or indices from another base, would be other features. */
 static furrow_status inherit_reading(furrow_trainer *trainer, const fw_plan *its, const furrow_learn_conf *conf,
                                      furrow_error *err) {
-  static const char *const keys[] = {"labels", "columns", "label-column", "weight-column"};
+  static const char *const keys[] = {"labels",        "columns",     "label-column",
+                                     "weight-column", "user-fields", "item-fields"};
   for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
     const char *text = furrow_learn_conf_get(conf, keys[i]);
     if (text[0]) FW_TRY(inherit_key(trainer, keys[i], text, err));
@@ -472,6 +473,12 @@ furrow_status furrow_trainer_step(furrow_trainer *trainer, const furrow_rowblock
                                   furrow_error *err) {
   if (trainer->forest) {
     fw_fail(err, FURROW_E_UNSUPPORTED, "trees are not trained step by step");
+    fw_error_set_hint(err, "use furrow_trainer_fit");
+    return FURROW_E_UNSUPPORTED;
+  }
+  if (fw_loss_ranks(trainer->plan->graph.loss)) {
+    fw_fail(err, FURROW_E_UNSUPPORTED, "%s needs the items of all rows: it is not trained step by step",
+            fw_loss_name(trainer->plan->graph.loss));
     fw_error_set_hint(err, "use furrow_trainer_fit");
     return FURROW_E_UNSUPPORTED;
   }

@@ -5,6 +5,7 @@
 #define XXH_INLINE_ALL /* hashes of short texts are most of the work */
 #include <xxhash.h>
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -50,6 +51,7 @@ static furrow_status refuse(const work *w, size_t slot, size_t record, const cha
 }
 
 static furrow_status grow_field(fw_encoded_field *made, size_t count, bool values, furrow_error *err) {
+  if (count <= made->index_capacity && (!values || count <= made->value_capacity)) return FURROW_OK;
   void *memory = made->index;
   FW_TRY(fw_grow(&memory, &made->index_capacity, count, sizeof *made->index, err));
   made->index = memory;
@@ -68,12 +70,12 @@ static uint64_t hashed_feature(const fw_field *field, uint64_t hash) {
 
 /* The feature where there is no value: none, unless the data had such cells, too. */
 static uint64_t missing_feature(const fw_field *field) {
-  return field->missing > 0 && field->hash_bits == 0 ? field->first + FW_LOCAL_MISSING : FW_NO_FEATURE;
+  return field->missing > 0 && field->hash_bits == 0 ? field->first + FW_LOCAL_MISSING : FW_FEATURE_NONE;
 }
 
 static uint64_t found_feature(const fw_field *field, size_t found) {
   if (found != FW_STRING_TABLE_NONE) return field->first + FW_LOCAL_FIRST + found;
-  return field->unknown > 0 ? field->first + FW_LOCAL_UNKNOWN : FW_NO_FEATURE;
+  return field->unknown > 0 ? field->first + FW_LOCAL_UNKNOWN : FW_FEATURE_NONE;
 }
 
 static uint64_t text_feature(const fw_field *field, uint64_t hash, const char *text, size_t length) {
@@ -127,7 +129,7 @@ static furrow_status take_element(void *user, const fw_cell_element *element, fu
   const uint64_t hash = XXH3_64bits(element->text, element->length);
   const uint64_t feature = text_feature(l->field, hash, element->text, element->length);
   l->elements++;
-  if (feature == FW_NO_FEATURE) return FURROW_OK;
+  if (feature == FW_FEATURE_NONE) return FURROW_OK;
   FW_TRY(grow_field(l->made, l->count + 1, true, err));
   l->made->index[l->count] = feature;
   l->made->value[l->count++] = element->value;
@@ -158,7 +160,7 @@ static furrow_status encode_list(const work *w, const fw_field *field, size_t sl
     if (bad) FW_TRY(refuse(w, slot, i, bad, err));
     if (l.elements > 0) {
       scale_list(&l, begin);
-    } else if (missing_feature(field) != FW_NO_FEATURE) {
+    } else if (missing_feature(field) != FW_FEATURE_NONE) {
       FW_TRY(grow_field(made, l.count + 1, true, err));
       made->index[l.count] = missing_feature(field);
       made->value[l.count++] = 1;
@@ -186,26 +188,49 @@ static double age_in_days(const fw_field *field, double seconds) {
   return (field->newest - seconds) / 86400;
 }
 
+/* The feature of a number or time. Returns what is wrong; NULL: nothing. */
+static const char *place_number(const work *w, const fw_field *field, size_t i, bool missing, double number,
+                                fw_encoded_field *made) {
+  if (missing) {
+    const bool known = field->missing > 0 || w->encoder->dictionary.records == 0; /* 0: nobody has looked */
+    made->index[i] = known ? field->first + field->size - 1 : FW_FEATURE_NONE;
+    if (made->value) made->value[i] = 1;
+    return NULL;
+  }
+  made->index[i] = field->first;
+  if (field->kind == FW_FIELD_BINS) made->index[i] += bin_of(field, number);
+  if (field->kind == FW_FIELD_PART) made->index[i] += fw_time_part_of(number, field->part);
+  if (!made->value) return NULL;
+  const double days = field->kind == FW_FIELD_AGE ? age_in_days(field, number) : number;
+  const double scaled = (days - field->mean) * field->factor;
+  made->value[i] = fabs(scaled) <= FLT_MAX ? (float)scaled : 0;
+  return fabs(scaled) <= FLT_MAX ? NULL : "too far from the numbers of the training data";
+}
+
 static furrow_status encode_number(const work *w, const fw_field *field, size_t slot, fw_encoded_field *made,
                                    furrow_error *err) {
   const fw_table_cell *cells = cells_of(w, slot);
-  const bool time = field->kind == FW_FIELD_AGE || field->kind == FW_FIELD_PART;
-  const bool values = field->kind == FW_FIELD_AGE || field->kind == FW_FIELD_NUMBER;
-  FW_TRY(grow_field(made, FW_TABLE_RECORDS, values, err));
+  FW_TRY(grow_field(made, FW_TABLE_RECORDS, field->kind == FW_FIELD_NUMBER, err));
   for (size_t i = 0; i < w->batch->records; i++) {
     double number = 0;
     bool missing = false;
-    const char *bad = time ? fw_cell_time(&cells[i], field->column, &number, &missing)
-                           : fw_cell_number(&cells[i], field->column, &number, &missing);
+    const char *bad = fw_cell_number(&cells[i], field->column, &number, &missing);
+    made->index[i] = FW_FEATURE_NONE;
+    if (!bad) bad = place_number(w, field, i, missing, number, made);
     if (bad) FW_TRY(refuse(w, slot, i, bad, err));
-    if (field->kind == FW_FIELD_AGE) number = age_in_days(field, number);
-    if (values) made->value[i] = missing ? 1 : (float)((number - field->mean) * field->factor);
-    if (missing)
-      made->index[i] = field->missing > 0 ? field->first + field->size - 1 : FW_NO_FEATURE;
-    else if (field->kind == FW_FIELD_BINS)
-      made->index[i] = field->first + bin_of(field, number);
-    else
-      made->index[i] = field->first + (field->kind == FW_FIELD_PART ? fw_time_part_of(number, field->part) : 0);
+  }
+  return FURROW_OK;
+}
+
+static furrow_status encode_time(const work *w, const fw_field *field, size_t slot, fw_encoded_field *made,
+                                 furrow_error *err) {
+  fw_time_cells *t = &w->scratch->times;
+  FW_TRY(grow_field(made, FW_TABLE_RECORDS, field->kind == FW_FIELD_AGE, err));
+  fw_time_cells_read(t, w->batch, slot, field->column);
+  for (size_t i = 0; i < w->batch->records; i++) {
+    made->index[i] = FW_FEATURE_NONE;
+    const char *bad = t->bad[i] ? t->bad[i] : place_number(w, field, i, t->missing[i], t->seconds[i], made);
+    if (bad) FW_TRY(refuse(w, slot, i, bad, err));
   }
   return FURROW_OK;
 }
@@ -219,11 +244,11 @@ static void encode_cross(const work *w, const fw_field *field, const fw_encoded_
     bool whole = true;
     for (size_t k = 0; k < field->crossed_count; k++) {
       const uint64_t feature = parts[k]->index[i];
-      whole &= feature != FW_NO_FEATURE;
+      whole &= feature != FW_FEATURE_NONE;
       fw_put_le64(&features[k], feature);
     }
     made->index[i] =
-        whole ? hashed_feature(field, XXH3_64bits(features, field->crossed_count * sizeof *features)) : FW_NO_FEATURE;
+        whole ? hashed_feature(field, XXH3_64bits(features, field->crossed_count * sizeof *features)) : FW_FEATURE_NONE;
   }
 }
 
@@ -246,32 +271,14 @@ static furrow_status encode_crosses(const work *w, furrow_error *err) {
 
 /* ---- What is not a feature ------------------------------------------------------------------------------ */
 
-static bool find_class(const fw_column *column, const fw_table_cell *cell, float *label) {
-  for (size_t i = 0; i < column->class_count; i++)
-    if (strlen(column->classes[i]) == cell->length && memcmp(column->classes[i], cell->text, cell->length) == 0) {
-      *label = (float)i;
-      return true;
-    }
-  return false;
-}
-
 static furrow_status read_labels(const work *w, bool with_label, furrow_error *err) {
   const size_t slot = w->view->label;
   for (size_t i = 0; i < w->batch->records; i++) w->scratch->label[i] = 1;
   if (slot == SIZE_MAX || !with_label) return FURROW_OK;
   const fw_column *column = fw_schema_of_kind(w->encoder->schema, FW_AS_LABEL);
-  const fw_table_cell *cells = cells_of(w, slot);
   for (size_t i = 0; i < w->batch->records; i++) {
-    double number = 0;
-    bool missing = false;
-    const char *bad = NULL;
-    if (column->classes)
-      bad = find_class(column, &cells[i], &w->scratch->label[i]) ? NULL : "not one of the classes of the schema";
-    else
-      bad = fw_cell_number(&cells[i], column, &number, &missing);
-    if (missing) bad = "the label is missing";
+    const char *bad = fw_cell_label(&cells_of(w, slot)[i], column, &w->scratch->label[i]);
     if (bad) FW_TRY(refuse(w, slot, i, bad, err));
-    if (!column->classes) w->scratch->label[i] = (float)number;
   }
   return FURROW_OK;
 }
@@ -280,12 +287,8 @@ static furrow_status read_weights(const work *w, furrow_error *err) {
   const size_t slot = w->view->weight;
   const fw_column *column = fw_schema_of_kind(w->encoder->schema, FW_AS_WEIGHT);
   for (size_t i = 0; i < w->batch->records && slot != SIZE_MAX; i++) {
-    double number = 0;
-    bool missing = false;
-    const char *bad = fw_cell_number(&cells_of(w, slot)[i], column, &number, &missing);
-    if (!bad && !missing && number < 0) bad = "a weight is not negative";
+    const char *bad = fw_cell_weight(&cells_of(w, slot)[i], column, &w->scratch->weight[i]);
     if (bad) FW_TRY(refuse(w, slot, i, bad, err));
-    w->scratch->weight[i] = missing ? 1 : (float)number;
   }
   return FURROW_OK;
 }
@@ -303,28 +306,40 @@ static void read_groups(const work *w) {
   }
 }
 
+/* A row of a joined table without a key belongs to nothing. */
+static furrow_status check_keys(const work *w, furrow_error *err) {
+  const size_t slot = w->view->key;
+  for (size_t i = 0; i < w->batch->records && slot != SIZE_MAX; i++)
+    if (cells_of(w, slot)[i].kind != FW_TABLE_TEXT) FW_TRY(refuse(w, slot, i, "the key is missing", err));
+  return FURROW_OK;
+}
+
 /* ---- Rows ----------------------------------------------------------------------------------------------- */
 
-/* Where the next feature of a row goes. */
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+
+/* Where the next feature of a row goes. The key type is a constant in each copy of the functions below. */
 typedef struct target {
   furrow_container *rows;
+  furrow_key_type type;
+  void *index, *field;
+  float *value;
   size_t at;
 } target;
 
-static inline void put_feature(target *t, uint32_t field, uint64_t index, float value) {
-  furrow_container *rows = t->rows;
-  fw_store_index(rows->key_type, rows->index, t->at, index);
-  fw_store_index(rows->key_type, rows->field, t->at, field);
-  ((float *)rows->value)[t->at++] = value;
+static ALWAYS_INLINE void put_feature(target *t, uint32_t field, uint64_t index, float value) {
+  fw_store_index(t->type, t->index, t->at, index);
+  fw_store_index(t->type, t->field, t->at, field);
+  t->value[t->at++] = value;
 }
 
-static void put_cells(const work *w, size_t record, target *t) {
+static ALWAYS_INLINE void put_cells(const work *w, size_t record, target *t) {
   const fw_encode_view *view = w->view;
   for (size_t i = 0; i < view->field_count; i++) {
     const fw_encoded_field *made = &w->scratch->fields[i];
     const uint32_t field = (uint32_t)view->fields[i];
     if (!made->offset) {
-      if (made->index[record] != FW_NO_FEATURE)
+      if (made->index[record] != FW_FEATURE_NONE)
         put_feature(t, field, made->index[record], made->value ? made->value[record] : 1);
       continue;
     }
@@ -333,19 +348,19 @@ static void put_cells(const work *w, size_t record, target *t) {
   }
 }
 
-static void put_joined(const fw_joined *table, size_t key, target *t) {
+static ALWAYS_INLINE void put_joined(const fw_joined *table, size_t key, target *t) {
   const uint64_t end = fw_get_le64(table->offsets + 8 * (key + 1));
   for (uint64_t i = fw_get_le64(table->offsets + 8 * key); i < end; i++)
     put_feature(t, fw_get_le32(table->field + 4 * i), fw_get_le64(table->index + 8 * i),
                 fw_get_f32(table->value + 4 * i));
 }
 
-static void put_crosses(const work *w, size_t record, target *t) {
+static ALWAYS_INLINE void put_crosses(const work *w, size_t record, target *t) {
   const fw_dictionary *d = &w->encoder->dictionary;
   const fw_encoded_field *made = w->scratch->fields + w->view->field_count;
   for (size_t f = 0; f < d->count && w->view->crosses; f++) {
     if (d->fields[f].kind != FW_FIELD_CROSS) continue;
-    if (made->index[record] != FW_NO_FEATURE) put_feature(t, (uint32_t)f, made->index[record], 1);
+    if (made->index[record] != FW_FEATURE_NONE) put_feature(t, (uint32_t)f, made->index[record], 1);
     made++;
   }
 }
@@ -366,6 +381,8 @@ static furrow_status find_joined(const work *w, size_t *features, furrow_error *
     const fw_table_cell *cells = cells_of(w, w->view->table_key[t]);
     uint64_t *joined = joined_of(w, t);
     for (size_t i = 0; i < w->batch->records; i++) {
+      joined[i] = FW_STRING_TABLE_NONE;
+      if (cells[i].kind == FW_TABLE_MISSING) continue;
       joined[i] = (uint64_t)fw_string_table_find(&table->keys, cells[i].text, cells[i].length);
       if (joined[i] == FW_STRING_TABLE_NONE) continue;
       *features += fw_get_le64(table->offsets + 8 * (joined[i] + 1)) - fw_get_le64(table->offsets + 8 * joined[i]);
@@ -389,19 +406,18 @@ static uint64_t event_feature(const work *w, size_t field, size_t record) {
   const fw_encode_view *view = w->view;
   for (size_t i = 0; i < view->field_count; i++)
     if (view->fields[i] == field) return w->scratch->fields[i].index[record];
-  return FW_NO_FEATURE;
+  return FW_FEATURE_NONE;
 }
 
 /* The time of an event; without it the history has no order. */
 static furrow_status read_event(const work *w, size_t record, fw_event *event, furrow_error *err) {
   const fw_dictionary *d = &w->encoder->dictionary;
   const size_t slot = w->view->time;
-  bool missing = false;
   *event = (fw_event){event_feature(w, d->user_field, record), event_feature(w, d->item_field, record), 0};
   if (slot == SIZE_MAX) return FURROW_OK;
-  const char *bad = fw_cell_time(&cells_of(w, slot)[record], fw_schema_of_role(w->encoder->schema, FW_ROLE_TIME),
-                                 &event->time, &missing);
-  if (missing) bad = "the time is missing, which the history needs";
+  const fw_time_cells *t = &w->scratch->times;
+  const char *bad = t->missing[record] ? "the time is missing, which the history needs" : t->bad[record];
+  event->time = t->seconds[record];
   return bad ? refuse(w, slot, record, bad, err) : FURROW_OK;
 }
 
@@ -409,6 +425,9 @@ static furrow_status read_events(const work *w, fw_encode_out *out, furrow_error
   void *memory = out->events;
   FW_TRY(fw_grow(&memory, &out->event_capacity, out->event_count + w->batch->records, sizeof *out->events, err));
   out->events = memory;
+  if (w->view->time != SIZE_MAX)
+    fw_time_cells_read(&w->scratch->times, w->batch, w->view->time,
+                       fw_schema_of_role(w->encoder->schema, FW_ROLE_TIME));
   for (size_t i = 0; i < w->batch->records; i++) {
     FW_TRY(read_event(w, i, &out->events[out->event_count], err));
     out->event_count += !w->scratch->bad[i];
@@ -416,7 +435,7 @@ static furrow_status read_events(const work *w, fw_encode_out *out, furrow_error
   return FURROW_OK;
 }
 
-static void put_row(const work *w, size_t record, target *t) {
+static ALWAYS_INLINE void put_row(const work *w, size_t record, target *t) {
   furrow_container *rows = t->rows;
   const fw_encode_view *view = w->view;
   const fw_dictionary *d = &w->encoder->dictionary;
@@ -430,6 +449,13 @@ static void put_row(const work *w, size_t record, target *t) {
   }
   put_crosses(w, record, t);
   rows->offset[++rows->rows] = t->at;
+}
+
+static ALWAYS_INLINE void put_good(const work *w, furrow_container *rows, furrow_key_type type) {
+  target t = {rows, type, rows->index, rows->field, rows->value, rows->features};
+  for (size_t i = 0; i < w->batch->records; i++)
+    if (!w->scratch->bad[i]) put_row(w, i, &t);
+  rows->features = t.at;
 }
 
 static furrow_status put_rows(const work *w, fw_encode_out *out, furrow_error *err) {
@@ -446,10 +472,10 @@ static furrow_status put_rows(const work *w, fw_encode_out *out, furrow_error *e
   rows->has_qid = view->group != SIZE_MAX;
   rows->has_field = true;
   rows->has_value = w->encoder->has_values;
-  target t = {rows, rows->features};
-  for (size_t i = 0; i < w->batch->records; i++)
-    if (!w->scratch->bad[i]) put_row(w, i, &t);
-  rows->features = t.at;
+  if (rows->key_type == FURROW_KEY_U32)
+    put_good(w, rows, FURROW_KEY_U32);
+  else
+    put_good(w, rows, FURROW_KEY_U64);
   return FURROW_OK;
 }
 
@@ -474,6 +500,8 @@ static furrow_status encode_field(const work *w, const fw_field *field, size_t s
   case FW_FIELD_CATEGORY: return encode_category(w, field, slot, made, err);
   case FW_FIELD_SET:
   case FW_FIELD_WORDS: return encode_list(w, field, slot, made, err);
+  case FW_FIELD_PART:
+  case FW_FIELD_AGE: return encode_time(w, field, slot, made, err);
   default: return encode_number(w, field, slot, made, err);
   }
 }
@@ -483,6 +511,7 @@ furrow_status fw_encode_batch(const furrow_encoder *encoder, const fw_encode_vie
                               fw_encode_out *out, furrow_error *err) {
   const work w = {encoder, view, table, cursor, batch, scratch};
   memset(scratch->bad, 0, sizeof scratch->bad);
+  scratch->times.read = false;
   FW_TRY(make_fields(&w, err));
   for (size_t i = 0; i < view->field_count; i++)
     FW_TRY(
@@ -491,6 +520,7 @@ furrow_status fw_encode_batch(const furrow_encoder *encoder, const fw_encode_vie
   FW_TRY(read_labels(&w, out->with_label, err));
   FW_TRY(read_weights(&w, err));
   read_groups(&w);
+  FW_TRY(check_keys(&w, err));
   if (view->events) FW_TRY(read_events(&w, out, err));
   return out->rows ? put_rows(&w, out, err) : FURROW_OK;
 }

@@ -88,7 +88,7 @@ const char *fw_cell_number(const fw_table_cell *cell, const fw_column *column, d
   const fw_cell words = {.begin = cell->text, .end = end};
   *missing = cell->kind == FW_TABLE_MISSING;
   if (*missing) return NULL;
-  if (fw_read_f64(cell->text, end, number) != end) {
+  if (!fw_read_digits(cell->text, cell->length, number) && fw_read_f64(cell->text, end, number) != end) {
     *missing = fw_cell_is_missing(&words);
     if (*missing) return NULL;
     const bool yes = cell->length == 4 && strncasecmp(cell->text, "true", 4) == 0;
@@ -102,11 +102,48 @@ const char *fw_cell_number(const fw_table_cell *cell, const fw_column *column, d
   return NULL;
 }
 
-const char *fw_cell_time(const fw_table_cell *cell, const fw_column *column, double *seconds, bool *missing) {
+static const char *find_class(const fw_column *column, const fw_table_cell *cell, float *label) {
+  for (size_t i = 0; i < column->class_count; i++)
+    if (strlen(column->classes[i]) == cell->length && memcmp(column->classes[i], cell->text, cell->length) == 0) {
+      *label = (float)i;
+      return NULL;
+    }
+  return cell->kind == FW_TABLE_MISSING ? "the label is missing" : "not one of the classes of the schema";
+}
+
+const char *fw_cell_label(const fw_table_cell *cell, const fw_column *column, float *label) {
+  double number = 0;
+  bool missing = false;
+  if (column->classes) return find_class(column, cell, label);
+  const char *bad = fw_cell_number(cell, column, &number, &missing);
+  *label = (float)number;
+  return missing ? "the label is missing" : bad;
+}
+
+const char *fw_cell_weight(const fw_table_cell *cell, const fw_column *column, float *weight) {
+  double number = 1;
+  bool missing = false;
+  const char *bad = fw_cell_number(cell, column, &number, &missing);
+  *weight = missing ? 1 : (float)number;
+  return !bad && *weight < 0 ? "a weight is not negative" : bad;
+}
+
+static const char *read_time(const fw_table_cell *cell, const fw_column *column, double *seconds, bool *missing) {
   const fw_cell words = {.begin = cell->text, .end = cell->text + cell->length};
   *missing = cell->kind == FW_TABLE_MISSING;
   if (*missing || fw_time_parse(cell->text, cell->length, column->unit, seconds)) return NULL;
   *missing = fw_cell_is_missing(&words);
   if (*missing) return NULL;
   return column->unit == FW_UNIT_TEXT ? "not a time as ISO 8601 writes it" : "not a time in the unit of its column";
+}
+
+void fw_time_cells_read(fw_time_cells *times, const fw_table_batch *batch, size_t slot, const fw_column *column) {
+  const fw_table_cell *cells = batch->cells + slot * FW_TABLE_RECORDS;
+  if (times->read && times->slot == slot) return;
+  times->read = true;
+  times->slot = slot;
+  for (size_t i = 0; i < batch->records; i++) {
+    times->seconds[i] = 0;
+    times->bad[i] = read_time(&cells[i], column, &times->seconds[i], &times->missing[i]);
+  }
 }

@@ -157,16 +157,37 @@ furrow_status fw_encoder_files(const furrow_encoder *encoder, fw_buffer *schema,
   return fw_buffer_status(schema, err);
 }
 
+static furrow_status make_directory(const char *directory, furrow_error *err) {
+  struct stat info;
+  if (mkdir(directory, 0777) == 0) return FURROW_OK;
+  if (errno == EEXIST && stat(directory, &info) == 0 && S_ISDIR(info.st_mode)) return FURROW_OK;
+  const furrow_status status = fw_fail_errno(err, FURROW_E_IO, errno, "cannot make the directory");
+  fw_error_set_file(err, directory);
+  return status;
+}
+
+/* Neither file may be there: one of another encoder and one of this do not go together. */
+static furrow_status check_free(const char *directory, furrow_error *err) {
+  static const char *const names[] = {FW_DICTIONARY_NAME, FW_SCHEMA_NAME};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    char *path = NULL;
+    FW_TRY(join_path(&path, directory, names[i], err));
+    const bool there = fw_path_exists(path);
+    if (there) fw_fail(err, FURROW_E_EXISTS, "already exists");
+    if (there) fw_error_set_file(err, path);
+    fw_free(path);
+    if (there) return FURROW_E_EXISTS;
+  }
+  return FURROW_OK;
+}
+
 furrow_status furrow_encoder_save(const furrow_encoder *encoder, const char *directory, bool overwrite,
                                   furrow_error *err) {
   fw_buffer schema = {0};
   const void *dictionary;
   size_t size;
-  if (strncmp(directory, "memory://", 9) != 0 && mkdir(directory, 0777) != 0 && errno != EEXIST) {
-    const furrow_status status = fw_fail_errno(err, FURROW_E_IO, errno, "cannot make the directory");
-    fw_error_set_file(err, directory);
-    return status;
-  }
+  if (strncmp(directory, "memory://", 9) != 0) FW_TRY(make_directory(directory, err));
+  if (!overwrite) FW_TRY(check_free(directory, err));
   furrow_status status = fw_encoder_files(encoder, &schema, &dictionary, &size, err);
   if (status == FURROW_OK) status = save_one(directory, FW_DICTIONARY_NAME, dictionary, size, overwrite, err);
   if (status == FURROW_OK) status = save_one(directory, FW_SCHEMA_NAME, schema.bytes, schema.size, overwrite, err);
@@ -328,7 +349,7 @@ static furrow_status add_feature(furrow_container *rows, size_t field, uint64_t 
 
 /* The items that the user had when the training data ended. */
 static furrow_status add_history(const fw_dictionary *d, uint64_t user, furrow_container *rows, furrow_error *err) {
-  if (d->history_users == 0 || user == FW_NO_FEATURE) return FURROW_OK;
+  if (d->history_users == 0 || user == FW_FEATURE_NONE) return FURROW_OK;
   const unsigned char *at = d->history_offsets + 8 * (user - d->fields[d->user_field].first);
   const uint64_t from = fw_get_le64(at), to = fw_get_le64(at + 8);
   const float value = (float)(1 / sqrt((double)(to - from)));

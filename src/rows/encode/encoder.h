@@ -6,7 +6,7 @@
 #include "rows/encode/dictionary.h"
 #include "rows/table/text_table.h"
 
-#define FW_NO_FEATURE UINT64_MAX
+#define FW_FEATURE_NONE UINT64_MAX
 
 /* Whether a directory has an encoder. */
 bool fw_encoder_in_directory(const char *directory);
@@ -52,6 +52,15 @@ struct furrow_encoder {
 furrow_status fw_encoder_create(furrow_encoder **encoder, furrow_schema *schema, void *image, size_t size,
                                 furrow_error *err) FURROW_MUST_USE;
 
+/* The times of one column of a batch, for all fields that are made of them. */
+typedef struct fw_time_cells {
+  bool read; /* false: nothing of the batch has been read yet */
+  size_t slot;
+  double seconds[FW_TABLE_RECORDS];
+  const char *bad[FW_TABLE_RECORDS]; /* what is wrong with the cell; NULL: nothing */
+  bool missing[FW_TABLE_RECORDS];
+} fw_time_cells;
+
 /* Memory of one thread; all zeros is empty. */
 typedef struct fw_encode_scratch {
   struct fw_encoded_field *fields; /* of the view, then the crosses */
@@ -59,6 +68,7 @@ typedef struct fw_encode_scratch {
   uint64_t *keys; /* of the joined tables */
   size_t key_capacity;
   fw_buffer word;
+  fw_time_cells times;
   bool bad[FW_TABLE_RECORDS];
   float label[FW_TABLE_RECORDS], weight[FW_TABLE_RECORDS];
   uint64_t group[FW_TABLE_RECORDS];
@@ -85,7 +95,7 @@ furrow_status fw_encode_batch(const furrow_encoder *encoder, const fw_encode_vie
 /* One field of a batch: a feature for each record, or lists of them. Before a dictionary is known, `local` are hashes.
  */
 typedef struct fw_encoded_field {
-  uint64_t *index;  /* of records, or of list elements; FW_NO_FEATURE: none */
+  uint64_t *index;  /* of records, or of list elements; FW_FEATURE_NONE: none */
   float *value;     /* the same; only where the field has values */
   uint32_t *offset; /* lists: records + 1 elements; else NULL */
   size_t index_capacity, value_capacity, offset_capacity;
@@ -105,7 +115,10 @@ furrow_status fw_cell_elements(const fw_table_cell *cell, const fw_column *colum
 /* The number of a cell, log applied where the column says so. Returns what is wrong; NULL: nothing. *missing: the cell
  * says that there is none. */
 const char *fw_cell_number(const fw_table_cell *cell, const fw_column *column, double *number, bool *missing);
-/* The same for the seconds of a time. */
-const char *fw_cell_time(const fw_table_cell *cell, const fw_column *column, double *seconds, bool *missing);
+/* The label and the weight of a cell. Return what is wrong; NULL: nothing. */
+const char *fw_cell_label(const fw_table_cell *cell, const fw_column *column, float *label);
+const char *fw_cell_weight(const fw_table_cell *cell, const fw_column *column, float *weight);
+/* The same for the seconds of the times of a batch, unless they have been read. */
+void fw_time_cells_read(fw_time_cells *times, const fw_table_batch *batch, size_t slot, const fw_column *column);
 
 #endif

@@ -8,13 +8,16 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/params.h"
+#include "io/fileset.h"
 #include "rows/encode/history.h"
 #include "rows/encode/learn_fields.h"
 
 typedef struct build {
+  const char *uri; /* of the log */
   const furrow_schema *schema;
   furrow_encoder_params params;
-  fw_table_source *log, **tables;
+  fw_table_source *log; /* NULL: a pipe, which is left to the encoding */
+  fw_table_source **tables;
   size_t *column_table;   /* of each column; SIZE_MAX: the log */
   furrow_encoder encoder; /* as far as it is known */
   fw_learned *learned;    /* of each field */
@@ -50,25 +53,49 @@ static furrow_status open_table(const build *b, size_t i, furrow_error *err) {
   return status;
 }
 
+/* A pipe is read once: by the encoding. */
+static furrow_status open_log(build *b, furrow_error *err) {
+  fw_uri uri = {0};
+  fw_fileset set = {0};
+  bool pipe = false;
+  furrow_status status = fw_uri_parse(&uri, b->uri, err);
+  if (status == FURROW_OK) status = fw_fileset_open(&set, uri.paths, uri.npaths, err);
+  for (size_t i = 0; i < set.nfiles && status == FURROW_OK; i++) pipe |= set.files[i].kind == FW_FILE_PIPE;
+  fw_fileset_clear(&set);
+  fw_uri_clear(&uri);
+  if (status != FURROW_OK || pipe) return status;
+  return fw_table_source_open(&b->log, b->uri, err);
+}
+
 static bool has_column(const fw_table_source *source, const char *name) {
   return fw_table_layout_column(fw_table_source_layout(source), name) != SIZE_MAX;
 }
 
+/* What cannot be a column of a table. */
+static bool is_of_log(const furrow_schema *schema, const fw_column *column) {
+  for (size_t i = 0; i < schema->table_count; i++)
+    if (strcmp(schema->tables[i].key, column->name) == 0) return true;
+  return column->kind == FW_AS_LABEL || column->kind == FW_AS_WEIGHT || column->kind == FW_AS_GROUP ||
+         column->role != FW_ROLE_NONE;
+}
+
 static size_t table_of(const build *b, const fw_column *column) {
-  if (has_column(b->log, column->name)) return SIZE_MAX;
+  if (b->log ? has_column(b->log, column->name) : is_of_log(b->schema, column)) return SIZE_MAX;
   for (size_t i = 0; i < b->schema->table_count; i++)
     if (has_column(b->tables[i], column->name)) return i;
+  if (!b->log) return SIZE_MAX;
   return fw_table_source_layout(b->log)->kind == FW_TABLE_DELIMITED ? b->schema->table_count : SIZE_MAX;
 }
 
 static furrow_status fail_absent(const build *b, const char *absent, furrow_error *err) {
-  const fw_table_layout *layout = fw_table_source_layout(b->log);
+  const fw_table_layout *layout = b->log ? fw_table_source_layout(b->log) : NULL;
   fw_buffer names = {0};
-  for (size_t i = 0; i < layout->columns && names.size < 200; i++)
+  for (size_t i = 0; layout && i < layout->columns && names.size < 200; i++)
     fw_buffer_format(&names, "%s%s", i ? ", " : "", layout->names[i]);
   fw_buffer_byte(&names, 0);
   fw_fail(err, FURROW_E_FORMAT, "the schema has columns that the data does not have: %s", absent);
-  if (fw_buffer_status(&names, NULL) == FURROW_OK)
+  fw_error_set_file(err, b->uri);
+  if (layout && fw_buffer_status(&names, NULL) == FURROW_OK)
     fw_error_set_hint(err, "the log has the columns %.200s", names.bytes);
   fw_buffer_clear(&names);
   return FURROW_E_FORMAT;
@@ -83,9 +110,7 @@ static furrow_status find_columns(build *b, furrow_error *err) {
     *table = SIZE_MAX;
     if (column->kind == FW_AS_IGNORE) continue;
     *table = table_of(b, column);
-    const bool of_log = column->kind == FW_AS_LABEL || column->kind == FW_AS_WEIGHT || column->kind == FW_AS_GROUP ||
-                        column->role != FW_ROLE_NONE;
-    if (*table == tables || (of_log && *table != SIZE_MAX))
+    if (*table == tables || (is_of_log(b->schema, column) && *table != SIZE_MAX))
       fw_buffer_format(&absent, "%s%s", absent.size ? ", " : "", column->name);
   }
   for (size_t i = 0; i < tables; i++) {
@@ -113,12 +138,12 @@ static furrow_status make_lists(build *b, furrow_error *err) {
   return FURROW_OK;
 }
 
-static furrow_status plan(build *b, const char *uri, furrow_error *err) {
+static furrow_status plan(build *b, furrow_error *err) {
   void *memory = NULL;
   fw_dictionary *d = &b->encoder.dictionary;
   FW_TRY(fw_schema_check(b->schema, err));
   FW_TRY(make_lists(b, err));
-  FW_TRY(fw_table_source_open(&b->log, uri, err));
+  FW_TRY(open_log(b, err));
   for (size_t i = 0; i < b->schema->table_count; i++) FW_TRY(open_table(b, i, err));
   FW_TRY(find_columns(b, err));
   FW_TRY(fw_dictionary_plan(d, b->schema, b->column_table, err));
@@ -138,23 +163,31 @@ static furrow_status learn_log(build *b, furrow_error *err) {
   bool learns = d->history_field != SIZE_MAX;
   for (size_t i = 0; i < d->count; i++) learns |= d->fields[i].table == SIZE_MAX && fw_field_learns(&d->fields[i]);
   if (!learns) return FURROW_OK;
-  if (!fw_table_source_repeats(b->log)) {
+  if (!b->log) {
     fw_fail(err, FURROW_E_ARGUMENT, "standard input is read once, but a dictionary needs the log twice");
     fw_error_set_hint(err, "save the log to a file, or hash all categories (\"hash\": 18)");
     return FURROW_E_ARGUMENT;
   }
-  FW_TRY(fw_learn_fields(b->log, &b->encoder.log, d, &params, b->learned, &stats, err));
-  b->encoder.dictionary.records = stats.rows;
-  return stats.rows > 0 ? FURROW_OK : fw_fail(err, FURROW_E_FORMAT, "the log has no records");
+  furrow_status status = fw_learn_fields(b->log, &b->encoder, &b->encoder.log, &params, b->learned, &stats, err);
+  b->encoder.dictionary.records = stats.rows - stats.bad_rows;
+  if (status == FURROW_OK && b->encoder.dictionary.records == 0)
+    status = fw_fail(err, FURROW_E_FORMAT, "the log has no records%s", stats.bad_rows > 0 ? " that can be read" : "");
+  if (status == FURROW_E_FORMAT && err && !err->file[0]) fw_error_set_file(err, b->uri);
+  return status;
 }
 
 static furrow_status learn_table(build *b, size_t table, furrow_error *err) {
+  if (!fw_table_source_repeats(b->tables[table]))
+    return fw_fail(err, FURROW_E_ARGUMENT, "table %s: it is read twice, which a pipe cannot be",
+                   b->schema->tables[table].uri);
   const fw_dictionary *d = &b->encoder.dictionary;
   const fw_table_scan_params params = scan_params(b, false);
   furrow_parser_stats stats = {.size = sizeof stats};
   fw_encode_view view = {0};
   furrow_status status = fw_encode_view_joined(&view, b->schema, d, table, err);
-  if (status == FURROW_OK) status = fw_learn_fields(b->tables[table], &view, d, &params, b->learned, &stats, err);
+  if (status == FURROW_OK)
+    status = fw_learn_fields(b->tables[table], &b->encoder, &view, &params, b->learned, &stats, err);
+  if (status == FURROW_E_FORMAT && err && !err->file[0]) fw_error_set_file(err, b->schema->tables[table].uri);
   fw_encode_view_clear(&view);
   return status;
 }
@@ -231,6 +264,16 @@ static furrow_status write_joined(joiner *j, size_t table, furrow_error *err) {
   return FURROW_OK;
 }
 
+/* Tells the caller what was read and left out. */
+static void count_rows(const build *b, const furrow_parser_stats *table) {
+  furrow_parser_stats *all = b->params.stats;
+  if (!all) return;
+  if (all->bad_rows == 0) all->first_bad = table->first_bad;
+  all->rows += table->rows - table->bad_rows;
+  all->bad_rows += table->bad_rows;
+  all->bytes += table->bytes;
+}
+
 static furrow_status join_table(build *b, size_t t, furrow_error *err) {
   fw_encode_view view = {0};
   fw_table *table = NULL;
@@ -245,6 +288,7 @@ static furrow_status join_table(build *b, size_t t, furrow_error *err) {
   if (status == FURROW_OK) status = furrow_container_create(&j.out.rows, FURROW_KEY_U64, FURROW_VALUE_F32, err);
   if (status == FURROW_OK) status = fw_table_scan(b->tables[t], table, &params, users, join_batch, &stats, err);
   if (status == FURROW_OK) status = write_joined(&j, t, err);
+  if (status == FURROW_OK) count_rows(b, &stats);
   furrow_container_free(j.out.rows);
   fw_encode_scratch_clear(&j.scratch);
   fw_buffer_clear(&j.keys);
@@ -271,10 +315,14 @@ static furrow_status remember_batch(void *user, uint64_t piece, const fw_table_c
   (void)piece;
   h->out.event_count = 0;
   FW_TRY(fw_encode_batch(&h->b->encoder, h->view, h->table, cursor, batch, &h->scratch, &h->out, err));
-  for (size_t i = 0; i < h->out.event_count; i++) {
+  const fw_event *event = h->out.events;
+  for (size_t i = 0; i < batch->records; i++) {
     const uint32_t *items;
     size_t count;
-    FW_TRY(fw_history_take(h->history, &h->out.events[i], &items, &count, err));
+    if (h->scratch.bad[i]) continue;
+    const furrow_status status = fw_history_take(h->history, event++, &items, &count, err);
+    if (status != FURROW_OK && err) err->offset = batch->begins[i];
+    FW_TRY(status);
   }
   return FURROW_OK;
 }
@@ -325,8 +373,8 @@ static furrow_status learn_history(build *b, furrow_error *err) {
 
 /* ---- All of it ------------------------------------------------------------------------------------------ */
 
-static furrow_status learn(build *b, const char *uri, furrow_error *err) {
-  FW_TRY(plan(b, uri, err));
+static furrow_status learn(build *b, furrow_error *err) {
+  FW_TRY(plan(b, err));
   for (size_t i = 0; i < b->schema->table_count; i++) FW_TRY(learn_table(b, i, err));
   FW_TRY(learn_log(b, err));
   FW_TRY(number_features(b, err));
@@ -389,10 +437,10 @@ static void clear_build(build *b) {
 
 furrow_status furrow_encoder_build(furrow_encoder **encoder, const char *uri, const furrow_schema *schema,
                                    const furrow_encoder_params *params, furrow_error *err) {
-  build b = {.schema = schema, .encoder = {.schema = schema}};
+  build b = {.uri = uri, .schema = schema, .encoder = {.schema = schema}};
   furrow_encoder_params_init(&b.params);
   FW_TRY(FW_PARAMS_READ(&b.params, params, furrow_encoder_params, err));
-  furrow_status status = learn(&b, uri, err);
+  furrow_status status = learn(&b, err);
   if (status == FURROW_OK) status = finish(&b, encoder, err);
   clear_build(&b);
   return status;

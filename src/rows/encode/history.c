@@ -106,7 +106,7 @@ furrow_status fw_history_take(fw_history *h, const fw_event *event, const uint32
   const fw_field *known = &h->dictionary->fields[h->dictionary->item_field];
   const uint64_t user = event->user - users->first, item = event->item - known->first;
   *count = 0;
-  if (event->user == FW_NO_FEATURE || (!users->hash_bits && user < FW_LOCAL_FIRST)) return FURROW_OK;
+  if (event->user == FW_FEATURE_NONE || (!users->hash_bits && user < FW_LOCAL_FIRST)) return FURROW_OK;
   user_past *past = &h->pasts[user];
   uint32_t *before = h->items + user * 2 * h->last;
   const bool first = past->state == USER_UNSEEN;
@@ -116,7 +116,7 @@ furrow_status fw_history_take(fw_history *h, const fw_event *event, const uint32
   past->time = event->time;
   *items = before;
   *count = past->count;
-  if (event->item == FW_NO_FEATURE || (!known->hash_bits && item < FW_LOCAL_FIRST)) return FURROW_OK;
+  if (event->item == FW_FEATURE_NONE || (!known->hash_bits && item < FW_LOCAL_FIRST)) return FURROW_OK;
   append(before + h->last, &past->latest, h->last, (uint32_t)item);
   return FURROW_OK;
 }

@@ -29,21 +29,125 @@ bool fw_field_learns(const fw_field *field) {
 
 /* ---- One thread ----------------------------------------------------------------------------------------- */
 
+/* Numbers of a field of a batch. */
+typedef struct number_cells {
+  double numbers[FW_TABLE_RECORDS];
+  bool missing[FW_TABLE_RECORDS];
+} number_cells;
+
 typedef struct learner {
+  const furrow_encoder *encoder;
   const fw_encode_view *view;
-  const fw_dictionary *dictionary;
   const fw_table *table;
-  fw_learned *learned; /* of all fields */
+  const fw_table_cursor *cursor;
+  const fw_table_batch *batch;
+  fw_learned *learned;   /* of all fields */
+  bool *found;           /* of each slot: some record has the column */
+  number_cells *numbers; /* of each field of the view */
+  fw_time_cells times;   /* of the column that was read last */
+  bool bad[FW_TABLE_RECORDS];
   fw_buffer word;
   uint64_t piece, record; /* the place of the batch in the data */
-  uint64_t records;
 } learner;
 
-static furrow_status count_texts(fw_learned *learned, const fw_table_cell *cells, size_t n, furrow_error *err) {
+static const fw_field *field_at(const learner *l, size_t i) {
+  return &l->encoder->dictionary.fields[l->view->fields[i]];
+}
+
+static const fw_table_cell *cells_of(const learner *l, size_t slot) {
+  return l->batch->cells + slot * FW_TABLE_RECORDS;
+}
+
+/* ---- Which records count ---- */
+
+static furrow_status refuse(learner *l, size_t slot, size_t record, const char *message, furrow_error *err) {
+  if (l->bad[record]) return FURROW_OK;
+  l->bad[record] = true;
+  return fw_table_refuse(l->table, l->cursor, l->batch, slot, record, message, err);
+}
+
+static furrow_status read_times(learner *l, const fw_field *field, size_t slot, number_cells *to, furrow_error *err) {
+  const fw_time_cells *t = &l->times;
+  fw_time_cells_read(&l->times, l->batch, slot, field->column);
+  for (size_t i = 0; i < l->batch->records; i++)
+    if (t->bad[i]) FW_TRY(refuse(l, slot, i, t->bad[i], err));
+  memcpy(to->numbers, t->seconds, sizeof to->numbers);
+  memcpy(to->missing, t->missing, sizeof to->missing);
+  return FURROW_OK;
+}
+
+static furrow_status read_numbers(learner *l, const fw_field *field, size_t slot, number_cells *to, furrow_error *err) {
+  const fw_table_cell *cells = cells_of(l, slot);
+  for (size_t i = 0; i < l->batch->records; i++) {
+    const char *bad = fw_cell_number(&cells[i], field->column, &to->numbers[i], &to->missing[i]);
+    if (bad) FW_TRY(refuse(l, slot, i, bad, err));
+  }
+  return FURROW_OK;
+}
+
+static furrow_status ignore_element(void *user, const fw_cell_element *element, furrow_error *err) {
+  (void)user, (void)element, (void)err;
+  return FURROW_OK;
+}
+
+static furrow_status check_values(learner *l, const fw_field *field, size_t slot, furrow_error *err) {
+  for (size_t i = 0; i < l->batch->records; i++) {
+    const char *bad;
+    FW_TRY(fw_cell_elements(&cells_of(l, slot)[i], field->column, &l->word, ignore_element, NULL, &bad, err));
+    if (bad) FW_TRY(refuse(l, slot, i, bad, err));
+  }
+  return FURROW_OK;
+}
+
+static furrow_status check_single(learner *l, size_t slot, furrow_error *err) {
+  const fw_table_cell *cells = cells_of(l, slot);
+  for (size_t i = 0; i < l->batch->records; i++)
+    if (cells[i].kind == FW_TABLE_LIST) FW_TRY(refuse(l, slot, i, "a list, but one value is expected", err));
+  return FURROW_OK;
+}
+
+static furrow_status check_field(learner *l, size_t i, furrow_error *err) {
+  const fw_field *field = field_at(l, i);
+  const size_t slot = l->view->field_slot[i];
+  switch (field->kind) {
+  case FW_FIELD_CATEGORY: return check_single(l, slot, err);
+  case FW_FIELD_SET: return field->column->values ? check_values(l, field, slot, err) : FURROW_OK;
+  case FW_FIELD_NUMBER:
+  case FW_FIELD_BINS: return read_numbers(l, field, slot, &l->numbers[i], err);
+  case FW_FIELD_PART:
+  case FW_FIELD_AGE: return read_times(l, field, slot, &l->numbers[i], err);
+  default: return FURROW_OK;
+  }
+}
+
+/* What is not a feature: the label, the weight, the key of a table. */
+static furrow_status check_others(learner *l, furrow_error *err) {
+  const fw_encode_view *view = l->view;
+  const furrow_schema *schema = l->encoder->schema;
+  const fw_column *label = fw_schema_of_kind(schema, FW_AS_LABEL), *weight = fw_schema_of_kind(schema, FW_AS_WEIGHT);
+  for (size_t i = 0; i < l->batch->records; i++) {
+    float number;
+    const char *bad = NULL;
+    if (view->label != SIZE_MAX) bad = fw_cell_label(&cells_of(l, view->label)[i], label, &number);
+    if (bad) FW_TRY(refuse(l, view->label, i, bad, err));
+    bad = view->weight != SIZE_MAX ? fw_cell_weight(&cells_of(l, view->weight)[i], weight, &number) : NULL;
+    if (bad) FW_TRY(refuse(l, view->weight, i, bad, err));
+    if (view->key != SIZE_MAX && cells_of(l, view->key)[i].kind != FW_TABLE_TEXT)
+      FW_TRY(refuse(l, view->key, i, "the key is missing", err));
+  }
+  return FURROW_OK;
+}
+
+/* ---- What they have ---- */
+
+static furrow_status count_texts(const learner *l, fw_learned *learned, size_t slot, furrow_error *err) {
+  const fw_table_cell *cells = cells_of(l, slot);
+  const size_t n = l->batch->records;
   uint64_t hashes[FW_TABLE_RECORDS];
   for (size_t i = 0; i < n; i++) hashes[i] = XXH3_64bits(cells[i].text, cells[i].length);
   for (size_t i = 0; i < n; i++) fw_text_counter_prefetch(&learned->texts, hashes[i]);
   for (size_t i = 0; i < n; i++) {
+    if (l->bad[i]) continue;
     if (cells[i].kind == FW_TABLE_MISSING)
       learned->missing++;
     else
@@ -60,16 +164,17 @@ typedef struct counted_cell {
 static furrow_status count_element(void *user, const fw_cell_element *element, furrow_error *err) {
   counted_cell *cell = user;
   cell->elements++;
-  if (!cell->texts) return FURROW_OK;
   const uint64_t hash = XXH3_64bits(element->text, element->length);
   return fw_text_counter_add(cell->texts, hash, element->text, element->length, 1, err);
 }
 
-static furrow_status count_elements(learner *l, const fw_field *field, fw_learned *learned, const fw_table_cell *cells,
-                                    size_t n, furrow_error *err) {
-  for (size_t i = 0; i < n; i++) {
-    const char *bad; /* the encoding refuses it */
-    counted_cell cell = {.texts = field->hash_bits ? NULL : &learned->texts};
+static furrow_status count_elements(learner *l, const fw_field *field, fw_learned *learned, size_t slot,
+                                    furrow_error *err) {
+  const fw_table_cell *cells = cells_of(l, slot);
+  for (size_t i = 0; i < l->batch->records; i++) {
+    const char *bad;
+    counted_cell cell = {.texts = &learned->texts};
+    if (l->bad[i]) continue;
     FW_TRY(fw_cell_elements(&cells[i], field->column, &l->word, count_element, &cell, &bad, err));
     learned->missing += cell.elements == 0;
   }
@@ -77,56 +182,70 @@ static furrow_status count_elements(learner *l, const fw_field *field, fw_learne
 }
 
 static furrow_status measure_numbers(const learner *l, const fw_field *field, fw_learned *learned,
-                                     const fw_table_cell *cells, size_t n, furrow_error *err) {
-  const bool time = field->kind == FW_FIELD_AGE || field->kind == FW_FIELD_PART;
-  for (size_t i = 0; i < n; i++) {
-    double number = 0;
-    bool missing = false;
-    const char *bad = time ? fw_cell_time(&cells[i], field->column, &number, &missing)
-                           : fw_cell_number(&cells[i], field->column, &number, &missing);
-    if (bad) continue; /* the encoding refuses it */
-    learned->missing += missing;
-    if (!missing && fw_field_learns(field))
-      FW_TRY(fw_number_stats_add(&learned->numbers, l->piece, l->record + i, number, err));
+                                     const number_cells *cells, furrow_error *err) {
+  const bool learns = fw_field_learns(field);
+  for (size_t i = 0; i < l->batch->records; i++) {
+    if (l->bad[i]) continue;
+    learned->missing += cells->missing[i];
+    if (learns && !cells->missing[i])
+      FW_TRY(fw_number_stats_add(&learned->numbers, l->piece, l->record + i, cells->numbers[i], err));
   }
   return FURROW_OK;
+}
+
+static furrow_status learn_field(learner *l, size_t i, furrow_error *err) {
+  const fw_field *field = field_at(l, i);
+  const size_t slot = l->view->field_slot[i];
+  fw_learned *learned = &l->learned[l->view->fields[i]];
+  if (field->kind > FW_FIELD_WORDS) return measure_numbers(l, field, learned, &l->numbers[i], err);
+  if (field->hash_bits) return FURROW_OK;
+  if (field->kind == FW_FIELD_CATEGORY) return count_texts(l, learned, slot, err);
+  return count_elements(l, field, learned, slot, err);
+}
+
+static void find_slots(learner *l) {
+  for (size_t s = 0; s < l->view->slots; s++)
+    for (size_t i = 0; i < l->batch->records && !l->found[s]; i++)
+      l->found[s] = cells_of(l, s)[i].kind != FW_TABLE_MISSING;
 }
 
 static furrow_status take_batch(void *user, uint64_t piece, const fw_table_cursor *cursor, const fw_table_batch *batch,
                                 furrow_error *err) {
   learner *l = user;
-  (void)cursor;
   if (l->piece != piece) l->record = 0;
   l->piece = piece;
-  for (size_t i = 0; i < l->view->field_count; i++) {
-    const size_t f = l->view->fields[i];
-    const fw_field *field = &l->dictionary->fields[f];
-    const fw_table_cell *cells = batch->cells + l->view->field_slot[i] * FW_TABLE_RECORDS;
-    if (field->kind == FW_FIELD_CATEGORY && field->hash_bits == 0)
-      FW_TRY(count_texts(&l->learned[f], cells, batch->records, err));
-    else if (fw_field_is_list(field))
-      FW_TRY(count_elements(l, field, &l->learned[f], cells, batch->records, err));
-    else if (field->kind != FW_FIELD_CATEGORY)
-      FW_TRY(measure_numbers(l, field, &l->learned[f], cells, batch->records, err));
-  }
+  l->cursor = cursor;
+  l->batch = batch;
+  l->times.read = false;
+  memset(l->bad, 0, sizeof l->bad);
+  find_slots(l);
+  for (size_t i = 0; i < l->view->field_count; i++) FW_TRY(check_field(l, i, err));
+  FW_TRY(check_others(l, err));
+  for (size_t i = 0; i < l->view->field_count; i++) FW_TRY(learn_field(l, i, err));
   l->record += batch->records;
-  l->records += batch->records;
   return FURROW_OK;
 }
 
 /* ---- All threads ---------------------------------------------------------------------------------------- */
 
-static furrow_status make_learner(learner *l, const fw_encode_view *view, const fw_dictionary *d, furrow_error *err) {
+static furrow_status make_learner(learner *l, const furrow_encoder *encoder, const fw_encode_view *view,
+                                  const fw_table *table, furrow_error *err) {
   void *memory = NULL;
-  *l = (learner){.view = view, .dictionary = d, .piece = UINT64_MAX};
-  FW_TRY(fw_alloc_zero(&memory, d->count, sizeof *l->learned, err));
+  *l = (learner){.encoder = encoder, .view = view, .table = table, .piece = UINT64_MAX};
+  FW_TRY(fw_alloc_zero(&memory, encoder->dictionary.count, sizeof *l->learned, err));
   l->learned = memory;
+  FW_TRY(fw_alloc_zero(&memory, view->slots, sizeof *l->found, err));
+  l->found = memory;
+  FW_TRY(fw_alloc(&memory, view->field_count, sizeof *l->numbers, err));
+  l->numbers = memory;
   return FURROW_OK;
 }
 
 static void clear_learner(learner *l) {
-  for (size_t i = 0; l->learned && i < l->dictionary->count; i++) fw_learned_clear(&l->learned[i]);
+  for (size_t i = 0; l->learned && i < l->encoder->dictionary.count; i++) fw_learned_clear(&l->learned[i]);
   fw_free(l->learned);
+  fw_free(l->found);
+  fw_free(l->numbers);
   fw_buffer_clear(&l->word);
 }
 
@@ -146,6 +265,18 @@ static furrow_status gather(fw_learned *all, learner *l, bool first, furrow_erro
   return FURROW_OK;
 }
 
+/* Text without a header may have any columns: one that no record has is a mistake. */
+static furrow_status check_found(const fw_table_layout *layout, const learner *learners, uint32_t threads,
+                                 furrow_error *err) {
+  const fw_encode_view *view = learners[0].view;
+  for (size_t s = 0; s < view->slots; s++) {
+    bool found = fw_table_layout_column(layout, view->names[s]) != SIZE_MAX;
+    for (uint32_t i = 0; i < threads; i++) found |= learners[i].found[s];
+    if (!found) return fw_fail(err, FURROW_E_FORMAT, "no record has the column %s of the schema", view->names[s]);
+  }
+  return FURROW_OK;
+}
+
 static furrow_status scan(fw_table_source *source, const fw_table *table, const fw_table_scan_params *params,
                           learner *learners, uint32_t threads, furrow_parser_stats *stats, furrow_error *err) {
   void *memory = NULL;
@@ -157,7 +288,7 @@ static furrow_status scan(fw_table_source *source, const fw_table *table, const 
   return status;
 }
 
-furrow_status fw_learn_fields(fw_table_source *source, const fw_encode_view *view, const fw_dictionary *d,
+furrow_status fw_learn_fields(fw_table_source *source, const furrow_encoder *encoder, const fw_encode_view *view,
                               const fw_table_scan_params *params, fw_learned *learned, furrow_parser_stats *stats,
                               furrow_error *err) {
   const uint32_t threads = fw_table_scan_threads(params);
@@ -166,8 +297,11 @@ furrow_status fw_learn_fields(fw_table_source *source, const fw_encode_view *vie
   FW_TRY(fw_alloc_zero(&memory, threads, sizeof(learner), err));
   learner *learners = memory;
   furrow_status status = fw_table_create(&table, fw_table_source_layout(source), view->names, view->slots, NULL, err);
-  for (uint32_t i = 0; i < threads && status == FURROW_OK; i++) status = make_learner(&learners[i], view, d, err);
+  for (uint32_t i = 0; i < threads && status == FURROW_OK; i++)
+    status = make_learner(&learners[i], encoder, view, table, err);
   if (status == FURROW_OK) status = scan(source, table, params, learners, threads, stats, err);
+  if (status == FURROW_OK && stats->rows > 0)
+    status = check_found(fw_table_source_layout(source), learners, threads, err);
   for (uint32_t i = 0; i < threads; i++) {
     if (status == FURROW_OK) status = gather(learned, &learners[i], i == 0, err);
     clear_learner(&learners[i]);

@@ -102,7 +102,8 @@ static int compare_pieces(const void *a, const void *b) {
 void fw_number_stats_moments(fw_number_stats *stats, uint64_t *count, double *mean, double *deviation) {
   fw_number_piece all = {0};
   if (stats->piece_count > 1) qsort(stats->pieces, stats->piece_count, sizeof *stats->pieces, compare_pieces);
-  for (size_t i = 0; i < stats->piece_count; i++) {
+  if (stats->piece_count > 0) all = stats->pieces[0]; /* as it is: a column of one value has a deviation of 0 */
+  for (size_t i = 1; i < stats->piece_count; i++) {
     const fw_number_piece *p = &stats->pieces[i];
     const double n = (double)(all.count + p->count), distance = p->mean - all.mean;
     all.squares += p->squares + distance * distance * (double)all.count * (double)p->count / n;

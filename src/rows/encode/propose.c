@@ -1,4 +1,4 @@
-/* rows/encode/propose.c: a schema proposed from a log: one pass over it, and one over each table that is joined. Where
+/* rows/encode/propose.c: a schema proposed from a log: the log is read once, and so is each table that is joined. Where
  * records have columns that the head did not show (JSON, Vowpal Wabbit's text), the pass begins anew with them. */
 #include "rows/encode/propose.h"
 
@@ -207,7 +207,7 @@ static furrow_status add_column(observation *o, const char *name, furrow_error *
   return FURROW_OK;
 }
 
-/* A column without a name goes by its number. */
+/* A column without a name is named by its number. */
 static furrow_status add_layout(observation *o, furrow_error *err) {
   const fw_table_layout *layout = fw_table_source_layout(o->source);
   for (size_t i = 0; i < layout->columns; i++) {

@@ -74,9 +74,13 @@ static furrow_status fail_absent(const table_state *s, const char *absent, furro
   return FURROW_E_FORMAT;
 }
 
+static bool is_label_optional(const table_state *s) {
+  return strcmp(furrow_args_text(s->args, "label"), "optional") == 0;
+}
+
 static furrow_status check_columns(table_state *s, const bool *absent, furrow_error *err) {
   const fw_encode_view *view = &s->encoder->log;
-  const bool optional = strcmp(furrow_args_text(s->args, "label"), "optional") == 0;
+  const bool optional = is_label_optional(s);
   fw_buffer names = {0};
   s->with_label = true;
   if (optional && s->layout.kind != FW_TABLE_DELIMITED && view->label != SIZE_MAX)
@@ -96,6 +100,37 @@ static furrow_status check_columns(table_state *s, const bool *absent, furrow_er
   return status;
 }
 
+/* Whether any of the first records has a label; at prediction there may be none. */
+static bool head_has_label(const table_state *s, const char *text, size_t size) {
+  const fw_encode_view *view = &s->encoder->log;
+  fw_chunk_stats stats = {0};
+  fw_table_batch batch = {0};
+  fw_table_cursor cursor = {.text = text, .length = size, .on_bad = FURROW_ON_BAD_SKIP, .stats = &stats};
+  bool found = fw_table_layout_skip_head(&s->layout, text, size, &cursor.at, NULL) != FURROW_OK ||
+               fw_table_batch_init(&batch, s->table, NULL) != FURROW_OK ||
+               fw_table_next(s->table, &cursor, &batch, NULL) != FURROW_OK;
+  for (size_t i = 0; i < batch.records && !found; i++)
+    found = batch.cells[view->label * FW_TABLE_RECORDS + i].kind != FW_TABLE_MISSING;
+  fw_table_batch_clear(&batch);
+  return found; /* also where it cannot be known: reading the records says why */
+}
+
+static furrow_status find_label(table_state *s, const char *head, size_t size, bool whole, furrow_error *err) {
+  fw_buffer text = {0};
+  static const char pad[FW_KERN_PAD] = {0};
+  if (!s->with_label || s->encoder->log.label == SIZE_MAX || !is_label_optional(s)) return FURROW_OK;
+  while (!whole && size > 0 && head[size - 1] != '\n') size--; /* whole lines */
+  fw_buffer_append(&text, pad, sizeof pad);
+  fw_buffer_append(&text, head, size);
+  if (whole && size > 0 && head[size - 1] != '\n') fw_buffer_byte(&text, '\n');
+  const size_t length = text.size - sizeof pad;
+  fw_buffer_append(&text, pad, sizeof pad);
+  const furrow_status status = fw_buffer_status(&text, err);
+  if (status == FURROW_OK && length > 0) s->with_label = head_has_label(s, text.bytes + sizeof pad, length);
+  fw_buffer_clear(&text);
+  return status;
+}
+
 static furrow_status table_look(void *state, const char *head, size_t size, bool whole, furrow_error *err) {
   table_state *s = state;
   const fw_encode_view *view = &s->encoder->log;
@@ -109,6 +144,7 @@ static furrow_status table_look(void *state, const char *head, size_t size, bool
   FW_TRY(fw_alloc_zero(&memory, view->slots, sizeof(bool), err));
   furrow_status status = fw_table_create(&s->table, &s->layout, view->names, view->slots, memory, err);
   if (status == FURROW_OK) status = check_columns(s, memory, err);
+  if (status == FURROW_OK) status = find_label(s, head, size, whole, err);
   fw_free(memory);
   return status;
 }

@@ -129,8 +129,10 @@ static bool parse_text(const char *text, const char *end, double *seconds) {
 bool fw_time_parse(const char *text, size_t length, fw_time_unit unit, double *seconds) {
   double value = 0;
   if (unit == FW_UNIT_TEXT) return parse_text(text, text + length, seconds);
-  if (length == 0 || fw_read_f64(text, text + length, &value) != text + length) return false;
-  value /= fw_time_unit_scale(unit);
+  if (!fw_read_digits(text, length, &value) &&
+      (length == 0 || fw_read_f64(text, text + length, &value) != text + length))
+    return false;
+  if (unit != FW_UNIT_SECONDS) value /= fw_time_unit_scale(unit);
   if (!(fabs(value) <= most_seconds)) return false;
   *seconds = value;
   return true;

@@ -49,9 +49,9 @@ static furrow_status wrong_quote(const fw_table_cursor *cursor, const char *line
                                  bool open, furrow_error *err) {
   const char *stop = quote;
   while (stop < end && !fw_is_line_end(*stop)) stop++;
-  return fw_table_bad_record(cursor, line, quote, stop,
-                             open ? "a quote is not closed" : "text follows a quote that closes its cell",
-                             open ? newlines_hint : "a quote inside a cell in quotes is written twice", err);
+  return fw_table_bad_record(
+      cursor, line, quote, stop, open ? "a quote is not closed" : "text follows a quote that closes its cell",
+      open ? newlines_hint : "write a quote inside a cell in quotes twice; if quotes have no meaning: quotes=no", err);
 }
 
 static furrow_status store_cell(fw_table_cell *out, struct fw_table_scratch *scratch, const fw_cell *cell,
@@ -226,6 +226,8 @@ static furrow_status take_marked(const fw_table *table, fw_table_cursor *cursor,
       stop -= stop > scratch->window + begin && stop[-1] == '\r';
       FW_TRY(fill_cells(table, batch, filled, records, err));
       batch->records = records;
+      scratch->line = line;
+      cursor->at = (size_t)(scratch->window - cursor->text) + begin;
       FW_TRY(take_record(table, cursor, batch, scratch->window + begin, stop, err));
       filled = records = batch->records;
     }

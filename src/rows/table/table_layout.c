@@ -127,8 +127,8 @@ static char find_delimiter(const table_head *head, const fw_table_layout *layout
 static furrow_status set_delimiter(fw_table_layout *layout, const fw_table_hints *hints, const table_head *head,
                                    furrow_error *err) {
   const char *text = hints->delimiter;
-  if ((!text || strcmp(text, "auto") == 0) && hints->kind && strcmp(hints->kind, "tsv") == 0) text = "\t";
-  if (!text || strcmp(text, "auto") == 0) {
+  if (!text && hints->kind && strcmp(hints->kind, "tsv") == 0) text = "\t";
+  if (!text) {
     layout->delimiter = find_delimiter(head, layout);
     return FURROW_OK;
   }
@@ -344,6 +344,14 @@ static furrow_status add_different(fw_table_layout *layout, const fw_table_layou
   return status;
 }
 
+/* Gives the cursor a copy of its text that has readable bytes around it. */
+static furrow_status pad_text(void **copy, fw_table_cursor *cursor, const char *text, furrow_error *err) {
+  FW_TRY(fw_alloc_zero(copy, cursor->length + 2 * FW_KERN_PAD, 1, err));
+  cursor->text = (char *)*copy + FW_KERN_PAD;
+  memcpy((char *)*copy + FW_KERN_PAD, text, cursor->length);
+  return FURROW_OK;
+}
+
 /* Reads the head as records without slots: each of their columns is told. */
 static furrow_status find_told_columns(fw_table_layout *layout, const table_head *head, furrow_error *err) {
   static const char *const always[] = {"label", "weight", "tag"};
@@ -352,8 +360,8 @@ static furrow_status find_told_columns(fw_table_layout *layout, const table_head
   fw_chunk_stats stats = {0};
   const char *end = head->end;
   while (!head->whole && end > head->text && !fw_is_line_end(end[-1])) end--;
-  fw_table_cursor cursor = {.text = head->text,
-                            .length = (size_t)(end - head->text),
+  void *copy = NULL;
+  fw_table_cursor cursor = {.length = (size_t)(end - head->text),
                             .on_bad = FURROW_ON_BAD_SKIP,
                             .stats = &stats,
                             .other_column = note_column,
@@ -361,7 +369,7 @@ static furrow_status find_told_columns(fw_table_layout *layout, const table_head
   fw_table *table = NULL;
   fw_table_batch batch = {0};
   size_t records = 0;
-  furrow_status status = FURROW_OK;
+  furrow_status status = pad_text(&copy, &cursor, head->text, err);
   for (size_t i = 0; i < 3 && layout->kind == FW_TABLE_VW && status == FURROW_OK; i++)
     status = add_name(&list.names, &list.capacity, always[i], strlen(always[i]), err);
   if (status == FURROW_OK) status = fw_table_create(&table, &bare, NULL, 0, NULL, err);
@@ -380,6 +388,7 @@ static furrow_status find_told_columns(fw_table_layout *layout, const table_head
   fw_table_batch_clear(&batch);
   fw_table_free(table);
   fw_table_layout_clear(&list.names);
+  fw_free(copy);
   return status;
 }
 
@@ -408,7 +417,7 @@ static furrow_status find_kind(fw_table_layout *layout, const fw_table_hints *hi
   const char *first = head->text;
   while (first < head->end && (fw_is_blank(*first) || fw_is_line_end(*first))) first++;
   layout->kind = FW_TABLE_DELIMITED;
-  if (!kind || strcmp(kind, "auto") == 0) {
+  if (!kind) {
     if (first < head->end && *first == '{') layout->kind = FW_TABLE_JSON;
     const char *behind = first + (first < head->end);
     while (behind < head->end && (fw_is_blank(*behind) || fw_is_line_end(*behind))) behind++;
@@ -430,7 +439,7 @@ static furrow_status find_kind(fw_table_layout *layout, const fw_table_hints *hi
 /* "yes", "no", or what is found. */
 static furrow_status read_answer(const char *name, const char *value, bool found, bool *answer, furrow_error *err) {
   *answer = found;
-  if (!value || strcmp(value, "auto") == 0) return FURROW_OK;
+  if (!value) return FURROW_OK;
   *answer = strcmp(value, "yes") == 0;
   if (!*answer && strcmp(value, "no") != 0) return fail_hint(err, name, value, "yes, no, auto");
   return FURROW_OK;
@@ -443,25 +452,32 @@ static furrow_status find_delimited(fw_table_layout *layout, const fw_table_hint
   FW_TRY(read_answer("newlines", hints->newlines, quote, &layout->multiline, err));
   layout->multiline &= layout->quotes;
   FW_TRY(set_delimiter(layout, hints, head, err));
-  const bool given = hints->header && strcmp(hints->header, "auto") != 0;
-  FW_TRY(read_answer("header", hints->header, !given && find_header(head, layout), &layout->header, err));
+  FW_TRY(read_answer("header", hints->header, !hints->header && find_header(head, layout), &layout->header, err));
   return find_columns(layout, head, err);
+}
+
+/* NULL: it is to be found. */
+static const char *given(const char *hint) {
+  return hint && strcmp(hint, "auto") == 0 ? NULL : hint;
 }
 
 furrow_status fw_table_layout_find(fw_table_layout *layout, const fw_table_hints *hints, const char *head, size_t size,
                                    bool whole, furrow_error *err) {
-  static const fw_table_hints none = {0};
+  fw_table_hints known = {0};
   fw_table_layout found = {0};
   const size_t skip = fw_table_mark_bytes(head, size);
   const table_head text = {.text = head + skip, .end = head + size, .whole = whole};
-  if (!hints) hints = &none;
-  FW_TRY(fw_sniff_text(head, size, err));
+  if (hints)
+    known = (fw_table_hints){given(hints->kind), given(hints->delimiter), given(hints->header), given(hints->newlines),
+                             given(hints->quotes)};
+  const bool control = known.delimiter && (unsigned char)*known.delimiter < ' '; /* as in tables of Hive */
+  if (!control) FW_TRY(fw_sniff_text(head, size, err));
   const char *p = text.text;
   while (p < text.end && (fw_is_blank(*p) || fw_is_line_end(*p))) p++;
   if (p == text.end) return fw_fail(err, FURROW_E_FORMAT, "the table is empty");
-  furrow_status status = find_kind(&found, hints, &text, err);
+  furrow_status status = find_kind(&found, &known, &text, err);
   if (status == FURROW_OK)
-    status = found.kind == FW_TABLE_DELIMITED ? find_delimited(&found, hints, &text, err)
+    status = found.kind == FW_TABLE_DELIMITED ? find_delimited(&found, &known, &text, err)
                                               : find_told_columns(&found, &text, err);
   if (status == FURROW_OK)
     *layout = found;

@@ -33,14 +33,15 @@ static bool is_pipe(const fw_table_source *source, size_t file) {
   return file < source->set.nfiles && source->set.files[file].kind == FW_FILE_PIPE;
 }
 
-/* Finds the layout from the head, for which there is memory. */
-static furrow_status look_at_head(fw_table_source *source, fw_split *split, char *head, furrow_error *err) {
+/* Finds the layout from the head, for which there is memory. delimiter: that of the URI, or NULL. */
+static furrow_status look_at_head(fw_table_source *source, fw_split *split, char *head, const char *delimiter,
+                                  furrow_error *err) {
   size_t got = 0, file = 0, skip = 0;
   bool whole = true;
   FW_TRY(fw_split_head(split, head, MOST_HEAD_BYTES, &got, &file, &whole, err));
   memset(head + got, 0, FW_KERN_PAD);
   const fw_table_hints hints = {.kind = fw_uri_arg_value(&source->uri, "kind"),
-                                .delimiter = fw_uri_arg_value(&source->uri, "delimiter"),
+                                .delimiter = delimiter,
                                 .header = fw_uri_arg_value(&source->uri, "header"),
                                 .newlines = fw_uri_arg_value(&source->uri, "newlines"),
                                 .quotes = fw_uri_arg_value(&source->uri, "quotes")};
@@ -54,13 +55,17 @@ static furrow_status look_at_head(fw_table_source *source, fw_split *split, char
 static furrow_status open_source(fw_table_source *source, furrow_error *err) {
   fw_split *split = NULL;
   void *head = NULL;
-  furrow_status status = fw_fileset_open(&source->set, source->uri.paths, source->uri.npaths, err);
+  const char *given = fw_uri_arg_value(&source->uri, "delimiter");
+  char *delimiter = NULL;
+  furrow_status status = given ? fw_uri_decode(&delimiter, given, strlen(given), err) : FURROW_OK;
+  if (status == FURROW_OK) status = fw_fileset_open(&source->set, source->uri.paths, source->uri.npaths, err);
   if (status == FURROW_OK) status = fw_split_open(&split, &source->set, 0, 1, DEFAULT_PIECE, MOST_RECORD, err);
   if (status == FURROW_OK) status = fw_alloc(&head, MOST_HEAD_BYTES + 2 * FW_KERN_PAD, 1, err);
   if (status == FURROW_OK) {
     memset(head, 0, FW_KERN_PAD);
-    status = look_at_head(source, split, (char *)head + FW_KERN_PAD, err);
+    status = look_at_head(source, split, (char *)head + FW_KERN_PAD, delimiter, err);
   }
+  fw_free(delimiter);
   fw_free(head);
   if (status == FURROW_OK && is_pipe(source, 0))
     source->pipe = split;
@@ -149,7 +154,11 @@ static bool claim(table_scan *scan, table_piece *piece) {
   if (!scan->stop) {
     status = fw_report_progress(scan->params->progress, scan->params->progress_user, "read", scan->stats.bytes,
                                 fw_split_size(scan->split), &error);
-    if (status == FURROW_OK) status = fw_split_claim(scan->split, &piece->text, &error);
+    if (status == FURROW_OK) {
+      status = fw_split_claim(scan->split, &piece->text, &error);
+      if (status == FURROW_E_PARSE && scan->source->layout.multiline)
+        fw_error_set_hint(&error, "a quote may not be closed; newlines=no reads each line as a record");
+    }
   }
   piece->number = scan->claimed;
   if (status == FURROW_OK) {
@@ -221,8 +230,9 @@ static furrow_status read_piece(const table_scan *scan, void *user, table_piece 
   FW_TRY(find_records(scan, piece, &cursor.at, err));
   furrow_status status;
   while ((status = fw_table_next(scan->table, &cursor, batch, err)) == FURROW_OK) {
-    piece->records += batch->records;
+    const uint64_t bad = piece->stats.bad_rows;
     FW_TRY(scan->take(user, piece->number, &cursor, batch, err));
+    piece->records += batch->records - (piece->stats.bad_rows - bad); /* what it refuses is not a record */
   }
   return status == FURROW_END ? FURROW_OK : status;
 }

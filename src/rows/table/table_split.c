@@ -1,7 +1,7 @@
 /* rows/table/table_split.c: records of a log copied to several files: by user and time, or whole groups by chance.
  *
- * By time, a first pass notes user and time of each record (24 bytes), a sort tells which are the last ones (a byte),
- * and a second pass copies. A group's file depends on its hash alone: one pass. */
+ * By time, a first pass notes user and time of each record (24 bytes), a sort (as much again) tells which are the last
+ * ones (a byte), and a second pass copies. A group's file depends on its hash alone: one pass. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

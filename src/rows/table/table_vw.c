@@ -209,7 +209,8 @@ bool fw_table_looks_like_vw(const char *line, const char *end) {
   if (!bar) return false;
   vw_word words[5], tag;
   const size_t count = read_head_words(line, bar, words, &tag);
-  if (count > 3 || (tag.begin < tag.end && tag.begin[-1] != '\'')) return false;
+  const bool marked = tag.begin > line && tag.begin[-1] == '\'';
+  if (count > 3 || (tag.begin < tag.end && !marked)) return false;
   for (size_t i = 0; i < count; i++)
     if (!is_label(words[i])) return false;
   size_t nameless = 0, features = 0;

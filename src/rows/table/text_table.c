@@ -198,7 +198,10 @@ void fw_table_begin_record(const fw_table *table, const fw_table_cursor *cursor,
 
 static furrow_status refuse(const fw_table_cursor *cursor, furrow_error *error, furrow_error *err) {
   if (cursor->on_bad == FURROW_ON_BAD_SKIP) {
-    if (cursor->stats) fw_chunk_note_bad(cursor->stats, error);
+    fw_chunk_stats *stats = cursor->stats;
+    const bool first = stats && error->offset < stats->first_bad.offset; /* the caller looks at records later */
+    if (stats) fw_chunk_note_bad(stats, error);
+    if (first) stats->first_bad = *error;
     return FURROW_OK;
   }
   if (err) *err = *error;
@@ -239,14 +242,14 @@ static const char *line_end(const char *p, const char *end) {
 static furrow_status next_lines(const fw_table *table, fw_table_cursor *cursor, fw_table_batch *batch,
                                 furrow_error *err) {
   const char *end = cursor->text + cursor->length;
+  furrow_status status = FURROW_OK;
   while (cursor->at < cursor->length && batch->records < FW_TABLE_RECORDS) {
     const char *line = cursor->text + cursor->at;
     const char *stop = line_end(line, end);
     bool taken = false;
-    if (table->layout.kind == FW_TABLE_JSON)
-      FW_TRY(fw_table_json_line(table, cursor, batch, line, stop, &taken, err));
-    else
-      FW_TRY(fw_table_vw_line(table, cursor, batch, line, stop, &taken, err));
+    status = table->layout.kind == FW_TABLE_JSON ? fw_table_json_line(table, cursor, batch, line, stop, &taken, err)
+                                                 : fw_table_vw_line(table, cursor, batch, line, stop, &taken, err);
+    if (status != FURROW_OK) break;
     batch->records += taken;
     cursor->at = (size_t)(fw_cell_line_begin(stop, end) - cursor->text);
   }
@@ -254,16 +257,18 @@ static furrow_status next_lines(const fw_table *table, fw_table_cursor *cursor, 
     if (table->same_as[i] != i)
       memcpy(&batch->cells[i * FW_TABLE_RECORDS], &batch->cells[table->same_as[i] * FW_TABLE_RECORDS],
              batch->records * sizeof(fw_table_cell));
-  return FURROW_OK;
+  return status;
 }
 
 furrow_status fw_table_next(const fw_table *table, fw_table_cursor *cursor, fw_table_batch *batch, furrow_error *err) {
   batch->records = 0;
   fw_arena_reset(&batch->scratch->arena);
   batch->scratch->text = batch->scratch->text_end = NULL;
-  if (table->layout.kind == FW_TABLE_DELIMITED)
-    FW_TRY(fw_table_next_delimited(table, cursor, batch, err));
-  else
-    FW_TRY(next_lines(table, cursor, batch, err));
-  return batch->records > 0 ? FURROW_OK : FURROW_END;
+  const furrow_status status = table->layout.kind == FW_TABLE_DELIMITED
+                                   ? fw_table_next_delimited(table, cursor, batch, err)
+                                   : next_lines(table, cursor, batch, err);
+  /* the cursor stays before a bad record: the next call finds it again */
+  if (batch->records > 0 && (status == FURROW_OK || status == FURROW_E_PARSE)) return FURROW_OK;
+  batch->records = 0;
+  return status == FURROW_OK ? FURROW_END : status;
 }

@@ -107,8 +107,8 @@ furrow_status fw_table_batch_init(fw_table_batch *batch, const fw_table *table, 
 void fw_table_batch_clear(fw_table_batch *batch);
 
 /* The next records, valid until the next call: FURROW_OK, FURROW_END, or an error with the offset of its record and the
- * column set. Bad records: another number of cells than the layout has columns, a quote that is not closed, malformed
- * JSON or VW text (docs/formats/tables.md). */
+ * column set; the records before it come first. Bad records: another number of cells than the layout has columns, a
+ * quote that is not closed, malformed JSON or VW text (docs/formats/tables.md). */
 furrow_status fw_table_next(const fw_table *table, fw_table_cursor *cursor, fw_table_batch *batch,
                             furrow_error *err) FURROW_MUST_USE;
 /* A cell of a record turns out to be bad: counts it (FURROW_OK), or is the error E_PARSE: "column NAME: message

@@ -422,6 +422,163 @@ static void tables_of_items(void **state) {
   furrow_recommender_free(r);
 }
 
+enum { MANY = 2000 };
+
+/* Users have 30 to 111 items, and one has so many that the index is not for them. */
+static void write_many(void) {
+  FILE *file = fopen("log.csv", "w");
+  assert_non_null(file);
+  fprintf(file, "user,item,hour,label\n");
+  for (unsigned u = 0; u < USERS; u++)
+    for (unsigned j = 0; j < (u == 5 ? 1100 : 30 + 9 * (u % 10)); j++) {
+      const unsigned i = (u * 50 + j * 41) % MANY;
+      fprintf(file, "u%u,item %u,h1,%d\n", u, i, i % 7 < 3 ? u % 2 : (u + i) % 3 == 0);
+    }
+  fclose(file);
+}
+
+/* The share of the items of `right` that are in `found`. */
+static double share_of(const furrow_recommendation *found, const furrow_recommendation *right) {
+  double same = 0, all = 0;
+  for (size_t u = 0; u < USERS; u++)
+    for (size_t a = 0; a < K; a++) {
+      all += right[u * K + a].item != FURROW_NO_ITEM;
+      for (size_t b = 0; b < K; b++)
+        same += right[u * K + a].item != FURROW_NO_ITEM && right[u * K + a].item == found[u * K + b].item;
+    }
+  return same / all;
+}
+
+static void an_index_is_made_and_kept(void **state) {
+  (void)state;
+  furrow_recommendation exact[USERS * K], found[USERS * K], again[USERS * K];
+  furrow_prepare_params prepare_params;
+  furrow_recommend_params params;
+  furrow_recommender_info info;
+  furrow_events *seen = NULL;
+  static uint8_t allowed[MANY];
+  furrow_prepare_params_init(&prepare_params);
+  furrow_recommend_params_init(&params);
+  furrow_recommender_info_init(&info);
+  write_many();
+  train("fm", "fm", plain_schema, "rank=8 epochs=10 lr=0.05");
+  furrow_recommender *r = open_model("fm");
+  assert_true(furrow_recommender_item_count(r) > 1000);
+  ok(furrow_events_load(&seen, r, "log.csv", NULL, &err));
+  prepare(r, FURROW_RECOMMEND_AUTO); /* little work: no index */
+  furrow_recommender_get_info(r, &info);
+  assert_int_equal(info.method, FURROW_RECOMMEND_VECTORS);
+  params.seen = seen;
+  recommend_all(r, &params, exact);
+  prepare_params.method = FURROW_RECOMMEND_INDEX;
+  prepare_params.recall = 0.95;
+  ok(furrow_recommender_prepare(r, &prepare_params, &err));
+  furrow_recommender_get_info(r, &info);
+  assert_true(info.method == FURROW_RECOMMEND_INDEX && info.built && info.kept && info.recall >= 0.95);
+  recommend_all(r, &params, found);
+  assert_true(share_of(found, exact) > 0.9); /* tuned without items left out, so not quite what was asked for */
+  for (uint64_t u = 0; u < USERS; u++)
+    for (size_t k = 0; k < K; k++) {
+      assert_true(found[u * K + k].score == score_of(r, "fm", u, found[u * K + k].item, NULL));
+      assert_true(found[u * K + k].item != FURROW_NO_ITEM);
+    }
+  memset(allowed, 0, sizeof allowed); /* few items: all their vectors are compared */
+  for (size_t i = 0; i < MANY; i += 40) allowed[i] = 1;
+  params.allowed = allowed;
+  recommend_all(r, &params, found);
+  prepare(r, FURROW_RECOMMEND_VECTORS);
+  recommend_all(r, &params, again);
+  assert_memory_equal(found, again, sizeof found);
+  furrow_recommender_free(r);
+  params.allowed = NULL;
+  r = open_model("fm"); /* another process: the same index, and the same results */
+  ok(furrow_recommender_prepare(r, &prepare_params, &err));
+  furrow_recommender_get_info(r, &info);
+  assert_true(info.method == FURROW_RECOMMEND_INDEX && !info.built && info.kept);
+  recommend_all(r, &params, found);
+  params.threads = 3;
+  recommend_all(r, &params, again);
+  assert_memory_equal(found, again, sizeof found);
+  for (uint64_t u = 0; u < USERS; u++) { /* alone */
+    ok(furrow_recommender_recommend(r, &u, 1, &params, again, &err));
+    assert_memory_equal(found + u * K, again, K * sizeof *again);
+  }
+  prepare_params.recall = 1.5;
+  assert_int_equal(furrow_recommender_prepare(r, &prepare_params, &err), FURROW_E_ARGUMENT);
+  furrow_events_free(seen);
+  furrow_recommender_free(r);
+  score_of(NULL, "", 0, 0, NULL);
+}
+
+/* New users with the events of known ones: they get what these like. */
+static void new_users_by_their_events(void **state) {
+  (void)state;
+  static const char *const losses[] = {"rank=4 epochs=40 lr=0.05 loss=L2Loss", "rank=4 epochs=40 lr=0.05"};
+  FILE *file = fopen("log.csv", "w"); /* users like even items, or odd ones */
+  fprintf(file, "user,item,hour,label\n");
+  for (unsigned u = 0; u < USERS; u++)
+    for (unsigned j = 0; j < 30; j++)
+      fprintf(file, "u%u,item %u,h1,%d\n", u, item_of(u, j), item_of(u, j) % 2 == u % 2);
+  fclose(file);
+  file = fopen("new.csv", "w");
+  fprintf(file, "user,item,label\n");
+  for (unsigned u = 30; u-- > 0;)
+    for (unsigned j = 0; j < 20; j++) {
+      const unsigned i = item_of(u, j);
+      if (j == 3) fprintf(file, "new %u,item %u,%d\n", u, i, i % 2 != u % 2); /* said otherwise later */
+      fprintf(file, "new %u,item %u,%d\n", u, i, i % 2 == u % 2);
+    }
+  fprintf(file, "new 3,nothing known,1\n,item 1,1\n");
+  fclose(file);
+  for (size_t l = 0; l < 2; l++) {
+    char folder[16];
+    furrow_new_users *users = NULL, *again = NULL;
+    furrow_recommendation one[30 * ITEMS], more[30 * ITEMS];
+    furrow_events_info info;
+    furrow_events_params events;
+    furrow_recommend_params params;
+    furrow_events_info_init(&info);
+    furrow_events_params_init(&events);
+    furrow_recommend_params_init(&params);
+    snprintf(folder, sizeof folder, "fm%zu", l);
+    train(folder, "fm", plain_schema, losses[l]);
+    furrow_recommender *r = open_model(folder);
+    params.k = ITEMS;
+    params.threads = events.threads = 1;
+    ok(furrow_new_users_load(&users, r, "new.csv", &events, &err));
+    ok(furrow_recommender_recommend_new(r, users, &params, one, &err));
+    params.threads = events.threads = 3;
+    ok(furrow_new_users_load(&again, r, "new.csv", &events, &err));
+    ok(furrow_recommender_recommend_new(r, again, &params, more, &err));
+    assert_memory_equal(one, more, sizeof one);
+    furrow_new_users_get_info(users, &info);
+    assert_int_equal(furrow_new_users_count(users), 30);
+    assert_string_equal(furrow_new_users_name(users, 0), "new 29"); /* in the order of the log */
+    assert_null(furrow_new_users_name(users, 30));
+    assert_int_equal(info.unknown_items, 1);
+    assert_int_equal(info.unknown_users, 1);
+    unsigned liked_first = 0;
+    for (unsigned n = 0; n < 30; n++) {
+      const unsigned u = 29 - n;
+      for (size_t k = 0; k < ITEMS && one[n * ITEMS + k].item != FURROW_NO_ITEM; k++) {
+        unsigned i = 0;
+        sscanf(furrow_recommender_item_name(r, one[n * ITEMS + k].item), "item %u", &i);
+        for (unsigned j = 0; j < 20; j++) assert_true(i != item_of(u, j)); /* events are left out */
+        if (k < 4) liked_first += i % 2 == u % 2;
+      }
+    }
+    assert_true(liked_first >= 30 * 4 * 9 / 10); /* by chance a half */
+    furrow_new_users_free(users);
+    furrow_new_users_free(again);
+    furrow_recommender_free(r);
+  }
+  train("deep", "deepfm", plain_schema, "rank=4 fields=2 fc=8,1 epochs=1");
+  furrow_recommender *r = open_model("deep");
+  furrow_new_users *users = NULL;
+  assert_int_equal(furrow_new_users_load(&users, r, "new.csv", NULL, &err), FURROW_E_UNSUPPORTED);
+  furrow_recommender_free(r);
+}
+
 /* ---- What is refused ------------------------------------------------------------------------------------ */
 
 static void names_are_found_or_suggested(void **state) {
@@ -477,6 +634,8 @@ int main(void) {
       TEST(context_is_part_of_the_row),
       TEST(rankings_are_measured),
       TEST(similar_items_by_cosine),
+      TEST(an_index_is_made_and_kept),
+      TEST(new_users_by_their_events),
       TEST(tables_of_items),
       TEST(names_are_found_or_suggested),
       TEST(models_without_names_are_refused),

@@ -228,6 +228,17 @@ static const example examples[] = {
     {"qid", put_amount, "{\"as\": \"group\"}"},
 };
 
+/* What is proposed can be learned from. */
+static void expect_encoder(const char *uri) {
+  furrow_schema *schema;
+  furrow_encoder *encoder = NULL;
+  furrow_error err = {0};
+  assert_int_equal(propose(&schema, uri, NULL, NULL), FURROW_OK);
+  if (furrow_encoder_build(&encoder, uri, schema, NULL, &err) != FURROW_OK) fail_msg("%s", err.message);
+  furrow_encoder_free(encoder);
+  furrow_schema_free(schema);
+}
+
 /* Each beside a column of numbers, so that there is a delimiter. */
 static void what_columns_are(void **state) {
   (void)state;
@@ -245,6 +256,7 @@ static void what_columns_are(void **state) {
              "    \"%s\": %s,\n    \"other\": {\"as\": \"number\", \"scale\": \"standard\"}\n  }\n", e->name,
              e->wanted);
     expect_schema("memory://log.tsv", NULL, wanted);
+    expect_encoder("memory://log.tsv");
     remove_file("memory://log.tsv", &text);
   }
 }

@@ -203,6 +203,7 @@ static void several_files(void **state) {
       {"a.csv;long.csv", "long.csv:0 the header has a column that the first file has not 'w'"},
       {"a.csv;other.csv", "other.csv:0 column 1 (from 0) of the header differs from the first file's: v 'w'"},
       {"a.csv?header=no", "1:u1:v1:11:21:31:4"},
+      {"hive.txt?delimiter=%01", "1:51:6"},
       {"none.csv", "none.csv:0 no such file or directory ''"},
       {"empty.csv", "empty.csv:0 the table is empty ''"},
       {"a.csv?kind=no", ":0 kind of a table must be one of: csv, tsv, json, vw, auto 'no'"},
@@ -210,6 +211,7 @@ static void several_files(void **state) {
   write_text("a.csv", "u,v\n1,2\n3,4\n");
   write_text("b.csv", "u,v\n5,6");
   write_text("empty.csv", "");
+  write_text("hive.txt", "u\001v\n5\0016\n");
   write_text("short.csv", "u\n5\n");
   write_text("long.csv", "u,v,w\n5,6,7\n");
   write_text("other.csv", "u,w\n5,6\n");

@@ -1,0 +1,454 @@
+/* recommend/new_users.c: users that the model does not know, by their events.
+ *
+ * The part of a user in a factorization machine is a vector q and a number c: z(user, item) = b + c + own part of the
+ * item + <q, v>. Given the vectors v of the items of a user's events and their labels, the most likely q and c minimise
+ *   sum of loss(z, label) + 1/2 sum over j of (p_j - mean_j)^2 / variance_j,   p = (q, c),
+ * where mean and variance are those of users that the model knows. The curvature of the loss is at most h (1 for
+ * squares, 1/4 for the logistic loss), so that steps with the matrix h X'X + 1 / variance only go down; for squares the
+ * first step is the last. Models that were trained for the order of items have no labels: each event is a positive one,
+ * and items are compared with the mean of all. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/params.h"
+#include "learn/data/minibatch.h"
+#include "learn/score/scorer.h"
+#include "recommend/event_log.h"
+#include "vector/index/parallel.h"
+
+enum { PRIOR_USERS = 1000, MOST_STEPS = 200, PART = 16 };
+
+#define LEAST_VARIANCE 1e-6
+
+/* How events of a user count. */
+typedef enum fold_loss { FOLD_SQUARES, FOLD_LOGISTIC, FOLD_ORDER } fold_loss;
+
+typedef struct event {
+  size_t name; /* of the user, in `names`, with a 0 behind it */
+  size_t order;
+  uint32_t item;
+  float label;
+} event;
+
+/* A user: events first … first + count - 1, each item once, ascending. */
+typedef struct newcomer {
+  size_t first, count, order;
+} newcomer;
+
+struct furrow_new_users {
+  fw_buffer names;
+  event *events;
+  size_t event_count, event_capacity;
+  newcomer *users; /* in the order of their first events */
+  size_t count, capacity;
+  float *queries;  /* of the users */
+  double *levels;  /* b + c */
+  uint32_t *items; /* of the events */
+  furrow_events_info info;
+};
+
+/* What is known of users before their events. */
+typedef struct prior {
+  fold_loss loss;
+  size_t size; /* d: the numbers of q, then c */
+  double bias;
+  double *mean, *precision;
+  double *centre; /* FOLD_ORDER: the mean of the items' vectors; else 0 */
+} prior;
+
+/* ---- The prior ------------------------------------------------------------------------------------------ */
+
+static fold_loss loss_of(const furrow_recommender *r) {
+  switch (fw_scorer_plan(r->scorer)->graph.loss) {
+  case FW_LOSS_L2:
+  case FW_LOSS_HUBER: return FOLD_SQUARES;
+  case FW_LOSS_LOG:
+  case FW_LOSS_HINGE:
+  case FW_LOSS_CROSS_ENTROPY: return FOLD_LOGISTIC;
+  default: return FOLD_ORDER;
+  }
+}
+
+static void add_user(prior *p, const float *query, double c, double *squares) {
+  for (size_t j = 0; j < p->size; j++) {
+    const double x = j + 1 < p->size ? query[j] : c;
+    p->mean[j] += x;
+    squares[j] += x * x;
+  }
+}
+
+static furrow_status add_users(const furrow_recommender *r, prior *p, size_t count, double *squares,
+                               furrow_error *err) {
+  furrow_container *rows = NULL;
+  furrow_rowblock block;
+  float *query = NULL;
+  furrow_status status = fw_recommender_make_rows(r, &rows, err);
+  if (status == FURROW_OK) status = fw_alloc((void **)&query, r->d, sizeof *query, err);
+  for (uint64_t i = 0; status == FURROW_OK && i < count; i++)
+    status = fw_recommender_push_user(r, i * (r->users.count / count), rows, err);
+  if (status == FURROW_OK) status = furrow_container_get_block(rows, &block, err);
+  for (size_t i = 0; status == FURROW_OK && i < count; i++) {
+    const furrow_row row = furrow_rowblock_row(&block, i);
+    double rest = 0;
+    status = furrow_scorer_query_vector(r->scorer, &row, query, &rest, err);
+    if (status == FURROW_OK) add_user(p, query, rest - p->bias, squares);
+  }
+  furrow_container_free(rows);
+  fw_free(query);
+  return status;
+}
+
+static void find_centre(const furrow_recommender *r, prior *p) {
+  if (p->loss != FOLD_ORDER) return;
+  for (size_t i = 0; i < r->items.count; i++)
+    for (size_t j = 0; j < r->d; j++) p->centre[j] += r->vectors[i * r->d + j] / (double)r->items.count;
+}
+
+static furrow_status make_prior(const furrow_recommender *r, prior *p, furrow_error *err) {
+  const size_t count = r->users.count < PRIOR_USERS ? r->users.count : PRIOR_USERS;
+  *p = (prior){.loss = loss_of(r), .size = r->d};
+  FW_TRY(fw_alloc_zero((void **)&p->mean, p->size, sizeof *p->mean, err));
+  FW_TRY(fw_alloc_zero((void **)&p->precision, p->size, sizeof *p->precision, err));
+  FW_TRY(fw_alloc_zero((void **)&p->centre, p->size, sizeof *p->centre, err));
+  FW_TRY(furrow_scorer_bias(r->scorer, &p->bias, err));
+  FW_TRY(add_users(r, p, count, p->precision, err));
+  for (size_t j = 0; j < p->size; j++) {
+    p->mean[j] /= (double)count;
+    const double variance = p->precision[j] / (double)count - p->mean[j] * p->mean[j];
+    p->precision[j] = 1 / (variance > LEAST_VARIANCE ? variance : LEAST_VARIANCE);
+  }
+  find_centre(r, p);
+  return FURROW_OK;
+}
+
+static void clear_prior(prior *p) {
+  fw_free(p->mean);
+  fw_free(p->precision);
+  fw_free(p->centre);
+}
+
+/* ---- One user ------------------------------------------------------------------------------------------- */
+
+typedef struct fold {
+  const furrow_recommender *r;
+  const prior *p;
+  const event *events;
+  size_t count;
+  double *matrix; /* size * size: the lower half of its factor */
+  double *x, *step, *at;
+} fold;
+
+/* What event i says: x, with 1 for c, and the part of z that is fixed. */
+static double event_features(const fold *f, size_t i, double *x) {
+  const size_t last = f->p->size - 1;
+  const float *v = f->r->vectors + (size_t)f->events[i].item * f->r->d;
+  for (size_t j = 0; j < last; j++) x[j] = v[j] - f->p->centre[j];
+  x[last] = f->p->loss == FOLD_ORDER ? 0 : 1;
+  return v[last] - f->p->centre[last] + (f->p->loss == FOLD_ORDER ? 0 : f->p->bias);
+}
+
+static double slope_of(const fold *f, double z, double label) {
+  if (f->p->loss == FOLD_SQUARES) return z - label;
+  const double y = f->p->loss == FOLD_ORDER || label > 0 ? 1 : -1;
+  return -y / (1 + exp(z * y));
+}
+
+static void make_matrix(const fold *f) {
+  const size_t n = f->p->size;
+  const double most = f->p->loss == FOLD_SQUARES ? 1 : 0.25;
+  memset(f->matrix, 0, n * n * sizeof *f->matrix);
+  for (size_t j = 0; j < n; j++) f->matrix[j * n + j] = f->p->precision[j];
+  for (size_t i = 0; i < f->count; i++) {
+    event_features(f, i, f->x);
+    for (size_t a = 0; a < n; a++)
+      for (size_t b = 0; b <= a; b++) f->matrix[a * n + b] += most * f->x[a] * f->x[b];
+  }
+}
+
+/* Cholesky; the matrix is positive definite because every precision is positive. */
+static void factorise(const fold *f) {
+  const size_t n = f->p->size;
+  double *m = f->matrix;
+  for (size_t a = 0; a < n; a++)
+    for (size_t b = 0; b <= a; b++) {
+      double sum = m[a * n + b];
+      for (size_t k = 0; k < b; k++) sum -= m[a * n + k] * m[b * n + k];
+      m[a * n + b] = a == b ? sqrt(sum) : sum / m[b * n + b];
+    }
+}
+
+static void solve(const fold *f, double *x) {
+  const size_t n = f->p->size;
+  const double *m = f->matrix;
+  for (size_t a = 0; a < n; a++) {
+    for (size_t k = 0; k < a; k++) x[a] -= m[a * n + k] * x[k];
+    x[a] /= m[a * n + a];
+  }
+  for (size_t a = n; a-- > 0;) {
+    for (size_t k = a + 1; k < n; k++) x[a] -= m[k * n + a] * x[k];
+    x[a] /= m[a * n + a];
+  }
+}
+
+/* Takes one step; returns how long it was, as a share of where it led. */
+static double take_step(const fold *f) {
+  const size_t n = f->p->size;
+  double moved = 0, length = 0;
+  for (size_t j = 0; j < n; j++) f->step[j] = f->p->precision[j] * (f->at[j] - f->p->mean[j]);
+  for (size_t i = 0; i < f->count; i++) {
+    double z = event_features(f, i, f->x);
+    for (size_t j = 0; j < n; j++) z += f->x[j] * f->at[j];
+    const double slope = slope_of(f, z, f->events[i].label);
+    for (size_t j = 0; j < n; j++) f->step[j] += slope * f->x[j];
+  }
+  solve(f, f->step);
+  for (size_t j = 0; j < n; j++) {
+    f->at[j] -= f->step[j];
+    moved += f->step[j] * f->step[j];
+    length += f->at[j] * f->at[j];
+  }
+  return sqrt(moved) / (sqrt(length) + 1e-9);
+}
+
+static furrow_status fold_user(const furrow_recommender *r, const prior *p, const event *events, size_t count,
+                               float *query, double *level, furrow_error *err) {
+  const size_t n = p->size;
+  double *memory = NULL;
+  FW_TRY(fw_alloc((void **)&memory, n * n + 3 * n, sizeof *memory, err));
+  const fold f = {.r = r,
+                  .p = p,
+                  .events = events,
+                  .count = count,
+                  .matrix = memory,
+                  .x = memory + n * n,
+                  .step = memory + n * n + n,
+                  .at = memory + n * n + 2 * n};
+  memcpy(f.at, p->mean, n * sizeof *f.at);
+  make_matrix(&f);
+  factorise(&f);
+  for (size_t i = 0; i < MOST_STEPS && take_step(&f) > 1e-9; i++) continue;
+  for (size_t j = 0; j + 1 < n; j++) query[j] = (float)f.at[j];
+  query[n - 1] = 1;
+  *level = p->bias + f.at[n - 1];
+  fw_free(memory);
+  return FURROW_OK;
+}
+
+typedef struct folding {
+  const furrow_recommender *r;
+  const prior *p;
+  furrow_new_users *users;
+} folding;
+
+static furrow_status fold_part(void *context, size_t first, size_t count, furrow_error *err) {
+  const folding *f = context;
+  for (size_t i = first; i < first + count; i++) {
+    const newcomer *user = &f->users->users[i];
+    FW_TRY(fold_user(f->r, f->p, f->users->events + user->first, user->count, f->users->queries + i * f->r->d,
+                     &f->users->levels[i], err));
+  }
+  return FURROW_OK;
+}
+
+/* ---- Reading -------------------------------------------------------------------------------------------- */
+
+typedef struct reading {
+  const furrow_recommender *r;
+  furrow_new_users *to;
+} reading;
+
+static furrow_status take_event(void *user, const fw_table_cell *who, const fw_table_cell *item, double label,
+                                furrow_error *err) {
+  const reading *of = user;
+  furrow_new_users *to = of->to;
+  uint64_t number = 0;
+  to->info.rows++;
+  if (who->kind != FW_TABLE_TEXT || memchr(who->text, 0, who->length)) {
+    to->info.unknown_users++;
+    return FURROW_OK;
+  }
+  if (!fw_entries_find(of->r, &of->r->items, item, &number)) {
+    to->info.unknown_items += item->kind != FW_TABLE_MISSING;
+    return FURROW_OK;
+  }
+  const fw_data_conf *data = &fw_scorer_plan(of->r->scorer)->data;
+  FW_TRY(fw_grow((void **)&to->events, &to->event_capacity, to->event_count + 1, sizeof *to->events, err));
+  to->events[to->event_count] = (event){.name = to->names.size,
+                                        .order = to->event_count,
+                                        .item = (uint32_t)number,
+                                        .label = (float)fw_transform_label(data, (float)label)};
+  to->event_count++;
+  fw_buffer_append(&to->names, who->text, who->length);
+  fw_buffer_byte(&to->names, 0);
+  return fw_buffer_status(&to->names, err);
+}
+
+static int compare_events(const void *a, const void *b, void *names) {
+  const event *x = a, *y = b;
+  const int order = strcmp((const char *)names + x->name, (const char *)names + y->name);
+  if (order != 0) return order;
+  if (x->item != y->item) return x->item < y->item ? -1 : 1;
+  return x->order < y->order ? -1 : x->order > y->order;
+}
+
+static int compare_users(const void *a, const void *b) {
+  const newcomer *x = a, *y = b;
+  return x->order < y->order ? -1 : x->order > y->order;
+}
+
+/* Puts the events of a user together; of several with one item the last counts. */
+static furrow_status group_events(furrow_new_users *to, furrow_error *err) {
+  size_t kept = 0;
+  if (to->event_count == 0) return FURROW_OK;
+  qsort_r(to->events, to->event_count, sizeof *to->events, compare_events, to->names.bytes);
+  for (size_t i = 0; i < to->event_count; i++) {
+    const event *e = &to->events[i], *before = kept ? &to->events[kept - 1] : NULL;
+    const bool same = before && strcmp(to->names.bytes + before->name, to->names.bytes + e->name) == 0;
+    if (!same) {
+      FW_TRY(fw_grow((void **)&to->users, &to->capacity, to->count + 1, sizeof *to->users, err));
+      to->users[to->count++] = (newcomer){.first = kept, .order = e->order};
+    }
+    newcomer *user = &to->users[to->count - 1];
+    if (e->order < user->order) user->order = e->order;
+    if (same && before->item == e->item) kept--;
+    to->events[kept++] = *e;
+    user->count = kept - user->first;
+  }
+  to->event_count = kept;
+  qsort(to->users, to->count, sizeof *to->users, compare_users);
+  return FURROW_OK;
+}
+
+static furrow_status fold_all(const furrow_recommender *r, furrow_new_users *to, unsigned threads, furrow_error *err) {
+  prior p = {0};
+  fw_pool *pool = NULL;
+  folding f = {.r = r, .p = &p, .users = to};
+  furrow_status status = fw_alloc((void **)&to->queries, to->count, r->d * sizeof *to->queries, err);
+  if (status == FURROW_OK) status = fw_alloc((void **)&to->levels, to->count, sizeof *to->levels, err);
+  if (status == FURROW_OK) status = fw_alloc((void **)&to->items, to->event_count, sizeof *to->items, err);
+  for (size_t i = 0; status == FURROW_OK && i < to->event_count; i++) to->items[i] = to->events[i].item;
+  if (status == FURROW_OK) status = make_prior(r, &p, err);
+  if (status == FURROW_OK) status = fw_parallel_start(&pool, threads, err);
+  if (status == FURROW_OK) status = fw_parallel_run(pool, to->count, PART, fold_part, &f, err);
+  fw_pool_free(pool);
+  clear_prior(&p);
+  if (status != FURROW_OK) return status;
+  const size_t bad = furrow_first_invalid_vector(to->queries, to->count, r->d);
+  if (bad == to->count) return FURROW_OK;
+  return fw_fail(err, FURROW_E_RANGE, "the events of the user %s do not lead to a finite vector",
+                 furrow_new_users_name(to, bad));
+}
+
+static furrow_status load(furrow_new_users *made, const furrow_recommender *r, const char *uri,
+                          const furrow_events_params *params, furrow_error *err) {
+  reading of = {.r = r, .to = made};
+  void *const users[1] = {&of};
+  furrow_events_params one = *params;
+  one.threads = 1; /* events stay in order */
+  const fw_event_log log = {.r = r, .uri = uri, .params = &one, .labels = loss_of(r) != FOLD_ORDER, .take = take_event};
+  FW_TRY(fw_event_log_read(&log, users, &made->info.below, &made->info.bad, err));
+  FW_TRY(group_events(made, err));
+  made->info.users = made->count;
+  return fold_all(r, made, params->threads, err);
+}
+
+furrow_status furrow_new_users_load(furrow_new_users **users, const furrow_recommender *recommender, const char *uri,
+                                    const furrow_events_params *params, furrow_error *err) {
+  furrow_events_params used;
+  furrow_new_users *made = NULL;
+  furrow_events_params_init(&used);
+  FW_TRY(FW_PARAMS_READ(&used, params, furrow_events_params, err));
+  if (recommender->kind != FW_VECTORS_ALL || recommender->d < 2)
+    return fw_fail(err, FURROW_E_UNSUPPORTED, "new users by their events need a factorization machine (fm)");
+  FW_TRY(fw_alloc_zero((void **)&made, 1, sizeof *made, err));
+  const furrow_status status = load(made, recommender, uri, &used, err);
+  if (status == FURROW_OK)
+    *users = made;
+  else
+    furrow_new_users_free(made);
+  return status;
+}
+
+void furrow_new_users_free(furrow_new_users *users) {
+  if (!users) return;
+  fw_buffer_clear(&users->names);
+  fw_free(users->events);
+  fw_free(users->users);
+  fw_free(users->queries);
+  fw_free(users->levels);
+  fw_free(users->items);
+  fw_free(users);
+}
+
+size_t furrow_new_users_count(const furrow_new_users *users) {
+  return users->count;
+}
+
+const char *furrow_new_users_name(const furrow_new_users *users, size_t i) {
+  return i < users->count ? users->names.bytes + users->events[users->users[i].first].name : NULL;
+}
+
+void furrow_new_users_get_info(const furrow_new_users *users, furrow_events_info *info) {
+  fw_info_write(info, &users->info, sizeof users->info);
+}
+
+/* ---- Recommending --------------------------------------------------------------------------------------- */
+
+typedef struct searching {
+  const furrow_recommender *r;
+  const furrow_new_users *users;
+  const furrow_recommend_params *params;
+  furrow_recommendation *results;
+} searching;
+
+static void write_results(const searching *s, size_t user, const fw_scored *found, size_t wanted) {
+  for (size_t i = 0; i < s->params->k; i++) {
+    const bool there = i < wanted && found[i].item != FW_NO_ITEM;
+    s->results[user * s->params->k + i] =
+        (furrow_recommendation){.item = there ? found[i].item : FURROW_NO_ITEM,
+                                .score = there ? s->users->levels[user] + found[i].score : -INFINITY};
+  }
+}
+
+static furrow_status search_part(void *context, size_t first, size_t count, furrow_error *err) {
+  const searching *s = context;
+  const size_t k = fw_recommender_wanted(s->r, s->params->k, 0);
+  fw_item_set seen[FW_SEARCH_USERS];
+  fw_scored *found = NULL;
+  uint64_t compared = 0;
+  FW_TRY(fw_alloc((void **)&found, count, k * sizeof *found, err));
+  for (size_t i = 0; i < count; i++) {
+    const newcomer *user = &s->users->users[first + i];
+    seen[i] = (fw_item_set){.items = s->users->items + user->first, .count = user->count};
+  }
+  const fw_item_query query = {.queries = s->users->queries + first * s->r->d,
+                               .count = count,
+                               .k = k,
+                               .allowed = s->params->allowed,
+                               .seen = seen};
+  const furrow_status status = fw_item_search_run(s->r->search, &query, found, &compared, err);
+  for (size_t i = 0; status == FURROW_OK && i < count; i++) write_results(s, first + i, found + i * k, k);
+  fw_free(found);
+  return status;
+}
+
+furrow_status furrow_recommender_recommend_new(const furrow_recommender *recommender, const furrow_new_users *users,
+                                               const furrow_recommend_params *params, furrow_recommendation *results,
+                                               furrow_error *err) {
+  furrow_recommend_params used;
+  fw_pool *pool = NULL;
+  furrow_recommend_params_init(&used);
+  FW_TRY(FW_PARAMS_READ(&used, params, furrow_recommend_params, err));
+  if (used.k == 0 || used.k > UINT32_MAX)
+    return fw_fail(err, FURROW_E_ARGUMENT, "k must be positive, and not so large");
+  if (used.context_count > 0)
+    return fw_fail(err, FURROW_E_UNSUPPORTED, "new users by their events are recommended items without a context");
+  searching s = {.r = recommender, .users = users, .params = &used, .results = results};
+  furrow_status status = fw_parallel_start(&pool, used.threads, err);
+  if (status == FURROW_OK) status = fw_parallel_run(pool, users->count, FW_SEARCH_USERS, search_part, &s, err);
+  fw_pool_free(pool);
+  return status;
+}

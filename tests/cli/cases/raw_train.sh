@@ -1,0 +1,49 @@
+cd raw
+awk 'BEGIN{srand(7);print "rating,userId,movieId,ts";for(i=0;i<600;i++){u=int(rand()*20);m=int(rand()*15);printf "%d,u%d,m%d,%d\n",1+(u*7+m*3)%5,u,m,1000000000+i*600}}' >ratings.csv
+head -401 ratings.csv >train.csv
+(head -1 ratings.csv && tail -200 ratings.csv) >test.csv
+train="furrow train --model fm --loss L2Loss --rank 2 --epochs 3 --seed 1 --threads 1 -q"
+echo "auto"
+try $train --train train.csv --schema auto --out auto.model >report
+ls auto.model | grep -E 'schema|dictionary'
+# Raw logs and encoded rows are scored alike, to the last digit.
+try furrow predict --model auto.model --data test.csv -q >raw.txt
+try furrow rows encode test.csv --dictionary auto.model --out test.ffm -q >report
+try furrow predict --model auto.model --data test.ffm --format libffm -q >rows.txt
+cmp raw.txt rows.txt && wc -l <raw.txt
+# With and without the label, in any format, by any number of threads.
+cut -d, -f2- test.csv >unlabeled.csv
+try furrow predict --model auto.model --data unlabeled.csv -q --threads 3 >unlabeled.txt
+cmp <(cut -d, -f2- raw.txt) <(cut -d, -f2- unlabeled.txt)
+awk -F, 'NR>1{printf "{\"userId\":\"%s\",\"movieId\":\"%s\",\"ts\":%s}\n",$2,$3,$4}' test.csv >test.json
+try furrow predict --model auto.model --data test.json -q >json.txt
+cmp <(cut -d, -f2- raw.txt) <(cut -d, -f2- json.txt)
+furrow eval --model auto.model --data test.csv -q >raw.eval
+furrow eval --model auto.model --data test.ffm --format libffm -q >rows.eval
+diff <(grep -v -E 'data|format|second' raw.eval) <(grep -v -E 'data|format|second' rows.eval)
+try furrow eval --model auto.model --data unlabeled.csv -q
+echo "schema of a file"
+furrow rows schema train.csv --out own.json -q >report
+try $train --train train.csv --schema own.json --out own.model >report
+try furrow predict --model own.model --data test.csv -q >own.txt
+cmp raw.txt own.txt
+echo "going on"
+try $train --train test.csv --load auto.model --out more.model >report
+try furrow predict --model more.model --data test.csv -q >more.txt
+cmp -s raw.txt more.txt || echo "another model"
+cmp auto.model/dictionary.furrow more.model/dictionary.furrow
+echo "wrong uses"
+try $train --train test.csv --load auto.model --schema auto --out o.model
+try $train --train train.csv --user userId --out o.model
+try $train --train train.csv --schema own.json --user userId --out o.model
+try $train --train train.csv --schema auto --label score --out o.model
+try $train --train train.csv --schema auto --item film --out o.model
+try $train --train train.csv --schema nowhere.json --out o.model
+sed '5s/^[0-9]*/x/' train.csv >bad.csv
+try $train --train bad.csv --schema own.json --out o.model
+sed 's/movieId/film/' test.csv >film.csv
+try furrow predict --model auto.model --data film.csv -q
+try furrow eval --model auto.model --data film.csv -q
+cp hashed.json auto.model/schema.json
+try furrow predict --model auto.model --data test.csv -q
+[ -e o.model ] || echo "no model is left of them"
