@@ -77,6 +77,7 @@ static furrow_status make_data(demo_results *all, furrow_error *err) {
   status =
       demo_run(&all->runner, "look at the log", err,
                "furrow rows schema log.csv --table items.csv=item --out schema.json%s --force", all->runner.threads);
+  if (status == FURROW_OK) status = furrow_schema_load(&all->schema, "schema.json", err);
   demo_heading(&all->runner, "Keep the last fifth of each user's events for the test");
   if (status == FURROW_OK)
     status = demo_run(&all->runner, "split the log", err,
@@ -258,6 +259,7 @@ static void start_results(demo_results *all, const demo_values *values, output *
 
 static void clear_results(demo_results *all) {
   free(all->fields);
+  furrow_schema_free(all->schema);
   demo_log_clear(&all->train);
   demo_log_clear(&all->test);
   demo_plane_clear(&all->plane);

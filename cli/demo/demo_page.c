@@ -99,6 +99,23 @@ static void put_item_lines(FILE *out, const demo_results *all) {
   fputs("</table></div>\n", out);
 }
 
+static void put_schema(FILE *out, const furrow_schema *schema) {
+  fputs("<div class=\"scroll\"><table><tr><th>column</th><th>is</th><th>role</th><th>why</th></tr>\n", out);
+  for (size_t i = 0; i < furrow_schema_column_count(schema); i++) {
+    furrow_schema_column column;
+    furrow_schema_get_column(schema, i, &column);
+    const char *const cells[] = {column.name, column.as, column.role, column.why};
+    fputs("<tr>", out);
+    for (size_t c = 0; c < sizeof cells / sizeof *cells; c++) {
+      fputs(c == 3 ? "<td class=\"soft\">" : "<td>", out);
+      markup_text(out, cells[c]);
+      fputs("</td>", out);
+    }
+    fputs("</tr>\n", out);
+  }
+  fputs("</table></div>\n", out);
+}
+
 static void put_data(FILE *out, const demo_results *all) {
   char text[PAGE_NUMBER], time[PAGE_NUMBER];
   page_section(out, "data", "The log");
@@ -109,17 +126,18 @@ static void put_data(FILE *out, const demo_results *all) {
   put_log_lines(out, all);
   put_item_lines(out, all);
   fputs("</div>\n", out);
-  fprintf(out,
-          "<p><code>furrow rows schema</code> looked at all %s of it in %s and proposed what each column is: the user, "
-          "the item, the time (of which hour and weekday become features), the device, the label; and of the table of "
-          "items, which it joins, the category and the price. The schema is a file to edit, <code>schema.json</code>. "
-          "%.1f&nbsp;%% of the test events are clicks.</p>\n",
-          page_bytes(text, (double)all->files[0].bytes), page_seconds(time, step_seconds(all, "look at the log")),
-          100 * all->truth.click_rate);
+  fprintf(
+      out,
+      "<p><code>furrow rows schema</code> looked at all %s of it in %s and proposed what each column is, of the log "
+      "and of the table that it joins. The schema is a file to edit, <code>schema.json</code>. %.1f&nbsp;%% of the "
+      "test events are clicks.</p>\n",
+      page_bytes(text, (double)all->files[0].bytes), page_seconds(time, step_seconds(all, "look at the log")),
+      100 * all->truth.click_rate);
+  put_schema(out, all->schema);
   fputs(
       "<p>What is hidden in the log: each user likes one category, most users like a second one, and some prefer what "
-      "is cheap and others what is dear. A third of the items also appeals to friends of another category, which no "
-      "table says. Hour and device change the preferences, and in the evening taste counts for more.</p>\n",
+      "is cheap and others what is dear. A third of the items also appeals to those who like another category, which "
+      "no table says. Hour and device change the preferences, and in the evening taste counts for more.</p>\n",
       out);
   page_section_end(out);
 }
@@ -130,15 +148,16 @@ static void put_models(FILE *out, const demo_results *all) {
       out,
       "<p>A factorization machine (FM) has a weight and a vector of 15 numbers for every user, item, category, hour …; "
       "the score of an event is the sum of the weights and of the inner products of all pairs of vectors. DeepFM adds "
-      "a small net over the same vectors. Both were trained without settings but their sizes, on the first four fifths "
-      "of each user’s events. FM reaches %.0f&nbsp;%% of the improvement in logloss from the click rate to the true "
+      "a small net over the same vectors. Both were trained on the first four fifths of each user’s events, without "
+      "settings but their sizes and the regularisation. FM reaches %.0f&nbsp;%% of the improvement in logloss from the "
+      "click rate to the true "
       "probabilities, DeepFM %.0f&nbsp;%%.</p>\n<div class=\"pair\">\n",
       100 * learned(all, 0), 100 * learned(all, 1));
   figure_training(out, all);
   figure_quality(out, all);
   figure_ranking(out, all);
-  figure_plane(out, all);
   figure_calibration(out, all);
+  figure_plane(out, all);
   fputs("<div>\n<h3>Saved models</h3>\n<p class=\"soft\">Angel model directories with a folder for each matrix; beside "
         "them "
         "the schema and the dictionary of names. Open a matrix to see its metadata.</p>\n",
@@ -185,13 +204,13 @@ static void put_indexes(FILE *out, const demo_results *all) {
 
 /* ---- Users ---- */
 
-/* A bar from 0 to 1. */
+/* Two cells: a share, and a bar as long. */
 static void put_chance(FILE *out, double chance) {
   enum { BAR = 90, BAR_HEIGHT = 12 };
   fprintf(out,
-          "<svg width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" role=\"img\"><title>%.0f %%</title><rect class=\"m2\" "
-          "width=\"%.1f\" height=\"%d\" rx=\"2\"/></svg> %.0f&nbsp;%%",
-          BAR, BAR_HEIGHT, BAR, BAR_HEIGHT, 100 * chance, fmax(1, BAR * chance), BAR_HEIGHT, 100 * chance);
+          "<td class=\"n\">%.0f&nbsp;%%</td><td><svg width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" "
+          "role=\"presentation\"><rect class=\"m2\" width=\"%.1f\" height=\"%d\" rx=\"2\"/></svg></td>",
+          100 * chance, BAR, BAR_HEIGHT, BAR, BAR_HEIGHT, fmax(1, BAR * chance), BAR_HEIGHT);
 }
 
 static void put_item(FILE *out, const demo_world *world, uint32_t item) {
@@ -230,15 +249,15 @@ static void put_past(FILE *out, const demo_world *world, const demo_example *exa
 
 static void put_hits(FILE *out, const demo_world *world, const demo_example *example) {
   fputs("<div class=\"scroll\"><table><tr><th>recommended</th><th>category</th><th class=\"n\">price</th><th "
-        "class=\"n\">score</th><th>true probability</th><th>later</th></tr>\n",
+        "class=\"n\">score</th><th class=\"n\">true probability</th><th></th><th>later</th></tr>\n",
         out);
   for (size_t i = 0; i < DEMO_SHOWN && example->hits[i].item < world->size.items; i++) {
     const demo_hit *hit = &example->hits[i];
     fputs("<tr>", out);
     put_item(out, world, hit->item);
-    fprintf(out, "<td class=\"n\">%.2f</td><td>", hit->score);
+    fprintf(out, "<td class=\"n\">%.2f</td>", hit->score);
     put_chance(out, hit->chance);
-    fprintf(out, "</td><td>%s</td></tr>\n", hit->clicked ? "<b>clicked</b>" : hit->shown ? "shown" : "");
+    fprintf(out, "<td>%s</td></tr>\n", hit->clicked ? "<b>clicked</b>" : hit->shown ? "shown" : "");
   }
   fputs("</table></div>\n", out);
 }

@@ -68,6 +68,7 @@ typedef struct demo_file {
 typedef struct demo_results {
   demo_world world;
   demo_log train, test;
+  furrow_schema *schema;
   demo_runner runner;
   demo_truth truth;
   demo_model models[DEMO_MODELS];
