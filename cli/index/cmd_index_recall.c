@@ -10,7 +10,7 @@
 #include "core/fail.h"
 #include "core/interrupt.h"
 #include "core/shared_options.h"
-#include "core/table.h"
+#include "core/text_columns.h"
 #include "draw/chart.h"
 #include "index/index_job.h"
 #include "index/index_source.h"

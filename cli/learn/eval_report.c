@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "core/report.h"
-#include "core/table.h"
+#include "core/text_columns.h"
 #include "learn/class_label.h"
 #include "learn/train_report.h"
 

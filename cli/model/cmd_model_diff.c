@@ -7,7 +7,7 @@
 #include "core/commands.h"
 #include "core/fail.h"
 #include "core/report.h"
-#include "core/table.h"
+#include "core/text_columns.h"
 #include "model/model_source.h"
 
 typedef struct diff_values {

@@ -3,7 +3,7 @@
 
 #include "core/commands.h"
 #include "core/report.h"
-#include "core/table.h"
+#include "core/text_columns.h"
 #include "furrow/model.h"
 #include "model/model_source.h"
 

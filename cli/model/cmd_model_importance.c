@@ -8,7 +8,7 @@
 #include "core/commands.h"
 #include "core/fail.h"
 #include "core/report.h"
-#include "core/table.h"
+#include "core/text_columns.h"
 #include "draw/chart.h"
 #include "learn/feature_name.h"
 #include "model/forest_source.h"

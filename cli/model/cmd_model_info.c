@@ -9,7 +9,7 @@
 #include "core/commands.h"
 #include "core/fail.h"
 #include "core/report.h"
-#include "core/table.h"
+#include "core/text_columns.h"
 #include "model/forest_source.h"
 #include "model/matrix_summary.h"
 #include "model/model_conf.h"

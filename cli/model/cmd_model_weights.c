@@ -9,7 +9,7 @@
 #include "core/fail.h"
 #include "core/report.h"
 #include "core/shared_options.h"
-#include "core/table.h"
+#include "core/text_columns.h"
 #include "learn/class_label.h"
 #include "learn/feature_name.h"
 #include "learn/scoring.h"

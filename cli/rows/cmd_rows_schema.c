@@ -8,7 +8,7 @@
 #include "core/fail.h"
 #include "core/progress.h"
 #include "core/shared_options.h"
-#include "core/table.h"
+#include "core/text_columns.h"
 #include "core/text_file.h"
 #include "furrow/table.h"
 #include "rows/rows_source.h"

@@ -244,8 +244,9 @@ FURROW_API furrow_status furrow_encoder_push_event(const furrow_encoder *encoder
                                                    size_t count, furrow_container *rows,
                                                    furrow_error *err) FURROW_MUST_USE;
 /* Appends a row of the features of one side: of the user or item with that feature index, its tables included, and for
- * a user the history that the training data ended with.
- * Errors:  E_RANGE, not a feature of that side's field; E_MEMORY. */
+ * a user the history that the training data ended with. The row has no label.
+ * Errors:  E_RANGE, not a feature of that side's field; E_ARGUMENT, the schema has no column with that role; E_STATE,
+ * the rows of the container have labels; E_MEMORY. */
 FURROW_API furrow_status furrow_encoder_push_side(const furrow_encoder *encoder, furrow_side side, uint64_t index,
                                                   furrow_container *rows, furrow_error *err) FURROW_MUST_USE;
 

@@ -272,6 +272,7 @@ static void rank_again(const fw_item_index *x, const fw_item_query *query, size_
                        fw_scored *results) {
   fw_best best = {.heap = results, .k = query->k};
   for (size_t i = 0; i < n && ids[i] >= 0; i++) {
+    if ((uint64_t)ids[i] >= x->n) continue; /* a file may say anything */
     const uint32_t item = (uint32_t)ids[i];
     if (query->seen && fw_item_set_has(&query->seen[user], item)) continue;
     fw_best_offer(&best, fw_item_product(query->queries + user * x->d, x->vectors + (size_t)item * x->d, x->d), item);

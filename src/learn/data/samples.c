@@ -13,8 +13,8 @@
 #include "io/uri.h"
 #include "learn/data/minibatch.h"
 #include "rows/block_reader.h"
-#include "rows/encode/column_names.h"
 #include "rows/format.h"
+#include "rows/schema/column_names.h"
 
 struct fw_samples {
   char *uri; /* with the index base of the conf */

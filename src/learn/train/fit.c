@@ -13,6 +13,7 @@
 #include "learn/data/samples.h"
 #include "learn/forest/booster.h"
 #include "learn/train/divergence.h"
+#include "learn/train/encoded_data.h"
 #include "learn/train/fit_convex.h"
 #include "learn/train/fit_factors.h"
 #include "learn/train/fit_rank.h"
@@ -440,8 +441,9 @@ furrow_status furrow_trainer_fit(furrow_trainer *trainer, const char *train, con
   fw_notes_clear(&trainer->notes);
   f.anew = !trainer->loaded && !trainer->trained;
   f.separate = valid != NULL;
+  furrow_status status = fw_fit_settle_encoder(&f, err);
   fw_fit_choose_ops(&f);
-  furrow_status status = find_metric(&f, err);
+  if (status == FURROW_OK) status = find_metric(&f, err);
   if (status == FURROW_OK) status = open_samples(&f, train, !valid, err);
   if (status == FURROW_OK) status = fw_fit_draw_negatives(&f, f.samples, err);
   if (status == FURROW_OK) status = fw_fit_leave_out(&f, err);

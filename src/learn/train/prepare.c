@@ -14,8 +14,8 @@
 #include "learn/data/label_map.h"
 #include "learn/data/minibatch.h"
 #include "learn/data/samples.h"
-#include "learn/train/fit_factors.h"
 #include "learn/rank/rank_data.h"
+#include "learn/train/fit_factors.h"
 #include "learn/train/fold.h"
 #include "learn/train/linear_start.h"
 

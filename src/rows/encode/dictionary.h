@@ -7,7 +7,7 @@
 
 #include "io/input.h"
 #include "io/string_table.h"
-#include "rows/encode/schema.h"
+#include "rows/schema/schema.h"
 
 #define FW_DICTIONARY_NAME "dictionary.furrow"
 #define FW_SCHEMA_NAME "schema.json"

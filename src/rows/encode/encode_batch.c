@@ -14,7 +14,7 @@
 #include "base/number_in.h"
 #include "rows/elements.h"
 #include "rows/encode/encoder.h"
-#include "rows/encode/time_cell.h"
+#include "rows/schema/time_cell.h"
 
 /* A batch on its way. */
 typedef struct work {

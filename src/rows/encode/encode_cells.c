@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/number_in.h"
 #include "rows/encode/encoder.h"
-#include "rows/encode/time_cell.h"
+#include "rows/schema/time_cell.h"
 #include "rows/table/cells.h"
 
 /* ---- Sets ---- */

@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "rows/encode/encoder.h"
 
-/* The slot of a column, which is added if no slot has it yet. There is room for it. */
+/* The slot of a column, which is added if no slot has it yet. The lists are long enough. */
 static size_t slot_of(fw_encode_view *view, const char *name) {
   for (size_t i = 0; i < view->slots; i++)
     if (strcmp(view->names[i], name) == 0) return i;
@@ -13,8 +13,8 @@ static size_t slot_of(fw_encode_view *view, const char *name) {
   return view->slots++;
 }
 
-static furrow_status make_room(fw_encode_view *view, const furrow_schema *schema, const fw_dictionary *d,
-                               furrow_error *err) {
+static furrow_status make_lists(fw_encode_view *view, const furrow_schema *schema, const fw_dictionary *d,
+                                furrow_error *err) {
   void *memory = NULL;
   *view = (fw_encode_view){.label = SIZE_MAX, .weight = SIZE_MAX, .group = SIZE_MAX, .key = SIZE_MAX, .time = SIZE_MAX};
   FW_TRY(fw_alloc(&memory, schema->count + schema->table_count + 1, sizeof(char *), err));
@@ -46,7 +46,7 @@ static void add_time(fw_encode_view *view, const furrow_schema *schema) {
 
 furrow_status fw_encode_view_log(fw_encode_view *view, const furrow_schema *schema, const fw_dictionary *d,
                                  bool history, furrow_error *err) {
-  FW_TRY(make_room(view, schema, d, err));
+  FW_TRY(make_lists(view, schema, d, err));
   for (size_t i = 0; i < d->count; i++)
     if (d->fields[i].column && d->fields[i].table == SIZE_MAX && (!history || i == d->user_field || i == d->item_field))
       add_field(view, d, i);
@@ -63,7 +63,7 @@ furrow_status fw_encode_view_log(fw_encode_view *view, const furrow_schema *sche
 
 furrow_status fw_encode_view_joined(fw_encode_view *view, const furrow_schema *schema, const fw_dictionary *d,
                                     size_t table, furrow_error *err) {
-  FW_TRY(make_room(view, schema, d, err));
+  FW_TRY(make_lists(view, schema, d, err));
   view->key = slot_of(view, schema->tables[table].column);
   for (size_t i = 0; i < d->count; i++)
     if (d->fields[i].column && d->fields[i].table == table) add_field(view, d, i);

@@ -8,7 +8,7 @@
 #include "base/mem.h"
 
 #define FIRST_SLOTS 64
-#define ROOM ((size_t)256 << 10) /* bytes of texts that are allocated at a time */
+#define BLOCK ((size_t)256 << 10) /* bytes of texts that are allocated at a time */
 
 void fw_text_counter_clear(fw_text_counter *counter) {
   fw_free(counter->texts);
@@ -40,17 +40,17 @@ static furrow_status grow_slots(fw_text_counter *counter, furrow_error *err) {
 
 /* A copy of the bytes of a text. */
 static furrow_status keep_bytes(fw_text_counter *counter, const char **text, uint32_t length, furrow_error *err) {
-  if (length > counter->room_left) {
-    const size_t room = length > ROOM ? length : ROOM;
+  if (length > counter->block_left) {
+    const size_t size = length > BLOCK ? length : BLOCK;
     void *memory = NULL;
-    FW_TRY(fw_arena_take(&counter->arena, &memory, room, 1, err));
-    counter->room = memory;
-    counter->room_left = room;
+    FW_TRY(fw_arena_take(&counter->arena, &memory, size, 1, err));
+    counter->block = memory;
+    counter->block_left = size;
   }
-  memcpy(counter->room, *text, length);
-  *text = counter->room;
-  counter->room += length;
-  counter->room_left -= length;
+  memcpy(counter->block, *text, length);
+  *text = counter->block;
+  counter->block += length;
+  counter->block_left -= length;
   return FURROW_OK;
 }
 

@@ -20,8 +20,8 @@ typedef struct fw_text_counter {
   uint64_t *slots; /* upper half of the hash, number of the text + 1; 0: free */
   size_t mask;
   fw_arena arena;
-  char *room; /* for the bytes of the next texts */
-  size_t room_left;
+  char *block; /* for the bytes of the next texts */
+  size_t block_left;
 } fw_text_counter;
 
 void fw_text_counter_clear(fw_text_counter *counter);

@@ -16,7 +16,7 @@
 #include "io/atomic_file.h"
 #include "io/file_system.h"
 #include "io/input.h"
-#include "rows/encode/time_cell.h"
+#include "rows/schema/time_cell.h"
 #include "rows/table/table_reader.h"
 
 enum { MOST_FILES = 64 };

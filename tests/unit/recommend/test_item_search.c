@@ -214,12 +214,54 @@ static void an_index_is_kept_for_its_vectors(void **state) {
   clear(&m);
 }
 
+/* An index file with ids that are not items, beside the digest of the right vectors. */
+static void ids_of_a_file_are_not_trusted(void **state) {
+  (void)state;
+  made m = make(3000, USERS, 8, 0, 7);
+  fw_item_index index;
+  furrow_index *other = NULL;
+  furrow_index_spec spec;
+  furrow_index_add_params add;
+  furrow_index_save_params save;
+  int64_t *ids = malloc(m.n * sizeof *ids);
+  fw_scored truth[USERS * K], results[USERS * K];
+  furrow_index_spec_init(&spec);
+  furrow_index_add_params_init(&add);
+  furrow_index_save_params_init(&save);
+  for (size_t i = 0; i < m.n; i++) ids[i] = (int64_t)(i % 2 ? i : i + ((uint64_t)1 << 40));
+  assert_int_equal(fw_item_index_open(&index, ".", m.items, m.n, m.d, 1, &err), FURROW_OK);
+  fw_item_index_keep(&index, ".");
+  fw_item_index_clear(&index);
+  spec.d = 8;
+  spec.metric = FURROW_METRIC_IP;
+  spec.nlist = 16;
+  spec.m = 4;
+  add.ids = ids;
+  save.overwrite = true;
+  assert_int_equal(furrow_index_create(&other, &spec, &err), FURROW_OK);
+  assert_int_equal(furrow_index_train(other, m.items, m.n, NULL, &err), FURROW_OK);
+  assert_int_equal(furrow_index_add(other, m.items, m.n, &add, NULL, &err), FURROW_OK);
+  assert_int_equal(furrow_index_save(other, "items.index", &save, &err), FURROW_OK);
+  make_truth(&m, truth);
+  assert_int_equal(fw_item_index_open(&index, ".", m.items, m.n, m.d, 1, &err), FURROW_OK);
+  assert_false(index.built);
+  assert_int_equal(fw_item_index_tune(&index, m.queries, m.users, truth, K, 0.99, 1, &err), FURROW_OK);
+  assert_true(index.recall < 0.9); /* the measure shows that the file is of no use */
+  recall_of(&index, &m, truth, results);
+  for (size_t i = 0; i < USERS * K; i++) assert_true(results[i].item == FW_NO_ITEM || results[i].item < m.n);
+  fw_item_index_clear(&index);
+  furrow_index_free(other);
+  free(ids);
+  clear(&m);
+}
+
 static int tests(void) {
   const struct CMUnitTest list[] = {
       cmocka_unit_test(finds_what_comparing_all_finds),
       cmocka_unit_test(leaves_out_blocks_that_cannot_win),
       cmocka_unit_test_setup_teardown(an_index_finds_what_it_promises, enter_dir, leave_dir),
       cmocka_unit_test_setup_teardown(an_index_is_kept_for_its_vectors, enter_dir, leave_dir),
+      cmocka_unit_test_setup_teardown(ids_of_a_file_are_not_trusted, enter_dir, leave_dir),
   };
   return cmocka_run_group_tests(list, NULL, NULL);
 }

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "rows/encode/column_names.h"
-#include "rows/encode/column_sketch.h"
+#include "rows/schema/column_names.h"
+#include "rows/schema/column_sketch.h"
 #include "support/cmocka_all.h"
 
 static void add(fw_column_sketch *s, const char *text) {

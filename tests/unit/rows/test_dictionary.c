@@ -133,7 +133,7 @@ static void write_other_schema(const char *path) {
   assert_true(test_write_text(path, other));
 }
 
-/* A kill between the two files leaves a pair that does not belong together, which is said. */
+/* A kill between the two files leaves a pair that does not belong together: loading refuses it. */
 static void other_schema(void **state) {
   (void)state;
   furrow_encoder *loaded = NULL;

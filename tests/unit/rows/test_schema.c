@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "furrow/table.h"
-#include "rows/encode/schema.h"
+#include "rows/schema/schema.h"
 #include "support/cmocka_all.h"
 
 static furrow_schema *parse(const char *text) {

@@ -1,6 +1,6 @@
-/* cli/core/table.h: a table of text with aligned columns. */
-#ifndef CLI_CORE_TABLE_H
-#define CLI_CORE_TABLE_H
+/* cli/core/text_columns.h: a table of text with aligned columns. */
+#ifndef CLI_CORE_TEXT_COLUMNS_H
+#define CLI_CORE_TEXT_COLUMNS_H
 
 #include <stdbool.h>
 

@@ -1,5 +1,5 @@
-/* rows/encode/schema.c: columns of a schema: their kinds, their defaults, what must hold between them. */
-#include "rows/encode/schema.h"
+/* rows/schema/schema.c: columns of a schema: their kinds, their defaults, what must hold between them. */
+#include "rows/schema/schema.h"
 
 #include <assert.h>
 #include <stdlib.h>

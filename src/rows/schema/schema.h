@@ -1,6 +1,6 @@
-/* rows/encode/schema.h: what each column of a log is (schema.json, docs/formats/schema.md). */
-#ifndef FW_ROWS_ENCODE_SCHEMA_H
-#define FW_ROWS_ENCODE_SCHEMA_H
+/* rows/schema/schema.h: what each column of a log is (schema.json, docs/formats/schema.md). */
+#ifndef FW_ROWS_SCHEMA_SCHEMA_H
+#define FW_ROWS_SCHEMA_SCHEMA_H
 
 #include <stdbool.h>
 

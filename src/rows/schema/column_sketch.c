@@ -1,5 +1,5 @@
-/* rows/encode/column_sketch.c: what the cells of a column are like. */
-#include "rows/encode/column_sketch.h"
+/* rows/schema/column_sketch.c: what the cells of a column are like. */
+#include "rows/schema/column_sketch.h"
 
 #include <math.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/number_in.h"
-#include "rows/encode/time_cell.h"
+#include "rows/schema/time_cell.h"
 #include "rows/table/cells.h"
 
 /* ---- Distinct values ---- */

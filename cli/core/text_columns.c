@@ -1,5 +1,5 @@
-/* cli/core/table.c: a table of text with aligned columns. */
-#include "core/table.h"
+/* cli/core/text_columns.c: a table of text with aligned columns. */
+#include "core/text_columns.h"
 
 #include <stdarg.h>
 #include <stdio.h>

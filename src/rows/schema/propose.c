@@ -1,6 +1,6 @@
-/* rows/encode/propose.c: a schema proposed from a log: the log is read once, and so is each table that is joined. Where
+/* rows/schema/propose.c: a schema proposed from a log: the log is read once, and so is each table that is joined. Where
  * records have columns that the head did not show (JSON, Vowpal Wabbit's text), the pass begins anew with them. */
-#include "rows/encode/propose.h"
+#include "rows/schema/propose.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,11 +1,11 @@
-/* rows/encode/time_cell.h: times in cells: seconds since 1970-01-01 00:00 UTC, and their parts. */
-#ifndef FW_ROWS_ENCODE_TIME_CELL_H
-#define FW_ROWS_ENCODE_TIME_CELL_H
+/* rows/schema/time_cell.h: times in cells: seconds since 1970-01-01 00:00 UTC, and their parts. */
+#ifndef FW_ROWS_SCHEMA_TIME_CELL_H
+#define FW_ROWS_SCHEMA_TIME_CELL_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "rows/encode/schema.h"
+#include "rows/schema/schema.h"
 
 /* The time that all of the text says: a number of units, or (FW_UNIT_TEXT) ISO 8601: a date YYYY-MM-DD, then T or a
  * blank and hh:mm[:ss[.fraction]], then Z, UTC, GMT, +hh, +hhmm or +hh:mm; without one of these it is UTC. false: it

@@ -1,9 +1,9 @@
-/* rows/encode/propose.h: from what the cells of columns are like to a schema. */
-#ifndef FW_ROWS_ENCODE_PROPOSE_H
-#define FW_ROWS_ENCODE_PROPOSE_H
+/* rows/schema/propose.h: from what the cells of columns are like to a schema. */
+#ifndef FW_ROWS_SCHEMA_PROPOSE_H
+#define FW_ROWS_SCHEMA_PROPOSE_H
 
-#include "rows/encode/column_sketch.h"
-#include "rows/encode/schema.h"
+#include "rows/schema/column_sketch.h"
+#include "rows/schema/schema.h"
 
 /* What a column is meant to be, by its name or by the caller. */
 typedef enum fw_meaning {

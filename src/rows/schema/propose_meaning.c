@@ -1,9 +1,9 @@
-/* rows/encode/propose_meaning.c: which columns are label, weight, group, user, item and time, by name and content. */
+/* rows/schema/propose_meaning.c: which columns are label, weight, group, user, item and time, by name and content. */
 #include <stdint.h>
 
 #include "base/error.h"
-#include "rows/encode/column_names.h"
-#include "rows/encode/propose.h"
+#include "rows/schema/column_names.h"
+#include "rows/schema/propose.h"
 
 void fw_evidence_close(fw_evidence *e) {
   e->distinct = fw_column_sketch_distinct(&e->sketch, &e->exact);

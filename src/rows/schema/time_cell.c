@@ -1,5 +1,5 @@
-/* rows/encode/time_cell.c: times in cells. */
-#include "rows/encode/time_cell.h"
+/* rows/schema/time_cell.c: times in cells. */
+#include "rows/schema/time_cell.h"
 
 #include <assert.h>
 #include <math.h>

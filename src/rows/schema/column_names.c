@@ -1,5 +1,5 @@
-/* rows/encode/column_names.c: what the name of a column says about it. */
-#include "rows/encode/column_names.h"
+/* rows/schema/column_names.c: what the name of a column says about it. */
+#include "rows/schema/column_names.h"
 
 #include <ctype.h>
 #include <stdint.h>

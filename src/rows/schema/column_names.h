@@ -1,11 +1,11 @@
-/* rows/encode/column_names.h: what the name of a column says about it. Case, blanks and punctuation do not count. */
-#ifndef FW_ROWS_ENCODE_COLUMN_NAMES_H
-#define FW_ROWS_ENCODE_COLUMN_NAMES_H
+/* rows/schema/column_names.h: what the name of a column says about it. Case, blanks and punctuation do not count. */
+#ifndef FW_ROWS_SCHEMA_COLUMN_NAMES_H
+#define FW_ROWS_SCHEMA_COLUMN_NAMES_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "rows/encode/schema.h"
+#include "rows/schema/schema.h"
 
 /* How strongly the name says it: 0 is the strongest; SIZE_MAX: it does not. */
 size_t fw_label_name_rank(const char *name);

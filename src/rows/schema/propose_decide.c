@@ -1,4 +1,4 @@
-/* rows/encode/propose_decide.c: what a column is, by what its cells are like, and the sentence that says why. */
+/* rows/schema/propose_decide.c: what a column is, by what its cells are like, and the sentence that says why. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,8 +8,8 @@
 #include "base/mem.h"
 #include "base/number_out.h"
 #include "base/utf8.h"
-#include "rows/encode/column_names.h"
-#include "rows/encode/propose.h"
+#include "rows/schema/column_names.h"
+#include "rows/schema/propose.h"
 
 /* Limits that the sentences mention. */
 enum {

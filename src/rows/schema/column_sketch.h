@@ -1,7 +1,7 @@
-/* rows/encode/column_sketch.h: what the cells of a column are like, in bounded memory. Sketches of pieces of the data
+/* rows/schema/column_sketch.h: what the cells of a column are like, in bounded memory. Sketches of pieces of the data
  * merge into that of the whole, the same for any cut and order. */
-#ifndef FW_ROWS_ENCODE_COLUMN_SKETCH_H
-#define FW_ROWS_ENCODE_COLUMN_SKETCH_H
+#ifndef FW_ROWS_SCHEMA_COLUMN_SKETCH_H
+#define FW_ROWS_SCHEMA_COLUMN_SKETCH_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -9,7 +9,7 @@
 
 #include "base/buffer.h"
 #include "furrow/status.h"
-#include "rows/encode/schema.h"
+#include "rows/schema/schema.h"
 
 /* ---- Distinct values: HyperLogLog (Flajolet and others, 2007) ---- */
 

@@ -1,4 +1,4 @@
-/* rows/encode/schema_json.c: schema.json read and written (docs/formats/schema.md). */
+/* rows/schema/schema_json.c: schema.json read and written (docs/formats/schema.md). */
 #include <stdio.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "base/suggestion.h"
 #include "io/input.h"
-#include "rows/encode/schema.h"
+#include "rows/schema/schema.h"
 
 #define KIND(name) (1u << FW_AS_##name)
 #define ANY_KIND (~0u)

@@ -1,0 +1,65 @@
+/* learn/train/encoded_data.c: what the encoder of a raw log tells of the training. */
+#include "learn/train/encoded_data.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "learn/conf/conf_data.h"
+#include "rows/encode/encoder.h"
+
+/* The fields of one side, that of its id first: "1,4,5". What is not the item's counts as the user's. */
+static furrow_status set_side(furrow_learn_conf *conf, const char *key, const furrow_encoder *encoder, bool item,
+                              furrow_error *err) {
+  const size_t id = furrow_encoder_side_field(encoder, item ? FURROW_SIDE_ITEM : FURROW_SIDE_USER);
+  fw_buffer text = {0};
+  char *list = NULL;
+  fw_buffer_format(&text, "%zu", id);
+  for (size_t i = 0; i < furrow_encoder_field_count(encoder); i++) {
+    furrow_encoder_field field;
+    furrow_encoder_get_field(encoder, i, &field);
+    if (i != id && (field.side == FURROW_SIDE_ITEM) == item) fw_buffer_format(&text, ",%zu", i);
+  }
+  furrow_status status = fw_buffer_take(&text, &list, NULL, err);
+  if (status == FURROW_OK) status = furrow_learn_conf_set(conf, key, list, err);
+  fw_buffer_clear(&text);
+  fw_free(list);
+  return status;
+}
+
+static furrow_status settle_sides(fw_fit *f, const furrow_encoder *encoder, furrow_error *err) {
+  furrow_learn_conf *conf = f->trainer->conf;
+  const bool both = furrow_encoder_side_field(encoder, FURROW_SIDE_USER) != SIZE_MAX &&
+                    furrow_encoder_side_field(encoder, FURROW_SIDE_ITEM) != SIZE_MAX;
+  if (!both || fw_conf_is_set(conf, FW_KEY_ITEM_FIELDS) || fw_conf_is_set(conf, FW_KEY_USER_FIELDS)) return FURROW_OK;
+  FW_TRY(set_side(conf, "item-fields", encoder, true, err));
+  return set_side(conf, "user-fields", encoder, false, err);
+}
+
+/* A log without labels says who took what: a model of it ranks. */
+static furrow_status settle_loss(fw_fit *f, const furrow_encoder *encoder, furrow_error *err) {
+  const fw_plan *plan = f->trainer->plan;
+  const bool ranks = fw_loss_ranks(plan->graph.loss) || plan->rank.negatives > 0;
+  if (ranks || fw_schema_of_kind(encoder->schema, FW_AS_LABEL)) return FURROW_OK;
+  const char *algorithm = plan->model.algorithm;
+  if (algorithm && strcmp(algorithm, "fm") == 0 && !fw_conf_is_set(f->trainer->conf, FW_KEY_LOSS)) {
+    FW_TRY(fw_notes_add(&f->trainer->notes, false, err,
+                        "the log has no label: the model learns to rank items, with SampledSoftmaxLoss"));
+    return furrow_learn_conf_set(f->trainer->conf, "loss", "sampled-softmax", err);
+  }
+  fw_fail(err, FURROW_E_ARGUMENT, "the log has no label: there is nothing to tell its rows apart");
+  fw_error_set_hint(err, "name the column of the label, or train fm, which ranks items; `negatives` draws rows that "
+                         "were not taken for any model of two classes");
+  return FURROW_E_ARGUMENT;
+}
+
+furrow_status fw_fit_settle_encoder(fw_fit *f, furrow_error *err) {
+  furrow_encoder *encoder = NULL;
+  if (!f->trainer->plan->data.encoder) return FURROW_OK;
+  FW_TRY(furrow_encoder_load(&encoder, f->trainer->plan->data.encoder, err));
+  furrow_status status = settle_sides(f, encoder, err);
+  if (status == FURROW_OK) status = settle_loss(f, encoder, err);
+  if (status == FURROW_OK) status = fw_trainer_replan(f->trainer, err);
+  furrow_encoder_free(encoder);
+  return status;
+}
