@@ -145,7 +145,8 @@ static furrow_status evaluate_models(demo_results *all, uint32_t threads, furrow
 
 static furrow_status recommend(demo_results *all, furrow_error *err) {
   const demo_event one = demo_query(&all->world, 0), two = demo_query(&all->world, 1);
-  char first[DEMO_NAME], second[DEMO_NAME];
+  char first[DEMO_NAME], second[DEMO_NAME], item[DEMO_NAME];
+  demo_item_name(all->train.events[0].item, item);
   demo_user_name(one.user, first);
   demo_user_name(two.user, second);
   demo_heading(&all->runner, "Recommend items that a user has not seen: to two users, in the evening, to all users");
@@ -166,7 +167,7 @@ static furrow_status recommend(demo_results *all, furrow_error *err) {
   demo_heading(&all->runner, "Find the items that are most similar to one");
   if (status == FURROW_OK)
     status = demo_run(&all->runner, "find similar items", err,
-                      "furrow recommend --model fm.model --like B0000 --items items.csv --name title -k %d%s -q",
+                      "furrow recommend --model fm.model --like %s --items items.csv --name title -k %d%s -q", item,
                       DEMO_SHOWN, all->runner.threads);
   if (status == FURROW_OK)
     status = demo_examples_make(all->examples, all->likes, &all->world, "fm.model", &all->train, &all->test, err);
