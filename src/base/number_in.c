@@ -283,6 +283,37 @@ const char *fw_read_f64(const char *s, const char *end, double *value) {
   return s;
 }
 
+/* ---- short numbers ---- */
+
+/* The last n <= 8 bytes before `end` as the upper bytes of a word, with '0' xored out; zeros before them. */
+static ALWAYS_INLINE uint64_t word_before(const char *end, size_t n) {
+  return (fw_get_le64(end - 8) ^ UINT64_C(0x3030303030303030)) & UINT64_MAX << (64 - 8 * n);
+}
+
+bool fw_read_short(const char *s, const char *end, double *value) {
+  static const double tens[] = {1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7};
+  const size_t length = (size_t)(end - s);
+  if (length - 1 >= 15) return false;
+  uint64_t low = word_before(end, length < 8 ? length : 8);
+  if (length > 8) {
+    const uint64_t high = word_before(end - 8, length - 8);
+    if (digits_in_word(low) < 8 || digits_in_word(high) < 8) return false;
+    *value = (double)(eight_digits(high) * 100000000 + eight_digits(low));
+    return true;
+  }
+  const uint64_t others = low ^ ('.' ^ '0') * UINT64_C(0x0101010101010101); /* a byte that is 0 is a point */
+  const uint64_t points = (others - UINT64_C(0x0101010101010101)) & ~others & UINT64_C(0x8080808080808080);
+  double unit = 1;
+  if (points && length > 1) { /* the first one goes: what is before it moves up */
+    const unsigned bit = (unsigned)__builtin_ctzll(points) & ~7U;
+    low = (low & ((UINT64_C(1) << bit) - 1)) << 8 | (low & UINT64_MAX << bit << 8);
+    unit = tens[7 - bit / 8];
+  }
+  if (digits_in_word(low) < 8) return false;
+  *value = (double)eight_digits(low) / unit;
+  return true;
+}
+
 /* ---- integers ---- */
 
 /* The digits at s as a number, *fits if it is not greater than `most`. Returns NULL if there are none. */

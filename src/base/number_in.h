@@ -18,6 +18,10 @@
 
 const char *fw_read_f32(const char *s, const char *end, float *value);
 const char *fw_read_f64(const char *s, const char *end, double *value);
+/* Reads a text that is up to 15 digits, or up to 7 and a point: what nearly all cells of tables are. Both the digits
+ * and the power of ten are exact, so their quotient is the nearest double. False: something else, *value may be
+ * anything. The 8 bytes before s are readable. */
+bool fw_read_short(const char *s, const char *end, double *value);
 const char *fw_read_u32(const char *s, const char *end, uint32_t *value, bool *overflow);
 const char *fw_read_u64(const char *s, const char *end, uint64_t *value, bool *overflow);
 const char *fw_read_i32(const char *s, const char *end, int32_t *value, bool *overflow);

@@ -45,19 +45,13 @@ static void set_view(fw_string_table *table, const void *image, size_t count, co
 
 /* ---- Finding -------------------------------------------------------------------------------------------- */
 
-static bool is_text(const fw_string_table *table, size_t i, const void *text, size_t size) {
-  size_t found;
-  const char *bytes = fw_string_table_text(table, i, &found);
-  return found == size && (size == 0 || memcmp(bytes, text, size) == 0);
-}
-
 /* The slot of a text, or the empty one where it would be. */
 static uint64_t find_slot(const fw_string_table *table, uint64_t hash, const void *text, size_t size) {
   const uint32_t tag = (uint32_t)(hash >> 32);
   for (uint64_t at = hash & table->mask;; at = (at + 1) & table->mask) {
     const uint64_t slot = fw_get_le64(table->slots + 8 * at);
     if (slot == 0) return at;
-    if ((uint32_t)(slot >> 32) == tag && is_text(table, (uint32_t)slot - 1, text, size)) return at;
+    if ((uint32_t)(slot >> 32) == tag && fw_string_table_is_text(table, (uint32_t)slot - 1, text, size)) return at;
   }
 }
 

@@ -71,13 +71,37 @@ static inline const char *fw_string_table_text(const fw_string_table *table, siz
   *size = (size_t)(fw_get_le64(table->offsets + 8 * i + 8) - from);
   return table->bytes + from;
 }
+static inline bool fw_string_table_is_text(const fw_string_table *table, size_t i, const void *text, size_t size) {
+  size_t found;
+  const char *bytes = fw_string_table_text(table, i, &found);
+  return found == size && fw_same_bytes(bytes, text, size);
+}
 
-/* To look up a batch: hash each text, prefetch its slot, then find them all. */
 static inline uint64_t fw_string_table_hash(const void *text, size_t size) {
   return XXH3_64bits(text, size);
 }
+
+/* To look up a batch, wait for memory once for many texts: hash each and prefetch its slot; then guess their numbers
+ * and prefetch the offsets of these; prefetch the texts; then compare, and find what was guessed wrong. */
 static inline void fw_string_table_prefetch(const fw_string_table *table, uint64_t hash) {
   __builtin_prefetch(table->slots + 8 * (hash & table->mask));
+}
+/* The number of the first text that may have that hash; FW_STRING_TABLE_NONE: none has it. */
+static inline size_t fw_string_table_guess(const fw_string_table *table, uint64_t hash) {
+  for (uint64_t at = hash & table->mask;; at = (at + 1) & table->mask) {
+    const uint64_t slot = fw_get_le64(table->slots + 8 * at);
+    if (slot == 0) return FW_STRING_TABLE_NONE;
+    if ((slot ^ hash) >> 32 == 0) return (size_t)(uint32_t)slot - 1;
+  }
+}
+static inline void fw_string_table_prefetch_offset(const fw_string_table *table, size_t i) {
+  __builtin_prefetch(table->offsets + 8 * i);
+  __builtin_prefetch(table->offsets + 8 * i + 8);
+}
+static inline void fw_string_table_prefetch_text(const fw_string_table *table, size_t i) {
+  const char *text = table->bytes + fw_get_le64(table->offsets + 8 * i);
+  __builtin_prefetch(text);
+  __builtin_prefetch(text + 16); /* may be in the next line */
 }
 /* The number of a text, or FW_STRING_TABLE_NONE. */
 size_t fw_string_table_find_hashed(const fw_string_table *table, uint64_t hash, const void *text, size_t size);

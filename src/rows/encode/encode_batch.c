@@ -86,8 +86,30 @@ static uint64_t text_feature(const fw_field *field, uint64_t hash, const char *t
 static furrow_status refuse_lists(const work *w, size_t slot, furrow_error *err) {
   const fw_table_cell *cells = cells_of(w, slot);
   for (size_t i = 0; i < w->batch->records; i++)
-    if (cells[i].kind == FW_TABLE_LIST) FW_TRY(refuse(w, slot, i, "a list, but one value is expected", err));
+    if (fw_cell_is_list(&cells[i])) FW_TRY(refuse(w, slot, i, "a list, but one value is expected", err));
   return FURROW_OK;
+}
+
+/* Cells whose texts are looked up at a time: what they need of the dictionary stays in the first cache. */
+enum { LOOKUPS = 64 };
+
+static void find_features(const fw_field *field, const fw_table_cell *cells, const uint64_t *hashes, size_t n,
+                          uint64_t *features) {
+  const fw_string_table *texts = &field->texts;
+  size_t guesses[LOOKUPS];
+  for (size_t i = 0; i < n; i++) fw_string_table_prefetch(texts, hashes[i]);
+  for (size_t i = 0; i < n; i++) {
+    guesses[i] = fw_string_table_guess(texts, hashes[i]);
+    if (guesses[i] != FW_STRING_TABLE_NONE) fw_string_table_prefetch_offset(texts, guesses[i]);
+  }
+  for (size_t i = 0; i < n; i++)
+    if (guesses[i] != FW_STRING_TABLE_NONE) fw_string_table_prefetch_text(texts, guesses[i]);
+  for (size_t i = 0; i < n; i++) {
+    const fw_table_cell *cell = &cells[i];
+    if (guesses[i] != FW_STRING_TABLE_NONE && !fw_string_table_is_text(texts, guesses[i], cell->text, cell->length))
+      guesses[i] = fw_string_table_find_hashed(texts, hashes[i], cell->text, cell->length);
+    features[i] = found_feature(field, guesses[i]);
+  }
 }
 
 static furrow_status encode_category(const work *w, const fw_field *field, size_t slot, fw_encoded_field *made,
@@ -105,10 +127,8 @@ static furrow_status encode_category(const work *w, const fw_field *field, size_
   if (field->hash_bits) {
     for (size_t i = 0; i < n; i++) made->index[i] = hashed_feature(field, hashes[i]);
   } else {
-    for (size_t i = 0; i < n; i++) fw_string_table_prefetch(&field->texts, hashes[i]);
-    for (size_t i = 0; i < n; i++)
-      made->index[i] =
-          found_feature(field, fw_string_table_find_hashed(&field->texts, hashes[i], cells[i].text, cells[i].length));
+    for (size_t i = 0; i < n; i += LOOKUPS)
+      find_features(field, cells + i, hashes + i, n - i < LOOKUPS ? n - i : LOOKUPS, made->index + i);
   }
   if (!(kinds & 1U << FW_TABLE_MISSING)) return FURROW_OK;
   for (size_t i = 0; i < n; i++)

@@ -83,12 +83,19 @@ furrow_status fw_cell_elements(const fw_table_cell *cell, const fw_column *colum
 
 /* ---- Numbers ---- */
 
+static const char *scale_number(const fw_column *column, double *number) {
+  if (column->kind == FW_AS_NUMBER && column->scale == FW_SCALE_LOG) *number = copysign(log1p(fabs(*number)), *number);
+  return NULL;
+}
+
 const char *fw_cell_number(const fw_table_cell *cell, const fw_column *column, double *number, bool *missing) {
   const char *end = cell->text + cell->length;
+  *missing = false;
+  if (fw_read_short(cell->text, end, number)) return scale_number(column, number);
   const fw_cell words = {.begin = cell->text, .end = end};
   *missing = cell->kind == FW_TABLE_MISSING;
   if (*missing) return NULL;
-  if (!fw_read_digits(cell->text, cell->length, number) && fw_read_f64(cell->text, end, number) != end) {
+  if (fw_read_f64(cell->text, end, number) != end) {
     *missing = fw_cell_is_missing(&words);
     if (*missing) return NULL;
     const bool yes = cell->length == 4 && strncasecmp(cell->text, "true", 4) == 0;
@@ -98,8 +105,7 @@ const char *fw_cell_number(const fw_table_cell *cell, const fw_column *column, d
   *missing = isnan(*number);
   if (*missing) return NULL;
   if (!isfinite(*number) || fabs(*number) > 3e38) return "a number that is too large";
-  if (column->kind == FW_AS_NUMBER && column->scale == FW_SCALE_LOG) *number = copysign(log1p(fabs(*number)), *number);
-  return NULL;
+  return scale_number(column, number);
 }
 
 static const char *find_class(const fw_column *column, const fw_table_cell *cell, float *label) {

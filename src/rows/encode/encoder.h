@@ -2,6 +2,8 @@
 #ifndef FW_ROWS_ENCODE_ENCODER_H
 #define FW_ROWS_ENCODE_ENCODER_H
 
+#include <string.h>
+
 #include "rows/container.h"
 #include "rows/encode/dictionary.h"
 #include "rows/table/text_table.h"
@@ -112,6 +114,10 @@ typedef furrow_status fw_take_element(void *user, const fw_cell_element *element
 /* *bad: what is wrong with the cell; NULL: nothing. */
 furrow_status fw_cell_elements(const fw_table_cell *cell, const fw_column *column, fw_buffer *word,
                                fw_take_element *take, void *user, const char **bad, furrow_error *err) FURROW_MUST_USE;
+/* Whether a cell has several values: a list of one is that one. */
+static inline bool fw_cell_is_list(const fw_table_cell *cell) {
+  return cell->kind == FW_TABLE_LIST && memchr(cell->text, FW_TABLE_LIST_SEPARATOR, cell->length);
+}
 /* The number of a cell, log applied where the column says so. Returns what is wrong; NULL: nothing. *missing: the cell
  * says that there is none. */
 const char *fw_cell_number(const fw_table_cell *cell, const fw_column *column, double *number, bool *missing);

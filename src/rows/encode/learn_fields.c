@@ -102,7 +102,7 @@ static furrow_status check_values(learner *l, const fw_field *field, size_t slot
 static furrow_status check_single(learner *l, size_t slot, furrow_error *err) {
   const fw_table_cell *cells = cells_of(l, slot);
   for (size_t i = 0; i < l->batch->records; i++)
-    if (cells[i].kind == FW_TABLE_LIST) FW_TRY(refuse(l, slot, i, "a list, but one value is expected", err));
+    if (fw_cell_is_list(&cells[i])) FW_TRY(refuse(l, slot, i, "a list, but one value is expected", err));
   return FURROW_OK;
 }
 
@@ -140,19 +140,32 @@ static furrow_status check_others(learner *l, furrow_error *err) {
 
 /* ---- What they have ---- */
 
-static furrow_status count_texts(const learner *l, fw_learned *learned, size_t slot, furrow_error *err) {
-  const fw_table_cell *cells = cells_of(l, slot);
-  const size_t n = l->batch->records;
-  uint64_t hashes[FW_TABLE_RECORDS];
-  for (size_t i = 0; i < n; i++) hashes[i] = XXH3_64bits(cells[i].text, cells[i].length);
-  for (size_t i = 0; i < n; i++) fw_text_counter_prefetch(&learned->texts, hashes[i]);
+/* Cells whose texts are counted at a time: what they need of the counter stays in the first cache. */
+enum { COUNTED = 64 };
+
+static furrow_status count_some(fw_learned *learned, const fw_table_cell *cells, const bool *bad, size_t n,
+                                furrow_error *err) {
+  uint64_t hashes[COUNTED];
   for (size_t i = 0; i < n; i++) {
-    if (l->bad[i]) continue;
+    hashes[i] = XXH3_64bits(cells[i].text, cells[i].length);
+    fw_text_counter_prefetch(&learned->texts, hashes[i]);
+  }
+  for (size_t i = 0; i < n; i++) fw_text_counter_prefetch_record(&learned->texts, hashes[i]);
+  for (size_t i = 0; i < n; i++) {
+    if (bad[i]) continue;
     if (cells[i].kind == FW_TABLE_MISSING)
       learned->missing++;
     else
       FW_TRY(fw_text_counter_add(&learned->texts, hashes[i], cells[i].text, cells[i].length, 1, err));
   }
+  return FURROW_OK;
+}
+
+static furrow_status count_texts(const learner *l, fw_learned *learned, size_t slot, furrow_error *err) {
+  const fw_table_cell *cells = cells_of(l, slot);
+  const size_t n = l->batch->records;
+  for (size_t i = 0; i < n; i += COUNTED)
+    FW_TRY(count_some(learned, cells + i, l->bad + i, n - i < COUNTED ? n - i : COUNTED, err));
   return FURROW_OK;
 }
 
@@ -313,14 +326,17 @@ furrow_status fw_learn_fields(fw_table_source *source, const furrow_encoder *enc
 
 /* ---- What a field learned ------------------------------------------------------------------------------- */
 
-static furrow_status build_texts(const fw_text_counter *texts, size_t kept, fw_buffer *image, furrow_error *err) {
+static furrow_status build_texts(const fw_counted_text *const *texts, size_t kept, fw_buffer *image,
+                                 furrow_error *err) {
+  enum { AHEAD = 16 };
   fw_buffer bytes = {0};
   void *memory = NULL;
   FW_TRY(fw_alloc(&memory, kept + 1, sizeof(uint64_t), err));
   uint64_t *offsets = memory;
   for (size_t i = 0; i < kept; i++) {
+    if (i + AHEAD < kept) __builtin_prefetch(texts[i + AHEAD]);
     offsets[i] = bytes.size;
-    fw_buffer_append(&bytes, texts->texts[i].text, texts->texts[i].length);
+    fw_buffer_append(&bytes, texts[i]->text, texts[i]->length);
   }
   offsets[kept] = bytes.size;
   furrow_status status = fw_buffer_status(&bytes, err);
@@ -331,16 +347,26 @@ static furrow_status build_texts(const fw_text_counter *texts, size_t kept, fw_b
   return status;
 }
 
-static furrow_status finish_texts(fw_field *field, fw_text_counter *texts, fw_field_image *image, furrow_error *err) {
+/* Texts that are too rare are unknown ones. */
+static furrow_status keep_texts(fw_field *field, const fw_counted_text *const *texts, size_t count,
+                                fw_field_image *image, furrow_error *err) {
   size_t kept = 0;
-  fw_text_counter_sort(texts);
-  while (kept < texts->count && texts->texts[kept].count >= field->column->min_count) kept++;
-  for (size_t i = kept; i < texts->count; i++) field->unknown += texts->texts[i].count;
+  while (kept < count && texts[kept]->count >= field->column->min_count) kept++;
+  for (size_t i = kept; i < count; i++) field->unknown += texts[i]->count;
   FW_TRY(build_texts(texts, kept, &image->texts, err));
-  for (size_t i = 0; i < kept; i++) fw_put_u64(&image->counts, texts->texts[i].count);
+  for (size_t i = 0; i < kept; i++) fw_put_u64(&image->counts, texts[i]->count);
   FW_TRY(fw_buffer_status(&image->counts, err));
   field->size = FW_LOCAL_FIRST + kept;
   return fw_string_table_open(&field->texts, image->texts.bytes, image->texts.size, err);
+}
+
+static furrow_status finish_texts(fw_field *field, const fw_text_counter *texts, fw_field_image *image,
+                                  furrow_error *err) {
+  const fw_counted_text **sorted = NULL;
+  FW_TRY(fw_text_counter_sort(texts, &sorted, err));
+  const furrow_status status = keep_texts(field, sorted, texts->count, image, err);
+  fw_free((void *)sorted);
+  return status;
 }
 
 static furrow_status finish_bins(fw_field *field, fw_number_stats *numbers, fw_field_image *image, furrow_error *err) {

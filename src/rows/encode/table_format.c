@@ -131,6 +131,28 @@ static furrow_status find_label(table_state *s, const char *head, size_t size, b
   return status;
 }
 
+static bool has_name(const fw_table_layout *layout, const char *name) {
+  for (size_t i = 0; i < layout->columns; i++)
+    if (strcmp(layout->names[i], name) == 0) return true;
+  return false;
+}
+
+/* Columns of a log without a header are numbers. A first line of texts may be a header then or a record: a guess could
+ * lose it in silence. */
+static furrow_status check_header(const table_state *s, furrow_error *err) {
+  const fw_encode_view *view = &s->encoder->log;
+  const fw_table_layout *layout = &s->layout;
+  if (!layout->header || strcmp(furrow_args_text(s->args, "header"), "auto") != 0) return FURROW_OK;
+  for (size_t i = 0; i < view->slots; i++) {
+    if (has_name(layout, view->names[i]) || fw_table_layout_column(layout, view->names[i]) == SIZE_MAX) continue;
+    fw_fail(err, FURROW_E_FORMAT, "the first line may be a header: the schema names column %s by its number",
+            view->names[i]);
+    fw_error_set_hint(err, "LOG?header=no if it is a record, LOG?header=yes if it is not");
+    return FURROW_E_FORMAT;
+  }
+  return FURROW_OK;
+}
+
 static furrow_status table_look(void *state, const char *head, size_t size, bool whole, furrow_error *err) {
   table_state *s = state;
   const fw_encode_view *view = &s->encoder->log;
@@ -141,6 +163,7 @@ static furrow_status table_look(void *state, const char *head, size_t size, bool
                                 .quotes = furrow_args_text(s->args, "quotes")};
   void *memory = NULL;
   FW_TRY(fw_table_layout_find(&s->layout, &hints, head, size, whole, err));
+  FW_TRY(check_header(s, err));
   FW_TRY(fw_alloc_zero(&memory, view->slots, sizeof(bool), err));
   furrow_status status = fw_table_create(&s->table, &s->layout, view->names, view->slots, memory, err);
   if (status == FURROW_OK) status = check_columns(s, memory, err);

@@ -26,7 +26,7 @@ sed '5s/,10,/,ten,/' log.csv >number.csv
 try furrow rows encode number.csv --schema plain.json --dictionary bad --out o.ffm
 try furrow rows encode log.csv number.csv --schema plain.json --dictionary bad --out o.ffm
 try furrow rows encode number.csv --dictionary names --out o.ffm
-printf '{"rating": 1, "userId": "u", "movieId": "m", "price": 1}\n{"rating": 1, "userId": ["u"], "movieId": "m", "price": 1}\n' >list.json
+printf '{"rating": 1, "userId": "u", "movieId": "m", "price": 1}\n{"rating": 1, "userId": ["u", "v"], "movieId": "m", "price": 1}\n' >list.json
 try furrow rows encode list.json --schema plain.json --out o.ffm
 sed '4s/3000/noon/' log.csv >time.csv
 try furrow rows encode time.csv --schema schema.json --out o.ffm

@@ -603,6 +603,58 @@ static void test_integers(void **state) {
   }
 }
 
+/* All of what fw_read_short takes is what fw_read_f64 reads; it takes all that is digits, and a point where it is
+ * short. */
+static void check_short(const char *text, size_t n) {
+  char padded[8 + 32];
+  memset(padded, '7', 8); /* what is before the text must not matter */
+  memcpy(padded + 8, text, n);
+  const char *s = padded + 8, *end = s + n;
+  double shortly = 0, value = 0;
+  size_t digits = 0, points = 0;
+  for (size_t i = 0; i < n; i++) {
+    digits += text[i] >= '0' && text[i] <= '9';
+    points += text[i] == '.';
+  }
+  const bool plain = digits > 0 && digits + points == n;
+  const bool taken = plain && (points == 0 ? n <= 15 : points == 1 && n <= 8);
+  assert_int_equal(fw_read_short(s, end, &shortly), taken);
+  if (!taken) return;
+  assert_ptr_equal(fw_read_f64(s, end, &value), end);
+  assert_memory_equal(&shortly, &value, sizeof value);
+}
+
+static void test_short(void **state) {
+  (void)state;
+  static const char letters[] = "0123456789.0123456789.0123456789-+e \0\x80\xff/:";
+  static const char *const texts[] = {"",
+                                      ".",
+                                      "..",
+                                      "5.",
+                                      ".5",
+                                      "1.2.3",
+                                      "0.1",
+                                      "12345678",
+                                      "123456789",
+                                      "1234567.",
+                                      "999999999999999",
+                                      "1000000000000000",
+                                      "-1",
+                                      "1e5",
+                                      "nan",
+                                      "0000000.1"};
+  fw_rng rng;
+  fw_rng_init(&rng, 9);
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) check_short(texts[i], strlen(texts[i]));
+  for (int i = 0; i < 300000; i++) {
+    char text[20];
+    const size_t n = fw_rng_below(&rng, sizeof text);
+    const uint32_t kinds = i % 3 == 0 ? 10 : i % 3 == 1 ? 32 : sizeof letters - 1; /* digits; and points; and others */
+    for (size_t k = 0; k < n; k++) text[k] = letters[fw_rng_below(&rng, kinds)];
+    check_short(text, n);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_grammar),      cmocka_unit_test(test_every_end),
@@ -610,7 +662,7 @@ int main(void) {
       cmocka_unit_test(test_exponents),    cmocka_unit_test(test_random_bits),
       cmocka_unit_test(test_random_plain), cmocka_unit_test(test_random_texts),
       cmocka_unit_test(test_middles),      cmocka_unit_test(test_millions_of_digits),
-      cmocka_unit_test(test_integers),
+      cmocka_unit_test(test_integers),     cmocka_unit_test(test_short),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -335,6 +335,39 @@ static void absent_columns(void **state) {
   furrow_encoder_free(encoder);
 }
 
+/* A log without a header: a first line that looks like one is not lost. */
+static void no_header(void **state) {
+  (void)state;
+  fw_buffer text = {0};
+  furrow_error err = {0};
+  put_text(LOG, "1,k\n0,l\n");
+  furrow_encoder *encoder = build_encoder(LOG, "{\"columns\":{\"0\":{\"as\":\"label\"},\"1\":{\"as\":\"category\"}}}");
+  expect_rows(encoder, LOG, "", "1 1=k\n0 1=l\n");
+  furrow_encoder_free(encoder);
+  put_text(LOG, "k,1\nl,2\n");
+  encoder = build_encoder(LOG "?header=no", "{\"columns\":{\"0\":{\"as\":\"category\"}}}");
+  save_encoder(encoder);
+  put_text("memory://new.csv", "k,x\nl,2\n");
+  assert_int_equal(read_encoded(encoder, "memory://new.csv", "", 1, 0, &text, &err), FURROW_E_FORMAT);
+  assert_string_equal(err.message, "the first line may be a header: the schema names column 0 by its number");
+  expect_rows(encoder, "memory://new.csv", "&header=no", "1 0=k\n1 0=l\n");
+  expect_rows(encoder, "memory://new.csv", "&header=yes", "1 0=l\n");
+  fw_buffer_clear(&text);
+  furrow_encoder_free(encoder);
+}
+
+static void vowpal_wabbit(void **state) {
+  (void)state;
+  static const char schema[] = "{\"columns\":{\"label\":{\"as\":\"label\"},\"weight\":{\"as\":\"weight\"},\"u\":{"
+                               "\"as\":\"category\"},\"i\":{\"as\":\"set\",\"separator\":\"|\",\"values\":true}}}";
+  put_text(LOG, "1 |u user=a |i m1 m2\n-1 |u user=b |i m2\n1 2.0 tag|u user=a |i m3:0.5\n");
+  furrow_encoder *encoder = build_encoder(LOG "?kind=vw", schema);
+  expect_rows(encoder, LOG, "&kind=vw", "1 u=user=a i=m1 i=m2\n-1 u=user=b i=m2\n1:2 u=user=a i=m3:0.5\n");
+  put_text("memory://new.vw", "|u user=a |i m1\n|u user=z |i m2\n");
+  expect_rows(encoder, "memory://new.vw", "&kind=vw&label=optional", "- u=user=a i=m1\n- i=m2\n");
+  furrow_encoder_free(encoder);
+}
+
 static void lists_of_json(void **state) {
   (void)state;
   static const char schema[] =
@@ -343,10 +376,10 @@ static void lists_of_json(void **state) {
       schema,
       "{\"y\":1,\"s\":[\"p|q\",\"r\"],\"a\":\"k\"}\n{\"y\":2,\"s\":[],\"a\":\"k\"}\n{\"y\":3,\"s\":\"p|r\",\"a\":1}\n",
       "1 s=p|q:0.7071 s=r:0.7071 a=k\n2 s=(missing) a=k\n3 s=p:0.7071 s=r:0.7071 a=1\n");
-  expect_refused(schema, "{\"y\":1,\"s\":[\"p\"],\"a\":[\"k\"]}\n", FURROW_E_PARSE,
+  expect_refused(schema, "{\"y\":1,\"s\":[\"p\"],\"a\":[\"k\",\"l\"]}\n", FURROW_E_PARSE,
                  "column a: a list, but one value is expected");
-  expect_log(schema, "{\"y\":1,\"s\":[\"p\"],\"a\":[]}\n{\"y\":1,\"a\":\"k\"}\n",
-             "1 s=p a=(missing)\n1 s=(missing) a=k\n");
+  expect_log(schema, "{\"y\":1,\"s\":[\"p\"],\"a\":[]}\n{\"y\":1,\"a\":\"k\"}\n{\"y\":2,\"a\":[\"k\"]}\n",
+             "1 s=p a=(missing)\n1 s=(missing) a=k\n2 s=(missing) a=k\n");
 }
 
 /* ---- Names ---------------------------------------------------------------------------------------------- */
@@ -529,7 +562,9 @@ int main(void) {
       cmocka_unit_test(tables_skip),
       cmocka_unit_test(bad_records_do_not_count),
       cmocka_unit_test(absent_columns),
+      cmocka_unit_test(no_header),
       cmocka_unit_test(lists_of_json),
+      cmocka_unit_test(vowpal_wabbit),
       cmocka_unit_test(names_both_ways),
       cmocka_unit_test(events),
       cmocka_unit_test(events_of_any_bytes),

@@ -834,7 +834,7 @@ static void wrong_parameters(void **state) {
   p.on_bad = (furrow_on_bad)9;
   expect_refused("data", &p, FURROW_E_ARGUMENT, "on_bad");
   p = params_of("parquet", 1, 0);
-  expect_refused("data", &p, FURROW_E_ARGUMENT, "there are: auto, libsvm, libfm, libffm, csv, dummy, dense");
+  expect_refused("data", &p, FURROW_E_ARGUMENT, "there are: auto, libsvm, libfm, libffm, csv, dummy, dense, table");
   p = params_of("libsvm", 1, 0);
   expect_refused("data?format=csv", &p, FURROW_E_ARGUMENT, "the URI says format=csv");
   expect_refused("data?color=1", &p, FURROW_E_ARGUMENT, "no argument of that name");

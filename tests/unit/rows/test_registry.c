@@ -110,9 +110,9 @@ static const furrow_rows_format *find(const char *name) {
 static void names(void **state) {
   (void)state;
   furrow_error err;
-  static const char *const built_in[] = {"libsvm", "libfm", "libffm", "csv", "dummy", "dense", "pairs"};
+  static const char *const built_in[] = {"libsvm", "libfm", "libffm", "csv", "dummy", "dense", "table", "pairs"};
   fw_format format;
-  for (size_t i = 0; i < 7; i++) {
+  for (size_t i = 0; i < 8; i++) {
     assert_string_equal(furrow_rows_format_at(i)->name, built_in[i]);
     assert_ptr_equal(find(built_in[i]), furrow_rows_format_at(i));
     assert_int_equal(furrow_rows_format_at(i)->size, sizeof(furrow_rows_format));
@@ -121,7 +121,7 @@ static void names(void **state) {
     assert_string_equal(format.public.name, built_in[i]);
     assert_int_equal(format.parse_chunk != NULL, i < 6);
   }
-  assert_null(furrow_rows_format_at(7));
+  assert_null(furrow_rows_format_at(8));
   assert_null(furrow_rows_format_at(SIZE_MAX));
   assert_null(find("LIBSVM"));
   assert_null(find(""));
@@ -133,7 +133,7 @@ static void names(void **state) {
   assert_string_equal(err.token, "parquet");
   char text[160];
   fw_format_names(text, sizeof text);
-  assert_string_equal(text, "libsvm, libfm, libffm, csv, dummy, dense, pairs");
+  assert_string_equal(text, "libsvm, libfm, libffm, csv, dummy, dense, table, pairs");
   fw_format_names(text, 10);
   assert_string_equal(text, "libsvm, l");
 }
@@ -165,7 +165,7 @@ static void registering(void **state) {
   assert_int_equal(furrow_rows_format_register(&sized, &err), FURROW_E_ARGUMENT);
   sized.size = sizeof sized + 8;
   assert_int_equal(furrow_rows_format_register(&sized, &err), FURROW_E_UNSUPPORTED);
-  assert_null(furrow_rows_format_at(7));
+  assert_null(furrow_rows_format_at(8));
 }
 
 /* A name that was claimed before main and could not be had means nothing from then on. */
@@ -229,7 +229,7 @@ static void registering_at_once(void **state) {
   assert_int_equal(taken_count, OWN);
   size_t all = 0;
   while (furrow_rows_format_at(all)) all++;
-  assert_int_equal(all, 7 + THREADS * OWN + OWN);
+  assert_int_equal(all, 8 + THREADS * OWN + OWN);
   for (size_t t = 0; t < THREADS; t++)
     for (size_t i = 0; i < OWN; i++) assert_string_equal(find(own_names[t][i])->name, own_names[t][i]);
 }
