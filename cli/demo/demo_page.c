@@ -36,14 +36,15 @@ static void put_tile(FILE *out, const char *number, const char *what) {
 }
 
 static void put_tiles(FILE *out, const demo_results *all) {
-  char text[PAGE_NUMBER];
+  char text[PAGE_NUMBER], what[64];
   fputs("<div class=\"tiles\">\n", out);
   put_tile(out, page_seconds(text, all->seconds), "for the whole demo");
   put_tile(out, page_count(text, (double)all->world.size.rows), "events in the log");
   snprintf(text, sizeof text, "%.3f", all->models[0].auc);
   put_tile(out, text, "AUC of FM on later events");
-  snprintf(text, sizeof text, "%.1f ×", all->models[0].ranking.ndcg / all->popular);
-  put_tile(out, text, "the NDCG@10 of the most popular items");
+  snprintf(text, sizeof text, "%.3f", all->models[0].ranking.ndcg);
+  snprintf(what, sizeof what, "NDCG@10 of FM; most popular items: %.3f", all->popular);
+  put_tile(out, text, what);
   put_tile(out, page_seconds(text, step_seconds(all, "recommend to all users")), "for ten items for every user");
   fputs("</div>\n", out);
 }

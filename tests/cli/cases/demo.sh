@@ -67,6 +67,7 @@ awk -F '\t' 'NF == 5 { print $2, ($3 ~ /^B[0-9]*$/), ($5 ~ /^[A-Z][a-z]+ [A-Z]/)
 
 echo "page"
 grep -c '<svg' one/report.html | awk '{ print ($1 > 15) }'
+grep -c -w -i -e nan -e inf one/report.html
 grep -c -e 'http:' -e 'https:' -e 'src=' -e '<script' -e '@import' -e 'url(' one/report.html
 # titles of what two users get are in the page
 awk -F '  +' '/ score / { print $2 }' said | while read -r title; do grep -q ">$title<" one/report.html && echo "in the page"; done | uniq -c | awk '{ print $1, $2 }'
