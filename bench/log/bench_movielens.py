@@ -41,8 +41,8 @@ def read_arguments():
     parser.add_argument("-k", type=int, default=10, help="items for each user (10)")
     parser.add_argument("--seeds", type=int, default=1, help="Furrow trains with so many seeds; the mean is shown (1)")
     parser.add_argument("--train-options", default="", help="more options of the trainings for ratings")
-    parser.add_argument("--rank-options", default="--loss sampled-softmax --item-fields 1",
-                        help="options of the training for rankings (--loss sampled-softmax --item-fields 1)")
+    parser.add_argument("--rank-options", default="--loss sampled-softmax",
+                        help="options of the training for rankings (--loss sampled-softmax)")
     parser.add_argument("--no-baselines", action="store_true", help="Furrow alone")
     parser.add_argument("--scratch", help="keep split and models in this folder")
     parser.add_argument("--out", metavar="FILE", help="write the results as JSON")
