@@ -239,6 +239,8 @@ typedef struct fw_rank_conf {
   size_t user_field_count, item_field_count; /* 0: not set */
   uint32_t negatives;                        /* 0: by the loss; none without a ranking loss */
   bool popular;                              /* negatives are drawn by the number of their rows, else all alike */
+  bool same_hour;                            /* negatives are items of rows with the same feature of hour_field */
+  int64_t hour_field;                        /* -1: not set */
   bool has_positive_from;
   double positive_from; /* labels from here on are positives; not set: those above 0 */
 } fw_rank_conf;

@@ -117,8 +117,10 @@ typedef enum fw_value_kind {
     "fields of the item, the one with its id first: for ranking losses and negatives")                                 \
   X(NEGATIVES, "negatives", NULL, NULL, INT, 0, 1048576, "0", "N",                                                     \
     "items that the user does not have, drawn for each positive row; of ranking losses 0: by the loss")                \
-  X(NEGATIVE_SAMPLING, "negative-sampling", NULL, NULL, WORD, 0, 0, "uniform", "uniform|popularity",                   \
-    "how negatives are drawn: all items alike, or by the number of their rows")                                        \
+  X(NEGATIVE_SAMPLING, "negative-sampling", NULL, NULL, WORD, 0, 0, "uniform", "uniform|popularity|hour",              \
+    "how negatives are drawn: all items alike, by the number of their rows, or from rows of the same hour")            \
+  X(HOUR_FIELD, "hour-field", NULL, NULL, INT, -1, FW_COUNT_MAX, "-1", "N",                                            \
+    "the field whose features are hours, for negatives from the same hour; of raw logs it is found; -1: not set")      \
   X(POSITIVE_FROM, "positive-from", NULL, NULL, REAL, -1e300, 1e300, "", "X",                                          \
     "rows with labels from X on are positives; all above 0 where it is not set")                                       \
   X(DEFAULTS, "defaults", NULL, NULL, WORD, 0, 0, "furrow", "furrow|angel",                                            \

@@ -42,6 +42,9 @@ static bool is_machine(const fw_graph *graph) {
 
 static furrow_status check_ranking(const fw_plan *plan, furrow_error *err) {
   const fw_graph *graph = &plan->graph;
+  if (plan->rank.same_hour)
+    return fw_fail(err, FURROW_E_ARGUMENT, "negative-sampling=hour is for rows that `negatives` draws, not for %s",
+                   fw_loss_name(graph->loss));
   if (!is_machine(graph)) {
     fw_fail(err, FURROW_E_ARGUMENT, "%s is for fm alone", fw_loss_name(graph->loss));
     fw_error_set_hint(err, "the key `negatives` draws negative rows for any model with LogLoss");
@@ -78,7 +81,9 @@ furrow_status fw_rank_resolve(fw_plan *plan, fw_arena *arena, const furrow_learn
   FW_TRY(take_fields(arena, fw_conf_value(conf, FW_KEY_ITEM_FIELDS).text, &rank->item_fields, &rank->item_field_count,
                      err));
   rank->negatives = (uint32_t)fw_conf_value(conf, FW_KEY_NEGATIVES).integer;
-  rank->popular = fw_conf_value(conf, FW_KEY_NEGATIVE_SAMPLING).integer != 0;
+  rank->popular = fw_conf_value(conf, FW_KEY_NEGATIVE_SAMPLING).integer == 1;
+  rank->same_hour = fw_conf_value(conf, FW_KEY_NEGATIVE_SAMPLING).integer == 2;
+  rank->hour_field = fw_conf_value(conf, FW_KEY_HOUR_FIELD).integer;
   rank->has_positive_from = fw_conf_is_set(conf, FW_KEY_POSITIVE_FROM);
   rank->positive_from = fw_conf_value(conf, FW_KEY_POSITIVE_FROM).real;
   FW_TRY(check_apart(rank, err));

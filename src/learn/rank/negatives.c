@@ -2,6 +2,7 @@
 #include "learn/rank/negatives.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #include "base/error.h"
 #include "base/mem.h"
@@ -86,13 +87,20 @@ static furrow_status push_side(new_row *to, const fw_rank_conf *conf, const furr
   return FURROW_OK;
 }
 
+/* A positive, by its hour. */
+typedef struct hour_item {
+  uint64_t hour;
+  uint32_t item;
+} hour_item;
+
 typedef struct appending {
   const furrow_rowblock *rows;
   const fw_rank_conf *conf;
   fw_rank_data data;
   fw_item_sampler sampler;
-  size_t *row_of;     /* of items: their first */
-  uint32_t *positive; /* rows that are positives */
+  hour_item *of_hours; /* positives in the order of their hours; NULL: negatives are of any hour */
+  size_t *row_of;      /* of items: their first */
+  uint32_t *positive;  /* rows that are positives */
   size_t positives;
   new_row row;
   furrow_container *made;
@@ -118,6 +126,54 @@ static furrow_status list_positives(appending *a, furrow_error *err) {
   return FURROW_OK;
 }
 
+/* The feature of the hour field. */
+static furrow_status hour_of(const appending *a, size_t row_number, uint64_t *hour, furrow_error *err) {
+  const furrow_row row = furrow_rowblock_row(a->rows, row_number);
+  for (size_t i = 0; i < row.length; i++) {
+    if (furrow_row_get_field(&row, i) != (uint64_t)a->conf->hour_field) continue;
+    *hour = furrow_row_get_index(&row, i);
+    return FURROW_OK;
+  }
+  fw_fail(err, FURROW_E_ARGUMENT, "the row has no feature of the hour field, which negative-sampling=hour needs");
+  fw_error_prefix_row(err, row_number + 1);
+  return FURROW_E_ARGUMENT;
+}
+
+static int compare_hours(const void *a, const void *b) {
+  const hour_item *x = a, *y = b;
+  if (x->hour != y->hour) return x->hour < y->hour ? -1 : 1;
+  return (x->item > y->item) - (x->item < y->item);
+}
+
+static furrow_status list_hours(appending *a, furrow_error *err) {
+  if (a->conf->hour_field < 0) {
+    fw_fail(err, FURROW_E_ARGUMENT, "negative-sampling=hour needs to know which field has the hours");
+    fw_error_set_hint(err, "set the key `hour-field`, or give the time of the schema the part hour");
+    return FURROW_E_ARGUMENT;
+  }
+  FW_TRY(fw_alloc((void **)&a->of_hours, a->positives, sizeof *a->of_hours, err));
+  for (size_t i = 0; i < a->positives; i++) {
+    a->of_hours[i].item = a->data.train.item[i];
+    FW_TRY(hour_of(a, a->positive[i], &a->of_hours[i].hour, err));
+  }
+  qsort(a->of_hours, a->positives, sizeof *a->of_hours, compare_hours);
+  return FURROW_OK;
+}
+
+/* An item of the same hour that the user does not have; FW_NO_NUMBER: none was found. */
+static furrow_status draw_of_hour(const appending *a, fw_rng *rng, size_t positive, uint32_t *item, furrow_error *err) {
+  uint64_t hour = 0;
+  *item = FW_NO_NUMBER;
+  FW_TRY(hour_of(a, a->positive[positive], &hour, err));
+  const size_t begin = fw_lower_bound_u64(&a->of_hours[0].hour, a->positives, sizeof *a->of_hours, hour);
+  const size_t end = fw_lower_bound_u64(&a->of_hours[0].hour, a->positives, sizeof *a->of_hours, hour + 1);
+  for (int i = 0; i < TRIES && *item == FW_NO_NUMBER; i++) {
+    const uint32_t drawn = a->of_hours[begin + fw_rng_below(rng, end - begin)].item;
+    if (!fw_rank_data_has(&a->data, a->data.train.user[positive], drawn)) *item = drawn;
+  }
+  return FURROW_OK;
+}
+
 static furrow_status take_apart(appending *a, furrow_error *err) {
   if (a->rows->size >= FW_NO_NUMBER) return fw_fail(err, FURROW_E_RANGE, "negatives: more than 4294967294 rows");
   FW_TRY(list_positives(a, err));
@@ -127,6 +183,7 @@ static furrow_status take_apart(appending *a, furrow_error *err) {
   const fw_rank_data *data = &a->data;
   FW_TRY(fw_alloc((void **)&a->row_of, data->items.count, sizeof *a->row_of, err));
   for (size_t i = data->train.count; i-- > 0;) a->row_of[data->train.item[i]] = a->positive[i];
+  if (a->conf->same_hour) FW_TRY(list_hours(a, err));
   return fw_item_sampler_init(&a->sampler, data->popularity, data->items.count, a->conf->popular, err);
 }
 
@@ -154,7 +211,11 @@ static furrow_status push_rows(appending *a, furrow_error *err) {
     fw_rng_init(&rng, fw_rng_hash(fw_rng_hash(a->seed, 0x6e656772), a->positive[i]));
     FW_TRY(push_row(a, &user, &user, 1, err));
     for (uint32_t k = 0; k < a->conf->negatives; k++) {
-      const uint32_t item = fw_item_sampler_draw_other(&a->sampler, &rng, &a->data, a->data.train.user[i]);
+      uint32_t item = FW_NO_NUMBER;
+      if (a->of_hours)
+        FW_TRY(draw_of_hour(a, &rng, i, &item, err));
+      else
+        item = fw_item_sampler_draw_other(&a->sampler, &rng, &a->data, a->data.train.user[i]);
       if (item == FW_NO_NUMBER) {
         a->without++;
         continue;
@@ -180,6 +241,7 @@ furrow_status fw_negatives_append(furrow_container **made, const furrow_rowblock
   }
   fw_rank_data_clear(&a.data);
   fw_item_sampler_clear(&a.sampler);
+  fw_free(a.of_hours);
   fw_free(a.row_of);
   fw_free(a.positive);
   fw_free(a.row.field);

@@ -1,6 +1,7 @@
 /* learn/train/encoded_data.c: what the encoder of a raw log tells of the training. */
 #include "learn/train/encoded_data.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -36,6 +37,20 @@ static furrow_status settle_sides(fw_fit *f, const furrow_encoder *encoder, furr
   return set_side(conf, "user-fields", encoder, false, err);
 }
 
+/* The field of the hours of events. */
+static furrow_status settle_hours(fw_fit *f, const furrow_encoder *encoder, furrow_error *err) {
+  const fw_dictionary *d = &encoder->dictionary;
+  char text[24];
+  if (!f->trainer->plan->rank.same_hour || fw_conf_is_set(f->trainer->conf, FW_KEY_HOUR_FIELD)) return FURROW_OK;
+  for (size_t i = 0; i < d->count; i++) {
+    const fw_field *field = &d->fields[i];
+    if (field->kind != FW_FIELD_PART || field->part != FW_PART_HOUR || field->column->role != FW_ROLE_TIME) continue;
+    snprintf(text, sizeof text, "%zu", i);
+    return furrow_learn_conf_set(f->trainer->conf, "hour-field", text, err);
+  }
+  return FURROW_OK;
+}
+
 /* A log without labels says who took what: a model of it ranks. */
 static furrow_status settle_loss(fw_fit *f, const furrow_encoder *encoder, furrow_error *err) {
   const fw_plan *plan = f->trainer->plan;
@@ -58,6 +73,7 @@ furrow_status fw_fit_settle_encoder(fw_fit *f, furrow_error *err) {
   if (!f->trainer->plan->data.encoder) return FURROW_OK;
   FW_TRY(furrow_encoder_load(&encoder, f->trainer->plan->data.encoder, err));
   furrow_status status = settle_sides(f, encoder, err);
+  if (status == FURROW_OK) status = settle_hours(f, encoder, err);
   if (status == FURROW_OK) status = settle_loss(f, encoder, err);
   if (status == FURROW_OK) status = fw_trainer_replan(f->trainer, err);
   furrow_encoder_free(encoder);
