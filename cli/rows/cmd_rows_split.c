@@ -43,6 +43,7 @@ typedef struct split_values {
   name_list names;
   uint64_t seed;
   bool json;
+  bool log; /* rows of a table are dealt out as they are */
 } split_values;
 
 /* ---- Options -------------------------------------------------------------------------------------------- */
@@ -160,29 +161,6 @@ static void split_init(void *values) {
   sink_values_init(&split->sink);
 }
 
-/* Whether records of a raw log are copied, rather than rows parsed and written. */
-static bool copies_records(const split_values *split) {
-  return split->time || split->group || split->user || split->last > 0;
-}
-
-static furrow_status check_options(const split_values *split, furrow_error *err) {
-  if (!copies_records(split)) {
-    if (split->fractions.count > 0) return FURROW_OK;
-    fail(err, FURROW_E_ARGUMENT, "one of --fractions and --time is required");
-    return add_hint(err, "--fractions 0.8,0.2 splits at random, --time COL --last 0.2 by time");
-  }
-  if (split->time && split->group) return fail(err, FURROW_E_ARGUMENT, "--time and --group exclude each other");
-  if (!split->time && !split->group)
-    return fail(err, FURROW_E_ARGUMENT, "%s needs --time", split->user ? "--user" : "--last");
-  if (split->group && (split->user || split->last > 0))
-    return fail(err, FURROW_E_ARGUMENT, "--group and %s exclude each other", split->user ? "--user" : "--last");
-  if (split->time && !(split->last > 0)) return fail(err, FURROW_E_ARGUMENT, "--time needs --last");
-  if (split->time && split->fractions.count > 0)
-    return fail(err, FURROW_E_ARGUMENT, "--time and --fractions exclude each other");
-  if (split->group && split->fractions.count == 0) return fail(err, FURROW_E_ARGUMENT, "--group needs --fractions");
-  return FURROW_OK;
-}
-
 static bool reads_as_usual(const source_values *given) {
   source_values usual;
   source_values_init(&usual);
@@ -197,6 +175,45 @@ static bool writes_as_usual(const sink_values *given) {
   return given->to == usual.to && given->columns == usual.columns && given->delimiter == usual.delimiter &&
          given->header == usual.header && given->with_weight == usual.with_weight && given->zeros == usual.zeros &&
          given->index_base == usual.index_base && given->drop_fields == usual.drop_fields;
+}
+
+/* Whether records of a raw log are copied, rather than rows parsed and written. */
+static bool copies_records(const split_values *split) {
+  return split->time || split->group || split->user || split->last > 0 || split->log;
+}
+
+/* A table by its name, which nobody asks to be read or written in another way: its cells stay as they are. */
+static bool is_log(const split_values *split) {
+  static const char *const endings[] = {".csv", ".tsv", ".jsonl", ".ndjson"};
+  static const char *const packed[] = {".gz", ".zst", ""};
+  const char *uri = split->uri;
+  const size_t n = strlen(uri);
+  if (strpbrk(uri, "?#") || !reads_as_usual(&split->source) || !writes_as_usual(&split->sink)) return false;
+  for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+    for (size_t k = 0; k < sizeof packed / sizeof *packed; k++) {
+      char ending[16];
+      const int m = snprintf(ending, sizeof ending, "%s%s", endings[i], packed[k]);
+      if (n > (size_t)m && strcmp(uri + n - m, ending) == 0) return true;
+    }
+  return false;
+}
+
+static furrow_status check_options(const split_values *split, furrow_error *err) {
+  if (!copies_records(split)) {
+    if (split->fractions.count > 0) return FURROW_OK;
+    fail(err, FURROW_E_ARGUMENT, "one of --fractions and --time is required");
+    return add_hint(err, "--fractions 0.8,0.2 splits at random, --time COL --last 0.2 by time");
+  }
+  if (split->time && split->group) return fail(err, FURROW_E_ARGUMENT, "--time and --group exclude each other");
+  if (!split->time && !split->group && (split->user || split->last > 0))
+    return fail(err, FURROW_E_ARGUMENT, "%s needs --time", split->user ? "--user" : "--last");
+  if (split->group && (split->user || split->last > 0))
+    return fail(err, FURROW_E_ARGUMENT, "--group and %s exclude each other", split->user ? "--user" : "--last");
+  if (split->time && !(split->last > 0)) return fail(err, FURROW_E_ARGUMENT, "--time needs --last");
+  if (split->time && split->fractions.count > 0)
+    return fail(err, FURROW_E_ARGUMENT, "--time and --fractions exclude each other");
+  if (split->group && split->fractions.count == 0) return fail(err, FURROW_E_ARGUMENT, "--group needs --fractions");
+  return FURROW_OK;
 }
 
 /* Options for rows that are parsed. */
@@ -448,7 +465,7 @@ static furrow_status copy_log(split_job *job, furrow_parser_stats *stats, furrow
   params.user = split->user;
   params.last = split->last;
   params.group = split->group;
-  params.shares = split->group ? split->fractions.share : NULL;
+  params.shares = split->time ? NULL : split->fractions.share;
   params.seed = split->seed;
   params.overwrite = split->sink.force;
   params.on_bad = split->source.on_bad;
@@ -517,9 +534,11 @@ static furrow_status run_log(split_job *job, output *out, furrow_error *err) {
 }
 
 static furrow_status split_run(const void *values, output *out, furrow_error *err) {
-  const split_values *split = values;
+  split_values used = *(const split_values *)values;
+  const split_values *split = &used;
   split_job *job = calloc(1, sizeof *job);
   if (!job) return fail_memory(err);
+  used.log = used.fractions.count > 0 && is_log(split);
   job->values = split;
   job->count = split->time ? 2 : split->fractions.count;
   interrupt_catch();
@@ -538,7 +557,8 @@ const command rows_split_command = {
                "furrow rows split ratings.csv --out data/ --user userId --time timestamp --last 0.2",
     .about = "The seed and the number of a row decide which file the row goes to, so the same seed gives the same "
              "files for any number of threads. The files appear only when all of them are complete. With --time and "
-             "--group, records of a raw log (csv, tsv, JSON lines, Vowpal Wabbit's text) are copied as they are, with "
+             "--group, and where the name of the file ends in .csv, .tsv or .jsonl, records of a raw log (csv, tsv, "
+             "JSON lines, Vowpal Wabbit's text) are copied as they are, with "
              "the header. Of a user with n rows, the last n times SHARE, rounded, go to the second file; one row at "
              "least stays in the first, and rows of the same time keep their order.",
     .one_of = "--fractions F,F... | --time COL",

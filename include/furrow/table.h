@@ -99,7 +99,7 @@ FURROW_API void furrow_schema_get_column(const furrow_schema *schema, size_t i, 
 
 /* ---- Splitting ------------------------------------------------------------------------------------------ */
 
-/* How to split a log. Exactly one of `time` and `group` is set. */
+/* How to split a log: by `time`, by `group`, or, with neither, each row by chance. */
 typedef struct furrow_table_split_params {
   size_t size;       /* set by furrow_table_split_params_init */
   const char *time;  /* the column that says when: numbers, or ISO 8601. The last rows go to the second of two files */
@@ -107,8 +107,8 @@ typedef struct furrow_table_split_params {
   double last;       /* with time: below 1 the share of the rows that are the last, rounded; else their number. At least
                       * one row of a user goes to the first file */
   const char *group; /* the column whose values stay together: each goes to a file by chance */
-  const double *shares;       /* with group: of the files, as many as these; they add up to 1 */
-  uint64_t seed;              /* with group: of the chance */
+  const double *shares;       /* without time: of the files, as many as these; they add up to 1 */
+  uint64_t seed;              /* without time: of the chance */
   bool overwrite;             /* files that exist; false: E_EXISTS */
   furrow_on_bad on_bad;       /* error; skip: bad rows go to no file */
   furrow_progress progress;   /* "reading", in bytes; NULL: none */

@@ -1,4 +1,5 @@
-/* rows/table/table_split.c: records of a log copied to several files: by user and time, or whole groups by chance.
+/* rows/table/table_split.c: records of a log copied to several files: by user and time, or by chance, alone or in
+ * groups.
  *
  * By time, a first pass notes user and time of each record (24 bytes), a sort (as much again) tells which are the last
  * ones (a byte), and a second pass copies. A group's file depends on its hash alone: one pass. */
@@ -139,8 +140,7 @@ static const char *record_end(const fw_table_layout *layout, const char *line, c
   return stop ? fw_cell_line_begin(stop, end) : end;
 }
 
-static size_t file_of_group(const table_split *s, const fw_table_cell *cell) {
-  const uint64_t hash = XXH3_64bits(cell->text, cell->length);
+static size_t file_of_hash(const table_split *s, uint64_t hash) {
   const double chance = ldexp((double)(fw_rng_hash(s->params.seed, hash) >> 11), -53);
   size_t i = 0;
   while (i + 1 < s->nfiles && chance >= s->bounds[i]) i++;
@@ -149,6 +149,10 @@ static size_t file_of_group(const table_split *s, const fw_table_cell *cell) {
 
 static furrow_status find_file(const table_split *s, const fw_table_cursor *cursor, const fw_table_batch *batch,
                                size_t r, size_t *file, furrow_error *err) {
+  if (!s->params.time && !s->params.group) {
+    *file = file_of_hash(s, s->copied);
+    return FURROW_OK;
+  }
   if (!s->params.group) {
     if (s->copied >= s->count) return fw_fail(err, FURROW_E_FORMAT, "the log changed while it was read");
     *file = s->to[s->copied];
@@ -156,7 +160,7 @@ static furrow_status find_file(const table_split *s, const fw_table_cursor *curs
   }
   const fw_table_cell *cell = cell_of(batch, SLOT_GROUP, r);
   if (cell->kind == FW_TABLE_MISSING) return refuse_cell(s, cursor, batch, SLOT_GROUP, r, "no group", err);
-  *file = file_of_group(s, cell);
+  *file = file_of_hash(s, XXH3_64bits(cell->text, cell->length));
   return FURROW_OK;
 }
 
@@ -216,7 +220,7 @@ static furrow_status check_time(const furrow_table_split_params *p, size_t count
 static furrow_status check_group(table_split *s, furrow_error *err) {
   const furrow_table_split_params *p = &s->params;
   double sum = 0;
-  if (!p->group) return fw_fail(err, FURROW_E_ARGUMENT, "time, group: one of them must be named");
+  if (!p->group && !p->shares) return fw_fail(err, FURROW_E_ARGUMENT, "time, group, shares: one of them must be set");
   if (p->user) return fw_fail(err, FURROW_E_ARGUMENT, "user: needs a time");
   if (!p->shares) return fw_fail(err, FURROW_E_ARGUMENT, "shares: there are none");
   if (s->nfiles < 2 || s->nfiles > MOST_FILES)
@@ -240,7 +244,7 @@ static furrow_status refuse_column(const fw_table_layout *layout, const char *na
 
 static furrow_status open_table(table_split *s, const char *uri, furrow_error *err) {
   const char *names[] = {s->params.group ? s->params.group : s->params.time, s->params.user};
-  const size_t slots = s->params.user ? 2 : 1;
+  const size_t slots = s->params.user ? 2 : names[0] ? 1 : 0;
   FW_TRY(fw_table_source_open(&s->source, uri, err));
   const fw_table_layout *layout = fw_table_source_layout(s->source);
   for (size_t i = 0; i < slots; i++)
@@ -272,7 +276,7 @@ static furrow_status check_paths(const table_split *s, const char *const *paths,
 }
 
 static furrow_status commit_files(table_split *s, const char *const *paths, furrow_error *err) {
-  if (!s->params.group && s->copied != s->count)
+  if (s->params.time && s->copied != s->count)
     return fw_fail(err, FURROW_E_FORMAT, "the log changed while it was read");
   for (size_t i = 0; i < s->nfiles; i++) {
     if (s->rows[i] > 0) continue;

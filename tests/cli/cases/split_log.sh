@@ -21,3 +21,6 @@ try furrow rows split events.csv --time note --last 1 --out new/
 try furrow rows split - --time timestamp --last 1 --out new/ <events.csv
 try furrow rows split events.csv --out new/
 test ! -e new
+printf 'user,item,label\n16777217,007,1\n16777219,"a,b",0\n16777221,x,1\n16777223,y,0\n' > ids.csv
+furrow rows split ids.csv --fractions 0.5,0.5 --seed 3 --out ids/
+cat ids/train.csv ids/test.csv
