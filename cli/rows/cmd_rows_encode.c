@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/commands.h"
 #include "core/fail.h"
@@ -98,6 +99,10 @@ static furrow_status keep_encoder(const encode_values *encode, const furrow_enco
 static furrow_status check_dictionary(const encode_values *encode, furrow_error *err) {
   static const char *const names[] = {"dictionary.furrow", "schema.json"};
   if (!encode->schema || !encode->dictionary) return FURROW_OK;
+  char model[4096];
+  snprintf(model, sizeof model, "%s/furrow.json", encode->dictionary);
+  if (access(model, F_OK) == 0)
+    return fail_token(err, encode->dictionary, "--dictionary: a model has a dictionary of its own, which must stay");
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     char path[4096];
     snprintf(path, sizeof path, "%s/%s", encode->dictionary, names[i]);

@@ -145,6 +145,50 @@ furrow_status fw_model_json_read(furrow_learn_conf *conf, const char *text, size
   return status;
 }
 
+/* ---- The encoder ---- */
+
+/* data/dictionary of furrow.json; "": it has none. */
+static furrow_status find_dictionary(const char *text, size_t size, const char *file, char found[17],
+                                     furrow_error *err) {
+  fw_json json;
+  fw_json_text key, value;
+  unsigned depth = 1;
+  found[0] = 0;
+  fw_json_open(&json, text, size, file);
+  furrow_status status = fw_json_object(&json, err);
+  while (status == FURROW_OK || (status == FURROW_END && --depth > 0)) {
+    status = fw_json_member(&json, &key, err);
+    if (status != FURROW_OK) continue;
+    if (depth == 1 && fw_json_is(key, "data")) {
+      status = fw_json_object(&json, err);
+      depth += status == FURROW_OK;
+    } else if (depth == 2 && fw_json_is(key, "dictionary") && fw_json_peek(&json) == FW_JSON_STRING) {
+      status = fw_json_string(&json, &value, err);
+      if (status == FURROW_OK && value.size == 16) snprintf(found, 17, "%.16s", value.bytes);
+    } else {
+      status = fw_json_skip(&json, NULL, err);
+    }
+  }
+  fw_json_close(&json);
+  return status == FURROW_END ? FURROW_OK : status;
+}
+
+/* A model's features are those of its own dictionary. */
+static furrow_status take_encoder(furrow_learn_conf *conf, const char *folder, const char *text, size_t size,
+                                  const char *file, furrow_error *err) {
+  char wanted[17] = "", found[17];
+  if (!fw_encoder_in_directory(folder)) return FURROW_OK;
+  if (text) FW_TRY(find_dictionary(text, size, file, wanted, err));
+  FW_TRY(fw_encoder_digest(folder, found, err));
+  if (wanted[0] && strcmp(wanted, found) != 0) {
+    fw_fail(err, FURROW_E_FORMAT, "dictionary.furrow is not the one that the model was trained with");
+    fw_error_set_file(err, folder);
+    fw_error_set_hint(err, "its features have other numbers: bring the model's own file back, or train again");
+    return FURROW_E_FORMAT;
+  }
+  return furrow_learn_conf_set(conf, "encoder", folder, err);
+}
+
 furrow_status furrow_learn_conf_load_model(furrow_learn_conf *conf, const char *folder, furrow_error *err) {
   char *path = NULL, *text = NULL;
   size_t size = 0;
@@ -156,8 +200,7 @@ furrow_status furrow_learn_conf_load_model(furrow_learn_conf *conf, const char *
   status = fw_path_read_json(&text, &size, path, err);
   if (status == FURROW_OK) status = fw_model_json_read(conf, text, size, path, err);
   if (status == FURROW_E_NOT_FOUND) status = FURROW_OK; /* Angel's models have none */
-  if (status == FURROW_OK && fw_encoder_in_directory(folder))
-    status = furrow_learn_conf_set(conf, "encoder", folder, err);
+  if (status == FURROW_OK) status = take_encoder(conf, folder, text, size, path, err);
   fw_free(text);
   fw_free(path);
   return status;

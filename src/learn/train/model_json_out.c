@@ -12,6 +12,7 @@
 #include "furrow/version.h"
 #include "io/uri.h"
 #include "learn/conf/conf_data.h"
+#include "rows/encode/encoder.h"
 
 enum { VERSION = 1 };
 
@@ -69,6 +70,11 @@ static furrow_status put_data(fw_json_out *json, const furrow_trainer *t, furrow
   put_text(json, t, "label_column", "label-column");
   put_text(json, t, "weight_column", "weight-column");
   put_text(json, t, "delimiter", "delimiter");
+  if (data->encoder) {
+    char dictionary[17];
+    FW_TRY(fw_encoder_digest(data->encoder, dictionary, err));
+    fw_json_out_member(json, "dictionary", dictionary);
+  }
   put_text(json, t, "user_fields", "user-fields");
   put_text(json, t, "item_fields", "item-fields");
   if (t->seen.rows > 0) {

@@ -114,6 +114,24 @@ bool fw_encoder_in_directory(const char *directory) {
   return there;
 }
 
+furrow_status fw_encoder_digest(const char *directory, char digest[17], furrow_error *err) {
+  unsigned char header[FW_DICT_HEADER];
+  char *path = NULL;
+  fw_input *input = NULL;
+  size_t got = 0;
+  FW_TRY(join_path(&path, directory, FW_DICTIONARY_NAME, err));
+  furrow_status status = fw_input_open(&input, path, err);
+  if (status == FURROW_OK) status = fw_input_read_at(input, header, sizeof header, 0, &got, err);
+  if (status == FURROW_OK && got < sizeof header) {
+    status = fw_fail(err, FURROW_E_FORMAT, "dictionary: cut short");
+    fw_error_set_file(err, path);
+  }
+  if (status == FURROW_OK) snprintf(digest, 17, "%016llx", (unsigned long long)fw_get_le64(header + FW_DICT_AT_DIGEST));
+  fw_input_close(input);
+  fw_free(path);
+  return status;
+}
+
 /* ---- Saving --------------------------------------------------------------------------------------------- */
 
 static furrow_status save_file(const char *path, const void *bytes, size_t size, bool overwrite, furrow_error *err) {

@@ -12,6 +12,8 @@
 
 /* Whether a directory has an encoder. */
 bool fw_encoder_in_directory(const char *directory);
+/* The digest of its dictionary, as the file says it; 16 digits and a 0. */
+furrow_status fw_encoder_digest(const char *directory, char digest[17], furrow_error *err) FURROW_MUST_USE;
 /* The bytes of its two files; the dictionary's stay the encoder's. */
 furrow_status fw_encoder_files(const furrow_encoder *encoder, fw_buffer *schema, const void **dictionary,
                                size_t *dictionary_size, furrow_error *err) FURROW_MUST_USE;

@@ -274,6 +274,26 @@ static void count_rows(const build *b, const furrow_parser_stats *table) {
   all->bytes += table->bytes;
 }
 
+/* A table of which the log knows no key says nothing: another column is meant, or the keys are written otherwise. */
+static furrow_status check_keys(const build *b, size_t t, furrow_error *err) {
+  const fw_side_table *table = &b->schema->tables[t];
+  const fw_dictionary *d = &b->encoder.dictionary;
+  const fw_field *field = NULL;
+  fw_string_table keys;
+  for (size_t i = 0; i < d->count; i++)
+    if (d->fields[i].column && strcmp(d->fields[i].column->name, table->key) == 0) field = &d->fields[i];
+  if (!field || !fw_field_has_texts(field) || field->texts.count == 0) return FURROW_OK;
+  FW_TRY(fw_string_table_open(&keys, b->joined[t].keys.bytes, b->joined[t].keys.size, err));
+  for (size_t i = 0; i < field->texts.count; i++) {
+    size_t length;
+    const char *text = fw_string_table_text(&field->texts, i, &length);
+    if (fw_string_table_find(&keys, text, length) != FW_STRING_TABLE_NONE) return FURROW_OK;
+  }
+  fw_fail(err, FURROW_E_FORMAT, "table %s: its column %s has none of the values that the log has in %s", table->uri,
+          table->column, table->key);
+  return FURROW_E_FORMAT;
+}
+
 static furrow_status join_table(build *b, size_t t, furrow_error *err) {
   fw_encode_view view = {0};
   fw_table *table = NULL;
@@ -288,6 +308,7 @@ static furrow_status join_table(build *b, size_t t, furrow_error *err) {
   if (status == FURROW_OK) status = furrow_container_create(&j.out.rows, FURROW_KEY_U64, FURROW_VALUE_F32, err);
   if (status == FURROW_OK) status = fw_table_scan(b->tables[t], table, &params, users, join_batch, &stats, err);
   if (status == FURROW_OK) status = write_joined(&j, t, err);
+  if (status == FURROW_OK) status = check_keys(b, t, err);
   if (status == FURROW_OK) count_rows(b, &stats);
   furrow_container_free(j.out.rows);
   fw_encode_scratch_clear(&j.scratch);

@@ -6,6 +6,9 @@ gzip -c events.csv >events.csv.gz
 furrow rows split events.csv.gz --group userId --fractions 0.5,0.5 --seed 3 --out by_group/
 wc -l by_group/*
 # refused
+printf 'user,item,label\n16777217,007,1\n16777219,"a,b",0\n16777221,x,1\n16777223,y,0\n' >ids.csv
+furrow rows split ids.csv --fractions 0.5,0.5 --seed 3 --out ids/
+cat ids/train.csv ids/test.csv
 try furrow rows split events.csv --user userId --time timestamp --last 1 --out by_user/
 try furrow rows split events.csv --user userid --time timestamp --last 1 --out new/
 try furrow rows split events.csv --user userId --last 1 --out new/
@@ -21,6 +24,3 @@ try furrow rows split events.csv --time note --last 1 --out new/
 try furrow rows split - --time timestamp --last 1 --out new/ <events.csv
 try furrow rows split events.csv --out new/
 test ! -e new
-printf 'user,item,label\n16777217,007,1\n16777219,"a,b",0\n16777221,x,1\n16777223,y,0\n' > ids.csv
-furrow rows split ids.csv --fractions 0.5,0.5 --seed 3 --out ids/
-cat ids/train.csv ids/test.csv
