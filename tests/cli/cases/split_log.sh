@@ -6,8 +6,8 @@ gzip -c events.csv >events.csv.gz
 furrow rows split events.csv.gz --group userId --fractions 0.5,0.5 --seed 3 --out by_group/
 wc -l by_group/*
 # refused
-printf 'user,item,label\n16777217,007,1\n16777219,"a,b",0\n16777221,x,1\n16777223,y,0\n' >ids.csv
-furrow rows split ids.csv --fractions 0.5,0.5 --seed 3 --out ids/
+(echo user,item,label; for i in $(seq 12); do echo "$((16777210 + i)),00$((100 + i)),$((i % 2))"; done) >ids.csv
+furrow rows split ids.csv --fractions 0.5,0.5 --seed 1 --out ids/
 cat ids/train.csv ids/test.csv
 try furrow rows split events.csv --user userId --time timestamp --last 1 --out by_user/
 try furrow rows split events.csv --user userid --time timestamp --last 1 --out new/
