@@ -104,6 +104,26 @@ def lines_of_forest(data):
                        (us["score_cpu"], r["score_cpu"]))
 
 
+def lines_of_encode(data):
+    results = [r for r in data["results"] if r["cores"] == 1 and not r["isa"] and "error" not in r]
+    ours = {(r["kind"], r["job"]): r for r in results if r["program"] == "furrow"}
+    for r in results:
+        us = ours.get((r["kind"], r["job"]))
+        if r["program"] != "furrow" and us:
+            yield Line(f"raw log, {r['job']}: {r['kind']}", "MB/s, 1 core", us["mb_per_s"], r["program"], r["mb_per_s"],
+                       (us["mb_per_cpu_s"], r["mb_per_cpu_s"]), True)
+
+
+def lines_of_recommend(data):
+    ours = {r["factors"]: r for r in data["results"] if r["program"] == "furrow, by itself"}
+    for r in data["results"]:
+        us = ours[r["factors"]]
+        if not r["program"].startswith("furrow"):
+            yield Line(f"{data['k']} items for {data['users']} users out of {data['items']}, {r['factors']} factors",
+                       f"s, {data['threads']} thread(s)", us["seconds"], r["program"], r["seconds"],
+                       (us["cpu_seconds"], r["cpu_seconds"]))
+
+
 # ---- What programs print, a line of JSON each ----
 
 
@@ -158,6 +178,8 @@ READERS = {
     "bench_vector_frontier": lines_of_frontier,
     "bench_learn_peers": lines_of_learn,
     "bench_forest_peers": lines_of_forest,
+    "bench_encode_peers": lines_of_encode,
+    "bench_recommend": lines_of_recommend,
     "bench_numbers": lines_of_numbers,
     "bench_matrix_formats": lines_of_formats,
     "bench_product_peers": lines_of_products,

@@ -27,7 +27,9 @@ import tempfile
 try:
     import numpy as np
 except ImportError:
-    sys.exit("bench_movielens.py needs numpy (Debian: /usr/bin/python3 with python3-numpy)")
+    if sys.executable == "/usr/bin/python3" or not os.access("/usr/bin/python3", os.X_OK):
+        sys.exit("bench_movielens.py needs numpy")
+    os.execv("/usr/bin/python3", ["/usr/bin/python3"] + sys.argv)  # Debian's packages are of that one
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 

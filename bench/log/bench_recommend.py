@@ -18,7 +18,12 @@ import sys
 import tempfile
 import time
 
-import numpy as np
+try:
+    import numpy as np
+except ImportError:
+    if sys.executable == "/usr/bin/python3" or not os.access("/usr/bin/python3", os.X_OK):
+        sys.exit("bench_recommend.py needs numpy")
+    os.execv("/usr/bin/python3", ["/usr/bin/python3"] + sys.argv)  # Debian's packages are of that one
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 

@@ -1,9 +1,10 @@
-/* cli/demo/demo_data.h: generated data with known click probabilities.
+/* cli/demo/demo_data.h: the log of a shop, generated with known click probabilities.
  *
- * A user likes one topic, a second one less, and is indifferent to the rest or dislikes it. An item is about one topic,
- * and some items also about a second one. An event is a user who is shown an item at an hour on a device. The
- * probability of a click is p = 1 / (1 + exp(-z)) with
- *   z = bias + user + item + hour + device + s(hour) <taste of user, topics of item>
+ * A user likes one category, a second one less, and is indifferent to the rest or dislikes it; some users prefer cheap
+ * items and some dear ones. An item belongs to one category, and some items secretly also to a second one. At a time
+ * and on a device a user is shown the item that suits them best among a few drawn by popularity. The probability of a
+ * click is p = 1 / (1 + exp(-z)) with
+ *   z = bias + user + item + hour + device + s(hour) <taste of user, topics of item> + thrift of user * price of item
  *       + <taste of hour, topics of item> + <taste of device, topics of item>
  * s is larger in the evening. This is not a sum over pairs of features, so a factorization machine cannot learn it.
  * The same sizes and seed give the same bytes everywhere.
@@ -13,10 +14,11 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
-#include "furrow/rows.h"
+#include "furrow/furrow.h"
 
-enum { DEMO_TOPICS = 8, DEMO_HOURS = 24, DEMO_DEVICES = 3, DEMO_FIELDS = 4, DEMO_TITLE = 64 };
+enum { DEMO_CATEGORIES = 8, DEMO_HOURS = 24, DEMO_DEVICES = 3, DEMO_NAME = 24, DEMO_TITLE = 64 };
 
 typedef struct demo_size {
   uint64_t rows, seed;
@@ -25,8 +27,9 @@ typedef struct demo_size {
 
 /* A user, an item, an hour or a device. */
 typedef struct demo_entity {
-  uint8_t topic, second; /* second == topic: it has none */
-  double weight, taste[DEMO_TOPICS];
+  uint8_t category, second; /* second == category: it has none */
+  double weight, taste[DEMO_CATEGORIES];
+  double price; /* of an item: how far it is from the usual one; of a user: how much they like that */
 } demo_entity;
 
 typedef struct demo_world {
@@ -35,8 +38,11 @@ typedef struct demo_world {
   demo_entity hours[DEMO_HOURS], devices[DEMO_DEVICES];
 } demo_world;
 
+/* A line of the log. */
 typedef struct demo_event {
-  uint32_t user, item, hour, device;
+  uint32_t user, item;
+  uint8_t hour, device;
+  bool click;
 } demo_event;
 
 furrow_status demo_world_make(demo_world *world, const demo_size *size, furrow_error *err);
@@ -44,25 +50,34 @@ void demo_world_clear(demo_world *world);
 
 /* Returns the probability of a click. */
 double demo_chance(const demo_world *world, const demo_event *event);
-/* Writes the features of an event, ascending, from 0: four, or three without the item. */
-size_t demo_features(const demo_world *world, const demo_event *event, bool item, uint32_t ids[DEMO_FIELDS]);
-/* Returns the event of a row that was read from a file, where indices count from 1. */
-demo_event demo_event_of_row(const demo_world *world, const furrow_row *row);
-uint32_t demo_feature_count(const demo_world *world);
 
-const char *demo_topic(unsigned topic);
+const char *demo_category(unsigned category);
 const char *demo_device(unsigned device);
+/* Names as the log has them: maya17, B0042; and titles. */
+void demo_user_name(uint32_t user, char name[DEMO_NAME]);
+void demo_item_name(uint32_t item, char name[DEMO_NAME]);
 void demo_title(const demo_world *world, uint32_t item, char title[DEMO_TITLE]);
+/* Returns the price in cents. */
+uint32_t demo_price(const demo_world *world, uint32_t item);
+/* Returns the user or item of a name; the count: there is none. */
+uint32_t demo_user_of(const demo_world *world, const char *name);
+uint32_t demo_item_of(const demo_world *world, const char *name);
 
-/* Returns query number q: a user, an hour and a device. */
+/* Returns example number q: a user, an hour and a device. */
 demo_event demo_query(const demo_world *world, uint32_t q);
 
-/* Write files. clicks: libsvm, a line for each event, indices from 1. queries: users with a context. candidates: the
- * first n queries with every item. items, users: titles and topics for human readers. */
-furrow_status demo_write_clicks(const demo_world *world, const char *path, furrow_error *err);
-furrow_status demo_write_queries(const demo_world *world, uint32_t n, const char *path, furrow_error *err);
-furrow_status demo_write_candidates(const demo_world *world, uint32_t n, const char *path, furrow_error *err);
+/* Write csv files: a line for each event, sorted by time; and a line for each item. */
+furrow_status demo_write_log(const demo_world *world, const char *path, furrow_error *err);
 furrow_status demo_write_items(const demo_world *world, const char *path, furrow_error *err);
-furrow_status demo_write_users(const demo_world *world, const char *path, furrow_error *err);
+
+/* Events that were read from a file. */
+typedef struct demo_log {
+  demo_event *events;
+  size_t count, capacity;
+} demo_log;
+
+/* Reads lines of the log, from a file with its header. */
+furrow_status demo_log_read(demo_log *log, const demo_world *world, const char *path, furrow_error *err);
+void demo_log_clear(demo_log *log);
 
 #endif

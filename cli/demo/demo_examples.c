@@ -1,122 +1,134 @@
-/* cli/demo/demo_examples.c: examples of recommendations with the parts of their scores; a projection of the item
- * vectors. */
+/* cli/demo/demo_examples.c: examples of recommendations and of similar items; a projection of the item vectors. */
+#include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/fail.h"
 #include "demo/demo_quality.h"
-#include "furrow/learn.h"
-#include "furrow/vector_data.h"
 #include "index/vector_source.h"
 
 enum { MOST_DIM = 64 };
 
 /* ---- What a user did ---- */
 
-static void count_row(demo_example examples[DEMO_EXAMPLES], const demo_world *world, const furrow_row *row) {
-  const demo_event event = demo_event_of_row(world, row);
-  for (size_t e = 0; e < DEMO_EXAMPLES; e++) {
-    if (examples[e].query.user != event.user) continue;
-    examples[e].shown++;
-    if (furrow_row_get_label(row) <= 0) continue;
-    examples[e].clicked++;
-    examples[e].seen[world->items[event.item].topic]++;
+static void take_past(demo_example *example, const demo_world *world, const demo_log *train) {
+  for (size_t i = train->count; i-- > 0;) {
+    const demo_event *event = &train->events[i];
+    if (event->user != example->query.user) continue;
+    example->shown++;
+    if (!event->click) continue;
+    example->clicked++;
+    example->clicks[world->items[event->item].category]++;
+    if (example->past_count < DEMO_PAST) example->past[example->past_count++] = event->item;
   }
 }
 
-static furrow_status count_history(demo_example examples[DEMO_EXAMPLES], const demo_world *world, const char *rows,
-                                   furrow_error *err) {
-  furrow_parser *parser = NULL;
-  furrow_status status = furrow_parser_open_part(&parser, rows, 0, 1, "libsvm", err);
-  while (status == FURROW_OK && (status = furrow_parser_next(parser, err)) == FURROW_OK) {
-    const furrow_rowblock *block = furrow_parser_value(parser);
-    for (size_t i = 0; i < block->size; i++) {
-      const furrow_row row = furrow_rowblock_row(block, i);
-      count_row(examples, world, &row);
+/* What became of a recommendation in the time of the test rows. */
+static void take_future(demo_example *example, const demo_log *test) {
+  for (size_t i = 0; i < test->count; i++) {
+    const demo_event *event = &test->events[i];
+    if (event->user != example->query.user) continue;
+    for (size_t h = 0; h < DEMO_SHOWN; h++) {
+      demo_hit *hit = &example->hits[h];
+      if (hit->item != event->item) continue;
+      hit->shown = true;
+      hit->clicked |= event->click;
     }
   }
-  furrow_parser_close(parser);
-  return status == FURROW_END ? FURROW_OK : status;
 }
 
-/* ---- What a score is made of ---- */
+/* ---- What a user gets ---- */
 
-/* The query vectors of the user alone and of the context alone. Their last element is 1, for the item's own part. */
-typedef struct query_parts {
-  size_t d;
-  float user[MOST_DIM], context[MOST_DIM];
-} query_parts;
-
-static furrow_row row_of(const uint32_t *ids, size_t count) {
-  return (furrow_row){.length = count, .index = {.u32 = ids}, .key_type = FURROW_KEY_U32};
+static void take_hit(demo_hit *hit, const demo_world *world, const furrow_recommender *recommender,
+                     const furrow_recommendation *result) {
+  const char *name = furrow_recommender_item_name(recommender, result->item);
+  *hit = (demo_hit){.item = name ? demo_item_of(world, name) : world->size.items, .score = result->score};
 }
 
-static furrow_status split_query(query_parts *parts, const furrow_scorer *scorer, const demo_world *world,
-                                 demo_example *example, furrow_error *err) {
-  uint32_t ids[DEMO_FIELDS];
-  float whole[MOST_DIM];
-  const size_t n = demo_features(world, &example->query, false, ids);
-  const furrow_row all = row_of(ids, n), user = row_of(ids, 1), context = row_of(ids + 1, n - 1);
-  furrow_status status = furrow_scorer_query_vector(scorer, &all, whole, &example->query_part, err);
-  if (status == FURROW_OK) status = furrow_scorer_query_vector(scorer, &user, parts->user, NULL, err);
-  if (status == FURROW_OK) status = furrow_scorer_query_vector(scorer, &context, parts->context, NULL, err);
+static furrow_status recommend(demo_example *example, const demo_world *world, const furrow_recommender *recommender,
+                               const furrow_events *seen, uint64_t user, furrow_error *err) {
+  furrow_recommendation results[DEMO_SHOWN];
+  furrow_recommend_params params;
+  char time[32];
+  furrow_recommend_params_init(&params);
+  snprintf(time, sizeof time, "2026-03-29T%02u:00:00", example->query.hour);
+  const furrow_pair context[] = {{"time", time}, {"device", demo_device(example->query.device)}};
+  params.k = DEMO_SHOWN;
+  params.seen = seen;
+  params.context = context;
+  params.context_count = sizeof context / sizeof *context;
+  const furrow_status status = furrow_recommender_recommend(recommender, &user, 1, &params, results, err);
+  for (size_t i = 0; status == FURROW_OK && i < DEMO_SHOWN; i++) {
+    demo_hit *hit = &example->hits[i];
+    take_hit(hit, world, recommender, &results[i]);
+    demo_event event = example->query;
+    event.item = hit->item;
+    if (hit->item < world->size.items) hit->chance = demo_chance(world, &event);
+  }
   return status;
 }
 
-static double product(const float *a, const float *b, size_t n) {
-  double sum = 0;
-  for (size_t i = 0; i < n; i++) sum += (double)a[i] * b[i];
-  return sum;
-}
-
-static furrow_status explain(demo_hit *hit, const furrow_scorer *scorer, const demo_world *world,
-                             const query_parts *parts, const demo_event *query, furrow_error *err) {
-  float item[MOST_DIM];
-  const uint32_t id = world->size.users + hit->item;
-  const furrow_row row = row_of(&id, 1);
-  const furrow_status status = furrow_scorer_item_vector(scorer, &row, item, err);
+static furrow_status make_example(demo_example *example, const demo_world *world, const furrow_recommender *recommender,
+                                  const furrow_events *seen, const demo_log *train, const demo_log *test,
+                                  furrow_error *err) {
+  char name[DEMO_NAME];
+  uint64_t user = 0;
+  demo_user_name(example->query.user, name);
+  furrow_status status = furrow_recommender_find_user(recommender, name, strlen(name), &user, err);
+  if (status == FURROW_OK) status = recommend(example, world, recommender, seen, user, err);
   if (status != FURROW_OK) return status;
-  hit->user_item = product(parts->user, item, parts->d - 1);
-  hit->context_item = product(parts->context, item, parts->d - 1);
-  hit->item_own = item[parts->d - 1];
-  demo_event event = *query;
-  event.item = hit->item;
-  hit->chance = demo_chance(world, &event);
+  take_past(example, world, train);
+  take_future(example, test);
   return FURROW_OK;
 }
 
-static furrow_status fill_example(demo_example *example, uint32_t q, const furrow_scorer *scorer,
-                                  const demo_world *world, const demo_scores *scores, const demo_found *found,
-                                  furrow_error *err) {
-  query_parts parts;
-  *example = (demo_example){.query = demo_query(world, q)};
-  furrow_status status = furrow_scorer_vector_size(scorer, &parts.d, err);
-  if (status == FURROW_OK && parts.d > MOST_DIM)
-    status = fail(err, FURROW_E_RANGE, "the vectors have too many elements");
-  if (status == FURROW_OK) status = split_query(&parts, scorer, world, example, err);
-  for (size_t i = 0; status == FURROW_OK && i < DEMO_SHOWN; i++) {
-    const size_t place = (size_t)q * DEMO_NEAR + i;
-    demo_hit *hit = &example->hits[i];
-    if (found->ids[place] < 0) return fail(err, FURROW_E_STATE, "the index found fewer than %d items", DEMO_NEAR);
-    hit->item = (uint32_t)found->ids[place];
-    hit->by_index = example->query_part + found->nearness[place];
-    hit->exact = scores->pred[(size_t)q * scores->items + hit->item];
-    hit->exact_rank = demo_scores_rank(scores, q, hit->item);
-    status = explain(hit, scorer, world, &parts, &example->query, err);
+/* ---- Similar items ---- */
+
+static furrow_status make_like(demo_like *like, const demo_world *world, const furrow_recommender *recommender,
+                               uint64_t item, furrow_error *err) {
+  furrow_recommendation results[DEMO_SHOWN];
+  furrow_recommend_params params;
+  furrow_recommend_params_init(&params);
+  params.k = DEMO_SHOWN;
+  like->item = demo_item_of(world, furrow_recommender_item_name(recommender, item));
+  const furrow_status status = furrow_recommender_similar(recommender, item, &params, results, err);
+  for (size_t i = 0; status == FURROW_OK && i < DEMO_SHOWN; i++)
+    take_hit(&like->hits[i], world, recommender, &results[i]);
+  return status;
+}
+
+/* The items with the most events, each of another category. */
+static furrow_status make_likes(demo_like likes[DEMO_LIKE], const demo_world *world,
+                                const furrow_recommender *recommender, furrow_error *err) {
+  bool taken[DEMO_CATEGORIES] = {false};
+  size_t count = 0;
+  furrow_status status = FURROW_OK;
+  for (uint64_t i = 0; status == FURROW_OK && count < DEMO_LIKE && i < furrow_recommender_item_count(recommender);
+       i++) {
+    const uint32_t item = demo_item_of(world, furrow_recommender_item_name(recommender, i));
+    if (item >= world->size.items || taken[world->items[item].category]) continue;
+    taken[world->items[item].category] = true;
+    status = make_like(&likes[count++], world, recommender, i, err);
   }
   return status;
 }
 
-furrow_status demo_examples_make(demo_example examples[DEMO_EXAMPLES], const demo_world *world, const char *model,
-                                 const char *rows, const demo_scores *scores, const demo_found *found,
-                                 furrow_error *err) {
-  furrow_scorer *scorer = NULL;
-  furrow_status status = furrow_scorer_load(&scorer, model, NULL, err);
-  for (uint32_t q = 0; status == FURROW_OK && q < DEMO_EXAMPLES; q++)
-    status = fill_example(&examples[q], q, scorer, world, scores, found, err);
-  furrow_scorer_free(scorer);
-  if (status == FURROW_OK) status = count_history(examples, world, rows, err);
+furrow_status demo_examples_make(demo_example examples[DEMO_EXAMPLES], demo_like likes[DEMO_LIKE],
+                                 const demo_world *world, const char *model, const demo_log *train,
+                                 const demo_log *test, furrow_error *err) {
+  furrow_recommender *recommender = NULL;
+  furrow_events *seen = NULL;
+  furrow_status status = furrow_recommender_open(&recommender, model, NULL, err);
+  if (status == FURROW_OK) status = furrow_events_load(&seen, recommender, "train.csv", NULL, err);
+  for (uint32_t q = 0; status == FURROW_OK && q < DEMO_EXAMPLES; q++) {
+    examples[q] = (demo_example){.query = demo_query(world, q)};
+    status = make_example(&examples[q], world, recommender, seen, train, test, err);
+  }
+  if (status == FURROW_OK) status = make_likes(likes, world, recommender, err);
+  furrow_events_free(seen);
+  furrow_recommender_free(recommender);
   return status;
 }
 
@@ -166,10 +178,35 @@ static void project(demo_plane *plane, const vector_block *block, size_t d) {
   }
 }
 
-furrow_status demo_plane_make(demo_plane *plane, const char *path, furrow_error *err) {
+/* The items of the first lines of a file of names. */
+static furrow_status read_items(demo_plane *plane, const demo_world *world, const char *path, furrow_error *err) {
+  char line[DEMO_NAME + 2];
+  size_t i = 0;
+  FILE *file = fopen(path, "re");
+  if (!file) return fail_file(err, FURROW_E_IO, path, "cannot be read", errno);
+  for (; i < plane->count && fgets(line, sizeof line, file); i++) plane->items[i] = demo_item_of(world, line);
+  fclose(file);
+  return i == plane->count ? FURROW_OK : fail_file(err, FURROW_E_FORMAT, path, "does not have a name for each item", 0);
+}
+
+static furrow_status make_plane(demo_plane *plane, const demo_world *world, const vector_block *block,
+                                const char *names, furrow_error *err) {
+  plane->count = block->count;
+  plane->items = calloc(block->count + 1, sizeof *plane->items);
+  bool fits = plane->items != NULL;
+  for (size_t axis = 0; axis < DEMO_AXES; axis++) {
+    plane->axes[axis] = calloc(block->count + 1, sizeof *plane->axes[axis]);
+    fits = fits && plane->axes[axis];
+  }
+  if (!fits) return fail_memory(err);
+  project(plane, block, block->d - 1); /* the last element is the item's own part, not a factor */
+  return read_items(plane, world, names, err);
+}
+
+furrow_status demo_plane_make(demo_plane *plane, const demo_world *world, const char *path, const char *names,
+                              furrow_error *err) {
   furrow_vectors_reader *vectors = NULL;
   vector_block block = {0};
-  demo_plane made = {0};
   furrow_status status = vector_source_open(&vectors, path, &(vector_values){0}, 0, err);
   if (status == FURROW_OK &&
       (furrow_vectors_reader_dimension(vectors) <= DEMO_AXES || furrow_vectors_reader_dimension(vectors) > MOST_DIM))
@@ -177,25 +214,14 @@ furrow_status demo_plane_make(demo_plane *plane, const char *path, furrow_error 
   if (status == FURROW_OK)
     status = vector_block_init(&block, furrow_vectors_reader_dimension(vectors), DEMO_PLOTTED, 0, err);
   if (status == FURROW_OK) status = vector_block_read(&block, vectors, err);
-  if (status == FURROW_OK) {
-    made.count = block.count;
-    for (size_t axis = 0; axis < DEMO_AXES && status == FURROW_OK; axis++) {
-      made.axes[axis] = calloc(block.count + 1, sizeof *made.axes[axis]);
-      if (!made.axes[axis]) status = fail_memory(err);
-    }
-  }
-  if (status == FURROW_OK) {
-    project(&made, &block, block.d - 1); /* the last element is the item's own part, not a factor */
-    *plane = made;
-  } else {
-    demo_plane_clear(&made);
-  }
+  if (status == FURROW_OK) status = make_plane(plane, world, &block, names, err);
   vector_block_clear(&block);
   furrow_vectors_reader_close(vectors);
   return status;
 }
 
 void demo_plane_clear(demo_plane *plane) {
+  free(plane->items);
   for (size_t axis = 0; axis < DEMO_AXES; axis++) free(plane->axes[axis]);
   *plane = (demo_plane){0};
 }

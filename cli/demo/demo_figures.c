@@ -117,6 +117,40 @@ void figure_quality(FILE *out, const demo_results *all) {
                "The same rows. Even the true probabilities do not reach 1, because clicks are random.");
 }
 
+void figure_ranking(FILE *out, const demo_results *all) {
+  static const char *const names[] = {"most popular", "FM", "DeepFM"};
+  enum { RANKINGS = DEMO_MODELS + 1 };
+  static const double y[RANKINGS] = {0, 1, 2};
+  static const unsigned colours[RANKINGS] = {6, 1, 2};
+  const double x[RANKINGS] = {all->popular, all->models[0].ranking.ndcg, all->models[1].ranking.ndcg};
+  char texts[RANKINGS][PAGE_NUMBER];
+  const char *labels[RANKINGS];
+  chart_curve curves[RANKINGS];
+  for (size_t i = 0; i < RANKINGS; i++) {
+    snprintf(texts[i], sizeof texts[i], "%.4f", x[i]);
+    labels[i] = texts[i];
+    curves[i] = (chart_curve){.x = &x[i],
+                              .y = &y[i],
+                              .count = 1,
+                              .marks = true,
+                              .colour = colours[i],
+                              .labels = &labels[i],
+                              .shape = CHART_LINE};
+  }
+  const chart c = {.title = "Recommendations: NDCG@10",
+                   .x_axis = "NDCG@10 (higher is better)",
+                   .curves = curves,
+                   .count = RANKINGS,
+                   .y_names = names,
+                   .y_name_count = RANKINGS,
+                   .width = WIDTH,
+                   .height = 180};
+  page_chart(out, &c,
+             "Each user gets ten items out of all that they were not shown before; those that they clicked on in the "
+             "test rows count, the more the further up they stand. “Most popular” gives everyone the items with the "
+             "most clicks.");
+}
+
 void figure_calibration(FILE *out, const demo_results *all) {
   static const double ends[2] = {0, 1};
   double x[DEMO_MODELS][DEMO_BINS], y[DEMO_MODELS][DEMO_BINS];
@@ -148,22 +182,22 @@ void figure_calibration(FILE *out, const demo_results *all) {
 
 /* ---- Embeddings ---- */
 
-/* Items ordered by topic; the topic names are drawn at the centres. */
+/* Items ordered by category; the names are drawn at the centres. */
 typedef struct sorted_plane {
   double *x, *y;
-  size_t first[DEMO_TOPICS + 1];
-  double middle_x[DEMO_TOPICS], middle_y[DEMO_TOPICS];
-  const char *names[DEMO_TOPICS];
+  size_t first[DEMO_CATEGORIES + 1];
+  double middle_x[DEMO_CATEGORIES], middle_y[DEMO_CATEGORIES];
+  const char *names[DEMO_CATEGORIES];
 } sorted_plane;
 
 static void sort_plane(sorted_plane *s, const demo_results *all, size_t axis) {
   size_t place = 0;
-  for (unsigned t = 0; t < DEMO_TOPICS; t++) {
+  for (unsigned t = 0; t < DEMO_CATEGORIES; t++) {
     s->first[t] = place;
-    s->names[t] = demo_topic(t);
+    s->names[t] = demo_category(t);
     s->middle_x[t] = s->middle_y[t] = 0;
     for (size_t i = 0; i < all->plane.count; i++) {
-      if (all->world.items[i].topic != t) continue;
+      if (all->world.items[all->plane.items[i]].category != t) continue;
       s->middle_x[t] += s->x[place] = all->plane.axes[axis][i];
       s->middle_y[t] += s->y[place++] = all->plane.axes[axis + 1][i];
     }
@@ -171,22 +205,22 @@ static void sort_plane(sorted_plane *s, const demo_results *all, size_t axis) {
     s->middle_x[t] /= n;
     s->middle_y[t] /= n;
   }
-  s->first[DEMO_TOPICS] = place;
+  s->first[DEMO_CATEGORIES] = place;
 }
 
 static void draw_plane(FILE *out, const demo_results *all, const sorted_plane *s, size_t axis) {
   static const char *const names[DEMO_AXES] = {"first", "second", "third", "fourth"};
-  chart_curve curves[DEMO_TOPICS + 1];
+  chart_curve curves[DEMO_CATEGORIES + 1];
   char x_axis[64], y_axis[64];
-  for (unsigned t = 0; t < DEMO_TOPICS; t++)
+  for (unsigned t = 0; t < DEMO_CATEGORIES; t++)
     curves[t] = (chart_curve){.name = s->names[t],
                               .x = s->x + s->first[t],
                               .y = s->y + s->first[t],
                               .count = s->first[t + 1] - s->first[t],
                               .shape = CHART_POINTS,
                               .colour = t + 1};
-  curves[DEMO_TOPICS] =
-      (chart_curve){.x = s->middle_x, .y = s->middle_y, .count = DEMO_TOPICS, .shape = CHART_WORDS, .labels = s->names};
+  curves[DEMO_CATEGORIES] = (chart_curve){
+      .x = s->middle_x, .y = s->middle_y, .count = DEMO_CATEGORIES, .shape = CHART_WORDS, .labels = s->names};
   snprintf(x_axis, sizeof x_axis, "%s principal axis (%.0f %% of the variance)", names[axis],
            100 * all->plane.share[axis]);
   snprintf(y_axis, sizeof y_axis, "%s (%.0f %%)", names[axis + 1], 100 * all->plane.share[axis + 1]);
@@ -194,15 +228,14 @@ static void draw_plane(FILE *out, const demo_results *all, const sorted_plane *s
                    .x_axis = x_axis,
                    .y_axis = y_axis,
                    .curves = curves,
-                   .count = DEMO_TOPICS + 1,
+                   .count = DEMO_CATEGORIES + 1,
                    .plain = true,
                    .width = WIDTH,
                    .height = 400};
   page_chart(out, &c,
-             axis ? "Eight topics do not fit on one plane: some that overlap in the first picture are apart here, if "
-                    "there were enough clicks to learn from."
-                  : "The vectors of the items that were shown most often, seven numbers each, projected on their first "
-                    "two principal axes. Colours show the hidden topics, which the model never saw.");
+             axis ? "Eight categories do not fit on one plane: some that overlap in the first picture are apart here."
+                  : "The vectors of the items that were shown most often, 15 numbers each, projected on their first "
+                    "two principal axes. Colours show the categories.");
 }
 
 void figure_plane(FILE *out, const demo_results *all) {

@@ -14,22 +14,42 @@
 /* This file marks a folder that a demo created. */
 static const char mark[] = ".furrow-demo";
 
-/* All files that the demo writes, in order; `again`: large files that nothing needs afterwards and a command can write
- * again. */
+/* All files that the demo writes, in order; small ones are not listed in the report. */
 static const struct {
   const char *name;
-  bool again;
-} made[] = {{"clicks.libsvm", false},      {"items.tsv", false},          {"users.tsv", false},
-            {"queries.libsvm", false},     {"train.libsvm", false},       {"valid.libsvm", false},
-            {"test.libsvm", false},        {"fm.model", false},           {"fm.history.csv", false},
-            {"fm.curve.svg", false},       {"fm.eval.json", false},       {"fm.info.json", false},
-            {"deepfm.model", false},       {"deepfm.history.csv", false}, {"deepfm.curve.svg", false},
-            {"deepfm.eval.json", false},   {"deepfm.info.json", false},   {"items.fbin", false},
-            {"items.index", false},        {"items.info.json", false},    {"items.map.json", false},
-            {"items.recall.txt", false},   {"refined.index", false},      {"refined.info.json", false},
-            {"refined.recall.txt", false}, {"queries.fbin", false},       {"items.ids.ibin", false},
-            {"items.near.fbin", false},    {"refined.ids.ibin", false},   {"refined.near.fbin", false},
-            {"candidates.libsvm", false},  {"fm.scores.f32", true},       {"deepfm.scores.f32", true},
+  bool small;
+} made[] = {{"log.csv", false},
+            {"items.csv", false},
+            {"schema.json", true},
+            {"train.csv", false},
+            {"test.csv", false},
+            {"fm.model", false},
+            {"fm.history.csv", true},
+            {"fm.curve.svg", true},
+            {"fm.eval.json", true},
+            {"fm.rank.json", true},
+            {"fm.info.json", true},
+            {"deepfm.model", false},
+            {"deepfm.history.csv", true},
+            {"deepfm.curve.svg", true},
+            {"deepfm.eval.json", true},
+            {"deepfm.rank.json", true},
+            {"deepfm.info.json", true},
+            {"recommended.csv", false},
+            {"items.fbin", false},
+            {"items.fbin.names.txt", true},
+            {"users.fbin", false},
+            {"users.fbin.names.txt", true},
+            {"items.index", false},
+            {"items.index.names", true},
+            {"items.info.json", true},
+            {"items.map.json", true},
+            {"items.recall.txt", true},
+            {"refined.index", false},
+            {"refined.index.names", true},
+            {"refined.info.json", true},
+            {"refined.recall.txt", true},
+            {"nearest.txt", true},
             {"report.html", false}};
 enum { MADE = sizeof made / sizeof *made };
 
@@ -82,11 +102,6 @@ furrow_status demo_folder_enter(const char *path, bool force, furrow_error *err)
   return status;
 }
 
-void demo_folder_trim(void) {
-  for (size_t i = 0; i < MADE; i++)
-    if (made[i].again) remove(made[i].name);
-}
-
 /* ---- Sizes ---- */
 
 /* Bytes of a file, or of all files in a folder. */
@@ -107,8 +122,7 @@ static uint64_t tree_bytes(const char *path) {
 
 void demo_folder_list(demo_results *results) {
   for (size_t i = 0; i < MADE && results->file_count < DEMO_FILES; i++) {
-    if (path_ends(made[i].name, ".json") || path_ends(made[i].name, ".csv") || path_ends(made[i].name, ".txt"))
-      continue; /* small, and the report shows what they say */
+    if (made[i].small) continue;
     demo_file *file = &results->files[results->file_count];
     file->bytes = tree_bytes(made[i].name);
     snprintf(file->name, sizeof file->name, "%s", made[i].name);

@@ -175,6 +175,18 @@ furrow_status demo_load_curve(demo_index *index, const char *path, furrow_error 
   return read_lines(path, take_point, index, err);
 }
 
+const demo_point *demo_point_of(const demo_results *all, size_t index) {
+  const demo_index *searched = &all->indexes[index];
+  for (size_t i = 0; i < searched->point_count; i++)
+    if (searched->points[i].nprobe == all->nprobe) return &searched->points[i];
+  return NULL;
+}
+
+double demo_recall(const demo_results *all, size_t index) {
+  const demo_point *point = demo_point_of(all, index);
+  return point ? point->recall : NAN;
+}
+
 static furrow_status take_field(void *user, const furrow_index_field *field) {
   demo_results *all = user;
   const size_t count = all->field_count;

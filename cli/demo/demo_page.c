@@ -19,10 +19,8 @@ static double learned(const demo_results *all, size_t model) {
 
 /* Seconds of a single query with the demo's nprobe; NaN: not measured. */
 static double query_seconds(const demo_results *all, size_t index) {
-  const demo_index *searched = &all->indexes[index];
-  for (size_t i = 0; i < searched->point_count; i++)
-    if (searched->points[i].nprobe == all->nprobe) return searched->points[i].seconds;
-  return NAN;
+  const demo_point *point = demo_point_of(all, index);
+  return point ? point->seconds : NAN;
 }
 
 static double step_seconds(const demo_results *all, const char *title) {
@@ -38,51 +36,110 @@ static void put_tile(FILE *out, const char *number, const char *what) {
 }
 
 static void put_tiles(FILE *out, const demo_results *all) {
-  char text[PAGE_NUMBER];
+  char text[PAGE_NUMBER], what[64];
   fputs("<div class=\"tiles\">\n", out);
   put_tile(out, page_seconds(text, all->seconds), "for the whole demo");
-  put_tile(out, page_count(text, (double)all->world.size.rows), "events read");
-  snprintf(text, sizeof text, "%.0f %%", 100 * fmax(learned(all, 0), learned(all, 1)));
-  put_tile(out, text, "of the possible improvement reached by the better model");
-  snprintf(text, sizeof text, "%.2f of 10", 10 * all->indexes[1].overlap);
-  put_tile(out, text, "best items found by the refined index");
-  put_tile(out, page_seconds(text, query_seconds(all, 1)), "per search on one thread");
+  put_tile(out, page_count(text, (double)all->world.size.rows), "events in the log");
+  snprintf(text, sizeof text, "%.3f", all->models[0].auc);
+  put_tile(out, text, "AUC of FM on later events");
+  snprintf(text, sizeof text, "%.3f", all->models[0].ranking.ndcg);
+  snprintf(what, sizeof what, "NDCG@10 of FM; most popular items: %.3f", all->popular);
+  put_tile(out, text, what);
+  put_tile(out, page_seconds(text, step_seconds(all, "recommend to all users")), "for ten items for every user");
   fputs("</div>\n", out);
 }
 
 static void put_lead(FILE *out, const demo_results *all) {
   const demo_size *size = &all->world.size;
-  char rows[PAGE_NUMBER], users[PAGE_NUMBER], items[PAGE_NUMBER], test[PAGE_NUMBER], one[PAGE_NUMBER], two[PAGE_NUMBER];
+  char rows[PAGE_NUMBER], users[PAGE_NUMBER], items[PAGE_NUMBER], test[PAGE_NUMBER];
   fprintf(out,
-          "<h1>From a click log to recommendations</h1>\n<p class=\"lead\">Furrow generated a log of %s events in "
-          "which %s users were shown %s items. It trained two models on the log, exported the vectors of one of them, "
-          "and built an index that finds items for a user. Because the log is generated, the true probability of every "
-          "click is known, and everything below is compared with it.</p>\n",
+          "<h1>From a raw log to recommendations</h1>\n<p class=\"lead\">Furrow generated the log of a shop: %s events "
+          "in which %s users were shown %s items, as a csv file with names. It found out what the columns are, trained "
+          "two models on the log, and recommended items to every user, by name. Because the log is generated, the true "
+          "probability of every click is known, and the models are compared with it.</p>\n",
           page_count(rows, (double)size->rows), page_count(users, size->users), page_count(items, size->items));
   fprintf(out,
-          "<p class=\"lead\">On %s test rows FM has a logloss of %.4f and DeepFM of %.4f; the true probabilities have "
-          "%.4f, the click rate alone %.4f. An index of codes finds %.2f of the 10 items that FM scores highest for a "
-          "user, in %s; an index that reranks with the vectors finds %.2f, in %s.</p>\n",
-          page_count(test, (double)all->truth.rows), all->models[0].logloss, all->models[1].logloss, all->truth.logloss,
-          all->truth.rate_logloss, 10 * all->indexes[0].overlap, page_seconds(one, query_seconds(all, 0)),
-          10 * all->indexes[1].overlap, page_seconds(two, query_seconds(all, 1)));
+          "<p class=\"lead\">On %s later events FM has an AUC of %.4f and DeepFM of %.4f; the true probabilities have "
+          "%.4f. FM’s ten items for a user have an NDCG of %.4f, DeepFM’s of %.4f, and the ten most popular ones of "
+          "%.4f.</p>\n",
+          page_count(test, (double)all->truth.rows), all->models[0].auc, all->models[1].auc, all->truth.auc,
+          all->models[0].ranking.ndcg, all->models[1].ranking.ndcg, all->popular);
   put_tiles(out, all);
 }
 
+enum { SAMPLE_LINES = 4 };
+
+static void put_log_lines(FILE *out, const demo_results *all) {
+  fputs("<div class=\"scroll\"><table><tr><th>hour</th><th>user</th><th>item</th><th>device</th><th "
+        "class=\"n\">click</th></tr>\n",
+        out);
+  for (size_t i = 0; i < SAMPLE_LINES && i < all->train.count; i++) {
+    const demo_event *event = &all->train.events[all->train.count / SAMPLE_LINES * i];
+    char user[DEMO_NAME], item[DEMO_NAME];
+    demo_user_name(event->user, user);
+    demo_item_name(event->item, item);
+    fprintf(out, "<tr><td>%02u:00</td><td>%s</td><td>%s</td><td>%s</td><td class=\"n\">%d</td></tr>\n", event->hour,
+            user, item, demo_device(event->device), event->click);
+  }
+  fputs("</table></div>\n", out);
+}
+
+static void put_item_lines(FILE *out, const demo_results *all) {
+  fputs("<div class=\"scroll\"><table><tr><th>item</th><th>title</th><th>category</th><th "
+        "class=\"n\">price</th></tr>\n",
+        out);
+  for (size_t i = 0; i < SAMPLE_LINES && i < all->train.count; i++) {
+    const uint32_t item = all->train.events[all->train.count / SAMPLE_LINES * i].item;
+    const uint32_t price = demo_price(&all->world, item);
+    char name[DEMO_NAME], title[DEMO_TITLE];
+    demo_item_name(item, name);
+    demo_title(&all->world, item, title);
+    fprintf(out, "<tr><td>%s</td><td>%s</td><td>%s</td><td class=\"n\">%u.%02u</td></tr>\n", name, title,
+            demo_category(all->world.items[item].category), price / 100, price % 100);
+  }
+  fputs("</table></div>\n", out);
+}
+
+static void put_schema(FILE *out, const furrow_schema *schema) {
+  fputs("<div class=\"scroll\"><table><tr><th>column</th><th>is</th><th>role</th><th>why</th></tr>\n", out);
+  for (size_t i = 0; i < furrow_schema_column_count(schema); i++) {
+    furrow_schema_column column;
+    furrow_schema_get_column(schema, i, &column);
+    const char *const cells[] = {column.name, column.as, column.role, column.why};
+    fputs("<tr>", out);
+    for (size_t c = 0; c < sizeof cells / sizeof *cells; c++) {
+      fputs(c == 3 ? "<td class=\"soft\">" : "<td>", out);
+      markup_text(out, cells[c]);
+      fputs("</td>", out);
+    }
+    fputs("</tr>\n", out);
+  }
+  fputs("</table></div>\n", out);
+}
+
 static void put_data(FILE *out, const demo_results *all) {
-  char text[PAGE_NUMBER];
-  page_section(out, "data", "The data");
-  fprintf(out, "<p>Each item is about one of eight topics, and some are also about a second one. Each user likes one "
-               "topic, most users like a second one, and the rest matters little to them. The hour of the day and the "
-               "device change the preferences, and in the evening taste counts for more. A row has four features: "
-               "user, item, hour and device. The label says whether there was a click, drawn with the true "
-               "probability. As in real logs, a few users and items occur very often.</p>\n");
-  fprintf(out,
-          "<p>%.1f %% of the test rows are clicks. The topics are listed in <code>items.tsv</code> and "
-          "<code>users.tsv</code>; the models see only the numbers of users and items. The log has %s; reading it took "
-          "%s.</p>\n",
-          100 * all->truth.click_rate, page_bytes(text, (double)all->files[0].bytes),
-          page_seconds((char[PAGE_NUMBER]){0}, step_seconds(all, "read the log")));
+  char text[PAGE_NUMBER], time[PAGE_NUMBER];
+  page_section(out, "data", "The log");
+  fputs(
+      "<p>A line of the log says when, to whom and on what device an item was shown, and whether there was a click. A "
+      "second table has a title, a category and a price for each item:</p>\n<div class=\"pair\">\n",
+      out);
+  put_log_lines(out, all);
+  put_item_lines(out, all);
+  fputs("</div>\n", out);
+  fprintf(
+      out,
+      "<p><code>furrow rows schema</code> looked at all %s of it in %s and proposed what each column is, of the log "
+      "and of the table that it joins. The schema is a file to edit, <code>schema.json</code>. %.1f&nbsp;%% of the "
+      "test events are clicks.</p>\n",
+      page_bytes(text, (double)all->files[0].bytes), page_seconds(time, step_seconds(all, "look at the log")),
+      100 * all->truth.click_rate);
+  put_schema(out, all->schema);
+  fputs(
+      "<p>What is hidden in the log: each user likes one category, most users like a second one, and some prefer what "
+      "is cheap and others what is dear. A third of the items also appeals to those who like another category, which "
+      "no table says. Hour and device change the preferences, and in the evening taste counts for more.</p>\n",
+      out);
   page_section_end(out);
 }
 
@@ -90,17 +147,21 @@ static void put_models(FILE *out, const demo_results *all) {
   page_section(out, "models", "The models");
   fprintf(
       out,
-      "<p>A factorization machine (FM) has a weight and a vector of seven numbers for every feature; a row’s score is "
-      "the sum of the weights and of the inner products of all pairs of vectors. DeepFM adds a small net over the same "
-      "vectors. FM reaches %.0f&nbsp;%% of the improvement in logloss from the click rate to the true probabilities, "
-      "DeepFM %.0f&nbsp;%%. The two models share %.1f of their ten best items for a user.</p>\n<div class=\"pair\">\n",
-      100 * learned(all, 0), 100 * learned(all, 1), 10 * all->agreement);
+      "<p>A factorization machine (FM) has a weight and a vector of 15 numbers for every user, item, category, hour …; "
+      "the score of an event is the sum of the weights and of the inner products of all pairs of vectors. DeepFM adds "
+      "a small net over the same vectors. Both were trained on the first four fifths of each user’s events, without "
+      "settings but their sizes and the regularisation. FM reaches %.0f&nbsp;%% of the improvement in logloss from the "
+      "click rate to the true "
+      "probabilities, DeepFM %.0f&nbsp;%%.</p>\n<div class=\"pair\">\n",
+      100 * learned(all, 0), 100 * learned(all, 1));
   figure_training(out, all);
   figure_quality(out, all);
-  figure_plane(out, all);
+  figure_ranking(out, all);
   figure_calibration(out, all);
-  fputs("<div>\n<h3>Saved models</h3>\n<p class=\"soft\">Angel model directories with a folder for each matrix. Open a "
-        "matrix to see its metadata.</p>\n",
+  figure_plane(out, all);
+  fputs("<div>\n<h3>Saved models</h3>\n<p class=\"soft\">Angel model directories with a folder for each matrix; beside "
+        "them "
+        "the schema and the dictionary of names. Open a matrix to see its metadata.</p>\n",
         out);
   for (size_t i = 0; i < DEMO_MODELS; i++) figure_tree(out, &all->models[i]);
   fputs("</div>\n</div>\n", out);
@@ -115,32 +176,26 @@ static void put_index_row(FILE *out, const demo_results *all, size_t i) {
   fprintf(out,
           "<tr><td><code>%s</code></td><td class=\"n\">%.2f</td><td class=\"n\">%s</td><td class=\"n\">%s</td><td "
           "class=\"n\">%.1f</td><td>%s</td></tr>\n",
-          all->indexes[i].name, 10 * all->indexes[i].overlap, page_seconds(time, query_seconds(all, i)),
+          all->indexes[i].name, 10 * demo_recall(all, i), page_seconds(time, query_seconds(all, i)),
           page_bytes(bytes, size), size / all->world.size.items, all->indexes[i].title);
 }
 
 static void put_indexes(FILE *out, const demo_results *all) {
-  char each[PAGE_NUMBER];
   page_section(out, "index", "The index");
   fprintf(out,
-          "<p>FM’s score is the sum of a part that depends only on user, hour and device and an inner product of their "
-          "vector with the vector of the item. So the best items are those with the largest inner product. The index "
-          "keeps the items in %g lists and stores each vector as a code of %g bytes; a search probes %u lists.</p>\n",
+          "<p>FM’s score is the sum of a part that depends only on the user and an inner product of the user’s vector "
+          "with that of the item. So the best items are those with the largest inner product, and an index finds them "
+          "without comparing all. (<code>furrow recommend</code> makes one by itself where there are many items.) The "
+          "index keeps the items in %g lists and stores each vector as a code of %g bytes; a search probes %u lists. "
+          "Names lie in a file beside it, so that a search prints them.</p>\n",
           all->indexes[0].nlist, all->indexes[0].code_size, all->nprobe);
   fputs("<div class=\"scroll\"><table><tr><th>file</th><th class=\"n\">of FM’s 10 best</th><th class=\"n\">a "
         "search</th><th class=\"n\">size</th><th class=\"n\">bytes per item</th><th>compares with</th></tr>\n",
         out);
   for (size_t i = 0; i < DEMO_INDEXES; i++) put_index_row(out, all, i);
-  fprintf(out,
-          "<tr><td>none</td><td class=\"n\">10</td><td class=\"n\">%s</td><td class=\"n\">–</td><td "
-          "class=\"n\">–</td><td>every item, scored by <code>furrow predict</code></td></tr>\n"
-          "</table></div>\n",
-          page_seconds(each, step_seconds(all, "score with FM") / all->compared_users));
-  fprintf(out,
-          "<p class=\"soft\">Results for %u users, compared with the exact scores of all items. The time of a search "
-          "is the median of single queries on one thread; the time of scoring all items is one run for all these "
-          "users, with reading and writing files, divided by their number.</p>\n<div class=\"pair\">\n",
-          all->compared_users);
+  fputs("</table></div>\n<p class=\"soft\">Mean over all users, compared with an exact search. The time of a search is "
+        "the median of single queries on one thread.</p>\n<div class=\"pair\">\n",
+        out);
   figure_recall(out, all);
   figure_lists(out, all);
   fputs("</div>\n", out);
@@ -150,101 +205,113 @@ static void put_indexes(FILE *out, const demo_results *all) {
 
 /* ---- Users ---- */
 
-/* Pixels of the bars that show the parts of a score. */
-enum { BAR = 150, BAR_HEIGHT = 14 };
-
-/* The largest extent of the bars to the left and to the right of zero, over all users. */
-typedef struct reach {
-  double left, right;
-} reach;
-
-static reach find_reach(const demo_results *all) {
-  reach most = {0, 1e-9};
-  for (size_t e = 0; e < DEMO_EXAMPLES; e++) {
-    for (size_t i = 0; i < DEMO_SHOWN; i++) {
-      const demo_hit *hit = &all->examples[e].hits[i];
-      most.right = fmax(most.right, fmax(hit->user_item, 0) + fmax(hit->context_item, 0) + fmax(hit->item_own, 0));
-      most.left = fmax(most.left, -(fmin(hit->user_item, 0) + fmin(hit->context_item, 0) + fmin(hit->item_own, 0)));
-    }
-  }
-  return most;
-}
-
-/* Positive parts extend to the right of the line, negative ones to the left. */
-static void put_parts(FILE *out, const demo_hit *hit, reach most) {
-  const double values[3] = {hit->user_item, hit->context_item, hit->item_own};
-  const double scale = (BAR - 2) / (most.left + most.right), zero = 1 + most.left * scale;
-  double right = zero, left = zero;
+/* Two cells: a share, and a bar as long. */
+static void put_chance(FILE *out, double chance) {
+  enum { BAR = 90, BAR_HEIGHT = 12 };
   fprintf(out,
-          "<svg width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" role=\"img\"><title>user and item %.3f, hour and "
-          "device with item %.3f, item itself %.3f</title>",
-          BAR, BAR_HEIGHT, BAR, BAR_HEIGHT, values[0], values[1], values[2]);
-  for (unsigned p = 0; p < 3; p++) {
-    const double width = fabs(values[p]) * scale;
-    if (values[p] < 0) left -= width;
-    fprintf(out, "<rect class=\"m%u\" x=\"%.1f\" y=\"1\" width=\"%.1f\" height=\"%d\"/>", p,
-            values[p] < 0 ? left : right, width, BAR_HEIGHT - 2);
-    if (values[p] >= 0) right += width;
-  }
-  fprintf(out, "<path class=\"frame\" d=\"M%.1f 0V%d\"/></svg>", zero, BAR_HEIGHT);
+          "<td class=\"n\">%.0f&nbsp;%%</td><td><svg width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" "
+          "role=\"presentation\"><rect class=\"m2\" width=\"%.1f\" height=\"%d\" rx=\"2\"/></svg></td>",
+          100 * chance, BAR, BAR_HEIGHT, BAR, BAR_HEIGHT, fmax(1, BAR * chance), BAR_HEIGHT);
 }
 
-static void put_hit(FILE *out, const demo_results *all, const demo_hit *hit, reach most) {
-  const demo_entity *item = &all->world.items[hit->item];
+static void put_item(FILE *out, const demo_world *world, uint32_t item) {
   char title[DEMO_TITLE];
-  demo_title(&all->world, hit->item, title);
-  fprintf(out,
-          "<tr><td>%s</td><td>%s%s%s</td><td class=\"n\">%.3f</td><td class=\"n\">%.3f</td><td class=\"n\">"
-          "%" PRIu32 "</td><td>",
-          title, demo_topic(item->topic), item->second == item->topic ? "" : ", ",
-          item->second == item->topic ? "" : demo_topic(item->second), hit->exact, hit->by_index, hit->exact_rank);
-  put_parts(out, hit, most);
-  fprintf(out, "</td><td class=\"n\">%.0f %%</td></tr>\n", 100 * hit->chance);
+  const uint32_t price = demo_price(world, item);
+  demo_title(world, item, title);
+  fprintf(out, "<td>%s</td><td>%s</td><td class=\"n\">%u.%02u</td>", title, demo_category(world->items[item].category),
+          price / 100, price % 100);
 }
 
-/* The topics that a user clicked on most, with counts. */
+/* The categories that a user clicked on most, with counts. */
 static void put_history(FILE *out, const demo_example *example) {
-  bool named[DEMO_TOPICS] = {false};
-  fprintf(out, "clicked %" PRIu32 " of %" PRIu32 " items shown: ", example->clicked, example->shown);
+  bool named[DEMO_CATEGORIES] = {false};
+  fprintf(out, "Clicked on %" PRIu32 " of %" PRIu32 " items shown", example->clicked, example->shown);
   for (unsigned n = 0; n < 3; n++) {
-    unsigned best = DEMO_TOPICS;
-    for (unsigned t = 0; t < DEMO_TOPICS; t++)
-      if (!named[t] && example->seen[t] > 0 && (best == DEMO_TOPICS || example->seen[t] > example->seen[best]))
+    unsigned best = DEMO_CATEGORIES;
+    for (unsigned t = 0; t < DEMO_CATEGORIES; t++)
+      if (!named[t] && example->clicks[t] > 0 &&
+          (best == DEMO_CATEGORIES || example->clicks[t] > example->clicks[best]))
         best = t;
-    if (best == DEMO_TOPICS) return;
+    if (best == DEMO_CATEGORIES) break;
     named[best] = true;
-    fprintf(out, "%s%s %" PRIu32, n ? ", " : "", demo_topic(best), example->seen[best]);
+    fprintf(out, "%s%s %" PRIu32, n ? ", " : ": ", demo_category(best), example->clicks[best]);
   }
 }
 
-static void put_user(FILE *out, const demo_results *all, const demo_example *example, reach most) {
-  const demo_entity *user = &all->world.users[example->query.user];
-  fprintf(out, "<div class=\"user\"><h3>User %" PRIu32 ", at %" PRIu32 ":00 on a %s</h3>\n<p>Likes %s%s%s (hidden); ",
-          example->query.user, example->query.hour, demo_device(example->query.device), demo_topic(user->topic),
-          user->second == user->topic ? "" : ", then ", user->second == user->topic ? "" : demo_topic(user->second));
-  put_history(out, example);
-  fputs(".</p>\n<div class=\"scroll\"><table><tr><th>item found</th><th>topic (hidden)</th><th class=\"n\">exact "
-        "score</th><th class=\"n\">index score</th><th class=\"n\">exact rank</th><th>parts of the score</th><th "
-        "class=\"n\">true probability</th></tr>\n",
+static void put_past(FILE *out, const demo_world *world, const demo_example *example) {
+  char title[DEMO_TITLE];
+  for (uint32_t i = 0; i < example->past_count; i++) {
+    demo_title(world, example->past[i], title);
+    fprintf(out, "%s<b>%s</b> (%s)", i ? ", " : "<p>Last clicks: ", title,
+            demo_category(world->items[example->past[i]].category));
+  }
+  if (example->past_count > 0) fputs(".</p>\n", out);
+}
+
+static void put_hits(FILE *out, const demo_world *world, const demo_example *example) {
+  fputs("<div class=\"scroll\"><table><tr><th>recommended</th><th>category</th><th class=\"n\">price</th><th "
+        "class=\"n\">score</th><th class=\"n\">true probability</th><th></th><th>later</th></tr>\n",
         out);
-  for (size_t i = 0; i < DEMO_SHOWN; i++) put_hit(out, all, &example->hits[i], most);
-  fputs("</table></div></div>\n", out);
+  for (size_t i = 0; i < DEMO_SHOWN && example->hits[i].item < world->size.items; i++) {
+    const demo_hit *hit = &example->hits[i];
+    fputs("<tr>", out);
+    put_item(out, world, hit->item);
+    fprintf(out, "<td class=\"n\">%.2f</td>", hit->score);
+    put_chance(out, hit->chance);
+    fprintf(out, "<td>%s</td></tr>\n", hit->clicked ? "<b>clicked</b>" : hit->shown ? "shown" : "");
+  }
+  fputs("</table></div>\n", out);
+}
+
+static void put_user(FILE *out, const demo_world *world, const demo_example *example) {
+  const demo_entity *user = &world->users[example->query.user];
+  char name[DEMO_NAME];
+  demo_user_name(example->query.user, name);
+  fprintf(out, "<div class=\"user\"><h3>%s, at %u:00 on a %s</h3>\n<p>", name, example->query.hour,
+          demo_device(example->query.device));
+  put_history(out, example);
+  fprintf(out, ". Likes %s%s%s, and %s items (hidden).</p>\n", demo_category(user->category),
+          user->second == user->category ? "" : ", then ",
+          user->second == user->category ? "" : demo_category(user->second), user->price < 0 ? "cheap" : "dear");
+  put_past(out, world, example);
+  put_hits(out, world, example);
+  fputs("</div>\n", out);
 }
 
 static void put_users(FILE *out, const demo_results *all) {
-  static const chart_curve parts[] = {{.name = "user and item", .shape = CHART_BARS},
-                                      {.name = "hour and device with item", .shape = CHART_BARS},
-                                      {.name = "item itself", .shape = CHART_BARS}};
-  const chart key = {.curves = parts, .count = 3};
-  const reach most = find_reach(all);
   page_section(out, "users", "Recommendations");
-  fputs("<p>The items that the index of codes found for six users. The exact score is the model’s, the index score is "
-        "computed from the code; the rank is the item’s place among all items by exact score. The bar shows the parts "
-        "of the score that depend on the item; the part of user, hour and device alone is the same for all items and "
-        "is left out.</p>\n",
+  fputs(
+      "<p>What <code>furrow recommend</code> gives to six users, among the items that they were not shown before. The "
+      "true probability is that of a click on the item at this hour on this device; the last column says what became "
+      "of the item in the events after the training.</p>\n",
+      out);
+  for (size_t e = 0; e < DEMO_EXAMPLES; e++) put_user(out, &all->world, &all->examples[e]);
+  page_section_end(out);
+}
+
+static void put_like(FILE *out, const demo_world *world, const demo_like *like) {
+  char title[DEMO_TITLE];
+  demo_title(world, like->item, title);
+  fprintf(out,
+          "<div class=\"scroll\"><table><tr><th>like %s (%s)</th><th>category</th><th class=\"n\">price</th><th "
+          "class=\"n\">cosine</th></tr>\n",
+          title, demo_category(world->items[like->item].category));
+  for (size_t i = 0; i < DEMO_SHOWN && like->hits[i].item < world->size.items; i++) {
+    fputs("<tr>", out);
+    put_item(out, world, like->hits[i].item);
+    fprintf(out, "<td class=\"n\">%.3f</td></tr>\n", like->hits[i].score);
+  }
+  fputs("</table></div>\n", out);
+}
+
+static void put_likes(FILE *out, const demo_results *all) {
+  page_section(out, "similar", "Similar items");
+  fputs("<p><code>furrow recommend --like ITEM</code> compares the vectors of items. These are the most frequent items "
+        "of "
+        "six categories and the nearest to each.</p>\n<div class=\"pair\">\n",
         out);
-  page_key(out, &key);
-  for (size_t e = 0; e < DEMO_EXAMPLES; e++) put_user(out, all, &all->examples[e], most);
+  for (size_t i = 0; i < DEMO_LIKE; i++) put_like(out, &all->world, &all->likes[i]);
+  fputs("</div>\n", out);
   page_section_end(out);
 }
 
@@ -291,7 +358,7 @@ static void put_sizes(FILE *out, const demo_results *all) {
 static void put_costs(FILE *out, const demo_results *all) {
   page_section(out, "costs", "Time and size");
   fputs("<p>Each step runs as a separate process, so its time includes reading and writing files. Grey bars are steps "
-        "of the demo itself, which generate data.</p>\n<div class=\"pair\">\n<div>",
+        "of the demo itself.</p>\n<div class=\"pair\">\n<div>",
         out);
   put_times(out, all);
   fputs("</div>\n<div>", out);
@@ -317,12 +384,13 @@ furrow_status demo_page_write(const demo_results *all, const char *path, furrow_
   text_file file;
   furrow_status status = text_file_begin(&file, err);
   if (status != FURROW_OK) return status;
-  page_begin(file.out, "Furrow: from a click log to recommendations");
+  page_begin(file.out, "Furrow: from a raw log to recommendations");
   put_lead(file.out, all);
   put_data(file.out, all);
+  put_users(file.out, all);
+  put_likes(file.out, all);
   put_models(file.out, all);
   put_indexes(file.out, all);
-  put_users(file.out, all);
   put_costs(file.out, all);
   put_commands(file.out, all);
   fprintf(file.out, "<footer>furrow %s, seed %" PRIu64 "</footer>\n", furrow_version(), all->world.size.seed);

@@ -4,38 +4,45 @@
 #include "core/report.h"
 #include "demo/demo_results.h"
 
-void demo_print_truth(const demo_results *all) {
+void demo_print_quality(const demo_results *all) {
+  output *out = all->runner.out;
   if (!all->runner.show) return;
-  output_format(all->runner.out, "%-22s %10s %10s\n", "test rows", "logloss", "AUC");
-  output_format(all->runner.out, "%-22s %10.5f %10s\n", "the click rate", all->truth.rate_logloss, "0.50000");
+  output_format(out, "%-22s %10s %10s %10s\n", "test", "logloss", "AUC", "NDCG@10");
+  output_format(out, "%-22s %10.5f %10s %10s\n", "the click rate", all->truth.rate_logloss, "0.50000", "-");
+  output_format(out, "%-22s %10s %10s %10.5f\n", "the most popular items", "-", "-", all->popular);
   for (size_t i = 0; i < DEMO_MODELS; i++)
-    output_format(all->runner.out, "%-22s %10.5f %10.5f\n", all->models[i].title, all->models[i].logloss,
-                  all->models[i].auc);
-  output_format(all->runner.out, "%-22s %10.5f %10.5f\n", "true probabilities", all->truth.logloss, all->truth.auc);
+    output_format(out, "%-22s %10.5f %10.5f %10.5f\n", all->models[i].title, all->models[i].logloss, all->models[i].auc,
+                  all->models[i].ranking.ndcg);
+  output_format(out, "%-22s %10.5f %10.5f %10s\n", "true probabilities", all->truth.logloss, all->truth.auc, "-");
+}
+
+static const char *outcome_of(const demo_hit *hit) {
+  return hit->clicked ? "clicked later" : hit->shown ? "shown later" : "";
 }
 
 static void print_demo_example(const demo_results *all, const demo_example *example, output *out) {
-  const demo_entity *user = &all->world.users[example->query.user];
-  output_format(out, "\nuser %u (likes %s%s%s; clicked %u of %u), at %u:00 on a %s:\n", example->query.user,
-                demo_topic(user->topic), user->second == user->topic ? "" : ", ",
-                user->second == user->topic ? "" : demo_topic(user->second), example->clicked, example->shown,
-                example->query.hour, demo_device(example->query.device));
-  for (size_t i = 0; i < DEMO_SHOWN; i++) {
+  const demo_world *world = &all->world;
+  char name[DEMO_NAME], title[DEMO_TITLE];
+  demo_user_name(example->query.user, name);
+  output_format(out, "\n%s clicked on %u of %u items, at last on\n", name, example->clicked, example->shown);
+  for (uint32_t i = 0; i < example->past_count && i < 3; i++) {
+    demo_title(world, example->past[i], title);
+    output_format(out, "  %-32s %s\n", title, demo_category(world->items[example->past[i]].category));
+  }
+  output_format(out, "and gets, at %u:00 on a %s:\n", example->query.hour, demo_device(example->query.device));
+  for (size_t i = 0; i < DEMO_SHOWN && example->hits[i].item < world->size.items; i++) {
     const demo_hit *hit = &example->hits[i];
-    char title[DEMO_TITLE];
-    demo_title(&all->world, hit->item, title);
-    output_format(out, "  %-28s %-10s exact %6.3f  index %6.3f  rank %4u  true probability %.2f\n", title,
-                  demo_topic(all->world.items[hit->item].topic), hit->exact, hit->by_index, hit->exact_rank,
-                  hit->chance);
+    demo_title(world, hit->item, title);
+    output_format(out, "  %-32s %-10s score %6.3f  true probability %.2f  %s\n", title,
+                  demo_category(world->items[hit->item].category), hit->score, hit->chance, outcome_of(hit));
   }
 }
 
 void demo_print_results(demo_results *all, const char *folder) {
   output *out = all->runner.out;
-  output_format(out,
-                "of the model's 10 best items the index finds %.2f and the refined index %.2f; both probe %u lists\n",
-                all->indexes[0].overlap * 10, all->indexes[1].overlap * 10, all->nprobe);
-  demo_heading(&all->runner, "Recommendations for some users");
+  output_format(out, "of the 10 best items the index finds %.2f and the refined index %.2f; both probe %u lists\n",
+                10 * demo_recall(all, 0), 10 * demo_recall(all, 1), all->nprobe);
+  demo_heading(&all->runner, "What two users clicked on, and what they get");
   for (size_t e = 0; e < 2; e++) print_demo_example(all, &all->examples[e], out);
   output_format(out, "\nthe demo took %.1f seconds; open %s/report.html\n", all->seconds, folder);
 }
@@ -49,6 +56,8 @@ static void report_models(report *r, const demo_results *all) {
   report_f64(r, "rate logloss", all->truth.rate_logloss);
   report_f64(r, "optimal logloss", all->truth.logloss);
   report_f64(r, "optimal auc", all->truth.auc);
+  report_u64(r, "users", all->models[0].ranking.users);
+  report_f64(r, "ndcg of most popular", all->popular);
   report_end(r);
   report_list(r, "models");
   for (size_t i = 0; i < DEMO_MODELS; i++) {
@@ -56,6 +65,10 @@ static void report_models(report *r, const demo_results *all) {
     report_text(r, "name", all->models[i].name);
     report_f64(r, "logloss", all->models[i].logloss);
     report_f64(r, "auc", all->models[i].auc);
+    report_f64(r, "ndcg", all->models[i].ranking.ndcg);
+    report_f64(r, "recall", all->models[i].ranking.recall);
+    report_f64(r, "hit", all->models[i].ranking.hit);
+    report_f64(r, "coverage", all->models[i].ranking.coverage);
     report_end(r);
   }
   report_end(r);
@@ -68,13 +81,10 @@ static void report_indexes(report *r, const demo_results *all) {
     report_text(r, "name", all->indexes[i].name);
     report_f64(r, "bytes", all->indexes[i].bytes);
     report_u64(r, "nprobe", all->nprobe);
-    report_f64(r, "overlap at 10", all->indexes[i].overlap);
+    report_f64(r, "recall at 10", demo_recall(all, i));
     report_end(r);
   }
   report_end(r);
-  report_u64(r, "users compared", all->compared_users);
-  report_f64(r, "agreement of models at 10", all->agreement);
-  report_f64(r, "largest gap of parts", all->largest_gap);
 }
 
 static void report_steps(report *r, const demo_results *all) {

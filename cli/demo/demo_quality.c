@@ -1,15 +1,10 @@
-/* cli/demo/demo_quality.c: compares models with the true probabilities, and rankings with each other. */
+/* cli/demo/demo_quality.c: what the demo compares models with: the true probabilities, the most popular items. */
 #include "demo/demo_quality.h"
 
-#include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "core/fail.h"
-#include "furrow/rows.h"
-#include "furrow/vector_data.h"
-#include "index/vector_source.h"
 
 /* ---- The truth ---- */
 
@@ -18,55 +13,18 @@ typedef struct outcome {
   bool click;
 } outcome;
 
-typedef struct outcome_list {
-  outcome *rows;
-  size_t count, capacity;
-} outcome_list;
-
-static furrow_status add_outcome(outcome_list *list, outcome row, furrow_error *err) {
-  if (list->count == list->capacity) {
-    const size_t capacity = list->capacity ? 2 * list->capacity : 4096;
-    outcome *rows = realloc(list->rows, capacity * sizeof *rows);
-    if (!rows) return fail_memory(err);
-    list->rows = rows;
-    list->capacity = capacity;
-  }
-  list->rows[list->count++] = row;
-  return FURROW_OK;
-}
-
-static furrow_status add_block(outcome_list *list, const demo_world *world, const furrow_rowblock *block,
-                               furrow_error *err) {
-  furrow_status status = FURROW_OK;
-  for (size_t i = 0; i < block->size && status == FURROW_OK; i++) {
-    const furrow_row row = furrow_rowblock_row(block, i);
-    const demo_event event = demo_event_of_row(world, &row);
-    status = add_outcome(list, (outcome){demo_chance(world, &event), furrow_row_get_label(&row) > 0}, err);
-  }
-  return status;
-}
-
-static furrow_status read_outcomes(outcome_list *list, const demo_world *world, const char *path, furrow_error *err) {
-  furrow_parser *parser = NULL;
-  furrow_status status = furrow_parser_open_part(&parser, path, 0, 1, "libsvm", err);
-  while (status == FURROW_OK && (status = furrow_parser_next(parser, err)) == FURROW_OK)
-    status = add_block(list, world, furrow_parser_value(parser), err);
-  furrow_parser_close(parser);
-  return status == FURROW_END ? FURROW_OK : status;
-}
-
 static int by_chance(const void *a, const void *b) {
   const double x = ((const outcome *)a)->chance, y = ((const outcome *)b)->chance;
   return x < y ? -1 : x > y;
 }
 
 /* AUC: the share of pairs of a clicked and an unclicked row that are in order; ties count half. The rows are sorted. */
-static double area(const outcome_list *list) {
+static double area(const outcome *rows, size_t count) {
   double pairs = 0, clicks = 0, others = 0;
-  for (size_t i = 0, end; i < list->count; i = end) {
+  for (size_t i = 0, end; i < count; i = end) {
     double tied_clicks = 0, tied_others = 0;
-    for (end = i; end < list->count && list->rows[end].chance == list->rows[i].chance; end++)
-      *(list->rows[end].click ? &tied_clicks : &tied_others) += 1;
+    for (end = i; end < count && rows[end].chance == rows[i].chance; end++)
+      *(rows[end].click ? &tied_clicks : &tied_others) += 1;
     pairs += tied_clicks * (others + tied_others / 2);
     clicks += tied_clicks;
     others += tied_others;
@@ -74,131 +32,154 @@ static double area(const outcome_list *list) {
   return pairs / (clicks * others);
 }
 
-furrow_status demo_score_truth(const demo_world *world, const char *rows, demo_truth *truth, furrow_error *err) {
-  outcome_list list = {0};
-  furrow_status status = read_outcomes(&list, world, rows, err);
-  if (status == FURROW_OK && list.count == 0) status = fail_file(err, FURROW_E_FORMAT, rows, "has no rows", 0);
-  if (status == FURROW_OK) {
-    double loss = 0, clicks = 0;
-    for (size_t i = 0; i < list.count; i++) {
-      loss -= log(list.rows[i].click ? list.rows[i].chance : 1 - list.rows[i].chance);
-      clicks += list.rows[i].click;
-    }
-    const double n = (double)list.count, rate = clicks / n;
-    qsort(list.rows, list.count, sizeof *list.rows, by_chance);
-    *truth = (demo_truth){.rows = list.count,
-                          .logloss = loss / n,
-                          .auc = area(&list),
-                          .click_rate = rate,
-                          .rate_logloss = -(rate * log(rate) + (1 - rate) * log(1 - rate))};
+furrow_status demo_score_truth(const demo_world *world, const demo_log *read, demo_truth *truth, furrow_error *err) {
+  double loss = 0, clicks = 0;
+  outcome *rows = calloc(read->count + 1, sizeof *rows);
+  if (!rows) return fail_memory(err);
+  for (size_t i = 0; i < read->count; i++) {
+    rows[i] = (outcome){demo_chance(world, &read->events[i]), read->events[i].click};
+    loss -= log(rows[i].click ? rows[i].chance : 1 - rows[i].chance);
+    clicks += rows[i].click;
   }
-  free(list.rows);
-  return status;
+  const double n = (double)read->count, rate = clicks / n;
+  qsort(rows, read->count, sizeof *rows, by_chance);
+  *truth = (demo_truth){.rows = read->count,
+                        .logloss = loss / n,
+                        .auc = area(rows, read->count),
+                        .click_rate = rate,
+                        .rate_logloss = -(rate * log(rate) + (1 - rate) * log(1 - rate))};
+  free(rows);
+  return FURROW_OK;
 }
 
-/* ---- Exact scores ---- */
+/* ---- The most popular items ---- */
 
-static bool is_before(const float *pred, uint32_t a, uint32_t b) {
-  return pred[a] > pred[b] || (pred[a] == pred[b] && a < b);
+/* Pairs of a user and an item, sorted, each once. */
+typedef struct pair_list {
+  uint64_t *pairs;
+  size_t count;
+} pair_list;
+
+static int by_pair(const void *a, const void *b) {
+  const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+  return x < y ? -1 : x > y;
 }
 
-static void find_best(const float *pred, uint32_t items, uint32_t *best) {
-  uint32_t count = 0;
-  for (uint32_t i = 0; i < items; i++) {
-    if (count == DEMO_NEAR && !is_before(pred, i, best[count - 1])) continue;
-    uint32_t place = count < DEMO_NEAR ? count++ : count - 1;
-    for (; place > 0 && is_before(pred, i, best[place - 1]); place--) best[place] = best[place - 1];
-    best[place] = i;
+static furrow_status take_pairs(pair_list *list, const demo_log *log, bool clicks, furrow_error *err) {
+  size_t count = 0;
+  list->pairs = calloc(log->count + 1, sizeof *list->pairs);
+  if (!list->pairs) return fail_memory(err);
+  for (size_t i = 0; i < log->count; i++)
+    if (!clicks || log->events[i].click)
+      list->pairs[count++] = (uint64_t)log->events[i].user << 32 | log->events[i].item;
+  qsort(list->pairs, count, sizeof *list->pairs, by_pair);
+  for (size_t i = 0; i < count; i++)
+    if (i == 0 || list->pairs[i] != list->pairs[i - 1]) list->pairs[list->count++] = list->pairs[i];
+  return FURROW_OK;
+}
+
+static bool has_pair(const pair_list *list, uint64_t user, uint32_t item) {
+  const uint64_t pair = user << 32 | item;
+  return bsearch(&pair, list->pairs, list->count, sizeof pair, by_pair) != NULL;
+}
+
+/* The items by their clicks, most first. */
+static furrow_status order_items(const demo_world *world, const demo_log *train, uint64_t **order, furrow_error *err) {
+  const uint32_t items = world->size.items;
+  uint64_t *keys = calloc(items, sizeof *keys);
+  if (!keys) return fail_memory(err);
+  for (uint32_t i = 0; i < items; i++) keys[i] = (uint64_t)UINT32_MAX << 32 | i;
+  for (size_t i = 0; i < train->count; i++)
+    if (train->events[i].click) keys[train->events[i].item] -= (uint64_t)1 << 32;
+  qsort(keys, items, sizeof *keys, by_pair);
+  *order = keys;
+  return FURROW_OK;
+}
+
+/* NDCG@10 of a user with so many relevant items. */
+static double popular_ndcg(const uint64_t *order, uint32_t items, const pair_list *seen, const pair_list *clicked,
+                           uint64_t user, size_t relevant) {
+  double gain = 0, most = 0;
+  for (uint32_t i = 0, rank = 1; i < items && rank <= DEMO_NEAR; i++) {
+    const uint32_t item = (uint32_t)order[i];
+    if (has_pair(seen, user, item)) continue;
+    if (has_pair(clicked, user, item)) gain += 1 / log2(rank + 1);
+    rank++;
   }
+  for (size_t rank = 1; rank <= DEMO_NEAR && rank <= relevant; rank++) most += 1 / log2((double)rank + 1);
+  return gain / most;
 }
 
-static furrow_status read_scores(demo_scores *scores, const char *path, furrow_error *err) {
-  FILE *file = fopen(path, "rbe");
-  if (!file) return fail_file(err, FURROW_E_IO, path, "cannot be read", errno);
-  const size_t count = (size_t)scores->queries * scores->items;
-  size_t i = 0;
-  for (float row[3]; i < count && fread(row, sizeof row, 1, file) == 1; i++) scores->pred[i] = row[0];
-  fclose(file);
-  return i == count ? FURROW_OK : fail_file(err, FURROW_E_FORMAT, path, "does not have a score for each candidate", 0);
+static double mean_ndcg(const uint64_t *order, uint32_t items, const pair_list *seen, const pair_list *clicked) {
+  double sum = 0, users = 0;
+  for (size_t i = 0, end; i < clicked->count; i = end) {
+    const uint64_t user = clicked->pairs[i] >> 32;
+    size_t relevant = 0;
+    for (end = i; end < clicked->count && clicked->pairs[end] >> 32 == user; end++)
+      relevant += !has_pair(seen, user, (uint32_t)clicked->pairs[end]);
+    if (relevant == 0) continue;
+    sum += popular_ndcg(order, items, seen, clicked, user, relevant);
+    users++;
+  }
+  return users > 0 ? sum / users : NAN;
 }
 
-furrow_status demo_scores_load(demo_scores *scores, const demo_world *world, uint32_t queries, const char *path,
-                               furrow_error *err) {
-  demo_scores made = {.queries = queries, .items = world->size.items};
-  made.pred = calloc((size_t)queries * made.items, sizeof *made.pred);
-  made.best = calloc((size_t)queries * DEMO_NEAR, sizeof *made.best);
-  furrow_status status = made.pred && made.best ? read_scores(&made, path, err) : fail_memory(err);
-  for (size_t q = 0; status == FURROW_OK && q < queries; q++)
-    find_best(made.pred + q * made.items, made.items, made.best + q * DEMO_NEAR);
-  if (status == FURROW_OK)
-    *scores = made;
-  else
-    demo_scores_clear(&made);
+furrow_status demo_score_popular(const demo_world *world, const demo_log *train, const demo_log *test, double *ndcg,
+                                 furrow_error *err) {
+  pair_list seen = {0}, clicked = {0};
+  uint64_t *order = NULL;
+  furrow_status status = take_pairs(&seen, train, false, err);
+  if (status == FURROW_OK) status = take_pairs(&clicked, test, true, err);
+  if (status == FURROW_OK) status = order_items(world, train, &order, err);
+  if (status == FURROW_OK) *ndcg = mean_ndcg(order, world->size.items, &seen, &clicked);
+  free(seen.pairs);
+  free(clicked.pairs);
+  free(order);
   return status;
 }
 
-void demo_scores_clear(demo_scores *scores) {
-  free(scores->pred);
-  free(scores->best);
-  *scores = (demo_scores){0};
+/* ---- Rankings of models ---- */
+
+static furrow_status load_events(furrow_events **events, const furrow_recommender *recommender, const char *path,
+                                 double from, uint32_t threads, furrow_error *err) {
+  furrow_events_params params;
+  furrow_events_params_init(&params);
+  params.from = from;
+  params.threads = threads;
+  return furrow_events_load(events, recommender, path, &params, err);
 }
 
-uint32_t demo_scores_rank(const demo_scores *scores, uint32_t query, uint32_t item) {
-  const float *pred = scores->pred + (size_t)query * scores->items;
-  uint32_t rank = 1;
-  for (uint32_t i = 0; i < scores->items; i++) rank += is_before(pred, i, item);
-  return rank;
-}
-
-/* ---- What was found ---- */
-
-static furrow_status read_nearness(demo_found *found, uint32_t queries, const char *path, furrow_error *err) {
-  furrow_vectors_reader *vectors = NULL;
-  size_t got = 0;
-  furrow_status status = vector_source_open(&vectors, path, &(vector_values){0}, DEMO_NEAR, err);
-  if (status == FURROW_OK) status = furrow_vectors_reader_next(vectors, queries, found->nearness, NULL, &got, err);
-  furrow_vectors_reader_close(vectors);
-  if (status == FURROW_OK && got < queries)
-    status = fail_file(err, FURROW_E_FORMAT, path, "does not have a row for each query", 0);
+static furrow_status evaluate(demo_ranking *ranking, furrow_recommender *recommender, const furrow_events *seen,
+                              const furrow_events *truth, uint32_t threads, furrow_error *err) {
+  furrow_recommend_params params;
+  furrow_rank_figures figures;
+  furrow_recommend_params_init(&params);
+  furrow_rank_figures_init(&figures);
+  params.k = DEMO_NEAR;
+  params.seen = seen;
+  params.threads = threads;
+  const furrow_status status = furrow_recommender_evaluate(recommender, truth, &params, &figures, err);
+  *ranking = (demo_ranking){.users = figures.users,
+                            .ndcg = figures.ndcg.mean,
+                            .interval = figures.ndcg.interval,
+                            .recall = figures.recall.mean,
+                            .hit = figures.hit.mean,
+                            .coverage = figures.coverage};
   return status;
 }
 
-furrow_status demo_found_load(demo_found *found, uint32_t queries, const char *ids, const char *nearness,
-                              furrow_error *err) {
-  furrow_ids read;
-  demo_found made = {.nearness = calloc((size_t)queries * DEMO_NEAR, sizeof *made.nearness)};
-  furrow_ids_init(&read);
-  furrow_status status = made.nearness ? furrow_ids_load(&read, ids, NULL, err) : fail_memory(err);
-  made.ids = read.ids;
-  if (status == FURROW_OK && (read.dim != DEMO_NEAR || read.count < (size_t)queries * DEMO_NEAR))
-    status = fail_file(err, FURROW_E_FORMAT, ids, "does not have ten ids for each query", 0);
-  if (status == FURROW_OK) status = read_nearness(&made, queries, nearness, err);
-  if (status == FURROW_OK)
-    *found = made;
-  else
-    demo_found_clear(&made);
+furrow_status demo_score_ranking(demo_ranking *ranking, const char *model, uint32_t threads, furrow_error *err) {
+  furrow_recommender_params params;
+  furrow_recommender *recommender = NULL;
+  furrow_events *seen = NULL, *truth = NULL;
+  furrow_recommender_params_init(&params);
+  params.threads = threads;
+  furrow_status status = furrow_recommender_open(&recommender, model, &params, err);
+  if (status == FURROW_OK) status = load_events(&seen, recommender, "train.csv", -HUGE_VAL, threads, err);
+  if (status == FURROW_OK) status = load_events(&truth, recommender, "test.csv", 1, threads, err);
+  if (status == FURROW_OK) status = evaluate(ranking, recommender, seen, truth, threads, err);
+  furrow_events_free(truth);
+  furrow_events_free(seen);
+  furrow_recommender_free(recommender);
   return status;
-}
-
-void demo_found_clear(demo_found *found) {
-  furrow_free(found->ids);
-  free(found->nearness);
-  *found = (demo_found){0};
-}
-
-double demo_overlap(const demo_scores *scores, const demo_found *found) {
-  size_t shared = 0;
-  const size_t count = (size_t)scores->queries * DEMO_NEAR;
-  for (size_t i = 0; i < count; i++)
-    for (size_t j = i - i % DEMO_NEAR; j < i - i % DEMO_NEAR + DEMO_NEAR; j++)
-      shared += found->ids[j] == (int64_t)scores->best[i];
-  return (double)shared / (double)count;
-}
-
-double demo_agreement(const demo_scores *a, const demo_scores *b) {
-  size_t shared = 0;
-  const size_t count = (size_t)a->queries * DEMO_NEAR;
-  for (size_t i = 0; i < count; i++)
-    for (size_t j = i - i % DEMO_NEAR; j < i - i % DEMO_NEAR + DEMO_NEAR; j++) shared += b->best[j] == a->best[i];
-  return (double)shared / (double)count;
 }

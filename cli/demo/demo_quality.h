@@ -1,14 +1,18 @@
-/* cli/demo/demo_quality.h: comparisons of the demo: models with the true probabilities, the index with the model. */
+/* cli/demo/demo_quality.h: what the demo compares models with: the true probabilities, the most popular items. Examples
+ * of recommendations. */
 #ifndef CLI_DEMO_DEMO_QUALITY_H
 #define CLI_DEMO_DEMO_QUALITY_H
 
 #include "demo/demo_data.h"
 
 enum {
-  DEMO_NEAR = 10,     /* items that a search returns */
-  DEMO_EXAMPLES = 6,  /* users in the report */
-  DEMO_SHOWN = 5,     /* items in the report for each user */
-  DEMO_PLOTTED = 2000 /* items in the projection of embeddings */
+  DEMO_NEAR = 10,      /* items that a user gets */
+  DEMO_EXAMPLES = 6,   /* users in the report */
+  DEMO_PAST = 6,       /* last clicks of each that the report shows */
+  DEMO_LIKE = 6,       /* items whose similar ones the report shows */
+  DEMO_SHOWN = 5,      /* items in the report for each of both */
+  DEMO_PLOTTED = 2000, /* items in the projection of vectors */
+  DEMO_AXES = 4
 };
 
 /* Quality of the true probabilities on the same rows: only by chance does a model do better. */
@@ -18,64 +22,57 @@ typedef struct demo_truth {
   double click_rate, rate_logloss; /* rate_logloss: logloss of predicting the click rate for every row */
 } demo_truth;
 
-furrow_status demo_score_truth(const demo_world *world, const char *rows, demo_truth *truth, furrow_error *err);
+furrow_status demo_score_truth(const demo_world *world, const demo_log *log, demo_truth *truth, furrow_error *err);
 
-/* Scores of the first n queries with every item, as `furrow predict --scores` wrote them: three floats per row. */
-typedef struct demo_scores {
-  uint32_t queries, items;
-  float *pred;    /* `items` values for each query */
-  uint32_t *best; /* the DEMO_NEAR best items of each query, the best first */
-} demo_scores;
+/* Mean NDCG@10 over users who click on something new in `test`, if everyone gets the items with the most clicks in
+ * `train` that they were not shown there: what `furrow eval --rank --relevant-from 1 --exclude train.csv` measures. */
+furrow_status demo_score_popular(const demo_world *world, const demo_log *train, const demo_log *test, double *ndcg,
+                                 furrow_error *err);
 
-furrow_status demo_scores_load(demo_scores *scores, const demo_world *world, uint32_t queries, const char *path,
-                               furrow_error *err);
-void demo_scores_clear(demo_scores *scores);
-/* Returns the rank of an item among all by its score, from 1. */
-uint32_t demo_scores_rank(const demo_scores *scores, uint32_t query, uint32_t item);
+/* Quality of a model's recommendations, as `furrow eval --rank` prints it. */
+typedef struct demo_ranking {
+  uint64_t users;
+  double ndcg, interval, recall, hit, coverage;
+} demo_ranking;
 
-/* Results of an index. */
-typedef struct demo_found {
-  int64_t *ids;    /* DEMO_NEAR for each query */
-  float *nearness; /* the inner products */
-} demo_found;
+furrow_status demo_score_ranking(demo_ranking *ranking, const char *model, uint32_t threads, furrow_error *err);
 
-furrow_status demo_found_load(demo_found *found, uint32_t queries, const char *ids, const char *nearness,
-                              furrow_error *err);
-void demo_found_clear(demo_found *found);
-/* Mean share of the exact best items among the found ones. */
-double demo_overlap(const demo_scores *scores, const demo_found *found);
-/* Mean share of one model's best items among those of another. */
-double demo_agreement(const demo_scores *a, const demo_scores *b);
-
-/* An item that was found, and the parts of its score. */
+/* A recommended item. */
 typedef struct demo_hit {
-  uint32_t item, exact_rank;
-  double exact, by_index;                   /* scores, by the model and by the index */
-  double user_item, context_item, item_own; /* parts of the score; together with z(query) they give `exact` */
-  double chance;                            /* true probability */
+  uint32_t item;
+  double score, chance; /* the model's score (or similarity), and the true probability of a click */
+  bool shown, clicked;  /* in the test rows */
 } demo_hit;
 
+/* A user at an hour on a device: what they clicked on, what they get. */
 typedef struct demo_example {
   demo_event query;
-  double query_part;          /* z(query) */
-  uint32_t shown, clicked;    /* in the training rows */
-  uint32_t seen[DEMO_TOPICS]; /* clicks by topic of the item */
+  uint32_t shown, clicked;              /* in the training rows */
+  uint32_t clicks[DEMO_CATEGORIES];     /* by category */
+  uint32_t past[DEMO_PAST], past_count; /* the items of the last clicks, the last first */
   demo_hit hits[DEMO_SHOWN];
 } demo_example;
 
-furrow_status demo_examples_make(demo_example examples[DEMO_EXAMPLES], const demo_world *world, const char *model,
-                                 const char *rows, const demo_scores *scores, const demo_found *found,
-                                 furrow_error *err);
+/* An item and those that are most similar to it. */
+typedef struct demo_like {
+  uint32_t item;
+  demo_hit hits[DEMO_SHOWN];
+} demo_like;
 
-/* Projection of the first items' embeddings on their principal axes. */
-enum { DEMO_AXES = 4 };
+furrow_status demo_examples_make(demo_example examples[DEMO_EXAMPLES], demo_like likes[DEMO_LIKE],
+                                 const demo_world *world, const char *model, const demo_log *train,
+                                 const demo_log *test, furrow_error *err);
+
+/* Projection of the items' vectors on their principal axes; the items are those of the file of names. */
 typedef struct demo_plane {
   size_t count;
+  uint32_t *items;
   double *axes[DEMO_AXES]; /* coordinate of each item */
   double share[DEMO_AXES]; /* share of the variance along each axis */
 } demo_plane;
 
-furrow_status demo_plane_make(demo_plane *plane, const char *vectors, furrow_error *err);
+furrow_status demo_plane_make(demo_plane *plane, const demo_world *world, const char *vectors, const char *names,
+                              furrow_error *err);
 void demo_plane_clear(demo_plane *plane);
 
 #endif

@@ -36,6 +36,7 @@ typedef struct demo_model {
   demo_epoch epochs[DEMO_EPOCHS];
   size_t epoch_count;
   double logloss, auc; /* of the test rows */
+  demo_ranking ranking;
   demo_bin bins[DEMO_BINS];
   demo_matrix matrices[DEMO_MATRICES];
   size_t matrix_count;
@@ -51,7 +52,6 @@ typedef struct demo_index {
   double bytes, nlist, code_size, mean_list, imbalance;
   demo_point points[DEMO_POINTS];
   size_t point_count;
-  double overlap; /* share of the model's ten best items that it finds */
 } demo_index;
 
 /* A field of the index file. */
@@ -67,17 +67,18 @@ typedef struct demo_file {
 
 typedef struct demo_results {
   demo_world world;
+  demo_log train, test;
+  furrow_schema *schema;
   demo_runner runner;
   demo_truth truth;
   demo_model models[DEMO_MODELS];
   demo_index indexes[DEMO_INDEXES];
   demo_field *fields; /* of the first index's file */
   size_t field_count;
-  uint32_t queries, compared_users; /* users that are searched for; users that are scored with all items */
-  uint32_t nprobe;                  /* of the search in the report */
-  double agreement;                 /* overlap of the two models' ten best items */
-  double largest_gap;               /* largest difference between a score and the sum of its parts */
+  uint32_t nprobe; /* of the search in the report */
+  double popular;  /* NDCG@10 of the most popular items */
   demo_example examples[DEMO_EXAMPLES];
+  demo_like likes[DEMO_LIKE];
   demo_plane plane;
   demo_file files[DEMO_FILES];
   size_t file_count;
@@ -94,8 +95,13 @@ furrow_status demo_load_index(demo_index *index, furrow_error *err);
 furrow_status demo_load_curve(demo_index *index, const char *path, furrow_error *err);
 furrow_status demo_load_fields(demo_results *all, const char *path, furrow_error *err);
 
-/* Prints the quality of the models beside that of the true probabilities. */
-void demo_print_truth(const demo_results *all);
+/* Returns the point of an index at the demo's nprobe; NULL: not measured. */
+const demo_point *demo_point_of(const demo_results *all, size_t index);
+/* Returns the share of the ten best items that an index finds with it; NaN: not measured. */
+double demo_recall(const demo_results *all, size_t index);
+
+/* Prints the quality of the models beside that of the true probabilities and of the most popular items. */
+void demo_print_quality(const demo_results *all);
 /* Prints the final results and the path of the report. */
 void demo_print_results(demo_results *all, const char *folder);
 void demo_print_json(const demo_results *all, const char *folder, output *out);
@@ -107,8 +113,6 @@ furrow_status demo_page_write(const demo_results *results, const char *path, fur
 /* Creates the folder, or removes the demo's files, by name, from an existing one, and makes it the working folder.
  * E_EXISTS: it holds other files and `force` is not set; --force keeps those files. */
 furrow_status demo_folder_enter(const char *path, bool force, furrow_error *err);
-/* Removes large files that nothing needs any more. */
-void demo_folder_trim(void);
 /* Lists the files and their sizes; a model directory counts as one. */
 void demo_folder_list(demo_results *results);
 
@@ -118,9 +122,11 @@ void demo_folder_list(demo_results *results);
 void figure_training(FILE *out, const demo_results *all);
 /* Logloss and AUC on the test rows, between the click rate and the true probabilities. */
 void figure_quality(FILE *out, const demo_results *all);
+/* NDCG@10 of the models and of the most popular items. */
+void figure_ranking(FILE *out, const demo_results *all);
 /* Calibration: share of clicks over predicted probability. */
 void figure_calibration(FILE *out, const demo_results *all);
-/* Projection of the items' embeddings, coloured by topic. */
+/* Projection of the items' vectors, coloured by category. */
 void figure_plane(FILE *out, const demo_results *all);
 /* Histogram of the list sizes. */
 void figure_lists(FILE *out, const demo_results *all);

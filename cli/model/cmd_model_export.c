@@ -60,7 +60,7 @@ static const option export_options[] = {
     {.name = "ids",
      .kind = OPTION_TEXT,
      .argument = "FILE",
-     .help = "file for the ids of the vectors, for formats that cannot hold ids (FILE.ids.npy)",
+     .help = "file for the ids of the vectors, for formats that cannot hold ids (FILE.ids.npy; names: FILE.names.txt)",
      .offset = AT(ids)},
     {.name = "no-ids", .kind = OPTION_FLAG, .help = "do not write the ids", .offset = AT(no_ids)},
     {.name = "force", .kind = OPTION_FLAG, .help = "replace existing files", .offset = AT(force)},
@@ -177,6 +177,7 @@ static furrow_status run_vectors(const export_values *export, output *out, furro
                               .force = export->force,
                               .json = export->json,
                               .threads = export->threads,
+                              .cols = export->selected.cols != NULL,
                               .first = chosen.selection.first_col,
                               .end = chosen.selection.end_col};
   if (status == FURROW_OK) status = export_vectors(&wanted, out, err);
@@ -225,7 +226,8 @@ const command model_export_command = {
     .example = "furrow model export deepfm/embedding_embedding items.npy\n"
                "furrow model export deepfm deepfm.safetensors\n"
                "furrow model export lr --matrix input_weight - --to tsv | sort -k3g\n"
-               "furrow model export fm items.fbin --vectors item --cols 200000:250000",
+               "furrow model export fm items.fbin --vectors item --cols 200000:250000\n"
+               "furrow model export shop.model users.fbin --vectors query",
     .about =
         "FILE appears only when it is complete and must not lie in SRC. Dense formats (npy, fvecs, fbin, safetensors) "
         "have 0 where the matrix has no element. Only safetensors can hold a model of several matrices.",

@@ -49,7 +49,7 @@ static const option column_options[] = {
      .help = "a table of users or items that is joined by the column KEY, which it may call COL; may be given several "
              "times",
      .offset = AT(tables)},
-    {.name = "history",
+    {.name = "user-history",
      .kind = OPTION_U32,
      .argument = "N",
      .help = "the last N items of the user before the row become features (0)",

@@ -58,7 +58,7 @@ static furrow_status check_columns(const schema_values *columns, furrow_error *e
       return fail_token(err, given[i], "columns are named for --schema auto; the schema file says what they are");
   if (columns->tables.count > 0 || columns->history > 0)
     return fail(err, FURROW_E_ARGUMENT,
-                "--table and --history are for --schema auto; the schema file has \"tables\" and \"history\"");
+                "--table and --user-history are for --schema auto; the schema file has \"tables\" and \"history\"");
   return FURROW_OK;
 }
 

@@ -28,7 +28,7 @@ browse --dump-dom "file://$work/plain.html" | grep -q 'id="sign"' || {
   exit 77
 }
 
-"$furrow" demo --rows 12000 --users 150 --items 250 --out "$work/demo" -q || exit 1
+"$furrow" demo --rows 20000 --users 150 --items 150 --out "$work/demo" -q || exit 1
 report=$work/demo/report.html
 
 # What a script finds in the page: drawings that have a size, text that is inside of them, what was loaded from elsewhere.
@@ -60,7 +60,7 @@ for width in 400 1200; do
     settings=$([ $scheme = dark ] && echo preferredColorScheme=0 || echo preferredColorScheme=1)
     found=$(browse --window-size=1300,1000 --blink-settings=$settings --virtual-time-budget=5000 --dump-dom "file://$work/demo/frame.html" |
       sed -n 's,.*<title>\(figures .*\)</title>.*,\1,p')
-    expected="figures 10 drawings many flat 0 empty 0 text outside 0 narrow 0 wider than the screen 0 from elsewhere 0 ground fits sections 6 width $width $scheme"
+    expected="figures 11 drawings many flat 0 empty 0 text outside 0 narrow 0 wider than the screen 0 from elsewhere 0 ground fits sections 7 width $width $scheme"
     [ "$found" = "$expected" ] || complain "at $width, $scheme: found '$found', not '$expected'"
     grep CONSOLE "$work/log" && complain "at $width, $scheme: the console says something"
     browse --window-size=$width,2000 --blink-settings=$settings --screenshot="$work/shot.png" "file://$report" >/dev/null

@@ -50,8 +50,10 @@ static bool is_of_matrix(const name_list *files, const char *name) {
   return files->count > 0 && bsearch(&name, files->names, files->count, sizeof *files->names, compare_names);
 }
 
+/* Beside the matrices: settings, the dictionary of a raw log, the index of its items. */
 static bool is_of_model(const name_list *files, const char *name) {
   (void)files;
+  if (strcmp(name, "dictionary.furrow") == 0 || strcmp(name, "items.index") == 0) return true;
   return is_left_behind(name) || (name[0] != '.' && ends_with(name, ".json"));
 }
 

@@ -2,10 +2,10 @@
 tiny="--rows 2000 --users 20 --items 100 -q"
 mkdir empty other && echo mine >other/mine && echo file >file
 try furrow demo $tiny --out empty
-try furrow demo $tiny --out empty --keep
-ls empty | grep -e candidates -e scores
+echo old >empty/nearest.txt && mkdir empty/fm.model/mine
 try furrow demo $tiny --out empty
-ls empty | grep -e candidates -e scores
+ls -d empty/fm.model/mine 2>/dev/null
+wc -l <empty/nearest.txt | tr -d ' '
 try furrow demo $tiny --out other
 ls other
 try furrow demo $tiny --out other --force
@@ -15,6 +15,7 @@ try furrow demo $tiny --out nowhere/deep
 try furrow demo --rows 10
 try furrow demo --items 10
 try furrow demo --users 1
+try furrow demo --rows 2000 --users 101
 try furrow demo word
 ls -d furrow-demo 2>/dev/null
 furrow demo --rows 2000 --users 20 --items 100 --out "with blank" | head -n 1

@@ -17,8 +17,8 @@ for signal in INT TERM; do
 done
 trap '' XFSZ
 (ulimit -f 16; try furrow demo --rows 2000 --users 20 --items 100 -q --out d)
-ls d | grep clicks
-(ulimit -f 56; try furrow demo --rows 2000 --users 20 --items 800 -q --out d 2>err)
+ls d | grep log.csv
+(ulimit -f 56; try furrow demo --rows 1200 --users 20 --items 800 -q --out d 2>err)
 grep -c 'the demo stops because' err
 [ ! -c /dev/full ] || furrow demo --rows 2000 --users 20 --items 100 --out d >/dev/full 2>err
 echo $?

@@ -1,5 +1,5 @@
 furrow rows schema events.csv
-furrow rows schema events.csv --table titles.csv=movieId --history 3 --json | tee schema.json
+furrow rows schema events.csv --table titles.csv=movieId --user-history 3 --json | tee schema.json
 is_json <schema.json
 furrow rows schema events.csv --out out.json --threads 3 --user movieId --item userId >/dev/null
 grep role out.json
@@ -15,7 +15,7 @@ try furrow rows schema events.csv --time note
 try furrow rows schema events.csv --table titles.csv=movie
 try furrow rows schema events.csv --table titles.csv=userId
 try furrow rows schema events.csv --table titles.csv
-try furrow rows schema b.jsonl --history 3
+try furrow rows schema b.jsonl --user-history 3
 try furrow rows schema nothing.csv
 try furrow rows schema
 printf 'a,b\n1,2\n3\n' >short.csv
