@@ -41,10 +41,11 @@ def read_arguments():
     parser.add_argument("-k", type=int, default=10, help="items for each user (10)")
     parser.add_argument("--seeds", type=int, default=1, help="Furrow trains with so many seeds; the mean is shown (1)")
     parser.add_argument("--train-options", default="", help="more options of the trainings for ratings")
-    parser.add_argument("--rank-options", default="--loss sampled-softmax --item-fields 1",
-                        help="options of the training for rankings (--loss sampled-softmax --item-fields 1)")
+    parser.add_argument("--rank-options", default="--loss sampled-softmax",
+                        help="options of the training for rankings (--loss sampled-softmax)")
+    parser.add_argument("--user-history", type=int, default=50, help="also rank with so many items of the user (50)")
     parser.add_argument("--no-baselines", action="store_true", help="Furrow alone")
-    parser.add_argument("--scratch", help="keep split and models in this folder")
+    parser.add_argument("--scratch", help="keep split and models in this folder, which must be new")
     parser.add_argument("--out", metavar="FILE", help="write the results as JSON")
     return parser.parse_args()
 
@@ -76,23 +77,20 @@ def train_and_eval(options, name, data, train_options, eval_options, keys):
 
 
 def furrow_results(options, data):
-    columns = ["--label", "rating", "--user", "userId", "--item", "movieId", "--time", "timestamp"]
-    pairs = os.path.join(options.work, "pairs.schema")
-    with open(pairs, "w") as out:
-        json.dump({"columns": {"rating": {"as": "label"}, "userId": {"as": "category", "role": "user"},
-                               "movieId": {"as": "category", "role": "item"}, "timestamp": {"as": "ignore"}}}, out)
+    auto = ["--schema", "auto"]
     more = shlex.split(options.train_options)
     table = ["--table", data["movies"] + "=movieId"]
-    rating = ["--loss", "L2Loss"] if "--loss" not in more else []
     ranking = ["--rank", "-k", str(options.k), "--exclude", data["train"]]
-    yield dict(train_and_eval(options, "pairs", data, ["--schema", pairs] + rating + more, [], ["rmse"]),
-               what="furrow fm, user and item")
-    yield dict(train_and_eval(options, "table", data, ["--schema", "auto"] + columns + table + rating + more, [], ["rmse"]),
-               what="furrow fm, item table and time")
-    if options.rank_options:
-        yield dict(train_and_eval(options, "rank", data, ["--schema", pairs] + shlex.split(options.rank_options), ranking,
-                                  ["ndcg", "recall"]),
-                   what="furrow fm " + options.rank_options)
+    yield dict(train_and_eval(options, "rating", data, auto + more, [], ["rmse"]), what="furrow fm, user and item")
+    yield dict(train_and_eval(options, "table", data, auto + table + more, [], ["rmse"]), what="furrow fm, item table")
+    if not options.rank_options:
+        return
+    rank_options = shlex.split(options.rank_options)
+    what = "furrow fm " + options.rank_options
+    history = ["--user-history", str(options.user_history)]
+    for name, added in [("rank", []), ("history", history)]:
+        yield dict(train_and_eval(options, name, data, auto + rank_options + added, ranking, ["ndcg", "recall"]),
+                   what=" ".join([what] + added))
 
 
 # ---- Baselines ----
@@ -211,9 +209,9 @@ def show(results, k):
 
 def main():
     options = read_arguments()
+    if options.scratch:
+        os.makedirs(options.scratch)  # fails if there is such a folder
     options.work = options.scratch or tempfile.mkdtemp(prefix="furrow-movielens-")
-    shutil.rmtree(options.work, ignore_errors=True)
-    os.makedirs(options.work)
     data = {name: os.path.join(options.work, name + ".csv") for name in ("train", "test")}
     data["movies"] = os.path.join(options.folder, "movies.csv")
     try:
