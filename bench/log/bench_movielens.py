@@ -2,8 +2,8 @@
 """bench/log/bench_movielens.py FOLDER: how good are ratings and rankings on MovieLens?
 
 FOLDER has ratings.csv and movies.csv as GroupLens gives them ("latest small" has 100,836 ratings); nothing of it is in
-this repository. The last fifth of each user's ratings by time is the test set (furrow rows split). Furrow's commands are
-printed as they are run. The baselines are computed here with numpy, on the same split:
+this repository. The ratings are sorted by time first (log.csv), as a history needs them. The last fifth of each user's
+ratings by time is the test set (furrow rows split). Furrow's commands are printed as they are run. The baselines are computed here with numpy, on the same split:
 
   biases    b + b_user + b_item, ridge
   mf        biases, then factors of users and items for the rest, alternating least squares
@@ -62,6 +62,12 @@ def furrow(options, arguments, show=True):
     if done.returncode != 0:
         sys.exit(done.stderr.strip())
     return done.stdout
+
+
+def sort_log(source, target):
+    with open(source) as lines, open(target, "w") as out:
+        out.write(lines.readline())
+        out.writelines(sorted(lines, key=lambda line: float(line.rsplit(",", 1)[1])))
 
 
 def train_and_eval(options, name, data, train_options, eval_options, keys):
@@ -215,7 +221,9 @@ def main():
     data = {name: os.path.join(options.work, name + ".csv") for name in ("train", "test")}
     data["movies"] = os.path.join(options.folder, "movies.csv")
     try:
-        furrow(options, ["rows", "split", os.path.join(options.folder, "ratings.csv"), "--user", "userId", "--time",
+        log = os.path.join(options.work, "log.csv")
+        sort_log(os.path.join(options.folder, "ratings.csv"), log)
+        furrow(options, ["rows", "split", log, "--user", "userId", "--time",
                          "timestamp", "--last", "0.2", "--out", options.work + "/"])
         results = list(furrow_results(options, data))
         if not options.no_baselines:
