@@ -38,6 +38,7 @@ try furrow predict --model more.model --data test.csv -q >more.txt
 cmp -s raw.txt more.txt || echo "another model"
 cmp auto.model/dictionary.furrow more.model/dictionary.furrow
 echo "wrong uses"
+try furrow train --model fm --train train.csv --out o.model
 try $train --train test.csv --load auto.model --schema auto --out o.model
 try $train --train train.csv --user userId --out o.model
 try $train --train train.csv --schema own.json --user userId --out o.model
