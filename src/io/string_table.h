@@ -25,7 +25,7 @@
 
 #include "base/buffer.h"
 #include "base/endian.h"
-#include "base/same_bytes.h"
+#include "base/mem.h"
 #include "furrow/status.h"
 
 #define FW_STRING_TABLE_MOST ((size_t)UINT32_MAX - 1)

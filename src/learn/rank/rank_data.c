@@ -332,28 +332,40 @@ static furrow_status number_users(fw_rank_numbers *users, uint32_t *user, const 
   return FURROW_OK;
 }
 
-static furrow_status hold_last(fw_holdout *holdout, const uint32_t *user, size_t rows, size_t users, double ratio,
-                               furrow_error *err) {
-  size_t *left = NULL;
-  FW_TRY(fw_alloc_zero((void **)&left, users, sizeof *left, err));
+/* Positives of a user that are still to come, and how many of them are to be held out. */
+typedef struct user_rows {
+  size_t left, wanted;
+} user_rows;
+
+/* A draw without replacement, row by row: the order of the rows, which may be any, does not matter. */
+static bool is_held_out(user_rows *of, uint64_t seed, size_t row) {
+  const bool out = fw_rng_hash(seed, row) % of->left < of->wanted;
+  of->left--;
+  of->wanted -= out;
+  return out;
+}
+
+static furrow_status draw_rows(fw_holdout *holdout, const uint32_t *user, size_t rows, size_t users, double ratio,
+                               uint64_t seed, furrow_error *err) {
+  user_rows *of = NULL;
+  FW_TRY(fw_alloc_zero((void **)&of, users, sizeof *of, err));
   for (size_t i = 0; i < rows; i++)
-    if (user[i] != FW_NO_NUMBER) left[user[i]]++;
+    if (user[i] != FW_NO_NUMBER) of[user[i]].left++;
   for (size_t u = 0; u < users; u++) {
-    const size_t out = (size_t)floor(ratio * (double)left[u] + 0.5);
-    left[u] = out < left[u] ? out : left[u] - 1;
+    const size_t out = (size_t)floor(ratio * (double)of[u].left + 0.5);
+    of[u].wanted = out < of[u].left ? out : of[u].left - 1;
   }
-  for (size_t i = rows; i-- > 0;) {
-    const bool out = user[i] != FW_NO_NUMBER && left[user[i]] > 0;
-    if (out) left[user[i]]--;
+  for (size_t i = 0; i < rows; i++) {
+    const bool out = user[i] != FW_NO_NUMBER && is_held_out(&of[user[i]], seed, i);
     holdout->fold_of[i] = out ? 0 : 1;
     holdout->rows[holdout->fold_of[i]]++;
   }
-  fw_free(left);
+  fw_free(of);
   return FURROW_OK;
 }
 
 furrow_status fw_rank_hold_out(fw_holdout *holdout, const furrow_rowblock *rows, const fw_rank_conf *conf, double ratio,
-                               furrow_error *err) {
+                               uint64_t seed, furrow_error *err) {
   fw_rank_numbers users = {0};
   uint32_t *user = NULL;
   *holdout = (fw_holdout){0};
@@ -362,7 +374,7 @@ furrow_status fw_rank_hold_out(fw_holdout *holdout, const furrow_rowblock *rows,
   furrow_status status = fw_alloc((void **)&user, rows->size, sizeof *user, err);
   if (status == FURROW_OK) status = numbers_init(&users, err);
   if (status == FURROW_OK) status = number_users(&users, user, rows, conf, err);
-  if (status == FURROW_OK) status = hold_last(holdout, user, rows->size, users.count, ratio, err);
+  if (status == FURROW_OK) status = draw_rows(holdout, user, rows->size, users.count, ratio, seed, err);
   numbers_clear(&users);
   fw_free(user);
   return status;

@@ -67,9 +67,9 @@ bool fw_rank_is_positive(const fw_rank_conf *conf, double label);
 /* Whether a feature of this field belongs to the item. */
 bool fw_rank_is_item_field(const fw_rank_conf *conf, uint64_t field);
 
-/* Holds out the last `ratio` of each user's positives, in the order of the rows; of a user with few rows that may be
- * none. Fold 0 has them. To be cleared after a failure, too. */
+/* Holds out `ratio` of each user's positives, drawn by the seed; of a user with few rows that may be none. Fold 0 has
+ * them. To be cleared after a failure, too. */
 furrow_status fw_rank_hold_out(fw_holdout *holdout, const furrow_rowblock *rows, const fw_rank_conf *conf, double ratio,
-                               furrow_error *err) FURROW_MUST_USE;
+                               uint64_t seed, furrow_error *err) FURROW_MUST_USE;
 
 #endif

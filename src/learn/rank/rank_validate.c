@@ -1,4 +1,5 @@
-/* learn/rank/rank_validate.c: how a factorization machine ranks all items for users whose last rows were held out. */
+/* learn/rank/rank_validate.c: how a factorization machine ranks all items for users of whose rows some were held out.
+ */
 #include <math.h>
 
 #include "base/error.h"

@@ -8,7 +8,6 @@
 #include "base/endian.h"
 #include "base/error.h"
 #include "base/mem.h"
-#include "base/same_bytes.h"
 
 #define FIRST_SLOTS 64
 #define MOST_PLACE ((size_t)UINT32_MAX - 1) /* in units of 8 bytes */

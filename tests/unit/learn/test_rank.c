@@ -94,22 +94,33 @@ static void sides_and_sets(void **state) {
   fw_rank_data_clear(&data);
 }
 
-/* The last share of each user's positives, whatever the others have. */
-static void last_rows_are_held_out(void **state) {
+/* A share of each user's positives, drawn by the seed, whatever the others have. */
+static void rows_are_held_out(void **state) {
   (void)state;
   start();
   for (uint32_t i = 0; i < 20; i++) row(1, 1, i, false);
   row(1, 2, 0, false);
   for (uint32_t i = 0; i < 10; i++) row(i % 2 ? 1 : 0, 3, i, false);
   const furrow_rowblock rows = block();
-  fw_holdout holdout;
-  assert_int_equal(fw_rank_hold_out(&holdout, &rows, &plain, 0.2, &err), FURROW_OK);
-  for (size_t i = 0; i < made.rows; i++) {
-    const bool out = (i >= 16 && i < 20) || i == 30;
-    assert_int_equal(holdout.fold_of[i], out ? 0 : 1);
+  uint32_t drawn[2] = {0};
+  for (uint64_t seed = 0; seed < 2; seed++) {
+    fw_holdout holdout;
+    size_t of[3] = {0};
+    assert_int_equal(fw_rank_hold_out(&holdout, &rows, &plain, 0.2, seed, &err), FURROW_OK);
+    for (size_t i = 0; i < made.rows; i++) {
+      if (holdout.fold_of[i] != 0) continue;
+      of[i < 20 ? 0 : i == 20 ? 1 : 2]++;
+      drawn[seed] |= 1U << i;
+      assert_true(i <= 20 || (i - 21) % 2 == 1); /* a positive */
+    }
+    assert_int_equal(of[0], 4);
+    assert_int_equal(of[1], 0);
+    assert_int_equal(of[2], 1);
+    assert_int_equal(holdout.rows[0], 5);
+    fw_holdout_clear(&holdout);
   }
-  assert_int_equal(holdout.rows[0], 5);
-  fw_holdout_clear(&holdout);
+  assert_int_not_equal(drawn[0], drawn[1]);
+  assert_int_not_equal(drawn[0] & 0xfffff, 0xf0000); /* not the last ones: a log may have any order */
 }
 
 static void refused(furrow_status status, const char *what, const fw_rank_conf *conf) {
@@ -297,7 +308,7 @@ static void kinds(fw_rank_data *data, fw_rank_conf *conf) {
   for (uint32_t user = 0; user < 60; user++)
     for (uint32_t i = 0; i < 12; i++) row(1, user, (user % 3) + 3 * ((user * 7 + i * 2) % 25), user % 2);
   rows = block();
-  assert_int_equal(fw_rank_hold_out(&holdout, &rows, conf, 0.25, &err), FURROW_OK);
+  assert_int_equal(fw_rank_hold_out(&holdout, &rows, conf, 0.25, 1, &err), FURROW_OK);
   for (size_t i = 0; i < rows.size; i++) use[holdout.fold_of[i]][count[holdout.fold_of[i]]++] = (uint32_t)i;
   assert_int_equal(fw_rank_data_init(data, conf, &err), FURROW_OK);
   assert_int_equal(fw_rank_data_add(data, &data->train, &rows, use[1], count[1], true, &err), FURROW_OK);
@@ -373,8 +384,8 @@ static void threads_give_the_same(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(sides_and_sets),       cmocka_unit_test(last_rows_are_held_out), cmocka_unit_test(rejects),
-      cmocka_unit_test(negatives_are_others), cmocka_unit_test(explicit_negatives),     cmocka_unit_test(gradients),
+      cmocka_unit_test(sides_and_sets),       cmocka_unit_test(rows_are_held_out),     cmocka_unit_test(rejects),
+      cmocka_unit_test(negatives_are_others), cmocka_unit_test(explicit_negatives),    cmocka_unit_test(gradients),
       cmocka_unit_test(kinds_are_learned),    cmocka_unit_test(threads_give_the_same),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
