@@ -2,8 +2,8 @@
 """bench/log/bench_movielens.py FOLDER: how good are ratings and rankings on MovieLens?
 
 FOLDER has ratings.csv and movies.csv as GroupLens gives them ("latest small" has 100,836 ratings); nothing of it is in
-this repository. The last fifth of each user's ratings by time is the test set (furrow rows split). Furrow's commands are
-printed as they are run. The baselines are computed here with numpy, on the same split:
+this repository. The ratings are sorted by time first (log.csv), as a history needs them. The last fifth of each user's
+ratings by time is the test set (furrow rows split). Furrow's commands are printed as they are run. The baselines are computed here with numpy, on the same split:
 
   biases    b + b_user + b_item, ridge
   mf        biases, then factors of users and items for the rest, alternating least squares
@@ -43,8 +43,9 @@ def read_arguments():
     parser.add_argument("--train-options", default="", help="more options of the trainings for ratings")
     parser.add_argument("--rank-options", default="--loss sampled-softmax",
                         help="options of the training for rankings (--loss sampled-softmax)")
+    parser.add_argument("--user-history", type=int, default=50, help="also rank with so many items of the user (50)")
     parser.add_argument("--no-baselines", action="store_true", help="Furrow alone")
-    parser.add_argument("--scratch", help="keep split and models in this folder")
+    parser.add_argument("--scratch", help="keep split and models in this folder, which must be new")
     parser.add_argument("--out", metavar="FILE", help="write the results as JSON")
     return parser.parse_args()
 
@@ -63,6 +64,12 @@ def furrow(options, arguments, show=True):
     return done.stdout
 
 
+def sort_log(source, target):
+    with open(source) as lines, open(target, "w") as out:
+        out.write(lines.readline())
+        out.writelines(sorted(lines, key=lambda line: float(line.rsplit(",", 1)[1])))
+
+
 def train_and_eval(options, name, data, train_options, eval_options, keys):
     """Means of the figures over the seeds"""
     figures = []
@@ -76,23 +83,20 @@ def train_and_eval(options, name, data, train_options, eval_options, keys):
 
 
 def furrow_results(options, data):
-    columns = ["--label", "rating", "--user", "userId", "--item", "movieId", "--time", "timestamp"]
-    pairs = os.path.join(options.work, "pairs.schema")
-    with open(pairs, "w") as out:
-        json.dump({"columns": {"rating": {"as": "label"}, "userId": {"as": "category", "role": "user"},
-                               "movieId": {"as": "category", "role": "item"}, "timestamp": {"as": "ignore"}}}, out)
+    auto = ["--schema", "auto"]
     more = shlex.split(options.train_options)
     table = ["--table", data["movies"] + "=movieId"]
-    rating = ["--loss", "L2Loss"] if "--loss" not in more else []
     ranking = ["--rank", "-k", str(options.k), "--exclude", data["train"]]
-    yield dict(train_and_eval(options, "pairs", data, ["--schema", pairs] + rating + more, [], ["rmse"]),
-               what="furrow fm, user and item")
-    yield dict(train_and_eval(options, "table", data, ["--schema", "auto"] + columns + table + rating + more, [], ["rmse"]),
-               what="furrow fm, item table and time")
-    if options.rank_options:
-        yield dict(train_and_eval(options, "rank", data, ["--schema", pairs] + shlex.split(options.rank_options), ranking,
-                                  ["ndcg", "recall"]),
-                   what="furrow fm " + options.rank_options)
+    yield dict(train_and_eval(options, "rating", data, auto + more, [], ["rmse"]), what="furrow fm, user and item")
+    yield dict(train_and_eval(options, "table", data, auto + table + more, [], ["rmse"]), what="furrow fm, item table")
+    if not options.rank_options:
+        return
+    rank_options = shlex.split(options.rank_options)
+    what = "furrow fm " + options.rank_options
+    history = ["--user-history", str(options.user_history)]
+    for name, added in [("rank", []), ("history", history)]:
+        yield dict(train_and_eval(options, name, data, auto + rank_options + added, ranking, ["ndcg", "recall"]),
+                   what=" ".join([what] + added))
 
 
 # ---- Baselines ----
@@ -211,13 +215,15 @@ def show(results, k):
 
 def main():
     options = read_arguments()
+    if options.scratch:
+        os.makedirs(options.scratch)  # fails if there is such a folder
     options.work = options.scratch or tempfile.mkdtemp(prefix="furrow-movielens-")
-    shutil.rmtree(options.work, ignore_errors=True)
-    os.makedirs(options.work)
     data = {name: os.path.join(options.work, name + ".csv") for name in ("train", "test")}
     data["movies"] = os.path.join(options.folder, "movies.csv")
     try:
-        furrow(options, ["rows", "split", os.path.join(options.folder, "ratings.csv"), "--user", "userId", "--time",
+        log = os.path.join(options.work, "log.csv")
+        sort_log(os.path.join(options.folder, "ratings.csv"), log)
+        furrow(options, ["rows", "split", log, "--user", "userId", "--time",
                          "timestamp", "--last", "0.2", "--out", options.work + "/"])
         results = list(furrow_results(options, data))
         if not options.no_baselines:

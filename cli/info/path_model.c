@@ -73,12 +73,28 @@ static bool has_graph(const furrow_model_listing *listing) {
   return false;
 }
 
+/* Whether the model is of a raw log and has names of users and items. */
+static bool names_items(const path_inspection *look) {
+  furrow_encoder *encoder = NULL;
+  furrow_error ignored;
+  bool both = furrow_encoder_load(&encoder, look->path, &ignored) == FURROW_OK;
+  for (int side = FURROW_SIDE_USER; both && side <= FURROW_SIDE_ITEM; side++) {
+    const size_t at = furrow_encoder_side_field(encoder, (furrow_side)side);
+    furrow_encoder_field field = {0};
+    if (at != SIZE_MAX) furrow_encoder_get_field(encoder, at, &field);
+    both = field.entries > 0;
+  }
+  furrow_encoder_free(encoder);
+  return both;
+}
+
 static void advise_model(path_inspection *look, bool trees, bool graph) {
   path_advise(look, "furrow model info @");
   path_advise(look, "furrow model verify @");
   if (trees) path_advise(look, "furrow model trees @ | head");
   path_advise(look, trees ? "furrow model importance @" : "furrow model export @ @.safetensors");
   if (graph || trees) advise_scoring(look, graph ? "" : " --algorithm gbdt");
+  if (graph && names_items(look)) path_advise(look, "furrow recommend --model @ --users all");
   if (graph && !trees) path_advise(look, "furrow train --conf @/graph.json --dry-run");
 }
 

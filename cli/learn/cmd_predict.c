@@ -261,6 +261,8 @@ static furrow_status run_predict(const void *values, output *out, furrow_error *
     status = score_block(&p, block, out, err);
   if (status == FURROW_END) status = p.file ? furrow_vectors_writer_commit(p.file, err) : FURROW_OK;
   if (status == FURROW_OK) scoring_print_notes(&p.scoring);
+  if (status == FURROW_OK && event && !predict->scoring.quiet)
+    one_event_print_notes(&predict->events, furrow_scorer_encoder(p.scoring.scorer));
   furrow_vectors_writer_close(p.file);
   scoring_close(&p.scoring);
   explaining_clear(&p.explaining);

@@ -519,6 +519,12 @@ static void hint_csv(const train_values *values, const learn_settings *settings,
   add_hint(err, "the file was read as %s; use --format csv to read csv", format);
 }
 
+/* csv of rows has numbers alone. */
+static void hint_schema(const train_values *values, furrow_error *err) {
+  if (err->status != FURROW_E_PARSE || err->hint[0] || values->raw.schema || !is_csv_name(values->train)) return;
+  add_hint(err, "if the columns have names or texts in them, --schema auto reads the file as a raw log");
+}
+
 static furrow_status train_and_save(const train_values *values, const learn_settings *settings,
                                     const fold_figures *figures, output *out, furrow_error *err) {
   furrow_trainer *trainer = NULL;
@@ -551,6 +557,7 @@ static furrow_status run_all(const train_values *values, const learn_settings *s
   else if (status == FURROW_OK && values->json)
     report_folds_alone(figures, out);
   if (status != FURROW_OK && !values->format) hint_csv(values, settings, err);
+  if (status != FURROW_OK && !values->load) hint_schema(values, err);
   free(figures);
   return status;
 }

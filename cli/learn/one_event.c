@@ -1,6 +1,7 @@
 /* cli/learn/one_event.c: one event of a raw log, given on the command line. */
 #include "learn/one_event.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -77,4 +78,34 @@ furrow_status one_event_check(const text_list *pairs, const furrow_encoder *enco
   for (size_t i = 0; list && i < pairs->count; i++) free((char *)list[i].column);
   free(list);
   return status;
+}
+
+/* The field of a category by name; SIZE_MAX: there is none. */
+static size_t category_field(const furrow_encoder *encoder, const char *name, size_t length) {
+  const furrow_schema *schema = furrow_encoder_schema(encoder);
+  bool category = false;
+  for (size_t i = 0; i < furrow_schema_column_count(schema) && !category; i++) {
+    furrow_schema_column column;
+    furrow_schema_get_column(schema, i, &column);
+    category =
+        strcmp(column.as, "category") == 0 && strlen(column.name) == length && memcmp(column.name, name, length) == 0;
+  }
+  for (size_t i = 0; category && i < furrow_encoder_field_count(encoder); i++) {
+    furrow_encoder_field field;
+    furrow_encoder_get_field(encoder, i, &field);
+    if (strlen(field.name) == length && memcmp(field.name, name, length) == 0) return i;
+  }
+  return SIZE_MAX;
+}
+
+void one_event_print_notes(const text_list *pairs, const furrow_encoder *encoder) {
+  for (size_t i = 0; i < pairs->count; i++) {
+    const char *text = pairs->texts[i], *equals = strchr(text, '=');
+    const size_t field = category_field(encoder, text, (size_t)(equals - text));
+    uint64_t index;
+    furrow_error ignored;
+    if (field == SIZE_MAX || !equals[1]) continue;
+    if (furrow_encoder_find(encoder, field, equals + 1, strlen(equals + 1), &index, &ignored) == FURROW_E_NOT_FOUND)
+      fprintf(stderr, "furrow: note: the model has not seen this value: %s\n", text);
+  }
 }

@@ -9,5 +9,7 @@
 furrow_status one_event_write(const text_list *pairs, const char **uri, furrow_error *err);
 /* Checks the columns and values against the encoder of a model; NULL: it has none, which is an error. */
 furrow_status one_event_check(const text_list *pairs, const furrow_encoder *encoder, furrow_error *err);
+/* Names the values of categories that the model does not know. */
+void one_event_print_notes(const text_list *pairs, const furrow_encoder *encoder);
 
 #endif

@@ -15,6 +15,8 @@ awk -F '\t' 'NF == 4 && $1 == "user 3" && $2 == NR && $3 ~ /^item_[0-9]+$/ { n++
 awk -F '\t' 'BEGIN { print "user,item,hour,rating" } { print $1 "," $3 ",1,5" }' three >rows.csv
 furrow predict -q --model fm --data rows.csv | cut -d, -f2 >pred
 cut -f4 three | cmp - pred && echo same scores
+# info shows how to ask
+furrow info fm | grep -o "furrow recommend.*"
 # all users by default; any number of threads; a file of users
 furrow recommend --model fm -k 5 --threads 1 >one
 furrow recommend --model fm --users all -k 5 --threads 3 --out many.txt
