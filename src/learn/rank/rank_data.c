@@ -337,26 +337,27 @@ typedef struct user_rows {
   size_t left, wanted;
 } user_rows;
 
-/* A draw without replacement, row by row: the order of the rows, which may be any, does not matter. */
-static bool is_held_out(user_rows *of, uint64_t seed, size_t row) {
-  const bool out = fw_rng_hash(seed, row) % of->left < of->wanted;
+/* The last ones, where rows are in the order of time; else a draw without replacement, row by row: then the order of
+ * the rows does not matter. */
+static bool is_held_out(user_rows *of, bool last, uint64_t seed, size_t row) {
+  const bool out = last ? of->left <= of->wanted : fw_rng_hash(seed, row) % of->left < of->wanted;
   of->left--;
   of->wanted -= out;
   return out;
 }
 
-static furrow_status draw_rows(fw_holdout *holdout, const uint32_t *user, size_t rows, size_t users, double ratio,
-                               uint64_t seed, furrow_error *err) {
+static furrow_status draw_rows(fw_holdout *holdout, const uint32_t *user, size_t rows, size_t users,
+                               const fw_rank_share *share, furrow_error *err) {
   user_rows *of = NULL;
   FW_TRY(fw_alloc_zero((void **)&of, users, sizeof *of, err));
   for (size_t i = 0; i < rows; i++)
     if (user[i] != FW_NO_NUMBER) of[user[i]].left++;
   for (size_t u = 0; u < users; u++) {
-    const size_t out = (size_t)floor(ratio * (double)of[u].left + 0.5);
+    const size_t out = (size_t)floor(share->ratio * (double)of[u].left + 0.5);
     of[u].wanted = out < of[u].left ? out : of[u].left - 1;
   }
   for (size_t i = 0; i < rows; i++) {
-    const bool out = user[i] != FW_NO_NUMBER && is_held_out(&of[user[i]], seed, i);
+    const bool out = user[i] != FW_NO_NUMBER && is_held_out(&of[user[i]], share->last, share->seed, i);
     holdout->fold_of[i] = out ? 0 : 1;
     holdout->rows[holdout->fold_of[i]]++;
   }
@@ -364,8 +365,8 @@ static furrow_status draw_rows(fw_holdout *holdout, const uint32_t *user, size_t
   return FURROW_OK;
 }
 
-furrow_status fw_rank_hold_out(fw_holdout *holdout, const furrow_rowblock *rows, const fw_rank_conf *conf, double ratio,
-                               uint64_t seed, furrow_error *err) {
+furrow_status fw_rank_hold_out(fw_holdout *holdout, const furrow_rowblock *rows, const fw_rank_conf *conf,
+                               const fw_rank_share *share, furrow_error *err) {
   fw_rank_numbers users = {0};
   uint32_t *user = NULL;
   *holdout = (fw_holdout){0};
@@ -374,7 +375,7 @@ furrow_status fw_rank_hold_out(fw_holdout *holdout, const furrow_rowblock *rows,
   furrow_status status = fw_alloc((void **)&user, rows->size, sizeof *user, err);
   if (status == FURROW_OK) status = numbers_init(&users, err);
   if (status == FURROW_OK) status = number_users(&users, user, rows, conf, err);
-  if (status == FURROW_OK) status = draw_rows(holdout, user, rows->size, users.count, ratio, seed, err);
+  if (status == FURROW_OK) status = draw_rows(holdout, user, rows->size, users.count, share, err);
   numbers_clear(&users);
   fw_free(user);
   return status;

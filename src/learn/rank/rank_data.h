@@ -67,9 +67,16 @@ bool fw_rank_is_positive(const fw_rank_conf *conf, double label);
 /* Whether a feature of this field belongs to the item. */
 bool fw_rank_is_item_field(const fw_rank_conf *conf, uint64_t field);
 
-/* Holds out `ratio` of each user's positives, drawn by the seed; of a user with few rows that may be none. Fold 0 has
- * them. To be cleared after a failure, too. */
-furrow_status fw_rank_hold_out(fw_holdout *holdout, const furrow_rowblock *rows, const fw_rank_conf *conf, double ratio,
-                               uint64_t seed, furrow_error *err) FURROW_MUST_USE;
+/* Which positives are for validation. */
+typedef struct fw_rank_share {
+  double ratio; /* of each user's */
+  bool last;    /* the last ones, as rows are in the order of time; else drawn by the seed */
+  uint64_t seed;
+} fw_rank_share;
+
+/* Holds out a share of each user's positives; of a user with few rows that may be none. Fold 0 has them. To be cleared
+ * after a failure, too. */
+furrow_status fw_rank_hold_out(fw_holdout *holdout, const furrow_rowblock *rows, const fw_rank_conf *conf,
+                               const fw_rank_share *share, furrow_error *err) FURROW_MUST_USE;
 
 #endif

@@ -79,6 +79,7 @@ furrow_status fw_fit_settle_encoder(fw_fit *f, furrow_error *err) {
   const fw_column *label = fw_schema_of_kind(encoder->schema, FW_AS_LABEL);
   f->ratings = has_sides(encoder) && label && !label->classes;
   furrow_status status = settle_sides(f, encoder, err);
+  f->in_order = encoder->schema->history > 0; /* which refuses other logs */
   if (status == FURROW_OK) status = settle_hours(f, encoder, err);
   if (status == FURROW_OK) status = settle_loss(f, encoder, err);
   if (status == FURROW_OK) status = fw_trainer_replan(f->trainer, err);

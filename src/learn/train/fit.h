@@ -55,6 +55,7 @@ struct fw_fit {
   bool large;    /* there are too many features for the vectors of fw_fit_factors */
   bool separate; /* validation rows have data of their own */
   bool ratings;  /* the labels are numbers that users gave to items */
+  bool in_order; /* the rows of a user come in the order of their times */
   bool done;     /* no epoch need follow */
   fw_tally *tally;
   uint32_t epoch;                /* now */

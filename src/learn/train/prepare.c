@@ -393,7 +393,9 @@ furrow_status fw_fit_hold_out(fw_fit *f, furrow_error *err) {
   const furrow_rowblock *all = fw_samples_block(f->samples);
   if (!all || plan->data.valid_ratio <= 0) return FURROW_OK;
   if (fw_loss_ranks(plan->graph.loss))
-    return fw_rank_hold_out(&f->holdout, all, &plan->rank, plan->data.valid_ratio, plan->train.seed, err);
+    return fw_rank_hold_out(
+        &f->holdout, all, &plan->rank,
+        &(fw_rank_share){.ratio = plan->data.valid_ratio, .last = f->in_order, .seed = plan->train.seed}, err);
   if (!plan->train.recommended) return FURROW_OK;
   return fw_holdout_init(&f->holdout, all, !fw_loss_is_regression(plan->graph.loss), 1, plan->data.valid_ratio,
                          plan->train.seed, err);

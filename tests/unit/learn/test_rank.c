@@ -102,11 +102,13 @@ static void rows_are_held_out(void **state) {
   row(1, 2, 0, false);
   for (uint32_t i = 0; i < 10; i++) row(i % 2 ? 1 : 0, 3, i, false);
   const furrow_rowblock rows = block();
-  uint32_t drawn[2] = {0};
-  for (uint64_t seed = 0; seed < 2; seed++) {
+  uint32_t drawn[3] = {0};
+  for (uint64_t seed = 0; seed < 3; seed++) {
     fw_holdout holdout;
     size_t of[3] = {0};
-    assert_int_equal(fw_rank_hold_out(&holdout, &rows, &plain, 0.2, seed, &err), FURROW_OK);
+    assert_int_equal(fw_rank_hold_out(&holdout, &rows, &plain,
+                                      &(fw_rank_share){.ratio = 0.2, .last = seed == 2, .seed = seed}, &err),
+                     FURROW_OK);
     for (size_t i = 0; i < made.rows; i++) {
       if (holdout.fold_of[i] != 0) continue;
       of[i < 20 ? 0 : i == 20 ? 1 : 2]++;
@@ -121,6 +123,7 @@ static void rows_are_held_out(void **state) {
   }
   assert_int_not_equal(drawn[0], drawn[1]);
   assert_int_not_equal(drawn[0] & 0xfffff, 0xf0000); /* not the last ones: a log may have any order */
+  assert_int_equal(drawn[2], 0xf0000 | 1U << 30);    /* the last ones */
 }
 
 static void refused(furrow_status status, const char *what, const fw_rank_conf *conf) {
@@ -308,7 +311,8 @@ static void kinds(fw_rank_data *data, fw_rank_conf *conf) {
   for (uint32_t user = 0; user < 60; user++)
     for (uint32_t i = 0; i < 12; i++) row(1, user, (user % 3) + 3 * ((user * 7 + i * 2) % 25), user % 2);
   rows = block();
-  assert_int_equal(fw_rank_hold_out(&holdout, &rows, conf, 0.25, 1, &err), FURROW_OK);
+  assert_int_equal(fw_rank_hold_out(&holdout, &rows, conf, &(fw_rank_share){.ratio = 0.25, .seed = 1}, &err),
+                   FURROW_OK);
   for (size_t i = 0; i < rows.size; i++) use[holdout.fold_of[i]][count[holdout.fold_of[i]]++] = (uint32_t)i;
   assert_int_equal(fw_rank_data_init(data, conf, &err), FURROW_OK);
   assert_int_equal(fw_rank_data_add(data, &data->train, &rows, use[1], count[1], true, &err), FURROW_OK);
