@@ -182,8 +182,11 @@ size_t furrow_schema_column_count(const furrow_schema *schema) {
 void furrow_schema_get_column(const furrow_schema *schema, size_t i, furrow_schema_column *column) {
   assert(i < schema->count);
   const fw_column *c = &schema->columns[i];
-  *column = (furrow_schema_column){
-      .name = c->name, .as = fw_column_kind_name(c->kind), .role = fw_role_name(c->role), .why = c->why ? c->why : ""};
+  *column = (furrow_schema_column){.name = c->name,
+                                   .as = fw_column_kind_name(c->kind),
+                                   .role = fw_role_name(c->role),
+                                   .why = c->why ? c->why : "",
+                                   .positive = c->class_count == 2 ? c->classes[1] : ""};
 }
 
 /* ---- Names in crosses ---- */
