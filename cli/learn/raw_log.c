@@ -81,6 +81,7 @@ static void print_schema(const furrow_encoder *encoder) {
     furrow_schema_get_column(schema, i, &column);
     fprintf(stderr, "%s %s %s%s%s%s", i ? "," : "", column.name, column.as, column.role[0] ? " (" : "", column.role,
             column.role[0] ? ")" : "");
+    if (column.positive[0]) fprintf(stderr, " (positive: %s)", column.positive);
   }
   fputc('\n', stderr);
 }
