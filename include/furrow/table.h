@@ -88,11 +88,10 @@ FURROW_API furrow_status furrow_schema_propose(furrow_schema **schema, const cha
 
 /* One column of a schema. The library makes it; it may grow at its end. */
 typedef struct furrow_schema_column {
-  const char *name;     /* of the log or of a table */
-  const char *as;       /* "label", "category" … */
-  const char *role;     /* "user", "item", "time" or "" */
-  const char *why;      /* what a proposal found; "" where a person wrote the schema */
-  const char *positive; /* of a label with two classes: the positive one; else "" */
+  const char *name; /* of the log or of a table */
+  const char *as;   /* "label", "category" … */
+  const char *role; /* "user", "item", "time" or "" */
+  const char *why;  /* what a proposal found; "" where a person wrote the schema */
 } furrow_schema_column;
 
 /* Returns: the number of columns. */
@@ -100,6 +99,9 @@ FURROW_API size_t furrow_schema_column_count(const furrow_schema *schema);
 /* Gives column i, which must be below the count (asserted).
  * Owner:   the schema. */
 FURROW_API void furrow_schema_get_column(const furrow_schema *schema, size_t i, furrow_schema_column *column);
+/* Returns: the name of the positive class of a label that has two; NULL: the label has not, or there is none.
+ * Owner:   the schema. */
+FURROW_API const char *furrow_schema_positive_class(const furrow_schema *schema);
 
 /* ---- Splitting ------------------------------------------------------------------------------------------ */
 

@@ -182,11 +182,13 @@ size_t furrow_schema_column_count(const furrow_schema *schema) {
 void furrow_schema_get_column(const furrow_schema *schema, size_t i, furrow_schema_column *column) {
   assert(i < schema->count);
   const fw_column *c = &schema->columns[i];
-  *column = (furrow_schema_column){.name = c->name,
-                                   .as = fw_column_kind_name(c->kind),
-                                   .role = fw_role_name(c->role),
-                                   .why = c->why ? c->why : "",
-                                   .positive = c->class_count == 2 ? c->classes[1] : ""};
+  *column = (furrow_schema_column){
+      .name = c->name, .as = fw_column_kind_name(c->kind), .role = fw_role_name(c->role), .why = c->why ? c->why : ""};
+}
+
+const char *furrow_schema_positive_class(const furrow_schema *schema) {
+  const fw_column *label = fw_schema_of_kind(schema, FW_AS_LABEL);
+  return label && label->class_count == 2 ? label->classes[1] : NULL;
 }
 
 /* ---- Names in crosses ---- */
