@@ -17,7 +17,7 @@
 
 typedef struct encode_values {
   text_list logs;
-  const char *schema, *out, *dictionary;
+  const char *schema, *label, *out, *dictionary;
   sink_values sink;
   uint32_t threads;
   furrow_on_bad on_bad;
@@ -38,6 +38,11 @@ static const option encode_options[] = {
      .argument = "FILE|auto",
      .help = "what each column is ('furrow rows schema' proposes it); auto: as proposed",
      .offset = AT(schema)},
+    {.name = "label",
+     .kind = OPTION_TEXT,
+     .argument = "COL",
+     .help = "with --schema auto: what a model predicts; '': nothing",
+     .offset = AT(label)},
     {.name = "out",
      .kind = OPTION_TEXT,
      .argument = "ROWS",
@@ -83,11 +88,13 @@ static void encode_init(void *values) {
 
 static furrow_status get_encoder(const encode_values *encode, const char *log, furrow_encoder **encoder,
                                  furrow_error *err) {
-  const schema_values none = {0};
+  const schema_values columns = {.label = encode->label};
   if (!encode->schema && !encode->dictionary)
     return fail(err, FURROW_E_ARGUMENT, "--schema FILE, --schema auto or --dictionary DIR must be given");
+  if (!encode->schema && encode->label)
+    return fail_token(err, encode->label, "--label is for --schema auto; the schema of the dictionary names its own");
   if (!encode->schema) return furrow_encoder_load(encoder, encode->dictionary, err);
-  return make_encoder(encoder, log, encode->schema, &none, encode->threads, encode->on_bad, encode->quiet, err);
+  return make_encoder(encoder, log, encode->schema, &columns, encode->threads, encode->on_bad, encode->quiet, err);
 }
 
 /* A new dictionary is kept when all rows have been written, so that none is left of a log that cannot be read. */

@@ -137,6 +137,19 @@ static furrow_status print_table(const furrow_schema *schema, output *out, furro
   return table_finish(&t, 0xF, out, err);
 }
 
+static bool has_label(const furrow_schema *schema) {
+  furrow_schema_column column;
+  for (size_t i = 0; i < furrow_schema_column_count(schema); i++) {
+    furrow_schema_get_column(schema, i, &column);
+    if (strcmp(column.as, "label") == 0) return true;
+  }
+  return false;
+}
+
+static void note_no_label(const schema_values *values, const furrow_schema *schema) {
+  if (!values->label && !has_label(schema)) fprintf(stderr, "furrow: note: no label: --label COL names it\n");
+}
+
 static furrow_status show(const schema_values *values, const furrow_schema *schema, output *out, furrow_error *err) {
   char *text = NULL;
   size_t size = 0;
@@ -160,7 +173,10 @@ static furrow_status schema_run(const void *given, output *out, furrow_error *er
   if (!uri) return fail_memory(err);
   furrow_status status = propose(values, uri, &schema, &stats, err);
   if (status == FURROW_OK) status = show(values, schema, out, err);
-  if (status == FURROW_OK && !values->quiet) print_notes(&stats);
+  if (status == FURROW_OK && !values->quiet) {
+    print_notes(&stats);
+    note_no_label(values, schema);
+  }
   furrow_schema_free(schema);
   free(uri);
   return status;

@@ -46,6 +46,7 @@ static furrow_status propose(furrow_schema **schema, const char *log, const sche
   params.history = columns->history;
   params.threads = threads;
   params.on_bad = on_bad;
+  params.strict = true;
   return furrow_schema_propose(schema, log, &params, err);
 }
 

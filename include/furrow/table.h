@@ -66,6 +66,9 @@ typedef struct furrow_schema_propose_params {
   furrow_progress progress;   /* "reading", in bytes; NULL: none */
   void *progress_user;        /* given to progress */
   furrow_parser_stats *stats; /* gets the rows that were read and left out of the log; NULL: nobody asks */
+  /* Nobody looks at the proposal before it is used: in a log with a user and an item refuse to guess which of two
+   * classes is the positive one, and that there is no label where a column looks like one. */
+  bool strict;
 } furrow_schema_propose_params;
 
 /* Sets the size and the defaults. */
@@ -76,8 +79,8 @@ static inline void furrow_schema_propose_params_init(furrow_schema_propose_param
 
 /* Looks at all of a log, in memory that does not grow with it, and proposes what each column is and why. params NULL:
  * the defaults.
- * Errors:  E_ARGUMENT, a column that is named does not exist, or several may be the label; E_FORMAT, not a table;
- *          E_PARSE, a record cannot be read; E_NOT_FOUND; E_IO; E_MEMORY.
+ * Errors:  E_ARGUMENT, a column that is named does not exist, several may be the label, or a doubt where the params
+ *          are strict; E_FORMAT, not a table; E_PARSE, a record cannot be read; E_NOT_FOUND; E_IO; E_MEMORY.
  * Owner:   the caller, who frees it with furrow_schema_free. */
 FURROW_API furrow_status furrow_schema_propose(furrow_schema **schema, const char *uri,
                                                const furrow_schema_propose_params *params,
@@ -96,6 +99,9 @@ FURROW_API size_t furrow_schema_column_count(const furrow_schema *schema);
 /* Gives column i, which must be below the count (asserted).
  * Owner:   the schema. */
 FURROW_API void furrow_schema_get_column(const furrow_schema *schema, size_t i, furrow_schema_column *column);
+/* Returns: the name of the positive class of a label that has two; NULL: the label has not, or there is none.
+ * Owner:   the schema. */
+FURROW_API const char *furrow_schema_positive_class(const furrow_schema *schema);
 
 /* ---- Splitting ------------------------------------------------------------------------------------------ */
 

@@ -11,6 +11,11 @@ enum { NAME_TEXT = 48 }; /* longer names say nothing */
 /* Lists, the strongest name first, each ended by NULL. */
 static const char *const label_names[] = {"label",  "target",  "y",        "class",    "click",     "clicked",
                                           "rating", "outcome", "response", "survived", "converted", NULL};
+/* Results of an event; then those that may be counts or features beside another label. None is above the others. */
+static const char *const result_names[] = {"liked",       "isliked",     "bought",  "isbought",
+                                           "purchased",   "ispurchased", "isclick", "isclicked",
+                                           "isconverted", "conversion",  NULL};
+static const char *const likely_names[] = {"like", "stars", "clicks", NULL};
 static const char *const weight_names[] = {"sampleweight", "instanceweight", "rowweight",
                                            "caseweight",   "importance",     NULL};
 static const char *const group_names[] = {"qid",       "query",    "queryid", "session",
@@ -66,7 +71,12 @@ size_t fw_label_name_rank(const char *name) {
   return SIZE_MAX;
 }
 
+size_t fw_likely_label_name_rank(const char *name) {
+  return is_in(result_names, name) || is_in(likely_names, name) ? 1 : SIZE_MAX;
+}
+
 bool fw_is_outcome_name(const char *name) {
+  if (is_in(result_names, name)) return true;
   return fw_label_name_rank(name) != SIZE_MAX && strcasecmp(name, "y") != 0 && strcasecmp(name, "class") != 0;
 }
 

@@ -9,7 +9,9 @@
 
 /* How strongly the name says it: 0 is the strongest; SIZE_MAX: it does not. */
 size_t fw_label_name_rank(const char *name);
-/* Whether it can hardly be anything else than a label, as y and class can. */
+/* The same of names that mean a label in logs of events, but may be a feature beside a stronger one: liked, stars. */
+size_t fw_likely_label_name_rank(const char *name);
+/* Whether it can hardly be anything else than a label, as y, class and stars can. */
 bool fw_is_outcome_name(const char *name);
 size_t fw_role_name_rank(fw_role role, const char *name);
 bool fw_is_weight_name(const char *name);

@@ -388,6 +388,10 @@ furrow_status fw_column_sketch_merge(fw_column_sketch *into, const fw_column_ske
   return merge_values(&into->values, &from->values, err);
 }
 
+bool fw_column_sketch_mostly_numbers(const fw_column_sketch *s) {
+  return s->numbers > 0 && (double)s->numbers >= 0.95 * (double)fw_column_sketch_present(s);
+}
+
 bool fw_column_sketch_unit(const fw_column_sketch *s, fw_time_unit *unit) {
   const uint64_t present = fw_column_sketch_present(s);
   for (*unit = FW_UNIT_SECONDS; *unit <= FW_UNIT_TEXT; ++*unit)

@@ -99,6 +99,8 @@ furrow_status fw_column_sketch_merge(fw_column_sketch *into, const fw_column_ske
 static inline uint64_t fw_column_sketch_present(const fw_column_sketch *sketch) {
   return sketch->cells - sketch->absent;
 }
+/* Whether nearly all of these (95 %) are numbers. */
+bool fw_column_sketch_mostly_numbers(const fw_column_sketch *sketch);
 /* The unit in which nearly all of these are times; false: there is none. */
 bool fw_column_sketch_unit(const fw_column_sketch *sketch, fw_time_unit *unit);
 /* Distinct values; *exact unless it is an estimate. */

@@ -329,6 +329,7 @@ static furrow_status decide_log(observation *o, furrow_schema *schema, furrow_er
   const bool label = !o->params->label || o->params->label[0];
   FW_TRY(fw_evidence_find_meanings(o->columns, o->count, label, err));
   for (size_t i = 0; i < o->count; i++) FW_TRY(fw_evidence_decide(&o->columns[i], false, schema, err));
+  if (o->params->strict) FW_TRY(fw_evidence_check_doubts(o->columns, o->count, label, schema, err));
   return settle_time_parts(o, schema, err);
 }
 

@@ -38,5 +38,9 @@ furrow_status fw_evidence_find_meanings(fw_evidence *columns, size_t count, bool
  * said. */
 furrow_status fw_evidence_decide(const fw_evidence *evidence, bool table, furrow_schema *schema,
                                  furrow_error *err) FURROW_MUST_USE;
+/* Of a log with a user and an item. E_ARGUMENT: the names of two classes do not say which is the positive one; or a
+ * label is wanted, none was found, and a column looks like one. */
+furrow_status fw_evidence_check_doubts(const fw_evidence *columns, size_t count, bool label,
+                                       const furrow_schema *schema, furrow_error *err) FURROW_MUST_USE;
 
 #endif

@@ -2,12 +2,12 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/number_out.h"
 #include "base/utf8.h"
+#include "rows/schema/class_names.h"
 #include "rows/schema/column_names.h"
 #include "rows/schema/propose.h"
 
@@ -80,9 +80,6 @@ static bool are_numbers(const fw_column_sketch *s) {
 static bool are_integers(const fw_column_sketch *s) {
   return are_numbers(s) && s->integers == s->numbers;
 }
-static bool are_mostly_numbers(const fw_column_sketch *s) {
-  return s->numbers > 0 && (double)s->numbers >= most_of * (double)fw_column_sketch_present(s);
-}
 
 static void say_cells(fw_buffer *why, const fw_evidence *e) {
   const fw_column_sketch *s = &e->sketch;
@@ -90,7 +87,7 @@ static void say_cells(fw_buffer *why, const fw_evidence *e) {
   if (s->lists > 0) {
     fw_buffer_format(why, "lists of %.1f elements on average",
                      (double)s->elements[FW_SEPARATOR_LIST].elements / (double)s->lists);
-  } else if (are_mostly_numbers(s)) {
+  } else if (fw_column_sketch_mostly_numbers(s)) {
     say_range(why, are_integers(s) ? "integers" : "numbers", s);
     if (absent > 0) fw_buffer_format(why, ", %llu times NA or the like", absent);
     if (texts > 0) fw_buffer_format(why, " but for %llu %s such as ", texts, fw_plural(texts, "text", "texts"));
@@ -139,39 +136,6 @@ static int compare_texts(const char *a, size_t n, const char *b, size_t m) {
   return order != 0 ? order : (n > m) - (n < m);
 }
 
-static bool text_is(const fw_value_set *set, const fw_counted_value *v, const char *word) {
-  return strlen(word) == v->length && strncasecmp(set->texts.bytes + v->at, word, v->length) == 0;
-}
-
-/* Whether a is the negative class of two, because its name says so: 1 yes, -1 b is, 0 neither. */
-static int is_negative(const fw_value_set *set, const fw_counted_value *a, const fw_counted_value *b) {
-  static const char *const pairs[][2] = {
-      {"no", "yes"},
-      {"n", "y"},
-      {"false", "true"},
-      {"f", "t"},
-      {"negative", "positive"},
-      {"neg", "pos"},
-      {"view", "click"},
-      {"-", "+"},
-      {"off", "on"},
-      {"dislike", "like"},
-      {"bad", "good"},
-      {"ham", "spam"},
-      {"benign", "malignant"},
-      {"show", "click"},
-      {"impression", "click"},
-      {"view", "purchase"},
-      {"no click", "click"},
-      {"unclicked", "clicked"},
-  };
-  for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
-    if (text_is(set, a, pairs[i][0]) && text_is(set, b, pairs[i][1])) return 1;
-    if (text_is(set, b, pairs[i][0]) && text_is(set, a, pairs[i][1])) return -1;
-  }
-  return 0;
-}
-
 /* The values of a set, by text. */
 static furrow_status sorted_values(const fw_value_set *set, fw_counted_value **values, furrow_error *err) {
   void *memory = NULL;
@@ -203,21 +167,29 @@ static furrow_status add_classes(decision *d, const fw_counted_value *values, si
   return FURROW_OK;
 }
 
+/* The positive one of two goes last. */
+static void order_classes(decision *d, fw_counted_value values[2]) {
+  const char *texts = d->evidence->sketch.values.texts.bytes;
+  const int order = fw_class_order(texts + values[0].at, values[0].length, texts + values[1].at, values[1].length);
+  if (order > 0 || (order == 0 && values[0].count < values[1].count)) {
+    const fw_counted_value first = values[0];
+    values[0] = values[1];
+    values[1] = first;
+  }
+  const int n = (int)values[1].length;
+  const char *positive = texts + values[1].at;
+  if (order != 0)
+    fw_buffer_format(&d->why, "; %.*s, by its name, is the positive class", n, positive);
+  else
+    fw_buffer_format(&d->why, "; which class is positive the names do not say: %.*s, the rarer one, is a guess", n,
+                     positive);
+}
+
 static furrow_status set_classes(decision *d) {
   const fw_value_set *set = &d->evidence->sketch.values;
   fw_counted_value *values = NULL;
   FW_TRY(sorted_values(set, &values, d->err));
-  if (set->count == 2) {
-    const int negative = is_negative(set, &values[0], &values[1]);
-    if (negative < 0 || (negative == 0 && values[0].count < values[1].count)) {
-      const fw_counted_value first = values[0];
-      values[0] = values[1];
-      values[1] = first;
-    }
-    const int n = (int)values[1].length;
-    fw_buffer_format(&d->why, "; %.*s, %s, is the positive class", n, set->texts.bytes + values[1].at,
-                     negative ? "by its name" : "the rarer one");
-  }
+  if (set->count == 2) order_classes(d, values);
   const furrow_status status = add_classes(d, values, set->count);
   fw_free(values);
   return status;
@@ -231,8 +203,8 @@ static furrow_status decide_label(decision *d) {
   const fw_column_sketch *s = &d->evidence->sketch;
   FW_TRY(decide(d, FW_AS_LABEL, said(d, "the name says label", "named as the label")));
   if (s->cells == 0) return refuse(d, "label", "it is empty");
-  if (are_numbers(s)) return FURROW_OK;
   if (s->lists > 0) return refuse(d, "label", "it has lists");
+  if (fw_column_sketch_mostly_numbers(s)) return FURROW_OK; /* reading the log refuses the other cells */
   if (d->evidence->distinct < 2) return refuse(d, "label", "all of its cells have the same text");
   if (!d->evidence->exact || d->evidence->distinct > MOST_CLASSES)
     return refuse(d, "label", "it has more than 1000 different texts");
@@ -402,7 +374,7 @@ static furrow_status decide_content(decision *d, bool table) {
   if (s->lists > 0) return decide_list(d);
   const bool named = fw_role_name_rank(FW_ROLE_TIME, e->name) != SIZE_MAX;
   if (fw_column_sketch_unit(s, &unit) && (unit == FW_UNIT_TEXT || named)) return decide_time(d);
-  return are_mostly_numbers(s) ? decide_numbers(d) : decide_strings(d, table);
+  return fw_column_sketch_mostly_numbers(s) ? decide_numbers(d) : decide_strings(d, table);
 }
 
 static furrow_status decide_column(decision *d, bool table) {

@@ -37,11 +37,17 @@ static bool can_be_time(const fw_evidence *e) {
 /* ---- Ranks: the least counts, SIZE_MAX does not ---- */
 
 /* Numbers, or names of classes. */
+static bool can_be_label(const fw_evidence *e) {
+  if (e->sketch.lists > 0) return false;
+  return fw_column_sketch_mostly_numbers(&e->sketch) || (e->exact && e->distinct >= 2);
+}
+
 static size_t rank_label(const fw_evidence *e) {
-  const fw_column_sketch *s = &e->sketch;
-  const bool numbers = s->numbers > 0 && s->numbers == fw_column_sketch_present(s);
-  const bool classes = s->lists == 0 && e->exact && e->distinct >= 2;
-  return numbers || classes ? fw_label_name_rank(e->name) : SIZE_MAX;
+  return can_be_label(e) ? fw_label_name_rank(e->name) : SIZE_MAX;
+}
+
+static size_t rank_likely_label(const fw_evidence *e) {
+  return can_be_label(e) ? fw_likely_label_name_rank(e->name) : SIZE_MAX;
 }
 
 static size_t rank_weight(const fw_evidence *e) {
@@ -113,11 +119,12 @@ static void find_only_id(fw_evidence *columns, size_t count) {
 }
 
 /* A label that is not the one that was meant would be found out late. */
-static furrow_status check_labels(const fw_evidence *columns, size_t count, furrow_error *err) {
+static furrow_status check_labels(const fw_evidence *columns, size_t count, size_t (*rank_of)(const fw_evidence *),
+                                  furrow_error *err) {
   fw_buffer names = {0};
   size_t several = 0, best = SIZE_MAX;
   for (size_t i = 0; i < count; i++) {
-    const size_t rank = is_free(&columns[i]) ? rank_label(&columns[i]) : SIZE_MAX;
+    const size_t rank = is_free(&columns[i]) ? rank_of(&columns[i]) : SIZE_MAX;
     if (rank == SIZE_MAX) continue;
     fw_buffer_format(&names, "%s%s", several > 0 ? ", " : "", columns[i].name);
     several++;
@@ -132,11 +139,17 @@ static furrow_status check_labels(const fw_evidence *columns, size_t count, furr
   return status;
 }
 
+static furrow_status find_label(fw_evidence *columns, size_t count, size_t (*rank)(const fw_evidence *),
+                                furrow_error *err) {
+  if (is_given(columns, count, FW_MEANS_LABEL)) return FURROW_OK;
+  FW_TRY(check_labels(columns, count, rank, err));
+  find_meaning(columns, count, FW_MEANS_LABEL, rank);
+  return FURROW_OK;
+}
+
 furrow_status fw_evidence_find_meanings(fw_evidence *columns, size_t count, bool label, furrow_error *err) {
-  if (label && !is_given(columns, count, FW_MEANS_LABEL)) {
-    FW_TRY(check_labels(columns, count, err));
-    find_meaning(columns, count, FW_MEANS_LABEL, rank_label);
-  }
+  if (label) FW_TRY(find_label(columns, count, rank_label, err));
+  if (label) FW_TRY(find_label(columns, count, rank_likely_label, err));
   mark_other_labels(columns, count);
   find_meaning(columns, count, FW_MEANS_WEIGHT, rank_weight);
   find_meaning(columns, count, FW_MEANS_USER, rank_user);

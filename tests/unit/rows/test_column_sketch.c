@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/rng.h"
+#include "rows/schema/class_names.h"
 #include "rows/schema/column_names.h"
 #include "rows/schema/column_sketch.h"
 #include "support/cmocka_all.h"
@@ -167,6 +168,7 @@ static void what_names_say(void **state) {
   static const char *const times[] = {"timestamp", "ts", "event_time", "created_at", "Date", "order_date"};
   static const char *const ids[] = {"id", "ID", "movieId", "movieID", "movie_id", "a.id", "a-ID"};
   static const char *const none[] = {"price", "paid", "grid", "PAID", "age", "rating", "userful", "", "ad"};
+  static const char *const likely[] = {"liked", "Like", "stars", "bought", "is_click", "isClicked", "conversion"};
   for (size_t i = 0; i < sizeof users / sizeof *users; i++)
     assert_true(fw_role_name_rank(FW_ROLE_USER, users[i]) != SIZE_MAX);
   for (size_t i = 0; i < sizeof items / sizeof *items; i++)
@@ -183,6 +185,28 @@ static void what_names_say(void **state) {
   assert_true(fw_is_group_name("query_id") && fw_is_weight_name("sample_weight"));
   assert_true(fw_label_name_rank("Clicked") != SIZE_MAX && fw_label_name_rank("label") == 0);
   assert_true(fw_label_name_rank("labels") == SIZE_MAX);
+  for (size_t i = 0; i < sizeof likely / sizeof *likely; i++) {
+    assert_true(fw_likely_label_name_rank(likely[i]) != SIZE_MAX);
+    assert_true(fw_label_name_rank(likely[i]) == SIZE_MAX); /* csv data is not taken by these names */
+  }
+  assert_true(fw_is_outcome_name("is_clicked") && fw_is_outcome_name("rating"));
+  assert_false(fw_is_outcome_name("stars") || fw_is_outcome_name("y"));
+}
+
+/* The negative class first, however it is written. */
+static void which_class_is_positive(void **state) {
+  (void)state;
+  static const char *const pairs[][2] = {{"no", "Yes"},         {"FALSE", "true"},        {"skip", "play"},
+                                         {"reject", "accept"},  {"disliked", "liked"},    {"view", "purchase"},
+                                         {"click", "buy"},      {"bad", "good"},          {"n", "y"},
+                                         {"No click", "click"}, {"unclicked", "clicked"}, {"no_purchase", "purchase"}};
+  static const char *const doubts[][2] = {{"ape", "zebra"}, {"a", "b"}, {"buy", "purchase"}, {"no", "not"}, {"un", ""}};
+  for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+    const char *a = pairs[i][0], *b = pairs[i][1];
+    assert_true(fw_class_order(a, strlen(a), b, strlen(b)) < 0 && fw_class_order(b, strlen(b), a, strlen(a)) > 0);
+  }
+  for (size_t i = 0; i < sizeof doubts / sizeof *doubts; i++)
+    assert_int_equal(fw_class_order(doubts[i][0], strlen(doubts[i][0]), doubts[i][1], strlen(doubts[i][1])), 0);
 }
 
 int main(void) {
@@ -193,6 +217,7 @@ int main(void) {
       cmocka_unit_test(means_are_near),
       cmocka_unit_test(pieces_merge_into_the_whole),
       cmocka_unit_test(what_names_say),
+      cmocka_unit_test(which_class_is_positive),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -180,6 +180,29 @@ static void put_rare(fw_buffer *t, uint64_t row, uint64_t c) {
   (void)row;
   fw_buffer_text(t, c % 4 ? "zebra" : "ape");
 }
+static void put_often_number(fw_buffer *t, uint64_t row, uint64_t c) {
+  if (row % 10 == 0)
+    fw_buffer_text(t, "bad");
+  else
+    fw_buffer_format(t, "%d", 1 + (int)(c % 3));
+}
+/* The positive class is the more frequent one of these. */
+static void put_play(fw_buffer *t, uint64_t row, uint64_t c) {
+  (void)row;
+  fw_buffer_text(t, c % 4 ? "play" : "skip");
+}
+static void put_accepted(fw_buffer *t, uint64_t row, uint64_t c) {
+  (void)row;
+  fw_buffer_text(t, c % 4 ? "Accepted" : "Rejected");
+}
+static void put_bought(fw_buffer *t, uint64_t row, uint64_t c) {
+  (void)row;
+  fw_buffer_text(t, c % 4 ? "purchase" : "cart");
+}
+static void put_dislike(fw_buffer *t, uint64_t row, uint64_t c) {
+  (void)row;
+  fw_buffer_text(t, c % 4 ? "liked" : "not_liked");
+}
 static void put_class(fw_buffer *t, uint64_t row, uint64_t c) {
   static const char *const classes[] = {"setosa", "virginica", "versicolor"};
   (void)row;
@@ -218,6 +241,14 @@ static const example examples[] = {
     {"ts", put_micros, "{\"as\": \"time\", \"role\": \"time\", \"unit\": \"us\", \"parts\": [\"hour\", \"weekday\"]}"},
     {"phone", put_seconds, "{\"as\": \"number\", \"scale\": \"standard\"}"},
     {"rating", put_real, "{\"as\": \"label\"}"},
+    {"rating", put_mostly_number, "{\"as\": \"label\"}"},
+    {"rating", put_often_number, "{\"as\": \"label\", \"classes\": [\"1\", \"2\", \"3\", \"bad\"]}"},
+    {"is_click", put_bit, "{\"as\": \"label\"}"},
+    {"Stars", put_level, "{\"as\": \"label\"}"},
+    {"outcome", put_play, "{\"as\": \"label\", \"classes\": [\"skip\", \"play\"]}"},
+    {"outcome", put_accepted, "{\"as\": \"label\", \"classes\": [\"Rejected\", \"Accepted\"]}"},
+    {"outcome", put_bought, "{\"as\": \"label\", \"classes\": [\"cart\", \"purchase\"]}"},
+    {"outcome", put_dislike, "{\"as\": \"label\", \"classes\": [\"not_liked\", \"liked\"]}"},
     {"clicked", put_yes, "{\"as\": \"label\", \"classes\": [\"no\", \"yes\"]}"},
     {"target", put_rare, "{\"as\": \"label\", \"classes\": [\"zebra\", \"ape\"]}"},
     {"class", put_class, "{\"as\": \"label\", \"classes\": [\"setosa\", \"versicolor\", \"virginica\"]}"},
@@ -228,13 +259,15 @@ static const example examples[] = {
     {"qid", put_amount, "{\"as\": \"group\"}"},
 };
 
-/* What is proposed can be learned from. */
-static void expect_encoder(const char *uri) {
+/* What is proposed can be learned from, unless a cell is refused. */
+static void expect_encoder(const char *uri, bool refused) {
   furrow_schema *schema;
   furrow_encoder *encoder = NULL;
   furrow_error err = {0};
   assert_int_equal(propose(&schema, uri, NULL, NULL), FURROW_OK);
-  if (furrow_encoder_build(&encoder, uri, schema, NULL, &err) != FURROW_OK) fail_msg("%s", err.message);
+  const furrow_status status = furrow_encoder_build(&encoder, uri, schema, NULL, &err);
+  if (status != (refused ? FURROW_E_PARSE : FURROW_OK)) fail_msg("%s: %s", uri, err.message);
+  if (refused) assert_int_equal(err.line, 11);
   furrow_encoder_free(encoder);
   furrow_schema_free(schema);
 }
@@ -256,7 +289,7 @@ static void what_columns_are(void **state) {
              "    \"%s\": %s,\n    \"other\": {\"as\": \"number\", \"scale\": \"standard\"}\n  }\n", e->name,
              e->wanted);
     expect_schema("memory://log.tsv", NULL, wanted);
-    expect_encoder("memory://log.tsv");
+    expect_encoder("memory://log.tsv", e->cell == put_mostly_number);
     remove_file("memory://log.tsv", &text);
   }
 }
@@ -278,10 +311,11 @@ static void what_the_caller_names(void **state) {
   furrow_schema_propose_params params;
   put_events(&text, 5000);
   add_file("memory://events.csv", &text);
+  /* whether it was liked must not be a feature of a click */
   expect_schema("memory://events.csv", NULL,
                 "    \"who\": {\"as\": \"category\"},\n    \"what\": {\"as\": \"category\"},\n"
                 "    \"when\": {\"as\": \"time\", \"role\": \"time\", \"unit\": \"s\", \"parts\": [\"hour\", "
-                "\"weekday\"]},\n    \"liked\": {\"as\": \"number\", \"scale\": \"none\"},\n"
+                "\"weekday\"]},\n    \"liked\": {\"as\": \"ignore\"},\n"
                 "    \"note\": {\"as\": \"category\"},\n    \"click\": {\"as\": \"label\"}\n  }\n");
   furrow_schema_propose_params_init(&params);
   params.user = "who";
@@ -427,6 +461,103 @@ static void which_label(void **state) {
   remove_file("memory://log.csv", &text);
 }
 
+/* ---- Doubts ---- */
+
+/* A log of users and items with one more column. */
+static void put_pairs(fw_buffer *text, const char *name, void (*cell)(fw_buffer *, uint64_t, uint64_t)) {
+  fw_buffer_format(text, "user,item,when,%s\n", name);
+  for (uint64_t row = 0; row < ROWS; row++) {
+    const uint64_t c = fw_rng_hash(8, row);
+    fw_buffer_format(text, "u%d,i%d,%d,", (int)(c % 90), (int)(c / 90 % 300), 1600000000 + (int)(c / 1000 % 5000000));
+    cell(text, row, fw_rng_hash(9, row));
+    fw_buffer_byte(text, '\n');
+  }
+  add_file("memory://pairs.csv", text);
+}
+
+static void expect_pairs(const char *parts, const char *last, const furrow_schema_propose_params *params) {
+  char wanted[512];
+  snprintf(wanted, sizeof wanted,
+           "    \"user\": {\"as\": \"category\", \"role\": \"user\"},\n    \"item\": {\"as\": \"category\", "
+           "\"role\": \"item\"},\n    \"when\": {\"as\": \"time\", \"role\": \"time\", \"unit\": \"s\", "
+           "\"parts\": %s},\n    %s\n  }\n",
+           parts, last);
+  expect_schema("memory://pairs.csv", params, wanted);
+}
+
+/* Hours are features of clicks, not of ratings. */
+static void parts_of_times(void **state) {
+  (void)state;
+  fw_buffer text = {0};
+  put_pairs(&text, "rating", put_level);
+  expect_pairs("[]", "\"rating\": {\"as\": \"label\"}", NULL);
+  remove_file("memory://pairs.csv", &text);
+  put_pairs(&text, "click", put_bit);
+  expect_pairs("[\"hour\", \"weekday\"]", "\"click\": {\"as\": \"label\"}", NULL);
+  remove_file("memory://pairs.csv", &text);
+}
+
+static void classes_in_doubt(void **state) {
+  (void)state;
+  fw_buffer text = {0};
+  furrow_schema_propose_params params;
+  furrow_schema_column column;
+  furrow_schema *schema;
+  furrow_error err = {0};
+  furrow_schema_propose_params_init(&params);
+  put_pairs(&text, "outcome", put_rare);
+  assert_int_equal(propose(&schema, "memory://pairs.csv", &params, NULL), FURROW_OK);
+  furrow_schema_get_column(schema, 3, &column);
+  assert_string_equal(furrow_schema_positive_class(schema), "ape");
+  assert_non_null(strstr(column.why, "which class is positive the names do not say: ape, the rarer one, is a guess"));
+  furrow_schema_free(schema);
+  params.strict = true;
+  assert_int_equal(propose(&schema, "memory://pairs.csv", &params, &err), FURROW_E_ARGUMENT);
+  assert_string_equal(err.message, "the label outcome has the classes ape and zebra: which is the positive one?");
+  assert_non_null(strstr(err.hint, "\"classes\": [\"zebra\", \"ape\"] if ape is"));
+  remove_file("memory://pairs.csv", &text);
+  put_pairs(&text, "outcome", put_play); /* names that say it */
+  expect_pairs("[\"hour\", \"weekday\"]", "\"outcome\": {\"as\": \"label\", \"classes\": [\"skip\", \"play\"]}",
+               &params);
+  remove_file("memory://pairs.csv", &text);
+  fw_buffer_text(&text, "x,target\n"); /* nobody is recommended anything */
+  for (int i = 0; i < 100; i++) fw_buffer_format(&text, "%g,%s\n", i / 8.0, i % 4 ? "zebra" : "ape");
+  add_file("memory://log.csv", &text);
+  expect_schema("memory://log.csv", &params,
+                "    \"x\": {\"as\": \"number\", \"scale\": \"standard\"},\n    \"target\": {\"as\": \"label\", "
+                "\"classes\": [\"zebra\", \"ape\"]}\n  }\n");
+  remove_file("memory://log.csv", &text);
+}
+
+static void expect_no_label(const char *name, void (*cell)(fw_buffer *, uint64_t, uint64_t), const char *message) {
+  fw_buffer text = {0};
+  furrow_schema *schema;
+  furrow_schema_propose_params params;
+  furrow_schema_propose_params_init(&params);
+  put_pairs(&text, name, cell);
+  assert_int_equal(propose(&schema, "memory://pairs.csv", &params, NULL), FURROW_OK);
+  assert_null(furrow_schema_positive_class(schema));
+  furrow_schema_free(schema);
+  params.strict = true;
+  if (message) expect_refused("memory://pairs.csv", &params, FURROW_E_ARGUMENT, message);
+  if (message) params.label = "";
+  assert_int_equal(propose(&schema, "memory://pairs.csv", &params, NULL), FURROW_OK);
+  furrow_schema_free(schema);
+  remove_file("memory://pairs.csv", &text);
+}
+
+static void labels_in_doubt(void **state) {
+  (void)state;
+  expect_no_label("opinion", put_level, "no column is known to be the label; opinion may be one");
+  expect_no_label("watched", put_bit, "no column is known to be the label; watched may be one");
+  expect_no_label("answer", put_yes, "no column is known to be the label; answer may be one");
+  expect_no_label("response", put_hex, "no column is known to be the label; response may be one");
+  expect_no_label("level_id", put_level, NULL);
+  expect_no_label("price", put_real, NULL);
+  expect_no_label("animal", put_rare, NULL);
+  expect_no_label("page", put_constant, NULL);
+}
+
 static void logs_without_rows(void **state) {
   (void)state;
   fw_buffer text = {0};
@@ -444,6 +575,8 @@ int main(void) {
       cmocka_unit_test(threads_do_not_matter), cmocka_unit_test(columns_found_later),
       cmocka_unit_test(vowpal_wabbit),         cmocka_unit_test(tables_are_joined),
       cmocka_unit_test(which_label),           cmocka_unit_test(logs_without_rows),
+      cmocka_unit_test(parts_of_times),        cmocka_unit_test(classes_in_doubt),
+      cmocka_unit_test(labels_in_doubt),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
