@@ -120,7 +120,7 @@ static furrow_status draw_curves(const eval_values *values, const furrow_evaluat
 
 static furrow_status print_report(const eval_values *values, const scoring *s, const furrow_evaluation *evaluation,
                                   output *out, furrow_error *err) {
-  eval_report r = {.scorer = s->scorer, .evaluation = evaluation, .bins = values->bins};
+  eval_report r = {.scorer = s->scorer, .evaluation = evaluation, .bins = values->bins, .names = &s->names};
   furrow_learn_metrics_init(&r.metrics);
   furrow_evaluation_get_metrics(evaluation, &r.metrics);
   const furrow_status status = eval_report_print(&r, values->json, out, err);
