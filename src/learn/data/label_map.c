@@ -68,9 +68,9 @@ static bool is_net(const fw_plan *plan) {
   return plan->model.algorithm && plan->graph.loss == FW_LOSS_LOG && plan->graph.count > 2;
 }
 
-bool fw_labels_are_numbers(const fw_plan *plan, const fw_data_facts *facts) {
+bool fw_labels_are_numbers(const fw_plan *plan, const fw_data_facts *facts, bool ratings) {
   return plan->data.finds_labels && is_net(plan) && facts->rows > 0 && facts->unlabelled == 0 &&
-         facts->label_count > 2 && !are_classes(facts);
+         facts->label_count > 2 && (ratings || !are_classes(facts));
 }
 
 static furrow_status refuse_many(const fw_plan *plan, const fw_data_facts *facts, furrow_error *err) {

@@ -28,11 +28,15 @@ static furrow_status set_side(furrow_learn_conf *conf, const char *key, const fu
   return status;
 }
 
+static bool has_sides(const furrow_encoder *encoder) {
+  return furrow_encoder_side_field(encoder, FURROW_SIDE_USER) != SIZE_MAX &&
+         furrow_encoder_side_field(encoder, FURROW_SIDE_ITEM) != SIZE_MAX;
+}
+
 static furrow_status settle_sides(fw_fit *f, const furrow_encoder *encoder, furrow_error *err) {
   furrow_learn_conf *conf = f->trainer->conf;
-  const bool both = furrow_encoder_side_field(encoder, FURROW_SIDE_USER) != SIZE_MAX &&
-                    furrow_encoder_side_field(encoder, FURROW_SIDE_ITEM) != SIZE_MAX;
-  if (!both || fw_conf_is_set(conf, FW_KEY_ITEM_FIELDS) || fw_conf_is_set(conf, FW_KEY_USER_FIELDS)) return FURROW_OK;
+  if (!has_sides(encoder) || fw_conf_is_set(conf, FW_KEY_ITEM_FIELDS) || fw_conf_is_set(conf, FW_KEY_USER_FIELDS))
+    return FURROW_OK;
   FW_TRY(set_side(conf, "item-fields", encoder, true, err));
   return set_side(conf, "user-fields", encoder, false, err);
 }
@@ -68,10 +72,17 @@ static furrow_status settle_loss(fw_fit *f, const furrow_encoder *encoder, furro
   return FURROW_E_ARGUMENT;
 }
 
+/* Numbers that users give items are ratings; a schema names the classes of other labels. */
+static bool has_ratings(const furrow_encoder *encoder) {
+  const fw_column *label = fw_schema_of_kind(encoder->schema, FW_AS_LABEL);
+  return label && !label->classes && has_sides(encoder);
+}
+
 furrow_status fw_fit_settle_encoder(fw_fit *f, furrow_error *err) {
   furrow_encoder *encoder = NULL;
   if (!f->trainer->plan->data.encoder) return FURROW_OK;
   FW_TRY(furrow_encoder_load(&encoder, f->trainer->plan->data.encoder, err));
+  f->ratings = has_ratings(encoder);
   furrow_status status = settle_sides(f, encoder, err);
   if (status == FURROW_OK) status = settle_hours(f, encoder, err);
   if (status == FURROW_OK) status = settle_loss(f, encoder, err);

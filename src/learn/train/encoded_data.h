@@ -4,7 +4,8 @@
 
 #include "learn/train/fit.h"
 
-/* Before anything is read: the fields of users and items, and the loss of a log that has no labels. Nothing, where the
+/* Before anything is read: the fields of users and items, the loss of a log that has no labels, whether
+ * labels are ratings. Nothing, where the
  * data are rows. */
 furrow_status fw_fit_settle_encoder(fw_fit *fit, furrow_error *err) FURROW_MUST_USE;
 

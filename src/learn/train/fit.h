@@ -54,6 +54,7 @@ struct fw_fit {
   bool exact;    /* the exact minimum is sought: fw_fit_convex, fw_fit_factors */
   bool large;    /* there are too many features for the vectors of fw_fit_factors */
   bool separate; /* validation rows have data of their own */
+  bool ratings;  /* the labels are numbers that users give items, however few values they have */
   bool done;     /* no epoch need follow */
   fw_tally *tally;
   uint32_t epoch;                /* now */

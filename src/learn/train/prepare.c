@@ -73,11 +73,10 @@ static furrow_status note_labels(fw_fit *f, const fw_data_facts *facts, furrow_e
 static furrow_status settle_loss(fw_fit *f, const fw_data_facts *facts, furrow_error *err) {
   furrow_trainer *t = f->trainer;
   if (!f->anew || !fw_conf_recommends(t->conf) || fw_conf_is_set(t->conf, FW_KEY_LOSS)) return FURROW_OK;
-  if (!fw_labels_are_numbers(t->plan, facts)) return FURROW_OK;
+  if (!fw_labels_are_numbers(t->plan, facts, f->ratings)) return FURROW_OK;
   FW_TRY(furrow_learn_conf_set(t->conf, "loss", fw_loss_name(FW_LOSS_L2), err));
-  FW_TRY(fw_notes_add(&t->notes, false, err,
-                      "the labels are numbers, not two classes: they are predicted as such, with %s",
-                      fw_loss_name(FW_LOSS_L2)));
+  FW_TRY(fw_notes_add(&t->notes, false, err, "the labels are %s, not two classes: they are predicted as %s, with %s",
+                      f->ratings ? "ratings" : "numbers", f->ratings ? "numbers" : "such", fw_loss_name(FW_LOSS_L2)));
   return fw_trainer_replan(t, err);
 }
 
