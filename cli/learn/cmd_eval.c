@@ -1,6 +1,7 @@
 /* cli/learn/cmd_eval.c: furrow eval: how good a model is on rows with labels. */
 #include <math.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "core/commands.h"
@@ -118,12 +119,19 @@ static furrow_status draw_curves(const eval_values *values, const furrow_evaluat
 
 /* ---- The command ---- */
 
+/* A model that ranks has no figures of single rows. */
+static void note_ranks(const eval_values *values, const eval_report *r) {
+  if (values->scoring.quiet || !isnan(r->metrics.rmse) || furrow_evaluation_class_count(r->evaluation) > 0) return;
+  fprintf(stderr, "furrow: note: the model ranks: --rank evaluates it\n");
+}
+
 static furrow_status print_report(const eval_values *values, const scoring *s, const furrow_evaluation *evaluation,
                                   output *out, furrow_error *err) {
-  eval_report r = {.scorer = s->scorer, .evaluation = evaluation, .bins = values->bins};
+  eval_report r = {.scorer = s->scorer, .evaluation = evaluation, .bins = values->bins, .names = &s->names};
   furrow_learn_metrics_init(&r.metrics);
   furrow_evaluation_get_metrics(evaluation, &r.metrics);
   const furrow_status status = eval_report_print(&r, values->json, out, err);
+  if (status == FURROW_OK) note_ranks(values, &r);
   if (status != FURROW_OK || !values->curves) return status;
   if (isnan(r.metrics.auc))
     return fail(err, FURROW_E_UNSUPPORTED, "curves need a model of two classes and rows of both classes");
@@ -178,7 +186,8 @@ const command eval_command = {
              "and F1 and a confusion matrix. `constant` figures are those of a constant prediction for the same "
              "rows: a model that is worse gets a warning.\n\n"
              "With --rank it recommends to all users of the log, over all items, and counts how many of the log's "
-             "items they get: NDCG, recall, MAP, MRR and hit rate at K with 95 % confidence intervals over users, and "
+             "items they get, of models of two classes those with the positive label: NDCG, recall, MAP, MRR and hit "
+             "rate at K with 95 % confidence intervals over users, and "
              "the share of the items that anyone gets (coverage).",
     .one_of = "--data URI",
     .groups = eval_groups,

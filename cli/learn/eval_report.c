@@ -191,6 +191,8 @@ furrow_status eval_report_print(const eval_report *r, bool json, output *out, fu
   report_metrics(&to, &r->metrics);
   report_constant(&to, &r->metrics);
   report_warnings(&to, &found);
+  if (json && r->names->user.used) report_u64(&to, "unknown users", r->names->user.rows);
+  if (json && r->names->item.used) report_u64(&to, "unknown items", r->names->item.rows);
   if (json && classes) report_classes(&to, r);
   if (json && classes) report_confusion(&to, r);
   if (json && calibration) report_calibration(&to, r);

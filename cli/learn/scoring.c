@@ -119,6 +119,7 @@ furrow_status scoring_open(scoring *s, const scoring_values *values, furrow_erro
   if (!values->data) return fail(err, FURROW_E_ARGUMENT, "--data URI is missing, the rows");
   furrow_status status = scoring_load(&s->scorer, values, err);
   if (status == FURROW_OK) status = furrow_scorer_scratch_create(&s->space, s->scorer, err);
+  if (status == FURROW_OK) unknown_names_start(&s->names, furrow_scorer_encoder(s->scorer));
   const bool guarded = cache_guard_begin(values->data);
   if (status == FURROW_OK) status = open_rows(s, furrow_scorer_conf(s->scorer), err);
   status = cache_guard_end(guarded, status, err);
@@ -191,6 +192,7 @@ void scoring_print_notes(const scoring *s) {
   furrow_sample_reader_get_stats(s->samples, &stats);
   print_notes(&stats);
   note_unknown(s);
+  unknown_names_print(&s->names);
 }
 
 furrow_status scoring_next(scoring *s, const furrow_rowblock **block, furrow_error *err) {
@@ -201,6 +203,7 @@ furrow_status scoring_next(scoring *s, const furrow_rowblock **block, furrow_err
   if (status == FURROW_OK) {
     s->size = (*block)->size;
     progress_update(&s->progress, s->rows);
+    unknown_names_count(&s->names, *block);
     status = compare_features(s, *block, err);
   } else {
     progress_stop(&s->progress);

@@ -6,6 +6,7 @@
 #include "core/progress.h"
 #include "furrow/learn.h"
 #include "learn/learn_options.h"
+#include "learn/unknown_names.h"
 
 typedef struct scoring_values {
   const char *model, *data, *format, *conf, *algorithm;
@@ -30,6 +31,7 @@ typedef struct scoring {
   size_t size;             /* rows of the current block */
   bool compared;           /* the features of the first rows with those of the model */
   uint64_t known, unknown; /* features of these rows that the model has, and does not have */
+  unknown_names names;     /* of all rows so far */
 } scoring;
 
 /* Loads the model alone. */
@@ -39,7 +41,8 @@ furrow_status scoring_open(scoring *s, const scoring_values *values, furrow_erro
 void scoring_close(scoring *s);
 /* Reads the next block of rows; FURROW_END at the end. */
 furrow_status scoring_next(scoring *s, const furrow_rowblock **block, furrow_error *err);
-/* Prints notes about skipped rows and skipped text to stderr, and about rows whose features the model does not know. */
+/* Prints notes about skipped rows and skipped text to stderr, and about rows whose features, users or
+ * items the model does not know. */
 void scoring_print_notes(const scoring *s);
 /* After a block could not be scored: adds to `err` the file and, if one of its rows is at fault, that row. */
 void scoring_locate_error(const scoring *s, const furrow_rowblock *block, furrow_error *err);

@@ -2,23 +2,27 @@
 #include "recommend/eval_rank.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stddef.h>
 #include <stdio.h>
 
 #include "core/fail.h"
 #include "core/report.h"
+#include "learn/class_label.h"
 
 #define AT(field) offsetof(rank_values, field)
-const option rank_options[] = {{.name = "rank",
-                                .kind = OPTION_FLAG,
-                                .help = "measure the recommendations for the users of the log",
-                                .offset = AT(on)},
-                               {.name = "relevant-from",
-                                .kind = OPTION_TEXT,
-                                .argument = "X",
-                                .help = "events count whose label is at least X (all)",
-                                .offset = AT(from)},
-                               {0}};
+const option rank_options[] = {
+    {.name = "rank",
+     .kind = OPTION_FLAG,
+     .help = "measure the recommendations for the users of the log",
+     .offset = AT(on)},
+    {.name = "relevant-from",
+     .kind = OPTION_TEXT,
+     .argument = "X",
+     .help = "events count whose label is at least X (that of the positive class; of models without two classes: all "
+             "events)",
+     .offset = AT(from)},
+    {0}};
 #undef AT
 
 bool rank_values_given(const rank_values *values) {
@@ -34,7 +38,19 @@ static void report_figure(report *r, const char *name, const furrow_rank_figure 
     report_line(r, name, "%.6f +- %.6f", figure->mean, figure->interval);
 }
 
-static void report_figures(output *out, bool json, const furrow_rank_figures *f, const furrow_events_info *events) {
+/* from -infinity: all. */
+static void report_from(report *r, double from) {
+  char text[CLASS_LABEL_SIZE];
+  if (!r->json)
+    report_text(r, "relevant from", isfinite(from) ? class_label(text, from) : "all events");
+  else if (isfinite(from))
+    report_f64(r, "relevant from", from);
+  else
+    report_none(r, "relevant from");
+}
+
+static void report_figures(output *out, bool json, const furrow_rank_figures *f, const furrow_events_info *events,
+                           double from) {
   const struct {
     const char *name;
     const furrow_rank_figure *figure;
@@ -46,6 +62,7 @@ static void report_figures(output *out, bool json, const furrow_rank_figures *f,
   report_u64(&r, "k", f->k);
   for (size_t i = 0; i < FIGURES; i++) report_figure(&r, figures[i].name, figures[i].figure);
   report_f64(&r, "coverage", f->coverage);
+  report_from(&r, from);
   report_u64(&r, "relevant items", f->relevant);
   report_u64(&r, "unknown items", f->unknown);
   report_u64(&r, "unknown user events", events->unknown_users);
@@ -81,6 +98,20 @@ static furrow_status events_params(const rank_values *values, const rank_source 
   return FURROW_OK;
 }
 
+/* Events count whose label is that of the positive class; all, where there is none, or the log has no labels. */
+static furrow_status load_truth(furrow_events **truth, const recommend_job *job, const rank_values *values,
+                                const rank_source *source, furrow_events_params *params, furrow_error *err) {
+  furrow_recommender_info info;
+  furrow_recommender_info_init(&info);
+  furrow_recommender_get_info(job->recommender, &info);
+  const bool own = !values->from && isfinite(info.positive);
+  if (own) params->from = info.positive;
+  const furrow_status status = furrow_events_load(truth, job->recommender, source->data, params, err);
+  if (status != FURROW_E_FORMAT || !own) return status;
+  params->from = -HUGE_VAL;
+  return furrow_events_load(truth, job->recommender, source->data, params, err);
+}
+
 furrow_status eval_rank_run(const rank_values *values, const rank_source *source, bool json, output *out,
                             furrow_error *err) {
   recommend_job job = {0};
@@ -95,12 +126,12 @@ furrow_status eval_rank_run(const rank_values *values, const rank_source *source
   furrow_status status = events_params(values, source, &params, err);
   if (status != FURROW_OK) return status;
   status = recommend_job_open(&job, source->model, &values->finding, source->threads, source->quiet, err);
-  if (status == FURROW_OK) status = furrow_events_load(&truth, job.recommender, source->data, &params, err);
+  if (status == FURROW_OK) status = load_truth(&truth, &job, values, source, &params, err);
   if (status == FURROW_OK) furrow_events_get_info(truth, &events);
   if (status == FURROW_OK) status = recommend_job_prepare(&job, events.users, err);
   if (status == FURROW_OK) status = furrow_recommender_evaluate(job.recommender, truth, &job.params, &figures, err);
   progress_stop(&job.progress);
-  if (status == FURROW_OK) report_figures(out, json, &figures, &events);
+  if (status == FURROW_OK) report_figures(out, json, &figures, &events, params.from);
   if (status == FURROW_OK && !source->quiet) print_notes(values, &figures, &events);
   furrow_events_free(truth);
   recommend_job_close(&job);

@@ -474,8 +474,8 @@ FURROW_API furrow_status furrow_scorer_score_block(const furrow_scorer *scorer, 
 /* Returns: the number of classes of a softmax model; 1 for other models. */
 FURROW_API size_t furrow_scorer_class_count(const furrow_scorer *scorer);
 /* Returns: the label of class i as the data had it: of softmax models 0 … class_count-1, of two classes 0, the negative
- *          one, and 1. A model that does not know its labels: -1 and 1, or i itself. NaN for regression and past the
- *          last class. */
+ *          one, and 1. A model that does not know its labels: -1 and 1, or i itself. NaN for regression, for models
+ *          that rank, and past the last class. */
 FURROW_API double furrow_scorer_class_label(const furrow_scorer *scorer, size_t i);
 /* Returns: the name of a feature; NULL: it has none.
  * Owner:   the scorer; valid as long as it is. */

@@ -207,6 +207,7 @@ typedef struct furrow_recommender_info {
   size_t sample;             /* users */
   bool built;                /* it was made now, and not found in the model directory */
   bool kept;                 /* it lies in the model directory */
+  double positive;           /* the label of the positive class; NaN: the model is not one of two classes */
 } furrow_recommender_info;
 
 /* Sets the size, and everything else to 0. */

@@ -3,6 +3,7 @@
  * All vectors are compared where that takes a moment. Otherwise a sample of users tells how many of the vectors a
  * search really compares, and what an index must probe to find as many of their items as is asked for; estimates of
  * what both cost decide. Nothing is timed, so that the choice, and with it the results, are the same every time. */
+#include <math.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -125,6 +126,13 @@ furrow_status furrow_recommender_prepare(furrow_recommender *recommender, const 
   return prepare_vectors(recommender, &used, fw_recommender_wanted(recommender, used.k, used.candidates), err);
 }
 
+/* Drawn negatives have no label of their own: what they are told apart from is not a class of the log. */
+static double positive_label(const furrow_scorer *scorer) {
+  const char *negatives = furrow_learn_conf_get(furrow_scorer_conf(scorer), "negatives");
+  if (furrow_scorer_class_count(scorer) > 1 || (negatives && strcmp(negatives, "0") != 0)) return NAN;
+  return furrow_scorer_class_label(scorer, 1);
+}
+
 void furrow_recommender_get_info(const furrow_recommender *recommender, furrow_recommender_info *info) {
   const fw_item_index *index = &recommender->index;
   furrow_recommender_info full;
@@ -133,6 +141,7 @@ void furrow_recommender_get_info(const furrow_recommender *recommender, furrow_r
   full.rescored = recommender->kind == FW_VECTORS_PART && recommender->method != FURROW_RECOMMEND_EXACT;
   full.vector_size = recommender->d;
   full.context_fields = recommender->context_fields;
+  full.positive = positive_label(recommender->scorer);
   if (recommender->method == FURROW_RECOMMEND_INDEX) {
     full.nlist = index->nlist;
     full.m = index->m;

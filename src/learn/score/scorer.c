@@ -320,7 +320,8 @@ double furrow_scorer_class_label(const furrow_scorer *scorer, size_t i) {
   const fw_graph *graph = &scorer->plan->graph;
   const fw_data_conf *data = &scorer->plan->data;
   const bool many = graph->loss == FW_LOSS_SOFTMAX;
-  if (fw_loss_is_regression(graph->loss) || i >= (many ? graph->outputs : 2)) return NAN;
+  const bool classes = !fw_loss_is_regression(graph->loss) && !fw_loss_ranks(graph->loss);
+  if (!classes || i >= (many ? graph->outputs : 2)) return NAN;
   if (data->label_count > 0) return data->labels[i];
   return many ? (double)i : 2 * (double)i - 1;
 }

@@ -72,12 +72,17 @@ static furrow_status settle_loss(fw_fit *f, const furrow_encoder *encoder, furro
   return FURROW_E_ARGUMENT;
 }
 
+/* Numbers that users give items are ratings; a schema names the classes of other labels. */
+static bool has_ratings(const furrow_encoder *encoder) {
+  const fw_column *label = fw_schema_of_kind(encoder->schema, FW_AS_LABEL);
+  return label && !label->classes && has_sides(encoder);
+}
+
 furrow_status fw_fit_settle_encoder(fw_fit *f, furrow_error *err) {
   furrow_encoder *encoder = NULL;
   if (!f->trainer->plan->data.encoder) return FURROW_OK;
   FW_TRY(furrow_encoder_load(&encoder, f->trainer->plan->data.encoder, err));
-  const fw_column *label = fw_schema_of_kind(encoder->schema, FW_AS_LABEL);
-  f->ratings = has_sides(encoder) && label && !label->classes;
+  f->ratings = has_ratings(encoder);
   furrow_status status = settle_sides(f, encoder, err);
   f->in_order = encoder->schema->history > 0; /* which refuses other logs */
   if (status == FURROW_OK) status = settle_hours(f, encoder, err);

@@ -75,9 +75,8 @@ static furrow_status settle_loss(fw_fit *f, const fw_data_facts *facts, furrow_e
   if (!f->anew || !fw_conf_recommends(t->conf) || fw_conf_is_set(t->conf, FW_KEY_LOSS)) return FURROW_OK;
   if (!fw_labels_are_numbers(t->plan, facts, f->ratings)) return FURROW_OK;
   FW_TRY(furrow_learn_conf_set(t->conf, "loss", fw_loss_name(FW_LOSS_L2), err));
-  FW_TRY(fw_notes_add(&t->notes, false, err,
-                      "the labels are numbers, not two classes: they are predicted as such, with %s",
-                      fw_loss_name(FW_LOSS_L2)));
+  FW_TRY(fw_notes_add(&t->notes, false, err, "the labels are %s, not two classes: they are predicted as %s, with %s",
+                      f->ratings ? "ratings" : "numbers", f->ratings ? "numbers" : "such", fw_loss_name(FW_LOSS_L2)));
   return fw_trainer_replan(t, err);
 }
 

@@ -32,3 +32,19 @@ try furrow eval --model model --rank
 try furrow eval --model model --data test.csv --rank --curves a.svg
 sed 1s/item/thing/ test.csv >other.csv
 try furrow eval --model model --data other.csv --rank
+# of two classes the positive label is relevant, unless it is said; a log without labels is relevant as a whole
+awk -F, -v OFS=, 'NR == 1 { print "user", "item", "click"; next } { print $1, $2, ($3 >= 3) }' train.csv >clicks.csv
+awk -F, -v OFS=, 'NR == 1 { print "user", "item", "click"; next } { print $1, $2, ($3 >= 3) }' test.csv >later.csv
+furrow train -q --model lr --epochs 1 --threads 1 --train clicks.csv --schema auto --user user --item item --out clicks >report
+echo "clicks later: $(awk -F, '$3 == 1 && $1 != "somebody"' later.csv | sort -u | wc -l)"
+furrow eval -q --model clicks --data later.csv --rank | grep relevant
+furrow eval -q --model clicks --data later.csv --rank --relevant-from 0 | grep relevant
+furrow eval -q --model clicks --data later.csv --rank --json | grep relevant
+cut -d, -f1,2 later.csv >bare.csv
+furrow eval -q --model clicks --data bare.csv --rank | grep relevant
+furrow eval -q --model clicks --data bare.csv --rank --json | grep relevant
+# a model that ranks has no figures of rows
+furrow train -q --model fm --loss bpr --rank 2 --epochs 1 --threads 1 --train clicks.csv --schema auto --user user --item item --out ranks >report
+try furrow eval --model ranks --data later.csv
+furrow eval -q --model ranks --data later.csv --rank | grep relevant
+try furrow predict --model ranks --data later.csv --probabilities
