@@ -129,7 +129,7 @@ static void names(void **state) {
   assert_int_equal(fw_format_find("parquet", &format, &err), FURROW_E_ARGUMENT);
   assert_string_equal(err.message,
                       "there is no format of that name; there are: auto, libsvm, libfm, libffm, csv, dummy, "
-                      "dense, pairs");
+                      "dense, table, pairs");
   assert_string_equal(err.token, "parquet");
   char text[160];
   fw_format_names(text, sizeof text);
