@@ -15,6 +15,14 @@ furrow eval -q --model two --data log.csv | grep -E '^ *(no|yes|label)'
 furrow eval -q --model two --data log.csv --json >json
 is_json <json
 grep '"label"' json
+# predict does without labels, and so takes any; eval does not, nor does an id that is the label
+printf 'user,item,what\nu1,i1,no\nu1,i1,\nu1,i1,NA\nu1,i1,?\nu1,i1,perhaps\n' >odd.csv
+furrow predict --model two --data odd.csv | cut -d, -f1,4
+printf '{"user":"u1","item":"i1"}\n{"user":"u2","item":"i2","what":"perhaps"}\n' >odd.json
+furrow predict --model two --data odd.json | cut -d, -f1,4
+furrow predict --model two --event user=u1 --event item=i1 --event what=perhaps | cut -d, -f1,4
+try furrow eval --model two --data odd.csv
+try furrow predict --model two --data odd.csv --sid first
 # several classes; names that are longer than a heading may be
 sed 's/"no", .*"\]/"a|b", "c", "a name that has more than the sixty-three bytes that a heading may have in a table"]/' schema.json >three.json
 awk 'BEGIN { split("a|b/c/a name that has more than the sixty-three bytes that a heading may have in a table", n, "/"); print "user,item,what"; for (i = 0; i < 120; i++) print "u" i % 6 ",i" i % 5 "," n[1 + i % 5 % 3] }' >log.csv
