@@ -511,6 +511,15 @@ static bool is_csv_name(const char *uri) {
   return false;
 }
 
+/* Cells of text are for those who know what the columns are. */
+static void hint_texts(const train_values *values, const learn_settings *settings, furrow_error *err) {
+  const char *format = furrow_learn_conf_get(settings->conf, "format");
+  const bool csv = strcmp(format, "csv") == 0 || (strcmp(format, "auto") == 0 && is_csv_name(values->train));
+  if (!csv || err->status != FURROW_E_PARSE || err->hint[0] || !strstr(err->message, "not a number")) return;
+  if (furrow_learn_conf_get(settings->conf, "encoder")[0]) return;
+  add_hint(err, "a log with texts is read with --schema auto");
+}
+
 static void hint_csv(const train_values *values, const learn_settings *settings, furrow_error *err) {
   const char *format = furrow_learn_conf_get(settings->conf, "format");
   const bool text = err->status == FURROW_E_PARSE || err->status == FURROW_E_ARGUMENT;
@@ -551,6 +560,7 @@ static furrow_status run_all(const train_values *values, const learn_settings *s
   else if (status == FURROW_OK && values->json)
     report_folds_alone(figures, out);
   if (status != FURROW_OK && !values->format) hint_csv(values, settings, err);
+  if (status != FURROW_OK) hint_texts(values, settings, err);
   free(figures);
   return status;
 }
