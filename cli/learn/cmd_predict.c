@@ -8,6 +8,7 @@
 #include "core/commands.h"
 #include "core/fail.h"
 #include "core/interrupt.h"
+#include "core/report.h"
 #include "core/shared_options.h"
 #include "furrow/vector_data.h"
 #include "learn/class_label.h"
@@ -15,7 +16,7 @@
 #include "learn/one_event.h"
 #include "rows/rows_sink.h"
 
-typedef enum sample_id { SID_FIRST, SID_ROW } sample_id;
+typedef enum sample_id { SID_AUTO, SID_FIRST, SID_ROW } sample_id;
 
 typedef struct predict_values {
   scoring_values scoring;
@@ -30,8 +31,9 @@ typedef struct predict_values {
 static const option predict_options[] = {
     {.name = "sid",
      .kind = OPTION_ENUM,
-     .choices = "first|row",
-     .help = "id of a row: the number at the start of its line, or its number from 0",
+     .choices = "auto|first|row",
+     .help = "id of a row: the number at the start of its line (its label), or its number from 0 (auto: first, of raw "
+             "logs row)",
      .offset = AT(sid)},
     {.name = "scores",
      .kind = OPTION_TEXT,
@@ -77,6 +79,7 @@ typedef struct predicting {
   size_t capacity;
   furrow_vectors_writer *file;
   explaining explaining;
+  sample_id sid;         /* not SID_AUTO */
   size_t classes;        /* with --probabilities: 2, or those of softmax */
   double *probabilities; /* of a row */
 } predicting;
@@ -96,7 +99,7 @@ static void put_first(char *text, size_t size, double first) {
 static furrow_status put_sid(const predicting *p, const furrow_rowblock *block, size_t i, char *text, size_t size,
                              furrow_error *err) {
   const uint64_t row = p->scoring.rows + i;
-  if (p->values->sid == SID_ROW || !block->label.any) {
+  if (p->sid == SID_ROW || !block->label.any) {
     snprintf(text, size, "%" PRIu64, row);
     return FURROW_OK;
   }
@@ -108,17 +111,26 @@ static furrow_status put_sid(const predicting *p, const furrow_rowblock *block, 
   return FURROW_OK;
 }
 
-static void put_line(output *out, const char *sid, const furrow_score *score, bool json) {
-  const double columns[] = {score->pred, score->proba, score->label};
-  if (json) {
-    output_format(out, "{\"sid\":\"%s\",\"pred\":%.9g,\"proba\":%.9g,\"label\":%.9g", sid, score->pred, score->proba,
-                  score->label);
-    return;
-  }
+static void put_object(output *out, const char *sid, const furrow_score *score, const char *name) {
+  output_format(out, "{\"sid\":\"%s\",\"pred\":%.9g,\"proba\":%.9g,\"label\":", sid, score->pred, score->proba);
+  if (name)
+    output_json_text(out, name);
+  else
+    output_format(out, "%.9g", score->label);
+}
+
+static void put_line(output *out, const char *sid, const furrow_score *score, const char *name) {
   output_text(out, sid);
-  for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
-    output_text(out, ",");
-    output_decimals(out, columns[i]);
+  output_text(out, ",");
+  output_decimals(out, score->pred);
+  output_text(out, ",");
+  output_decimals(out, score->proba);
+  output_text(out, ",");
+  if (name) {
+    output_class_begin(out, name);
+    output_class_end(out, name);
+  } else {
+    output_decimals(out, score->label);
   }
 }
 
@@ -144,20 +156,29 @@ static furrow_status find_probabilities(const predicting *p, const furrow_row *r
   return status;
 }
 
+static void put_probability(const predicting *p, size_t i, const char *label, output *out) {
+  if (p->values->json) {
+    if (i > 0) output_text(out, ",");
+    output_json_text(out, label);
+    output_format(out, ":%.9g", p->probabilities[i]);
+  } else {
+    output_text(out, ",");
+    output_class_begin(out, label);
+    output_text(out, ":");
+    output_decimals(out, p->probabilities[i]);
+    output_class_end(out, label);
+  }
+}
+
 static furrow_status put_probabilities(const predicting *p, const furrow_row *row, output *out, furrow_error *err) {
   if (p->classes == 0) return FURROW_OK;
   furrow_status status = find_probabilities(p, row, err);
   if (status != FURROW_OK) return status;
   if (p->values->json) output_text(out, ",\"probabilities\":{");
   for (size_t i = 0; i < p->classes; i++) {
-    char label[CLASS_LABEL_SIZE];
-    class_label(label, furrow_scorer_class_label(p->scoring.scorer, i));
-    if (p->values->json) {
-      output_format(out, "%s\"%s\":%.9g", i > 0 ? "," : "", label, p->probabilities[i]);
-    } else {
-      output_format(out, ",%s:", label);
-      output_decimals(out, p->probabilities[i]);
-    }
+    const furrow_scorer *scorer = p->scoring.scorer;
+    char text[CLASS_LABEL_SIZE];
+    put_probability(p, i, class_label(text, scorer, furrow_scorer_class_label(scorer, i)), out);
   }
   if (p->values->json) output_text(out, "}");
   return FURROW_OK;
@@ -176,7 +197,8 @@ static furrow_status put_text(predicting *p, const furrow_rowblock *block, outpu
       status = explain_row(&p->explaining, &row, sid, out, err);
       continue;
     }
-    put_line(out, sid, &p->scores[i], p->values->json);
+    const char *name = class_name(p->scoring.scorer, p->scores[i].label);
+    (p->values->json ? put_object : put_line)(out, sid, &p->scores[i], name);
     status = put_probabilities(p, &row, out, err);
     output_text(out, p->values->json ? "}\n" : "\n");
   }
@@ -249,11 +271,14 @@ static furrow_status run_predict(const void *values, output *out, furrow_error *
   predicting p = {.values = predict};
   const furrow_rowblock *block = NULL;
   const bool event = predict->events.count > 0;
+  used.scoring.unlabelled = used.sid != SID_FIRST;
   furrow_status status = check_options(predict, err);
   if (status == FURROW_OK && event) status = one_event_write(&predict->events, &used.scoring.data, err);
   if (status == FURROW_OK) status = scoring_open(&p.scoring, &predict->scoring, err);
   if (status == FURROW_OK && event)
     status = one_event_check(&predict->events, furrow_scorer_encoder(p.scoring.scorer), err);
+  p.sid = predict->sid;
+  if (status == FURROW_OK && p.sid == SID_AUTO) p.sid = furrow_scorer_encoder(p.scoring.scorer) ? SID_ROW : SID_FIRST;
   p.explaining = (explaining){.scoring = &p.scoring, .json = predict->json, .top = predict->top};
   if (status == FURROW_OK) status = open_file(&p, err);
   if (status == FURROW_OK) status = open_probabilities(&p, err);
@@ -279,8 +304,10 @@ const command predict_command = {
                "furrow predict --model clicks.model --data new.libsvm --contributions --top 5\n"
                "furrow predict --model ratings.model --event userId=1 --event movieId=10",
     .about =
-        "Prints a line for each row, as Angel does: the row's id (the number at the start of its line), the output of "
-        "the graph, the probability of the positive or most likely class (0 for regression), and the predicted label. "
+        "Prints a line for each row, as Angel does: the row's id (the number at the start of its line; of raw logs the "
+        "number of the row, from 0), the output of "
+        "the graph, the probability of the positive or most likely class (0 for regression), and the predicted label, "
+        "or the name of its class, where the schema of a raw log has names. "
         "Numbers have six decimals; those below 0.0001 have an exponent.\n"
         "With --contributions a line is sid,pred,bias,FEATURE:VALUE,…: bias and all values add up to pred. Models of "
         "several "

@@ -54,7 +54,7 @@ static void report_classes(report *out, const eval_report *r) {
     furrow_class_figures_init(&f);
     furrow_evaluation_get_class(r->evaluation, i, &f);
     report_section(out, NULL);
-    report_text(out, "label", class_label(label, f.label));
+    report_text(out, "label", class_label(label, r->scorer, f.label));
     report_f64(out, "rows", f.rows);
     report_f64(out, "predicted", f.predicted);
     report_f64(out, "precision", f.precision);
@@ -119,7 +119,7 @@ static furrow_status print_classes(const eval_report *r, output *out, furrow_err
     furrow_class_figures f;
     furrow_class_figures_init(&f);
     furrow_evaluation_get_class(r->evaluation, i, &f);
-    table_cell(&t, "%s", class_label(label, f.label));
+    table_cell(&t, "%s", class_label(label, r->scorer, f.label));
     table_cell(&t, "%.10g", f.rows);
     table_cell(&t, "%.10g", f.predicted);
     table_cell(&t, "%.5f", f.precision);
@@ -133,11 +133,15 @@ static furrow_status print_classes(const eval_report *r, output *out, furrow_err
   return status;
 }
 
-/* A bar separates headings: in a label it becomes a slash. */
+/* A bar separates headings: in a label it becomes a slash; control characters would do harm. Long names are cut, whole
+ * characters of UTF-8. */
 static void add_heading(char *headings, const char *label) {
-  size_t at = strlen(headings);
+  size_t at = strlen(headings), length = strlen(label);
+  if (length >= CLASS_LABEL_SIZE) length = CLASS_LABEL_SIZE - 1;
+  while (length > 0 && ((unsigned char)label[length] & 0xc0) == 0x80) length--;
   headings[at++] = '|';
-  for (; *label; label++) headings[at++] = *label == '|' ? '/' : *label;
+  for (const char *end = label + length; label < end; label++)
+    headings[at++] = *label == '|' ? '/' : (unsigned char)*label < 0x20 || *label == 0x7f ? '?' : *label;
   headings[at] = 0;
 }
 
@@ -150,13 +154,13 @@ static furrow_status print_confusion(const eval_report *r, output *out, furrow_e
   if (classes > SHOWN_CLASSES) return FURROW_OK;
   for (size_t i = 0; i < classes; i++) {
     furrow_evaluation_get_class(r->evaluation, i, &f);
-    add_heading(headings, class_label(label, f.label));
+    add_heading(headings, class_label(label, r->scorer, f.label));
   }
   output_text(out, "\n");
   table_start(&t, headings);
   for (size_t actual = 0; actual < classes; actual++) {
     furrow_evaluation_get_class(r->evaluation, actual, &f);
-    table_cell(&t, "%s", class_label(label, f.label));
+    table_cell(&t, "%s", class_label(label, r->scorer, f.label));
     for (size_t i = 0; i < classes; i++) table_cell(&t, "%.10g", furrow_evaluation_confusion(r->evaluation, actual, i));
   }
   return table_finish(&t, 1, out, err);

@@ -35,15 +35,33 @@ static size_t sort_class(const explaining *e, const furrow_contributions *of, si
 }
 
 static const char *label_of(const explaining *e, size_t class, char text[CLASS_LABEL_SIZE]) {
-  return class_label(text, furrow_scorer_class_label(e->scoring->scorer, class));
+  const furrow_scorer *scorer = e->scoring->scorer;
+  return class_label(text, scorer, furrow_scorer_class_label(scorer, class));
+}
+
+static void put_class(const explaining *e, size_t class, output *out) {
+  char text[CLASS_LABEL_SIZE];
+  const char *label = label_of(e, class, text);
+  output_text(out, ",");
+  output_class_begin(out, label);
+  output_class_end(out, label);
+}
+
+/* A number, or a name in quotes. */
+static void put_json_class(const explaining *e, size_t class, output *out) {
+  char text[CLASS_LABEL_SIZE];
+  const char *label = label_of(e, class, text);
+  if (label == text)
+    output_text(out, label);
+  else
+    output_json_text(out, label);
 }
 
 static void put_line(const explaining *e, const furrow_contributions *of, size_t class, const char *sid, output *out) {
   double rest = 0;
   const size_t count = sort_class(e, of, class, &rest);
   output_text(out, sid);
-  char label[CLASS_LABEL_SIZE];
-  if (of->classes > 1) output_format(out, ",%s", label_of(e, class, label));
+  if (of->classes > 1) put_class(e, class, out);
   output_text(out, ",");
   output_decimals(out, of->outputs[class]);
   output_text(out, ",");
@@ -77,8 +95,9 @@ static void put_object(const explaining *e, const furrow_contributions *of, cons
   } else {
     output_text(out, "\"classes\":[");
     for (size_t c = 0; c < of->classes; c++) {
-      char label[CLASS_LABEL_SIZE];
-      output_format(out, "%s{\"class\":%s,", c > 0 ? "," : "", label_of(e, c, label));
+      output_text(out, c > 0 ? ",{\"class\":" : "{\"class\":");
+      put_json_class(e, c, out);
+      output_text(out, ",");
       put_members(e, of, c, out);
       output_text(out, "}");
     }

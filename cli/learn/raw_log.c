@@ -75,7 +75,7 @@ void raw_log_take_columns(raw_log_values *values, learn_values *keys) {
 
 static void print_schema(const furrow_encoder *encoder) {
   const furrow_schema *schema = furrow_encoder_schema(encoder);
-  const char *positive = furrow_schema_positive_class(schema);
+  const char *positive = furrow_schema_class_name(schema, 2) ? NULL : furrow_schema_class_name(schema, 1);
   fprintf(stderr, "furrow: note: schema:");
   for (size_t i = 0; i < furrow_schema_column_count(schema); i++) {
     furrow_schema_column column;

@@ -91,13 +91,34 @@ static furrow_status make_settings(learn_settings *settings, const scoring_value
   return status == FURROW_OK ? take_format(settings->conf, values->format, err) : status;
 }
 
+/* Rows of a raw log, which say nothing of labels themselves. A cache holds labels for whoever needs them. */
+static bool leaves_labels(const scoring *s, const furrow_learn_conf *conf) {
+  const char *uri = s->values->data, *format = furrow_learn_conf_get(conf, "format");
+  return s->values->unlabelled && furrow_scorer_encoder(s->scorer) && !s->values->format &&
+         (strcmp(format, "table") == 0 || strcmp(format, "auto") == 0) && !strchr(uri, '#') &&
+         !strstr(uri, "format=") && !strstr(uri, "label=");
+}
+
+static furrow_status open_uri(scoring *s, const furrow_learn_conf *conf, const furrow_parser_params *params,
+                              furrow_error *err) {
+  const char *uri = s->values->data;
+  if (!leaves_labels(s, conf)) return furrow_sample_reader_open(&s->samples, conf, uri, params, err);
+  const size_t size = strlen(uri) + sizeof "?label=none";
+  char *text = malloc(size);
+  if (!text) return fail_memory(err);
+  snprintf(text, size, "%s%clabel=none", uri, strchr(uri, '?') ? '&' : '?');
+  const furrow_status status = furrow_sample_reader_open(&s->samples, conf, text, params, err);
+  free(text);
+  return status;
+}
+
 static furrow_status open_rows(scoring *s, const furrow_learn_conf *conf, furrow_error *err) {
   furrow_parser_params params;
   furrow_parser_params_init(&params);
   if (s->values->format) params.format = s->values->format;
   params.threads = s->values->threads;
   params.on_bad = s->values->on_bad;
-  return furrow_sample_reader_open(&s->samples, conf, s->values->data, &params, err);
+  return open_uri(s, conf, &params, err);
 }
 
 furrow_status scoring_load(furrow_scorer **scorer, const scoring_values *values, furrow_error *err) {

@@ -14,6 +14,7 @@ typedef struct scoring_values {
   uint32_t threads;
   furrow_on_bad on_bad;
   bool quiet;
+  bool unlabelled; /* raw logs are read without their labels, which need not be good then */
   text_list define;
 } scoring_values;
 

@@ -175,7 +175,7 @@ static void gathering_clear(gathering *g) {
 
 static void put_row(table *t, const gathering *g, size_t class, const char *name, double weight, const double *norm) {
   char label[CLASS_LABEL_SIZE];
-  if (g->classes > 1) table_cell(t, "%s", class_label(label, furrow_scorer_class_label(g->scorer, class)));
+  if (g->classes > 1) table_cell(t, "%s", class_label(label, g->scorer, furrow_scorer_class_label(g->scorer, class)));
   table_cell(t, "%s", name);
   table_cell(t, "%.6g", weight);
   if (g->norms && norm) table_cell(t, "%.6g", *norm);

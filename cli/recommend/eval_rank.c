@@ -8,7 +8,6 @@
 
 #include "core/fail.h"
 #include "core/report.h"
-#include "learn/class_label.h"
 
 #define AT(field) offsetof(rank_values, field)
 const option rank_options[] = {
@@ -40,9 +39,8 @@ static void report_figure(report *r, const char *name, const furrow_rank_figure 
 
 /* from -infinity: all. */
 static void report_from(report *r, double from) {
-  char text[CLASS_LABEL_SIZE];
-  if (!r->json)
-    report_text(r, "relevant from", isfinite(from) ? class_label(text, from) : "all events");
+  if (!r->json && !isfinite(from))
+    report_text(r, "relevant from", "all events");
   else if (isfinite(from))
     report_f64(r, "relevant from", from);
   else

@@ -99,9 +99,10 @@ FURROW_API size_t furrow_schema_column_count(const furrow_schema *schema);
 /* Gives column i, which must be below the count (asserted).
  * Owner:   the schema. */
 FURROW_API void furrow_schema_get_column(const furrow_schema *schema, size_t i, furrow_schema_column *column);
-/* Returns: the name of the positive class of a label that has two; NULL: the label has not, or there is none.
+/* Returns: the name of class i of the label, which stands for the label i; NULL: the label is a number, or has no such
+ *          class.
  * Owner:   the schema. */
-FURROW_API const char *furrow_schema_positive_class(const furrow_schema *schema);
+FURROW_API const char *furrow_schema_class_name(const furrow_schema *schema, size_t i);
 
 /* ---- Splitting ------------------------------------------------------------------------------------------ */
 

@@ -18,6 +18,7 @@
 #include "learn/train/fit_factors.h"
 #include "learn/train/fold.h"
 #include "learn/train/linear_start.h"
+#include "rows/schema/column_names.h"
 
 /* ---- Facts ---- */
 
@@ -299,6 +300,38 @@ static furrow_status note_gaps(fw_fit *f, const fw_data_facts *facts, furrow_err
                       gaps.features, gaps.features == 1 ? " has" : "s have", name, 100 * gaps.share);
 }
 
+/* ---- Ids ---- */
+
+/* The first column whose name is that of users, or of items; "": none is. */
+static furrow_status find_role(const furrow_learn_conf *conf, fw_role role, char name[64], furrow_error *err) {
+  const char *list = furrow_learn_conf_get(conf, "columns");
+  for (uint64_t i = 0; list[0]; i++) {
+    FW_TRY(name_column(conf, i, name, err));
+    if (fw_role_name_rank(role, name) != SIZE_MAX) return FURROW_OK;
+    list += strcspn(list, ",");
+    list += list[0] == ',';
+  }
+  name[0] = 0;
+  return FURROW_OK;
+}
+
+/* Ids are names: that one is larger than another means nothing. A single word, such as `account`, may be a number. */
+static furrow_status note_ids(fw_fit *f, furrow_error *err) {
+  const furrow_learn_conf *conf = f->trainer->conf;
+  char user[64], item[64];
+  if (strcmp(fw_samples_format(f->samples), "csv") != 0) return FURROW_OK;
+  FW_TRY(find_role(conf, FW_ROLE_USER, user, err));
+  FW_TRY(find_role(conf, FW_ROLE_ITEM, item, err));
+  if (user[0] && item[0])
+    return fw_notes_add(&f->trainer->notes, true, err,
+                        "%s and %s look like ids, but count as numbers: --schema auto takes them for categories", user,
+                        item);
+  const char *one = user[0] ? user : item;
+  if (!fw_is_id_name(one)) return FURROW_OK;
+  return fw_notes_add(&f->trainer->notes, true, err,
+                      "%s looks like an id, but counts as a number: --schema auto takes it for a category", one);
+}
+
 /* ---- The first bias ---- */
 
 /* What is predicted without any feature: the log odds, the shares of classes, the mean. */
@@ -380,6 +413,7 @@ furrow_status fw_fit_prepare(fw_fit *f, furrow_error *err) {
   if (status == FURROW_OK) status = settle(f, &facts, err);
   if (status == FURROW_OK) status = scale(f, &facts, err);
   if (status == FURROW_OK) status = note_gaps(f, &facts, err);
+  if (status == FURROW_OK) status = note_ids(f, err);
   if (status == FURROW_OK) start_bias(f, &facts);
   if (status == FURROW_OK) status = weigh_classes(f, &facts, err);
   if (status == FURROW_OK) remember(f, &facts);

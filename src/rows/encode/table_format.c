@@ -23,7 +23,8 @@ static const furrow_arg table_args[] = {
     {"header", FURROW_ARG_ONE_OF, "auto", "auto|yes|no", "whether csv has one"},
     {"newlines", FURROW_ARG_ONE_OF, "auto", "auto|yes|no", "whether cells in quotes hold line ends"},
     {"quotes", FURROW_ARG_ONE_OF, "yes", "yes|no", "whether quotes enclose cells"},
-    {"label", FURROW_ARG_ONE_OF, "required", "required|optional", "whether the label may be absent"},
+    {"label", FURROW_ARG_ONE_OF, "required", "required|optional|none",
+     "whether the label may be absent, or is not read"},
 };
 
 static void table_close(void *state) {
@@ -75,15 +76,19 @@ static furrow_status fail_absent(const table_state *s, const char *absent, furro
 }
 
 static bool is_label_optional(const table_state *s) {
-  return strcmp(furrow_args_text(s->args, "label"), "optional") == 0;
+  return strcmp(furrow_args_text(s->args, "label"), "required") != 0;
+}
+
+static bool is_label_read(const table_state *s) {
+  return strcmp(furrow_args_text(s->args, "label"), "none") != 0;
 }
 
 static furrow_status check_columns(table_state *s, const bool *absent, furrow_error *err) {
   const fw_encode_view *view = &s->encoder->log;
   const bool optional = is_label_optional(s);
   fw_buffer names = {0};
-  s->with_label = true;
-  if (optional && s->layout.kind != FW_TABLE_DELIMITED && view->label != SIZE_MAX)
+  s->with_label = is_label_read(s);
+  if (s->with_label && optional && s->layout.kind != FW_TABLE_DELIMITED && view->label != SIZE_MAX)
     s->with_label = fw_table_layout_column(&s->layout, view->names[view->label]) != SIZE_MAX;
   for (size_t i = 0; i < view->slots; i++) {
     if (!absent[i]) continue;

@@ -186,9 +186,9 @@ void furrow_schema_get_column(const furrow_schema *schema, size_t i, furrow_sche
       .name = c->name, .as = fw_column_kind_name(c->kind), .role = fw_role_name(c->role), .why = c->why ? c->why : ""};
 }
 
-const char *furrow_schema_positive_class(const furrow_schema *schema) {
+const char *furrow_schema_class_name(const furrow_schema *schema, size_t i) {
   const fw_column *label = fw_schema_of_kind(schema, FW_AS_LABEL);
-  return label && label->class_count == 2 ? label->classes[1] : NULL;
+  return label && i < label->class_count ? label->classes[i] : NULL;
 }
 
 /* ---- Names in crosses ---- */

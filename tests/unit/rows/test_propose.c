@@ -508,7 +508,7 @@ static void classes_in_doubt(void **state) {
   put_pairs(&text, "outcome", put_rare);
   assert_int_equal(propose(&schema, "memory://pairs.csv", &params, NULL), FURROW_OK);
   furrow_schema_get_column(schema, 3, &column);
-  assert_string_equal(furrow_schema_positive_class(schema), "ape");
+  assert_string_equal(furrow_schema_class_name(schema, 1), "ape");
   assert_non_null(strstr(column.why, "which class is positive the names do not say: ape, the rarer one, is a guess"));
   furrow_schema_free(schema);
   params.strict = true;
@@ -536,7 +536,7 @@ static void expect_no_label(const char *name, void (*cell)(fw_buffer *, uint64_t
   furrow_schema_propose_params_init(&params);
   put_pairs(&text, name, cell);
   assert_int_equal(propose(&schema, "memory://pairs.csv", &params, NULL), FURROW_OK);
-  assert_null(furrow_schema_positive_class(schema));
+  assert_null(furrow_schema_class_name(schema, 1));
   furrow_schema_free(schema);
   params.strict = true;
   if (message) expect_refused("memory://pairs.csv", &params, FURROW_E_ARGUMENT, message);

@@ -79,6 +79,9 @@ static void members_are_kept(void **state) {
   assert_int_equal(fw_schema_find(schema, "qty")->bins, 8);
   assert_int_equal(fw_schema_find(schema, "price")->scale, FW_SCALE_LOG);
   assert_string_equal(fw_schema_of_kind(schema, FW_AS_LABEL)->classes[1], "yes");
+  assert_string_equal(furrow_schema_class_name(schema, 0), "no");
+  assert_string_equal(furrow_schema_class_name(schema, 1), "yes");
+  assert_null(furrow_schema_class_name(schema, 2));
   assert_string_equal(schema->tables[1].column, "id");
   assert_string_equal(schema->tables[0].column, "movieId");
   assert_int_equal(schema->crosses[0].bits, FW_CROSS_BITS);
