@@ -122,7 +122,8 @@ static furrow_status draw_curves(const eval_values *values, const furrow_evaluat
 /* A model that ranks has no figures of single rows. */
 static void note_ranks(const eval_values *values, const eval_report *r) {
   if (values->scoring.quiet || !isnan(r->metrics.rmse) || furrow_evaluation_class_count(r->evaluation) > 0) return;
-  fprintf(stderr, "furrow: note: the model ranks: --rank evaluates it\n");
+  fprintf(stderr, "furrow: note: the model ranks: --rank evaluates %s\n",
+          furrow_scorer_encoder(r->scorer) ? "it" : "such models, if they are trained on raw logs");
 }
 
 static furrow_status print_report(const eval_values *values, const scoring *s, const furrow_evaluation *evaluation,

@@ -91,7 +91,7 @@ static furrow_status make_settings(learn_settings *settings, const scoring_value
   return status == FURROW_OK ? take_format(settings->conf, values->format, err) : status;
 }
 
-/* Rows of a raw log, which say nothing of labels themselves. A cache holds labels for whoever needs them. */
+/* Rows of a raw log, which say nothing of labels themselves. A cache holds labels, which eval needs. */
 static bool leaves_labels(const scoring *s, const furrow_learn_conf *conf) {
   const char *uri = s->values->data, *format = furrow_learn_conf_get(conf, "format");
   return s->values->unlabelled && furrow_scorer_encoder(s->scorer) && !s->values->format &&
