@@ -193,6 +193,39 @@ static void by_group(void **state) {
   fw_buffer_clear(&log);
 }
 
+/* Each record by itself: every one is in exactly one file, in the order of the log. */
+static void by_chance(void **state) {
+  (void)state;
+  enum { ROWS = 5000 };
+  setup s;
+  fw_buffer log = {0};
+  const double shares[] = {0.8, 0.2};
+  int next[2] = {0, 0};
+  fw_buffer_text(&log, "id,text\n");
+  for (int i = 0; i < ROWS; i++) fw_buffer_format(&log, "%08d,\"a, \n%d\"\n", i, i);
+  make(&s);
+  s.params.shares = shares;
+  assert_int_equal(split(&s, log.bytes, log.size, 2), FURROW_OK);
+  assert_int_equal(s.rows[0] + s.rows[1], ROWS);
+  assert_true(fabs((double)s.rows[0] / ROWS - 0.8) < 0.03);
+  char *texts[2] = {read_file(s.paths[0]), read_file(s.paths[1])};
+  const char *at[2] = {texts[0] + strlen("id,text\n"), texts[1] + strlen("id,text\n")};
+  for (int i = 0; i < ROWS; i++) {
+    char record[64];
+    const int n = snprintf(record, sizeof record, "%08d,\"a, \n%d\"\n", i, i);
+    const int f = strncmp(at[0], record, (size_t)n) == 0 ? 0 : 1;
+    assert_memory_equal(at[f], record, (size_t)n);
+    at[f] += n;
+    next[f]++;
+  }
+  assert_int_equal(next[0], s.rows[0]);
+  assert_int_equal(*at[0] | *at[1], 0);
+  free(texts[0]);
+  free(texts[1]);
+  clear(&s);
+  fw_buffer_clear(&log);
+}
+
 static void expect_refused(setup *s, const char *log, size_t count, furrow_status status, const char *message) {
   assert_int_equal(split(s, log, strlen(log), count), status);
   assert_string_equal(s->err.message, message);
@@ -206,7 +239,7 @@ static void what_is_refused(void **state) {
   const double shares[] = {0.5, 0.4};
   setup s;
   make(&s);
-  expect_refused(&s, good, 2, FURROW_E_ARGUMENT, "time, group: one of them must be named");
+  expect_refused(&s, good, 2, FURROW_E_ARGUMENT, "time, group, shares: one of them must be set");
   s.params.time = "t";
   expect_refused(&s, good, 2, FURROW_E_ARGUMENT, "last: 0 is neither a share below 1 nor a number of rows");
   s.params.last = 1.5;
@@ -256,8 +289,13 @@ static void bad_records_go_nowhere(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(by_user_and_time), cmocka_unit_test(bytes_of_records), cmocka_unit_test(many_users),
-      cmocka_unit_test(by_group),         cmocka_unit_test(what_is_refused),  cmocka_unit_test(bad_records_go_nowhere),
+      cmocka_unit_test(by_user_and_time),
+      cmocka_unit_test(bytes_of_records),
+      cmocka_unit_test(many_users),
+      cmocka_unit_test(by_group),
+      cmocka_unit_test(by_chance),
+      cmocka_unit_test(what_is_refused),
+      cmocka_unit_test(bad_records_go_nowhere),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
