@@ -62,22 +62,12 @@ static furrow_status choose_format(const convert_values *convert, sink_format *f
   return FURROW_OK;
 }
 
-static furrow_status copy_rows(source *s, furrow_rows_writer *writer, furrow_error *err) {
-  const furrow_rowblock *block = NULL;
-  furrow_status status;
-  while ((status = source_next(s, &block, err)) == FURROW_OK) {
-    if ((status = furrow_rows_writer_write_block(writer, block, err)) != FURROW_OK) return status;
-    if ((status = interrupt_check(err)) != FURROW_OK) return status;
-  }
-  return status == FURROW_END ? furrow_rows_writer_commit(writer, err) : status;
-}
-
 static furrow_status convert_source(source *s, const convert_values *convert, sink_format format,
                                     furrow_rows_writer_params *params, furrow_error *err) {
   furrow_rows_writer *writer = NULL;
   furrow_status status = sink_params(&convert->sink, format, s, params, err);
   if (status == FURROW_OK) status = furrow_rows_writer_open(&writer, convert->destination, params, err);
-  if (status == FURROW_OK) status = copy_rows(s, writer, err);
+  if (status == FURROW_OK) status = sink_copy_rows(s, writer, err);
   furrow_rows_writer_close(writer);
   /* a closed pipe is not a failure here, which the library cannot know */
   if (status == FURROW_E_IO && to_stdout(convert) && output_reader_is_gone()) status = FURROW_END;

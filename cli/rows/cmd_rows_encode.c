@@ -145,16 +145,6 @@ static furrow_status choose_format(const encode_values *encode, sink_format *for
   return to_stdout(encode) ? FURROW_OK : sink_check_path(encode->out, encode->sink.force, err);
 }
 
-static furrow_status copy_rows(source *s, furrow_rows_writer *writer, furrow_error *err) {
-  const furrow_rowblock *block = NULL;
-  furrow_status status;
-  while ((status = source_next(s, &block, err)) == FURROW_OK) {
-    if ((status = furrow_rows_writer_write_block(writer, block, err)) != FURROW_OK) return status;
-    if ((status = interrupt_check(err)) != FURROW_OK) return status;
-  }
-  return status == FURROW_END ? furrow_rows_writer_commit(writer, err) : status;
-}
-
 static furrow_status write_rows(const encode_values *encode, source *s, sink_format format, furrow_error *err) {
   furrow_rows_writer *writer = NULL;
   furrow_rows_writer_params params;
@@ -162,7 +152,7 @@ static furrow_status write_rows(const encode_values *encode, source *s, sink_for
   sink.drop_fields = format == SINK_LIBSVM;
   furrow_status status = sink_params(&sink, format, s, &params, err);
   if (status == FURROW_OK) status = furrow_rows_writer_open(&writer, encode->out, &params, err);
-  if (status == FURROW_OK) status = copy_rows(s, writer, err);
+  if (status == FURROW_OK) status = sink_copy_rows(s, writer, err);
   furrow_rows_writer_close(writer);
   if (status == FURROW_E_IO && to_stdout(encode) && output_reader_is_gone()) status = FURROW_OK;
   return status;

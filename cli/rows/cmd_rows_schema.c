@@ -10,21 +10,21 @@
 #include "core/shared_options.h"
 #include "core/text_columns.h"
 #include "core/text_file.h"
-#include "furrow/table.h"
 #include "rows/rows_source.h"
+#include "rows/table_encoder.h"
 
-typedef struct schema_values {
-  text_list logs, tables;
-  const char *label, *weight, *group, *user, *item, *time;
-  uint32_t history, threads;
+typedef struct propose_values {
+  text_list logs;
+  schema_values columns;
+  uint32_t threads;
   furrow_on_bad on_bad;
   const char *out;
   bool json, force, quiet;
-} schema_values;
+} propose_values;
 
 /* ---- Options -------------------------------------------------------------------------------------------- */
 
-#define AT(field) offsetof(schema_values, field)
+#define AT(field) offsetof(propose_values, field)
 static const option schema_operands[] = {{.name = "LOG",
                                           .kind = OPTION_LIST,
                                           .help = "csv, tsv, JSON lines or Vowpal Wabbit's text, with names and texts",
@@ -37,23 +37,35 @@ static const option column_options[] = {
      .kind = OPTION_TEXT,
      .argument = "COL",
      .help = "what a model predicts; '': nothing",
-     .offset = AT(label)},
-    {.name = "weight", .kind = OPTION_TEXT, .argument = "COL", .help = "weights of the rows", .offset = AT(weight)},
-    {.name = "group", .kind = OPTION_TEXT, .argument = "COL", .help = "query or session of a row", .offset = AT(group)},
-    {.name = "user", .kind = OPTION_TEXT, .argument = "COL", .help = "who gets recommendations", .offset = AT(user)},
-    {.name = "item", .kind = OPTION_TEXT, .argument = "COL", .help = "what is recommended", .offset = AT(item)},
-    {.name = "time", .kind = OPTION_TEXT, .argument = "COL", .help = "when a row happened", .offset = AT(time)},
+     .offset = AT(columns.label)},
+    {.name = "weight",
+     .kind = OPTION_TEXT,
+     .argument = "COL",
+     .help = "weights of the rows",
+     .offset = AT(columns.weight)},
+    {.name = "group",
+     .kind = OPTION_TEXT,
+     .argument = "COL",
+     .help = "query or session of a row",
+     .offset = AT(columns.group)},
+    {.name = "user",
+     .kind = OPTION_TEXT,
+     .argument = "COL",
+     .help = "who gets recommendations",
+     .offset = AT(columns.user)},
+    {.name = "item", .kind = OPTION_TEXT, .argument = "COL", .help = "what is recommended", .offset = AT(columns.item)},
+    {.name = "time", .kind = OPTION_TEXT, .argument = "COL", .help = "when a row happened", .offset = AT(columns.time)},
     {.name = "table",
      .kind = OPTION_LIST,
      .argument = "FILE=KEY[:COL]",
      .help = "a table of users or items that is joined by the column KEY, which it may call COL; may be given several "
              "times",
-     .offset = AT(tables)},
+     .offset = AT(columns.tables)},
     {.name = "user-history",
      .kind = OPTION_U32,
      .argument = "N",
      .help = "the last N items of the user before the row become features (0)",
-     .offset = AT(history)},
+     .offset = AT(columns.history)},
     {0}};
 
 static const option output_options[] = {
@@ -88,30 +100,13 @@ static bool draw_progress(void *user, const char *phase, uint64_t done, uint64_t
   return true;
 }
 
-/* Several logs are one data set. */
-static char *join_logs(const text_list *logs) {
-  size_t size = 1;
-  for (size_t i = 0; i < logs->count; i++) size += strlen(logs->texts[i]) + 1;
-  char *uri = malloc(size), *at = uri;
-  for (size_t i = 0; uri && i < logs->count; i++) at = stpcpy(i > 0 ? stpcpy(at, ";") : at, logs->texts[i]);
-  return uri;
-}
-
-static furrow_status propose(const schema_values *values, const char *uri, furrow_schema **schema,
+static furrow_status propose(const propose_values *values, const char *uri, furrow_schema **schema,
                              furrow_parser_stats *stats, furrow_error *err) {
   furrow_schema_propose_params params;
   progress line;
   furrow_schema_propose_params_init(&params);
   furrow_parser_stats_init(stats);
-  params.label = values->label;
-  params.weight = values->weight;
-  params.group = values->group;
-  params.user = values->user;
-  params.item = values->item;
-  params.time = values->time;
-  params.tables = values->tables.texts;
-  params.table_count = values->tables.count;
-  params.history = values->history;
+  schema_params_set(&params, &values->columns);
   params.threads = values->threads;
   params.on_bad = values->on_bad;
   params.stats = stats;
@@ -146,11 +141,11 @@ static bool has_label(const furrow_schema *schema) {
   return false;
 }
 
-static void note_no_label(const schema_values *values, const furrow_schema *schema) {
-  if (!values->label && !has_label(schema)) fprintf(stderr, "furrow: note: no label: --label COL names it\n");
+static void note_no_label(const propose_values *values, const furrow_schema *schema) {
+  if (!values->columns.label && !has_label(schema)) fprintf(stderr, "furrow: note: no label: --label COL names it\n");
 }
 
-static furrow_status show(const schema_values *values, const furrow_schema *schema, output *out, furrow_error *err) {
+static furrow_status show(const propose_values *values, const furrow_schema *schema, output *out, furrow_error *err) {
   char *text = NULL;
   size_t size = 0;
   furrow_status status = furrow_schema_text(schema, true, &text, &size, err);
@@ -162,16 +157,16 @@ static furrow_status show(const schema_values *values, const furrow_schema *sche
 }
 
 static furrow_status schema_run(const void *given, output *out, furrow_error *err) {
-  const schema_values *values = given;
+  const propose_values *values = given;
   furrow_schema *schema = NULL;
   furrow_parser_stats stats;
   if (values->out) {
     const furrow_status status = text_file_check(values->out, values->force, err);
     if (status != FURROW_OK) return status;
   }
-  char *uri = join_logs(&values->logs);
-  if (!uri) return fail_memory(err);
-  furrow_status status = propose(values, uri, &schema, &stats, err);
+  char *uri = NULL;
+  furrow_status status = join_logs(&uri, &values->logs, err);
+  if (status == FURROW_OK) status = propose(values, uri, &schema, &stats, err);
   if (status == FURROW_OK) status = show(values, schema, out, err);
   if (status == FURROW_OK && !values->quiet) {
     print_notes(&stats);
@@ -192,6 +187,6 @@ const command rows_schema_command = {
              "docs/formats/schema.md.",
     .operands = schema_operands,
     .groups = schema_groups,
-    .size = sizeof(schema_values),
+    .size = sizeof(propose_values),
     .run = schema_run,
 };

@@ -164,3 +164,13 @@ furrow_status sink_check_apart(const char *path, const char *input, furrow_error
   if (target.st_dev != other.st_dev || target.st_ino != other.st_ino) return FURROW_OK;
   return fail_file(err, FURROW_E_ARGUMENT, path, "cannot be written: this command reads it", 0);
 }
+
+furrow_status sink_copy_rows(source *s, furrow_rows_writer *writer, furrow_error *err) {
+  const furrow_rowblock *block = NULL;
+  furrow_status status;
+  while ((status = source_next(s, &block, err)) == FURROW_OK) {
+    if ((status = furrow_rows_writer_write_block(writer, block, err)) != FURROW_OK) return status;
+    if ((status = interrupt_check(err)) != FURROW_OK) return status;
+  }
+  return status == FURROW_END ? furrow_rows_writer_commit(writer, err) : status;
+}

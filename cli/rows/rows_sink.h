@@ -36,6 +36,8 @@ sink_format sink_format_of_path(const char *path);
  * finds the columns and whether there are weights; then the source is back at its first row. */
 furrow_status sink_params(const sink_values *values, sink_format format, source *s, furrow_rows_writer_params *params,
                           furrow_error *err);
+/* Writes all rows of the source and commits the file. A signal is an error. */
+furrow_status sink_copy_rows(source *s, furrow_rows_writer *writer, furrow_error *err);
 /* E_EXISTS: the file exists and force is not set; E_ARGUMENT: it is not a regular file. */
 furrow_status sink_check_path(const char *path, bool force, furrow_error *err);
 /* E_ARGUMENT: the file to write is also read, perhaps under another name. Either may be NULL; - is standard input. */

@@ -31,19 +31,23 @@ static char *folder_of(const char *path) {
   return slash ? strndup(path, (size_t)(slash - path)) : NULL;
 }
 
+void schema_params_set(furrow_schema_propose_params *params, const schema_values *columns) {
+  params->label = columns->label;
+  params->weight = columns->weight;
+  params->group = columns->group;
+  params->user = columns->user;
+  params->item = columns->item;
+  params->time = columns->time;
+  params->tables = columns->tables.texts;
+  params->table_count = columns->tables.count;
+  params->history = columns->history;
+}
+
 static furrow_status propose(furrow_schema **schema, const char *log, const schema_values *columns, uint32_t threads,
                              furrow_on_bad on_bad, furrow_error *err) {
   furrow_schema_propose_params params;
   furrow_schema_propose_params_init(&params);
-  params.label = columns->label;
-  params.weight = columns->weight;
-  params.group = columns->group;
-  params.user = columns->user;
-  params.item = columns->item;
-  params.time = columns->time;
-  params.tables = columns->tables.texts;
-  params.table_count = columns->tables.count;
-  params.history = columns->history;
+  schema_params_set(&params, columns);
   params.threads = threads;
   params.on_bad = on_bad;
   params.strict = true;

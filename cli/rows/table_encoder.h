@@ -13,6 +13,8 @@ typedef struct schema_values {
   uint32_t history;
 } schema_values;
 
+/* Sets what the options say of the columns. */
+void schema_params_set(furrow_schema_propose_params *params, const schema_values *columns);
 /* Makes the encoder of a log from a schema file, or ("auto") from a proposed one. Not quiet: says on stderr which rows
  * of the tables were left out. */
 furrow_status make_encoder(furrow_encoder **encoder, const char *log, const char *schema, const schema_values *columns,

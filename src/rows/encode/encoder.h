@@ -96,8 +96,7 @@ furrow_status fw_encode_batch(const furrow_encoder *encoder, const fw_encode_vie
 
 /* ---- Cells (encode_cells.c), shared by learning and encoding -------------------------------------------- */
 
-/* One field of a batch: a feature for each record, or lists of them. Before a dictionary is known, `local` are hashes.
- */
+/* One field of a batch: a feature for each record, or lists of them. */
 typedef struct fw_encoded_field {
   uint64_t *index;  /* of records, or of list elements; FW_FEATURE_NONE: none */
   float *value;     /* the same; only where the field has values */
