@@ -1,0 +1,3 @@
+"""Estimators after scikit-learn's contract."""
+
+from __future__ import annotations

@@ -1,0 +1,3 @@
+"""Trained models: scores, explanations, matrices, vectors."""
+
+from __future__ import annotations

@@ -1,0 +1,3 @@
+"""Items for users, by name."""
+
+from __future__ import annotations

@@ -1,0 +1,3 @@
+"""Sparse samples: reading them, and their arrays."""
+
+from __future__ import annotations
