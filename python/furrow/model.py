@@ -29,7 +29,7 @@ class Model:
     Any number of threads may use a model at once.
     """
 
-    _core: _core.Scorer
+    _scorer: _core.Scorer
     _folder: str | None
     _save: Saver | None
     _outputs: int
@@ -45,7 +45,7 @@ class Model:
     def _from_core(cls, scorer: _core.Scorer, folder: str | None = None, save: Saver | None = None) -> Model:
         """A model of a scorer; save(path, overwrite) writes a model that has no folder."""
         self = cls.__new__(cls)
-        self._core = scorer
+        self._scorer = scorer
         self._folder = folder
         self._save = save
         self._outputs = scorer.output_count()
@@ -62,7 +62,7 @@ class Model:
         """Labels of the classes as the data had them, or their names; None: the model predicts numbers."""
         if len(self._labels) == 0:
             return None
-        names = [self._core.class_name(int(label)) if label >= 0 else None for label in self._labels]
+        names = [self._scorer.class_name(int(label)) if label >= 0 else None for label in self._labels]
         return self._labels.copy() if None in names else np.array(names, dtype=object)
 
     @property
@@ -80,7 +80,7 @@ class Model:
         """Number of columns that the model was trained on; None: unknown, as of sparse rows."""
         if self._names:
             return len(self._names)
-        known = int(self._core.setting("range") or -1)
+        known = int(self._scorer.setting("range") or -1)
         return known if known > 0 else None
 
     # ---- Scores
@@ -96,7 +96,7 @@ class Model:
         if type(X) is np.ndarray and X.ndim == 2 and X.shape[1] == self._fast_columns and X.size <= _FEW:
             if X.dtype == np.float64 or X.dtype == np.float32:
                 out = np.empty((3, X.shape[0]))
-                self._core.score_table(X, out)
+                self._scorer.score_table(X, out)
                 return out[0], out[1], out[2]
         with self._open(X) as source:
             out = self._read(source, 3, False, threads, progress)
@@ -137,7 +137,7 @@ class Model:
 
     def _read(self, source: Source, width: int, by_row: bool, threads: int, progress: Progress) -> Doubles:
         """Scores (3 x rows) or probabilities (rows x width) of all rows of a source."""
-        reader = self._core.read(source.uri, {"threads": threads})
+        reader = self._scorer.read(source.uri, {"threads": threads})
         read = reader.probabilities if by_row else reader.scores
         callback = as_callback(progress)
         parts: list[Doubles] = []
