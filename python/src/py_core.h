@@ -108,6 +108,10 @@ bool fwpy_job_run(furrow_status (*run)(void *user, fwpy_job *job, furrow_error *
 /* The furrow_progress for calls inside of a job, whose first argument is the job. */
 bool fwpy_job_progress(void *job, const char *phase, uint64_t done, uint64_t total);
 
+/* ---- Shared objects -------------------------------------------------------------------------------------- */
+
+/* A scorer, which it owns from now on, as furrow._core.Scorer (py_scorer.c). */
+PyObject *fwpy_scorer_new(furrow_scorer *scorer);
 /* ---- Raw logs (py_encoder.c) ------------------------------------------------------------------------------ */
 
 /* What was read and left out: {"rows", "bad_rows", "first_bad"}. */
