@@ -98,16 +98,16 @@ def check_rows(estimator: Any, X: Any, *, missing: bool) -> Any:
         if not matrix.has_canonical_format:
             matrix = matrix.copy()
             matrix.sum_duplicates()
-        _check_shape(matrix.shape, who)
+        check_shape(matrix.shape, who)
         _check_finite(matrix.data, missing)
         return matrix
     array = _numbers(X.to_numpy() if is_frame(X) else X)
-    _check_shape(array.shape, who)
+    check_shape(array.shape, who)
     _check_finite(array, missing)
     return array
 
 
-def _check_shape(shape: tuple[int, ...], who: str) -> None:
+def check_shape(shape: tuple[int, ...], who: str) -> None:
     if len(shape) < 2:
         what = "scalar array" if not shape else "1D array"
         raise ValueError(
@@ -200,6 +200,15 @@ def weights(sample_weight: Any, rows: int) -> npt.NDArray[np.float64] | None:
     if not (numbers > 0).any():
         raise ValueError("sample_weight: all weights are 0, so that no row counts")
     return numbers
+
+
+def groups(qid: Any, rows: int) -> npt.NDArray[np.uint64]:
+    """The group of each row, as numbers from 0 in the order of their first rows."""
+    array = column(qid, rows, "qid")
+    _, first, codes = np.unique(array, return_index=True, return_inverse=True)
+    order = np.empty(len(first), dtype=np.uint64)
+    order[np.argsort(first)] = np.arange(len(first), dtype=np.uint64)
+    return np.ascontiguousarray(order[codes])
 
 
 def labels(y: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:

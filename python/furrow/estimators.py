@@ -23,10 +23,8 @@ from __future__ import annotations
 
 import inspect
 import os
-import tempfile
 import warnings
-from pathlib import Path
-from typing import Any, Callable, Iterator, TypeVar
+from typing import Any, Callable, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -35,8 +33,9 @@ from furrow import _checks, _core
 from furrow._data import Source, is_frame, is_path, open_rows, open_table
 from furrow._progress import Progress, as_callback
 from furrow._settings import ALIASES as ALIASES
-from furrow._settings import Settings, collect
+from furrow._settings import Settings, as_text, collect
 from furrow.model import Model
+from furrow.schema import Encoder, EncoderFolder, as_schema
 
 try:
     from sklearn.base import BaseEstimator as _SklearnBase
@@ -51,6 +50,7 @@ Array = npt.NDArray[Any]
 Callback = Callable[[dict[str, Any]], Any]
 _Self = TypeVar("_Self", bound="_Estimator")
 
+_EXACT = {"lr", "linear", "robust", "softmax"}  # the minimum is found, whatever the order of rows
 _LINEAR = {"lr", "svm", "linear", "robust", "softmax"}
 _CLASSIFIERS = "lr svm softmax mlr fm ffm dnn wide_and_deep deepfm pnn nfm gbdt".split()
 _REGRESSORS = "linear robust fm ffm dnn wide_and_deep deepfm pnn nfm gbdt".split()
@@ -84,7 +84,7 @@ class _Fitted:
         self.trainer = trainer
         self.updates = 0  # calls that changed the parameters
         self.made = model
-        self.keep: Any = None  # what the trainer reads again: the folder of an encoder
+        self.folder: Any = None  # of the encoder of a log, which the model reads again for each table
 
     @property
     def model(self) -> Model:
@@ -101,7 +101,7 @@ class _Fitted:
         return self.trainer.step(uri, batch, as_callback(progress))[1]
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"trainer": None, "updates": 0, "made": self.model, "keep": None}
+        return {"trainer": None, "updates": 0, "made": self.model, "folder": None}
 
 
 class _Saver:
@@ -133,12 +133,12 @@ def _flat(epoch: dict[str, Any]) -> dict[str, Any]:
 class _Samples:
     """What is trained on, by URI, and what the model must know of it."""
 
-    def __init__(self, source: Source, valid: Source | None = None) -> None:
-        self.source = source
-        self.valid = valid
+    def __init__(self) -> None:
+        self.source = Source("")
+        self.valid: Source | None = None
         self.features: int | None = None
         self.names: Array | None = None
-        self.encoded = False
+        self.folder: EncoderFolder | None = None  #: of the encoder of a log
 
     def close(self) -> None:
         self.source.close()
@@ -146,21 +146,28 @@ class _Samples:
             self.valid.close()
 
 
+class _Target(NamedTuple):
+    """Labels, weights and groups of rows in memory, and the columns of a log."""
+
+    y: Array | None = None
+    weight: Array | None = None
+    qid: Array | None = None
+    roles: dict[str, Any] = {}
+
+
 def _as_uri(X: Any) -> str | None:
     """The URI of samples in files; None: X is data of Python."""
     if is_path(X):
-        return os.fspath(X)
+        return str(os.fspath(X))
     uri = getattr(X, "uri", None)
-    return uri if isinstance(uri, str) else None
+    return str(uri) if isinstance(uri, str) else None
 
 
-def _without(X: Any, keep: Array) -> Any:
-    """The rows of X that count."""
+def _take(X: Any, rows: Array) -> Any:
+    """Some rows of X, by a mask."""
     if is_frame(X):
-        return X.iloc[np.flatnonzero(keep)]
-    if hasattr(X, "tocsr"):
-        return X.tocsr()[np.flatnonzero(keep)]
-    return np.asarray(X)[keep]
+        return X.iloc[np.flatnonzero(rows)]
+    return X[np.flatnonzero(rows)] if hasattr(X, "tocsr") else X[rows]
 
 
 def _free_name(X: Any, wanted: str) -> str:
@@ -262,63 +269,149 @@ class _Estimator(_SklearnBase):  # type: ignore[misc]
     def _needs_schema(self, X: Any) -> bool:
         return self.schema is not None or (is_frame(X) and not _checks.is_numeric_frame(X))
 
-    def _open_rows(self, X: Any, y: Array | None, weight: Array | None, qid: Array | None = None) -> Source:
-        return open_rows(X, labels=y, weights=weight, qids=qid, missing=self._takes_missing())
+    def _check_X(self, X: Any) -> tuple[Any, int | None]:
+        """X as it is opened, and its number of rows; None: it is in files."""
+        uri = _as_uri(X)
+        if uri is not None:
+            return uri, None
+        if not self._needs_schema(X):
+            rows = _checks.check_rows(self, X, missing=self._takes_missing())
+            return rows, rows.shape[0]
+        if not is_frame(X):
+            raise TypeError("schema: a frame or the path of a log is needed, not an array")
+        _checks.check_shape(X.shape, type(self).__name__)
+        return X, len(X)
 
-    def _rows_of(self, X: Any) -> tuple[Any, int | None]:
-        """X as it is opened, and how many rows it has; None: it is in files."""
-        if _as_uri(X) is not None:
-            return _as_uri(X), None
+    def _check_target(self, X: Any, y: Any, sample_weight: Any, qid: Any, roles: dict[str, Any]) -> tuple[Any, _Target]:
+        """X and what comes with it, checked; rows without weight are left out."""
+        checked, rows = self._check_X(X)
+        if rows is None:
+            for name, value in (("y", y), ("sample_weight", sample_weight), ("qid", qid)):
+                if value is not None:
+                    raise ValueError(f"{name}: rows of files have it in the files; label= names the column of labels")
+            return checked, _Target(roles=roles)
+        if y is None and roles.get("label") is None and self._needs_y():
+            raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
+        weight = _checks.weights(sample_weight, rows)
+        target = None if y is None else self._check_y(_checks.column(y, rows))
+        groups = None if qid is None else _checks.groups(qid, rows)
+        if weight is not None and (weight == 0).any():
+            keep = weight > 0
+            checked, weight = _take(checked, keep), weight[keep]
+            target = None if target is None else target[keep]
+            groups = None if groups is None else groups[keep]
+        return checked, _Target(target, weight, groups, roles)
+
+    def _needs_y(self) -> bool:
+        return True
+
+    def _check_y(self, y: Array) -> Array:
+        return y
+
+    def _open(self, X: Any, target: _Target, settings: Settings, progress: Progress) -> _Samples:
+        samples = _Samples()
+        samples.names = _checks.feature_names(X)
+        samples.features = None if is_path(X) else int(X.shape[1])
         if self._needs_schema(X):
-            if not is_frame(X):
-                raise TypeError("schema: a frame or the path of a log is needed, not an array")
-            if len(X) == 0 or len(X.columns) == 0:
-                _checks._check_shape(X.shape, type(self).__name__)
-            return X, len(X)
-        rows = _checks.check_rows(self, X, missing=self._takes_missing())
-        return rows, rows.shape[0]
+            self._open_log(X, target, settings, samples, progress)
+            return samples
+        if target.roles.get("label") is not None:
+            settings.keys["label-column"] = target.roles["label"]
+        samples.source = open_rows(
+            X, labels=target.y, weights=target.weight, qids=target.qid, missing=self._takes_missing()
+        )
+        return samples
+
+    def _open_log(
+        self, X: Any, target: _Target, settings: Settings, samples: _Samples, progress: Progress
+    ) -> None:
+        """A table with names and strings: its encoder in memory, through which the library reads it."""
+        schema = "auto" if self.schema is None else self.schema
+        roles = dict(target.roles)
+        samples.source = self._open_table(X, target, roles)
+        threads = settings.trainer.get("threads", 0)
+        if schema != "auto":
+            roles = {}
+        encoder = Encoder.build(
+            samples.source.uri, schema, strict=False, threads=threads, progress=progress, **roles
+        )
+        samples.folder = encoder.open_folder()
+        settings.keys.update(encoder=samples.folder.path, format="table")
+
+    def _open_table(self, X: Any, target: _Target, roles: dict[str, Any]) -> Source:
+        """The table with columns for what came beside it, whose names are added to the roles."""
+        if is_path(X):
+            return open_table(X)
+        known = {} if self.schema in (None, "auto") else as_schema(self.schema).roles
+        more: dict[str, Any] = {}
+        for role, values in (("label", target.y), ("weight", target.weight), ("group", target.qid)):
+            if values is None:
+                continue
+            roles[role] = known.get(role) or _free_name(X, role)
+            more[roles[role]] = values
+        return open_table(X, **more)
+
+    def _open_valid(self, eval_set: Any, samples: _Samples, encode: Callable[[Array], Array] | None) -> None:
+        """Validation data: a pair (X, y) or a triple with weights, a list of one of them, or a path."""
+        if isinstance(eval_set, list) and len(eval_set) == 1:
+            eval_set = eval_set[0]
+        if _as_uri(eval_set) is not None:
+            samples.valid = Source(str(_as_uri(eval_set)))
+            return
+        if not isinstance(eval_set, tuple) or len(eval_set) not in (2, 3):
+            raise ValueError("eval_set: a pair (X, y), a list of one pair, or the path of samples is needed")
+        weight = eval_set[2] if len(eval_set) == 3 else None
+        checked, target = self._check_target(eval_set[0], eval_set[1], weight, None, {})
+        features = None if is_path(checked) else checked.shape[1]
+        if features != samples.features:
+            raise ValueError(f"eval_set: X has {features} features, but {samples.features} are trained on")
+        if encode and target.y is not None:
+            target = target._replace(y=encode(target.y))
+        if samples.folder:
+            samples.valid = self._open_table(checked, target, {})
+        else:
+            samples.valid = open_rows(
+                checked, labels=target.y, weights=target.weight, missing=self._takes_missing()
+            )
 
     # ---- Training
 
-    def _fit_trainer(
+    def _train(
         self,
         algorithm: str,
         settings: Settings,
         samples: _Samples,
         progress: Progress,
         callback: Callback | None,
-    ) -> _core.Trainer:
+    ) -> _Fitted:
         told = (lambda epoch: callback(_flat(epoch))) if callback else None
         parser = {"threads": settings.trainer.get("threads", 0)}
         trainer = _core.Trainer.create(algorithm, tuple(settings.keys.items()), settings.trainer)
         valid = samples.valid.uri if samples.valid else None
         trainer.fit(samples.source.uri, valid, settings.fit, parser, told, as_callback(progress))
-        return trainer
-
-    def _keep(self, algorithm: str, trainer: _core.Trainer, samples: _Samples, keep: Any) -> None:
-        """Sets the attributes of a fit that went well."""
         fitted = _Fitted(trainer)
-        fitted.keep = keep
-        history = [_flat(epoch) for epoch in trainer.history()]
-        notes = trainer.notes()
-        fitted.model  # before an attribute changes
-        self._forget()
+        fitted.folder = samples.folder
+        return fitted
+
+    def _keep(self, algorithm: str, fitted: _Fitted, samples: _Samples) -> None:
+        """Sets the attributes of a fit that went well, in place of those of an earlier one."""
+        assert fitted.trainer is not None
+        history = [_flat(epoch) for epoch in fitted.trainer.history()]
+        notes = fitted.trainer.notes()
+        best = int(fitted.trainer.result()["best_epoch"])
+        for name in [name for name in vars(self) if name[-1] == "_" or name[0] == "_"]:
+            delattr(self, name)
         self._fitted = fitted
         self.algorithm_ = algorithm
         self.history_ = history
         self.notes_ = [text for text, _ in notes]
-        self.best_epoch_ = int(trainer.result()["best_epoch"])
+        self.best_epoch_ = best
         self.n_iter_ = max(len(history), 1)
         self._keep_columns(samples)
         self._warn(notes)
 
-    def _forget(self) -> None:
-        """Drops what an earlier fit set."""
-        for name in [name for name in vars(self) if name[-1] == "_" or name[0] == "_"]:
-            delattr(self, name)
-
     def _keep_columns(self, samples: _Samples) -> None:
-        self._encoded = samples.encoded
+        self._encoded = samples.folder is not None
         if samples.features is not None:
             self.n_features_in_ = samples.features
         if samples.names is not None:
@@ -330,6 +423,27 @@ class _Estimator(_SklearnBase):  # type: ignore[misc]
                 warnings.warn(text, _convergence_warning(), stacklevel=5)
             elif warning:
                 warnings.warn(f"{type(self).__name__}({self.model!r}): {text}", UserWarning, stacklevel=5)
+
+    # ---- Steps
+
+    def _begin_steps(self, X: Any, algorithm: str, settings: Settings) -> None:
+        """A model without a single update."""
+        if is_path(X) or self._needs_schema(X):
+            raise TypeError("partial_fit takes arrays and frames of numbers; fit takes logs and files")
+        samples = _Samples()
+        samples.names, samples.features = _checks.feature_names(X), int(X.shape[1])
+        if "l2" not in settings.keys and algorithm in _LINEAR:
+            settings.keys["l2"] = "0"  # the default depends on the number of all rows
+        fitted = _Fitted(_core.Trainer.create(algorithm, tuple(settings.keys.items()), settings.trainer))
+        self._keep(algorithm, fitted, samples)
+
+    def _step(self, X: Any, target: _Target) -> None:
+        rows = self._to_score(X)
+        if self._encoded or self._fitted.trainer is None:
+            raise _core.StateError("partial_fit cannot go on from a model of a log, or from one that was pickled")
+        batch = int(self._fitted.model._scorer.setting("batch") or 128)
+        with open_rows(rows, labels=target.y, weights=target.weight, missing=False) as source:
+            self._fitted.step(source.uri, batch)
 
     # ---- Use
 
@@ -373,26 +487,25 @@ class _Estimator(_SklearnBase):  # type: ignore[misc]
             raise AttributeError(f"{type(self).__name__}({self.model!r}): trees alone have feature importances")
         return self.model_.feature_importances(getattr(self, "n_features_in_", None))
 
-    @property
-    def coef_(self) -> Array:
-        """Of linear models: the weight of each feature; of several classes a row for each."""
-        return self._linear_part()[0]
-
-    @property
-    def intercept_(self) -> Array:
-        """Of linear models: the bias."""
-        return self._linear_part()[1]
-
     def _linear_part(self) -> tuple[Array, Array]:
         model = self.model_
         if self.algorithm_ not in _LINEAR:
             raise AttributeError(f"{type(self).__name__}({self.model!r}): linear models alone have coef_ and intercept_")
-        return model.linear_weights(getattr(self, "n_features_in_", None))
+        count = model.n_features if self._encoded else getattr(self, "n_features_in_", model.n_features)
+        features = np.arange(count or 0, dtype=np.uint64)
+        outputs = model._scorer.output_count()
+        weights, bias = np.zeros((len(features), outputs)), np.zeros(outputs)
+        model._scorer.weights(features, weights, bias)
+        return np.ascontiguousarray(weights.T), bias
 
     # ---- scikit-learn's tags
 
     def _more_tags(self) -> dict[str, Any]:
-        return {"allow_nan": self._takes_missing(), "requires_y": True}
+        tags: dict[str, Any] = {"allow_nan": self._takes_missing(), "requires_y": True}
+        if self.model not in _EXACT:
+            why = "rows are drawn and ordered by the seed: a model depends on the order of its rows"
+            tags["_xfail_checks"] = {"check_sample_weights_invariance": why}
+        return tags
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -409,3 +522,348 @@ def _convergence_warning() -> type[Warning]:
         return UserWarning
     kind: type[Warning] = ConvergenceWarning
     return kind
+
+
+# ---- Classes ------------------------------------------------------------------------------------------------------
+
+
+def _can_step(estimator: _Estimator) -> bool:
+    return estimator.model != "gbdt"
+
+
+class Classifier(_ClassifierMixin, _Estimator):  # type: ignore[misc]
+    """Predicts classes.
+
+    model: lr, svm, softmax, mlr, fm, ffm, dnn, wide_and_deep, deepfm, pnn, nfm or gbdt. lr of more than two classes
+    becomes softmax; gbdt has as many as there are; the others separate two.
+    schema: a frame with strings or categories, and the path of a log, are read through a schema: "auto" (a frame with
+    strings needs not say so), a Schema, or the path of a schema.json.
+    epochs … threads: None is Furrow's own default for the model. class_weight: "balanced", or a dict of classes.
+    settings: any other key (see `settings()`), such as min_child_weight=2 or solver="steps".
+
+    After fit: classes_, n_features_in_, feature_names_in_ (of a frame), algorithm_, history_ (a dict of figures for each
+    epoch), best_epoch_, notes_ (what the training has to say), model_ (the furrow.Model); coef_ and intercept_ of linear
+    models, feature_importances_ of trees.
+
+    >>> X = [[0, 1], [1, 0], [0, 2], [2, 0]] * 5
+    >>> y = ["b", "a", "b", "a"] * 5
+    >>> Classifier("gbdt", n_estimators=10, min_rows=1).fit(X, y).predict([[0, 1]])
+    array(['b'], dtype='<U1')
+    """
+
+    _models = _CLASSIFIERS
+
+    class_weight: Any
+
+    def __init__(
+        self,
+        model: str = "lr",
+        *,
+        schema: Any = None,
+        epochs: int | None = None,
+        learning_rate: float | None = None,
+        batch_size: int | None = None,
+        optimizer: str | None = None,
+        l1: float | None = None,
+        l2: float | None = None,
+        rank: int | None = None,
+        hidden_layer_sizes: Any = None,
+        n_estimators: int | None = None,
+        max_depth: int | None = None,
+        class_weight: Any = None,
+        validation_fraction: float | None = None,
+        patience: int | None = None,
+        seed: int | None = None,
+        threads: int | None = None,
+        **settings: Any,
+    ) -> None:
+        self._keep_settings(locals())
+
+    # ---- Training
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        eval_set: Any = None,
+        label: str | None = None,
+        progress: Progress = None,
+        callback: Callback | None = None,
+    ) -> Classifier:
+        """Trains a model.
+
+        X: an array, a CSR matrix, a frame, or samples in files: their path or URI, or Rows, which have labels and
+        weights themselves. y: the class of each row: numbers, strings, bools. label: the column of labels in a csv file,
+        a log or a frame, where y is not given.
+        eval_set: validation data, a pair (X, y) or a path. progress: True shows a bar; or a function of (phase, done,
+        total). callback: a function of a dict with the figures of each epoch; False ends the training well.
+        Ctrl-C ends it, and leaves the estimator as it was.
+        """
+        algorithm, settings = self._check_model(), self._settings()
+        X, target = self._check_target(X, y, sample_weight, None, {"label": label})
+        classes, encode = None, None
+        if target.y is not None and self.schema in (None, "auto"):
+            classes, codes = _checks.labels(target.y)
+            encode = lambda valid: _checks.codes_of(valid, classes, "eval_set")  # noqa: E731
+            target = target._replace(y=codes)
+            algorithm = self._adapt(algorithm, classes, settings)
+        else:
+            self._weigh_classes(None, settings)
+        samples = self._open(X, target, settings, progress)
+        try:
+            if eval_set is not None:
+                self._open_valid(eval_set, samples, encode)
+            fitted = self._train(algorithm, settings, samples, progress, callback)
+        finally:
+            samples.close()
+        self._keep(algorithm, fitted, samples)
+        self._keep_classes(classes)
+        return self
+
+    def _adapt(self, algorithm: str, classes: Array, settings: Settings) -> str:
+        """The algorithm for so many classes, and its keys."""
+        count = len(classes)
+        if count < 2:
+            raise ValueError(f"{type(self).__name__} needs rows of two classes; y has one class alone: {classes[0]!r}")
+        self._weigh_classes(classes, settings)
+        if count == 2:
+            return algorithm
+        if algorithm not in _MANY_CLASSES:
+            raise ValueError(
+                f"y has {count} classes, but {algorithm} separates two: lr, softmax and gbdt separate more, or use "
+                "sklearn.multiclass.OneVsRestClassifier"
+            )
+        settings.keys["labels"] = ",".join(str(i) for i in range(count))
+        settings.keys["classes"] = str(count)
+        if algorithm == "gbdt":
+            settings.keys.setdefault("objective", "multi:softmax")
+        return _MANY_CLASSES[algorithm]
+
+    def _weigh_classes(self, classes: Array | None, settings: Settings) -> None:
+        weight = self.class_weight
+        if weight is None:
+            return
+        if isinstance(weight, dict):
+            if classes is None:
+                raise ValueError("class_weight: of samples in files, 'balanced' or a list in the order of the classes")
+            unknown = [label for label in weight if label not in list(classes)]
+            if unknown:
+                raise ValueError(f"class_weight: {unknown[0]!r} is not one of the classes {list(classes)[:20]}")
+            weight = [float(weight.get(label, 1)) for label in classes.tolist()]
+        settings.keys["class-weights"] = as_text(weight, "class_weight")
+
+    def _keep_classes(self, classes: Array | None) -> None:
+        """The classes, and the label that the model has for each."""
+        model = self.model_
+        known = model.classes
+        if known is None:
+            raise ValueError(f"the model predicts numbers, not classes: its loss is not one of {type(self).__name__}")
+        values = model._labels
+        if classes is not None and known.dtype == object:  # names of codes, in the order of their texts
+            codes = np.array([int(float(name)) for name in known])
+            self._label_values = values[np.argsort(codes)]
+        else:
+            self._label_values = values
+        if classes is not None:
+            self.classes_ = classes
+        else:
+            whole = known.dtype != object and (known == np.floor(known)).all()
+            self.classes_ = known.astype(np.int64) if whole else known
+
+    @_only_for(_can_step, "trees cannot be trained step by step: fit them on all rows")
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Classifier:
+        """Updates the model once from each batch of rows; it begins with a model of zeros or goes on from that of fit.
+
+        classes: all classes, for the first call. Not for gbdt.
+        """
+        X, target = self._check_target(X, y, sample_weight, None, {})
+        if not self.__sklearn_is_fitted__():
+            if classes is None:
+                raise ValueError("classes must be passed on the first call to partial_fit.")
+            known, _ = _checks.labels(_checks.column(classes, None, "classes"))
+            self._begin(X, known)
+        elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
+            raise ValueError(f"classes are {list(classes)}, but the first call had {list(self.classes_)}")
+        assert target.y is not None
+        codes = _checks.codes_of(target.y, self.classes_, "y")
+        self._step(X, target._replace(y=self._label_values[codes]))
+        return self
+
+    def _begin(self, X: Any, classes: Array) -> None:
+        settings = self._settings()
+        algorithm = self._adapt(self._check_model(), classes, settings)
+        values = np.arange(len(classes), dtype=np.float64)
+        settings.keys["labels"] = ",".join(str(i) for i in range(len(classes)))
+        self._begin_steps(X, algorithm, settings)
+        self._label_values = values
+        self.classes_ = classes
+
+    # ---- Use
+
+    def _codes(self, labels: Array) -> npt.NDArray[np.int64]:
+        order = np.argsort(self._label_values)
+        found: npt.NDArray[np.int64] = order[np.searchsorted(self._label_values, labels, sorter=order)]
+        return found
+
+    def predict(self, X: Any) -> Array:
+        """The class of each row."""
+        labels = self._scores(X)[2]
+        classes: Array = self.classes_
+        return classes[self._codes(labels)]
+
+    def predict_proba(self, X: Any) -> Array:
+        """The probability of each class, rows x classes, in the order of classes_."""
+        proba = self.model_.predict_proba(self._to_score(X))
+        return np.ascontiguousarray(self._by_class(proba.T).T)
+
+    def predict_log_proba(self, X: Any) -> Array:
+        """The logarithm of predict_proba."""
+        with np.errstate(divide="ignore"):
+            logs: Array = np.log(self.predict_proba(X))
+        return logs
+
+    def decision_function(self, X: Any) -> Array:
+        """The model's output before it becomes a probability: above 0 for the second of two classes; of more classes
+        rows x classes."""
+        if self.model_._scorer.output_count() > 1:
+            outputs = self._by_class(self.model_.decision_function(self._to_score(X)).T).T
+            return outputs if outputs.shape[1] > 2 else outputs[:, 1] - outputs[:, 0]
+        pred, proba, _ = self._scores(X)
+        if self.algorithm_ != "mlr":
+            return pred
+        with np.errstate(divide="ignore"):
+            odds: Array = np.log(proba) - np.log1p(-proba)
+        return odds
+
+    @property
+    def coef_(self) -> Array:
+        """Of linear models: the weight of each feature, 1 x features; of softmax classes x features."""
+        return self._by_class(self._linear_part()[0])
+
+    @property
+    def intercept_(self) -> Array:
+        """Of linear models: the bias; of softmax that of each class."""
+        return self._by_class(self._linear_part()[1])
+
+    def _by_class(self, outputs: Array) -> Array:
+        """Rows of outputs of the model in the order of classes_."""
+        if len(outputs) == 1:
+            return outputs
+        ordered: Array = outputs[np.argsort(self._codes(self.model_._labels))]
+        return ordered
+
+    def _more_tags(self) -> dict[str, Any]:
+        return super()._more_tags() | {"binary_only": self.model not in _MANY_CLASSES}
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = self.model in _MANY_CLASSES
+        return tags
+
+
+# ---- Numbers ------------------------------------------------------------------------------------------------------
+
+
+class Regressor(_RegressorMixin, _Estimator):  # type: ignore[misc]
+    """Predicts numbers.
+
+    model: linear (least squares), robust (Huber), fm, ffm, dnn, wide_and_deep, deepfm, pnn, nfm or gbdt.
+    The other parameters and the attributes after fit are those of Classifier, without classes.
+
+    >>> import numpy as np
+    >>> X = np.arange(20.0).reshape(-1, 1)
+    >>> Regressor("linear", l2=0).fit(X, 3 * X[:, 0] + 1).predict([[100]]).round(2)
+    array([301.])
+    """
+
+    _models = _REGRESSORS
+
+    def __init__(
+        self,
+        model: str = "linear",
+        *,
+        schema: Any = None,
+        epochs: int | None = None,
+        learning_rate: float | None = None,
+        batch_size: int | None = None,
+        optimizer: str | None = None,
+        l1: float | None = None,
+        l2: float | None = None,
+        rank: int | None = None,
+        hidden_layer_sizes: Any = None,
+        n_estimators: int | None = None,
+        max_depth: int | None = None,
+        validation_fraction: float | None = None,
+        patience: int | None = None,
+        seed: int | None = None,
+        threads: int | None = None,
+        **settings: Any,
+    ) -> None:
+        self._keep_settings(locals())
+
+    def _check_y(self, y: Array) -> Array:
+        return _checks.numeric_column(y, None)
+
+    def _adapt(self, algorithm: str, settings: Settings) -> None:
+        """The loss of numbers, where nothing else is said."""
+        if algorithm == "gbdt":
+            settings.keys.setdefault("objective", "reg:squarederror")
+        elif algorithm not in ("linear", "robust"):
+            settings.keys.setdefault("loss", "L2Loss")
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        eval_set: Any = None,
+        label: str | None = None,
+        progress: Progress = None,
+        callback: Callback | None = None,
+    ) -> Regressor:
+        """Trains a model; the arguments are those of Classifier.fit, and y are numbers."""
+        algorithm, settings = self._check_model(), self._settings()
+        X, target = self._check_target(X, y, sample_weight, None, {"label": label})
+        self._adapt(algorithm, settings)
+        samples = self._open(X, target, settings, progress)
+        try:
+            if eval_set is not None:
+                self._open_valid(eval_set, samples, None)
+            fitted = self._train(algorithm, settings, samples, progress, callback)
+        finally:
+            samples.close()
+        if fitted.model.n_classes > 0:
+            raise ValueError(f"the model separates classes: its loss is not one of {type(self).__name__}")
+        self._keep(algorithm, fitted, samples)
+        return self
+
+    @_only_for(_can_step, "trees cannot be trained step by step: fit them on all rows")
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Regressor:
+        """Updates the model once from each batch of rows; it begins with a model of zeros or goes on from that of fit.
+
+        Neither features nor labels are scaled here, as fit does: bring them to similar sizes. Not for gbdt.
+        """
+        X, target = self._check_target(X, y, sample_weight, None, {})
+        if not self.__sklearn_is_fitted__():
+            algorithm, settings = self._check_model(), self._settings()
+            self._adapt(algorithm, settings)
+            self._begin_steps(X, algorithm, settings)
+        self._step(X, target)
+        return self
+
+    @property
+    def coef_(self) -> Array:
+        """Of linear models: the weight of each feature."""
+        return self._linear_part()[0][0]
+
+    @property
+    def intercept_(self) -> float:
+        """Of linear models: the bias."""
+        return float(self._linear_part()[1][0])
+
+    def predict(self, X: Any) -> Array:
+        """The number of each row."""
+        return self._scores(X)[0]
