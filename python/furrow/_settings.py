@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import difflib
 from typing import Any, Mapping, NamedTuple
 
 import numpy as np
+
+from furrow import _core
 
 #: Other names of keys, which users of scikit-learn, xgboost and LightGBM know. A name that is not here is the key
 #: itself with underscores for dashes: min_child_weight is min-child-weight.
@@ -80,5 +83,16 @@ def collect(params: Mapping[str, Any]) -> Settings:
         elif key in settings.keys:
             raise ValueError(f"{name}: the key '{key}' is set twice, by two names")
         else:
+            _check_known(name, key)
             settings.keys[key] = as_text(value, name)
     return settings
+
+
+def _check_known(name: str, key: str) -> None:
+    known = {entry["name"] for entry in _core.learn_keys()} - _OWN
+    if key in known:
+        return
+    names = [other.replace("-", "_") for other in known] + list(ALIASES) + sorted(_TRAINER | _FIT)
+    near = difflib.get_close_matches(name, names, 1)
+    hint = f"; the nearest is {near[0]}" if near else "; furrow.estimators.settings() lists all"
+    raise ValueError(f"there is no setting {name}{hint}")

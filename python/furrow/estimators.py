@@ -51,6 +51,7 @@ Callback = Callable[[dict[str, Any]], Any]
 _Self = TypeVar("_Self", bound="_Estimator")
 
 _EXACT = {"lr", "linear", "robust", "softmax"}  # the minimum is found, whatever the order of rows
+_SLOTS = {"wide_and_deep", "deepfm", "pnn"}  # a feature of a row has a slot
 _LINEAR = {"lr", "svm", "linear", "robust", "softmax"}
 _CLASSIFIERS = "lr svm softmax mlr fm ffm dnn wide_and_deep deepfm pnn nfm gbdt".split()
 _REGRESSORS = "linear robust fm ffm dnn wide_and_deep deepfm pnn nfm gbdt".split()
@@ -434,6 +435,9 @@ class _Estimator(_SklearnBase):  # type: ignore[misc]
         samples.names, samples.features = _checks.feature_names(X), int(X.shape[1])
         if "l2" not in settings.keys and algorithm in _LINEAR:
             settings.keys["l2"] = "0"  # the default depends on the number of all rows
+        if algorithm in _SLOTS and "fields" not in settings.keys:
+            longest = int(np.diff(X.indptr).max(initial=1)) if hasattr(X, "indptr") else X.shape[1]
+            settings.keys.update({"fields": str(longest), "short-rows": "yes"})
         fitted = _Fitted(_core.Trainer.create(algorithm, tuple(settings.keys.items()), settings.trainer))
         self._keep(algorithm, fitted, samples)
 
@@ -618,8 +622,9 @@ class Classifier(_ClassifierMixin, _Estimator):  # type: ignore[misc]
             fitted = self._train(algorithm, settings, samples, progress, callback)
         finally:
             samples.close()
+        found, values = self._find_classes(fitted.model, classes)
         self._keep(algorithm, fitted, samples)
-        self._keep_classes(classes)
+        self.classes_, self._label_values = found, values
         return self
 
     def _adapt(self, algorithm: str, classes: Array, settings: Settings) -> str:
@@ -654,23 +659,20 @@ class Classifier(_ClassifierMixin, _Estimator):  # type: ignore[misc]
             weight = [float(weight.get(label, 1)) for label in classes.tolist()]
         settings.keys["class-weights"] = as_text(weight, "class_weight")
 
-    def _keep_classes(self, classes: Array | None) -> None:
-        """The classes, and the label that the model has for each."""
-        model = self.model_
-        known = model.classes
+    def _find_classes(self, model: Model, classes: Array | None) -> tuple[Array, Array]:
+        """The classes, ascending, and the label that the model has for each."""
+        known, values = model.classes, model._labels
         if known is None:
-            raise ValueError(f"the model predicts numbers, not classes: its loss is not one of {type(self).__name__}")
-        values = model._labels
-        if classes is not None and known.dtype == object:  # names of codes, in the order of their texts
-            codes = np.array([int(float(name)) for name in known])
-            self._label_values = values[np.argsort(codes)]
-        else:
-            self._label_values = values
-        if classes is not None:
-            self.classes_ = classes
-        else:
-            whole = known.dtype != object and (known == np.floor(known)).all()
-            self.classes_ = known.astype(np.int64) if whole else known
+            raise ValueError(
+                f"{type(self).__name__}({self.model!r}): the labels are numbers, or none: this model cannot predict "
+                "classes from them; see Regressor and Ranker"
+            )
+        if classes is not None:  # its labels are codes, or the texts of codes
+            return classes, values[np.argsort([int(float(code)) for code in known])]
+        if known.dtype != object and (known == np.floor(known)).all():
+            known = known.astype(np.int64)
+        order = np.argsort(known)
+        return known[order], values[order]
 
     @_only_for(_can_step, "trees cannot be trained step by step: fit them on all rows")
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Classifier:
@@ -731,11 +733,10 @@ class Classifier(_ClassifierMixin, _Estimator):  # type: ignore[misc]
             outputs = self._by_class(self.model_.decision_function(self._to_score(X)).T).T
             return outputs if outputs.shape[1] > 2 else outputs[:, 1] - outputs[:, 0]
         pred, proba, _ = self._scores(X)
-        if self.algorithm_ != "mlr":
-            return pred
-        with np.errstate(divide="ignore"):
-            odds: Array = np.log(proba) - np.log1p(-proba)
-        return odds
+        if self.algorithm_ == "mlr":  # its output is a probability
+            with np.errstate(divide="ignore"):
+                pred = np.log(proba) - np.log1p(-proba)
+        return np.asarray(self._by_class(pred[None])[0])
 
     @property
     def coef_(self) -> Array:
@@ -748,9 +749,10 @@ class Classifier(_ClassifierMixin, _Estimator):  # type: ignore[misc]
         return self._by_class(self._linear_part()[1])
 
     def _by_class(self, outputs: Array) -> Array:
-        """Rows of outputs of the model in the order of classes_."""
+        """Outputs of the model, a row for each class, in the order of classes_; of two classes it has one, which is
+        that of the second class."""
         if len(outputs) == 1:
-            return outputs
+            return outputs if self._label_values[0] < self._label_values[1] else -outputs
         ordered: Array = outputs[np.argsort(self._codes(self.model_._labels))]
         return ordered
 
@@ -857,7 +859,7 @@ class Regressor(_RegressorMixin, _Estimator):  # type: ignore[misc]
     @property
     def coef_(self) -> Array:
         """Of linear models: the weight of each feature."""
-        return self._linear_part()[0][0]
+        return np.asarray(self._linear_part()[0][0])
 
     @property
     def intercept_(self) -> float:
@@ -867,3 +869,144 @@ class Regressor(_RegressorMixin, _Estimator):  # type: ignore[misc]
     def predict(self, X: Any) -> Array:
         """The number of each row."""
         return self._scores(X)[0]
+
+
+# ---- Order --------------------------------------------------------------------------------------------------------
+
+
+def ndcg(y: Any, scores: Any, qid: Any = None, *, k: int | None = 10) -> float:
+    """The mean over the groups of the normalised discounted gain of the first k rows by score (None: of all).
+
+    y: how relevant each row is, 0 or more; its gain is 2^y - 1. Rows of the same score share their gains. Groups
+    without a relevant row do not count; if none has one, the result is NaN.
+
+    >>> ndcg([0, 1, 0, 1], [0.1, 0.9, 0.5, 0.2], qid=[0, 0, 1, 1])
+    0.8154648767857288
+    """
+    relevance = _checks.numeric_column(_checks.column(y, None), None)
+    values = _checks.numeric_column(_checks.column(scores, len(relevance), "scores"), len(relevance), "scores")
+    groups = np.zeros(len(relevance), dtype=np.uint64) if qid is None else _checks.groups(qid, len(relevance))
+    order = np.argsort(groups, kind="stable")
+    ends = np.flatnonzero(np.diff(groups[order])) + 1
+    found = [_ndcg_of_group(relevance[rows], values[rows], k) for rows in np.split(order, ends)]
+    counted = [value for value in found if value == value]
+    return float(np.mean(counted)) if counted else float("nan")
+
+
+def _ndcg_of_group(y: Array, scores: Array, k: int | None) -> float:
+    discount = 1 / np.log2(np.arange(2, len(y) + 2))
+    if k is not None:
+        discount[k:] = 0
+    gain = 2.0**y - 1
+    best = float(np.sort(gain)[::-1] @ discount)
+    if best <= 0:
+        return float("nan")
+    _, ties, counts = np.unique(-scores, return_inverse=True, return_counts=True)
+    mean_gain = np.bincount(ties, gain) / counts
+    ends = np.cumsum(counts)
+    shares = np.array([discount[end - n : end].sum() for end, n in zip(ends, counts)])
+    return float(mean_gain @ shares) / best
+
+
+class Ranker(_Estimator):
+    """Predicts scores that order the rows of a group: items for a user, documents for a query.
+
+    model: gbdt, for rows with a group (qid) and a relevance (y); fm, for logs with a user and an item, of which all
+    rows are what the user took (loss="sampled-softmax", "bpr" or "warp"), or rows from label positive_from on.
+    The other parameters and the attributes after fit are those of Classifier, without classes.
+    """
+
+    _models = ["fm", "gbdt"]
+
+    def __init__(
+        self,
+        model: str = "gbdt",
+        *,
+        schema: Any = None,
+        epochs: int | None = None,
+        learning_rate: float | None = None,
+        batch_size: int | None = None,
+        l2: float | None = None,
+        rank: int | None = None,
+        loss: str | None = None,
+        n_estimators: int | None = None,
+        max_depth: int | None = None,
+        validation_fraction: float | None = None,
+        patience: int | None = None,
+        seed: int | None = None,
+        threads: int | None = None,
+        **settings: Any,
+    ) -> None:
+        self._keep_settings(locals())
+
+    def _needs_y(self) -> bool:
+        return self.model == "gbdt"
+
+    def _check_y(self, y: Array) -> Array:
+        return _checks.numeric_column(y, None)
+
+    def _adapt(self, algorithm: str, settings: Settings) -> None:
+        if algorithm == "gbdt":
+            settings.keys.setdefault("objective", "rank:ndcg")
+        else:
+            settings.keys.setdefault("loss", "SampledSoftmaxLoss")
+
+    def _needs_schema(self, X: Any) -> bool:
+        return super()._needs_schema(X) or (self.model == "fm" and is_frame(X))
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        qid: Any = None,
+        user: str | None = None,
+        item: str | None = None,
+        time: str | None = None,
+        label: str | None = None,
+        history: int = 0,
+        eval_set: Any = None,
+        progress: Progress = None,
+        callback: Callback | None = None,
+    ) -> Ranker:
+        """Trains a model.
+
+        gbdt: X, the relevance y of each row (0, 1, 2 …), and its group qid; files have them in themselves.
+        fm: X is a log, a frame or a path (with schema="auto"); user, item, time, label: its columns, where their names
+        do not tell; history: the last so many items of a user are features.
+        eval_set: a triple (X, y, qid), or a path. The other arguments are those of Classifier.fit.
+        """
+        algorithm, settings = self._check_model(), self._settings()
+        roles = {"user": user, "item": item, "time": time, "label": label, "history": history}
+        X, target = self._check_target(X, y, sample_weight, qid, roles)
+        if algorithm == "gbdt" and target.y is not None and target.qid is None:
+            raise ValueError("qid: gbdt ranks the rows of a group, and needs the group of each row")
+        self._adapt(algorithm, settings)
+        samples = self._open(X, target, settings, progress)
+        try:
+            if eval_set is not None:
+                self._open_groups(eval_set, samples)
+            fitted = self._train(algorithm, settings, samples, progress, callback)
+        finally:
+            samples.close()
+        self._keep(algorithm, fitted, samples)
+        return self
+
+    def _open_groups(self, eval_set: Any, samples: _Samples) -> None:
+        """Validation data with groups."""
+        if _as_uri(eval_set) is not None:
+            samples.valid = Source(str(_as_uri(eval_set)))
+            return
+        if not isinstance(eval_set, tuple) or len(eval_set) != 3 or samples.folder:
+            raise ValueError("eval_set: a triple (X, y, qid) of rows, or the path of samples is needed")
+        X, target = self._check_target(eval_set[0], eval_set[1], None, eval_set[2], {})
+        samples.valid = open_rows(X, labels=target.y, qids=target.qid, missing=self._takes_missing())
+
+    def predict(self, X: Any) -> Array:
+        """The score of each row: in a group, higher comes first."""
+        return self._scores(X)[0]
+
+    def score(self, X: Any, y: Any, qid: Any = None, *, k: int | None = 10) -> float:
+        """The NDCG of the first k rows of each group."""
+        return ndcg(y, self.predict(X), qid, k=k)

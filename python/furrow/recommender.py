@@ -250,7 +250,7 @@ class Recommender:
         settings = self._collect()
         threads = settings.trainer.get("threads", 0)
         with open_table(log) as source, open_table(log if valid is None else valid) as valid_source:
-            encoder = self._build_encoder(source, log, on_bad, threads, progress)
+            encoder = self._build_encoder(source, on_bad, threads, progress)
             _check_roles(encoder.schema)
             with encoder.open_folder() as folder:
                 keys = settings.keys | {"encoder": folder.path, "format": "table"}
@@ -265,12 +265,15 @@ class Recommender:
         self._warn(trainer)
         return self
 
-    def _build_encoder(self, source: Source, log: Any, on_bad: OnBad, threads: int, progress: Progress) -> Encoder:
-        columns = {"user": self.user, "item": self.item, "label": self.label, "time": self.time, "weight": self.weight}
+    def _build_encoder(self, source: Source, on_bad: OnBad, threads: int, progress: Progress) -> Encoder:
         return Encoder.build(
             source.uri,
             self.schema,
-            **columns,
+            user=self.user,
+            item=self.item,
+            label=self.label,
+            time=self.time,
+            weight=self.weight,
             tables=self.tables,
             history=self.user_history,
             on_bad=on_bad,
@@ -318,7 +321,7 @@ class Recommender:
         self._folder.write(os.fspath(path), overwrite)
 
     def __getstate__(self) -> dict[str, Any]:
-        state = {"params": self.get_params()}
+        state: dict[str, Any] = {"params": self.get_params()}
         if hasattr(self, "_core"):
             state |= {"files": self._folder.files, "history": getattr(self, "history_", None)}
         return state
@@ -592,12 +595,11 @@ class Recommender:
         if is_path(data):
             raise TypeError("predict: a frame or pairs are needed; model_.scores(path) takes files")
         columns = _columns_of(data, user, item)
-        found = [self._find(columns[name], name == item, unknown) for name in (user, item)] if unknown == "error" else [
-            self._find_or_none(columns[user], False), self._find_or_none(columns[item], True)
-        ]
+        users = self._find_each([as_cell(name) or b"" for name in columns[user]], False, unknown)
+        items = self._find_each([as_cell(name) or b"" for name in columns[item]], True, unknown)
         lines = [json.dumps(dict(zip(columns, cells)), ensure_ascii=False) for cells in zip(*columns.values())]
         scores = self._score_lines(lines)
-        scores[(found[0] == _NO_ITEM) | (found[1] == _NO_ITEM)] = np.nan
+        scores[(users == _NO_ITEM) | (items == _NO_ITEM)] = np.nan
         return scores
 
     def _score_lines(self, lines: list[str]) -> npt.NDArray[np.float64]:
@@ -636,16 +638,13 @@ class Recommender:
             raise ValueError(f"unknown is 'error' or 'skip', not {unknown!r}")
         if names is None:
             return np.arange(self._fitted().counts()[int(items)], dtype=np.uint64)
-        given = _as_names(names, "items" if items else "users")
-        numbers = np.empty(len(given), dtype=np.uint64)
-        self._fitted().find(items, given, numbers, unknown == "skip")
-        return numbers if unknown == "error" else numbers[numbers != _NO_ITEM]
+        numbers = self._find_each(_as_names(names, "items" if items else "users"), items, unknown)
+        return np.ascontiguousarray(numbers[numbers != _NO_ITEM])
 
-    def _find_or_none(self, names: Any, items: bool) -> Numbers:
-        """The numbers of names; _NO_ITEM where the model does not know one."""
-        given = [as_cell(name) or b"" for name in names]
-        numbers = np.empty(len(given), dtype=np.uint64)
-        self._fitted().find(items, given, numbers, True)
+    def _find_each(self, names: list[bytes], items: bool, unknown: Unknown) -> Numbers:
+        """The number of each name; _NO_ITEM where the model does not know it and that is not an error."""
+        numbers: Numbers = np.empty(len(names), dtype=np.uint64)
+        self._fitted().find(items, names, numbers, unknown == "skip")
         return numbers
 
     def _as_allowed(self, allowed: Any, unknown: Unknown) -> npt.NDArray[np.uint8] | None:
