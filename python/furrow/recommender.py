@@ -16,6 +16,7 @@ auto` wrote.
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import json
 import os
@@ -24,17 +25,21 @@ import tempfile
 import threading
 import warnings
 from collections.abc import Iterable, Mapping
-from typing import Any, Callable, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Callable, Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from furrow import _core
 from furrow._data import Source, is_frame, is_path, memory_path, open_table
+from furrow._html import card, training_chart
 from furrow._progress import Progress, as_callback
 from furrow._settings import Settings, collect
 from furrow.model import Model, load_model
-from furrow.schema import Encoder, OnBad, Schema, SchemaLike, Tables, as_cell, as_pairs
+from furrow.schema import Encoder, OnBad, Schema, SchemaLike, Tables, as_cell, as_pairs, skips_bad
+
+if TYPE_CHECKING:
+    from furrow.index import Index
 
 Unknown = Literal["error", "skip"]
 Numbers = npt.NDArray[np.uint64]
@@ -63,8 +68,8 @@ class ModelFolder:
     @classmethod
     def read(cls, folder: str) -> ModelFolder:
         """Reads all files of a folder."""
-        if not os.path.isdir(folder):
-            raise FileNotFoundError(f"{folder}: there is no such model directory")
+        if not os.path.isfile(os.path.join(folder, "graph.json")):
+            raise FileNotFoundError(f"{folder}: not a model directory, which has a graph.json")
         files = {}
         for parent, _, names in os.walk(folder):
             for name in names:
@@ -124,7 +129,7 @@ def _as_names(given: Any, what: str) -> list[bytes]:
     """Names as the log has them; a number means its digits."""
     if isinstance(given, (str, bytes, int, float, np.generic)):
         given = [given]
-    if isinstance(given, Mapping) or not isinstance(given, Iterable):
+    if is_frame(given) or isinstance(given, Mapping) or not isinstance(given, Iterable):
         raise TypeError(f"{what}: names are needed, not {type(given).__name__}")
     names = [as_cell(name) for name in given]
     if None in names:
@@ -172,6 +177,9 @@ class Recommender:
 
     After fit: `schema_` says what the columns were taken for, `notes_` what the training found, `history_` its epochs.
     """
+
+    history_: list[dict[str, Any]]
+    _epochs: list[dict[str, Any]]
 
     def __init__(
         self,
@@ -249,19 +257,20 @@ class Recommender:
         """
         settings = self._collect()
         threads = settings.trainer.get("threads", 0)
-        with open_table(log) as source, open_table(log if valid is None else valid) as valid_source:
+        with open_table(log) as source, contextlib.ExitStack() as stack:
+            uri = None if valid is None else stack.enter_context(open_table(valid)).uri
             encoder = self._build_encoder(source, on_bad, threads, progress)
             _check_roles(encoder.schema)
             with encoder.open_folder() as folder:
                 keys = settings.keys | {"encoder": folder.path, "format": "table"}
                 trainer = _core.Trainer.create(self.model, tuple(keys.items()), settings.trainer)
-                parser = {"threads": threads, "on_bad": int(on_bad == "skip")}
+                parser = {"threads": threads, "on_bad": skips_bad(on_bad)}
                 told = None if callback is None else lambda epoch: callback(_flat(epoch))
-                uri = None if valid is None else valid_source.uri
                 trainer.fit(source.uri, uri, settings.fit, parser, told, as_callback(progress))
                 files = _saved(trainer)
         self._take(files, threads)
-        self.history_ = [_flat(epoch) for epoch in trainer.history()]
+        self._epochs = trainer.history()
+        self.history_ = [_flat(epoch) for epoch in self._epochs]
         self._warn(trainer)
         return self
 
@@ -291,13 +300,15 @@ class Recommender:
 
     def _take(self, folder: ModelFolder, threads: int = 0) -> None:
         """Opens the model of a folder; after a failure the object is as it was."""
-        core = _core.Recommender.open(folder.path, threads)
+        core = _core.Recommender.open(folder.path, {"threads": threads})
         described = json.loads(folder.files.get("furrow.json", b"{}"))
         self._core = core
         self._folder = folder
         self._cache: dict[str, Any] = {}
         self._lock = threading.Lock()
         self._told_context = False
+        self._epochs = []
+        self.history_ = []
         self.schema_ = Schema.parse(folder.files["schema.json"])
         self.notes_ = list(described.get("notes", [])) + list(described.get("warnings", []))
         self.algorithm_ = str(described.get("algorithm", self.model))
@@ -323,15 +334,15 @@ class Recommender:
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = {"params": self.get_params()}
         if hasattr(self, "_core"):
-            state |= {"files": self._folder.files, "history": getattr(self, "history_", None)}
+            state |= {"files": self._folder.files, "epochs": self._epochs}
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__init__(**state["params"])  # type: ignore[misc]
         if "files" in state:
             self._take(ModelFolder(state["files"]))
-            if state["history"] is not None:
-                self.history_ = state["history"]
+            self._epochs = state["epochs"]
+            self.history_ = [_flat(epoch) for epoch in self._epochs]
 
     # ---- What it is
 
@@ -391,12 +402,20 @@ class Recommender:
 
     def __repr__(self) -> str:
         if not hasattr(self, "_core"):
-            given = {name: value for name, value in self.get_params().items() if name != "model" and value is not None}
-            shown = [repr(self.model)] + [f"{name}=…" if is_frame(value) or isinstance(value, Mapping) else
-                                          f"{name}={value!r}" for name, value in given.items()
-                                          if (name, value) not in (("schema", "auto"), ("user_history", 0))]
+            changed = {name: value for name, value in self.get_params().items() if _is_changed(name, value)}
+            changed |= {"tables": list(changed["tables"])} if "tables" in changed else {}  # frames are long
+            shown = [repr(self.model)] + [f"{name}={value!r}" for name, value in changed.items()]
             return f"Recommender({', '.join(shown)})"
         return f"<furrow.Recommender {self.algorithm_}: {_describe(self.schema_, self.n_users, self.n_items)}>"
+
+    def _repr_html_(self) -> str:
+        if not hasattr(self, "_core"):
+            return card("Recommender", [("model", self.model), ("state", "not fitted")])
+        roles = self.schema_.roles
+        facts: list[tuple[str, Any]] = [("model", self.algorithm_)]
+        facts += [(role, roles.get(role)) for role in ("user", "item", "label", "time", "weight")]
+        facts += [("users", self.n_users), ("items", self.n_items)]
+        return card("Recommender", facts, training_chart(self._epochs))
 
     # ---- Recommending
 
@@ -458,7 +477,7 @@ class Recommender:
         """
         core = self._fitted()
         with open_table(events) as source:
-            found = core.new_users(source.uri, {"on_bad": int(on_bad == "skip"), "threads": self.threads or 0})
+            found = core.new_users(source.uri, {"on_bad": skips_bad(on_bad), "threads": self.threads or 0})
         names = np.array(found.names() + [None], dtype=object)[:-1]
         info = found.info()
         if len(names) == 0:
@@ -553,7 +572,7 @@ class Recommender:
             if log._owner is not core:
                 raise ValueError("the events were read by another recommender, or before the last fit")
             return log
-        options: dict[str, Any] = {"threads": self.threads or 0, "on_bad": int(on_bad == "skip")}
+        options: dict[str, Any] = {"threads": self.threads or 0, "on_bad": skips_bad(on_bad)}
         if relevant_from is not None:
             options["from"] = relevant_from
         with open_table(log) as source:
@@ -590,31 +609,36 @@ class Recommender:
         Further columns of the log count where the frame has them; those that it lacks are missing values. unknown:
         "skip" gives NaN to pairs with a name that the model does not know. A file: `model_.scores(path)`.
         """
-        core = self._fitted()
-        user, item = core.columns()
-        if is_path(data):
-            raise TypeError("predict: a frame or pairs are needed; model_.scores(path) takes files")
+        user, item = self._fitted().columns()
         columns = _columns_of(data, user, item)
         users = self._find_each([as_cell(name) or b"" for name in columns[user]], False, unknown)
         items = self._find_each([as_cell(name) or b"" for name in columns[item]], True, unknown)
-        lines = [json.dumps(dict(zip(columns, cells)), ensure_ascii=False) for cells in zip(*columns.values())]
-        scores = self._score_lines(lines)
+        if len(users) == 0:
+            return np.empty(0)
+        absent = [column.name for column in self.schema_.columns if column.name not in columns]
+        with open_table(columns | {name: [None] * len(users) for name in absent}) as source:
+            scores = self.model_.scores(source.uri)[0]
         scores[(users == _NO_ITEM) | (items == _NO_ITEM)] = np.nan
         return scores
-
-    def _score_lines(self, lines: list[str]) -> npt.NDArray[np.float64]:
-        """Scores of events as JSON lines."""
-        if not lines:
-            return np.empty(0)
-        path = memory_path(".jsonl")
-        _core.add_file(path, "\n".join(lines).encode("utf-8", "surrogateescape") + b"\n")
-        with Source(path, lambda: _core.remove_file(path)):
-            return self.model_.scores(path)[0]
 
     def item_vectors(self) -> npt.NDArray[np.float32]:
         """The vectors of all items, in the order of `items`: the inner product with a user's vector, plus what the user
         has of itself, is the score (fm). Their last component is the item's own part."""
         return self._vectors(True)[0]
+
+    def to_index(self, **options: Any) -> Index:
+        """An index of the items' vectors for inner products, with their names; options are those of Index.build.
+
+        Without options the vectors themselves are stored and all lists are probed, so that it ranks as the model does:
+        index.search_names(user_vectors()[0], k).
+        """
+        from furrow.index import Index
+
+        chosen: dict[str, Any] = {"metric": "ip", "m": 0} | options
+        index = Index.build(self.item_vectors(), names=self.items, **chosen)
+        if "nprobe" not in options:
+            index.nprobe = index.nlist
+        return index
 
     def user_vectors(self) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float64]]:
         """The vectors of all users, in the order of `users`, and what each has of itself."""
@@ -650,11 +674,10 @@ class Recommender:
     def _as_allowed(self, allowed: Any, unknown: Unknown) -> npt.NDArray[np.uint8] | None:
         if allowed is None:
             return None
-        array = allowed if isinstance(allowed, np.ndarray) else None
-        if array is not None and array.dtype == np.bool_:
-            if array.shape != (self.n_items,):
-                raise ValueError(f"allowed has the shape {array.shape}, but there are {self.n_items} items")
-            mask = array.astype(np.uint8)
+        if getattr(allowed, "dtype", None) == np.bool_:
+            mask = np.asarray(allowed).astype(np.uint8)
+            if mask.shape != (self.n_items,):
+                raise ValueError(f"allowed has the shape {mask.shape}, but there are {self.n_items} items")
         else:
             mask = np.zeros(self.n_items, dtype=np.uint8)
             mask[self._find(allowed, True, unknown)] = 1
@@ -682,7 +705,8 @@ class Recommender:
         if fields and not context and not self._told_context:
             self._told_context = True
             names = ", ".join(field.name for field in self.encoder_.fields if field.side == "context")
-            warnings.warn(f"fields that are neither the user's nor the item's are left out: {names} (context=)", stacklevel=3)
+            text = f"fields that are neither the user's nor the item's are left out (context= gives them): {names}"
+            warnings.warn(text, stacklevel=3)
 
     def _answer(
         self, of: str, names: npt.NDArray[Any], results: npt.NDArray[Any], with_scores: bool, as_frame: bool | None
@@ -720,6 +744,11 @@ def _saved(trainer: _core.Trainer) -> ModelFolder:
         path = os.path.join(folder, "model")
         trainer.save(path, False)
         return ModelFolder.read(path)
+
+
+def _is_changed(name: str, value: Any) -> bool:
+    """Whether a parameter is worth a word."""
+    return name != "model" and value is not None and (name, value) not in (("schema", "auto"), ("user_history", 0))
 
 
 def _is_one(name: Any) -> bool:
@@ -764,22 +793,20 @@ def _warn_of_truth(figures: Mapping[str, Any], info: Mapping[str, int]) -> None:
             stacklevel=3,
         )
     if info["unknown_users"]:
-        warnings.warn(f"{info['unknown_users']} events of users that the model does not know are left out", stacklevel=3)
+        text = f"{info['unknown_users']} events of users that the model does not know are left out"
+        warnings.warn(text, stacklevel=3)
 
 
-def _columns_of(data: Any, user: str, item: str) -> dict[str, list[Any]]:
-    """The cells of a frame or of pairs, by column, as texts; None: missing."""
+def _columns_of(data: Any, user: str, item: str) -> dict[str, Any]:
+    """The columns of a frame, or those of pairs."""
+    if is_path(data):
+        raise TypeError("predict: a frame or pairs are needed; model_.scores(path) takes files")
     if is_frame(data):
         absent = [name for name in (user, item) if name not in data.columns]
         if absent:
             raise ValueError(f"the frame has no column {', '.join(map(repr, absent))}")
-        return {str(name): [_as_text(cell) for cell in data[name].tolist()] for name in data.columns}
+        return {str(name): data[name] for name in data.columns}
     pairs = list(data)
     if any(isinstance(pair, (str, bytes)) or len(pair) != 2 for pair in pairs):
         raise TypeError("pairs of user and item are needed")
-    return {user: [_as_text(pair[0]) for pair in pairs], item: [_as_text(pair[1]) for pair in pairs]}
-
-
-def _as_text(cell: Any) -> str | None:
-    text = as_cell(cell)
-    return None if text is None else text.decode("utf-8", "surrogateescape")
+    return {user: [pair[0] for pair in pairs], item: [pair[1] for pair in pairs]}

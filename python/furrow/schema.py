@@ -37,6 +37,7 @@ import numpy as np
 
 from furrow import _core
 from furrow._data import Source, _object_text, _table_columns, csv_text, is_frame, is_path, memory_path, open_table
+from furrow._html import card
 from furrow._progress import Progress, as_callback
 from furrow.rows import Rows
 
@@ -60,7 +61,8 @@ def _option(text: str | None) -> bytes | None:
     return None if text is None else to_bytes(text)
 
 
-def _on_bad(on_bad: OnBad) -> int:
+def skips_bad(on_bad: OnBad) -> int:
+    """The library's number of on_bad."""
     if on_bad not in ("error", "skip"):
         raise ValueError(f"on_bad is 'error' or 'skip', not {on_bad!r}")
     return int(on_bad == "skip")
@@ -193,7 +195,7 @@ class Schema:
         options: dict[str, Any] = {
             **{"label": _option(label), "weight": _option(weight), "group": _option(group)},
             **{"user": _option(user), "item": _option(item), "time": _option(time)},
-            **{"history": history, "threads": threads, "on_bad": _on_bad(on_bad), "strict": strict},
+            **{"history": history, "threads": threads, "on_bad": skips_bad(on_bad), "strict": strict},
         }
         arguments = tuple(_table_argument(table, frames) for table in opened)
         with open_table(data) as source:
@@ -275,6 +277,10 @@ class Schema:
         rows = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip() for line in lines]
         more = {name: value for name, value in self.to_dict().items() if name != "columns"}
         return "\n".join(rows + [f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in more.items()])
+
+    def _repr_html_(self) -> str:
+        facts = [(c.name, f"{c.as_} ({c.role})" if c.role else c.as_) for c in self.columns]
+        return card("Schema", facts)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Schema):
@@ -440,7 +446,7 @@ class Encoder:
                 found = as_schema(schema)._bind(tables)
             frames = found._frames
             folder = frames.folder if frames else found._folder
-            options = {"threads": threads, "on_bad": _on_bad(on_bad), "folder": folder and os.fsencode(folder)}
+            options = {"threads": threads, "on_bad": skips_bad(on_bad), "folder": folder and os.fsencode(folder)}
             core, stats = _core.Encoder.build(source.uri, found._core, options, as_callback(progress))
         warn_of_bad_rows(stats, "Encoder.build: tables")
         return cls(core)
@@ -629,7 +635,7 @@ def encode(
     else:
         encoder = Encoder.build(data, schema, on_bad=on_bad, threads=threads, progress=progress, **columns)
     options = {
-        **{"format": "auto", "part": 0, "nparts": 1, "threads": threads, "skip_bad": bool(_on_bad(on_bad))},
+        **{"format": "auto", "part": 0, "nparts": 1, "threads": threads, "skip_bad": bool(skips_bad(on_bad))},
         **{"key_type": "u32" if encoder.n_features <= 2**32 else "u64", "value_type": "f32"},
     }
     return EncodedRows(open_table(data), encoder, options, progress)
@@ -672,7 +678,7 @@ def split(
         raise ValueError("group goes with shares, not with time")
     options: dict[str, Any] = {
         **{"time": _option(time), "user": _option(user), "group": _option(group)},
-        **{"last": last, "seed": seed, "overwrite": overwrite, "on_bad": _on_bad(on_bad)},
+        **{"last": last, "seed": seed, "overwrite": overwrite, "on_bad": skips_bad(on_bad)},
     }
     parts = None if shares is None else np.ascontiguousarray(shares, dtype=np.float64)
     if is_path(data):

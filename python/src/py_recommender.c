@@ -1,7 +1,6 @@
 /* python/src/py_recommender.c: furrow._core.Recommender, and the events that it reads.
  *
  * Recommendations may run at once from any number of threads; preparing an index waits for them, and they for it. */
-#include <math.h>
 #include <pthread.h>
 #include <string.h>
 
@@ -62,15 +61,18 @@ static furrow_status run_open(void *user, fwpy_job *job, furrow_error *err) {
   return furrow_recommender_open(&o->recommender, o->folder, &o->params, err);
 }
 
-/* open(folder, threads) */
+static const fwpy_field open_fields[] = {FWPY_FIELD(furrow_recommender_params, threads, FWPY_UINT32), {0}};
+
+/* open(folder, options) */
 static PyObject *recommender_open(PyObject *type, PyObject *args) {
   open_job job = {0};
-  PyObject *folder = NULL;
+  PyObject *folder = NULL, *options;
   (void)type;
   furrow_recommender_params_init(&job.params);
-  if (!PyArg_ParseTuple(args, "O&I", PyUnicode_FSConverter, &folder, &job.params.threads)) return NULL;
+  if (!PyArg_ParseTuple(args, "O&O", PyUnicode_FSConverter, &folder, &options)) return NULL;
   job.folder = PyBytes_AsString(folder);
-  recommender_object *self = fwpy_job_run(run_open, &job, NULL) ? fwpy_new(recommender_type) : NULL;
+  const bool ok = fwpy_set_fields(&job.params, options, open_fields) && fwpy_job_run(run_open, &job, NULL);
+  recommender_object *self = ok ? fwpy_new(recommender_type) : NULL;
   if (!self) {
     furrow_recommender_free(job.recommender);
     Py_DECREF(folder);
