@@ -23,6 +23,7 @@ EncodedEvent(indices=[3, 7], values=[1.0, 1.0], fields=[0, 1])
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import tempfile
@@ -35,8 +36,10 @@ from typing import Any, Literal, NamedTuple, Union
 import numpy as np
 
 from furrow import _core
-from furrow._data import Source, is_frame, is_path, memory_path, open_table
+from furrow._data import Source, _object_text, _table_columns, csv_text, is_frame, is_path, memory_path, open_table
+from furrow._html import card
 from furrow._progress import Progress, as_callback
+from furrow.rows import Rows
 
 OnBad = Literal["error", "skip"]
 #: Tables that are joined to a log: {key column of the log: table}. The table is a path or a frame, or a pair of it and
@@ -58,7 +61,8 @@ def _option(text: str | None) -> bytes | None:
     return None if text is None else to_bytes(text)
 
 
-def _on_bad(on_bad: OnBad) -> int:
+def skips_bad(on_bad: OnBad) -> int:
+    """The library's number of on_bad."""
     if on_bad not in ("error", "skip"):
         raise ValueError(f"on_bad is 'error' or 'skip', not {on_bad!r}")
     return int(on_bad == "skip")
@@ -86,19 +90,17 @@ class _FrameTables:
         self._names: set[str] = set()
 
     def add(self, data: Any, key: str) -> str:
-        """Adds a table; its name in the folder, which depends on the key alone."""
+        """Adds a table; its name in the folder, which does not depend on what else is in memory."""
         plain = "".join(c if c.isascii() and c.isalnum() else "_" for c in key)
         number = 0
         while (name := f"frame-{number}-{plain}.csv") in self._names or os.path.exists(name):
             number += 1
+        path = f"{self.folder}/{name}"
+        text, line_ends = csv_text(_table_columns(data)[0])
+        _core.add_file(path, text)
         self._names.add(name)
-        self._sources.append(_open_table_at(f"{self.folder}/{name}", data))
-        return name
-
-
-def _open_table_at(path: str, data: Any) -> Source:
-    _core.add_file(path, data.to_csv(index=False).encode())
-    return Source(path, lambda: _core.remove_file(path), rows=len(data), table=True)
+        self._sources.append(Source(path, functools.partial(_core.remove_file, path), table=True))
+        return f"{name}?kind=csv&delimiter=,&header=yes&newlines={'yes' if line_ends else 'no'}"
 
 
 class _Table(NamedTuple):
@@ -193,7 +195,7 @@ class Schema:
         options: dict[str, Any] = {
             **{"label": _option(label), "weight": _option(weight), "group": _option(group)},
             **{"user": _option(user), "item": _option(item), "time": _option(time)},
-            **{"history": history, "threads": threads, "on_bad": _on_bad(on_bad), "strict": strict},
+            **{"history": history, "threads": threads, "on_bad": skips_bad(on_bad), "strict": strict},
         }
         arguments = tuple(_table_argument(table, frames) for table in opened)
         with open_table(data) as source:
@@ -276,6 +278,10 @@ class Schema:
         more = {name: value for name, value in self.to_dict().items() if name != "columns"}
         return "\n".join(rows + [f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in more.items()])
 
+    def _repr_html_(self) -> str:
+        facts = [(c.name, f"{c.as_} ({c.role})" if c.role else c.as_) for c in self.columns]
+        return card("Schema", facts)
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Schema):
             return NotImplemented
@@ -350,19 +356,13 @@ _SIDES = ("context", "user", "item")
 
 def as_cell(value: Any) -> bytes | None:
     """The text of a cell as the table of a frame has it; None, NaN and pandas' NA are missing values."""
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):
-        return None
     if isinstance(value, str):
         return to_bytes(value)
     if isinstance(value, bytes):
         return value
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float) and value != value:
-        return None
-    if isinstance(value, (list, tuple, dict, set, np.ndarray)):
-        raise TypeError(f"a cell is a text or a number, not {type(value).__name__}")
-    return to_bytes(str(value))
+    if isinstance(value, (float, np.floating)) and abs(value := float(value)) < 2**53 and value.is_integer():
+        value = int(value)
+    return None if value is None else to_bytes(_object_text(value)) or None
 
 
 def as_pairs(event: Mapping[str, Any]) -> tuple[tuple[bytes, bytes | None], ...]:
@@ -446,7 +446,7 @@ class Encoder:
                 found = as_schema(schema)._bind(tables)
             frames = found._frames
             folder = frames.folder if frames else found._folder
-            options = {"threads": threads, "on_bad": _on_bad(on_bad), "folder": folder and os.fsencode(folder)}
+            options = {"threads": threads, "on_bad": skips_bad(on_bad), "folder": folder and os.fsencode(folder)}
             core, stats = _core.Encoder.build(source.uri, found._core, options, as_callback(progress))
         warn_of_bad_rows(stats, "Encoder.build: tables")
         return cls(core)
@@ -579,6 +579,68 @@ def _check_repeats(uri: str) -> None:
         raise ValueError("standard input can be read once, but schema='auto' looks at the log first: give a schema")
 
 
+# ---- Rows ----------------------------------------------------------------------------------------------------
+
+
+class EncodedRows(Rows):
+    """Rows of a log: those of `furrow.read_rows`, and the encoder that made them."""
+
+    def __init__(self, source: Source, encoder: Encoder, options: dict[str, Any], progress: Progress) -> None:
+        self.encoder = encoder
+        self._source = source
+        self._folder = encoder.open_folder()
+        super().__init__(_core.encoder_uri(source.uri, self._folder.path), options, progress)
+
+    @property
+    def n_features(self) -> int:
+        """The number of features of the encoder."""
+        return self.encoder.n_features
+
+    def to_scipy(self, n_features: int | None = None) -> Any:
+        """All features as a scipy.sparse.csr_matrix, which has a column for each feature of the encoder."""
+        return super().to_scipy(self.n_features if n_features is None else n_features)
+
+    def to_numpy(self, n_features: int | None = None, *, missing: bool | None = None) -> Any:
+        """All features as a table of float32, which has a column for each feature of the encoder."""
+        return super().to_numpy(self.n_features if n_features is None else n_features, missing=missing)
+
+
+def encode(
+    data: Any,
+    schema: SchemaLike | Encoder = "auto",
+    *,
+    on_bad: OnBad = "error",
+    threads: int = 0,
+    progress: Progress = None,
+    **columns: Any,
+) -> EncodedRows:
+    """The rows of a log: features, labels, weights, as :func:`furrow.read_rows` gives those of other files.
+
+    schema: an Encoder, whose features the rows get, or what :meth:`Encoder.build` takes, with its further arguments.
+
+    >>> import pandas
+    >>> log = pandas.DataFrame({"color": ["red", "blue", "red"], "price": [1, 2, 3], "label": [1, 0, 1]})
+    >>> rows = encode(log)
+    >>> rows.labels.tolist(), rows.shape
+    ([1.0, 0.0, 1.0], (3, 6))
+    >>> rows.to_scipy().nnz
+    6
+    >>> encode(log[:1], rows.encoder).indices.tolist()
+    [2, 4]
+    """
+    if isinstance(schema, Encoder):
+        if columns:
+            raise TypeError(f"{', '.join(columns)}: an encoder knows its columns")
+        encoder = schema
+    else:
+        encoder = Encoder.build(data, schema, on_bad=on_bad, threads=threads, progress=progress, **columns)
+    options = {
+        **{"format": "auto", "part": 0, "nparts": 1, "threads": threads, "skip_bad": bool(skips_bad(on_bad))},
+        **{"key_type": "u32" if encoder.n_features <= 2**32 else "u64", "value_type": "f32"},
+    }
+    return EncodedRows(open_table(data), encoder, options, progress)
+
+
 # ---- Splitting -----------------------------------------------------------------------------------------------
 
 
@@ -616,7 +678,7 @@ def split(
         raise ValueError("group goes with shares, not with time")
     options: dict[str, Any] = {
         **{"time": _option(time), "user": _option(user), "group": _option(group)},
-        **{"last": last, "seed": seed, "overwrite": overwrite, "on_bad": _on_bad(on_bad)},
+        **{"last": last, "seed": seed, "overwrite": overwrite, "on_bad": skips_bad(on_bad)},
     }
     parts = None if shares is None else np.ascontiguousarray(shares, dtype=np.float64)
     if is_path(data):

@@ -109,8 +109,7 @@ static void fail_piece(fwpy_pieces *pieces, size_t i, const furrow_error *err) {
   pthread_mutex_unlock(&pieces->reader->owner->mutex);
 }
 
-static void do_piece(void *user, size_t i) {
-  fwpy_pieces *pieces = user;
+static void do_piece(fwpy_pieces *pieces, size_t i) {
   fwpy_scorer *owner = pieces->reader->owner;
   furrow_scorer_scratch *scratch = NULL;
   furrow_rowblock block;
@@ -127,6 +126,22 @@ static void do_piece(void *user, size_t i) {
   if (status != FURROW_OK) fail_piece(pieces, i, &err);
 }
 
+static void do_lane(void *user, size_t lane) {
+  fwpy_pieces *pieces = user;
+  const size_t lanes = pieces->lanes ? pieces->lanes : pieces->count;
+  for (size_t i = lane; i < pieces->count; i += lanes) do_piece(pieces, i);
+}
+
+static furrow_status do_block(fwpy_pieces *pieces, fwpy_team *team, furrow_error *err) {
+  pieces->count = (pieces->block.size + FWPY_PIECE - 1) / FWPY_PIECE;
+  const size_t lanes = pieces->lanes && pieces->lanes < pieces->count ? pieces->lanes : pieces->count;
+  furrow_status status = pieces->before ? pieces->before(pieces, pieces->count, err) : FURROW_OK;
+  if (status != FURROW_OK) return status;
+  fwpy_team_run(team, do_lane, pieces, lanes);
+  if (pieces->status != FURROW_OK) return pieces->status;
+  return pieces->after ? pieces->after(pieces, err) : FURROW_OK;
+}
+
 furrow_status fwpy_reader_run(fwpy_pieces *pieces, size_t most, fwpy_job *job, furrow_error *err) {
   fwpy_score_reader *reader = pieces->reader;
   size_t done = 0;
@@ -141,9 +156,7 @@ furrow_status fwpy_reader_run(fwpy_pieces *pieces, size_t most, fwpy_job *job, f
     if (status != FURROW_OK) break;
     pieces->done = done;
     done += pieces->block.size;
-    fwpy_team_run(team, do_piece, pieces, (pieces->block.size + FWPY_PIECE - 1) / FWPY_PIECE);
-    status = pieces->status;
-    if (status == FURROW_OK && pieces->after) status = pieces->after(pieces, err);
+    status = do_block(pieces, team, err);
     if (status == FURROW_OK && !fwpy_job_progress(job, "scoring", reader->rows, 0))
       status = fwpy_fail(err, FURROW_E_CANCELLED, "stopped by the caller");
   }
@@ -229,6 +242,8 @@ static PyObject *reader_probabilities(PyObject *object, PyObject *args) {
 
 static PyMethodDef reader_methods[] = {{"scores", reader_scores, METH_VARARGS, NULL},
                                        {"probabilities", reader_probabilities, METH_VARARGS, NULL},
+                                       {"evaluate", fwpy_reader_evaluate, METH_VARARGS, NULL},
+                                       {"contributions", fwpy_reader_contributions, METH_VARARGS, NULL},
                                        {NULL, NULL, 0, NULL}};
 
 static PyType_Slot reader_slots[] = {{Py_tp_dealloc, reader_dealloc}, {Py_tp_methods, reader_methods}, {0, NULL}};

@@ -212,7 +212,7 @@ static PyObject *scorer_keys(PyObject *object, PyObject *unused) {
   return list;
 }
 
-static PyObject *take_text(char *text, size_t size) {
+PyObject *fwpy_take_text(char *text, size_t size) {
   PyObject *result = fwpy_text_n(text, size);
   furrow_free(text);
   return result;
@@ -231,7 +231,7 @@ static PyObject *scorer_describe(PyObject *object, PyObject *args) {
   Py_BEGIN_ALLOW_THREADS;
   status = furrow_learn_conf_describe(conf, (furrow_describe_format)format, features, &text, &size, &err);
   Py_END_ALLOW_THREADS;
-  return status == FURROW_OK ? take_text(text, size) : fwpy_raise(&err);
+  return status == FURROW_OK ? fwpy_take_text(text, size) : fwpy_raise(&err);
 }
 
 /* ---- Few rows --------------------------------------------------------------------------------------------- */
@@ -394,6 +394,18 @@ static PyMethodDef scorer_methods[] = {
     {"describe", scorer_describe, METH_VARARGS, NULL},
     {"score_table", (PyCFunction)(void (*)(void))scorer_score_table, METH_FASTCALL, NULL},
     {"read", fwpy_scorer_read, METH_VARARGS, NULL},
+    {"trees", fwpy_scorer_trees, METH_VARARGS, NULL},
+    {"forest", fwpy_scorer_forest, METH_NOARGS, NULL},
+    {"importance", fwpy_scorer_importance, METH_NOARGS, NULL},
+    {"weights", fwpy_scorer_weights, METH_VARARGS, NULL},
+    {"features", fwpy_scorer_features, METH_VARARGS, NULL},
+    {"vector_size", fwpy_scorer_vector_size, METH_NOARGS, NULL},
+    {"side", fwpy_scorer_side, METH_VARARGS, NULL},
+    {"side_vectors", fwpy_scorer_side_vectors, METH_VARARGS, NULL},
+    {"feature_vectors", fwpy_scorer_feature_vectors, METH_VARARGS, NULL},
+    {"columns", fwpy_scorer_columns, METH_NOARGS, NULL},
+    {"describe_feature", fwpy_scorer_describe_feature, METH_O, NULL},
+    {"add_events", fwpy_scorer_add_events, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL}};
 
 static PyType_Slot scorer_slots[] = {{Py_tp_dealloc, scorer_dealloc}, {Py_tp_methods, scorer_methods}, {0, NULL}};

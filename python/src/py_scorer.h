@@ -63,9 +63,13 @@ typedef struct fwpy_pieces {
   /* Called for each piece, from several threads. */
   furrow_status (*work)(struct fwpy_pieces *pieces, size_t i, furrow_scorer_scratch *scratch,
                         const furrow_rowblock *block, furrow_error *err);
+  /* Called before the pieces of a block, with their number; NULL: nothing is to do. */
+  furrow_status (*before)(struct fwpy_pieces *pieces, size_t count, furrow_error *err);
   /* Called when all pieces of a block are done, from one thread; NULL: nothing is to do. */
   furrow_status (*after)(struct fwpy_pieces *pieces, furrow_error *err);
+  size_t lanes; /* pieces i, i + lanes … are worked on in order by one thread; 0: any piece by any */
   furrow_rowblock block;
+  size_t count;   /* of its pieces */
   uint64_t first; /* number of its first row among all of the URI */
   size_t done;    /* rows of this call before the block; at the end, all */
   furrow_status status;
@@ -76,10 +80,27 @@ typedef struct fwpy_pieces {
 /* Works on the next rows, at most so many: what a job runs. */
 furrow_status fwpy_reader_run(fwpy_pieces *pieces, size_t most, fwpy_job *job, furrow_error *err);
 
-/* Methods of Scorer that are defined in other sources. */
+/* Memory of malloc as a read-only array, which frees it with itself, or at once on failure. */
+PyObject *fwpy_view_malloc(void *data, fwpy_dtype dtype, size_t count);
+/* Text of the library as a str; frees it. */
+PyObject *fwpy_take_text(char *text, size_t size);
+
+/* Methods of Scorer and ScoreReader that are defined in other sources, named after them. */
 PyObject *fwpy_scorer_read(PyObject *self, PyObject *args);
-PyObject *fwpy_scorer_evaluate(PyObject *self, PyObject *args);
-extern PyMethodDef fwpy_scorer_explain_methods[];
+PyObject *fwpy_scorer_trees(PyObject *self, PyObject *args);
+PyObject *fwpy_scorer_forest(PyObject *self, PyObject *unused);
+PyObject *fwpy_scorer_importance(PyObject *self, PyObject *unused);
+PyObject *fwpy_scorer_weights(PyObject *self, PyObject *args);
+PyObject *fwpy_scorer_features(PyObject *self, PyObject *args);
+PyObject *fwpy_scorer_vector_size(PyObject *self, PyObject *unused);
+PyObject *fwpy_scorer_side(PyObject *self, PyObject *args);
+PyObject *fwpy_scorer_side_vectors(PyObject *self, PyObject *args);
+PyObject *fwpy_scorer_feature_vectors(PyObject *self, PyObject *args);
+PyObject *fwpy_scorer_columns(PyObject *self, PyObject *unused);
+PyObject *fwpy_scorer_describe_feature(PyObject *self, PyObject *number);
+PyObject *fwpy_scorer_add_events(PyObject *self, PyObject *args);
+PyObject *fwpy_reader_evaluate(PyObject *self, PyObject *args);
+PyObject *fwpy_reader_contributions(PyObject *self, PyObject *args);
 int fwpy_add_score_reader(PyObject *module);
 
 #endif
