@@ -22,6 +22,7 @@ from furrow import _core
 from furrow._arrays import as_array
 from furrow._data import Source, is_frame, is_path, memory_path, open_rows, open_table
 from furrow._progress import Progress, as_callback
+from furrow.rows import Rows
 from furrow.matrix import Matrix, load_matrix
 
 Array = npt.NDArray[Any]
@@ -217,6 +218,8 @@ class Model:
 
     def _open(self, X: Any, y: Any = None, weight: Any = None, *, labelled: bool = False) -> Source:
         """The rows of X under a URI, as the model reads them."""
+        if isinstance(X, Rows) and self._scorer.setting("index-base") == "1":
+            X = _by_index_from_1(X)
         if is_path(X):
             if y is not None or weight is not None:
                 raise TypeError("a file has its own labels and weights: y and sample_weight are for data in memory")
@@ -583,6 +586,20 @@ class Matrices(Mapping[str, Matrix]):
 
 
 # ---- loading
+
+
+def _by_index_from_1(rows: Rows) -> Any:
+    """Rows of a file for a model whose features count from 1 there: `Rows` have the indices as they stand, so that the
+    model reads the file itself."""
+    if rows.format not in ("libsvm", "libffm"):
+        return rows
+    uri = rows.plain_uri()
+    if uri is None:
+        raise ValueError(
+            "the model counts the features of files from 1, and these rows have the indices as they stand in theirs: "
+            "pass the path of the file instead"
+        )
+    return uri
 
 
 def load_model(
