@@ -119,6 +119,20 @@ bool fwpy_job_run(furrow_status (*run)(void *user, fwpy_job *job, furrow_error *
 /* The furrow_progress for calls inside of a job, whose first argument is the job. */
 bool fwpy_job_progress(void *job, const char *phase, uint64_t done, uint64_t total);
 
+/* ---- Shared objects -------------------------------------------------------------------------------------- */
+
+/* A scorer, which it owns from now on, as furrow._core.Scorer (py_scorer.c). */
+PyObject *fwpy_scorer_new(furrow_scorer *scorer);
+/* ---- Raw logs (py_encoder.c) ------------------------------------------------------------------------------ */
+
+/* What was read and left out: {"rows", "bad_rows", "first_bad"}. */
+PyObject *fwpy_get_stats(const furrow_parser_stats *stats);
+/* A name of a log as a str, and back to its bytes: bytes that are not UTF-8 survive the way there and back. */
+PyObject *fwpy_name(const char *text, size_t length);
+PyObject *fwpy_name_bytes(PyObject *name, const char *what);
+/* The pairs of an event from a tuple of (bytes, bytes or None), which must outlive them; freed with PyMem_Free. */
+bool fwpy_get_pairs(PyObject *tuple, furrow_pair **pairs, size_t *count);
+
 /* ---- Parts of the module ---------------------------------------------------------------------------------- */
 
 int fwpy_add_memory(PyObject *module);
