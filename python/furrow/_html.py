@@ -48,17 +48,17 @@ def card(title: str, facts: Facts, *parts: str) -> str:
         '<div style="font-family:sans-serif;font-size:13px;line-height:1.4;border:1px solid #8886;border-radius:6px;'
         'padding:8px 12px;display:inline-flex;gap:4px 24px;align-items:flex-start;flex-wrap:wrap;max-width:100%;'
         'box-sizing:border-box">'
-        f'<div><div style="font-weight:bold;margin-bottom:4px">{escape(title)}</div>{listed}</div>{"".join(parts)}</div>'
+        f'<div><div style="font-weight:bold;margin-bottom:4px">{escape(title)}</div>{listed}</div>'
+        f'{"".join(parts)}</div>'
     )
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
     """A table with a line of names."""
-    names = "".join(f'<th scope="col" style="{_CELL};font-weight:normal;opacity:.7">{escape(name)}</th>' for name in head)
-    cells = "".join(
-        '<tr style="background:none">' + "".join(f'<td style="{_CELL}">{escape(text_of(cell))}</td>' for cell in row) + "</tr>"
-        for row in rows
-    )
+    grey = f"{_CELL};font-weight:normal;opacity:.7"
+    names = "".join(f'<th scope="col" style="{grey}">{escape(name)}</th>' for name in head)
+    lines = ["".join(f'<td style="{_CELL}">{escape(text_of(cell))}</td>' for cell in row) for row in rows]
+    cells = "".join(f'<tr style="background:none">{line}</tr>' for line in lines)
     return f'<table style="{_TABLE}"><thead><tr>{names}</tr></thead><tbody>{cells}</tbody></table>'
 
 

@@ -22,8 +22,8 @@ HISTORY = [
 
 def facts_of(shown):
     """{name: value} of the table of a card, which must be well-formed"""
-    root = xml.fromstring(shown._repr_html_())
-    return {row.find("th").text: row.find("td").text for row in root.iter("tr") if row.find("td") is not None and row.find("th") is not None}
+    cells = [(row.find("th"), row.find("td")) for row in xml.fromstring(shown._repr_html_()).iter("tr")]
+    return {name.text: value.text for name, value in cells if name is not None and value is not None}
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +42,8 @@ def test_text_is_escaped():
 
 def test_numbers_for_people():
     assert [text_of(x) for x in (True, 1234567, 0.123456, "x")] == ["yes", "1,234,567", "0.1235", "x"]
-    assert [size_of(x) for x in (0, 999, 1500, 2**20, 10**15)] == ["0 bytes", "999 bytes", "1.5 kB", "1.05 MB", "1000 TB"]
+    assert [size_of(x) for x in (0, 999, 1500, 2**20)] == ["0 bytes", "999 bytes", "1.5 kB", "1.05 MB"]
+    assert size_of(10**15) == "1000 TB"
 
 
 def test_chart_draws_both_sides_and_says_so():
