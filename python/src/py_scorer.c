@@ -304,7 +304,7 @@ static furrow_status few_rows_fill(few_rows *few, const Py_buffer *table, furrow
       index[used] = (uint32_t)c;
       value[used] = (float)number;
       if (isinf(value[used++]) && !isinf(number))
-        return fwpy_fail(err, FURROW_E_RANGE, "row %zd, column %zd: %g is too large for a float", r, c, number);
+        return fwpy_fail(err, FURROW_E_RANGE, "row %zd, column %zd: %.17g is too large for f32", r, c, number);
     }
   }
   offset[few->block.size] = used;

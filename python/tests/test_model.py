@@ -89,7 +89,7 @@ def test_numbers() -> None:
     X, _ = make.table()
     assert model.classes is None and model.n_classes == 0 and model.feature_names == list("abcdef")
     np.testing.assert_array_equal(model.predict(X), model.scores(X)[0])
-    np.testing.assert_allclose(model.predict(X), make.labels("numbers"), atol=1e-3)
+    np.testing.assert_allclose(model.predict(X), make.labels("numbers"), atol=0.05)
     with pytest.raises(TypeError, match="predicts numbers"):
         model.predict_proba(X)
 
@@ -154,7 +154,7 @@ def test_values_that_do_not_fit(size: int) -> None:
     for model in (lr, gbdt):
         model.scores(X)
         X[1, 2] = 1e300
-        with pytest.raises(ValueError, match="float"):
+        with pytest.raises(ValueError, match="row 1, column 2: 1.0.*e.300 is too large for f32"):
             model.scores(X)
         X[1, 2] = 0
     X[1, 2] = np.inf
@@ -309,8 +309,7 @@ def test_evaluation_of_numbers() -> None:
 def test_evaluation_of_files_and_wrong_labels() -> None:
     model = load_model(make.model("lr"))
     X, y = make.table()
-    whole = model.evaluate(make.data("libsvm"))
-    assert whole == pytest.approx({**whole, **model.evaluate(X, y)}) if False else whole["auc"] == model.evaluate(X, y)["auc"]
+    assert model.evaluate(make.data("libsvm"))["auc"] == model.evaluate(X, y)["auc"]
     assert model.evaluate(X, y, threads=1)["loss"] == model.evaluate(X, y, threads=3)["loss"]
     with pytest.raises(TypeError, match="y, the labels"):
         model.evaluate(X)
