@@ -368,6 +368,9 @@ def as_cell(value: Any) -> bytes | None:
 
 def as_pairs(event: Mapping[str, Any]) -> tuple[tuple[bytes, bytes | None], ...]:
     """Columns and cells of an event for the library."""
+    for column in event:
+        if not isinstance(column, str):
+            raise TypeError(f"the name of a column is a str, not {column!r}")
     return tuple((to_bytes(column), as_cell(value)) for column, value in event.items())
 
 
@@ -497,6 +500,13 @@ class Encoder:
         """The feature index of a value of a field."""
         return self._core.find(self._field_number(field), as_cell(name) or b"")
 
+    def knows(self, field: str | int, name: Any) -> bool:
+        """Whether the dictionary of a field has a value."""
+        try:
+            return self.find(field, name) >= 0
+        except _core.NotFoundError:
+            return False
+
     def _field_number(self, field: str | int) -> int:
         names = [known.name for known in self.fields]
         if isinstance(field, str):
@@ -590,7 +600,8 @@ class EncodedRows(Rows):
         self.encoder = encoder
         self._source = source
         self._folder = encoder.open_folder()
-        super().__init__(_core.encoder_uri(source.uri, self._folder.path), options, progress)
+        uri = _core.encoder_uri(source.uri_with(label="optional"), self._folder.path)
+        super().__init__(uri, options, progress)
 
     @property
     def n_features(self) -> int:
@@ -617,7 +628,8 @@ def encode(
 ) -> EncodedRows:
     """The rows of a log: features, labels, weights, as :func:`furrow.read_rows` gives those of other files.
 
-    schema: an Encoder, whose features the rows get, or what :meth:`Encoder.build` takes, with its further arguments.
+    schema: an Encoder, whose features the rows get, or what :meth:`Encoder.build` takes, with its further arguments. A
+    log without the column of the label gives rows without labels.
 
     >>> import pandas
     >>> log = pandas.DataFrame({"color": ["red", "blue", "red"], "price": [1, 2, 3], "label": [1, 0, 1]})
