@@ -292,6 +292,7 @@ class Index:
         threads: int,
         filter: tuple[Any, ...] | None,
         options: dict[str, Any] | None,
+        first: int,
         /,
     ) -> tuple[View, View, View]: ...
     def reconstruct(self, ids: Any, vectors: Any, /) -> None: ...

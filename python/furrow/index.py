@@ -36,6 +36,8 @@ _DIRECT_MAPS = {"none": 0, "array": 1, "hash": 2}
 #: results for each query that are allowed even if the index has fewer vectors
 _MOST_K = 1 << 20
 _MOST_THREADS = 1024
+# looked up once: a search for one query takes a few microseconds
+_ndarray, _empty, _FLOAT32, _INT64 = np.ndarray, np.empty, np.dtype(np.float32), np.dtype(np.int64)
 #: queries of a range search between two looks for Ctrl-C
 _RANGE_PIECE = 256
 
@@ -329,22 +331,22 @@ class Index(Card):
         max_codes: codes that a query scans at most. k_factor: candidates for each result, of refined indexes.
         ef_search: candidates in an HNSW graph.
         """
-        core = self._index
-        queries = x if type(x) is np.ndarray and x.ndim == 2 else _vectors(x, self._d, "queries")
-        queries = as_vectors(queries, self._d, "queries")
+        if type(x) is not _ndarray or x.dtype is not _FLOAT32 or x.ndim != 2 or not x.flags.c_contiguous:
+            x = _vectors(x, self._d, "queries")
         if type(k) is not int or k < 1 or k > _MOST_K:
             k = _count(k, "k", 1, max(_MOST_K, len(self)))
-        shape = (queries.shape[0], k)
-        distances = np.empty(shape, dtype=np.float32)
-        ids = np.empty(shape, dtype=np.int64)
         lists = 0 if nprobe is None else _count(nprobe, "nprobe", 1)
-        if threads:
+        if threads != 0:
             threads = _count(threads, "threads", 0, _MOST_THREADS)
+        shape = (len(x), k)
+        distances = _empty(shape, _FLOAT32)
+        ids = _empty(shape, _INT64)
         if filter is None and exclude is None and max_codes is None and k_factor is None and ef_search is None:
-            core.search(queries, distances, ids, lists, threads)
+            self._index.search(x, distances, ids, lists, threads)
         else:
             options = _given(max_codes=max_codes, k_factor=k_factor, ef_search=ef_search)
-            core.search(queries, distances, ids, lists, threads, as_filter(core, filter, exclude), options)
+            chosen = as_filter(self._index, filter, exclude)
+            self._index.search(x, distances, ids, lists, threads, chosen, options)
         return distances, ids
 
     def search_names(self, x: Any, k: int, **options: Any) -> tuple[Floats, npt.NDArray[np.object_]]:
@@ -378,7 +380,7 @@ class Index(Card):
         lims, distances, ids = [np.zeros(1, dtype=np.int64)], [], []
         for first in range(0, max(len(queries), 1), _RANGE_PIECE):
             piece = queries[first : first + _RANGE_PIECE]
-            starts, d, i = self._index.range_search(piece, radius, lists, threads, core_filter, options)
+            starts, d, i = self._index.range_search(piece, radius, lists, threads, core_filter, options, first)
             lims.append(np.asarray(starts)[1:].astype(np.int64) + lims[-1][-1])
             distances.append(np.asarray(d))
             ids.append(np.asarray(i))
@@ -664,7 +666,8 @@ class Index(Card):
     def metric(self) -> str:
         """ "l2", "ip", or the name of a metric that an index of Faiss may have."""
         info = self._index.info()[0]
-        return {0: "ip", 1: "l2"}.get(int(info["metric"])) or str(info["metric_name"])
+        known = {0: "ip", 1: "l2"}.get(int(info["metric"]))
+        return known if known else str(info["metric_name"])
 
     @property
     def kind(self) -> str:
@@ -674,7 +677,7 @@ class Index(Card):
     @property
     def direct_map(self) -> str:
         """How places of ids are found: "none" (all lists are searched), "array" or "hash"."""
-        return list(_DIRECT_MAPS)[self._lists("direct_map")]
+        return list(_DIRECT_MAPS)[int(self._lists("direct_map"))]
 
     def set_direct_map(self, kind: str) -> None:
         """Makes a table of the places of ids, which `reconstruct` and `update` use: "array" (ids 0 … n - 1), "hash", or
