@@ -320,7 +320,8 @@ def _as_table(array: Array) -> Array:
         with np.errstate(all="ignore"):
             largest = np.fmax(np.fmax.reduce(array, axis=None), -np.fmin.reduce(array, axis=None))
         if np.isfinite(largest) and largest > np.finfo(np.float32).max:
-            array = array.astype(np.float32)  # the infinities that come of it are found with their places
+            with np.errstate(over="ignore"):  # the infinities that come of it are found with their places
+                array = array.astype(np.float32)
     return array
 
 
