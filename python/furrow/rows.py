@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import os
 import stat
+import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Iterator, Literal
 
@@ -137,6 +138,7 @@ class Rows:
         self._options = options
         self._progress = progress
         self._stream = _is_stream(uri)
+        self._lock = threading.RLock()  # of everything below
         self._stats: dict[str, Any] | None = None
         self._block: RowBlock | None = None
         self._rest: dict[str, Any] | None = None  # what stays when the features have been given away
@@ -151,7 +153,8 @@ class Rows:
 
     def _open(self) -> _core.RowReader:
         """A reader at the start of the data."""
-        reader, self._reader = self._reader, None
+        with self._lock:
+            reader, self._reader = self._reader, None
         if reader is not None:
             return reader
         if self._stream:
@@ -175,10 +178,17 @@ class Rows:
 
     def load(self) -> Rows:
         """Reads everything into memory, once."""
-        if self._block is None:
-            self._block = self._load()
-            self._rest = None
+        with self._lock:
+            if self._block is None:
+                self._block = self._load()
+                self._rest = None
         return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies and pickles read the data anew."""
+        if self._stream:
+            raise TypeError(f"{self._uri} can be read once, and so cannot be pickled")
+        return Rows, (self._uri, self._options)
 
     # ---- what the data is
 
@@ -239,6 +249,16 @@ class Rows:
             self.load()
         assert self._stats is not None
         return RowStats(**self._stats)
+
+    @property
+    def part(self) -> int:
+        """Which part of the data is read, from 0."""
+        return int(self._options["part"])
+
+    @property
+    def nparts(self) -> int:
+        """Of how many parts."""
+        return int(self._options["nparts"])
 
     @property
     def key_type(self) -> str:
@@ -326,9 +346,10 @@ class Rows:
         if self._block is not None:
             matrix = _as_csr(self._block, _width(self._block, n_features, len(self.column_names or ())))
             return matrix.copy()
-        block = self._load()
-        width = _width(block, n_features, len(self.column_names or ()))
-        self._keep_columns(block)
+        with self._lock:
+            block = self._load()
+            width = _width(block, n_features, len(self.column_names or ()))
+            self._keep_columns(block)
         return _as_csr(block, width)
 
     def _keep_columns(self, block: RowBlock) -> None:

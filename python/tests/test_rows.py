@@ -1,8 +1,10 @@
 """Samples of files: every format and type, parts, bad rows, errors with their places, threads, leaks."""
 
+import copy
 import gc
 import gzip
 import os
+import pickle
 import resource
 import signal
 import subprocess
@@ -415,6 +417,38 @@ def test_threads(large):
     for thread in threads:
         thread.join()
     assert not errors
+
+
+def test_one_object_in_many_threads(large):
+    path, matrix, labels = large
+    rows = read_rows(path, threads=1)
+    counts = []
+
+    def work(read):
+        counts.append(read())
+
+    reads = [
+        lambda: sum(len(block) for block in rows),
+        lambda: rows.shape[0],
+        lambda: rows.to_scipy().shape[0],
+        lambda: len(rows.labels),
+    ]
+    threads = [threading.Thread(target=work, args=(read,)) for read in reads * 3]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert counts == [8000] * 12
+
+
+def test_copies_and_pickles(large):
+    path, matrix, labels = large
+    rows = read_rows(path, part=1, nparts=3)
+    again = pickle.loads(pickle.dumps(rows.load()))
+    assert (again.part, again.nparts, again.loaded) == (1, 3, False)
+    assert np.array_equal(again.labels, rows.labels) and np.array_equal(copy.deepcopy(rows).labels, rows.labels)
+    block = pickle.loads(pickle.dumps(rows.block))
+    assert np.array_equal(block.indices, rows.indices)
 
 
 def test_one_reader_in_many_threads(large):
