@@ -24,7 +24,7 @@ def table_of(data, **columns):
         return rows.to_numpy(source.features, missing=True)
 
 
-DTYPES = ["f2", "f4", "f8", ">f4", ">f8", "<f4", "i1", "u1", "i2", ">i2", "u2", "i4", ">u4", "i8", "u8", "?", "longdouble"]
+DTYPES = "f2 f4 f8 >f4 >f8 <f4 i1 u1 i2 >i2 u2 i4 >u4 i8 u8 ? longdouble".split()
 
 
 def elements(dtype):
