@@ -382,6 +382,26 @@ def _arrow_numbers(data: Any) -> tuple[list[str], Array]:
     return names, table
 
 
+def number_table(data: Any) -> Array:
+    """The columns of a frame, an Arrow table or a dict of columns of numbers, as one table."""
+    if is_frame(data):
+        return _frame_table(data)
+    if is_arrow(data):
+        return _arrow_numbers(data)[1]
+    return np.column_stack([np.asarray(column) for column in data.values()])
+
+
+def arrow_names(data: Any) -> list[str]:
+    """The names of the columns of an Arrow table."""
+    return _arrow_table(data).names()
+
+
+def arrow_shape(data: Any) -> tuple[int, int]:
+    """Rows and columns of an Arrow table."""
+    table = _arrow_table(data)
+    return table.rows(), len(table.names())
+
+
 # ---- tables of text
 
 

@@ -76,20 +76,35 @@ def _write_log(path: Path, kind: str) -> None:
             file.write(f"u{user},i{item},{rng.integers(18, 60)},g{item % 4},{text}\n")
 
 
+def _write_pairs(path: Path, kind: str) -> None:
+    rng = np.random.default_rng(3)
+    with open(path, "w") as file:
+        file.write("userId,itemId,click\n")
+        for _ in range(900):
+            user, item = rng.integers(30), rng.integers(20)
+            file.write(f"u{user},i{item},{int((user % 3 == item % 3) ^ (rng.random() < 0.1))}\n")
+
+
 @functools.cache
 def data(form: str, kind: str = "two") -> Path:
-    """A file: libsvm, csv or log; two classes, several classes, numbers; of a log also names of classes."""
+    """A file: libsvm, csv, log, or pairs, a log of users and items alone; two classes, several classes, numbers; of a log also names of classes."""
     path = folder() / f"{form}-{kind}.{'libsvm' if form == 'libsvm' else 'csv'}"
-    {"libsvm": _write_libsvm, "csv": _write_csv, "log": _write_log}[form](path, kind)
+    {"libsvm": _write_libsvm, "csv": _write_csv, "log": _write_log, "pairs": _write_pairs}[form](path, kind)
     return path
 
 
-@functools.cache
 def model(algorithm: str, form: str = "libsvm", kind: str = "two", *more: str) -> Path:
     """A model directory."""
+    return _train(algorithm, form, kind, *more)
+
+
+@functools.cache
+def _train(algorithm: str, form: str, kind: str, *more: str) -> Path:
     path = folder() / f"{algorithm}-{form}-{kind}{'-'.join(more)}.model"
-    log = ("--schema", "auto") if form == "log" else ()
-    run("train", "--model", algorithm, "--train", data(form, kind), "--out", path, "-q", "--threads", "1", *log, *more)
+    log = ("--schema", "auto") if form in ("log", "pairs") else ()
+    trees = ("-D", "objective=reg:squarederror") if (algorithm, kind) == ("gbdt", "numbers") else ()
+    train = ("train", "--model", algorithm, "--train", data(form, kind), "--out", path)
+    run(*train, "-q", "--threads", "1", *log, *trees, *more)
     return path
 
 

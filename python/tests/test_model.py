@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import os
+import signal
 import threading
 import time
 import warnings
@@ -57,6 +59,26 @@ def test_sparse_rows(algorithm: str, kind: str) -> None:
     np.testing.assert_array_equal(model.scores(wide), expected)
 
 
+def test_sparse_rows_that_do_not_fit() -> None:
+    sparse = pytest.importorskip("scipy.sparse")
+    model = load_model(make.model("lr", "csv"))
+    X, _ = make.table()
+    with pytest.raises(ValueError, match="trained on 6"):
+        model.scores(sparse.csr_matrix((2, 7)))
+    np.testing.assert_array_equal(model.scores(sparse.csr_matrix((2, 3))), model.scores(sparse.csr_matrix((2, 6))))
+    twice = sparse.csr_matrix((np.array([1.0, 2.0]), np.array([3, 3]), np.array([0, 2])), shape=(1, 6))
+    once = sparse.csr_matrix(([3.0], ([0], [3])), shape=(1, 6))
+    np.testing.assert_array_equal(model.scores(twice), model.scores(once))
+    unsorted = sparse.csr_matrix((np.array([1.0, 2.0]), np.array([3, 1]), np.array([0, 2])), shape=(1, 6))
+    np.testing.assert_array_equal(model.scores(unsorted), model.scores(unsorted.toarray()))
+    with pytest.raises(TypeError):
+        model.scores(sparse.csr_matrix(X[:2].astype(complex)))
+    missing = sparse.csr_matrix(X[:2])
+    missing.data[0] = np.inf
+    with pytest.raises(ValueError):
+        model.scores(missing)
+
+
 def test_predictions_of_two_classes() -> None:
     model = load_model(make.model("lr"))
     X, y = make.table()
@@ -89,7 +111,7 @@ def test_numbers() -> None:
     X, _ = make.table()
     assert model.classes is None and model.n_classes == 0 and model.feature_names == list("abcdef")
     np.testing.assert_array_equal(model.predict(X), model.scores(X)[0])
-    np.testing.assert_allclose(model.predict(X), make.labels("numbers"), atol=1e-3)
+    np.testing.assert_allclose(model.predict(X), make.labels("numbers"), atol=0.05)
     with pytest.raises(TypeError, match="predicts numbers"):
         model.predict_proba(X)
 
@@ -154,7 +176,7 @@ def test_values_that_do_not_fit(size: int) -> None:
     for model in (lr, gbdt):
         model.scores(X)
         X[1, 2] = 1e300
-        with pytest.raises(ValueError, match="float"):
+        with pytest.raises(ValueError, match="row 1, column 2: 1.0.*e.300 is too large for f32"):
             model.scores(X)
         X[1, 2] = 0
     X[1, 2] = np.inf
@@ -309,8 +331,7 @@ def test_evaluation_of_numbers() -> None:
 def test_evaluation_of_files_and_wrong_labels() -> None:
     model = load_model(make.model("lr"))
     X, y = make.table()
-    whole = model.evaluate(make.data("libsvm"))
-    assert whole == pytest.approx({**whole, **model.evaluate(X, y)}) if False else whole["auc"] == model.evaluate(X, y)["auc"]
+    assert model.evaluate(make.data("libsvm"))["auc"] == model.evaluate(X, y)["auc"]
     assert model.evaluate(X, y, threads=1)["loss"] == model.evaluate(X, y, threads=3)["loss"]
     with pytest.raises(TypeError, match="y, the labels"):
         model.evaluate(X)
@@ -374,19 +395,42 @@ def test_progress_ends_a_call() -> None:
 
 
 def test_one_row_is_fast_and_leaks_nothing() -> None:
-    model = load_model(make.model("lr"))
+    model, log = load_model(make.model("lr")), load_model(make.model("fm", "log"))
     row = make.table()[0][:1]
-    for _ in range(2000):
-        model.predict(row)
-        model.predict_proba(row)
-    gc.collect()
-    before = memory()
+
+    def use(times: int) -> int:
+        """Memory after many calls."""
+        for _ in range(times):
+            model.predict(row)
+            log.scores([{"userId": "u1", "itemId": "i2", "age": 30}])
+        for _ in range(times // 50):
+            model.explain(row)
+            model.evaluate(row, [1])
+            with pytest.raises(ValueError):
+                model.predict(row[:, :2])
+            with pytest.raises(furrow.ArgumentError):
+                log.scores([{"no such column": "x"}])
+        gc.collect()
+        return memory()
+
+    before = min(use(2000) for _ in range(2))
     start = time.perf_counter()
     for _ in range(10000):
         model.predict(row)
     seconds = time.perf_counter() - start
-    for _ in range(200):
-        model.explain(row)
-        model.evaluate(row, [1])
-    assert memory() - before < 2000
+    assert min(use(2000) for _ in range(3)) - before < 2000
     assert seconds < 1  # some 3 microseconds each, on a machine that has nothing else to do
+
+
+def test_interrupt() -> None:
+    model = load_model(make.model("gbdt"))
+    X = np.zeros((300000, 6), dtype=np.float32)
+    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    start = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        while time.monotonic() - start < 30:
+            model.explain(X, threads=1)
+    assert time.monotonic() - start < 10
+    timer.join()
+    assert len(model.scores(X[:10])[0]) == 10
