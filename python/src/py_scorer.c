@@ -336,13 +336,13 @@ static PyObject *close_target(target *to, furrow_status status, const furrow_err
 typedef struct few_rows {
   furrow_rowblock block;
   void *memory;
-  double room[256]; /* that memory, where it is enough */
+  double inside[256]; /* that memory, where it is enough */
 } few_rows;
 
 static bool few_rows_init(few_rows *few, size_t rows, size_t features) {
   if (rows > FEW_MAX || features > FEW_MAX) return false;
   const size_t bytes = (rows + 1) * sizeof(uint64_t) + 2 * features * sizeof(float);
-  few->memory = bytes <= sizeof few->room ? few->room : malloc(bytes);
+  few->memory = bytes <= sizeof few->inside ? few->inside : malloc(bytes);
   if (!few->memory) return false;
   uint64_t *offset = few->memory;
   uint32_t *index = (uint32_t *)(offset + rows + 1);
@@ -356,7 +356,7 @@ static bool few_rows_init(few_rows *few, size_t rows, size_t features) {
 }
 
 static void few_rows_clear(few_rows *few) {
-  if (few->memory != few->room) free(few->memory);
+  if (few->memory != few->inside) free(few->memory);
 }
 
 /* Copies a table; a NaN is a value that a row does not have. */

@@ -114,6 +114,11 @@ def test_info() -> None:
     assert model.settings["columns"] == "a,b,c,d,e,f" and model.n_features == 6
 
 
+def test_cards() -> None:
+    assert "auc" in load_model(make.model("lr", "csv"))._repr_html_()
+    assert "userId, itemId" in load_model(make.model("fm", "log"))._repr_html_()
+
+
 # ---- wrong use, damage
 
 
