@@ -139,6 +139,12 @@ furrow_status fw_fit_progress(void *user, uint64_t rows, furrow_error *err) {
   return fw_report_progress(p->progress, p->progress_user, f->phase, rows, total, err);
 }
 
+furrow_status fw_fit_ask(const fw_fit *f, uint64_t done, uint64_t of, furrow_error *err) {
+  const furrow_trainer_fit_params *p = &f->params;
+  const uint64_t rows = fw_epoch_rows_known_rows(f->train);
+  return fw_report_progress(p->progress, p->progress_user, f->phase, rows * done / of, rows, err);
+}
+
 furrow_status fw_fit_no_rows(const fw_fit *f, furrow_error *err) {
   const bool taken = f->valid && !f->valid_samples && fw_epoch_rows_known_rows(f->train) == 0 &&
                      fw_epoch_rows_known_rows(f->valid) > 0;
@@ -351,6 +357,7 @@ static furrow_status run_epochs(fw_fit *f, furrow_error *err) {
   t->best = 0;
   t->halvings = 0;
   t->diverged = t->fell_back = false;
+  f->phase = "training";
   const bool resume = f->params.resume && f->params.checkpoint && !f->exact;
   furrow_status status = resume ? load_checkpoint(f, err) : FURROW_OK;
   if (status == FURROW_OK) status = f->ops->begin(f, err);
