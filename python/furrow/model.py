@@ -276,17 +276,23 @@ class Model(Card):
         return source
 
     def _open_read_rows(self, rows: Rows, y: Any, weight: Any) -> Source:
-        """Text has features by numbers that count from 0 or from 1: a model that was trained on text knows which."""
+        """Rows have the features of libsvm text by the numbers that stand there. A model that was trained on files may
+        count them from 1: it reads the files again. Others take the numbers as they are."""
         text = rows.format in ("libsvm", "libfm", "libffm") and "indexing_mode=" not in rows.uri
-        if not text or self._encoded:
-            source = open_rows(rows.load(), labels=None if y is None else self._numbers_of(y), weights=weight)
-            self._check_columns(source.features, dense=False)
-            return source
+        if text and not self._encoded and self._scorer.setting("index-base") == "1":
+            return self._open_again(rows, y, weight)
+        source = open_rows(rows.load(), labels=None if y is None else self._numbers_of(y), weights=weight)
+        self._check_columns(source.features, dense=False)
+        if self.n_features is None and not self._encoded:
+            self._warn_of_unknown(source.features or 0)
+        return source
+
+    def _open_again(self, rows: Rows, y: Any, weight: Any) -> Source:
         uri = rows.file_uri()
-        if uri is None or y is not None or weight is not None or self._scorer.setting("index-base") not in ("0", "1"):
+        if uri is None or y is not None or weight is not None:
             raise ValueError(
-                "it is not known whether the features of these Rows count from 0 or from 1: "
-                "write ?indexing_mode=0 or ?indexing_mode=1 behind the path that is read"
+                "the model counts the features of files from 1, and these Rows cannot be read again, as they are a part "
+                "of a file, leave rows out, or get another y: write ?indexing_mode=1 behind the path that they are of"
             )
         return Source(uri)
 

@@ -162,11 +162,11 @@ def rows_of(arguments: str) -> furrow.Rows:
 
 
 def test_rows_for_a_model_of_arrays() -> None:
-    """It does not know from where the features of text count."""
+    """It takes features by their numbers, and does not know from where those of a file count."""
     X, y = make.table()
     model = furrow.Classifier("lr").fit(X, y).model_
     for rows in (rows_of(""), rows_of("").load()):
-        with pytest.raises(ValueError, match="indexing_mode=1"):
+        with pytest.warns(UserWarning, match="X has 7 features; the model knows none from 6 on"):
             model.scores(rows)
     with pytest.raises(ValueError, match="index-base"):
         model.scores(make.data("libsvm"))
