@@ -316,6 +316,19 @@ def test_events_lack_values() -> None:
     np.testing.assert_array_equal(some[0][0], model.scores([{"itemId": "i2", "userId": "u1", "age": np.nan}])[0][0])
 
 
+def test_cells_of_events() -> None:
+    """Numbers, NumPy's numbers and bytes mean what the same cells of a table mean."""
+    model = load_model(make.model("fm", "log"))
+    expected = model.scores([{"userId": "u1", "itemId": "i2", "age": "30"}])[0][0]
+    for age in (30, 30.0, np.int64(30), np.float32(30), "30", b"30"):
+        assert model.scores([{"userId": "u1", "itemId": "i2", "age": age}])[0][0] == expected
+    events = [{"userId": "u1", "itemId": "i2", "age": 30}] * 300
+    np.testing.assert_allclose(model.scores(events)[0], expected, rtol=1e-6)
+    for wrong in ({"age": [30, object()]}, {1: 2}, {"age": "3\0"}, {"userId": "u1", "age": 3 + 1j}):
+        with pytest.raises((TypeError, ValueError)):
+            model.scores([wrong])
+
+
 def test_names_of_classes() -> None:
     pandas = pytest.importorskip("pandas")
     model = load_model(make.model("fm", "log", "names"))
