@@ -330,10 +330,10 @@ def test_rows_of_furrow(tmp_path):
     with pytest.raises(furrow.ArgumentError, match="index-base"):
         model.predict(tmp_path / "rows.libsvm")  # which does not say whether it counts from 0
     of_file = Classifier().fit(tmp_path / "rows.libsvm")  # which counts from 1
-    for same in (tmp_path / "rows.libsvm", furrow.read_rows(tmp_path / "rows.libsvm"), X):
+    for same in (tmp_path / "rows.libsvm", furrow.read_rows(tmp_path / "rows.libsvm"), rows.load(), X):
         assert (of_file.predict(same) == y).mean() > 0.9
     with pytest.raises(ValueError, match="counts the features of files from 1"):
-        of_file.predict(rows.load())
+        of_file.predict(furrow.read_rows(tmp_path / "rows.libsvm", nparts=2))
 
 
 def test_dicts_of_columns():
