@@ -249,13 +249,9 @@ class _Estimator(_SklearnBase):  # type: ignore[misc]
     def _settings(self) -> Settings:
         """What is set, for the library."""
         params = self.get_params()
-        for name in ("model", "schema", "class_weight", "seed"):
+        for name in ("model", "schema", "class_weight"):
             params.pop(name, None)
-        settings = collect(params)
-        seed = getattr(self, "seed", None)
-        if seed is not None:
-            settings.keys["seed"] = str(int(seed))
-        return settings
+        return collect(params)
 
     def _check_model(self) -> str:
         if self.model not in self._models:
