@@ -19,7 +19,7 @@ def as_array(x: Any) -> npt.NDArray[Any]:
     if isinstance(x, np.ma.MaskedArray):
         return _fill_masked(x)
     if isinstance(x, np.ndarray):
-        return x.view(np.ndarray)
+        return x if type(x) is np.ndarray else x.view(np.ndarray)
     if hasattr(x, "__dlpack__") and not hasattr(x, "__array__"):
         return np.from_dlpack(x)
     return np.asarray(x)

@@ -113,8 +113,10 @@ def is_sparse(data: Any) -> bool:
 
 
 def is_arrow(data: Any) -> bool:
-    """Whether data is an Arrow table, batch or stream, of any library. A pandas frame is a frame."""
-    return not is_frame(data) and (hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__"))
+    """Whether data is an Arrow table, batch or stream, of any library. Frames of pandas and `Rows` are not: they are read as they are."""
+    if is_frame(data) or isinstance(data, Rows):
+        return False
+    return hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__")
 
 
 def is_table(data: Any) -> bool:
@@ -320,7 +322,8 @@ def _as_table(array: Array) -> Array:
         with np.errstate(all="ignore"):
             largest = np.fmax(np.fmax.reduce(array, axis=None), -np.fmin.reduce(array, axis=None))
         if np.isfinite(largest) and largest > np.finfo(np.float32).max:
-            array = array.astype(np.float32)  # the infinities that come of it are found with their places
+            with np.errstate(over="ignore"):  # the infinities that come of it are found with their places
+                array = array.astype(np.float32)
     return array
 
 
@@ -531,8 +534,11 @@ def _cells(name: str, values: Any) -> _core.Cells:
     objects = values.tolist() if hasattr(values, "tolist") else list(values)
     try:
         return _core.cells(objects, _object_text)
+    except UnicodeError as error:
+        error.add_note(f"in column {name!r}")
+        raise
     except (TypeError, ValueError) as error:
-        raise type(error)(f"column {name!r}: {error}") from None if isinstance(error, UnicodeError) else error
+        raise type(error)(f"column {name!r}: {error}") from None
 
 
 def _object_text(value: Any) -> str:

@@ -55,13 +55,25 @@ def _from_callable(core: _core.Index, keep: Callable[[int], Any]) -> CoreFilter:
     return ("sorted", False, ids[kept])
 
 
+def _texts(items: Any) -> list[str] | None:
+    """The names of a collection; None: it has no str."""
+    if isinstance(items, (Sequence, Set)):
+        listed = list(items)  # an array would make texts of numbers beside texts
+    else:
+        array = as_array(items)
+        listed = array.ravel().tolist() if array.dtype.kind in "UO" else []
+    if not any(isinstance(item, str) for item in listed):
+        return None
+    if not all(isinstance(item, str) for item in listed):
+        raise TypeError("a filter needs ids that are integers, or names that are str, and not both")
+    return [str(item) for item in listed]
+
+
 def _from_items(core: _core.Index, items: Any) -> CoreFilter:
-    array = as_array(list(items) if isinstance(items, (Set, tuple)) else items)
-    if array.dtype.kind in "UO" and array.size > 0:
-        texts = array.ravel().tolist()
-        if not all(isinstance(text, str) for text in texts):
-            raise TypeError("a filter needs ids that are integers of 64 bits, or names that are str, and not both")
+    texts = _texts(items)
+    if texts is not None:
         return ("sorted", False, np.unique(find_names(core, texts)))
+    array = as_array(list(items) if isinstance(items, Set) else items)
     if array.dtype.kind == "b" and array.size > 0:
         return _from_mask(core, array)
     return ("sorted", False, np.unique(as_ids(array, -1, "filter")))

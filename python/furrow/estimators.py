@@ -31,6 +31,7 @@ import numpy.typing as npt
 
 from furrow import _checks, _core
 from furrow._data import Source, is_arrow, is_frame, is_path, is_table, open_rows, open_table
+from furrow._html import Card, Facts, training_chart, training_facts
 from furrow._progress import Progress, as_callback
 from furrow._settings import ALIASES as ALIASES
 from furrow._settings import Settings, as_text, collect
@@ -206,7 +207,7 @@ class _only_for:
         return self._function.__get__(instance, owner)
 
 
-class _Estimator(_SklearnBase):  # type: ignore[misc]
+class _Estimator(Card, _SklearnBase):  # type: ignore[misc]
     """What all estimators have."""
 
     model: str
@@ -527,6 +528,25 @@ class _Estimator(_SklearnBase):  # type: ignore[misc]
         weights, bias = np.zeros((len(features), outputs)), np.zeros(outputs)
         model._scorer.weights(features, weights, bias)
         return np.ascontiguousarray(weights.T), bias
+
+    # ---- Notebooks
+
+    def _facts(self) -> Facts:
+        given = [(name, value) for name, value in self.get_params().items() if value is not None and name != "model"]
+        facts = [("model", self.model), ("settings", ", ".join(f"{name}={value!r:.60}" for name, value in given) or None)]
+        if not self.__sklearn_is_fitted__():
+            return facts + [("state", "not fitted")]
+        classes = ", ".join(map(str, getattr(self, "classes_", [])[:10])) or None
+        facts += [("classes", classes), ("features", getattr(self, "n_features_in_", None))]
+        facts += [*training_facts(self.history_), ("note", "; ".join(self.notes_) or None)]
+        return facts
+
+    def _parts(self) -> list[str]:
+        return [training_chart(self.history_)] if self.__sklearn_is_fitted__() else []
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+        """In place of scikit-learn's diagram, which does not know what a fit found."""
+        return {"text/plain": repr(self), "text/html": self._repr_html_()}
 
     # ---- scikit-learn's tags
 

@@ -23,6 +23,7 @@ import numpy.typing as npt
 from furrow import _core
 from furrow._arrays import Floats, Ids, as_ids, as_vectors
 from furrow._data import memory_path
+from furrow._html import Card, Facts, size_of
 from furrow._id_filter import IdFilter, as_core_filter, as_filter, find_names
 from furrow._index_factory import Spec, as_metric, default_m, default_nlist, parse_factory
 from furrow._progress import Progress, as_callback
@@ -35,6 +36,8 @@ _DIRECT_MAPS = {"none": 0, "array": 1, "hash": 2}
 #: results for each query that are allowed even if the index has fewer vectors
 _MOST_K = 1 << 20
 _MOST_THREADS = 1024
+# looked up once: a search for one query takes a few microseconds
+_ndarray, _empty, _FLOAT32, _INT64 = np.ndarray, np.empty, np.dtype(np.float32), np.dtype(np.int64)
 #: queries of a range search between two looks for Ctrl-C
 _RANGE_PIECE = 256
 
@@ -104,7 +107,7 @@ def _given(**options: Any) -> dict[str, Any]:
     return {name: value for name, value in options.items() if value is not None}
 
 
-class Index:
+class Index(Card):
     """A vector index: inverted lists of vectors or of product quantizer codes, as Faiss stores them.
 
     `Index.build` makes one from vectors, `Index.load` reads a file, `Index(d, "IVF1024,PQ16")` makes an empty one as
@@ -328,22 +331,22 @@ class Index:
         max_codes: codes that a query scans at most. k_factor: candidates for each result, of refined indexes.
         ef_search: candidates in an HNSW graph.
         """
-        core = self._index
-        queries = x if type(x) is np.ndarray and x.ndim == 2 else _vectors(x, self._d, "queries")
-        queries = as_vectors(queries, self._d, "queries")
+        if type(x) is not _ndarray or x.dtype is not _FLOAT32 or x.ndim != 2 or not x.flags.c_contiguous:
+            x = _vectors(x, self._d, "queries")
         if type(k) is not int or k < 1 or k > _MOST_K:
             k = _count(k, "k", 1, max(_MOST_K, len(self)))
-        shape = (queries.shape[0], k)
-        distances = np.empty(shape, dtype=np.float32)
-        ids = np.empty(shape, dtype=np.int64)
         lists = 0 if nprobe is None else _count(nprobe, "nprobe", 1)
-        if threads:
+        if threads != 0:
             threads = _count(threads, "threads", 0, _MOST_THREADS)
+        shape = (len(x), k)
+        distances = _empty(shape, _FLOAT32)
+        ids = _empty(shape, _INT64)
         if filter is None and exclude is None and max_codes is None and k_factor is None and ef_search is None:
-            core.search(queries, distances, ids, lists, threads)
+            self._index.search(x, distances, ids, lists, threads)
         else:
             options = _given(max_codes=max_codes, k_factor=k_factor, ef_search=ef_search)
-            core.search(queries, distances, ids, lists, threads, as_filter(core, filter, exclude), options)
+            chosen = as_filter(self._index, filter, exclude)
+            self._index.search(x, distances, ids, lists, threads, chosen, options)
         return distances, ids
 
     def search_names(self, x: Any, k: int, **options: Any) -> tuple[Floats, npt.NDArray[np.object_]]:
@@ -377,7 +380,7 @@ class Index:
         lims, distances, ids = [np.zeros(1, dtype=np.int64)], [], []
         for first in range(0, max(len(queries), 1), _RANGE_PIECE):
             piece = queries[first : first + _RANGE_PIECE]
-            starts, d, i = self._index.range_search(piece, radius, lists, threads, core_filter, options)
+            starts, d, i = self._index.range_search(piece, radius, lists, threads, core_filter, options, first)
             lims.append(np.asarray(starts)[1:].astype(np.int64) + lims[-1][-1])
             distances.append(np.asarray(d))
             ids.append(np.asarray(i))
@@ -663,7 +666,8 @@ class Index:
     def metric(self) -> str:
         """ "l2", "ip", or the name of a metric that an index of Faiss may have."""
         info = self._index.info()[0]
-        return {0: "ip", 1: "l2"}.get(int(info["metric"])) or str(info["metric_name"])
+        known = {0: "ip", 1: "l2"}.get(int(info["metric"]))
+        return known if known else str(info["metric_name"])
 
     @property
     def kind(self) -> str:
@@ -673,7 +677,7 @@ class Index:
     @property
     def direct_map(self) -> str:
         """How places of ids are found: "none" (all lists are searched), "array" or "hash"."""
-        return list(_DIRECT_MAPS)[self._lists("direct_map")]
+        return list(_DIRECT_MAPS)[int(self._lists("direct_map"))]
 
     def set_direct_map(self, kind: str) -> None:
         """Makes a table of the places of ids, which `reconstruct` and `update` use: "array" (ids 0 … n - 1), "hash", or
@@ -696,6 +700,16 @@ class Index:
             parts += [f"m={lists['m']}", f"nbits={lists['nbits']}"] if lists["m"] else []
         parts += [] if outer["trained"] else ["not trained"]
         return f"furrow.Index({', '.join(parts)})"
+
+    def _facts(self) -> Facts:
+        outer, lists = self._index.info()
+        inner = lists or outer
+        code = f"{inner['code_size']} bytes" + (f", {inner['m']} x {inner['nbits']} bits" if inner["m"] else "")
+        facts = [("kind", self.kind), ("dimensions", self._d), ("metric", self.metric), ("vectors", self.ntotal)]
+        if lists is not None:
+            facts += [("lists", f"{lists['nlist']:,}, of which a search probes {lists['nprobe']:,}")]
+        facts += [("code", code), ("memory", size_of((inner["code_size"] + 8) * self.ntotal) + " of codes and ids")]
+        return facts + ([] if outer["trained"] else [("state", "not trained")])
 
 
 def _spec(d: int, fields: Spec, metric: str | int) -> Spec:

@@ -21,6 +21,7 @@ import numpy.typing as npt
 from furrow import _core
 from furrow._arrays import as_array, as_floats
 from furrow._data import Source, is_frame, is_path, memory_path, open_rows, open_table
+from furrow._html import Card, Facts, epoch_facts
 from furrow._progress import Progress, as_callback
 from furrow.rows import Rows
 from furrow.matrix import Matrix, load_matrix
@@ -39,7 +40,7 @@ _MAGIC = b"furrow model 1\n"
 _NO_END = (1 << 64) - 1
 
 
-class Model:
+class Model(Card):
     """A trained model: load_model loads one, the estimators make them.
 
     Rows to score (X) are an array, a sparse matrix, a frame, Rows, or the path of a file. A model that was trained on
@@ -141,6 +142,14 @@ class Model:
         kind = f"{self.n_classes} classes" if self.n_classes else "numbers"
         trained = "a log" if self._encoded else f"{self.n_features or 'sparse'} features"
         return f"<furrow.Model {self.algorithm or 'graph'}: {kind}, trained on {trained}>"
+
+    def _facts(self) -> Facts:
+        names = self._class_names() or [f"{label:g}" for label in self._labels]
+        columns = ", ".join(self.columns) if self.columns else self.n_features
+        parts = self.info.get("figures", {}).items()
+        figures = {f"{part}_{name}": value for part, values in parts for name, value in values.items()}
+        facts = [("algorithm", self.algorithm), ("classes", ", ".join(names[:10]) or None), ("features", columns)]
+        return [*facts, ("epochs", self.info.get("training", {}).get("epochs")), *epoch_facts(figures)]
 
     def describe(self, format: str = "text") -> str:
         """The layers, their shapes and the settings: "text", "json", "dot" (graphviz), "svg", or "angel" (graph.json).

@@ -32,7 +32,7 @@ import numpy.typing as npt
 
 from furrow import _core
 from furrow._data import Source, is_frame, is_path, memory_path, open_table
-from furrow._html import card, training_chart
+from furrow._html import Card, Facts, training_chart, training_facts
 from furrow._progress import Progress, as_callback
 from furrow._settings import Settings, collect
 from furrow.model import Model, load_model
@@ -165,7 +165,7 @@ class Events:
 # ---- Recommender ---------------------------------------------------------------------------------------------
 
 
-class Recommender:
+class Recommender(Card):
     """Recommends items to users: `fit` trains a model from a log, `load` reads one.
 
     model: fm, deepfm, lr … as `furrow train --model` has them. user, item, label, time, weight: columns of the log,
@@ -260,7 +260,7 @@ class Recommender:
         with open_table(log) as source, contextlib.ExitStack() as stack:
             uri = None if valid is None else stack.enter_context(open_table(valid)).uri
             encoder = self._build_encoder(source, on_bad, threads, progress)
-            _check_roles(encoder.schema)
+            _check_roles(encoder.schema, self.label)
             with encoder.open_folder() as folder:
                 keys = settings.keys | {"encoder": folder.path, "format": "table"}
                 trainer = _core.Trainer.create(self.model, tuple(keys.items()), settings.trainer)
@@ -398,7 +398,11 @@ class Recommender:
     def encoder_(self) -> Encoder:
         """The schema and the dictionary of the model."""
         self._fitted()
-        return Encoder.load(self._folder.path)
+        with self._lock:
+            if "encoder" not in self._cache:
+                self._cache["encoder"] = Encoder.load(self._folder.path)
+            made: Encoder = self._cache["encoder"]
+            return made
 
     def __repr__(self) -> str:
         if not hasattr(self, "_core"):
@@ -408,14 +412,16 @@ class Recommender:
             return f"Recommender({', '.join(shown)})"
         return f"<furrow.Recommender {self.algorithm_}: {_describe(self.schema_, self.n_users, self.n_items)}>"
 
-    def _repr_html_(self) -> str:
+    def _facts(self) -> Facts:
         if not hasattr(self, "_core"):
-            return card("Recommender", [("model", self.model), ("state", "not fitted")])
+            return [("model", self.model), ("state", "not fitted")]
         roles = self.schema_.roles
-        facts: list[tuple[str, Any]] = [("model", self.algorithm_)]
-        facts += [(role, roles.get(role)) for role in ("user", "item", "label", "time", "weight")]
-        facts += [("users", self.n_users), ("items", self.n_items)]
-        return card("Recommender", facts, training_chart(self._epochs))
+        columns = [f"{role} {roles[role]!r}" for role in ("user", "item", "label", "time", "weight") if role in roles]
+        counts = [("users", self.n_users), ("items", self.n_items)]
+        return [("model", self.algorithm_), ("columns", ", ".join(columns)), *counts, *training_facts(self.history_)]
+
+    def _parts(self) -> list[str]:
+        return [training_chart(self.history_)] if hasattr(self, "_core") else []
 
     # ---- Recommending
 
@@ -616,6 +622,11 @@ class Recommender:
         if len(users) == 0:
             return np.empty(0)
         absent = [column.name for column in self.schema_.columns if column.name not in columns]
+        if "history" in self.schema_.to_dict() and self.schema_.roles.get("time") in absent:
+            raise ValueError(
+                "the model has features of the user's history, so the time of each event is needed; "
+                "recommend(user, allowed=items) scores items for a user as of the end of the log"
+            )
         with open_table(columns | {name: [None] * len(users) for name in absent}) as source:
             scores = self.model_.scores(source.uri)[0]
         scores[(users == _NO_ITEM) | (items == _NO_ITEM)] = np.nan
@@ -701,12 +712,19 @@ class Recommender:
         return np.empty((rows, min(_as_k(k), self.n_items)), dtype=_RESULT)
 
     def _note_context(self, core: _core.Recommender, context: Mapping[str, Any] | None) -> None:
-        fields = core.info()["context_fields"]
-        if fields and not context and not self._told_context:
+        """Warns of what a context lacks: once, where there is none; of each value that the model does not know."""
+        if core.info()["context_fields"] == 0 or (not context and self._told_context):
+            return
+        encoder = self.encoder_
+        fields = {field.name: field for field in encoder.fields if field.side == "context"}
+        if not context:
             self._told_context = True
-            names = ", ".join(field.name for field in self.encoder_.fields if field.side == "context")
+            names = ", ".join(fields)
             text = f"fields that are neither the user's nor the item's are left out (context= gives them): {names}"
             warnings.warn(text, stacklevel=3)
+        for name, value in (context or {}).items():
+            if name in fields and fields[name].entries and as_cell(value) and not encoder.knows(name, value):
+                warnings.warn(f"context: the model does not know the value {value!r} of {name}", stacklevel=3)
 
     def _answer(
         self, of: str, names: npt.NDArray[Any], results: npt.NDArray[Any], with_scores: bool, as_frame: bool | None
@@ -774,8 +792,15 @@ def _describe(schema: Schema, users: int, items: int) -> str:
 _NOT_FEATURES = ("ignore", "label", "weight", "group")
 
 
-def _check_roles(schema: Schema) -> None:
+def _check_roles(schema: Schema, label: str | None) -> None:
     """Without a user and an item the model could not recommend: that is known before the training."""
+    ignored = [column.name for column in schema.columns if column.as_ == "ignore"]
+    if label is None and "label" not in schema.roles and ignored:
+        warnings.warn(
+            f"the log has no label, so every event counts as one that the user liked; {', '.join(ignored)} of the log is "
+            "ignored (label=COLUMN, or label='' where there is none)",
+            stacklevel=4,
+        )
     lacking = [role for role in ("user", "item") if role not in schema.roles]
     if lacking:
         names = ", ".join(column.name for column in schema.columns)

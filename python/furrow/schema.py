@@ -37,7 +37,7 @@ import numpy as np
 
 from furrow import _core
 from furrow._data import Source, _object_text, _table_columns, csv_text, is_frame, is_path, memory_path, open_table
-from furrow._html import card
+from furrow._html import card, table
 from furrow._progress import Progress, as_callback
 from furrow.rows import Rows
 
@@ -279,8 +279,9 @@ class Schema:
         return "\n".join(rows + [f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in more.items()])
 
     def _repr_html_(self) -> str:
-        facts = [(c.name, f"{c.as_} ({c.role})" if c.role else c.as_) for c in self.columns]
-        return card("Schema", facts)
+        columns = [(column.name, column.as_, column.role, column.why) for column in self.columns]
+        facts = [("classes", ", ".join(self.class_names) or None)]
+        return card("Schema", facts, table(("column", "as", "role", "why"), columns))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Schema):
@@ -367,6 +368,9 @@ def as_cell(value: Any) -> bytes | None:
 
 def as_pairs(event: Mapping[str, Any]) -> tuple[tuple[bytes, bytes | None], ...]:
     """Columns and cells of an event for the library."""
+    for column in event:
+        if not isinstance(column, str):
+            raise TypeError(f"the name of a column is a str, not {column!r}")
     return tuple((to_bytes(column), as_cell(value)) for column, value in event.items())
 
 
@@ -496,6 +500,13 @@ class Encoder:
         """The feature index of a value of a field."""
         return self._core.find(self._field_number(field), as_cell(name) or b"")
 
+    def knows(self, field: str | int, name: Any) -> bool:
+        """Whether the dictionary of a field has a value."""
+        try:
+            return self.find(field, name) >= 0
+        except _core.NotFoundError:
+            return False
+
     def _field_number(self, field: str | int) -> int:
         names = [known.name for known in self.fields]
         if isinstance(field, str):
@@ -589,7 +600,8 @@ class EncodedRows(Rows):
         self.encoder = encoder
         self._source = source
         self._folder = encoder.open_folder()
-        super().__init__(_core.encoder_uri(source.uri, self._folder.path), options, progress)
+        uri = _core.encoder_uri(source.uri_with(label="optional"), self._folder.path)
+        super().__init__(uri, options, progress)
 
     @property
     def n_features(self) -> int:
@@ -616,7 +628,8 @@ def encode(
 ) -> EncodedRows:
     """The rows of a log: features, labels, weights, as :func:`furrow.read_rows` gives those of other files.
 
-    schema: an Encoder, whose features the rows get, or what :meth:`Encoder.build` takes, with its further arguments.
+    schema: an Encoder, whose features the rows get, or what :meth:`Encoder.build` takes, with its further arguments. A
+    log without the column of the label gives rows without labels.
 
     >>> import pandas
     >>> log = pandas.DataFrame({"color": ["red", "blue", "red"], "price": [1, 2, 3], "label": [1, 0, 1]})

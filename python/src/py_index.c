@@ -1,6 +1,7 @@
 /* python/src/py_index.c: furrow._core.Index: an index, what it is, and the searcher of it that searches share. */
 #include "py_index.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -305,6 +306,16 @@ typedef struct search_call {
   index_filter filter;
 } search_call;
 
+/* Errors name a query by its row in the piece ("query 3 has a NaN"), which starts at row `first` of the call. */
+static void shift_row(furrow_error *err, size_t first) {
+  size_t row = 0;
+  int end = 0;
+  char rest[sizeof err->message];
+  if (first == 0 || err->status != FURROW_E_RANGE || sscanf(err->message, "query %zu%n", &row, &end) != 1) return;
+  memcpy(rest, err->message + end, sizeof rest - (size_t)end);
+  snprintf(err->message, sizeof err->message, "query %zu%.200s", first + row, rest);
+}
+
 static furrow_status search_piece(search_call *c, size_t first, size_t count, furrow_error *err) {
   return furrow_searcher_search(c->self->searcher, (const float *)c->queries.buf + first * c->self->d, count, c->k,
                                 &c->params, (float *)c->distances.buf + first * c->k,
@@ -331,6 +342,7 @@ static furrow_status search_job(void *user, fwpy_job *job, furrow_error *err) {
     const size_t count = c->n - first < piece ? c->n - first : piece;
     const double began = seconds();
     status = search_piece(c, first, count, err);
+    if (status != FURROW_OK) shift_row(err, first);
     first += count;
     if (seconds() - began < 0.025) piece *= 4;
     if (status == FURROW_OK && !fwpy_job_progress(job, "search", first, c->n)) status = cancelled(err);
@@ -427,7 +439,7 @@ static PyObject *range_views(furrow_range_result *result) {
   return all;
 }
 
-static furrow_range_result *search_range(search_call *c, float radius) {
+static furrow_range_result *search_range(search_call *c, float radius, size_t first) {
   furrow_range_result *result = NULL;
   furrow_error err;
   furrow_status status = FURROW_OK;
@@ -440,20 +452,24 @@ static furrow_range_result *search_range(search_call *c, float radius) {
     fwpy_index_end_read(c->self);
   }
   Py_END_ALLOW_THREADS;
-  return status == FURROW_OK ? result : fwpy_raise(&err);
+  if (status == FURROW_OK) return result;
+  shift_row(&err, first);
+  return fwpy_raise(&err);
 }
 
-/* range_search(queries, radius, nprobe, threads, filter, options): (starts u64, distances f32, ids i64) */
+/* range_search(queries, radius, nprobe, threads, filter, options, first): (starts u64, distances f32, ids i64); first
+ * is the row of the caller's array where queries start, for messages */
 static PyObject *index_range_search(PyObject *object, PyObject *const *args, Py_ssize_t nargs) {
   search_call c;
   furrow_range_result *result = NULL;
-  if (nargs != 6) return PyErr_Format(PyExc_TypeError, "range_search takes 6 arguments");
+  if (nargs != 7) return PyErr_Format(PyExc_TypeError, "range_search takes 7 arguments");
   c.self = (index_object *)object;
   const double radius = PyFloat_AsDouble(args[1]);
+  const size_t first = PyErr_Occurred() ? 0 : PyLong_AsSize_t(args[6]);
   if (PyErr_Occurred() || !get_search_params(&c, args + 2, nargs - 2)) return NULL;
   if (fwpy_index_filter_get(args[4], &c.filter, &c.params.filter) &&
       fwpy_get_array(args[0], "queries", FWPY_F32, 2, &c.queries)) {
-    result = search_range(&c, (float)radius);
+    result = search_range(&c, (float)radius, first);
     PyBuffer_Release(&c.queries);
   }
   fwpy_index_filter_release(&c.filter);

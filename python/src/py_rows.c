@@ -164,11 +164,26 @@ typedef struct open_call {
   furrow_blockiter *iter;
 } open_call;
 
-static furrow_status run_open(void *user, fwpy_job *job, furrow_error *err) {
+/* The first pass makes the cache file, which may take long. */
+static furrow_status run_open_cache(void *user, fwpy_job *job, furrow_error *err) {
   open_call *call = user;
   (void)job;
-  if (strchr(call->uri, '#')) return furrow_blockiter_open(&call->iter, call->uri, call->params, err);
-  return furrow_parser_open(&call->parser, call->uri, call->params, err);
+  return furrow_blockiter_open(&call->iter, call->uri, call->params, err);
+}
+
+static bool open_reader(open_call *call) {
+  furrow_error err;
+  furrow_status status = FURROW_OK;
+  if (strchr(call->uri, '#')) {
+    if (fwpy_job_run(run_open_cache, call, NULL)) return true;
+    furrow_blockiter_close(call->iter); /* an interrupt came while it was opened */
+    return false;
+  }
+  Py_BEGIN_ALLOW_THREADS;
+  status = furrow_parser_open(&call->parser, call->uri, call->params, &err);
+  Py_END_ALLOW_THREADS;
+  if (status != FURROW_OK) fwpy_raise(&err);
+  return status == FURROW_OK;
 }
 
 /* open(uri, options) */
@@ -180,13 +195,13 @@ static PyObject *reader_open(PyObject *type, PyObject *args) {
   if (!PyArg_ParseTuple(args, "sO!", &call.uri, &PyDict_Type, &dict)) return NULL;
   if (!get_read_options(dict, &options)) return NULL;
   call.params = &options.params;
-  if (!fwpy_job_run(run_open, &call, NULL)) {
+  if (!open_reader(&call)) return NULL;
+  reader_object *self = fwpy_new(reader_type);
+  if (!self) {
     furrow_parser_close(call.parser);
     furrow_blockiter_close(call.iter);
     return NULL;
   }
-  reader_object *self = fwpy_new(reader_type);
-  if (!self) return NULL;
   self->parser = call.parser;
   self->iter = call.iter;
   self->key_type = options.params.key_type;
@@ -374,12 +389,12 @@ static uint64_t index_at(const fill_call *call, uint64_t i) {
   return call->wide ? ((const uint64_t *)call->indices.buf)[i] : ((const uint32_t *)call->indices.buf)[i];
 }
 
-/* Values of an index that a row has twice add up. With `missing` a column that the row does not have is a NaN: all
- * columns that it has are set to 0 first. */
+/* Values of an index that a row has twice add up: all columns that the row has are set to -0 first, to which any value
+ * can be added without a change of its bits. With `missing`, the others are NaN. */
 static void fill_row(const fill_call *call, float *out, size_t columns, uint64_t begin, uint64_t end) {
   const float *values = call->values.buf;
   for (size_t k = 0; k < columns; k++) out[k] = call->missing ? __builtin_nanf("") : 0;
-  for (uint64_t i = begin; i < end && call->missing; i++) out[index_at(call, i)] = 0;
+  for (uint64_t i = begin; i < end; i++) out[index_at(call, i)] = -0.0F;
   for (uint64_t i = begin; i < end; i++) out[index_at(call, i)] += call->has_values ? values[i] : 1;
 }
 

@@ -4,6 +4,7 @@
  * then put together without it. A cell that is missing is empty, and so is an empty text: the reader does not tell them
  * apart. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -136,8 +137,7 @@ static bool add_object(PyObject *cells, PyObject *object, PyObject *to_text) {
   return add_text_of(cells, PyObject_CallFunctionObjArgs(to_text, object, NULL));
 }
 
-/* cells(list, to_text): to_text makes a str of objects that are not str, None, float or int, or raises. Its exception
- * gets the number of the object. */
+/* cells(list, to_text): to_text makes a str of objects that are not str, None, float or int, or raises. */
 static PyObject *module_cells(PyObject *module, PyObject *args) {
   PyObject *list, *to_text;
   (void)module;
@@ -285,7 +285,7 @@ typedef struct table_call {
   size_t ncolumns, rows;
   const cells_object *names;
   text_buffer out;
-  size_t bad_row; /* a code that does not exist, a year that cannot be written */
+  size_t row, column; /* that is written: where it went wrong, if it did */
 } table_call;
 
 #define AT(type) (((const type *)column->data.buf)[row])
@@ -300,6 +300,10 @@ static int64_t integer_at(const column *column, size_t row) {
   case 'I': return AT(uint32_t);
   default: return AT(int64_t);
   }
+}
+
+static bool is_infinite(const column *column, size_t row) {
+  return (column->type == 'd' && isinf(AT(double))) || (column->type == 'f' && isinf(AT(float)));
 }
 
 static size_t write_number(const column *column, size_t row, char *out) {
@@ -338,6 +342,7 @@ static cell_result append_value(text_buffer *out, const column *column, size_t r
   char *to = out->bytes + out->length;
   int length;
   if (column->kind == COLUMN_NUMBERS) {
+    if (is_infinite(column, row)) return CELL_BAD;
     length = (int)write_number(column, row, to);
   } else if (column->kind == COLUMN_TIMES) {
     length = write_time(AT(int64_t), column->per_second, to);
@@ -362,6 +367,7 @@ static cell_result append_row(table_call *call, size_t row) {
   const size_t begin = out->length;
   for (size_t i = 0; i < call->ncolumns; i++) {
     if (i > 0 && !append(out, ",", 1)) return CELL_MEMORY;
+    call->column = i;
     const cell_result result = append_value(out, &call->columns[i], row);
     if (result != CELL_OK) return result;
   }
@@ -383,12 +389,17 @@ static furrow_status run_table(void *user, fwpy_job *job, furrow_error *err) {
   for (size_t row = 0; row < call->rows && result == CELL_OK; row++) {
     if (row % 4096 == 0 && !fwpy_job_progress(job, "text", row, call->rows))
       return fail(err, FURROW_E_CANCELLED, "the caller stopped it");
+    call->row = row;
     result = append_row(call, row);
-    call->bad_row = row;
   }
   if (result == CELL_MEMORY) return fail(err, FURROW_E_MEMORY, "there is not enough memory for the text of the table");
-  if (result == CELL_BAD)
-    return fail(err, FURROW_E_ARGUMENT, "a code has no category, or the year of a time is not between 0 and 9999");
+  if (result == CELL_BAD) {
+    char message[128];
+    snprintf(message, sizeof message,
+             "row %zu, column %zu: an infinity, a code without a category, or a year that does not have 4 digits",
+             call->row, call->column);
+    return fail(err, FURROW_E_ARGUMENT, message);
+  }
   return FURROW_OK;
 }
 
@@ -409,6 +420,10 @@ static bool get_column(PyObject *item, size_t rows, column *column) {
   const char *kind;
   PyObject *data, *more, *mask;
   char type;
+  if (!PyTuple_Check(item)) {
+    PyErr_SetString(PyExc_TypeError, "a column is a tuple");
+    return false;
+  }
   if (!PyArg_ParseTuple(item, "sOOO", &kind, &data, &more, &mask)) return false;
   if (mask != Py_None && !get_data(mask, "B?", rows, &column->mask, &type)) return false;
   if (strcmp(kind, "cells") == 0 || strcmp(kind, "codes") == 0) {
