@@ -73,7 +73,7 @@ typedef struct fwpy_pieces {
   furrow_status (*before)(struct fwpy_pieces *pieces, size_t count, furrow_error *err);
   /* Called when all pieces of a block are done, from one thread; NULL: nothing is to do. */
   furrow_status (*after)(struct fwpy_pieces *pieces, furrow_error *err);
-  size_t lanes; /* pieces i, i + lanes … are worked on in order by one thread; 0: any piece by any */
+  size_t shards; /* pieces i, i + shards … are worked on in order by one thread; 0: any piece by any */
   furrow_rowblock block;
   size_t count;   /* of its pieces */
   uint64_t first; /* number of its first row among all of the URI */
