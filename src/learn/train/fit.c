@@ -241,6 +241,13 @@ static furrow_status save_checkpoint(fw_fit *f, furrow_error *err) {
   return status == FURROW_OK ? t->comm->barrier(t->comm, err) : status;
 }
 
+/* A checkpoint has their loss alone. */
+static void restore_ndcg(fw_epoch *epoch) {
+  furrow_learn_metrics *const both[] = {&epoch->train, &epoch->valid};
+  for (size_t i = 0; i < 2; i++)
+    if (both[i]->rows > 0) fw_metrics_put_ndcg(both[i], 1 - both[i]->loss);
+}
+
 static void take_checkpoint(fw_fit *f, fw_checkpoint *checkpoint) {
   furrow_trainer *t = f->trainer;
   fw_free(t->history);
@@ -251,6 +258,7 @@ static void take_checkpoint(fw_fit *f, fw_checkpoint *checkpoint) {
   t->halvings = checkpoint->halvings;
   f->best_steps = checkpoint->best_steps;
   f->best_snapshot = checkpoint->best_snapshot;
+  for (size_t i = 0; t->plan->graph.loss == FW_LOSS_LAMBDA && i < t->epochs; i++) restore_ndcg(&t->history[i]);
 }
 
 /* A checkpoint of other data is refused as far as the number of rows shows it. */
@@ -434,7 +442,7 @@ void fw_fit_choose_ops(fw_fit *f) {
   f->exact = t->plan->train.lbfgs && all && !t->hogwild && !t->loaded && t->comm->size == 1;
   f->exact &= !pairs || takes_factors(f);
   f->ops = t->forest ? &fw_fit_forest : !f->exact ? &fw_fit_net : pairs ? &fw_fit_factors : &fw_fit_convex;
-  if (fw_loss_ranks(t->plan->graph.loss)) f->ops = &fw_fit_rank;
+  if (fw_loss_ranks(t->plan->graph.loss) && !t->forest) f->ops = &fw_fit_rank;
 }
 
 /* What the plan says where the caller does not. */
