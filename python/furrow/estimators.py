@@ -163,6 +163,14 @@ def _has_labels(X: Any) -> bool:
     return is_path(X) or isinstance(X, Rows)
 
 
+def _as_trained(rows: Rows) -> Rows | str:
+    """Text may count features from 0 or from 1: the library finds that in the files and the model keeps it, so that it
+    reads other files of the kind. Rows that say it are trained on as they are."""
+    text = rows.format in ("libsvm", "libfm", "libffm") and "indexing_mode=" not in rows.uri
+    uri = rows.file_uri() if text else None
+    return rows.load() if uri is None else uri
+
+
 def _take(X: Any, rows: Array) -> Any:
     """Some rows of X, by a mask."""
     if is_frame(X):
@@ -272,7 +280,7 @@ class _Estimator(Card, _SklearnBase):  # type: ignore[misc]
     def _check_X(self, X: Any) -> tuple[Any, int | None]:
         """X as it is opened, and its number of rows; None: it is in files."""
         if isinstance(X, Rows):
-            X = X.load()  # with the indices that it shows, whatever a file of them counts from
+            X = _as_trained(X)
         if _has_labels(X):
             return X, None
         if not self._needs_schema(X):
