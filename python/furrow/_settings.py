@@ -86,6 +86,8 @@ def collect(params: Mapping[str, Any]) -> Settings:
         else:
             _check_known(name, key)
             settings.keys[key] = as_text(value, name)
+    if settings.keys.get("patience", "0") != "0":
+        settings.keys.setdefault("keep", "best")  # who stops early wants the epoch before the others got worse
     return settings
 
 
