@@ -145,6 +145,10 @@ furrow_status fw_fit_ask(const fw_fit *f, uint64_t done, uint64_t of, furrow_err
   return fw_report_progress(p->progress, p->progress_user, f->phase, rows * done / of, rows, err);
 }
 
+furrow_status fw_fit_pause(const fw_fit *f, furrow_error *err) {
+  return fw_report_progress(f->params.progress, f->params.progress_user, "preparing", 0, 0, err);
+}
+
 furrow_status fw_fit_no_rows(const fw_fit *f, furrow_error *err) {
   const bool taken = f->valid && !f->valid_samples && fw_epoch_rows_known_rows(f->train) == 0 &&
                      fw_epoch_rows_known_rows(f->valid) > 0;
@@ -460,6 +464,7 @@ furrow_status furrow_trainer_fit(furrow_trainer *trainer, const char *train, con
   fw_fit_choose_ops(&f);
   if (status == FURROW_OK) status = find_metric(&f, err);
   if (status == FURROW_OK) status = open_samples(&f, train, !valid, err);
+  if (status == FURROW_OK) status = fw_fit_pause(&f, err);
   if (status == FURROW_OK) status = fw_fit_draw_negatives(&f, f.samples, err);
   if (status == FURROW_OK) status = fw_fit_leave_out(&f, err);
   if (status == FURROW_OK) status = fw_fit_prepare(&f, err);
@@ -468,6 +473,7 @@ furrow_status furrow_trainer_fit(furrow_trainer *trainer, const char *train, con
   if (status == FURROW_OK) status = fw_tally_create(&f.tally, &trainer->plan->graph, err);
   if (status == FURROW_OK) status = open_train(&f, !valid, err);
   if (status == FURROW_OK) status = open_valid(&f, valid, err);
+  if (status == FURROW_OK) status = fw_fit_pause(&f, err);
   if (status == FURROW_OK) status = change_units(&f, false, err);
   if (status == FURROW_OK) status = run_epochs(&f, err);
   if (f.in_units) status = finish_units(&f, status, err);
