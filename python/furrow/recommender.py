@@ -473,6 +473,7 @@ class Recommender:
         on_bad: OnBad = "error",
         with_scores: bool = True,
         as_frame: bool | None = None,
+        progress: Progress = None,
     ) -> Any:
         """The k best items of the users of a log, by their events in it: users who came after the training (fm).
 
@@ -481,7 +482,8 @@ class Recommender:
         """
         core = self._fitted()
         with open_table(events) as source:
-            found = core.new_users(source.uri, {"on_bad": skips_bad(on_bad), "threads": self.threads or 0})
+            options = {"on_bad": skips_bad(on_bad), "threads": self.threads or 0}
+            found = core.new_users(source.uri, options, as_callback(progress))
         names = np.array(found.names() + [None], dtype=object)[:-1]
         info = found.info()
         if len(names) == 0:
@@ -568,9 +570,13 @@ class Recommender:
                 pass  # the log has no labels
         return self.events(truth, on_bad=on_bad), None
 
-    def events(self, log: Any, *, relevant_from: float | None = None, on_bad: OnBad = "error") -> Events:
-        """Reads the events of a log, for `exclude` of several calls. relevant_from: those whose label is at least so
-        much."""
+    def events(
+        self, log: Any, *, relevant_from: float | None = None, on_bad: OnBad = "error", progress: Progress = None
+    ) -> Events:
+        """Reads the events of a log once, for `exclude` of several calls.
+
+        relevant_from: only events whose label is at least so much.
+        """
         core = self._fitted()
         if isinstance(log, Events):
             if log._owner is not core:
@@ -580,7 +586,7 @@ class Recommender:
         if relevant_from is not None:
             options["from"] = relevant_from
         with open_table(log) as source:
-            return Events(core.events(source.uri, options), core)
+            return Events(core.events(source.uri, options, as_callback(progress)), core)
 
     def prepare(
         self, users: int = 0, k: int = 10, *, method: str = "auto", recall: float = 0.99, candidates: int = 0

@@ -203,29 +203,31 @@ typedef struct events_job {
 
 static furrow_status run_events(void *user, fwpy_job *job, furrow_error *err) {
   events_job *e = user;
-  (void)job;
+  e->params.progress = fwpy_job_progress;
+  e->params.progress_user = job;
   return furrow_events_load(&e->events, e->recommender, e->uri, &e->params, err);
 }
 
 static furrow_status run_new_users(void *user, fwpy_job *job, furrow_error *err) {
   events_job *e = user;
-  (void)job;
+  e->params.progress = fwpy_job_progress;
+  e->params.progress_user = job;
   return furrow_new_users_load(&e->users, e->recommender, e->uri, &e->params, err);
 }
 
 static bool read_events(PyObject *object, PyObject *args, events_job *job,
                         furrow_status (*run)(void *user, fwpy_job *job, furrow_error *err)) {
-  PyObject *uri = NULL, *options;
-  if (!PyArg_ParseTuple(args, "O&O", PyUnicode_FSConverter, &uri, &options)) return false;
+  PyObject *uri = NULL, *options, *progress;
+  if (!PyArg_ParseTuple(args, "O&OO", PyUnicode_FSConverter, &uri, &options, &progress)) return false;
   furrow_events_params_init(&job->params);
   job->recommender = ((recommender_object *)object)->recommender;
   job->uri = PyBytes_AsString(uri);
-  const bool ok = fwpy_set_fields(&job->params, options, events_fields) && fwpy_job_run(run, job, NULL);
+  const bool ok = fwpy_set_fields(&job->params, options, events_fields) && fwpy_job_run(run, job, progress);
   Py_DECREF(uri);
   return ok;
 }
 
-/* events(uri, options) -> Events */
+/* events(uri, options, progress) -> Events */
 static PyObject *recommender_events(PyObject *object, PyObject *args) {
   events_job job = {0};
   events_object *made = read_events(object, args, &job, run_events) ? fwpy_new(events_type) : NULL;
@@ -246,7 +248,7 @@ static PyObject *events_info(PyObject *object, PyObject *unused) {
   return fwpy_get_fields(&info, events_info_fields);
 }
 
-/* new_users(uri, options) -> NewUsers */
+/* new_users(uri, options, progress) -> NewUsers */
 static PyObject *recommender_new_users(PyObject *object, PyObject *args) {
   events_job job = {0};
   new_users_object *made = read_events(object, args, &job, run_new_users) ? fwpy_new(new_users_type) : NULL;
