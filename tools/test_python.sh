@@ -37,8 +37,10 @@ use_sanitizers() {
   (cd python && CC=$compiler FURROW_LIBRARY=static FURROW_BUILD=$build FURROW_SANITIZE=$sanitizers \
     "$python" -W ignore setup.py --quiet build --build-base "$build/python" --build-lib "$build/python/lib")
   export PYTHONPATH=$build/python/lib FURROW_TEST_WITHOUT=torch,faiss,hnswlib,xgboost PYTHONMALLOC=malloc
-  export ASAN_OPTIONS=detect_leaks=0:abort_on_error=1:allocator_may_return_null=1:detect_stack_use_after_return=1
-  export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1:abort_on_error=1
+  # pytest captures what is printed; a report that ends the process would be lost.
+  local all=abort_on_error=1:log_path=$results/report
+  export ASAN_OPTIONS=$all:detect_leaks=0:allocator_may_return_null=1:detect_stack_use_after_return=1
+  export UBSAN_OPTIONS=$all:print_stacktrace=1:halt_on_error=1
 }
 
 # In an empty folder: Python finds the package that was built, not the folder of its sources, and the tree stays clean.
@@ -77,6 +79,12 @@ case $sanitizers in
 esac
 (cd python && env -u PYTHONPATH -u PYTHONMALLOC "$python" -m mypy --cache-dir "$build/mypy-cache") || types=$?
 (run_pytest) 2>&1 | tee "$results/log" || tests=$?
+for report in "$results"/report.*; do
+  if [ -s "$report" ]; then
+    head -n 60 "$report" >&2
+    tests=1
+  fi
+done
 if [ -f "$results/junit.xml" ]; then count $types; fi
 if [ $types != 0 ]; then echo "mypy found mistakes, see above" >&2; fi
 [ $types = 0 ] && [ $tests = 0 ]

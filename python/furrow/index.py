@@ -23,6 +23,7 @@ import numpy.typing as npt
 from furrow import _core
 from furrow._arrays import Floats, Ids, as_ids, as_vectors
 from furrow._data import memory_path
+from furrow._html import Card, Facts, size_of
 from furrow._id_filter import IdFilter, as_core_filter, as_filter, find_names
 from furrow._index_factory import Spec, as_metric, default_m, default_nlist, parse_factory
 from furrow._progress import Progress, as_callback
@@ -106,7 +107,7 @@ def _given(**options: Any) -> dict[str, Any]:
     return {name: value for name, value in options.items() if value is not None}
 
 
-class Index:
+class Index(Card):
     """A vector index: inverted lists of vectors or of product quantizer codes, as Faiss stores them.
 
     `Index.build` makes one from vectors, `Index.load` reads a file, `Index(d, "IVF1024,PQ16")` makes an empty one as
@@ -699,6 +700,16 @@ class Index:
             parts += [f"m={lists['m']}", f"nbits={lists['nbits']}"] if lists["m"] else []
         parts += [] if outer["trained"] else ["not trained"]
         return f"furrow.Index({', '.join(parts)})"
+
+    def _facts(self) -> Facts:
+        outer, lists = self._index.info()
+        inner = lists or outer
+        code = f"{inner['code_size']} bytes" + (f", {inner['m']} x {inner['nbits']} bits" if inner["m"] else "")
+        facts = [("kind", self.kind), ("dimensions", self._d), ("metric", self.metric), ("vectors", self.ntotal)]
+        if lists is not None:
+            facts += [("lists", f"{lists['nlist']:,}, of which a search probes {lists['nprobe']:,}")]
+        facts += [("code", code), ("memory", size_of((inner["code_size"] + 8) * self.ntotal) + " of codes and ids")]
+        return facts + ([] if outer["trained"] else [("state", "not trained")])
 
 
 def _spec(d: int, fields: Spec, metric: str | int) -> Spec:

@@ -32,7 +32,7 @@ import numpy.typing as npt
 
 from furrow import _core
 from furrow._data import Source, is_frame, is_path, memory_path, open_table
-from furrow._html import card, training_chart
+from furrow._html import Card, Facts, training_chart, training_facts
 from furrow._progress import Progress, as_callback
 from furrow._settings import Settings, collect
 from furrow.model import Model, load_model
@@ -165,7 +165,7 @@ class Events:
 # ---- Recommender ---------------------------------------------------------------------------------------------
 
 
-class Recommender:
+class Recommender(Card):
     """Recommends items to users: `fit` trains a model from a log, `load` reads one.
 
     model: fm, deepfm, lr … as `furrow train --model` has them. user, item, label, time, weight: columns of the log,
@@ -412,14 +412,16 @@ class Recommender:
             return f"Recommender({', '.join(shown)})"
         return f"<furrow.Recommender {self.algorithm_}: {_describe(self.schema_, self.n_users, self.n_items)}>"
 
-    def _repr_html_(self) -> str:
+    def _facts(self) -> Facts:
         if not hasattr(self, "_core"):
-            return card("Recommender", [("model", self.model), ("state", "not fitted")])
+            return [("model", self.model), ("state", "not fitted")]
         roles = self.schema_.roles
-        facts: list[tuple[str, Any]] = [("model", self.algorithm_)]
-        facts += [(role, roles.get(role)) for role in ("user", "item", "label", "time", "weight")]
-        facts += [("users", self.n_users), ("items", self.n_items)]
-        return card("Recommender", facts, training_chart(self._epochs))
+        columns = [f"{role} {roles[role]!r}" for role in ("user", "item", "label", "time", "weight") if role in roles]
+        counts = [("users", self.n_users), ("items", self.n_items)]
+        return [("model", self.algorithm_), ("columns", ", ".join(columns)), *counts, *training_facts(self.history_)]
+
+    def _parts(self) -> list[str]:
+        return [training_chart(self.history_)] if hasattr(self, "_core") else []
 
     # ---- Recommending
 

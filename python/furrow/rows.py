@@ -23,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from furrow import _core
+from furrow._html import Card, Facts, size_of
 from furrow._progress import Progress, as_callback
 
 if TYPE_CHECKING:
@@ -124,7 +125,7 @@ def _as_csr(block: RowBlock, width: int) -> csr_matrix:
     return csr_matrix(arrays, shape=(len(block), width), copy=False)
 
 
-class Rows:
+class Rows(Card):
     """Samples of files: read lazily, block by block, or all at once. `read_rows` makes it.
 
     Iterating gives a `RowBlock` after the other, each time from the start of the data, in memory that does not grow
@@ -316,6 +317,17 @@ class Rows:
         state = f"{len(self._block)} rows in memory" if self._block is not None else "not in memory"
         return f"<Rows of {self._uri!r}, {self.format}, {state}>"
 
+    def _facts(self) -> Facts:
+        """Does not read the rows: they may be many."""
+        names = ", ".join(self.column_names or ())
+        facts = [("source", self._uri), ("format", self.format), ("columns", names or None), ("label", self.label_name)]
+        if self._block is None:
+            return facts + [("state", "not in memory")]
+        arrays = [self._block.indptr, self._block.indices, self._block.values, self._block.fields, self._block.labels]
+        size = size_of(sum(array.nbytes for array in arrays if array is not None))
+        shape = [("rows", len(self._block)), ("features", self.n_features), ("values", len(self._block.indices))]
+        return facts + shape + [("memory", size)]
+
     def to_scipy(self, n_features: int | None = None) -> csr_matrix:
         """All features as a scipy.sparse.csr_matrix of float32 (or of the value type), which belongs to the caller.
 
@@ -348,6 +360,20 @@ class Rows:
         missing = self.format == "csv" if missing is None else missing
         width = _width(self._block, n_features, len(self.column_names or ()))
         return self._block.to_numpy(width, missing=missing)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """All rows as an Arrow table, without a copy: label, weight, qid (those that there are), and for the features
+        of each row the lists indices, values and fields."""
+        block = self.load()._block
+        assert block is not None
+        columns: list[tuple[str, Any, Any]] = []
+        for name, array in (("label", block.labels), ("weight", block.weights), ("qid", block.qids)):
+            if array is not None:
+                columns.append((name, array, None))
+        for name, array in (("indices", block.indices), ("values", block.values), ("fields", block.fields)):
+            if array is not None:
+                columns.append((name, array, block.indptr))
+        return _core.arrow_stream(columns, len(block))
 
     def save(self, path: str | os.PathLike[str], format: WriteFormat = "libsvm", **options: Any) -> None:
         """Writes the rows to a file: see `write_rows` for formats and options."""

@@ -37,7 +37,7 @@ import numpy as np
 
 from furrow import _core
 from furrow._data import Source, _object_text, _table_columns, csv_text, is_frame, is_path, memory_path, open_table
-from furrow._html import card
+from furrow._html import card, table
 from furrow._progress import Progress, as_callback
 from furrow.rows import Rows
 
@@ -279,8 +279,9 @@ class Schema:
         return "\n".join(rows + [f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in more.items()])
 
     def _repr_html_(self) -> str:
-        facts = [(c.name, f"{c.as_} ({c.role})" if c.role else c.as_) for c in self.columns]
-        return card("Schema", facts)
+        columns = [(column.name, column.as_, column.role, column.why) for column in self.columns]
+        facts = [("classes", ", ".join(self.class_names) or None)]
+        return card("Schema", facts, table(("column", "as", "role", "why"), columns))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Schema):
