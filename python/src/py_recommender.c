@@ -312,7 +312,7 @@ static PyObject *recommender_prepare(PyObject *object, PyObject *args) {
   PyObject *options;
   if (!PyArg_ParseTuple(args, "O", &options)) return NULL;
   furrow_prepare_params_init(&job.params);
-  job.params.keep = false; /* the model's folder is in memory, or of somebody else */
+  job.params.keep = false; /* the folder of the model is in memory */
   if (!fwpy_set_fields(&job.params, options, prepare_fields) || !fwpy_job_run(run_prepare, &job, NULL)) return NULL;
   Py_RETURN_NONE;
 }
