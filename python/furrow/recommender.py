@@ -179,7 +179,6 @@ class Recommender(Card):
     """
 
     history_: list[dict[str, Any]]
-    _epochs: list[dict[str, Any]]
 
     def __init__(
         self,
@@ -269,8 +268,7 @@ class Recommender(Card):
                 trainer.fit(source.uri, uri, settings.fit, parser, told, as_callback(progress))
                 files = _saved(trainer)
         self._take(files, threads)
-        self._epochs = trainer.history()
-        self.history_ = [_flat(epoch) for epoch in self._epochs]
+        self.history_ = [_flat(epoch) for epoch in trainer.history()]
         self._warn(trainer)
         return self
 
@@ -307,7 +305,6 @@ class Recommender(Card):
         self._cache: dict[str, Any] = {}
         self._lock = threading.Lock()
         self._told_context = False
-        self._epochs = []
         self.history_ = []
         self.schema_ = Schema.parse(folder.files["schema.json"])
         self.notes_ = list(described.get("notes", [])) + list(described.get("warnings", []))
@@ -334,15 +331,14 @@ class Recommender(Card):
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = {"params": self.get_params()}
         if hasattr(self, "_core"):
-            state |= {"files": self._folder.files, "epochs": self._epochs}
+            state |= {"files": self._folder.files, "history": self.history_}
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__init__(**state["params"])  # type: ignore[misc]
         if "files" in state:
             self._take(ModelFolder(state["files"]))
-            self._epochs = state["epochs"]
-            self.history_ = [_flat(epoch) for epoch in self._epochs]
+            self.history_ = state["history"]
 
     # ---- What it is
 
