@@ -541,17 +541,28 @@ def _cells(name: str, values: Any) -> _core.Cells:
         raise type(error)(f"column {name!r}: {error}") from None
 
 
+def cell_text(value: Any) -> str | None:
+    """The text of a single value, as a column of a table has it: for events that come one by one. None: missing.
+
+    >>> [cell_text(value) for value in ("ann", 3, 3.0, 4.1, True, None, float("nan"), ["a", "b"])]
+    ['ann', '3', '3', '4.1', 'True', None, None, 'a|b']
+    """
+    if value is None:
+        return None
+    return (value if isinstance(value, str) else _object_text(value)) or None
+
+
 def _object_text(value: Any) -> str:
     """The cell of what is neither a str nor a plain number: "" for missing values, or an exception."""
     if isinstance(value, (list, tuple, set, frozenset, np.ndarray)):
         return _set_text(value)
+    if isinstance(value, (float, np.floating)):
+        return _core.number_text(float(value), isinstance(value, np.floating) and value.dtype.itemsize <= 4)
     if isinstance(value, np.generic):
         item = value.item()
-        return "" if item is None or item != item else _object_text(item)
+        return "" if item is None else _object_text(item)
     if isinstance(value, (bool, int, str)):
         return str(value)
-    if isinstance(value, float):
-        return "" if value != value else repr(value)
     pandas = sys.modules.get("pandas")
     if pandas is not None and (value is pandas.NA or value is pandas.NaT):
         return ""

@@ -13,7 +13,7 @@ from hypothesis import given, settings, strategies as st
 
 import furrow
 from furrow import _core
-from furrow._data import Source, _table_columns, csv_text, is_table, open_rows, open_table
+from furrow._data import Source, _table_columns, cell_text, csv_text, is_table, open_rows, open_table
 from furrow.rows import read_rows
 
 pd = pytest.importorskip("pandas")
@@ -162,6 +162,43 @@ def test_other_objects():
         text_of({"x": np.array([1, np.inf])})
     with pytest.raises(UnicodeEncodeError):
         text_of({"x": ["\ud800"]})
+
+
+@given(st.one_of(st.floats(allow_infinity=False), st.integers(-(2**63), 2**63 - 1), st.booleans(), st.text("ab,\n")))
+@settings(max_examples=100, deadline=None)
+def test_events_have_the_cells_of_tables(value):
+    # a value by itself, in a list, in an array of its own type: one text
+    column = cells_of({"x": [value], "k": [1]})[1][0]
+    assert (cell_text(value) or "") == column == (cell_text(np.array([value])[0]) or "")
+    assert cells_of({"x": np.array([value]), "k": [1]})[1][0] == column
+    if isinstance(value, float) and abs(value) < 1e38:
+        single = np.float32(value)
+        assert (cell_text(single) or "") == cells_of({"x": np.array([single]), "k": [1]})[1][0]
+
+
+def test_a_frame_and_its_file_give_the_same_rows(tmp_path):
+    """pandas' own csv of a frame, and the frame: one dictionary, the same features."""
+    rng = np.random.default_rng(5)
+    words = np.array(["red", "dark, blue", 'say "hi"', "two\nlines", "ä"], object)
+    frame = pd.DataFrame(
+        {
+            "user": rng.integers(0, 20, 300),
+            "color": pd.Categorical(words[rng.integers(0, 5, 300)]),
+            "word": words[rng.integers(0, 5, 300)],
+            "price": np.round(rng.random(300) * 100, 2),
+            "seen": pd.to_datetime("2024-01-01") + pd.to_timedelta(rng.integers(0, 10**7, 300), unit="s"),
+            "label": rng.random(300) > 0.5,
+        }
+    )
+    frame.loc[::7, "price"] = np.nan
+    frame.loc[::5, "word"] = None
+    frame.to_csv(tmp_path / "log.csv", index=False)
+    ours = furrow.encode(frame)
+    theirs = furrow.encode(str(tmp_path / "log.csv"))
+    assert ours.encoder.fields == theirs.encoder.fields
+    assert ours.indices.tolist() == theirs.indices.tolist() and ours.labels.tolist() == theirs.labels.tolist()
+    assert np.array_equal(ours.values, theirs.values)
+    assert furrow.encode(str(tmp_path / "log.csv"), ours.encoder).indices.tolist() == ours.indices.tolist()
 
 
 def test_tables_that_are_refused():
