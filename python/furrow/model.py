@@ -406,9 +406,22 @@ class Model(Card):
         self._scorer.weights(features, values, bias)
         return Weights(features, values[:, 0] if self._outputs == 1 else values, bias)
 
-    def feature_importances(self, n: int | None = None) -> list[Importance]:
-        """The features that have a split in the trees, the one with the highest gain first; n: at most so many."""
-        ranked = self._scorer.importance()[:n]
+    def feature_importances(self, n_features: int | None = None) -> Doubles:
+        """Of trees: the share of each feature in the gain of all splits, which add up to 1."""
+        ranked = self.importances()
+        end = max((one.feature + 1 for one in ranked), default=0)
+        width = n_features if n_features is not None else max(self.n_features or 0, end)
+        if width < end:
+            raise ValueError(f"feature {end - 1} has splits, which is not below {width}")
+        shares = np.zeros(width)
+        for one in ranked:
+            shares[one.feature] = one.gain if one.gain == one.gain else one.splits
+        total = float(shares.sum())
+        return shares / total if total > 0 else shares
+
+    def importances(self, top: int | None = None) -> list[Importance]:
+        """Of trees: the features that have a split, the one with the highest gain first; top: at most so many."""
+        ranked = self._scorer.importance()[:top]
         return [Importance(f, self.feature_name(f), splits, gain, cover) for f, splits, gain, cover in ranked]
 
     def trees(self, first: int = 0, end: int | None = None, *, format: str = "text") -> str:

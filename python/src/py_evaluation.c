@@ -10,21 +10,22 @@
 
 typedef struct evaluating {
   fwpy_pieces pieces;
-  furrow_evaluation *lanes[LANES];
+  furrow_evaluation *lanes[LANES]; /* the first, and those that rows came to: each takes some megabytes */
 } evaluating;
 
 static furrow_status count_piece(fwpy_pieces *pieces, size_t i, furrow_scorer_scratch *scratch,
                                  const furrow_rowblock *block, furrow_error *err) {
-  return furrow_evaluation_add_block(((evaluating *)pieces)->lanes[i % LANES], scratch, block, err);
+  furrow_evaluation **lane = &((evaluating *)pieces)->lanes[i % LANES];
+  furrow_status status = *lane ? FURROW_OK : furrow_evaluation_create(lane, pieces->reader->owner->scorer, err);
+  return status == FURROW_OK ? furrow_evaluation_add_block(*lane, scratch, block, err) : status;
 }
 
 static furrow_status run_evaluation(void *user, fwpy_job *job, furrow_error *err) {
   evaluating *e = user;
-  furrow_status status = FURROW_OK;
-  for (size_t i = 0; i < LANES && status == FURROW_OK; i++)
-    status = furrow_evaluation_create(&e->lanes[i], e->pieces.reader->owner->scorer, err);
+  furrow_status status = furrow_evaluation_create(&e->lanes[0], e->pieces.reader->owner->scorer, err);
   if (status == FURROW_OK) status = fwpy_reader_run(&e->pieces, SIZE_MAX, job, err);
-  for (size_t i = 1; i < LANES && status == FURROW_OK; i++) furrow_evaluation_merge(e->lanes[0], e->lanes[i]);
+  for (size_t i = 1; i < LANES && status == FURROW_OK; i++)
+    if (e->lanes[i]) furrow_evaluation_merge(e->lanes[0], e->lanes[i]);
   return status;
 }
 
