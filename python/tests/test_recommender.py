@@ -93,18 +93,18 @@ def test_users_get_what_they_like(log, fitted):
 
 
 def test_the_model_is_the_commands(fitted, folder, run):
-    for name, data in fitted._folder.files.items():
+    for name, data in fitted._opened.folder.files.items():
         assert (folder / "model" / name).read_bytes() == data, name
     by_file = Recommender("fm", seed=1, threads=1).fit(folder / "log.csv")
-    assert by_file._folder.files == fitted._folder.files
+    assert by_file._opened.folder.files == fitted._opened.folder.files
 
 
 def test_jsonl_and_categories_give_the_same_model(log, fitted, tmp_path):
     log.to_json(tmp_path / "log.jsonl", orient="records", lines=True)
-    assert Recommender("fm", seed=1).fit(tmp_path / "log.jsonl")._folder.files == fitted._folder.files
+    assert Recommender("fm", seed=1).fit(tmp_path / "log.jsonl")._opened.folder.files == fitted._opened.folder.files
     categories = log.astype({"user": "category", "item": "category"})
-    assert Recommender("fm", seed=1).fit(categories)._folder.files == fitted._folder.files
-    assert Recommender("fm", seed=2).fit(log)._folder.files != fitted._folder.files
+    assert Recommender("fm", seed=1).fit(categories)._opened.folder.files == fitted._opened.folder.files
+    assert Recommender("fm", seed=2).fit(log)._opened.folder.files != fitted._opened.folder.files
 
 
 def test_what_the_columns_were_taken_for_is_visible(fitted):
@@ -159,6 +159,7 @@ def test_schema_of_the_callers(log, fitted):
         {"user_history": 5000},
         {"seed": -1},
         {"schema": "no-such-schema.json"},
+        {"seed": 1, "random_state": 2},
     ],
 )
 def test_wrong_parameters(log, wrong):
@@ -420,6 +421,7 @@ def test_scores_of_pairs(log, fitted):
     best = fitted.recommend(["u1", "u2"], 3)
     assert np.allclose(fitted.predict(best[["user", "item"]]), best["score"])
     assert np.allclose(fitted.predict(list(zip(best["user"], best["item"]))), best["score"])
+    assert np.allclose(fitted.predict({"user": best["user"], "item": best["item"].tolist()}), best["score"])
     assert np.allclose(fitted.predict(log), fitted.model_.scores(log)[0])
     with pytest.raises(furrow.NotFoundError):
         fitted.predict([("u1", "nothing")])
@@ -579,6 +581,26 @@ def test_threads_at_once(log, fitted):
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+def test_a_fit_beside_recommendations(log):
+    other = log.assign(item="c" + log["item"].str[1:])[:600]
+    recommender = Recommender(epochs=1, seed=1).fit(log)
+    ended, mixed = threading.Event(), []
+
+    def work():
+        while not ended.is_set():
+            prefixes = {item[0] for item in recommender.recommend(k=5)["item"]}
+            if len(prefixes) != 1:
+                mixed.append(prefixes)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    for i in range(8):
+        recommender.fit(other if i % 2 else log)
+    ended.set()
+    thread.join()
+    assert not mixed
 
 
 def test_reading_events_can_be_stopped(fitted, tmp_path):
