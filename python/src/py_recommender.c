@@ -6,6 +6,8 @@
 
 #include "py_core.h"
 
+enum { FEW_USERS = 4, FEW_ITEMS = 1 << 14 }; /* the slowest model takes a tenth of a second for them */
+
 typedef struct recommender_object {
   PyObject_HEAD furrow_recommender *recommender;
   PyObject *folder;      /* bytes: the model's path */
@@ -387,14 +389,27 @@ static void let_report(recommend_job *job, fwpy_job *running) {
   job->params.progress_user = running;
 }
 
+/* job NULL: in the calling thread */
 static furrow_status run_recommend(void *user, fwpy_job *job, furrow_error *err) {
   recommend_job *r = user;
-  let_report(r, job);
+  if (job) let_report(r, job);
   pthread_rwlock_rdlock(&r->self->lock);
   const furrow_status status = furrow_recommender_recommend(r->self->recommender, r->users.buf,
                                                             (size_t)r->users.shape[0], &r->params, r->results.buf, err);
   pthread_rwlock_unlock(&r->self->lock);
   return status;
+}
+
+/* A user takes microseconds, and a thread for the job as many again: few users need neither it nor others. */
+static bool recommend_few(recommend_job *job) {
+  furrow_error err;
+  furrow_status status = FURROW_OK;
+  job->params.threads = 1;
+  Py_BEGIN_ALLOW_THREADS;
+  status = run_recommend(job, NULL, &err);
+  Py_END_ALLOW_THREADS;
+  if (status != FURROW_OK) fwpy_raise(&err);
+  return status == FURROW_OK;
 }
 
 /* recommend(users u64, results f64 users x 2k, options, allowed u8|None, seen Events|None, context, progress): a
@@ -410,7 +425,9 @@ static PyObject *recommender_recommend(PyObject *object, PyObject *args) {
             fwpy_get_array(users, "users", FWPY_U64, 1, &job.users) &&
             get_results(&job, results, (size_t)job.users.shape[0]) && get_allowed(&job, allowed) &&
             get_events(&job, seen, &job.params.seen) && get_context(&job, context);
-  ok = ok && fwpy_job_run(run_recommend, &job, progress);
+  const bool few = ok && progress == Py_None && job.users.shape[0] <= FEW_USERS &&
+                   furrow_recommender_item_count(job.self->recommender) <= FEW_ITEMS;
+  ok = ok && (few ? recommend_few(&job) : fwpy_job_run(run_recommend, &job, progress));
   clear_job(&job);
   if (!ok) return NULL;
   Py_RETURN_NONE;
