@@ -6,7 +6,7 @@
 
 #include "py_core.h"
 
-enum { FEW_USERS = 4, FEW_ITEMS = 1 << 14 }; /* the slowest model takes a tenth of a second for them */
+enum { FEW_USERS = 4, FEW_ITEMS = 1 << 14 }; /* so few that Ctrl-C can wait for them */
 
 typedef struct recommender_object {
   PyObject_HEAD furrow_recommender *recommender;
