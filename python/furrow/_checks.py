@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Any, Mapping
 
 import numpy as np
 import numpy.typing as npt
 
 from furrow._arrays import as_array
-from furrow._data import is_frame
+from furrow._data import arrow_names, arrow_shape, is_arrow, is_frame, number_table
 
 
 class NotFittedError(ValueError, AttributeError):
@@ -27,18 +27,32 @@ def not_fitted(estimator: Any) -> Exception:
     return error
 
 
-def is_numeric_frame(frame: Any) -> bool:
-    """Whether all columns of a frame are numbers or bools."""
-    return all(getattr(kind, "kind", "O") in "fiub" for kind in frame.dtypes)
+def column_names(X: Any) -> list[Any] | None:
+    """The names of the columns of a table; None: it has none."""
+    if is_frame(X):
+        return list(X.columns)
+    if isinstance(X, Mapping):
+        return list(X)
+    return arrow_names(X) if is_arrow(X) else None
+
+
+def shape_of(X: Any) -> tuple[int, int]:
+    """Rows and columns of a table with names."""
+    if is_frame(X):
+        return len(X), len(X.columns)
+    if isinstance(X, Mapping):
+        return (len(next(iter(X.values()))) if X else 0), len(X)
+    return arrow_shape(X)
 
 
 def feature_names(X: Any) -> npt.NDArray[Any] | None:
-    """The names of the columns of a frame, if all are strings."""
-    if not is_frame(X):
+    """The names of the columns of a table, if all are strings."""
+    names = column_names(X)
+    if names is None:
         return None
-    kinds = {type(name) for name in X.columns}
+    kinds = {str if isinstance(name, str) else type(name) for name in names}
     if kinds == {str}:
-        return np.asarray(X.columns, dtype=object)
+        return np.asarray(names, dtype=object)
     if str in kinds:
         raise TypeError("the names of some columns are strings and others are not: X.columns = X.columns.astype(str)")
     return None
@@ -101,7 +115,7 @@ def check_rows(estimator: Any, X: Any, *, missing: bool) -> Any:
         check_shape(matrix.shape, who)
         _check_finite(matrix.data, missing)
         return matrix
-    array = _numbers(X.to_numpy() if is_frame(X) else X)
+    array = _numbers(number_table(X) if is_frame(X) or is_arrow(X) or isinstance(X, Mapping) else X)
     check_shape(array.shape, who)
     _check_finite(array, missing)
     return array

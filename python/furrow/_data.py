@@ -113,8 +113,10 @@ def is_sparse(data: Any) -> bool:
 
 
 def is_arrow(data: Any) -> bool:
-    """Whether data is an Arrow table, batch or stream, of any library. A pandas frame is a frame."""
-    return not is_frame(data) and (hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__"))
+    """Whether data is an Arrow table, batch or stream, of any library. Frames of pandas and `Rows` are not: they are read as they are."""
+    if is_frame(data) or isinstance(data, Rows):
+        return False
+    return hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__")
 
 
 def is_table(data: Any) -> bool:
@@ -377,6 +379,26 @@ def _arrow_numbers(data: Any) -> tuple[list[str], Array]:
     return names, table
 
 
+def number_table(data: Any) -> Array:
+    """The columns of a frame, an Arrow table or a dict of columns of numbers, as one table."""
+    if is_frame(data):
+        return _frame_table(data)
+    if is_arrow(data):
+        return _arrow_numbers(data)[1]
+    return np.column_stack([np.asarray(column) for column in data.values()])
+
+
+def arrow_names(data: Any) -> list[str]:
+    """The names of the columns of an Arrow table."""
+    return _arrow_table(data).names()
+
+
+def arrow_shape(data: Any) -> tuple[int, int]:
+    """Rows and columns of an Arrow table."""
+    table = _arrow_table(data)
+    return table.rows(), len(table.names())
+
+
 # ---- tables of text
 
 
@@ -512,8 +534,11 @@ def _cells(name: str, values: Any) -> _core.Cells:
     objects = values.tolist() if hasattr(values, "tolist") else list(values)
     try:
         return _core.cells(objects, _object_text)
+    except UnicodeError as error:
+        error.add_note(f"in column {name!r}")
+        raise
     except (TypeError, ValueError) as error:
-        raise type(error)(f"column {name!r}: {error}") from None if isinstance(error, UnicodeError) else error
+        raise type(error)(f"column {name!r}: {error}") from None
 
 
 def _object_text(value: Any) -> str:

@@ -24,18 +24,19 @@ from __future__ import annotations
 import inspect
 import os
 import warnings
-from typing import Any, Callable, NamedTuple, TypeVar
+from typing import Any, Callable, Mapping, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from furrow import _checks, _core
-from furrow._data import Source, is_frame, is_path, open_rows, open_table
+from furrow._data import Source, is_arrow, is_frame, is_path, is_table, open_rows, open_table
 from furrow._html import Card, Facts, training_chart, training_facts
 from furrow._progress import Progress, as_callback
 from furrow._settings import ALIASES as ALIASES
 from furrow._settings import Settings, as_text, collect
 from furrow.model import Model
+from furrow.rows import Rows
 from furrow.schema import Encoder, EncoderFolder, as_schema
 
 try:
@@ -79,45 +80,44 @@ def settings(model: str | None = None) -> list[dict[str, Any]]:
 # ---- What a fit leaves behind ------------------------------------------------------------------------------------
 
 
+class _Saver:
+    """Writes the model of a trainer, unless that has been trained further. Keeps what the model reads again."""
+
+    def __init__(self, trainer: _core.Trainer, folder: EncoderFolder | None) -> None:
+        self.trainer: _core.Trainer | None = trainer  # None: trained further
+        self.folder = folder  # of the encoder of a log
+
+    def __call__(self, path: str, overwrite: bool) -> None:
+        if self.trainer is None:
+            raise _core.StateError("partial_fit has trained this model further: take the estimator's model_ anew")
+        self.trainer.save(path, overwrite)
+
+
 class _Fitted:
     """A trainer, and the model of its parameters as they are now. Pickled without the trainer."""
 
-    def __init__(self, trainer: _core.Trainer | None, model: Model | None = None) -> None:
-        self.trainer = trainer
-        self.updates = 0  # calls that changed the parameters
-        self.made = model
-        self.folder: Any = None  # of the encoder of a log, which the model reads again for each table
+    def __init__(self, trainer: _core.Trainer, folder: EncoderFolder | None = None) -> None:
+        self.trainer: _core.Trainer | None = trainer
+        self._saver = _Saver(trainer, folder)
+        self._made: Model | None = None
 
     @property
     def model(self) -> Model:
-        if self.made is None:
+        if self._made is None:
             assert self.trainer is not None
-            self.made = Model._from_core(self.trainer.scorer(), save=_Saver(self, self.updates))
-        return self.made
+            self._made = Model._from_core(self.trainer.scorer(), save=self._saver)
+        return self._made
 
-    def step(self, uri: str, batch: int, progress: Progress = None) -> float:
+    def step(self, uri: str, batch: int) -> None:
         """One pass of updates; the model is another one from now on."""
         assert self.trainer is not None
-        self.made = None
-        self.updates += 1
-        return self.trainer.step(uri, batch, as_callback(progress))[1]
+        self._saver.trainer = None
+        self._saver = _Saver(self.trainer, None)
+        self._made = None
+        self.trainer.step(uri, batch, None)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"trainer": None, "updates": 0, "made": self.model, "folder": None}
-
-
-class _Saver:
-    """Saves the model of a trainer, unless it has been trained further."""
-
-    def __init__(self, fitted: _Fitted, updates: int) -> None:
-        self._fitted = fitted
-        self._updates = updates
-
-    def __call__(self, path: Any, overwrite: bool = False) -> None:
-        trainer = self._fitted.trainer
-        if trainer is None or self._fitted.updates != self._updates:
-            raise _core.StateError("partial_fit has trained this model further: take the estimator's model_ anew")
-        trainer.save(path, overwrite)
+        return {"trainer": None, "_saver": None, "_made": self.model}
 
 
 def _flat(epoch: dict[str, Any]) -> dict[str, Any]:
@@ -141,6 +141,7 @@ class _Samples:
         self.features: int | None = None
         self.names: Array | None = None
         self.folder: EncoderFolder | None = None  #: of the encoder of a log
+        self.weighted = False  #: the log has a column of weights
 
     def close(self) -> None:
         self.source.close()
@@ -157,24 +158,25 @@ class _Target(NamedTuple):
     roles: dict[str, Any] = {}
 
 
-def _as_uri(X: Any) -> str | None:
-    """The URI of samples in files; None: X is data of Python."""
-    if is_path(X):
-        return str(os.fspath(X))
-    uri = getattr(X, "uri", None)
-    return str(uri) if isinstance(uri, str) else None
+def _has_labels(X: Any) -> bool:
+    """Whether samples have their labels with them: those of files."""
+    return is_path(X) or isinstance(X, Rows)
 
 
 def _take(X: Any, rows: Array) -> Any:
     """Some rows of X, by a mask."""
     if is_frame(X):
         return X.iloc[np.flatnonzero(rows)]
+    if isinstance(X, Mapping):
+        return {name: np.asarray(column)[rows] for name, column in X.items()}
+    if is_arrow(X):
+        raise ValueError("sample_weight: a weight is 0; leave such rows of an Arrow table out")
     return X[np.flatnonzero(rows)] if hasattr(X, "tocsr") else X[rows]
 
 
 def _free_name(X: Any, wanted: str) -> str:
     """A name that none of the columns has."""
-    taken = {str(name).lower() for name in X.columns}
+    taken = {str(name).lower() for name in _checks.column_names(X) or []}
     while wanted in taken:
         wanted += "_"
     return wanted
@@ -269,20 +271,22 @@ class _Estimator(Card, _SklearnBase):  # type: ignore[misc]
         return self.model == "gbdt"
 
     def _needs_schema(self, X: Any) -> bool:
-        return self.schema is not None or (is_frame(X) and not _checks.is_numeric_frame(X))
+        return self.schema is not None or is_table(X)
 
     def _check_X(self, X: Any) -> tuple[Any, int | None]:
         """X as it is opened, and its number of rows; None: it is in files."""
-        uri = _as_uri(X)
-        if uri is not None:
-            return uri, None
+        if isinstance(X, Rows):
+            X = X.load()  # with the indices that it shows, whatever a file of them counts from
+        if _has_labels(X):
+            return X, None
         if not self._needs_schema(X):
             rows = _checks.check_rows(self, X, missing=self._takes_missing())
             return rows, rows.shape[0]
-        if not is_frame(X):
-            raise TypeError("schema: a frame or the path of a log is needed, not an array")
-        _checks.check_shape(X.shape, type(self).__name__)
-        return X, len(X)
+        if _checks.column_names(X) is None:
+            raise TypeError("schema: a frame, an Arrow table, a dict of columns or the path of a log is needed")
+        shape = _checks.shape_of(X)
+        _checks.check_shape(shape, type(self).__name__)
+        return X, shape[0]
 
     def _check_target(self, X: Any, y: Any, sample_weight: Any, qid: Any, roles: dict[str, Any]) -> tuple[Any, _Target]:
         """X and what comes with it, checked; rows without weight are left out."""
@@ -312,8 +316,8 @@ class _Estimator(Card, _SklearnBase):  # type: ignore[misc]
 
     def _open(self, X: Any, target: _Target, settings: Settings, progress: Progress) -> _Samples:
         samples = _Samples()
-        samples.names = _checks.feature_names(X)
-        samples.features = None if is_path(X) else int(X.shape[1])
+        if not _has_labels(X):
+            samples.features = int((_checks.shape_of(X) if self._needs_schema(X) else X.shape)[1])
         if self._needs_schema(X):
             self._open_log(X, target, settings, samples, progress)
             return samples
@@ -331,6 +335,7 @@ class _Estimator(Card, _SklearnBase):  # type: ignore[misc]
         schema = "auto" if self.schema is None else self.schema
         roles = dict(target.roles)
         samples.source = self._open_table(X, target, roles)
+        samples.weighted = target.weight is not None
         threads = settings.trainer.get("threads", 0)
         if schema != "auto":
             roles = {}
@@ -357,19 +362,22 @@ class _Estimator(Card, _SklearnBase):  # type: ignore[misc]
         """Validation data: a pair (X, y) or a triple with weights, a list of one of them, or a path."""
         if isinstance(eval_set, list) and len(eval_set) == 1:
             eval_set = eval_set[0]
-        if _as_uri(eval_set) is not None:
-            samples.valid = Source(str(_as_uri(eval_set)))
+        if _has_labels(eval_set):
+            samples.valid = open_rows(self._check_X(eval_set)[0])
             return
         if not isinstance(eval_set, tuple) or len(eval_set) not in (2, 3):
             raise ValueError("eval_set: a pair (X, y), a list of one pair, or the path of samples is needed")
         weight = eval_set[2] if len(eval_set) == 3 else None
         checked, target = self._check_target(eval_set[0], eval_set[1], weight, None, {})
-        features = None if is_path(checked) else checked.shape[1]
+        features = (_checks.shape_of(checked) if samples.folder else checked.shape)[1]
         if features != samples.features:
             raise ValueError(f"eval_set: X has {features} features, but {samples.features} are trained on")
         if encode and target.y is not None:
             target = target._replace(y=encode(target.y))
         if samples.folder:
+            if (target.weight is None) == samples.weighted:
+                weight = np.ones(_checks.shape_of(checked)[0]) if samples.weighted else None
+                target = target._replace(weight=weight)
             samples.valid = self._open_table(checked, target, {})
         else:
             samples.valid = open_rows(
@@ -391,9 +399,7 @@ class _Estimator(Card, _SklearnBase):  # type: ignore[misc]
         trainer = _core.Trainer.create(algorithm, tuple(settings.keys.items()), settings.trainer)
         valid = samples.valid.uri if samples.valid else None
         trainer.fit(samples.source.uri, valid, settings.fit, parser, told, as_callback(progress))
-        fitted = _Fitted(trainer)
-        fitted.folder = samples.folder
-        return fitted
+        return _Fitted(trainer, samples.folder)
 
     def _keep(self, algorithm: str, fitted: _Fitted, samples: _Samples) -> None:
         """Sets the attributes of a fit that went well, in place of those of an earlier one."""
@@ -428,12 +434,21 @@ class _Estimator(Card, _SklearnBase):  # type: ignore[misc]
 
     # ---- Steps
 
-    def _begin_steps(self, X: Any, algorithm: str, settings: Settings) -> None:
+    def _check_batch(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, _Target, Array | None]:
+        """X, what comes with it, and the names of its columns."""
+        if _has_labels(X) or self._needs_schema(X):
+            raise TypeError("partial_fit takes arrays and tables of numbers; fit takes logs and files")
+        names = _checks.feature_names(X)
+        if self.__sklearn_is_fitted__():
+            if self._encoded or self._fitted.trainer is None:
+                raise _core.StateError("partial_fit cannot go on from a model of a log, or from one that was pickled")
+            self._to_score(X)
+        return (*self._check_target(X, y, sample_weight, None, {}), names)
+
+    def _begin_steps(self, X: Any, names: Array | None, algorithm: str, settings: Settings) -> None:
         """A model without a single update."""
-        if is_path(X) or self._needs_schema(X):
-            raise TypeError("partial_fit takes arrays and frames of numbers; fit takes logs and files")
         samples = _Samples()
-        samples.names, samples.features = _checks.feature_names(X), int(X.shape[1])
+        samples.names, samples.features = names, int(X.shape[1])
         if "l2" not in settings.keys and algorithm in _LINEAR:
             settings.keys["l2"] = "0"  # the default depends on the number of all rows
         if algorithm in _SLOTS and "fields" not in settings.keys:
@@ -443,11 +458,8 @@ class _Estimator(Card, _SklearnBase):  # type: ignore[misc]
         self._keep(algorithm, fitted, samples)
 
     def _step(self, X: Any, target: _Target) -> None:
-        rows = self._to_score(X)
-        if self._encoded or self._fitted.trainer is None:
-            raise _core.StateError("partial_fit cannot go on from a model of a log, or from one that was pickled")
         batch = int(self._fitted.model._scorer.setting("batch") or 128)
-        with open_rows(rows, labels=target.y, weights=target.weight, missing=False) as source:
+        with open_rows(X, labels=target.y, weights=target.weight, missing=False) as source:
             self._fitted.step(source.uri, batch)
 
     # ---- Use
@@ -471,7 +483,7 @@ class _Estimator(Card, _SklearnBase):  # type: ignore[misc]
     def _to_score(self, X: Any) -> Any:
         """X as the model takes it, of the columns of fit."""
         self.model_
-        if _as_uri(X) is not None or self._encoded:
+        if _has_labels(X) or self._encoded:
             return X
         _checks.check_names(self, X, getattr(self, "feature_names_in_", None))
         rows = _checks.check_rows(self, X, missing=self._takes_missing())
@@ -488,16 +500,34 @@ class _Estimator(Card, _SklearnBase):  # type: ignore[misc]
     @property
     def feature_importances_(self) -> Array:
         """Of trees: the share of each feature in the gain of all splits."""
+        model = self.model_
         if self.model != "gbdt":
             raise AttributeError(f"{type(self).__name__}({self.model!r}): trees alone have feature importances")
-        return self.model_.feature_importances(getattr(self, "n_features_in_", None))
+        splits = model._scorer.importance()
+        parts = np.zeros(getattr(self, "n_features_in_", max((split[0] + 1 for split in splits), default=0)))
+        for feature, count, gain, _ in splits:
+            parts[self._column_of(feature)] += gain if gain == gain else count
+        return np.asarray(parts / parts.sum()) if parts.sum() > 0 else parts
+
+    def _column_of(self, feature: int) -> int:
+        """The column that a feature of the model comes from."""
+        if not self._encoded:
+            return feature
+        field = self.model_._scorer.describe_feature(feature)[0]
+        names = list(getattr(self, "feature_names_in_", []))
+        column = next((i for i, name in enumerate(names) if name == field), None)
+        if column is None:
+            raise AttributeError(f"feature {field!r} is not a column: model_.feature_importances() has all of them")
+        return column
 
     def _linear_part(self) -> tuple[Array, Array]:
         model = self.model_
         if self.algorithm_ not in _LINEAR:
             raise AttributeError(f"{type(self).__name__}({self.model!r}): linear models alone have coef_ and intercept_")
-        count = model.n_features if self._encoded else getattr(self, "n_features_in_", model.n_features)
-        features = np.arange(count or 0, dtype=np.uint64)
+        count = getattr(self, "n_features_in_", model.n_features)
+        if self._encoded or count is None:
+            raise AttributeError("a column of a log has a weight for each of its values: model_.weights has them")
+        features = np.arange(count, dtype=np.uint64)
         outputs = model._scorer.output_count()
         weights, bias = np.zeros((len(features), outputs)), np.zeros(outputs)
         model._scorer.weights(features, weights, bias)
@@ -626,6 +656,7 @@ class Classifier(_ClassifierMixin, _Estimator):  # type: ignore[misc]
         Ctrl-C ends it, and leaves the estimator as it was.
         """
         algorithm, settings = self._check_model(), self._settings()
+        names = _checks.feature_names(X)
         X, target = self._check_target(X, y, sample_weight, None, {"label": label})
         classes, encode = None, None
         if target.y is not None and self.schema in (None, "auto"):
@@ -636,6 +667,7 @@ class Classifier(_ClassifierMixin, _Estimator):  # type: ignore[misc]
         else:
             self._weigh_classes(None, settings)
         samples = self._open(X, target, settings, progress)
+        samples.names = names
         try:
             if eval_set is not None:
                 self._open_valid(eval_set, samples, encode)
@@ -700,12 +732,12 @@ class Classifier(_ClassifierMixin, _Estimator):  # type: ignore[misc]
 
         classes: all classes, for the first call. Not for gbdt.
         """
-        X, target = self._check_target(X, y, sample_weight, None, {})
+        X, target, names = self._check_batch(X, y, sample_weight)
         if not self.__sklearn_is_fitted__():
             if classes is None:
                 raise ValueError("classes must be passed on the first call to partial_fit.")
             known, _ = _checks.labels(_checks.column(classes, None, "classes"))
-            self._begin(X, known)
+            self._begin(X, names, known)
         elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
             raise ValueError(f"classes are {list(classes)}, but the first call had {list(self.classes_)}")
         assert target.y is not None
@@ -713,12 +745,12 @@ class Classifier(_ClassifierMixin, _Estimator):  # type: ignore[misc]
         self._step(X, target._replace(y=self._label_values[codes]))
         return self
 
-    def _begin(self, X: Any, classes: Array) -> None:
+    def _begin(self, X: Any, names: Array | None, classes: Array) -> None:
         settings = self._settings()
         algorithm = self._adapt(self._check_model(), classes, settings)
         values = np.arange(len(classes), dtype=np.float64)
         settings.keys["labels"] = ",".join(str(i) for i in range(len(classes)))
-        self._begin_steps(X, algorithm, settings)
+        self._begin_steps(X, names, algorithm, settings)
         self._label_values = values
         self.classes_ = classes
 
@@ -732,8 +764,7 @@ class Classifier(_ClassifierMixin, _Estimator):  # type: ignore[misc]
     def predict(self, X: Any) -> Array:
         """The class of each row."""
         labels = self._scores(X)[2]
-        classes: Array = self.classes_
-        return classes[self._codes(labels)]
+        return np.asarray(self.classes_[self._codes(labels)])
 
     def predict_proba(self, X: Any) -> Array:
         """The probability of each class, rows x classes, in the order of classes_."""
@@ -751,7 +782,7 @@ class Classifier(_ClassifierMixin, _Estimator):  # type: ignore[misc]
         rows x classes."""
         if self.model_._scorer.output_count() > 1:
             outputs = self._by_class(self.model_.decision_function(self._to_score(X)).T).T
-            return outputs if outputs.shape[1] > 2 else outputs[:, 1] - outputs[:, 0]
+            return np.asarray(outputs if outputs.shape[1] > 2 else outputs[:, 1] - outputs[:, 0])
         pred, proba, _ = self._scores(X)
         if self.algorithm_ == "mlr":  # its output is a probability
             with np.errstate(divide="ignore"):
@@ -848,9 +879,11 @@ class Regressor(_RegressorMixin, _Estimator):  # type: ignore[misc]
     ) -> Regressor:
         """Trains a model; the arguments are those of Classifier.fit, and y are numbers."""
         algorithm, settings = self._check_model(), self._settings()
+        names = _checks.feature_names(X)
         X, target = self._check_target(X, y, sample_weight, None, {"label": label})
         self._adapt(algorithm, settings)
         samples = self._open(X, target, settings, progress)
+        samples.names = names
         try:
             if eval_set is not None:
                 self._open_valid(eval_set, samples, None)
@@ -868,11 +901,11 @@ class Regressor(_RegressorMixin, _Estimator):  # type: ignore[misc]
 
         Neither features nor labels are scaled here, as fit does: bring them to similar sizes. Not for gbdt.
         """
-        X, target = self._check_target(X, y, sample_weight, None, {})
+        X, target, names = self._check_batch(X, y, sample_weight)
         if not self.__sklearn_is_fitted__():
             algorithm, settings = self._check_model(), self._settings()
             self._adapt(algorithm, settings)
-            self._begin_steps(X, algorithm, settings)
+            self._begin_steps(X, names, algorithm, settings)
         self._step(X, target)
         return self
 
@@ -999,11 +1032,13 @@ class Ranker(_Estimator):
         """
         algorithm, settings = self._check_model(), self._settings()
         roles = {"user": user, "item": item, "time": time, "label": label, "history": history}
+        names = _checks.feature_names(X)
         X, target = self._check_target(X, y, sample_weight, qid, roles)
         if algorithm == "gbdt" and target.y is not None and target.qid is None:
             raise ValueError("qid: gbdt ranks the rows of a group, and needs the group of each row")
         self._adapt(algorithm, settings)
         samples = self._open(X, target, settings, progress)
+        samples.names = names
         try:
             if eval_set is not None:
                 self._open_groups(eval_set, samples)
@@ -1015,8 +1050,8 @@ class Ranker(_Estimator):
 
     def _open_groups(self, eval_set: Any, samples: _Samples) -> None:
         """Validation data with groups."""
-        if _as_uri(eval_set) is not None:
-            samples.valid = Source(str(_as_uri(eval_set)))
+        if _has_labels(eval_set):
+            samples.valid = open_rows(self._check_X(eval_set)[0])
             return
         if not isinstance(eval_set, tuple) or len(eval_set) != 3 or samples.folder:
             raise ValueError("eval_set: a triple (X, y, qid) of rows, or the path of samples is needed")

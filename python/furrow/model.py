@@ -19,10 +19,11 @@ import numpy as np
 import numpy.typing as npt
 
 from furrow import _core
-from furrow._arrays import as_array
+from furrow._arrays import as_array, as_floats
 from furrow._data import Source, is_frame, is_path, memory_path, open_rows, open_table
 from furrow._html import Card, Facts, epoch_facts
 from furrow._progress import Progress, as_callback
+from furrow.rows import Rows
 from furrow.matrix import Matrix, load_matrix
 
 Array = npt.NDArray[Any]
@@ -31,6 +32,7 @@ Path = str | os.PathLike[str]
 Saver = Callable[[str, bool], None]
 
 _FEW = 1 << 16  # elements of a table that is scored at once, without threads
+_FEW_EVENTS = 256
 _CHUNK = 1 << 20  # rows of a file that are scored at once
 _FORMATS = {"text": 0, "json": 1, "dot": 2, "svg": 3, "angel": 4, "keys": 5}
 _USERS, _ITEMS = 1, 2
@@ -162,13 +164,10 @@ class Model(Card):
         Probability and label are 0 for models that predict numbers. threads: 0 is one for each processor; the scores
         do not depend on it.
         """
-        if type(X) is np.ndarray and X.ndim == 2 and X.shape[1] == self._fast_columns and X.size <= _FEW:
-            if X.dtype == np.float64 or X.dtype == np.float32:
-                out = np.empty((3, X.shape[0]))
-                self._scorer.score_table(X, out)
-                return out[0], out[1], out[2]
-        with self._open(X) as source:
-            out = self._read(source, 3, False, threads, progress)
+        out = self._score_few(X, False)
+        if out is None:
+            with self._open(X) as source:
+                out = self._read(source, 3, False, threads, progress)
         return out[0], out[1], out[2]
 
     def predict(self, X: Any, *, threads: int = 0) -> Array:
@@ -184,8 +183,7 @@ class Model(Card):
         if len(self._labels) == 0:
             raise TypeError("predict_proba is for models of classes; this one predicts numbers")
         if self._outputs > 1:
-            with self._open(X) as source:
-                return self._read(source, self._outputs, True, threads, None)
+            return self._class_probabilities(X, threads)
         positive = self.scores(X, threads=threads)[1]
         return np.column_stack((1 - positive, positive))
 
@@ -196,12 +194,35 @@ class Model(Card):
         """
         if self._outputs == 1:
             return self.scores(X, threads=threads)[0]
-        with self._open(X) as source:
-            pred, best, _ = self._read(source, 3, False, threads, None)
-        with self._open(X) as source:
-            share = self._read(source, self._outputs, True, threads, None) / best[:, None]
+        pred, best, _ = self.scores(X, threads=threads)
         with np.errstate(divide="ignore"):
-            return np.asarray(pred[:, None] + np.log(share))
+            return np.asarray(pred[:, None] + np.log(self._class_probabilities(X, threads) / best[:, None]))
+
+    def _class_probabilities(self, X: Any, threads: int) -> Doubles:
+        out = self._score_few(X, True)
+        if out is not None:
+            return out
+        with self._open(X) as source:
+            return self._read(source, self._outputs, True, threads, None)
+
+    def _score_few(self, X: Any, by_class: bool) -> Doubles | None:
+        """The scores of a small table of a known kind, of few events or sparse rows; None: take the long way."""
+        if type(X) is np.ndarray:
+            if X.ndim != 2 or X.shape[1] != self._fast_columns or X.size > _FEW or X.dtype.char not in "fd":
+                return None
+            out = np.empty((X.shape[0], self._outputs) if by_class else (3, X.shape[0]))
+            self._scorer.score_table(X, out, by_class)
+        elif self._encoded and type(X) is list and len(X) < _FEW_EVENTS and all(type(event) is dict for event in X):
+            out = np.empty((len(X), self._outputs) if by_class else (3, len(X)))
+            self._scorer.score_events(_texts_of(X), out, by_class)
+        elif getattr(X, "format", None) == "csr" and len(X.data) <= _FEW and X.dtype.kind in "fiub":
+            self._check_columns(X.shape[1], dense=False)
+            out = np.empty((X.shape[0], self._outputs) if by_class else (3, X.shape[0]))
+            if not self._scorer.score_rows(*_csr_arrays(X), X.shape[1], out, by_class):
+                return None
+        else:
+            return None
+        return out
 
     def _read(self, source: Source, width: int, by_row: bool, threads: int, progress: Progress) -> Doubles:
         """Scores (3 x rows) or probabilities (rows x width) of all rows of a source."""
@@ -226,19 +247,23 @@ class Model(Card):
 
     def _open(self, X: Any, y: Any = None, weight: Any = None, *, labelled: bool = False) -> Source:
         """The rows of X under a URI, as the model reads them."""
+        if isinstance(X, Rows) and self._scorer.setting("index-base") == "1":
+            X = _by_index_from_1(X)
         if is_path(X):
             if y is not None or weight is not None:
                 raise TypeError("a file has its own labels and weights: y and sample_weight are for data in memory")
             return self._open_path(os.fspath(X), labelled)
-        if self._encoded and not hasattr(X, "tocsr") and not hasattr(X, "indptr"):
+        dense = not _is_sparse(X)
+        if self._encoded and dense:
             return self._open_log(X, y, weight, labelled)
-        dense = not hasattr(X, "tocsr") and not hasattr(X, "indptr")
         if self._names and (is_frame(X) or isinstance(X, Mapping)):
             X = _columns_by_name(X, self._names)
         if isinstance(X, Mapping):
             raise TypeError("the model does not know the names of its columns: an array is needed, not a dict")
         source = open_rows(X, labels=None if y is None else self._numbers_of(y), weights=weight)
         self._check_columns(source.features, dense)
+        if self._names and source.names and source.names != self._names and source.features is not None:
+            raise ValueError(f"X has the columns {', '.join(source.names)}, not {', '.join(self._names)} in this order")
         return source
 
     def _open_path(self, path: str, labelled: bool) -> Source:
@@ -274,9 +299,8 @@ class Model(Card):
     def _open_events(self, events: Any) -> Source:
         """Events, whose columns the schema must have; a column that an event lacks is missing."""
         path = memory_path()
-        texts = [tuple(text for name, value in event.items() for text in (str(name), _cell(value))) for event in events]
-        self._scorer.add_events(path, texts)
-        return Source(path, lambda: _core.remove_rows(path), rows=len(texts))
+        self._scorer.add_events(path, _texts_of(events))
+        return Source(path, lambda: _core.remove_rows(path), rows=len(events))
 
     def _numbers_of(self, y: Any) -> Any:
         """Labels as numbers: those of the names of classes."""
@@ -335,7 +359,7 @@ class Model(Card):
         """
         if calibration < 0 or curves < 0:
             raise ValueError("calibration and curves are numbers of bins and points, not below 0")
-        if y is None and not is_path(X) and not self._encoded and not hasattr(X, "indptr"):
+        if y is None and not is_path(X) and not self._encoded and not _is_rows(X):
             raise TypeError("y, the labels, is missing")
         with self._open(X, y, sample_weight, labelled=True) as source:
             reader = self._scorer.read(source.uri, {"threads": threads})
@@ -594,6 +618,20 @@ class Matrices(Mapping[str, Matrix]):
 # ---- loading
 
 
+def _by_index_from_1(rows: Rows) -> Any:
+    """Rows of a file for a model whose features count from 1 there: `Rows` have the indices as they stand, so that the
+    model reads the file itself."""
+    if rows.format not in ("libsvm", "libffm"):
+        return rows
+    uri = rows.plain_uri()
+    if uri is None:
+        raise ValueError(
+            "the model counts the features of files from 1, and these rows have the indices as they stand in theirs: "
+            "pass the path of the file instead"
+        )
+    return uri
+
+
 def load_model(
     path: Path,
     *,
@@ -701,8 +739,29 @@ def _columns_by_name(table: Any, names: list[str]) -> Array:
     return np.column_stack([as_array(values[columns.index(name)]) for name in names])
 
 
+def _is_rows(X: Any) -> bool:
+    """Whether X is furrow.Rows. They may not be loaded: their attributes are not looked at."""
+    return hasattr(type(X), "indptr")
+
+
+def _is_sparse(X: Any) -> bool:
+    return _is_rows(X) or hasattr(X, "tocsr")
+
+
+def _csr_arrays(X: Any) -> tuple[Array, Array, Array]:
+    """The arrays of a CSR matrix as the library takes them, those of integers without a sign."""
+    keys = np.ascontiguousarray(X.indices, dtype=np.int64 if X.indices.dtype.itemsize == 8 else np.int32)
+    ends = np.ascontiguousarray(X.indptr, dtype=np.int64).view(np.uint64)
+    return ends, keys.view(f"u{keys.itemsize}"), as_floats(X.data, "X")
+
+
 def _without_label(uri: str) -> str:
     return uri + ("&" if "?" in uri else "?") + "label=none"
+
+
+def _texts_of(events: Any) -> list[tuple[str | None, ...]]:
+    """Each event as a tuple: column, value, column, value …"""
+    return [tuple(text for name, value in event.items() for text in (str(name), _cell(value))) for event in events]
 
 
 def _cell(value: Any) -> str | None:

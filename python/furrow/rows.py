@@ -361,6 +361,20 @@ class Rows(Card):
         width = _width(self._block, n_features, len(self.column_names or ()))
         return self._block.to_numpy(width, missing=missing)
 
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """All rows as an Arrow table, without a copy: label, weight, qid (those that there are), and for the features
+        of each row the lists indices, values and fields."""
+        block = self.load()._block
+        assert block is not None
+        columns: list[tuple[str, Any, Any]] = []
+        for name, array in (("label", block.labels), ("weight", block.weights), ("qid", block.qids)):
+            if array is not None:
+                columns.append((name, array, None))
+        for name, array in (("indices", block.indices), ("values", block.values), ("fields", block.fields)):
+            if array is not None:
+                columns.append((name, array, block.indptr))
+        return _core.arrow_stream(columns, len(block))
+
     def save(self, path: str | os.PathLike[str], format: WriteFormat = "libsvm", **options: Any) -> None:
         """Writes the rows to a file: see `write_rows` for formats and options."""
         write_rows(path, self, format=format, **options)

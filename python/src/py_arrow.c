@@ -1,39 +1,13 @@
-/* python/src/py_arrow.c: tables of Arrow's C data interface in, rows out.
+/* python/src/py_arrow.c: tables that come in by Arrow's C data interface.
  *
- * The three structs are the published ABI. A table is taken over from its capsule (the capsule is left released) and is
+ * A table is taken over from its capsule (the capsule is left released) and is
  * released once, when the ArrowTable is freed. Lengths of buffers are the producer's contract; everything else that it
  * says is checked before memory is read by it. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "py_core.h"
-
-/* ---- The ABI ---------------------------------------------------------------------------------------------- */
-
-struct ArrowSchema {
-  const char *format, *name, *metadata;
-  int64_t flags, n_children;
-  struct ArrowSchema **children, *dictionary;
-  void (*release)(struct ArrowSchema *);
-  void *private_data;
-};
-
-struct ArrowArray {
-  int64_t length, null_count, offset, n_buffers, n_children;
-  const void **buffers;
-  struct ArrowArray **children, *dictionary;
-  void (*release)(struct ArrowArray *);
-  void *private_data;
-};
-
-struct ArrowArrayStream {
-  int (*get_schema)(struct ArrowArrayStream *, struct ArrowSchema *out);
-  int (*get_next)(struct ArrowArrayStream *, struct ArrowArray *out);
-  const char *(*get_last_error)(struct ArrowArrayStream *);
-  void (*release)(struct ArrowArrayStream *);
-  void *private_data;
-};
+#include "py_arrow.h"
 
 /* ---- Types ------------------------------------------------------------------------------------------------ */
 
@@ -728,7 +702,9 @@ static PyType_Slot arrow_slots[] = {{Py_tp_dealloc, arrow_dealloc}, {Py_tp_metho
 static PyType_Spec arrow_spec = {"furrow._core.ArrowTable", sizeof(arrow_object), 0,
                                  Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, arrow_slots};
 
-static PyMethodDef methods[] = {{"arrow_kinds", module_arrow_kinds, METH_O, NULL}, {NULL, NULL, 0, NULL}};
+static PyMethodDef methods[] = {{"arrow_kinds", module_arrow_kinds, METH_O, NULL},
+                                {"arrow_stream", fwpy_arrow_stream, METH_VARARGS, NULL},
+                                {NULL, NULL, 0, NULL}};
 
 int fwpy_add_arrow(PyObject *module) {
   if (fwpy_add_type(module, &arrow_spec, &arrow_type) < 0) return -1;

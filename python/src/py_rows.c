@@ -182,7 +182,8 @@ static bool open_reader(open_call *call) {
   Py_BEGIN_ALLOW_THREADS;
   status = furrow_parser_open(&call->parser, call->uri, call->params, &err);
   Py_END_ALLOW_THREADS;
-  return status == FURROW_OK ? true : fwpy_raise(&err);
+  if (status != FURROW_OK) fwpy_raise(&err);
+  return status == FURROW_OK;
 }
 
 /* open(uri, options) */

@@ -84,21 +84,6 @@ furrow_status fwpy_reader_next(fwpy_score_reader *self, size_t most, furrow_rowb
   return status;
 }
 
-/* Names the row that does not fit the model. */
-static void locate(const furrow_scorer *scorer, furrow_scorer_scratch *scratch, const furrow_rowblock *block,
-                   uint64_t first, furrow_error *err) {
-  for (size_t i = 0; i < block->size; i++) {
-    const furrow_row row = furrow_rowblock_row(block, i);
-    furrow_score score;
-    furrow_error own;
-    const furrow_status status = furrow_scorer_score_row(scorer, scratch, &row, &score, &own);
-    if (status == FURROW_OK) continue;
-    fwpy_fail(err, status, "row %llu: %.200s", (unsigned long long)(first + i), own.message);
-    memcpy(err->hint, own.hint, sizeof err->hint);
-    return;
-  }
-}
-
 static void fail_piece(fwpy_pieces *pieces, size_t i, const furrow_error *err) {
   pthread_mutex_lock(&pieces->reader->owner->mutex);
   if (pieces->status == FURROW_OK || i < pieces->failed) {
@@ -117,10 +102,12 @@ static void do_piece(fwpy_pieces *pieces, size_t i) {
   const size_t begin = i * FWPY_PIECE, left = pieces->block.size - begin;
   const size_t end = left < FWPY_PIECE ? pieces->block.size : begin + FWPY_PIECE;
   furrow_status status = furrow_rowblock_slice(&pieces->block, begin, end, &block, &err);
+  if (!fwpy_job_progress(pieces->job, "scoring", pieces->first, 0)) /* a piece of trees may take long to explain */
+    status = fwpy_fail(&err, FURROW_E_CANCELLED, "stopped by the caller");
   if (status == FURROW_OK) status = fwpy_scratch_take(owner, &scratch, &err);
   if (status == FURROW_OK) {
     status = pieces->work(pieces, i, scratch, &block, &err);
-    if (status == FURROW_E_RANGE) locate(owner->scorer, scratch, &block, pieces->first + begin, &err);
+    if (status == FURROW_E_RANGE) fwpy_locate_error(owner->scorer, scratch, &block, pieces->first + begin, &err);
   }
   fwpy_scratch_give(owner, scratch);
   if (status != FURROW_OK) fail_piece(pieces, i, &err);
@@ -146,6 +133,7 @@ furrow_status fwpy_reader_run(fwpy_pieces *pieces, size_t most, fwpy_job *job, f
   fwpy_score_reader *reader = pieces->reader;
   size_t done = 0;
   pieces->err = err;
+  pieces->job = job;
   fwpy_team *team = fwpy_team_start(reader->threads);
   if (!team) return fwpy_fail(err, FURROW_E_MEMORY, "out of memory");
   pthread_mutex_lock(&reader->mutex);
@@ -195,8 +183,9 @@ static furrow_status fill_scores(fwpy_pieces *pieces, size_t i, furrow_scorer_sc
 static furrow_status fill_probabilities(fwpy_pieces *pieces, size_t i, furrow_scorer_scratch *scratch,
                                         const furrow_rowblock *block, furrow_error *err) {
   const fill *f = (const fill *)pieces;
-  double *out = f->out + (pieces->done + i * FWPY_PIECE) * f->classes;
-  return fwpy_class_probabilities(pieces->reader->owner->scorer, scratch, block, out, err);
+  const size_t begin = i * FWPY_PIECE;
+  double *out = f->out + (pieces->done + begin) * f->classes;
+  return fwpy_class_probabilities(pieces->reader->owner->scorer, scratch, block, pieces->first + begin, out, err);
 }
 
 static furrow_status run_fill(void *user, fwpy_job *job, furrow_error *err) {

@@ -234,7 +234,7 @@ static PyObject *scorer_describe(PyObject *object, PyObject *args) {
   return status == FURROW_OK ? fwpy_take_text(text, size) : fwpy_raise(&err);
 }
 
-/* ---- Few rows --------------------------------------------------------------------------------------------- */
+/* ---- Scores of a block ------------------------------------------------------------------------------------ */
 
 furrow_status fwpy_score_block(const furrow_scorer *scorer, furrow_scorer_scratch *scratch,
                                const furrow_rowblock *block, uint64_t first, furrow_score *scores, furrow_error *err) {
@@ -247,33 +247,104 @@ furrow_status fwpy_score_block(const furrow_scorer *scorer, furrow_scorer_scratc
 }
 
 furrow_status fwpy_class_probabilities(const furrow_scorer *scorer, furrow_scorer_scratch *scratch,
-                                       const furrow_rowblock *block, double *out, furrow_error *err) {
+                                       const furrow_rowblock *block, uint64_t first, double *out, furrow_error *err) {
   const size_t classes = furrow_scorer_class_count(scorer);
   furrow_status status = FURROW_OK;
   for (size_t i = 0; i < block->size && status == FURROW_OK; i++, out += classes) {
     const furrow_row row = furrow_rowblock_row(block, i);
     status = furrow_scorer_class_probabilities(scorer, scratch, &row, out, err);
     if (status == FURROW_OK && isnan(out[0]))
-      status = fwpy_fail(err, FURROW_E_RANGE, "the probability of a class is not a number");
+      status = fwpy_fail(err, FURROW_E_RANGE, "row %llu: the probability of a class is not a number",
+                         (unsigned long long)(first + i));
   }
   return status;
 }
 
-/* A block that a call makes of a table, and its scores: one piece of memory. */
+void fwpy_locate_error(const furrow_scorer *scorer, furrow_scorer_scratch *scratch, const furrow_rowblock *block,
+                       uint64_t first, furrow_error *err) {
+  for (size_t i = 0; i < block->size; i++) {
+    const furrow_row row = furrow_rowblock_row(block, i);
+    furrow_score score;
+    furrow_error own;
+    const furrow_status status = furrow_scorer_score_row(scorer, scratch, &row, &score, &own);
+    if (status == FURROW_OK) continue;
+    fwpy_fail(err, status, "row %llu: %.200s", (unsigned long long)(first + i), own.message);
+    memcpy(err->hint, own.hint, sizeof err->hint);
+    return;
+  }
+}
+
+/* ---- Few rows: in the calling thread and without an answer to signals -------------------------------------- */
+
+/* Where scores go: 3 x rows, or rows x classes. */
+typedef struct target {
+  Py_buffer view;
+  bool by_class;
+  size_t rows, classes;
+} target;
+
+static bool open_target(target *to, PyObject *array, PyObject *by_class, const furrow_scorer *scorer, size_t rows) {
+  to->by_class = by_class == Py_True;
+  to->rows = rows;
+  to->classes = furrow_scorer_class_count(scorer);
+  if (!fwpy_get_output(array, "out", FWPY_F64, 2, &to->view)) return false;
+  const size_t first = to->by_class ? rows : 3, second = to->by_class ? to->classes : rows;
+  if ((size_t)to->view.shape[0] == first && (size_t)to->view.shape[1] == second) return true;
+  PyErr_Format(PyExc_ValueError, "out is not %zu x %zu", first, second);
+  PyBuffer_Release(&to->view);
+  return false;
+}
+
+static furrow_status score_piece(const furrow_scorer *scorer, furrow_scorer_scratch *scratch,
+                                 const furrow_rowblock *block, size_t first, const target *to, furrow_error *err) {
+  double *out = to->view.buf;
+  furrow_score scores[FWPY_PIECE];
+  if (to->by_class) return fwpy_class_probabilities(scorer, scratch, block, first, out + first * to->classes, err);
+  const furrow_status status = fwpy_score_block(scorer, scratch, block, first, scores, err);
+  for (size_t i = 0; status == FURROW_OK && i < block->size; i++) {
+    out[first + i] = scores[i].pred;
+    out[to->rows + first + i] = scores[i].proba;
+    out[2 * to->rows + first + i] = scores[i].label;
+  }
+  return status;
+}
+
+static furrow_status score_few(fwpy_scorer *self, const furrow_rowblock *block, const target *to, furrow_error *err) {
+  furrow_scorer_scratch *scratch = NULL;
+  furrow_rowblock piece;
+  furrow_status status = fwpy_scratch_take(self, &scratch, err);
+  for (size_t first = 0; first < block->size && status == FURROW_OK; first += FWPY_PIECE) {
+    const size_t end = block->size - first < FWPY_PIECE ? block->size : first + FWPY_PIECE;
+    status = furrow_rowblock_slice(block, first, end, &piece, err);
+    if (status == FURROW_OK) status = score_piece(self->scorer, scratch, &piece, first, to, err);
+    if (status == FURROW_E_RANGE) fwpy_locate_error(self->scorer, scratch, &piece, first, err);
+  }
+  fwpy_scratch_give(self, scratch);
+  return status;
+}
+
+/* Ends a call that scored few rows. */
+static PyObject *close_target(target *to, furrow_status status, const furrow_error *err) {
+  PyBuffer_Release(&to->view);
+  if (status != FURROW_OK) return fwpy_raise(err);
+  Py_RETURN_NONE;
+}
+
+/* ---- Few rows of a table ---------------------------------------------------------------------------------- */
+
+/* A block that a call makes of a table: one piece of memory. */
 typedef struct few_rows {
   furrow_rowblock block;
-  furrow_score *scores;
   void *memory;
-  double room[512]; /* that memory, where it is enough */
+  double room[256]; /* that memory, where it is enough */
 } few_rows;
 
 static bool few_rows_init(few_rows *few, size_t rows, size_t features) {
   if (rows > FEW_MAX || features > FEW_MAX) return false;
-  const size_t bytes = rows * sizeof(furrow_score) + (rows + 1) * sizeof(uint64_t) + 2 * features * sizeof(float);
+  const size_t bytes = (rows + 1) * sizeof(uint64_t) + 2 * features * sizeof(float);
   few->memory = bytes <= sizeof few->room ? few->room : malloc(bytes);
   if (!few->memory) return false;
-  few->scores = few->memory;
-  uint64_t *offset = (uint64_t *)(few->scores + rows);
+  uint64_t *offset = few->memory;
   uint32_t *index = (uint32_t *)(offset + rows + 1);
   few->block = (furrow_rowblock){.size = rows,
                                  .offset = offset,
@@ -325,44 +396,18 @@ static bool get_table(PyObject *object, Py_buffer *table) {
   return ok;
 }
 
-/* An array of doubles, 3 x rows: pred, proba, label */
-static bool get_scores(PyObject *object, size_t rows, Py_buffer *out) {
-  if (!fwpy_get_output(object, "out", FWPY_F64, 2, out)) return false;
-  if (out->shape[0] == 3 && (size_t)out->shape[1] == rows) return true;
-  PyErr_Format(PyExc_ValueError, "out is not 3 x %zu", rows);
-  PyBuffer_Release(out);
-  return false;
-}
-
-static void put_scores(double *out, size_t rows, const furrow_score *scores) {
-  for (size_t i = 0; i < rows; i++) {
-    out[i] = scores[i].pred;
-    out[rows + i] = scores[i].proba;
-    out[2 * rows + i] = scores[i].label;
-  }
-}
-
-static furrow_status score_few(fwpy_scorer *self, const furrow_rowblock *block, furrow_score *scores, double *out,
-                               furrow_error *err) {
-  furrow_scorer_scratch *scratch = NULL;
-  furrow_status status = fwpy_scratch_take(self, &scratch, err);
-  if (status == FURROW_OK) status = fwpy_score_block(self->scorer, scratch, block, 0, scores, err);
-  if (status == FURROW_OK) put_scores(out, block->size, scores);
-  fwpy_scratch_give(self, scratch);
-  return status;
-}
-
-/* score_table(table f32|f64, out f64 3 x rows): in the calling thread and without an answer to signals */
+/* score_table(table f32|f64, out f64, by class): pred, proba and label in 3 x rows, or probabilities rows x classes */
 static PyObject *scorer_score_table(PyObject *object, PyObject *const *args, Py_ssize_t nargs) {
   fwpy_scorer *self = (fwpy_scorer *)object;
-  Py_buffer table, out;
+  Py_buffer table;
+  target to;
   few_rows few;
   furrow_error err;
   furrow_status status = FURROW_E_MEMORY;
-  if (nargs != 2) return PyErr_Format(PyExc_TypeError, "score_table takes 2 arguments");
+  if (nargs != 3) return PyErr_Format(PyExc_TypeError, "score_table takes 3 arguments");
   if (!get_table(args[0], &table)) return NULL;
   const size_t rows = (size_t)table.shape[0], columns = (size_t)table.shape[1];
-  if (!get_scores(args[1], rows, &out)) {
+  if (!open_target(&to, args[1], args[2], self->scorer, rows)) {
     PyBuffer_Release(&table);
     return NULL;
   }
@@ -370,14 +415,114 @@ static PyObject *scorer_score_table(PyObject *object, PyObject *const *args, Py_
   Py_BEGIN_ALLOW_THREADS;
   if (columns <= UINT32_MAX && few_rows_init(&few, rows, rows * columns)) {
     status = few_rows_fill(&few, &table, &err);
-    if (status == FURROW_OK) status = score_few(self, &few.block, few.scores, out.buf, &err);
+    if (status == FURROW_OK) status = score_few(self, &few.block, &to, &err);
     few_rows_clear(&few);
   }
   Py_END_ALLOW_THREADS;
-  PyBuffer_Release(&out);
   PyBuffer_Release(&table);
-  if (status != FURROW_OK) return fwpy_raise(&err);
-  Py_RETURN_NONE;
+  return close_target(&to, status, &err);
+}
+
+/* ---- Few sparse rows -------------------------------------------------------------------------------------- */
+
+/* Arrays of a CSR matrix. */
+typedef struct csr_views {
+  Py_buffer views[3];
+  int count;
+} csr_views;
+
+static void drop_csr(csr_views *csr) {
+  while (csr->count > 0) PyBuffer_Release(&csr->views[--csr->count]);
+}
+
+static bool hold(csr_views *csr, PyObject *object, const char *name, fwpy_dtype dtype) {
+  if (!fwpy_get_array(object, name, dtype, 1, &csr->views[csr->count])) return false;
+  csr->count++;
+  return true;
+}
+
+/* Whether the indices of each row ascend and are below `columns`. */
+static bool is_canonical(const furrow_rowblock *block, size_t features, uint64_t columns) {
+  const uint64_t *offset = block->offset;
+  for (size_t row = 0; row < block->size; row++) {
+    if (offset[row] > offset[row + 1] || offset[row + 1] > features) return false;
+    uint64_t least = 0;
+    for (uint64_t i = offset[row]; i < offset[row + 1]; i++) {
+      const uint64_t index = furrow_keys_get(block->index, block->key_type, i);
+      if (index < least || index >= columns) return false;
+      least = index + 1;
+    }
+  }
+  return true;
+}
+
+static bool hold_csr(csr_views *csr, PyObject *const *arrays, furrow_rowblock *block) {
+  bool ok = hold(csr, arrays[0], "indptr", FWPY_U64) && hold(csr, arrays[2], "data", FWPY_F32);
+  const bool wide = ok && !hold(csr, arrays[1], "indices", FWPY_U32);
+  if (wide) PyErr_Clear();
+  ok = ok && (!wide || hold(csr, arrays[1], "indices", FWPY_U64));
+  if (!ok) return false;
+  const Py_buffer *views = csr->views;
+  *block = (furrow_rowblock){.size = (size_t)views[0].shape[0] - 1,
+                             .offset = views[0].buf,
+                             .index.any = views[2].buf,
+                             .value.any = views[1].buf,
+                             .key_type = wide ? FURROW_KEY_U64 : FURROW_KEY_U32,
+                             .value_type = FURROW_VALUE_F32};
+  if (views[0].shape[0] > 0 && views[1].shape[0] == views[2].shape[0]) return true;
+  PyErr_SetString(PyExc_ValueError, "indptr, indices and data do not fit each other");
+  return false;
+}
+
+/* score_rows(indptr u64, indices u32|u64, data f32, columns, out, by class): likewise, of rows in the layout of CSR.
+ * Returns False, with nothing done, for rows that are not in order. */
+static PyObject *scorer_score_rows(PyObject *object, PyObject *const *args, Py_ssize_t nargs) {
+  fwpy_scorer *self = (fwpy_scorer *)object;
+  csr_views csr = {.count = 0};
+  furrow_rowblock block;
+  target to;
+  furrow_error err;
+  furrow_status status = FURROW_E_ARGUMENT;
+  if (nargs != 6) return PyErr_Format(PyExc_TypeError, "score_rows takes 6 arguments");
+  const uint64_t columns = PyLong_AsUnsignedLongLong(args[3]);
+  if (PyErr_Occurred() || !hold_csr(&csr, args, &block) ||
+      !open_target(&to, args[4], args[5], self->scorer, block.size)) {
+    drop_csr(&csr);
+    return NULL;
+  }
+  const bool ordered = is_canonical(&block, (size_t)csr.views[1].shape[0], columns);
+  if (ordered) {
+    Py_BEGIN_ALLOW_THREADS;
+    status = score_few(self, &block, &to, &err);
+    Py_END_ALLOW_THREADS;
+  }
+  drop_csr(&csr);
+  PyBuffer_Release(&to.view);
+  if (ordered && status != FURROW_OK) return fwpy_raise(&err);
+  return PyBool_FromLong(ordered);
+}
+
+/* ---- Few events ------------------------------------------------------------------------------------------- */
+
+/* score_events(list of tuples (column, value, column, value …), out, by class) */
+static PyObject *scorer_score_events(PyObject *object, PyObject *const *args, Py_ssize_t nargs) {
+  fwpy_scorer *self = (fwpy_scorer *)object;
+  furrow_rowblock block;
+  target to;
+  furrow_error err;
+  if (nargs != 3) return PyErr_Format(PyExc_TypeError, "score_events takes 3 arguments");
+  furrow_container *rows = fwpy_encode_events(self->scorer, args[0]);
+  if (!rows) return NULL;
+  if (!open_target(&to, args[1], args[2], self->scorer, furrow_container_size(rows))) {
+    furrow_container_free(rows);
+    return NULL;
+  }
+  furrow_status status = furrow_container_get_block(rows, &block, &err);
+  Py_BEGIN_ALLOW_THREADS;
+  if (status == FURROW_OK) status = score_few(self, &block, &to, &err);
+  furrow_container_free(rows);
+  Py_END_ALLOW_THREADS;
+  return close_target(&to, status, &err);
 }
 
 /* ---- The type --------------------------------------------------------------------------------------------- */
@@ -393,6 +538,8 @@ static PyMethodDef scorer_methods[] = {
     {"keys", scorer_keys, METH_NOARGS, NULL},
     {"describe", scorer_describe, METH_VARARGS, NULL},
     {"score_table", (PyCFunction)(void (*)(void))scorer_score_table, METH_FASTCALL, NULL},
+    {"score_rows", (PyCFunction)(void (*)(void))scorer_score_rows, METH_FASTCALL, NULL},
+    {"score_events", (PyCFunction)(void (*)(void))scorer_score_events, METH_FASTCALL, NULL},
     {"read", fwpy_scorer_read, METH_VARARGS, NULL},
     {"trees", fwpy_scorer_trees, METH_VARARGS, NULL},
     {"forest", fwpy_scorer_forest, METH_NOARGS, NULL},

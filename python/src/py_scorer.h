@@ -40,7 +40,12 @@ void fwpy_team_stop(fwpy_team *team);
 
 /* Writes the probabilities of each row: furrow_scorer_class_count numbers. */
 furrow_status fwpy_class_probabilities(const furrow_scorer *scorer, furrow_scorer_scratch *scratch,
-                                       const furrow_rowblock *block, double *out, furrow_error *err);
+                                       const furrow_rowblock *block, uint64_t first, double *out, furrow_error *err);
+/* Says in an error of a block which row does not fit the model. */
+void fwpy_locate_error(const furrow_scorer *scorer, furrow_scorer_scratch *scratch, const furrow_rowblock *block,
+                       uint64_t first, furrow_error *err);
+/* The rows of a list of tuples (column, value, column, value …); NULL: an exception is set. */
+furrow_container *fwpy_encode_events(const furrow_scorer *scorer, PyObject *events);
 
 /* Rows of a URI that are being scored. */
 typedef struct fwpy_score_reader {
@@ -60,6 +65,7 @@ furrow_status fwpy_reader_next(fwpy_score_reader *self, size_t most, furrow_rowb
 /* A block whose pieces of FWPY_PIECE rows a team works on. */
 typedef struct fwpy_pieces {
   fwpy_score_reader *reader;
+  fwpy_job *job;
   /* Called for each piece, from several threads. */
   furrow_status (*work)(struct fwpy_pieces *pieces, size_t i, furrow_scorer_scratch *scratch,
                         const furrow_rowblock *block, furrow_error *err);

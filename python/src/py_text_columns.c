@@ -137,8 +137,7 @@ static bool add_object(PyObject *cells, PyObject *object, PyObject *to_text) {
   return add_text_of(cells, PyObject_CallFunctionObjArgs(to_text, object, NULL));
 }
 
-/* cells(list, to_text): to_text makes a str of objects that are not str, None, float or int, or raises. Its exception
- * gets the number of the object. */
+/* cells(list, to_text): to_text makes a str of objects that are not str, None, float or int, or raises. */
 static PyObject *module_cells(PyObject *module, PyObject *args) {
   PyObject *list, *to_text;
   (void)module;
@@ -421,6 +420,10 @@ static bool get_column(PyObject *item, size_t rows, column *column) {
   const char *kind;
   PyObject *data, *more, *mask;
   char type;
+  if (!PyTuple_Check(item)) {
+    PyErr_SetString(PyExc_TypeError, "a column is a tuple");
+    return false;
+  }
   if (!PyArg_ParseTuple(item, "sOOO", &kind, &data, &more, &mask)) return false;
   if (mask != Py_None && !get_data(mask, "B?", rows, &column->mask, &type)) return false;
   if (strcmp(kind, "cells") == 0 || strcmp(kind, "codes") == 0) {

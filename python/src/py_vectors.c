@@ -126,21 +126,27 @@ static PyObject *add_container(const char *path, furrow_container *rows) {
   return fwpy_raise(&err);
 }
 
-/* add_events(path, list of tuples (column, value, column, value …)): their rows under a path in memory */
-PyObject *fwpy_scorer_add_events(PyObject *object, PyObject *args) {
-  const furrow_encoder *encoder = furrow_scorer_encoder(((fwpy_scorer *)object)->scorer);
-  const char *path;
-  PyObject *events;
+furrow_container *fwpy_encode_events(const furrow_scorer *scorer, PyObject *events) {
+  const furrow_encoder *encoder = furrow_scorer_encoder(scorer);
   furrow_container *rows = NULL;
   furrow_error err;
   bool ok = true;
-  if (!PyArg_ParseTuple(args, "sO!", &path, &PyList_Type, &events)) return NULL;
-  if (!encoder) return no_encoder();
+  if (!encoder) return (void *)no_encoder();
+  if (!PyList_Check(events)) return (void *)PyErr_Format(PyExc_TypeError, "a list of events is needed");
   if (furrow_container_create(&rows, FURROW_KEY_U64, FURROW_VALUE_F32, &err) != FURROW_OK) return fwpy_raise(&err);
   for (Py_ssize_t i = 0; i < PyList_Size(events) && ok; i++) ok = push_event(encoder, PyList_GetItem(events, i), rows);
-  if (ok) return add_container(path, rows);
+  if (ok) return rows;
   furrow_container_free(rows);
   return NULL;
+}
+
+/* add_events(path, list of tuples (column, value, column, value …)): their rows under a path in memory */
+PyObject *fwpy_scorer_add_events(PyObject *object, PyObject *args) {
+  const char *path;
+  PyObject *events;
+  if (!PyArg_ParseTuple(args, "sO", &path, &events)) return NULL;
+  furrow_container *rows = fwpy_encode_events(((fwpy_scorer *)object)->scorer, events);
+  return rows ? add_container(path, rows) : NULL;
 }
 
 /* ---- Vectors ---------------------------------------------------------------------------------------------- */

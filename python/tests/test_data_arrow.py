@@ -1,7 +1,10 @@
 """Arrow tables as data: every type, nulls, offsets, batches; and whatever a producer may do wrong."""
 
 import csv
+import ctypes
+import gc
 import io
+import weakref
 
 import arrow_producer as arrow
 import numpy as np
@@ -292,3 +295,89 @@ def test_columns_of_one_name():
 
     with pytest.raises(ValueError, match="same name"):
         open_table(Twice())
+
+
+# ---- rows that go out
+
+
+def stream_of(capsule):
+    pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    return ctypes.cast(pointer(capsule, b"arrow_array_stream"), ctypes.POINTER(arrow.Stream))
+
+
+def values_of(column, number, dtype, count):
+    return np.ctypeslib.as_array(ctypes.cast(column.buffers[number], ctypes.POINTER(dtype)), (count,))
+
+
+def test_rows_as_an_arrow_stream(tmp_path):
+    path = tmp_path / "a"
+    path.write_text("1:0.5 qid:3 1:0.25 7:2\n0 qid:4 2:1\n1 qid:4\n")
+    rows = read_rows(path)
+    capsule = rows.__arrow_c_stream__()
+    stream = stream_of(capsule)
+    schema, batch, end = arrow.Schema(), arrow.Array(), arrow.Array()
+    assert stream.contents.get_schema(stream, schema) == 0
+    names = [schema.children[i].contents.name.decode() for i in range(schema.n_children)]
+    formats = [schema.children[i].contents.format.decode() for i in range(schema.n_children)]
+    assert (names, formats) == (["label", "weight", "qid", "indices", "values"], ["f", "f", "L", "+L", "+L"])
+    assert schema.children[3].contents.children[0].contents.format == b"I"
+    assert stream.contents.get_next(stream, batch) == 0 and stream.contents.get_next(stream, end) == 0
+    assert batch.length == 3 and not end.release
+    del rows, capsule  # the batch keeps what it needs
+    gc.collect()
+    columns = [batch.children[i].contents for i in range(batch.n_children)]
+    assert values_of(columns[0], 1, ctypes.c_float, 3).tolist() == [1, 0, 1]
+    assert values_of(columns[2], 1, ctypes.c_uint64, 3).tolist() == [3, 4, 4]
+    assert values_of(columns[3], 1, ctypes.c_int64, 4).tolist() == [0, 2, 3, 3]
+    assert values_of(columns[3].children[0].contents, 1, ctypes.c_uint32, 3).tolist() == [1, 7, 2]
+    assert values_of(columns[4].children[0].contents, 1, ctypes.c_float, 3).tolist() == [0.25, 2, 1]
+    moved = arrow.Array()  # a child that the consumer moved outlives its parent
+    ctypes.memmove(ctypes.byref(moved), batch.children[0], ctypes.sizeof(moved))
+    ctypes.memset(ctypes.addressof(batch.children[0].contents) + arrow.Array.release.offset, 0, 8)
+    batch.release(batch)
+    schema.release(schema)
+    assert values_of(moved, 1, ctypes.c_float, 3).tolist() == [1, 0, 1]
+    moved.release(moved)
+    assert not moved.release and not batch.release
+
+
+def test_arrays_are_free_after_a_stream():
+    table, labels = np.zeros((3, 4), np.float32), np.zeros(3)
+    alive = weakref.ref(table), weakref.ref(labels)
+
+    class Data:
+        def __arrow_c_stream__(self, requested=None):
+            return _core.arrow_stream([("v", table, None), ("y", labels, None)], 3)
+
+    arrow_table = _arrow_table(Data())
+    assert arrow_table.kinds() == ["+w:4", "float64"] and arrow_table.rows() == 3
+    _core.arrow_stream([("v", table, None)], 3)  # a capsule that nobody reads
+    del table, labels, Data
+    gc.collect()
+    assert alive[0]() is not None
+    del arrow_table
+    gc.collect()
+    assert alive[0]() is None and alive[1]() is None
+
+
+def test_what_a_stream_cannot_have():
+    offsets = np.array([0, 1, 2])
+    for columns in (
+        [("x", np.zeros(2), None)],
+        [("x", np.zeros((2, 3)), None)],
+        [("x", np.zeros(3, np.int8), None)],
+        [("x", np.zeros((3, 1, 1)), None)],
+        [("x", np.zeros(3), offsets)],
+        [("x", np.zeros(3), np.array([0, 2, 1, 3]))],
+        [("x", np.zeros(3), np.array([0, 1, 2, 4]))],
+        [("x", np.zeros(3), np.array([-1, 1, 2, 3]))],
+        [("x", np.zeros(3), np.zeros(4))],
+        [("x", "text", None)],
+        [()],
+        [None],
+    ):
+        with pytest.raises((ValueError, TypeError)):
+            _core.arrow_stream(columns, 3)
+    with pytest.raises(ValueError):
+        _core.arrow_stream([], -1)

@@ -249,13 +249,13 @@ def make_log(rows=800):
 
 def test_frames_of_numbers_have_names():
     pandas = pytest.importorskip("pandas")
-    X, y = make_rows(200, 3)
-    frame = pandas.DataFrame(X, columns=["a", "b", "c"])
+    X, y = make_rows(200, 4)
+    frame = pandas.DataFrame(X, columns=["a", "b", "c", "d"])
     model = Classifier().fit(frame, y)
-    assert list(model.feature_names_in_) == ["a", "b", "c"]
+    assert list(model.feature_names_in_) == ["a", "b", "c", "d"]
     assert np.array_equal(model.predict(frame), Classifier().fit(X, y).predict(X))
     with pytest.raises(ValueError, match="should match those that were passed during fit"):
-        model.predict(frame[["b", "a", "c"]])
+        model.predict(frame[["b", "a", "c", "d"]])
     with pytest.warns(UserWarning, match="does not have valid feature names"):
         model.predict(X)
 
@@ -320,13 +320,30 @@ def test_samples_in_files(tmp_path):
 
 
 def test_rows_of_furrow(tmp_path):
-    rows = pytest.importorskip("furrow.rows")
-    if not hasattr(rows, "read_rows"):
-        pytest.skip("rows are not there yet")
     X, y = make_sparse()
     write_libsvm(tmp_path / "rows.libsvm", X, y)
-    model = Classifier(index_base=1).fit(rows.read_rows(tmp_path / "rows.libsvm"))
+    rows = furrow.read_rows(tmp_path / "rows.libsvm")
+    model = Classifier().fit(rows)
     assert list(model.classes_) == [0, 1]
+    for same in (rows, furrow.read_rows(tmp_path / "rows.libsvm"), rows.to_scipy()):
+        assert (model.predict(same) == y).mean() > 0.9
+    with pytest.raises(furrow.ArgumentError, match="index-base"):
+        model.predict(tmp_path / "rows.libsvm")  # which does not say whether it counts from 0
+    of_file = Classifier().fit(tmp_path / "rows.libsvm")  # which counts from 1
+    for same in (tmp_path / "rows.libsvm", furrow.read_rows(tmp_path / "rows.libsvm"), X):
+        assert (of_file.predict(same) == y).mean() > 0.9
+    with pytest.raises(ValueError, match="counts the features of files from 1"):
+        of_file.predict(rows.load())
+
+
+def test_dicts_of_columns():
+    frame, y = make_log()
+    columns = {name: frame[name].to_numpy() for name in frame}
+    model = Classifier("gbdt", seed=1).fit(columns, y)
+    assert np.array_equal(model.predict(columns), Classifier("gbdt", seed=1).fit(frame, y).predict(frame))
+    assert list(model.feature_names_in_) == list(frame.columns) and model.feature_importances_.shape == (3,)
+    numbers = {"a": np.arange(20.0), "b": np.arange(20) % 3}
+    assert list(Classifier().fit(numbers, np.arange(20) > 9).feature_names_in_) == ["a", "b"]
 
 
 # ---- Figures, notes, progress
@@ -352,7 +369,7 @@ def test_history_and_validation():
 def test_useless_models_warn():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(400, 30)), rng.integers(0, 2, 400)
-    with pytest.warns(UserWarning, match="no better than a constant|above"):
+    with pytest.warns(UserWarning, match="(no better|worse) than a constant"):
         model = Classifier("svm", learning_rate=5.0, optimizer="sgd", epochs=3).fit(X, y)
     assert any("constant" in note for note in model.notes_)
 

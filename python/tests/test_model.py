@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import os
+import signal
 import threading
 import time
 import warnings
@@ -55,6 +57,26 @@ def test_sparse_rows(algorithm: str, kind: str) -> None:
     wide = sparse.csr_matrix(X)
     wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
     np.testing.assert_array_equal(model.scores(wide), expected)
+
+
+def test_sparse_rows_that_do_not_fit() -> None:
+    sparse = pytest.importorskip("scipy.sparse")
+    model = load_model(make.model("lr", "csv"))
+    X, _ = make.table()
+    with pytest.raises(ValueError, match="trained on 6"):
+        model.scores(sparse.csr_matrix((2, 7)))
+    np.testing.assert_array_equal(model.scores(sparse.csr_matrix((2, 3))), model.scores(sparse.csr_matrix((2, 6))))
+    twice = sparse.csr_matrix((np.array([1.0, 2.0]), np.array([3, 3]), np.array([0, 2])), shape=(1, 6))
+    once = sparse.csr_matrix(([3.0], ([0], [3])), shape=(1, 6))
+    np.testing.assert_array_equal(model.scores(twice), model.scores(once))
+    unsorted = sparse.csr_matrix((np.array([1.0, 2.0]), np.array([3, 1]), np.array([0, 2])), shape=(1, 6))
+    np.testing.assert_array_equal(model.scores(unsorted), model.scores(unsorted.toarray()))
+    with pytest.raises(TypeError):
+        model.scores(sparse.csr_matrix(X[:2].astype(complex)))
+    missing = sparse.csr_matrix(X[:2])
+    missing.data[0] = np.inf
+    with pytest.raises(ValueError):
+        model.scores(missing)
 
 
 def test_predictions_of_two_classes() -> None:
@@ -373,19 +395,42 @@ def test_progress_ends_a_call() -> None:
 
 
 def test_one_row_is_fast_and_leaks_nothing() -> None:
-    model = load_model(make.model("lr"))
+    model, log = load_model(make.model("lr")), load_model(make.model("fm", "log"))
     row = make.table()[0][:1]
-    for _ in range(2000):
-        model.predict(row)
-        model.predict_proba(row)
-    gc.collect()
-    before = memory()
+
+    def use(times: int) -> int:
+        """Memory after many calls."""
+        for _ in range(times):
+            model.predict(row)
+            log.scores([{"userId": "u1", "itemId": "i2", "age": 30}])
+        for _ in range(times // 50):
+            model.explain(row)
+            model.evaluate(row, [1])
+            with pytest.raises(ValueError):
+                model.predict(row[:, :2])
+            with pytest.raises(furrow.ArgumentError):
+                log.scores([{"no such column": "x"}])
+        gc.collect()
+        return memory()
+
+    before = min(use(2000) for _ in range(2))
     start = time.perf_counter()
     for _ in range(10000):
         model.predict(row)
     seconds = time.perf_counter() - start
-    for _ in range(200):
-        model.explain(row)
-        model.evaluate(row, [1])
-    assert memory() - before < 2000
+    assert min(use(2000) for _ in range(3)) - before < 2000
     assert seconds < 1  # some 3 microseconds each, on a machine that has nothing else to do
+
+
+def test_interrupt() -> None:
+    model = load_model(make.model("gbdt"))
+    X = np.zeros((300000, 6), dtype=np.float32)
+    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    start = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        while time.monotonic() - start < 30:
+            model.explain(X, threads=1)
+    assert time.monotonic() - start < 10
+    timer.join()
+    assert len(model.scores(X[:10])[0]) == 10

@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 import pytest
@@ -96,14 +96,19 @@ def modules() -> list[ModuleType]:
 def public_names() -> list[tuple[str, Any]]:
     """Functions and classes that `furrow` exports, and the public methods and properties of these classes."""
     found: list[tuple[str, Any]] = []
-    for name, value in vars(furrow).items():
-        if name.startswith("_") or isinstance(value, ModuleType) or not callable(value):
-            continue
+    for name in furrow.__all__:
+        value = getattr(furrow, name)
         found.append((name, value))
-        if isinstance(value, type) and str(value.__module__).startswith("furrow."):
-            members = ((member, part) for member, part in vars(value).items() if not member.startswith("_"))
-            found += [(f"{name}.{member}", part) for member, part in members if callable(part) or isinstance(part, property)]
+        if isinstance(value, type) and value.__module__.startswith("furrow."):
+            kinds = (property, classmethod, staticmethod, FunctionType)
+            members = [(member, part) for member, part in vars(value).items() if not member.startswith("_")]
+            found += [(f"{name}.{member}", part) for member, part in members if isinstance(part, kinds)]
     return found
+
+
+def test_every_exception_is_exported() -> None:
+    names = {name for name in dir(_core) if isinstance(getattr(_core, name), type) and name.endswith("Error")}
+    assert names - set(furrow.__all__) == set()
 
 
 def test_every_public_name_is_documented() -> None:

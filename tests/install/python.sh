@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # tests/install/python.sh CMAKE BUILD LIBDIR: the Python package against the installed library, by pip and without a network;
-# what is said where that cannot be; the source distribution. Skipped where a Python that can build it is missing.
+# the messages of builds that cannot work; the source distribution. Skipped where a Python that can build it is missing.
 set -euo pipefail
 cmake=$1 build=$2 libdir=$3
 root=$(cd "$(dirname "$0")/../.." && pwd)
