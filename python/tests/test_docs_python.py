@@ -31,10 +31,3 @@ def test_examples(document, tmp_path, monkeypatch):
         runner.run(test, out=failures.append, clear_globs=False)
         names = test.globs
     assert not failures, "".join(failures)
-
-
-@pytest.mark.parametrize("document", DOCUMENTS)
-def test_links(document):
-    text = (ROOT / document).read_text()
-    targets = [target.split("#")[0] for target in re.findall(r"\]\(([^)\s]+)\)", text) if "://" not in target]
-    assert [target for target in targets if target and not ((ROOT / document).parent / target).exists()] == []
