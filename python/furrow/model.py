@@ -94,7 +94,7 @@ class Model(Card):
 
     @property
     def algorithm(self) -> str | None:
-        """The name of the algorithm: "lr", "fm", "gbdt" …; None: the model has a graph of its own, as Angel's have."""
+        """The name of the algorithm: "lr", "fm", "gbdt" …; None: a graph of its own, as Angel's models have."""
         own: str | None = self.info.get("algorithm") if self._folder is not None else None
         return own or json.loads(self.describe("json"))["algorithm"]
 
@@ -293,8 +293,8 @@ class Model(Card):
         uri = rows.file_uri()
         if uri is None or y is not None or weight is not None:
             raise ValueError(
-                "the model counts the features of files from 1, and these Rows cannot be read again, as they are a part "
-                "of a file, leave rows out, or get another y: write ?indexing_mode=1 behind the path that they are of"
+                "the model counts the features of files from 1, and these Rows cannot be read again, as they are "
+                "a part of a file, leave rows out, or get another y: write ?indexing_mode=1 behind their path"
             )
         return Source(uri)
 
@@ -372,7 +372,8 @@ class Model(Card):
         has = np.asarray(self._scorer.features(0, columns))
         if columns and not self._scorer.forest()["trees"] and (not len(has) or has[-1] + 1 < columns):
             end = int(has[-1]) + 1 if len(has) else 0
-            warnings.warn(f"X has {columns} features; the model knows none from {end} on: they count as 0", stacklevel=5)
+            text = f"X has {columns} features; the model knows none from {end} on: they count as 0"
+            warnings.warn(text, stacklevel=5)
 
     # ---- figures
 

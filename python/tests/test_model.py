@@ -311,7 +311,8 @@ def test_log() -> None:
 
 def test_events_lack_values() -> None:
     model = load_model(make.model("fm", "log"))
-    some = model.scores([{"userId": "u1", "itemId": "i2"}, {"userId": "u1", "itemId": "i2", "age": None, "genre": None}])
+    event = {"userId": "u1", "itemId": "i2"}
+    some = model.scores([event, {**event, "age": None, "genre": None}])
     assert some[0][0] == some[0][1]
     np.testing.assert_array_equal(some[0][0], model.scores([{"itemId": "i2", "userId": "u1", "age": np.nan}])[0][0])
 

@@ -34,9 +34,10 @@ def test_contributions_add_up(algorithm: str, kind: str) -> None:
 def test_contributions_of_several_classes() -> None:
     model = load_model(make.model("softmax", "libsvm", "classes"))
     X = make.table()[0][:20]
-    dense = model.explain(X).to_numpy()
+    parts = model.explain(X)
+    dense = parts.to_numpy()
     assert dense.shape == (20, 6, 4)
-    np.testing.assert_allclose(dense.sum(axis=1) + model.explain(X).bias, model.explain(X).outputs, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(dense.sum(axis=1) + parts.bias, parts.outputs, rtol=1e-5, atol=1e-6)
 
 
 def expected_output(nodes: dict[int, dict[str, Any]], at: int, row: np.ndarray, known: frozenset[int]) -> float:

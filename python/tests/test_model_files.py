@@ -93,7 +93,8 @@ def test_pickle_in_another_process(tmp_path: Path) -> None:
 
 def test_bytes_that_are_not_a_model() -> None:
     packed = load_model(make.model("lr")).to_bytes()
-    for data in (b"", b"x", packed[:10], packed[:-1], packed + b"x", packed[:40], packed.replace(b'"files"', b'"fyles"')):
+    other = packed.replace(b'"files"', b'"fyles"')
+    for data in (b"", b"x", packed[:10], packed[:-1], packed + b"x", packed[:40], other):
         with pytest.raises(ValueError):
             Model.from_bytes(data)
     rng = np.random.default_rng(1)
