@@ -1,21 +1,24 @@
 # Furrow. A thin front for CMake:
 #
-#   make            build/furrow, build/libfurrow.a and build/libfurrow.so
-#   make test       builds and runs the tests
-#   make demo       the whole way on data that the command makes, with a report
-#   make bench      every benchmark at a small size; what they found goes to bench/RESULTS.md
-#   make install    to PREFIX (/usr/local), under DESTDIR if given
-#   make deb        Debian packages, in build-deb/packages
-#   make asan       the tests with AddressSanitizer and UndefinedBehaviorSanitizer, in build-asan
-#   make tsan       the tests with ThreadSanitizer, in build-tsan
-#   make neon       the tests for 64-bit ARM under an emulator, in build-neon
-#   make fuzz       libFuzzer programs, in build-fuzz (needs clang)
-#   make docs       the public headers as HTML, in build/docs/html
-#   make format     clang-format on every source
+#   make               build/furrow, build/libfurrow.a and build/libfurrow.so
+#   make test          builds and runs the tests
+#   make demo          the whole way on data that the command makes, with a report
+#   make bench         every benchmark at a small size; what they found goes to bench/RESULTS.md
+#   make install       to PREFIX (/usr/local), under DESTDIR if given
+#   make deb           Debian packages, in build-deb/packages
+#   make python        the Python package as a wheel, in build/python
+#   make python-test   the tests of the Python package, in build/python-venv
+#   make python-asan   the same with AddressSanitizer and UndefinedBehaviorSanitizer, in build-asan
+#   make asan          the tests with AddressSanitizer and UndefinedBehaviorSanitizer, in build-asan
+#   make tsan          the tests with ThreadSanitizer, in build-tsan
+#   make neon          the tests for 64-bit ARM under an emulator, in build-neon
+#   make fuzz          libFuzzer programs, in build-fuzz (needs clang)
+#   make docs          the public headers as HTML, in build/docs/html
+#   make format        clang-format on every source
 #   make clean
 #
-# CC=clang make …   another compiler; CMAKE_FLAGS=… more options for CMake. System packages that are missing are
-# installed if that is possible without asking, else they are named.
+# CC=clang make …   another compiler; CMAKE_FLAGS=… more options for CMake; PYTHON=… another Python. System packages
+# that are missing are installed if that is possible without asking, else they are named.
 
 PREFIX ?= /usr/local
 BUILD ?= build
@@ -32,7 +35,7 @@ export CC
 configure = tools/configure.sh
 build = $(CMAKE) --build $(1) -j $(JOBS) --target
 
-.PHONY: all test demo bench install deb asan tsan neon fuzz docs format clean
+.PHONY: all test demo bench install deb python python-test python-asan asan tsan neon fuzz docs format clean
 
 all:
 	@tools/require_packages.sh build
@@ -77,6 +80,24 @@ deb:
 	@tools/require_packages.sh deb
 	@JOBS=$(JOBS) tools/make_deb.sh
 
+python:
+	@tools/require_packages.sh python
+	@$(configure) $(BUILD) $(CMAKE_FLAGS)
+	@$(call build,$(BUILD)) furrow_static
+	@tools/make_wheel.sh $(BUILD)
+
+python-test:
+	@tools/require_packages.sh python-test
+	@$(configure) $(BUILD) $(CMAKE_FLAGS)
+	@$(call build,$(BUILD)) furrow_static furrow_command
+	@tools/test_python.sh $(BUILD)
+
+python-asan:
+	@tools/require_packages.sh python-test
+	@$(configure) build-asan -DFURROW_SANITIZE=address,undefined $(CMAKE_FLAGS)
+	@$(call build,build-asan) furrow_static furrow_command
+	@tools/test_python.sh build-asan
+
 docs:
 	@tools/require_packages.sh docs
 	@tools/check_docs.sh $(BUILD)/docs
@@ -87,3 +108,4 @@ format:
 
 clean:
 	rm -rf $(BUILD) build-asan build-tsan build-neon build-fuzz build-gcc build-clang build-deb
+	rm -rf python/build python/*.egg-info python/furrow/*.so

@@ -2,16 +2,18 @@
 # tools/check_layers.sh: the rules of src/README.md, with the modules and subfolders read from its tables:
 #   - a file includes headers of its own module and of the modules that the table allows; a public header counts as part of
 #     the module that the table gives it to
-#   - includes are written from src (module/header.h, module/subfolder/header.h), those of cli from cli
+#   - includes are written from src (module/header.h, module/subfolder/header.h), those of cli from cli, those of python/src
+#     without a folder (py_core.h), and there public headers as in any program (<furrow/rows.h>)
 #   - every folder of src, cli and tests/unit is a module or a listed subfolder; no folder has more than 40 files, except
 #     data of tests
-#   - intrinsics only in src/kern/…/<topic>_<isa>.c; cli includes nothing from outside but the C library
+#   - intrinsics only in src/kern/…/<topic>_<isa>.c; cli includes nothing from outside but the C library, python/src nothing
+#     but that and Python.h
 #   - no file is longer than 1500 lines, and no two sources have the same name
-#   - a name that crosses files (fw_…, FW_…, furrow_…, FURROW_…) is defined once
+#   - a name that crosses files (fw_…, FW_…, furrow_…, FURROW_…, fwpy_…, FWPY_…) is defined once
 set -euo pipefail
 cd "$(dirname "$0")/.."
 all=$(tools/list_files.sh)
-sources=$(grep -E '^(src|include|cli)/.*\.(c|h|inc)$' <<<"$all")
+sources=$(grep -E '^(src|include|cli|python/src)/.*\.(c|h|inc)$' <<<"$all")
 
 # Shared by the scripts below: the tables of src/README.md.
 #   modules: | `name` | what for | `module` … that it may include | `header.h` … of include/furrow |
@@ -71,10 +73,10 @@ check_includes() {
     function complain(text) {
       printf "%s:%d: %s\n", FILENAME, FNR, text
     }
-    # src/kern/x/y.c -> kern, include/furrow/rows.h -> rows, cli/x/y.c -> cli
+    # src/kern/x/y.c -> kern, include/furrow/rows.h -> rows, cli/x/y.c -> cli, python/src/y.c -> python
     function module_of(path, part) {
       split(path, part, "/")
-      if (part[1] == "cli") return "cli"
+      if (part[1] == "cli" || part[1] == "python") return part[1]
       return part[1] == "include" ? owner_of(part[3]) : part[2]
     }
     function owner_of(header) {
@@ -85,7 +87,13 @@ check_includes() {
           FILENAME !~ /^src\/kern\/([a-z0-9_]+\/)*[a-z0-9_]+_(avx2|avx512|neon)\.c$/)
         complain(header ": intrinsics belong in src/kern/<topic>_<isa>.c")
       split(header, part, "/")
-      if (part[1] == "furrow" && part[3] == "") {
+      if (module == "python") {
+        if (quoted && (header !~ /^py_[a-z0-9_]+\.h$/ || !(("python/src/" header) in exists)))
+          complain(header ": not a header py_*.h of python/src")
+        if (!quoted && header != "Python.h" && !(header in libc) && part[1] != "sys" &&
+            !(part[1] == "furrow" && (part[2] in owner) && part[3] == ""))
+          complain(header ": python/src includes only public headers, its own, Python.h and the C library")
+      } else if (part[1] == "furrow" && part[3] == "") {
         if (!quoted) complain(header ": our own headers stand in quotes")
         other = owner_of(part[2])
         if (!(other in modules)) complain(header ": src/README.md gives it to no module")
@@ -138,7 +146,7 @@ check_includes() {
 check_names() {
   grep -vE '^cli/' <<<"$sources" | xargs awk '
     function define(name, kind) {
-      if (name !~ /^(fw|FW|furrow|FURROW)_/) return
+      if (name !~ /^(fw|FW|furrow|FURROW|fwpy|FWPY)_/) return
       count++
       names[count] = name
       kinds[count] = kind

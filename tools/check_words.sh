@@ -9,7 +9,7 @@ if [ "${1:-}" = --message ]; then
 fi
 paths='(^|[^a-zA-Z0-9_.])/(wor[k]|hom[e]|roo[t]|User[s])/'
 marks='\b(TOD[O]|FIXM[E]|XX[X])\b'
-if tools/list_files.sh | grep -E '^(src|include|cli)/' | xargs -r grep -nE "$paths|$marks"; then
+if tools/list_files.sh | grep -E '^(src|include|cli|python)/' | xargs -r grep -nE "$paths|$marks"; then
   echo "these lines hold a path of one machine or an open end" >&2
   exit 1
 fi
@@ -20,7 +20,7 @@ if [ "${1:-}" = --language ]; then
   fi
   shift
   # Not what other programs wrote, nor what Furrow printed: its messages are in the sources.
-  files=$(tools/list_files.sh | grep -E '\.(c|h|cc|inc|md|sh|py|txt|cmake)$|(^|/)(Makefile|README)$' |
+  files=$(tools/list_files.sh | grep -E '\.(c|h|cc|inc|md|sh|py|pyi|toml|txt|cmake)$|(^|/)(Makefile|README)$' |
     grep -vE '^tests/(.*/)?(cases|corpus|crashes|golden|reject)/|^tools/(words\.txt|find_words\.py)$|^debian/')
   if ! xargs python3 tools/find_words.py "$@" <<<"$files"; then
     echo "words: tools/words.txt says what to write instead" >&2

@@ -1,13 +1,21 @@
 #!/usr/bin/env bash
-# tools/make_deb.sh [FOLDER]: Debian packages of the command and the library, in FOLDER (build-deb/packages). Builds in
-# build-deb, where a later run goes on; nothing is written outside. Exits with 77 where debhelper is missing.
+# tools/make_deb.sh [FOLDER]: Debian packages of the command, the library and the Python package, in FOLDER
+# (build-deb/packages). Builds in build-deb, where a later run goes on; nothing is written outside. Exits with 77 where
+# what debian/control asks for is missing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 packages=$(realpath -m "${1:-build-deb/packages}")
-if ! command -v dh >/dev/null || ! command -v dpkg-deb >/dev/null; then
-  echo "skipped: debhelper is not installed"
-  exit 77
-fi
+source tools/probes.sh
+skip_without() {
+  local package=$1
+  shift
+  "$@" || { echo "skipped: $package is not installed"; exit 77; }
+}
+skip_without debhelper has_command dh
+skip_without dpkg has_command dpkg-deb
+skip_without dh-python has_command dh_python3
+skip_without python3-dev has_python_headers
+skip_without python3-setuptools has_python_module setuptools
 unset CC CFLAGS MAKEFLAGS MFLAGS MAKELEVEL
 rm -rf "$packages"
 mkdir -p "$packages"
@@ -18,6 +26,8 @@ for name in CMakeLists.txt LICENSE README.md cli cmake debian docs examples incl
   rm -rf "${work:?}/$name"
   cp -a "$name" "$work/$name"
 done
+rm -rf "$work/python"
+tools/list_files.sh | grep '^python/' | xargs cp -a --parents -t "$work"
 cd "$work"
 export DEB_RULES_REQUIRES_ROOT=no FURROW_PACKAGES=$packages DEB_BUILD_OPTIONS="parallel=${JOBS:-$(nproc)}"
 if ! debian/rules binary >../log 2>&1; then

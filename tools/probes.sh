@@ -67,6 +67,18 @@ has_cxx() {
 int main() { return static_cast<int>(std::string().size()); }'
 }
 
+# Debian's packages of Python modules and headers are for this Python.
+debian_python=/usr/bin/python3
+
+has_python_module() {
+  "$debian_python" -c "import importlib.util, sys; sys.exit(importlib.util.find_spec('$1') is None)" 2>/dev/null
+}
+
+has_python_headers() {
+  "$debian_python" -c 'import os, sys, sysconfig
+sys.exit(not os.path.exists(os.path.join(sysconfig.get_path("include"), "Python.h")))' 2>/dev/null
+}
+
 # ---- Peers: programs and libraries that tests and benchmarks compare with ----
 
 # The python3 that has Debian's packages need not be the first in PATH.

@@ -4,16 +4,19 @@
 #   build   a C compiler, cmake and the libraries that Furrow links
 #   test    and cmocka
 #   fuzz    and clang with its sanitizers
-#   deb     the first, debhelper and lintian
+#   deb     the first, debhelper, lintian, and what builds a Python module
 #   neon    a compiler for 64-bit ARM with its C library, an emulator, cmake
 #   docs    doxygen, and python3 for its filter
+#   python  the first, and a Python that can build the package
+#   python-test   and pytest, Hypothesis, mypy and SciPy for it, and the libraries that its tests compare with
 #   ci      the first three, what the checks need, and the lighter of the programs that tests compare with
 #
 # What is needed is tried out first; the package manager is asked only for what is missing, and only when it can be
 # asked (apt-get, as root or with a sudo that needs no password). Otherwise one line names the packages.
 set -uo pipefail
-level=${1:?usage: require_packages.sh build|test|fuzz|deb|neon|docs|ci}
-source "$(dirname "$0")/probes.sh"
+level=${1:?usage: require_packages.sh build|test|fuzz|deb|neon|docs|python|python-test|ci}
+tools=$(cd "$(dirname "$0")" && pwd)
+source "$tools/probes.sh"
 
 missing_for_arm() {
   has_arm_compiler || printf '%s\n' gcc-aarch64-linux-gnu libc6-dev-arm64-cross
@@ -24,6 +27,19 @@ missing_for_arm() {
 missing_for_docs() {
   has_command doxygen || echo doxygen
   has_command python3 || echo python3
+}
+
+# Debian's packages serve Debian's Python; another one that has all of it will do as well.
+missing_for_python() {
+  local modules=''
+  [ "$level" != python-test ] || modules='pytest hypothesis mypy scipy'
+  "$tools/find_python.sh" $modules >/dev/null 2>&1 && return
+  has_python_headers || echo python3-dev
+  has_python_module ensurepip || echo python3-venv
+  for module in numpy setuptools wheel pip; do has_python_module $module || echo python3-$module; done
+  [ "$level" = python-test ] || return
+  for module in pytest hypothesis scipy; do has_python_module $module || echo python3-$module; done
+  has_python_module mypy || echo mypy
 }
 
 # The packages of the level that are missing, one per line.
@@ -48,6 +64,13 @@ missing() {
   if [ "$level" = deb ]; then
     has_command dh || echo debhelper
     has_command lintian || echo lintian
+    has_command dh_python3 || echo dh-python
+    has_python_headers || echo python3-dev
+    has_python_module setuptools || echo python3-setuptools
+    return
+  fi
+  if [ "$level" = python ] || [ "$level" = python-test ]; then
+    missing_for_python
     return
   fi
   has_cmocka || echo libcmocka-dev
@@ -67,6 +90,11 @@ missing() {
 
 # Peers only add tests: they are installed if that is possible; it is not an error if not.
 missing_peers() {
+  if [ "$level" = python-test ]; then
+    for module in sklearn pandas tqdm xgboost hnswlib faiss torch; do
+      has_python_module $module || echo python3-$module
+    done
+  fi
   [ "$level" = ci ] || return
   has_dmlc || echo libdmlc-dev
   has_faiss || echo libfaiss-dev
@@ -81,6 +109,10 @@ missing_peers() {
   has_command mandoc || echo mandoc
   has_command dh || echo debhelper
   has_command lintian || echo lintian
+  has_command dh_python3 || echo dh-python
+  has_python_headers || echo python3-dev
+  has_python_module setuptools || echo python3-setuptools
+  has_python_module numpy || echo python3-numpy
 }
 
 as_root=()
@@ -108,7 +140,7 @@ if [ -n "$wanted" ]; then
   exit 1
 fi
 
-if [ "$level" = ci ] && can_install; then
+if can_install; then
   peers=$(missing_peers)
   [ -z "$peers" ] || apt update
   for peer in $peers; do

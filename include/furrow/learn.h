@@ -275,8 +275,8 @@ typedef struct furrow_trainer_fit_params {
   furrow_status (*epoch)(void *user, const furrow_epoch *epoch, furrow_error *err);
   void *epoch_user; /* passed to `epoch` */
   /* Called now and then within an epoch and at its end, with its rows: the phase is "training"; gbdt, which reads its
-   * rows before the first round: "reading". NULL: none. Both callbacks may call furrow_trainer_epoch_count and
-   * furrow_trainer_get_epoch. */
+   * rows before the first round: "reading". Between passes over the rows before that: "preparing", with 0 of 0. NULL:
+   * none. Both callbacks may call furrow_trainer_epoch_count and furrow_trainer_get_epoch. */
   furrow_progress progress;
   void *progress_user; /* passed to `progress` */
   /* Cross-validation, of rows in memory: one of so many folds (2 … 255; 0: none) is left out. Its rows play no part in

@@ -84,10 +84,12 @@ typedef struct furrow_events furrow_events;
 
 /* How a log is read. */
 typedef struct furrow_events_params {
-  size_t size;          /* set by furrow_events_params_init */
-  double from;          /* -infinity: all events; else those whose label is at least so much */
-  unsigned threads;     /* 0: one for each processor */
-  furrow_on_bad on_bad; /* error */
+  size_t size;              /* set by furrow_events_params_init */
+  double from;              /* -infinity: all events; else those whose label is at least so much */
+  unsigned threads;         /* 0: one for each processor */
+  furrow_on_bad on_bad;     /* error */
+  furrow_progress progress; /* "reading", in bytes; NULL: none */
+  void *progress_user;      /* given to progress */
 } furrow_events_params;
 
 /* Sets the size and the defaults. */
@@ -115,7 +117,8 @@ static inline void furrow_events_info_init(furrow_events_info *info) {
 }
 
 /* Reads a log: a table with the columns of the model's schema. params NULL: the defaults.
- * Errors:  those of furrow_parser_open and furrow_parser_next; E_ARGUMENT, `from` is a NaN; E_MEMORY.
+ * Errors:  those of furrow_parser_open and furrow_parser_next; E_ARGUMENT, `from` is a NaN; E_CANCELLED by the progress
+ *          callback; E_MEMORY.
  * Owner:   the caller, who frees it with furrow_events_free. */
 FURROW_API furrow_status furrow_events_load(furrow_events **events, const furrow_recommender *recommender,
                                             const char *uri, const furrow_events_params *params,

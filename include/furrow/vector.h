@@ -619,7 +619,8 @@ FURROW_API furrow_status furrow_index_merge_files(const char *const *paths, cons
  *         the index has no lists; E_MEMORY. */
 FURROW_API furrow_status furrow_index_set_direct_map(furrow_index *index, furrow_direct_map type,
                                                      furrow_error *err) FURROW_MUST_USE;
-/* Sets the number of lists that a search probes by default, which files store.
+/* Sets the number of lists that a search probes by default, which files store. A searcher of the index stays usable,
+ * and its next searches probe so many.
  * Errors: E_ARGUMENT, nprobe is 0, or the index has no lists. */
 FURROW_API furrow_status furrow_index_set_nprobe(furrow_index *index, uint64_t nprobe,
                                                  furrow_error *err) FURROW_MUST_USE;

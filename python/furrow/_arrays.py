@@ -12,23 +12,42 @@ Ids = npt.NDArray[np.int64]
 
 
 def as_array(x: Any) -> npt.NDArray[Any]:
-    """What NumPy makes of x: an array, a buffer, nested lists, or a tensor of DLPack; without a copy where it can."""
+    """What NumPy makes of x: an array, a buffer, nested lists, or a tensor of DLPack; without a copy where it can.
+
+    Masked values become NaN.
+    """
+    if isinstance(x, np.ma.MaskedArray):
+        return _fill_masked(x)
     if isinstance(x, np.ndarray):
-        return x
+        return x if type(x) is np.ndarray else x.view(np.ndarray)
     if hasattr(x, "__dlpack__") and not hasattr(x, "__array__"):
         return np.from_dlpack(x)
     return np.asarray(x)
 
 
-def as_floats(x: Any, name: str) -> npt.NDArray[Any]:
-    """Numbers as float32 in C order; float32 that is so already is not copied."""
+def _fill_masked(x: Any) -> npt.NDArray[Any]:
+    if not np.any(x.mask):
+        return np.asarray(x.data)
+    if x.dtype.kind not in "fiub":
+        raise TypeError(f"numbers are needed where values are masked, not {x.dtype}")
+    return np.asarray(x.astype(np.promote_types(x.dtype, np.float32)).filled(np.nan))
+
+
+def as_numbers(x: Any, name: str) -> npt.NDArray[Any]:
+    """An array of real numbers of any type."""
     array = as_array(x)
-    if array.dtype == np.float32 and array.flags.c_contiguous and array.dtype.isnative:
-        return array
     if array.dtype.kind not in "fiub" and not (array.size == 0 and array.dtype.kind == "O"):
         raise TypeError(f"{name}: numbers are needed, not {array.dtype}")
+    return array
+
+
+def as_floats(x: Any, name: str) -> npt.NDArray[Any]:
+    """Numbers as float32 in C order; float32 that is so already is not copied."""
+    array = as_numbers(x, name)
+    if array.dtype == np.float32 and array.flags.c_contiguous and array.flags.aligned and array.dtype.isnative:
+        return array
     with np.errstate(over="ignore"):  # an infinity is what the library refuses, with its row
-        return np.ascontiguousarray(array, dtype=np.float32)
+        return np.require(array, np.float32, ["C", "A"])
 
 
 def as_vectors(x: Any, d: int, name: str = "x") -> Floats:
@@ -50,4 +69,15 @@ def as_ids(x: Any, n: int, name: str = "ids") -> Ids:
         raise OverflowError(f"{name}: an id is beyond 2^63 - 1")
     if array.ndim != 1 or (n >= 0 and array.shape[0] != n):
         raise ValueError(f"{name} has the shape {array.shape}, but ({'n' if n < 0 else n},) is needed")
-    return np.ascontiguousarray(array, dtype=np.int64)
+    return np.require(array, np.int64, ["C", "A"])
+
+
+def first_infinity(array: npt.NDArray[Any]) -> tuple[int, ...] | None:
+    """The place of the first infinity; None: there is none. NaNs are not looked for."""
+    if array.dtype.kind != "f":
+        return None
+    with np.errstate(all="ignore"):
+        if np.isfinite(np.sum(array)):  # one pass without a temporary array; a sum that overflows asks again
+            return None
+        found = np.isinf(array)
+    return tuple(int(i) for i in np.argwhere(found)[0]) if found.any() else None

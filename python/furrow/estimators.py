@@ -1,3 +1,1073 @@
-"""Estimators after scikit-learn's contract."""
+"""Estimators after scikit-learn's contract: Classifier, Regressor, Ranker.
+
+>>> import numpy as np
+>>> from furrow.estimators import Classifier
+>>> rng = np.random.default_rng(1)
+>>> X = rng.normal(size=(200, 3))
+>>> y = np.where(X[:, 0] + X[:, 1] > 0, "yes", "no")
+>>> model = Classifier("lr").fit(X, y)
+>>> model.predict([[2, 2, 0], [-2, -2, 0]])
+array(['yes', 'no'], dtype='<U3')
+>>> model.score(X, y) > 0.95
+True
+
+They are scikit-learn's where it is installed: Pipeline, GridSearchCV, cross_val_score and clone take them. Without it
+they work all the same.
+
+The first argument names the algorithm; what is not set has Furrow's own default for it. Every key of `furrow train` is
+a keyword with underscores for dashes (`min_child_weight=2`), and some have a second name that users of other packages
+know: `furrow.estimators.ALIASES` lists them. `settings()` lists all keys.
+"""
 
 from __future__ import annotations
+
+import inspect
+import os
+import warnings
+from typing import Any, Callable, Mapping, NamedTuple, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from furrow import _checks, _core
+from furrow._data import Source, is_arrow, is_frame, is_path, is_table, open_rows, open_table
+from furrow._html import Card, Facts, training_chart, training_facts
+from furrow._progress import Progress, as_callback
+from furrow._settings import ALIASES as ALIASES
+from furrow._settings import Settings, as_text, collect
+from furrow.model import Model
+from furrow.rows import Rows
+from furrow.schema import Encoder, EncoderFolder, as_schema
+
+try:
+    from sklearn.base import BaseEstimator as _SklearnBase
+    from sklearn.base import ClassifierMixin as _ClassifierMixin
+    from sklearn.base import RegressorMixin as _RegressorMixin
+except ImportError:
+    from furrow._estimator_base import BaseEstimator as _SklearnBase
+    from furrow._estimator_base import ClassifierMixin as _ClassifierMixin
+    from furrow._estimator_base import RegressorMixin as _RegressorMixin
+
+Array = npt.NDArray[Any]
+Callback = Callable[[dict[str, Any]], Any]
+_Self = TypeVar("_Self", bound="_Estimator")
+
+_EXACT = {"lr", "linear", "robust", "softmax"}  # the minimum is found, whatever the order of rows
+_SLOTS = {"wide_and_deep", "deepfm", "pnn"}  # a feature of a row has a slot
+_LINEAR = {"lr", "svm", "linear", "robust", "softmax"}
+_CLASSIFIERS = "lr svm softmax mlr fm ffm dnn wide_and_deep deepfm pnn nfm gbdt".split()
+_REGRESSORS = "linear robust fm ffm dnn wide_and_deep deepfm pnn nfm gbdt".split()
+_MANY_CLASSES = {"lr": "softmax", "softmax": "softmax", "gbdt": "gbdt"}
+
+
+def settings(model: str | None = None) -> list[dict[str, Any]]:
+    """All keys of a training: name (as a keyword), value (what it takes), default, help.
+
+    model: whose defaults are listed; "auto" is decided by the data.
+
+    >>> [key["default"] for key in settings("gbdt") if key["name"] == "trees"]
+    ['200']
+    """
+    listed = []
+    for key in _core.learn_keys():
+        default = _core.recommended(model, key["name"]) if model else None
+        name = key["name"].replace("-", "_")
+        default = key["default"] if default is None else default
+        listed.append({"name": name, "value": key["value"], "default": default, "help": key["help"]})
+    return listed
+
+
+# ---- What a fit leaves behind ------------------------------------------------------------------------------------
+
+
+class _Saver:
+    """Writes the model of a trainer, unless that has been trained further. Keeps what the model reads again."""
+
+    def __init__(self, trainer: _core.Trainer, folder: EncoderFolder | None) -> None:
+        self.trainer: _core.Trainer | None = trainer  # None: trained further
+        self.folder = folder  # of the encoder of a log
+
+    def __call__(self, path: str, overwrite: bool) -> None:
+        if self.trainer is None:
+            raise _core.StateError("partial_fit has trained this model further: take the estimator's model_ anew")
+        self.trainer.save(path, overwrite)
+
+
+class _Fitted:
+    """A trainer, and the model of its parameters as they are now. Pickled without the trainer."""
+
+    def __init__(self, trainer: _core.Trainer, folder: EncoderFolder | None = None) -> None:
+        self.trainer: _core.Trainer | None = trainer
+        self._saver = _Saver(trainer, folder)
+        self._made: Model | None = None
+
+    @property
+    def model(self) -> Model:
+        if self._made is None:
+            assert self.trainer is not None
+            self._made = Model._from_core(self.trainer.scorer(), save=self._saver)
+        return self._made
+
+    def step(self, uri: str, batch: int) -> None:
+        """One pass of updates; the model is another one from now on."""
+        assert self.trainer is not None
+        self._saver.trainer = None
+        self._saver = _Saver(self.trainer, None)
+        self._made = None
+        self.trainer.step(uri, batch, None)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"trainer": None, "_saver": None, "_made": self.model}
+
+
+def _flat(epoch: dict[str, Any]) -> dict[str, Any]:
+    """The figures of an epoch that are numbers: epoch, train_loss, valid_auc …"""
+    flat = {name: value for name, value in epoch.items() if not isinstance(value, dict)}
+    for part in ("train", "valid"):
+        if epoch[part]["rows"] > 0:
+            flat |= {f"{part}_{name}": value for name, value in epoch[part].items() if value == value}
+    return flat
+
+
+# ---- The data of a fit --------------------------------------------------------------------------------------------
+
+
+class _Samples:
+    """What is trained on, by URI, and what the model must know of it."""
+
+    def __init__(self) -> None:
+        self.source = Source("")
+        self.valid: Source | None = None
+        self.features: int | None = None
+        self.names: Array | None = None
+        self.folder: EncoderFolder | None = None  #: of the encoder of a log
+        self.weighted = False  #: the log has a column of weights
+
+    def close(self) -> None:
+        self.source.close()
+        if self.valid:
+            self.valid.close()
+
+
+class _Target(NamedTuple):
+    """Labels, weights and groups of rows in memory, and the columns of a log."""
+
+    y: Array | None = None
+    weight: Array | None = None
+    qid: Array | None = None
+    roles: dict[str, Any] = {}
+
+
+def _has_labels(X: Any) -> bool:
+    """Whether samples have their labels with them: those of files."""
+    return is_path(X) or isinstance(X, Rows)
+
+
+def _as_trained(rows: Rows) -> Rows | str:
+    """Text may count features from 0 or from 1: the library finds that in the files and the model keeps it, so that it
+    reads other files of the kind. Rows that say it are trained on as they are."""
+    text = rows.format in ("libsvm", "libfm", "libffm") and "indexing_mode=" not in rows.uri
+    uri = rows.file_uri() if text else None
+    return rows.load() if uri is None else uri
+
+
+def _take(X: Any, rows: Array) -> Any:
+    """Some rows of X, by a mask."""
+    if is_frame(X):
+        return X.iloc[np.flatnonzero(rows)]
+    if isinstance(X, Mapping):
+        return {name: np.asarray(column)[rows] for name, column in X.items()}
+    if is_arrow(X):
+        raise ValueError("sample_weight: a weight is 0; leave such rows of an Arrow table out")
+    return X[np.flatnonzero(rows)] if hasattr(X, "tocsr") else X[rows]
+
+
+def _free_name(X: Any, wanted: str) -> str:
+    """A name that none of the columns has."""
+    taken = {str(name).lower() for name in _checks.column_names(X) or []}
+    while wanted in taken:
+        wanted += "_"
+    return wanted
+
+
+# ---- All estimators -----------------------------------------------------------------------------------------------
+
+
+class _only_for:
+    """A method that an estimator has for some models alone, so that hasattr tells."""
+
+    def __init__(self, check: Callable[[Any], bool], why: str) -> None:
+        self._check = check
+        self._why = why
+        self._function: Callable[..., Any] | None = None
+
+    def __call__(self, function: Callable[..., Any]) -> _only_for:
+        self._function = function
+        self.__doc__ = function.__doc__
+        return self
+
+    def __get__(self, instance: Any, owner: type) -> Any:
+        assert self._function is not None
+        if instance is None:
+            return self._function
+        if not self._check(instance):
+            raise AttributeError(f"{type(instance).__name__}({instance.model!r}): {self._why}")
+        return self._function.__get__(instance, owner)
+
+
+class _Estimator(Card, _SklearnBase):  # type: ignore[misc]
+    """What all estimators have."""
+
+    model: str
+    schema: Any
+    _models: list[str]
+
+    # ---- Parameters
+
+    def _keep_settings(self, parameters: dict[str, Any]) -> None:
+        """Sets the parameters of __init__ as attributes, those of **settings too."""
+        more = parameters.pop("settings")
+        parameters.pop("self")
+        parameters.pop("__class__", None)
+        for name, value in (parameters | more).items():
+            self._set_param(name, value)
+
+    def _set_param(self, name: str, value: Any) -> None:
+        if hasattr(type(self), name) or name.startswith("_") or name.endswith("_") or "__" in name:
+            raise TypeError(f"{type(self).__name__}: {name} is not the name of a parameter")
+        setattr(self, name, value)
+
+    @classmethod
+    def _named(cls) -> list[str]:
+        """The parameters in the signature."""
+        kinds = inspect.signature(cls.__init__).parameters.values()
+        return [p.name for p in kinds if p.kind is not p.VAR_KEYWORD and p.name != "self"]
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """All parameters and settings by name. deep: as in scikit-learn; without influence here."""
+        named = self._named()
+        more = [name for name in vars(self) if name[0] != "_" and name[-1] != "_" and name not in named]
+        return {name: getattr(self, name) for name in sorted(named) + sorted(more)}
+
+    def set_params(self: _Self, **params: Any) -> _Self:
+        """Sets parameters, which count at the next fit."""
+        for name, value in params.items():
+            self._set_param(name, value)
+        return self
+
+    def _settings(self) -> Settings:
+        """What is set, for the library."""
+        params = self.get_params()
+        for name in ("model", "schema", "class_weight"):
+            params.pop(name, None)
+        return collect(params)
+
+    def _check_model(self) -> str:
+        if self.model not in self._models:
+            raise ValueError(
+                f"{type(self).__name__}: there is no model {self.model!r} for it; there are {', '.join(self._models)}"
+            )
+        return self.model
+
+    # ---- Data
+
+    def _takes_missing(self) -> bool:
+        return self.model == "gbdt"
+
+    def _needs_schema(self, X: Any) -> bool:
+        return self.schema is not None or is_table(X)
+
+    def _check_X(self, X: Any) -> tuple[Any, int | None]:
+        """X as it is opened, and its number of rows; None: it is in files."""
+        if isinstance(X, Rows):
+            X = _as_trained(X)
+        if _has_labels(X):
+            return X, None
+        if not self._needs_schema(X):
+            rows = _checks.check_rows(self, X, missing=self._takes_missing())
+            return rows, rows.shape[0]
+        if _checks.column_names(X) is None:
+            raise TypeError("schema: a frame, an Arrow table, a dict of columns or the path of a log is needed")
+        shape = _checks.shape_of(X)
+        _checks.check_shape(shape, type(self).__name__)
+        return X, shape[0]
+
+    def _check_target(self, X: Any, y: Any, sample_weight: Any, qid: Any, roles: dict[str, Any]) -> tuple[Any, _Target]:
+        """X and what comes with it, checked; rows without weight are left out."""
+        checked, rows = self._check_X(X)
+        if rows is None:
+            for name, value in (("y", y), ("sample_weight", sample_weight), ("qid", qid)):
+                if value is not None:
+                    raise ValueError(f"{name}: rows of files have it in the files; label= names the column of labels")
+            return checked, _Target(roles=roles)
+        if y is None and roles.get("label") is None and self._needs_y():
+            raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
+        weight = _checks.weights(sample_weight, rows)
+        target = None if y is None else self._check_y(_checks.column(y, rows))
+        groups = None if qid is None else _checks.groups(qid, rows)
+        if weight is not None and (weight == 0).any():
+            keep = weight > 0
+            checked, weight = _take(checked, keep), weight[keep]
+            target = None if target is None else target[keep]
+            groups = None if groups is None else groups[keep]
+        return checked, _Target(target, weight, groups, roles)
+
+    def _needs_y(self) -> bool:
+        return True
+
+    def _check_y(self, y: Array) -> Array:
+        return y
+
+    def _open(self, X: Any, target: _Target, settings: Settings, progress: Progress) -> _Samples:
+        samples = _Samples()
+        if not _has_labels(X):
+            samples.features = int((_checks.shape_of(X) if self._needs_schema(X) else X.shape)[1])
+        if self._needs_schema(X):
+            self._open_log(X, target, settings, samples, progress)
+            return samples
+        if target.roles.get("label") is not None:
+            settings.keys["label-column"] = target.roles["label"]
+        samples.source = open_rows(
+            X, labels=target.y, weights=target.weight, qids=target.qid, missing=self._takes_missing()
+        )
+        return samples
+
+    def _open_log(
+        self, X: Any, target: _Target, settings: Settings, samples: _Samples, progress: Progress
+    ) -> None:
+        """A table with names and strings: its encoder in memory, through which the library reads it."""
+        schema = "auto" if self.schema is None else self.schema
+        roles = dict(target.roles)
+        samples.source = self._open_table(X, target, roles)
+        samples.weighted = target.weight is not None
+        threads = settings.trainer.get("threads", 0)
+        if schema != "auto":
+            roles = {}
+        encoder = Encoder.build(
+            samples.source.uri, schema, strict=False, threads=threads, progress=progress, **roles
+        )
+        samples.folder = encoder.open_folder()
+        settings.keys.update(encoder=samples.folder.path, format="table")
+
+    def _open_table(self, X: Any, target: _Target, roles: dict[str, Any]) -> Source:
+        """The table with columns for what came beside it, whose names are added to the roles."""
+        if is_path(X):
+            return open_table(X)
+        known = {} if self.schema in (None, "auto") else as_schema(self.schema).roles
+        more: dict[str, Any] = {}
+        for role, values in (("label", target.y), ("weight", target.weight), ("group", target.qid)):
+            if values is None:
+                continue
+            roles[role] = known.get(role) or _free_name(X, role)
+            more[roles[role]] = values
+        return open_table(X, **more)
+
+    def _open_valid(self, eval_set: Any, samples: _Samples, encode: Callable[[Array], Array] | None) -> None:
+        """Validation data: a pair (X, y) or a triple with weights, a list of one of them, or a path."""
+        if isinstance(eval_set, list) and len(eval_set) == 1:
+            eval_set = eval_set[0]
+        if _has_labels(eval_set):
+            samples.valid = open_rows(self._check_X(eval_set)[0])
+            return
+        if not isinstance(eval_set, tuple) or len(eval_set) not in (2, 3):
+            raise ValueError("eval_set: a pair (X, y), a list of one pair, or the path of samples is needed")
+        weight = eval_set[2] if len(eval_set) == 3 else None
+        checked, target = self._check_target(eval_set[0], eval_set[1], weight, None, {})
+        features = (_checks.shape_of(checked) if samples.folder else checked.shape)[1]
+        if features != samples.features:
+            raise ValueError(f"eval_set: X has {features} features, but {samples.features} are trained on")
+        if encode and target.y is not None:
+            target = target._replace(y=encode(target.y))
+        if samples.folder:
+            if (target.weight is None) == samples.weighted:
+                weight = np.ones(_checks.shape_of(checked)[0]) if samples.weighted else None
+                target = target._replace(weight=weight)
+            samples.valid = self._open_table(checked, target, {})
+        else:
+            samples.valid = open_rows(
+                checked, labels=target.y, weights=target.weight, missing=self._takes_missing()
+            )
+
+    # ---- Training
+
+    def _train(
+        self,
+        algorithm: str,
+        settings: Settings,
+        samples: _Samples,
+        progress: Progress,
+        callback: Callback | None,
+    ) -> _Fitted:
+        told = (lambda epoch: callback(_flat(epoch))) if callback else None
+        parser = {"threads": settings.trainer.get("threads", 0)}
+        trainer = _core.Trainer.create(algorithm, tuple(settings.keys.items()), settings.trainer)
+        valid = samples.valid.uri if samples.valid else None
+        trainer.fit(samples.source.uri, valid, settings.fit, parser, told, as_callback(progress))
+        return _Fitted(trainer, samples.folder)
+
+    def _keep(self, algorithm: str, fitted: _Fitted, samples: _Samples) -> None:
+        """Sets the attributes of a fit that went well, in place of those of an earlier one."""
+        assert fitted.trainer is not None
+        history = [_flat(epoch) for epoch in fitted.trainer.history()]
+        notes = fitted.trainer.notes()
+        best = int(fitted.trainer.result()["best_epoch"])
+        for name in [name for name in vars(self) if name[-1] == "_" or name[0] == "_"]:
+            delattr(self, name)
+        self._fitted = fitted
+        self.algorithm_ = algorithm
+        self.history_ = history
+        self.notes_ = [text for text, _ in notes]
+        self.best_epoch_ = best
+        self.n_iter_ = max(len(history), 1)
+        self._keep_columns(samples)
+        self._warn(notes)
+
+    def _keep_columns(self, samples: _Samples) -> None:
+        self._encoded = samples.folder is not None
+        if samples.features is not None:
+            self.n_features_in_ = samples.features
+        if samples.names is not None:
+            self.feature_names_in_ = samples.names
+
+    def _warn(self, notes: list[tuple[str, bool]]) -> None:
+        for text, warning in notes:
+            if text.startswith("the minimum was not reached"):
+                warnings.warn(text, _convergence_warning(), stacklevel=5)
+            elif warning:
+                warnings.warn(f"{type(self).__name__}({self.model!r}): {text}", UserWarning, stacklevel=5)
+
+    # ---- Steps
+
+    def _check_batch(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, _Target, Array | None]:
+        """X, what comes with it, and the names of its columns."""
+        if _has_labels(X) or self._needs_schema(X):
+            raise TypeError("partial_fit takes arrays and tables of numbers; fit takes logs and files")
+        names = _checks.feature_names(X)
+        if self.__sklearn_is_fitted__():
+            if self._encoded or self._fitted.trainer is None:
+                raise _core.StateError("partial_fit cannot go on from a model of a log, or from one that was pickled")
+            self._to_score(X)
+        return (*self._check_target(X, y, sample_weight, None, {}), names)
+
+    def _begin_steps(self, X: Any, names: Array | None, algorithm: str, settings: Settings) -> None:
+        """A model without a single update."""
+        samples = _Samples()
+        samples.names, samples.features = names, int(X.shape[1])
+        if "l2" not in settings.keys and algorithm in _LINEAR:
+            settings.keys["l2"] = "0"  # the default depends on the number of all rows
+        if algorithm in _SLOTS and "fields" not in settings.keys:
+            longest = int(np.diff(X.indptr).max(initial=1)) if hasattr(X, "indptr") else X.shape[1]
+            settings.keys.update({"fields": str(longest), "short-rows": "yes"})
+        fitted = _Fitted(_core.Trainer.create(algorithm, tuple(settings.keys.items()), settings.trainer))
+        self._keep(algorithm, fitted, samples)
+
+    def _step(self, X: Any, target: _Target) -> None:
+        batch = int(self._fitted.model._scorer.setting("batch") or 128)
+        with open_rows(X, labels=target.y, weights=target.weight, missing=False) as source:
+            self._fitted.step(source.uri, batch)
+
+    # ---- Use
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "_fitted" in vars(self)
+
+    @property
+    def model_(self) -> Model:
+        """The trained model: explanations, files, vectors, figures."""
+        fitted = vars(self).get("_fitted")
+        if fitted is None:
+            raise _checks.not_fitted(self)
+        model: Model = fitted.model
+        return model
+
+    def _scores(self, X: Any) -> tuple[Array, Array, Array]:
+        """pred, proba and label of rows."""
+        return self.model_.scores(self._to_score(X))
+
+    def _to_score(self, X: Any) -> Any:
+        """X as the model takes it, of the columns of fit."""
+        self.model_
+        if _has_labels(X) or self._encoded:
+            return X
+        _checks.check_names(self, X, getattr(self, "feature_names_in_", None))
+        rows = _checks.check_rows(self, X, missing=self._takes_missing())
+        wanted = getattr(self, "n_features_in_", rows.shape[1])
+        if rows.shape[1] != wanted:
+            who = type(self).__name__
+            raise ValueError(f"X has {rows.shape[1]} features, but {who} is expecting {wanted} features as input")
+        return rows
+
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Writes the model directory, which furrow.load_model and the command read."""
+        self.model_.save(path, overwrite=overwrite)
+
+    @property
+    def feature_importances_(self) -> Array:
+        """Of trees: the share of each feature in the gain of all splits."""
+        model = self.model_
+        if self.model != "gbdt":
+            raise AttributeError(f"{type(self).__name__}({self.model!r}): trees alone have feature importances")
+        splits = model._scorer.importance()
+        parts = np.zeros(getattr(self, "n_features_in_", max((split[0] + 1 for split in splits), default=0)))
+        for feature, count, gain, _ in splits:
+            parts[self._column_of(feature)] += gain if gain == gain else count
+        return np.asarray(parts / parts.sum()) if parts.sum() > 0 else parts
+
+    def _column_of(self, feature: int) -> int:
+        """The column that a feature of the model comes from."""
+        if not self._encoded:
+            return feature
+        field = self.model_._scorer.describe_feature(feature)[0]
+        names = list(getattr(self, "feature_names_in_", []))
+        column = next((i for i, name in enumerate(names) if name == field), None)
+        if column is None:
+            raise AttributeError(f"feature {field!r} is not a column: model_.feature_importances() has all of them")
+        return column
+
+    def _linear_part(self) -> tuple[Array, Array]:
+        model = self.model_
+        if self.algorithm_ not in _LINEAR:
+            raise AttributeError(f"{type(self).__name__}({self.model!r}): linear models alone have coef_ and intercept_")
+        count = getattr(self, "n_features_in_", model.n_features)
+        if self._encoded or count is None:
+            raise AttributeError("a column of a log has a weight for each of its values: model_.weights has them")
+        features = np.arange(count, dtype=np.uint64)
+        outputs = model._scorer.output_count()
+        weights, bias = np.zeros((len(features), outputs)), np.zeros(outputs)
+        model._scorer.weights(features, weights, bias)
+        return np.ascontiguousarray(weights.T), bias
+
+    # ---- Notebooks
+
+    def _facts(self) -> Facts:
+        given = [(name, value) for name, value in self.get_params().items() if value is not None and name != "model"]
+        facts = [("model", self.model), ("settings", ", ".join(f"{name}={value!r:.60}" for name, value in given) or None)]
+        if not self.__sklearn_is_fitted__():
+            return facts + [("state", "not fitted")]
+        classes = ", ".join(map(str, getattr(self, "classes_", [])[:10])) or None
+        facts += [("classes", classes), ("features", getattr(self, "n_features_in_", None))]
+        facts += [*training_facts(self.history_), ("note", "; ".join(self.notes_) or None)]
+        return facts
+
+    def _parts(self) -> list[str]:
+        return [training_chart(self.history_)] if self.__sklearn_is_fitted__() else []
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+        """In place of scikit-learn's diagram, which does not know what a fit found."""
+        return {"text/plain": repr(self), "text/html": self._repr_html_()}
+
+    # ---- scikit-learn's tags
+
+    def _more_tags(self) -> dict[str, Any]:
+        tags: dict[str, Any] = {"allow_nan": self._takes_missing(), "requires_y": True}
+        if self.model not in _EXACT:
+            why = "rows are drawn and ordered by the seed: a model depends on the order of its rows"
+            tags["_xfail_checks"] = {"check_sample_weights_invariance": why}
+        return tags
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self._takes_missing()
+        tags.input_tags.sparse = True
+        tags.target_tags.required = True
+        return tags
+
+
+def _convergence_warning() -> type[Warning]:
+    try:
+        from sklearn.exceptions import ConvergenceWarning
+    except ImportError:
+        return UserWarning
+    kind: type[Warning] = ConvergenceWarning
+    return kind
+
+
+# ---- Classes ------------------------------------------------------------------------------------------------------
+
+
+def _can_step(estimator: _Estimator) -> bool:
+    return estimator.model != "gbdt"
+
+
+class Classifier(_ClassifierMixin, _Estimator):  # type: ignore[misc]
+    """Predicts classes.
+
+    model: lr, svm, softmax, mlr, fm, ffm, dnn, wide_and_deep, deepfm, pnn, nfm or gbdt. lr of more than two classes
+    becomes softmax; gbdt has as many as there are; the others separate two.
+    schema: a frame with strings or categories, and the path of a log, are read through a schema: "auto" (a frame with
+    strings needs not say so), a Schema, or the path of a schema.json.
+    epochs … threads: None is Furrow's own default for the model. class_weight: "balanced", or a dict of classes.
+    patience: stop after so many epochs or trees that were not better for the validation rows, and keep the best (unless
+    keep="last"); validation_fraction: the share of the rows that is held out for that, where fit has no eval_set.
+    settings: any other key (see `settings()`), such as min_child_weight=2 or solver="steps".
+
+    After fit: classes_, n_features_in_, feature_names_in_ (of a frame), algorithm_, history_ (a dict of figures for each
+    epoch), best_epoch_, notes_ (what the training has to say), model_ (the furrow.Model); coef_ and intercept_ of linear
+    models, feature_importances_ of trees.
+
+    >>> X = [[0, 1], [1, 0], [0, 2], [2, 0]] * 5
+    >>> y = ["b", "a", "b", "a"] * 5
+    >>> Classifier("gbdt", n_estimators=10, min_rows=1).fit(X, y).predict([[0, 1]])
+    array(['b'], dtype='<U1')
+    """
+
+    _models = _CLASSIFIERS
+
+    class_weight: Any
+
+    def __init__(
+        self,
+        model: str = "lr",
+        *,
+        schema: Any = None,
+        epochs: int | None = None,
+        learning_rate: float | None = None,
+        batch_size: int | None = None,
+        optimizer: str | None = None,
+        l1: float | None = None,
+        l2: float | None = None,
+        rank: int | None = None,
+        hidden_layer_sizes: Any = None,
+        n_estimators: int | None = None,
+        max_depth: int | None = None,
+        class_weight: Any = None,
+        validation_fraction: float | None = None,
+        patience: int | None = None,
+        seed: int | None = None,
+        threads: int | None = None,
+        **settings: Any,
+    ) -> None:
+        self._keep_settings(locals())
+
+    # ---- Training
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        eval_set: Any = None,
+        label: str | None = None,
+        progress: Progress = None,
+        callback: Callback | None = None,
+    ) -> Classifier:
+        """Trains a model.
+
+        X: an array, a CSR matrix, a frame, or samples in files: their path or URI, or Rows, which have labels and
+        weights themselves. y: the class of each row: numbers, strings, bools. label: the column of labels in a csv file,
+        a log or a frame, where y is not given.
+        eval_set: validation data, a pair (X, y) or a path. progress: True shows a bar; or a function of (phase, done,
+        total). callback: a function of a dict with the figures of each epoch; False ends the training well.
+        Ctrl-C ends it, and leaves the estimator as it was.
+        """
+        algorithm, settings = self._check_model(), self._settings()
+        names = _checks.feature_names(X)
+        X, target = self._check_target(X, y, sample_weight, None, {"label": label})
+        classes, encode = None, None
+        if target.y is not None and self.schema in (None, "auto"):
+            classes, codes = _checks.labels(target.y)
+            encode = lambda valid: _checks.codes_of(valid, classes, "eval_set")  # noqa: E731
+            target = target._replace(y=codes)
+            algorithm = self._adapt(algorithm, classes, settings)
+        else:
+            self._weigh_classes(None, settings)
+        samples = self._open(X, target, settings, progress)
+        samples.names = names
+        try:
+            if eval_set is not None:
+                self._open_valid(eval_set, samples, encode)
+            fitted = self._train(algorithm, settings, samples, progress, callback)
+        finally:
+            samples.close()
+        found, values = self._find_classes(fitted.model, classes)
+        self._keep(algorithm, fitted, samples)
+        self.classes_, self._label_values = found, values
+        return self
+
+    def _adapt(self, algorithm: str, classes: Array, settings: Settings) -> str:
+        """The algorithm for so many classes, and its keys."""
+        count = len(classes)
+        if count < 2:
+            raise ValueError(f"{type(self).__name__} needs rows of two classes; y has one class alone: {classes[0]!r}")
+        self._weigh_classes(classes, settings)
+        if count == 2:
+            return algorithm
+        if algorithm not in _MANY_CLASSES:
+            raise ValueError(
+                f"y has {count} classes, but {algorithm} separates two: lr, softmax and gbdt separate more, or use "
+                "sklearn.multiclass.OneVsRestClassifier"
+            )
+        settings.keys["labels"] = ",".join(str(i) for i in range(count))
+        settings.keys["classes"] = str(count)
+        if algorithm == "gbdt":
+            settings.keys.setdefault("objective", "multi:softmax")
+        return _MANY_CLASSES[algorithm]
+
+    def _weigh_classes(self, classes: Array | None, settings: Settings) -> None:
+        weight = self.class_weight
+        if weight is None:
+            return
+        if isinstance(weight, dict):
+            if classes is None:
+                raise ValueError("class_weight: of samples in files, 'balanced' or a list in the order of the classes")
+            unknown = [label for label in weight if label not in list(classes)]
+            if unknown:
+                raise ValueError(f"class_weight: {unknown[0]!r} is not one of the classes {list(classes)[:20]}")
+            weight = [float(weight.get(label, 1)) for label in classes.tolist()]
+        settings.keys["class-weights"] = as_text(weight, "class_weight")
+
+    def _find_classes(self, model: Model, classes: Array | None) -> tuple[Array, Array]:
+        """The classes, ascending, and the label that the model has for each."""
+        known, values = model.classes, model._labels
+        if known is None:
+            raise ValueError(
+                f"{type(self).__name__}({self.model!r}): the labels are numbers, or none: this model cannot predict "
+                "classes from them; see Regressor and Ranker"
+            )
+        if classes is not None:  # its labels are codes, or the texts of codes
+            return classes, values[np.argsort([int(float(code)) for code in known])]
+        if known.dtype != object and (known == np.floor(known)).all():
+            known = known.astype(np.int64)
+        order = np.argsort(known)
+        return known[order], values[order]
+
+    @_only_for(_can_step, "trees cannot be trained step by step: fit them on all rows")
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Classifier:
+        """Updates the model once from each batch of rows; it begins with a model of zeros or goes on from that of fit.
+
+        classes: all classes, for the first call. Not for gbdt.
+        """
+        X, target, names = self._check_batch(X, y, sample_weight)
+        if not self.__sklearn_is_fitted__():
+            if classes is None:
+                raise ValueError("classes must be passed on the first call to partial_fit.")
+            known, _ = _checks.labels(_checks.column(classes, None, "classes"))
+            self._begin(X, names, known)
+        elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
+            raise ValueError(f"classes are {list(classes)}, but the first call had {list(self.classes_)}")
+        assert target.y is not None
+        codes = _checks.codes_of(target.y, self.classes_, "y")
+        self._step(X, target._replace(y=self._label_values[codes]))
+        return self
+
+    def _begin(self, X: Any, names: Array | None, classes: Array) -> None:
+        settings = self._settings()
+        algorithm = self._adapt(self._check_model(), classes, settings)
+        values = np.arange(len(classes), dtype=np.float64)
+        settings.keys["labels"] = ",".join(str(i) for i in range(len(classes)))
+        self._begin_steps(X, names, algorithm, settings)
+        self._label_values = values
+        self.classes_ = classes
+
+    # ---- Use
+
+    def _codes(self, labels: Array) -> npt.NDArray[np.int64]:
+        order = np.argsort(self._label_values)
+        found: npt.NDArray[np.int64] = order[np.searchsorted(self._label_values, labels, sorter=order)]
+        return found
+
+    def predict(self, X: Any) -> Array:
+        """The class of each row."""
+        labels = self._scores(X)[2]
+        return np.asarray(self.classes_[self._codes(labels)])
+
+    def predict_proba(self, X: Any) -> Array:
+        """The probability of each class, rows x classes, in the order of classes_."""
+        proba = self.model_.predict_proba(self._to_score(X))
+        return np.ascontiguousarray(self._by_class(proba.T).T)
+
+    def predict_log_proba(self, X: Any) -> Array:
+        """The logarithm of predict_proba."""
+        with np.errstate(divide="ignore"):
+            logs: Array = np.log(self.predict_proba(X))
+        return logs
+
+    def decision_function(self, X: Any) -> Array:
+        """The model's output before it becomes a probability: above 0 for the second of two classes; of more classes
+        rows x classes."""
+        if self.model_._scorer.output_count() > 1:
+            outputs = self._by_class(self.model_.decision_function(self._to_score(X)).T).T
+            return np.asarray(outputs if outputs.shape[1] > 2 else outputs[:, 1] - outputs[:, 0])
+        pred, proba, _ = self._scores(X)
+        if self.algorithm_ == "mlr":  # its output is a probability
+            with np.errstate(divide="ignore"):
+                pred = np.log(proba) - np.log1p(-proba)
+        return np.asarray(self._by_class(pred[None])[0])
+
+    @property
+    def coef_(self) -> Array:
+        """Of linear models: the weight of each feature, 1 x features; of softmax classes x features."""
+        return self._by_class(self._linear_part()[0])
+
+    @property
+    def intercept_(self) -> Array:
+        """Of linear models: the bias; of softmax that of each class."""
+        return self._by_class(self._linear_part()[1])
+
+    def _by_class(self, outputs: Array) -> Array:
+        """Outputs of the model, a row for each class, in the order of classes_; of two classes it has one, which is
+        that of the second class."""
+        if len(outputs) == 1:
+            return outputs if self._label_values[0] < self._label_values[1] else -outputs
+        ordered: Array = outputs[np.argsort(self._codes(self.model_._labels))]
+        return ordered
+
+    def _more_tags(self) -> dict[str, Any]:
+        return super()._more_tags() | {"binary_only": self.model not in _MANY_CLASSES}
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = self.model in _MANY_CLASSES
+        return tags
+
+
+# ---- Numbers ------------------------------------------------------------------------------------------------------
+
+
+class Regressor(_RegressorMixin, _Estimator):  # type: ignore[misc]
+    """Predicts numbers.
+
+    model: linear (least squares), robust (Huber), fm, ffm, dnn, wide_and_deep, deepfm, pnn, nfm or gbdt.
+    The other parameters and the attributes after fit are those of Classifier, without classes.
+
+    >>> import numpy as np
+    >>> X = np.arange(20.0).reshape(-1, 1)
+    >>> Regressor("linear", l2=0).fit(X, 3 * X[:, 0] + 1).predict([[100]]).round(2)
+    array([301.])
+    """
+
+    _models = _REGRESSORS
+
+    def __init__(
+        self,
+        model: str = "linear",
+        *,
+        schema: Any = None,
+        epochs: int | None = None,
+        learning_rate: float | None = None,
+        batch_size: int | None = None,
+        optimizer: str | None = None,
+        l1: float | None = None,
+        l2: float | None = None,
+        rank: int | None = None,
+        hidden_layer_sizes: Any = None,
+        n_estimators: int | None = None,
+        max_depth: int | None = None,
+        validation_fraction: float | None = None,
+        patience: int | None = None,
+        seed: int | None = None,
+        threads: int | None = None,
+        **settings: Any,
+    ) -> None:
+        self._keep_settings(locals())
+
+    def _check_y(self, y: Array) -> Array:
+        return _checks.numeric_column(y, None)
+
+    def _adapt(self, algorithm: str, settings: Settings) -> None:
+        """The loss of numbers, where nothing else is said."""
+        if algorithm == "gbdt":
+            settings.keys.setdefault("objective", "reg:squarederror")
+        elif algorithm not in ("linear", "robust"):
+            settings.keys.setdefault("loss", "L2Loss")
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        eval_set: Any = None,
+        label: str | None = None,
+        progress: Progress = None,
+        callback: Callback | None = None,
+    ) -> Regressor:
+        """Trains a model; the arguments are those of Classifier.fit, and y are numbers."""
+        algorithm, settings = self._check_model(), self._settings()
+        names = _checks.feature_names(X)
+        X, target = self._check_target(X, y, sample_weight, None, {"label": label})
+        self._adapt(algorithm, settings)
+        samples = self._open(X, target, settings, progress)
+        samples.names = names
+        try:
+            if eval_set is not None:
+                self._open_valid(eval_set, samples, None)
+            fitted = self._train(algorithm, settings, samples, progress, callback)
+        finally:
+            samples.close()
+        if fitted.model.n_classes > 0:
+            raise ValueError(f"the model separates classes: its loss is not one of {type(self).__name__}")
+        self._keep(algorithm, fitted, samples)
+        return self
+
+    @_only_for(_can_step, "trees cannot be trained step by step: fit them on all rows")
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Regressor:
+        """Updates the model once from each batch of rows; it begins with a model of zeros or goes on from that of fit.
+
+        Neither features nor labels are scaled here, as fit does: bring them to similar sizes. Not for gbdt.
+        """
+        X, target, names = self._check_batch(X, y, sample_weight)
+        if not self.__sklearn_is_fitted__():
+            algorithm, settings = self._check_model(), self._settings()
+            self._adapt(algorithm, settings)
+            self._begin_steps(X, names, algorithm, settings)
+        self._step(X, target)
+        return self
+
+    @property
+    def coef_(self) -> Array:
+        """Of linear models: the weight of each feature."""
+        return np.asarray(self._linear_part()[0][0])
+
+    @property
+    def intercept_(self) -> float:
+        """Of linear models: the bias."""
+        return float(self._linear_part()[1][0])
+
+    def predict(self, X: Any) -> Array:
+        """The number of each row."""
+        return self._scores(X)[0]
+
+
+# ---- Order --------------------------------------------------------------------------------------------------------
+
+
+def ndcg(y: Any, scores: Any, qid: Any = None, *, k: int | None = 10) -> float:
+    """The mean over the groups of the normalised discounted gain of the first k rows by score (None: of all).
+
+    y: how relevant each row is, 0 or more; its gain is 2^y - 1. Rows of the same score share their gains. Groups
+    without a relevant row do not count; if none has one, the result is NaN.
+
+    >>> ndcg([0, 1, 0, 1], [0.1, 0.9, 0.5, 0.2], qid=[0, 0, 1, 1])
+    0.8154648767857288
+    """
+    relevance = _checks.numeric_column(_checks.column(y, None), None)
+    values = _checks.numeric_column(_checks.column(scores, len(relevance), "scores"), len(relevance), "scores")
+    groups = np.zeros(len(relevance), dtype=np.uint64) if qid is None else _checks.groups(qid, len(relevance))
+    order = np.argsort(groups, kind="stable")
+    ends = np.flatnonzero(np.diff(groups[order])) + 1
+    found = [_ndcg_of_group(relevance[rows], values[rows], k) for rows in np.split(order, ends)]
+    counted = [value for value in found if value == value]
+    return float(np.mean(counted)) if counted else float("nan")
+
+
+def _ndcg_of_group(y: Array, scores: Array, k: int | None) -> float:
+    discount = 1 / np.log2(np.arange(2, len(y) + 2))
+    if k is not None:
+        discount[k:] = 0
+    gain = 2.0**y - 1
+    best = float(np.sort(gain)[::-1] @ discount)
+    if best <= 0:
+        return float("nan")
+    _, ties, counts = np.unique(-scores, return_inverse=True, return_counts=True)
+    mean_gain = np.bincount(ties, gain) / counts
+    ends = np.cumsum(counts)
+    shares = np.array([discount[end - n : end].sum() for end, n in zip(ends, counts)])
+    return float(mean_gain @ shares) / best
+
+
+class Ranker(_Estimator):
+    """Predicts scores that order the rows of a group: items for a user, documents for a query.
+
+    model: gbdt, for rows with a group (qid) and a relevance (y); fm, for logs with a user and an item, of which all
+    rows are what the user took (loss="sampled-softmax", "bpr" or "warp"), or rows from label positive_from on.
+    The other parameters and the attributes after fit are those of Classifier, without classes.
+    """
+
+    _models = ["fm", "gbdt"]
+
+    def __init__(
+        self,
+        model: str = "gbdt",
+        *,
+        schema: Any = None,
+        epochs: int | None = None,
+        learning_rate: float | None = None,
+        batch_size: int | None = None,
+        l2: float | None = None,
+        rank: int | None = None,
+        loss: str | None = None,
+        n_estimators: int | None = None,
+        max_depth: int | None = None,
+        validation_fraction: float | None = None,
+        patience: int | None = None,
+        seed: int | None = None,
+        threads: int | None = None,
+        **settings: Any,
+    ) -> None:
+        self._keep_settings(locals())
+
+    def _needs_y(self) -> bool:
+        return self.model == "gbdt"
+
+    def _check_y(self, y: Array) -> Array:
+        return _checks.numeric_column(y, None)
+
+    def _adapt(self, algorithm: str, settings: Settings) -> None:
+        if algorithm == "gbdt":
+            settings.keys.setdefault("objective", "rank:ndcg")
+        else:
+            settings.keys.setdefault("loss", "SampledSoftmaxLoss")
+
+    def _needs_schema(self, X: Any) -> bool:
+        return super()._needs_schema(X) or (self.model == "fm" and is_frame(X))
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        qid: Any = None,
+        user: str | None = None,
+        item: str | None = None,
+        time: str | None = None,
+        label: str | None = None,
+        history: int = 0,
+        eval_set: Any = None,
+        progress: Progress = None,
+        callback: Callback | None = None,
+    ) -> Ranker:
+        """Trains a model.
+
+        gbdt: X, the relevance y of each row (0, 1, 2 …), and its group qid; files have them in themselves.
+        fm: X is a log, a frame or a path (with schema="auto"); user, item, time, label: its columns, where their names
+        do not tell; history: the last so many items of a user are features.
+        eval_set: a triple (X, y, qid), or a path. The other arguments are those of Classifier.fit.
+        """
+        algorithm, settings = self._check_model(), self._settings()
+        roles = {"user": user, "item": item, "time": time, "label": label, "history": history}
+        names = _checks.feature_names(X)
+        X, target = self._check_target(X, y, sample_weight, qid, roles)
+        if algorithm == "gbdt" and target.y is not None and target.qid is None:
+            raise ValueError("qid: gbdt ranks the rows of a group, and needs the group of each row")
+        self._adapt(algorithm, settings)
+        samples = self._open(X, target, settings, progress)
+        samples.names = names
+        try:
+            if eval_set is not None:
+                self._open_groups(eval_set, samples)
+            fitted = self._train(algorithm, settings, samples, progress, callback)
+        finally:
+            samples.close()
+        self._keep(algorithm, fitted, samples)
+        return self
+
+    def _open_groups(self, eval_set: Any, samples: _Samples) -> None:
+        """Validation data with groups."""
+        if _has_labels(eval_set):
+            samples.valid = open_rows(self._check_X(eval_set)[0])
+            return
+        if not isinstance(eval_set, tuple) or len(eval_set) != 3 or samples.folder:
+            raise ValueError("eval_set: a triple (X, y, qid) of rows, or the path of samples is needed")
+        X, target = self._check_target(eval_set[0], eval_set[1], None, eval_set[2], {})
+        samples.valid = open_rows(X, labels=target.y, qids=target.qid, missing=self._takes_missing())
+
+    def predict(self, X: Any) -> Array:
+        """The score of each row: in a group, higher comes first."""
+        return self._scores(X)[0]
+
+    def score(self, X: Any, y: Any, qid: Any = None, *, k: int | None = 10) -> float:
+        """The NDCG of the first k rows of each group."""
+        return ndcg(y, self.predict(X), qid, k=k)

@@ -1,3 +1,785 @@
-"""Vector indexes in Faiss's file format."""
+"""Vector indexes in Faiss's file format: built, searched and changed.
+
+>>> import numpy as np
+>>> from furrow.index import Index
+>>> films = np.random.default_rng(1).normal(size=(1000, 16)).astype(np.float32)
+>>> index = Index.build(films, nlist=8, m=0)
+>>> distances, ids = index.search(films[:2], 3, nprobe=8)
+>>> ids.shape, ids[:, 0].tolist()
+((2, 3), [0, 1])
+"""
 
 from __future__ import annotations
+
+import operator
+import os
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import contextmanager
+from typing import Any, Iterator, NamedTuple, Union
+
+import numpy as np
+import numpy.typing as npt
+
+from furrow import _core
+from furrow._arrays import Floats, Ids, as_ids, as_vectors
+from furrow._data import memory_path
+from furrow._html import Card, Facts, size_of
+from furrow._id_filter import IdFilter, as_core_filter, as_filter, find_names
+from furrow._index_factory import Spec, as_metric, default_m, default_nlist, parse_factory
+from furrow._progress import Progress, as_callback
+
+Path = Union[str, "os.PathLike[str]"]
+
+__all__ = ["Field", "Finding", "Index", "exact_search"]
+
+_DIRECT_MAPS = {"none": 0, "array": 1, "hash": 2}
+#: results for each query that are allowed even if the index has fewer vectors
+_MOST_K = 1 << 20
+_MOST_THREADS = 1024
+# looked up once: a search for one query takes a few microseconds
+_ndarray, _empty, _FLOAT32, _INT64 = np.ndarray, np.empty, np.dtype(np.float32), np.dtype(np.int64)
+#: queries of a range search between two looks for Ctrl-C
+_RANGE_PIECE = 256
+
+
+class Field(NamedTuple):
+    """A field of an index file."""
+
+    offset: int  #: of its first byte
+    size: int  #: its bytes
+    path: str  #: "quantizer/ntotal"
+    type: str  #: "u64", "f32" …
+    elements: int  #: of an array; 1 for a single value
+    value: str  #: as text; of an array the first few elements
+    meaning: str  #: what it is for
+
+
+class Finding(NamedTuple):
+    """Something that Index.verify found."""
+
+    fatal: bool  #: an error; else a remark about something odd
+    path: str  #: of the field or of the index inside
+    offset: int | None  #: byte in the file
+    status: str  #: of the error; "OK" for a remark
+    message: str
+
+
+def _path(path: Path) -> str:
+    """A path of this machine: "-" is a file like any other."""
+    text = os.fspath(path)
+    return "./-" if text == "-" else text
+
+
+def _count(value: Any, name: str, least: int, most: int = 2**63 - 1) -> int:
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name}: an int is needed, not {value!r}") from None
+    if number < least or number > most:
+        raise ValueError(f"{name} is {number}, but must be {least} to {most}")
+    return number
+
+
+def _vectors(x: Any, d: int, name: str) -> Floats:
+    if isinstance(x, np.ma.MaskedArray) and np.any(x.mask):
+        raise TypeError(f"{name}: a masked array has elements without a value; x.filled(…) gives them one")
+    return as_vectors(x, d, name)
+
+
+def _new_ids(ids: Any, n: int) -> Ids:
+    """Ids for new vectors."""
+    array = as_ids(ids, n)
+    if array.size > 0 and int(array.min()) < 0:
+        raise ValueError(f"ids: {int(array.min())} is negative, but -1 stands for a missing result")
+    return array
+
+
+def _names(names: Any, n: int) -> tuple[str, ...]:
+    if isinstance(names, (str, bytes)):
+        raise TypeError("names: one str for each vector is needed, not a single one")
+    texts = tuple(str(name) if isinstance(name, np.str_) else name for name in names)
+    if len(texts) != n:
+        raise ValueError(f"there are {len(texts)} names for {n} vectors")
+    return texts
+
+
+def _given(**options: Any) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if value is not None}
+
+
+class Index(Card):
+    """A vector index: inverted lists of vectors or of product quantizer codes, as Faiss stores them.
+
+    `Index.build` makes one from vectors, `Index.load` reads a file, `Index(d, "IVF1024,PQ16")` makes an empty one as
+    Faiss's index_factory does. Arrays of float32 in C order are used as they are; other numbers, strides and lists are
+    converted. A single vector of shape (d,) counts as one row.
+
+    Threads may search one index at once; whatever changes it waits for them, and they for it. The first search after a
+    change prepares the index anew, so that many small changes between searches are slow for a large index.
+
+    >>> import numpy as np
+    >>> index = Index(4, "IVF2,Flat")
+    >>> x = np.arange(40, dtype=np.float32).reshape(10, 4)
+    >>> index.train(x)
+    >>> index.add(x).tolist()
+    [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]
+    >>> index
+    furrow.Index(d=4, ntotal=10, kind='inverted lists of vectors', metric='l2', nlist=2, nprobe=1)
+    """
+
+    __slots__ = ("_index", "_d", "__weakref__")
+    _index: _core.Index
+    _d: int
+
+    def __init__(self, d: int, factory: str, metric: str | int = "l2") -> None:
+        """An empty index of d dimensions, not trained. The parts of `factory` as in Faiss:
+
+        IDMap, L2norm, OPQm or OPQm_d, then IVFn or IVFn_HNSWm, then Flat, PQm, PQmxb or PQm+r, then RFlat.
+        """
+        self._open(_core.Index.create(_spec(d, parse_factory(factory), metric)))
+
+    def _open(self, core: _core.Index) -> None:
+        self._index = core
+        self._d = int(core.info()[0]["d"])
+
+    @classmethod
+    def _of(cls, core: _core.Index) -> Index:
+        index = cls.__new__(cls)
+        index._open(core)
+        return index
+
+    @classmethod
+    def factory(cls, d: int, description: str, metric: str | int = "l2") -> Index:
+        """The same as Index(d, description, metric).
+
+        >>> Index.factory(64, "OPQ16_64,IVF256_HNSW32,PQ16x8,RFlat").is_trained
+        False
+        >>> Index.factory(64, "IVF256,SQ8")
+        Traceback (most recent call last):
+        furrow.UnsupportedError: 'IVF256,SQ8': Furrow cannot build the part 'SQ8'
+        """
+        return cls(d, description, metric)
+
+    # ---- Building
+
+    @classmethod
+    def build(
+        cls,
+        x: Any,
+        *,
+        nlist: int | None = None,
+        m: int | None = None,
+        nbits: int | None = None,
+        metric: str | int = "l2",
+        factory: str | None = None,
+        ids: Any = None,
+        names: Iterable[str] | None = None,
+        train: Any = None,
+        hnsw_m: int | None = None,
+        opq: bool | None = None,
+        opq_d: int | None = None,
+        normalize: bool | None = None,
+        by_residual: bool | None = None,
+        refine_m: int | None = None,
+        refine_nbits: int | None = None,
+        refine_flat: bool | None = None,
+        k_factor: float | None = None,
+        id_map: bool | None = None,
+        nprobe: int | None = None,
+        seed: int = 1234,
+        coarse_rounds: int | None = None,
+        pq_rounds: int | None = None,
+        sample_per_list: int | None = None,
+        threads: int = 0,
+        progress: Progress = None,
+    ) -> Index:
+        """Trains an index on x and adds x to it.
+
+        nlist: lists; by default the power of two nearest to 4 * sqrt(n), with at least 39 vectors for each list.
+        m: sub-quantizers, which divide d; 0: the vectors themselves are stored. By default 0 below 10,000 vectors,
+        else the largest divisor of d that is at most d / 4 and 64. nbits: bits of each, 8.
+        metric: "l2" (squared distances), "ip" (inner product) or "cosine" ("ip" and normalize).
+        factory: all of this as a string, instead: "IVF1024,PQ16".
+        ids, names: one for each vector; by default ids count from 0. Names are str, and saved beside the index.
+        train: other vectors to train on.
+        hnsw_m: links of an HNSW graph that finds lists; worthwhile for many lists.
+        opq, opq_d: a trained rotation first, which may reduce the dimension to opq_d.
+        normalize: vectors are scaled to unit length first.
+        by_residual: False: codes are of the vectors, not of their distance to the centroid of the list.
+        refine_m, refine_nbits: a second code that ranks k_factor * k candidates again (L2 only); refine_flat: the
+        vectors themselves do. id_map: ids beside such an index; by default if there are ids or names.
+        nprobe: lists that a search probes by default, 1.
+        seed: the same seed gives the same bytes, whatever the number of threads.
+
+        >>> import numpy as np
+        >>> x = np.random.default_rng(0).normal(size=(500, 8)).astype(np.float32)
+        >>> index = Index.build(x, names=[f"item {i}" for i in range(500)])
+        >>> index.nlist, index.m
+        (8, 0)
+        >>> index.search_names(x[7], 1, nprobe=8)[1]
+        array([['item 7']], dtype=object)
+        """
+        vectors = _vectors(x, 0, "x")
+        n, d = vectors.shape
+        own = _given(nlist=nlist, m=m, nbits=nbits, hnsw_m=hnsw_m, opq=opq, opq_d=opq_d, normalize=normalize)
+        own |= _given(by_residual=by_residual, refine_m=refine_m, refine_nbits=refine_nbits, refine_flat=refine_flat)
+        own |= _given(k_factor=k_factor, id_map=id_map)
+        if factory is not None:
+            parsed = parse_factory(factory)
+            taken = sorted(parsed.keys() & own.keys())
+            if taken:
+                raise ValueError(f"{taken[0]} is given twice: as an argument and by the factory string {factory!r}")
+            own = parsed | own
+        spec = {"nlist": default_nlist(n), "m": default_m(n, int(own.get("opq_d") or d))} | own
+        if (ids is not None or names is not None) and (spec.get("refine_m") or spec.get("refine_flat")):
+            spec.setdefault("id_map", True)
+        index = cls._of(_core.Index.create(_spec(d, spec, metric)))
+        index.train(
+            vectors if train is None else train,
+            seed=seed,
+            coarse_rounds=coarse_rounds,
+            pq_rounds=pq_rounds,
+            sample_per_list=sample_per_list,
+            threads=threads,
+            progress=progress,
+        )
+        if nprobe is not None:
+            index.nprobe = nprobe
+        index._add(vectors, None if ids is None else _new_ids(ids, n), names, threads, progress)
+        return index
+
+    def train(
+        self,
+        x: Any,
+        *,
+        seed: int = 1234,
+        coarse_rounds: int | None = None,
+        pq_rounds: int | None = None,
+        sample_per_list: int | None = None,
+        threads: int = 0,
+        progress: Progress = None,
+    ) -> None:
+        """Trains an empty index on vectors, which are not added.
+
+        coarse_rounds, pq_rounds: rounds of k-means (10, 25). sample_per_list: vectors that k-means looks at for each
+        centroid (256). Ctrl-C and a progress function that returns False leave the index as it was.
+        """
+        options = _given(coarse_rounds=coarse_rounds, pq_rounds=pq_rounds, sample_per_list=sample_per_list)
+        options |= {"seed": seed, "threads": _count(threads, "threads", 0, _MOST_THREADS)}
+        self._index.train(_vectors(x, self._d, "x"), options, as_callback(progress))
+
+    def add(
+        self, x: Any, *, names: Iterable[str] | None = None, threads: int = 0, progress: Progress = None
+    ) -> Ids:
+        """Adds vectors and returns their ids, which follow the highest id of the index (Faiss: the number of vectors,
+        which after a removal may be an id that is taken).
+
+        All vectors are added or, after a mistake, none. If Ctrl-C or the progress function stops a long call, some may
+        have been added; the exception has a note that says how many.
+        """
+        vectors = _vectors(x, self._d, "x")
+        first = self._add(vectors, None, names, threads, progress)
+        return np.arange(first, first + len(vectors), dtype=np.int64)
+
+    def add_with_ids(
+        self, x: Any, ids: Any, *, names: Iterable[str] | None = None, threads: int = 0, progress: Progress = None
+    ) -> None:
+        """Adds vectors with ids of your own. As in Faiss, an id may be stored more than once, unless ids have names;
+        `update` replaces the vector of an id instead."""
+        vectors = _vectors(x, self._d, "x")
+        self._add(vectors, _new_ids(ids, len(vectors)), names, threads, progress)
+
+    def _add(
+        self, x: Floats, ids: Ids | None, names: Iterable[str] | None, threads: int, progress: Progress
+    ) -> int:
+        texts = None if names is None else _names(names, len(x))
+        result = np.zeros(2, dtype=np.int64)
+        threads = _count(threads, "threads", 0, _MOST_THREADS)
+        try:
+            self._index.add(x, ids, texts, threads, as_callback(progress), result)
+        except BaseException as error:
+            if result[0] > 0:
+                error.add_note(f"the first {result[0]} of {len(x)} vectors were added")
+            raise
+        return int(result[1])
+
+    # ---- Searching
+
+    def search(
+        self,
+        x: Any,
+        k: int,
+        *,
+        nprobe: int | None = None,
+        filter: IdFilter | None = None,
+        exclude: IdFilter | None = None,
+        threads: int = 0,
+        max_codes: int | None = None,
+        k_factor: float | None = None,
+        ef_search: int | None = None,
+    ) -> tuple[Floats, Ids]:
+        """The k nearest of each row of x: (D, I), arrays of n x k distances and ids, best first.
+
+        Where there are fewer than k results, the rest has the id -1 and the distance 3.4e38 (inner product: -3.4e38).
+        L2 distances are squared, as in Faiss.
+
+        nprobe: lists that each query probes, by default index.nprobe.
+        filter, exclude: ids that are kept or left out: a range, a slice, ids, names, a mask (mask[id] keeps the id), or
+        a function of an id. The result is that of filtering first, so that there are k results if k ids are kept. A
+        function is slow: it is asked once for each id of the index, before the search and in the calling thread.
+        threads: 0: one for each processor, but a single one for little work.
+        max_codes: codes that a query scans at most. k_factor: candidates for each result, of refined indexes.
+        ef_search: candidates in an HNSW graph.
+        """
+        if type(x) is not _ndarray or x.dtype is not _FLOAT32 or x.ndim != 2 or not x.flags.c_contiguous:
+            x = _vectors(x, self._d, "queries")
+        if type(k) is not int or k < 1 or k > _MOST_K:
+            k = _count(k, "k", 1, max(_MOST_K, len(self)))
+        lists = 0 if nprobe is None else _count(nprobe, "nprobe", 1)
+        if threads != 0:
+            threads = _count(threads, "threads", 0, _MOST_THREADS)
+        shape = (len(x), k)
+        distances = _empty(shape, _FLOAT32)
+        ids = _empty(shape, _INT64)
+        if filter is None and exclude is None and max_codes is None and k_factor is None and ef_search is None:
+            self._index.search(x, distances, ids, lists, threads)
+        else:
+            options = _given(max_codes=max_codes, k_factor=k_factor, ef_search=ef_search)
+            chosen = as_filter(self._index, filter, exclude)
+            self._index.search(x, distances, ids, lists, threads, chosen, options)
+        return distances, ids
+
+    def search_names(self, x: Any, k: int, **options: Any) -> tuple[Floats, npt.NDArray[np.object_]]:
+        """Like search, with names instead of ids; None where there is no result."""
+        distances, ids = self.search(x, k, **options)
+        return distances, self.names_of(ids)
+
+    def range_search(
+        self,
+        x: Any,
+        radius: float,
+        *,
+        nprobe: int | None = None,
+        filter: IdFilter | None = None,
+        exclude: IdFilter | None = None,
+        threads: int = 0,
+        max_codes: int | None = None,
+        k_factor: float | None = None,
+        ef_search: int | None = None,
+    ) -> tuple[Ids, Floats, Ids]:
+        """Everything nearer than a radius (L2: squared distance < radius; inner product: > radius), as in Faiss:
+        (lims, D, I), where results of query i are D[lims[i]:lims[i + 1]] and I[lims[i]:lims[i + 1]], by ascending id.
+
+        More than 256 queries are searched in pieces; another thread may change the index between two of them.
+        """
+        queries = _vectors(x, self._d, "queries")
+        lists = 0 if nprobe is None else _count(nprobe, "nprobe", 1)
+        threads = _count(threads, "threads", 0, _MOST_THREADS)
+        options = _given(max_codes=max_codes, k_factor=k_factor, ef_search=ef_search)
+        core_filter = as_filter(self._index, filter, exclude)
+        lims, distances, ids = [np.zeros(1, dtype=np.int64)], [], []
+        for first in range(0, max(len(queries), 1), _RANGE_PIECE):
+            piece = queries[first : first + _RANGE_PIECE]
+            starts, d, i = self._index.range_search(piece, radius, lists, threads, core_filter, options, first)
+            lims.append(np.asarray(starts)[1:].astype(np.int64) + lims[-1][-1])
+            distances.append(np.asarray(d))
+            ids.append(np.asarray(i))
+        return np.concatenate(lims), np.concatenate(distances), np.concatenate(ids)
+
+    def recall(
+        self,
+        queries: Any,
+        k: int = 10,
+        *,
+        truth: Any = None,
+        base: Any = None,
+        base_ids: Any = None,
+        nprobe: int | None = None,
+        threads: int = 0,
+        progress: Progress = None,
+        **options: Any,
+    ) -> float:
+        """The share of the k true neighbours that a search finds, over all queries.
+
+        truth: ids of the true neighbours, n x k or more. Or base: the vectors that were added, which are searched
+        exactly; base_ids are their ids (by default 0, 1, …). Of an index that normalizes vectors, base is normalized.
+
+        >>> import numpy as np
+        >>> x = np.random.default_rng(0).normal(size=(500, 8)).astype(np.float32)
+        >>> Index.build(x).recall(x[:20], 5, base=x, nprobe=8)
+        1.0
+        """
+        if (truth is None) == (base is None):
+            raise ValueError("one of truth and base is needed")
+        found = self.search(queries, k, nprobe=nprobe, threads=threads, **options)[1]
+        if truth is None:
+            scale = _unit if self._index.info()[0]["normalizes"] else lambda x: x
+            base, asked = scale(_vectors(base, self._d, "base")), scale(_vectors(queries, self._d, "queries"))
+            truth = exact_search(
+                base, asked, k, ids=base_ids, metric=self.metric, threads=threads, progress=progress
+            )[1]
+        return _shared(found, _truth(truth, *found.shape))
+
+    # ---- Vectors and ids
+
+    def reconstruct(self, id: int) -> Floats:
+        """The vector that is stored for an id, decoded. Without a direct map, all lists are searched for the id."""
+        return self.reconstruct_batch([_count(id, "id", -(2**63))])[0]  # type: ignore[no-any-return]
+
+    def reconstruct_batch(self, ids: Any) -> Floats:
+        """The vectors that are stored for ids, n x d. `set_direct_map("hash")` makes this fast for many ids."""
+        numbers = as_ids(ids, -1)
+        vectors = np.empty((len(numbers), self._d), dtype=np.float32)
+        self._index.reconstruct(numbers, vectors)
+        return vectors
+
+    def reconstruct_n(self, n0: int = 0, ni: int = -1) -> Floats:
+        """The vectors of the ids n0 … n0 + ni - 1, as in Faiss; ni -1: to the last."""
+        first, count = _count(n0, "n0", 0), _count(ni, "ni", -1)
+        return self.reconstruct_batch(np.arange(first, len(self) if count < 0 else first + count))
+
+    def remove_ids(self, ids: IdFilter) -> int:
+        """Removes vectors by their ids or names, or what else a filter of `search` may be. Returns how many were
+        removed. Ids that are not there are ignored; a name that is not there is a LookupError.
+
+        As in Faiss, an index that does not store ids (refined without an id map) gives the vectors behind a removed one
+        new ids.
+        """
+        return self._index.remove(as_core_filter(self._index, ids))
+
+    def update(self, ids: Any, x: Any) -> None:
+        """Gives ids that are stored new vectors: all of them or, after a failure, none."""
+        vectors = _vectors(x, self._d, "x")
+        self._index.update(as_ids(ids, len(vectors)), vectors)
+
+    def merge(self, other: Index, id_shift: int | None = None) -> None:
+        """Adds the vectors of another index of the same training, which is not changed; id_shift is added to their ids.
+
+        By default ids stay as they are, and one that both indexes have is a ValueError (ids that an index does not
+        store follow its own). An id_shift is taken as it is, even if ids are then stored twice.
+        """
+        if not isinstance(other, Index):
+            raise TypeError(f"an index is needed, not {type(other).__name__}")
+        source = other._copy() if other is self else other
+        shift = self._shift_for(source) if id_shift is None else _count(id_shift, "id_shift", -(2**63))
+        self._index.merge(source._index, shift)
+
+    def merge_from(self, other: Index, add_id: int = 0) -> None:
+        """As in Faiss, except that `other` is not emptied: merge with an id_shift."""
+        self.merge(other, add_id)
+
+    def _shift_for(self, other: Index) -> int:
+        if self._index.info()[0]["dense_ids"]:
+            return len(self)
+        both = np.intersect1d(self.ids, other.ids)
+        if both.size > 0:
+            raise ValueError(
+                f"both indexes have the id {both[0]}: id_shift={self.next_id} keeps all ids apart, 0 stores them twice"
+            )
+        return 0
+
+    @property
+    def ids(self) -> Ids:
+        """The ids of all vectors, in the order in which they are stored."""
+        return np.asarray(self._index.ids())
+
+    @property
+    def next_id(self) -> int:
+        """The id that `add` gives the next vector: behind all ids of the index."""
+        return self._index.next_id()
+
+    # ---- Names
+
+    @property
+    def names(self) -> dict[int, str] | None:
+        """The name of each id; None: ids have no names."""
+        items = self._index.name_items()
+        return None if items is None else dict(items)
+
+    def set_names(self, names: Iterable[str] | None) -> None:
+        """Names all vectors of the index, by ascending id. None: forgets all names."""
+        self._index.set_names(None if names is None else _names(names, len(self)), None)
+
+    def names_of(self, ids: Any) -> npt.NDArray[np.object_]:
+        """The names of an array of ids, in an array of that shape; None where an id has no name."""
+        if not self._index.has_names():
+            raise _core.StateError("the ids of the index have no names; build(names=…) or set_names names them")
+        array = np.asarray(ids)
+        numbers = as_ids(array.ravel(), -1)
+        names = np.empty(numbers.size, dtype=object)
+        names[:] = self._index.get_names(numbers)
+        return names.reshape(array.shape)
+
+    def ids_of(self, names: Sequence[str]) -> Ids:
+        """The ids of names; LookupError for a name that is not there."""
+        return find_names(self._index, (names,) if isinstance(names, str) else names)
+
+    # ---- Files
+
+    @classmethod
+    def load(
+        cls,
+        path: Path,
+        *,
+        mmap: bool = False,
+        names: bool = True,
+        search_only: bool = False,
+        lists: Path | None = None,
+        lists_optional: bool = False,
+        allow_trailing: bool = False,
+    ) -> Index:
+        """Reads an index file of Furrow or Faiss, and its names, PATH.names, if there are any.
+
+        mmap: lists stay in the file, which must not be changed meanwhile. search_only: takes less memory, but the index
+        can only be searched. lists: the data file of lists on disk. lists_optional: without it, lists are empty.
+        allow_trailing: bytes behind the index are ignored.
+        """
+        options: dict[str, Any] = {"memory_map": mmap, "search_only": search_only, "allow_trailing": allow_trailing}
+        options |= {"lists": None if lists is None else os.fspath(lists), "lists_optional": lists_optional}
+        return cls._of(_core.Index.load(_path(path), options, names))
+
+    def save(
+        self, path: Path, *, overwrite: bool = False, compat: str | None = None, inline_lists: bool = False
+    ) -> None:
+        """Writes an index file that Faiss reads, whole or not at all, and the names of its ids to PATH.names.
+
+        overwrite: replaces a file that is there; otherwise that is a FileExistsError. compat: a release of Faiss that
+        is to read the file ("1.6.3"). inline_lists: lists on disk become part of the file.
+        """
+        target = _path(path)
+        if not overwrite and os.path.lexists(target + ".names"):
+            raise FileExistsError(f"{target}.names exists already; overwrite=True replaces it")
+        self._index.save(target, {"overwrite": overwrite, "compat": compat, "inline_lists": inline_lists})
+
+    def to_bytes(self, *, compat: str | None = None) -> bytes:
+        """The bytes of the index file, without names."""
+        return self._index.to_bytes({"compat": compat, "inline_lists": True})
+
+    @classmethod
+    def from_bytes(cls, data: bytes | bytearray | memoryview) -> Index:
+        """An index of the bytes of an index file.
+
+        >>> import numpy as np
+        >>> index = Index.build(np.eye(8, dtype=np.float32), nlist=1)
+        >>> Index.from_bytes(index.to_bytes()).ntotal
+        8
+        """
+        return cls._of(_core.Index.read(data))
+
+    @classmethod
+    def _restore(cls, data: bytes, names: list[tuple[int, str]] | None) -> Index:
+        index = cls.from_bytes(data)
+        if names is not None:
+            ids = np.fromiter((id for id, _ in names), dtype=np.int64, count=len(names))
+            index._index.set_names(tuple(name for _, name in names), ids)
+        return index
+
+    def __reduce__(self) -> tuple[Callable[..., Index], tuple[bytes, list[tuple[int, str]] | None]]:
+        while True:  # until no other thread changes names meanwhile
+            names = self._index.name_items()
+            data = self.to_bytes()
+            if names is None or names == self._index.name_items():
+                return type(self)._restore, (data, names)
+
+    def _copy(self) -> Index:
+        restore, arguments = self.__reduce__()
+        return restore(*arguments)
+
+    @staticmethod
+    def map(source: Path | bytes | Index) -> list[Field]:
+        """All fields of an index file (or of its bytes, or of an index), in their order and without a gap.
+
+        >>> import numpy as np
+        >>> fields = Index.map(Index.build(np.eye(8, dtype=np.float32), nlist=1))
+        >>> fields[0].value, fields[1].path, fields[1].value
+        ('IwFl', 'd', '8')
+        """
+        with _opened(source) as (path, _):
+            return [Field(*field) for field in _core.index_fields(path)]
+
+    @staticmethod
+    def verify(source: Path | bytes | Index, *, lists: Path | None = None) -> list[Finding]:
+        """Checks an index file (or its bytes, or an index) more closely than loading does, and its names: that no id
+        is stored twice, that numbers are finite, that graphs reach all vectors.
+
+        Returns remarks about what is odd. An error is raised, with all findings in its attribute `findings`.
+        """
+        found: list[tuple[Any, ...]] = []
+        options = {"lists": None if lists is None else os.fspath(lists)}
+        try:
+            with _opened(source) as (path, on_disk):
+                _core.index_verify(path, options, found, on_disk)
+        except _core.Error as error:
+            error.findings = [Finding(*finding) for finding in found]  # type: ignore[attr-defined]
+            raise
+        return [Finding(*finding) for finding in found]
+
+    # ---- What it is
+
+    def _lists(self, name: str) -> Any:
+        """A number of the index with lists; 0: there is none."""
+        lists = self._index.info()[1]
+        return 0 if lists is None else lists[name]
+
+    @property
+    def d(self) -> int:
+        """Dimensions of vectors."""
+        return self._d
+
+    @property
+    def ntotal(self) -> int:
+        """Vectors."""
+        return int(self._index.info()[0]["ntotal"])
+
+    @property
+    def is_trained(self) -> bool:
+        """Whether vectors can be added."""
+        return bool(self._index.info()[0]["trained"])
+
+    @property
+    def nlist(self) -> int:
+        """Lists; 0: the index has none."""
+        return int(self._lists("nlist"))
+
+    @property
+    def nprobe(self) -> int:
+        """Lists that a search probes by default, which files store; 0: the index has none."""
+        return int(self._lists("nprobe"))
+
+    @nprobe.setter
+    def nprobe(self, nprobe: int) -> None:
+        self._index.set_nprobe(_count(nprobe, "nprobe", 1))
+
+    @property
+    def m(self) -> int:
+        """Sub-quantizers of a code; 0: vectors are stored as they are."""
+        outer, lists = self._index.info()
+        return int((lists or outer)["m"])
+
+    @property
+    def nbits(self) -> int:
+        """Bits of a sub-quantizer's number; 0: vectors are stored as they are."""
+        outer, lists = self._index.info()
+        return int((lists or outer)["nbits"])
+
+    @property
+    def metric(self) -> str:
+        """ "l2", "ip", or the name of a metric that an index of Faiss may have."""
+        info = self._index.info()[0]
+        known = {0: "ip", 1: "l2"}.get(int(info["metric"]))
+        return known if known else str(info["metric_name"])
+
+    @property
+    def kind(self) -> str:
+        """What the index is, in words; of an index around others, what is outermost."""
+        return str(self._index.info()[0]["kind_name"])
+
+    @property
+    def direct_map(self) -> str:
+        """How places of ids are found: "none" (all lists are searched), "array" or "hash"."""
+        return list(_DIRECT_MAPS)[int(self._lists("direct_map"))]
+
+    def set_direct_map(self, kind: str) -> None:
+        """Makes a table of the places of ids, which `reconstruct` and `update` use: "array" (for ids 0 … n - 1), "hash",
+        or "none"."""
+        if kind not in _DIRECT_MAPS:
+            raise ValueError(f"kind is {kind!r}, but must be one of {', '.join(_DIRECT_MAPS)}")
+        self._index.set_direct_map(_DIRECT_MAPS[kind])
+
+    def __len__(self) -> int:
+        return self.ntotal
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __repr__(self) -> str:
+        outer, lists = self._index.info()
+        parts = [f"d={self._d}", f"ntotal={outer['ntotal']}", f"kind={outer['kind_name']!r}", f"metric={self.metric!r}"]
+        if lists is not None:
+            parts += [f"nlist={lists['nlist']}", f"nprobe={lists['nprobe']}"]
+            parts += [f"m={lists['m']}", f"nbits={lists['nbits']}"] if lists["m"] else []
+        parts += [] if outer["trained"] else ["not trained"]
+        return f"furrow.Index({', '.join(parts)})"
+
+    def _facts(self) -> Facts:
+        outer, lists = self._index.info()
+        inner = lists or outer
+        code = f"{inner['code_size']} bytes" + (f", {inner['m']} x {inner['nbits']} bits" if inner["m"] else "")
+        facts = [("kind", self.kind), ("dimensions", self._d), ("metric", self.metric), ("vectors", self.ntotal)]
+        if lists is not None:
+            facts += [("lists", f"{lists['nlist']:,}, of which a search probes {lists['nprobe']:,}")]
+        facts += [("code", code), ("memory", size_of((inner["code_size"] + 8) * self.ntotal) + " of codes and ids")]
+        return facts + ([] if outer["trained"] else [("state", "not trained")])
+
+
+def _spec(d: int, fields: Spec, metric: str | int) -> Spec:
+    return {"d": _count(d, "d", 1, 2**31 - 1)} | fields | as_metric(metric)
+
+
+@contextmanager
+def _opened(source: Any) -> Iterator[tuple[str, bool]]:
+    """The path of an index file, and whether it is on disk; bytes are a file in memory meanwhile."""
+    if isinstance(source, (str, os.PathLike)):
+        yield _path(source), True
+        return
+    path = memory_path(".index")
+    _core.add_file(path, source.to_bytes() if isinstance(source, Index) else source)
+    try:
+        yield path, False
+    finally:
+        _core.remove_file(path)
+
+
+def _unit(x: Floats) -> Floats:
+    """Vectors of length 1; zeros stay zeros."""
+    length = np.linalg.norm(x, axis=1, keepdims=True)
+    return np.ascontiguousarray(x / np.where(length > 0, length, 1), dtype=np.float32)
+
+
+def _truth(truth: Any, n: int, k: int) -> Ids:
+    """The ids of true neighbours, n x k."""
+    ids = np.asarray(truth)
+    if ids.dtype.kind not in "iu":
+        raise TypeError(f"truth: ids are needed, not {ids.dtype}")
+    if ids.ndim != 2 or ids.shape[0] != n or ids.shape[1] < k:
+        raise ValueError(f"truth has the shape {ids.shape}, but {n} x {k} or more is needed")
+    return ids[:, :k].astype(np.int64)
+
+
+def _shared(found: Ids, truth: Ids) -> float:
+    """The share of true ids that were found; -1 is not an id. NaN without any."""
+    hits: int = sum(np.intersect1d(a[a >= 0], b[b >= 0]).size for a, b in zip(found, truth))
+    wanted: int = sum(np.unique(row[row >= 0]).size for row in truth)
+    return hits / wanted if wanted else float("nan")
+
+
+def exact_search(
+    base: Any,
+    queries: Any,
+    k: int,
+    *,
+    ids: Any = None,
+    metric: str | int = "l2",
+    threads: int = 0,
+    progress: Progress = None,
+) -> tuple[Floats, Ids]:
+    """The k nearest of base for each query, by comparing each with each: (D, I) as Index.search gives them.
+
+    ids: those of base, by default 0, 1, …
+
+    >>> import numpy as np
+    >>> exact_search(np.eye(3), [0, 0.9, 0.1], 2)[1]
+    array([[1, 2]])
+    """
+    vectors = _vectors(base, 0, "base")
+    asked = _vectors(queries, vectors.shape[1], "queries")
+    numbers = np.arange(len(vectors), dtype=np.int64) if ids is None else as_ids(ids, len(vectors))
+    fields = as_metric(metric)
+    if fields.get("normalize"):
+        vectors, asked = _unit(vectors), _unit(asked)
+    shape = (len(asked), _count(k, "k", 1, max(_MOST_K, len(vectors))))
+    distances, found = np.empty(shape, dtype=np.float32), np.empty(shape, dtype=np.int64)
+    threads = _count(threads, "threads", 0, _MOST_THREADS)
+    inner_product = fields["metric"] == 0
+    _core.exact_search(vectors, numbers, asked, distances, found, inner_product, threads, as_callback(progress))
+    return distances, found

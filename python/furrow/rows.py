@@ -1,3 +1,525 @@
-"""Sparse samples: reading them, and their arrays."""
+"""Sparse samples: reading them from files as arrays, and writing them.
+
+>>> import os, tempfile
+>>> folder = tempfile.TemporaryDirectory()
+>>> path = os.path.join(folder.name, "train.libsvm")
+>>> write_rows(path, [[0.5, 0.0, 2.0], [0.0, 1.0, 0.0]], [1, 0], format="libsvm")
+>>> rows = read_rows(path)
+>>> rows.format, rows.shape, rows.labels.tolist()
+('libsvm', (2, 3), [1.0, 0.0])
+>>> rows.to_numpy().tolist()
+[[0.5, 0.0, 2.0], [0.0, 1.0, 0.0]]
+>>> folder.cleanup()
+"""
 
 from __future__ import annotations
+
+import os
+import stat
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Iterator, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from furrow import _core
+from furrow._html import Card, Facts, size_of
+from furrow._progress import Progress, as_callback
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+Array = npt.NDArray[Any]
+WriteFormat = Literal["libsvm", "libfm", "libffm", "csv", "cache"]
+
+
+@dataclass(frozen=True)
+class RowStats:
+    """What reading counted."""
+
+    rows: int  #: rows that were read
+    features: int  #: and their features
+    bytes: int  #: of text, uncompressed; 0 for rows that are not parsed
+    bad_rows: int  #: rows that on_bad="skip" left out
+    ignored: int  #: pieces of text that mean nothing and were skipped
+    first_bad: str | None  #: the place of the first bad row, and what is wrong with it
+    first_ignored: str | None  #: the place of the first ignored piece of text
+
+
+class RowBlock:
+    """Some rows as arrays in the layout of CSR. The arrays keep their memory alive, whatever is read after them.
+
+    The features of row i are at indptr[i] … indptr[i + 1] - 1 of indices, values and fields. They have the order of
+    the file, and an index may occur twice. Arrays that the rows do not have are None: without values all are 1,
+    without weights they are 1, without qids 0.
+    """
+
+    __slots__ = ("indptr", "indices", "values", "fields", "labels", "weights", "qids", "n_features")
+
+    def __init__(self, block: _core.RowBlock) -> None:
+        offsets, indices, values, fields, labels, weights, qids = block.arrays()
+        self.indptr: npt.NDArray[np.int64] = np.asarray(offsets).view(np.int64)
+        self.indices: Array = np.asarray(indices)
+        self.values = _array(values)
+        self.fields = _array(fields)
+        self.labels = _array(labels)
+        self.weights = _array(weights)
+        self.qids = _array(qids)
+        self.n_features: int = block.columns()  #: the largest index + 1; 0 without features
+
+    @property
+    def offsets(self) -> npt.NDArray[np.int64]:
+        """The same as indptr."""
+        return self.indptr
+
+    @property
+    def data(self) -> Array | None:
+        """The same as values."""
+        return self.values
+
+    def __len__(self) -> int:
+        return len(self.indptr) - 1
+
+    def __repr__(self) -> str:
+        return f"<RowBlock of {len(self)} rows, {len(self.indices)} features>"
+
+    def to_scipy(self, n_features: int | None = None) -> csr_matrix:
+        """The features as a scipy.sparse.csr_matrix that shares the memory of the block where the types allow it."""
+        return _as_csr(self, _width(self, n_features, 0))
+
+    def to_numpy(self, n_features: int | None = None, *, missing: bool = False) -> npt.NDArray[np.float32]:
+        """The features as a table of float32. missing: what a row does not have is a NaN, not 0."""
+        table: npt.NDArray[np.float32] = np.empty((len(self), _width(self, n_features, 0)), np.float32)
+        values = None if self.values is None else self.values.astype(np.float32, copy=False)
+        wide = self.indices.dtype.itemsize == 8
+        _core.fill_table(self.indptr.view(np.uint64), self.indices, values, wide, missing, table)
+        return table
+
+
+def _array(view: _core.View | None) -> Array | None:
+    return None if view is None else np.asarray(view)
+
+
+def _width(block: RowBlock, n_features: int | None, named: int) -> int:
+    """The columns of a matrix: what is asked for, or what the data has."""
+    if n_features is None:
+        return max(block.n_features, named)
+    if n_features < block.n_features:
+        raise ValueError(f"n_features is {n_features}, but the rows have the index {block.n_features - 1}")
+    return int(n_features)
+
+
+def _as_csr(block: RowBlock, width: int) -> csr_matrix:
+    """Views of the arrays where SciPy takes them: it wants signed indices, and both index arrays of one type."""
+    from scipy.sparse import csr_matrix
+
+    small = max(width - 1, len(block.indices)) <= np.iinfo(np.int32).max
+    if width > np.iinfo(np.int64).max:
+        raise OverflowError("an index is beyond what a SciPy matrix can have, 2^63 - 2")
+    signed = block.indices.view(np.int32 if block.indices.dtype.itemsize == 4 else np.int64)
+    if not small and signed.dtype == np.int32:
+        signed = block.indices.astype(np.int64)
+    index_type = np.int32 if small else np.int64
+    values = np.ones(len(signed), np.float32) if block.values is None else block.values
+    arrays = (values, signed.astype(index_type, copy=False), block.indptr.astype(index_type, copy=False))
+    return csr_matrix(arrays, shape=(len(block), width), copy=False)
+
+
+class Rows(Card):
+    """Samples of files: read lazily, block by block, or all at once. `read_rows` makes it.
+
+    Iterating gives a `RowBlock` after the other, each time from the start of the data, in memory that does not grow
+    with it; after `load` it gives the one block that is in memory. Whatever needs all rows (`shape`, `labels`,
+    `to_numpy` …) loads them. Standard input and pipes can be read once: load them first.
+    """
+
+    def __init__(self, uri: str, options: dict[str, Any], progress: Progress = None) -> None:
+        self._uri = uri
+        self._options = options
+        self._progress = progress
+        self._stream = _is_stream(uri)
+        self._lock = threading.RLock()  # of everything below
+        self._stats: dict[str, Any] | None = None
+        self._block: RowBlock | None = None
+        self._rest: dict[str, Any] | None = None  # what stays when the features have been given away
+        text, mark, _ = uri.partition("#")
+        if mark and self._stream:
+            raise ValueError(f"{text} can be read once, and so cannot have a cache file")
+        reader = _core.RowReader.open(text, options)
+        self._info = reader.info()
+        self._reader = None if mark else reader  # nothing has been read of it yet; None: it is opened when it is needed
+
+    # ---- reading
+
+    def _open(self) -> _core.RowReader:
+        """A reader at the start of the data."""
+        with self._lock:
+            reader, self._reader = self._reader, None
+        if reader is not None:
+            return reader
+        if self._stream:
+            raise _core.StateError(f"{self._uri} can be read once: call load() before anything else")
+        return _core.RowReader.open(self._uri, self._options)
+
+    def __iter__(self) -> Iterator[RowBlock]:
+        if self._block is not None:
+            yield self._block
+            return
+        reader = self._open()
+        while (block := reader.next()) is not None:
+            yield RowBlock(block)
+        self._stats = reader.stats()
+
+    def _load(self) -> RowBlock:
+        reader = self._open()
+        block = RowBlock(reader.load(as_callback(self._progress)))
+        self._stats = reader.stats()
+        return block
+
+    def load(self) -> Rows:
+        """Reads everything into memory, once."""
+        with self._lock:
+            if self._block is None:
+                self._block = self._load()
+                self._rest = None
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies and pickles read the data anew."""
+        if self._stream:
+            raise TypeError(f"{self._uri} can be read once, and so cannot be pickled")
+        return Rows, (self._uri, self._options)
+
+    # ---- what the data is
+
+    @property
+    def uri(self) -> str:
+        """Where the rows are read from."""
+        return self._uri
+
+    def plain_uri(self) -> str | None:
+        """The URI by which the library reads rows that are not in memory; None: they are, or file_uri is None."""
+        return None if self.loaded else self.file_uri()
+
+    def file_uri(self) -> str | None:
+        """The URI of the files of these rows; None: the rows are a part, have other types, or leave rows out."""
+        options = self._options
+        if self._stream or options["nparts"] != 1 or options["skip_bad"] or self.value_type != "f32":
+            return None
+        path, mark, cache = self._uri.partition("#")
+        if options["format"] != "auto" and "format=" not in path:
+            path += f"{'&' if '?' in path else '?'}format={options['format']}"
+        return path + mark + cache
+
+    @property
+    def block(self) -> RowBlock | None:
+        """All rows, if they are in memory."""
+        return self._block
+
+    @property
+    def loaded(self) -> bool:
+        """Whether all rows are in memory."""
+        return self._block is not None
+
+    @property
+    def format(self) -> str:
+        """The format that is read: "libsvm", "libffm", "csv" …"""
+        return str(self._info["format"])
+
+    @property
+    def format_reason(self) -> str:
+        """How the format was chosen."""
+        return str(self._info["reason"])
+
+    @property
+    def column_names(self) -> list[str] | None:
+        """The names of the features of a csv with a header; else None."""
+        return self._info["names"] or None
+
+    @property
+    def label_name(self) -> str | None:
+        """The name of the column of a csv that has the labels."""
+        return self._info["label_name"]  # type: ignore[no-any-return]
+
+    @property
+    def weight_name(self) -> str | None:
+        """The name of the column of a csv that has the weights."""
+        return self._info["weight_name"]  # type: ignore[no-any-return]
+
+    @property
+    def stats(self) -> RowStats:
+        """What the last complete pass over the data counted; without one the rows are loaded."""
+        if self._stats is None:
+            self.load()
+        assert self._stats is not None
+        return RowStats(**self._stats)
+
+    @property
+    def part(self) -> int:
+        """Which part of the data is read, from 0."""
+        return int(self._options["part"])
+
+    @property
+    def nparts(self) -> int:
+        """Of how many parts."""
+        return int(self._options["nparts"])
+
+    @property
+    def key_type(self) -> str:
+        """The type of indices and fields: "u32" or "u64"."""
+        return str(self._options["key_type"])
+
+    @property
+    def value_type(self) -> str:
+        """The type of values and labels: "f32", "i32" or "i64"."""
+        return str(self._options["value_type"])
+
+    # ---- all rows
+
+    def _column(self, name: str) -> Any:
+        if self._block is None and self._rest is not None and name in self._rest:
+            return self._rest[name]
+        self.load()
+        return getattr(self._block, name)
+
+    @property
+    def labels(self) -> Array | None:
+        """The label of each row; None: the data has none."""
+        return self._column("labels")  # type: ignore[no-any-return]
+
+    @property
+    def weights(self) -> Array | None:
+        """The weight of each row; None: all are 1."""
+        return self._column("weights")  # type: ignore[no-any-return]
+
+    @property
+    def qids(self) -> Array | None:
+        """The query of each row; None: all are 0."""
+        return self._column("qids")  # type: ignore[no-any-return]
+
+    @property
+    def fields(self) -> Array | None:
+        """The field of each feature, in the order of the file; None: the format has none."""
+        return self._column("fields")  # type: ignore[no-any-return]
+
+    @property
+    def indptr(self) -> npt.NDArray[np.int64]:
+        """Where the features of each row begin."""
+        return self._column("indptr")  # type: ignore[no-any-return]
+
+    @property
+    def indices(self) -> Array:
+        """The index of each feature."""
+        return self._column("indices")  # type: ignore[no-any-return]
+
+    @property
+    def values(self) -> Array | None:
+        """The value of each feature; None: all are 1."""
+        return self._column("values")  # type: ignore[no-any-return]
+
+    @property
+    def n_features(self) -> int:
+        """The largest index + 1, or the number of columns of a csv with a header."""
+        return max(int(self._column("n_features")), len(self.column_names or ()))
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(rows, features)"""
+        return int(self._column("rows") if self._block is None and self._rest else len(self.load())), self.n_features
+
+    def __len__(self) -> int:
+        # A TypeError, as of other lazy objects: list(rows) asks for a length and would load everything.
+        if self._block is not None:
+            return len(self._block)
+        raise TypeError("the number of rows is not known before they are read: use load(), or shape[0]")
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __repr__(self) -> str:
+        state = f"{len(self._block)} rows in memory" if self._block is not None else "not in memory"
+        return f"<Rows of {self._uri!r}, {self.format}, {state}>"
+
+    def _facts(self) -> Facts:
+        """Does not read the rows: they may be many."""
+        names = ", ".join(self.column_names or ())
+        facts = [("source", self._uri), ("format", self.format), ("columns", names or None), ("label", self.label_name)]
+        if self._block is None:
+            return facts + [("state", "not in memory")]
+        arrays = [self._block.indptr, self._block.indices, self._block.values, self._block.fields, self._block.labels]
+        size = size_of(sum(array.nbytes for array in arrays if array is not None))
+        shape = [("rows", len(self._block)), ("features", self.n_features), ("values", len(self._block.indices))]
+        return facts + shape + [("memory", size)]
+
+    def to_scipy(self, n_features: int | None = None) -> csr_matrix:
+        """All features as a scipy.sparse.csr_matrix of float32 (or of the value type), which belongs to the caller.
+
+        What a row does not have is 0, also an empty cell of a csv. Parts of a data set need the same n_features to
+        be stacked. Without `load` the matrix gets the memory that the file was read into, without a copy, and the
+        rows keep labels, weights, qids and fields.
+        """
+        if self._block is not None:
+            matrix = _as_csr(self._block, _width(self._block, n_features, len(self.column_names or ())))
+            return matrix.copy()
+        with self._lock:
+            block = self._load()
+            width = _width(block, n_features, len(self.column_names or ()))
+            self._keep_columns(block)
+        return _as_csr(block, width)
+
+    def _keep_columns(self, block: RowBlock) -> None:
+        """Keeps what a matrix of the features does not have: copies, so that the memory goes with the matrix."""
+        self._rest = {"rows": len(block), "n_features": block.n_features}
+        for name in ("labels", "weights", "qids", "fields"):
+            array = getattr(block, name)
+            self._rest[name] = None if array is None else array.copy()
+
+    def to_numpy(self, n_features: int | None = None, *, missing: bool | None = None) -> npt.NDArray[np.float32]:
+        """All features as a table of float32, which belongs to the caller.
+
+        missing: whether what a row does not have is a NaN instead of 0; None: in csv, where it is an empty cell.
+        """
+        self.load()
+        assert self._block is not None
+        missing = self.format == "csv" if missing is None else missing
+        width = _width(self._block, n_features, len(self.column_names or ()))
+        return self._block.to_numpy(width, missing=missing)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """All rows as an Arrow table, without a copy: label, weight, qid (those that there are), and for the features
+        of each row the lists indices, values and fields."""
+        block = self.load()._block
+        assert block is not None
+        columns: list[tuple[str, Any, Any]] = []
+        for name, array in (("label", block.labels), ("weight", block.weights), ("qid", block.qids)):
+            if array is not None:
+                columns.append((name, array, None))
+        for name, array in (("indices", block.indices), ("values", block.values), ("fields", block.fields)):
+            if array is not None:
+                columns.append((name, array, block.indptr))
+        return _core.arrow_stream(columns, len(block))
+
+    def save(self, path: str | os.PathLike[str], format: WriteFormat = "libsvm", **options: Any) -> None:
+        """Writes the rows to a file: see `write_rows` for formats and options."""
+        write_rows(path, self, format=format, **options)
+
+
+def _is_stream(uri: str) -> bool:
+    """Whether one of the paths can be read only once."""
+    for path in uri.split("#", 1)[0].split("?", 1)[0].split(";"):
+        if path in ("-", "stdin"):
+            return True
+        try:
+            mode = os.stat(path).st_mode
+        except (OSError, ValueError):
+            continue
+        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+            return True
+    return False
+
+
+def read_rows(
+    uri: str | os.PathLike[str],
+    *,
+    format: str = "auto",
+    part: int = 0,
+    nparts: int = 1,
+    threads: int = 0,
+    key_type: Literal["u32", "u64"] = "u32",
+    value_type: Literal["f32", "i32", "i64"] = "f32",
+    on_bad: Literal["error", "skip"] = "error",
+    cache: str | os.PathLike[str] | None = None,
+    progress: Progress = None,
+) -> Rows:
+    """Opens samples: libsvm, libfm, libffm, csv and others, plain, gzip or zstd.
+
+    uri: a path, several with ; between them, a folder, a glob, - for standard input; arguments of the format after a ?
+        as in "train.csv?label_column=0". docs/formats/rows.md of Furrow has them all.
+    format: "libsvm", "libfm", "libffm", "csv", "dummy", "dense", or "auto": by the content.
+    part, nparts: read one of several parts of about the same size.
+    threads: that parse; 0: one for each processor.
+    key_type, value_type: of indices and fields; of values and labels.
+    on_bad: whether a row that cannot be read is a `ParseError`, which has its file, line, column and token, or is left
+        out and counted in `Rows.stats`.
+    cache: a file that the first reading writes, in a binary format, and later ones read instead of the text.
+    progress: see `Rows.load`; True shows a bar.
+
+    >>> import tempfile, os
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "a.libsvm")
+    ...     _ = open(path, "w").write("1 3:0.5 7:2\\n0 1:1\\n")
+    ...     [(block.labels.tolist(), block.indices.tolist()) for block in read_rows(path)]
+    [([1.0, 0.0], [3, 7, 1])]
+    """
+    if on_bad not in ("error", "skip"):
+        raise ValueError(f'on_bad is "error" or "skip", not {on_bad!r}')
+    text = os.fspath(uri)
+    if not isinstance(text, str):
+        raise TypeError(f"uri is a str or a path, not {type(uri).__name__}")
+    if cache is not None:
+        if "#" in text:
+            raise ValueError("the URI names a cache file, and so does cache")
+        text = f"{text}#{os.fspath(cache)}"
+    options = {
+        "format": format,
+        "part": part,
+        "nparts": nparts,
+        "threads": threads,
+        "key_type": key_type,
+        "value_type": value_type,
+        "skip_bad": on_bad == "skip",
+    }
+    return Rows(text, options, progress)
+
+
+def write_rows(
+    path: str | os.PathLike[str],
+    data: Any,
+    labels: Any = None,
+    *,
+    weights: Any = None,
+    qids: Any = None,
+    format: WriteFormat = "libsvm",
+    n_features: int | None = None,
+    names: list[str] | None = None,
+    header: bool | None = None,
+    delimiter: str = ",",
+    index_base: int = 0,
+    drop_fields: bool = False,
+    missing: bool | None = None,
+    overwrite: bool = False,
+    progress: Progress = None,
+) -> None:
+    """Writes samples: arrays, sparse matrices, frames of numbers, `Rows`, or the path of other samples.
+
+    The file appears when it is complete. Numbers are written so that they read back to the same bits. What a format
+    cannot hold (qids in csv, fields in libsvm) is refused. A table is written without its zeros, except as csv.
+
+    format: "libsvm", "libffm" (= "libfm"), "csv", or "cache": binary.
+    n_features, names, header, delimiter: of csv. header: a line of names; None: if there are names.
+    missing: whether a csv has an empty cell for what a row does not have, not 0; None: 0 for sparse matrices alone.
+    index_base: what is added to every index of libsvm and libffm: 0 or 1.
+    drop_fields: write rows with fields as libsvm, without them.
+    overwrite: replace a file that is there.
+    """
+    from furrow._data import is_path, is_sparse, open_rows
+
+    if format not in ("libsvm", "libfm", "libffm", "csv", "cache"):
+        raise ValueError(f'format is "libsvm", "libfm", "libffm", "csv" or "cache", not {format!r}')
+    if len(delimiter) != 1 or not delimiter.isascii():
+        raise ValueError(f"delimiter is one character of ASCII, not {delimiter!r}")
+    if format == "csv" and (is_path(data) or isinstance(data, Rows)):
+        data = (data if isinstance(data, Rows) else read_rows(data)).load()  # the columns are to be known
+    with open_rows(data, labels=labels, weights=weights, qids=qids, drop_zeros=format != "csv") as source:
+        write: dict[str, Any] = {"format": format, "overwrite": overwrite, "index_base": index_base}
+        write["drop_fields"] = drop_fields
+        names = source.names if names is None else list(names)
+        if format == "csv":
+            write["columns"] = n_features if n_features is not None else len(names) if names else source.features
+            write["header"] = bool(names) if header is None else header
+            write["delimiter"] = delimiter
+            write["with_weight"] = weights is not None or (isinstance(data, Rows) and data.weights is not None)
+            write["zeros_missing"] = not is_sparse(data) if missing is None else missing
+        read = {"key_type": data.key_type, "value_type": data.value_type} if isinstance(data, Rows) else {}
+        _core.write_rows(source.uri, read, path, write, names if format == "csv" else None, as_callback(progress))

@@ -1,3 +1,734 @@
-"""Raw logs with names: what their columns are, and how they become rows."""
+"""Raw logs with names: what their columns are, and how they become rows.
+
+A log is a table with names and strings: a file (csv, tsv, JSON lines, Vowpal Wabbit's text), a pandas frame, an Arrow
+table. A :class:`Schema` says what each column is; an :class:`Encoder` is a schema and the dictionary of a log, which
+gives every value a feature index.
+
+>>> log = [("ann", "tea", 5), ("ann", "milk", 1), ("bob", "milk", 4), ("bob", "tea", 2)]
+>>> import pandas
+>>> frame = pandas.DataFrame(log, columns=["user", "item", "rating"])
+>>> encoder = Encoder.build(frame)
+>>> encoder.schema
+column  as        role  why
+user    category  user  texts such as bob, ann, 2 distinct values in 4 rows; the nam…
+item    category  item  texts such as tea, milk, 2 distinct values in 4 rows; the na…
+rating  label           integers from 1 to 5, 4 distinct values in 4 rows; the name …
+>>> encoder.n_features
+8
+>>> encoder.find("item", "milk"), encoder.feature(encoder.find("item", "milk"))
+(6, Feature(field='item', name='milk', count=2))
+>>> encoder.encode_event(user="bob", item="tea")
+EncodedEvent(indices=[3, 7], values=[1.0, 1.0], fields=[0, 1])
+"""
 
 from __future__ import annotations
+
+import functools
+import json
+import os
+import tempfile
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Literal, NamedTuple, Union
+
+import numpy as np
+
+from furrow import _core
+from furrow._data import Source, _object_text, _table_columns, csv_text, is_frame, is_path, memory_path, open_table
+from furrow._html import card, table
+from furrow._progress import Progress, as_callback
+from furrow.rows import Rows
+
+OnBad = Literal["error", "skip"]
+#: Tables that are joined to a log: {key column of the log: table}. The table is a path or a frame, or a pair of it and
+#: the name that the table has for the key; a list of them where several tables have the same key.
+Tables = Mapping[str, Any]
+SchemaLike = Union[Literal["auto"], "Schema", Mapping[str, Any], str, os.PathLike[str]]
+
+_WHY_SHOWN = 60
+
+
+def to_bytes(text: str) -> bytes:
+    """The bytes of a name or text of a log; those that are not UTF-8 come back as they were."""
+    return text.encode("utf-8", "surrogateescape")
+
+
+def _option(text: str | None) -> bytes | None:
+    if text is not None and not isinstance(text, str):
+        raise TypeError(f"the name of a column is needed, not {text!r}")
+    return None if text is None else to_bytes(text)
+
+
+def skips_bad(on_bad: OnBad) -> int:
+    """The library's number of on_bad."""
+    if on_bad not in ("error", "skip"):
+        raise ValueError(f"on_bad is 'error' or 'skip', not {on_bad!r}")
+    return int(on_bad == "skip")
+
+
+def warn_of_bad_rows(stats: Mapping[str, Any], what: str) -> None:
+    """Says that rows were left out: on_bad="skip" must not hide that there were many."""
+    if stats["bad_rows"]:
+        rows = stats["rows"] + stats["bad_rows"]
+        warnings.warn(
+            f"{what}: {stats['bad_rows']} of {rows} rows were left out; the first: {stats['first_bad']}",
+            stacklevel=3,
+        )
+
+
+# ---- Tables that are joined ----------------------------------------------------------------------------------
+
+
+class _FrameTables:
+    """Frames as tables in a folder in memory, which live as long as this object."""
+
+    def __init__(self) -> None:
+        self.folder = memory_path()
+        self._sources: list[Source] = []
+        self._names: set[str] = set()
+
+    def add(self, data: Any, key: str) -> str:
+        """Adds a table; its name in the folder, which does not depend on what else is in memory."""
+        plain = "".join(c if c.isascii() and c.isalnum() else "_" for c in key)
+        number = 0
+        while (name := f"frame-{number}-{plain}.csv") in self._names or os.path.exists(name):
+            number += 1
+        path = f"{self.folder}/{name}"
+        text, line_ends = csv_text(_table_columns(data)[0])
+        _core.add_file(path, text)
+        self._names.add(name)
+        self._sources.append(Source(path, functools.partial(_core.remove_file, path), table=True))
+        return f"{name}?kind=csv&delimiter=,&header=yes&newlines={'yes' if line_ends else 'no'}"
+
+
+class _Table(NamedTuple):
+    key: str  # column of the log
+    column: str  # the table's name for it
+    uri: str  # as the schema has it
+    framed: bool  # one of the frames
+
+
+def _open_tables(tables: Tables | None, frames: _FrameTables) -> list[_Table]:
+    if tables is None:
+        return []
+    if not isinstance(tables, Mapping):
+        raise TypeError("tables: a mapping of the log's columns to tables is needed, such as {'item': 'items.csv'}")
+    opened = []
+    for key, given in tables.items():
+        for table in given if isinstance(given, list) else [given]:
+            data, column = table if isinstance(table, tuple) else (table, key)
+            framed = not is_path(data)
+            uri = frames.add(data, key) if framed else os.fspath(data)
+            opened.append(_Table(key, column, uri, framed))
+    return opened
+
+
+def _table_argument(table: _Table, frames: _FrameTables) -> bytes:
+    uri = f"{frames.folder}/{table.uri}" if table.framed else table.uri
+    key = table.key if table.column == table.key else f"{table.key}:{table.column}"
+    return os.fsencode(uri) + b"=" + to_bytes(key)
+
+
+def _folder_of(uri: str) -> str | None:
+    """The folder of a file, where the tables of its schema may lie."""
+    return None if "?" in uri or uri.startswith("memory://") else os.path.dirname(uri) or None
+
+
+# ---- Schema --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a log or of a table that is joined to it."""
+
+    name: str
+    as_: str  #: label, weight, group, category, set, text, number, time or ignore
+    role: str  #: user, item, time or ""
+    why: str  #: what a proposal found; "" where a person wrote the schema
+
+
+class Schema:
+    """What each column of a log is. A schema does not change: edit its dict or its text and parse that.
+
+    >>> schema = Schema.parse({"columns": {"user": {"as": "category", "role": "user"}, "stars": {"as": "label"}}})
+    >>> schema.roles
+    {'user': 'user', 'label': 'stars'}
+    >>> edited = schema.to_dict()
+    >>> edited["columns"]["user"]["min_count"] = 2
+    >>> Schema.parse(edited) == schema
+    False
+    """
+
+    def __init__(self, core: _core.Schema, *, folder: str | None = None, frames: _FrameTables | None = None) -> None:
+        self._core = core
+        self._folder = folder  # where its tables are looked for
+        self._frames = frames  # tables that are frames
+
+    @classmethod
+    def propose(
+        cls,
+        data: Any,
+        *,
+        label: str | None = None,
+        weight: str | None = None,
+        group: str | None = None,
+        user: str | None = None,
+        item: str | None = None,
+        time: str | None = None,
+        tables: Tables | None = None,
+        history: int = 0,
+        strict: bool = False,
+        on_bad: OnBad = "error",
+        threads: int = 0,
+        progress: Progress = None,
+    ) -> Schema:
+        """Looks at all of a log and proposes what each column is and why.
+
+        data: a path or URI, a frame, an Arrow table. label … time: the columns, where the names do not tell; label=""
+        says that there is none. history: the last so many items of a user become features. strict: refuse to guess
+        which of two classes is the positive one, and that there is no label.
+        """
+        frames = _FrameTables()
+        opened = _open_tables(tables, frames)
+        options: dict[str, Any] = {
+            **{"label": _option(label), "weight": _option(weight), "group": _option(group)},
+            **{"user": _option(user), "item": _option(item), "time": _option(time)},
+            **{"history": history, "threads": threads, "on_bad": skips_bad(on_bad), "strict": strict},
+        }
+        arguments = tuple(_table_argument(table, frames) for table in opened)
+        with open_table(data) as source:
+            core, stats = _core.Schema.propose(source.uri, options, arguments, as_callback(progress))
+            folder = _folder_of(source.uri)
+        warn_of_bad_rows(stats, "Schema.propose")
+        if any(table.framed for table in opened):
+            text = core.text(True)
+            for table in opened:
+                text = text.replace(json.dumps(f"{frames.folder}/{table.uri}"), json.dumps(table.uri))
+            return cls(_core.Schema.parse(to_bytes(text)), frames=frames)
+        return cls(core, folder=folder)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Schema:
+        """Reads schema.json. Its tables are looked for in the working directory, then in the folder of the file."""
+        return cls(_core.Schema.load(path), folder=_folder_of(os.fspath(path)))
+
+    @classmethod
+    def parse(cls, definition: str | bytes | Mapping[str, Any]) -> Schema:
+        """Reads the JSON text of a schema, or the dict of such a text."""
+        if isinstance(definition, Mapping):
+            definition = json.dumps(definition, ensure_ascii=False)
+        return cls(_core.Schema.parse(to_bytes(definition) if isinstance(definition, str) else definition))
+
+    def text(self, *, comments: bool = False) -> str:
+        """The schema as JSON text; comments: with what a proposal says of each column."""
+        return self._core.text(comments)
+
+    def to_dict(self, *, comments: bool = False) -> dict[str, Any]:
+        """The schema as a dict, which :meth:`parse` takes."""
+        made: dict[str, Any] = json.loads(self.text(comments=comments))
+        return made
+
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Writes schema.json with its comments; the file appears complete or not at all."""
+        path = os.fspath(path)
+        handle, temporary = tempfile.mkstemp(prefix=os.path.basename(path), dir=os.path.dirname(path) or ".")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(to_bytes(self.text(comments=True)))
+                file.flush()
+                os.fsync(file.fileno())
+            umask = os.umask(0)
+            os.umask(umask)
+            os.chmod(temporary, 0o666 & ~umask)
+            if overwrite:
+                os.replace(temporary, path)
+            else:
+                os.link(temporary, path)  # fails where there is a file
+        finally:
+            if os.path.exists(temporary):
+                os.unlink(temporary)
+
+    @property
+    def columns(self) -> list[Column]:
+        return [Column(*column) for column in self._core.columns()]
+
+    @property
+    def roles(self) -> dict[str, str]:
+        """The columns that stand for something: user, item, time, label, weight, group."""
+        found = {column.role: column.name for column in self.columns if column.role}
+        found |= {column.as_: column.name for column in self.columns if column.as_ in ("label", "weight", "group")}
+        return found
+
+    @property
+    def class_names(self) -> list[str]:
+        """The classes of the label, which stand for 0, 1, 2 …; empty: the label is a number."""
+        return self._core.class_names()
+
+    def __repr__(self) -> str:
+        lines = [("column", "as", "role", "why")]
+        for column in self.columns:
+            why = column.why if len(column.why) <= _WHY_SHOWN else column.why[:_WHY_SHOWN] + "…"
+            if column.as_ == "label" and self.class_names:
+                why = f"classes {', '.join(self.class_names)}; {why}"
+            lines.append((column.name, column.as_, column.role, why))
+        widths = [max(len(line[i]) for line in lines) for i in range(3)] + [0]
+        rows = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip() for line in lines]
+        more = {name: value for name, value in self.to_dict().items() if name != "columns"}
+        return "\n".join(rows + [f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in more.items()])
+
+    def _repr_html_(self) -> str:
+        columns = [(column.name, column.as_, column.role, column.why) for column in self.columns]
+        facts = [("classes", ", ".join(self.class_names) or None)]
+        return card("Schema", facts, table(("column", "as", "role", "why"), columns))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Schema):
+            return NotImplemented
+        return self.text() == other.text()
+
+    def __hash__(self) -> int:
+        return hash(self.text())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restore_schema, (self.text(comments=True), self._folder)
+
+    def _bind(self, tables: Tables | None) -> Schema:
+        """The schema with these tables in place of those that it has for the same keys."""
+        if not tables:
+            return self
+        frames = _FrameTables()
+        definition = self.to_dict(comments=True)
+        given = {table.key: table for table in _open_tables(tables, frames)}
+        bound: dict[str, Any] = {}
+        for uri, key in definition.get("tables", {}).items():
+            table = given.pop(key["key"] if isinstance(key, dict) else key, None)
+            beside = os.path.join(self._folder, uri) if self._folder else uri
+            bound[table.uri if table else uri if os.path.exists(uri) else beside] = key
+        if given:
+            raise ValueError(f"tables: the schema does not join a table by {', '.join(map(repr, given))}")
+        definition["tables"] = bound
+        schema = Schema.parse(definition)
+        schema._frames = frames
+        return schema
+
+
+def _restore_schema(text: str, folder: str | None) -> Schema:
+    return Schema(_core.Schema.parse(to_bytes(text)), folder=folder)
+
+
+# ---- Encoder -------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Field:
+    """A field of the rows: a column, a part of a time, a cross."""
+
+    name: str
+    side: str  #: context, user or item: whose feature it is
+    first: int  #: its features are first … first + count - 1
+    count: int
+    entries: int  #: names in its dictionary; 0: it has none
+    unknown: int  #: cells of the training data whose value was too rare
+    missing: int  #: cells of the training data that were empty
+
+
+@dataclass(frozen=True)
+class Feature:
+    """What a feature index stands for."""
+
+    field: str
+    name: str  #: the value; "" for a number
+    count: int  #: how often the training data has it; 0 where that is not counted
+
+
+@dataclass(frozen=True)
+class EncodedEvent:
+    """The row of one event."""
+
+    indices: list[int]
+    values: list[float]
+    fields: list[int]
+
+
+_SIDES = ("context", "user", "item")
+
+
+def as_cell(value: Any) -> bytes | None:
+    """The text of a cell as the table of a frame has it; None, NaN and pandas' NA are missing values."""
+    if isinstance(value, str):
+        return to_bytes(value)
+    if isinstance(value, bytes):
+        return value
+    if isinstance(value, (float, np.floating)) and abs(value := float(value)) < 2**53 and value.is_integer():
+        value = int(value)
+    return None if value is None else to_bytes(_object_text(value)) or None
+
+
+def as_pairs(event: Mapping[str, Any]) -> tuple[tuple[bytes, bytes | None], ...]:
+    """Columns and cells of an event for the library."""
+    for column in event:
+        if not isinstance(column, str):
+            raise TypeError(f"the name of a column is a str, not {column!r}")
+    return tuple((to_bytes(column), as_cell(value)) for column, value in event.items())
+
+
+class EncoderFolder:
+    """An encoder as a folder in memory, for readers that take the path of an encoder."""
+
+    def __init__(self, encoder: _core.Encoder) -> None:
+        self.path = memory_path()
+        encoder.save(self.path, False)
+        self._open = True
+
+    def close(self) -> None:
+        if self._open:
+            self._open = False
+            for name in ("schema.json", "dictionary.furrow"):
+                _core.remove_file(f"{self.path}/{name}")
+
+    def __enter__(self) -> EncoderFolder:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        if getattr(self, "_open", False):
+            self.close()
+
+
+class Encoder:
+    """A schema and the dictionary of a log: every value has a feature index, and every index a column and a name."""
+
+    def __init__(self, core: _core.Encoder) -> None:
+        self._core = core
+
+    @classmethod
+    def build(
+        cls,
+        data: Any,
+        schema: SchemaLike = "auto",
+        *,
+        label: str | None = None,
+        weight: str | None = None,
+        group: str | None = None,
+        user: str | None = None,
+        item: str | None = None,
+        time: str | None = None,
+        tables: Tables | None = None,
+        history: int = 0,
+        strict: bool = True,
+        on_bad: OnBad = "error",
+        threads: int = 0,
+        progress: Progress = None,
+    ) -> Encoder:
+        """Learns from a log: counts the values of categories, measures numbers, joins the tables.
+
+        schema: a Schema, the dict of one, the path of a schema.json, or "auto", for which label … strict are those of
+        :meth:`Schema.propose`. tables: for a schema that is given, the tables that it joins by these keys.
+        """
+        columns = {"label": label, "weight": weight, "group": group, "user": user, "item": item, "time": time}
+        with open_table(data) as source:
+            if isinstance(schema, str) and schema == "auto":
+                _check_repeats(source.uri)
+                found = Schema.propose(
+                    source.uri,
+                    **columns,
+                    tables=tables,
+                    history=history,
+                    strict=strict,
+                    on_bad=on_bad,
+                    threads=threads,
+                    progress=progress,
+                )
+            else:
+                _check_columns(columns, history)
+                found = as_schema(schema)._bind(tables)
+            frames = found._frames
+            folder = frames.folder if frames else found._folder
+            options = {"threads": threads, "on_bad": skips_bad(on_bad), "folder": folder and os.fsencode(folder)}
+            core, stats = _core.Encoder.build(source.uri, found._core, options, as_callback(progress))
+        warn_of_bad_rows(stats, "Encoder.build: tables")
+        return cls(core)
+
+    @classmethod
+    def load(cls, directory: str | os.PathLike[str]) -> Encoder:
+        """Loads the encoder of a directory, or of a model that was trained from a raw log."""
+        return cls(_core.Encoder.load(directory))
+
+    def save(self, directory: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Saves schema.json and dictionary.furrow into a directory, which is made if it is not there.
+
+        "memory://NAME" keeps the files in memory, where all readers of this process find them.
+        """
+        self._core.save(directory, overwrite)
+
+    def open_folder(self) -> EncoderFolder:
+        """The encoder as a folder in memory, whose `path` readers and trainers take until it is closed."""
+        return EncoderFolder(self._core)
+
+    @property
+    def schema(self) -> Schema:
+        return Schema(self._core.schema())
+
+    @property
+    def fields(self) -> list[Field]:
+        return [Field(name, _SIDES[side], *counts) for name, side, *counts in self._core.fields()]
+
+    @property
+    def n_features(self) -> int:
+        """Feature indices are below it."""
+        return self._core.feature_count()
+
+    def feature(self, index: int) -> Feature:
+        """What a feature index stands for."""
+        return self.features(index, index + 1)[0]
+
+    def features(self, first: int = 0, end: int | None = None) -> list[Feature]:
+        """What the features first … end - 1 stand for."""
+        end = self.n_features if end is None else end
+        if first < 0 or end > self.n_features or first > end:
+            raise IndexError(f"there are the features 0 … {self.n_features - 1}, not {first} … {end - 1}")
+        names = [field.name for field in self.fields]
+        return [Feature(names[field], name, count) for field, name, count in self._core.features(first, end - first)]
+
+    def find(self, field: str | int, name: Any) -> int:
+        """The feature index of a value of a field."""
+        return self._core.find(self._field_number(field), as_cell(name) or b"")
+
+    def knows(self, field: str | int, name: Any) -> bool:
+        """Whether the dictionary of a field has a value."""
+        try:
+            return self.find(field, name) >= 0
+        except _core.NotFoundError:
+            return False
+
+    def _field_number(self, field: str | int) -> int:
+        names = [known.name for known in self.fields]
+        if isinstance(field, str):
+            if field not in names:
+                raise ValueError(f"there is no field {field!r}; the fields are {', '.join(names)}")
+            return names.index(field)
+        if not 0 <= field < len(names):
+            raise IndexError(f"there are the fields 0 … {len(names) - 1}, not {field}")
+        return field
+
+    def encode_event(self, event: Mapping[str, Any] | None = None, /, **columns: Any) -> EncodedEvent:
+        """The row of one event: what the line of a log with these cells gives. Other columns are missing.
+
+        Columns are keyword arguments, or a mapping where their names are not words of Python.
+        """
+        return EncodedEvent(*self._core.event(as_pairs({**(event or {}), **columns})))
+
+    def to_files(self) -> dict[str, bytes]:
+        """The bytes of schema.json and dictionary.furrow."""
+        with tempfile.TemporaryDirectory() as folder:
+            self.save(folder)
+            names = ("schema.json", "dictionary.furrow")
+            return {name: _read(os.path.join(folder, name)) for name in names}
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Encoder):
+            return NotImplemented
+        return self.schema == other.schema and _dictionary(self) == _dictionary(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restore_encoder, (self.to_files(),)
+
+    def __repr__(self) -> str:
+        fields = ", ".join(f"{field.name} ({field.count})" for field in self.fields)
+        return f"<furrow.Encoder: {self.n_features} features of the fields {fields}>"
+
+
+def _read(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def _dictionary(encoder: Encoder) -> bytes:
+    return encoder.to_files()["dictionary.furrow"]
+
+
+def _restore_encoder(files: Mapping[str, bytes]) -> Encoder:
+    folder = memory_path()
+    added = []
+    try:
+        for name, data in files.items():
+            _core.add_file(f"{folder}/{name}", data)
+            added.append(name)
+        return Encoder.load(folder)
+    finally:
+        for name in added:  # the encoder keeps what it uses
+            _core.remove_file(f"{folder}/{name}")
+
+
+def as_schema(schema: SchemaLike) -> Schema:
+    """A schema from itself, a dict, or the path of a file."""
+    if isinstance(schema, Schema):
+        return schema
+    if isinstance(schema, Mapping):
+        return Schema.parse(schema)
+    if is_path(schema):
+        return Schema.load(schema)
+    raise TypeError(f"schema: 'auto', a Schema, a dict or a path is needed, not {type(schema).__name__}")
+
+
+def _check_columns(columns: Mapping[str, str | None], history: int) -> None:
+    given = [name for name, value in columns.items() if value is not None] + (["history"] if history else [])
+    if given:
+        raise ValueError(f"{', '.join(given)}: for schema='auto' only; the schema says what its columns are")
+
+
+def _check_repeats(uri: str) -> None:
+    if uri.split("?")[0].split("#")[0] == "-":
+        raise ValueError("standard input can be read once, but schema='auto' looks at the log first: give a schema")
+
+
+# ---- Rows ----------------------------------------------------------------------------------------------------
+
+
+class EncodedRows(Rows):
+    """Rows of a log: those of `furrow.read_rows`, and the encoder that made them."""
+
+    def __init__(self, source: Source, encoder: Encoder, options: dict[str, Any], progress: Progress) -> None:
+        self.encoder = encoder
+        self._source = source
+        self._folder = encoder.open_folder()
+        uri = _core.encoder_uri(source.uri_with(label="optional"), self._folder.path)
+        super().__init__(uri, options, progress)
+
+    @property
+    def n_features(self) -> int:
+        """The number of features of the encoder."""
+        return self.encoder.n_features
+
+    def to_scipy(self, n_features: int | None = None) -> Any:
+        """All features as a scipy.sparse.csr_matrix, which has a column for each feature of the encoder."""
+        return super().to_scipy(self.n_features if n_features is None else n_features)
+
+    def to_numpy(self, n_features: int | None = None, *, missing: bool | None = None) -> Any:
+        """All features as a table of float32, which has a column for each feature of the encoder."""
+        return super().to_numpy(self.n_features if n_features is None else n_features, missing=missing)
+
+
+def encode(
+    data: Any,
+    schema: SchemaLike | Encoder = "auto",
+    *,
+    on_bad: OnBad = "error",
+    threads: int = 0,
+    progress: Progress = None,
+    **columns: Any,
+) -> EncodedRows:
+    """The rows of a log: features, labels, weights, as :func:`furrow.read_rows` gives those of other files.
+
+    schema: an Encoder, whose features the rows get, or what :meth:`Encoder.build` takes, with its further arguments. A
+    log without the column of the label gives rows without labels.
+
+    >>> import pandas
+    >>> log = pandas.DataFrame({"color": ["red", "blue", "red"], "price": [1, 2, 3], "label": [1, 0, 1]})
+    >>> rows = encode(log)
+    >>> rows.labels.tolist(), rows.shape
+    ([1.0, 0.0, 1.0], (3, 6))
+    >>> rows.to_scipy().nnz
+    6
+    >>> encode(log[:1], rows.encoder).indices.tolist()
+    [2, 4]
+    """
+    if isinstance(schema, Encoder):
+        if columns:
+            raise TypeError(f"{', '.join(columns)}: an encoder knows its columns")
+        encoder = schema
+    else:
+        encoder = Encoder.build(data, schema, on_bad=on_bad, threads=threads, progress=progress, **columns)
+    options = {
+        **{"format": "auto", "part": 0, "nparts": 1, "threads": threads, "skip_bad": bool(skips_bad(on_bad))},
+        **{"key_type": "u32" if encoder.n_features <= 2**32 else "u64", "value_type": "f32"},
+    }
+    return EncodedRows(open_table(data), encoder, options, progress)
+
+
+# ---- Splitting -----------------------------------------------------------------------------------------------
+
+
+def split(
+    data: Any,
+    out: Sequence[str | os.PathLike[str]] | None = None,
+    *,
+    time: str | None = None,
+    user: str | None = None,
+    last: float = 0.2,
+    group: str | None = None,
+    shares: Sequence[float] | None = None,
+    seed: int = 0,
+    overwrite: bool = False,
+    on_bad: OnBad = "error",
+    progress: Progress = None,
+) -> tuple[Any, ...]:
+    """Splits a log into parts such as train and test: by time, by group, or each row by chance.
+
+    With `time`, the last rows go to the second part: of each `user`, or of all; `last` below 1 is their share, else
+    their number. Without it, `shares` says how large the parts are, rows with the same `group` stay together, and
+    `seed` decides.
+
+    The parts of a frame are frames. Those of a file are files: `out` names them, and records are copied as they are.
+
+    >>> import pandas
+    >>> log = pandas.DataFrame({"user": ["a", "b", "a", "b"], "day": [1, 2, 3, 4]})
+    >>> train, test = split(log, time="day", user="user", last=1)
+    >>> list(test["day"])
+    [3, 4]
+    """
+    if (time is None) == (shares is None):
+        raise ValueError("either time or shares is needed: how are the rows split?")
+    if time is not None and group is not None:
+        raise ValueError("group goes with shares, not with time")
+    options: dict[str, Any] = {
+        **{"time": _option(time), "user": _option(user), "group": _option(group)},
+        **{"last": last, "seed": seed, "overwrite": overwrite, "on_bad": skips_bad(on_bad)},
+    }
+    parts = None if shares is None else np.ascontiguousarray(shares, dtype=np.float64)
+    if is_path(data):
+        if out is None:
+            raise ValueError("out: the paths of the parts of a file are needed, such as ('train.csv', 'test.csv')")
+        _split_file(os.fspath(data), [os.fspath(path) for path in out], options, parts, progress)
+        return tuple(out)
+    if out is not None:
+        raise ValueError("out: only files are split into files; the parts of a frame are returned")
+    if not is_frame(data):
+        raise TypeError(f"a path or a frame is needed, not {type(data).__name__}")
+    return _split_frame(data, [name for name in (time, user, group) if name is not None], options, parts, progress)
+
+
+def _split_file(uri: str, paths: list[str], options: dict[str, Any], shares: Any, progress: Progress) -> None:
+    if len(paths) != (2 if shares is None else len(shares)):
+        raise ValueError(f"{len(paths)} paths for {2 if shares is None else len(shares)} parts")
+    encoded = tuple(os.fsencode(path) for path in paths)
+    rows = np.zeros(len(paths), dtype=np.uint64)
+    stats = _core.split_table(uri, encoded, options, shares, rows, as_callback(progress))
+    warn_of_bad_rows(stats, "split")
+
+
+def _split_frame(
+    frame: Any, columns: list[str], options: dict[str, Any], shares: Any, progress: Progress
+) -> tuple[Any, ...]:
+    """Splits the columns that decide, with the number of each row, and takes the rows of the frame by it."""
+    import pandas
+
+    number = "row number"
+    while number in columns:
+        number += "_"
+    absent = [name for name in columns if name not in frame.columns]
+    if absent:
+        raise ValueError(f"the frame has no column {', '.join(map(repr, absent))}")
+    small = frame[list(dict.fromkeys(columns))].assign(**{number: np.arange(len(frame))})
+    with open_table(small) as source, tempfile.TemporaryDirectory() as folder:
+        paths = [os.path.join(folder, f"{i}.csv") for i in range(2 if shares is None else len(shares))]
+        _split_file(source.uri, paths, options, shares, progress)
+        return tuple(frame.iloc[pandas.read_csv(path, usecols=[number])[number].to_numpy()] for path in paths)

@@ -52,6 +52,7 @@ typedef struct view_object {
   PyObject_HEAD PyObject *owner;
   const void *data;
   fwpy_dtype dtype;
+  bool writable;
   int ndim;
   Py_ssize_t shape[2], strides[2];
 } view_object;
@@ -68,7 +69,7 @@ static int view_getbuffer(PyObject *object, Py_buffer *view, int flags) {
   const dtype_traits *traits = &dtypes[self->dtype];
   static char formats[sizeof dtypes / sizeof *dtypes][2];
   view->obj = NULL;
-  if (flags & PyBUF_WRITABLE) {
+  if ((flags & PyBUF_WRITABLE) && !self->writable) {
     PyErr_SetString(PyExc_BufferError, "memory of Furrow is read-only");
     return -1;
   }
@@ -77,7 +78,7 @@ static int view_getbuffer(PyObject *object, Py_buffer *view, int flags) {
   view->obj = Py_NewRef(object);
   view->itemsize = (Py_ssize_t)traits->size;
   view->len = self->shape[0] * (self->ndim == 2 ? self->shape[1] : 1) * view->itemsize;
-  view->readonly = 1;
+  view->readonly = !self->writable;
   view->ndim = self->ndim;
   view->format = flags & PyBUF_FORMAT ? formats[self->dtype] : NULL;
   view->shape = flags & PyBUF_ND ? self->shape : NULL;
@@ -120,6 +121,12 @@ static PyObject *make_view(PyObject *owner, const void *data, fwpy_dtype dtype, 
 
 PyObject *fwpy_view(PyObject *owner, const void *data, fwpy_dtype dtype, size_t count) {
   return make_view(owner, data, dtype, 1, count, 1);
+}
+
+PyObject *fwpy_view_writable(PyObject *owner, void *data, fwpy_dtype dtype, size_t count) {
+  PyObject *view = fwpy_view(owner, data, dtype, count);
+  if (view) ((view_object *)view)->writable = true;
+  return view;
 }
 
 PyObject *fwpy_view_2d(PyObject *owner, const void *data, fwpy_dtype dtype, size_t rows, size_t columns) {

@@ -60,9 +60,20 @@ bool fwpy_get_output(PyObject *object, const char *name, fwpy_dtype dtype, int n
 /* Memory of the library as a read-only array with the buffer protocol, which keeps `owner` alive. */
 PyObject *fwpy_view(PyObject *owner, const void *data, fwpy_dtype dtype, size_t count);
 PyObject *fwpy_view_2d(PyObject *owner, const void *data, fwpy_dtype dtype, size_t rows, size_t columns);
+/* Likewise, of memory that nothing but the views uses: the arrays may be written to. */
+PyObject *fwpy_view_writable(PyObject *owner, void *data, fwpy_dtype dtype, size_t count);
 /* Likewise, of memory that furrow_free takes: it is freed with the view, or at once on failure. */
 PyObject *fwpy_view_take(void *data, fwpy_dtype dtype, size_t count);
 int fwpy_add_view(PyObject *module);
+
+/* ---- Cells of tables (py_text_columns.c) ------------------------------------------------------------------ */
+
+/* Texts as the cells of a csv column, in their order: a new object without any, and one text more (of length 0:
+ * missing), which sets an exception on failure. */
+PyObject *fwpy_cells_new(void);
+bool fwpy_cells_add(PyObject *cells, const char *text, size_t length);
+/* As fwpy_view_take, of memory of malloc. */
+PyObject *fwpy_view_allocated(void *data, fwpy_dtype dtype, size_t count);
 
 /* ---- Structs (py_structs.c) ------------------------------------------------------------------------------- */
 
@@ -108,10 +119,26 @@ bool fwpy_job_run(furrow_status (*run)(void *user, fwpy_job *job, furrow_error *
 /* The furrow_progress for calls inside of a job, whose first argument is the job. */
 bool fwpy_job_progress(void *job, const char *phase, uint64_t done, uint64_t total);
 
+/* ---- Shared objects -------------------------------------------------------------------------------------- */
+
+/* A scorer, which it owns from now on, as furrow._core.Scorer (py_scorer.c). */
+PyObject *fwpy_scorer_new(furrow_scorer *scorer);
+/* ---- Raw logs (py_encoder.c) ------------------------------------------------------------------------------ */
+
+/* What was read and left out: {"rows", "bad_rows", "first_bad"}. */
+PyObject *fwpy_get_stats(const furrow_parser_stats *stats);
+/* A name of a log as a str, and back to its bytes: bytes that are not UTF-8 survive the way there and back. */
+PyObject *fwpy_name(const char *text, size_t length);
+PyObject *fwpy_name_bytes(PyObject *name, const char *what);
+/* The pairs of an event from a tuple of (bytes, bytes or None), which must outlive them; freed with PyMem_Free. */
+bool fwpy_get_pairs(PyObject *tuple, furrow_pair **pairs, size_t *count);
+
 /* ---- Parts of the module ---------------------------------------------------------------------------------- */
 
 int fwpy_add_memory(PyObject *module);
 int fwpy_add_rows(PyObject *module);
+int fwpy_add_arrow(PyObject *module);
+int fwpy_add_text_columns(PyObject *module);
 int fwpy_add_encoder(PyObject *module);
 int fwpy_add_trainer(PyObject *module);
 int fwpy_add_scorer(PyObject *module);

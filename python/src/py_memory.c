@@ -106,6 +106,15 @@ static PyObject *add_rows(PyObject *module, PyObject *args) {
   return fwpy_raise(&err);
 }
 
+/* Rows that overlap, or are all the same (a stride of 0, which the library takes for rows without gaps), are refused.
+ */
+static bool has_rows_in_order(const Py_buffer *view) {
+  if ((uintptr_t)view->buf % (size_t)view->itemsize != 0) return false;
+  if (view->shape[1] > 1 && view->strides[1] != view->itemsize) return false;
+  if (view->shape[0] <= 1) return true;
+  return view->strides[0] % view->itemsize == 0 && view->strides[0] / view->itemsize >= view->shape[1];
+}
+
 /* Borrows a table whose rows are contiguous and of floats or doubles; rows may be any distance apart. */
 static bool hold_table(held_buffers *held, PyObject *object, furrow_dense_rows *dense) {
   Py_buffer *view = &held->views[held->count];
@@ -116,16 +125,15 @@ static bool hold_table(held_buffers *held, PyObject *object, furrow_dense_rows *
     PyErr_SetString(PyExc_TypeError, "a table of 2 dimensions and of floats or doubles is needed");
     return false;
   }
-  if ((view->shape[1] > 1 && view->strides[1] != view->itemsize) || view->strides[0] % view->itemsize != 0 ||
-      view->strides[0] < 0) {
-    PyErr_SetString(PyExc_ValueError, "the rows of the table are not contiguous");
+  if (!has_rows_in_order(view)) {
+    PyErr_SetString(PyExc_ValueError, "the rows of the table are not contiguous, one behind the other, or not aligned");
     return false;
   }
   dense->rows = (size_t)view->shape[0];
   dense->columns = (size_t)view->shape[1];
   dense->values = view->buf;
   dense->type = type == 'f' ? FURROW_DENSE_F32 : FURROW_DENSE_F64;
-  dense->row_stride = (size_t)(view->strides[0] / view->itemsize);
+  dense->row_stride = view->shape[0] > 1 ? (size_t)(view->strides[0] / view->itemsize) : dense->columns;
   return true;
 }
 

@@ -81,8 +81,10 @@ static furrow_status open_table(reading *of, const fw_table_source *source, furr
 
 static furrow_status scan(const reading *of, fw_table_source *source, void *const *users, uint64_t *below,
                           uint64_t *bad, furrow_error *err) {
-  const uint32_t threads = of->log->params->threads;
-  const fw_table_scan_params params = {.threads = threads, .on_bad = of->log->params->on_bad};
+  const furrow_events_params *given = of->log->params;
+  const uint32_t threads = given->threads;
+  const fw_table_scan_params params = {
+      .threads = threads, .on_bad = given->on_bad, .progress = given->progress, .progress_user = given->progress_user};
   reader *readers = NULL;
   void **pointers = NULL;
   furrow_parser_stats stats;

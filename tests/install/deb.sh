@@ -12,7 +12,7 @@ trap 'rm -rf "$work"' EXIT
 echo "== packages"
 "$root/tools/make_deb.sh" "$work/packages"
 version=$(sed -n 's/^#define FURROW_VERSION "\(.*\)"/\1/p' "$root/include/furrow/version.h")
-for name in furrow libfurrow1 libfurrow-dev; do
+for name in furrow libfurrow1 libfurrow-dev python3-furrow; do
   package=$(ls "$work"/packages/${name}_"$version"_*.deb)
   dpkg-deb -x "$package" "$work/root"
 done
@@ -26,3 +26,15 @@ lib=$(dirname "$(ls "$work"/root/usr/lib/*/libfurrow.so)")
 zcat "$work/root/usr/share/man/man1/furrow.1.gz" | head -n 1
 cc "$root/tests/install/consumer.c" -I"$work/root/usr/include" -L"$lib" -lfurrow -o "$work/consumer"
 LD_LIBRARY_PATH=$lib "$work/consumer"
+
+echo "== use from Python"
+modules=$work/root/usr/lib/python3/dist-packages
+readelf -d "$modules"/furrow/_core.abi3.so | grep -F 'libfurrow.so.1' # not a copy of it
+if ! /usr/bin/python3 -c 'import numpy' 2>/dev/null; then
+  echo "skipped: python3-numpy is not installed"
+  exit 77
+fi
+cd "$work"
+loaded=$(LD_LIBRARY_PATH=$lib PYTHONPATH=$modules /usr/bin/python3 -c 'import furrow; print(furrow.__file__, furrow.__version__)')
+echo "$loaded"
+[ "$loaded" = "$modules/furrow/__init__.py $version" ]

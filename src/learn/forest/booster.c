@@ -121,6 +121,8 @@ struct fw_booster {
   double *base; /* of each class: what scores start at, folded into the first trees */
   double most_weight;
   double *out; /* of a row, for tallies */
+  furrow_status (*check)(void *user, furrow_error *err);
+  void *check_user;
 };
 
 /* ---- Create, free --------------------------------------------------------------------------------------- */
@@ -497,13 +499,20 @@ static furrow_status grow_tree(fw_booster *b, uint64_t round, size_t class_numbe
                             .tree = tree,
                             .start = round == 0 && rate != 0 ? b->base[class_number] / rate : 0,
                             .rate = rate,
-                            .score = score};
+                            .score = score,
+                            .check = b->check,
+                            .check_user = b->check_user};
   status = fw_grower_tree(b->grower, &growth, err);
   if (status == FURROW_OK)
     status =
         fw_node_rows_apply_tree(&b->train.rows, growth.row_count, rows, b->forest, tree, rate, score, b->pool, err);
   if (status == FURROW_OK) status = apply_forest(b, &b->valid, tree, err);
   return status;
+}
+
+void fw_booster_set_check(fw_booster *b, furrow_status (*check)(void *user, furrow_error *err), void *user) {
+  b->check = check;
+  b->check_user = user;
 }
 
 furrow_status fw_booster_round(fw_booster *b, furrow_error *err) {

@@ -36,6 +36,8 @@ furrow_status fw_booster_add_valid_rows(fw_booster *booster, const fw_minibatch 
  * already are those that the booster goes on from (E_STATE: fw_booster_resume was not called). */
 furrow_status fw_booster_begin(fw_booster *booster, fw_forest *forest, furrow_error *err) FURROW_MUST_USE;
 
+/* Has check(user, err) called now and then within a round: a status that is not OK ends the round with it. */
+void fw_booster_set_check(fw_booster *booster, furrow_status (*check)(void *user, furrow_error *err), void *user);
 /* One round. E_RANGE: a gradient is not a number (nothing is added then). */
 furrow_status fw_booster_round(fw_booster *booster, furrow_error *err) FURROW_MUST_USE;
 /* Counts scores: of every `every`-th row (1: all), for the rows of training or validation. */

@@ -496,6 +496,11 @@ static furrow_status split_leaf(work *w, grown *leaf, bool last, furrow_error *e
   return status;
 }
 
+static furrow_status check(const work *w, furrow_error *err) {
+  const fw_growth *growth = w->growth;
+  return growth->check ? growth->check(growth->check_user, err) : FURROW_OK;
+}
+
 /* The root is level[0]. */
 static furrow_status grow_best_first(work *w, furrow_error *err) {
   fw_grower *g = w->grower;
@@ -503,7 +508,9 @@ static furrow_status grow_best_first(work *w, furrow_error *err) {
   furrow_status status = find_level(w, err);
   if (status == FURROW_OK && !(g->level[0].best.gain > 0)) finish_leaf(w, &g->level[--w->count]);
   for (size_t leaves = 1; status == FURROW_OK && w->count > 0 && leaves < most; leaves++) {
-    status = fw_grow((void **)&g->level, &g->level_capacity, w->count + 1, sizeof *g->level, err);
+    status = check(w, err);
+    if (status == FURROW_OK)
+      status = fw_grow((void **)&g->level, &g->level_capacity, w->count + 1, sizeof *g->level, err);
     if (status != FURROW_OK) break;
     grown leaf = pop_leaf(w);
     status = split_leaf(w, &leaf, leaves + 1 == most, err);
@@ -536,8 +543,10 @@ furrow_status fw_grower_tree(fw_grower *g, const fw_growth *growth, furrow_error
   if (status == FURROW_OK && levels < 2)
     fw_node_rows_add(growth->rows, 0, growth->row_count, score_of(&w, 0), growth->score);
   if (status == FURROW_OK && levels >= 2 && g->conf->leaves > 0) status = grow_best_first(&w, err);
-  for (unsigned level = 0; status == FURROW_OK && w.count > 0 && level + 1 < levels; level++)
-    status = grow_level(&w, level + 2 == levels, err);
+  for (unsigned level = 0; status == FURROW_OK && w.count > 0 && level + 1 < levels; level++) {
+    status = check(&w, err);
+    if (status == FURROW_OK) status = grow_level(&w, level + 2 == levels, err);
+  }
   for (size_t i = 0; i < w.count; i++) drop_histogram(g, &g->level[i]); /* after a failure */
   return status;
 }

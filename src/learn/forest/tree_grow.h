@@ -23,6 +23,9 @@ typedef struct fw_growth {
   double start; /* added to predict of every node */
   double rate;
   double *score; /* rate * predict of its leaf is added to that of each row */
+  /* Called between splits, or levels: a status that is not OK ends the tree with it; NULL: none. */
+  furrow_status (*check)(void *user, furrow_error *err);
+  void *check_user;
 } fw_growth;
 
 /* After a failure the tree and the scores are of no use. */

@@ -139,6 +139,16 @@ furrow_status fw_fit_progress(void *user, uint64_t rows, furrow_error *err) {
   return fw_report_progress(p->progress, p->progress_user, f->phase, rows, total, err);
 }
 
+furrow_status fw_fit_ask(const fw_fit *f, uint64_t done, uint64_t of, furrow_error *err) {
+  const furrow_trainer_fit_params *p = &f->params;
+  const uint64_t rows = fw_epoch_rows_known_rows(f->train);
+  return fw_report_progress(p->progress, p->progress_user, f->phase, rows * done / of, rows, err);
+}
+
+furrow_status fw_fit_pause(const fw_fit *f, furrow_error *err) {
+  return fw_report_progress(f->params.progress, f->params.progress_user, "preparing", 0, 0, err);
+}
+
 furrow_status fw_fit_no_rows(const fw_fit *f, furrow_error *err) {
   const bool taken = f->valid && !f->valid_samples && fw_epoch_rows_known_rows(f->train) == 0 &&
                      fw_epoch_rows_known_rows(f->valid) > 0;
@@ -359,6 +369,7 @@ static furrow_status run_epochs(fw_fit *f, furrow_error *err) {
   t->best = 0;
   t->halvings = 0;
   t->diverged = t->fell_back = false;
+  f->phase = "training";
   const bool resume = f->params.resume && f->params.checkpoint && !f->exact;
   furrow_status status = resume ? load_checkpoint(f, err) : FURROW_OK;
   if (status == FURROW_OK) status = f->ops->begin(f, err);
@@ -453,6 +464,7 @@ furrow_status furrow_trainer_fit(furrow_trainer *trainer, const char *train, con
   fw_fit_choose_ops(&f);
   if (status == FURROW_OK) status = find_metric(&f, err);
   if (status == FURROW_OK) status = open_samples(&f, train, !valid, err);
+  if (status == FURROW_OK) status = fw_fit_pause(&f, err);
   if (status == FURROW_OK) status = fw_fit_draw_negatives(&f, f.samples, err);
   if (status == FURROW_OK) status = fw_fit_leave_out(&f, err);
   if (status == FURROW_OK) status = fw_fit_prepare(&f, err);
@@ -461,6 +473,7 @@ furrow_status furrow_trainer_fit(furrow_trainer *trainer, const char *train, con
   if (status == FURROW_OK) status = fw_tally_create(&f.tally, &trainer->plan->graph, err);
   if (status == FURROW_OK) status = open_train(&f, !valid, err);
   if (status == FURROW_OK) status = open_valid(&f, valid, err);
+  if (status == FURROW_OK) status = fw_fit_pause(&f, err);
   if (status == FURROW_OK) status = change_units(&f, false, err);
   if (status == FURROW_OK) status = run_epochs(&f, err);
   if (f.in_units) status = finish_units(&f, status, err);

@@ -135,8 +135,10 @@ static furrow_status convert(fw_convex_fit *c, const fw_fit *f, furrow_error *er
 
 furrow_status fw_convex_fit_solve(fw_convex_fit *convex, const fw_fit *f, furrow_error *err) {
   fw_lbfgs_state state = FW_LBFGS_GOING;
-  for (int i = 0; i < ITERATIONS && state == FW_LBFGS_GOING; i++)
+  for (uint64_t i = 0; i < ITERATIONS && state == FW_LBFGS_GOING; i++) {
     FW_TRY(fw_linear_solver_step(convex->solver, &state, err));
+    FW_TRY(fw_fit_ask(f, i + 1, ITERATIONS, err));
+  }
   return convert(convex, f, err);
 }
 
@@ -163,8 +165,10 @@ void fw_convex_fit_tally(const fw_convex_fit *c, const double *x, const fw_fit *
 static furrow_status train_iterations(fw_fit *f, fw_epoch *epoch, furrow_error *err) {
   const double start = fw_fit_seconds();
   fw_lbfgs_state state = FW_LBFGS_GOING;
-  for (int i = 0; i < FW_EPOCH_ITERATIONS && state == FW_LBFGS_GOING; i++)
+  for (uint64_t i = 0; i < FW_EPOCH_ITERATIONS && state == FW_LBFGS_GOING; i++) {
     FW_TRY(fw_linear_solver_step(f->convex->solver, &state, err));
+    FW_TRY(fw_fit_ask(f, i + 1, FW_EPOCH_ITERATIONS, err));
+  }
   f->done = state != FW_LBFGS_GOING;
   f->trainer->steps++;
   epoch->shown.learning_rate = 1;

@@ -64,10 +64,15 @@ static furrow_status pass_rows(fw_fit *f, fw_epoch_rows *epoch_rows, take_batch 
   return status;
 }
 
+static furrow_status go_on(void *user, furrow_error *err) {
+  return fw_fit_ask(user, 0, 1, err);
+}
+
 static furrow_status begin(fw_fit *f, furrow_error *err) {
   furrow_trainer *t = f->trainer;
   f->phase = "reading";
   furrow_status status = fw_booster_create(&f->booster, t->plan, t->pool, err);
+  if (status == FURROW_OK) fw_booster_set_check(f->booster, go_on, f);
   if (status == FURROW_OK) status = pass_rows(f, f->train, fw_booster_scan_rows, 1, err);
   if (status == FURROW_OK) status = fw_booster_choose_cuts(f->booster, err);
   if (status == FURROW_OK) status = fw_booster_resume(f->booster, t->forest, err);

@@ -410,6 +410,7 @@ furrow_status fw_fit_prepare(fw_fit *f, furrow_error *err) {
   if (!f->trainer->plan->train.recommended && !f->trainer->plan->data.scale && !weighs_classes(f->trainer->plan))
     return FURROW_OK;
   furrow_status status = fw_samples_pass_once(f->samples) ? FURROW_OK : gather(f, &facts, err);
+  if (status == FURROW_OK) status = fw_fit_pause(f, err);
   if (status == FURROW_OK) status = settle(f, &facts, err);
   if (status == FURROW_OK) status = scale(f, &facts, err);
   if (status == FURROW_OK) status = note_gaps(f, &facts, err);

@@ -313,9 +313,10 @@ furrow_status furrow_encoder_find(const furrow_encoder *encoder, size_t field, c
 
 /* ---- One event ------------------------------------------------------------------------------------------ */
 
+/* Columns of the schema without a feature are not read, but an event may have them as a line of the log does. */
 static bool is_log_column(const furrow_encoder *encoder, const char *name) {
   const fw_column *column = fw_schema_find(encoder->schema, name);
-  if (column && column->kind == FW_AS_IGNORE) return true;
+  if (column && (column->kind == FW_AS_IGNORE || (column->kind == FW_AS_TIME && !column->parts))) return true;
   for (size_t i = 0; i < encoder->log.slots; i++)
     if (strcmp(encoder->log.names[i], name) == 0) return true;
   return false;

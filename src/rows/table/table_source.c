@@ -152,7 +152,7 @@ static bool claim(table_scan *scan, table_piece *piece) {
   pthread_mutex_lock(&scan->lock);
   furrow_status status = FURROW_END;
   if (!scan->stop) {
-    status = fw_report_progress(scan->params->progress, scan->params->progress_user, "read", scan->stats.bytes,
+    status = fw_report_progress(scan->params->progress, scan->params->progress_user, "reading", scan->stats.bytes,
                                 fw_split_size(scan->split), &error);
     if (status == FURROW_OK) {
       status = fw_split_claim(scan->split, &piece->text, &error);

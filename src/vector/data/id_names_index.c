@@ -1,4 +1,4 @@
-/* vector/data/id_names_index.c: names and the ids of an index: whether each has one, and names for them all. */
+/* vector/data/id_names_index.c: the ids of an index, and their names: whether each has one, and names for them all. */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -55,6 +55,20 @@ static furrow_status list_ids(const furrow_index *index, id_list *list, furrow_e
 }
 
 /* ---- Interface ------------------------------------------------------------------------------------------ */
+
+static furrow_status check_contents(const furrow_index *index, furrow_error *err) {
+  const furrow_index *inner = fw_skip_transforms(index);
+  if (!fw_index_is_ivf(inner) || inner->ntotal == 0 || has_contents(&inner->ivf.lists)) return FURROW_OK;
+  return fw_fail(err, FURROW_E_STATE, "the contents of the lists are missing");
+}
+
+furrow_status furrow_index_get_ids(const furrow_index *index, furrow_ids *ids, furrow_error *err) {
+  id_list list;
+  FW_TRY(check_contents(index, err));
+  FW_TRY(list_ids(index, &list, err));
+  *ids = (furrow_ids){.ids = list.ids, .count = list.count, .dim = 1};
+  return FURROW_OK;
+}
 
 /* Counts the names that have a vector, which are marked in a bitmap. */
 static furrow_status compare(const furrow_id_names *names, const id_list *list, furrow_status wrong, size_t *used,
@@ -120,10 +134,8 @@ static furrow_status name_ids(furrow_id_names *names, const id_list *list, const
 
 furrow_status furrow_id_names_set(furrow_id_names *names, const furrow_index *index, const char *const *texts, size_t n,
                                   furrow_error *err) {
-  const furrow_index *inner = fw_skip_transforms(index);
   id_list list;
-  if (fw_index_is_ivf(inner) && inner->ntotal > 0 && !has_contents(&inner->ivf.lists))
-    return fw_fail(err, FURROW_E_STATE, "the contents of the lists are missing");
+  FW_TRY(check_contents(index, err));
   FW_TRY(list_ids(index, &list, err));
   qsort(list.ids, list.count, sizeof *list.ids, compare_ids);
   furrow_status status = name_ids(names, &list, texts, n, err);

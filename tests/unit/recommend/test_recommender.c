@@ -297,6 +297,30 @@ static void context_is_part_of_the_row(void **state) {
   score_of(NULL, "", 0, 0, NULL);
 }
 
+static bool stop_reading(void *user, const char *phase, uint64_t done, uint64_t total) {
+  *(const char **)user = phase;
+  return done > total;
+}
+
+static void reading_events_can_be_stopped(void **state) {
+  (void)state;
+  train("fm", "fm", plain_schema, "rank=4 epochs=1");
+  furrow_recommender *r = open_model("fm");
+  furrow_events *events = NULL;
+  furrow_new_users *users = NULL;
+  furrow_events_params params;
+  const char *phase = "";
+  furrow_events_params_init(&params);
+  params.progress = stop_reading;
+  params.progress_user = &phase;
+  assert_int_equal(furrow_events_load(&events, r, "log.csv", &params, &err), FURROW_E_CANCELLED);
+  assert_string_equal(phase, "reading");
+  assert_int_equal(furrow_new_users_load(&users, r, "log.csv", &params, &err), FURROW_E_CANCELLED);
+  assert_null(events);
+  assert_null(users);
+  furrow_recommender_free(r);
+}
+
 /* Figures by their definition, from what furrow_recommender_recommend gives. */
 static void rankings_are_measured(void **state) {
   (void)state;
@@ -632,6 +656,7 @@ int main(void) {
       TEST(deepfm_scores_candidates),
       TEST(items_are_left_out),
       TEST(context_is_part_of_the_row),
+      TEST(reading_events_can_be_stopped),
       TEST(rankings_are_measured),
       TEST(similar_items_by_cosine),
       TEST(an_index_is_made_and_kept),

@@ -454,16 +454,16 @@ static void events(void **state) {
   (void)state;
   furrow_container *rows = NULL;
   put_text(TABLE, "i,genre,price\nm1,a|b,2\nm2,a,3\n");
-  put_text(LOG, "y,u,i,other\n1,p,m1,x\n2,\"q\"\"\\\",m2,x\n3,,m9,x\n");
-  furrow_encoder *encoder = build_encoder(
-      LOG, "{\"columns\":{\"y\":{\"as\":\"label\"},\"u\":{\"as\":\"category\",\"role\":\"user\"},"
-           "\"i\":{\"as\":\"category\",\"role\":\"item\"},\"genre\":{\"as\":\"set\",\"separator\":\"|\"},"
-           "\"price\":{\"as\":\"number\",\"scale\":\"none\"},\"other\":{\"as\":\"ignore\"}},\"tables\":{\"" TABLE
-           "\":\"i\"}}");
+  put_text(LOG, "y,u,i,other,t\n1,p,m1,x,5\n2,\"q\"\"\\\",m2,x,6\n3,,m9,x,7\n");
+  furrow_encoder *encoder =
+      build_encoder(LOG, "{\"columns\":{\"y\":{\"as\":\"label\"},\"u\":{\"as\":\"category\",\"role\":\"user\"},"
+                         "\"i\":{\"as\":\"category\",\"role\":\"item\"},\"genre\":{\"as\":\"set\",\"separator\":\"|\"},"
+                         "\"price\":{\"as\":\"number\",\"scale\":\"none\"},\"other\":{\"as\":\"ignore\"},"
+                         "\"t\":{\"as\":\"time\",\"role\":\"time\",\"parts\":[]}},\"tables\":{\"" TABLE "\":\"i\"}}");
   assert_int_equal(furrow_container_create(&rows, FURROW_KEY_U32, FURROW_VALUE_F32, NULL), FURROW_OK);
-  const furrow_pair one[] = {{"i", "m2"}, {"u", "q\"\\"}, {"other", "anything"}, {"y", "7"}};
+  const furrow_pair one[] = {{"i", "m2"}, {"u", "q\"\\"}, {"other", "anything"}, {"y", "7"}, {"t", "8"}};
   const furrow_pair two[] = {{"u", NULL}, {"i", "new"}};
-  assert_int_equal(furrow_encoder_push_event(encoder, one, 4, rows, NULL), FURROW_OK);
+  assert_int_equal(furrow_encoder_push_event(encoder, one, 5, rows, NULL), FURROW_OK);
   assert_int_equal(furrow_encoder_push_event(encoder, two, 2, rows, NULL), FURROW_OK);
   assert_int_equal(furrow_encoder_push_event(encoder, NULL, 0, rows, NULL), FURROW_OK);
   expect_container(encoder, rows, "7 u=q\"\\ i=m2 genre=a price:3\n0 u=(missing)\n0 u=(missing)\n");

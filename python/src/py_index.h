@@ -1,0 +1,92 @@
+/* python/src/py_index.h: what py_index.c and py_index_edit.c share: the object, its lock, filters of ids. */
+#ifndef FURROW_PYTHON_INDEX_H
+#define FURROW_PYTHON_INDEX_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "py_core.h"
+
+/* Names of ids, which never change: a change makes new ones. So they can be read without the lock of the index, which
+ * may not be held while objects of Python are made (that may run any code of the caller's). */
+typedef struct index_names {
+  atomic_size_t uses;
+  furrow_id_names *names;
+} index_names;
+
+/* Searches may run at once from any number of threads; whatever changes the index waits for them, and they for it. */
+typedef struct index_object {
+  PyObject_HEAD furrow_index *index;
+  furrow_searcher *searcher; /* NULL: not made since the last change */
+  index_names *names;        /* NULL: ids have no names */
+  int64_t next_id;           /* of a vector that is added without an id; -1: not known since the last change */
+  size_t d;
+  bool broken;                          /* a fork came while another thread changed it */
+  bool changing;                        /* in fwpy_index_begin_change … fwpy_index_end_change */
+  pthread_rwlock_t lock;                /* of everything above, waited for without the interpreter's lock only */
+  struct index_object *next, *previous; /* all objects of the process, by the interpreter's lock */
+} index_object;
+
+/* Takes the lock for reading. On failure it is free. */
+furrow_status fwpy_index_begin_read(index_object *self, furrow_error *err);
+void fwpy_index_end_read(index_object *self);
+/* Takes the lock for writing and frees the searcher, which the change makes useless. On failure it is free. */
+furrow_status fwpy_index_begin_change(index_object *self, furrow_error *err);
+void fwpy_index_end_change(index_object *self);
+
+/* An object of an index and its names (NULL: none), which it takes, also on failure. */
+PyObject *fwpy_index_make(furrow_index *index, index_names *names);
+/* The object if it is an index; else NULL and a TypeError. */
+index_object *fwpy_index_check(PyObject *object);
+
+/* Whether ids are the numbers of the vectors: neither lists nor an id map store them. */
+bool fwpy_index_counts_ids(const furrow_index *index);
+
+/* A filter of ids with the array that it borrows. */
+typedef struct index_filter {
+  furrow_id_filter filter;
+  Py_buffer array;
+  bool held; /* array is to be released */
+} index_filter;
+
+/* From None or one of ("range", invert, first, end), ("sorted", invert, int64 array), ("bitmap", invert, uint8 array).
+ * *used is NULL for None. */
+bool fwpy_index_filter_get(PyObject *object, index_filter *filter, const furrow_id_filter **used);
+void fwpy_index_filter_release(index_filter *filter);
+
+/* Names to fill: a copy of others (NULL: none). */
+furrow_status fwpy_names_copy(index_names **copy, const index_names *names, furrow_error *err);
+/* Takes names; frees them on failure. */
+furrow_status fwpy_names_wrap(index_names **wrapped, furrow_id_names *names, furrow_error *err);
+/* Ends one use. Takes NULL. */
+void fwpy_names_release(index_names *names);
+
+/* UTF-8 texts of a tuple of str, which the tuple keeps alive. Free *texts with PyMem_Free. */
+bool fwpy_index_texts(PyObject *tuple, const char ***texts, size_t *count);
+
+/* Methods of py_index_edit.c. */
+PyObject *fwpy_index_create(PyObject *type, PyObject *args);
+PyObject *fwpy_index_train(PyObject *self, PyObject *args);
+PyObject *fwpy_index_add(PyObject *self, PyObject *args);
+PyObject *fwpy_index_remove(PyObject *self, PyObject *args);
+PyObject *fwpy_index_update(PyObject *self, PyObject *args);
+PyObject *fwpy_index_merge(PyObject *self, PyObject *args);
+PyObject *fwpy_index_set_nprobe(PyObject *self, PyObject *args);
+PyObject *fwpy_index_set_direct_map(PyObject *self, PyObject *args);
+PyObject *fwpy_index_next_id(PyObject *self, PyObject *unused);
+
+/* Methods of py_index_names.c. */
+PyObject *fwpy_index_set_names(PyObject *self, PyObject *args);
+PyObject *fwpy_index_get_names(PyObject *self, PyObject *args);
+PyObject *fwpy_index_find_names(PyObject *self, PyObject *args);
+PyObject *fwpy_index_has_names(PyObject *self, PyObject *unused);
+PyObject *fwpy_index_name_items(PyObject *self, PyObject *unused);
+
+/* Methods of py_index_file.c, and its functions of the module. */
+PyObject *fwpy_index_load(PyObject *type, PyObject *args);
+PyObject *fwpy_index_read(PyObject *type, PyObject *args);
+PyObject *fwpy_index_save(PyObject *self, PyObject *args);
+PyObject *fwpy_index_to_bytes(PyObject *self, PyObject *args);
+extern PyMethodDef fwpy_index_file_methods[];
+
+#endif

@@ -1,0 +1,340 @@
+/* python/src/py_index_file.c: index files: loaded, saved, as bytes, field by field; and exact search. */
+#include "py_index.h"
+
+#include <string.h>
+
+/* ---- Loading ---------------------------------------------------------------------------------------------- */
+
+static const fwpy_field load_fields[] = {FWPY_FIELD(furrow_index_load_params, memory_map, FWPY_BOOL),
+                                         FWPY_FIELD(furrow_index_load_params, allow_trailing, FWPY_BOOL),
+                                         FWPY_FIELD(furrow_index_load_params, lists, FWPY_TEXT),
+                                         FWPY_FIELD(furrow_index_load_params, lists_optional, FWPY_BOOL),
+                                         FWPY_FIELD(furrow_index_load_params, search_only, FWPY_BOOL),
+                                         {0}};
+
+/* *names stays NULL where there are none. */
+static furrow_status load_names(index_names **names, const char *path, furrow_error *err) {
+  furrow_id_names *loaded = NULL;
+  const furrow_status status = furrow_id_names_load(&loaded, path, err);
+  if (status == FURROW_E_NOT_FOUND) return FURROW_OK;
+  return status == FURROW_OK ? fwpy_names_wrap(names, loaded, err) : status;
+}
+
+/* Path and options of a call; *path is to be released. */
+static bool get_load_arguments(PyObject *args, PyObject **path, furrow_index_load_params *params, int *with_names) {
+  PyObject *options = NULL;
+  furrow_index_load_params_init(params);
+  *with_names = 1;
+  if (!PyArg_ParseTuple(args, "O&|Op", PyUnicode_FSConverter, path, &options, with_names)) return false;
+  if (fwpy_set_fields(params, options, load_fields)) return true;
+  Py_DECREF(*path);
+  return false;
+}
+
+/* load(path, options=None, names=True) */
+PyObject *fwpy_index_load(PyObject *type, PyObject *args) {
+  PyObject *path = NULL;
+  furrow_index_load_params params;
+  furrow_index *index = NULL;
+  index_names *names = NULL;
+  furrow_error err;
+  furrow_status status = FURROW_OK;
+  int with_names;
+  (void)type;
+  if (!get_load_arguments(args, &path, &params, &with_names)) return NULL;
+  const char *text = PyBytes_AsString(path);
+  Py_BEGIN_ALLOW_THREADS;
+  status = furrow_index_load(&index, text, &params, &err);
+  if (status == FURROW_OK && with_names) status = load_names(&names, text, &err);
+  if (status != FURROW_OK) furrow_index_free(index);
+  Py_END_ALLOW_THREADS;
+  Py_DECREF(path);
+  return status == FURROW_OK ? fwpy_index_make(index, names) : fwpy_raise(&err);
+}
+
+/* read(bytes): an index that does not need the bytes afterwards */
+PyObject *fwpy_index_read(PyObject *type, PyObject *args) {
+  Py_buffer bytes;
+  furrow_index *index = NULL;
+  furrow_error err;
+  furrow_status status = FURROW_OK;
+  (void)type;
+  if (!PyArg_ParseTuple(args, "y*", &bytes)) return NULL;
+  Py_BEGIN_ALLOW_THREADS;
+  status = furrow_index_read(&index, bytes.buf, (size_t)bytes.len, NULL, NULL, &err);
+  Py_END_ALLOW_THREADS;
+  PyBuffer_Release(&bytes);
+  return status == FURROW_OK ? fwpy_index_make(index, NULL) : fwpy_raise(&err);
+}
+
+/* ---- Saving ----------------------------------------------------------------------------------------------- */
+
+static const fwpy_field save_fields[] = {FWPY_FIELD(furrow_index_save_params, inline_lists, FWPY_BOOL),
+                                         FWPY_FIELD(furrow_index_save_params, overwrite, FWPY_BOOL),
+                                         FWPY_FIELD(furrow_index_save_params, compat, FWPY_TEXT),
+                                         {0}};
+
+/* Names that an index of the same path had before are discarded: they would not fit. */
+static furrow_status save_with_names(index_object *self, const char *path, furrow_index_save_params *params,
+                                     furrow_error *err) {
+  furrow_status status = fwpy_index_begin_read(self, err);
+  if (status != FURROW_OK) return status;
+  params->names = self->names ? self->names->names : NULL;
+  status = furrow_index_save(self->index, path, params, err);
+  if (status == FURROW_OK && !self->names && params->overwrite) status = furrow_id_names_discard(path, err);
+  fwpy_index_end_read(self);
+  return status;
+}
+
+/* save(path, options) */
+PyObject *fwpy_index_save(PyObject *self, PyObject *args) {
+  PyObject *path = NULL, *options;
+  furrow_index_save_params params;
+  furrow_error err;
+  furrow_status status = FURROW_OK;
+  furrow_index_save_params_init(&params);
+  if (!PyArg_ParseTuple(args, "O&O", PyUnicode_FSConverter, &path, &options)) return NULL;
+  if (!fwpy_set_fields(&params, options, save_fields)) {
+    Py_DECREF(path);
+    return NULL;
+  }
+  const char *text = PyBytes_AsString(path);
+  Py_BEGIN_ALLOW_THREADS;
+  status = save_with_names((index_object *)self, text, &params, &err);
+  Py_END_ALLOW_THREADS;
+  Py_DECREF(path);
+  if (status != FURROW_OK) return fwpy_raise(&err);
+  Py_RETURN_NONE;
+}
+
+typedef struct byte_sink {
+  char *bytes;
+  size_t size, used;
+} byte_sink;
+
+static furrow_status take_bytes(void *user, const void *bytes, size_t length, furrow_error *err) {
+  byte_sink *sink = user;
+  (void)err;
+  if (length > sink->size - sink->used) return FURROW_E_STALE;
+  memcpy(sink->bytes + sink->used, bytes, length);
+  sink->used += length;
+  return FURROW_OK;
+}
+
+/* Counts the bytes; with sink->bytes also writes them. E_STALE: the index has changed since they were counted. */
+static furrow_status write_bytes(index_object *self, const furrow_index_save_params *params, byte_sink *sink,
+                                 furrow_error *err) {
+  uint64_t size = 0;
+  furrow_output output;
+  furrow_output_init(&output);
+  output.write = take_bytes;
+  output.user = sink;
+  furrow_status status = fwpy_index_begin_read(self, err);
+  if (status != FURROW_OK) return status;
+  status = furrow_index_file_size(self->index, params, &size, err);
+  if (status == FURROW_OK && sink->bytes)
+    status = size == sink->size ? furrow_index_write(self->index, &output, params, err) : FURROW_E_STALE;
+  fwpy_index_end_read(self);
+  sink->size = (size_t)size;
+  return status;
+}
+
+/* to_bytes(options): memory for the bytes is the interpreter's, so it is taken between two looks at the index. */
+PyObject *fwpy_index_to_bytes(PyObject *self, PyObject *args) {
+  PyObject *options, *bytes = NULL;
+  furrow_index_save_params params;
+  furrow_error err;
+  furrow_status status = FURROW_E_STALE;
+  byte_sink sink = {0};
+  furrow_index_save_params_init(&params);
+  if (!PyArg_ParseTuple(args, "O", &options) || !fwpy_set_fields(&params, options, save_fields)) return NULL;
+  while (status == FURROW_E_STALE) {
+    Py_BEGIN_ALLOW_THREADS;
+    status = write_bytes((index_object *)self, &params, &sink, &err);
+    Py_END_ALLOW_THREADS;
+    if (status == FURROW_OK && sink.bytes) return bytes;
+    Py_CLEAR(bytes);
+    sink.bytes = NULL;
+    if (status != FURROW_OK) continue;
+    bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)sink.size);
+    if (!bytes) return NULL;
+    sink = (byte_sink){PyBytes_AsString(bytes), sink.size, 0};
+    status = FURROW_E_STALE;
+  }
+  return fwpy_raise(&err);
+}
+
+/* ---- Looking into a file ---------------------------------------------------------------------------------- */
+
+/* A list that the library fills from its callbacks, which need the interpreter's lock. */
+typedef struct collecting {
+  PyObject *list;
+  bool failed; /* an exception is set */
+} collecting;
+
+/* Takes the item, with the lock held. */
+static bool collect(collecting *c, PyObject *item) {
+  if (!item || PyList_Append(c->list, item) < 0 || PyErr_CheckSignals() < 0) c->failed = true;
+  Py_XDECREF(item);
+  return !c->failed;
+}
+
+static PyObject *end_collecting(collecting *c, furrow_status status, const furrow_error *err) {
+  if (status == FURROW_OK && !c->failed) return c->list;
+  Py_DECREF(c->list);
+  return c->failed ? NULL : fwpy_raise(err);
+}
+
+static furrow_status collect_field(void *user, const furrow_index_field *field) {
+  const PyGILState_STATE state = PyGILState_Ensure();
+  const bool ok =
+      collect(user, Py_BuildValue("KKNNKNN", (unsigned long long)field->offset, (unsigned long long)field->size,
+                                  fwpy_text(field->path), fwpy_text(field->type), (unsigned long long)field->count,
+                                  fwpy_text(field->value), fwpy_text(field->meaning)));
+  PyGILState_Release(state);
+  return ok ? FURROW_OK : FURROW_E_CANCELLED;
+}
+
+/* index_fields(path, options): (offset, size, path, type, count, value, meaning) for each */
+static PyObject *index_fields(PyObject *module, PyObject *args) {
+  PyObject *path = NULL;
+  furrow_index_load_params params;
+  furrow_error err;
+  furrow_status status = FURROW_OK;
+  int unused;
+  (void)module;
+  if (!get_load_arguments(args, &path, &params, &unused)) return NULL;
+  collecting c = {.list = PyList_New(0)};
+  if (c.list) {
+    const char *text = PyBytes_AsString(path);
+    Py_BEGIN_ALLOW_THREADS;
+    status = furrow_index_for_each_field(text, &params, collect_field, &c, &err);
+    Py_END_ALLOW_THREADS;
+  }
+  Py_DECREF(path);
+  return c.list ? end_collecting(&c, status, &err) : NULL;
+}
+
+static PyObject *offset_or_none(uint64_t offset) {
+  if (offset == FURROW_NO_OFFSET) Py_RETURN_NONE;
+  return PyLong_FromUnsignedLongLong(offset);
+}
+
+static void collect_finding(void *user, const furrow_index_finding *finding) {
+  collecting *c = user;
+  const PyGILState_STATE state = PyGILState_Ensure();
+  if (!c->failed)
+    collect(c, Py_BuildValue("NNNNN", PyBool_FromLong(finding->fatal), fwpy_text(finding->path),
+                             offset_or_none(finding->offset), fwpy_text(furrow_status_name(finding->status)),
+                             fwpy_text(finding->message)));
+  PyGILState_Release(state);
+}
+
+/* The names beside an index file, if there are any. */
+static furrow_status verify_names(const char *path, const furrow_index_load_params *params, furrow_error *err) {
+  index_names *names = NULL;
+  furrow_index *index = NULL;
+  furrow_status status = load_names(&names, path, err);
+  if (status != FURROW_OK || !names) return status;
+  status = furrow_index_load(&index, path, params, err);
+  if (status == FURROW_OK) status = furrow_id_names_check(names->names, index, NULL, err);
+  furrow_index_free(index);
+  fwpy_names_release(names);
+  return status;
+}
+
+/* index_verify(path, options, findings, names): appends (fatal, path, offset, status, message) to the list; raises
+ * after the last if one is fatal */
+static PyObject *index_verify(PyObject *module, PyObject *args) {
+  PyObject *path = NULL, *options;
+  collecting c = {0};
+  furrow_index_load_params params;
+  furrow_error err;
+  furrow_status status = FURROW_OK;
+  int with_names;
+  (void)module;
+  furrow_index_load_params_init(&params);
+  if (!PyArg_ParseTuple(args, "O&OOp", PyUnicode_FSConverter, &path, &options, &c.list, &with_names)) return NULL;
+  if (fwpy_set_fields(&params, options, load_fields)) {
+    const char *text = PyBytes_AsString(path);
+    Py_BEGIN_ALLOW_THREADS;
+    status = furrow_index_verify(text, &params, collect_finding, &c, &err);
+    if (status == FURROW_OK && with_names) status = verify_names(text, &params, &err);
+    Py_END_ALLOW_THREADS;
+  } else {
+    c.failed = true;
+  }
+  Py_DECREF(path);
+  if (c.failed) return NULL;
+  if (status != FURROW_OK) return fwpy_raise(&err);
+  Py_RETURN_NONE;
+}
+
+/* ---- Exact search ----------------------------------------------------------------------------------------- */
+
+typedef struct exact_call {
+  Py_buffer base, base_ids, queries, distances, ids;
+  furrow_vectors_memory memory;
+  furrow_exact_search_params params;
+} exact_call;
+
+static furrow_status exact_job(void *user, fwpy_job *job, furrow_error *err) {
+  exact_call *c = user;
+  furrow_vectors_reader *base = NULL;
+  c->params.progress = fwpy_job_progress;
+  c->params.user = job;
+  furrow_status status = furrow_vectors_reader_open_memory(&base, &c->memory, err);
+  if (status == FURROW_OK)
+    status = furrow_exact_search(base, c->queries.buf, (size_t)c->queries.shape[0], (size_t)c->ids.shape[1], &c->params,
+                                 c->distances.buf, c->ids.buf, err);
+  furrow_vectors_reader_close(base);
+  return status;
+}
+
+static bool run_exact(exact_call *c, PyObject *progress) {
+  const Py_ssize_t n = c->queries.shape[0], d = c->base.shape[1];
+  const bool shapes = c->queries.shape[1] == d && c->base_ids.shape[0] == c->base.shape[0] &&
+                      c->distances.shape[0] == n && c->ids.shape[0] == n && c->distances.shape[1] == c->ids.shape[1];
+  if (!shapes) {
+    PyErr_SetString(PyExc_ValueError, "shapes of base, base_ids, queries, distances and ids do not fit each other");
+    return false;
+  }
+  furrow_vectors_memory_init(&c->memory);
+  c->memory.vectors = c->base.buf;
+  c->memory.count = (size_t)c->base.shape[0];
+  c->memory.d = (size_t)d;
+  c->memory.ids = c->base_ids.buf;
+  return fwpy_job_run(exact_job, c, progress);
+}
+
+/* exact_search(base, base_ids, queries, distances, ids, inner_product, threads, progress) */
+static PyObject *exact_search(PyObject *module, PyObject *args) {
+  PyObject *in[5], *progress;
+  exact_call c;
+  Py_buffer *views[5] = {&c.base, &c.base_ids, &c.queries, &c.distances, &c.ids};
+  static const char *const names[5] = {"base", "base_ids", "queries", "distances", "ids"};
+  size_t held = 0;
+  int inner_product;
+  bool ok = false;
+  (void)module;
+  furrow_exact_search_params_init(&c.params);
+  if (!PyArg_ParseTuple(args, "OOOOOpIO", &in[0], &in[1], &in[2], &in[3], &in[4], &inner_product, &c.params.threads,
+                        &progress))
+    return NULL;
+  if (inner_product) c.params.metric = FURROW_METRIC_IP;
+  for (; held < 5; held++) {
+    const fwpy_dtype dtype = held == 1 || held == 4 ? FWPY_I64 : FWPY_F32;
+    if (held < 3 ? !fwpy_get_array(in[held], names[held], dtype, held == 1 ? 1 : 2, views[held])
+                 : !fwpy_get_output(in[held], names[held], dtype, 2, views[held]))
+      break;
+  }
+  if (held == 5) ok = run_exact(&c, progress);
+  while (held > 0) PyBuffer_Release(views[--held]);
+  if (!ok) return NULL;
+  Py_RETURN_NONE;
+}
+
+PyMethodDef fwpy_index_file_methods[] = {{"index_fields", index_fields, METH_VARARGS, NULL},
+                                         {"index_verify", index_verify, METH_VARARGS, NULL},
+                                         {"exact_search", exact_search, METH_VARARGS, NULL},
+                                         {NULL, NULL, 0, NULL}};

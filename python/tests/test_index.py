@@ -1,0 +1,639 @@
+"""Indexes: built, searched, changed, saved."""
+
+import copy
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import furrow
+from furrow.index import Index, exact_search
+
+RNG = np.random.default_rng(7)
+X = RNG.normal(size=(2000, 16)).astype(np.float32)
+Q = RNG.normal(size=(20, 16)).astype(np.float32)
+
+
+@pytest.fixture
+def flat():
+    """Vectors as they are, in 8 lists: probing all is exact."""
+    return Index.build(X, nlist=8, m=0, nprobe=8)
+
+
+def names_for(first, end):
+    return [f"film {i}" for i in range(first, end)]
+
+
+# ---- Building
+
+
+def test_defaults_follow_the_number_of_vectors():
+    small = Index.build(X[:100])
+    assert (small.nlist, small.m) == (2, 0)
+    middle = Index.build(X)
+    assert (middle.nlist, middle.m, middle.nbits) == (32, 0, 0)
+    large = Index.build(RNG.normal(size=(10_000, 24)).astype(np.float32), coarse_rounds=1, pq_rounds=1)
+    assert (large.nlist, large.m, large.nbits) == (256, 6, 8)
+
+
+def test_one_vector_is_enough_for_an_index():
+    index = Index.build(X[0])
+    assert (len(index), index.nlist) == (1, 1)
+    assert index.search(X[0], 1)[1].tolist() == [[0]]
+
+
+def test_same_seed_same_bytes_for_any_number_of_threads():
+    one = Index.build(X, nlist=16, m=4, threads=1)
+    assert one.to_bytes() == Index.build(X, nlist=16, m=4, threads=2).to_bytes()
+    assert one.to_bytes() != Index.build(X, nlist=16, m=4, seed=5).to_bytes()
+
+
+def test_options_of_the_spec():
+    index = Index.build(X, nlist=16, m=4, nbits=6, hnsw_m=8, opq=True, opq_d=8, refine_flat=True, k_factor=5)
+    assert (index.d, index.nlist, index.m, index.nbits) == (16, 16, 4, 6)
+    assert index.recall(X[:50], 5, base=X, nprobe=16, k_factor=100) == 1.0
+    with pytest.raises(furrow.ArgumentError, match="must divide the 16 dimensions"):
+        Index.build(X, nlist=4, m=5)
+    with pytest.raises(ValueError, match="metric is 'cos'"):
+        Index.build(X, metric="cos")
+    with pytest.raises(ValueError, match="nlist is given twice"):
+        Index.build(X, nlist=4, factory="IVF8,PQ4")
+    with pytest.raises(furrow.ArgumentError):
+        Index.build(X[:3], nlist=8)
+    with pytest.raises(TypeError, match="an int is needed"):
+        Index.build(X, nlist=4.5)
+
+
+@pytest.mark.parametrize(
+    "text", ["IVF8,Flat", "IVF8,PQ4", "IVF8_HNSW8,PQ4x6", "OPQ4_8,IVF8,PQ4", "L2norm,IVF8,PQ4np", "IVF8,PQ4+8",
+             "IDMap,IVF8,PQ4,RFlat", "IVF8,PQ4x4,Refine(Flat)", "L2norm,OPQ4,IVF8,PQ4"]
+)  # fmt: skip
+@pytest.mark.parametrize("metric", ["l2", "ip"])
+def test_factory_strings_work(text, metric):
+    if "+" in text and metric == "ip":
+        pytest.skip("the refinement of PQ4+8 is for L2")
+    index = Index(16, text, metric)
+    assert not index.is_trained and "not trained" in repr(index)
+    index.train(X)
+    index.add(X)
+    assert (index.ntotal, index.metric) == (2000, metric)
+    assert index.search(Q, 5, nprobe=8)[1].min() >= 0
+
+
+@pytest.mark.parametrize(
+    "text, part",
+    [("Flat", "Flat"), ("HNSW32", "HNSW32"), ("IVF8,SQ8", "SQ8"), ("PCA8,IVF8,Flat", "PCA8"),
+     ("IVF8,PQ4x4fs", "PQ4x4fs"), ("IVF8(PQ4),Flat", r"IVF8\(PQ4\)"), ("IDMap2,IVF8,Flat", "IDMap2"), ("OPQ8,IVF8,PQ4", "OPQ8"), ("", ""),
+     ("IVF8,Flat,PQ4", "PQ4")],
+)  # fmt: skip
+def test_factory_strings_name_the_part_that_is_not_supported(text, part):
+    with pytest.raises(furrow.UnsupportedError, match=f"the part '{part}'"):
+        Index(16, text)
+
+
+@pytest.mark.parametrize("text", ["IVF8", "OPQ4", "L2norm,L2norm,IVF8,Flat", "IVF8,PQ0"])
+def test_factory_strings_that_are_wrong(text):
+    with pytest.raises(ValueError):
+        Index(16, text)
+
+
+def test_training_goes_wrong_without_a_change(flat):
+    index = Index(16, "IVF8,PQ4")
+    with pytest.raises(furrow.StateError, match="not trained"):
+        index.add(X)
+    with pytest.raises(furrow.StateError):
+        index.search(Q, 1)
+    bad = X.copy()
+    bad[3, 2] = np.nan
+    with pytest.raises(furrow.RangeError, match="3"):
+        index.train(bad)
+    with pytest.raises(furrow.ArgumentError):
+        index.train(X[:10])
+    assert not index.is_trained
+    with pytest.raises(furrow.ArgumentError):
+        flat.train(X)
+
+
+def test_progress_sees_phases_and_stops():
+    phases = set()
+    Index.build(X, nlist=16, m=4, pq_rounds=500, progress=lambda phase, done, total: phases.add(phase))
+    assert "pq" in phases
+    index = Index(16, "IVF1024,PQ16")
+    many = np.random.default_rng(1).normal(size=(60_000, 16)).astype(np.float32)
+    with pytest.raises(furrow.CancelledError):
+        index.train(many, progress=lambda *now: False)
+    with pytest.raises(ZeroDivisionError):
+        index.train(many, progress=lambda *now: 1 / 0)
+    assert not index.is_trained
+
+
+# ---- Adding
+
+
+def test_ids_follow_the_highest(flat):
+    assert flat.add(X[:2]).tolist() == [2000, 2001]
+    flat.remove_ids([0, 1])
+    assert flat.ntotal == 2000
+    assert flat.add(X[:1]).tolist() == [2002]  # 2000 is taken
+    flat.add_with_ids(X[:1], [50_000])
+    assert flat.next_id == 50_001 and flat.add(X[:1]).tolist() == [50_001]
+    assert sorted(flat.ids) == [*range(2, 2003), 50_000, 50_001]
+    again = Index.from_bytes(flat.to_bytes())
+    assert again.next_id == 50_002
+
+
+def test_an_id_that_comes_twice_is_found_twice(flat):
+    flat.add_with_ids(X[:2], [5, 5])
+    assert flat.search(X[0], 2)[1].tolist() == [[0, 5]]
+    assert ["more than once" in finding.message for finding in Index.verify(flat)] == [True]
+    assert flat.remove_ids([5]) == 3
+
+
+def test_adding_is_whole_or_not_at_all(flat):
+    before = flat.to_bytes()
+    bad = np.concatenate([X] * 5)
+    bad[9_999, 0] = np.inf
+    for wrong, error in [
+        (lambda: flat.add(bad), furrow.RangeError),
+        (lambda: flat.add_with_ids(X, np.arange(3)), ValueError),
+        (lambda: flat.add_with_ids(X[:2], [1.5, 2.5]), TypeError),
+        (lambda: flat.add_with_ids(X[:2], [1, -1]), ValueError),
+        (lambda: flat.add_with_ids(X[:1], [2**63]), OverflowError),
+        (lambda: flat.add(X[:, :5]), ValueError),
+        (lambda: flat.add(X[:2], names=["a", "b"]), furrow.ArgumentError),
+        (lambda: flat.add(X[:2], threads=-1), ValueError),
+    ]:
+        with pytest.raises(error):
+            wrong()
+    assert flat.to_bytes() == before
+    assert flat.add(X[:0]).tolist() == []
+
+
+def test_dense_ids_are_checked_before_anything_is_added():
+    index = Index.build(X, nlist=8, m=4, refine_flat=True)
+    many = np.concatenate([X] * 8)
+    ids = np.arange(2000, 2000 + len(many))
+    ids[-1] += 1
+    with pytest.raises(furrow.ArgumentError):
+        index.add_with_ids(many, ids)
+    assert index.ntotal == 2000
+    index.add_with_ids(many[:-1], ids[:-1])
+    assert index.next_id == 2000 + len(many) - 1
+
+
+def test_a_call_that_was_stopped_says_how_much_was_added():
+    index = Index.build(X[:256], nlist=128, m=4, names=names_for(0, 256))
+    many = np.concatenate([X] * 400)
+
+    def stop(phase, done, total):
+        return done < 8192
+
+    with pytest.raises(furrow.CancelledError) as caught:
+        index.add(many, names=names_for(256, 256 + len(many)), progress=stop, threads=1)
+    added = index.ntotal - 256
+    assert 0 < added < len(many)
+    assert caught.value.__notes__ == [f"the first {added} of {len(many)} vectors were added"]
+    assert len(index.names) == index.ntotal and index.names[index.ntotal - 1] == f"film {index.ntotal - 1}"
+
+
+# ---- Searching
+
+
+def test_all_lists_give_the_exact_result(flat):
+    distances, ids = flat.search(Q, 10)
+    true_distances, truth = exact_search(X, Q, 10)
+    assert (ids == truth).all() and np.allclose(distances, true_distances, rtol=1e-5)
+    assert ids.dtype == np.int64 and distances.dtype == np.float32
+    assert flat.recall(Q, 10, truth=truth) == flat.recall(Q, 10, base=X) == 1.0
+    assert 0 < flat.recall(Q, 10, truth=truth, nprobe=1) < 1
+
+
+def test_many_queries_are_the_same_as_one_by_one(flat):
+    queries = np.concatenate([Q] * 50)
+    distances, ids = flat.search(queries, 7, nprobe=3)
+    for i in (0, 63, 64, 500, 999):
+        d, one = flat.search(queries[i], 7, nprobe=3)
+        assert (one[0] == ids[i]).all() and (d[0] == distances[i]).all()
+
+
+def test_k_and_nprobe(flat):
+    distances, ids = flat.search(Q, 2003)
+    assert (ids[:, 2000:] == -1).all() and (distances[:, 2000:] == np.finfo(np.float32).max).all()
+    assert (np.sort(ids[:, :2000]) == np.arange(2000)).all()
+    assert (flat.search(Q, 3, nprobe=10**15)[1] == flat.search(Q, 3)[1]).all()
+    assert (flat.search(Q, np.int8(3), nprobe=np.uint16(8))[1] == flat.search(Q, 3)[1]).all()
+    for k in (0, -1, 2**40, 2**70):
+        with pytest.raises(ValueError, match="k is"):
+            flat.search(Q, k)
+    for nprobe in (0, -1):
+        with pytest.raises(ValueError, match="nprobe is"):
+            flat.search(Q, 1, nprobe=nprobe)
+    for wrong in (1.5, "3", None):
+        with pytest.raises(TypeError, match="k: an int"):
+            flat.search(Q, wrong)
+    for threads in (-1, 2**32, 1025):
+        with pytest.raises(ValueError, match="threads is"):
+            flat.search(Q, 1, threads=threads)
+    with pytest.raises(furrow.ArgumentError, match="k_factor"):
+        flat.search(Q, 1, k_factor=-1)
+    assert flat.search(Q, 5, max_codes=1)[1].shape == (20, 5)
+
+
+def test_inner_product_and_cosine():
+    ip = Index.build(X, nlist=8, m=0, metric="ip", nprobe=8)
+    assert (ip.search(Q, 5)[1] == np.argsort(-(Q @ X.T), axis=1)[:, :5]).all()
+    assert ip.search(Q[:1], 2001)[0][0, -1] == -np.finfo(np.float32).max
+    cosine = Index.build(X * 9, nlist=8, m=0, metric="cosine", nprobe=8)
+    unit = X / np.linalg.norm(X, axis=1, keepdims=True)
+    assert (cosine.search(Q, 5)[1] == np.argsort(-(Q @ unit.T), axis=1)[:, :5]).all()
+    assert cosine.metric == "ip" and cosine.recall(Q, 5, base=X) == 1.0
+
+
+def test_nprobe_is_a_setting(flat):
+    all_lists = flat.search(Q, 5)[1]
+    flat.nprobe = 1
+    assert (flat.search(Q, 5)[1] == flat.search(Q, 5, nprobe=1)[1]).all()
+    assert (flat.search(Q, 5)[1] != all_lists).any()
+    assert Index.from_bytes(flat.to_bytes()).nprobe == 1
+    for wrong in (0, -3):
+        with pytest.raises(ValueError):
+            flat.nprobe = wrong
+
+
+def test_range_search(flat):
+    lims, distances, ids = flat.range_search(Q, 12.0)
+    exact = ((Q[:, None] - X[None]) ** 2).sum(axis=2)
+    assert lims[0] == 0 and lims[-1] == len(ids) == len(distances)
+    for i in range(len(Q)):
+        assert ids[lims[i] : lims[i + 1]].tolist() == np.flatnonzero(exact[i] < 12).tolist()
+    many = flat.range_search(np.concatenate([Q] * 30), 12.0)
+    assert (many[0][:21] == lims).all() and len(many[2]) == 30 * len(ids)
+    assert (many[2][-len(ids) :] == ids).all()
+    kept = flat.range_search(Q, 12.0, filter=range(100))[2]
+    assert kept.max() < 100
+    assert [len(part) for part in flat.range_search(Q[:0], 1.0)] == [1, 0, 0]
+    with pytest.raises(furrow.ArgumentError):
+        flat.range_search(Q, np.nan)
+
+
+# ---- Filters
+
+
+def test_filters_of_all_forms_agree(flat):
+    wanted = [i for i in range(2000) if 500 <= i < 900]
+    truth = exact_search(X[500:900], Q, 10, ids=wanted)[1]
+    mask = np.zeros(2000, dtype=bool)
+    mask[500:900] = True
+    forms = [range(500, 900), slice(500, 900), range(899, 499, -1), wanted, tuple(wanted), set(wanted),
+             wanted[::-1] * 2, np.array(wanted, dtype=np.uint16), np.array(wanted, dtype=">i4"), np.array(wanted)[::-1], mask,
+             mask.tolist(), lambda id: 500 <= id < 900]  # fmt: skip
+    for form in forms:
+        assert (flat.search(Q, 10, filter=form)[1] == truth).all()
+    others = exact_search(np.delete(X, wanted, axis=0), Q, 10, ids=np.delete(np.arange(2000), wanted))[1]
+    for form in forms:
+        assert (flat.search(Q, 10, exclude=form)[1] == others).all()
+    steps = flat.search(Q, 10, filter=range(1, 10**18, 7))[1]
+    assert (steps % 7 == 1).all() and (flat.search(Q, 10, filter=lambda id: id % 7 == 1)[1] == steps).all()
+    assert (flat.search(Q, 3, filter=slice(-2, None))[1][:, :2].min(axis=1) == 1998).all()
+
+
+def test_a_filter_that_keeps_nothing(flat):
+    for nothing in ([], set(), range(0), range(5000, 6000), np.zeros(2000, dtype=bool), lambda id: False):
+        assert (flat.search(Q, 3, filter=nothing)[1] == -1).all()
+        assert (flat.search(Q, 3, exclude=nothing)[1] == flat.search(Q, 3)[1]).all()
+
+
+def test_filters_that_are_refused(flat):
+    for wrong, error in [
+        (5, TypeError),
+        ("abc", TypeError),
+        ([1.5], TypeError),
+        ([1, "a"], TypeError),
+        ({1: 2}, TypeError),
+        ([2**63], OverflowError),
+        ([2**70], TypeError),
+        (np.zeros(1999, dtype=bool), ValueError),
+        ([[1, 2]], ValueError),
+        (["film 1"], LookupError),
+    ]:
+        with pytest.raises(error):
+            flat.search(Q, 1, filter=wrong)
+    with pytest.raises(ValueError, match="together"):
+        flat.search(Q, 1, filter=[1], exclude=[2])
+
+
+def test_a_filter_function_may_raise_and_use_the_index(flat):
+    def wrong(id):
+        raise KeyError(id)
+
+    with pytest.raises(KeyError):
+        flat.search(Q, 1, filter=wrong)
+
+    def curious(id):
+        return id in near and flat.ntotal > 0
+
+    near = set(flat.search(Q[0], 20)[1][0].tolist())
+    assert set(flat.search(Q[0], 20, filter=curious)[1][0].tolist()) == near
+
+    def adds(id):
+        if id == 0:
+            flat.add(Q[:1])
+        return True
+
+    assert 2000 not in flat.search(Q[0], 1, filter=adds)[1]  # the function was not asked about it
+    assert flat.ntotal == 2001
+
+
+# ---- Vectors, removing, updating
+
+
+def test_reconstruct(flat):
+    assert (flat.reconstruct(5) == X[5]).all()
+    assert (flat.reconstruct_batch([7, 3, 7]) == X[[7, 3, 7]]).all()
+    flat.set_direct_map("hash")
+    assert flat.direct_map == "hash"
+    assert (flat.reconstruct_n(0, 2000) == X).all() and (flat.reconstruct_n() == X).all()
+    assert flat.reconstruct_batch([]).shape == (0, 16)
+    for missing in (2000, -1):
+        with pytest.raises(furrow.NotFoundError, match="no vector with the id"):
+            flat.reconstruct(missing)
+    with pytest.raises(LookupError):
+        flat.reconstruct_batch(np.arange(3000))
+    with pytest.raises(TypeError):
+        flat.reconstruct("1")
+    with pytest.raises(ValueError, match="kind is"):
+        flat.set_direct_map("tree")
+
+
+def test_remove_and_update(flat):
+    assert flat.remove_ids([1, 2, 3, 10**9]) == 3
+    assert flat.remove_ids(range(1990, 5000)) == 10
+    assert flat.remove_ids([]) == 0
+    assert flat.remove_ids(lambda id: id == 7) == 1
+    assert flat.ntotal == 1986
+    flat.update([0, 4], X[[1, 2]])
+    assert (flat.reconstruct(0) == X[1]).all() and (flat.reconstruct(4) == X[2]).all()
+    before = flat.to_bytes()
+    for ids, error in [([0, 1], LookupError), ([0, 0], furrow.ArgumentError), ([0], ValueError)]:
+        with pytest.raises(error):
+            flat.update(ids, X[:2])
+    assert flat.to_bytes() == before
+    with pytest.raises(TypeError):
+        flat.remove_ids(None)
+
+
+def test_merge():
+    trained = Index.build(X[:1000], nlist=8, m=4)
+    part = Index.from_bytes(trained.to_bytes())
+    part.remove_ids(slice(None))
+    part.add_with_ids(X[1000:], np.arange(1000, 2000))
+    whole = copy.copy(trained)
+    whole.merge(part)
+    assert whole.ntotal == 2000 and part.ntotal == 1000
+    assert sorted(whole.ids) == list(range(2000))
+    assert (whole.search(Q, 5, nprobe=8)[1] >= 1000).any()
+    with pytest.raises(ValueError, match="both indexes have the id 1000: id_shift=2000 keeps"):
+        whole.merge(part)
+    whole.merge(part, id_shift=2000)
+    assert whole.next_id == 4000
+    whole.merge_from(part, 9000)
+    assert whole.next_id == 11_000
+    with pytest.raises(furrow.ArgumentError):
+        whole.merge(Index.build(X, nlist=4, m=4), 50_000)
+    with pytest.raises(TypeError):
+        whole.merge(X)
+    with pytest.raises(furrow.RangeError):
+        whole.merge(part, 2**63 - 1)
+
+
+def test_merging_an_index_with_itself(flat):
+    with pytest.raises(ValueError, match="id_shift=2000"):
+        flat.merge(flat)
+    flat.merge(flat, 2000)
+    assert flat.ntotal == 4000 and sorted(flat.ids) == list(range(4000))
+    assert flat.search(X[3], 2)[1].tolist() == [[3, 2003]]
+    refined = Index.build(X, nlist=4, m=4, refine_flat=True)
+    refined.merge(refined)
+    assert refined.next_id == 4000
+
+
+# ---- Names
+
+
+def test_names(tmp_path):
+    index = Index.build(X[:100], names=names_for(0, 100), nlist=2, nprobe=2)
+    assert index.search_names(X[5], 2)[1][0, 0] == "film 5"
+    assert index.search_names(X[:3], 101)[1][:, 100].tolist() == [None] * 3
+    assert index.search_names(Q, 1, filter=["film 3", "film 9"])[1].tolist() != []
+    assert set(index.search(Q, 5, filter={"film 3", "film 9"})[1].ravel()) == {3, 9, -1}
+    assert index.ids_of(["film 7", "film 2"]).tolist() == [7, 2]
+    assert index.names_of([[7], [2]]).tolist() == [["film 7"], ["film 2"]]
+    with pytest.raises(LookupError, match="'film 100'"):
+        index.ids_of(["film 1", "film 100"])
+    with pytest.raises(furrow.ArgumentError, match="need names"):
+        index.add(X[:1])
+    with pytest.raises(furrow.ExistsError):
+        index.add(X[:2], names=["new", "film 3"])
+    assert index.ntotal == 100
+    assert index.add(X[100:102], names=["ünï", "新"]).tolist() == [100, 101]
+    index.save(tmp_path / "films.index")
+    loaded = Index.load(tmp_path / "films.index")
+    assert loaded.names == index.names and loaded.names[101] == "新"
+    assert Index.load(tmp_path / "films.index", names=False).names is None
+    assert Index.verify(tmp_path / "films.index") == []
+    with pytest.raises(FileExistsError):
+        index.save(tmp_path / "films.index")
+
+
+def test_names_follow_changes():
+    index = Index.build(X[:100], names=names_for(0, 100), ids=np.arange(100) * 10, nlist=2, nprobe=2)
+    assert index.remove_ids(["film 3"]) == 1 and 30 not in index.names
+    with pytest.raises(LookupError):
+        index.remove_ids(["film 3"])
+    other = copy.deepcopy(index)
+    other.remove_ids(slice(None))
+    assert other.names == {}
+    other.add_with_ids(X[:1], [5], names=["five"])
+    index.merge(other)
+    assert index.names[5] == "five" and len(index.names) == index.ntotal == 100
+    with pytest.raises(furrow.ExistsError):
+        index.merge(other, 100_000)
+    unnamed = Index.from_bytes(other.to_bytes())
+    with pytest.raises(furrow.ArgumentError, match="names"):
+        index.merge(unnamed, 50_000)
+    assert index.ntotal == 100
+    dense = Index.build(X[:50], nlist=2, m=0, refine_flat=True, id_map=False, names=names_for(0, 50), nprobe=2)
+    dense.remove_ids([0])
+    assert dense.search(X[1], 1)[1].tolist() == [[0]] and dense.search_names(X[1], 1)[1].tolist() == [["film 1"]]
+
+
+def test_an_id_map_keeps_ids_of_a_refined_index():
+    index = Index.build(X, nlist=8, m=4, refine_flat=True, ids=np.arange(2000) + 500, nprobe=8, k_factor=50)
+    assert index.kind == "custom ids for another index"
+    assert index.search(X[3], 1)[1].tolist() == [[503]]
+    index.remove_ids([500])
+    assert index.search(X[3], 1)[1].tolist() == [[503]]
+    assert index.add(X[:1]).tolist() == [2500]
+    assert (index.reconstruct(503) == index.reconstruct_batch([503])[0]).all()
+
+
+def test_names_that_are_refused():
+    for names, error in [
+        (["a"], ValueError),
+        ("ab", TypeError),
+        (["a", 5], ValueError),
+        (["a", "a"], furrow.ExistsError),
+        (["a", ""], furrow.ArgumentError),
+        (["a", "b\0"], ValueError),
+        (["a", "b\n"], furrow.ArgumentError),
+        (["a", "\ud800"], UnicodeEncodeError),
+    ]:
+        with pytest.raises(error):
+            Index.build(X[:2], names=names, nlist=1)
+
+
+def test_set_names(flat):
+    with pytest.raises(furrow.StateError, match="no names"):
+        flat.search_names(Q, 1)
+    flat.set_names(names_for(0, 2000))
+    assert flat.search_names(X[9], 1)[1][0, 0] == "film 9"
+    with pytest.raises(ValueError):
+        flat.set_names(["one"])
+    flat.set_names(None)
+    assert flat.names is None
+
+
+# ---- Files
+
+
+def test_save_and_load(flat, tmp_path):
+    path = tmp_path / "a.index"
+    flat.save(path)
+    assert path.read_bytes() == flat.to_bytes()
+    for options in ({}, {"mmap": True}, {"search_only": True}):
+        loaded = Index.load(str(path), **options)
+        assert (loaded.search(Q, 5)[1] == flat.search(Q, 5)[1]).all()
+    with pytest.raises(FileExistsError):
+        flat.save(path)
+    mapped = Index.load(path, mmap=True)
+    mapped.add(X[:1])
+    mapped.save(path, overwrite=True)
+    assert Index.load(path).ntotal == 2001
+    with pytest.raises(FileNotFoundError):
+        Index.load(tmp_path / "missing")
+    with pytest.raises(furrow.FormatError):
+        Index.load(__file__)
+    with pytest.raises(furrow.ArgumentError, match="compat|release"):
+        flat.to_bytes(compat="9.9")
+
+
+def test_saving_without_names_discards_old_ones(tmp_path):
+    named = Index.build(X[:10], names=names_for(0, 10), nlist=1)
+    named.save(tmp_path / "a")
+    plain = Index.build(X[:10], nlist=1)
+    with pytest.raises(FileExistsError):
+        plain.save(tmp_path / "a")
+    plain.save(tmp_path / "a", overwrite=True)
+    assert Index.load(tmp_path / "a").names is None
+    named.save(tmp_path / "b")
+    (tmp_path / "b").unlink()
+    with pytest.raises(FileExistsError, match="names"):
+        plain.save(tmp_path / "b")
+    assert (tmp_path / "b.names").exists()
+
+
+def test_a_file_whose_name_is_a_dash(flat, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    flat.save("-")
+    assert (tmp_path / "-").exists() and Index.load("-").ntotal == 2000
+
+
+def test_pickle_and_copy():
+    index = Index.build(X[:100], names=names_for(0, 100), ids=np.arange(100) * 3, nlist=2)
+    for again in (pickle.loads(pickle.dumps(index)), copy.copy(index), copy.deepcopy(index)):
+        assert again.to_bytes() == index.to_bytes() and again.names == index.names
+        again.add(X[:1], names=["more"])
+    assert index.ntotal == 100 and "more" not in index.names.values()
+    empty = Index(16, "IVF4,PQ4")
+    assert not pickle.loads(pickle.dumps(empty)).is_trained
+
+
+def test_map_has_every_byte(flat, tmp_path):
+    flat.save(tmp_path / "a")
+    fields = Index.map(tmp_path / "a")
+    at = 0
+    for field in fields:
+        assert field.offset == at
+        at += field.size
+    assert at == (tmp_path / "a").stat().st_size
+    assert fields == Index.map(flat) == Index.map(flat.to_bytes())
+    assert ("nlist", "8") in [(field.path, field.value) for field in fields]
+    with pytest.raises(furrow.FormatError):
+        Index.map(b"IwFl")
+    with pytest.raises(FileNotFoundError):
+        Index.verify(tmp_path / "b")
+
+
+def test_bytes_that_are_not_an_index_are_refused(flat):
+    small = Index.build(X[:40], nlist=2, m=4, nbits=4, opq=True, refine_flat=True, ids=np.arange(40))
+    good = small.to_bytes()
+    rng = np.random.default_rng(3)
+    with pytest.raises(furrow.FormatError):
+        Index.from_bytes(b"")
+    for end in [*range(0, 64), *rng.integers(64, len(good), 200)]:
+        with pytest.raises(furrow.Error):
+            Index.from_bytes(good[:end])
+    refused = 0
+    for _ in range(2000):
+        bad = bytearray(good)
+        for at in rng.integers(0, len(good) if rng.random() < 0.3 else 700, rng.integers(1, 4)):
+            bad[at] = rng.integers(256)
+        try:
+            index = Index.from_bytes(bytes(bad))
+        except furrow.Error:
+            refused += 1
+            continue
+        try:  # whatever is accepted can be used
+            index.search(np.zeros((2, index.d), dtype=np.float32), 3)
+            index.add(np.ones((1, index.d), dtype=np.float32))
+        except furrow.Error:
+            pass
+    assert refused > 100
+    for wrong in ("text", 5, None):
+        with pytest.raises(TypeError):
+            Index.from_bytes(wrong)
+
+
+# ---- What it is
+
+
+def test_properties(flat):
+    index = Index.build(X, nlist=16, m=8, nbits=5, metric="ip")
+    assert (index.d, index.ntotal, len(index), index.is_trained) == (16, 2000, 2000, True)
+    assert (index.nlist, index.nprobe, index.m, index.nbits, index.metric) == (16, 1, 8, 5, "ip")
+    assert repr(index) == (
+        "furrow.Index(d=16, ntotal=2000, kind='inverted lists of product quantizer codes', metric='ip', nlist=16, "
+        "nprobe=1, m=8, nbits=5)"
+    )
+    assert flat and Index(4, "IVF1,Flat")  # an empty index is not false
+    with pytest.raises(AttributeError):
+        index.nprob = 3  # a typing mistake does not go unnoticed
+    with pytest.raises(TypeError):
+        furrow._core.Index()
+
+
+def test_exact_search_needs_the_same_dimension():
+    with pytest.raises(ValueError):
+        exact_search(X, Q[:, :3], 2)
+    with pytest.raises(ValueError, match="truth has the shape"):
+        Index.build(X).recall(Q, 5, truth=[[1]])
+    with pytest.raises(ValueError, match="one of truth and base"):
+        Index.build(X).recall(Q, 5)
+
+
+def test_import_takes_numpy_alone():
+    others = ("scipy", "pandas", "sklearn", "tqdm", "faiss")
+    code = f"import sys, furrow.index; print([m for m in {others} if m in sys.modules])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "[]"
