@@ -660,8 +660,8 @@ FURROW_API void furrow_evaluation_free(furrow_evaluation *evaluation);
 FURROW_API furrow_status furrow_evaluation_add_block(furrow_evaluation *evaluation, furrow_scorer_scratch *scratch,
                                                      const furrow_rowblock *block, furrow_error *err) FURROW_MUST_USE;
 /* Adds the rows that another evaluation of the same scorer has counted. Sums of losses and weights may differ in their
- * last digits from those of one evaluation of all rows. Models that rank the rows of groups keep qid, label and score of
- * each row: if there is not the memory for them here, ndcg is NaN. */
+ * last digits from those of one evaluation of all rows. Models that rank the rows of groups keep qid, label and score
+ * of each row: if there is not the memory for them here, ndcg is NaN. */
 FURROW_API void furrow_evaluation_merge(furrow_evaluation *into, const furrow_evaluation *from);
 /* Fills in the metrics of the rows so far. */
 FURROW_API void furrow_evaluation_get_metrics(const furrow_evaluation *evaluation, furrow_learn_metrics *metrics);

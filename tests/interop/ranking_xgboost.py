@@ -58,7 +58,7 @@ def ours(name, y, qid, options):
 def theirs(objective, x, y, qid, test_x):
     rows = xgboost.DMatrix(x, y)
     rows.set_group(numpy.bincount(qid))
-    settings = {"tree_method": "hist", "max_bin": 255, "max_depth": 6, "eta": 0.1, "min_child_weight": 1, "objective": objective, "nthread": 2,
+    settings = {"tree_method": "hist", "max_bin": 255, "max_depth": 6, "eta": 0.1, "min_child_weight": 1, "objective": objective, "nthread": 1,
                 "verbosity": 0}
     return xgboost.train(settings, rows, num_boost_round=100).predict(xgboost.DMatrix(test_x))
 

@@ -14,7 +14,7 @@
 #include "base/sort.h"
 #include "learn/forest/gradients.h"
 
-enum { BLOCK = 64, LANES = 8, MOST_TASKS = 256 };
+enum { BLOCK = 64, PARTIAL_SUMS = 8, MOST_TASKS = 256 };
 #define NEAR 0.01F /* added to the distance of two scores, which divides their pair: far ones are settled */
 
 /* ---- Memory ---- */
@@ -23,7 +23,7 @@ static furrow_status alloc_f32(float **numbers, size_t count, furrow_error *err)
   return fw_alloc_zero((void **)numbers, count, sizeof **numbers, err);
 }
 
-static furrow_status find_places(fw_lambdas *l, furrow_error *err) {
+static furrow_status find_discounts(fw_lambdas *l, furrow_error *err) {
   const fw_row_groups *groups = l->groups;
   size_t longest = 0;
   for (size_t g = 0; g < groups->count; g++) {
@@ -47,7 +47,7 @@ furrow_status fw_lambdas_init(fw_lambdas *l, const fw_row_groups *groups, const 
   FW_TRY(fw_alloc((void **)&l->ideal, groups->count, sizeof *l->ideal, err));
   FW_TRY(fw_alloc((void **)&l->key, rows, sizeof *l->key, err));
   for (size_t i = 0; i < rows; i++) l->key[i] = groups->row[i];
-  return find_places(l, err);
+  return find_discounts(l, err);
 }
 
 void fw_lambdas_clear(fw_lambdas *l) {
@@ -104,7 +104,7 @@ static void put_in_order(const fw_lambdas *l, size_t begin, size_t n, const doub
 /* One row with those behind it: what it gets. */
 typedef struct pull {
   float score, gain, discount; /* of the row; gains are shares of the ideal one */
-  float g[LANES], h[LANES];
+  float g[PARTIAL_SUMS], h[PARTIAL_SUMS];
 } pull;
 
 /* No score of the block is above that of the row: exp's argument is 0 at most. Rows of the same gain add nothing. The
@@ -125,15 +125,15 @@ static void pair_block(pull *p, const float *score, const float *gain, const flo
   for (size_t j = 0; j < n; j++) lambda[j] = right[j] > 0 ? right[j] : lambda[j];
   for (size_t j = 0; j < n; j++) g[j] += lambda[j];
   for (size_t j = 0; j < n; j++) h[j] += bend[j];
-  for (size_t j = 0; j < BLOCK; j += LANES) {
-    for (size_t k = 0; k < LANES; k++) p->g[k] += lambda[j + k];
-    for (size_t k = 0; k < LANES; k++) p->h[k] += bend[j + k];
+  for (size_t j = 0; j < BLOCK; j += PARTIAL_SUMS) {
+    for (size_t k = 0; k < PARTIAL_SUMS; k++) p->g[k] += lambda[j + k];
+    for (size_t k = 0; k < PARTIAL_SUMS; k++) p->h[k] += bend[j + k];
   }
 }
 
-static float sum_lanes(const float *lane) {
+static float add_up(const float *partial) {
   float sum = 0;
-  for (size_t k = 0; k < LANES; k++) sum += lane[k];
+  for (size_t k = 0; k < PARTIAL_SUMS; k++) sum += partial[k];
   return sum;
 }
 
@@ -143,8 +143,8 @@ static void pair_row(const fw_lambdas *l, size_t begin, size_t i, size_t n) {
   pull p = {.score = score[i], .gain = gain[i], .discount = l->discount[i]};
   for (size_t j = i + 1; j < n; j += BLOCK)
     pair_block(&p, score + j, gain + j, l->discount + j, g + j, h + j, n - j < BLOCK ? n - j : BLOCK);
-  g[i] -= sum_lanes(p.g);
-  h[i] += sum_lanes(p.h);
+  g[i] -= add_up(p.g);
+  h[i] += add_up(p.h);
 }
 
 /* ---- All groups ---- */
