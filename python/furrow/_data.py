@@ -1,7 +1,7 @@
 """Data of Python under a URI, by which the library reads it: arrays and CSR without a copy, frames as tables of text.
 
 Rows of numbers (`open_rows`): NumPy arrays and whatever has the buffer protocol or DLPack, matrices of scipy.sparse,
-pandas frames of numbers, Arrow tables of numbers, `Rows`, and paths. The library computes with float32: other numbers
+pandas frames, Arrow tables and dicts of columns of numbers, `Rows`, and paths. The library computes with float32: other numbers
 are converted, float64 block by block while it reads. A NaN is a value that the row does not have; an infinity, also
 one that comes of a number too large for float32, is refused. Sparse matrices mean what they mean in SciPy: entries of
 one place are added up, and are sorted for that in a copy if need be.
@@ -172,6 +172,8 @@ def open_rows(
         data = _frame_table(data)
     elif is_arrow(data):
         names, data = _arrow_numbers(data)
+    elif isinstance(data, Mapping):
+        names, data = [str(name) for name in data], number_table(data)
     source = _open_array(data, columns, missing, drop_zeros)
     source.names = names
     return source
@@ -388,7 +390,8 @@ def number_table(data: Any) -> Array:
         return _frame_table(data)
     if is_arrow(data):
         return _arrow_numbers(data)[1]
-    return np.column_stack([np.asarray(column) for column in data.values()])
+    columns = [as_numbers(column, f"column {str(name)!r}") for name, column in data.items()]
+    return np.column_stack(columns) if columns else np.empty((0, 0), np.float32)
 
 
 def arrow_names(data: Any) -> list[str]:

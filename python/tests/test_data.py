@@ -303,6 +303,15 @@ def test_frames_of_numbers():
         open_rows(mixed, missing=False)
 
 
+def test_dicts_of_numbers():
+    table, names = rows_of({"a": [1, 2], "b": np.float32([0.5, np.nan])})
+    assert names == ["a", "b"] and np.array_equal(table, [[1, 0.5], [2, np.nan]], equal_nan=True)
+    with pytest.raises(ValueError):
+        open_rows({"a": [1], "b": [1, 2]})
+    with pytest.raises(TypeError, match="column 'b'"):
+        open_rows({"a": [1], "b": ["x"]})
+
+
 @pytest.mark.parametrize(
     "column",
     [
