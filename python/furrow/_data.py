@@ -280,15 +280,21 @@ def _add_rows(indptr: Array, indices: Array, values: Any, fields: Any, columns: 
 
 
 def _open_read_rows(data: Rows, columns: dict[str, Any], missing: bool) -> Source:
-    """By their own URI, if that says all that there is to say; else loaded."""
+    """By their own URI, if that says all that there is to say; else loaded.
+
+    Text with indices is loaded: the library may count the indices of files from 1, but those of `Rows` are as they are
+    shown.
+    """
     uri = data.plain_uri()
-    if uri is not None and all(column is None for column in columns.values()):
+    if uri is not None and data.format in ("csv", "dense") and all(column is None for column in columns.values()):
         return Source(uri, names=data.column_names)
     block = cast(RowBlock, data.load().block)
     given = {name: getattr(block, name) if column is None else column for name, column in columns.items()}
     values = None if block.values is None else as_floats(block.values, "data")
-    if values is not None:
+    if values is not None and block.values is not None:
         _check_values(values, missing)
+        if block.values.dtype.kind == "i" and not np.array_equal(values.astype(np.float64), block.values):
+            raise ValueError("the rows have integers that float32 cannot hold")
     source = _add_rows(
         block.indptr.view(np.uint64), block.indices, values, block.fields, _row_columns(given, len(block))
     )
@@ -324,10 +330,15 @@ def _as_table(array: Array) -> Array:
     if array.dtype == np.float64 and array.size:
         with np.errstate(all="ignore"):
             largest = np.fmax(np.fmax.reduce(array, axis=None), -np.fmin.reduce(array, axis=None))
-        if np.isfinite(largest) and largest > np.finfo(np.float32).max:
-            with np.errstate(over="ignore"):  # the infinities that come of it are found with their places
-                array = array.astype(np.float32)
+        if np.isfinite(largest) and np.isinf(_as_float(largest)):
+            row, column = np.argwhere(np.abs(array) == largest)[0]
+            raise ValueError(f"row {row}, column {column}: {array[row, column]:.17g} is too large for f32")
     return array
+
+
+def _as_float(value: Any) -> Any:
+    with np.errstate(over="ignore"):
+        return np.float32(value)
 
 
 def _frame_table(frame: Any) -> Array:

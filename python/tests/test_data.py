@@ -343,8 +343,11 @@ def test_rows_as_data(tmp_path):
     path.write_text("1:2 0:3:0.5 2:4:1\n0 1:7:2\n")
     lazy = read_rows(path, format="libffm")
     with open_rows(lazy) as source:
-        assert source.uri == f"{path}?format=libffm"
         assert read_rows(source.uri).fields.tolist() == [0, 2, 1]
+    table = tmp_path / "a.csv"
+    table.write_text("a,b\n1,2\n")
+    with open_rows(read_rows(table, format="csv")) as source:
+        assert source.uri == f"{table}?format=csv" and source.names == ["a", "b"]
     with open_rows(lazy.load()) as source:
         assert source.uri.startswith("memory://") and source.rows == 2 and source.features == 8
         again = read_rows(source.uri)
