@@ -163,6 +163,14 @@ def _has_labels(X: Any) -> bool:
     return is_path(X) or isinstance(X, Rows)
 
 
+def _as_trained(rows: Rows) -> Rows | str:
+    """Text may count features from 0 or from 1: the library finds that in the files and the model keeps it, so that it
+    reads other files of the kind. Rows that say it are trained on as they are."""
+    text = rows.format in ("libsvm", "libfm", "libffm") and "indexing_mode=" not in rows.uri
+    uri = rows.file_uri() if text else None
+    return rows.load() if uri is None else uri
+
+
 def _take(X: Any, rows: Array) -> Any:
     """Some rows of X, by a mask."""
     if is_frame(X):
@@ -250,13 +258,9 @@ class _Estimator(Card, _SklearnBase):  # type: ignore[misc]
     def _settings(self) -> Settings:
         """What is set, for the library."""
         params = self.get_params()
-        for name in ("model", "schema", "class_weight", "seed"):
+        for name in ("model", "schema", "class_weight"):
             params.pop(name, None)
-        settings = collect(params)
-        seed = getattr(self, "seed", None)
-        if seed is not None:
-            settings.keys["seed"] = str(int(seed))
-        return settings
+        return collect(params)
 
     def _check_model(self) -> str:
         if self.model not in self._models:
@@ -276,7 +280,7 @@ class _Estimator(Card, _SklearnBase):  # type: ignore[misc]
     def _check_X(self, X: Any) -> tuple[Any, int | None]:
         """X as it is opened, and its number of rows; None: it is in files."""
         if isinstance(X, Rows):
-            X = X.load()  # with the indices that it shows, whatever a file of them counts from
+            X = _as_trained(X)
         if _has_labels(X):
             return X, None
         if not self._needs_schema(X):
@@ -593,6 +597,8 @@ class Classifier(_ClassifierMixin, _Estimator):  # type: ignore[misc]
     schema: a frame with strings or categories, and the path of a log, are read through a schema: "auto" (a frame with
     strings needs not say so), a Schema, or the path of a schema.json.
     epochs … threads: None is Furrow's own default for the model. class_weight: "balanced", or a dict of classes.
+    patience: stop after so many epochs or trees that were not better for the validation rows, and keep the best (unless
+    keep="last"); validation_fraction: the share of the rows that is held out for that, where fit has no eval_set.
     settings: any other key (see `settings()`), such as min_child_weight=2 or solver="steps".
 
     After fit: classes_, n_features_in_, feature_names_in_ (of a frame), algorithm_, history_ (a dict of figures for each

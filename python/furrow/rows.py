@@ -199,9 +199,13 @@ class Rows(Card):
         return self._uri
 
     def plain_uri(self) -> str | None:
-        """A URI by which the library reads these rows; None: they are a part, have other types, or leave rows out."""
+        """The URI by which the library reads rows that are not in memory; None: they are, or file_uri is None."""
+        return None if self.loaded else self.file_uri()
+
+    def file_uri(self) -> str | None:
+        """The URI of the files of these rows; None: the rows are a part, have other types, or leave rows out."""
         options = self._options
-        if self.loaded or self._stream or options["nparts"] != 1 or options["skip_bad"] or self.value_type != "f32":
+        if self._stream or options["nparts"] != 1 or options["skip_bad"] or self.value_type != "f32":
             return None
         path, mark, cache = self._uri.partition("#")
         if options["format"] != "auto" and "format=" not in path:
