@@ -1,7 +1,7 @@
 """Data of Python under a URI, by which the library reads it: arrays and CSR without a copy, frames as tables of text.
 
 Rows of numbers (`open_rows`): NumPy arrays and whatever has the buffer protocol or DLPack, matrices of scipy.sparse,
-pandas frames of numbers, Arrow tables of numbers, `Rows`, and paths. The library computes with float32: other numbers
+pandas frames, Arrow tables and dicts of columns of numbers, `Rows`, and paths. The library computes with float32: other numbers
 are converted, float64 block by block while it reads. A NaN is a value that the row does not have; an infinity, also
 one that comes of a number too large for float32, is refused. Sparse matrices mean what they mean in SciPy: entries of
 one place are added up, and are sorted for that in a copy if need be.
@@ -172,6 +172,8 @@ def open_rows(
         data = _frame_table(data)
     elif is_arrow(data):
         names, data = _arrow_numbers(data)
+    elif isinstance(data, Mapping):
+        names, data = [str(name) for name in data], number_table(data)
     source = _open_array(data, columns, missing, drop_zeros)
     source.names = names
     return source
@@ -278,15 +280,21 @@ def _add_rows(indptr: Array, indices: Array, values: Any, fields: Any, columns: 
 
 
 def _open_read_rows(data: Rows, columns: dict[str, Any], missing: bool) -> Source:
-    """By their own URI, if that says all that there is to say; else loaded."""
+    """By their own URI, if that says all that there is to say; else loaded.
+
+    Text with indices is loaded: the library may count the indices of files from 1, but those of `Rows` are as they are
+    shown.
+    """
     uri = data.plain_uri()
-    if uri is not None and all(column is None for column in columns.values()):
+    if uri is not None and data.format in ("csv", "dense") and all(column is None for column in columns.values()):
         return Source(uri, names=data.column_names)
     block = cast(RowBlock, data.load().block)
     given = {name: getattr(block, name) if column is None else column for name, column in columns.items()}
     values = None if block.values is None else as_floats(block.values, "data")
-    if values is not None:
+    if values is not None and block.values is not None:
         _check_values(values, missing)
+        if block.values.dtype.kind == "i" and not np.array_equal(values.astype(np.float64), block.values):
+            raise ValueError("the rows have integers that float32 cannot hold")
     source = _add_rows(
         block.indptr.view(np.uint64), block.indices, values, block.fields, _row_columns(given, len(block))
     )
@@ -322,10 +330,15 @@ def _as_table(array: Array) -> Array:
     if array.dtype == np.float64 and array.size:
         with np.errstate(all="ignore"):
             largest = np.fmax(np.fmax.reduce(array, axis=None), -np.fmin.reduce(array, axis=None))
-        if np.isfinite(largest) and largest > np.finfo(np.float32).max:
-            with np.errstate(over="ignore"):  # the infinities that come of it are found with their places
-                array = array.astype(np.float32)
+        if np.isfinite(largest) and np.isinf(_as_float(largest)):
+            row, column = np.argwhere(np.abs(array) == largest)[0]
+            raise ValueError(f"row {row}, column {column}: {array[row, column]:.17g} is too large for f32")
     return array
+
+
+def _as_float(value: Any) -> Any:
+    with np.errstate(over="ignore"):
+        return np.float32(value)
 
 
 def _frame_table(frame: Any) -> Array:
@@ -388,7 +401,8 @@ def number_table(data: Any) -> Array:
         return _frame_table(data)
     if is_arrow(data):
         return _arrow_numbers(data)[1]
-    return np.column_stack([np.asarray(column) for column in data.values()])
+    columns = [as_numbers(column, f"column {str(name)!r}") for name, column in data.items()]
+    return np.column_stack(columns) if columns else np.empty((0, 0), np.float32)
 
 
 def arrow_names(data: Any) -> list[str]:

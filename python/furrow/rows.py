@@ -511,9 +511,15 @@ def write_rows(
         raise ValueError(f"delimiter is one character of ASCII, not {delimiter!r}")
     if format == "csv" and (is_path(data) or isinstance(data, Rows)):
         data = (data if isinstance(data, Rows) else read_rows(data)).load()  # the columns are to be known
-    with open_rows(data, labels=labels, weights=weights, qids=qids, drop_zeros=format != "csv") as source:
+    given = any(column is not None for column in (labels, weights, qids))
+    own = isinstance(data, Rows) and not data._stream and not given  # written as they are read, with all their types
+    with open_rows(
+        data._uri if own else data, labels=labels, weights=weights, qids=qids, drop_zeros=format != "csv"
+    ) as source:
         write: dict[str, Any] = {"format": format, "overwrite": overwrite, "index_base": index_base}
         write["drop_fields"] = drop_fields
+        if own:
+            source.names, source.features = data.column_names, data.n_features if format == "csv" else None
         names = source.names if names is None else list(names)
         if format == "csv":
             write["columns"] = n_features if n_features is not None else len(names) if names else source.features
@@ -521,5 +527,5 @@ def write_rows(
             write["delimiter"] = delimiter
             write["with_weight"] = weights is not None or (isinstance(data, Rows) and data.weights is not None)
             write["zeros_missing"] = not is_sparse(data) if missing is None else missing
-        read = {"key_type": data.key_type, "value_type": data.value_type} if isinstance(data, Rows) else {}
+        read = data._options if own else {}
         _core.write_rows(source.uri, read, path, write, names if format == "csv" else None, as_callback(progress))

@@ -303,6 +303,15 @@ def test_frames_of_numbers():
         open_rows(mixed, missing=False)
 
 
+def test_dicts_of_numbers():
+    table, names = rows_of({"a": [1, 2], "b": np.float32([0.5, np.nan])})
+    assert names == ["a", "b"] and np.array_equal(table, [[1, 0.5], [2, np.nan]], equal_nan=True)
+    with pytest.raises(ValueError):
+        open_rows({"a": [1], "b": [1, 2]})
+    with pytest.raises(TypeError, match="column 'b'"):
+        open_rows({"a": [1], "b": ["x"]})
+
+
 @pytest.mark.parametrize(
     "column",
     [
@@ -334,8 +343,11 @@ def test_rows_as_data(tmp_path):
     path.write_text("1:2 0:3:0.5 2:4:1\n0 1:7:2\n")
     lazy = read_rows(path, format="libffm")
     with open_rows(lazy) as source:
-        assert source.uri == f"{path}?format=libffm"
         assert read_rows(source.uri).fields.tolist() == [0, 2, 1]
+    table = tmp_path / "a.csv"
+    table.write_text("a,b\n1,2\n")
+    with open_rows(read_rows(table, format="csv")) as source:
+        assert source.uri == f"{table}?format=csv" and source.names == ["a", "b"]
     with open_rows(lazy.load()) as source:
         assert source.uri.startswith("memory://") and source.rows == 2 and source.features == 8
         again = read_rows(source.uri)

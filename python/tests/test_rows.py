@@ -365,9 +365,12 @@ def test_save(libsvm, tmp_path):
 
 def test_wide_and_integer_rows_are_saved(tmp_path):
     path, out = tmp_path / "a", tmp_path / "b"
-    path.write_text(f"-3 {2**33}:7 1:5\n")
-    read_rows(path, format="libsvm", key_type="u64", value_type="i64").save(out)
+    path.write_text(f"-3 {2**33}:7 1:{2**40 + 1}\n")
+    rows = read_rows(path, format="libsvm", key_type="u64", value_type="i64")
+    rows.save(out)
     assert out.read_text() == path.read_text()
+    with pytest.raises(ValueError, match="float32 cannot hold"):
+        write_rows(tmp_path / "c", rows, labels=[1])
 
 
 def test_what_write_rows_refuses(tmp_path):
