@@ -124,6 +124,31 @@ def lines_of_recommend(data):
                        (us["cpu_seconds"], r["cpu_seconds"]))
 
 
+def lines_of_calls(data):
+    for r in data["results"]:
+        for peer in r["us"]:
+            if peer != "python":
+                yield Line(f"Python: {r['call']}", "us", r["us"]["python"], "C" if peer == "c" else peer, r["us"][peer],
+                           (r["cpu_us"]["python"], r["cpu_us"][peer]))
+
+
+def lines_of_read(data):
+    ours = {r["kind"]: r for r in data["results"] if r["program"] == "furrow, 1 thread"}
+    for r in data["results"]:
+        if not r["program"].startswith("furrow"):
+            us = ours[r["kind"]]
+            yield Line(f"Python: libsvm to SciPy, {r['kind']}", "MB/s, 1 thread", us["mb_per_s"], r["program"],
+                       r["mb_per_s"], (us["mb_per_cpu_s"], r["mb_per_cpu_s"]), True)
+
+
+def lines_of_fit(data):
+    for r in data["results"]:
+        for peer in ("command", "xgboost"):
+            if peer in r["seconds"]:
+                yield Line(f"Python: fit {r['model']} on CSR", "s", r["seconds"]["fit"], peer, r["seconds"][peer],
+                           (r["cpu_seconds"]["fit"], r["cpu_seconds"][peer]))
+
+
 # ---- What programs print, a line of JSON each ----
 
 
@@ -180,6 +205,9 @@ READERS = {
     "bench_forest_peers": lines_of_forest,
     "bench_encode_peers": lines_of_encode,
     "bench_recommend": lines_of_recommend,
+    "bench_calls_peers": lines_of_calls,
+    "bench_read_peers": lines_of_read,
+    "bench_fit_peers": lines_of_fit,
     "bench_numbers": lines_of_numbers,
     "bench_matrix_formats": lines_of_formats,
     "bench_product_peers": lines_of_products,

@@ -25,7 +25,7 @@ run() {
   echo "($((SECONDS - began)) s)"
 }
 
-for driver in bench/bench_*.py bench/log/bench_*.py; do
+for driver in bench/bench_*.py bench/log/bench_*.py bench/python/bench_*.py; do
   name=$(basename "$driver" .py)
   if [ -x "$driver" ] && [ "$name" != bench_movielens ]; then
     shown="$driver --quick" run "$name" "$driver" --quick --build "$build" --out "$work/$name.json"
@@ -33,7 +33,7 @@ for driver in bench/bench_*.py bench/log/bench_*.py; do
 done
 for program in "$build"/bench/bench_*; do
   name=$(basename "$program")
-  [ -x "$program" ] && ! compgen -G "bench/$name*.py" >/dev/null && ! compgen -G "bench/log/$name*.py" >/dev/null || continue
+  [ -x "$program" ] && ! compgen -G "bench/$name*.py" >/dev/null && ! compgen -G "bench/*/$name*.py" >/dev/null || continue
   arguments=${small[$name]-}
   case $arguments in
   *--json*) run "$name" "$program" $arguments >"$work/$name.jsonl" ;;

@@ -4,21 +4,30 @@ import json
 import os
 import shutil
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
 
+try:
+    import numpy  # noqa: F401
+    import scipy  # noqa: F401
+except ImportError:
+    if sys.executable == "/usr/bin/python3" or not os.access("/usr/bin/python3", os.X_OK):
+        sys.exit("the benchmarks of the Python package need NumPy and SciPy")
+    os.execv("/usr/bin/python3", ["/usr/bin/python3"] + sys.argv)  # Debian's packages are of that one
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(HERE))
-from bench_rows_peers import LOAD, cores_of, machine, print_table  # noqa: E402,F401
+from bench_rows_peers import machine, print_table  # noqa: E402,F401
 
 
 def arguments(text, **more):
     """The options that all programs have; more: --NAME with (default, help)"""
     parser = argparse.ArgumentParser(description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default=os.path.join(HERE, "..", "..", "build"), help="build folder (build)")
-    parser.add_argument("--package", default=os.path.join(HERE, "..", "..", "python"),
-                        help="folder that has the package furrow (python); '' for the installed one")
+    parser.add_argument("--installed", action="store_true", help="the package that is installed; otherwise it is built "
+                        "with the library of the build folder")
     parser.add_argument("--rounds", type=int, default=5, help="turns of each program (5)")
     parser.add_argument("--quick", action="store_true", help="small data, 3 rounds: some seconds")
     parser.add_argument("--scratch", help="keep the data in this folder, and use what is there")
@@ -29,9 +38,23 @@ def arguments(text, **more):
     options = parser.parse_args()
     if options.quick:
         options.rounds = 3
-    if options.package:
-        sys.path.insert(0, os.path.abspath(options.package))
+    if not options.installed:
+        sys.path.insert(0, build_package(options.build))
     return options
+
+
+def build_package(build):
+    """The folder of the package, whose module is linked with the library of the build folder"""
+    build = os.path.abspath(build)
+    folder = os.path.join(build, "python-bench")
+    environment = dict(os.environ, FURROW_LIBRARY="static", FURROW_BUILD=build)
+    command = [sys.executable, "-W", "ignore", "setup.py", "--quiet", "build", "--build-base", folder, "--build-lib",
+               os.path.join(folder, "lib")]
+    done = subprocess.run(command, cwd=os.path.join(HERE, "..", "..", "python"), env=environment, capture_output=True,
+                          text=True)
+    if done.returncode != 0:
+        sys.exit("the Python package cannot be built:\n" + done.stderr)
+    return os.path.join(folder, "lib")
 
 
 class Folder:
@@ -74,9 +97,7 @@ def take_turns(jobs, rounds):
     for number in range(rounds):
         names = list(jobs)
         for name in names[::-1] if number % 2 else names:
-            before = LOAD.now()
             times[name].append(jobs[name]())
-            LOAD.add(before)
     return times
 
 

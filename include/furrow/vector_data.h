@@ -144,7 +144,7 @@ static inline void furrow_ids_init(furrow_ids *ids) {
  * Owner:  the caller frees ids->ids with furrow_ids_clear. */
 FURROW_API furrow_status furrow_ids_load(furrow_ids *ids, const char *path, const char *kind,
                                          furrow_error *err) FURROW_MUST_USE;
-/* Collects the ids of all vectors of an index, one in a row, in the order in which they are stored: list after list, or
+/* Collects the ids of all vectors of an index, in the order in which they are stored: list after list, or
  * as the id map has them. What *ids held before is not freed.
  * Errors: E_STATE, the contents of the lists are missing; E_MEMORY.
  * Owner:  the caller frees ids->ids with furrow_ids_clear. */

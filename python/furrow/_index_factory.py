@@ -115,7 +115,8 @@ def parse_factory(text: str) -> Spec:
             hints = [hint for pattern, hint in _HINTS if pattern.fullmatch(part)]
             raise _unsupported(text, part, *hints[:1])
     if "m" not in spec:
-        raise ValueError(f"{text!r}: {'codes, as in PQ16 or Flat,' if 'nlist' in spec else 'lists, as in IVF1024,'} are missing")
+        missing = "codes, as in PQ16 or Flat," if "nlist" in spec else "lists, as in IVF1024,"
+        raise ValueError(f"{text!r}: {missing} are missing")
     opq_m = spec.pop("opq_m", None)
     if opq_m is not None and opq_m != spec["m"]:
         raise _unsupported(text, f"OPQ{opq_m}", f"its number must be that of PQ{spec['m']}")

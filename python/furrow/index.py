@@ -503,7 +503,7 @@ class Index(Card):
     def names_of(self, ids: Any) -> npt.NDArray[np.object_]:
         """The names of an array of ids, in an array of that shape; None where an id has no name."""
         if not self._index.has_names():
-            raise _core.StateError("the ids of the index have no names; names= of build and add, or set_names, name them")
+            raise _core.StateError("the ids of the index have no names; build(names=…) or set_names names them")
         array = np.asarray(ids)
         numbers = as_ids(array.ravel(), -1)
         names = np.empty(numbers.size, dtype=object)
@@ -680,8 +680,8 @@ class Index(Card):
         return list(_DIRECT_MAPS)[int(self._lists("direct_map"))]
 
     def set_direct_map(self, kind: str) -> None:
-        """Makes a table of the places of ids, which `reconstruct` and `update` use: "array" (ids 0 … n - 1), "hash", or
-        "none"."""
+        """Makes a table of the places of ids, which `reconstruct` and `update` use: "array" (for ids 0 … n - 1), "hash",
+        or "none"."""
         if kind not in _DIRECT_MAPS:
             raise ValueError(f"kind is {kind!r}, but must be one of {', '.join(_DIRECT_MAPS)}")
         self._index.set_direct_map(_DIRECT_MAPS[kind])

@@ -34,6 +34,7 @@ from furrow._html import Card, Facts, epoch_facts
 from furrow._progress import Progress, as_callback
 from furrow.matrix import Matrix, load_matrix
 from furrow.rows import Rows, read_rows
+from furrow.schema import as_pairs
 
 Array = npt.NDArray[Any]
 Doubles = npt.NDArray[np.float64]
@@ -43,6 +44,7 @@ Saver = Callable[[str, bool], None]
 _FEW = 1 << 16  # elements of a table that is scored at once, without threads
 _FEW_EVENTS = 256
 _CHUNK = 1 << 20  # rows of a file that are scored at once
+_MOST_BINS, _MOST_POINTS = 10**4, 10**8
 _FORMATS = {"text": 0, "json": 1, "dot": 2, "svg": 3, "angel": 4, "keys": 5}
 _USERS, _ITEMS = 1, 2
 _MAGIC = b"furrow model 1\n"
@@ -223,7 +225,7 @@ class Model(Card):
             self._scorer.score_table(X, out, by_class)
         elif self._encoded and type(X) is list and len(X) < _FEW_EVENTS and all(type(event) is dict for event in X):
             out = np.empty((len(X), self._outputs) if by_class else (3, len(X)))
-            self._scorer.score_events(_texts_of(X), out, by_class)
+            self._scorer.score_events([as_pairs(event) for event in X], out, by_class)
         elif getattr(X, "format", None) == "csr" and len(X.data) <= _FEW and X.dtype.kind in "fiub":
             self._check_columns(X.shape[1], dense=False)
             out = np.empty((X.shape[0], self._outputs) if by_class else (3, X.shape[0]))
@@ -276,17 +278,23 @@ class Model(Card):
         return source
 
     def _open_read_rows(self, rows: Rows, y: Any, weight: Any) -> Source:
-        """Text has features by numbers that count from 0 or from 1: a model that was trained on text knows which."""
+        """Rows have the features of libsvm text by the numbers that stand there. A model that was trained on files may
+        count them from 1: it reads the files again. Others take the numbers as they are."""
         text = rows.format in ("libsvm", "libfm", "libffm") and "indexing_mode=" not in rows.uri
-        if not text or self._encoded:
-            source = open_rows(rows.load(), labels=None if y is None else self._numbers_of(y), weights=weight)
-            self._check_columns(source.features, dense=False)
-            return source
+        if text and not self._encoded and self._scorer.setting("index-base") == "1":
+            return self._open_again(rows, y, weight)
+        source = open_rows(rows.load(), labels=None if y is None else self._numbers_of(y), weights=weight)
+        self._check_columns(source.features, dense=False)
+        if self.n_features is None and not self._encoded:
+            self._warn_of_unknown(source.features or 0)
+        return source
+
+    def _open_again(self, rows: Rows, y: Any, weight: Any) -> Source:
         uri = rows.file_uri()
-        if uri is None or y is not None or weight is not None or self._scorer.setting("index-base") not in ("0", "1"):
+        if uri is None or y is not None or weight is not None:
             raise ValueError(
-                "it is not known whether the features of these Rows count from 0 or from 1: "
-                "write ?indexing_mode=0 or ?indexing_mode=1 behind the path that is read"
+                "the model counts the features of files from 1, and these Rows cannot be read again, as they are a part "
+                "of a file, leave rows out, or get another y: write ?indexing_mode=1 behind the path that they are of"
             )
         return Source(uri)
 
@@ -328,7 +336,7 @@ class Model(Card):
     def _open_events(self, events: Any) -> Source:
         """Events, whose columns the schema must have; a column that an event lacks is missing."""
         path = memory_path()
-        self._scorer.add_events(path, _texts_of(events))
+        self._scorer.add_events(path, [as_pairs(event) for event in events])
         return Source(path, lambda: _core.remove_rows(path), rows=len(events))
 
     def _numbers_of(self, y: Any) -> Any:
@@ -386,8 +394,8 @@ class Model(Card):
         and threshold: "roc", "pr".
         "classes" has the figures of each class, "confusion" how often a class (row) is predicted as another (column).
         """
-        if calibration < 0 or curves < 0:
-            raise ValueError("calibration and curves are numbers of bins and points, not below 0")
+        if not 0 <= calibration <= _MOST_BINS or not 0 <= curves <= _MOST_POINTS:
+            raise ValueError(f"calibration has 0 to {_MOST_BINS} bins, a curve 0 to {_MOST_POINTS} points")
         if y is None and not is_path(X) and not self._encoded and not isinstance(X, Rows):
             raise TypeError("y, the labels, is missing")
         with self._open(X, y, sample_weight, labelled=True) as source:
@@ -485,7 +493,7 @@ class Model(Card):
             return np.array(names, dtype=object), vectors
         if first is None or end is None:
             raise TypeError("the range of the features, first and end, is needed for a model of rows")
-        if not 0 <= first <= end:
+        if not 0 <= first <= end <= _NO_END:
             raise ValueError(f"{first} to {end} is not a range of features")
         ids = np.asarray(self._scorer.features(first, end))
         vectors = np.empty((len(ids), size), dtype=np.float32)
@@ -776,18 +784,6 @@ def _csr_arrays(X: Any) -> tuple[Array, Array, Array]:
 
 def _without_label(uri: str) -> str:
     return uri + ("&" if "?" in uri else "?") + "label=none"
-
-
-def _texts_of(events: Any) -> list[tuple[str | None, ...]]:
-    """Each event as a tuple: column, value, column, value …"""
-    return [tuple(text for name, value in event.items() for text in (str(name), _cell(value))) for event in events]
-
-
-def _cell(value: Any) -> str | None:
-    """A value of an event as the text of a log has it; None: it is missing."""
-    if value is None or (isinstance(value, (float, np.floating)) and value != value):
-        return None
-    return str(value)
 
 
 def _is_defined(value: Any) -> bool:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import os
 import stat
+import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Iterator, Literal
 
@@ -138,6 +139,7 @@ class Rows(Card):
         self._options = options
         self._progress = progress
         self._stream = _is_stream(uri)
+        self._lock = threading.RLock()  # of everything below
         self._stats: dict[str, Any] | None = None
         self._block: RowBlock | None = None
         self._rest: dict[str, Any] | None = None  # what stays when the features have been given away
@@ -152,7 +154,8 @@ class Rows(Card):
 
     def _open(self) -> _core.RowReader:
         """A reader at the start of the data."""
-        reader, self._reader = self._reader, None
+        with self._lock:
+            reader, self._reader = self._reader, None
         if reader is not None:
             return reader
         if self._stream:
@@ -176,10 +179,17 @@ class Rows(Card):
 
     def load(self) -> Rows:
         """Reads everything into memory, once."""
-        if self._block is None:
-            self._block = self._load()
-            self._rest = None
+        with self._lock:
+            if self._block is None:
+                self._block = self._load()
+                self._rest = None
         return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies and pickles read the data anew."""
+        if self._stream:
+            raise TypeError(f"{self._uri} can be read once, and so cannot be pickled")
+        return Rows, (self._uri, self._options)
 
     # ---- what the data is
 
@@ -244,6 +254,16 @@ class Rows(Card):
             self.load()
         assert self._stats is not None
         return RowStats(**self._stats)
+
+    @property
+    def part(self) -> int:
+        """Which part of the data is read, from 0."""
+        return int(self._options["part"])
+
+    @property
+    def nparts(self) -> int:
+        """Of how many parts."""
+        return int(self._options["nparts"])
 
     @property
     def key_type(self) -> str:
@@ -342,9 +362,10 @@ class Rows(Card):
         if self._block is not None:
             matrix = _as_csr(self._block, _width(self._block, n_features, len(self.column_names or ())))
             return matrix.copy()
-        block = self._load()
-        width = _width(block, n_features, len(self.column_names or ()))
-        self._keep_columns(block)
+        with self._lock:
+            block = self._load()
+            width = _width(block, n_features, len(self.column_names or ()))
+            self._keep_columns(block)
         return _as_csr(block, width)
 
     def _keep_columns(self, block: RowBlock) -> None:

@@ -505,7 +505,7 @@ static PyObject *scorer_score_rows(PyObject *object, PyObject *const *args, Py_s
 
 /* ---- Few events ------------------------------------------------------------------------------------------- */
 
-/* score_events(list of tuples (column, value, column, value …), out, by class) */
+/* score_events(list of events, out, by class) */
 static PyObject *scorer_score_events(PyObject *object, PyObject *const *args, Py_ssize_t nargs) {
   fwpy_scorer *self = (fwpy_scorer *)object;
   furrow_rowblock block;

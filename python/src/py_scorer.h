@@ -44,7 +44,7 @@ furrow_status fwpy_class_probabilities(const furrow_scorer *scorer, furrow_score
 /* Says in an error of a block which row does not fit the model. */
 void fwpy_locate_error(const furrow_scorer *scorer, furrow_scorer_scratch *scratch, const furrow_rowblock *block,
                        uint64_t first, furrow_error *err);
-/* The rows of a list of tuples (column, value, column, value …); NULL: an exception is set. */
+/* The rows of a list of events, each a tuple of pairs (column, value) of bytes; NULL: an exception is set. */
 furrow_container *fwpy_encode_events(const furrow_scorer *scorer, PyObject *events);
 
 /* Rows of a URI that are being scored. */

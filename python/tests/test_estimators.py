@@ -342,6 +342,9 @@ def test_rows_of_furrow(tmp_path):
         assert (model.predict(same) == y).mean() > 0.9
     with pytest.raises(ValueError, match="index-base|count from 0 or from 1"):
         model.predict(path)
+    of_file = Classifier().fit(path)
+    with pytest.raises(ValueError, match="counts the features of files from 1"):
+        of_file.predict(furrow.read_rows(path, nparts=2))
 
 
 def test_dicts_of_columns():

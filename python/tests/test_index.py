@@ -84,8 +84,8 @@ def test_factory_strings_work(text, metric):
 
 @pytest.mark.parametrize(
     "text, part",
-    [("Flat", "Flat"), ("HNSW32", "HNSW32"), ("IVF8,SQ8", "SQ8"), ("PCA8,IVF8,Flat", "PCA8"), ("IVF8,PQ4x4fs", "PQ4x4fs"),
-     ("IVF8(PQ4),Flat", r"IVF8\(PQ4\)"), ("IDMap2,IVF8,Flat", "IDMap2"), ("OPQ8,IVF8,PQ4", "OPQ8"), ("", ""),
+    [("Flat", "Flat"), ("HNSW32", "HNSW32"), ("IVF8,SQ8", "SQ8"), ("PCA8,IVF8,Flat", "PCA8"),
+     ("IVF8,PQ4x4fs", "PQ4x4fs"), ("IVF8(PQ4),Flat", r"IVF8\(PQ4\)"), ("IDMap2,IVF8,Flat", "IDMap2"), ("OPQ8,IVF8,PQ4", "OPQ8"), ("", ""),
      ("IVF8,Flat,PQ4", "PQ4")],
 )  # fmt: skip
 def test_factory_strings_name_the_part_that_is_not_supported(text, part):
@@ -286,8 +286,8 @@ def test_filters_of_all_forms_agree(flat):
     truth = exact_search(X[500:900], Q, 10, ids=wanted)[1]
     mask = np.zeros(2000, dtype=bool)
     mask[500:900] = True
-    forms = [range(500, 900), slice(500, 900), range(899, 499, -1), wanted, tuple(wanted), set(wanted), wanted[::-1] * 2,
-             np.array(wanted, dtype=np.uint16), np.array(wanted, dtype=">i4"), np.array(wanted)[::-1], mask,
+    forms = [range(500, 900), slice(500, 900), range(899, 499, -1), wanted, tuple(wanted), set(wanted),
+             wanted[::-1] * 2, np.array(wanted, dtype=np.uint16), np.array(wanted, dtype=">i4"), np.array(wanted)[::-1], mask,
              mask.tolist(), lambda id: 500 <= id < 900]  # fmt: skip
     for form in forms:
         assert (flat.search(Q, 10, filter=form)[1] == truth).all()
@@ -376,9 +376,9 @@ def test_remove_and_update(flat):
     flat.update([0, 4], X[[1, 2]])
     assert (flat.reconstruct(0) == X[1]).all() and (flat.reconstruct(4) == X[2]).all()
     before = flat.to_bytes()
-    for ids, x, error in [([0, 1], X[:2], LookupError), ([0, 0], X[:2], furrow.ArgumentError), ([0], X[:2], ValueError)]:
+    for ids, error in [([0, 1], LookupError), ([0, 0], furrow.ArgumentError), ([0], ValueError)]:
         with pytest.raises(error):
-            flat.update(ids, x)
+            flat.update(ids, X[:2])
     assert flat.to_bytes() == before
     with pytest.raises(TypeError):
         flat.remove_ids(None)
@@ -634,5 +634,6 @@ def test_exact_search_needs_the_same_dimension():
 
 
 def test_import_takes_numpy_alone():
-    code = "import sys, furrow.index; print([m for m in ('scipy', 'pandas', 'sklearn', 'tqdm', 'faiss') if m in sys.modules])"
+    others = ("scipy", "pandas", "sklearn", "tqdm", "faiss")
+    code = f"import sys, furrow.index; print([m for m in {others} if m in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "[]"

@@ -76,7 +76,10 @@ def test_adding_does_not_depend_on_the_form(dtype, layout, n):
 
 
 @settings(max_examples=50, deadline=None)
-@given(ids=st.lists(st.integers(0, 2**63 - 2), min_size=1, max_size=9, unique=True), form=st.sampled_from(["i8", "u8", ">i8", "list"]))
+@given(
+    ids=st.lists(st.integers(0, 2**63 - 2), min_size=1, max_size=9, unique=True),
+    form=st.sampled_from(["i8", "u8", ">i8", "list"]),
+)
 def test_ids_do_not_depend_on_the_form(ids, form):
     index = Index.from_bytes(INDEX.to_bytes())
     index.remove_ids(slice(None))

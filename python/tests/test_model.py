@@ -162,11 +162,11 @@ def rows_of(arguments: str) -> furrow.Rows:
 
 
 def test_rows_for_a_model_of_arrays() -> None:
-    """It does not know from where the features of text count."""
+    """It takes features by their numbers, and does not know from where those of a file count."""
     X, y = make.table()
     model = furrow.Classifier("lr").fit(X, y).model_
     for rows in (rows_of(""), rows_of("").load()):
-        with pytest.raises(ValueError, match="indexing_mode=1"):
+        with pytest.warns(UserWarning, match="X has 7 features; the model knows none from 6 on"):
             model.scores(rows)
     with pytest.raises(ValueError, match="index-base"):
         model.scores(make.data("libsvm"))
@@ -314,6 +314,19 @@ def test_events_lack_values() -> None:
     some = model.scores([{"userId": "u1", "itemId": "i2"}, {"userId": "u1", "itemId": "i2", "age": None, "genre": None}])
     assert some[0][0] == some[0][1]
     np.testing.assert_array_equal(some[0][0], model.scores([{"itemId": "i2", "userId": "u1", "age": np.nan}])[0][0])
+
+
+def test_cells_of_events() -> None:
+    """Numbers, NumPy's numbers and bytes mean what the same cells of a table mean."""
+    model = load_model(make.model("fm", "log"))
+    expected = model.scores([{"userId": "u1", "itemId": "i2", "age": "30"}])[0][0]
+    for age in (30, 30.0, np.int64(30), np.float32(30), "30", b"30"):
+        assert model.scores([{"userId": "u1", "itemId": "i2", "age": age}])[0][0] == expected
+    events = [{"userId": "u1", "itemId": "i2", "age": 30}] * 300
+    np.testing.assert_allclose(model.scores(events)[0], expected, rtol=1e-6)
+    for wrong in ({"age": [30, object()]}, {1: 2}, {"age": "3\0"}, {"userId": "u1", "age": 3 + 1j}):
+        with pytest.raises((TypeError, ValueError)):
+            model.scores([wrong])
 
 
 def test_names_of_classes() -> None:

@@ -174,6 +174,8 @@ def test_vectors_of_features() -> None:
         model.item_vectors()
     with pytest.raises(ValueError, match="range"):
         model.item_vectors(3, 2)
+    with pytest.raises(ValueError, match="range"):
+        model.item_vectors(1 << 64, (1 << 64) + 3)
     with pytest.raises(furrow.UnsupportedError):
         load_model(make.model("lr")).item_vectors(0, 3)
 

@@ -115,7 +115,7 @@ def test_info() -> None:
 
 
 def test_cards() -> None:
-    assert "auc" in load_model(make.model("lr", "csv"))._repr_html_()
+    assert "lr" in load_model(make.model("lr", "csv"))._repr_html_()
     assert "userId, itemId" in load_model(make.model("fm", "log"))._repr_html_()
 
 

@@ -313,6 +313,26 @@ static void another_file_stays(void **state) {
   furrow_index_free(index);
 }
 
+static void ids_of_an_index_are_listed(void **state) {
+  (void)state;
+  static const int64_t ids[] = {30, 10, 20};
+  furrow_index *index = made_index(3, 5, ids), *counted = made_index(4, 5, NULL);
+  furrow_ids listed;
+  furrow_error err;
+  int64_t sum = 0;
+  assert_int_equal(furrow_index_get_ids(index, &listed, &err), FURROW_OK);
+  assert_int_equal(listed.count, 3);
+  assert_int_equal(listed.dim, 1);
+  for (size_t i = 0; i < listed.count; i++) sum += listed.ids[i];
+  assert_int_equal(sum, 60);
+  furrow_ids_clear(&listed);
+  assert_int_equal(furrow_index_get_ids(counted, &listed, &err), FURROW_OK);
+  assert_int_equal(listed.count, 4);
+  furrow_ids_clear(&listed);
+  furrow_index_free(index);
+  furrow_index_free(counted);
+}
+
 static void names_of_an_index_are_set(void **state) {
   (void)state;
   static const int64_t ids[] = {30, 10, 20}, twice[] = {1, 1, 2};
@@ -493,6 +513,7 @@ int main(void) {
       IN_DIR(names_come_back),
       IN_DIR(names_must_fit),
       IN_DIR(another_file_stays),
+      IN_DIR(ids_of_an_index_are_listed),
       IN_DIR(names_of_an_index_are_set),
       IN_DIR(files_are_refused_as_listed),
       IN_DIR(each_step_can_be_the_last),
