@@ -252,6 +252,14 @@ def test_frames_of_numbers_have_names():
     X, y = make_rows(200, 4)
     frame = pandas.DataFrame(X, columns=["a", "b", "c", "d"])
     model = Classifier().fit(frame, y)
+    named = Classifier().fit(frame.assign(y=y), label="y")
+    assert list(named.feature_names_in_) == ["a", "b", "c", "d"]
+    assert np.array_equal(named.predict_proba(frame), model.predict_proba(frame))
+    for wrong in ({"label": "z"}, {"label": "a", "y": y}):
+        with pytest.raises(ValueError, match="label"):
+            Classifier().fit(frame, **wrong)
+    with pytest.raises(ValueError, match="label: names a column|requires y"):
+        Classifier().fit(X, label="a")
     assert list(model.feature_names_in_) == ["a", "b", "c", "d"]
     assert np.array_equal(model.predict(frame), Classifier().fit(X, y).predict(X))
     with pytest.raises(ValueError, match="should match those that were passed during fit"):
@@ -515,17 +523,37 @@ def test_partial_fit(name):
         model.partial_fit(X[:1, :2], ["a"])
 
 
-@pytest.mark.parametrize("name", ["lr", "fm", "dnn"])
-def test_partial_fit_goes_on_from_fit(name):
+@pytest.mark.parametrize("name", ["lr", "svm", "fm", "dnn"])
+def test_partial_fit_goes_on_from_fit(name, tmp_path):
     X, y = make_rows(2000)
     model = Classifier(name, seed=1).fit(X, y)
-    good = model.score(X, y)
+    good, before = model.score(X, y), model.decision_function(X)
     old = model.model_
     model.partial_fit(X[:64], y[:64])
-    assert model.score(X, y) > good - 0.05
-    with pytest.raises(furrow.StateError, match="trained this model further"):
-        old.save("/nonexistent/model")
-    assert not np.array_equal(old.scores(X)[0], model.model_.scores(X)[0])
+    assert model.score(X, y) > good - 0.05 and not np.array_equal(model.decision_function(X), before)
+    assert np.array_equal(old.scores(X)[0], before)
+    if name in ("fm", "dnn"):
+        with pytest.raises(furrow.StateError, match="trained this model further"):
+            old.save(tmp_path / "model")
+    else:
+        old.save(tmp_path / "model")
+        assert np.array_equal(load_model(tmp_path / "model").scores(X)[0], before)
+
+
+@pytest.mark.parametrize("name", ["lr", "softmax", "fm", "deepfm"])
+def test_partial_fit_goes_on_from_a_pickle(name):
+    X, y = make_rows(2000)
+    y = np.where(y == 1, "b", "a")
+    model = Classifier(name, seed=1).partial_fit(X, y, classes=["a", "b"])
+    good = model.score(X, y)
+    other = pickle.loads(pickle.dumps(model))
+    assert other.partial_fit(X, y).score(X, y) > good - 0.02
+    assert not np.array_equal(other.predict_proba(X), model.predict_proba(X))
+    fitted = pickle.loads(pickle.dumps(Classifier(name, seed=1).fit(X, y)))
+    good = fitted.score(X, y)
+    assert fitted.partial_fit(X[:64], y[:64]).score(X, y) > good - 0.05
+    line = pickle.loads(pickle.dumps(Regressor(seed=1).fit(X, X[:, 0])))
+    assert line.partial_fit(X[:64], X[:64, 0]).score(X, X[:, 0]) > 0.9
 
 
 def test_partial_fit_of_numbers():
