@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # tools/test_python.sh BUILD: tests the Python package with the library of BUILD: types (mypy), tests and doctests
 # (pytest; PYTEST_ADDOPTS has more options for it). The package is a wheel, installed into BUILD/python-venv; if BUILD has
-# AddressSanitizer, the module is compiled with it, and libraries that are slow under it are not compared with.
+# AddressSanitizer, the module is compiled with it; then tests that measure time or memory are left out, and so are
+# comparisons with libraries that are slow under it.
 # BUILD/python-test has the output and test_counts ("passed failed skipped"); the last line is pytest's.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -37,6 +38,8 @@ use_sanitizers() {
   (cd python && CC=$compiler FURROW_LIBRARY=static FURROW_BUILD=$build FURROW_SANITIZE=$sanitizers \
     "$python" -W ignore setup.py --quiet build --build-base "$build/python" --build-lib "$build/python/lib")
   export PYTHONPATH=$build/python/lib FURROW_TEST_WITHOUT=torch,faiss,hnswlib,xgboost PYTHONMALLOC=malloc
+  # By their names; a -k of the user comes later and wins.
+  export PYTEST_ADDOPTS="-k 'not (memory or leak or ctrl_c or signal or fast)' ${PYTEST_ADDOPTS:-}"
   # pytest captures what is printed; a report that ends the process would be lost.
   local all=abort_on_error=1:log_path=$results/report
   export ASAN_OPTIONS=$all:detect_leaks=0:allocator_may_return_null=1:detect_stack_use_after_return=1

@@ -121,7 +121,9 @@ static furrow_status draw_curves(const eval_values *values, const furrow_evaluat
 
 /* A model that ranks has no figures of single rows. */
 static void note_ranks(const eval_values *values, const eval_report *r) {
-  if (values->scoring.quiet || !isnan(r->metrics.rmse) || furrow_evaluation_class_count(r->evaluation) > 0) return;
+  if (values->scoring.quiet || !isnan(r->metrics.rmse) || !isnan(r->metrics.ndcg) ||
+      furrow_evaluation_class_count(r->evaluation) > 0)
+    return;
   fprintf(stderr, "furrow: note: the model ranks: --rank evaluates %s\n",
           furrow_scorer_encoder(r->scorer) ? "it" : "such models, if they are trained on raw logs");
 }

@@ -236,7 +236,7 @@ typedef struct training {
 static bool tell_progress(void *user, const char *phase, uint64_t rows, uint64_t total) {
   training *t = user;
   const size_t epoch = furrow_trainer_epoch_count(t->trainer) + 1;
-  (void)phase;
+  if (strcmp(phase, "preparing") == 0) return !interrupt_came();
   if (epoch != t->epoch) {
     progress_stop(&t->progress);
     snprintf(t->what, sizeof t->what, "epoch %zu", epoch);

@@ -271,9 +271,10 @@ furrow_status history_write(const char *path, const furrow_trainer *trainer, boo
 
 /* ---- Curves ---- */
 
-/* The second curve: AUC, else RMSE, else accuracy. */
+/* The second curve: AUC, else RMSE, else NDCG, else accuracy. */
 static size_t second_figure(const furrow_learn_metrics *metrics) {
   if (!isnan(metrics->auc)) return AUC;
+  if (!isnan(metrics->ndcg)) return NDCG;
   return isnan(metrics->rmse) ? ACCURACY : RMSE;
 }
 

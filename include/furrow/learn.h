@@ -185,8 +185,9 @@ typedef struct furrow_learn_metrics {
   double constant_rmse;     /* likewise: the mean label */
   uint64_t binned; /* 0: auc and pr_auc are exact; else the rows, whose scores count as ties where they differ by less
                       than 1/1024 of themselves: see furrow_evaluation and furrow_epoch */
-  double ndcg;     /* of losses that rank, for validation rows in training: mean over the users of the normalised
-                      discounted gain of the first 10 of all items that they do not have in training rows */
+  double ndcg;     /* normalised discounted gain of the first 10. Of losses that rank items, for validation rows in
+                      training: mean over the users, of all items that they do not have in training rows. Of gbdt with
+                      rank:ndcg: mean over the groups (qid) that have a label above 0; its loss is 1 - ndcg */
 } furrow_learn_metrics;
 
 /* Prepares metrics for the calls that fill them. */
@@ -274,8 +275,8 @@ typedef struct furrow_trainer_fit_params {
   furrow_status (*epoch)(void *user, const furrow_epoch *epoch, furrow_error *err);
   void *epoch_user; /* passed to `epoch` */
   /* Called now and then within an epoch and at its end, with its rows: the phase is "training"; gbdt, which reads its
-   * rows before the first round: "reading". NULL: none. Both callbacks may call furrow_trainer_epoch_count and
-   * furrow_trainer_get_epoch. */
+   * rows before the first round: "reading". Between passes over the rows before that: "preparing", with 0 of 0. NULL:
+   * none. Both callbacks may call furrow_trainer_epoch_count and furrow_trainer_get_epoch. */
   furrow_progress progress;
   void *progress_user; /* passed to `progress` */
   /* Cross-validation, of rows in memory: one of so many folds (2 … 255; 0: none) is left out. Its rows play no part in
@@ -654,11 +655,13 @@ FURROW_API furrow_status furrow_evaluation_create(furrow_evaluation **evaluation
 FURROW_API void furrow_evaluation_free(furrow_evaluation *evaluation);
 /* Scores and counts a block. Several threads use one evaluation each and merge them.
  * Errors:  E_RANGE, a row that does not fit the model, a score that is not a number, a weight that is negative or not a
- *          number, or a label that the loss does not take: the message has the row; E_ARGUMENT, rows without labels. */
+ *          number, a label that the loss does not take, or rows without a qid where the model ranks those of a group:
+ *          the message has the row; E_ARGUMENT, rows without labels. */
 FURROW_API furrow_status furrow_evaluation_add_block(furrow_evaluation *evaluation, furrow_scorer_scratch *scratch,
                                                      const furrow_rowblock *block, furrow_error *err) FURROW_MUST_USE;
 /* Adds the rows that another evaluation of the same scorer has counted. Sums of losses and weights may differ in their
- * last digits from those of one evaluation of all rows. */
+ * last digits from those of one evaluation of all rows. Models that rank the rows of groups keep qid, label and score
+ * of each row: if there is not the memory for them here, ndcg is NaN. */
 FURROW_API void furrow_evaluation_merge(furrow_evaluation *into, const furrow_evaluation *from);
 /* Fills in the metrics of the rows so far. */
 FURROW_API void furrow_evaluation_get_metrics(const furrow_evaluation *evaluation, furrow_learn_metrics *metrics);

@@ -1,7 +1,7 @@
 """Data of Python under a URI, by which the library reads it: arrays and CSR without a copy, frames as tables of text.
 
 Rows of numbers (`open_rows`): NumPy arrays and whatever has the buffer protocol or DLPack, matrices of scipy.sparse,
-pandas frames of numbers, Arrow tables of numbers, `Rows`, and paths. The library computes with float32: other numbers
+pandas frames, Arrow tables and dicts of columns of numbers, `Rows`, and paths. The library computes with float32: other numbers
 are converted, float64 block by block while it reads. A NaN is a value that the row does not have; an infinity, also
 one that comes of a number too large for float32, is refused. Sparse matrices mean what they mean in SciPy: entries of
 one place are added up, and are sorted for that in a copy if need be.
@@ -113,7 +113,7 @@ def is_sparse(data: Any) -> bool:
 
 
 def is_arrow(data: Any) -> bool:
-    """Whether data is an Arrow table, batch or stream, of any library. Frames of pandas and `Rows` are not: they are read as they are."""
+    """Whether data is an Arrow table, batch or stream. Frames of pandas and `Rows`, which can be one, are not."""
     if is_frame(data) or isinstance(data, Rows):
         return False
     return hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__")
@@ -127,7 +127,8 @@ def is_table(data: Any) -> bool:
     if is_frame(data):
         return any(_is_text_dtype(dtype) for dtype in data.dtypes)
     if isinstance(data, Mapping):
-        return any(np.asarray(column).dtype.kind not in "fiub" for column in data.values())
+        dtypes = (getattr(column, "dtype", None) or _as_column(column).dtype for column in data.values())
+        return any(_is_text_dtype(dtype) for dtype in dtypes)
     if is_arrow(data):
         return any(kind not in ARROW_NUMBERS for kind in _arrow_kinds(data))
     return False
@@ -171,6 +172,8 @@ def open_rows(
         data = _frame_table(data)
     elif is_arrow(data):
         names, data = _arrow_numbers(data)
+    elif isinstance(data, Mapping):
+        names, data = [str(name) for name in data], number_table(data)
     source = _open_array(data, columns, missing, drop_zeros)
     source.names = names
     return source
@@ -277,15 +280,21 @@ def _add_rows(indptr: Array, indices: Array, values: Any, fields: Any, columns: 
 
 
 def _open_read_rows(data: Rows, columns: dict[str, Any], missing: bool) -> Source:
-    """By their own URI, if that says all that there is to say; else loaded."""
+    """By their own URI, if that says all that there is to say; else loaded.
+
+    Text with indices is loaded: the library may count the indices of files from 1, but those of `Rows` are as they are
+    shown.
+    """
     uri = data.plain_uri()
-    if uri is not None and all(column is None for column in columns.values()):
+    if uri is not None and data.format in ("csv", "dense") and all(column is None for column in columns.values()):
         return Source(uri, names=data.column_names)
     block = cast(RowBlock, data.load().block)
     given = {name: getattr(block, name) if column is None else column for name, column in columns.items()}
     values = None if block.values is None else as_floats(block.values, "data")
-    if values is not None:
+    if values is not None and block.values is not None:
         _check_values(values, missing)
+        if block.values.dtype.kind == "i" and not np.array_equal(values.astype(np.float64), block.values):
+            raise ValueError("the rows have integers that float32 cannot hold")
     source = _add_rows(
         block.indptr.view(np.uint64), block.indices, values, block.fields, _row_columns(given, len(block))
     )
@@ -321,10 +330,15 @@ def _as_table(array: Array) -> Array:
     if array.dtype == np.float64 and array.size:
         with np.errstate(all="ignore"):
             largest = np.fmax(np.fmax.reduce(array, axis=None), -np.fmin.reduce(array, axis=None))
-        if np.isfinite(largest) and largest > np.finfo(np.float32).max:
-            with np.errstate(over="ignore"):  # the infinities that come of it are found with their places
-                array = array.astype(np.float32)
+        if np.isfinite(largest) and np.isinf(_as_float(largest)):
+            row, column = np.argwhere(np.abs(array) == largest)[0]
+            raise ValueError(f"row {row}, column {column}: {array[row, column]:.17g} is too large for f32")
     return array
+
+
+def _as_float(value: Any) -> Any:
+    with np.errstate(over="ignore"):
+        return np.float32(value)
 
 
 def _frame_table(frame: Any) -> Array:
@@ -372,7 +386,9 @@ def _arrow_numbers(data: Any) -> tuple[list[str], Array]:
     names, kinds = arrow.names(), arrow.kinds()
     for name, kind in zip(names, kinds):
         if kind not in ARROW_NUMBERS:
-            raise TypeError(f"column {name!r} has the type {kind}: rows are made of numbers; convert it, or use a schema")
+            raise TypeError(
+                f"column {name!r} has the type {kind}: rows are made of numbers; convert it, or use a schema"
+            )
     single = all(kind in ("bool", "int8", "uint8", "int16", "uint16", "float16", "float32", "null") for kind in kinds)
     table = np.empty((arrow.rows(), len(names)), np.float32 if single else np.float64)
     arrow.fill(table)
@@ -385,7 +401,8 @@ def number_table(data: Any) -> Array:
         return _frame_table(data)
     if is_arrow(data):
         return _arrow_numbers(data)[1]
-    return np.column_stack([np.asarray(column) for column in data.values()])
+    columns = [as_numbers(column, f"column {str(name)!r}") for name, column in data.items()]
+    return np.column_stack(columns) if columns else np.empty((0, 0), np.float32)
 
 
 def arrow_names(data: Any) -> list[str]:
@@ -475,7 +492,7 @@ def _text_column(name: str, values: Any) -> TextColumn:
         return ("codes", codes, _cells(name, categories), None)
     if dtype is not None and getattr(dtype, "tz", None) is not None:  # numpy's datetimes are those of UTC
         array = np.asarray(values, dtype="datetime64[ns]")
-    elif dtype is not None and hasattr(dtype, "numpy_dtype") and hasattr(values, "isna"):
+    elif dtype is not None and _is_nullable_number(dtype) and hasattr(values, "isna"):
         mask = np.ascontiguousarray(values.isna()).view(np.uint8)
         array = values.to_numpy(dtype=dtype.numpy_dtype, na_value=dtype.numpy_dtype.type(0))
         return ("numbers", _number_column(name, array), None, mask)
@@ -490,11 +507,16 @@ def _text_column(name: str, values: Any) -> TextColumn:
     return ("cells", _cells(name, array), None, None)
 
 
+def _is_nullable_number(dtype: Any) -> bool:
+    return getattr(getattr(dtype, "numpy_dtype", None), "kind", "O") in "fiub"
+
+
 def _as_column(values: Any) -> Array:
     """An array; lists of mixed things stay objects: NumPy would make strings of numbers and tables of lists."""
     if isinstance(values, (list, tuple)):
         plain = np.empty(len(values), object)
-        plain[:] = values
+        for i, value in enumerate(values):  # an assignment of the whole would take lists apart
+            plain[i] = value
         kinds = {type(value) for value in values}
         return np.array(values) if kinds and kinds <= {int, float} and kinds != {int} else _plain_ints(plain, kinds)
     if hasattr(values, "to_numpy"):
@@ -541,17 +563,28 @@ def _cells(name: str, values: Any) -> _core.Cells:
         raise type(error)(f"column {name!r}: {error}") from None
 
 
+def cell_text(value: Any) -> str | None:
+    """The text of a single value, as a column of a table has it: for events that come one by one. None: missing.
+
+    >>> [cell_text(value) for value in ("ann", 3, 3.0, 4.1, True, None, float("nan"), ["a", "b"])]
+    ['ann', '3', '3', '4.1', 'True', None, None, 'a|b']
+    """
+    if value is None:
+        return None
+    return (value if isinstance(value, str) else _object_text(value)) or None
+
+
 def _object_text(value: Any) -> str:
     """The cell of what is neither a str nor a plain number: "" for missing values, or an exception."""
     if isinstance(value, (list, tuple, set, frozenset, np.ndarray)):
         return _set_text(value)
+    if isinstance(value, (float, np.floating)):
+        return _core.number_text(float(value), isinstance(value, np.floating) and value.dtype.itemsize <= 4)
     if isinstance(value, np.generic):
         item = value.item()
-        return "" if item is None or item != item else _object_text(item)
+        return "" if item is None else _object_text(item)
     if isinstance(value, (bool, int, str)):
         return str(value)
-    if isinstance(value, float):
-        return "" if value != value else repr(value)
     pandas = sys.modules.get("pandas")
     if pandas is not None and (value is pandas.NA or value is pandas.NaT):
         return ""
@@ -559,7 +592,8 @@ def _object_text(value: Any) -> str:
         return _iso_text(value)
     if type(value).__module__ in ("decimal", "uuid", "fractions"):
         return str(value)
-    raise TypeError(f"a cell is a string, a number, a time or a list of them, not {type(value).__name__}: {value!r:.60}")
+    kind = type(value).__name__
+    raise TypeError(f"a cell is a string, a number, a time or a list of them, not {kind}: {repr(value)[:60]}")
 
 
 def _iso_text(value: Any) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 from typing import Any, Mapping, NamedTuple
 
 import numpy as np
@@ -79,12 +80,14 @@ def collect(params: Mapping[str, Any]) -> Settings:
         if name in _TRAINER:
             settings.trainer[name] = value
         elif name in _FIT:
-            settings.fit[name] = value
+            settings.fit[name] = os.fspath(value) if name == "checkpoint" else value
         elif key in settings.keys:
             raise ValueError(f"{name}: the key '{key}' is set twice, by two names")
         else:
             _check_known(name, key)
             settings.keys[key] = as_text(value, name)
+    if settings.keys.get("patience", "0") != "0":
+        settings.keys.setdefault("keep", "best")  # who stops early wants the epoch before the others got worse
     return settings
 
 

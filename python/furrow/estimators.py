@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import tempfile
 import warnings
 from typing import Any, Callable, Mapping, NamedTuple, TypeVar
 
@@ -96,8 +97,11 @@ class _Saver:
 class _Fitted:
     """A trainer, and the model of its parameters as they are now. Pickled without the trainer."""
 
-    def __init__(self, trainer: _core.Trainer, folder: EncoderFolder | None = None) -> None:
+    def __init__(
+        self, trainer: _core.Trainer, folder: EncoderFolder | None = None, *, stepping: bool = False
+    ) -> None:
         self.trainer: _core.Trainer | None = trainer
+        self.stepping = stepping  # its optimizer is for steps
         self._saver = _Saver(trainer, folder)
         self._made: Model | None = None
 
@@ -117,7 +121,7 @@ class _Fitted:
         self.trainer.step(uri, batch, None)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"trainer": None, "_saver": None, "_made": self.model}
+        return {"trainer": None, "stepping": False, "_saver": None, "_made": self.model}
 
 
 def _flat(epoch: dict[str, Any]) -> dict[str, Any]:
@@ -161,6 +165,26 @@ class _Target(NamedTuple):
 def _has_labels(X: Any) -> bool:
     """Whether samples have their labels with them: those of files."""
     return is_path(X) or isinstance(X, Rows)
+
+
+def _as_trained(rows: Rows) -> Rows | str:
+    """Text may count features from 0 or from 1: the library finds that in the files and the model keeps it, so that it
+    reads other files of the kind. Rows that say it are trained on as they are."""
+    text = rows.format in ("libsvm", "libfm", "libffm") and "indexing_mode=" not in rows.uri
+    uri = rows.file_uri() if text else None
+    return rows.load() if uri is None else uri
+
+
+def _split_label(X: Any, y: Any, label: str | None) -> tuple[Any, Any]:
+    """A frame or dict of columns, without the column of labels, and that column."""
+    if label is None or not (is_frame(X) or isinstance(X, Mapping)):
+        return X, y
+    if y is not None:
+        raise ValueError("label: y has the labels already; leave one of them out")
+    if label not in X:
+        raise ValueError(f"label: there is no column {label!r}")
+    rest = X.drop(columns=[label]) if is_frame(X) else {name: X[name] for name in X if name != label}
+    return rest, X[label]
 
 
 def _take(X: Any, rows: Array) -> Any:
@@ -250,13 +274,9 @@ class _Estimator(Card, _SklearnBase):  # type: ignore[misc]
     def _settings(self) -> Settings:
         """What is set, for the library."""
         params = self.get_params()
-        for name in ("model", "schema", "class_weight", "seed"):
+        for name in ("model", "schema", "class_weight"):
             params.pop(name, None)
-        settings = collect(params)
-        seed = getattr(self, "seed", None)
-        if seed is not None:
-            settings.keys["seed"] = str(int(seed))
-        return settings
+        return collect(params)
 
     def _check_model(self) -> str:
         if self.model not in self._models:
@@ -276,7 +296,7 @@ class _Estimator(Card, _SklearnBase):  # type: ignore[misc]
     def _check_X(self, X: Any) -> tuple[Any, int | None]:
         """X as it is opened, and its number of rows; None: it is in files."""
         if isinstance(X, Rows):
-            X = X.load()  # with the indices that it shows, whatever a file of them counts from
+            X = _as_trained(X)
         if _has_labels(X):
             return X, None
         if not self._needs_schema(X):
@@ -322,6 +342,8 @@ class _Estimator(Card, _SklearnBase):  # type: ignore[misc]
             self._open_log(X, target, settings, samples, progress)
             return samples
         if target.roles.get("label") is not None:
+            if not is_path(X):
+                raise ValueError("label: names a column of a file, a frame or a dict; of other data y has the labels")
             settings.keys["label-column"] = target.roles["label"]
         samples.source = open_rows(
             X, labels=target.y, weights=target.weight, qids=target.qid, missing=self._takes_missing()
@@ -440,8 +462,8 @@ class _Estimator(Card, _SklearnBase):  # type: ignore[misc]
             raise TypeError("partial_fit takes arrays and tables of numbers; fit takes logs and files")
         names = _checks.feature_names(X)
         if self.__sklearn_is_fitted__():
-            if self._encoded or self._fitted.trainer is None:
-                raise _core.StateError("partial_fit cannot go on from a model of a log, or from one that was pickled")
+            if self._encoded:
+                raise _core.StateError("partial_fit cannot go on from a model of a log")
             self._to_score(X)
         return (*self._check_target(X, y, sample_weight, None, {}), names)
 
@@ -449,15 +471,41 @@ class _Estimator(Card, _SklearnBase):  # type: ignore[misc]
         """A model without a single update."""
         samples = _Samples()
         samples.names, samples.features = names, int(X.shape[1])
-        if "l2" not in settings.keys and algorithm in _LINEAR:
-            settings.keys["l2"] = "0"  # the default depends on the number of all rows
         if algorithm in _SLOTS and "fields" not in settings.keys:
             longest = int(np.diff(X.indptr).max(initial=1)) if hasattr(X, "indptr") else X.shape[1]
             settings.keys.update({"fields": str(longest), "short-rows": "yes"})
-        fitted = _Fitted(_core.Trainer.create(algorithm, tuple(settings.keys.items()), settings.trainer))
+        trainer = _core.Trainer.create(algorithm, tuple(settings.keys.items()), settings.trainer)
+        fitted = _Fitted(trainer, stepping=True)
         self._keep(algorithm, fitted, samples)
 
+    def _step_settings(self) -> Settings:
+        """The settings of a model that is trained step by step."""
+        settings = self._settings()
+        if "l2" not in settings.keys and getattr(self, "algorithm_", self.model) in _LINEAR:
+            settings.keys["l2"] = "0"  # the default depends on the number of all rows
+        return settings
+
+    def _trainer_of_model(self) -> _core.Trainer:
+        """A trainer that goes on from a model without the state of an optimizer: that of an exact fit, or of a pickle.
+
+        FTRL, the default of linear models, would begin with steps of its rate, however small the gradients are.
+        """
+        settings = self._step_settings()
+        self._adapt_steps(settings)
+        if self.algorithm_ in _LINEAR:
+            settings.keys.setdefault("optimizer", "SGD")
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "model")
+            self.model_.save(path)
+            return _core.Trainer.create(self.algorithm_, tuple(settings.keys.items()), settings.trainer | {"load": path})
+
+    def _adapt_steps(self, settings: Settings) -> None:
+        """Adds the keys of the kind of estimator."""
+
     def _step(self, X: Any, target: _Target) -> None:
+        linear = self.algorithm_ in _LINEAR and not self._fitted.stepping
+        if linear or self._fitted.trainer is None:
+            self._fitted = _Fitted(self._trainer_of_model(), stepping=True)
         batch = int(self._fitted.model._scorer.setting("batch") or 128)
         with open_rows(X, labels=target.y, weights=target.weight, missing=False) as source:
             self._fitted.step(source.uri, batch)
@@ -593,6 +641,8 @@ class Classifier(_ClassifierMixin, _Estimator):  # type: ignore[misc]
     schema: a frame with strings or categories, and the path of a log, are read through a schema: "auto" (a frame with
     strings needs not say so), a Schema, or the path of a schema.json.
     epochs … threads: None is Furrow's own default for the model. class_weight: "balanced", or a dict of classes.
+    patience: stop after so many epochs or trees that were not better for the validation rows, and keep the best (unless
+    keep="last"); validation_fraction: the share of the rows that is held out for that, where fit has no eval_set.
     settings: any other key (see `settings()`), such as min_child_weight=2 or solver="steps".
 
     After fit: classes_, n_features_in_, feature_names_in_ (of a frame), algorithm_, history_ (a dict of figures for each
@@ -656,8 +706,10 @@ class Classifier(_ClassifierMixin, _Estimator):  # type: ignore[misc]
         Ctrl-C ends it, and leaves the estimator as it was.
         """
         algorithm, settings = self._check_model(), self._settings()
+        if self.schema in (None, "auto"):
+            X, y = _split_label(X, y, label)
         names = _checks.feature_names(X)
-        X, target = self._check_target(X, y, sample_weight, None, {"label": label})
+        X, target = self._check_target(X, y, sample_weight, None, {"label": label} if y is None else {})
         classes, encode = None, None
         if target.y is not None and self.schema in (None, "auto"):
             classes, codes = _checks.labels(target.y)
@@ -730,7 +782,8 @@ class Classifier(_ClassifierMixin, _Estimator):  # type: ignore[misc]
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Classifier:
         """Updates the model once from each batch of rows; it begins with a model of zeros or goes on from that of fit.
 
-        classes: all classes, for the first call. Not for gbdt.
+        classes: all classes, for the first call. A linear model of fit goes on with SGD unless `optimizer` is set. fit
+        scales features, partial_fit does not: bring them to similar sizes. Not for gbdt.
         """
         X, target, names = self._check_batch(X, y, sample_weight)
         if not self.__sklearn_is_fitted__():
@@ -746,7 +799,7 @@ class Classifier(_ClassifierMixin, _Estimator):  # type: ignore[misc]
         return self
 
     def _begin(self, X: Any, names: Array | None, classes: Array) -> None:
-        settings = self._settings()
+        settings = self._step_settings()
         algorithm = self._adapt(self._check_model(), classes, settings)
         values = np.arange(len(classes), dtype=np.float64)
         settings.keys["labels"] = ",".join(str(i) for i in range(len(classes)))
@@ -859,8 +912,11 @@ class Regressor(_RegressorMixin, _Estimator):  # type: ignore[misc]
     def _check_y(self, y: Array) -> Array:
         return _checks.numeric_column(y, None)
 
+    def _adapt_steps(self, settings: Settings) -> None:
+        self._adapt(self.algorithm_, settings)
+
     def _adapt(self, algorithm: str, settings: Settings) -> None:
-        """The loss of numbers, where nothing else is said."""
+        """The loss of numbers, unless the caller names one."""
         if algorithm == "gbdt":
             settings.keys.setdefault("objective", "reg:squarederror")
         elif algorithm not in ("linear", "robust"):
@@ -879,8 +935,10 @@ class Regressor(_RegressorMixin, _Estimator):  # type: ignore[misc]
     ) -> Regressor:
         """Trains a model; the arguments are those of Classifier.fit, and y are numbers."""
         algorithm, settings = self._check_model(), self._settings()
+        if self.schema in (None, "auto"):
+            X, y = _split_label(X, y, label)
         names = _checks.feature_names(X)
-        X, target = self._check_target(X, y, sample_weight, None, {"label": label})
+        X, target = self._check_target(X, y, sample_weight, None, {"label": label} if y is None else {})
         self._adapt(algorithm, settings)
         samples = self._open(X, target, settings, progress)
         samples.names = names
@@ -899,11 +957,12 @@ class Regressor(_RegressorMixin, _Estimator):  # type: ignore[misc]
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Regressor:
         """Updates the model once from each batch of rows; it begins with a model of zeros or goes on from that of fit.
 
-        Neither features nor labels are scaled here, as fit does: bring them to similar sizes. Not for gbdt.
+        A linear model of fit goes on with SGD unless `optimizer` is set. fit scales features and labels, partial_fit does
+        not: bring them to similar sizes. Not for gbdt.
         """
         X, target, names = self._check_batch(X, y, sample_weight)
         if not self.__sklearn_is_fitted__():
-            algorithm, settings = self._check_model(), self._settings()
+            algorithm, settings = self._check_model(), self._step_settings()
             self._adapt(algorithm, settings)
             self._begin_steps(X, names, algorithm, settings)
         self._step(X, target)

@@ -66,7 +66,7 @@ class Finding(NamedTuple):
 
 def _path(path: Path) -> str:
     """A path of this machine: "-" is a file like any other."""
-    text = os.fspath(path)
+    text = os.fsdecode(path)
     return "./-" if text == "-" else text
 
 
@@ -221,6 +221,8 @@ class Index(Card):
         """
         vectors = _vectors(x, 0, "x")
         n, d = vectors.shape
+        numbers = None if ids is None else _new_ids(ids, n)
+        texts = None if names is None else _names(names, n)
         own = _given(nlist=nlist, m=m, nbits=nbits, hnsw_m=hnsw_m, opq=opq, opq_d=opq_d, normalize=normalize)
         own |= _given(by_residual=by_residual, refine_m=refine_m, refine_nbits=refine_nbits, refine_flat=refine_flat)
         own |= _given(k_factor=k_factor, id_map=id_map)
@@ -231,7 +233,7 @@ class Index(Card):
                 raise ValueError(f"{taken[0]} is given twice: as an argument and by the factory string {factory!r}")
             own = parsed | own
         spec = {"nlist": default_nlist(n), "m": default_m(n, int(own.get("opq_d") or d))} | own
-        if (ids is not None or names is not None) and (spec.get("refine_m") or spec.get("refine_flat")):
+        if (numbers is not None or texts is not None) and (spec.get("refine_m") or spec.get("refine_flat")):
             spec.setdefault("id_map", True)
         index = cls._of(_core.Index.create(_spec(d, spec, metric)))
         index.train(
@@ -245,7 +247,7 @@ class Index(Card):
         )
         if nprobe is not None:
             index.nprobe = nprobe
-        index._add(vectors, None if ids is None else _new_ids(ids, n), names, threads, progress)
+        index._add(vectors, numbers, texts, threads, progress)
         return index
 
     def train(
@@ -395,9 +397,11 @@ class Index(Card):
         base: Any = None,
         base_ids: Any = None,
         nprobe: int | None = None,
+        max_codes: int | None = None,
+        k_factor: float | None = None,
+        ef_search: int | None = None,
         threads: int = 0,
         progress: Progress = None,
-        **options: Any,
     ) -> float:
         """The share of the k true neighbours that a search finds, over all queries.
 
@@ -411,6 +415,7 @@ class Index(Card):
         """
         if (truth is None) == (base is None):
             raise ValueError("one of truth and base is needed")
+        options: dict[str, Any] = {"max_codes": max_codes, "k_factor": k_factor, "ef_search": ef_search}
         found = self.search(queries, k, nprobe=nprobe, threads=threads, **options)[1]
         if truth is None:
             scale = _unit if self._index.info()[0]["normalizes"] else lambda x: x

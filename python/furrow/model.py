@@ -1,8 +1,17 @@
 """Trained models: scores, explanations, matrices, vectors.
 
->>> model = load_model("clicks.model")                                                              # doctest: +SKIP
->>> model.predict([[0.5, 1.0, 0.0]])                                                                # doctest: +SKIP
-array([1.])
+>>> import tempfile, furrow, numpy as np
+>>> X = np.random.default_rng(1).normal(size=(200, 3))
+>>> with tempfile.TemporaryDirectory() as folder:
+...     furrow.Classifier("lr").fit(X, X[:, 0] > X[:, 1]).save(folder + "/clicks.model")
+...     model = load_model(folder + "/clicks.model")
+...     model.predict([[2, 0, 0], [0, 2, 0]])
+array([1., 0.])
+>>> model.predict_proba(np.array([[2, 0, 0], [0, 2, 0]])).round(2)
+array([[0., 1.],
+       [1., 0.]])
+>>> sorted(model.explain(np.array([[2.0, 0, 0]])).to_dicts()[0])
+['0']
 """
 
 from __future__ import annotations
@@ -23,8 +32,9 @@ from furrow._arrays import as_array, as_floats
 from furrow._data import Source, is_frame, is_path, memory_path, open_rows, open_table
 from furrow._html import Card, Facts, epoch_facts
 from furrow._progress import Progress, as_callback
-from furrow.rows import Rows
 from furrow.matrix import Matrix, load_matrix
+from furrow.rows import Rows, read_rows
+from furrow.schema import as_pairs
 
 Array = npt.NDArray[Any]
 Doubles = npt.NDArray[np.float64]
@@ -34,6 +44,7 @@ Saver = Callable[[str, bool], None]
 _FEW = 1 << 16  # elements of a table that is scored at once, without threads
 _FEW_EVENTS = 256
 _CHUNK = 1 << 20  # rows of a file that are scored at once
+_MOST_BINS, _MOST_POINTS = 10**4, 10**8
 _FORMATS = {"text": 0, "json": 1, "dot": 2, "svg": 3, "angel": 4, "keys": 5}
 _USERS, _ITEMS = 1, 2
 _MAGIC = b"furrow model 1\n"
@@ -83,7 +94,7 @@ class Model(Card):
 
     @property
     def algorithm(self) -> str | None:
-        """The name of the algorithm: "lr", "fm", "gbdt" …; None: the model has a graph of its own, as Angel's have."""
+        """The name of the algorithm: "lr", "fm", "gbdt" …; None: a graph of its own, as Angel's models have."""
         own: str | None = self.info.get("algorithm") if self._folder is not None else None
         return own or json.loads(self.describe("json"))["algorithm"]
 
@@ -128,7 +139,7 @@ class Model(Card):
 
     @property
     def info(self) -> dict[str, Any]:
-        """How the model was trained, and its figures: what furrow.json says. Empty for models of Angel's."""
+        """How the model was trained, and its figures: what furrow.json says. Empty for Angel's models."""
         text = self._read_file("furrow.json") if self._folder is not None else self._read_files().get("furrow.json")
         return {} if text is None else dict(json.loads(text))
 
@@ -214,7 +225,7 @@ class Model(Card):
             self._scorer.score_table(X, out, by_class)
         elif self._encoded and type(X) is list and len(X) < _FEW_EVENTS and all(type(event) is dict for event in X):
             out = np.empty((len(X), self._outputs) if by_class else (3, len(X)))
-            self._scorer.score_events(_texts_of(X), out, by_class)
+            self._scorer.score_events([as_pairs(event) for event in X], out, by_class)
         elif getattr(X, "format", None) == "csr" and len(X.data) <= _FEW and X.dtype.kind in "fiub":
             self._check_columns(X.shape[1], dense=False)
             out = np.empty((X.shape[0], self._outputs) if by_class else (3, X.shape[0]))
@@ -247,13 +258,13 @@ class Model(Card):
 
     def _open(self, X: Any, y: Any = None, weight: Any = None, *, labelled: bool = False) -> Source:
         """The rows of X under a URI, as the model reads them."""
-        if isinstance(X, Rows) and self._scorer.setting("index-base") == "1":
-            X = _by_index_from_1(X)
         if is_path(X):
             if y is not None or weight is not None:
                 raise TypeError("a file has its own labels and weights: y and sample_weight are for data in memory")
             return self._open_path(os.fspath(X), labelled)
-        dense = not _is_sparse(X)
+        if isinstance(X, Rows):
+            return self._open_read_rows(X, y, weight)
+        dense = not hasattr(X, "tocsr")
         if self._encoded and dense:
             return self._open_log(X, y, weight, labelled)
         if self._names and (is_frame(X) or isinstance(X, Mapping)):
@@ -266,8 +277,34 @@ class Model(Card):
             raise ValueError(f"X has the columns {', '.join(source.names)}, not {', '.join(self._names)} in this order")
         return source
 
+    def _open_read_rows(self, rows: Rows, y: Any, weight: Any) -> Source:
+        """Rows have the features of libsvm text by the numbers that stand there. A model that was trained on files may
+        count them from 1: it reads the files again. Others take the numbers as they are."""
+        text = rows.format in ("libsvm", "libfm", "libffm") and "indexing_mode=" not in rows.uri
+        if text and not self._encoded and self._scorer.setting("index-base") == "1":
+            return self._open_again(rows, y, weight)
+        source = open_rows(rows.load(), labels=None if y is None else self._numbers_of(y), weights=weight)
+        self._check_columns(source.features, dense=False)
+        if self.n_features is None and not self._encoded:
+            self._warn_of_unknown(source.features or 0)
+        return source
+
+    def _open_again(self, rows: Rows, y: Any, weight: Any) -> Source:
+        uri = rows.file_uri()
+        if uri is None or y is not None or weight is not None:
+            raise ValueError(
+                "the model counts the features of files from 1, and these Rows cannot be read again, as they are "
+                "a part of a file, leave rows out, or get another y: write ?indexing_mode=1 behind their path"
+            )
+        return Source(uri)
+
     def _open_path(self, path: str, labelled: bool) -> Source:
-        """A file. Of a log, labels are left alone unless they are asked for: they may be absent, or anything."""
+        """A file. Of a log, labels are left alone unless they are asked for: they may be absent, or anything.
+
+        A model of arrays does not read text itself, which counts features from 0 or 1, unless the path says it.
+        """
+        if "indexing_mode=" in path and self._scorer.setting("index-base") not in ("0", "1"):
+            return self._open_read_rows(read_rows(path), None, None)
         says = any(mark in path for mark in ("#", "format=", "label="))
         return Source(path if labelled or says or not self._encoded else _without_label(path))
 
@@ -299,7 +336,7 @@ class Model(Card):
     def _open_events(self, events: Any) -> Source:
         """Events, whose columns the schema must have; a column that an event lacks is missing."""
         path = memory_path()
-        self._scorer.add_events(path, _texts_of(events))
+        self._scorer.add_events(path, [as_pairs(event) for event in events])
         return Source(path, lambda: _core.remove_rows(path), rows=len(events))
 
     def _numbers_of(self, y: Any) -> Any:
@@ -335,7 +372,8 @@ class Model(Card):
         has = np.asarray(self._scorer.features(0, columns))
         if columns and not self._scorer.forest()["trees"] and (not len(has) or has[-1] + 1 < columns):
             end = int(has[-1]) + 1 if len(has) else 0
-            warnings.warn(f"X has {columns} features; the model knows none from {end} on: they count as 0", stacklevel=5)
+            text = f"X has {columns} features; the model knows none from {end} on: they count as 0"
+            warnings.warn(text, stacklevel=5)
 
     # ---- figures
 
@@ -357,9 +395,9 @@ class Model(Card):
         and threshold: "roc", "pr".
         "classes" has the figures of each class, "confusion" how often a class (row) is predicted as another (column).
         """
-        if calibration < 0 or curves < 0:
-            raise ValueError("calibration and curves are numbers of bins and points, not below 0")
-        if y is None and not is_path(X) and not self._encoded and not _is_rows(X):
+        if not 0 <= calibration <= _MOST_BINS or not 0 <= curves <= _MOST_POINTS:
+            raise ValueError(f"calibration has 0 to {_MOST_BINS} bins, a curve 0 to {_MOST_POINTS} points")
+        if y is None and not is_path(X) and not self._encoded and not isinstance(X, Rows):
             raise TypeError("y, the labels, is missing")
         with self._open(X, y, sample_weight, labelled=True) as source:
             reader = self._scorer.read(source.uri, {"threads": threads})
@@ -406,9 +444,22 @@ class Model(Card):
         self._scorer.weights(features, values, bias)
         return Weights(features, values[:, 0] if self._outputs == 1 else values, bias)
 
-    def feature_importances(self, n: int | None = None) -> list[Importance]:
-        """The features that have a split in the trees, the one with the highest gain first; n: at most so many."""
-        ranked = self._scorer.importance()[:n]
+    def feature_importances(self, n_features: int | None = None) -> Doubles:
+        """Of trees: the share of each feature in the gain of all splits, which add up to 1."""
+        ranked = self.importances()
+        end = max((one.feature + 1 for one in ranked), default=0)
+        width = n_features if n_features is not None else max(self.n_features or 0, end)
+        if width < end:
+            raise ValueError(f"feature {end - 1} has splits, which is not below {width}")
+        shares = np.zeros(width)
+        for one in ranked:
+            shares[one.feature] = one.gain if one.gain == one.gain else one.splits
+        total = float(shares.sum())
+        return shares / total if total > 0 else shares
+
+    def importances(self, top: int | None = None) -> list[Importance]:
+        """Of trees: the features that have a split, the one with the highest gain first; top: at most so many."""
+        ranked = self._scorer.importance()[:top]
         return [Importance(f, self.feature_name(f), splits, gain, cover) for f, splits, gain, cover in ranked]
 
     def trees(self, first: int = 0, end: int | None = None, *, format: str = "text") -> str:
@@ -443,7 +494,7 @@ class Model(Card):
             return np.array(names, dtype=object), vectors
         if first is None or end is None:
             raise TypeError("the range of the features, first and end, is needed for a model of rows")
-        if not 0 <= first <= end:
+        if not 0 <= first <= end <= _NO_END:
             raise ValueError(f"{first} to {end} is not a range of features")
         ids = np.asarray(self._scorer.features(first, end))
         vectors = np.empty((len(ids), size), dtype=np.float32)
@@ -501,9 +552,9 @@ class Model(Card):
 
     @classmethod
     def _load(cls, folder: str, options: dict[str, Any]) -> Model:
-        how = {key: options.get(key) for key in ("conf", "algorithm")}
-        how.update((key, options[key]) for key in ("fc_order", "absent_is_zero", "threads") if key in options)
-        self = cls._from_core(_core.Scorer.load(folder, how, options.get("settings", {})), folder)
+        given = {key: options.get(key) for key in ("conf", "algorithm")}
+        given.update((key, options[key]) for key in ("fc_order", "absent_is_zero", "threads") if key in options)
+        self = cls._from_core(_core.Scorer.load(folder, given, options.get("settings", {})), folder)
         self._options = options
         return self
 
@@ -618,20 +669,6 @@ class Matrices(Mapping[str, Matrix]):
 # ---- loading
 
 
-def _by_index_from_1(rows: Rows) -> Any:
-    """Rows of a file for a model whose features count from 1 there: `Rows` have the indices as they stand, so that the
-    model reads the file itself."""
-    if rows.format not in ("libsvm", "libffm"):
-        return rows
-    uri = rows.plain_uri()
-    if uri is None:
-        raise ValueError(
-            "the model counts the features of files from 1, and these rows have the indices as they stand in theirs: "
-            "pass the path of the file instead"
-        )
-    return uri
-
-
 def load_model(
     path: Path,
     *,
@@ -644,7 +681,7 @@ def load_model(
 ) -> Model:
     """Loads a model directory, Furrow's or Angel's.
 
-    conf, algorithm: Angel's JSON file, or the name of the algorithm, for a model of Angel's that lacks graph.json.
+    conf, algorithm: Angel's JSON file, or the name of the algorithm, for one of Angel's models that lacks graph.json.
     settings: changes to the model's configuration by the names of its keys, such as {"index-base": 0}, or
     {"has-label": False} for files without labels.
     fc_order: "in-out", as Angel's trainer writes the weights of fc layers, or "out-in", as its serving does.
@@ -739,15 +776,6 @@ def _columns_by_name(table: Any, names: list[str]) -> Array:
     return np.column_stack([as_array(values[columns.index(name)]) for name in names])
 
 
-def _is_rows(X: Any) -> bool:
-    """Whether X is furrow.Rows. They may not be loaded: their attributes are not looked at."""
-    return hasattr(type(X), "indptr")
-
-
-def _is_sparse(X: Any) -> bool:
-    return _is_rows(X) or hasattr(X, "tocsr")
-
-
 def _csr_arrays(X: Any) -> tuple[Array, Array, Array]:
     """The arrays of a CSR matrix as the library takes them, those of integers without a sign."""
     keys = np.ascontiguousarray(X.indices, dtype=np.int64 if X.indices.dtype.itemsize == 8 else np.int32)
@@ -757,18 +785,6 @@ def _csr_arrays(X: Any) -> tuple[Array, Array, Array]:
 
 def _without_label(uri: str) -> str:
     return uri + ("&" if "?" in uri else "?") + "label=none"
-
-
-def _texts_of(events: Any) -> list[tuple[str | None, ...]]:
-    """Each event as a tuple: column, value, column, value …"""
-    return [tuple(text for name, value in event.items() for text in (str(name), _cell(value))) for event in events]
-
-
-def _cell(value: Any) -> str | None:
-    """A value of an event as the text of a log has it; None: it is missing."""
-    if value is None or (isinstance(value, (float, np.floating)) and value != value):
-        return None
-    return str(value)
 
 
 def _is_defined(value: Any) -> bool:

@@ -48,7 +48,6 @@ _Self = TypeVar("_Self", bound="Recommender")
 _NO_ITEM = np.uint64(2**64 - 1)
 _RESULT = np.dtype([("item", np.uint64), ("score", np.float64)])
 _METHODS = ("auto", "exact", "vectors", "index")
-_FIGURES = ("ndcg", "recall", "map", "mrr", "hit")
 
 
 # ---- The files of a model ------------------------------------------------------------------------------------
@@ -162,6 +161,161 @@ class Events:
         return f"<furrow.Events: {info['rows']} events of {info['users']} users>"
 
 
+# ---- A model that is open ------------------------------------------------------------------------------------
+
+
+class _Opened:
+    """A model that is open. A later fit opens another one, so that calls that run meanwhile are not mixed up."""
+
+    def __init__(self, folder: ModelFolder, threads: int) -> None:
+        self.folder = folder
+        self.core = _core.Recommender.open(folder.path, {"threads": threads})
+        self.n_users, self.n_items = self.core.counts()
+        self.threads = threads
+        self.told_context = False
+        self._made: dict[str, Any] = {}
+        self._lock = threading.Lock()
+
+    def _once(self, key: str, make: Callable[[], Any]) -> Any:
+        with self._lock:
+            if key not in self._made:
+                self._made[key] = make()
+            return self._made[key]
+
+    def names(self, items: bool) -> npt.NDArray[Any]:
+        """The names of all items or users, by their numbers."""
+        made: npt.NDArray[Any] = self._once(f"names {items}", lambda: _as_objects(self.core.names(items)))
+        return made
+
+    def model(self) -> Model:
+        made: Model = self._once("model", self._load_model)
+        return made
+
+    def _load_model(self) -> Model:
+        model = load_model(self.folder.path)
+        setattr(model, "_keep", self.folder)  # its files are read for each log
+        return model
+
+    def encoder(self) -> Encoder:
+        made: Encoder = self._once("encoder", lambda: Encoder.load(self.folder.path))
+        return made
+
+    def find(self, names: Any, items: bool, unknown: Unknown) -> Numbers:
+        """The numbers of names; None: all."""
+        if names is None:
+            return np.arange(self.n_items if items else self.n_users, dtype=np.uint64)
+        numbers = self.find_each(_as_names(names, "items" if items else "users"), items, unknown)
+        return np.ascontiguousarray(numbers[numbers != _NO_ITEM])
+
+    def find_each(self, names: list[bytes], items: bool, unknown: Unknown) -> Numbers:
+        """The number of each name; _NO_ITEM where the model does not know it and that is not an error."""
+        if unknown not in ("error", "skip"):
+            raise ValueError(f"unknown is 'error' or 'skip', not {unknown!r}")
+        numbers: Numbers = np.empty(len(names), dtype=np.uint64)
+        self.core.find(items, names, numbers, unknown == "skip")
+        return numbers
+
+    def allowed(self, allowed: Any, unknown: Unknown) -> npt.NDArray[np.uint8] | None:
+        """A byte for each item; None: all items."""
+        if allowed is None:
+            return None
+        if getattr(allowed, "dtype", None) == np.bool_:
+            mask = np.asarray(allowed).astype(np.uint8)
+            if mask.shape != (self.n_items,):
+                raise ValueError(f"allowed has the shape {mask.shape}, but there are {self.n_items} items")
+        else:
+            mask = np.zeros(self.n_items, dtype=np.uint8)
+            mask[self.find(allowed, True, unknown)] = 1
+        if not mask.any():
+            raise ValueError("allowed: the model knows none of these items")
+        return mask
+
+    def events(self, log: Any, start: float | None, on_bad: OnBad, progress: Progress) -> Events:
+        if isinstance(log, Events):
+            if log._owner is not self.core:
+                raise ValueError("the events were read by another recommender, or before the last fit")
+            return log
+        options: dict[str, Any] = {"threads": self.threads, "on_bad": skips_bad(on_bad)}
+        if start is not None:
+            options["from"] = start
+        with open_table(log) as source:
+            return Events(self.core.events(source.uri, options, as_callback(progress)), self.core)
+
+    def truth(self, log: Any, start: float | None, on_bad: OnBad) -> tuple[Events, float | None]:
+        """The events that count, and from which label; None: all."""
+        positive = self.core.info()["positive"]
+        if start is None and positive == positive:
+            try:
+                return self.events(log, positive, on_bad, None), positive
+            except _core.FormatError:
+                pass  # the log has no labels
+        return self.events(log, start, on_bad, None), start
+
+    def seen(self, log: Any) -> _core.Events | None:
+        """What is excluded."""
+        if log is None:
+            return None
+        events = self.events(log, None, "error", None)
+        info = events.info
+        if info["unknown_users"] and info["unknown_users"] == info["rows"]:
+            warnings.warn("exclude: the model knows none of the users of this log", stacklevel=3)
+        return events._core
+
+    def context(self, context: Mapping[str, Any] | None) -> tuple[tuple[bytes, bytes | None], ...]:
+        """The cells of a context. Warns of what it lacks: once, where there is none; of values that are unknown."""
+        given = context or {}
+        pairs = as_pairs(given)
+        if self.core.info()["context_fields"] == 0 or (not given and self.told_context):
+            return pairs
+        encoder = self.encoder()
+        fields = {field.name: field for field in encoder.fields if field.side == "context"}
+        if not given:
+            self.told_context = True
+            names = ", ".join(fields)
+            text = f"fields that are neither the user's nor the item's are left out (context= gives them): {names}"
+            warnings.warn(text, stacklevel=3)
+        for name, value in given.items():
+            if name in fields and fields[name].entries and as_cell(value) and not encoder.knows(name, value):
+                warnings.warn(f"context: the model does not know the value {value!r} of {name}", stacklevel=3)
+        return pairs
+
+    def options(self, candidates: int) -> dict[str, Any]:
+        return {"candidates": candidates, "threads": self.threads}
+
+    def results(self, rows: int, k: int) -> npt.NDArray[Any]:
+        return np.empty((rows, min(_as_k(k), self.n_items)), dtype=_RESULT)
+
+    def answer(
+        self, of: str, names: npt.NDArray[Any], results: npt.NDArray[Any], with_scores: bool, as_frame: bool | None
+    ) -> Any:
+        """Results as a frame or as arrays."""
+        if as_frame or (as_frame is None and _has_pandas()):
+            return self._frame(of, names, results, with_scores)
+        there = results["item"] != _NO_ITEM
+        items = np.full(results.shape, None, dtype=object)
+        items[there] = self.names(True)[results["item"][there]]
+        return (items, np.ascontiguousarray(results["score"])) if with_scores else items
+
+    def _frame(self, of: str, names: npt.NDArray[Any], results: npt.NDArray[Any], with_scores: bool) -> Any:
+        import pandas
+
+        row, column = np.nonzero(results["item"] != _NO_ITEM)
+        found = results[row, column]
+        columns = {of: names[row], "rank": column + 1, "item": self.names(True)[found["item"]]}
+        if with_scores:
+            columns["score"] = np.ascontiguousarray(found["score"])
+        return pandas.DataFrame(columns)
+
+    def vectors(self, items: bool) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float64]]:
+        size = self.core.info()["vector_size"]
+        if size == 0:
+            raise _core.UnsupportedError("the model has no vectors of users and items: fm and deepfm have them")
+        out = np.empty((self.n_items if items else self.n_users, size), dtype=np.float32)
+        rest = np.zeros(len(out))
+        self.core.vectors(items, out, rest)
+        return out, rest
+
+
 # ---- Recommender ---------------------------------------------------------------------------------------------
 
 
@@ -179,7 +333,6 @@ class Recommender(Card):
     """
 
     history_: list[dict[str, Any]]
-    _epochs: list[dict[str, Any]]
 
     def __init__(
         self,
@@ -232,12 +385,7 @@ class Recommender(Card):
         return self
 
     def _collect(self) -> Settings:
-        settings = collect(self.settings)
-        if self.seed is not None:
-            settings.keys["seed"] = str(int(self.seed))
-        if self.threads is not None:
-            settings.trainer["threads"] = self.threads
-        return settings
+        return collect({"seed": self.seed, "threads": self.threads} | self.settings)
 
     # ---- Training
 
@@ -269,8 +417,7 @@ class Recommender(Card):
                 trainer.fit(source.uri, uri, settings.fit, parser, told, as_callback(progress))
                 files = _saved(trainer)
         self._take(files, threads)
-        self._epochs = trainer.history()
-        self.history_ = [_flat(epoch) for epoch in self._epochs]
+        self.history_ = [_flat(epoch) for epoch in trainer.history()]
         self._warn(trainer)
         return self
 
@@ -298,16 +445,11 @@ class Recommender(Card):
             if warning:
                 warnings.warn(f"Recommender({self.model!r}): {text}", stacklevel=3)
 
-    def _take(self, folder: ModelFolder, threads: int = 0) -> None:
+    def _take(self, folder: ModelFolder, threads: int) -> None:
         """Opens the model of a folder; after a failure the object is as it was."""
-        core = _core.Recommender.open(folder.path, {"threads": threads})
+        opened = _Opened(folder, threads)
         described = json.loads(folder.files.get("furrow.json", b"{}"))
-        self._core = core
-        self._folder = folder
-        self._cache: dict[str, Any] = {}
-        self._lock = threading.Lock()
-        self._told_context = False
-        self._epochs = []
+        self._opened = opened
         self.history_ = []
         self.schema_ = Schema.parse(folder.files["schema.json"])
         self.notes_ = list(described.get("notes", [])) + list(described.get("warnings", []))
@@ -328,84 +470,62 @@ class Recommender(Card):
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
         """Writes the model directory, which appears complete or not at all."""
-        self._fitted()
-        self._folder.write(os.fspath(path), overwrite)
+        self._fitted().folder.write(os.fspath(path), overwrite)
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = {"params": self.get_params()}
-        if hasattr(self, "_core"):
-            state |= {"files": self._folder.files, "epochs": self._epochs}
+        if self.__sklearn_is_fitted__():
+            state |= {"files": self._opened.folder.files, "history": self.history_}
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__init__(**state["params"])  # type: ignore[misc]
         if "files" in state:
-            self._take(ModelFolder(state["files"]))
-            self._epochs = state["epochs"]
-            self.history_ = [_flat(epoch) for epoch in self._epochs]
+            self._take(ModelFolder(state["files"]), self.threads or 0)
+            self.history_ = state["history"]
 
     # ---- What it is
 
-    def _fitted(self) -> _core.Recommender:
-        if not hasattr(self, "_core"):
+    def _fitted(self) -> _Opened:
+        if not self.__sklearn_is_fitted__():
             from furrow._checks import not_fitted
 
             raise not_fitted(self)
-        return self._core
+        return self._opened
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_core")
+        return "_opened" in vars(self)
 
     @property
     def n_users(self) -> int:
-        return self._fitted().counts()[0]
+        return self._fitted().n_users
 
     @property
     def n_items(self) -> int:
-        return self._fitted().counts()[1]
+        return self._fitted().n_items
 
     @property
     def users(self) -> list[str]:
         """The names of all users that the model knows, the most frequent first."""
-        return list(self._names(False))
+        return list(self._fitted().names(False))
 
     @property
     def items(self) -> list[str]:
         """The names of all items that the model knows, the most frequent first."""
-        return list(self._names(True))
-
-    def _names(self, items: bool) -> npt.NDArray[Any]:
-        core, key = self._fitted(), "items" if items else "users"
-        cache = self._cache
-        if key not in cache:
-            cache[key] = np.array(core.names(items) + [None], dtype=object)[:-1]  # never an array of texts
-        names: npt.NDArray[Any] = cache[key]
-        return names
+        return list(self._fitted().names(True))
 
     @property
     def model_(self) -> Model:
         """The trained model: scores of any log, explanations, matrices."""
-        self._fitted()
-        with self._lock:
-            if "model" not in self._cache:
-                model = load_model(self._folder.path)
-                setattr(model, "_keep", self._folder)  # its files are read for each log
-                self._cache["model"] = model
-            made: Model = self._cache["model"]
-            return made
+        return self._fitted().model()
 
     @property
     def encoder_(self) -> Encoder:
         """The schema and the dictionary of the model."""
-        self._fitted()
-        with self._lock:
-            if "encoder" not in self._cache:
-                self._cache["encoder"] = Encoder.load(self._folder.path)
-            made: Encoder = self._cache["encoder"]
-            return made
+        return self._fitted().encoder()
 
     def __repr__(self) -> str:
-        if not hasattr(self, "_core"):
+        if not self.__sklearn_is_fitted__():
             changed = {name: value for name, value in self.get_params().items() if _is_changed(name, value)}
             changed |= {"tables": list(changed["tables"])} if "tables" in changed else {}  # frames are long
             shown = [repr(self.model)] + [f"{name}={value!r}" for name, value in changed.items()]
@@ -413,7 +533,7 @@ class Recommender(Card):
         return f"<furrow.Recommender {self.algorithm_}: {_describe(self.schema_, self.n_users, self.n_items)}>"
 
     def _facts(self) -> Facts:
-        if not hasattr(self, "_core"):
+        if not self.__sklearn_is_fitted__():
             return [("model", self.model), ("state", "not fitted")]
         roles = self.schema_.roles
         columns = [f"{role} {roles[role]!r}" for role in ("user", "item", "label", "time", "weight") if role in roles]
@@ -421,7 +541,7 @@ class Recommender(Card):
         return [("model", self.algorithm_), ("columns", ", ".join(columns)), *counts, *training_facts(self.history_)]
 
     def _parts(self) -> list[str]:
-        return [training_chart(self.history_)] if hasattr(self, "_core") else []
+        return [training_chart(self.history_)] if self.__sklearn_is_fitted__() else []
 
     # ---- Recommending
 
@@ -449,21 +569,19 @@ class Recommender(Card):
         Returns a frame with the columns user, rank, item, score; with as_frame=False, or where pandas is not there,
         arrays of items and scores, users x k, where None and -inf stand behind the last item of a user who has fewer.
         """
-        core = self._fitted()
-        numbers = self._find(users, False, unknown)
-        seen = self._as_events(exclude, "exclude")
-        self._note_context(core, context)
-        results = self._make_results(len(numbers), k)
-        core.recommend(
+        opened = self._fitted()
+        numbers = opened.find(users, False, unknown)
+        results = opened.results(len(numbers), k)
+        opened.core.recommend(
             numbers,
             results.view(np.float64),
-            self._options(candidates),
-            self._as_allowed(allowed, unknown),
-            seen,
-            as_pairs(context or {}),
+            opened.options(candidates),
+            opened.allowed(allowed, unknown),
+            opened.seen(exclude),
+            opened.context(context),
             as_callback(progress),
         )
-        return self._answer("user", self._names(False)[numbers], results, with_scores, as_frame)
+        return opened.answer("user", opened.names(False)[numbers], results, with_scores, as_frame)
 
     def recommend_new(
         self,
@@ -475,26 +593,30 @@ class Recommender(Card):
         on_bad: OnBad = "error",
         with_scores: bool = True,
         as_frame: bool | None = None,
+        progress: Progress = None,
     ) -> Any:
         """The k best items of the users of a log, by their events in it: users who came after the training (fm).
 
         events: a log with the model's columns. Items of the events are left out. The answer is that of
         :meth:`recommend`; without a frame, the names of the users come first.
         """
-        core = self._fitted()
+        opened = self._fitted()
         with open_table(events) as source:
-            found = core.new_users(source.uri, {"on_bad": skips_bad(on_bad), "threads": self.threads or 0})
-        names = np.array(found.names() + [None], dtype=object)[:-1]
+            options = {"on_bad": skips_bad(on_bad), "threads": opened.threads}
+            found = opened.core.new_users(source.uri, options, as_callback(progress))
+        names = _as_objects(found.names())
         info = found.info()
         if len(names) == 0:
             raise ValueError("no user has an event with an item that the model knows")
         if info["unknown_items"]:
             warnings.warn(f"{info['unknown_items']} events have items that the model does not know", stacklevel=2)
-        results = self._make_results(len(names), k)
-        mask = self._as_allowed(allowed, unknown)
-        core.recommend_new(found, results.view(np.float64), self._options(0), mask)
-        answer = self._answer("user", names, results, with_scores, as_frame)
-        return (names, *answer) if isinstance(answer, tuple) else answer
+        results = opened.results(len(names), k)
+        mask = opened.allowed(allowed, unknown)
+        opened.core.recommend_new(found, results.view(np.float64), opened.options(0), mask)
+        answer = opened.answer("user", names, results, with_scores, as_frame)
+        if isinstance(answer, tuple):
+            return names, *answer
+        return (names, answer) if isinstance(answer, np.ndarray) else answer
 
     def similar(
         self,
@@ -507,13 +629,14 @@ class Recommender(Card):
         as_frame: bool | None = None,
     ) -> Any:
         """The k items that are most similar to an item: the score is the cosine of their vectors (fm, deepfm)."""
-        core = self._fitted()
-        numbers = self._find(_as_names(item, "item")[:1] if _is_one(item) else item, True, "error")
-        if len(numbers) != 1:
-            raise ValueError(f"item: one item is needed, not {len(numbers)}")
-        results = self._make_results(1, k)
-        core.similar(int(numbers[0]), results.view(np.float64), self._as_allowed(allowed, unknown))
-        return self._answer("like", self._names(True)[numbers], results, with_scores, as_frame)
+        opened = self._fitted()
+        names = _as_names(item, "item")
+        if len(names) != 1:
+            raise ValueError(f"item: one item is needed, not {len(names)}")
+        numbers = opened.find_each(names, True, "error")
+        results = opened.results(1, k)
+        opened.core.similar(int(numbers[0]), results.view(np.float64), opened.allowed(allowed, unknown))
+        return opened.answer("like", opened.names(True)[numbers], results, with_scores, as_frame)
 
     def evaluate(
         self,
@@ -538,17 +661,16 @@ class Recommender(Card):
         Returns ndcg, recall, map, mrr, hit (means over users) and the halves of their 95 % confidence intervals
         (ndcg_interval …), coverage, and what was counted.
         """
-        core = self._fitted()
-        self._note_context(core, context)
-        events, start = self._read_truth(core, truth, relevant_from, on_bad)
+        opened = self._fitted()
+        events, start = opened.truth(truth, relevant_from, on_bad)
         if exclude is None:
             warnings.warn("items that users have already seen are not left out: exclude=LOG, or False", stacklevel=2)
-        figures = core.evaluate(
+        figures = opened.core.evaluate(
             events._core,
-            self._options(candidates) | {"k": _as_k(k)},
-            self._as_allowed(allowed, unknown),
-            self._as_events(None if exclude is False else exclude, "exclude"),
-            as_pairs(context or {}),
+            opened.options(candidates) | {"k": _as_k(k)},
+            opened.allowed(allowed, unknown),
+            opened.seen(None if exclude is False else exclude),
+            opened.context(context),
             as_callback(progress),
         )
         info = events.info
@@ -556,33 +678,14 @@ class Recommender(Card):
         counted = {"unknown_user_events": info["unknown_users"], "bad_rows": info["bad"], "relevant_from": start}
         return figures | counted
 
-    def _read_truth(
-        self, core: _core.Recommender, truth: Any, relevant_from: float | None, on_bad: OnBad
-    ) -> tuple[Events, float | None]:
-        """The events that count, and from which label; None: all."""
-        if relevant_from is not None:
-            return self.events(truth, relevant_from=relevant_from, on_bad=on_bad), float(relevant_from)
-        positive = core.info()["positive"]
-        if positive == positive:
-            try:
-                return self.events(truth, relevant_from=positive, on_bad=on_bad), positive
-            except _core.FormatError:
-                pass  # the log has no labels
-        return self.events(truth, on_bad=on_bad), None
+    def events(
+        self, log: Any, *, relevant_from: float | None = None, on_bad: OnBad = "error", progress: Progress = None
+    ) -> Events:
+        """Reads the events of a log once, for `exclude` of several calls.
 
-    def events(self, log: Any, *, relevant_from: float | None = None, on_bad: OnBad = "error") -> Events:
-        """Reads the events of a log, for `exclude` of several calls. relevant_from: those whose label is at least so
-        much."""
-        core = self._fitted()
-        if isinstance(log, Events):
-            if log._owner is not core:
-                raise ValueError("the events were read by another recommender, or before the last fit")
-            return log
-        options: dict[str, Any] = {"threads": self.threads or 0, "on_bad": skips_bad(on_bad)}
-        if relevant_from is not None:
-            options["from"] = relevant_from
-        with open_table(log) as source:
-            return Events(core.events(source.uri, options), core)
+        relevant_from: only events whose label is at least so much.
+        """
+        return self._fitted().events(log, relevant_from, on_bad, progress)
 
     def prepare(
         self, users: int = 0, k: int = 10, *, method: str = "auto", recall: float = 0.99, candidates: int = 0
@@ -593,49 +696,51 @@ class Recommender(Card):
         "index" makes an index that finds the share `recall` of the best items. Without this call items are found by
         all vectors, or, for models without them, exactly. Returns what was chosen.
         """
-        core = self._fitted()
+        opened = self._fitted()
         if method not in _METHODS:
             raise ValueError(f"method is one of {', '.join(_METHODS)}, not {method!r}")
         options = {"method": _METHODS.index(method), "users": users, "k": _as_k(k), "recall": recall}
-        core.prepare(options | {"candidates": candidates, "threads": self.threads or 0})
+        opened.core.prepare(options | opened.options(candidates))
         return self.method
 
     @property
     def method(self) -> dict[str, Any]:
         """How items are found: method, and the figures of an index."""
-        info = self._fitted().info()
+        info = self._fitted().core.info()
         info["method"] = _METHODS[info["method"]]
         return info
 
     # ---- Scores and vectors
 
     def predict(self, data: Any, *, unknown: Unknown = "error") -> npt.NDArray[np.float64]:
-        """The model's output for pairs of user and item: a frame with these columns, or a sequence of pairs.
+        """The model's output for pairs of user and item: a frame or dict of these columns, or a sequence of pairs.
 
-        Further columns of the log count where the frame has them; those that it lacks are missing values. unknown:
+        Further columns of the log count where the table has them; those that it lacks are missing values. unknown:
         "skip" gives NaN to pairs with a name that the model does not know. A file: `model_.scores(path)`.
         """
-        user, item = self._fitted().columns()
+        opened = self._fitted()
+        user, item = opened.core.columns()
         columns = _columns_of(data, user, item)
-        users = self._find_each([as_cell(name) or b"" for name in columns[user]], False, unknown)
-        items = self._find_each([as_cell(name) or b"" for name in columns[item]], True, unknown)
+        users = opened.find_each([as_cell(name) or b"" for name in columns[user]], False, unknown)
+        items = opened.find_each([as_cell(name) or b"" for name in columns[item]], True, unknown)
         if len(users) == 0:
             return np.empty(0)
-        absent = [column.name for column in self.schema_.columns if column.name not in columns]
-        if "history" in self.schema_.to_dict() and self.schema_.roles.get("time") in absent:
+        schema = opened.encoder().schema
+        absent = [column.name for column in schema.columns if column.name not in columns]
+        if "history" in schema.to_dict() and schema.roles.get("time") in absent:
             raise ValueError(
                 "the model has features of the user's history, so the time of each event is needed; "
                 "recommend(user, allowed=items) scores items for a user as of the end of the log"
             )
         with open_table(columns | {name: [None] * len(users) for name in absent}) as source:
-            scores = self.model_.scores(source.uri)[0]
+            scores = opened.model().scores(source.uri)[0]
         scores[(users == _NO_ITEM) | (items == _NO_ITEM)] = np.nan
         return scores
 
     def item_vectors(self) -> npt.NDArray[np.float32]:
         """The vectors of all items, in the order of `items`: the inner product with a user's vector, plus what the user
         has of itself, is the score (fm). Their last component is the item's own part."""
-        return self._vectors(True)[0]
+        return self._fitted().vectors(True)[0]
 
     def to_index(self, **options: Any) -> Index:
         """An index of the items' vectors for inner products, with their names; options are those of Index.build.
@@ -646,105 +751,15 @@ class Recommender(Card):
         from furrow.index import Index
 
         chosen: dict[str, Any] = {"metric": "ip", "m": 0} | options
-        index = Index.build(self.item_vectors(), names=self.items, **chosen)
+        opened = self._fitted()
+        index = Index.build(opened.vectors(True)[0], names=opened.names(True), **chosen)
         if "nprobe" not in options:
             index.nprobe = index.nlist
         return index
 
     def user_vectors(self) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float64]]:
         """The vectors of all users, in the order of `users`, and what each has of itself."""
-        return self._vectors(False)
-
-    def _vectors(self, items: bool) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float64]]:
-        core = self._fitted()
-        size = core.info()["vector_size"]
-        if size == 0:
-            raise _core.UnsupportedError(f"the model {self.algorithm_} has no vectors of users and items")
-        out = np.empty((core.counts()[int(items)], size), dtype=np.float32)
-        rest = np.zeros(len(out))
-        core.vectors(items, out, rest)
-        return out, rest
-
-    # ---- Parts of calls
-
-    def _find(self, names: Any, items: bool, unknown: Unknown) -> Numbers:
-        """The numbers of names; None: all."""
-        if unknown not in ("error", "skip"):
-            raise ValueError(f"unknown is 'error' or 'skip', not {unknown!r}")
-        if names is None:
-            return np.arange(self._fitted().counts()[int(items)], dtype=np.uint64)
-        numbers = self._find_each(_as_names(names, "items" if items else "users"), items, unknown)
-        return np.ascontiguousarray(numbers[numbers != _NO_ITEM])
-
-    def _find_each(self, names: list[bytes], items: bool, unknown: Unknown) -> Numbers:
-        """The number of each name; _NO_ITEM where the model does not know it and that is not an error."""
-        numbers: Numbers = np.empty(len(names), dtype=np.uint64)
-        self._fitted().find(items, names, numbers, unknown == "skip")
-        return numbers
-
-    def _as_allowed(self, allowed: Any, unknown: Unknown) -> npt.NDArray[np.uint8] | None:
-        if allowed is None:
-            return None
-        if getattr(allowed, "dtype", None) == np.bool_:
-            mask = np.asarray(allowed).astype(np.uint8)
-            if mask.shape != (self.n_items,):
-                raise ValueError(f"allowed has the shape {mask.shape}, but there are {self.n_items} items")
-        else:
-            mask = np.zeros(self.n_items, dtype=np.uint8)
-            mask[self._find(allowed, True, unknown)] = 1
-        if not mask.any():
-            raise ValueError("allowed: the model knows none of these items")
-        return mask
-
-    def _as_events(self, log: Any, name: str) -> _core.Events | None:
-        if log is None:
-            return None
-        events = self.events(log)
-        info = events.info
-        if info["unknown_users"] and info["unknown_users"] == info["rows"]:
-            warnings.warn(f"{name}: the model knows none of the users of this log", stacklevel=3)
-        return events._core
-
-    def _options(self, candidates: int) -> dict[str, Any]:
-        return {"candidates": candidates, "threads": self.threads or 0}
-
-    def _make_results(self, rows: int, k: int) -> npt.NDArray[Any]:
-        return np.empty((rows, min(_as_k(k), self.n_items)), dtype=_RESULT)
-
-    def _note_context(self, core: _core.Recommender, context: Mapping[str, Any] | None) -> None:
-        """Warns of what a context lacks: once, where there is none; of each value that the model does not know."""
-        if core.info()["context_fields"] == 0 or (not context and self._told_context):
-            return
-        encoder = self.encoder_
-        fields = {field.name: field for field in encoder.fields if field.side == "context"}
-        if not context:
-            self._told_context = True
-            names = ", ".join(fields)
-            text = f"fields that are neither the user's nor the item's are left out (context= gives them): {names}"
-            warnings.warn(text, stacklevel=3)
-        for name, value in (context or {}).items():
-            if name in fields and fields[name].entries and as_cell(value) and not encoder.knows(name, value):
-                warnings.warn(f"context: the model does not know the value {value!r} of {name}", stacklevel=3)
-
-    def _answer(
-        self, of: str, names: npt.NDArray[Any], results: npt.NDArray[Any], with_scores: bool, as_frame: bool | None
-    ) -> Any:
-        if as_frame or (as_frame is None and _has_pandas()):
-            return self._as_frame(of, names, results, with_scores)
-        there = results["item"] != _NO_ITEM
-        items = np.full(results.shape, None, dtype=object)
-        items[there] = self._names(True)[results["item"][there]]
-        return (items, np.ascontiguousarray(results["score"])) if with_scores else items
-
-    def _as_frame(self, of: str, names: npt.NDArray[Any], results: npt.NDArray[Any], with_scores: bool) -> Any:
-        import pandas
-
-        row, column = np.nonzero(results["item"] != _NO_ITEM)
-        found = results[row, column]
-        columns = {of: names[row], "rank": column + 1, "item": self._names(True)[found["item"]]}
-        if with_scores:
-            columns["score"] = np.ascontiguousarray(found["score"])
-        return pandas.DataFrame(columns)
+        return self._fitted().vectors(False)
 
 
 # ---- Helpers -------------------------------------------------------------------------------------------------
@@ -769,8 +784,11 @@ def _is_changed(name: str, value: Any) -> bool:
     return name != "model" and value is not None and (name, value) not in (("schema", "auto"), ("user_history", 0))
 
 
-def _is_one(name: Any) -> bool:
-    return isinstance(name, (str, bytes, int, float, np.generic))
+def _as_objects(names: list[str]) -> npt.NDArray[Any]:
+    """An array of objects, which NumPy does not make texts of a fixed length of."""
+    array = np.empty(len(names), dtype=object)
+    array[:] = names
+    return array
 
 
 def _as_k(k: int) -> int:
@@ -797,9 +815,9 @@ def _check_roles(schema: Schema, label: str | None) -> None:
     ignored = [column.name for column in schema.columns if column.as_ == "ignore"]
     if label is None and "label" not in schema.roles and ignored:
         warnings.warn(
-            f"the log has no label, so every event counts as one that the user liked; {', '.join(ignored)} of the log is "
-            "ignored (label=COLUMN, or label='' where there is none)",
-            stacklevel=4,
+            "the log has no label, so every event counts as one that the user liked; "
+            f"{', '.join(ignored)} of the log is ignored (label=COLUMN, or label='' where there is none)",
+            stacklevel=3,
         )
     lacking = [role for role in ("user", "item") if role not in schema.roles]
     if lacking:
@@ -826,11 +844,12 @@ def _columns_of(data: Any, user: str, item: str) -> dict[str, Any]:
     """The columns of a frame, or those of pairs."""
     if is_path(data):
         raise TypeError("predict: a frame or pairs are needed; model_.scores(path) takes files")
-    if is_frame(data):
-        absent = [name for name in (user, item) if name not in data.columns]
+    if is_frame(data) or isinstance(data, Mapping):
+        columns = {str(name): data[name] for name in data}
+        absent = [name for name in (user, item) if name not in columns]
         if absent:
-            raise ValueError(f"the frame has no column {', '.join(map(repr, absent))}")
-        return {str(name): data[name] for name in data.columns}
+            raise ValueError(f"the table has no column {', '.join(map(repr, absent))}")
+        return columns
     pairs = list(data)
     if any(isinstance(pair, (str, bytes)) or len(pair) != 2 for pair in pairs):
         raise TypeError("pairs of user and item are needed")

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import os
 import stat
+import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Iterator, Literal
 
@@ -138,6 +139,7 @@ class Rows(Card):
         self._options = options
         self._progress = progress
         self._stream = _is_stream(uri)
+        self._lock = threading.RLock()  # of everything below
         self._stats: dict[str, Any] | None = None
         self._block: RowBlock | None = None
         self._rest: dict[str, Any] | None = None  # what stays when the features have been given away
@@ -152,7 +154,8 @@ class Rows(Card):
 
     def _open(self) -> _core.RowReader:
         """A reader at the start of the data."""
-        reader, self._reader = self._reader, None
+        with self._lock:
+            reader, self._reader = self._reader, None
         if reader is not None:
             return reader
         if self._stream:
@@ -176,10 +179,17 @@ class Rows(Card):
 
     def load(self) -> Rows:
         """Reads everything into memory, once."""
-        if self._block is None:
-            self._block = self._load()
-            self._rest = None
+        with self._lock:
+            if self._block is None:
+                self._block = self._load()
+                self._rest = None
         return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies and pickles read the data anew."""
+        if self._stream:
+            raise TypeError(f"{self._uri} can be read once, and so cannot be pickled")
+        return Rows, (self._uri, self._options)
 
     # ---- what the data is
 
@@ -189,9 +199,13 @@ class Rows(Card):
         return self._uri
 
     def plain_uri(self) -> str | None:
-        """A URI by which the library reads these rows; None: they are a part, have other types, or leave rows out."""
+        """The URI by which the library reads rows that are not in memory; None: they are, or file_uri is None."""
+        return None if self.loaded else self.file_uri()
+
+    def file_uri(self) -> str | None:
+        """The URI of the files of these rows; None: the rows are a part, have other types, or leave rows out."""
         options = self._options
-        if self.loaded or self._stream or options["nparts"] != 1 or options["skip_bad"] or self.value_type != "f32":
+        if self._stream or options["nparts"] != 1 or options["skip_bad"] or self.value_type != "f32":
             return None
         path, mark, cache = self._uri.partition("#")
         if options["format"] != "auto" and "format=" not in path:
@@ -240,6 +254,16 @@ class Rows(Card):
             self.load()
         assert self._stats is not None
         return RowStats(**self._stats)
+
+    @property
+    def part(self) -> int:
+        """Which part of the data is read, from 0."""
+        return int(self._options["part"])
+
+    @property
+    def nparts(self) -> int:
+        """Of how many parts."""
+        return int(self._options["nparts"])
 
     @property
     def key_type(self) -> str:
@@ -338,9 +362,10 @@ class Rows(Card):
         if self._block is not None:
             matrix = _as_csr(self._block, _width(self._block, n_features, len(self.column_names or ())))
             return matrix.copy()
-        block = self._load()
-        width = _width(block, n_features, len(self.column_names or ()))
-        self._keep_columns(block)
+        with self._lock:
+            block = self._load()
+            width = _width(block, n_features, len(self.column_names or ()))
+            self._keep_columns(block)
         return _as_csr(block, width)
 
     def _keep_columns(self, block: RowBlock) -> None:
@@ -486,9 +511,15 @@ def write_rows(
         raise ValueError(f"delimiter is one character of ASCII, not {delimiter!r}")
     if format == "csv" and (is_path(data) or isinstance(data, Rows)):
         data = (data if isinstance(data, Rows) else read_rows(data)).load()  # the columns are to be known
-    with open_rows(data, labels=labels, weights=weights, qids=qids, drop_zeros=format != "csv") as source:
+    given = any(column is not None for column in (labels, weights, qids))
+    own = isinstance(data, Rows) and not data._stream and not given  # written as they are read, with all their types
+    with open_rows(
+        data._uri if own else data, labels=labels, weights=weights, qids=qids, drop_zeros=format != "csv"
+    ) as source:
         write: dict[str, Any] = {"format": format, "overwrite": overwrite, "index_base": index_base}
         write["drop_fields"] = drop_fields
+        if own:
+            source.names, source.features = data.column_names, data.n_features if format == "csv" else None
         names = source.names if names is None else list(names)
         if format == "csv":
             write["columns"] = n_features if n_features is not None else len(names) if names else source.features
@@ -496,5 +527,5 @@ def write_rows(
             write["delimiter"] = delimiter
             write["with_weight"] = weights is not None or (isinstance(data, Rows) and data.weights is not None)
             write["zeros_missing"] = not is_sparse(data) if missing is None else missing
-        read = {"key_type": data.key_type, "value_type": data.value_type} if isinstance(data, Rows) else {}
+        read = data._options if own else {}
         _core.write_rows(source.uri, read, path, write, names if format == "csv" else None, as_callback(progress))

@@ -5,26 +5,27 @@
 
 #include "py_scorer.h"
 
-#define LANES 8 /* a fixed number, so that sums of losses have the same digits for any number of threads */
+#define SHARDS 8 /* a fixed number, so that sums of losses have the same digits for any number of threads */
 #define CONFUSION_MAX 1024
 
 typedef struct evaluating {
   fwpy_pieces pieces;
-  furrow_evaluation *lanes[LANES];
+  furrow_evaluation *shards[SHARDS]; /* the first, and those that rows came to: each takes some megabytes */
 } evaluating;
 
 static furrow_status count_piece(fwpy_pieces *pieces, size_t i, furrow_scorer_scratch *scratch,
                                  const furrow_rowblock *block, furrow_error *err) {
-  return furrow_evaluation_add_block(((evaluating *)pieces)->lanes[i % LANES], scratch, block, err);
+  furrow_evaluation **shard = &((evaluating *)pieces)->shards[i % SHARDS];
+  furrow_status status = *shard ? FURROW_OK : furrow_evaluation_create(shard, pieces->reader->owner->scorer, err);
+  return status == FURROW_OK ? furrow_evaluation_add_block(*shard, scratch, block, err) : status;
 }
 
 static furrow_status run_evaluation(void *user, fwpy_job *job, furrow_error *err) {
   evaluating *e = user;
-  furrow_status status = FURROW_OK;
-  for (size_t i = 0; i < LANES && status == FURROW_OK; i++)
-    status = furrow_evaluation_create(&e->lanes[i], e->pieces.reader->owner->scorer, err);
+  furrow_status status = furrow_evaluation_create(&e->shards[0], e->pieces.reader->owner->scorer, err);
   if (status == FURROW_OK) status = fwpy_reader_run(&e->pieces, SIZE_MAX, job, err);
-  for (size_t i = 1; i < LANES && status == FURROW_OK; i++) furrow_evaluation_merge(e->lanes[0], e->lanes[i]);
+  for (size_t i = 1; i < SHARDS && status == FURROW_OK; i++)
+    if (e->shards[i]) furrow_evaluation_merge(e->shards[0], e->shards[i]);
   return status;
 }
 
@@ -135,11 +136,11 @@ static PyObject *figures(const furrow_evaluation *evaluation, size_t bins, size_
 
 /* evaluate(bins of the calibration table, points of curves, progress) -> dict */
 PyObject *fwpy_reader_evaluate(PyObject *object, PyObject *args) {
-  evaluating e = {.pieces = {.reader = (fwpy_score_reader *)object, .work = count_piece, .lanes = LANES}};
+  evaluating e = {.pieces = {.reader = (fwpy_score_reader *)object, .work = count_piece, .shards = SHARDS}};
   unsigned bins, points;
   PyObject *progress, *dict = NULL;
   if (!PyArg_ParseTuple(args, "IIO", &bins, &points, &progress)) return NULL;
-  if (fwpy_job_run(run_evaluation, &e, progress)) dict = figures(e.lanes[0], bins, points);
-  for (size_t i = 0; i < LANES; i++) furrow_evaluation_free(e.lanes[i]);
+  if (fwpy_job_run(run_evaluation, &e, progress)) dict = figures(e.shards[0], bins, points);
+  for (size_t i = 0; i < SHARDS; i++) furrow_evaluation_free(e.shards[i]);
   return dict;
 }

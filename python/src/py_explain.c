@@ -42,7 +42,7 @@ static bool add_words(word_list *list, const void *words, size_t count) {
 }
 
 /* What some rows have: CSR of features and values, and two numbers of each class. */
-typedef enum part { OFFSETS, FEATURES, VALUES, BIAS, OUTPUTS, PARTS } part;
+enum { OFFSETS, FEATURES, VALUES, BIAS, OUTPUTS, PARTS };
 typedef struct explained {
   word_list lists[PARTS];
 } explained;

@@ -272,6 +272,10 @@ bool fwpy_index_filter_get(PyObject *object, index_filter *filter, const furrow_
   filter->held = false;
   *used = NULL;
   if (object == Py_None) return true;
+  if (!PyTuple_Check(object)) {
+    PyErr_Format(PyExc_TypeError, "filter: a tuple is needed, not %R", object);
+    return false;
+  }
   if (!PyArg_ParseTuple(object, "spO|O", &kind, &invert, &first, &end)) return false;
   *used = &filter->filter;
   filter->filter.invert = invert != 0;

@@ -182,8 +182,9 @@ PyObject *fwpy_index_has_names(PyObject *self, PyObject *unused) {
   index_names *names;
   (void)unused;
   if (!use_names((index_object *)self, &names)) return NULL;
+  const bool has = names != NULL;
   fwpy_names_release(names);
-  return PyBool_FromLong(names != NULL);
+  return PyBool_FromLong(has);
 }
 
 static bool put_item(PyObject *list, const index_names *names, size_t i) {

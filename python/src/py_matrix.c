@@ -65,18 +65,18 @@ static furrow_status find_row_type(const char *name, int32_t *number, furrow_err
 /* Loads a folder and the metadata that it was read by. */
 static furrow_status load(const char *folder, const load_options *options, furrow_matrix **matrix,
                           furrow_matrix_meta **meta, furrow_error *err) {
-  furrow_matrix_source_params how;
+  furrow_matrix_source_params reading;
   furrow_matrix_load_params params;
   furrow_matrix_source *source = NULL;
-  furrow_matrix_source_params_init(&how);
+  furrow_matrix_source_params_init(&reading);
   furrow_matrix_load_params_init(&params);
-  how.separator = options->separator;
-  how.format = options->format;
-  how.meta_name = options->meta_name;
+  reading.separator = options->separator;
+  reading.format = options->format;
+  reading.meta_name = options->meta_name;
   params.threads = options->threads;
   params.memory = options->memory;
-  furrow_status status = find_row_type(options->row_type, &how.row_type, err);
-  if (status == FURROW_OK) status = furrow_matrix_source_open(&source, folder, &how, err);
+  furrow_status status = find_row_type(options->row_type, &reading.row_type, err);
+  if (status == FURROW_OK) status = furrow_matrix_source_open(&source, folder, &reading, err);
   if (status == FURROW_OK) status = furrow_matrix_meta_copy(meta, furrow_matrix_source_meta(source), err);
   if (status == FURROW_OK) status = furrow_matrix_load_source(matrix, source, &params, err);
   furrow_matrix_source_close(source);

@@ -6,6 +6,8 @@
 
 #include "py_core.h"
 
+enum { FEW_USERS = 4, FEW_ITEMS = 1 << 14 }; /* so few that Ctrl-C can wait for them */
+
 typedef struct recommender_object {
   PyObject_HEAD furrow_recommender *recommender;
   PyObject *folder;      /* bytes: the model's path */
@@ -203,29 +205,31 @@ typedef struct events_job {
 
 static furrow_status run_events(void *user, fwpy_job *job, furrow_error *err) {
   events_job *e = user;
-  (void)job;
+  e->params.progress = fwpy_job_progress;
+  e->params.progress_user = job;
   return furrow_events_load(&e->events, e->recommender, e->uri, &e->params, err);
 }
 
 static furrow_status run_new_users(void *user, fwpy_job *job, furrow_error *err) {
   events_job *e = user;
-  (void)job;
+  e->params.progress = fwpy_job_progress;
+  e->params.progress_user = job;
   return furrow_new_users_load(&e->users, e->recommender, e->uri, &e->params, err);
 }
 
 static bool read_events(PyObject *object, PyObject *args, events_job *job,
                         furrow_status (*run)(void *user, fwpy_job *job, furrow_error *err)) {
-  PyObject *uri = NULL, *options;
-  if (!PyArg_ParseTuple(args, "O&O", PyUnicode_FSConverter, &uri, &options)) return false;
+  PyObject *uri = NULL, *options, *progress;
+  if (!PyArg_ParseTuple(args, "O&OO", PyUnicode_FSConverter, &uri, &options, &progress)) return false;
   furrow_events_params_init(&job->params);
   job->recommender = ((recommender_object *)object)->recommender;
   job->uri = PyBytes_AsString(uri);
-  const bool ok = fwpy_set_fields(&job->params, options, events_fields) && fwpy_job_run(run, job, NULL);
+  const bool ok = fwpy_set_fields(&job->params, options, events_fields) && fwpy_job_run(run, job, progress);
   Py_DECREF(uri);
   return ok;
 }
 
-/* events(uri, options) -> Events */
+/* events(uri, options, progress) -> Events */
 static PyObject *recommender_events(PyObject *object, PyObject *args) {
   events_job job = {0};
   events_object *made = read_events(object, args, &job, run_events) ? fwpy_new(events_type) : NULL;
@@ -246,7 +250,7 @@ static PyObject *events_info(PyObject *object, PyObject *unused) {
   return fwpy_get_fields(&info, events_info_fields);
 }
 
-/* new_users(uri, options) -> NewUsers */
+/* new_users(uri, options, progress) -> NewUsers */
 static PyObject *recommender_new_users(PyObject *object, PyObject *args) {
   events_job job = {0};
   new_users_object *made = read_events(object, args, &job, run_new_users) ? fwpy_new(new_users_type) : NULL;
@@ -310,7 +314,7 @@ static PyObject *recommender_prepare(PyObject *object, PyObject *args) {
   PyObject *options;
   if (!PyArg_ParseTuple(args, "O", &options)) return NULL;
   furrow_prepare_params_init(&job.params);
-  job.params.keep = false; /* the model's folder is in memory, or of somebody else */
+  job.params.keep = false; /* the folder of the model is in memory */
   if (!fwpy_set_fields(&job.params, options, prepare_fields) || !fwpy_job_run(run_prepare, &job, NULL)) return NULL;
   Py_RETURN_NONE;
 }
@@ -385,14 +389,27 @@ static void let_report(recommend_job *job, fwpy_job *running) {
   job->params.progress_user = running;
 }
 
+/* job NULL: in the calling thread */
 static furrow_status run_recommend(void *user, fwpy_job *job, furrow_error *err) {
   recommend_job *r = user;
-  let_report(r, job);
+  if (job) let_report(r, job);
   pthread_rwlock_rdlock(&r->self->lock);
   const furrow_status status = furrow_recommender_recommend(r->self->recommender, r->users.buf,
                                                             (size_t)r->users.shape[0], &r->params, r->results.buf, err);
   pthread_rwlock_unlock(&r->self->lock);
   return status;
+}
+
+/* A user takes microseconds, and a thread for the job as many again: few users need neither it nor others. */
+static bool recommend_few(recommend_job *job) {
+  furrow_error err;
+  furrow_status status = FURROW_OK;
+  job->params.threads = 1;
+  Py_BEGIN_ALLOW_THREADS;
+  status = run_recommend(job, NULL, &err);
+  Py_END_ALLOW_THREADS;
+  if (status != FURROW_OK) fwpy_raise(&err);
+  return status == FURROW_OK;
 }
 
 /* recommend(users u64, results f64 users x 2k, options, allowed u8|None, seen Events|None, context, progress): a
@@ -408,7 +425,9 @@ static PyObject *recommender_recommend(PyObject *object, PyObject *args) {
             fwpy_get_array(users, "users", FWPY_U64, 1, &job.users) &&
             get_results(&job, results, (size_t)job.users.shape[0]) && get_allowed(&job, allowed) &&
             get_events(&job, seen, &job.params.seen) && get_context(&job, context);
-  ok = ok && fwpy_job_run(run_recommend, &job, progress);
+  const bool few = ok && progress == Py_None && job.users.shape[0] <= FEW_USERS &&
+                   furrow_recommender_item_count(job.self->recommender) <= FEW_ITEMS;
+  ok = ok && (few ? recommend_few(&job) : fwpy_job_run(run_recommend, &job, progress));
   clear_job(&job);
   if (!ok) return NULL;
   Py_RETURN_NONE;

@@ -382,7 +382,6 @@ static PyType_Spec reader_spec = {"furrow._core.RowReader", sizeof(reader_object
 typedef struct fill_call {
   Py_buffer indptr, indices, values, table;
   bool wide, has_values, missing;
-  const char *wrong; /* what is wrong with the arrays; NULL: nothing */
 } fill_call;
 
 static uint64_t index_at(const fill_call *call, uint64_t i) {
@@ -390,26 +389,32 @@ static uint64_t index_at(const fill_call *call, uint64_t i) {
 }
 
 /* Values of an index that a row has twice add up: all columns that the row has are set to -0 first, to which any value
- * can be added without a change of its bits. With `missing`, the others are NaN. */
-static void fill_row(const fill_call *call, float *out, size_t columns, uint64_t begin, uint64_t end) {
+ * can be added without a change of its bits. With `missing`, the others are NaN. Every index is compared where it is
+ * used: another thread may change the arrays meanwhile. */
+static bool fill_row(const fill_call *call, float *out, size_t columns, uint64_t begin, uint64_t end) {
   const float *values = call->values.buf;
+  if (begin > end || end > (uint64_t)call->indices.shape[0]) return false;
   for (size_t k = 0; k < columns; k++) out[k] = call->missing ? __builtin_nanf("") : 0;
-  for (uint64_t i = begin; i < end; i++) out[index_at(call, i)] = -0.0F;
-  for (uint64_t i = begin; i < end; i++) out[index_at(call, i)] += call->has_values ? values[i] : 1;
+  for (uint64_t i = begin; i < end; i++) {
+    const uint64_t index = index_at(call, i);
+    if (index >= columns) return false;
+    out[index] = -0.0F;
+  }
+  for (uint64_t i = begin; i < end; i++) {
+    const uint64_t index = index_at(call, i);
+    if (index < columns) out[index] += call->has_values ? values[i] : 1;
+  }
+  return true;
 }
 
-static void fill_table(fill_call *call) {
+static bool fill_table(const fill_call *call) {
   const uint64_t *indptr = call->indptr.buf;
   const size_t rows = (size_t)call->table.shape[0], columns = (size_t)call->table.shape[1];
-  const uint64_t features = (uint64_t)call->indices.shape[0];
-  if ((size_t)call->indptr.shape[0] != rows + 1 || (call->has_values && (uint64_t)call->values.shape[0] != features))
-    call->wrong = "the arrays do not have the lengths of the table";
-  for (uint64_t i = 0; i < features && !call->wrong; i++)
-    if (index_at(call, i) >= columns) call->wrong = "an index is beyond the columns of the table";
-  for (size_t i = 0; i < rows && !call->wrong; i++)
-    if (indptr[i] > indptr[i + 1] || indptr[i + 1] > features) call->wrong = "indptr does not ascend";
-  for (size_t i = 0; i < rows && !call->wrong; i++)
-    fill_row(call, (float *)call->table.buf + i * columns, columns, indptr[i], indptr[i + 1]);
+  if ((size_t)call->indptr.shape[0] != rows + 1) return false;
+  if (call->has_values && call->values.shape[0] != call->indices.shape[0]) return false;
+  for (size_t i = 0; i < rows; i++)
+    if (!fill_row(call, (float *)call->table.buf + i * columns, columns, indptr[i], indptr[i + 1])) return false;
+  return true;
 }
 
 /* fill_table(indptr u64, indices u32|u64, values f32|None, wide, missing, table f32) */
@@ -422,21 +427,21 @@ static PyObject *module_fill_table(PyObject *module, PyObject *args) {
   call.wide = wide != 0;
   call.missing = missing != 0;
   call.has_values = values != Py_None;
-  const bool ok = fwpy_get_array(indptr, "indptr", FWPY_U64, 1, &call.indptr) &&
-                  fwpy_get_array(indices, "indices", wide ? FWPY_U64 : FWPY_U32, 1, &call.indices) &&
-                  (!call.has_values || fwpy_get_array(values, "values", FWPY_F32, 1, &call.values)) &&
-                  fwpy_get_output(table, "table", FWPY_F32, 2, &call.table);
+  bool ok = fwpy_get_array(indptr, "indptr", FWPY_U64, 1, &call.indptr) &&
+            fwpy_get_array(indices, "indices", wide ? FWPY_U64 : FWPY_U32, 1, &call.indices) &&
+            (!call.has_values || fwpy_get_array(values, "values", FWPY_F32, 1, &call.values)) &&
+            fwpy_get_output(table, "table", FWPY_F32, 2, &call.table);
   if (ok) {
     Py_BEGIN_ALLOW_THREADS;
-    fill_table(&call);
+    ok = fill_table(&call);
     Py_END_ALLOW_THREADS;
-    if (call.wrong) PyErr_SetString(PyExc_ValueError, call.wrong);
+    if (!ok) PyErr_SetString(PyExc_ValueError, "indptr, indices and values do not fit together, or the table");
   }
   PyBuffer_Release(&call.indptr); /* nothing happens to those that were not taken */
   PyBuffer_Release(&call.indices);
   PyBuffer_Release(&call.values);
   PyBuffer_Release(&call.table);
-  if (!ok || call.wrong) return NULL;
+  if (!ok) return NULL;
   Py_RETURN_NONE;
 }
 

@@ -113,18 +113,18 @@ static void do_piece(fwpy_pieces *pieces, size_t i) {
   if (status != FURROW_OK) fail_piece(pieces, i, &err);
 }
 
-static void do_lane(void *user, size_t lane) {
+static void do_shard(void *user, size_t shard) {
   fwpy_pieces *pieces = user;
-  const size_t lanes = pieces->lanes ? pieces->lanes : pieces->count;
-  for (size_t i = lane; i < pieces->count; i += lanes) do_piece(pieces, i);
+  const size_t shards = pieces->shards ? pieces->shards : pieces->count;
+  for (size_t i = shard; i < pieces->count; i += shards) do_piece(pieces, i);
 }
 
 static furrow_status do_block(fwpy_pieces *pieces, fwpy_team *team, furrow_error *err) {
   pieces->count = (pieces->block.size + FWPY_PIECE - 1) / FWPY_PIECE;
-  const size_t lanes = pieces->lanes && pieces->lanes < pieces->count ? pieces->lanes : pieces->count;
+  const size_t shards = pieces->shards && pieces->shards < pieces->count ? pieces->shards : pieces->count;
   furrow_status status = pieces->before ? pieces->before(pieces, pieces->count, err) : FURROW_OK;
   if (status != FURROW_OK) return status;
-  fwpy_team_run(team, do_lane, pieces, lanes);
+  fwpy_team_run(team, do_shard, pieces, shards);
   if (pieces->status != FURROW_OK) return pieces->status;
   return pieces->after ? pieces->after(pieces, err) : FURROW_OK;
 }

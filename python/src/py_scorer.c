@@ -336,13 +336,13 @@ static PyObject *close_target(target *to, furrow_status status, const furrow_err
 typedef struct few_rows {
   furrow_rowblock block;
   void *memory;
-  double room[256]; /* that memory, where it is enough */
+  double inside[256]; /* that memory, where it is enough */
 } few_rows;
 
 static bool few_rows_init(few_rows *few, size_t rows, size_t features) {
   if (rows > FEW_MAX || features > FEW_MAX) return false;
   const size_t bytes = (rows + 1) * sizeof(uint64_t) + 2 * features * sizeof(float);
-  few->memory = bytes <= sizeof few->room ? few->room : malloc(bytes);
+  few->memory = bytes <= sizeof few->inside ? few->inside : malloc(bytes);
   if (!few->memory) return false;
   uint64_t *offset = few->memory;
   uint32_t *index = (uint32_t *)(offset + rows + 1);
@@ -356,7 +356,7 @@ static bool few_rows_init(few_rows *few, size_t rows, size_t features) {
 }
 
 static void few_rows_clear(few_rows *few) {
-  if (few->memory != few->room) free(few->memory);
+  if (few->memory != few->inside) free(few->memory);
 }
 
 /* Copies a table; a NaN is a value that a row does not have. */
@@ -374,8 +374,9 @@ static furrow_status few_rows_fill(few_rows *few, const Py_buffer *table, furrow
       if (isnan(number)) continue;
       index[used] = (uint32_t)c;
       value[used] = (float)number;
-      if (isinf(value[used++]) && !isinf(number))
-        return fwpy_fail(err, FURROW_E_RANGE, "row %zd, column %zd: %.17g is too large for f32", r, c, number);
+      if (isinf(value[used++]))
+        return fwpy_fail(err, FURROW_E_RANGE,
+                         "row %zd, column %zd: infinity, or a number that is too large for float32", r, c);
     }
   }
   offset[few->block.size] = used;
@@ -441,7 +442,7 @@ static bool hold(csr_views *csr, PyObject *object, const char *name, fwpy_dtype 
   return true;
 }
 
-/* Whether the indices of each row ascend and are below `columns`. */
+/* Whether the indices of each row ascend and are below `columns`, and the values are finite. */
 static bool is_canonical(const furrow_rowblock *block, size_t features, uint64_t columns) {
   const uint64_t *offset = block->offset;
   for (size_t row = 0; row < block->size; row++) {
@@ -449,7 +450,7 @@ static bool is_canonical(const furrow_rowblock *block, size_t features, uint64_t
     uint64_t least = 0;
     for (uint64_t i = offset[row]; i < offset[row + 1]; i++) {
       const uint64_t index = furrow_keys_get(block->index, block->key_type, i);
-      if (index < least || index >= columns) return false;
+      if (index < least || index >= columns || !isfinite(block->value.f32[i])) return false;
       least = index + 1;
     }
   }
@@ -475,7 +476,7 @@ static bool hold_csr(csr_views *csr, PyObject *const *arrays, furrow_rowblock *b
 }
 
 /* score_rows(indptr u64, indices u32|u64, data f32, columns, out, by class): likewise, of rows in the layout of CSR.
- * Returns False, with nothing done, for rows that are not in order. */
+ * Returns False, with nothing done, for rows that need another look. */
 static PyObject *scorer_score_rows(PyObject *object, PyObject *const *args, Py_ssize_t nargs) {
   fwpy_scorer *self = (fwpy_scorer *)object;
   csr_views csr = {.count = 0};
@@ -504,7 +505,7 @@ static PyObject *scorer_score_rows(PyObject *object, PyObject *const *args, Py_s
 
 /* ---- Few events ------------------------------------------------------------------------------------------- */
 
-/* score_events(list of tuples (column, value, column, value …), out, by class) */
+/* score_events(list of events, out, by class) */
 static PyObject *scorer_score_events(PyObject *object, PyObject *const *args, Py_ssize_t nargs) {
   fwpy_scorer *self = (fwpy_scorer *)object;
   furrow_rowblock block;

@@ -44,7 +44,7 @@ furrow_status fwpy_class_probabilities(const furrow_scorer *scorer, furrow_score
 /* Says in an error of a block which row does not fit the model. */
 void fwpy_locate_error(const furrow_scorer *scorer, furrow_scorer_scratch *scratch, const furrow_rowblock *block,
                        uint64_t first, furrow_error *err);
-/* The rows of a list of tuples (column, value, column, value …); NULL: an exception is set. */
+/* The rows of a list of events, each a tuple of pairs (column, value) of bytes; NULL: an exception is set. */
 furrow_container *fwpy_encode_events(const furrow_scorer *scorer, PyObject *events);
 
 /* Rows of a URI that are being scored. */
@@ -73,7 +73,7 @@ typedef struct fwpy_pieces {
   furrow_status (*before)(struct fwpy_pieces *pieces, size_t count, furrow_error *err);
   /* Called when all pieces of a block are done, from one thread; NULL: nothing is to do. */
   furrow_status (*after)(struct fwpy_pieces *pieces, furrow_error *err);
-  size_t lanes; /* pieces i, i + lanes … are worked on in order by one thread; 0: any piece by any */
+  size_t shards; /* pieces i, i + shards … are worked on in order by one thread; 0: any piece by any */
   furrow_rowblock block;
   size_t count;   /* of its pieces */
   uint64_t first; /* number of its first row among all of the URI */

@@ -272,16 +272,16 @@ static int write_time(int64_t time, int64_t per_second, char *out) {
 
 typedef enum column_kind { COLUMN_CELLS, COLUMN_CODES, COLUMN_NUMBERS, COLUMN_DATES, COLUMN_TIMES } column_kind;
 
-typedef struct column {
+typedef struct text_column {
   column_kind kind;
   const cells_object *cells; /* of cells and codes; borrowed of the caller's list */
   Py_buffer data, mask;      /* a byte of the mask that is not 0: the value is missing */
   char type;                 /* format of the numbers, of the buffer protocol */
   int64_t per_second;        /* of times */
-} column;
+} text_column;
 
 typedef struct table_call {
-  column *columns;
+  text_column *columns;
   size_t ncolumns, rows;
   const cells_object *names;
   text_buffer out;
@@ -290,7 +290,7 @@ typedef struct table_call {
 
 #define AT(type) (((const type *)column->data.buf)[row])
 
-static int64_t integer_at(const column *column, size_t row) {
+static int64_t integer_at(const text_column *column, size_t row) {
   switch (column->type) {
   case 'b': return AT(signed char);
   case 'B': return AT(unsigned char);
@@ -302,11 +302,11 @@ static int64_t integer_at(const column *column, size_t row) {
   }
 }
 
-static bool is_infinite(const column *column, size_t row) {
+static bool is_infinite(const text_column *column, size_t row) {
   return (column->type == 'd' && isinf(AT(double))) || (column->type == 'f' && isinf(AT(float)));
 }
 
-static size_t write_number(const column *column, size_t row, char *out) {
+static size_t write_number(const text_column *column, size_t row, char *out) {
   switch (column->type) {
   case 'd': return write_double(AT(double), out);
   case 'f': return write_float(AT(float), out);
@@ -327,14 +327,14 @@ static bool append_cell(text_buffer *out, const cells_object *cells, size_t i) {
 /* What a cell of the table may come to. */
 typedef enum cell_result { CELL_OK, CELL_BAD, CELL_MEMORY } cell_result;
 
-static cell_result append_code(text_buffer *out, const column *column, size_t row) {
+static cell_result append_code(text_buffer *out, const text_column *column, size_t row) {
   const int64_t code = integer_at(column, row);
   if (code < 0) return CELL_OK;
   if ((uint64_t)code >= column->cells->count) return CELL_BAD;
   return append_cell(out, column->cells, (size_t)code) ? CELL_OK : CELL_MEMORY;
 }
 
-static cell_result append_value(text_buffer *out, const column *column, size_t row) {
+static cell_result append_value(text_buffer *out, const text_column *column, size_t row) {
   if (column->mask.buf && ((const unsigned char *)column->mask.buf)[row]) return CELL_OK;
   if (column->kind == COLUMN_CELLS) return append_cell(out, column->cells, row) ? CELL_OK : CELL_MEMORY;
   if (column->kind == COLUMN_CODES) return append_code(out, column, row);
@@ -416,7 +416,7 @@ static bool get_data(PyObject *object, const char *formats, size_t rows, Py_buff
   return false;
 }
 
-static bool get_column(PyObject *item, size_t rows, column *column) {
+static bool get_column(PyObject *item, size_t rows, text_column *column) {
   const char *kind;
   PyObject *data, *more, *mask;
   char type;
@@ -511,7 +511,20 @@ static PyObject *module_csv_text(PyObject *module, PyObject *args) {
   return result;
 }
 
-static PyMethodDef methods[] = {{"cells", module_cells, METH_VARARGS, NULL},
+/* number_text(number, single): as a column of doubles, or of floats, has it; "" for a NaN */
+static PyObject *module_number_text(PyObject *module, PyObject *args) {
+  char text[FURROW_ELEMENT_TEXT];
+  double number;
+  int single;
+  (void)module;
+  if (!PyArg_ParseTuple(args, "dp", &number, &single)) return NULL;
+  if (isinf(number)) return PyErr_Format(PyExc_ValueError, "an infinity");
+  const size_t length = single ? write_float((float)number, text) : write_double(number, text);
+  return fwpy_text_n(text, length);
+}
+
+static PyMethodDef methods[] = {{"number_text", module_number_text, METH_VARARGS, NULL},
+                                {"cells", module_cells, METH_VARARGS, NULL},
                                 {"csv_text", module_csv_text, METH_VARARGS, NULL},
                                 {NULL, NULL, 0, NULL}};
 

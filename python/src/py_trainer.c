@@ -1,7 +1,7 @@
 /* python/src/py_trainer.c: furrow._core.Trainer: a model in training, with the configuration that it was made from.
  *
- * One call at a time changes a trainer. A call that finds it busy fails at once instead of waiting: the function that is
- * called after each epoch may use the same object. */
+ * One call at a time changes a trainer. A call that finds it busy fails at once instead of waiting: the function that
+ * is called after each epoch may use the same object. */
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>

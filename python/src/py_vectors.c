@@ -78,26 +78,28 @@ PyObject *fwpy_scorer_side(PyObject *object, PyObject *args) {
 
 /* ---- Events ----------------------------------------------------------------------------------------------- */
 
-/* An event as pairs that borrow the texts of a tuple: (column, value, column, value …). */
-static bool read_event(PyObject *tuple, furrow_pair **pairs, size_t *count) {
-  const Py_ssize_t size = PyTuple_Check(tuple) ? PyTuple_Size(tuple) : -1;
-  if (size < 0 || size % 2) {
-    PyErr_SetString(PyExc_TypeError, "an event is a tuple of columns and values");
-    return false;
-  }
-  *count = (size_t)size / 2;
+/* A text of an event, which it borrows: bytes, or None for a value that is missing. */
+static bool read_text(PyObject *object, bool may_miss, const char **text) {
+  *text = NULL;
+  if (may_miss && object == Py_None) return true;
+  *text = PyBytes_AsString(object);
+  if (*text && strlen(*text) == (size_t)PyBytes_Size(object)) return true;
+  if (*text) PyErr_SetString(PyExc_ValueError, "an event has a text with a NUL character");
+  return false;
+}
+
+/* An event as pairs that borrow its texts: ((column, value), …). */
+static bool read_event(PyObject *event, furrow_pair **pairs, size_t *count) {
+  const Py_ssize_t size = PyTuple_Size(event);
+  if (size < 0) return false;
+  *count = (size_t)size;
   *pairs = calloc(*count + 1, sizeof **pairs);
   if (!*pairs) return PyErr_NoMemory() != NULL;
-  for (Py_ssize_t i = 0; i < size; i++) {
-    PyObject *text = PyTuple_GetItem(tuple, i);
-    Py_ssize_t length = 0;
-    const char *bytes = text == Py_None && i % 2 ? NULL : PyUnicode_AsUTF8AndSize(text, &length);
-    if (PyErr_Occurred()) return false;
-    if (bytes && strlen(bytes) != (size_t)length) {
-      PyErr_SetString(PyExc_ValueError, "an event has a text with a NUL character");
+  for (size_t i = 0; i < *count; i++) {
+    PyObject *column, *value;
+    if (!PyArg_ParseTuple(PyTuple_GetItem(event, (Py_ssize_t)i), "OO", &column, &value) ||
+        !read_text(column, false, &(*pairs)[i].column) || !read_text(value, true, &(*pairs)[i].value))
       return false;
-    }
-    *(i % 2 ? &(*pairs)[i / 2].value : &(*pairs)[i / 2].column) = bytes;
   }
   return true;
 }
@@ -140,7 +142,7 @@ furrow_container *fwpy_encode_events(const furrow_scorer *scorer, PyObject *even
   return NULL;
 }
 
-/* add_events(path, list of tuples (column, value, column, value …)): their rows under a path in memory */
+/* add_events(path, list of events ((column, value), …)): their rows under a path in memory */
 PyObject *fwpy_scorer_add_events(PyObject *object, PyObject *args) {
   const char *path;
   PyObject *events;

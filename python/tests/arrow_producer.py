@@ -95,7 +95,9 @@ def _pointers(kind: Any, structs: list[Any]) -> Any:
     return (c.POINTER(kind) * max(len(structs), 1))(*[c.pointer(s) for s in structs])
 
 
-def schema(format: str, name: str = "", children: list[Schema] | None = None, dictionary: Schema | None = None) -> Schema:
+def schema(
+    format: str, name: str = "", children: list[Schema] | None = None, dictionary: Schema | None = None
+) -> Schema:
     s = Schema()
     children = children or []
     s.format, s.name = format.encode(), name.encode()
@@ -165,7 +167,7 @@ def _text_buffers(kind: str, texts: list[bytes]) -> list[Any]:
             if len(t) <= 12:
                 views += len(t).to_bytes(4, "little") + t.ljust(12, b"\0")
             else:
-                views += len(t).to_bytes(4, "little") + t[:4] + (0).to_bytes(4, "little") + len(data).to_bytes(4, "little")
+                views += len(t).to_bytes(4, "little") + t[:4] + bytes(4) + len(data).to_bytes(4, "little")
                 data += t
         return [views, data, len(data).to_bytes(8, "little")]
     ends = np.cumsum([0] + [len(t) for t in texts])
@@ -217,7 +219,8 @@ class Data:
     def batch(self, values: dict[str, list[Any]]) -> Array:
         length = len(next(iter(values.values()))) if values else 0
         children = [
-            column_array(kind, [None] * self.shift + list(values[name]), self.shift) for name, kind in self.kinds.items()
+            column_array(kind, [None] * self.shift + list(values[name]), self.shift)
+            for name, kind in self.kinds.items()
         ]
         return array(length, [None], offset=self.shift, children=children)
 

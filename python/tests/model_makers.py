@@ -87,9 +87,13 @@ def _write_pairs(path: Path, kind: str) -> None:
 
 @functools.cache
 def data(form: str, kind: str = "two") -> Path:
-    """A file: libsvm, csv, log, or pairs, a log of users and items alone; two classes, several classes, numbers; of a log also names of classes."""
+    """A file: libsvm, csv, log, or pairs, a log of users and items alone.
+
+    kind: two classes, classes (several), numbers; of a log also names of classes.
+    """
     path = folder() / f"{form}-{kind}.{'libsvm' if form == 'libsvm' else 'csv'}"
-    {"libsvm": _write_libsvm, "csv": _write_csv, "log": _write_log, "pairs": _write_pairs}[form](path, kind)
+    writers = {"libsvm": _write_libsvm, "csv": _write_csv, "log": _write_log, "pairs": _write_pairs}
+    writers[form](path, kind)
     return path
 
 

@@ -13,7 +13,7 @@ from hypothesis import given, settings, strategies as st
 
 import furrow
 from furrow import _core
-from furrow._data import Source, _table_columns, csv_text, is_table, open_rows, open_table
+from furrow._data import Source, _table_columns, cell_text, csv_text, is_table, open_rows, open_table
 from furrow.rows import read_rows
 
 pd = pytest.importorskip("pandas")
@@ -35,11 +35,15 @@ tricky = st.lists(st.sampled_from(list('ab,"\n\r\t ;|#é漢\ufeff')), max_size=8
 words = st.one_of(texts, tricky)
 
 
-@given(st.lists(st.tuples(words, st.one_of(st.none(), words), st.integers(-(2**63), 2**63 - 1)), max_size=20), words, words)
+lines = st.lists(st.tuples(words, st.one_of(st.none(), words), st.integers(-(2**63), 2**63 - 1)), max_size=20)
+
+
+@given(lines, words, words)
 @settings(max_examples=100, deadline=None)
 def test_any_cells(rows, first, second):
     names = ["x" + first, "y" + second, "z"]
-    frame = pd.DataFrame({names[i]: pd.Series([row[i] for row in rows], dtype=[object, object, "int64"][i]) for i in range(3)})
+    types = [object, object, "int64"]
+    frame = pd.DataFrame({names[i]: pd.Series([row[i] for row in rows], dtype=types[i]) for i in range(3)})
     expected = [names] + [[a, b or "", str(c)] for a, b, c in rows]
     assert cells_of(frame) == expected
 
@@ -100,13 +104,15 @@ def test_times():
     frame = pd.DataFrame({"ns": pd.to_datetime(moments), "k": [1, 2, 3]})
     frame["zone"] = frame["ns"].dt.tz_localize("Europe/Berlin")
     frame["date"] = [datetime.date(2020, 1, 2), None, datetime.date(1, 1, 1)]
-    frame["moment"] = [datetime.datetime(2020, 1, 2, 3, 4, 5, 6), pd.NaT, datetime.datetime(2020, 1, 1, tzinfo=datetime.timezone.utc)]
+    utc = datetime.timezone.utc
+    frame["moment"] = [datetime.datetime(2020, 1, 2, 3, 4, 5, 6), pd.NaT, datetime.datetime(2020, 1, 1, tzinfo=utc)]
     assert cells_of(frame)[1:] == [
         ["2024-02-29T23:59:59", "1", "2024-02-29T22:59:59", "2020-01-02", "2020-01-02T03:04:05.000006"],
         ["1969-12-31T00:00:00.000000001", "2", "1969-12-30T23:00:00.000000001", "", ""],
         ["", "3", "", "0001-01-01", "2020-01-01T00:00:00"],
     ]
-    data = {unit: np.array(["2000-03-01", "NaT", "1900-01-01"], f"M8[{unit}]") for unit in ("D", "h", "s", "ms", "us", "M")}
+    days = ["2000-03-01", "NaT", "1900-01-01"]
+    data = {unit: np.array(days, f"M8[{unit}]") for unit in ("D", "h", "s", "ms", "us", "M")}
     assert cells_of(data)[1] == ["2000-03-01"] + ["2000-03-01T00:00:00"] * 5
     assert cells_of(data)[2] == [""] * 6
 
@@ -146,6 +152,8 @@ def test_missing_values_and_nullable_types():
 def test_lists_are_sets():
     data = {"genres": [["a", "b"], [], ("c",), None, np.array([1, 2]), {"x"}, [None, "d"]], "k": range(7)}
     assert [row[0] for row in cells_of(data)[1:]] == ["a|b", "", "c", "", "1|2", "x", "d"]
+    assert [row[0] for row in cells_of({"x": [["a", "b"], ["c", "d"]], "k": [1, 2]})[1:]] == ["a|b", "c|d"]
+    assert is_table({"x": [["a"], ["b", "c"]]})
     with pytest.raises(ValueError, match="column 'genres'.*separates"):
         text_of({"genres": [["a|b"]]})
 
@@ -162,6 +170,43 @@ def test_other_objects():
         text_of({"x": np.array([1, np.inf])})
     with pytest.raises(UnicodeEncodeError):
         text_of({"x": ["\ud800"]})
+
+
+@given(st.one_of(st.floats(allow_infinity=False), st.integers(-(2**63), 2**63 - 1), st.booleans(), st.text("ab,\n")))
+@settings(max_examples=100, deadline=None)
+def test_events_have_the_cells_of_tables(value):
+    # a value by itself, in a list, in an array of its own type: one text
+    column = cells_of({"x": [value], "k": [1]})[1][0]
+    assert (cell_text(value) or "") == column == (cell_text(np.array([value])[0]) or "")
+    assert cells_of({"x": np.array([value]), "k": [1]})[1][0] == column
+    if isinstance(value, float) and abs(value) < 1e38:
+        single = np.float32(value)
+        assert (cell_text(single) or "") == cells_of({"x": np.array([single]), "k": [1]})[1][0]
+
+
+def test_a_frame_and_its_file_give_the_same_rows(tmp_path):
+    """pandas' own csv of a frame, and the frame: one dictionary, the same features."""
+    rng = np.random.default_rng(5)
+    words = np.array(["red", "dark, blue", 'say "hi"', "two\nlines", "ä"], object)
+    frame = pd.DataFrame(
+        {
+            "user": rng.integers(0, 20, 300),
+            "color": pd.Categorical(words[rng.integers(0, 5, 300)]),
+            "word": words[rng.integers(0, 5, 300)],
+            "price": np.round(rng.random(300) * 100, 2),
+            "seen": pd.to_datetime("2024-01-01") + pd.to_timedelta(rng.integers(0, 10**7, 300), unit="s"),
+            "label": rng.random(300) > 0.5,
+        }
+    )
+    frame.loc[::7, "price"] = np.nan
+    frame.loc[::5, "word"] = None
+    frame.to_csv(tmp_path / "log.csv", index=False)
+    ours = furrow.encode(frame)
+    theirs = furrow.encode(str(tmp_path / "log.csv"))
+    assert ours.encoder.fields == theirs.encoder.fields
+    assert ours.indices.tolist() == theirs.indices.tolist() and ours.labels.tolist() == theirs.labels.tolist()
+    assert np.array_equal(ours.values, theirs.values)
+    assert furrow.encode(str(tmp_path / "log.csv"), ours.encoder).indices.tolist() == ours.indices.tolist()
 
 
 def test_tables_that_are_refused():
@@ -207,7 +252,8 @@ def test_core_refuses_wrong_columns():
 
 
 def test_open_table_is_read_by_the_library(tmp_path):
-    frame = pd.DataFrame({"user": ["ann", "bob, jr", 'c"d', "two\nlines"], "0": ["q", None, "r", " s "], "y": [1, 0, 1, 0]})
+    users = ["ann", "bob, jr", 'c"d', "two\nlines"]
+    frame = pd.DataFrame({"user": users, "0": ["q", None, "r", " s "], "y": [1, 0, 1, 0]})
     with open_table(frame, weight=[1.0, 2.0, 3.0, 4.0]) as source:
         assert source.table and source.rows == 4 and source.names == ["user", "0", "y", "weight"]
         assert "newlines=yes" in source.uri and "header=yes" in source.uri
@@ -257,9 +303,24 @@ def test_frames_of_numbers():
         open_rows(mixed, missing=False)
 
 
+def test_dicts_of_numbers():
+    table, names = rows_of({"a": [1, 2], "b": np.float32([0.5, np.nan])})
+    assert names == ["a", "b"] and np.array_equal(table, [[1, 0.5], [2, np.nan]], equal_nan=True)
+    with pytest.raises(ValueError):
+        open_rows({"a": [1], "b": [1, 2]})
+    with pytest.raises(TypeError, match="column 'b'"):
+        open_rows({"a": [1], "b": ["x"]})
+
+
 @pytest.mark.parametrize(
     "column",
-    [["a", "b"], pd.Categorical([1, 2]), pd.to_datetime(["2020", "2021"]), [1, None, "x"][:2] + [], pd.array(["a", None], "string")],
+    [
+        ["a", "b"],
+        [1, None],
+        pd.Categorical([1, 2]),
+        pd.to_datetime(["2020", "2021"]),
+        pd.array(["a", None], "string"),
+    ],
 )
 def test_frames_that_are_tables(column):
     frame = pd.DataFrame({"n": [1, 2], "x": pd.Series(column, dtype=object if isinstance(column, list) else None)})
@@ -270,7 +331,8 @@ def test_frames_that_are_tables(column):
 
 
 def test_is_table_of_dicts():
-    assert is_table({"a": ["x"]}) and not is_table({"a": [1.5]})
+    assert is_table({"a": ["x"]}) and not is_table({"a": [1.5]}) and not is_table({"a": pd.array([1, None], "Int8")})
+    assert is_table({"a": pd.Categorical([1, 2])}) and is_table({"a": np.array(["2020"], "M8[s]")})
 
 
 # ---- rows as data
@@ -281,12 +343,16 @@ def test_rows_as_data(tmp_path):
     path.write_text("1:2 0:3:0.5 2:4:1\n0 1:7:2\n")
     lazy = read_rows(path, format="libffm")
     with open_rows(lazy) as source:
-        assert source.uri == f"{path}?format=libffm"
         assert read_rows(source.uri).fields.tolist() == [0, 2, 1]
+    table = tmp_path / "a.csv"
+    table.write_text("a,b\n1,2\n")
+    with open_rows(read_rows(table, format="csv")) as source:
+        assert source.uri == f"{table}?format=csv" and source.names == ["a", "b"]
     with open_rows(lazy.load()) as source:
         assert source.uri.startswith("memory://") and source.rows == 2 and source.features == 8
         again = read_rows(source.uri)
-        assert again.fields.tolist() == [0, 2, 1] and again.weights.tolist() == [2, 1] and again.labels.tolist() == [1, 0]
+        assert again.fields.tolist() == [0, 2, 1] and again.weights.tolist() == [2, 1]
+        assert again.labels.tolist() == [1, 0]
     with open_rows(read_rows(path, format="libffm"), labels=[5, 6]) as source:
         assert read_rows(source.uri).labels.tolist() == [5, 6]
     bad = tmp_path / "bad"

@@ -85,7 +85,7 @@ def test_texts(kind, shift):
 
 def test_times():
     seconds = 1_700_000_000
-    kinds = {"d": "date32", "e": "date64", "s": "timestamp_s", "m": "timestamp_ms", "u": "timestamp_us", "n": "timestamp_ns"}
+    kinds = {"d": "date32", "e": "date64", **{unit[0]: f"timestamp_{unit}" for unit in ("s", "ms", "us", "ns")}}
     row = {
         "d": [19675, None, -1],
         "e": [86400000, None, 0],
@@ -108,13 +108,14 @@ def test_times():
     ]
 
 
-@given(st.lists(st.one_of(st.none(), st.text()), max_size=20), st.integers(0, 9), st.sampled_from(list(arrow.TEXTS)))
+texts = st.text(st.characters(blacklist_categories=["Cs"], blacklist_characters="\0"))
+
+
+@given(st.lists(st.one_of(st.none(), texts), max_size=20), st.integers(0, 9), st.sampled_from(list(arrow.TEXTS)))
 @settings(max_examples=50, deadline=None)
 def test_any_text(words, shift, kind):
-    encodable = [w if w is None or w.isprintable() or "\n" in w else w.encode("utf-8", "ignore").decode() for w in words]
-    encodable = [w if w is None else w.replace("\0", "") for w in encodable]
-    expected = [[w or "", "1"] for w in encodable]
-    assert cells_of(Table({"t": kind, "x": "int8"}, [{"t": encodable, "x": [1] * len(words)}], shift)) == expected
+    table = Table({"t": kind, "x": "int8"}, [{"t": words, "x": [1] * len(words)}], shift)
+    assert cells_of(table) == [[word or "", "1"] for word in words]
 
 
 def test_a_table_without_rows():
@@ -251,7 +252,7 @@ def test_codes_outside_of_their_dictionary():
             table.text_column(0)
 
 
-@pytest.mark.parametrize("format", ["+l", "z", "d:19,10", "w:16", "tts", "tDs", "tiM", "+m", "vz", "ts", "tsx:", "", "??"])
+@pytest.mark.parametrize("format", "+l z d:19,10 w:16 tts tDs tiM +m vz ts tsx: ??".split() + [""])
 def test_types_that_are_not_read(format):
     schema = arrow.schema("+s", "", [arrow.schema(format, "x")])
     table = take(schema, arrow.array(0, [None], children=[arrow.array(0, [])]))

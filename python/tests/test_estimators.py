@@ -252,6 +252,14 @@ def test_frames_of_numbers_have_names():
     X, y = make_rows(200, 4)
     frame = pandas.DataFrame(X, columns=["a", "b", "c", "d"])
     model = Classifier().fit(frame, y)
+    named = Classifier().fit(frame.assign(y=y), label="y")
+    assert list(named.feature_names_in_) == ["a", "b", "c", "d"]
+    assert np.array_equal(named.predict_proba(frame), model.predict_proba(frame))
+    for wrong in ({"label": "z"}, {"label": "a", "y": y}):
+        with pytest.raises(ValueError, match="label"):
+            Classifier().fit(frame, **wrong)
+    with pytest.raises(ValueError, match="label: names a column|requires y"):
+        Classifier().fit(X, label="a")
     assert list(model.feature_names_in_) == ["a", "b", "c", "d"]
     assert np.array_equal(model.predict(frame), Classifier().fit(X, y).predict(X))
     with pytest.raises(ValueError, match="should match those that were passed during fit"):
@@ -322,18 +330,21 @@ def test_samples_in_files(tmp_path):
 def test_rows_of_furrow(tmp_path):
     X, y = make_sparse()
     write_libsvm(tmp_path / "rows.libsvm", X, y)
-    rows = furrow.read_rows(tmp_path / "rows.libsvm")
+    path = str(tmp_path / "rows.libsvm")  # which counts from 1
+    for samples in (path, furrow.read_rows(path), furrow.read_rows(path).load()):
+        model = Classifier().fit(samples)
+        assert list(model.classes_) == [0, 1]
+        for same in (path, furrow.read_rows(path), furrow.read_rows(path).load(), X):
+            assert (model.predict(same) == y).mean() > 0.9
+    rows = furrow.read_rows(path + "?indexing_mode=1")
     model = Classifier().fit(rows)
-    assert list(model.classes_) == [0, 1]
-    for same in (rows, furrow.read_rows(tmp_path / "rows.libsvm"), rows.to_scipy()):
+    for same in (rows, rows.to_scipy(), X):
         assert (model.predict(same) == y).mean() > 0.9
-    with pytest.raises(furrow.ArgumentError, match="index-base"):
-        model.predict(tmp_path / "rows.libsvm")  # which does not say whether it counts from 0
-    of_file = Classifier().fit(tmp_path / "rows.libsvm")  # which counts from 1
-    for same in (tmp_path / "rows.libsvm", furrow.read_rows(tmp_path / "rows.libsvm"), X):
-        assert (of_file.predict(same) == y).mean() > 0.9
+    with pytest.raises(ValueError, match="index-base|count from 0 or from 1"):
+        model.predict(path)
+    of_file = Classifier().fit(path)
     with pytest.raises(ValueError, match="counts the features of files from 1"):
-        of_file.predict(rows.load())
+        of_file.predict(furrow.read_rows(path, nparts=2))
 
 
 def test_dicts_of_columns():
@@ -358,8 +369,10 @@ def test_history_and_validation():
     best = min(model.history_, key=lambda epoch: epoch["valid_loss"])
     assert best["epoch"] == model.best_epoch_
     labels = np.where(y == 1, "b", "a")
-    model = Classifier("gbdt", patience=5, seed=1).fit(X, labels, eval_set=[(X[:200], labels[:200])])
+    others, theirs = make_rows(200, seed=9)
+    model = Classifier("gbdt", patience=5, seed=1).fit(X, labels, eval_set=[(others, np.where(theirs == 1, "b", "a"))])
     assert model.history_[-1]["valid_rows"] == 200
+    assert model.model_._scorer.forest()["trees"] == model.best_epoch_ <= len(model.history_) < 200
     with pytest.raises(ValueError, match="eval_set has the label 'c'"):
         Classifier().fit(X, labels, eval_set=(X[:2], ["a", "c"]))
     with pytest.raises(ValueError, match="eval_set: X has 2 features"):
@@ -510,17 +523,37 @@ def test_partial_fit(name):
         model.partial_fit(X[:1, :2], ["a"])
 
 
-@pytest.mark.parametrize("name", ["lr", "fm", "dnn"])
-def test_partial_fit_goes_on_from_fit(name):
+@pytest.mark.parametrize("name", ["lr", "svm", "fm", "dnn"])
+def test_partial_fit_goes_on_from_fit(name, tmp_path):
     X, y = make_rows(2000)
     model = Classifier(name, seed=1).fit(X, y)
-    good = model.score(X, y)
+    good, before = model.score(X, y), model.decision_function(X)
     old = model.model_
     model.partial_fit(X[:64], y[:64])
-    assert model.score(X, y) > good - 0.05
-    with pytest.raises(furrow.StateError, match="trained this model further"):
-        old.save("/nonexistent/model")
-    assert not np.array_equal(old.scores(X)[0], model.model_.scores(X)[0])
+    assert model.score(X, y) > good - 0.05 and not np.array_equal(model.decision_function(X), before)
+    assert np.array_equal(old.scores(X)[0], before)
+    if name in ("fm", "dnn"):
+        with pytest.raises(furrow.StateError, match="trained this model further"):
+            old.save(tmp_path / "model")
+    else:
+        old.save(tmp_path / "model")
+        assert np.array_equal(load_model(tmp_path / "model").scores(X)[0], before)
+
+
+@pytest.mark.parametrize("name", ["lr", "softmax", "fm", "deepfm"])
+def test_partial_fit_goes_on_from_a_pickle(name):
+    X, y = make_rows(2000)
+    y = np.where(y == 1, "b", "a")
+    model = Classifier(name, seed=1).partial_fit(X, y, classes=["a", "b"])
+    good = model.score(X, y)
+    other = pickle.loads(pickle.dumps(model))
+    assert other.partial_fit(X, y).score(X, y) > good - 0.02
+    assert not np.array_equal(other.predict_proba(X), model.predict_proba(X))
+    fitted = pickle.loads(pickle.dumps(Classifier(name, seed=1).fit(X, y)))
+    good = fitted.score(X, y)
+    assert fitted.partial_fit(X[:64], y[:64]).score(X, y) > good - 0.05
+    line = pickle.loads(pickle.dumps(Regressor(seed=1).fit(X, X[:, 0])))
+    assert line.partial_fit(X[:64], X[:64, 0]).score(X, X[:, 0]) > 0.9
 
 
 def test_partial_fit_of_numbers():
@@ -742,9 +775,29 @@ def test_a_ranker_of_groups():
     y = np.clip(np.round(X[:, 0] + 1), 0, 4)
     with pytest.raises(ValueError, match="qid"):
         Ranker().fit(X, y)
-    try:
-        model = Ranker(seed=1, n_estimators=20).fit(X, y, qid=qid)
-    except furrow.ArgumentError as error:
-        assert "objective must be one of" in str(error)
-        pytest.skip("the library cannot rank groups yet")
-    assert model.score(X, y, qid) > 0.9
+    model = Ranker(seed=1, n_estimators=20).fit(X, y, qid=qid)
+    assert model.score(X, y, qid) > 0.95
+    assert abs(model.history_[-1]["train_ndcg"] - model.score(X, y, qid)) < 1e-9
+    names = np.array([f"query {q}" for q in qid])
+    assert np.array_equal(Ranker(seed=1, n_estimators=20).fit(X, y, qid=names).predict(X), model.predict(X))
+    order = rng.permutation(600)
+    mixed = Ranker(seed=1, n_estimators=20).fit(X[order], y[order], qid=qid[order], eval_set=(X, y, qid))
+    assert mixed.score(X, y, qid) > 0.95 and mixed.history_[-1]["valid_rows"] == 600
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        Ranker().fit(X, y, qid=qid[:-1])
+    with pytest.raises(ValueError, match="nothing to rank"):
+        Ranker().fit(X, y, qid=np.arange(600))
+    with pytest.raises(ValueError, match="a triple"):
+        Ranker().fit(X, y, qid=qid, eval_set=(X, y))
+
+
+def test_a_ranker_is_as_good_as_that_of_xgboost():
+    xgboost = pytest.importorskip("xgboost")
+    rng = np.random.default_rng(1)
+    X, qid = rng.normal(size=(3000, 6)), np.repeat(np.arange(300), 10)
+    y = np.clip(np.round(X[:, 0] + X[:, 1] * X[:, 2] + 0.3 * rng.normal(size=3000) + 1), 0, 4)
+    train, test = slice(0, 2000), slice(2000, 3000)
+    peer = xgboost.XGBRanker(objective="rank:ndcg", n_estimators=100, learning_rate=0.1, n_jobs=2)
+    theirs = ndcg(y[test], peer.fit(X[train], y[train], qid=qid[train]).predict(X[test]), qid[test])
+    ours = Ranker(seed=1, n_estimators=100).fit(X[train], y[train], qid=qid[train]).score(X[test], y[test], qid[test])
+    assert ours > theirs - 0.01

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import pickle
 import signal
 import threading
 import time
@@ -33,8 +34,6 @@ def memory() -> int:
 @pytest.mark.parametrize("form", ["libsvm", "csv"])
 @pytest.mark.parametrize("algorithm, kind", KINDS)
 def test_scores_are_those_of_the_command(algorithm: str, kind: str, form: str) -> None:
-    if algorithm == "dnn" and form == "csv":
-        pytest.skip("dnn takes fields")
     path, uri = make.model(algorithm, form, kind), make.data(form, kind)
     expected = make.predicted(path, uri)
     model = load_model(path)
@@ -138,6 +137,53 @@ def test_columns_of_a_frame_go_by_name() -> None:
         unnamed.scores(dict(frame))
 
 
+def test_rows_that_were_read() -> None:
+    """Loaded or not, Rows are the rows of their file."""
+    X, y = make.table()
+    for form in ("libsvm", "csv"):
+        model = load_model(make.model("lr", form))
+        uri = str(make.data(form)) + ("?label_column=label" if form == "csv" else "")
+        expected = model.scores(X)
+        rows = furrow.read_rows(uri)
+        np.testing.assert_array_equal(model.scores(rows), expected)
+        np.testing.assert_array_equal(model.scores(rows.load()), expected)
+        assert model.evaluate(rows)["auc"] == model.evaluate(X, y)["auc"]
+    model = load_model(make.model("lr"))
+    half = furrow.read_rows(make.data("libsvm"), nparts=2)
+    for use in (lambda: model.scores(half), lambda: model.evaluate(rows_of(""), y)):
+        with pytest.raises(ValueError, match="indexing_mode=1"):
+            use()
+    np.testing.assert_array_equal(model.scores(rows_of("?indexing_mode=1")), model.scores(X))
+    assert model.evaluate(rows_of("?indexing_mode=1"), 1 - y)["auc"] < 0.5
+
+
+def rows_of(arguments: str) -> furrow.Rows:
+    return furrow.read_rows(str(make.data("libsvm")) + arguments)
+
+
+def test_rows_for_a_model_of_arrays() -> None:
+    """It takes features by their numbers, and does not know from where those of a file count."""
+    X, y = make.table()
+    model = furrow.Classifier("lr").fit(X, y).model_
+    for rows in (rows_of(""), rows_of("").load()):
+        with pytest.warns(UserWarning, match="X has 7 features; the model knows none from 6 on"):
+            model.scores(rows)
+    with pytest.raises(ValueError, match="index-base"):
+        model.scores(make.data("libsvm"))
+    np.testing.assert_array_equal(model.scores(rows_of("?indexing_mode=1")), model.scores(X))
+    np.testing.assert_array_equal(model.scores(str(make.data("libsvm")) + "?indexing_mode=1"), model.scores(X))
+
+
+def test_model_of_an_estimator() -> None:
+    X, y = make.table()
+    for algorithm in ("lr", "fm", "gbdt"):
+        model = furrow.Classifier(algorithm).fit(X, y).model_
+        assert model.algorithm == algorithm and model.info["algorithm"] == algorithm and len(model.matrices) > 1
+        again = pickle.loads(pickle.dumps(model))
+        np.testing.assert_array_equal(again.scores(X), model.scores(X))
+        assert again.algorithm == algorithm and repr(again) == repr(model)
+
+
 def test_number_of_columns() -> None:
     X, _ = make.table()
     named = load_model(make.model("lr", "csv"))
@@ -169,6 +215,7 @@ def test_missing_values() -> None:
     np.testing.assert_array_equal(np.concatenate([model.scores(X[:9]), model.scores(X[9:])], axis=1), expected)
 
 
+@pytest.mark.filterwarnings("ignore:overflow")
 @pytest.mark.parametrize("size", [3, 30000])
 def test_values_that_do_not_fit(size: int) -> None:
     X = np.zeros((size, 6))
@@ -176,12 +223,13 @@ def test_values_that_do_not_fit(size: int) -> None:
     for model in (lr, gbdt):
         model.scores(X)
         X[1, 2] = 1e300
-        with pytest.raises(ValueError, match="row 1, column 2: 1.0.*e.300 is too large for f32"):
+        with pytest.raises(ValueError, match="row 1, column 2: infinity, or a number that is too large for float32"):
             model.scores(X)
         X[1, 2] = 0
-    X[1, 2] = np.inf
-    with pytest.raises(ValueError):
-        lr.scores(X)
+        X[1, 2] = -np.inf
+        with pytest.raises(ValueError, match="row 1, column 2: infinity"):
+            model.scores(X)
+        X[1, 2] = 0
 
 
 def test_wrong_rows() -> None:
@@ -263,9 +311,23 @@ def test_log() -> None:
 
 def test_events_lack_values() -> None:
     model = load_model(make.model("fm", "log"))
-    some = model.scores([{"userId": "u1", "itemId": "i2"}, {"userId": "u1", "itemId": "i2", "age": None, "genre": None}])
+    event = {"userId": "u1", "itemId": "i2"}
+    some = model.scores([event, {**event, "age": None, "genre": None}])
     assert some[0][0] == some[0][1]
     np.testing.assert_array_equal(some[0][0], model.scores([{"itemId": "i2", "userId": "u1", "age": np.nan}])[0][0])
+
+
+def test_cells_of_events() -> None:
+    """Numbers, NumPy's numbers and bytes mean what the same cells of a table mean."""
+    model = load_model(make.model("fm", "log"))
+    expected = model.scores([{"userId": "u1", "itemId": "i2", "age": "30"}])[0][0]
+    for age in (30, 30.0, np.int64(30), np.float32(30), "30", b"30"):
+        assert model.scores([{"userId": "u1", "itemId": "i2", "age": age}])[0][0] == expected
+    events = [{"userId": "u1", "itemId": "i2", "age": 30}] * 300
+    np.testing.assert_allclose(model.scores(events)[0], expected, rtol=1e-6)
+    for wrong in ({"age": [30, object()]}, {1: 2}, {"age": "3\0"}, {"userId": "u1", "age": 3 + 1j}):
+        with pytest.raises((TypeError, ValueError)):
+            model.scores([wrong])
 
 
 def test_names_of_classes() -> None:

@@ -34,9 +34,10 @@ def test_contributions_add_up(algorithm: str, kind: str) -> None:
 def test_contributions_of_several_classes() -> None:
     model = load_model(make.model("softmax", "libsvm", "classes"))
     X = make.table()[0][:20]
-    dense = model.explain(X).to_numpy()
+    parts = model.explain(X)
+    dense = parts.to_numpy()
     assert dense.shape == (20, 6, 4)
-    np.testing.assert_allclose(dense.sum(axis=1) + model.explain(X).bias, model.explain(X).outputs, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(dense.sum(axis=1) + parts.bias, parts.outputs, rtol=1e-5, atol=1e-6)
 
 
 def expected_output(nodes: dict[int, dict[str, Any]], at: int, row: np.ndarray, known: frozenset[int]) -> float:
@@ -108,10 +109,17 @@ def test_trees() -> None:
     assert model.trees(0, 1).startswith("tree 0:") and "digraph" in model.trees(0, 2, format="dot")
     assert len(json.loads(model.trees(format="json"))["trees"]) == count
     assert model.trees(1, format="svg").startswith("<svg")
-    ranked = model.feature_importances()
+    ranked = model.importances()
     assert [one.gain for one in ranked] == sorted((one.gain for one in ranked), reverse=True)
-    assert ranked[0].name == str(ranked[0].feature) and len(model.feature_importances(2)) == 2
-    assert load_model(make.model("gbdt", "csv")).feature_importances(1)[0].name in "abcdef"
+    assert ranked[0].name == str(ranked[0].feature) and len(model.importances(2)) == 2
+    assert load_model(make.model("gbdt", "csv")).importances(1)[0].name in "abcdef"
+    shares = model.feature_importances(8)
+    assert shares.shape == (8,) and shares.sum() == pytest.approx(1) and shares.argmax() == ranked[0].feature
+    assert shares[0] / shares[1] == pytest.approx(
+        next(one.gain for one in ranked if one.feature == 0) / next(one.gain for one in ranked if one.feature == 1)
+    )
+    with pytest.raises(ValueError, match="has splits"):
+        model.feature_importances(2)
     for first, end in ((0, count + 1), (-1, 2), (3, 2)):
         with pytest.raises(IndexError):
             model.trees(first, end)
@@ -146,8 +154,7 @@ def test_vectors_of_a_log() -> None:
     items, vectors = model.item_vectors()
     users, queries = model.user_vectors()
     assert len(items) == 20 and len(users) == 30 and vectors.dtype == np.float32
-    assert vectors.shape[1] == queries.shape[1] == int(json.loads(model.describe("json"))["layers"][1]["outputdim"]) + 1 \
-        if "outputdim" in json.loads(model.describe("json"))["layers"][1] else vectors.shape[1] > 1
+    assert vectors.shape[1] == queries.shape[1] == len(model.matrices["embedding_embedding"].rows) + 1
     for u in (0, 7):
         events = [{"userId": users[u], "itemId": item} for item in items]
         outputs = model.scores(events)[0]
@@ -168,6 +175,8 @@ def test_vectors_of_features() -> None:
         model.item_vectors()
     with pytest.raises(ValueError, match="range"):
         model.item_vectors(3, 2)
+    with pytest.raises(ValueError, match="range"):
+        model.item_vectors(1 << 64, (1 << 64) + 3)
     with pytest.raises(furrow.UnsupportedError):
         load_model(make.model("lr")).item_vectors(0, 3)
 

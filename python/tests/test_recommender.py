@@ -93,18 +93,18 @@ def test_users_get_what_they_like(log, fitted):
 
 
 def test_the_model_is_the_commands(fitted, folder, run):
-    for name, data in fitted._folder.files.items():
+    for name, data in fitted._opened.folder.files.items():
         assert (folder / "model" / name).read_bytes() == data, name
     by_file = Recommender("fm", seed=1, threads=1).fit(folder / "log.csv")
-    assert by_file._folder.files == fitted._folder.files
+    assert by_file._opened.folder.files == fitted._opened.folder.files
 
 
 def test_jsonl_and_categories_give_the_same_model(log, fitted, tmp_path):
     log.to_json(tmp_path / "log.jsonl", orient="records", lines=True)
-    assert Recommender("fm", seed=1).fit(tmp_path / "log.jsonl")._folder.files == fitted._folder.files
+    assert Recommender("fm", seed=1).fit(tmp_path / "log.jsonl")._opened.folder.files == fitted._opened.folder.files
     categories = log.astype({"user": "category", "item": "category"})
-    assert Recommender("fm", seed=1).fit(categories)._folder.files == fitted._folder.files
-    assert Recommender("fm", seed=2).fit(log)._folder.files != fitted._folder.files
+    assert Recommender("fm", seed=1).fit(categories)._opened.folder.files == fitted._opened.folder.files
+    assert Recommender("fm", seed=2).fit(log)._opened.folder.files != fitted._opened.folder.files
 
 
 def test_what_the_columns_were_taken_for_is_visible(fitted):
@@ -159,6 +159,7 @@ def test_schema_of_the_callers(log, fitted):
         {"user_history": 5000},
         {"seed": -1},
         {"schema": "no-such-schema.json"},
+        {"seed": 1, "random_state": 2},
     ],
 )
 def test_wrong_parameters(log, wrong):
@@ -233,7 +234,8 @@ def same(frame, text):
 def test_equals_the_command(log, fitted, folder, run):
     base = ["recommend", "--model", "model", "--csv", "-q"]
     same(fitted.recommend(k=4), run(*base, "-k", "4"))
-    same(fitted.recommend(["u3", "u7"], 3, exclude=log), run(*base, "-k", "3", "--users", "u3,u7", "--exclude", "log.csv"))
+    unseen = run(*base, "-k", "3", "--users", "u3,u7", "--exclude", "log.csv")
+    same(fitted.recommend(["u3", "u7"], 3, exclude=log), unseen)
     (folder / "only.txt").write_text("b1\nb2\nb3\n")
     same(fitted.recommend("u3", allowed=["b1", "b2", "b3"]), run(*base, "--users", "u3", "--only", "only.txt"))
     same(fitted.similar("b5", 4), run(*base, "--like", "b5", "-k", "4"))
@@ -255,7 +257,8 @@ def test_evaluate_finds_later_items(log):
     train, test = split(log, time="time", user="user", last=0.3)
     recommender = Recommender(seed=1).fit(train)
     figures = recommender.evaluate(test, 10, exclude=train, relevant_from=4)
-    chance = recommender.evaluate(test.assign(user=test["user"].sample(frac=1, random_state=1).to_numpy()), 10, exclude=False, relevant_from=4)
+    shuffled = test.assign(user=test["user"].sample(frac=1, random_state=1).to_numpy())
+    chance = recommender.evaluate(shuffled, 10, exclude=False, relevant_from=4)
     assert figures["hit"] > 0.9 and figures["ndcg"] > 1.5 * chance["ndcg"]
     with pytest.warns(UserWarning, match="already seen"):
         recommender.evaluate(test)
@@ -326,7 +329,8 @@ def test_numbers_are_names(log):
     best = recommender.recommend([1, np.int64(2), "3", 4.0], 1)
     assert best["user"].tolist() == ["1", "2", "3", "4"]
     assert len(recommender.similar(5, 2)) == 2
-    assert not set(recommender.recommend(1, 60, exclude=ids)["item"]) & set(ids.loc[ids["user"] == 1, "item"].astype(str))
+    seen = set(ids.loc[ids["user"] == 1, "item"].astype(str))
+    assert not set(recommender.recommend(1, 60, exclude=ids)["item"]) & seen
 
 
 def test_unicode_and_missing_names(log):
@@ -417,6 +421,7 @@ def test_scores_of_pairs(log, fitted):
     best = fitted.recommend(["u1", "u2"], 3)
     assert np.allclose(fitted.predict(best[["user", "item"]]), best["score"])
     assert np.allclose(fitted.predict(list(zip(best["user"], best["item"]))), best["score"])
+    assert np.allclose(fitted.predict({"user": best["user"], "item": best["item"].tolist()}), best["score"])
     assert np.allclose(fitted.predict(log), fitted.model_.scores(log)[0])
     with pytest.raises(furrow.NotFoundError):
         fitted.predict([("u1", "nothing")])
@@ -442,8 +447,14 @@ def test_index_of_items(fitted):
     users, _ = fitted.user_vectors()
     _, found = index.search_names(users, 5)
     assert found.ravel().tolist() == fitted.recommend(k=5)["item"].tolist()
+
+
+@pytest.mark.filterwarnings("ignore:.*worse than a constant")
+def test_models_without_vectors():
     with pytest.raises(furrow.UnsupportedError):
         Recommender("ffm", epochs=1).fit(make_log(500)).item_vectors()
+    with pytest.raises(furrow.UnsupportedError):
+        Recommender("ffm", epochs=1).fit(make_log(500)).similar("b1")
 
 
 def test_tables_and_history(log, tmp_path):
@@ -495,7 +506,8 @@ def test_save_and_load(fitted, folder, run, tmp_path):
     loaded = Recommender.load(tmp_path / "model")
     assert loaded.recommend(k=3).equals(fitted.recommend(k=3)) and loaded.model == "fm"
     assert loaded.notes_ == fitted.notes_ and repr(loaded) == repr(fitted)
-    same(fitted.recommend("u1", 3), run("recommend", "--model", str(tmp_path / "model"), "--users", "u1", "-k", "3", "--csv", "-q"))
+    printed = run("recommend", "--model", str(tmp_path / "model"), "--users", "u1", "-k", "3", "--csv", "-q")
+    same(fitted.recommend("u1", 3), printed)
     assert Recommender.load(folder / "model").recommend(k=3).equals(fitted.recommend(k=3))
     with pytest.raises(FileExistsError):
         fitted.save(tmp_path / "model")
@@ -526,7 +538,8 @@ def test_a_damaged_model(fitted, tmp_path):
 def test_pickle_in_another_process(log, fitted, tmp_path):
     (tmp_path / "r.pickle").write_bytes(pickle.dumps(fitted))
     code = "import pickle, sys; r = pickle.load(open(sys.argv[1], 'rb')); print(r.recommend('u1', 3)['item'].tolist())"
-    done = subprocess.run([sys.executable, "-c", code, tmp_path / "r.pickle"], capture_output=True, text=True, check=True)
+    run = [sys.executable, "-c", code, tmp_path / "r.pickle"]
+    done = subprocess.run(run, capture_output=True, text=True, check=True)
     assert eval(done.stdout) == fitted.recommend("u1", 3)["item"].tolist()
     empty = pickle.loads(pickle.dumps(Recommender("lr", rank=3)))
     assert empty.get_params()["rank"] == 3 and empty.model == "lr"
@@ -568,6 +581,39 @@ def test_threads_at_once(log, fitted):
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+def test_a_fit_beside_recommendations(log):
+    other = log.assign(item="c" + log["item"].str[1:])[:600]
+    recommender = Recommender(epochs=1, seed=1).fit(log)
+    ended, mixed = threading.Event(), []
+
+    def work():
+        while not ended.is_set():
+            prefixes = {item[0] for item in recommender.recommend(k=5)["item"]}
+            if len(prefixes) != 1:
+                mixed.append(prefixes)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    for i in range(8):
+        recommender.fit(other if i % 2 else log)
+    ended.set()
+    thread.join()
+    assert not mixed
+
+
+def test_reading_events_can_be_stopped(fitted, tmp_path):
+    lines = [f"u{i % 48},b{i % 60}\n" for i in range(1000)]
+    (tmp_path / "long.csv").write_text("user,item\n" + "".join(lines) * 3000)
+    told = []
+    events = fitted.events(tmp_path / "long.csv", progress=lambda *news: told.append(news))
+    assert events.info["rows"] == 3_000_000
+    if not told:
+        pytest.skip("this machine reads the log before anybody asks for progress")
+    assert told[0][0] == "reading"
+    with pytest.raises(furrow.CancelledError):
+        fitted.events(tmp_path / "long.csv", progress=lambda *news: False)
 
 
 def test_progress_that_asks_the_recommender(log, fitted):

@@ -1,8 +1,10 @@
 """Samples of files: every format and type, parts, bad rows, errors with their places, threads, leaks."""
 
+import copy
 import gc
 import gzip
 import os
+import pickle
 import resource
 import signal
 import subprocess
@@ -44,7 +46,8 @@ def large(tmp_path_factory):
 def test_libsvm(libsvm):
     rows = read_rows(libsvm)
     assert not rows.loaded and rows.format == "libsvm" and "content" in rows.format_reason
-    assert rows.labels.tolist() == [1, 0, 1] and rows.weights.tolist() == [0.5, 1, 1] and rows.qids.tolist() == [3, 4, 4]
+    assert rows.labels.tolist() == [1, 0, 1] and rows.weights.tolist() == [0.5, 1, 1]
+    assert rows.qids.tolist() == [3, 4, 4]
     assert rows.fields is None and rows.column_names is None
     assert rows.shape == (3, 8) and len(rows) == 3 and rows.loaded
     assert rows.indptr.tolist() == [0, 2, 3, 3] and rows.indices.tolist() == [1, 7, 2]
@@ -329,7 +332,7 @@ def test_round_trip(tmp_path, format):
     if format == "cache":
         assert path.stat().st_size > 0
         return
-    rows = read_rows(f"{path}?format=csv&label_column=0&weight_column=1" if format == "csv" else path, format="auto" if format == "csv" else format)
+    rows = read_rows(f"{path}?label_column=0&weight_column=1" if format == "csv" else path, format=format)
     assert abs(rows.to_scipy(12) - matrix).max() == 0
     assert np.array_equal(rows.labels, labels) and np.array_equal(rows.weights, weights)
 
@@ -362,9 +365,12 @@ def test_save(libsvm, tmp_path):
 
 def test_wide_and_integer_rows_are_saved(tmp_path):
     path, out = tmp_path / "a", tmp_path / "b"
-    path.write_text(f"-3 {2**33}:7 1:5\n")
-    read_rows(path, format="libsvm", key_type="u64", value_type="i64").save(out)
+    path.write_text(f"-3 {2**33}:7 1:{2**40 + 1}\n")
+    rows = read_rows(path, format="libsvm", key_type="u64", value_type="i64")
+    rows.save(out)
     assert out.read_text() == path.read_text()
+    with pytest.raises(ValueError, match="float32 cannot hold"):
+        write_rows(tmp_path / "c", rows, labels=[1])
 
 
 def test_what_write_rows_refuses(tmp_path):
@@ -384,7 +390,10 @@ def test_what_write_rows_refuses(tmp_path):
     assert not path.exists()
 
 
-@given(st.lists(st.lists(st.floats(width=32, allow_nan=False, allow_infinity=False), min_size=3, max_size=3), min_size=1))
+finite = st.floats(width=32, allow_nan=False, allow_infinity=False)
+
+
+@given(st.lists(st.lists(finite, min_size=3, max_size=3), min_size=1))
 @settings(max_examples=50, deadline=None)
 def test_numbers_read_back_to_the_same_bits(tmp_path_factory, table):
     path = tmp_path_factory.mktemp("bits") / "out"
@@ -415,6 +424,38 @@ def test_threads(large):
     for thread in threads:
         thread.join()
     assert not errors
+
+
+def test_one_object_in_many_threads(large):
+    path, matrix, labels = large
+    rows = read_rows(path, threads=1)
+    counts = []
+
+    def work(read):
+        counts.append(read())
+
+    reads = [
+        lambda: sum(len(block) for block in rows),
+        lambda: rows.shape[0],
+        lambda: rows.to_scipy().shape[0],
+        lambda: len(rows.labels),
+    ]
+    threads = [threading.Thread(target=work, args=(read,)) for read in reads * 3]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert counts == [8000] * 12
+
+
+def test_copies_and_pickles(large):
+    path, matrix, labels = large
+    rows = read_rows(path, part=1, nparts=3)
+    again = pickle.loads(pickle.dumps(rows.load()))
+    assert (again.part, again.nparts, again.loaded) == (1, 3, False)
+    assert np.array_equal(again.labels, rows.labels) and np.array_equal(copy.deepcopy(rows).labels, rows.labels)
+    block = pickle.loads(pickle.dumps(rows.block))
+    assert np.array_equal(block.indices, rows.indices)
 
 
 def test_one_reader_in_many_threads(large):

@@ -163,7 +163,9 @@ static furrow_status column_capacity(void **column, bool wanted, bool grown, siz
   if (!fw_size_mul(capacity, size, &bytes) || !fw_size_add(bytes, COLUMN_SLACK, &bytes)) {
     return fw_fail_memory(err, SIZE_MAX);
   }
-  return fw_realloc(column, bytes, 1, err);
+  FW_TRY(fw_realloc(column, bytes, 1, err));
+  fw_prefer_large_pages(*column, bytes); /* the first write to a page costs more than what is written to it */
+  return FURROW_OK;
 }
 
 static furrow_status reserve_rows(furrow_container *c, size_t capacity, unsigned columns, furrow_error *err) {

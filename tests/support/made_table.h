@@ -14,6 +14,7 @@
 typedef struct table {
   size_t rows, columns;
   float *x, *label, *weight; /* weight NULL: all 1 */
+  uint64_t *qid;             /* NULL: rows are not ranked */
 } table;
 
 typedef struct table_rules {
@@ -59,12 +60,14 @@ static inline float table_label(const table_rules *rules, double z, fw_rng *rng)
 }
 
 static inline table table_make(const table_rules *rules) {
-  table t = {rules->rows, rules->columns, NULL, NULL, NULL};
+  table t = {.rows = rules->rows, .columns = rules->columns};
   fw_rng rng;
   fw_rng_init(&rng, rules->seed);
   t.x = table_array(t.rows * t.columns, sizeof(float));
   t.label = table_array(t.rows, sizeof(float));
   if (rules->weights) t.weight = table_array(t.rows, sizeof(float));
+  if (rules->loss == FW_LOSS_LAMBDA) t.qid = table_array(t.rows, sizeof *t.qid);
+  for (size_t row = 0; t.qid && row < t.rows; row++) t.qid[row] = row % (t.rows / 20 + 1);
   for (size_t row = 0; row < t.rows; row++) {
     for (size_t c = 0; c < t.columns; c++) t.x[row * t.columns + c] = table_number(rules, c, &rng);
     t.label[row] = table_label(rules, table_truth(&t, row), &rng);
@@ -77,6 +80,7 @@ static inline void table_free(table *t) {
   free(t->x);
   free(t->label);
   free(t->weight);
+  free(t->qid);
   memset(t, 0, sizeof *t);
 }
 
@@ -97,7 +101,8 @@ static inline fw_plan table_plan(const table_rules *rules) {
                                  .feature_ratio = 1,
                                  .min_child_weight = 1,
                                  .lambda = 1,
-                                 .min_rows = 1};
+                                 .min_rows = 1,
+                                 .truncation = 10};
   return plan;
 }
 
@@ -156,6 +161,7 @@ static inline furrow_status table_pass(const table *t, const table_lists *lists,
     batch.rows = rows;
     batch.label = t->label + at;
     batch.weight = t->weight ? t->weight + at : NULL;
+    batch.qid = t->qid ? t->qid + at : NULL;
     status = take(booster, &batch, err);
   }
   return status;

@@ -56,7 +56,8 @@ typedef enum fw_activation {
   X(SOFTMAX, "SoftmaxLoss")                                                      \
   X(BPR, "BPRLoss") /* from here on not Angel's: losses of the order of items */ \
   X(WARP, "WARPLoss")                                                            \
-  X(SAMPLED_SOFTMAX, "SampledSoftmaxLoss")
+  X(SAMPLED_SOFTMAX, "SampledSoftmaxLoss")                                       \
+  X(LAMBDA, "LambdaRankLoss") /* of the order of rows in groups: gbdt's alone, by its objective */
 typedef enum fw_loss_type {
 #define FURROW_X(name, text) FW_LOSS_##name,
   FW_LOSSES(FURROW_X)
@@ -102,10 +103,11 @@ typedef enum fw_label_transform {
 } fw_label_transform;
 
 /* X(name, Angel's text, loss): objectives of gbdt */
-#define FW_OBJECTIVES(X)              \
-  X(LOGISTIC, "binary:logistic", LOG) \
-  X(SQUARED, "reg:squarederror", L2)  \
-  X(SOFTMAX, "multi:softmax", SOFTMAX)
+#define FW_OBJECTIVES(X)               \
+  X(LOGISTIC, "binary:logistic", LOG)  \
+  X(SQUARED, "reg:squarederror", L2)   \
+  X(SOFTMAX, "multi:softmax", SOFTMAX) \
+  X(RANK, "rank:ndcg", LAMBDA) /* not Angel's */
 
 typedef struct fw_optimizer {
   fw_optimizer_type type;
@@ -231,6 +233,7 @@ typedef struct fw_forest_conf {
   uint32_t leaves;            /* of a tree, at most: the best leaf is split first; 0: level by level */
   uint32_t min_rows;          /* of a leaf, at least; 0: by the number of rows */
   bool from_average;          /* scores start at the log odds or log shares of the labels */
+  uint32_t truncation;        /* rank:ndcg: a pair has a row among so many first ones of its group */
 } fw_forest_conf;
 
 /* Rows of users and items: what a ranking loss, or drawn negatives, must know of them. */
@@ -284,7 +287,7 @@ const char *fw_objective_name(fw_loss_type loss);
 /* Whether the labels are those of two classes; whether they are quantities. SoftmaxLoss: neither. */
 bool fw_loss_has_two_classes(fw_loss_type loss);
 bool fw_loss_is_regression(fw_loss_type loss);
-/* Whether it is about the order of items alone: a score has no label to be compared with. */
+/* Whether it is about an order alone, of items or of the rows of a group: a score has no label to be compared with. */
 bool fw_loss_ranks(fw_loss_type loss);
 /* Whether it drops units in training. */
 bool fw_activation_drops(fw_activation activation);

@@ -227,7 +227,7 @@ typedef enum fw_value_kind {
   X(REG_ALPHA, "reg-alpha", "ml.gbdt.reg.alpha", "gbdt/regalpha", REAL, 0, 1e300, "0", "X", "L1 of leaves")            \
   X(REG_LAMBDA, "reg-lambda", "ml.gbdt.reg.lambda", "gbdt/reglambda", REAL, 0, 1e300, "1", "X", "L2 of leaves")        \
   X(OBJECTIVE, "objective", "ml.gbdt.loss.func", "gbdt/lossfunc", OBJECTIVE, 0, 0, "binary:logistic",                  \
-    "binary:logistic|reg:squarederror|multi:softmax", "loss of gbdt")                                                  \
+    "binary:logistic|reg:squarederror|multi:softmax|rank:ndcg", "loss of gbdt; rank:ndcg orders the rows of each qid") \
   X(CATEGORIES, "categories", "ml.gbdt.cate.feat", "gbdt/catefeat", CATEGORIES, 0, 0, "none", "none|all|ID:N,ID:N,…",  \
     "features of gbdt whose every value is a candidate, each with its number of values")                               \
   X(NODE_STATS, "node-stats", NULL, "gbdt/nodestats", YES_NO, 0, 0, "yes", "yes|no",                                   \
@@ -237,7 +237,9 @@ typedef enum fw_value_kind {
   X(MIN_ROWS, "min-rows", NULL, "gbdt/minrows", INT, 0, 1073741824, "1", "N",                                          \
     "least number of rows of a leaf; 0: 20, or a tenth of the rows where that is fewer")                               \
   X(FROM_AVERAGE, "from-average", NULL, "gbdt/fromaverage", YES_NO, 0, 0, "no", "yes|no",                              \
-    "start scores at the log odds of the labels or the log shares of the classes, not at 0")
+    "start scores at the log odds of the labels or the log shares of the classes, not at 0")                           \
+  X(TRUNCATION, "truncation", NULL, "gbdt/truncation", INT, 1, 1000, "100", "N",                                       \
+    "rank:ndcg: pairs of rows have one among the first N of their group by score")
 
 typedef enum fw_key {
 #define FURROW_X(id, name, angel, json, kind, least, most, fallback, value, help) FW_KEY_##id,

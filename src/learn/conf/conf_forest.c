@@ -8,7 +8,7 @@
 /* Keys of graphs that trees have, too. */
 static uint64_t used_keys(void) {
   uint64_t used = (uint64_t)1 << (FW_KEY_CLASSES - FW_KEY_LOSS);
-  for (unsigned key = FW_KEY_TREES; key <= FW_KEY_FROM_AVERAGE; key++) used |= (uint64_t)1 << (key - FW_KEY_LOSS);
+  for (unsigned key = FW_KEY_TREES; key <= FW_KEY_TRUNCATION; key++) used |= (uint64_t)1 << (key - FW_KEY_LOSS);
   return used;
 }
 
@@ -51,7 +51,8 @@ static fw_forest_conf numbers_of(const furrow_learn_conf *conf) {
                           .node_stats = fw_conf_value(conf, FW_KEY_NODE_STATS).integer != 0,
                           .leaves = (uint32_t)fw_conf_value(conf, FW_KEY_LEAVES).integer,
                           .min_rows = (uint32_t)fw_conf_value(conf, FW_KEY_MIN_ROWS).integer,
-                          .from_average = fw_conf_value(conf, FW_KEY_FROM_AVERAGE).integer != 0};
+                          .from_average = fw_conf_value(conf, FW_KEY_FROM_AVERAGE).integer != 0,
+                          .truncation = (uint32_t)fw_conf_value(conf, FW_KEY_TRUNCATION).integer};
 }
 
 /* Keys of epochs and optimizers say nothing of trees: who sets one expects something else. */
@@ -68,6 +69,12 @@ static furrow_status check_classes(const fw_plan *plan, const furrow_learn_conf 
       fw_conf_value(conf, FW_KEY_CLASSES).integer == 2)
     return FURROW_OK;
   return fw_fail(err, FURROW_E_ARGUMENT, "classes is for the objective multi:softmax, not for %s",
+                 fw_objective_name(plan->graph.loss));
+}
+
+static furrow_status check_truncation(const fw_plan *plan, const furrow_learn_conf *conf, furrow_error *err) {
+  if (plan->graph.loss == FW_LOSS_LAMBDA || !fw_conf_has_key(conf, FW_KEY_TRUNCATION)) return FURROW_OK;
+  return fw_fail(err, FURROW_E_ARGUMENT, "truncation is for the objective rank:ndcg, not for %s",
                  fw_objective_name(plan->graph.loss));
 }
 
@@ -96,6 +103,7 @@ furrow_status fw_forest_resolve(fw_plan *plan, fw_arena *arena, const furrow_lea
   furrow_status status = check_rate(plan, err);
   if (status == FURROW_OK) status = check_keys(conf, err);
   if (status == FURROW_OK) status = check_classes(plan, conf, err);
+  if (status == FURROW_OK) status = check_truncation(plan, conf, err);
   if (status == FURROW_OK) status = check_leaves(plan, err);
   if (status == FURROW_OK)
     status = take_categories(&plan->forest, arena, fw_conf_value(conf, FW_KEY_CATEGORIES).text, err);

@@ -424,6 +424,7 @@ static fw_value of_forest(const fw_plan *plan, fw_key key) {
   case FW_KEY_LEAVES: return integer(forest->leaves);
   case FW_KEY_MIN_ROWS: return integer(forest->min_rows);
   case FW_KEY_FROM_AVERAGE: return integer(forest->from_average);
+  case FW_KEY_TRUNCATION: return integer(forest->truncation);
   default: return integer(forest->node_stats);
   }
 }

@@ -87,5 +87,6 @@ furrow_status fw_rank_resolve(fw_plan *plan, fw_arena *arena, const furrow_learn
   rank->has_positive_from = fw_conf_is_set(conf, FW_KEY_POSITIVE_FROM);
   rank->positive_from = fw_conf_value(conf, FW_KEY_POSITIVE_FROM).real;
   FW_TRY(check_apart(rank, err));
-  return fw_loss_ranks(plan->graph.loss) ? check_ranking(plan, err) : check_negatives(plan, conf, err);
+  const bool items = fw_loss_ranks(plan->graph.loss) && !plan->forest.used;
+  return items ? check_ranking(plan, err) : check_negatives(plan, conf, err);
 }

@@ -24,7 +24,7 @@ static const char *const optimizers[] = {FW_OPTIMIZERS(FURROW_X)};
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 const fw_names fw_layer_type_names = {layer_types, COUNT(layer_types), ""};
 const fw_names fw_activation_names = {activations, COUNT(activations), ""};
-const fw_names fw_loss_names = {losses, COUNT(losses), "Loss"};
+const fw_names fw_loss_names = {losses, FW_LOSS_LAMBDA, "Loss"}; /* those before it */
 const fw_names fw_optimizer_names = {optimizers, COUNT(optimizers), ""};
 const fw_names fw_decay_names = {decays, COUNT(decays), "Decay"};
 const fw_names fw_label_names = {labels, COUNT(labels), "Trans"};
@@ -56,7 +56,7 @@ bool fw_loss_is_regression(fw_loss_type loss) {
 }
 
 bool fw_loss_ranks(fw_loss_type loss) {
-  return loss == FW_LOSS_BPR || loss == FW_LOSS_WARP || loss == FW_LOSS_SAMPLED_SOFTMAX;
+  return loss == FW_LOSS_BPR || loss == FW_LOSS_WARP || loss == FW_LOSS_SAMPLED_SOFTMAX || loss == FW_LOSS_LAMBDA;
 }
 
 const char *fw_optimizer_name(fw_optimizer_type type) {

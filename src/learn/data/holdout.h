@@ -1,4 +1,5 @@
-/* learn/data/holdout.h: which rows are held out for validation: at random by the seed, the same share of each class. */
+/* learn/data/holdout.h: which rows are held out for validation: at random by the seed, the same share of each class, or
+ * whole groups. */
 #ifndef FW_LEARN_DATA_HOLDOUT_H
 #define FW_LEARN_DATA_HOLDOUT_H
 
@@ -11,9 +12,17 @@ typedef struct fw_holdout {
   uint64_t rows[FW_FOLDS_MAX + 1]; /* of each fold */
 } fw_holdout;
 
+typedef enum fw_holdout_unit {
+  FW_HOLD_ROWS,
+  FW_HOLD_OF_CLASSES, /* rows, the same share of each label */
+  FW_HOLD_GROUPS      /* rows with the same qid stay together; shares are of the groups */
+} fw_holdout_unit;
+/* What a loss asks for. */
+fw_holdout_unit fw_holdout_unit_of(fw_loss_type loss);
+
 /* folds > 1: folds 0 … folds-1 of about the same size. Else fold 0 is the share `ratio` of the rows, fold 1 the rest.
- * `by_class`: of the rows of each label. To be cleared after a failure, too. */
-furrow_status fw_holdout_init(fw_holdout *holdout, const furrow_rowblock *rows, bool by_class, unsigned folds,
+ * To be cleared after a failure, too. */
+furrow_status fw_holdout_init(fw_holdout *holdout, const furrow_rowblock *rows, fw_holdout_unit unit, unsigned folds,
                               double ratio, uint64_t seed, furrow_error *err) FURROW_MUST_USE;
 void fw_holdout_clear(fw_holdout *holdout);
 

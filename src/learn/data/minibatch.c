@@ -13,12 +13,14 @@
 #include "learn/data/label_map.h"
 #include "learn/data/local_ids.h"
 #include "learn/net/net.h"
+#include "learn/score/row_groups.h"
 
 struct fw_batcher {
   fw_batcher_params rules;
   fw_minibatch batch; /* what finish hands out: of the arrays below */
   size_t rows, row_capacity;
   float *label, *weight, *x;
+  uint64_t *qid; /* NULL: rows need not have one */
   uint32_t *offset;
   bool has_weight;
   size_t uses, use_capacity;
@@ -46,6 +48,18 @@ static furrow_status resize_f32(float **array, size_t count, furrow_error *err) 
   return status;
 }
 
+static bool takes_groups(const fw_batcher *b) {
+  return b->rules.graph && b->rules.graph->loss == FW_LOSS_LAMBDA;
+}
+
+static furrow_status resize_groups(fw_batcher *b, size_t count, furrow_error *err) {
+  void *memory = b->qid;
+  if (!takes_groups(b)) return FURROW_OK;
+  furrow_status status = fw_realloc(&memory, count, sizeof *b->qid, err);
+  b->qid = memory;
+  return status;
+}
+
 /* Grows by half, to `count` at least. */
 static size_t grown_capacity(size_t capacity, size_t count) {
   const size_t larger = capacity + capacity / 2;
@@ -59,6 +73,7 @@ static furrow_status grow_rows(fw_batcher *b, size_t rows, furrow_error *err) {
   furrow_status status = resize_f32(&b->label, capacity, err);
   if (status == FURROW_OK) status = resize_f32(&b->weight, capacity, err);
   if (status == FURROW_OK) status = resize_u32(&b->offset, capacity, err);
+  if (status == FURROW_OK) status = resize_groups(b, capacity, err);
   if (status == FURROW_OK && dense) status = resize_f32(&b->x, dense, err);
   if (status == FURROW_OK) b->row_capacity = capacity;
   return status;
@@ -255,8 +270,15 @@ furrow_status fw_row_label(const fw_data_conf *data, const fw_graph *graph, cons
   return FURROW_OK;
 }
 
+static furrow_status add_group(fw_batcher *b, const furrow_row *row, furrow_error *err) {
+  if (!row->qid) return fw_fail_group(err);
+  b->qid[b->rows] = *row->qid;
+  return FURROW_OK;
+}
+
 static furrow_status add_label(fw_batcher *b, const furrow_row *row, furrow_error *err) {
   double label, weight;
+  if (takes_groups(b)) FW_TRY(add_group(b, row, err));
   FW_TRY(fw_row_label(b->rules.data, b->rules.graph, row, &label, &weight, err));
   b->label[b->rows] = (float)label;
   b->weight[b->rows] = (float)weight;
@@ -298,8 +320,8 @@ furrow_status fw_batcher_create(fw_batcher **batcher, const fw_batcher_params *r
 
 void fw_batcher_free(fw_batcher *b) {
   if (!b) return;
-  void *const arrays[] = {b->label, b->weight,  b->x,         b->offset, b->feature,   b->place,
-                          b->use,   b->use_row, b->use_place, b->value,  b->use_offset};
+  void *const arrays[] = {b->qid,   b->label, b->weight,  b->x,         b->offset, b->feature,
+                          b->place, b->use,   b->use_row, b->use_place, b->value,  b->use_offset};
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) fw_free(arrays[i]);
   fw_local_ids_clear(&b->local_ids);
   fw_free(b);
@@ -358,7 +380,8 @@ furrow_status fw_batcher_finish(fw_batcher *b, fw_minibatch **batch, furrow_erro
   if (status == FURROW_OK && !b->rules.dense) status = ensure_capacity(b, 0, err);
   if (status == FURROW_OK && !b->rules.dense) status = fw_local_ids_finish(&b->local_ids, b->feature, b->uses, err);
   if (status != FURROW_OK) return status;
-  b->batch = (fw_minibatch){.rows = b->rows, .label = b->label, .weight = b->has_weight ? b->weight : NULL};
+  b->batch =
+      (fw_minibatch){.rows = b->rows, .label = b->label, .weight = b->has_weight ? b->weight : NULL, .qid = b->qid};
   if (b->rules.dense) {
     b->batch.x = b->x;
     b->batch.columns = b->rules.range;

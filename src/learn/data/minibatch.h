@@ -15,6 +15,7 @@ typedef struct fw_minibatch {
   size_t rows;
   float *label;       /* transformed; NaN: there is none */
   float *weight;      /* NULL: all 1 */
+  uint64_t *qid;      /* the rows' groups, of a loss that ranks the rows of each; else NULL */
   uint64_t first_row; /* number of its first row in the data, for errors (streamed data; else in the epoch) */
   /* sparse data; NULL for dense data */
   uint32_t *offset; /* rows + 1: uses of row i are offset[i] … offset[i+1]-1 */

@@ -95,6 +95,9 @@ typedef struct row_set {
   double *score;  /* of class 0 for all rows, of class 1 … */
   double *before; /* of trees that were there before: all classes of row 0, of row 1 …; NULL: none */
   size_t before_capacity;
+  uint64_t *qid; /* of rows that are ranked, until they are in groups */
+  size_t qid_capacity;
+  fw_row_groups groups;
 } row_set;
 
 struct fw_booster {
@@ -109,6 +112,7 @@ struct fw_booster {
   fw_grower *grower;
   fw_gradients gradients;
   float *log_sum;
+  fw_lambdas lambdas; /* of rows that are ranked */
   uint8_t *allowed;
   uint64_t *chance; /* of features: random numbers to choose them by */
   fw_forest *forest;
@@ -125,7 +129,7 @@ struct fw_booster {
 
 furrow_status fw_booster_create(fw_booster **booster, const fw_plan *plan, fw_spin_pool *pool, furrow_error *err) {
   const fw_loss_type loss = plan->graph.loss;
-  if (loss != FW_LOSS_LOG && loss != FW_LOSS_L2 && loss != FW_LOSS_SOFTMAX)
+  if (loss != FW_LOSS_LOG && loss != FW_LOSS_L2 && loss != FW_LOSS_SOFTMAX && loss != FW_LOSS_LAMBDA)
     return fw_fail(err, FURROW_E_UNSUPPORTED, "trees are not grown for %s", fw_loss_name(loss));
   fw_booster *b = NULL;
   furrow_status status = fw_alloc_zero((void **)&b, 1, sizeof *b, err);
@@ -149,12 +153,15 @@ static void clear_set(row_set *set) {
   fw_binned_clear(&set->binned);
   fw_free(set->score);
   fw_free(set->before);
+  fw_free(set->qid);
+  fw_row_groups_clear(&set->groups);
 }
 
 void fw_booster_free(fw_booster *b) {
   if (!b) return;
   fw_grower_free(b->grower);
   start_scores_free(b->start);
+  fw_lambdas_clear(&b->lambdas);
   clear_set(&b->train);
   clear_set(&b->valid);
   fw_feature_stats_free(b->stats);
@@ -239,6 +246,14 @@ static furrow_status score_before(fw_booster *b, row_set *set, const fw_minibatc
   return status == FURROW_OK ? start_scores_rows(b->start, batch, set->before + had, err) : status;
 }
 
+static furrow_status keep_groups(row_set *set, const fw_minibatch *batch, furrow_error *err) {
+  const size_t rows = set->binned.rows;
+  if (!batch->qid) return FURROW_OK;
+  FW_TRY(fw_grow((void **)&set->qid, &set->qid_capacity, rows + batch->rows, sizeof *set->qid, err));
+  memcpy(set->qid + rows, batch->qid, batch->rows * sizeof *set->qid);
+  return FURROW_OK;
+}
+
 static furrow_status take(fw_booster *b, row_set *set, const fw_minibatch *batch, furrow_error *err) {
   const uint32_t *numbers = NULL;
   if (!b->cuts || b->forest) return fw_fail(err, FURROW_E_STATE, "rows are taken after the cuts, before the rounds");
@@ -246,6 +261,7 @@ static furrow_status take(fw_booster *b, row_set *set, const fw_minibatch *batch
     return fw_fail(err, FURROW_E_RANGE, "there are more than %" PRIu64 " rows", FW_MAX_ROWS);
   furrow_status status = fw_feature_stats_numbers(b->stats, batch, &numbers, err);
   if (status == FURROW_OK) status = score_before(b, set, batch, err);
+  if (status == FURROW_OK) status = keep_groups(set, batch, err);
   if (status == FURROW_OK) status = fw_binned_add(&set->binned, batch, numbers, b->pool, err);
   return status;
 }
@@ -272,6 +288,23 @@ static void take_before(const fw_booster *b, row_set *set) {
   set->before_capacity = 0;
 }
 
+/* Groups of rows that are ranked. What cannot be ranked better or worse teaches nothing, and tells nothing. */
+static furrow_status make_groups(const fw_booster *b, row_set *set, furrow_error *err) {
+  size_t group = 0;
+  if (b->plan->graph.loss != FW_LOSS_LAMBDA) return FURROW_OK;
+  if (!set->qid) return fw_fail(err, FURROW_E_ARGUMENT, "rows that are ranked need a qid");
+  FW_TRY(fw_row_groups_init(&set->groups, set->qid, set->binned.rows, err));
+  fw_free(set->qid);
+  set->qid = NULL;
+  set->qid_capacity = 0;
+  while (group < set->groups.count && !fw_row_groups_differ(&set->groups, group, set->binned.label)) group++;
+  if (group < set->groups.count) return FURROW_OK;
+  fw_fail(err, FURROW_E_ARGUMENT, "no group of the %s rows has rows with different labels: there is nothing to rank",
+          set == &b->valid ? "validation" : "training");
+  fw_error_set_hint(err, "rows with the same qid are a group; there are %zu", set->groups.count);
+  return FURROW_E_ARGUMENT;
+}
+
 static furrow_status ready_set(fw_booster *b, row_set *set, furrow_error *err) {
   if (set->binned.rows == 0) return FURROW_OK;
   furrow_status status = fw_binned_finish(&set->binned, b->pool, err);
@@ -279,7 +312,7 @@ static furrow_status ready_set(fw_booster *b, row_set *set, furrow_error *err) {
   if (status == FURROW_OK)
     status = fw_alloc_zero((void **)&set->score, set->binned.rows, b->classes * sizeof *set->score, err);
   if (status == FURROW_OK) take_before(b, set);
-  return status;
+  return status == FURROW_OK ? make_groups(b, set, err) : status;
 }
 
 static furrow_status make_arrays(fw_booster *b, furrow_error *err) {
@@ -288,6 +321,8 @@ static furrow_status make_arrays(fw_booster *b, furrow_error *err) {
   if (status == FURROW_OK) fw_prefer_large_pages(b->gradients.pair, rows * sizeof *b->gradients.pair);
   if (status == FURROW_OK && b->plan->graph.loss == FW_LOSS_SOFTMAX)
     status = fw_alloc((void **)&b->log_sum, rows, sizeof *b->log_sum, err);
+  if (status == FURROW_OK && b->plan->graph.loss == FW_LOSS_LAMBDA)
+    status = fw_lambdas_init(&b->lambdas, &b->train.groups, b->train.binned.label, b->plan->forest.truncation, err);
   if (status == FURROW_OK && b->plan->forest.feature_ratio < 1) {
     status = fw_alloc((void **)&b->allowed, features, sizeof *b->allowed, err);
     if (status == FURROW_OK) status = fw_alloc((void **)&b->chance, features, 2 * sizeof *b->chance, err);
@@ -442,9 +477,11 @@ static furrow_status fill_gradients(fw_booster *b, uint64_t round, size_t class_
                                .score = b->train.score + class_number * b->train.binned.rows,
                                .base = round == 0 ? b->base[class_number] : 0,
                                .log_sum = b->log_sum,
+                               .lambdas = b->lambdas.groups ? &b->lambdas : NULL,
                                .class_number = class_number,
                                .most_weight = b->most_weight,
                                .key = fw_rng_hash(b->plan->train.seed + STREAM_ROUNDING, tree)};
+  if (b->lambdas.groups) fw_lambdas_fill(&b->lambdas, b->train.score, b->pool);
   return fw_gradients_fill(&b->gradients, &job, b->pool, err);
 }
 
@@ -501,6 +538,8 @@ void fw_booster_tally(const fw_booster *b, bool valid, size_t every, fw_tally *t
     for (size_t c = 0; c < b->classes; c++) out[c] = set->score[c * rows + row];
     fw_tally_add(tally, out, (double)set->binned.label[row], set->binned.weight ? (double)set->binned.weight[row] : 1);
   }
+  if (set->groups.count > 0)
+    fw_tally_put_ndcg(tally, fw_row_groups_ndcg(&set->groups, set->score, set->binned.label, set->binned.weight));
 }
 
 size_t fw_booster_rows(const fw_booster *b, bool valid) {
@@ -510,12 +549,13 @@ size_t fw_booster_rows(const fw_booster *b, bool valid) {
 static size_t set_memory(const fw_booster *b, const row_set *set) {
   if (set->binned.row_capacity == 0) return 0;
   return fw_binned_memory(&set->binned) + (set->rows.binned ? fw_node_rows_memory(&set->rows) : 0) +
-         (set->score ? set->binned.rows * b->classes * sizeof *set->score : 0);
+         (set->score ? set->binned.rows * b->classes * sizeof *set->score : 0) + set->qid_capacity * sizeof *set->qid +
+         (set->groups.row ? set->binned.rows * sizeof *set->groups.row : 0);
 }
 
 size_t fw_booster_memory(const fw_booster *b) {
   const size_t rows = b->train.binned.rows;
-  size_t bytes = set_memory(b, &b->train) + set_memory(b, &b->valid);
+  size_t bytes = set_memory(b, &b->train) + set_memory(b, &b->valid) + fw_lambdas_memory(&b->lambdas);
   if (b->stats) bytes += fw_feature_stats_memory(b->stats);
   if (b->cuts) bytes += fw_cuts_memory(b->cuts);
   if (b->grower) bytes += fw_grower_memory(b->grower);

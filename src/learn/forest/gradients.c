@@ -15,27 +15,6 @@ enum { BLOCK = 256, LEAST_ROWS = 1 << 12, MOST_TASKS = 256 };
 
 /* ---- Functions of numbers ---- */
 
-/* exp for floats: 2^n e^r with |r| <= ln 2 / 2, by the series up to r^6; relative error below 2^-22. For -87 <= x <=
- * 88, and NaN. */
-static inline float exp_of(float x) {
-  const float shifted = x * 1.44269504F + 12582912.0F; /* 1.5 * 2^23: the low bits are the nearest integer */
-  const float n = shifted - 12582912.0F;
-  const float r = (x - n * 0.693359375F) - n * -2.12194440e-4F;
-  float p = 1.0F / 720;
-  p = p * r + 1.0F / 120;
-  p = p * r + 1.0F / 24;
-  p = p * r + 1.0F / 6;
-  p = p * r + 0.5F;
-  p = p * r + 1.0F;
-  p = p * r + 1.0F;
-  uint32_t bits;
-  float power;
-  memcpy(&bits, &shifted, sizeof bits);
-  bits = (bits << 23) + UINT32_C(0x3f800000);
-  memcpy(&power, &bits, sizeof power);
-  return p * power;
-}
-
 /* A number in [0, 1) of 24 bits. */
 static inline float part_of(uint32_t hash) {
   return (float)(int32_t)(hash >> 8) * 0x1p-24F;
@@ -61,7 +40,8 @@ typedef struct block {
   float gradient[BLOCK], hessian[BLOCK];
 } block;
 
-/* Limits the arguments of exp_of. This is a separate loop: in one loop with the rest compilers make branches of it. */
+/* Limits the arguments of fw_exp_of. This is a separate loop: in one loop with the rest compilers make branches of it.
+ */
 static void limit_block(float *x, size_t n) {
   for (size_t i = 0; i < n; i++) x[i] = x[i] < -87.0F ? -87.0F : x[i];
   for (size_t i = 0; i < n; i++) x[i] = x[i] > 88.0F ? 88.0F : x[i];
@@ -74,7 +54,7 @@ static void logistic_block(const fw_gradient_job *job, size_t begin, size_t n, b
   for (size_t i = 0; i < n; i++) x[i] = -((float)score[i] + base);
   limit_block(x, n);
   for (size_t i = 0; i < n; i++) {
-    const float p = 1.0F / (1.0F + exp_of(x[i]));
+    const float p = 1.0F / (1.0F + fw_exp_of(x[i]));
     out->gradient[i] = p - (label[i] + 1.0F) * 0.5F;
     out->hessian[i] = p * (1.0F - p) + LEAST_HESSIAN;
   }
@@ -96,10 +76,15 @@ static void softmax_block(const fw_gradient_job *job, size_t begin, size_t n, bl
   for (size_t i = 0; i < n; i++) x[i] = (float)(score[i] + job->base - (double)sum[i]);
   limit_block(x, n);
   for (size_t i = 0; i < n; i++) {
-    const float p = exp_of(x[i]);
+    const float p = fw_exp_of(x[i]);
     out->gradient[i] = p - (label[i] == class_number ? 1.0F : 0.0F);
     out->hessian[i] = 2.0F * p * (1.0F - p) + LEAST_HESSIAN;
   }
+}
+
+static void ranked_block(const fw_gradient_job *job, size_t begin, size_t n, block *out) {
+  memcpy(out->gradient, job->lambdas->gradient + begin, n * sizeof *out->gradient);
+  memcpy(out->hessian, job->lambdas->hessian + begin, n * sizeof *out->hessian);
 }
 
 static void weigh_block(const float *weight, size_t n, block *out) {
@@ -114,6 +99,8 @@ static void fill_block(const fw_gradient_job *job, size_t begin, size_t n, block
     logistic_block(job, begin, n, out);
   } else if (job->loss == FW_LOSS_SOFTMAX) {
     softmax_block(job, begin, n, out);
+  } else if (job->lambdas) {
+    ranked_block(job, begin, n, out);
   } else {
     square_block(job, begin, n, out);
   }
@@ -201,19 +188,30 @@ static double scale_for(double most) {
   return ldexp(1.0, -exponent);
 }
 
+static double most_hessian_of(const fw_gradient_job *job) {
+  const float *hessian = job->lambdas->hessian, *weight = job->rows->weight;
+  float most = 0;
+  for (size_t i = 0; i < job->rows->rows; i++) {
+    const float size = hessian[i] * (weight ? weight[i] : 1.0F);
+    most = size > most ? size : most;
+  }
+  return (double)most;
+}
+
 furrow_status fw_gradients_fill(fw_gradients *gradients, const fw_gradient_job *job, fw_spin_pool *pool,
                                 furrow_error *err) {
   filler f = {.job = job};
   float most = 1, unused;
   double most_hessian = job->most_weight;
   furrow_status status = FURROW_OK;
-  if (job->loss == FW_LOSS_L2) {
+  if (job->loss == FW_LOSS_L2 || job->lambdas) {
     status = run_filler(&f, pool, &most, err);
   } else {
     most = (float)job->most_weight;
     most_hessian *= job->loss == FW_LOSS_LOG ? 0.25 : 0.5;
   }
   if (status != FURROW_OK) return status;
+  if (job->lambdas) most_hessian = most_hessian_of(job);
   f.g_scale = (float)scale_for((double)most);
   f.h_scale = (float)scale_for(most_hessian);
   f.pair = gradients->pair;

@@ -5,9 +5,12 @@
 #ifndef FW_LEARN_FOREST_GRADIENTS_H
 #define FW_LEARN_FOREST_GRADIENTS_H
 
+#include <string.h>
+
 #include "base/pool.h"
 #include "learn/conf/conf.h"
 #include "learn/forest/binned.h"
+#include "learn/forest/lambdas.h"
 
 #define FW_PAIR_BITS 17
 #define FW_PAIR_ROWS ((size_t)1 << (31 - FW_PAIR_BITS))
@@ -25,12 +28,34 @@ static inline int64_t fw_pair_hessian(uint64_t pair) {
   return (uint32_t)pair;
 }
 
+/* exp for floats: 2^n e^r with |r| <= ln 2 / 2, by the series up to r^6; relative error below 2^-22. For -87 <= x <=
+ * 88, and NaN. */
+static inline float fw_exp_of(float x) {
+  const float shifted = x * 1.44269504F + 12582912.0F; /* 1.5 * 2^23: the low bits are the nearest integer */
+  const float n = shifted - 12582912.0F;
+  const float r = (x - n * 0.693359375F) - n * -2.12194440e-4F;
+  float p = 1.0F / 720;
+  p = p * r + 1.0F / 120;
+  p = p * r + 1.0F / 24;
+  p = p * r + 1.0F / 6;
+  p = p * r + 0.5F;
+  p = p * r + 1.0F;
+  p = p * r + 1.0F;
+  uint32_t bits;
+  float power;
+  memcpy(&bits, &shifted, sizeof bits);
+  bits = (bits << 23) + UINT32_C(0x3f800000);
+  memcpy(&power, &bits, sizeof power);
+  return p * power;
+}
+
 typedef struct fw_gradient_job {
   const fw_binned *rows;
   fw_loss_type loss;
-  const double *score;  /* of this class, a number for each row */
-  double base;          /* added to every score */
-  const float *log_sum; /* softmax: ln of the sum of exp(score) over classes; a number for each row */
+  const double *score;       /* of this class, a number for each row */
+  double base;               /* added to every score */
+  const float *log_sum;      /* softmax: ln of the sum of exp(score) over classes; a number for each row */
+  const fw_lambdas *lambdas; /* rows that are ranked: gradients and hessians, filled in; else NULL */
   size_t class_number;
   double most_weight;
   uint64_t key; /* what rounding up or down depends on, beside the row */

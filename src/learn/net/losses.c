@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "base/error.h"
+#include "learn/score/row_groups.h"
 
 #define CROSS_ENTROPY_EPS 1e-9 /* as Angel */
 
@@ -37,7 +38,8 @@ double fw_loss_of(const fw_graph *graph, double z, double y) {
   case FW_LOSS_SOFTMAX:
   case FW_LOSS_BPR:
   case FW_LOSS_WARP:
-  case FW_LOSS_SAMPLED_SOFTMAX: break;
+  case FW_LOSS_SAMPLED_SOFTMAX:
+  case FW_LOSS_LAMBDA: break;
   }
   return NAN;
 }
@@ -55,7 +57,8 @@ double fw_loss_slope(const fw_graph *graph, double z, double y) {
   case FW_LOSS_SOFTMAX:
   case FW_LOSS_BPR:
   case FW_LOSS_WARP:
-  case FW_LOSS_SAMPLED_SOFTMAX: break;
+  case FW_LOSS_SAMPLED_SOFTMAX:
+  case FW_LOSS_LAMBDA: break;
   }
   return NAN;
 }
@@ -89,6 +92,7 @@ bool fw_loss_takes(const fw_graph *graph, double label) {
   case FW_LOSS_LOG:
   case FW_LOSS_HINGE: return label == 1 || label == -1;
   case FW_LOSS_SOFTMAX: return label >= 0 && label < (double)graph->outputs && label == floor(label);
+  case FW_LOSS_LAMBDA: return label >= 0 && label <= FW_GRADE_MAX && label == floor(label);
   default: return isfinite(label);
   }
 }
@@ -99,7 +103,10 @@ furrow_status fw_loss_refuse(const fw_graph *graph, double label, furrow_error *
     fw_error_set_hint(err, "the key `label-column` names the column of csv data that has it");
   } else {
     fw_fail(err, FURROW_E_RANGE, "%s cannot take the label %g", fw_loss_name(graph->loss), label);
-    fw_error_set_hint(err, "the key `label` says how labels are transformed");
+    if (graph->loss == FW_LOSS_LAMBDA)
+      fw_error_set_hint(err, "labels of rows that are ranked are whole numbers from 0 to %d", FW_GRADE_MAX);
+    else
+      fw_error_set_hint(err, "the key `label` says how labels are transformed");
   }
   return FURROW_E_RANGE;
 }
@@ -121,7 +128,8 @@ void fw_loss_score(const fw_graph *graph, const double *out, furrow_score *score
   case FW_LOSS_HUBER:
   case FW_LOSS_BPR:
   case FW_LOSS_WARP:
-  case FW_LOSS_SAMPLED_SOFTMAX: *score = (furrow_score){z, 0, 0}; return;
+  case FW_LOSS_SAMPLED_SOFTMAX:
+  case FW_LOSS_LAMBDA: *score = (furrow_score){z, 0, 0}; return;
   case FW_LOSS_CROSS_ENTROPY: *score = (furrow_score){log_odds(z), z, z > 0.5 ? 1.0 : -1.0}; return;
   case FW_LOSS_SOFTMAX: {
     const size_t best = largest(out, graph->outputs);

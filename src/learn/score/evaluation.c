@@ -8,12 +8,23 @@
 #include "learn/data/label_map.h"
 #include "learn/net/batch_slot.h"
 #include "learn/score/metrics.h"
+#include "learn/score/row_groups.h"
 #include "learn/score/scorer.h"
+
+/* Rows of a model that ranks those of a group, which may come with any block. */
+typedef struct ranked_rows {
+  size_t count, capacity[4];
+  uint64_t *qid;
+  double *score;
+  float *label, *weight;
+  bool lost; /* there was not the memory to merge */
+} ranked_rows;
 
 struct furrow_evaluation {
   const furrow_scorer *scorer;
   fw_tally *tally;
   uint64_t rows; /* of the blocks before the current one */
+  ranked_rows ranked;
 };
 
 furrow_status furrow_evaluation_create(furrow_evaluation **evaluation, const furrow_scorer *scorer, furrow_error *err) {
@@ -33,13 +44,45 @@ furrow_status furrow_evaluation_create(furrow_evaluation **evaluation, const fur
 void furrow_evaluation_free(furrow_evaluation *evaluation) {
   if (!evaluation) return;
   fw_tally_free(evaluation->tally);
+  void *const arrays[] = {evaluation->ranked.qid, evaluation->ranked.score, evaluation->ranked.label,
+                          evaluation->ranked.weight};
+  for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) fw_free(arrays[i]);
   fw_free(evaluation);
 }
+
+/* ---- Rows that are ranked ---- */
+
+static furrow_status reserve(ranked_rows *r, size_t more, furrow_error *err) {
+  const size_t rows = r->count + more;
+  FW_TRY(fw_grow((void **)&r->qid, &r->capacity[0], rows, sizeof *r->qid, err));
+  FW_TRY(fw_grow((void **)&r->score, &r->capacity[1], rows, sizeof *r->score, err));
+  FW_TRY(fw_grow((void **)&r->label, &r->capacity[2], rows, sizeof *r->label, err));
+  return fw_grow((void **)&r->weight, &r->capacity[3], rows, sizeof *r->weight, err);
+}
+
+static void add_ranked(ranked_rows *r, uint64_t qid, double score, double label, double weight) {
+  r->qid[r->count] = qid;
+  r->score[r->count] = score;
+  r->label[r->count] = (float)label;
+  r->weight[r->count++] = (float)weight;
+}
+
+static double ndcg_of(const ranked_rows *r) {
+  fw_row_groups groups = {0};
+  const bool made = !r->lost && fw_row_groups_init(&groups, r->qid, r->count, NULL) == FURROW_OK;
+  const double ndcg = made ? fw_row_groups_ndcg(&groups, r->score, r->label, r->weight) : NAN;
+  fw_row_groups_clear(&groups);
+  return ndcg;
+}
+
+/* ---- Blocks ---- */
 
 /* Rows on their way to the tally, and the first one that is refused, for its score, weight or label. */
 typedef struct taking {
   const fw_graph *graph;
   fw_tally *tally;
+  ranked_rows *ranked; /* NULL: the model does not rank the rows of groups */
+  const uint64_t *qid;
   size_t bad_row; /* from 1; 0: none */
   bool bad_score;
   double weight, label; /* of the bad row */
@@ -60,6 +103,7 @@ static void take_outputs(void *user, size_t row, double label, double weight, co
   const bool good_score = are_finite(outputs, t->graph->outputs);
   if (good_score && is_weight(weight) && fw_loss_takes(t->graph, label)) {
     fw_tally_add(t->tally, outputs, label, weight);
+    if (t->ranked) add_ranked(t->ranked, t->qid[row], *outputs, label, weight);
   } else if (t->bad_row == 0) {
     t->bad_row = row + 1;
     t->bad_score = !good_score;
@@ -97,7 +141,16 @@ furrow_status furrow_evaluation_add_block(furrow_evaluation *evaluation, furrow_
   furrow_status status = check_labels(block, err);
   if (status != FURROW_OK) return status;
   const fw_plan *plan = fw_scorer_plan(evaluation->scorer);
-  taking t = {.graph = &plan->graph, .tally = evaluation->tally};
+  taking t = {.graph = &plan->graph, .tally = evaluation->tally, .qid = block->qid};
+  if (plan->graph.loss == FW_LOSS_LAMBDA) {
+    if (block->size > 0 && !block->qid) {
+      fw_fail_group(err);
+      fw_error_prefix_row(err, evaluation->rows + 1);
+      return FURROW_E_RANGE;
+    }
+    FW_TRY(reserve(&evaluation->ranked, block->size, err));
+    t.ranked = &evaluation->ranked;
+  }
   status = fw_scorer_run(evaluation->scorer, scratch, block, take_outputs, &t, err);
   if (status == FURROW_OK && t.bad_row > 0) status = refuse(&t, &plan->data, block, evaluation->rows + t.bad_row, err);
   evaluation->rows += block->size;
@@ -105,12 +158,18 @@ furrow_status furrow_evaluation_add_block(furrow_evaluation *evaluation, furrow_
 }
 
 void furrow_evaluation_merge(furrow_evaluation *into, const furrow_evaluation *from) {
+  const ranked_rows *more = &from->ranked;
   fw_tally_merge(into->tally, from->tally);
+  into->ranked.lost |= more->lost || (more->count > 0 && reserve(&into->ranked, more->count, NULL) != FURROW_OK);
+  for (size_t i = 0; i < more->count && !into->ranked.lost; i++)
+    add_ranked(&into->ranked, more->qid[i], more->score[i], (double)more->label[i], (double)more->weight[i]);
 }
 
 void furrow_evaluation_get_metrics(const furrow_evaluation *evaluation, furrow_learn_metrics *metrics) {
   furrow_learn_metrics full;
   fw_tally_metrics(evaluation->tally, &full);
+  if (fw_scorer_plan(evaluation->scorer)->graph.loss == FW_LOSS_LAMBDA)
+    fw_metrics_put_ndcg(&full, ndcg_of(&evaluation->ranked));
   fw_info_write(metrics, &full, sizeof full);
 }
 

@@ -24,6 +24,7 @@ struct fw_tally {
   double *class_sums;              /* CLASS_SUMS for each class, then the confusion matrix, a row for each label */
   size_t class_numbers;            /* of class_sums */
   fw_ranking *ranking;             /* two classes; else NULL */
+  double ndcg;                     /* rows that are ranked in groups */
 };
 
 /* ---- Kinds of models ------------------------------------------------------------------------------------ */
@@ -74,7 +75,7 @@ furrow_status fw_tally_create(fw_tally **tally, const fw_graph *graph, furrow_er
   void *memory;
   FW_TRY(fw_alloc_zero(&memory, 1, sizeof **tally, err));
   fw_tally *made = memory;
-  *made = (fw_tally){.graph = graph, .loss = graph->loss, .classes = count_classes(graph)};
+  *made = (fw_tally){.graph = graph, .loss = graph->loss, .classes = count_classes(graph), .ndcg = NAN};
   const furrow_status status = make_parts(made, err);
   if (status == FURROW_OK)
     *tally = made;
@@ -93,6 +94,7 @@ void fw_tally_free(fw_tally *tally) {
 void fw_tally_clear(fw_tally *tally, size_t exact_rows) {
   memset(tally->sums, 0, sizeof tally->sums);
   tally->label_mean = tally->label_spread = 0;
+  tally->ndcg = NAN;
   memset(tally->class_sums, 0, tally->class_numbers * sizeof *tally->class_sums);
   if (tally->ranking) fw_ranking_clear(tally->ranking, exact_rows);
 }
@@ -160,6 +162,15 @@ void fw_tally_add(fw_tally *t, const double *out, double label, double weight) {
   } else {
     add_classes(t, out, label, weight, loss);
   }
+}
+
+void fw_tally_put_ndcg(fw_tally *t, double ndcg) {
+  t->ndcg = ndcg;
+}
+
+void fw_metrics_put_ndcg(furrow_learn_metrics *m, double ndcg) {
+  m->loss = 1 - ndcg;
+  m->ndcg = 1 - m->loss;
 }
 
 void fw_tally_expect(const fw_tally *t, const double *out) {
@@ -307,6 +318,7 @@ void fw_tally_metrics(const fw_tally *t, furrow_learn_metrics *m) {
                               .constant_accuracy = NAN,
                               .constant_rmse = NAN,
                               .ndcg = NAN};
+  if (t->loss == FW_LOSS_LAMBDA) fw_metrics_put_ndcg(m, t->ndcg);
   if (fw_loss_ranks(t->loss)) return;
   if (regression) {
     find_errors(t, m);

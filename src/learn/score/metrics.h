@@ -20,6 +20,10 @@ void fw_tally_clear(fw_tally *tally, size_t exact_rows);
 
 /* Counts a row by the outputs of its graph (graph.outputs numbers); weight >= 0. */
 void fw_tally_add(fw_tally *tally, const double *out, double label, double weight);
+/* NDCG of rows that are ranked in groups, which a tally does not know. */
+void fw_tally_put_ndcg(fw_tally *tally, double ndcg);
+/* The same, of metrics. Their loss is 1 - NDCG, and NDCG what that leaves of 1: a checkpoint has the loss alone. */
+void fw_metrics_put_ndcg(furrow_learn_metrics *metrics, double ndcg);
 /* Prefetches the memory that this row will need, a little before it is added. */
 void fw_tally_expect(const fw_tally *tally, const double *out);
 /* Adds what another tally of the same graph has gathered. */

@@ -96,7 +96,7 @@ static void put_metrics(unsigned char *at, const furrow_learn_metrics *m) {
 
 static void get_metrics(const unsigned char *at, furrow_learn_metrics *m) {
   furrow_learn_metrics_init(m);
-  m->ndcg = NAN; /* what ranks has no checkpoints */
+  m->ndcg = NAN; /* fit.c finds that of forests in their loss; what else ranks has no checkpoints */
   m->rows = fw_get_le64(at);
   m->binned = fw_get_le64(at + 8);
   for (size_t i = 0; i < FIGURES; i++) *(double *)((unsigned char *)m + figures[i]) = get_real(at + 16 + 8 * i);

@@ -26,7 +26,8 @@ double fw_fit_constant_loss(const fw_fit *f, const furrow_learn_metrics *rows) {
   case FW_LOSS_HUBER: return huber_bound(graph->layers[graph->count - 1].delta * sqrt(fw_fit_loss_unit(f)), rows);
   case FW_LOSS_BPR:
   case FW_LOSS_WARP:
-  case FW_LOSS_SAMPLED_SOFTMAX: break;
+  case FW_LOSS_SAMPLED_SOFTMAX:
+  case FW_LOSS_LAMBDA: break;
   }
   return NAN;
 }
@@ -46,7 +47,8 @@ static double start_loss(const fw_fit *f, const furrow_learn_metrics *rows) {
   case FW_LOSS_HUBER: break;
   case FW_LOSS_BPR:
   case FW_LOSS_WARP:
-  case FW_LOSS_SAMPLED_SOFTMAX: return HUGE_VAL; /* fit_rank.c sees to it */
+  case FW_LOSS_SAMPLED_SOFTMAX:
+  case FW_LOSS_LAMBDA: return HUGE_VAL; /* fit_rank.c sees to it */
   }
   return 0.5 * distance * distance;
 }

@@ -145,6 +145,10 @@ furrow_status fw_fit_ask(const fw_fit *f, uint64_t done, uint64_t of, furrow_err
   return fw_report_progress(p->progress, p->progress_user, f->phase, rows * done / of, rows, err);
 }
 
+furrow_status fw_fit_pause(const fw_fit *f, furrow_error *err) {
+  return fw_report_progress(f->params.progress, f->params.progress_user, "preparing", 0, 0, err);
+}
+
 furrow_status fw_fit_no_rows(const fw_fit *f, furrow_error *err) {
   const bool taken = f->valid && !f->valid_samples && fw_epoch_rows_known_rows(f->train) == 0 &&
                      fw_epoch_rows_known_rows(f->valid) > 0;
@@ -237,6 +241,13 @@ static furrow_status save_checkpoint(fw_fit *f, furrow_error *err) {
   return status == FURROW_OK ? t->comm->barrier(t->comm, err) : status;
 }
 
+/* A checkpoint has their loss alone. */
+static void restore_ndcg(fw_epoch *epoch) {
+  furrow_learn_metrics *const both[] = {&epoch->train, &epoch->valid};
+  for (size_t i = 0; i < 2; i++)
+    if (both[i]->rows > 0) fw_metrics_put_ndcg(both[i], 1 - both[i]->loss);
+}
+
 static void take_checkpoint(fw_fit *f, fw_checkpoint *checkpoint) {
   furrow_trainer *t = f->trainer;
   fw_free(t->history);
@@ -247,6 +258,7 @@ static void take_checkpoint(fw_fit *f, fw_checkpoint *checkpoint) {
   t->halvings = checkpoint->halvings;
   f->best_steps = checkpoint->best_steps;
   f->best_snapshot = checkpoint->best_snapshot;
+  for (size_t i = 0; t->plan->graph.loss == FW_LOSS_LAMBDA && i < t->epochs; i++) restore_ndcg(&t->history[i]);
 }
 
 /* A checkpoint of other data is refused as far as the number of rows shows it. */
@@ -430,7 +442,7 @@ void fw_fit_choose_ops(fw_fit *f) {
   f->exact = t->plan->train.lbfgs && all && !t->hogwild && !t->loaded && t->comm->size == 1;
   f->exact &= !pairs || takes_factors(f);
   f->ops = t->forest ? &fw_fit_forest : !f->exact ? &fw_fit_net : pairs ? &fw_fit_factors : &fw_fit_convex;
-  if (fw_loss_ranks(t->plan->graph.loss)) f->ops = &fw_fit_rank;
+  if (fw_loss_ranks(t->plan->graph.loss) && !t->forest) f->ops = &fw_fit_rank;
 }
 
 /* What the plan says where the caller does not. */
@@ -452,6 +464,7 @@ furrow_status furrow_trainer_fit(furrow_trainer *trainer, const char *train, con
   fw_fit_choose_ops(&f);
   if (status == FURROW_OK) status = find_metric(&f, err);
   if (status == FURROW_OK) status = open_samples(&f, train, !valid, err);
+  if (status == FURROW_OK) status = fw_fit_pause(&f, err);
   if (status == FURROW_OK) status = fw_fit_draw_negatives(&f, f.samples, err);
   if (status == FURROW_OK) status = fw_fit_leave_out(&f, err);
   if (status == FURROW_OK) status = fw_fit_prepare(&f, err);
@@ -460,6 +473,7 @@ furrow_status furrow_trainer_fit(furrow_trainer *trainer, const char *train, con
   if (status == FURROW_OK) status = fw_tally_create(&f.tally, &trainer->plan->graph, err);
   if (status == FURROW_OK) status = open_train(&f, !valid, err);
   if (status == FURROW_OK) status = open_valid(&f, valid, err);
+  if (status == FURROW_OK) status = fw_fit_pause(&f, err);
   if (status == FURROW_OK) status = change_units(&f, false, err);
   if (status == FURROW_OK) status = run_epochs(&f, err);
   if (f.in_units) status = finish_units(&f, status, err);

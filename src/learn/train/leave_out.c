@@ -32,8 +32,8 @@ static furrow_status check(const fw_fit *f, furrow_error *err) {
 /* Draws rows of each class. folds 1: fold 0 is the share. */
 static furrow_status draw(const fw_fit *f, fw_holdout *holdout, unsigned folds, furrow_error *err) {
   const fw_plan *plan = f->trainer->plan;
-  return fw_holdout_init(holdout, fw_samples_block(f->samples), fw_plan_classes(plan) > 0, folds, f->params.share,
-                         plan->train.seed, err);
+  return fw_holdout_init(holdout, fw_samples_block(f->samples), fw_holdout_unit_of(plan->graph.loss), folds,
+                         f->params.share, plan->train.seed, err);
 }
 
 static furrow_status leave_out_fold(fw_fit *f, furrow_error *err) {

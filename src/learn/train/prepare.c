@@ -410,6 +410,7 @@ furrow_status fw_fit_prepare(fw_fit *f, furrow_error *err) {
   if (!f->trainer->plan->train.recommended && !f->trainer->plan->data.scale && !weighs_classes(f->trainer->plan))
     return FURROW_OK;
   furrow_status status = fw_samples_pass_once(f->samples) ? FURROW_OK : gather(f, &facts, err);
+  if (status == FURROW_OK) status = fw_fit_pause(f, err);
   if (status == FURROW_OK) status = settle(f, &facts, err);
   if (status == FURROW_OK) status = scale(f, &facts, err);
   if (status == FURROW_OK) status = note_gaps(f, &facts, err);
@@ -424,12 +425,18 @@ furrow_status fw_fit_prepare(fw_fit *f, furrow_error *err) {
 furrow_status fw_fit_hold_out(fw_fit *f, furrow_error *err) {
   const fw_plan *plan = f->trainer->plan;
   const furrow_rowblock *all = fw_samples_block(f->samples);
+  const bool groups = plan->graph.loss == FW_LOSS_LAMBDA;
+  if (groups && !all && plan->data.valid_ratio > 0) {
+    fw_fail(err, FURROW_E_ARGUMENT, "streamed rows cannot be held out by groups");
+    fw_error_set_hint(err, "give validation data of its own, or keep the rows in memory");
+    return FURROW_E_ARGUMENT;
+  }
   if (!all || plan->data.valid_ratio <= 0) return FURROW_OK;
-  if (fw_loss_ranks(plan->graph.loss))
+  if (fw_loss_ranks(plan->graph.loss) && !groups)
     return fw_rank_hold_out(
         &f->holdout, all, &plan->rank,
         &(fw_rank_share){.ratio = plan->data.valid_ratio, .last = f->in_order, .seed = plan->train.seed}, err);
-  if (!plan->train.recommended) return FURROW_OK;
-  return fw_holdout_init(&f->holdout, all, !fw_loss_is_regression(plan->graph.loss), 1, plan->data.valid_ratio,
+  if (!plan->train.recommended && !groups) return FURROW_OK;
+  return fw_holdout_init(&f->holdout, all, fw_holdout_unit_of(plan->graph.loss), 1, plan->data.valid_ratio,
                          plan->train.seed, err);
 }

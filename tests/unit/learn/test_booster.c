@@ -456,7 +456,7 @@ static void equal_gains_go_to_the_first(void **state) {
   const table_rules rules = {.loss = FW_LOSS_L2};
   fw_plan plan = table_plan(&rules);
   float x[] = {1, 1, 2, 2, 3, 3, 4, 4}, label[] = {1, 0, 0, 1};
-  const table t = {4, 2, x, label, NULL};
+  const table t = {.rows = 4, .columns = 2, .x = x, .label = label};
   plan.forest.levels = 2;
   plan.forest.lambda = 0;
   fw_forest *forest = table_grow(&t, false, &plan, 2, 1);

@@ -129,10 +129,35 @@ static void without_classes(void **state) {
   fw_holdout_clear(&holdout);
 }
 
+/* Groups whose rows are spread over the data stay whole, in a share and in folds. */
+static void groups_stay_whole(void **state) {
+  (void)state;
+  enum { GROUPS = 97 };
+  static uint64_t qid[ROWS];
+  for (size_t i = 0; i < ROWS; i++) qid[i] = UINT64_MAX - i % GROUPS * 3;
+  furrow_rowblock rows = block_of(ROWS);
+  rows.qid = qid;
+  for (unsigned folds = 1; folds <= 5; folds += 4) {
+    fw_holdout holdout;
+    size_t groups[6] = {0};
+    assert_int_equal(fw_holdout_init(&holdout, &rows, FW_HOLD_GROUPS, folds, 0.2, 1, &err), FURROW_OK);
+    for (size_t i = 0; i < ROWS; i++) {
+      assert_int_equal(holdout.fold_of[i], holdout.fold_of[i % GROUPS]);
+      if (i < GROUPS) groups[holdout.fold_of[i]]++;
+    }
+    assert_int_equal(groups[0], folds == 1 ? 19 : 20); /* a fifth of 97 */
+    assert_true(folds == 1 || (groups[1] == 20 && groups[2] == 19 && groups[3] == 19 && groups[4] == 19));
+    fw_holdout_clear(&holdout);
+  }
+  assert_int_equal(fw_holdout_unit_of(FW_LOSS_LAMBDA), FW_HOLD_GROUPS);
+  assert_int_equal(fw_holdout_unit_of(FW_LOSS_LOG), FW_HOLD_OF_CLASSES);
+  assert_int_equal(fw_holdout_unit_of(FW_LOSS_L2), FW_HOLD_ROWS);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(shares_of_classes), cmocka_unit_test(rows_are_drawn),  cmocka_unit_test(folds_are_balanced),
-      cmocka_unit_test(seeds_decide),      cmocka_unit_test(without_classes),
+      cmocka_unit_test(seeds_decide),      cmocka_unit_test(without_classes), cmocka_unit_test(groups_stay_whole),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -87,8 +87,8 @@ static void recommended_values_are_taken(void **state) {
 #define FURROW_X(id, text, loss) text,
   static const char *const objectives[] = {FW_OBJECTIVES(FURROW_X)};
 #undef FURROW_X
-  static const double lambda[] = {2, 20, 1};
-  for (int64_t i = 0; i < 3; i++) {
+  static const double lambda[] = {2, 20, 1, 2};
+  for (int64_t i = 0; i < 4; i++) {
     furrow_learn_conf *conf = conf_builtin("gbdt", "classes=2");
     conf_set(conf, "objective", objectives[i]);
     size_t set = 0;
@@ -115,6 +115,17 @@ static void what_is_not_for_trees_is_refused(void **state) {
   conf_expect_misfit("gbdt", "optimizer=adam", "optimizer is not for gbdt");
   conf_expect_misfit("gbdt", "rank=4", "rank is not for gbdt");
   conf_expect_misfit("gbdt", "classes=7", "classes is for the objective multi:softmax, not for binary:logistic");
+  conf_expect_misfit("gbdt", "objective=rank:ndcg classes=7",
+                     "classes is for the objective multi:softmax, not for "
+                     "rank:ndcg");
+  conf_expect_misfit("gbdt", "truncation=7", "truncation is for the objective rank:ndcg, not for binary:logistic");
+  conf_expect_misfit("lr", "truncation=7", "truncation is not for lr");
+  conf_expect_misfit("gbdt", "objective=rank:ndcg labels=1,2",
+                     "labels are those of classes, and LambdaRankLoss has "
+                     "none");
+  conf_expect_misfit("gbdt", "objective=rank:ndcg negatives=3",
+                     "negatives are rows of the negative class, and "
+                     "LambdaRankLoss has none");
   conf_expect_misfit("gbdt", "lr=0", "the learning rate of gbdt must be more than 0");
   conf_expect_misfit("fm", "trees=4", "trees is not for fm");
   conf_expect_misfit("gbdt", "leaves=1", "leaves must be 2 at least, or 0 for no limit");
@@ -125,6 +136,9 @@ static void what_is_not_for_trees_is_refused(void **state) {
   assert_int_equal(furrow_learn_conf_set(conf, "categories", "1:", &err), FURROW_E_ARGUMENT);
   assert_int_equal(furrow_learn_conf_set(conf, "categories", "1,2", &err), FURROW_OK);
   assert_int_equal(furrow_learn_conf_set(conf, "objective", "rank:pairwise", &err), FURROW_E_ARGUMENT);
+  assert_int_equal(furrow_learn_conf_set(conf, "loss", "LambdaRankLoss", &err), FURROW_E_ARGUMENT);
+  assert_int_equal(furrow_learn_conf_set(conf, "truncation", "0", &err), FURROW_E_ARGUMENT);
+  assert_int_equal(furrow_learn_conf_set(conf, "truncation", "1001", &err), FURROW_E_ARGUMENT);
   assert_int_equal(furrow_learn_conf_set(conf, "splits", "255", &err), FURROW_E_ARGUMENT);
   assert_int_equal(furrow_learn_conf_set(conf, "ml.gbdt.task.type", "ranking", &err), FURROW_E_ARGUMENT);
   furrow_learn_conf_free(conf);

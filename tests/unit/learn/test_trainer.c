@@ -386,6 +386,7 @@ static furrow_status refuse(void *user, const furrow_epoch *epoch, furrow_error 
 }
 
 static bool count_progress(void *user, const char *phase, uint64_t rows, uint64_t total) {
+  if (strcmp(phase, "preparing") == 0) return rows == 0 && total == 0;
   assert_string_equal(phase, "training");
   assert_true(rows > 0);
   assert_true(total == 0 || total >= rows);
@@ -414,6 +415,43 @@ static void callers_may_stop(void **state) {
   assert_int_equal(furrow_trainer_fit(trainer, "short", NULL, &params, &err), FURROW_E_CANCELLED);
   assert_int_equal(furrow_trainer_epoch_count(trainer), 1);
   furrow_trainer_free(trainer);
+}
+
+/* Stops at the call of a number. */
+typedef struct stopper {
+  int calls, last;
+  bool prepared;
+} stopper;
+
+static bool stop_at(void *user, const char *phase, uint64_t rows, uint64_t total) {
+  stopper *s = user;
+  (void)rows, (void)total;
+  if (strcmp(phase, "preparing") != 0) s->prepared = true;
+  return ++s->calls < s->last;
+}
+
+/* Whichever call says no, no epoch is the last one, and nothing is left behind (the tests run with a leak check). */
+static void solvers_and_trees_may_be_stopped(void **state) {
+  static const char *const names[] = {"lr", "fm", "gbdt"};
+  (void)state;
+  for (size_t n = 0; n < sizeof names / sizeof *names; n++) {
+    bool in_epoch = false;
+    for (int last = 1; last <= 20; last++) {
+      stopper s = {.last = last};
+      furrow_trainer_fit_params params;
+      furrow_trainer_fit_params_init(&params);
+      params.progress = stop_at;
+      params.progress_user = &s;
+      furrow_trainer *trainer = new_trainer(names[n], "", 2, false);
+      const furrow_status status = furrow_trainer_fit(trainer, "long", NULL, &params, &err);
+      if (status == FURROW_OK) assert_true(s.calls < last); /* it was over before */
+      if (status != FURROW_OK) assert_int_equal(status, FURROW_E_CANCELLED);
+      if (status != FURROW_OK) assert_int_equal(s.calls, last);
+      in_epoch |= s.prepared && status != FURROW_OK;
+      furrow_trainer_free(trainer);
+    }
+    assert_true(in_epoch);
+  }
 }
 
 /* Structs of older headers are shorter; the library neither reads nor writes what they do not have. */
@@ -485,6 +523,7 @@ int main(void) {
       cmocka_unit_test(validation_rows_stop_it_too),
       cmocka_unit_test(the_base_is_that_of_the_training_data),
       cmocka_unit_test(callers_may_stop),
+      cmocka_unit_test(solvers_and_trees_may_be_stopped),
       cmocka_unit_test(labels_are_needed),
       cmocka_unit_test(structs_may_be_shorter),
   };
