@@ -170,7 +170,7 @@ def search_index(options, folder, n, d, nlist, m, settings, found, failures):
     driver = Driver(options, "search", path, os.path.join(folder, "queries.f32"), "10")
     results = []
     for nprobe, batch in settings:
-        calls = max((400 if options.quick else 8000) // (nprobe * batch) // (1 + n // 50000), 10)
+        calls = max((400 if options.quick else 80000) // (nprobe * batch) // (1 + n // 50000), 10)
         peers = peer_loops(found, base, queries, 10, nlist, m, nprobe, batch)
         name = f"Index.search, {n} x {d}, nprobe {nprobe}, {batch} quer{'y' if batch == 1 else 'ies'}"
         results.append(contest(options, name, calls, search_loop(index, queries, 10, nprobe, batch), driver,
