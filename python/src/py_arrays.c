@@ -1,4 +1,5 @@
 /* python/src/py_arrays.c: arrays in by the buffer protocol, memory of the library out by it. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "py_core.h"
@@ -133,18 +134,30 @@ PyObject *fwpy_view_2d(PyObject *owner, const void *data, fwpy_dtype dtype, size
   return make_view(owner, data, dtype, 2, rows, columns);
 }
 
-static void free_capsule(PyObject *capsule) {
-  furrow_free(PyCapsule_GetPointer(capsule, NULL));
+/* The capsule's context is the function that frees its memory. */
+static void free_owned(PyObject *capsule) {
+  void (*release)(void *memory) = (void (*)(void *))PyCapsule_GetContext(capsule);
+  release(PyCapsule_GetPointer(capsule, NULL));
 }
 
-PyObject *fwpy_view_take(void *data, fwpy_dtype dtype, size_t count) {
+static PyObject *view_owned(void *data, void (*release)(void *memory), fwpy_dtype dtype, size_t count) {
   if (!data) return fwpy_view(Py_None, NULL, dtype, 0);
-  PyObject *owner = PyCapsule_New(data, NULL, free_capsule);
+  PyObject *owner = PyCapsule_New(data, NULL, NULL);
   if (!owner) {
-    furrow_free(data);
+    release(data);
     return NULL;
   }
+  PyCapsule_SetContext(owner, (void *)release);
+  PyCapsule_SetDestructor(owner, free_owned);
   PyObject *view = fwpy_view(owner, data, dtype, count);
   Py_DECREF(owner);
   return view;
+}
+
+PyObject *fwpy_view_take(void *data, fwpy_dtype dtype, size_t count) {
+  return view_owned(data, furrow_free, dtype, count);
+}
+
+PyObject *fwpy_view_allocated(void *data, fwpy_dtype dtype, size_t count) {
+  return view_owned(data, free, dtype, count);
 }

@@ -64,6 +64,8 @@ PyObject *fwpy_view_2d(PyObject *owner, const void *data, fwpy_dtype dtype, size
 PyObject *fwpy_view_writable(PyObject *owner, void *data, fwpy_dtype dtype, size_t count);
 /* Likewise, of memory that furrow_free takes: it is freed with the view, or at once on failure. */
 PyObject *fwpy_view_take(void *data, fwpy_dtype dtype, size_t count);
+/* Likewise, of memory of malloc. */
+PyObject *fwpy_view_allocated(void *data, fwpy_dtype dtype, size_t count);
 int fwpy_add_view(PyObject *module);
 
 /* ---- Cells of tables (py_text_columns.c) ------------------------------------------------------------------ */
@@ -72,8 +74,6 @@ int fwpy_add_view(PyObject *module);
  * missing), which sets an exception on failure. */
 PyObject *fwpy_cells_new(void);
 bool fwpy_cells_add(PyObject *cells, const char *text, size_t length);
-/* As fwpy_view_take, of memory of malloc. */
-PyObject *fwpy_view_allocated(void *data, fwpy_dtype dtype, size_t count);
 
 /* ---- Structs (py_structs.c) ------------------------------------------------------------------------------- */
 

@@ -107,7 +107,7 @@ static PyObject *confusion(const furrow_evaluation *evaluation) {
   if (!table) return PyErr_NoMemory();
   for (size_t i = 0; i < classes * classes; i++)
     table[i] = furrow_evaluation_confusion(evaluation, i / classes, i % classes);
-  return fwpy_view_malloc(table, FWPY_F64, classes * classes);
+  return fwpy_view_allocated(table, FWPY_F64, classes * classes);
 }
 
 /* x, y, threshold of one point after the other */
@@ -116,7 +116,7 @@ static PyObject *curve(const furrow_evaluation *evaluation, size_t capacity,
   furrow_curve_point *points = calloc(capacity + 1, sizeof *points);
   if (!points) return PyErr_NoMemory();
   const size_t count = capacity ? get(evaluation, points, capacity) : 0;
-  return fwpy_view_malloc(points, FWPY_F64, 3 * count);
+  return fwpy_view_allocated(points, FWPY_F64, 3 * count);
 }
 
 static PyObject *figures(const furrow_evaluation *evaluation, size_t bins, size_t points) {

@@ -4,22 +4,6 @@
 
 #include "py_scorer.h"
 
-static void free_capsule(PyObject *capsule) {
-  free(PyCapsule_GetPointer(capsule, NULL));
-}
-
-PyObject *fwpy_view_malloc(void *data, fwpy_dtype dtype, size_t count) {
-  if (!data) return fwpy_view(Py_None, NULL, dtype, 0);
-  PyObject *owner = PyCapsule_New(data, NULL, free_capsule);
-  if (!owner) {
-    free(data);
-    return NULL;
-  }
-  PyObject *view = fwpy_view(owner, data, dtype, count);
-  Py_DECREF(owner);
-  return view;
-}
-
 /* ---- Lists that grow -------------------------------------------------------------------------------------- */
 
 /* Elements of 8 bytes. */
@@ -128,7 +112,7 @@ static furrow_status run_explaining(void *user, fwpy_job *job, furrow_error *err
 static PyObject *take_list(word_list *list, fwpy_dtype dtype) {
   void *words = list->words;
   list->words = NULL;
-  return fwpy_view_malloc(words, dtype, list->count);
+  return fwpy_view_allocated(words, dtype, list->count);
 }
 
 static PyObject *take_all(explained *all) {

@@ -86,8 +86,6 @@ typedef struct fwpy_pieces {
 /* Works on the next rows, at most so many: what a job runs. */
 furrow_status fwpy_reader_run(fwpy_pieces *pieces, size_t most, fwpy_job *job, furrow_error *err);
 
-/* Memory of malloc as a read-only array, which frees it with itself, or at once on failure. */
-PyObject *fwpy_view_malloc(void *data, fwpy_dtype dtype, size_t count);
 /* Text of the library as a str; frees it. */
 PyObject *fwpy_take_text(char *text, size_t size);
 

@@ -452,22 +452,6 @@ static bool get_column(PyObject *item, size_t rows, text_column *column) {
   return false;
 }
 
-static void free_memory(PyObject *capsule) {
-  free(PyCapsule_GetPointer(capsule, NULL));
-}
-
-PyObject *fwpy_view_allocated(void *data, fwpy_dtype dtype, size_t count) {
-  if (!data) return fwpy_view(Py_None, NULL, dtype, 0);
-  PyObject *owner = PyCapsule_New(data, NULL, free_memory);
-  if (!owner) {
-    free(data);
-    return NULL;
-  }
-  PyObject *view = fwpy_view(owner, data, dtype, count);
-  Py_DECREF(owner);
-  return view;
-}
-
 static bool has_line_ends(const table_call *call) {
   bool found = call->names->line_ends;
   for (size_t i = 0; i < call->ncolumns; i++) found |= call->columns[i].cells && call->columns[i].cells->line_ends;
