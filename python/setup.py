@@ -113,7 +113,7 @@ if library != "installed" and not tree:
     raise SystemExit(f"furrow: FURROW_LIBRARY={library} needs Furrow's source tree around this folder")
 
 # The headers of the stable ABI do not declare what is outside of it.
-compile_flags = "-std=c11 -D_GNU_SOURCE -fvisibility=hidden -Wall -Wextra -Wvla -Wstrict-prototypes".split()
+compile_flags = "-std=c11 -D_GNU_SOURCE -fvisibility=hidden -Wall -Wextra -Wshadow -Wvla -Wstrict-prototypes".split()
 compile_flags.append("-Werror=implicit-function-declaration")
 link_flags = []
 if os.environ.get("FURROW_WERROR"):

@@ -1,10 +1,10 @@
 """Data of Python under a URI, by which the library reads it: arrays and CSR without a copy, frames as tables of text.
 
 Rows of numbers (`open_rows`): NumPy arrays and whatever has the buffer protocol or DLPack, matrices of scipy.sparse,
-pandas frames, Arrow tables and dicts of columns of numbers, `Rows`, and paths. The library computes with float32: other numbers
-are converted, float64 block by block while it reads. A NaN is a value that the row does not have; an infinity, also
-one that comes of a number too large for float32, is refused. Sparse matrices mean what they mean in SciPy: entries of
-one place are added up, and are sorted for that in a copy if need be.
+pandas frames, Arrow tables and dicts of columns of numbers, `Rows`, and paths. The library computes with float32: other
+numbers are converted, float64 block by block while it reads. A NaN is a value that the row does not have; an infinity,
+also one that comes of a number too large for float32, is refused. Sparse matrices mean what they mean in SciPy: entries
+of one place are added up, and are sorted for that in a copy if need be.
 
 Tables (`open_table`): frames, Arrow tables and dicts of columns with strings, categories and times. They become csv
 text in memory once. Missing values (None, NaN, NaT, NA) are empty cells, and so are empty strings: to the library both

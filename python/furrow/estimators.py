@@ -345,6 +345,8 @@ class _Estimator(Card, _SklearnBase):  # type: ignore[misc]
             if not is_path(X):
                 raise ValueError("label: names a column of a file, a frame or a dict; of other data y has the labels")
             settings.keys["label-column"] = target.roles["label"]
+        if isinstance(X, np.ndarray):
+            settings.keys.setdefault("range", str(X.shape[1]))  # a saved model refuses tables of other columns
         samples.source = open_rows(
             X, labels=target.y, weights=target.weight, qids=target.qid, missing=self._takes_missing()
         )

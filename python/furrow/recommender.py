@@ -498,10 +498,12 @@ class Recommender(Card):
 
     @property
     def n_users(self) -> int:
+        """How many users the model knows."""
         return self._fitted().n_users
 
     @property
     def n_items(self) -> int:
+        """How many items the model knows."""
         return self._fitted().n_items
 
     @property

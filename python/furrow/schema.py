@@ -252,6 +252,7 @@ class Schema:
 
     @property
     def columns(self) -> list[Column]:
+        """What each column is, in the order of the log."""
         return [Column(*column) for column in self._core.columns()]
 
     @property
@@ -473,10 +474,12 @@ class Encoder:
 
     @property
     def schema(self) -> Schema:
+        """The schema that it was built with."""
         return Schema(self._core.schema())
 
     @property
     def fields(self) -> list[Field]:
+        """The fields of its rows: columns, parts of times, crosses."""
         return [Field(name, _SIDES[side], *counts) for name, side, *counts in self._core.fields()]
 
     @property

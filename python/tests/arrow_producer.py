@@ -100,14 +100,14 @@ def schema(
 ) -> Schema:
     s = Schema()
     children = children or []
-    s.format, s.name = format.encode(), name.encode()
+    texts = s.format, s.name = format.encode(), name.encode()
     s.n_children = len(children)
     pointers = _pointers(Schema, children)
     s.children = c.cast(pointers, c.POINTER(c.POINTER(Schema)))
     if dictionary is not None:
         s.dictionary = c.pointer(dictionary)
     s.release = _release_schema
-    return _hold(s, children + [dictionary] * (dictionary is not None), pointers)
+    return _hold(s, children + [dictionary] * (dictionary is not None), pointers, texts)
 
 
 def array(

@@ -327,6 +327,16 @@ def test_samples_in_files(tmp_path):
         Classifier().fit(tmp_path / "absent.libsvm")
 
 
+@pytest.mark.parametrize("algorithm", ["lr", "fm", "dnn", "gbdt"])
+def test_a_saved_model_knows_its_columns(algorithm, tmp_path):
+    X, y = make_rows()
+    Classifier(algorithm).fit(X, y).save(tmp_path / "model")
+    model = furrow.load_model(tmp_path / "model")
+    for columns in (X.shape[1] - 1, X.shape[1] + 1):
+        with pytest.raises(ValueError, match=f"X has {columns} features, but the model was trained on {X.shape[1]}"):
+            model.predict(np.zeros((2, columns)))
+
+
 def test_rows_of_furrow(tmp_path):
     X, y = make_sparse()
     write_libsvm(tmp_path / "rows.libsvm", X, y)

@@ -166,7 +166,7 @@ def test_rows_for_a_model_of_arrays() -> None:
     X, y = make.table()
     model = furrow.Classifier("lr").fit(X, y).model_
     for rows in (rows_of(""), rows_of("").load()):
-        with pytest.warns(UserWarning, match="X has 7 features; the model knows none from 6 on"):
+        with pytest.raises(ValueError, match="X has 7 features, but the model was trained on 6"):
             model.scores(rows)
     with pytest.raises(ValueError, match="index-base"):
         model.scores(make.data("libsvm"))
@@ -223,7 +223,7 @@ def test_values_that_do_not_fit(size: int) -> None:
     for model in (lr, gbdt):
         model.scores(X)
         X[1, 2] = 1e300
-        with pytest.raises(ValueError, match="row 1, column 2: infinity, or a number that is too large for float32"):
+        with pytest.raises(ValueError, match="row 1, column 2: .*too large for f"):
             model.scores(X)
         X[1, 2] = 0
         X[1, 2] = -np.inf
