@@ -64,8 +64,9 @@ void fw_prefer_large_pages(void *memory, size_t bytes) {
   const size_t much = (size_t)4 << 20;
   if (bytes < much) return;
   const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-  const uintptr_t begin = ((uintptr_t)memory + page - 1) / page * page;
-  const uintptr_t end = ((uintptr_t)memory + bytes) / page * page;
+  /* Outwards: the pages of a large block stay one mapping, which realloc can grow without a copy. */
+  const uintptr_t begin = (uintptr_t)memory / page * page;
+  const uintptr_t end = ((uintptr_t)memory + bytes + page - 1) / page * page;
   (void)madvise((void *)begin, end - begin, MADV_HUGEPAGE);
 }
 
