@@ -60,6 +60,7 @@ class Source:
         self.features = features  #: columns of arrays; None: unknown
         self.names = names  #: names of the columns of a frame
         self.table = table  #: a table with names and strings, which needs a schema
+        self.declared: frozenset[str] = frozenset()  #: columns of categories by their type
 
     def uri_with(self, **arguments: str | os.PathLike[str]) -> str:
         """The URI with further arguments, as format="table"."""
@@ -429,20 +430,29 @@ def open_table(data: Any, **more: Any) -> Source:
         if more:
             raise ValueError(f"{', '.join(more)}: not with the path of files, which have their own columns")
         return Source(os.fspath(data), table=True)
-    columns, rows = _table_columns(data)
-    for name, values in more.items():
-        columns[name] = _text_column(name, values)
-        rows = _column_length(columns[name])
+    return open_columns(table_columns(data, **more))
+
+
+TextColumn = tuple[str, Any, Any, Any]  # as _core.csv_text takes it
+
+
+def open_columns(columns: dict[str, TextColumn]) -> Source:
+    """Columns as csv text in memory."""
     text, line_ends = csv_text(columns)
     path = memory_path(".csv")
     _core.add_file(path, text)
     layout = f"?kind=csv&delimiter=,&header=yes&newlines={'yes' if line_ends else 'no'}"
-    return Source(
-        path + layout, functools.partial(_core.remove_file, path), rows=rows, names=list(columns), table=True
-    )
+    rows = _column_length(next(iter(columns.values()))) if columns else 0
+    source = Source(path + layout, functools.partial(_core.remove_file, path), rows=rows, names=list(columns))
+    source.table = True
+    source.declared = frozenset(name for name, column in columns.items() if column[0] == "codes")
+    return source
 
 
-TextColumn = tuple[str, Any, Any, Any]  # as _core.csv_text takes it
+def table_columns(data: Any, **more: Any) -> dict[str, TextColumn]:
+    """The columns of a table, and more of them, as the writer of text takes them."""
+    columns = _table_columns(data)[0]
+    return columns | {name: _text_column(name, values) for name, values in more.items()}
 
 
 def csv_text(columns: dict[str, TextColumn]) -> tuple[_core.View, bool]:
@@ -486,6 +496,9 @@ def _arrow_columns(data: Any) -> tuple[dict[str, TextColumn], int]:
 def _text_column(name: str, values: Any) -> TextColumn:
     """A column as the writer of text takes it, by its type."""
     dtype = getattr(values, "dtype", None)
+    if str(dtype).startswith(("period[", "interval[")):
+        values = values.astype("category")
+        dtype = values.dtype
     if dtype is not None and getattr(dtype, "name", "") == "category":
         codes = np.ascontiguousarray(values.cat.codes if hasattr(values, "cat") else values.codes)
         categories = values.cat.categories if hasattr(values, "cat") else values.categories
@@ -590,7 +603,7 @@ def _object_text(value: Any) -> str:
         return ""
     if hasattr(value, "isoformat"):
         return _iso_text(value)
-    if type(value).__module__ in ("decimal", "uuid", "fractions"):
+    if type(value).__module__ in ("decimal", "uuid", "fractions") or type(value).__name__ in ("Interval", "Period"):
         return str(value)
     kind = type(value).__name__
     raise TypeError(f"a cell is a string, a number, a time or a list of them, not {kind}: {repr(value)[:60]}")

@@ -31,14 +31,14 @@ import numpy as np
 import numpy.typing as npt
 
 from furrow import _checks, _core
-from furrow._data import Source, is_arrow, is_frame, is_path, is_table, open_rows, open_table
+from furrow._data import Source, is_arrow, is_frame, is_path, is_table, open_columns, open_rows, open_table, table_columns
 from furrow._html import Card, Facts, training_chart, training_facts
 from furrow._progress import Progress, as_callback
 from furrow._settings import ALIASES as ALIASES
 from furrow._settings import Settings, as_text, collect
 from furrow.model import Model
 from furrow.rows import Rows
-from furrow.schema import Encoder, EncoderFolder, as_schema
+from furrow.schema import Encoder, EncoderFolder, Schema, as_schema, propose_features
 
 try:
     from sklearn.base import BaseEstimator as _SklearnBase
@@ -145,6 +145,7 @@ class _Samples:
         self.features: int | None = None
         self.names: Array | None = None
         self.folder: EncoderFolder | None = None  #: of the encoder of a log
+        self.schema: Schema | None = None  #: of the log
         self.weighted = False  #: the log has a column of weights
 
     def close(self) -> None:
@@ -356,31 +357,50 @@ class _Estimator(Card, _SklearnBase):  # type: ignore[misc]
         self, X: Any, target: _Target, settings: Settings, samples: _Samples, progress: Progress
     ) -> None:
         """A table with names and strings: its encoder in memory, through which the library reads it."""
-        schema = "auto" if self.schema is None else self.schema
-        roles = dict(target.roles)
-        samples.source = self._open_table(X, target, roles)
-        samples.weighted = target.weight is not None
         threads = settings.trainer.get("threads", 0)
-        if schema != "auto":
-            roles = {}
-        encoder = Encoder.build(
-            samples.source.uri, schema, strict=False, threads=threads, progress=progress, **roles
-        )
+        options: dict[str, Any] = {"threads": threads, "progress": progress}
+        samples.weighted = target.weight is not None
+        beside: frozenset[str] = frozenset()  # columns that X does not have
+        if is_path(X):
+            samples.source = open_table(X)
+            schema, roles = ("auto", target.roles) if self._takes_auto() else (self.schema, {})
+        else:
+            columns, roles = self._table_columns(X, target)
+            samples.source = open_columns(columns)
+            schema = self._find_schema(samples.source, columns, roles, target, options)
+            beside = frozenset(roles.values())
+            roles = target.roles | roles if isinstance(schema, str) else {}
+        encoder = Encoder.build(samples.source, schema, strict=False, **options, **roles)
+        samples.schema = encoder.schema._without(beside)
         samples.folder = encoder.open_folder()
         settings.keys.update(encoder=samples.folder.path, format="table")
 
-    def _open_table(self, X: Any, target: _Target, roles: dict[str, Any]) -> Source:
-        """The table with columns for what came beside it, whose names are added to the roles."""
-        if is_path(X):
-            return open_table(X)
-        known = {} if self.schema in (None, "auto") else as_schema(self.schema).roles
-        more: dict[str, Any] = {}
-        for role, values in (("label", target.y), ("weight", target.weight), ("group", target.qid)):
-            if values is None:
-                continue
-            roles[role] = known.get(role) or _free_name(X, role)
-            more[roles[role]] = values
-        return open_table(X, **more)
+    def _takes_auto(self) -> bool:
+        return self.schema is None or (isinstance(self.schema, str) and self.schema == "auto")
+
+    def _has_own_label(self) -> bool:
+        """Whether there is a schema that says what the label is."""
+        return not self._takes_auto() and "label" in as_schema(self.schema).roles
+
+    def _table_columns(self, X: Any, target: _Target) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The columns of the table and of what came beside it, and the names of the latter."""
+        known = {} if self._takes_auto() else as_schema(self.schema).roles
+        beside: dict[str, Any] = {"label": target.y, "weight": target.weight, "group": target.qid}
+        roles = {role: known.get(role) or _free_name(X, role) for role in beside if beside[role] is not None}
+        return table_columns(X, **{roles[role]: beside[role] for role in roles}), roles
+
+    def _find_schema(
+        self, source: Source, columns: dict[str, Any], roles: dict[str, Any], target: _Target, options: dict[str, Any]
+    ) -> Any:
+        """The schema of a table in memory; "auto": it is a log whose columns are found by their names."""
+        if not self._takes_auto():
+            definition = as_schema(self.schema).to_dict(comments=True)
+            for role, name in roles.items():
+                definition["columns"].setdefault(name, {"as": role})
+            return as_schema(self.schema) if set(roles) <= set(as_schema(self.schema).roles) else definition
+        if target.y is None:
+            return "auto"
+        return propose_features(source, columns, roles, **target.roles, **options)
 
     def _open_valid(self, eval_set: Any, samples: _Samples, encode: Callable[[Array], Array] | None) -> None:
         """Validation data: a pair (X, y) or a triple with weights, a list of one of them, or a path."""
@@ -402,7 +422,7 @@ class _Estimator(Card, _SklearnBase):  # type: ignore[misc]
             if (target.weight is None) == samples.weighted:
                 weight = np.ones(_checks.shape_of(checked)[0]) if samples.weighted else None
                 target = target._replace(weight=weight)
-            samples.valid = self._open_table(checked, target, {})
+            samples.valid = open_columns(self._table_columns(checked, target)[0])
         else:
             samples.valid = open_rows(
                 checked, labels=target.y, weights=target.weight, missing=self._takes_missing()
@@ -444,6 +464,8 @@ class _Estimator(Card, _SklearnBase):  # type: ignore[misc]
 
     def _keep_columns(self, samples: _Samples) -> None:
         self._encoded = samples.folder is not None
+        if samples.schema is not None:
+            self.schema_ = samples.schema
         if samples.features is not None:
             self.n_features_in_ = samples.features
         if samples.names is not None:
@@ -565,7 +587,8 @@ class _Estimator(Card, _SklearnBase):  # type: ignore[misc]
             return feature
         field = self.model_._scorer.describe_feature(feature)[0]
         names = list(getattr(self, "feature_names_in_", []))
-        column = next((i for i, name in enumerate(names) if name == field), None)
+        whole = field if field in names else field.rpartition(".")[0]  # parts of times are "joined.hour"
+        column = names.index(whole) if whole in names else None
         if column is None:
             raise AttributeError(f"feature {field!r} is not a column: model_.feature_importances() has all of them")
         return column
@@ -641,15 +664,16 @@ class Classifier(_ClassifierMixin, _Estimator):  # type: ignore[misc]
     model: lr, svm, softmax, mlr, fm, ffm, dnn, wide_and_deep, deepfm, pnn, nfm or gbdt. lr of more than two classes
     becomes softmax; gbdt has as many as there are; the others separate two.
     schema: a frame with strings or categories, and the path of a log, are read through a schema: "auto" (a frame with
-    strings needs not say so), a Schema, or the path of a schema.json.
+    strings needs not say so), a Schema, a dict or the path of one. Of a frame that comes with y, "auto" takes all
+    columns as features, whatever their names are, and warns of those that it ignores; a time is a number of days, too.
     epochs … threads: None is Furrow's own default for the model. class_weight: "balanced", or a dict of classes.
     patience: stop after so many epochs or trees that were not better for the validation rows, and keep the best (unless
     keep="last"); validation_fraction: the share of the rows that is held out for that, where fit has no eval_set.
     settings: any other key (see `settings()`), such as min_child_weight=2 or solver="steps".
 
     After fit: classes_, n_features_in_, feature_names_in_ (of a frame), algorithm_, history_ (a dict of figures for each
-    epoch), best_epoch_, notes_ (what the training has to say), model_ (the furrow.Model); coef_ and intercept_ of linear
-    models, feature_importances_ of trees.
+    epoch), best_epoch_, notes_ (what the training has to say), model_ (the furrow.Model), schema_ (what the columns of a
+    frame with strings were taken for); coef_ and intercept_ of linear models, feature_importances_ of trees.
 
     >>> X = [[0, 1], [1, 0], [0, 2], [2, 0]] * 5
     >>> y = ["b", "a", "b", "a"] * 5
@@ -713,7 +737,7 @@ class Classifier(_ClassifierMixin, _Estimator):  # type: ignore[misc]
         names = _checks.feature_names(X)
         X, target = self._check_target(X, y, sample_weight, None, {"label": label} if y is None else {})
         classes, encode = None, None
-        if target.y is not None and self.schema in (None, "auto"):
+        if target.y is not None and not self._has_own_label():
             classes, codes = _checks.labels(target.y)
             encode = lambda valid: _checks.codes_of(valid, classes, "eval_set")  # noqa: E731
             target = target._replace(y=codes)

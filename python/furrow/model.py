@@ -29,7 +29,7 @@ import numpy.typing as npt
 
 from furrow import _core
 from furrow._arrays import as_array, as_floats
-from furrow._data import Source, is_frame, is_path, memory_path, open_rows, open_table
+from furrow._data import Source, is_frame, is_path, memory_path, open_columns, open_rows, table_columns
 from furrow._html import Card, Facts, epoch_facts
 from furrow._progress import Progress, as_callback
 from furrow.matrix import Matrix, load_matrix
@@ -318,11 +318,16 @@ class Model(Card):
                 f"the model was trained on a log with the columns {', '.join(self.columns or [])}: a frame or a dict "
                 f"with its columns, or a list of events, is needed, not {type(X).__name__}"
             )
-        more = {}
+        more: dict[str, Any] = {}
         for values, role in ((y, "label"), (weight, "weight")):
             if values is not None:
                 more[self._column_with(role)] = values
-        source = open_table(X, **more)
+        columns = table_columns(X, **more)
+        rows = len(next(iter(columns.values()))[1]) if columns else 0
+        for name, what, _ in self._scorer.columns():
+            if what == "group" and name not in columns:  # the reader wants it, though scores do not depend on it
+                columns |= table_columns({name: np.zeros(rows, np.int64)})
+        source = open_columns(columns)
         if not labelled:
             source.uri = _without_label(source.uri)
         return source

@@ -423,7 +423,7 @@ class Recommender(Card):
 
     def _build_encoder(self, source: Source, on_bad: OnBad, threads: int, progress: Progress) -> Encoder:
         return Encoder.build(
-            source.uri,
+            source,
             self.schema,
             user=self.user,
             item=self.item,

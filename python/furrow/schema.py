@@ -23,12 +23,13 @@ EncodedEvent(indices=[3, 7], values=[1.0, 1.0], fields=[0, 1])
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 import os
 import tempfile
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Literal, NamedTuple, Union
@@ -36,7 +37,8 @@ from typing import Any, Literal, NamedTuple, Union
 import numpy as np
 
 from furrow import _core
-from furrow._data import Source, _object_text, _table_columns, csv_text, is_frame, is_path, memory_path, open_table
+from furrow._data import Source, TextColumn, _object_text, csv_text, is_frame, is_path, memory_path
+from furrow._data import open_columns, open_table, table_columns
 from furrow._html import card, table
 from furrow._progress import Progress, as_callback
 from furrow.rows import Rows
@@ -96,7 +98,7 @@ class _FrameTables:
         while (name := f"frame-{number}-{plain}.csv") in self._names or os.path.exists(name):
             number += 1
         path = f"{self.folder}/{name}"
-        text, line_ends = csv_text(_table_columns(data)[0])
+        text, line_ends = csv_text(table_columns(data))
         _core.add_file(path, text)
         self._names.add(name)
         self._sources.append(Source(path, functools.partial(_core.remove_file, path), table=True))
@@ -198,10 +200,11 @@ class Schema:
             **{"history": history, "threads": threads, "on_bad": skips_bad(on_bad), "strict": strict},
         }
         arguments = tuple(_table_argument(table, frames) for table in opened)
-        with open_table(data) as source:
+        with _opened(data) as source:
             core, stats = _core.Schema.propose(source.uri, options, arguments, as_callback(progress))
             folder = _folder_of(source.uri)
         warn_of_bad_rows(stats, "Schema.propose")
+        core = _with_whole_categories(core, source.declared)
         if any(table.framed for table in opened):
             text = core.text(True)
             for table in opened:
@@ -295,6 +298,12 @@ class Schema:
     def __reduce__(self) -> tuple[Any, ...]:
         return _restore_schema, (self.text(comments=True), self._folder)
 
+    def _without(self, names: frozenset[str]) -> Schema:
+        """The schema without some columns."""
+        definition = self.to_dict(comments=True)
+        definition["columns"] = {name: what for name, what in definition["columns"].items() if name not in names}
+        return Schema.parse(definition) if names else self
+
     def _bind(self, tables: Tables | None) -> Schema:
         """The schema with these tables in place of those that it has for the same keys."""
         if not tables:
@@ -313,6 +322,73 @@ class Schema:
         schema = Schema.parse(definition)
         schema._frames = frames
         return schema
+
+
+@contextlib.contextmanager
+def _opened(data: Any) -> Iterator[Source]:
+    """A table that is open already, which its owner closes, or one that is opened for the moment."""
+    if isinstance(data, Source):
+        yield data
+        return
+    with open_table(data) as source:
+        yield source
+
+
+def _with_whole_categories(core: _core.Schema, declared: frozenset[str]) -> _core.Schema:
+    """A proposal whose columns of a declared type are categories: their values are neither taken apart nor measured."""
+    definition = json.loads(core.text(True))
+    changed = False
+    for name, column in definition["columns"].items():
+        if name in declared and column["as"] in ("set", "text", "number", "time") and "role" not in column:
+            why = f"the type of the column is one of categories; {column.get('why', '')}"
+            definition["columns"][name] = {"as": "category", "why": why}
+            changed = True
+    return _core.Schema.parse(to_bytes(json.dumps(definition, ensure_ascii=False))) if changed else core
+
+
+def propose_features(
+    source: Source, columns: Mapping[str, TextColumn], beside: Mapping[str, Any], **options: Any
+) -> Schema:
+    """What the columns of a frame are whose labels came beside it: all of them features, whatever their names are.
+
+    source: the table of these columns; `beside` names those of the label, the weight and the group. A time is also a
+    number, without which a model could not tell the years from each other. Warns of columns that are left out.
+    """
+    schema = Schema.propose(source, **{**options, **beside})
+    definition = schema.to_dict(comments=True)
+    added = set(beside.values())
+    named = [column.name for column in schema.columns if column.name not in added and _is_named(column)]
+    if named:
+        definition["columns"].update(_propose_unnamed({name: columns[name] for name in named}, options))
+    for times in definition["columns"].values():
+        if times["as"] == "time":
+            times["parts"] = [*times.get("parts", ("hour", "weekday")), "age"]
+    found = Schema.parse(definition)
+    for column in found.columns:
+        if column.as_ == "ignore":
+            _warn_of_ignored(column)
+    return found
+
+
+def _is_named(column: Column) -> bool:
+    """Whether the name of a column says that it is the label, the weight or the group, or would be."""
+    return column.as_ in ("label", "weight", "group") or (column.as_ == "ignore" and "the name says label" in column.why)
+
+
+def _propose_unnamed(columns: Mapping[str, TextColumn], options: Mapping[str, Any]) -> dict[str, Any]:
+    """What columns are by their values alone."""
+    with open_columns({f"column {i}": column for i, column in enumerate(columns.values())}) as source:
+        found = Schema.propose(source, label="", threads=options["threads"]).to_dict(comments=True)["columns"]
+    return dict(zip(columns, found.values()))
+
+
+def _warn_of_ignored(column: Column) -> None:
+    why = column.why.rpartition("; ")[2]
+    warnings.warn(
+        f"column {column.name!r} is ignored: {why}. Leave it out, or say what it is: take schema_.to_dict() of the "
+        f"estimator, set ['columns'][{column.name!r}] = {{'as': 'category'}} (or 'number'), and pass it as schema=",
+        stacklevel=7,
+    )
 
 
 def _restore_schema(text: str, folder: str | None) -> Schema:
@@ -433,11 +509,11 @@ class Encoder:
         :meth:`Schema.propose`. tables: for a schema that is given, the tables that it joins by these keys.
         """
         columns = {"label": label, "weight": weight, "group": group, "user": user, "item": item, "time": time}
-        with open_table(data) as source:
+        with _opened(data) as source:
             if isinstance(schema, str) and schema == "auto":
                 _check_repeats(source.uri)
                 found = Schema.propose(
-                    source.uri,
+                    source,
                     **columns,
                     tables=tables,
                     history=history,
