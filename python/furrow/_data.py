@@ -25,6 +25,7 @@ import functools
 import itertools
 import os
 import sys
+import warnings
 from types import TracebackType
 from typing import Any, Callable, Mapping, cast
 
@@ -93,6 +94,14 @@ class Source:
 def memory_path(suffix: str = "") -> str:
     """A path in memory that nothing else has."""
     return f"memory://python-{next(_numbers)}{suffix}"
+
+
+def warn_user(text: str) -> None:
+    """A UserWarning at the line that called the package, however deep the call is in it."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == "furrow":
+        level, frame = level + 1, frame.f_back
+    warnings.warn(text, UserWarning, stacklevel=level)
 
 
 # ---- kinds of data
@@ -453,6 +462,38 @@ def table_columns(data: Any, **more: Any) -> dict[str, TextColumn]:
     """The columns of a table, and more of them, as the writer of text takes them."""
     columns = _table_columns(data)[0]
     return columns | {name: _text_column(name, values) for name, values in more.items()}
+
+
+_TRUE, _FALSE = ("true", "1", "1.0"), ("false", "0", "0.0")
+
+
+def spelling_of(names: list[str]) -> dict[str, str] | None:
+    """What the values of a column that was learned from truth values mean: each other spelling by that of names.
+
+    None: names are something else.
+
+    >>> spelling_of(["False", "True"])["1"], spelling_of(["0", "1"])["true"], spelling_of(["no", "yes"])
+    ('True', '1', None)
+    """
+    spelled: dict[str, str] = {}
+    for name in names:
+        kind = next((kind for kind in (_TRUE, _FALSE) if name.lower() in kind), None)
+        if kind is None or kind[0] in spelled:
+            return None
+        spelled |= dict.fromkeys(kind, name)
+    return spelled or None
+
+
+def spell(values: Any, spelling: Mapping[str, str]) -> list[Any]:
+    """A column of truth values as the model has learned to read them; other values stay as they are."""
+    known: dict[Any, Any] = {}
+    spelled = []
+    for value in np.asarray(values, dtype=object):
+        key = (type(value), value)
+        if key not in known:
+            known[key] = spelling.get((cell_text(value) or "").lower(), value)
+        spelled.append(known[key])
+    return spelled
 
 
 def csv_text(columns: dict[str, TextColumn]) -> tuple[_core.View, bool]:

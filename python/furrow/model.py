@@ -29,12 +29,13 @@ import numpy.typing as npt
 
 from furrow import _core
 from furrow._arrays import as_array, as_floats
-from furrow._data import Source, is_frame, is_path, memory_path, open_columns, open_rows, table_columns
+from furrow._data import Source, is_arrow, is_frame, is_path, memory_path, open_columns, open_rows
+from furrow._data import spell, table_columns, warn_user
 from furrow._html import Card, Facts, epoch_facts
 from furrow._progress import Progress, as_callback
 from furrow.matrix import Matrix, load_matrix
 from furrow.rows import Rows, read_rows
-from furrow.schema import as_pairs
+from furrow.schema import Encoder, as_pairs
 
 Array = npt.NDArray[Any]
 Doubles = npt.NDArray[np.float64]
@@ -43,6 +44,7 @@ Saver = Callable[[str, bool], None]
 
 _FEW = 1 << 16  # elements of a table that is scored at once, without threads
 _FEW_EVENTS = 256
+_ENOUGH, _SAMPLED = 10, 4096  # rows from which on unknown values are told, and so many are looked at
 _CHUNK = 1 << 20  # rows of a file that are scored at once
 _MOST_BINS, _MOST_POINTS = 10**4, 10**8
 _FORMATS = {"text": 0, "json": 1, "dot": 2, "svg": 3, "angel": 4, "keys": 5}
@@ -70,6 +72,8 @@ class Model(Card):
     _encoded: bool
     _names: list[str]
     _fast_columns: int  # of tables that are known to fit
+    _learned: Encoder | None  # made when it is needed, as the following
+    _spelled: dict[str, dict[str, str]] | None
 
     def __init__(self) -> None:
         raise TypeError("furrow.load_model(path) loads a model")
@@ -88,6 +92,8 @@ class Model(Card):
         self._encoded = scorer.has_encoder()
         self._names = _names_of_columns(scorer)
         self._fast_columns = -1
+        self._learned = None
+        self._spelled = None
         return self
 
     # ---- what it is
@@ -225,7 +231,11 @@ class Model(Card):
             self._scorer.score_table(X, out, by_class)
         elif self._encoded and type(X) is list and len(X) < _FEW_EVENTS and all(type(event) is dict for event in X):
             out = np.empty((len(X), self._outputs) if by_class else (3, len(X)))
-            self._scorer.score_events([as_pairs(event) for event in X], out, by_class)
+            events = [self._pairs_of(event) for event in X]
+            self._scorer.score_events(events, out, by_class)
+            if len(X) >= _ENOUGH:
+                rows = [self._encoder()._core.event(event)[0] for event in events]
+                self._warn_of_values(np.cumsum([0, *map(len, rows)]), np.concatenate(rows))
         elif getattr(X, "format", None) == "csr" and len(X.data) <= _FEW and X.dtype.kind in "fiub":
             self._check_columns(X.shape[1], dense=False)
             out = np.empty((X.shape[0], self._outputs) if by_class else (3, X.shape[0]))
@@ -306,7 +316,10 @@ class Model(Card):
         if "indexing_mode=" in path and self._scorer.setting("index-base") not in ("0", "1"):
             return self._open_read_rows(read_rows(path), None, None)
         says = any(mark in path for mark in ("#", "format=", "label="))
-        return Source(path if labelled or says or not self._encoded else _without_label(path))
+        source = Source(path if labelled or says or not self._encoded else _without_label(path))
+        if self._encoded and not says and path.partition("?")[0] != "-":
+            self._check_values(_without_label(path), None, self._encoder_path())
+        return source
 
     def _open_log(self, X: Any, y: Any, weight: Any, labelled: bool) -> Source:
         if isinstance(X, (list, tuple)) and all(isinstance(event, Mapping) for event in X):
@@ -322,7 +335,9 @@ class Model(Card):
         for values, role in ((y, "label"), (weight, "weight")):
             if values is not None:
                 more[self._column_with(role)] = values
+        spelled = {name: given for name, given in self._spellings().items() if name in X} if not is_arrow(X) else {}
         columns = table_columns(X, **more)
+        columns |= table_columns({name: spell(X[name], given) for name, given in spelled.items()})
         rows = len(next(iter(columns.values()))[1]) if columns else 0
         for name, what, _ in self._scorer.columns():
             if what == "group" and name not in columns:  # the reader wants it, though scores do not depend on it
@@ -330,7 +345,11 @@ class Model(Card):
         source = open_columns(columns)
         if not labelled:
             source.uri = _without_label(source.uri)
+        self._check_values(source.uri, rows, self._encoder_path())
         return source
+
+    def _encoder_path(self) -> str:
+        return self._folder or self._scorer.setting("encoder") or ""
 
     def _column_with(self, kind: str) -> str:
         for name, what, _ in self._scorer.columns():
@@ -341,8 +360,56 @@ class Model(Card):
     def _open_events(self, events: Any) -> Source:
         """Events, whose columns the schema must have; a column that an event lacks is missing."""
         path = memory_path()
-        self._scorer.add_events(path, [as_pairs(event) for event in events])
-        return Source(path, lambda: _core.remove_rows(path), rows=len(events))
+        self._scorer.add_events(path, [self._pairs_of(event) for event in events])
+        source = Source(path, lambda: _core.remove_rows(path), rows=len(events))
+        self._check_values(path, len(events))
+        return source
+
+    # ---- values that the model does not know
+
+    def _encoder(self) -> Encoder:
+        """The dictionary of the log that the model was trained on."""
+        if self._learned is None:
+            self._learned = Encoder.load(self._encoder_path())
+        return self._learned
+
+    def _spellings(self) -> dict[str, dict[str, str]]:
+        if self._spelled is None:
+            self._spelled = self._encoder().spellings()
+        return self._spelled
+
+    def _pairs_of(self, event: Mapping[str, Any]) -> tuple[tuple[bytes, bytes | None], ...]:
+        """The cells of an event, truth values as the model has learned to read them."""
+        spelled = {name: spell([event[name]], given)[0] for name, given in self._spellings().items() if name in event}
+        return as_pairs({**event, **spelled} if spelled else event)
+
+    def _check_values(self, uri: str, rows: int | None, encoder: str | None = None) -> None:
+        """Warns if the first rows have hardly any value of a column that the model knows: it would score them all the
+        same. encoder: by which a log is read; None: these are the rows of one."""
+        if rows is not None and rows < _ENOUGH:
+            return
+        options = {"format": "auto", "part": 0, "nparts": 1, "threads": 1, "skip_bad": True}
+        try:
+            read = uri if encoder is None else _core.encoder_uri(uri, encoder)
+            block = next(iter(Rows(read, options | {"key_type": "u64", "value_type": "f32"})), None)
+        except _core.Error:
+            return  # who reads the rows will tell
+        if block is not None and len(block) >= _ENOUGH:
+            ends = block.indptr[: _SAMPLED + 1]
+            self._warn_of_values(ends, block.indices[: int(ends[-1])])
+
+    def _warn_of_values(self, indptr: Array, indices: Array) -> None:
+        for name, unknown in self._encoder().unknown_fields(indptr, indices):
+            examples = ", ".join(self._examples(name))
+            warn_user(
+                f"column {name!r}: {unknown} of the first {len(indptr) - 1} rows have a value that the model does not "
+                f"know, or none; it knows values such as {examples}: is the column spelled as in the training data?"
+            )
+
+    def _examples(self, name: str) -> list[str]:
+        field = next(field for field in self._encoder().fields if field.name == name)
+        end = field.first + field.count
+        return [feature.name for feature in self._encoder().features(max(field.first, end - 3), end)]
 
     def _numbers_of(self, y: Any) -> Any:
         """Labels as numbers: those of the names of classes."""

@@ -735,7 +735,8 @@ class Recommender(Card):
                 "recommend(user, allowed=items) scores items for a user as of the end of the log"
             )
         with open_table(columns | {name: [None] * len(users) for name in absent}) as source:
-            scores = opened.model().scores(source.uri)[0]
+            unlabelled = Source(source.uri_with(label="none"), rows=len(users))
+            scores: npt.NDArray[np.float64] = opened.model()._read(unlabelled, 3, False, opened.threads, None)[0]
         scores[(users == _NO_ITEM) | (items == _NO_ITEM)] = np.nan
         return scores
 

@@ -38,7 +38,7 @@ import numpy as np
 
 from furrow import _core
 from furrow._data import Source, TextColumn, _object_text, csv_text, is_frame, is_path, memory_path
-from furrow._data import open_columns, open_table, table_columns
+from furrow._data import open_columns, open_table, spelling_of, table_columns, warn_user
 from furrow._html import card, table
 from furrow._progress import Progress, as_callback
 from furrow.rows import Rows
@@ -384,10 +384,9 @@ def _propose_unnamed(columns: Mapping[str, TextColumn], options: Mapping[str, An
 
 def _warn_of_ignored(column: Column) -> None:
     why = column.why.rpartition("; ")[2]
-    warnings.warn(
+    warn_user(
         f"column {column.name!r} is ignored: {why}. Leave it out, or say what it is: take schema_.to_dict() of the "
-        f"estimator, set ['columns'][{column.name!r}] = {{'as': 'category'}} (or 'number'), and pass it as schema=",
-        stacklevel=7,
+        f"estimator, set ['columns'][{column.name!r}] = {{'as': 'category'}} (or 'number'), and pass it as schema="
     )
 
 
@@ -430,6 +429,9 @@ class EncodedEvent:
 
 
 _SIDES = ("context", "user", "item")
+_NOT_NAMES = 2  # the first features of a field with a dictionary: unknown values, missing ones
+_NEARLY_ALL = 0.95  # of the rows
+_COUNTED = 100_000  # names of a dictionary
 
 
 def as_cell(value: Any) -> bytes | None:
@@ -595,6 +597,35 @@ class Encoder:
         if not 0 <= field < len(names):
             raise IndexError(f"there are the fields 0 … {len(names) - 1}, not {field}")
         return field
+
+    def spellings(self) -> dict[str, dict[str, str]]:
+        """Of the columns that have truth values alone: what other spellings of them mean."""
+        found = {}
+        for field in self.fields:
+            if 1 <= field.entries <= 2:
+                names = [feature.name for feature in self.features(field.first + _NOT_NAMES, field.first + field.count)]
+                found[field.name] = spelling_of(names)
+        return {name: spelling for name, spelling in found.items() if spelling}
+
+    def unknown_fields(self, indptr: Any, indices: Any) -> list[tuple[str, int]]:
+        """Fields whose values the training data had in most of its rows, but these rows nearly never; and in how many
+        rows they are unknown."""
+        rows, found = len(indptr) - 1, []
+        columns = {column.name for column in self.schema.columns}  # others are histories and crosses
+        row_of = np.repeat(np.arange(rows), np.diff(indptr.astype(np.int64)))
+        for field in self.fields:
+            if field.entries == 0 or field.name not in columns:
+                continue
+            there = (indices >= field.first + 1) & (indices < field.first + field.count)
+            unknown = rows - len(np.unique(row_of[there]))
+            if unknown >= _NEARLY_ALL * rows and self._has_learned(field):
+                found.append((field.name, unknown))
+        return found
+
+    def _has_learned(self, field: Field) -> bool:
+        """Whether most cells of the training data had a value of the dictionary."""
+        counts = self._core.features(field.first + _NOT_NAMES, min(field.entries, _COUNTED))
+        return sum(count for _, _, count in counts) >= field.unknown + field.missing
 
     def encode_event(self, event: Mapping[str, Any] | None = None, /, **columns: Any) -> EncodedEvent:
         """The row of one event: what the line of a log with these cells gives. Other columns are missing.

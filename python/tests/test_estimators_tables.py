@@ -112,3 +112,68 @@ def test_intervals_and_periods_are_categories(rng):
     model = furrow.Classifier("gbdt").fit(frame, x > 0)
     assert [column.as_ for column in model.schema_.columns] == ["category"] * 3
     assert model.score(frame, x > 0) > 0.85
+
+
+# ---- Values that the model does not know
+
+TRUTHS = {
+    "int": lambda x: x.astype(int),
+    "float": lambda x: x.astype(float),
+    "bool": lambda x: x,
+    "object": lambda x: x.astype(object),
+    "boolean": lambda x: pandas.array(x, dtype="boolean"),
+    "lower": lambda x: np.where(x, "true", "false"),
+    "title": lambda x: np.where(x, "True", "False"),
+    "category": lambda x: pandas.Categorical(x),
+}
+
+
+@pytest.mark.parametrize("given", TRUTHS)
+@pytest.mark.parametrize("trained", TRUTHS)
+@pytest.mark.filterwarnings("error")
+def test_truth_values_mean_the_same_in_all_spellings(trained, given, rng, texts):
+    x = rng.random(ROWS) > 0.5
+    model = furrow.Classifier("gbdt", trees=5).fit(pandas.DataFrame({"s": texts, "x": TRUTHS[trained](x)}), x)
+    frame = pandas.DataFrame({"s": texts, "x": TRUTHS[given](x)})
+    if model.schema_.columns[1].as_ == "number" and given in ("lower", "title"):
+        return  # texts in place of numbers
+    assert model.score(frame, x) == 1
+    assert model.model_.predict_proba(frame[:50].to_dict("records"))[:, 1].round().tolist() == x[:50].tolist()
+    assert model.model_.predict_proba(frame[:300].to_dict("records"))[:, 1].round().tolist() == x[:300].tolist()
+    assert model.score({"s": texts, "x": frame["x"].to_numpy()}, x) == 1
+
+
+CHANGES = {
+    "codes": lambda x: x.astype("category").cat.codes,
+    "case": lambda x: x.str.upper(),
+    "decimals": lambda x: x.str.replace("v", "").astype(float).astype(str) + "0",
+    "missing": lambda x: np.full(len(x), None, dtype=object),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_columns_of_unknown_values_are_told(change, rng, tmp_path):
+    x = rng.integers(0, 5, ROWS)
+    frame = pandas.DataFrame({"x": np.array(["v0", "v1", "v2", "v3", "v4"])[x], "z": rng.normal(size=ROWS)})
+    model = furrow.Classifier("gbdt", trees=5).fit(frame, x > 2)
+    other = frame.assign(x=CHANGES[change](frame["x"]))
+    other.to_csv(tmp_path / "other.csv", index=False)
+    told = "column 'x': .* of the first .* rows have a value that the model does not know"
+    for data in (other, str(tmp_path / "other.csv"), other.to_dict("records"), other[:20].to_dict("records")):
+        with pytest.warns(UserWarning, match=told) as found:
+            model.model_.predict(data)
+        assert found[0].filename == __file__
+    with pytest.warns(UserWarning, match=told):
+        model.predict(other)
+    with pytest.warns(UserWarning, match=told):
+        model.model_.evaluate(other, (x > 2) * 1)
+
+
+@pytest.mark.filterwarnings("error")
+def test_some_unknown_values_are_not_told(rng):
+    x = rng.integers(0, 5, ROWS)
+    frame = pandas.DataFrame({"x": [f"v{i}" for i in x], "often": np.where(x > 0, None, "a"), "z": rng.normal(size=ROWS)})
+    model = furrow.Classifier("gbdt", trees=5).fit(frame, x > 2)
+    model.predict(frame)
+    model.predict(frame.assign(x=np.where(x > 0, "new", "v1"), often=None))
+    model.predict(frame[:5].assign(x="new"))
