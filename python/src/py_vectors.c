@@ -62,10 +62,11 @@ PyObject *fwpy_scorer_side(PyObject *object, PyObject *args) {
     return PyErr_Format(PyExc_TypeError, "the schema does not say which column has the %s",
                         side == FURROW_SIDE_ITEM ? "items" : "users");
   furrow_encoder_get_field(encoder, at, &field);
+  const uint64_t first = field.first + field.count - field.entries; /* behind unknown and missing values */
   PyObject *names = PyList_New(0);
   for (uint64_t i = 0; names && i < field.entries; i++) {
     furrow_encoder_feature feature;
-    if (furrow_encoder_get_feature(encoder, field.first + i, &feature, &err) != FURROW_OK) {
+    if (furrow_encoder_get_feature(encoder, first + i, &feature, &err) != FURROW_OK) {
       Py_DECREF(names);
       return fwpy_raise(&err);
     }
@@ -73,7 +74,7 @@ PyObject *fwpy_scorer_side(PyObject *object, PyObject *args) {
     if (!name || PyList_Append(names, name) < 0) Py_CLEAR(names);
     Py_XDECREF(name);
   }
-  return names ? Py_BuildValue("(KN)", (unsigned long long)field.first, names) : NULL;
+  return names ? Py_BuildValue("(KN)", (unsigned long long)first, names) : NULL;
 }
 
 /* ---- Events ----------------------------------------------------------------------------------------------- */

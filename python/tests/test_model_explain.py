@@ -154,6 +154,7 @@ def test_vectors_of_a_log() -> None:
     items, vectors = model.item_vectors()
     users, queries = model.user_vectors()
     assert len(items) == 20 and len(users) == 30 and vectors.dtype == np.float32
+    assert all(name[0] == "i" for name in items) and all(name[0] == "u" for name in users)  # not "(unknown)"
     assert vectors.shape[1] == queries.shape[1] == len(model.matrices["embedding_embedding"].rows) + 1
     for u in (0, 7):
         events = [{"userId": users[u], "itemId": item} for item in items]
