@@ -129,6 +129,11 @@ def is_arrow(data: Any) -> bool:
     return hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__")
 
 
+def is_event(data: Mapping[str, Any]) -> bool:
+    """Whether a dict has single values, those of one event, in place of columns."""
+    return any(isinstance(value, (str, bytes)) or not hasattr(value, "__len__") for value in data.values())
+
+
 def is_table(data: Any) -> bool:
     """Whether data has columns of strings, categories or times, and so needs a schema: `open_table` takes it.
 
@@ -448,7 +453,7 @@ TextColumn = tuple[str, Any, Any, Any]  # as _core.csv_text takes it
 def open_columns(columns: dict[str, TextColumn]) -> Source:
     """Columns as csv text in memory."""
     text, line_ends = csv_text(columns)
-    path = memory_path(".csv")
+    path = f"memory://frame-{next(_numbers)}{'.lines' if line_ends else '.csv'}"  # py_errors.c counts its rows
     _core.add_file(path, text)
     layout = f"?kind=csv&delimiter=,&header=yes&newlines={'yes' if line_ends else 'no'}"
     rows = _column_length(next(iter(columns.values()))) if columns else 0

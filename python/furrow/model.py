@@ -29,7 +29,7 @@ import numpy.typing as npt
 
 from furrow import _core
 from furrow._arrays import as_array, as_floats
-from furrow._data import Source, is_arrow, is_frame, is_path, memory_path, open_columns, open_rows
+from furrow._data import Source, is_arrow, is_event, is_frame, is_path, memory_path, open_columns, open_rows
 from furrow._data import spell, table_columns, warn_user
 from furrow._html import Card, Facts, epoch_facts
 from furrow._progress import Progress, as_callback
@@ -57,7 +57,7 @@ class Model(Card):
     """A trained model: load_model loads one, the estimators make them.
 
     Rows to score (X) are an array, a sparse matrix, a frame, Rows, or the path of a file. A model that was trained on
-    a log takes a frame or a dict with the columns of the log, or a list of events, each of them a dict.
+    a log takes a frame or a dict with the columns of the log, an event (a dict of single values), or a list of them.
 
     Any number of threads may use a model at once.
     """
@@ -322,6 +322,8 @@ class Model(Card):
         return source
 
     def _open_log(self, X: Any, y: Any, weight: Any, labelled: bool) -> Source:
+        if isinstance(X, Mapping) and is_event(X):
+            X = [X]
         if isinstance(X, (list, tuple)) and all(isinstance(event, Mapping) for event in X):
             if y is None and weight is None:
                 return self._open_events(X)

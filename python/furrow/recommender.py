@@ -31,7 +31,7 @@ import numpy as np
 import numpy.typing as npt
 
 from furrow import _core
-from furrow._data import Source, is_frame, is_path, memory_path, open_table
+from furrow._data import Source, is_event, is_frame, is_path, memory_path, open_table
 from furrow._html import Card, Facts, training_chart, training_facts
 from furrow._progress import Progress, as_callback
 from furrow._settings import Settings, collect
@@ -167,8 +167,9 @@ class Events:
 class _Opened:
     """A model that is open. A later fit opens another one, so that calls that run meanwhile are not mixed up."""
 
-    def __init__(self, folder: ModelFolder, threads: int) -> None:
+    def __init__(self, folder: ModelFolder, threads: int, dtypes: Mapping[bool, str]) -> None:
         self.folder = folder
+        self.dtypes = dict(dtypes)  # of the names of users (False) and items (True), if they were integers
         self.core = _core.Recommender.open(folder.path, {"threads": threads})
         self.n_users, self.n_items = self.core.counts()
         self.threads = threads
@@ -184,8 +185,15 @@ class _Opened:
 
     def names(self, items: bool) -> npt.NDArray[Any]:
         """The names of all items or users, by their numbers."""
-        made: npt.NDArray[Any] = self._once(f"names {items}", lambda: _as_objects(self.core.names(items)))
+        made: npt.NDArray[Any] = self._once(f"names {items}", lambda: self.typed(self.core.names(items), items))
         return made
+
+    def typed(self, names: list[str], items: bool) -> npt.NDArray[Any]:
+        """Names as the log had them: integers, or texts."""
+        with contextlib.suppress(ValueError, OverflowError):
+            if items in self.dtypes:
+                return np.array([int(name) for name in names], dtype=self.dtypes[items])
+        return _as_objects(names)
 
     def model(self) -> Model:
         made: Model = self._once("model", self._load_model)
@@ -204,7 +212,10 @@ class _Opened:
         """The numbers of names; None: all."""
         if names is None:
             return np.arange(self.n_items if items else self.n_users, dtype=np.uint64)
-        numbers = self.find_each(_as_names(names, "items" if items else "users"), items, unknown)
+        try:
+            numbers = self.find_each(_as_names(names, "items" if items else "users"), items, unknown)
+        except _core.NotFoundError as error:
+            raise _with_hint(error) from None
         return np.ascontiguousarray(numbers[numbers != _NO_ITEM])
 
     def find_each(self, names: list[bytes], items: bool, unknown: Unknown) -> Numbers:
@@ -327,7 +338,8 @@ class Recommender(Card):
     schema: what the columns are, in place of all these. user_history: the last so many items of a user are features.
     Further settings are those of `furrow train`, with underscores for dashes: rank=16, epochs=10, loss="bpr".
 
-    Names are texts, as in a file: the user 17 is "17", though 17 is accepted wherever a user is named.
+    Names of a file are texts: its user 17 is "17", though 17 is accepted wherever a user is named. If the log is a frame
+    whose column of users or of items has integers, so do results, until the model is saved and loaded.
 
     After fit: `schema_` says what the columns were taken for, `notes_` what the training found, `history_` its epochs.
     """
@@ -416,7 +428,8 @@ class Recommender(Card):
                 told = None if callback is None else lambda epoch: callback(_flat(epoch))
                 trainer.fit(source.uri, uri, settings.fit, parser, told, as_callback(progress))
                 files = _saved(trainer)
-        self._take(files, threads)
+            dtypes = _integer_dtypes(log, encoder.schema)
+        self._take(files, threads, dtypes)
         self.history_ = [_flat(epoch) for epoch in trainer.history()]
         self._warn(trainer)
         return self
@@ -445,9 +458,9 @@ class Recommender(Card):
             if warning:
                 warnings.warn(f"Recommender({self.model!r}): {text}", stacklevel=3)
 
-    def _take(self, folder: ModelFolder, threads: int) -> None:
+    def _take(self, folder: ModelFolder, threads: int, dtypes: Mapping[bool, str] = {}) -> None:
         """Opens the model of a folder; after a failure the object is as it was."""
-        opened = _Opened(folder, threads)
+        opened = _Opened(folder, threads, dtypes)
         described = json.loads(folder.files.get("furrow.json", b"{}"))
         self._opened = opened
         self.history_ = []
@@ -475,13 +488,13 @@ class Recommender(Card):
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = {"params": self.get_params()}
         if self.__sklearn_is_fitted__():
-            state |= {"files": self._opened.folder.files, "history": self.history_}
+            state |= {"files": self._opened.folder.files, "history": self.history_, "dtypes": self._opened.dtypes}
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__init__(**state["params"])  # type: ignore[misc]
         if "files" in state:
-            self._take(ModelFolder(state["files"]), self.threads or 0)
+            self._take(ModelFolder(state["files"]), self.threads or 0, state.get("dtypes", {}))
             self.history_ = state["history"]
 
     # ---- What it is
@@ -507,14 +520,16 @@ class Recommender(Card):
         return self._fitted().n_items
 
     @property
-    def users(self) -> list[str]:
+    def users(self) -> list[Any]:
         """The names of all users that the model knows, the most frequent first."""
-        return list(self._fitted().names(False))
+        names: list[Any] = self._fitted().names(False).tolist()
+        return names
 
     @property
-    def items(self) -> list[str]:
+    def items(self) -> list[Any]:
         """The names of all items that the model knows, the most frequent first."""
-        return list(self._fitted().names(True))
+        names: list[Any] = self._fitted().names(True).tolist()
+        return names
 
     @property
     def model_(self) -> Model:
@@ -606,7 +621,7 @@ class Recommender(Card):
         with open_table(events) as source:
             options = {"on_bad": skips_bad(on_bad), "threads": opened.threads}
             found = opened.core.new_users(source.uri, options, as_callback(progress))
-        names = _as_objects(found.names())
+        names = opened.typed(found.names(), False)
         info = found.info()
         if len(names) == 0:
             raise ValueError("no user has an event with an item that the model knows")
@@ -715,7 +730,8 @@ class Recommender(Card):
     # ---- Scores and vectors
 
     def predict(self, data: Any, *, unknown: Unknown = "error") -> npt.NDArray[np.float64]:
-        """The model's output for pairs of user and item: a frame or dict of these columns, or a sequence of pairs.
+        """The model's output for pairs of user and item: a frame or dict of these columns, a dict of single values, or
+        a sequence of pairs.
 
         Further columns of the log count where the table has them; those that it lacks are missing values. unknown:
         "skip" gives NaN to pairs with a name that the model does not know. A file: `model_.scores(path)`.
@@ -723,8 +739,11 @@ class Recommender(Card):
         opened = self._fitted()
         user, item = opened.core.columns()
         columns = _columns_of(data, user, item)
-        users = opened.find_each([as_cell(name) or b"" for name in columns[user]], False, unknown)
-        items = opened.find_each([as_cell(name) or b"" for name in columns[item]], True, unknown)
+        try:
+            users = opened.find_each([as_cell(name) or b"" for name in columns[user]], False, unknown)
+            items = opened.find_each([as_cell(name) or b"" for name in columns[item]], True, unknown)
+        except _core.NotFoundError as error:
+            raise _with_hint(error) from None
         if len(users) == 0:
             return np.empty(0)
         schema = opened.encoder().schema
@@ -755,7 +774,7 @@ class Recommender(Card):
 
         chosen: dict[str, Any] = {"metric": "ip", "m": 0} | options
         opened = self._fitted()
-        index = Index.build(opened.vectors(True)[0], names=opened.names(True), **chosen)
+        index = Index.build(opened.vectors(True)[0], names=opened.core.names(True), **chosen)
         if "nprobe" not in options:
             index.nprobe = index.nlist
         return index
@@ -780,6 +799,28 @@ def _saved(trainer: _core.Trainer) -> ModelFolder:
         path = os.path.join(folder, "model")
         trainer.save(path, False)
         return ModelFolder.read(path)
+
+
+def _with_hint(error: _core.NotFoundError) -> _core.NotFoundError:
+    """The error, which says how names that the model does not know are left out."""
+    hint = "unknown='skip' leaves out what the model does not know"
+    error.args = (f"{error.args[0]}; {hint}",)
+    error.hint = f"{error.hint}; {hint}" if error.hint else hint
+    return error
+
+
+def _integer_dtypes(log: Any, schema: Schema) -> dict[bool, str]:
+    """The types of the columns of users (False) and items (True) of a frame, if they are integers."""
+    if not is_frame(log) and not isinstance(log, Mapping):
+        return {}
+    found = {}
+    columns = {str(name): name for name in log}
+    for items, role in ((False, "user"), (True, "item")):
+        dtype = getattr(log[columns[schema.roles[role]]], "dtype", None)
+        dtype = getattr(dtype, "numpy_dtype", dtype)  # of pandas' Int64
+        if isinstance(dtype, np.dtype) and dtype.kind in "iu":
+            found[items] = dtype.name
+    return found
 
 
 def _is_changed(name: str, value: Any) -> bool:
@@ -849,6 +890,8 @@ def _columns_of(data: Any, user: str, item: str) -> dict[str, Any]:
         raise TypeError("predict: a frame or pairs are needed; model_.scores(path) takes files")
     if is_frame(data) or isinstance(data, Mapping):
         columns = {str(name): data[name] for name in data}
+        if isinstance(data, Mapping) and is_event(data):
+            columns = {name: [value] for name, value in columns.items()}
         absent = [name for name in (user, item) if name not in columns]
         if absent:
             raise ValueError(f"the table has no column {', '.join(map(repr, absent))}")

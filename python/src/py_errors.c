@@ -1,4 +1,5 @@
 /* python/src/py_errors.c: exceptions, made from the list of statuses. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -90,9 +91,26 @@ static PyObject *number_or_none(uint64_t number, uint64_t none) {
   return PyLong_FromUnsignedLongLong(number);
 }
 
+/* A table in memory is a frame to its owner: its rows are told, not lines and bytes of a text that nobody wrote. Line 1
+ * has the names. Texts whose cells have line ends have other names, as their lines are not rows. */
+static size_t write_error(const furrow_error *err, char *text, size_t size) {
+  static const char scheme[] = "memory://frame-", ending[] = ".csv";
+  const size_t length = strlen(err->file);
+  const bool frame = strncmp(err->file, scheme, sizeof scheme - 1) == 0;
+  const bool rows = frame && err->line >= 2 && strcmp(err->file + length - (sizeof ending - 1), ending) == 0;
+  if (!rows && (!frame || err->line > 0)) return furrow_error_to_text(err, text, size);
+  furrow_error cell = *err;
+  cell.file[0] = 0;
+  cell.line = cell.column = 0;
+  cell.offset = FURROW_NO_OFFSET;
+  const int n = rows ? snprintf(text, size, "row %" PRIu64 " of the frame (from 0): ", err->line - 2)
+                     : snprintf(text, size, "the frame: ");
+  return (size_t)n + furrow_error_to_text(&cell, text + n, size - (size_t)n);
+}
+
 static PyObject *whole_text(const furrow_error *err) {
   char text[1536];
-  size_t n = furrow_error_to_text(err, text, sizeof text - sizeof err->hint - 2);
+  size_t n = write_error(err, text, sizeof text - sizeof err->hint - 2);
   if (n >= sizeof text - sizeof err->hint - 2) n = strlen(text);
   if (err->hint[0]) n += (size_t)snprintf(text + n, sizeof text - n, "; %s", err->hint);
   return fwpy_text_n(text, n);

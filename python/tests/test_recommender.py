@@ -327,9 +327,9 @@ def test_numbers_are_names(log):
     ids["rating"] = log["rating"]
     recommender = Recommender(seed=1).fit(ids)
     best = recommender.recommend([1, np.int64(2), "3", 4.0], 1)
-    assert best["user"].tolist() == ["1", "2", "3", "4"]
+    assert best["user"].tolist() == [1, 2, 3, 4]
     assert len(recommender.similar(5, 2)) == 2
-    seen = set(ids.loc[ids["user"] == 1, "item"].astype(str))
+    seen = set(ids.loc[ids["user"] == 1, "item"])
     assert not set(recommender.recommend(1, 60, exclude=ids)["item"]) & seen
 
 
@@ -665,3 +665,69 @@ def test_no_leak_over_many_calls(log, fitted):
     for _ in range(80):
         once()
     assert resident() - before < 15_000_000
+
+
+# ---- Frames of integers
+
+
+@pytest.fixture(scope="module")
+def numbered():
+    rng = np.random.default_rng(8)
+    pairs = {"user": rng.integers(0, 40, 900), "item": rng.integers(0, 25, 900).astype(np.int32)}
+    log = pandas.DataFrame(pairs).drop_duplicates().reset_index(drop=True)
+    return log.assign(rating=np.where(log["user"] % 5 == log["item"] % 5, 5.0, 1.0))
+
+
+def test_integers_come_back_as_integers(numbered, tmp_path):
+    recommender = Recommender("fm", seed=1).fit(numbered)
+    best = recommender.recommend([3, 4], k=3)
+    assert best.dtypes[["user", "item"]].tolist() == [np.int64, np.int32]
+    assert len(best.merge(numbered, on=["user", "item"], how="left")) == 6
+    assert sorted(recommender.users) == list(range(40)) and sorted(recommender.items) == list(range(25))
+    alike = recommender.similar(7, k=2)
+    assert alike["item"].dtype == np.int32 and alike["like"].tolist() == [7, 7]
+    items, _ = recommender.recommend([3], k=2, as_frame=False)
+    assert items.tolist() == [best["item"][:2].tolist()]
+    new = recommender.recommend_new(numbered[:30].assign(user=500), k=2)
+    assert new["user"].tolist() == [500, 500] and new["user"].dtype == np.int64
+    again = pickle.loads(pickle.dumps(recommender))
+    assert again.recommend([3, 4], k=3).equals(best)
+    recommender.save(tmp_path / "model")
+    loaded = Recommender.load(tmp_path / "model").recommend([3, 4], k=3)
+    assert loaded["item"].tolist() == best["item"].astype(str).tolist()
+    assert recommender.to_index().search_names(recommender.item_vectors()[:1], 1) is not None
+
+
+def test_nullable_integers_come_back_as_integers(numbered):
+    recommender = Recommender("lr", epochs=1).fit(numbered.astype({"user": "UInt32", "item": str}))
+    best = recommender.recommend([3], k=1)
+    assert best["user"].dtype == np.uint32 and best["item"].dtype == object
+
+
+def test_unknown_names_are_left_out_if_asked(numbered):
+    recommender = Recommender("fm", epochs=1).fit(numbered)
+    for call in (lambda **how: recommender.recommend([3, 999], k=1, **how),
+                 lambda **how: recommender.predict([(999, 1)], **how)):  # fmt: skip
+        with pytest.raises(furrow.NotFoundError, match="unknown='skip'") as failure:
+            call()
+        assert "unknown='skip'" in failure.value.hint
+        call(unknown="skip")
+
+
+def test_one_pair_as_a_dict(numbered):
+    recommender = Recommender("fm", epochs=1).fit(numbered)
+    assert recommender.predict({"user": 3, "item": 4}) == recommender.predict([(3, 4)])
+    assert recommender.model_.scores({"user": 3, "item": 4})[0] == recommender.predict([(3, 4)])
+
+
+def test_errors_name_the_row_of_the_frame(numbered):
+    holes = numbered.assign(rating=numbered["rating"].where(numbered.index != 7))
+    with pytest.raises(furrow.ParseError, match="^row 7 of the frame .*: column rating: the label is missing"):
+        Recommender("fm").fit(holes)
+    lines = holes.assign(note="two\nlines")
+    with pytest.raises(furrow.ParseError, match="column rating: the label is missing") as failure:
+        Recommender("fm").fit(lines)
+    assert "row" not in str(failure.value).partition("column rating")[0].replace("furrow", "")
+    recommender = Recommender("fm", epochs=1).fit(numbered)
+    with pytest.raises(furrow.FormatError, match="^the frame: "):
+        recommender.model_.predict(numbered[["user"]])
