@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import re
 import tempfile
 import warnings
 from typing import Any, Callable, Mapping, NamedTuple, TypeVar
@@ -31,7 +32,8 @@ import numpy as np
 import numpy.typing as npt
 
 from furrow import _checks, _core
-from furrow._data import Source, is_arrow, is_frame, is_path, is_table, open_columns, open_rows, open_table, table_columns
+from furrow._data import Source, is_arrow, is_frame, is_path, is_table, open_columns, open_rows, open_table
+from furrow._data import table_columns, warn_user
 from furrow._html import Card, Facts, training_chart, training_facts
 from furrow._progress import Progress, as_callback
 from furrow._settings import ALIASES as ALIASES
@@ -55,6 +57,8 @@ _Self = TypeVar("_Self", bound="_Estimator")
 
 _EXACT = {"lr", "linear", "robust", "softmax"}  # the minimum is found, whatever the order of rows
 _SLOTS = {"wide_and_deep", "deepfm", "pnn"}  # a feature of a row has a slot
+_FACTORS = {"fm", "ffm", "dnn", "wide_and_deep", "deepfm", "pnn", "nfm"}  # made for categories
+_LOOKED_AT, _MANY_VALUES = 10_000, 32
 _LINEAR = {"lr", "svm", "linear", "robust", "softmax"}
 _CLASSIFIERS = "lr svm softmax mlr fm ffm dnn wide_and_deep deepfm pnn nfm gbdt".split()
 _REGRESSORS = "linear robust fm ffm dnn wide_and_deep deepfm pnn nfm gbdt".split()
@@ -147,6 +151,7 @@ class _Samples:
         self.folder: EncoderFolder | None = None  #: of the encoder of a log
         self.schema: Schema | None = None  #: of the log
         self.weighted = False  #: the log has a column of weights
+        self.table: Array | None = None  #: the numbers of a frame or an array
 
     def close(self) -> None:
         self.source.close()
@@ -205,6 +210,17 @@ def _free_name(X: Any, wanted: str) -> str:
     while wanted in taken:
         wanted += "_"
     return wanted
+
+
+def _many_integers(table: Array, names: Array) -> list[str]:
+    """The columns of integers that have many values, by the first rows."""
+    head = table[:_LOOKED_AT]
+    whole = np.flatnonzero((head == np.floor(head)).all(axis=0))
+    return [str(names[i]) for i in whole if len(np.unique(head[:, i])) > _MANY_VALUES]
+
+
+def _says_id(name: str) -> bool:
+    return re.search(r"(?i:(^|[^a-z])(id|uid|user|item|sku))$|[a-z]I[dD]$", name) is not None
 
 
 # ---- All estimators -----------------------------------------------------------------------------------------------
@@ -347,6 +363,7 @@ class _Estimator(Card, _SklearnBase):  # type: ignore[misc]
                 raise ValueError("label: names a column of a file, a frame or a dict; of other data y has the labels")
             settings.keys["label-column"] = target.roles["label"]
         if isinstance(X, np.ndarray):
+            samples.table = X
             settings.keys.setdefault("range", str(X.shape[1]))  # a saved model refuses tables of other columns
         samples.source = open_rows(
             X, labels=target.y, weights=target.weight, qids=target.qid, missing=self._takes_missing()
@@ -461,6 +478,7 @@ class _Estimator(Card, _SklearnBase):  # type: ignore[misc]
         self.n_iter_ = max(len(history), 1)
         self._keep_columns(samples)
         self._warn(notes)
+        self._warn_of_ids(notes, samples)
 
     def _keep_columns(self, samples: _Samples) -> None:
         self._encoded = samples.folder is not None
@@ -477,6 +495,19 @@ class _Estimator(Card, _SklearnBase):  # type: ignore[misc]
                 warnings.warn(text, _convergence_warning(), stacklevel=5)
             elif warning:
                 warnings.warn(f"{type(self).__name__}({self.model!r}): {text}", UserWarning, stacklevel=5)
+
+    def _warn_of_ids(self, notes: list[tuple[str, bool]], samples: _Samples) -> None:
+        """A frame of numbers may have ids, whose size means nothing: no model can learn much from it."""
+        if samples.table is None or samples.names is None:
+            return
+        worse = any(text.startswith("the model is worse than a constant") for text, _ in notes)
+        found = [name for name in _many_integers(samples.table, samples.names) if worse or _says_id(name)]
+        if found and (worse or self.model in _FACTORS):
+            warn_user(
+                f"{type(self).__name__}({self.model!r}): {', '.join(found[:10])}: integers with many values, which count "
+                "as numbers; if they are ids, schema='auto' gives each value a feature of its own, where the name ends "
+                "in id (others: a schema that says category)"
+            )
 
     # ---- Steps
 

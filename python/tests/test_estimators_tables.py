@@ -177,3 +177,28 @@ def test_some_unknown_values_are_not_told(rng):
     model.predict(frame)
     model.predict(frame.assign(x=np.where(x > 0, "new", "v1"), often=None))
     model.predict(frame[:5].assign(x="new"))
+
+
+# ---- Ids among numbers
+
+
+def test_ids_among_numbers_are_told(rng):
+    frame = pandas.DataFrame({"user_id": rng.integers(0, 300, ROWS), "age": rng.integers(10, 90, ROWS)})
+    y = rng.normal(size=300)[frame["user_id"]] > 0
+    with pytest.warns(UserWarning, match="'fm'.*: user_id: integers with many values.* schema='auto'") as told:
+        furrow.Classifier("fm").fit(frame, frame["age"] > 50)
+    assert told[-1].filename == __file__
+    with pytest.warns(UserWarning) as told:
+        furrow.Classifier("gbdt", learning_rate=50, trees=3).fit(frame, y)
+    assert [str(warning.message) for warning in told if "user_id, age: integers" in str(warning.message)]
+
+
+@pytest.mark.filterwarnings("error")
+def test_other_numbers_are_not_taken_for_ids(rng):
+    frame = pandas.DataFrame({"age": rng.integers(10, 90, ROWS), "paid": rng.integers(0, 900, ROWS)})
+    frame["x_id"] = rng.integers(0, 9, ROWS)
+    y = frame["age"] > 50
+    furrow.Classifier("fm").fit(frame, y)
+    furrow.Classifier("gbdt").fit(frame.assign(user_id=rng.integers(0, 300, ROWS)), y)
+    furrow.Classifier("fm").fit(frame.to_numpy(), y)
+    furrow.Classifier("fm", schema="auto").fit(frame.assign(user_id=rng.integers(0, 300, ROWS)), y)
