@@ -352,8 +352,8 @@ static PyObject *column_names(const furrow_parser *parser) {
   return names;
 }
 
-/* info(): a dict: format, reason, names, label_name, weight_name, all None with a cache file; and index_base, which with
- * indexing_mode=-1 is known after the first block */
+/* info(): a dict: format, reason, names, label_name, weight_name, all None with a cache file; and index_base, which
+ * with indexing_mode=-1 is known after the first block */
 static PyObject *reader_info(PyObject *object, PyObject *unused) {
   const furrow_parser *parser = ((reader_object *)object)->parser;
   PyObject *dict = PyDict_New();
