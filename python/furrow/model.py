@@ -689,6 +689,8 @@ def load_model(
     folder = os.fspath(path)
     if "://" not in folder:
         folder = os.path.abspath(folder)  # a model of a log opens its dictionary again for each file that is read
+        if "\0" not in folder and not os.path.exists(folder):
+            raise _core.NotFoundError(f"{os.fspath(path)}: there is no such folder; a model is a folder of files")
     options: dict[str, Any] = {"fc_order": int(fc_order == "out-in"), "absent_is_zero": bool(absent_is_zero)}
     options.update(conf=None if conf is None else os.fspath(conf), algorithm=algorithm, threads=threads)
     options["settings"] = {key: _setting_text(value) for key, value in (settings or {}).items()}
