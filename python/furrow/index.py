@@ -327,8 +327,10 @@ class Index(Card):
 
         nprobe: lists that each query probes, by default index.nprobe.
         filter, exclude: ids that are kept or left out: a range, a slice, ids, names, a mask (mask[id] keeps the id), or
-        a function of an id. The result is that of filtering first, so that there are k results if k ids are kept. A
-        function is slow: it is asked once for each id of the index, before the search and in the calling thread.
+        a function of an id. The lists that are probed are filtered first, so that a query finds k results if k ids are
+        kept in these lists; ids in other lists are not found, and with a narrow filter there may be fewer results than
+        ids that are kept, with -1 for the rest. nprobe=index.nlist looks at all lists, and so finds all. A function is
+        slow: it is asked once for each id of the index, before the search and in the calling thread.
         threads: 0: one for each processor, but a single one for little work.
         max_codes: codes that a query scans at most. k_factor: candidates for each result, of refined indexes.
         ef_search: candidates in an HNSW graph.

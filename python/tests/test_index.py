@@ -637,3 +637,28 @@ def test_import_takes_numpy_alone():
     others = ("scipy", "pandas", "sklearn", "tqdm", "faiss")
     code = f"import sys, furrow.index; print([m for m in {others} if m in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "[]"
+
+
+def test_a_filter_looks_at_the_lists_that_are_probed():
+    """Fewer results than ids that are kept, with -1 for the rest, unless all lists are probed."""
+    index = Index.build(X, nlist=16, m=0)
+    kept = np.arange(0, 2000, 100)
+    few = index.search(Q, 20, filter=kept)[1]
+    assert (few[:, -1] == -1).all() and np.isin(few, [-1, *kept]).all()
+    assert (np.sort(index.search(Q, 20, filter=kept, nprobe=index.nlist)[1], axis=1) == kept).all()
+
+
+@pytest.mark.parametrize("mask", [np.ones(2000, int), np.arange(2000) % 2, np.zeros(2000, np.uint8), [1, 0] * 1000])
+def test_a_mask_of_integers_is_refused(flat, mask):
+    for use in (
+        lambda: flat.search(Q, 3, filter=mask),
+        lambda: flat.search(Q, 3, exclude=mask),
+        lambda: flat.range_search(Q, 1.0, filter=mask),
+        lambda: flat.remove_ids(mask),
+    ):
+        with pytest.raises(TypeError, match="looks like a mask.*bool"):
+            use()
+    assert len(flat) == 2000
+    assert (flat.search(Q, 3, filter=np.ones(2000, bool))[1] >= 0).all()
+    assert np.isin(flat.search(Q, 3, filter=[0, 1, 1, 0])[1], [-1, 0, 1]).all()  # ids, some of them twice
+    assert sorted(Index.build(X[:2], nlist=1, m=0).search(X[0], 2, filter=[0, 1])[1][0]) == [0, 1]
