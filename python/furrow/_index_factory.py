@@ -32,6 +32,11 @@ def default_nlist(n: int) -> int:
     return int(min(2 ** round(math.log2(4 * math.sqrt(max(n, 1)))), 2 ** int(math.log2(most))))
 
 
+def default_nprobe(nlist: int) -> int:
+    """A quarter of the lists, but 8 to 128 of them: more find hardly anything in codes of the default size."""
+    return min(max(nlist // 4, 8), 128, nlist)
+
+
 def default_m(n: int, d: int) -> int:
     """0 (vectors as they are) below 10,000 vectors; else the largest divisor of d that is at most d / 4 and 64."""
     if n < FEW_VECTORS:

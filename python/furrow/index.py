@@ -22,10 +22,10 @@ import numpy.typing as npt
 
 from furrow import _core
 from furrow._arrays import Floats, Ids, as_ids, as_vectors
-from furrow._data import memory_path
+from furrow._data import is_arrow, is_frame, memory_path, number_table
 from furrow._html import Card, Facts, size_of
 from furrow._id_filter import IdFilter, as_core_filter, as_filter, find_names
-from furrow._index_factory import Spec, as_metric, default_m, default_nlist, parse_factory
+from furrow._index_factory import Spec, as_metric, default_m, default_nlist, default_nprobe, parse_factory
 from furrow._progress import Progress, as_callback
 
 Path = Union[str, "os.PathLike[str]"]
@@ -208,15 +208,16 @@ class Index(Card):
         by_residual: False: codes are of the vectors, not of their distance to the centroid of the list.
         refine_m, refine_nbits: a second code that ranks k_factor * k candidates again (L2 only); refine_flat: the
         vectors themselves do. id_map: ids beside such an index; by default if there are ids or names.
-        nprobe: lists that a search probes by default, 1.
+        nprobe: lists that a search probes by default; the index stores it. If nlist is given, it is 1, as in Faiss; else
+        a quarter of the lists, but 8 to 128 of them. More lists find more and take longer: see `recall`.
         seed: the same seed gives the same bytes, whatever the number of threads.
 
         >>> import numpy as np
         >>> x = np.random.default_rng(0).normal(size=(500, 8)).astype(np.float32)
         >>> index = Index.build(x, names=[f"item {i}" for i in range(500)])
-        >>> index.nlist, index.m
-        (8, 0)
-        >>> index.search_names(x[7], 1, nprobe=8)[1]
+        >>> index.nlist, index.m, index.nprobe
+        (8, 0, 8)
+        >>> index.search_names(x[7], 1)[1]
         array([['item 7']], dtype=object)
         """
         vectors = _vectors(x, 0, "x")
@@ -232,6 +233,8 @@ class Index(Card):
             if taken:
                 raise ValueError(f"{taken[0]} is given twice: as an argument and by the factory string {factory!r}")
             own = parsed | own
+        if nprobe is None and "nlist" not in own:
+            nprobe = default_nprobe(default_nlist(n))
         spec = {"nlist": default_nlist(n), "m": default_m(n, int(own.get("opq_d") or d))} | own
         if (numbers is not None or texts is not None) and (spec.get("refine_m") or spec.get("refine_flat")):
             spec.setdefault("id_map", True)

@@ -31,11 +31,25 @@ def names_for(first, end):
 
 def test_defaults_follow_the_number_of_vectors():
     small = Index.build(X[:100])
-    assert (small.nlist, small.m) == (2, 0)
+    assert (small.nlist, small.m, small.nprobe) == (2, 0, 2)
     middle = Index.build(X)
-    assert (middle.nlist, middle.m, middle.nbits) == (32, 0, 0)
+    assert (middle.nlist, middle.m, middle.nbits, middle.nprobe) == (32, 0, 0, 8)
     large = Index.build(RNG.normal(size=(10_000, 24)).astype(np.float32), coarse_rounds=1, pq_rounds=1)
-    assert (large.nlist, large.m, large.nbits) == (256, 6, 8)
+    assert (large.nlist, large.m, large.nbits, large.nprobe) == (256, 6, 8, 64)
+    assert Index.from_bytes(large.to_bytes()).nprobe == 64
+    assert Index.build(X, nprobe=3).nprobe == 3
+    assert Index.build(X, nlist=16).nprobe == Index.build(X, factory="IVF16,Flat").nprobe == 1  # as in Faiss
+
+
+@pytest.mark.parametrize("spread", [0, 3])
+def test_defaults_find_most_neighbours(spread):
+    """Of the neighbours that codes of this size can tell at all, an index with defaults finds nearly all."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(20_200, 32)) + (rng.normal(size=(200, 32)) * spread)[rng.integers(200, size=20_200)]
+    index = Index.build(x[200:], coarse_rounds=5, pq_rounds=5)
+    truth = exact_search(x[200:], x[:200], 10)[1]
+    best = index.recall(x[:200], truth=truth, nprobe=index.nlist)
+    assert best > 0.5 and index.recall(x[:200], truth=truth) > 0.93 * best
 
 
 def test_one_vector_is_enough_for_an_index():
