@@ -83,6 +83,10 @@ def _count(value: Any, name: str, least: int, most: int = 2**63 - 1) -> int:
 def _vectors(x: Any, d: int, name: str) -> Floats:
     if isinstance(x, np.ma.MaskedArray) and np.any(x.mask):
         raise TypeError(f"{name}: a masked array has elements without a value; x.filled(…) gives them one")
+    if hasattr(x, "tocsr"):
+        raise TypeError(f"{name}: dense vectors are needed, not a sparse matrix; x.toarray() makes them")
+    if is_frame(x) or (is_arrow(x) and not hasattr(x, "__array__")):
+        x = number_table(x)
     return as_vectors(x, d, name)
 
 
@@ -198,7 +202,8 @@ class Index(Card):
         nlist: lists; by default the power of two nearest to 4 * sqrt(n), with at least 39 vectors for each list.
         m: sub-quantizers, which divide d; 0: the vectors themselves are stored. By default 0 below 10,000 vectors,
         else the largest divisor of d that is at most d / 4 and 64. nbits: bits of each, 8.
-        metric: "l2" (squared distances), "ip" (inner product) or "cosine" ("ip" and normalize).
+        metric: "l2" or "euclidean" (squared distances), "ip" or "inner_product", or "cosine" ("ip" and normalize), in any
+        case.
         factory: all of this as a string, instead: "IVF1024,PQ16".
         ids, names: one for each vector; by default ids count from 0. Names are str, and saved beside the index.
         train: other vectors to train on.
@@ -674,8 +679,10 @@ class Index(Card):
 
     @property
     def metric(self) -> str:
-        """ "l2", "ip", or the name of a metric that an index of Faiss may have."""
+        """ "l2", "ip", "cosine" ("ip" of an index that normalizes vectors), or the name of another metric of Faiss."""
         info = self._index.info()[0]
+        if info["normalizes"] and info["metric"] == 0:
+            return "cosine"
         known = {0: "ip", 1: "l2"}.get(int(info["metric"]))
         return known if known else str(info["metric_name"])
 

@@ -92,7 +92,7 @@ def test_factory_strings_work(text, metric):
     assert not index.is_trained and "not trained" in repr(index)
     index.train(X)
     index.add(X)
-    assert (index.ntotal, index.metric) == (2000, metric)
+    assert (index.ntotal, index.metric) == (2000, "cosine" if metric == "ip" and "L2norm" in text else metric)
     assert index.search(Q, 5, nprobe=8)[1].min() >= 0
 
 
@@ -262,7 +262,24 @@ def test_inner_product_and_cosine():
     cosine = Index.build(X * 9, nlist=8, m=0, metric="cosine", nprobe=8)
     unit = X / np.linalg.norm(X, axis=1, keepdims=True)
     assert (cosine.search(Q, 5)[1] == np.argsort(-(Q @ unit.T), axis=1)[:, :5]).all()
-    assert cosine.metric == "ip" and cosine.recall(Q, 5, base=X) == 1.0
+    assert "metric='cosine'" in repr(cosine) and "metric='ip'" in repr(ip)
+    assert cosine.metric == "cosine" and cosine.recall(Q, 5, base=X) == 1.0
+
+
+@pytest.mark.parametrize(
+    "name,metric",
+    [("L2", "l2"), ("euclidean", "l2"), (1, "l2"), ("IP", "ip"), ("inner_product", "ip"), ("Inner_Product", "ip"),
+     (0, "ip"), ("Cosine", "cosine"), ("COSINE", "cosine")],
+)  # fmt: skip
+def test_names_of_metrics(name, metric):
+    assert Index.build(X[:50], nlist=1, m=0, metric=name).metric == Index(16, "IVF1,Flat", name).metric == metric
+    assert (exact_search(X, Q, 3, metric=name)[1] == exact_search(X, Q, 3, metric=metric)[1]).all()
+
+
+@pytest.mark.parametrize("name", ["cos", "", 2, True, None, 1.0, "hamming"])
+def test_metrics_that_are_refused(name):
+    with pytest.raises(ValueError, match="one of 'l2', 'euclidean', 'ip', 'inner_product', 'cosine'"):
+        Index.build(X, metric=name)
 
 
 def test_nprobe_is_a_setting(flat):
