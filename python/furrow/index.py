@@ -202,8 +202,8 @@ class Index(Card):
         nlist: lists; by default the power of two nearest to 4 * sqrt(n), with at least 39 vectors for each list.
         m: sub-quantizers, which divide d; 0: the vectors themselves are stored. By default 0 below 10,000 vectors,
         else the largest divisor of d that is at most d / 4 and 64. nbits: bits of each, 8.
-        metric: "l2" or "euclidean" (squared distances), "ip" or "inner_product", or "cosine" ("ip" and normalize), in any
-        case.
+        metric: "l2" or "euclidean" (squared distances), "ip" or "inner_product", or "cosine" ("ip" and normalize), in
+        any case.
         factory: all of this as a string, instead: "IVF1024,PQ16".
         ids, names: one for each vector; by default ids count from 0. Names are str, and saved beside the index.
         train: other vectors to train on.
@@ -213,8 +213,8 @@ class Index(Card):
         by_residual: False: codes are of the vectors, not of their distance to the centroid of the list.
         refine_m, refine_nbits: a second code that ranks k_factor * k candidates again (L2 only); refine_flat: the
         vectors themselves do. id_map: ids beside such an index; by default if there are ids or names.
-        nprobe: lists that a search probes by default; the index stores it. If nlist is given, it is 1, as in Faiss; else
-        a quarter of the lists, but 8 to 128 of them. More lists find more and take longer: see `recall`.
+        nprobe: lists that a search probes by default; the index stores it. If nlist is given, it is 1, as in Faiss;
+        else a quarter of the lists, but 8 to 128 of them. More lists find more and take longer: see `recall`.
         seed: the same seed gives the same bytes, whatever the number of threads.
 
         >>> import numpy as np

@@ -260,9 +260,9 @@ class Rows(Card):
         """What the indices of the file count from, 0 or 1, and so what was subtracted from them (and from fields);
         None: the format does not have indices.
 
-        By default it is found: 1 if there are features and no index (nor field) is 0, over all parts of the data. Without
-        `load` this reads the data once, up to the first 0. A file that counts from 0 but does not have the index 0
-        cannot be told from one that counts from 1: `read_rows(…, index_base=0)` says it.
+        By default it is found: 1 if there are features and no index (nor field) is 0, over all parts of the data.
+        Without `load` this reads the data once, up to the first 0. A file that counts from 0 but does not have the index
+        0 cannot be told from one that counts from 1: `read_rows(…, index_base=0)` says it.
         """
         if self.format not in _INDEXED and self.format != "dummy":
             return None
