@@ -352,7 +352,8 @@ static PyObject *column_names(const furrow_parser *parser) {
   return names;
 }
 
-/* info(): a dict: format, reason, names, label_name, weight_name; all None with a cache file */
+/* info(): a dict: format, reason, names, label_name, weight_name, all None with a cache file; and index_base, which
+ * with indexing_mode=-1 is known after the first block */
 static PyObject *reader_info(PyObject *object, PyObject *unused) {
   const furrow_parser *parser = ((reader_object *)object)->parser;
   PyObject *dict = PyDict_New();
@@ -361,7 +362,8 @@ static PyObject *reader_info(PyObject *object, PyObject *unused) {
                   set_item(dict, "reason", fwpy_text(parser ? furrow_parser_format_reason(parser) : NULL)) &&
                   set_item(dict, "names", parser ? column_names(parser) : Py_NewRef(Py_None)) &&
                   set_item(dict, "label_name", fwpy_text(parser ? furrow_parser_label_name(parser) : NULL)) &&
-                  set_item(dict, "weight_name", fwpy_text(parser ? furrow_parser_weight_name(parser) : NULL));
+                  set_item(dict, "weight_name", fwpy_text(parser ? furrow_parser_weight_name(parser) : NULL)) &&
+                  set_item(dict, "index_base", PyLong_FromLong(parser ? (long)furrow_parser_index_base(parser) : 0));
   if (!ok) Py_CLEAR(dict);
   return dict;
 }
