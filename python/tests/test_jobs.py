@@ -152,3 +152,11 @@ def test_ctrl_c_while_another_call_has_the_index() -> None:
         """
     )
     assert done.returncode == 0, (done.stdout, done.stderr)
+
+
+def test_a_block_does_not_trust_what_it_gave_out(tmp_path) -> None:
+    path = tmp_path / "rows.libsvm"
+    path.write_text("1 1:1 2:1\n0 3:1\n")
+    block = _core.RowReader.open(str(path), {}).load(None)
+    np.asarray(block.arrays()[0])[-1] = 10**6
+    assert len(block.arrays()[1]) == 3
