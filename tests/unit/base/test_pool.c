@@ -357,9 +357,9 @@ static void a_child_uses_and_frees_what_it_inherits(void **state) {
   assert_false(fw_pool_is_inherited(pool));
   const pid_t child = fork();
   if (child == 0) _exit(use_inherited(pool));
-  int how = -1;
-  assert_int_equal(waitpid(child, &how, 0), child);
-  assert_int_equal(how, 0);
+  int status = -1;
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_int_equal(status, 0);
   fw_pool_free(pool);
 }
 
