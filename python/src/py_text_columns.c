@@ -311,7 +311,7 @@ static size_t write_number(const text_column *column, size_t row, char *out) {
   case 'd': return write_double(AT(double), out);
   case 'f': return write_float(AT(float), out);
   case 'Q': return write_unsigned(AT(uint64_t), out);
-  case '?': memcpy(out, AT(bool) ? "True" : "False", 5); return AT(bool) ? 4 : 5;
+  case '?': memcpy(out, AT(uint8_t) ? "True" : "False", 5); return AT(uint8_t) ? 4 : 5; /* any byte may be there */
   default: {
     const int64_t number = integer_at(column, row);
     return furrow_element_to_text((furrow_elements){.i64 = &number}, FURROW_ELEMENT_I64, 0, out);
