@@ -58,21 +58,25 @@ def feature_names(X: Any) -> npt.NDArray[Any] | None:
     return None
 
 
-def check_names(estimator: Any, X: Any, fitted: npt.NDArray[Any] | None) -> None:
-    """Refuses columns that are not those of fit."""
+def check_names(
+    estimator: Any, X: Any, fitted: npt.NDArray[Any] | None, *, what: str = "X", ordered: bool = True
+) -> None:
+    """Refuses columns that are not those of fit, in their order unless `ordered` is False."""
     names, who = feature_names(X), type(estimator).__name__
     if fitted is None and names is None:
         return
     if fitted is None:
-        warnings.warn(f"X has feature names, but {who} was fitted without feature names", UserWarning, stacklevel=4)
+        warnings.warn(f"{what} has feature names, but {who} was fitted without feature names", UserWarning, stacklevel=4)
         return
     if names is None:
-        text = f"X does not have valid feature names, but {who} was fitted with feature names"
+        text = f"{what} does not have valid feature names, but {who} was fitted with feature names"
         warnings.warn(text, UserWarning, stacklevel=4)
         return
-    if len(names) == len(fitted) and (names == fitted).all():
+    same = (names == fitted).all() if len(names) == len(fitted) else False
+    if same or (not ordered and set(names) == set(fitted)):
         return
-    raise ValueError(_difference(list(names), list(fitted)))
+    prefix = "" if what == "X" else f"{what} has other columns. "
+    raise ValueError(prefix + _difference(list(names), list(fitted)))
 
 
 def _difference(names: list[str], fitted: list[str]) -> str:
@@ -223,6 +227,25 @@ def groups(qid: Any, rows: int) -> npt.NDArray[np.uint64]:
     order = np.empty(len(first), dtype=np.uint64)
     order[np.argsort(first)] = np.arange(len(first), dtype=np.uint64)
     return np.ascontiguousarray(order[codes])
+
+
+def class_name(label: Any) -> str | bool | int | float:
+    """A label as JSON has it: what is neither a text nor a number becomes its text."""
+    value = label.item() if isinstance(label, np.generic) else label
+    return value if isinstance(value, (str, bool, int, float)) else str(value)
+
+
+def are_exact(classes: npt.NDArray[Any]) -> bool:
+    """Whether classes are numbers that float32, in which the library has labels, holds as they are."""
+    if classes.dtype.kind not in "fiu":
+        return False
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool((classes.astype(np.float32).astype(classes.dtype) == classes).all())
+
+
+def keeps_names(names: npt.NDArray[Any] | None) -> bool:
+    """Whether a model can find columns again by such names."""
+    return names is not None and len(set(names)) == len(names) and all(name and "\0" not in name for name in names)
 
 
 def labels(y: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:

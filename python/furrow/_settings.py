@@ -37,7 +37,7 @@ _TRAINER = {"threads", "hogwild", "max_features"}
 _FIT = {"metric", "stream", "checkpoint", "checkpoint_every", "resume"}
 
 #: Keys that fit itself sets.
-_OWN = {"data", "valid", "action", "load", "save", "algorithm", "encoder", "labels", "has-label"}
+_OWN = {"data", "valid", "action", "load", "save", "algorithm", "encoder", "labels", "class-names", "has-label"}
 
 
 class Settings(NamedTuple):

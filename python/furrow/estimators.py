@@ -22,10 +22,12 @@ know: `furrow.estimators.ALIASES` lists them. `settings()` lists all keys.
 from __future__ import annotations
 
 import inspect
+import json
 import os
 import tempfile
 import warnings
 from typing import Any, Callable, Mapping, NamedTuple, TypeVar
+from urllib.parse import quote
 
 import numpy as np
 import numpy.typing as npt
@@ -36,7 +38,7 @@ from furrow._html import Card, Facts, training_chart, training_facts
 from furrow._progress import Progress, as_callback
 from furrow._settings import ALIASES as ALIASES
 from furrow._settings import Settings, as_text, collect
-from furrow.model import Model
+from furrow.model import Model, load_model
 from furrow.rows import Rows
 from furrow.schema import Encoder, EncoderFolder, as_schema
 
@@ -104,6 +106,13 @@ class _Fitted:
         self.stepping = stepping  # its optimizer is for steps
         self._saver = _Saver(trainer, folder)
         self._made: Model | None = None
+
+    @classmethod
+    def of_model(cls, model: Model) -> _Fitted:
+        """A model that was trained before."""
+        self = cls.__new__(cls)
+        vars(self).update(trainer=None, stepping=False, _saver=None, _made=model)
+        return self
 
     @property
     def model(self) -> Model:
@@ -187,6 +196,12 @@ def _split_label(X: Any, y: Any, label: str | None) -> tuple[Any, Any]:
     return rest, X[label]
 
 
+def _keep_names(names: Array | None, settings: Settings) -> None:
+    """A saved model finds the columns of tables by their names."""
+    if names is not None and _checks.keeps_names(names):
+        settings.keys.setdefault("columns", ",".join(quote(name, safe="") for name in names))
+
+
 def _take(X: Any, rows: Array) -> Any:
     """Some rows of X, by a mask."""
     if is_frame(X):
@@ -237,6 +252,7 @@ class _Estimator(Card, _SklearnBase):  # type: ignore[misc]
     model: str
     schema: Any
     _models: list[str]
+    _kind: str
 
     # ---- Parameters
 
@@ -334,8 +350,11 @@ class _Estimator(Card, _SklearnBase):  # type: ignore[misc]
     def _check_y(self, y: Array) -> Array:
         return y
 
-    def _open(self, X: Any, target: _Target, settings: Settings, progress: Progress) -> _Samples:
+    def _open(
+        self, X: Any, target: _Target, settings: Settings, names: Array | None, progress: Progress
+    ) -> _Samples:
         samples = _Samples()
+        samples.names = names
         if not _has_labels(X):
             samples.features = int((_checks.shape_of(X) if self._needs_schema(X) else X.shape)[1])
         if self._needs_schema(X):
@@ -347,6 +366,7 @@ class _Estimator(Card, _SklearnBase):  # type: ignore[misc]
             settings.keys["label-column"] = target.roles["label"]
         if isinstance(X, np.ndarray):
             settings.keys.setdefault("range", str(X.shape[1]))  # a saved model refuses tables of other columns
+        _keep_names(names, settings)
         samples.source = open_rows(
             X, labels=target.y, weights=target.weight, qids=target.qid, missing=self._takes_missing()
         )
@@ -393,9 +413,7 @@ class _Estimator(Card, _SklearnBase):  # type: ignore[misc]
             raise ValueError("eval_set: a pair (X, y), a list of one pair, or the path of samples is needed")
         weight = eval_set[2] if len(eval_set) == 3 else None
         checked, target = self._check_target(eval_set[0], eval_set[1], weight, None, {})
-        features = (_checks.shape_of(checked) if samples.folder else checked.shape)[1]
-        if features != samples.features:
-            raise ValueError(f"eval_set: X has {features} features, but {samples.features} are trained on")
+        self._check_valid(eval_set[0], checked, samples)
         if encode and target.y is not None:
             target = target._replace(y=encode(target.y))
         if samples.folder:
@@ -407,6 +425,14 @@ class _Estimator(Card, _SklearnBase):  # type: ignore[misc]
             samples.valid = open_rows(
                 checked, labels=target.y, weights=target.weight, missing=self._takes_missing()
             )
+
+    def _check_valid(self, X: Any, checked: Any, samples: _Samples) -> None:
+        """Refuses validation rows of other columns; a log has its columns in any order."""
+        features = (_checks.shape_of(checked) if samples.folder else checked.shape)[1]
+        if features != samples.features:
+            raise ValueError(f"eval_set: X has {features} features, but {samples.features} are trained on")
+        ordered = samples.folder is None
+        _checks.check_names(self, X, samples.names, what="eval_set: X", ordered=ordered)
 
     # ---- Training
 
@@ -442,6 +468,43 @@ class _Estimator(Card, _SklearnBase):  # type: ignore[misc]
         self._keep_columns(samples)
         self._warn(notes)
 
+    @classmethod
+    def load(cls: type[_Self], path: str | os.PathLike[str]) -> _Self:
+        """A fitted estimator from a model directory, which save or the command wrote: it predicts, scores and goes on
+        with partial_fit. Its parameters are those of cls(algorithm): the directory does not keep what was set;
+        history_ is empty.
+
+        A model of sparse rows does not know its number of features: n_features_in_ is then absent.
+        """
+        model = load_model(path)
+        algorithm = model.algorithm
+        kind = "Classifier" if model.n_classes else "Ranker" if model._ranks() else "Regressor"
+        if kind != cls._kind:
+            raise ValueError(f"{cls.__name__}.load: this is a model of furrow.{kind}: load it with {kind}.load")
+        if algorithm is None or algorithm not in cls._models:
+            raise ValueError(f"{cls.__name__}.load: {algorithm or 'a graph'} is not one of {', '.join(cls._models)}")
+        self = cls(algorithm)
+        self._keep_model(model, algorithm)
+        return self
+
+    def _keep_model(self, model: Model, algorithm: str) -> None:
+        """Sets the attributes of a fit from a model that was trained before."""
+        training = model.info.get("training", {})
+        samples = _Samples()
+        samples.names = None if model.feature_names is None else np.asarray(model.feature_names, dtype=object)
+        samples.features = model.n_features
+        if model._encoded:
+            inputs = [name for name, what, _ in model._scorer.columns() if what not in ("label", "weight", "group")]
+            samples.names, samples.features = np.asarray(inputs, dtype=object), len(inputs)
+        self._fitted = _Fitted.of_model(model)
+        self.algorithm_ = algorithm
+        self.history_ = []
+        self.notes_ = [*model.info.get("notes", []), *model.info.get("warnings", [])]
+        self.best_epoch_ = int(training.get("best_epoch", 0))
+        self.n_iter_ = max(int(training.get("epochs", 1)), 1)
+        self._keep_columns(samples)
+        self._encoded = model._encoded
+
     def _keep_columns(self, samples: _Samples) -> None:
         self._encoded = samples.folder is not None
         if samples.features is not None:
@@ -473,6 +536,7 @@ class _Estimator(Card, _SklearnBase):  # type: ignore[misc]
         """A model without a single update."""
         samples = _Samples()
         samples.names, samples.features = names, int(X.shape[1])
+        _keep_names(names, settings)
         if algorithm in _SLOTS and "fields" not in settings.keys:
             longest = int(np.diff(X.indptr).max(initial=1)) if hasattr(X, "indptr") else X.shape[1]
             settings.keys.update({"fields": str(longest), "short-rows": "yes"})
@@ -658,6 +722,7 @@ class Classifier(_ClassifierMixin, _Estimator):  # type: ignore[misc]
     """
 
     _models = _CLASSIFIERS
+    _kind = "Classifier"
 
     class_weight: Any
 
@@ -715,13 +780,13 @@ class Classifier(_ClassifierMixin, _Estimator):  # type: ignore[misc]
         classes, encode = None, None
         if target.y is not None and self.schema in (None, "auto"):
             classes, codes = _checks.labels(target.y)
-            encode = lambda valid: _checks.codes_of(valid, classes, "eval_set")  # noqa: E731
-            target = target._replace(y=codes)
+            values = self._number_classes(classes, settings, self._needs_schema(X))
+            encode = lambda valid: values[_checks.codes_of(valid, classes, "eval_set")]  # noqa: E731
+            target = target._replace(y=values[codes])
             algorithm = self._adapt(algorithm, classes, settings)
         else:
             self._weigh_classes(None, settings)
-        samples = self._open(X, target, settings, progress)
-        samples.names = names
+        samples = self._open(X, target, settings, names, progress)
         try:
             if eval_set is not None:
                 self._open_valid(eval_set, samples, encode)
@@ -732,6 +797,10 @@ class Classifier(_ClassifierMixin, _Estimator):  # type: ignore[misc]
         self._keep(algorithm, fitted, samples)
         self.classes_, self._label_values = found, values
         return self
+
+    def _keep_model(self, model: Model, algorithm: str) -> None:
+        super()._keep_model(model, algorithm)
+        self.classes_, self._label_values = self._find_classes(model, None)
 
     def _adapt(self, algorithm: str, classes: Array, settings: Settings) -> str:
         """The algorithm for so many classes, and its keys."""
@@ -746,11 +815,22 @@ class Classifier(_ClassifierMixin, _Estimator):  # type: ignore[misc]
                 f"y has {count} classes, but {algorithm} separates two: lr, softmax and gbdt separate more, or use "
                 "sklearn.multiclass.OneVsRestClassifier"
             )
-        settings.keys["labels"] = ",".join(str(i) for i in range(count))
         settings.keys["classes"] = str(count)
         if algorithm == "gbdt":
             settings.keys.setdefault("objective", "multi:softmax")
         return _MANY_CLASSES[algorithm]
+
+    def _number_classes(self, classes: Array, settings: Settings, log: bool) -> Array:
+        """The label of the model for each class: a number that it can keep is the label itself; others have 0, 1 …, and
+        the model keeps what they are called. A log always has 0, 1 …: it may take numbers for names."""
+        values: Array = np.arange(len(classes))
+        if not log and "label" not in settings.keys and _checks.are_exact(classes):
+            values = classes.astype(np.float64)
+        else:
+            settings.keys["class-names"] = json.dumps([_checks.class_name(label) for label in classes])
+        if len(classes) > 2 or (values != np.arange(len(classes))).any():
+            settings.keys["labels"] = as_text(values, "y")
+        return values
 
     def _weigh_classes(self, classes: Array | None, settings: Settings) -> None:
         weight = self.class_weight
@@ -773,10 +853,12 @@ class Classifier(_ClassifierMixin, _Estimator):  # type: ignore[misc]
                 f"{type(self).__name__}({self.model!r}): the labels are numbers, or none: this model cannot predict "
                 "classes from them; see Regressor and Ranker"
             )
-        if classes is not None:  # its labels are codes, or the texts of codes
-            return classes, values[np.argsort([int(float(code)) for code in known])]
-        if known.dtype != object and (known == np.floor(known)).all():
+        if classes is not None:
+            return classes, values[np.argsort(model._codes)]
+        if known.dtype.kind == "f" and (known == np.floor(known)).all():
             known = known.astype(np.int64)
+        elif known.dtype == object and all(isinstance(name, str) for name in known):
+            known = known.astype(str)
         order = np.argsort(known)
         return known[order], values[order]
 
@@ -802,9 +884,9 @@ class Classifier(_ClassifierMixin, _Estimator):  # type: ignore[misc]
 
     def _begin(self, X: Any, names: Array | None, classes: Array) -> None:
         settings = self._step_settings()
+        values = self._number_classes(classes, settings, False)
+        settings.keys["labels"] = as_text(values, "classes")
         algorithm = self._adapt(self._check_model(), classes, settings)
-        values = np.arange(len(classes), dtype=np.float64)
-        settings.keys["labels"] = ",".join(str(i) for i in range(len(classes)))
         self._begin_steps(X, names, algorithm, settings)
         self._label_values = values
         self.classes_ = classes
@@ -887,6 +969,7 @@ class Regressor(_RegressorMixin, _Estimator):  # type: ignore[misc]
     """
 
     _models = _REGRESSORS
+    _kind = "Regressor"
 
     def __init__(
         self,
@@ -942,8 +1025,7 @@ class Regressor(_RegressorMixin, _Estimator):  # type: ignore[misc]
         names = _checks.feature_names(X)
         X, target = self._check_target(X, y, sample_weight, None, {"label": label} if y is None else {})
         self._adapt(algorithm, settings)
-        samples = self._open(X, target, settings, progress)
-        samples.names = names
+        samples = self._open(X, target, settings, names, progress)
         try:
             if eval_set is not None:
                 self._open_valid(eval_set, samples, None)
@@ -1031,6 +1113,7 @@ class Ranker(_Estimator):
     """
 
     _models = ["fm", "gbdt"]
+    _kind = "Ranker"
 
     def __init__(
         self,
@@ -1098,8 +1181,7 @@ class Ranker(_Estimator):
         if algorithm == "gbdt" and target.y is not None and target.qid is None:
             raise ValueError("qid: gbdt ranks the rows of a group, and needs the group of each row")
         self._adapt(algorithm, settings)
-        samples = self._open(X, target, settings, progress)
-        samples.names = names
+        samples = self._open(X, target, settings, names, progress)
         try:
             if eval_set is not None:
                 self._open_groups(eval_set, samples)
@@ -1117,6 +1199,7 @@ class Ranker(_Estimator):
         if not isinstance(eval_set, tuple) or len(eval_set) != 3 or samples.folder:
             raise ValueError("eval_set: a triple (X, y, qid) of rows, or the path of samples is needed")
         X, target = self._check_target(eval_set[0], eval_set[1], None, eval_set[2], {})
+        self._check_valid(eval_set[0], X, samples)
         samples.valid = open_rows(X, labels=target.y, qids=target.qid, missing=self._takes_missing())
 
     def predict(self, X: Any) -> Array:
