@@ -179,7 +179,7 @@ static void put_figures(fw_json_out *json, const furrow_trainer *t) {
   if (t->epochs == 0) return;
   const fw_epoch *epoch = &t->history[t->seen.saved_epoch ? t->seen.saved_epoch - 1 : t->epochs - 1];
   furrow_learn_metrics linear = {.rows = epoch->valid.rows, .loss = t->seen.linear_loss};
-  linear.auc = linear.accuracy = linear.logloss = linear.rmse = linear.mae = NAN;
+  linear.auc = linear.accuracy = linear.logloss = linear.rmse = linear.mae = linear.ndcg = NAN;
   fw_json_out_key(json, "figures");
   fw_json_out_open(json);
   if (!t->fell_back) put_metrics(json, "train", &epoch->train);
