@@ -201,6 +201,42 @@ def numeric_column(y: Any, rows: int | None, name: str = "y") -> npt.NDArray[np.
     return numbers
 
 
+_SAMPLE = 10_000  # rows in which collapsing values are looked for
+_DENSE = 2.0**-7  # a column whose values are further apart than this share of their size keeps them apart
+
+
+def _sample(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    if len(array) <= _SAMPLE:
+        return array
+    return np.asarray(array[np.sort(np.random.default_rng(1).integers(0, len(array), _SAMPLE))])
+
+
+def collapses(values: npt.NDArray[Any]) -> bool:
+    """Whether float32 makes a tenth of the different values of a vector, or more, the same."""
+    if values.dtype.kind not in "fiu" or values.dtype.itemsize < 4 or values.dtype == np.float32:
+        return False
+    distinct = np.unique(_sample(values))
+    with np.errstate(over="ignore"):
+        kept = np.unique(distinct.astype(np.float32))
+    return len(kept) < 0.9 * len(distinct)
+
+
+def warn_of_collapse(X: npt.NDArray[Any], names: npt.NDArray[Any] | None) -> None:
+    """Warns of columns whose values float32, in which the library has features, does not tell apart."""
+    if X.dtype.kind not in "fiu" or X.dtype.itemsize < 4 or X.dtype == np.float32:
+        return
+    some = _sample(X).astype(np.float64)
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore", RuntimeWarning)  # of columns that are NaN throughout
+        low, high = np.nanmin(some, axis=0), np.nanmax(some, axis=0)
+        suspects = np.flatnonzero((high > low) & (high - low < _DENSE * np.maximum(np.abs(low), np.abs(high))))
+    found = [str(i if names is None else names[i]) for i in suspects if collapses(some[:, i])]
+    if found:
+        listed = ", ".join(found[:10]) + (" …" if len(found) > 10 else "")
+        text = f"X: different values of {'columns' if len(found) > 1 else 'column'} {listed} become the same, as float32 "
+        warnings.warn(text + "keeps 7 digits: subtract the mean, or scale", UserWarning, stacklevel=4)
+
+
 def weights(sample_weight: Any, rows: int) -> npt.NDArray[np.float64] | None:
     """The weights of rows: 0 or more, not all 0."""
     if sample_weight is None:

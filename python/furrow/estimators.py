@@ -38,7 +38,7 @@ from furrow._html import Card, Facts, training_chart, training_facts
 from furrow._progress import Progress, as_callback
 from furrow._settings import ALIASES as ALIASES
 from furrow._settings import Settings, as_text, collect
-from furrow.model import Model, load_model
+from furrow.model import _NOT_INPUTS, Model, load_model
 from furrow.rows import Rows
 from furrow.schema import Encoder, EncoderFolder, as_schema
 
@@ -60,6 +60,7 @@ _SLOTS = {"wide_and_deep", "deepfm", "pnn"}  # a feature of a row has a slot
 _LINEAR = {"lr", "svm", "linear", "robust", "softmax"}
 _CLASSIFIERS = "lr svm softmax mlr fm ffm dnn wide_and_deep deepfm pnn nfm gbdt".split()
 _REGRESSORS = "linear robust fm ffm dnn wide_and_deep deepfm pnn nfm gbdt".split()
+_FELL_BACK = "interactions did not help"  # how the note begins of a net that the linear model replaced
 _MANY_CLASSES = {"lr": "softmax", "softmax": "softmax", "gbdt": "gbdt"}
 
 
@@ -366,6 +367,7 @@ class _Estimator(Card, _SklearnBase):  # type: ignore[misc]
             settings.keys["label-column"] = target.roles["label"]
         if isinstance(X, np.ndarray):
             settings.keys.setdefault("range", str(X.shape[1]))  # a saved model refuses tables of other columns
+            _checks.warn_of_collapse(X, names)
         _keep_names(names, settings)
         samples.source = open_rows(
             X, labels=target.y, weights=target.weight, qids=target.qid, missing=self._takes_missing()
@@ -494,7 +496,7 @@ class _Estimator(Card, _SklearnBase):  # type: ignore[misc]
         samples.names = None if model.feature_names is None else np.asarray(model.feature_names, dtype=object)
         samples.features = model.n_features
         if model._encoded:
-            inputs = [name for name, what, _ in model._scorer.columns() if what not in ("label", "weight", "group")]
+            inputs = [name for name, what, _ in model._scorer.columns() if what not in _NOT_INPUTS]
             samples.names, samples.features = np.asarray(inputs, dtype=object), len(inputs)
         self._fitted = _Fitted.of_model(model)
         self.algorithm_ = algorithm
@@ -515,9 +517,9 @@ class _Estimator(Card, _SklearnBase):  # type: ignore[misc]
     def _warn(self, notes: list[tuple[str, bool]]) -> None:
         for text, warning in notes:
             if text.startswith("the minimum was not reached"):
-                warnings.warn(text, _convergence_warning(), stacklevel=5)
-            elif warning:
-                warnings.warn(f"{type(self).__name__}({self.model!r}): {text}", UserWarning, stacklevel=5)
+                warnings.warn(text, _convergence_warning(), stacklevel=4)
+            elif warning or text.startswith(_FELL_BACK):
+                warnings.warn(f"{type(self).__name__}({self.model!r}): {text}", UserWarning, stacklevel=4)
 
     # ---- Steps
 
@@ -656,11 +658,19 @@ class _Estimator(Card, _SklearnBase):  # type: ignore[misc]
             return facts + [("state", "not fitted")]
         classes = ", ".join(map(str, getattr(self, "classes_", [])[:10])) or None
         facts += [("classes", classes), ("features", getattr(self, "n_features_in_", None))]
-        facts += [*training_facts(self.history_), ("note", "; ".join(self.notes_) or None)]
-        return facts
+        if self._fell_back():
+            facts += [("kept", f"the linear model; the net of {len(self.history_)} epochs was discarded")]
+        else:
+            facts += training_facts(self.history_)
+        return facts + [("note", "; ".join(self.notes_) or None)]
+
+    def _fell_back(self) -> bool:
+        """Whether the model is not that of history_."""
+        return any(text.startswith(_FELL_BACK) for text in self.notes_)
 
     def _parts(self) -> list[str]:
-        return [training_chart(self.history_)] if self.__sklearn_is_fitted__() else []
+        shown = self.__sklearn_is_fitted__() and not self._fell_back()
+        return [training_chart(self.history_)] if shown else []
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
         """In place of scikit-learn's diagram, which does not know what a fit found."""
@@ -995,7 +1005,13 @@ class Regressor(_RegressorMixin, _Estimator):  # type: ignore[misc]
         self._keep_settings(locals())
 
     def _check_y(self, y: Array) -> Array:
-        return _checks.numeric_column(y, None)
+        numbers = _checks.numeric_column(y, None)
+        if _checks.collapses(numbers):
+            raise ValueError(
+                "y: different values become the same, as float32 keeps 7 digits: subtract the mean, or scale; "
+                "sklearn.compose.TransformedTargetRegressor does that and undoes it in predict"
+            )
+        return numbers
 
     def _adapt_steps(self, settings: Settings) -> None:
         self._adapt(self.algorithm_, settings)

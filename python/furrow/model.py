@@ -49,6 +49,7 @@ _FORMATS = {"text": 0, "json": 1, "dot": 2, "svg": 3, "angel": 4, "keys": 5}
 _USERS, _ITEMS = 1, 2
 _MAGIC = b"furrow model 1\n"
 _RANKING = ("SampledSoftmaxLoss", "BPRLoss", "WARPLoss")
+_NOT_INPUTS = ("label", "weight", "group")  # kinds of columns of a log
 _NO_END = (1 << 64) - 1
 
 
@@ -174,7 +175,8 @@ class Model(Card):
 
     def _facts(self) -> Facts:
         names = [str(name) for name in self._class_names() or []] or [f"{label:g}" for label in self._labels]
-        columns = ", ".join(self.columns) if self.columns else self.n_features
+        listed = self._scorer.columns() if self._encoded else []
+        columns = ", ".join(name for name, what, _ in listed if what not in (*_NOT_INPUTS, "ignore")) or self.n_features
         parts = self.info.get("figures", {}).items()
         figures = {f"{part}_{name}": value for part, values in parts for name, value in values.items()}
         facts = [("algorithm", self.algorithm), ("classes", ", ".join(names[:10]) or None), ("features", columns)]
