@@ -66,7 +66,8 @@ def check_names(
     if fitted is None and names is None:
         return
     if fitted is None:
-        warnings.warn(f"{what} has feature names, but {who} was fitted without feature names", UserWarning, stacklevel=4)
+        text = f"{what} has feature names, but {who} was fitted without feature names"
+        warnings.warn(text, UserWarning, stacklevel=4)
         return
     if names is None:
         text = f"{what} does not have valid feature names, but {who} was fitted with feature names"
@@ -170,7 +171,33 @@ def column(y: Any, rows: int | None, name: str = "y") -> npt.NDArray[Any]:
         raise ValueError("Complex data not supported")
     if array.dtype.kind == "f" and not np.isfinite(array).all():
         raise ValueError(f"Input {name} contains NaN or infinity.")
+    return tidy(array, name)
+
+
+def tidy(array: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
+    """An array of objects, which pandas makes of its own types, as numbers or bools where all are; none is missing."""
+    if array.dtype.kind != "O" or array.ndim != 1:
+        return array
+    missing = next((i for i, value in enumerate(array) if _is_missing(value)), None)
+    if missing is not None:
+        raise ValueError(f"Input {name} contains NaN: row {missing} does not have a value. Leave such rows out.")
+    kinds = {type(value) for value in array}
+    if kinds <= {bool, np.bool_}:
+        return array.astype(bool)
+    if kinds and all(issubclass(kind, (int, float, np.integer, np.floating)) and kind is not bool for kind in kinds):
+        numbers = np.array(array.tolist())
+        return numbers if numbers.dtype.kind in "fiu" else array
     return array
+
+
+def _is_missing(value: Any) -> bool:
+    """None, NaN, NaT, or pandas' NA, which does not even say whether it is itself."""
+    if value is None or isinstance(value, str):
+        return value is None
+    try:
+        return bool(value != value)
+    except TypeError:
+        return True
 
 
 def _conversion_warning() -> type[Warning]:
@@ -233,8 +260,8 @@ def warn_of_collapse(X: npt.NDArray[Any], names: npt.NDArray[Any] | None) -> Non
     found = [str(i if names is None else names[i]) for i in suspects if collapses(some[:, i])]
     if found:
         listed = ", ".join(found[:10]) + (" …" if len(found) > 10 else "")
-        text = f"X: different values of {'columns' if len(found) > 1 else 'column'} {listed} become the same, as float32 "
-        warnings.warn(text + "keeps 7 digits: subtract the mean, or scale", UserWarning, stacklevel=4)
+        text = f"X: different values of {'columns' if len(found) > 1 else 'column'} {listed} become the same, as "
+        warnings.warn(text + "float32 keeps 7 digits: subtract the mean, or scale", UserWarning, stacklevel=4)
 
 
 def weights(sample_weight: Any, rows: int) -> npt.NDArray[np.float64] | None:
@@ -263,6 +290,16 @@ def groups(qid: Any, rows: int) -> npt.NDArray[np.uint64]:
     order = np.empty(len(first), dtype=np.uint64)
     order[np.argsort(first)] = np.arange(len(first), dtype=np.uint64)
     return np.ascontiguousarray(order[codes])
+
+
+def groups_of_sizes(group: Any, qid: Any) -> npt.NDArray[np.int64]:
+    """The group of each row, of the numbers of rows of the groups."""
+    sizes = numeric_column(group, None, "group")
+    if qid is not None:
+        raise ValueError("group: qid has the groups already; leave one of them out")
+    if (sizes < 0).any() or (sizes != np.floor(sizes)).any():
+        raise ValueError("group: the number of rows of each group is needed; qid= has the group of each row")
+    return np.repeat(np.arange(len(sizes)), sizes.astype(np.int64))
 
 
 def class_name(label: Any) -> str | bool | int | float:
@@ -297,9 +334,6 @@ def labels(y: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]
 
 
 def _check_objects(y: npt.NDArray[Any]) -> None:
-    for label in y:
-        if label is None or label != label:
-            raise ValueError("Input y contains NaN.")
     kinds = {isinstance(label, (str, bytes)) for label in y}
     if len(kinds) > 1:
         raise ValueError("Unknown label type: y has strings and numbers; make them all strings")

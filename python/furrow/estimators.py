@@ -37,7 +37,7 @@ from furrow._data import Source, is_arrow, is_frame, is_path, is_table, open_row
 from furrow._html import Card, Facts, training_chart, training_facts
 from furrow._progress import Progress, as_callback
 from furrow._settings import ALIASES as ALIASES
-from furrow._settings import Settings, as_text, collect
+from furrow._settings import Settings, as_text, collect, typed_names
 from furrow.model import _NOT_INPUTS, Model, load_model
 from furrow.rows import Rows
 from furrow.schema import Encoder, EncoderFolder, as_schema
@@ -448,10 +448,23 @@ class _Estimator(Card, _SklearnBase):  # type: ignore[misc]
     ) -> _Fitted:
         told = (lambda epoch: callback(_flat(epoch))) if callback else None
         parser = {"threads": settings.trainer.get("threads", 0)}
-        trainer = _core.Trainer.create(algorithm, tuple(settings.keys.items()), settings.trainer)
         valid = samples.valid.uri if samples.valid else None
-        trainer.fit(samples.source.uri, valid, settings.fit, parser, told, as_callback(progress))
+        try:
+            trainer = _core.Trainer.create(algorithm, tuple(settings.keys.items()), settings.trainer)
+            trainer.fit(samples.source.uri, valid, settings.fit, parser, told, as_callback(progress))
+        except _core.Error as error:
+            self._add_notes(error, samples)
+            raise
         return _Fitted(trainer, samples.folder)
+
+    def _add_notes(self, error: _core.Error, samples: _Samples) -> None:
+        """What the library does not know: the names that the caller typed, and how a log is read here."""
+        for name, key in typed_names(self.get_params(), error.message):
+            error.add_note(f"{key} is {name} of {type(self).__name__}")
+        in_file = samples.features is None and samples.folder is None
+        if in_file and any(text in error.message for text in ("not a number", "is for csv data")):
+            who = f"{type(self).__name__}({self.model!r}, schema='auto')"
+            error.add_note(f"a file with strings, such as a log, is read through a schema: {who}")
 
     def _keep(self, algorithm: str, fitted: _Fitted, samples: _Samples) -> None:
         """Sets the attributes of a fit that went well, in place of those of an earlier one."""
@@ -831,8 +844,8 @@ class Classifier(_ClassifierMixin, _Estimator):  # type: ignore[misc]
         return _MANY_CLASSES[algorithm]
 
     def _number_classes(self, classes: Array, settings: Settings, log: bool) -> Array:
-        """The label of the model for each class: a number that it can keep is the label itself; others have 0, 1 …, and
-        the model keeps what they are called. A log always has 0, 1 …: it may take numbers for names."""
+        """The label of the model for each class: a number that it can keep is the label itself; others have 0, 1 …,
+        and the model keeps what they are called. A log always has 0, 1 …: it may take numbers for names."""
         values: Array = np.arange(len(classes))
         if not log and "label" not in settings.keys and _checks.are_exact(classes):
             values = classes.astype(np.float64)
@@ -902,6 +915,10 @@ class Classifier(_ClassifierMixin, _Estimator):  # type: ignore[misc]
         self.classes_ = classes
 
     # ---- Use
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of the rows whose class is predicted."""
+        return float(super().score(X, _checks.column(y, None), sample_weight))
 
     def _codes(self, labels: Array) -> npt.NDArray[np.int64]:
         order = np.argsort(self._label_values)
@@ -1082,6 +1099,10 @@ class Regressor(_RegressorMixin, _Estimator):  # type: ignore[misc]
         """The number of each row."""
         return self._scores(X)[0]
 
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The coefficient of determination R²: 1 at best, 0 for the mean."""
+        return float(super().score(X, _checks.column(y, None), sample_weight))
+
 
 # ---- Order --------------------------------------------------------------------------------------------------------
 
@@ -1174,6 +1195,7 @@ class Ranker(_Estimator):
         sample_weight: Any = None,
         *,
         qid: Any = None,
+        group: Any = None,
         user: str | None = None,
         item: str | None = None,
         time: str | None = None,
@@ -1185,7 +1207,8 @@ class Ranker(_Estimator):
     ) -> Ranker:
         """Trains a model.
 
-        gbdt: X, the relevance y of each row (0, 1, 2 …), and its group qid; files have them in themselves.
+        gbdt: X, the relevance y of each row (0, 1, 2 …), and its group qid; files have them in themselves. group, in
+        place of qid: the number of rows of each group, one behind the other.
         fm: X is a log, a frame or a path (with schema="auto"); user, item, time, label: its columns, where their names
         do not tell; history: the last so many items of a user are features.
         eval_set: a triple (X, y, qid), or a path. The other arguments are those of Classifier.fit.
@@ -1193,6 +1216,13 @@ class Ranker(_Estimator):
         algorithm, settings = self._check_model(), self._settings()
         roles = {"user": user, "item": item, "time": time, "label": label, "history": history}
         names = _checks.feature_names(X)
+        if algorithm == "fm" and not (_has_labels(X) or self._needs_schema(X) or "item-fields" in settings.keys):
+            raise ValueError(
+                "Ranker('fm') ranks the items of users in a log: X is a frame with their columns, or the path of a log "
+                "with schema='auto'. Ranker('gbdt') ranks the rows of groups (qid)"
+            )
+        if group is not None:
+            qid = _checks.groups_of_sizes(group, qid)
         X, target = self._check_target(X, y, sample_weight, qid, roles)
         if algorithm == "gbdt" and target.y is not None and target.qid is None:
             raise ValueError("qid: gbdt ranks the rows of a group, and needs the group of each row")

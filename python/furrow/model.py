@@ -286,7 +286,8 @@ class Model(Card):
             return self._open_read_rows(X, y, weight)
         dense = not hasattr(X, "tocsr")
         if self._encoded and dense:
-            return self._open_log(X, y if y is None or self._own_names is None else self._numbers_of(y), weight, labelled)
+            numbers = y if y is None or self._own_names is None else self._numbers_of_own(y)
+            return self._open_log(X, numbers, weight, labelled)
         if self._names and (is_frame(X) or isinstance(X, Mapping)):
             X = _columns_by_name(X, self._names)
         if isinstance(X, Mapping):
@@ -363,7 +364,7 @@ class Model(Card):
         """Labels as numbers: those of the names of classes."""
         if self._own_names is not None:
             return self._numbers_of_own(y)
-        array = as_array(y)
+        array = _checks.tidy(as_array(y), "y")
         names = self._class_names()
         if array.dtype.kind not in "UO" or not names:
             return array

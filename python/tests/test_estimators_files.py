@@ -42,7 +42,8 @@ def test_saved_models_know_their_labels(name, model, tmp_path):
     assert same(loaded.classes, fitted.classes_) and loaded.classes.dtype.kind in ("f", "O", fitted.classes_.dtype.kind)
     assert same(loaded.predict(X), wanted) and np.mean(wanted == y) > 0.9
     assert loaded.evaluate(X, y)["accuracy"] == pytest.approx(fitted.score(X, y))
-    for again in (pickle.loads(pickle.dumps(loaded)), pickle.loads(pickle.dumps(fitted)), Classifier.load(tmp_path / "m")):
+    copies = [pickle.loads(pickle.dumps(one)) for one in (loaded, fitted)]
+    for again in (*copies, Classifier.load(tmp_path / "m")):
         assert same(again.predict(X), wanted)
     assert loaded.describe("text") and loaded._repr_html_()
 
