@@ -281,7 +281,8 @@ FURROW_API void furrow_parser_close(furrow_parser *parser);
 
 /* Moves to the next block that has rows. An error stays until furrow_parser_rewind.
  * Errors:  END after the last row; E_PARSE or E_RANGE, a row that cannot be read (err has its line, column and token);
- *          E_FORMAT, compressed data is damaged; E_STATE, a pipe is read twice; E_IO; E_MEMORY. */
+ *          E_FORMAT, compressed data is damaged; E_STATE, a pipe is read twice, or the process
+ *          was forked while threads read; E_IO; E_MEMORY. */
 FURROW_API furrow_status furrow_parser_next(furrow_parser *parser, furrow_error *err) FURROW_MUST_USE;
 /* Returns: the block; NULL when there is none.
  * Owner:   the parser; valid until the next call of next, rewind or close. */

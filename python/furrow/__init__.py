@@ -32,8 +32,10 @@ the fitting built-in one (ParseError is a ValueError). Calls that compute releas
 stops them. The guide is docs/python.md.
 """
 
+import atexit
 from typing import TYPE_CHECKING, Any
 
+from furrow import _core
 from furrow._core import (
     ArgumentError,
     CancelledError,
@@ -94,6 +96,8 @@ __all__ = [
     "split",
     "write_rows",
 ]
+
+atexit.register(_core.end_jobs)  # the interpreter ends daemon threads in the middle of their calls
 
 # scikit-learn takes a second to import: what derives from its classes is imported when it is used.
 _LATE = {

@@ -118,6 +118,10 @@ typedef struct fwpy_job fwpy_job;
 bool fwpy_job_run(furrow_status (*run)(void *user, fwpy_job *job, furrow_error *err), void *user, PyObject *progress);
 /* The furrow_progress for calls inside of a job, whose first argument is the job. */
 bool fwpy_job_progress(void *job, const char *phase, uint64_t done, uint64_t total);
+/* For the job's thread: lets the calling thread do function(user) with the interpreter's lock, and waits for it. An
+ * exception that it sets ends the job. Returns whether it was done; not once the job is cancelled. */
+bool fwpy_job_ask(fwpy_job *job, void (*function)(void *user), void *user);
+int fwpy_add_job(PyObject *module);
 
 /* ---- Shared objects -------------------------------------------------------------------------------------- */
 

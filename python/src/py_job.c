@@ -1,4 +1,7 @@
-/* python/src/py_job.c: long calls in a thread of their own, so that the calling thread answers signals. */
+/* python/src/py_job.c: long calls in a thread of their own, so that the calling thread answers signals.
+ *
+ * At its exit the interpreter ends daemon threads wherever they are, also a caller that waits for its job, whose stack
+ * the job uses: before that, all jobs are cancelled and waited for. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -10,13 +13,22 @@
 
 #define TICK_NS 50000000 /* between two looks for signals */
 
+/* Jobs that run. */
+static pthread_mutex_t running_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t job_ended = PTHREAD_COND_INITIALIZER;
+static fwpy_job *running;
+static bool exiting; /* no job starts any more */
+
 struct fwpy_job {
+  fwpy_job *next; /* of the jobs that run */
   furrow_status (*run)(void *user, fwpy_job *job, furrow_error *err);
   void *user;
   atomic_bool cancel;
   pthread_mutex_t mutex; /* of everything below */
   pthread_cond_t changed;
   bool ended;
+  void (*asked)(void *user); /* what the job wants the calling thread to do; NULL: nothing */
+  void *asked_user;
   furrow_status status;
   furrow_error err;
   char phase[64];
@@ -34,6 +46,20 @@ bool fwpy_job_progress(void *user, const char *phase, uint64_t done, uint64_t to
   return true;
 }
 
+/* Where the calling thread is gone, or about to leave, nothing is done. */
+bool fwpy_job_ask(fwpy_job *job, void (*function)(void *user), void *user) {
+  if (atomic_load(&job->cancel)) return false;
+  pthread_mutex_lock(&job->mutex);
+  job->asked = function;
+  job->asked_user = user;
+  pthread_cond_broadcast(&job->changed);
+  while (job->asked && !atomic_load(&job->cancel)) pthread_cond_wait(&job->changed, &job->mutex);
+  const bool done = !job->asked;
+  job->asked = NULL;
+  pthread_mutex_unlock(&job->mutex);
+  return done;
+}
+
 static void *work(void *user) {
   fwpy_job *job = user;
   furrow_error err = {0};
@@ -42,12 +68,12 @@ static void *work(void *user) {
   job->status = status;
   job->err = err;
   job->ended = true;
-  pthread_cond_signal(&job->changed);
+  pthread_cond_broadcast(&job->changed);
   pthread_mutex_unlock(&job->mutex);
   return NULL;
 }
 
-/* Waits for the end of the job, a tick at most. */
+/* Waits for the end of the job or a question of it, a tick at most. */
 static bool wait_a_tick(fwpy_job *job) {
   struct timespec until;
   clock_gettime(CLOCK_MONOTONIC, &until);
@@ -57,7 +83,7 @@ static bool wait_a_tick(fwpy_job *job) {
     until.tv_nsec -= 1000000000;
   }
   pthread_mutex_lock(&job->mutex);
-  while (!job->ended && pthread_cond_timedwait(&job->changed, &job->mutex, &until) != ETIMEDOUT) {
+  while (!job->ended && !job->asked && pthread_cond_timedwait(&job->changed, &job->mutex, &until) != ETIMEDOUT) {
   }
   const bool ended = job->ended;
   pthread_mutex_unlock(&job->mutex);
@@ -88,7 +114,27 @@ static bool tell(fwpy_job *job, PyObject *progress, progress_state *told) {
   return go_on;
 }
 
-/* Signals and progress until the job has ended. */
+static void cancel(fwpy_job *job) {
+  pthread_mutex_lock(&job->mutex);
+  atomic_store(&job->cancel, true);
+  pthread_cond_broadcast(&job->changed);
+  pthread_mutex_unlock(&job->mutex);
+}
+
+/* Does what the job asked for. */
+static void answer(fwpy_job *job) {
+  pthread_mutex_lock(&job->mutex);
+  void (*const function)(void *user) = job->asked;
+  pthread_mutex_unlock(&job->mutex);
+  if (!function) return;
+  function(job->asked_user);
+  pthread_mutex_lock(&job->mutex);
+  job->asked = NULL;
+  pthread_cond_broadcast(&job->changed);
+  pthread_mutex_unlock(&job->mutex);
+}
+
+/* Signals, progress and questions until the job has ended. */
 static void attend(fwpy_job *job, PyObject *progress) {
   progress_state told = {0};
   for (bool ended = false; !ended;) {
@@ -96,7 +142,8 @@ static void attend(fwpy_job *job, PyObject *progress) {
     ended = wait_a_tick(job);
     Py_END_ALLOW_THREADS;
     if (atomic_load(&job->cancel)) continue;
-    if (PyErr_CheckSignals() < 0 || (progress && !tell(job, progress, &told))) atomic_store(&job->cancel, true);
+    answer(job);
+    if (PyErr_Occurred() || PyErr_CheckSignals() < 0 || (progress && !tell(job, progress, &told))) cancel(job);
   }
 }
 
@@ -109,18 +156,72 @@ static void init_condition(pthread_cond_t *condition) {
   pthread_condattr_destroy(&attributes);
 }
 
+/* Whether a job may start; if not, the interpreter is about to exit. */
+static bool enlist(fwpy_job *job) {
+  pthread_mutex_lock(&running_lock);
+  const bool may_start = !exiting;
+  if (may_start) {
+    job->next = running;
+    running = job;
+  }
+  pthread_mutex_unlock(&running_lock);
+  if (!may_start) PyErr_SetString(PyExc_RuntimeError, "the interpreter is about to exit");
+  return may_start;
+}
+
+static void leave(fwpy_job *job) {
+  pthread_mutex_lock(&running_lock);
+  fwpy_job **place = &running;
+  while (*place != job) place = &(*place)->next;
+  *place = job->next;
+  pthread_cond_broadcast(&job_ended);
+  pthread_mutex_unlock(&running_lock);
+}
+
+/* end_jobs(): called when the interpreter exits */
+static PyObject *end_jobs(PyObject *module, PyObject *unused) {
+  (void)module, (void)unused;
+  Py_BEGIN_ALLOW_THREADS;
+  pthread_mutex_lock(&running_lock);
+  exiting = true;
+  for (fwpy_job *job = running; job; job = job->next) cancel(job);
+  while (running) pthread_cond_wait(&job_ended, &running_lock);
+  pthread_mutex_unlock(&running_lock);
+  Py_END_ALLOW_THREADS;
+  Py_RETURN_NONE;
+}
+
+static PyMethodDef methods[] = {{"end_jobs", end_jobs, METH_NOARGS, NULL}, {NULL, NULL, 0, NULL}};
+
+/* A child process has none of the jobs. */
+static void forget_jobs(void) {
+  running = NULL;
+  pthread_mutex_init(&running_lock, NULL);
+  pthread_cond_init(&job_ended, NULL);
+}
+
+int fwpy_add_job(PyObject *module) {
+  if (pthread_atfork(NULL, NULL, forget_jobs) != 0) {
+    PyErr_NoMemory();
+    return -1;
+  }
+  return PyModule_AddFunctions(module, methods);
+}
+
 bool fwpy_job_run(furrow_status (*run)(void *user, fwpy_job *job, furrow_error *err), void *user, PyObject *progress) {
   fwpy_job job = {.run = run, .user = user};
   pthread_t thread;
   pthread_mutex_init(&job.mutex, NULL);
   init_condition(&job.changed);
   if (progress == Py_None) progress = NULL;
-  const bool started = pthread_create(&thread, NULL, work, &job) == 0;
-  if (started) {
-    attend(&job, progress);
-    pthread_join(thread, NULL);
-  } else {
-    PyErr_SetString(PyExc_RuntimeError, "a thread could not be started");
+  if (enlist(&job)) {
+    if (pthread_create(&thread, NULL, work, &job) == 0) {
+      attend(&job, progress);
+      pthread_join(thread, NULL);
+    } else {
+      PyErr_SetString(PyExc_RuntimeError, "a thread could not be started");
+    }
+    leave(&job);
   }
   pthread_cond_destroy(&job.changed);
   pthread_mutex_destroy(&job.mutex);

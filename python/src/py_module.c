@@ -27,8 +27,9 @@ static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, .m_name = "furrow
 
 /* What each source adds, in this order. */
 static int (*const parts[])(PyObject *module) = {
-    fwpy_add_errors,  fwpy_add_view,   fwpy_add_memory,  fwpy_add_rows,   fwpy_add_arrow,       fwpy_add_text_columns,
-    fwpy_add_encoder, fwpy_add_scorer, fwpy_add_trainer, fwpy_add_matrix, fwpy_add_recommender, fwpy_add_index};
+    fwpy_add_errors, fwpy_add_view,         fwpy_add_job,     fwpy_add_memory, fwpy_add_rows,
+    fwpy_add_arrow,  fwpy_add_text_columns, fwpy_add_encoder, fwpy_add_scorer, fwpy_add_trainer,
+    fwpy_add_matrix, fwpy_add_recommender,  fwpy_add_index};
 
 static int add_parts(PyObject *module) {
   for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)

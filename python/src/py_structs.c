@@ -14,13 +14,17 @@ static bool out_of_range(const char *name) {
   return false;
 }
 
-/* An int that is not a float, a bool among them: what has __index__. */
-static bool get_unsigned(PyObject *value, const char *name, uint64_t max, uint64_t *out) {
+/* An int that is not a float, a bool among them: what has __index__. A new reference. */
+static PyObject *get_int(PyObject *value, const char *name) {
   PyObject *number = PyNumber_Index(value);
-  if (!number) {
+  if (!number && PyErr_ExceptionMatches(PyExc_TypeError))
     PyErr_Format(PyExc_TypeError, "%s: an int is needed, not %R", name, value);
-    return false;
-  }
+  return number;
+}
+
+static bool get_unsigned(PyObject *value, const char *name, uint64_t max, uint64_t *out) {
+  PyObject *number = get_int(value, name);
+  if (!number) return false;
   *out = PyLong_AsUnsignedLongLong(number);
   Py_DECREF(number);
   if (PyErr_Occurred()) {
@@ -31,11 +35,8 @@ static bool get_unsigned(PyObject *value, const char *name, uint64_t max, uint64
 }
 
 static bool get_signed(PyObject *value, const char *name, int64_t min, int64_t max, int64_t *out) {
-  PyObject *number = PyNumber_Index(value);
-  if (!number) {
-    PyErr_Format(PyExc_TypeError, "%s: an int is needed, not %R", name, value);
-    return false;
-  }
+  PyObject *number = get_int(value, name);
+  if (!number) return false;
   *out = PyLong_AsLongLong(number);
   Py_DECREF(number);
   if (PyErr_Occurred()) {
@@ -101,20 +102,42 @@ static bool set_field(char *at, PyObject *value, const fwpy_field *field) {
   }
 }
 
+static bool set_item(void *params, PyObject *key, PyObject *value, const fwpy_field *fields, bool texts) {
+  const char *name = PyUnicode_AsUTF8AndSize(key, NULL);
+  if (!name) return false;
+  const fwpy_field *field = find_field(fields, name);
+  if (!field) {
+    PyErr_Format(PyExc_TypeError, "there is no parameter %R", key);
+    return false;
+  }
+  return (field->kind == FWPY_TEXT) != texts || set_field((char *)params + field->offset, value, field);
+}
+
+/* Numbers and truths may run code of the caller's (__index__, __bool__), which may change the dict: a list of its items
+ * outlasts that. */
+static bool set_numbers(void *params, PyObject *dict, const fwpy_field *fields) {
+  PyObject *items = PyDict_Items(dict);
+  const Py_ssize_t count = items ? PyList_Size(items) : 0;
+  bool ok = items != NULL;
+  for (Py_ssize_t i = 0; ok && i < count; i++) {
+    PyObject *item = PyList_GetItem(items, i);
+    ok = set_item(params, PyTuple_GetItem(item, 0), PyTuple_GetItem(item, 1), fields, false);
+  }
+  Py_XDECREF(items);
+  return ok;
+}
+
 bool fwpy_set_fields(void *params, PyObject *dict, const fwpy_field *fields) {
   PyObject *key, *value;
   Py_ssize_t at = 0;
   if (!dict || dict == Py_None) return true;
-  while (PyDict_Next(dict, &at, &key, &value)) {
-    const char *name = PyUnicode_AsUTF8AndSize(key, NULL);
-    if (!name) return false;
-    const fwpy_field *field = find_field(fields, name);
-    if (!field) {
-      PyErr_Format(PyExc_TypeError, "there is no parameter %R", key);
-      return false;
-    }
-    if (!set_field((char *)params + field->offset, value, field)) return false;
+  if (!PyDict_Check(dict)) {
+    PyErr_Format(PyExc_TypeError, "parameters are a dict, not %R", (PyObject *)Py_TYPE(dict));
+    return false;
   }
+  if (!set_numbers(params, dict, fields)) return false;
+  while (PyDict_Next(dict, &at, &key, &value)) /* texts borrow what the dict has now */
+    if (!set_item(params, key, value, fields, true)) return false;
   return true;
 }
 

@@ -45,6 +45,31 @@ static furrow_status start_threads(pthread_t *threads, unsigned count, unsigned 
   return fw_fail_errno(err, FURROW_E_MEMORY, failure, "cannot start thread %u of %u", *started + 1, count);
 }
 
+/* ---- Forks ---------------------------------------------------------------------------------------------- */
+
+/* A child process has none of the threads of its parent, and locks that they held stay held. Pools that it inherits
+ * work in the calling thread alone and are freed without waiting. */
+static atomic_uint forks; /* between this process and the first one */
+
+static void count_fork(void) {
+  atomic_fetch_add(&forks, 1);
+}
+
+static void watch_forks(void) {
+  pthread_atfork(NULL, NULL, count_fork);
+}
+
+/* What a pool remembers of the process that started its threads. */
+static unsigned fork_number(void) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, watch_forks);
+  return atomic_load(&forks);
+}
+
+static bool is_inherited(unsigned number) {
+  return number != atomic_load_explicit(&forks, memory_order_relaxed);
+}
+
 /* ---- fw_pool -------------------------------------------------------------------------------------------- */
 
 typedef struct task {
@@ -75,6 +100,7 @@ struct fw_pool {
   size_t unfinished; /* queued or running */
   loop *loops;
   bool stop;
+  unsigned fork_number;
   unsigned thread_count;
   pthread_t threads[];
 };
@@ -119,7 +145,8 @@ furrow_status fw_pool_for(fw_pool *pool, size_t count, void (*body)(void *contex
   size_t strides = 64 * ((size_t)pool->thread_count + 1);
   loop l = {.body = body, .context = context, .count = count, .stride = 1 + count / strides};
   atomic_init(&l.next, 0);
-  if (count > 1) {
+  const bool shared = count > 1 && !is_inherited(pool->fork_number);
+  if (shared) {
     pthread_mutex_lock(&pool->lock);
     l.next_loop = pool->loops;
     pool->loops = &l;
@@ -131,7 +158,7 @@ furrow_status fw_pool_for(fw_pool *pool, size_t count, void (*body)(void *contex
     pthread_mutex_unlock(&pool->lock);
   }
   run_loop(pool, &l);
-  if (count > 1) {
+  if (shared) {
     pthread_mutex_lock(&pool->lock);
     unlist_loop(pool, &l);
     while (l.helpers > 0) pthread_cond_wait(&pool->idle, &pool->lock);
@@ -156,7 +183,18 @@ static furrow_status grow_queue(fw_pool *pool, furrow_error *err) {
   return FURROW_OK;
 }
 
+static void run_here(const fw_pool *pool, task t) {
+  const fw_pool *outer = inside;
+  inside = pool;
+  t.run(t.context);
+  inside = outer;
+}
+
 furrow_status fw_pool_submit(fw_pool *pool, void (*run)(void *context), void *context, furrow_error *err) {
+  if (is_inherited(pool->fork_number)) {
+    run_here(pool, (task){run, context});
+    return FURROW_OK;
+  }
   pthread_mutex_lock(&pool->lock);
   furrow_status status = pool->queued == pool->capacity ? grow_queue(pool, err) : FURROW_OK;
   if (status == FURROW_OK) {
@@ -174,15 +212,14 @@ static void run_task(fw_pool *pool) {
   pool->head = (pool->head + 1) % pool->capacity;
   pool->queued--;
   pthread_mutex_unlock(&pool->lock);
-  inside = pool;
-  t.run(t.context);
-  inside = NULL;
+  run_here(pool, t);
   pthread_mutex_lock(&pool->lock);
   if (--pool->unfinished == 0) pthread_cond_broadcast(&pool->idle);
 }
 
 void fw_pool_wait(fw_pool *pool) {
   assert(inside != pool);
+  if (is_inherited(pool->fork_number)) return;
   pthread_mutex_lock(&pool->lock);
   while (pool->unfinished > 0) pthread_cond_wait(&pool->idle, &pool->lock);
   pthread_mutex_unlock(&pool->lock);
@@ -218,6 +255,7 @@ furrow_status fw_pool_create(fw_pool **pool, unsigned threads, furrow_error *err
   furrow_status status = fw_alloc_zero(&memory, bytes, 1, err);
   if (status != FURROW_OK) return status;
   fw_pool *p = memory;
+  p->fork_number = fork_number();
   pthread_mutex_init(&p->lock, NULL);
   pthread_cond_init(&p->work, NULL);
   pthread_cond_init(&p->idle, NULL);
@@ -230,9 +268,11 @@ furrow_status fw_pool_create(fw_pool **pool, unsigned threads, furrow_error *err
   return FURROW_OK;
 }
 
-void fw_pool_free(fw_pool *pool) {
-  if (!pool) return;
-  assert(inside != pool);
+bool fw_pool_is_inherited(const fw_pool *pool) {
+  return is_inherited(pool->fork_number);
+}
+
+static void end_threads(fw_pool *pool) {
   pthread_mutex_lock(&pool->lock);
   pool->stop = true;
   pthread_cond_broadcast(&pool->work);
@@ -241,6 +281,12 @@ void fw_pool_free(fw_pool *pool) {
   pthread_cond_destroy(&pool->idle);
   pthread_cond_destroy(&pool->work);
   pthread_mutex_destroy(&pool->lock);
+}
+
+void fw_pool_free(fw_pool *pool) {
+  if (!pool) return;
+  assert(inside != pool);
+  if (!is_inherited(pool->fork_number)) end_threads(pool);
   fw_free(pool->tasks);
   fw_free(pool);
 }
@@ -269,6 +315,7 @@ struct fw_spin_pool {
   pthread_mutex_t lock;
   pthread_cond_t work, left;
   atomic_bool stop;
+  unsigned fork_number;
   unsigned thread_count; /* without the caller's */
   void *memory;
   pthread_t threads[];
@@ -360,7 +407,7 @@ static void wait_for_helpers(fw_spin_pool *pool) {
 }
 
 void fw_spin_pool_run(fw_spin_pool *pool, size_t count, void (*body)(void *context, size_t i), void *context) {
-  if (pool->thread_count == 0 || count < 2) {
+  if (pool->thread_count == 0 || count < 2 || is_inherited(pool->fork_number)) {
     for (size_t i = 0; i < count; i++) body(context, i);
     return;
   }
@@ -383,6 +430,7 @@ furrow_status fw_spin_pool_create(fw_spin_pool **pool, unsigned threads, furrow_
   if (status != FURROW_OK) return status;
   fw_spin_pool *p = (fw_spin_pool *)(((uintptr_t)memory + 63) & ~(uintptr_t)63);
   p->memory = memory;
+  p->fork_number = fork_number();
   pthread_mutex_init(&p->lock, NULL);
   pthread_cond_init(&p->work, NULL);
   pthread_cond_init(&p->left, NULL);
@@ -395,14 +443,18 @@ furrow_status fw_spin_pool_create(fw_spin_pool **pool, unsigned threads, furrow_
   return FURROW_OK;
 }
 
-void fw_spin_pool_free(fw_spin_pool *pool) {
-  if (!pool) return;
+static void end_spinning(fw_spin_pool *pool) {
   atomic_store(&pool->stop, true);
   wake(pool, &pool->work);
   for (unsigned i = 0; i < pool->thread_count; i++) pthread_join(pool->threads[i], NULL);
   pthread_cond_destroy(&pool->left);
   pthread_cond_destroy(&pool->work);
   pthread_mutex_destroy(&pool->lock);
+}
+
+void fw_spin_pool_free(fw_spin_pool *pool) {
+  if (!pool) return;
+  if (!is_inherited(pool->fork_number)) end_spinning(pool);
   fw_free(pool->memory);
 }
 

@@ -2,10 +2,14 @@
  *
  * fw_pool takes tasks of any length and loops; its threads sleep between them. Waking them takes longer than a loop
  * over one mini-batch does: the threads of fw_spin_pool check for the next loop for a while before they sleep, so it
- * suits many short loops, one after the other. */
+ * suits many short loops, one after the other.
+ *
+ * A child process that inherits a pool may use and free it: the calling thread does all of the work. Tasks that were
+ * under way at the fork do not end there. */
 #ifndef FW_BASE_POOL_H
 #define FW_BASE_POOL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "furrow/status.h"
@@ -22,6 +26,8 @@ furrow_status fw_pool_create(fw_pool **pool, unsigned threads, furrow_error *err
 /* Waits for the submitted tasks, then ends the threads. Takes NULL. */
 void fw_pool_free(fw_pool *pool);
 unsigned fw_pool_threads(const fw_pool *pool);
+/* Whether the pool was made before a fork, in the parent process. */
+bool fw_pool_is_inherited(const fw_pool *pool);
 
 /* Queues task(context) for some thread of the pool. Tasks may run for as long as they like. */
 furrow_status fw_pool_submit(fw_pool *pool, void (*task)(void *context), void *context,

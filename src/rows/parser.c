@@ -389,7 +389,7 @@ static furrow_status start(furrow_parser *p, furrow_error *err) {
 }
 
 static void stop_threads(furrow_parser *p) {
-  if (!p->pool) return;
+  if (!p->pool || fw_pool_is_inherited(p->pool)) return;
   pthread_mutex_lock(&p->lock);
   p->stop = true;
   pthread_cond_broadcast(&p->slot_freed);
@@ -556,7 +556,14 @@ static furrow_status advance(furrow_parser *p, furrow_error *err) {
   return status;
 }
 
+/* The threads that fill the slots are the parent's. */
+static furrow_status refuse_fork(const furrow_parser *p, furrow_error *err) {
+  if (!p->pool || !fw_pool_is_inherited(p->pool)) return FURROW_OK;
+  return fw_fail(err, FURROW_E_STATE, "the process was forked while the data was read: open it again");
+}
+
 furrow_status furrow_parser_next(furrow_parser *p, furrow_error *err) {
+  FW_TRY(refuse_fork(p, err));
   give_back(p, p->held);
   p->held = NULL;
   p->has_block = false;

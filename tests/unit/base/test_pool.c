@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/pool.h"
@@ -330,6 +331,38 @@ static void several_callers_share_a_pool(void **state) {
   fw_pool_free(pool);
 }
 
+static void count_task(void *context) {
+  ++*(unsigned *)context;
+}
+
+static void add_at(void *context, size_t i) {
+  ((unsigned *)context)[i]++;
+}
+
+/* In the child: 0 if the pool works, and ends, without its threads. */
+static int use_inherited(fw_pool *pool) {
+  unsigned task = 0, counts[100] = {0}, sum = 0;
+  alarm(20); /* a wait for a thread that is not there ends the child */
+  if (!fw_pool_is_inherited(pool) || fw_pool_submit(pool, count_task, &task, NULL) != FURROW_OK) return 1;
+  fw_pool_wait(pool);
+  if (fw_pool_for(pool, 100, add_at, counts, NULL) != FURROW_OK) return 2;
+  for (size_t i = 0; i < 100; i++) sum += counts[i];
+  fw_pool_free(pool);
+  return task == 1 && sum == 100 ? 0 : 3;
+}
+
+static void a_child_uses_and_frees_what_it_inherits(void **state) {
+  (void)state;
+  fw_pool *pool = new_pool(3);
+  assert_false(fw_pool_is_inherited(pool));
+  const pid_t child = fork();
+  if (child == 0) _exit(use_inherited(pool));
+  int how = -1;
+  assert_int_equal(waitpid(child, &how, 0), child);
+  assert_int_equal(how, 0);
+  fw_pool_free(pool);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(processors_are_those_of_the_affinity),
@@ -343,6 +376,7 @@ int main(void) {
       cmocka_unit_test(for_uses_all_threads_and_the_caller),
       cmocka_unit_test(for_does_not_wait_for_tasks),
       cmocka_unit_test(a_loop_inside_its_own_pool_is_refused),
+      cmocka_unit_test(a_child_uses_and_frees_what_it_inherits),
       cmocka_unit_test(several_callers_share_a_pool),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

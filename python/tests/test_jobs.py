@@ -1,0 +1,112 @@
+"""Long calls: their end with the interpreter, their life after a fork, the arguments that they borrow."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+
+import furrow
+from furrow import _core
+
+START = """
+import os, sys, threading, time
+import numpy as np
+import furrow
+rng = np.random.default_rng(0)
+x = rng.normal(size=(20000, 16)).astype(np.float32)
+y = x[:, 0] > 0
+"""
+
+
+def run(code: str, seconds: float = 60) -> subprocess.CompletedProcess[str]:
+    program = START + textwrap.dedent(code)
+    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=seconds)
+
+
+def wait_for(child: int, seconds: int = 30) -> int:
+    """The exit status of a child, which a hang ends."""
+    signal.signal(signal.SIGALRM, lambda *_: os.kill(child, signal.SIGKILL))
+    signal.alarm(seconds)
+    try:
+        return os.waitpid(child, 0)[1]
+    finally:
+        signal.alarm(0)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "index.search(np.tile(x, (50, 1)), 10, nprobe=64)",
+        "furrow.Classifier('gbdt', n_estimators=5000).fit(x, y)",
+        "furrow.Index.build(np.tile(x, (20, 1)), nlist=2000, m=16)",
+    ],
+)
+def test_a_daemon_thread_ends_with_the_interpreter(call: str) -> None:
+    """Its call uses memory of its stack, which goes when the interpreter ends it."""
+    done = run(
+        f"""
+        index = furrow.Index.build(x, nlist=64, m=8)
+        class Late:
+            def __del__(self, sleep=time.sleep):
+                sleep(0.5)
+        def deep(n):
+            return {call} if n == 0 else list(map(deep, [n - 1]))
+        threading.Thread(target=deep, args=(60,), daemon=True).start()
+        time.sleep(0.4)
+        keep = Late()
+        """
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("model", ["lr", "fm", "gbdt"])
+def test_a_child_frees_and_trains_models_of_its_parent(model: str) -> None:
+    x = np.random.default_rng(0).normal(size=(5000, 8)).astype(np.float32)
+    y = x[:, 0] > 0
+    estimator = furrow.Classifier(model).fit(x, y)
+    before = estimator.predict(x)
+    child = os.fork()
+    if child == 0:
+        same = bool((estimator.predict(x) == before).all())
+        estimator.fit(x, y)
+        same &= bool((estimator.predict(x) == before).all())
+        del estimator
+        os._exit(0 if same else 1)
+    assert wait_for(child) == 0
+
+
+def test_a_child_closes_a_reader_of_its_parent(tmp_path) -> None:
+    path = tmp_path / "rows.libsvm"
+    path.write_text("".join(f"{i % 2} {i % 7 + 1}:1 {i % 90 + 10}:0.5\n" for i in range(200_000)))
+    blocks = iter(furrow.read_rows(path, threads=3))
+    next(blocks)
+    child = os.fork()
+    if child == 0:
+        try:
+            next(blocks)
+        except furrow.StateError:
+            del blocks
+            os._exit(0)
+        os._exit(1)
+    assert wait_for(child) == 0
+    assert sum(1 for _ in blocks) > 0
+
+
+def test_parameters_that_change_themselves() -> None:
+    class Evil:
+        def __index__(self) -> int:
+            options.clear()
+            return 1
+
+    options = {"algorithm": "fm" + "x" * 100, "threads": Evil()}
+    with pytest.raises(furrow.Error):
+        _core.Scorer.load("/tmp/there is no such model", options, {})
+
+
+def test_parameters_are_a_dict() -> None:
+    with pytest.raises(TypeError, match="dict"):
+        _core.Index.load("/tmp/there is no such index", [("memory_map", True)])
