@@ -644,10 +644,10 @@ class _Estimator(Card, _SklearnBase):  # type: ignore[misc]
             return feature
         field = self.model_._scorer.describe_feature(feature)[0]
         names = list(getattr(self, "feature_names_in_", []))
-        column = next((i for i, name in enumerate(names) if name == field), None)
-        if column is None:
-            raise AttributeError(f"feature {field!r} is not a column: model_.feature_importances() has all of them")
-        return column
+        for whole in (field, field.rpartition(".")[0]):  # the hour of the column t is t.hour
+            if whole in names:
+                return names.index(whole)
+        raise AttributeError(f"feature {field!r} is not of one column: model_.importances() has all features by name")
 
     def _linear_part(self) -> tuple[Array, Array]:
         model = self.model_
@@ -655,7 +655,9 @@ class _Estimator(Card, _SklearnBase):  # type: ignore[misc]
             raise AttributeError(f"{type(self).__name__}({self.model!r}): linear models alone have coef_ and intercept_")
         count = getattr(self, "n_features_in_", model.n_features)
         if self._encoded or count is None:
-            raise AttributeError("a column of a log has a weight for each of its values: model_.weights has them")
+            raise AttributeError(
+                "a column of a log has a weight for each of its values: model_.weights has them, model_.feature_name names them"
+            )
         features = np.arange(count, dtype=np.uint64)
         outputs = model._scorer.output_count()
         weights, bias = np.zeros((len(features), outputs)), np.zeros(outputs)

@@ -161,3 +161,12 @@ def test_sizes_of_groups():
 def test_fm_ranks_logs():
     with pytest.raises(ValueError, match="in a log.*gbdt.* ranks the rows of groups"):
         Ranker("fm").fit(X, Y, qid=np.zeros(300))
+
+
+def test_importances_of_a_log_are_those_of_its_columns():
+    pandas = pytest.importorskip("pandas")
+    hours = pandas.date_range("2024-01-01", periods=300, freq="H")
+    night = (hours.hour < 8).astype(int)
+    frame = pandas.DataFrame({"a": X[:, 1], "word": np.where(X[:, 2] > 0, "u", "v"), "at": hours.astype(str)})
+    shares = Classifier("gbdt").fit(frame, night).feature_importances_
+    assert shares.shape == (3,) and shares[2] > 0.9 and shares.sum() == pytest.approx(1)
