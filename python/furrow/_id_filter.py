@@ -76,7 +76,19 @@ def _from_items(core: _core.Index, items: Any) -> CoreFilter:
     array = as_array(list(items) if isinstance(items, Set) else items)
     if array.dtype.kind == "b" and array.size > 0:
         return _from_mask(core, array)
-    return ("sorted", False, np.unique(as_ids(array, -1, "filter")))
+    ids = as_ids(array, -1, "filter")
+    _refuse_mask_of_numbers(core, ids)
+    return ("sorted", False, np.unique(ids))
+
+
+def _refuse_mask_of_numbers(core: _core.Index, ids: Ids) -> None:
+    """A mask of 0 and 1 would be the ids 0 and 1, many times."""
+    if ids.size <= 2 or ids.min() < 0 or ids.max() > 1:
+        return
+    if ids.size in (core.next_id(), int(core.info()[0]["ntotal"])):
+        raise TypeError(
+            f"an array of {ids.size} integers 0 and 1 looks like a mask: give it the dtype bool, as by .astype(bool)"
+        )
 
 
 def as_core_filter(core: _core.Index, ids: Any) -> CoreFilter:

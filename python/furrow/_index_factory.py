@@ -16,20 +16,30 @@ FEW_VECTORS = 10_000
 VECTORS_PER_LIST = 39
 
 
+#: names of metrics, and their numbers in Faiss; a cosine is an inner product of vectors of length 1
+_METRICS = {"l2": 1, "euclidean": 1, "ip": 0, "inner_product": 0, "cosine": 0}
+
+
 def as_metric(metric: str | int) -> Spec:
-    """The fields of a metric: "l2", "ip" or "cosine"; also 1 and 0, the numbers of Faiss for the first two."""
-    if metric == "cosine":
-        return {"metric": 0, "normalize": True}
-    numbers: dict[Any, int] = {"l2": 1, "ip": 0, 1: 1, 0: 0}
-    if isinstance(metric, bool) or metric not in numbers:
-        raise ValueError(f"metric is {metric!r}, but must be 'l2', 'ip' or 'cosine'")
-    return {"metric": numbers[metric]}
+    """The fields of a metric by its name, in any case; also 1 and 0, the numbers of Faiss for L2 and inner product."""
+    if type(metric) is int and metric in (0, 1):
+        return {"metric": metric}
+    name = metric.lower().replace(" ", "_") if isinstance(metric, str) else ""
+    if name not in _METRICS:
+        names = ", ".join(repr(name) for name in _METRICS)
+        raise ValueError(f"metric is {metric!r}, but must be one of {names}")
+    return {"metric": _METRICS[name]} | ({"normalize": True} if name == "cosine" else {})
 
 
 def default_nlist(n: int) -> int:
     """The power of two that is nearest to 4 * sqrt(n), but with at least 39 vectors for each list."""
     most = max(n // VECTORS_PER_LIST, 1)
     return int(min(2 ** round(math.log2(4 * math.sqrt(max(n, 1)))), 2 ** int(math.log2(most))))
+
+
+def default_nprobe(nlist: int) -> int:
+    """A quarter of the lists, but 8 to 128 of them: more find hardly anything in codes of the default size."""
+    return min(max(nlist // 4, 8), 128, nlist)
 
 
 def default_m(n: int, d: int) -> int:

@@ -180,7 +180,7 @@ def _has_labels(X: Any) -> bool:
 def _as_trained(rows: Rows) -> Rows | str:
     """Text may count features from 0 or from 1: the library finds that in the files and the model keeps it, so that it
     reads other files of the kind. Rows that say it are trained on as they are."""
-    text = rows.format in ("libsvm", "libfm", "libffm") and "indexing_mode=" not in rows.uri
+    text = rows.format in ("libsvm", "libfm", "libffm") and not rows.index_base_given
     uri = rows.file_uri() if text else None
     return rows.load() if uri is None else uri
 

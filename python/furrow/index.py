@@ -22,10 +22,10 @@ import numpy.typing as npt
 
 from furrow import _core
 from furrow._arrays import Floats, Ids, as_ids, as_vectors
-from furrow._data import memory_path
+from furrow._data import is_arrow, is_frame, memory_path, number_table
 from furrow._html import Card, Facts, size_of
 from furrow._id_filter import IdFilter, as_core_filter, as_filter, find_names
-from furrow._index_factory import Spec, as_metric, default_m, default_nlist, parse_factory
+from furrow._index_factory import Spec, as_metric, default_m, default_nlist, default_nprobe, parse_factory
 from furrow._progress import Progress, as_callback
 
 Path = Union[str, "os.PathLike[str]"]
@@ -83,6 +83,10 @@ def _count(value: Any, name: str, least: int, most: int = 2**63 - 1) -> int:
 def _vectors(x: Any, d: int, name: str) -> Floats:
     if isinstance(x, np.ma.MaskedArray) and np.any(x.mask):
         raise TypeError(f"{name}: a masked array has elements without a value; x.filled(…) gives them one")
+    if hasattr(x, "tocsr"):
+        raise TypeError(f"{name}: dense vectors are needed, not a sparse matrix; x.toarray() makes them")
+    if is_frame(x) or (is_arrow(x) and not hasattr(x, "__array__")):
+        x = number_table(x)
     return as_vectors(x, d, name)
 
 
@@ -198,7 +202,8 @@ class Index(Card):
         nlist: lists; by default the power of two nearest to 4 * sqrt(n), with at least 39 vectors for each list.
         m: sub-quantizers, which divide d; 0: the vectors themselves are stored. By default 0 below 10,000 vectors,
         else the largest divisor of d that is at most d / 4 and 64. nbits: bits of each, 8.
-        metric: "l2" (squared distances), "ip" (inner product) or "cosine" ("ip" and normalize).
+        metric: "l2" or "euclidean" (squared distances), "ip" or "inner_product", or "cosine" ("ip" and normalize), in
+        any case.
         factory: all of this as a string, instead: "IVF1024,PQ16".
         ids, names: one for each vector; by default ids count from 0. Names are str, and saved beside the index.
         train: other vectors to train on.
@@ -208,15 +213,16 @@ class Index(Card):
         by_residual: False: codes are of the vectors, not of their distance to the centroid of the list.
         refine_m, refine_nbits: a second code that ranks k_factor * k candidates again (L2 only); refine_flat: the
         vectors themselves do. id_map: ids beside such an index; by default if there are ids or names.
-        nprobe: lists that a search probes by default, 1.
+        nprobe: lists that a search probes by default; the index stores it. If nlist is given, it is 1, as in Faiss;
+        else a quarter of the lists, but 8 to 128 of them. More lists find more and take longer: see `recall`.
         seed: the same seed gives the same bytes, whatever the number of threads.
 
         >>> import numpy as np
         >>> x = np.random.default_rng(0).normal(size=(500, 8)).astype(np.float32)
         >>> index = Index.build(x, names=[f"item {i}" for i in range(500)])
-        >>> index.nlist, index.m
-        (8, 0)
-        >>> index.search_names(x[7], 1, nprobe=8)[1]
+        >>> index.nlist, index.m, index.nprobe
+        (8, 0, 8)
+        >>> index.search_names(x[7], 1)[1]
         array([['item 7']], dtype=object)
         """
         vectors = _vectors(x, 0, "x")
@@ -232,6 +238,8 @@ class Index(Card):
             if taken:
                 raise ValueError(f"{taken[0]} is given twice: as an argument and by the factory string {factory!r}")
             own = parsed | own
+        if nprobe is None and "nlist" not in own:
+            nprobe = default_nprobe(default_nlist(n))
         spec = {"nlist": default_nlist(n), "m": default_m(n, int(own.get("opq_d") or d))} | own
         if (numbers is not None or texts is not None) and (spec.get("refine_m") or spec.get("refine_flat")):
             spec.setdefault("id_map", True)
@@ -327,8 +335,10 @@ class Index(Card):
 
         nprobe: lists that each query probes, by default index.nprobe.
         filter, exclude: ids that are kept or left out: a range, a slice, ids, names, a mask (mask[id] keeps the id), or
-        a function of an id. The result is that of filtering first, so that there are k results if k ids are kept. A
-        function is slow: it is asked once for each id of the index, before the search and in the calling thread.
+        a function of an id. The lists that are probed are filtered first, so that a query finds k results if k ids are
+        kept in these lists; ids in other lists are not found, and with a narrow filter there may be fewer results than
+        ids that are kept, with -1 for the rest. nprobe=index.nlist looks at all lists, and so finds all. A function is
+        slow: it is asked once for each id of the index, before the search and in the calling thread.
         threads: 0: one for each processor, but a single one for little work.
         max_codes: codes that a query scans at most. k_factor: candidates for each result, of refined indexes.
         ef_search: candidates in an HNSW graph.
@@ -669,8 +679,10 @@ class Index(Card):
 
     @property
     def metric(self) -> str:
-        """ "l2", "ip", or the name of a metric that an index of Faiss may have."""
+        """ "l2", "ip", "cosine" ("ip" of an index that normalizes vectors), or the name of another metric of Faiss."""
         info = self._index.info()[0]
+        if info["normalizes"] and info["metric"] == 0:
+            return "cosine"
         known = {0: "ip", 1: "l2"}.get(int(info["metric"]))
         return known if known else str(info["metric_name"])
 

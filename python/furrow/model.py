@@ -299,25 +299,20 @@ class Model(Card):
         return source
 
     def _open_read_rows(self, rows: Rows, y: Any, weight: Any) -> Source:
-        """Rows have the features of libsvm text by the numbers that stand there. A model that was trained on files may
-        count them from 1: it reads the files again. Others take the numbers as they are."""
-        text = rows.format in ("libsvm", "libfm", "libffm") and "indexing_mode=" not in rows.uri
-        if text and not self._encoded and self._scorer.setting("index-base") == "1":
-            return self._open_again(rows, y, weight)
+        """Rows count their features from 0. A model of files knows what the indices of text count from, and reads rows
+        so that did not find the same: few rows may lack the index 0."""
+        known = None if self._encoded else self._scorer.setting("index-base")
+        if rows.format in ("libsvm", "libfm", "libffm") and not rows.index_base_given and known in ("0", "1"):
+            uri = rows.plain_uri() if y is None and weight is None else None
+            if uri is not None:
+                return Source(uri)
+            if rows.index_base != int(known):
+                rows = rows.with_index_base(int(known))
         source = open_rows(rows.load(), labels=None if y is None else self._numbers_of(y), weights=weight)
         self._check_columns(source.features, dense=False)
         if self.n_features is None and not self._encoded:
             self._warn_of_unknown(source.features or 0)
         return source
-
-    def _open_again(self, rows: Rows, y: Any, weight: Any) -> Source:
-        uri = rows.file_uri()
-        if uri is None or y is not None or weight is not None:
-            raise ValueError(
-                "the model counts the features of files from 1, and these Rows cannot be read again, as they are "
-                "a part of a file, leave rows out, or get another y: write ?indexing_mode=1 behind their path"
-            )
-        return Source(uri)
 
     def _open_path(self, path: str, labelled: bool) -> Source:
         """A file. Of a log, labels are left alone unless they are asked for: they may be absent, or anything.
@@ -728,6 +723,8 @@ def load_model(
     folder = os.fspath(path)
     if "://" not in folder:
         folder = os.path.abspath(folder)  # a model of a log opens its dictionary again for each file that is read
+        if "\0" not in folder and not os.path.exists(folder):
+            raise _core.NotFoundError(f"{os.fspath(path)}: there is no such folder; a model is a folder of files")
     options: dict[str, Any] = {"fc_order": int(fc_order == "out-in"), "absent_is_zero": bool(absent_is_zero)}
     options.update(conf=None if conf is None else os.fspath(conf), algorithm=algorithm, threads=threads)
     options["settings"] = {key: _setting_text(value) for key, value in (settings or {}).items()}

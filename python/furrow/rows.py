@@ -15,6 +15,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 import threading
 from dataclasses import dataclass
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
 
 Array = npt.NDArray[Any]
 WriteFormat = Literal["libsvm", "libfm", "libffm", "csv", "cache"]
+
+#: formats whose indices count from 0 or from 1
+_INDEXED = ("libsvm", "libfm", "libffm")
 
 
 @dataclass(frozen=True)
@@ -67,6 +71,20 @@ class RowBlock:
         self.weights = _array(weights)
         self.qids = _array(qids)
         self.n_features: int = block.columns()  #: the largest index + 1; 0 without features
+
+    def _has_zero(self) -> bool:
+        """Whether an index or a field is 0."""
+        arrays = [self.indices] if self.fields is None else [self.indices, self.fields]
+        return any(array.size > 0 and array.min() == 0 for array in arrays)
+
+    def _count_from(self, base: int) -> RowBlock:
+        """Subtracts the base from indices and fields, in the memory of the block, which is its own."""
+        if base and len(self.indices):
+            self.indices -= base
+            self.n_features -= base
+            if self.fields is not None:
+                self.fields -= base
+        return self
 
     @property
     def offsets(self) -> npt.NDArray[np.int64]:
@@ -132,6 +150,8 @@ class Rows(Card):
     Iterating gives a `RowBlock` after the other, each time from the start of the data, in memory that does not grow
     with it; after `load` it gives the one block that is in memory. Whatever needs all rows (`shape`, `labels`,
     `to_numpy` …) loads them. Standard input and pipes can be read once: load them first.
+
+    Indices count from 0, whatever the file does: see `index_base`.
     """
 
     def __init__(self, uri: str, options: dict[str, Any], progress: Progress = None) -> None:
@@ -143,12 +163,15 @@ class Rows(Card):
         self._stats: dict[str, Any] | None = None
         self._block: RowBlock | None = None
         self._rest: dict[str, Any] | None = None  # what stays when the features have been given away
+        self._base: int | None = None  # what is subtracted from indices; None: not known yet
         text, mark, _ = uri.partition("#")
         if mark and self._stream:
             raise ValueError(f"{text} can be read once, and so cannot have a cache file")
         reader = _core.RowReader.open(text, options)
         self._info = reader.info()
         self._reader = None if mark else reader  # nothing has been read of it yet; None: it is opened when it is needed
+        #: whether this class finds what indices count from: the library takes them as they are, or as the URI says
+        self._auto = self.format in _INDEXED and _indexing_mode(uri) is None
 
     # ---- reading
 
@@ -166,16 +189,98 @@ class Rows(Card):
         if self._block is not None:
             yield self._block
             return
+        base = self._base_of_blocks()
         reader = self._open()
-        while (block := reader.next()) is not None:
-            yield RowBlock(block)
+        while (core := reader.next()) is not None:
+            block = RowBlock(core)
+            if base and self._stream and block._has_zero():
+                raise ValueError(f"{self._uri} has the index 0: index_base=0 reads data that counts from 0")
+            yield block._count_from(base)
         self._stats = reader.stats()
 
     def _load(self) -> RowBlock:
+        whole = self.nparts == 1
+        base = 0 if not self._auto or (whole and self._base is None) else self.index_base
         reader = self._open()
         block = RowBlock(reader.load(as_callback(self._progress)))
         self._stats = reader.stats()
-        return block
+        if self._auto and whole and self._base is None:
+            base = self._base = int(len(block.indices) > 0 and not block._has_zero() and not self._is_dummy())
+        return block._count_from(base or 0)
+
+    # ---- what indices count from
+
+    def _base_of_blocks(self) -> int:
+        """What is to be subtracted from the indices of each block. Of a pipe, which cannot be looked at before it is
+        read, it is 1, as in training: an index 0 is an error then."""
+        if not self._auto:
+            return 0
+        with self._lock:
+            if self._stream and self._base is None:
+                self._base = 1
+        return self.index_base or 0
+
+    def _find_base(self) -> int:
+        """1: there are features, and no index and no field is 0. Looks at all parts until it finds a 0."""
+        if self._stream:
+            self.load()
+            return self._base or 0
+        if self._is_dummy():
+            return 0
+        uri = self._uri if self.nparts == 1 else self._uri.partition("#")[0]
+        reader = _core.RowReader.open(uri, self._options | {"part": 0, "nparts": 1})
+        features = 0
+        while (core := reader.next()) is not None:
+            block = RowBlock(core)
+            if block._has_zero():
+                return 0
+            features += len(block.indices)
+        return int(features > 0)
+
+    def _is_dummy(self) -> bool:
+        """Whether text that is read as libsvm has indices without values, which count from 0."""
+        if self.format == "dummy":
+            return True
+        if self.format != "libsvm" or self._stream or self.format_reason.startswith("content"):
+            return False
+        path = re.split("[;?#]", self._uri, maxsplit=1)[0]
+        return bool(_core.RowReader.open(path, {"format": "auto"}).info()["format"] == "dummy")
+
+    def _mode_base(self) -> int:
+        """The base of a URI that has an indexing_mode."""
+        mode = int(_indexing_mode(self._uri) or 0)
+        if mode >= 0 or self._stream:
+            return int(mode > 0)
+        reader = _core.RowReader.open(self._uri.partition("#")[0], self._options)
+        reader.next()
+        return int(reader.info()["index_base"])
+
+    @property
+    def index_base(self) -> int | None:
+        """What the indices of the file count from, 0 or 1, and so what was subtracted from them (and from fields);
+        None: the format does not have indices.
+
+        By default it is found: 1 if there are features and no index (nor field) is 0, over all parts of the data.
+        Without `load` this reads the data once, up to the first 0. A file that counts from 0 but does not have the index
+        0 cannot be told from one that counts from 1: `read_rows(…, index_base=0)` says it.
+        """
+        if self.format not in _INDEXED and self.format != "dummy":
+            return None
+        with self._lock:
+            if self._base is None:
+                self._base = self._find_base() if self._auto else self._mode_base()
+        return self._base
+
+    @property
+    def index_base_given(self) -> bool:
+        """Whether index_base or the URI says what indices count from."""
+        return _indexing_mode(self._uri) is not None
+
+    def with_index_base(self, index_base: int) -> Rows:
+        """The same rows, read anew as indices that count from 0 or 1."""
+        if self._stream:
+            raise _core.StateError(f"{self._uri} can be read once: index_base={index_base} is needed when it is opened")
+        return Rows(_with_mode(self._uri, index_base), self._options, self._progress)
 
     def load(self) -> Rows:
         """Reads everything into memory, once."""
@@ -197,6 +302,11 @@ class Rows(Card):
     def uri(self) -> str:
         """Where the rows are read from."""
         return self._uri
+
+    def _text_uri(self) -> str:
+        """The URI of the text, and what its indices count from."""
+        text = self._uri.partition("#")[0]
+        return _with_mode(text, self.index_base or 0) if self._auto else text
 
     def plain_uri(self) -> str | None:
         """The URI by which the library reads rows that are not in memory; None: they are, or file_uri is None."""
@@ -405,6 +515,23 @@ class Rows(Card):
         write_rows(path, self, format=format, **options)
 
 
+def _indexing_mode(uri: str) -> str | None:
+    """What the URI says of its indices."""
+    found = re.search(r"[?&]indexing_mode=([^&]*)", uri.partition("#")[0])
+    return found[1] if found else None
+
+
+def _with_mode(uri: str, index_base: int) -> str:
+    path, mark, cache = uri.partition("#")
+    return f"{path}{'&' if '?' in path else '?'}indexing_mode={index_base}{mark}{cache}"
+
+
+def _as_base(index_base: Any, name: str = "index_base") -> int:
+    if isinstance(index_base, bool) or index_base not in (0, 1):
+        raise ValueError(f"{name} is 0 or 1, not {index_base!r}")
+    return int(index_base)
+
+
 def _is_stream(uri: str) -> bool:
     """Whether one of the paths can be read only once."""
     for path in uri.split("#", 1)[0].split("?", 1)[0].split(";"):
@@ -429,6 +556,7 @@ def read_rows(
     key_type: Literal["u32", "u64"] = "u32",
     value_type: Literal["f32", "i32", "i64"] = "f32",
     on_bad: Literal["error", "skip"] = "error",
+    index_base: Literal["auto", 0, 1] = "auto",
     cache: str | os.PathLike[str] | None = None,
     progress: Progress = None,
 ) -> Rows:
@@ -442,6 +570,9 @@ def read_rows(
     key_type, value_type: of indices and fields; of values and labels.
     on_bad: whether a row that cannot be read is a `ParseError`, which has its file, line, column and token, or is left
         out and counted in `Rows.stats`.
+    index_base: what the indices (and fields) of libsvm, libfm and libffm count from. "auto": from 1 if none of them is
+        0, which is what an estimator does with a path, and scikit-learn's load_svmlight_file. The indices of the rows
+        count from 0 in any case. An indexing_mode of the URI says the same. `Rows.index_base` says what was found.
     cache: a file that the first reading writes, in a binary format, and later ones read instead of the text.
     progress: see `Rows.load`; True shows a bar.
 
@@ -450,13 +581,18 @@ def read_rows(
     ...     path = os.path.join(folder, "a.libsvm")
     ...     _ = open(path, "w").write("1 3:0.5 7:2\\n0 1:1\\n")
     ...     [(block.labels.tolist(), block.indices.tolist()) for block in read_rows(path)]
-    [([1.0, 0.0], [3, 7, 1])]
+    [([1.0, 0.0], [2, 6, 0])]
     """
     if on_bad not in ("error", "skip"):
         raise ValueError(f'on_bad is "error" or "skip", not {on_bad!r}')
     text = os.fspath(uri)
     if not isinstance(text, str):
         raise TypeError(f"uri is a str or a path, not {type(uri).__name__}")
+    if index_base != "auto":
+        base = _as_base(index_base, 'index_base is "auto", or it')
+        if _indexing_mode(text) not in (None, str(base)):
+            raise ValueError(f"index_base is {base}, but the URI says indexing_mode={_indexing_mode(text)}")
+        text = text if _indexing_mode(text) is not None else _with_mode(text, base)
     if cache is not None:
         if "#" in text:
             raise ValueError("the URI names a cache file, and so does cache")
@@ -485,7 +621,7 @@ def write_rows(
     names: list[str] | None = None,
     header: bool | None = None,
     delimiter: str = ",",
-    index_base: int = 0,
+    index_base: int | None = None,
     drop_fields: bool = False,
     missing: bool | None = None,
     overwrite: bool = False,
@@ -499,7 +635,8 @@ def write_rows(
     format: "libsvm", "libffm" (= "libfm"), "csv", or "cache": binary.
     n_features, names, header, delimiter: of csv. header: a line of names; None: if there are names.
     missing: whether a csv has an empty cell for what a row does not have, not 0; None: 0 for sparse matrices alone.
-    index_base: what is added to every index of libsvm and libffm: 0 or 1.
+    index_base: what the indices (and fields) of libsvm and libffm count from: 0 or 1. By default 1, so that whatever
+        finds out reads the same columns again, even if the first one is empty; 0 for rows without values.
     drop_fields: write rows with fields as libsvm, without them.
     overwrite: replace a file that is there.
     """
@@ -509,15 +646,17 @@ def write_rows(
         raise ValueError(f'format is "libsvm", "libfm", "libffm", "csv" or "cache", not {format!r}')
     if len(delimiter) != 1 or not delimiter.isascii():
         raise ValueError(f"delimiter is one character of ASCII, not {delimiter!r}")
-    if format == "csv" and (is_path(data) or isinstance(data, Rows)):
-        data = (data if isinstance(data, Rows) else read_rows(data)).load()  # the columns are to be known
     given = any(column is not None for column in (labels, weights, qids))
+    if is_path(data) and not given and not (_is_stream(os.fspath(data)) and _indexing_mode(os.fspath(data))):
+        data = read_rows(data)
+    if format == "csv" and isinstance(data, Rows):
+        data.load()  # the columns are to be known
     own = isinstance(data, Rows) and not data._stream and not given  # written as they are read, with all their types
+    write: dict[str, Any] = {"format": format, "overwrite": overwrite, "drop_fields": drop_fields}
+    write["index_base"] = _written_base(data, format) if index_base is None else _as_base(index_base)
     with open_rows(
-        data._uri if own else data, labels=labels, weights=weights, qids=qids, drop_zeros=format != "csv"
+        data._text_uri() if own else data, labels=labels, weights=weights, qids=qids, drop_zeros=format != "csv"
     ) as source:
-        write: dict[str, Any] = {"format": format, "overwrite": overwrite, "index_base": index_base}
-        write["drop_fields"] = drop_fields
         if own:
             source.names, source.features = data.column_names, data.n_features if format == "csv" else None
         names = source.names if names is None else list(names)
@@ -529,3 +668,11 @@ def write_rows(
             write["zeros_missing"] = not is_sparse(data) if missing is None else missing
         read = data._options if own else {}
         _core.write_rows(source.uri, read, path, write, names if format == "csv" else None, as_callback(progress))
+
+
+def _written_base(data: Any, format: WriteFormat) -> int:
+    """Text that counts from 1 cannot be taken for other text. Indices without values are read as they are."""
+    if format in ("csv", "cache"):
+        return 0
+    without_values = isinstance(data, Rows) and (data.block.values is None if data.block else data._is_dummy())
+    return 0 if without_values and format == "libsvm" else 1

@@ -11,6 +11,7 @@
 #define PY_SSIZE_T_CLEAN
 #define Py_LIMITED_API 0x030B0000
 #include <Python.h>
+#include <time.h>
 
 #include <furrow/furrow.h>
 
@@ -18,7 +19,7 @@
 
 /* furrow.Error and a class for each failure of FURROW_STATUS_LIST: E_NOT_FOUND is furrow.NotFoundError. */
 int fwpy_add_errors(PyObject *module);
-/* Sets the exception of an error. Always returns NULL. */
+/* Sets the exception of an error, unless one is set already: that of a signal. Always returns NULL. */
 void *fwpy_raise(const furrow_error *err);
 
 /* ---- Types (py_module.c) ---------------------------------------------------------------------------------- */
@@ -122,6 +123,10 @@ bool fwpy_job_progress(void *job, const char *phase, uint64_t done, uint64_t tot
  * exception that it sets ends the job. Returns whether it was done; not once the job is cancelled. */
 bool fwpy_job_ask(fwpy_job *job, void (*function)(void *user), void *user);
 int fwpy_add_job(PyObject *module);
+/* For code that waits without the interpreter's lock, in a job or in the calling thread: until when (of
+ * CLOCK_MONOTONIC), and then whether it should give up: the job is cancelled, or a signal has set an exception. */
+struct timespec fwpy_next_tick(void);
+bool fwpy_interrupted(void);
 
 /* ---- Shared objects -------------------------------------------------------------------------------------- */
 

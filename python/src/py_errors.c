@@ -99,6 +99,7 @@ static PyObject *whole_text(const furrow_error *err) {
 }
 
 void *fwpy_raise(const furrow_error *err) {
+  if (PyErr_Occurred()) return NULL;
   PyObject *text = whole_text(err);
   PyObject *kind =
       err->status > 0 && err->status < STATUS_MAX && classes[err->status] ? classes[err->status] : error_class;

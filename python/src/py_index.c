@@ -25,11 +25,20 @@ static void unlink_object(index_object *self) {
     objects = self->next;
 }
 
+/* Searches that follow each other without a gap must not keep a change waiting for ever. */
+static void init_lock(pthread_rwlock_t *lock) {
+  pthread_rwlockattr_t attributes;
+  pthread_rwlockattr_init(&attributes);
+  pthread_rwlockattr_setkind_np(&attributes, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+  pthread_rwlock_init(lock, &attributes);
+  pthread_rwlockattr_destroy(&attributes);
+}
+
 /* After a fork the child has none of the other threads: locks that they held would stay held, and the threads of a
  * searcher are gone. Its memory is left alone, because it cannot be freed without them. */
 static void after_fork(void) {
   for (index_object *self = objects; self; self = self->next) {
-    pthread_rwlock_init(&self->lock, NULL);
+    init_lock(&self->lock);
     self->searcher = NULL;
     self->broken = self->broken || self->changing;
   }
@@ -49,7 +58,7 @@ PyObject *fwpy_index_make(furrow_index *index, index_names *names) {
   self->names = names;
   self->next_id = -1;
   self->d = (size_t)info.d;
-  pthread_rwlock_init(&self->lock, NULL);
+  init_lock(&self->lock);
   link_object(self);
   return (PyObject *)self;
 }
@@ -82,9 +91,29 @@ static furrow_status refuse_broken(index_object *self, furrow_error *err) {
   return FURROW_E_STATE;
 }
 
+/* Waits for the lock in pieces, so that Ctrl-C is answered. */
+static furrow_status take_lock(index_object *self,
+                               int (*take)(pthread_rwlock_t *lock, clockid_t clock, const struct timespec *until),
+                               furrow_error *err) {
+  for (;;) {
+    const struct timespec until = fwpy_next_tick();
+    if (take(&self->lock, CLOCK_MONOTONIC, &until) == 0) return FURROW_OK;
+    if (fwpy_interrupted()) break;
+  }
+  *err = (furrow_error){
+      .status = FURROW_E_CANCELLED, .offset = FURROW_NO_OFFSET, .message = "stopped while another call used the index"};
+  return FURROW_E_CANCELLED;
+}
+
+static furrow_status take_to_write(index_object *self, furrow_error *err) {
+  const furrow_status status = take_lock(self, pthread_rwlock_clockwrlock, err);
+  return status == FURROW_OK ? refuse_broken(self, err) : status;
+}
+
 furrow_status fwpy_index_begin_read(index_object *self, furrow_error *err) {
-  pthread_rwlock_rdlock(&self->lock);
-  return refuse_broken(self, err);
+  furrow_status status = FURROW_OK;
+  if (pthread_rwlock_tryrdlock(&self->lock) != 0) status = take_lock(self, pthread_rwlock_clockrdlock, err);
+  return status == FURROW_OK ? refuse_broken(self, err) : status;
 }
 
 void fwpy_index_end_read(index_object *self) {
@@ -92,8 +121,7 @@ void fwpy_index_end_read(index_object *self) {
 }
 
 furrow_status fwpy_index_begin_change(index_object *self, furrow_error *err) {
-  pthread_rwlock_wrlock(&self->lock);
-  const furrow_status status = refuse_broken(self, err);
+  const furrow_status status = take_to_write(self, err);
   if (status != FURROW_OK) return status;
   self->changing = true;
   furrow_searcher_free(self->searcher);
@@ -112,7 +140,8 @@ static furrow_status begin_search(index_object *self, furrow_error *err) {
     furrow_status status = fwpy_index_begin_read(self, err);
     if (status != FURROW_OK || self->searcher) return status;
     pthread_rwlock_unlock(&self->lock);
-    pthread_rwlock_wrlock(&self->lock);
+    status = take_to_write(self, err);
+    if (status != FURROW_OK) return status;
     if (!self->searcher) status = furrow_searcher_create(&self->searcher, self->index, NULL, err);
     pthread_rwlock_unlock(&self->lock);
     if (status != FURROW_OK) return status;

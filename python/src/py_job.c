@@ -60,8 +60,10 @@ bool fwpy_job_ask(fwpy_job *job, void (*function)(void *user), void *user) {
   return done;
 }
 
+static _Thread_local fwpy_job *own_job; /* the job of this thread */
+
 static void *work(void *user) {
-  fwpy_job *job = user;
+  fwpy_job *job = own_job = user;
   furrow_error err = {0};
   const furrow_status status = job->run(job->user, job, &err);
   pthread_mutex_lock(&job->mutex);
@@ -73,8 +75,15 @@ static void *work(void *user) {
   return NULL;
 }
 
-/* Waits for the end of the job or a question of it, a tick at most. */
-static bool wait_a_tick(fwpy_job *job) {
+bool fwpy_interrupted(void) {
+  if (own_job) return atomic_load(&own_job->cancel);
+  const PyGILState_STATE state = PyGILState_Ensure();
+  const bool interrupted = PyErr_CheckSignals() < 0;
+  PyGILState_Release(state);
+  return interrupted;
+}
+
+struct timespec fwpy_next_tick(void) {
   struct timespec until;
   clock_gettime(CLOCK_MONOTONIC, &until);
   until.tv_nsec += TICK_NS;
@@ -82,6 +91,12 @@ static bool wait_a_tick(fwpy_job *job) {
     until.tv_sec++;
     until.tv_nsec -= 1000000000;
   }
+  return until;
+}
+
+/* Waits for the end of the job or a question of it, a tick at most. */
+static bool wait_a_tick(fwpy_job *job) {
+  const struct timespec until = fwpy_next_tick();
   pthread_mutex_lock(&job->mutex);
   while (!job->ended && !job->asked && pthread_cond_timedwait(&job->changed, &job->mutex, &until) != ETIMEDOUT) {
   }

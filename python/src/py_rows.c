@@ -47,6 +47,7 @@ static bool get_read_options(PyObject *dict, read_options *options) {
 typedef struct block_object {
   PyObject_HEAD furrow_container *container;
   furrow_rowblock block; /* of the container */
+  size_t features;       /* of all rows; not read from the offsets again, which the caller may write to */
 } block_object;
 
 static PyTypeObject *block_type;
@@ -66,6 +67,7 @@ static PyObject *make_block(furrow_container *container) {
   }
   self->container = container;
   self->block = block;
+  self->features = block.offset ? (size_t)block.offset[block.size] : 0;
   return (PyObject *)self;
 }
 
@@ -94,15 +96,11 @@ static fwpy_dtype value_dtype(furrow_value_type type) {
   return type == FURROW_VALUE_F32 ? FWPY_F32 : type == FURROW_VALUE_I32 ? FWPY_I32 : FWPY_I64;
 }
 
-static size_t feature_count(const furrow_rowblock *block) {
-  return block->offset ? (size_t)block->offset[block->size] : 0;
-}
-
 /* arrays(): (offsets, indices, values, fields, labels, weights, qids) */
 static PyObject *block_arrays(PyObject *object, PyObject *unused) {
   const furrow_rowblock *block = &((block_object *)object)->block;
   const fwpy_dtype key = key_dtype(block->key_type), value = value_dtype(block->value_type);
-  const size_t features = feature_count(block);
+  const size_t features = ((block_object *)object)->features;
   (void)unused;
   PyObject *const arrays[] = {offsets_of(object, block),
                               fwpy_view_writable(object, (void *)block->index.any, key, features),
@@ -129,7 +127,7 @@ static PyObject *block_arrays(PyObject *object, PyObject *unused) {
 static PyObject *block_columns(PyObject *object, PyObject *unused) {
   block_object *self = (block_object *)object;
   (void)unused;
-  if (feature_count(&self->block) == 0) return PyLong_FromLong(0);
+  if (self->features == 0) return PyLong_FromLong(0);
   PyObject *largest = PyLong_FromUnsignedLongLong(furrow_container_max_index(self->container));
   PyObject *one = PyLong_FromLong(1);
   PyObject *columns = largest && one ? PyNumber_Add(largest, one) : NULL;
@@ -352,7 +350,8 @@ static PyObject *column_names(const furrow_parser *parser) {
   return names;
 }
 
-/* info(): a dict: format, reason, names, label_name, weight_name; all None with a cache file */
+/* info(): a dict: format, reason, names, label_name, weight_name, all None with a cache file; and index_base, which
+ * with indexing_mode=-1 is known after the first block */
 static PyObject *reader_info(PyObject *object, PyObject *unused) {
   const furrow_parser *parser = ((reader_object *)object)->parser;
   PyObject *dict = PyDict_New();
@@ -361,7 +360,8 @@ static PyObject *reader_info(PyObject *object, PyObject *unused) {
                   set_item(dict, "reason", fwpy_text(parser ? furrow_parser_format_reason(parser) : NULL)) &&
                   set_item(dict, "names", parser ? column_names(parser) : Py_NewRef(Py_None)) &&
                   set_item(dict, "label_name", fwpy_text(parser ? furrow_parser_label_name(parser) : NULL)) &&
-                  set_item(dict, "weight_name", fwpy_text(parser ? furrow_parser_weight_name(parser) : NULL));
+                  set_item(dict, "weight_name", fwpy_text(parser ? furrow_parser_weight_name(parser) : NULL)) &&
+                  set_item(dict, "index_base", PyLong_FromLong(parser ? (long)furrow_parser_index_base(parser) : 0));
   if (!ok) Py_CLEAR(dict);
   return dict;
 }

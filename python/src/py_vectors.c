@@ -121,8 +121,11 @@ static void release_container(void *container) {
 static PyObject *add_container(const char *path, furrow_container *rows) {
   furrow_rowblock block;
   furrow_error err;
-  furrow_status status = furrow_container_get_block(rows, &block, &err);
+  furrow_status status = FURROW_OK;
+  Py_BEGIN_ALLOW_THREADS;
+  status = furrow_container_get_block(rows, &block, &err);
   if (status == FURROW_OK) status = furrow_memory_rows_add(path, &block, release_container, rows, &err);
+  Py_END_ALLOW_THREADS;
   if (status == FURROW_OK) Py_RETURN_NONE;
   furrow_container_free(rows);
   return fwpy_raise(&err);

@@ -31,11 +31,25 @@ def names_for(first, end):
 
 def test_defaults_follow_the_number_of_vectors():
     small = Index.build(X[:100])
-    assert (small.nlist, small.m) == (2, 0)
+    assert (small.nlist, small.m, small.nprobe) == (2, 0, 2)
     middle = Index.build(X)
-    assert (middle.nlist, middle.m, middle.nbits) == (32, 0, 0)
+    assert (middle.nlist, middle.m, middle.nbits, middle.nprobe) == (32, 0, 0, 8)
     large = Index.build(RNG.normal(size=(10_000, 24)).astype(np.float32), coarse_rounds=1, pq_rounds=1)
-    assert (large.nlist, large.m, large.nbits) == (256, 6, 8)
+    assert (large.nlist, large.m, large.nbits, large.nprobe) == (256, 6, 8, 64)
+    assert Index.from_bytes(large.to_bytes()).nprobe == 64
+    assert Index.build(X, nprobe=3).nprobe == 3
+    assert Index.build(X, nlist=16).nprobe == Index.build(X, factory="IVF16,Flat").nprobe == 1  # as in Faiss
+
+
+@pytest.mark.parametrize("spread", [0, 3])
+def test_defaults_find_most_neighbours(spread):
+    """Of the neighbours that codes of this size can tell at all, an index with defaults finds nearly all."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(20_200, 32)) + (rng.normal(size=(200, 32)) * spread)[rng.integers(200, size=20_200)]
+    index = Index.build(x[200:], coarse_rounds=5, pq_rounds=5)
+    truth = exact_search(x[200:], x[:200], 10)[1]
+    best = index.recall(x[:200], truth=truth, nprobe=index.nlist)
+    assert best > 0.5 and index.recall(x[:200], truth=truth) > 0.93 * best
 
 
 def test_one_vector_is_enough_for_an_index():
@@ -78,7 +92,7 @@ def test_factory_strings_work(text, metric):
     assert not index.is_trained and "not trained" in repr(index)
     index.train(X)
     index.add(X)
-    assert (index.ntotal, index.metric) == (2000, metric)
+    assert (index.ntotal, index.metric) == (2000, "cosine" if metric == "ip" and "L2norm" in text else metric)
     assert index.search(Q, 5, nprobe=8)[1].min() >= 0
 
 
@@ -248,7 +262,24 @@ def test_inner_product_and_cosine():
     cosine = Index.build(X * 9, nlist=8, m=0, metric="cosine", nprobe=8)
     unit = X / np.linalg.norm(X, axis=1, keepdims=True)
     assert (cosine.search(Q, 5)[1] == np.argsort(-(Q @ unit.T), axis=1)[:, :5]).all()
-    assert cosine.metric == "ip" and cosine.recall(Q, 5, base=X) == 1.0
+    assert "metric='cosine'" in repr(cosine) and "metric='ip'" in repr(ip)
+    assert cosine.metric == "cosine" and cosine.recall(Q, 5, base=X) == 1.0
+
+
+@pytest.mark.parametrize(
+    "name,metric",
+    [("L2", "l2"), ("euclidean", "l2"), (1, "l2"), ("IP", "ip"), ("inner_product", "ip"), ("Inner_Product", "ip"),
+     (0, "ip"), ("Cosine", "cosine"), ("COSINE", "cosine")],
+)  # fmt: skip
+def test_names_of_metrics(name, metric):
+    assert Index.build(X[:50], nlist=1, m=0, metric=name).metric == Index(16, "IVF1,Flat", name).metric == metric
+    assert (exact_search(X, Q, 3, metric=name)[1] == exact_search(X, Q, 3, metric=metric)[1]).all()
+
+
+@pytest.mark.parametrize("name", ["cos", "", 2, True, None, 1.0, "hamming"])
+def test_metrics_that_are_refused(name):
+    with pytest.raises(ValueError, match="one of 'l2', 'euclidean', 'ip', 'inner_product', 'cosine'"):
+        Index.build(X, metric=name)
 
 
 def test_nprobe_is_a_setting(flat):
@@ -637,3 +668,28 @@ def test_import_takes_numpy_alone():
     others = ("scipy", "pandas", "sklearn", "tqdm", "faiss")
     code = f"import sys, furrow.index; print([m for m in {others} if m in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "[]"
+
+
+def test_a_filter_looks_at_the_lists_that_are_probed():
+    """Fewer results than ids that are kept, with -1 for the rest, unless all lists are probed."""
+    index = Index.build(X, nlist=16, m=0)
+    kept = np.arange(0, 2000, 100)
+    few = index.search(Q, 20, filter=kept)[1]
+    assert (few[:, -1] == -1).all() and np.isin(few, [-1, *kept]).all()
+    assert (np.sort(index.search(Q, 20, filter=kept, nprobe=index.nlist)[1], axis=1) == kept).all()
+
+
+@pytest.mark.parametrize("mask", [np.ones(2000, int), np.arange(2000) % 2, np.zeros(2000, np.uint8), [1, 0] * 1000])
+def test_a_mask_of_integers_is_refused(flat, mask):
+    for use in (
+        lambda: flat.search(Q, 3, filter=mask),
+        lambda: flat.search(Q, 3, exclude=mask),
+        lambda: flat.range_search(Q, 1.0, filter=mask),
+        lambda: flat.remove_ids(mask),
+    ):
+        with pytest.raises(TypeError, match="looks like a mask.*bool"):
+            use()
+    assert len(flat) == 2000
+    assert (flat.search(Q, 3, filter=np.ones(2000, bool))[1] >= 0).all()
+    assert np.isin(flat.search(Q, 3, filter=[0, 1, 1, 0])[1], [-1, 0, 1]).all()  # ids, some of them twice
+    assert sorted(Index.build(X[:2], nlist=1, m=0).search(X[0], 2, filter=[0, 1])[1][0]) == [0, 1]

@@ -152,3 +152,33 @@ def test_frames_and_tensors():
     scipy = pytest.importorskip("scipy.sparse")
     with pytest.raises(TypeError):
         INDEX.search(scipy.csr_matrix(X[:3]), 2)
+
+
+def test_sparse_matrices_are_refused():
+    sparse = pytest.importorskip("scipy.sparse").csr_matrix(X)
+    for call in (Index.build, INDEX.add, lambda x: INDEX.search(x, 1)):
+        with pytest.raises(TypeError, match=r"dense vectors are needed.*toarray\(\)"):
+            call(sparse)
+
+
+def test_frames_are_vectors():
+    """Also those whose columns have several types, or types of pandas' own."""
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(X, columns=[f"v{i}" for i in range(D)])
+    mixed = frame.astype({"v0": np.float64, "v1": "Float32"})
+    expected = INDEX.search(X[:20], 3)[1]
+    for table in (frame, mixed):
+        assert (INDEX.search(table[:20], 3)[1] == expected).all()
+        assert Index.build(table, nlist=4, m=0).to_bytes() == Index.build(X, nlist=4, m=0).to_bytes()
+    with pytest.raises(TypeError, match="column 'name'"):
+        INDEX.search(frame.assign(name="a"), 3)
+    with pytest.raises(ValueError):
+        INDEX.search(mixed.astype({"v1": "Float32"}).mask(mixed > 0), 3)
+
+
+def test_arrow_tables_are_vectors():
+    from arrow_producer import Table
+
+    names = [f"v{i}" for i in range(D)]
+    table = Table(dict.fromkeys(names, "float32"), [dict(zip(names, X[:20].T.tolist()))])
+    assert (INDEX.search(table, 3)[1] == INDEX.search(X[:20], 3)[1]).all()

@@ -110,3 +110,53 @@ def test_parameters_that_change_themselves() -> None:
 def test_parameters_are_a_dict() -> None:
     with pytest.raises(TypeError, match="dict"):
         _core.Index.load("/tmp/there is no such index", [("memory_map", True)])
+
+
+def test_a_change_is_not_starved_by_searches() -> None:
+    done = run(
+        """
+        index = furrow.Index.build(x, nlist=64, m=8)
+        stop = False
+        def search():
+            while not stop:
+                index.search(x[:2000], 5, nprobe=8, threads=1)
+        threads = [threading.Thread(target=search) for _ in range(4)]
+        for thread in threads: thread.start()
+        start = time.monotonic()
+        for _ in range(3): index.add(x[:1])
+        print(time.monotonic() - start)
+        stop = True
+        for thread in threads: thread.join()
+        """
+    )
+    assert done.returncode == 0, done.stderr
+    assert float(done.stdout) < 20  # without a turn for the change: as long as the searches go on
+
+
+def test_ctrl_c_while_another_call_has_the_index() -> None:
+    done = run(
+        """
+        import signal
+        index = furrow.Index.build(x, nlist=64, m=8)
+        queries = np.tile(x, (100, 1))
+        threading.Thread(target=lambda: index.search(queries, 10, nprobe=64, threads=1), daemon=True).start()
+        time.sleep(0.3)
+        threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+        start = time.monotonic()
+        try:
+            index.add(x[:1])
+            print("added")
+        except KeyboardInterrupt:
+            print("stopped")
+        os._exit(0 if time.monotonic() - start < 5 else 1)
+        """
+    )
+    assert done.returncode == 0, (done.stdout, done.stderr)
+
+
+def test_a_block_does_not_trust_what_it_gave_out(tmp_path) -> None:
+    path = tmp_path / "rows.libsvm"
+    path.write_text("1 1:1 2:1\n0 3:1\n")
+    block = _core.RowReader.open(str(path), {}).load(None)
+    np.asarray(block.arrays()[0])[-1] = 10**6
+    assert len(block.arrays()[1]) == 3

@@ -150,9 +150,8 @@ def test_rows_that_were_read() -> None:
         assert model.evaluate(rows)["auc"] == model.evaluate(X, y)["auc"]
     model = load_model(make.model("lr"))
     half = furrow.read_rows(make.data("libsvm"), nparts=2)
-    for use in (lambda: model.scores(half), lambda: model.evaluate(rows_of(""), y)):
-        with pytest.raises(ValueError, match="indexing_mode=1"):
-            use()
+    np.testing.assert_array_equal(model.scores(half), model.scores(X[: half.shape[0]]))
+    assert model.evaluate(rows_of(""), 1 - y)["auc"] < 0.5
     np.testing.assert_array_equal(model.scores(rows_of("?indexing_mode=1")), model.scores(X))
     assert model.evaluate(rows_of("?indexing_mode=1"), 1 - y)["auc"] < 0.5
 
@@ -162,10 +161,12 @@ def rows_of(arguments: str) -> furrow.Rows:
 
 
 def test_rows_for_a_model_of_arrays() -> None:
-    """It takes features by their numbers, and does not know from where those of a file count."""
+    """Rows have found out from where the features of a file count; of a path it is not known."""
     X, y = make.table()
     model = furrow.Classifier("lr").fit(X, y).model_
     for rows in (rows_of(""), rows_of("").load()):
+        np.testing.assert_array_equal(model.scores(rows), model.scores(X))
+    for rows in (rows_of("?indexing_mode=0"), rows_of("?indexing_mode=0").load()):
         with pytest.raises(ValueError, match="X has 7 features, but the model was trained on 6"):
             model.scores(rows)
     with pytest.raises(ValueError, match="index-base"):

@@ -219,3 +219,8 @@ def test_model_without_a_graph(tmp_path: Path) -> None:
     again = pickle.loads(pickle.dumps(model))
     conf.unlink()
     np.testing.assert_array_equal(again.scores(rows), model.scores(rows))
+
+
+def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(furrow.NotFoundError, match="nope: there is no such folder"):
+        load_model(tmp_path / "nope")

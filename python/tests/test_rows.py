@@ -49,11 +49,11 @@ def test_libsvm(libsvm):
     assert rows.labels.tolist() == [1, 0, 1] and rows.weights.tolist() == [0.5, 1, 1]
     assert rows.qids.tolist() == [3, 4, 4]
     assert rows.fields is None and rows.column_names is None
-    assert rows.shape == (3, 8) and len(rows) == 3 and rows.loaded
-    assert rows.indptr.tolist() == [0, 2, 3, 3] and rows.indices.tolist() == [1, 7, 2]
+    assert rows.shape == (3, 7) and len(rows) == 3 and rows.loaded and rows.index_base == 1
+    assert rows.indptr.tolist() == [0, 2, 3, 3] and rows.indices.tolist() == [0, 6, 1]
     assert rows.indices.dtype == np.uint32 and rows.values.dtype == np.float32
     assert rows.to_scipy().toarray().tolist() == rows.to_numpy().tolist()
-    assert rows.to_numpy()[0].tolist() == [0, 0.25, 0, 0, 0, 0, 0, 2]
+    assert rows.to_numpy()[0].tolist() == [0.25, 0, 0, 0, 0, 0, 2]
     assert "3 rows in memory" in repr(rows)
 
 
@@ -117,7 +117,7 @@ def test_an_index_that_occurs_twice(tmp_path):
 def test_against_scikit_learn(large, tmp_path):
     datasets = pytest.importorskip("sklearn.datasets")
     path, matrix, labels = large
-    theirs, their_labels = datasets.load_svmlight_file(str(path), n_features=1000, zero_based=True, dtype=np.float32)
+    theirs, their_labels = datasets.load_svmlight_file(str(path), n_features=1000, dtype=np.float32)
     rows = read_rows(path)
     ours = rows.to_scipy(1000)
     assert (theirs != ours).nnz == 0 and (ours != matrix).nnz == 0
@@ -125,7 +125,7 @@ def test_against_scikit_learn(large, tmp_path):
     ranked = tmp_path / "ranked"
     qids = np.sort(np.arange(50) % 7)
     datasets.dump_svmlight_file(matrix[:50], labels[:50], str(ranked), query_id=qids, zero_based=False)
-    rows = read_rows(f"{ranked}?indexing_mode=1")
+    rows = read_rows(ranked)
     assert np.array_equal(rows.qids, qids) and abs(rows.to_scipy(1000) - matrix[:50]).max() < 1e-6
 
 
@@ -154,7 +154,7 @@ def test_parts_add_up(large, threads):
 def test_types(tmp_path):
     path = tmp_path / "a"
     path.write_text(f"-3 {2**33}:7 1:{2**40}\n")
-    rows = read_rows(path, format="libsvm", key_type="u64", value_type="i64")
+    rows = read_rows(path, format="libsvm", key_type="u64", value_type="i64", index_base=0)
     assert rows.indices.tolist() == [2**33, 1] and rows.values.tolist() == [7, 2**40] and rows.labels.tolist() == [-3]
     assert rows.values.dtype == np.int64 and rows.indices.dtype == np.uint64
     matrix = rows.to_scipy()
@@ -166,33 +166,33 @@ def test_types(tmp_path):
     with pytest.raises(furrow.ArgumentError):
         read_rows(path, value_type="f64")
     path.write_text(f"1 {2**32 - 1}:1\n")
-    matrix = read_rows(path, format="libsvm").to_scipy()
+    matrix = read_rows(path, format="libsvm", index_base=0).to_scipy()
     assert matrix.indices.dtype == np.int64 and matrix[0, 2**32 - 1] == 1
     path.write_text(f"1 {2**64 - 1}:1\n")
     with pytest.raises(OverflowError):
-        read_rows(path, format="libsvm", key_type="u64").to_scipy()
+        read_rows(path, format="libsvm", key_type="u64", index_base=0).to_scipy()
 
 
 def test_what_to_scipy_gives_is_the_callers(libsvm):
     rows = read_rows(libsvm)
     first = rows.to_scipy()
     assert not rows.loaded and first.data.flags.writeable
-    assert rows.labels.tolist() == [1, 0, 1] and rows.shape == (3, 8) and not rows.loaded  # they were kept
+    assert rows.labels.tolist() == [1, 0, 1] and rows.shape == (3, 7) and not rows.loaded  # they were kept
     first.data[:] = 0
     assert rows.to_scipy().data.tolist() == [0.25, 2, 1]
     rows.load()
     second = rows.to_scipy()
     second.data[:] = 0
     second.indices[:] = 0
-    assert rows.values.tolist() == [0.25, 2, 1] and rows.indices.tolist() == [1, 7, 2]
+    assert rows.values.tolist() == [0.25, 2, 1] and rows.indices.tolist() == [0, 6, 1]
 
 
 def test_number_of_features(libsvm):
     assert read_rows(libsvm).to_scipy(100).shape == (3, 100)
     assert read_rows(libsvm).to_numpy(9).shape == (3, 9)
     for call in (Rows.to_scipy, Rows.to_numpy):
-        with pytest.raises(ValueError, match="n_features is 7, but the rows have the index 7"):
-            call(read_rows(libsvm), 7)
+        with pytest.raises(ValueError, match="n_features is 6, but the rows have the index 6"):
+            call(read_rows(libsvm), 6)
 
 
 # ---- errors
@@ -259,7 +259,7 @@ def test_pipes_are_read_once(tmp_path):
     rows = read_rows(fifo, format="libsvm")
     assert rows.load().labels.tolist() == [1, 0, 1]
     writer.join()
-    assert len(list(rows)) == 1 and rows.to_scipy().shape == (3, 8)
+    assert len(list(rows)) == 1 and rows.to_scipy().shape == (3, 7)
     writer = threading.Thread(target=lambda: fifo.write_text(LIBSVM))
     writer.start()
     rows = read_rows(fifo, format="libsvm")
@@ -356,8 +356,8 @@ def test_save(libsvm, tmp_path):
     assert read_rows(libsvm, part=0, nparts=2).shape == read_rows(tmp_path / "part").shape
     with pytest.raises(furrow.ExistsError):
         read_rows(libsvm).save(path)
-    read_rows(libsvm).load().save(path, overwrite=True, index_base=1)
-    assert path.read_text().startswith("1:0.5 qid:3 2:0.25 8:2\n")
+    read_rows(libsvm).load().save(path, overwrite=True, index_base=0)
+    assert path.read_text().startswith("1:0.5 qid:3 0:0.25 6:2\n")
     with pytest.raises(furrow.UnsupportedError, match="qid"):
         read_rows(libsvm).save(tmp_path / "out.csv", format="csv")
     assert not (tmp_path / "out.csv").exists()
