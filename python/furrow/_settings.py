@@ -104,6 +104,8 @@ def _threads(name: str, value: Any) -> int:
     """A number of threads; 0, and -1 as in scikit-learn, is one for each processor."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
         raise TypeError(f"{name}: a whole number is needed, not {value!r}")
+    if name == "threads" and value < -1:
+        raise ValueError(f"threads: a number of threads, 0 or -1 is needed, not {value}")
     return max(int(value), 0)
 
 
