@@ -5,7 +5,7 @@
 #include "core/options.h"
 #include "furrow/learn.h"
 
-enum { LEARN_KEYS = 96 };
+enum { LEARN_KEYS = 128 };
 
 /* The texts of the given keys, in the order of furrow_learn_key_at. */
 typedef struct learn_values {

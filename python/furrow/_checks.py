@@ -58,21 +58,26 @@ def feature_names(X: Any) -> npt.NDArray[Any] | None:
     return None
 
 
-def check_names(estimator: Any, X: Any, fitted: npt.NDArray[Any] | None) -> None:
-    """Refuses columns that are not those of fit."""
+def check_names(
+    estimator: Any, X: Any, fitted: npt.NDArray[Any] | None, *, what: str = "X", ordered: bool = True
+) -> None:
+    """Refuses columns that are not those of fit, in their order unless `ordered` is False."""
     names, who = feature_names(X), type(estimator).__name__
     if fitted is None and names is None:
         return
     if fitted is None:
-        warnings.warn(f"X has feature names, but {who} was fitted without feature names", UserWarning, stacklevel=4)
-        return
-    if names is None:
-        text = f"X does not have valid feature names, but {who} was fitted with feature names"
+        text = f"{what} has feature names, but {who} was fitted without feature names"
         warnings.warn(text, UserWarning, stacklevel=4)
         return
-    if len(names) == len(fitted) and (names == fitted).all():
+    if names is None:
+        text = f"{what} does not have valid feature names, but {who} was fitted with feature names"
+        warnings.warn(text, UserWarning, stacklevel=4)
         return
-    raise ValueError(_difference(list(names), list(fitted)))
+    same = (names == fitted).all() if len(names) == len(fitted) else False
+    if same or (not ordered and set(names) == set(fitted)):
+        return
+    prefix = "" if what == "X" else f"{what} has other columns. "
+    raise ValueError(prefix + _difference(list(names), list(fitted)))
 
 
 def _difference(names: list[str], fitted: list[str]) -> str:
@@ -166,7 +171,33 @@ def column(y: Any, rows: int | None, name: str = "y") -> npt.NDArray[Any]:
         raise ValueError("Complex data not supported")
     if array.dtype.kind == "f" and not np.isfinite(array).all():
         raise ValueError(f"Input {name} contains NaN or infinity.")
+    return tidy(array, name)
+
+
+def tidy(array: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
+    """An array of objects, which pandas makes of its own types, as numbers or bools where all are; none is missing."""
+    if array.dtype.kind != "O" or array.ndim != 1:
+        return array
+    missing = next((i for i, value in enumerate(array) if _is_missing(value)), None)
+    if missing is not None:
+        raise ValueError(f"Input {name} contains NaN: row {missing} does not have a value. Leave such rows out.")
+    kinds = {type(value) for value in array}
+    if kinds <= {bool, np.bool_}:
+        return array.astype(bool)
+    if kinds and all(issubclass(kind, (int, float, np.integer, np.floating)) and kind is not bool for kind in kinds):
+        numbers = np.array(array.tolist())
+        return numbers if numbers.dtype.kind in "fiu" else array
     return array
+
+
+def _is_missing(value: Any) -> bool:
+    """None, NaN, NaT, or pandas' NA, which does not even say whether it is itself."""
+    if value is None or isinstance(value, str):
+        return value is None
+    try:
+        return bool(value != value)
+    except TypeError:
+        return True
 
 
 def _conversion_warning() -> type[Warning]:
@@ -197,6 +228,42 @@ def numeric_column(y: Any, rows: int | None, name: str = "y") -> npt.NDArray[np.
     return numbers
 
 
+_SAMPLE = 10_000  # rows in which collapsing values are looked for
+_DENSE = 2.0**-7  # a column whose values are further apart than this share of their size keeps them apart
+
+
+def _sample(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    if len(array) <= _SAMPLE:
+        return array
+    return np.asarray(array[np.sort(np.random.default_rng(1).integers(0, len(array), _SAMPLE))])
+
+
+def collapses(values: npt.NDArray[Any]) -> bool:
+    """Whether float32 makes a tenth of the different values of a vector, or more, the same."""
+    if values.dtype.kind not in "fiu" or values.dtype.itemsize < 4 or values.dtype == np.float32:
+        return False
+    distinct = np.unique(_sample(values))
+    with np.errstate(over="ignore"):
+        kept = np.unique(distinct.astype(np.float32))
+    return len(kept) < 0.9 * len(distinct)
+
+
+def warn_of_collapse(X: npt.NDArray[Any], names: npt.NDArray[Any] | None) -> None:
+    """Warns of columns whose values float32, in which the library has features, does not tell apart."""
+    if X.dtype.kind not in "fiu" or X.dtype.itemsize < 4 or X.dtype == np.float32:
+        return
+    some = _sample(X).astype(np.float64)
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore", RuntimeWarning)  # of columns that are NaN throughout
+        low, high = np.nanmin(some, axis=0), np.nanmax(some, axis=0)
+        suspects = np.flatnonzero((high > low) & (high - low < _DENSE * np.maximum(np.abs(low), np.abs(high))))
+    found = [str(i if names is None else names[i]) for i in suspects if collapses(some[:, i])]
+    if found:
+        listed = ", ".join(found[:10]) + (" …" if len(found) > 10 else "")
+        text = f"X: different values of {'columns' if len(found) > 1 else 'column'} {listed} become the same, as "
+        warnings.warn(text + "float32 keeps 7 digits: subtract the mean, or scale", UserWarning, stacklevel=4)
+
+
 def weights(sample_weight: Any, rows: int) -> npt.NDArray[np.float64] | None:
     """The weights of rows: 0 or more, not all 0."""
     if sample_weight is None:
@@ -225,6 +292,35 @@ def groups(qid: Any, rows: int) -> npt.NDArray[np.uint64]:
     return np.ascontiguousarray(order[codes])
 
 
+def groups_of_sizes(group: Any, qid: Any) -> npt.NDArray[np.int64]:
+    """The group of each row, of the numbers of rows of the groups."""
+    sizes = numeric_column(group, None, "group")
+    if qid is not None:
+        raise ValueError("group: qid has the groups already; leave one of them out")
+    if (sizes < 0).any() or (sizes != np.floor(sizes)).any():
+        raise ValueError("group: the number of rows of each group is needed; qid= has the group of each row")
+    return np.repeat(np.arange(len(sizes)), sizes.astype(np.int64))
+
+
+def class_name(label: Any) -> str | bool | int | float:
+    """A label as JSON has it: what is neither a text nor a number becomes its text."""
+    value = label.item() if isinstance(label, np.generic) else label
+    return value if isinstance(value, (str, bool, int, float)) else str(value)
+
+
+def are_exact(classes: npt.NDArray[Any]) -> bool:
+    """Whether classes are numbers that float32, in which the library has labels, holds as they are."""
+    if classes.dtype.kind not in "fiu":
+        return False
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool((classes.astype(np.float32).astype(classes.dtype) == classes).all())
+
+
+def keeps_names(names: npt.NDArray[Any] | None) -> bool:
+    """Whether a model can find columns again by such names."""
+    return names is not None and len(set(names)) == len(names) and all(name and "\0" not in name for name in names)
+
+
 def labels(y: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
     """The classes, ascending, and the class of each row."""
     if y.dtype.kind == "f" and not (y == np.floor(y)).all():
@@ -238,9 +334,6 @@ def labels(y: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]
 
 
 def _check_objects(y: npt.NDArray[Any]) -> None:
-    for label in y:
-        if label is None or label != label:
-            raise ValueError("Input y contains NaN.")
     kinds = {isinstance(label, (str, bytes)) for label in y}
     if len(kinds) > 1:
         raise ValueError("Unknown label type: y has strings and numbers; make them all strings")

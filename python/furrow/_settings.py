@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 from typing import Any, Mapping, NamedTuple
 
 import numpy as np
@@ -16,11 +17,19 @@ ALIASES = {
     "batch_size": "batch",
     "class_weight": "class-weights",
     "colsample_bytree": "feature-ratio",
+    "early_stopping_rounds": "patience",
+    "eta": "lr",
+    "gamma": "min-gain",
     "hidden_layer_sizes": "fc",
+    "lambda_l1": "reg-alpha",
+    "lambda_l2": "reg-lambda",
     "learning_rate": "lr",
+    "max_bin": "splits",
+    "max_bins": "splits",
     "max_depth": "depth",
     "max_iter": "epochs",
     "max_leaf_nodes": "leaves",
+    "max_leaves": "leaves",
     "min_samples_leaf": "min-rows",
     "min_split_gain": "min-gain",
     "n_estimators": "trees",
@@ -32,12 +41,37 @@ ALIASES = {
     "validation_fraction": "valid-ratio",
 }
 
+#: Names of other packages that would be something else here, and what to do instead.
+_HINTS = {
+    "C": "l2 is the strength of the regularisation: a larger l2 is a smaller C",
+    "alpha": "l1 and l2 (of trees reg_alpha and reg_lambda) are the strengths of the regularisation",
+    "eval_metric": "metric= is the figure that patience watches, and history_ has all figures",
+    "fit_intercept": "models always have an intercept",
+    "penalty": "l1=, l2= or both are the strengths of the regularisation",
+    "scale_pos_weight": "class_weight= has a factor for each class",
+    "tol": "epochs= limits the iterations of exact solvers, patience= ends others early",
+    "verbose": "fit(…, progress=True) shows a bar, callback= gets the figures",
+    "verbosity": "fit(…, progress=True) shows a bar, callback= gets the figures",
+    "warm_start": "partial_fit goes on from a model",
+}
+
+#: Values of other packages by key.
+_VALUES = {
+    "objective": {
+        "binary": "binary:logistic",
+        "lambdarank": "rank:ndcg",
+        "multi:softprob": "multi:softmax",
+        "multiclass": "multi:softmax",
+        "regression": "reg:squarederror",
+    }
+}
+
 #: Settings that are not keys: where the call of the library takes them.
 _TRAINER = {"threads", "hogwild", "max_features"}
 _FIT = {"metric", "stream", "checkpoint", "checkpoint_every", "resume"}
 
 #: Keys that fit itself sets.
-_OWN = {"data", "valid", "action", "load", "save", "algorithm", "encoder", "labels", "has-label"}
+_OWN = {"data", "valid", "action", "load", "save", "algorithm", "encoder", "labels", "class-names", "has-label"}
 
 
 class Settings(NamedTuple):
@@ -66,6 +100,28 @@ def as_text(value: Any, name: str) -> str:
     raise TypeError(f"{name}: a number, a text or a list of them is needed, not {type(value).__name__}")
 
 
+def _threads(name: str, value: Any) -> int:
+    """A number of threads; 0, and -1 as in scikit-learn, is one for each processor."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
+        raise TypeError(f"{name}: a whole number is needed, not {value!r}")
+    if name == "threads" and value < -1:
+        raise ValueError(f"threads: a number of threads, 0 or -1 is needed, not {value}")
+    return max(int(value), 0)
+
+
+def _seed(value: Any) -> Any:
+    """A seed; of a generator, the next number that it draws."""
+    if isinstance(value, np.random.Generator):
+        return int(value.integers(2**31))
+    return int(value.randint(2**31 - 1)) if isinstance(value, np.random.RandomState) else value
+
+
+def typed_names(params: Mapping[str, Any], message: str) -> list[tuple[str, str]]:
+    """Pairs of a name that the caller typed and its key, where the message has the key alone."""
+    typed = [(name, ALIASES[name]) for name, value in params.items() if name in ALIASES and value is not None]
+    return [(name, key) for name, key in typed if re.search(rf"(?<![\w-]){re.escape(key)}(?![\w-])", message)]
+
+
 def collect(params: Mapping[str, Any]) -> Settings:
     """Sorts parameters by where they belong; those that are None are not set."""
     settings = Settings({}, {}, {})
@@ -73,8 +129,15 @@ def collect(params: Mapping[str, Any]) -> Settings:
         if value is None:
             continue
         key = key_of(name)
-        if name == "n_jobs":
-            name, value = "threads", max(int(value), 0)
+        if name in ("n_jobs", "threads"):
+            value = _threads(name, value)
+            name = "threads"
+            if name in settings.trainer:
+                raise ValueError("n_jobs and threads are two names of one setting: set one of them")
+        if key == "seed":
+            value = _seed(value)
+        if isinstance(value, str):
+            value = _VALUES.get(key, {}).get(value, value)
         if key in _OWN:
             raise ValueError(f"{name}: fit sets the key '{key}' itself")
         if name in _TRAINER:
@@ -95,6 +158,8 @@ def _check_known(name: str, key: str) -> None:
     known = {entry["name"] for entry in _core.learn_keys()} - _OWN
     if key in known:
         return
+    if name in _HINTS:
+        raise ValueError(f"there is no setting {name}: {_HINTS[name]}")
     names = [other.replace("-", "_") for other in known] + list(ALIASES) + sorted(_TRAINER | _FIT)
     near = difflib.get_close_matches(name, names, 1)
     hint = f"; the nearest is {near[0]}" if near else "; furrow.estimators.settings() lists all"

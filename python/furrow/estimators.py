@@ -22,11 +22,13 @@ know: `furrow.estimators.ALIASES` lists them. `settings()` lists all keys.
 from __future__ import annotations
 
 import inspect
+import json
 import os
 import re
 import tempfile
 import warnings
 from typing import Any, Callable, Mapping, NamedTuple, TypeVar
+from urllib.parse import quote
 
 import numpy as np
 import numpy.typing as npt
@@ -37,8 +39,8 @@ from furrow._data import table_columns, warn_user
 from furrow._html import Card, Facts, training_chart, training_facts
 from furrow._progress import Progress, as_callback
 from furrow._settings import ALIASES as ALIASES
-from furrow._settings import Settings, as_text, collect
-from furrow.model import Model
+from furrow._settings import Settings, as_text, collect, typed_names
+from furrow.model import _NOT_INPUTS, Model, load_model
 from furrow.rows import Rows
 from furrow.schema import Encoder, EncoderFolder, Schema, as_schema, propose_features
 
@@ -62,6 +64,7 @@ _LOOKED_AT, _MANY_VALUES = 10_000, 32
 _LINEAR = {"lr", "svm", "linear", "robust", "softmax"}
 _CLASSIFIERS = "lr svm softmax mlr fm ffm dnn wide_and_deep deepfm pnn nfm gbdt".split()
 _REGRESSORS = "linear robust fm ffm dnn wide_and_deep deepfm pnn nfm gbdt".split()
+_FELL_BACK = "interactions did not help"  # how the note begins of a net that the linear model replaced
 _MANY_CLASSES = {"lr": "softmax", "softmax": "softmax", "gbdt": "gbdt"}
 
 
@@ -108,6 +111,13 @@ class _Fitted:
         self.stepping = stepping  # its optimizer is for steps
         self._saver = _Saver(trainer, folder)
         self._made: Model | None = None
+
+    @classmethod
+    def of_model(cls, model: Model) -> _Fitted:
+        """A model that was trained before."""
+        self = cls.__new__(cls)
+        vars(self).update(trainer=None, stepping=False, _saver=None, _made=model)
+        return self
 
     @property
     def model(self) -> Model:
@@ -193,6 +203,12 @@ def _split_label(X: Any, y: Any, label: str | None) -> tuple[Any, Any]:
     return rest, X[label]
 
 
+def _keep_names(names: Array | None, settings: Settings) -> None:
+    """A saved model finds the columns of tables by their names."""
+    if names is not None and _checks.keeps_names(names):
+        settings.keys.setdefault("columns", ",".join(quote(name, safe="") for name in names))
+
+
 def _take(X: Any, rows: Array) -> Any:
     """Some rows of X, by a mask."""
     if is_frame(X):
@@ -254,6 +270,7 @@ class _Estimator(Card, _SklearnBase):  # type: ignore[misc]
     model: str
     schema: Any
     _models: list[str]
+    _kind: str
 
     # ---- Parameters
 
@@ -351,8 +368,11 @@ class _Estimator(Card, _SklearnBase):  # type: ignore[misc]
     def _check_y(self, y: Array) -> Array:
         return y
 
-    def _open(self, X: Any, target: _Target, settings: Settings, progress: Progress) -> _Samples:
+    def _open(
+        self, X: Any, target: _Target, settings: Settings, names: Array | None, progress: Progress
+    ) -> _Samples:
         samples = _Samples()
+        samples.names = names
         if not _has_labels(X):
             samples.features = int((_checks.shape_of(X) if self._needs_schema(X) else X.shape)[1])
         if self._needs_schema(X):
@@ -365,6 +385,8 @@ class _Estimator(Card, _SklearnBase):  # type: ignore[misc]
         if isinstance(X, np.ndarray):
             samples.table = X
             settings.keys.setdefault("range", str(X.shape[1]))  # a saved model refuses tables of other columns
+            _checks.warn_of_collapse(X, names)
+        _keep_names(names, settings)
         samples.source = open_rows(
             X, labels=target.y, weights=target.weight, qids=target.qid, missing=self._takes_missing()
         )
@@ -430,9 +452,7 @@ class _Estimator(Card, _SklearnBase):  # type: ignore[misc]
             raise ValueError("eval_set: a pair (X, y), a list of one pair, or the path of samples is needed")
         weight = eval_set[2] if len(eval_set) == 3 else None
         checked, target = self._check_target(eval_set[0], eval_set[1], weight, None, {})
-        features = (_checks.shape_of(checked) if samples.folder else checked.shape)[1]
-        if features != samples.features:
-            raise ValueError(f"eval_set: X has {features} features, but {samples.features} are trained on")
+        self._check_valid(eval_set[0], checked, samples)
         if encode and target.y is not None:
             target = target._replace(y=encode(target.y))
         if samples.folder:
@@ -444,6 +464,14 @@ class _Estimator(Card, _SklearnBase):  # type: ignore[misc]
             samples.valid = open_rows(
                 checked, labels=target.y, weights=target.weight, missing=self._takes_missing()
             )
+
+    def _check_valid(self, X: Any, checked: Any, samples: _Samples) -> None:
+        """Refuses validation rows of other columns; a log has its columns in any order."""
+        features = (_checks.shape_of(checked) if samples.folder else checked.shape)[1]
+        if features != samples.features:
+            raise ValueError(f"eval_set: X has {features} features, but {samples.features} are trained on")
+        ordered = samples.folder is None
+        _checks.check_names(self, X, samples.names, what="eval_set: X", ordered=ordered)
 
     # ---- Training
 
@@ -457,10 +485,23 @@ class _Estimator(Card, _SklearnBase):  # type: ignore[misc]
     ) -> _Fitted:
         told = (lambda epoch: callback(_flat(epoch))) if callback else None
         parser = {"threads": settings.trainer.get("threads", 0)}
-        trainer = _core.Trainer.create(algorithm, tuple(settings.keys.items()), settings.trainer)
         valid = samples.valid.uri if samples.valid else None
-        trainer.fit(samples.source.uri, valid, settings.fit, parser, told, as_callback(progress))
+        try:
+            trainer = _core.Trainer.create(algorithm, tuple(settings.keys.items()), settings.trainer)
+            trainer.fit(samples.source.uri, valid, settings.fit, parser, told, as_callback(progress))
+        except _core.Error as error:
+            self._add_notes(error, samples)
+            raise
         return _Fitted(trainer, samples.folder)
+
+    def _add_notes(self, error: _core.Error, samples: _Samples) -> None:
+        """What the library does not know: the names that the caller typed, and how a log is read here."""
+        for name, key in typed_names(self.get_params(), error.message):
+            error.add_note(f"{key} is {name} of {type(self).__name__}")
+        in_file = samples.features is None and samples.folder is None
+        if in_file and any(text in error.message for text in ("not a number", "is for csv data")):
+            who = f"{type(self).__name__}({self.model!r}, schema='auto')"
+            error.add_note(f"a file with strings, such as a log, is read through a schema: {who}")
 
     def _keep(self, algorithm: str, fitted: _Fitted, samples: _Samples) -> None:
         """Sets the attributes of a fit that went well, in place of those of an earlier one."""
@@ -480,6 +521,43 @@ class _Estimator(Card, _SklearnBase):  # type: ignore[misc]
         self._warn(notes)
         self._warn_of_ids(notes, samples)
 
+    @classmethod
+    def load(cls: type[_Self], path: str | os.PathLike[str]) -> _Self:
+        """A fitted estimator from a model directory, which save or the command wrote: it predicts, scores and goes on
+        with partial_fit. Its parameters are those of cls(algorithm): the directory does not keep what was set;
+        history_ is empty.
+
+        A model of sparse rows does not know its number of features: n_features_in_ is then absent.
+        """
+        model = load_model(path)
+        algorithm = model.algorithm
+        kind = "Classifier" if model.n_classes else "Ranker" if model._ranks() else "Regressor"
+        if kind != cls._kind:
+            raise ValueError(f"{cls.__name__}.load: this is a model of furrow.{kind}: load it with {kind}.load")
+        if algorithm is None or algorithm not in cls._models:
+            raise ValueError(f"{cls.__name__}.load: {algorithm or 'a graph'} is not one of {', '.join(cls._models)}")
+        self = cls(algorithm)
+        self._keep_model(model, algorithm)
+        return self
+
+    def _keep_model(self, model: Model, algorithm: str) -> None:
+        """Sets the attributes of a fit from a model that was trained before."""
+        training = model.info.get("training", {})
+        samples = _Samples()
+        samples.names = None if model.feature_names is None else np.asarray(model.feature_names, dtype=object)
+        samples.features = model.n_features
+        if model._encoded:
+            inputs = [name for name, what, _ in model._scorer.columns() if what not in _NOT_INPUTS]
+            samples.names, samples.features = np.asarray(inputs, dtype=object), len(inputs)
+        self._fitted = _Fitted.of_model(model)
+        self.algorithm_ = algorithm
+        self.history_ = []
+        self.notes_ = [*model.info.get("notes", []), *model.info.get("warnings", [])]
+        self.best_epoch_ = int(training.get("best_epoch", 0))
+        self.n_iter_ = max(int(training.get("epochs", 1)), 1)
+        self._keep_columns(samples)
+        self._encoded = model._encoded
+
     def _keep_columns(self, samples: _Samples) -> None:
         self._encoded = samples.folder is not None
         if samples.schema is not None:
@@ -492,9 +570,9 @@ class _Estimator(Card, _SklearnBase):  # type: ignore[misc]
     def _warn(self, notes: list[tuple[str, bool]]) -> None:
         for text, warning in notes:
             if text.startswith("the minimum was not reached"):
-                warnings.warn(text, _convergence_warning(), stacklevel=5)
-            elif warning:
-                warnings.warn(f"{type(self).__name__}({self.model!r}): {text}", UserWarning, stacklevel=5)
+                warnings.warn(text, _convergence_warning(), stacklevel=4)
+            elif warning or text.startswith(_FELL_BACK):
+                warnings.warn(f"{type(self).__name__}({self.model!r}): {text}", UserWarning, stacklevel=4)
 
     def _warn_of_ids(self, notes: list[tuple[str, bool]], samples: _Samples) -> None:
         """A frame of numbers may have ids, whose size means nothing: no model can learn much from it."""
@@ -526,6 +604,7 @@ class _Estimator(Card, _SklearnBase):  # type: ignore[misc]
         """A model without a single update."""
         samples = _Samples()
         samples.names, samples.features = names, int(X.shape[1])
+        _keep_names(names, settings)
         if algorithm in _SLOTS and "fields" not in settings.keys:
             longest = int(np.diff(X.indptr).max(initial=1)) if hasattr(X, "indptr") else X.shape[1]
             settings.keys.update({"fields": str(longest), "short-rows": "yes"})
@@ -618,11 +697,10 @@ class _Estimator(Card, _SklearnBase):  # type: ignore[misc]
             return feature
         field = self.model_._scorer.describe_feature(feature)[0]
         names = list(getattr(self, "feature_names_in_", []))
-        whole = field if field in names else field.rpartition(".")[0]  # parts of times are "joined.hour"
-        column = names.index(whole) if whole in names else None
-        if column is None:
-            raise AttributeError(f"feature {field!r} is not a column: model_.feature_importances() has all of them")
-        return column
+        for whole in (field, field.rpartition(".")[0]):  # the hour of the column t is t.hour
+            if whole in names:
+                return names.index(whole)
+        raise AttributeError(f"feature {field!r} is not of one column: model_.importances() has all features by name")
 
     def _linear_part(self) -> tuple[Array, Array]:
         model = self.model_
@@ -630,7 +708,9 @@ class _Estimator(Card, _SklearnBase):  # type: ignore[misc]
             raise AttributeError(f"{type(self).__name__}({self.model!r}): linear models alone have coef_ and intercept_")
         count = getattr(self, "n_features_in_", model.n_features)
         if self._encoded or count is None:
-            raise AttributeError("a column of a log has a weight for each of its values: model_.weights has them")
+            raise AttributeError(
+                "a column of a log has a weight for each of its values: model_.weights has them, model_.feature_name names them"
+            )
         features = np.arange(count, dtype=np.uint64)
         outputs = model._scorer.output_count()
         weights, bias = np.zeros((len(features), outputs)), np.zeros(outputs)
@@ -646,11 +726,19 @@ class _Estimator(Card, _SklearnBase):  # type: ignore[misc]
             return facts + [("state", "not fitted")]
         classes = ", ".join(map(str, getattr(self, "classes_", [])[:10])) or None
         facts += [("classes", classes), ("features", getattr(self, "n_features_in_", None))]
-        facts += [*training_facts(self.history_), ("note", "; ".join(self.notes_) or None)]
-        return facts
+        if self._fell_back():
+            facts += [("kept", f"the linear model; the net of {len(self.history_)} epochs was discarded")]
+        else:
+            facts += training_facts(self.history_)
+        return facts + [("note", "; ".join(self.notes_) or None)]
+
+    def _fell_back(self) -> bool:
+        """Whether the model is not that of history_."""
+        return any(text.startswith(_FELL_BACK) for text in self.notes_)
 
     def _parts(self) -> list[str]:
-        return [training_chart(self.history_)] if self.__sklearn_is_fitted__() else []
+        shown = self.__sklearn_is_fitted__() and not self._fell_back()
+        return [training_chart(self.history_)] if shown else []
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
         """In place of scikit-learn's diagram, which does not know what a fit found."""
@@ -713,6 +801,7 @@ class Classifier(_ClassifierMixin, _Estimator):  # type: ignore[misc]
     """
 
     _models = _CLASSIFIERS
+    _kind = "Classifier"
 
     class_weight: Any
 
@@ -770,13 +859,13 @@ class Classifier(_ClassifierMixin, _Estimator):  # type: ignore[misc]
         classes, encode = None, None
         if target.y is not None and not self._has_own_label():
             classes, codes = _checks.labels(target.y)
-            encode = lambda valid: _checks.codes_of(valid, classes, "eval_set")  # noqa: E731
-            target = target._replace(y=codes)
+            values = self._number_classes(classes, settings, self._needs_schema(X))
+            encode = lambda valid: values[_checks.codes_of(valid, classes, "eval_set")]  # noqa: E731
+            target = target._replace(y=values[codes])
             algorithm = self._adapt(algorithm, classes, settings)
         else:
             self._weigh_classes(None, settings)
-        samples = self._open(X, target, settings, progress)
-        samples.names = names
+        samples = self._open(X, target, settings, names, progress)
         try:
             if eval_set is not None:
                 self._open_valid(eval_set, samples, encode)
@@ -787,6 +876,10 @@ class Classifier(_ClassifierMixin, _Estimator):  # type: ignore[misc]
         self._keep(algorithm, fitted, samples)
         self.classes_, self._label_values = found, values
         return self
+
+    def _keep_model(self, model: Model, algorithm: str) -> None:
+        super()._keep_model(model, algorithm)
+        self.classes_, self._label_values = self._find_classes(model, None)
 
     def _adapt(self, algorithm: str, classes: Array, settings: Settings) -> str:
         """The algorithm for so many classes, and its keys."""
@@ -801,11 +894,22 @@ class Classifier(_ClassifierMixin, _Estimator):  # type: ignore[misc]
                 f"y has {count} classes, but {algorithm} separates two: lr, softmax and gbdt separate more, or use "
                 "sklearn.multiclass.OneVsRestClassifier"
             )
-        settings.keys["labels"] = ",".join(str(i) for i in range(count))
         settings.keys["classes"] = str(count)
         if algorithm == "gbdt":
             settings.keys.setdefault("objective", "multi:softmax")
         return _MANY_CLASSES[algorithm]
+
+    def _number_classes(self, classes: Array, settings: Settings, log: bool) -> Array:
+        """The label of the model for each class: a number that it can keep is the label itself; others have 0, 1 …,
+        and the model keeps what they are called. A log always has 0, 1 …: it may take numbers for names."""
+        values: Array = np.arange(len(classes))
+        if not log and "label" not in settings.keys and _checks.are_exact(classes):
+            values = classes.astype(np.float64)
+        else:
+            settings.keys["class-names"] = json.dumps([_checks.class_name(label) for label in classes])
+        if len(classes) > 2 or (values != np.arange(len(classes))).any():
+            settings.keys["labels"] = as_text(values, "y")
+        return values
 
     def _weigh_classes(self, classes: Array | None, settings: Settings) -> None:
         weight = self.class_weight
@@ -828,10 +932,12 @@ class Classifier(_ClassifierMixin, _Estimator):  # type: ignore[misc]
                 f"{type(self).__name__}({self.model!r}): the labels are numbers, or none: this model cannot predict "
                 "classes from them; see Regressor and Ranker"
             )
-        if classes is not None:  # its labels are codes, or the texts of codes
-            return classes, values[np.argsort([int(float(code)) for code in known])]
-        if known.dtype != object and (known == np.floor(known)).all():
+        if classes is not None:
+            return classes, values[np.argsort(model._codes)]
+        if known.dtype.kind == "f" and (known == np.floor(known)).all():
             known = known.astype(np.int64)
+        elif known.dtype == object and all(isinstance(name, str) for name in known):
+            known = known.astype(str)
         order = np.argsort(known)
         return known[order], values[order]
 
@@ -857,14 +963,18 @@ class Classifier(_ClassifierMixin, _Estimator):  # type: ignore[misc]
 
     def _begin(self, X: Any, names: Array | None, classes: Array) -> None:
         settings = self._step_settings()
+        values = self._number_classes(classes, settings, False)
+        settings.keys["labels"] = as_text(values, "classes")
         algorithm = self._adapt(self._check_model(), classes, settings)
-        values = np.arange(len(classes), dtype=np.float64)
-        settings.keys["labels"] = ",".join(str(i) for i in range(len(classes)))
         self._begin_steps(X, names, algorithm, settings)
         self._label_values = values
         self.classes_ = classes
 
     # ---- Use
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of the rows whose class is predicted."""
+        return float(super().score(X, _checks.column(y, None), sample_weight))
 
     def _codes(self, labels: Array) -> npt.NDArray[np.int64]:
         order = np.argsort(self._label_values)
@@ -942,6 +1052,7 @@ class Regressor(_RegressorMixin, _Estimator):  # type: ignore[misc]
     """
 
     _models = _REGRESSORS
+    _kind = "Regressor"
 
     def __init__(
         self,
@@ -967,7 +1078,13 @@ class Regressor(_RegressorMixin, _Estimator):  # type: ignore[misc]
         self._keep_settings(locals())
 
     def _check_y(self, y: Array) -> Array:
-        return _checks.numeric_column(y, None)
+        numbers = _checks.numeric_column(y, None)
+        if _checks.collapses(numbers):
+            raise ValueError(
+                "y: different values become the same, as float32 keeps 7 digits: subtract the mean, or scale; "
+                "sklearn.compose.TransformedTargetRegressor does that and undoes it in predict"
+            )
+        return numbers
 
     def _adapt_steps(self, settings: Settings) -> None:
         self._adapt(self.algorithm_, settings)
@@ -997,8 +1114,7 @@ class Regressor(_RegressorMixin, _Estimator):  # type: ignore[misc]
         names = _checks.feature_names(X)
         X, target = self._check_target(X, y, sample_weight, None, {"label": label} if y is None else {})
         self._adapt(algorithm, settings)
-        samples = self._open(X, target, settings, progress)
-        samples.names = names
+        samples = self._open(X, target, settings, names, progress)
         try:
             if eval_set is not None:
                 self._open_valid(eval_set, samples, None)
@@ -1038,6 +1154,10 @@ class Regressor(_RegressorMixin, _Estimator):  # type: ignore[misc]
     def predict(self, X: Any) -> Array:
         """The number of each row."""
         return self._scores(X)[0]
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The coefficient of determination R²: 1 at best, 0 for the mean."""
+        return float(super().score(X, _checks.column(y, None), sample_weight))
 
 
 # ---- Order --------------------------------------------------------------------------------------------------------
@@ -1086,6 +1206,7 @@ class Ranker(_Estimator):
     """
 
     _models = ["fm", "gbdt"]
+    _kind = "Ranker"
 
     def __init__(
         self,
@@ -1130,6 +1251,7 @@ class Ranker(_Estimator):
         sample_weight: Any = None,
         *,
         qid: Any = None,
+        group: Any = None,
         user: str | None = None,
         item: str | None = None,
         time: str | None = None,
@@ -1141,7 +1263,8 @@ class Ranker(_Estimator):
     ) -> Ranker:
         """Trains a model.
 
-        gbdt: X, the relevance y of each row (0, 1, 2 …), and its group qid; files have them in themselves.
+        gbdt: X, the relevance y of each row (0, 1, 2 …), and its group qid; files have them in themselves. group, in
+        place of qid: the number of rows of each group, one behind the other.
         fm: X is a log, a frame or a path (with schema="auto"); user, item, time, label: its columns, where their names
         do not tell; history: the last so many items of a user are features.
         eval_set: a triple (X, y, qid), or a path. The other arguments are those of Classifier.fit.
@@ -1149,12 +1272,18 @@ class Ranker(_Estimator):
         algorithm, settings = self._check_model(), self._settings()
         roles = {"user": user, "item": item, "time": time, "label": label, "history": history}
         names = _checks.feature_names(X)
+        if algorithm == "fm" and not (_has_labels(X) or self._needs_schema(X) or "item-fields" in settings.keys):
+            raise ValueError(
+                "Ranker('fm') ranks the items of users in a log: X is a frame with their columns, or the path of a log "
+                "with schema='auto'. Ranker('gbdt') ranks the rows of groups (qid)"
+            )
+        if group is not None:
+            qid = _checks.groups_of_sizes(group, qid)
         X, target = self._check_target(X, y, sample_weight, qid, roles)
         if algorithm == "gbdt" and target.y is not None and target.qid is None:
             raise ValueError("qid: gbdt ranks the rows of a group, and needs the group of each row")
         self._adapt(algorithm, settings)
-        samples = self._open(X, target, settings, progress)
-        samples.names = names
+        samples = self._open(X, target, settings, names, progress)
         try:
             if eval_set is not None:
                 self._open_groups(eval_set, samples)
@@ -1172,6 +1301,7 @@ class Ranker(_Estimator):
         if not isinstance(eval_set, tuple) or len(eval_set) != 3 or samples.folder:
             raise ValueError("eval_set: a triple (X, y, qid) of rows, or the path of samples is needed")
         X, target = self._check_target(eval_set[0], eval_set[1], None, eval_set[2], {})
+        self._check_valid(eval_set[0], X, samples)
         samples.valid = open_rows(X, labels=target.y, qids=target.qid, missing=self._takes_missing())
 
     def predict(self, X: Any) -> Array:

@@ -6,7 +6,7 @@
 ...     furrow.Classifier("lr").fit(X, X[:, 0] > X[:, 1]).save(folder + "/clicks.model")
 ...     model = load_model(folder + "/clicks.model")
 ...     model.predict([[2, 0, 0], [0, 2, 0]])
-array([1., 0.])
+array([ True, False])
 >>> model.predict_proba(np.array([[2, 0, 0], [0, 2, 0]])).round(2)
 array([[0., 1.],
        [1., 0.]])
@@ -27,7 +27,7 @@ from typing import Any, Callable, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from furrow import _core
+from furrow import _checks, _core
 from furrow._arrays import as_array, as_floats
 from furrow._data import Source, is_arrow, is_event, is_frame, is_path, memory_path, open_columns, open_rows
 from furrow._data import spell, table_columns, warn_user
@@ -50,6 +50,8 @@ _MOST_BINS, _MOST_POINTS = 10**4, 10**8
 _FORMATS = {"text": 0, "json": 1, "dot": 2, "svg": 3, "angel": 4, "keys": 5}
 _USERS, _ITEMS = 1, 2
 _MAGIC = b"furrow model 1\n"
+_RANKING = ("SampledSoftmaxLoss", "BPRLoss", "WARPLoss")
+_NOT_INPUTS = ("label", "weight", "group")  # kinds of columns of a log
 _NO_END = (1 << 64) - 1
 
 
@@ -69,6 +71,8 @@ class Model(Card):
     _options: dict[str, Any]  # of load_model
     _outputs: int
     _labels: Doubles
+    _own_names: list[Any] | None  # what y had for the classes, in the order of _codes
+    _codes: npt.NDArray[np.int64]  # of each label: its place among the classes of y
     _encoded: bool
     _names: list[str]
     _fast_columns: int  # of tables that are known to fit
@@ -90,11 +94,20 @@ class Model(Card):
         self._outputs = scorer.output_count()
         self._labels = np.array(scorer.classes(), dtype=np.float64)
         self._encoded = scorer.has_encoder()
+        self._own_names = _names_of_classes(scorer, len(self._labels))
+        self._codes = np.array([self._code_of(i) for i in range(len(self._labels))], dtype=np.int64)
         self._names = _names_of_columns(scorer)
         self._fast_columns = -1
         self._learned = None
         self._spelled = None
         return self
+
+    def _code_of(self, i: int) -> int:
+        """The code that label i was for; a log has codes as text, which its schema numbers in another order."""
+        if self._own_names is None or not self._encoded:
+            return i
+        text = self._scorer.class_name(int(self._labels[i])) if self._labels[i] >= 0 else None
+        return i if text is None else int(float(text))
 
     # ---- what it is
 
@@ -110,15 +123,21 @@ class Model(Card):
         if len(self._labels) == 0:
             return None
         names = self._class_names()
-        return np.array(names, dtype=object) if names else self._labels.copy()
+        return self._labels.copy() if names is None else _array_of(names)
 
-    def _class_names(self) -> list[str] | None:
-        """The names that the schema of a log gives to the labels; None: labels are numbers."""
+    def _class_names(self) -> list[Any] | None:
+        """What y had for the labels, or the names that the schema of a log gives to them; None: labels are numbers."""
+        if self._own_names is not None:
+            return [self._own_names[code] for code in self._codes]
         if not self._encoded:
             return None
         names = [self._scorer.class_name(int(label)) if label >= 0 else None for label in self._labels]
         known = [name for name in names if name is not None]
         return known if known and len(known) == len(names) else None
+
+    def _ranks(self) -> bool:
+        """Whether the numbers that it predicts are for the order of rows alone."""
+        return self._scorer.setting("objective") == "rank:ndcg" or self._scorer.setting("loss") in _RANKING
 
     @property
     def n_classes(self) -> int:
@@ -161,8 +180,9 @@ class Model(Card):
         return f"<furrow.Model {self.algorithm or 'graph'}: {kind}, trained on {trained}>"
 
     def _facts(self) -> Facts:
-        names = self._class_names() or [f"{label:g}" for label in self._labels]
-        columns = ", ".join(self.columns) if self.columns else self.n_features
+        names = [str(name) for name in self._class_names() or []] or [f"{label:g}" for label in self._labels]
+        listed = self._scorer.columns() if self._encoded else []
+        columns = ", ".join(name for name, what, _ in listed if what not in (*_NOT_INPUTS, "ignore")) or self.n_features
         parts = self.info.get("figures", {}).items()
         figures = {f"{part}_{name}": value for part, values in parts for name, value in values.items()}
         facts = [("algorithm", self.algorithm), ("classes", ", ".join(names[:10]) or None), ("features", columns)]
@@ -193,7 +213,7 @@ class Model(Card):
         if len(self._labels) == 0:
             return pred
         names = self._class_names()
-        return np.array(names, dtype=object)[np.searchsorted(self._labels, label)] if names else label
+        return label if names is None else _array_of(names)[np.searchsorted(self._labels, label)]
 
     def predict_proba(self, X: Any, *, threads: int = 0) -> Doubles:
         """The probability of each class, rows x classes, in the order of `classes`."""
@@ -276,7 +296,8 @@ class Model(Card):
             return self._open_read_rows(X, y, weight)
         dense = not hasattr(X, "tocsr")
         if self._encoded and dense:
-            return self._open_log(X, y, weight, labelled)
+            numbers = y if y is None or self._own_names is None else self._numbers_of_own(y)
+            return self._open_log(X, numbers, weight, labelled)
         if self._names and (is_frame(X) or isinstance(X, Mapping)):
             X = _columns_by_name(X, self._names)
         if isinstance(X, Mapping):
@@ -410,7 +431,9 @@ class Model(Card):
 
     def _numbers_of(self, y: Any) -> Any:
         """Labels as numbers: those of the names of classes."""
-        array = as_array(y)
+        if self._own_names is not None:
+            return self._numbers_of_own(y)
+        array = _checks.tidy(as_array(y), "y")
         names = self._class_names()
         if array.dtype.kind not in "UO" or not names:
             return array
@@ -419,6 +442,17 @@ class Model(Card):
         if unknown:
             raise ValueError(f"y has {sorted(unknown)[0]!r}, but the classes are {', '.join(names)}")
         return np.array([numbers[str(name)] for name in array])
+
+    def _numbers_of_own(self, y: Any) -> Array:
+        """Labels as numbers, where y had other ones in training: codes for a log, which were its labels."""
+        assert self._own_names is not None
+        found, places = np.unique(_checks.column(y, None), return_inverse=True)
+        names = [_checks.class_name(label) for label in found]
+        unknown = [name for name in names if name not in self._own_names]
+        if unknown:
+            raise ValueError(f"y has {unknown[0]!r}, but the classes are {', '.join(map(str, self._own_names[:20]))}")
+        codes = np.array([self._own_names.index(name) for name in names], dtype=np.int64)[places]
+        return codes if self._encoded else np.asarray(self._labels[codes])
 
     def _check_columns(self, columns: int | None, dense: bool) -> None:
         """Refuses a table that cannot be of the kind that the model was trained on."""
@@ -822,6 +856,25 @@ def _remove_files(paths: list[str]) -> None:
 
 
 # ---- columns, cells, formats
+
+
+def _names_of_classes(scorer: _core.Scorer, classes: int) -> list[Any] | None:
+    """What the key class-names says; None: it is not set."""
+    text = scorer.setting("class-names")
+    if not text:
+        return None
+    try:
+        names = json.loads(text)
+    except ValueError as error:
+        raise ValueError(f"class-names: {text!r:.60} is not JSON: {error}") from None
+    if not isinstance(names, list) or len(names) != classes:
+        raise ValueError(f"class-names: {text!r:.60} is not a list of {classes} classes")
+    return names
+
+
+def _array_of(names: list[Any]) -> Array:
+    """Classes as an array: numbers and bools as such."""
+    return np.array(names, dtype=object if any(isinstance(name, str) for name in names) else None)
 
 
 def _names_of_columns(scorer: _core.Scorer) -> list[str]:

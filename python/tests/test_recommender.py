@@ -153,7 +153,7 @@ def test_schema_of_the_callers(log, fitted):
         {"model": "nothing"},
         {"rnk": 3},
         {"rank": "many"},
-        {"threads": -1},
+        {"threads": -2},
         {"user": "nobody"},
         {"tables": {"item": "no-such-file.csv"}},
         {"user_history": 5000},

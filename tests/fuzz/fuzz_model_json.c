@@ -19,8 +19,8 @@ static void check_conf(furrow_learn_conf *conf, const char *algorithm) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  static const char *const keys[] = {"format",        "index-base", "columns", "label-column",
-                                     "weight-column", "delimiter",  "labels"};
+  static const char *const keys[] = {"format",       "index-base",    "class-names", "columns",
+                                     "label-column", "weight-column", "delimiter",   "labels"};
   furrow_learn_conf *conf = NULL, *copy = NULL;
   furrow_error err = {0};
   check(furrow_learn_conf_create(&conf, NULL) == FURROW_OK);

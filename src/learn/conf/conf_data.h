@@ -99,8 +99,10 @@ typedef enum fw_value_kind {
     "first index of libsvm and libffm data")                                                                           \
   X(LABELS, "labels", NULL, NULL, NUMBERS, 0, 0, "", "X,X,…",                                                          \
     "labels of the classes in ascending order; found in the data unless `label` is set")                               \
+  X(CLASS_NAMES, "class-names", NULL, NULL, TEXT, 0, 0, "", "JSON",                                                    \
+    "what users call the classes, in the order of their labels: a list in JSON, for programs that show models")        \
   X(COLUMNS, "columns", NULL, NULL, TEXT, 0, 0, "", "NAME,NAME,…",                                                     \
-    "names of the features of csv data, in their order; found in the header")                                          \
+    "names of the features of tables, in their order; found in the header of csv data")                                \
   X(LABEL_COLUMN, "label-column", NULL, NULL, TEXT, 0, 0, "", "NAME", "the column of csv data that has the label")     \
   X(WEIGHT_COLUMN, "weight-column", NULL, NULL, TEXT, 0, 0, "", "NAME",                                                \
     "the column of csv data that has the weight of a row")                                                             \

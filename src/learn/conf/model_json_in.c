@@ -121,6 +121,7 @@ furrow_status fw_model_json_read(furrow_learn_conf *conf, const char *text, size
   static const member data[] = {{"format", FW_KEY_FORMAT},
                                 {"index_base", FW_KEY_INDEX_BASE},
                                 {"columns", FW_KEY_COLUMNS},
+                                {"class_names", FW_KEY_CLASS_NAMES},
                                 {"label_column", FW_KEY_LABEL_COLUMN},
                                 {"weight_column", FW_KEY_WEIGHT_COLUMN},
                                 {"delimiter", FW_KEY_DELIMITER},

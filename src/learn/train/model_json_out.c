@@ -67,6 +67,7 @@ static furrow_status put_data(fw_json_out *json, const furrow_trainer *t, furrow
   if (strcmp(data->format, "auto") != 0) fw_json_out_member(json, "format", data->format);
   if (data->index_base >= 0) put_unsigned(json, "index_base", (uint64_t)data->index_base);
   FW_TRY(put_columns(json, t, err));
+  put_text(json, t, "class_names", "class-names");
   put_text(json, t, "label_column", "label-column");
   put_text(json, t, "weight_column", "weight-column");
   put_text(json, t, "delimiter", "delimiter");
@@ -123,8 +124,8 @@ static void put_settings(fw_json_out *json, const furrow_trainer *t) {
   for (unsigned key = 0; key < FW_KEYS; key++) {
     const bool path = key == FW_KEY_DATA || key == FW_KEY_LOAD || key == FW_KEY_SAVE || key == FW_KEY_ENCODER;
     const char *text = t->conf->keys[key].text;
-    if (!path && key != FW_KEY_COLUMNS && key != FW_KEY_LABELS && text)
-      fw_json_out_member(json, fw_key_facts((fw_key)key)->name, text);
+    const bool above = key == FW_KEY_COLUMNS || key == FW_KEY_LABELS || key == FW_KEY_CLASS_NAMES;
+    if (!path && !above && text) fw_json_out_member(json, fw_key_facts((fw_key)key)->name, text);
   }
   fw_json_out_close(json);
 }
@@ -178,7 +179,7 @@ static void put_figures(fw_json_out *json, const furrow_trainer *t) {
   if (t->epochs == 0) return;
   const fw_epoch *epoch = &t->history[t->seen.saved_epoch ? t->seen.saved_epoch - 1 : t->epochs - 1];
   furrow_learn_metrics linear = {.rows = epoch->valid.rows, .loss = t->seen.linear_loss};
-  linear.auc = linear.accuracy = linear.logloss = linear.rmse = linear.mae = NAN;
+  linear.auc = linear.accuracy = linear.logloss = linear.rmse = linear.mae = linear.ndcg = NAN;
   fw_json_out_key(json, "figures");
   fw_json_out_open(json);
   if (!t->fell_back) put_metrics(json, "train", &epoch->train);

@@ -162,7 +162,7 @@ static furrow_status inherit_number(furrow_trainer *trainer, const char *key, si
 /* How rows are read: columns in another order, or indices from another base, would be other features. */
 static furrow_status inherit_reading(furrow_trainer *trainer, const fw_plan *its, const furrow_learn_conf *conf,
                                      furrow_error *err) {
-  static const char *const keys[] = {"labels",        "columns",     "label-column",
+  static const char *const keys[] = {"labels",        "class-names", "columns",    "label-column",
                                      "weight-column", "user-fields", "item-fields"};
   for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
     const char *text = furrow_learn_conf_get(conf, keys[i]);

@@ -68,13 +68,15 @@ static void members_become_keys(void **state) {
   const furrow_status status = read_text(
       conf,
       "{\"version\":1,\"furrow\":\"9\",\"data\":{\"format\":\"csv\",\"index_base\":0,\"columns\":[\"a,b\",\"c&d\",\"e "
-      "f\",\"\\u00fc\",\"\"],\"label_column\":\"y & z\",\"weight_column\":\"w\",\"delimiter\":\";\",\"rows\":7},"
+      "f\",\"\\u00fc\",\"\"],\"class_names\":\"[\\\"a\\\", true]\",\"label_column\":\"y & "
+      "z\",\"weight_column\":\"w\",\"delimiter\":\";\",\"rows\":7},"
       "\"labels\":[-1.5,0,2e3],\"training\":{\"settings\":{\"lr\":\"77\"}}}",
       &err);
   if (status != FURROW_OK) fail_msg("%s", err.message);
   expect(conf, "format", "csv");
   expect(conf, "index-base", "0");
   expect(conf, "columns", "a%2Cb,c%26d,e%20f,\u00fc,");
+  expect(conf, "class-names", "[\"a\", true]");
   expect(conf, "label-column", "y & z");
   expect(conf, "weight-column", "w");
   expect(conf, "delimiter", ";");
