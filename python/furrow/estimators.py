@@ -643,6 +643,8 @@ class Classifier(_ClassifierMixin, _Estimator):  # type: ignore[misc]
     schema: a frame with strings or categories, and the path of a log, are read through a schema: "auto" (a frame with
     strings needs not say so), a Schema, or the path of a schema.json.
     epochs … threads: None is Furrow's own default for the model. class_weight: "balanced", or a dict of classes.
+    lr, softmax, linear and robust are solved exactly, in 10 * epochs iterations at most; a learning_rate makes them take
+    steps instead.
     patience: stop after so many epochs or trees that were not better for the validation rows, and keep the best (unless
     keep="last"); validation_fraction: the share of the rows that is held out for that, where fit has no eval_set.
     settings: any other key (see `settings()`), such as min_child_weight=2 or solver="steps".

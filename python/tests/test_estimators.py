@@ -421,6 +421,25 @@ def test_columns_too_far_from_zero_warn():
         Classifier("fm", epochs=2, model_type="T_FLOAT_DENSE").fit(X + [0, 1e4, 0, 0], y)
 
 
+@pytest.mark.parametrize("name", ["lr", "svm", "softmax", "linear", "robust"])
+def test_learning_rates_matter(name):
+    X, y = make_rows()
+    Estimator = Regressor if name in ("linear", "robust") else Classifier
+    y = X[:, 0] + 3.0 * y if Estimator is Regressor else y
+    losses = []
+    for rate in (1e-4, 0.01, 0.1):
+        model = Estimator(name, learning_rate=rate, epochs=5, seed=1).fit(X, y)
+        assert {epoch["learning_rate"] for epoch in model.history_} == {rate}
+        losses.append(model.history_[-1]["train_loss"])
+    assert losses[0] > losses[1] > losses[2]
+
+
+def test_learning_rates_without_effect_warn():
+    X, y = make_rows()
+    with pytest.warns(UserWarning, match="`lr` has no effect: AdaDelta has no learning rate"):
+        Classifier("lr", learning_rate=0.1, optimizer="adadelta", epochs=2).fit(X, y)
+
+
 def test_a_minimum_that_is_not_reached_warns():
     X, y = make_rows(500, 40)
     with pytest.warns(UserWarning, match="the minimum was not reached"):

@@ -402,6 +402,24 @@ static furrow_status note_ids(fw_fit *f, furrow_error *err) {
                       "%s looks like an id, but counts as a number: --schema auto takes it for a category", one);
 }
 
+/* ---- Rates ---- */
+
+/* The value of FTRL's alpha is its rate, which does not fall; AdaDelta has none. */
+static furrow_status note_rates(fw_fit *f, furrow_error *err) {
+  const furrow_trainer *t = f->trainer;
+  const fw_optimizer_type first = t->forest ? FW_OPTIMIZER_SGD : t->plan->graph.layers[0].optimizer.type;
+  if (t->forest || f->exact || !fw_conf_recommends(t->conf) || fw_graph_has_rate(&t->plan->graph)) return FURROW_OK;
+  for (unsigned key = FW_KEY_LR; key <= FW_KEY_DECAY_ON_BATCH; key++) {
+    const bool counts = key == FW_KEY_LR && first == FW_OPTIMIZER_FTRL && !fw_conf_is_set(t->conf, FW_KEY_FTRL_ALPHA);
+    if (counts || !fw_conf_is_set(t->conf, (fw_key)key)) continue;
+    FW_TRY(fw_notes_add(&f->trainer->notes, true, err, "the key `%s` has no effect: %s",
+                        fw_key_facts((fw_key)key)->name,
+                        first == FW_OPTIMIZER_FTRL ? "the rate of FTRL is ftrl-alpha, which does not fall"
+                                                   : "AdaDelta has no learning rate"));
+  }
+  return FURROW_OK;
+}
+
 /* ---- The first bias ---- */
 
 /* What is predicted without any feature: the log odds, the shares of classes, the mean. */
@@ -485,6 +503,7 @@ furrow_status fw_fit_prepare(fw_fit *f, furrow_error *err) {
   if (status == FURROW_OK) status = scale(f, &facts, err);
   if (status == FURROW_OK) status = note_gaps(f, &facts, err);
   if (status == FURROW_OK) status = note_ids(f, err);
+  if (status == FURROW_OK) status = note_rates(f, err);
   if (status == FURROW_OK) start_bias(f, &facts);
   if (status == FURROW_OK) status = weigh_classes(f, &facts, err);
   if (status == FURROW_OK) remember(f, &facts);

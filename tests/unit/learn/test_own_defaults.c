@@ -225,6 +225,56 @@ static void lost_precision_is_a_warning(void **state) {
   furrow_trainer_free(trainer);
 }
 
+/* ---- Rates ---- */
+
+static double loss_with(const char *algorithm, const char *settings, int data, double *rate) {
+  furrow_trainer *trainer = own_trainer(algorithm, settings, 1, NULL);
+  fit_or_fail(trainer, train_files[data], NULL, NULL);
+  const furrow_epoch *last = epoch_at(trainer, furrow_trainer_epoch_count(trainer) - 1);
+  const double loss = last->train->loss;
+  *rate = last->learning_rate;
+  furrow_trainer_free(trainer);
+  return loss;
+}
+
+/* Models that FTRL trains have no rate but its alpha. */
+static void rates_matter(void **state) {
+  (void)state;
+  static const struct {
+    const char *algorithm;
+    int data;
+  } trained[] = {{"lr", PLAIN}, {"svm", PLAIN}, {"linear", QUANTITIES}, {"robust", QUANTITIES}, {"softmax", CLASSES}};
+  for (size_t i = 0; i < sizeof trained / sizeof *trained; i++) {
+    double rate;
+    const double low = loss_with(trained[i].algorithm, "epochs=5 lr=1e-6", trained[i].data, &rate);
+    assert_true(rate == 1e-6);
+    const double high = loss_with(trained[i].algorithm, "epochs=5 lr=0.1", trained[i].data, &rate);
+    assert_true(rate == 0.1);
+    const double same = loss_with(trained[i].algorithm, "epochs=5 solver=steps ftrl-alpha=0.1", trained[i].data, &rate);
+    if (!(high < 0.9 * low)) fail_msg("%s: loss %g and %g", trained[i].algorithm, low, high);
+    assert_true(high == same);
+  }
+}
+
+static void rates_without_effect_warn(void **state) {
+  (void)state;
+  static const char *const settings[][2] = {{"epochs=1 lr=0.1 ftrl-alpha=0.2", "the key `lr` has no effect: the rate"},
+                                            {"epochs=1 lr=0.1 optimizer=adadelta", "the key `lr` has no effect: AdaD"},
+                                            {"epochs=1 decay=WarmRestarts", "the key `decay` has no effect"}};
+  for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
+    bool warned = false;
+    furrow_trainer *trainer = own_trainer("lr", settings[i][0], 1, NULL);
+    fit_or_fail(trainer, "plain", NULL, NULL);
+    assert_true(has_note(trainer, settings[i][1], &warned));
+    assert_true(warned);
+    furrow_trainer_free(trainer);
+  }
+  furrow_trainer *trainer = own_trainer("lr", "epochs=1 lr=0.1 optimizer=sgd decay=WarmRestarts", 1, NULL);
+  fit_or_fail(trainer, "plain", NULL, NULL);
+  assert_false(has_note(trainer, "no effect", NULL));
+  furrow_trainer_free(trainer);
+}
+
 /* ---- Bytes of models ---- */
 
 static fw_buffer *gathered;
@@ -455,6 +505,8 @@ int main(void) {
       cmocka_unit_test(wild_units_do_not_matter),
       cmocka_unit_test(means_far_from_0_do_not_matter),
       cmocka_unit_test(lost_precision_is_a_warning),
+      cmocka_unit_test(rates_matter),
+      cmocka_unit_test(rates_without_effect_warn),
       cmocka_unit_test(threads_do_not_matter),
       cmocka_unit_test(breaks_do_not_matter),
       cmocka_unit_test(models_are_trained_further),
