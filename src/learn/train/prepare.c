@@ -301,11 +301,12 @@ static furrow_status note_column(fw_fit *f, bool warning, const fw_scaling *scal
                       scaling->mean[i], 1 / scaling->factor[i], what);
 }
 
-/* The saved weights become doubles where nobody chose their type. Training, whose features are scaled, needs none. */
+/* The saved weights become doubles where nobody chose their type. Training, whose features are centred, needs none; a
+ * net that cannot take means would need them from its start on. */
 static furrow_status widen(fw_fit *f, const fw_scaling *scaling, size_t worst, furrow_error *err) {
   const furrow_trainer *t = f->trainer;
   if (furrow_matrix_row_type_get(t->plan->model.row_type)->element == FURROW_ELEMENT_F64) return FURROW_OK;
-  f->widen = f->anew && !fw_conf_is_set(t->conf, FW_KEY_MODEL_TYPE) && t->comm->size == 1;
+  f->widen = scaling == &f->scaling && f->anew && !fw_conf_is_set(t->conf, FW_KEY_MODEL_TYPE) && t->comm->size == 1;
   if (f->widen)
     return note_column(f, false, scaling, worst, "the weights are doubles, as floats would lose what it says", err);
   return note_column(f, true, scaling, worst,

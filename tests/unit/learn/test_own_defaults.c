@@ -212,8 +212,14 @@ static void lost_precision_is_a_warning(void **state) {
   assert_true(has_note(trainer, "weights that are floats lose what it says; subtract its mean", &warned));
   assert_true(warned);
   furrow_trainer_free(trainer);
-  trainer = own_trainer("lr", "", 1, NULL);
+  trainer = own_trainer("nfm", "epochs=2", 1, NULL); /* does not centre features */
   write_far("further", 1000, 1e6, 1);
+  warned = false;
+  fit_or_fail(trainer, "further", NULL, NULL);
+  assert_true(has_note(trainer, "weights that are floats lose what it says; subtract its mean", &warned));
+  assert_true(warned);
+  furrow_trainer_free(trainer);
+  trainer = own_trainer("lr", "", 1, NULL);
   warned = false;
   fit_or_fail(trainer, "further", NULL, NULL);
   assert_true(has_note(trainer, "its values are floats, too coarse", &warned));
