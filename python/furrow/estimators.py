@@ -786,6 +786,8 @@ class Classifier(_ClassifierMixin, _Estimator):  # type: ignore[misc]
     strings needs not say so), a Schema, a dict or the path of one. Of a frame that comes with y, "auto" takes all
     columns as features, whatever their names are, and warns of those that it ignores; a time is a number of days, too.
     epochs … threads: None is Furrow's own default for the model. class_weight: "balanced", or a dict of classes.
+    lr, softmax, linear and robust are solved exactly, in 10 * epochs iterations at most; a learning_rate makes them take
+    steps instead.
     patience: stop after so many epochs or trees that were not better for the validation rows, and keep the best (unless
     keep="last"); validation_fraction: the share of the rows that is held out for that, where fit has no eval_set.
     settings: any other key (see `settings()`), such as min_child_weight=2 or solver="steps".

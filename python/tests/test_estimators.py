@@ -397,6 +397,49 @@ def test_useless_models_warn():
     assert any("constant" in note for note in model.notes_)
 
 
+@pytest.mark.parametrize("name", ["fm", "deepfm", "pnn"])
+def test_columns_far_from_zero_keep_their_part(name):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 4))
+    y, z = (X[:, 0] * X[:, 1] > 0).astype(int), X[:, 0] * X[:, 1] + X[:, 2]
+    for mean in (0, 3e3, 1e4, 1e5):
+        train, test = X[:2000] + mean, X[2000:] + mean
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            classes = Classifier(name, seed=1).fit(train, y[:2000])
+            numbers = Regressor(name, seed=1).fit(train, z[:2000])
+        assert classes.score(test, y[2000:]) > 0.95
+        assert numbers.score(test, z[2000:]) > 0.98
+        assert any("doubles" in note for note in classes.notes_) == (mean > 0)
+
+
+def test_columns_too_far_from_zero_warn():
+    X, y = make_rows(500, 4)
+    with pytest.warns(UserWarning, match=r"column 1 has the mean 1e\+06 .*subtract its mean"):
+        Classifier("fm", epochs=2).fit(X + [0, 1e6, 0, 0], y)
+    with pytest.warns(UserWarning, match="column 1 has the mean 9999.* floats .*subtract its mean"):
+        Classifier("fm", epochs=2, model_type="T_FLOAT_DENSE").fit(X + [0, 1e4, 0, 0], y)
+
+
+@pytest.mark.parametrize("name", ["lr", "svm", "softmax", "linear", "robust"])
+def test_learning_rates_matter(name):
+    X, y = make_rows()
+    Estimator = Regressor if name in ("linear", "robust") else Classifier
+    y = X[:, 0] + 3.0 * y if Estimator is Regressor else y
+    losses = []
+    for rate in (1e-4, 0.01, 0.1):
+        model = Estimator(name, learning_rate=rate, epochs=5, seed=1).fit(X, y)
+        assert {epoch["learning_rate"] for epoch in model.history_} == {rate}
+        losses.append(model.history_[-1]["train_loss"])
+    assert losses[0] > losses[1] > losses[2]
+
+
+def test_learning_rates_without_effect_warn():
+    X, y = make_rows()
+    with pytest.warns(UserWarning, match="`lr` has no effect: AdaDelta has no learning rate"):
+        Classifier("lr", learning_rate=0.1, optimizer="adadelta", epochs=2).fit(X, y)
+
+
 def test_a_minimum_that_is_not_reached_warns():
     X, y = make_rows(500, 40)
     with pytest.warns(UserWarning, match="the minimum was not reached"):

@@ -296,6 +296,8 @@ size_t fw_optimizer_state(fw_optimizer_type type);
 
 /* A learning rate for features of about unit scale and batches of 32; of FTRL its alpha, which goes with this beta. */
 double fw_recommended_rate(fw_optimizer_type type);
+/* Whether some layer is trained by an optimizer with a rate: any but FTRL and AdaDelta. */
+bool fw_graph_has_rate(const fw_graph *graph);
 #define FW_RECOMMENDED_FTRL_BETA 0.001
 
 /* The learning rate of step n = 1, 2 … (epochs, or batches with decay_on_batch): n alone decides. */

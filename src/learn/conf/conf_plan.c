@@ -183,6 +183,22 @@ static bool has_optimizer(const fw_graph *graph, fw_optimizer_type type) {
   return false;
 }
 
+bool fw_graph_has_rate(const fw_graph *graph) {
+  for (int type = FW_OPTIMIZER_SGD; type <= FW_OPTIMIZER_PUBLISHED_ADAGRAD; type++)
+    if (type != FW_OPTIMIZER_FTRL && type != FW_OPTIMIZER_ADADELTA && has_optimizer(graph, (fw_optimizer_type)type))
+      return true;
+  return false;
+}
+
+/* Where FTRL is alone, lr is its alpha, unless that is set: it has no other rate. Angel's takes no notice of lr. */
+static void take_rate(const fw_graph *graph, const furrow_learn_conf *conf) {
+  if (!fw_conf_recommends(conf) || !fw_conf_is_set(conf, FW_KEY_LR) || fw_conf_is_set(conf, FW_KEY_FTRL_ALPHA)) return;
+  if (fw_graph_has_rate(graph)) return;
+  for (size_t i = 0; i < graph->count; i++)
+    if (graph->layers[i].optimizer.type == FW_OPTIMIZER_FTRL)
+      graph->layers[i].optimizer.a = fmax(fw_conf_value(conf, FW_KEY_LR).real, 1e-12);
+}
+
 /* Keys of layers that are not there, and of optimizers that no layer has. */
 static furrow_status check_optimizers(const fw_graph *graph, const furrow_learn_conf *conf, furrow_error *err) {
   static const struct {
@@ -297,6 +313,7 @@ static furrow_status resolve_graph(plan_memory *memory, const furrow_learn_conf 
   }
   if (status == FURROW_OK) status = fw_graph_resolve(&plan->graph, &memory->arena, conf, plan, spec, err);
   if (status == FURROW_OK) status = check_optimizers(&plan->graph, conf, err);
+  if (status == FURROW_OK) take_rate(&plan->graph, conf);
   fw_graph_spec_release(built);
   return status;
 }

@@ -15,9 +15,9 @@ struct furrow_sample_reader {
 };
 
 /* Rows to be scored do not tell which index is the first: where none of them has feature 0, they look like data that
- * counts from 1. The model knows. */
+ * counts from 1. The model knows, or the URI. */
 static furrow_status check_base(const furrow_sample_reader *samples, furrow_error *err) {
-  if (fw_samples_index_base(samples->data) < 0) return FURROW_OK;
+  if (fw_samples_index_base(samples->data) < 0 || fw_samples_uri_says_base(samples->data)) return FURROW_OK;
   fw_fail(err, FURROW_E_ARGUMENT, "index-base=auto: rows that are scored do not tell which index is the first");
   fw_error_set_hint(err, "set the key `index-base` to that of the training data: 0 or 1");
   return FURROW_E_ARGUMENT;

@@ -21,7 +21,8 @@ struct fw_samples {
   char *name;
   char *format;
   int index_base; /* see fw_samples_index_base */
-  int base;       /* of the conf; -1: auto */
+  bool uri_says_base;
+  int base; /* of the conf; -1: auto */
   bool cached;
   bool trees;   /* of the conf */
   bool encoded; /* raw logs are read through an encoder */
@@ -258,7 +259,9 @@ static furrow_status complete_uri(fw_samples *samples, const char *uri, const fw
   if (status == FURROW_OK) status = add_arguments(&full, samples, &parsed, uri, data, err);
   if (status == FURROW_OK) samples->params.format = samples->format;
   if (status == FURROW_OK && has_index_base(samples->format)) {
-    const bool fixed = fw_uri_arg_value(&parsed, "indexing_mode") != NULL;
+    const char *mode = fw_uri_arg_value(&parsed, "indexing_mode");
+    const bool fixed = mode != NULL;
+    samples->uri_says_base = mode && mode[0] != '-';       /* -1: it is to be found */
     const int base = data->encoder ? 0 : data->index_base; /* features of an encoder count from 0 */
     status = settle_index_base(samples, full, fixed, base, err);
   } else if (status == FURROW_OK) {
@@ -430,6 +433,10 @@ bool fw_samples_pass_once(const fw_samples *samples) {
 
 int fw_samples_index_base(const fw_samples *samples) {
   return samples->index_base;
+}
+
+bool fw_samples_uri_says_base(const fw_samples *samples) {
+  return samples->uri_says_base;
 }
 
 const char *fw_samples_name(const fw_samples *samples) {

@@ -10,6 +10,8 @@ const furrow_rowblock *fw_samples_block(const fw_samples *samples);
 const furrow_rowblock *fw_samples_raw_block(const fw_samples *samples);
 /* What was found where the conf has `auto`; -1: the conf says it, or the format has none. */
 int fw_samples_index_base(const fw_samples *samples);
+/* Whether the URI itself has indexing_mode 0 or 1. */
+bool fw_samples_uri_says_base(const fw_samples *samples);
 /* Whether they are streamed from what can be read only once. */
 bool fw_samples_pass_once(const fw_samples *samples);
 /* Leaves out the rows of a fold, of rows in memory that are not scaled; *left_out (may be NULL) gets them, to be freed

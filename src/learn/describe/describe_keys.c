@@ -25,12 +25,14 @@ static bool has_plan(const furrow_learn_conf *conf, const fw_plan *plan) {
 }
 
 /* Sets a key whose default counts, unless it would be refused, or change the plan, once it is set: the rate of steps
- * where the exact minimum is sought, a parameter of an optimizer that no layer has. */
+ * where the exact minimum is sought, a parameter of an optimizer that no layer has. The default of lr says nothing
+ * where no optimizer has a rate. */
 static furrow_status settle(furrow_learn_conf *conf, fw_key key, const fw_plan *plan, furrow_error *err) {
   const char *name = fw_key_facts(key)->name;
   const int64_t objective = fw_conf_value(conf, FW_KEY_OBJECTIVE).integer;
   const char *own = plan->train.recommended ? fw_recommended(plan->model.algorithm, objective, key) : NULL;
   if (key == FW_KEY_SEED) own = fw_conf_value(conf, key).text;
+  if (key == FW_KEY_LR && !plan->forest.used && !fw_graph_has_rate(&plan->graph)) return FURROW_OK;
   if (fw_conf_is_set(conf, key) || is_left_out(key) || !own || strcmp(own, "auto") == 0) return FURROW_OK;
   FW_TRY(furrow_learn_conf_set(conf, name, own, err));
   if (has_plan(conf, plan)) return FURROW_OK;

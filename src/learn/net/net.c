@@ -143,7 +143,7 @@ const fw_plan *fw_net_plan(const fw_net *net) {
 }
 
 size_t fw_net_element_size(const fw_net *net) {
-  return furrow_element_size(furrow_matrix_row_type_get(net->plan->model.row_type)->element);
+  return net->ops == &fw_net_ops_f64 ? sizeof(double) : sizeof(float);
 }
 
 size_t fw_net_memory(const fw_net *net) {
@@ -213,26 +213,39 @@ void fw_net_update(fw_net *net, fw_pass *pass, const fw_step *step, size_t task)
 
 /* ---- Copies ---- */
 
-static furrow_status copy_feature(fw_net *to, const fw_net *from, uint64_t key, size_t size, furrow_error *err) {
-  furrow_status status = fw_net_is_open(to) ? fw_net_make_feature(to, key, err) : FURROW_OK;
-  for (size_t i = 0; status == FURROW_OK && i < fw_net_parameters(from); i++) {
-    const fw_parameter *about = fw_net_parameter(from, i);
-    if (about->by_feature) memcpy(fw_net_feature(to, i, key, 0), fw_net_feature(from, i, key, 0), about->rows * size);
+typedef struct copying {
+  const fw_net *from;
+  fw_net *to;
+  size_t size, to_size; /* of a number */
+} copying;
+
+static void copy_numbers(const copying *c, void *to, const void *from, size_t count) {
+  if (c->to_size == c->size)
+    memcpy(to, from, count * c->size);
+  else
+    for (size_t i = 0; i < count; i++) ((double *)to)[i] = ((const float *)from)[i];
+}
+
+static furrow_status copy_feature(const copying *c, uint64_t key, furrow_error *err) {
+  furrow_status status = fw_net_is_open(c->to) ? fw_net_make_feature(c->to, key, err) : FURROW_OK;
+  for (size_t i = 0; status == FURROW_OK && i < fw_net_parameters(c->from); i++) {
+    const fw_parameter *about = fw_net_parameter(c->from, i);
+    if (about->by_feature)
+      copy_numbers(c, fw_net_feature(c->to, i, key, 0), fw_net_feature(c->from, i, key, 0), about->rows);
   }
   return status;
 }
 
 furrow_status fw_net_copy_weights(fw_net *to, const fw_net *from, furrow_error *err) {
-  const size_t size = fw_net_element_size(from);
+  const copying c = {.from = from, .to = to, .size = fw_net_element_size(from), .to_size = fw_net_element_size(to)};
   for (size_t i = 0; i < fw_net_parameters(from); i++) {
     const fw_parameter *about = fw_net_parameter(from, i);
-    if (!about->by_feature) memcpy(fw_net_dense(to, i, 0), fw_net_dense(from, i, 0), about->cols * size);
+    if (!about->by_feature) copy_numbers(&c, fw_net_dense(to, i, 0), fw_net_dense(from, i, 0), about->cols);
   }
   uint64_t *keys = NULL;
   size_t count = 0;
   furrow_status status = fw_net_features(from, &keys, &count, err);
-  for (size_t f = 0; status == FURROW_OK && f < count; f++)
-    status = copy_feature(to, from, keys ? keys[f] : f, size, err);
+  for (size_t f = 0; status == FURROW_OK && f < count; f++) status = copy_feature(&c, keys ? keys[f] : f, err);
   fw_free(keys);
   return status;
 }

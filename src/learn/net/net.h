@@ -116,7 +116,7 @@ furrow_status fw_net_features(const fw_net *net, uint64_t **keys, size_t *count,
 void *fw_net_feature(const fw_net *net, size_t parameter, uint64_t key, size_t array);
 furrow_status fw_net_make_feature(fw_net *net, uint64_t key, furrow_error *err) FURROW_MUST_USE;
 
-/* The weights of `from`, not its optimizer state, for a net of the same plan. */
+/* The weights of `from`, not its optimizer state, for a net of the same plan, or of one whose numbers are doubles. */
 furrow_status fw_net_copy_weights(fw_net *to, const fw_net *from, furrow_error *err) FURROW_MUST_USE;
 
 #endif

@@ -401,6 +401,18 @@ static void scale_delta(const fw_fit *f, bool back) {
   if (factor != 0) graph->layers[graph->count - 1].delta *= back ? 1 / factor : factor;
 }
 
+/* From now on nets of the plan compute in double. */
+static furrow_status use_doubles(const furrow_trainer *t, furrow_error *err) {
+  fw_model_conf *model = &t->plan->model;
+  const furrow_matrix_row_type *type = furrow_matrix_row_type_get(model->row_type);
+  char name[64];
+  snprintf(name, sizeof name, "T_DOUBLE_%s", type->name + strlen("T_FLOAT_"));
+  FW_TRY(furrow_matrix_row_type_find(name, &type, err));
+  FW_TRY(furrow_learn_conf_set(t->conf, "model-type", name, err));
+  model->row_type = type->number;
+  return FURROW_OK;
+}
+
 /* The weights that are kept are those of the data as it is: they are changed before the first epoch (where there were
  * some: a model that is trained further) and changed back behind the last. */
 static furrow_status change_units(fw_fit *f, bool back, furrow_error *err) {
@@ -409,8 +421,9 @@ static furrow_status change_units(fw_fit *f, bool back, furrow_error *err) {
   if (!f->scaled) return FURROW_OK;
   if (back) {
     scale_delta(f, true);
-    FW_TRY(fw_fold_scaling(t->net, t->plan, &f->scaling, err));
-    return fw_trainer_forget_steps(t, err);
+    if (f->widen) FW_TRY(use_doubles(t, err));
+    FW_TRY(fw_trainer_forget_steps(t, err));
+    return fw_fold_scaling(t->net, t->plan, &f->scaling, err);
   }
   furrow_status status = f->anew ? FURROW_OK : fw_scaling_invert(&inverse, &f->scaling, err);
   if (status == FURROW_OK && !f->anew) status = fw_fold_scaling(t->net, t->plan, &inverse, err);

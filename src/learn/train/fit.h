@@ -49,6 +49,7 @@ struct fw_fit {
   fw_scaling scaling;          /* of samples and valid_samples, where scaled is true */
   fw_scaling linear_scaling;   /* of the linear model, where the net cannot take the means that it can */
   bool scaled;
+  bool widen;    /* the saved weights are doubles */
   bool in_units; /* the net's weights are those of scaled rows now */
   bool anew;     /* there are no weights to go on from */
   bool exact;    /* the exact minimum is sought: fw_fit_convex, fw_fit_factors */

@@ -214,6 +214,25 @@ static furrow_status settle(fw_fit *f, const fw_data_facts *facts, furrow_error 
   return settle_strength(f, facts, err);
 }
 
+/* ---- Columns ---- */
+
+/* The name of a column of csv data, or its number. */
+static furrow_status name_column(const furrow_learn_conf *conf, uint64_t column, char name[64], furrow_error *err) {
+  const char *list = furrow_learn_conf_get(conf, "columns");
+  char *decoded = NULL;
+  for (uint64_t i = 0; i < column && list[0]; i++) {
+    list += strcspn(list, ",");
+    list += list[0] == ',';
+  }
+  FW_TRY(fw_uri_decode(&decoded, list, strcspn(list, ","), err));
+  if (decoded[0])
+    snprintf(name, 64, "%.63s", decoded);
+  else
+    snprintf(name, 64, "column %" PRIu64, column);
+  fw_free(decoded);
+  return FURROW_OK;
+}
+
 /* ---- Units ---- */
 
 static void scale_labels(fw_fit *f, const fw_data_facts *facts) {
@@ -251,6 +270,74 @@ static furrow_status scale_linear(fw_fit *f, const fw_data_facts *facts, furrow_
   return FURROW_OK;
 }
 
+/* ---- Precision ---- */
+
+/* How many deviations the mean of a feature is away from 0. */
+static double distance(const fw_scaling *scaling, size_t i) {
+  return fabs(scaling->mean[i]) * scaling->factor[i];
+}
+
+static double sum_of_squares(const fw_scaling *scaling, size_t *worst) {
+  double sum = 0;
+  *worst = 0;
+  for (size_t i = 0; i < scaling->count; i++) {
+    sum += distance(scaling, i) * distance(scaling, i);
+    if (distance(scaling, i) > distance(scaling, *worst)) *worst = i;
+  }
+  return sum;
+}
+
+static bool has_pairs(const fw_graph *graph) {
+  for (size_t i = 0; i < graph->count; i++)
+    if (graph->layers[i].type == FW_LAYER_BI_INNER_SUM || graph->layers[i].type == FW_LAYER_BI_INNER) return true;
+  return false;
+}
+
+static furrow_status note_column(fw_fit *f, bool warning, const fw_scaling *scaling, size_t i, const char *what,
+                                 furrow_error *err) {
+  char name[64];
+  FW_TRY(name_column(f->trainer->conf, scaling->key[i], name, err));
+  return fw_notes_add(&f->trainer->notes, warning, err, "%s has the mean %.6g and the deviation %.3g: %s", name,
+                      scaling->mean[i], 1 / scaling->factor[i], what);
+}
+
+/* The saved weights become doubles where nobody chose their type. Training, whose features are centred, needs none; a
+ * net that cannot take means would need them from its start on. */
+static furrow_status widen(fw_fit *f, const fw_scaling *scaling, size_t worst, furrow_error *err) {
+  const furrow_trainer *t = f->trainer;
+  if (furrow_matrix_row_type_get(t->plan->model.row_type)->element == FURROW_ELEMENT_F64) return FURROW_OK;
+  f->widen = scaling == &f->scaling && f->anew && !fw_conf_is_set(t->conf, FW_KEY_MODEL_TYPE) && t->comm->size == 1;
+  if (f->widen)
+    return note_column(f, false, scaling, worst, "the weights are doubles, as floats would lose what it says", err);
+  return note_column(f, true, scaling, worst,
+                     "weights that are floats lose what it says; subtract its mean from the data, or train a new model "
+                     "with model-type T_DOUBLE_DENSE",
+                     err);
+}
+
+/* Values that the rows keep as floats. */
+static bool has_floats(const fw_fit *f) {
+  const furrow_rowblock *all = fw_samples_block(f->samples);
+  return !all || all->value_type == FURROW_VALUE_F32;
+}
+
+/* The weights for the data as it is give scores that are small differences of large numbers: those of a linear part
+ * grow with the distance, those of pairs with its square. A float is exact to 2^-24 of it, and 2^-8 of a score is
+ * little; docs/design/defaults.md. */
+static furrow_status keep_precision(fw_fit *f, furrow_error *err) {
+  const double most = 65536, most_of_values = 131072; /* of floats there are 64 within a deviation then */
+  const bool means = has_means(&f->scaling), pairs = means && has_pairs(&f->trainer->plan->graph);
+  const fw_scaling *scaling = means ? &f->scaling : &f->linear_scaling;
+  size_t worst;
+  const double squares = sum_of_squares(scaling, &worst);
+  if (!(squares > (pairs ? most : most * most))) return FURROW_OK;
+  FW_TRY(widen(f, scaling, worst, err));
+  if (!(distance(scaling, worst) > most_of_values) || !has_floats(f)) return FURROW_OK;
+  return note_column(f, true, scaling, worst,
+                     "its values are floats, too coarse for so small differences; subtract its mean from the data",
+                     err);
+}
+
 static furrow_status scale(fw_fit *f, const fw_data_facts *facts, furrow_error *err) {
   const fw_plan *plan = f->trainer->plan;
   if (!plan->data.scale || plan->forest.used) return FURROW_OK;
@@ -262,29 +349,13 @@ static furrow_status scale(fw_fit *f, const fw_data_facts *facts, furrow_error *
   }
   scale_labels(f, facts);
   FW_TRY(scale_linear(f, facts, err));
+  FW_TRY(keep_precision(f, err));
   if (f->scaling.count == 0 && f->scaling.label_factor == 0) return FURROW_OK;
   f->scaled = true;
   return fw_samples_scale(f->samples, &f->scaling, err);
 }
 
 /* ---- Gaps ---- */
-
-/* The name of a column of csv data, or its number. */
-static furrow_status name_column(const furrow_learn_conf *conf, uint64_t column, char name[64], furrow_error *err) {
-  const char *list = furrow_learn_conf_get(conf, "columns");
-  char *decoded = NULL;
-  for (uint64_t i = 0; i < column && list[0]; i++) {
-    list += strcspn(list, ",");
-    list += list[0] == ',';
-  }
-  FW_TRY(fw_uri_decode(&decoded, list, strcspn(list, ","), err));
-  if (decoded[0])
-    snprintf(name, 64, "%.63s", decoded);
-  else
-    snprintf(name, 64, "column %" PRIu64, column);
-  fw_free(decoded);
-  return FURROW_OK;
-}
 
 /* Empty cells of a table are features that a row does not have: they count as 0, which few columns mean by them. */
 static furrow_status note_gaps(fw_fit *f, const fw_data_facts *facts, furrow_error *err) {
@@ -330,6 +401,24 @@ static furrow_status note_ids(fw_fit *f, furrow_error *err) {
   if (!fw_is_id_name(one)) return FURROW_OK;
   return fw_notes_add(&f->trainer->notes, true, err,
                       "%s looks like an id, but counts as a number: --schema auto takes it for a category", one);
+}
+
+/* ---- Rates ---- */
+
+/* The value of FTRL's alpha is its rate, which does not fall; AdaDelta has none. */
+static furrow_status note_rates(fw_fit *f, furrow_error *err) {
+  const furrow_trainer *t = f->trainer;
+  const fw_optimizer_type first = t->forest ? FW_OPTIMIZER_SGD : t->plan->graph.layers[0].optimizer.type;
+  if (t->forest || f->exact || !fw_conf_recommends(t->conf) || fw_graph_has_rate(&t->plan->graph)) return FURROW_OK;
+  for (unsigned key = FW_KEY_LR; key <= FW_KEY_DECAY_ON_BATCH; key++) {
+    const bool counts = key == FW_KEY_LR && first == FW_OPTIMIZER_FTRL && !fw_conf_is_set(t->conf, FW_KEY_FTRL_ALPHA);
+    if (counts || !fw_conf_is_set(t->conf, (fw_key)key)) continue;
+    FW_TRY(fw_notes_add(&f->trainer->notes, true, err, "the key `%s` has no effect: %s",
+                        fw_key_facts((fw_key)key)->name,
+                        first == FW_OPTIMIZER_FTRL ? "the rate of FTRL is ftrl-alpha, which does not fall"
+                                                   : "AdaDelta has no learning rate"));
+  }
+  return FURROW_OK;
 }
 
 /* ---- The first bias ---- */
@@ -415,6 +504,7 @@ furrow_status fw_fit_prepare(fw_fit *f, furrow_error *err) {
   if (status == FURROW_OK) status = scale(f, &facts, err);
   if (status == FURROW_OK) status = note_gaps(f, &facts, err);
   if (status == FURROW_OK) status = note_ids(f, err);
+  if (status == FURROW_OK) status = note_rates(f, err);
   if (status == FURROW_OK) start_bias(f, &facts);
   if (status == FURROW_OK) status = weigh_classes(f, &facts, err);
   if (status == FURROW_OK) remember(f, &facts);

@@ -159,6 +159,12 @@ static furrow_status inherit_number(furrow_trainer *trainer, const char *key, si
   return inherit_key(trainer, key, text, err);
 }
 
+/* Doubles that became floats would not be the model any more. */
+static furrow_status inherit_type(furrow_trainer *trainer, const furrow_learn_conf *conf, furrow_error *err) {
+  if (fw_conf_is_set(trainer->conf, FW_KEY_MODEL_TYPE) || !fw_conf_is_set(conf, FW_KEY_MODEL_TYPE)) return FURROW_OK;
+  return furrow_learn_conf_set(trainer->conf, "model-type", furrow_learn_conf_get(conf, "model-type"), err);
+}
+
 /* How rows are read: columns in another order, or indices from another base, would be other features. */
 static furrow_status inherit_reading(furrow_trainer *trainer, const fw_plan *its, const furrow_learn_conf *conf,
                                      furrow_error *err) {
@@ -183,6 +189,7 @@ static furrow_status inherit_plan(furrow_trainer *trainer, const fw_plan *its, c
   if (slots > 0) FW_TRY(inherit_number(trainer, "fields", slots, err));
   if (slots == 0 && strcmp(fields, "-1") != 0) FW_TRY(inherit_key(trainer, "fields", fields, err));
   if (its->graph.loss == FW_LOSS_SOFTMAX) FW_TRY(inherit_number(trainer, "classes", its->graph.outputs, err));
+  FW_TRY(inherit_type(trainer, conf, err));
   return inherit_reading(trainer, its, conf, err);
 }
 

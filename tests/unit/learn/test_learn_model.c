@@ -693,6 +693,37 @@ static void vectors_need_a_factorization_machine(void **state) {
   furrow_trainer_free(trainer);
 }
 
+/* ---- The first index ---- */
+
+static furrow_status open_with(const furrow_learn_conf *conf, const char *uri, uint64_t *first) {
+  rows_of rows = {0};
+  const furrow_status status = furrow_sample_reader_open(&rows.samples, conf, uri, NULL, &err);
+  if (status != FURROW_OK) return status;
+  assert_int_equal(furrow_sample_reader_next(rows.samples, &rows.block, &err), FURROW_OK);
+  *first = furrow_keys_get(rows.block->index, rows.block->key_type, 0);
+  furrow_sample_reader_close(rows.samples);
+  return FURROW_OK;
+}
+
+static void a_uri_may_say_the_first_index(void **state) {
+  (void)state;
+  furrow_learn_conf *conf = NULL;
+  uint64_t first = 9;
+  assert_true(test_write_text("rows", "1 4:1 5:0.5\n-1 7:2\n"));
+  assert_int_equal(furrow_learn_conf_create(&conf, &err), FURROW_OK);
+  assert_int_equal(furrow_learn_conf_set_algorithm(conf, "lr", &err), FURROW_OK);
+  assert_int_equal(furrow_learn_conf_set(conf, "format", "libsvm", &err), FURROW_OK);
+  assert_int_equal(furrow_learn_conf_set(conf, "index-base", "auto", &err), FURROW_OK);
+  assert_int_equal(open_with(conf, "rows", &first), FURROW_E_ARGUMENT);
+  assert_int_equal(open_with(conf, "rows?indexing_mode=-1", &first), FURROW_E_ARGUMENT);
+  assert_non_null(strstr(err.message, "do not tell which index is the first"));
+  assert_int_equal(open_with(conf, "rows?indexing_mode=0", &first), FURROW_OK);
+  assert_int_equal(first, 4);
+  assert_int_equal(open_with(conf, "rows?indexing_mode=1", &first), FURROW_OK);
+  assert_int_equal(first, 3);
+  furrow_learn_conf_free(conf);
+}
+
 /* ---- Matrices that Angel wrote ---- */
 
 static void matrices_of_angel_are_scored(void **state) {
@@ -764,6 +795,7 @@ int main(void) {
       cmocka_unit_test(labels_that_a_loss_cannot_take_are_refused),
       cmocka_unit_test(inner_products_rank_as_the_model),
       cmocka_unit_test(vectors_need_a_factorization_machine),
+      cmocka_unit_test(a_uri_may_say_the_first_index),
       cmocka_unit_test(matrices_of_angel_are_scored),
       cmocka_unit_test(a_genuine_model_scores_as_it_should),
   };

@@ -163,6 +163,124 @@ static void wild_units_do_not_matter(void **state) {
   }
 }
 
+/* ---- Means far from 0 ---- */
+
+/* Two classes by the product of two features, all of them `mean` deviations from 0. */
+static void write_far(const char *path, size_t rows, double mean, uint64_t seed) {
+  FILE *file = begin_file(path);
+  fw_rng rng;
+  fw_rng_init(&rng, seed);
+  for (size_t i = 0; i < rows; i++) {
+    double z[3];
+    for (size_t k = 0; k < 3; k++) z[k] = fw_rng_normal(&rng);
+    fprintf(file, "%d 1:%.9g 2:%.9g 3:%.9g\n", z[0] * z[1] > 0, mean + z[0], mean + z[1], mean + z[2]);
+  }
+  assert_int_equal(fclose(file), 0);
+}
+
+/* Products of weights and of values that are far larger than their sum need more digits than floats have. */
+static void means_far_from_0_do_not_matter(void **state) {
+  (void)state;
+  static const char *const algorithms[] = {"fm", "deepfm", "pnn"};
+  write_far("far", 1000, 1e4, 1);
+  write_far("far.valid", 500, 1e4, 2);
+  for (size_t i = 0; i < sizeof algorithms / sizeof *algorithms; i++) {
+    furrow_trainer *trainer = own_trainer(algorithms[i], "epochs=30", 1, NULL);
+    bool warned = true;
+    fit_or_fail(trainer, "far", "far.valid", NULL);
+    assert_true(has_note(trainer, "the weights are doubles", &warned));
+    assert_false(warned);
+    const furrow_learn_metrics saved = evaluate_saved(trainer, "far.valid"), *trained = saved_epoch(trainer)->valid;
+    if (!(fabs(saved.loss - trained->loss) < 1e-3) || !(saved.accuracy > 0.95))
+      fail_msg("%s: loss %g, in training %g; accuracy %g", algorithms[i], saved.loss, trained->loss, saved.accuracy);
+    furrow_trainer_free(trainer);
+    trainer = own_trainer(algorithms[i], "epochs=1", 1, "model"); /* the type is that of the model */
+    fit_or_fail(trainer, "far", NULL, NULL);
+    const furrow_learn_metrics further = evaluate_saved(trainer, "far.valid");
+    if (!(further.accuracy > 0.95)) fail_msg("%s, trained further: accuracy %g", algorithms[i], further.accuracy);
+    furrow_trainer_free(trainer);
+  }
+}
+
+/* A warning names the column where doubles cannot help. */
+static void lost_precision_is_a_warning(void **state) {
+  (void)state;
+  bool warned = false;
+  furrow_trainer *trainer = own_trainer("fm", "epochs=2 model-type=T_FLOAT_DENSE", 1, NULL);
+  write_far("far", 1000, 1e4, 1);
+  fit_or_fail(trainer, "far", NULL, NULL);
+  assert_true(has_note(trainer, "weights that are floats lose what it says; subtract its mean", &warned));
+  assert_true(warned);
+  furrow_trainer_free(trainer);
+  trainer = own_trainer("nfm", "epochs=2", 1, NULL); /* does not centre features */
+  write_far("further", 1000, 1e6, 1);
+  warned = false;
+  fit_or_fail(trainer, "further", NULL, NULL);
+  assert_true(has_note(trainer, "weights that are floats lose what it says; subtract its mean", &warned));
+  assert_true(warned);
+  furrow_trainer_free(trainer);
+  trainer = own_trainer("lr", "", 1, NULL);
+  warned = false;
+  fit_or_fail(trainer, "further", NULL, NULL);
+  assert_true(has_note(trainer, "its values are floats, too coarse", &warned));
+  assert_true(warned);
+  furrow_trainer_free(trainer);
+  trainer = own_trainer("lr", "", 1, NULL);
+  fit_or_fail(trainer, "far", NULL, NULL);
+  assert_false(has_note(trainer, "deviation", NULL));
+  furrow_trainer_free(trainer);
+}
+
+/* ---- Rates ---- */
+
+static double loss_with(const char *algorithm, const char *settings, int data, double *rate) {
+  furrow_trainer *trainer = own_trainer(algorithm, settings, 1, NULL);
+  fit_or_fail(trainer, train_files[data], NULL, NULL);
+  const furrow_epoch *last = epoch_at(trainer, furrow_trainer_epoch_count(trainer) - 1);
+  const double loss = last->train->loss;
+  *rate = last->learning_rate;
+  furrow_trainer_free(trainer);
+  return loss;
+}
+
+/* Models that FTRL trains have no rate but its alpha. */
+static void rates_matter(void **state) {
+  (void)state;
+  static const struct {
+    const char *algorithm;
+    int data;
+  } trained[] = {{"lr", PLAIN}, {"svm", PLAIN}, {"linear", QUANTITIES}, {"robust", QUANTITIES}, {"softmax", CLASSES}};
+  for (size_t i = 0; i < sizeof trained / sizeof *trained; i++) {
+    double rate;
+    const double low = loss_with(trained[i].algorithm, "epochs=5 lr=1e-6", trained[i].data, &rate);
+    assert_true(rate == 1e-6);
+    const double high = loss_with(trained[i].algorithm, "epochs=5 lr=0.1", trained[i].data, &rate);
+    assert_true(rate == 0.1);
+    const double same = loss_with(trained[i].algorithm, "epochs=5 solver=steps ftrl-alpha=0.1", trained[i].data, &rate);
+    if (!(high < 0.9 * low)) fail_msg("%s: loss %g and %g", trained[i].algorithm, low, high);
+    assert_true(high == same);
+  }
+}
+
+static void rates_without_effect_warn(void **state) {
+  (void)state;
+  static const char *const settings[][2] = {{"epochs=1 lr=0.1 ftrl-alpha=0.2", "the key `lr` has no effect: the rate"},
+                                            {"epochs=1 lr=0.1 optimizer=adadelta", "the key `lr` has no effect: AdaD"},
+                                            {"epochs=1 decay=WarmRestarts", "the key `decay` has no effect"}};
+  for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
+    bool warned = false;
+    furrow_trainer *trainer = own_trainer("lr", settings[i][0], 1, NULL);
+    fit_or_fail(trainer, "plain", NULL, NULL);
+    assert_true(has_note(trainer, settings[i][1], &warned));
+    assert_true(warned);
+    furrow_trainer_free(trainer);
+  }
+  furrow_trainer *trainer = own_trainer("lr", "epochs=1 lr=0.1 optimizer=sgd decay=WarmRestarts", 1, NULL);
+  fit_or_fail(trainer, "plain", NULL, NULL);
+  assert_false(has_note(trainer, "no effect", NULL));
+  furrow_trainer_free(trainer);
+}
+
 /* ---- Bytes of models ---- */
 
 static fw_buffer *gathered;
@@ -391,6 +509,10 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(saved_models_are_those_of_training),
       cmocka_unit_test(wild_units_do_not_matter),
+      cmocka_unit_test(means_far_from_0_do_not_matter),
+      cmocka_unit_test(lost_precision_is_a_warning),
+      cmocka_unit_test(rates_matter),
+      cmocka_unit_test(rates_without_effect_warn),
       cmocka_unit_test(threads_do_not_matter),
       cmocka_unit_test(breaks_do_not_matter),
       cmocka_unit_test(models_are_trained_further),
