@@ -186,36 +186,38 @@ static PyObject *trainer_history(PyObject *object, PyObject *unused) {
 
 /* ---- Training ---------------------------------------------------------------------------------------------- */
 
-/* A training, and what the caller's function raised after an epoch. */
 typedef struct fit_call {
   trainer_object *self;
   const char *train, *valid;
   furrow_trainer_fit_params params;
   furrow_parser_params parser;
-  PyObject *epoch; /* callable of a dict; NULL: none */
-  PyObject *kind, *value, *trace;
+  fwpy_job *job;
+  PyObject *epoch;            /* callable of a dict; NULL: none */
+  const furrow_epoch *ended;  /* what it is told of */
+  furrow_status epoch_status; /* what it answered */
 } fit_call;
 
-/* Calls the caller's function, in the thread of the job. False: training ends well. */
-static furrow_status tell_epoch(void *user, const furrow_epoch *epoch, furrow_error *err) {
+/* Calls the caller's function, in the calling thread. An exception ends the training; False ends it well. */
+static void call_epoch(void *user) {
   fit_call *call = user;
-  const PyGILState_STATE state = PyGILState_Ensure();
-  PyObject *dict = describe_epoch(epoch);
+  PyObject *dict = describe_epoch(call->ended);
   PyObject *answer = dict ? PyObject_CallFunctionObjArgs(call->epoch, dict, NULL) : NULL;
-  const furrow_status status = !answer ? FURROW_E_CANCELLED : answer == Py_False ? FURROW_END : FURROW_OK;
-  if (!answer) {
-    PyErr_Fetch(&call->kind, &call->value, &call->trace);
-    *err = (furrow_error){.status = FURROW_E_CANCELLED, .offset = FURROW_NO_OFFSET};
-  }
+  call->epoch_status = !answer ? FURROW_E_CANCELLED : answer == Py_False ? FURROW_END : FURROW_OK;
   Py_XDECREF(answer);
   Py_XDECREF(dict);
-  PyGILState_Release(state);
-  return status;
+}
+
+static furrow_status tell_epoch(void *user, const furrow_epoch *epoch, furrow_error *err) {
+  fit_call *call = user;
+  call->ended = epoch;
+  if (fwpy_job_ask(call->job, call_epoch, call) && call->epoch_status != FURROW_E_CANCELLED) return call->epoch_status;
+  *err = (furrow_error){.status = FURROW_E_CANCELLED, .offset = FURROW_NO_OFFSET};
+  return FURROW_E_CANCELLED;
 }
 
 static furrow_status run_fit(void *user, fwpy_job *job, furrow_error *err) {
   fit_call *call = user;
-  call->params.progress_user = job;
+  call->params.progress_user = call->job = job;
   return furrow_trainer_fit(call->self->trainer, call->train, call->valid, &call->params, err);
 }
 
@@ -247,12 +249,6 @@ static void init_fit(fit_call *call, PyObject *self) {
 }
 
 /* What the function of the caller raised wins over the status that it caused. */
-static PyObject *end_fit(fit_call *call, bool ok) {
-  if (call->kind) PyErr_Restore(call->kind, call->value, call->trace);
-  if (!ok || PyErr_Occurred()) return NULL;
-  Py_RETURN_NONE;
-}
-
 /* fit(train, valid, options, parser, epoch, progress): URIs, fields of furrow_trainer_fit_params and
  * furrow_parser_params, a callable of a dict after each epoch (False ends the training well) */
 static PyObject *trainer_fit(PyObject *object, PyObject *args) {
@@ -270,7 +266,8 @@ static PyObject *trainer_fit(PyObject *object, PyObject *args) {
   if (!lock_to_change(self)) return NULL;
   const bool ok = fwpy_job_run(run_fit, &call, progress);
   pthread_rwlock_unlock(&self->lock);
-  return end_fit(&call, ok);
+  if (!ok) return NULL;
+  Py_RETURN_NONE;
 }
 
 typedef struct step_call {

@@ -160,3 +160,20 @@ def test_a_block_does_not_trust_what_it_gave_out(tmp_path) -> None:
     block = _core.RowReader.open(str(path), {}).load(None)
     np.asarray(block.arrays()[0])[-1] = 10**6
     assert len(block.arrays()[1]) == 3
+
+
+def test_ctrl_c_in_a_callback() -> None:
+    """It runs in the calling thread, so that a signal ends even one that sleeps."""
+    done = run(
+        """
+        import signal
+        threading.Timer(1.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+        start = time.monotonic()
+        try:
+            furrow.Classifier("fm", epochs=3).fit(x, y, callback=lambda epoch: time.sleep(20))
+        except KeyboardInterrupt:
+            print("stopped", threading.current_thread() is threading.main_thread())
+        sys.exit(time.monotonic() - start > 15)
+        """
+    )
+    assert (done.returncode, done.stdout) == (0, "stopped True\n"), done.stderr
