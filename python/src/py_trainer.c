@@ -193,7 +193,7 @@ typedef struct fit_call {
   furrow_parser_params parser;
   fwpy_job *job;
   PyObject *epoch;            /* callable of a dict; NULL: none */
-  const furrow_epoch *ended;  /* what it is told of */
+  const furrow_epoch *ended;  /* the epoch that it gets */
   furrow_status epoch_status; /* what it answered */
 } fit_call;
 
