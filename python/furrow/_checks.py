@@ -170,7 +170,8 @@ def column(y: Any, rows: int | None, name: str = "y") -> npt.NDArray[Any]:
     if array.dtype.kind == "c":
         raise ValueError("Complex data not supported")
     if array.dtype.kind == "f" and not np.isfinite(array).all():
-        raise ValueError(f"Input {name} contains NaN or infinity.")
+        row = int(np.flatnonzero(~np.isfinite(array))[0])
+        raise ValueError(f"Input {name} contains {'NaN' if np.isnan(array[row]) else 'infinity'}: row {row}")
     return tidy(array, name)
 
 
@@ -239,13 +240,15 @@ def _sample(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def collapses(values: npt.NDArray[Any]) -> bool:
-    """Whether float32 makes a tenth of the different values of a vector, or more, the same."""
+    """Whether float32 makes a tenth of the different values of a vector, or more, the same, so that their deviation is
+    less than 64 of its steps."""
     if values.dtype.kind not in "fiu" or values.dtype.itemsize < 4 or values.dtype == np.float32:
         return False
     distinct = np.unique(_sample(values))
     with np.errstate(over="ignore"):
         kept = np.unique(distinct.astype(np.float32))
-    return len(kept) < 0.9 * len(distinct)
+    step = np.spacing(np.abs(kept[np.isfinite(kept)]).max(initial=0))
+    return len(kept) < 0.9 * len(distinct) and bool(np.nanstd(distinct.astype(np.float64)) < 64 * step)
 
 
 def warn_of_collapse(X: npt.NDArray[Any], names: npt.NDArray[Any] | None) -> None:
@@ -279,7 +282,7 @@ def weights(sample_weight: Any, rows: int) -> npt.NDArray[np.float64] | None:
     if (numbers < 0).any():
         raise ValueError("sample_weight: a weight is below 0")
     if not (numbers > 0).any():
-        raise ValueError("sample_weight: all weights are 0, so that no row counts")
+        raise ValueError("sample_weight: all weights are zero, so that no row counts")
     return numbers
 
 
@@ -344,5 +347,6 @@ def codes_of(y: npt.NDArray[Any], classes: npt.NDArray[Any], name: str) -> npt.N
     at = np.clip(np.searchsorted(classes, y), 0, len(classes) - 1)
     unknown = classes[at] != y
     if unknown.any():
-        raise ValueError(f"{name} has the label {y[unknown][0]!r}, which is not one of the classes {list(classes)[:20]}")
+        label = y[unknown].tolist()[0]
+        raise ValueError(f"{name} has the label {label!r}, which is not one of the classes {classes.tolist()[:20]}")
     return np.asarray(at, dtype=np.int64)

@@ -509,8 +509,8 @@ class _Estimator(Card, _SklearnBase):  # type: ignore[misc]
         history = [_flat(epoch) for epoch in fitted.trainer.history()]
         notes = fitted.trainer.notes()
         best = int(fitted.trainer.result()["best_epoch"])
-        for name in [name for name in vars(self) if name[-1] == "_" or name[0] == "_"]:
-            delattr(self, name)
+        for name in [name for name in vars(self) if name[-1] == "_" and name[0] != "_"]:
+            delattr(self, name)  # what begins with "_" may be scikit-learn's
         self._fitted = fitted
         self.algorithm_ = algorithm
         self.history_ = history
@@ -893,7 +893,8 @@ class Classifier(_ClassifierMixin, _Estimator):  # type: ignore[misc]
             return algorithm
         if algorithm not in _MANY_CLASSES:
             raise ValueError(
-                f"y has {count} classes, but {algorithm} separates two: lr, softmax and gbdt separate more, or use "
+                f"Only binary classification is supported. The type of the target is multiclass: y has {count} classes, "
+                f"but {algorithm} separates two. lr, softmax and gbdt separate more, or use "
                 "sklearn.multiclass.OneVsRestClassifier"
             )
         settings.keys["classes"] = str(count)

@@ -100,8 +100,8 @@ def test_numbers():
 
 
 def test_times():
-    moments = ["2024-02-29T23:59:59", "1969-12-31T00:00:00.000000001", None]
-    frame = pd.DataFrame({"ns": pd.to_datetime(moments), "k": [1, 2, 3]})
+    moments = np.array(["2024-02-29T23:59:59", "1969-12-31T00:00:00.000000001", "NaT"], "M8[ns]")
+    frame = pd.DataFrame({"ns": moments, "k": [1, 2, 3]})
     frame["zone"] = frame["ns"].dt.tz_localize("Europe/Berlin")
     frame["date"] = [datetime.date(2020, 1, 2), None, datetime.date(1, 1, 1)]
     utc = datetime.timezone.utc

@@ -165,7 +165,7 @@ def test_fm_ranks_logs():
 
 def test_importances_of_a_log_are_those_of_its_columns():
     pandas = pytest.importorskip("pandas")
-    hours = pandas.date_range("2024-01-01", periods=300, freq="H")
+    hours = pandas.date_range("2024-01-01", periods=300, freq="60min")
     night = (hours.hour < 8).astype(int)
     frame = pandas.DataFrame({"a": X[:, 1], "word": np.where(X[:, 2] > 0, "u", "v"), "at": hours.astype(str)})
     shares = Classifier("gbdt").fit(frame, night).feature_importances_

@@ -605,11 +605,11 @@ def test_a_fit_beside_recommendations(log):
 
 def test_reading_events_can_be_stopped(fitted, tmp_path):
     lines = [f"u{i % 48},b{i % 60}\n" for i in range(1000)]
-    (tmp_path / "long.csv").write_text("user,item\n" + "".join(lines) * 3000)
+    (tmp_path / "long.csv").write_text("user,item\n" + "".join(lines) * 6000)
     told = []
     events = fitted.events(tmp_path / "long.csv", progress=lambda *news: told.append(news))
-    assert events.info["rows"] == 3_000_000
-    if not told:
+    assert events.info["rows"] == 6_000_000
+    if len(told) < 3:
         pytest.skip("this machine reads the log before anybody asks for progress")
     assert told[0][0] == "reading"
     with pytest.raises(furrow.CancelledError):
@@ -701,7 +701,7 @@ def test_integers_come_back_as_integers(numbered, tmp_path):
 def test_nullable_integers_come_back_as_integers(numbered):
     recommender = Recommender("lr", epochs=1).fit(numbered.astype({"user": "UInt32", "item": str}))
     best = recommender.recommend([3], k=1)
-    assert best["user"].dtype == np.uint32 and best["item"].dtype == object
+    assert best["user"].dtype == np.uint32 and best["item"].dtype in (object, "str")
 
 
 def test_unknown_names_are_left_out_if_asked(numbered):

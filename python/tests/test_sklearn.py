@@ -1,5 +1,6 @@
 """scikit-learn's own checks of estimators, and its tools around them."""
 
+import inspect
 import warnings
 
 import numpy as np
@@ -23,6 +24,16 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from furrow.estimators import Classifier, Ranker, Regressor
 
 
+# A model depends on the order and number of its rows: some are drawn by the seed, for validation or for trees, and
+# the default L2 follows their number. From 1.6 on scikit-learn is told here; before that, the tags do.
+UNEQUAL = ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data")
+EXPECTED = (
+    {"expected_failed_checks": lambda estimator: dict.fromkeys(UNEQUAL, "depends on the number of rows")}
+    if "expected_failed_checks" in inspect.signature(parametrize_with_checks).parameters
+    else {}
+)
+
+
 @pytest.mark.filterwarnings("ignore")
 @parametrize_with_checks(
     [
@@ -36,7 +47,8 @@ from furrow.estimators import Classifier, Ranker, Regressor
         Regressor("robust"),
         Regressor("fm", rank=2),
         Regressor("gbdt", n_estimators=50),
-    ]
+    ],
+    **EXPECTED,
 )
 def test_checks_of_scikit_learn(estimator, check):
     check(estimator)
