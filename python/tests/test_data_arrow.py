@@ -12,6 +12,7 @@ import pytest
 from arrow_producer import Batch, Table
 from hypothesis import given, settings, strategies as st
 
+import furrow
 from furrow import _core
 from furrow._data import _arrow_numbers, _arrow_table, csv_text, is_table, open_rows, open_table, _table_columns
 from furrow.rows import read_rows
@@ -382,3 +383,20 @@ def test_what_a_stream_cannot_have():
             _core.arrow_stream(columns, 3)
     with pytest.raises(ValueError):
         _core.arrow_stream([], -1)
+
+
+def test_tables_of_pyarrow_are_those_of_pandas(tmp_path) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(1)
+    frame = pandas.DataFrame({"page": rng.choice(["home", "shop"], 500), "seconds": rng.integers(1, 99, 500)})
+    frame["price"] = np.where(rng.random(500) < 0.1, np.nan, rng.normal(size=500))
+    y = (frame["page"] == "shop") & (frame["seconds"] > 30)
+    table = pyarrow.table({name: frame[name].to_numpy() for name in frame})
+    chunks = pyarrow.concat_tables([table.slice(0, 123), table.slice(123)])
+    expected = furrow.Classifier("gbdt").fit(frame, y).predict_proba(frame)
+    for data in (table, chunks):
+        np.testing.assert_array_equal(furrow.Classifier("gbdt").fit(data, y).predict_proba(data), expected)
+    furrow.write_rows(tmp_path / "rows.libsvm", frame[["seconds"]].to_numpy(), y)
+    again = pyarrow.table(read_rows(tmp_path / "rows.libsvm"))
+    assert again.num_rows == 500 and again["label"].to_pylist() == [float(label) for label in y]
