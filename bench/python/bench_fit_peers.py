@@ -36,11 +36,11 @@ def make_rows(options, folder, generator):
 
 
 def read_matrix(path):
-    """The matrix and the labels of a file whose indices count from 1"""
+    """The matrix and the labels of a file"""
     from furrow import read_rows
 
     rows = read_rows(path, format="libsvm")
-    return rows.to_scipy()[:, 1:], rows.labels
+    return rows.to_scipy(), rows.labels
 
 
 def run_command(command):

@@ -37,7 +37,7 @@ def by_furrow(path, threads):
 def by_sklearn(path):
     from sklearn.datasets import load_svmlight_file
 
-    return load_svmlight_file(path, dtype=np.float32, zero_based=True)
+    return load_svmlight_file(path, dtype=np.float32, zero_based="auto")
 
 
 def differences(kind, ours, theirs):
