@@ -38,6 +38,7 @@ _MOST_K = 1 << 20
 _MOST_THREADS = 1024
 # looked up once: a search for one query takes a few microseconds
 _ndarray, _empty, _FLOAT32, _INT64 = np.ndarray, np.empty, np.dtype(np.float32), np.dtype(np.int64)
+_PLAIN = 0x0101  # of flags.num: C-contiguous and aligned
 #: queries of a range search between two looks for Ctrl-C
 _RANGE_PIECE = 256
 
@@ -343,7 +344,7 @@ class Index(Card):
         max_codes: codes that a query scans at most. k_factor: candidates for each result, of refined indexes.
         ef_search: candidates in an HNSW graph.
         """
-        if type(x) is not _ndarray or x.dtype is not _FLOAT32 or x.ndim != 2 or not x.flags.c_contiguous:
+        if type(x) is not _ndarray or x.dtype is not _FLOAT32 or x.ndim != 2 or x.flags.num & _PLAIN != _PLAIN:
             x = _vectors(x, self._d, "queries")
         if type(k) is not int or k < 1 or k > _MOST_K:
             k = _count(k, "k", 1, max(_MOST_K, len(self)))

@@ -32,6 +32,8 @@ static bool get_buffer(PyObject *object, const char *name, fwpy_dtype dtype, int
                  view->format ? view->format : "B");
   } else if (ndim >= 0 && view->ndim != ndim) {
     PyErr_Format(PyExc_ValueError, "%s: an array of %d dimensions is needed, not of %d", name, ndim, view->ndim);
+  } else if (view->len > 0 && (uintptr_t)view->buf % traits->size != 0) {
+    PyErr_Format(PyExc_ValueError, "%s: the elements of the array are not aligned", name);
   } else {
     return true;
   }

@@ -182,3 +182,13 @@ def test_arrow_tables_are_vectors():
     names = [f"v{i}" for i in range(D)]
     table = Table(dict.fromkeys(names, "float32"), [dict(zip(names, X[:20].T.tolist()))])
     assert (INDEX.search(table, 3)[1] == INDEX.search(X[:20], 3)[1]).all()
+
+
+def test_vectors_that_are_not_aligned() -> None:
+    plain = np.arange(5 * D, dtype=np.float32).reshape(5, D)
+    shifted = lay_out(plain, "unaligned")
+    assert shifted.flags.c_contiguous and not shifted.flags.aligned
+    for ours, expected in zip(INDEX.search(shifted, 3), INDEX.search(plain, 3)):
+        np.testing.assert_array_equal(ours, expected)
+    with pytest.raises(ValueError, match="not aligned"):
+        INDEX._index.search(shifted, np.empty((5, 3), np.float32), np.empty((5, 3), np.int64), 1, 0)
