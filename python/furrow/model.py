@@ -247,6 +247,8 @@ class Model(Card):
         if type(X) is np.ndarray:
             if X.ndim != 2 or X.shape[1] != self._fast_columns or X.size > _FEW or X.dtype.char not in "fd":
                 return None
+            if not X.flags.aligned or not X.dtype.isnative:
+                return None
             out = np.empty((X.shape[0], self._outputs) if by_class else (3, X.shape[0]))
             self._scorer.score_table(X, out, by_class)
         elif self._encoded and type(X) is list and len(X) < _FEW_EVENTS and all(type(event) is dict for event in X):

@@ -216,6 +216,20 @@ def test_missing_values() -> None:
     np.testing.assert_array_equal(np.concatenate([model.scores(X[:9]), model.scores(X[9:])], axis=1), expected)
 
 
+@pytest.mark.parametrize("kind", ["<f4", "<f8", ">f4", ">f8"])
+def test_tables_of_any_byte_order_and_place(kind: str) -> None:
+    X, y = make.table()
+    model = furrow.Classifier("lr").fit(X, y).model_
+    table = X[:20].astype(kind)
+    raw = np.zeros(table.nbytes + 1, dtype=np.uint8)
+    raw[1:] = np.frombuffer(table.tobytes(), dtype=np.uint8)
+    shifted = raw[1:].view(table.dtype).reshape(table.shape)
+    expected = model.scores(X[:20].astype(kind[1:]))
+    for _ in range(2):  # the second call knows the kind of tables
+        np.testing.assert_array_equal(model.scores(table), expected)
+        np.testing.assert_array_equal(model.scores(shifted), expected)
+
+
 @pytest.mark.filterwarnings("ignore:overflow")
 @pytest.mark.parametrize("size", [3, 30000])
 def test_values_that_do_not_fit(size: int) -> None:
