@@ -27,7 +27,7 @@ import os
 import sys
 import warnings
 from types import TracebackType
-from typing import Any, Callable, Mapping, cast
+from typing import Any, Callable, Mapping, Self, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -79,7 +79,7 @@ class Source:
         if close:
             close()
 
-    def __enter__(self) -> Source:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(

@@ -31,7 +31,6 @@ import tempfile
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Any, Literal, NamedTuple, Union
 
 import numpy as np
@@ -453,31 +452,18 @@ def as_pairs(event: Mapping[str, Any]) -> tuple[tuple[bytes, bytes | None], ...]
     return tuple((to_bytes(column), as_cell(value)) for column, value in event.items())
 
 
-class EncoderFolder:
+def _remove_encoder(path: str) -> None:
+    for name in ("schema.json", "dictionary.furrow"):
+        _core.remove_file(f"{path}/{name}")
+
+
+class EncoderFolder(Source):
     """An encoder as a folder in memory, for readers that take the path of an encoder."""
 
     def __init__(self, encoder: _core.Encoder) -> None:
         self.path = memory_path()
         encoder.save(self.path, False)
-        self._open = True
-
-    def close(self) -> None:
-        if self._open:
-            self._open = False
-            for name in ("schema.json", "dictionary.furrow"):
-                _core.remove_file(f"{self.path}/{name}")
-
-    def __enter__(self) -> EncoderFolder:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def __del__(self) -> None:
-        if getattr(self, "_open", False):
-            self.close()
+        super().__init__(self.path, functools.partial(_remove_encoder, self.path))
 
 
 class Encoder:
