@@ -462,8 +462,9 @@ class EncoderFolder(Source):
 
     def __init__(self, encoder: _core.Encoder) -> None:
         self.path = memory_path()
+        super().__init__(self.path)
         encoder.save(self.path, False)
-        super().__init__(self.path, functools.partial(_remove_encoder, self.path))
+        self._close = functools.partial(_remove_encoder, self.path)
 
 
 class Encoder:
