@@ -2,6 +2,7 @@
  *
  *   status.h   how calls fail, and where in which file
  *   io.h       bytes from and to places other than files
+ *   json.h     JSON, read value after value
  *   rows.h     sparse samples: read, keep, cache and write them
  *   model.h    models as Angel stores them: read, look up, write, convert
  *   learn.h    models trained, applied and evaluated
@@ -15,6 +16,7 @@
 
 #include "furrow/exchange.h"
 #include "furrow/io.h"
+#include "furrow/json.h"
 #include "furrow/learn.h"
 #include "furrow/model.h"
 #include "furrow/recommend.h"

@@ -77,6 +77,10 @@ FURROW_API furrow_status furrow_recommender_find_item(const furrow_recommender *
 FURROW_API const char *furrow_recommender_item_column(const furrow_recommender *recommender);
 FURROW_API const char *furrow_recommender_user_column(const furrow_recommender *recommender);
 
+/* Returns: the model behind it, for scores of rows and events.
+ * Owner:   the recommender; valid as long as it is. */
+FURROW_API const furrow_scorer *furrow_recommender_scorer(const furrow_recommender *recommender);
+
 /* ---- Events --------------------------------------------------------------------------------------------- */
 
 /* The items of a log by user, each once: what users have seen, or what they chose later. */

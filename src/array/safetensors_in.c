@@ -43,10 +43,11 @@ static unsigned type_bits(const fw_tensor *t) {
 }
 
 /* A copy of a text in the arena, with a 0 behind it. */
-static furrow_status keep_text(fw_safetensors *file, const fw_json *json, fw_json_text text, const char **copy,
+static furrow_status keep_text(fw_safetensors *file, const furrow_json *json, furrow_json_text text, const char **copy,
                                furrow_error *err) {
   void *memory;
-  if (memchr(text.bytes, 0, text.size)) return fw_json_fail(json, fw_json_offset(json), NULL, err, "has a character 0");
+  if (memchr(text.bytes, 0, text.size))
+    return furrow_json_fail(json, furrow_json_offset(json), NULL, err, "has a character 0");
   furrow_status status = fw_arena_take(&file->arena, &memory, text.size + 1, 1, err);
   if (status != FURROW_OK) return status;
   memcpy(memory, text.bytes, text.size);
@@ -55,12 +56,12 @@ static furrow_status keep_text(fw_safetensors *file, const fw_json *json, fw_jso
   return FURROW_OK;
 }
 
-static furrow_status read_note(fw_safetensors *file, fw_json *json, fw_json_text key, furrow_error *err) {
+static furrow_status read_note(fw_safetensors *file, furrow_json *json, furrow_json_text key, furrow_error *err) {
   note n;
-  fw_json_text value;
+  furrow_json_text value;
   void *memory = file->notes;
   furrow_status status = keep_text(file, json, key, &n.key, err);
-  if (status == FURROW_OK) status = fw_json_string(json, &value, err);
+  if (status == FURROW_OK) status = furrow_json_string(json, &value, err);
   if (status == FURROW_OK) status = keep_text(file, json, value, &n.value, err);
   if (status == FURROW_OK) status = fw_grow(&memory, &file->note_capacity, file->note_count + 1, sizeof n, err);
   if (status != FURROW_OK) return status;
@@ -69,89 +70,91 @@ static furrow_status read_note(fw_safetensors *file, fw_json *json, fw_json_text
   return FURROW_OK;
 }
 
-static furrow_status read_notes(fw_safetensors *file, fw_json *json, furrow_error *err) {
-  fw_json_text key;
-  furrow_status status = fw_json_object(json, err);
+static furrow_status read_notes(fw_safetensors *file, furrow_json *json, furrow_error *err) {
+  furrow_json_text key;
+  furrow_status status = furrow_json_object(json, err);
   while (status == FURROW_OK) {
-    status = fw_json_member(json, &key, err);
+    status = furrow_json_member(json, &key, err);
     if (status == FURROW_OK) status = read_note(file, json, key, err);
   }
   return status == FURROW_END ? FURROW_OK : status;
 }
 
 /* An array of numbers that are not negative, at most `most`. */
-static furrow_status read_counts(fw_json *json, uint64_t *counts, size_t most, size_t *count, furrow_error *err) {
-  furrow_status status = fw_json_array(json, err);
+static furrow_status read_counts(furrow_json *json, uint64_t *counts, size_t most, size_t *count, furrow_error *err) {
+  furrow_status status = furrow_json_array(json, err);
   *count = 0;
   while (status == FURROW_OK) {
     int64_t value;
-    status = fw_json_element(json, err);
-    if (status == FURROW_OK) status = fw_json_i64(json, &value, err);
+    status = furrow_json_element(json, err);
+    if (status == FURROW_OK) status = furrow_json_i64(json, &value, err);
     if (status != FURROW_OK) break;
-    if (value < 0) return fw_json_fail(json, fw_json_offset(json), NULL, err, "is negative");
-    if (*count == most) return fw_json_fail(json, fw_json_offset(json), NULL, err, "is one number too many");
+    if (value < 0) return furrow_json_fail(json, furrow_json_offset(json), NULL, err, "is negative");
+    if (*count == most) return furrow_json_fail(json, furrow_json_offset(json), NULL, err, "is one number too many");
     counts[(*count)++] = (uint64_t)value;
   }
   return status == FURROW_END ? FURROW_OK : status;
 }
 
-static furrow_status read_dtype(fw_safetensors *file, fw_json *json, fw_tensor *t, furrow_error *err) {
-  fw_json_text text;
-  furrow_status status = fw_json_string(json, &text, err);
+static furrow_status read_dtype(fw_safetensors *file, furrow_json *json, fw_tensor *t, furrow_error *err) {
+  furrow_json_text text;
+  furrow_status status = furrow_json_string(json, &text, err);
   if (status == FURROW_OK) status = keep_text(file, json, text, &t->dtype, err);
   if (status == FURROW_OK) t->readable = fw_array_type_find_tensor(t->dtype, strlen(t->dtype), &t->type);
   return status;
 }
 
-static furrow_status read_tensor_member(fw_safetensors *file, fw_json *json, fw_json_text key, fw_tensor *t,
+static furrow_status read_tensor_member(fw_safetensors *file, furrow_json *json, furrow_json_text key, fw_tensor *t,
                                         unsigned *seen, furrow_error *err) {
   uint64_t offsets[2];
   size_t count;
-  const unsigned bit = fw_json_is(key, "dtype")          ? 1
-                       : fw_json_is(key, "shape")        ? 2
-                       : fw_json_is(key, "data_offsets") ? 4
-                                                         : 0;
+  const unsigned bit = furrow_json_is(key, "dtype")          ? 1
+                       : furrow_json_is(key, "shape")        ? 2
+                       : furrow_json_is(key, "data_offsets") ? 4
+                                                             : 0;
   if (bit == 0 || *seen & bit)
-    return fw_json_fail(json, fw_json_offset(json), NULL, err, "%s", bit ? "is there twice" : "is not a known key");
+    return furrow_json_fail(json, furrow_json_offset(json), NULL, err, "%s",
+                            bit ? "is there twice" : "is not a known key");
   *seen |= bit;
   if (bit == 1) return read_dtype(file, json, t, err);
   if (bit == 2) return read_counts(json, t->shape, FW_TENSOR_DIMENSIONS, &t->dimensions, err);
   furrow_status status = read_counts(json, offsets, 2, &count, err);
   if (status != FURROW_OK) return status;
   if (count != 2)
-    return fw_json_fail(json, fw_json_offset(json), NULL, err, "has %zu %s, not 2", count,
-                        fw_plural(count, "number", "numbers"));
+    return furrow_json_fail(json, furrow_json_offset(json), NULL, err, "has %zu %s, not 2", count,
+                            fw_plural(count, "number", "numbers"));
   t->begin = offsets[0];
   t->end = offsets[1];
   return FURROW_OK;
 }
 
 /* Type × shape is the size. */
-static furrow_status check_tensor(const fw_json *json, const fw_tensor *t, uint64_t offset, furrow_error *err) {
+static furrow_status check_tensor(const furrow_json *json, const fw_tensor *t, uint64_t offset, furrow_error *err) {
   const unsigned bits = type_bits(t);
   uint64_t size = bits;
   bool fits = true;
-  if (bits == 0) return fw_json_fail(json, offset, t->name, err, "has the dtype %.20s, which is not known", t->dtype);
+  if (bits == 0)
+    return furrow_json_fail(json, offset, t->name, err, "has the dtype %.20s, which is not known", t->dtype);
   for (size_t i = 0; i < t->dimensions; i++) fits = fits && !__builtin_mul_overflow(size, t->shape[i], &size);
   if (!fits || size % 8 || t->begin > t->end || t->end - t->begin != size / 8)
-    return fw_json_fail(json, offset, t->name, err, "has not as many bytes as its type and shape need");
+    return furrow_json_fail(json, offset, t->name, err, "has not as many bytes as its type and shape need");
   return FURROW_OK;
 }
 
-static furrow_status read_tensor(fw_safetensors *file, fw_json *json, fw_json_text name, furrow_error *err) {
+static furrow_status read_tensor(fw_safetensors *file, furrow_json *json, furrow_json_text name, furrow_error *err) {
   fw_tensor t = {0};
-  fw_json_text key;
+  furrow_json_text key;
   unsigned seen = 0;
   void *memory = file->tensors;
   furrow_status status = keep_text(file, json, name, &t.name, err);
-  if (status == FURROW_OK) status = fw_json_object(json, err);
-  const uint64_t offset = status == FURROW_OK ? fw_json_offset(json) : 0;
+  if (status == FURROW_OK) status = furrow_json_object(json, err);
+  const uint64_t offset = status == FURROW_OK ? furrow_json_offset(json) : 0;
   while (status == FURROW_OK) {
-    status = fw_json_member(json, &key, err);
+    status = furrow_json_member(json, &key, err);
     if (status == FURROW_OK) status = read_tensor_member(file, json, key, &t, &seen, err);
   }
   if (status != FURROW_END) return status;
-  if (seen != 7) return fw_json_fail(json, offset, t.name, err, "lacks dtype, shape or data_offsets");
+  if (seen != 7) return furrow_json_fail(json, offset, t.name, err, "lacks dtype, shape or data_offsets");
   status = check_tensor(json, &t, offset, err);
   if (status == FURROW_OK) status = fw_grow(&memory, &file->capacity, file->count + 1, sizeof t, err);
   if (status != FURROW_OK) return status;
@@ -160,23 +163,23 @@ static furrow_status read_tensor(fw_safetensors *file, fw_json *json, fw_json_te
   return FURROW_OK;
 }
 
-static furrow_status read_members(fw_safetensors *file, fw_json *json, furrow_error *err) {
-  fw_json_text key;
+static furrow_status read_members(fw_safetensors *file, furrow_json *json, furrow_error *err) {
+  furrow_json_text key;
   bool noted = false;
-  furrow_status status = fw_json_object(json, err);
+  furrow_status status = furrow_json_object(json, err);
   while (status == FURROW_OK) {
-    status = fw_json_member(json, &key, err);
+    status = furrow_json_member(json, &key, err);
     if (status != FURROW_OK) break;
-    if (!fw_json_is(key, "__metadata__")) {
+    if (!furrow_json_is(key, "__metadata__")) {
       status = read_tensor(file, json, key, err);
     } else if (noted) {
-      status = fw_json_fail(json, fw_json_offset(json), NULL, err, "is there twice");
+      status = furrow_json_fail(json, furrow_json_offset(json), NULL, err, "is there twice");
     } else {
       noted = true;
       status = read_notes(file, json, err);
     }
   }
-  return status == FURROW_END ? fw_json_end(json, err) : status;
+  return status == FURROW_END ? furrow_json_end(json, err) : status;
 }
 
 static int by_name(const void *a, const void *b) {
@@ -229,7 +232,7 @@ static furrow_status read_header(fw_safetensors *file, furrow_error *err) {
   if (status != FURROW_OK) return status;
   if (length == 0 || file->header[0] != '{')
     return fw_bytes_in_fail(file->in, LENGTH_SIZE, err, FURROW_E_FORMAT, "the header is not a JSON object");
-  fw_json json;
+  furrow_json json;
   fw_json_open(&json, file->header, (size_t)length, fw_bytes_in_path(file->in));
   json.base = LENGTH_SIZE;
   status = read_members(file, &json, err);

@@ -6,26 +6,49 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/mem.h"
 #include "base/number_in.h"
 #include "base/utf8.h"
 
-void fw_json_open(fw_json *json, const char *text, size_t size, const char *file) {
+void fw_json_open(furrow_json *json, const char *text, size_t size, const char *file) {
   memset(json, 0, sizeof *json);
   json->text = json->at = json->value = text;
   json->end = text + size;
   json->file = file;
 }
 
-void fw_json_close(fw_json *json) {
+void fw_json_close(furrow_json *json) {
   fw_buffer_clear(&json->key);
   fw_buffer_clear(&json->string);
 }
 
-uint64_t fw_json_offset(const fw_json *json) {
+furrow_status furrow_json_create(furrow_json **json, furrow_error *err) {
+  void *made;
+  FW_TRY(fw_alloc(&made, 1, sizeof **json, err));
+  *json = made;
+  fw_json_open(*json, "", 0, NULL);
+  return FURROW_OK;
+}
+
+void furrow_json_free(furrow_json *json) {
+  if (!json) return;
+  fw_json_close(json);
+  fw_free(json);
+}
+
+/* Its buffers stay. */
+void furrow_json_start(furrow_json *json, const char *text, size_t size, const char *file) {
+  const fw_buffer key = json->key, string = json->string;
+  fw_json_open(json, text, size, file);
+  json->key = key;
+  json->string = string;
+}
+
+uint64_t furrow_json_offset(const furrow_json *json) {
   return json->base + (uint64_t)(json->value - json->text);
 }
 
-bool fw_json_is(fw_json_text text, const char *literal) {
+bool furrow_json_is(furrow_json_text text, const char *literal) {
   return strlen(literal) == text.size && memcmp(text.bytes, literal, text.size) == 0;
 }
 
@@ -44,7 +67,7 @@ static void add_to_path(char path[PATH_CAPACITY], const char *text, size_t size)
   path[length + size] = 0;
 }
 
-static void write_path(const fw_json *json, const char *member, char path[PATH_CAPACITY]) {
+static void write_path(const furrow_json *json, const char *member, char path[PATH_CAPACITY]) {
   path[0] = 0;
   for (unsigned i = 0; i < json->depth; i++) {
     const fw_json_step *step = &json->steps[i];
@@ -61,6 +84,12 @@ static void write_path(const fw_json *json, const char *member, char path[PATH_C
   if (member) add_to_path(path, member, strlen(member));
 }
 
+size_t furrow_json_path(const furrow_json *json, char *path, size_t size) {
+  char whole[PATH_CAPACITY];
+  write_path(json, NULL, whole);
+  return (size_t)snprintf(path, size, "%s", whole);
+}
+
 /* The text at a place as far as it looks like one thing. */
 static size_t token_length(const char *s, const char *end) {
   const char *p = s;
@@ -73,7 +102,7 @@ static size_t token_length(const char *s, const char *end) {
   return p == s && p < end ? 1 : (size_t)(p - s);
 }
 
-static void set_place(const fw_json *json, uint64_t offset, furrow_error *err) {
+static void set_place(const furrow_json *json, uint64_t offset, furrow_error *err) {
   if (!err) return;
   err->offset = offset;
   if (json->file) fw_error_set_file(err, json->file);
@@ -82,8 +111,8 @@ static void set_place(const fw_json *json, uint64_t offset, furrow_error *err) {
   fw_error_set_token(err, at, token_length(at, json->end));
 }
 
-furrow_status fw_json_fail(const fw_json *json, uint64_t offset, const char *member, furrow_error *err,
-                           const char *format, ...) {
+furrow_status furrow_json_fail(const furrow_json *json, uint64_t offset, const char *member, furrow_error *err,
+                               const char *format, ...) {
   char path[PATH_CAPACITY], message[200];
   va_list args;
   va_start(args, format);
@@ -96,7 +125,7 @@ furrow_status fw_json_fail(const fw_json *json, uint64_t offset, const char *mem
 }
 
 /* The text itself is wrong at `at`. */
-static furrow_status bad_text(const fw_json *json, const char *at, const char *message, furrow_error *err) {
+static furrow_status bad_text(const furrow_json *json, const char *at, const char *message, furrow_error *err) {
   char path[PATH_CAPACITY];
   write_path(json, NULL, path);
   if (at >= json->end) message = "the JSON ends too early";
@@ -106,42 +135,42 @@ static furrow_status bad_text(const fw_json *json, const char *at, const char *m
 }
 
 /* The value that comes next is not what is wanted. */
-static furrow_status bad_kind(fw_json *json, const char *wanted, furrow_error *err) {
-  if (fw_json_peek(json) == FW_JSON_NOTHING) return bad_text(json, json->at, "not a JSON value", err);
+static furrow_status bad_kind(furrow_json *json, const char *wanted, furrow_error *err) {
+  if (furrow_json_peek(json) == FURROW_JSON_NOTHING) return bad_text(json, json->at, "not a JSON value", err);
   json->value = json->at;
-  return fw_json_fail(json, fw_json_offset(json), NULL, err, "is not %s", wanted);
+  return furrow_json_fail(json, furrow_json_offset(json), NULL, err, "is not %s", wanted);
 }
 
 /* ---- Tokens ---- */
 
-static void skip_blanks(fw_json *json) {
+static void skip_blanks(furrow_json *json) {
   while (json->at < json->end && (*json->at == ' ' || *json->at == '\n' || *json->at == '\r' || *json->at == '\t'))
     json->at++;
 }
 
-uint64_t fw_json_next_offset(fw_json *json) {
+uint64_t furrow_json_next_offset(furrow_json *json) {
   skip_blanks(json);
   return json->base + (uint64_t)(json->at - json->text);
 }
 
-static bool take(fw_json *json, char c) {
+static bool take(furrow_json *json, char c) {
   skip_blanks(json);
   if (json->at >= json->end || *json->at != c) return false;
   json->at++;
   return true;
 }
 
-fw_json_kind fw_json_peek(fw_json *json) {
+furrow_json_kind furrow_json_peek(furrow_json *json) {
   skip_blanks(json);
-  if (json->at >= json->end) return FW_JSON_NOTHING;
+  if (json->at >= json->end) return FURROW_JSON_NOTHING;
   switch (*json->at) {
-  case '{': return FW_JSON_OBJECT;
-  case '[': return FW_JSON_ARRAY;
-  case '"': return FW_JSON_STRING;
+  case '{': return FURROW_JSON_OBJECT;
+  case '[': return FURROW_JSON_ARRAY;
+  case '"': return FURROW_JSON_STRING;
   case 't':
-  case 'f': return FW_JSON_BOOL;
-  case 'n': return FW_JSON_NULL;
-  default: return *json->at == '-' || (*json->at >= '0' && *json->at <= '9') ? FW_JSON_NUMBER : FW_JSON_NOTHING;
+  case 'f': return FURROW_JSON_BOOL;
+  case 'n': return FURROW_JSON_NULL;
+  default: return *json->at == '-' || (*json->at >= '0' && *json->at <= '9') ? FURROW_JSON_NUMBER : FURROW_JSON_NOTHING;
   }
 }
 
@@ -205,7 +234,7 @@ static const char *read_escape(const char *p, const char *end, uint32_t *code) {
 }
 
 /* Goes over the string that starts at json->at. *inner is what stands between its quotes. */
-static furrow_status scan_string(fw_json *json, fw_json_text *inner, bool *escapes, furrow_error *err) {
+static furrow_status scan_string(furrow_json *json, furrow_json_text *inner, bool *escapes, furrow_error *err) {
   const char *const start = json->at + 1;
   const char *p = start;
   uint32_t code;
@@ -224,13 +253,13 @@ static furrow_status scan_string(fw_json *json, fw_json_text *inner, bool *escap
     p = next;
   }
   if (p >= json->end) return bad_text(json, p, "", err);
-  *inner = (fw_json_text){start, (size_t)(p - start)};
+  *inner = (furrow_json_text){start, (size_t)(p - start)};
   json->at = p + 1;
   return FURROW_OK;
 }
 
 /* The text of what scan_string went over. */
-static furrow_status resolve(fw_json_text inner, bool escapes, fw_buffer *buffer, fw_json_text *text,
+static furrow_status resolve(furrow_json_text inner, bool escapes, fw_buffer *buffer, furrow_json_text *text,
                              furrow_error *err) {
   *text = inner;
   if (!escapes) return FURROW_OK;
@@ -245,11 +274,11 @@ static furrow_status resolve(fw_json_text inner, bool escapes, fw_buffer *buffer
     p = read_escape(escape + 1, end, &code);
     fw_buffer_append(buffer, bytes, fw_utf8_write(bytes, code));
   }
-  *text = (fw_json_text){buffer->bytes, buffer->size};
+  *text = (furrow_json_text){buffer->bytes, buffer->size};
   return fw_buffer_status(buffer, err);
 }
 
-static bool take_word(fw_json *json, const char *word) {
+static bool take_word(furrow_json *json, const char *word) {
   const size_t length = strlen(word);
   if ((size_t)(json->end - json->at) < length || memcmp(json->at, word, length) != 0) return false;
   json->value = json->at;
@@ -259,7 +288,7 @@ static bool take_word(fw_json *json, const char *word) {
 
 /* ---- Values ---- */
 
-static furrow_status enter(fw_json *json, int64_t index, furrow_error *err) {
+static furrow_status enter(furrow_json *json, int64_t index, furrow_error *err) {
   if (json->depth == FW_JSON_DEPTH) return bad_text(json, json->at, "the JSON is nested too deep", err);
   json->value = json->at++;
   json->steps[json->depth++] = (fw_json_step){NULL, 0, index};
@@ -267,18 +296,18 @@ static furrow_status enter(fw_json *json, int64_t index, furrow_error *err) {
   return FURROW_OK;
 }
 
-furrow_status fw_json_object(fw_json *json, furrow_error *err) {
-  if (fw_json_peek(json) != FW_JSON_OBJECT) return bad_kind(json, "an object", err);
+furrow_status furrow_json_object(furrow_json *json, furrow_error *err) {
+  if (furrow_json_peek(json) != FURROW_JSON_OBJECT) return bad_kind(json, "an object", err);
   return enter(json, -2, err);
 }
 
-furrow_status fw_json_array(fw_json *json, furrow_error *err) {
-  if (fw_json_peek(json) != FW_JSON_ARRAY) return bad_kind(json, "an array", err);
+furrow_status furrow_json_array(furrow_json *json, furrow_error *err) {
+  if (furrow_json_peek(json) != FURROW_JSON_ARRAY) return bad_kind(json, "an array", err);
   return enter(json, -1, err);
 }
 
 /* Goes to the next member or element; FURROW_END behind the last. */
-static furrow_status advance(fw_json *json, char closing, furrow_error *err) {
+static furrow_status advance(furrow_json *json, char closing, furrow_error *err) {
   const bool first = json->fresh;
   json->fresh = false;
   if (take(json, closing)) {
@@ -289,20 +318,20 @@ static furrow_status advance(fw_json *json, char closing, furrow_error *err) {
   return bad_text(json, json->at, closing == '}' ? "a , or } is missing" : "a , or ] is missing", err);
 }
 
-furrow_status fw_json_element(fw_json *json, furrow_error *err) {
+furrow_status furrow_json_element(furrow_json *json, furrow_error *err) {
   furrow_status status = advance(json, ']', err);
   if (status == FURROW_OK) json->steps[json->depth - 1].index++;
   return status;
 }
 
-furrow_status fw_json_member(fw_json *json, fw_json_text *key, furrow_error *err) {
+furrow_status furrow_json_member(furrow_json *json, furrow_json_text *key, furrow_error *err) {
   furrow_status status = advance(json, '}', err);
   if (status != FURROW_OK) return status;
   fw_json_step *step = &json->steps[json->depth - 1];
-  fw_json_text inner;
+  furrow_json_text inner;
   bool escapes;
   step->key = NULL;
-  if (fw_json_peek(json) != FW_JSON_STRING) return bad_text(json, json->at, "a key is missing", err);
+  if (furrow_json_peek(json) != FURROW_JSON_STRING) return bad_text(json, json->at, "a key is missing", err);
   status = scan_string(json, &inner, &escapes, err);
   if (status != FURROW_OK) return status;
   step->key = inner.bytes;
@@ -311,84 +340,84 @@ furrow_status fw_json_member(fw_json *json, fw_json_text *key, furrow_error *err
   return resolve(inner, escapes, &json->key, key, err);
 }
 
-furrow_status fw_json_string(fw_json *json, fw_json_text *string, furrow_error *err) {
-  fw_json_text inner;
+furrow_status furrow_json_string(furrow_json *json, furrow_json_text *string, furrow_error *err) {
+  furrow_json_text inner;
   bool escapes;
-  if (fw_json_peek(json) != FW_JSON_STRING) return bad_kind(json, "a string", err);
+  if (furrow_json_peek(json) != FURROW_JSON_STRING) return bad_kind(json, "a string", err);
   json->value = json->at;
   furrow_status status = scan_string(json, &inner, &escapes, err);
   return status == FURROW_OK ? resolve(inner, escapes, &json->string, string, err) : status;
 }
 
-static furrow_status take_number(fw_json *json, fw_json_text *number, bool *integer, furrow_error *err) {
+static furrow_status take_number(furrow_json *json, furrow_json_text *number, bool *integer, furrow_error *err) {
   const char *end = scan_number(json->at, json->end, integer);
   if (!end) return bad_text(json, json->at, "not a JSON number", err);
-  *number = (fw_json_text){json->at, (size_t)(end - json->at)};
+  *number = (furrow_json_text){json->at, (size_t)(end - json->at)};
   json->value = json->at;
   json->at = end;
   return FURROW_OK;
 }
 
-furrow_status fw_json_i64(fw_json *json, int64_t *value, furrow_error *err) {
-  fw_json_text number = {NULL, 0};
+furrow_status furrow_json_i64(furrow_json *json, int64_t *value, furrow_error *err) {
+  furrow_json_text number = {NULL, 0};
   bool integer, overflow = false;
-  if (fw_json_peek(json) != FW_JSON_NUMBER) return bad_kind(json, "an integer", err);
+  if (furrow_json_peek(json) != FURROW_JSON_NUMBER) return bad_kind(json, "an integer", err);
   furrow_status status = take_number(json, &number, &integer, err);
   if (status != FURROW_OK) return status;
-  if (!integer) return fw_json_fail(json, fw_json_offset(json), NULL, err, "is not an integer");
+  if (!integer) return furrow_json_fail(json, furrow_json_offset(json), NULL, err, "is not an integer");
   int64_t result = 0;
   fw_read_i64(number.bytes, number.bytes + number.size, &result, &overflow);
-  if (overflow) return fw_json_fail(json, fw_json_offset(json), NULL, err, "does not fit 64 bits");
+  if (overflow) return furrow_json_fail(json, furrow_json_offset(json), NULL, err, "does not fit 64 bits");
   *value = result;
   return FURROW_OK;
 }
 
-furrow_status fw_json_f64(fw_json *json, double *value, furrow_error *err) {
-  fw_json_text number = {NULL, 0};
+furrow_status furrow_json_f64(furrow_json *json, double *value, furrow_error *err) {
+  furrow_json_text number = {NULL, 0};
   bool integer;
-  if (fw_json_peek(json) != FW_JSON_NUMBER) return bad_kind(json, "a number", err);
+  if (furrow_json_peek(json) != FURROW_JSON_NUMBER) return bad_kind(json, "a number", err);
   furrow_status status = take_number(json, &number, &integer, err);
   if (status == FURROW_OK) fw_read_f64(number.bytes, number.bytes + number.size, value);
   return status;
 }
 
-furrow_status fw_json_bool(fw_json *json, bool *value, furrow_error *err) {
-  if (fw_json_peek(json) != FW_JSON_BOOL) return bad_kind(json, "true or false", err);
+furrow_status furrow_json_bool(furrow_json *json, bool *value, furrow_error *err) {
+  if (furrow_json_peek(json) != FURROW_JSON_BOOL) return bad_kind(json, "true or false", err);
   const bool is = take_word(json, "true");
   if (!is && !take_word(json, "false")) return bad_text(json, json->at, "not a JSON value", err);
   *value = is;
   return FURROW_OK;
 }
 
-furrow_status fw_json_null(fw_json *json, furrow_error *err) {
-  if (fw_json_peek(json) != FW_JSON_NULL) return bad_kind(json, "null", err);
+furrow_status furrow_json_null(furrow_json *json, furrow_error *err) {
+  if (furrow_json_peek(json) != FURROW_JSON_NULL) return bad_kind(json, "null", err);
   return take_word(json, "null") ? FURROW_OK : bad_text(json, json->at, "not a JSON value", err);
 }
 
 /* Reads a scalar, or enters what has members. */
-static furrow_status begin_value(fw_json *json, furrow_error *err) {
-  fw_json_text text;
+static furrow_status begin_value(furrow_json *json, furrow_error *err) {
+  furrow_json_text text;
   bool flag;
-  switch (fw_json_peek(json)) {
-  case FW_JSON_OBJECT: return enter(json, -2, err);
-  case FW_JSON_ARRAY: return enter(json, -1, err);
-  case FW_JSON_STRING: return scan_string(json, &text, &flag, err);
-  case FW_JSON_NUMBER: return take_number(json, &text, &flag, err);
-  case FW_JSON_BOOL: return fw_json_bool(json, &flag, err);
-  case FW_JSON_NULL: return fw_json_null(json, err);
+  switch (furrow_json_peek(json)) {
+  case FURROW_JSON_OBJECT: return enter(json, -2, err);
+  case FURROW_JSON_ARRAY: return enter(json, -1, err);
+  case FURROW_JSON_STRING: return scan_string(json, &text, &flag, err);
+  case FURROW_JSON_NUMBER: return take_number(json, &text, &flag, err);
+  case FURROW_JSON_BOOL: return furrow_json_bool(json, &flag, err);
+  case FURROW_JSON_NULL: return furrow_json_null(json, err);
   default: return bad_text(json, json->at, "not a JSON value", err);
   }
 }
 
-furrow_status fw_json_skip(fw_json *json, fw_json_text *raw, furrow_error *err) {
+furrow_status furrow_json_skip(furrow_json *json, furrow_json_text *raw, furrow_error *err) {
   const unsigned outside = json->depth;
-  fw_json_text key;
+  furrow_json_text key;
   skip_blanks(json);
   const char *start = json->at;
   furrow_status status = begin_value(json, err);
   while (status == FURROW_OK && json->depth > outside) {
     const bool object = json->steps[json->depth - 1].index == -2;
-    status = object ? fw_json_member(json, &key, err) : fw_json_element(json, err);
+    status = object ? furrow_json_member(json, &key, err) : furrow_json_element(json, err);
     if (status == FURROW_OK)
       status = begin_value(json, err);
     else if (status == FURROW_END)
@@ -396,11 +425,11 @@ furrow_status fw_json_skip(fw_json *json, fw_json_text *raw, furrow_error *err) 
   }
   if (status != FURROW_OK) return status;
   json->value = start;
-  if (raw) *raw = (fw_json_text){start, (size_t)(json->at - start)};
+  if (raw) *raw = (furrow_json_text){start, (size_t)(json->at - start)};
   return FURROW_OK;
 }
 
-furrow_status fw_json_end(fw_json *json, furrow_error *err) {
+furrow_status furrow_json_end(furrow_json *json, furrow_error *err) {
   skip_blanks(json);
   return json->at == json->end ? FURROW_OK : bad_text(json, json->at, "more text follows the JSON", err);
 }

@@ -78,21 +78,21 @@ static furrow_status path_of(char **path, const char *folder, const char *name, 
 }
 
 static furrow_status read_digest(const char *text, size_t size, const char *path, uint64_t *digest, furrow_error *err) {
-  fw_json json;
-  fw_json_text key, value;
+  furrow_json json;
+  furrow_json_text key, value;
   fw_json_open(&json, text, size, path);
-  furrow_status status = fw_json_object(&json, err);
-  while (status == FURROW_OK && (status = fw_json_member(&json, &key, err)) == FURROW_OK) {
+  furrow_status status = furrow_json_object(&json, err);
+  while (status == FURROW_OK && (status = furrow_json_member(&json, &key, err)) == FURROW_OK) {
     char number[17] = {0};
-    if (!fw_json_is(key, "vectors")) {
-      status = fw_json_skip(&json, NULL, err);
+    if (!furrow_json_is(key, "vectors")) {
+      status = furrow_json_skip(&json, NULL, err);
       continue;
     }
-    status = fw_json_string(&json, &value, err);
+    status = furrow_json_string(&json, &value, err);
     if (status == FURROW_OK && value.size == 16) memcpy(number, value.bytes, 16);
     if (status == FURROW_OK && sscanf(number, "%16" SCNx64, digest) != 1) *digest = 0;
   }
-  if (status == FURROW_END) status = fw_json_end(&json, err);
+  if (status == FURROW_END) status = furrow_json_end(&json, err);
   fw_json_close(&json);
   return status;
 }

@@ -114,6 +114,10 @@ furrow_status furrow_recommender_find_item(const furrow_recommender *recommender
   return find_name(recommender, &recommender->items, "item", name, length, item, err);
 }
 
+const furrow_scorer *furrow_recommender_scorer(const furrow_recommender *recommender) {
+  return recommender->scorer;
+}
+
 const char *furrow_recommender_item_column(const furrow_recommender *recommender) {
   return recommender->items.column;
 }

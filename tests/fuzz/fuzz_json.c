@@ -13,26 +13,26 @@ static void require(int condition) {
   if (!condition) abort();
 }
 
-static void check_string(fw_json_text text) {
+static void check_string(furrow_json_text text) {
   fw_buffer buffer = {0};
-  fw_json again;
-  fw_json_text same;
+  furrow_json again;
+  furrow_json_text same;
   require(!fw_utf8_check(text.bytes, text.bytes + text.size));
   fw_buffer_json_string(&buffer, text.bytes, text.size, true);
   fw_json_open(&again, buffer.bytes, buffer.size, NULL);
-  require(fw_json_string(&again, &same, NULL) == FURROW_OK && fw_json_end(&again, NULL) == FURROW_OK);
+  require(furrow_json_string(&again, &same, NULL) == FURROW_OK && furrow_json_end(&again, NULL) == FURROW_OK);
   require(same.size == text.size && memcmp(same.bytes, text.bytes, text.size) == 0);
   fw_json_close(&again);
   fw_buffer_clear(&buffer);
 }
 
-static furrow_status walk(fw_json *json);
+static furrow_status walk(furrow_json *json);
 
-static furrow_status walk_members(fw_json *json, bool object) {
-  fw_json_text key;
-  furrow_status status = object ? fw_json_object(json, NULL) : fw_json_array(json, NULL);
+static furrow_status walk_members(furrow_json *json, bool object) {
+  furrow_json_text key;
+  furrow_status status = object ? furrow_json_object(json, NULL) : furrow_json_array(json, NULL);
   while (status == FURROW_OK) {
-    status = object ? fw_json_member(json, &key, NULL) : fw_json_element(json, NULL);
+    status = object ? furrow_json_member(json, &key, NULL) : furrow_json_element(json, NULL);
     if (status == FURROW_OK && object) check_string(key);
     if (status == FURROW_OK) status = walk(json);
   }
@@ -40,27 +40,27 @@ static furrow_status walk_members(fw_json *json, bool object) {
 }
 
 /* An integer that does not fit is a number all the same. */
-static furrow_status walk_number(fw_json *json) {
-  fw_json copy = *json;
+static furrow_status walk_number(furrow_json *json) {
+  furrow_json copy = *json;
   int64_t integer;
   double number;
-  if (fw_json_i64(json, &integer, NULL) == FURROW_OK) return FURROW_OK;
+  if (furrow_json_i64(json, &integer, NULL) == FURROW_OK) return FURROW_OK;
   *json = copy;
-  return fw_json_f64(json, &number, NULL);
+  return furrow_json_f64(json, &number, NULL);
 }
 
-static furrow_status walk(fw_json *json) {
-  fw_json_text text;
+static furrow_status walk(furrow_json *json) {
+  furrow_json_text text;
   bool flag;
   furrow_status status;
-  switch (fw_json_peek(json)) {
-  case FW_JSON_OBJECT: return walk_members(json, true);
-  case FW_JSON_ARRAY: return walk_members(json, false);
-  case FW_JSON_NUMBER: return walk_number(json);
-  case FW_JSON_BOOL: return fw_json_bool(json, &flag, NULL);
-  case FW_JSON_NULL: return fw_json_null(json, NULL);
-  case FW_JSON_STRING:
-    status = fw_json_string(json, &text, NULL);
+  switch (furrow_json_peek(json)) {
+  case FURROW_JSON_OBJECT: return walk_members(json, true);
+  case FURROW_JSON_ARRAY: return walk_members(json, false);
+  case FURROW_JSON_NUMBER: return walk_number(json);
+  case FURROW_JSON_BOOL: return furrow_json_bool(json, &flag, NULL);
+  case FURROW_JSON_NULL: return furrow_json_null(json, NULL);
+  case FURROW_JSON_STRING:
+    status = furrow_json_string(json, &text, NULL);
     if (status == FURROW_OK) check_string(text);
     return status;
   default: return FURROW_E_FORMAT;
@@ -68,19 +68,19 @@ static furrow_status walk(fw_json *json) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  fw_json json;
-  fw_json_text raw = {NULL, 0};
+  furrow_json json;
+  furrow_json_text raw = {NULL, 0};
   furrow_error err;
   const char *text = (const char *)data;
   fw_json_open(&json, text, size, "x");
-  furrow_status status = fw_json_skip(&json, &raw, &err);
-  if (status == FURROW_OK) status = fw_json_end(&json, &err);
+  furrow_status status = furrow_json_skip(&json, &raw, &err);
+  if (status == FURROW_OK) status = furrow_json_end(&json, &err);
   if (status != FURROW_OK) require(status == FURROW_E_FORMAT && err.offset <= size && err.message[0] != 0);
   if (raw.bytes) require(raw.bytes >= text && raw.size <= size - (size_t)(raw.bytes - text));
   fw_json_close(&json);
   fw_json_open(&json, text, size, NULL);
   furrow_status walked = walk(&json);
-  if (walked == FURROW_OK) walked = fw_json_end(&json, NULL);
+  if (walked == FURROW_OK) walked = furrow_json_end(&json, NULL);
   require((walked == FURROW_OK) == (status == FURROW_OK));
   fw_json_close(&json);
   return 0;

@@ -141,11 +141,11 @@ static void check_delimited(const reading *fast, const char *text, size_t size, 
 /* ---- JSON ----------------------------------------------------------------------------------------------- */
 
 static bool is_json_object(const char *line, const char *end) {
-  fw_json json;
+  furrow_json json;
   furrow_error err;
   fw_json_open(&json, line, (size_t)(end - line), NULL);
-  const bool good = fw_json_peek(&json) == FW_JSON_OBJECT && fw_json_skip(&json, NULL, &err) == FURROW_OK &&
-                    fw_json_end(&json, &err) == FURROW_OK;
+  const bool good = furrow_json_peek(&json) == FURROW_JSON_OBJECT && furrow_json_skip(&json, NULL, &err) == FURROW_OK &&
+                    furrow_json_end(&json, &err) == FURROW_OK;
   fw_json_close(&json);
   return good;
 }

@@ -40,7 +40,7 @@ static inline char *golden_read(const char *folder, const char *name, size_t *si
   return bytes;
 }
 
-static inline const char *golden_text(golden_case *c, fw_json_text text) {
+static inline const char *golden_text(golden_case *c, furrow_json_text text) {
   assert_true(c->text_count < GOLDEN_TEXTS && text.size < sizeof c->texts[0]);
   char *copy = c->texts[c->text_count++];
   memcpy(copy, text.bytes, text.size);
@@ -48,23 +48,23 @@ static inline const char *golden_text(golden_case *c, fw_json_text text) {
   return copy;
 }
 
-static inline furrow_status golden_options(golden_case *c, fw_json *json, furrow_error *err) {
-  fw_json_text text;
-  furrow_status status = fw_json_object(json, err);
-  while (status == FURROW_OK && (status = fw_json_member(json, &text, err)) == FURROW_OK) {
+static inline furrow_status golden_options(golden_case *c, furrow_json *json, furrow_error *err) {
+  furrow_json_text text;
+  furrow_status status = furrow_json_object(json, err);
+  while (status == FURROW_OK && (status = furrow_json_member(json, &text, err)) == FURROW_OK) {
     c->options[c->spec.option_count].key = golden_text(c, text);
-    status = fw_json_string(json, &text, err);
+    status = furrow_json_string(json, &text, err);
     if (status == FURROW_OK) c->options[c->spec.option_count++].value = golden_text(c, text);
   }
   c->spec.options = c->options;
   return status == FURROW_END ? FURROW_OK : status;
 }
 
-static inline furrow_status golden_saved(golden_case *c, fw_json *json, furrow_error *err) {
+static inline furrow_status golden_saved(golden_case *c, furrow_json *json, furrow_error *err) {
   int64_t row;
-  furrow_status status = fw_json_array(json, err);
-  while (status == FURROW_OK && (status = fw_json_element(json, err)) == FURROW_OK) {
-    status = fw_json_i64(json, &row, err);
+  furrow_status status = furrow_json_array(json, err);
+  while (status == FURROW_OK && (status = furrow_json_element(json, err)) == FURROW_OK) {
+    status = furrow_json_i64(json, &row, err);
     assert_true(c->spec.saved_row_count < GOLDEN_ROWS);
     c->saved_rows[c->spec.saved_row_count++] = (int32_t)row;
   }
@@ -72,40 +72,41 @@ static inline furrow_status golden_saved(golden_case *c, fw_json *json, furrow_e
   return status == FURROW_END ? FURROW_OK : status;
 }
 
-static inline furrow_status golden_member(golden_case *c, fw_json_text key, fw_json *json, furrow_error *err) {
-  fw_json_text text;
+static inline furrow_status golden_member(golden_case *c, furrow_json_text key, furrow_json *json, furrow_error *err) {
+  furrow_json_text text;
   int64_t n;
-  if (fw_json_is(key, "saveRows")) return golden_saved(c, json, err);
-  if (fw_json_is(key, "attributes")) return golden_options(c, json, err);
-  if (fw_json_peek(json) == FW_JSON_STRING) {
-    furrow_status status = fw_json_string(json, &text, err);
+  if (furrow_json_is(key, "saveRows")) return golden_saved(c, json, err);
+  if (furrow_json_is(key, "attributes")) return golden_options(c, json, err);
+  if (furrow_json_peek(json) == FURROW_JSON_STRING) {
+    furrow_status status = furrow_json_string(json, &text, err);
     if (status != FURROW_OK) return status;
-    if (fw_json_is(key, "matrixName")) c->spec.name = golden_text(c, text);
-    if (fw_json_is(key, "format")) c->spec.format = golden_text(c, text);
-    if (fw_json_is(key, "partitioner")) c->hash = fw_json_is(text, "HashPartitioner");
-    if (fw_json_is(key, "separator")) snprintf(c->separator, sizeof c->separator, "%.*s", (int)text.size, text.bytes);
+    if (furrow_json_is(key, "matrixName")) c->spec.name = golden_text(c, text);
+    if (furrow_json_is(key, "format")) c->spec.format = golden_text(c, text);
+    if (furrow_json_is(key, "partitioner")) c->hash = furrow_json_is(text, "HashPartitioner");
+    if (furrow_json_is(key, "separator"))
+      snprintf(c->separator, sizeof c->separator, "%.*s", (int)text.size, text.bytes);
     return FURROW_OK;
   }
-  if (fw_json_peek(json) != FW_JSON_NUMBER) return fw_json_skip(json, NULL, err);
-  furrow_status status = fw_json_i64(json, &n, err);
+  if (furrow_json_peek(json) != FURROW_JSON_NUMBER) return furrow_json_skip(json, NULL, err);
+  furrow_status status = furrow_json_i64(json, &n, err);
   if (status != FURROW_OK) return status;
-  if (fw_json_is(key, "matrixId")) c->spec.matrix_id = (int32_t)n;
-  if (fw_json_is(key, "rowTypeNumber")) c->spec.row_type = (int32_t)n;
-  if (fw_json_is(key, "rows")) c->spec.rows = (int32_t)n;
-  if (fw_json_is(key, "cols")) c->spec.cols = n;
-  if (fw_json_is(key, "indexStart")) c->spec.first_col = n;
-  if (fw_json_is(key, "blockRow")) c->spec.block_rows = n > 0 ? (int32_t)n : 0;
-  if (fw_json_is(key, "blockCol")) c->spec.block_cols = n > 0 ? n : 0;
-  if (fw_json_is(key, "partitions")) c->spec.hash_parts = (int32_t)n;
-  if (fw_json_is(key, "psNumber")) c->spec.servers = (int32_t)n;
-  if (fw_json_is(key, "maxPartitionsPerFile")) c->spec.parts_per_file = (int32_t)n;
+  if (furrow_json_is(key, "matrixId")) c->spec.matrix_id = (int32_t)n;
+  if (furrow_json_is(key, "rowTypeNumber")) c->spec.row_type = (int32_t)n;
+  if (furrow_json_is(key, "rows")) c->spec.rows = (int32_t)n;
+  if (furrow_json_is(key, "cols")) c->spec.cols = n;
+  if (furrow_json_is(key, "indexStart")) c->spec.first_col = n;
+  if (furrow_json_is(key, "blockRow")) c->spec.block_rows = n > 0 ? (int32_t)n : 0;
+  if (furrow_json_is(key, "blockCol")) c->spec.block_cols = n > 0 ? n : 0;
+  if (furrow_json_is(key, "partitions")) c->spec.hash_parts = (int32_t)n;
+  if (furrow_json_is(key, "psNumber")) c->spec.servers = (int32_t)n;
+  if (furrow_json_is(key, "maxPartitionsPerFile")) c->spec.parts_per_file = (int32_t)n;
   return FURROW_OK;
 }
 
 /* False: the folder has no case.json. */
 static inline bool golden_load(golden_case *c, const char *folder) {
-  fw_json json;
-  fw_json_text key;
+  furrow_json json;
+  furrow_json_text key;
   furrow_error err = {0};
   size_t size;
   char *text = golden_read(folder, "case.json", &size);
@@ -113,8 +114,8 @@ static inline bool golden_load(golden_case *c, const char *folder) {
   memset(c, 0, sizeof *c);
   furrow_matrix_spec_init(&c->spec);
   fw_json_open(&json, text, size, folder);
-  furrow_status status = fw_json_object(&json, &err);
-  while (status == FURROW_OK && (status = fw_json_member(&json, &key, &err)) == FURROW_OK)
+  furrow_status status = furrow_json_object(&json, &err);
+  while (status == FURROW_OK && (status = furrow_json_member(&json, &key, &err)) == FURROW_OK)
     status = golden_member(c, key, &json, &err);
   if (status != FURROW_END) fail_msg("%s: %s", folder, err.message);
   fw_json_close(&json);

@@ -260,7 +260,7 @@ typedef struct fw_value {
 /* The key of a name, Angel's or short; FW_KEYS: none. */
 fw_key fw_key_find(const char *name);
 /* The key at a path of the JSON that is a plain value ("train/epoch"); FW_KEYS: none. */
-fw_key fw_key_at_path(const char *section, fw_json_text member);
+fw_key fw_key_at_path(const char *section, furrow_json_text member);
 fw_value_kind fw_key_kind(fw_key key);
 const furrow_learn_key *fw_key_facts(fw_key key);
 /* Reads a value; its text is then a canonical name or NULL (the text itself is good). E_ARGUMENT with a message that

@@ -12,19 +12,19 @@
 
 /* ---- Texts ---- */
 
-static fw_json_text trimmed(fw_json_text text) {
+static furrow_json_text trimmed(furrow_json_text text) {
   while (text.size > 0 && isspace((unsigned char)text.bytes[0])) text.bytes++, text.size--;
   while (text.size > 0 && isspace((unsigned char)text.bytes[text.size - 1])) text.size--;
   return text;
 }
 
-furrow_status fw_json_trimmed(fw_json *json, fw_json_text *text, furrow_error *err) {
-  furrow_status status = fw_json_string(json, text, err);
+furrow_status fw_json_trimmed(furrow_json *json, furrow_json_text *text, furrow_error *err) {
+  furrow_status status = furrow_json_string(json, text, err);
   if (status == FURROW_OK) *text = trimmed(*text);
   return status;
 }
 
-furrow_status fw_json_unknown(fw_json *json, fw_json_text member, const char *const *known, size_t count,
+furrow_status fw_json_unknown(furrow_json *json, furrow_json_text member, const char *const *known, size_t count,
                               furrow_error *err) {
   char written[FW_SUGGESTION_LENGTH + 1];
   fw_suggestion suggestion = {NULL, SIZE_MAX};
@@ -32,7 +32,7 @@ furrow_status fw_json_unknown(fw_json *json, fw_json_text member, const char *co
   memcpy(written, member.bytes, n);
   written[n] = 0;
   for (size_t i = 0; i < count; i++) fw_suggestion_offer(&suggestion, written, known[i]);
-  furrow_status status = fw_json_fail(json, fw_json_next_offset(json), NULL, err, "is not one of Angel's keys");
+  furrow_status status = furrow_json_fail(json, furrow_json_next_offset(json), NULL, err, "is not one of Angel's keys");
   if (fw_suggestion_is_near(&suggestion, written)) fw_error_set_hint(err, "did you mean %s?", suggestion.word);
   return status;
 }
@@ -40,39 +40,40 @@ furrow_status fw_json_unknown(fw_json *json, fw_json_text member, const char *co
 /* ---- Plain values ---- */
 
 /* The text of the value that comes next, which must be of the JSON type that the key's kind has, or (any) a text. */
-static furrow_status value_text(fw_json *json, fw_value_kind kind, bool any, fw_json_text *text, furrow_error *err) {
-  const fw_json_kind next = fw_json_peek(json);
-  if (any && next != FW_JSON_STRING && next != FW_JSON_NUMBER && next != FW_JSON_BOOL)
-    return fw_json_fail(json, fw_json_next_offset(json), NULL, err, "must be a text, a number, true or false");
-  if (any) return next == FW_JSON_STRING ? fw_json_trimmed(json, text, err) : fw_json_skip(json, text, err);
+static furrow_status value_text(furrow_json *json, fw_value_kind kind, bool any, furrow_json_text *text,
+                                furrow_error *err) {
+  const furrow_json_kind next = furrow_json_peek(json);
+  if (any && next != FURROW_JSON_STRING && next != FURROW_JSON_NUMBER && next != FURROW_JSON_BOOL)
+    return furrow_json_fail(json, furrow_json_next_offset(json), NULL, err, "must be a text, a number, true or false");
+  if (any) return next == FURROW_JSON_STRING ? fw_json_trimmed(json, text, err) : furrow_json_skip(json, text, err);
   double number;
   bool yes;
   switch (kind) {
   case FW_VALUE_INT:
   case FW_VALUE_REAL:
-    if (next != FW_JSON_NUMBER) return fw_json_f64(json, &number, err);
-    return fw_json_skip(json, text, err);
+    if (next != FURROW_JSON_NUMBER) return furrow_json_f64(json, &number, err);
+    return furrow_json_skip(json, text, err);
   case FW_VALUE_YES_NO:
-    if (next != FW_JSON_BOOL) return fw_json_bool(json, &yes, err);
-    return fw_json_skip(json, text, err);
+    if (next != FURROW_JSON_BOOL) return furrow_json_bool(json, &yes, err);
+    return furrow_json_skip(json, text, err);
   case FW_VALUE_INDEX_BASE:
-    if (next == FW_JSON_NUMBER) return fw_json_skip(json, text, err);
+    if (next == FURROW_JSON_NUMBER) return furrow_json_skip(json, text, err);
     break;
   default: break;
   }
   return fw_json_trimmed(json, text, err);
 }
 
-static furrow_status read_value(fw_json *json, fw_key key, bool any, fw_value *value, furrow_error *err) {
+static furrow_status read_value(furrow_json *json, fw_key key, bool any, fw_value *value, furrow_error *err) {
   furrow_error spec = {0};
-  fw_json_text text = {NULL, 0};
+  furrow_json_text text = {NULL, 0};
   fw_value parsed;
   char *copy = NULL;
-  if (value->text) return fw_json_fail(json, fw_json_next_offset(json), NULL, err, "is there twice");
+  if (value->text) return furrow_json_fail(json, furrow_json_next_offset(json), NULL, err, "is there twice");
   furrow_status status = value_text(json, fw_key_kind(key), any, &text, err);
   if (status != FURROW_OK) return status;
   if (fw_key_parse(key, text.bytes, text.size, &parsed, &spec) != FURROW_OK) {
-    status = fw_json_fail(json, fw_json_offset(json), NULL, err, "%s", spec.message);
+    status = furrow_json_fail(json, furrow_json_offset(json), NULL, err, "%s", spec.message);
     if (spec.hint[0]) fw_error_set_hint(err, "%s", spec.hint);
     return status;
   }
@@ -84,7 +85,7 @@ static furrow_status read_value(fw_json *json, fw_key key, bool any, fw_value *v
   return FURROW_OK;
 }
 
-static furrow_status unknown_value(fw_json *json, const char *section, fw_json_text member, furrow_error *err) {
+static furrow_status unknown_value(furrow_json *json, const char *section, furrow_json_text member, furrow_error *err) {
   const char *known[FW_KEYS + 1];
   const size_t n = strlen(section);
   size_t count = 0;
@@ -96,10 +97,10 @@ static furrow_status unknown_value(fw_json *json, const char *section, fw_json_t
   return fw_json_unknown(json, member, known, count, err);
 }
 
-static furrow_status read_section(fw_json *json, const char *section, fw_value values[FW_KEYS], furrow_error *err) {
-  fw_json_text member;
-  furrow_status status = fw_json_object(json, err);
-  while (status == FURROW_OK && (status = fw_json_member(json, &member, err)) == FURROW_OK) {
+static furrow_status read_section(furrow_json *json, const char *section, fw_value values[FW_KEYS], furrow_error *err) {
+  furrow_json_text member;
+  furrow_status status = furrow_json_object(json, err);
+  while (status == FURROW_OK && (status = furrow_json_member(json, &member, err)) == FURROW_OK) {
     const fw_key key = fw_key_at_path(section, member);
     status =
         key == FW_KEYS ? unknown_value(json, section, member, err) : read_value(json, key, false, &values[key], err);
@@ -109,17 +110,18 @@ static furrow_status read_section(fw_json *json, const char *section, fw_value v
 
 /* ---- Keys that Angel does not have ---- */
 
-static furrow_status unknown_key(fw_json *json, const char *written, furrow_error *err) {
+static furrow_status unknown_key(furrow_json *json, const char *written, furrow_error *err) {
   const furrow_learn_key *key;
   fw_suggestion suggestion = {NULL, SIZE_MAX};
   for (size_t i = 0; (key = furrow_learn_key_at(i)); i++) fw_suggestion_offer(&suggestion, written, key->name);
-  furrow_status status = fw_json_fail(json, fw_json_next_offset(json), NULL, err, "is not one of Furrow's keys");
+  furrow_status status =
+      furrow_json_fail(json, furrow_json_next_offset(json), NULL, err, "is not one of Furrow's keys");
   if (fw_suggestion_is_near(&suggestion, written)) fw_error_set_hint(err, "did you mean %s?", suggestion.word);
   return status;
 }
 
 /* A number, true or false stand for their text. */
-static furrow_status read_key(fw_json *json, fw_json_text member, fw_value keys[FW_KEYS], furrow_error *err) {
+static furrow_status read_key(furrow_json *json, furrow_json_text member, fw_value keys[FW_KEYS], furrow_error *err) {
   char name[FW_SUGGESTION_LENGTH + 1];
   const size_t n = member.size < FW_SUGGESTION_LENGTH ? member.size : FW_SUGGESTION_LENGTH;
   memcpy(name, member.bytes, n);
@@ -128,10 +130,10 @@ static furrow_status read_key(fw_json *json, fw_json_text member, fw_value keys[
   return key == FW_KEYS ? unknown_key(json, name, err) : read_value(json, key, true, &keys[key], err);
 }
 
-static furrow_status read_keys(fw_json *json, fw_value keys[FW_KEYS], furrow_error *err) {
-  fw_json_text member;
-  furrow_status status = fw_json_object(json, err);
-  while (status == FURROW_OK && (status = fw_json_member(json, &member, err)) == FURROW_OK)
+static furrow_status read_keys(furrow_json *json, fw_value keys[FW_KEYS], furrow_error *err) {
+  furrow_json_text member;
+  furrow_status status = furrow_json_object(json, err);
+  while (status == FURROW_OK && (status = furrow_json_member(json, &member, err)) == FURROW_OK)
     status = read_key(json, member, keys, err);
   return status == FURROW_END ? FURROW_OK : status;
 }
@@ -142,7 +144,7 @@ enum { DATA, MODEL, TRAIN, GBDT, OPTIMIZER, ACTIVATION, LOSS, LAYERS, FURROW, SE
 static const char *const section_names[SECTIONS] = {
     "data", "model", "train", "gbdt", "default_optimizer", "default_transfunc", "default_lossfunc", "layers", "furrow"};
 
-static furrow_status read_part(fw_json *json, size_t section, fw_conf_json *spec, furrow_error *err) {
+static furrow_status read_part(furrow_json *json, size_t section, fw_conf_json *spec, furrow_error *err) {
   switch (section) {
   case OPTIMIZER: return fw_json_optimizer(json, &spec->defaults.optimizer, err);
   case ACTIVATION: return fw_json_activation(json, &spec->defaults.activation, err);
@@ -153,11 +155,11 @@ static furrow_status read_part(fw_json *json, size_t section, fw_conf_json *spec
   }
 }
 
-static furrow_status read_member(fw_json *json, fw_json_text member, fw_conf_json *spec, unsigned *seen,
+static furrow_status read_member(furrow_json *json, furrow_json_text member, fw_conf_json *spec, unsigned *seen,
                                  furrow_error *err) {
   for (size_t i = 0; i < SECTIONS; i++) {
-    if (!fw_json_is(member, section_names[i])) continue;
-    if (*seen & 1u << i) return fw_json_fail(json, fw_json_next_offset(json), NULL, err, "is there twice");
+    if (!furrow_json_is(member, section_names[i])) continue;
+    if (*seen & 1u << i) return furrow_json_fail(json, furrow_json_next_offset(json), NULL, err, "is there twice");
     *seen |= 1u << i;
     return read_part(json, i, spec, err);
   }
@@ -166,14 +168,14 @@ static furrow_status read_member(fw_json *json, fw_json_text member, fw_conf_jso
 
 furrow_status fw_conf_json_read(fw_conf_json *spec, const char *text, size_t size, const char *file,
                                 furrow_error *err) {
-  fw_json json;
-  fw_json_text member;
+  furrow_json json;
+  furrow_json_text member;
   unsigned seen = 0;
   fw_json_open(&json, text, size, file);
-  furrow_status status = fw_json_object(&json, err);
-  while (status == FURROW_OK && (status = fw_json_member(&json, &member, err)) == FURROW_OK)
+  furrow_status status = furrow_json_object(&json, err);
+  while (status == FURROW_OK && (status = furrow_json_member(&json, &member, err)) == FURROW_OK)
     status = read_member(&json, member, spec, &seen, err);
-  if (status == FURROW_END) status = fw_json_end(&json, err);
+  if (status == FURROW_END) status = furrow_json_end(&json, err);
   fw_json_close(&json);
   spec->trees = (seen & 1u << GBDT) && !(seen & 1u << LAYERS);
   return status;
@@ -203,83 +205,85 @@ static size_t member_count(const typed_object *object) {
   return n;
 }
 
-furrow_status fw_json_name(fw_json *json, const fw_names *names, int64_t *which, furrow_error *err) {
+furrow_status fw_json_name(furrow_json *json, const fw_names *names, int64_t *which, furrow_error *err) {
   furrow_error spec = {0};
-  fw_json_text text;
+  furrow_json_text text;
   furrow_status status = fw_json_trimmed(json, &text, err);
   if (status == FURROW_OK && fw_name_find(names, text.bytes, text.size, which, &spec) != FURROW_OK)
-    status = fw_json_fail(json, fw_json_offset(json), NULL, err, "%s", spec.message);
+    status = furrow_json_fail(json, furrow_json_offset(json), NULL, err, "%s", spec.message);
   return status;
 }
 
-static furrow_status read_type(fw_json *json, typed_object *object, furrow_error *err) {
-  if (object->type >= 0) return fw_json_fail(json, fw_json_next_offset(json), NULL, err, "is there twice");
+static furrow_status read_type(furrow_json *json, typed_object *object, furrow_error *err) {
+  if (object->type >= 0) return furrow_json_fail(json, furrow_json_next_offset(json), NULL, err, "is there twice");
   return fw_json_name(json, object->types, &object->type, err);
 }
 
-static furrow_status read_number(fw_json *json, double *number, uint64_t *place, furrow_error *err) {
-  if (!isnan(*number)) return fw_json_fail(json, fw_json_next_offset(json), NULL, err, "is there twice");
-  furrow_status status = fw_json_f64(json, number, err);
-  *place = fw_json_offset(json);
+static furrow_status read_number(furrow_json *json, double *number, uint64_t *place, furrow_error *err) {
+  if (!isnan(*number)) return furrow_json_fail(json, furrow_json_next_offset(json), NULL, err, "is there twice");
+  furrow_status status = furrow_json_f64(json, number, err);
+  *place = furrow_json_offset(json);
   return status;
 }
 
-static furrow_status read_text(fw_json *json, typed_object *object, furrow_error *err) {
-  fw_json_text text;
-  if (object->text_offset > 0) return fw_json_fail(json, fw_json_next_offset(json), NULL, err, "is there twice");
-  furrow_status status = fw_json_string(json, &text, err);
-  object->text_offset = fw_json_offset(json);
-  object->published = status == FURROW_OK && fw_json_is(text, FW_ADAGRAD_VARIANT);
+static furrow_status read_text(furrow_json *json, typed_object *object, furrow_error *err) {
+  furrow_json_text text;
+  if (object->text_offset > 0)
+    return furrow_json_fail(json, furrow_json_next_offset(json), NULL, err, "is there twice");
+  furrow_status status = furrow_json_string(json, &text, err);
+  object->text_offset = furrow_json_offset(json);
+  object->published = status == FURROW_OK && furrow_json_is(text, FW_ADAGRAD_VARIANT);
   return status;
 }
 
 /* mlcore writes some keys with a blank before them. */
-static bool is_member(fw_json_text member, const char *name) {
+static bool is_member(furrow_json_text member, const char *name) {
   if (member.size > 0 && member.bytes[0] == ' ') member.bytes++, member.size--;
-  return fw_json_is(member, name);
+  return furrow_json_is(member, name);
 }
 
-static furrow_status read_object_member(fw_json *json, typed_object *object, fw_json_text member, furrow_error *err) {
+static furrow_status read_object_member(furrow_json *json, typed_object *object, furrow_json_text member,
+                                        furrow_error *err) {
   const char *known[MOST_NUMBERS + 3] = {"type"};
   const size_t count = member_count(object);
   size_t n = 1;
-  if (fw_json_is(member, "type")) return read_type(json, object, err);
+  if (furrow_json_is(member, "type")) return read_type(json, object, err);
   for (size_t i = 0; i < count; i++) {
     if (is_member(member, object->members[i])) return read_number(json, &object->numbers[i], &object->offsets[i], err);
     known[n++] = object->members[i];
   }
   for (size_t i = 0; i < 2 && object->texts[i]; i++) {
-    if (fw_json_is(member, object->texts[i])) return read_text(json, object, err);
+    if (furrow_json_is(member, object->texts[i])) return read_text(json, object, err);
     known[n++] = object->texts[i];
   }
   return fw_json_unknown(json, member, known, n, err);
 }
 
-static furrow_status read_object(fw_json *json, typed_object *object, furrow_error *err) {
-  fw_json_text member;
+static furrow_status read_object(furrow_json *json, typed_object *object, furrow_error *err) {
+  furrow_json_text member;
   object->type = -1;
   for (size_t i = 0; i < MOST_NUMBERS; i++) object->numbers[i] = NAN;
-  if (fw_json_peek(json) == FW_JSON_STRING) return read_type(json, object, err);
-  const uint64_t begin = fw_json_next_offset(json);
-  furrow_status status = fw_json_object(json, err);
-  while (status == FURROW_OK && (status = fw_json_member(json, &member, err)) == FURROW_OK)
+  if (furrow_json_peek(json) == FURROW_JSON_STRING) return read_type(json, object, err);
+  const uint64_t begin = furrow_json_next_offset(json);
+  furrow_status status = furrow_json_object(json, err);
+  while (status == FURROW_OK && (status = furrow_json_member(json, &member, err)) == FURROW_OK)
     status = read_object_member(json, object, member, err);
   if (status != FURROW_END) return status;
-  return object->type >= 0 ? FURROW_OK : fw_json_fail(json, begin, "type", err, "is missing");
+  return object->type >= 0 ? FURROW_OK : furrow_json_fail(json, begin, "type", err, "is missing");
 }
 
 /* A number must be as the key of the same meaning takes it. */
-static furrow_status check_number(const fw_json *json, const typed_object *object, size_t i, fw_key key,
+static furrow_status check_number(const furrow_json *json, const typed_object *object, size_t i, fw_key key,
                                   furrow_error *err) {
   furrow_error spec = {0};
   if (isnan(object->numbers[i]) || fw_key_check(key, object->numbers[i], &spec) == FURROW_OK) return FURROW_OK;
-  return fw_json_fail(json, object->offsets[i], object->members[i], err, "%s", spec.message);
+  return furrow_json_fail(json, object->offsets[i], object->members[i], err, "%s", spec.message);
 }
 
 /* ---- Optimizers ---- */
 
 /* Where a number goes; those that the type does not have are refused. */
-static furrow_status take_numbers(const fw_json *json, const typed_object *object, fw_optimizer_spec *spec,
+static furrow_status take_numbers(const furrow_json *json, const typed_object *object, fw_optimizer_spec *spec,
                                   furrow_error *err) {
   static const fw_key common[] = {FW_KEY_LR, FW_KEY_L1, FW_KEY_L2};
   double *const to[] = {&spec->lr, &spec->l1, &spec->l2, &spec->a, &spec->b};
@@ -293,14 +297,14 @@ static furrow_status take_numbers(const fw_json *json, const typed_object *objec
       status = check_number(json, object, i, place < 3 ? common[i] : params[place - 3].key, err);
       *to[place] = object->numbers[i];
     } else if (!isnan(object->numbers[i])) {
-      status = fw_json_fail(json, object->offsets[i], object->members[i], err, "is not of %s",
-                            fw_optimizer_name(spec->type));
+      status = furrow_json_fail(json, object->offsets[i], object->members[i], err, "is not of %s",
+                                fw_optimizer_name(spec->type));
     }
   }
   return status;
 }
 
-furrow_status fw_json_optimizer(fw_json *json, fw_optimizer_spec *spec, furrow_error *err) {
+furrow_status fw_json_optimizer(furrow_json *json, fw_optimizer_spec *spec, furrow_error *err) {
   typed_object object = {.types = &fw_optimizer_names,
                          .members = {"lr", "reg1", "reg2", "momentum", "alpha", "beta", "gamma"},
                          .texts = {"variant"}};
@@ -309,8 +313,8 @@ furrow_status fw_json_optimizer(fw_json *json, fw_optimizer_spec *spec, furrow_e
   if (status != FURROW_OK) return status;
   made.type = (fw_optimizer_type)object.type;
   if (object.text_offset > 0 && (made.type != FW_OPTIMIZER_ADAGRAD || !object.published))
-    return fw_json_fail(json, object.text_offset, "variant", err, "must be %s, and AdaGrad alone has it",
-                        FW_ADAGRAD_VARIANT);
+    return furrow_json_fail(json, object.text_offset, "variant", err, "must be %s, and AdaGrad alone has it",
+                            FW_ADAGRAD_VARIANT);
   if (object.published) made.type = FW_OPTIMIZER_PUBLISHED_ADAGRAD;
   status = take_numbers(json, &object, &made, err);
   if (status == FURROW_OK) *spec = made;
@@ -319,7 +323,7 @@ furrow_status fw_json_optimizer(fw_json *json, fw_optimizer_spec *spec, furrow_e
 
 /* ---- Activations and losses ---- */
 
-furrow_status fw_json_activation(fw_json *json, fw_activation_spec *spec, furrow_error *err) {
+furrow_status fw_json_activation(furrow_json *json, fw_activation_spec *spec, furrow_error *err) {
   typed_object object = {.types = &fw_activation_names,
                          .members = {"proba"},
                          .texts = {"actiontype"}}; /* train or predict: we know which it is */
@@ -328,20 +332,20 @@ furrow_status fw_json_activation(fw_json *json, fw_activation_spec *spec, furrow
   if (status != FURROW_OK) return status;
   const fw_activation type = (fw_activation)object.type;
   if (!fw_activation_drops(type) && !isnan(object.numbers[0]))
-    return fw_json_fail(json, object.offsets[0], "proba", err, "is not of %s", fw_activation_name(type));
+    return furrow_json_fail(json, object.offsets[0], "proba", err, "is not of %s", fw_activation_name(type));
   const double dropout = isnan(object.numbers[0]) ? 0.5 : object.numbers[0];
   *spec = (fw_activation_spec){true, type, fw_activation_drops(type) ? dropout : 0};
   return FURROW_OK;
 }
 
-furrow_status fw_json_loss(fw_json *json, fw_loss_spec *spec, furrow_error *err) {
+furrow_status fw_json_loss(furrow_json *json, fw_loss_spec *spec, furrow_error *err) {
   typed_object object = {.types = &fw_loss_names, .members = {"delta"}};
   furrow_status status = read_object(json, &object, err);
   if (status == FURROW_OK) status = check_number(json, &object, 0, FW_KEY_HUBER_DELTA, err);
   if (status != FURROW_OK) return status;
   const fw_loss_type type = (fw_loss_type)object.type;
   if (type != FW_LOSS_HUBER && !isnan(object.numbers[0]))
-    return fw_json_fail(json, object.offsets[0], "delta", err, "is not of %s", fw_loss_name(type));
+    return furrow_json_fail(json, object.offsets[0], "delta", err, "is not of %s", fw_loss_name(type));
   *spec = (fw_loss_spec){true, type, object.numbers[0]};
   return FURROW_OK;
 }

@@ -48,76 +48,77 @@ typedef struct reading {
 /* ---- Members ---- */
 
 /* Matrices are folders that are called by their layer. */
-static furrow_status check_name(const fw_json *json, uint64_t place, fw_json_text name, furrow_error *err) {
+static furrow_status check_name(const furrow_json *json, uint64_t place, furrow_json_text name, furrow_error *err) {
   if (name.size > 0 && name.size <= FW_NAME_MAX && !memchr(name.bytes, 0, name.size) &&
       !memchr(name.bytes, '/', name.size) && name.bytes[0] != '.')
     return FURROW_OK;
-  return fw_json_fail(json, place, NULL, err, "is not a name for a folder: 1 to %d bytes, no /, no . in front",
-                      FW_NAME_MAX);
+  return furrow_json_fail(json, place, NULL, err, "is not a name for a folder: 1 to %d bytes, no /, no . in front",
+                          FW_NAME_MAX);
 }
 
-static furrow_status read_name(fw_json *json, reading *r, furrow_error *err) {
-  fw_json_text text;
+static furrow_status read_name(furrow_json *json, reading *r, furrow_error *err) {
+  furrow_json_text text;
   furrow_status status = fw_json_trimmed(json, &text, err);
-  if (status == FURROW_OK) status = check_name(json, fw_json_offset(json), text, err);
+  if (status == FURROW_OK) status = check_name(json, furrow_json_offset(json), text, err);
   if (status != FURROW_OK) return status;
   if (r->layer.name) { /* the key that the layer stands under */
-    if (fw_json_is(text, r->layer.name)) return FURROW_OK;
-    return fw_json_fail(json, fw_json_offset(json), NULL, err, "is not the key of the layer");
+    if (furrow_json_is(text, r->layer.name)) return FURROW_OK;
+    return furrow_json_fail(json, furrow_json_offset(json), NULL, err, "is not the key of the layer");
   }
   return fw_arena_text(&r->graph->arena, &r->layer.name, text.bytes, text.size, err);
 }
 
 /* Input layers of Angel 2.0, one now; documents of Angel's still have them. */
-static bool is_older_input(fw_json_text type) {
+static bool is_older_input(furrow_json_text type) {
   static const char *const older[] = {"sparseinputlayer", "denseinputlayer"};
   for (size_t i = 0; i < 2; i++)
     if (strlen(older[i]) == type.size && strncasecmp(older[i], type.bytes, type.size) == 0) return true;
   return false;
 }
 
-static furrow_status read_type(fw_json *json, reading *r, furrow_error *err) {
+static furrow_status read_type(furrow_json *json, reading *r, furrow_error *err) {
   furrow_error spec = {0};
-  fw_json_text text;
+  furrow_json_text text;
   int64_t type = FW_LAYER_INPUT;
   FW_TRY(fw_json_trimmed(json, &text, err));
   if (!is_older_input(text) && fw_name_find(&fw_layer_type_names, text.bytes, text.size, &type, &spec) != FURROW_OK)
-    return fw_json_fail(json, fw_json_offset(json), NULL, err, "%s", spec.message);
+    return furrow_json_fail(json, furrow_json_offset(json), NULL, err, "%s", spec.message);
   r->layer.type = (fw_layer_type)type;
   return FURROW_OK;
 }
 
-static furrow_status read_width(fw_json *json, int64_t *width, furrow_error *err) {
-  furrow_status status = fw_json_i64(json, width, err);
+static furrow_status read_width(furrow_json *json, int64_t *width, furrow_error *err) {
+  furrow_status status = furrow_json_i64(json, width, err);
   if (status == FURROW_OK && *width > FW_WIDTH_MAX)
-    status = fw_json_fail(json, fw_json_offset(json), NULL, err, "is more than %d", FW_WIDTH_MAX);
+    status = furrow_json_fail(json, furrow_json_offset(json), NULL, err, "is more than %d", FW_WIDTH_MAX);
   return status;
 }
 
-static furrow_status too_many(const fw_json *json, furrow_error *err) {
-  return fw_json_fail(json, fw_json_offset(json), NULL, err, "is beyond the %d that there may be", FW_INPUTS_MAX);
+static furrow_status too_many(const furrow_json *json, furrow_error *err) {
+  return furrow_json_fail(json, furrow_json_offset(json), NULL, err, "is beyond the %d that there may be",
+                          FW_INPUTS_MAX);
 }
 
-static furrow_status read_widths(fw_json *json, reading *r, furrow_error *err) {
-  furrow_status status = fw_json_array(json, err);
-  while (status == FURROW_OK && (status = fw_json_element(json, err)) == FURROW_OK)
+static furrow_status read_widths(furrow_json *json, reading *r, furrow_error *err) {
+  furrow_status status = furrow_json_array(json, err);
+  while (status == FURROW_OK && (status = furrow_json_element(json, err)) == FURROW_OK)
     status = r->widths == FW_INPUTS_MAX ? too_many(json, err) : read_width(json, &r->width_list[r->widths++], err);
   return status == FURROW_END ? FURROW_OK : status;
 }
 
-static furrow_status read_activations(fw_json *json, reading *r, furrow_error *err) {
-  furrow_status status = fw_json_array(json, err);
-  while (status == FURROW_OK && (status = fw_json_element(json, err)) == FURROW_OK)
+static furrow_status read_activations(furrow_json *json, reading *r, furrow_error *err) {
+  furrow_status status = furrow_json_array(json, err);
+  while (status == FURROW_OK && (status = furrow_json_element(json, err)) == FURROW_OK)
     status = r->activations == FW_INPUTS_MAX ? too_many(json, err)
                                              : fw_json_activation(json, &r->activation_list[r->activations++], err);
   return status == FURROW_END ? FURROW_OK : status;
 }
 
-static furrow_status read_input(fw_json *json, reading *r, const char **name, furrow_error *err) {
-  fw_json_text text;
+static furrow_status read_input(furrow_json *json, reading *r, const char **name, furrow_error *err) {
+  furrow_json_text text;
   furrow_status status = fw_json_trimmed(json, &text, err);
   if (status == FURROW_OK && memchr(text.bytes, 0, text.size))
-    status = fw_json_fail(json, fw_json_offset(json), NULL, err, "has a byte 0 in it");
+    status = furrow_json_fail(json, furrow_json_offset(json), NULL, err, "has a byte 0 in it");
   return status == FURROW_OK ? fw_arena_text(&r->graph->arena, name, text.bytes, text.size, err) : status;
 }
 
@@ -131,16 +132,16 @@ static furrow_status keep_inputs(reading *r, const char **names, size_t count, f
   return FURROW_OK;
 }
 
-static furrow_status read_inputs(fw_json *json, reading *r, furrow_error *err) {
+static furrow_status read_inputs(furrow_json *json, reading *r, furrow_error *err) {
   const char *names[FW_INPUTS_MAX];
   size_t count = 0;
-  furrow_status status = fw_json_array(json, err);
-  while (status == FURROW_OK && (status = fw_json_element(json, err)) == FURROW_OK)
+  furrow_status status = furrow_json_array(json, err);
+  while (status == FURROW_OK && (status = furrow_json_element(json, err)) == FURROW_OK)
     status = count == FW_INPUTS_MAX ? too_many(json, err) : read_input(json, r, &names[count++], err);
   return status == FURROW_END ? keep_inputs(r, names, count, err) : status;
 }
 
-static furrow_status read_member(fw_json *json, reading *r, size_t member, furrow_error *err) {
+static furrow_status read_member(furrow_json *json, reading *r, size_t member, furrow_error *err) {
   const char *input = NULL;
   furrow_status status;
   switch (member) {
@@ -160,11 +161,11 @@ static furrow_status read_member(fw_json *json, reading *r, size_t member, furro
   }
 }
 
-static furrow_status read_known_member(fw_json *json, reading *r, fw_json_text key, furrow_error *err) {
+static furrow_status read_known_member(furrow_json *json, reading *r, furrow_json_text key, furrow_error *err) {
   for (size_t i = 0; i < MEMBERS; i++) {
-    if (!fw_json_is(key, member_names[i])) continue;
-    r->offsets[i] = fw_json_next_offset(json);
-    if (r->seen & BIT(i)) return fw_json_fail(json, r->offsets[i], NULL, err, "is there twice");
+    if (!furrow_json_is(key, member_names[i])) continue;
+    r->offsets[i] = furrow_json_next_offset(json);
+    if (r->seen & BIT(i)) return furrow_json_fail(json, r->offsets[i], NULL, err, "is there twice");
     r->seen |= BIT(i);
     return read_member(json, r, i, err);
   }
@@ -173,40 +174,41 @@ static furrow_status read_known_member(fw_json *json, reading *r, fw_json_text k
 
 /* ---- What a type must have ---- */
 
-static furrow_status check_members(const fw_json *json, const reading *r, uint64_t begin, furrow_error *err) {
+static furrow_status check_members(const furrow_json *json, const reading *r, uint64_t begin, furrow_error *err) {
   const unsigned must = type_members[r->layer.type].must | BIT(TYPE) | (r->layer.name ? 0 : BIT(NAME));
   const unsigned may = type_members[r->layer.type].may | BIT(TYPE) | BIT(NAME);
   for (size_t i = 0; i < MEMBERS; i++) {
-    if (must & ~r->seen & BIT(i)) return fw_json_fail(json, begin, member_names[i], err, "is missing");
+    if (must & ~r->seen & BIT(i)) return furrow_json_fail(json, begin, member_names[i], err, "is missing");
     if (r->seen & BIT(TYPE) && r->seen & ~may & BIT(i))
-      return fw_json_fail(json, r->offsets[i], member_names[i], err, "is not of %s", fw_layer_type_name(r->layer.type));
+      return furrow_json_fail(json, r->offsets[i], member_names[i], err, "is not of %s",
+                              fw_layer_type_name(r->layer.type));
   }
   if (r->layer.type == FW_LAYER_EMBEDDING && r->layer.factors < 1)
-    return fw_json_fail(json, r->offsets[FACTORS], "numfactors", err, "is not positive");
+    return furrow_json_fail(json, r->offsets[FACTORS], "numfactors", err, "is not positive");
   if (r->layer.type == FW_LAYER_INPUT && r->layer.width < 1)
-    return fw_json_fail(json, r->offsets[WIDTH], "outputdim", err, "is not positive");
+    return furrow_json_fail(json, r->offsets[WIDTH], "outputdim", err, "is not positive");
   return FURROW_OK;
 }
 
-static furrow_status check_stack(const fw_json *json, const reading *r, uint64_t begin, furrow_error *err) {
+static furrow_status check_stack(const furrow_json *json, const reading *r, uint64_t begin, furrow_error *err) {
   const bool one = r->seen & BIT(WIDTH), many = r->seen & BIT(WIDTHS);
-  if (!one && !many) return fw_json_fail(json, begin, "outputdims", err, "is missing");
-  if (one && many) return fw_json_fail(json, r->offsets[WIDTH], "outputdim", err, "stands beside outputdims");
+  if (!one && !many) return furrow_json_fail(json, begin, "outputdims", err, "is missing");
+  if (one && many) return furrow_json_fail(json, r->offsets[WIDTH], "outputdim", err, "stands beside outputdims");
   if (r->seen & BIT(ACTIVATION) && (many || r->seen & BIT(ACTIVATIONS)))
-    return fw_json_fail(json, r->offsets[ACTIVATION], "transfunc", err, "is not of a stack; transfuncs is");
-  if (many && r->widths == 0) return fw_json_fail(json, r->offsets[WIDTHS], "outputdims", err, "is empty");
+    return furrow_json_fail(json, r->offsets[ACTIVATION], "transfunc", err, "is not of a stack; transfuncs is");
+  if (many && r->widths == 0) return furrow_json_fail(json, r->offsets[WIDTHS], "outputdims", err, "is empty");
   for (size_t i = 0; i < r->widths; i++)
     if (r->width_list[i] < 1)
-      return fw_json_fail(json, r->offsets[WIDTHS], "outputdims", err, "has a width that is not positive");
-  if (one && r->layer.width < 1) return fw_json_fail(json, r->offsets[WIDTH], "outputdim", err, "is not positive");
+      return furrow_json_fail(json, r->offsets[WIDTHS], "outputdims", err, "has a width that is not positive");
+  if (one && r->layer.width < 1) return furrow_json_fail(json, r->offsets[WIDTH], "outputdim", err, "is not positive");
   if (r->seen & BIT(ACTIVATIONS) && r->activations != (many ? r->widths : 1))
-    return fw_json_fail(json, r->offsets[ACTIVATIONS], "transfuncs", err, "has %zu elements, but outputdims %zu",
-                        r->activations, many ? r->widths : 1);
+    return furrow_json_fail(json, r->offsets[ACTIVATIONS], "transfuncs", err, "has %zu elements, but outputdims %zu",
+                            r->activations, many ? r->widths : 1);
   return FURROW_OK;
 }
 
 /* An fc layer has lists, also where the file has one width and one activation. */
-static furrow_status keep_stack(const fw_json *json, reading *r, uint64_t begin, furrow_error *err) {
+static furrow_status keep_stack(const furrow_json *json, reading *r, uint64_t begin, furrow_error *err) {
   void *widths = NULL, *activations = NULL;
   furrow_status status = check_stack(json, r, begin, err);
   if (status != FURROW_OK) return status;
@@ -235,11 +237,11 @@ static furrow_status add_layer(reading *r, furrow_error *err) {
   return FURROW_OK;
 }
 
-static furrow_status read_layer(fw_json *json, reading *r, furrow_error *err) {
-  fw_json_text key;
-  const uint64_t begin = fw_json_next_offset(json);
-  furrow_status status = fw_json_object(json, err);
-  while (status == FURROW_OK && (status = fw_json_member(json, &key, err)) == FURROW_OK)
+static furrow_status read_layer(furrow_json *json, reading *r, furrow_error *err) {
+  furrow_json_text key;
+  const uint64_t begin = furrow_json_next_offset(json);
+  furrow_status status = furrow_json_object(json, err);
+  while (status == FURROW_OK && (status = furrow_json_member(json, &key, err)) == FURROW_OK)
     status = read_known_member(json, r, key, err);
   if (status == FURROW_END) status = check_members(json, r, begin, err);
   if (status == FURROW_OK && r->layer.type == FW_LAYER_FC) status = keep_stack(json, r, begin, err);
@@ -252,16 +254,16 @@ static void start_layer(reading *r) {
   r->widths = r->activations = 0;
 }
 
-static furrow_status check_count(const fw_json *json, const reading *r, furrow_error *err) {
+static furrow_status check_count(const furrow_json *json, const reading *r, furrow_error *err) {
   if (r->graph->count < FW_LAYERS_MAX) return FURROW_OK;
-  return fw_json_fail(json, fw_json_offset(json), NULL, err, "is beyond the %d layers that there may be",
-                      FW_LAYERS_MAX);
+  return furrow_json_fail(json, furrow_json_offset(json), NULL, err, "is beyond the %d layers that there may be",
+                          FW_LAYERS_MAX);
 }
 
-static furrow_status read_array(fw_json *json, reading *r, furrow_error *err) {
+static furrow_status read_array(furrow_json *json, reading *r, furrow_error *err) {
   char path[32];
-  furrow_status status = fw_json_array(json, err);
-  while (status == FURROW_OK && (status = fw_json_element(json, err)) == FURROW_OK) {
+  furrow_status status = furrow_json_array(json, err);
+  while (status == FURROW_OK && (status = furrow_json_element(json, err)) == FURROW_OK) {
     start_layer(r);
     status = check_count(json, r, err);
     const int n = snprintf(path, sizeof path, "layers/%zu", r->graph->count);
@@ -271,14 +273,14 @@ static furrow_status read_array(fw_json *json, reading *r, furrow_error *err) {
   return status == FURROW_END ? FURROW_OK : status;
 }
 
-static furrow_status read_by_name(fw_json *json, reading *r, furrow_error *err) {
+static furrow_status read_by_name(furrow_json *json, reading *r, furrow_error *err) {
   char path[FW_NAME_MAX + 16];
-  fw_json_text key;
-  furrow_status status = fw_json_object(json, err);
-  while (status == FURROW_OK && (status = fw_json_member(json, &key, err)) == FURROW_OK) {
+  furrow_json_text key;
+  furrow_status status = furrow_json_object(json, err);
+  while (status == FURROW_OK && (status = furrow_json_member(json, &key, err)) == FURROW_OK) {
     start_layer(r);
     status = check_count(json, r, err);
-    if (status == FURROW_OK) status = check_name(json, fw_json_next_offset(json), key, err);
+    if (status == FURROW_OK) status = check_name(json, furrow_json_next_offset(json), key, err);
     if (status != FURROW_OK) break;
     const int n = snprintf(path, sizeof path, "layers/%.*s", (int)key.size, key.bytes);
     status = fw_arena_text(&r->graph->arena, &r->layer.path, path, (size_t)n, err);
@@ -288,14 +290,14 @@ static furrow_status read_by_name(fw_json *json, reading *r, furrow_error *err) 
   return status == FURROW_END ? FURROW_OK : status;
 }
 
-furrow_status fw_json_layers(fw_json *json, fw_graph_spec **graph, furrow_error *err) {
+furrow_status fw_json_layers(furrow_json *json, fw_graph_spec **graph, furrow_error *err) {
   void *memory = NULL;
   furrow_status status = fw_alloc_zero(&memory, 1, sizeof(reading), err); /* too large for the stack */
   if (status != FURROW_OK) return status;
   reading *r = memory;
   status = fw_graph_spec_create(&r->graph, err);
   if (status == FURROW_OK)
-    status = fw_json_peek(json) == FW_JSON_OBJECT ? read_by_name(json, r, err) : read_array(json, r, err);
+    status = furrow_json_peek(json) == FURROW_JSON_OBJECT ? read_by_name(json, r, err) : read_array(json, r, err);
   if (status == FURROW_OK)
     *graph = r->graph;
   else

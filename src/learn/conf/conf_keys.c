@@ -65,11 +65,11 @@ fw_key fw_key_find(const char *name) {
 }
 
 /* In any case: Angel's documents print loadPath, and its code reads loadpath. */
-static bool is_member(const char *name, fw_json_text member) {
+static bool is_member(const char *name, furrow_json_text member) {
   return strlen(name) == member.size && strncasecmp(name, member.bytes, member.size) == 0;
 }
 
-fw_key fw_key_at_path(const char *section, fw_json_text member) {
+fw_key fw_key_at_path(const char *section, furrow_json_text member) {
   const size_t n = strlen(section);
   for (size_t i = 0; i < FW_KEYS; i++) {
     const char *path = rules[i].facts.json_path;

@@ -22,52 +22,52 @@ typedef struct member {
   fw_key key;
 } member;
 
-static furrow_status set(furrow_learn_conf *conf, fw_json *json, fw_key key, fw_buffer *text, furrow_error *err) {
+static furrow_status set(furrow_learn_conf *conf, furrow_json *json, fw_key key, fw_buffer *text, furrow_error *err) {
   char *value = NULL;
   furrow_status status = fw_buffer_take(text, &value, NULL, err);
   if (status == FURROW_OK) status = furrow_learn_conf_set(conf, fw_key_facts(key)->name, value, err);
   if (status == FURROW_E_ARGUMENT) {
     char message[sizeof err->message] = "";
     if (err) snprintf(message, sizeof message, "%s", err->message);
-    status = fw_json_fail(json, fw_json_offset(json), NULL, err, "is not what a model has: %.150s", message);
+    status = furrow_json_fail(json, furrow_json_offset(json), NULL, err, "is not what a model has: %.150s", message);
   }
   fw_free(value);
   return status;
 }
 
 /* Names are escaped as in a URI, so that commas separate them. */
-static furrow_status add_name(fw_json *json, fw_json_text name, fw_buffer *text, furrow_error *err) {
+static furrow_status add_name(furrow_json *json, furrow_json_text name, fw_buffer *text, furrow_error *err) {
   char *copy = NULL;
   if (memchr(name.bytes, 0, name.size))
-    return fw_json_fail(json, fw_json_offset(json), NULL, err, "has a byte 0 in it");
+    return furrow_json_fail(json, furrow_json_offset(json), NULL, err, "has a byte 0 in it");
   FW_TRY(fw_strndup(&copy, name.bytes, name.size, err));
   fw_uri_encode(text, copy);
   fw_free(copy);
   return FURROW_OK;
 }
 
-static furrow_status fail_kind(fw_json *json, const char *wanted, furrow_error *err) {
-  return fw_json_fail(json, fw_json_offset(json), NULL, err, "is not %s", wanted);
+static furrow_status fail_kind(furrow_json *json, const char *wanted, furrow_error *err) {
+  return furrow_json_fail(json, furrow_json_offset(json), NULL, err, "is not %s", wanted);
 }
 
 /* Names of columns, or numbers, as the key has them. */
-static furrow_status read_item(fw_json *json, fw_key key, fw_buffer *text, furrow_error *err) {
-  fw_json_text item = {0};
+static furrow_status read_item(furrow_json *json, fw_key key, fw_buffer *text, furrow_error *err) {
+  furrow_json_text item = {0};
   if (key == FW_KEY_COLUMNS) {
-    FW_TRY(fw_json_string(json, &item, err));
+    FW_TRY(furrow_json_string(json, &item, err));
     return add_name(json, item, text, err);
   }
-  if (fw_json_peek(json) != FW_JSON_NUMBER) return fail_kind(json, "a number", err);
-  FW_TRY(fw_json_skip(json, &item, err));
+  if (furrow_json_peek(json) != FURROW_JSON_NUMBER) return fail_kind(json, "a number", err);
+  FW_TRY(furrow_json_skip(json, &item, err));
   fw_buffer_append(text, item.bytes, item.size);
   return FURROW_OK;
 }
 
-static furrow_status read_list(furrow_learn_conf *conf, fw_json *json, fw_key key, furrow_error *err) {
+static furrow_status read_list(furrow_learn_conf *conf, furrow_json *json, fw_key key, furrow_error *err) {
   fw_buffer text = {0};
   bool first = true;
-  furrow_status status = fw_json_array(json, err);
-  while (status == FURROW_OK && (status = fw_json_element(json, err)) == FURROW_OK) {
+  furrow_status status = furrow_json_array(json, err);
+  while (status == FURROW_OK && (status = furrow_json_element(json, err)) == FURROW_OK) {
     if (!first) fw_buffer_text(&text, ",");
     first = false;
     status = read_item(json, key, &text, err);
@@ -77,16 +77,16 @@ static furrow_status read_list(furrow_learn_conf *conf, fw_json *json, fw_key ke
   return status;
 }
 
-static furrow_status read_value(furrow_learn_conf *conf, fw_json *json, fw_key key, furrow_error *err) {
+static furrow_status read_value(furrow_learn_conf *conf, furrow_json *json, fw_key key, furrow_error *err) {
   fw_buffer text = {0};
-  fw_json_text item = {0};
-  const bool string = fw_json_peek(json) == FW_JSON_STRING;
-  if (fw_json_peek(json) == FW_JSON_NULL) return fw_json_skip(json, NULL, err);
+  furrow_json_text item = {0};
+  const bool string = furrow_json_peek(json) == FURROW_JSON_STRING;
+  if (furrow_json_peek(json) == FURROW_JSON_NULL) return furrow_json_skip(json, NULL, err);
   if (key == FW_KEY_COLUMNS || key == FW_KEY_LABELS) return read_list(conf, json, key, err);
-  if (!string && fw_json_peek(json) != FW_JSON_NUMBER) return fail_kind(json, "a text or a number", err);
-  FW_TRY(string ? fw_json_string(json, &item, err) : fw_json_skip(json, &item, err));
+  if (!string && furrow_json_peek(json) != FURROW_JSON_NUMBER) return fail_kind(json, "a text or a number", err);
+  FW_TRY(string ? furrow_json_string(json, &item, err) : furrow_json_skip(json, &item, err));
   if (memchr(item.bytes, 0, item.size))
-    return fw_json_fail(json, fw_json_offset(json), NULL, err, "has a byte 0 in it");
+    return furrow_json_fail(json, furrow_json_offset(json), NULL, err, "has a byte 0 in it");
   fw_buffer_append(&text, item.bytes, item.size);
   furrow_status status = set(conf, json, key, &text, err);
   fw_buffer_clear(&text);
@@ -94,21 +94,21 @@ static furrow_status read_value(furrow_learn_conf *conf, fw_json *json, fw_key k
 }
 
 /* Members that are not in the list are for people. */
-static furrow_status read_members(furrow_learn_conf *conf, fw_json *json, const member *members, size_t count,
+static furrow_status read_members(furrow_learn_conf *conf, furrow_json *json, const member *members, size_t count,
                                   furrow_error *err) {
-  fw_json_text key;
-  furrow_status status = fw_json_object(json, err);
-  while (status == FURROW_OK && (status = fw_json_member(json, &key, err)) == FURROW_OK) {
+  furrow_json_text key;
+  furrow_status status = furrow_json_object(json, err);
+  while (status == FURROW_OK && (status = furrow_json_member(json, &key, err)) == FURROW_OK) {
     size_t i = 0;
-    while (i < count && !fw_json_is(key, members[i].name)) i++;
-    status = i < count ? read_value(conf, json, members[i].key, err) : fw_json_skip(json, NULL, err);
+    while (i < count && !furrow_json_is(key, members[i].name)) i++;
+    status = i < count ? read_value(conf, json, members[i].key, err) : furrow_json_skip(json, NULL, err);
   }
   return status == FURROW_END ? FURROW_OK : status;
 }
 
-static furrow_status read_version(fw_json *json, furrow_error *err) {
+static furrow_status read_version(furrow_json *json, furrow_error *err) {
   int64_t version = 0;
-  FW_TRY(fw_json_i64(json, &version, err));
+  FW_TRY(furrow_json_i64(json, &version, err));
   if (version >= 1 && version <= VERSION) return FURROW_OK;
   fw_fail(err, FURROW_E_UNSUPPORTED, "version %" PRId64 " of furrow.json is not known here; %d is the latest", version,
           VERSION);
@@ -127,21 +127,21 @@ furrow_status fw_model_json_read(furrow_learn_conf *conf, const char *text, size
                                 {"delimiter", FW_KEY_DELIMITER},
                                 {"user_fields", FW_KEY_USER_FIELDS},
                                 {"item_fields", FW_KEY_ITEM_FIELDS}};
-  fw_json json;
-  fw_json_text key;
+  furrow_json json;
+  furrow_json_text key;
   fw_json_open(&json, text, size, file);
-  furrow_status status = fw_json_object(&json, err);
-  while (status == FURROW_OK && (status = fw_json_member(&json, &key, err)) == FURROW_OK) {
-    if (fw_json_is(key, "version"))
+  furrow_status status = furrow_json_object(&json, err);
+  while (status == FURROW_OK && (status = furrow_json_member(&json, &key, err)) == FURROW_OK) {
+    if (furrow_json_is(key, "version"))
       status = read_version(&json, err);
-    else if (fw_json_is(key, "data"))
+    else if (furrow_json_is(key, "data"))
       status = read_members(conf, &json, data, sizeof data / sizeof *data, err);
-    else if (fw_json_is(key, "labels"))
+    else if (furrow_json_is(key, "labels"))
       status = read_value(conf, &json, FW_KEY_LABELS, err);
     else
-      status = fw_json_skip(&json, NULL, err);
+      status = furrow_json_skip(&json, NULL, err);
   }
-  if (status == FURROW_END) status = fw_json_end(&json, err);
+  if (status == FURROW_END) status = furrow_json_end(&json, err);
   fw_json_close(&json);
   return status;
 }
@@ -151,23 +151,23 @@ furrow_status fw_model_json_read(furrow_learn_conf *conf, const char *text, size
 /* data/dictionary of furrow.json; "": it has none. */
 static furrow_status find_dictionary(const char *text, size_t size, const char *file, char found[17],
                                      furrow_error *err) {
-  fw_json json;
-  fw_json_text key, value;
+  furrow_json json;
+  furrow_json_text key, value;
   unsigned depth = 1;
   found[0] = 0;
   fw_json_open(&json, text, size, file);
-  furrow_status status = fw_json_object(&json, err);
+  furrow_status status = furrow_json_object(&json, err);
   while (status == FURROW_OK || (status == FURROW_END && --depth > 0)) {
-    status = fw_json_member(&json, &key, err);
+    status = furrow_json_member(&json, &key, err);
     if (status != FURROW_OK) continue;
-    if (depth == 1 && fw_json_is(key, "data")) {
-      status = fw_json_object(&json, err);
+    if (depth == 1 && furrow_json_is(key, "data")) {
+      status = furrow_json_object(&json, err);
       depth += status == FURROW_OK;
-    } else if (depth == 2 && fw_json_is(key, "dictionary") && fw_json_peek(&json) == FW_JSON_STRING) {
-      status = fw_json_string(&json, &value, err);
+    } else if (depth == 2 && furrow_json_is(key, "dictionary") && furrow_json_peek(&json) == FURROW_JSON_STRING) {
+      status = furrow_json_string(&json, &value, err);
       if (status == FURROW_OK && value.size == 16) snprintf(found, 17, "%.16s", value.bytes);
     } else {
-      status = fw_json_skip(&json, NULL, err);
+      status = furrow_json_skip(&json, NULL, err);
     }
   }
   fw_json_close(&json);

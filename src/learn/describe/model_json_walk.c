@@ -13,7 +13,7 @@
 enum { MEMBER_TEXT = 256 }; /* longer paths, which Furrow does not write, are cut */
 
 typedef struct walk {
-  fw_json json;
+  furrow_json json;
   char member[MEMBER_TEXT];
   fw_buffer text;
   furrow_status (*visit)(void *user, const char *member, const char *text);
@@ -23,22 +23,23 @@ typedef struct walk {
 static furrow_status walk_value(walk *w, furrow_error *err);
 
 static furrow_status walk_scalar(walk *w, furrow_error *err) {
-  fw_json_text value = {0};
-  const fw_json_kind kind = fw_json_peek(&w->json);
-  FW_TRY(kind == FW_JSON_STRING ? fw_json_string(&w->json, &value, err) : fw_json_skip(&w->json, &value, err));
+  furrow_json_text value = {0};
+  const furrow_json_kind kind = furrow_json_peek(&w->json);
+  FW_TRY(kind == FURROW_JSON_STRING ? furrow_json_string(&w->json, &value, err)
+                                    : furrow_json_skip(&w->json, &value, err));
   fw_buffer_reset(&w->text);
   fw_buffer_append(&w->text, value.bytes, value.size);
   fw_buffer_byte(&w->text, 0);
   FW_TRY(fw_buffer_status(&w->text, err));
-  return w->visit(w->user, w->member, kind == FW_JSON_NULL ? NULL : w->text.bytes);
+  return w->visit(w->user, w->member, kind == FURROW_JSON_NULL ? NULL : w->text.bytes);
 }
 
 static furrow_status walk_object(walk *w, furrow_error *err) {
-  fw_json_text key;
+  furrow_json_text key;
   const size_t before = strlen(w->member);
   furrow_status status;
-  FW_TRY(fw_json_object(&w->json, err));
-  while ((status = fw_json_member(&w->json, &key, err)) == FURROW_OK) {
+  FW_TRY(furrow_json_object(&w->json, err));
+  while ((status = furrow_json_member(&w->json, &key, err)) == FURROW_OK) {
     const int size = key.size < MEMBER_TEXT ? (int)key.size : MEMBER_TEXT;
     snprintf(w->member + before, sizeof w->member - before, "%s%.*s", before > 0 ? "/" : "", size, key.bytes);
     FW_TRY(walk_value(w, err)); /* END, too, if visit said so */
@@ -49,17 +50,17 @@ static furrow_status walk_object(walk *w, furrow_error *err) {
 
 static furrow_status walk_array(walk *w, furrow_error *err) {
   furrow_status status;
-  FW_TRY(fw_json_array(&w->json, err));
-  while ((status = fw_json_element(&w->json, err)) == FURROW_OK) FW_TRY(walk_value(w, err));
+  FW_TRY(furrow_json_array(&w->json, err));
+  while ((status = furrow_json_element(&w->json, err)) == FURROW_OK) FW_TRY(walk_value(w, err));
   return status == FURROW_END ? FURROW_OK : status;
 }
 
-/* As deep as fw_json goes. */
+/* As deep as furrow_json goes. */
 static furrow_status walk_value(walk *w, furrow_error *err) {
-  const fw_json_kind kind = fw_json_peek(&w->json);
-  return kind == FW_JSON_OBJECT  ? walk_object(w, err)
-         : kind == FW_JSON_ARRAY ? walk_array(w, err)
-                                 : walk_scalar(w, err);
+  const furrow_json_kind kind = furrow_json_peek(&w->json);
+  return kind == FURROW_JSON_OBJECT  ? walk_object(w, err)
+         : kind == FURROW_JSON_ARRAY ? walk_array(w, err)
+                                     : walk_scalar(w, err);
 }
 
 /* All that a reader of the model would refuse. */

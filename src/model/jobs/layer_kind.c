@@ -65,46 +65,46 @@ static int kind_of_type(const char *type) {
   return NO_KIND;
 }
 
-static void copy_text(char copy[LAYER_NAME], fw_json_text text) {
+static void copy_text(char copy[LAYER_NAME], furrow_json_text text) {
   size_t size = text.size < LAYER_NAME ? text.size : LAYER_NAME - 1;
   memcpy(copy, text.bytes, size);
   copy[size] = 0;
 }
 
-static furrow_status read_text(fw_json *json, char copy[LAYER_NAME]) {
-  fw_json_text text;
-  if (fw_json_peek(json) != FW_JSON_STRING) return fw_json_skip(json, NULL, NULL);
-  furrow_status status = fw_json_string(json, &text, NULL);
+static furrow_status read_text(furrow_json *json, char copy[LAYER_NAME]) {
+  furrow_json_text text;
+  if (furrow_json_peek(json) != FURROW_JSON_STRING) return furrow_json_skip(json, NULL, NULL);
+  furrow_status status = furrow_json_string(json, &text, NULL);
   if (status == FURROW_OK) copy_text(copy, text);
   return status;
 }
 
 /* Reads a layer; `name` is the key that it stands under, "" in an array. */
-static furrow_status read_layer(fw_json *json, char name[LAYER_NAME], const char *wanted, int *kind) {
+static furrow_status read_layer(furrow_json *json, char name[LAYER_NAME], const char *wanted, int *kind) {
   char type[LAYER_NAME] = "";
-  fw_json_text key;
-  if (fw_json_peek(json) != FW_JSON_OBJECT) return fw_json_skip(json, NULL, NULL);
-  furrow_status status = fw_json_object(json, NULL);
-  while (status == FURROW_OK && (status = fw_json_member(json, &key, NULL)) == FURROW_OK) {
-    if (fw_json_is(key, "name"))
+  furrow_json_text key;
+  if (furrow_json_peek(json) != FURROW_JSON_OBJECT) return furrow_json_skip(json, NULL, NULL);
+  furrow_status status = furrow_json_object(json, NULL);
+  while (status == FURROW_OK && (status = furrow_json_member(json, &key, NULL)) == FURROW_OK) {
+    if (furrow_json_is(key, "name"))
       status = read_text(json, name);
-    else if (fw_json_is(key, "type"))
+    else if (furrow_json_is(key, "type"))
       status = read_text(json, type);
     else
-      status = fw_json_skip(json, NULL, NULL);
+      status = furrow_json_skip(json, NULL, NULL);
   }
   if (status == FURROW_END && strcmp(name, wanted) == 0) *kind = kind_of_type(type);
   return status == FURROW_END ? FURROW_OK : status;
 }
 
 /* Angel writes an array of layers, its serving side an object by their names. */
-static furrow_status read_layers(fw_json *json, const char *wanted, int *kind) {
-  bool array = fw_json_peek(json) == FW_JSON_ARRAY;
-  fw_json_text key = {"", 0};
-  furrow_status status = array ? fw_json_array(json, NULL) : fw_json_object(json, NULL);
+static furrow_status read_layers(furrow_json *json, const char *wanted, int *kind) {
+  bool array = furrow_json_peek(json) == FURROW_JSON_ARRAY;
+  furrow_json_text key = {"", 0};
+  furrow_status status = array ? furrow_json_array(json, NULL) : furrow_json_object(json, NULL);
   while (status == FURROW_OK) {
     char name[LAYER_NAME];
-    status = array ? fw_json_element(json, NULL) : fw_json_member(json, &key, NULL);
+    status = array ? furrow_json_element(json, NULL) : furrow_json_member(json, &key, NULL);
     copy_text(name, key);
     if (status == FURROW_OK) status = read_layer(json, name, wanted, kind);
   }
@@ -114,12 +114,12 @@ static furrow_status read_layers(fw_json *json, const char *wanted, int *kind) {
 /* What cannot be read tells nothing, which is not a failure. */
 static int kind_in_graph(const char *graph, size_t size, const char *layer) {
   int kind = NO_KIND;
-  fw_json json;
-  fw_json_text key;
+  furrow_json json;
+  furrow_json_text key;
   fw_json_open(&json, graph, size, NULL);
-  furrow_status status = fw_json_object(&json, NULL);
-  while (status == FURROW_OK && (status = fw_json_member(&json, &key, NULL)) == FURROW_OK)
-    status = fw_json_is(key, "layers") ? read_layers(&json, layer, &kind) : fw_json_skip(&json, NULL, NULL);
+  furrow_status status = furrow_json_object(&json, NULL);
+  while (status == FURROW_OK && (status = furrow_json_member(&json, &key, NULL)) == FURROW_OK)
+    status = furrow_json_is(key, "layers") ? read_layers(&json, layer, &kind) : furrow_json_skip(&json, NULL, NULL);
   fw_json_close(&json);
   return status == FURROW_END ? kind : NO_KIND;
 }

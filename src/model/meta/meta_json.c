@@ -13,7 +13,7 @@
 #include "model/meta/meta.h"
 
 typedef struct meta_reader {
-  fw_json json;
+  furrow_json json;
   fw_meta_owner *owner;
   furrow_error *err;
   /* ids and keys of a map's members; those of rows are used anew for each partition */
@@ -28,14 +28,14 @@ typedef struct object_notes {
 } object_notes;
 
 static furrow_status refuse(meta_reader *r, const char *message) {
-  return fw_json_fail(&r->json, fw_json_offset(&r->json), NULL, r->err, "%s", message);
+  return furrow_json_fail(&r->json, furrow_json_offset(&r->json), NULL, r->err, "%s", message);
 }
 
 /* ---- Scalars ---- */
 
 static furrow_status read_text(meta_reader *r, const char **text) {
-  fw_json_text string;
-  furrow_status status = fw_json_string(&r->json, &string, r->err);
+  furrow_json_text string;
+  furrow_status status = furrow_json_string(&r->json, &string, r->err);
   if (status != FURROW_OK) return status;
   if (memchr(string.bytes, 0, string.size)) return refuse(r, "has a character 0");
   *text = fw_meta_text(r->owner, string.bytes, string.size);
@@ -43,9 +43,9 @@ static furrow_status read_text(meta_reader *r, const char **text) {
 }
 
 static furrow_status read_integer_text(meta_reader *r, int64_t *value) {
-  fw_json_text string;
+  furrow_json_text string;
   bool overflow = false;
-  furrow_status status = fw_json_string(&r->json, &string, r->err);
+  furrow_status status = furrow_json_string(&r->json, &string, r->err);
   if (status != FURROW_OK) return status;
   const char *end = string.bytes + string.size;
   if (string.size == 0 || fw_read_i64(string.bytes, end, value, &overflow) != end)
@@ -56,8 +56,8 @@ static furrow_status read_integer_text(meta_reader *r, int64_t *value) {
 static furrow_status read_number(meta_reader *r, const fw_meta_field *field, void *object) {
   int64_t value = 0;
   char text[80];
-  const bool string = fw_json_peek(&r->json) == FW_JSON_STRING;
-  furrow_status status = string ? read_integer_text(r, &value) : fw_json_i64(&r->json, &value, r->err);
+  const bool string = furrow_json_peek(&r->json) == FURROW_JSON_STRING;
+  furrow_status status = string ? read_integer_text(r, &value) : furrow_json_i64(&r->json, &value, r->err);
   if (status != FURROW_OK) return status;
   const char *fault = fw_meta_number_fault(field, value, text);
   if (fault) return refuse(r, fault);
@@ -89,8 +89,8 @@ static furrow_status read_field(meta_reader *r, const fw_meta_field *field, void
 /* A member that Angel does not know, as it stands. */
 static furrow_status keep_member(meta_reader *r, fw_buffer *extra) {
   const fw_json_step key = r->json.steps[r->json.depth - 1];
-  fw_json_text raw;
-  furrow_status status = fw_json_skip(&r->json, &raw, r->err);
+  furrow_json_text raw;
+  furrow_status status = furrow_json_skip(&r->json, &raw, r->err);
   if (status != FURROW_OK) return status;
   fw_buffer_text(extra, extra->size ? ",\"" : "\"");
   fw_buffer_append(extra, key.key, key.size);
@@ -99,36 +99,36 @@ static furrow_status keep_member(meta_reader *r, fw_buffer *extra) {
   return fw_buffer_status(extra, r->err);
 }
 
-static const fw_meta_field *find_field(const fw_meta_fields *fields, fw_json_text key) {
+static const fw_meta_field *find_field(const fw_meta_fields *fields, furrow_json_text key) {
   for (size_t i = 0; i < fields->count; i++)
-    if (fw_json_is(key, fields->fields[i].name)) return &fields->fields[i];
+    if (furrow_json_is(key, fields->fields[i].name)) return &fields->fields[i];
   return NULL;
 }
 
-static furrow_status read_member(meta_reader *r, const fw_meta_fields *fields, fw_json_text key, void *object,
+static furrow_status read_member(meta_reader *r, const fw_meta_fields *fields, furrow_json_text key, void *object,
                                  object_notes *notes, fw_buffer *extra) {
   const fw_meta_field *field = find_field(fields, key);
   if (!field) return keep_member(r, extra);
   uint64_t *at = &notes->at[field - fields->fields];
-  const uint64_t here = fw_json_next_offset(&r->json);
-  if (*at) return fw_json_fail(&r->json, here, NULL, r->err, "is there twice");
+  const uint64_t here = furrow_json_next_offset(&r->json);
+  if (*at) return furrow_json_fail(&r->json, here, NULL, r->err, "is there twice");
   *at = here;
   return read_field(r, field, object);
 }
 
 static furrow_status check_missing(meta_reader *r, const fw_meta_fields *fields, const object_notes *notes) {
   for (size_t i = 0; i < fields->count; i++)
-    if (!notes->at[i]) return fw_json_fail(&r->json, notes->start, fields->fields[i].name, r->err, "is missing");
+    if (!notes->at[i]) return furrow_json_fail(&r->json, notes->start, fields->fields[i].name, r->err, "is missing");
   return FURROW_OK;
 }
 
 static furrow_status read_object(meta_reader *r, const fw_meta_fields *fields, void *object, object_notes *notes) {
   fw_buffer extra = {0};
-  fw_json_text key;
+  furrow_json_text key;
   *notes = (object_notes){0};
-  furrow_status status = fw_json_object(&r->json, r->err);
-  notes->start = fw_json_offset(&r->json);
-  while (status == FURROW_OK && (status = fw_json_member(&r->json, &key, r->err)) == FURROW_OK)
+  furrow_status status = furrow_json_object(&r->json, r->err);
+  notes->start = furrow_json_offset(&r->json);
+  while (status == FURROW_OK && (status = furrow_json_member(&r->json, &key, r->err)) == FURROW_OK)
     status = read_member(r, fields, key, object, notes, &extra);
   if (status == FURROW_END) status = check_missing(r, fields, notes);
   if (status == FURROW_OK && extra.size) notes->extra = fw_meta_text(r->owner, extra.bytes, extra.size);
@@ -145,20 +145,20 @@ static uint64_t key_offset(const meta_reader *r) {
 
 static furrow_status check_keys(meta_reader *r, fw_meta_positions *keys) {
   const fw_meta_position *twice = fw_meta_positions_duplicate(keys);
-  return twice ? fw_json_fail(&r->json, twice->at, NULL, r->err, "has a key twice") : FURROW_OK;
+  return twice ? furrow_json_fail(&r->json, twice->at, NULL, r->err, "has a key twice") : FURROW_OK;
 }
 
 /* A member of options; numbers and booleans become their text. */
-static furrow_status read_option(meta_reader *r, fw_json_text key) {
+static furrow_status read_option(meta_reader *r, furrow_json_text key) {
   furrow_matrix_option option;
-  fw_json_text raw;
-  const fw_json_kind kind = fw_json_peek(&r->json);
+  furrow_json_text raw;
+  const furrow_json_kind kind = furrow_json_peek(&r->json);
   if (memchr(key.bytes, 0, key.size))
-    return fw_json_fail(&r->json, key_offset(r), NULL, r->err, "has a character 0 in its key");
+    return furrow_json_fail(&r->json, key_offset(r), NULL, r->err, "has a character 0 in its key");
   option.key = fw_meta_text(r->owner, key.bytes, key.size);
   furrow_status status = FURROW_OK;
-  if (kind == FW_JSON_NUMBER || kind == FW_JSON_BOOL) {
-    status = fw_json_skip(&r->json, &raw, r->err);
+  if (kind == FURROW_JSON_NUMBER || kind == FURROW_JSON_BOOL) {
+    status = furrow_json_skip(&r->json, &raw, r->err);
     if (status == FURROW_OK) option.value = fw_meta_text(r->owner, raw.bytes, raw.size);
   } else {
     status = read_text(r, &option.value);
@@ -168,9 +168,9 @@ static furrow_status read_option(meta_reader *r, fw_json_text key) {
 
 static furrow_status read_options(meta_reader *r) {
   fw_meta_positions keys = {0};
-  fw_json_text key;
-  furrow_status status = fw_json_object(&r->json, r->err);
-  while (status == FURROW_OK && (status = fw_json_member(&r->json, &key, r->err)) == FURROW_OK) {
+  furrow_json_text key;
+  furrow_status status = furrow_json_object(&r->json, r->err);
+  while (status == FURROW_OK && (status = furrow_json_member(&r->json, &key, r->err)) == FURROW_OK) {
     status = fw_meta_positions_add(&keys, fw_meta_hash(key.bytes, key.size), key_offset(r), r->err);
     if (status == FURROW_OK) status = read_option(r, key);
   }
@@ -195,10 +195,10 @@ static furrow_status note_id(meta_reader *r, object_map *map, int32_t id, uint64
 
 static furrow_status read_map(meta_reader *r, object_map *map,
                               furrow_status (*read_one)(meta_reader *, object_map *map)) {
-  fw_json_text key;
+  furrow_json_text key;
   map->ids->count = map->keys->count = 0;
-  furrow_status status = fw_json_object(&r->json, r->err);
-  while (status == FURROW_OK && (status = fw_json_member(&r->json, &key, r->err)) == FURROW_OK) {
+  furrow_status status = furrow_json_object(&r->json, r->err);
+  while (status == FURROW_OK && (status = furrow_json_member(&r->json, &key, r->err)) == FURROW_OK) {
     status = fw_meta_positions_add(map->keys, fw_meta_hash(key.bytes, key.size), key_offset(r), r->err);
     if (status == FURROW_OK) status = read_one(r, map);
   }
@@ -226,9 +226,10 @@ static furrow_status check_part(meta_reader *r, const furrow_partition_meta *par
   char text[120];
   uint64_t at = 0;
   const char *fault = fw_meta_part_fault(part, &field);
-  if (fault) return fw_json_fail(&r->json, notes->at[field - fw_part_fields.fields], field->name, r->err, "%s", fault);
+  if (fault)
+    return furrow_json_fail(&r->json, notes->at[field - fw_part_fields.fields], field->name, r->err, "%s", fault);
   fault = fw_meta_rows_fault(part, &r->rows, text, &at);
-  return fault ? fw_json_fail(&r->json, at, "rowMetas", r->err, "%s", fault) : FURROW_OK;
+  return fault ? furrow_json_fail(&r->json, at, "rowMetas", r->err, "%s", fault) : FURROW_OK;
 }
 
 static furrow_status read_part(meta_reader *r, object_map *map) {
@@ -252,7 +253,7 @@ static furrow_status read_parts(meta_reader *r) {
   fw_meta_finish(r->owner);
   status = fw_meta_sort_parts(r->owner, &r->parts, &twice, r->err);
   if (!twice) return status;
-  return fw_json_fail(&r->json, twice->at, NULL, r->err, "has partition %d twice", (int32_t)twice->key);
+  return furrow_json_fail(&r->json, twice->at, NULL, r->err, "has partition %d twice", (int32_t)twice->key);
 }
 
 /* ---- All of it ---- */

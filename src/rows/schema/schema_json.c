@@ -91,7 +91,7 @@ const char *fw_time_unit_name(fw_time_unit unit) {
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
 typedef struct schema_reader {
-  fw_json json;
+  furrow_json json;
   furrow_schema *schema;
   furrow_error *err;
   uint64_t at[MEMBER_COUNT]; /* where the members of the column begin; 0: it does not have that one */
@@ -100,7 +100,7 @@ typedef struct schema_reader {
 /* ---- Values ---- */
 
 static furrow_status refuse(schema_reader *r, const char *message) {
-  return fw_json_fail(&r->json, fw_json_offset(&r->json), NULL, r->err, "%s", message);
+  return furrow_json_fail(&r->json, furrow_json_offset(&r->json), NULL, r->err, "%s", message);
 }
 
 static void list_words(const char *const *words, size_t count, char *list, size_t size) {
@@ -114,7 +114,7 @@ static void list_words(const char *const *words, size_t count, char *list, size_
 }
 
 /* The word is none of these. */
-static furrow_status refuse_word(schema_reader *r, uint64_t offset, fw_json_text word, const char *what,
+static furrow_status refuse_word(schema_reader *r, uint64_t offset, furrow_json_text word, const char *what,
                                  const char *const *words, size_t count) {
   char written[FW_SUGGESTION_LENGTH + 1], list[160] = "";
   fw_suggestion suggestion = {NULL, SIZE_MAX};
@@ -123,44 +123,44 @@ static furrow_status refuse_word(schema_reader *r, uint64_t offset, fw_json_text
   written[n] = 0;
   for (size_t i = 0; i < count; i++) fw_suggestion_offer(&suggestion, written, words[i]);
   list_words(words, count, list, sizeof list);
-  fw_json_fail(&r->json, offset, NULL, r->err, "is not %s: %s", what, list);
+  furrow_json_fail(&r->json, offset, NULL, r->err, "is not %s: %s", what, list);
   if (fw_suggestion_is_near(&suggestion, written)) fw_error_set_hint(r->err, "did you mean %s?", suggestion.word);
   return FURROW_E_FORMAT;
 }
 
-static size_t find_word(fw_json_text word, const char *const *words, size_t count) {
+static size_t find_word(furrow_json_text word, const char *const *words, size_t count) {
   size_t i = 0;
-  while (i < count && (!words[i][0] || !fw_json_is(word, words[i]))) i++;
+  while (i < count && (!words[i][0] || !furrow_json_is(word, words[i]))) i++;
   return i;
 }
 
 /* A string that is one of the words. */
 static furrow_status read_word(schema_reader *r, const char *what, const char *const *words, size_t count,
                                unsigned *which) {
-  fw_json_text word;
-  FW_TRY(fw_json_string(&r->json, &word, r->err));
+  furrow_json_text word;
+  FW_TRY(furrow_json_string(&r->json, &word, r->err));
   const size_t i = find_word(word, words, count);
-  if (i == count) return refuse_word(r, fw_json_offset(&r->json), word, what, words, count);
+  if (i == count) return refuse_word(r, furrow_json_offset(&r->json), word, what, words, count);
   *which = (unsigned)i;
   return FURROW_OK;
 }
 
 static furrow_status read_integer(schema_reader *r, int64_t least, int64_t most, int64_t *value) {
-  FW_TRY(fw_json_i64(&r->json, value, r->err));
+  FW_TRY(furrow_json_i64(&r->json, value, r->err));
   if (*value >= least && *value <= most) return FURROW_OK;
-  return fw_json_fail(&r->json, fw_json_offset(&r->json), NULL, r->err, "is not an integer from %lld to %lld",
-                      (long long)least, (long long)most);
+  return furrow_json_fail(&r->json, furrow_json_offset(&r->json), NULL, r->err, "is not an integer from %lld to %lld",
+                          (long long)least, (long long)most);
 }
 
 /* A string without a 0 in it. */
-static furrow_status read_string(schema_reader *r, bool may_be_empty, fw_json_text *text) {
-  FW_TRY(fw_json_string(&r->json, text, r->err));
+static furrow_status read_string(schema_reader *r, bool may_be_empty, furrow_json_text *text) {
+  FW_TRY(furrow_json_string(&r->json, text, r->err));
   if (memchr(text->bytes, 0, text->size)) return refuse(r, "has a character 0");
   return text->size > 0 || may_be_empty ? FURROW_OK : refuse(r, "is empty");
 }
 
 static furrow_status read_text(schema_reader *r, bool may_be_empty, char **member) {
-  fw_json_text text;
+  furrow_json_text text;
   char *copy = NULL;
   FW_TRY(read_string(r, may_be_empty, &text));
   FW_TRY(fw_strndup(&copy, text.bytes, text.size, r->err));
@@ -171,13 +171,13 @@ static furrow_status read_text(schema_reader *r, bool may_be_empty, char **membe
 
 /* An array of different strings. */
 static furrow_status read_texts(schema_reader *r, char ***texts, size_t *count) {
-  fw_json_text text;
+  furrow_json_text text;
   furrow_status status;
-  FW_TRY(fw_json_array(&r->json, r->err));
-  while ((status = fw_json_element(&r->json, r->err)) == FURROW_OK) {
+  FW_TRY(furrow_json_array(&r->json, r->err));
+  while ((status = furrow_json_element(&r->json, r->err)) == FURROW_OK) {
     FW_TRY(read_string(r, false, &text));
     for (size_t i = 0; i < *count; i++)
-      if (fw_json_is(text, (*texts)[i])) return refuse(r, "is there twice");
+      if (furrow_json_is(text, (*texts)[i])) return refuse(r, "is there twice");
     FW_TRY(fw_text_list_add(texts, count, text.bytes, text.size, r->err));
   }
   return status == FURROW_END ? FURROW_OK : status;
@@ -189,8 +189,8 @@ static furrow_status read_parts(schema_reader *r, unsigned *parts) {
   furrow_status status;
   unsigned part = 0;
   *parts = 0;
-  FW_TRY(fw_json_array(&r->json, r->err));
-  while ((status = fw_json_element(&r->json, r->err)) == FURROW_OK) {
+  FW_TRY(furrow_json_array(&r->json, r->err));
+  while ((status = furrow_json_element(&r->json, r->err)) == FURROW_OK) {
     FW_TRY(read_word(r, "a part of a time", part_names, COUNT(part_names), &part));
     if (*parts >> part & 1) return refuse(r, "is there twice");
     *parts |= 1u << part;
@@ -199,10 +199,10 @@ static furrow_status read_parts(schema_reader *r, unsigned *parts) {
 }
 
 static furrow_status read_classes(schema_reader *r, fw_column *c) {
-  const uint64_t offset = fw_json_next_offset(&r->json);
+  const uint64_t offset = furrow_json_next_offset(&r->json);
   FW_TRY(read_texts(r, &c->classes, &c->class_count));
   if (c->class_count >= 2) return FURROW_OK;
-  return fw_json_fail(&r->json, offset, NULL, r->err, "has fewer than two names");
+  return furrow_json_fail(&r->json, offset, NULL, r->err, "has fewer than two names");
 }
 
 static furrow_status read_number(schema_reader *r, int64_t least, int64_t most, unsigned *value) {
@@ -239,7 +239,7 @@ static furrow_status read_member(schema_reader *r, column_member member, fw_colu
   case MEMBER_WHY: return read_text(r, true, &c->why);
   case MEMBER_HASH: return read_number(r, 1, FW_HASH_BITS_MOST, &c->hash_bits);
   case MEMBER_SEPARATOR: return read_text(r, false, &c->separator);
-  case MEMBER_VALUES: return fw_json_bool(&r->json, &c->values, r->err);
+  case MEMBER_VALUES: return furrow_json_bool(&r->json, &c->values, r->err);
   case MEMBER_BINS: return read_number(r, 2, FW_BINS_MOST, &c->bins);
   case MEMBER_PARTS: return read_parts(r, &c->parts);
   case MEMBER_CLASSES: return read_classes(r, c);
@@ -250,15 +250,16 @@ static furrow_status read_member(schema_reader *r, column_member member, fw_colu
 
 /* Members that are not for this kind of column, or not beside each other. */
 static furrow_status check_members(schema_reader *r, const fw_column *c, uint64_t start) {
-  if (!r->at[MEMBER_AS]) return fw_json_fail(&r->json, start, "as", r->err, "is missing");
+  if (!r->at[MEMBER_AS]) return furrow_json_fail(&r->json, start, "as", r->err, "is missing");
   for (unsigned m = 0; m < MEMBER_COUNT; m++)
     if (r->at[m] && !(member_kinds[m] >> c->kind & 1))
-      return fw_json_fail(&r->json, r->at[m], member_names[m], r->err, "is not for a %s", fw_column_kind_name(c->kind));
+      return furrow_json_fail(&r->json, r->at[m], member_names[m], r->err, "is not for a %s",
+                              fw_column_kind_name(c->kind));
   if (r->at[MEMBER_HASH] && r->at[MEMBER_MIN_COUNT])
-    return fw_json_fail(&r->json, r->at[MEMBER_MIN_COUNT], "min_count", r->err,
-                        "is for a dictionary, which a column with a hash does not have");
+    return furrow_json_fail(&r->json, r->at[MEMBER_MIN_COUNT], "min_count", r->err,
+                            "is for a dictionary, which a column with a hash does not have");
   if (r->at[MEMBER_BINS] && c->scale != FW_SCALE_BINS)
-    return fw_json_fail(&r->json, r->at[MEMBER_BINS], "bins", r->err, "needs \"scale\": \"bins\"");
+    return furrow_json_fail(&r->json, r->at[MEMBER_BINS], "bins", r->err, "needs \"scale\": \"bins\"");
   return FURROW_OK;
 }
 
@@ -269,20 +270,20 @@ static furrow_status set_defaults(schema_reader *r, fw_column *c) {
   return FURROW_OK;
 }
 
-static furrow_status read_column(schema_reader *r, fw_json_text name) {
+static furrow_status read_column(schema_reader *r, furrow_json_text name) {
   fw_column *c = NULL;
-  fw_json_text key;
-  const uint64_t start = fw_json_next_offset(&r->json);
-  if (name.size == 0) return fw_json_fail(&r->json, start, NULL, r->err, "has an empty name");
-  if (memchr(name.bytes, 0, name.size)) return fw_json_fail(&r->json, start, NULL, r->err, "has a character 0");
+  furrow_json_text key;
+  const uint64_t start = furrow_json_next_offset(&r->json);
+  if (name.size == 0) return furrow_json_fail(&r->json, start, NULL, r->err, "has an empty name");
+  if (memchr(name.bytes, 0, name.size)) return furrow_json_fail(&r->json, start, NULL, r->err, "has a character 0");
   FW_TRY(fw_schema_add(r->schema, name.bytes, name.size, FW_AS_IGNORE, &c, r->err));
   memset(r->at, 0, sizeof r->at);
-  furrow_status status = fw_json_object(&r->json, r->err);
-  while (status == FURROW_OK && (status = fw_json_member(&r->json, &key, r->err)) == FURROW_OK) {
+  furrow_status status = furrow_json_object(&r->json, r->err);
+  while (status == FURROW_OK && (status = furrow_json_member(&r->json, &key, r->err)) == FURROW_OK) {
     const size_t member = find_word(key, member_names, MEMBER_COUNT);
-    const uint64_t here = fw_json_next_offset(&r->json);
+    const uint64_t here = furrow_json_next_offset(&r->json);
     if (member == MEMBER_COUNT) return refuse_word(r, here, key, "a member of a column", member_names, MEMBER_COUNT);
-    if (r->at[member]) return fw_json_fail(&r->json, here, NULL, r->err, "is there twice");
+    if (r->at[member]) return furrow_json_fail(&r->json, here, NULL, r->err, "is there twice");
     r->at[member] = here;
     status = read_member(r, (column_member)member, c);
   }
@@ -292,9 +293,9 @@ static furrow_status read_column(schema_reader *r, fw_json_text name) {
 }
 
 static furrow_status read_columns(schema_reader *r) {
-  fw_json_text name;
-  furrow_status status = fw_json_object(&r->json, r->err);
-  while (status == FURROW_OK && (status = fw_json_member(&r->json, &name, r->err)) == FURROW_OK)
+  furrow_json_text name;
+  furrow_status status = furrow_json_object(&r->json, r->err);
+  while (status == FURROW_OK && (status = furrow_json_member(&r->json, &name, r->err)) == FURROW_OK)
     status = read_column(r, name);
   return status == FURROW_END ? FURROW_OK : status;
 }
@@ -303,28 +304,28 @@ static furrow_status read_columns(schema_reader *r) {
 
 static furrow_status read_table_object(schema_reader *r, char **key, char **column) {
   static const char *const names[] = {"key", "column"};
-  fw_json_text name;
-  const uint64_t start = fw_json_next_offset(&r->json);
-  furrow_status status = fw_json_object(&r->json, r->err);
-  while (status == FURROW_OK && (status = fw_json_member(&r->json, &name, r->err)) == FURROW_OK) {
+  furrow_json_text name;
+  const uint64_t start = furrow_json_next_offset(&r->json);
+  furrow_status status = furrow_json_object(&r->json, r->err);
+  while (status == FURROW_OK && (status = furrow_json_member(&r->json, &name, r->err)) == FURROW_OK) {
     const size_t which = find_word(name, names, COUNT(names));
-    const uint64_t here = fw_json_next_offset(&r->json);
+    const uint64_t here = furrow_json_next_offset(&r->json);
     if (which == COUNT(names)) return refuse_word(r, here, name, "a member of a table", names, COUNT(names));
     char **member = which == 0 ? key : column;
-    if (*member) return fw_json_fail(&r->json, here, NULL, r->err, "is there twice");
+    if (*member) return furrow_json_fail(&r->json, here, NULL, r->err, "is there twice");
     status = read_text(r, false, member);
   }
   if (status != FURROW_END) return status;
-  return *key ? FURROW_OK : fw_json_fail(&r->json, start, "key", r->err, "is missing");
+  return *key ? FURROW_OK : furrow_json_fail(&r->json, start, "key", r->err, "is missing");
 }
 
-static furrow_status read_table(schema_reader *r, fw_json_text name) {
+static furrow_status read_table(schema_reader *r, furrow_json_text name) {
   char *uri = NULL, *key = NULL, *column = NULL;
-  const uint64_t start = fw_json_next_offset(&r->json);
+  const uint64_t start = furrow_json_next_offset(&r->json);
   if (name.size == 0 || memchr(name.bytes, 0, name.size))
-    return fw_json_fail(&r->json, start, NULL, r->err, "is not the name of a file");
+    return furrow_json_fail(&r->json, start, NULL, r->err, "is not the name of a file");
   furrow_status status = fw_strndup(&uri, name.bytes, name.size, r->err);
-  if (status == FURROW_OK && fw_json_peek(&r->json) == FW_JSON_OBJECT)
+  if (status == FURROW_OK && furrow_json_peek(&r->json) == FURROW_JSON_OBJECT)
     status = read_table_object(r, &key, &column);
   else if (status == FURROW_OK)
     status = read_text(r, false, &key);
@@ -336,9 +337,9 @@ static furrow_status read_table(schema_reader *r, fw_json_text name) {
 }
 
 static furrow_status read_tables(schema_reader *r) {
-  fw_json_text name;
-  furrow_status status = fw_json_object(&r->json, r->err);
-  while (status == FURROW_OK && (status = fw_json_member(&r->json, &name, r->err)) == FURROW_OK)
+  furrow_json_text name;
+  furrow_status status = furrow_json_object(&r->json, r->err);
+  while (status == FURROW_OK && (status = furrow_json_member(&r->json, &name, r->err)) == FURROW_OK)
     status = read_table(r, name);
   return status == FURROW_END ? FURROW_OK : status;
 }
@@ -347,27 +348,27 @@ static furrow_status read_tables(schema_reader *r) {
 
 static furrow_status read_cross_object(schema_reader *r, fw_cross *cross) {
   static const char *const names[] = {"of", "bits"};
-  fw_json_text name;
+  furrow_json_text name;
   bool seen[COUNT(names)] = {false};
-  const uint64_t start = fw_json_next_offset(&r->json);
-  furrow_status status = fw_json_object(&r->json, r->err);
-  while (status == FURROW_OK && (status = fw_json_member(&r->json, &name, r->err)) == FURROW_OK) {
+  const uint64_t start = furrow_json_next_offset(&r->json);
+  furrow_status status = furrow_json_object(&r->json, r->err);
+  while (status == FURROW_OK && (status = furrow_json_member(&r->json, &name, r->err)) == FURROW_OK) {
     const size_t which = find_word(name, names, COUNT(names));
-    const uint64_t here = fw_json_next_offset(&r->json);
+    const uint64_t here = furrow_json_next_offset(&r->json);
     if (which == COUNT(names)) return refuse_word(r, here, name, "a member of a cross", names, COUNT(names));
-    if (seen[which]) return fw_json_fail(&r->json, here, NULL, r->err, "is there twice");
+    if (seen[which]) return furrow_json_fail(&r->json, here, NULL, r->err, "is there twice");
     seen[which] = true;
     status =
         which == 0 ? read_texts(r, &cross->names, &cross->count) : read_number(r, 1, FW_HASH_BITS_MOST, &cross->bits);
   }
   if (status != FURROW_END) return status;
-  return seen[0] ? FURROW_OK : fw_json_fail(&r->json, start, "of", r->err, "is missing");
+  return seen[0] ? FURROW_OK : furrow_json_fail(&r->json, start, "of", r->err, "is missing");
 }
 
 static furrow_status read_cross(schema_reader *r) {
   fw_cross *cross = NULL;
   FW_TRY(fw_schema_add_cross(r->schema, &cross, r->err));
-  if (fw_json_peek(&r->json) == FW_JSON_OBJECT) return read_cross_object(r, cross);
+  if (furrow_json_peek(&r->json) == FURROW_JSON_OBJECT) return read_cross_object(r, cross);
   return read_texts(r, &cross->names, &cross->count);
 }
 
@@ -377,23 +378,23 @@ static furrow_status read_single_cross(schema_reader *r) {
   furrow_status status;
   FW_TRY(fw_schema_add_cross(r->schema, &cross, r->err));
   do {
-    fw_json_text name;
+    furrow_json_text name;
     FW_TRY(read_string(r, false, &name));
     FW_TRY(fw_text_list_add(&cross->names, &cross->count, name.bytes, name.size, r->err));
-  } while ((status = fw_json_element(&r->json, r->err)) == FURROW_OK);
+  } while ((status = furrow_json_element(&r->json, r->err)) == FURROW_OK);
   return status;
 }
 
 /* An array of names is one cross; otherwise each element is. */
 static furrow_status read_crosses(schema_reader *r) {
-  FW_TRY(fw_json_array(&r->json, r->err));
-  furrow_status status = fw_json_element(&r->json, r->err);
-  if (status == FURROW_OK && fw_json_peek(&r->json) == FW_JSON_STRING) {
+  FW_TRY(furrow_json_array(&r->json, r->err));
+  furrow_status status = furrow_json_element(&r->json, r->err);
+  if (status == FURROW_OK && furrow_json_peek(&r->json) == FURROW_JSON_STRING) {
     status = read_single_cross(r);
   } else {
     while (status == FURROW_OK) {
       FW_TRY(read_cross(r));
-      status = fw_json_element(&r->json, r->err);
+      status = furrow_json_element(&r->json, r->err);
     }
   }
   return status == FURROW_END ? FURROW_OK : status;
@@ -419,19 +420,19 @@ static furrow_status read_schema(schema_reader *r) {
   static const char *const names[] = {"columns", "tables", "cross", "history"};
   static furrow_status (*const readers[])(schema_reader *) = {read_columns, read_tables, read_crosses, read_history};
   bool seen[COUNT(names)] = {false};
-  fw_json_text name;
-  furrow_status status = fw_json_object(&r->json, r->err);
-  while (status == FURROW_OK && (status = fw_json_member(&r->json, &name, r->err)) == FURROW_OK) {
+  furrow_json_text name;
+  furrow_status status = furrow_json_object(&r->json, r->err);
+  while (status == FURROW_OK && (status = furrow_json_member(&r->json, &name, r->err)) == FURROW_OK) {
     const size_t which = find_word(name, names, COUNT(names));
-    const uint64_t here = fw_json_next_offset(&r->json);
+    const uint64_t here = furrow_json_next_offset(&r->json);
     if (which == COUNT(names)) return refuse_word(r, here, name, "a member of a schema", names, COUNT(names));
-    if (seen[which]) return fw_json_fail(&r->json, here, NULL, r->err, "is there twice");
+    if (seen[which]) return furrow_json_fail(&r->json, here, NULL, r->err, "is there twice");
     seen[which] = true;
     status = readers[which](r);
   }
   if (status != FURROW_END) return status;
-  FW_TRY(fw_json_end(&r->json, r->err));
-  return seen[0] ? FURROW_OK : fw_json_fail(&r->json, 0, "columns", r->err, "is missing");
+  FW_TRY(furrow_json_end(&r->json, r->err));
+  return seen[0] ? FURROW_OK : furrow_json_fail(&r->json, 0, "columns", r->err, "is missing");
 }
 
 /* What does not hold together in a file is E_FORMAT of the file. */

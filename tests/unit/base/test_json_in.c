@@ -8,7 +8,7 @@
 #include "support/cmocka_all.h"
 #include "support/failing_alloc.h"
 
-static fw_json json;
+static furrow_json json;
 static furrow_error err;
 
 static void start(const char *text) {
@@ -19,8 +19,8 @@ static void start(const char *text) {
 /* The document is refused: status, byte, message. */
 static void refused(const char *text, uint64_t offset, const char *message) {
   start(text);
-  furrow_status status = fw_json_skip(&json, NULL, &err);
-  if (status == FURROW_OK) status = fw_json_end(&json, &err);
+  furrow_status status = furrow_json_skip(&json, NULL, &err);
+  if (status == FURROW_OK) status = furrow_json_end(&json, &err);
   if (status != FURROW_E_FORMAT || err.offset != offset || strcmp(err.message, message) != 0)
     fail_msg("%s: %s at %llu: %s", text, furrow_status_name(status), (unsigned long long)err.offset, err.message);
   assert_string_equal(err.file, "x.json");
@@ -29,68 +29,68 @@ static void refused(const char *text, uint64_t offset, const char *message) {
 
 static void members(void **state) {
   (void)state;
-  fw_json_text key, text;
+  furrow_json_text key, text;
   int64_t i = 0;
   double d = 0;
   bool b = false;
   start(" {\"a\" : 1, \"b\":[ ] ,\"c\":{\"d\":[-2,3.5e1,\"x\",true , null,false]}\n,\"\":[[],{}]} \t");
-  assert_int_equal(fw_json_peek(&json), FW_JSON_OBJECT);
-  assert_int_equal(fw_json_object(&json, &err), FURROW_OK);
-  assert_int_equal(fw_json_member(&json, &key, &err), FURROW_OK);
-  assert_true(fw_json_is(key, "a") && !fw_json_is(key, "ab") && !fw_json_is(key, ""));
-  assert_int_equal(fw_json_i64(&json, &i, &err), FURROW_OK);
+  assert_int_equal(furrow_json_peek(&json), FURROW_JSON_OBJECT);
+  assert_int_equal(furrow_json_object(&json, &err), FURROW_OK);
+  assert_int_equal(furrow_json_member(&json, &key, &err), FURROW_OK);
+  assert_true(furrow_json_is(key, "a") && !furrow_json_is(key, "ab") && !furrow_json_is(key, ""));
+  assert_int_equal(furrow_json_i64(&json, &i, &err), FURROW_OK);
   assert_int_equal(i, 1);
-  assert_int_equal(fw_json_offset(&json), 8);
-  assert_int_equal(fw_json_member(&json, &key, &err), FURROW_OK);
-  assert_int_equal(fw_json_array(&json, &err), FURROW_OK);
-  assert_int_equal(fw_json_element(&json, &err), FURROW_END);
-  assert_int_equal(fw_json_member(&json, &key, &err), FURROW_OK);
-  assert_int_equal(fw_json_object(&json, &err), FURROW_OK);
-  assert_int_equal(fw_json_member(&json, &key, &err), FURROW_OK);
-  assert_true(fw_json_is(key, "d"));
-  assert_int_equal(fw_json_array(&json, &err), FURROW_OK);
-  assert_int_equal(fw_json_element(&json, &err), FURROW_OK);
-  assert_int_equal(fw_json_f64(&json, &d, &err), FURROW_OK);
+  assert_int_equal(furrow_json_offset(&json), 8);
+  assert_int_equal(furrow_json_member(&json, &key, &err), FURROW_OK);
+  assert_int_equal(furrow_json_array(&json, &err), FURROW_OK);
+  assert_int_equal(furrow_json_element(&json, &err), FURROW_END);
+  assert_int_equal(furrow_json_member(&json, &key, &err), FURROW_OK);
+  assert_int_equal(furrow_json_object(&json, &err), FURROW_OK);
+  assert_int_equal(furrow_json_member(&json, &key, &err), FURROW_OK);
+  assert_true(furrow_json_is(key, "d"));
+  assert_int_equal(furrow_json_array(&json, &err), FURROW_OK);
+  assert_int_equal(furrow_json_element(&json, &err), FURROW_OK);
+  assert_int_equal(furrow_json_f64(&json, &d, &err), FURROW_OK);
   assert_true(d == -2);
-  assert_int_equal(fw_json_element(&json, &err), FURROW_OK);
-  assert_int_equal(fw_json_f64(&json, &d, &err), FURROW_OK);
+  assert_int_equal(furrow_json_element(&json, &err), FURROW_OK);
+  assert_int_equal(furrow_json_f64(&json, &d, &err), FURROW_OK);
   assert_true(d == 35);
-  assert_int_equal(fw_json_element(&json, &err), FURROW_OK);
-  assert_int_equal(fw_json_string(&json, &text, &err), FURROW_OK);
-  assert_true(fw_json_is(text, "x"));
-  assert_int_equal(fw_json_element(&json, &err), FURROW_OK);
-  assert_int_equal(fw_json_peek(&json), FW_JSON_BOOL);
-  assert_int_equal(fw_json_bool(&json, &b, &err), FURROW_OK);
+  assert_int_equal(furrow_json_element(&json, &err), FURROW_OK);
+  assert_int_equal(furrow_json_string(&json, &text, &err), FURROW_OK);
+  assert_true(furrow_json_is(text, "x"));
+  assert_int_equal(furrow_json_element(&json, &err), FURROW_OK);
+  assert_int_equal(furrow_json_peek(&json), FURROW_JSON_BOOL);
+  assert_int_equal(furrow_json_bool(&json, &b, &err), FURROW_OK);
   assert_true(b);
-  assert_int_equal(fw_json_element(&json, &err), FURROW_OK);
-  assert_int_equal(fw_json_null(&json, &err), FURROW_OK);
-  assert_int_equal(fw_json_element(&json, &err), FURROW_OK);
-  assert_int_equal(fw_json_bool(&json, &b, &err), FURROW_OK);
+  assert_int_equal(furrow_json_element(&json, &err), FURROW_OK);
+  assert_int_equal(furrow_json_null(&json, &err), FURROW_OK);
+  assert_int_equal(furrow_json_element(&json, &err), FURROW_OK);
+  assert_int_equal(furrow_json_bool(&json, &b, &err), FURROW_OK);
   assert_false(b);
-  assert_int_equal(fw_json_element(&json, &err), FURROW_END);
-  assert_int_equal(fw_json_member(&json, &key, &err), FURROW_END);
-  assert_int_equal(fw_json_member(&json, &key, &err), FURROW_OK);
-  assert_true(fw_json_is(key, ""));
-  assert_int_equal(fw_json_skip(&json, &text, &err), FURROW_OK);
-  assert_true(fw_json_is(text, "[[],{}]"));
-  assert_int_equal(fw_json_member(&json, &key, &err), FURROW_END);
-  assert_int_equal(fw_json_end(&json, &err), FURROW_OK);
+  assert_int_equal(furrow_json_element(&json, &err), FURROW_END);
+  assert_int_equal(furrow_json_member(&json, &key, &err), FURROW_END);
+  assert_int_equal(furrow_json_member(&json, &key, &err), FURROW_OK);
+  assert_true(furrow_json_is(key, ""));
+  assert_int_equal(furrow_json_skip(&json, &text, &err), FURROW_OK);
+  assert_true(furrow_json_is(text, "[[],{}]"));
+  assert_int_equal(furrow_json_member(&json, &key, &err), FURROW_END);
+  assert_int_equal(furrow_json_end(&json, &err), FURROW_OK);
   fw_json_close(&json);
 }
 
 static void strings(void **state) {
   (void)state;
-  fw_json_text key, text;
+  furrow_json_text key, text;
   start("{\"k\\u00e9\\/\":\"\\\"\\\\\\/\\b\\f\\n\\r\\t\\u0041\\uD83D\\ude00\xe6\xa8\xa1\\u0000.\"}");
-  assert_int_equal(fw_json_object(&json, &err), FURROW_OK);
-  assert_int_equal(fw_json_member(&json, &key, &err), FURROW_OK);
-  assert_int_equal(fw_json_string(&json, &text, &err), FURROW_OK);
+  assert_int_equal(furrow_json_object(&json, &err), FURROW_OK);
+  assert_int_equal(furrow_json_member(&json, &key, &err), FURROW_OK);
+  assert_int_equal(furrow_json_string(&json, &text, &err), FURROW_OK);
   /* the key is still there */
-  assert_true(fw_json_is(key, "k\xc3\xa9/"));
+  assert_true(furrow_json_is(key, "k\xc3\xa9/"));
   static const char wanted[] = "\"\\/\b\f\n\r\tA\xf0\x9f\x98\x80\xe6\xa8\xa1\0.";
   assert_int_equal(text.size, sizeof wanted - 1);
   assert_memory_equal(text.bytes, wanted, text.size);
-  assert_int_equal(fw_json_member(&json, &key, &err), FURROW_END);
+  assert_int_equal(furrow_json_member(&json, &key, &err), FURROW_END);
   fw_json_close(&json);
 }
 
@@ -121,14 +121,14 @@ static void integers(void **state) {
   for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
     int64_t value = 77;
     start(good[i].text);
-    assert_int_equal(fw_json_i64(&json, &value, &err), FURROW_OK);
+    assert_int_equal(furrow_json_i64(&json, &value, &err), FURROW_OK);
     assert_true(value == good[i].value);
-    assert_int_equal(fw_json_end(&json, &err), FURROW_OK);
+    assert_int_equal(furrow_json_end(&json, &err), FURROW_OK);
   }
   for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
     int64_t value = 77;
     start(bad[i]);
-    if (fw_json_i64(&json, &value, &err) != FURROW_E_FORMAT) fail_msg("%s is an integer?", bad[i]);
+    if (furrow_json_i64(&json, &value, &err) != FURROW_E_FORMAT) fail_msg("%s is an integer?", bad[i]);
     assert_true(value == 77 && err.message[0] != 0 && err.offset == 0);
   }
 }
@@ -176,12 +176,12 @@ static void depth(void **state) {
   memset(text + 64, ']', 64);
   text[128] = 0;
   start(text);
-  assert_int_equal(fw_json_skip(&json, NULL, &err), FURROW_OK);
+  assert_int_equal(furrow_json_skip(&json, NULL, &err), FURROW_OK);
   fw_json_close(&json);
   memset(text, '[', 200);
   text[200] = 0;
   start(text);
-  assert_int_equal(fw_json_skip(&json, NULL, &err), FURROW_E_FORMAT);
+  assert_int_equal(furrow_json_skip(&json, NULL, &err), FURROW_E_FORMAT);
   assert_int_equal(err.offset, 64);
   assert_non_null(strstr(err.message, "nested too deep"));
   fw_json_close(&json);
@@ -197,7 +197,7 @@ static void long_paths_are_cut(void **state) {
     n += (size_t)sprintf(text + n, "\":");
   }
   start(text);
-  assert_int_equal(fw_json_skip(&json, NULL, &err), FURROW_E_FORMAT);
+  assert_int_equal(furrow_json_skip(&json, NULL, &err), FURROW_E_FORMAT);
   assert_int_equal(err.offset, n);
   assert_int_equal(strncmp(err.message, "the JSON ends too early in \xc3\xa9", 29), 0);
   fw_json_close(&json);
@@ -205,42 +205,43 @@ static void long_paths_are_cut(void **state) {
 
 static void failing_of_callers(void **state) {
   (void)state;
-  fw_json_text key;
+  furrow_json_text key;
   int64_t i;
   start("{\"parts\":[{\"rows\":-5}]}");
   json.base = 4;
-  assert_int_equal(fw_json_object(&json, &err), FURROW_OK);
-  assert_int_equal(fw_json_member(&json, &key, &err), FURROW_OK);
-  assert_int_equal(fw_json_array(&json, &err), FURROW_OK);
-  assert_int_equal(fw_json_element(&json, &err), FURROW_OK);
-  assert_int_equal(fw_json_object(&json, &err), FURROW_OK);
-  assert_int_equal(fw_json_member(&json, &key, &err), FURROW_OK);
-  assert_int_equal(fw_json_i64(&json, &i, &err), FURROW_OK);
-  assert_int_equal(fw_json_fail(&json, fw_json_offset(&json), NULL, &err, "is %s", "negative"), FURROW_E_FORMAT);
+  assert_int_equal(furrow_json_object(&json, &err), FURROW_OK);
+  assert_int_equal(furrow_json_member(&json, &key, &err), FURROW_OK);
+  assert_int_equal(furrow_json_array(&json, &err), FURROW_OK);
+  assert_int_equal(furrow_json_element(&json, &err), FURROW_OK);
+  assert_int_equal(furrow_json_object(&json, &err), FURROW_OK);
+  assert_int_equal(furrow_json_member(&json, &key, &err), FURROW_OK);
+  assert_int_equal(furrow_json_i64(&json, &i, &err), FURROW_OK);
+  assert_int_equal(furrow_json_fail(&json, furrow_json_offset(&json), NULL, &err, "is %s", "negative"),
+                   FURROW_E_FORMAT);
   assert_string_equal(err.message, "parts/0/rows is negative");
   assert_string_equal(err.token, "-5");
   assert_int_equal(err.offset, 22);
-  assert_int_equal(fw_json_member(&json, &key, &err), FURROW_END);
-  assert_int_equal(fw_json_fail(&json, 15, "cols", &err, "is missing"), FURROW_E_FORMAT);
+  assert_int_equal(furrow_json_member(&json, &key, &err), FURROW_END);
+  assert_int_equal(furrow_json_fail(&json, 15, "cols", &err, "is missing"), FURROW_E_FORMAT);
   assert_string_equal(err.message, "parts/0/cols is missing");
-  assert_int_equal(fw_json_fail(&json, 15, NULL, NULL, "is missing"), FURROW_E_FORMAT);
+  assert_int_equal(furrow_json_fail(&json, 15, NULL, NULL, "is missing"), FURROW_E_FORMAT);
   fw_json_close(&json);
 }
 
 static void memory_runs_out(void **state) {
   (void)state;
   if (!FAILING_ALLOC) skip();
-  fw_json_text key, text;
+  furrow_json_text key, text;
   start("{\"\\n\":\"\\n\"}");
-  assert_int_equal(fw_json_object(&json, &err), FURROW_OK);
+  assert_int_equal(furrow_json_object(&json, &err), FURROW_OK);
   alloc_fail_at(1);
-  assert_int_equal(fw_json_member(&json, &key, &err), FURROW_E_MEMORY);
+  assert_int_equal(furrow_json_member(&json, &key, &err), FURROW_E_MEMORY);
   fw_json_close(&json);
   start("{\"\\n\":\"\\n\"}");
-  assert_int_equal(fw_json_object(&json, &err), FURROW_OK);
+  assert_int_equal(furrow_json_object(&json, &err), FURROW_OK);
   alloc_fail_at(2);
-  assert_int_equal(fw_json_member(&json, &key, &err), FURROW_OK);
-  assert_int_equal(fw_json_string(&json, &text, &err), FURROW_E_MEMORY);
+  assert_int_equal(furrow_json_member(&json, &key, &err), FURROW_OK);
+  assert_int_equal(furrow_json_string(&json, &text, &err), FURROW_E_MEMORY);
   alloc_fail_at(0);
   fw_json_close(&json);
 }

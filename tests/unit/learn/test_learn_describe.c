@@ -134,10 +134,10 @@ static void json(void **state) {
   assert_non_null(strstr(text, "\"slots\" : null"));
   assert_non_null(strstr(text, "\"dropout\" : 0.5"));
   assert_non_null(strstr(text, "\"name\" : \"fclayer_0_weight\",\n      \"rows\" : 1,\n      \"cols\" : 24"));
-  fw_json reader;
+  furrow_json reader;
   fw_json_open(&reader, text, strlen(text), NULL);
-  assert_int_equal(fw_json_skip(&reader, NULL, &err), FURROW_OK);
-  assert_int_equal(fw_json_end(&reader, &err), FURROW_OK);
+  assert_int_equal(furrow_json_skip(&reader, NULL, &err), FURROW_OK);
+  assert_int_equal(furrow_json_end(&reader, &err), FURROW_OK);
   fw_json_close(&reader);
   furrow_free(text);
   furrow_learn_conf_free(conf);

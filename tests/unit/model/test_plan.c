@@ -41,7 +41,7 @@ typedef struct golden_case {
   furrow_matrix_option options[MOST_OPTIONS];
 } golden_case;
 
-static char *own_text(fw_json_text text) {
+static char *own_text(furrow_json_text text) {
   char *copy = malloc(text.size + 1);
   assert_non_null(copy);
   memcpy(copy, text.bytes, text.size);
@@ -49,84 +49,84 @@ static char *own_text(fw_json_text text) {
   return copy;
 }
 
-static void read_saved_rows(golden_case *c, fw_json *json) {
+static void read_saved_rows(golden_case *c, furrow_json *json) {
   int64_t row;
-  assert_int_equal(fw_json_array(json, &err), FURROW_OK);
-  while (fw_json_element(json, &err) == FURROW_OK) {
-    assert_int_equal(fw_json_i64(json, &row, &err), FURROW_OK);
+  assert_int_equal(furrow_json_array(json, &err), FURROW_OK);
+  while (furrow_json_element(json, &err) == FURROW_OK) {
+    assert_int_equal(furrow_json_i64(json, &row, &err), FURROW_OK);
     assert_true(c->spec.saved_row_count < MOST_ROWS);
     c->rows[c->spec.saved_row_count++] = (int32_t)row;
   }
   c->spec.saved_rows = c->spec.saved_row_count ? c->rows : NULL;
 }
 
-static void read_attributes(golden_case *c, fw_json *json) {
-  fw_json_text key, value;
-  assert_int_equal(fw_json_object(json, &err), FURROW_OK);
-  while (fw_json_member(json, &key, &err) == FURROW_OK) {
+static void read_attributes(golden_case *c, furrow_json *json) {
+  furrow_json_text key, value;
+  assert_int_equal(furrow_json_object(json, &err), FURROW_OK);
+  while (furrow_json_member(json, &key, &err) == FURROW_OK) {
     char *own_key = own_text(key);
-    assert_int_equal(fw_json_string(json, &value, &err), FURROW_OK);
+    assert_int_equal(furrow_json_string(json, &value, &err), FURROW_OK);
     assert_true(c->spec.option_count < MOST_OPTIONS);
     c->options[c->spec.option_count++] = (furrow_matrix_option){own_key, own_text(value)};
   }
   c->spec.options = c->options;
 }
 
-static int64_t read_integer(fw_json *json) {
+static int64_t read_integer(furrow_json *json) {
   int64_t value = 0;
-  assert_int_equal(fw_json_i64(json, &value, &err), FURROW_OK);
+  assert_int_equal(furrow_json_i64(json, &value, &err), FURROW_OK);
   return value;
 }
 
-static void read_name(fw_json *json, char name[64]) {
-  fw_json_text text;
-  assert_int_equal(fw_json_string(json, &text, &err), FURROW_OK);
+static void read_name(furrow_json *json, char name[64]) {
+  furrow_json_text text;
+  assert_int_equal(furrow_json_string(json, &text, &err), FURROW_OK);
   snprintf(name, 64, "%.*s", (int)text.size, text.bytes);
 }
 
 static void read_case(golden_case *c, const char *text, size_t size) {
-  fw_json json;
-  fw_json_text key;
+  furrow_json json;
+  furrow_json_text key;
   char partitioner[64] = "";
   memset(c, 0, sizeof *c);
   furrow_matrix_spec_init(&c->spec);
   c->spec.name = c->name;
   c->spec.format = c->format;
   fw_json_open(&json, text, size, "case.json");
-  assert_int_equal(fw_json_object(&json, &err), FURROW_OK);
-  while (fw_json_member(&json, &key, &err) == FURROW_OK) {
-    if (fw_json_is(key, "matrixName"))
+  assert_int_equal(furrow_json_object(&json, &err), FURROW_OK);
+  while (furrow_json_member(&json, &key, &err) == FURROW_OK) {
+    if (furrow_json_is(key, "matrixName"))
       read_name(&json, c->name);
-    else if (fw_json_is(key, "format"))
+    else if (furrow_json_is(key, "format"))
       read_name(&json, c->format);
-    else if (fw_json_is(key, "partitioner"))
+    else if (furrow_json_is(key, "partitioner"))
       read_name(&json, partitioner);
-    else if (fw_json_is(key, "matrixId"))
+    else if (furrow_json_is(key, "matrixId"))
       c->spec.matrix_id = (int32_t)read_integer(&json);
-    else if (fw_json_is(key, "rowTypeNumber"))
+    else if (furrow_json_is(key, "rowTypeNumber"))
       c->spec.row_type = (int32_t)read_integer(&json);
-    else if (fw_json_is(key, "rows"))
+    else if (furrow_json_is(key, "rows"))
       c->spec.rows = (int32_t)read_integer(&json);
-    else if (fw_json_is(key, "cols"))
+    else if (furrow_json_is(key, "cols"))
       c->spec.cols = read_integer(&json);
-    else if (fw_json_is(key, "indexStart"))
+    else if (furrow_json_is(key, "indexStart"))
       c->spec.first_col = read_integer(&json);
-    else if (fw_json_is(key, "blockRow"))
+    else if (furrow_json_is(key, "blockRow"))
       c->block_row = read_integer(&json);
-    else if (fw_json_is(key, "blockCol"))
+    else if (furrow_json_is(key, "blockCol"))
       c->block_col = read_integer(&json);
-    else if (fw_json_is(key, "partitions"))
+    else if (furrow_json_is(key, "partitions"))
       c->partitions = read_integer(&json);
-    else if (fw_json_is(key, "psNumber"))
+    else if (furrow_json_is(key, "psNumber"))
       c->spec.servers = (int32_t)read_integer(&json);
-    else if (fw_json_is(key, "maxPartitionsPerFile"))
+    else if (furrow_json_is(key, "maxPartitionsPerFile"))
       c->spec.parts_per_file = (int32_t)read_integer(&json);
-    else if (fw_json_is(key, "saveRows"))
+    else if (furrow_json_is(key, "saveRows"))
       read_saved_rows(c, &json);
-    else if (fw_json_is(key, "attributes"))
+    else if (furrow_json_is(key, "attributes"))
       read_attributes(c, &json);
     else
-      assert_int_equal(fw_json_skip(&json, NULL, &err), FURROW_OK);
+      assert_int_equal(furrow_json_skip(&json, NULL, &err), FURROW_OK);
   }
   fw_json_close(&json);
   c->hash = strcmp(partitioner, "HashPartitioner") == 0;

@@ -43,65 +43,65 @@ static void *read_file(const char *name, size_t *size) {
   return bytes;
 }
 
-static furrow_status take_text(fw_json *json, char to[TEXT], furrow_error *err) {
-  fw_json_text text;
-  const furrow_status status = fw_json_string(json, &text, err);
+static furrow_status take_text(furrow_json *json, char to[TEXT], furrow_error *err) {
+  furrow_json_text text;
+  const furrow_status status = furrow_json_string(json, &text, err);
   if (status == FURROW_OK) snprintf(to, TEXT, "%.*s", (int)text.size, text.bytes);
   return status;
 }
 
-static furrow_status take_range(fw_json *json, golden *g, furrow_error *err) {
-  fw_json_text key;
-  furrow_status status = fw_json_object(json, err);
-  while (status == FURROW_OK && (status = fw_json_member(json, &key, err)) == FURROW_OK) {
-    if (fw_json_is(key, "radius"))
-      status = fw_json_f64(json, &g->radius, err);
-    else if (fw_json_is(key, "nprobe"))
-      status = fw_json_i64(json, &g->range_nprobe, err);
-    else if (fw_json_is(key, "lims"))
+static furrow_status take_range(furrow_json *json, golden *g, furrow_error *err) {
+  furrow_json_text key;
+  furrow_status status = furrow_json_object(json, err);
+  while (status == FURROW_OK && (status = furrow_json_member(json, &key, err)) == FURROW_OK) {
+    if (furrow_json_is(key, "radius"))
+      status = furrow_json_f64(json, &g->radius, err);
+    else if (furrow_json_is(key, "nprobe"))
+      status = furrow_json_i64(json, &g->range_nprobe, err);
+    else if (furrow_json_is(key, "lims"))
       status = take_text(json, g->range_lims, err);
-    else if (fw_json_is(key, "ids"))
+    else if (furrow_json_is(key, "ids"))
       status = take_text(json, g->range_ids, err);
-    else if (fw_json_is(key, "dis"))
+    else if (furrow_json_is(key, "dis"))
       status = take_text(json, g->range_dis, err);
     else
-      status = fw_json_skip(json, NULL, err);
+      status = furrow_json_skip(json, NULL, err);
   }
   return status == FURROW_END ? FURROW_OK : status;
 }
 
-static furrow_status take_probes(fw_json *json, golden *g, furrow_error *err) {
-  furrow_status status = fw_json_array(json, err);
-  while (status == FURROW_OK && (status = fw_json_element(json, err)) == FURROW_OK) {
+static furrow_status take_probes(furrow_json *json, golden *g, furrow_error *err) {
+  furrow_status status = furrow_json_array(json, err);
+  while (status == FURROW_OK && (status = furrow_json_element(json, err)) == FURROW_OK) {
     assert_true(g->nprobe_count < PROBES);
-    status = fw_json_i64(json, &g->nprobe[g->nprobe_count++], err);
+    status = furrow_json_i64(json, &g->nprobe[g->nprobe_count++], err);
   }
   return status == FURROW_END ? FURROW_OK : status;
 }
 
-static furrow_status take_member(fw_json *json, fw_json_text key, golden *g, furrow_error *err) {
-  if (fw_json_is(key, "index")) return take_text(json, g->index, err);
-  if (fw_json_is(key, "query")) return take_text(json, g->query, err);
-  if (fw_json_is(key, "ids")) return take_text(json, g->ids, err);
-  if (fw_json_is(key, "dis")) return take_text(json, g->dis, err);
-  if (fw_json_is(key, "d")) return fw_json_i64(json, &g->d, err);
-  if (fw_json_is(key, "nq")) return fw_json_i64(json, &g->nq, err);
-  if (fw_json_is(key, "k")) return fw_json_i64(json, &g->k, err);
-  if (fw_json_is(key, "nprobe")) return take_probes(json, g, err);
-  if (fw_json_is(key, "range")) return take_range(json, g, err);
-  return fw_json_skip(json, NULL, err);
+static furrow_status take_member(furrow_json *json, furrow_json_text key, golden *g, furrow_error *err) {
+  if (furrow_json_is(key, "index")) return take_text(json, g->index, err);
+  if (furrow_json_is(key, "query")) return take_text(json, g->query, err);
+  if (furrow_json_is(key, "ids")) return take_text(json, g->ids, err);
+  if (furrow_json_is(key, "dis")) return take_text(json, g->dis, err);
+  if (furrow_json_is(key, "d")) return furrow_json_i64(json, &g->d, err);
+  if (furrow_json_is(key, "nq")) return furrow_json_i64(json, &g->nq, err);
+  if (furrow_json_is(key, "k")) return furrow_json_i64(json, &g->k, err);
+  if (furrow_json_is(key, "nprobe")) return take_probes(json, g, err);
+  if (furrow_json_is(key, "range")) return take_range(json, g, err);
+  return furrow_json_skip(json, NULL, err);
 }
 
 static void read_golden(const char *name, golden *g) {
-  fw_json json;
-  fw_json_text key;
+  furrow_json json;
+  furrow_json_text key;
   furrow_error err = {0};
   size_t size;
   char *text = read_file(name, &size);
   *g = (golden){0};
   fw_json_open(&json, text, size, name);
-  furrow_status status = fw_json_object(&json, &err);
-  while (status == FURROW_OK && (status = fw_json_member(&json, &key, &err)) == FURROW_OK)
+  furrow_status status = furrow_json_object(&json, &err);
+  while (status == FURROW_OK && (status = furrow_json_member(&json, &key, &err)) == FURROW_OK)
     status = take_member(&json, key, g, &err);
   if (status != FURROW_END) fail_msg("%s: %s", name, err.message);
   fw_json_close(&json);
