@@ -37,54 +37,55 @@ typedef struct document {
 
 /* ---- Furrow ---- */
 
-static furrow_status add_value(fw_json *json, totals *t, furrow_error *err);
+static furrow_status add_value(furrow_json *json, totals *t, furrow_error *err);
 
-static furrow_status add_object(fw_json *json, totals *t, furrow_error *err) {
-  fw_json_text key;
-  furrow_status status = fw_json_object(json, err);
-  while (status == FURROW_OK && (status = fw_json_member(json, &key, err)) == FURROW_OK) {
+static furrow_status add_object(furrow_json *json, totals *t, furrow_error *err) {
+  furrow_json_text key;
+  furrow_status status = furrow_json_object(json, err);
+  while (status == FURROW_OK && (status = furrow_json_member(json, &key, err)) == FURROW_OK) {
     t->bytes += key.size;
     status = add_value(json, t, err);
   }
   return status == FURROW_END ? FURROW_OK : status;
 }
 
-static furrow_status add_array(fw_json *json, totals *t, furrow_error *err) {
-  furrow_status status = fw_json_array(json, err);
-  while (status == FURROW_OK && (status = fw_json_element(json, err)) == FURROW_OK) status = add_value(json, t, err);
+static furrow_status add_array(furrow_json *json, totals *t, furrow_error *err) {
+  furrow_status status = furrow_json_array(json, err);
+  while (status == FURROW_OK && (status = furrow_json_element(json, err)) == FURROW_OK)
+    status = add_value(json, t, err);
   return status == FURROW_END ? FURROW_OK : status;
 }
 
-static furrow_status add_value(fw_json *json, totals *t, furrow_error *err) {
+static furrow_status add_value(furrow_json *json, totals *t, furrow_error *err) {
   furrow_status status;
-  fw_json_text string;
+  furrow_json_text string;
   double number;
   bool truth;
   t->values++;
-  switch (fw_json_peek(json)) {
-  case FW_JSON_OBJECT: return add_object(json, t, err);
-  case FW_JSON_ARRAY: return add_array(json, t, err);
-  case FW_JSON_STRING:
-    status = fw_json_string(json, &string, err);
+  switch (furrow_json_peek(json)) {
+  case FURROW_JSON_OBJECT: return add_object(json, t, err);
+  case FURROW_JSON_ARRAY: return add_array(json, t, err);
+  case FURROW_JSON_STRING:
+    status = furrow_json_string(json, &string, err);
     if (status == FURROW_OK) t->bytes += string.size;
     return status;
-  case FW_JSON_NUMBER:
-    status = fw_json_f64(json, &number, err);
+  case FURROW_JSON_NUMBER:
+    status = furrow_json_f64(json, &number, err);
     if (status == FURROW_OK) t->sum += number;
     return status;
-  case FW_JSON_BOOL: return fw_json_bool(json, &truth, err);
-  default: return fw_json_null(json, err);
+  case FURROW_JSON_BOOL: return furrow_json_bool(json, &truth, err);
+  default: return furrow_json_null(json, err);
   }
 }
 
 static void read_ours(void *context) {
   document *d = context;
-  fw_json json;
+  furrow_json json;
   furrow_error err;
   totals t = {0, 0, 0};
   fw_json_open(&json, d->text, d->size, d->name);
   furrow_status status = add_value(&json, &t, &err);
-  if (status == FURROW_OK) status = fw_json_end(&json, &err);
+  if (status == FURROW_OK) status = furrow_json_end(&json, &err);
   fw_json_close(&json);
   if (status != FURROW_OK) {
     fprintf(stderr, "bench_json_peers: %s: %s\n", d->name, err.message);

@@ -2,18 +2,19 @@
 # tools/check_layers.sh: the rules of src/README.md, with the modules and subfolders read from its tables:
 #   - a file includes headers of its own module and of the modules that the table allows; a public header counts as part of
 #     the module that the table gives it to
-#   - includes are written from src (module/header.h, module/subfolder/header.h), those of cli from cli, those of python/src
+#   - includes are written from src (module/header.h, module/subfolder/header.h), those of cli from cli, those of serve from
+#     serve or cli, those of python/src
 #     without a folder (py_core.h), and there public headers as in any program (<furrow/rows.h>)
 #   - every folder of src, cli and tests/unit is a module or a listed subfolder; no folder has more than 40 files, except
 #     data of tests
-#   - intrinsics only in src/kern/…/<topic>_<isa>.c; cli includes nothing from outside but the C library, python/src nothing
-#     but that and Python.h
+#   - intrinsics only in src/kern/…/<topic>_<isa>.c; cli includes nothing from outside but the C library, serve nothing but
+#     that, libevent and zlib, python/src nothing but the C library and Python.h
 #   - no file is longer than 1500 lines, and no two sources have the same name
 #   - a name that crosses files (fw_…, FW_…, furrow_…, FURROW_…, fwpy_…, FWPY_…) is defined once
 set -euo pipefail
 cd "$(dirname "$0")/.."
 all=$(tools/list_files.sh)
-sources=$(grep -E '^(src|include|cli|python/src)/.*\.(c|h|inc)$' <<<"$all")
+sources=$(grep -E '^(src|include|cli|serve|python/src)/.*\.(c|h|inc)$' <<<"$all")
 
 # Shared by the scripts below: the tables of src/README.md.
 #   modules: | `name` | what for | `module` … that it may include | `header.h` … of include/furrow |
@@ -58,7 +59,7 @@ check_folders() {
       }
       for (folder in folders) {
         name = folder
-        if (!sub(/^src\//, "", name) && name !~ /^cli(\/|$)/ && !sub(/^tests\/unit\//, "", name)) continue
+        if (!sub(/^src\//, "", name) && name !~ /^(cli|serve)(\/|$)/ && !sub(/^tests\/unit\//, "", name)) continue
         if (!(name in modules) && !(name in subfolders))
           printf "%s: not listed in src/README.md\n", folder
       }
@@ -73,10 +74,10 @@ check_includes() {
     function complain(text) {
       printf "%s:%d: %s\n", FILENAME, FNR, text
     }
-    # src/kern/x/y.c -> kern, include/furrow/rows.h -> rows, cli/x/y.c -> cli, python/src/y.c -> python
+    # src/kern/x/y.c -> kern, include/furrow/rows.h -> rows, cli/x/y.c -> cli, serve/x/y.c -> serve, python/src/y.c -> python
     function module_of(path, part) {
       split(path, part, "/")
-      if (part[1] == "cli" || part[1] == "python") return part[1]
+      if (part[1] == "cli" || part[1] == "serve" || part[1] == "python") return part[1]
       return part[1] == "include" ? owner_of(part[3]) : part[2]
     }
     function owner_of(header) {
@@ -103,6 +104,11 @@ check_includes() {
         if (quoted && !(("cli/" header) in exists)) complain(header ": not a header of cli, written from cli")
         if (!quoted && !(header in libc) && part[1] != "sys")
           complain(header ": cli includes only furrow/*.h, its own headers and the C library")
+      } else if (module == "serve") {
+        if (quoted && !(("serve/" header) in exists) && !(("cli/" header) in exists))
+          complain(header ": not a header of serve or cli, written from there")
+        if (!quoted && !(header in libc) && part[1] !~ /^(sys|netinet|arpa)$/ && header !~ /^(event2\/.*|zlib|netdb)\.h$/)
+          complain(header ": serve includes only furrow/*.h, its own headers, those of cli, libevent, zlib and the C library")
       } else if (part[1] in modules) {
         if (!quoted) complain(header ": our own headers stand in quotes")
         if (FILENAME ~ /^include\//) complain(header ": a public header includes only public headers")
@@ -144,7 +150,7 @@ check_includes() {
 # of it does not. A declaration is not a definition, nor is a typedef of a struct by its own name. Both branches of an #if
 # may define a name, so one file counts once. Macros that are undefined again are parameters of templates and lists.
 check_names() {
-  grep -vE '^cli/' <<<"$sources" | xargs awk '
+  grep -vE '^(cli|serve)/' <<<"$sources" | xargs awk '
     function define(name, kind) {
       if (name !~ /^(fw|FW|furrow|FURROW|fwpy|FWPY)_/) return
       count++

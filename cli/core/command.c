@@ -11,6 +11,7 @@
 #include "furrow/version.h"
 
 static const command *the_root;
+static char **the_words;
 
 enum { LINE_WIDTH = 100, HELP_COLUMN = 28, PATH_TEXT = 128 };
 
@@ -206,8 +207,13 @@ const command *command_root(void) {
   return the_root;
 }
 
+char **command_words(void) {
+  return the_words;
+}
+
 int command_main(const command *root, int argc, char **argv) {
   the_root = root;
+  the_words = argv;
   output out;
   furrow_error err = {0};
   int exit_code = 0;

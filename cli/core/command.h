@@ -32,8 +32,9 @@ extern const command root_command;
 /* Finds the command that argv[1 …] names, runs it, prints its error, and returns the exit code. */
 int command_main(const command *root, int argc, char **argv);
 
-/* The root that command_main was given, for commands about commands. */
+/* The root and the words (argv) that command_main was given, for commands about commands. */
 const command *command_root(void);
+char **command_words(void);
 /* Returns the verb of that name, or NULL. */
 const command *command_verb(const command *cmd, const char *name);
 /* Prints the usage line without the line end. */

@@ -73,9 +73,9 @@ static void print_exit_codes(output *out) {
 }
 
 static const command *const nouns[] = {
-    &demo_command,    &info_command, &rows_command,      &model_command, &train_command,      &tune_command,
-    &predict_command, &eval_command, &recommend_command, &index_command, &completion_command, &complete_command,
-    &man_command,     NULL};
+    &demo_command,  &info_command,       &rows_command,     &model_command,     &train_command,
+    &tune_command,  &predict_command,    &eval_command,     &recommend_command, &index_command,
+    &serve_command, &completion_command, &complete_command, &man_command,       NULL};
 
 const command root_command = {
     .name = "furrow",

@@ -1,0 +1,172 @@
+/* cli/serve/serve_options.c: the options of furrow serve. */
+#include "serve/serve_options.h"
+
+#include <stddef.h>
+
+#define AT(field) offsetof(serve_values, field)
+static const option source_options[] = {
+    {.name = "model",
+     .kind = OPTION_LIST,
+     .argument = "NAME=DIR",
+     .help = "serve a model directory, or the newest of a folder of numbered ones; may be given several times",
+     .offset = AT(models)},
+    {.name = "index",
+     .kind = OPTION_LIST,
+     .argument = "NAME=FILE",
+     .help = "serve a vector index; may be given several times",
+     .offset = AT(indexes)},
+    {.name = "writable",
+     .kind = OPTION_LIST,
+     .argument = "NAME",
+     .help = "let clients add vectors to this index and remove them",
+     .offset = AT(writable)},
+    {.name = "items",
+     .kind = OPTION_LIST,
+     .argument = "NAME=FILE:COLUMN",
+     .help = "names of a model's items for recommendations: a column of a table",
+     .offset = AT(items)},
+    {.name = "seen",
+     .kind = OPTION_LIST,
+     .argument = "NAME=LOG",
+     .help = "do not recommend the items that a model's users have in this log",
+     .offset = AT(seen)},
+    {.name = "search-only",
+     .kind = OPTION_FLAG,
+     .help = "keep of indexes only what searching needs: half of the memory, but no searches by id",
+     .offset = AT(search_only)},
+    {.name = "watch",
+     .kind = OPTION_U32,
+     .argument = "SECONDS",
+     .help = "look for newer versions so often (5; 0: only on SIGHUP and :reload)",
+     .offset = AT(watch_seconds)},
+    {.name = "config",
+     .kind = OPTION_TEXT,
+     .argument = "FILE",
+     .help = "read settings from a JSON file; options win over it",
+     .offset = AT(config)},
+    {0}};
+
+static const option network_options[] = {
+    {.name = "listen",
+     .kind = OPTION_TEXT,
+     .argument = "ADDRESS:PORT",
+     .help = "where to listen (127.0.0.1:8080); port 0: any that is free",
+     .offset = AT(listen)},
+    {.name = "token-file",
+     .kind = OPTION_TEXT,
+     .argument = "FILE",
+     .help = "clients must send the first line of this file: Authorization: Bearer TOKEN",
+     .offset = AT(token_file)},
+    {.name = "insecure",
+     .kind = OPTION_FLAG,
+     .help = "listen on other than loopback addresses without a token",
+     .offset = AT(insecure)},
+    {0}};
+
+static const option limit_options[] = {
+    {.name = "threads",
+     .kind = OPTION_THREADS,
+     .argument = "T",
+     .help = "event loops (0: one for each processor)",
+     .offset = AT(threads)},
+    {.name = "workers",
+     .kind = OPTION_THREADS,
+     .argument = "T",
+     .help = "threads for long requests (0: one for each processor)",
+     .offset = AT(workers)},
+    {.name = "max-body",
+     .kind = OPTION_BYTES,
+     .argument = "BYTES",
+     .help = "of a request (16MiB)",
+     .offset = AT(max_body)},
+    {.name = "max-rows",
+     .kind = OPTION_U64,
+     .argument = "N",
+     .help = "instances, users or vectors of a request (10000)",
+     .offset = AT(max_rows)},
+    {.name = "max-results",
+     .kind = OPTION_U64,
+     .argument = "N",
+     .help = "results of a user or vector: the largest k (1000)",
+     .offset = AT(max_results)},
+    {.name = "max-queue",
+     .kind = OPTION_U64,
+     .argument = "N",
+     .help = "requests that wait for a worker (256); beyond: 429",
+     .offset = AT(max_queue)},
+    {.name = "max-connections",
+     .kind = OPTION_U64,
+     .argument = "N",
+     .help = "open connections (20000); beyond: 503",
+     .offset = AT(max_connections)},
+    {.name = "max-memory",
+     .kind = OPTION_BYTES,
+     .argument = "BYTES",
+     .help = "requests and answers in memory (256MiB); beyond: 503",
+     .offset = AT(max_memory)},
+    {.name = "timeout",
+     .kind = OPTION_REAL,
+     .argument = "SECONDS",
+     .help = "for a head, a body, the wait for a worker, the taking of an answer (10)",
+     .offset = AT(timeout)},
+    {.name = "idle-timeout",
+     .kind = OPTION_REAL,
+     .argument = "SECONDS",
+     .help = "for connections without a request (75)",
+     .offset = AT(idle_timeout)},
+    {.name = "drain",
+     .kind = OPTION_REAL,
+     .argument = "SECONDS",
+     .help = "for requests that have begun when the server is told to stop (30)",
+     .offset = AT(drain)},
+    {0}};
+
+static const option edit_options[] = {{.name = "checkpoint-after",
+                                       .kind = OPTION_U64,
+                                       .argument = "N",
+                                       .help = "fold changes into the index file when there are so many (10000)",
+                                       .offset = AT(checkpoint_after)},
+                                      {.name = "checkpoint-seconds",
+                                       .kind = OPTION_REAL,
+                                       .argument = "SECONDS",
+                                       .help = "and so long after the first of them (60)",
+                                       .offset = AT(checkpoint_seconds)},
+                                      {.name = "max-fresh",
+                                       .kind = OPTION_U64,
+                                       .argument = "N",
+                                       .help = "vectors that wait for that at most (200000); beyond: 503",
+                                       .offset = AT(max_fresh)},
+                                      {0}};
+#undef AT
+
+const option_group serve_groups[] = {{.title = "What is served", .options = source_options},
+                                     {.title = "Network", .options = network_options},
+                                     {.title = "Limits", .options = limit_options},
+                                     {.title = "Writable indexes", .options = edit_options},
+                                     {0}};
+
+void serve_values_init(void *values) {
+  serve_values *v = values;
+  *v = (serve_values){.watch_seconds = 5,
+                      .max_body = (size_t)16 << 20,
+                      .max_rows = 10000,
+                      .max_results = 1000,
+                      .max_queue = 256,
+                      .max_connections = 20000,
+                      .max_memory = (size_t)256 << 20,
+                      .timeout = 10,
+                      .idle_timeout = 75,
+                      .drain = 30,
+                      .checkpoint_after = 10000,
+                      .checkpoint_seconds = 60,
+                      .max_fresh = 200000};
+}
+
+const char serve_example[] = "furrow serve --model ctr=ctr.model --index items=items.index\n"
+                             "curl -d '{\"instances\": [{\"user\": \"7\", \"item\": \"42\"}]}' "
+                             "http://127.0.0.1:8080/v1/models/ctr:predict";
+const char serve_about[] =
+    "Answers over HTTP: predictions, explanations and recommendations of models, searches of vector indexes, and a "
+    "page "
+    "to try them. It prints one line, listening on http://ADDRESS:PORT, when it can be asked. SIGHUP looks for newer "
+    "versions, SIGTERM and Ctrl-C stop it when the requests that have begun are answered.";

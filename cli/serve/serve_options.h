@@ -1,0 +1,32 @@
+/* cli/serve/serve_options.h: the options of furrow serve. The command shows and checks them; the program furrow-serve
+ * reads the same table. */
+#ifndef CLI_SERVE_SERVE_OPTIONS_H
+#define CLI_SERVE_SERVE_OPTIONS_H
+
+#include "core/command.h"
+
+typedef struct serve_values {
+  text_list models, indexes; /* NAME=PATH */
+  text_list writable;        /* names of indexes */
+  text_list items, seen;     /* NAME=FILE:COLUMN, NAME=LOG: of models */
+  const char *listen;
+  const char *config;
+  const char *token_file;
+  bool insecure;
+  bool search_only;
+  uint32_t watch_seconds;
+  uint32_t threads, workers;
+  size_t max_body, max_memory;
+  uint64_t max_rows, max_results, max_queue, max_connections;
+  double timeout, idle_timeout, drain;
+  uint64_t checkpoint_after, max_fresh;
+  double checkpoint_seconds;
+} serve_values;
+
+extern const option_group serve_groups[];
+void serve_values_init(void *values);
+
+/* What both programs say about it; `run` differs. */
+extern const char serve_example[], serve_about[];
+
+#endif

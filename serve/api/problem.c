@@ -1,0 +1,88 @@
+/* serve/api/problem.c: errors as problem documents (RFC 9457). */
+#include "api/problem.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *http_reason(int status) {
+  switch (status) {
+  case 200: return "OK";
+  case 304: return "Not Modified";
+  case 400: return "Bad Request";
+  case 401: return "Unauthorized";
+  case 403: return "Forbidden";
+  case 404: return "Not Found";
+  case 405: return "Method Not Allowed";
+  case 408: return "Request Timeout";
+  case 409: return "Conflict";
+  case 411: return "Length Required";
+  case 413: return "Content Too Large";
+  case 414: return "URI Too Long";
+  case 415: return "Unsupported Media Type";
+  case 417: return "Expectation Failed";
+  case 421: return "Misdirected Request";
+  case 422: return "Unprocessable Content";
+  case 429: return "Too Many Requests";
+  case 431: return "Request Header Fields Too Large";
+  case 500: return "Internal Server Error";
+  case 501: return "Not Implemented";
+  case 503: return "Service Unavailable";
+  case 505: return "HTTP Version Not Supported";
+  default: return "Unknown";
+  }
+}
+
+static void begin(http_answer *answer, int status, const char *detail) {
+  bytes *body = &answer->body;
+  answer->status = status;
+  answer->type = "application/problem+json";
+  answer->fixed = NULL;
+  answer->retry_after = status == 429 || status == 503 ? 1 : 0;
+  bytes_reset(body, SIZE_MAX);
+  bytes_format(body, "{\"type\":\"about:blank\",\"title\":\"%s\",\"status\":%d,\"detail\":", http_reason(status),
+               status);
+  bytes_json(body, detail, strlen(detail));
+}
+
+void problem_set(http_answer *answer, int status, const char *format, ...) {
+  char detail[512];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(detail, sizeof detail, format, arguments);
+  va_end(arguments);
+  begin(answer, status, detail);
+  bytes_text(&answer->body, "}\n");
+}
+
+static int status_of(furrow_status status) {
+  switch (status) {
+  case FURROW_E_ARGUMENT:
+  case FURROW_E_PARSE:
+  case FURROW_E_FORMAT:
+  case FURROW_E_RANGE: return 400;
+  case FURROW_E_NOT_FOUND: return 404;
+  case FURROW_E_EXISTS:
+  case FURROW_E_STATE: return 409;
+  case FURROW_E_UNSUPPORTED: return 422;
+  case FURROW_E_MEMORY: return 503;
+  default: return 500;
+  }
+}
+
+static void add_member(bytes *body, const char *name, const char *text) {
+  if (!text || !*text) return;
+  bytes_format(body, ",\"%s\":", name);
+  bytes_json(body, text, strlen(text));
+}
+
+void problem_set_error(http_answer *answer, furrow_status status, const furrow_error *err, const char *pointer) {
+  begin(answer, status_of(status), err && err->message[0] ? err->message : furrow_status_text(status));
+  add_member(&answer->body, "code", furrow_status_name(status));
+  add_member(&answer->body, "pointer", pointer);
+  if (err) {
+    add_member(&answer->body, "token", err->token);
+    add_member(&answer->body, "hint", err->hint);
+  }
+  bytes_text(&answer->body, "}\n");
+}

@@ -1,0 +1,21 @@
+/* serve/api/problem.h: errors as problem documents (RFC 9457).
+ *
+ *   {"type":"about:blank","title":"Bad Request","status":400,"detail":"instances/0/age is not a number",
+ *    "code":"E_PARSE","pointer":"/instances/0/age","hint":"…"}
+ */
+#ifndef SERVE_API_PROBLEM_H
+#define SERVE_API_PROBLEM_H
+
+#include "furrow/status.h"
+#include "http/http_server.h"
+
+/* Replaces the answer. */
+void problem_set(http_answer *answer, int status, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* The same for an error of the library: E_ARGUMENT, E_PARSE, E_FORMAT, E_RANGE 400; E_NOT_FOUND 404; E_EXISTS, E_STATE
+ * 409; E_UNSUPPORTED 422; E_MEMORY 503 with Retry-After; others 500. pointer (may be NULL): JSON pointer of the place
+ * in the request. Paths of files are not told to clients. */
+void problem_set_error(http_answer *answer, furrow_status status, const furrow_error *err, const char *pointer);
+/* The reason phrase of a status: "Bad Request". */
+const char *http_reason(int status);
+
+#endif

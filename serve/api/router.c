@@ -1,0 +1,284 @@
+/* serve/api/router.c: which handler a request gets, whether it may, and on which thread it runs. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "api/problem.h"
+#include "api/service.h"
+
+typedef enum place { ON_LOOP, ON_WORKER, ON_WAITER } place;
+typedef enum target_kind { NO_TARGET, A_MODEL, AN_INDEX } target_kind;
+
+typedef struct route {
+  target_kind target;
+  const char *path; /* whole, or what follows the name: ":predict"; "" is the name alone */
+  http_method method;
+  handler handler;
+  place place;
+  route_kind kind;
+  bool is_open; /* needs no token */
+} route;
+
+static const route routes[] = {
+    {A_MODEL, ":predict", HTTP_POST, predict_handler, ON_LOOP, ROUTE_PREDICT, false},
+    {AN_INDEX, ":search", HTTP_POST, search_handler, ON_LOOP, ROUTE_SEARCH, false},
+    {A_MODEL, ":explain", HTTP_POST, explain_handler, ON_WORKER, ROUTE_EXPLAIN, false},
+    {A_MODEL, ":recommend", HTTP_POST, recommend_handler, ON_WORKER, ROUTE_RECOMMEND, false},
+    {A_MODEL, ":similar", HTTP_POST, similar_handler, ON_WORKER, ROUTE_SIMILAR, false},
+    {A_MODEL, ":reload", HTTP_POST, reload_model_handler, ON_WAITER, ROUTE_RELOAD, false},
+    {A_MODEL, "", HTTP_GET, models_handler, ON_LOOP, ROUTE_OTHER, false},
+    {AN_INDEX, ":add", HTTP_POST, add_handler, ON_WAITER, ROUTE_ADD, false},
+    {AN_INDEX, ":remove", HTTP_POST, remove_handler, ON_WAITER, ROUTE_REMOVE, false},
+    {AN_INDEX, ":checkpoint", HTTP_POST, checkpoint_handler, ON_WAITER, ROUTE_OTHER, false},
+    {AN_INDEX, ":curve", HTTP_POST, curve_handler, ON_WORKER, ROUTE_OTHER, false},
+    {AN_INDEX, ":reload", HTTP_POST, reload_index_handler, ON_WAITER, ROUTE_RELOAD, false},
+    {AN_INDEX, "", HTTP_GET, indexes_handler, ON_LOOP, ROUTE_OTHER, false},
+    {NO_TARGET, "/v1/models", HTTP_GET, models_handler, ON_LOOP, ROUTE_OTHER, false},
+    {NO_TARGET, "/v1/indexes", HTTP_GET, indexes_handler, ON_LOOP, ROUTE_OTHER, false},
+    {NO_TARGET, "/healthz", HTTP_GET, health_handler, ON_LOOP, ROUTE_OTHER, true},
+    {NO_TARGET, "/readyz", HTTP_GET, ready_handler, ON_LOOP, ROUTE_OTHER, true},
+    {NO_TARGET, "/metrics", HTTP_GET, metrics_handler, ON_LOOP, ROUTE_OTHER, false},
+    {NO_TARGET, "/openapi.json", HTTP_GET, openapi_handler, ON_LOOP, ROUTE_OTHER, true},
+    {NO_TARGET, "/", HTTP_GET, page_handler, ON_LOOP, ROUTE_OTHER, true},
+};
+enum { ROUTES = sizeof routes / sizeof *routes, LONG_BODY = 1 << 16 };
+
+/* A request on its way: request->user. */
+typedef struct visit {
+  const route *route; /* NULL: refused before one was found */
+  served_model *model;
+  served_index *index;
+  size_t target; /* as request_metrics.h counts them */
+  size_t rows;
+} visit;
+
+/* ---- Finding the route ---- */
+
+static bool begins(http_text text, const char *prefix) {
+  const size_t length = strlen(prefix);
+  return text.size >= length && memcmp(text.at, prefix, length) == 0;
+}
+
+static http_text behind(http_text text, size_t count) {
+  return (http_text){text.at + count, text.size - count};
+}
+
+/* Splits "NAME:verb" and "NAME/versions/3:verb": *rest is ":verb", or what is there if it is something else. */
+static http_text take_name(http_text text, http_text *rest, uint64_t *version) {
+  size_t length = 0;
+  while (length < text.size && text.at[length] != ':' && text.at[length] != '/') length++;
+  *rest = behind(text, length);
+  if (begins(*rest, "/versions/")) {
+    http_text number = behind(*rest, 10);
+    size_t digits = 0;
+    for (*version = 0; digits < number.size && digits < 18 && number.at[digits] >= '0' && number.at[digits] <= '9';
+         digits++)
+      *version = *version * 10 + (uint64_t)(number.at[digits] - '0');
+    if (digits > 0) *rest = behind(number, digits);
+  }
+  return (http_text){text.at, length};
+}
+
+/* A version that a client asks for by number is there if it is the one that is served. */
+static bool serves_version(served_model *model, uint64_t version) {
+  model_version *v = version > 0 ? served_model_get(model) : NULL;
+  const bool is_served = version == 0 || (v && v->number == version);
+  if (v) shared_release(&v->shared);
+  return is_served;
+}
+
+static bool find_model(const service *s, http_text name, uint64_t version, visit *v) {
+  for (size_t i = 0; i < s->model_count; i++) {
+    if (!http_text_is(name, served_model_name(s->models[i]))) continue;
+    v->model = s->models[i];
+    v->target = i;
+    return serves_version(v->model, version);
+  }
+  return false;
+}
+
+static bool find_index(const service *s, http_text name, uint64_t version, visit *v) {
+  for (size_t i = 0; i < s->index_count; i++) {
+    if (!http_text_is(name, served_index_name(s->indexes[i]))) continue;
+    v->index = s->indexes[i];
+    v->target = s->model_count + i;
+    return version == 0;
+  }
+  return false;
+}
+
+static bool is_method(const route *r, http_method method) {
+  return r->method == method || (r->method == HTTP_GET && method == HTTP_HEAD);
+}
+
+/* Looks the route up; refuses with 404 or 405. */
+static bool find_route(const service *s, const http_head *head, visit *v, http_answer *answer) {
+  static const char *const allowed[] = {[HTTP_GET] = "Allow: GET, HEAD\r\n", [HTTP_POST] = "Allow: POST\r\n"};
+  target_kind kind = begins(head->path, "/v1/models/")    ? A_MODEL
+                     : begins(head->path, "/v1/indexes/") ? AN_INDEX
+                                                          : NO_TARGET;
+  http_text rest = head->path, name = {0};
+  uint64_t version = 0;
+  v->target = s->model_count + s->index_count;
+  if (kind != NO_TARGET) {
+    name = take_name(behind(head->path, kind == A_MODEL ? 11 : 12), &rest, &version);
+    if (!(kind == A_MODEL ? find_model : find_index)(s, name, version, v)) {
+      problem_set(answer, 404, "there is no such %s", kind == A_MODEL ? "model, or not this version" : "index");
+      return false;
+    }
+  }
+  const route *other = NULL;
+  for (size_t i = 0; i < ROUTES && !v->route; i++) {
+    const route *r = &routes[i];
+    if (r->target != kind || !http_text_is(rest, r->path)) continue;
+    if (is_method(r, head->method))
+      v->route = r;
+    else
+      other = r;
+  }
+  if (v->route) return true;
+  if (other) {
+    problem_set(answer, 405, "this takes %s", other->method == HTTP_POST ? "POST" : "GET");
+    answer->headers = allowed[other->method];
+  } else {
+    problem_set(answer, 404, "there is nothing here; /openapi.json lists what is");
+  }
+  return false;
+}
+
+/* ---- Who may ask ---- */
+
+/* Takes the same time wherever texts differ. */
+static bool is_same_secret(http_text given, const char *secret) {
+  const size_t length = strlen(secret);
+  unsigned difference = given.size != length;
+  for (size_t i = 0; i < given.size; i++)
+    difference |= (unsigned)(unsigned char)given.at[i] ^ (unsigned)(unsigned char)secret[length > 0 ? i % length : 0];
+  return difference == 0;
+}
+
+static bool has_token(const service *s, const http_head *head) {
+  http_text given = http_header_value(head, "Authorization");
+  if (given.size < 7 || strncasecmp(given.at, "Bearer ", 7) != 0) return false;
+  return is_same_secret(behind(given, 7), s->token);
+}
+
+/* The name of a host without its port. */
+static http_text without_port(http_text host) {
+  size_t length = host.size;
+  for (size_t i = host.size; i > 0; i--) {
+    if (host.at[i - 1] == ']') break;
+    if (host.at[i - 1] == ':') length = i - 1;
+  }
+  return (http_text){host.at, length};
+}
+
+static bool is_loopback_name(http_text host) {
+  return http_text_is(host, "localhost") || http_text_is(host, "[::1]") || begins(host, "127.");
+}
+
+/* A page of another site may make a browser send requests to this machine: its Origin is not ours, or (a name that was
+ * pointed here) its Host is not. With a token neither matters, since the page does not have it. */
+static bool is_from_elsewhere(const service *s, const http_head *head) {
+  http_text host = http_header_value(head, "Host"), origin = http_header_value(head, "Origin");
+  if (s->token) return false;
+  if (s->loopback_only && host.at && !is_loopback_name(without_port(host))) return true;
+  if (!origin.at) return false;
+  if (begins(origin, "http://"))
+    origin = behind(origin, 7);
+  else if (begins(origin, "https://"))
+    origin = behind(origin, 8);
+  return origin.size != host.size || (host.size > 0 && strncasecmp(origin.at, host.at, host.size) != 0);
+}
+
+static bool may_ask(const service *s, const http_head *head, const route *r, http_answer *answer) {
+  if (s->token && !r->is_open && !has_token(s, head)) {
+    problem_set(answer, 401, "this needs the header Authorization: Bearer TOKEN");
+    answer->headers = "WWW-Authenticate: Bearer\r\n";
+    return false;
+  }
+  if (is_from_elsewhere(s, head)) {
+    problem_set(answer, 403, "the request comes from a page of another site, or was sent to another name");
+    return false;
+  }
+  return true;
+}
+
+/* ---- Hooks ---- */
+
+static size_t on_head(void *user, http_request *request) {
+  service *s = user;
+  visit *v = calloc(1, sizeof *v);
+  http_answer *answer = &request->answer;
+  request->user = v;
+  if (!v) {
+    problem_set(answer, 503, "there is not enough memory");
+    return 0;
+  }
+  http_text encoding = http_header_value(&request->head, "Content-Encoding");
+  if (!find_route(s, &request->head, v, answer) || !may_ask(s, &request->head, v->route, answer)) return 0;
+  if (encoding.size > 0 && !http_text_is(encoding, "identity")) {
+    problem_set(answer, 415, "compressed requests are not read");
+    return 0;
+  }
+  return v->route->method == HTTP_POST ? s->limits.max_body : 0;
+}
+
+static void handle(service *s, http_request *request, unsigned thread, bool on_loop, bool *move) {
+  visit *v = request->user;
+  call c = {.service = s,
+            .memory = &s->memory[thread],
+            .request = request,
+            .answer = &request->answer,
+            .model = v->model,
+            .index = v->index,
+            .on_loop = on_loop};
+  v->route->handler(&c);
+  if (c.answer->status == 0) c.answer->status = 200;
+  if (c.answer->body.failed) problem_set(c.answer, 503, "there is not enough memory for the answer");
+  v->rows = c.rows;
+  *move = c.move;
+}
+
+void router_work(void *user, unsigned thread, void *item) {
+  service *s = user;
+  http_request *request = item;
+  bool move;
+  if (clock_ns() - request->received_ns > (uint64_t)s->limits.request_ms * 1000000)
+    problem_set(&request->answer, 503, "the request has waited too long");
+  else
+    handle(s, request, thread, false, &move);
+  http_request_finish(request);
+}
+
+static bool on_request(void *user, http_request *request) {
+  service *s = user;
+  const visit *v = request->user;
+  bool move = v->route->place != ON_LOOP || request->body_size > LONG_BODY;
+  if (!move) handle(s, request, request->loop, true, &move);
+  if (!move) return true;
+  if (work_queue_put(v->route->place == ON_WAITER ? s->waiting : s->work, request)) return false;
+  problem_set(&request->answer, 429, "too many requests wait already");
+  return true;
+}
+
+static void on_refuse(void *user, http_answer *answer, const char *problem) {
+  (void)user;
+  problem_set(answer, answer->status, "%s", problem);
+}
+
+static void on_done(void *user, http_request *request, int status, size_t bytes_in, size_t bytes_out) {
+  service *s = user;
+  visit *v = request->user;
+  const uint64_t duration = clock_ns() - request->received_ns;
+  metrics_count(s->metrics, request->loop, v && v->route ? v->route->kind : ROUTE_OTHER,
+                v ? v->target : s->model_count + s->index_count, status, duration, v ? v->rows : 0, bytes_in,
+                bytes_out);
+  free(v);
+  request->user = NULL;
+}
+
+void router_hooks(service *s, http_hooks *hooks) {
+  *hooks = (http_hooks){.user = s, .head = on_head, .request = on_request, .refuse = on_refuse, .done = on_done};
+}

@@ -1,0 +1,236 @@
+/* serve/api/serve_main.c: the program furrow-serve: opens what is served, answers, looks for newer versions, stops. */
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "api/serve_settings.h"
+#include "api/service.h"
+#include "core/fail.h"
+
+/* ---- What is served ---- */
+
+/* Splits NAME=REST at the first '='. */
+static furrow_status find_named(const text_list *list, const char *name, const char **rest, furrow_error *err) {
+  const size_t length = strlen(name);
+  *rest = NULL;
+  for (size_t i = 0; i < list->count; i++)
+    if (strncmp(list->texts[i], name, length) == 0 && list->texts[i][length] == '=') {
+      if (*rest) return fail_token(err, list->texts[i], "is there twice for one model");
+      *rest = list->texts[i] + length + 1;
+    }
+  return FURROW_OK;
+}
+
+static furrow_status open_model(service *s, const serve_values *v, const char *text, furrow_error *err) {
+  char name[SERVED_NAME];
+  model_source source = {.name = name};
+  reload_result result;
+  FAIL_TRY(settings_split(text, name, &source.path, err));
+  FAIL_TRY(find_named(&v->items, name, &source.items, err));
+  FAIL_TRY(find_named(&v->seen, name, &source.seen, err));
+  served_model *model = NULL;
+  FAIL_TRY(served_model_create(&model, &source, s->threads, err));
+  s->models[s->model_count++] = model;
+  return served_model_reload(model, true, &result, err);
+}
+
+static furrow_status open_index(service *s, const serve_values *v, const char *text, furrow_error *err) {
+  char name[SERVED_NAME];
+  index_source source = {.name = name,
+                         .search_only = v->search_only,
+                         .max_fresh = v->max_fresh,
+                         .checkpoint_after = v->checkpoint_after,
+                         .checkpoint_seconds = (unsigned)ceil(v->checkpoint_seconds)};
+  reload_result result;
+  FAIL_TRY(settings_split(text, name, &source.path, err));
+  for (size_t i = 0; i < v->writable.count; i++)
+    if (strcmp(v->writable.texts[i], name) == 0) source.writable = true;
+  served_index *index = NULL;
+  FAIL_TRY(served_index_create(&index, &source, err));
+  s->indexes[s->index_count++] = index;
+  return served_index_reload(index, true, &result, err);
+}
+
+static furrow_status open_all(service *s, const serve_values *v, furrow_error *err) {
+  furrow_status status = FURROW_OK;
+  s->models = calloc(v->models.count + 1, sizeof *s->models);
+  s->indexes = calloc(v->indexes.count + 1, sizeof *s->indexes);
+  if (!s->models || !s->indexes) return fail_memory(err);
+  for (size_t i = 0; i < v->models.count && status == FURROW_OK; i++)
+    status = open_model(s, v, v->models.texts[i], err);
+  for (size_t i = 0; i < v->indexes.count && status == FURROW_OK; i++)
+    status = open_index(s, v, v->indexes.texts[i], err);
+  return status;
+}
+
+static void close_all(service *s) {
+  for (size_t i = 0; i < s->model_count; i++) served_model_free(s->models[i]);
+  for (size_t i = 0; i < s->index_count; i++) served_index_free(s->indexes[i]);
+  free(s->models);
+  free(s->indexes);
+  free(s->token);
+}
+
+/* ---- Newer versions ---- */
+
+static void tell_reload(const char *what, const char *name, furrow_status status, const reload_result *result,
+                        const furrow_error *err) {
+  char text[1024];
+  if (status == FURROW_OK && !result->changed) return;
+  if (status == FURROW_OK) {
+    fprintf(stderr, "furrow: %s %s: version %llu is served\n", what, name, (unsigned long long)result->version);
+    return;
+  }
+  furrow_error_to_text(err, text, sizeof text);
+  fprintf(stderr, "furrow: %s %s: not reloaded, version %llu stays: %s\n", what, name,
+          (unsigned long long)result->version, text);
+}
+
+/* asked: by a signal, so that what has no newer version is looked at as well. */
+static void reload_all(service *s, bool asked) {
+  for (size_t i = 0; i < s->model_count; i++) {
+    furrow_error err = {0};
+    reload_result result = {0};
+    if (!asked && !served_model_has_newer(s->models[i])) continue;
+    furrow_status status = served_model_reload(s->models[i], false, &result, &err);
+    tell_reload("model", served_model_name(s->models[i]), status, &result, &err);
+  }
+  for (size_t i = 0; i < s->index_count; i++) {
+    furrow_error err = {0};
+    reload_result result = {0};
+    if (served_index_is_writable(s->indexes[i]) || (!asked && !served_index_has_newer(s->indexes[i]))) continue;
+    furrow_status status = served_index_reload(s->indexes[i], false, &result, &err);
+    tell_reload("index", served_index_name(s->indexes[i]), status, &result, &err);
+  }
+}
+
+/* ---- Running ---- */
+
+static void watched_signals(sigset_t *set) {
+  sigemptyset(set);
+  sigaddset(set, SIGHUP);
+  sigaddset(set, SIGINT);
+  sigaddset(set, SIGTERM);
+}
+
+/* Waits for a signal to stop. */
+static void run_until_stopped(service *s, unsigned watch_seconds) {
+  const struct timespec period = {.tv_sec = watch_seconds > 0 ? watch_seconds : 3600};
+  sigset_t set;
+  watched_signals(&set);
+  for (;;) {
+    const int signal = sigtimedwait(&set, NULL, &period);
+    if (signal == SIGINT || signal == SIGTERM) return;
+    if (signal == SIGHUP || (signal < 0 && errno == EAGAIN && watch_seconds > 0)) reload_all(s, signal == SIGHUP);
+  }
+}
+
+/* A second signal while requests are drained ends the program as it does any other. */
+static void stop_at_next_signal(void) {
+  sigset_t set;
+  watched_signals(&set);
+  pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+}
+
+static void raise_file_limit(uint64_t connections) {
+  struct rlimit limit;
+  const rlim_t wanted = (rlim_t)connections + 256;
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted) return;
+  limit.rlim_cur = limit.rlim_max < wanted ? limit.rlim_max : wanted;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+static unsigned processors(unsigned wanted) {
+  const long count = sysconf(_SC_NPROCESSORS_ONLN);
+  return wanted > 0 ? wanted : count > 0 ? (unsigned)count : 1;
+}
+
+static unsigned milliseconds(double seconds) {
+  return seconds >= 4000000 ? 4000000000u : (unsigned)ceil(seconds * 1000);
+}
+
+static void set_up(service *s, const serve_values *v, http_settings *http) {
+  s->limits = (service_limits){.max_body = v->max_body,
+                               .max_rows = v->max_rows,
+                               .max_results = v->max_results,
+                               .max_queue = v->max_queue,
+                               .request_ms = milliseconds(v->timeout)};
+  s->loops = processors(v->threads);
+  s->workers = processors(v->workers);
+  s->waiters = 32;
+  s->threads = s->loops + s->workers + s->waiters;
+  s->started_at = (int64_t)time(NULL);
+  s->loopback_only = settings_is_loopback(v->listen);
+  *http = (http_settings){.listen = v->listen,
+                          .loops = s->loops,
+                          .max_connections = v->max_connections,
+                          .max_memory = v->max_memory,
+                          .idle_ms = milliseconds(v->idle_timeout),
+                          .head_ms = milliseconds(v->timeout),
+                          .body_ms = milliseconds(v->timeout),
+                          .answer_ms = milliseconds(v->timeout),
+                          .gzip_from = 1024};
+}
+
+static furrow_status run_serve(const void *values, output *out, furrow_error *err) {
+  serve_values *v = NULL;
+  service s = {0};
+  http_settings http;
+  char address[128];
+  furrow_status status = settings_load(&v, (const serve_values *)values, &s.token, err);
+  if (status == FURROW_OK) {
+    set_up(&s, v, &http);
+    raise_file_limit(v->max_connections);
+    status = open_all(&s, v, err);
+  }
+  if (status == FURROW_OK) status = service_start(&s, &http, err);
+  if (status == FURROW_OK) {
+    http_server_address(s.server, address, sizeof address);
+    output_format(out, "listening on %s\n", address);
+    status = output_flush(out, err);
+    run_until_stopped(&s, v->watch_seconds);
+    stop_at_next_signal();
+    if (!service_stop(&s, milliseconds(v->drain)))
+      fprintf(stderr, "furrow: requests that were not done in time were cut off\n");
+  }
+  close_all(&s);
+  settings_free(v);
+  return status;
+}
+
+static const command serve_command = {
+    .name = "serve",
+    .summary = "answer over HTTP with models and indexes",
+    .example = serve_example,
+    .about = serve_about,
+    .groups = serve_groups,
+    .size = sizeof(serve_values),
+    .init = serve_values_init,
+    .run = run_serve,
+};
+static const command *const verbs[] = {&serve_command, NULL};
+static const command root = {.name = "furrow", .verbs = verbs};
+
+/* furrow-serve WORDS is furrow serve WORDS. Signals are blocked before the first thread starts, so that only
+ * run_until_stopped sees them. */
+int main(int argc, char **argv) {
+  sigset_t set;
+  char **words = calloc((size_t)argc + 2, sizeof *words);
+  if (!words) return furrow_status_exit_code(FURROW_E_MEMORY);
+  words[0] = "furrow";
+  words[1] = "serve";
+  for (int i = 1; i < argc; i++) words[i + 1] = argv[i];
+  signal(SIGPIPE, SIG_IGN);
+  signal(SIGXFSZ, SIG_IGN);
+  watched_signals(&set);
+  pthread_sigmask(SIG_BLOCK, &set, NULL);
+  const int code = command_main(&root, argc + 1, words);
+  free(words);
+  return code;
+}

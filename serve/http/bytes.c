@@ -1,0 +1,139 @@
+/* serve/http/bytes.c: bytes that grow at their end. */
+#include "http/bytes.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "furrow/model.h"
+
+void bytes_clear(bytes *b) {
+  free(b->data);
+  *b = (bytes){0};
+}
+
+void bytes_reset(bytes *b, size_t keep) {
+  if (b->capacity > keep)
+    bytes_clear(b);
+  else
+    b->size = 0;
+  b->failed = false;
+}
+
+char *bytes_reserve(bytes *b, size_t size) {
+  if (b->failed) return NULL;
+  if (size <= b->capacity - b->size) return b->data + b->size;
+  size_t capacity = b->capacity < 256 ? 256 : b->capacity;
+  while (capacity - b->size < size && capacity <= SIZE_MAX / 2) capacity *= 2;
+  char *data = capacity - b->size < size ? NULL : realloc(b->data, capacity);
+  if (!data) {
+    b->failed = true;
+    return NULL;
+  }
+  b->data = data;
+  b->capacity = capacity;
+  return b->data + b->size;
+}
+
+void bytes_add(bytes *b, const void *data, size_t size) {
+  char *to = size > 0 ? bytes_reserve(b, size) : NULL;
+  if (!to) return;
+  memcpy(to, data, size);
+  b->size += size;
+}
+
+void bytes_text(bytes *b, const char *text) {
+  bytes_add(b, text, strlen(text));
+}
+
+void bytes_format(bytes *b, const char *format, ...) {
+  va_list arguments;
+  char text[512];
+  va_start(arguments, format);
+  const int length = vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  if (length < (int)sizeof text) {
+    bytes_add(b, text, length > 0 ? (size_t)length : 0);
+    return;
+  }
+  char *to = bytes_reserve(b, (size_t)length + 1);
+  if (!to) return;
+  va_start(arguments, format);
+  vsnprintf(to, (size_t)length + 1, format, arguments);
+  va_end(arguments);
+  b->size += (size_t)length;
+}
+
+static void add_element(bytes *b, furrow_elements element, furrow_element_type type) {
+  char *to = bytes_reserve(b, FURROW_ELEMENT_TEXT);
+  if (to) b->size += furrow_element_to_text(element, type, 0, to);
+}
+
+void bytes_i64(bytes *b, int64_t value) {
+  add_element(b, (furrow_elements){.i64 = &value}, FURROW_ELEMENT_I64);
+}
+
+void bytes_u64(bytes *b, uint64_t value) {
+  if (value <= INT64_MAX)
+    bytes_i64(b, (int64_t)value);
+  else
+    bytes_format(b, "%llu", (unsigned long long)value);
+}
+
+void bytes_f32(bytes *b, float value) {
+  if (isfinite(value))
+    add_element(b, (furrow_elements){.f32 = &value}, FURROW_ELEMENT_F32);
+  else
+    bytes_add(b, "null", 4);
+}
+
+void bytes_f64(bytes *b, double value) {
+  if (isfinite(value))
+    add_element(b, (furrow_elements){.f64 = &value}, FURROW_ELEMENT_F64);
+  else
+    bytes_add(b, "null", 4);
+}
+
+/* The bytes of the UTF-8 character at `at`; 0: it is not valid there. */
+static size_t utf8_length(const unsigned char *at, size_t left) {
+  const unsigned char first = at[0];
+  const size_t length = first < 0x80                    ? 1
+                        : first >= 0xc2 && first < 0xe0 ? 2
+                        : first < 0xe0                  ? 0
+                        : first < 0xf0                  ? 3
+                        : first < 0xf5                  ? 4
+                                                        : 0;
+  if (length == 0 || length > left) return 0;
+  for (size_t i = 1; i < length; i++)
+    if ((at[i] & 0xc0) != 0x80) return 0;
+  if (length < 3) return length;
+  const unsigned char second = at[1];
+  const bool is_valid = !(first == 0xe0 && second < 0xa0) && !(first == 0xed && second > 0x9f) &&
+                        !(first == 0xf0 && second < 0x90) && !(first == 0xf4 && second > 0x8f);
+  return is_valid ? length : 0;
+}
+
+void bytes_json(bytes *b, const char *text, size_t size) {
+  bytes_add(b, "\"", 1);
+  size_t begun = 0;
+  for (size_t i = 0; i < size;) {
+    const unsigned char c = (unsigned char)text[i];
+    const size_t length = utf8_length((const unsigned char *)text + i, size - i);
+    if (length > 0 && c >= 0x20 && c != '"' && c != '\\') {
+      i += length;
+      continue;
+    }
+    bytes_add(b, text + begun, i - begun);
+    if (length == 0)
+      bytes_add(b, "\xef\xbf\xbd", 3);
+    else if (c < 0x20)
+      bytes_format(b, "\\u%04x", c);
+    else
+      bytes_add(b, (const char[]){'\\', (char)c}, 2);
+    begun = ++i;
+  }
+  bytes_add(b, text + begun, size - begun);
+  bytes_add(b, "\"", 1);
+}

@@ -1,0 +1,38 @@
+/* serve/http/bytes.h: bytes that grow at their end: bodies, answers, texts and numbers in them. */
+#ifndef SERVE_HTTP_BYTES_H
+#define SERVE_HTTP_BYTES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Start with {0}. When memory is short, `failed` is set and nothing more is added: ask once, at the end. */
+typedef struct bytes {
+  char *data;
+  size_t size, capacity;
+  bool failed;
+} bytes;
+
+/* Frees the memory; reusable afterwards. */
+void bytes_clear(bytes *b);
+/* Makes it empty; keeps the memory unless it is more than `keep` bytes. */
+void bytes_reset(bytes *b, size_t keep);
+/* Returns space for `size` more bytes, which count after bytes_grow; NULL: there is not the memory. */
+char *bytes_reserve(bytes *b, size_t size);
+static inline void bytes_grow(bytes *b, size_t size) {
+  b->size += size;
+}
+
+void bytes_add(bytes *b, const void *data, size_t size);
+void bytes_text(bytes *b, const char *text);
+void bytes_format(bytes *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Numbers as JSON has them: what is not finite is null. Floats have up to 9 digits, doubles 17: they read back to the
+ * same bits. */
+void bytes_i64(bytes *b, int64_t value);
+void bytes_u64(bytes *b, uint64_t value);
+void bytes_f32(bytes *b, float value);
+void bytes_f64(bytes *b, double value);
+/* A JSON string in quotes; invalid UTF-8 is replaced by U+FFFD. */
+void bytes_json(bytes *b, const char *text, size_t size);
+
+#endif
