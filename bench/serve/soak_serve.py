@@ -24,7 +24,7 @@ sys.dont_write_bytecode = True
 
 
 class Client(threading.Thread):
-    """Sends one kind of request until it is told to stop; keeps what was wrong"""
+    """Sends one kind of request until `stop` is set; keeps what was wrong"""
 
     def __init__(self, server, stop, path, make, allowed=None):
         super().__init__()
