@@ -79,33 +79,6 @@ W furrow_status settings_split(const char *text, char name[SERVED_NAME], const c
 W bool settings_is_loopback(const char *listen) {
   return 0;
 }
-W furrow_status served_model_create(served_model **model, const model_source *source, unsigned threads,
-                                    furrow_error *err) {
-  return fail(err, FURROW_E_UNSUPPORTED, "served_model_create is not written yet");
-}
-W void served_model_free(served_model *model) {
-}
-W const char *served_model_name(const served_model *model) {
-  return 0;
-}
-W const char *served_model_path(const served_model *model) {
-  return 0;
-}
-W furrow_status served_model_reload(served_model *model, bool force, reload_result *result, furrow_error *err) {
-  return fail(err, FURROW_E_UNSUPPORTED, "served_model_reload is not written yet");
-}
-W bool served_model_has_newer(served_model *model) {
-  return 0;
-}
-W model_version *served_model_get(served_model *model) {
-  return 0;
-}
-W bool served_model_last_error(served_model *model, char *text, size_t size) {
-  return 0;
-}
-W furrow_scorer_scratch *model_version_scratch(model_version *version, unsigned thread) {
-  return 0;
-}
 W furrow_status served_index_create(served_index **index, const index_source *source, furrow_error *err) {
   return fail(err, FURROW_E_UNSUPPORTED, "served_index_create is not written yet");
 }
