@@ -160,36 +160,6 @@ W furrow_status served_index_checkpoint(served_index *index, furrow_error *err) 
 }
 W void served_index_get_figures(served_index *index, edit_figures *figures) {
 }
-W http_parsed http_parse_head(http_head *head, const char *data, size_t size) {
-  return (http_parsed){0};
-}
-W http_text http_header_value(const http_head *head, const char *name) {
-  return (http_text){0};
-}
-W bool http_text_is(http_text text, const char *literal) {
-  return 0;
-}
-W http_parsed http_parse_chunks(http_chunks *chunks, char *data, size_t size, size_t *content) {
-  return (http_parsed){0};
-}
-W furrow_status http_server_start(http_server **server, const http_settings *settings, const http_hooks *hooks,
-                                  furrow_error *err) {
-  return fail(err, FURROW_E_UNSUPPORTED, "http_server_start is not written yet");
-}
-W void http_server_address(const http_server *server, char *text, size_t size) {
-}
-W void http_server_get_figures(const http_server *server, http_figures *figures) {
-}
-W void http_request_finish(http_request *request) {
-}
-W bool http_server_stop(http_server *server, unsigned drain_ms) {
-  return 0;
-}
-W void http_server_free(http_server *server) {
-}
-W uint64_t clock_ns(void) {
-  return 0;
-}
 W furrow_status change_log_open(change_log **log, const char *index_path, uint32_t d,
                                 furrow_status (*replay)(void *user, const index_change *change, furrow_error *err),
                                 void *user, uint64_t *cut, furrow_error *err) {
