@@ -30,10 +30,16 @@ zcat "$work/root/usr/share/man/man1/furrow-serve.1.gz" | head -n 1
 unit=$(find "$work/root" -path '*/lib/systemd/system/furrow-serve.service')
 cmp "$unit" "$root/packaging/furrow-serve.service"
 grep -x 'ExecStart=/usr/bin/furrow-serve .*' "$unit"
-# it is not enabled by installing it, and restarted by a new version
+# A first installation does not enable it: the script that dpkg runs, with programs that only note how they are called.
 dpkg-deb --ctrl-tarfile "$work"/packages/furrow-serve_*.deb | tar -xO ./postinst >"$work/postinst"
-grep -q 'deb-systemd-invoke' "$work/postinst"
-if grep -E 'deb-systemd-helper (--quiet )?(enable|unmask)' "$work/postinst" | grep enable; then exit 1; fi
+mkdir "$work/noting"
+for program in deb-systemd-helper deb-systemd-invoke systemctl; do
+  printf '#!/bin/sh\necho "%s $*" >>"%s"\n[ "$1" != debian-installed ]\n' $program "$work/noted" >"$work/noting/$program"
+  chmod +x "$work/noting/$program"
+done
+PATH=$work/noting:$PATH sh "$work/postinst" configure
+grep 'deb-systemd-helper update-state' "$work/noted"
+if grep -w enable "$work/noted"; then exit 1; fi
 cc "$root/tests/install/consumer.c" -I"$work/root/usr/include" -L"$lib" -lfurrow -o "$work/consumer"
 LD_LIBRARY_PATH=$lib "$work/consumer"
 
