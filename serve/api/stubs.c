@@ -11,12 +11,6 @@ W void predict_handler(call *c) {
 W void explain_handler(call *c) {
   c->answer->status = 501;
 }
-W void recommend_handler(call *c) {
-  c->answer->status = 501;
-}
-W void similar_handler(call *c) {
-  c->answer->status = 501;
-}
 W void search_handler(call *c) {
   c->answer->status = 501;
 }
@@ -32,13 +26,7 @@ W void checkpoint_handler(call *c) {
 W void curve_handler(call *c) {
   c->answer->status = 501;
 }
-W void reload_model_handler(call *c) {
-  c->answer->status = 501;
-}
 W void reload_index_handler(call *c) {
-  c->answer->status = 501;
-}
-W void models_handler(call *c) {
   c->answer->status = 501;
 }
 W void indexes_handler(call *c) {
