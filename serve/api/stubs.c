@@ -2,7 +2,6 @@
 #include "api/serve_settings.h"
 #include "api/service.h"
 #include "core/fail.h"
-#include "edit/fresh_vectors.h"
 #define W __attribute__((weak))
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 W void predict_handler(call *c) {
@@ -188,55 +187,5 @@ W bool http_server_stop(http_server *server, unsigned drain_ms) {
 W void http_server_free(http_server *server) {
 }
 W uint64_t clock_ns(void) {
-  return 0;
-}
-W furrow_status change_log_open(change_log **log, const char *index_path, uint32_t d,
-                                furrow_status (*replay)(void *user, const index_change *change, furrow_error *err),
-                                void *user, uint64_t *cut, furrow_error *err) {
-  return fail(err, FURROW_E_UNSUPPORTED, "change_log_open is not written yet");
-}
-W furrow_status change_log_append(change_log *log, const index_change *change, furrow_error *err) {
-  return fail(err, FURROW_E_UNSUPPORTED, "change_log_append is not written yet");
-}
-W furrow_status change_log_sync(change_log *log, furrow_error *err) {
-  return fail(err, FURROW_E_UNSUPPORTED, "change_log_sync is not written yet");
-}
-W furrow_status change_log_begin_checkpoint(change_log *log, furrow_error *err) {
-  return fail(err, FURROW_E_UNSUPPORTED, "change_log_begin_checkpoint is not written yet");
-}
-W furrow_status change_log_end_checkpoint(change_log *log, furrow_error *err) {
-  return fail(err, FURROW_E_UNSUPPORTED, "change_log_end_checkpoint is not written yet");
-}
-W uint64_t change_log_size(const change_log *log) {
-  return 0;
-}
-W void change_log_close(change_log *log) {
-}
-W furrow_status change_log_read(const void *data, size_t size, uint32_t d, const char *file,
-                                furrow_status (*replay)(void *user, const index_change *change, furrow_error *err),
-                                void *user, uint64_t *used, furrow_error *err) {
-  return fail(err, FURROW_E_UNSUPPORTED, "change_log_read is not written yet");
-}
-W furrow_status fresh_vectors_create(fresh_vectors **fresh, uint32_t d, furrow_distance_metric metric,
-                                     furrow_error *err) {
-  return fail(err, FURROW_E_UNSUPPORTED, "fresh_vectors_create is not written yet");
-}
-W void fresh_vectors_free(fresh_vectors *fresh) {
-}
-W furrow_status fresh_vectors_apply(fresh_vectors *fresh, const index_change *change,
-                                    bool (*is_in_base)(void *user, int64_t id), void *user, fresh_view **view,
-                                    furrow_error *err) {
-  return fail(err, FURROW_E_UNSUPPORTED, "fresh_vectors_apply is not written yet");
-}
-W void fresh_view_search(const fresh_view *view, const float *queries, size_t n, size_t k,
-                         const furrow_id_filter *filter, float *distances, int64_t *ids) {
-}
-W const float *fresh_view_vector(const fresh_view *view, int64_t id) {
-  return 0;
-}
-W const char *fresh_view_name(const fresh_view *view, int64_t id, size_t *size) {
-  return 0;
-}
-W bool fresh_view_find(const fresh_view *view, const char *name, size_t size, int64_t *id) {
   return 0;
 }
