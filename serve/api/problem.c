@@ -49,7 +49,12 @@ static void add_member(bytes *body, const char *name, const char *text) {
 }
 
 void problem_set_error(http_answer *answer, furrow_status status, const furrow_error *err, const char *pointer) {
-  begin(answer, status_of(status), err && err->message[0] ? err->message : furrow_status_text(status));
+  problem_set_fault(answer, 0, status, err, pointer);
+}
+
+void problem_set_fault(http_answer *answer, int http_status, furrow_status status, const furrow_error *err,
+                       const char *pointer) {
+  begin(answer, http_status ? http_status : status_of(status), err && err->message[0] ? err->message : furrow_status_text(status));
   add_member(&answer->body, "code", furrow_status_name(status));
   add_member(&answer->body, "pointer", pointer);
   if (err) {
