@@ -5,12 +5,6 @@
 #include "edit/fresh_vectors.h"
 #define W __attribute__((weak))
 #pragma GCC diagnostic ignored "-Wunused-parameter"
-W void predict_handler(call *c) {
-  c->answer->status = 501;
-}
-W void explain_handler(call *c) {
-  c->answer->status = 501;
-}
 W void recommend_handler(call *c) {
   c->answer->status = 501;
 }
