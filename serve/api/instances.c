@@ -14,11 +14,13 @@
 #include "api/problem.h"
 #include "api/serve_settings.h"
 #include "core/fail.h"
+#include "core/options.h"
 
 enum {
   ROWS_ON_LOOP = 256,         /* more go to a worker */
   KEPT_BYTES = 1 << 20,       /* of a thread's memory from request to request */
   LONGEST_INSTANCE = 1 << 30, /* bytes */
+  MOST_COMPARED = 1000,       /* names with a mistyped one */
   POINTER_SIZE = 160
 };
 
@@ -42,6 +44,7 @@ struct instance_decoder {
   size_t name_count;
   uint32_t *buckets; /* 1 + the number of a name by hash; 0: none. A power of two of them */
   size_t bucket_count;
+  bool trees;
   const char *ignored[2]; /* columns of labels and weights; NULL: none */
 };
 
@@ -97,12 +100,16 @@ static const char *setting_of(const furrow_learn_conf *conf, const char *key) {
 
 static instance_decoder *make_decoder(const model_version *version) {
   instance_decoder *d = calloc(1, sizeof *d);
-  const furrow_learn_conf *conf = furrow_scorer_conf(version->scorer);
+  const furrow_learn_conf *conf = version->conf;
   if (!d) return NULL;
   const char *range = setting_of(conf, "range");
   d->threads = version->threads;
   d->readers = calloc(d->threads, sizeof *d->readers);
   d->end = UINT64_MAX;
+  furrow_forest_info forest;
+  furrow_forest_info_init(&forest);
+  furrow_scorer_get_forest_info(version->scorer, &forest);
+  d->trees = forest.trees > 0;
   d->ignored[0] = setting_of(conf, "label-column");
   d->ignored[1] = setting_of(conf, "weight-column");
   if (!d->readers || !make_names(d, version->scorer)) {
@@ -254,7 +261,7 @@ static furrow_status read_events(reading *r, const bytes *text, const furrow_row
 
 static furrow_status read_lines(reading *r, const bytes *text, const furrow_rowblock **block) {
   furrow_line_reader **reader = &r->readers->lines;
-  if (!*reader) FAIL_TRY(furrow_line_reader_create(reader, furrow_scorer_conf(r->version->scorer), r->err));
+  if (!*reader) FAIL_TRY(furrow_line_reader_create(reader, r->version->conf, r->err));
   return furrow_line_reader_read(*reader, text->data, text->size, block, r->err);
 }
 
@@ -302,31 +309,27 @@ static furrow_status push_values(reading *r, const float *values, size_t count) 
   return furrow_container_push_row(r->table, &row, r->err);
 }
 
-/* The end of the features of a model that takes any number of columns: the one with the highest number is looked for
- * in ranges that halve. */
+/* The end of the features of a model that takes any number of columns. */
 static furrow_status find_end(const reading *r, uint64_t *end) {
+  uint64_t *ids = NULL;
+  size_t count = 0;
   *end = atomic_load(&r->decoder->end);
   if (*end != UINT64_MAX) return FURROW_OK;
-  *end = 0;
-  for (uint64_t first = (uint64_t)1 << 63;; first /= 2) {
-    uint64_t *ids = NULL;
-    size_t count = 0;
-    FAIL_TRY(
-        furrow_scorer_features(r->version->scorer, first, first > 0 ? 2 * (first - 1) + 2 : 1, &ids, &count, r->err));
-    if (count > 0) *end = ids[count - 1] + 1;
-    furrow_free(ids);
-    if (count > 0 || first == 0) break;
-  }
+  FAIL_TRY(furrow_scorer_features(r->version->scorer, 0, UINT64_MAX, &ids, &count, r->err));
+  *end = count > 0 ? ids[count - 1] + 1 : 0;
+  furrow_free(ids);
   atomic_store(&r->decoder->end, *end);
   return FURROW_OK;
 }
 
-/* An array has a number for each feature of the model. */
+/* An array has a number for each feature of the model. Trees split by few of those that there were. */
 static furrow_status check_columns(reading *r, size_t count) {
   uint64_t end = r->decoder->columns;
   char text[128];
-  if (end == 0) FAIL_TRY(find_end(r, &end));
   if (count == end) return FURROW_OK;
+  const bool open = end == 0;
+  if (open) FAIL_TRY(find_end(r, &end));
+  if (count == end || (open && r->decoder->trees && count > end)) return FURROW_OK;
   snprintf(text, sizeof text, "the array has %zu numbers, but the model has %llu features", count,
            (unsigned long long)end);
   return fail_row(r, FURROW_E_RANGE, text);
@@ -357,11 +360,20 @@ static bool is_ignored(const instance_decoder *d, furrow_json_text name) {
   return false;
 }
 
+static furrow_status fail_name(reading *r, furrow_json_text name) {
+  char word[64] = "";
+  if (name.size < sizeof word) memcpy(word, name.bytes, name.size);
+  const size_t count = r->decoder->name_count < MOST_COMPARED ? r->decoder->name_count : MOST_COMPARED;
+  const char *closest = *word ? closest_word(word, r->decoder->names, count) : NULL;
+  const furrow_status status = fail_member(r, name, "the model has no feature of that name");
+  return closest ? add_hint(r->err, "did you mean %s?", closest) : status;
+}
+
 static furrow_status take_feature(reading *r, furrow_json_text name, size_t *count) {
   thread_readers *t = r->readers;
   const size_t number = find_name(r->decoder, name);
   if (number == SIZE_MAX && is_ignored(r->decoder, name)) return furrow_json_skip(r->json, NULL, r->err);
-  if (number == SIZE_MAX) return fail_member(r, name, "the model has no feature of that name");
+  if (number == SIZE_MAX) return fail_name(r, name);
   if (t->seen[number] == t->objects) return fail_member(r, name, "the feature is given twice");
   t->seen[number] = t->objects;
   ++*count;
