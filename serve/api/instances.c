@@ -235,6 +235,8 @@ static const char *column_of(const reading *r, const char *message) {
 static void point_to_line(reading *r, furrow_status status) {
   const size_t row = r->err->line > 0 ? (size_t)r->err->line - 1 : 0;
   const char *name = NULL;
+  if (r->kind == LINES && status != FURROW_E_UNSUPPORTED && status != FURROW_E_MEMORY)
+    (void)add_hint(r->err, "a row is a line as the training data has them"); /* the library speaks of files */
   if (status == FURROW_E_MEMORY || r->err->line == 0) return;
   if (r->kind == EVENTS) name = status == FURROW_E_ARGUMENT ? r->err->token : column_of(r, r->err->message);
   point_to(r->pointer, r->read->member, row, name, name ? strlen(name) : 0);
@@ -535,7 +537,7 @@ bool instances_read(call *c, model_version *version, unsigned options, instances
 void instances_refuse(call *c, const instances *read, size_t row, furrow_status status, const furrow_error *err) {
   char pointer[POINTER_SIZE];
   point_to(pointer, read->member, row, NULL, 0);
-  problem_set_error(c->answer, status, err, pointer);
+  problem_set_error(c->answer, status, err, status == FURROW_E_UNSUPPORTED ? NULL : pointer);
 }
 
 /* ---- Values that the model does not know ---- */
