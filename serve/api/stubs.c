@@ -68,17 +68,6 @@ W void metrics_write(const struct service *of, bytes *out) {
 }
 W void metrics_summarize(const request_metrics *m, route_kind route, size_t target, metrics_summary *summary) {
 }
-W furrow_status settings_load(serve_values **values, const serve_values *given, char **token, furrow_error *err) {
-  return fail(err, FURROW_E_UNSUPPORTED, "settings_load is not written yet");
-}
-W void settings_free(serve_values *values) {
-}
-W furrow_status settings_split(const char *text, char name[SERVED_NAME], const char **path, furrow_error *err) {
-  return fail(err, FURROW_E_UNSUPPORTED, "settings_split is not written yet");
-}
-W bool settings_is_loopback(const char *listen) {
-  return 0;
-}
 W furrow_status served_model_create(served_model **model, const model_source *source, unsigned threads,
                                     furrow_error *err) {
   return fail(err, FURROW_E_UNSUPPORTED, "served_model_create is not written yet");
