@@ -44,30 +44,6 @@ W void models_handler(call *c) {
 W void indexes_handler(call *c) {
   c->answer->status = 501;
 }
-W void health_handler(call *c) {
-  c->answer->status = 501;
-}
-W void ready_handler(call *c) {
-  c->answer->status = 501;
-}
-W void metrics_handler(call *c) {
-  c->answer->status = 501;
-}
-W void openapi_handler(call *c) {
-  c->answer->status = 501;
-}
-W request_metrics *metrics_create(unsigned threads, size_t targets) {
-  return 0;
-}
-W void metrics_free(request_metrics *m) {
-}
-W void metrics_count(request_metrics *m, unsigned thread, route_kind route, size_t target, int status,
-                     uint64_t duration_ns, size_t rows, size_t bytes_in, size_t bytes_out) {
-}
-W void metrics_write(const struct service *of, bytes *out) {
-}
-W void metrics_summarize(const request_metrics *m, route_kind route, size_t target, metrics_summary *summary) {
-}
 W furrow_status served_model_create(served_model **model, const model_source *source, unsigned threads,
                                     furrow_error *err) {
   return fail(err, FURROW_E_UNSUPPORTED, "served_model_create is not written yet");
