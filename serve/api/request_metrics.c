@@ -72,10 +72,8 @@ request_metrics *metrics_create(unsigned threads, size_t targets) {
     return NULL;
   }
   const size_t skip = (CACHE_LINE - (uintptr_t)memory % CACHE_LINE) % CACHE_LINE;
-  *m = (request_metrics){.threads = threads,
-                         .targets = targets + 1,
-                         .memory = memory,
-                         .cells = (cell *)(void *)(memory + skip)};
+  *m = (request_metrics){
+      .threads = threads, .targets = targets + 1, .memory = memory, .cells = (cell *)(void *)(memory + skip)};
   return m;
 }
 
