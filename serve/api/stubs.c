@@ -11,6 +11,12 @@ W void predict_handler(call *c) {
 W void explain_handler(call *c) {
   c->answer->status = 501;
 }
+W void recommend_handler(call *c) {
+  c->answer->status = 501;
+}
+W void similar_handler(call *c) {
+  c->answer->status = 501;
+}
 W void search_handler(call *c) {
   c->answer->status = 501;
 }
@@ -26,35 +32,17 @@ W void checkpoint_handler(call *c) {
 W void curve_handler(call *c) {
   c->answer->status = 501;
 }
+W void reload_model_handler(call *c) {
+  c->answer->status = 501;
+}
 W void reload_index_handler(call *c) {
+  c->answer->status = 501;
+}
+W void models_handler(call *c) {
   c->answer->status = 501;
 }
 W void indexes_handler(call *c) {
   c->answer->status = 501;
-}
-W void health_handler(call *c) {
-  c->answer->status = 501;
-}
-W void ready_handler(call *c) {
-  c->answer->status = 501;
-}
-W void metrics_handler(call *c) {
-  c->answer->status = 501;
-}
-W void openapi_handler(call *c) {
-  c->answer->status = 501;
-}
-W request_metrics *metrics_create(unsigned threads, size_t targets) {
-  return 0;
-}
-W void metrics_free(request_metrics *m) {
-}
-W void metrics_count(request_metrics *m, unsigned thread, route_kind route, size_t target, int status,
-                     uint64_t duration_ns, size_t rows, size_t bytes_in, size_t bytes_out) {
-}
-W void metrics_write(const struct service *of, bytes *out) {
-}
-W void metrics_summarize(const request_metrics *m, route_kind route, size_t target, metrics_summary *summary) {
 }
 W furrow_status served_model_create(served_model **model, const model_source *source, unsigned threads,
                                     furrow_error *err) {
