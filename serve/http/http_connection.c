@@ -101,22 +101,24 @@ static void set_state(connection *c, connection_state state) {
   c->is_moved = true;
 }
 
-static void want_reading(connection *c, bool wanted) {
-  if (wanted == c->is_reading || (wanted && c->has_ended)) return;
-  if (wanted ? event_add(&c->readable, NULL) : event_del(&c->readable)) {
+/* Adds or removes an event. Only adding can fail, when the system is out of memory. */
+static void want_event(connection *c, struct event *event, bool *is_there, bool wanted) {
+  if (wanted == *is_there) return;
+  *is_there = wanted;
+  if (!wanted) {
+    event_del(event);
+  } else if (event_add(event, NULL) != 0) {
+    *is_there = false;
     set_state(c, CLOSED);
-    return;
   }
-  c->is_reading = wanted;
+}
+
+static void want_reading(connection *c, bool wanted) {
+  want_event(c, &c->readable, &c->is_reading, wanted && !c->has_ended);
 }
 
 static void want_writing(connection *c, bool wanted) {
-  if (wanted == c->is_writing) return;
-  if (wanted ? event_add(&c->writable, NULL) : event_del(&c->writable)) {
-    set_state(c, CLOSED);
-    return;
-  }
-  c->is_writing = wanted;
+  want_event(c, &c->writable, &c->is_writing, wanted);
 }
 
 /* Waits for more of a request; one whose end will not come is not answered. */
@@ -130,8 +132,8 @@ static bool wait_for_more(connection *c) {
 
 void connection_end(connection *c) {
   http_server *server = c->loop->server;
-  if (c->exchange)
-    close_request(c->exchange, c->exchange->request.answer.status > 0 ? c->exchange->request.answer.status : 499);
+  const int status = c->exchange ? c->exchange->request.answer.status : 0;
+  if (c->exchange) close_request(c->exchange, status > 0 ? status : 499);
   release_exchange(c);
   if (c->is_reading) event_del(&c->readable);
   if (c->is_writing) event_del(&c->writable);
@@ -189,7 +191,6 @@ static bool write_answer(connection *c) {
     return false;
   }
   want_writing(c, false);
-  if (c->state == CLOSED) return false;
   close_request(e, e->request.answer.status);
   if (written < 0) {
     set_state(c, CLOSED);
