@@ -31,13 +31,18 @@ static furrow_status open_model(service *s, const serve_values *v, const char *t
   char name[SERVED_NAME];
   model_source source = {.name = name};
   reload_result result;
+  char problem[1024];
   FAIL_TRY(settings_split(text, name, &source.path, err));
   FAIL_TRY(find_named(&v->items, name, &source.items, err));
   FAIL_TRY(find_named(&v->seen, name, &source.seen, err));
   served_model *model = NULL;
   FAIL_TRY(served_model_create(&model, &source, s->threads, err));
   s->models[s->model_count++] = model;
-  return served_model_reload(model, true, &result, err);
+  FAIL_TRY(served_model_reload(model, true, &result, err));
+  if (served_model_last_error(model, problem, sizeof problem))
+    fprintf(stderr, "furrow: model %s: version %llu is served, since the newest was refused: %s\n", name,
+            (unsigned long long)result.version, problem);
+  return FURROW_OK;
 }
 
 static furrow_status open_index(service *s, const serve_values *v, const char *text, furrow_error *err) {
