@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """:recommend and :similar answer as the command does."""
 import json
+import os
 
 from furrow_server import Server, furrow, run, train_events, write_items
 
@@ -19,7 +20,9 @@ def assert_same(items, expected, score="score"):
 
 
 def serve(folder, *words, model="fm"):
-    path = train_events(folder, model)
+    path = f"{folder}/{model}.model"
+    if not os.path.exists(path):
+        train_events(folder, model)
     return path, Server("--model", f"m={path}", *words)
 
 

@@ -10,7 +10,7 @@ import subprocess
 import threading
 import time
 
-from furrow_server import PROGRAM, Server, furrow, run, train_events, write_log
+from furrow_server import PROGRAM, Server, furrow, run, train_events
 
 RELOADS = int(os.environ.get("FURROW_SERVE_RELOADS", "30"))
 REQUEST = {"users": ["u1", "u2"], "k": 5}
@@ -18,7 +18,6 @@ REQUEST = {"users": ["u1", "u2"], "k": 5}
 
 def two_models(folder):
     """Two models of one log with different answers."""
-    write_log(f"{folder}/log.csv", rows=1500)
     return train_events(folder, "fm"), train_events(folder, "lr")
 
 
