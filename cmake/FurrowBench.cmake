@@ -15,7 +15,7 @@ endfunction()
 # A program links the peers that furrow_<program> names, too.
 include(FurrowBenchPeers)
 file(GLOB programs CONFIGURE_DEPENDS bench/bench_*.c bench/gen_*.c bench/log/bench_*.c bench/log/gen_*.c
-     bench/python/bench_*.c)
+     bench/python/bench_*.c bench/serve/gen_*.c)
 foreach(file ${programs})
   get_filename_component(name ${file} NAME_WE)
   furrow_add_bench(${file} furrow_static ${furrow_${name}})

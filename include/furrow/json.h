@@ -39,12 +39,12 @@ typedef struct furrow_json furrow_json;
 /* What a value is. */
 typedef enum furrow_json_kind {
   FURROW_JSON_NOTHING, /* the end, or a character that cannot begin a value */
-  FURROW_JSON_OBJECT,
-  FURROW_JSON_ARRAY,
-  FURROW_JSON_STRING,
-  FURROW_JSON_NUMBER,
-  FURROW_JSON_BOOL,
-  FURROW_JSON_NULL
+  FURROW_JSON_OBJECT,  /* {…} */
+  FURROW_JSON_ARRAY,   /* […] */
+  FURROW_JSON_STRING,  /* "…" */
+  FURROW_JSON_NUMBER,  /* -1.5e3 */
+  FURROW_JSON_BOOL,    /* true or false */
+  FURROW_JSON_NULL     /* null */
 } furrow_json_kind;
 
 /* Text without a 0 behind it. Layout fixed. */
@@ -112,7 +112,7 @@ FURROW_API uint64_t furrow_json_next_offset(furrow_json *json);
 FURROW_API size_t furrow_json_path(const furrow_json *json, char *path, size_t size);
 /* Fails at a byte of the text about the value that is being read, or about its member (unless NULL): the message is the
  * path and the format's text, which goes on from there: "is negative".
- * Returns: E_FORMAT. */
+ * Errors:  E_FORMAT, always. */
 FURROW_API furrow_status furrow_json_fail(const furrow_json *json, uint64_t offset, const char *member,
                                           furrow_error *err, const char *format, ...)
     __attribute__((format(printf, 5, 6)));

@@ -45,13 +45,13 @@ static const route routes[] = {
 enum { ROUTES = sizeof routes / sizeof *routes, LONG_BODY = 1 << 16 };
 
 /* A request on its way: request->user. */
-typedef struct visit {
+typedef struct exchange {
   const route *route; /* NULL: refused before one was found */
   served_model *model;
   served_index *index;
   size_t target; /* as request_metrics.h counts them */
   size_t rows;
-} visit;
+} exchange;
 
 /* ---- Finding the route ---- */
 
@@ -88,21 +88,21 @@ static bool serves_version(served_model *model, uint64_t version) {
   return is_served;
 }
 
-static bool find_model(const service *s, http_text name, uint64_t version, visit *v) {
+static bool find_model(const service *s, http_text name, uint64_t version, exchange *x) {
   for (size_t i = 0; i < s->model_count; i++) {
     if (!http_text_is(name, served_model_name(s->models[i]))) continue;
-    v->model = s->models[i];
-    v->target = i;
-    return serves_version(v->model, version);
+    x->model = s->models[i];
+    x->target = i;
+    return serves_version(x->model, version);
   }
   return false;
 }
 
-static bool find_index(const service *s, http_text name, uint64_t version, visit *v) {
+static bool find_index(const service *s, http_text name, uint64_t version, exchange *x) {
   for (size_t i = 0; i < s->index_count; i++) {
     if (!http_text_is(name, served_index_name(s->indexes[i]))) continue;
-    v->index = s->indexes[i];
-    v->target = s->model_count + i;
+    x->index = s->indexes[i];
+    x->target = s->model_count + i;
     return version == 0;
   }
   return false;
@@ -113,31 +113,31 @@ static bool is_method(const route *r, http_method method) {
 }
 
 /* Looks the route up; refuses with 404 or 405. */
-static bool find_route(const service *s, const http_head *head, visit *v, http_answer *answer) {
+static bool find_route(const service *s, const http_head *head, exchange *x, http_answer *answer) {
   static const char *const allowed[] = {[HTTP_GET] = "Allow: GET, HEAD\r\n", [HTTP_POST] = "Allow: POST\r\n"};
   target_kind kind = begins(head->path, "/v1/models/")    ? A_MODEL
                      : begins(head->path, "/v1/indexes/") ? AN_INDEX
                                                           : NO_TARGET;
   http_text rest = head->path, name = {0};
   uint64_t version = 0;
-  v->target = s->model_count + s->index_count;
+  x->target = s->model_count + s->index_count;
   if (kind != NO_TARGET) {
     name = take_name(behind(head->path, kind == A_MODEL ? 11 : 12), &rest, &version);
-    if (!(kind == A_MODEL ? find_model : find_index)(s, name, version, v)) {
+    if (!(kind == A_MODEL ? find_model : find_index)(s, name, version, x)) {
       problem_set(answer, 404, "there is no such %s", kind == A_MODEL ? "model, or not this version" : "index");
       return false;
     }
   }
   const route *other = NULL;
-  for (size_t i = 0; i < ROUTES && !v->route; i++) {
+  for (size_t i = 0; i < ROUTES && !x->route; i++) {
     const route *r = &routes[i];
     if (r->target != kind || !http_text_is(rest, r->path)) continue;
     if (is_method(r, head->method))
-      v->route = r;
+      x->route = r;
     else
       other = r;
   }
-  if (v->route) return true;
+  if (x->route) return true;
   if (other) {
     problem_set(answer, 405, "this takes %s", other->method == HTTP_POST ? "POST" : "GET");
     answer->headers = allowed[other->method];
@@ -209,35 +209,35 @@ static bool may_ask(const service *s, const http_head *head, const route *r, htt
 
 static size_t on_head(void *user, http_request *request) {
   service *s = user;
-  visit *v = calloc(1, sizeof *v);
+  exchange *x = calloc(1, sizeof *x);
   http_answer *answer = &request->answer;
-  request->user = v;
-  if (!v) {
+  request->user = x;
+  if (!x) {
     problem_set(answer, 503, "there is not enough memory");
     return 0;
   }
   http_text encoding = http_header_value(&request->head, "Content-Encoding");
-  if (!find_route(s, &request->head, v, answer) || !may_ask(s, &request->head, v->route, answer)) return 0;
+  if (!find_route(s, &request->head, x, answer) || !may_ask(s, &request->head, x->route, answer)) return 0;
   if (encoding.size > 0 && !http_text_is(encoding, "identity")) {
     problem_set(answer, 415, "compressed requests are not read");
     return 0;
   }
-  return v->route->method == HTTP_POST ? s->limits.max_body : 0;
+  return x->route->method == HTTP_POST ? s->limits.max_body : 0;
 }
 
 static void handle(service *s, http_request *request, unsigned thread, bool on_loop, bool *move) {
-  visit *v = request->user;
+  exchange *x = request->user;
   call c = {.service = s,
             .memory = &s->memory[thread],
             .request = request,
             .answer = &request->answer,
-            .model = v->model,
-            .index = v->index,
+            .model = x->model,
+            .index = x->index,
             .on_loop = on_loop};
-  v->route->handler(&c);
+  x->route->handler(&c);
   if (c.answer->status == 0) c.answer->status = 200;
   if (c.answer->body.failed) problem_set(c.answer, 503, "there is not enough memory for the answer");
-  v->rows = c.rows;
+  x->rows = c.rows;
   *move = c.move;
 }
 
@@ -254,11 +254,11 @@ void router_work(void *user, unsigned thread, void *item) {
 
 static bool on_request(void *user, http_request *request) {
   service *s = user;
-  const visit *v = request->user;
-  bool move = v->route->place != ON_LOOP || request->body_size > LONG_BODY;
+  const exchange *x = request->user;
+  bool move = x->route->place != ON_LOOP || request->body_size > LONG_BODY;
   if (!move) handle(s, request, request->loop, true, &move);
   if (!move) return true;
-  if (work_queue_put(v->route->place == ON_WAITER ? s->waiting : s->work, request)) return false;
+  if (work_queue_put(x->route->place == ON_WAITER ? s->waiting : s->work, request)) return false;
   problem_set(&request->answer, 429, "too many requests wait already");
   return true;
 }
@@ -270,12 +270,12 @@ static void on_refuse(void *user, http_answer *answer, const char *problem) {
 
 static void on_done(void *user, http_request *request, int status, size_t bytes_in, size_t bytes_out) {
   service *s = user;
-  visit *v = request->user;
+  exchange *x = request->user;
   const uint64_t duration = clock_ns() - request->received_ns;
-  metrics_count(s->metrics, request->loop, v && v->route ? v->route->kind : ROUTE_OTHER,
-                v ? v->target : s->model_count + s->index_count, status, duration, v ? v->rows : 0, bytes_in,
+  metrics_count(s->metrics, request->loop, x && x->route ? x->route->kind : ROUTE_OTHER,
+                x ? x->target : s->model_count + s->index_count, status, duration, x ? x->rows : 0, bytes_in,
                 bytes_out);
-  free(v);
+  free(x);
   request->user = NULL;
 }
 

@@ -35,10 +35,10 @@ def furrow(*words, check=True, **options):
 class Server:
     """A server on a free port of loopback."""
 
-    def __init__(self, *words, env=None, listen="127.0.0.1:0", wait=60):
+    def __init__(self, *words, env=None, listen="127.0.0.1:0", wait=60, prefix=()):
         self.errors = tempfile.NamedTemporaryFile("w+", prefix="furrow-serve-")
         listen_words = ["--listen", listen] if listen else []
-        self.process = subprocess.Popen([PROGRAM, *listen_words, *map(str, words)], stdout=subprocess.PIPE,
+        self.process = subprocess.Popen([*prefix, PROGRAM, *listen_words, *map(str, words)], stdout=subprocess.PIPE,
                                         stderr=self.errors, text=True, env={**os.environ, **(env or {})})
         line = self.process.stdout.readline()
         found = re.fullmatch(r"listening on http://(.+):(\d+)\n", line)
