@@ -306,7 +306,7 @@ static void test_other_files(void **unused) {
   uint64_t cut;
   change_log *log = NULL;
   static unsigned char data[FILE_MAX];
-  static const char text[] = "a text that somebody put here, which is not a log of changes";
+  static const char text[] = "a text that was put here, which is not a log of changes";
   write_bytes(LOG, text, sizeof text);
   assert_int_equal(change_log_open(&log, INDEX, D, apply, &s, &cut, &err), FURROW_E_FORMAT);
   write_bytes(LOG, text, 5);

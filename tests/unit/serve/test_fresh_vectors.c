@@ -425,7 +425,7 @@ static double seconds(void) {
 /* Prints figures; only a cost that grows with what is there already would take longer than the limit. */
 static void test_many_one_by_one(void **state) {
   (void)state;
-  enum { MANY = 100000, WIDE = 128, TURNS = 10 };
+  enum { MANY = 100000, WIDE = 128, ROUNDS = 10 };
   static float vector[WIDE], distances[10];
   static int64_t ids[10];
   fresh_vectors *fresh = NULL;
@@ -444,12 +444,12 @@ static void test_many_one_by_one(void **state) {
   }
   const double added = seconds() - begin;
   begin = seconds();
-  for (int turn = 0; turn < TURNS; turn++) {
+  for (int round = 0; round < ROUNDS; round++) {
     for (size_t i = 0; i < 10; i++) distances[i] = FLT_MAX, ids[i] = -1;
     fresh_view_search(view, vector, 1, 10, NULL, distances, ids);
     assert_int_equal(ids[0], MANY - 1);
   }
-  const double searched = (seconds() - begin) / TURNS;
+  const double searched = (seconds() - begin) / ROUNDS;
   print_message("%d vectors of %d numbers: added in %.2f s, %.1f MiB; searched in %.2f ms, %.1f GFLOP/s\n", MANY, WIDE,
                 added, (double)fresh_vectors_memory(fresh) / (1 << 20), searched * 1e3, 3e-9 * MANY * WIDE / searched);
   assert_true(added < 30);
