@@ -1,5 +1,5 @@
-# The files that `make install` installs: headers, both libraries, the command with its manual and completions, furrow.pc and the
-# CMake package.
+# The files that `make install` installs: headers, both libraries, the command with its manual and completions, furrow-serve,
+# furrow.pc and the CMake package.
 include(CMakePackageConfigHelpers)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/furrow)
@@ -11,6 +11,9 @@ install(TARGETS furrow EXPORT furrow_shared DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(TARGETS furrow_static EXPORT furrow_static DESTINATION ${CMAKE_INSTALL_LIBDIR})
 if(TARGET furrow_command)
   install(TARGETS furrow_command DESTINATION ${CMAKE_INSTALL_BINDIR})
+  if(TARGET furrow_serve) # `furrow serve` starts the program that lies beside it
+    install(TARGETS furrow_serve DESTINATION ${CMAKE_INSTALL_BINDIR})
+  endif()
 
   # The command writes its own manual and completions: they say what its --help says.
   set(pages ${PROJECT_BINARY_DIR}/share)

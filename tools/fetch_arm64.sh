@@ -3,8 +3,9 @@
 # into FOLDER. The system's own packages and lists stay as they are; root is not needed.
 set -euo pipefail
 folder=$1
-packages=(zlib1g zlib1g-dev libzstd1 libzstd-dev libxxhash0 libxxhash-dev libcmocka0 libcmocka-dev)
-[ ! -d "$folder" ] || exit 0
+packages=(zlib1g zlib1g-dev libzstd1 libzstd-dev libxxhash0 libxxhash-dev libcmocka0 libcmocka-dev
+  libevent-core-2.1-7 libevent-dev)
+[ "$(cat "$folder/list" 2>/dev/null)" != "${packages[*]}" ] || exit 0
 command -v apt-get >/dev/null && command -v dpkg-deb >/dev/null || exit 1
 
 mkdir -p "$(dirname "$folder")"
@@ -19,4 +20,6 @@ apt() {
 apt update || true # sources that have nothing for ARM are accepted
 (cd "$work/packages" && apt download "${packages[@]}")
 for package in "$work"/packages/*.deb; do dpkg-deb -x "$package" "$work/unpacked"; done
+echo "${packages[*]}" >"$work/unpacked/list"
+rm -rf "$folder"
 mv "$work/unpacked" "$folder"

@@ -10,6 +10,10 @@ libdmlc-dev has_dmlc
 libfaiss-dev has_faiss
 python3-sklearn has_sklearn
 r-cran-data.table has_data_table
+nginx-light has_command nginx
+wrk has_command wrk
+chromium has_browser
+openapi-validator has_openapi_validator
 LIST
 echo "peers found:${found:- none}"
 echo "peers skipped (not installed):${absent:- none}"

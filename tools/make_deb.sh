@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# tools/make_deb.sh [FOLDER]: Debian packages of the command, the library and the Python package, in FOLDER
+# tools/make_deb.sh [FOLDER]: Debian packages of the command, the service, the library and the Python package, in FOLDER
 # (build-deb/packages). Builds in build-deb, where a later run goes on; nothing is written outside. Exits with 77 where
 # what debian/control asks for is missing.
 set -euo pipefail
@@ -15,6 +15,7 @@ skip_without debhelper has_command dh
 skip_without dpkg has_command dpkg-deb
 skip_without dh-python has_command dh_python3
 skip_without python3-dev has_python_headers
+skip_without libevent-dev has_library event2/event.h event_core
 skip_without python3-setuptools has_python_module setuptools
 unset CC CFLAGS MAKEFLAGS MFLAGS MAKELEVEL
 rm -rf "$packages"
@@ -22,7 +23,7 @@ mkdir -p "$packages"
 # What debhelper notes while it works lies in debian/: a copy keeps the tree clean.
 work=$PWD/build-deb/tree
 mkdir -p "$work"
-for name in CMakeLists.txt LICENSE README.md cli cmake debian docs examples include src; do
+for name in CMakeLists.txt LICENSE README.md SECURITY.md cli cmake debian docs examples include packaging serve src; do
   rm -rf "${work:?}/$name"
   cp -a "$name" "$work/$name"
 done

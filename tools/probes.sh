@@ -121,6 +121,11 @@ has_browser() {
   has_command chromium || has_command chromium-browser || has_command google-chrome
 }
 
+# tools/fetch_openapi_validator.sh puts it there.
+has_openapi_validator() {
+  [ -x "${FURROW_BUILD:-build}/openapi/node_modules/.bin/validate-api" ]
+}
+
 has_data_table() {
   has_command Rscript && Rscript -e 'if (!nzchar(system.file(package = "data.table"))) quit(status = 1)' >/dev/null 2>&1
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # tools/require_packages.sh LEVEL: makes sure that the packages of a level are there.
 #
-#   build   a C compiler, cmake and the libraries that Furrow links
+#   build   a C compiler, cmake and the libraries that Furrow and its service link
 #   test    and cmocka
 #   fuzz    and clang with its sanitizers
 #   deb     the first, debhelper, lintian, and what builds a Python module
@@ -60,6 +60,7 @@ missing() {
   has_library zlib.h z || echo zlib1g-dev
   has_library zstd.h zstd || echo libzstd-dev
   has_library xxhash.h xxhash || echo libxxhash-dev
+  has_library event2/event.h event_core || echo libevent-dev
   [ "$level" = build ] && return
   if [ "$level" = deb ]; then
     has_command dh || echo debhelper
@@ -101,6 +102,12 @@ missing_peers() {
   has_sklearn || echo python3-sklearn
   has_torch || echo python3-torch
   has_browser || echo chromium
+  has_command python3 || echo python3
+  has_command nginx || echo nginx-light
+  has_command wrk || echo wrk
+  has_command openssl || echo openssl
+  has_command curl || echo curl
+  has_command npm || echo npm
   has_xgboost || echo python3-xgboost
   has_command zsh || echo zsh
   has_command fish || echo fish

@@ -405,6 +405,25 @@ FURROW_API void furrow_sample_reader_get_stats(const furrow_sample_reader *reade
 /* Frees a reader. Takes NULL. */
 FURROW_API void furrow_sample_reader_close(furrow_sample_reader *reader);
 
+/* Reads rows of text that are in memory, any number of times, in memory of its own. */
+typedef struct furrow_line_reader furrow_line_reader;
+
+/* Makes a reader of one thread, for lines as the files of the configuration have them.
+ * Errors:  E_UNSUPPORTED, a format whose lines mean nothing by themselves (csv, raw logs); E_ARGUMENT, a configuration
+ *          that does not fit, or that does not know which index is the first.
+ * Owner:   the caller, who frees it with furrow_line_reader_free. */
+FURROW_API furrow_status furrow_line_reader_create(furrow_line_reader **reader, const furrow_learn_conf *conf,
+                                                   furrow_error *err) FURROW_MUST_USE;
+/* Frees a reader. Takes NULL. */
+FURROW_API void furrow_line_reader_free(furrow_line_reader *reader);
+/* Reads lines as a file that has no others would be read. Text that means nothing is an error, unlike in files; blank
+ * lines and comments have no row.
+ * Errors:  E_PARSE, a malformed line; E_RANGE, an index or number that does not fit; E_FORMAT, text that would be
+ *          misread. err->line counts the lines from 1.
+ * Owner:   the reader; *block is valid until its next use. */
+FURROW_API furrow_status furrow_line_reader_read(furrow_line_reader *reader, const char *lines, size_t size,
+                                                 const furrow_rowblock **block, furrow_error *err) FURROW_MUST_USE;
+
 /* ---- Scoring -------------------------------------------------------------------------------------------- */
 
 /* A loaded model. It never changes: any number of threads may use it, each with its own scratch. */

@@ -250,6 +250,25 @@ typedef struct furrow_pair {
 FURROW_API furrow_status furrow_encoder_push_event(const furrow_encoder *encoder, const furrow_pair *pairs,
                                                    size_t count, furrow_container *rows,
                                                    furrow_error *err) FURROW_MUST_USE;
+/* Reads events that are in memory, any number of times, in memory of its own. */
+typedef struct furrow_event_reader furrow_event_reader;
+
+/* Makes a reader of one thread. The encoder must outlive it.
+ * Errors:  E_MEMORY.
+ * Owner:   the caller, who frees it with furrow_event_reader_free. */
+FURROW_API furrow_status furrow_event_reader_create(furrow_event_reader **reader, const furrow_encoder *encoder,
+                                                    furrow_error *err) FURROW_MUST_USE;
+/* Frees a reader. Takes NULL. */
+FURROW_API void furrow_event_reader_free(furrow_event_reader *reader);
+/* Makes a row of each line: a JSON object, read as a log of JSON lines is; blank lines have none. Columns that an
+ * object lacks are missing; the history of a user is that which the training data ended with. Labels are not read: rows
+ * have none.
+ * Errors:  E_ARGUMENT, a column that the log does not have (err->token); E_PARSE, a line that is not such an object,
+ *          has a column twice or a value that is not what the schema says (the message begins with "column NAME: ").
+ *          err->line counts the lines from 1.
+ * Owner:   the reader; *block is valid until its next use. */
+FURROW_API furrow_status furrow_event_reader_read(furrow_event_reader *reader, const char *lines, size_t size,
+                                                  const furrow_rowblock **block, furrow_error *err) FURROW_MUST_USE;
 /* Appends a row of the features of one side: of the user or item with that feature index, its tables included, and for
  * a user the history that the training data ended with. The row has no label.
  * Errors:  E_RANGE, not a feature of that side's field; E_ARGUMENT, the schema has no column with that role; E_STATE,

@@ -18,7 +18,5 @@ void problem_set_error(http_answer *answer, furrow_status status, const furrow_e
 /* The same with an HTTP status of the caller's choice; 0: that of the error. */
 void problem_set_fault(http_answer *answer, int http_status, furrow_status status, const furrow_error *err,
                        const char *pointer);
-/* The reason phrase of a status: "Bad Request". */
-const char *http_reason(int status);
 
 #endif

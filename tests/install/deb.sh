@@ -12,7 +12,7 @@ trap 'rm -rf "$work"' EXIT
 echo "== packages"
 "$root/tools/make_deb.sh" "$work/packages"
 version=$(sed -n 's/^#define FURROW_VERSION "\(.*\)"/\1/p' "$root/include/furrow/version.h")
-for name in furrow libfurrow1 libfurrow-dev python3-furrow; do
+for name in furrow furrow-serve libfurrow1 libfurrow-dev python3-furrow; do
   package=$(ls "$work"/packages/${name}_"$version"_*.deb)
   dpkg-deb -x "$package" "$work/root"
 done
@@ -24,6 +24,22 @@ echo "== use"
 lib=$(dirname "$(ls "$work"/root/usr/lib/*/libfurrow.so)")
 "$work/root/usr/bin/furrow" --version
 zcat "$work/root/usr/share/man/man1/furrow.1.gz" | head -n 1
+[ ! -e "$work/root/etc" ] # what is served is the administrator's to say
+"$work/root/usr/bin/furrow-serve" --help | cmp - <("$work/root/usr/bin/furrow" serve --help)
+zcat "$work/root/usr/share/man/man1/furrow-serve.1.gz" | head -n 1
+unit=$(find "$work/root" -path '*/lib/systemd/system/furrow-serve.service')
+cmp "$unit" "$root/packaging/furrow-serve.service"
+grep -x 'ExecStart=/usr/bin/furrow-serve .*' "$unit"
+# A first installation does not enable it: the script that dpkg runs, with programs that only note how they are called.
+dpkg-deb --ctrl-tarfile "$work"/packages/furrow-serve_*.deb | tar -xO ./postinst >"$work/postinst"
+mkdir "$work/noting"
+for program in deb-systemd-helper deb-systemd-invoke systemctl; do
+  printf '#!/bin/sh\necho "%s $*" >>"%s"\n[ "$1" != debian-installed ]\n' $program "$work/noted" >"$work/noting/$program"
+  chmod +x "$work/noting/$program"
+done
+PATH=$work/noting:$PATH sh "$work/postinst" configure
+grep 'deb-systemd-helper update-state' "$work/noted"
+if grep -w enable "$work/noted"; then exit 1; fi
 cc "$root/tests/install/consumer.c" -I"$work/root/usr/include" -L"$lib" -lfurrow -o "$work/consumer"
 LD_LIBRARY_PATH=$lib "$work/consumer"
 

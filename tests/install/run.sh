@@ -23,6 +23,26 @@ try_static() {
   "$1"
 }
 
+# Serves a model until SIGTERM; the port is one that is free.
+try_serve() {
+  [ -d "$work/model" ] || make_model
+  "$1" serve --model "m=$work/model" --listen 127.0.0.1:0 >"$work/said" 2>&1 &
+  local server=$! i
+  for i in $(seq 100); do
+    grep -q '^listening on http://127.0.0.1:[0-9]*$' "$work/said" && break
+    kill -0 $server 2>/dev/null || break
+    sleep 0.1
+  done
+  kill -TERM $server 2>/dev/null || true
+  wait $server || { cat "$work/said"; exit 1; }
+  grep '^listening on ' "$work/said" | sed "s,:[0-9]*$,:PORT,"
+}
+
+make_model() {
+  for i in $(seq 200); do echo "$((i % 2)) $((1 + i % 2)):1 $((3 + i % 3)):1"; done >"$work/rows.libsvm"
+  "$prefix/bin/furrow" train --model lr --train "$work/rows.libsvm" --out "$work/model" -q
+}
+
 echo "== install"
 "$cmake" --install "$build" --prefix "$prefix" >"$work/log" || { cat "$work/log"; exit 1; }
 ls "$prefix/include/furrow/furrow.h" "$lib/libfurrow.a" "$lib/libfurrow.so" "$lib/pkgconfig/furrow.pc"
@@ -30,6 +50,19 @@ ls "$prefix/include/furrow/furrow.h" "$lib/libfurrow.a" "$lib/libfurrow.so" "$li
 ls "$prefix/share/man/man1/furrow.1" "$prefix/share/man/man1/furrow-rows-dump.1" \
   "$prefix/share/bash-completion/completions/furrow" "$prefix/share/zsh/site-functions/_furrow" \
   "$prefix/share/fish/vendor_completions.d/furrow.fish"
+
+echo "== furrow serve"
+if [ -x "$build/furrow-serve" ]; then
+  "$prefix/bin/furrow-serve" --help | cmp - <("$prefix/bin/furrow" serve --help)
+  # by a path, by PATH, and by a link from another folder: the program that lies beside the command
+  ln -s "$prefix/bin/furrow" "$work/linked"
+  for command in "$prefix/bin/furrow" furrow "$work/linked"; do
+    PATH=$prefix/bin:$PATH try_serve "$command"
+  done
+  ls "$prefix/share/man/man1/furrow-serve.1"
+else
+  echo "skipped: furrow-serve is not built"
+fi
 
 echo "== find_package"
 "$cmake" -S "$here" -B "$work/build" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$cc" >"$work/log" 2>&1 &&

@@ -10,8 +10,7 @@ struct furrow_sample_reader {
   fw_plan *plan;
   fw_samples *data;
   fw_sample_pass *pass;
-  uint64_t columns; /* of features, which a table without names must have; 0: any */
-  bool compared;    /* with those of the first rows */
+  bool compared; /* the columns of the first rows */
 };
 
 /* Rows to be scored do not tell which index is the first: where none of them has feature 0, they look like data that
@@ -21,14 +20,6 @@ static furrow_status check_base(const furrow_sample_reader *samples, furrow_erro
   fw_fail(err, FURROW_E_ARGUMENT, "index-base=auto: rows that are scored do not tell which index is the first");
   fw_error_set_hint(err, "set the key `index-base` to that of the training data: 0 or 1");
   return FURROW_E_ARGUMENT;
-}
-
-/* Columns that have no names are told apart by their number alone. */
-static uint64_t columns_of(const furrow_sample_reader *samples) {
-  const fw_data_conf *data = &samples->plan->data;
-  const char *format = fw_samples_format(samples->data);
-  const bool table = strcmp(format, "csv") == 0 || strcmp(format, "dense") == 0;
-  return table && !data->columns && data->range > 0 ? (uint64_t)data->range : 0;
 }
 
 furrow_status furrow_sample_reader_open(furrow_sample_reader **samples, const furrow_learn_conf *conf, const char *uri,
@@ -42,7 +33,6 @@ furrow_status furrow_sample_reader_open(furrow_sample_reader **samples, const fu
   if (status == FURROW_OK)
     status = fw_samples_open(&made->data, uri, &made->plan->data, params, true, fw_comm_self(), err);
   if (status == FURROW_OK) status = check_base(made, err);
-  if (status == FURROW_OK) made->columns = columns_of(made);
   if (status == FURROW_OK) status = fw_sample_pass_open(&made->pass, made->data, err);
   if (status == FURROW_OK)
     *samples = made;
@@ -61,23 +51,27 @@ static uint64_t end_of_features(const furrow_rowblock *block) {
   return end;
 }
 
-static furrow_status compare_columns(furrow_sample_reader *samples, const furrow_rowblock *block, furrow_error *err) {
-  const uint64_t end = end_of_features(block), wanted = samples->columns;
-  const bool first = !samples->compared;
-  samples->compared = true;
+furrow_status fw_sample_columns_check(const fw_data_conf *data, const char *format, const furrow_rowblock *block,
+                                      bool first, furrow_error *err) {
+  const bool table = strcmp(format, "csv") == 0 || strcmp(format, "dense") == 0;
+  if (!table || data->columns || data->range <= 0) return FURROW_OK;
+  const uint64_t end = end_of_features(block), wanted = (uint64_t)data->range;
   if (end <= wanted && (end == wanted || !first || block->size == 0)) return FURROW_OK;
   fw_fail(err, FURROW_E_RANGE, "the rows have %" PRIu64 " columns of features, but the model was trained on %" PRIu64,
           end, wanted);
-  if (end + 1 == wanted && samples->plan->data.has_label)
+  if (end + 1 == wanted && data->has_label)
     fw_error_set_hint(err, "set the key `has-label` to no if the rows have no label");
-  fw_error_set_file(err, fw_samples_name(samples->data));
   return FURROW_E_RANGE;
 }
 
 furrow_status furrow_sample_reader_next(furrow_sample_reader *samples, const furrow_rowblock **block,
                                         furrow_error *err) {
   FW_TRY(fw_sample_pass_next(samples->pass, block, err));
-  return samples->columns > 0 ? compare_columns(samples, *block, err) : FURROW_OK;
+  const furrow_status status =
+      fw_sample_columns_check(&samples->plan->data, fw_samples_format(samples->data), *block, !samples->compared, err);
+  samples->compared = true;
+  if (status != FURROW_OK) fw_error_set_file(err, fw_samples_name(samples->data));
+  return status;
 }
 
 void furrow_sample_reader_get_stats(const furrow_sample_reader *samples, furrow_parser_stats *stats) {

@@ -47,7 +47,7 @@ struct fw_sample_pass {
 
 /* ---- The URI -------------------------------------------------------------------------------------------- */
 
-static bool has_index_base(const char *format) {
+bool fw_samples_has_index_base(const char *format) {
   return strcmp(format, "libsvm") == 0 || strcmp(format, "libffm") == 0 || strcmp(format, "libfm") == 0;
 }
 
@@ -146,7 +146,7 @@ static furrow_status add_index_base(char **changed, const char *uri, int base, f
 }
 
 static bool begins_with_label(const char *format) {
-  return has_index_base(format) || strcmp(format, "dummy") == 0 || strcmp(format, "dense") == 0;
+  return fw_samples_has_index_base(format) || strcmp(format, "dummy") == 0 || strcmp(format, "dense") == 0;
 }
 
 /* ---- The label of csv data ---- */
@@ -258,7 +258,7 @@ static furrow_status complete_uri(fw_samples *samples, const char *uri, const fw
   if (status == FURROW_OK) status = find_label(samples, &parsed, uri, data, err);
   if (status == FURROW_OK) status = add_arguments(&full, samples, &parsed, uri, data, err);
   if (status == FURROW_OK) samples->params.format = samples->format;
-  if (status == FURROW_OK && has_index_base(samples->format)) {
+  if (status == FURROW_OK && fw_samples_has_index_base(samples->format)) {
     const char *mode = fw_uri_arg_value(&parsed, "indexing_mode");
     const bool fixed = mode != NULL;
     samples->uri_says_base = mode && mode[0] != '-';       /* -1: it is to be found */

@@ -32,6 +32,13 @@ furrow_status fw_samples_keep_columns(const fw_samples *samples, furrow_learn_co
 /* What was left out and skipped when the rows were loaded; nothing of streamed ones. */
 void fw_samples_get_stats(const fw_samples *samples, furrow_parser_stats *stats);
 
+/* Whether the indices of a format count from 0 or 1, as the data says. */
+bool fw_samples_has_index_base(const char *format);
+/* Columns that have no names are told apart by their number alone: rows to be scored must have as many as those that
+ * were trained on; later blocks (first: false) may lack the last ones. */
+furrow_status fw_sample_columns_check(const fw_data_conf *data, const char *format, const furrow_rowblock *block,
+                                      bool first, furrow_error *err) FURROW_MUST_USE;
+
 /* One pass over streamed samples. */
 typedef struct fw_sample_pass fw_sample_pass;
 

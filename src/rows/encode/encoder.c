@@ -1,4 +1,4 @@
-/* rows/encode/encoder.c: encoders loaded, saved and asked; one event, one user, one item. */
+/* rows/encode/encoder.c: encoders loaded, saved and asked; one user, one item. */
 #include "rows/encode/encoder.h"
 
 #include <assert.h>
@@ -311,50 +311,7 @@ furrow_status furrow_encoder_find(const furrow_encoder *encoder, size_t field, c
   return FURROW_OK;
 }
 
-/* ---- One event ------------------------------------------------------------------------------------------ */
-
-/* Columns of the schema without a feature are not read, but an event may have them as a line of the log does. */
-static bool is_log_column(const furrow_encoder *encoder, const char *name) {
-  const fw_column *column = fw_schema_find(encoder->schema, name);
-  if (column && (column->kind == FW_AS_IGNORE || (column->kind == FW_AS_TIME && !column->parts))) return true;
-  for (size_t i = 0; i < encoder->log.slots; i++)
-    if (strcmp(encoder->log.names[i], name) == 0) return true;
-  return false;
-}
-
-static furrow_status check_pairs(const furrow_encoder *encoder, const furrow_pair *pairs, size_t count,
-                                 furrow_error *err) {
-  for (size_t i = 0; i < count; i++) {
-    const char *problem = is_log_column(encoder, pairs[i].column) ? NULL : "the model's log has no column of that name";
-    for (size_t k = 0; k < i; k++)
-      if (strcmp(pairs[k].column, pairs[i].column) == 0) problem = "the column is given twice";
-    if (!problem) continue;
-    fw_fail(err, FURROW_E_ARGUMENT, "%s", problem);
-    fw_error_set_token(err, pairs[i].column, strlen(pairs[i].column));
-    return FURROW_E_ARGUMENT;
-  }
-  return FURROW_OK;
-}
-
-/* The event as a line of JSON: it is read as any other. */
-static furrow_status write_event(const furrow_pair *pairs, size_t count, fw_buffer *line, bool *label,
-                                 const furrow_encoder *encoder, furrow_error *err) {
-  static const char pad[FW_KERN_PAD] = {0};
-  const fw_encode_view *view = &encoder->log;
-  fw_buffer_append(line, pad, sizeof pad);
-  fw_buffer_byte(line, '{');
-  for (size_t i = 0; i < count; i++) {
-    if (!pairs[i].value) continue;
-    if (line->size > sizeof pad + 1) fw_buffer_byte(line, ',');
-    fw_buffer_json_string(line, pairs[i].column, strlen(pairs[i].column), false);
-    fw_buffer_byte(line, ':');
-    fw_buffer_json_string(line, pairs[i].value, strlen(pairs[i].value), false);
-    if (view->label != SIZE_MAX && strcmp(view->names[view->label], pairs[i].column) == 0) *label = true;
-  }
-  fw_buffer_text(line, "}\n");
-  fw_buffer_append(line, pad, sizeof pad);
-  return fw_buffer_status(line, err);
-}
+/* ---- One side ------------------------------------------------------------------------------------------- */
 
 /* Appends features to the last row of the container, which has fields and values. */
 static furrow_status add_feature(furrow_container *rows, size_t field, uint64_t index, float value, furrow_error *err) {
@@ -366,8 +323,7 @@ static furrow_status add_feature(furrow_container *rows, size_t field, uint64_t 
   return FURROW_OK;
 }
 
-/* The items that the user had when the training data ended. */
-static furrow_status add_history(const fw_dictionary *d, uint64_t user, furrow_container *rows, furrow_error *err) {
+furrow_status fw_encoder_add_history(const fw_dictionary *d, uint64_t user, furrow_container *rows, furrow_error *err) {
   if (d->history_users == 0 || user == FW_FEATURE_NONE) return FURROW_OK;
   const unsigned char *at = d->history_offsets + 8 * (user - d->fields[d->user_field].first);
   const uint64_t from = fw_get_le64(at), to = fw_get_le64(at + 8);
@@ -377,54 +333,6 @@ static furrow_status add_history(const fw_dictionary *d, uint64_t user, furrow_c
                        d->fields[d->history_field].first + fw_get_le64(d->history_items + 8 * i), value, err));
   return FURROW_OK;
 }
-
-static furrow_status encode_line(const furrow_encoder *encoder, const fw_buffer *line, bool label,
-                                 furrow_container *rows, furrow_error *err) {
-  fw_table_batch batch = {0};
-  fw_encode_scratch scratch = {0};
-  fw_chunk_stats stats = {0};
-  fw_encode_out out = {.rows = rows, .with_label = label};
-  fw_table_cursor cursor = {.text = line->bytes + FW_KERN_PAD, .length = line->size - 2 * FW_KERN_PAD, .stats = &stats};
-  furrow_status status = fw_table_batch_init(&batch, encoder->events, err);
-  if (status == FURROW_OK) status = fw_table_next(encoder->events, &cursor, &batch, err);
-  if (status == FURROW_OK) {
-    fw_encode_view view = encoder->log;
-    view.time = SIZE_MAX; /* the history is that of now */
-    status = fw_encode_batch(encoder, &view, encoder->events, &cursor, &batch, &scratch, &out, err);
-  }
-  if (status == FURROW_OK && encoder->dictionary.history_users > 0)
-    status = add_history(&encoder->dictionary, out.events[0].user, rows, err);
-  fw_free(out.events);
-  fw_encode_scratch_clear(&scratch);
-  fw_table_batch_clear(&batch);
-  return status;
-}
-
-furrow_status furrow_encoder_push_event(const furrow_encoder *encoder, const furrow_pair *pairs, size_t count,
-                                        furrow_container *rows, furrow_error *err) {
-  fw_buffer line = {0};
-  furrow_container *made = NULL;
-  bool label = false;
-  FW_TRY(check_pairs(encoder, pairs, count, err));
-  furrow_status status = write_event(pairs, count, &line, &label, encoder, err);
-  if (status == FURROW_OK) status = furrow_container_create(&made, FURROW_KEY_U64, FURROW_VALUE_F32, err);
-  if (status == FURROW_OK) status = encode_line(encoder, &line, label, made, err);
-  if (status == FURROW_OK && !label) ((float *)made->label)[0] = 0;
-  if (status == FURROW_OK) {
-    made->has_label = true;
-    const furrow_rowblock block = fw_container_block(made);
-    status = furrow_container_push_block(rows, &block, err);
-  }
-  if (err && status != FURROW_OK) { /* of the line that was made up */
-    err->offset = FURROW_NO_OFFSET;
-    err->column = err->line = 0;
-  }
-  furrow_container_free(made);
-  fw_buffer_clear(&line);
-  return status;
-}
-
-/* ---- One side ------------------------------------------------------------------------------------------- */
 
 static furrow_status add_joined(const furrow_encoder *encoder, const fw_field *field, uint64_t index,
                                 furrow_container *rows, furrow_error *err) {
@@ -452,7 +360,7 @@ static furrow_status make_side(const furrow_encoder *encoder, const fw_field *fi
   rows->rows = 1;
   FW_TRY(add_feature(rows, number, index, 1, err));
   FW_TRY(add_joined(encoder, field, index, rows, err));
-  return field->side == FURROW_SIDE_USER ? add_history(&encoder->dictionary, index, rows, err) : FURROW_OK;
+  return field->side == FURROW_SIDE_USER ? fw_encoder_add_history(&encoder->dictionary, index, rows, err) : FURROW_OK;
 }
 
 furrow_status furrow_encoder_push_side(const furrow_encoder *encoder, furrow_side side, uint64_t index,

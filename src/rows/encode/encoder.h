@@ -56,6 +56,10 @@ struct furrow_encoder {
 furrow_status fw_encoder_create(furrow_encoder **encoder, furrow_schema *schema, void *image, size_t size,
                                 furrow_error *err) FURROW_MUST_USE;
 
+/* Appends to the last row, which has fields and values, the items that the user had when the training data ended. */
+furrow_status fw_encoder_add_history(const fw_dictionary *dictionary, uint64_t user, furrow_container *rows,
+                                     furrow_error *err) FURROW_MUST_USE;
+
 /* The times of one column of a batch, for all fields that are made of them. */
 typedef struct fw_time_cells {
   bool read; /* false: nothing of the batch has been read yet */

@@ -1,0 +1,265 @@
+/* serve/catalog/model_version.c: loads one version of a model: read, check, load, warm. */
+#include "catalog/model_version.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "api/instances.h"
+#include "api/serve_settings.h"
+#include "core/fail.h"
+
+static void free_version(shared *self) {
+  model_version *v = (model_version *)self;
+  for (unsigned i = 0; v->scratch && i < v->threads; i++) furrow_scorer_scratch_free(v->scratch[i]);
+  free((void *)v->scratch);
+  instance_decoder_free(v->decoder);
+  furrow_events_free(v->seen);
+  furrow_item_table_free(v->items);
+  furrow_recommender_free(v->recommender);
+  furrow_scorer_free(v->own_scorer);
+  furrow_learn_conf_free(v->conf);
+  free(v->folder);
+  free(v);
+}
+
+furrow_scorer_scratch *model_version_scratch(model_version *version, unsigned thread) {
+  furrow_scorer_scratch **scratch = &version->scratch[thread];
+  if (!*scratch && furrow_scorer_scratch_create(scratch, version->scorer, NULL) != FURROW_OK) return NULL;
+  return *scratch;
+}
+
+/* ---- Checking ---- */
+
+static furrow_status check_finite(const furrow_model_entry *matrix, unsigned threads, furrow_error *err) {
+  furrow_matrix_source *source = NULL;
+  furrow_matrix_stats_params params;
+  furrow_matrix_stats stats;
+  furrow_matrix_stats_params_init(&params);
+  furrow_matrix_stats_init(&stats);
+  params.threads = threads;
+  FAIL_TRY(furrow_matrix_source_open(&source, matrix->folder, NULL, err));
+  furrow_status status = furrow_matrix_compute_stats(source, &params, &stats, err);
+  furrow_matrix_source_close(source);
+  if (status == FURROW_OK && stats.nans + stats.infinities > 0)
+    status = fail_in(err, FURROW_E_RANGE, matrix->folder, "the matrix has numbers that are not finite: %llu",
+                     (unsigned long long)(stats.nans + stats.infinities));
+  return status;
+}
+
+/* Splits of trees may be at infinity: all rows go one way. */
+static furrow_status check_matrix(const furrow_model_entry *matrix, unsigned threads, furrow_error *err) {
+  furrow_matrix_verify_params params;
+  furrow_matrix_verify_params_init(&params);
+  params.threads = threads;
+  FAIL_TRY(furrow_matrix_verify(matrix->folder, &params, err));
+  return strncmp(matrix->name, "gbdt.split.", 11) == 0 ? FURROW_OK : check_finite(matrix, threads, err);
+}
+
+static furrow_status check_matrices(const char *folder, unsigned threads, furrow_error *err) {
+  furrow_model_listing *listing = NULL;
+  FAIL_TRY(furrow_model_listing_load(&listing, folder, err));
+  furrow_status status = FURROW_OK;
+  for (size_t i = 0; status == FURROW_OK && i < listing->matrix_count; i++)
+    status = check_matrix(&listing->matrices[i], threads, err);
+  furrow_model_listing_free(listing);
+  return status;
+}
+
+/* ---- Loading ---- */
+
+static furrow_status take_algorithm(void *version, const char *member, const char *text) {
+  model_version *v = version;
+  if (strcmp(member, "algorithm") != 0 || !text) return FURROW_OK;
+  snprintf(v->algorithm, sizeof v->algorithm, "%.31s", text);
+  return FURROW_END; /* nothing else is looked for */
+}
+
+/* Models without a furrow.json have a graph of their own. */
+static void find_algorithm(model_version *v, const char *folder) {
+  char path[160];
+  snprintf(path, sizeof path, "%s/furrow.json", folder);
+  snprintf(v->algorithm, sizeof v->algorithm, "graph");
+  if (furrow_model_json_for_each(path, take_algorithm, v, NULL) == FURROW_E_MEMORY) v->algorithm[0] = 0;
+}
+
+static furrow_status load_conf(model_version *v, const char *folder, furrow_error *err) {
+  FAIL_TRY(furrow_learn_conf_create(&v->conf, err));
+  return furrow_learn_conf_load_model(v->conf, folder, err);
+}
+
+/* A model of users and items has a recommender, which brings the scorer; others have the scorer alone. */
+static furrow_status load_scorer(model_version *v, const char *folder, unsigned threads, furrow_error *err) {
+  furrow_scorer_params params;
+  furrow_recommender_params recommending;
+  furrow_scorer_params_init(&params);
+  furrow_recommender_params_init(&recommending);
+  params.threads = recommending.threads = threads;
+  const furrow_status status = furrow_recommender_open(&v->recommender, folder, &recommending, err);
+  if (status != FURROW_OK && status != FURROW_E_UNSUPPORTED) return status;
+  if (status == FURROW_E_UNSUPPORTED) FAIL_TRY(furrow_scorer_load(&v->own_scorer, folder, &params, err));
+  v->scorer = v->recommender ? furrow_recommender_scorer(v->recommender) : v->own_scorer;
+  v->encoder = furrow_scorer_encoder(v->scorer);
+  return FURROW_OK;
+}
+
+/* FILE:COLUMN; the file may have colons, too. */
+static furrow_status load_items(model_version *v, const char *text, furrow_error *err) {
+  const char *colon = strrchr(text, ':');
+  if (!colon || colon == text || !colon[1]) return fail_token(err, text, "a table of items is given as FILE:COLUMN");
+  char *file = strndup(text, (size_t)(colon - text));
+  if (!file) return fail_memory(err);
+  const char *column = colon + 1;
+  const furrow_status status = furrow_item_table_load(&v->items, v->recommender, file, &column, 1, err);
+  free(file);
+  return status;
+}
+
+static furrow_status load_seen(model_version *v, const char *log, unsigned threads, furrow_error *err) {
+  furrow_events_params params;
+  furrow_events_params_init(&params);
+  params.threads = threads;
+  return furrow_events_load(&v->seen, v->recommender, log, &params, err);
+}
+
+static furrow_status load_tables(model_version *v, const model_source *source, unsigned threads, furrow_error *err) {
+  if ((source->items || source->seen) && !v->recommender)
+    return fail(err, FURROW_E_ARGUMENT, "the model does not have users and items: it takes neither --items nor --seen");
+  if (source->items) FAIL_TRY(load_items(v, source->items, err));
+  return source->seen ? load_seen(v, source->seen, threads, err) : FURROW_OK;
+}
+
+/* ---- What it is ---- */
+
+static const char *setting(const model_version *v, const char *key) {
+  const char *value = furrow_learn_conf_get(furrow_scorer_conf(v->scorer), key);
+  return value ? value : "";
+}
+
+/* Losses whose scores are for the order of items alone. */
+static bool ranks(const model_version *v) {
+  static const char *const losses[] = {"SampledSoftmaxLoss", "BPRLoss", "WARPLoss"};
+  for (size_t i = 0; i < sizeof losses / sizeof *losses; i++)
+    if (strcmp(setting(v, "loss"), losses[i]) == 0) return true;
+  return strcmp(setting(v, "objective"), "rank:ndcg") == 0;
+}
+
+static const char *task_of(const model_version *v) {
+  if (ranks(v)) return "ranking";
+  if (furrow_scorer_class_count(v->scorer) > 1) return "multiclass";
+  return isnan(furrow_scorer_class_label(v->scorer, 0)) ? "regression" : "binary";
+}
+
+/* Rows: what the model was told; else the features that it has weights or splits for. */
+static furrow_status count_features(model_version *v, furrow_error *err) {
+  uint64_t *ids = NULL;
+  size_t count = 0;
+  const long long told = atoll(setting(v, "range"));
+  if (v->encoder || told > 0) {
+    v->features = v->encoder ? furrow_encoder_feature_count(v->encoder) : (uint64_t)told;
+    return FURROW_OK;
+  }
+  FAIL_TRY(furrow_scorer_features(v->scorer, 0, UINT64_MAX, &ids, &count, err));
+  furrow_free(ids);
+  v->features = count;
+  return FURROW_OK;
+}
+
+/* ---- The first row ---- */
+
+/* An event without any cell, or a row without features: the score is that of the bias, or of missing values. */
+static furrow_status score_one(model_version *v, furrow_container *rows, furrow_error *err) {
+  furrow_scorer_scratch *scratch = model_version_scratch(v, 0);
+  furrow_rowblock block;
+  furrow_row row = {0};
+  furrow_score score;
+  furrow_contributions contributions;
+  if (!scratch) return fail_memory(err);
+  if (v->encoder) {
+    FAIL_TRY(furrow_encoder_push_event(v->encoder, NULL, 0, rows, err));
+    FAIL_TRY(furrow_container_get_block(rows, &block, err));
+    row = furrow_rowblock_row(&block, 0);
+  }
+  FAIL_TRY(furrow_scorer_score_row(v->scorer, scratch, &row, &score, err));
+  if (!isfinite(score.pred)) return fail_file(err, FURROW_E_RANGE, v->folder, "the score of a row is not finite", 0);
+  furrow_contributions_init(&contributions);
+  v->explains = furrow_scorer_contributions(v->scorer, scratch, &row, &contributions, err) == FURROW_OK;
+  return FURROW_OK;
+}
+
+static furrow_status warm_scorer(model_version *v, furrow_error *err) {
+  furrow_container *rows = NULL;
+  FAIL_TRY(furrow_container_create(&rows, FURROW_KEY_U64, FURROW_VALUE_F32, err));
+  const furrow_status status = score_one(v, rows, err);
+  furrow_container_free(rows);
+  return status;
+}
+
+static furrow_status warm_recommender(model_version *v, unsigned threads, furrow_error *err) {
+  furrow_prepare_params preparing;
+  furrow_recommend_params params;
+  furrow_recommender_info info;
+  furrow_recommendation result;
+  const uint64_t first = 0;
+  furrow_prepare_params_init(&preparing);
+  preparing.keep = false;
+  preparing.threads = threads;
+  FAIL_TRY(furrow_recommender_prepare(v->recommender, &preparing, err));
+  furrow_recommender_info_init(&info);
+  furrow_recommender_get_info(v->recommender, &info);
+  v->compares = info.vector_size > 0;
+  if (furrow_recommender_user_count(v->recommender) == 0) return FURROW_OK;
+  furrow_recommend_params_init(&params);
+  params.k = params.threads = 1;
+  return furrow_recommender_recommend(v->recommender, &first, 1, &params, &result, err);
+}
+
+/* ---- All of it ---- */
+
+static furrow_status load_all(model_version *v, const model_source *source, const char *folder, unsigned threads,
+                              furrow_error *err) {
+  FAIL_TRY(load_conf(v, folder, err));
+  FAIL_TRY(check_matrices(folder, threads, err));
+  FAIL_TRY(load_scorer(v, folder, threads, err));
+  find_algorithm(v, folder);
+  v->task = task_of(v);
+  FAIL_TRY(count_features(v, err));
+  FAIL_TRY(load_tables(v, source, threads, err));
+  FAIL_TRY(warm_scorer(v, err));
+  return v->recommender ? warm_recommender(v, threads, err) : FURROW_OK;
+}
+
+static furrow_status create_version(model_version **version, const version_folder *folder, unsigned users,
+                                    furrow_error *err) {
+  model_version *v = calloc(1, sizeof *v);
+  if (!v) return fail_memory(err);
+  shared_init(&v->shared, free_version);
+  v->number = folder->number;
+  v->loaded_at = (int64_t)time(NULL);
+  v->threads = users > 0 ? users : 1;
+  v->folder = strdup(folder->path);
+  v->scratch = (furrow_scorer_scratch **)calloc(v->threads, sizeof *v->scratch);
+  *version = v;
+  if (v->folder && v->scratch) return FURROW_OK;
+  shared_release(&v->shared);
+  return fail_memory(err);
+}
+
+furrow_status model_version_load(model_version **version, const model_source *source, const version_folder *folder,
+                                 unsigned threads, unsigned users, furrow_error *err) {
+  model_files files = {0};
+  model_version *v = NULL;
+  FAIL_TRY(create_version(&v, folder, users, err));
+  furrow_status status = model_files_read(&files, folder, source->name, err);
+  v->bytes = files.bytes;
+  if (status == FURROW_OK) status = load_all(v, source, files.folder, threads, err);
+  if (status != FURROW_OK) model_files_rename(&files, folder->path, err);
+  model_files_clear(&files);
+  if (status == FURROW_OK)
+    *version = v;
+  else
+    shared_release(&v->shared);
+  return status;
+}

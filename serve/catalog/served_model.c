@@ -1,0 +1,177 @@
+/* serve/catalog/served_model.c: a model that is served: which version, when another one, what was refused. */
+#include "catalog/served_model.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "api/serve_settings.h"
+#include "catalog/model_version.h"
+#include "core/fail.h"
+
+/* A version as it was found. */
+typedef struct version_mark {
+  bool is_set;
+  uint64_t number; /* of the folder; 0: not numbered */
+  uint64_t fingerprint;
+} version_mark;
+
+struct served_model {
+  char *name, *path, *items, *seen;
+  unsigned threads;
+  slot current;           /* a model_version */
+  pthread_mutex_t reload; /* held while a version is loaded; of the following two as well */
+  version_mark served, refused;
+  pthread_mutex_t error_lock; /* held for a moment */
+  char error[1024];           /* of the last reload; "": it went well */
+};
+
+/* ---- Making ---- */
+
+static bool copy_text(char **copy, const char *text) {
+  *copy = text ? strdup(text) : NULL;
+  return !text || *copy;
+}
+
+furrow_status served_model_create(served_model **model, const model_source *source, unsigned threads,
+                                  furrow_error *err) {
+  served_model *m = calloc(1, sizeof *m);
+  if (!m) return fail_memory(err);
+  m->threads = threads;
+  slot_init(&m->current);
+  pthread_mutex_init(&m->reload, NULL);
+  pthread_mutex_init(&m->error_lock, NULL);
+  if (copy_text(&m->name, source->name) && copy_text(&m->path, source->path) && copy_text(&m->items, source->items) &&
+      copy_text(&m->seen, source->seen)) {
+    *model = m;
+    return FURROW_OK;
+  }
+  served_model_free(m);
+  return fail_memory(err);
+}
+
+void served_model_free(served_model *model) {
+  if (!model) return;
+  slot_clear(&model->current);
+  pthread_mutex_destroy(&model->reload);
+  pthread_mutex_destroy(&model->error_lock);
+  free(model->name);
+  free(model->path);
+  free(model->items);
+  free(model->seen);
+  free(model);
+}
+
+const char *served_model_name(const served_model *model) {
+  return model->name;
+}
+
+const char *served_model_path(const served_model *model) {
+  return model->path;
+}
+
+model_version *served_model_get(served_model *model) {
+  return (model_version *)slot_get(&model->current);
+}
+
+/* ---- Reloading ---- */
+
+static bool is_marked(const version_mark *mark, const version_folder *folder) {
+  return mark->is_set && mark->number == folder->number && mark->fingerprint == folder->fingerprint;
+}
+
+static version_mark mark_of(const version_folder *folder) {
+  return (version_mark){.is_set = true, .number = folder->number, .fingerprint = folder->fingerprint};
+}
+
+/* Half of the processors go on answering requests. */
+static unsigned loading_threads(const served_model *m) {
+  const long processors = sysconf(_SC_NPROCESSORS_ONLN);
+  if (!m->served.is_set) return 0;
+  return processors > 2 ? (unsigned)processors / 2 : 1;
+}
+
+static uint64_t served_number(served_model *m) {
+  model_version *v = served_model_get(m);
+  const uint64_t number = v ? v->number : 0;
+  if (v) shared_release(&v->shared);
+  return number;
+}
+
+static furrow_status load_version(served_model *m, const version_folder *folder, furrow_error *err) {
+  const model_source source = {.name = m->name, .path = m->path, .items = m->items, .seen = m->seen};
+  model_version *v = NULL;
+  const furrow_status status = model_version_load(&v, &source, folder, loading_threads(m), m->threads, err);
+  if (status != FURROW_OK) {
+    m->refused = mark_of(folder);
+    return status;
+  }
+  if (folder->number == 0) v->number = served_number(m) + 1;
+  slot_set(&m->current, &v->shared);
+  m->served = mark_of(folder);
+  m->refused.is_set = false;
+  return FURROW_OK;
+}
+
+static furrow_status reload_newest(served_model *m, bool force, bool *changed, furrow_error *err) {
+  version_folder folder = {0};
+  FAIL_TRY(version_folder_find(&folder, m->path, err));
+  furrow_status status = FURROW_OK;
+  if (force || !is_marked(&m->served, &folder)) {
+    status = load_version(m, &folder, err);
+    *changed = status == FURROW_OK;
+  }
+  free(folder.path);
+  return status;
+}
+
+/* Clients may read it: of files only what follows the path of the source is told, of others the last part. */
+static void shorten_file(const served_model *m, furrow_error *err) {
+  const size_t length = strlen(m->path);
+  const char *slash = strrchr(err->file, '/'), *rest = slash ? slash + 1 : err->file;
+  if (strncmp(err->file, m->path, length) == 0 && err->file[length] == '/') rest = err->file + length + 1;
+  memmove(err->file, rest, strlen(rest) + 1);
+}
+
+static void remember_error(served_model *m, furrow_status status, furrow_error err) {
+  if (status != FURROW_OK) shorten_file(m, &err);
+  pthread_mutex_lock(&m->error_lock);
+  m->error[0] = 0;
+  if (status != FURROW_OK) furrow_error_to_text(&err, m->error, sizeof m->error);
+  pthread_mutex_unlock(&m->error_lock);
+}
+
+furrow_status served_model_reload(served_model *model, bool force, reload_result *result, furrow_error *err) {
+  furrow_error own = {0};
+  bool changed = false;
+  pthread_mutex_lock(&model->reload);
+  const furrow_status status = reload_newest(model, force, &changed, &own);
+  remember_error(model, status, own);
+  *result = (reload_result){.changed = changed, .version = served_number(model)};
+  pthread_mutex_unlock(&model->reload);
+  if (status != FURROW_OK && err) *err = own;
+  return status;
+}
+
+/* A folder that is going on being loaded is not looked at. A lower number is not newer: who takes the highest folder
+ * away to go back says so with a reload. */
+bool served_model_has_newer(served_model *model) {
+  version_folder folder = {0};
+  furrow_error err;
+  if (pthread_mutex_trylock(&model->reload) != 0) return false;
+  const bool found = version_folder_find(&folder, model->path, &err) == FURROW_OK;
+  const bool is_newer = found && folder.number >= model->served.number && !is_marked(&model->served, &folder) &&
+                        !is_marked(&model->refused, &folder);
+  pthread_mutex_unlock(&model->reload);
+  free(folder.path);
+  return is_newer;
+}
+
+bool served_model_last_error(served_model *model, char *text, size_t size) {
+  pthread_mutex_lock(&model->error_lock);
+  const bool failed = model->error[0] != 0;
+  if (failed) snprintf(text, size, "%s", model->error);
+  pthread_mutex_unlock(&model->error_lock);
+  return failed;
+}

@@ -1,0 +1,1 @@
+furrow serve --help
