@@ -25,6 +25,10 @@ typedef struct model_version {
   furrow_learn_conf *conf;                    /* as furrow_learn_conf_load_model gives it: how rows are read */
   furrow_scorer *own_scorer;                  /* what `scorer` is, where there is no recommender */
   char algorithm[32];                         /* "fm" … */
+  const char *task;                           /* "binary", "multiclass", "regression" or "ranking" */
+  uint64_t features;                          /* that rows may have */
+  bool explains;                              /* furrow_scorer_contributions takes it */
+  bool compares;                              /* furrow_recommender_similar takes it */
   uint64_t bytes;                             /* of its files */
   unsigned threads;                           /* elements of scratch */
   furrow_scorer_scratch **scratch;            /* of each thread; made by its first use: model_version_scratch */
