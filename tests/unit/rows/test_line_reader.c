@@ -12,6 +12,7 @@ static furrow_learn_conf *conf_of(const char *format, const char *key, const cha
   assert_int_equal(furrow_learn_conf_set_algorithm(conf, fields ? "ffm" : "lr", NULL), FURROW_OK);
   assert_int_equal(furrow_learn_conf_set(conf, "format", format, NULL), FURROW_OK);
   if (fields) assert_int_equal(furrow_learn_conf_set(conf, "fields", "3", NULL), FURROW_OK);
+  assert_int_equal(furrow_learn_conf_set(conf, "index-base", "1", NULL), FURROW_OK);
   if (key) assert_int_equal(furrow_learn_conf_set(conf, key, value, NULL), FURROW_OK);
   return conf;
 }
@@ -56,12 +57,12 @@ static void expect_lines(furrow_learn_conf *conf, const char *lines, const char 
 
 static void lines_are_those_of_a_file(void **state) {
   (void)state;
-  expect_lines(conf_of("libsvm", "index-base", "1"), "1 1:0.5 3:2\n0 2:1", "1 0:0:0.5 0:2:2\n0 0:1:1\n");
+  expect_lines(conf_of("libsvm", NULL, NULL), "1 1:0.5 3:2\n0 2:1", "1 0:0:0.5 0:2:2\n0 0:1:1\n");
   expect_lines(conf_of("libsvm", "index-base", "0"), "1 1:0.5 3:2 # x\n\n# y\n0 0:1\n", "1 0:1:0.5 0:3:2\n0 0:0:1\n");
-  expect_lines(conf_of("libsvm", "index-base", "1"), "1 4 7\n0 5 9\n", "1 0:4:1 0:7:1\n0 0:5:1 0:9:1\n"); /* dummy */
+  expect_lines(conf_of("libsvm", NULL, NULL), "1 4 7\n0 5 9\n", "1 0:4:1 0:7:1\n0 0:5:1 0:9:1\n"); /* dummy */
   expect_lines(conf_of("dummy", NULL, NULL), "1 4 7\n", "1 0:4:1 0:7:1\n");
   expect_lines(conf_of("dense", "range", "2"), "1 0.5 2\n0 1 3\n", "1 0:0:0.5 0:1:2\n0 0:0:1 0:1:3\n");
-  expect_lines(conf_of("libffm", "index-base", "1"), "1 1:2:1 3:5:0.5\n", "1 0:1:1 2:4:0.5\n");
+  expect_lines(conf_of("libffm", NULL, NULL), "1 1:2:1 3:5:0.5\n", "1 0:1:1 2:4:0.5\n");
   expect_lines(conf_of("libsvm", "has-label", "no"), "2:0.5 3:2\n", "0 0:1:0.5 0:2:2\n");
 }
 
@@ -83,13 +84,12 @@ static void expect_refused(furrow_learn_conf *conf, const char *lines, furrow_st
 
 static void errors_have_their_line(void **state) {
   (void)state;
-  expect_refused(conf_of("libsvm", "index-base", "1"), "1 1:1\n1 2:x\n", FURROW_E_PARSE, 2,
-                 "the value is not a number");
-  expect_refused(conf_of("libsvm", "index-base", "1"), "1 1:1\n1 1:1\n1 0:1", FURROW_E_RANGE, 3,
+  expect_refused(conf_of("libsvm", NULL, NULL), "1 1:1\n1 2:x\n", FURROW_E_PARSE, 2, "the value is not a number");
+  expect_refused(conf_of("libsvm", NULL, NULL), "1 1:1\n1 1:1\n1 0:1", FURROW_E_RANGE, 3,
                  "the index is 0 in data that counts from 1");
-  expect_refused(conf_of("libsvm", "index-base", "1"), "1 1:1\n1 word 2:1\n", FURROW_E_PARSE, 2,
+  expect_refused(conf_of("libsvm", NULL, NULL), "1 1:1\n1 word 2:1\n", FURROW_E_PARSE, 2,
                  "a word without a number was skipped");
-  expect_refused(conf_of("libsvm", "index-base", "1"), "1:1 2:1 3:1\n", FURROW_E_FORMAT, 0,
+  expect_refused(conf_of("libsvm", NULL, NULL), "1:1 2:1 3:1\n", FURROW_E_FORMAT, 0,
                  "lines begin with a feature, it seems, and not with a label");
   expect_refused(conf_of("dense", "range", "3"), "1 0.5 2\n", FURROW_E_RANGE, 0,
                  "the rows have 2 columns of features, but the model was trained on 3");
