@@ -38,6 +38,7 @@ static void values_are_cells_of_a_log(void **state) {
                "- u=10 s=a:0.7071 s=b:0.7071 p:5\n");
   expect_lines(reader, encoder, "{\"u\":null,\"in\":{\"x\":\"k\"},\"p\":0}", "- p:0 in.x=k\n");
   expect_lines(reader, encoder, "{\"u\":10,\"y\":\"anything\",\"o\":[{}],\"p\":1}", "- u=10 p:1\n");
+  expect_lines(reader, encoder, "{\"o\":{\"any\":[{}]},\"p\":1}", "- p:1\n");
   expect_lines(reader, encoder, "{\"p\":1}\n\n  \n{\"p\":2}\r\n{\"p\":3}", "- p:1\n- p:2\n- p:3\n");
   expect_lines(reader, encoder, "", "");
   furrow_event_reader_free(reader);
