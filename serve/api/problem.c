@@ -5,34 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-const char *http_reason(int status) {
-  switch (status) {
-  case 200: return "OK";
-  case 304: return "Not Modified";
-  case 400: return "Bad Request";
-  case 401: return "Unauthorized";
-  case 403: return "Forbidden";
-  case 404: return "Not Found";
-  case 405: return "Method Not Allowed";
-  case 408: return "Request Timeout";
-  case 409: return "Conflict";
-  case 411: return "Length Required";
-  case 413: return "Content Too Large";
-  case 414: return "URI Too Long";
-  case 415: return "Unsupported Media Type";
-  case 417: return "Expectation Failed";
-  case 421: return "Misdirected Request";
-  case 422: return "Unprocessable Content";
-  case 429: return "Too Many Requests";
-  case 431: return "Request Header Fields Too Large";
-  case 500: return "Internal Server Error";
-  case 501: return "Not Implemented";
-  case 503: return "Service Unavailable";
-  case 505: return "HTTP Version Not Supported";
-  default: return "Unknown";
-  }
-}
-
 static void begin(http_answer *answer, int status, const char *detail) {
   bytes *body = &answer->body;
   answer->status = status;
@@ -77,7 +49,12 @@ static void add_member(bytes *body, const char *name, const char *text) {
 }
 
 void problem_set_error(http_answer *answer, furrow_status status, const furrow_error *err, const char *pointer) {
-  begin(answer, status_of(status), err && err->message[0] ? err->message : furrow_status_text(status));
+  problem_set_fault(answer, 0, status, err, pointer);
+}
+
+void problem_set_fault(http_answer *answer, int http_status, furrow_status status, const furrow_error *err,
+                       const char *pointer) {
+  begin(answer, http_status ? http_status : status_of(status), err && err->message[0] ? err->message : furrow_status_text(status));
   add_member(&answer->body, "code", furrow_status_name(status));
   add_member(&answer->body, "pointer", pointer);
   if (err) {

@@ -15,7 +15,8 @@ void problem_set(http_answer *answer, int status, const char *format, ...) __att
  * 409; E_UNSUPPORTED 422; E_MEMORY 503 with Retry-After; others 500. pointer (may be NULL): JSON pointer of the place
  * in the request. Paths of files are not told to clients. */
 void problem_set_error(http_answer *answer, furrow_status status, const furrow_error *err, const char *pointer);
-/* The reason phrase of a status: "Bad Request". */
-const char *http_reason(int status);
+/* The same with an HTTP status of the caller's choice; 0: that of the error. */
+void problem_set_fault(http_answer *answer, int http_status, furrow_status status, const furrow_error *err,
+                       const char *pointer);
 
 #endif

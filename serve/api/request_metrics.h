@@ -26,15 +26,18 @@ typedef enum route_kind {
 struct service;
 typedef struct request_metrics request_metrics;
 
-/* targets: models and indexes together, in the service's order (models first); one more counts what has none. */
+/* threads: of loops. targets: models and indexes together, in the service's order (models first); one more counts what
+ * has none. NULL: there is not the memory. */
 request_metrics *metrics_create(unsigned threads, size_t targets);
 void metrics_free(request_metrics *m);
-/* A request is answered: on `thread` (of a loop). rows: instances, users or vectors that it had. */
+/* A request is answered: on `thread` (of a loop, and nobody else counts on it). rows: instances, users or vectors that
+ * it had. */
 void metrics_count(request_metrics *m, unsigned thread, route_kind route, size_t target, int status,
                    uint64_t duration_ns, size_t rows, size_t bytes_in, size_t bytes_out);
 /* Writes everything in Prometheus's text format, the state of models, indexes, server and process included. */
 void metrics_write(const struct service *of, bytes *out);
-/* Requests and errors so far, and the median and 99th percentile of the last minute, for the page. */
+/* Requests, errors (status 400 and above) and rows so far, and the median and 99th percentile of about the last minute,
+ * of one call of a target; route ROUTE_COUNT: of all its calls. */
 typedef struct metrics_summary {
   uint64_t requests, errors, rows;
   double p50_ms, p99_ms; /* NaN: no requests */

@@ -88,8 +88,14 @@ static furrow_status keep_word(settings *to, const char *opt, const char *text, 
   return FURROW_OK;
 }
 
+/* About the value that was read last. */
 static furrow_status fail_here(config_reader *r, furrow_error *err, const char *what) {
   return furrow_json_fail(r->json, furrow_json_offset(r->json), NULL, err, "%s", what);
+}
+
+/* About a member whose value is not read yet. */
+static furrow_status fail_member(config_reader *r, furrow_error *err, const char *what) {
+  return furrow_json_fail(r->json, furrow_json_next_offset(r->json), NULL, err, "%s", what);
 }
 
 /* Reads a string that is not empty. Owner: the caller frees *text. */
@@ -127,7 +133,7 @@ static furrow_status fail_unknown(config_reader *r, furrow_json_text key, const 
   char word[64];
   snprintf(word, sizeof word, "%.*s", (int)(key.size < 63 ? key.size : 63), key.bytes);
   const char *closest = closest_word(word, names, count);
-  fail_here(r, err, "is not a setting");
+  fail_member(r, err, "is not a setting");
   return closest ? add_hint(err, "did you mean \"%s\"?", closest)
                  : add_hint(err, "'furrow serve --help' lists the options; members have '_' for '-'");
 }
@@ -141,7 +147,7 @@ static furrow_status read_source(config_reader *r, const char *opt, const char *
   furrow_status status = furrow_json_object(r->json, err);
   while (status == FURROW_OK && (status = furrow_json_member(r->json, &key, err)) == FURROW_OK) {
     if (furrow_json_is(key, "path")) {
-      if (has_path) return fail_here(r, err, "is there twice");
+      if (has_path) return fail_member(r, err, "is there twice");
       has_path = true;
       status = keep_path(r, opt, name, err);
     } else if (is_model && furrow_json_is(key, "items"))
@@ -164,7 +170,7 @@ static furrow_status read_sources(config_reader *r, const char *opt, furrow_erro
   furrow_status status = furrow_json_object(r->json, err);
   while (status == FURROW_OK && (status = furrow_json_member(r->json, &key, err)) == FURROW_OK) {
     char name[SERVED_NAME];
-    if (!is_name(key.bytes, key.size)) return fail_here(r, err, "is not a name of letters, digits, '_', '-' and '.'");
+    if (!is_name(key.bytes, key.size)) return fail_member(r, err, "is not a name of letters, digits, '_', '-' and '.'");
     memcpy(name, key.bytes, key.size);
     name[key.size] = 0;
     status =
@@ -224,7 +230,7 @@ static furrow_status read_value(config_reader *r, const char *name, furrow_error
 static furrow_status read_member(config_reader *r, furrow_json_text key, furrow_error *err) {
   for (size_t i = 0; i < r->name_count; i++) {
     if (!furrow_json_is(key, r->names[i])) continue;
-    if (r->seen[i]) return fail_here(r, err, "is there twice");
+    if (r->seen[i]) return fail_member(r, err, "is there twice");
     r->seen[i] = true;
     return read_value(r, r->names[i], err);
   }

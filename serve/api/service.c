@@ -34,7 +34,7 @@ furrow_status service_start(service *s, const http_settings *http, furrow_error 
   http_hooks hooks;
   router_hooks(s, &hooks);
   s->memory = calloc(s->threads, sizeof *s->memory);
-  s->metrics = metrics_create(s->threads, s->model_count + s->index_count);
+  s->metrics = metrics_create(s->loops, s->model_count + s->index_count);
   furrow_status status = s->memory && s->metrics ? FURROW_OK : fail_memory(err);
   for (unsigned i = 0; s->memory && i < s->threads; i++) s->memory[i].thread = i;
   if (status == FURROW_OK)

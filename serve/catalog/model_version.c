@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "api/instances.h"
 #include "api/serve_settings.h"
 #include "core/fail.h"
 
@@ -14,6 +15,7 @@ static void free_version(shared *self) {
   model_version *v = (model_version *)self;
   for (unsigned i = 0; v->scratch && i < v->threads; i++) furrow_scorer_scratch_free(v->scratch[i]);
   free((void *)v->scratch);
+  instance_decoder_free(v->decoder);
   furrow_events_free(v->seen);
   furrow_item_table_free(v->items);
   furrow_recommender_free(v->recommender);
@@ -129,6 +131,42 @@ static furrow_status load_tables(model_version *v, const model_source *source, u
   return source->seen ? load_seen(v, source->seen, threads, err) : FURROW_OK;
 }
 
+/* ---- What it is ---- */
+
+static const char *setting(const model_version *v, const char *key) {
+  const char *value = furrow_learn_conf_get(furrow_scorer_conf(v->scorer), key);
+  return value ? value : "";
+}
+
+/* Losses whose scores are for the order of items alone. */
+static bool ranks(const model_version *v) {
+  static const char *const losses[] = {"SampledSoftmaxLoss", "BPRLoss", "WARPLoss"};
+  for (size_t i = 0; i < sizeof losses / sizeof *losses; i++)
+    if (strcmp(setting(v, "loss"), losses[i]) == 0) return true;
+  return strcmp(setting(v, "objective"), "rank:ndcg") == 0;
+}
+
+static const char *task_of(const model_version *v) {
+  if (ranks(v)) return "ranking";
+  if (furrow_scorer_class_count(v->scorer) > 1) return "multiclass";
+  return isnan(furrow_scorer_class_label(v->scorer, 0)) ? "regression" : "binary";
+}
+
+/* Rows: what the model was told; else the features that it has weights or splits for. */
+static furrow_status count_features(model_version *v, furrow_error *err) {
+  uint64_t *ids = NULL;
+  size_t count = 0;
+  const long long told = atoll(setting(v, "range"));
+  if (v->encoder || told > 0) {
+    v->features = v->encoder ? furrow_encoder_feature_count(v->encoder) : (uint64_t)told;
+    return FURROW_OK;
+  }
+  FAIL_TRY(furrow_scorer_features(v->scorer, 0, UINT64_MAX, &ids, &count, err));
+  furrow_free(ids);
+  v->features = count;
+  return FURROW_OK;
+}
+
 /* ---- The first row ---- */
 
 /* An event without any cell, or a row without features: the score is that of the bias, or of missing values. */
@@ -137,6 +175,7 @@ static furrow_status score_one(model_version *v, furrow_container *rows, furrow_
   furrow_rowblock block;
   furrow_row row = {0};
   furrow_score score;
+  furrow_contributions contributions;
   if (!scratch) return fail_memory(err);
   if (v->encoder) {
     FAIL_TRY(furrow_encoder_push_event(v->encoder, NULL, 0, rows, err));
@@ -144,8 +183,10 @@ static furrow_status score_one(model_version *v, furrow_container *rows, furrow_
     row = furrow_rowblock_row(&block, 0);
   }
   FAIL_TRY(furrow_scorer_score_row(v->scorer, scratch, &row, &score, err));
-  if (isfinite(score.pred)) return FURROW_OK;
-  return fail_file(err, FURROW_E_RANGE, v->folder, "the score of a row is not a finite number", 0);
+  if (!isfinite(score.pred)) return fail_file(err, FURROW_E_RANGE, v->folder, "the score of a row is not finite", 0);
+  furrow_contributions_init(&contributions);
+  v->explains = furrow_scorer_contributions(v->scorer, scratch, &row, &contributions, err) == FURROW_OK;
+  return FURROW_OK;
 }
 
 static furrow_status warm_scorer(model_version *v, furrow_error *err) {
@@ -157,18 +198,22 @@ static furrow_status warm_scorer(model_version *v, furrow_error *err) {
 }
 
 static furrow_status warm_recommender(model_version *v, unsigned threads, furrow_error *err) {
-  furrow_prepare_params params;
-  furrow_recommend_params how;
+  furrow_prepare_params preparing;
+  furrow_recommend_params params;
+  furrow_recommender_info info;
   furrow_recommendation result;
   const uint64_t first = 0;
-  furrow_prepare_params_init(&params);
-  params.keep = false;
-  params.threads = threads;
-  FAIL_TRY(furrow_recommender_prepare(v->recommender, &params, err));
+  furrow_prepare_params_init(&preparing);
+  preparing.keep = false;
+  preparing.threads = threads;
+  FAIL_TRY(furrow_recommender_prepare(v->recommender, &preparing, err));
+  furrow_recommender_info_init(&info);
+  furrow_recommender_get_info(v->recommender, &info);
+  v->compares = info.vector_size > 0;
   if (furrow_recommender_user_count(v->recommender) == 0) return FURROW_OK;
-  furrow_recommend_params_init(&how);
-  how.k = how.threads = 1;
-  return furrow_recommender_recommend(v->recommender, &first, 1, &how, &result, err);
+  furrow_recommend_params_init(&params);
+  params.k = params.threads = 1;
+  return furrow_recommender_recommend(v->recommender, &first, 1, &params, &result, err);
 }
 
 /* ---- All of it ---- */
@@ -179,6 +224,8 @@ static furrow_status load_all(model_version *v, const model_source *source, cons
   FAIL_TRY(check_matrices(folder, threads, err));
   FAIL_TRY(load_scorer(v, folder, threads, err));
   find_algorithm(v, folder);
+  v->task = task_of(v);
+  FAIL_TRY(count_features(v, err));
   FAIL_TRY(load_tables(v, source, threads, err));
   FAIL_TRY(warm_scorer(v, err));
   return v->recommender ? warm_recommender(v, threads, err) : FURROW_OK;

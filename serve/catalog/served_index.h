@@ -22,6 +22,7 @@ typedef struct index_base {
   furrow_index_info info;     /* of the outer index */
   furrow_index_info ivf_info; /* of its lists; kind FLAT … where there are none */
   bool by_id;                 /* stored vectors can be decoded: searches with ids as queries */
+  furrow_ids ids;             /* all, ascending, of a writable index; empty otherwise */
   uint64_t bytes;             /* of its file */
 } index_base;
 
@@ -33,6 +34,9 @@ typedef struct index_view {
   index_base *base;         /* kept */
   struct fresh_view *fresh; /* kept; NULL: nothing was changed since */
 } index_view;
+
+/* Makes a view, which keeps both. Owner: the caller, who releases it; NULL: there is not the memory. */
+index_view *index_view_create(index_base *base, struct fresh_view *fresh);
 
 /* How an index is opened. */
 typedef struct index_source {

@@ -126,19 +126,28 @@ static furrow_status reload_newest(served_model *m, bool force, bool *changed, f
   return status;
 }
 
-static void remember_error(served_model *m, furrow_status status, const furrow_error *err) {
+/* Clients may read it: of files only what follows the path of the source is told, of others the last part. */
+static void shorten_file(const served_model *m, furrow_error *err) {
+  const size_t length = strlen(m->path);
+  const char *slash = strrchr(err->file, '/'), *rest = slash ? slash + 1 : err->file;
+  if (strncmp(err->file, m->path, length) == 0 && err->file[length] == '/') rest = err->file + length + 1;
+  memmove(err->file, rest, strlen(rest) + 1);
+}
+
+static void remember_error(served_model *m, furrow_status status, furrow_error err) {
+  if (status != FURROW_OK) shorten_file(m, &err);
   pthread_mutex_lock(&m->error_lock);
   m->error[0] = 0;
-  if (status != FURROW_OK) furrow_error_to_text(err, m->error, sizeof m->error);
+  if (status != FURROW_OK) furrow_error_to_text(&err, m->error, sizeof m->error);
   pthread_mutex_unlock(&m->error_lock);
 }
 
 furrow_status served_model_reload(served_model *model, bool force, reload_result *result, furrow_error *err) {
-  furrow_error own;
+  furrow_error own = {0};
   bool changed = false;
   pthread_mutex_lock(&model->reload);
   const furrow_status status = reload_newest(model, force, &changed, &own);
-  remember_error(model, status, &own);
+  remember_error(model, status, own);
   *result = (reload_result){.changed = changed, .version = served_number(model)};
   pthread_mutex_unlock(&model->reload);
   if (status != FURROW_OK && err) *err = own;

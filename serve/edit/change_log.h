@@ -1,12 +1,17 @@
 /* serve/edit/change_log.h: what was added to and removed from an index since its file was written: an append-only file
  * beside it, PATH.log (docs/formats/index_log.md).
  *
- * Each record has its length and a checksum. A record says what holds afterwards ("id 7 has this vector", "id 8 is
+ * Each record has its length and checksums. A record says what holds afterwards ("id 7 has this vector", "id 8 is
  * gone"), so replaying a log twice, or over an index that has its changes already, ends in the same state: a checkpoint
  * may be cut off at any point.
  *
  * A checkpoint begins a second log, PATH.log.next: changes go there while the index file is written with those of the
- * first; then the second takes the place of the first. Replaying reads the first, then the second.
+ * first; then the second takes the place of the first by one rename. After a crash there is the first log alone, or the
+ * first and the second, and replaying reads them in that order; what the second has is then appended to the first.
+ *
+ * Threads: all functions but open and close may be called at once. A record that is appended while another thread is in
+ * change_log_sync may be on the disk when that returns, or not; one that was appended before is. So several requests
+ * can share a sync.
  */
 #ifndef SERVE_EDIT_CHANGE_LOG_H
 #define SERVE_EDIT_CHANGE_LOG_H
@@ -15,39 +20,59 @@
 
 typedef enum change_kind { CHANGE_SET = 1, CHANGE_REMOVE = 2 } change_kind;
 
-/* One record: vectors that ids have from now on, or ids that are gone. */
+/* One record: vectors that ids have from now on, or ids that are gone. Where an id stands twice, the last one holds. */
 typedef struct index_change {
   change_kind kind;
-  size_t n;
-  const int64_t *ids;
+  size_t n;                 /* at least 1 */
+  const int64_t *ids;       /* none is negative */
   const float *vectors;     /* SET: n * d */
   const char *const *names; /* SET: n, each ended by a 0; NULL: none */
 } index_change;
+
+/* Takes a record when a log is read. Its arrays are valid during the call. */
+typedef furrow_status (*change_replay)(void *user, const index_change *change, furrow_error *err);
 
 typedef struct change_log change_log;
 
 /* Opens the log of an index file for d-dimensional vectors, or makes an empty one, and locks it: one process at a time.
  * Calls replay for each record, in order. A record that is cut off at the end was never acknowledged: it is taken off,
  * and *cut says how many bytes it had. Damage before the end is E_FORMAT with the byte: nothing is guessed.
- * Errors: E_STATE, another process has it (the message has its number); E_FORMAT; E_IO; what replay returned. */
-furrow_status change_log_open(change_log **log, const char *index_path, uint32_t d,
-                              furrow_status (*replay)(void *user, const index_change *change, furrow_error *err),
-                              void *user, uint64_t *cut, furrow_error *err);
-/* Appends a record; it is on the disk after change_log_sync. After a failure the log takes nothing more. */
+ * Errors: E_STATE, another process has it (the message has its number); E_FORMAT; E_IO; what replay returned.
+ * Owner:  the caller closes *log with change_log_close. */
+furrow_status change_log_open(change_log **log, const char *index_path, uint32_t d, change_replay replay, void *user,
+                              uint64_t *cut, furrow_error *err);
+/* Appends a record; it is on the disk after change_log_sync.
+ * Errors: E_ARGUMENT, a negative id, a vector that is not finite, or a name that is not one: nothing is appended;
+ *         E_MEMORY, likewise; E_IO, an earlier write failed: the log takes nothing more until it is opened again. */
 furrow_status change_log_append(change_log *log, const index_change *change, furrow_error *err);
+/* Writes what was appended and waits for the disk.
+ * Errors: E_IO. Whether the records since the last sync are on the disk is unknown then, and the log takes nothing
+ *         more. */
 furrow_status change_log_sync(change_log *log, furrow_error *err);
-/* Begins a checkpoint: what is appended from now on goes to the second log. */
+/* Begins a checkpoint: syncs, and what is appended from now on goes to the second log.
+ * Errors: E_STATE, one has begun already; E_IO: where only the second log could not be made, the first goes on. */
 furrow_status change_log_begin_checkpoint(change_log *log, furrow_error *err);
-/* The index file has all of the first log: the second becomes the first. */
+/* The index file, synced and renamed, has all of the first log: the second becomes the first.
+ * Errors: E_STATE, none has begun; E_IO: a rename that failed may be tried again. */
 furrow_status change_log_end_checkpoint(change_log *log, furrow_error *err);
+/* The index file could not be written: the first log gets the records of the second, which is removed.
+ * Errors: E_STATE, none has begun; those of change_log_sync; E_MEMORY: may be tried again. */
+furrow_status change_log_cancel_checkpoint(change_log *log, furrow_error *err);
 /* Bytes of both logs. */
 uint64_t change_log_size(const change_log *log);
-/* Takes NULL. */
+/* Takes NULL. What was appended and not synced is lost. */
 void change_log_close(change_log *log);
 
-/* Reads records from bytes, for change_log_open and for tests: *used is where the last whole record ends. */
-furrow_status change_log_read(const void *data, size_t size, uint32_t d, const char *file,
-                              furrow_status (*replay)(void *user, const index_change *change, furrow_error *err),
-                              void *user, uint64_t *used, furrow_error *err);
+/* What the bytes of a log say about it. */
+typedef struct log_extent {
+  uint64_t used;     /* where the last whole record ends; 0: not even the header was written whole */
+  uint64_t sequence; /* number of the log: each checkpoint begins the next */
+  uint64_t previous; /* bytes that the log before it had when it was begun */
+} log_extent;
+
+/* Reads the bytes of a log, for change_log_open and for tests. `file` is for errors.
+ * Errors: E_FORMAT, with the byte; E_MEMORY; what replay returned. */
+furrow_status change_log_read(const void *data, size_t size, uint32_t d, const char *file, change_replay replay,
+                              void *user, log_extent *extent, furrow_error *err);
 
 #endif

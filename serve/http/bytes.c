@@ -96,8 +96,7 @@ void bytes_f64(bytes *b, double value) {
     bytes_add(b, "null", 4);
 }
 
-/* The bytes of the UTF-8 character at `at`; 0: it is not valid there. */
-static size_t utf8_length(const unsigned char *at, size_t left) {
+size_t bytes_utf8_length(const unsigned char *at, size_t left) {
   const unsigned char first = at[0];
   const size_t length = first < 0x80                    ? 1
                         : first >= 0xc2 && first < 0xe0 ? 2
@@ -120,7 +119,7 @@ void bytes_json(bytes *b, const char *text, size_t size) {
   size_t begun = 0;
   for (size_t i = 0; i < size;) {
     const unsigned char c = (unsigned char)text[i];
-    const size_t length = utf8_length((const unsigned char *)text + i, size - i);
+    const size_t length = bytes_utf8_length((const unsigned char *)text + i, size - i);
     if (length > 0 && c >= 0x20 && c != '"' && c != '\\') {
       i += length;
       continue;

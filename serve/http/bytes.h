@@ -34,5 +34,7 @@ void bytes_f32(bytes *b, float value);
 void bytes_f64(bytes *b, double value);
 /* A JSON string in quotes; invalid UTF-8 is replaced by U+FFFD. */
 void bytes_json(bytes *b, const char *text, size_t size);
+/* The bytes of the UTF-8 character at `at`, of which `left` (not 0) are there; 0: it is not valid. */
+size_t bytes_utf8_length(const unsigned char *at, size_t left);
 
 #endif

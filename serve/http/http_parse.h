@@ -19,7 +19,10 @@ typedef struct http_text {
 
 typedef enum http_method { HTTP_GET, HTTP_HEAD, HTTP_POST, HTTP_OTHER } http_method;
 
-enum { HTTP_MOST_HEADERS = 64 };
+enum {
+  HTTP_HEAD_BYTES = 16384, /* a head that is longer is refused */
+  HTTP_MOST_HEADERS = 64
+};
 
 typedef struct http_header {
   http_text name, value; /* the value without blanks around it */
@@ -32,11 +35,12 @@ typedef struct http_head {
   http_text path;  /* "/v1/models/ctr:predict", percent-encoded as it came; never empty, begins with a slash */
   http_text query; /* behind the '?'; empty: none */
   bool http_1_0;
-  bool keep_alive;         /* by version and Connection */
-  bool chunked;            /* the body comes in chunks */
-  bool expects_continue;   /* Expect: 100-continue */
-  bool accepts_gzip;       /* Accept-Encoding has gzip with a weight above 0 */
-  uint64_t content_length; /* 0 without one */
+  bool keep_alive;                       /* by version and Connection */
+  bool chunked;                          /* the body comes in chunks */
+  bool expects_continue;                 /* Expect: 100-continue */
+  bool accepts_gzip;                     /* Accept-Encoding has gzip with a weight above 0 */
+  bool has_host, has_length, says_close; /* for the parser */
+  uint64_t content_length;               /* 0 without one */
   size_t header_count;
   http_header headers[HTTP_MOST_HEADERS];
 } http_head;
@@ -44,7 +48,7 @@ typedef struct http_head {
 typedef enum http_parse_state {
   HTTP_PARSE_DONE, /* the head is complete: `used` bytes */
   HTTP_PARSE_MORE, /* more bytes are needed */
-  HTTP_PARSE_BAD   /* `status` and `problem` say what the answer is: 400, 431, 501, 505 */
+  HTTP_PARSE_BAD   /* `status` and `problem` say what the answer is: 400, 417, 431, 501, 505 */
 } http_parse_state;
 
 typedef struct http_parsed {
@@ -64,7 +68,7 @@ bool http_text_is(http_text text, const char *literal);
 typedef struct http_chunks {
   int state;
   uint64_t left;  /* of the chunk */
-  size_t trailer; /* bytes of trailer lines so far, which are read and forgotten; at most 4096 */
+  size_t trailer; /* bytes of trailer lines and chunk extensions so far, which are read and forgotten; at most 4096 */
 } http_chunks;
 
 /* Reads what it can of data[0 … size): moves content to data[0 … *content) and says in `used` how many bytes it has

@@ -13,8 +13,6 @@
 #include "http/bytes.h"
 #include "http/http_parse.h"
 
-enum { HTTP_HEAD_BYTES = 16384 };
-
 /* What a handler fills in. */
 typedef struct http_answer {
   int status;        /* 200 */
@@ -54,7 +52,7 @@ typedef struct http_hooks {
   /* A request the server refused itself (bad head, too large, too slow, memory) gets a body from here: fills in
    * answer->type and body for answer->status. */
   void (*refuse)(void *user, http_answer *answer, const char *problem);
-  /* An answer is written (or its connection is gone): for counting. */
+  /* An answer is written, or its connection is gone (499: before there was an answer): for counting. */
   void (*done)(void *user, http_request *request, int status, size_t bytes_in, size_t bytes_out);
 } http_hooks;
 
@@ -74,7 +72,7 @@ typedef struct http_settings {
 typedef struct http_figures {
   uint64_t connections;       /* open */
   uint64_t accepted, refused; /* connections so far */
-  uint64_t timeouts;          /* connections that were closed for time */
+  uint64_t timeouts;          /* connections that were closed for time, not counting idle ones */
   uint64_t memory;            /* bytes of bodies and answers */
 } http_figures;
 
@@ -95,6 +93,8 @@ bool http_server_stop(http_server *server, unsigned drain_ms);
 /* After stop. Takes NULL. */
 void http_server_free(http_server *server);
 
+/* The reason phrase of a status: "Bad Request". */
+const char *http_reason(int status);
 /* Nanoseconds of a clock that never goes back. */
 uint64_t clock_ns(void);
 

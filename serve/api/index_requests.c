@@ -1,0 +1,650 @@
+/* serve/api/index_requests.c: what a request asks of an index. */
+#include "api/index_requests.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/serve_settings.h"
+#include "core/fail.h"
+#include "core/options.h"
+#include "edit/fresh_vectors.h"
+
+enum {
+  MOST_RESULTS = 1 << 20, /* vectors * k */
+  MANY_FILTER_IDS = 1024, /* sorting more is not for a loop */
+  MANY_QUERIES = 16,      /* nor are more queries */
+  LONG_SCAN = 1 << 20,    /* nor is scanning more bytes */
+  KEEP_BYTES = 1 << 20    /* memory that a thread keeps for the next request */
+};
+
+/* One request while it is read. */
+typedef struct reading {
+  furrow_json *json;
+  const index_view *view;
+  const service_limits *limits;
+  thread_memory *memory;
+  request_fault *fault;
+  size_t d;
+  size_t n;       /* vectors that were read */
+  unsigned given; /* bits of members that were there */
+} reading;
+
+static const char *const search_members[] = {"vectors", "ids",      "names",     "k",
+                                             "nprobe",  "k_factor", "ef_search", "filter"};
+enum { VECTORS, IDS, NAMES, K, NPROBE, K_FACTOR, EF_SEARCH, FILTER, SEARCH_MEMBERS };
+static const char *const add_members[] = {"vectors", "ids", "names", "replace", "first_id"};
+enum { REPLACE = 3, FIRST_ID, ADD_MEMBERS };
+
+#define BIT(member) (1u << (member))
+
+/* ---- Faults ---- */
+
+/* What an error of the JSON reader is about becomes the pointer. */
+static furrow_status at_value(reading *r, furrow_status status) {
+  char *pointer = r->fault->pointer;
+  if (status == FURROW_OK || status == FURROW_END || pointer[0]) return status;
+  pointer[0] = '/';
+  if (furrow_json_path(r->json, pointer + 1, sizeof r->fault->pointer - 1) == 0) pointer[0] = 0;
+  return status;
+}
+
+/* The value that was read last is not one that is wanted. */
+static furrow_status refuse(reading *r, const char *what) {
+  return at_value(r, furrow_json_fail(r->json, furrow_json_offset(r->json), NULL, &r->fault->error, "%s", what));
+}
+
+/* A limit of the server: 413. */
+static furrow_status refuse_size(request_fault *fault, const char *pointer, const char *what, size_t most) {
+  fault->status = 413;
+  snprintf(fault->pointer, sizeof fault->pointer, "%s", pointer);
+  return fail(&fault->error, FURROW_E_RANGE, "%s: this server takes at most %zu", what, most);
+}
+
+/* The whole request, or its i-th vector. */
+static furrow_status refuse_vector(request_fault *fault, size_t i, const char *what) {
+  snprintf(fault->pointer, sizeof fault->pointer, "/vectors/%zu", i);
+  return fail(&fault->error, FURROW_E_RANGE, "vectors/%zu %s", i, what);
+}
+
+static furrow_status refuse_request(request_fault *fault, const char *what) {
+  return fail(&fault->error, FURROW_E_ARGUMENT, "%s", what);
+}
+
+/* ---- Members ---- */
+
+static furrow_status unknown_member(reading *r, furrow_json_text key, const char *const *members, size_t count) {
+  char word[64];
+  const size_t length = key.size < sizeof word ? key.size : sizeof word - 1;
+  memcpy(word, key.bytes, length);
+  word[length] = 0;
+  const furrow_status status = refuse(r, "is not a member of this request");
+  const char *near = closest_word(word, members, count);
+  return near ? add_hint(&r->fault->error, "did you mean \"%s\"?", near) : status;
+}
+
+/* Finds the next member of the request; each is there at most once. *member: its number. */
+static furrow_status next_member(reading *r, const char *const *members, size_t count, size_t *member) {
+  furrow_json_text key;
+  FAIL_TRY(at_value(r, furrow_json_member(r->json, &key, &r->fault->error)));
+  for (*member = 0; *member < count; ++*member)
+    if (furrow_json_is(key, members[*member])) break;
+  if (*member == count) return unknown_member(r, key, members, count);
+  if (r->given & BIT(*member)) return refuse(r, "is there twice");
+  r->given |= BIT(*member);
+  return FURROW_OK;
+}
+
+static furrow_status begin_json(reading *r, const request_text *text) {
+  r->json = thread_json(r->memory);
+  if (!r->json) return fail_memory(&r->fault->error);
+  furrow_json_start(r->json, text->body, text->size, NULL);
+  return at_value(r, furrow_json_object(r->json, &r->fault->error));
+}
+
+static furrow_status end_json(reading *r, furrow_status status) {
+  return status == FURROW_END ? at_value(r, furrow_json_end(r->json, &r->fault->error)) : status;
+}
+
+/* An integer of first … last. */
+static furrow_status read_integer(reading *r, int64_t first, int64_t last, int64_t *value) {
+  char what[80];
+  FAIL_TRY(at_value(r, furrow_json_i64(r->json, value, &r->fault->error)));
+  if (*value >= first && *value <= last) return FURROW_OK;
+  snprintf(what, sizeof what, "is not an integer of %lld … %lld", (long long)first, (long long)last);
+  return refuse(r, what);
+}
+
+static furrow_status read_k(reading *r, size_t *k) {
+  int64_t value;
+  FAIL_TRY(read_integer(r, 1, INT64_MAX, &value));
+  *k = (size_t)value;
+  return FURROW_OK;
+}
+
+static furrow_status check_k(request_fault *fault, size_t n, size_t k, const service_limits *limits) {
+  if (k > limits->max_results) return refuse_size(fault, "/k", "k is too large", limits->max_results);
+  if (n > MOST_RESULTS / k) return refuse_size(fault, "/k", "k times the number of queries is too large", MOST_RESULTS);
+  return FURROW_OK;
+}
+
+/* ---- Vectors ---- */
+
+static float *grow_vectors(reading *r) {
+  bytes *numbers = &r->memory->numbers;
+  float *at = (float *)(void *)bytes_reserve(numbers, r->d * sizeof(float));
+  if (at) bytes_grow(numbers, r->d * sizeof(float));
+  return at;
+}
+
+/* Room for one more vector; a request has so many rows at most. */
+static furrow_status next_vector(reading *r, const char *pointer, float **vector) {
+  if (r->n == r->limits->max_rows)
+    return refuse_size(r->fault, pointer, "there are too many vectors", r->limits->max_rows);
+  *vector = grow_vectors(r);
+  return *vector ? FURROW_OK : fail_memory(&r->fault->error);
+}
+
+static furrow_status fail_dimension(reading *r) {
+  char what[80];
+  snprintf(what, sizeof what, "does not have %zu numbers", r->d);
+  return refuse_vector(r->fault, r->n, what);
+}
+
+static furrow_status read_vector(reading *r, float *vector) {
+  furrow_error *err = &r->fault->error;
+  furrow_status status = furrow_json_array(r->json, err);
+  size_t count = 0;
+  while (status == FURROW_OK && (status = furrow_json_element(r->json, err)) == FURROW_OK) {
+    double value;
+    if (count == r->d) return fail_dimension(r);
+    status = furrow_json_f64(r->json, &value, err);
+    if (status == FURROW_OK) vector[count++] = (float)value;
+  }
+  if (status != FURROW_END) return at_value(r, status);
+  return count == r->d ? FURROW_OK : fail_dimension(r);
+}
+
+static furrow_status read_vectors(reading *r) {
+  furrow_error *err = &r->fault->error;
+  furrow_status status = at_value(r, furrow_json_array(r->json, err));
+  while (status == FURROW_OK && (status = furrow_json_element(r->json, err)) == FURROW_OK) {
+    float *vector = NULL;
+    status = next_vector(r, "/vectors", &vector);
+    if (status == FURROW_OK) status = read_vector(r, vector);
+    r->n++;
+  }
+  return status == FURROW_END ? FURROW_OK : at_value(r, status);
+}
+
+/* Vectors of 4 bytes a number, the lowest first. */
+static furrow_status read_raw_vectors(reading *r, const request_text *text) {
+  const size_t row = r->d * sizeof(float);
+  char what[96];
+  if (text->size == 0 || text->size % row != 0) {
+    snprintf(what, sizeof what, "the body is not a number of vectors of %zu float32", r->d);
+    return refuse_request(r->fault, what);
+  }
+  r->n = text->size / row;
+  if (r->n > r->limits->max_rows) return refuse_size(r->fault, "", "there are too many vectors", r->limits->max_rows);
+  bytes_add(&r->memory->numbers, text->body, text->size);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+  for (size_t i = 0; i < r->memory->numbers.size / 4 && !r->memory->numbers.failed; i++) {
+    uint32_t *bits = (uint32_t *)(void *)r->memory->numbers.data + i;
+    *bits = __builtin_bswap32(*bits);
+  }
+#endif
+  return r->memory->numbers.failed ? fail_memory(&r->fault->error) : FURROW_OK;
+}
+
+/* NaN, infinities, and vectors whose length is not a float. */
+static furrow_status check_vectors(reading *r) {
+  const float *vectors = (const float *)(const void *)r->memory->numbers.data;
+  if (r->n == 0) return refuse_request(r->fault, "the request has no vectors");
+  const size_t bad = furrow_first_invalid_vector(vectors, r->n, r->d);
+  return bad == r->n ? FURROW_OK : refuse_vector(r->fault, bad, "has a number that is not finite or too large");
+}
+
+/* ---- Ids and names ---- */
+
+static furrow_status add_id(reading *r, bytes *to, int64_t id) {
+  bytes_add(to, &id, sizeof id);
+  return to->failed ? fail_memory(&r->fault->error) : FURROW_OK;
+}
+
+static furrow_status read_name(reading *r, furrow_json_text *name) {
+  FAIL_TRY(at_value(r, furrow_json_string(r->json, name, &r->fault->error)));
+  return memchr(name->bytes, 0, name->size) ? refuse(r, "has a character 0") : FURROW_OK;
+}
+
+/* Calls `one` for each element of an array. */
+static furrow_status read_elements(reading *r, furrow_status (*one)(reading *r, bytes *to), bytes *to) {
+  furrow_status status = at_value(r, furrow_json_array(r->json, &r->fault->error));
+  while (status == FURROW_OK && (status = at_value(r, furrow_json_element(r->json, &r->fault->error))) == FURROW_OK)
+    status = one(r, to);
+  return status == FURROW_END ? FURROW_OK : status;
+}
+
+static furrow_status one_id(reading *r, bytes *to) {
+  int64_t id;
+  FAIL_TRY(read_integer(r, 0, INT64_MAX, &id));
+  return add_id(r, to, id);
+}
+
+static furrow_status find_name(reading *r, int64_t *id) {
+  furrow_json_text name;
+  FAIL_TRY(read_name(r, &name));
+  if (index_view_find(r->view, name.bytes, name.size, id)) return FURROW_OK;
+  refuse(r, "is not the name of a vector");
+  return r->fault->error.status = FURROW_E_NOT_FOUND;
+}
+
+static furrow_status one_named_id(reading *r, bytes *to) {
+  int64_t id;
+  FAIL_TRY(find_name(r, &id));
+  return add_id(r, to, id);
+}
+
+static int compare_ids(const void *a, const void *b) {
+  const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+  return (x > y) - (x < y);
+}
+
+/* ---- Searching ---- */
+
+/* The stored vector of an id as a query. */
+static furrow_status add_stored(reading *r, int64_t id, const char *pointer) {
+  float *vector = NULL;
+  FAIL_TRY(next_vector(r, pointer, &vector));
+  r->n++;
+  return at_value(r, index_view_vector(r->view, id, vector, &r->fault->error));
+}
+
+static furrow_status one_query_id(reading *r, bytes *to) {
+  int64_t id;
+  (void)to;
+  FAIL_TRY(read_integer(r, 0, INT64_MAX, &id));
+  return add_stored(r, id, "/ids");
+}
+
+static furrow_status one_query_name(reading *r, bytes *to) {
+  int64_t id;
+  (void)to;
+  FAIL_TRY(find_name(r, &id));
+  return add_stored(r, id, "/names");
+}
+
+static furrow_status read_range(reading *r, furrow_id_filter *filter) {
+  bytes *ends = &r->memory->text;
+  FAIL_TRY(read_elements(r, one_id, ends));
+  if (ends->size != 2 * sizeof(int64_t))
+    return refuse(r, "is not an array of two ids: the first, and the one after the last");
+  memcpy(&filter->first, ends->data, sizeof(int64_t));
+  memcpy(&filter->end, ends->data + sizeof(int64_t), sizeof(int64_t));
+  filter->kind = FURROW_ID_FILTER_RANGE;
+  return FURROW_OK;
+}
+
+static void sort_filter(furrow_id_filter *filter, bytes *text) {
+  int64_t *ids = (int64_t *)(void *)text->data;
+  const size_t count = text->size / sizeof *ids;
+  size_t kept = 0;
+  if (count > 1) qsort(ids, count, sizeof *ids, compare_ids);
+  for (size_t i = 0; i < count; i++)
+    if (kept == 0 || ids[i] != ids[kept - 1]) ids[kept++] = ids[i];
+  filter->kind = FURROW_ID_FILTER_SORTED;
+  filter->sorted = ids;
+  filter->sorted_count = kept;
+}
+
+static furrow_status read_filter(reading *r, furrow_id_filter *filter) {
+  static const char *const kinds[] = {"ids", "exclude", "range", "names"};
+  enum { KIND_IDS, KIND_EXCLUDE, KIND_RANGE, KIND_NAMES, KINDS };
+  const unsigned given = r->given;
+  bytes *text = &r->memory->text;
+  size_t kind = 0, members = 0;
+  furrow_id_filter_init(filter);
+  furrow_status status = at_value(r, furrow_json_object(r->json, &r->fault->error));
+  r->given = 0;
+  while (status == FURROW_OK && (status = next_member(r, kinds, KINDS, &kind)) == FURROW_OK) {
+    if (++members > 1) return refuse(r, "is a second filter: one is taken");
+    filter->invert = kind == KIND_EXCLUDE;
+    status =
+        kind == KIND_RANGE ? read_range(r, filter) : read_elements(r, kind == KIND_NAMES ? one_named_id : one_id, text);
+    if (status == FURROW_OK && kind != KIND_RANGE) sort_filter(filter, text);
+  }
+  r->given = given;
+  if (status != FURROW_END) return status;
+  return members == 1 ? FURROW_OK : refuse(r, "has none of \"ids\", \"exclude\", \"range\", \"names\"");
+}
+
+static furrow_status read_k_factor(reading *r, float *k_factor) {
+  double value;
+  FAIL_TRY(at_value(r, furrow_json_f64(r->json, &value, &r->fault->error)));
+  *k_factor = (float)value;
+  return value >= 1 && value <= 1000000 ? FURROW_OK : refuse(r, "is not a number of 1 … 1000000");
+}
+
+static furrow_status read_search_member(reading *r, size_t member, search_request *request) {
+  int64_t value = 0;
+  switch (member) {
+  case VECTORS: return read_vectors(r);
+  case IDS: return read_elements(r, one_query_id, NULL);
+  case NAMES: return read_elements(r, one_query_name, NULL);
+  case K: return read_k(r, &request->query.k);
+  case NPROBE:
+    FAIL_TRY(read_integer(r, 1, INT64_MAX, &value));
+    request->query.nprobe = (uint64_t)value;
+    return FURROW_OK;
+  case K_FACTOR: return read_k_factor(r, &request->query.k_factor);
+  case EF_SEARCH:
+    FAIL_TRY(read_integer(r, 1, INT32_MAX, &value));
+    request->query.ef_search = (int32_t)value;
+    return FURROW_OK;
+  default: request->query.filter = &request->filter; return read_filter(r, &request->filter);
+  }
+}
+
+static bool is_one_bit(unsigned bits) {
+  return bits != 0 && (bits & (bits - 1)) == 0;
+}
+
+/* Decoding stored vectors may go through all lists: such requests are long. */
+static furrow_status read_search_json(reading *r, const request_text *text, bool on_loop, search_request *request) {
+  size_t member;
+  furrow_status status = begin_json(r, text);
+  while (status == FURROW_OK && (status = next_member(r, search_members, SEARCH_MEMBERS, &member)) == FURROW_OK) {
+    request->is_long = on_loop && (member == IDS || member == NAMES);
+    if (request->is_long) return FURROW_OK;
+    status = read_search_member(r, member, request);
+  }
+  FAIL_TRY(end_json(r, status));
+  if (!is_one_bit(r->given & (BIT(VECTORS) | BIT(IDS) | BIT(NAMES))))
+    return refuse_request(r->fault, "a search has exactly one of \"vectors\", \"ids\" and \"names\"");
+  return FURROW_OK;
+}
+
+/* ---- Query strings of raw requests ---- */
+
+/* Takes "name=value" off the front. */
+static bool next_parameter(http_text *query, char name[32], char value[32]) {
+  if (query->size == 0) return false;
+  const char *and = memchr(query->at, '&', query->size);
+  const size_t size = and? (size_t)(and-query->at) : query->size;
+  const char *equals = memchr(query->at, '=', size);
+  const size_t length = equals ? (size_t)(equals - query->at) : size;
+  snprintf(name, 32, "%.*s", (int)(length < 32 ? length : 31), query->at);
+  snprintf(value, 32, "%.*s", equals ? (int)(size - length - 1 < 32 ? size - length - 1 : 31) : 0,
+           equals ? equals + 1 : "");
+  *query = (http_text){query->at + size + (and? 1 : 0), query->size - size - (and? 1 : 0)};
+  return true;
+}
+
+static furrow_status fail_parameter(request_fault *fault, const char *name, const char *what) {
+  return fail(&fault->error, FURROW_E_ARGUMENT, "the parameter %s %s", name, what);
+}
+
+/* The number of a parameter among names; each is there at most once. */
+static furrow_status find_parameter(reading *r, const char *name, const char *const *names, size_t count,
+                                    unsigned allowed, size_t *which) {
+  for (*which = 0; *which < count; ++*which)
+    if ((allowed & BIT(*which)) && strcmp(name, names[*which]) == 0) break;
+  if (*which == count) return fail_parameter(r->fault, name, "is not one of this request");
+  if (r->given & BIT(*which)) return fail_parameter(r->fault, name, "is there twice");
+  r->given |= BIT(*which);
+  return FURROW_OK;
+}
+
+static furrow_status parse_integer(request_fault *fault, const char *name, const char *value, int64_t first,
+                                   int64_t last, int64_t *number) {
+  size_t digits = strspn(value, "0123456789");
+  *number = digits > 0 && digits < 19 && !value[digits] ? strtoll(value, NULL, 10) : -1;
+  return *number >= first && *number <= last ? FURROW_OK
+                                             : fail_parameter(fault, name, "is not an integer, or out of its range");
+}
+
+static furrow_status parse_search_parameter(reading *r, size_t which, const char *value, index_query *query) {
+  int64_t number = 0;
+  char *end;
+  if (which == K_FACTOR) {
+    query->k_factor = strtof(value, &end);
+    return end != value && !*end && query->k_factor >= 1 && query->k_factor <= 1000000
+               ? FURROW_OK
+               : fail_parameter(r->fault, "k_factor", "is not a number of 1 … 1000000");
+  }
+  FAIL_TRY(
+      parse_integer(r->fault, search_members[which], value, 1, which == EF_SEARCH ? INT32_MAX : INT64_MAX, &number));
+  if (which == K)
+    query->k = (size_t)number;
+  else if (which == NPROBE)
+    query->nprobe = (uint64_t)number;
+  else
+    query->ef_search = (int32_t)number;
+  return FURROW_OK;
+}
+
+static furrow_status read_search_raw(reading *r, const request_text *text, search_request *request) {
+  http_text query = text->query;
+  char name[32], value[32];
+  size_t which;
+  while (next_parameter(&query, name, value)) {
+    FAIL_TRY(find_parameter(r, name, search_members, SEARCH_MEMBERS,
+                            BIT(K) | BIT(NPROBE) | BIT(K_FACTOR) | BIT(EF_SEARCH), &which));
+    FAIL_TRY(parse_search_parameter(r, which, value, &request->query));
+  }
+  return read_raw_vectors(r, text);
+}
+
+/* ---- What a search costs ---- */
+
+/* Bytes that one query scans, about. */
+static double scan_bytes(const index_view *view, const index_query *query) {
+  const furrow_index_info *ivf = &view->base->ivf_info, *info = &view->base->info;
+  const double vector = 4.0 * info->d;
+  double scanned = vector * (double)(view->fresh ? view->fresh->count : 0);
+  if (ivf->nlist > 0) {
+    const uint64_t wanted = query->nprobe > 0 ? query->nprobe : ivf->nprobe;
+    const double nprobe = (double)(wanted < ivf->nlist ? wanted : ivf->nlist);
+    scanned += nprobe * (double)ivf->stored / (double)ivf->nlist * (double)(ivf->code_size > 0 ? ivf->code_size : 16);
+  } else if (ivf->kind == FURROW_INDEX_HNSW) {
+    scanned += 32 * vector * (query->ef_search > 0 ? query->ef_search : ivf->ef_search);
+  } else {
+    scanned += (double)info->ntotal * (ivf->code_size > 0 ? (double)ivf->code_size : vector);
+  }
+  return scanned;
+}
+
+static bool is_long_search(const index_view *view, const search_request *request) {
+  return request->n > MANY_QUERIES || (request->query.filter && request->filter.sorted_count > MANY_FILTER_IDS) ||
+         (double)request->n * scan_bytes(view, &request->query) > LONG_SCAN;
+}
+
+static reading begin(const index_view *view, const service_limits *limits, thread_memory *memory,
+                     request_fault *fault) {
+  fault->pointer[0] = 0;
+  fault->status = 0;
+  bytes_reset(&memory->numbers, KEEP_BYTES);
+  bytes_reset(&memory->text, KEEP_BYTES);
+  bytes_reset(&memory->results, KEEP_BYTES);
+  return (reading){
+      .view = view, .limits = limits, .memory = memory, .fault = fault, .d = view ? (size_t)view->base->info.d : 0};
+}
+
+furrow_status search_request_read(search_request *request, const request_text *text, const index_view *view,
+                                  const service_limits *limits, thread_memory *memory, bool on_loop,
+                                  request_fault *fault) {
+  reading r = begin(view, limits, memory, fault);
+  request->query = (index_query){.k = 10, .threads = 1};
+  request->is_long = false;
+  FAIL_TRY(text->raw ? read_search_raw(&r, text, request) : read_search_json(&r, text, on_loop, request));
+  if (request->is_long) return FURROW_OK;
+  FAIL_TRY(check_vectors(&r));
+  FAIL_TRY(check_k(fault, r.n, request->query.k, limits));
+  request->n = r.n;
+  request->vectors = (const float *)(const void *)memory->numbers.data;
+  request->is_long = on_loop && is_long_search(view, request);
+  return FURROW_OK;
+}
+
+/* ---- Adding ---- */
+
+static furrow_status one_text(reading *r, bytes *to) {
+  furrow_json_text name;
+  FAIL_TRY(read_name(r, &name));
+  bytes_add(to, name.bytes, name.size);
+  bytes_add(to, "", 1);
+  return to->failed ? fail_memory(&r->fault->error) : FURROW_OK;
+}
+
+static furrow_status read_add_json(reading *r, const request_text *text, bool *replace) {
+  size_t member;
+  furrow_status status = begin_json(r, text);
+  while (status == FURROW_OK && (status = next_member(r, add_members, REPLACE + 1, &member)) == FURROW_OK) {
+    if (member == VECTORS)
+      status = read_vectors(r);
+    else if (member == IDS)
+      status = read_elements(r, one_id, &r->memory->results);
+    else if (member == NAMES)
+      status = read_elements(r, one_text, &r->memory->text);
+    else
+      status = at_value(r, furrow_json_bool(r->json, replace, &r->fault->error));
+  }
+  return end_json(r, status);
+}
+
+/* ids are first_id, first_id + 1 … */
+static furrow_status count_from(reading *r, int64_t first) {
+  int64_t *ids = (int64_t *)(void *)bytes_reserve(&r->memory->results, r->n * sizeof *ids);
+  if (!ids) return fail_memory(&r->fault->error);
+  if (first > INT64_MAX - (int64_t)r->n) return fail_parameter(r->fault, "first_id", "is too large");
+  for (size_t i = 0; i < r->n; i++) ids[i] = first + (int64_t)i;
+  bytes_grow(&r->memory->results, r->n * sizeof *ids);
+  r->given |= BIT(IDS);
+  return FURROW_OK;
+}
+
+static furrow_status read_add_raw(reading *r, const request_text *text, bool *replace) {
+  http_text query = text->query;
+  char name[32], value[32];
+  int64_t first = 0;
+  size_t which;
+  while (next_parameter(&query, name, value)) {
+    FAIL_TRY(find_parameter(r, name, add_members, ADD_MEMBERS, BIT(REPLACE) | BIT(FIRST_ID), &which));
+    if (which == FIRST_ID) FAIL_TRY(parse_integer(r->fault, name, value, 0, INT64_MAX, &first));
+    if (which == REPLACE && strcmp(value, "true") != 0 && strcmp(value, "false") != 0)
+      return fail_parameter(r->fault, name, "is neither true nor false");
+    if (which == REPLACE) *replace = strcmp(value, "true") == 0;
+  }
+  FAIL_TRY(read_raw_vectors(r, text));
+  return r->given & BIT(FIRST_ID) ? count_from(r, first) : FURROW_OK;
+}
+
+static size_t count_texts(const bytes *text) {
+  size_t count = 0;
+  for (size_t i = 0; i < text->size; i++) count += text->data[i] == 0;
+  return count;
+}
+
+static furrow_status check_count(reading *r, size_t member, size_t count) {
+  if (!(r->given & BIT(member)) || count == r->n) return FURROW_OK;
+  snprintf(r->fault->pointer, sizeof r->fault->pointer, "/%s", add_members[member]);
+  return fail(&r->fault->error, FURROW_E_ARGUMENT, "%s has %zu elements for %zu vectors", add_members[member], count,
+              r->n);
+}
+
+static furrow_status check_different(reading *r, const int64_t *ids, int64_t *scratch) {
+  memcpy(scratch, ids, r->n * sizeof *ids);
+  qsort(scratch, r->n, sizeof *scratch, compare_ids);
+  for (size_t i = 1; i < r->n; i++) {
+    if (scratch[i] != scratch[i - 1]) continue;
+    snprintf(r->fault->pointer, sizeof r->fault->pointer, "/ids");
+    return fail(&r->fault->error, FURROW_E_ARGUMENT, "ids has %lld twice", (long long)scratch[i]);
+  }
+  return FURROW_OK;
+}
+
+/* results: the ids (if they were given), room for the new ones, pointers to names. */
+static furrow_status lay_out(reading *r, index_addition *addition, int64_t **new_ids) {
+  bytes *results = &r->memory->results;
+  const bool has_ids = r->given & BIT(IDS), has_names = r->given & BIT(NAMES);
+  const size_t array = r->n * sizeof(int64_t), names = has_names ? r->n * sizeof(char *) : 0;
+  char *end = bytes_reserve(results, array + names);
+  if (!end) return fail_memory(&r->fault->error);
+  *new_ids = (int64_t *)(void *)end;
+  addition->ids = has_ids ? (const int64_t *)(const void *)results->data : NULL;
+  const char **texts = (const char **)(void *)(end + array);
+  const char *at = r->memory->text.data;
+  for (size_t i = 0; has_names && i < r->n; i++) {
+    texts[i] = at;
+    at += strlen(at) + 1;
+  }
+  addition->names = has_names ? texts : NULL;
+  return has_ids ? check_different(r, addition->ids, *new_ids) : FURROW_OK;
+}
+
+furrow_status add_request_read(index_addition *addition, int64_t **new_ids, const request_text *text,
+                               const index_view *view, const service_limits *limits, thread_memory *memory,
+                               request_fault *fault) {
+  reading r = begin(view, limits, memory, fault);
+  *addition = (index_addition){0};
+  FAIL_TRY(text->raw ? read_add_raw(&r, text, &addition->replace) : read_add_json(&r, text, &addition->replace));
+  FAIL_TRY(check_vectors(&r));
+  FAIL_TRY(check_count(&r, IDS, memory->results.size / sizeof(int64_t)));
+  FAIL_TRY(check_count(&r, NAMES, count_texts(&memory->text)));
+  addition->n = r.n;
+  addition->vectors = (const float *)(const void *)memory->numbers.data;
+  return lay_out(&r, addition, new_ids);
+}
+
+/* ---- Removing, and the rest ---- */
+
+static furrow_status one_name_to_remove(reading *r, bytes *to) {
+  furrow_json_text name;
+  int64_t id;
+  FAIL_TRY(read_name(r, &name));
+  return index_view_find(r->view, name.bytes, name.size, &id) ? add_id(r, to, id) : FURROW_OK;
+}
+
+furrow_status remove_request_read(remove_request *request, const request_text *text, const index_view *view,
+                                  const service_limits *limits, thread_memory *memory, request_fault *fault) {
+  static const char *const members[] = {"ids", "names"};
+  reading r = begin(view, limits, memory, fault);
+  size_t member;
+  furrow_status status = begin_json(&r, text);
+  while (status == FURROW_OK && (status = next_member(&r, members, 2, &member)) == FURROW_OK)
+    status = read_elements(&r, member == 0 ? one_id : one_name_to_remove, &memory->results);
+  FAIL_TRY(end_json(&r, status));
+  if (!is_one_bit(r.given)) return refuse_request(fault, "a removal has exactly one of \"ids\" and \"names\"");
+  request->n = memory->results.size / sizeof(int64_t);
+  request->ids = (const int64_t *)(const void *)memory->results.data;
+  if (request->n > limits->max_rows)
+    return refuse_size(fault, r.given & 1 ? "/ids" : "/names", "there are too many", limits->max_rows);
+  return FURROW_OK;
+}
+
+furrow_status curve_request_read(curve_request *request, const request_text *text, const service_limits *limits,
+                                 thread_memory *memory, request_fault *fault) {
+  static const char *const members[] = {"queries", "k"};
+  reading r = begin(NULL, limits, memory, fault);
+  size_t member;
+  *request = (curve_request){.queries = 200, .k = 10};
+  if (text->size == 0) return FURROW_OK;
+  furrow_status status = begin_json(&r, text);
+  while (status == FURROW_OK && (status = next_member(&r, members, 2, &member)) == FURROW_OK)
+    status = read_k(&r, member == 0 ? &request->queries : &request->k);
+  FAIL_TRY(end_json(&r, status));
+  if (request->queries > limits->max_rows)
+    return refuse_size(fault, "/queries", "there are too many queries", limits->max_rows);
+  return check_k(fault, request->queries, request->k, limits);
+}
+
+furrow_status empty_request_read(const request_text *text, thread_memory *memory, request_fault *fault) {
+  reading r = begin(NULL, NULL, memory, fault);
+  size_t member;
+  if (text->size == 0) return FURROW_OK;
+  furrow_status status = begin_json(&r, text);
+  while (status == FURROW_OK) status = next_member(&r, NULL, 0, &member);
+  return end_json(&r, status);
+}

@@ -1,0 +1,201 @@
+/* serve/api/model_calls.c: documents of models, and :reload. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "api/problem.h"
+#include "api/request_members.h"
+#include "core/fail.h"
+
+/* ---- Members of answers ---- */
+
+static void put_text(bytes *body, const char *name, const char *text) {
+  bytes_format(body, ",\"%s\":", name);
+  bytes_json(body, text, strlen(text));
+}
+
+static void put_count(bytes *body, const char *name, uint64_t count) {
+  bytes_format(body, ",\"%s\":", name);
+  bytes_u64(body, count);
+}
+
+/* ---- :reload ---- */
+
+/* The person who runs the server gets the whole path; the client what follows that of the model. */
+static void refuse_version(call *c, furrow_status status, const furrow_error *err, uint64_t version) {
+  bytes *body = &c->answer->body;
+  char text[1024];
+  furrow_error_to_text(err, text, sizeof text);
+  fprintf(stderr, "furrow: model %s: not reloaded, version %llu stays: %s\n", served_model_name(c->model),
+          (unsigned long long)version, text);
+  if (!served_model_last_error(c->model, text, sizeof text)) snprintf(text, sizeof text, "%s", err->message);
+  problem_set(c->answer, status == FURROW_E_MEMORY ? 503 : 409, "version %llu stays: %.400s",
+              (unsigned long long)version, text);
+  if (body->failed || body->size < 2) return;
+  body->size -= 2; /* "}\n" */
+  put_text(body, "code", furrow_status_name(status));
+  if (err->hint[0]) put_text(body, "hint", err->hint);
+  put_count(body, "version", version);
+  bytes_text(body, "}\n");
+}
+
+void reload_model_handler(call *c) {
+  furrow_error err = {0};
+  reload_result result = {0};
+  bytes *body = &c->answer->body;
+  const char *name = served_model_name(c->model);
+  if (!request_members_read(c, NULL, 0, NULL)) return;
+  const furrow_status status = served_model_reload(c->model, false, &result, &err);
+  if (status != FURROW_OK) {
+    refuse_version(c, status, &err, result.version);
+    return;
+  }
+  if (result.changed)
+    fprintf(stderr, "furrow: model %s: version %llu is served\n", name, (unsigned long long)result.version);
+  c->answer->type = "application/json";
+  bytes_text(body, "{\"name\":");
+  bytes_json(body, name, strlen(name));
+  put_count(body, "version", result.version);
+  bytes_format(body, ",\"changed\":%s}\n", result.changed ? "true" : "false");
+}
+
+/* ---- Documents ---- */
+
+static void put_number(bytes *body, const char *name, double number) {
+  bytes_format(body, ",\"%s\":", name);
+  bytes_f64(body, number);
+}
+
+static void put_time(bytes *body, const char *name, int64_t seconds) {
+  const time_t when = (time_t)seconds;
+  struct tm parts;
+  char text[32] = "";
+  if (gmtime_r(&when, &parts)) strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+  put_text(body, name, text);
+}
+
+/* A class has the name that the schema of a log gives to its label, or the label itself. */
+static void put_class(bytes *body, const model_version *v, double label) {
+  const furrow_schema *schema = v->encoder ? furrow_encoder_schema(v->encoder) : NULL;
+  const char *name = schema && label >= 0 ? furrow_schema_class_name(schema, (size_t)label) : NULL;
+  if (name)
+    bytes_json(body, name, strlen(name));
+  else
+    bytes_f64(body, label);
+}
+
+static void put_classes(bytes *body, const model_version *v) {
+  double label;
+  bytes_text(body, ",\"classes\":[");
+  for (size_t i = 0; !isnan(label = furrow_scorer_class_label(v->scorer, i)); i++) {
+    if (i > 0) bytes_text(body, ",");
+    put_class(body, v, label);
+  }
+  bytes_text(body, "]");
+}
+
+static void put_columns(bytes *body, const furrow_schema *schema) {
+  bytes_text(body, ",\"columns\":[");
+  for (size_t i = 0; i < furrow_schema_column_count(schema); i++) {
+    furrow_schema_column column;
+    furrow_schema_get_column(schema, i, &column);
+    bytes_text(body, i > 0 ? ",{\"name\":" : "{\"name\":");
+    bytes_json(body, column.name, strlen(column.name));
+    put_text(body, "as", column.as);
+    put_text(body, "role", column.role);
+    bytes_text(body, "}");
+  }
+  bytes_text(body, "]");
+}
+
+static void put_abilities(bytes *body, const model_version *v) {
+  bytes_format(body, ",\"can\":[\"predict\"%s%s%s]", v->explains ? ",\"explain\"" : "",
+               v->recommender ? ",\"recommend\"" : "", v->compares ? ",\"similar\"" : "");
+}
+
+static void put_version(bytes *body, const model_version *v) {
+  put_count(body, "version", v->number);
+  put_text(body, "state", "AVAILABLE");
+  put_text(body, "algorithm", v->algorithm);
+  put_text(body, "kind", v->encoder ? "events" : "rows");
+  put_text(body, "task", v->task);
+  put_classes(body, v);
+  if (v->encoder) put_columns(body, furrow_encoder_schema(v->encoder));
+  put_count(body, "features", v->features);
+  put_count(body, "bytes", v->bytes);
+  put_time(body, "loaded_at", v->loaded_at);
+  if (v->recommender) {
+    put_count(body, "users", furrow_recommender_user_count(v->recommender));
+    put_count(body, "items", furrow_recommender_item_count(v->recommender));
+  }
+  put_abilities(body, v);
+}
+
+/* Requests of all kinds; the times are those of the kind that is asked for most. */
+static void put_figures(bytes *body, const service *s, size_t target) {
+  metrics_summary all = {.p50_ms = NAN, .p99_ms = NAN};
+  uint64_t most = 0;
+  for (route_kind route = ROUTE_PREDICT; route <= ROUTE_SIMILAR; route++) {
+    metrics_summary one = {0};
+    metrics_summarize(s->metrics, route, target, &one);
+    all.requests += one.requests;
+    all.errors += one.errors;
+    if (one.requests <= most) continue;
+    most = one.requests;
+    all.p50_ms = one.p50_ms;
+    all.p99_ms = one.p99_ms;
+  }
+  put_count(body, "requests", all.requests);
+  put_count(body, "errors", all.errors);
+  put_number(body, "p50_ms", all.p50_ms);
+  put_number(body, "p99_ms", all.p99_ms);
+}
+
+/* What a client of TensorFlow Serving asks for. */
+static void put_status(bytes *body, const model_version *v) {
+  bytes_text(body, ",\"model_version_status\":[");
+  if (v)
+    bytes_format(body,
+                 "{\"version\":\"%llu\",\"state\":\"AVAILABLE\",\"status\":{\"error_code\":\"OK\",\"error_message\":"
+                 "\"\"}}",
+                 (unsigned long long)v->number);
+  bytes_text(body, "]");
+}
+
+static void put_last_error(bytes *body, served_model *model) {
+  char text[1024];
+  if (served_model_last_error(model, text, sizeof text))
+    put_text(body, "last_error", text);
+  else
+    bytes_text(body, ",\"last_error\":null");
+}
+
+static void put_model(bytes *body, const service *s, size_t target, bool is_single) {
+  served_model *model = s->models[target];
+  model_version *v = served_model_get(model);
+  bytes_text(body, "{\"name\":");
+  bytes_json(body, served_model_name(model), strlen(served_model_name(model)));
+  if (v)
+    put_version(body, v);
+  else
+    put_text(body, "state", "LOADING");
+  put_last_error(body, model);
+  put_figures(body, s, target);
+  if (is_single) put_status(body, v);
+  bytes_text(body, "}");
+  if (v) shared_release(&v->shared);
+}
+
+void models_handler(call *c) {
+  bytes *body = &c->answer->body;
+  const service *s = c->service;
+  c->answer->type = "application/json";
+  if (!c->model) bytes_text(body, "{\"models\":[");
+  for (size_t i = 0, put = 0; i < s->model_count; i++) {
+    if (c->model && c->model != s->models[i]) continue;
+    if (put++ > 0) bytes_text(body, ",");
+    put_model(body, s, i, c->model != NULL);
+  }
+  bytes_text(body, c->model ? "\n" : "]}\n");
+}

@@ -1,0 +1,62 @@
+/* serve/api/state_calls.c: what operators and their tools ask: is it alive, is it ready, figures, the API's document.
+ */
+#include <string.h>
+
+#include "api/problem.h"
+#include "api/service.h"
+
+extern const unsigned char openapi_json[];
+extern const size_t openapi_json_size;
+
+static void answer_text(call *c, const char *text) {
+  c->answer->type = "text/plain; charset=utf-8";
+  c->answer->fixed = text;
+  c->answer->fixed_size = strlen(text);
+}
+
+void health_handler(call *c) {
+  answer_text(c, "ok\n");
+}
+
+/* The name of something that has no version to answer with; NULL: all have. */
+static const char *find_missing(const service *s) {
+  for (size_t i = 0; i < s->model_count; i++) {
+    model_version *version = served_model_get(s->models[i]);
+    if (!version) return served_model_name(s->models[i]);
+    shared_release(&version->shared);
+  }
+  for (size_t i = 0; i < s->index_count; i++) {
+    index_view *view = served_index_get(s->indexes[i]);
+    if (!view) return served_index_name(s->indexes[i]);
+    shared_release(&view->shared);
+  }
+  return NULL;
+}
+
+void ready_handler(call *c) {
+  const char *missing = find_missing(c->service);
+  if (atomic_load(&c->service->draining))
+    problem_set(c->answer, 503, "the server is stopping");
+  else if (missing)
+    problem_set(c->answer, 503, "%s has no version that can be served", missing);
+  else
+    answer_text(c, "ready\n");
+}
+
+void metrics_handler(call *c) {
+  c->answer->type = "text/plain; version=0.0.4; charset=utf-8";
+  metrics_write(c->service, &c->answer->body);
+}
+
+/* The document has FURROW_VERSION where the version of the library belongs. */
+void openapi_handler(call *c) {
+  static const char mark[] = "FURROW_VERSION";
+  const char *text = (const char *)openapi_json, *at = strstr(text, mark);
+  const size_t before = at ? (size_t)(at - text) : openapi_json_size;
+  bytes *body = &c->answer->body;
+  c->answer->type = "application/json";
+  bytes_add(body, text, before);
+  if (!at) return;
+  bytes_text(body, furrow_version());
+  bytes_add(body, at + sizeof mark - 1, openapi_json_size - before - (sizeof mark - 1));
+}

@@ -1,0 +1,101 @@
+/* serve/catalog/index_view.c: searches a base and the changes since. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "catalog/served_index.h"
+#include "core/fail.h"
+#include "edit/fresh_vectors.h"
+
+static int compare_ids(const void *a, const void *b) {
+  const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+  return (x > y) - (x < y);
+}
+
+/* Whether the base's vector of an id is gone, or has a fresh one in its place. */
+static bool is_hidden(const fresh_view *fresh, int64_t id) {
+  return fresh->hidden_count > 0 && bsearch(&id, fresh->hidden, fresh->hidden_count, sizeof id, compare_ids) != NULL;
+}
+
+/* A filter of the caller's, without ids that are hidden. */
+typedef struct visible_filter {
+  const furrow_id_filter *given;
+  const fresh_view *fresh;
+} visible_filter;
+
+static bool keeps_visible(void *user, int64_t id) {
+  const visible_filter *filter = user;
+  return furrow_id_filter_keeps(filter->given, id) && !is_hidden(filter->fresh, id);
+}
+
+/* Returns what the base is to be searched with. */
+static const furrow_id_filter *without_hidden(const furrow_id_filter *given, const fresh_view *fresh,
+                                              visible_filter *visible, furrow_id_filter *made) {
+  if (!fresh || fresh->hidden_count == 0) return given;
+  furrow_id_filter_init(made);
+  if (given) {
+    *visible = (visible_filter){given, fresh};
+    made->kind = FURROW_ID_FILTER_CALLBACK;
+    made->keep = keeps_visible;
+    made->user = visible;
+  } else {
+    made->kind = FURROW_ID_FILTER_SORTED;
+    made->invert = true;
+    made->sorted = fresh->hidden;
+    made->sorted_count = fresh->hidden_count;
+  }
+  return made;
+}
+
+furrow_status index_view_search(const index_view *view, const float *queries, size_t n, const index_query *query,
+                                float *distances, int64_t *ids, furrow_error *err) {
+  furrow_search_params params;
+  furrow_id_filter filter;
+  visible_filter visible;
+  furrow_search_params_init(&params);
+  params.nprobe = query->nprobe;
+  params.k_factor = query->k_factor;
+  params.ef_search = query->ef_search;
+  params.threads = query->threads;
+  params.filter = without_hidden(query->filter, view->fresh, &visible, &filter);
+  const furrow_status status =
+      furrow_searcher_search(view->base->searcher, queries, n, query->k, &params, distances, ids, err);
+  if (status == FURROW_OK && view->fresh && view->fresh->count > 0)
+    fresh_view_search(view->fresh, queries, n, query->k, query->filter, distances, ids);
+  return status;
+}
+
+furrow_status index_view_vector(const index_view *view, int64_t id, float *vector, furrow_error *err) {
+  const float *fresh = view->fresh ? fresh_view_vector(view->fresh, id) : NULL;
+  if (fresh) {
+    memcpy(vector, fresh, (size_t)view->base->info.d * sizeof *vector);
+    return FURROW_OK;
+  }
+  if (view->fresh && is_hidden(view->fresh, id))
+    return fail(err, FURROW_E_NOT_FOUND, "there is no vector with id %lld", (long long)id);
+  if (!view->base->by_id) return fail(err, FURROW_E_STATE, "vectors of this index cannot be decoded: send the vector");
+  return furrow_index_reconstruct(view->base->index, id, vector, err);
+}
+
+const char *index_view_name(const index_view *view, int64_t id, size_t *size) {
+  const char *name = view->fresh ? fresh_view_name(view->fresh, id, size) : NULL;
+  if (name) return name;
+  if (!view->base->names || (view->fresh && is_hidden(view->fresh, id))) return NULL;
+  return furrow_id_names_text(view->base->names, id, size);
+}
+
+bool index_view_find(const index_view *view, const char *name, size_t size, int64_t *id) {
+  int64_t found;
+  if (view->fresh && fresh_view_find(view->fresh, name, size, id)) return true;
+  if (!view->base->names || !furrow_id_names_find(view->base->names, name, size, &found)) return false;
+  if (view->fresh && is_hidden(view->fresh, found)) return false;
+  *id = found;
+  return true;
+}
+
+uint64_t index_view_count(const index_view *view) {
+  const index_base *base = view->base;
+  const uint64_t stored = base->ids.count > 0        ? base->ids.count
+                          : base->ivf_info.nlist > 0 ? base->ivf_info.stored
+                                                     : (uint64_t)base->info.ntotal;
+  return view->fresh ? stored - view->fresh->hidden_count + view->fresh->count : stored;
+}

@@ -1,0 +1,209 @@
+/* serve/catalog/served_index.c: an index that is served: which base, when it is loaded anew, who changes it. */
+#include "catalog/served_index.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/serve_settings.h"
+#include "catalog/index_base.h"
+#include "core/fail.h"
+#include "edit/fresh_vectors.h"
+#include "edit/index_editor.h"
+
+struct served_index {
+  index_source source; /* with copies of its texts */
+  slot view;
+  pthread_mutex_t reloading; /* one reload at a time */
+  pthread_mutex_t lock;      /* of what follows */
+  file_print served, refused;
+  uint64_t version;     /* the last one that was served */
+  char *last_error;     /* NULL: the last reload went well */
+  index_editor *editor; /* NULL: not writable, or not loaded yet; it is set once */
+};
+
+furrow_status served_index_create(served_index **index, const index_source *source, furrow_error *err) {
+  served_index *made = calloc(1, sizeof *made);
+  char *name = strdup(source->name), *path = strdup(source->path);
+  if (!made || !name || !path) {
+    free(made);
+    free(name);
+    free(path);
+    return fail_memory(err);
+  }
+  made->source = *source;
+  made->source.name = name;
+  made->source.path = path;
+  slot_init(&made->view);
+  pthread_mutex_init(&made->reloading, NULL);
+  pthread_mutex_init(&made->lock, NULL);
+  *index = made;
+  return FURROW_OK;
+}
+
+void served_index_free(served_index *index) {
+  if (!index) return;
+  index_editor_stop(index->editor);
+  slot_clear(&index->view);
+  pthread_mutex_destroy(&index->reloading);
+  pthread_mutex_destroy(&index->lock);
+  free(index->last_error);
+  free((char *)index->source.name);
+  free((char *)index->source.path);
+  free(index);
+}
+
+const char *served_index_name(const served_index *index) {
+  return index->source.name;
+}
+
+const char *served_index_path(const served_index *index) {
+  return index->source.path;
+}
+
+bool served_index_is_writable(const served_index *index) {
+  return index->source.writable;
+}
+
+index_view *served_index_get(served_index *index) {
+  return (index_view *)slot_get(&index->view); /* its first member */
+}
+
+/* ---- Views ---- */
+
+static void free_view(shared *self) {
+  index_view *view = (index_view *)self;
+  shared_release(&view->base->shared);
+  if (view->fresh) shared_release(&view->fresh->shared);
+  free(view);
+}
+
+index_view *index_view_create(index_base *base, struct fresh_view *fresh) {
+  index_view *view = calloc(1, sizeof *view);
+  if (!view) return NULL;
+  shared_init(&view->shared, free_view);
+  shared_keep(&base->shared);
+  if (fresh) shared_keep(&fresh->shared);
+  view->base = base;
+  view->fresh = fresh;
+  return view;
+}
+
+/* ---- Reloading ---- */
+
+static bool is_served(served_index *index, const file_print *print) {
+  pthread_mutex_lock(&index->lock);
+  const bool is = index->version > 0 && file_print_equals(&index->served, print);
+  pthread_mutex_unlock(&index->lock);
+  return is;
+}
+
+bool served_index_has_newer(served_index *index) {
+  file_print print;
+  furrow_error err;
+  if (index->source.writable || file_print_get(&print, index->source.path, &err) != FURROW_OK) return false;
+  pthread_mutex_lock(&index->lock);
+  const bool is_newer = !file_print_equals(&print, &index->served) && !file_print_equals(&print, &index->refused);
+  pthread_mutex_unlock(&index->lock);
+  return is_newer;
+}
+
+/* Keeps what a load came to, for has_newer and last_error. */
+static void remember(served_index *index, furrow_status status, const file_print *print, const furrow_error *err) {
+  char text[1024] = "";
+  if (status != FURROW_OK) furrow_error_to_text(err, text, sizeof text);
+  pthread_mutex_lock(&index->lock);
+  free(index->last_error);
+  index->last_error = status == FURROW_OK ? NULL : strdup(text);
+  if (status == FURROW_OK)
+    index->served = *print;
+  else
+    index->refused = *print;
+  pthread_mutex_unlock(&index->lock);
+}
+
+static furrow_status publish(served_index *index, index_base *base, furrow_error *err) {
+  index_view *view = index_view_create(base, NULL);
+  if (!view) return fail_memory(err);
+  slot_set(&index->view, &view->shared);
+  return FURROW_OK;
+}
+
+static furrow_status load(served_index *index, file_print *print, furrow_error *err) {
+  const index_source *source = &index->source;
+  index_base *base = NULL;
+  furrow_status status =
+      index_base_load(&base, source->path, source->search_only, source->writable, index->version + 1, print, err);
+  if (status != FURROW_OK) return status;
+  if (source->writable)
+    status = index_editor_start(&index->editor, source, base, print, &index->view, err);
+  else
+    status = publish(index, base, err);
+  if (status == FURROW_OK) index->version++;
+  shared_release(&base->shared);
+  return status;
+}
+
+/* With `reloading` held. */
+static furrow_status reload(served_index *index, bool force, bool *changed, furrow_error *err) {
+  file_print print = {0};
+  if (index->source.writable && index->version > 0)
+    return fail(err, FURROW_E_STATE, "a writable index is not loaded anew: the server itself writes its file");
+  furrow_status status = file_print_get(&print, index->source.path, err);
+  if (status == FURROW_OK && !force && is_served(index, &print)) return FURROW_OK;
+  if (status == FURROW_OK) status = load(index, &print, err);
+  *changed = status == FURROW_OK;
+  remember(index, status, &print, err);
+  return status;
+}
+
+furrow_status served_index_reload(served_index *index, bool force, reload_result *result, furrow_error *err) {
+  bool changed = false;
+  pthread_mutex_lock(&index->reloading);
+  const furrow_status status = reload(index, force, &changed, err);
+  index_view *view = served_index_get(index);
+  *result = (reload_result){.changed = changed, .version = view ? view->base->number : 0};
+  if (view) shared_release(&view->shared);
+  pthread_mutex_unlock(&index->reloading);
+  return status;
+}
+
+bool served_index_last_error(served_index *index, char *text, size_t size) {
+  if (index->editor && index_editor_last_error(index->editor, text, size)) return true;
+  pthread_mutex_lock(&index->lock);
+  const bool has_one = index->last_error != NULL;
+  if (has_one && size > 0) {
+    strncpy(text, index->last_error, size - 1);
+    text[size - 1] = 0;
+  }
+  pthread_mutex_unlock(&index->lock);
+  return has_one;
+}
+
+/* ---- Changes ---- */
+
+static furrow_status check_writable(const served_index *index, furrow_error *err) {
+  if (index->editor) return FURROW_OK;
+  fail(err, FURROW_E_STATE, "index %s is not writable", index->source.name);
+  return add_hint(err, "start the server with --writable %s", index->source.name);
+}
+
+furrow_status served_index_add(served_index *index, const index_addition *addition, int64_t *ids, furrow_error *err) {
+  FAIL_TRY(check_writable(index, err));
+  return index_editor_add(index->editor, addition, ids, err);
+}
+
+furrow_status served_index_remove(served_index *index, const int64_t *ids, size_t n, uint64_t *removed,
+                                  furrow_error *err) {
+  FAIL_TRY(check_writable(index, err));
+  return index_editor_remove(index->editor, ids, n, removed, err);
+}
+
+furrow_status served_index_checkpoint(served_index *index, furrow_error *err) {
+  FAIL_TRY(check_writable(index, err));
+  return index_editor_checkpoint(index->editor, err);
+}
+
+void served_index_get_figures(served_index *index, edit_figures *figures) {
+  *figures = (edit_figures){0};
+  if (index->editor) index_editor_get_figures(index->editor, figures);
+}

@@ -1,0 +1,110 @@
+/* serve/catalog/unmapped_files.c: files that the library reads, but cannot map. */
+#include "catalog/unmapped_files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/fail.h"
+#include "furrow/io.h"
+
+#define SCHEME "unmapped"
+static const char prefix[] = SCHEME "://";
+
+static furrow_status fail_path(furrow_error *err, const char *path, const char *what) {
+  return fail_file(err, errno == ENOENT || errno == ENOTDIR ? FURROW_E_NOT_FOUND : FURROW_E_IO, path, what, errno);
+}
+
+static furrow_status stat_file(void *user, const char *path, furrow_file_info *info, furrow_error *err) {
+  struct stat found;
+  (void)user;
+  if (stat(path, &found) != 0) return fail_path(err, path, "cannot be found");
+  info->kind = S_ISREG(found.st_mode)   ? FURROW_FILE_REGULAR
+               : S_ISDIR(found.st_mode) ? FURROW_FILE_FOLDER
+                                        : FURROW_FILE_STREAM;
+  info->length = S_ISREG(found.st_mode) ? (uint64_t)found.st_size : 0;
+  info->changed_ns = (int64_t)found.st_mtim.tv_sec * 1000000000 + found.st_mtim.tv_nsec;
+  return FURROW_OK;
+}
+
+/* A descriptor is kept as a pointer: one more, so that it is never NULL. */
+static furrow_status open_file(void *user, const char *path, void **file, furrow_error *err) {
+  (void)user;
+  const int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (descriptor < 0) return fail_path(err, path, "cannot be opened");
+  *file = (void *)((intptr_t)descriptor + 1);
+  return FURROW_OK;
+}
+
+static int descriptor_of(void *file) {
+  return (int)((intptr_t)file - 1);
+}
+
+static furrow_status read_file_at(void *user, void *file, void *buffer, size_t length, uint64_t offset, size_t *got,
+                                  furrow_error *err) {
+  ssize_t count;
+  (void)user;
+  do count = pread(descriptor_of(file), buffer, length, (off_t)offset);
+  while (count < 0 && errno == EINTR);
+  if (count < 0) return fail(err, FURROW_E_IO, "cannot be read: %s", strerror(errno));
+  *got = (size_t)count;
+  return FURROW_OK;
+}
+
+static void close_file(void *user, void *file) {
+  (void)user;
+  close(descriptor_of(file));
+}
+
+static furrow_status registered = FURROW_E_STATE;
+
+static void register_once(void) {
+  furrow_file_system files;
+  furrow_file_system_init(&files);
+  files.stat = stat_file;
+  files.open = open_file;
+  files.read_at = read_file_at;
+  files.close = close_file;
+  registered = furrow_file_system_register(SCHEME, &files, NULL);
+}
+
+furrow_status unmapped_files_register(furrow_error *err) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, register_once);
+  return registered == FURROW_OK ? FURROW_OK : fail(err, registered, "files cannot be read without mapping them");
+}
+
+char *unmapped_path(const char *path) {
+  const size_t length = strlen(path);
+  char *text = malloc(sizeof prefix + length);
+  if (!text) return NULL;
+  memcpy(text, prefix, sizeof prefix - 1);
+  memcpy(text + sizeof prefix - 1, path, length + 1);
+  return text;
+}
+
+void unmapped_error(furrow_error *err) {
+  const size_t length = sizeof prefix - 1;
+  if (err && strncmp(err->file, prefix, length) == 0)
+    memmove(err->file, err->file + length, strlen(err->file + length) + 1);
+}
+
+furrow_status file_print_get(file_print *print, const char *path, furrow_error *err) {
+  struct stat found;
+  if (stat(path, &found) != 0) return fail_path(err, path, "cannot be found");
+  *print = (file_print){.device = (uint64_t)found.st_dev,
+                        .number = (uint64_t)found.st_ino,
+                        .size = (uint64_t)found.st_size,
+                        .changed_s = (int64_t)found.st_mtim.tv_sec,
+                        .changed_ns = (int64_t)found.st_mtim.tv_nsec};
+  return FURROW_OK;
+}
+
+bool file_print_equals(const file_print *a, const file_print *b) {
+  return a->device == b->device && a->number == b->number && a->size == b->size && a->changed_s == b->changed_s &&
+         a->changed_ns == b->changed_ns;
+}

@@ -1,0 +1,183 @@
+/* serve/http/http_listen.c: addresses, listening sockets, new connections. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "core/fail.h"
+#include "http/http_internal.h"
+
+enum { BACKLOG = 4096, ACCEPTS = 64 /* in one round of the loop */, PAUSE_MS = 100 };
+
+typedef struct listen_address {
+  struct sockaddr_storage address;
+  socklen_t size;
+} listen_address;
+
+/* ---- Addresses ---- */
+
+static bool split_host(const char *text, char *host, size_t host_size, const char **port) {
+  const char *colon = strrchr(text, ':');
+  if (!colon) return false;
+  size_t length = (size_t)(colon - text);
+  *port = colon + 1;
+  if (length > 1 && text[0] == '[' && text[length - 1] == ']') {
+    text++;
+    length -= 2;
+  } else if (memchr(text, ':', length)) {
+    return false;
+  }
+  if (length >= host_size || strspn(*port, "0123456789") != strlen(*port) || !**port) return false;
+  memcpy(host, text, length);
+  host[length] = 0;
+  return strlen(*port) <= 5 && strtoul(*port, NULL, 10) <= 65535;
+}
+
+static furrow_status find_address(const char *text, listen_address *to, furrow_error *err) {
+  char host[256];
+  const char *port;
+  struct addrinfo *found = NULL;
+  struct addrinfo wanted = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV};
+  if (!split_host(text, host, sizeof host, &port))
+    return fail_token(err, text, "is not an address to listen on: write HOST:PORT");
+  if (!host[0]) {
+    struct sockaddr_in6 all = {.sin6_family = AF_INET6, .sin6_port = htons((uint16_t)strtoul(port, NULL, 10))};
+    memcpy(&to->address, &all, sizeof all);
+    to->size = sizeof all;
+    return FURROW_OK;
+  }
+  const int code = getaddrinfo(host, port, &wanted, &found);
+  if (code != 0) return fail_token(err, text, "is not an address to listen on: %s", gai_strerror(code));
+  memcpy(&to->address, found->ai_addr, found->ai_addrlen);
+  to->size = found->ai_addrlen;
+  freeaddrinfo(found);
+  return FURROW_OK;
+}
+
+/* All addresses where there is no IPv6. */
+static void use_ipv4(listen_address *a) {
+  const struct sockaddr_in6 *all = (const struct sockaddr_in6 *)&a->address;
+  struct sockaddr_in other = {.sin_family = AF_INET, .sin_port = all->sin6_port};
+  memset(&a->address, 0, sizeof a->address);
+  memcpy(&a->address, &other, sizeof other);
+  a->size = sizeof other;
+}
+
+static void format_address(const listen_address *a, char *text, size_t size) {
+  char host[INET6_ADDRSTRLEN] = "";
+  const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)&a->address;
+  const struct sockaddr_in *four = (const struct sockaddr_in *)&a->address;
+  const bool is_six = a->address.ss_family == AF_INET6;
+  inet_ntop(a->address.ss_family, is_six ? (const void *)&six->sin6_addr : &four->sin_addr, host, sizeof host);
+  snprintf(text, size, is_six ? "http://[%s]:%u" : "http://%s:%u", host,
+           ntohs(is_six ? six->sin6_port : four->sin_port));
+}
+
+static unsigned port_of(const listen_address *a) {
+  const bool is_six = a->address.ss_family == AF_INET6;
+  return ntohs(is_six ? ((const struct sockaddr_in6 *)&a->address)->sin6_port
+                      : ((const struct sockaddr_in *)&a->address)->sin_port);
+}
+
+/* ---- Listening ---- */
+
+/* Returns a socket that is bound, or -1 with errno. */
+static int bind_socket(const listen_address *a, bool is_shared) {
+  const int on = 1, off = 0;
+  const int fd = socket(a->address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  if (fd < 0) return -1;
+  setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  if (is_shared) setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on);
+  if (a->address.ss_family == AF_INET6) setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
+  if (bind(fd, (const struct sockaddr *)&a->address, a->size) == 0) return fd;
+  const int errnum = errno;
+  close(fd);
+  errno = errnum;
+  return -1;
+}
+
+/* A port that is shared between loops would be shared with another process that does so, too: first see whether it is
+ * free. */
+static int bind_first(listen_address *a) {
+  if (port_of(a) != 0) {
+    int probe = bind_socket(a, false);
+    if (probe >= 0 && listen(probe, 1) != 0) {
+      const int errnum = errno;
+      close(probe);
+      errno = errnum;
+      probe = -1;
+    }
+    if (probe < 0) return -1;
+    close(probe);
+  }
+  const int fd = bind_socket(a, true);
+  if (fd >= 0) getsockname(fd, (struct sockaddr *)&a->address, &a->size);
+  return fd;
+}
+
+furrow_status listen_all(http_server *server, furrow_error *err) {
+  listen_address a = {.size = 0};
+  const char *text = server->settings.listen;
+  const furrow_status status = find_address(text, &a, err);
+  if (status != FURROW_OK) return status;
+  for (unsigned i = 0; i < server->loop_count; i++) {
+    int fd = i == 0 ? bind_first(&a) : bind_socket(&a, true);
+    if (fd < 0 && i == 0 && text[0] == ':' && errno == EAFNOSUPPORT) {
+      use_ipv4(&a);
+      fd = bind_first(&a);
+    }
+    server->loops[i].listener = fd;
+    if (fd < 0) return fail_file(err, FURROW_E_IO, text, "cannot listen", errno);
+  }
+  for (unsigned i = 0; i < server->loop_count; i++)
+    if (listen(server->loops[i].listener, BACKLOG) != 0)
+      return fail_file(err, FURROW_E_IO, text, "cannot listen", errno);
+  format_address(&a, server->address, sizeof server->address);
+  return FURROW_OK;
+}
+
+/* ---- Accepting ---- */
+
+/* Counts a connection. Returns false: there are so many that it does not even get an answer. */
+static bool admit(http_server *server, bool *is_refused) {
+  const size_t before = atomic_fetch_add(&server->connections, 1);
+  *is_refused = before >= server->settings.max_connections;
+  atomic_fetch_add_explicit(*is_refused ? &server->refused : &server->accepted, 1, memory_order_relaxed);
+  if (!*is_refused || before < server->settings.max_connections + MOST_REFUSED) return true;
+  atomic_fetch_sub(&server->connections, 1);
+  return false;
+}
+
+/* Out of files or memory: trying again at once would not help. */
+static void pause_accepting(loop *l) {
+  event_del(&l->acceptable);
+  l->is_paused = true;
+  l->resume_at = clock_ns() + PAUSE_MS * UINT64_C(1000000);
+}
+
+void on_acceptable(evutil_socket_t listener, short what, void *of_loop) {
+  loop *l = of_loop;
+  const int on = 1;
+  (void)what;
+  l->now = clock_ns();
+  for (unsigned i = 0; i < ACCEPTS; i++) {
+    bool is_refused;
+    const int fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (fd < 0) {
+      if (errno == ECONNABORTED || errno == EINTR) continue;
+      if (errno != EAGAIN && errno != EWOULDBLOCK) pause_accepting(l);
+      return;
+    }
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    if (admit(l->server, &is_refused))
+      connection_open(l, fd, is_refused);
+    else
+      close(fd);
+  }
+}

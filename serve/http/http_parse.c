@@ -1,0 +1,427 @@
+/* serve/http/http_parse.c: the head and the chunks of a request (RFC 9112), in one pass over bytes, without memory of
+ * its own. */
+#include "http/http_parse.h"
+
+#include <string.h>
+#include <strings.h>
+
+enum {
+  MOST_EMPTY_LINES = 8, /* before a head */
+  MOST_METHOD = 32,
+  MOST_TRAILER = 4096
+};
+
+/* What a byte may be a part of. */
+enum { TOKEN = 1, TARGET = 2, VALUE = 4, HOST = 8 };
+
+#define LETTER (TOKEN | TARGET | VALUE | HOST)
+static const unsigned char classes[256] = {
+    ['\t'] = VALUE,
+    [' '] = VALUE,
+    ['!'] = TOKEN | TARGET | VALUE | HOST,
+    ['"'] = TARGET | VALUE,
+    ['#'] = TOKEN | VALUE,
+    ['$'] = TOKEN | TARGET | VALUE | HOST,
+    ['%'] = TOKEN | TARGET | VALUE | HOST,
+    ['&'] = TOKEN | TARGET | VALUE | HOST,
+    ['\''] = TOKEN | TARGET | VALUE | HOST,
+    ['('] = TARGET | VALUE | HOST,
+    [')'] = TARGET | VALUE | HOST,
+    ['*'] = TOKEN | TARGET | VALUE | HOST,
+    ['+'] = TOKEN | TARGET | VALUE | HOST,
+    [','] = TARGET | VALUE,
+    ['-'] = TOKEN | TARGET | VALUE | HOST,
+    ['.'] = TOKEN | TARGET | VALUE | HOST,
+    ['/'] = TARGET | VALUE,
+    ['0' ... '9'] = LETTER,
+    [':'] = TARGET | VALUE | HOST,
+    [';'] = TARGET | VALUE | HOST,
+    ['<'] = TARGET | VALUE,
+    ['='] = TARGET | VALUE | HOST,
+    ['>'] = TARGET | VALUE,
+    ['?'] = TARGET | VALUE,
+    ['@'] = TARGET | VALUE,
+    ['A' ... 'Z'] = LETTER,
+    ['['] = TARGET | VALUE | HOST,
+    ['\\'] = TARGET | VALUE,
+    [']'] = TARGET | VALUE | HOST,
+    ['^'] = TOKEN | TARGET | VALUE,
+    ['_'] = TOKEN | TARGET | VALUE | HOST,
+    ['`'] = TOKEN | TARGET | VALUE,
+    ['a' ... 'z'] = LETTER,
+    ['{'] = TARGET | VALUE,
+    ['|'] = TOKEN | TARGET | VALUE,
+    ['}'] = TARGET | VALUE,
+    ['~'] = TOKEN | TARGET | VALUE | HOST,
+    [0x80 ... 0xff] = VALUE,
+};
+
+static bool is_in(char c, unsigned class) {
+  return (classes[(unsigned char)c] & class) != 0;
+}
+
+static const char *skip(const char *at, const char *end, unsigned class) {
+  while (at < end && is_in(*at, class)) at++;
+  return at;
+}
+
+bool http_text_is(http_text text, const char *literal) {
+  return strlen(literal) == text.size && (text.size == 0 || memcmp(text.at, literal, text.size) == 0);
+}
+
+static bool is_word(http_text text, const char *literal) {
+  return strlen(literal) == text.size && (text.size == 0 || strncasecmp(text.at, literal, text.size) == 0);
+}
+
+http_text http_header_value(const http_head *head, const char *name) {
+  for (size_t i = 0; i < head->header_count; i++)
+    if (is_word(head->headers[i].name, name)) return head->headers[i].value;
+  return (http_text){0};
+}
+
+/* ---- Where parsing ends ---- */
+
+static http_parsed bad(int status, const char *problem) {
+  return (http_parsed){.state = HTTP_PARSE_BAD, .status = status, .problem = problem};
+}
+
+static http_parsed more(void) {
+  return (http_parsed){.state = HTTP_PARSE_MORE};
+}
+
+static http_parsed taken(const char *begin, const char *at) {
+  return (http_parsed){.state = HTTP_PARSE_DONE, .used = (size_t)(at - begin)};
+}
+
+/* The end of a line at `at`, behind which *next is. */
+static http_parsed line_end(const char *at, const char *end, const char **next, const char *problem) {
+  if (at == end) return more();
+  if (*at != '\r') return bad(400, problem);
+  if (at + 1 == end) return more();
+  if (at[1] != '\n') return bad(400, "a line ends with CR but not LF");
+  *next = at + 2;
+  return taken(at, at + 2);
+}
+
+/* ---- The request line ---- */
+
+static http_method method_of(http_text name) {
+  return http_text_is(name, "GET")    ? HTTP_GET
+         : http_text_is(name, "POST") ? HTTP_POST
+         : http_text_is(name, "HEAD") ? HTTP_HEAD
+                                      : HTTP_OTHER;
+}
+
+/* Takes the scheme and host of "http://host/path" off, as a proxy sends it. */
+static bool take_origin(http_text *target, http_text *host) {
+  const size_t scheme = target->size >= 7 && strncasecmp(target->at, "http://", 7) == 0    ? 7
+                        : target->size >= 8 && strncasecmp(target->at, "https://", 8) == 0 ? 8
+                                                                                           : 0;
+  if (scheme == 0) return false;
+  const char *begin = target->at + scheme, *end = target->at + target->size;
+  const char *at = skip(begin, end, HOST);
+  if (at == begin || (at < end && *at != '/' && *at != '?')) return false;
+  *host = (http_text){begin, (size_t)(at - begin)};
+  *target = (http_text){at, (size_t)(end - at)};
+  return true;
+}
+
+static bool split_target(http_head *head, http_text target, http_text *host) {
+  if (target.at[0] != '/' && !take_origin(&target, host)) return false;
+  const char *mark = target.size > 0 ? memchr(target.at, '?', target.size) : NULL;
+  head->path = (http_text){target.at, mark ? (size_t)(mark - target.at) : target.size};
+  if (head->path.size == 0) head->path = (http_text){"/", 1};
+  if (mark) head->query = (http_text){mark + 1, (size_t)(target.at + target.size - mark - 1)};
+  return true;
+}
+
+static http_parsed parse_version(http_head *head, const char *at, const char *end, const char **next) {
+  static const char form[] = "HTTP/d.d";
+  for (size_t i = 0; i < 8; i++) {
+    if (at + i == end) return more();
+    if (form[i] == 'd' ? at[i] < '0' || at[i] > '9' : at[i] != form[i])
+      return bad(400, "the request line does not end with HTTP/1.1");
+  }
+  const http_parsed parsed = line_end(at + 8, end, next, "the request line goes on behind its version");
+  if (parsed.state != HTTP_PARSE_DONE) return parsed;
+  if (at[5] != '1' || at[7] > '1') return bad(505, "only HTTP/1.1 and HTTP/1.0 are spoken here");
+  head->http_1_0 = at[7] == '0';
+  head->keep_alive = !head->http_1_0;
+  return parsed;
+}
+
+static http_parsed parse_request_line(http_head *head, const char *begin, const char *end, const char **next,
+                                      http_text *host) {
+  const char *at = skip(begin, end, TOKEN);
+  if (at - begin > MOST_METHOD) return bad(400, "the method is too long");
+  if (at == end) return more();
+  if (at == begin || *at != ' ') return bad(400, "the request line does not begin with a method and a blank");
+  head->method_name = (http_text){begin, (size_t)(at - begin)};
+  head->method = method_of(head->method_name);
+  begin = ++at;
+  at = skip(begin, end, TARGET);
+  if (at == end) return more();
+  if (at == begin || *at != ' ') return bad(400, "the target of the request has a byte that must be percent-encoded");
+  const http_text target = {begin, (size_t)(at - begin)};
+  const http_parsed parsed = parse_version(head, at + 1, end, next);
+  if (parsed.state != HTTP_PARSE_DONE) return parsed;
+  return split_target(head, target, host) ? parsed : bad(400, "the target of the request is not a path");
+}
+
+/* ---- Headers ---- */
+
+/* Takes the next member of a list that commas separate; blanks around it do not count. */
+static bool next_member(http_text *list, http_text *member) {
+  while (list->size > 0 && (*list->at == ',' || *list->at == ' ' || *list->at == '\t')) list->at++, list->size--;
+  if (list->size == 0) return false;
+  const char *comma = memchr(list->at, ',', list->size);
+  size_t size = comma ? (size_t)(comma - list->at) : list->size;
+  *member = (http_text){list->at, size};
+  list->at += size;
+  list->size -= size;
+  while (member->size > 0 && (member->at[member->size - 1] == ' ' || member->at[member->size - 1] == '\t'))
+    member->size--;
+  return true;
+}
+
+static http_parsed read_connection(http_head *head, http_text value) {
+  http_text member;
+  while (next_member(&value, &member)) {
+    if (is_word(member, "close")) {
+      head->keep_alive = false;
+      head->says_close = true;
+    } else if (is_word(member, "keep-alive")) {
+      head->keep_alive = !head->says_close;
+    }
+  }
+  return taken(NULL, NULL);
+}
+
+/* Whether a weight is above 0: "q=0.5"; one that cannot be read is not. */
+static bool has_weight(http_text parameters) {
+  const char *at = parameters.at, *end = at + parameters.size;
+  while (at < end && (*at == ' ' || *at == '\t' || *at == ';')) at++;
+  if (at == end) return true;
+  if (end - at < 3 || (*at != 'q' && *at != 'Q') || at[1] != '=') return false;
+  for (at += 2; at < end; at++)
+    if (*at >= '1' && *at <= '9') return true;
+  return false;
+}
+
+static http_parsed read_accept_encoding(http_head *head, http_text value) {
+  http_text member;
+  while (next_member(&value, &member)) {
+    http_text name = {member.at, (size_t)(skip(member.at, member.at + member.size, TOKEN) - member.at)};
+    if (is_word(name, "gzip") || is_word(name, "x-gzip"))
+      head->accepts_gzip = has_weight((http_text){name.at + name.size, member.size - name.size});
+  }
+  return taken(NULL, NULL);
+}
+
+static http_parsed read_content_length(http_head *head, http_text value) {
+  if (head->has_length) return bad(400, "Content-Length is there twice");
+  if (value.size == 0 || value.size > 18) return bad(400, "Content-Length is not a number of bytes");
+  for (size_t i = 0; i < value.size; i++) {
+    if (value.at[i] < '0' || value.at[i] > '9') return bad(400, "Content-Length is not a number of bytes");
+    head->content_length = head->content_length * 10 + (uint64_t)(value.at[i] - '0');
+  }
+  head->has_length = true;
+  return taken(NULL, NULL);
+}
+
+static http_parsed read_transfer_encoding(http_head *head, http_text value) {
+  static const char *const codings[] = {"gzip", "x-gzip", "deflate", "compress", "x-compress", "identity", "chunked"};
+  if (head->chunked) return bad(400, "Transfer-Encoding is there twice");
+  head->chunked = is_word(value, "chunked");
+  if (head->chunked) return taken(NULL, NULL);
+  http_text member = {0};
+  bool is_known = value.size > 0;
+  while (is_known && next_member(&value, &member)) {
+    is_known = false;
+    for (size_t i = 0; i < sizeof codings / sizeof *codings; i++) is_known |= is_word(member, codings[i]);
+  }
+  return is_known ? bad(501, "the only Transfer-Encoding that is read is chunked")
+                  : bad(400, "Transfer-Encoding is not chunked");
+}
+
+static http_parsed read_expect(http_head *head, http_text value) {
+  if (!is_word(value, "100-continue")) return bad(417, "the only Expect that is met is 100-continue");
+  head->expects_continue = !head->http_1_0;
+  return taken(NULL, NULL);
+}
+
+static http_parsed read_host(http_head *head, http_text value) {
+  if (head->has_host) return bad(400, "Host is there twice");
+  if (skip(value.at, value.at + value.size, HOST) != value.at + value.size) return bad(400, "Host is not a host");
+  head->has_host = true;
+  return taken(NULL, NULL);
+}
+
+/* Headers that decide how the request is read. */
+static http_parsed read_header(http_head *head, const http_header *header) {
+  static const struct {
+    const char *name;
+    http_parsed (*read)(http_head *head, http_text value);
+  } known[] = {{"host", read_host},
+               {"connection", read_connection},
+               {"content-length", read_content_length},
+               {"transfer-encoding", read_transfer_encoding},
+               {"expect", read_expect},
+               {"accept-encoding", read_accept_encoding}};
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+    if ((header->name.at[0] | 0x20) == known[i].name[0] && is_word(header->name, known[i].name))
+      return known[i].read(head, header->value);
+  return taken(NULL, NULL);
+}
+
+static http_parsed parse_header(http_head *head, const char *begin, const char *end, const char **next) {
+  const char *at = skip(begin, end, TOKEN);
+  if (at == end) return more();
+  if (at == begin) return bad(400, "a line of the head does not begin with a name");
+  if (*at != ':') return bad(400, "the name of a header is not followed by a colon");
+  if (head->header_count == HTTP_MOST_HEADERS) return bad(431, "there are more than 64 headers");
+  http_header *header = &head->headers[head->header_count];
+  header->name = (http_text){begin, (size_t)(at - begin)};
+  at++;
+  while (at < end && (*at == ' ' || *at == '\t')) at++;
+  begin = at;
+  at = skip(begin, end, VALUE);
+  const http_parsed parsed = line_end(at, end, next, "a header has a byte that it must not have");
+  if (parsed.state != HTTP_PARSE_DONE) return parsed;
+  while (at > begin && (at[-1] == ' ' || at[-1] == '\t')) at--;
+  header->value = (http_text){begin, (size_t)(at - begin)};
+  head->header_count++;
+  return read_header(head, header);
+}
+
+/* What can be said when all headers are read. `host` is the one of the target, if it had one. */
+static http_parsed check_head(const http_head *head, http_text host) {
+  if (!head->has_host && !head->http_1_0) return bad(400, "there is no Host");
+  if (head->chunked && head->has_length) return bad(400, "Content-Length and Transfer-Encoding are both there");
+  if (head->chunked && head->http_1_0) return bad(400, "HTTP/1.0 does not have Transfer-Encoding");
+  if (host.size > 0 && head->has_host) {
+    const http_text named = http_header_value(head, "Host");
+    if (named.size != host.size || strncasecmp(named.at, host.at, host.size) != 0)
+      return bad(400, "Host is not the host of the target");
+  }
+  return taken(NULL, NULL);
+}
+
+static http_parsed parse_lines(http_head *head, const char *data, const char *end) {
+  const char *at = data;
+  http_text host = {0};
+  http_parsed parsed;
+  for (unsigned lines = 0; at < end && *at == '\r'; lines++) {
+    if (lines == MOST_EMPTY_LINES) return bad(400, "there are empty lines before the request");
+    parsed = line_end(at, end, &at, "");
+    if (parsed.state != HTTP_PARSE_DONE) return parsed;
+  }
+  parsed = parse_request_line(head, at, end, &at, &host);
+  while (parsed.state == HTTP_PARSE_DONE) {
+    if (at == end) return more();
+    if (*at == '\r') {
+      parsed = line_end(at, end, &at, "");
+      if (parsed.state == HTTP_PARSE_DONE) parsed = check_head(head, host);
+      return parsed.state == HTTP_PARSE_DONE ? taken(data, at) : parsed;
+    }
+    parsed = parse_header(head, at, end, &at);
+  }
+  return parsed;
+}
+
+http_parsed http_parse_head(http_head *head, const char *data, size_t size) {
+  const bool is_full = size >= HTTP_HEAD_BYTES;
+  memset(head, 0, offsetof(http_head, headers));
+  const http_parsed parsed = parse_lines(head, data, data + (is_full ? HTTP_HEAD_BYTES : size));
+  if (parsed.state == HTTP_PARSE_MORE && is_full) return bad(431, "the head of the request is too long");
+  return parsed;
+}
+
+/* ---- Chunks ---- */
+
+/* What the next byte of a body is. */
+enum {
+  SIZE_FIRST, /* the first digit */
+  SIZE_MORE,
+  EXTENSION,
+  SIZE_LF,
+  DATA,
+  DATA_CR,
+  DATA_LF,
+  TRAILER_FIRST, /* the first byte of a trailer line, or the empty line at the end */
+  TRAILER,
+  TRAILER_LF,
+  LAST_LF,
+  ENDED
+};
+
+static int digit_of(char c) {
+  return c >= '0' && c <= '9' ? c - '0' : (c | 0x20) >= 'a' && (c | 0x20) <= 'f' ? (c | 0x20) - 'a' + 10 : -1;
+}
+
+static const char *add_digit(http_chunks *chunks, char c) {
+  const int digit = digit_of(c);
+  if (digit < 0) return "the size of a chunk is not a hexadecimal number";
+  if (chunks->left >> 56 != 0) return "the size of a chunk is too large";
+  chunks->left = chunks->left * 16 + (unsigned)digit;
+  return NULL;
+}
+
+/* Bytes that are read and forgotten: extensions and trailers. */
+static const char *forget(http_chunks *chunks, char c) {
+  if (!is_in(c, VALUE)) return "a line between chunks has a byte that it must not have";
+  return ++chunks->trailer > MOST_TRAILER ? "there is too much between chunks" : NULL;
+}
+
+/* One byte that is not content. Returns what is wrong. */
+static const char *step(http_chunks *chunks, char c) {
+  static const char no_end[] = "a chunk does not end with CR LF";
+  switch (chunks->state) {
+  case SIZE_FIRST:
+    chunks->left = 0;
+    chunks->state = SIZE_MORE;
+    return add_digit(chunks, c);
+  case SIZE_MORE:
+    if (c != ';' && c != '\r') return add_digit(chunks, c);
+    chunks->state = c == ';' ? EXTENSION : SIZE_LF;
+    return NULL;
+  case EXTENSION:
+    if (c != '\r') return forget(chunks, c);
+    chunks->state = SIZE_LF;
+    return NULL;
+  case SIZE_LF: chunks->state = chunks->left > 0 ? DATA : TRAILER_FIRST; return c == '\n' ? NULL : no_end;
+  case DATA_CR: chunks->state = DATA_LF; return c == '\r' ? NULL : no_end;
+  case DATA_LF: chunks->state = SIZE_FIRST; return c == '\n' ? NULL : no_end;
+  case TRAILER_FIRST:
+    chunks->state = c == '\r' ? LAST_LF : TRAILER;
+    if (c == '\r') return NULL;
+    return is_in(c, TOKEN) ? forget(chunks, c) : "a trailer does not begin with a name";
+  case TRAILER:
+    if (c != '\r') return forget(chunks, c);
+    chunks->state = TRAILER_LF;
+    return NULL;
+  case TRAILER_LF: chunks->state = TRAILER_FIRST; return c == '\n' ? NULL : no_end;
+  case LAST_LF: chunks->state = ENDED; return c == '\n' ? NULL : no_end;
+  default: return "the body has ended";
+  }
+}
+
+http_parsed http_parse_chunks(http_chunks *chunks, char *data, size_t size, size_t *content) {
+  size_t at = 0;
+  *content = 0;
+  while (at < size) {
+    if (chunks->state == DATA) {
+      const size_t count = chunks->left < size - at ? (size_t)chunks->left : size - at;
+      memmove(data + *content, data + at, count);
+      *content += count;
+      at += count;
+      chunks->left -= count;
+      if (chunks->left == 0) chunks->state = DATA_CR;
+      continue;
+    }
+    const char *problem = step(chunks, data[at++]);
+    if (problem) return bad(400, problem);
+    if (chunks->state == ENDED) return taken(data, data + at);
+  }
+  return (http_parsed){.state = HTTP_PARSE_MORE, .used = size};
+}
