@@ -446,7 +446,7 @@
   function predictionFields(doc) {
     if (doc.kind === "events") return (doc.columns || []).filter((column) => FEATURES[column.as]).map(columnField);
     const row = field("Row", "", el("textarea", { rows: 3 }),
-      { long: true, hint: "A line as in the training data (0 1:0.5 7:2), an array of numbers, or an object of feature names. Enter sends it." });
+      { long: true, hint: `A line as in the training data (0 1:0.5 7:2), an array of ${count(doc.features)} numbers, or an object of feature names. Enter sends it.` });
     return [row];
   }
 
@@ -515,9 +515,9 @@
     };
     const show = ([answer, why]) => {
       const list = answer.predictions;
-      if (list.length !== 1) return showMany(doc, list);
-      const { said, nodes } = showOne(doc, list[0]);
-      return { said, nodes: why ? [...nodes, ...showWhy(doc, why)] : nodes };
+      const { said, nodes } = list.length === 1 ? showOne(doc, list[0]) : showMany(doc, list);
+      const warnings = (answer.warnings || []).map((text) => el("p", { class: "warning" }, String(text)));
+      return { said, nodes: [...warnings, ...nodes, ...(why ? showWhy(doc, why) : [])] };
     };
     return new AskForm({ title: "Try a prediction", button: "Predict", fields, calls, show,
       note: doc.kind === "events" ? "Fields that stay empty are unknown to the model." : undefined });
@@ -812,21 +812,26 @@
 
   async function readState() {
     const answer = await fetch("readyz", { cache: "no-store" });
-    const text = (await answer.text()).trim();
-    if (answer.ok) setState("ready", "good");
-    else setState(/^[\w ,.:-]{1,40}$/.test(text) ? text : "not ready", "bad");
+    const problem = answer.ok ? null : await problemOf(answer);
+    if (!problem) setState("ready", "good");
+    else setState(/stopping|draining/.test(problem.message) ? "draining" : "not ready", "bad");
+    return problem;
   }
 
+  /* One of the lists may fail while the other one is shown. */
   async function refresh() {
-    const [models, indexes] = await Promise.all([ask("v1/models"), ask("v1/indexes")]);
+    const found = await Promise.allSettled([ask("v1/models"), ask("v1/indexes")]);
     const now = performance.now();
+    const failed = found.filter((f) => f.status === "rejected").map((f) => f.reason);
+    const fatal = failed.find((error) => error.status === 401 || error.status === 0);
+    if (fatal) throw fatal;
     at("login").hidden = true;
     at("forget").hidden = !secret.get();
-    setText(at("trouble"), "");
-    updateCards("models", models.models, now);
-    updateCards("indexes", indexes.indexes, now);
+    if (found[0].value) updateCards("models", found[0].value.models, now);
+    if (found[1].value) updateCards("indexes", found[1].value.indexes, now);
     updateNav();
-    await readState();
+    const state = await readState();
+    setText(at("trouble"), [...failed, state].filter(Boolean).map((error) => error.text).join(" "));
   }
 
   let timer = 0, running = false;
