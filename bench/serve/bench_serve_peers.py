@@ -103,7 +103,8 @@ class Nginx:
         places = "".join(f"    location = /{i} {{ default_type application/json; return 200 '{answer}'; }}\n"
                          for i, answer in enumerate(answers))
         with open(f"{self.folder}/nginx.conf", "w") as out:
-            out.write(f"worker_processes {given.threads};\ndaemon off;\npid {self.folder}/pid;\nerror_log {self.folder}/log;\n"
+            user = "user root;\n" if os.geteuid() == 0 else ""  # its workers write into the folder, too
+            out.write(f"{user}worker_processes {given.threads};\ndaemon off;\npid {self.folder}/pid;\nerror_log {self.folder}/log;\n"
                       "events { worker_connections 4096; }\nhttp {\n  access_log off;\n  keepalive_requests 1000000000;\n"
                       + "".join(f"  {name}_temp_path {self.folder}/{name};\n" for name in
                                 ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "api/instances.h"
 #include "api/serve_settings.h"
 #include "core/fail.h"
 
@@ -14,6 +15,7 @@ static void free_version(shared *self) {
   model_version *v = (model_version *)self;
   for (unsigned i = 0; v->scratch && i < v->threads; i++) furrow_scorer_scratch_free(v->scratch[i]);
   free((void *)v->scratch);
+  instance_decoder_free(v->decoder);
   furrow_events_free(v->seen);
   furrow_item_table_free(v->items);
   furrow_recommender_free(v->recommender);

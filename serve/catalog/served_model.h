@@ -19,19 +19,20 @@ typedef struct model_version {
   int64_t loaded_at;             /* seconds since 1970 */
   const furrow_scorer *scorer;   /* of the recommender, where there is one */
   const furrow_encoder *encoder; /* NULL: a model of rows */
-  furrow_recommender *recommender; /* NULL: not a model of users and items */
-  furrow_item_table *items;        /* NULL: no names of items */
-  furrow_events *seen;             /* NULL: none */
-  furrow_learn_conf *conf;         /* as furrow_learn_conf_load_model gives it: how rows are read */
-  furrow_scorer *own_scorer;       /* what `scorer` is, where there is no recommender */
-  char algorithm[32];              /* "fm" … */
-  const char *task;                /* "binary", "multiclass", "regression" or "ranking" */
-  uint64_t features;               /* that rows may have */
-  bool explains;                   /* furrow_scorer_contributions takes it */
-  bool compares;                   /* furrow_recommender_similar takes it */
-  uint64_t bytes;                  /* of its files */
-  unsigned threads;                /* elements of scratch */
-  furrow_scorer_scratch **scratch; /* of each thread; made by its first use: model_version_scratch */
+  furrow_recommender *recommender;            /* NULL: not a model of users and items */
+  furrow_item_table *items;                   /* NULL: no names of items */
+  furrow_events *seen;                        /* NULL: none */
+  furrow_learn_conf *conf;                    /* as furrow_learn_conf_load_model gives it: how rows are read */
+  furrow_scorer *own_scorer;                  /* what `scorer` is, where there is no recommender */
+  char algorithm[32];                         /* "fm" … */
+  const char *task;                           /* "binary", "multiclass", "regression" or "ranking" */
+  uint64_t features;                          /* that rows may have */
+  bool explains;                              /* furrow_scorer_contributions takes it */
+  bool compares;                              /* furrow_recommender_similar takes it */
+  uint64_t bytes;                             /* of its files */
+  unsigned threads;                           /* elements of scratch */
+  furrow_scorer_scratch **scratch;            /* of each thread; made by its first use: model_version_scratch */
+  _Atomic(struct instance_decoder *) decoder; /* made by its first use (api/instances.h): instance_decoder_free */
 } model_version;
 
 /* How a model is opened. */

@@ -1,7 +1,11 @@
 /* serve/page/page.c: the page to try what is served. */
+#include "page/page.h"
+
 #include "api/service.h"
 
-#pragma weak page_handler
 void page_handler(call *c) {
-  c->answer->status = 501;
+  c->answer->type = "text/html; charset=utf-8";
+  c->answer->fixed = page_document;
+  c->answer->fixed_size = page_document_size;
+  c->answer->headers = page_headers;
 }

@@ -19,6 +19,7 @@ struct furrow_line_reader {
   fw_plan *plan;
   line_format own;
   line_format dummy; /* instead of libsvm, for indices without values: as files are read */
+  fw_buffer copy;    /* of the text, with padding */
   fw_chunk chunk;
   furrow_rowblock block;
 };
@@ -81,25 +82,24 @@ void furrow_line_reader_free(furrow_line_reader *reader) {
   close_format(&reader->own);
   close_format(&reader->dummy);
   fw_chunk_clear(&reader->chunk);
+  fw_buffer_clear(&reader->copy);
   fw_plan_free(reader->plan);
   fw_free(reader);
 }
 
 /* Copies the lines to where there is padding, and a line end behind the last one. */
-static furrow_status take_text(fw_text *text, const char *lines, size_t size, furrow_error *err) {
-  void *memory = text->memory;
-  size_t needed = 0;
-  if (!fw_size_add(size, 2 * FW_KERN_PAD + 1, &needed)) return fw_fail_memory(err, size);
-  FW_TRY(fw_grow(&memory, &text->capacity, needed, 1, err));
-  text->memory = memory;
-  memset(text->memory, 0, FW_KERN_PAD);
-  char *copy = text->memory + FW_KERN_PAD;
-  memcpy(copy, lines, size);
-  if (size > 0 && lines[size - 1] != '\n') copy[size++] = '\n';
-  memset(copy + size, 0, FW_KERN_PAD);
-  text->lines = copy;
-  text->length = size;
-  text->file_end = true;
+static furrow_status take_text(furrow_line_reader *r, const char *lines, size_t size, furrow_error *err) {
+  static const char pad[FW_KERN_PAD] = {0};
+  fw_buffer *copy = &r->copy;
+  fw_buffer_reset(copy);
+  fw_buffer_append(copy, pad, sizeof pad);
+  fw_buffer_append(copy, lines, size);
+  if (size > 0 && lines[size - 1] != '\n') fw_buffer_byte(copy, '\n');
+  fw_buffer_append(copy, pad, sizeof pad);
+  FW_TRY(fw_buffer_status(copy, err));
+  r->chunk.text.lines = copy->bytes + sizeof pad;
+  r->chunk.text.length = copy->size - 2 * sizeof pad;
+  r->chunk.text.file_end = true;
   return FURROW_OK;
 }
 
@@ -131,7 +131,7 @@ static furrow_status parse(furrow_line_reader *r, furrow_error *err) {
 
 furrow_status furrow_line_reader_read(furrow_line_reader *reader, const char *lines, size_t size,
                                       const furrow_rowblock **block, furrow_error *err) {
-  FW_TRY(take_text(&reader->chunk.text, lines, size, err));
+  FW_TRY(take_text(reader, lines, size, err));
   FW_TRY(parse(reader, err));
   FW_TRY(furrow_container_get_block(reader->chunk.out, &reader->block, err));
   FW_TRY(fw_sample_columns_check(&reader->plan->data, reader->own.format.public.name, &reader->block, true, err));

@@ -1,0 +1,120 @@
+/* serve/api/explain_call.c: POST /v1/models/NAME:explain: what the features of rows contribute to their scores. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/instances.h"
+#include "api/problem.h"
+#include "learn/feature_name.h"
+
+/* A feature of a row and its largest contribution to a class. */
+typedef struct part {
+  size_t place; /* among those of the row */
+  double size;
+} part;
+
+/* The largest first, of equal ones the lower feature. */
+static int compare_parts(const void *a, const void *b) {
+  const part *x = a, *y = b;
+  if (x->size != y->size) return x->size < y->size ? 1 : -1;
+  return (x->place > y->place) - (x->place < y->place);
+}
+
+static part *sort_parts(call *c, const furrow_contributions *of) {
+  bytes *space = &c->memory->results;
+  bytes_reset(space, (size_t)1 << 20);
+  part *parts = (part *)(void *)bytes_reserve(space, of->count * sizeof *parts + 1);
+  if (!parts) return NULL;
+  for (size_t i = 0; i < of->count; i++) {
+    parts[i] = (part){.place = i};
+    for (size_t k = 0; k < of->classes; k++) parts[i].size = fmax(parts[i].size, fabs(of->values[i * of->classes + k]));
+  }
+  if (of->count > 1) qsort(parts, of->count, sizeof *parts, compare_parts);
+  return parts;
+}
+
+/* One number, or those of the classes as an array. */
+static void write_classes(bytes *body, const double *numbers, size_t classes) {
+  if (classes > 1) bytes_text(body, "[");
+  for (size_t i = 0; i < classes; i++) {
+    if (i > 0) bytes_text(body, ",");
+    bytes_f64(body, numbers[i]);
+  }
+  if (classes > 1) bytes_text(body, "]");
+}
+
+static void write_part(bytes *body, const furrow_scorer *scorer, const furrow_contributions *of, size_t place) {
+  char space[FEATURE_NAME];
+  const char *name = feature_name(scorer, of->features[place], space);
+  bytes_text(body, "{\"feature\":");
+  bytes_json(body, name, strlen(name));
+  bytes_text(body, ",\"index\":");
+  bytes_u64(body, of->features[place]);
+  bytes_text(body, ",\"value\":");
+  write_classes(body, of->values + place * of->classes, of->classes);
+  bytes_text(body, "}");
+}
+
+static void write_row(bytes *body, const furrow_scorer *scorer, const furrow_contributions *of, const part *parts,
+                      size_t top) {
+  const size_t count = top > 0 && top < of->count ? top : of->count;
+  bytes_text(body, "{\"score\":");
+  write_classes(body, of->outputs, of->classes);
+  bytes_text(body, ",\"bias\":");
+  write_classes(body, of->bias, of->classes);
+  bytes_text(body, ",\"contributions\":[");
+  for (size_t i = 0; i < count; i++) {
+    if (i > 0) bytes_text(body, ",");
+    write_part(body, scorer, of, parts[i].place);
+  }
+  bytes_text(body, "]}");
+}
+
+/* Returns false: the answer is a problem. */
+static bool explain_row(call *c, const furrow_scorer *scorer, furrow_scorer_scratch *scratch, const instances *read,
+                        size_t i) {
+  const furrow_row row = furrow_rowblock_row(&read->rows, i);
+  furrow_contributions of;
+  furrow_error err;
+  furrow_contributions_init(&of);
+  const furrow_status status = furrow_scorer_contributions(scorer, scratch, &row, &of, &err);
+  if (status != FURROW_OK) {
+    instances_refuse(c, read, i, status, &err);
+    return false;
+  }
+  const part *parts = sort_parts(c, &of);
+  if (!parts) {
+    problem_set(c->answer, 503, "there is not enough memory");
+    return false;
+  }
+  write_row(&c->answer->body, scorer, &of, parts, read->top);
+  return true;
+}
+
+static void answer_rows(call *c, const model_version *version, furrow_scorer_scratch *scratch, const instances *read) {
+  bytes *body = &c->answer->body;
+  bytes_text(body, "{\"explanations\":[");
+  for (size_t i = 0; i < read->rows.size; i++) {
+    if (i > 0) bytes_text(body, ",");
+    if (!explain_row(c, version->scorer, scratch, read, i)) return;
+  }
+  bytes_text(body, "]");
+  instances_write_warnings(version, &read->rows, body);
+  bytes_text(body, "}\n");
+  c->answer->type = "application/json";
+}
+
+void explain_handler(call *c) {
+  model_version *version = served_model_get(c->model);
+  instances read;
+  if (!version) {
+    problem_set(c->answer, 503, "the model has no version that can be used yet");
+    return;
+  }
+  furrow_scorer_scratch *scratch = model_version_scratch(version, c->memory->thread);
+  if (!scratch)
+    problem_set(c->answer, 503, "there is not enough memory");
+  else if (instances_read(c, version, TAKES_TOP, &read))
+    answer_rows(c, version, scratch, &read);
+  shared_release(&version->shared);
+}

@@ -1,0 +1,577 @@
+/* serve/api/instances.c: the rows of a request, read as the model reads its data.
+ *
+ * Objects for a model of a raw log become lines of JSON, strings lines of the model's format: the library reads both
+ * with the code that reads files, so that the service and furrow predict give the same. Arrays and objects of numbers
+ * are rows of a table. */
+#include "api/instances.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/problem.h"
+#include "api/serve_settings.h"
+#include "core/fail.h"
+#include "core/options.h"
+
+enum {
+  ROWS_ON_LOOP = 256,         /* more go to a worker */
+  KEPT_BYTES = 1 << 20,       /* of a thread's memory from request to request */
+  LONGEST_INSTANCE = 1 << 30, /* bytes */
+  MOST_COMPARED = 1000,       /* names with a mistyped one */
+  POINTER_SIZE = 160
+};
+
+/* ---- Decoder ---- */
+
+/* The memory of one thread. */
+typedef struct thread_readers {
+  furrow_event_reader *events;
+  furrow_line_reader *lines;
+  float *values;  /* of the named features of an object */
+  uint64_t *seen; /* of each: the last object that had it */
+  uint64_t objects;
+} thread_readers;
+
+struct instance_decoder {
+  unsigned threads;
+  thread_readers *readers;
+  uint64_t columns;     /* of a table for the model; 0: it is open */
+  _Atomic uint64_t end; /* where the model's features end, for open ones; UINT64_MAX: it is not known yet */
+  const char **names;   /* of features 0 … */
+  size_t name_count;
+  uint32_t *buckets; /* 1 + the number of a name by hash; 0: none. A power of two of them */
+  size_t bucket_count;
+  bool trees;
+  const char *ignored[2]; /* columns of labels and weights; NULL: none */
+};
+
+void instance_decoder_free(instance_decoder *decoder) {
+  if (!decoder) return;
+  for (unsigned i = 0; decoder->readers && i < decoder->threads; i++) {
+    furrow_event_reader_free(decoder->readers[i].events);
+    furrow_line_reader_free(decoder->readers[i].lines);
+    free(decoder->readers[i].values);
+    free(decoder->readers[i].seen);
+  }
+  free(decoder->readers);
+  free(decoder->names);
+  free(decoder->buckets);
+  free(decoder);
+}
+
+static uint64_t hash_of(const char *name, size_t size) {
+  uint64_t hash = 0xcbf29ce484222325;
+  for (size_t i = 0; i < size; i++) hash = (hash ^ (unsigned char)name[i]) * 0x100000001b3;
+  return hash ^ hash >> 32;
+}
+
+/* The number of a name; SIZE_MAX: there is none. */
+static size_t find_name(const instance_decoder *d, furrow_json_text name) {
+  if (d->bucket_count == 0) return SIZE_MAX;
+  size_t at = hash_of(name.bytes, name.size) & (d->bucket_count - 1);
+  for (; d->buckets[at]; at = (at + 1) & (d->bucket_count - 1))
+    if (furrow_json_is(name, d->names[d->buckets[at] - 1])) return d->buckets[at] - 1;
+  return SIZE_MAX;
+}
+
+static bool make_names(instance_decoder *d, const furrow_scorer *scorer) {
+  while (furrow_scorer_feature_name(scorer, d->name_count)) d->name_count++;
+  if (d->name_count == 0) return true;
+  for (d->bucket_count = 4; d->bucket_count < 2 * d->name_count;) d->bucket_count *= 2;
+  d->names = calloc(d->name_count, sizeof *d->names);
+  d->buckets = calloc(d->bucket_count, sizeof *d->buckets);
+  if (!d->names || !d->buckets) return false;
+  for (size_t i = 0; i < d->name_count; i++) {
+    const char *name = d->names[i] = furrow_scorer_feature_name(scorer, i);
+    size_t at = hash_of(name, strlen(name)) & (d->bucket_count - 1);
+    while (d->buckets[at]) at = (at + 1) & (d->bucket_count - 1);
+    d->buckets[at] = (uint32_t)i + 1;
+  }
+  return true;
+}
+
+static const char *setting_of(const furrow_learn_conf *conf, const char *key) {
+  const char *value = furrow_learn_conf_get(conf, key);
+  return value && *value ? value : NULL;
+}
+
+static instance_decoder *make_decoder(const model_version *version) {
+  instance_decoder *d = calloc(1, sizeof *d);
+  const furrow_learn_conf *conf = version->conf;
+  if (!d) return NULL;
+  const char *range = setting_of(conf, "range");
+  d->threads = version->threads;
+  d->readers = calloc(d->threads, sizeof *d->readers);
+  d->end = UINT64_MAX;
+  furrow_forest_info forest;
+  furrow_forest_info_init(&forest);
+  furrow_scorer_get_forest_info(version->scorer, &forest);
+  d->trees = forest.trees > 0;
+  d->ignored[0] = setting_of(conf, "label-column");
+  d->ignored[1] = setting_of(conf, "weight-column");
+  if (!d->readers || !make_names(d, version->scorer)) {
+    instance_decoder_free(d);
+    return NULL;
+  }
+  d->columns = d->name_count > 0 ? d->name_count : range && *range != '-' ? strtoull(range, NULL, 10) : 0;
+  return d;
+}
+
+/* The version's decoder; NULL: there is not the memory. */
+static instance_decoder *decoder_of(model_version *version) {
+  instance_decoder *known = atomic_load_explicit(&version->decoder, memory_order_acquire);
+  if (known) return known;
+  instance_decoder *made = make_decoder(version);
+  if (!made || atomic_compare_exchange_strong(&version->decoder, &known, made)) return made;
+  instance_decoder_free(made);
+  return known;
+}
+
+/* ---- A request on its way ---- */
+
+typedef enum row_kind { NO_ROWS, EVENTS, LINES, ARRAYS, NAMED } row_kind;
+
+typedef struct reading {
+  call *call;
+  model_version *version;
+  instance_decoder *decoder;
+  thread_readers *readers;
+  furrow_json *json;
+  furrow_container *table; /* of arrays and named features */
+  instances *read;
+  size_t count;
+  row_kind kind;
+  bool answered;              /* the problem is written already, or the call moves */
+  char pointer[POINTER_SIZE]; /* of what is wrong; "": the JSON reader knows it */
+  furrow_error *err;
+} reading;
+
+/* Appends a step of a pointer, escaped as RFC 6901 says. */
+static void add_step(char pointer[POINTER_SIZE], const char *step, size_t size) {
+  size_t at = strlen(pointer);
+  if (at + 2 < POINTER_SIZE) pointer[at++] = '/';
+  for (size_t i = 0; i < size && at + 3 < POINTER_SIZE; i++) {
+    const bool escaped = step[i] == '~' || step[i] == '/';
+    pointer[at++] = escaped ? '~' : step[i];
+    if (escaped) pointer[at++] = step[i] == '~' ? '0' : '1';
+  }
+  pointer[at] = 0;
+}
+
+/* The pointer of a row, and of one of its members (NULL: of the row). */
+static void point_to(char pointer[POINTER_SIZE], const char *member, size_t row, const char *name, size_t size) {
+  snprintf(pointer, POINTER_SIZE, "/%s/%zu", member, row);
+  if (name) add_step(pointer, name, size);
+}
+
+/* Fails about the row that is being read. */
+static furrow_status fail_row(reading *r, furrow_status status, const char *message) {
+  point_to(r->pointer, r->read->member, r->count, NULL, 0);
+  return fail(r->err, status, "%s", message);
+}
+
+static furrow_status fail_member(reading *r, furrow_json_text name, const char *message) {
+  point_to(r->pointer, r->read->member, r->count, name.bytes, name.size);
+  return fail(r->err, FURROW_E_PARSE, "%s", message);
+}
+
+static furrow_status fail_limit(reading *r, const char *what, size_t most) {
+  problem_set(r->call->answer, 413, "more than %zu %s in a request", most, what);
+  r->answered = true;
+  return FURROW_E_RANGE;
+}
+
+/* ---- Events and lines ---- */
+
+/* The text of an object as a line: JSON has line ends between its values alone. */
+static furrow_status take_event(reading *r) {
+  bytes *text = &r->call->memory->text;
+  furrow_json_text raw;
+  FAIL_TRY(furrow_json_skip(r->json, &raw, r->err));
+  if (raw.size > LONGEST_INSTANCE) return fail_limit(r, "bytes of an instance", LONGEST_INSTANCE);
+  char *line = bytes_reserve(text, raw.size + 1);
+  if (!line) return fail_memory(r->err);
+  bool has_member = false;
+  for (size_t i = 0; i < raw.size; i++) {
+    const char c = raw.bytes[i];
+    line[i] = c == '\n' || c == '\r' ? ' ' : c;
+    has_member |= c == ':';
+  }
+  line[raw.size] = '\n';
+  bytes_grow(text, raw.size + 1);
+  return has_member ? FURROW_OK : fail_row(r, FURROW_E_ARGUMENT, "the instance is empty");
+}
+
+static furrow_status take_line(reading *r) {
+  bytes *text = &r->call->memory->text;
+  furrow_json_text line;
+  FAIL_TRY(furrow_json_string(r->json, &line, r->err));
+  if (line.size > LONGEST_INSTANCE) return fail_limit(r, "bytes of a row", LONGEST_INSTANCE);
+  if (memchr(line.bytes, '\n', line.size) || memchr(line.bytes, '\r', line.size))
+    return fail_row(r, FURROW_E_PARSE, "the row has a line end in it");
+  bytes_add(text, line.bytes, line.size);
+  bytes_add(text, "\n", 1);
+  return text->failed ? fail_memory(r->err) : FURROW_OK;
+}
+
+/* The schema's column that the message of an error begins with: "column price: …". */
+static const char *column_of(const reading *r, const char *message) {
+  const furrow_schema *schema = furrow_encoder_schema(r->version->encoder);
+  const char *found = NULL;
+  for (size_t i = 0; i < furrow_schema_column_count(schema) && strncmp(message, "column ", 7) == 0; i++) {
+    furrow_schema_column column;
+    furrow_schema_get_column(schema, i, &column);
+    const size_t size = strlen(column.name);
+    const bool begins = strncmp(message + 7, column.name, size) == 0 && strncmp(message + 7 + size, ": ", 2) == 0;
+    if (begins && (!found || size > strlen(found))) found = column.name;
+  }
+  return found;
+}
+
+/* Where an event, or a line, is wrong. */
+static void point_to_line(reading *r, furrow_status status) {
+  const size_t row = r->err->line > 0 ? (size_t)r->err->line - 1 : 0;
+  const char *name = NULL;
+  if (r->kind == LINES && status != FURROW_E_UNSUPPORTED && status != FURROW_E_MEMORY)
+    (void)add_hint(r->err, "a row is a line as the training data has them"); /* the library speaks of files */
+  if (status == FURROW_E_MEMORY || r->err->line == 0) return;
+  if (r->kind == EVENTS) name = status == FURROW_E_ARGUMENT ? r->err->token : column_of(r, r->err->message);
+  point_to(r->pointer, r->read->member, row, name, name ? strlen(name) : 0);
+}
+
+/* Blank rows and comments are lines without a row: finds the first. */
+static furrow_status find_blank(reading *r, const char *text, size_t size) {
+  const furrow_rowblock *block = NULL;
+  const char *end = text + size;
+  for (r->count = 0; text < end; r->count++) {
+    const char *stop = memchr(text, '\n', (size_t)(end - text));
+    FAIL_TRY(furrow_line_reader_read(r->readers->lines, text, (size_t)(stop - text), &block, r->err));
+    if (block->size != 1) break;
+    text = stop + 1;
+  }
+  return fail_row(r, FURROW_E_PARSE, "the row is empty");
+}
+
+static furrow_status read_events(reading *r, const bytes *text, const furrow_rowblock **block) {
+  furrow_event_reader **reader = &r->readers->events;
+  if (!*reader) FAIL_TRY(furrow_event_reader_create(reader, r->version->encoder, r->err));
+  return furrow_event_reader_read(*reader, text->data, text->size, block, r->err);
+}
+
+static furrow_status read_lines(reading *r, const bytes *text, const furrow_rowblock **block) {
+  furrow_line_reader **reader = &r->readers->lines;
+  if (!*reader) FAIL_TRY(furrow_line_reader_create(reader, r->version->conf, r->err));
+  return furrow_line_reader_read(*reader, text->data, text->size, block, r->err);
+}
+
+static furrow_status read_text(reading *r) {
+  const bytes *text = &r->call->memory->text;
+  const furrow_rowblock *block = NULL;
+  const furrow_status status = (r->kind == EVENTS ? read_events : read_lines)(r, text, &block);
+  if (status != FURROW_OK) point_to_line(r, status);
+  if (status != FURROW_OK) return status;
+  if (block->size != r->count) return find_blank(r, text->data, text->size);
+  r->read->rows = *block;
+  return FURROW_OK;
+}
+
+/* ---- Arrays and named features ---- */
+
+/* A number, or null: NaN, which stands for a value that is not there. */
+static furrow_status take_number(reading *r, float *number) {
+  double value = NAN;
+  if (furrow_json_peek(r->json) == FURROW_JSON_NULL) {
+    FAIL_TRY(furrow_json_null(r->json, r->err));
+  } else {
+    FAIL_TRY(furrow_json_f64(r->json, &value, r->err));
+    if (!(fabs(value) <= FLT_MAX))
+      return furrow_json_fail(r->json, furrow_json_offset(r->json), NULL, r->err, "is too large for a float32");
+  }
+  *number = (float)value;
+  return FURROW_OK;
+}
+
+/* Appends the row of a table: values that are not there are left out. */
+static furrow_status push_values(reading *r, const float *values, size_t count) {
+  bytes *space = &r->call->memory->results;
+  bytes_reset(space, KEPT_BYTES);
+  char *memory = bytes_reserve(space, count * (sizeof(uint64_t) + sizeof(float)) + 1);
+  if (!memory) return fail_memory(r->err);
+  uint64_t *index = (uint64_t *)(void *)memory;
+  float *kept = (float *)(void *)(memory + count * sizeof *index);
+  furrow_row row = {.index = {index}, .value = {kept}, .key_type = FURROW_KEY_U64, .value_type = FURROW_VALUE_F32};
+  for (size_t i = 0; i < count; i++) {
+    if (isnan(values[i])) continue;
+    index[row.length] = i;
+    kept[row.length++] = values[i];
+  }
+  return furrow_container_push_row(r->table, &row, r->err);
+}
+
+/* The end of the features of a model that takes any number of columns. */
+static furrow_status find_end(const reading *r, uint64_t *end) {
+  uint64_t *ids = NULL;
+  size_t count = 0;
+  *end = atomic_load(&r->decoder->end);
+  if (*end != UINT64_MAX) return FURROW_OK;
+  FAIL_TRY(furrow_scorer_features(r->version->scorer, 0, UINT64_MAX, &ids, &count, r->err));
+  *end = count > 0 ? ids[count - 1] + 1 : 0;
+  furrow_free(ids);
+  atomic_store(&r->decoder->end, *end);
+  return FURROW_OK;
+}
+
+/* An array has a number for each feature of the model. Trees split by few of those that there were. */
+static furrow_status check_columns(reading *r, size_t count) {
+  uint64_t end = r->decoder->columns;
+  char text[128];
+  if (count == end) return FURROW_OK;
+  const bool open = end == 0;
+  if (open) FAIL_TRY(find_end(r, &end));
+  if (count == end || (open && r->decoder->trees && count > end)) return FURROW_OK;
+  snprintf(text, sizeof text, "the array has %zu numbers, but the model has %llu features", count,
+           (unsigned long long)end);
+  return fail_row(r, FURROW_E_RANGE, text);
+}
+
+static furrow_status take_array(reading *r) {
+  bytes *numbers = &r->call->memory->numbers;
+  furrow_status status = furrow_json_array(r->json, r->err);
+  size_t count = 0;
+  bytes_reset(numbers, KEPT_BYTES);
+  while (status == FURROW_OK && (status = furrow_json_element(r->json, r->err)) == FURROW_OK) {
+    char *space = bytes_reserve(numbers, sizeof(float));
+    float number = 0;
+    if (!space) return fail_memory(r->err);
+    status = take_number(r, &number);
+    memcpy(space, &number, sizeof number);
+    bytes_grow(numbers, sizeof number);
+    count++;
+  }
+  if (status != FURROW_END) return status;
+  FAIL_TRY(check_columns(r, count));
+  return push_values(r, (const float *)(void *)numbers->data, count);
+}
+
+static bool is_ignored(const instance_decoder *d, furrow_json_text name) {
+  for (size_t i = 0; i < 2; i++)
+    if (d->ignored[i] && furrow_json_is(name, d->ignored[i])) return true;
+  return false;
+}
+
+static furrow_status fail_name(reading *r, furrow_json_text name) {
+  char word[64] = "";
+  if (name.size < sizeof word) memcpy(word, name.bytes, name.size);
+  const size_t count = r->decoder->name_count < MOST_COMPARED ? r->decoder->name_count : MOST_COMPARED;
+  const char *closest = *word ? closest_word(word, r->decoder->names, count) : NULL;
+  const furrow_status status = fail_member(r, name, "the model has no feature of that name");
+  return closest ? add_hint(r->err, "did you mean %s?", closest) : status;
+}
+
+static furrow_status take_feature(reading *r, furrow_json_text name, size_t *count) {
+  thread_readers *t = r->readers;
+  const size_t number = find_name(r->decoder, name);
+  if (number == SIZE_MAX && is_ignored(r->decoder, name)) return furrow_json_skip(r->json, NULL, r->err);
+  if (number == SIZE_MAX) return fail_name(r, name);
+  if (t->seen[number] == t->objects) return fail_member(r, name, "the feature is given twice");
+  t->seen[number] = t->objects;
+  ++*count;
+  return take_number(r, &t->values[number]);
+}
+
+static furrow_status fail_absent(reading *r) {
+  const thread_readers *t = r->readers;
+  size_t i = 0;
+  while (t->seen[i] == t->objects) i++;
+  const char *name = r->decoder->names[i];
+  (void)fail_member(r, (furrow_json_text){name, strlen(name)}, "the feature is not given");
+  return add_hint(r->err, "null says that a row does not have it"), FURROW_E_PARSE;
+}
+
+static bool make_values(const instance_decoder *d, thread_readers *t) {
+  if (!t->values) t->values = calloc(d->name_count, sizeof *t->values);
+  if (!t->seen) t->seen = calloc(d->name_count, sizeof *t->seen);
+  return t->values && t->seen;
+}
+
+static furrow_status take_named(reading *r) {
+  const size_t all = r->decoder->name_count;
+  furrow_json_text name;
+  size_t count = 0;
+  if (all == 0)
+    return fail_row(r, FURROW_E_ARGUMENT,
+                    "the model's features have no names: an instance is an array of "
+                    "numbers or a line");
+  if (!make_values(r->decoder, r->readers)) return fail_memory(r->err);
+  r->readers->objects++;
+  furrow_status status = furrow_json_object(r->json, r->err);
+  while (status == FURROW_OK && (status = furrow_json_member(r->json, &name, r->err)) == FURROW_OK)
+    status = take_feature(r, name, &count);
+  if (status != FURROW_END) return status;
+  return count == all ? push_values(r, r->readers->values, all) : fail_absent(r);
+}
+
+/* ---- The request ---- */
+
+static row_kind kind_of(const reading *r, furrow_json_kind value) {
+  if (r->version->encoder) return value == FURROW_JSON_OBJECT ? EVENTS : NO_ROWS;
+  switch (value) {
+  case FURROW_JSON_STRING: return LINES;
+  case FURROW_JSON_ARRAY: return ARRAYS;
+  case FURROW_JSON_OBJECT: return NAMED;
+  default: return NO_ROWS;
+  }
+}
+
+static furrow_status fail_kind(reading *r, row_kind kind) {
+  if (kind != NO_ROWS) return fail_row(r, FURROW_E_PARSE, "instances of one request are of one kind");
+  return fail_row(r, FURROW_E_PARSE,
+                  r->version->encoder ? "the model was trained on a log: an instance is an object with its columns"
+                                      : "an instance is an array of numbers, a line, or an object");
+}
+
+/* The next element of the list. */
+static furrow_status take_instance(reading *r) {
+  const row_kind kind = kind_of(r, furrow_json_peek(r->json));
+  const size_t most = r->call->service->limits.max_rows;
+  if (r->count >= most) return fail_limit(r, "rows", most);
+  if (r->count >= ROWS_ON_LOOP && r->call->on_loop) {
+    r->call->move = r->answered = true;
+    return FURROW_E_STATE;
+  }
+  if (kind == NO_ROWS || (r->kind != NO_ROWS && kind != r->kind)) return fail_kind(r, kind);
+  r->kind = kind;
+  furrow_status status = FURROW_OK;
+  switch (kind) {
+  case EVENTS: status = take_event(r); break;
+  case LINES: status = take_line(r); break;
+  case ARRAYS: status = take_array(r); break;
+  default: status = take_named(r); break;
+  }
+  r->count++;
+  return status;
+}
+
+static furrow_status take_list(reading *r, const char *member) {
+  if (r->read->member) return fail(r->err, FURROW_E_PARSE, "a request has one list: \"instances\" or \"rows\"");
+  r->read->member = member;
+  furrow_status status = furrow_json_array(r->json, r->err);
+  while (status == FURROW_OK && (status = furrow_json_element(r->json, r->err)) == FURROW_OK) status = take_instance(r);
+  return status == FURROW_END ? FURROW_OK : status;
+}
+
+static furrow_status take_top(reading *r) {
+  int64_t top = 0;
+  FAIL_TRY(furrow_json_i64(r->json, &top, r->err));
+  if (top < 0) return furrow_json_fail(r->json, furrow_json_offset(r->json), NULL, r->err, "is negative");
+  r->read->top = (size_t)top;
+  return FURROW_OK;
+}
+
+static furrow_status fail_unknown(reading *r, furrow_json_text key, unsigned options) {
+  r->pointer[0] = 0;
+  add_step(r->pointer, key.bytes, key.size);
+  (void)fail(r->err, FURROW_E_PARSE, "a request has no such member");
+  if (furrow_json_is(key, "inputs"))
+    return add_hint(r->err, "columns as lists are not read: \"instances\" has an object for each row"), FURROW_E_PARSE;
+  return add_hint(r->err, "it has \"instances\" or \"rows\"%s", options & TAKES_TOP ? ", \"top\"" : ", \"details\""),
+         FURROW_E_PARSE;
+}
+
+static furrow_status take_member(reading *r, furrow_json_text key, unsigned options) {
+  furrow_json_text ignored;
+  if (furrow_json_is(key, "instances")) return take_list(r, "instances");
+  if (furrow_json_is(key, "rows")) return take_list(r, "rows");
+  if ((options & TAKES_DETAILS) && furrow_json_is(key, "details"))
+    return furrow_json_bool(r->json, &r->read->details, r->err);
+  if ((options & TAKES_TOP) && furrow_json_is(key, "top")) return take_top(r);
+  if (furrow_json_is(key, "signature_name")) return furrow_json_string(r->json, &ignored, r->err);
+  return fail_unknown(r, key, options);
+}
+
+static furrow_status read_body(reading *r, unsigned options) {
+  furrow_json_text key;
+  furrow_status status = furrow_json_object(r->json, r->err);
+  while (status == FURROW_OK && (status = furrow_json_member(r->json, &key, r->err)) == FURROW_OK)
+    status = take_member(r, key, options);
+  if (status != FURROW_END) return status;
+  FAIL_TRY(furrow_json_end(r->json, r->err));
+  if (!r->read->member) return fail(r->err, FURROW_E_PARSE, "the request has neither \"instances\" nor \"rows\"");
+  if (r->count == 0) return FURROW_OK;
+  if (r->kind == EVENTS || r->kind == LINES) return read_text(r);
+  return furrow_container_get_block(r->table, &r->read->rows, r->err);
+}
+
+/* A problem that the JSON reader found has its path. */
+static void refuse(reading *r, furrow_status status) {
+  if (r->answered) return;
+  if (status == FURROW_E_FORMAT && !r->pointer[0]) {
+    r->pointer[0] = '/';
+    if (furrow_json_path(r->json, r->pointer + 1, POINTER_SIZE - 1) == 0) r->pointer[0] = 0;
+  }
+  problem_set_error(r->call->answer, status, r->err, r->pointer);
+}
+
+bool instances_read(call *c, model_version *version, unsigned options, instances *read) {
+  furrow_error err;
+  reading r = {.call = c, .version = version, .decoder = decoder_of(version), .read = read, .err = &err};
+  *read = (instances){0};
+  r.json = thread_json(c->memory);
+  r.table = thread_rows(c->memory);
+  if (!r.decoder || !r.json || !r.table) {
+    problem_set(c->answer, 503, "there is not enough memory");
+    return false;
+  }
+  r.readers = &r.decoder->readers[c->memory->thread];
+  bytes_reset(&c->memory->text, KEPT_BYTES);
+  furrow_json_start(r.json, c->request->body, c->request->body_size, NULL);
+  const furrow_status status = read_body(&r, options);
+  if (status != FURROW_OK) refuse(&r, status);
+  c->rows = r.count;
+  return status == FURROW_OK;
+}
+
+void instances_refuse(call *c, const instances *read, size_t row, furrow_status status, const furrow_error *err) {
+  char pointer[POINTER_SIZE];
+  point_to(pointer, read->member, row, NULL, 0);
+  problem_set_error(c->answer, status, err, status == FURROW_E_UNSUPPORTED ? NULL : pointer);
+}
+
+/* ---- Values that the model does not know ---- */
+
+/* Rows without a known feature of the field; the first two features of a field stand for unknown and missing values. */
+static size_t count_unknown(const furrow_encoder_field *field, const furrow_rowblock *rows) {
+  size_t unknown = 0;
+  for (size_t i = 0; i < rows->size; i++) {
+    bool known = false;
+    for (uint64_t k = rows->offset[i]; k < rows->offset[i + 1] && !known; k++) {
+      const uint64_t index = furrow_keys_get(rows->index, rows->key_type, k);
+      known = index >= field->first + field->count - field->entries && index < field->first + field->count;
+    }
+    unknown += !known;
+  }
+  return unknown;
+}
+
+void instances_write_warnings(const model_version *version, const furrow_rowblock *rows, bytes *body) {
+  static const furrow_side sides[] = {FURROW_SIDE_USER, FURROW_SIDE_ITEM};
+  bool any = false;
+  for (size_t s = 0; version->encoder && s < 2; s++) {
+    const size_t number = furrow_encoder_side_field(version->encoder, sides[s]);
+    furrow_encoder_field field;
+    if (number == SIZE_MAX) continue;
+    furrow_encoder_get_field(version->encoder, number, &field);
+    const size_t unknown = field.entries > 0 ? count_unknown(&field, rows) : 0;
+    if (unknown == 0) continue;
+    char text[256];
+    snprintf(text, sizeof text, "%zu of %zu rows have %s that the model does not know (%.100s)", unknown, rows->size,
+             s == 0 ? "a user" : "an item", field.name);
+    bytes_text(body, any ? "," : ",\"warnings\":[");
+    bytes_json(body, text, strlen(text));
+    any = true;
+  }
+  if (any) bytes_text(body, "]");
+}

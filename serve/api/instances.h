@@ -1,0 +1,31 @@
+/* serve/api/instances.h: the rows of a request: {"instances": […]} or {"rows": […]} for a version of a model. */
+#ifndef SERVE_API_INSTANCES_H
+#define SERVE_API_INSTANCES_H
+
+#include "api/service.h"
+
+/* What a model needs to read rows: names of features, and memory of each thread. It belongs to a version. */
+typedef struct instance_decoder instance_decoder;
+
+void instance_decoder_free(instance_decoder *decoder); /* takes NULL */
+
+/* Members that a request may have beside its rows. */
+typedef enum instance_options { TAKES_DETAILS = 1, TAKES_TOP = 2 } instance_options;
+
+/* A request that was read. */
+typedef struct instances {
+  furrow_rowblock rows; /* lives until the next request of the thread */
+  const char *member;   /* "instances" or "rows" */
+  bool details;
+  size_t top; /* 0: all */
+} instances;
+
+/* Reads the body of a request. Returns false: the answer is a problem, or the call is to be moved to a worker.
+ * options: a sum of instance_options. */
+bool instances_read(call *c, model_version *version, unsigned options, instances *read);
+/* The problem of row i, with its pointer: of scoring, or of explaining. Fills in the answer. */
+void instances_refuse(call *c, const instances *read, size_t row, furrow_status status, const furrow_error *err);
+/* Writes ,"warnings":[…] about users and items that the model does not know; nothing where it knows them all. */
+void instances_write_warnings(const model_version *version, const furrow_rowblock *rows, bytes *body);
+
+#endif

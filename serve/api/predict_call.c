@@ -1,0 +1,135 @@
+/* serve/api/predict_call.c: POST /v1/models/NAME:predict: scores of rows. */
+#include <math.h>
+#include <string.h>
+
+#include "api/instances.h"
+#include "api/problem.h"
+#include "core/fail.h"
+#include "learn/class_label.h"
+
+/* What the answer is made of. */
+typedef struct predicting {
+  const furrow_scorer *scorer;
+  furrow_scorer_scratch *scratch;
+  const instances *read;
+  const furrow_score *scores;
+  size_t classes;        /* of softmax; 1: two classes, or a number */
+  bool numbers;          /* regression or ranking */
+  double *probabilities; /* of a row of softmax */
+} predicting;
+
+/* Scores all rows; on failure *row is the one that cannot be scored. */
+static furrow_status score_rows(const predicting *p, furrow_score *scores, size_t *row, furrow_error *err) {
+  const furrow_rowblock *rows = &p->read->rows;
+  *row = 0;
+  const furrow_status all = furrow_scorer_score_block(p->scorer, p->scratch, rows, scores, err);
+  if (all != FURROW_OK) {
+    for (; *row < rows->size; ++*row) {
+      const furrow_row one = furrow_rowblock_row(rows, *row);
+      const furrow_status status = furrow_scorer_score_row(p->scorer, p->scratch, &one, scores, err);
+      if (status != FURROW_OK) return status;
+    }
+    return all;
+  }
+  for (; *row < rows->size; ++*row) {
+    const furrow_score *s = &scores[*row];
+    if (!isfinite(s->pred) || isnan(s->proba) || isnan(s->label))
+      return fail(err, FURROW_E_RANGE, "the score is infinite or not a number");
+  }
+  return FURROW_OK;
+}
+
+static furrow_status write_probabilities(const predicting *p, size_t i, bytes *body, furrow_error *err) {
+  const furrow_row row = furrow_rowblock_row(&p->read->rows, i);
+  const furrow_status status = furrow_scorer_class_probabilities(p->scorer, p->scratch, &row, p->probabilities, err);
+  if (status != FURROW_OK) return status;
+  for (size_t k = 0; k < p->classes; k++) {
+    bytes_text(body, k > 0 ? "," : "[");
+    bytes_f64(body, p->probabilities[k]);
+  }
+  bytes_text(body, "]");
+  return FURROW_OK;
+}
+
+static void write_label(const predicting *p, double label, bytes *body) {
+  const char *name = class_name(p->scorer, label);
+  if (name)
+    bytes_json(body, name, strlen(name));
+  else
+    bytes_f64(body, label);
+}
+
+static furrow_status write_details(const predicting *p, size_t i, bytes *body, furrow_error *err) {
+  const furrow_score *score = &p->scores[i];
+  furrow_status status = FURROW_OK;
+  bytes_text(body, "{\"score\":");
+  bytes_f64(body, score->pred);
+  if (!p->numbers) {
+    bytes_text(body, ",\"probability\":");
+    bytes_f64(body, score->proba);
+    bytes_text(body, ",\"label\":");
+    write_label(p, score->label, body);
+  }
+  if (p->classes > 1) {
+    bytes_text(body, ",\"probabilities\":");
+    status = write_probabilities(p, i, body, err);
+  }
+  bytes_text(body, "}");
+  return status;
+}
+
+static furrow_status write_row(const predicting *p, size_t i, bytes *body, furrow_error *err) {
+  if (p->read->details) return write_details(p, i, body, err);
+  if (p->classes > 1) return write_probabilities(p, i, body, err);
+  bytes_f64(body, p->numbers ? p->scores[i].pred : p->scores[i].proba);
+  return FURROW_OK;
+}
+
+/* Scores, then writes the answer. */
+static void answer_rows(call *c, const model_version *version, predicting *p) {
+  bytes *space = &c->memory->results, *body = &c->answer->body;
+  const size_t count = p->read->rows.size;
+  furrow_error err;
+  size_t row = 0;
+  bytes_reset(space, (size_t)1 << 20);
+  char *memory = bytes_reserve(space, count * sizeof(furrow_score) + p->classes * sizeof(double));
+  if (!memory) {
+    problem_set(c->answer, 503, "there is not enough memory");
+    return;
+  }
+  furrow_score *scores = (furrow_score *)(void *)memory;
+  p->scores = scores;
+  p->probabilities = (double *)(void *)(scores + count);
+  furrow_status status = count > 0 ? score_rows(p, scores, &row, &err) : FURROW_OK;
+  bytes_text(body, "{\"predictions\":[");
+  for (size_t i = 0; i < count && status == FURROW_OK; i++) {
+    if (i > 0) bytes_text(body, ",");
+    status = write_row(p, row = i, body, &err);
+  }
+  if (status != FURROW_OK) {
+    instances_refuse(c, p->read, row, status, &err);
+    return;
+  }
+  bytes_text(body, "]");
+  instances_write_warnings(version, &p->read->rows, body);
+  bytes_text(body, "}\n");
+  c->answer->type = "application/json";
+}
+
+void predict_handler(call *c) {
+  model_version *version = served_model_get(c->model);
+  instances read;
+  if (!version) {
+    problem_set(c->answer, 503, "the model has no version that can be used yet");
+    return;
+  }
+  predicting p = {.scorer = version->scorer, .read = &read};
+  p.scratch = model_version_scratch(version, c->memory->thread);
+  p.classes = furrow_scorer_class_count(version->scorer);
+  p.numbers = isnan(furrow_scorer_class_label(version->scorer, 0));
+  if (!p.scratch)
+    problem_set(c->answer, 503, "there is not enough memory");
+  else if (instances_read(c, version, TAKES_DETAILS, &read))
+    answer_rows(c, version, &p);
+  shared_release(&version->shared);
+}
