@@ -26,7 +26,8 @@ from furrow_server import BUILD, Server, run
 
 SOURCE = os.environ.get("FURROW_SOURCE") or os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 PAGE = f"{SOURCE}/docs/serving.md"
-VOLATILE = {"loaded_at", "p50_ms", "p99_ms", "queries_per_second", "recall", "requests", "errors", "log_bytes"}
+VOLATILE = {"loaded_at", "p50_ms", "p99_ms", "queries_per_second", "recall", "requests", "errors", "bytes", "file_bytes",
+            "log_bytes"}
 BLOCK = re.compile(r"^```http\n(.*?)^```\n", re.M | re.S)
 
 
@@ -132,6 +133,20 @@ def shorten(value):
     return float(f"{value:.2f}") if isinstance(value, decimal.Decimal) else value
 
 
+def show(answer):
+    """JSON in lines of about 140 columns, broken between members of the outer object."""
+    lines = ["{"]
+    for key, value in answer.items():
+        member = f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}"
+        separator = "" if lines[-1] == "{" else ", "
+        if separator and len(lines[-1]) + len(member) > 140:
+            lines[-1] += ","
+            lines.append(" " + member)
+        else:
+            lines[-1] += separator + member
+    return "\n".join(lines) + "}"
+
+
 def with_server(folder, visit):
     make, words = calls_block()
     bash(make, folder)
@@ -161,8 +176,7 @@ def update(folder):
         def fill(found):
             request = found[1].partition("\n\n")[0].rstrip("\n")
             status, body = ask(server, request)
-            shown = json.dumps(shorten(load(body)), ensure_ascii=False)
-            return f"```http\n{request}\n\n{status}\n{shown}\n```\n"
+            return f"```http\n{request}\n\n{status}\n{show(shorten(load(body)))}\n```\n"
 
         text = BLOCK.sub(fill, read(PAGE))
         with open(PAGE, "w") as file:
