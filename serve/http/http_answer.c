@@ -56,7 +56,7 @@ void answer_refuse(exchange *e, int status, const char *problem) {
   http_answer *answer = &e->request.answer;
   bytes_reset(&answer->body, KEPT_BYTES);
   bytes_reset(&e->packed, KEPT_BYTES);
-  e->is_packed = false;
+  e->is_packed = e->is_pack_tried = false;
   *answer = (http_answer){.status = status, .body = answer->body, .close = true};
   if (hooks->refuse) hooks->refuse(hooks->user, answer, problem);
 }
@@ -100,12 +100,12 @@ static bool choose_content(exchange *e) {
   const http_answer *answer = &e->request.answer;
   e->content = answer->fixed ? answer->fixed : answer->body.data;
   e->content_size = answer->fixed ? answer->fixed_size : answer->body.size;
-  if (!answer->type) e->content_size = 0;
-  if (!e->request.head.accepts_gzip || !gzip_is_worth(l->server, answer)) return false;
+  if (!answer->type || answer->body.failed) e->content_size = 0;
+  if (!e->request.head.accepts_gzip || answer->body.failed || !gzip_is_worth(l->server, answer)) return false;
   const bytes *packed = NULL;
   if (answer->fixed)
     packed = gzip_find_fixed(l->server, answer);
-  else if (!e->is_packed)
+  else if (!e->is_pack_tried)
     gzip_pack(e, gzip_stream(l));
   if (e->is_packed) packed = &e->packed;
   if (!packed) return false;
@@ -127,7 +127,7 @@ static void add_headers(exchange *e, bool is_packed, bool closes) {
   if (answer->status != 304 && answer->status != 204) add_number(head, "Content-Length: ", e->content_size);
   if (is_packed) bytes_text(head, "Content-Encoding: gzip\r\n");
   if (gzip_is_worth(e->connection->loop->server, answer)) bytes_text(head, "Vary: Accept-Encoding\r\n");
-  if (!answer->fixed) bytes_text(head, "Cache-Control: no-store\r\n");
+  if (!answer->fixed || !answer->headers) bytes_text(head, "Cache-Control: no-store\r\n");
   if (answer->retry_after > 0) add_number(head, "Retry-After: ", answer->retry_after);
   if (answer->headers) bytes_text(head, answer->headers);
   if (closes)
@@ -140,7 +140,7 @@ static void add_headers(exchange *e, bool is_packed, bool closes) {
 bool answer_prepare(exchange *e, bool closes) {
   http_answer *answer = &e->request.answer;
   if (answer->status == 0) answer->status = 200;
-  if (!exchange_count(e)) {
+  if (answer->body.failed || !exchange_count(e)) {
     answer_refuse(e, 503, "there is not enough memory for the answer");
     exchange_count(e);
   }

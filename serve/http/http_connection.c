@@ -61,7 +61,7 @@ static void reset_exchange(exchange *e) {
   e->request.user = NULL;
   e->request.body = NULL;
   e->request.body_size = 0;
-  e->is_packed = e->is_unread = e->is_in_input = false;
+  e->is_packed = e->is_pack_tried = e->is_unread = e->is_in_input = false;
   e->seen = e->bytes_in = e->sent = 0;
   e->chunks = (http_chunks){0};
   exchange_count(e);

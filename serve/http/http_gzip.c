@@ -48,6 +48,7 @@ z_stream *gzip_stream(loop *l) {
 
 void gzip_pack(exchange *e, z_stream *stream) {
   const bytes *body = &e->request.answer.body;
+  e->is_pack_tried = true;
   e->is_packed = stream ? pack(stream, body->data, body->size, &e->packed)
                         : pack_once(QUICK_LEVEL, body->data, body->size, &e->packed);
 }

@@ -22,9 +22,10 @@ enum {
   /* Behind a head that begins in the first INPUT_EARLY bytes there is always room to read on. */
   INPUT_EARLY = 8192,
   INPUT_BYTES = INPUT_EARLY + HTTP_HEAD_BYTES + 8192,
-  KEPT_BYTES = 16384,      /* memory that bodies and answers keep between requests; does not count */
-  KEPT_EXCHANGES = 16,     /* of a loop, that no connection uses */
-  SCRATCH_BYTES = 65536,   /* bytes that are read to be forgotten */
+  KEPT_BYTES = 16384,    /* memory that bodies and answers keep between requests; does not count */
+  KEPT_EXCHANGES = 16,   /* of a loop, that no connection uses */
+  SCRATCH_BYTES = 65536, /* bytes that are read to be forgotten */
+  LISTEN_BACKLOG = 4096,
   MOST_REFUSED = 128,      /* connections beyond max_connections that get an answer at a time */
   LINGER_MS = 3000,        /* how long a connection is read after its last answer, so that the answer arrives … */
   LINGER_BYTES = 64 << 20, /* … and how much */
@@ -61,7 +62,7 @@ typedef struct exchange {
   http_chunks chunks;
   bytes body;   /* that does not lie in input */
   bytes packed; /* the compressed answer */
-  bool is_packed;
+  bool is_packed, is_pack_tried;
   bytes head;                /* of the answer */
   const char *content;       /* of the answer */
   size_t content_size, sent; /* sent: of head and content */
@@ -131,7 +132,9 @@ struct http_server {
 
 /* Binds one socket for each loop. */
 furrow_status listen_all(http_server *server, furrow_error *err);
-/* Accepts what waits; a listener's event. */
+/* Accepts what waits, some of it at a time. Returns whether there may be more. */
+bool accept_waiting(loop *l);
+/* A listener's event. */
 void on_acceptable(evutil_socket_t socket, short what, void *of_loop);
 
 /* http_connection.c */

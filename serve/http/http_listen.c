@@ -13,7 +13,7 @@
 #include "core/fail.h"
 #include "http/http_internal.h"
 
-enum { BACKLOG = 4096, ACCEPTS = 64 /* in one round of the loop */, PAUSE_MS = 100 };
+enum { ACCEPTS = 64 /* in one round of the loop */, PAUSE_MS = 100 };
 
 typedef struct listen_address {
   struct sockaddr_storage address;
@@ -136,7 +136,7 @@ furrow_status listen_all(http_server *server, furrow_error *err) {
     if (fd < 0) return fail_file(err, FURROW_E_IO, text, "cannot listen", errno);
   }
   for (unsigned i = 0; i < server->loop_count; i++)
-    if (listen(server->loops[i].listener, BACKLOG) != 0)
+    if (listen(server->loops[i].listener, LISTEN_BACKLOG) != 0)
       return fail_file(err, FURROW_E_IO, text, "cannot listen", errno);
   format_address(&a, server->address, sizeof server->address);
   return FURROW_OK;
@@ -161,18 +161,15 @@ static void pause_accepting(loop *l) {
   l->resume_at = clock_ns() + PAUSE_MS * UINT64_C(1000000);
 }
 
-void on_acceptable(evutil_socket_t listener, short what, void *of_loop) {
-  loop *l = of_loop;
+bool accept_waiting(loop *l) {
   const int on = 1;
-  (void)what;
-  l->now = clock_ns();
   for (unsigned i = 0; i < ACCEPTS; i++) {
     bool is_refused;
-    const int fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    const int fd = accept4(l->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (fd < 0) {
       if (errno == ECONNABORTED || errno == EINTR) continue;
       if (errno != EAGAIN && errno != EWOULDBLOCK) pause_accepting(l);
-      return;
+      return false;
     }
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     if (admit(l->server, &is_refused))
@@ -180,4 +177,12 @@ void on_acceptable(evutil_socket_t listener, short what, void *of_loop) {
     else
       close(fd);
   }
+  return true;
+}
+
+void on_acceptable(evutil_socket_t listener, short what, void *of_loop) {
+  loop *l = of_loop;
+  (void)listener, (void)what;
+  l->now = clock_ns();
+  accept_waiting(l);
 }

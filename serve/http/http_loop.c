@@ -109,7 +109,8 @@ static void close_listener(loop *l) {
 static void start_draining(loop *l) {
   connection *idle = &l->lists[IDLE];
   http_server *server = l->server;
-  on_acceptable(l->listener, 0, l);
+  for (unsigned i = 0; i < LISTEN_BACKLOG && accept_waiting(l); i++) {
+  }
   event_del(&l->acceptable);
   close_listener(l);
   l->is_draining = true;

@@ -31,6 +31,7 @@
 
   const isNumber = (value) => typeof value === "number" && Number.isFinite(value);
   const count = (value) => (isNumber(value) ? value.toLocaleString("en") : String(value ?? "–"));
+  const total = (value) => (value >= 1e7 ? brief(value) : count(value));
   const short = (value, digits = 4) => (isNumber(value) ? String(Number(value.toPrecision(digits))) : "–");
   const milliseconds = (value) => (isNumber(value) ? `${value.toFixed(value < 10 ? 2 : value < 100 ? 1 : 0)} ms` : "–");
   const rate = (value) => (isNumber(value) ? `${value < 100 ? value.toFixed(1) : count(Math.round(value))}/s` : "–");
@@ -303,10 +304,10 @@
   }
 
   /* columns: [{name, number, gauge}]; rows: arrays of nodes or texts. */
-  function table(caption, columns, rows) {
+  function table(caption, columns, rows, quiet) {
     const kind = (c) => (c.gauge ? "gauge" : c.number ? (c.name === "rank" ? "n rank" : "n") : "words");
     const narrow = columns.every((c) => c.number);
-    return el("table", { class: narrow && "narrow" }, el("caption", {}, caption),
+    return el("table", { class: narrow && "narrow" }, el("caption", { class: quiet && "quiet" }, caption),
       el("thead", {}, el("tr", {}, ...columns.map((c) => el(c.gauge ? "td" : "th", { scope: c.gauge ? undefined : "col", class: kind(c) }, c.name || "")))),
       el("tbody", {}, ...rows.map((row) => el("tr", {}, ...row.map((cell, i) => el("td", { class: kind(columns[i]) }, cell))))));
   }
@@ -360,19 +361,17 @@
       this.requests = tile("requests");
       this.errors = tile("errors");
       this.p50 = tile("p50");
-      this.p99 = tile("p99");
       this.rate = new LiveChart("requests/s", rate, false);
-      this.late = new LiveChart("p99 latency", milliseconds, true);
-      this.node = el("div", { class: "live" }, this.requests.node, this.errors.node, this.p50.node, this.p99.node, this.rate.node, this.late.node);
+      this.late = new LiveChart("p99", milliseconds, true);
+      this.node = el("div", { class: "live" }, this.requests.node, this.errors.node, this.p50.node, this.rate.node, this.late.node);
     }
 
     /* A rate needs the answer before: not after a pause, nor when the server began anew. */
     update(doc, now) {
       const before = this.before && now - this.before.at < 3 * REFRESH_MS && doc.requests >= this.before.requests ? this.before : null;
-      this.requests.set(count(doc.requests));
-      this.errors.set(count(doc.errors));
+      this.requests.set(total(doc.requests));
+      this.errors.set(total(doc.errors));
       this.p50.set(milliseconds(doc.p50_ms));
-      this.p99.set(milliseconds(doc.p99_ms));
       this.rate.push(before ? ((doc.requests - before.requests) / (now - before.at)) * 1000 : null);
       this.late.push(doc.p99_ms);
       this.before = { requests: doc.requests, at: now };
@@ -447,7 +446,7 @@
   function predictionFields(doc) {
     if (doc.kind === "events") return (doc.columns || []).filter((column) => FEATURES[column.as]).map(columnField);
     const row = field("Row", "", el("textarea", { rows: 3 }),
-      { long: true, hint: "A line as in the training data (0 1:0.5 7:2), an array of numbers, or an object of feature names. Enter sends it." });
+      { long: true, hint: `A line as in the training data (0 1:0.5 7:2), an array of ${count(doc.features)} numbers, or an object of feature names. Enter sends it.` });
     return [row];
   }
 
@@ -463,10 +462,10 @@
       return { said: `Class ${found.label ?? doc.classes?.[best] ?? best}`, nodes: [showClasses(doc, found.probabilities)] };
     }
     if (!isNumber(found.probability))
-      return { said: `Value ${short(found.score, 6)}`, nodes: [el("p", { class: "answer" }, number(found.score))] };
+      return { said: `Value: ${short(found.score, 4)}`, nodes: [facts([["score", number(found.score)]])] };
     const of = doc.classes?.[1] ?? "the positive class";
-    const nodes = [el("p", { class: "answer" }, number(found.probability)), meter(found.probability),
-      facts([["score", number(found.score)], ["label", found.label === undefined ? undefined : String(found.label)]])];
+    const nodes = [meter(found.probability), facts([["probability", number(found.probability)], ["score", number(found.score)],
+      ["label", found.label === undefined ? undefined : String(found.label)]])];
     return { said: `Probability of ${of}: ${short(found.probability, 4)}`, nodes };
   }
 
@@ -516,9 +515,9 @@
     };
     const show = ([answer, why]) => {
       const list = answer.predictions;
-      if (list.length !== 1) return showMany(doc, list);
-      const { said, nodes } = showOne(doc, list[0]);
-      return { said, nodes: why ? [...nodes, ...showWhy(doc, why)] : nodes };
+      const { said, nodes } = list.length === 1 ? showOne(doc, list[0]) : showMany(doc, list);
+      const warnings = (answer.warnings || []).map((text) => el("p", { class: "warning" }, String(text)));
+      return { said, nodes: [...warnings, ...nodes, ...(why ? showWhy(doc, why) : [])] };
     };
     return new AskForm({ title: "Try a prediction", button: "Predict", fields, calls, show,
       note: doc.kind === "events" ? "Fields that stay empty are unknown to the model." : undefined });
@@ -552,7 +551,7 @@
     };
     const show = ([answer]) => {
       const { item: of, items } = answer.similar[0];
-      return { said: `${items.length} items similar to ${of}`, nodes: [table(`Similar to ${of}`, ...itemRows(items, "similarity", open))] };
+      return { said: `${items.length} items similar to ${of}`, nodes: [table(`Similar to ${of}`, ...itemRows(items, "similarity", open), true)] };
     };
     const form = new AskForm({ title: "Similar items", button: "Find similar", fields: [item, k], calls, show });
     return { form, open };
@@ -564,7 +563,7 @@
     const calls = () => [{ path: `${path}:recommend`, body: { users: [needText(user, "a user")], k: readNumber(k) ?? 10 } }];
     const show = ([answer]) => {
       const { user: of, items } = answer.recommendations[0];
-      return { said: `${items.length} items for ${of}`, nodes: [table(`Recommended to ${of}`, ...itemRows(items, "score", open))] };
+      return { said: `${items.length} items for ${of}`, nodes: [table(`Recommended to ${of}`, ...itemRows(items, "score", open), true)] };
     };
     return new AskForm({ title: "Recommendations", button: "Recommend", fields: [user, k], calls, show,
       note: open ? "Choose an item of the answer to see similar ones." : undefined });
@@ -813,21 +812,26 @@
 
   async function readState() {
     const answer = await fetch("readyz", { cache: "no-store" });
-    const text = (await answer.text()).trim();
-    if (answer.ok) setState("ready", "good");
-    else setState(/^[\w ,.:-]{1,40}$/.test(text) ? text : "not ready", "bad");
+    const problem = answer.ok ? null : await problemOf(answer);
+    if (!problem) setState("ready", "good");
+    else setState(/stopping|draining/.test(problem.message) ? "draining" : "not ready", "bad");
+    return problem;
   }
 
+  /* One of the lists may fail while the other one is shown. */
   async function refresh() {
-    const [models, indexes] = await Promise.all([ask("v1/models"), ask("v1/indexes")]);
+    const found = await Promise.allSettled([ask("v1/models"), ask("v1/indexes")]);
     const now = performance.now();
+    const failed = found.filter((f) => f.status === "rejected").map((f) => f.reason);
+    const fatal = failed.find((error) => error.status === 401 || error.status === 0);
+    if (fatal) throw fatal;
     at("login").hidden = true;
     at("forget").hidden = !secret.get();
-    setText(at("trouble"), "");
-    updateCards("models", models.models, now);
-    updateCards("indexes", indexes.indexes, now);
+    if (found[0].value) updateCards("models", found[0].value.models, now);
+    if (found[1].value) updateCards("indexes", found[1].value.indexes, now);
     updateNav();
-    await readState();
+    const state = await readState();
+    setText(at("trouble"), [...failed, state].filter(Boolean).map((error) => error.text).join(" "));
   }
 
   let timer = 0, running = false;
