@@ -1,0 +1,184 @@
+/* serve/edit/index_checkpoint.c: writes changes into an index file. */
+#include "edit/index_checkpoint.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/serve_settings.h"
+#include "core/fail.h"
+
+/* ---- Whether an index can be changed ---- */
+
+/* Fresh vectors are compared by L2 or inner product, as they are: a transform must leave both unchanged. */
+static furrow_status check_distances(const index_base *base, furrow_error *err) {
+  if (base->info.metric != FURROW_METRIC_L2 && base->info.metric != FURROW_METRIC_IP)
+    return fail(err, FURROW_E_UNSUPPORTED, "only indexes of L2 and inner product can be writable");
+  for (const furrow_index *index = base->index; index; index = furrow_index_child(index, 0)) {
+    furrow_index_info info;
+    furrow_index_info_init(&info);
+    furrow_index_get_info(index, &info);
+    for (uint64_t i = 0; i < info.transforms; i++) {
+      furrow_transform_info transform;
+      furrow_transform_info_init(&transform);
+      FAIL_TRY(furrow_index_get_transform_info(index, (size_t)i, &transform, err));
+      if (strcmp(transform.fourcc, "LTra") == 0 && transform.d_in == transform.d_out) continue;
+      fail(err, FURROW_E_UNSUPPORTED, "the transform %s changes distances, so new vectors cannot be compared",
+           transform.fourcc);
+      return add_hint(err, "normalise vectors before they are added, and build the index without that transform");
+    }
+    if (info.nlist > 0 || info.kind == FURROW_INDEX_HNSW) break; /* what is inside quantizes, it does not transform */
+  }
+  return FURROW_OK;
+}
+
+/* Adds a vector with an id that does not follow the others, and removes it. */
+static furrow_status try_change(furrow_index *index, size_t d, int64_t id, furrow_error *err) {
+  furrow_index_add_params params;
+  furrow_id_filter filter;
+  uint64_t removed = 0;
+  float *vector = calloc(d, sizeof *vector);
+  if (!vector) return fail_memory(err);
+  furrow_index_add_params_init(&params);
+  furrow_id_filter_init(&filter);
+  params.ids = &id;
+  params.threads = 1;
+  filter.kind = FURROW_ID_FILTER_SORTED;
+  filter.sorted = &id;
+  filter.sorted_count = 1;
+  furrow_status status = furrow_index_add(index, vector, 1, &params, NULL, err);
+  if (status == FURROW_OK) status = furrow_index_remove(index, &filter, &removed, err);
+  if (status == FURROW_OK && removed != 1) status = fail(err, FURROW_E_UNSUPPORTED, "vectors do not keep their ids");
+  free(vector);
+  return status;
+}
+
+furrow_status index_check_editable(const char *path, const index_base *base, furrow_error *err) {
+  furrow_index *index = NULL;
+  furrow_id_names *names = NULL;
+  const int64_t last = base->ids.count > 0 ? base->ids.ids[base->ids.count - 1] : 0;
+  FAIL_TRY(check_distances(base, err));
+  FAIL_TRY(index_file_load(&index, &names, path, err));
+  furrow_status status = try_change(index, (size_t)base->info.d, last < INT64_MAX - 8 ? last + 8 : last - 1, err);
+  furrow_index_free(index);
+  furrow_id_names_free(names);
+  if (status == FURROW_OK || status == FURROW_E_MEMORY) return status;
+  char why[160];
+  strncpy(why, err->message, sizeof why - 1);
+  why[sizeof why - 1] = 0;
+  fail_in(err, FURROW_E_UNSUPPORTED, path, "this kind of index cannot be writable: %s", why);
+  return add_hint(err, "build inverted lists: without --direct-map array, and with --ids if they are refined");
+}
+
+/* ---- Folding ---- */
+
+/* What a view says, as the library takes it. */
+typedef struct folding {
+  int64_t *touched; /* ids that lose their vector, ascending */
+  size_t touched_count;
+  int64_t *ids; /* of new vectors */
+  float *vectors;
+  const char **names;
+  size_t n;
+} folding;
+
+static void clear_folding(folding *f) {
+  free(f->touched);
+  free(f->ids);
+  free(f->vectors);
+  free(f->names);
+}
+
+static int compare_ids(const void *a, const void *b) {
+  const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+  return (x > y) - (x < y);
+}
+
+/* Fresh ids are removed first as well: a checkpoint that was cut off may have added them already. */
+static void sort_touched(folding *f, const fresh_view *view) {
+  size_t kept = 0;
+  memcpy(f->touched, view->hidden, view->hidden_count * sizeof *f->touched);
+  memcpy(f->touched + view->hidden_count, f->ids, f->n * sizeof *f->touched);
+  qsort(f->touched, view->hidden_count + f->n, sizeof *f->touched, compare_ids);
+  for (size_t i = 0; i < view->hidden_count + f->n; i++)
+    if (kept == 0 || f->touched[i] != f->touched[kept - 1]) f->touched[kept++] = f->touched[i];
+  f->touched_count = kept;
+}
+
+static furrow_status collect(folding *f, const fresh_view *view, size_t d, furrow_error *err) {
+  const size_t count = view->count;
+  fresh_item item;
+  size_t at = 0;
+  *f = (folding){.touched = calloc(count + view->hidden_count + 1, sizeof *f->touched),
+                 .ids = calloc(count + 1, sizeof *f->ids),
+                 .vectors = calloc((count + 1) * d, sizeof *f->vectors),
+                 .names = calloc(count + 1, sizeof *f->names)};
+  if (!f->touched || !f->ids || !f->vectors || !f->names) return fail_memory(err);
+  while (f->n < count && fresh_view_next(view, &at, &item)) {
+    f->ids[f->n] = item.id;
+    f->names[f->n] = item.name;
+    memcpy(f->vectors + f->n * d, item.vector, d * sizeof *f->vectors);
+    f->n++;
+  }
+  if (f->n != count || fresh_view_next(view, &at, &item))
+    return fail(err, FURROW_E_STATE, "the changes have another number of vectors than they count");
+  sort_touched(f, view);
+  return FURROW_OK;
+}
+
+static furrow_status change_names(furrow_id_names *names, const folding *f, const furrow_id_filter *touched,
+                                  furrow_error *err) {
+  FAIL_TRY(furrow_id_names_remove(names, touched, false, err));
+  return f->n > 0 ? furrow_id_names_add(names, f->ids, f->names, f->n, err) : FURROW_OK;
+}
+
+static furrow_status change_index(furrow_index *index, const folding *f, const furrow_id_filter *touched,
+                                  furrow_error *err) {
+  furrow_index_add_params params;
+  furrow_index_add_params_init(&params);
+  params.ids = f->ids;
+  params.threads = 1;
+  FAIL_TRY(furrow_index_remove(index, touched, NULL, err));
+  return f->n > 0 ? furrow_index_add(index, f->vectors, f->n, &params, NULL, err) : FURROW_OK;
+}
+
+static furrow_status change_and_save(const char *path, furrow_index *index, furrow_id_names *names, const folding *f,
+                                     furrow_error *err) {
+  furrow_id_filter touched;
+  furrow_index_save_params params;
+  furrow_id_filter_init(&touched);
+  touched.kind = FURROW_ID_FILTER_SORTED;
+  touched.sorted = f->touched;
+  touched.sorted_count = f->touched_count;
+  FAIL_TRY(change_index(index, f, &touched, err));
+  if (names) FAIL_TRY(change_names(names, f, &touched, err));
+  furrow_index_save_params_init(&params);
+  params.overwrite = true;
+  params.names = names;
+  return furrow_index_save(index, path, &params, err);
+}
+
+static furrow_status check_file(const char *path, const file_print *print, furrow_error *err) {
+  file_print now;
+  FAIL_TRY(file_print_get(&now, path, err));
+  if (file_print_equals(&now, print)) return FURROW_OK;
+  fail_in(err, FURROW_E_STATE, path, "another program has changed the file of a writable index");
+  return add_hint(err, "restart the server: it applies its log to the file that is there");
+}
+
+furrow_status index_fold(const char *path, const fresh_view *view, file_print *print, furrow_error *err) {
+  furrow_index *index = NULL;
+  furrow_id_names *names = NULL;
+  furrow_index_info info;
+  folding f = {0};
+  FAIL_TRY(check_file(path, print, err));
+  FAIL_TRY(index_file_load(&index, &names, path, err));
+  furrow_index_info_init(&info);
+  furrow_index_get_info(index, &info);
+  furrow_status status = collect(&f, view, (size_t)info.d, err);
+  if (status == FURROW_OK) status = change_and_save(path, index, names, &f, err);
+  if (status == FURROW_OK) status = file_print_get(print, path, err);
+  clear_folding(&f);
+  furrow_index_free(index);
+  furrow_id_names_free(names);
+  return status;
+}
