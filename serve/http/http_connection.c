@@ -269,7 +269,7 @@ static bool read_head(connection *c) {
   exchange *e = c->exchange;
   const char *data = e->input + e->begin;
   const size_t size = e->end - e->begin;
-  /* Only a line that ends can change anything: a head that comes byte by byte is not parsed as often. */
+  /* Only a line that ends can change anything: a head of single bytes is not parsed for each of them. */
   if (e->seen > 0 && size < HTTP_HEAD_BYTES && !memchr(data + e->seen, '\n', size - e->seen)) return wait_for_more(c);
   const http_parsed parsed = http_parse_head(&e->request.head, data, size);
   e->seen = size;
@@ -350,16 +350,16 @@ static void settle(connection *c) {
     loop_list(c);
 }
 
-/* Where the next bytes go; 0: there is no room, or (*to is NULL) no memory. */
-static size_t find_room(connection *c, char **to) {
+/* Where the next bytes go; 0: there is no space, or (*to is NULL) no memory. */
+static size_t find_space(connection *c, char **to) {
   exchange *e = c->exchange;
   if (c->state == IN_BODY && !e->is_in_input && !e->request.head.chunked) {
     const size_t left = (size_t)e->request.head.content_length - e->body.size;
     const size_t more = e->body.size < SCRATCH_BYTES ? SCRATCH_BYTES : e->body.size;
     *to = bytes_reserve(&e->body, left < more ? left : more);
     if (*to && !exchange_count(e)) *to = NULL;
-    const size_t room = *to ? e->body.capacity - e->body.size : 0;
-    return room < left ? room : left;
+    const size_t space = *to ? e->body.capacity - e->body.size : 0;
+    return space < left ? space : left;
   }
   *to = e->input + e->end;
   return INPUT_BYTES - e->end;
@@ -387,16 +387,16 @@ static void receive(connection *c) {
     set_state(c, CLOSED);
     return;
   }
-  const size_t room = find_room(c, &to);
+  const size_t space = find_space(c, &to);
   if (!to) {
     refuse(c, 503, no_memory);
     return;
   }
-  if (room == 0) {
+  if (space == 0) {
     want_reading(c, false);
     return;
   }
-  const ssize_t size = recv(c->socket, to, room, 0);
+  const ssize_t size = recv(c->socket, to, space, 0);
   if (size > 0)
     take_received(c, (size_t)size);
   else if (size == 0)
