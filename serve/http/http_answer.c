@@ -157,8 +157,8 @@ bool answer_prepare(exchange *e, bool closes) {
 int answer_write(exchange *e) {
   const size_t size = e->head.size + e->content_size;
   if (e->head.failed) return -1;
-  for (unsigned round = 0; e->sent < size; round++) {
-    if (round == WRITE_ROUNDS) return 0; /* other connections are next */
+  for (unsigned writes = 0; e->sent < size; writes++) {
+    if (writes == MOST_WRITES) return 0; /* other connections are next */
     struct iovec parts[2];
     struct msghdr message = {.msg_iov = parts};
     if (e->sent < e->head.size)

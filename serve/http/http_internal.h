@@ -29,7 +29,7 @@ enum {
   MOST_REFUSED = 128,      /* connections beyond max_connections that get an answer at a time */
   LINGER_MS = 3000,        /* how long a connection is read after its last answer, so that the answer arrives … */
   LINGER_BYTES = 64 << 20, /* … and how much */
-  WRITE_ROUNDS = 4,        /* writes of an answer before the loop looks at other connections */
+  MOST_WRITES = 4,         /* of an answer before the loop looks at other connections */
   MOST_FIXED = 8           /* fixed answers whose compressed form is kept */
 };
 
