@@ -115,8 +115,6 @@ static void put_abilities(bytes *body, const model_version *v) {
 }
 
 static void put_version(bytes *body, const model_version *v) {
-  put_count(body, "version", v->number);
-  put_text(body, "state", "AVAILABLE");
   put_text(body, "algorithm", v->algorithm);
   put_text(body, "kind", v->encoder ? "events" : "rows");
   put_text(body, "task", v->task);
@@ -176,10 +174,9 @@ static void put_model(bytes *body, const service *s, size_t target, bool is_sing
   model_version *v = served_model_get(model);
   bytes_text(body, "{\"name\":");
   bytes_json(body, served_model_name(model), strlen(served_model_name(model)));
-  if (v)
-    put_version(body, v);
-  else
-    put_text(body, "state", "LOADING");
+  put_count(body, "version", v ? v->number : 0);
+  put_text(body, "state", v ? "AVAILABLE" : "UNAVAILABLE");
+  if (v) put_version(body, v);
   put_last_error(body, model);
   put_figures(body, s, target);
   if (is_single) put_status(body, v);
