@@ -29,7 +29,7 @@ static void refuse_version(call *c, furrow_status status, const furrow_error *er
   furrow_error_to_text(err, text, sizeof text);
   fprintf(stderr, "furrow: model %s: not reloaded, version %llu stays: %s\n", served_model_name(c->model),
           (unsigned long long)version, text);
-  if (!served_model_last_error(c->model, text, sizeof text)) snprintf(text, sizeof text, "%s", err->message);
+  served_model_error_text(c->model, err, text, sizeof text);
   problem_set(c->answer, status == FURROW_E_MEMORY ? 503 : 409, "version %llu stays: %.400s",
               (unsigned long long)version, text);
   if (body->failed || body->size < 2) return;
