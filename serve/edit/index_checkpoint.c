@@ -93,13 +93,14 @@ static int compare_ids(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* Fresh ids are removed first as well: a checkpoint that was cut off may have added them already. */
+/* Ids that were fresh are removed as well: the file may have them from a checkpoint that was cut off, or that failed
+ * after it had written the file. */
 static void sort_touched(folding *f, const fresh_view *view) {
-  size_t kept = 0;
-  memcpy(f->touched, view->hidden, view->hidden_count * sizeof *f->touched);
-  memcpy(f->touched + view->hidden_count, f->ids, f->n * sizeof *f->touched);
-  qsort(f->touched, view->hidden_count + f->n, sizeof *f->touched, compare_ids);
-  for (size_t i = 0; i < view->hidden_count + f->n; i++)
+  size_t count = 0, kept = 0;
+  for (size_t at = 0; count < view->hidden_count && fresh_view_next_hidden(view, &at, &f->touched[count]);) count++;
+  for (size_t at = 0; at < view->stored; at++) f->touched[count++] = fresh_view_stored_id(view, at);
+  qsort(f->touched, count, sizeof *f->touched, compare_ids);
+  for (size_t i = 0; i < count; i++)
     if (kept == 0 || f->touched[i] != f->touched[kept - 1]) f->touched[kept++] = f->touched[i];
   f->touched_count = kept;
 }
@@ -108,7 +109,7 @@ static furrow_status collect(folding *f, const fresh_view *view, size_t d, furro
   const size_t count = view->count;
   fresh_item item;
   size_t at = 0;
-  *f = (folding){.touched = calloc(count + view->hidden_count + 1, sizeof *f->touched),
+  *f = (folding){.touched = calloc(view->stored + view->hidden_count + 1, sizeof *f->touched),
                  .ids = calloc(count + 1, sizeof *f->ids),
                  .vectors = calloc((count + 1) * d, sizeof *f->vectors),
                  .names = calloc(count + 1, sizeof *f->names)};
