@@ -117,6 +117,11 @@ static furrow_status read_integer(reading *r, int64_t first, int64_t last, int64
   return refuse(r, what);
 }
 
+/* What a request leaves open is never above a limit. */
+static size_t at_most(size_t value, size_t most) {
+  return value < most ? value : most;
+}
+
 static furrow_status read_k(reading *r, size_t *k) {
   int64_t value;
   FAIL_TRY(read_integer(r, 1, INT64_MAX, &value));
@@ -476,7 +481,7 @@ furrow_status search_request_read(search_request *request, const request_text *t
                                   const service_limits *limits, thread_memory *memory, bool on_loop,
                                   request_fault *fault) {
   reading r = begin(view, limits, memory, fault);
-  request->query = (index_query){.k = 10, .threads = 1};
+  request->query = (index_query){.k = at_most(10, limits->max_results), .threads = 1};
   request->is_long = false;
   FAIL_TRY(text->raw ? read_search_raw(&r, text, request) : read_search_json(&r, text, on_loop, request));
   if (request->is_long) return FURROW_OK;
@@ -629,7 +634,7 @@ furrow_status curve_request_read(curve_request *request, const request_text *tex
   static const char *const members[] = {"queries", "k"};
   reading r = begin(NULL, limits, memory, fault);
   size_t member;
-  *request = (curve_request){.queries = 200, .k = 10};
+  *request = (curve_request){.queries = at_most(200, limits->max_rows), .k = at_most(10, limits->max_results)};
   if (text->size == 0) return FURROW_OK;
   furrow_status status = begin_json(&r, text);
   while (status == FURROW_OK && (status = next_member(&r, members, 2, &member)) == FURROW_OK)
