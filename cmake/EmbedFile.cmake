@@ -9,14 +9,20 @@
 #
 # The file is its own script: cmake -DINPUT=… -DOUTPUT=… -DNAME=… -P EmbedFile.cmake
 
-if(CMAKE_SCRIPT_MODE_FILE)
-  file(READ "${INPUT}" hex HEX)
-  string(LENGTH "${hex}" digits)
-  math(EXPR size "${digits} / 2")
+# Sets a variable to the elements of an array: "0x3c,0x21,", from hexadecimal digits.
+function(embed_elements variable hex)
   string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," array "${hex}")
   # 24 bytes a line: compilers and people dislike lines of megabytes.
   string(REPEAT "[0-9a-fx]+," 24 line)
   string(REGEX REPLACE "(${line})" "\\1\n" array "${array}")
+  set(${variable} "${array}" PARENT_SCOPE)
+endfunction()
+
+if(CMAKE_SCRIPT_MODE_FILE STREQUAL CMAKE_CURRENT_LIST_FILE)
+  file(READ "${INPUT}" hex HEX)
+  string(LENGTH "${hex}" digits)
+  math(EXPR size "${digits} / 2")
+  embed_elements(array "${hex}")
   file(WRITE "${OUTPUT}.new" "#include <stddef.h>\n\nextern const unsigned char ${NAME}[];\nextern const size_t ${NAME}_size;\n"
        "const unsigned char ${NAME}[] = {\n${array}0};\nconst size_t ${NAME}_size = ${size};\n")
   file(RENAME "${OUTPUT}.new" "${OUTPUT}")

@@ -45,9 +45,7 @@ function(page_write)
   page_join(document)
   page_hash(style ${SOURCE}/page.css)
   page_hash(script ${SOURCE}/page.js)
-  string(REGEX REPLACE "(..)" "0x\\1," bytes ${document})
-  string(REGEX REPLACE "(0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,)" "\\1\n" bytes
-    "${bytes}")
+  embed_elements(bytes ${document})
   set(policy "default-src 'none'; style-src 'sha256-${style}'; script-src 'sha256-${script}'; connect-src 'self'; ")
   string(APPEND policy "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; ")
   string(APPEND policy "require-trusted-types-for 'script'; trusted-types 'none'")
@@ -60,16 +58,18 @@ function(page_write)
 endfunction()
 
 if(CMAKE_SCRIPT_MODE_FILE)
+  include(${CMAKE_CURRENT_LIST_DIR}/EmbedFile.cmake)
   page_write()
   return()
 endif()
 
 function(furrow_add_page target)
   set(source ${PROJECT_SOURCE_DIR}/serve/page)
-  set(out ${PROJECT_BINARY_DIR}/serve/page_document.c)
+  set(out ${PROJECT_BINARY_DIR}/embedded/page_document.c)
   set(script ${PROJECT_SOURCE_DIR}/cmake/FurrowPage.cmake)
   add_custom_command(OUTPUT ${out}
     COMMAND ${CMAKE_COMMAND} -DSOURCE=${source} -DOUT=${out} -DVERSION=${PROJECT_VERSION} -P ${script}
-    DEPENDS ${source}/page.html ${source}/page.css ${source}/page.js ${script} VERBATIM)
+    DEPENDS ${source}/page.html ${source}/page.css ${source}/page.js ${script} ${PROJECT_SOURCE_DIR}/cmake/EmbedFile.cmake
+    VERBATIM)
   target_sources(${target} PRIVATE ${out})
 endfunction()

@@ -40,6 +40,7 @@ def options():
     parser.add_argument("--threads", type=int, default=os.cpu_count(), help="loops, workers of nginx, threads of wrk")
     parser.add_argument("--server-cpus", help="pin the servers to these processors (taskset): 0-3")
     parser.add_argument("--client-cpus", help="and wrk to these")
+    parser.add_argument("--client-threads", type=int, default=1, help="of the client that asks at a fixed rate (1)")
     parser.add_argument("--wrk", default=shutil.which("wrk"), help="the program wrk")
     parser.add_argument("--nginx", default=shutil.which("nginx") or "/usr/sbin/nginx", help="the program nginx")
     parser.add_argument("--quick", action="store_true", help="20,000 vectors, 3 rounds of a second")
@@ -134,7 +135,7 @@ def run_wrk(given, folder, port, path, body, kind):
     with open(script, "w") as out:
         out.write(f'wrk.method = "POST"\nlocal f = io.open("{folder}/body", "rb")\nwrk.body = f:read("*a")\nf:close()\n'
                   f'wrk.headers["Content-Type"] = "{kind}"\n')
-    done = subprocess.run(pinned(given.client_cpus, [given.wrk, f"-t{given.threads}", f"-c{given.connections}",
+    done = subprocess.run(pinned(given.client_cpus, [given.wrk, f"-t{max(given.threads, given.client_threads)}", f"-c{given.connections}",
                                                      f"-d{given.seconds:g}s", "-s", script,
                                                      f"http://127.0.0.1:{port}{path}"]), capture_output=True, text=True)
     rate = re.search(r"Requests/sec: +([\d.]+)", done.stdout)
@@ -150,9 +151,13 @@ def measure_latency(given, folder, port, call, rate):
         out.write(body)
     program = os.path.join(given.build, "bench", "gen_requests")
     done = subprocess.run(pinned(given.client_cpus, [program, f"127.0.0.1:{port}", path, f"{folder}/body", "--rate",
-                                                     f"{rate:.0f}", "--seconds", f"{given.seconds:g}", "--connections", "32",
+                                                     f"{rate:.0f}", "--seconds", f"{given.seconds:g}", "--connections",
+                                                     str(given.connections), "--threads", str(given.client_threads),
                                                      "--type", kind]), capture_output=True, text=True)
-    return json.loads(done.stdout)
+    found = json.loads(done.stdout)
+    if done.returncode != 0:
+        sys.exit(f"gen_requests {path}: {done.stdout}{done.stderr}")
+    return found
 
 
 def main():

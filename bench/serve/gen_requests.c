@@ -1,17 +1,18 @@
 /* bench/serve/gen_requests.c: sends requests at a fixed rate and measures how long each takes.
  *
- *   gen_requests ADDRESS:PORT PATH BODY-FILE --rate R --seconds S [--connections C] [--type CONTENT-TYPE] [--token T]
+ *   gen_requests ADDRESS:PORT PATH BODY-FILE --rate R --seconds S [--connections C] [--threads T] [--type CONTENT-TYPE]
  *
  * A request is due at its time whether or not the answers before it have come: its latency counts from then, so that a
  * server that stalls is not excused by a client that waits (closed-loop tools such as wrk do). Prints one line of JSON:
  * requests, answers that were not 200, failures of connections, the rate that was reached, and latencies in
- * microseconds. IPv4 only; one thread.
+ * microseconds. IPv4 only. Each thread sends its share of the rate over its share of the connections, and never sleeps.
  */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -43,6 +44,8 @@ typedef struct load {
   int epoll;
   uint64_t *latencies;
   size_t answered, bad, failures, due_count;
+  double rate, seconds;
+  pthread_t thread;
 } load;
 
 static uint64_t now_ns(void) {
@@ -136,16 +139,17 @@ static void start_request(load *l, uint64_t due) {
   if (!send_more(l, c)) reopen(l, i);
 }
 
-static void run(load *l, double rate, double seconds) {
+static void *run(void *argument) {
+  load *l = argument;
   const uint64_t begin = now_ns();
   const size_t total = l->due_count;
   size_t started = 0;
   struct epoll_event events[256];
-  const uint64_t last = begin + (uint64_t)((seconds + 10) * 1e9);
+  const uint64_t last = begin + (uint64_t)((l->seconds + 10) * 1e9);
   while (l->answered + l->failures < total && now_ns() < last) {
     const uint64_t now = now_ns();
     while (started < total && l->idle_count > 0) {
-      const uint64_t due = begin + (uint64_t)((double)started / rate * 1e9);
+      const uint64_t due = begin + (uint64_t)((double)started / l->rate * 1e9);
       if (due > now) break;
       start_request(l, due);
       started++;
@@ -161,6 +165,7 @@ static void run(load *l, double rate, double seconds) {
         receive(l, number);
     }
   }
+  return NULL;
 }
 
 static int by_size(const void *a, const void *b) {
@@ -183,53 +188,92 @@ static char *read_file(const char *path, size_t *size) {
   return text;
 }
 
+/* The bytes that every request has. */
+static char *make_request(const char *host, const char *path, const char *body_file, const char *type, size_t *size) {
+  size_t body_size;
+  char *body = read_file(body_file, &body_size);
+  char *request = malloc(body_size + 4096);
+  if (!request) give_up("no memory");
+  *size =
+      (size_t)snprintf(request, 4096, "POST %s HTTP/1.1\r\nHost: %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\n\r\n",
+                       path, host, type, body_size);
+  memcpy(request + *size, body, body_size);
+  *size += body_size;
+  free(body);
+  return request;
+}
+
+static void open_all(load *l) {
+  l->due_count = (size_t)(l->rate * l->seconds);
+  l->latencies = malloc((l->due_count + 1) * sizeof *l->latencies);
+  l->connections = calloc(l->count, sizeof *l->connections);
+  l->idle = calloc(l->count, sizeof *l->idle);
+  l->epoll = epoll_create1(0);
+  if (!l->latencies || !l->connections || !l->idle || l->epoll < 0) give_up("no memory");
+  for (unsigned i = 0; i < l->count; i++) {
+    open_connection(l, i);
+    l->idle[l->idle_count++] = i;
+  }
+}
+
+/* Adds the answers of one thread to those of another. */
+static void add_up(load *all, const load *l) {
+  all->latencies = realloc(all->latencies, (all->answered + l->answered + 1) * sizeof *all->latencies);
+  if (!all->latencies) give_up("no memory");
+  memcpy(all->latencies + all->answered, l->latencies, l->answered * sizeof *l->latencies);
+  all->answered += l->answered;
+  all->bad += l->bad;
+  all->failures += l->failures;
+  all->due_count += l->due_count;
+}
+
+static int print_result(load *all, double taken) {
+  qsort(all->latencies, all->answered, sizeof *all->latencies, by_size);
+  printf("{\"requests\":%zu,\"answers\":%zu,\"not_200\":%zu,\"failures\":%zu,\"rate\":%.0f,\"p50_us\":%.1f,\"p90_us\":%"
+         ".1f,"
+         "\"p99_us\":%.1f,\"p999_us\":%.1f,\"max_us\":%.1f}\n",
+         all->due_count, all->answered, all->bad, all->failures, (double)all->answered / taken, share_us(all, 0.5),
+         share_us(all, 0.9), share_us(all, 0.99), share_us(all, 0.999), share_us(all, 1));
+  return all->failures > 0 || all->bad > 0 || all->answered < all->due_count;
+}
+
 int main(int argc, char **argv) {
+  enum { MOST_THREADS = 64 };
+  static load loads[MOST_THREADS];
   double rate = 1000, seconds = 5;
-  const char *type = "application/json", *token = NULL;
-  load l = {.count = 64};
-  if (argc < 4) {
-    fprintf(stderr, "usage: gen_requests ADDRESS:PORT PATH BODY-FILE --rate R --seconds S [--connections C]\n");
+  unsigned connections = 64, threads = 1;
+  const char *type = "application/json";
+  char *colon = argc < 4 ? NULL : strrchr(argv[1], ':');
+  if (!colon) {
+    fprintf(stderr,
+            "usage: gen_requests ADDRESS:PORT PATH BODY-FILE --rate R --seconds S [--connections C] [--threads T]\n");
     return 2;
   }
   for (int i = 4; i + 1 < argc; i += 2) {
     if (strcmp(argv[i], "--rate") == 0) rate = atof(argv[i + 1]);
     if (strcmp(argv[i], "--seconds") == 0) seconds = atof(argv[i + 1]);
-    if (strcmp(argv[i], "--connections") == 0) l.count = (unsigned)atoi(argv[i + 1]);
+    if (strcmp(argv[i], "--connections") == 0) connections = (unsigned)atoi(argv[i + 1]);
+    if (strcmp(argv[i], "--threads") == 0) threads = (unsigned)atoi(argv[i + 1]);
     if (strcmp(argv[i], "--type") == 0) type = argv[i + 1];
-    if (strcmp(argv[i], "--token") == 0) token = argv[i + 1];
   }
-  char *colon = strrchr(argv[1], ':');
-  if (!colon) return 2;
+  if (threads < 1 || threads > MOST_THREADS || connections < threads || !(rate > 0) || !(seconds > 0)) return 2;
   *colon = 0;
-  l.to = (struct sockaddr_in){.sin_family = AF_INET, .sin_port = htons((uint16_t)atoi(colon + 1))};
-  inet_pton(AF_INET, argv[1], &l.to.sin_addr);
-  size_t body_size;
-  char *body = read_file(argv[3], &body_size);
-  l.request = malloc(body_size + 1024);
-  l.due_count = (size_t)(rate * seconds);
-  l.latencies = malloc((l.due_count + 1) * sizeof *l.latencies);
-  l.connections = calloc(l.count, sizeof *l.connections);
-  l.idle = calloc(l.count, sizeof *l.idle);
-  l.epoll = epoll_create1(0);
-  if (!l.request || !l.latencies || !l.connections || !l.idle || l.epoll < 0) give_up("no memory");
-  l.size = (size_t)sprintf(l.request, "POST %s HTTP/1.1\r\nHost: %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\n",
-                           argv[2], argv[1], type, body_size);
-  if (token) l.size += (size_t)sprintf(l.request + l.size, "Authorization: Bearer %.512s\r\n", token);
-  l.size += (size_t)sprintf(l.request + l.size, "\r\n");
-  memcpy(l.request + l.size, body, body_size);
-  l.size += body_size;
-  for (unsigned i = 0; i < l.count; i++) {
-    open_connection(&l, i);
-    l.idle[l.idle_count++] = i;
+  load all = {.to = {.sin_family = AF_INET, .sin_port = htons((uint16_t)atoi(colon + 1))}};
+  if (inet_pton(AF_INET, argv[1], &all.to.sin_addr) != 1) return 2;
+  all.request = make_request(argv[1], argv[2], argv[3], type, &all.size);
+  for (unsigned i = 0; i < threads; i++) {
+    loads[i] = all;
+    loads[i].rate = rate / threads;
+    loads[i].seconds = seconds;
+    loads[i].count = connections / threads;
+    open_all(&loads[i]);
   }
   const uint64_t begin = now_ns();
-  run(&l, rate, seconds);
-  const double taken = (double)(now_ns() - begin) / 1e9;
-  qsort(l.latencies, l.answered, sizeof *l.latencies, by_size);
-  printf("{\"requests\":%zu,\"answers\":%zu,\"not_200\":%zu,\"failures\":%zu,\"rate\":%.0f,\"p50_us\":%.1f,\"p90_us\":%"
-         ".1f,"
-         "\"p99_us\":%.1f,\"p999_us\":%.1f,\"max_us\":%.1f}\n",
-         l.due_count, l.answered, l.bad, l.failures, (double)l.answered / taken, share_us(&l, 0.5), share_us(&l, 0.9),
-         share_us(&l, 0.99), share_us(&l, 0.999), share_us(&l, 1));
-  return l.failures > 0 || l.bad > 0 || l.answered < l.due_count;
+  for (unsigned i = 0; i < threads; i++)
+    if (pthread_create(&loads[i].thread, NULL, run, &loads[i]) != 0) give_up("a thread cannot be started");
+  for (unsigned i = 0; i < threads; i++) {
+    pthread_join(loads[i].thread, NULL);
+    add_up(&all, &loads[i]);
+  }
+  return print_result(&all, (double)(now_ns() - begin) / 1e9);
 }

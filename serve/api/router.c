@@ -174,8 +174,12 @@ static http_text without_port(http_text host) {
   return (http_text){host.at, length};
 }
 
+/* 127.evil.example is a name that someone may point here: only digits make an address. */
 static bool is_loopback_name(http_text host) {
-  return http_text_is(host, "localhost") || http_text_is(host, "[::1]") || begins(host, "127.");
+  if (http_text_is(host, "localhost") || http_text_is(host, "[::1]")) return true;
+  for (size_t i = 0; i < host.size; i++)
+    if (!memchr("0123456789.", host.at[i], 11)) return false;
+  return begins(host, "127.");
 }
 
 /* A page of another site may make a browser send requests to this machine: its Origin is not ours, or (a name that was
@@ -192,8 +196,9 @@ static bool is_from_elsewhere(const service *s, const http_head *head) {
   return origin.size != host.size || (host.size > 0 && strncasecmp(origin.at, host.at, host.size) != 0);
 }
 
+/* r NULL: there is no such route, which those without a token are not told. */
 static bool may_ask(const service *s, const http_head *head, const route *r, http_answer *answer) {
-  if (s->token && !r->is_open && !has_token(s, head)) {
+  if (s->token && (!r || !r->is_open) && !has_token(s, head)) {
     problem_set(answer, 401, "this needs the header Authorization: Bearer TOKEN");
     answer->headers = "WWW-Authenticate: Bearer\r\n";
     return false;
@@ -217,7 +222,8 @@ static size_t on_head(void *user, http_request *request) {
     return 0;
   }
   http_text encoding = http_header_value(&request->head, "Content-Encoding");
-  if (!find_route(s, &request->head, x, answer) || !may_ask(s, &request->head, x->route, answer)) return 0;
+  const bool is_found = find_route(s, &request->head, x, answer);
+  if (!may_ask(s, &request->head, x->route, answer) || !is_found) return 0;
   if (encoding.size > 0 && !http_text_is(encoding, "identity")) {
     problem_set(answer, 415, "compressed requests are not read");
     return 0;

@@ -47,14 +47,17 @@ static bool is_derived(const char *path) {
   return strcmp(path, "items.index") == 0 || strcmp(path, "items.json") == 0;
 }
 
-/* The sum does not depend on the order in which the folder lists its files. */
-static void add_to_fingerprint(folder_walk *w, const struct stat *info) {
+static uint64_t fingerprint_of(const char *path, const struct stat *info) {
   const int64_t facts[] = {(int64_t)info->st_size, (int64_t)info->st_mtim.tv_sec, (int64_t)info->st_mtim.tv_nsec,
                            (int64_t)info->st_ino, (int64_t)info->st_dev};
-  if (is_derived(w->path)) return;
-  uint64_t hash = hash_bytes(UINT64_C(0xcbf29ce484222325), w->path, strlen(w->path) + 1);
+  uint64_t hash = hash_bytes(UINT64_C(0xcbf29ce484222325), path, strlen(path) + 1);
   hash = hash_bytes(hash, facts, sizeof facts);
-  w->fingerprint += hash ^ (hash >> 29);
+  return hash ^ (hash >> 29);
+}
+
+uint64_t file_fingerprint(const char *path) {
+  struct stat info;
+  return path && stat(path, &info) == 0 ? fingerprint_of(path, &info) : 0;
 }
 
 static furrow_status add_to_memory(folder_walk *w, void *data, size_t size, furrow_error *err) {
@@ -111,7 +114,8 @@ static furrow_status visit_open(folder_walk *w, int fd, size_t length, unsigned 
   }
   if (!S_ISREG(info.st_mode)) return fail_at(w, FURROW_E_FORMAT, "not a regular file", 0, err);
   if (++w->count > MOST_FILES) return fail_at(w, FURROW_E_FORMAT, "the folder has too many files for a model", 0, err);
-  add_to_fingerprint(w, &info);
+  /* The sum does not depend on the order in which the folder lists its files. */
+  if (!is_derived(w->path)) w->fingerprint += fingerprint_of(w->path, &info);
   return w->files ? read_file(w, fd, &info, err) : FURROW_OK;
 }
 
@@ -182,24 +186,24 @@ static bool is_folder(DIR *in, const char *name) {
   return fstatat(dirfd(in), name, &info, 0) == 0 && S_ISDIR(info.st_mode);
 }
 
-static uint64_t highest_number(DIR *dir) {
+static uint64_t highest_number(DIR *dir, uint64_t below) {
   uint64_t highest = 0;
   const struct dirent *entry;
   while ((entry = readdir(dir))) {
     const uint64_t number = version_number(entry->d_name);
-    if (number > highest && is_folder(dir, entry->d_name)) highest = number;
+    if (number > highest && number < below && is_folder(dir, entry->d_name)) highest = number;
   }
   return highest;
 }
 
-furrow_status version_folder_find(version_folder *folder, const char *source, furrow_error *err) {
+furrow_status version_folder_find(version_folder *folder, const char *source, uint64_t below, furrow_error *err) {
   struct stat info;
   char *path = NULL;
   DIR *dir = opendir(source);
   if (!dir)
     return fail_file(err, errno == ENOENT ? FURROW_E_NOT_FOUND : FURROW_E_IO, source, "cannot be opened", errno);
   const bool is_model = fstatat(dirfd(dir), "graph.json", &info, 0) == 0;
-  const uint64_t number = is_model ? 0 : highest_number(dir);
+  const uint64_t number = is_model ? 0 : highest_number(dir, below);
   closedir(dir);
   if (!is_model && number == 0)
     return fail_file(err, FURROW_E_NOT_FOUND, source, "neither a model (no graph.json) nor a folder of numbered models",
@@ -230,7 +234,8 @@ furrow_status model_files_read(model_files *files, const version_folder *from, c
 
 void model_files_clear(model_files *files) {
   for (size_t i = 0; i < files->count; i++) {
-    if (furrow_memory_file_remove(files->paths[i], NULL) != FURROW_OK) continue; /* it was added above */
+    const furrow_status status = furrow_memory_file_remove(files->paths[i], NULL);
+    (void)status; /* E_MEMORY: it stays until the program ends */
     free(files->paths[i]);
   }
   free((void *)files->paths);
@@ -243,4 +248,6 @@ void model_files_rename(const model_files *files, const char *folder, furrow_err
   if (length == 0 || strncmp(err->file, files->folder, length) != 0) return;
   snprintf(rest, sizeof rest, "%s", err->file + length);
   snprintf(err->file, sizeof err->file, "%.255s%.255s", folder, rest);
+  char *where = strstr(err->message, " in memory");
+  if (where && err->status == FURROW_E_NOT_FOUND) *where = 0; /* "no such file or directory in memory" */
 }

@@ -18,11 +18,14 @@ typedef struct version_folder {
 } version_folder;
 
 /* Finds the newest version: the directory itself if it has a graph.json, otherwise its subfolder with the highest
- * number. Names are decimal numbers from 1 to 2^63 without leading zeros; everything else in it is ignored.
+ * number `below` that one (UINT64_MAX: any). Names are decimal numbers from 1 to 2^63 without leading zeros; everything
+ * else in it is ignored.
  * Owner: the caller frees folder->path.
  * Errors: E_NOT_FOUND, there is none; E_IO; E_FORMAT, something in the folder is neither a regular file nor a folder.
  */
-furrow_status version_folder_find(version_folder *folder, const char *source, furrow_error *err);
+furrow_status version_folder_find(version_folder *folder, const char *source, uint64_t below, furrow_error *err);
+/* Likewise of one file; 0: there is none, or path is NULL. */
+uint64_t file_fingerprint(const char *path);
 
 /* Files in memory. Start with {0}. */
 typedef struct model_files {

@@ -23,6 +23,7 @@ struct served_model {
   slot current;           /* a model_version */
   pthread_mutex_t reload; /* held while a version is loaded; of the following two as well */
   version_mark served, refused;
+  uint64_t tables;            /* fingerprint of the items and the log that the version was loaded with */
   pthread_mutex_t error_lock; /* held for a moment */
   char error[1024];           /* of the last reload; "": it went well */
 };
@@ -99,28 +100,48 @@ static uint64_t served_number(served_model *m) {
   return number;
 }
 
+/* Of the table of items, FILE:COLUMN, and of the log. */
+static uint64_t tables_fingerprint(const served_model *m) {
+  const char *colon = m->items ? strrchr(m->items, ':') : NULL;
+  char *file = colon ? strndup(m->items, (size_t)(colon - m->items)) : NULL;
+  const uint64_t fingerprint = file_fingerprint(file) + file_fingerprint(m->seen);
+  free(file);
+  return fingerprint;
+}
+
 static furrow_status load_version(served_model *m, const version_folder *folder, furrow_error *err) {
   const model_source source = {.name = m->name, .path = m->path, .items = m->items, .seen = m->seen};
+  const uint64_t tables = tables_fingerprint(m);
   model_version *v = NULL;
-  const furrow_status status = model_version_load(&v, &source, folder, loading_threads(m), m->threads, err);
-  if (status != FURROW_OK) {
-    m->refused = mark_of(folder);
-    return status;
-  }
+  FAIL_TRY(model_version_load(&v, &source, folder, loading_threads(m), m->threads, err));
   if (folder->number == 0) v->number = served_number(m) + 1;
   slot_set(&m->current, &v->shared);
   m->served = mark_of(folder);
-  m->refused.is_set = false;
+  m->tables = tables;
   return FURROW_OK;
 }
 
-static furrow_status reload_newest(served_model *m, bool force, bool *changed, furrow_error *err) {
+/* A server that is started while the newest version is broken (half of it is copied yet) serves the one before. */
+static bool load_older(served_model *m, uint64_t below) {
+  bool is_loaded = false, is_found = true;
+  while (!is_loaded && is_found && below > 1) {
+    version_folder folder = {0};
+    furrow_error err;
+    is_found = version_folder_find(&folder, m->path, below, &err) == FURROW_OK && folder.number > 0;
+    is_loaded = is_found && load_version(m, &folder, &err) == FURROW_OK;
+    below = folder.number;
+    free(folder.path);
+  }
+  return is_loaded;
+}
+
+static furrow_status reload_newest(served_model *m, bool force, furrow_error *err) {
   version_folder folder = {0};
-  FAIL_TRY(version_folder_find(&folder, m->path, err));
+  FAIL_TRY(version_folder_find(&folder, m->path, UINT64_MAX, err));
   furrow_status status = FURROW_OK;
-  if (force || !is_marked(&m->served, &folder)) {
+  if (force || !is_marked(&m->served, &folder) || m->tables != tables_fingerprint(m)) {
     status = load_version(m, &folder, err);
-    *changed = status == FURROW_OK;
+    m->refused = status == FURROW_OK ? (version_mark){0} : mark_of(&folder);
   }
   free(folder.path);
   return status;
@@ -144,23 +165,28 @@ static void remember_error(served_model *m, furrow_status status, furrow_error e
 
 furrow_status served_model_reload(served_model *model, bool force, reload_result *result, furrow_error *err) {
   furrow_error own = {0};
-  bool changed = false;
   pthread_mutex_lock(&model->reload);
-  const furrow_status status = reload_newest(model, force, &changed, &own);
+  const bool is_first = !model->served.is_set;
+  model_version *before = served_model_get(model);
+  furrow_status status = reload_newest(model, force, &own);
   remember_error(model, status, own);
-  *result = (reload_result){.changed = changed, .version = served_number(model)};
+  if (status != FURROW_OK && is_first && load_older(model, model->refused.number)) status = FURROW_OK;
+  model_version *after = served_model_get(model);
+  *result = (reload_result){.changed = after != before, .version = after ? after->number : 0};
+  if (before) shared_release(&before->shared);
+  if (after) shared_release(&after->shared);
   pthread_mutex_unlock(&model->reload);
   if (status != FURROW_OK && err) *err = own;
   return status;
 }
 
-/* A folder that is going on being loaded is not looked at. A lower number is not newer: who takes the highest folder
- * away to go back says so with a reload. */
+/* Nothing is looked at while a version is being loaded. A lower number is not newer: who takes the highest folder away
+ * to go back says so with a reload. */
 bool served_model_has_newer(served_model *model) {
   version_folder folder = {0};
   furrow_error err;
   if (pthread_mutex_trylock(&model->reload) != 0) return false;
-  const bool found = version_folder_find(&folder, model->path, &err) == FURROW_OK;
+  const bool found = version_folder_find(&folder, model->path, UINT64_MAX, &err) == FURROW_OK;
   const bool is_newer = found && folder.number >= model->served.number && !is_marked(&model->served, &folder) &&
                         !is_marked(&model->refused, &folder);
   pthread_mutex_unlock(&model->reload);

@@ -57,8 +57,10 @@ furrow_status served_model_create(served_model **model, const model_source *sour
 void served_model_free(served_model *model);
 const char *served_model_name(const served_model *model);
 const char *served_model_path(const served_model *model);
-/* Loads the newest version if it is not the one that is served, or if `force`. Slow: never on a thread of a loop. One
- * call at a time goes on; others wait. */
+/* Loads the newest version if it is not the one that is served or its items or log have changed, or if `force`. The
+ * first call falls back to a lower number where the newest cannot be used: then it returns OK, and
+ * served_model_last_error says what is wrong with the newest. Slow: never on a thread of a loop. One call at a time
+ * goes on; others wait. */
 furrow_status served_model_reload(served_model *model, bool force, reload_result *result, furrow_error *err);
 /* Returns whether the source has a version that is newer than the one served and was not refused before: cheap. */
 bool served_model_has_newer(served_model *model);

@@ -5,7 +5,6 @@
  * written. Where one says that the broken record was, the log is refused. */
 #include "edit/log_records.h"
 
-#include <endian.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,35 +16,20 @@ enum { VERSION = 1, RECORD_HEADER = 32, CHECKSUM = 8, FLAG_NAMES = 1 };
 
 /* ---- Numbers and checksums ---- */
 
-static uint64_t load_u64(const unsigned char *from) {
-  uint64_t value;
-  memcpy(&value, from, sizeof value);
-  return le64toh(value);
+static uint64_t little_endian(uint64_t value) {
+  return __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? __builtin_bswap64(value) : value;
 }
 
-static uint32_t load_u32(const unsigned char *from) {
-  uint32_t value;
-  memcpy(&value, from, sizeof value);
-  return le32toh(value);
+/* A number of `size` bytes, at most 8. */
+static inline uint64_t load(const unsigned char *from, size_t size) {
+  uint64_t value = 0;
+  memcpy(&value, from, size);
+  return little_endian(value);
 }
 
-static unsigned load_u16(const unsigned char *from) {
-  return from[0] | (unsigned)from[1] << 8;
-}
-
-static void store_u64(unsigned char *to, uint64_t value) {
-  value = htole64(value);
-  memcpy(to, &value, sizeof value);
-}
-
-static void store_u32(unsigned char *to, uint32_t value) {
-  value = htole32(value);
-  memcpy(to, &value, sizeof value);
-}
-
-static void store_u16(unsigned char *to, unsigned value) {
-  to[0] = (unsigned char)value;
-  to[1] = (unsigned char)(value >> 8);
+static inline void store(unsigned char *to, uint64_t value, size_t size) {
+  value = little_endian(value);
+  memcpy(to, &value, size);
 }
 
 /* For a fixed word it maps sums one to one, and for a fixed sum words: a change of one word always changes the result.
@@ -55,10 +39,9 @@ static uint64_t mix(uint64_t sum, uint64_t word) {
   return sum ^ sum >> 32;
 }
 
-/* Over `size` bytes, a multiple of 8, that stand at byte `position` of log `sequence`. */
-static uint64_t checksum(const unsigned char *data, size_t size, uint64_t sequence, uint64_t position) {
+uint64_t log_checksum(const unsigned char *data, size_t size, uint64_t sequence, uint64_t position) {
   uint64_t sum = mix(mix(0x464c4f47, sequence), position);
-  for (size_t i = 0; i < size; i += 8) sum = mix(sum, load_u64(data + i));
+  for (size_t i = 0; i < size; i += 8) sum = mix(sum, load(data + i, 8));
   return mix(sum, size);
 }
 
@@ -70,11 +53,11 @@ static size_t round_up(size_t size) {
 
 void log_write_header(unsigned char header[LOG_HEADER], uint32_t d, uint64_t sequence, uint64_t previous) {
   memcpy(header, MAGIC, sizeof MAGIC);
-  store_u32(header + 8, VERSION);
-  store_u32(header + 12, d);
-  store_u64(header + 16, sequence);
-  store_u64(header + 24, previous);
-  store_u64(header + 32, checksum(header, 32, 0, 0));
+  store(header + 8, VERSION, 4);
+  store(header + 12, d, 4);
+  store(header + 16, sequence, 8);
+  store(header + 24, previous, 8);
+  store(header + 32, log_checksum(header, 32, 0, 0), 8);
 }
 
 /* Why a name is not one; NULL: it is. */
@@ -112,7 +95,7 @@ static furrow_status check_change(const index_change *change, uint32_t d, size_t
 }
 
 static unsigned char *store_ids(unsigned char *to, const index_change *change) {
-  for (size_t i = 0; i < change->n; i++) store_u64(to + 8 * i, (uint64_t)change->ids[i]);
+  for (size_t i = 0; i < change->n; i++) store(to + 8 * i, (uint64_t)change->ids[i], 8);
   return to + 8 * change->n;
 }
 
@@ -120,7 +103,7 @@ static unsigned char *store_vectors(unsigned char *to, const float *vectors, siz
   for (size_t i = 0; i < n; i++) {
     uint32_t bits;
     memcpy(&bits, vectors + i, sizeof bits);
-    store_u32(to + 4 * i, bits);
+    store(to + 4 * i, bits, 4);
   }
   return to + 4 * n;
 }
@@ -149,24 +132,24 @@ furrow_status log_append_record(bytes *records, const index_change *change, uint
     return fail_memory(err);
   }
   memset(record, 0, RECORD_HEADER);
-  store_u64(record, length);
-  store_u32(record + 16, (uint32_t)change->n);
-  store_u16(record + 20, change->kind);
-  store_u16(record + 22, has_names ? FLAG_NAMES : 0);
+  store(record, length, 8);
+  store(record + 16, (uint32_t)change->n, 4);
+  store(record + 20, change->kind, 2);
+  store(record + 22, has_names ? FLAG_NAMES : 0, 2);
   unsigned char *end = store_ids(record + RECORD_HEADER, change);
   if (is_set) end = store_vectors(end, change->vectors, change->n * d);
   if (has_names) end = store_names(end, change);
   memset(end, 0, (size_t)(record + RECORD_HEADER + payload - end));
-  store_u64(record + length - CHECKSUM, checksum(record + RECORD_HEADER, payload, sequence, position));
+  store(record + length - CHECKSUM, log_checksum(record + RECORD_HEADER, payload, sequence, position), 8);
   bytes_grow(records, length);
   return FURROW_OK;
 }
 
 void log_seal(bytes *records, uint64_t sequence, uint64_t position) {
   unsigned char *data = (unsigned char *)records->data;
-  for (size_t at = 0; at < records->size; at += load_u64(data + at)) {
-    store_u64(data + at + 8, position);
-    store_u64(data + at + 24, checksum(data + at, 24, sequence, position + at));
+  for (size_t at = 0; at < records->size; at += load(data + at, 8)) {
+    store(data + at + 8, position, 8);
+    store(data + at + 24, log_checksum(data + at, 24, sequence, position + at), 8);
   }
 }
 
@@ -208,38 +191,38 @@ static bool is_unfinished(const log_reader *r) {
 
 static furrow_status read_header(log_reader *r, furrow_error *err) {
   if (memcmp(r->data, MAGIC, sizeof MAGIC) != 0) return fail_at(r, 0, "not a log of changes", err);
-  if (load_u64(r->data + 32) != checksum(r->data, 32, 0, 0))
+  if (load(r->data + 32, 8) != log_checksum(r->data, 32, 0, 0))
     return fail_at(r, 0, "the header of the log is damaged", err);
-  if (load_u32(r->data + 8) != VERSION)
+  if (load(r->data + 8, 4) != VERSION)
     return fail_at(r, 8, "the log has a version that this program does not read", err);
-  if (load_u32(r->data + 12) != r->d) {
+  if (load(r->data + 12, 4) != r->d) {
     fail_in(err, FURROW_E_FORMAT, r->file, "the log has vectors of %u numbers, the index of %u",
-            (unsigned)load_u32(r->data + 12), (unsigned)r->d);
+            (unsigned)load(r->data + 12, 4), (unsigned)r->d);
     err->offset = 12;
     return FURROW_E_FORMAT;
   }
-  r->extent = (log_extent){LOG_HEADER, load_u64(r->data + 16), load_u64(r->data + 24)};
+  r->extent = (log_extent){LOG_HEADER, load(r->data + 16, 8), load(r->data + 24, 8)};
   return FURROW_OK;
 }
 
 static bool has_header(const log_reader *r, size_t at) {
   return r->size - at >= RECORD_HEADER &&
-         load_u64(r->data + at + 24) == checksum(r->data + at, 24, r->extent.sequence, at);
+         load(r->data + at + 24, 8) == log_checksum(r->data + at, 24, r->extent.sequence, at);
 }
 
 /* Whether the numbers in a header whose checksum is right make sense. */
 static bool is_possible(const log_reader *r, size_t at) {
-  const uint64_t length = load_u64(r->data + at), synced = load_u64(r->data + at + 8);
+  const uint64_t length = load(r->data + at, 8), synced = load(r->data + at + 8, 8);
   return length % 8 == 0 && length >= RECORD_HEADER + CHECKSUM && synced >= LOG_HEADER && synced <= at;
 }
 
 /* The bytes of the record at `at`, whose header is right; 0: it is not whole. */
 static size_t whole_record(const log_reader *r, size_t at) {
-  const uint64_t length = load_u64(r->data + at);
+  const uint64_t length = load(r->data + at, 8);
   if (length > r->size - at) return 0;
   const unsigned char *payload = r->data + at + RECORD_HEADER;
   const size_t size = (size_t)length - RECORD_HEADER - CHECKSUM;
-  return load_u64(payload + size) == checksum(payload, size, r->extent.sequence, at) ? (size_t)length : 0;
+  return load(payload + size, 8) == log_checksum(payload, size, r->extent.sequence, at) ? (size_t)length : 0;
 }
 
 static furrow_status reserve(log_reader *r, size_t size, furrow_error *err) {
@@ -271,7 +254,7 @@ static furrow_status read_names(log_reader *r, size_t count, size_t at, size_t e
 
 static furrow_status read_ids(log_reader *r, size_t count, size_t at, furrow_error *err) {
   for (size_t i = 0; i < count; i++, at += 8) {
-    r->ids[i] = (int64_t)load_u64(r->data + at);
+    r->ids[i] = (int64_t)load(r->data + at, 8);
     if (r->ids[i] < 0) return fail_at(r, at, "an id is negative", err);
   }
   return FURROW_OK;
@@ -279,7 +262,7 @@ static furrow_status read_ids(log_reader *r, size_t count, size_t at, furrow_err
 
 static furrow_status read_vectors(log_reader *r, size_t count, size_t at, furrow_error *err) {
   for (size_t i = 0; i < count * r->d; i++) {
-    const uint32_t bits = load_u32(r->data + at + 4 * i);
+    const uint32_t bits = (uint32_t)load(r->data + at + 4 * i, 4);
     memcpy(r->vectors + i, &bits, sizeof bits);
   }
   const size_t invalid = furrow_first_invalid_vector(r->vectors, count, r->d);
@@ -289,8 +272,8 @@ static furrow_status read_vectors(log_reader *r, size_t count, size_t at, furrow
 /* Reads a record whose checksums are right; they do not say that its numbers make sense. */
 static furrow_status read_record(log_reader *r, size_t at, size_t length, furrow_error *err) {
   const unsigned char *header = r->data + at;
-  const size_t count = load_u32(header + 16);
-  const unsigned kind = load_u16(header + 20), flags = load_u16(header + 22);
+  const size_t count = load(header + 16, 4);
+  const unsigned kind = (unsigned)load(header + 20, 2), flags = (unsigned)load(header + 22, 2);
   const bool is_set = kind == CHANGE_SET, has_names = flags == FLAG_NAMES;
   if (!is_set && kind != CHANGE_REMOVE) return fail_at(r, at + 20, "a record of an unknown kind", err);
   if (flags != 0 && !(is_set && has_names)) return fail_at(r, at + 22, "a record with unknown flags", err);
@@ -312,12 +295,12 @@ static furrow_status read_record(log_reader *r, size_t at, size_t length, furrow
 static bool was_synced(const log_reader *r, size_t at) {
   size_t behind = at + 8;
   if (has_header(r, at)) { /* what a record has inside is not a record behind it */
-    const uint64_t length = load_u64(r->data + at);
+    const uint64_t length = load(r->data + at, 8);
     if (length >= r->size - at) return false;
     behind = at + (size_t)length;
   }
   for (; behind < r->size; behind += 8)
-    if (has_header(r, behind) && load_u64(r->data + behind + 8) > at) return true;
+    if (has_header(r, behind) && load(r->data + behind + 8, 8) > at) return true;
   return false;
 }
 

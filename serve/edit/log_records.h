@@ -7,6 +7,8 @@
 
 enum { LOG_HEADER = 40 }; /* bytes */
 
+/* The checksum of `size` bytes, a multiple of 8, of something that begins at byte `position` of log `sequence`. */
+uint64_t log_checksum(const unsigned char *data, size_t size, uint64_t sequence, uint64_t position);
 /* Writes the header of a log. */
 void log_write_header(unsigned char header[LOG_HEADER], uint32_t d, uint64_t sequence, uint64_t previous);
 /* Appends a record that will stand at byte `position` of log `sequence`; log_seal completes it.

@@ -127,7 +127,7 @@ static void add_headers(exchange *e, bool is_packed, bool closes) {
   if (answer->status != 304 && answer->status != 204) add_number(head, "Content-Length: ", e->content_size);
   if (is_packed) bytes_text(head, "Content-Encoding: gzip\r\n");
   if (gzip_is_worth(e->connection->loop->server, answer)) bytes_text(head, "Vary: Accept-Encoding\r\n");
-  if (!answer->fixed) bytes_text(head, "Cache-Control: no-store\r\n");
+  if (!answer->fixed || !answer->headers) bytes_text(head, "Cache-Control: no-store\r\n");
   if (answer->retry_after > 0) add_number(head, "Retry-After: ", answer->retry_after);
   if (answer->headers) bytes_text(head, answer->headers);
   if (closes)

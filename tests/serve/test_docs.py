@@ -26,7 +26,8 @@ from furrow_server import BUILD, Server, run
 
 SOURCE = os.environ.get("FURROW_SOURCE") or os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 PAGE = f"{SOURCE}/docs/serving.md"
-VOLATILE = {"loaded_at", "p50_ms", "p99_ms", "queries_per_second", "recall", "requests", "errors", "log_bytes"}
+VOLATILE = {"loaded_at", "p50_ms", "p99_ms", "queries_per_second", "recall", "requests", "errors", "bytes", "file_bytes",
+            "log_bytes"}
 BLOCK = re.compile(r"^```http\n(.*?)^```\n", re.M | re.S)
 
 
@@ -88,6 +89,23 @@ def test_five_lines_of_the_readme(folder):
     check_five_lines(read(f"{SOURCE}/README.md"), folder)
 
 
+# ---- Configuration files ----
+
+
+def test_configuration_files(folder):
+    """That of the page and that of packaging/, with another port and other paths."""
+    bash(calls_block()[0] + "\ncp -r shop.model ctr.model", folder)
+    page = re.search(r"^```json\n(.*?)^```\n", read(PAGE), re.M | re.S)[1]
+    example = read(f"{SOURCE}/packaging/serve.json").replace("/var/lib/furrow", folder)
+    for text, model in (page, "shop"), (example, "ctr"):
+        with open(f"{folder}/serve.json", "w") as file:
+            file.write(text.replace("127.0.0.1:8080", "127.0.0.1:0"))
+        with Server("--config", f"{folder}/serve.json", listen=None) as server:
+            assert server.get(f"/v1/models/{model}")[0] == 200
+            status, index = server.get("/v1/indexes/items")
+            assert status == 200 and index["writable"], index
+
+
 # ---- Requests ----
 
 
@@ -132,6 +150,20 @@ def shorten(value):
     return float(f"{value:.2f}") if isinstance(value, decimal.Decimal) else value
 
 
+def show(answer):
+    """JSON in lines of about 140 columns, broken between members of the outer object."""
+    lines = ["{"]
+    for key, value in answer.items():
+        member = f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}"
+        separator = "" if lines[-1] == "{" else ", "
+        if separator and len(lines[-1]) + len(member) > 140:
+            lines[-1] += ","
+            lines.append(" " + member)
+        else:
+            lines[-1] += separator + member
+    return "\n".join(lines) + "}"
+
+
 def with_server(folder, visit):
     make, words = calls_block()
     bash(make, folder)
@@ -161,8 +193,7 @@ def update(folder):
         def fill(found):
             request = found[1].partition("\n\n")[0].rstrip("\n")
             status, body = ask(server, request)
-            shown = json.dumps(shorten(load(body)), ensure_ascii=False)
-            return f"```http\n{request}\n\n{status}\n{shown}\n```\n"
+            return f"```http\n{request}\n\n{status}\n{show(shorten(load(body)))}\n```\n"
 
         text = BLOCK.sub(fill, read(PAGE))
         with open(PAGE, "w") as file:

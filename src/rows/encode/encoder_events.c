@@ -50,9 +50,13 @@ void furrow_event_reader_free(furrow_event_reader *reader) {
 /* ---- Columns that no field has ---- */
 
 /* Columns of the schema without a feature are not read, but an event may have them as a line of the log does. */
-static bool is_log_column(const furrow_encoder *encoder, const char *name) {
+static bool is_ignored(const furrow_encoder *encoder, const char *name) {
   const fw_column *column = fw_schema_find(encoder->schema, name);
-  if (column && (column->kind == FW_AS_IGNORE || (column->kind == FW_AS_TIME && !column->parts))) return true;
+  return column && (column->kind == FW_AS_IGNORE || (column->kind == FW_AS_TIME && !column->parts));
+}
+
+static bool is_log_column(const furrow_encoder *encoder, const char *name) {
+  if (is_ignored(encoder, name)) return true;
   for (size_t i = 0; i < encoder->log.slots; i++)
     if (strcmp(encoder->log.names[i], name) == 0) return true;
   return false;
@@ -64,6 +68,10 @@ static furrow_status check_column(void *user, const char *name, size_t length, u
   fw_suggestion near = {NULL, SIZE_MAX};
   if (length < sizeof text) memcpy(text, name, length);
   if (*text && is_log_column(encoder, text)) return FURROW_OK;
+  char *dot = strchr(text, '.');
+  if (dot) *dot = 0; /* an object in an ignored column */
+  if (dot && is_ignored(encoder, text)) return FURROW_OK;
+  if (dot) *dot = '.';
   fw_fail(err, FURROW_E_ARGUMENT, "the model's log has no column of that name");
   fw_error_set_token(err, name, length);
   for (size_t i = 0; i < encoder->log.slots; i++) fw_suggestion_offer(&near, text, encoder->log.names[i]);

@@ -1,0 +1,255 @@
+"""furrow serve: POST /v1/models/NAME:predict gives what furrow predict prints."""
+import array
+import json
+import math
+import os
+import random
+
+from furrow_server import Server, furrow, run, train_events, write_log
+
+ROW_MODELS = ["lr", "svm", "linear", "softmax", "fm", "dnn", "mlr", "gbdt"]
+FIELD_MODELS = ["ffm", "wide_and_deep", "deepfm", "pnn", "nfm"]
+
+
+def scores(model, data):
+    """(pred, proba, label) of each row, as furrow predict has them: floats."""
+    out = f"{model}.f32"
+    furrow("predict", "--model", model, "--data", data, "--scores", out, "--force", "-q")
+    with open(out, "rb") as file:
+        numbers = array.array("f", file.read())
+    os.remove(out)
+    return [tuple(numbers[i : i + 3]) for i in range(0, len(numbers), 3)]
+
+
+def is_float(found, wanted):
+    return array.array("f", [found])[0] == wanted
+
+
+def write_rows(path, rows=400, fields=False, classes=2, seed=3):
+    """Rows of 5 features of 20, one in each field; returns the lines."""
+    draw = random.Random(seed)
+    lines = []
+    for _ in range(rows):
+        indices = [1 + 4 * field + draw.randrange(4) for field in range(5)]
+        label = sum(indices) % 4 // 2 if classes == 2 else sum(indices) % classes
+        values = [f"{draw.uniform(0.1, 2):.3f}" for _ in indices]
+        lines.append(f"{label} " + " ".join((f"{field + 1}:" if fields else "") + f"{index}:{value}"
+                                            for field, (index, value) in enumerate(zip(indices, values))))
+    with open(path, "w") as file:
+        file.write("\n".join(lines) + "\n")
+    return lines
+
+
+def train(folder, name, data, *words):
+    out = f"{folder}/{name}.model"
+    furrow("train", "--model", name, "--train", data, "--out", out, "--trees" if name == "gbdt" else "--epochs", 3, "-q", *words)
+    return out
+
+
+def dense_of(line, features=20):
+    """The array of a libsvm line: features that it lacks are null."""
+    row = [None] * features
+    for cell in line.split()[1:]:
+        index, value = cell.split(":")
+        row[int(index) - 1] = float(value)
+    return row
+
+
+def expect(server, name, request, wanted, numbers):
+    """Compares plain answers and detailed ones with the floats of the command."""
+    status, answer = server.post(f"/v1/models/{name}:predict", request)
+    assert status == 200, answer
+    found = answer["predictions"]
+    assert len(found) == len(wanted)
+    for one, (pred, proba, _) in zip(found, wanted):
+        assert is_float(one, pred if numbers else proba), (name, one, pred, proba)
+    status, answer = server.post(f"/v1/models/{name}:predict", {**request, "details": True})
+    assert status == 200, answer
+    for one, (pred, proba, label) in zip(answer["predictions"], wanted):
+        assert is_float(one["score"], pred)
+        assert ("probability" in one) == (not numbers) == ("label" in one)
+        assert numbers or (is_float(one["probability"], proba) and is_float(one["label"], label))
+
+
+def test_rows_of_every_algorithm(folder):
+    lines = write_rows(f"{folder}/rows.libsvm")
+    fielded = write_rows(f"{folder}/rows.libffm", fields=True)
+    models = {name: train(folder, name, f"{folder}/rows.libsvm") for name in ROW_MODELS}
+    for name in FIELD_MODELS:
+        models[name] = train(folder, name, f"{folder}/rows.libffm", *(["--fc", "8"] if name != "ffm" else []))
+    with Server(*(word for name, model in models.items() for word in ("--model", f"{name}={model}"))) as server:
+        for name, model in models.items():
+            fields = name in FIELD_MODELS
+            rows = (fielded if fields else lines)[:50]
+            with open(f"{folder}/some.txt", "w") as file:
+                file.write("\n".join(rows) + "\n")
+            wanted = scores(model, f"{folder}/some.txt?format={'libffm' if fields else 'libsvm'}")
+            if name == "softmax":
+                status, answer = server.post("/v1/models/softmax:predict", {"rows": rows, "details": True})
+                assert status == 200, answer
+                for one, (pred, proba, label) in zip(answer["predictions"], wanted):
+                    assert is_float(one["score"], pred) and is_float(max(one["probabilities"]), proba)
+                    assert one["label"] == label
+                continue
+            numbers = name == "linear"
+            expect(server, name, {"rows": rows}, wanted, numbers)
+            expect(server, name, {"instances": rows}, wanted, numbers)
+            expect(server, name, {"instances": rows[:1]}, wanted[:1], numbers)
+            if not fields:
+                expect(server, name, {"instances": [dense_of(row) for row in rows]}, wanted, numbers)
+
+
+def test_several_classes(folder):
+    lines = write_rows(f"{folder}/rows.libsvm", classes=3)
+    model = train(folder, "softmax", f"{folder}/rows.libsvm")
+    printed = furrow("predict", "--model", model, "--data", f"{folder}/rows.libsvm", "--json", "--probabilities", "-q")
+    wanted = [json.loads(line) for line in printed.splitlines()][:20]
+    with Server("--model", f"m={model}") as server:
+        status, answer = server.post("/v1/models/m:predict", {"rows": lines[:20]})
+        assert status == 200
+        for found, one in zip(answer["predictions"], wanted):
+            assert [f"{p:.9g}" for p in found] == [f"{p:.9g}" for p in one["probabilities"].values()]
+            assert abs(sum(found) - 1) < 1e-9
+        status, answer = server.post("/v1/models/m:predict", {"rows": lines[:20], "details": True})
+        assert [one["label"] for one in answer["predictions"]] == [one["label"] for one in wanted]
+        assert all(len(one["probabilities"]) == 3 for one in answer["predictions"])
+
+
+def write_json_log(path, rows=600):
+    """A log with numbers as categories, sets, nested members, names as labels."""
+    draw = random.Random(11)
+    events = []
+    for i in range(rows):
+        events.append({"user": draw.randrange(30), "item": f"i{draw.randrange(20)}", "price": round(draw.uniform(0, 9), 2),
+                       "tags": draw.sample(["a", "b", "c", "d"], draw.randrange(3)), "new": draw.random() < 0.5,
+                       "device": {"os": draw.choice(["x", "y"])}, "note": "n",
+                       "answer": draw.choice(["yes", "no"]) if i % 2 else "no"})
+    with open(path, "w") as file:
+        file.writelines(json.dumps(event) + "\n" for event in events)
+    return events
+
+
+SCHEMA = {"columns": {"answer": {"as": "label", "classes": ["no", "yes"]}, "user": {"as": "category", "role": "user"},
+                      "item": {"as": "category", "role": "item"}, "price": {"as": "number"},
+                      "tags": {"as": "set", "separator": "|"}, "new": {"as": "category"}, "device.os": {"as": "category"},
+                      "note": {"as": "ignore"}}}
+
+
+def train_json(folder, name="fm"):
+    with open(f"{folder}/schema.json", "w") as file:
+        json.dump(SCHEMA, file)
+    events = write_json_log(f"{folder}/log.jsonl")
+    return train(folder, name, f"{folder}/log.jsonl", "--schema", f"{folder}/schema.json"), events
+
+
+def test_events(folder):
+    """Objects are what the lines of a log are, whatever white space and types they have."""
+    model, events = train_json(folder)
+    wanted = scores(model, f"{folder}/log.jsonl")
+    with Server("--model", f"m={model}") as server:
+        for indent in (None, 2):
+            body = json.dumps({"instances": events}, indent=indent).replace("\n", "\r\n")
+            status, answer = server.post("/v1/models/m:predict", body)
+            assert status == 200 and "warnings" not in answer, answer
+            assert all(is_float(found, one[1]) for found, one in zip(answer["predictions"], wanted, strict=True))
+        details = server.post("/v1/models/m:predict", {"instances": events[:40], "details": True})[1]["predictions"]
+        assert [one["label"] for one in details] == [["no", "yes"][int(one[2])] for one in wanted[:40]]
+        event = events[0]
+        spelled = [{**event, "user": str(event["user"])}, {k: v for k, v in event.items() if k not in ("answer", "note")},
+                   {**event, "answer": None}, {**event, "answer": "perhaps"}, {**event, "note": {"any": [1, {}]}}]
+        answer = server.post("/v1/models/m:predict", {"instances": spelled})[1]
+        assert all(is_float(found, wanted[0][1]) for found in answer["predictions"])
+
+
+def test_events_like_the_command(folder):
+    """Missing and unknown values: the score of furrow predict --event, and a warning."""
+    model = train_events(folder, rows=600)
+    with Server("--model", f"m={model}") as server:
+        for event, warned in (({"user": "u1"}, ["item"]), ({"user": "nobody", "item": "i1"}, ["user"]),
+                              ({"device": "tv"}, ["user", "item"]), ({"user": "u1", "item": "i1", "price": "NA"}, [])):
+            words = [word for pair in event.items() for word in ("--event", f"{pair[0]}={pair[1]}")]
+            wanted = json.loads(furrow("predict", "--model", model, *words, "--json", "-q"))
+            status, answer = server.post("/v1/models/m:predict", {"instances": [event]})
+            assert status == 200 and f"{answer['predictions'][0]:.9g}" == f"{wanted['proba']:.9g}", (answer, wanted)
+            assert [f"({name})" in text for name, text in zip(warned, answer.get("warnings", []), strict=True)] == \
+                [True] * len(warned)
+
+
+def test_csv_columns(folder):
+    """Names, arrays, missing values: as the csv has them."""
+    draw = random.Random(4)
+    rows = [[draw.uniform(-1, 1) if draw.random() < 0.9 else None for _ in range(3)] for _ in range(300)]
+    with open(f"{folder}/rows.csv", "w") as file:
+        file.write("click,a,b,c/d\n")
+        for row in rows:
+            label = int(sum(value or 0 for value in row) > 0)
+            file.write(f"{label}," + ",".join("" if value is None else repr(value) for value in row) + "\n")
+    for name in ("gbdt", "lr"):
+        model = train(folder, name, f"{folder}/rows.csv")
+        wanted = scores(model, f"{folder}/rows.csv")
+        with Server("--model", f"m={model}") as server:
+            expect(server, "m", {"instances": rows}, wanted, False)
+            named = [{"c/d": row[2], "a": row[0], "click": 1, "b": row[1]} for row in rows]
+            expect(server, "m", {"instances": named}, wanted, False)
+            for instance, pointer, hint in (
+                    ({"a": 1, "b": 2}, "/instances/0/c~1d", "null"), ({"a": 1, "b": 2, "c/e": 3}, "/instances/0/c~1e", "c/d"),
+                    ({"a": 1, "b": 2, "c/d": "x"}, "/instances/0/c", ""), ({"a": 1, "b": 2, "c/d": 1, "a ": 1}, "/instances/0/a ", ""),
+                    ([1, 2], "/instances/0", ""), ([1, 2, 3, 4], "/instances/0", "")):
+                status, answer = server.post("/v1/models/m:predict", {"instances": [instance]})
+                assert status == 400 and answer["pointer"].startswith(pointer), answer
+                assert hint in answer.get("hint", ""), answer
+            status, answer = server.post("/v1/models/m:predict", '{"instances":[{"a":1,"a":2,"b":1,"c/d":1}]}')
+            assert status == 400 and answer["pointer"] == "/instances/0/a", answer
+            assert server.post("/v1/models/m:predict", {"rows": ["1,2,3,4"]})[0] == 422
+
+
+def test_requests_that_are_wrong(folder):
+    model, events = train_json(folder)
+    rows = train(folder, "lr", (write_rows(f"{folder}/rows.libsvm"), f"{folder}/rows.libsvm")[1])
+    good = events[0]
+    cases = [
+        ("m", "", 400, None), ("m", "[]", 400, None), ("m", "{}", 400, None), ("m", '{"instances":{}}', 400, "/instances"),
+        ("m", '{"instances":[', 400, "/instances/0"), ("m", '{"instances":[]} x', 400, None),
+        ("m", {"instances": [good], "rows": []}, 400, None), ("m", {"inputs": {"user": [1]}}, 400, "/inputs"),
+        ("m", {"instances": [good], "detail": True}, 400, "/detail"), ("m", {"instances": [good], "details": 1}, 400, "/details"),
+        ("m", {"instances": [good, {**good, "pric": 1}]}, 400, "/instances/1/pric"),
+        ("m", {"instances": [good, good, {**good, "price": "dear"}]}, 400, "/instances/2/price"),
+        ("m", {"instances": [{**good, "user": [1, 2]}]}, 400, "/instances/0/user"),
+        ("m", {"instances": [{}]}, 400, "/instances/0"), ("m", {"instances": [[1, 2]]}, 400, "/instances/0"),
+        ("m", {"instances": ["1 2:3"]}, 400, "/instances/0"), ("m", {"rows": ["1 2:3"]}, 400, "/rows/0"),
+        ("m", {"instances": [good, None]}, 400, "/instances/1"),
+        ("r", {"rows": ["1 1:1", "1 1:x"]}, 400, "/rows/1"), ("r", {"rows": ["1 1:1", "", "1 1:1"]}, 400, "/rows/1"),
+        ("r", {"rows": ["1 0:1"]}, 400, "/rows/0"), ("r", {"rows": ["1 1:1\n1 2:1"]}, 400, "/rows/0"),
+        ("r", {"rows": ["1 1:1 word"]}, 400, "/rows/0"), ("r", {"rows": ["# 1 1:1"]}, 400, "/rows/0"),
+        ("r", {"rows": ["1:1 2:1 3:1"]}, 400, None), ("r", {"rows": [5]}, 400, "/rows/0"),
+        ("r", {"instances": [[1] * 19]}, 400, "/instances/0"), ("r", {"instances": [[1] * 21]}, 400, "/instances/0"),
+        ("r", {"instances": [[1] * 19 + ["1"]]}, 400, "/instances/0/19"), ("r", {"instances": [[1] * 19 + [1e39]]}, 400, "/instances/0/19"),
+        ("r", {"instances": ["1 1:1", [1] * 20]}, 400, "/instances/1"), ("r", {"instances": [{"a": 1}]}, 400, "/instances/0"),
+        ("r", '{"instances":[' + "[" * 100 + "]" * 100 + "]}", 400, "/instances/0/0"),
+    ]
+    with Server("--model", f"m={model}", "--model", f"r={rows}", "--max-rows", 1000) as server:
+        for name, request, wanted, pointer in cases:
+            status, answer = server.post(f"/v1/models/{name}:predict", request)
+            assert status == wanted and answer["status"] == wanted, (request, answer)
+            assert answer.get("pointer") == pointer, (request, answer)
+        answer = server.post("/v1/models/m:predict", {"instances": [{**good, "pric": 1}]})[1]
+        assert answer["hint"] == "did you mean price?" and answer["code"] == "E_ARGUMENT", answer
+        assert server.post("/v1/models/r:predict", {"rows": ["1 1:1"] * 1000})[0] == 200
+        assert server.post("/v1/models/r:predict", {"rows": ["1 1:1"] * 1001})[0] == 413
+        assert server.post("/v1/models/r:predict", {"instances": []}) == (200, {"predictions": []})
+
+
+def test_tensorflow_requests(folder):
+    """The request and the answer of TensorFlow Serving's REST interface."""
+    model = train_events(folder, rows=600)
+    with Server("--model", f"m={model}") as server:
+        request = {"signature_name": "serving_default", "instances": [{"user": "u1", "item": "i1"}] * 2}
+        for path in ("/v1/models/m:predict", "/v1/models/m/versions/1:predict"):
+            status, answer = server.post(path, request)
+            assert status == 200 and list(answer) == ["predictions"] and len(answer["predictions"]) == 2, answer
+            assert all(0 < one < 1 and not math.isnan(one) for one in answer["predictions"])
+        assert server.post("/v1/models/m/versions/9:predict", request)[0] == 404
+
+
+if __name__ == "__main__":
+    run(globals())

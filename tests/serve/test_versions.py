@@ -1,0 +1,294 @@
+#!/usr/bin/env python3
+"""Versions of a model: the newest is served, a broken one is refused, requests never fail meanwhile."""
+import glob
+import json
+import os
+import shutil
+import signal
+import struct
+import subprocess
+import threading
+import time
+
+from furrow_server import PROGRAM, Server, furrow, run, train_events
+
+RELOADS = int(os.environ.get("FURROW_SERVE_RELOADS", "30"))
+REQUEST = {"users": ["u1", "u2"], "k": 5}
+
+
+def two_models(folder):
+    """Two models of one log with different answers."""
+    return train_events(folder, "fm"), train_events(folder, "lr")
+
+
+def place(model, versions, number):
+    """Copies a model to a numbered folder, as careful people do: under a hidden name first."""
+    os.makedirs(versions, exist_ok=True)
+    shutil.copytree(model, f"{versions}/.{number}.tmp")
+    os.rename(f"{versions}/.{number}.tmp", f"{versions}/{number}")
+
+
+def answer_of(server, connection=None):
+    status, answer = server.post("/v1/models/m:recommend", REQUEST, connection=connection)
+    assert status == 200, answer
+    return json.dumps(answer)
+
+
+def version_of(server):
+    return server.get("/v1/models/m")[1]["version"]
+
+
+def reload(server, code=200):
+    status, answer = server.post("/v1/models/m:reload", "")
+    assert status == code, answer
+    return answer
+
+
+def wait_for(what, seconds=20):
+    end = time.monotonic() + seconds
+    while not what():
+        assert time.monotonic() < end, "it did not happen in time"
+        time.sleep(0.05)
+
+
+def test_newest_is_served(folder):
+    fm, lr = two_models(folder)
+    source = f"{folder}/versions"
+    place(lr, source, 9)
+    place(fm, source, 10)
+    os.mkdir(f"{source}/011")
+    os.mkdir(f"{source}/latest")
+    os.mkdir(f"{source}/99999999999999999999")
+    open(f"{source}/12", "w").close()
+    with Server("--model", f"m={source}") as server:
+        doc = server.get("/v1/models/m")[1]
+        assert doc["version"] == 10 and doc["algorithm"] == "fm", doc
+        assert reload(server) == {"name": "m", "version": 10, "changed": False}
+        place(lr, source, 13)
+        assert version_of(server) == 10
+        assert reload(server) == {"name": "m", "version": 13, "changed": True}
+        assert server.get("/v1/models/m")[1]["algorithm"] == "lr"
+        assert server.post("/v1/models/m/versions/13:recommend", REQUEST)[0] == 200
+        assert server.post("/v1/models/m/versions/10:recommend", REQUEST)[0] == 404
+        shutil.rmtree(f"{source}/13")
+        assert reload(server) == {"name": "m", "version": 10, "changed": True}, "the way back"
+        assert "version 13 is served" in server.stderr()
+
+
+def test_signal_and_watch(folder):
+    fm, lr = two_models(folder)
+    source = f"{folder}/versions"
+    place(fm, source, 1)
+    with Server("--model", f"m={source}") as server:
+        place(lr, source, 2)
+        server.process.send_signal(signal.SIGHUP)
+        wait_for(lambda: version_of(server) == 2)
+    with Server("--model", f"m={source}", "--watch", 1) as server:
+        place(fm, source, 3)
+        wait_for(lambda: version_of(server) == 3)
+        shutil.rmtree(f"{source}/3")
+        time.sleep(1.2)
+        assert version_of(server) == 3, "a folder that goes away is not a newer version"
+
+
+def test_plain_directory(folder):
+    fm, lr = two_models(folder)
+    shutil.copytree(fm, f"{folder}/m")
+    with Server("--model", f"m={folder}/m") as server:
+        first = answer_of(server)
+        assert reload(server)["changed"] is False
+        shutil.rmtree(f"{folder}/m")
+        assert reload(server, 409)["version"] == 1
+        assert answer_of(server) == first
+        shutil.copytree(lr, f"{folder}/m")
+        assert reload(server) == {"name": "m", "version": 2, "changed": True}
+        assert answer_of(server) != first
+        furrow("recommend", "--model", f"{folder}/m", "--users", "u1", "-q")
+        assert reload(server)["changed"] is False
+
+
+def breakages(folder):
+    """Ways to break the model in a folder: (name, function)."""
+    def write(path, data):
+        with open(f"{folder}/{path}", "wb") as file:
+            file.write(data)
+
+    def not_finite():
+        path = f"{folder}/input_weight/0"
+        with open(path, "r+b") as file:
+            file.seek(os.path.getsize(path) // 8 * 4)
+            file.write(struct.pack(">f", float("nan")) * 2)
+
+    return [
+        ("truncated matrix", lambda: os.truncate(f"{folder}/input_weight/0", 40)),
+        ("missing matrix file", lambda: os.remove(f"{folder}/input_weight/0")),
+        ("missing matrix", lambda: shutil.rmtree(f"{folder}/input_weight")),
+        ("missing graph", lambda: os.remove(f"{folder}/graph.json")),
+        ("garbage graph", lambda: write("graph.json", b"\x00{ nonsense")),
+        ("empty metadata", lambda: write("input_weight/_meta", b"")),
+        ("garbage dictionary", lambda: write("dictionary.furrow", b"garbage" * 100)),
+        ("truncated dictionary", lambda: os.truncate(f"{folder}/dictionary.furrow", 100)),
+        ("missing schema", lambda: os.remove(f"{folder}/schema.json")),
+        ("number that is not finite", not_finite),
+        ("link", lambda: os.symlink("/etc/passwd", f"{folder}/passwd")),
+        ("pipe", lambda: os.mkfifo(f"{folder}/pipe")),
+        ("empty folder", lambda: [shutil.rmtree(folder), os.mkdir(folder)]),
+    ]
+
+
+def test_broken_versions_are_refused(folder):
+    fm, lr = two_models(folder)
+    source = f"{folder}/versions"
+    place(fm, source, 1)
+    with Server("--model", f"m={source}") as server:
+        good = answer_of(server)
+        for name, do in breakages(f"{source}/2"):
+            place(lr, source, 2)
+            do()
+            lines = server.stderr().count("not reloaded, version 1 stays")
+            problem = reload(server, 409)
+            assert problem["version"] == 1 and problem["code"].startswith("E_"), (name, problem)
+            assert folder not in json.dumps(problem) and "memory" not in problem["detail"], (name, problem)
+            assert server.stderr().count("not reloaded, version 1 stays") == lines + 1, (name, server.stderr())
+            doc = server.get("/v1/models/m")[1]
+            assert doc["version"] == 1 and doc["last_error"] and folder not in doc["last_error"], (name, doc)
+            assert answer_of(server) == good, name
+            shutil.rmtree(f"{source}/2")
+        place(lr, source, 2)
+        assert reload(server) == {"name": "m", "version": 2, "changed": True}
+        assert server.get("/v1/models/m")[1]["last_error"] is None
+
+
+def test_watch_tries_a_broken_version_once(folder):
+    """A folder that is being copied is refused, and taken when it is complete."""
+    fm, lr = two_models(folder)
+    source = f"{folder}/versions"
+    place(fm, source, 1)
+    with Server("--model", f"m={source}", "--watch", 1) as server:
+        os.mkdir(f"{source}/2")
+        wait_for(lambda: "not reloaded" in server.stderr())
+        time.sleep(2.2)
+        assert server.stderr().count("not reloaded") == 1, server.stderr()
+        shutil.copytree(lr, f"{source}/2", dirs_exist_ok=True)
+        wait_for(lambda: version_of(server) == 2)
+
+
+def test_start_with_a_broken_newest(folder):
+    fm, lr = two_models(folder)
+    source = f"{folder}/versions"
+    place(fm, source, 1)
+    place(lr, source, 2)
+    os.truncate(f"{source}/2/input_weight/0", 10)
+    os.mkdir(f"{source}/3")
+    with Server("--model", f"m={source}") as server:
+        doc = server.get("/v1/models/m")[1]
+        assert doc["version"] == 1 and "graph.json" in doc["last_error"], doc
+        assert "the newest was refused" in server.stderr()
+    shutil.rmtree(f"{source}/1")
+    done = subprocess.run([PROGRAM, "--listen", "127.0.0.1:0", "--model", f"m={source}"], capture_output=True,
+                          text=True, timeout=60)
+    assert done.returncode != 0 and "graph.json" in done.stderr and done.stdout == "", done
+
+
+def test_files_may_go_while_served(folder):
+    """Cut in place, overwritten and removed files do not change an answer and do not end the server."""
+    fm, _ = two_models(folder)
+    shutil.copytree(fm, f"{folder}/m")
+    with Server("--model", f"m={folder}/m", "--seen", f"m={folder}/log.csv") as server:
+        everyone = {"users": [f"u{i}" for i in range(60)], "k": 40, "exclude_seen": False}
+        before = server.post("/v1/models/m:recommend", everyone)
+        files = [path for path in glob.glob(f"{folder}/m/**", recursive=True) if os.path.isfile(path)]
+        for path in files:
+            with open(path, "r+b") as file:
+                file.write(b"\xff" * os.path.getsize(path))
+        assert server.post("/v1/models/m:recommend", everyone) == before
+        for path in files:
+            os.truncate(path, 0)
+        os.truncate(f"{folder}/log.csv", 0)
+        assert server.post("/v1/models/m:recommend", everyone) == before
+        shutil.rmtree(f"{folder}/m")
+        assert server.post("/v1/models/m:recommend", everyone) == before
+        with open(f"/proc/{server.process.pid}/maps") as file:
+            assert folder not in file.read(), "a file is still mapped"
+
+
+def test_changed_tables_are_taken(folder):
+    fm, _ = two_models(folder)
+    for name in ("old", "new"):
+        with open(f"{folder}/{name}.csv", "w") as file:
+            file.write("item,title\n" + "".join(f"i{i},{name} {i}\n" for i in range(40)))
+    shutil.copy(f"{folder}/old.csv", f"{folder}/items.csv")
+    with Server("--model", f"m={fm}", "--items", f"m={folder}/items.csv:title") as server:
+        assert '"old ' in answer_of(server)
+        os.replace(f"{folder}/new.csv", f"{folder}/items.csv")
+        assert reload(server)["changed"] is True
+        assert '"new ' in answer_of(server)
+
+
+def test_requests_during_reloads(folder):
+    """Each answer is one of the two versions' answers, and none fails."""
+    fm, lr = two_models(folder)
+    source = f"{folder}/versions"
+    place(fm, source, 1)
+    place(lr, source, 2)
+    with Server("--model", f"m={source}") as server:
+        answers = {answer_of(server)}
+        place(fm, source, 3)
+        reload(server)
+        answers.add(answer_of(server))
+        assert len(answers) == 2
+        stop, failures, counts = threading.Event(), [], []
+
+        def ask():
+            connection, count = server.connect(), 0
+            try:
+                while not stop.is_set():
+                    if answer_of(server, connection) not in answers:
+                        raise AssertionError("an answer of neither version")
+                    count += 1
+            except Exception as failure:  # the main thread reports it
+                failures.append(failure)
+            counts.append(count)
+
+        threads = [threading.Thread(target=ask) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        try:
+            for number in range(4, 4 + RELOADS):
+                place(lr if number % 2 == 0 else fm, source, number)
+                assert reload(server)["version"] == number
+                shutil.rmtree(f"{source}/{number - 1}")
+        finally:
+            stop.set()
+            for thread in threads:
+                thread.join()
+        assert not failures, failures[0]
+        assert min(counts) > 0, counts
+
+
+def is_sanitized():
+    """Whether the program has a sanitizer, which keeps freed memory to find later uses of it."""
+    with open(PROGRAM, "rb") as file:
+        program = file.read()
+    return b"__asan_init" in program or b"__tsan_init" in program
+
+
+def test_memory_stays_flat(folder):
+    fm, _ = two_models(folder)
+    source = f"{folder}/m"
+    shutil.copytree(fm, source)
+    with Server("--model", f"m={source}", "--seen", f"m={folder}/log.csv") as server:
+        def reload_often(times):
+            for _ in range(times):
+                os.utime(f"{source}/graph.json")
+                assert reload(server)["changed"] is True
+                answer_of(server)
+            return server.memory()
+
+        before = reload_often(20)
+        after = reload_often(50)
+        assert after < before + (4 << 20) or is_sanitized(), (before, after)
+
+
+if __name__ == "__main__":
+    run(globals())
