@@ -32,6 +32,8 @@ typedef struct reading {
   unsigned given; /* bits of members that were there */
 } reading;
 
+enum { MOST_EF_SEARCH = 1 << 16, MOST_K_FACTOR = 1000 }; /* memory that one query takes */
+
 static const char *const search_members[] = {"vectors", "ids",      "names",     "k",
                                              "nprobe",  "k_factor", "ef_search", "filter"};
 enum { VECTORS, IDS, NAMES, K, NPROBE, K_FACTOR, EF_SEARCH, FILTER, SEARCH_MEMBERS };
@@ -329,7 +331,7 @@ static furrow_status read_k_factor(reading *r, float *k_factor) {
   double value;
   FAIL_TRY(at_value(r, furrow_json_f64(r->json, &value, &r->fault->error)));
   *k_factor = (float)value;
-  return value >= 1 && value <= 1000000 ? FURROW_OK : refuse(r, "is not a number of 1 … 1000000");
+  return value >= 1 && value <= MOST_K_FACTOR ? FURROW_OK : refuse(r, "is not a number of 1 … 1000");
 }
 
 static furrow_status read_search_member(reading *r, size_t member, search_request *request) {
@@ -345,7 +347,7 @@ static furrow_status read_search_member(reading *r, size_t member, search_reques
     return FURROW_OK;
   case K_FACTOR: return read_k_factor(r, &request->query.k_factor);
   case EF_SEARCH:
-    FAIL_TRY(read_integer(r, 1, INT32_MAX, &value));
+    FAIL_TRY(read_integer(r, 1, MOST_EF_SEARCH, &value));
     request->query.ef_search = (int32_t)value;
     return FURROW_OK;
   default: request->query.filter = &request->filter; return read_filter(r, &request->filter);
@@ -415,12 +417,12 @@ static furrow_status parse_search_parameter(reading *r, size_t which, const char
   char *end;
   if (which == K_FACTOR) {
     query->k_factor = strtof(value, &end);
-    return end != value && !*end && query->k_factor >= 1 && query->k_factor <= 1000000
+    return end != value && !*end && query->k_factor >= 1 && query->k_factor <= MOST_K_FACTOR
                ? FURROW_OK
-               : fail_parameter(r->fault, "k_factor", "is not a number of 1 … 1000000");
+               : fail_parameter(r->fault, "k_factor", "is not a number of 1 … 1000");
   }
-  FAIL_TRY(
-      parse_integer(r->fault, search_members[which], value, 1, which == EF_SEARCH ? INT32_MAX : INT64_MAX, &number));
+  FAIL_TRY(parse_integer(r->fault, search_members[which], value, 1, which == EF_SEARCH ? MOST_EF_SEARCH : INT64_MAX,
+                         &number));
   if (which == K)
     query->k = (size_t)number;
   else if (which == NPROBE)
@@ -458,6 +460,7 @@ static double scan_bytes(const index_view *view, const index_query *query) {
   } else {
     scanned += (double)info->ntotal * (ivf->code_size > 0 ? (double)ivf->code_size : vector);
   }
+  if (query->k_factor > 0) scanned += vector * (double)query->k * (double)query->k_factor;
   return scanned;
 }
 

@@ -92,27 +92,27 @@ static furrow_status fill_base(index_base *base, const char *unmapped, bool sear
 }
 
 /* What was read before and after a change does not belong together. */
-static furrow_status check_unchanged(const char *path, const file_print *before, furrow_error *err) {
-  file_print after;
-  FAIL_TRY(file_print_get(&after, path, err));
-  if (file_print_equals(before, &after)) return FURROW_OK;
+static furrow_status check_unchanged(const char *path, const index_print *before, furrow_error *err) {
+  index_print after;
+  FAIL_TRY(index_print_get(&after, path, err));
+  if (index_print_equals(before, &after)) return FURROW_OK;
   fail_in(err, FURROW_E_STATE, path, "the file was changed while it was loaded");
   return add_hint(err, "write an index under another name and rename it, as furrow index does");
 }
 
 furrow_status index_base_load(index_base **base, const char *path, bool search_only, bool sorted_ids, uint64_t number,
-                              file_print *print, furrow_error *err) {
+                              index_print *print, furrow_error *err) {
   index_base *made = calloc(1, sizeof *made);
   char *unmapped = unmapped_path(path);
   furrow_status status = made && unmapped ? unmapped_files_register(err) : fail_memory(err);
   if (made) shared_init(&made->shared, free_base);
-  if (status == FURROW_OK) status = file_print_get(print, path, err);
+  if (status == FURROW_OK) status = index_print_get(print, path, err);
   if (status == FURROW_OK) status = fill_base(made, unmapped, search_only, sorted_ids, err);
   if (status == FURROW_OK) status = check_unchanged(path, print, err);
   if (status == FURROW_OK) {
     made->number = number;
     made->loaded_at = (int64_t)time(NULL);
-    made->bytes = print->size;
+    made->bytes = print->index.size;
     *base = made;
   } else {
     unmapped_error(err);
