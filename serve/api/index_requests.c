@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "api/serve_settings.h"
+#include "catalog/sorted_ids.h"
 #include "core/fail.h"
 #include "core/options.h"
 #include "edit/fresh_vectors.h"
@@ -146,7 +147,7 @@ static float *grow_vectors(reading *r) {
   return at;
 }
 
-/* Room for one more vector; a request has so many rows at most. */
+/* Space for one more vector; a request has so many rows at most. */
 static furrow_status next_vector(reading *r, const char *pointer, float **vector) {
   if (r->n == r->limits->max_rows)
     return refuse_size(r->fault, pointer, "there are too many vectors", r->limits->max_rows);
@@ -254,11 +255,6 @@ static furrow_status one_named_id(reading *r, bytes *to) {
   return add_id(r, to, id);
 }
 
-static int compare_ids(const void *a, const void *b) {
-  const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-  return (x > y) - (x < y);
-}
-
 /* ---- Searching ---- */
 
 /* The stored vector of an id as a query. */
@@ -296,14 +292,9 @@ static furrow_status read_range(reading *r, furrow_id_filter *filter) {
 
 static void sort_filter(furrow_id_filter *filter, bytes *text) {
   int64_t *ids = (int64_t *)(void *)text->data;
-  const size_t count = text->size / sizeof *ids;
-  size_t kept = 0;
-  if (count > 1) qsort(ids, count, sizeof *ids, compare_ids);
-  for (size_t i = 0; i < count; i++)
-    if (kept == 0 || ids[i] != ids[kept - 1]) ids[kept++] = ids[i];
   filter->kind = FURROW_ID_FILTER_SORTED;
   filter->sorted = ids;
-  filter->sorted_count = kept;
+  filter->sorted_count = sort_ids(ids, text->size / sizeof *ids);
 }
 
 static furrow_status read_filter(reading *r, furrow_id_filter *filter) {
@@ -564,16 +555,12 @@ static furrow_status check_count(reading *r, size_t member, size_t count) {
 
 static furrow_status check_different(reading *r, const int64_t *ids, int64_t *scratch) {
   memcpy(scratch, ids, r->n * sizeof *ids);
-  qsort(scratch, r->n, sizeof *scratch, compare_ids);
-  for (size_t i = 1; i < r->n; i++) {
-    if (scratch[i] != scratch[i - 1]) continue;
-    snprintf(r->fault->pointer, sizeof r->fault->pointer, "/ids");
-    return fail(&r->fault->error, FURROW_E_ARGUMENT, "ids has %lld twice", (long long)scratch[i]);
-  }
-  return FURROW_OK;
+  if (sort_ids(scratch, r->n) == r->n) return FURROW_OK;
+  snprintf(r->fault->pointer, sizeof r->fault->pointer, "/ids");
+  return fail(&r->fault->error, FURROW_E_ARGUMENT, "ids has an id twice");
 }
 
-/* results: the ids (if they were given), room for the new ones, pointers to names. */
+/* results: the ids (if they were given), space for the new ones, pointers to names. */
 static furrow_status lay_out(reading *r, index_addition *addition, int64_t **new_ids) {
   bytes *results = &r->memory->results;
   const bool has_ids = r->given & BIT(IDS), has_names = r->given & BIT(NAMES);

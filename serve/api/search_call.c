@@ -85,10 +85,10 @@ static void answer_json(call *c, const index_view *view, const search_request *r
 static furrow_status search(call *c, const index_view *view, const search_request *request, furrow_error *err) {
   const size_t count = request->n * request->query.k;
   bytes *results = &c->memory->results;
-  char *room = bytes_reserve(results, count * (sizeof(int64_t) + sizeof(float)));
-  if (!room) return fail_memory(err);
-  int64_t *ids = (int64_t *)(void *)room;
-  float *distances = (float *)(void *)(room + count * sizeof *ids);
+  char *space = bytes_reserve(results, count * (sizeof(int64_t) + sizeof(float)));
+  if (!space) return fail_memory(err);
+  int64_t *ids = (int64_t *)(void *)space;
+  float *distances = (float *)(void *)(space + count * sizeof *ids);
   const furrow_status status =
       index_view_search(view, request->vectors, request->n, &request->query, distances, ids, err);
   if (status != FURROW_OK) return status;

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "api/serve_settings.h"
+#include "catalog/sorted_ids.h"
 #include "core/fail.h"
 
 static void free_base(shared *self) {
@@ -17,20 +18,14 @@ static void free_base(shared *self) {
   free(base);
 }
 
-static int compare_ids(const void *a, const void *b) {
-  const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-  return (x > y) - (x < y);
-}
-
 static furrow_status collect_ids(index_base *base, furrow_error *err) {
   FAIL_TRY(furrow_index_get_ids(base->index, &base->ids, err));
-  qsort(base->ids.ids, base->ids.count, sizeof *base->ids.ids, compare_ids);
+  base->ids.count = sort_ids(base->ids.ids, base->ids.count);
   return FURROW_OK;
 }
 
 bool index_base_has(const index_base *base, int64_t id) {
-  return base->ids.count > 0 &&
-         bsearch(&id, base->ids.ids, base->ids.count, sizeof *base->ids.ids, compare_ids) != NULL;
+  return sorted_ids_have(base->ids.ids, base->ids.count, id);
 }
 
 /* Names are read after the index: they are checked against the bytes of its file. */

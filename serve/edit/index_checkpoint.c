@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "api/serve_settings.h"
+#include "catalog/sorted_ids.h"
 #include "core/fail.h"
 
 /* ---- Whether an index can be changed ---- */
@@ -88,20 +89,11 @@ static void clear_folding(folding *f) {
   free(f->names);
 }
 
-static int compare_ids(const void *a, const void *b) {
-  const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-  return (x > y) - (x < y);
-}
-
 /* Fresh ids are removed first as well: a checkpoint that was cut off may have added them already. */
 static void sort_touched(folding *f, const fresh_view *view) {
-  size_t kept = 0;
-  memcpy(f->touched, view->hidden, view->hidden_count * sizeof *f->touched);
+  if (view->hidden_count > 0) memcpy(f->touched, view->hidden, view->hidden_count * sizeof *f->touched);
   memcpy(f->touched + view->hidden_count, f->ids, f->n * sizeof *f->touched);
-  qsort(f->touched, view->hidden_count + f->n, sizeof *f->touched, compare_ids);
-  for (size_t i = 0; i < view->hidden_count + f->n; i++)
-    if (kept == 0 || f->touched[i] != f->touched[kept - 1]) f->touched[kept++] = f->touched[i];
-  f->touched_count = kept;
+  f->touched_count = sort_ids(f->touched, view->hidden_count + f->n);
 }
 
 static furrow_status collect(folding *f, const fresh_view *view, size_t d, furrow_error *err) {

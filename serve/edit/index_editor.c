@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "api/serve_settings.h"
+#include "catalog/sorted_ids.h"
 #include "core/fail.h"
 #include "edit/index_checkpoint.h"
 
@@ -83,7 +84,7 @@ static bool exists(const index_editor *e, int64_t id) {
 
 /* ---- Checking additions; with `state` held ---- */
 
-static furrow_status check_room(const index_editor *e, size_t n, furrow_error *err) {
+static furrow_status check_capacity(const index_editor *e, size_t n, furrow_error *err) {
   const uint64_t waiting = e->working->count + e->working->hidden_count;
   if (n > e->max_fresh)
     return fail(err, FURROW_E_RANGE, "more vectors than an index takes between two checkpoints, which is %llu",
@@ -150,7 +151,7 @@ static furrow_status add(index_editor *e, edit_job *job) {
   const index_addition *a = job->addition;
   int64_t next = e->next_id;
   FAIL_TRY(check_names(e, a, job->err));
-  FAIL_TRY(check_room(e, a->n, job->err));
+  FAIL_TRY(check_capacity(e, a->n, job->err));
   for (size_t i = 0; i < a->n; i++) FAIL_TRY(choose_id(e, a, i, &next, &job->new_ids[i], job->err));
   const index_change change = {
       .kind = CHANGE_SET, .n = a->n, .ids = job->new_ids, .vectors = a->vectors, .names = a->names};
@@ -160,11 +161,6 @@ static furrow_status add(index_editor *e, edit_job *job) {
   return FURROW_OK;
 }
 
-static int compare_ids(const void *a, const void *b) {
-  const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-  return (x > y) - (x < y);
-}
-
 /* Ids that are not there, and those that come twice, are not counted. */
 static furrow_status remove_ids(index_editor *e, edit_job *job) {
   size_t kept = 0;
@@ -172,9 +168,9 @@ static furrow_status remove_ids(index_editor *e, edit_job *job) {
   int64_t *ids = calloc(job->n + 1, sizeof *ids);
   if (!ids) return fail_memory(job->err);
   if (job->n > 0) memcpy(ids, job->ids, job->n * sizeof *ids);
-  qsort(ids, job->n, sizeof *ids, compare_ids);
-  for (size_t i = 0; i < job->n; i++)
-    if ((kept == 0 || ids[kept - 1] != ids[i]) && exists(e, ids[i])) ids[kept++] = ids[i];
+  const size_t count = sort_ids(ids, job->n);
+  for (size_t i = 0; i < count; i++)
+    if (exists(e, ids[i])) ids[kept++] = ids[i];
   if (kept > 0) status = apply(e, &(index_change){.kind = CHANGE_REMOVE, .n = kept, .ids = ids}, job->err);
   job->removed = kept;
   free(ids);
