@@ -239,6 +239,19 @@ def test_requests_that_are_wrong(folder):
         assert server.post("/v1/models/r:predict", {"instances": []}) == (200, {"predictions": []})
 
 
+def test_large_requests_leave_no_memory(folder):
+    """A thread gives memory back after a request that needed much of it."""
+    model = train(folder, "lr", (write_rows(f"{folder}/rows.libsvm"), f"{folder}/rows.libsvm")[1])
+    with Server("--model", f"m={model}", "--max-rows", 1000000) as server:
+        lines, table = ["1 1:1 2:0.25 20:1"] * 200000, [[1] * 20] * 40000
+        server.post("/v1/models/m:predict", {"rows": lines[:1]})
+        before = server.memory()
+        for rows in (lines, table) * 3:
+            status, answer = server.post("/v1/models/m:predict", {"instances": rows})
+            assert status == 200 and len(set(answer["predictions"])) == 1 and len(answer["predictions"]) == len(rows)
+        assert server.memory() < before + (64 << 20), (before, server.memory())
+
+
 def test_tensorflow_requests(folder):
     """The request and the answer of TensorFlow Serving's REST interface."""
     model = train_events(folder, rows=600)
