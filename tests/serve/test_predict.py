@@ -4,6 +4,7 @@ import json
 import math
 import os
 import random
+from concurrent.futures import ThreadPoolExecutor
 
 from furrow_server import PROGRAM, Server, furrow, run, train_events, write_log
 
@@ -243,6 +244,21 @@ def test_requests_that_are_wrong(folder):
         assert server.post("/v1/models/r:predict", {"rows": ["1 1:1"] * 1000})[0] == 200
         assert server.post("/v1/models/r:predict", {"rows": ["1 1:1"] * 1001})[0] == 413
         assert server.post("/v1/models/r:predict", {"instances": []}) == (200, {"predictions": []})
+
+
+def test_first_requests_at_once(folder):
+    """What a version makes by its first use is made once; requests of all kinds side by side."""
+    model = train_events(folder, rows=600)
+    rows = train(folder, "lr", (write_rows(f"{folder}/rows.libsvm"), f"{folder}/rows.libsvm")[1])
+    requests = [("m", {"instances": [{"user": "u1", "item": "i1"}]}), ("r", {"rows": ["1 1:1"]}),
+                ("r", {"instances": [[0.5] * 20]}), ("m", {"instances": [{"user": "u2"}] * 300})]
+    with Server("--model", f"m={model}", "--model", f"r={rows}") as server:
+        def ask(number):
+            name, request = requests[number % 4]
+            return number % 4, json.dumps(server.post(f"/v1/models/{name}:predict", request))
+        with ThreadPoolExecutor(16) as pool:
+            answers = set(pool.map(ask, range(160)))
+        assert len(answers) == 4 and all(text.startswith("[200") for _, text in answers), answers
 
 
 def test_large_requests_leave_no_memory(folder):
