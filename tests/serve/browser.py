@@ -32,7 +32,7 @@ def find():
 
 
 def skip_without():
-    """Exits with 77 where there is no browser, or none that runs."""
+    """Exits with 77 where there is no browser."""
     if not find():
         print("skipped: no chromium")
         sys.exit(77)

@@ -1,6 +1,7 @@
-"""The page that furrow-serve shows, in a browser without a screen: its forms answer as the API does, whatever names there
-are, on phones, in the dark, by keyboard. Skipped (77) where there is no chromium. FURROW_SCREENSHOTS names a folder for
+"""The page that furrow-serve shows, in a browser without a screen: its forms answer as the API does, with hostile names,
+on phones, in the dark, by keyboard. Skipped (77) where there is no chromium. FURROW_SCREENSHOTS names a folder for
 pictures."""
+import array
 import json
 import math
 import os
@@ -9,11 +10,10 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 
 import browser
 import furrow_server
-from furrow_server import furrow, run, train_rows, write_vectors
+from furrow_server import furrow, run, train_rows
 
 EVIL = "<img src=x onerror=hit()>"
 EVIL_TITLE = "\"'><script>hit()</script>&lt;b&gt;"
@@ -51,6 +51,15 @@ def write_hostile_log(path, rows=1500, users=30, items=20, seed=11):
             file.write(f"u{user},i{item},{draw.choice(['tv', EVIL, 'desktop'])},{draw.uniform(1, 99):.2f},{int(likes)}\n")
 
 
+def write_spread_vectors(path, count, dimension, seed=13):
+    """Vectors without clusters: one list does not have all neighbours."""
+    draw = random.Random(seed)
+    with open(path, "wb") as file:
+        for _ in range(count):
+            array.array("i", [dimension]).tofile(file)
+            array.array("f", [draw.gauss(0, 1) for _ in range(dimension)]).tofile(file)
+
+
 def make_data(folder):
     """Models and an index whose names are markup."""
     write_hostile_log(f"{folder}/log.csv")
@@ -61,7 +70,7 @@ def make_data(folder):
         file.writelines(f"i{i},{EVIL if i % 3 == 0 else 'Title of'} {i}\n" for i in range(20))
     os.mkdir(f"{folder}/rows")
     shutil.move(train_rows(folder, model="softmax", rows=600, features=8, classes=3), f"{folder}/rows/1")
-    write_vectors(f"{folder}/items.fvecs", 1500, 16)
+    write_spread_vectors(f"{folder}/items.fvecs", 1500, 16)
     with open(f"{folder}/names.txt", "w") as file:
         file.writelines(f"{EVIL_TITLE if i % 5 == 0 else 'item'} {i}\n" for i in range(1500))
     furrow("index", "build", "--base", f"{folder}/items.fvecs", "--out", f"{folder}/items.index", "--nlist", 16, "--m", 8,
@@ -485,6 +494,7 @@ def test_keyboard(_):
 def test_token(folder):
     with open(f"{folder}/token", "w") as file:
         file.write(f"{TOKEN}\n")
+    os.chmod(f"{folder}/token", 0o600)
     words = ["--model", f"ctr={world.folder}/ctr.model", "--token-file", f"{folder}/token", "--threads", 1]
     with furrow_server.Server(*words) as server:
         page = world.open(server)
