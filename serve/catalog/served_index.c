@@ -110,7 +110,7 @@ bool served_index_has_newer(served_index *index) {
 /* Keeps what a load came to, for has_newer and last_error. */
 static void remember(served_index *index, furrow_status status, const file_print *print, const furrow_error *err) {
   char text[1024] = "";
-  if (status != FURROW_OK) furrow_error_to_text(err, text, sizeof text);
+  if (status != FURROW_OK) index_error_text(err, text, sizeof text);
   pthread_mutex_lock(&index->lock);
   free(index->last_error);
   index->last_error = status == FURROW_OK ? NULL : strdup(text);

@@ -66,7 +66,7 @@ furrow_status index_check_editable(const char *path, const index_base *base, fur
   strncpy(why, err->message, sizeof why - 1);
   why[sizeof why - 1] = 0;
   fail_in(err, FURROW_E_UNSUPPORTED, path, "this kind of index cannot be writable: %s", why);
-  return add_hint(err, "build inverted lists (furrow index build), with --id-map if they are refined");
+  return add_hint(err, "build inverted lists: without --direct-map array, and with --ids if they are refined");
 }
 
 /* ---- Folding ---- */

@@ -464,10 +464,17 @@ furrow_status index_editor_checkpoint(index_editor *e, furrow_error *err) {
   return status;
 }
 
+void index_error_text(const furrow_error *err, char *text, size_t size) {
+  furrow_error copy = *err;
+  const char *slash = strrchr(copy.file, '/');
+  if (slash) memmove(copy.file, slash + 1, strlen(slash));
+  furrow_error_to_text(&copy, text, size);
+}
+
 bool index_editor_last_error(index_editor *e, char *text, size_t size) {
   pthread_mutex_lock(&e->lock);
   const bool has_one = e->last_status != FURROW_OK;
-  if (has_one) furrow_error_to_text(&e->last_error, text, size);
+  if (has_one) index_error_text(&e->last_error, text, size);
   pthread_mutex_unlock(&e->lock);
   return has_one;
 }

@@ -27,5 +27,7 @@ furrow_status index_editor_checkpoint(index_editor *editor, furrow_error *err);
 void index_editor_get_figures(index_editor *editor, edit_figures *figures);
 /* The error of the last checkpoint, as one line; false: it went well. */
 bool index_editor_last_error(index_editor *editor, char *text, size_t size);
+/* An error as clients may read it: of its file the last part only. */
+void index_error_text(const furrow_error *err, char *text, size_t size);
 
 #endif

@@ -201,7 +201,7 @@ def check_answer(document, path, operation, status, headers, body):
 
 
 def start(folder):
-    model, rows = train_events(folder), train_rows(folder)
+    model, rows = train_events(folder), train_rows(folder, features=4)
     write_items(f"{folder}/items.csv")
     items, _ = build_index(folder, "items", 400, 8, True)
     fixed, _ = build_index(folder, "fixed", 400, 8)

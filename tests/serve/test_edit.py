@@ -1,0 +1,334 @@
+"""Adding to and removing from a writable index: visible at once, durable when acknowledged, folded into the file."""
+import array
+import json
+import os
+import random
+import resource
+import subprocess
+import threading
+import time
+
+from furrow_server import PROGRAM, Server, build_index, furrow, run
+
+INDEX = "/v1/indexes/items"
+
+
+def serve(path, *words):
+    return Server("--index", f"items={path}", "--writable", "items", *words)
+
+
+def search(server, vectors, k=5, connection=None, **more):
+    status, answer = server.post(f"{INDEX}:search", {"vectors": vectors, "k": k, "nprobe": 16, **more},
+                                 connection=connection)
+    assert status == 200, answer
+    return answer["neighbors"]
+
+
+def add(server, connection=None, **request):
+    status, answer = server.post(f"{INDEX}:add", request, connection=connection)
+    assert status == 200, answer
+    return answer["ids"]
+
+
+def remove(server, **request):
+    status, answer = server.post(f"{INDEX}:remove", request)
+    assert status == 200, answer
+    return answer["removed"]
+
+
+def checkpoint(server):
+    status, answer = server.post(f"{INDEX}:checkpoint", {})
+    assert status == 200, answer
+    return answer
+
+
+def far(i, d=16):
+    """A vector that is far from all others."""
+    return [100.0 + 10 * i] + [float(i)] * (d - 1)
+
+
+def found_by_command(folder, path, vectors, k=5):
+    """What furrow index search finds in the file: lists of {id, distance}."""
+    with open(f"{folder}/queries.fvecs", "wb") as file:
+        for vector in vectors:
+            array.array("i", [len(vector)]).tofile(file)
+            array.array("f", vector).tofile(file)
+    furrow("index", "search", path, f"{folder}/queries.fvecs", "-k", k, "--nprobe", 16, "--out-ids", f"{folder}/f.i64",
+           "--out-dist", f"{folder}/f.f32", "--force", "-q")
+    ids, distances = array.array("q"), array.array("f")
+    with open(f"{folder}/f.i64", "rb") as a, open(f"{folder}/f.f32", "rb") as b:
+        ids.frombytes(a.read())
+        distances.frombytes(b.read())
+    return [[(i, d) for i, d in zip(ids[at:at + k], distances[at:at + k]) if i >= 0] for at in range(0, len(ids), k)]
+
+
+def pairs(neighbors):
+    return [[(n["id"], array.array("f", [n["distance"]])[0]) for n in found] for found in neighbors]
+
+
+def test_visible_at_once(folder):
+    path, vectors = build_index(folder)
+    with serve(path) as server:
+        assert add(server, vectors=[far(1), far(2)]) == [2000, 2001]
+        (found,) = search(server, [far(1)])
+        assert found[0] == {"id": 2000, "distance": 0}, found
+        assert add(server, vectors=[far(3)], ids=[5000]) == [5000]
+        assert add(server, vectors=[far(4)]) == [5001]  # after the largest, not the count
+        status, answer = server.post(f"{INDEX}:add", {"vectors": [far(5)], "ids": [7]})
+        assert status == 409 and "replace" in answer["hint"], answer
+        assert search(server, [far(5)])[0][0]["distance"] > 1
+        assert add(server, vectors=[far(5)], ids=[7], replace=True) == [7]
+        assert search(server, [far(5)])[0][0] == {"id": 7, "distance": 0}
+        assert all(n["id"] != 7 for n in search(server, [vectors[7]], 50)[0])
+        assert search(server, [far(5)], filter={"ids": [1, 7]})[0][0]["id"] == 7
+        assert all(n["id"] != 7 for n in search(server, [far(5)], 50, filter={"exclude": [7]})[0])
+        status, answer = server.post(f"{INDEX}:search", {"ids": [7], "k": 1})
+        assert answer["neighbors"][0][0] == {"id": 7, "distance": 0}, answer
+        assert remove(server, ids=[7, 7, 3, 2000, 123456]) == 3
+        assert server.post(f"{INDEX}:search", {"ids": [7]})[0] == 404
+        assert search(server, [far(1)])[0][0]["id"] != 2000
+        assert all(n["id"] != 3 for n in search(server, [vectors[3]], 50)[0])
+        assert remove(server, ids=[7]) == 0
+        assert add(server, vectors=[vectors[3]], ids=[3]) == [3]  # gone, so it may come back
+        assert search(server, [vectors[3]])[0][0] == {"id": 3, "distance": 0}
+        document = server.get(INDEX)[1]
+        assert document["vectors"] == 2000 - 2 + 1 + 3 and document["writable"], document  # without 7 and 3; 3, 2001, 5000, 5001
+        body = array.array("f", far(8) + far(9)).tobytes()
+        raw = {"Content-Type": "application/octet-stream"}
+        assert json.loads(server.request("POST", f"{INDEX}:add?first_id=9000", body, raw)[2]) == {"ids": [9000, 9001]}
+        assert server.request("POST", f"{INDEX}:add?first_id=9001", body, raw)[0] == 409
+        assert server.request("POST", f"{INDEX}:add?first_id=9001&replace=true", body, raw)[0] == 200
+        assert search(server, [far(8)])[0][0]["id"] in (9000, 9001)
+        assert server.post(f"{INDEX}:reload", {})[0] == 409
+
+
+def test_wrong_requests(folder):
+    path, vectors = build_index(folder, count=500)
+    one = vectors[0]
+    table = [
+        ({}, 400, None), ({"vectors": []}, 400, None), ({"vectors": [one], "ids": [1, 2]}, 400, "/ids"),
+        ({"vectors": [one, one], "ids": [1000, 1000]}, 400, "/ids"), ({"vectors": [one], "ids": [-1]}, 400, "/ids/0"),
+        ({"vectors": [one], "names": ["a"]}, 400, None), ({"vectors": [one[:-1]]}, 400, "/vectors/0"),
+        ({"vectors": [one], "replace": 1}, 400, "/replace"), ({"vectors": [one], "first_id": 1}, 400, "/first_id"),
+        ({"vectors": [one, one[:15] + [1e39]]}, 400, "/vectors/1"), ({"vectors": [one], "ids": []}, 400, "/ids"),
+    ]
+    with serve(path) as server:
+        for body, status, pointer in table:
+            found, answer = server.post(f"{INDEX}:add", body)
+            assert (found, answer.get("pointer")) == (status, pointer), (str(body)[:80], answer)
+        for body, pointer in (({}, None), ({"ids": [1], "names": ["a"]}, None), ({"ids": 1}, "/ids"), ({"ids": ["1"]}, "/ids/0")):
+            found, answer = server.post(f"{INDEX}:remove", body)
+            assert (found, answer.get("pointer")) == (400, pointer), (body, answer)
+        assert server.post(f"{INDEX}:checkpoint", {"x": 1})[0] == 400
+        assert server.get(INDEX)[1]["vectors"] == 500
+        assert add(server, vectors=[one], ids=[2 ** 63 - 1]) == [2 ** 63 - 1]
+        assert server.post(f"{INDEX}:add", {"vectors": [one]})[0] == 400  # no larger id is left
+
+
+def test_names(folder):
+    path, vectors = build_index(folder, named=True)
+    with serve(path) as server:
+        assert server.post(f"{INDEX}:add", {"vectors": [far(1)]})[0] == 400
+        assert server.post(f"{INDEX}:add", {"vectors": [far(1)], "names": ["item 3"]})[0] == 409
+        assert server.post(f"{INDEX}:add", {"vectors": [far(1)] * 2, "names": ["new", "new"]})[0] == 400
+        for bad in ("", "a\nb", "a\0b"):
+            assert server.post(f"{INDEX}:add", {"vectors": [far(1)], "names": [bad]})[0] == 400, bad
+        assert add(server, vectors=[far(1), far(2)], names=["new é", "other"]) == [2000, 2001]
+        assert add(server, vectors=[far(3)], names=["item 3"], replace=True) == [3]
+        assert add(server, vectors=[far(4)], ids=[4], names=["four"], replace=True) == [4]
+
+        def check():
+            assert search(server, [far(1)])[0][0]["name"] == "new é"
+            assert search(server, [far(3)])[0][0]["name"] == "item 3"
+            assert search(server, [far(4)])[0][0]["name"] == "four"
+            assert server.post(f"{INDEX}:search", {"names": ["item 4"]})[0] == 404
+            assert server.post(f"{INDEX}:search", {"names": ["four"], "k": 1})[1]["neighbors"][0][0]["id"] == 4
+
+        check()
+        assert remove(server, names=["other", "item 9", "nobody"]) == 2
+        checkpoint(server)
+        check()
+        assert server.post(f"{INDEX}:search", {"names": ["item 9"]})[0] == 404
+        assert add(server, vectors=[far(9)], names=["item 9"]) == [2002]
+    names = furrow("index", "names", path)
+    assert "new é" in names and "four" in names and "other" not in names, names[-200:]
+    furrow("index", "verify", path)
+
+
+def test_checkpoint_and_restart(folder):
+    path, vectors = build_index(folder)
+    draw = random.Random(2)
+    with serve(path) as server:
+        new = [[x + draw.gauss(0, 0.1) for x in draw.choice(vectors)] for _ in range(300)]
+        ids = add(server, vectors=new)
+        assert ids == list(range(2000, 2300))
+        assert remove(server, ids=list(range(0, 100)) + ids[:50]) == 150
+        add(server, vectors=new[:10], ids=list(range(200, 210)), replace=True)
+        assert checkpoint(server) == {"version": 2, "vectors": 2150}
+        assert pairs(search(server, new + vectors[:50])) == found_by_command(folder, path, new + vectors[:50])
+        furrow("index", "verify", path)
+        assert add(server, vectors=[far(1)]) == [2300]
+        assert remove(server, ids=[2299]) == 1
+        expected = search(server, new + [far(1)])
+        server.kill()
+    with serve(path) as server:  # replays
+        assert search(server, new + [far(1)]) == expected
+        document = server.get(INDEX)[1]
+        assert (document["vectors"], document["fresh"], document["removed"]) == (2150, 1, 1), document
+        assert add(server, vectors=[far(2)]) == [2301]
+        second = subprocess.run([PROGRAM, "--listen", "127.0.0.1:0", "--index", f"items={path}", "--writable", "items"],
+                                capture_output=True, text=True, timeout=30)
+        assert second.returncode != 0 and str(server.process.pid) in second.stderr, second
+        assert server.stop() == 0  # makes a checkpoint
+    assert os.path.getsize(f"{path}.log") < 100
+    assert found_by_command(folder, path, [far(1)])[0][0][0] == 2300
+    with serve(path) as server:
+        assert server.get(INDEX)[1]["vectors"] == 2151
+        assert add(server, vectors=[far(2)]) == [2302]
+
+
+def test_many_at_once(folder):
+    """Eight clients add, two search, checkpoints go on: no id is lost, no request is seen by half."""
+    path, vectors = build_index(folder, "items", 1000, 16, False, "--m", 0)
+    rounds = int(os.environ.get("FURROW_EDIT_ROUNDS", "25"))
+    failures, taken, lock, stops = [], {}, threading.Lock(), threading.Event()
+    with serve(path, "--checkpoint-after", 100) as server:
+        def guarded(work):
+            def call(*arguments):
+                try:
+                    work(*arguments)
+                except Exception as error:  # noqa: told by the main thread
+                    failures.append(repr(error))
+            return call
+
+        def adds(client):
+            connection = server.connect()
+            for i in range(rounds):
+                group = client * rounds + i
+                ids = add(server, connection, vectors=[far(group)] * 3)
+                with lock:
+                    taken[group] = ids
+                assert [n["id"] for n in search(server, [far(group)], 3, connection)[0]] == ids, group
+            connection.close()
+
+        def searches():
+            connection, draw = server.connect(), random.Random()
+            while not stops.is_set():
+                group = draw.randrange(8 * rounds)
+                (found,) = search(server, [far(group)], 5, connection)
+                count = sum(n["distance"] == 0 for n in found)
+                assert count in (0, 3) and len(found) == 5, (group, found)
+            connection.close()
+
+        adders = [threading.Thread(target=guarded(adds), args=(i,)) for i in range(8)]
+        searchers = [threading.Thread(target=guarded(searches)) for _ in range(2)]
+        for thread in adders + searchers:
+            thread.start()
+        for thread in adders:
+            thread.join()
+        stops.set()
+        for thread in searchers:
+            thread.join()
+        assert not failures, failures[:3]
+        ids = [i for group in taken.values() for i in group]
+        assert sorted(ids) == list(range(1000, 1000 + 24 * rounds))
+        assert checkpoint(server)["vectors"] == 1000 + 24 * rounds
+        document = server.get(INDEX)[1]
+        assert document["checkpoints"] >= 2 and document["last_error"] is None, document
+        for group, ids in taken.items():
+            assert [n["id"] for n in search(server, [far(group)], 3)[0]] == ids
+    furrow("index", "verify", path)
+
+
+def test_limits(folder):
+    path, vectors = build_index(folder, count=500)
+    with serve(path, "--max-fresh", 10, "--checkpoint-seconds", 3600) as server:
+        assert server.post(f"{INDEX}:add", {"vectors": vectors[:11]})[0] == 400
+        resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (4096, resource.RLIM_INFINITY))
+        add(server, vectors=vectors[:9])
+        assert server.post(f"{INDEX}:checkpoint", {})[0] == 500
+        status, headers, answer = server.request("POST", f"{INDEX}:add", json.dumps({"vectors": vectors[:2]}))
+        assert status == 503 and "retry-after" in headers and b"until the next checkpoint" in answer, answer
+        assert "the checkpoint failed" in server.stderr()
+        assert server.get(INDEX)[1]["last_error"]
+        add(server, vectors=vectors[:1])
+        assert search(server, [vectors[0]])[0][0]["distance"] == 0
+        resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        assert checkpoint(server)["vectors"] == 510
+        assert server.get(INDEX)[1]["last_error"] is None
+        assert add(server, vectors=vectors[:9])[0] == 510
+    furrow("index", "verify", path)
+
+
+def test_log_cannot_grow(folder):
+    """An addition that is not on the disk is not acknowledged, not seen, and not there after a restart."""
+    path, vectors = build_index(folder, count=500)
+    with serve(path) as server:
+        add(server, vectors=[far(1)])
+        size = os.path.getsize(f"{path}.log")
+        resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
+        assert server.post(f"{INDEX}:add", {"vectors": [far(2)]})[0] == 500
+        assert search(server, [far(2)])[0][0]["id"] == 500
+        resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        assert server.post(f"{INDEX}:add", {"vectors": [far(2)]})[0] == 500  # until a restart
+        assert search(server, [far(1)])[0][0]["distance"] == 0
+        server.stop()
+    with serve(path) as server:
+        assert server.get(INDEX)[1]["vectors"] == 501
+        assert search(server, [far(1)])[0][0]["distance"] == 0
+        assert add(server, vectors=[far(2)]) == [501]
+
+
+def test_checkpoint_by_time(folder):
+    path, vectors = build_index(folder, count=500)
+    with serve(path, "--checkpoint-seconds", 1) as server:
+        add(server, vectors=[far(1)])
+        add(server, vectors=[far(2)])
+        assert remove(server, ids=[501]) == 1
+        for _ in range(100):
+            document = server.get(INDEX)[1]
+            if document["version"] > 1:
+                break
+            time.sleep(0.1)
+        assert (document["version"], document["fresh"], document["vectors"]) == (2, 0, 501), document
+
+
+def test_foreign_change(folder):
+    """A file that another program has written is not overwritten."""
+    path, vectors = build_index(folder, count=500)
+    with serve(path) as server:
+        add(server, vectors=[far(1)])
+        furrow("index", "remove", path, "--ids", "0:10")
+        status, answer = server.post(f"{INDEX}:checkpoint", {})
+        assert status == 409 and "another program" in answer["detail"], answer
+        assert search(server, [far(1)])[0][0]["distance"] == 0
+        server.stop()
+    with serve(path) as server:
+        assert server.get(INDEX)[1]["vectors"] == 491
+
+
+def test_kinds(folder):
+    """Kinds whose ids cannot be kept are refused at the start."""
+    kinds = {"refined": ["--refine-flat"], "array": ["--direct-map", "array"], "normal": ["--normalize"]}
+    for kind, words in kinds.items():
+        path, _ = build_index(folder, kind, 1000, 16, False, *words)
+        done = subprocess.run([PROGRAM, "--listen", "127.0.0.1:0", "--index", f"items={path}", "--writable", "items"],
+                              capture_output=True, text=True, timeout=30)
+        assert done.returncode != 0 and "hint" in done.stderr, (kind, done)
+        assert not os.path.exists(f"{path}.log"), kind
+    with open(f"{folder}/ids.txt", "w") as file:
+        file.writelines(f"{i}\n" for i in range(1000))
+    kinds = {"mapped": ["--refine-flat", "--ids", f"{folder}/ids.txt"], "hash": ["--direct-map", "hash"], "opq": ["--opq"], "ip": ["--metric", "ip"], "flat": ["--m", 0]}
+    for kind, words in kinds.items():
+        path, vectors = build_index(folder, kind, 1000, 16, False, *words)
+        with serve(path) as server:
+            assert add(server, vectors=[far(1)]) == [1000]
+            assert search(server, [far(1)])[0][0]["id"] == 1000, kind
+            assert remove(server, ids=[5]) == 1
+            assert checkpoint(server) == {"version": 2, "vectors": 1000}, kind
+            assert search(server, [far(1)])[0][0]["id"] == 1000, kind
+            assert pairs(search(server, vectors[:20])) == found_by_command(folder, path, vectors[:20]), kind
+
+
+if __name__ == "__main__":
+    run(globals())

@@ -1,0 +1,259 @@
+"""Searches over HTTP: the answers are those of furrow index search, and wrong requests say where they are wrong."""
+import array
+import json
+import os
+import shutil
+import threading
+
+from furrow_server import Server, build_index, furrow, run
+
+SEARCH = "/v1/indexes/items:search"
+RAW = {"Content-Type": "application/octet-stream", "Accept": "application/octet-stream"}
+
+
+def write_queries(path, vectors):
+    with open(path, "wb") as file:
+        for vector in vectors:
+            array.array("i", [len(vector)]).tofile(file)
+            array.array("f", vector).tofile(file)
+
+
+def command_search(folder, index, vectors, k, *words):
+    """(ids, distances) of furrow index search, as rows."""
+    write_queries(f"{folder}/queries.fvecs", vectors)
+    furrow("index", "search", index, f"{folder}/queries.fvecs", "-k", k, "--out-ids", f"{folder}/found.i64", "--out-dist",
+           f"{folder}/found.f32", "--force", "-q", *words)
+    ids, distances = array.array("q"), array.array("f")
+    with open(f"{folder}/found.i64", "rb") as file:
+        ids.frombytes(file.read())
+    with open(f"{folder}/found.f32", "rb") as file:
+        distances.frombytes(file.read())
+    return ([list(ids[i:i + k]) for i in range(0, len(ids), k)],
+            [list(distances[i:i + k]) for i in range(0, len(distances), k)])
+
+
+def as_f32(values):
+    return list(array.array("f", values))
+
+
+def check_same(answer, expected):
+    """Compares ids, and distances bit for bit."""
+    for found, ids, distances in zip(answer["neighbors"], *expected, strict=True):
+        kept = [i for i in ids if i >= 0]
+        assert [n["id"] for n in found] == kept, (found, ids)
+        assert as_f32([n["distance"] for n in found]) == distances[:len(kept)], (found, distances)
+
+
+def raw_search(server, vectors, query, k):
+    body = b"".join(array.array("f", v).tobytes() for v in vectors)
+    status, headers, answer = server.request("POST", f"{SEARCH}?{query}", body, RAW)
+    assert status == 200 and headers["content-type"] == "application/octet-stream", (status, answer)
+    n = len(vectors)
+    assert len(answer) == n * k * 12
+    ids, distances = array.array("q", answer[:n * k * 8]), array.array("f", answer[n * k * 8:])
+    return ([list(ids[i:i + k]) for i in range(0, n * k, k)], [list(distances[i:i + k]) for i in range(0, n * k, k)])
+
+
+def test_same_as_command(folder):
+    kinds = {"pq": [], "opq": ["--opq"], "flat": ["--m", 0], "ip": ["--metric", "ip"], "refined": ["--refine-flat"]}
+    for kind, words in kinds.items():
+        path, vectors = build_index(folder, kind, 2000, 16, False, *words)
+        queries = [[x + 0.01 for x in v] for v in vectors[:40]]
+        with Server("--index", f"items={path}") as server:
+            for k, nprobe in ((1, 1), (10, 4), (100, 16)):
+                expected = command_search(folder, path, queries, k, "--nprobe", nprobe)
+                status, answer = server.post(SEARCH, {"vectors": queries, "k": k, "nprobe": nprobe})
+                assert status == 200, answer
+                check_same(answer, expected)
+                assert raw_search(server, queries, f"k={k}&nprobe={nprobe}", k) == tuple(expected), kind
+                status, one = server.post(SEARCH, {"vectors": queries[:1], "k": k, "nprobe": nprobe})
+                check_same(one, [expected[0][:1], expected[1][:1]])
+            # more lists than there are: all of them
+            status, answer = server.post(SEARCH, {"vectors": queries, "k": 10, "nprobe": 1000000})
+            check_same(answer, command_search(folder, path, queries, 10, "--nprobe", 16))
+
+
+def test_filters(folder):
+    path, vectors = build_index(folder, named=True)
+    queries = vectors[:5]
+    with Server("--index", f"items={path}") as server:
+        def search(**more):
+            status, answer = server.post(SEARCH, {"vectors": queries, "k": 10, "nprobe": 16, **more})
+            assert status == 200, answer
+            return answer
+
+        some = [3, 1999, 7, 7, 500, 3]
+        check_same(search(filter={"ids": some}), command_search(folder, path, queries, 10, "--nprobe", 16, "--filter-ids",
+                                                                ",".join(map(str, sorted(set(some))))))
+        check_same(search(filter={"exclude": list(range(1000))}),
+                   command_search(folder, path, queries, 10, "--nprobe", 16, "--filter-ids", "1000:2000"))
+        check_same(search(filter={"range": [100, 200]}),
+                   command_search(folder, path, queries, 10, "--nprobe", 16, "--filter-ids", "100:200"))
+        named = search(filter={"names": ["item 5", "item 9"]})
+        assert {n["name"] for found in named["neighbors"] for n in found} == {"item 5", "item 9"}
+        assert search(filter={"ids": []})["neighbors"] == [[]] * 5
+        many = list(range(0, 2000, 2)) * 3  # sorted by a worker
+        check_same(search(filter={"ids": many}), command_search(folder, path, queries, 10, "--nprobe", 16, "--filter-ids",
+                                                                ",".join(map(str, range(0, 2000, 2)))))
+
+
+def test_ids_and_names(folder):
+    path, vectors = build_index(folder, named=True)
+    with Server("--index", f"items={path}") as server:
+        status, by_id = server.post(SEARCH, {"ids": [5, 700], "k": 3, "nprobe": 16})
+        assert status == 200 and [found[0]["id"] for found in by_id["neighbors"]] == [5, 700], by_id
+        assert by_id["neighbors"][0][0]["name"] == "item 5"
+        status, by_name = server.post(SEARCH, {"names": ["item 5", "item 700"], "k": 3, "nprobe": 16})
+        assert (status, by_name) == (200, by_id)
+        status, answer = server.post(SEARCH, {"ids": [5, 2000]})
+        assert (status, answer["pointer"]) == (404, "/ids/1"), answer
+        status, answer = server.post(SEARCH, {"names": ["item x"]})
+        assert (status, answer["pointer"]) == (404, "/names/0"), answer
+    with Server("--index", f"items={path}", "--search-only") as server:
+        status, answer = server.post(SEARCH, {"ids": [5]})
+        assert status == 409, answer
+        status, answer = server.post(SEARCH, {"vectors": vectors[:1], "k": 3, "nprobe": 16})
+        check_same(answer, command_search(folder, path, vectors[:1], 3, "--nprobe", 16))
+        assert answer["neighbors"][0][0]["name"] == "item 0"
+
+
+def test_wrong_requests(folder):
+    path, vectors = build_index(folder, count=500)
+    one = vectors[0]
+    table = [
+        ("", 400, None), ("[]", 400, None), ("{", 400, None), ("{}", 400, None), ('{"vectors":[]}', 400, None),
+        ('{"vectors":[[1]]} x', 400, "/vectors/0"), ('{"vectors":[[' + "0," * 15 + "0]]} x", 400, None),
+        ({"vectors": [one], "ids": [1]}, 400, None),
+        ({"vectors": [one, one, one, one[:-1]]}, 400, "/vectors/3"), ({"vectors": [one, one + [1.0]]}, 400, "/vectors/1"),
+        ({"vectors": [one[:5] + ["x"] + one[6:]]}, 400, "/vectors/0/5"), ({"vectors": 5}, 400, "/vectors"),
+        ({"vectors": [one, 5]}, 400, "/vectors/1"), ({"vectors": [one, one[:15] + [1e300]]}, 400, "/vectors/1"),
+        ({"vectors": [one[:15] + [3e30]]}, 400, "/vectors/0"), ({"vectors": [one[:15] + [None]]}, 400, "/vectors/0/15"),
+        (json.dumps({"vectors": [one[:15] + [float("nan")]]}), 400, "/vectors/0/15"),
+        ({"vectors": [one], "k": 0}, 400, "/k"), ({"vectors": [one], "k": -1}, 400, "/k"),
+        ({"vectors": [one], "k": 1.5}, 400, "/k"), ({"vectors": [one], "k": "10"}, 400, "/k"),
+        ({"vectors": [one], "k": 1001}, 413, "/k"), ({"vectors": [one], "nprobe": 0}, 400, "/nprobe"),
+        ({"vectors": [one], "ef_search": 0}, 400, "/ef_search"), ({"vectors": [one], "k_factor": 0}, 400, "/k_factor"),
+        ({"vectors": [one], "nprob": 4}, 400, "/nprob"), ({"vector": [one]}, 400, "/vector"),
+        ('{"vectors":[' + json.dumps(one) + '],"k":1,"k":2}', 400, "/k"),
+        ({"vectors": [one], "filter": {}}, 400, "/filter"), ({"vectors": [one], "filter": {"ids": [1], "exclude": []}}, 400,
+                                                            "/filter/exclude"),
+        ({"vectors": [one], "filter": {"ids": [1, -2]}}, 400, "/filter/ids/1"),
+        ({"vectors": [one], "filter": {"range": [1]}}, 400, "/filter/range"),
+        ({"vectors": [one], "filter": {"range": [1, 2, 3]}}, 400, "/filter/range"),
+        ({"vectors": [one], "filter": {"id": [1]}}, 400, "/filter/id"),
+        ({"vectors": [one], "filter": {"names": ["a"]}}, 404, "/filter/names/0"), ({"vectors": [one] * 10001}, 413, "/vectors"),
+        ({"ids": [1] * 2000, "k": 1000}, 413, "/k"), ({"ids": ["1"]}, 400, "/ids/0"), ({"ids": [2 ** 70]}, 400, "/ids/0"),
+        ("[" * 5000, 400, None),
+    ]
+    with Server("--index", f"items={path}") as server:
+        for body, status, pointer in table:
+            found, answer = server.post(SEARCH, body)
+            told = json.dumps(body)[:90]
+            assert found == status == answer["status"], (told, found, answer)
+            assert answer.get("pointer") == pointer, (told, answer)
+        assert "nprobe" in server.post(SEARCH, {"vectors": [one], "nprob": 4})[1]["hint"]
+        for query, body in (("k=0", one), ("k=x", one), ("kk=1", one), ("k=1&k=2", one), ("k=99999999999999999999", one),
+                            ("filter=1", one), ("", one[:-1]), ("", []), ("", one[:15] + [float("nan")]),
+                            ("", one[:15] + [float("inf")]), ("k_factor=nan", one)):
+            status, _, answer = server.request("POST", f"{SEARCH}?{query}", array.array("f", body).tobytes(), RAW)
+            assert status == 400, (query, status, answer)
+        status, _, answer = server.request("POST", SEARCH, array.array("f", one + one[:15] + [float("nan")]).tobytes(), RAW)
+        assert json.loads(answer)["pointer"] == "/vectors/1", answer
+        assert server.post("/v1/indexes/items:add", {"vectors": [one]})[0] == 409
+        assert server.post("/v1/indexes/items:remove", {"ids": [1]})[0] == 409
+        assert server.post("/v1/indexes/items:checkpoint", {})[0] == 409
+        assert server.post("/v1/indexes/other:search", {"vectors": [one]})[0] == 404
+        assert server.post(SEARCH, {"vectors": [one], "k": 3})[0] == 200
+
+
+def test_file_goes_while_served(folder):
+    path, vectors = build_index(folder, named=True)
+    queries = vectors[:50]
+    expected = command_search(folder, path, queries, 5, "--nprobe", 8)
+    with Server("--index", f"items={path}", "--watch", 0) as server:
+        def check():
+            status, answer = server.post(SEARCH, {"vectors": queries, "k": 5, "nprobe": 8})
+            assert status == 200
+            check_same(answer, expected)
+            assert answer["neighbors"][0][0]["name"] == "item 0"
+
+        def check_refused():
+            status, answer = server.post("/v1/indexes/items:reload", {})
+            assert (status, answer["version"]) == (409, 1), answer
+            check()
+            assert server.get("/v1/indexes/items")[1]["last_error"]
+
+        check()
+        whole = open(path, "rb").read()
+        os.truncate(path, len(whole) // 2)
+        check()
+        check_refused()
+        with open(path, "r+b") as file:
+            file.write(b"\xff" * len(whole))
+        check_refused()
+        os.truncate(f"{path}.names", 10)
+        check()
+        os.remove(path)
+        check_refused()
+        with open(path, "wb") as file:
+            file.write(whole)
+        check_refused()  # the names are cut still
+        os.remove(f"{path}.names")
+        status, answer = server.post("/v1/indexes/items:reload", {})
+        assert (status, answer) == (200, {"name": "items", "version": 2, "changed": True}), answer
+        assert server.post("/v1/indexes/items:reload", {})[1]["changed"] is False
+        assert server.get("/v1/indexes/items")[1]["last_error"] is None
+
+
+def test_reload_by_itself(folder):
+    path, vectors = build_index(folder, count=1000)
+    other, _ = build_index(folder, "other", 1500)
+    with Server("--index", f"items={path}", "--watch", 1) as server:
+        stops, failures = threading.Event(), []
+
+        def ask():
+            connection = server.connect()
+            while not stops.is_set():
+                status, answer = server.post(SEARCH, {"vectors": vectors[:1], "k": 5}, connection=connection)
+                if status != 200 or len(answer["neighbors"][0]) != 5:
+                    failures.append(answer)
+            connection.close()
+
+        threads = [threading.Thread(target=ask) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        try:
+            shutil.copy(other, f"{path}.part")
+            os.rename(f"{path}.part", path)
+            for _ in range(100):
+                document = server.get("/v1/indexes/items")[1]
+                if document["version"] == 2:
+                    break
+                stops.wait(0.1)
+        finally:
+            stops.set()
+            for thread in threads:
+                thread.join()
+        assert document["version"] == 2 and document["vectors"] == 1500, document
+        assert not failures, failures[0]
+        assert "version 2 is served" in server.stderr()
+
+
+def test_documents_and_curve(folder):
+    path, vectors = build_index(folder, named=True)
+    with Server("--index", f"items={path}") as server:
+        status, document = server.get("/v1/indexes")
+        (only,) = document["indexes"]
+        assert status == 200
+        for name, value in {"name": "items", "version": 1, "dimension": 16, "metric": "l2", "vectors": 2000, "lists": 16,
+                            "named": True, "by_id": True, "writable": False, "code_bytes": 8}.items():
+            assert only[name] == value, (name, only)
+        status, curve = server.post("/v1/indexes/items:curve", {"queries": 50, "k": 5})
+        assert status == 200 and [p["nprobe"] for p in curve["points"]] == [1, 2, 4, 8, 16], curve
+        assert curve["points"][-1]["recall"] == 1 and all(p["queries_per_second"] > 0 for p in curve["points"])
+        assert server.post("/v1/indexes/items:curve", {"queries": 0})[0] == 400
+        assert server.post("/v1/indexes/items:curve", {"queries": 10 ** 9})[0] == 413
+
+
+if __name__ == "__main__":
+    run(globals())
