@@ -357,6 +357,10 @@ bool fresh_view_next(const fresh_view *view, size_t *at, fresh_item *item) {
   return false;
 }
 
+int64_t fresh_view_stored_id(const fresh_view *view, size_t at) {
+  return entry_at(view->store, (uint32_t)at)->id;
+}
+
 /* ---- Changes ---- */
 
 static furrow_status reserve_chunks(fresh_vectors *fresh, size_t n, furrow_error *err) {

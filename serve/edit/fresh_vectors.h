@@ -4,7 +4,7 @@
  * Fresh vectors are compared with every query, by their exact distance.
  *
  * Vectors are only ever appended. Each has the number of the change that replaced or removed it, and a view has the
- * number of the last change that it sees: so making a view costs the same however many vectors there are. Memory of
+ * number of the last change that it sees: so the cost of a view does not depend on the number of vectors. Memory of
  * replaced vectors is returned with the whole store, after a checkpoint.
  *
  * A checkpoint: keep the current view, write the base and that view into a new file, load that file, and make a store
@@ -78,5 +78,8 @@ typedef struct fresh_item {
 } fresh_item;
 /* Goes through the vectors of a view, in the order of their changes; *at begins with 0. false: there are no more. */
 bool fresh_view_next(const fresh_view *view, size_t *at, fresh_item *item);
+/* The id of stored vector `at` (below view->stored), even if it was replaced or removed: a file that an earlier
+ * checkpoint wrote, but that did not become the base, may have it. */
+int64_t fresh_view_stored_id(const fresh_view *view, size_t at);
 
 #endif

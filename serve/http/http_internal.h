@@ -23,7 +23,7 @@ enum {
   INPUT_EARLY = 8192,
   INPUT_BYTES = INPUT_EARLY + HTTP_HEAD_BYTES + 8192,
   KEPT_BYTES = 16384,    /* memory that bodies and answers keep between requests; does not count */
-  KEPT_EXCHANGES = 16,   /* of a loop, that no connection uses */
+  KEPT_EXCHANGES = 64,   /* of a loop, that no connection uses */
   SCRATCH_BYTES = 65536, /* bytes that are read to be forgotten */
   LISTEN_BACKLOG = 4096,
   MOST_REFUSED = 128,      /* connections beyond max_connections that get an answer at a time */

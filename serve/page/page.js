@@ -1,6 +1,6 @@
 "use strict";
-/* What the API answers becomes text nodes and attributes, never markup: names of items, columns and classes are whatever
- * the data had. The policy of the page (require-trusted-types-for) lets the browser refuse anything else. */
+/* What the API answers becomes text nodes and attributes, never markup: names of items, columns and classes are
+ * whatever the data had. The policy of the page (require-trusted-types-for) lets the browser refuse anything else. */
 (() => {
   const REFRESH_MS = 2000;
   const SAMPLES = 60;
@@ -13,14 +13,15 @@
 
   function fill(node, attributes, children) {
     for (const [name, value] of Object.entries(attributes || {}))
-      if (value !== false && value !== undefined && value !== null) node.setAttribute(name, value === true ? "" : value);
+      if (value !== false && value !== undefined && value !== null)
+        node.setAttribute(name, value === true ? "" : value);
     node.append(...children.filter((child) => child !== null && child !== undefined && child !== false));
     return node;
   }
 
   const el = (tag, attributes, ...children) => fill(document.createElement(tag), attributes, children);
   const shape = (tag, attributes, ...children) =>
-    fill(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
+      fill(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
 
   /* Figures are replaced only where they differ, so that a selection in the page stays. */
   function setText(node, text) {
@@ -43,11 +44,12 @@
   }
 
   /* A number with few digits to read, and all of them for programs. */
-  const number = (value, digits = 6) => el("data", { value: String(value ?? "") }, isNumber(value) ? short(value, digits) : count(value));
+  const number = (value, digits = 6) =>
+      el("data", {value: String(value ?? "")}, isNumber(value) ? short(value, digits) : count(value));
 
   function moment(text) {
     const shown = String(text ?? "–").replace("T", " ").replace(/(\.\d+)?Z$/, " UTC");
-    return text ? el("time", { datetime: text }, shown) : shown;
+    return text ? el("time", {datetime: text}, shown) : shown;
   }
 
   /* A number as it was written: ids and times may have more digits than a double. */
@@ -66,14 +68,18 @@
   }
 
   const readJson = (text) =>
-    JSON.parse(text, (_, value, context) =>
-      Number.isInteger(value) && !Number.isSafeInteger(value) && /^-?\d+$/.test(context?.source ?? "") ? context.source : value);
+      JSON.parse(text, (_, value, context) => Number.isInteger(value) && !Number.isSafeInteger(value) &&
+                                                      /^-?\d+$/.test(context?.source ?? "")
+                                                  ? context.source
+                                                  : value);
 
   // ---- The API ----
 
   class Problem extends Error {
     constructor(status, found) {
-      super([found.detail || found.title || `the answer was ${status}`, found.token && `(${found.token})`].filter(Boolean).join(" "));
+      super([found.detail || found.title || `the answer was ${status}`, found.token && `(${found.token})`]
+                .filter(Boolean)
+                .join(" "));
       this.status = status;
       this.pointer = found.pointer;
       this.hint = found.hint;
@@ -97,7 +103,7 @@
     }
     const wait = answer.headers.get("Retry-After");
     if (wait && !found.hint) found.hint = `Try again in ${wait} s.`;
-    return new Problem(answer.status, { title: answer.statusText, ...found });
+    return new Problem(answer.status, {title: answer.statusText, ...found});
   }
 
   async function ask(path, body) {
@@ -106,15 +112,15 @@
     if (secret.get()) headers.Authorization = `Bearer ${secret.get()}`;
     let answer;
     try {
-      answer = await fetch(path, { method: body === undefined ? "GET" : "POST", headers, body, cache: "no-store" });
+      answer = await fetch(path, {method: body === undefined ? "GET" : "POST", headers, body, cache: "no-store"});
     } catch {
-      throw new Problem(0, { detail: "the server does not answer" });
+      throw new Problem(0, {detail: "the server does not answer"});
     }
     if (!answer.ok) throw await problemOf(answer);
     try {
       return readJson(await answer.text());
     } catch {
-      throw new Problem(answer.status, { detail: "the answer is not JSON, or was cut off" });
+      throw new Problem(answer.status, {detail: "the answer is not JSON, or was cut off"});
     }
   }
 
@@ -127,7 +133,8 @@
   function curlOf(call) {
     const token = secret.get() ? ' -H "Authorization: Bearer $FURROW_TOKEN"' : "";
     const address = new URL(call.path, document.baseURI).href;
-    return `curl -sS ${quote(address)}${token} -H 'Content-Type: application/json' --data-binary ${quote(json(call.body))}`;
+    return `curl -sS ${quote(address)}${token} -H 'Content-Type: application/json' --data-binary ${
+        quote(json(call.body))}`;
   }
 
   /* The clipboard is there only on https and on localhost; elsewhere a selection is copied. */
@@ -142,14 +149,14 @@
   }
 
   function command(call) {
-    const text = el("pre", { "data-curl": true }, curlOf(call));
-    const button = el("button", { type: "button", class: "plain" }, "Copy");
-    const said = el("span", { role: "status", class: "soft" });
+    const text = el("pre", {"data-curl": true}, curlOf(call));
+    const button = el("button", {type: "button", class: "plain"}, "Copy");
+    const said = el("span", {role: "status", class: "soft"});
     button.addEventListener("click", async () => {
       setText(said, (await copy(text)) ? "Copied" : "Select the text to copy it");
       setTimeout(() => setText(said, ""), 2000);
     });
-    return el("div", { class: "command" }, text, el("div", {}, button, " ", said));
+    return el("div", {class: "command"}, text, el("div", {}, button, " ", said));
   }
 
   // ---- Fields ----
@@ -157,22 +164,23 @@
   /* pointer: the place in the request that problem documents call the field by. */
   function field(label, pointer, input, options = {}) {
     const id = newId();
-    const problem = el("p", { class: "problem", id: `${id}p` });
-    const hint = options.hint && el("p", { class: "hint", id: `${id}h` }, options.hint);
-    fill(input, { id, "aria-describedby": `${hint ? `${id}h ` : ""}${id}p`, autocomplete: "off", spellcheck: "false" }, []);
-    const row = el("div", { class: options.long ? "field long" : "field" },
-      el("label", { for: id }, label, options.note && el("span", { class: "soft" }, ` ${options.note}`)), input, hint, problem);
+    const problem = el("p", {class: "problem", id: `${id}p`});
+    const hint = options.hint && el("p", {class: "hint", id: `${id}h`}, options.hint);
+    fill(input, {id, "aria-describedby": `${hint ? `${id}h ` : ""}${id}p`, autocomplete: "off", spellcheck: "false"},
+         []);
+    const row = el("div", {class: options.long ? "field long" : "field"}, el("label", { for: id
+                   }, label, options.note && el("span", {class: "soft"}, ` ${options.note}`)), input, hint, problem);
     const fail = (text) => {
       setText(problem, text);
       text ? input.setAttribute("aria-invalid", "true") : input.removeAttribute("aria-invalid");
     };
-    return { row, input, pointer, fail, text: () => input.value.trim() };
+    return {row, input, pointer, fail, text: () => input.value.trim()};
   }
 
-  const textInput = (value) => el("input", { type: "text", value });
-  const numberInput = (value, attributes) => el("input", { type: "number", value, step: "any", ...attributes });
+  const textInput = (value) => el("input", {type: "text", value});
+  const numberInput = (value, attributes) => el("input", {type: "number", value, step: "any", ...attributes});
   const countField = (label, name, value, options) =>
-    field(label, `/${name}`, numberInput(value, { min: 1, step: 1, inputmode: "numeric" }), options);
+      field(label, `/${name}`, numberInput(value, {min: 1, step: 1, inputmode: "numeric"}), options);
 
   class Mistake extends Error {
     constructor(of, text) {
@@ -203,19 +211,20 @@
 
   // ---- Forms ----
 
-  /* calls(): the requests that submitting makes; throws Mistake. show(answers, calls): {said, nodes}. Requests after the
-   * first are allowed to fail: their answer is a Problem. */
+  /* calls(): the requests that submitting makes; throws Mistake. show(answers, calls): {said, nodes}. Requests after
+   * the first are allowed to fail: their answer is a Problem. */
   class AskForm {
-    constructor({ title, button, fields, calls, show, note }) {
-      Object.assign(this, { fields, calls, show });
-      this.button = el("button", { type: "submit" }, button);
-      this.status = el("p", { class: "status", role: "status" });
-      this.result = el("div", { class: "result" });
+    constructor({title, button, fields, calls, show, note}) {
+      Object.assign(this, {fields, calls, show});
+      this.button = el("button", {type: "submit"}, button);
+      this.status = el("p", {class: "status", role: "status"});
+      this.result = el("div", {class: "result"});
       this.commands = el("div", {});
-      this.form = el("form", { novalidate: true },
-        note && el("p", { class: "soft" }, note), el("div", { class: "fields" }, ...fields.map((f) => f.row)), this.button,
-        el("details", { class: "curl" }, el("summary", {}, "The same with curl"), this.commands), this.status, this.result);
-      this.box = el("details", { open: true }, el("summary", {}, el("h4", {}, title)), this.form);
+      this.form = el("form", {novalidate: true}, note && el("p", {class: "soft"}, note),
+                     el("div", {class: "fields"}, ...fields.map((f) => f.row)), this.button,
+                     el("details", {class: "curl"}, el("summary", {}, "The same with curl"), this.commands),
+                     this.status, this.result);
+      this.box = el("details", {open: true}, el("summary", {}, el("h4", {}, title)), this.form);
       this.form.addEventListener("submit", (event) => {
         event.preventDefault();
         this.submit();
@@ -238,7 +247,8 @@
       } catch (error) {
         if (!(error instanceof Mistake)) throw error;
       }
-      this.commands.replaceChildren(...(calls.length > 0 ? calls.map(command) : [el("p", { class: "soft" }, "Fill in the fields first.")]));
+      this.commands.replaceChildren(
+          ...(calls.length > 0 ? calls.map(command) : [el("p", {class: "soft"}, "Fill in the fields first.")]));
     }
 
     async submit() {
@@ -249,7 +259,7 @@
         const calls = this.calls();
         const answers = [await post(calls[0])];
         for (const call of calls.slice(1)) answers.push(await post(call).catch((error) => error));
-        const { said, nodes } = this.show(answers, calls);
+        const {said, nodes} = this.show(answers, calls);
         this.say(said, false);
         this.result.replaceChildren(...nodes);
       } catch (error) {
@@ -293,23 +303,32 @@
     const low = Math.min(0, least), span = Math.max(0, most) - low || 1;
     const at = (v) => ((v - low) / span) * 100;
     const v = isNumber(value) ? value : 0;
-    return shape("svg", { viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" },
-      shape("rect", { class: v < 0 ? "minus" : "plus", x: Math.min(at(v), at(0)), width: Math.abs(at(v) - at(0)), height: 10 }),
-      low < 0 && shape("path", { class: "zero", d: `M${at(0)} 0V10` }));
+    return shape(
+        "svg", {viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true"},
+        shape("rect",
+              {class: v < 0 ? "minus" : "plus", x: Math.min(at(v), at(0)), width: Math.abs(at(v) - at(0)), height: 10}),
+        low < 0 && shape("path", {class: "zero", d: `M${at(0)} 0V10`}));
   }
 
   function meter(part) {
-    return el("div", { class: "meter" }, shape("svg", { viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" },
-      shape("rect", { class: "track", width: 100, height: 10 }), shape("rect", { class: "plus", width: part * 100, height: 10 })));
+    return el("div", {class: "meter"},
+              shape("svg", {viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true"},
+                    shape("rect", {class: "track", width: 100, height: 10}),
+                    shape("rect", {class: "plus", width: part * 100, height: 10})));
   }
 
   /* columns: [{name, number, gauge}]; rows: arrays of nodes or texts. */
   function table(caption, columns, rows, quiet) {
-    const kind = (c) => (c.gauge ? "gauge" : c.number ? (c.name === "rank" ? "n rank" : "n") : "words");
+    const kind = (c) => (c.gauge ? "gauge" : c.number ? (c.name === "rank" ? "n rank" : "n") : c.key ? "id" : "words");
     const narrow = columns.every((c) => c.number);
-    return el("table", { class: narrow && "narrow" }, el("caption", { class: quiet && "quiet" }, caption),
-      el("thead", {}, el("tr", {}, ...columns.map((c) => el(c.gauge ? "td" : "th", { scope: c.gauge ? undefined : "col", class: kind(c) }, c.name || "")))),
-      el("tbody", {}, ...rows.map((row) => el("tr", {}, ...row.map((cell, i) => el("td", { class: kind(columns[i]) }, cell))))));
+    return el(
+        "table", {class: narrow && "narrow"}, el("caption", {class: quiet && "quiet"}, caption),
+        el("thead", {},
+           el("tr", {},
+              ...columns.map((c) => el(c.gauge ? "td" : "th", {scope: c.gauge ? undefined : "col", class: kind(c)},
+                                       c.name || "")))),
+        el("tbody", {},
+           ...rows.map((row) => el("tr", {}, ...row.map((cell, i) => el("td", {class: kind(columns[i])}, cell))))));
   }
 
   const extremes = (values) => {
@@ -321,7 +340,7 @@
 
   function tile(name) {
     const value = el("dd", {}, "–");
-    return { node: el("dl", {}, el("dt", {}, name), value), set: (text) => setText(value, text) };
+    return {node: el("dl", {}, el("dt", {}, name), value), set: (text) => setText(value, text)};
   }
 
   /* A line of the last samples; null is a gap. */
@@ -329,14 +348,15 @@
     constructor(name, format, late) {
       this.format = format;
       this.values = [];
-      this.path = shape("path", { class: late ? "line late" : "line" });
+      this.path = shape("path", {class: late ? "line late" : "line"});
       this.description = shape("desc", {}, "nothing yet");
-      this.now = el("span", { class: "now" }, "–");
-      this.most = el("div", { class: "most" });
-      const plot = shape("svg", { viewBox: `0 0 ${SAMPLES - 1} 100`, preserveAspectRatio: "none", role: "img" },
-        shape("title", {}, `${name}, the last two minutes`), this.description, shape("path", { class: "base", d: `M0 99H${SAMPLES}` }), this.path);
-      this.node = el("div", { class: "wide" }, el("div", {}, el("span", { class: "name" }, name), this.now),
-        el("div", { class: "plot" }, this.most, plot));
+      this.now = el("span", {class: "now"}, "–");
+      this.most = el("div", {class: "most"});
+      const plot = shape("svg", {viewBox: `0 0 ${SAMPLES - 1} 100`, preserveAspectRatio: "none", role: "img"},
+                         shape("title", {}, `${name}, the last two minutes`), this.description,
+                         shape("path", {class: "base", d: `M0 99H${SAMPLES}`}), this.path);
+      this.node = el("div", {class: "wide"}, el("div", {}, el("span", {class: "name"}, name), this.now),
+                     el("div", {class: "plot"}, this.most, plot));
     }
 
     push(value) {
@@ -363,35 +383,40 @@
       this.p50 = tile("p50");
       this.rate = new LiveChart("requests/s", rate, false);
       this.late = new LiveChart("p99", milliseconds, true);
-      this.node = el("div", { class: "live" }, this.requests.node, this.errors.node, this.p50.node, this.rate.node, this.late.node);
+      this.node = el("div", {class: "live"}, this.requests.node, this.errors.node, this.p50.node, this.rate.node,
+                     this.late.node);
     }
 
     /* A rate needs the answer before: not after a pause, nor when the server began anew. */
     update(doc, now) {
-      const before = this.before && now - this.before.at < 3 * REFRESH_MS && doc.requests >= this.before.requests ? this.before : null;
+      const before = this.before && now - this.before.at < 3 * REFRESH_MS && doc.requests >= this.before.requests
+                         ? this.before
+                         : null;
       this.requests.set(total(doc.requests));
       this.errors.set(total(doc.errors));
       this.p50.set(milliseconds(doc.p50_ms));
       this.rate.push(before ? ((doc.requests - before.requests) / (now - before.at)) * 1000 : null);
       this.late.push(doc.p99_ms);
-      this.before = { requests: doc.requests, at: now };
+      this.before = {requests: doc.requests, at: now};
     }
   }
 
-  const facts = (pairs) =>
-    el("dl", { class: "facts" }, ...pairs.filter(([, value]) => value !== undefined && value !== null && value !== "")
-      .map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value))));
+  const facts = (pairs) => el("dl", {class: "facts"},
+                              ...pairs.filter(([, value]) => value !== undefined && value !== null && value !== "")
+                                  .map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value))));
 
-  /* What models and indexes have in common. `same`: what the forms depend on; a card whose forms would differ is made anew. */
+  /* What models and indexes have in common. `same`: what the forms depend on; a card whose forms would differ is made
+   * anew. */
   class Card {
     constructor(kind, doc) {
       this.id = `${kind}-${doc.name}`;
       this.live = new Live();
-      this.version = el("span", { class: "soft" });
+      this.version = el("span", {class: "soft"});
       this.facts = el("div", {});
-      this.refused = el("p", { class: "refused", hidden: true });
-      this.node = el("article", { class: "card", id: this.id, "aria-labelledby": `${this.id}-title` },
-        el("div", { class: "title" }, el("h3", { id: `${this.id}-title` }, doc.name), this.version), this.facts, this.refused, this.live.node);
+      this.refused = el("p", {class: "refused", hidden: true});
+      this.node = el("article", {class: "card", id: this.id, "aria-labelledby": `${this.id}-title`},
+                     el("div", {class: "title"}, el("h3", {id: `${this.id}-title`}, doc.name), this.version),
+                     this.facts, this.refused, this.live.node);
     }
 
     update(doc, pairs, now) {
@@ -419,8 +444,9 @@
     const [note, hint] = FEATURES[column.as];
     const input = column.as === "number" ? numberInput("", {}) : textInput("");
     const pointer = `/instances/0/${column.name.replaceAll("~", "~0").replaceAll("/", "~1")}`;
-    const of = field(column.name, pointer, input, { note: column.role && column.role !== column.as ? `${note}, ${column.role}` : note, hint });
-    return { ...of, column };
+    const of = field(column.name, pointer, input,
+                     {note: column.role && column.role !== column.as ? `${note}, ${column.role}` : note, hint});
+    return {...of, column};
   }
 
   function eventInstance(fields) {
@@ -429,15 +455,15 @@
       const value = f.column.as === "number" ? readNumber(f) : f.text() || undefined;
       if (value !== undefined) instance[f.column.name] = value;
     }
-    return { instances: [instance] };
+    return {instances: [instance]};
   }
 
   /* A line as in the training data, or JSON: an array of numbers or an object of feature names. */
   function rowInstance(of) {
     const text = needText(of, "a row");
-    if (!/^[[{]/.test(text)) return { rows: text.split(/\r?\n/).filter((line) => line.trim() !== "") };
+    if (!/^[[{]/.test(text)) return {rows: text.split(/\r?\n/).filter((line) => line.trim() !== "")};
     try {
-      return { instances: [JSON.parse(text)] };
+      return {instances: [JSON.parse(text)]};
     } catch (error) {
       throw new Mistake(of, `is not JSON: ${error.message}`);
     }
@@ -445,34 +471,53 @@
 
   function predictionFields(doc) {
     if (doc.kind === "events") return (doc.columns || []).filter((column) => FEATURES[column.as]).map(columnField);
-    const row = field("Row", "", el("textarea", { rows: 3 }),
-      { long: true, hint: `A line as in the training data (0 1:0.5 7:2), an array of ${count(doc.features)} numbers, or an object of feature names. Enter sends it.` });
+    const row = field("Row", "", el("textarea", {rows: 3}), {
+      long: true,
+      hint: `A line as in the training data (0 1:0.5 7:2), an array of ${
+          count(doc.features)} numbers, or an object of feature names. Enter sends it.`
+    });
     return [row];
   }
 
   function showClasses(doc, probabilities) {
     const names = doc.classes || [];
     const rows = probabilities.map((p, i) => [String(names[i] ?? i), number(p), gauge(p, 0, 1)]);
-    return table("Probability of each class", [{ name: "class" }, { name: "probability", number: true }, { gauge: true }], rows);
+    return table("Probability of each class", [{name: "class"}, {name: "probability", number: true}, {gauge: true}],
+                 rows);
   }
 
   function showOne(doc, found) {
     if (found.probabilities) {
       const best = found.probabilities.indexOf(Math.max(...found.probabilities));
-      return { said: `Class ${found.label ?? doc.classes?.[best] ?? best}`, nodes: [showClasses(doc, found.probabilities)] };
+      return {
+        said: `Class ${found.label ?? doc.classes?.[best] ?? best}`,
+        nodes: [showClasses(doc, found.probabilities)]
+      };
     }
     if (!isNumber(found.probability))
-      return { said: `Value: ${short(found.score, 4)}`, nodes: [facts([["score", number(found.score)]])] };
+      return {said: `Value: ${short(found.score, 4)}`, nodes: [facts([["score", number(found.score)]])]};
     const of = doc.classes?.[1] ?? "the positive class";
-    const nodes = [meter(found.probability), facts([["probability", number(found.probability)], ["score", number(found.score)],
-      ["label", found.label === undefined ? undefined : String(found.label)]])];
-    return { said: `Probability of ${of}: ${short(found.probability, 4)}`, nodes };
+    const nodes = [
+      meter(found.probability), facts([
+        ["probability", number(found.probability)], ["score", number(found.score)],
+        ["label", found.label === undefined ? undefined : String(found.label)]
+      ])
+    ];
+    return {said: `Probability of ${of}: ${short(found.probability, 4)}`, nodes};
   }
 
   function showMany(doc, list) {
-    const rows = list.map((found, i) => [count(i + 1), String(found.label ?? ""), number(found.probability ?? found.score)]);
-    return { said: `${list.length} rows`, nodes: [table("Predictions", [{ name: "row", number: true }, { name: "label" },
-      { name: doc.task === "binary" ? "probability" : "score", number: true }], rows)] };
+    const rows =
+        list.map((found, i) => [count(i + 1), String(found.label ?? ""), number(found.probability ?? found.score)]);
+    return {
+      said: `${list.length} rows`,
+      nodes: [table("Predictions",
+                    [
+                      {name: "row", number: true}, {name: "label"},
+                      {name: doc.task === "binary" ? "probability" : "score", number: true}
+                    ],
+                    rows)]
+    };
   }
 
   const ofClass = (value, k) => (Array.isArray(value) ? value[k] : value);
@@ -484,17 +529,20 @@
     const line = (name, v) => [name, number(v), gauge(v, least, most)];
     const rows = list.map((c, i) => line(String(c.feature ?? c.index), values[i]));
     return table(`The ${rows.length} largest contributions to the score, and the bias`,
-      [{ name: "feature" }, { name: "contribution", number: true }, { gauge: true }], [...rows, line("bias", ofClass(explanation.bias, k))]);
+                 [{name: "feature"}, {name: "contribution", number: true}, {gauge: true}],
+                 [...rows, line("bias", ofClass(explanation.bias, k))]);
   }
 
   function showWhy(doc, answer) {
     const title = el("h5", {}, "Why");
-    if (answer instanceof Error) return [title, el("p", { class: "problem" }, answer.text || answer.message)];
+    if (answer instanceof Error) return [title, el("p", {class: "problem"}, answer.text || answer.message)];
     const explanation = answer.explanations[0];
-    const key = el("p", { class: "soft" }, el("span", { class: "key up" }), "raises the score", el("span", { class: "key down" }), "lowers it");
+    const key = el("p", {class: "soft"}, el("span", {class: "key up"}), "raises the score",
+                   el("span", {class: "key down"}), "lowers it");
     if (!Array.isArray(explanation.bias)) return [title, key, reasons(explanation, 0)];
     const box = el("div", {});
-    const select = el("select", {}, ...explanation.bias.map((_, i) => el("option", { value: i }, String(doc.classes?.[i] ?? i))));
+    const select =
+        el("select", {}, ...explanation.bias.map((_, i) => el("option", {value: i}, String(doc.classes?.[i] ?? i))));
     const scores = explanation.score;
     select.value = String(Array.isArray(scores) ? scores.indexOf(Math.max(...scores)) : 0);
     const draw = () => box.replaceChildren(reasons(explanation, Number(select.value)));
@@ -509,18 +557,25 @@
     const explains = doc.can?.includes("explain");
     const calls = () => {
       const body = request();
-      const list = [{ path: `${path}:predict`, body: { ...body, details: true } }];
-      if (explains && (body.rows || body.instances).length === 1) list.push({ path: `${path}:explain`, body: { ...body, top: MOST_REASONS } });
+      const list = [{path: `${path}:predict`, body: {...body, details: true}}];
+      if (explains && (body.rows || body.instances).length === 1)
+        list.push({path: `${path}:explain`, body: {...body, top: MOST_REASONS}});
       return list;
     };
     const show = ([answer, why]) => {
       const list = answer.predictions;
-      const { said, nodes } = list.length === 1 ? showOne(doc, list[0]) : showMany(doc, list);
-      const warnings = (answer.warnings || []).map((text) => el("p", { class: "warning" }, String(text)));
-      return { said, nodes: [...warnings, ...nodes, ...(why ? showWhy(doc, why) : [])] };
+      const {said, nodes} = list.length === 1 ? showOne(doc, list[0]) : showMany(doc, list);
+      const warnings = (answer.warnings || []).map((text) => el("p", {class: "warning"}, String(text)));
+      return {said, nodes: [...warnings, ...nodes, ...(why ? showWhy(doc, why) : [])]};
     };
-    return new AskForm({ title: "Try a prediction", button: "Predict", fields, calls, show,
-      note: doc.kind === "events" ? "Fields that stay empty are unknown to the model." : undefined });
+    return new AskForm({
+      title: "Try a prediction",
+      button: "Predict",
+      fields,
+      calls,
+      show,
+      note: doc.kind === "events" ? "Fields that stay empty are unknown to the model." : undefined
+    });
   }
 
   // ---- Recommendations ----
@@ -528,14 +583,19 @@
   function itemRows(list, measure, open) {
     const named = list.some((found) => found.name !== undefined);
     const [least, most] = extremes(list.map((found) => found[measure]));
-    const columns = [{ name: "rank", number: true }, named && { name: "name" }, { name: "item" }, { name: measure, number: true }, { gauge: true }];
-    const rows = list.map((found, i) => [count(i + 1), named && String(found.name ?? ""), open ? opener(String(found.item), open) : String(found.item),
-      number(found[measure]), gauge(found[measure], least, most)].filter((cell) => cell !== false));
+    const columns = [
+      {name: "rank", number: true}, named && {name: "name"}, {name: "item", key: true}, {name: measure, number: true},
+      {gauge: true}
+    ];
+    const rows = list.map((found, i) => [count(i + 1), named && String(found.name ?? ""),
+                                         open ? opener(String(found.item), open) : String(found.item),
+                                         number(found[measure]), gauge(found[measure], least, most)]
+                                            .filter((cell) => cell !== false));
     return [columns.filter(Boolean), rows];
   }
 
   function opener(text, open) {
-    const button = el("button", { type: "button", class: "link", title: "Show what is similar" }, text);
+    const button = el("button", {type: "button", class: "link", title: "Show what is similar"}, text);
     button.addEventListener("click", () => open(text));
     return button;
   }
@@ -543,30 +603,43 @@
   function similarForm(path) {
     const item = field("Item", "/items", textInput(""));
     const k = countField("How many", "k", 10);
-    const calls = () => [{ path: `${path}:similar`, body: { items: [needText(item, "an item")], k: readNumber(k) ?? 10 } }];
+    const calls = () => [{path: `${path}:similar`, body: {items: [needText(item, "an item")], k: readNumber(k) ?? 10}}];
     const open = (name) => {
       item.input.value = name;
       form.tellCommands();
       form.form.requestSubmit();
     };
     const show = ([answer]) => {
-      const { item: of, items } = answer.similar[0];
-      return { said: `${items.length} items similar to ${of}`, nodes: [table(`Similar to ${of}`, ...itemRows(items, "similarity", open), true)] };
+      const {item: of, items} = answer.similar[0];
+      return {
+        said: `${items.length} items similar to ${of}`,
+        nodes: [table(`Similar to ${of}`, ...itemRows(items, "similarity", open), true)]
+      };
     };
-    const form = new AskForm({ title: "Similar items", button: "Find similar", fields: [item, k], calls, show });
-    return { form, open };
+    const form = new AskForm({title: "Similar items", button: "Find similar", fields: [item, k], calls, show});
+    return {form, open};
   }
 
   function recommendForm(path, open) {
     const user = field("User", "/users", textInput(""));
     const k = countField("How many", "k", 10);
-    const calls = () => [{ path: `${path}:recommend`, body: { users: [needText(user, "a user")], k: readNumber(k) ?? 10 } }];
+    const calls =
+        () => [{path: `${path}:recommend`, body: {users: [needText(user, "a user")], k: readNumber(k) ?? 10}}];
     const show = ([answer]) => {
-      const { user: of, items } = answer.recommendations[0];
-      return { said: `${items.length} items for ${of}`, nodes: [table(`Recommended to ${of}`, ...itemRows(items, "score", open), true)] };
+      const {user: of, items} = answer.recommendations[0];
+      return {
+        said: `${items.length} items for ${of}`,
+        nodes: [table(`Recommended to ${of}`, ...itemRows(items, "score", open), true)]
+      };
     };
-    return new AskForm({ title: "Recommendations", button: "Recommend", fields: [user, k], calls, show,
-      note: open ? "Choose an item of the answer to see similar ones." : undefined });
+    return new AskForm({
+      title: "Recommendations",
+      button: "Recommend",
+      fields: [user, k],
+      calls,
+      show,
+      note: open ? "Choose an item of the answer to see similar ones." : undefined
+    });
   }
 
   // ---- Models ----
@@ -580,15 +653,22 @@
       const path = `v1/models/${encodeURIComponent(doc.name)}`;
       const can = (what) => doc.can?.includes(what);
       const similar = can("similar") ? similarForm(path) : null;
-      const forms = [can("predict") && predictForm(doc, path), can("recommend") && recommendForm(path, similar?.open), similar?.form];
+      const forms = [
+        can("predict") && predictForm(doc, path), can("recommend") && recommendForm(path, similar?.open), similar?.form
+      ];
       this.node.append(...forms.filter(Boolean).map((form) => form.box));
     }
 
     update(doc, now) {
       const classes = doc.classes?.length > 0 ? doc.classes.join(", ") : "";
-      super.update(doc, [["algorithm", doc.algorithm], ["task", doc.task], ["classes", classes], ["data", doc.kind],
-        ["features", isNumber(doc.features) ? count(doc.features) : ""], ["users", doc.users ? count(doc.users) : ""],
-        ["items", doc.items ? count(doc.items) : ""], ["loaded", moment(doc.loaded_at)]], now);
+      super.update(doc,
+                   [
+                     ["algorithm", doc.algorithm], ["task", doc.task], ["classes", classes], ["data", doc.kind],
+                     ["features", isNumber(doc.features) ? count(doc.features) : ""],
+                     ["users", doc.users ? count(doc.users) : ""], ["items", doc.items ? count(doc.items) : ""],
+                     ["loaded", moment(doc.loaded_at)]
+                   ],
+                   now);
     }
   }
 
@@ -611,32 +691,50 @@
   /* What can be asked for: [word of the request, label, field, how it is read]. */
   function queryKinds(doc) {
     return [
-      doc.by_id && ["ids", "the item with an id", field("Id", "/ids", el("input", { type: "text", inputmode: "numeric" })), readItemId],
-      doc.by_id && doc.named && ["names", "the item with a name", field("Name", "/names", textInput("")), (of) => needText(of, "a name")],
-      ["vectors", "a vector", field("Vector", "/vectors", el("textarea", { rows: 3 }),
-        { long: true, hint: `${count(doc.dimension)} numbers, with blanks or commas between them. Enter sends them.` }), readVector],
+      doc.by_id &&
+          [
+            "ids", "the item with an id", field("Id", "/ids", el("input", {type: "text", inputmode: "numeric"})),
+            readItemId
+          ],
+      doc.by_id && doc.named &&
+          ["names", "the item with a name", field("Name", "/names", textInput("")), (of) => needText(of, "a name")],
+      [
+        "vectors", "a vector", field("Vector", "/vectors", el("textarea", {rows: 3}), {
+          long: true,
+          hint: `${count(doc.dimension)} numbers, with blanks or commas between them. Enter sends them.`
+        }),
+        readVector
+      ],
     ].filter(Boolean);
   }
 
   function neighborRows(doc, list, open) {
     const [least, most] = extremes(list.map((found) => found.distance));
-    const columns = [{ name: "rank", number: true }, { name: "id" }, doc.named && { name: "name" }, { name: "distance", number: true }, { gauge: true }];
-    const rows = list.map((found, i) => [count(i + 1), open ? opener(String(found.id), open) : String(found.id), doc.named && String(found.name ?? ""),
-      number(found.distance), gauge(found.distance, least, most)].filter((cell) => cell !== false));
+    const columns = [
+      {name: "rank", number: true}, {name: "id", key: true}, doc.named && {name: "name"},
+      {name: "distance", number: true}, {gauge: true}
+    ];
+    const rows = list.map(
+        (found,
+         i) => [count(i + 1), open ? opener(String(found.id), open) : String(found.id),
+                doc.named && String(found.name ?? ""), number(found.distance), gauge(found.distance, least, most)]
+                   .filter((cell) => cell !== false));
     return [columns.filter(Boolean), rows];
   }
 
   function searchForm(doc, path) {
     const kinds = queryKinds(doc);
-    const select = el("select", {}, ...kinds.map(([word, label]) => el("option", { value: word }, label)));
+    const select = el("select", {}, ...kinds.map(([word, label]) => el("option", {value: word}, label)));
     const k = countField("How many", "k", 10);
-    const nprobe = doc.lists > 1 ? countField("Lists to scan (nprobe)", "nprobe", "", { hint: `Empty: ${count(doc.nprobe)} of ${count(doc.lists)}` }) : null;
+    const nprobe = doc.lists > 1 ? countField("Lists to scan (nprobe)", "nprobe", "",
+                                              {hint: `Empty: ${count(doc.nprobe)} of ${count(doc.lists)}`})
+                                 : null;
     const choose = () => kinds.forEach(([word, , of]) => (of.row.hidden = word !== select.value));
     const calls = () => {
       const [word, , of, read] = kinds.find(([name]) => name === select.value);
-      const body = { [word]: [read(of)], k: readNumber(k) ?? 10 };
+      const body = {[word]: [read(of)], k: readNumber(k) ?? 10};
       const lists = nprobe && readNumber(nprobe);
-      return [{ path: `${path}:search`, body: lists ? { ...body, nprobe: lists } : body }];
+      return [{path: `${path}:search`, body: lists ? {...body, nprobe: lists} : body}];
     };
     const open = doc.by_id ? (id) => {
       select.value = "ids";
@@ -647,12 +745,15 @@
     } : null;
     const show = ([answer]) => {
       const list = answer.neighbors[0];
-      return { said: `${list.length} neighbours`, nodes: [table(`Nearest first, by ${doc.metric}`, ...neighborRows(doc, list, open))] };
+      return {
+        said: `${list.length} neighbours`,
+        nodes: [table(`Nearest first, by ${doc.metric}`, ...neighborRows(doc, list, open))]
+      };
     };
-    const fields = [field("Neighbours of", "", select), ...kinds.map(([, , of]) => of), k, nprobe].filter(Boolean);
+    const fields = [field("Neighbours of", "none", select), ...kinds.map(([, , of]) => of), k, nprobe].filter(Boolean);
     select.addEventListener("change", choose);
     choose();
-    const form = new AskForm({ title: "Nearest neighbours", button: "Search", fields, calls, show });
+    const form = new AskForm({title: "Nearest neighbours", button: "Search", fields, calls, show});
     return form;
   }
 
@@ -669,10 +770,13 @@
     const raw = (most - least) / wanted, power = 10 ** Math.floor(Math.log10(raw));
     const step = power * [1, 2, 5, 10].find((digit) => digit * power >= raw * 0.999);
     const first = Math.ceil(least / step - 1e-9);
-    return Array.from({ length: Math.floor(most / step + 1e-9) - first + 1 }, (_, i) => Number(((first + i) * step).toPrecision(6)));
+    return Array.from({length: Math.floor(most / step + 1e-9) - first + 1},
+                      (_, i) => Number(((first + i) * step).toPrecision(6)));
   }
 
-  const brief = (value) => (value >= 1e6 ? `${short(value / 1e6, 3)}M` : value >= 1e3 ? `${short(value / 1e3, 3)}k` : short(value, 3));
+  const brief = (value) => (value >= 1e6 ? `${short(value / 1e6, 3)}M`
+                            : value >= 1e3 ? `${short(value / 1e3, 3)}k`
+                                           : short(value, 3));
 
   /* Drawn for the width that there is, so that letters keep their size. */
   function drawCurve(points, k, width) {
@@ -682,16 +786,24 @@
     const y0 = Math.min(...speeds) / 1.3, y1 = Math.max(...speeds) * 1.3;
     const x = (recall) => left + ((recall - x0) / (1 - x0)) * (right - left);
     const y = (speed) => bottom - (Math.log(speed / y0) / Math.log(y1 / y0)) * (bottom - top);
-    const across = logTicks(y0, y1).flatMap((v) => [shape("path", { class: "grid", d: `M${left} ${y(v)}H${right}` }),
-      shape("text", { class: "tick", x: left - 7, y: y(v) + 4, "text-anchor": "end" }, brief(v))]);
-    const along = linearTicks(x0, 1, width < 480 ? 4 : 8).flatMap((v) => [shape("path", { class: "grid", d: `M${x(v)} ${top}V${bottom}` }),
-      shape("text", { class: "tick", x: x(v), y: bottom + 17, "text-anchor": "middle" }, String(v))]);
-    const line = points.map((p, i) => `${i > 0 ? "L" : "M"}${x(p.recall).toFixed(1)} ${y(p.queries_per_second).toFixed(1)}`).join("");
-    return shape("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img" },
-      shape("title", {}, "Recall against speed"), shape("desc", {}, `${points.length} settings of nprobe; the table below has the numbers`),
-      ...across, ...along, shape("path", { class: "line", d: line }), ...curveDots(points, x, y),
-      shape("text", { x: (left + right) / 2, y: height - 6, "text-anchor": "middle" }, `recall of the ${k} nearest`),
-      shape("text", { x: 4, y: 13 }, "queries per second; points are nprobe"));
+    const across = logTicks(y0, y1).flatMap(
+        (v) => [shape("path", {class: "grid", d: `M${left} ${y(v)}H${right}`}),
+                shape("text", {class: "tick", x: left - 7, y: y(v) + 4, "text-anchor": "end"}, brief(v))]);
+    const along =
+        linearTicks(x0, 1, width < 480 ? 4 : 8)
+            .flatMap(
+                (v) => [shape("path", {class: "grid", d: `M${x(v)} ${top}V${bottom}`}),
+                        shape("text", {class: "tick", x: x(v), y: bottom + 17, "text-anchor": "middle"}, String(v))]);
+    const line =
+        points.map((p, i) => `${i > 0 ? "L" : "M"}${x(p.recall).toFixed(1)} ${y(p.queries_per_second).toFixed(1)}`)
+            .join("");
+    return shape(
+        "svg", {viewBox: `0 0 ${width} ${height}`, width, height, role: "img"},
+        shape("title", {}, "Recall against speed"),
+        shape("desc", {}, `${points.length} settings of nprobe; the table below has the numbers`), ...across, ...along,
+        shape("path", {class: "line", d: line}), ...curveDots(points, x, y),
+        shape("text", {x: (left + right) / 2, y: height - 6, "text-anchor": "middle"}, `recall of the ${k} nearest`),
+        shape("text", {x: 4, y: 13}, "queries per second; points are nprobe"));
   }
 
   /* A label that would cover the one before is left out. */
@@ -699,15 +811,15 @@
     let lastX = -99, lastY = -99;
     return points.flatMap((p) => {
       const at = [x(p.recall), y(p.queries_per_second)];
-      const dot = shape("circle", { class: "dot", cx: at[0], cy: at[1], r: 5 }, shape("title", {}, `nprobe ${p.nprobe}`));
+      const dot = shape("circle", {class: "dot", cx: at[0], cy: at[1], r: 5}, shape("title", {}, `nprobe ${p.nprobe}`));
       if (Math.abs(at[0] - lastX) < 20 && Math.abs(at[1] - lastY) < 15) return [dot];
       [lastX, lastY] = at;
-      return [dot, shape("text", { class: "tick", x: at[0] + 8, y: at[1] - 6 }, String(p.nprobe))];
+      return [dot, shape("text", {class: "tick", x: at[0] + 8, y: at[1] - 6}, String(p.nprobe))];
     });
   }
 
   function curveFigure(points, k) {
-    const figure = el("figure", { class: "curve" });
+    const figure = el("figure", {class: "curve"});
     let drawn = 0;
     const draw = () => {
       const width = Math.round(Math.min(760, figure.clientWidth));
@@ -720,23 +832,34 @@
   }
 
   function curveForm(doc, path) {
-    const queries = countField("Queries", "queries", 200, { hint: "Stored vectors that are searched for." });
+    const queries = countField("Queries", "queries", 200, {hint: "Stored vectors that are searched for."});
     const k = countField("How many", "k", 10);
-    const calls = () => [{ path: `${path}:curve`, body: { queries: readNumber(queries) ?? 200, k: readNumber(k) ?? 10 } }];
+    const calls = () => [{path: `${path}:curve`, body: {queries: readNumber(queries) ?? 200, k: readNumber(k) ?? 10}}];
     const show = ([answer]) => {
       const points = answer.points.filter((p) => isNumber(p.recall) && p.queries_per_second > 0);
       const rows = points.map((p) => [count(p.nprobe), number(p.recall), number(p.queries_per_second, 4)]);
-      const columns = [{ name: "nprobe", number: true }, { name: "recall", number: true }, { name: "queries per second", number: true }];
-      return { said: `${points.length} points measured with ${count(answer.queries)} queries`,
-        nodes: [...(points.length > 1 ? [curveFigure(points, answer.k)] : []), table("What was measured", columns, rows)] };
+      const columns =
+          [{name: "nprobe", number: true}, {name: "recall", number: true}, {name: "queries per second", number: true}];
+      return {
+        said: `${points.length} points measured with ${count(answer.queries)} queries`,
+        nodes:
+            [...(points.length > 1 ? [curveFigure(points, answer.k)] : []), table("What was measured", columns, rows)]
+      };
     };
-    return new AskForm({ title: "Recall against speed", button: "Measure", fields: [queries, k], calls, show,
-      note: "Searches with more and more lists, and counts how many of the true neighbours are found." });
+    return new AskForm({
+      title: "Recall against speed",
+      button: "Measure",
+      fields: [queries, k],
+      calls,
+      show,
+      note: "Searches with more and more lists, and counts how many of the true neighbours are found."
+    });
   }
 
   // ---- Indexes ----
 
-  const indexKey = (doc) => json([doc.dimension, doc.metric, doc.lists ?? 0, doc.nprobe ?? 0, !!doc.named, !!doc.by_id]);
+  const indexKey = (doc) =>
+      json([doc.dimension, doc.metric, doc.lists ?? 0, doc.nprobe ?? 0, !!doc.named, !!doc.by_id]);
 
   class IndexCard extends Card {
     constructor(doc) {
@@ -748,19 +871,25 @@
     }
 
     update(doc, now) {
-      const edits = doc.writable ? [["not in the file yet", `${count(doc.fresh)} added, ${count(doc.removed)} removed`], ["log", size(doc.log_bytes)]] : [];
-      super.update(doc, [["kind", doc.kind], ["metric", doc.metric], ["dimension", count(doc.dimension)], ["vectors", count(doc.vectors)],
-        ["lists", doc.lists ? count(doc.lists) : ""], ["nprobe", doc.nprobe ? count(doc.nprobe) : ""],
-        ["code", doc.code_bytes ? `${count(doc.code_bytes)} B` : ""], ["writable", doc.writable ? "yes" : "no"], ...edits,
-        ["loaded", moment(doc.loaded_at)]], now);
+      const changes = `${count(doc.fresh)} added, ${count(doc.removed)} removed`;
+      const edits = doc.writable ? [["not in the file yet", changes], ["log", size(doc.log_bytes)]] : [];
+      super.update(doc,
+                   [
+                     ["kind", doc.kind], ["metric", doc.metric], ["dimension", count(doc.dimension)],
+                     ["vectors", count(doc.vectors)], ["lists", doc.lists ? count(doc.lists) : ""],
+                     ["nprobe", doc.nprobe ? count(doc.nprobe) : ""],
+                     ["code", doc.code_bytes ? `${count(doc.code_bytes)} B` : ""],
+                     ["writable", doc.writable ? "yes" : "no"], ...edits, ["loaded", moment(doc.loaded_at)]
+                   ],
+                   now);
     }
   }
 
   // ---- The page ----
 
   const at = (id) => document.getElementById(id);
-  const cards = { models: new Map(), indexes: new Map() };
-  const kinds = { models: [ModelCard, modelKey, "Models"], indexes: [IndexCard, indexKey, "Indexes"] };
+  const cards = {models: new Map(), indexes: new Map()};
+  const kinds = {models: [ModelCard, modelKey, "Models"], indexes: [IndexCard, indexKey, "Indexes"]};
 
   function setState(text, kind) {
     setText(at("state"), text);
@@ -792,7 +921,8 @@
     const all = [...cards.models.values(), ...cards.indexes.values()].map((card) => card.id);
     const shown = [...at("nav").querySelectorAll("a")].map((a) => a.getAttribute("href").slice(1));
     if (String(all) === String(shown)) return;
-    at("nav").replaceChildren(el("ul", {}, ...all.map((id) => el("li", {}, el("a", { href: `#${id}` }, id.replace(/^.*?-/, ""))))));
+    at("nav").replaceChildren(
+        el("ul", {}, ...all.map((id) => el("li", {}, el("a", {href: `#${id}`}, id.replace(/^.*?-/, ""))))));
   }
 
   function askForToken() {
@@ -811,10 +941,12 @@
   }
 
   async function readState() {
-    const answer = await fetch("readyz", { cache: "no-store" });
+    const answer = await fetch("readyz", {cache: "no-store"});
     const problem = answer.ok ? null : await problemOf(answer);
-    if (!problem) setState("ready", "good");
-    else setState(/stopping|draining/.test(problem.message) ? "draining" : "not ready", "bad");
+    if (!problem)
+      setState("ready", "good");
+    else
+      setState(/stopping|draining/.test(problem.message) ? "draining" : "not ready", "bad");
     return problem;
   }
 
@@ -843,9 +975,12 @@
     try {
       await refresh();
     } catch (error) {
-      if (error.status === 401) askForToken();
-      else if (error.status === 0 || error instanceof TypeError) setState("not reachable", "bad");
-      else setText(at("trouble"), error.text || error.message);
+      if (error.status === 401)
+        askForToken();
+      else if (error.status === 0 || error instanceof TypeError)
+        setState("not reachable", "bad");
+      else
+        setText(at("trouble"), error.text || error.message);
       if (!(error instanceof Problem)) console.error(error);
     }
     running = false;

@@ -51,12 +51,14 @@ class Server:
         return self
 
     def __exit__(self, kind, value, trace):
-        if self.process.poll() is None:
-            self.stop()
+        code = self.stop() if self.process.poll() is None else 0
         if kind is not None:
             print(self.stderr(), file=sys.stderr)
+        text = self.stderr()
         self.process.stdout.close()
         self.errors.close()
+        if kind is None and code != 0:  # a sanitizer found something, say
+            raise AssertionError(f"the server ended with {code}: {text}")
 
     def stderr(self):
         with open(self.errors.name) as file:

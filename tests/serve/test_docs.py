@@ -89,6 +89,23 @@ def test_five_lines_of_the_readme(folder):
     check_five_lines(read(f"{SOURCE}/README.md"), folder)
 
 
+# ---- Configuration files ----
+
+
+def test_configuration_files(folder):
+    """That of the page and that of packaging/, with another port and other paths."""
+    bash(calls_block()[0] + "\ncp -r shop.model ctr.model", folder)
+    page = re.search(r"^```json\n(.*?)^```\n", read(PAGE), re.M | re.S)[1]
+    example = read(f"{SOURCE}/packaging/serve.json").replace("/var/lib/furrow", folder)
+    for text, model in (page, "shop"), (example, "ctr"):
+        with open(f"{folder}/serve.json", "w") as file:
+            file.write(text.replace("127.0.0.1:8080", "127.0.0.1:0"))
+        with Server("--config", f"{folder}/serve.json", listen=None) as server:
+            assert server.get(f"/v1/models/{model}")[0] == 200
+            status, index = server.get("/v1/indexes/items")
+            assert status == 200 and index["writable"], index
+
+
 # ---- Requests ----
 
 

@@ -2,6 +2,7 @@
 
 Skipped (77) where nginx or openssl is missing.
 """
+import collections
 import concurrent.futures
 import gzip
 import http.client
@@ -13,6 +14,7 @@ import socket
 import ssl
 import subprocess
 import sys
+import threading
 import time
 
 from furrow_server import Server, build_index, run, train_events
@@ -23,10 +25,10 @@ TOKEN = "a-token-for-the-test"
 ROW = {"instances": [{"user": "u1", "item": "i3", "device": "tv", "price": 5}]}
 
 
-def documented_server():
-    """The server { … } and upstream { … } of the document."""
+def documented():
+    """The nginx blocks of the document: an upstream { … } and a server { … }, then an upstream of two."""
     with open(f"{SOURCE}/docs/serving.md") as file:
-        return re.search(r"```nginx\n(.*?)```", file.read(), re.S)[1]
+        return re.findall(r"```nginx\n(.*?)```", file.read(), re.S)
 
 
 def free_port():
@@ -38,13 +40,15 @@ def free_port():
 class Nginx:
     """nginx on a free port of loopback, with the configuration of the document: only ports, paths and sizes differ."""
 
-    def __init__(self, folder, upstream):
+    def __init__(self, folder, upstream, second=None):
         self.folder, self.port = folder, free_port()
         subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
                         "-days", "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1",
                         "-keyout", f"{folder}/key.pem", "-out", f"{folder}/cert.pem"], check=True, capture_output=True)
-        text = documented_server()
-        for pattern, value in [(r"server 127\.0\.0\.1:8080;", f"server 127.0.0.1:{upstream};"),
+        text, of_two = documented()
+        if second:
+            text = re.sub(r"upstream furrow \{.*?^\}\n", of_two.replace("8081", str(second)), text, flags=re.S | re.M)
+        for pattern, value in [(r"server 127\.0\.0\.1:8080\b", f"server 127.0.0.1:{upstream}"),
                                (r"listen 443 ssl;", f"listen 127.0.0.1:{self.port} ssl;"),
                                (r"listen \[::\]:443 ssl;\n", "\n"),
                                (r"ssl_certificate \S+;", f"ssl_certificate {folder}/cert.pem;"),
@@ -97,12 +101,12 @@ class Nginx:
         return found
 
 
-def start(folder, *words):
+def start(folder, *words, listen="127.0.0.1:0"):
     """A server with a token, and nginx before it."""
     with open(f"{folder}/token", "w") as file:
         file.write(TOKEN + "\n")
     os.chmod(f"{folder}/token", 0o600)
-    return Server("--token-file", f"{folder}/token", *words)
+    return Server("--token-file", f"{folder}/token", *words, listen=listen)
 
 
 def post(nginx, path, value, **more):
@@ -182,9 +186,44 @@ def test_a_restart_behind_nginx(folder):
             assert post(nginx, "/v1/models/ctr:predict", ROW)[0] == 200
             assert server.stop() == 0
             assert nginx.request("POST", "/v1/models/ctr:predict", json.dumps(ROW))[0] == 502
-            with Server("--token-file", f"{folder}/token", "--model", f"ctr={model}",
-                        listen=f"127.0.0.1:{server.port}"):
+            with start(folder, "--model", f"ctr={model}", listen=f"127.0.0.1:{server.port}"):
                 assert post(nginx, "/v1/models/ctr:predict", ROW)[0] == 200
+
+
+def test_rolling_restart(folder):
+    """Two services are restarted one after the other, and no request fails."""
+    model = train_events(folder)
+    words = ["--model", f"ctr={model}"]
+    servers = [start(folder, *words), start(folder, *words)]
+    ports = [server.port for server in servers]
+    done = threading.Event()
+
+    def ask(_):
+        """Returns the statuses of requests, some on kept connections."""
+        statuses, connection = [], nginx.connect()
+        while not done.is_set():
+            statuses.append(post(nginx, "/v1/models/ctr:predict", ROW,
+                                 connection=connection if len(statuses) % 4 else None)[0])
+        connection.close()
+        return statuses
+
+    with Nginx(folder, *ports) as nginx, concurrent.futures.ThreadPoolExecutor(4) as pool:
+        answers = [pool.submit(ask, i) for i in range(4)]
+        try:
+            for i in range(2):
+                time.sleep(0.3)
+                assert servers[i].stop() == 0
+                servers[i].__exit__(None, None, None)
+                time.sleep(0.3)
+                servers[i] = start(folder, *words, listen=f"127.0.0.1:{ports[i]}")
+            time.sleep(0.3)
+        finally:
+            done.set()
+            concurrent.futures.wait(answers)
+            for server in servers:
+                server.__exit__(None, None, None)
+        statuses = [status for answer in answers for status in answer.result()]
+    assert len(statuses) > 100 and set(statuses) == {200}, collections.Counter(statuses)
 
 
 if __name__ == "__main__":

@@ -227,7 +227,7 @@ def test_predict(_):
 
 def test_rows(_):
     page = world.open_cards()
-    for text, body in (("0 1:0.5 2:-1 7:2", {"rows": ["0 1:0.5 2:-1 7:2"]}), ("[1, 0, 0, 0, 2.5]", {"instances": [[1, 0, 0, 0, 2.5]]})):
+    for text, body in (("0 1:0.5 2:-1 7:2", {"rows": ["0 1:0.5 2:-1 7:2"]}), ("[1, 0, 0, 0, 2.5, 0, -3e-1, 1]", {"instances": [[1, 0, 0, 0, 2.5, 0, -0.3, 1]]})):
         send(page, "model-rows", "Try a prediction", Row=text)
         _, answer = world.server.post("/v1/models/rows:predict", body)
         found = tables(page, "model-rows", "Try a prediction")[0]
@@ -457,10 +457,10 @@ def test_looks(_):
         picture(page, f"desktop_{scheme}")
     for width in (360, 700):
         page.resize(width, 800)
-        page.wait("document.querySelector('figure.curve svg').getBoundingClientRect().right <= innerWidth")
+        page.wait("document.querySelector('figure.curve svg').getBoundingClientRect().right <= " + str(width))
         wide = page.ask("""[document.documentElement.scrollWidth, [...document.querySelectorAll("body *")].filter((n) => n.checkVisibility()
-          && n.getBoundingClientRect().right > innerWidth + 1).map((n) => n.outerHTML.slice(0, 80))]""")
-        assert wide == [width, []], wide
+          && n.getBoundingClientRect().right > WIDTH + 1).map((n) => n.outerHTML.slice(0, 200))]""".replace("WIDTH", str(width)))
+        assert wide == [width, []], (wide[0], wide[1][:5])
         cut = page.ask("[...document.querySelectorAll('.live dd, .now')].filter((n) => n.scrollWidth > n.clientWidth + 1).map((n) => n.textContent)")
         assert cut == [], (width, cut)
         page.color("light")

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "support/cmocka_all.h"
+#include "support/failing_calls.h"
 #include "support/own_dir.h"
 
 #include "edit/log_records.h"
@@ -619,6 +620,110 @@ static void test_checkpoint_without_second(void **unused) {
   assert_replays(&now, 0, 5);
 }
 
+/* ---- Calls that fail --------------------------------------------------------------------------------------- */
+
+/* Half of it is written before the disk is full. */
+ssize_t pwrite(int fd, const void *data, size_t size, off_t offset) {
+  static ssize_t (*next)(int, const void *, size_t, off_t);
+  if (!next) next = (ssize_t(*)(int, const void *, size_t, off_t))dlsym(RTLD_NEXT, "pwrite");
+  if (!call_fails_now(ENOSPC)) return next(fd, data, size, offset);
+  (void)!next(fd, data, size / 2, offset);
+  errno = ENOSPC;
+  return -1;
+}
+
+#define FAILING(name, parameters, arguments, types)          \
+  int name parameters {                                      \
+    static int(*next) types;                                 \
+    if (!next) next = (int(*) types)dlsym(RTLD_NEXT, #name); \
+    return call_fails_now(EIO) ? -1 : next arguments;        \
+  }
+FAILING(fdatasync, (int fd), (fd), (int))
+FAILING(fsync, (int fd), (fd), (int))
+FAILING(ftruncate, (int fd, off_t size), (fd, size), (int, off_t))
+FAILING(rename, (const char *from, const char *to), (from, to), (const char *, const char *))
+FAILING(unlink, (const char *path), (path), (const char *))
+
+/* A server with its index file: what it has acknowledged, what the file has. */
+typedef struct service {
+  change_log *log;
+  state acknowledged, begun, file;
+  int uncertain; /* the change whose sync failed; -1: none */
+} service;
+
+static void serve_change(service *s, unsigned number) {
+  index_change change;
+  make_change(number, &change);
+  if (change_log_append(s->log, &change, &err) != FURROW_OK) return;
+  if (change_log_sync(s->log, &err) == FURROW_OK)
+    expect_changes(&s->acknowledged, number, number + 1);
+  else if (s->uncertain < 0)
+    s->uncertain = (int)number;
+}
+
+static void serve_checkpoint(service *s, unsigned number, bool is_cancelled) {
+  furrow_status (*const finish)(change_log *, furrow_error *) =
+      is_cancelled ? change_log_cancel_checkpoint : change_log_end_checkpoint;
+  if (change_log_begin_checkpoint(s->log, &err) != FURROW_OK) return;
+  s->begun = s->acknowledged;
+  serve_change(s, number);
+  if (!is_cancelled) s->file = s->begun;
+  if (finish(s->log, &err) != FURROW_OK) (void)!finish(s->log, &err);
+}
+
+static void serve(service *s) {
+  static state replayed;
+  uint64_t cut;
+  replayed = s->file;
+  if (change_log_open(&s->log, INDEX, D, apply, &replayed, &cut, &err) != FURROW_OK) return;
+  assert_same(&replayed, &s->acknowledged);
+  for (unsigned i = 10; i < 13; i++) serve_change(s, i);
+  serve_checkpoint(s, 13, false);
+  serve_change(s, 14);
+  serve_checkpoint(s, 15, true);
+  serve_change(s, 16);
+  change_log_close(s->log);
+}
+
+/* Whichever call fails, whatever was acknowledged is there after the next start, and nothing else but the change whose
+ * sync failed. The files begin as a checkpoint that was cut off left them. */
+static void test_every_call_fails(void **unused) {
+  (void)unused;
+  static files begin;
+  static service s;
+  state with, replayed;
+  uint64_t cut;
+  change_log *log = open_log(&replayed, NULL);
+  append_synced(log, 0, 4);
+  assert_int_equal(change_log_begin_checkpoint(log, &err), FURROW_OK);
+  append_synced(log, 4, 6);
+  copy_files(&begin);
+  change_log_close(log);
+  const size_t descriptors = open_descriptors();
+  bool is_over = false;
+  for (long n = 1; !is_over; n++) {
+    memset(&s, 0, sizeof s);
+    s.uncertain = -1;
+    expect_changes(&s.acknowledged, 0, 6);
+    put_files(&begin);
+    call_fail_at(n);
+    serve(&s);
+    is_over = !atomic_load(&call_failed);
+    call_fail_at(0);
+    assert_int_equal(open_descriptors(), descriptors);
+    with = s.acknowledged;
+    if (s.uncertain >= 0) expect_changes(&with, (unsigned)s.uncertain, (unsigned)s.uncertain + 1);
+    replayed = s.file;
+    assert_int_equal(change_log_open(&log, INDEX, D, apply, &replayed, &cut, &err), FURROW_OK);
+    change_log_close(log);
+    const bool has_it = memcmp(replayed.vectors, with.vectors, sizeof with.vectors) == 0;
+    assert_same(&replayed, has_it ? &with : &s.acknowledged);
+    assert_true(n < 1000);
+  }
+  expect_changes(&replayed, 10, 17); /* and in the end none failed */
+  assert_same(&replayed, &s.acknowledged);
+}
+
 /* ---- Threads ---------------------------------------------------------------------------------------------- */
 
 typedef struct appender {
@@ -685,6 +790,7 @@ int main(void) {
       IN_DIR(test_fold_is_cut_off),
       IN_DIR(test_cancelled_checkpoint),
       IN_DIR(test_checkpoint_without_second),
+      IN_DIR(test_every_call_fails),
       IN_DIR(test_threads),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
