@@ -122,7 +122,7 @@ check_includes() {
       if (lines > 1500) printf "%s: %d lines, more than 1500\n", name, lines
     }
     BEGIN {
-      split("assert ctype errno fcntl fenv float getopt glob inttypes limits locale math poll pthread pwd sched setjmp " \
+      split("assert ctype errno fcntl fenv float getopt glob inttypes limits locale malloc math poll pthread pwd sched setjmp " \
         "signal stdalign stdarg stdatomic stdbool stddef stdint stdio stdlib stdnoreturn string strings tgmath time " \
         "uchar unistd wchar wctype dirent dlfcn ftw regex termios", list, " ")
       for (i in list) libc[list[i] ".h"] = 1

@@ -123,7 +123,7 @@ has_browser() {
 
 # tools/fetch_openapi_validator.sh puts it there.
 has_openapi_validator() {
-  [ -x "${FURROW_BUILD:-build}/openapi/node_modules/.bin/validate-api" ]
+  [ -x "${FURROW_BUILD:-build}/npm/node_modules/.bin/validate-api" ]
 }
 
 has_data_table() {
