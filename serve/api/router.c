@@ -1,6 +1,5 @@
 /* serve/api/router.c: which handler a request gets, whether it may, and on which thread it runs. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -44,14 +43,20 @@ static const route routes[] = {
 };
 enum { ROUTES = sizeof routes / sizeof *routes, LONG_BODY = 1 << 16 };
 
-/* A request on its way: request->user. */
-typedef struct exchange {
+/* What the router knows of a request: request->notes. */
+typedef struct routing {
   const route *route; /* NULL: refused before one was found */
   served_model *model;
   served_index *index;
   size_t target; /* as request_metrics.h counts them */
   size_t rows;
-} exchange;
+  bool has_target;
+} routing;
+_Static_assert(sizeof(routing) <= sizeof((http_request){0}.notes), "it fits into a request");
+
+static routing *routing_of(http_request *request) {
+  return (routing *)request->notes;
+}
 
 /* ---- Finding the route ---- */
 
@@ -88,21 +93,23 @@ static bool serves_version(served_model *model, uint64_t version) {
   return is_served;
 }
 
-static bool find_model(const service *s, http_text name, uint64_t version, exchange *x) {
+static bool find_model(const service *s, http_text name, uint64_t version, routing *x) {
   for (size_t i = 0; i < s->model_count; i++) {
     if (!http_text_is(name, served_model_name(s->models[i]))) continue;
     x->model = s->models[i];
     x->target = i;
+    x->has_target = true;
     return serves_version(x->model, version);
   }
   return false;
 }
 
-static bool find_index(const service *s, http_text name, uint64_t version, exchange *x) {
+static bool find_index(const service *s, http_text name, uint64_t version, routing *x) {
   for (size_t i = 0; i < s->index_count; i++) {
     if (!http_text_is(name, served_index_name(s->indexes[i]))) continue;
     x->index = s->indexes[i];
     x->target = s->model_count + i;
+    x->has_target = true;
     return version == 0;
   }
   return false;
@@ -113,14 +120,13 @@ static bool is_method(const route *r, http_method method) {
 }
 
 /* Looks the route up; refuses with 404 or 405. */
-static bool find_route(const service *s, const http_head *head, exchange *x, http_answer *answer) {
+static bool find_route(const service *s, const http_head *head, routing *x, http_answer *answer) {
   static const char *const allowed[] = {[HTTP_GET] = "Allow: GET, HEAD\r\n", [HTTP_POST] = "Allow: POST\r\n"};
   target_kind kind = begins(head->path, "/v1/models/")    ? A_MODEL
                      : begins(head->path, "/v1/indexes/") ? AN_INDEX
                                                           : NO_TARGET;
   http_text rest = head->path, name = {0};
   uint64_t version = 0;
-  x->target = s->model_count + s->index_count;
   if (kind != NO_TARGET) {
     name = take_name(behind(head->path, kind == A_MODEL ? 11 : 12), &rest, &version);
     if (!(kind == A_MODEL ? find_model : find_index)(s, name, version, x)) {
@@ -214,13 +220,8 @@ static bool may_ask(const service *s, const http_head *head, const route *r, htt
 
 static size_t on_head(void *user, http_request *request) {
   service *s = user;
-  exchange *x = calloc(1, sizeof *x);
+  routing *x = routing_of(request);
   http_answer *answer = &request->answer;
-  request->user = x;
-  if (!x) {
-    problem_set(answer, 503, "there is not enough memory");
-    return 0;
-  }
   http_text encoding = http_header_value(&request->head, "Content-Encoding");
   const bool is_found = find_route(s, &request->head, x, answer);
   if (!may_ask(s, &request->head, x->route, answer) || !is_found) return 0;
@@ -232,7 +233,7 @@ static size_t on_head(void *user, http_request *request) {
 }
 
 static void handle(service *s, http_request *request, unsigned thread, bool on_loop, bool *move) {
-  exchange *x = request->user;
+  routing *x = routing_of(request);
   call c = {.service = s,
             .memory = &s->memory[thread],
             .request = request,
@@ -260,7 +261,7 @@ void router_work(void *user, unsigned thread, void *item) {
 
 static bool on_request(void *user, http_request *request) {
   service *s = user;
-  const exchange *x = request->user;
+  const routing *x = routing_of(request);
   bool move = x->route->place != ON_LOOP || request->body_size > LONG_BODY;
   if (!move) handle(s, request, request->loop, true, &move);
   if (!move) return true;
@@ -276,13 +277,12 @@ static void on_refuse(void *user, http_answer *answer, const char *problem) {
 
 static void on_done(void *user, http_request *request, int status, size_t bytes_in, size_t bytes_out) {
   service *s = user;
-  exchange *x = request->user;
+  routing *x = routing_of(request);
   const uint64_t now = clock_ns();
-  metrics_count(s->metrics, request->loop, x && x->route ? x->route->kind : ROUTE_OTHER,
-                x ? x->target : s->model_count + s->index_count, status, now, now - request->received_ns,
-                x ? x->rows : 0, bytes_in, bytes_out);
-  free(x);
-  request->user = NULL;
+  /* a head that could not be read has not come as far as a target */
+  const size_t target = x->has_target ? x->target : s->model_count + s->index_count;
+  metrics_count(s->metrics, request->loop, x->route ? x->route->kind : ROUTE_OTHER, target, status, now,
+                now - request->received_ns, x->rows, bytes_in, bytes_out);
 }
 
 void router_hooks(service *s, http_hooks *hooks) {

@@ -63,7 +63,7 @@ static void reset_exchange(exchange *e) {
   bytes_reset(&e->body, KEPT_BYTES);
   bytes_reset(&e->packed, KEPT_BYTES);
   e->request.answer = (http_answer){.body = *answer};
-  e->request.user = NULL;
+  memset(e->request.notes, 0, sizeof e->request.notes);
   e->request.body = NULL;
   e->request.body_size = 0;
   e->is_packed = e->is_pack_tried = e->is_unread = e->is_in_input = false;
@@ -139,6 +139,7 @@ void connection_end(connection *c) {
   if (c->is_writing) event_del(&c->writable);
   close(c->socket);
   loop_unlist(c);
+  atomic_fetch_sub(&c->loop->load, 1);
   free(c);
   const bool is_last = atomic_fetch_sub(&server->connections, 1) == 1;
   if (!is_last || !atomic_load(&server->stops)) return;
@@ -441,6 +442,7 @@ void connection_open(loop *l, int socket, bool is_refused) {
   connection *c = calloc(1, sizeof *c);
   if (!c) {
     close(socket);
+    atomic_fetch_sub(&l->load, 1);
     atomic_fetch_sub(&l->server->connections, 1);
     return;
   }

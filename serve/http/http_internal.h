@@ -86,6 +86,13 @@ struct connection {
   struct event readable, writable;
 };
 
+/* A connection that another loop has accepted. */
+typedef struct handed_socket {
+  int socket;
+  bool is_refused;
+  struct handed_socket *next;
+} handed_socket;
+
 struct loop {
   http_server *server;
   struct event_base *base;
@@ -97,8 +104,10 @@ struct loop {
   connection lists[STATES]; /* heads of rings */
   exchange *spare;
   unsigned spare_count;
-  _Atomic(exchange *) finished; /* by other threads, the last one first */
-  uint64_t now, resume_at;      /* of this event; when to accept again */
+  _Atomic(exchange *) finished;    /* by other threads, the last one first */
+  _Atomic(handed_socket *) handed; /* by other loops, likewise */
+  atomic_size_t load;              /* connections that it has or gets */
+  uint64_t now, resume_at;         /* of this event; when to accept again */
   time_t date_second;
   char date[48];
   z_stream deflate;
@@ -135,6 +144,8 @@ struct http_server {
 furrow_status listen_all(http_server *server, furrow_error *err);
 /* Accepts what waits, some of it at a time. Returns whether there may be more. */
 bool accept_waiting(loop *l);
+/* Opens what other loops have accepted for this one. */
+void accept_handed(loop *l);
 /* A listener's event. */
 void on_acceptable(evutil_socket_t socket, short what, void *of_loop);
 

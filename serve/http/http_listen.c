@@ -161,6 +161,44 @@ static void pause_accepting(loop *l) {
   l->resume_at = clock_ns() + PAUSE_MS * UINT64_C(1000000);
 }
 
+/* The system spreads connections over the listening sockets by chance; the loop with the fewest gets each. */
+static loop *find_least(loop *l) {
+  http_server *server = l->server;
+  loop *least = l;
+  for (unsigned i = 0; i < server->loop_count; i++)
+    if (atomic_load_explicit(&server->loops[i].load, memory_order_relaxed) <
+        atomic_load_explicit(&least->load, memory_order_relaxed))
+      least = &server->loops[i];
+  return least;
+}
+
+/* Opens a connection on this loop or hands it to another. */
+static void place(loop *l, int socket, bool is_refused) {
+  loop *to = l->is_draining ? l : find_least(l);
+  handed_socket *handed = to == l ? NULL : malloc(sizeof *handed);
+  if (!handed) {
+    atomic_fetch_add(&l->load, 1);
+    connection_open(l, socket, is_refused);
+    return;
+  }
+  atomic_fetch_add(&to->load, 1);
+  *handed = (handed_socket){.socket = socket, .is_refused = is_refused};
+  handed_socket *first = atomic_load_explicit(&to->handed, memory_order_relaxed);
+  do handed->next = first;
+  while (!atomic_compare_exchange_weak(&to->handed, &first, handed));
+  if (!first) loop_wake(to);
+}
+
+void accept_handed(loop *l) {
+  handed_socket *handed = atomic_exchange(&l->handed, NULL);
+  while (handed) {
+    handed_socket *next = handed->next;
+    connection_open(l, handed->socket, handed->is_refused);
+    free(handed);
+    handed = next;
+  }
+}
+
 bool accept_waiting(loop *l) {
   const int on = 1;
   for (unsigned i = 0; i < ACCEPTS; i++) {
@@ -173,7 +211,7 @@ bool accept_waiting(loop *l) {
     }
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     if (admit(l->server, &is_refused))
-      connection_open(l, fd, is_refused);
+      place(l, fd, is_refused);
     else
       close(fd);
   }

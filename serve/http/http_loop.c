@@ -105,16 +105,20 @@ static void close_listener(loop *l) {
   l->listener = -1;
 }
 
+static void stop_idle(loop *l) {
+  connection *idle = &l->lists[IDLE];
+  while (idle->after != idle) connection_stop(idle->after);
+}
+
 /* Takes what has connected already, then nothing more. */
 static void start_draining(loop *l) {
-  connection *idle = &l->lists[IDLE];
   http_server *server = l->server;
   for (unsigned i = 0; i < LISTEN_BACKLOG && accept_waiting(l); i++) {
   }
   event_del(&l->acceptable);
   close_listener(l);
   l->is_draining = true;
-  while (idle->after != idle) connection_stop(idle->after);
+  stop_idle(l);
   pthread_mutex_lock(&server->lock);
   server->draining_loops++;
   pthread_cond_broadcast(&server->changed);
@@ -128,6 +132,8 @@ static void on_woken(evutil_socket_t socket, short what, void *of_loop) {
   while (read(socket, &count, sizeof count) < 0 && errno == EINTR) {
   }
   l->now = clock_ns();
+  accept_handed(l);
+  if (l->is_draining) stop_idle(l); /* handed over by a loop that did not know yet */
   if (atomic_load(&l->server->stops) && !l->is_draining) start_draining(l);
   l->is_ending = atomic_load(&l->server->ends);
 }
@@ -141,12 +147,8 @@ static void end_connections(loop *l) {
 
 static void *run_loop(void *of_loop) {
   loop *l = of_loop;
-  const http_hooks *hooks = &l->server->hooks;
   current_loop = l;
-  while (!l->is_ending && event_base_loop(l->base, EVLOOP_ONCE) >= 0) {
-    if (hooks->tick) hooks->tick(hooks->user, l->number);
-    take_finished(l);
-  }
+  while (!l->is_ending && event_base_loop(l->base, EVLOOP_ONCE) >= 0) take_finished(l);
   take_finished(l);
   end_connections(l);
   return NULL;
@@ -183,6 +185,11 @@ furrow_status loop_start(loop *l, furrow_error *err) {
 }
 
 void loop_clear(loop *l) {
+  for (handed_socket *handed = atomic_load(&l->handed), *next; handed; handed = next) {
+    next = handed->next;
+    close(handed->socket);
+    free(handed);
+  }
   while (l->spare) {
     exchange *e = l->spare;
     l->spare = e->next;

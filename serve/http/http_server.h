@@ -34,7 +34,7 @@ typedef struct http_request {
   uint64_t received_ns; /* when its first byte came: clock_ns() */
   unsigned loop;        /* of its connection */
   http_answer answer;
-  void *user; /* the hooks' own; NULL at the start */
+  _Alignas(max_align_t) unsigned char notes[64]; /* the hooks' own; zeros at the start */
 } http_request;
 
 /* What the program does. All are called on the thread of a loop (0 … loops - 1). */
@@ -47,9 +47,6 @@ typedef struct http_hooks {
   /* The request is complete. Returns true: request->answer is filled in. False: another thread will call
    * http_request_finish. */
   bool (*request)(void *user, http_request *request);
-  /* After the ready connections of one round of the loop were read: requests that were put together are handled now.
-   * May be NULL. */
-  void (*tick)(void *user, unsigned loop);
   /* A request the server refused itself (bad head, too large, too slow, memory) gets a body from here: fills in
    * answer->type and body for answer->status. */
   void (*refuse)(void *user, http_answer *answer, const char *problem);

@@ -15,16 +15,16 @@
 
 /* What the hooks have seen. */
 typedef struct seen {
-  atomic_int heads, requests, refused, done, ticks, last_status;
+  atomic_int heads, requests, refused, done, last_status;
   atomic_size_t bytes_in, bytes_out;
-  _Atomic(http_request *) kept, together; /* the answer comes later: from a thread, from tick */
+  _Atomic(http_request *) kept; /* the answer comes later, from a thread */
 } seen;
 
 static size_t on_head(void *user, http_request *request) {
   seen *s = user;
   s->heads++;
-  assert_null(request->user);
-  request->user = s;
+  assert_int_equal(request->notes[0], 0);
+  request->notes[0] = 1;
   return request->head.method == HTTP_POST ? 1 << 20 : 0;
 }
 
@@ -34,23 +34,12 @@ static bool on_request(void *user, http_request *request) {
   s->requests++;
   if (http_text_is(path, "/kept"))
     atomic_store(&s->kept, request);
-  else if (http_text_is(path, "/together"))
-    atomic_store(&s->together, request);
   else if (http_text_is(path, "/failed"))
     request->answer.body.failed = true;
   else
     bytes_add(&request->answer.body, request->body, request->body_size);
   request->answer.type = "text/plain";
-  return !http_text_is(path, "/kept") && !http_text_is(path, "/together");
-}
-
-static void on_tick(void *user, unsigned loop) {
-  seen *s = user;
-  http_request *request = atomic_load(&s->together);
-  s->ticks++;
-  if (!request || request->loop != loop || !atomic_compare_exchange_strong(&s->together, &request, NULL)) return;
-  bytes_text(&request->answer.body, "from tick");
-  http_request_finish(request);
+  return !http_text_is(path, "/kept");
 }
 
 static void on_refuse(void *user, http_answer *answer, const char *problem) {
@@ -62,7 +51,7 @@ static void on_refuse(void *user, http_answer *answer, const char *problem) {
 
 static void on_done(void *user, http_request *request, int status, size_t bytes_in, size_t bytes_out) {
   seen *s = user;
-  request->user = NULL;
+  (void)request;
   s->last_status = status;
   s->bytes_in += bytes_in;
   s->bytes_out += bytes_out;
@@ -78,8 +67,7 @@ static http_server *start(seen *s) {
                                   .head_ms = 5000,
                                   .body_ms = 5000,
                                   .answer_ms = 5000};
-  const http_hooks hooks = {
-      .user = s, .head = on_head, .request = on_request, .tick = on_tick, .refuse = on_refuse, .done = on_done};
+  const http_hooks hooks = {.user = s, .head = on_head, .request = on_request, .refuse = on_refuse, .done = on_done};
   furrow_error err;
   http_server *server = NULL;
   memset(s, 0, sizeof *s);
@@ -174,12 +162,12 @@ static void answers_come_from_other_threads(void **state) {
   seen s;
   http_server *server = start(&s);
   const int fd = connect_to(server), gone = connect_to(server);
-  send_text(fd, "GET /kept HTTP/1.1\r\nHost: a\r\n\r\nGET /together HTTP/1.1\r\nHost: a\r\n\r\n");
+  send_text(fd, "GET /kept HTTP/1.1\r\nHost: a\r\n\r\nGET /next HTTP/1.1\r\nHost: a\r\n\r\n");
   http_request *request = wait_for_kept(&s);
   bytes_text(&request->answer.body, "from a thread");
   http_request_finish(request);
-  expect(fd, "from tick");
-  assert_true(s.ticks > 0);
+  expect(fd, "from a thread");
+  wait_for(&s.done, 2);
   send_text(gone, "GET /kept HTTP/1.1\r\nHost: a\r\n\r\n");
   request = wait_for_kept(&s);
   assert_int_equal(setsockopt(gone, SOL_SOCKET, SO_LINGER, &(struct linger){1, 0}, sizeof(struct linger)), 0);
@@ -233,6 +221,28 @@ static void stop_waits_for_answers(void **state) {
   http_server_free(server);
   assert_true(s.done == 2 && s.last_status == 499);
   close(fd), close(idle), close(half);
+}
+
+/* Each of the two loops gets every other connection, whichever socket it came in by. */
+static void loops_have_equally_many_connections(void **state) {
+  (void)state;
+  enum { CONNECTIONS = 20 };
+  seen s;
+  http_server *server = start(&s);
+  int fds[CONNECTIONS], of_loop[2] = {0, 0};
+  for (int i = 0; i < CONNECTIONS; i++) {
+    fds[i] = connect_to(server);
+    send_text(fds[i], "GET /kept HTTP/1.1\r\nHost: a\r\n\r\n");
+    http_request *request = wait_for_kept(&s);
+    of_loop[request->loop]++;
+    http_request_finish(request);
+    expect(fds[i], "HTTP/1.1 200 OK");
+  }
+  assert_int_equal(of_loop[0], CONNECTIONS / 2);
+  assert_int_equal(of_loop[1], CONNECTIONS / 2);
+  for (int i = 0; i < CONNECTIONS; i++) close(fds[i]);
+  assert_true(http_server_stop(server, 5000));
+  http_server_free(server);
 }
 
 static void memory_is_counted(void **state) {
@@ -296,6 +306,7 @@ int main(void) {
       cmocka_unit_test(answers_come_from_other_threads),
       cmocka_unit_test(answers_may_come_after_stop),
       cmocka_unit_test(stop_waits_for_answers),
+      cmocka_unit_test(loops_have_equally_many_connections),
       cmocka_unit_test(memory_is_counted),
       cmocka_unit_test(addresses),
   };
