@@ -67,7 +67,8 @@ void checkpoint_handler(call *c) {
   const request_text text = call_text(c);
   if (!can_write(c, &fault)) return;
   furrow_status status = empty_request_read(&text, c->memory, &fault);
-  if (status == FURROW_OK) status = served_index_checkpoint(c->index, &fault.error);
+  if (status == FURROW_OK && (status = served_index_checkpoint(c->index, &fault.error)) != FURROW_OK)
+    fault.status = status == FURROW_E_STATE ? 409 : status == FURROW_E_MEMORY ? 503 : 500; /* not the client's fault */
   index_view *view = status == FURROW_OK ? call_view(c) : NULL;
   if (status != FURROW_OK) answer_fault(c, status, &fault);
   if (!view) return;

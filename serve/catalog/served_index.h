@@ -41,9 +41,9 @@ index_view *index_view_create(index_base *base, struct fresh_view *fresh);
 /* How an index is opened. */
 typedef struct index_source {
   const char *name, *path;
-  bool writable;      /* :add and :remove are allowed; takes the lock of the file's log */
-  bool search_only;   /* keep only what searching needs: half of the memory, but no searches by id */
-  uint64_t max_fresh; /* vectors that are not in the file yet; beyond, adding is E_RANGE "…" until a checkpoint */
+  bool writable;               /* :add and :remove are allowed; takes the lock of the file's log */
+  bool search_only;            /* keep only what searching needs: half of the memory, but no searches by id */
+  uint64_t max_fresh;          /* vectors that are not in the file yet; beyond, adding is E_MEMORY until a checkpoint */
   uint64_t checkpoint_after;   /* changes after which a checkpoint begins */
   unsigned checkpoint_seconds; /* and after so much time, if there are any */
 } index_source;

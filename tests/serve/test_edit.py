@@ -297,6 +297,12 @@ def test_foreign_change(folder):
     """A file that another program has written is not overwritten."""
     path, vectors = build_index(folder, count=500)
     with serve(path) as server:
+        add(server, vectors=[far(0)])
+        os.rename(path, f"{path}.away")
+        assert server.post(f"{INDEX}:checkpoint", {})[0] == 500
+        assert add(server, vectors=[far(1)]) == [501]
+        os.rename(f"{path}.away", path)
+        assert checkpoint(server)["vectors"] == 502
         add(server, vectors=[far(1)])
         furrow("index", "remove", path, "--ids", "0:10")
         status, answer = server.post(f"{INDEX}:checkpoint", {})
@@ -304,7 +310,7 @@ def test_foreign_change(folder):
         assert search(server, [far(1)])[0][0]["distance"] == 0
         server.stop()
     with serve(path) as server:
-        assert server.get(INDEX)[1]["vectors"] == 491
+        assert server.get(INDEX)[1]["vectors"] == 493
 
 
 def test_kinds(folder):
@@ -318,7 +324,8 @@ def test_kinds(folder):
         assert not os.path.exists(f"{path}.log"), kind
     with open(f"{folder}/ids.txt", "w") as file:
         file.writelines(f"{i}\n" for i in range(1000))
-    kinds = {"mapped": ["--refine-flat", "--ids", f"{folder}/ids.txt"], "hash": ["--direct-map", "hash"], "opq": ["--opq"], "ip": ["--metric", "ip"], "flat": ["--m", 0]}
+    kinds = {"mapped": ["--refine-flat", "--ids", f"{folder}/ids.txt"], "hash": ["--direct-map", "hash"],
+             "opq": ["--opq"], "ip": ["--metric", "ip"], "flat": ["--m", 0]}
     for kind, words in kinds.items():
         path, vectors = build_index(folder, kind, 1000, 16, False, *words)
         with serve(path) as server:
