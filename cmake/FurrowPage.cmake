@@ -53,8 +53,7 @@ function(page_write)
     "const unsigned char page_document[] = {\n${bytes}};\n"
     "const size_t page_document_size = sizeof page_document;\n"
     "const char page_headers[] = \"Content-Security-Policy: ${policy}\\r\\n\"\n"
-    "    \"X-Frame-Options: DENY\\r\\nReferrer-Policy: no-referrer\\r\\nCache-Control: no-cache\\r\\n\"\n"
-    "    \"Cross-Origin-Opener-Policy: same-origin\\r\\n\";\n")
+    "    \"X-Frame-Options: DENY\\r\\nReferrer-Policy: no-referrer\\r\\nCache-Control: no-cache\\r\\n\";\n")
 endfunction()
 
 if(CMAKE_SCRIPT_MODE_FILE)

@@ -59,7 +59,8 @@ typedef struct furrow_json_text {
 FURROW_API furrow_status furrow_json_create(furrow_json **json, furrow_error *err) FURROW_MUST_USE;
 /* Frees a reader. Takes NULL. */
 FURROW_API void furrow_json_free(furrow_json *json);
-/* Begins a text, which must stay as long as it is read, as must `file`: what errors call it; NULL: nothing. */
+/* Begins a text (NULL: an empty one), which must stay as long as it is read, as must `file`: what errors call it; NULL:
+ * nothing. */
 FURROW_API void furrow_json_start(furrow_json *json, const char *text, size_t size, const char *file);
 
 /* Returns: what comes next. */

@@ -116,5 +116,6 @@ void explain_handler(call *c) {
     problem_set(c->answer, 503, "there is not enough memory");
   else if (instances_read(c, version, TAKES_TOP, &read))
     answer_rows(c, version, scratch, &read);
+  instances_release(c, version);
   shared_release(&version->shared);
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "api/serve_settings.h"
+#include "catalog/sorted_ids.h"
 #include "core/fail.h"
 #include "core/options.h"
 #include "edit/fresh_vectors.h"
@@ -31,6 +32,8 @@ typedef struct reading {
   size_t n;       /* vectors that were read */
   unsigned given; /* bits of members that were there */
 } reading;
+
+enum { MOST_EF_SEARCH = 1 << 16, MOST_K_FACTOR = 1000 }; /* memory that one query takes */
 
 static const char *const search_members[] = {"vectors", "ids",      "names",     "k",
                                              "nprobe",  "k_factor", "ef_search", "filter"};
@@ -117,6 +120,11 @@ static furrow_status read_integer(reading *r, int64_t first, int64_t last, int64
   return refuse(r, what);
 }
 
+/* What a request leaves open is never above a limit. */
+static size_t at_most(size_t value, size_t most) {
+  return value < most ? value : most;
+}
+
 static furrow_status read_k(reading *r, size_t *k) {
   int64_t value;
   FAIL_TRY(read_integer(r, 1, INT64_MAX, &value));
@@ -139,7 +147,7 @@ static float *grow_vectors(reading *r) {
   return at;
 }
 
-/* Room for one more vector; a request has so many rows at most. */
+/* Space for one more vector; a request has so many rows at most. */
 static furrow_status next_vector(reading *r, const char *pointer, float **vector) {
   if (r->n == r->limits->max_rows)
     return refuse_size(r->fault, pointer, "there are too many vectors", r->limits->max_rows);
@@ -247,11 +255,6 @@ static furrow_status one_named_id(reading *r, bytes *to) {
   return add_id(r, to, id);
 }
 
-static int compare_ids(const void *a, const void *b) {
-  const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-  return (x > y) - (x < y);
-}
-
 /* ---- Searching ---- */
 
 /* The stored vector of an id as a query. */
@@ -289,14 +292,9 @@ static furrow_status read_range(reading *r, furrow_id_filter *filter) {
 
 static void sort_filter(furrow_id_filter *filter, bytes *text) {
   int64_t *ids = (int64_t *)(void *)text->data;
-  const size_t count = text->size / sizeof *ids;
-  size_t kept = 0;
-  if (count > 1) qsort(ids, count, sizeof *ids, compare_ids);
-  for (size_t i = 0; i < count; i++)
-    if (kept == 0 || ids[i] != ids[kept - 1]) ids[kept++] = ids[i];
   filter->kind = FURROW_ID_FILTER_SORTED;
   filter->sorted = ids;
-  filter->sorted_count = kept;
+  filter->sorted_count = sort_ids(ids, text->size / sizeof *ids);
 }
 
 static furrow_status read_filter(reading *r, furrow_id_filter *filter) {
@@ -324,7 +322,7 @@ static furrow_status read_k_factor(reading *r, float *k_factor) {
   double value;
   FAIL_TRY(at_value(r, furrow_json_f64(r->json, &value, &r->fault->error)));
   *k_factor = (float)value;
-  return value >= 1 && value <= 1000000 ? FURROW_OK : refuse(r, "is not a number of 1 … 1000000");
+  return value >= 1 && value <= MOST_K_FACTOR ? FURROW_OK : refuse(r, "is not a number of 1 … 1000");
 }
 
 static furrow_status read_search_member(reading *r, size_t member, search_request *request) {
@@ -340,7 +338,7 @@ static furrow_status read_search_member(reading *r, size_t member, search_reques
     return FURROW_OK;
   case K_FACTOR: return read_k_factor(r, &request->query.k_factor);
   case EF_SEARCH:
-    FAIL_TRY(read_integer(r, 1, INT32_MAX, &value));
+    FAIL_TRY(read_integer(r, 1, MOST_EF_SEARCH, &value));
     request->query.ef_search = (int32_t)value;
     return FURROW_OK;
   default: request->query.filter = &request->filter; return read_filter(r, &request->filter);
@@ -410,12 +408,12 @@ static furrow_status parse_search_parameter(reading *r, size_t which, const char
   char *end;
   if (which == K_FACTOR) {
     query->k_factor = strtof(value, &end);
-    return end != value && !*end && query->k_factor >= 1 && query->k_factor <= 1000000
+    return end != value && !*end && query->k_factor >= 1 && query->k_factor <= MOST_K_FACTOR
                ? FURROW_OK
-               : fail_parameter(r->fault, "k_factor", "is not a number of 1 … 1000000");
+               : fail_parameter(r->fault, "k_factor", "is not a number of 1 … 1000");
   }
-  FAIL_TRY(
-      parse_integer(r->fault, search_members[which], value, 1, which == EF_SEARCH ? INT32_MAX : INT64_MAX, &number));
+  FAIL_TRY(parse_integer(r->fault, search_members[which], value, 1, which == EF_SEARCH ? MOST_EF_SEARCH : INT64_MAX,
+                         &number));
   if (which == K)
     query->k = (size_t)number;
   else if (which == NPROBE)
@@ -453,6 +451,7 @@ static double scan_bytes(const index_view *view, const index_query *query) {
   } else {
     scanned += (double)info->ntotal * (ivf->code_size > 0 ? (double)ivf->code_size : vector);
   }
+  if (query->k_factor > 0) scanned += vector * (double)query->k * (double)query->k_factor;
   return scanned;
 }
 
@@ -476,7 +475,7 @@ furrow_status search_request_read(search_request *request, const request_text *t
                                   const service_limits *limits, thread_memory *memory, bool on_loop,
                                   request_fault *fault) {
   reading r = begin(view, limits, memory, fault);
-  request->query = (index_query){.k = 10, .threads = 1};
+  request->query = (index_query){.k = at_most(10, limits->max_results), .threads = 1};
   request->is_long = false;
   FAIL_TRY(text->raw ? read_search_raw(&r, text, request) : read_search_json(&r, text, on_loop, request));
   if (request->is_long) return FURROW_OK;
@@ -556,16 +555,12 @@ static furrow_status check_count(reading *r, size_t member, size_t count) {
 
 static furrow_status check_different(reading *r, const int64_t *ids, int64_t *scratch) {
   memcpy(scratch, ids, r->n * sizeof *ids);
-  qsort(scratch, r->n, sizeof *scratch, compare_ids);
-  for (size_t i = 1; i < r->n; i++) {
-    if (scratch[i] != scratch[i - 1]) continue;
-    snprintf(r->fault->pointer, sizeof r->fault->pointer, "/ids");
-    return fail(&r->fault->error, FURROW_E_ARGUMENT, "ids has %lld twice", (long long)scratch[i]);
-  }
-  return FURROW_OK;
+  if (sort_ids(scratch, r->n) == r->n) return FURROW_OK;
+  snprintf(r->fault->pointer, sizeof r->fault->pointer, "/ids");
+  return fail(&r->fault->error, FURROW_E_ARGUMENT, "ids has an id twice");
 }
 
-/* results: the ids (if they were given), room for the new ones, pointers to names. */
+/* results: the ids (if they were given), space for the new ones, pointers to names. */
 static furrow_status lay_out(reading *r, index_addition *addition, int64_t **new_ids) {
   bytes *results = &r->memory->results;
   const bool has_ids = r->given & BIT(IDS), has_names = r->given & BIT(NAMES);
@@ -629,7 +624,7 @@ furrow_status curve_request_read(curve_request *request, const request_text *tex
   static const char *const members[] = {"queries", "k"};
   reading r = begin(NULL, limits, memory, fault);
   size_t member;
-  *request = (curve_request){.queries = 200, .k = 10};
+  *request = (curve_request){.queries = at_most(200, limits->max_rows), .k = at_most(10, limits->max_results)};
   if (text->size == 0) return FURROW_OK;
   furrow_status status = begin_json(&r, text);
   while (status == FURROW_OK && (status = next_member(&r, members, 2, &member)) == FURROW_OK)

@@ -42,7 +42,7 @@ typedef struct curve_request {
 furrow_status search_request_read(search_request *request, const request_text *text, const index_view *view,
                                   const service_limits *limits, thread_memory *memory, bool on_loop,
                                   request_fault *fault);
-/* *new_ids: room for the ids that the vectors get. */
+/* *new_ids: space for the ids that the vectors get. */
 furrow_status add_request_read(index_addition *addition, int64_t **new_ids, const request_text *text,
                                const index_view *view, const service_limits *limits, thread_memory *memory,
                                request_fault *fault);

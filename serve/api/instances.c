@@ -534,6 +534,25 @@ bool instances_read(call *c, model_version *version, unsigned options, instances
   return status == FURROW_OK;
 }
 
+void instances_release(call *c, model_version *version) {
+  thread_memory *memory = c->memory;
+  instance_decoder *d = atomic_load_explicit(&version->decoder, memory_order_acquire);
+  if (d && memory->text.capacity > KEPT_BYTES) {
+    thread_readers *t = &d->readers[memory->thread];
+    furrow_event_reader_free(t->events);
+    furrow_line_reader_free(t->lines);
+    t->events = NULL;
+    t->lines = NULL;
+  }
+  if (memory->rows && furrow_container_memory_cost(memory->rows) > KEPT_BYTES) {
+    furrow_container_free(memory->rows);
+    memory->rows = NULL;
+  }
+  bytes_reset(&memory->text, KEPT_BYTES);
+  bytes_reset(&memory->numbers, KEPT_BYTES);
+  bytes_reset(&memory->results, KEPT_BYTES);
+}
+
 void instances_refuse(call *c, const instances *read, size_t row, furrow_status status, const furrow_error *err) {
   char pointer[POINTER_SIZE];
   point_to(pointer, read->member, row, NULL, 0);

@@ -23,6 +23,8 @@ typedef struct instances {
 /* Reads the body of a request. Returns false: the answer is a problem, or the call is to be moved to a worker.
  * options: a sum of instance_options. */
 bool instances_read(call *c, model_version *version, unsigned options, instances *read);
+/* The rows are not needed any more: gives memory back that is more than requests usually need. */
+void instances_release(call *c, model_version *version);
 /* The problem of row i, with its pointer: of scoring, or of explaining. Fills in the answer. */
 void instances_refuse(call *c, const instances *read, size_t row, furrow_status status, const furrow_error *err);
 /* Writes ,"warnings":[…] about users and items that the model does not know; nothing where it knows them all. */

@@ -29,7 +29,7 @@ static void refuse_version(call *c, furrow_status status, const furrow_error *er
   furrow_error_to_text(err, text, sizeof text);
   fprintf(stderr, "furrow: model %s: not reloaded, version %llu stays: %s\n", served_model_name(c->model),
           (unsigned long long)version, text);
-  if (!served_model_last_error(c->model, text, sizeof text)) snprintf(text, sizeof text, "%s", err->message);
+  served_model_error_text(c->model, err, text, sizeof text);
   problem_set(c->answer, status == FURROW_E_MEMORY ? 503 : 409, "version %llu stays: %.400s",
               (unsigned long long)version, text);
   if (body->failed || body->size < 2) return;
@@ -115,8 +115,6 @@ static void put_abilities(bytes *body, const model_version *v) {
 }
 
 static void put_version(bytes *body, const model_version *v) {
-  put_count(body, "version", v->number);
-  put_text(body, "state", "AVAILABLE");
   put_text(body, "algorithm", v->algorithm);
   put_text(body, "kind", v->encoder ? "events" : "rows");
   put_text(body, "task", v->task);
@@ -176,10 +174,9 @@ static void put_model(bytes *body, const service *s, size_t target, bool is_sing
   model_version *v = served_model_get(model);
   bytes_text(body, "{\"name\":");
   bytes_json(body, served_model_name(model), strlen(served_model_name(model)));
-  if (v)
-    put_version(body, v);
-  else
-    put_text(body, "state", "LOADING");
+  put_count(body, "version", v ? v->number : 0);
+  put_text(body, "state", v ? "AVAILABLE" : "UNAVAILABLE");
+  if (v) put_version(body, v);
   put_last_error(body, model);
   put_figures(body, s, target);
   if (is_single) put_status(body, v);

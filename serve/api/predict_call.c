@@ -131,5 +131,6 @@ void predict_handler(call *c) {
     problem_set(c->answer, 503, "there is not enough memory");
   else if (instances_read(c, version, TAKES_DETAILS, &read))
     answer_rows(c, version, &p);
+  instances_release(c, version);
   shared_release(&version->shared);
 }

@@ -54,7 +54,8 @@ void problem_set_error(http_answer *answer, furrow_status status, const furrow_e
 
 void problem_set_fault(http_answer *answer, int http_status, furrow_status status, const furrow_error *err,
                        const char *pointer) {
-  begin(answer, http_status ? http_status : status_of(status), err && err->message[0] ? err->message : furrow_status_text(status));
+  begin(answer, http_status ? http_status : status_of(status),
+        err && err->message[0] ? err->message : furrow_status_text(status));
   add_member(&answer->body, "code", furrow_status_name(status));
   add_member(&answer->body, "pointer", pointer);
   if (err) {

@@ -1,7 +1,7 @@
 /* serve/api/request_metrics.c: counters and histograms, as Prometheus reads them.
  *
  * Each loop has a cell for each call of each target. Only its own thread writes a cell, so that adding is a load and a
- * store without a lock; whoever reads sums over the loops. The last minute is kept as a ring of finer histograms, one
+ * store without a lock; readers sum over the loops. The last minute is kept as a ring of finer histograms, one
  * for ten seconds each: a writer that comes into a new period clears the ring's next one. A reader may meet a half
  * cleared histogram, which makes a percentile inexact for a moment and nothing else.
  */
@@ -122,8 +122,8 @@ static double fine_start_ms(size_t place) {
   return ldexp(1 + (double)(place % 4) / 4, (int)(place / 4) + FINE_SHIFT) * 1e-6;
 }
 
-static void count_recent(cell *c, uint64_t ns) {
-  const uint64_t period = clock_ns() / period_ns + 1;
+static void count_recent(cell *c, uint64_t now_ns, uint64_t ns) {
+  const uint64_t period = now_ns / period_ns + 1;
   recent *r = &c->ring[period % PERIODS];
   if (get(&r->period) != period) {
     for (size_t i = 0; i < FINE; i++) atomic_store_explicit(&r->counts[i], 0, memory_order_relaxed);
@@ -133,7 +133,7 @@ static void count_recent(cell *c, uint64_t ns) {
   atomic_store_explicit(count, atomic_load_explicit(count, memory_order_relaxed) + 1, memory_order_relaxed);
 }
 
-void metrics_count(request_metrics *m, unsigned thread, route_kind route, size_t target, int status,
+void metrics_count(request_metrics *m, unsigned thread, route_kind route, size_t target, int status, uint64_t now_ns,
                    uint64_t duration_ns, size_t rows, size_t bytes_in, size_t bytes_out) {
   cell *c = find_cell(m, thread, target, route);
   add(&c->codes[code_place(status)], 1);
@@ -142,7 +142,7 @@ void metrics_count(request_metrics *m, unsigned thread, route_kind route, size_t
   add(&c->bytes_out, bytes_out);
   add(&c->nanoseconds, duration_ns);
   add(&c->buckets[bucket_place(duration_ns)], 1);
-  count_recent(c, duration_ns);
+  count_recent(c, now_ns, duration_ns);
 }
 
 /* ---- Sums ---- */

@@ -30,9 +30,9 @@ typedef struct request_metrics request_metrics;
  * has none. NULL: there is not the memory. */
 request_metrics *metrics_create(unsigned threads, size_t targets);
 void metrics_free(request_metrics *m);
-/* A request is answered: on `thread` (of a loop, and nobody else counts on it). rows: instances, users or vectors that
- * it had. */
-void metrics_count(request_metrics *m, unsigned thread, route_kind route, size_t target, int status,
+/* A request is answered: on `thread` (of a loop, and nobody else counts on it). now_ns: clock_ns(), which may be a
+ * system call: the caller has it already. rows: instances, users or vectors that it had. */
+void metrics_count(request_metrics *m, unsigned thread, route_kind route, size_t target, int status, uint64_t now_ns,
                    uint64_t duration_ns, size_t rows, size_t bytes_in, size_t bytes_out);
 /* Writes everything in Prometheus's text format, the state of models, indexes, server and process included. */
 void metrics_write(const struct service *of, bytes *out);

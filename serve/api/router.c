@@ -277,10 +277,10 @@ static void on_refuse(void *user, http_answer *answer, const char *problem) {
 static void on_done(void *user, http_request *request, int status, size_t bytes_in, size_t bytes_out) {
   service *s = user;
   exchange *x = request->user;
-  const uint64_t duration = clock_ns() - request->received_ns;
+  const uint64_t now = clock_ns();
   metrics_count(s->metrics, request->loop, x && x->route ? x->route->kind : ROUTE_OTHER,
-                x ? x->target : s->model_count + s->index_count, status, duration, x ? x->rows : 0, bytes_in,
-                bytes_out);
+                x ? x->target : s->model_count + s->index_count, status, now, now - request->received_ns,
+                x ? x->rows : 0, bytes_in, bytes_out);
   free(x);
   request->user = NULL;
 }

@@ -6,13 +6,17 @@
 #include "api/problem.h"
 #include "core/fail.h"
 
+/* Parameters behind the type do not matter. */
+static bool is_raw(http_text type) {
+  static const char raw[] = "application/octet-stream";
+  return type.size >= sizeof raw - 1 && strncasecmp(type.at, raw, sizeof raw - 1) == 0;
+}
+
 request_text call_text(const call *c) {
   const http_head *head = &c->request->head;
-  const http_text type = http_header_value(head, "Content-Type");
-  static const char raw[] = "application/octet-stream";
   return (request_text){.body = c->request->body,
                         .size = c->request->body_size,
-                        .raw = type.size >= sizeof raw - 1 && strncasecmp(type.at, raw, sizeof raw - 1) == 0,
+                        .raw = is_raw(http_header_value(head, "Content-Type")),
                         .query = head->query};
 }
 
@@ -27,7 +31,7 @@ index_view *call_view(call *c) {
 }
 
 static bool wants_raw(const call *c) {
-  return http_text_is(http_header_value(&c->request->head, "Accept"), "application/octet-stream");
+  return is_raw(http_header_value(&c->request->head, "Accept"));
 }
 
 /* Ids, then distances, the lowest byte first. */
@@ -81,10 +85,10 @@ static void answer_json(call *c, const index_view *view, const search_request *r
 static furrow_status search(call *c, const index_view *view, const search_request *request, furrow_error *err) {
   const size_t count = request->n * request->query.k;
   bytes *results = &c->memory->results;
-  char *room = bytes_reserve(results, count * (sizeof(int64_t) + sizeof(float)));
-  if (!room) return fail_memory(err);
-  int64_t *ids = (int64_t *)(void *)room;
-  float *distances = (float *)(void *)(room + count * sizeof *ids);
+  char *space = bytes_reserve(results, count * (sizeof(int64_t) + sizeof(float)));
+  if (!space) return fail_memory(err);
+  int64_t *ids = (int64_t *)(void *)space;
+  float *distances = (float *)(void *)(space + count * sizeof *ids);
   const furrow_status status =
       index_view_search(view, request->vectors, request->n, &request->query, distances, ids, err);
   if (status != FURROW_OK) return status;

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "api/serve_settings.h"
+#include "catalog/sorted_ids.h"
 #include "core/fail.h"
 
 static void free_base(shared *self) {
@@ -17,20 +18,14 @@ static void free_base(shared *self) {
   free(base);
 }
 
-static int compare_ids(const void *a, const void *b) {
-  const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-  return (x > y) - (x < y);
-}
-
 static furrow_status collect_ids(index_base *base, furrow_error *err) {
   FAIL_TRY(furrow_index_get_ids(base->index, &base->ids, err));
-  qsort(base->ids.ids, base->ids.count, sizeof *base->ids.ids, compare_ids);
+  base->ids.count = sort_ids(base->ids.ids, base->ids.count);
   return FURROW_OK;
 }
 
 bool index_base_has(const index_base *base, int64_t id) {
-  return base->ids.count > 0 &&
-         bsearch(&id, base->ids.ids, base->ids.count, sizeof *base->ids.ids, compare_ids) != NULL;
+  return sorted_ids_have(base->ids.ids, base->ids.count, id);
 }
 
 /* Names are read after the index: they are checked against the bytes of its file. */
@@ -92,27 +87,27 @@ static furrow_status fill_base(index_base *base, const char *unmapped, bool sear
 }
 
 /* What was read before and after a change does not belong together. */
-static furrow_status check_unchanged(const char *path, const file_print *before, furrow_error *err) {
-  file_print after;
-  FAIL_TRY(file_print_get(&after, path, err));
-  if (file_print_equals(before, &after)) return FURROW_OK;
+static furrow_status check_unchanged(const char *path, const index_print *before, furrow_error *err) {
+  index_print after;
+  FAIL_TRY(index_print_get(&after, path, err));
+  if (index_print_equals(before, &after)) return FURROW_OK;
   fail_in(err, FURROW_E_STATE, path, "the file was changed while it was loaded");
   return add_hint(err, "write an index under another name and rename it, as furrow index does");
 }
 
 furrow_status index_base_load(index_base **base, const char *path, bool search_only, bool sorted_ids, uint64_t number,
-                              file_print *print, furrow_error *err) {
+                              index_print *print, furrow_error *err) {
   index_base *made = calloc(1, sizeof *made);
   char *unmapped = unmapped_path(path);
   furrow_status status = made && unmapped ? unmapped_files_register(err) : fail_memory(err);
   if (made) shared_init(&made->shared, free_base);
-  if (status == FURROW_OK) status = file_print_get(print, path, err);
+  if (status == FURROW_OK) status = index_print_get(print, path, err);
   if (status == FURROW_OK) status = fill_base(made, unmapped, search_only, sorted_ids, err);
   if (status == FURROW_OK) status = check_unchanged(path, print, err);
   if (status == FURROW_OK) {
     made->number = number;
     made->loaded_at = (int64_t)time(NULL);
-    made->bytes = print->size;
+    made->bytes = print->index.size;
     *base = made;
   } else {
     unmapped_error(err);

@@ -1,22 +1,11 @@
 /* serve/catalog/index_view.c: searches a base and the changes since. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "catalog/served_index.h"
 #include "core/fail.h"
 #include "edit/fresh_vectors.h"
 
-static int compare_ids(const void *a, const void *b) {
-  const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-  return (x > y) - (x < y);
-}
-
-/* Whether the base's vector of an id is gone, or has a fresh one in its place. */
-static bool is_hidden(const fresh_view *fresh, int64_t id) {
-  return fresh->hidden_count > 0 && bsearch(&id, fresh->hidden, fresh->hidden_count, sizeof id, compare_ids) != NULL;
-}
-
-/* A filter of the caller's, without ids that are hidden. */
+/* A filter of the caller's, or NULL, without ids that are hidden. */
 typedef struct visible_filter {
   const furrow_id_filter *given;
   const fresh_view *fresh;
@@ -24,7 +13,7 @@ typedef struct visible_filter {
 
 static bool keeps_visible(void *user, int64_t id) {
   const visible_filter *filter = user;
-  return furrow_id_filter_keeps(filter->given, id) && !is_hidden(filter->fresh, id);
+  return (!filter->given || furrow_id_filter_keeps(filter->given, id)) && !fresh_view_hides(filter->fresh, id);
 }
 
 /* Returns what the base is to be searched with. */
@@ -32,17 +21,10 @@ static const furrow_id_filter *without_hidden(const furrow_id_filter *given, con
                                               visible_filter *visible, furrow_id_filter *made) {
   if (!fresh || fresh->hidden_count == 0) return given;
   furrow_id_filter_init(made);
-  if (given) {
-    *visible = (visible_filter){given, fresh};
-    made->kind = FURROW_ID_FILTER_CALLBACK;
-    made->keep = keeps_visible;
-    made->user = visible;
-  } else {
-    made->kind = FURROW_ID_FILTER_SORTED;
-    made->invert = true;
-    made->sorted = fresh->hidden;
-    made->sorted_count = fresh->hidden_count;
-  }
+  *visible = (visible_filter){given, fresh};
+  made->kind = FURROW_ID_FILTER_CALLBACK;
+  made->keep = keeps_visible;
+  made->user = visible;
   return made;
 }
 
@@ -70,7 +52,7 @@ furrow_status index_view_vector(const index_view *view, int64_t id, float *vecto
     memcpy(vector, fresh, (size_t)view->base->info.d * sizeof *vector);
     return FURROW_OK;
   }
-  if (view->fresh && is_hidden(view->fresh, id))
+  if (view->fresh && fresh_view_hides(view->fresh, id))
     return fail(err, FURROW_E_NOT_FOUND, "there is no vector with id %lld", (long long)id);
   if (!view->base->by_id) return fail(err, FURROW_E_STATE, "vectors of this index cannot be decoded: send the vector");
   return furrow_index_reconstruct(view->base->index, id, vector, err);
@@ -79,7 +61,7 @@ furrow_status index_view_vector(const index_view *view, int64_t id, float *vecto
 const char *index_view_name(const index_view *view, int64_t id, size_t *size) {
   const char *name = view->fresh ? fresh_view_name(view->fresh, id, size) : NULL;
   if (name) return name;
-  if (!view->base->names || (view->fresh && is_hidden(view->fresh, id))) return NULL;
+  if (!view->base->names || (view->fresh && fresh_view_hides(view->fresh, id))) return NULL;
   return furrow_id_names_text(view->base->names, id, size);
 }
 
@@ -87,7 +69,7 @@ bool index_view_find(const index_view *view, const char *name, size_t size, int6
   int64_t found;
   if (view->fresh && fresh_view_find(view->fresh, name, size, id)) return true;
   if (!view->base->names || !furrow_id_names_find(view->base->names, name, size, &found)) return false;
-  if (view->fresh && is_hidden(view->fresh, found)) return false;
+  if (view->fresh && fresh_view_hides(view->fresh, found)) return false;
   *id = found;
   return true;
 }

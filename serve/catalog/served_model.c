@@ -21,7 +21,8 @@ struct served_model {
   char *name, *path, *items, *seen;
   unsigned threads;
   slot current;           /* a model_version */
-  pthread_mutex_t reload; /* held while a version is loaded; of the following two as well */
+  atomic_int reloads;     /* calls of served_model_reload that load or wait */
+  pthread_mutex_t reload; /* held while a version is loaded, and for the following three */
   version_mark served, refused;
   uint64_t tables;            /* fingerprint of the items and the log that the version was loaded with */
   pthread_mutex_t error_lock; /* held for a moment */
@@ -147,35 +148,50 @@ static furrow_status reload_newest(served_model *m, bool force, furrow_error *er
   return status;
 }
 
-/* Clients may read it: of files only what follows the path of the source is told, of others the last part. */
-static void shorten_file(const served_model *m, furrow_error *err) {
-  const size_t length = strlen(m->path);
+/* Of files that are not the model's (a table of items) the last part of the path is told. */
+void served_model_error_text(const served_model *model, const furrow_error *err, char *text, size_t size) {
+  const size_t length = strlen(model->path);
   const char *slash = strrchr(err->file, '/'), *rest = slash ? slash + 1 : err->file;
-  if (strncmp(err->file, m->path, length) == 0 && err->file[length] == '/') rest = err->file + length + 1;
-  memmove(err->file, rest, strlen(rest) + 1);
+  furrow_error shortened = *err;
+  if (strncmp(err->file, model->path, length) == 0 && err->file[length] == '/') rest = err->file + length + 1;
+  snprintf(shortened.file, sizeof shortened.file, "%s", rest);
+  furrow_error_to_text(&shortened, text, size);
 }
 
-static void remember_error(served_model *m, furrow_status status, furrow_error err) {
-  if (status != FURROW_OK) shorten_file(m, &err);
+static void remember_error(served_model *m, furrow_status status, const furrow_error *err) {
   pthread_mutex_lock(&m->error_lock);
   m->error[0] = 0;
-  if (status != FURROW_OK) furrow_error_to_text(&err, m->error, sizeof m->error);
+  if (status != FURROW_OK) served_model_error_text(m, err, m->error, sizeof m->error);
   pthread_mutex_unlock(&m->error_lock);
 }
 
-furrow_status served_model_reload(served_model *model, bool force, reload_result *result, furrow_error *err) {
-  furrow_error own = {0};
-  pthread_mutex_lock(&model->reload);
-  const bool is_first = !model->served.is_set;
-  model_version *before = served_model_get(model);
-  furrow_status status = reload_newest(model, force, &own);
-  remember_error(model, status, own);
-  if (status != FURROW_OK && is_first && load_older(model, model->refused.number)) status = FURROW_OK;
-  model_version *after = served_model_get(model);
+static furrow_status reload_locked(served_model *m, bool force, reload_result *result, furrow_error *err) {
+  const bool is_first = !m->served.is_set;
+  model_version *before = served_model_get(m);
+  furrow_status status = reload_newest(m, force, err);
+  remember_error(m, status, err);
+  if (status != FURROW_OK && is_first && load_older(m, m->refused.number)) status = FURROW_OK;
+  model_version *after = served_model_get(m);
   *result = (reload_result){.changed = after != before, .version = after ? after->number : 0};
   if (before) shared_release(&before->shared);
   if (after) shared_release(&after->shared);
-  pthread_mutex_unlock(&model->reload);
+  return status;
+}
+
+/* One call loads, and one more waits, since what it was called for may have come too late for the first. Others would
+ * only keep threads from their work. */
+furrow_status served_model_reload(served_model *model, bool force, reload_result *result, furrow_error *err) {
+  furrow_error own = {0};
+  furrow_status status;
+  if (atomic_fetch_add(&model->reloads, 1) >= 2) {
+    *result = (reload_result){.version = served_number(model)};
+    status = fail(&own, FURROW_E_STATE, "the model is being reloaded already");
+  } else {
+    pthread_mutex_lock(&model->reload);
+    status = reload_locked(model, force, result, &own);
+    pthread_mutex_unlock(&model->reload);
+  }
+  atomic_fetch_sub(&model->reloads, 1);
   if (status != FURROW_OK && err) *err = own;
   return status;
 }

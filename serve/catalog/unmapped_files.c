@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -93,18 +94,32 @@ void unmapped_error(furrow_error *err) {
     memmove(err->file, err->file + length, strlen(err->file + length) + 1);
 }
 
-furrow_status file_print_get(file_print *print, const char *path, furrow_error *err) {
+static bool get_state(file_state *state, const char *path) {
   struct stat found;
-  if (stat(path, &found) != 0) return fail_path(err, path, "cannot be found");
-  *print = (file_print){.device = (uint64_t)found.st_dev,
+  *state = (file_state){0};
+  if (stat(path, &found) != 0) return false;
+  *state = (file_state){.device = (uint64_t)found.st_dev,
                         .number = (uint64_t)found.st_ino,
                         .size = (uint64_t)found.st_size,
                         .changed_s = (int64_t)found.st_mtim.tv_sec,
                         .changed_ns = (int64_t)found.st_mtim.tv_nsec};
+  return true;
+}
+
+furrow_status index_print_get(index_print *print, const char *path, furrow_error *err) {
+  char *names = NULL;
+  if (!get_state(&print->index, path)) return fail_path(err, path, "cannot be found");
+  if (asprintf(&names, "%s.names", path) < 0) return fail_memory(err);
+  get_state(&print->names, names);
+  free(names);
   return FURROW_OK;
 }
 
-bool file_print_equals(const file_print *a, const file_print *b) {
+static bool is_same(const file_state *a, const file_state *b) {
   return a->device == b->device && a->number == b->number && a->size == b->size && a->changed_s == b->changed_s &&
          a->changed_ns == b->changed_ns;
+}
+
+bool index_print_equals(const index_print *a, const index_print *b) {
+  return is_same(&a->index, &b->index) && is_same(&a->names, &b->names);
 }

@@ -7,12 +7,16 @@
 
 #include "furrow/status.h"
 
-/* Which file it is, and in what state. Start with {0}: no file. */
-typedef struct file_print {
-  uint64_t device, number; /* of the file */
-  uint64_t size;
+/* Which file it is, and in what state; all 0: there is none. */
+typedef struct file_state {
+  uint64_t device, number, size;
   int64_t changed_s, changed_ns;
-} file_print;
+} file_state;
+
+/* The files of an index: its own, and that of its names. Start with {0}. */
+typedef struct index_print {
+  file_state index, names;
+} index_print;
 
 /* Makes the files readable; from any thread, any number of times. */
 furrow_status unmapped_files_register(furrow_error *err);
@@ -21,7 +25,7 @@ char *unmapped_path(const char *path);
 /* Takes "unmapped://" off the file's name in an error. */
 void unmapped_error(furrow_error *err);
 /* Errors: E_NOT_FOUND; E_IO. */
-furrow_status file_print_get(file_print *print, const char *path, furrow_error *err);
-bool file_print_equals(const file_print *a, const file_print *b);
+furrow_status index_print_get(index_print *print, const char *path, furrow_error *err);
+bool index_print_equals(const index_print *a, const index_print *b);
 
 #endif

@@ -157,10 +157,10 @@ static furrow_status lock_file(const change_log *log, int fd, furrow_error *err)
   return FURROW_OK;
 }
 
-/* No more may read a log than the index. */
+/* No more users may read a log than the index; its owner writes it, even where the index is only read. */
 static int create_file(const change_log *log, const char *path) {
   struct stat index;
-  const mode_t mode = stat(log->index_path, &index) == 0 ? index.st_mode & 0666 : 0600;
+  const mode_t mode = stat(log->index_path, &index) == 0 ? (index.st_mode & 0666) | 0600 : 0600;
   return open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
 }
 

@@ -5,6 +5,7 @@
  *     number, which is larger than that of any view that is older
  *   - slots of the tables: the writer stores an entry after it is complete (release), a reader loads it (acquire). A
  *     slot may have an entry that is newer than the view; `before` leads from there to older ones of the same key
+ *   - hidden ids, likewise: each has the number of the change that hid it
  * Tables grow by a copy; views keep the one they know, which has all of their entries. */
 #include "edit/fresh_vectors.h"
 
@@ -52,11 +53,17 @@ typedef struct fresh_text {
   char bytes[];
 } fresh_text;
 
-/* Ids of the base that are hidden. It never changes. */
+typedef struct hidden_id {
+  _Atomic uint64_t id;   /* plus 1; 0: the slot is empty */
+  uint64_t hidden_since; /* number of the change */
+} hidden_id;
+
+/* Ids of the base that are hidden, which they stay: a table as the others. */
 typedef struct fresh_hidden {
-  shared shared;
-  size_t count;
-  int64_t ids[];
+  struct fresh_hidden *smaller;
+  uint64_t seed;
+  size_t used, mask;
+  hidden_id slots[];
 } fresh_hidden;
 
 /* Owned by the writer and all views together. */
@@ -66,13 +73,13 @@ typedef struct fresh_store {
   bool is_ip;
   unsigned chunk_bits; /* log2 of the entries of a chunk */
   fresh_table *by_id, *by_name;
+  fresh_hidden *hidden;
   fresh_text *texts;
   fresh_chunk *chunks[CHUNKS];
 } fresh_store;
 
 struct fresh_vectors {
   fresh_store *store;
-  fresh_hidden *hidden;
   uint64_t version;
   size_t stored, count;
   size_t text_left; /* bytes of the first of texts that are free */
@@ -101,8 +108,8 @@ static uint64_t hash_word(uint64_t hash, uint64_t word) {
   return hash ^ hash >> 32;
 }
 
-static uint64_t hash_id(const fresh_table *table, int64_t id) {
-  return hash_word(hash_word(table->seed, (uint64_t)id), 0x9e3779b97f4a7c15U);
+static uint64_t hash_id(uint64_t seed, int64_t id) {
+  return hash_word(hash_word(seed, (uint64_t)id), 0x9e3779b97f4a7c15U);
 }
 
 static uint64_t hash_name(const fresh_table *table, const char *name, size_t size) {
@@ -119,7 +126,7 @@ static uint64_t hash_name(const fresh_table *table, const char *name, size_t siz
 
 /* Where an id stands in the table, or the empty slot where it would. */
 static size_t find_id(const fresh_store *store, const fresh_table *table, int64_t id, uint32_t *entry) {
-  for (size_t at = hash_id(table, id) & table->mask;; at = (at + 1) & table->mask) {
+  for (size_t at = hash_id(table->seed, id) & table->mask;; at = (at + 1) & table->mask) {
     const uint32_t held = atomic_load_explicit(&table->slots[at], memory_order_acquire);
     *entry = held - 1;
     if (held == 0 || entry_at(store, held - 1)->id == id) return at;
@@ -142,11 +149,17 @@ static void put(fresh_table *table, size_t at, uint32_t entry) {
   atomic_store_explicit(&table->slots[at], entry + 1, memory_order_release);
 }
 
+/* Nobody outside can choose ids or names that meet in one slot. */
+static uint64_t draw_seed(const void *place) {
+  uint64_t seed;
+  return getrandom(&seed, sizeof seed, GRND_NONBLOCK) == sizeof seed ? seed : (uint64_t)(uintptr_t)place;
+}
+
 static fresh_table *make_table(size_t slots, uint64_t *memory) {
   fresh_table *table = calloc(1, sizeof *table + slots * sizeof *table->slots);
   if (!table) return NULL;
   table->mask = slots - 1;
-  if (getrandom(&table->seed, sizeof table->seed, GRND_NONBLOCK) < 0) table->seed = (uint64_t)(uintptr_t)table;
+  table->seed = draw_seed(table);
   *memory += sizeof *table + slots * sizeof *table->slots;
   return table;
 }
@@ -183,6 +196,62 @@ static furrow_status grow_table(fresh_vectors *fresh, fresh_table **table, bool 
   return FURROW_OK;
 }
 
+/* ---- Hidden ids ---- */
+
+static fresh_hidden *make_hidden(size_t slots, uint64_t *memory) {
+  fresh_hidden *hidden = calloc(1, sizeof *hidden + slots * sizeof *hidden->slots);
+  if (!hidden) return NULL;
+  hidden->mask = slots - 1;
+  hidden->seed = draw_seed(hidden);
+  *memory += sizeof *hidden + slots * sizeof *hidden->slots;
+  return hidden;
+}
+
+static void free_hidden(fresh_hidden *hidden) {
+  while (hidden) {
+    fresh_hidden *smaller = hidden->smaller;
+    free(hidden);
+    hidden = smaller;
+  }
+}
+
+/* The slot of an id, or the empty one where it would stand. */
+static size_t find_hidden(const fresh_hidden *hidden, int64_t id) {
+  for (size_t at = hash_id(hidden->seed, id) & hidden->mask;; at = (at + 1) & hidden->mask) {
+    const uint64_t held = atomic_load_explicit(&hidden->slots[at].id, memory_order_acquire);
+    if (held == 0 || held == (uint64_t)id + 1) return at;
+  }
+}
+
+static bool is_hidden(const fresh_hidden *hidden, int64_t id, uint64_t version) {
+  const hidden_id *found = &hidden->slots[find_hidden(hidden, id)];
+  return atomic_load_explicit(&found->id, memory_order_acquire) != 0 && found->hidden_since <= version;
+}
+
+static void hide(fresh_hidden *hidden, int64_t id, uint64_t version) {
+  hidden_id *place = &hidden->slots[find_hidden(hidden, id)];
+  if (atomic_load_explicit(&place->id, memory_order_relaxed) != 0) return;
+  place->hidden_since = version;
+  atomic_store_explicit(&place->id, (uint64_t)id + 1, memory_order_release);
+  hidden->used++;
+}
+
+static furrow_status grow_hidden(fresh_vectors *fresh, size_t n, furrow_error *err) {
+  fresh_hidden *old = fresh->store->hidden;
+  size_t slots = old->mask + 1;
+  while (slots / 2 < old->used + n) slots *= 2;
+  if (slots == old->mask + 1) return FURROW_OK;
+  fresh_hidden *grown = make_hidden(slots, &fresh->bytes);
+  if (!grown) return fail_memory(err);
+  for (size_t i = 0; i <= old->mask; i++) {
+    const uint64_t held = atomic_load_explicit(&old->slots[i].id, memory_order_relaxed);
+    if (held != 0) hide(grown, (int64_t)(held - 1), old->slots[i].hidden_since);
+  }
+  grown->smaller = old;
+  fresh->store->hidden = grown;
+  return FURROW_OK;
+}
+
 /* ---- The store ---- */
 
 static void free_store(shared *self) {
@@ -198,19 +267,8 @@ static void free_store(shared *self) {
   }
   free_tables(store->by_id);
   free_tables(store->by_name);
+  free_hidden(store->hidden);
   free(store);
-}
-
-static void free_hidden(shared *self) {
-  free(self);
-}
-
-static fresh_hidden *make_hidden(size_t count) {
-  fresh_hidden *hidden = malloc(sizeof *hidden + count * sizeof *hidden->ids);
-  if (!hidden) return NULL;
-  shared_init(&hidden->shared, free_hidden);
-  hidden->count = count;
-  return hidden;
 }
 
 static unsigned choose_chunk_bits(uint32_t d) {
@@ -238,10 +296,10 @@ furrow_status fresh_vectors_create(fresh_vectors **fresh, uint32_t d, furrow_dis
   store->chunk_bits = choose_chunk_bits(d);
   made->store = store;
   made->bytes = sizeof *made + sizeof *store;
-  made->hidden = make_hidden(0);
+  store->hidden = make_hidden(FIRST_SLOTS, &made->bytes);
   store->by_id = make_table(FIRST_SLOTS, &made->bytes);
   store->by_name = make_table(FIRST_SLOTS, &made->bytes);
-  if (!made->hidden || !store->by_id || !store->by_name) {
+  if (!store->hidden || !store->by_id || !store->by_name) {
     fresh_vectors_free(made);
     return fail_memory(err);
   }
@@ -252,12 +310,11 @@ furrow_status fresh_vectors_create(fresh_vectors **fresh, uint32_t d, furrow_dis
 void fresh_vectors_free(fresh_vectors *fresh) {
   if (!fresh) return;
   shared_release(&fresh->store->shared);
-  if (fresh->hidden) shared_release(&fresh->hidden->shared);
   free(fresh);
 }
 
 uint64_t fresh_vectors_memory(const fresh_vectors *fresh) {
-  return fresh->bytes + sizeof *fresh->hidden + fresh->hidden->count * sizeof *fresh->hidden->ids;
+  return fresh->bytes;
 }
 
 /* ---- Views ---- */
@@ -265,18 +322,15 @@ uint64_t fresh_vectors_memory(const fresh_vectors *fresh) {
 static void free_view(shared *self) {
   fresh_view *view = (fresh_view *)self;
   shared_release(&view->store->shared);
-  shared_release(&view->hidden_ids->shared);
   free(view);
 }
 
 static void fill_view(const fresh_vectors *fresh, fresh_view *view) {
   shared_init(&view->shared, free_view);
   shared_keep(&fresh->store->shared);
-  shared_keep(&fresh->hidden->shared);
   view->store = fresh->store;
-  view->hidden_ids = fresh->hidden;
-  view->hidden = fresh->hidden->ids;
-  view->hidden_count = fresh->hidden->count;
+  view->hidden = fresh->store->hidden;
+  view->hidden_count = fresh->store->hidden->used;
   view->count = fresh->count;
   view->stored = fresh->stored;
   view->version = fresh->version;
@@ -329,20 +383,19 @@ bool fresh_view_find(const fresh_view *view, const char *name, size_t size, int6
   return entry != NULL;
 }
 
-static bool is_hidden(const fresh_hidden *hidden, int64_t id) {
-  size_t first = 0, end = hidden->count;
-  while (first < end) {
-    const size_t middle = first + (end - first) / 2;
-    if (hidden->ids[middle] < id)
-      first = middle + 1;
-    else
-      end = middle;
-  }
-  return first < hidden->count && hidden->ids[first] == id;
+bool fresh_view_hides(const fresh_view *view, int64_t id) {
+  return view->hidden_count > 0 && is_hidden(view->hidden, id, view->version);
 }
 
-bool fresh_view_hides(const fresh_view *view, int64_t id) {
-  return is_hidden(view->hidden_ids, id);
+bool fresh_view_next_hidden(const fresh_view *view, size_t *at, int64_t *id) {
+  while (*at <= view->hidden->mask) {
+    const hidden_id *place = &view->hidden->slots[(*at)++];
+    const uint64_t held = atomic_load_explicit(&place->id, memory_order_acquire);
+    if (held == 0 || place->hidden_since > view->version) continue;
+    *id = (int64_t)(held - 1);
+    return true;
+  }
+  return false;
 }
 
 bool fresh_view_next(const fresh_view *view, size_t *at, fresh_item *item) {
@@ -400,46 +453,6 @@ static furrow_status reserve_text(fresh_vectors *fresh, const index_change *chan
   return FURROW_OK;
 }
 
-static int compare_ids(const void *a, const void *b) {
-  const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-  return (x > y) - (x < y);
-}
-
-/* The ids of a change that the base has and that are not hidden yet, sorted; equal ones may follow each other. */
-static size_t list_hidden(const fresh_vectors *fresh, const index_change *change, fresh_is_in_base is_in_base,
-                          void *user, int64_t *ids) {
-  size_t count = 0;
-  for (size_t i = 0; i < change->n; i++)
-    if (!is_hidden(fresh->hidden, change->ids[i]) && is_in_base(user, change->ids[i])) ids[count++] = change->ids[i];
-  qsort(ids, count, sizeof *ids, compare_ids);
-  return count;
-}
-
-static fresh_hidden *merge_hidden(const fresh_hidden *old, const int64_t *ids, size_t n) {
-  fresh_hidden *merged = make_hidden(old->count + n);
-  if (!merged) return NULL;
-  size_t a = 0, b = 0, to = 0;
-  while (a < old->count || b < n) {
-    const bool is_old = b == n || (a < old->count && old->ids[a] < ids[b]);
-    const int64_t id = is_old ? old->ids[a++] : ids[b++];
-    if (to == 0 || merged->ids[to - 1] != id) merged->ids[to++] = id;
-  }
-  merged->count = to;
-  return merged;
-}
-
-/* *hidden: what is hidden after the change, one use of it being the caller's. */
-static furrow_status prepare_hidden(const fresh_vectors *fresh, const index_change *change, fresh_is_in_base is_in_base,
-                                    void *user, fresh_hidden **hidden, furrow_error *err) {
-  int64_t few[64];
-  int64_t *ids = change->n <= 64 ? few : malloc(change->n * sizeof *ids);
-  if (!ids) return fail_memory(err);
-  const size_t count = list_hidden(fresh, change, is_in_base, user, ids);
-  *hidden = count == 0 ? (fresh_hidden *)shared_keep(&fresh->hidden->shared) : merge_hidden(fresh->hidden, ids, count);
-  if (ids != few) free(ids);
-  return *hidden ? FURROW_OK : fail_memory(err);
-}
-
 static void set_name(fresh_vectors *fresh, uint32_t at, const char *name) {
   fresh_entry *entry = entry_at(fresh->store, at);
   fresh_table *table = fresh->store->by_name;
@@ -479,14 +492,17 @@ static void set_entry(fresh_vectors *fresh, int64_t id, const float *vector, con
   fresh->count++;
 }
 
-static void change_entries(fresh_vectors *fresh, const index_change *change) {
+static void change_entries(fresh_vectors *fresh, const index_change *change, fresh_is_in_base is_in_base, void *user) {
+  fresh_store *store = fresh->store;
   fresh->version++;
   for (size_t i = 0; i < change->n; i++) {
+    const int64_t id = change->ids[i];
     uint32_t newest;
+    if (is_in_base(user, id)) hide(store->hidden, id, fresh->version);
     if (change->kind == CHANGE_SET) {
-      set_entry(fresh, change->ids[i], change->vectors + i * fresh->store->d, change->names ? change->names[i] : NULL);
+      set_entry(fresh, id, change->vectors + i * store->d, change->names ? change->names[i] : NULL);
     } else {
-      find_id(fresh->store, fresh->store->by_id, change->ids[i], &newest);
+      find_id(store, store->by_id, id, &newest);
       remove_entry(fresh, newest);
     }
   }
@@ -504,17 +520,10 @@ static furrow_status reserve_set(fresh_vectors *fresh, const index_change *chang
 furrow_status fresh_vectors_apply(fresh_vectors *fresh, const index_change *change, fresh_is_in_base is_in_base,
                                   void *user, fresh_view **view, furrow_error *err) {
   if (change->kind == CHANGE_SET) FAIL_TRY(reserve_set(fresh, change, err));
+  FAIL_TRY(grow_hidden(fresh, change->n, err));
   fresh_view *made = view ? malloc(sizeof *made) : NULL;
   if (view && !made) return fail_memory(err);
-  fresh_hidden *hidden = NULL;
-  const furrow_status status = prepare_hidden(fresh, change, is_in_base, user, &hidden, err);
-  if (status != FURROW_OK) {
-    free(made);
-    return status;
-  }
-  shared_release(&fresh->hidden->shared);
-  fresh->hidden = hidden;
-  change_entries(fresh, change);
+  change_entries(fresh, change, is_in_base, user);
   if (!view) return FURROW_OK;
   fill_view(fresh, made);
   *view = made;
@@ -532,8 +541,9 @@ static size_t list_removed(const fresh_vectors *fresh, const fresh_view *now, co
     const uint64_t gone_at = atomic_load_explicit(&entry->gone_at, memory_order_relaxed);
     if (gone_at != NEVER && gone_at > since->version && !entry_of_id(now, entry->id, &at)) ids[n++] = entry->id;
   }
-  for (size_t i = 0; i < now->hidden_count; i++)
-    if (!fresh_view_hides(since, now->hidden[i]) && !entry_of_id(now, now->hidden[i], &at)) ids[n++] = now->hidden[i];
+  int64_t id;
+  for (size_t i = 0; fresh_view_next_hidden(now, &i, &id);)
+    if (!fresh_view_hides(since, id) && !entry_of_id(now, id, &at)) ids[n++] = id;
   return n;
 }
 
@@ -554,7 +564,7 @@ furrow_status fresh_vectors_rebase(const fresh_vectors *fresh, const fresh_view 
   const fresh_store *store = fresh->store;
   fresh_view *now = NULL;
   fresh_vectors *made = NULL;
-  int64_t *removed = malloc((fresh->stored + fresh->hidden->count + 1) * sizeof *removed);
+  int64_t *removed = malloc((fresh->stored + store->hidden->used + 1) * sizeof *removed);
   furrow_status status = removed ? fresh_vectors_view(fresh, &now, err) : fail_memory(err);
   if (status == FURROW_OK)
     status = fresh_vectors_create(&made, store->d, store->is_ip ? FURROW_METRIC_IP : FURROW_METRIC_L2, err);

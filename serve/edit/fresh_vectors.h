@@ -24,12 +24,11 @@ struct fresh_table;
 /* What a search sees. It never changes. Released with shared_release(&view->shared); it outlives fresh_vectors_free. */
 typedef struct fresh_view {
   shared shared;
-  size_t count;          /* vectors that can be found */
-  size_t hidden_count;   /* ids of the base that are gone or have a fresh vector */
-  const int64_t *hidden; /* ascending */
+  size_t count;        /* vectors that can be found */
+  size_t hidden_count; /* ids of the base that are gone or have a fresh vector */
   /* What belongs to fresh_vectors.c: */
   struct fresh_store *store;
-  struct fresh_hidden *hidden_ids;
+  const struct fresh_hidden *hidden;
   const struct fresh_table *by_id, *by_name;
   uint64_t version;
   size_t stored; /* vectors with those that were replaced or removed */
@@ -69,6 +68,8 @@ const char *fresh_view_name(const fresh_view *view, int64_t id, size_t *size);
 bool fresh_view_find(const fresh_view *view, const char *name, size_t size, int64_t *id);
 /* Returns whether the base's id is gone or has a fresh vector. */
 bool fresh_view_hides(const fresh_view *view, int64_t id);
+/* Goes through the ids of the base that are hidden, in any order; *at begins with 0. false: there are no more. */
+bool fresh_view_next_hidden(const fresh_view *view, size_t *at, int64_t *id);
 
 /* One fresh vector. */
 typedef struct fresh_item {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "api/serve_settings.h"
+#include "catalog/sorted_ids.h"
 #include "core/fail.h"
 
 /* ---- Whether an index can be changed ---- */
@@ -88,27 +89,20 @@ static void clear_folding(folding *f) {
   free(f->names);
 }
 
-static int compare_ids(const void *a, const void *b) {
-  const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-  return (x > y) - (x < y);
-}
-
-/* Fresh ids are removed first as well: a checkpoint that was cut off may have added them already. */
+/* Ids that were fresh are removed as well: the file may have them from a checkpoint that was cut off, or that failed
+ * after it had written the file. */
 static void sort_touched(folding *f, const fresh_view *view) {
-  size_t kept = 0;
-  memcpy(f->touched, view->hidden, view->hidden_count * sizeof *f->touched);
-  memcpy(f->touched + view->hidden_count, f->ids, f->n * sizeof *f->touched);
-  qsort(f->touched, view->hidden_count + f->n, sizeof *f->touched, compare_ids);
-  for (size_t i = 0; i < view->hidden_count + f->n; i++)
-    if (kept == 0 || f->touched[i] != f->touched[kept - 1]) f->touched[kept++] = f->touched[i];
-  f->touched_count = kept;
+  size_t count = 0;
+  for (size_t at = 0; count < view->hidden_count && fresh_view_next_hidden(view, &at, &f->touched[count]);) count++;
+  for (size_t at = 0; at < view->stored; at++) f->touched[count++] = fresh_view_stored_id(view, at);
+  f->touched_count = sort_ids(f->touched, count);
 }
 
 static furrow_status collect(folding *f, const fresh_view *view, size_t d, furrow_error *err) {
   const size_t count = view->count;
   fresh_item item;
   size_t at = 0;
-  *f = (folding){.touched = calloc(count + view->hidden_count + 1, sizeof *f->touched),
+  *f = (folding){.touched = calloc(view->stored + view->hidden_count + 1, sizeof *f->touched),
                  .ids = calloc(count + 1, sizeof *f->ids),
                  .vectors = calloc((count + 1) * d, sizeof *f->vectors),
                  .names = calloc(count + 1, sizeof *f->names)};
@@ -157,15 +151,15 @@ static furrow_status change_and_save(const char *path, furrow_index *index, furr
   return furrow_index_save(index, path, &params, err);
 }
 
-static furrow_status check_file(const char *path, const file_print *print, furrow_error *err) {
-  file_print now;
-  FAIL_TRY(file_print_get(&now, path, err));
-  if (file_print_equals(&now, print)) return FURROW_OK;
+static furrow_status check_file(const char *path, const index_print *print, furrow_error *err) {
+  index_print now;
+  FAIL_TRY(index_print_get(&now, path, err));
+  if (index_print_equals(&now, print)) return FURROW_OK;
   fail_in(err, FURROW_E_STATE, path, "another program has changed the file of a writable index");
   return add_hint(err, "restart the server: it applies its log to the file that is there");
 }
 
-furrow_status index_fold(const char *path, const fresh_view *view, file_print *print, furrow_error *err) {
+furrow_status index_fold(const char *path, const fresh_view *view, index_print *print, furrow_error *err) {
   furrow_index *index = NULL;
   furrow_id_names *names = NULL;
   furrow_index_info info;
@@ -176,7 +170,7 @@ furrow_status index_fold(const char *path, const fresh_view *view, file_print *p
   furrow_index_get_info(index, &info);
   furrow_status status = collect(&f, view, (size_t)info.d, err);
   if (status == FURROW_OK) status = change_and_save(path, index, names, &f, err);
-  if (status == FURROW_OK) status = file_print_get(print, path, err);
+  if (status == FURROW_OK) status = index_print_get(print, path, err);
   clear_folding(&f);
   furrow_index_free(index);
   furrow_id_names_free(names);

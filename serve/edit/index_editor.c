@@ -4,9 +4,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "api/serve_settings.h"
+#include "catalog/sorted_ids.h"
 #include "core/fail.h"
 #include "edit/index_checkpoint.h"
 
@@ -38,10 +41,10 @@ struct index_editor {
   fresh_vectors *fresh;
   fresh_view *working; /* of everything that was applied, also what is not published yet */
   change_log *log;
-  file_print print; /* of the index file */
-  bool begun;       /* the log is between the begin and the end of a checkpoint */
-  int64_t next_id;  /* -1: ids have come to their end */
-  bool broken;      /* log and memory may differ: nothing more is accepted */
+  index_print print; /* of the index file */
+  bool begun;        /* the log is between the begin and the end of a checkpoint */
+  int64_t next_id;   /* -1: ids have come to their end */
+  bool broken;       /* log and memory may differ: nothing more is accepted */
 
   pthread_mutex_t lock; /* of what follows */
   pthread_cond_t has_work, is_done;
@@ -81,7 +84,7 @@ static bool exists(const index_editor *e, int64_t id) {
 
 /* ---- Checking additions; with `state` held ---- */
 
-static furrow_status check_room(const index_editor *e, size_t n, furrow_error *err) {
+static furrow_status check_capacity(const index_editor *e, size_t n, furrow_error *err) {
   const uint64_t waiting = e->working->count + e->working->hidden_count;
   if (n > e->max_fresh)
     return fail(err, FURROW_E_RANGE, "more vectors than an index takes between two checkpoints, which is %llu",
@@ -148,7 +151,7 @@ static furrow_status add(index_editor *e, edit_job *job) {
   const index_addition *a = job->addition;
   int64_t next = e->next_id;
   FAIL_TRY(check_names(e, a, job->err));
-  FAIL_TRY(check_room(e, a->n, job->err));
+  FAIL_TRY(check_capacity(e, a->n, job->err));
   for (size_t i = 0; i < a->n; i++) FAIL_TRY(choose_id(e, a, i, &next, &job->new_ids[i], job->err));
   const index_change change = {
       .kind = CHANGE_SET, .n = a->n, .ids = job->new_ids, .vectors = a->vectors, .names = a->names};
@@ -158,11 +161,6 @@ static furrow_status add(index_editor *e, edit_job *job) {
   return FURROW_OK;
 }
 
-static int compare_ids(const void *a, const void *b) {
-  const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-  return (x > y) - (x < y);
-}
-
 /* Ids that are not there, and those that come twice, are not counted. */
 static furrow_status remove_ids(index_editor *e, edit_job *job) {
   size_t kept = 0;
@@ -170,9 +168,9 @@ static furrow_status remove_ids(index_editor *e, edit_job *job) {
   int64_t *ids = calloc(job->n + 1, sizeof *ids);
   if (!ids) return fail_memory(job->err);
   if (job->n > 0) memcpy(ids, job->ids, job->n * sizeof *ids);
-  qsort(ids, job->n, sizeof *ids, compare_ids);
-  for (size_t i = 0; i < job->n; i++)
-    if ((kept == 0 || ids[kept - 1] != ids[i]) && exists(e, ids[i])) ids[kept++] = ids[i];
+  const size_t count = sort_ids(ids, job->n);
+  for (size_t i = 0; i < count; i++)
+    if (exists(e, ids[i])) ids[kept++] = ids[i];
   if (kept > 0) status = apply(e, &(index_change){.kind = CHANGE_REMOVE, .n = kept, .ids = ids}, job->err);
   job->removed = kept;
   free(ids);
@@ -359,10 +357,10 @@ static furrow_status switch_base(index_editor *e, index_base *base, const fresh_
 
 static furrow_status finish_checkpoint(index_editor *e, const checkpoint *c, furrow_error *err) {
   index_base *base = NULL;
-  file_print loaded;
+  index_print loaded;
   FAIL_TRY(index_base_load(&base, e->path, e->search_only, true, e->base->number + 1, &loaded, err));
   pthread_mutex_lock(&e->state);
-  const furrow_status status = file_print_equals(&loaded, &e->print)
+  const furrow_status status = index_print_equals(&loaded, &e->print)
                                    ? switch_base(e, base, c->folded, err)
                                    : fail(err, FURROW_E_STATE, "another program has changed the index file");
   pthread_mutex_unlock(&e->state);
@@ -432,6 +430,7 @@ static void *run_checkpoints(void *argument) {
   index_editor *e = argument;
   uint64_t ticket;
   bool is_last = false;
+  setpriority(PRIO_PROCESS, (id_t)gettid(), 10); /* of this thread: searches come first */
   while (!is_last && wait_until_due(e, &ticket, &is_last)) {
     furrow_error err = {0};
     const furrow_status status = make_checkpoint(e, &err);
@@ -506,9 +505,9 @@ static furrow_status replay(void *user, const index_change *change, furrow_error
 
 /* The server that had the log before may have written the file after it was loaded here. */
 static furrow_status check_same_file(const index_editor *e, furrow_error *err) {
-  file_print print;
-  FAIL_TRY(file_print_get(&print, e->path, err));
-  if (file_print_equals(&print, &e->print)) return FURROW_OK;
+  index_print print;
+  FAIL_TRY(index_print_get(&print, e->path, err));
+  if (index_print_equals(&print, &e->print)) return FURROW_OK;
   fail_in(err, FURROW_E_STATE, e->path, "the file was changed while it was loaded");
   return add_hint(err, "start the server again");
 }
@@ -559,7 +558,7 @@ static uint64_t smaller(uint64_t a, uint64_t b) {
 }
 
 furrow_status index_editor_start(index_editor **editor, const index_source *source, index_base *base,
-                                 const file_print *loaded, slot *views, furrow_error *err) {
+                                 const index_print *loaded, slot *views, furrow_error *err) {
   FAIL_TRY(index_check_editable(source->path, base, err));
   index_editor *e = calloc(1, sizeof *e);
   if (!e) return fail_memory(err);

@@ -39,6 +39,8 @@ const char *http_reason(int status) {
 
 /* ---- Memory ---- */
 
+/* What fits in the memory that is kept anyway does not count, so that short requests do not touch the counter that all
+ * loops share. */
 bool exchange_count(exchange *e) {
   http_server *server = e->connection->loop->server;
   const size_t used = e->body.capacity + e->request.answer.body.capacity + e->packed.capacity;
@@ -155,7 +157,8 @@ bool answer_prepare(exchange *e, bool closes) {
 int answer_write(exchange *e) {
   const size_t size = e->head.size + e->content_size;
   if (e->head.failed) return -1;
-  while (e->sent < size) {
+  for (unsigned writes = 0; e->sent < size; writes++) {
+    if (writes == MOST_WRITES) return 0; /* other connections are next */
     struct iovec parts[2];
     struct msghdr message = {.msg_iov = parts};
     if (e->sent < e->head.size)

@@ -101,22 +101,24 @@ static void set_state(connection *c, connection_state state) {
   c->is_moved = true;
 }
 
-static void want_reading(connection *c, bool wanted) {
-  if (wanted == c->is_reading || (wanted && c->has_ended)) return;
-  if (wanted ? event_add(&c->readable, NULL) : event_del(&c->readable)) {
+/* Adds or removes an event. Only adding can fail, when the system is out of memory. */
+static void want_event(connection *c, struct event *event, bool *is_there, bool wanted) {
+  if (wanted == *is_there) return;
+  *is_there = wanted;
+  if (!wanted) {
+    event_del(event);
+  } else if (event_add(event, NULL) != 0) {
+    *is_there = false;
     set_state(c, CLOSED);
-    return;
   }
-  c->is_reading = wanted;
+}
+
+static void want_reading(connection *c, bool wanted) {
+  want_event(c, &c->readable, &c->is_reading, wanted && !c->has_ended);
 }
 
 static void want_writing(connection *c, bool wanted) {
-  if (wanted == c->is_writing) return;
-  if (wanted ? event_add(&c->writable, NULL) : event_del(&c->writable)) {
-    set_state(c, CLOSED);
-    return;
-  }
-  c->is_writing = wanted;
+  want_event(c, &c->writable, &c->is_writing, wanted);
 }
 
 /* Waits for more of a request; one whose end will not come is not answered. */
@@ -130,8 +132,8 @@ static bool wait_for_more(connection *c) {
 
 void connection_end(connection *c) {
   http_server *server = c->loop->server;
-  if (c->exchange)
-    close_request(c->exchange, c->exchange->request.answer.status > 0 ? c->exchange->request.answer.status : 499);
+  const int status = c->exchange ? c->exchange->request.answer.status : 0;
+  if (c->exchange) close_request(c->exchange, status > 0 ? status : 499);
   release_exchange(c);
   if (c->is_reading) event_del(&c->readable);
   if (c->is_writing) event_del(&c->writable);
@@ -189,7 +191,6 @@ static bool write_answer(connection *c) {
     return false;
   }
   want_writing(c, false);
-  if (c->state == CLOSED) return false;
   close_request(e, e->request.answer.status);
   if (written < 0) {
     set_state(c, CLOSED);
@@ -268,7 +269,7 @@ static bool read_head(connection *c) {
   exchange *e = c->exchange;
   const char *data = e->input + e->begin;
   const size_t size = e->end - e->begin;
-  /* Only a line that ends can change anything: a head that comes byte by byte is not parsed as often. */
+  /* Only a line that ends can change anything: a head of single bytes is not parsed for each of them. */
   if (e->seen > 0 && size < HTTP_HEAD_BYTES && !memchr(data + e->seen, '\n', size - e->seen)) return wait_for_more(c);
   const http_parsed parsed = http_parse_head(&e->request.head, data, size);
   e->seen = size;
@@ -349,16 +350,16 @@ static void settle(connection *c) {
     loop_list(c);
 }
 
-/* Where the next bytes go; 0: there is no room, or (*to is NULL) no memory. */
-static size_t find_room(connection *c, char **to) {
+/* Where the next bytes go; 0: there is no space, or (*to is NULL) no memory. */
+static size_t find_space(connection *c, char **to) {
   exchange *e = c->exchange;
   if (c->state == IN_BODY && !e->is_in_input && !e->request.head.chunked) {
     const size_t left = (size_t)e->request.head.content_length - e->body.size;
     const size_t more = e->body.size < SCRATCH_BYTES ? SCRATCH_BYTES : e->body.size;
     *to = bytes_reserve(&e->body, left < more ? left : more);
     if (*to && !exchange_count(e)) *to = NULL;
-    const size_t room = *to ? e->body.capacity - e->body.size : 0;
-    return room < left ? room : left;
+    const size_t space = *to ? e->body.capacity - e->body.size : 0;
+    return space < left ? space : left;
   }
   *to = e->input + e->end;
   return INPUT_BYTES - e->end;
@@ -386,16 +387,16 @@ static void receive(connection *c) {
     set_state(c, CLOSED);
     return;
   }
-  const size_t room = find_room(c, &to);
+  const size_t space = find_space(c, &to);
   if (!to) {
     refuse(c, 503, no_memory);
     return;
   }
-  if (room == 0) {
+  if (space == 0) {
     want_reading(c, false);
     return;
   }
-  const ssize_t size = recv(c->socket, to, room, 0);
+  const ssize_t size = recv(c->socket, to, space, 0);
   if (size > 0)
     take_received(c, (size_t)size);
   else if (size == 0)

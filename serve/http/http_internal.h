@@ -19,7 +19,7 @@
 #include "http/http_server.h"
 
 enum {
-  /* Behind a head that begins in the first INPUT_EARLY bytes there is always room to read on. */
+  /* Behind a head that begins in the first INPUT_EARLY bytes there is always space to read on. */
   INPUT_EARLY = 8192,
   INPUT_BYTES = INPUT_EARLY + HTTP_HEAD_BYTES + 8192,
   KEPT_BYTES = 16384,    /* memory that bodies and answers keep between requests; does not count */
@@ -29,6 +29,7 @@ enum {
   MOST_REFUSED = 128,      /* connections beyond max_connections that get an answer at a time */
   LINGER_MS = 3000,        /* how long a connection is read after its last answer, so that the answer arrives … */
   LINGER_BYTES = 64 << 20, /* … and how much */
+  MOST_WRITES = 4,         /* of an answer before the loop looks at other connections */
   MOST_FIXED = 8           /* fixed answers whose compressed form is kept */
 };
 
@@ -176,7 +177,7 @@ z_stream *gzip_stream(loop *l);
 
 furrow_status loop_init(loop *l, furrow_error *err);
 furrow_status loop_start(loop *l, furrow_error *err);
-/* Has the loop look at what it is told: finished requests, stopping. From any thread. */
+/* Makes the loop look for finished requests and for the end of the server. From any thread. */
 void loop_wake(loop *l);
 void loop_clear(loop *l);
 /* Puts a connection whose state began just now behind the others of that state. */

@@ -55,11 +55,12 @@ furrow_status http_server_start(http_server **server, const http_settings *setti
   for (unsigned i = 0; i < s->loop_count && status == FURROW_OK; i++) status = loop_init(&s->loops[i], err);
   if (status == FURROW_OK) status = listen_all(s, err);
   s->settings.listen = NULL; /* the caller's */
+  *server = s; /* before the loops start: their requests may ask for its figures */
   for (unsigned i = 0; i < s->loop_count && status == FURROW_OK; i++) status = loop_start(&s->loops[i], err);
-  if (status == FURROW_OK)
-    *server = s;
-  else
+  if (status != FURROW_OK) {
+    *server = NULL;
     http_server_free(s);
+  }
   return status;
 }
 

@@ -18,7 +18,8 @@ typedef struct http_answer {
   int status;        /* 200 */
   const char *type;  /* content type; NULL: none, and no body */
   bytes body;        /* the server compresses it where the client asks and it is long enough */
-  const void *fixed; /* instead of body: bytes that live as long as the program (a page) */
+  const void *fixed; /* instead of body: bytes that live as long as the program (a page); `headers` may say how they
+                        are cached, all other answers are not stored */
   size_t fixed_size;
   unsigned retry_after; /* seconds; 0: no such header */
   const char *headers;  /* more header lines, each ended by CR LF, that live as long as the program; NULL: none */
@@ -60,7 +61,8 @@ typedef struct http_settings {
   const char *listen; /* "127.0.0.1:8080", "[::1]:8080", ":8080" (all addresses); port 0: any that is free */
   unsigned loops;
   size_t max_connections; /* of all loops; beyond: accepted and answered 503 and closed */
-  size_t max_memory;      /* bytes of bodies and answers that are in memory, of all loops; beyond: 503 */
+  size_t max_memory;      /* bytes of bodies and answers that are in memory, of all loops, without those of requests
+                             that need less than 48 KiB; beyond: 503 */
   unsigned idle_ms;       /* between requests */
   unsigned head_ms;       /* from the first byte of a head to its end */
   unsigned body_ms;       /* from the head to the end of the body */

@@ -5,6 +5,7 @@
   const REFRESH_MS = 2000;
   const SAMPLES = 60;
   const MOST_REASONS = 12;
+  const MOST_OPEN = 4; // cards whose forms are open at the start
 
   // ---- Elements ----
 
@@ -34,7 +35,8 @@
   const count = (value) => (isNumber(value) ? value.toLocaleString("en") : String(value ?? "–"));
   const total = (value) => (value >= 1e7 ? brief(value) : count(value));
   const short = (value, digits = 4) => (isNumber(value) ? String(Number(value.toPrecision(digits))) : "–");
-  const milliseconds = (value) => (isNumber(value) ? `${value.toFixed(value < 10 ? 2 : value < 100 ? 1 : 0)} ms` : "–");
+  const decimals = (value) => (value < 10 ? 2 : value < 100 ? 1 : 0);
+  const milliseconds = (value) => (isNumber(value) ? `${value.toFixed(decimals(value))} ms` : "–");
   const rate = (value) => (isNumber(value) ? `${value < 100 ? value.toFixed(1) : count(Math.round(value))}/s` : "–");
 
   function size(value) {
@@ -759,12 +761,14 @@
 
   // ---- Recall against speed ----
 
-  const logTicks = (least, most) => {
+  /* 1, 2, 5, 10 …; where there are too few of them, equal steps. */
+  function logTicks(least, most) {
     const ticks = [];
     for (let power = Math.floor(Math.log10(least)); power <= Math.ceil(Math.log10(most)); power++)
       for (const digit of [1, 2, 5]) ticks.push(digit * 10 ** power);
-    return ticks.filter((tick) => tick >= least && tick <= most);
-  };
+    const inside = ticks.filter((tick) => tick >= least && tick <= most);
+    return inside.length > 2 ? inside : linearTicks(least, most, 4);
+  }
 
   function linearTicks(least, most, wanted) {
     const raw = (most - least) / wanted, power = 10 ** Math.floor(Math.log10(raw));
@@ -837,7 +841,9 @@
     const calls = () => [{path: `${path}:curve`, body: {queries: readNumber(queries) ?? 200, k: readNumber(k) ?? 10}}];
     const show = ([answer]) => {
       const points = answer.points.filter((p) => isNumber(p.recall) && p.queries_per_second > 0);
-      const rows = points.map((p) => [count(p.nprobe), number(p.recall), number(p.queries_per_second, 4)]);
+      const rows =
+          points.map((p) => [count(p.nprobe), number(p.recall),
+                             el("data", {value: p.queries_per_second}, count(Math.round(p.queries_per_second)))]);
       const columns =
           [{name: "nprobe", number: true}, {name: "recall", number: true}, {name: "queries per second", number: true}];
       return {
@@ -904,6 +910,7 @@
       let card = known.get(doc.name);
       if (!card || card.key !== keyOf(doc)) {
         const next = new Kind(doc);
+        if (docs.length > MOST_OPEN) next.node.querySelectorAll("details").forEach((form) => (form.open = false));
         card ? card.node.replaceWith(next.node) : at(which).append(next.node);
         known.set(doc.name, (card = next));
       }

@@ -39,7 +39,7 @@ void furrow_json_free(furrow_json *json) {
 /* Its buffers stay. */
 void furrow_json_start(furrow_json *json, const char *text, size_t size, const char *file) {
   const fw_buffer key = json->key, string = json->string;
-  fw_json_open(json, text, size, file);
+  fw_json_open(json, text ? text : "", size, file); /* NULL has no bytes */
   json->key = key;
   json->string = string;
 }

@@ -32,7 +32,7 @@ def find():
 
 
 def skip_without():
-    """Exits with 77 where there is no browser, or none that runs."""
+    """Exits with 77 where there is no browser."""
     if not find():
         print("skipped: no chromium")
         sys.exit(77)
@@ -140,8 +140,9 @@ class Page:
         return self.browser.call(method, session=self.session, **parameters)
 
     def go(self, address):
+        self.ask("window.isOld = true")
         self.call("Page.navigate", url=address)
-        self.wait("document.readyState === 'complete'")
+        self.wait("!window.isOld && document.readyState === 'complete'")
 
     def close(self):
         self.browser.call("Target.disposeBrowserContext", browserContextId=self.context)

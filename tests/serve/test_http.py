@@ -367,7 +367,7 @@ def test_memory_limit(folder):
         assert statuses <= {400, 503} and 503 in statuses, statuses
         for raw in held:
             raw.socket.close()
-        assert ask(server, post(SEARCH, b" " * 300000 + b'{"ids":[1]}'))[0] == 200
+        wait_until(lambda: ask(server, post(SEARCH, b" " * 300000 + b'{"ids":[1]}'))[0] == 200)
 
 
 def test_vanished_clients(folder):

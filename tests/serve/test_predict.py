@@ -4,8 +4,9 @@ import json
 import math
 import os
 import random
+from concurrent.futures import ThreadPoolExecutor
 
-from furrow_server import Server, furrow, run, train_events, write_log
+from furrow_server import PROGRAM, Server, furrow, run, train_events, write_log
 
 ROW_MODELS = ["lr", "svm", "linear", "softmax", "fm", "dnn", "mlr", "gbdt"]
 FIELD_MODELS = ["ffm", "wide_and_deep", "deepfm", "pnn", "nfm"]
@@ -23,6 +24,12 @@ def scores(model, data):
 
 def is_float(found, wanted):
     return array.array("f", [found])[0] == wanted
+
+
+def is_sanitized():
+    """Whether the program keeps freed memory for a while, as AddressSanitizer does."""
+    with open(PROGRAM, "rb") as file:
+        return b"__asan_init" in file.read()
 
 
 def write_rows(path, rows=400, fields=False, classes=2, seed=3):
@@ -237,6 +244,34 @@ def test_requests_that_are_wrong(folder):
         assert server.post("/v1/models/r:predict", {"rows": ["1 1:1"] * 1000})[0] == 200
         assert server.post("/v1/models/r:predict", {"rows": ["1 1:1"] * 1001})[0] == 413
         assert server.post("/v1/models/r:predict", {"instances": []}) == (200, {"predictions": []})
+
+
+def test_first_requests_at_once(folder):
+    """What a version makes by its first use is made once; requests of all kinds side by side."""
+    model = train_events(folder, rows=600)
+    rows = train(folder, "lr", (write_rows(f"{folder}/rows.libsvm"), f"{folder}/rows.libsvm")[1])
+    requests = [("m", {"instances": [{"user": "u1", "item": "i1"}]}), ("r", {"rows": ["1 1:1"]}),
+                ("r", {"instances": [[0.5] * 20]}), ("m", {"instances": [{"user": "u2"}] * 300})]
+    with Server("--model", f"m={model}", "--model", f"r={rows}") as server:
+        def ask(number):
+            name, request = requests[number % 4]
+            return number % 4, json.dumps(server.post(f"/v1/models/{name}:predict", request))
+        with ThreadPoolExecutor(16) as pool:
+            answers = set(pool.map(ask, range(160)))
+        assert len(answers) == 4 and all(text.startswith("[200") for _, text in answers), answers
+
+
+def test_large_requests_leave_no_memory(folder):
+    """A thread gives memory back after a request that needed much of it."""
+    model = train(folder, "lr", (write_rows(f"{folder}/rows.libsvm"), f"{folder}/rows.libsvm")[1])
+    with Server("--model", f"m={model}", "--max-rows", 1000000) as server:
+        lines, table = ["1 1:1 2:0.25 20:1"] * 200000, [[1] * 20] * 40000
+        server.post("/v1/models/m:predict", {"rows": lines[:1]})
+        before = server.memory()
+        for rows in (lines, table) * 2:
+            status, answer = server.post("/v1/models/m:predict", {"instances": rows})
+            assert status == 200 and len(set(answer["predictions"])) == 1 and len(answer["predictions"]) == len(rows)
+        assert is_sanitized() or server.memory() < before + (64 << 20), (before, server.memory())
 
 
 def test_tensorflow_requests(folder):

@@ -155,7 +155,12 @@ def test_similar(folder):
         assert status == 404 and problem["pointer"] == "/items/1", problem
         status, answer = server.post("/v1/models/m:similar", {"items": ["j1"], "unknown": "skip"})
         assert answer["similar"] == [{"item": "j1", "known": False, "items": []}], answer
-        assert server.post("/v1/models/m:similar", {"users": ["u1"]})[0] == 400
+        best = [item["item"] for item in server.post("/v1/models/m:similar", {"items": ["i1"], "k": 39})[1]["similar"][0]["items"]]
+        for more, expected in (({"exclude": best[:3]}, best[3:13]), ({"only": best[5:9]}, best[5:9])):
+            status, answer = server.post("/v1/models/m:similar", {"items": ["i1"], **more})
+            assert [item["item"] for item in answer["similar"][0]["items"]] == expected, answer
+        for request in ({"users": ["u1"]}, {"items": ["i1"], "context": {}}, {"items": ["i1"], "exclude_seen": False}):
+            assert server.post("/v1/models/m:similar", request)[0] == 400, request
 
 
 def test_models_that_cannot(folder):

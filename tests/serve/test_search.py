@@ -203,6 +203,9 @@ def test_file_goes_while_served(folder):
         assert (status, answer) == (200, {"name": "items", "version": 2, "changed": True}), answer
         assert server.post("/v1/indexes/items:reload", {})[1]["changed"] is False
         assert server.get("/v1/indexes/items")[1]["last_error"] is None
+        furrow("index", "names", path, "--set", f"{folder}/items.txt")  # the index file itself stays
+        assert server.post("/v1/indexes/items:reload", {})[1]["version"] == 3
+        check()
 
 
 def test_reload_by_itself(folder):

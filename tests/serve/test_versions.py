@@ -266,6 +266,29 @@ def test_requests_during_reloads(folder):
         assert min(counts) > 0, counts
 
 
+def test_many_reloads_at_once(folder):
+    """One loads, one waits, the others are refused at once: they do not keep all threads busy."""
+    fm, _ = two_models(folder)
+    shutil.copytree(fm, f"{folder}/m")
+    with Server("--model", f"m={folder}/m") as server:
+        answers = []
+
+        def ask():
+            os.utime(f"{folder}/m/graph.json")
+            answers.append(server.post("/v1/models/m:reload", ""))
+
+        threads = [threading.Thread(target=ask) for _ in range(24)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert {status for status, _ in answers} <= {200, 409}, answers
+        assert any(answer.get("changed") for _, answer in answers), answers
+        for status, answer in answers:
+            assert status == 200 or answer["code"] == "E_STATE", answer
+        assert answer_of(server)
+
+
 def is_sanitized():
     """Whether the program has a sanitizer, which keeps freed memory to find later uses of it."""
     with open(PROGRAM, "rb") as file:

@@ -88,11 +88,14 @@ static void check_entries(const fresh_view *view, const oracle *o) {
       assert_int_equal(found, id);
     }
     assert_int_equal(fresh_view_hides(view, id), o->is_hidden[id]);
-    if (o->is_hidden[id]) assert_int_equal(view->hidden[hidden++], id);
+    hidden += o->is_hidden[id];
     count += o->is_fresh[id];
   }
   assert_int_equal(view->count, count);
   assert_int_equal(view->hidden_count, hidden);
+  int64_t hidden_id;
+  for (size_t at = 0; fresh_view_next_hidden(view, &at, &hidden_id); hidden--) assert_true(o->is_hidden[hidden_id]);
+  assert_int_equal(hidden, 0);
   fresh_item item;
   for (size_t at = 0; fresh_view_next(view, &at, &item); count--) {
     assert_true(o->is_fresh[item.id]);
@@ -374,6 +377,10 @@ static void *read_views(void *user) {
     fresh_item item;
     for (size_t at = 0; fresh_view_next(view, &at, &item);) seen++;
     if (seen != view->count) abort();
+    seen = 0;
+    for (size_t at = 0; fresh_view_next_hidden(view, &at, &found); seen++)
+      if (!fresh_view_hides(view, found)) abort();
+    if (seen != view->hidden_count) abort();
     shared_release(&view->shared);
     atomic_fetch_add(&c->searches, 1);
   }
