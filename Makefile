@@ -4,6 +4,7 @@
 #   make test          builds and runs the tests
 #   make demo          the whole way on data that the command makes, with a report
 #   make bench         every benchmark at a small size; what they found goes to bench/RESULTS.md
+#   make soak          furrow serve under load for SECONDS (1200), while models and indexes are replaced
 #   make install       to PREFIX (/usr/local), under DESTDIR if given
 #   make deb           Debian packages, in build-deb/packages
 #   make python        the Python package as a wheel, in build/python
@@ -35,7 +36,9 @@ export CC
 configure = tools/configure.sh
 build = $(CMAKE) --build $(1) -j $(JOBS) --target
 
-.PHONY: all test demo bench install deb python python-test python-asan asan tsan neon fuzz docs format clean
+SECONDS ?= 1200
+
+.PHONY: all test demo bench soak install deb python python-test python-asan asan tsan neon fuzz docs format clean
 
 all:
 	@tools/require_packages.sh build
@@ -72,6 +75,9 @@ bench: all
 	@$(configure) $(BUILD) -DFURROW_BENCH=ON $(CMAKE_FLAGS)
 	@$(call build,$(BUILD)) furrow_bench
 	@tools/run_bench.sh $(BUILD)
+
+soak: all
+	@FURROW_BUILD=$(BUILD) python3 bench/serve/soak_serve.py --seconds $(SECONDS)
 
 install: all
 	@$(CMAKE) --install $(BUILD) --prefix "$(PREFIX)"
