@@ -6,7 +6,7 @@ import os
 import random
 from concurrent.futures import ThreadPoolExecutor
 
-from furrow_server import PROGRAM, Server, furrow, run, train_events, write_log
+from furrow_server import PROGRAM, Server, furrow, run, train_events
 
 ROW_MODELS = ["lr", "svm", "linear", "softmax", "fm", "dnn", "mlr", "gbdt"]
 FIELD_MODELS = ["ffm", "wide_and_deep", "deepfm", "pnn", "nfm"]
