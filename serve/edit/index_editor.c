@@ -85,8 +85,9 @@ static bool exists(const index_editor *e, int64_t id) {
 
 /* ---- Checking additions; with `state` held ---- */
 
+/* Vectors that were replaced or removed keep their memory until the next checkpoint, so they count. */
 static furrow_status check_capacity(const index_editor *e, size_t n, furrow_error *err) {
-  const uint64_t waiting = e->working->count + e->working->hidden_count;
+  const uint64_t waiting = e->working->stored + e->working->hidden_count;
   if (n > e->max_fresh)
     return fail(err, FURROW_E_RANGE, "more vectors than an index takes between two checkpoints, which is %llu",
                 (unsigned long long)e->max_fresh);

@@ -368,12 +368,14 @@ def test_limits(folder):
         assert status == 503 and "retry-after" in headers and b"until the next checkpoint" in answer, answer
         assert "the checkpoint failed" in server.stderr()
         assert server.get(INDEX)[1]["last_error"]
-        add(server, vectors=vectors[:1])
+        add(server, vectors=vectors[:1], ids=[500], replace=True)
+        status, answer = server.post(f"{INDEX}:add", {"vectors": vectors[:1], "ids": [500], "replace": True})
+        assert status == 503, answer  # what was replaced takes memory as well
         assert search(server, [vectors[0]])[0][0]["distance"] == 0
         resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-        assert checkpoint(server)["vectors"] == 510
+        assert checkpoint(server)["vectors"] == 509
         assert server.get(INDEX)[1]["last_error"] is None
-        assert add(server, vectors=vectors[:9])[0] == 510
+        assert add(server, vectors=vectors[:9])[0] == 509
     furrow("index", "verify", path)
 
 
