@@ -161,18 +161,20 @@ static furrow_status fail_dimension(reading *r) {
   return refuse_vector(r->fault, r->n, what);
 }
 
+/* The element is not one of those that furrow_json_f32_elements reads. */
+static furrow_status fail_number(reading *r) {
+  double value;
+  FAIL_TRY(at_value(r, furrow_json_f64(r->json, &value, &r->fault->error)));
+  return refuse(r, "is too large for a float32");
+}
+
 static furrow_status read_vector(reading *r, float *vector) {
-  furrow_error *err = &r->fault->error;
-  furrow_status status = furrow_json_array(r->json, err);
-  size_t count = 0;
-  while (status == FURROW_OK && (status = furrow_json_element(r->json, err)) == FURROW_OK) {
-    double value;
-    if (count == r->d) return fail_dimension(r);
-    status = furrow_json_f64(r->json, &value, err);
-    if (status == FURROW_OK) vector[count++] = (float)value;
-  }
-  if (status != FURROW_END) return at_value(r, status);
-  return count == r->d ? FURROW_OK : fail_dimension(r);
+  FAIL_TRY(at_value(r, furrow_json_array(r->json, &r->fault->error)));
+  const size_t count = furrow_json_f32_elements(r->json, vector, r->d);
+  const furrow_status status = furrow_json_element(r->json, &r->fault->error);
+  if (status != FURROW_OK && status != FURROW_END) return at_value(r, status);
+  if (status == FURROW_OK && count < r->d) return fail_number(r);
+  return status == FURROW_END && count == r->d ? FURROW_OK : fail_dimension(r);
 }
 
 static furrow_status read_vectors(reading *r) {
