@@ -368,6 +368,13 @@ static furrow_status read_search_json(reading *r, const request_text *text, bool
 
 /* ---- Query strings of raw requests ---- */
 
+/* A copy of text; what is too long is cut. */
+static void copy_word(char word[32], const char *text, size_t size) {
+  const size_t length = size < 32 ? size : 31;
+  memcpy(word, text, length);
+  word[length] = 0;
+}
+
 /* Takes "name=value" off the front. */
 static bool next_parameter(http_text *query, char name[32], char value[32]) {
   if (query->size == 0) return false;
@@ -375,9 +382,8 @@ static bool next_parameter(http_text *query, char name[32], char value[32]) {
   const size_t size = and? (size_t)(and-query->at) : query->size;
   const char *equals = memchr(query->at, '=', size);
   const size_t length = equals ? (size_t)(equals - query->at) : size;
-  snprintf(name, 32, "%.*s", (int)(length < 32 ? length : 31), query->at);
-  snprintf(value, 32, "%.*s", equals ? (int)(size - length - 1 < 32 ? size - length - 1 : 31) : 0,
-           equals ? equals + 1 : "");
+  copy_word(name, query->at, length);
+  copy_word(value, equals ? equals + 1 : "", equals ? size - length - 1 : 0);
   *query = (http_text){query->at + size + (and? 1 : 0), query->size - size - (and? 1 : 0)};
   return true;
 }

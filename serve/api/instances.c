@@ -187,6 +187,10 @@ static furrow_status fail_limit(reading *r, const char *what, size_t most) {
 
 /* ---- Events and lines ---- */
 
+static void blank_out(char *text, size_t size, char c) {
+  for (char *at = text; (at = memchr(at, c, size - (size_t)(at - text))) != NULL;) *at = ' ';
+}
+
 /* The text of an object as a line: JSON has line ends between its values alone. */
 static furrow_status take_event(reading *r) {
   bytes *text = &r->call->memory->text;
@@ -195,14 +199,12 @@ static furrow_status take_event(reading *r) {
   if (raw.size > LONGEST_INSTANCE) return fail_limit(r, "bytes of an instance", LONGEST_INSTANCE);
   char *line = bytes_reserve(text, raw.size + 1);
   if (!line) return fail_memory(r->err);
-  bool has_member = false;
-  for (size_t i = 0; i < raw.size; i++) {
-    const char c = raw.bytes[i];
-    line[i] = c == '\n' || c == '\r' ? ' ' : c;
-    has_member |= c == ':';
-  }
+  memcpy(line, raw.bytes, raw.size);
+  blank_out(line, raw.size, '\n');
+  blank_out(line, raw.size, '\r');
   line[raw.size] = '\n';
   bytes_grow(text, raw.size + 1);
+  const bool has_member = memchr(raw.bytes, ':', raw.size) != NULL;
   return has_member ? FURROW_OK : fail_row(r, FURROW_E_ARGUMENT, "the instance is empty");
 }
 

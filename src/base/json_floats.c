@@ -47,7 +47,7 @@ static const char *read_fraction(const char *p, uint64_t *value) {
   return p;
 }
 
-/* The float nearest to w / 10^q. The quotient of doubles is off by less than two of its last places: it gives the same
+/* The float nearest to w / 10^q. The quotient of doubles is off by less than two of its last bits: it gives the same
  * float unless it lies that near to the middle of two floats. False: it does. */
 static bool divide(int64_t w, size_t q, float *value) {
   static const double tens[MOST_DIGITS + 1] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,
@@ -75,8 +75,9 @@ static const char *read_plain(const char *p, float *value) {
   const size_t whole = w == 0 ? 0 : (size_t)(p - first);
   const char *const fraction = p + 1;
   p = read_fraction(fraction, &w);
-  const size_t places = (size_t)(p - fraction);
-  if (places == 0 || places + whole > MOST_DIGITS || (int64_t)w < 0 || !divide((int64_t)w, places, value)) return NULL;
+  const size_t decimals = (size_t)(p - fraction);
+  if (decimals == 0 || decimals + whole > MOST_DIGITS || (int64_t)w < 0 || !divide((int64_t)w, decimals, value))
+    return NULL;
   if (is_negative) *value = -*value;
   return *p == ',' || *p == ']' || *p == ' ' ? p : NULL;
 }
