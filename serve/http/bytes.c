@@ -107,8 +107,12 @@ void bytes_json(bytes *b, const char *text, size_t size) {
   size_t begun = 0;
   for (size_t i = 0; i < size;) {
     const unsigned char c = (unsigned char)text[i];
+    if (c >= 0x20 && c < 0x80 && c != '"' && c != '\\') { /* nearly all: nothing to look at */
+      i++;
+      continue;
+    }
     const size_t length = bytes_utf8_length((const unsigned char *)text + i, size - i);
-    if (length > 0 && c >= 0x20 && c != '"' && c != '\\') {
+    if (c >= 0x80 && length > 0) {
       i += length;
       continue;
     }

@@ -345,10 +345,11 @@ static void chunks_have_limits(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(heads_that_are_read),     cmocka_unit_test(heads_that_are_refused),
-      cmocka_unit_test(limits_of_heads),         cmocka_unit_test(fields_of_a_head),
-      cmocka_unit_test(connections_and_codings), cmocka_unit_test(chunks_that_are_read),
-      cmocka_unit_test(chunks_that_are_refused), cmocka_unit_test(chunks_have_limits),
+      cmocka_unit_test(heads_that_are_read),    cmocka_unit_test(bytes_of_values),
+      cmocka_unit_test(heads_that_are_refused), cmocka_unit_test(limits_of_heads),
+      cmocka_unit_test(fields_of_a_head),       cmocka_unit_test(connections_and_codings),
+      cmocka_unit_test(chunks_that_are_read),   cmocka_unit_test(chunks_that_are_refused),
+      cmocka_unit_test(chunks_have_limits),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
