@@ -196,6 +196,12 @@ def lines_of_threads(records):
                        f"us, {r['threads']} threads", us["us"], r["by"], r["us"], (us["cpu_us"], r["cpu_us"]))
 
 
+def lines_of_serve(records):
+    for r in records:
+        yield Line(f"HTTP: {r['call']}", "answers a second", r["rate"], "nginx, constant answer", r["nginx"],
+                   more_is_better=True)
+
+
 READERS = {
     "bench_rows_peers": lines_of_rows,
     "bench_model_peers": lines_of_model,
@@ -208,6 +214,7 @@ READERS = {
     "bench_calls_peers": lines_of_calls,
     "bench_read_peers": lines_of_read,
     "bench_fit_peers": lines_of_fit,
+    "bench_serve_peers": lines_of_serve,
     "bench_numbers": lines_of_numbers,
     "bench_matrix_formats": lines_of_formats,
     "bench_product_peers": lines_of_products,
