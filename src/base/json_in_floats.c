@@ -1,5 +1,5 @@
-/* base/json_in_floats.c: the numbers of a JSON array, many at a time. A file of its own: programs that do not read vectors
- * do not carry it. */
+/* base/json_in_floats.c: the numbers of a JSON array, many at a time. A file of its own: programs that do not read
+ * vectors do not carry it. */
 #include <math.h>
 #include <string.h>
 
