@@ -110,7 +110,7 @@ def test_wrong_requests(folder):
         ({"vectors": [one, one], "ids": [1000, 1000]}, 400, "/ids"), ({"vectors": [one], "ids": [-1]}, 400, "/ids/0"),
         ({"vectors": [one], "names": ["a"]}, 400, None), ({"vectors": [one[:-1]]}, 400, "/vectors/0"),
         ({"vectors": [one], "replace": 1}, 400, "/replace"), ({"vectors": [one], "first_id": 1}, 400, "/first_id"),
-        ({"vectors": [one, one[:15] + [1e39]]}, 400, "/vectors/1"), ({"vectors": [one], "ids": []}, 400, "/ids"),
+        ({"vectors": [one, one[:15] + [1e39]]}, 400, "/vectors/1/15"), ({"vectors": [one], "ids": []}, 400, "/ids"),
     ]
     with serve(path) as server:
         for body, status, pointer in table:
