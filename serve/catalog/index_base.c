@@ -29,9 +29,11 @@ bool index_base_has(const index_base *base, int64_t id) {
 }
 
 /* Names are read after the index: they are checked against the bytes of its file. */
-static furrow_status load_names(furrow_id_names **names, const char *unmapped, furrow_error *err) {
-  const furrow_status status = furrow_id_names_load(names, unmapped, err);
-  return status == FURROW_E_NOT_FOUND ? FURROW_OK : status;
+static furrow_status load_names(furrow_id_names **names, const char *path, const char *unmapped, furrow_error *err) {
+  bool has_names = false;
+  FAIL_TRY(index_names_check(path, &has_names, err));
+  const furrow_status status = furrow_id_names_load(names, unmapped, err); /* or those that a save left staged */
+  return status == FURROW_E_NOT_FOUND && !has_names ? FURROW_OK : status;
 }
 
 /* One search with the dimension's zeros touches what a first query would have to wait for. */
@@ -71,14 +73,14 @@ static void describe(index_base *base) {
   furrow_index_get_info(ivf ? ivf : base->index, &base->ivf_info);
 }
 
-static furrow_status fill_base(index_base *base, const char *unmapped, bool search_only, bool sorted_ids,
-                               furrow_error *err) {
+static furrow_status fill_base(index_base *base, const char *path, const char *unmapped, bool search_only,
+                               bool sorted_ids, furrow_error *err) {
   furrow_index_load_params params;
   furrow_index_load_params_init(&params);
   FAIL_TRY(furrow_index_verify(unmapped, &params, NULL, NULL, err));
   params.search_only = search_only;
   FAIL_TRY(furrow_index_load(&base->index, unmapped, &params, err));
-  FAIL_TRY(load_names(&base->names, unmapped, err));
+  FAIL_TRY(load_names(&base->names, path, unmapped, err));
   FAIL_TRY(furrow_searcher_create(&base->searcher, base->index, NULL, err));
   describe(base);
   base->by_id = !search_only && can_decode(base);
@@ -102,7 +104,7 @@ furrow_status index_base_load(index_base **base, const char *path, bool search_o
   furrow_status status = made && unmapped ? unmapped_files_register(err) : fail_memory(err);
   if (made) shared_init(&made->shared, free_base);
   if (status == FURROW_OK) status = index_print_get(print, path, err);
-  if (status == FURROW_OK) status = fill_base(made, unmapped, search_only, sorted_ids, err);
+  if (status == FURROW_OK) status = fill_base(made, path, unmapped, search_only, sorted_ids, err);
   if (status == FURROW_OK) status = check_unchanged(path, print, err);
   if (status == FURROW_OK) {
     made->number = number;
@@ -123,7 +125,7 @@ furrow_status index_file_load(furrow_index **index, furrow_id_names **names, con
   furrow_status status = unmapped ? unmapped_files_register(err) : fail_memory(err);
   *names = NULL;
   if (status == FURROW_OK) status = furrow_index_load(&loaded, unmapped, NULL, err);
-  if (status == FURROW_OK) status = load_names(names, unmapped, err);
+  if (status == FURROW_OK) status = load_names(names, path, unmapped, err);
   if (status == FURROW_OK)
     *index = loaded;
   else

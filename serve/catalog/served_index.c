@@ -102,10 +102,10 @@ static furrow_status fail_log(const served_index *index, const char *path, furro
 }
 
 /* Whether a writable server has left changes, or has them just now: acknowledged, but not in the file. */
-static furrow_status check_log(const served_index *index, const char *ending, furrow_error *err) {
+static furrow_status check_log(const served_index *index, const char *file, const char *ending, furrow_error *err) {
   struct stat found;
   char *path = NULL;
-  if (asprintf(&path, "%s%s", index->source.path, ending) < 0) return fail_memory(err);
+  if (asprintf(&path, "%s%s", file, ending) < 0) return fail_memory(err);
   furrow_status status = FURROW_OK;
   if (stat(path, &found) == 0) {
     if (found.st_size > LOG_HEADER) status = fail_log(index, path, err);
@@ -116,10 +116,15 @@ static furrow_status check_log(const served_index *index, const char *ending, fu
   return status;
 }
 
+/* Logs lie beside the file itself, not beside a link to it. */
 static furrow_status check_logs(const served_index *index, furrow_error *err) {
   if (index->source.writable) return FURROW_OK;
-  FAIL_TRY(check_log(index, ".log", err));
-  return check_log(index, ".log.next", err);
+  char *file = realpath(index->source.path, NULL);
+  if (!file) return fail_file(err, FURROW_E_IO, index->source.path, "cannot be resolved", errno);
+  furrow_status status = check_log(index, file, ".log", err);
+  if (status == FURROW_OK) status = check_log(index, file, ".log.next", err);
+  free(file);
+  return status;
 }
 
 /* ---- Reloading ---- */
@@ -166,16 +171,28 @@ static furrow_status publish(served_index *index, index_base *base, furrow_error
   return FURROW_OK;
 }
 
+/* A file of names that was lost would turn searches by name into 404. */
+static furrow_status check_names(served_index *index, const index_base *base, furrow_error *err) {
+  index_view *view = served_index_get(index);
+  const bool loses = view && view->base->names && !base->names;
+  if (view) shared_release(&view->shared);
+  if (!loses) return FURROW_OK;
+  fail_in(err, FURROW_E_STATE, index->source.path, "the ids that are served have names, those of the file have not");
+  return add_hint(err, "put its file of names back, or start the server again to serve the index without names");
+}
+
 static furrow_status load(served_index *index, index_print *print, furrow_error *err) {
   const index_source *source = &index->source;
   index_base *base = NULL;
   furrow_status status =
       index_base_load(&base, source->path, source->search_only, source->writable, index->version + 1, print, err);
   if (status != FURROW_OK) return status;
-  if (source->writable)
+  if (source->writable) {
     status = index_editor_start(&index->editor, source, base, print, &index->view, err);
-  else
-    status = publish(index, base, err);
+  } else {
+    status = check_names(index, base, err);
+    if (status == FURROW_OK) status = publish(index, base, err);
+  }
   if (status == FURROW_OK) index->version++;
   shared_release(&base->shared);
   return status;

@@ -106,18 +106,42 @@ static bool get_state(file_state *state, const char *path) {
   return true;
 }
 
+static bool is_same(const file_state *a, const file_state *b) {
+  return a->device == b->device && a->number == b->number && a->size == b->size && a->changed_s == b->changed_s &&
+         a->changed_ns == b->changed_ns;
+}
+
+/* A link that leads nowhere is there. */
+static bool is_absent(const char *path) {
+  struct stat found;
+  return lstat(path, &found) != 0 && errno == ENOENT;
+}
+
 furrow_status index_print_get(index_print *print, const char *path, furrow_error *err) {
   char *names = NULL;
   if (!get_state(&print->index, path)) return fail_path(err, path, "cannot be found");
   if (asprintf(&names, "%s.names", path) < 0) return fail_memory(err);
-  get_state(&print->names, names);
+  /* What cannot be looked at is there: whoever loads it says what is wrong. */
+  if (!get_state(&print->names, names)) {
+    const uint64_t why = (uint64_t)errno;
+    if (!is_absent(names)) print->names = (file_state){.number = why, .size = UINT64_MAX};
+  }
   free(names);
   return FURROW_OK;
 }
 
-static bool is_same(const file_state *a, const file_state *b) {
-  return a->device == b->device && a->number == b->number && a->size == b->size && a->changed_s == b->changed_s &&
-         a->changed_ns == b->changed_ns;
+furrow_status index_names_check(const char *path, bool *has_names, furrow_error *err) {
+  struct stat found;
+  char *names = NULL;
+  if (asprintf(&names, "%s.names", path) < 0) return fail_memory(err);
+  furrow_status status = FURROW_OK;
+  *has_names = !is_absent(names);
+  if (*has_names && stat(names, &found) != 0)
+    status = fail_file(err, FURROW_E_IO, names, "the names of the index cannot be found", errno);
+  else if (*has_names && !S_ISREG(found.st_mode))
+    status = fail_file(err, FURROW_E_FORMAT, names, "the names of the index are not a regular file", 0);
+  free(names);
+  return status;
 }
 
 bool index_print_equals(const index_print *a, const index_print *b) {

@@ -26,6 +26,9 @@ char *unmapped_path(const char *path);
 void unmapped_error(furrow_error *err);
 /* Errors: E_NOT_FOUND; E_IO. */
 furrow_status index_print_get(index_print *print, const char *path, furrow_error *err);
+/* Finds out whether an index has a file of names, PATH.names.
+ * Errors: E_IO, it is there, or may be, but cannot be reached; E_FORMAT, it is not a regular file. */
+furrow_status index_names_check(const char *path, bool *has_names, furrow_error *err);
 bool index_print_equals(const index_print *a, const index_print *b);
 
 #endif

@@ -74,6 +74,20 @@ static furrow_status sync_folder(const change_log *log, furrow_error *err) {
              : FURROW_OK;
 }
 
+/* Whether a path still leads to an open file: another process may have replaced it. */
+static bool is_same_file(const char *path, int fd) {
+  struct stat named, opened;
+  return lstat(path, &named) == 0 && fstat(fd, &opened) == 0 && named.st_ino == opened.st_ino &&
+         named.st_dev == opened.st_dev;
+}
+
+/* A later start would not find what is in a file without its name. Until this process ends, the file can be copied. */
+static furrow_status fail_gone(const char *path, int fd, furrow_error *err) {
+  fail_file(err, FURROW_E_IO, path, "the log of changes was removed or replaced while it was in use", 0);
+  return add_hint(err, "before you stop the server, copy /proc/%ld/fd/%d to that path: it has what was acknowledged",
+                  (long)getpid(), fd);
+}
+
 /* Writes records to the end of a file and waits for the disk. After a failure nobody knows which pages the disk has, so
  * they are cut off as far as that is possible: a later start must not build on them. */
 static furrow_status write_records(change_log *log, log_file *file, bytes *records, furrow_error *err) {
@@ -81,9 +95,11 @@ static furrow_status write_records(change_log *log, log_file *file, bytes *recor
   log_seal(records, file->sequence, file->synced);
   int failed = write_all(file->fd, records->data, records->size, file->synced);
   if (!failed && fdatasync(file->fd) != 0) failed = errno;
-  if (failed) {
+  const bool is_gone = !failed && !is_same_file(path_of(log, file), file->fd);
+  if (failed || is_gone) {
     if (ftruncate(file->fd, (off_t)file->synced) == 0) fdatasync(file->fd);
-    return fail_file(err, FURROW_E_IO, path_of(log, file), "cannot write the log of changes", failed);
+    return is_gone ? fail_gone(path_of(log, file), file->fd, err)
+                   : fail_file(err, FURROW_E_IO, path_of(log, file), "cannot write the log of changes", failed);
   }
   file->synced += records->size;
   bytes_reset(records, KEPT_BUFFER);
@@ -197,13 +213,6 @@ static furrow_status open_file(const char *path, int *fd, furrow_error *err) {
   close(*fd);
   *fd = -1;
   return fail_file(err, FURROW_E_FORMAT, path, "the log of changes is not a regular file", 0);
-}
-
-/* Whether a path still leads to an open file: another process may have replaced it. */
-static bool is_same_file(const char *path, int fd) {
-  struct stat named, opened;
-  return lstat(path, &named) == 0 && fstat(fd, &opened) == 0 && named.st_ino == opened.st_ino &&
-         named.st_dev == opened.st_dev;
 }
 
 static furrow_status open_first(change_log *log, furrow_error *err) {

@@ -38,8 +38,9 @@ typedef furrow_status (*change_replay)(void *user, const index_change *change, f
 typedef struct change_log change_log;
 
 /* Opens the log of an index file for d-dimensional vectors, or makes an empty one, and locks it: one process at a time.
- * Calls replay for each record, in order. A record that is cut off at the end was never acknowledged: it is taken off,
- * and *cut says how many bytes it had. Damage before the end is E_FORMAT with the byte: nothing is guessed.
+ * Calls replay for each record, in order. Bytes at the end that are not a whole record are taken off, and *cut says how
+ * many: after a crash those are of changes that were not acknowledged; damage to the last records looks the same.
+ * Damage before whole records is E_FORMAT with the byte: nothing is guessed.
  * Errors: E_STATE, another process has it (the message has its number); E_FORMAT; E_IO; what replay returned.
  * Owner:  the caller closes *log with change_log_close. */
 furrow_status change_log_open(change_log **log, const char *index_path, uint32_t d, change_replay replay, void *user,
@@ -49,8 +50,8 @@ furrow_status change_log_open(change_log **log, const char *index_path, uint32_t
  *         E_MEMORY, likewise; E_IO, an earlier write failed: the log takes nothing more until it is opened again. */
 furrow_status change_log_append(change_log *log, const index_change *change, furrow_error *err);
 /* Writes what was appended and waits for the disk.
- * Errors: E_IO. Whether the records since the last sync are on the disk is unknown then, and the log takes nothing
- *         more. */
+ * Errors: E_IO, also where the file was removed or replaced. Whether the records since the last sync are on the disk is
+ * unknown then, and the log takes nothing more. */
 furrow_status change_log_sync(change_log *log, furrow_error *err);
 /* Begins a checkpoint: syncs, and what is appended from now on goes to the second log.
  * Errors: E_STATE, one has begun already; E_IO: where only the second log could not be made, the first goes on. */

@@ -1,6 +1,7 @@
 /* serve/edit/index_editor.c: changes a writable index: a thread that writes the log, and one that makes checkpoints. */
 #include "edit/index_editor.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -181,7 +182,9 @@ static furrow_status remove_ids(index_editor *e, edit_job *job) {
 }
 
 static furrow_status work_on(index_editor *e, edit_job *job) {
-  if (e->broken) return fail(job->err, FURROW_E_IO, "the log of changes could not be written: restart the server");
+  if (e->broken)
+    return fail(job->err, FURROW_E_IO,
+                "the log of changes could not be written: the server has told why on standard error");
   return job->addition ? add(e, job) : remove_ids(e, job);
 }
 
@@ -215,8 +218,11 @@ static uint64_t work_on_all(index_editor *e, edit_job *jobs) {
   } else if (status != FURROW_OK) {
     e->broken = true;
     changes = 0;
-    fprintf(stderr, "furrow: index %s: the log cannot be written, nothing more is accepted: %s\n", e->name,
-            err.message);
+    char text[1024];
+    furrow_error_to_text(&err, text, sizeof text);
+    fprintf(stderr, "furrow: index %s: the log cannot be written, nothing more is accepted: %s\n", e->name, text);
+    if (err.hint[0]) fprintf(stderr, "hint: %s\n", err.hint);
+    err.hint[0] = 0; /* it is not for clients */
   }
   for (edit_job *job = jobs; job && status != FURROW_OK; job = job->next)
     if (job->status == FURROW_OK) {
@@ -308,7 +314,9 @@ static furrow_status begin_checkpoint(index_editor *e, checkpoint *c, furrow_err
   c->changes = e->pending;
   pthread_mutex_unlock(&e->lock);
   if (c->changes > 0) {
-    if (e->broken) status = fail(err, FURROW_E_IO, "the log of changes could not be written: restart the server");
+    if (e->broken)
+      status =
+          fail(err, FURROW_E_IO, "the log of changes could not be written: the server has told why on standard error");
     if (status == FURROW_OK && !e->begun) status = change_log_begin_checkpoint(e->log, err);
     if (status == FURROW_OK) {
       e->begun = true;
@@ -496,6 +504,10 @@ void index_editor_get_figures(index_editor *e, edit_figures *figures) {
 
 static furrow_status replay(void *user, const index_change *change, furrow_error *err) {
   index_editor *e = user;
+  if (change->names && !e->base->names) {
+    fail_in(err, FURROW_E_STATE, e->path, "its log has names of ids, but there is no file of names beside it");
+    return add_hint(err, "restore %s.names, which belongs to the index", e->path);
+  }
   e->pending += change->n;
   return fresh_vectors_apply(e->fresh, change, is_in_base, e->base, NULL, err);
 }
@@ -509,6 +521,19 @@ static furrow_status check_same_file(const index_editor *e, furrow_error *err) {
   return add_hint(err, "start the server again");
 }
 
+/* The log and its lock belong to the file, whatever path leads to it: two servers with two paths must meet. The names
+ * beside a symbolic link must be those beside the file, since a checkpoint writes these. */
+static furrow_status resolve_path(index_editor *e, const char *path, furrow_error *err) {
+  index_print print;
+  e->path = realpath(path, NULL);
+  if (!e->path) return fail_file(err, FURROW_E_IO, path, "cannot be resolved", errno);
+  FAIL_TRY(index_print_get(&print, e->path, err));
+  print.index = e->print.index; /* check_same_file looks at that */
+  if (index_print_equals(&e->print, &print)) return FURROW_OK;
+  fail_in(err, FURROW_E_STATE, path, "it leads to %s, which does not have the same file of names", e->path);
+  return add_hint(err, "serve a writable index by the path of the file itself");
+}
+
 static furrow_status open_log(index_editor *e, furrow_error *err) {
   uint64_t cut = 0;
   const furrow_index_info *info = &e->base->info;
@@ -519,7 +544,10 @@ static furrow_status open_log(index_editor *e, furrow_error *err) {
   const uint64_t after_log = change_log_next_id(e->log);
   e->next_id = after_base > after_log ? after_base : after_log;
   if (cut > 0)
-    fprintf(stderr, "furrow: index %s: %llu bytes at the end of the log were never acknowledged and are taken off\n",
+    fprintf(stderr,
+            "furrow: index %s: the last %llu bytes of the log were cut off: they are not a whole record. After a crash "
+            "they are of changes that were not acknowledged; if the server did not crash, the end of the log is "
+            "damaged, and its last changes are lost.\n",
             e->name, (unsigned long long)cut);
   e->pending_since = now();
   FAIL_TRY(check_same_file(e, err));
@@ -567,7 +595,6 @@ furrow_status index_editor_start(index_editor **editor, const index_source *sour
   shared_keep(&base->shared);
   e->base = base;
   e->name = strdup(source->name);
-  e->path = strdup(source->path);
   e->d = (size_t)base->info.d;
   e->max_fresh = source->max_fresh;
   e->checkpoint_after =
@@ -578,7 +605,8 @@ furrow_status index_editor_start(index_editor **editor, const index_source *sour
   e->views = views;
   e->print = *loaded;
   e->last = &e->first;
-  furrow_status status = e->name && e->path ? open_log(e, err) : fail_memory(err);
+  furrow_status status = e->name ? resolve_path(e, source->path, err) : fail_memory(err);
+  if (status == FURROW_OK) status = open_log(e, err);
   if (status == FURROW_OK) status = publish(e, err);
   if (status == FURROW_OK) status = start_threads(e, err);
   if (status == FURROW_OK)

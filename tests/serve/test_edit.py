@@ -3,6 +3,7 @@ import array
 import json
 import os
 import random
+import re
 import resource
 import subprocess
 import threading
@@ -261,6 +262,90 @@ def test_reader_follows_a_checkpoint(folder):
             time.sleep(0.1)
         assert server.get(INDEX)[1]["last_error"] is None and server.get(INDEX)[1]["vectors"] == 490
         assert server.stderr().count("not reloaded") == 1, server.stderr()
+
+
+def test_two_paths_to_one_file(folder):
+    """The log and its lock belong to the file, also if symbolic links lead to it."""
+    os.mkdir(f"{folder}/links")
+    path, vectors = build_index(folder, named=True, count=500)
+    link = f"{folder}/links/items.index"
+    os.symlink(path, link)
+    start = [PROGRAM, "--listen", "127.0.0.1:0", "--index", f"items={link}"]
+
+    def refused(*words):
+        done = subprocess.run([*start, *words], capture_output=True, text=True, timeout=30)
+        assert done.returncode != 0, done
+        return done.stderr
+
+    with serve(path) as server:
+        assert "does not have the same file of names" in refused("--writable", "items")
+        os.symlink(f"{path}.names", f"{link}.names")
+        assert str(server.process.pid) in refused("--writable", "items")
+        assert add(server, vectors=[far(1)], names=["one"]) == [500]
+        assert "--writable items" in refused()  # the log has changes
+        assert sorted(os.listdir(f"{folder}/links")) == ["items.index", "items.index.names"]  # no log
+    with serve(link) as server:
+        assert add(server, vectors=[far(2)], names=["two"]) == [501]
+        assert checkpoint(server)["vectors"] == 502
+        assert add(server, vectors=[far(3)], names=["three"]) == [502]
+        server.kill()
+    assert os.path.islink(link) and os.path.getsize(f"{path}.log") > 48
+    os.rename(f"{path}.names", f"{path}.names.away")  # names that the log has must not be dropped
+    os.remove(f"{link}.names")
+    assert "has names of ids" in refused("--writable", "items")
+    os.rename(f"{path}.names.away", f"{path}.names")
+    with serve(path) as server:
+        assert search(server, [far(3)])[0][0] == {"id": 502, "distance": 0, "name": "three"}
+        assert server.post(f"{INDEX}:search", {"names": ["two"]})[0] == 200
+
+
+def test_log_is_removed(folder):
+    """What would be lost at the next start is not acknowledged; what was acknowledged can be saved."""
+    path, vectors = build_index(folder, count=500)
+    for replaced in (False, True):
+        with serve(path, "--checkpoint-seconds", 3600) as server:
+            (first,) = add(server, vectors=[far(1)])
+            os.remove(f"{path}.log")
+            if replaced:
+                open(f"{path}.log", "w").close()
+            status, answer = server.post(f"{INDEX}:add", {"vectors": [far(2)]})
+            assert status == 500 and "removed or replaced" in answer["detail"] and "hint" not in answer, answer
+            status, answer = server.post(f"{INDEX}:remove", {"ids": [3]})
+            assert status == 500 and answer["code"] == "E_IO", answer
+            assert search(server, [far(2)])[0][0]["id"] == first
+            told = re.search(r"copy (/proc/\d+/fd/\d+) to that path", server.stderr())
+            with open(told[1], "rb") as source, open(f"{path}.log", "wb") as target:
+                target.write(source.read())
+            server.kill()
+        with serve(path) as server:
+            assert search(server, [far(1)])[0][0] == {"id": first, "distance": 0}
+            assert search(server, [far(2)])[0][0]["distance"] > 0
+            assert remove(server, ids=[first]) == 1
+            assert server.stop() == 0
+    with serve(path) as server:  # a checkpoint that comes first makes it good
+        add(server, vectors=[far(1)])
+        os.remove(f"{path}.log")
+        assert checkpoint(server)["vectors"] == 501
+        add(server, vectors=[far(2)])
+        server.kill()
+    with serve(path) as server:
+        assert server.get(INDEX)[1]["vectors"] == 502
+
+
+def test_end_of_the_log_is_cut(folder):
+    """The message does not claim what is not known."""
+    path, vectors = build_index(folder, count=500)
+    with serve(path) as server:
+        add(server, vectors=[far(1)])
+        size = os.path.getsize(f"{path}.log")
+        add(server, vectors=[far(2)])
+        server.kill()
+    os.truncate(f"{path}.log", os.path.getsize(f"{path}.log") - 8)
+    cut = os.path.getsize(f"{path}.log") - size
+    with serve(path) as server:
+        assert server.get(INDEX)[1]["vectors"] == 501
+        assert f"the last {cut} bytes of the log were cut off" in server.stderr(), server.stderr()
+        assert "never acknowledged" not in server.stderr() and "damaged" in server.stderr()
 
 
 def test_cosine(folder):

@@ -3,9 +3,11 @@ import array
 import json
 import os
 import shutil
+import subprocess
 import threading
+import time
 
-from furrow_server import Server, build_index, furrow, run
+from furrow_server import PROGRAM, Server, build_index, furrow, run
 
 SEARCH = "/v1/indexes/items:search"
 RAW = {"Content-Type": "application/octet-stream", "Accept": "application/octet-stream"}
@@ -199,13 +201,55 @@ def test_file_goes_while_served(folder):
             file.write(whole)
         check_refused()  # the names are cut still
         os.remove(f"{path}.names")
+        check_refused()  # searches by name would find nothing
+        furrow("index", "names", path, "--set", f"{folder}/items.txt")  # the index file itself stays
         status, answer = server.post("/v1/indexes/items:reload", {})
         assert (status, answer) == (200, {"name": "items", "version": 2, "changed": True}), answer
         assert server.post("/v1/indexes/items:reload", {})[1]["changed"] is False
         assert server.get("/v1/indexes/items")[1]["last_error"] is None
-        furrow("index", "names", path, "--set", f"{folder}/items.txt")  # the index file itself stays
-        assert server.post("/v1/indexes/items:reload", {})[1]["version"] == 3
         check()
+
+
+def test_names_go(folder):
+    """An index with names does not become one without them because their file cannot be found."""
+    path, vectors = build_index(folder, named=True, count=500)
+    names, kept = f"{path}.names", f"{path}.kept"
+
+    def lost():
+        os.remove(names)
+
+    def loop():
+        os.symlink(names, names)
+
+    def nowhere():
+        os.remove(names)
+        os.symlink(f"{folder}/nothing", names)
+
+    def other_kind():
+        os.remove(names)
+        os.mkdir(names)
+
+    os.link(names, kept)
+    with Server("--index", f"items={path}", "--watch", 1) as server:
+        for i, change in enumerate((lost, loop, nowhere, other_kind), 1):
+            change()
+            for _ in range(100):
+                if server.stderr().count("not reloaded") == i:
+                    break
+                time.sleep(0.1)
+            assert server.stderr().count("not reloaded") == i, (change, server.stderr())
+            status, answer = server.post(SEARCH, {"names": ["item 5"], "k": 1})
+            assert status == 200 and answer["neighbors"][0][0]["name"] == "item 5", (change, answer)
+            status, answer = server.post("/v1/indexes/items:reload", {})
+            assert status in (409, 500) and answer["version"] == 1, (change, answer)
+            if change is not lost:
+                done = subprocess.run([PROGRAM, "--listen", "127.0.0.1:0", "--index", f"items={path}"],
+                                      capture_output=True, text=True, timeout=30)
+                assert done.returncode != 0 and "items.index.names" in done.stderr, (change, done)
+        os.rmdir(names)
+        os.rename(kept, names)
+        assert server.post("/v1/indexes/items:reload", {})[0] == 200
+        assert server.get("/v1/indexes/items")[1]["last_error"] is None
 
 
 def test_reload_by_itself(folder):

@@ -414,6 +414,27 @@ static void test_full_disk(void **unused) {
   assert_same(&s, &wanted);
 }
 
+/* Records in a file that a later start does not find are not acknowledged. */
+static void test_removed_file(void **unused) {
+  (void)unused;
+  state s;
+  for (int replaced = 0; replaced < 2; replaced++) {
+    unlink(LOG);
+    change_log *log = open_log(&s, NULL);
+    append_synced(log, 0, 2);
+    assert_int_equal(unlink(LOG), 0);
+    if (replaced) write_bytes(LOG, "", 0);
+    index_change change = {CHANGE_REMOVE, 1, (const int64_t[]){1}, NULL, NULL};
+    assert_int_equal(change_log_append(log, &change, &err), FURROW_OK);
+    assert_int_equal(change_log_sync(log, &err), FURROW_E_IO);
+    assert_non_null(strstr(err.message, "removed or replaced"));
+    assert_int_equal(change_log_append(log, &change, &err), FURROW_E_IO);
+    assert_int_equal(change_log_begin_checkpoint(log, &err), FURROW_E_IO);
+    change_log_close(log);
+  }
+  unlink(LOG);
+}
+
 static void test_modes(void **unused) {
   (void)unused;
   state s;
@@ -854,6 +875,7 @@ int main(void) {
       IN_DIR(test_replay_fails),
       IN_DIR(test_what_is_refused),
       IN_DIR(test_full_disk),
+      IN_DIR(test_removed_file),
       IN_DIR(test_modes),
       IN_DIR(test_lock),
       IN_DIR(test_checkpoint_states),
