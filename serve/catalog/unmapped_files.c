@@ -121,7 +121,7 @@ furrow_status index_print_get(index_print *print, const char *path, furrow_error
   char *names = NULL;
   if (!get_state(&print->index, path)) return fail_path(err, path, "cannot be found");
   if (asprintf(&names, "%s.names", path) < 0) return fail_memory(err);
-  /* What cannot be looked at is there: whoever loads it says what is wrong. */
+  /* What cannot be looked at is there: loading it says what is wrong. */
   if (!get_state(&print->names, names)) {
     const uint64_t why = (uint64_t)errno;
     if (!is_absent(names)) print->names = (file_state){.number = why, .size = UINT64_MAX};
