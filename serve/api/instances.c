@@ -20,7 +20,7 @@
 enum {
   LOOP_NS = 500000,           /* requests that take longer go to a worker */
   READING_NS = 1000,          /* of a row, and of writing its answer */
-  UNKNOWN_NS = 1000,          /* of scoring a row where it could not be measured */
+  UNKNOWN_NS = 20000,         /* of scoring a row where it was not measured yet */
   KEPT_BYTES = 1 << 20,       /* of a thread's memory from request to request */
   LONGEST_INSTANCE = 1 << 30, /* bytes */
   MOST_COMPARED = 1000,       /* names with a mistyped one */
@@ -426,8 +426,8 @@ static furrow_status fail_kind(reading *r, row_kind kind) {
 
 /* A loop has other connections to serve. */
 static bool is_long(const reading *r, size_t rows) {
-  const uint64_t row_ns = r->version->row_ns ? r->version->row_ns : UNKNOWN_NS;
-  return rows > LOOP_NS / (row_ns + READING_NS);
+  const uint64_t measured = r->version->row_ns, row_ns = measured > 0 ? measured : UNKNOWN_NS;
+  return rows * (row_ns + READING_NS) > LOOP_NS;
 }
 
 /* The next element of the list. */

@@ -8,7 +8,7 @@
 
 /* What the answer is made of. */
 typedef struct predicting {
-  const model_version *version;
+  model_version *version;
   const furrow_scorer *scorer;
   furrow_scorer_scratch *scratch;
   const instances *read;
@@ -37,6 +37,16 @@ static furrow_status score_rows(const predicting *p, furrow_score *scores, size_
       return fail(err, FURROW_E_RANGE, "the score is infinite or not a number");
   }
   return FURROW_OK;
+}
+
+/* The time of a row tells how many are scored on a loop. */
+static furrow_status score_and_time(const predicting *p, furrow_score *scores, size_t *row, furrow_error *err) {
+  if (p->version->row_ns > 0) return score_rows(p, scores, row, err);
+  const uint64_t begin = clock_ns();
+  const furrow_status status = score_rows(p, scores, row, err);
+  if (status == FURROW_OK)
+    p->version->row_ns = (clock_ns() - begin) * (p->classes > 1 ? 2 : 1) / p->read->rows.size + 1;
+  return status;
 }
 
 static furrow_status write_probabilities(const predicting *p, size_t i, bytes *body, furrow_error *err) {
@@ -100,7 +110,7 @@ static void answer_rows(call *c, predicting *p) {
   furrow_score *scores = (furrow_score *)(void *)memory;
   p->scores = scores;
   p->probabilities = (double *)(void *)(scores + count);
-  furrow_status status = count > 0 ? score_rows(p, scores, &row, &err) : FURROW_OK;
+  furrow_status status = count > 0 ? score_and_time(p, scores, &row, &err) : FURROW_OK;
   bytes_text(body, "{\"predictions\":[");
   for (size_t i = 0; i < count && status == FURROW_OK; i++) {
     if (i > 0) bytes_text(body, ",");

@@ -238,7 +238,7 @@ static furrow_status score_typical(const model_version *v, furrow_scorer_scratch
 }
 
 /* The best of some trials: others may be disturbed. A model whose rows have fields may not take such rows: then the
- * time is not known. */
+ * first request that is scored tells the time. */
 static void time_rows(model_version *v, const furrow_rowblock *rows, double *probabilities) {
   furrow_scorer_scratch *scratch = model_version_scratch(v, 0);
   uint64_t best = UINT64_MAX;

@@ -29,7 +29,8 @@ typedef struct model_version {
   char **classes;                             /* of each class its name or label, as JSON; see model_classes.h */
   size_t class_count;                         /* 0: the model predicts numbers */
   uint64_t features;                          /* that rows may have */
-  uint64_t row_ns;                            /* time to score a row, measured when it was loaded; 0: not known */
+  _Atomic uint64_t row_ns;                    /* time to score a row, measured when it was loaded, or with the first
+                                                 request that is scored; 0: not known yet */
   bool explains;                              /* furrow_scorer_contributions takes it */
   bool compares;                              /* furrow_recommender_similar takes it */
   uint64_t bytes;                             /* of its files */

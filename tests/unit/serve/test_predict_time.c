@@ -70,6 +70,11 @@ static void by_the_time_of_a_row(void **state) {
   assert_true(moves(model, 1, true));
   assert_false(moves(model, 0, true));
   assert_false(moves(model, 1, false));
+  version->row_ns = 0; /* not known: few rows stay, and their time is measured */
+  assert_true(moves(model, 24, true));
+  assert_int_equal(version->row_ns, 0);
+  assert_false(moves(model, 20, true));
+  assert_in_range(version->row_ns, 1, 1000000);
   shared_release(&version->shared);
   served_model_free(model);
 }
