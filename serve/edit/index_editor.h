@@ -7,8 +7,8 @@
 #ifndef SERVE_EDIT_INDEX_EDITOR_H
 #define SERVE_EDIT_INDEX_EDITOR_H
 
-#include "catalog/served_index.h"
 #include "catalog/file_print.h"
+#include "catalog/served_index.h"
 
 typedef struct index_editor index_editor;
 
