@@ -1,12 +1,16 @@
 /* serve/catalog/index_base.c: loads the file of an index that is served. */
 #include "catalog/index_base.h"
 
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "api/serve_settings.h"
 #include "catalog/sorted_ids.h"
+#include "catalog/unmapped_files.h"
 #include "core/fail.h"
 
 static void free_base(shared *self) {
@@ -28,12 +32,27 @@ bool index_base_has(const index_base *base, int64_t id) {
   return sorted_ids_have(base->ids.ids, base->ids.count, id);
 }
 
+/* Whether an index has a file of names. A link that leads nowhere is one, as is what cannot be looked at. */
+static furrow_status find_names(const char *path, bool *there, furrow_error *err) {
+  struct stat found;
+  char *names = NULL;
+  if (asprintf(&names, "%s.names", path) < 0) return fail_memory(err);
+  furrow_status status = FURROW_OK;
+  *there = lstat(names, &found) == 0 || errno != ENOENT;
+  if (*there && stat(names, &found) != 0)
+    status = fail_file(err, FURROW_E_IO, names, "the names of the index cannot be found", errno);
+  else if (*there && !S_ISREG(found.st_mode))
+    status = fail_file(err, FURROW_E_FORMAT, names, "the names of the index are not a regular file", 0);
+  free(names);
+  return status;
+}
+
 /* Names are read after the index: they are checked against the bytes of its file. */
 static furrow_status load_names(furrow_id_names **names, const char *path, const char *unmapped, furrow_error *err) {
-  bool has_names = false;
-  FAIL_TRY(index_names_check(path, &has_names, err));
+  bool there = false;
+  FAIL_TRY(find_names(path, &there, err));
   const furrow_status status = furrow_id_names_load(names, unmapped, err); /* or those that a save left staged */
-  return status == FURROW_E_NOT_FOUND && !has_names ? FURROW_OK : status;
+  return status == FURROW_E_NOT_FOUND && !there ? FURROW_OK : status;
 }
 
 /* One search with the dimension's zeros touches what a first query would have to wait for. */
@@ -89,16 +108,16 @@ static furrow_status fill_base(index_base *base, const char *path, const char *u
 }
 
 /* What was read before and after a change does not belong together. */
-static furrow_status check_unchanged(const char *path, const index_print *before, furrow_error *err) {
-  index_print after;
+static furrow_status check_unchanged(const char *path, const file_print *before, furrow_error *err) {
+  file_print after;
   FAIL_TRY(index_print_get(&after, path, err));
-  if (index_print_equals(before, &after)) return FURROW_OK;
+  if (file_print_equals(before, &after)) return FURROW_OK;
   fail_in(err, FURROW_E_STATE, path, "the file was changed while it was loaded");
   return add_hint(err, "write an index under another name and rename it, as furrow index does");
 }
 
 furrow_status index_base_load(index_base **base, const char *path, bool search_only, bool sorted_ids, uint64_t number,
-                              index_print *print, furrow_error *err) {
+                              file_print *print, furrow_error *err) {
   index_base *made = calloc(1, sizeof *made);
   char *unmapped = unmapped_path(path);
   furrow_status status = made && unmapped ? unmapped_files_register(err) : fail_memory(err);
@@ -109,7 +128,7 @@ furrow_status index_base_load(index_base **base, const char *path, bool search_o
   if (status == FURROW_OK) {
     made->number = number;
     made->loaded_at = (int64_t)time(NULL);
-    made->bytes = print->index.size;
+    made->bytes = print->bytes;
     *base = made;
   } else {
     unmapped_error(err);
@@ -126,11 +145,12 @@ furrow_status index_file_load(furrow_index **index, furrow_id_names **names, con
   *names = NULL;
   if (status == FURROW_OK) status = furrow_index_load(&loaded, unmapped, NULL, err);
   if (status == FURROW_OK) status = load_names(names, path, unmapped, err);
-  if (status == FURROW_OK)
+  if (status == FURROW_OK) {
     *index = loaded;
-  else
+  } else {
+    unmapped_error(err);
     furrow_index_free(loaded);
-  unmapped_error(err);
+  }
   free(unmapped);
   return status;
 }

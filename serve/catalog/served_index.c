@@ -19,7 +19,7 @@ struct served_index {
   slot view;
   pthread_mutex_t reloading; /* one reload at a time */
   pthread_mutex_t lock;      /* of what follows */
-  index_print served, refused;
+  file_print served, refused;
   bool refused_by_log;  /* it was not the file that was refused */
   uint64_t version;     /* the last one that was served */
   char *last_error;     /* NULL: the last reload went well */
@@ -129,27 +129,27 @@ static furrow_status check_logs(const served_index *index, furrow_error *err) {
 
 /* ---- Reloading ---- */
 
-static bool is_served(served_index *index, const index_print *print) {
+static bool is_served(served_index *index, const file_print *print) {
   pthread_mutex_lock(&index->lock);
-  const bool is = index->version > 0 && index_print_equals(&index->served, print);
+  const bool is = index->version > 0 && file_print_equals(&index->served, print);
   pthread_mutex_unlock(&index->lock);
   return is;
 }
 
 bool served_index_has_newer(served_index *index) {
-  index_print print;
+  file_print print;
   furrow_error err;
   if (index->source.writable || index_print_get(&print, index->source.path, &err) != FURROW_OK) return false;
   pthread_mutex_lock(&index->lock);
-  const bool is_refused = index_print_equals(&print, &index->refused), by_log = index->refused_by_log;
-  const bool is_newer = !index_print_equals(&print, &index->served);
+  const bool is_refused = file_print_equals(&print, &index->refused), by_log = index->refused_by_log;
+  const bool is_newer = !file_print_equals(&print, &index->served);
   pthread_mutex_unlock(&index->lock);
   /* A log goes without a change of the file: at the end of a checkpoint, say. */
   return is_newer && (!is_refused || (by_log && check_logs(index, &err) == FURROW_OK));
 }
 
 /* Keeps what a load came to, for has_newer and last_error. */
-static void remember(served_index *index, furrow_status status, const index_print *print, bool by_log,
+static void remember(served_index *index, furrow_status status, const file_print *print, bool by_log,
                      const furrow_error *err) {
   char text[1024] = "";
   if (status != FURROW_OK) index_error_text(err, text, sizeof text);
@@ -181,8 +181,34 @@ static furrow_status check_names(served_index *index, const index_base *base, fu
   return add_hint(err, "put its file of names back, or start the server again to serve the index without names");
 }
 
-static furrow_status load(served_index *index, index_print *print, furrow_error *err) {
-  const index_source *source = &index->source;
+/* Whether two paths lead to one file, or neither to one. */
+static bool are_same(const char *a, const char *b) {
+  struct stat x, y;
+  const bool has_x = stat(a, &x) == 0, has_y = stat(b, &y) == 0;
+  return has_x == has_y && (!has_x || (x.st_ino == y.st_ino && x.st_dev == y.st_dev));
+}
+
+/* The log and its lock belong to the file, whatever path leads to it: two servers with two paths must meet. The names
+ * beside a symbolic link must be those beside the file, since a checkpoint writes these. */
+static furrow_status resolve(const char *path, char **file, furrow_error *err) {
+  char *names = NULL, *linked = NULL;
+  *file = realpath(path, NULL);
+  if (!*file) return fail_file(err, FURROW_E_IO, path, "cannot be resolved", errno);
+  furrow_status status = FURROW_OK;
+  if (asprintf(&names, "%s.names", *file) < 0) names = NULL;
+  if (asprintf(&linked, "%s.names", path) < 0) linked = NULL;
+  if (!names || !linked) {
+    status = fail_memory(err);
+  } else if (!are_same(names, linked)) {
+    fail_in(err, FURROW_E_STATE, path, "it leads to %s, which does not have the same file of names", *file);
+    status = add_hint(err, "serve a writable index by the path of the file itself");
+  }
+  free(names);
+  free(linked);
+  return status;
+}
+
+static furrow_status load_file(served_index *index, const index_source *source, file_print *print, furrow_error *err) {
   index_base *base = NULL;
   furrow_status status =
       index_base_load(&base, source->path, source->search_only, source->writable, index->version + 1, print, err);
@@ -198,9 +224,20 @@ static furrow_status load(served_index *index, index_print *print, furrow_error 
   return status;
 }
 
+static furrow_status load(served_index *index, file_print *print, furrow_error *err) {
+  if (!index->source.writable) return load_file(index, &index->source, print, err);
+  index_source source = index->source;
+  char *file = NULL;
+  furrow_status status = resolve(source.path, &file, err);
+  source.path = file;
+  if (status == FURROW_OK) status = load_file(index, &source, print, err);
+  free(file);
+  return status;
+}
+
 /* With `reloading` held. */
 static furrow_status reload(served_index *index, bool force, bool *changed, furrow_error *err) {
-  index_print print = {0};
+  file_print print = {0};
   if (index->source.writable && index->version > 0)
     return fail(err, FURROW_E_STATE, "a writable index is not loaded anew: the server itself writes its file");
   furrow_status status = index_print_get(&print, index->source.path, err);
