@@ -17,9 +17,10 @@
 enum {
   MOST_RESULTS = 1 << 20, /* vectors * k */
   MANY_FILTER_IDS = 1024, /* sorting more is not for a loop */
-  MANY_QUERIES = 16,      /* nor are more queries */
-  LONG_SCAN = 1 << 20,    /* nor is scanning more bytes */
-  KEEP_BYTES = 1 << 20    /* memory that a thread keeps for the next request */
+  MOST_FILTER_IDS = 1000000,
+  MANY_QUERIES = 16,   /* nor are more queries */
+  LONG_SCAN = 1 << 20, /* nor is scanning more bytes */
+  KEEP_BYTES = 1 << 20 /* memory that a thread keeps for the next request */
 };
 
 /* One request while it is read. */
@@ -29,6 +30,7 @@ typedef struct reading {
   const service_limits *limits;
   thread_memory *memory;
   request_fault *fault;
+  size_t most; /* elements of an array of ids or names */
   size_t d;
   size_t n;       /* vectors that were read */
   unsigned given; /* bits of members that were there */
@@ -229,11 +231,22 @@ static furrow_status read_name(reading *r, furrow_json_text *name) {
   return memchr(name->bytes, 0, name->size) ? refuse(r, "has a character 0") : FURROW_OK;
 }
 
+/* The array of the element that was begun last has too many. */
+static furrow_status refuse_more(reading *r) {
+  char pointer[sizeof r->fault->pointer];
+  at_value(r, FURROW_E_RANGE);
+  char *last = strrchr(r->fault->pointer, '/');
+  if (last) *last = 0;
+  memcpy(pointer, r->fault->pointer, sizeof pointer);
+  return refuse_size(r->fault, pointer, "there are too many", r->most);
+}
+
 /* Calls `one` for each element of an array. */
 static furrow_status read_elements(reading *r, furrow_status (*one)(reading *r, bytes *to), bytes *to) {
+  size_t count = 0;
   furrow_status status = at_value(r, furrow_json_array(r->json, &r->fault->error));
   while (status == FURROW_OK && (status = at_value(r, furrow_json_element(r->json, &r->fault->error))) == FURROW_OK)
-    status = one(r, to);
+    status = count++ < r->most ? one(r, to) : refuse_more(r);
   return status == FURROW_END ? FURROW_OK : status;
 }
 
@@ -289,7 +302,7 @@ static furrow_status read_range(reading *r, furrow_id_filter *filter) {
   memcpy(&filter->first, ends->data, sizeof(int64_t));
   memcpy(&filter->end, ends->data + sizeof(int64_t), sizeof(int64_t));
   filter->kind = FURROW_ID_FILTER_RANGE;
-  return FURROW_OK;
+  return filter->first <= filter->end ? FURROW_OK : refuse(r, "ends before it begins");
 }
 
 static void sort_filter(furrow_id_filter *filter, bytes *text) {
@@ -308,6 +321,7 @@ static furrow_status read_filter(reading *r, furrow_id_filter *filter) {
   furrow_id_filter_init(filter);
   furrow_status status = at_value(r, furrow_json_object(r->json, &r->fault->error));
   r->given = 0;
+  r->most = MOST_FILTER_IDS;
   while (status == FURROW_OK && (status = next_member(r, kinds, KINDS, &kind)) == FURROW_OK) {
     if (++members > 1) return refuse(r, "is a second filter: one is taken");
     filter->invert = kind == KIND_EXCLUDE;
@@ -316,6 +330,7 @@ static furrow_status read_filter(reading *r, furrow_id_filter *filter) {
     if (status == FURROW_OK && kind != KIND_RANGE) sort_filter(filter, text);
   }
   r->given = given;
+  r->most = r->limits->max_rows;
   if (status != FURROW_END) return status;
   return members == 1 ? FURROW_OK : refuse(r, "has none of \"ids\", \"exclude\", \"range\", \"names\"");
 }
@@ -375,7 +390,7 @@ static void copy_word(char word[32], const char *text, size_t size) {
   word[length] = 0;
 }
 
-/* Takes "name=value" off the front. */
+/* Takes "name=value" off the front. A value that is too long for any parameter becomes "", which none takes. */
 static bool next_parameter(http_text *query, char name[32], char value[32]) {
   if (query->size == 0) return false;
   const char *and = memchr(query->at, '&', query->size);
@@ -383,7 +398,7 @@ static bool next_parameter(http_text *query, char name[32], char value[32]) {
   const char *equals = memchr(query->at, '=', size);
   const size_t length = equals ? (size_t)(equals - query->at) : size;
   copy_word(name, query->at, length);
-  copy_word(value, equals ? equals + 1 : "", equals ? size - length - 1 : 0);
+  copy_word(value, equals ? equals + 1 : "", equals && size - length - 1 < 32 ? size - length - 1 : 0);
   *query = (http_text){query->at + size + (and? 1 : 0), query->size - size - (and? 1 : 0)};
   return true;
 }
@@ -411,12 +426,23 @@ static furrow_status parse_integer(request_fault *fault, const char *name, const
                                              : fail_parameter(fault, name, "is not an integer, or out of its range");
 }
 
+/* "12" or "1.25": strtof takes more than that (spaces, signs, hexadecimal digits, nan). */
+static bool parse_decimal(const char *value, float *number) {
+  static const char digits[] = "0123456789";
+  size_t length = strspn(value, digits);
+  const bool has_digits = length > 0;
+  if (value[length] == '.') {
+    const size_t fraction = strspn(value + length + 1, digits);
+    length += fraction > 0 ? 1 + fraction : 0;
+  }
+  *number = strtof(value, NULL);
+  return has_digits && !value[length];
+}
+
 static furrow_status parse_search_parameter(reading *r, size_t which, const char *value, index_query *query) {
   int64_t number = 0;
-  char *end;
   if (which == K_FACTOR) {
-    query->k_factor = strtof(value, &end);
-    return end != value && !*end && query->k_factor >= 1 && query->k_factor <= MOST_K_FACTOR
+    return parse_decimal(value, &query->k_factor) && query->k_factor >= 1 && query->k_factor <= MOST_K_FACTOR
                ? FURROW_OK
                : fail_parameter(r->fault, "k_factor", "is not a number of 1 … 1000");
   }
@@ -475,8 +501,12 @@ static reading begin(const index_view *view, const service_limits *limits, threa
   bytes_reset(&memory->numbers, KEEP_BYTES);
   bytes_reset(&memory->text, KEEP_BYTES);
   bytes_reset(&memory->results, KEEP_BYTES);
-  return (reading){
-      .view = view, .limits = limits, .memory = memory, .fault = fault, .d = view ? (size_t)view->base->info.d : 0};
+  return (reading){.view = view,
+                   .limits = limits,
+                   .memory = memory,
+                   .fault = fault,
+                   .most = limits ? limits->max_rows : 0,
+                   .d = view ? (size_t)view->base->info.d : 0};
 }
 
 furrow_status search_request_read(search_request *request, const request_text *text, const index_view *view,

@@ -142,6 +142,7 @@ def test_wrong_requests(folder):
         ({"vectors": [one], "filter": {"ids": [1, -2]}}, 400, "/filter/ids/1"),
         ({"vectors": [one], "filter": {"range": [1]}}, 400, "/filter/range"),
         ({"vectors": [one], "filter": {"range": [1, 2, 3]}}, 400, "/filter/range"),
+        ({"vectors": [one], "filter": {"range": [50, 3]}}, 400, "/filter/range"),
         ({"vectors": [one], "filter": {"id": [1]}}, 400, "/filter/id"),
         ({"vectors": [one], "filter": {"names": ["a"]}}, 404, "/filter/names/0"), ({"vectors": [one] * 10001}, 413, "/vectors"),
         ({"ids": [1] * 2000, "k": 1000}, 413, "/k"), ({"ids": ["1"]}, 400, "/ids/0"), ({"ids": [2 ** 70]}, 400, "/ids/0"),
@@ -166,6 +167,45 @@ def test_wrong_requests(folder):
         assert server.post("/v1/indexes/items:checkpoint", {})[0] == 409
         assert server.post("/v1/indexes/other:search", {"vectors": [one]})[0] == 404
         assert server.post(SEARCH, {"vectors": [one], "k": 3})[0] == 200
+
+
+def test_numbers_of_parameters(folder):
+    """Numbers in the address are decimal, and nothing is cut off."""
+    path, vectors = build_index(folder, "items", 500, 16, False, "--refine-flat")
+    body = array.array("f", vectors[0]).tobytes()
+    with Server("--index", f"items={path}") as server:
+        for number in ("1", "4", "1.5", "1.0000", "1000"):
+            status, _, answer = server.request("POST", f"{SEARCH}?k_factor={number}", body, RAW)
+            assert status == 200, (number, answer)
+        for number in ("", "0x10", "+2", "2.", ".5", "1e1", "2x", "nan", "inf", "0.5", "1001", "%202", "1." + "0" * 40 + "JUNK",
+                       "1." + "0" * 29 + "x"):
+            status, _, answer = server.request("POST", f"{SEARCH}?k_factor={number}", body, RAW)
+            assert status == 400 and b"k_factor" in answer, (number, answer)
+        for query in ("k=0x3", "k=3" + "0" * 40, "nprobe=" + "0" * 40 + "1", "k=+3", "k=3.0"):
+            assert server.request("POST", f"{SEARCH}?{query}", body, RAW)[0] == 400, query
+
+
+def test_too_many_elements(folder):
+    """Arrays are refused where they become too long, not after all of them was read."""
+    path, vectors = build_index(folder, named=True, count=500)
+    add, remove = "/v1/indexes/items:add", "/v1/indexes/items:remove"
+    wrong = '"x"'  # what follows the limit is not read
+    ids, names = f"[{'1,' * 8}{wrong}]", f"[{'$,' * 8}3]".replace("$", '"item 1"')
+    table = [(remove, f'{{"ids":{ids}}}', "/ids"), (remove, f'{{"names":{names}}}', "/names"),
+             (remove, f'{{"names":{names.replace("item 1", "nobody")}}}', "/names"),
+             (add, f'{{"ids":{ids}}}', "/ids"), (add, f'{{"names":{names}}}', "/names"),
+             (SEARCH, f'{{"ids":{ids}}}', "/ids"), (SEARCH, f'{{"names":{names}}}', "/names")]
+    with Server("--index", f"items={path}", "--writable", "items", "--max-rows", 8) as server:
+        for call, body, pointer in table:
+            status, answer = server.post(call, body)
+            assert (status, answer["pointer"]) == (413, pointer), (call, body, answer)
+        assert server.post(remove, {"ids": [1000] * 8})[0] == 200
+        status, answer = server.post(SEARCH, {"vectors": vectors[:1], "filter": {"ids": list(range(100))}})
+        assert status == 200, answer  # a filter has a limit of its own
+        for kind in ("ids", "exclude"):
+            body = f'{{"vectors":{json.dumps(vectors[:1])},"filter":{{"{kind}":[{"1," * 1000000}{wrong}]}}}}'
+            status, answer = server.post(SEARCH, body)
+            assert (status, answer["pointer"]) == (413, f"/filter/{kind}"), answer
 
 
 def test_file_goes_while_served(folder):
