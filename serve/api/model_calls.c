@@ -121,6 +121,7 @@ static void put_version(bytes *body, const model_version *v) {
   put_classes(body, v);
   if (v->encoder) put_columns(body, furrow_encoder_schema(v->encoder));
   put_count(body, "features", v->features);
+  if (!v->encoder) put_count(body, "index_base", v->index_base);
   put_count(body, "bytes", v->bytes);
   put_time(body, "loaded_at", v->loaded_at);
   if (v->recommender) {

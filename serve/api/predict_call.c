@@ -111,7 +111,7 @@ static void answer_rows(call *c, const model_version *version, predicting *p) {
     return;
   }
   bytes_text(body, "]");
-  instances_write_warnings(version, &p->read->rows, body);
+  instances_write_warnings(version, p->read, body);
   bytes_text(body, "}\n");
   c->answer->type = "application/json";
 }

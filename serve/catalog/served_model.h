@@ -26,7 +26,8 @@ typedef struct model_version {
   furrow_scorer *own_scorer;                  /* what `scorer` is, where there is no recommender */
   char algorithm[32];                         /* "fm" … */
   const char *task;                           /* "binary", "multiclass", "regression" or "ranking" */
-  uint64_t features;                          /* that rows may have */
+  uint64_t features;                          /* of the log's encoder; numbers of an array that is a row */
+  unsigned index_base;                        /* of lines of rows: their first feature is 0 or 1 */
   bool explains;                              /* furrow_scorer_contributions takes it */
   bool compares;                              /* furrow_recommender_similar takes it */
   uint64_t bytes;                             /* of its files */
