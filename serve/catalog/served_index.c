@@ -100,14 +100,17 @@ static bool is_served(served_index *index, const index_print *print) {
   return is;
 }
 
+/* A file that was moved away is news, once: its print is all 0. So is one that came back. */
 bool served_index_has_newer(served_index *index) {
-  index_print print;
+  index_print print = {0};
   furrow_error err;
-  if (index->source.writable || index_print_get(&print, index->source.path, &err) != FURROW_OK) return false;
+  if (index->source.writable) return false;
+  if (index_print_get(&print, index->source.path, &err) != FURROW_OK) print = (index_print){0};
   pthread_mutex_lock(&index->lock);
-  const bool is_newer = !index_print_equals(&print, &index->served) && !index_print_equals(&print, &index->refused);
+  const bool is_refused = index->last_error && index_print_equals(&print, &index->refused);
+  const bool is_served = !index->last_error && index_print_equals(&print, &index->served);
   pthread_mutex_unlock(&index->lock);
-  return is_newer;
+  return !is_refused && !is_served;
 }
 
 /* Keeps what a load came to, for has_newer and last_error. */
@@ -163,7 +166,10 @@ static furrow_status reload(served_index *index, bool force, bool *changed, furr
   if (index->source.writable && index->version > 0)
     return fail(err, FURROW_E_STATE, "a writable index is not loaded anew: the server itself writes its file");
   furrow_status status = index_print_get(&print, index->source.path, err);
-  if (status == FURROW_OK && !force && is_served(index, &print)) return FURROW_OK;
+  if (status == FURROW_OK && !force && is_served(index, &print)) {
+    remember(index, FURROW_OK, &print, NULL); /* what was wrong in between is gone */
+    return FURROW_OK;
+  }
   if (!index->source.writable && index->version == 0) tell_of_log(index);
   if (status == FURROW_OK) status = load(index, &print, err);
   *changed = status == FURROW_OK;
