@@ -7,7 +7,7 @@ import shutil
 import threading
 import time
 
-from furrow_server import Server, build_index, furrow, run
+from furrow_server import Server, build_index, furrow, run, train_rows
 
 SEARCH = "/v1/indexes/items:search"
 RAW = {"Content-Type": "application/octet-stream", "Accept": "application/octet-stream"}
@@ -170,11 +170,36 @@ def test_wrong_requests(folder):
         assert server.post(SEARCH, {"vectors": [one], "k": 3})[0] == 200
 
 
+def test_options_that_apply(folder):
+    """An option that the index has no use for is refused."""
+    golden = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../golden/faiss")
+    kinds = {f"{golden}/v173_flat_l2.index": "", f"{golden}/v173_hnsw_flat_l2.index": "ef_search",
+             f"{golden}/v173_pq_l2.index": "", f"{golden}/v173_imi_pq.index": "nprobe",
+             build_index(folder, "pq", 500)[0]: "nprobe",
+             build_index(folder, "graph", 500, 16, False, "--hnsw", 4)[0]: "nprobe ef_search",
+             build_index(folder, "refined", 500, 16, False, "--refine-flat", "--opq")[0]: "nprobe k_factor",
+             build_index(folder, "twice", 500, 16, False, "--refine-m", 4)[0]: "nprobe k_factor"}
+    words = [word for i, path in enumerate(kinds) for word in ("--index", f"i{i}={path}")]
+    with Server(*words) as server:
+        for i, (path, applies) in enumerate(kinds.items()):
+            query = [0.5] * server.get(f"/v1/indexes/i{i}")[1]["dimension"]
+            assert server.post(f"/v1/indexes/i{i}:search", {"vectors": [query]})[0] == 200, path
+            for option in ("nprobe", "k_factor", "ef_search"):
+                status, answer = server.post(f"/v1/indexes/i{i}:search", {"vectors": [query], option: 16})
+                expected = (200, None) if option in applies.split() else (400, f"/{option}")
+                assert (status, answer.get("pointer")) == expected, (path, option, answer)
+
+
 def test_lost_parameters(folder):
     """Parameters in the address of a JSON request would be ignored."""
     path, vectors = build_index(folder, count=500)
-    with Server("--index", f"items={path}", "--writable", "items") as server:
+    model = train_rows(folder, rows=200)
+    with Server("--index", f"items={path}", "--writable", "items", "--model", f"m={model}") as server:
         body = {"vectors": vectors[:1]}
+        for call in ("predict?x=1", "recommend?k=2", "explain?top=1", "reload?version=1"):
+            status, answer = server.post(f"/v1/models/m:{call}", {"instances": [[0.5] * 20]})
+            assert status == 400 and "address" in answer["detail"], (call, answer)
+        assert server.post("/v1/models/m:predict", {"instances": [[0.5] * 20]})[0] == 200
         for call in ("search?k=2", "search?kk=3", "add?replace=true", "remove?k=1", "curve?k=2", "reload?x", "checkpoint?a=b"):
             status, answer = server.post(f"/v1/indexes/items:{call}", {"ids": [1]} if "remove" in call else body)
             assert status == 400 and "address" in answer["detail"], (call, answer)
