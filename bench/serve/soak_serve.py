@@ -122,9 +122,9 @@ def main():
         clients = [Client(server, stop, path, lambda body=body: body, allowed[path]) for path, body in calls.items()]
         clients += [Client(server, stop, "/v1/indexes/fresh:search", lambda: {"vectors": [vector], "k": 10, "nprobe": 8}),
                     Client(server, stop, "/v1/indexes/fresh:add",
-                           lambda: {"vectors": [[random.gauss(0, 1) for _ in range(16)]], "ids": [random.randrange(10**6)],
+                           lambda: {"vectors": [[random.gauss(0, 1) for _ in range(16)]], "ids": [random.randrange(30000)],
                                     "replace": True}),
-                    Client(server, stop, "/v1/indexes/fresh:remove", lambda: {"ids": [random.randrange(10**6)]})]
+                    Client(server, stop, "/v1/indexes/fresh:remove", lambda: {"ids": [random.randrange(30000)]})]
         changer = threading.Thread(target=replace_forever, args=(stop, given.reload, folder, models, indexes, counts))
         for thread in [*clients, changer]:
             thread.start()

@@ -1,4 +1,4 @@
-/* furrow/json.h: reads JSON (RFC 8259, strictly), value after value, without a tree.
+/* furrow/json.h: reads JSON (RFC 8259, strictly), value after value, without a tree; writes its numbers.
  *
  *   furrow_json *json = NULL;
  *   furrow_json_text key;
@@ -117,6 +117,13 @@ FURROW_API size_t furrow_json_path(const furrow_json *json, char *path, size_t s
 FURROW_API furrow_status furrow_json_fail(const furrow_json *json, uint64_t offset, const char *member,
                                           furrow_error *err, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
+/* Bytes that furrow_json_write_f32 and furrow_json_write_f64 write at most. */
+#define FURROW_JSON_NUMBER_TEXT 32
+/* Writes a number to `out`, which holds FURROW_JSON_NUMBER_TEXT bytes, without a 0 behind it: the fewest digits that
+ * read back to the same bits (0.1, 1e-07, 5); "null" for what JSON does not have: NaN and the infinities.
+ * Returns: the length of the text. */
+FURROW_API size_t furrow_json_write_f32(char *out, float value);
+FURROW_API size_t furrow_json_write_f64(char *out, double value);
 /* Returns: whether a text is that literal. */
 FURROW_API bool furrow_json_is(furrow_json_text text, const char *literal);
 

@@ -52,6 +52,7 @@ typedef struct routing {
   served_index *index;
   size_t target; /* as request_metrics.h counts them */
   size_t rows;
+  uint64_t queued_ns; /* when it began to wait for a worker */
   bool has_target;
 } routing;
 _Static_assert(sizeof(routing) <= sizeof((http_request){0}.notes), "it fits into a request");
@@ -263,13 +264,14 @@ static void handle(service *s, http_request *request, unsigned thread, bool on_l
   if (c.answer->body.failed) problem_set(c.answer, 503, "there is not enough memory for the answer");
   x->rows = c.rows;
   *move = c.move;
+  thread_memory_trim(c.memory, request->body_size);
 }
 
 void router_work(void *user, unsigned thread, void *item) {
   service *s = user;
   http_request *request = item;
   bool move;
-  if (clock_ns() - request->received_ns > (uint64_t)s->limits.request_ms * 1000000)
+  if (clock_ns() - routing_of(request)->queued_ns > (uint64_t)s->limits.request_ms * 1000000)
     problem_set(&request->answer, 503, "the request has waited too long");
   else
     handle(s, request, thread, false, &move);
@@ -278,10 +280,11 @@ void router_work(void *user, unsigned thread, void *item) {
 
 static bool on_request(void *user, http_request *request) {
   service *s = user;
-  const routing *x = routing_of(request);
+  routing *x = routing_of(request);
   bool move = x->route->place != ON_LOOP || request->body_size > LONG_BODY;
   if (!move) handle(s, request, request->loop, true, &move);
   if (!move) return true;
+  x->queued_ns = clock_ns();
   if (work_queue_put(x->route->place == ON_WAITER ? s->waiting : s->work, request)) return false;
   problem_set(&request->answer, 429, "too many requests wait already");
   return true;

@@ -1,6 +1,7 @@
 /* serve/api/serve_main.c: the program furrow-serve: opens what is served, answers, looks for newer versions, stops. */
 #include <errno.h>
 #include <math.h>
+#include <sched.h>
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
@@ -14,6 +15,7 @@
 
 #include "api/serve_settings.h"
 #include "api/service.h"
+#include "api/watcher.h"
 #include "core/fail.h"
 
 /* ---- What is served ---- */
@@ -85,39 +87,6 @@ static void close_all(service *s) {
   free(s->token);
 }
 
-/* ---- Newer versions ---- */
-
-static void tell_reload(const char *what, const char *name, furrow_status status, const reload_result *result,
-                        const furrow_error *err) {
-  char text[1024];
-  if (status == FURROW_OK && !result->changed) return;
-  if (status == FURROW_OK) {
-    fprintf(stderr, "furrow: %s %s: version %llu is served\n", what, name, (unsigned long long)result->version);
-    return;
-  }
-  furrow_error_to_text(err, text, sizeof text);
-  fprintf(stderr, "furrow: %s %s: not reloaded, version %llu stays: %s\n", what, name,
-          (unsigned long long)result->version, text);
-}
-
-/* asked: by a signal, so that what has no newer version is looked at as well. */
-static void reload_all(service *s, bool asked) {
-  for (size_t i = 0; i < s->model_count; i++) {
-    furrow_error err = {0};
-    reload_result result = {0};
-    if (!asked && !served_model_has_newer(s->models[i])) continue;
-    furrow_status status = served_model_reload(s->models[i], false, &result, &err);
-    tell_reload("model", served_model_name(s->models[i]), status, &result, &err);
-  }
-  for (size_t i = 0; i < s->index_count; i++) {
-    furrow_error err = {0};
-    reload_result result = {0};
-    if (served_index_is_writable(s->indexes[i]) || (!asked && !served_index_has_newer(s->indexes[i]))) continue;
-    furrow_status status = served_index_reload(s->indexes[i], false, &result, &err);
-    tell_reload("index", served_index_name(s->indexes[i]), status, &result, &err);
-  }
-}
-
 /* ---- Running ---- */
 
 static void watched_signals(sigset_t *set) {
@@ -128,14 +97,12 @@ static void watched_signals(sigset_t *set) {
 }
 
 /* Waits for a signal to stop. */
-static void run_until_stopped(service *s, unsigned watch_seconds) {
-  const struct timespec period = {.tv_sec = watch_seconds > 0 ? watch_seconds : 3600};
+static void run_until_stopped(watcher *w) {
   sigset_t set;
+  int signal = 0;
   watched_signals(&set);
-  for (;;) {
-    const int signal = sigtimedwait(&set, NULL, &period);
-    if (signal == SIGINT || signal == SIGTERM) return;
-    if (signal == SIGHUP || (signal < 0 && errno == EAGAIN && watch_seconds > 0)) reload_all(s, signal == SIGHUP);
+  while (signal != SIGINT && signal != SIGTERM) {
+    if (sigwait(&set, &signal) == 0 && signal == SIGHUP) watcher_ask(w);
   }
 }
 
@@ -155,8 +122,9 @@ static void raise_file_limit(uint64_t connections) {
 }
 
 static unsigned processors(unsigned wanted) {
-  const long count = sysconf(_SC_NPROCESSORS_ONLN);
-  return wanted > 0 ? wanted : count > 0 ? (unsigned)count : 1;
+  cpu_set_t set;
+  if (wanted > 0) return wanted;
+  return sched_getaffinity(0, sizeof set, &set) == 0 ? (unsigned)CPU_COUNT(&set) : 1;
 }
 
 static unsigned milliseconds(double seconds) {
@@ -186,9 +154,18 @@ static void set_up(service *s, const serve_values *v, http_settings *http) {
                           .gzip_from = 1024};
 }
 
+/* A version that takes long to load is not waited for; the changes of writable indexes are. */
+static void end_while_loading(service *s) {
+  for (size_t i = 0; i < s->index_count; i++)
+    if (served_index_is_writable(s->indexes[i])) served_index_free(s->indexes[i]);
+  fprintf(stderr, "furrow: stopped while a new version was being loaded\n");
+  _exit(0);
+}
+
 static furrow_status run_serve(const void *values, output *out, furrow_error *err) {
   serve_values *v = NULL;
   service s = {0};
+  watcher *w = NULL;
   http_settings http;
   char address[128];
   furrow_status status = settings_load(&v, (const serve_values *)values, &s.token, err);
@@ -198,15 +175,17 @@ static furrow_status run_serve(const void *values, output *out, furrow_error *er
     status = open_all(&s, v, err);
   }
   if (status == FURROW_OK) status = service_start(&s, &http, err);
+  if (status == FURROW_OK) status = watcher_start(&w, &s, v->watch_seconds, err);
   if (status == FURROW_OK) {
     http_server_address(s.server, address, sizeof address);
     output_format(out, "listening on %s\n", address);
     status = output_flush(out, err);
-    run_until_stopped(&s, v->watch_seconds);
+    run_until_stopped(w);
     stop_at_next_signal();
-    if (!service_stop(&s, milliseconds(v->drain)))
-      fprintf(stderr, "furrow: requests that were not done in time were cut off\n");
   }
+  if (s.server && !service_stop(&s, milliseconds(v->drain)))
+    fprintf(stderr, "furrow: requests that were not done in time were cut off\n");
+  if (!watcher_stop(w, 1000)) end_while_loading(&s);
   close_all(&s);
   settings_free(v);
   return status;

@@ -5,6 +5,8 @@
 
 #include "core/fail.h"
 
+enum { KEPT_BYTES = 1 << 18 }; /* of each part of a thread's memory, between requests */
+
 furrow_json *thread_json(thread_memory *memory) {
   if (!memory->json && furrow_json_create(&memory->json, NULL) != FURROW_OK) return NULL;
   return memory->json;
@@ -17,11 +19,25 @@ furrow_container *thread_rows(thread_memory *memory) {
   return memory->rows;
 }
 
+/* The reader and the rows are as large as their largest request. */
+static void free_readers(thread_memory *memory) {
+  furrow_json_free(memory->json);
+  furrow_container_free(memory->rows);
+  memory->json = NULL;
+  memory->rows = NULL;
+}
+
+void thread_memory_trim(thread_memory *memory, size_t body_size) {
+  bytes_reset(&memory->text, KEPT_BYTES);
+  bytes_reset(&memory->numbers, KEPT_BYTES);
+  bytes_reset(&memory->results, KEPT_BYTES);
+  if (body_size > KEPT_BYTES) free_readers(memory);
+}
+
 static void free_memory(service *s) {
   for (unsigned i = 0; s->memory && i < s->threads; i++) {
     thread_memory *memory = &s->memory[i];
-    furrow_json_free(memory->json);
-    furrow_container_free(memory->rows);
+    free_readers(memory);
     bytes_clear(&memory->text);
     bytes_clear(&memory->numbers);
     bytes_clear(&memory->results);

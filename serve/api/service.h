@@ -98,6 +98,8 @@ void router_hooks(service *s, http_hooks *hooks);
 /* Calls the handler of a request that was queued. */
 void router_work(void *service, unsigned thread, void *item);
 
+/* Gives back what a long request has made the memory of its thread grow to. */
+void thread_memory_trim(thread_memory *memory, size_t body_size);
 /* The JSON reader and the row container of the thread; NULL: there is not the memory. */
 furrow_json *thread_json(thread_memory *memory);
 furrow_container *thread_rows(thread_memory *memory);

@@ -1,12 +1,12 @@
 /* serve/http/bytes.c: bytes that grow at their end. */
 #include "http/bytes.h"
 
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "furrow/json.h"
 #include "furrow/model.h"
 
 void bytes_clear(bytes *b) {
@@ -83,17 +83,13 @@ void bytes_u64(bytes *b, uint64_t value) {
 }
 
 void bytes_f32(bytes *b, float value) {
-  if (isfinite(value))
-    add_element(b, (furrow_elements){.f32 = &value}, FURROW_ELEMENT_F32);
-  else
-    bytes_add(b, "null", 4);
+  char *to = bytes_reserve(b, FURROW_JSON_NUMBER_TEXT);
+  if (to) b->size += furrow_json_write_f32(to, value);
 }
 
 void bytes_f64(bytes *b, double value) {
-  if (isfinite(value))
-    add_element(b, (furrow_elements){.f64 = &value}, FURROW_ELEMENT_F64);
-  else
-    bytes_add(b, "null", 4);
+  char *to = bytes_reserve(b, FURROW_JSON_NUMBER_TEXT);
+  if (to) b->size += furrow_json_write_f64(to, value);
 }
 
 size_t bytes_utf8_length(const unsigned char *at, size_t left) {

@@ -26,8 +26,7 @@ static inline void bytes_grow(bytes *b, size_t size) {
 void bytes_add(bytes *b, const void *data, size_t size);
 void bytes_text(bytes *b, const char *text);
 void bytes_format(bytes *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Numbers as JSON has them: what is not finite is null. Floats have up to 9 digits, doubles 17: they read back to the
- * same bits. */
+/* Numbers as JSON has them: the fewest digits that read back to the same bits; what is not finite is null. */
 void bytes_i64(bytes *b, int64_t value);
 void bytes_u64(bytes *b, uint64_t value);
 void bytes_f32(bytes *b, float value);

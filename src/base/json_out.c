@@ -6,6 +6,7 @@
 
 #include "base/java_number.h"
 #include "base/number_out.h"
+#include "furrow/json.h"
 
 static void new_line(fw_json_out *json) {
   fw_buffer_byte(json->out, '\n');
@@ -97,4 +98,19 @@ void fw_json_out_member(fw_json_out *json, const char *key, const char *text) {
     fw_json_out_text(json, text);
   else
     fw_json_out_null(json);
+}
+
+/* ---- Numbers as JSON has them ---- */
+
+static size_t write_null(char *out) {
+  memcpy(out, "null", 4);
+  return 4;
+}
+
+size_t furrow_json_write_f32(char *out, float value) {
+  return isfinite(value) ? fw_write_f32(out, value) : write_null(out);
+}
+
+size_t furrow_json_write_f64(char *out, double value) {
+  return isfinite(value) ? fw_write_f64(out, value) : write_null(out);
 }

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define FW_SUGGESTION_LENGTH 64 /* longer candidates are not considered */
+#define FW_SUGGESTION_LENGTH 64 /* longer candidates are not considered, nor words of twice that length */
 
 /* Start with {NULL, SIZE_MAX}. */
 typedef struct fw_suggestion {

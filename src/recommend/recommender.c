@@ -9,7 +9,7 @@
 #include "base/suggestion.h"
 #include "rows/encode/encoder.h"
 
-enum { SUGGESTIONS_AMONG = 200000 };
+enum { SUGGESTIONS_AMONG = 50000 };
 
 /* ---- Names ---------------------------------------------------------------------------------------------- */
 
@@ -83,7 +83,8 @@ static furrow_status find_name(const furrow_recommender *r, const fw_entries *na
   if (status != FURROW_OK && status != FURROW_E_NOT_FOUND) return status;
   fw_fail(err, FURROW_E_NOT_FOUND, "the model does not know the %s", what);
   fw_error_set_token(err, name, length);
-  if (err && fw_strndup(&copy, name, length, NULL) == FURROW_OK) suggest(names, copy, err);
+  if (err && length <= 2 * FW_SUGGESTION_LENGTH && fw_strndup(&copy, name, length, NULL) == FURROW_OK)
+    suggest(names, copy, err);
   fw_free(copy);
   return FURROW_E_NOT_FOUND;
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/json_out.h"
+#include "furrow/json.h"
 #include "support/cmocka_all.h"
 
 static void expect(fw_buffer *out, const char *text) {
@@ -61,7 +62,31 @@ static void objects_nest(void **state) {
   expect(&out, "{\n  \"numbers\" : [ 1, 2, 3 ],\n  \"objects\" : [ {\n    \"a\" : \"b\"\n  } ],\n  \"empty\" : { }\n}");
 }
 
+/* The text of a number of a program that writes JSON itself. */
+static void expect_f64(double value, const char *wanted) {
+  char text[FURROW_JSON_NUMBER_TEXT + 1] = "";
+  text[furrow_json_write_f64(text, value)] = 0;
+  assert_string_equal(text, wanted);
+}
+
+static void numbers_have_the_fewest_digits(void **state) {
+  (void)state;
+  char text[FURROW_JSON_NUMBER_TEXT + 1] = "";
+  expect_f64(0.1, "0.1");
+  expect_f64(0.95, "0.95");
+  expect_f64(-2, "-2");
+  expect_f64(1.0 / 3, "0.3333333333333333");
+  expect_f64(1e300, "1e+300");
+  expect_f64(NAN, "null");
+  expect_f64(-INFINITY, "null");
+  text[furrow_json_write_f32(text, 0.1f)] = 0;
+  assert_string_equal(text, "0.1");
+  text[furrow_json_write_f32(text, INFINITY)] = 0;
+  assert_string_equal(text, "null");
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(values_of_all_kinds), cmocka_unit_test(objects_nest)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(values_of_all_kinds), cmocka_unit_test(objects_nest),
+                                     cmocka_unit_test(numbers_have_the_fewest_digits)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
