@@ -79,6 +79,11 @@ FURROW_API furrow_status furrow_json_array(furrow_json *json, furrow_error *err)
 /* Announces the next element.
  * Errors:  END after the last one; E_FORMAT. */
 FURROW_API furrow_status furrow_json_element(furrow_json *json, furrow_error *err) FURROW_MUST_USE;
+/* Reads the elements that follow in the array that was entered, as long as they are numbers: each becomes the nearest
+ * float, at most `capacity` of them. It stops before one that is too large for a float, or is something else, or is not
+ * JSON, and before the end; what it stops at, furrow_json_element announces. values[count …] may be overwritten.
+ * Returns: how many; 0 outside of an array. */
+FURROW_API size_t furrow_json_f32_elements(furrow_json *json, float *values, size_t capacity);
 /* Reads a string: UTF-8, escapes resolved; it may contain 0.
  * Errors:  E_FORMAT, not a string, or not UTF-8; E_MEMORY.
  * Owner:   the reader, or the text; valid until the next string. */

@@ -213,18 +213,20 @@ static furrow_status fail_dimension(reading *r) {
   return refuse_vector(r->fault, r->n, what);
 }
 
+/* The element is not one of those that furrow_json_f32_elements reads. */
+static furrow_status fail_number(reading *r) {
+  double value;
+  FAIL_TRY(at_value(r, furrow_json_f64(r->json, &value, &r->fault->error)));
+  return refuse(r, "is too large for a float32");
+}
+
 static furrow_status read_vector(reading *r, float *vector) {
-  furrow_error *err = &r->fault->error;
-  furrow_status status = furrow_json_array(r->json, err);
-  size_t count = 0;
-  while (status == FURROW_OK && (status = furrow_json_element(r->json, err)) == FURROW_OK) {
-    double value;
-    if (count == r->d) return fail_dimension(r);
-    status = furrow_json_f64(r->json, &value, err);
-    if (status == FURROW_OK) vector[count++] = (float)value;
-  }
-  if (status != FURROW_END) return at_value(r, status);
-  return count == r->d ? FURROW_OK : fail_dimension(r);
+  FAIL_TRY(at_value(r, furrow_json_array(r->json, &r->fault->error)));
+  const size_t count = furrow_json_f32_elements(r->json, vector, r->d);
+  const furrow_status status = furrow_json_element(r->json, &r->fault->error);
+  if (status != FURROW_OK && status != FURROW_END) return at_value(r, status);
+  if (status == FURROW_OK && count < r->d) return fail_number(r);
+  return status == FURROW_END && count == r->d ? FURROW_OK : fail_dimension(r);
 }
 
 static furrow_status read_vectors(reading *r) {
@@ -430,6 +432,13 @@ static furrow_status read_search_json(reading *r, const request_text *text, bool
 
 /* ---- Query strings of raw requests ---- */
 
+/* A copy of text; what is too long is cut. */
+static void copy_word(char word[32], const char *text, size_t size) {
+  const size_t length = size < 32 ? size : 31;
+  memcpy(word, text, length);
+  word[length] = 0;
+}
+
 /* Takes "name=value" off the front. */
 static bool next_parameter(http_text *query, char name[32], char value[32]) {
   if (query->size == 0) return false;
@@ -437,9 +446,8 @@ static bool next_parameter(http_text *query, char name[32], char value[32]) {
   const size_t size = and? (size_t)(and-query->at) : query->size;
   const char *equals = memchr(query->at, '=', size);
   const size_t length = equals ? (size_t)(equals - query->at) : size;
-  snprintf(name, 32, "%.*s", (int)(length < 32 ? length : 31), query->at);
-  snprintf(value, 32, "%.*s", equals ? (int)(size - length - 1 < 32 ? size - length - 1 : 31) : 0,
-           equals ? equals + 1 : "");
+  copy_word(name, query->at, length);
+  copy_word(value, equals ? equals + 1 : "", equals ? size - length - 1 : 0);
   *query = (http_text){query->at + size + (and? 1 : 0), query->size - size - (and? 1 : 0)};
   return true;
 }

@@ -1,6 +1,7 @@
 /* serve/catalog/index_view.c: searches a base and the changes since. */
 #include <string.h>
 
+#include "api/serve_settings.h"
 #include "catalog/index_base.h"
 #include "core/fail.h"
 #include "edit/fresh_vectors.h"
@@ -39,11 +40,10 @@ furrow_status index_view_search(const index_view *view, const float *queries, si
   params.ef_search = query->ef_search;
   params.threads = query->threads;
   params.filter = without_hidden(query->filter, view->fresh, &visible, &filter);
-  const furrow_status status =
-      furrow_searcher_search(view->base->searcher, queries, n, query->k, &params, distances, ids, err);
-  if (status == FURROW_OK && view->fresh && view->fresh->count > 0)
-    fresh_view_search(view->fresh, queries, n, query->k, query->filter, distances, ids);
-  return status;
+  FAIL_TRY(furrow_searcher_search(view->base->searcher, queries, n, query->k, &params, distances, ids, err));
+  return view->fresh && view->fresh->count > 0
+             ? fresh_view_search(view->fresh, queries, n, query->k, query->filter, distances, ids, err)
+             : FURROW_OK;
 }
 
 furrow_status index_view_vector(const index_view *view, int64_t id, float *vector, furrow_error *err) {

@@ -1,6 +1,7 @@
 /* serve/catalog/served_index.c: an index that is served: which base, when it is loaded anew, who changes it. */
 #include "catalog/served_index.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,7 @@ struct served_index {
   pthread_mutex_t reloading; /* one reload at a time */
   pthread_mutex_t lock;      /* of what follows */
   index_print served, refused;
+  bool refused_by_log;  /* it was not the file that was refused */
   uint64_t version;     /* the last one that was served */
   char *last_error;     /* NULL: the last reload went well */
   index_editor *editor; /* NULL: not writable, or not loaded yet; it is set once */
@@ -91,6 +93,35 @@ index_view *index_view_create(index_base *base, struct fresh_view *fresh) {
   return view;
 }
 
+/* ---- The log of an index that is not writable ---- */
+
+static furrow_status fail_log(const served_index *index, const char *path, furrow_error *err) {
+  fail_in(err, FURROW_E_STATE, path, "the log has changes that are not in the index file, so they would not be found");
+  return add_hint(err, "serve it with --writable %s, which folds them into the file, or remove the log",
+                  index->source.name);
+}
+
+/* Whether a writable server has left changes, or has them just now: acknowledged, but not in the file. */
+static furrow_status check_log(const served_index *index, const char *ending, furrow_error *err) {
+  struct stat found;
+  char *path = NULL;
+  if (asprintf(&path, "%s%s", index->source.path, ending) < 0) return fail_memory(err);
+  furrow_status status = FURROW_OK;
+  if (stat(path, &found) == 0) {
+    if (found.st_size > LOG_HEADER) status = fail_log(index, path, err);
+  } else if (errno != ENOENT && errno != ENOTDIR) {
+    status = fail_file(err, FURROW_E_IO, path, "cannot look for a log of changes", errno);
+  }
+  free(path);
+  return status;
+}
+
+static furrow_status check_logs(const served_index *index, furrow_error *err) {
+  if (index->source.writable) return FURROW_OK;
+  FAIL_TRY(check_log(index, ".log", err));
+  return check_log(index, ".log.next", err);
+}
+
 /* ---- Reloading ---- */
 
 static bool is_served(served_index *index, const index_print *print) {
@@ -109,16 +140,20 @@ bool served_index_has_newer(served_index *index) {
   pthread_mutex_lock(&index->lock);
   const bool is_refused = index->last_error && index_print_equals(&print, &index->refused);
   const bool is_served = !index->last_error && index_print_equals(&print, &index->served);
+  const bool by_log = index->refused_by_log;
   pthread_mutex_unlock(&index->lock);
-  return !is_refused && !is_served;
+  /* A log goes without a change of the file: at the end of a checkpoint, say. */
+  return !is_served && (!is_refused || (by_log && check_logs(index, &err) == FURROW_OK));
 }
 
 /* Keeps what a load came to, for has_newer and last_error. */
-static void remember(served_index *index, furrow_status status, const index_print *print, const furrow_error *err) {
+static void remember(served_index *index, furrow_status status, const index_print *print, bool by_log,
+                     const furrow_error *err) {
   char text[1024] = "";
   if (status != FURROW_OK) index_error_text(err, text, sizeof text);
   pthread_mutex_lock(&index->lock);
   free(index->last_error);
+  index->refused_by_log = by_log;
   index->last_error = status == FURROW_OK ? NULL : strdup(text);
   if (status == FURROW_OK)
     index->served = *print;
@@ -149,31 +184,21 @@ static furrow_status load(served_index *index, index_print *print, furrow_error 
   return status;
 }
 
-/* A log that a writable server has left, or has just now. */
-static void tell_of_log(const served_index *index) {
-  struct stat found;
-  char *path = NULL;
-  if (asprintf(&path, "%s.log", index->source.path) < 0) return;
-  if (stat(path, &found) == 0 && found.st_size > LOG_HEADER)
-    fprintf(stderr, "furrow: index %s: %s has changes that the index file does not have: they are not served\n",
-            index->source.name, path);
-  free(path);
-}
-
 /* With `reloading` held. */
 static furrow_status reload(served_index *index, bool force, bool *changed, furrow_error *err) {
   index_print print = {0};
   if (index->source.writable && index->version > 0)
     return fail(err, FURROW_E_STATE, "a writable index is not loaded anew: the server itself writes its file");
   furrow_status status = index_print_get(&print, index->source.path, err);
-  if (status == FURROW_OK && !force && is_served(index, &print)) {
-    remember(index, FURROW_OK, &print, NULL); /* what was wrong in between is gone */
-    return FURROW_OK;
+  bool by_log = false;
+  if (status == FURROW_OK) {
+    status = check_logs(index, err);
+    by_log = status != FURROW_OK;
   }
-  if (!index->source.writable && index->version == 0) tell_of_log(index);
-  if (status == FURROW_OK) status = load(index, &print, err);
-  *changed = status == FURROW_OK;
-  remember(index, status, &print, err);
+  *changed = status == FURROW_OK && (force || !is_served(index, &print));
+  if (*changed) status = load(index, &print, err);
+  *changed = *changed && status == FURROW_OK;
+  remember(index, status, &print, by_log, err);
   return status;
 }
 

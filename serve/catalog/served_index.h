@@ -65,7 +65,8 @@ const char *served_index_name(const served_index *index);
 const char *served_index_path(const served_index *index);
 bool served_index_is_writable(const served_index *index);
 /* Loads the file if it is not the one that is served, or if `force`; of a writable index the first call replays the
- * log, and later ones are E_STATE. As served_model_reload otherwise. */
+ * log, and later ones are E_STATE. An index that is not writable, but whose log has changes, is E_STATE too: what was
+ * acknowledged would not be found. As served_model_reload otherwise. */
 furrow_status served_index_reload(served_index *index, bool force, reload_result *result, furrow_error *err);
 bool served_index_has_newer(served_index *index);
 index_view *served_index_get(served_index *index); /* released with shared_release(&view->shared) */

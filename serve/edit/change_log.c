@@ -27,10 +27,11 @@ struct change_log {
   char *index_path, *first_path, *second_path, *folder;
   uint32_t d;
   pthread_mutex_t sync_lock;   /* taken first: files and `writing` */
-  pthread_mutex_t append_lock; /* pending, pending_at, failed; which file is the current one changes under both */
+  pthread_mutex_t append_lock; /* pending, pending_at, next_id, failed; both: which file is the current one */
   log_file first, second;
   bytes pending, writing; /* records that are not in the file yet, and those that are being written */
   uint64_t pending_at;    /* where in the file pending will stand */
+  uint64_t next_id;
   bool failed;
 };
 
@@ -110,12 +111,21 @@ static furrow_status sync_pending(change_log *log, furrow_error *err) {
   return status;
 }
 
+static void note_next_id(change_log *log, uint64_t next_id) {
+  if (next_id > log->next_id) log->next_id = next_id;
+}
+
+static void note_ids(change_log *log, const index_change *change) {
+  for (size_t i = 0; i < change->n; i++) note_next_id(log, (uint64_t)change->ids[i] + 1);
+}
+
 furrow_status change_log_append(change_log *log, const index_change *change, furrow_error *err) {
   pthread_mutex_lock(&log->append_lock);
   furrow_status status = log->failed ? refuse(log, err) : FURROW_OK;
   if (status == FURROW_OK)
     status = log_append_record(&log->pending, change, log->d, current(log)->sequence,
                                log->pending_at + log->pending.size, err);
+  if (status == FURROW_OK) note_ids(log, change);
   pthread_mutex_unlock(&log->append_lock);
   return status;
 }
@@ -127,8 +137,16 @@ furrow_status change_log_sync(change_log *log, furrow_error *err) {
   return status;
 }
 
-uint64_t change_log_size(const change_log *log) {
+uint64_t change_log_next_id(const change_log *log) {
   change_log *shared_log = (change_log *)log; /* its locks change, the log does not */
+  pthread_mutex_lock(&shared_log->append_lock);
+  const uint64_t next_id = log->next_id;
+  pthread_mutex_unlock(&shared_log->append_lock);
+  return next_id;
+}
+
+uint64_t change_log_size(const change_log *log) {
+  change_log *shared_log = (change_log *)log; /* as above */
   pthread_mutex_lock(&shared_log->sync_lock);
   const uint64_t size = log->first.synced + (log->second.fd >= 0 ? log->second.synced : 0);
   pthread_mutex_unlock(&shared_log->sync_lock);
@@ -218,12 +236,13 @@ static furrow_status read_file(const char *path, int fd, bytes *data, furrow_err
   }
 }
 
-/* Writes the header of a log that has none, and brings the file and its name to the disk. */
+/* Writes the header of a log that has none, and brings the file and its name to the disk. Called with append_lock, or
+ * while the log is opened. */
 static furrow_status start_file(change_log *log, log_file *file, uint64_t sequence, uint64_t previous,
                                 furrow_error *err) {
   const char *path = path_of(log, file);
   unsigned char header[LOG_HEADER];
-  log_write_header(header, log->d, sequence, previous);
+  log_write_header(header, log->d, sequence, previous, log->next_id);
   int failed = write_all(file->fd, header, sizeof header, 0);
   if (!failed && fsync(file->fd) != 0) failed = errno;
   if (failed) return fail_file(err, FURROW_E_IO, path, "cannot begin a log of changes", failed);
@@ -363,10 +382,17 @@ furrow_status change_log_cancel_checkpoint(change_log *log, furrow_error *err) {
 /* ---- Opening ---- */
 
 typedef struct log_replay {
+  change_log *log;
   change_replay call;
   void *user;
   uint64_t cut;
 } log_replay;
+
+static furrow_status replay_record(void *user, const index_change *change, furrow_error *err) {
+  const log_replay *replay = user;
+  note_ids(replay->log, change);
+  return replay->call(replay->user, change, err);
+}
 
 /* Takes off what is behind the last whole record. What stays may be in memory alone, if the program was killed before
  * it synced: it is brought to the disk before anything is built on it. */
@@ -383,11 +409,12 @@ static furrow_status cut_tail(change_log *log, log_file *file, const log_extent 
 
 static furrow_status replay_first(change_log *log, log_replay *replay, furrow_error *err) {
   bytes data = {0};
-  log_extent extent;
+  log_extent extent = {0};
   furrow_status status = read_file(log->first_path, log->first.fd, &data, err);
   if (status == FURROW_OK)
-    status = change_log_read(data.data, data.size, log->d, log->first_path, replay->call, replay->user, &extent, err);
+    status = change_log_read(data.data, data.size, log->d, log->first_path, replay_record, replay, &extent, err);
   if (status == FURROW_OK) {
+    note_next_id(log, extent.next_id);
     status = cut_tail(log, &log->first, &extent, data.size, err);
     replay->cut += data.size - extent.used;
   }
@@ -423,8 +450,9 @@ static furrow_status replay_second(change_log *log, log_replay *replay, furrow_e
     status = change_log_read(data.data, data.size, log->d, log->second_path, ignore_record, NULL, &extent, err);
   if (status == FURROW_OK && extent.used > 0) status = check_order(log, &extent, err);
   if (status == FURROW_OK)
-    status = change_log_read(data.data, data.size, log->d, log->second_path, replay->call, replay->user, &extent, err);
+    status = change_log_read(data.data, data.size, log->d, log->second_path, replay_record, replay, &extent, err);
   if (status == FURROW_OK) {
+    note_next_id(log, extent.next_id);
     replay->cut += data.size - extent.used;
     status = extent.used > 0 ? fold_second(log, &data, err) : remove_second(log, err);
   }
@@ -460,7 +488,7 @@ furrow_status change_log_open(change_log **log, const char *index_path, uint32_t
   made->first.fd = made->second.fd = -1;
   pthread_mutex_init(&made->sync_lock, NULL);
   pthread_mutex_init(&made->append_lock, NULL);
-  log_replay replayed = {replay, user, 0};
+  log_replay replayed = {made, replay, user, 0};
   const furrow_status status = open_log(made, index_path, &replayed, err);
   if (status != FURROW_OK) {
     change_log_close(made);

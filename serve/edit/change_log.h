@@ -29,6 +29,9 @@ typedef struct index_change {
   const char *const *names; /* SET: n, each ended by a 0; NULL: none */
 } index_change;
 
+/* What follows the largest id. */
+static const uint64_t LOG_IDS_END = (uint64_t)1 << 63;
+
 /* Takes a record when a log is read. Its arrays are valid during the call. */
 typedef furrow_status (*change_replay)(void *user, const index_change *change, furrow_error *err);
 
@@ -58,6 +61,9 @@ furrow_status change_log_end_checkpoint(change_log *log, furrow_error *err);
 /* The index file could not be written: the first log gets the records of the second, which is removed.
  * Errors: E_STATE, none has begun; those of change_log_sync; E_MEMORY: may be tried again. */
 furrow_status change_log_cancel_checkpoint(change_log *log, furrow_error *err);
+/* One more than the largest id that this log or one before it has had, also of vectors that are gone; LOG_IDS_END:
+ * there are no larger ids; 0: there was none. */
+uint64_t change_log_next_id(const change_log *log);
 /* Bytes of both logs. */
 uint64_t change_log_size(const change_log *log);
 /* Takes NULL. What was appended and not synced is lost. */
@@ -68,6 +74,7 @@ typedef struct log_extent {
   uint64_t used;     /* where the last whole record ends; 0: not even the header was written whole */
   uint64_t sequence; /* number of the log: each checkpoint begins the next */
   uint64_t previous; /* bytes that the log before it had when it was begun */
+  uint64_t next_id;  /* change_log_next_id when it was begun */
 } log_extent;
 
 /* Reads the bytes of a log, for change_log_open and for tests. `file` is for errors.

@@ -10,6 +10,7 @@
 #include "edit/fresh_vectors.h"
 
 #include <float.h>
+#include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,7 +71,7 @@ typedef struct fresh_hidden {
 typedef struct fresh_store {
   shared shared;
   uint32_t d;
-  bool is_ip;
+  bool is_ip, normalizes;
   unsigned chunk_bits; /* log2 of the entries of a chunk */
   fresh_table *by_id, *by_name;
   fresh_hidden *hidden;
@@ -99,6 +100,41 @@ static float *vector_at(const fresh_store *store, uint32_t at) {
 
 static bool is_seen(const fresh_entry *entry, uint64_t version) {
   return atomic_load_explicit(&entry->gone_at, memory_order_relaxed) > version;
+}
+
+/* ---- Distances ---- */
+
+/* Sixteen sums, which compilers keep in registers of four or more. */
+static float square_distance(const float *a, const float *b, size_t d) {
+  float sums[16] = {0};
+  size_t i = 0;
+  for (; i + 16 <= d; i += 16)
+    for (size_t j = 0; j < 16; j++) {
+      const float difference = a[i + j] - b[i + j];
+      sums[j] += difference * difference;
+    }
+  for (; i < d; i++) sums[i % 16] += (a[i] - b[i]) * (a[i] - b[i]);
+  for (size_t step = 8; step > 0; step /= 2)
+    for (size_t j = 0; j < step; j++) sums[j] += sums[j + step];
+  return sums[0];
+}
+
+static float inner_product(const float *a, const float *b, size_t d) {
+  float sums[16] = {0};
+  size_t i = 0;
+  for (; i + 16 <= d; i += 16)
+    for (size_t j = 0; j < 16; j++) sums[j] += a[i + j] * b[i + j];
+  for (; i < d; i++) sums[i % 16] += a[i] * b[i];
+  for (size_t step = 8; step > 0; step /= 2)
+    for (size_t j = 0; j < step; j++) sums[j] += sums[j + step];
+  return sums[0];
+}
+
+/* As the index does it. */
+static void scale_to_unit(float *vector, size_t d) {
+  const float square = inner_product(vector, vector, d);
+  const float factor = square > 0 ? 1.0F / sqrtf(square) : 1.0F;
+  for (size_t i = 0; i < d; i++) vector[i] *= factor;
 }
 
 /* ---- Tables ---- */
@@ -277,7 +313,7 @@ static unsigned choose_chunk_bits(uint32_t d) {
   return bits;
 }
 
-furrow_status fresh_vectors_create(fresh_vectors **fresh, uint32_t d, furrow_distance_metric metric,
+furrow_status fresh_vectors_create(fresh_vectors **fresh, uint32_t d, furrow_distance_metric metric, bool normalizes,
                                    furrow_error *err) {
   if (metric != FURROW_METRIC_L2 && metric != FURROW_METRIC_IP)
     return fail(err, FURROW_E_UNSUPPORTED,
@@ -292,6 +328,7 @@ furrow_status fresh_vectors_create(fresh_vectors **fresh, uint32_t d, furrow_dis
   }
   shared_init(&store->shared, free_store);
   store->d = d;
+  store->normalizes = normalizes;
   store->is_ip = metric == FURROW_METRIC_IP;
   store->chunk_bits = choose_chunk_bits(d);
   made->store = store;
@@ -485,6 +522,7 @@ static void set_entry(fresh_vectors *fresh, int64_t id, const float *vector, con
   entry->name_size = 0;
   entry->before_name = NONE;
   memcpy(vector_at(store, at), vector, store->d * sizeof *vector);
+  if (store->normalizes) scale_to_unit(vector_at(store, at), store->d);
   const size_t slot_number = find_id(store, store->by_id, id, &entry->before_id);
   remove_entry(fresh, entry->before_id);
   if (name) set_name(fresh, at, name);
@@ -567,10 +605,11 @@ furrow_status fresh_vectors_rebase(const fresh_vectors *fresh, const fresh_view 
   int64_t *removed = malloc((fresh->stored + store->hidden->used + 1) * sizeof *removed);
   furrow_status status = removed ? fresh_vectors_view(fresh, &now, err) : fail_memory(err);
   if (status == FURROW_OK)
-    status = fresh_vectors_create(&made, store->d, store->is_ip ? FURROW_METRIC_IP : FURROW_METRIC_L2, err);
+    status = fresh_vectors_create(&made, store->d, store->is_ip ? FURROW_METRIC_IP : FURROW_METRIC_L2, false, err);
   if (status == FURROW_OK) {
     const size_t n = list_removed(fresh, now, since, removed);
     status = rebase(now, since, made, removed, n, is_in_base, user, err);
+    made->store->normalizes = store->normalizes; /* what was copied has unit length already */
   }
   if (now) shared_release(&now->shared);
   free(removed);
@@ -582,32 +621,6 @@ furrow_status fresh_vectors_rebase(const fresh_vectors *fresh, const fresh_view 
 }
 
 /* ---- Searching ---- */
-
-/* Sixteen sums, which compilers keep in registers of four or more. */
-static float square_distance(const float *a, const float *b, size_t d) {
-  float sums[16] = {0};
-  size_t i = 0;
-  for (; i + 16 <= d; i += 16)
-    for (size_t j = 0; j < 16; j++) {
-      const float difference = a[i + j] - b[i + j];
-      sums[j] += difference * difference;
-    }
-  for (; i < d; i++) sums[i % 16] += (a[i] - b[i]) * (a[i] - b[i]);
-  for (size_t step = 8; step > 0; step /= 2)
-    for (size_t j = 0; j < step; j++) sums[j] += sums[j + step];
-  return sums[0];
-}
-
-static float inner_product(const float *a, const float *b, size_t d) {
-  float sums[16] = {0};
-  size_t i = 0;
-  for (; i + 16 <= d; i += 16)
-    for (size_t j = 0; j < 16; j++) sums[j] += a[i + j] * b[i + j];
-  for (; i < d; i++) sums[i % 16] += a[i] * b[i];
-  for (size_t step = 8; step > 0; step /= 2)
-    for (size_t j = 0; j < step; j++) sums[j] += sums[j + step];
-  return sums[0];
-}
 
 /* Whether (distance, id) comes before what stands in a row of results; -1 is a place that is empty. */
 static bool comes_before(bool is_ip, float distance, int64_t id, float other, int64_t other_id) {
@@ -632,8 +645,8 @@ static void insert(bool is_ip, float distance, int64_t id, size_t k, float *dist
   ids[first] = id;
 }
 
-void fresh_view_search(const fresh_view *view, const float *queries, size_t n, size_t k, const furrow_id_filter *filter,
-                       float *distances, int64_t *ids) {
+static void search(const fresh_view *view, const float *queries, size_t n, size_t k, const furrow_id_filter *filter,
+                   float *distances, int64_t *ids) {
   const bool is_ip = view->store->is_ip;
   const size_t d = view->store->d;
   fresh_item item;
@@ -647,4 +660,19 @@ void fresh_view_search(const fresh_view *view, const float *queries, size_t n, s
         insert(is_ip, distance, item.id, k, distances + q * k, ids + q * k);
     }
   }
+}
+
+furrow_status fresh_view_search(const fresh_view *view, const float *queries, size_t n, size_t k,
+                                const furrow_id_filter *filter, float *distances, int64_t *ids, furrow_error *err) {
+  const size_t d = view->store->d;
+  float *scaled = NULL;
+  if (view->store->normalizes) {
+    scaled = malloc((n * d + 1) * sizeof *scaled);
+    if (!scaled) return fail_memory(err);
+    memcpy(scaled, queries, n * d * sizeof *scaled);
+    for (size_t q = 0; q < n; q++) scale_to_unit(scaled + q * d, d);
+  }
+  search(view, scaled ? scaled : queries, n, k, filter, distances, ids);
+  free(scaled);
+  return FURROW_OK;
 }

@@ -1,7 +1,8 @@
 /* serve/edit/fresh_vectors.h: vectors that are not in the index file yet, and ids of the file that are gone.
  *
  * One thread changes, any number search: a change makes a new view, which shares all vectors with the one before.
- * Fresh vectors are compared with every query, by their exact distance.
+ * Fresh vectors are compared with every query, by their exact distance. Of an index that scales vectors to unit length
+ * (cosine), they are stored with that length, and queries are given it; the zero vector stays, as in the index.
  *
  * Vectors are only ever appended. Each has the number of the change that replaced or removed it, and a view has the
  * number of the last change that it sees: so the cost of a view does not depend on the number of vectors. Memory of
@@ -39,8 +40,10 @@ typedef bool (*fresh_is_in_base)(void *user, int64_t id);
 
 typedef struct fresh_vectors fresh_vectors;
 
-/* Errors: E_UNSUPPORTED, a metric other than L2 and IP; E_ARGUMENT, d is 0 or too large; E_MEMORY. */
-furrow_status fresh_vectors_create(fresh_vectors **fresh, uint32_t d, furrow_distance_metric metric, furrow_error *err);
+/* normalizes: vectors and queries are scaled to unit length.
+ * Errors: E_UNSUPPORTED, a metric other than L2 and IP; E_ARGUMENT, d is 0 or too large; E_MEMORY. */
+furrow_status fresh_vectors_create(fresh_vectors **fresh, uint32_t d, furrow_distance_metric metric, bool normalizes,
+                                   furrow_error *err);
 /* Takes NULL. */
 void fresh_vectors_free(fresh_vectors *fresh);
 /* Applies a change and makes *view that has it, one use of it being the caller's; view NULL: none is made.
@@ -58,9 +61,10 @@ furrow_status fresh_vectors_rebase(const fresh_vectors *fresh, const fresh_view 
 uint64_t fresh_vectors_memory(const fresh_vectors *fresh);
 
 /* Puts the fresh vectors that the filter keeps (NULL: all) among the k results of each of n queries, which are sorted
- * as furrow_searcher_search leaves them. */
-void fresh_view_search(const fresh_view *view, const float *queries, size_t n, size_t k, const furrow_id_filter *filter,
-                       float *distances, int64_t *ids);
+ * as furrow_searcher_search leaves them.
+ * Errors: E_MEMORY, if queries are scaled. */
+furrow_status fresh_view_search(const fresh_view *view, const float *queries, size_t n, size_t k,
+                                const furrow_id_filter *filter, float *distances, int64_t *ids, furrow_error *err);
 /* Of an id; NULL: it is not fresh, or has no name. The name is also ended by a 0. */
 const float *fresh_view_vector(const fresh_view *view, int64_t id);
 const char *fresh_view_name(const fresh_view *view, int64_t id, size_t *size);

@@ -10,23 +10,33 @@
 
 /* ---- Whether an index can be changed ---- */
 
-/* Fresh vectors are compared by L2 or inner product, as they are: a transform must leave both unchanged. */
-static furrow_status check_distances(const index_base *base, furrow_error *err) {
+/* Fresh vectors are compared by L2 or inner product, as they are or scaled to unit length: a transform must leave both
+ * unchanged, or do just that. */
+static furrow_status check_transform(const furrow_index *index, size_t i, bool *normalizes, furrow_error *err) {
+  furrow_transform_info transform;
+  furrow_transform_info_init(&transform);
+  FAIL_TRY(furrow_index_get_transform_info(index, i, &transform, err));
+  const bool scales = strcmp(transform.fourcc, "VNrm") == 0;
+  *normalizes = *normalizes || scales;
+  if (scales || (strcmp(transform.fourcc, "LTra") == 0 && transform.d_in == transform.d_out)) return FURROW_OK;
+  fail(err, FURROW_E_UNSUPPORTED, "the transform %s changes distances, so new vectors cannot be compared",
+       transform.fourcc);
+  return add_hint(err, "apply it to vectors before they are added, and build the index without it");
+}
+
+static furrow_status check_distances(const index_base *base, bool *normalizes, furrow_error *err) {
   if (base->info.metric != FURROW_METRIC_L2 && base->info.metric != FURROW_METRIC_IP)
     return fail(err, FURROW_E_UNSUPPORTED, "only indexes of L2 and inner product can be writable");
+  bool is_refined = false;
   for (const furrow_index *index = base->index; index; index = furrow_index_child(index, 0)) {
     furrow_index_info info;
     furrow_index_info_init(&info);
     furrow_index_get_info(index, &info);
-    for (uint64_t i = 0; i < info.transforms; i++) {
-      furrow_transform_info transform;
-      furrow_transform_info_init(&transform);
-      FAIL_TRY(furrow_index_get_transform_info(index, (size_t)i, &transform, err));
-      if (strcmp(transform.fourcc, "LTra") == 0 && transform.d_in == transform.d_out) continue;
-      fail(err, FURROW_E_UNSUPPORTED, "the transform %s changes distances, so new vectors cannot be compared",
-           transform.fourcc);
-      return add_hint(err, "normalise vectors before they are added, and build the index without that transform");
-    }
+    bool is_normal = false;
+    for (uint64_t i = 0; i < info.transforms; i++) FAIL_TRY(check_transform(index, (size_t)i, &is_normal, err));
+    /* A refinement around it compares vectors as they came. */
+    if (info.kind == FURROW_INDEX_REFINE) is_refined = true;
+    if (is_normal && !is_refined) *normalizes = true;
     if (info.nlist > 0 || info.kind == FURROW_INDEX_HNSW) break; /* what is inside quantizes, it does not transform */
   }
   return FURROW_OK;
@@ -53,20 +63,18 @@ static furrow_status try_change(furrow_index *index, size_t d, int64_t id, furro
   return status;
 }
 
-furrow_status index_check_editable(const char *path, const index_base *base, furrow_error *err) {
+furrow_status index_check_editable(const char *path, const index_base *base, bool *normalizes, furrow_error *err) {
   furrow_index *index = NULL;
   furrow_id_names *names = NULL;
   const int64_t last = base->ids.count > 0 ? base->ids.ids[base->ids.count - 1] : 0;
-  FAIL_TRY(check_distances(base, err));
+  FAIL_TRY(check_distances(base, normalizes, err));
   FAIL_TRY(index_file_load(&index, &names, path, err));
   furrow_status status = try_change(index, (size_t)base->info.d, last < INT64_MAX - 8 ? last + 8 : last - 1, err);
   furrow_index_free(index);
   furrow_id_names_free(names);
   if (status == FURROW_OK || status == FURROW_E_MEMORY) return status;
-  char why[160];
-  strncpy(why, err->message, sizeof why - 1);
-  why[sizeof why - 1] = 0;
-  fail_in(err, FURROW_E_UNSUPPORTED, path, "this kind of index cannot be writable: %s", why);
+  const furrow_error why = *err; /* fail_in begins with clearing *err */
+  fail_in(err, FURROW_E_UNSUPPORTED, path, "this kind of index cannot be writable: %s", why.message);
   return add_hint(err, "build inverted lists: without --direct-map array, and with --ids if they are refined");
 }
 

@@ -5,9 +5,10 @@
 #include "catalog/index_base.h"
 #include "edit/fresh_vectors.h"
 
-/* Tries on a copy of the index whether vectors can be added with ids of their own, and removed.
+/* Tries on a copy of the index whether vectors can be added with ids of their own, and removed. *normalizes: distances
+ * are those of vectors and queries that were scaled to unit length.
  * Errors: E_UNSUPPORTED, they cannot; E_MEMORY. */
-furrow_status index_check_editable(const char *path, const index_base *base, furrow_error *err);
+furrow_status index_check_editable(const char *path, const index_base *base, bool *normalizes, furrow_error *err);
 /* Loads the index file anew, gives it the changes of a view, and replaces it. *print must be that of the file, and is
  * afterwards that of the new one. Changes that the file has already do no harm.
  * Errors: E_STATE, another program has changed the file; those of furrow_index_load and furrow_index_save. */

@@ -34,7 +34,8 @@ struct index_editor {
   uint64_t max_fresh, checkpoint_after;
   unsigned checkpoint_seconds;
   bool search_only;
-  slot *views; /* where views are published */
+  bool normalizes; /* the index scales vectors to unit length */
+  slot *views;     /* where views are published */
 
   pthread_mutex_t state; /* of what follows: held for a batch of changes, and when a checkpoint begins or ends */
   index_base *base;
@@ -43,7 +44,7 @@ struct index_editor {
   change_log *log;
   index_print print; /* of the index file */
   bool begun;        /* the log is between the begin and the end of a checkpoint */
-  int64_t next_id;   /* -1: ids have come to their end */
+  uint64_t next_id;  /* LOG_IDS_END: there are no larger ones */
   bool broken;       /* log and memory may differ: nothing more is accepted */
 
   pthread_mutex_t lock; /* of what follows */
@@ -84,8 +85,9 @@ static bool exists(const index_editor *e, int64_t id) {
 
 /* ---- Checking additions; with `state` held ---- */
 
+/* Vectors that were replaced or removed keep their memory until the next checkpoint, so they count. */
 static furrow_status check_capacity(const index_editor *e, size_t n, furrow_error *err) {
-  const uint64_t waiting = e->working->count + e->working->hidden_count;
+  const uint64_t waiting = e->working->stored + e->working->hidden_count;
   if (n > e->max_fresh)
     return fail(err, FURROW_E_RANGE, "more vectors than an index takes between two checkpoints, which is %llu",
                 (unsigned long long)e->max_fresh);
@@ -114,7 +116,7 @@ static furrow_status fail_exists(furrow_error *err, int64_t id) {
 }
 
 /* The id of the i-th vector: given, that of its name, or the next one. */
-static furrow_status choose_id(const index_editor *e, const index_addition *a, size_t i, int64_t *next, int64_t *id,
+static furrow_status choose_id(const index_editor *e, const index_addition *a, size_t i, uint64_t *next, int64_t *id,
                                furrow_error *err) {
   const index_view view = working_view(e);
   int64_t named = -1;
@@ -124,9 +126,10 @@ static furrow_status choose_id(const index_editor *e, const index_addition *a, s
     return err->status = FURROW_E_EXISTS;
   }
   if (a->ids && !a->replace && exists(e, a->ids[i])) return fail_exists(err, a->ids[i]);
-  if (!a->ids && !is_known && *next < 0) return fail(err, FURROW_E_RANGE, "there are no larger ids: give ids");
-  *id = a->ids ? a->ids[i] : is_known ? named : *next;
-  if (*next >= 0 && *id >= *next) *next = *id < INT64_MAX ? *id + 1 : -1;
+  if (!a->ids && !is_known && *next >= LOG_IDS_END)
+    return fail(err, FURROW_E_RANGE, "there are no larger ids: give ids");
+  *id = a->ids ? a->ids[i] : is_known ? named : (int64_t)*next;
+  if ((uint64_t)*id >= *next) *next = (uint64_t)*id + 1;
   return FURROW_OK;
 }
 
@@ -149,7 +152,7 @@ static furrow_status apply(index_editor *e, const index_change *change, furrow_e
 
 static furrow_status add(index_editor *e, edit_job *job) {
   const index_addition *a = job->addition;
-  int64_t next = e->next_id;
+  uint64_t next = e->next_id;
   FAIL_TRY(check_names(e, a, job->err));
   FAIL_TRY(check_capacity(e, a->n, job->err));
   for (size_t i = 0; i < a->n; i++) FAIL_TRY(choose_id(e, a, i, &next, &job->new_ids[i], job->err));
@@ -491,14 +494,8 @@ void index_editor_get_figures(index_editor *e, edit_figures *figures) {
 
 /* ---- Beginning and end ---- */
 
-static void note_ids(index_editor *e, const int64_t *ids, size_t n) {
-  for (size_t i = 0; i < n && e->next_id >= 0; i++)
-    if (ids[i] >= e->next_id) e->next_id = ids[i] < INT64_MAX ? ids[i] + 1 : -1;
-}
-
 static furrow_status replay(void *user, const index_change *change, furrow_error *err) {
   index_editor *e = user;
-  note_ids(e, change->ids, change->n);
   e->pending += change->n;
   return fresh_vectors_apply(e->fresh, change, is_in_base, e->base, NULL, err);
 }
@@ -515,9 +512,12 @@ static furrow_status check_same_file(const index_editor *e, furrow_error *err) {
 static furrow_status open_log(index_editor *e, furrow_error *err) {
   uint64_t cut = 0;
   const furrow_index_info *info = &e->base->info;
-  FAIL_TRY(fresh_vectors_create(&e->fresh, (uint32_t)info->d, info->metric, err));
-  note_ids(e, e->base->ids.ids, e->base->ids.count);
+  const furrow_ids *ids = &e->base->ids;
+  FAIL_TRY(fresh_vectors_create(&e->fresh, (uint32_t)info->d, info->metric, e->normalizes, err));
   FAIL_TRY(change_log_open(&e->log, e->path, (uint32_t)info->d, replay, e, &cut, err));
+  const uint64_t after_base = ids->count > 0 ? (uint64_t)ids->ids[ids->count - 1] + 1 : 0;
+  const uint64_t after_log = change_log_next_id(e->log);
+  e->next_id = after_base > after_log ? after_base : after_log;
   if (cut > 0)
     fprintf(stderr, "furrow: index %s: %llu bytes at the end of the log were never acknowledged and are taken off\n",
             e->name, (unsigned long long)cut);
@@ -559,7 +559,8 @@ static uint64_t smaller(uint64_t a, uint64_t b) {
 
 furrow_status index_editor_start(index_editor **editor, const index_source *source, index_base *base,
                                  const index_print *loaded, slot *views, furrow_error *err) {
-  FAIL_TRY(index_check_editable(source->path, base, err));
+  bool normalizes = false;
+  FAIL_TRY(index_check_editable(source->path, base, &normalizes, err));
   index_editor *e = calloc(1, sizeof *e);
   if (!e) return fail_memory(err);
   init_locks(e);
@@ -572,6 +573,7 @@ furrow_status index_editor_start(index_editor **editor, const index_source *sour
   e->checkpoint_after =
       smaller(source->checkpoint_after > 0 ? source->checkpoint_after : UINT64_MAX, source->max_fresh / 2 + 1);
   e->search_only = source->search_only;
+  e->normalizes = normalizes;
   e->checkpoint_seconds = source->checkpoint_seconds;
   e->views = views;
   e->print = *loaded;

@@ -51,13 +51,15 @@ static size_t round_up(size_t size) {
 
 /* ---- Writing ---- */
 
-void log_write_header(unsigned char header[LOG_HEADER], uint32_t d, uint64_t sequence, uint64_t previous) {
+void log_write_header(unsigned char header[LOG_HEADER], uint32_t d, uint64_t sequence, uint64_t previous,
+                      uint64_t next_id) {
   memcpy(header, MAGIC, sizeof MAGIC);
   store(header + 8, VERSION, 4);
   store(header + 12, d, 4);
   store(header + 16, sequence, 8);
   store(header + 24, previous, 8);
-  store(header + 32, log_checksum(header, 32, 0, 0), 8);
+  store(header + 32, next_id, 8);
+  store(header + 40, log_checksum(header, 40, 0, 0), 8);
 }
 
 /* Why a name is not one; NULL: it is. */
@@ -191,7 +193,7 @@ static bool is_unfinished(const log_reader *r) {
 
 static furrow_status read_header(log_reader *r, furrow_error *err) {
   if (memcmp(r->data, MAGIC, sizeof MAGIC) != 0) return fail_at(r, 0, "not a log of changes", err);
-  if (load(r->data + 32, 8) != log_checksum(r->data, 32, 0, 0))
+  if (load(r->data + 40, 8) != log_checksum(r->data, 40, 0, 0))
     return fail_at(r, 0, "the header of the log is damaged", err);
   if (load(r->data + 8, 4) != VERSION)
     return fail_at(r, 8, "the log has a version that this program does not read", err);
@@ -201,7 +203,9 @@ static furrow_status read_header(log_reader *r, furrow_error *err) {
     err->offset = 12;
     return FURROW_E_FORMAT;
   }
-  r->extent = (log_extent){LOG_HEADER, load(r->data + 16, 8), load(r->data + 24, 8)};
+  if (load(r->data + 32, 8) > LOG_IDS_END)
+    return fail_at(r, 32, "the log says that an id beyond the last one is next", err);
+  r->extent = (log_extent){LOG_HEADER, load(r->data + 16, 8), load(r->data + 24, 8), load(r->data + 32, 8)};
   return FURROW_OK;
 }
 

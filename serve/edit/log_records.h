@@ -5,12 +5,13 @@
 #include "edit/change_log.h"
 #include "http/bytes.h"
 
-enum { LOG_HEADER = 40 }; /* bytes */
+enum { LOG_HEADER = 48 }; /* bytes */
 
 /* The checksum of `size` bytes, a multiple of 8, of something that begins at byte `position` of log `sequence`. */
 uint64_t log_checksum(const unsigned char *data, size_t size, uint64_t sequence, uint64_t position);
 /* Writes the header of a log. */
-void log_write_header(unsigned char header[LOG_HEADER], uint32_t d, uint64_t sequence, uint64_t previous);
+void log_write_header(unsigned char header[LOG_HEADER], uint32_t d, uint64_t sequence, uint64_t previous,
+                      uint64_t next_id);
 /* Appends a record that will stand at byte `position` of log `sequence`; log_seal completes it.
  * Errors: E_ARGUMENT, a change that the reader would refuse; E_MEMORY. Nothing is appended then. */
 furrow_status log_append_record(bytes *records, const index_change *change, uint32_t d, uint64_t sequence,

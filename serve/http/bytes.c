@@ -22,9 +22,8 @@ void bytes_reset(bytes *b, size_t keep) {
   b->failed = false;
 }
 
-char *bytes_reserve(bytes *b, size_t size) {
+char *bytes_enlarge(bytes *b, size_t size) {
   if (b->failed) return NULL;
-  if (size <= b->capacity - b->size) return b->data + b->size;
   size_t capacity = b->capacity < 256 ? 256 : b->capacity;
   while (capacity - b->size < size && capacity <= SIZE_MAX / 2) capacity *= 2;
   char *data = capacity - b->size < size ? NULL : realloc(b->data, capacity);
@@ -35,17 +34,6 @@ char *bytes_reserve(bytes *b, size_t size) {
   b->data = data;
   b->capacity = capacity;
   return b->data + b->size;
-}
-
-void bytes_add(bytes *b, const void *data, size_t size) {
-  char *to = size > 0 ? bytes_reserve(b, size) : NULL;
-  if (!to) return;
-  memcpy(to, data, size);
-  b->size += size;
-}
-
-void bytes_text(bytes *b, const char *text) {
-  bytes_add(b, text, strlen(text));
 }
 
 void bytes_format(bytes *b, const char *format, ...) {
@@ -115,8 +103,12 @@ void bytes_json(bytes *b, const char *text, size_t size) {
   size_t begun = 0;
   for (size_t i = 0; i < size;) {
     const unsigned char c = (unsigned char)text[i];
+    if (c >= 0x20 && c < 0x80 && c != '"' && c != '\\') { /* nearly all: nothing to look at */
+      i++;
+      continue;
+    }
     const size_t length = bytes_utf8_length((const unsigned char *)text + i, size - i);
-    if (length > 0 && c >= 0x20 && c != '"' && c != '\\') {
+    if (c >= 0x80 && length > 0) {
       i += length;
       continue;
     }

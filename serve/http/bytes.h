@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 /* Start with {0}. When memory is short, `failed` is set and nothing more is added: ask once, at the end. */
 typedef struct bytes {
@@ -17,14 +18,26 @@ typedef struct bytes {
 void bytes_clear(bytes *b);
 /* Makes it empty; keeps the memory unless it is more than `keep` bytes. */
 void bytes_reset(bytes *b, size_t keep);
+/* bytes_reserve where the memory has to grow. */
+char *bytes_enlarge(bytes *b, size_t size);
 /* Returns space for `size` more bytes, which count after bytes_grow; NULL: there is not the memory. */
-char *bytes_reserve(bytes *b, size_t size);
+static inline char *bytes_reserve(bytes *b, size_t size) {
+  return !b->failed && size <= b->capacity - b->size ? b->data + b->size : bytes_enlarge(b, size);
+}
 static inline void bytes_grow(bytes *b, size_t size) {
   b->size += size;
 }
 
-void bytes_add(bytes *b, const void *data, size_t size);
-void bytes_text(bytes *b, const char *text);
+/* Inline: what is added is nearly always short and of a known length. */
+static inline void bytes_add(bytes *b, const void *data, size_t size) {
+  char *to = size > 0 ? bytes_reserve(b, size) : NULL;
+  if (!to) return;
+  memcpy(to, data, size);
+  b->size += size;
+}
+static inline void bytes_text(bytes *b, const char *text) {
+  bytes_add(b, text, strlen(text));
+}
 void bytes_format(bytes *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Numbers as JSON has them: the fewest digits that read back to the same bits; what is not finite is null. */
 void bytes_i64(bytes *b, int64_t value);

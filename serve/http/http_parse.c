@@ -65,6 +65,17 @@ static const char *skip(const char *at, const char *end, unsigned class) {
   return at;
 }
 
+/* The end of a header's value; eight bytes at a time as long as none of them is a control character. */
+static const char *skip_value(const char *at, const char *end) {
+  const uint64_t ones = UINT64_C(0x0101010101010101);
+  for (uint64_t word; end - at >= 8; at += 8) {
+    memcpy(&word, at, sizeof word);
+    const uint64_t deleted = word ^ ones * 0x7f;
+    if ((((word - ones * ' ') & ~word) | ((deleted - ones) & ~deleted)) & ones * 0x80) break;
+  }
+  return skip(at, end, VALUE);
+}
+
 bool http_text_is(http_text text, const char *literal) {
   return strlen(literal) == text.size && (text.size == 0 || memcmp(text.at, literal, text.size) == 0);
 }
@@ -74,8 +85,11 @@ static bool is_word(http_text text, const char *literal) {
 }
 
 http_text http_header_value(const http_head *head, const char *name) {
-  for (size_t i = 0; i < head->header_count; i++)
-    if (is_word(head->headers[i].name, name)) return head->headers[i].value;
+  const size_t length = strlen(name);
+  for (size_t i = 0; i < head->header_count; i++) {
+    const http_header *header = &head->headers[i];
+    if (header->name.size == length && strncasecmp(header->name.at, name, length) == 0) return header->value;
+  }
   return (http_text){0};
 }
 
@@ -257,21 +271,21 @@ static http_parsed read_host(http_head *head, http_text value) {
   return taken(NULL, NULL);
 }
 
-/* Headers that decide how the request is read. */
+/* Headers that decide how the request is read. The lengths of their names differ, so that a length finds them. */
 static http_parsed read_header(http_head *head, const http_header *header) {
   static const struct {
     const char *name;
     http_parsed (*read)(http_head *head, http_text value);
-  } known[] = {{"host", read_host},
-               {"connection", read_connection},
-               {"content-length", read_content_length},
-               {"transfer-encoding", read_transfer_encoding},
-               {"expect", read_expect},
-               {"accept-encoding", read_accept_encoding}};
-  for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-    if ((header->name.at[0] | 0x20) == known[i].name[0] && is_word(header->name, known[i].name))
-      return known[i].read(head, header->value);
-  return taken(NULL, NULL);
+  } known[] = {[4] = {"host", read_host},
+               [6] = {"expect", read_expect},
+               [10] = {"connection", read_connection},
+               [14] = {"content-length", read_content_length},
+               [15] = {"accept-encoding", read_accept_encoding},
+               [17] = {"transfer-encoding", read_transfer_encoding}};
+  const size_t length = header->name.size;
+  const bool is_known = length < sizeof known / sizeof *known && known[length].name &&
+                        strncasecmp(header->name.at, known[length].name, length) == 0;
+  return is_known ? known[length].read(head, header->value) : taken(NULL, NULL);
 }
 
 static http_parsed parse_header(http_head *head, const char *begin, const char *end, const char **next) {
@@ -285,7 +299,7 @@ static http_parsed parse_header(http_head *head, const char *begin, const char *
   at++;
   while (at < end && (*at == ' ' || *at == '\t')) at++;
   begin = at;
-  at = skip(begin, end, VALUE);
+  at = skip_value(begin, end);
   const http_parsed parsed = line_end(at, end, next, "a header has a byte that it must not have");
   if (parsed.state != HTTP_PARSE_DONE) return parsed;
   while (at > begin && (at[-1] == ' ' || at[-1] == '\t')) at--;

@@ -2,6 +2,7 @@
 #include "base/json_in.h"
 
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -11,7 +12,8 @@
 #include "base/utf8.h"
 
 void fw_json_open(furrow_json *json, const char *text, size_t size, const char *file) {
-  memset(json, 0, sizeof *json);
+  memset(json, 0, offsetof(furrow_json, steps)); /* those are set when they are entered */
+  json->key = json->string = (fw_buffer){0};
   json->text = json->at = json->value = text;
   json->end = text + size;
   json->file = file;

@@ -1,5 +1,7 @@
 /* tests/fuzz/fuzz_json.c: any bytes as JSON: skipped and walked through alike; what is read is read again from what is
  * written of it. */
+#include <float.h>
+#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,9 +30,28 @@ static void check_string(furrow_json_text text) {
 
 static furrow_status walk(furrow_json *json);
 
+/* Numbers that are read at once are those that are read one by one, and what follows them is the same. */
+static void check_floats(furrow_json json) {
+  float values[16];
+  furrow_json copy = json;
+  const size_t count = furrow_json_f32_elements(&json, values, 16);
+  for (size_t i = 0; i < count; i++) {
+    double number;
+    require(furrow_json_element(&copy, NULL) == FURROW_OK && furrow_json_f64(&copy, &number, NULL) == FURROW_OK);
+    /* rounding twice may give the float beside it */
+    require(values[i] == (float)number || nextafterf(values[i], (float)number) == (float)number);
+  }
+  require(copy.at == json.at && copy.value == json.value && copy.fresh == json.fresh && copy.depth == json.depth);
+  require(copy.steps[copy.depth - 1].index == json.steps[json.depth - 1].index);
+  double number;
+  if (count == 16 || furrow_json_element(&copy, NULL) != FURROW_OK) return;
+  require(furrow_json_f64(&copy, &number, NULL) != FURROW_OK || fabs(number) > (double)FLT_MAX);
+}
+
 static furrow_status walk_members(furrow_json *json, bool object) {
   furrow_json_text key;
   furrow_status status = object ? furrow_json_object(json, NULL) : furrow_json_array(json, NULL);
+  if (status == FURROW_OK && !object) check_floats(*json);
   while (status == FURROW_OK) {
     status = object ? furrow_json_member(json, &key, NULL) : furrow_json_element(json, NULL);
     if (status == FURROW_OK && object) check_string(key);

@@ -34,7 +34,7 @@ static void read_again(bytes *records) {
   furrow_error err;
   unsigned char header[LOG_HEADER];
   size_t ids = 0;
-  log_write_header(header, D, 1, 0);
+  log_write_header(header, D, 1, 0, 0);
   log_seal(records, 1, LOG_HEADER);
   bytes_add(&log, header, sizeof header);
   bytes_add(&log, records->data, records->size);
@@ -69,7 +69,7 @@ static void put_u64(unsigned char *to, uint64_t value) {
 
 /* Makes the checksums of records right, as far as their lengths can be followed. */
 static void complete(unsigned char *log, size_t size) {
-  log_write_header(log, D, 1, 0);
+  log_write_header(log, D, 1, 0, 0);
   for (size_t at = LOG_HEADER; size - at >= 32;) {
     const uint64_t length = get_u64(log + at);
     put_u64(log + at + 24, log_checksum(log + at, 24, 1, at));

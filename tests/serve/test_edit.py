@@ -114,7 +114,7 @@ def test_wrong_requests(folder):
         ({"vectors": [one] * 4, "ids": [1001, 1000, 7000, 1000]}, 400, "/ids/3"), ({"vectors": [one], "ids": [-1]}, 400, "/ids/0"),
         ({"vectors": [one], "names": ["a"]}, 422, "/names"), ({"vectors": [one[:-1]]}, 400, "/vectors/0"),
         ({"vectors": [one], "replace": 1}, 400, "/replace"), ({"vectors": [one], "first_id": 1}, 400, "/first_id"),
-        ({"vectors": [one, one[:15] + [1e39]]}, 400, "/vectors/1"), ({"vectors": [one], "ids": []}, 400, "/ids"),
+        ({"vectors": [one, one[:15] + [1e39]]}, 400, "/vectors/1/15"), ({"vectors": [one], "ids": []}, 400, "/ids"),
     ]
     with serve(path) as server:
         for body, status, pointer in table:
@@ -195,6 +195,123 @@ def test_checkpoint_and_restart(folder):
         assert add(server, vectors=[far(2)]) == [2302]
 
 
+def test_ids_are_not_given_twice(folder):
+    """The next id follows the largest that ever was, also after its removal was folded and the server was killed."""
+    path, vectors = build_index(folder, count=500)
+    with serve(path) as server:
+        assert remove(server, ids=[499]) == 1
+        assert checkpoint(server)["vectors"] == 499
+        server.kill()
+    with serve(path) as server:
+        assert add(server, vectors=[far(1)], ids=[1000]) == [1000]
+        assert remove(server, ids=[1000]) == 1
+        server.kill()
+    with serve(path) as server:
+        checkpoint(server)
+        server.kill()
+    assert os.path.getsize(f"{path}.log") == 48
+    with serve(path) as server:
+        assert add(server, vectors=[far(2)]) == [1001]
+        checkpoint(server)
+        assert remove(server, ids=[1001]) == 1
+        assert server.stop() == 0
+    with serve(path) as server:
+        assert add(server, vectors=[far(2)], ids=[2 ** 63 - 1]) == [2 ** 63 - 1]
+        assert remove(server, ids=[2 ** 63 - 1]) == 1
+        checkpoint(server)
+        server.kill()
+    with serve(path) as server:
+        assert server.post(f"{INDEX}:add", {"vectors": [far(3)]})[0] == 400
+
+
+def test_log_of_an_index_that_is_only_read(folder):
+    """Changes that were acknowledged are not left out in silence."""
+    path, vectors = build_index(folder, count=500)
+    read = ["--index", f"items={path}"]
+    with serve(path) as writer, Server(*read) as reader:  # the log is empty
+        add(writer, vectors=[far(1)])
+        status, answer = reader.post(f"{INDEX}:reload", {})
+        assert status == 409 and answer["code"] == "E_STATE" and "--writable items" in answer["hint"], answer
+        assert answer["version"] == 1 and "items.index.log" in reader.get(INDEX)[1]["last_error"]
+        assert search(reader, [vectors[3]])[0][0]["id"] == 3  # what was loaded before goes on
+        done = subprocess.run([PROGRAM, "--listen", "127.0.0.1:0", *read], capture_output=True, text=True, timeout=30)
+        assert done.returncode != 0 and "--writable items" in done.stderr, done
+        checkpoint(writer)
+        status, answer = reader.post(f"{INDEX}:reload", {})
+        assert status == 200 and reader.get(INDEX)[1]["last_error"] is None, answer
+        assert search(reader, [far(1)])[0][0]["id"] == 500
+        add(writer, vectors=[far(2)])
+        writer.kill()
+    done = subprocess.run([PROGRAM, "--listen", "127.0.0.1:0", *read], capture_output=True, text=True, timeout=30)
+    assert done.returncode != 0 and "hint" in done.stderr, done
+    with serve(path) as server:
+        assert server.stop() == 0  # folds them
+    with Server(*read) as server:
+        assert search(server, [far(2)])[0][0]["id"] == 501
+
+
+def test_reader_follows_a_checkpoint(folder):
+    """A file that was refused for its log is taken when the log has gone, though the file did not change again."""
+    path, vectors = build_index(folder, count=500)
+    with Server("--index", f"items={path}", "--watch", 1) as server:
+        with open(f"{path}.log", "wb") as file:
+            file.write(b"x" * 100)
+        furrow("index", "remove", path, "--ids", "0:10")
+        for _ in range(100):
+            if server.get(INDEX)[1]["last_error"]:
+                break
+            time.sleep(0.1)
+        assert server.get(INDEX)[1]["vectors"] == 500 and server.get(INDEX)[1]["last_error"]
+        os.remove(f"{path}.log")
+        for _ in range(100):
+            if server.get(INDEX)[1]["vectors"] == 490:
+                break
+            time.sleep(0.1)
+        assert server.get(INDEX)[1]["last_error"] is None and server.get(INDEX)[1]["vectors"] == 490
+        assert server.stderr().count("not reloaded") == 1, server.stderr()
+
+
+def test_cosine(folder):
+    """An index that scales vectors to unit length: distances are the same before and after a checkpoint."""
+    with open(f"{folder}/ids.txt", "w") as file:
+        file.writelines(f"{i}\n" for i in range(1000))
+    flat = ["--normalize", "--m", 0]
+    kinds = {"l2": flat, "ip": [*flat, "--metric", "ip"], "opq": ["--normalize", "--opq"],
+             "refined": ["--normalize", "--refine-flat", "--ids", f"{folder}/ids.txt"]}
+    for kind, words in kinds.items():
+        path, vectors = build_index(folder, kind, 1000, 16, False, *words)
+        draw = random.Random(4)
+        new = [[draw.gauss(0, 1) * scale for _ in range(16)] for scale in (0.01, 1, 1000)]
+        queries = [[3 * x for x in v] for v in new] + vectors[2:22]
+        with serve(path) as server:
+            assert add(server, vectors=new) == [1000, 1001, 1002]
+            assert remove(server, ids=[1]) == 1
+            before = search(server, queries)
+            by_id = server.post(f"{INDEX}:search", {"ids": [1002], "k": 1})[1]["neighbors"]
+            checkpoint(server)
+            after = search(server, queries)
+            if kind == "refined":  # exact distances of vectors as they came
+                assert [n[0]["id"] for n in before[1:3]] == [n[0]["id"] for n in after[1:3]], kind
+                assert pairs(after) == found_by_command(folder, path, queries), kind
+                continue
+            assert by_id[0][0]["id"] == 1002 and server.post(f"{INDEX}:search", {"ids": [1002], "k": 1})[0] == 200
+            best = 1 if kind == "ip" else 0
+            assert [n[0]["id"] for n in before[:3]] == [n[0]["id"] for n in after[:3]] == [1000, 1001, 1002], (kind, before)
+            for a, b in zip(before, after):
+                if kind == "opq":  # quantized then
+                    assert a[0]["id"] == b[0]["id"] and abs(a[0]["distance"] - b[0]["distance"]) < 0.5, (kind, a, b)
+                    continue
+                assert abs(a[0]["distance"] - best) < 1e-5, (kind, a)
+                assert [n["id"] for n in a] == [n["id"] for n in b], (kind, a, b)
+                assert all(abs(x["distance"] - y["distance"]) < 1e-5 for x, y in zip(a, b)), (kind, a, b)
+            assert pairs(after) == found_by_command(folder, path, queries), kind
+            add(server, vectors=[[0.0] * 16], ids=[5000])  # the zero vector stays, as in the file
+            zero = search(server, [[0.0] * 16], 1)
+            checkpoint(server)
+            if kind == "l2":
+                assert zero == search(server, [[0.0] * 16], 1) == [[{"id": 5000, "distance": 0}]]
+
+
 def test_many_at_once(folder):
     """Eight clients add, two search, checkpoints go on: no id is lost, no request is seen by half."""
     path, vectors = build_index(folder, "items", 1000, 16, False, "--m", 0)
@@ -259,12 +376,14 @@ def test_limits(folder):
         assert status == 503 and "retry-after" in headers and b"until the next checkpoint" in answer, answer
         assert "the checkpoint failed" in server.stderr()
         assert server.get(INDEX)[1]["last_error"]
-        add(server, vectors=vectors[:1])
+        add(server, vectors=vectors[:1], ids=[500], replace=True)
+        status, answer = server.post(f"{INDEX}:add", {"vectors": vectors[:1], "ids": [500], "replace": True})
+        assert status == 503, answer  # what was replaced takes memory as well
         assert search(server, [vectors[0]])[0][0]["distance"] == 0
         resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-        assert checkpoint(server)["vectors"] == 510
+        assert checkpoint(server)["vectors"] == 509
         assert server.get(INDEX)[1]["last_error"] is None
-        assert add(server, vectors=vectors[:9])[0] == 510
+        assert add(server, vectors=vectors[:9])[0] == 509
     furrow("index", "verify", path)
 
 
@@ -323,7 +442,7 @@ def test_foreign_change(folder):
 
 def test_kinds(folder):
     """Kinds whose ids cannot be kept are refused at the start."""
-    kinds = {"refined": ["--refine-flat"], "array": ["--direct-map", "array"], "normal": ["--normalize"]}
+    kinds = {"refined": ["--refine-flat"], "array": ["--direct-map", "array"]}
     for kind, words in kinds.items():
         path, _ = build_index(folder, kind, 1000, 16, False, *words)
         done = subprocess.run([PROGRAM, "--listen", "127.0.0.1:0", "--index", f"items={path}", "--writable", "items"],

@@ -128,7 +128,7 @@ def test_wrong_requests(folder):
         ({"vectors": [one], "ids": [1]}, 400, None),
         ({"vectors": [one, one, one, one[:-1]]}, 400, "/vectors/3"), ({"vectors": [one, one + [1.0]]}, 400, "/vectors/1"),
         ({"vectors": [one[:5] + ["x"] + one[6:]]}, 400, "/vectors/0/5"), ({"vectors": 5}, 400, "/vectors"),
-        ({"vectors": [one, 5]}, 400, "/vectors/1"), ({"vectors": [one, one[:15] + [1e300]]}, 400, "/vectors/1"),
+        ({"vectors": [one, 5]}, 400, "/vectors/1"), ({"vectors": [one, one[:15] + [1e300]]}, 400, "/vectors/1/15"),
         ({"vectors": [one[:15] + [3e30]]}, 400, "/vectors/0"), ({"vectors": [one[:15] + [None]]}, 400, "/vectors/0/15"),
         (json.dumps({"vectors": [one[:15] + [float("nan")]]}), 400, "/vectors/0/15"),
         ({"vectors": [one], "k": 0}, 400, "/k"), ({"vectors": [one], "k": -1}, 400, "/k"),

@@ -125,18 +125,18 @@ static void run_parts(void *context, size_t worker) {
   fw_searcher_give_back(b->searcher, scratch);
 }
 
-/* The number of threads of the parameters, but more than there are processors only if there is work for each. */
+/* The number of threads of the parameters, but more than there are processors only if there is work for each. One
+ * thread is found without asking the system for its processors, which would take as long as a small search. */
 static unsigned count_threads(const furrow_searcher *searcher, size_t n, const furrow_search_params *params,
                               const fw_search_job *job) {
+  const unsigned asked = params->threads;
+  if (asked == 1 || (asked == 0 && (double)n * work_of_query(searcher->index, job) < WORK_FOR_THREADS)) return 1;
   const unsigned processors = fw_processor_count();
-  if (params->threads) {
-    const size_t query_parts = n == 1 ? FW_MAX_QUERY_PARTS : n,
-                 most = query_parts > processors ? query_parts : processors;
-    const unsigned asked = fw_thread_count(params->threads);
-    return asked < most ? asked : (unsigned)most;
-  }
-  if ((double)n * work_of_query(searcher->index, job) < WORK_FOR_THREADS) return 1;
-  return processors;
+  if (asked == 0) return processors;
+  const size_t query_parts = n == 1 ? FW_MAX_QUERY_PARTS : n,
+               most = query_parts > processors ? query_parts : processors;
+  const unsigned threads = fw_thread_count(asked);
+  return threads < most ? threads : (unsigned)most;
 }
 
 furrow_status fw_search_parallel(const furrow_searcher *searcher, const float *queries, size_t n, size_t k,

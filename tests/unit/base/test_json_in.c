@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "support/cmocka_all.h"
@@ -246,6 +247,131 @@ static void memory_runs_out(void **state) {
   fw_json_close(&json);
 }
 
+/* ---- Arrays of floats ---- */
+
+static void same_bits(float got, float wanted, const char *text) {
+  if (memcmp(&got, &wanted, sizeof got) != 0) fail_msg("%s: %a, not %a", text, (double)got, (double)wanted);
+}
+
+/* Reads [text] and, with much text behind it, [text,0…]: the short way and the one for the end of a text. */
+static void check_float(const char *text) {
+  char array[512];
+  float value = 77;
+  const float wanted = strtof(text, NULL);
+  for (int i = 0; i < 2; i++) {
+    snprintf(array, sizeof array, "[%s%s", text, i == 0 ? "]" : ",0                                               ]");
+    start(array);
+    assert_int_equal(furrow_json_array(&json, &err), FURROW_OK);
+    assert_int_equal(furrow_json_f32_elements(&json, &value, 1), isfinite(wanted) ? 1 : 0);
+    if (!isfinite(wanted)) continue;
+    same_bits(value, wanted, text);
+    assert_int_equal(furrow_json_offset(&json), 1);
+  }
+}
+
+static uint64_t draw(void) {
+  static uint64_t state = 88172645463325252;
+  state ^= state << 13;
+  state ^= state >> 7;
+  return state ^= state << 17;
+}
+
+static void floats_are_the_nearest(void **state) {
+  (void)state;
+  static const char *const texts[] = {
+      "0", "-0", "0.0", "-0.0", "1", "12345678", "123456789.25", "3.4028235e38", "3.40282356e38", "1e39", "-1e999",
+      "1e-45", "7e-46", "1.17549435e-38", "0.1", "9.999999999999999999", "99999999.99999999999",
+      "0.00000000000000000000000000000000000001", "0.3333333333333333333333333333333333333333333333333",
+      /* the middle of two floats, and next to it: 1 + 2^-24 and 8388608.5 */
+      "1.000000059604644775390625", "1.00000005960464478", "1.00000005960464477", "1.000000059604644776",
+      "1.000000059604644775", "8388608.5", "8388609.5", "8388608.50000000001", "8388608.49999999999", "0.5e1", "1E+2"};
+  for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) check_float(texts[i]);
+  for (int i = 0; i < 20000; i++) {
+    char text[80];
+    uint32_t bits = (uint32_t)draw();
+    float f;
+    memcpy(&f, &bits, sizeof f);
+    const double near = (double)(int64_t)draw() / 9.3e18 * (i % 7 == 0 ? 1e5 : 3);
+    if (isfinite(f)) {
+      /* the middle between a float and the next one, in many digits and in few */
+      const double middle = ((double)(float)near + (double)nextafterf((float)near, 4e5f)) / 2;
+      snprintf(text, sizeof text, "%.*f", 5 + i % 25, middle);
+      check_float(text);
+      snprintf(text, sizeof text, "%.*g", 1 + i % 20, (double)f);
+      check_float(text);
+    }
+    snprintf(text, sizeof text, "%.*f", 1 + i % 24, near);
+    check_float(text);
+    snprintf(text, sizeof text, "%.*g", 1 + i % 19, near);
+    check_float(text);
+  }
+}
+
+static void floats_stop_at_what_is_unusual(void **state) {
+  (void)state;
+  float values[4] = {77, 77, 77, 77};
+  double d;
+  start("[\n1 ,\t-2.5\r,null, 3,4 , 5.000000000000000000000000000000000000000,6]");
+  assert_int_equal(furrow_json_f32_elements(&json, values, 4), 0); /* not entered yet */
+  assert_int_equal(furrow_json_array(&json, &err), FURROW_OK);
+  assert_int_equal(furrow_json_f32_elements(&json, values, 0), 0);
+  assert_int_equal(furrow_json_f32_elements(&json, values, 4), 2);
+  assert_true(values[0] == 1 && values[1] == -2.5F && values[3] == 77);
+  assert_int_equal(furrow_json_element(&json, &err), FURROW_OK);
+  assert_int_equal(furrow_json_f32_elements(&json, values, 4), 0); /* an element is announced */
+  assert_int_equal(furrow_json_null(&json, &err), FURROW_OK);
+  assert_int_equal(furrow_json_f32_elements(&json, values, 2), 2);
+  assert_true(values[0] == 3 && values[1] == 4);
+  assert_int_equal(furrow_json_element(&json, &err), FURROW_OK);
+  assert_int_equal(furrow_json_f64(&json, &d, &err), FURROW_OK);
+  assert_true(d == 5);
+  assert_int_equal(furrow_json_f32_elements(&json, values, 4), 1);
+  assert_int_equal(furrow_json_fail(&json, 0, NULL, &err, "is bad"), FURROW_E_FORMAT);
+  assert_string_equal(err.message, "6 is bad");
+  assert_int_equal(furrow_json_f32_elements(&json, values, 4), 0);
+  assert_int_equal(furrow_json_element(&json, &err), FURROW_END);
+  assert_int_equal(furrow_json_end(&json, &err), FURROW_OK);
+  start("{\"a\":1}");
+  assert_int_equal(furrow_json_object(&json, &err), FURROW_OK);
+  assert_int_equal(furrow_json_f32_elements(&json, values, 4), 0);
+}
+
+/* What follows two numbers is not a number: errors are those of single values, with the path. */
+static void floats_name_the_element(void **state) {
+  (void)state;
+  static const struct {
+    const char *text, *message;
+  } bad[] = {{"01", "not a JSON number in v/2"},      {"1.", "not a JSON number in v/2"},
+             {"1.e5", "not a JSON number in v/2"},    {"1e", "not a JSON number in v/2"},
+             {"1.5e", "not a JSON number in v/2"},    {"-", "not a JSON number in v/2"},
+             {"-.5", "not a JSON number in v/2"},     {"1.5x", "not a JSON number in v/2"},
+             {"00.5", "not a JSON number in v/2"},    {"-inf", "not a JSON number in v/2"},
+             {"1.2.3", "not a JSON number in v/2"},   {"0x10", "not a JSON number in v/2"},
+             {"+1", "not a JSON value in v/2"},       {".5", "not a JSON value in v/2"},
+             {"inf", "not a JSON value in v/2"},      {"NaN", "not a JSON value in v/2"},
+             {"", "not a JSON value in v/2"},         {"\"1\"", "v/2 is not a number"},
+             {"[1.5]", "v/2 is not a number"},        {"true", "v/2 is not a number"},
+             {"1.5 2", "a , or ] is missing in v/2"}, {"1.5}", "a , or ] is missing in v/2"},
+             {"1.5\v", "not a JSON number in v/2"},   {"1.25:", "not a JSON number in v/2"}};
+  for (size_t i = 0; i < 2 * (sizeof bad / sizeof bad[0]); i++) {
+    char text[200];
+    furrow_json_text key;
+    float values[8];
+    double d;
+    snprintf(text, sizeof text, "{\"v\":[1.5, 2,%s%s]}", bad[i / 2].text,
+             i % 2 ? ",                                                          3" : "");
+    start(text);
+    assert_int_equal(furrow_json_object(&json, &err), FURROW_OK);
+    assert_int_equal(furrow_json_member(&json, &key, &err), FURROW_OK);
+    assert_int_equal(furrow_json_array(&json, &err), FURROW_OK);
+    assert_in_range(furrow_json_f32_elements(&json, values, 8), 2, 3);
+    furrow_status status = furrow_json_element(&json, &err);
+    if (status == FURROW_OK) status = furrow_json_f64(&json, &d, &err);
+    assert_int_equal(status, FURROW_E_FORMAT);
+    assert_string_equal(err.message, bad[i / 2].message);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(members),
@@ -256,6 +382,9 @@ int main(void) {
       cmocka_unit_test(long_paths_are_cut),
       cmocka_unit_test(failing_of_callers),
       cmocka_unit_test(memory_runs_out),
+      cmocka_unit_test(floats_are_the_nearest),
+      cmocka_unit_test(floats_stop_at_what_is_unusual),
+      cmocka_unit_test(floats_name_the_element),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -269,7 +269,7 @@ static void test_moved_records(void **unused) {
   expect_changes(&wanted, 0, 1);
   assert_same(&s, &wanted);
   memcpy(other, data, size); /* of another sequence number */
-  log_write_header(other, D, 2, 0);
+  log_write_header(other, D, 2, 0, 0);
   assert_int_equal(read_log(other, size, &s, &used), FURROW_OK);
   assert_int_equal(used, HEADER);
 }
@@ -548,6 +548,76 @@ static void test_checkpoint_states(void **unused) {
   }
 }
 
+static uint64_t next_id_of(const files *f) {
+  state s;
+  put_files(f);
+  change_log *log = open_log(&s, NULL);
+  const uint64_t next_id = change_log_next_id(log);
+  change_log_close(log);
+  return next_id;
+}
+
+static void change_id(change_log *log, change_kind kind, int64_t id) {
+  const float vector[D] = {1};
+  const index_change change = {kind, 1, &id, kind == CHANGE_SET ? vector : NULL, NULL};
+  assert_int_equal(change_log_append(log, &change, &err), FURROW_OK);
+  assert_int_equal(change_log_sync(log, &err), FURROW_OK);
+}
+
+/* The largest id is known in all states of a checkpoint, though its vector is gone. */
+static void test_next_id(void **unused) {
+  (void)unused;
+  static files at[6];
+  state s;
+  change_log *log = open_log(&s, NULL);
+  assert_int_equal(change_log_next_id(log), 0);
+  change_id(log, CHANGE_SET, 7);
+  change_id(log, CHANGE_REMOVE, 41);
+  copy_files(&at[0]);
+  assert_int_equal(change_log_begin_checkpoint(log, &err), FURROW_OK);
+  copy_files(&at[1]);
+  change_id(log, CHANGE_SET, 3);
+  assert_int_equal(change_log_cancel_checkpoint(log, &err), FURROW_OK);
+  copy_files(&at[2]);
+  assert_int_equal(change_log_begin_checkpoint(log, &err), FURROW_OK);
+  change_id(log, CHANGE_SET, 5);
+  copy_files(&at[3]);
+  assert_int_equal(change_log_end_checkpoint(log, &err), FURROW_OK);
+  copy_files(&at[4]);
+  assert_int_equal(change_log_begin_checkpoint(log, &err), FURROW_OK);
+  assert_int_equal(change_log_end_checkpoint(log, &err), FURROW_OK);
+  copy_files(&at[5]);
+  assert_int_equal(at[5].first_size, HEADER);
+  change_log_close(log);
+  for (size_t i = 0; i < 6; i++) assert_int_equal(next_id_of(&at[i]), 42);
+}
+
+static furrow_status ignore_change(void *user, const index_change *change, furrow_error *error) {
+  (void)user, (void)change, (void)error;
+  return FURROW_OK;
+}
+
+static void test_last_id(void **unused) {
+  (void)unused;
+  const int64_t last = INT64_MAX;
+  const index_change change = {CHANGE_REMOVE, 1, &last, NULL, NULL};
+  unsigned char header[HEADER];
+  change_log *log = NULL;
+  uint64_t cut;
+  log_extent extent;
+  assert_int_equal(change_log_open(&log, INDEX, D, ignore_change, NULL, &cut, &err), FURROW_OK);
+  assert_int_equal(change_log_append(log, &change, &err), FURROW_OK);
+  assert_int_equal(change_log_begin_checkpoint(log, &err), FURROW_OK);
+  assert_int_equal(change_log_end_checkpoint(log, &err), FURROW_OK);
+  change_log_close(log);
+  assert_int_equal(change_log_open(&log, INDEX, D, ignore_change, NULL, &cut, &err), FURROW_OK);
+  assert_true(change_log_next_id(log) == LOG_IDS_END);
+  change_log_close(log);
+  log_write_header(header, D, 1, 0, LOG_IDS_END + 1);
+  assert_int_equal(change_log_read(header, HEADER, D, "x", ignore_change, NULL, &extent, &err), FURROW_E_FORMAT);
+  assert_int_equal(err.offset, 32);
+}
+
 /* A start that is cut off while it appends the second log to the first. */
 static void test_fold_is_cut_off(void **unused) {
   (void)unused;
@@ -787,6 +857,8 @@ int main(void) {
       IN_DIR(test_modes),
       IN_DIR(test_lock),
       IN_DIR(test_checkpoint_states),
+      IN_DIR(test_next_id),
+      IN_DIR(test_last_id),
       IN_DIR(test_fold_is_cut_off),
       IN_DIR(test_cancelled_checkpoint),
       IN_DIR(test_checkpoint_without_second),

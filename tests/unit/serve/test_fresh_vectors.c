@@ -146,7 +146,7 @@ static void check_search(const fresh_view *view, const oracle *o, bool is_ip, co
     for (int64_t id = 0; id < IDS; id++)
       if (o->is_fresh[id] && (!filter || furrow_id_filter_keeps(filter, id)))
         insert_plain(is_ip, plain_distance(is_ip, queries + q * D, o->vectors[id]), id, &n, all, all_ids);
-    fresh_view_search(view, queries + q * D, 1, K, filter, distances + q * K, ids + q * K);
+    fresh_view_search(view, queries + q * D, 1, K, filter, distances + q * K, ids + q * K, &err);
     for (size_t i = 0; i < K; i++) {
       assert_int_equal(ids[q * K + i], i < n ? all_ids[i] : -1);
       if (i < n) assert_true(distances[q * K + i] == all[i]);
@@ -161,8 +161,8 @@ static void check_search(const fresh_view *view, const oracle *o, bool is_ip, co
   }
   memcpy(alone, together, sizeof alone);
   memcpy(alone_ids, together_ids, sizeof alone_ids);
-  fresh_view_search(view, queries, 2, K, filter, together, together_ids);
-  fresh_view_search(view, queries + D, 1, K, filter, alone, alone_ids);
+  fresh_view_search(view, queries, 2, K, filter, together, together_ids, &err);
+  fresh_view_search(view, queries + D, 1, K, filter, alone, alone_ids, &err);
   assert_memory_equal(alone_ids, together_ids + K, sizeof alone_ids);
 }
 
@@ -186,7 +186,7 @@ static void run_random(furrow_distance_metric metric, uint64_t seed) {
   memset(&now, 0, sizeof now);
   random_state = seed;
   base_size = BASE;
-  assert_int_equal(fresh_vectors_create(&fresh, D, metric, &err), FURROW_OK);
+  assert_int_equal(fresh_vectors_create(&fresh, D, metric, false, &err), FURROW_OK);
   for (size_t i = 0; i < CHANGES; i++) {
     index_change change;
     fresh_view *view = NULL;
@@ -233,7 +233,7 @@ static void test_rebase(void **state) {
     fresh_vectors *fresh = NULL, *rebased = NULL;
     fresh_view *since = NULL, *view = NULL;
     index_change change;
-    assert_int_equal(fresh_vectors_create(&fresh, D, FURROW_METRIC_L2, &err), FURROW_OK);
+    assert_int_equal(fresh_vectors_create(&fresh, D, FURROW_METRIC_L2, false, &err), FURROW_OK);
     for (uint32_t i = draw(40); i > 0; i--) {
       draw_change(&change);
       assert_int_equal(fresh_vectors_apply(fresh, &change, in_base, &base_size, NULL, &err), FURROW_OK);
@@ -265,8 +265,8 @@ static void test_rebase(void **state) {
 static void test_what_is_refused(void **state) {
   (void)state;
   fresh_vectors *fresh = NULL;
-  assert_int_equal(fresh_vectors_create(&fresh, D, FURROW_METRIC_L1, &err), FURROW_E_UNSUPPORTED);
-  assert_int_equal(fresh_vectors_create(&fresh, 0, FURROW_METRIC_L2, &err), FURROW_E_ARGUMENT);
+  assert_int_equal(fresh_vectors_create(&fresh, D, FURROW_METRIC_L1, false, &err), FURROW_E_UNSUPPORTED);
+  assert_int_equal(fresh_vectors_create(&fresh, 0, FURROW_METRIC_L2, false, &err), FURROW_E_ARGUMENT);
   assert_null(fresh);
 }
 
@@ -288,14 +288,51 @@ static void test_distances(void **state) {
       fresh_vectors *fresh = NULL;
       fresh_view *view = NULL;
       const index_change change = {CHANGE_SET, 1, &id, vector, NULL};
-      assert_int_equal(fresh_vectors_create(&fresh, d, is_ip ? FURROW_METRIC_IP : FURROW_METRIC_L2, &err), FURROW_OK);
+      assert_int_equal(fresh_vectors_create(&fresh, d, is_ip ? FURROW_METRIC_IP : FURROW_METRIC_L2, false, &err),
+                       FURROW_OK);
       assert_int_equal(fresh_vectors_apply(fresh, &change, in_base, &base_size, &view, &err), FURROW_OK);
-      fresh_view_search(view, query, 1, 1, NULL, &distance, &found);
+      fresh_view_search(view, query, 1, 1, NULL, &distance, &found, &err);
       assert_int_equal(found, id);
       assert_true(fabs(distance - wanted) < 1e-4);
       shared_release(&view->shared);
       fresh_vectors_free(fresh);
     }
+}
+
+/* Vectors and queries are scaled to unit length; copies after a checkpoint are the same bits. */
+static void test_unit_length(void **state) {
+  (void)state;
+  const int64_t ids_set[] = {1, 2, 3};
+  const float vectors[3 * D] = {[0] = 3, [1] = 4, [D + 1] = 1e-15F}, queries[2 * D] = {[0] = 30, [1] = 40};
+  for (int is_ip = 0; is_ip < 2; is_ip++) {
+    fresh_vectors *fresh = NULL, *rebased = NULL;
+    fresh_view *empty = NULL, *view = NULL, *copy = NULL;
+    const index_change change = {CHANGE_SET, 3, ids_set, vectors, NULL};
+    assert_int_equal(fresh_vectors_create(&fresh, D, is_ip ? FURROW_METRIC_IP : FURROW_METRIC_L2, true, &err),
+                     FURROW_OK);
+    assert_int_equal(fresh_vectors_view(fresh, &empty, &err), FURROW_OK);
+    assert_int_equal(fresh_vectors_apply(fresh, &change, in_base, &base_size, &view, &err), FURROW_OK);
+    assert_int_equal(fresh_vectors_rebase(fresh, empty, in_base, &base_size, &rebased, &err), FURROW_OK);
+    assert_int_equal(fresh_vectors_view(rebased, &copy, &err), FURROW_OK);
+    for (int i = 0; i < 2; i++) {
+      const fresh_view *searched = i == 0 ? view : copy;
+      float distances[2 * 3];
+      int64_t ids[2 * 3] = {-1, -1, -1, -1, -1, -1};
+      assert_int_equal(fresh_view_search(searched, queries, 2, 3, NULL, distances, ids, &err), FURROW_OK);
+      assert_int_equal(ids[0], 1);
+      assert_true(fabs(distances[0] - is_ip) < 1e-6);
+      assert_int_equal(ids[1], 2);
+      assert_true(fabs(distances[1] - (is_ip ? 0.8 : 0.4)) < 1e-6);
+      assert_true(fabs(distances[2] - (is_ip ? 0 : 1)) < 1e-6); /* the zero vector stays, */
+      assert_true(distances[3] == 0);                           /* also as a query */
+      assert_memory_equal(fresh_view_vector(searched, 1), fresh_view_vector(view, 1), D * sizeof(float));
+    }
+    shared_release(&empty->shared);
+    shared_release(&view->shared);
+    shared_release(&copy->shared);
+    fresh_vectors_free(fresh);
+    fresh_vectors_free(rebased);
+  }
 }
 
 /* A distance that is too large for a float is not a result of L2. */
@@ -308,9 +345,9 @@ static void test_too_far(void **state) {
   fresh_vectors *fresh = NULL;
   fresh_view *view = NULL;
   const index_change change = {CHANGE_SET, 1, &id, vector, NULL};
-  assert_int_equal(fresh_vectors_create(&fresh, D, FURROW_METRIC_L2, &err), FURROW_OK);
+  assert_int_equal(fresh_vectors_create(&fresh, D, FURROW_METRIC_L2, false, &err), FURROW_OK);
   assert_int_equal(fresh_vectors_apply(fresh, &change, in_base, &base_size, &view, &err), FURROW_OK);
-  fresh_view_search(view, query, 1, 1, NULL, &distance, &found);
+  fresh_view_search(view, query, 1, 1, NULL, &distance, &found, &err);
   assert_int_equal(found, -1);
   shared_release(&view->shared);
   fresh_vectors_free(fresh);
@@ -324,7 +361,7 @@ static void test_without_memory(void **state) {
   oracle now = {0};
   fresh_vectors *fresh = NULL;
   fresh_view *view = NULL;
-  assert_int_equal(fresh_vectors_create(&fresh, D, FURROW_METRIC_L2, &err), FURROW_OK);
+  assert_int_equal(fresh_vectors_create(&fresh, D, FURROW_METRIC_L2, false, &err), FURROW_OK);
   for (unsigned i = 0; i < 1500; i++) {
     index_change change;
     draw_change(&change);
@@ -362,7 +399,7 @@ static void *read_views(void *user) {
     float query[D] = {0}, distances[K];
     int64_t ids[K], found;
     for (size_t i = 0; i < K; i++) distances[i] = FLT_MAX, ids[i] = -1;
-    fresh_view_search(view, query, 1, K, NULL, distances, ids);
+    fresh_view_search(view, query, 1, K, NULL, distances, ids, &err);
     for (size_t i = 0; i < K && ids[i] >= 0; i++) {
       const float *vector = fresh_view_vector(view, ids[i]);
       char wanted[32];
@@ -410,7 +447,7 @@ static void test_readers_beside_a_writer(void **state) {
   fresh_view *view = NULL;
   random_state = 7;
   slot_init(&c.views);
-  assert_int_equal(fresh_vectors_create(&fresh, D, FURROW_METRIC_L2, &err), FURROW_OK);
+  assert_int_equal(fresh_vectors_create(&fresh, D, FURROW_METRIC_L2, false, &err), FURROW_OK);
   assert_int_equal(fresh_vectors_view(fresh, &view, &err), FURROW_OK);
   slot_set(&c.views, &view->shared);
   for (int i = 0; i < READERS; i++) assert_int_equal(pthread_create(&readers[i], NULL, read_views, &c), 0);
@@ -438,7 +475,7 @@ static void test_many_one_by_one(void **state) {
   fresh_vectors *fresh = NULL;
   fresh_view *view = NULL;
   random_state = 8;
-  assert_int_equal(fresh_vectors_create(&fresh, WIDE, FURROW_METRIC_L2, &err), FURROW_OK);
+  assert_int_equal(fresh_vectors_create(&fresh, WIDE, FURROW_METRIC_L2, false, &err), FURROW_OK);
   double begin = seconds();
   for (int64_t id = 0; id < MANY; id++) {
     char text[32];
@@ -453,7 +490,7 @@ static void test_many_one_by_one(void **state) {
   begin = seconds();
   for (int round = 0; round < ROUNDS; round++) {
     for (size_t i = 0; i < 10; i++) distances[i] = FLT_MAX, ids[i] = -1;
-    fresh_view_search(view, vector, 1, 10, NULL, distances, ids);
+    fresh_view_search(view, vector, 1, 10, NULL, distances, ids, &err);
     assert_int_equal(ids[0], MANY - 1);
   }
   const double searched = (seconds() - begin) / ROUNDS;
@@ -466,10 +503,15 @@ static void test_many_one_by_one(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_random_l2),       cmocka_unit_test(test_random_ip),
-      cmocka_unit_test(test_rebase),          cmocka_unit_test(test_what_is_refused),
-      cmocka_unit_test(test_distances),       cmocka_unit_test(test_too_far),
-      cmocka_unit_test(test_without_memory),  cmocka_unit_test(test_readers_beside_a_writer),
+      cmocka_unit_test(test_random_l2),
+      cmocka_unit_test(test_random_ip),
+      cmocka_unit_test(test_rebase),
+      cmocka_unit_test(test_what_is_refused),
+      cmocka_unit_test(test_distances),
+      cmocka_unit_test(test_unit_length),
+      cmocka_unit_test(test_too_far),
+      cmocka_unit_test(test_without_memory),
+      cmocka_unit_test(test_readers_beside_a_writer),
       cmocka_unit_test(test_many_one_by_one),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

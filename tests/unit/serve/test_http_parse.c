@@ -74,6 +74,20 @@ static void heads_that_are_read(void **state) {
   for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) accepted(texts[i]);
 }
 
+/* Every byte at every place of a value: values are read eight bytes at a time. */
+static void bytes_of_values(void **state) {
+  (void)state;
+  for (size_t at = 0; at < 20; at++)
+    for (unsigned c = 0; c < 256; c++) {
+      char text[] = "GET / HTTP/1.1\r\nX: abcdefgh\x80\xffijklmnopqr\r\n" HOST "\r\n";
+      http_head head;
+      text[19 + at] = (char)c;
+      const http_parsed parsed = parse(&head, text, sizeof text - 1);
+      const bool is_allowed = c == '\t' || (c >= ' ' && c != 0x7f);
+      if ((parsed.state == HTTP_PARSE_DONE) != is_allowed) fail_msg("byte %u at %zu: state %d", c, at, parsed.state);
+    }
+}
+
 static void heads_that_are_refused(void **state) {
   (void)state;
   static const struct {
@@ -331,10 +345,11 @@ static void chunks_have_limits(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(heads_that_are_read),     cmocka_unit_test(heads_that_are_refused),
-      cmocka_unit_test(limits_of_heads),         cmocka_unit_test(fields_of_a_head),
-      cmocka_unit_test(connections_and_codings), cmocka_unit_test(chunks_that_are_read),
-      cmocka_unit_test(chunks_that_are_refused), cmocka_unit_test(chunks_have_limits),
+      cmocka_unit_test(heads_that_are_read),    cmocka_unit_test(bytes_of_values),
+      cmocka_unit_test(heads_that_are_refused), cmocka_unit_test(limits_of_heads),
+      cmocka_unit_test(fields_of_a_head),       cmocka_unit_test(connections_and_codings),
+      cmocka_unit_test(chunks_that_are_read),   cmocka_unit_test(chunks_that_are_refused),
+      cmocka_unit_test(chunks_have_limits),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -59,7 +59,7 @@ static void test_changes(void **state) {
   index_print print;
   fresh_vectors *fresh = NULL;
   make_file(&print);
-  assert_int_equal(fresh_vectors_create(&fresh, D, FURROW_METRIC_L2, &err), FURROW_OK);
+  assert_int_equal(fresh_vectors_create(&fresh, D, FURROW_METRIC_L2, false, &err), FURROW_OK);
   shared_release(&changed(fresh, 5, 55)->shared);
   shared_release(&changed(fresh, 6, 0)->shared);
   shared_release(&changed(fresh, 50, 1)->shared);
@@ -77,7 +77,7 @@ static void test_after_a_failed_checkpoint(void **state) {
   index_print print;
   fresh_vectors *fresh = NULL;
   make_file(&print);
-  assert_int_equal(fresh_vectors_create(&fresh, D, FURROW_METRIC_L2, &err), FURROW_OK);
+  assert_int_equal(fresh_vectors_create(&fresh, D, FURROW_METRIC_L2, false, &err), FURROW_OK);
   shared_release(&changed(fresh, 60, 6)->shared);
   fold(changed(fresh, 50, 1), &print);
   assert_value(50, 1);
