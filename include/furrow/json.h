@@ -113,7 +113,7 @@ FURROW_API furrow_status furrow_json_end(furrow_json *json, furrow_error *err) F
 FURROW_API uint64_t furrow_json_offset(const furrow_json *json);
 FURROW_API uint64_t furrow_json_next_offset(furrow_json *json);
 /* Writes the path of the value that is being read, "instances/0/age", ended by a 0 and cut to size as snprintf does; at
- * most 40 bytes of each step.
+ * most 40 bytes of each step. In keys ~ and / are written ~0 and ~1: a slash before it makes it a JSON pointer.
  * Returns: its length. */
 FURROW_API size_t furrow_json_path(const furrow_json *json, char *path, size_t size);
 /* Fails at a byte of the text about the value that is being read, or about its member (unless NULL): the message is the

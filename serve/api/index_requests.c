@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/json_pointer.h"
 #include "api/serve_settings.h"
 #include "catalog/sorted_ids.h"
 #include "core/fail.h"
@@ -52,8 +53,7 @@ enum { REPLACE = 3, FIRST_ID, ADD_MEMBERS };
 static furrow_status at_value(reading *r, furrow_status status) {
   char *pointer = r->fault->pointer;
   if (status == FURROW_OK || status == FURROW_END || pointer[0]) return status;
-  pointer[0] = '/';
-  if (furrow_json_path(r->json, pointer + 1, sizeof r->fault->pointer - 1) == 0) pointer[0] = 0;
+  json_pointer_read(pointer, sizeof r->fault->pointer, r->json);
   return status;
 }
 

@@ -11,13 +11,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/json_pointer.h"
 #include "api/problem.h"
 #include "api/serve_settings.h"
 #include "core/fail.h"
 #include "core/options.h"
 
 enum {
-  ROWS_ON_LOOP = 256,         /* more go to a worker */
+  LOOP_NS = 500000,           /* requests that take longer go to a worker */
+  READING_NS = 1000,          /* of a row, and of writing its answer */
+  UNKNOWN_NS = 20000,         /* of scoring a row where it was not measured yet */
   KEPT_BYTES = 1 << 20,       /* of a thread's memory from request to request */
   LONGEST_INSTANCE = 1 << 30, /* bytes */
   MOST_COMPARED = 1000,       /* names with a mistyped one */
@@ -150,22 +153,10 @@ typedef struct reading {
   furrow_error *err;
 } reading;
 
-/* Appends a step of a pointer, escaped as RFC 6901 says. */
-static void add_step(char pointer[POINTER_SIZE], const char *step, size_t size) {
-  size_t at = strlen(pointer);
-  if (at + 2 < POINTER_SIZE) pointer[at++] = '/';
-  for (size_t i = 0; i < size && at + 3 < POINTER_SIZE; i++) {
-    const bool escaped = step[i] == '~' || step[i] == '/';
-    pointer[at++] = escaped ? '~' : step[i];
-    if (escaped) pointer[at++] = step[i] == '~' ? '0' : '1';
-  }
-  pointer[at] = 0;
-}
-
 /* The pointer of a row, and of one of its members (NULL: of the row). */
 static void point_to(char pointer[POINTER_SIZE], const char *member, size_t row, const char *name, size_t size) {
   snprintf(pointer, POINTER_SIZE, "/%s/%zu", member, row);
-  if (name) add_step(pointer, name, size);
+  if (name) json_pointer_add(pointer, POINTER_SIZE, name, size);
 }
 
 /* Fails about the row that is being read. */
@@ -437,12 +428,18 @@ static furrow_status fail_kind(reading *r, row_kind kind) {
                                       : "an instance is an array of numbers, a line, or an object");
 }
 
+/* A loop has other connections to serve. */
+static bool is_long(const reading *r, size_t rows) {
+  const uint64_t measured = r->version->row_ns, row_ns = measured > 0 ? measured : UNKNOWN_NS;
+  return rows * (row_ns + READING_NS) > LOOP_NS;
+}
+
 /* The next element of the list. */
 static furrow_status take_instance(reading *r) {
   const row_kind kind = kind_of(r, furrow_json_peek(r->json));
   const size_t most = r->call->service->limits.max_rows;
   if (r->count >= most) return fail_limit(r, "rows", most);
-  if (r->count >= ROWS_ON_LOOP && r->call->on_loop) {
+  if (r->call->on_loop && is_long(r, r->count + 1)) {
     r->call->move = r->answered = true;
     return FURROW_E_STATE;
   }
@@ -477,7 +474,7 @@ static furrow_status take_top(reading *r) {
 
 static furrow_status fail_unknown(reading *r, furrow_json_text key, unsigned options) {
   r->pointer[0] = 0;
-  add_step(r->pointer, key.bytes, key.size);
+  json_pointer_add(r->pointer, POINTER_SIZE, key.bytes, key.size);
   (void)fail(r->err, FURROW_E_PARSE, "a request has no such member");
   if (furrow_json_is(key, "inputs"))
     return add_hint(r->err, "columns as lists are not read: \"instances\" has an object for each row"), FURROW_E_PARSE;
@@ -512,10 +509,7 @@ static furrow_status read_body(reading *r, unsigned options) {
 /* A problem that the JSON reader found has its path. */
 static void refuse(reading *r, furrow_status status) {
   if (r->answered) return;
-  if (status == FURROW_E_FORMAT && !r->pointer[0]) {
-    r->pointer[0] = '/';
-    if (furrow_json_path(r->json, r->pointer + 1, POINTER_SIZE - 1) == 0) r->pointer[0] = 0;
-  }
+  if (status == FURROW_E_FORMAT && !r->pointer[0]) json_pointer_read(r->pointer, POINTER_SIZE, r->json);
   problem_set_error(r->call->answer, status, r->err, r->pointer);
 }
 

@@ -75,22 +75,11 @@ static void put_time(bytes *body, const char *name, int64_t seconds) {
   put_text(body, name, text);
 }
 
-/* A class has the name that the schema of a log gives to its label, or the label itself. */
-static void put_class(bytes *body, const model_version *v, double label) {
-  const furrow_schema *schema = v->encoder ? furrow_encoder_schema(v->encoder) : NULL;
-  const char *name = schema && label >= 0 ? furrow_schema_class_name(schema, (size_t)label) : NULL;
-  if (name)
-    bytes_json(body, name, strlen(name));
-  else
-    bytes_f64(body, label);
-}
-
 static void put_classes(bytes *body, const model_version *v) {
-  double label;
   bytes_text(body, ",\"classes\":[");
-  for (size_t i = 0; !isnan(label = furrow_scorer_class_label(v->scorer, i)); i++) {
+  for (size_t i = 0; i < v->class_count; i++) {
     if (i > 0) bytes_text(body, ",");
-    put_class(body, v, label);
+    bytes_text(body, v->classes[i]);
   }
   bytes_text(body, "]");
 }

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/json_pointer.h"
 #include "api/problem.h"
 #include "api/request_members.h"
 #include "api/serve_settings.h"
@@ -339,6 +340,23 @@ static furrow_status find_for_users(recommend_request *r, const furrow_recommend
   return FURROW_OK;
 }
 
+/* The cell of the context that an error is about: the library names its column in the token, or begins its message with
+ * it. */
+static void refuse_context(recommend_request *r, furrow_status status, const furrow_error *err) {
+  char pointer[256] = "/context";
+  const char *found = NULL;
+  for (size_t i = 0; i < r->context.count; i++) {
+    const char *column = r->pairs[i].column;
+    const size_t size = strlen(column);
+    const bool is_token = status == FURROW_E_ARGUMENT && strcmp(err->token, column) == 0;
+    const bool is_named = strncmp(err->message, "column ", 7) == 0 && strncmp(err->message + 7, column, size) == 0 &&
+                          strncmp(err->message + 7 + size, ": ", 2) == 0;
+    if ((is_token || is_named) && (!found || size > strlen(found))) found = column;
+  }
+  if (found) json_pointer_add(pointer, sizeof pointer, found, strlen(found));
+  problem_set_error(r->c->answer, status, err, r->context.count > 0 ? pointer : NULL);
+}
+
 static void find_and_answer(recommend_request *r) {
   furrow_recommend_params params;
   furrow_error err = {0};
@@ -354,7 +372,7 @@ static void find_and_answer(recommend_request *r) {
   const furrow_status status = (r->is_similar ? find_similar : find_for_users)(r, &params, &err);
   if (status == FURROW_E_CANCELLED) return;
   if (status != FURROW_OK) {
-    problem_set_error(r->c->answer, status, &err, r->context.count > 0 ? "/context" : NULL);
+    refuse_context(r, status, &err);
     return;
   }
   bytes_text(body, "]}\n");

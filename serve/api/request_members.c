@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/json_pointer.h"
 #include "api/problem.h"
 #include "api/serve_settings.h"
 #include "core/fail.h"
@@ -49,7 +50,7 @@ static furrow_status read_object(furrow_json *json, const request_member *member
 bool request_members_read(call *c, const request_member *members, size_t count, void *into) {
   furrow_json *json = thread_json(c->memory);
   furrow_error err = {0};
-  char pointer[256] = "/";
+  char pointer[256];
   if (!json) {
     problem_set(c->answer, 503, "there is not enough memory");
     return false;
@@ -59,7 +60,7 @@ bool request_members_read(call *c, const request_member *members, size_t count, 
   const furrow_status status = read_object(json, members, count, into, &err);
   if (status == FURROW_OK) return true;
   if (status == FURROW_E_CANCELLED) return false;
-  furrow_json_path(json, pointer + 1, sizeof pointer - 1);
-  problem_set_error(c->answer, status, &err, pointer[1] ? pointer : NULL);
+  json_pointer_read(pointer, sizeof pointer, json);
+  problem_set_error(c->answer, status, &err, pointer);
   return false;
 }

@@ -354,6 +354,11 @@ static furrow_status check_limits(const serve_values *v, furrow_error *err) {
   const uint64_t most = UINT32_MAX;
   FAIL_TRY(check_count("max-body", v->max_body, 1024, SIZE_MAX / 4, err));
   FAIL_TRY(check_count("max-memory", v->max_memory, 1024, SIZE_MAX / 4, err));
+  if (v->max_body > v->max_memory) {
+    fail(err, FURROW_E_ARGUMENT, "--max-body %llu is more than --max-memory %llu: such a request could never be read",
+         (unsigned long long)v->max_body, (unsigned long long)v->max_memory);
+    return add_hint(err, "raise --max-memory, which is for the requests and answers of all connections");
+  }
   FAIL_TRY(check_count("max-rows", v->max_rows, 1, most, err));
   FAIL_TRY(check_count("max-results", v->max_results, 1, most, err));
   FAIL_TRY(check_count("max-queue", v->max_queue, 1, 1000000, err));

@@ -9,6 +9,7 @@
 #include "api/serve_settings.h"
 #include "catalog/list_recall.h"
 #include "catalog/sorted_ids.h"
+#include "catalog/unmapped_files.h"
 #include "core/fail.h"
 
 enum {
@@ -165,16 +166,16 @@ static furrow_status fill_base(index_base *base, const char *unmapped, bool sear
 }
 
 /* What was read before and after a change does not belong together. */
-static furrow_status check_unchanged(const char *path, const index_print *before, furrow_error *err) {
-  index_print after;
+static furrow_status check_unchanged(const char *path, const file_print *before, furrow_error *err) {
+  file_print after;
   FAIL_TRY(index_print_get(&after, path, err));
-  if (index_print_equals(before, &after)) return FURROW_OK;
+  if (file_print_equals(before, &after)) return FURROW_OK;
   fail_in(err, FURROW_E_STATE, path, "the file was changed while it was loaded");
   return add_hint(err, "write an index under another name and rename it, as furrow index does");
 }
 
 furrow_status index_base_load(index_base **base, const char *path, bool search_only, bool sorted_ids, uint64_t number,
-                              index_print *print, furrow_error *err) {
+                              file_print *print, furrow_error *err) {
   index_base *made = calloc(1, sizeof *made);
   char *unmapped = unmapped_path(path);
   furrow_status status = made && unmapped ? unmapped_files_register(err) : fail_memory(err);
@@ -185,7 +186,7 @@ furrow_status index_base_load(index_base **base, const char *path, bool search_o
   if (status == FURROW_OK) {
     made->number = number;
     made->loaded_at = (int64_t)time(NULL);
-    made->bytes = print->index.size;
+    made->bytes = print->bytes;
     if (number == 1 || !sorted_ids) tell_nprobe(made, path); /* of checkpoints once is enough */
     *base = made;
   } else {
@@ -203,11 +204,12 @@ furrow_status index_file_load(furrow_index **index, furrow_id_names **names, con
   *names = NULL;
   if (status == FURROW_OK) status = furrow_index_load(&loaded, unmapped, NULL, err);
   if (status == FURROW_OK) status = load_names(names, unmapped, err);
-  if (status == FURROW_OK)
+  if (status == FURROW_OK) {
     *index = loaded;
-  else
+  } else {
+    unmapped_error(err);
     furrow_index_free(loaded);
-  unmapped_error(err);
+  }
   free(unmapped);
   return status;
 }

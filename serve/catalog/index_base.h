@@ -2,8 +2,8 @@
 #ifndef SERVE_CATALOG_INDEX_BASE_H
 #define SERVE_CATALOG_INDEX_BASE_H
 
+#include "catalog/file_print.h"
 #include "catalog/served_index.h"
-#include "catalog/unmapped_files.h"
 
 /* Loads an index file, checks it, prepares it for searching and searches it once. sorted_ids: base->ids is filled in.
  * *print is the file that was loaded.
@@ -11,7 +11,7 @@
  *         furrow_searcher_create and furrow_id_names_load.
  * Owner:  the caller, who releases (*base)->shared. */
 furrow_status index_base_load(index_base **base, const char *path, bool search_only, bool sorted_ids, uint64_t number,
-                              index_print *print, furrow_error *err);
+                              file_print *print, furrow_error *err);
 /* Loads an index and its names (NULL: it has none) to change and save them.
  * Owner: the caller frees both. */
 furrow_status index_file_load(furrow_index **index, furrow_id_names **names, const char *path, furrow_error *err);

@@ -19,7 +19,7 @@ struct served_index {
   slot view;
   pthread_mutex_t reloading; /* one reload at a time */
   pthread_mutex_t lock;      /* of what follows */
-  index_print served, refused;
+  file_print served, refused;
   bool refused_by_log;  /* it was not the file that was refused */
   uint64_t version;     /* the last one that was served */
   char *last_error;     /* NULL: the last reload went well */
@@ -124,22 +124,22 @@ static furrow_status check_logs(const served_index *index, furrow_error *err) {
 
 /* ---- Reloading ---- */
 
-static bool is_served(served_index *index, const index_print *print) {
+static bool is_served(served_index *index, const file_print *print) {
   pthread_mutex_lock(&index->lock);
-  const bool is = index->version > 0 && index_print_equals(&index->served, print);
+  const bool is = index->version > 0 && file_print_equals(&index->served, print);
   pthread_mutex_unlock(&index->lock);
   return is;
 }
 
 /* A file that was moved away is news, once: its print is all 0. So is one that came back. */
 bool served_index_has_newer(served_index *index) {
-  index_print print = {0};
+  file_print print = {0};
   furrow_error err;
   if (index->source.writable) return false;
-  if (index_print_get(&print, index->source.path, &err) != FURROW_OK) print = (index_print){0};
+  if (index_print_get(&print, index->source.path, &err) != FURROW_OK) print = (file_print){0};
   pthread_mutex_lock(&index->lock);
-  const bool is_refused = index->last_error && index_print_equals(&print, &index->refused);
-  const bool is_served = !index->last_error && index_print_equals(&print, &index->served);
+  const bool is_refused = index->last_error && file_print_equals(&print, &index->refused);
+  const bool is_served = !index->last_error && file_print_equals(&print, &index->served);
   const bool by_log = index->refused_by_log;
   pthread_mutex_unlock(&index->lock);
   /* A log goes without a change of the file: at the end of a checkpoint, say. */
@@ -147,7 +147,7 @@ bool served_index_has_newer(served_index *index) {
 }
 
 /* Keeps what a load came to, for has_newer and last_error. */
-static void remember(served_index *index, furrow_status status, const index_print *print, bool by_log,
+static void remember(served_index *index, furrow_status status, const file_print *print, bool by_log,
                      const furrow_error *err) {
   char text[1024] = "";
   if (status != FURROW_OK) index_error_text(err, text, sizeof text);
@@ -169,7 +169,7 @@ static furrow_status publish(served_index *index, index_base *base, furrow_error
   return FURROW_OK;
 }
 
-static furrow_status load(served_index *index, index_print *print, furrow_error *err) {
+static furrow_status load(served_index *index, file_print *print, furrow_error *err) {
   const index_source *source = &index->source;
   index_base *base = NULL;
   furrow_status status =
@@ -186,7 +186,7 @@ static furrow_status load(served_index *index, index_print *print, furrow_error 
 
 /* With `reloading` held. */
 static furrow_status reload(served_index *index, bool force, bool *changed, furrow_error *err) {
-  index_print print = {0};
+  file_print print = {0};
   if (index->source.writable && index->version > 0)
     return fail(err, FURROW_E_STATE, "a writable index is not loaded anew: the server itself writes its file");
   furrow_status status = index_print_get(&print, index->source.path, err);

@@ -14,7 +14,7 @@
 typedef struct version_mark {
   bool is_set;
   uint64_t number; /* of the folder; 0: not numbered */
-  uint64_t fingerprint;
+  file_print print;
 } version_mark;
 
 struct served_model {
@@ -24,7 +24,7 @@ struct served_model {
   atomic_int reloads;     /* calls of served_model_reload that load or wait */
   pthread_mutex_t reload; /* held while a version is loaded, and for the following three */
   version_mark served, refused;
-  uint64_t tables;            /* fingerprint of the items and the log that the version was loaded with */
+  file_print tables;          /* the items and the log that the version was loaded with */
   pthread_mutex_t error_lock; /* held for a moment */
   char error[1024];           /* of the last reload; "": it went well */
 };
@@ -80,11 +80,11 @@ model_version *served_model_get(served_model *model) {
 /* ---- Reloading ---- */
 
 static bool is_marked(const version_mark *mark, const version_folder *folder) {
-  return mark->is_set && mark->number == folder->number && mark->fingerprint == folder->fingerprint;
+  return mark->is_set && mark->number == folder->number && file_print_equals(&mark->print, &folder->print);
 }
 
 static version_mark mark_of(const version_folder *folder) {
-  return (version_mark){.is_set = true, .number = folder->number, .fingerprint = folder->fingerprint};
+  return (version_mark){.is_set = true, .number = folder->number, .print = folder->print};
 }
 
 /* Half of the processors go on answering requests. */
@@ -102,17 +102,19 @@ static uint64_t served_number(served_model *m) {
 }
 
 /* Of the table of items, FILE:COLUMN, and of the log. */
-static uint64_t tables_fingerprint(const served_model *m) {
+static file_print tables_print(const served_model *m) {
   const char *colon = m->items ? strrchr(m->items, ':') : NULL;
   char *file = colon ? strndup(m->items, (size_t)(colon - m->items)) : NULL;
-  const uint64_t fingerprint = file_fingerprint(file) + file_fingerprint(m->seen);
+  file_print print = {0};
+  if (file) file_print_add_path(&print, file);
+  if (m->seen) file_print_add_path(&print, m->seen);
   free(file);
-  return fingerprint;
+  return print;
 }
 
 static furrow_status load_version(served_model *m, const version_folder *folder, furrow_error *err) {
   const model_source source = {.name = m->name, .path = m->path, .items = m->items, .seen = m->seen};
-  const uint64_t tables = tables_fingerprint(m);
+  const file_print tables = tables_print(m);
   model_version *v = NULL;
   FAIL_TRY(model_version_load(&v, &source, folder, loading_threads(m), m->threads, err));
   if (folder->number == 0) v->number = served_number(m) + 1;
@@ -140,7 +142,8 @@ static furrow_status reload_newest(served_model *m, bool force, furrow_error *er
   version_folder folder = {0};
   FAIL_TRY(version_folder_find(&folder, m->path, UINT64_MAX, err));
   furrow_status status = FURROW_OK;
-  if (force || !is_marked(&m->served, &folder) || m->tables != tables_fingerprint(m)) {
+  const file_print tables = tables_print(m);
+  if (force || !is_marked(&m->served, &folder) || !file_print_equals(&m->tables, &tables)) {
     status = load_version(m, &folder, err);
     m->refused = status == FURROW_OK ? (version_mark){0} : mark_of(&folder);
   }

@@ -1,7 +1,7 @@
 /* serve/catalog/served_model.h: a model that is served, and one version of it.
  *
  * The source is a model directory, or a folder of numbered ones (1, 2, 17 …), of which the highest is served. A version
- * is read into memory first (nothing stays mapped: files may be replaced or cut while it is served), checked, loaded,
+ * is read without mapping a file (they may be replaced or cut while it is loaded or served), checked, loaded,
  * warmed by a row, and then takes the place of the one before, which goes when its last request is answered. A version
  * that cannot be used is refused and remembered: the one before stays.
  */
@@ -26,7 +26,11 @@ typedef struct model_version {
   furrow_scorer *own_scorer;                  /* what `scorer` is, where there is no recommender */
   char algorithm[32];                         /* "fm" … */
   const char *task;                           /* "binary", "multiclass", "regression" or "ranking" */
+  char **classes;                             /* of each class its name or label, as JSON; see model_classes.h */
+  size_t class_count;                         /* 0: the model predicts numbers */
   uint64_t features;                          /* that rows may have */
+  _Atomic uint64_t row_ns;                    /* time to score a row, measured when it was loaded, or with the first
+                                                 request that is scored; 0: not known yet */
   bool explains;                              /* furrow_scorer_contributions takes it */
   bool compares;                              /* furrow_recommender_similar takes it */
   uint64_t bytes;                             /* of its files */

@@ -1,6 +1,7 @@
 /* serve/catalog/unmapped_files.c: files that the library reads, but cannot map. */
 #include "catalog/unmapped_files.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -32,11 +33,34 @@ static furrow_status stat_file(void *user, const char *path, furrow_file_info *i
   return FURROW_OK;
 }
 
-/* A descriptor is kept as a pointer: one more, so that it is never NULL. */
-static furrow_status open_file(void *user, const char *path, void **file, furrow_error *err) {
+/* Hidden files are not part of anything that is served. */
+static furrow_status list_folder(void *user, const char *path, furrow_file_name found, void *listing,
+                                 furrow_error *err) {
   (void)user;
-  const int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  DIR *dir = opendir(path);
+  if (!dir) return fail_path(err, path, "cannot be listed");
+  furrow_status status = FURROW_OK;
+  const struct dirent *entry;
+  errno = 0;
+  while (status == FURROW_OK && (entry = readdir(dir))) {
+    if (entry->d_name[0] != '.') status = found(listing, entry->d_name, err);
+    errno = 0;
+  }
+  if (status == FURROW_OK && errno != 0) status = fail_path(err, path, "cannot be listed");
+  closedir(dir);
+  return status;
+}
+
+/* A descriptor is kept as a pointer: one more, so that it is never NULL. O_NONBLOCK: a pipe must not block. */
+static furrow_status open_file(void *user, const char *path, void **file, furrow_error *err) {
+  struct stat found;
+  (void)user;
+  const int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (descriptor < 0) return fail_path(err, path, "cannot be opened");
+  if (fstat(descriptor, &found) != 0 || !S_ISREG(found.st_mode)) {
+    close(descriptor);
+    return fail_file(err, FURROW_E_FORMAT, path, "not a regular file", 0);
+  }
   *file = (void *)((intptr_t)descriptor + 1);
   return FURROW_OK;
 }
@@ -67,6 +91,7 @@ static void register_once(void) {
   furrow_file_system files;
   furrow_file_system_init(&files);
   files.stat = stat_file;
+  files.list = list_folder;
   files.open = open_file;
   files.read_at = read_file_at;
   files.close = close_file;
@@ -92,34 +117,4 @@ void unmapped_error(furrow_error *err) {
   const size_t length = sizeof prefix - 1;
   if (err && strncmp(err->file, prefix, length) == 0)
     memmove(err->file, err->file + length, strlen(err->file + length) + 1);
-}
-
-static bool get_state(file_state *state, const char *path) {
-  struct stat found;
-  *state = (file_state){0};
-  if (stat(path, &found) != 0) return false;
-  *state = (file_state){.device = (uint64_t)found.st_dev,
-                        .number = (uint64_t)found.st_ino,
-                        .size = (uint64_t)found.st_size,
-                        .changed_s = (int64_t)found.st_mtim.tv_sec,
-                        .changed_ns = (int64_t)found.st_mtim.tv_nsec};
-  return true;
-}
-
-furrow_status index_print_get(index_print *print, const char *path, furrow_error *err) {
-  char *names = NULL;
-  if (!get_state(&print->index, path)) return fail_path(err, path, "cannot be found");
-  if (asprintf(&names, "%s.names", path) < 0) return fail_memory(err);
-  get_state(&print->names, names);
-  free(names);
-  return FURROW_OK;
-}
-
-static bool is_same(const file_state *a, const file_state *b) {
-  return a->device == b->device && a->number == b->number && a->size == b->size && a->changed_s == b->changed_s &&
-         a->changed_ns == b->changed_ns;
-}
-
-bool index_print_equals(const index_print *a, const index_print *b) {
-  return is_same(&a->index, &b->index) && is_same(&a->names, &b->names);
 }

@@ -1,22 +1,10 @@
-/* serve/catalog/unmapped_files.h: files that the library reads, but cannot map: "unmapped://PATH" is PATH. What is
- * loaded from there stays whole when the file is cut, overwritten or removed. */
+/* serve/catalog/unmapped_files.h: files and folders that the library reads, but cannot map: "unmapped://PATH" is PATH.
+ * What is loaded from there stays whole when a file is cut, overwritten or removed; a server that had it mapped would
+ * die with SIGBUS. */
 #ifndef SERVE_CATALOG_UNMAPPED_FILES_H
 #define SERVE_CATALOG_UNMAPPED_FILES_H
 
-#include <stdbool.h>
-
 #include "furrow/status.h"
-
-/* Which file it is, and in what state; all 0: there is none. */
-typedef struct file_state {
-  uint64_t device, number, size;
-  int64_t changed_s, changed_ns;
-} file_state;
-
-/* The files of an index: its own, and that of its names. Start with {0}. */
-typedef struct index_print {
-  file_state index, names;
-} index_print;
 
 /* Makes the files readable; from any thread, any number of times. */
 furrow_status unmapped_files_register(furrow_error *err);
@@ -24,8 +12,5 @@ furrow_status unmapped_files_register(furrow_error *err);
 char *unmapped_path(const char *path);
 /* Takes "unmapped://" off the file's name in an error. */
 void unmapped_error(furrow_error *err);
-/* Errors: E_NOT_FOUND; E_IO. */
-furrow_status index_print_get(index_print *print, const char *path, furrow_error *err);
-bool index_print_equals(const index_print *a, const index_print *b);
 
 #endif

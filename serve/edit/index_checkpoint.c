@@ -159,15 +159,15 @@ static furrow_status change_and_save(const char *path, furrow_index *index, furr
   return furrow_index_save(index, path, &params, err);
 }
 
-static furrow_status check_file(const char *path, const index_print *print, furrow_error *err) {
-  index_print now;
+static furrow_status check_file(const char *path, const file_print *print, furrow_error *err) {
+  file_print now;
   FAIL_TRY(index_print_get(&now, path, err));
-  if (index_print_equals(&now, print)) return FURROW_OK;
+  if (file_print_equals(&now, print)) return FURROW_OK;
   fail_in(err, FURROW_E_STATE, path, "another program has changed the file of a writable index");
   return add_hint(err, "restart the server: it applies its log to the file that is there");
 }
 
-furrow_status index_fold(const char *path, const fresh_view *view, index_print *print, furrow_error *err) {
+furrow_status index_fold(const char *path, const fresh_view *view, file_print *print, furrow_error *err) {
   furrow_index *index = NULL;
   furrow_id_names *names = NULL;
   furrow_index_info info;

@@ -12,6 +12,6 @@ furrow_status index_check_editable(const char *path, const index_base *base, boo
 /* Loads the index file anew, gives it the changes of a view, and replaces it. *print must be that of the file, and is
  * afterwards that of the new one. Changes that the file has already do no harm.
  * Errors: E_STATE, another program has changed the file; those of furrow_index_load and furrow_index_save. */
-furrow_status index_fold(const char *path, const fresh_view *view, index_print *print, furrow_error *err);
+furrow_status index_fold(const char *path, const fresh_view *view, file_print *print, furrow_error *err);
 
 #endif

@@ -42,10 +42,10 @@ struct index_editor {
   fresh_vectors *fresh;
   fresh_view *working; /* of everything that was applied, also what is not published yet */
   change_log *log;
-  index_print print; /* of the index file */
-  bool begun;        /* the log is between the begin and the end of a checkpoint */
-  uint64_t next_id;  /* LOG_IDS_END: there are no larger ones */
-  bool broken;       /* log and memory may differ: nothing more is accepted */
+  file_print print; /* of the index file */
+  bool begun;       /* the log is between the begin and the end of a checkpoint */
+  uint64_t next_id; /* LOG_IDS_END: there are no larger ones */
+  bool broken;      /* log and memory may differ: nothing more is accepted */
 
   pthread_mutex_t lock; /* of what follows */
   pthread_cond_t has_work, is_done;
@@ -360,10 +360,10 @@ static furrow_status switch_base(index_editor *e, index_base *base, const fresh_
 
 static furrow_status finish_checkpoint(index_editor *e, const checkpoint *c, furrow_error *err) {
   index_base *base = NULL;
-  index_print loaded;
+  file_print loaded;
   FAIL_TRY(index_base_load(&base, e->path, e->search_only, true, e->base->number + 1, &loaded, err));
   pthread_mutex_lock(&e->state);
-  const furrow_status status = index_print_equals(&loaded, &e->print)
+  const furrow_status status = file_print_equals(&loaded, &e->print)
                                    ? switch_base(e, base, c->folded, err)
                                    : fail(err, FURROW_E_STATE, "another program has changed the index file");
   pthread_mutex_unlock(&e->state);
@@ -502,9 +502,9 @@ static furrow_status replay(void *user, const index_change *change, furrow_error
 
 /* The server that had the log before may have written the file after it was loaded here. */
 static furrow_status check_same_file(const index_editor *e, furrow_error *err) {
-  index_print print;
+  file_print print;
   FAIL_TRY(index_print_get(&print, e->path, err));
-  if (index_print_equals(&print, &e->print)) return FURROW_OK;
+  if (file_print_equals(&print, &e->print)) return FURROW_OK;
   fail_in(err, FURROW_E_STATE, e->path, "the file was changed while it was loaded");
   return add_hint(err, "start the server again");
 }
@@ -558,7 +558,7 @@ static uint64_t smaller(uint64_t a, uint64_t b) {
 }
 
 furrow_status index_editor_start(index_editor **editor, const index_source *source, index_base *base,
-                                 const index_print *loaded, slot *views, furrow_error *err) {
+                                 const file_print *loaded, slot *views, furrow_error *err) {
   bool normalizes = false;
   FAIL_TRY(index_check_editable(source->path, base, &normalizes, err));
   index_editor *e = calloc(1, sizeof *e);

@@ -7,8 +7,8 @@
 #ifndef SERVE_EDIT_INDEX_EDITOR_H
 #define SERVE_EDIT_INDEX_EDITOR_H
 
+#include "catalog/file_print.h"
 #include "catalog/served_index.h"
-#include "catalog/unmapped_files.h"
 
 typedef struct index_editor index_editor;
 
@@ -16,7 +16,7 @@ typedef struct index_editor index_editor;
  * must outlive the editor, and starts the threads. The base is kept; `loaded` is its file.
  * Errors: E_UNSUPPORTED, a kind of index that cannot be changed by id; those of change_log_open. */
 furrow_status index_editor_start(index_editor **editor, const index_source *source, index_base *base,
-                                 const index_print *loaded, slot *views, furrow_error *err);
+                                 const file_print *loaded, slot *views, furrow_error *err);
 /* Works off what waits, makes a checkpoint if there are changes, and ends. Takes NULL. */
 void index_editor_stop(index_editor *editor);
 /* As served_index_add, remove and checkpoint. */

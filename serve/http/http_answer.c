@@ -40,11 +40,11 @@ const char *http_reason(int status) {
 /* ---- Memory ---- */
 
 /* What fits in the memory that is kept anyway does not count, so that short requests do not touch the counter that all
- * loops share. */
+ * loops share; unless the request waits for its end, as those of thousands of connections may. */
 bool exchange_count(exchange *e) {
   http_server *server = e->connection->loop->server;
   const size_t used = e->body.capacity + e->request.answer.body.capacity + e->packed.capacity;
-  const size_t counts = used > 3 * KEPT_BYTES ? used : 0;
+  const size_t counts = used > 3 * KEPT_BYTES || e->waits ? used + e->end : 0;
   if (counts == e->counted) return true;
   const size_t before = counts > e->counted ? atomic_fetch_add(&server->memory, counts - e->counted)
                                             : atomic_fetch_sub(&server->memory, e->counted - counts);

@@ -66,7 +66,7 @@ static void reset_exchange(exchange *e) {
   memset(e->request.notes, 0, sizeof e->request.notes);
   e->request.body = NULL;
   e->request.body_size = 0;
-  e->is_packed = e->is_pack_tried = e->is_unread = e->is_in_input = false;
+  e->is_packed = e->is_pack_tried = e->is_unread = e->is_in_input = e->waits = false;
   e->seen = e->bytes_in = e->sent = 0;
   e->chunks = (http_chunks){0};
   exchange_count(e);
@@ -121,15 +121,6 @@ static void want_writing(connection *c, bool wanted) {
   want_event(c, &c->writable, &c->is_writing, wanted);
 }
 
-/* Waits for more of a request; one whose end will not come is not answered. */
-static bool wait_for_more(connection *c) {
-  if (c->has_ended)
-    set_state(c, CLOSED);
-  else
-    want_reading(c, true);
-  return false;
-}
-
 void connection_end(connection *c) {
   http_server *server = c->loop->server;
   const int status = c->exchange ? c->exchange->request.answer.status : 0;
@@ -167,6 +158,21 @@ static bool refuse(connection *c, int status, const char *problem) {
 static bool refuse_head(connection *c, int status, const char *problem) {
   memset(&c->exchange->request.head, 0, sizeof c->exchange->request.head);
   return refuse(c, status, problem);
+}
+
+/* Waits for more of a request; one whose end will not come is not answered. */
+static bool wait_for_more(connection *c) {
+  exchange *e = c->exchange;
+  if (e) e->waits = true;
+  if (e && !exchange_count(e)) {
+    static const char problem[] = "there is not enough memory for the request";
+    return c->state == HEADING ? refuse_head(c, 503, problem) : refuse(c, 503, problem);
+  }
+  if (c->has_ended)
+    set_state(c, CLOSED);
+  else
+    want_reading(c, true);
+  return false;
 }
 
 /* Closing a socket with bytes that were not read makes the system reset the connection, and the peer may lose the
@@ -251,7 +257,7 @@ static bool start_head(connection *c) {
   exchange *e = c->exchange;
   if (!e || e->begin == e->end) {
     release_exchange(c);
-    if (c->loop->is_draining) c->has_ended = true;
+    if (c->loop->is_draining && c->loop->now >= c->loop->drained_at) c->has_ended = true;
     return wait_for_more(c);
   }
   if (e->begin > INPUT_EARLY) {

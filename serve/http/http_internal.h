@@ -60,6 +60,7 @@ typedef struct exchange {
   size_t body_limit, bytes_in; /* the most bytes of body; bytes of the request so far */
   bool is_in_input, is_unread; /* the body lies in input; not all of it was read */
   bool is_open;                /* hooks.done must be called */
+  bool waits;                  /* for more of the request */
   http_chunks chunks;
   bytes body;   /* that does not lie in input */
   bytes packed; /* the compressed answer */
@@ -107,6 +108,7 @@ struct loop {
   _Atomic(exchange *) finished;    /* by other threads, the last one first */
   _Atomic(handed_socket *) handed; /* by other loops, likewise */
   atomic_size_t load;              /* connections that it has or gets */
+  uint64_t drained_at;             /* until then idle connections may send one more request */
   uint64_t now, resume_at;         /* of this event; when to accept again */
   time_t date_second;
   char date[48];
@@ -131,6 +133,7 @@ struct http_server {
   atomic_size_t connections, memory;
   atomic_uint_fast64_t accepted, refused, timeouts;
   atomic_bool stops, ends;
+  uint64_t grace_ns;    /* set before stops */
   pthread_mutex_t lock; /* of what follows */
   pthread_cond_t changed;
   unsigned draining_loops;

@@ -38,6 +38,11 @@ void loop_list(connection *c) {
 
 /* ---- Time limits ---- */
 
+static void stop_idle(loop *l) {
+  connection *idle = &l->lists[IDLE];
+  while (idle->after != idle) connection_stop(idle->after);
+}
+
 static void on_sweep(evutil_socket_t socket, short what, void *of_loop) {
   loop *l = of_loop;
   (void)socket, (void)what;
@@ -47,6 +52,7 @@ static void on_sweep(evutil_socket_t socket, short what, void *of_loop) {
     connection *list = &l->lists[state];
     while (limit > 0 && list->after != list && l->now - list->after->since >= limit) connection_expire(list->after);
   }
+  if (l->is_draining && l->now >= l->drained_at) stop_idle(l);
   if (l->is_paused && l->now >= l->resume_at && l->listener >= 0) {
     l->is_paused = false;
     event_add(&l->acceptable, NULL);
@@ -105,12 +111,8 @@ static void close_listener(loop *l) {
   l->listener = -1;
 }
 
-static void stop_idle(loop *l) {
-  connection *idle = &l->lists[IDLE];
-  while (idle->after != idle) connection_stop(idle->after);
-}
-
-/* Takes what has connected already, then nothing more. */
+/* Takes what has connected already, then nothing more. A client may be sending a request on a connection that was idle
+ * until now: it has a moment for that, and its answer says that the connection closes. */
 static void start_draining(loop *l) {
   http_server *server = l->server;
   for (unsigned i = 0; i < LISTEN_BACKLOG && accept_waiting(l); i++) {
@@ -118,7 +120,7 @@ static void start_draining(loop *l) {
   event_del(&l->acceptable);
   close_listener(l);
   l->is_draining = true;
-  stop_idle(l);
+  l->drained_at = l->now + server->grace_ns;
   pthread_mutex_lock(&server->lock);
   server->draining_loops++;
   pthread_cond_broadcast(&server->changed);
@@ -133,7 +135,6 @@ static void on_woken(evutil_socket_t socket, short what, void *of_loop) {
   }
   l->now = clock_ns();
   accept_handed(l);
-  if (l->is_draining) stop_idle(l); /* handed over by a loop that did not know yet */
   if (atomic_load(&l->server->stops) && !l->is_draining) start_draining(l);
   l->is_ending = atomic_load(&l->server->ends);
 }

@@ -86,6 +86,7 @@ bool http_server_stop(http_server *server, unsigned drain_ms) {
   until.tv_sec += drain_ms / 1000;
   until.tv_nsec += (long)(drain_ms % 1000) * 1000000;
   if (until.tv_nsec >= 1000000000) until.tv_sec++, until.tv_nsec -= 1000000000;
+  server->grace_ns = (drain_ms < 4000 ? drain_ms / 4 : 1000) * UINT64_C(1000000);
   atomic_store(&server->stops, true);
   wake_all(server);
   bool is_over = false, has_time = true;

@@ -86,8 +86,9 @@ void http_server_address(const http_server *server, char *text, size_t size);
 void http_server_get_figures(const http_server *server, http_figures *figures);
 /* Hands an answer in, from any thread: request->answer is filled in. */
 void http_request_finish(http_request *request);
-/* Stops accepting, ends idle connections, answers what was begun with Connection: close, and waits for it, at most
- * drain_ms. Returns whether all ended in time. */
+/* Stops accepting, answers what was begun with Connection: close, ends connections that stay idle for a moment (a
+ * quarter of drain_ms, at most a second), and waits for all of it, at most drain_ms. Returns whether all ended in time.
+ */
 bool http_server_stop(http_server *server, unsigned drain_ms);
 /* After stop. Takes NULL. */
 void http_server_free(http_server *server);

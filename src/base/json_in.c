@@ -69,6 +69,18 @@ static void add_to_path(char path[PATH_CAPACITY], const char *text, size_t size)
   path[length + size] = 0;
 }
 
+/* A key as a step of a JSON pointer: ~ and / become ~0 and ~1. */
+static void add_key(char path[PATH_CAPACITY], const char *key, size_t size) {
+  char step[44];
+  size_t length = 0;
+  for (size_t i = 0; i < size && length < 42; i++) {
+    const char *escape = key[i] == '~' ? "0" : key[i] == '/' ? "1" : NULL;
+    step[length++] = escape ? '~' : key[i];
+    if (escape) step[length++] = *escape;
+  }
+  add_to_path(path, step, length);
+}
+
 static void write_path(const furrow_json *json, const char *member, char path[PATH_CAPACITY]) {
   path[0] = 0;
   for (unsigned i = 0; i < json->depth; i++) {
@@ -78,7 +90,7 @@ static void write_path(const furrow_json *json, const char *member, char path[PA
     if (!step->key && step->index < 0) continue;
     if (path[0]) add_to_path(path, "/", 1);
     if (step->key)
-      add_to_path(path, step->key, step->size);
+      add_key(path, step->key, step->size);
     else
       add_to_path(path, index, strlen(index));
   }

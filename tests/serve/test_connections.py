@@ -9,7 +9,7 @@ import selectors
 import socket
 import time
 
-from furrow_server import Server, build_index, run
+from furrow_server import Server, build_index, run, without_quarantine
 
 COUNT = int(os.environ.get("FURROW_CONNECTIONS", "2000"))
 HEALTH = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
@@ -64,7 +64,7 @@ def is_ok(data):
 def test_idle_connections(folder):
     count = allowed()
     index, _ = build_index(folder, count=500, dimension=8)
-    with Server("--index", f"items={index}", "--max-connections", count + 10, "--max-queue", count) as server:
+    with Server("--index", f"items={index}", "--max-connections", count + 10, "--max-queue", count, env=without_quarantine()) as server:
         ask_all(connect_all(server, 20), HEALTH, is_ok)
         before = server.memory()
         connections = connect_all(server, count)

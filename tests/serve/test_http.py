@@ -12,7 +12,7 @@ import tempfile
 import threading
 import time
 
-from furrow_server import Server, build_index, run
+from furrow_server import Server, build_index, run, without_quarantine
 
 HEALTH = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
 SEARCH = "/v1/indexes/items:search"
@@ -437,6 +437,61 @@ def test_graceful_stop(folder):
             status, headers, body = begun.answer()
             assert status == 200 and headers["connection"] == "close" and first_id(body) == 77 and begun.ends()
         assert server.process.wait(10) == 0
+
+
+def test_stop_loses_no_request(folder):
+    """Clients that ask all the time see answers until their connection closes, and never lose a request."""
+    lost, counts = [], []
+
+    def ask_until_closed(server):
+        connection, count = server.connect(), 0
+        while True:
+            try:
+                connection.connect() if connection.sock is None else None
+            except OSError:  # nobody listens any more
+                break
+            try:
+                status, headers, _ = server.request("POST", SEARCH, b'{"ids":[1],"nprobe":16}', connection=connection)
+            except Exception as error:
+                lost.append(repr(error))
+                break
+            count += 1
+            if status != 200:
+                lost.append(status)
+            if headers.get("connection") == "close":
+                break
+        counts.append(count)
+
+    with Server(*words()) as server:
+        threads = [threading.Thread(target=ask_until_closed, args=(server,)) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        time.sleep(0.3)
+        assert server.stop() == 0
+        for thread in threads:
+            thread.join()
+    assert not lost and min(counts) > 0, (lost, counts)
+
+
+def test_requests_that_wait_count(folder):
+    """Many connections with a part of a request each: what they take counts, short as it is."""
+    part = b"POST " + SEARCH.encode() + b" HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n7000\r\n" + b" " * 20000
+    with Server(*words(), "--max-memory", "2MiB", "--max-body", "1MiB", env=without_quarantine()) as server:
+        before, raws = server.memory(), [Raw(server) for _ in range(400)]
+        for raw in raws:
+            raw.send(part)
+        refused = 0
+        for raw in raws:
+            raw.socket.settimeout(0.02)
+            try:
+                refused += raw.answer()[0] == 503
+            except OSError:
+                pass
+        assert refused > 200, refused
+        assert server.memory() - before < 24 << 20
+        for raw in raws:
+            raw.socket.close()
+        assert ask(server, HEALTH)[0] == 200
 
 
 def test_stop_cuts_what_does_not_end(folder):

@@ -223,6 +223,11 @@ def test_answers(folder):
             status, headers, body = server.request("POST", address(path, key), json.dumps(value), JSON)
             assert status == 200, f"{path} {key}: {status} {body!r}"
             check_answer(document, path, operation, status, headers, body)
+        stranger = json.dumps({"instances": [{"user": "nobody", "item": "nothing"}]})
+        for path in ("/v1/models/{name}:predict", "/v1/models/{name}:explain"):
+            status, headers, body = server.request("POST", path.replace("{name}", "ctr"), stranger, JSON)
+            assert len(json.loads(body)["warnings"]) == 2, body
+            check_answer(document, path, document["paths"][path]["post"], status, headers, body)
         for path, method, operation in operations(document):
             if method == "get":
                 status, headers, body = server.request("GET", address(path))

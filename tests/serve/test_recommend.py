@@ -69,9 +69,12 @@ def test_context(folder):
         assert_same(recommend(server, users=["u3"], context={"device": "tv", "price": 2.5})[0]["items"], expected)
         plain = recommend(server, users=["u3"])
         assert recommend(server, users=["u3"], context={}) == plain
-        for context in ({"colour": "red"}, {"user": "u1"}, {"price": "cheap"}, {"price": [1]}, {"price": "1\0"}):
+        for context, column in (({"colour": "red"}, "colour"), ({"device": "tv", "user": "u1"}, "user"),
+                                ({"device": "tv", "price": "cheap"}, "price"), ({"price": [1]}, "price"),
+                                ({"price": "1\0"}, "price"), ({"a/b~c": "1"}, "a~1b~0c"),
+                                ({"a/b~c": [1]}, "a~1b~0c")):
             status, problem = server.post("/v1/models/m:recommend", {"users": ["u3"], "context": context})
-            assert status == 400 and problem["pointer"].startswith("/context"), problem
+            assert status == 400 and problem["pointer"] == f"/context/{column}", problem
         status, problem = server.post("/v1/models/m:recommend", '{"users":["u3"],"context":{"price":1,"price":2}}')
         assert status == 400, problem
 

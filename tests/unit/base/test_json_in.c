@@ -204,6 +204,21 @@ static void long_paths_are_cut(void **state) {
   fw_json_close(&json);
 }
 
+/* A slash in a key is not a step. */
+static void paths_are_pointers(void **state) {
+  (void)state;
+  char path[64];
+  furrow_json_text key;
+  start("{\"a/b\":{\"c~d\":1}}");
+  assert_int_equal(furrow_json_object(&json, &err), FURROW_OK);
+  assert_int_equal(furrow_json_member(&json, &key, &err), FURROW_OK);
+  assert_int_equal(furrow_json_object(&json, &err), FURROW_OK);
+  assert_int_equal(furrow_json_member(&json, &key, &err), FURROW_OK);
+  assert_int_equal(furrow_json_path(&json, path, sizeof path), 9);
+  assert_string_equal(path, "a~1b/c~0d");
+  fw_json_close(&json);
+}
+
 static void failing_of_callers(void **state) {
   (void)state;
   furrow_json_text key;
@@ -380,6 +395,7 @@ int main(void) {
       cmocka_unit_test(refusals),
       cmocka_unit_test(depth),
       cmocka_unit_test(long_paths_are_cut),
+      cmocka_unit_test(paths_are_pointers),
       cmocka_unit_test(failing_of_callers),
       cmocka_unit_test(memory_runs_out),
       cmocka_unit_test(floats_are_the_nearest),

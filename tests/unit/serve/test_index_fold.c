@@ -18,7 +18,7 @@ static bool in_base(void *user, int64_t id) {
 }
 
 /* Lists of the vectors themselves: id i has (i, i, i, i). */
-static void make_file(index_print *print) {
+static void make_file(file_print *print) {
   const furrow_index_spec spec = plain_spec(D, 3, 0);
   furrow_index *index = trained_index(&spec, 3);
   float vectors[BASE * D];
@@ -38,7 +38,7 @@ static fresh_view *changed(fresh_vectors *fresh, int64_t id, float value) {
   return view;
 }
 
-static void fold(fresh_view *view, index_print *print) {
+static void fold(fresh_view *view, file_print *print) {
   assert_int_equal(index_fold(INDEX, view, print, &err), FURROW_OK);
   shared_release(&view->shared);
 }
@@ -56,7 +56,7 @@ static void assert_value(int64_t id, float wanted) {
 
 static void test_changes(void **state) {
   (void)state;
-  index_print print;
+  file_print print;
   fresh_vectors *fresh = NULL;
   make_file(&print);
   assert_int_equal(fresh_vectors_create(&fresh, D, FURROW_METRIC_L2, false, &err), FURROW_OK);
@@ -74,7 +74,7 @@ static void test_changes(void **state) {
 /* A checkpoint that writes the file and then fails: the base stays the old one, the file has what was fresh. */
 static void test_after_a_failed_checkpoint(void **state) {
   (void)state;
-  index_print print;
+  file_print print;
   fresh_vectors *fresh = NULL;
   make_file(&print);
   assert_int_equal(fresh_vectors_create(&fresh, D, FURROW_METRIC_L2, false, &err), FURROW_OK);
