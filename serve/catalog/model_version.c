@@ -114,8 +114,9 @@ static furrow_status load_scorer(model_version *v, const char *folder, unsigned 
 static furrow_status load_items(model_version *v, const char *text, furrow_error *err) {
   const char *colon = strrchr(text, ':');
   if (!colon || colon == text || !colon[1]) return fail_token(err, text, "a table of items is given as FILE:COLUMN");
-  char *file = strndup(text, (size_t)(colon - text));
+  char *file = unmapped_path(text);
   if (!file) return fail_memory(err);
+  *strrchr(file, ':') = 0;
   const char *column = colon + 1;
   const furrow_status status = furrow_item_table_load(&v->items, v->recommender, file, &column, 1, err);
   free(file);
@@ -126,14 +127,20 @@ static furrow_status load_seen(model_version *v, const char *log, unsigned threa
   furrow_events_params params;
   furrow_events_params_init(&params);
   params.threads = threads;
-  return furrow_events_load(&v->seen, v->recommender, log, &params, err);
+  char *file = unmapped_path(log); /* a pipe would be waited for */
+  if (!file) return fail_memory(err);
+  const furrow_status status = furrow_events_load(&v->seen, v->recommender, file, &params, err);
+  free(file);
+  return status;
 }
 
 static furrow_status load_tables(model_version *v, const model_source *source, unsigned threads, furrow_error *err) {
   if ((source->items || source->seen) && !v->recommender)
     return fail(err, FURROW_E_ARGUMENT, "the model does not have users and items: it takes neither --items nor --seen");
-  if (source->items) FAIL_TRY(load_items(v, source->items, err));
-  return source->seen ? load_seen(v, source->seen, threads, err) : FURROW_OK;
+  furrow_status status = source->items ? load_items(v, source->items, err) : FURROW_OK;
+  if (status == FURROW_OK && source->seen) status = load_seen(v, source->seen, threads, err);
+  if (status != FURROW_OK) unmapped_error(err);
+  return status;
 }
 
 /* ---- What it is ---- */

@@ -67,7 +67,7 @@ def check_five_lines(text, folder):
     port = free_port()
     script = lines.replace("localhost:8080", f"localhost:{port}").replace(
         "furrow serve ", f"furrow serve --listen 127.0.0.1:{port} ")
-    printed = bash("set -em\n" + script + "wait %1", folder)
+    printed = bash("set -em\n" + script + "wait", folder)
     answers = [json.loads(answer) for answer in re.findall(r"\{.*?\}(?=\{|\n|$|listening)", printed)]
     assert [sorted(answer) for answer in answers] == [["predictions"], ["recommendations"]], printed
     assert len(answers[0]["predictions"]) == 1 and 3 < answers[0]["predictions"][0] < 6, printed

@@ -368,5 +368,18 @@ def test_memory_stays_flat(folder):
         assert after < before + (4 << 20) or is_sanitized(), (before, after)
 
 
+def test_pipes_are_not_waited_for(folder):
+    """A pipe in the place of the log of seen items is refused; signals are answered meanwhile."""
+    model = train_events(folder, "fm")
+    shutil.copy(f"{folder}/log.csv", f"{folder}/seen.csv")
+    with Server("--model", f"m={model}", "--seen", f"m={folder}/seen.csv", "--watch", "0") as server:
+        before = answer_of(server)
+        os.remove(f"{folder}/seen.csv")
+        os.mkfifo(f"{folder}/seen.csv")
+        assert "regular file" in reload(server, 409)["detail"]
+        assert answer_of(server) == before
+        assert server.stop() == 0
+
+
 if __name__ == "__main__":
     run(globals())
