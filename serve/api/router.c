@@ -18,30 +18,31 @@ typedef struct route {
   handler handler;
   place place;
   route_kind kind;
-  bool is_open; /* needs no token */
+  bool is_open;   /* needs no token */
+  bool takes_raw; /* a body of bytes, with parameters in the address */
 } route;
 
 static const route routes[] = {
-    {A_MODEL, ":predict", HTTP_POST, predict_handler, ON_LOOP, ROUTE_PREDICT, false},
-    {AN_INDEX, ":search", HTTP_POST, search_handler, ON_LOOP, ROUTE_SEARCH, false},
-    {A_MODEL, ":explain", HTTP_POST, explain_handler, ON_WORKER, ROUTE_EXPLAIN, false},
-    {A_MODEL, ":recommend", HTTP_POST, recommend_handler, ON_WORKER, ROUTE_RECOMMEND, false},
-    {A_MODEL, ":similar", HTTP_POST, similar_handler, ON_WORKER, ROUTE_SIMILAR, false},
-    {A_MODEL, ":reload", HTTP_POST, reload_model_handler, ON_WAITER, ROUTE_RELOAD, false},
-    {A_MODEL, "", HTTP_GET, models_handler, ON_LOOP, ROUTE_OTHER, false},
-    {AN_INDEX, ":add", HTTP_POST, add_handler, ON_WAITER, ROUTE_ADD, false},
-    {AN_INDEX, ":remove", HTTP_POST, remove_handler, ON_WAITER, ROUTE_REMOVE, false},
-    {AN_INDEX, ":checkpoint", HTTP_POST, checkpoint_handler, ON_WAITER, ROUTE_CHECKPOINT, false},
-    {AN_INDEX, ":curve", HTTP_POST, curve_handler, ON_WORKER, ROUTE_CURVE, false},
-    {AN_INDEX, ":reload", HTTP_POST, reload_index_handler, ON_WAITER, ROUTE_RELOAD, false},
-    {AN_INDEX, "", HTTP_GET, indexes_handler, ON_LOOP, ROUTE_OTHER, false},
-    {NO_TARGET, "/v1/models", HTTP_GET, models_handler, ON_LOOP, ROUTE_OTHER, false},
-    {NO_TARGET, "/v1/indexes", HTTP_GET, indexes_handler, ON_LOOP, ROUTE_OTHER, false},
-    {NO_TARGET, "/healthz", HTTP_GET, health_handler, ON_LOOP, ROUTE_OTHER, true},
-    {NO_TARGET, "/readyz", HTTP_GET, ready_handler, ON_LOOP, ROUTE_OTHER, true},
-    {NO_TARGET, "/metrics", HTTP_GET, metrics_handler, ON_LOOP, ROUTE_OTHER, false},
-    {NO_TARGET, "/openapi.json", HTTP_GET, openapi_handler, ON_LOOP, ROUTE_OTHER, true},
-    {NO_TARGET, "/", HTTP_GET, page_handler, ON_LOOP, ROUTE_OTHER, true},
+    {A_MODEL, ":predict", HTTP_POST, predict_handler, ON_LOOP, ROUTE_PREDICT, false, false},
+    {AN_INDEX, ":search", HTTP_POST, search_handler, ON_LOOP, ROUTE_SEARCH, false, true},
+    {A_MODEL, ":explain", HTTP_POST, explain_handler, ON_WORKER, ROUTE_EXPLAIN, false, false},
+    {A_MODEL, ":recommend", HTTP_POST, recommend_handler, ON_WORKER, ROUTE_RECOMMEND, false, false},
+    {A_MODEL, ":similar", HTTP_POST, similar_handler, ON_WORKER, ROUTE_SIMILAR, false, false},
+    {A_MODEL, ":reload", HTTP_POST, reload_model_handler, ON_WAITER, ROUTE_RELOAD, false, false},
+    {A_MODEL, "", HTTP_GET, models_handler, ON_LOOP, ROUTE_OTHER, false, false},
+    {AN_INDEX, ":add", HTTP_POST, add_handler, ON_WAITER, ROUTE_ADD, false, true},
+    {AN_INDEX, ":remove", HTTP_POST, remove_handler, ON_WAITER, ROUTE_REMOVE, false, false},
+    {AN_INDEX, ":checkpoint", HTTP_POST, checkpoint_handler, ON_WAITER, ROUTE_CHECKPOINT, false, false},
+    {AN_INDEX, ":curve", HTTP_POST, curve_handler, ON_WORKER, ROUTE_CURVE, false, false},
+    {AN_INDEX, ":reload", HTTP_POST, reload_index_handler, ON_WAITER, ROUTE_RELOAD, false, false},
+    {AN_INDEX, "", HTTP_GET, indexes_handler, ON_LOOP, ROUTE_OTHER, false, false},
+    {NO_TARGET, "/v1/models", HTTP_GET, models_handler, ON_LOOP, ROUTE_OTHER, false, false},
+    {NO_TARGET, "/v1/indexes", HTTP_GET, indexes_handler, ON_LOOP, ROUTE_OTHER, false, false},
+    {NO_TARGET, "/healthz", HTTP_GET, health_handler, ON_LOOP, ROUTE_OTHER, true, false},
+    {NO_TARGET, "/readyz", HTTP_GET, ready_handler, ON_LOOP, ROUTE_OTHER, true, false},
+    {NO_TARGET, "/metrics", HTTP_GET, metrics_handler, ON_LOOP, ROUTE_OTHER, false, false},
+    {NO_TARGET, "/openapi.json", HTTP_GET, openapi_handler, ON_LOOP, ROUTE_OTHER, true, false},
+    {NO_TARGET, "/", HTTP_GET, page_handler, ON_LOOP, ROUTE_OTHER, true, false},
 };
 enum { ROUTES = sizeof routes / sizeof *routes, LONG_BODY = 1 << 16, MOST_NAMES = 32, NAME_SIZE = 64 };
 
@@ -312,6 +313,20 @@ static bool may_ask(const service *s, const http_head *head, const route *r, htt
   return true;
 }
 
+/* ---- Parameters ---- */
+
+/* Those of a POST would be ignored if its members are in the body; those of a GET are (probes add some). */
+static bool has_lost_parameters(const route *r, const http_head *head, http_answer *answer) {
+  furrow_error err = {0};
+  size_t length = 0;
+  if (head->query.size == 0 || r->method != HTTP_POST || r->takes_raw) return false;
+  while (length < head->query.size && head->query.at[length] != '=' && head->query.at[length] != '&') length++;
+  fail(&err, FURROW_E_ARGUMENT, "a request in JSON has no parameters in its address");
+  add_hint(&err, "write \"%.*s\" into the JSON", length < 31 ? (int)length : 31, head->query.at);
+  problem_set_error(answer, FURROW_E_ARGUMENT, &err, NULL);
+  return true;
+}
+
 /* ---- Hooks ---- */
 
 static size_t on_head(void *user, http_request *request) {
@@ -330,6 +345,7 @@ static size_t on_head(void *user, http_request *request) {
     problem_set(answer, 415, "compressed requests are not read");
     return 0;
   }
+  if (has_lost_parameters(x->route, &request->head, answer)) return 0;
   return x->route->method == HTTP_POST ? s->limits.max_body : 0;
 }
 
