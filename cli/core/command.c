@@ -162,6 +162,18 @@ static void print_cost(double began) {
           now_seconds() - began, user + system, (double)used.ru_maxrss * 1024e-6, furrow_isa());
 }
 
+/* The library calls settings keys; those that the command has as options are told as such. */
+static void name_option(const command *cmd, furrow_error *err) {
+  static const char start[] = "set the key `";
+  char name[sizeof err->hint];
+  if (strncmp(err->hint, start, sizeof start - 1) != 0) return;
+  strcpy(name, err->hint + sizeof start - 1);
+  char *end = strchr(name, '`');
+  if (!end) return;
+  *end = 0;
+  if (option_is_named(cmd->groups, name)) add_hint(err, "set --%s%s", name, end + 1);
+}
+
 static furrow_status run_leaf(const command *cmd, const char *path, int argc, char **argv, output *out,
                               furrow_error *err) {
   common_values common;
@@ -174,6 +186,7 @@ static furrow_status run_leaf(const command *cmd, const char *path, int argc, ch
     print_help(out, cmd, path);
   else if (status == FURROW_OK)
     status = cmd->run(values, out, err);
+  if (status != FURROW_OK) name_option(cmd, err);
   free(values);
   if (common.verbose) print_cost(began);
   return status;

@@ -44,6 +44,7 @@ static const option source_options[] = {
      .argument = "FILE",
      .help = "read settings from a JSON file; options win over it",
      .offset = AT(config)},
+    {.name = "version", .letter = 'V', .kind = OPTION_FLAG, .help = "print the version", .offset = AT(version)},
     {0}};
 
 static const option network_options[] = {

@@ -13,6 +13,7 @@ typedef struct serve_values {
   const char *config;
   const char *token_file;
   bool insecure;
+  bool version; /* print it and do nothing else */
   bool search_only;
   uint32_t watch_seconds;
   uint32_t threads, workers;

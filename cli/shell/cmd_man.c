@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/commands.h"
 #include "core/fail.h"
@@ -193,7 +194,12 @@ static furrow_status write_pages(const man_values *man, const command *cmd, cons
 
 static furrow_status man_run(const void *values, output *out, furrow_error *err) {
   const command *root = command_root();
+  const char *folder = ((const man_values *)values)->folder;
   (void)out;
+  if (command_verb(root, folder) && access(folder, F_OK) != 0) {
+    fail_token(err, folder, "man takes a folder to write to");
+    return add_hint(err, "the page is furrow-%s(1): man furrow-%s, or furrow %s --help", folder, folder, folder);
+  }
   return write_pages(values, root, root->name, root->name, err);
 }
 

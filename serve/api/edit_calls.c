@@ -35,6 +35,7 @@ void add_handler(call *c) {
     c->rows = addition.n;
     status = served_index_add(c->index, &addition, ids, &fault.error);
   }
+  if (status == FURROW_E_EXISTS) add_hint(&fault.error, "\"replace\": true gives it the new vector");
   if (status == FURROW_OK)
     answer_ids(c, ids, addition.n);
   else
@@ -59,7 +60,9 @@ void remove_handler(call *c) {
     return;
   }
   c->answer->type = "application/json";
-  bytes_format(&c->answer->body, "{\"removed\":%llu}\n", (unsigned long long)removed);
+  bytes_format(&c->answer->body, "{\"removed\":%llu,\"missing\":[", (unsigned long long)removed);
+  bytes_add(&c->answer->body, request.missing.at, request.missing.size);
+  bytes_format(&c->answer->body, "],\"missing_count\":%zu}\n", request.missing_count);
 }
 
 void checkpoint_handler(call *c) {

@@ -43,19 +43,22 @@ static void write_classes(bytes *body, const double *numbers, size_t classes) {
   if (classes > 1) bytes_text(body, "]");
 }
 
-static void write_part(bytes *body, const furrow_scorer *scorer, const furrow_contributions *of, size_t place) {
+/* Features without names are counted as in the lines of the model's data. */
+static void write_part(bytes *body, const model_version *version, const furrow_contributions *of, size_t place) {
+  const uint64_t feature = of->features[place], index = feature + version->index_base;
+  const bool is_named = version->encoder || furrow_scorer_feature_name(version->scorer, feature);
   char space[FEATURE_NAME];
-  const char *name = feature_name(scorer, of->features[place], space);
+  const char *name = feature_name(version->scorer, is_named ? feature : index, space);
   bytes_text(body, "{\"feature\":");
   bytes_json(body, name, strlen(name));
   bytes_text(body, ",\"index\":");
-  bytes_u64(body, of->features[place]);
+  bytes_u64(body, index);
   bytes_text(body, ",\"value\":");
   write_classes(body, of->values + place * of->classes, of->classes);
   bytes_text(body, "}");
 }
 
-static void write_row(bytes *body, const furrow_scorer *scorer, const furrow_contributions *of, const part *parts,
+static void write_row(bytes *body, const model_version *version, const furrow_contributions *of, const part *parts,
                       size_t top) {
   const size_t count = top > 0 && top < of->count ? top : of->count;
   bytes_text(body, "{\"score\":");
@@ -65,19 +68,19 @@ static void write_row(bytes *body, const furrow_scorer *scorer, const furrow_con
   bytes_text(body, ",\"contributions\":[");
   for (size_t i = 0; i < count; i++) {
     if (i > 0) bytes_text(body, ",");
-    write_part(body, scorer, of, parts[i].place);
+    write_part(body, version, of, parts[i].place);
   }
   bytes_text(body, "]}");
 }
 
 /* Returns false: the answer is a problem. */
-static bool explain_row(call *c, const furrow_scorer *scorer, furrow_scorer_scratch *scratch, const instances *read,
+static bool explain_row(call *c, const model_version *version, furrow_scorer_scratch *scratch, const instances *read,
                         size_t i) {
   const furrow_row row = furrow_rowblock_row(&read->rows, i);
   furrow_contributions of;
   furrow_error err;
   furrow_contributions_init(&of);
-  const furrow_status status = furrow_scorer_contributions(scorer, scratch, &row, &of, &err);
+  const furrow_status status = furrow_scorer_contributions(version->scorer, scratch, &row, &of, &err);
   if (status != FURROW_OK) {
     instances_refuse(c, read, i, status, &err);
     return false;
@@ -87,7 +90,7 @@ static bool explain_row(call *c, const furrow_scorer *scorer, furrow_scorer_scra
     problem_set(c->answer, 503, "there is not enough memory");
     return false;
   }
-  write_row(&c->answer->body, scorer, &of, parts, read->top);
+  write_row(&c->answer->body, version, &of, parts, read->top);
   return true;
 }
 
@@ -96,10 +99,10 @@ static void answer_rows(call *c, const model_version *version, furrow_scorer_scr
   bytes_text(body, "{\"explanations\":[");
   for (size_t i = 0; i < read->rows.size; i++) {
     if (i > 0) bytes_text(body, ",");
-    if (!explain_row(c, version->scorer, scratch, read, i)) return;
+    if (!explain_row(c, version, scratch, read, i)) return;
   }
   bytes_text(body, "]");
-  instances_write_warnings(version, &read->rows, body);
+  instances_write_warnings(version, read, body);
   bytes_text(body, "}\n");
   c->answer->type = "application/json";
 }

@@ -2,6 +2,8 @@
 #include "api/index_calls.h"
 
 #include <ctype.h>
+#include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -44,6 +46,14 @@ static void add_metric(bytes *body, furrow_distance_metric metric) {
   add_text(body, "metric", text);
 }
 
+static void add_nprobe(bytes *body, const index_base *base) {
+  static const char *const origins[] = {
+      [NPROBE_FROM_FILE] = "file", [NPROBE_MEASURED] = "measured", [NPROBE_BY_RULE] = "rule"};
+  add_count(body, "nprobe", base->nprobe);
+  add_text(body, "nprobe_from", origins[base->nprobe_from]);
+  add_number(body, "recall", base->nprobe_from == NPROBE_MEASURED ? base->recall : NAN);
+}
+
 static void describe_base(bytes *body, const index_view *view) {
   const index_base *base = view->base;
   add_count(body, "version", base->number);
@@ -52,7 +62,7 @@ static void describe_base(bytes *body, const index_view *view) {
   add_metric(body, base->info.metric);
   add_count(body, "vectors", index_view_count(view));
   add_count(body, "lists", base->ivf_info.nlist);
-  add_count(body, "nprobe", base->ivf_info.nprobe);
+  add_nprobe(body, base);
   add_count(body, "code_bytes", base->ivf_info.code_size);
   add_count(body, "file_bytes", base->bytes);
   add_flag(body, "named", base->names != NULL);
@@ -70,13 +80,20 @@ static void describe_edits(bytes *body, served_index *index) {
   add_count(body, "checkpoints", figures.checkpoints);
 }
 
+/* Searches and changes; times are those of searches. */
 static void describe_traffic(bytes *body, const call *c, size_t target) {
-  metrics_summary summary = {0};
-  metrics_summarize(c->service->metrics, ROUTE_SEARCH, target, &summary);
-  add_count(body, "requests", summary.requests);
-  add_count(body, "errors", summary.errors);
-  add_number(body, "p50_ms", summary.p50_ms);
-  add_number(body, "p99_ms", summary.p99_ms);
+  metrics_summary search = {0}, one = {0};
+  metrics_summarize(c->service->metrics, ROUTE_SEARCH, target, &search);
+  uint64_t requests = search.requests, errors = search.errors;
+  for (route_kind route = ROUTE_ADD; route <= ROUTE_REMOVE; route++) {
+    metrics_summarize(c->service->metrics, route, target, &one);
+    requests += one.requests;
+    errors += one.errors;
+  }
+  add_count(body, "requests", requests);
+  add_count(body, "errors", errors);
+  add_number(body, "p50_ms", search.p50_ms);
+  add_number(body, "p99_ms", search.p99_ms);
 }
 
 static void describe(bytes *body, const call *c, size_t i) {
@@ -109,9 +126,13 @@ void indexes_handler(call *c) {
   bytes_text(body, c->index ? "\n" : "]}\n");
 }
 
-/* The version that stays is told beside what is wrong with the new one. */
+/* The version that stays is told beside what is wrong with the new one; who runs the server gets the path as well. */
 static void answer_refused(call *c, furrow_status status, const furrow_error *err, uint64_t version) {
   bytes *body = &c->answer->body;
+  char text[1024];
+  furrow_error_to_text(err, text, sizeof text);
+  fprintf(stderr, "furrow: index %s: not reloaded, version %llu stays: %s\n", served_index_name(c->index),
+          (unsigned long long)version, text);
   problem_set_fault(c->answer, 409, status, err, NULL);
   if (body->failed || body->size < 2) return;
   body->size -= 2; /* "}\n" */
@@ -134,6 +155,8 @@ void reload_index_handler(call *c) {
     return;
   }
   const char *name = served_index_name(c->index);
+  if (result.changed)
+    fprintf(stderr, "furrow: index %s: version %llu is served\n", name, (unsigned long long)result.version);
   c->answer->type = "application/json";
   bytes_text(&c->answer->body, "{\"name\":");
   bytes_json(&c->answer->body, name, strlen(name));

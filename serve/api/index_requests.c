@@ -33,10 +33,12 @@ typedef struct reading {
   size_t most; /* elements of an array of ids or names */
   size_t d;
   size_t n;       /* vectors that were read */
+  size_t missing; /* ids or names to remove that are not there */
   unsigned given; /* bits of members that were there */
 } reading;
 
 enum { MOST_EF_SEARCH = 1 << 16, MOST_K_FACTOR = 1000 }; /* memory that one query takes */
+enum { MOST_MISSING = 100 };                             /* that an answer names */
 
 static const char *const search_members[] = {"vectors", "ids",      "names",     "k",
                                              "nprobe",  "k_factor", "ef_search", "filter"};
@@ -45,6 +47,7 @@ static const char *const add_members[] = {"vectors", "ids", "names", "replace", 
 enum { REPLACE = 3, FIRST_ID, ADD_MEMBERS };
 
 #define BIT(member) (1u << (member))
+#define RAW_TYPE "application/octet-stream"
 
 /* ---- Faults ---- */
 
@@ -59,6 +62,13 @@ static furrow_status at_value(reading *r, furrow_status status) {
 /* The value that was read last is not one that is wanted. */
 static furrow_status refuse(reading *r, const char *what) {
   return at_value(r, furrow_json_fail(r->json, furrow_json_offset(r->json), NULL, &r->fault->error, "%s", what));
+}
+
+/* The same of an array or object: what was read last is only a part of it. */
+static furrow_status refuse_whole(reading *r, const char *what) {
+  const furrow_status status = refuse(r, what);
+  r->fault->error.token[0] = 0;
+  return status;
 }
 
 /* A limit of the server: 413. */
@@ -78,15 +88,26 @@ static furrow_status refuse_request(request_fault *fault, const char *what) {
   return fail(&fault->error, FURROW_E_ARGUMENT, "%s", what);
 }
 
+/* What the request asks for does not exist in this index: 422. */
+static furrow_status refuse_names(reading *r) {
+  fail(&r->fault->error, FURROW_E_UNSUPPORTED, "this index has no names");
+  add_hint(&r->fault->error, "use ids, or give it names with furrow index names");
+  return at_value(r, FURROW_E_UNSUPPORTED);
+}
+
 /* ---- Members ---- */
 
+/* The member itself is what is wrong, not its value. */
+static furrow_status refuse_member(reading *r, furrow_json_text key, const char *what) {
+  char *token = r->fault->error.token;
+  const furrow_status status = refuse(r, what);
+  snprintf(token, sizeof r->fault->error.token, "%.*s", key.size < 60 ? (int)key.size : 60, key.bytes);
+  return status;
+}
+
 static furrow_status unknown_member(reading *r, furrow_json_text key, const char *const *members, size_t count) {
-  char word[64];
-  const size_t length = key.size < sizeof word ? key.size : sizeof word - 1;
-  memcpy(word, key.bytes, length);
-  word[length] = 0;
-  const furrow_status status = refuse(r, "is not a member of this request");
-  const char *near = closest_word(word, members, count);
+  const furrow_status status = refuse_member(r, key, "is not a member of this request");
+  const char *near = closest_word(r->fault->error.token, members, count);
   return near ? add_hint(&r->fault->error, "did you mean \"%s\"?", near) : status;
 }
 
@@ -97,16 +118,47 @@ static furrow_status next_member(reading *r, const char *const *members, size_t 
   for (*member = 0; *member < count; ++*member)
     if (furrow_json_is(key, members[*member])) break;
   if (*member == count) return unknown_member(r, key, members, count);
-  if (r->given & BIT(*member)) return refuse(r, "is there twice");
+  if (r->given & BIT(*member)) return refuse_member(r, key, "is there twice");
   r->given |= BIT(*member);
   return FURROW_OK;
+}
+
+/* Parameters of the address would be ignored. */
+static furrow_status refuse_parameters(request_fault *fault, http_text query) {
+  char name[32];
+  size_t length = 0;
+  while (length < query.size && length < sizeof name - 1 && query.at[length] != '=' && query.at[length] != '&')
+    length++;
+  snprintf(name, sizeof name, "%.*s", (int)length, query.at);
+  fail(&fault->error, FURROW_E_ARGUMENT, "a request in JSON has no parameters in its address");
+  return add_hint(&fault->error, "write \"%s\" into the JSON; parameters belong to bodies of bytes (%s)", name,
+                  RAW_TYPE);
+}
+
+/* Bytes of numbers seldom begin like JSON does. */
+static bool looks_like_json(const request_text *text) {
+  size_t i = 0;
+  while (i < text->size && memchr(" \t\r\n", text->body[i], 4)) i++;
+  return i < text->size && memchr("{[", text->body[i], 2);
 }
 
 static furrow_status begin_json(reading *r, const request_text *text) {
   r->json = thread_json(r->memory);
   if (!r->json) return fail_memory(&r->fault->error);
+  if (text->query.size > 0) return refuse_parameters(r->fault, text->query);
+  if (text->size == 0) {
+    fail(&r->fault->error, FURROW_E_ARGUMENT, "the body is empty");
+    return add_hint(&r->fault->error, "send a JSON object; /openapi.json has examples");
+  }
   furrow_json_start(r->json, text->body, text->size, NULL);
   return at_value(r, furrow_json_object(r->json, &r->fault->error));
+}
+
+/* The same for requests that may be bytes. */
+static furrow_status begin_vectors_json(reading *r, const request_text *text) {
+  const furrow_status status = begin_json(r, text);
+  if (status == FURROW_OK || text->size == 0 || looks_like_json(text)) return status;
+  return add_hint(&r->fault->error, "vectors as bytes need the header Content-Type: %s", RAW_TYPE);
 }
 
 static furrow_status end_json(reading *r, furrow_status status) {
@@ -298,11 +350,11 @@ static furrow_status read_range(reading *r, furrow_id_filter *filter) {
   bytes *ends = &r->memory->text;
   FAIL_TRY(read_elements(r, one_id, ends));
   if (ends->size != 2 * sizeof(int64_t))
-    return refuse(r, "is not an array of two ids: the first, and the one after the last");
+    return refuse_whole(r, "is not an array of two ids: the first, and the one after the last");
   memcpy(&filter->first, ends->data, sizeof(int64_t));
   memcpy(&filter->end, ends->data + sizeof(int64_t), sizeof(int64_t));
   filter->kind = FURROW_ID_FILTER_RANGE;
-  return filter->first <= filter->end ? FURROW_OK : refuse(r, "ends before it begins");
+  return filter->first <= filter->end ? FURROW_OK : refuse_whole(r, "ends before it begins");
 }
 
 static void sort_filter(furrow_id_filter *filter, bytes *text) {
@@ -323,7 +375,8 @@ static furrow_status read_filter(reading *r, furrow_id_filter *filter) {
   r->given = 0;
   r->most = MOST_FILTER_IDS;
   while (status == FURROW_OK && (status = next_member(r, kinds, KINDS, &kind)) == FURROW_OK) {
-    if (++members > 1) return refuse(r, "is a second filter: one is taken");
+    if (++members > 1) return refuse_whole(r, "is a second filter: one is taken");
+    if (kind == KIND_NAMES && !r->view->base->names) return refuse_names(r);
     filter->invert = kind == KIND_EXCLUDE;
     status =
         kind == KIND_RANGE ? read_range(r, filter) : read_elements(r, kind == KIND_NAMES ? one_named_id : one_id, text);
@@ -332,7 +385,7 @@ static furrow_status read_filter(reading *r, furrow_id_filter *filter) {
   r->given = given;
   r->most = r->limits->max_rows;
   if (status != FURROW_END) return status;
-  return members == 1 ? FURROW_OK : refuse(r, "has none of \"ids\", \"exclude\", \"range\", \"names\"");
+  return members == 1 ? FURROW_OK : refuse_whole(r, "has none of \"ids\", \"exclude\", \"range\", \"names\"");
 }
 
 static furrow_status read_k_factor(reading *r, float *k_factor) {
@@ -342,8 +395,19 @@ static furrow_status read_k_factor(reading *r, float *k_factor) {
   return value >= 1 && value <= MOST_K_FACTOR ? FURROW_OK : refuse(r, "is not a number of 1 … 1000");
 }
 
+/* An option that does nothing is refused: its sender expects something of it. */
+static const char *why_not(const index_base *base, size_t member) {
+  if (member == NPROBE && base->ivf_info.nlist == 0) return "does nothing: this index has no lists";
+  if (member == K_FACTOR && !base->is_refined) return "does nothing: this index does not refine results";
+  if (member == EF_SEARCH && !base->has_graph) return "does nothing: this index has no HNSW graph";
+  return NULL;
+}
+
 static furrow_status read_search_member(reading *r, size_t member, search_request *request) {
   int64_t value = 0;
+  const char *reason = why_not(r->view->base, member);
+  if (reason) return refuse_whole(r, reason);
+  if (member == NAMES && !r->view->base->names) return refuse_names(r);
   switch (member) {
   case VECTORS: return read_vectors(r);
   case IDS: return read_elements(r, one_query_id, NULL);
@@ -369,7 +433,7 @@ static bool is_one_bit(unsigned bits) {
 /* Decoding stored vectors may go through all lists: such requests are long. */
 static furrow_status read_search_json(reading *r, const request_text *text, bool on_loop, search_request *request) {
   size_t member;
-  furrow_status status = begin_json(r, text);
+  furrow_status status = begin_vectors_json(r, text);
   while (status == FURROW_OK && (status = next_member(r, search_members, SEARCH_MEMBERS, &member)) == FURROW_OK) {
     request->is_long = on_loop && (member == IDS || member == NAMES);
     if (request->is_long) return FURROW_OK;
@@ -441,6 +505,8 @@ static bool parse_decimal(const char *value, float *number) {
 
 static furrow_status parse_search_parameter(reading *r, size_t which, const char *value, index_query *query) {
   int64_t number = 0;
+  const char *reason = why_not(r->view->base, which);
+  if (reason) return fail_parameter(r->fault, search_members[which], reason);
   if (which == K_FACTOR) {
     return parse_decimal(value, &query->k_factor) && query->k_factor >= 1 && query->k_factor <= MOST_K_FACTOR
                ? FURROW_OK
@@ -477,7 +543,8 @@ static double scan_bytes(const index_view *view, const index_query *query) {
   const double vector = 4.0 * info->d;
   double scanned = vector * (double)(view->fresh ? view->fresh->count : 0);
   if (ivf->nlist > 0) {
-    const uint64_t wanted = query->nprobe > 0 ? query->nprobe : ivf->nprobe;
+    const bool is_open = query->filter && query->nprobe == 0; /* all, if results are few */
+    const uint64_t wanted = query->nprobe > 0 ? query->nprobe : is_open ? ivf->nlist : view->base->nprobe;
     const double nprobe = (double)(wanted < ivf->nlist ? wanted : ivf->nlist);
     scanned += nprobe * (double)ivf->stored / (double)ivf->nlist * (double)(ivf->code_size > 0 ? ivf->code_size : 16);
   } else if (ivf->kind == FURROW_INDEX_HNSW) {
@@ -537,14 +604,14 @@ static furrow_status one_text(reading *r, bytes *to) {
 
 static furrow_status read_add_json(reading *r, const request_text *text, bool *replace) {
   size_t member;
-  furrow_status status = begin_json(r, text);
+  furrow_status status = begin_vectors_json(r, text);
   while (status == FURROW_OK && (status = next_member(r, add_members, REPLACE + 1, &member)) == FURROW_OK) {
     if (member == VECTORS)
       status = read_vectors(r);
     else if (member == IDS)
       status = read_elements(r, one_id, &r->memory->results);
     else if (member == NAMES)
-      status = read_elements(r, one_text, &r->memory->text);
+      status = r->view->base->names ? read_elements(r, one_text, &r->memory->text) : refuse_names(r);
     else
       status = at_value(r, furrow_json_bool(r->json, replace, &r->fault->error));
   }
@@ -591,14 +658,62 @@ static furrow_status check_count(reading *r, size_t member, size_t count) {
               r->n);
 }
 
-static furrow_status check_different(reading *r, const int64_t *ids, int64_t *scratch) {
-  memcpy(scratch, ids, r->n * sizeof *ids);
-  if (sort_ids(scratch, r->n) == r->n) return FURROW_OK;
-  snprintf(r->fault->pointer, sizeof r->fault->pointer, "/ids");
-  return fail(&r->fault->error, FURROW_E_ARGUMENT, "ids has an id twice");
+/* Elements lie in the order of the request: of equal ones, the pointer says which comes first. */
+static int by_place(const void *a, const void *b) {
+  return (a > b) - (a < b);
 }
 
-/* results: the ids (if they were given), space for the new ones, pointers to names. */
+static int compare_ids(const void *a, const void *b) {
+  const int64_t *x = *(const int64_t *const *)a, *y = *(const int64_t *const *)b;
+  return *x != *y ? (*x > *y) - (*x < *y) : by_place(x, y);
+}
+
+static int compare_texts(const void *a, const void *b) {
+  const char *x = *(const char *const *)a, *y = *(const char *const *)b;
+  const int order = strcmp(x, y);
+  return order != 0 ? order : by_place(x, y);
+}
+
+static bool is_same_id(const void *a, const void *b) {
+  return *(const int64_t *)a == *(const int64_t *)b;
+}
+
+static bool is_same_text(const void *a, const void *b) {
+  return strcmp(a, b) == 0;
+}
+
+/* Sorts pointers to the elements, and returns the first one that is equal to one before it; NULL: there is none. */
+static const void *find_second(const void **elements, size_t n, int (*compare)(const void *, const void *),
+                               bool (*is_same)(const void *, const void *)) {
+  const void *second = NULL;
+  qsort(elements, n, sizeof *elements, compare);
+  for (size_t i = 1; i < n; i++)
+    if (is_same(elements[i - 1], elements[i]) && (!second || elements[i] < second)) second = elements[i];
+  return second;
+}
+
+static furrow_status refuse_second(reading *r, size_t member, size_t place) {
+  snprintf(r->fault->pointer, sizeof r->fault->pointer, "/%s/%zu", add_members[member], place);
+  return fail(&r->fault->error, FURROW_E_ARGUMENT, "%s/%zu is in the request before", add_members[member], place);
+}
+
+/* scratch: space for n pointers. */
+static furrow_status check_ids_differ(reading *r, const int64_t *ids, const void **scratch) {
+  for (size_t i = 0; i < r->n; i++) scratch[i] = &ids[i];
+  const int64_t *second = find_second(scratch, r->n, compare_ids, is_same_id);
+  return second ? refuse_second(r, IDS, (size_t)(second - ids)) : FURROW_OK;
+}
+
+static furrow_status check_names_differ(reading *r, const char *const *names, const void **scratch) {
+  for (size_t i = 0; i < r->n; i++) scratch[i] = names[i];
+  const char *second = find_second(scratch, r->n, compare_texts, is_same_text);
+  for (size_t i = 0; second && i < r->n; i++)
+    if (names[i] == second) return refuse_second(r, NAMES, i);
+  return FURROW_OK;
+}
+
+/* results: the ids (if they were given), space for the new ones, pointers to names; the space of the new ids is scratch
+ * before. */
 static furrow_status lay_out(reading *r, index_addition *addition, int64_t **new_ids) {
   bytes *results = &r->memory->results;
   const bool has_ids = r->given & BIT(IDS), has_names = r->given & BIT(NAMES);
@@ -614,7 +729,9 @@ static furrow_status lay_out(reading *r, index_addition *addition, int64_t **new
     at += strlen(at) + 1;
   }
   addition->names = has_names ? texts : NULL;
-  return has_ids ? check_different(r, addition->ids, *new_ids) : FURROW_OK;
+  _Static_assert(sizeof(void *) <= sizeof(int64_t), "pointers fit into the space of ids");
+  if (has_ids) FAIL_TRY(check_ids_differ(r, addition->ids, (const void **)(void *)end));
+  return has_names ? check_names_differ(r, texts, (const void **)(void *)end) : FURROW_OK;
 }
 
 furrow_status add_request_read(index_addition *addition, int64_t **new_ids, const request_text *text,
@@ -633,11 +750,34 @@ furrow_status add_request_read(index_addition *addition, int64_t **new_ids, cons
 
 /* ---- Removing, and the rest ---- */
 
+/* The JSON of what is missing grows in `text`. Returns where the next one goes; NULL: there are enough. */
+static bytes *next_missing(reading *r) {
+  bytes *text = &r->memory->text;
+  if (r->missing++ >= MOST_MISSING) return NULL;
+  if (text->size > 0) bytes_add(text, ",", 1);
+  return text;
+}
+
 static furrow_status one_name_to_remove(reading *r, bytes *to) {
   furrow_json_text name;
   int64_t id;
   FAIL_TRY(read_name(r, &name));
-  return index_view_find(r->view, name.bytes, name.size, &id) ? add_id(r, to, id) : FURROW_OK;
+  if (index_view_find(r->view, name.bytes, name.size, &id)) return add_id(r, to, id);
+  bytes *missing = next_missing(r);
+  if (missing) bytes_json(missing, name.bytes, name.size);
+  return FURROW_OK;
+}
+
+static furrow_status read_removal(reading *r, bool names) {
+  if (names && !r->view->base->names) return refuse_names(r);
+  return read_elements(r, names ? one_name_to_remove : one_id, &r->memory->results);
+}
+
+static void find_missing_ids(reading *r, const int64_t *ids, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    bytes *missing = index_view_has(r->view, ids[i]) ? NULL : next_missing(r);
+    if (missing) bytes_i64(missing, ids[i]);
+  }
 }
 
 furrow_status remove_request_read(remove_request *request, const request_text *text, const index_view *view,
@@ -647,14 +787,17 @@ furrow_status remove_request_read(remove_request *request, const request_text *t
   size_t member;
   furrow_status status = begin_json(&r, text);
   while (status == FURROW_OK && (status = next_member(&r, members, 2, &member)) == FURROW_OK)
-    status = read_elements(&r, member == 0 ? one_id : one_name_to_remove, &memory->results);
+    status = read_removal(&r, member == 1);
   FAIL_TRY(end_json(&r, status));
   if (!is_one_bit(r.given)) return refuse_request(fault, "a removal has exactly one of \"ids\" and \"names\"");
-  request->n = memory->results.size / sizeof(int64_t);
-  request->ids = (const int64_t *)(const void *)memory->results.data;
-  if (request->n > limits->max_rows)
-    return refuse_size(fault, r.given & 1 ? "/ids" : "/names", "there are too many", limits->max_rows);
-  return FURROW_OK;
+  int64_t *ids = (int64_t *)(void *)memory->results.data;
+  const size_t n = memory->results.size / sizeof *ids;
+  request->ids = ids;
+  request->n = n > 0 ? sort_ids(ids, n) : 0;
+  if (r.given & 1) find_missing_ids(&r, ids, request->n);
+  request->missing_count = r.missing;
+  request->missing = (http_text){memory->text.data, memory->text.size};
+  return memory->text.failed ? fail_memory(&fault->error) : FURROW_OK;
 }
 
 furrow_status curve_request_read(curve_request *request, const request_text *text, const service_limits *limits,

@@ -31,7 +31,9 @@ typedef struct search_request {
 
 typedef struct remove_request {
   size_t n;
-  const int64_t *ids;
+  const int64_t *ids; /* ascending, each once */
+  size_t missing_count;
+  http_text missing; /* ids or names that are not there, the first ones, as JSON with commas between them */
 } remove_request;
 
 typedef struct curve_request {
@@ -46,7 +48,7 @@ furrow_status search_request_read(search_request *request, const request_text *t
 furrow_status add_request_read(index_addition *addition, int64_t **new_ids, const request_text *text,
                                const index_view *view, const service_limits *limits, thread_memory *memory,
                                request_fault *fault);
-/* A name that is not there is skipped, as an id is. */
+/* A name that is not there is not an error, as an id is not. The index is a writable one. */
 furrow_status remove_request_read(remove_request *request, const request_text *text, const index_view *view,
                                   const service_limits *limits, thread_memory *memory, request_fault *fault);
 furrow_status curve_request_read(curve_request *request, const request_text *text, const service_limits *limits,

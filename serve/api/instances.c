@@ -7,10 +7,13 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
+#include "api/event_columns.h"
 #include "api/json_pointer.h"
 #include "api/problem.h"
 #include "api/serve_settings.h"
@@ -24,6 +27,7 @@ enum {
   KEPT_BYTES = 1 << 20,       /* of a thread's memory from request to request */
   LONGEST_INSTANCE = 1 << 30, /* bytes */
   MOST_COMPARED = 1000,       /* names with a mistyped one */
+  MOST_WARNINGS = 32,         /* about rows of a request; the others are counted */
   NUMBERS_AT_ONCE = 256,      /* of an array */
   POINTER_SIZE = 160
 };
@@ -34,21 +38,22 @@ enum {
 typedef struct thread_readers {
   furrow_event_reader *events;
   furrow_line_reader *lines;
-  float *values;  /* of the named features of an object */
-  uint64_t *seen; /* of each: the last object that had it */
+  furrow_json *cells; /* reads an event once more */
+  bytes warnings;     /* of the request: strings of JSON with commas */
+  float *values;      /* of the named features of an object */
+  uint64_t *seen;     /* of each: the last object that had it */
   uint64_t objects;
 } thread_readers;
 
 struct instance_decoder {
   unsigned threads;
   thread_readers *readers;
-  uint64_t columns;     /* of a table for the model; 0: it is open */
-  _Atomic uint64_t end; /* where the model's features end, for open ones; UINT64_MAX: it is not known yet */
-  const char **names;   /* of features 0 … */
+  event_columns columns; /* of a model of a log */
+  const char **names;    /* of features 0 … */
   size_t name_count;
   uint32_t *buckets; /* 1 + the number of a name by hash; 0: none. A power of two of them */
   size_t bucket_count;
-  bool trees;
+  bool has_label;         /* lines begin with a label */
   const char *ignored[2]; /* columns of labels and weights; NULL: none */
 };
 
@@ -57,10 +62,13 @@ void instance_decoder_free(instance_decoder *decoder) {
   for (unsigned i = 0; decoder->readers && i < decoder->threads; i++) {
     furrow_event_reader_free(decoder->readers[i].events);
     furrow_line_reader_free(decoder->readers[i].lines);
+    furrow_json_free(decoder->readers[i].cells);
+    bytes_clear(&decoder->readers[i].warnings);
     free(decoder->readers[i].values);
     free(decoder->readers[i].seen);
   }
   free(decoder->readers);
+  event_columns_clear(&decoder->columns);
   free(decoder->names);
   free(decoder->buckets);
   free(decoder);
@@ -106,22 +114,18 @@ static instance_decoder *make_decoder(const model_version *version) {
   instance_decoder *d = calloc(1, sizeof *d);
   const furrow_learn_conf *conf = version->conf;
   if (!d) return NULL;
-  const char *range = setting_of(conf, "range");
+  const char *has_label = setting_of(conf, "has-label");
   d->threads = version->threads;
   d->readers = calloc(d->threads, sizeof *d->readers);
-  d->end = UINT64_MAX;
-  furrow_forest_info forest;
-  furrow_forest_info_init(&forest);
-  furrow_scorer_get_forest_info(version->scorer, &forest);
-  d->trees = forest.trees > 0;
+  d->has_label = !has_label || !strchr("nNfF0", *has_label); /* no, false */
   d->ignored[0] = setting_of(conf, "label-column");
   d->ignored[1] = setting_of(conf, "weight-column");
-  if (!d->readers || !make_names(d, version->scorer)) {
-    instance_decoder_free(d);
-    return NULL;
-  }
-  d->columns = d->name_count > 0 ? d->name_count : range && *range != '-' ? strtoull(range, NULL, 10) : 0;
-  return d;
+  furrow_error err;
+  if (d->readers && make_names(d, version->scorer) &&
+      (!version->encoder || event_columns_read(&d->columns, version->encoder, &err) == FURROW_OK))
+    return d;
+  instance_decoder_free(d);
+  return NULL;
 }
 
 /* The version's decoder; NULL: there is not the memory. */
@@ -170,10 +174,132 @@ static furrow_status fail_member(reading *r, furrow_json_text name, const char *
   return fail(r->err, FURROW_E_PARSE, "%s", message);
 }
 
+/* Adds a warning about the row that is being read, or about one of its members. */
+static void warn(reading *r, const char *name, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+static void warn(reading *r, const char *name, const char *format, ...) {
+  char pointer[POINTER_SIZE], text[256], whole[sizeof pointer + sizeof text];
+  bytes *warnings = &r->readers->warnings;
+  va_list arguments;
+  if (r->read->warning_count++ >= MOST_WARNINGS) return;
+  point_to(pointer, r->read->member, r->count, name, name ? strlen(name) : 0);
+  va_start(arguments, format);
+  vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  snprintf(whole, sizeof whole, "%s: %s", pointer + 1, text);
+  if (warnings->size > 0) bytes_text(warnings, ",");
+  bytes_json(warnings, whole, strlen(whole));
+}
+
 static furrow_status fail_limit(reading *r, const char *what, size_t most) {
   problem_set(r->call->answer, 413, "more than %zu %s in a request", most, what);
   r->answered = true;
   return FURROW_E_RANGE;
+}
+
+/* ---- Cells of events: what the library takes and a person would not mean ---- */
+
+static void check_value(reading *r, const event_column *column, const char *text, size_t size) {
+  uint64_t index;
+  if (size == 0) return;
+  if (furrow_encoder_find(r->version->encoder, column->field, text, size, &index, NULL) == FURROW_E_NOT_FOUND)
+    warn(r, column->name, "the model does not know the value %.*s", (int)(size < 80 ? size : 80), text);
+}
+
+static void check_elements(reading *r, const event_column *column, const char *text, size_t size) {
+  const size_t width = strlen(column->separator);
+  for (const char *end = text + size; text < end;) {
+    const char *stop = memmem(text, (size_t)(end - text), column->separator, width), *last = stop ? stop : end;
+    const char *first = text;
+    while (first < last && (*first == ' ' || *first == '\t')) first++;
+    while (last > first && (last[-1] == ' ' || last[-1] == '\t')) last--;
+    check_value(r, column, first, (size_t)(last - first));
+    text = stop ? stop + width : end;
+  }
+}
+
+static furrow_status add_unit(reading *r, const event_column *column) {
+  return add_hint(r->err, "%.60s has %s, such as %s", column->name, column->unit->text, column->unit->example);
+}
+
+/* Times in another unit than the column's are far away from today. */
+static furrow_status check_time(reading *r, const event_column *column, const char *text, size_t size) {
+  static const double year = 365.2425 * 86400, of_1973 = 1e8;
+  double seconds = 0;
+  if (column->unit->scale == 0 || !event_column_seconds(column, text, size, &seconds)) return FURROW_OK;
+  if (seconds < -70 * year || seconds > 1030 * year) {
+    (void)fail_member(r, (furrow_json_text){column->name, strlen(column->name)},
+                      "the time is before the year 1900 or after 3000");
+    return add_unit(r, column);
+  }
+  if (column->unit->scale > 1 && seconds != 0 && fabs(seconds) < of_1973)
+    warn(r, column->name, "%.*s %s is a time before 1973", (int)size, text, column->unit->text);
+  return FURROW_OK;
+}
+
+/* The library takes true for 1, as columns of some logs have it: here it is more often the wrong member. */
+static furrow_status check_number(reading *r, const event_column *column, furrow_json_text text) {
+  if (!(text.size == 4 && strncasecmp(text.bytes, "true", 4) == 0) &&
+      !(text.size == 5 && strncasecmp(text.bytes, "false", 5) == 0))
+    return FURROW_OK;
+  (void)fail_member(r, (furrow_json_text){column->name, strlen(column->name)}, "true or false, but not a number");
+  return add_hint(r->err, "the column has numbers: 1 for true, 0 for false if that is meant");
+}
+
+static furrow_status check_scalar(reading *r, const event_column *column) {
+  furrow_json *json = r->readers->cells;
+  const furrow_json_kind kind = furrow_json_peek(json);
+  furrow_json_text text;
+  FAIL_TRY((kind == FURROW_JSON_STRING ? furrow_json_string : furrow_json_skip)(json, &text, r->err));
+  if (kind != FURROW_JSON_STRING && kind != FURROW_JSON_NUMBER && kind != FURROW_JSON_BOOL) return FURROW_OK;
+  switch (column->check) {
+  case CHECK_NUMBER: return check_number(r, column, text);
+  case CHECK_TIME: return check_time(r, column, text.bytes, text.size);
+  case CHECK_CATEGORY: check_value(r, column, text.bytes, text.size); return FURROW_OK;
+  case CHECK_SET: check_elements(r, column, text.bytes, text.size); return FURROW_OK;
+  default: return FURROW_OK;
+  }
+}
+
+/* One value, or a list of them. */
+static furrow_status check_cell(reading *r, const char *name, size_t size) {
+  furrow_json *json = r->readers->cells;
+  const event_column *column = event_columns_find(&r->decoder->columns, name, size);
+  if (!column || column->check == CHECK_NOTHING) return furrow_json_skip(json, NULL, r->err);
+  if (furrow_json_peek(json) != FURROW_JSON_ARRAY) return check_scalar(r, column);
+  furrow_status status = furrow_json_array(json, r->err);
+  while (status == FURROW_OK && (status = furrow_json_element(json, r->err)) == FURROW_OK)
+    status = check_scalar(r, column);
+  return status == FURROW_END ? FURROW_OK : status;
+}
+
+/* Members of an object in the event are columns outer.inner. */
+static furrow_status check_inner(reading *r, furrow_json_text outer) {
+  furrow_json *json = r->readers->cells;
+  char name[256];
+  furrow_json_text key;
+  if (outer.size + 1 >= sizeof name) return furrow_json_skip(json, NULL, r->err);
+  memcpy(name, outer.bytes, outer.size);
+  name[outer.size] = '.';
+  furrow_status status = furrow_json_object(json, r->err);
+  while (status == FURROW_OK && (status = furrow_json_member(json, &key, r->err)) == FURROW_OK) {
+    const size_t size = outer.size + 1, left = sizeof name - size, taken = key.size < left ? key.size : left;
+    memcpy(name + size, key.bytes, taken);
+    status = check_cell(r, name, size + taken);
+  }
+  return status == FURROW_END ? FURROW_OK : status;
+}
+
+static furrow_status check_event(reading *r, furrow_json_text event) {
+  furrow_json **json = &r->readers->cells;
+  furrow_json_text key;
+  if (!*json) FAIL_TRY(furrow_json_create(json, r->err));
+  furrow_json_start(*json, event.bytes, event.size, NULL);
+  furrow_status status = furrow_json_object(*json, r->err);
+  while (status == FURROW_OK && (status = furrow_json_member(*json, &key, r->err)) == FURROW_OK)
+    status = furrow_json_peek(*json) == FURROW_JSON_OBJECT ? check_inner(r, key) : check_cell(r, key.bytes, key.size);
+  if (status == FURROW_E_FORMAT) point_to(r->pointer, r->read->member, r->count, NULL, 0); /* not UTF-8 */
+  return status == FURROW_END ? FURROW_OK : status;
 }
 
 /* ---- Events and lines ---- */
@@ -196,7 +322,18 @@ static furrow_status take_event(reading *r) {
   line[raw.size] = '\n';
   bytes_grow(text, raw.size + 1);
   const bool has_member = memchr(raw.bytes, ':', raw.size) != NULL;
-  return has_member ? FURROW_OK : fail_row(r, FURROW_E_ARGUMENT, "the instance is empty");
+  return has_member ? check_event(r, raw) : fail_row(r, FURROW_E_ARGUMENT, "the instance is empty");
+}
+
+/* A label has no colon: what looks like one with a weight is a feature of a line without a label. */
+static furrow_status check_label(reading *r, furrow_json_text line) {
+  const char *at = line.bytes, *end = line.bytes + line.size;
+  while (at < end && (*at == ' ' || *at == '\t')) at++;
+  const char *first = at;
+  while (at < end && *at != ' ' && *at != '\t' && *at != ':' && *at != '#') at++;
+  if (!r->decoder->has_label || at == first || at == end || *at != ':') return FURROW_OK;
+  (void)fail_row(r, FURROW_E_PARSE, "the line does not begin with a label");
+  return add_hint(r->err, "begin it with a label, which may be any: \"0 1:1 47:1\"; weights of rows are not read");
 }
 
 static furrow_status take_line(reading *r) {
@@ -206,33 +343,45 @@ static furrow_status take_line(reading *r) {
   if (line.size > LONGEST_INSTANCE) return fail_limit(r, "bytes of a row", LONGEST_INSTANCE);
   if (memchr(line.bytes, '\n', line.size) || memchr(line.bytes, '\r', line.size))
     return fail_row(r, FURROW_E_PARSE, "the row has a line end in it");
+  FAIL_TRY(check_label(r, line));
   bytes_add(text, line.bytes, line.size);
   bytes_add(text, "\n", 1);
   return text->failed ? fail_memory(r->err) : FURROW_OK;
 }
 
-/* The schema's column that the message of an error begins with: "column price: …". */
-static const char *column_of(const reading *r, const char *message) {
-  const furrow_schema *schema = furrow_encoder_schema(r->version->encoder);
-  const char *found = NULL;
-  for (size_t i = 0; i < furrow_schema_column_count(schema) && strncmp(message, "column ", 7) == 0; i++) {
-    furrow_schema_column column;
-    furrow_schema_get_column(schema, i, &column);
-    const size_t size = strlen(column.name);
-    const bool begins = strncmp(message + 7, column.name, size) == 0 && strncmp(message + 7 + size, ": ", 2) == 0;
-    if (begins && (!found || size > strlen(found))) found = column.name;
+/* The column that the message of an error begins with: "column price: …". */
+static const event_column *column_of(const reading *r, const char *message) {
+  const event_columns *columns = &r->decoder->columns;
+  const event_column *found = NULL;
+  for (size_t i = 0; i < columns->count && strncmp(message, "column ", 7) == 0; i++) {
+    const char *name = columns->list[i].name;
+    const size_t size = strlen(name);
+    const bool begins = strncmp(message + 7, name, size) == 0 && strncmp(message + 7 + size, ": ", 2) == 0;
+    if (begins && (!found || size > strlen(found->name))) found = &columns->list[i];
   }
   return found;
+}
+
+/* What to do about an event that is wrong. Returns the name of its column; NULL: it is not one column. */
+static const char *explain_event(reading *r, furrow_status status) {
+  const event_column *column = column_of(r, r->err->message);
+  if (status == FURROW_E_ARGUMENT && !r->err->hint[0]) {
+    char names[200];
+    event_columns_list(&r->decoder->columns, names, sizeof names);
+    (void)add_hint(r->err, "the columns are %s", names);
+  }
+  if (status == FURROW_E_ARGUMENT) return r->err->token;
+  if (column && column->unit) (void)add_unit(r, column);
+  return column ? column->name : NULL;
 }
 
 /* Where an event, or a line, is wrong. */
 static void point_to_line(reading *r, furrow_status status) {
   const size_t row = r->err->line > 0 ? (size_t)r->err->line - 1 : 0;
-  const char *name = NULL;
   if (r->kind == LINES && status != FURROW_E_UNSUPPORTED && status != FURROW_E_MEMORY)
     (void)add_hint(r->err, "a row is a line as the training data has them"); /* the library speaks of files */
   if (status == FURROW_E_MEMORY || r->err->line == 0) return;
-  if (r->kind == EVENTS) name = status == FURROW_E_ARGUMENT ? r->err->token : column_of(r, r->err->message);
+  const char *name = r->kind == EVENTS ? explain_event(r, status) : NULL;
   point_to(r->pointer, r->read->member, row, name, name ? strlen(name) : 0);
 }
 
@@ -261,6 +410,19 @@ static furrow_status read_lines(reading *r, const bytes *text, const furrow_rowb
   return furrow_line_reader_read(*reader, text->data, text->size, block, r->err);
 }
 
+/* Features that the model does not have count for nothing. */
+static void check_features(reading *r) {
+  const furrow_rowblock *rows = &r->read->rows;
+  const uint64_t features = r->version->features;
+  for (r->count = 0; r->count < rows->size; r->count++) {
+    for (uint64_t k = rows->offset[r->count]; k < rows->offset[r->count + 1]; k++) {
+      const uint64_t index = furrow_keys_get(rows->index, rows->key_type, k);
+      if (index >= features)
+        warn(r, NULL, "feature %llu is not in the model", (unsigned long long)(index + r->version->index_base));
+    }
+  }
+}
+
 static furrow_status read_text(reading *r) {
   const bytes *text = &r->call->memory->text;
   const furrow_rowblock *block = NULL;
@@ -269,6 +431,7 @@ static furrow_status read_text(reading *r) {
   if (status != FURROW_OK) return status;
   if (block->size != r->count) return find_blank(r, text->data, text->size);
   r->read->rows = *block;
+  if (r->kind == LINES) check_features(r);
   return FURROW_OK;
 }
 
@@ -305,30 +468,15 @@ static furrow_status push_values(reading *r, const float *values, size_t count) 
   return furrow_container_push_row(r->table, &row, r->err);
 }
 
-/* The end of the features of a model that takes any number of columns. */
-static furrow_status find_end(const reading *r, uint64_t *end) {
-  uint64_t *ids = NULL;
-  size_t count = 0;
-  *end = atomic_load(&r->decoder->end);
-  if (*end != UINT64_MAX) return FURROW_OK;
-  FAIL_TRY(furrow_scorer_features(r->version->scorer, 0, UINT64_MAX, &ids, &count, r->err));
-  *end = count > 0 ? ids[count - 1] + 1 : 0;
-  furrow_free(ids);
-  atomic_store(&r->decoder->end, *end);
-  return FURROW_OK;
-}
-
-/* An array has a number for each feature of the model. Trees split by few of those that there were. */
+/* An array has a number for each feature of the model. */
 static furrow_status check_columns(reading *r, size_t count) {
-  uint64_t end = r->decoder->columns;
+  const unsigned long long features = r->version->features;
   char text[128];
-  if (count == end) return FURROW_OK;
-  const bool open = end == 0;
-  if (open) FAIL_TRY(find_end(r, &end));
-  if (count == end || (open && r->decoder->trees && count > end)) return FURROW_OK;
-  snprintf(text, sizeof text, "the array has %zu numbers, but the model has %llu features", count,
-           (unsigned long long)end);
-  return fail_row(r, FURROW_E_RANGE, text);
+  if (count == features) return FURROW_OK;
+  snprintf(text, sizeof text, "the array has %zu numbers, but the model has %llu features", count, features);
+  (void)fail_row(r, FURROW_E_RANGE, text);
+  return add_hint(r->err, "an array has one number for each of the \"features\" of GET /v1/models/NAME, null where "
+                          "there is none");
 }
 
 static furrow_status take_array(reading *r) {
@@ -357,13 +505,22 @@ static bool is_ignored(const instance_decoder *d, furrow_json_text name) {
   return false;
 }
 
+static furrow_status list_names(reading *r) {
+  const instance_decoder *d = r->decoder;
+  char names[200] = "";
+  size_t at = 0;
+  for (size_t i = 0; i < d->name_count && i <= 10 && at < sizeof names; i++)
+    at += (size_t)snprintf(names + at, sizeof names - at, "%s%.40s", i > 0 ? ", " : "", i < 10 ? d->names[i] : "…");
+  return add_hint(r->err, "the features are %s", names);
+}
+
 static furrow_status fail_name(reading *r, furrow_json_text name) {
   char word[64] = "";
   if (name.size < sizeof word) memcpy(word, name.bytes, name.size);
   const size_t count = r->decoder->name_count < MOST_COMPARED ? r->decoder->name_count : MOST_COMPARED;
   const char *closest = *word ? closest_word(word, r->decoder->names, count) : NULL;
-  const furrow_status status = fail_member(r, name, "the model has no feature of that name");
-  return closest ? add_hint(r->err, "did you mean %s?", closest) : status;
+  (void)fail_member(r, name, "the model has no feature of that name");
+  return closest ? add_hint(r->err, "did you mean %s?", closest) : list_names(r);
 }
 
 static furrow_status take_feature(reading *r, furrow_json_text name, size_t *count) {
@@ -524,6 +681,8 @@ bool instances_read(call *c, model_version *version, unsigned options, instances
     return false;
   }
   r.readers = &r.decoder->readers[c->memory->thread];
+  read->warnings = &r.readers->warnings;
+  bytes_reset(&r.readers->warnings, KEPT_BYTES);
   bytes_reset(&c->memory->text, KEPT_BYTES);
   furrow_json_start(r.json, c->request->body, c->request->body_size, NULL);
   const furrow_status status = read_body(&r, options);
@@ -573,9 +732,9 @@ static size_t count_unknown(const furrow_encoder_field *field, const furrow_rowb
   return unknown;
 }
 
-void instances_write_warnings(const model_version *version, const furrow_rowblock *rows, bytes *body) {
+/* Users and items, all rows in one warning: recommenders are asked about new ones all the time. */
+static void write_unknown_sides(const model_version *version, const furrow_rowblock *rows, bytes *body) {
   static const furrow_side sides[] = {FURROW_SIDE_USER, FURROW_SIDE_ITEM};
-  bool any = false;
   for (size_t s = 0; version->encoder && s < 2; s++) {
     const size_t number = furrow_encoder_side_field(version->encoder, sides[s]);
     furrow_encoder_field field;
@@ -584,11 +743,26 @@ void instances_write_warnings(const model_version *version, const furrow_rowbloc
     const size_t unknown = field.entries > 0 ? count_unknown(&field, rows) : 0;
     if (unknown == 0) continue;
     char text[256];
-    snprintf(text, sizeof text, "%zu of %zu rows have %s that the model does not know (%.100s)", unknown, rows->size,
-             s == 0 ? "a user" : "an item", field.name);
-    bytes_text(body, any ? "," : ",\"warnings\":[");
+    snprintf(text, sizeof text, "%zu of %zu rows have no %s that the model knows (%.100s)", unknown, rows->size,
+             s == 0 ? "user" : "item", field.name);
     bytes_json(body, text, strlen(text));
-    any = true;
+    bytes_text(body, ",");
   }
+}
+
+void instances_write_warnings(const model_version *version, const instances *read, bytes *body) {
+  static const char begin[] = ",\"warnings\":[";
+  const size_t before = body->size, start = before + sizeof begin - 1;
+  bytes_text(body, begin);
+  write_unknown_sides(version, &read->rows, body);
+  if (read->warning_count > 0) {
+    bytes_add(body, read->warnings->data, read->warnings->size);
+    bytes_text(body, ",");
+  }
+  if (read->warning_count > MOST_WARNINGS)
+    bytes_format(body, "\"and %zu more warnings\",", read->warning_count - MOST_WARNINGS);
+  if (body->failed) return;
+  const bool any = body->size > start;
+  body->size = any ? body->size - 1 : before; /* the last comma, or all of it */
   if (any) bytes_text(body, "]");
 }

@@ -17,7 +17,9 @@ typedef struct instances {
   furrow_rowblock rows; /* lives until the next request of the thread */
   const char *member;   /* "instances" or "rows" */
   bool details;
-  size_t top; /* 0: all */
+  size_t top;            /* 0: all */
+  const bytes *warnings; /* about rows: strings of JSON with commas; lives as long as the rows */
+  size_t warning_count;  /* there were so many; a bounded number of them is kept */
 } instances;
 
 /* Reads the body of a request. Returns false: the answer is a problem, or the call is to be moved to a worker.
@@ -27,7 +29,8 @@ bool instances_read(call *c, model_version *version, unsigned options, instances
 void instances_release(call *c, model_version *version);
 /* The problem of row i, with its pointer: of scoring, or of explaining. Fills in the answer. */
 void instances_refuse(call *c, const instances *read, size_t row, furrow_status status, const furrow_error *err);
-/* Writes ,"warnings":[…] about users and items that the model does not know; nothing where it knows them all. */
-void instances_write_warnings(const model_version *version, const furrow_rowblock *rows, bytes *body);
+/* Writes ,"warnings":[…] about users, items, values and features that the model does not know; nothing where it knows
+ * them all. */
+void instances_write_warnings(const model_version *version, const instances *read, bytes *body);
 
 #endif

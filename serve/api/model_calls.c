@@ -106,10 +106,12 @@ static void put_abilities(bytes *body, const model_version *v) {
 static void put_version(bytes *body, const model_version *v) {
   put_text(body, "algorithm", v->algorithm);
   put_text(body, "kind", v->encoder ? "events" : "rows");
+  if (!v->encoder) bytes_format(body, ",\"named\":%s", furrow_scorer_feature_name(v->scorer, 0) ? "true" : "false");
   put_text(body, "task", v->task);
   put_classes(body, v);
   if (v->encoder) put_columns(body, furrow_encoder_schema(v->encoder));
   put_count(body, "features", v->features);
+  if (!v->encoder) put_count(body, "index_base", v->index_base);
   put_count(body, "bytes", v->bytes);
   put_time(body, "loaded_at", v->loaded_at);
   if (v->recommender) {

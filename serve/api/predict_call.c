@@ -121,7 +121,7 @@ static void answer_rows(call *c, predicting *p) {
     return;
   }
   bytes_text(body, "]");
-  instances_write_warnings(p->version, &p->read->rows, body);
+  instances_write_warnings(p->version, p->read, body);
   bytes_text(body, "}\n");
   c->answer->type = "application/json";
 }

@@ -48,6 +48,18 @@ static void add_member(bytes *body, const char *name, const char *text) {
   bytes_json(body, text, strlen(text));
 }
 
+/* The text at fault: a string without its quotes; not the punctuation at which JSON ends to make sense, nor bytes that
+ * are not text. */
+static void add_token(bytes *body, furrow_status status, const char *token) {
+  char text[sizeof((furrow_error){0}.token)];
+  size_t length = strlen(token);
+  const bool is_string = token[0] == '"';
+  if (status == FURROW_E_FORMAT && (strstr(token, "\\x") || (length == 1 && strchr("{}[],:\"", token[0])))) return;
+  if (is_string && length > 1 && token[length - 1] == '"') length--;
+  snprintf(text, sizeof text, "%.*s", (int)(length - is_string), token + is_string);
+  add_member(body, "token", text);
+}
+
 void problem_set_error(http_answer *answer, furrow_status status, const furrow_error *err, const char *pointer) {
   problem_set_fault(answer, 0, status, err, pointer);
 }
@@ -59,7 +71,7 @@ void problem_set_fault(http_answer *answer, int http_status, furrow_status statu
   add_member(&answer->body, "code", furrow_status_name(status));
   add_member(&answer->body, "pointer", pointer);
   if (err) {
-    add_member(&answer->body, "token", err->token);
+    add_token(&answer->body, status, err->token);
     add_member(&answer->body, "hint", err->hint);
   }
   bytes_text(&answer->body, "}\n");

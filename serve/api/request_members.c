@@ -20,6 +20,7 @@ static furrow_status fail_unknown(furrow_json *json, furrow_json_text key, const
   for (size_t i = 0; i < count; i++) names[i] = members[i].name;
   const char *closest = closest_word(word, names, count);
   furrow_json_fail(json, furrow_json_offset(json), NULL, err, "is not a member of this request");
+  snprintf(err->token, sizeof err->token, "%s", word);
   return closest ? add_hint(err, "did you mean \"%s\"?", closest) : FURROW_E_FORMAT;
 }
 

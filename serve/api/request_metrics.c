@@ -294,7 +294,9 @@ static bool has_call(const char *kind, unsigned route) {
   case ROUTE_SIMILAR: return is_model;
   case ROUTE_SEARCH:
   case ROUTE_ADD:
-  case ROUTE_REMOVE: return is_index;
+  case ROUTE_REMOVE:
+  case ROUTE_CHECKPOINT:
+  case ROUTE_CURVE: return is_index;
   case ROUTE_RELOAD: return is_model || is_index;
   default: return true;
   }

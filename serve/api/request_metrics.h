@@ -7,15 +7,17 @@
 
 /* What is asked for. */
 typedef enum route_kind {
-#define ROUTE_KINDS(X)      \
-  X(PREDICT, "predict")     \
-  X(EXPLAIN, "explain")     \
-  X(RECOMMEND, "recommend") \
-  X(SIMILAR, "similar")     \
-  X(SEARCH, "search")       \
-  X(ADD, "add")             \
-  X(REMOVE, "remove")       \
-  X(RELOAD, "reload")       \
+#define ROUTE_KINDS(X)        \
+  X(PREDICT, "predict")       \
+  X(EXPLAIN, "explain")       \
+  X(RECOMMEND, "recommend")   \
+  X(SIMILAR, "similar")       \
+  X(SEARCH, "search")         \
+  X(ADD, "add")               \
+  X(REMOVE, "remove")         \
+  X(RELOAD, "reload")         \
+  X(CHECKPOINT, "checkpoint") \
+  X(CURVE, "curve")           \
   X(OTHER, "other")
 #define ROUTE_X(name, text) ROUTE_##name,
   ROUTE_KINDS(ROUTE_X)

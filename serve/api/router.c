@@ -5,6 +5,8 @@
 
 #include "api/problem.h"
 #include "api/service.h"
+#include "core/fail.h"
+#include "core/options.h"
 
 typedef enum place { ON_LOOP, ON_WORKER, ON_WAITER } place;
 typedef enum target_kind { NO_TARGET, A_MODEL, AN_INDEX } target_kind;
@@ -16,32 +18,33 @@ typedef struct route {
   handler handler;
   place place;
   route_kind kind;
-  bool is_open; /* needs no token */
+  bool is_open;   /* needs no token */
+  bool takes_raw; /* a body of bytes, with parameters in the address */
 } route;
 
 static const route routes[] = {
-    {A_MODEL, ":predict", HTTP_POST, predict_handler, ON_LOOP, ROUTE_PREDICT, false},
-    {AN_INDEX, ":search", HTTP_POST, search_handler, ON_LOOP, ROUTE_SEARCH, false},
-    {A_MODEL, ":explain", HTTP_POST, explain_handler, ON_WORKER, ROUTE_EXPLAIN, false},
-    {A_MODEL, ":recommend", HTTP_POST, recommend_handler, ON_WORKER, ROUTE_RECOMMEND, false},
-    {A_MODEL, ":similar", HTTP_POST, similar_handler, ON_WORKER, ROUTE_SIMILAR, false},
-    {A_MODEL, ":reload", HTTP_POST, reload_model_handler, ON_WAITER, ROUTE_RELOAD, false},
-    {A_MODEL, "", HTTP_GET, models_handler, ON_LOOP, ROUTE_OTHER, false},
-    {AN_INDEX, ":add", HTTP_POST, add_handler, ON_WAITER, ROUTE_ADD, false},
-    {AN_INDEX, ":remove", HTTP_POST, remove_handler, ON_WAITER, ROUTE_REMOVE, false},
-    {AN_INDEX, ":checkpoint", HTTP_POST, checkpoint_handler, ON_WAITER, ROUTE_OTHER, false},
-    {AN_INDEX, ":curve", HTTP_POST, curve_handler, ON_WORKER, ROUTE_OTHER, false},
-    {AN_INDEX, ":reload", HTTP_POST, reload_index_handler, ON_WAITER, ROUTE_RELOAD, false},
-    {AN_INDEX, "", HTTP_GET, indexes_handler, ON_LOOP, ROUTE_OTHER, false},
-    {NO_TARGET, "/v1/models", HTTP_GET, models_handler, ON_LOOP, ROUTE_OTHER, false},
-    {NO_TARGET, "/v1/indexes", HTTP_GET, indexes_handler, ON_LOOP, ROUTE_OTHER, false},
-    {NO_TARGET, "/healthz", HTTP_GET, health_handler, ON_LOOP, ROUTE_OTHER, true},
-    {NO_TARGET, "/readyz", HTTP_GET, ready_handler, ON_LOOP, ROUTE_OTHER, true},
-    {NO_TARGET, "/metrics", HTTP_GET, metrics_handler, ON_LOOP, ROUTE_OTHER, false},
-    {NO_TARGET, "/openapi.json", HTTP_GET, openapi_handler, ON_LOOP, ROUTE_OTHER, true},
-    {NO_TARGET, "/", HTTP_GET, page_handler, ON_LOOP, ROUTE_OTHER, true},
+    {A_MODEL, ":predict", HTTP_POST, predict_handler, ON_LOOP, ROUTE_PREDICT, false, false},
+    {AN_INDEX, ":search", HTTP_POST, search_handler, ON_LOOP, ROUTE_SEARCH, false, true},
+    {A_MODEL, ":explain", HTTP_POST, explain_handler, ON_WORKER, ROUTE_EXPLAIN, false, false},
+    {A_MODEL, ":recommend", HTTP_POST, recommend_handler, ON_WORKER, ROUTE_RECOMMEND, false, false},
+    {A_MODEL, ":similar", HTTP_POST, similar_handler, ON_WORKER, ROUTE_SIMILAR, false, false},
+    {A_MODEL, ":reload", HTTP_POST, reload_model_handler, ON_WAITER, ROUTE_RELOAD, false, false},
+    {A_MODEL, "", HTTP_GET, models_handler, ON_LOOP, ROUTE_OTHER, false, false},
+    {AN_INDEX, ":add", HTTP_POST, add_handler, ON_WAITER, ROUTE_ADD, false, true},
+    {AN_INDEX, ":remove", HTTP_POST, remove_handler, ON_WAITER, ROUTE_REMOVE, false, false},
+    {AN_INDEX, ":checkpoint", HTTP_POST, checkpoint_handler, ON_WAITER, ROUTE_CHECKPOINT, false, false},
+    {AN_INDEX, ":curve", HTTP_POST, curve_handler, ON_WORKER, ROUTE_CURVE, false, false},
+    {AN_INDEX, ":reload", HTTP_POST, reload_index_handler, ON_WAITER, ROUTE_RELOAD, false, false},
+    {AN_INDEX, "", HTTP_GET, indexes_handler, ON_LOOP, ROUTE_OTHER, false, false},
+    {NO_TARGET, "/v1/models", HTTP_GET, models_handler, ON_LOOP, ROUTE_OTHER, false, false},
+    {NO_TARGET, "/v1/indexes", HTTP_GET, indexes_handler, ON_LOOP, ROUTE_OTHER, false, false},
+    {NO_TARGET, "/healthz", HTTP_GET, health_handler, ON_LOOP, ROUTE_OTHER, true, false},
+    {NO_TARGET, "/readyz", HTTP_GET, ready_handler, ON_LOOP, ROUTE_OTHER, true, false},
+    {NO_TARGET, "/metrics", HTTP_GET, metrics_handler, ON_LOOP, ROUTE_OTHER, false, false},
+    {NO_TARGET, "/openapi.json", HTTP_GET, openapi_handler, ON_LOOP, ROUTE_OTHER, true, false},
+    {NO_TARGET, "/", HTTP_GET, page_handler, ON_LOOP, ROUTE_OTHER, true, false},
 };
-enum { ROUTES = sizeof routes / sizeof *routes, LONG_BODY = 1 << 16 };
+enum { ROUTES = sizeof routes / sizeof *routes, LONG_BODY = 1 << 16, MOST_NAMES = 32, NAME_SIZE = 64 };
 
 /* What the router knows of a request: request->notes. */
 typedef struct routing {
@@ -94,24 +97,39 @@ static bool serves_version(served_model *model, uint64_t version) {
   return is_served;
 }
 
-static bool find_model(const service *s, http_text name, uint64_t version, routing *x) {
-  for (size_t i = 0; i < s->model_count; i++) {
-    if (!http_text_is(name, served_model_name(s->models[i]))) continue;
-    x->model = s->models[i];
-    x->target = i;
-    x->has_target = true;
-    return serves_version(x->model, version);
-  }
-  return false;
+/* A path in its parts. */
+typedef struct target_path {
+  target_kind kind;
+  http_text name, rest; /* rest: what follows the name and the version; the whole path where there is no target */
+  uint64_t version;     /* 0: none is asked for */
+} target_path;
+
+static target_path split_path(http_text path) {
+  target_path p = {.kind = begins(path, "/v1/models/")    ? A_MODEL
+                           : begins(path, "/v1/indexes/") ? AN_INDEX
+                                                          : NO_TARGET,
+                   .rest = path};
+  if (p.kind != NO_TARGET) p.name = take_name(behind(path, p.kind == A_MODEL ? 11 : 12), &p.rest, &p.version);
+  return p;
 }
 
-static bool find_index(const service *s, http_text name, uint64_t version, routing *x) {
-  for (size_t i = 0; i < s->index_count; i++) {
-    if (!http_text_is(name, served_index_name(s->indexes[i]))) continue;
-    x->index = s->indexes[i];
-    x->target = s->model_count + i;
+static const char *target_name(const service *s, target_kind kind, size_t i) {
+  return kind == A_MODEL ? served_model_name(s->models[i]) : served_index_name(s->indexes[i]);
+}
+
+static size_t target_count(const service *s, target_kind kind) {
+  return kind == A_MODEL ? s->model_count : s->index_count;
+}
+
+/* Finds what is asked for. Returns whether it is there, in this version. */
+static bool find_target(const service *s, const target_path *path, routing *x) {
+  for (size_t i = 0; i < target_count(s, path->kind); i++) {
+    if (!http_text_is(path->name, target_name(s, path->kind, i))) continue;
     x->has_target = true;
-    return version == 0;
+    x->target = path->kind == A_MODEL ? i : s->model_count + i;
+    if (path->kind == A_MODEL) x->model = s->models[i];
+    if (path->kind == AN_INDEX) x->index = s->indexes[i];
+    return path->kind == A_MODEL ? serves_version(x->model, path->version) : path->version == 0;
   }
   return false;
 }
@@ -120,38 +138,110 @@ static bool is_method(const route *r, http_method method) {
   return r->method == method || (r->method == HTTP_GET && method == HTTP_HEAD);
 }
 
-/* Looks the route up; refuses with 404 or 405. */
-static bool find_route(const service *s, const http_head *head, routing *x, http_answer *answer) {
-  static const char *const allowed[] = {[HTTP_GET] = "Allow: GET, HEAD\r\n", [HTTP_POST] = "Allow: POST\r\n"};
-  target_kind kind = begins(head->path, "/v1/models/")    ? A_MODEL
-                     : begins(head->path, "/v1/indexes/") ? AN_INDEX
-                                                          : NO_TARGET;
-  http_text rest = head->path, name = {0};
-  uint64_t version = 0;
-  if (kind != NO_TARGET) {
-    name = take_name(behind(head->path, kind == A_MODEL ? 11 : 12), &rest, &version);
-    if (!(kind == A_MODEL ? find_model : find_index)(s, name, version, x)) {
-      problem_set(answer, 404, "there is no such %s", kind == A_MODEL ? "model, or not this version" : "index");
-      return false;
-    }
-  }
-  const route *other = NULL;
+/* Sets x->route. Where there is none, *other is the route of the same path that takes another method. */
+static void find_route(const service *s, const http_head *head, routing *x, const route **other) {
+  const target_path path = split_path(head->path);
+  if (path.kind != NO_TARGET && !find_target(s, &path, x)) return;
   for (size_t i = 0; i < ROUTES && !x->route; i++) {
     const route *r = &routes[i];
-    if (r->target != kind || !http_text_is(rest, r->path)) continue;
+    if (r->target != path.kind || !http_text_is(path.rest, r->path)) continue;
     if (is_method(r, head->method))
       x->route = r;
     else
-      other = r;
+      *other = r;
   }
-  if (x->route) return true;
+}
+
+/* ---- Saying what is wrong with a path ---- */
+
+static void refuse_path(http_answer *answer, furrow_error *err) {
+  problem_set_error(answer, FURROW_E_NOT_FOUND, err, NULL);
+}
+
+/* The name that was meant, or NULL. */
+static const char *closest(http_text word, const char *const *names, size_t count) {
+  char text[NAME_SIZE];
+  if (word.size == 0 || word.size >= sizeof text || memchr(word.at, 0, word.size)) return NULL;
+  memcpy(text, word.at, word.size);
+  text[word.size] = 0;
+  return closest_word(text, names, count);
+}
+
+static void refuse_name(const service *s, const target_path *path, http_answer *answer) {
+  const bool is_model = path->kind == A_MODEL;
+  const target_kind other = is_model ? AN_INDEX : A_MODEL;
+  const char *names[MOST_NAMES], *plural[] = {[A_MODEL] = "models", [AN_INDEX] = "indexes"};
+  size_t count = 0;
+  furrow_error err = {0};
+  fail(&err, FURROW_E_NOT_FOUND, "there is no %s of this name", is_model ? "model" : "index");
+  for (; count < MOST_NAMES && count < target_count(s, path->kind); count++)
+    names[count] = target_name(s, path->kind, count);
+  const char *name = closest(path->name, names, count);
+  if (name)
+    add_hint(&err, "did you mean %s?", name);
+  else
+    add_hint(&err, "GET /v1/%s lists the %s", plural[path->kind], plural[path->kind]);
+  for (size_t i = 0; i < target_count(s, other); i++)
+    if (http_text_is(path->name, target_name(s, other, i)))
+      add_hint(&err, "write /v1/%s/%s", plural[other], target_name(s, other, i));
+  refuse_path(answer, &err);
+}
+
+static void refuse_version(const target_path *path, served_model *model, http_answer *answer) {
+  furrow_error err = {0};
+  model_version *v = model ? served_model_get(model) : NULL;
+  if (v)
+    fail(&err, FURROW_E_NOT_FOUND, "version %llu is not served; version %llu is", (unsigned long long)path->version,
+         (unsigned long long)v->number);
+  else if (model)
+    fail(&err, FURROW_E_NOT_FOUND, "version %llu is not served", (unsigned long long)path->version);
+  else
+    fail(&err, FURROW_E_NOT_FOUND, "an index is asked without /versions/%llu", (unsigned long long)path->version);
+  if (v) shared_release(&v->shared);
+  refuse_path(answer, &err);
+}
+
+/* "/predict" behind a name is meant as ":predict", "/" as nothing. */
+static bool is_meant(const route *r, http_text rest) {
+  return rest.size > 0 && rest.at[0] == '/' && http_text_is(behind(rest, 1), r->path + (r->path[0] == ':'));
+}
+
+static void refuse_rest(const target_path *path, http_answer *answer) {
+  const char *names[ROUTES], *of = path->kind == A_MODEL ? "models" : "indexes";
+  const int size = path->name.size < NAME_SIZE ? (int)path->name.size : NAME_SIZE;
+  size_t count = 0;
+  furrow_error err = {0};
+  fail(&err, FURROW_E_NOT_FOUND, "there is nothing here");
+  for (size_t i = 0; i < ROUTES; i++)
+    if (routes[i].target == path->kind && routes[i].path[0]) names[count++] = routes[i].path;
+  const char *name = closest(path->rest, names, count);
+  if (name)
+    add_hint(&err, "did you mean %s?", name);
+  else if (path->kind == A_MODEL && http_text_is(path->rest, "/metadata"))
+    add_hint(&err, "GET /v1/models/%.*s describes the model", size, path->name.at);
+  else
+    add_hint(&err, "/openapi.json lists what is");
+  for (size_t i = 0; path->kind != NO_TARGET && i < ROUTES; i++)
+    if (routes[i].target == path->kind && is_meant(&routes[i], path->rest))
+      add_hint(&err, "write /v1/%s/%.*s%s", of, size, path->name.at, routes[i].path);
+  refuse_path(answer, &err);
+}
+
+/* 404 or 405; other: as find_route set it. */
+static void refuse_route(const service *s, http_request *request, const route *other) {
+  static const char *const allowed[] = {[HTTP_GET] = "Allow: GET, HEAD\r\n", [HTTP_POST] = "Allow: POST\r\n"};
+  const routing *x = routing_of(request);
+  const target_path path = split_path(request->head.path);
+  http_answer *answer = &request->answer;
   if (other) {
     problem_set(answer, 405, "this takes %s", other->method == HTTP_POST ? "POST" : "GET");
     answer->headers = allowed[other->method];
-  } else {
-    problem_set(answer, 404, "there is nothing here; /openapi.json lists what is");
-  }
-  return false;
+  } else if (path.kind != NO_TARGET && !x->has_target)
+    refuse_name(s, &path, answer);
+  else if (path.version > 0 && (!x->model || !serves_version(x->model, path.version)))
+    refuse_version(&path, x->model, answer);
+  else
+    refuse_rest(&path, answer);
 }
 
 /* ---- Who may ask ---- */
@@ -165,10 +255,15 @@ static bool is_same_secret(http_text given, const char *secret) {
   return difference == 0;
 }
 
-static bool has_token(const service *s, const http_head *head) {
+/* What is wrong with the token of a request; NULL: nothing. */
+static const char *token_problem(const service *s, const http_head *head) {
   http_text given = http_header_value(head, "Authorization");
-  if (given.size < 7 || strncasecmp(given.at, "Bearer ", 7) != 0) return false;
-  return is_same_secret(behind(given, 7), s->token);
+  if (!given.at) return "this needs a token: send the header Authorization: Bearer TOKEN";
+  if (given.size < 7 || strncasecmp(given.at, "Bearer ", 7) != 0)
+    return "the header Authorization is not of the form Authorization: Bearer TOKEN";
+  return is_same_secret(behind(given, 7), s->token)
+             ? NULL
+             : "the token is not that of the server, the first line of its token file";
 }
 
 /* The name of a host without its port. */
@@ -205,8 +300,9 @@ static bool is_from_elsewhere(const service *s, const http_head *head) {
 
 /* r NULL: there is no such route, which those without a token are not told. */
 static bool may_ask(const service *s, const http_head *head, const route *r, http_answer *answer) {
-  if (s->token && (!r || !r->is_open) && !has_token(s, head)) {
-    problem_set(answer, 401, "this needs the header Authorization: Bearer TOKEN");
+  const char *problem = s->token && (!r || !r->is_open) ? token_problem(s, head) : NULL;
+  if (problem) {
+    problem_set(answer, 401, "%s", problem);
     answer->headers = "WWW-Authenticate: Bearer\r\n";
     return false;
   }
@@ -217,6 +313,20 @@ static bool may_ask(const service *s, const http_head *head, const route *r, htt
   return true;
 }
 
+/* ---- Parameters ---- */
+
+/* Those of a POST would be ignored if its members are in the body; those of a GET are (probes add some). */
+static bool has_lost_parameters(const route *r, const http_head *head, http_answer *answer) {
+  furrow_error err = {0};
+  size_t length = 0;
+  if (head->query.size == 0 || r->method != HTTP_POST || r->takes_raw) return false;
+  while (length < head->query.size && head->query.at[length] != '=' && head->query.at[length] != '&') length++;
+  fail(&err, FURROW_E_ARGUMENT, "a request in JSON has no parameters in its address");
+  add_hint(&err, "write \"%.*s\" into the JSON", length < 31 ? (int)length : 31, head->query.at);
+  problem_set_error(answer, FURROW_E_ARGUMENT, &err, NULL);
+  return true;
+}
+
 /* ---- Hooks ---- */
 
 static size_t on_head(void *user, http_request *request) {
@@ -224,12 +334,18 @@ static size_t on_head(void *user, http_request *request) {
   routing *x = routing_of(request);
   http_answer *answer = &request->answer;
   http_text encoding = http_header_value(&request->head, "Content-Encoding");
-  const bool is_found = find_route(s, &request->head, x, answer);
-  if (!may_ask(s, &request->head, x->route, answer) || !is_found) return 0;
+  const route *other = NULL;
+  find_route(s, &request->head, x, &other);
+  if (!may_ask(s, &request->head, x->route, answer)) return 0;
+  if (!x->route) {
+    refuse_route(s, request, other);
+    return 0;
+  }
   if (encoding.size > 0 && !http_text_is(encoding, "identity")) {
     problem_set(answer, 415, "compressed requests are not read");
     return 0;
   }
+  if (has_lost_parameters(x->route, &request->head, answer)) return 0;
   return x->route->method == HTTP_POST ? s->limits.max_body : 0;
 }
 

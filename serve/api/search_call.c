@@ -82,6 +82,43 @@ static void answer_json(call *c, const index_view *view, const search_request *r
   bytes_add(body, "]}\n", 3);
 }
 
+/* A filter that keeps so little that most lists have to be probed anyway. */
+static bool keeps_few(const furrow_id_filter *filter, size_t k) {
+  const size_t few = 16 * k;
+  if (filter->invert) return false;
+  if (filter->kind == FURROW_ID_FILTER_SORTED) return filter->sorted_count <= few;
+  return filter->kind == FURROW_ID_FILTER_RANGE && filter->end - filter->first <= (int64_t)few;
+}
+
+/* Probes more lists until the i-th query has its k results, or there are no more lists. */
+static furrow_status widen(const index_view *view, const search_request *request, uint64_t nprobe, size_t i,
+                           float *distances, int64_t *ids, furrow_error *err) {
+  const uint64_t lists = view->base->ivf_info.nlist;
+  const float *vector = request->vectors + i * (size_t)view->base->info.d;
+  index_query query = request->query;
+  furrow_status status = FURROW_OK;
+  while (status == FURROW_OK && nprobe < lists && ids[i * query.k + query.k - 1] < 0) {
+    nprobe = nprobe < lists / 2 ? 2 * nprobe : lists;
+    query.nprobe = nprobe;
+    status = index_view_search(view, vector, 1, &query, distances + i * query.k, ids + i * query.k, err);
+  }
+  return status;
+}
+
+/* What the filter keeps may be in any list. A client that says how many are probed gets that. Each query is widened by
+ * itself: its results do not depend on the others of the request. */
+static furrow_status find_all(const index_view *view, const search_request *request, float *distances, int64_t *ids,
+                              furrow_error *err) {
+  const index_base *base = view->base;
+  index_query query = request->query;
+  const bool is_open = query.filter && query.nprobe == 0 && base->ivf_info.nlist > 0;
+  if (is_open) query.nprobe = keeps_few(query.filter, query.k) ? base->ivf_info.nlist : base->nprobe;
+  furrow_status status = index_view_search(view, request->vectors, request->n, &query, distances, ids, err);
+  for (size_t i = 0; is_open && status == FURROW_OK && i < request->n; i++)
+    status = widen(view, request, query.nprobe, i, distances, ids, err);
+  return status;
+}
+
 static furrow_status search(call *c, const index_view *view, const search_request *request, furrow_error *err) {
   const size_t count = request->n * request->query.k;
   bytes *results = &c->memory->results;
@@ -89,8 +126,7 @@ static furrow_status search(call *c, const index_view *view, const search_reques
   if (!space) return fail_memory(err);
   int64_t *ids = (int64_t *)(void *)space;
   float *distances = (float *)(void *)(space + count * sizeof *ids);
-  const furrow_status status =
-      index_view_search(view, request->vectors, request->n, &request->query, distances, ids, err);
+  const furrow_status status = find_all(view, request, distances, ids, err);
   if (status != FURROW_OK) return status;
   if (wants_raw(c))
     answer_raw(c, ids, distances, count);

@@ -168,6 +168,10 @@ static furrow_status run_serve(const void *values, output *out, furrow_error *er
   watcher *w = NULL;
   http_settings http;
   char address[128];
+  if (((const serve_values *)values)->version) {
+    output_format(out, "furrow %s\n", furrow_version());
+    return FURROW_OK;
+  }
   furrow_status status = settings_load(&v, (const serve_values *)values, &s.token, err);
   if (status == FURROW_OK) {
     set_up(&s, v, &http);

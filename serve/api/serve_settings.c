@@ -244,7 +244,7 @@ static void list_names(config_reader *r, char names[MOST_MEMBERS][32]) {
   r->names[r->name_count++] = "indexes";
   for (const option_group *group = serve_groups; group->title; group++)
     for (const option *o = group->options; o->name && r->name_count < MOST_MEMBERS; o++) {
-      if (o->kind == OPTION_LIST || strcmp(o->name, "config") == 0) continue;
+      if (o->kind == OPTION_LIST || strcmp(o->name, "config") == 0 || strcmp(o->name, "version") == 0) continue;
       char *name = names[r->name_count];
       snprintf(name, 32, "%s", o->name);
       for (char *c = name; *c; c++)
@@ -371,6 +371,29 @@ static furrow_status check_limits(const serve_values *v, furrow_error *err) {
   return check_seconds("checkpoint-seconds", v->checkpoint_seconds, false, err);
 }
 
+/* HOST:PORT, of which the host is looked up later. */
+static furrow_status check_listen(const char *listen, furrow_error *err) {
+  const char *colon = strrchr(listen, ':'), *port = colon ? colon + 1 : listen;
+  const size_t digits = strspn(port, "0123456789");
+  const bool is_port = digits > 0 && digits <= 5 && !port[digits] && strtoul(port, NULL, 10) <= 65535;
+  const bool is_bare = colon && listen[0] != '[' && memchr(listen, ':', (size_t)(colon - listen));
+  if (colon && is_port && !is_bare) return FURROW_OK;
+  fail_token(err, listen, "--listen takes HOST:PORT");
+  if (is_bare) return add_hint(err, "an IPv6 address is written in brackets: [::1]:8080");
+  return add_hint(err, "127.0.0.1:%s is for programs of this machine", is_port ? port : "8080");
+}
+
+static furrow_status check_loopback(const char *listen, furrow_error *err) {
+  if (settings_is_loopback(listen)) return FURROW_OK;
+  fail_token(err, listen,
+             listen[0] == ':' ? "without a host, --listen means all addresses, and others can reach them"
+                              : "others can reach this address");
+  return add_hint(err,
+                  "--listen 127.0.0.1%s is for programs of this machine; for others give --token-file FILE, or "
+                  "--insecure to let anyone ask",
+                  strrchr(listen, ':'));
+}
+
 static furrow_status check(const serve_values *v, furrow_error *err) {
   if (v->models.count + v->indexes.count == 0)
     return fail(err, FURROW_E_ARGUMENT, "nothing to serve: give --model NAME=DIR or --index NAME=FILE");
@@ -380,10 +403,8 @@ static furrow_status check(const serve_values *v, furrow_error *err) {
   FAIL_TRY(check_about(&v->items, "items", true, &v->models, "model", err));
   FAIL_TRY(check_about(&v->seen, "seen", true, &v->models, "model", err));
   FAIL_TRY(check_limits(v, err));
-  if (!settings_is_loopback(v->listen) && !v->token_file && !v->insecure)
-    return fail_token(err, v->listen,
-                      "others can reach this address: give --token-file FILE, or --insecure to let anyone ask");
-  return FURROW_OK;
+  FAIL_TRY(check_listen(v->listen, err));
+  return v->token_file || v->insecure ? FURROW_OK : check_loopback(v->listen, err);
 }
 
 /* ---- The token ---- */

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "api/serve_settings.h"
-#include "catalog/served_index.h"
+#include "catalog/index_base.h"
 #include "core/fail.h"
 #include "edit/fresh_vectors.h"
 
@@ -35,7 +35,7 @@ furrow_status index_view_search(const index_view *view, const float *queries, si
   furrow_id_filter filter;
   visible_filter visible;
   furrow_search_params_init(&params);
-  params.nprobe = query->nprobe;
+  params.nprobe = query->nprobe > 0 ? query->nprobe : view->base->nprobe;
   params.k_factor = query->k_factor;
   params.ef_search = query->ef_search;
   params.threads = query->threads;
@@ -72,6 +72,11 @@ bool index_view_find(const index_view *view, const char *name, size_t size, int6
   if (view->fresh && fresh_view_hides(view->fresh, found)) return false;
   *id = found;
   return true;
+}
+
+bool index_view_has(const index_view *view, int64_t id) {
+  if (view->fresh && fresh_view_vector(view->fresh, id)) return true;
+  return index_base_has(view->base, id) && !(view->fresh && fresh_view_hides(view->fresh, id));
 }
 
 uint64_t index_view_count(const index_view *view) {

@@ -164,18 +164,27 @@ static const char *task_of(const model_version *v) {
   return isnan(furrow_scorer_class_label(v->scorer, 0)) ? "regression" : "binary";
 }
 
-/* Rows: what the model was told; else the features that it has weights or splits for. */
+/* Of libsvm, libffm and libfm; other rows count from 0. */
+static unsigned index_base_of(const model_version *v) {
+  const char *format = setting(v, "format"), *base = setting(v, "index-base");
+  return !v->encoder && strncmp(format, "lib", 3) == 0 && strcmp(base, "1") == 0;
+}
+
+/* Rows: those that have names, or as many as the model was told; else up to the last that has a weight or a split. */
 static furrow_status count_features(model_version *v, furrow_error *err) {
   uint64_t *ids = NULL;
   size_t count = 0;
   const long long told = atoll(setting(v, "range"));
+  v->index_base = index_base_of(v);
+  while (!v->encoder && furrow_scorer_feature_name(v->scorer, v->features)) v->features++;
+  if (v->features > 0) return FURROW_OK;
   if (v->encoder || told > 0) {
     v->features = v->encoder ? furrow_encoder_feature_count(v->encoder) : (uint64_t)told;
     return FURROW_OK;
   }
   FAIL_TRY(furrow_scorer_features(v->scorer, 0, UINT64_MAX, &ids, &count, err));
+  v->features = count > 0 ? ids[count - 1] + 1 : 0;
   furrow_free(ids);
-  v->features = count;
   return FURROW_OK;
 }
 

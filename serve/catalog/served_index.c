@@ -136,16 +136,19 @@ static bool is_served(served_index *index, const file_print *print) {
   return is;
 }
 
+/* A file that was moved away is news, once: its print is all 0. So is one that came back. */
 bool served_index_has_newer(served_index *index) {
-  file_print print;
+  file_print print = {0};
   furrow_error err;
-  if (index->source.writable || index_print_get(&print, index->source.path, &err) != FURROW_OK) return false;
+  if (index->source.writable) return false;
+  if (index_print_get(&print, index->source.path, &err) != FURROW_OK) print = (file_print){0};
   pthread_mutex_lock(&index->lock);
-  const bool is_refused = file_print_equals(&print, &index->refused), by_log = index->refused_by_log;
-  const bool is_newer = !file_print_equals(&print, &index->served);
+  const bool is_refused = index->last_error && file_print_equals(&print, &index->refused);
+  const bool is_served = !index->last_error && file_print_equals(&print, &index->served);
+  const bool by_log = index->refused_by_log;
   pthread_mutex_unlock(&index->lock);
   /* A log goes without a change of the file: at the end of a checkpoint, say. */
-  return is_newer && (!is_refused || (by_log && check_logs(index, &err) == FURROW_OK));
+  return !is_served && (!is_refused || (by_log && check_logs(index, &err) == FURROW_OK));
 }
 
 /* Keeps what a load came to, for has_newer and last_error. */

@@ -11,6 +11,10 @@
 #include "catalog/slot.h"
 #include "furrow/furrow.h"
 
+/* Where the number of lists that a search probes by default comes from: the file, or, where that says 1, searches of
+ * stored vectors, or a rule where these are not possible. */
+typedef enum nprobe_origin { NPROBE_FROM_FILE, NPROBE_MEASURED, NPROBE_BY_RULE } nprobe_origin;
+
 /* A loaded file. It never changes. */
 typedef struct index_base {
   shared shared;
@@ -22,6 +26,10 @@ typedef struct index_base {
   furrow_index_info info;     /* of the outer index */
   furrow_index_info ivf_info; /* of its lists; kind FLAT … where there are none */
   bool by_id;                 /* stored vectors can be decoded: searches with ids as queries */
+  bool has_graph, is_refined; /* whether ef_search and k_factor do something */
+  uint64_t nprobe;            /* lists that a search probes by default; 0: there are none */
+  nprobe_origin nprobe_from;  /* who says so */
+  double recall;              /* with nprobe lists, where it was measured */
   furrow_ids ids;             /* all, ascending, of a writable index; empty otherwise */
   uint64_t bytes;             /* of its file */
 } index_base;
@@ -67,8 +75,8 @@ bool served_index_last_error(served_index *index, char *text, size_t size);
 /* One search. */
 typedef struct index_query {
   size_t k;
-  uint64_t nprobe;                /* 0: what the index stores */
-  float k_factor;                 /* 0: likewise */
+  uint64_t nprobe;                /* 0: base->nprobe */
+  float k_factor;                 /* 0: what the index stores */
   int32_t ef_search;              /* 0: likewise */
   const furrow_id_filter *filter; /* NULL: all ids */
   unsigned threads;               /* 1 on loops */
@@ -82,6 +90,8 @@ furrow_status index_view_vector(const index_view *view, int64_t id, float *vecto
 /* The name of an id, not ended by a 0; NULL: it has none. And the id of a name. */
 const char *index_view_name(const index_view *view, int64_t id, size_t *size);
 bool index_view_find(const index_view *view, const char *name, size_t size, int64_t *id);
+/* Whether an id is there; for a writable index. */
+bool index_view_has(const index_view *view, int64_t id);
 /* Vectors that a search can find. */
 uint64_t index_view_count(const index_view *view);
 

@@ -28,7 +28,8 @@ typedef struct model_version {
   const char *task;                           /* "binary", "multiclass", "regression" or "ranking" */
   char **classes;                             /* of each class its name or label, as JSON; see model_classes.h */
   size_t class_count;                         /* 0: the model predicts numbers */
-  uint64_t features;                          /* that rows may have */
+  uint64_t features;                          /* of the log's encoder; numbers of an array that is a row */
+  unsigned index_base;                        /* of lines of rows: their first feature is 0 or 1 */
   _Atomic uint64_t row_ns;                    /* time to score a row, measured when it was loaded, or with the first
                                                  request that is scored; 0: not known yet */
   bool explains;                              /* furrow_scorer_contributions takes it */

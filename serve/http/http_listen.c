@@ -45,7 +45,7 @@ static furrow_status find_address(const char *text, listen_address *to, furrow_e
   struct addrinfo *found = NULL;
   struct addrinfo wanted = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV};
   if (!split_host(text, host, sizeof host, &port))
-    return fail_token(err, text, "is not an address to listen on: write HOST:PORT");
+    return fail_token(err, text, "the address to listen on is not HOST:PORT");
   if (!host[0]) {
     struct sockaddr_in6 all = {.sin6_family = AF_INET6, .sin6_port = htons((uint16_t)strtoul(port, NULL, 10))};
     memcpy(&to->address, &all, sizeof all);
@@ -53,7 +53,7 @@ static furrow_status find_address(const char *text, listen_address *to, furrow_e
     return FURROW_OK;
   }
   const int code = getaddrinfo(host, port, &wanted, &found);
-  if (code != 0) return fail_token(err, text, "is not an address to listen on: %s", gai_strerror(code));
+  if (code != 0) return fail_token(err, text, "the address to listen on cannot be used: %s", gai_strerror(code));
   memcpy(&to->address, found->ai_addr, found->ai_addrlen);
   to->size = found->ai_addrlen;
   freeaddrinfo(found);

@@ -5,7 +5,7 @@
   const REFRESH_MS = 2000;
   const SAMPLES = 60;
   const MOST_REASONS = 12;
-  const MOST_OPEN = 4; // cards whose forms are open at the start
+  const MOST_OPEN = 2; // cards of a kind that are open at the start
 
   // ---- Elements ----
 
@@ -108,7 +108,7 @@
     return new Problem(answer.status, {title: answer.statusText, ...found});
   }
 
-  async function ask(path, body) {
+  async function askText(path, body) {
     const headers = {};
     if (body !== undefined) headers["Content-Type"] = "application/json";
     if (secret.get()) headers.Authorization = `Bearer ${secret.get()}`;
@@ -120,9 +120,18 @@
     }
     if (!answer.ok) throw await problemOf(answer);
     try {
-      return readJson(await answer.text());
+      return await answer.text();
     } catch {
-      throw new Problem(answer.status, {detail: "the answer is not JSON, or was cut off"});
+      throw new Problem(answer.status, {detail: "the answer was cut off"});
+    }
+  }
+
+  async function ask(path, body) {
+    const text = await askText(path, body);
+    try {
+      return readJson(text);
+    } catch {
+      throw new Problem(200, {detail: "the answer is not JSON"});
     }
   }
 
@@ -416,14 +425,16 @@
       this.version = el("span", {class: "soft"});
       this.facts = el("div", {});
       this.refused = el("p", {class: "refused", hidden: true});
-      this.node = el("article", {class: "card", id: this.id, "aria-labelledby": `${this.id}-title`},
-                     el("div", {class: "title"}, el("h3", {id: `${this.id}-title`}, doc.name), this.version),
-                     this.facts, this.refused, this.live.node);
+      this.box = el("details", {class: "whole", open: true},
+                    el("summary", {}, el("h3", {id: `${this.id}-title`}, doc.name), " ", this.version), this.facts,
+                    this.refused, this.live.node);
+      this.node = el("article", {class: "card", id: this.id, "aria-labelledby": `${this.id}-title`}, this.box);
     }
 
     update(doc, pairs, now) {
       const state = doc.state && doc.state !== "AVAILABLE" ? `, ${doc.state}` : "";
-      setText(this.version, `version ${count(doc.version)}${state}`);
+      setText(this.version,
+              `version ${count(doc.version)}${state}${doc.last_error ? ", the last reload was refused" : ""}`);
       const list = facts(pairs);
       if (list.textContent !== this.facts.textContent) this.facts.replaceChildren(list);
       setText(this.refused, doc.last_error ? `The last reload was refused: ${doc.last_error}` : "");
@@ -439,7 +450,7 @@
     category: ["category"],
     set: ["set", "Values as in the training data, with their separator."],
     text: ["text"],
-    time: ["time", "As in the training data: seconds since 1970, or 2026-11-16 10:30:00."],
+    time: ["time", "Written as in the training data."],
   };
 
   function columnField(column) {
@@ -473,10 +484,11 @@
 
   function predictionFields(doc) {
     if (doc.kind === "events") return (doc.columns || []).filter((column) => FEATURES[column.as]).map(columnField);
+    const forms = ["a line as in the training data (0 1:0.5 2:1)", `an array of ${count(doc.features)} numbers`];
+    if (doc.named) forms.push("an object of feature names and values");
     const row = field("Row", "", el("textarea", {rows: 3}), {
       long: true,
-      hint: `A line as in the training data (0 1:0.5 7:2), an array of ${
-          count(doc.features)} numbers, or an object of feature names. Enter sends it.`
+      hint: `${forms.slice(0, -1).join(", ").replace(/^a/, "A")} or ${forms[forms.length - 1]}. Enter sends it.`
     });
     return [row];
   }
@@ -582,16 +594,25 @@
 
   // ---- Recommendations ----
 
+  /* Similarities lie close together: their bars begin a little below the smallest. */
+  function barScale(values, fromSmallest) {
+    const known = values.filter(isNumber), smallest = Math.min(...known), largest = Math.max(...known);
+    const [least, most] = extremes(values);
+    if (!fromSmallest || known.length < 2 || smallest === largest) return {bar: (v) => gauge(v, least, most)};
+    const start = smallest - (largest - smallest) / 20;
+    return {bar: (v) => gauge(v - start, 0, largest - start), title: `from ${short(start, 3)}`};
+  }
+
   function itemRows(list, measure, open) {
     const named = list.some((found) => found.name !== undefined);
-    const [least, most] = extremes(list.map((found) => found[measure]));
+    const {bar, title} = barScale(list.map((found) => found[measure]), measure === "similarity");
     const columns = [
       {name: "rank", number: true}, named && {name: "name"}, {name: "item", key: true}, {name: measure, number: true},
-      {gauge: true}
+      {name: title, gauge: true}
     ];
     const rows = list.map((found, i) => [count(i + 1), named && String(found.name ?? ""),
                                          open ? opener(String(found.item), open) : String(found.item),
-                                         number(found[measure]), gauge(found[measure], least, most)]
+                                         number(found[measure]), bar(found[measure])]
                                             .filter((cell) => cell !== false));
     return [columns.filter(Boolean), rows];
   }
@@ -646,7 +667,9 @@
 
   // ---- Models ----
 
-  const modelKey = (doc) => json([doc.kind, doc.task, doc.columns ?? null, doc.classes ?? null, doc.can ?? null]);
+  const modelKey = (doc) => json([
+    doc.kind, doc.task, doc.columns ?? null, doc.classes ?? null, doc.can ?? null, doc.features ?? null, !!doc.named
+  ]);
 
   class ModelCard extends Card {
     constructor(doc) {
@@ -658,7 +681,7 @@
       const forms = [
         can("predict") && predictForm(doc, path), can("recommend") && recommendForm(path, similar?.open), similar?.form
       ];
-      this.node.append(...forms.filter(Boolean).map((form) => form.box));
+      this.box.append(...forms.filter(Boolean).map((form) => form.box));
     }
 
     update(doc, now) {
@@ -690,24 +713,36 @@
     return new Digits(text.replace(/^0+(?=\d)/, ""));
   }
 
-  /* What can be asked for: [word of the request, label, field, how it is read]. */
-  function queryKinds(doc) {
-    return [
-      doc.by_id &&
-          [
-            "ids", "the item with an id", field("Id", "/ids", el("input", {type: "text", inputmode: "numeric"})),
-            readItemId
-          ],
-      doc.by_id && doc.named &&
-          ["names", "the item with a name", field("Name", "/names", textInput("")), (of) => needText(of, "a name")],
-      [
-        "vectors", "a vector", field("Vector", "/vectors", el("textarea", {rows: 3}), {
-          long: true,
-          hint: `${count(doc.dimension)} numbers, with blanks or commas between them. Enter sends them.`
-        }),
-        readVector
-      ],
-    ].filter(Boolean);
+  const idField = (options) => field("Id", "/ids", el("input", {type: "text", inputmode: "numeric"}), options);
+  const nameField = () => field("Name", "/names", textInput(""));
+  const vectorField = (doc) => field("Vector", "/vectors", el("textarea", {rows: 3}), {
+    long: true,
+    hint: `${count(doc.dimension)} numbers, with blanks or commas between them. Enter sends them.`
+  });
+
+  /* How stored vectors are called: [word of the request, label, field, how it is read]. */
+  const storedKinds = (doc) => [doc.named && ["names", "the item with a name", nameField(),
+                                              (of) => needText(of, "a name")],
+                                ["ids", "the item with an id", idField(), readItemId]]
+                                   .filter(Boolean);
+
+  const queryKinds = (doc) => [...(doc.by_id ? storedKinds(doc) : []),
+                               ["vectors", "a vector", vectorField(doc), readVector]];
+
+  /* A list to choose one of the kinds from, of which only that one's field is shown. */
+  function chooser(label, kinds) {
+    const select = el("select", {}, ...kinds.map(([word, text]) => el("option", {value: word}, text)));
+    const choose = (word) => {
+      select.value = word;
+      kinds.forEach(([name, , of]) => (of.row.hidden = name !== word));
+    };
+    select.addEventListener("change", () => choose(select.value));
+    choose(kinds[0][0]);
+    const read = () => {
+      const [word, , of, reader] = kinds.find(([name]) => name === select.value);
+      return {[word]: [reader(of)]};
+    };
+    return {fields: [field(label, "none", select), ...kinds.map(([, , of]) => of)], choose, read};
   }
 
   function neighborRows(doc, list, open) {
@@ -726,22 +761,19 @@
 
   function searchForm(doc, path) {
     const kinds = queryKinds(doc);
-    const select = el("select", {}, ...kinds.map(([word, label]) => el("option", {value: word}, label)));
+    const query = chooser("Neighbours of", kinds);
     const k = countField("How many", "k", 10);
     const nprobe = doc.lists > 1 ? countField("Lists to scan (nprobe)", "nprobe", "",
                                               {hint: `Empty: ${count(doc.nprobe)} of ${count(doc.lists)}`})
                                  : null;
-    const choose = () => kinds.forEach(([word, , of]) => (of.row.hidden = word !== select.value));
     const calls = () => {
-      const [word, , of, read] = kinds.find(([name]) => name === select.value);
-      const body = {[word]: [read(of)], k: readNumber(k) ?? 10};
+      const body = {...query.read(), k: readNumber(k) ?? 10};
       const lists = nprobe && readNumber(nprobe);
       return [{path: `${path}:search`, body: lists ? {...body, nprobe: lists} : body}];
     };
     const open = doc.by_id ? (id) => {
-      select.value = "ids";
-      kinds[0][2].input.value = id;
-      choose();
+      query.choose("ids");
+      kinds.find(([word]) => word === "ids")[2].input.value = id;
       form.tellCommands();
       form.form.requestSubmit();
     } : null;
@@ -752,11 +784,39 @@
         nodes: [table(`Nearest first, by ${doc.metric}`, ...neighborRows(doc, list, open))]
       };
     };
-    const fields = [field("Neighbours of", "none", select), ...kinds.map(([, , of]) => of), k, nprobe].filter(Boolean);
-    select.addEventListener("change", choose);
-    choose();
+    const fields = [...query.fields, k, nprobe].filter(Boolean);
     const form = new AskForm({title: "Nearest neighbours", button: "Search", fields, calls, show});
     return form;
+  }
+
+  // ---- Changes ----
+
+  function addForm(doc, path) {
+    const vector = vectorField(doc);
+    const name = doc.named ? nameField() : null;
+    const id = idField({hint: "Empty: the one that follows the largest."});
+    const calls = () => {
+      const body = {vectors: [readVector(vector)]};
+      if (name) body.names = [needText(name, "a name")];
+      if (id.text() !== "") body.ids = [readItemId(id)];
+      return [{path: `${path}:add`, body}];
+    };
+    const show = ([answer]) => {
+      turn();
+      return {said: `Added with the id ${answer.ids[0]}`, nodes: []};
+    };
+    const fields = [vector, name, id].filter(Boolean);
+    return new AskForm({title: "Add a vector", button: "Add", fields, calls, show});
+  }
+
+  function removeForm(doc, path) {
+    const stored = chooser("Remove", storedKinds(doc));
+    const calls = () => [{path: `${path}:remove`, body: stored.read()}];
+    const show = ([answer]) => {
+      turn();
+      return {said: answer.removed > 0 ? "Removed" : "There was nothing to remove", nodes: []};
+    };
+    return new AskForm({title: "Remove a vector", button: "Remove", fields: stored.fields, calls, show});
   }
 
   // ---- Recall against speed ----
@@ -865,15 +925,16 @@
   // ---- Indexes ----
 
   const indexKey = (doc) =>
-      json([doc.dimension, doc.metric, doc.lists ?? 0, doc.nprobe ?? 0, !!doc.named, !!doc.by_id]);
+      json([doc.dimension, doc.metric, doc.lists ?? 0, doc.nprobe ?? 0, !!doc.named, !!doc.by_id, !!doc.writable]);
 
   class IndexCard extends Card {
     constructor(doc) {
       super("index", doc);
       this.key = indexKey(doc);
       const path = `v1/indexes/${encodeURIComponent(doc.name)}`;
-      this.node.append(searchForm(doc, path).box);
-      if (doc.lists > 1) this.node.append(curveForm(doc, path).box);
+      this.box.append(searchForm(doc, path).box);
+      if (doc.writable) this.box.append(addForm(doc, path).box, removeForm(doc, path).box);
+      if (doc.lists > 1) this.box.append(curveForm(doc, path).box);
     }
 
     update(doc, now) {
@@ -906,11 +967,11 @@
   function updateCards(which, docs, now) {
     const [Kind, keyOf, title] = kinds[which];
     const known = cards[which];
-    for (const doc of docs) {
+    for (const [place, doc] of docs.entries()) {
       let card = known.get(doc.name);
       if (!card || card.key !== keyOf(doc)) {
         const next = new Kind(doc);
-        if (docs.length > MOST_OPEN) next.node.querySelectorAll("details").forEach((form) => (form.open = false));
+        next.box.open = card ? card.box.open : place < MOST_OPEN;
         card ? card.node.replaceWith(next.node) : at(which).append(next.node);
         known.set(doc.name, (card = next));
       }
@@ -932,6 +993,21 @@
         el("ul", {}, ...all.map((id) => el("li", {}, el("a", {href: `#${id}`}, id.replace(/^.*?-/, ""))))));
   }
 
+  /* Where a link leads, the card is open. */
+  function openTarget() {
+    const box = at(decodeURIComponent(location.hash.slice(1)))?.querySelector("details.whole");
+    if (box) box.open = true;
+  }
+
+  /* A link does not send the token: the text is shown here. */
+  async function showMetrics(event) {
+    if (!secret.get()) return;
+    event.preventDefault();
+    const box = at("metrics-text");
+    box.hidden = !box.hidden;
+    if (!box.hidden) setText(box, await askText("metrics").catch((error) => error.text));
+  }
+
   function askForToken() {
     setState("needs a token", "bad");
     if (!at("login").hidden) return;
@@ -943,7 +1019,8 @@
     updateNav();
     setText(at("token-problem"), secret.get() ? "The server does not accept this token." : "");
     secret.set(null);
-    at("forget").hidden = true;
+    at("forget").hidden = at("metrics").hidden = at("metrics-text").hidden = true;
+    setText(at("metrics-text"), "");
     at("token").focus();
   }
 
@@ -966,6 +1043,7 @@
     if (fatal) throw fatal;
     at("login").hidden = true;
     at("forget").hidden = !secret.get();
+    at("metrics").hidden = false;
     if (found[0].value) updateCards("models", found[0].value.models, now);
     if (found[1].value) updateCards("indexes", found[1].value.indexes, now);
     updateNav();
@@ -1011,6 +1089,8 @@
     secret.set(null);
     turn();
   });
+  at("nav").addEventListener("click", () => setTimeout(openTarget));
+  at("metrics").addEventListener("click", showMetrics);
   document.addEventListener("visibilitychange", turn);
   turn();
 })();

@@ -52,7 +52,8 @@ static const index_view *view(void) {
   if (base.index) return &made;
   base.index = make_index();
   base.names = make_names(base.index);
-  base.by_id = true;
+  base.by_id = base.has_graph = base.is_refined = true; /* all options are taken */
+  base.nprobe = 1;
   furrow_index_info_init(&base.info);
   furrow_index_get_info(base.index, &base.info);
   base.ivf_info = base.info;
@@ -101,6 +102,7 @@ static void check_add(const request_text *text, thread_memory *memory) {
     check(!a.ids || a.ids[i] >= 0);
     for (size_t j = 0; a.ids && j < i; j++) check(a.ids[i] != a.ids[j]);
     check(!a.names || strlen(a.names[i]) <= text->size);
+    for (size_t j = 0; a.names && j < i; j++) check(strcmp(a.names[i], a.names[j]) != 0);
     new_ids[i] = (int64_t)i;
   }
 }
@@ -111,7 +113,7 @@ static void check_remove(const request_text *text, thread_memory *memory) {
   if (remove_request_read(&r, text, view(), &limits, memory, &fault) != FURROW_OK)
     check_fault(&fault);
   else
-    for (size_t i = 0; i < r.n; i++) check(i < MOST_ROWS && r.ids[i] >= 0);
+    for (size_t i = 0; i < r.n; i++) check(i < MOST_ROWS && r.ids[i] >= 0 && (i == 0 || r.ids[i] > r.ids[i - 1]));
 }
 
 static void check_others(const request_text *text, thread_memory *memory) {

@@ -85,7 +85,10 @@ def test_visible_at_once(folder):
         assert all(n["id"] != 7 for n in search(server, [far(5)], 50, filter={"exclude": [7]})[0])
         status, answer = server.post(f"{INDEX}:search", {"ids": [7], "k": 1})
         assert answer["neighbors"][0][0] == {"id": 7, "distance": 0}, answer
-        assert remove(server, ids=[7, 7, 3, 2000, 123456]) == 3
+        status, answer = server.post(f"{INDEX}:remove", {"ids": [7, 7, 3, 2000, 123456]})
+        assert (status, answer) == (200, {"removed": 3, "missing": [123456], "missing_count": 1}), answer
+        status, answer = server.post(f"{INDEX}:remove", {"ids": [2000, *range(10000, 10200)]})
+        assert answer == {"removed": 0, "missing": [2000, *range(10000, 10099)], "missing_count": 201}, answer
         assert server.post(f"{INDEX}:search", {"ids": [7]})[0] == 404
         assert search(server, [far(1)])[0][0]["id"] != 2000
         assert all(n["id"] != 3 for n in search(server, [vectors[3]], 50)[0])
@@ -93,6 +96,7 @@ def test_visible_at_once(folder):
         assert add(server, vectors=[vectors[3]], ids=[3]) == [3]  # gone, so it may come back
         assert search(server, [vectors[3]])[0][0] == {"id": 3, "distance": 0}
         document = server.get(INDEX)[1]
+        assert (document["requests"], document["errors"]) == (20, 2), document  # searches, additions and removals
         assert document["vectors"] == 2000 - 2 + 1 + 3 and document["writable"], document  # without 7 and 3; 3, 2001, 5000, 5001
         body = array.array("f", far(8) + far(9)).tobytes()
         raw = {"Content-Type": "application/octet-stream"}
@@ -108,8 +112,8 @@ def test_wrong_requests(folder):
     one = vectors[0]
     table = [
         ({}, 400, None), ({"vectors": []}, 400, None), ({"vectors": [one], "ids": [1, 2]}, 400, "/ids"),
-        ({"vectors": [one, one], "ids": [1000, 1000]}, 400, "/ids"), ({"vectors": [one], "ids": [-1]}, 400, "/ids/0"),
-        ({"vectors": [one], "names": ["a"]}, 400, None), ({"vectors": [one[:-1]]}, 400, "/vectors/0"),
+        ({"vectors": [one] * 4, "ids": [1001, 1000, 7000, 1000]}, 400, "/ids/3"), ({"vectors": [one], "ids": [-1]}, 400, "/ids/0"),
+        ({"vectors": [one], "names": ["a"]}, 422, "/names"), ({"vectors": [one[:-1]]}, 400, "/vectors/0"),
         ({"vectors": [one], "replace": 1}, 400, "/replace"), ({"vectors": [one], "first_id": 1}, 400, "/first_id"),
         ({"vectors": [one, one[:15] + [1e39]]}, 400, "/vectors/1/15"), ({"vectors": [one], "ids": []}, 400, "/ids"),
     ]
@@ -117,7 +121,8 @@ def test_wrong_requests(folder):
         for body, status, pointer in table:
             found, answer = server.post(f"{INDEX}:add", body)
             assert (found, answer.get("pointer")) == (status, pointer), (str(body)[:80], answer)
-        for body, pointer in (({}, None), ({"ids": [1], "names": ["a"]}, None), ({"ids": 1}, "/ids"), ({"ids": ["1"]}, "/ids/0")):
+        assert server.post(f"{INDEX}:remove", {"names": ["a"]})[0] == 422
+        for body, pointer in (({}, None), ({"ids": 1}, "/ids"), ({"ids": ["1"]}, "/ids/0")):
             found, answer = server.post(f"{INDEX}:remove", body)
             assert (found, answer.get("pointer")) == (400, pointer), (body, answer)
         assert server.post(f"{INDEX}:checkpoint", {"x": 1})[0] == 400
@@ -130,8 +135,10 @@ def test_names(folder):
     path, vectors = build_index(folder, named=True)
     with serve(path) as server:
         assert server.post(f"{INDEX}:add", {"vectors": [far(1)]})[0] == 400
-        assert server.post(f"{INDEX}:add", {"vectors": [far(1)], "names": ["item 3"]})[0] == 409
-        assert server.post(f"{INDEX}:add", {"vectors": [far(1)] * 2, "names": ["new", "new"]})[0] == 400
+        status, answer = server.post(f"{INDEX}:add", {"vectors": [far(1)], "names": ["item 3"]})
+        assert status == 409 and "replace" in answer["hint"], answer
+        status, answer = server.post(f"{INDEX}:add", {"vectors": [far(1)] * 3, "names": ["old", "new", "new"]})
+        assert (status, answer["pointer"]) == (400, "/names/2"), answer
         for bad in ("", "a\nb", "a\0b"):
             assert server.post(f"{INDEX}:add", {"vectors": [far(1)], "names": [bad]})[0] == 400, bad
         assert add(server, vectors=[far(1), far(2)], names=["new é", "other"]) == [2000, 2001]
@@ -146,7 +153,8 @@ def test_names(folder):
             assert server.post(f"{INDEX}:search", {"names": ["four"], "k": 1})[1]["neighbors"][0][0]["id"] == 4
 
         check()
-        assert remove(server, names=["other", "item 9", "nobody"]) == 2
+        status, answer = server.post(f"{INDEX}:remove", {"names": ["other", "item 9", "nobody"]})
+        assert answer == {"removed": 2, "missing": ["nobody"], "missing_count": 1}, answer
         checkpoint(server)
         check()
         assert server.post(f"{INDEX}:search", {"names": ["item 9"]})[0] == 404

@@ -36,7 +36,9 @@ class Client(threading.Thread):
         kind = self.draw.choice(["add", "replace", "replace", "remove"])
         there = [i for i in ids if self.known[i] is not ABSENT]
         if kind == "remove":
-            return ":remove", {"ids": ids}, {i: ABSENT for i in ids}, {"removed": len(there)}
+            missing = [i for i in ids if i not in there]
+            return ":remove", {"ids": ids}, {i: ABSENT for i in ids}, {"removed": len(there), "missing": missing,
+                                                                       "missing_count": len(missing)}
         if kind == "add":
             ids = [i for i in ids if self.known[i] is ABSENT] or ids
         state = {i: ([self.draw.gauss(0, 1) for _ in range(DIMENSION)], f"{i} of {self.draw.getrandbits(40)}") for i in ids}

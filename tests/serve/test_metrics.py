@@ -96,7 +96,7 @@ def test_text(folder):
     with Server("--model", f"ctr={model}", "--model", f"a-b.c={model}", "--index", f"items={index}") as server:
         types, samples = read(server)
         for kind, name, calls in [("model", "ctr", "predict explain recommend similar reload other"),
-                                  ("model", "a-b.c", "predict"), ("index", "items", "search add remove reload other"),
+                                  ("model", "a-b.c", "predict"), ("index", "items", "search add remove reload checkpoint curve other"),
                                   ("other", "", "other")]:
             for call in calls.split():  # from the start, so that rates see the first request
                 assert value(samples, "furrow_requests_total", kind=kind, name=name, call=call, code="200") >= 0
@@ -152,6 +152,13 @@ def check_dashboard(types, samples):
     families = {re.sub("_(bucket|sum|count)$", "", name) for name in used}
     assert families == set(types), f"not on the dashboard: {set(types) - families}"
     assert len({panel["id"] for panel in dashboard["panels"]}) == len(dashboard["panels"])
+    for panel in dashboard["panels"]:  # a constant 1 is not drawn beside seconds
+        texts = [target["expr"] for target in panel["targets"]]
+        assert len(texts) == 1 or not any("furrow_build_info" in text for text in texts), panel["title"]
+    places = [panel["gridPos"] for panel in dashboard["panels"]]
+    for i, a in enumerate(places):
+        for b in places[:i]:
+            assert a["x"] + a["w"] <= b["x"] or b["x"] + b["w"] <= a["x"] or a["y"] + a["h"] <= b["y"] or b["y"] + b["h"] <= a["y"], (a, b)
 
 
 def test_counts(folder):
@@ -206,7 +213,11 @@ def test_edits(folder):
         assert value(samples, "furrow_index_log_bytes", name="items") > 3 * 32
         wait_for(server, 3, "furrow_rows_total", name="items", call="add")
         assert server.post("/v1/indexes/items:checkpoint", {})[0] == 200
+        assert server.post("/v1/indexes/items:curve", {"queries": 5})[0] == 200
+        wait_for(server, 1, "furrow_requests_total", name="items", call="checkpoint", code="200")
+        wait_for(server, 1, "furrow_requests_total", name="items", call="curve", code="200")
         samples = read(server)[1]
+        assert value(samples, "furrow_requests_total", name="items", call="other") == 0
         assert value(samples, "furrow_index_fresh", name="items") == 0
         assert value(samples, "furrow_index_checkpoints_total", name="items") == 1
         assert value(samples, "furrow_index_vectors", name="items") == 401

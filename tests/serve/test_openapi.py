@@ -119,7 +119,7 @@ def test_routes(folder):
     """The document has the paths of the router's table, their methods, and who needs a token; and no others."""
     document = load()
     with open(f"{SOURCE}/serve/api/router.c") as file:
-        table = re.findall(r'\{(\w+), "([^"]*)", HTTP_(\w+), \w+, \w+, \w+, (true|false)\}', file.read())
+        table = re.findall(r'\{(\w+), "([^"]*)", HTTP_(\w+), \w+, \w+, \w+, (true|false), (?:true|false)\}', file.read())
     assert len(table) >= 20, table
     prefix = {"A_MODEL": "/v1/models/{name}", "AN_INDEX": "/v1/indexes/{name}", "NO_TARGET": ""}
     routes = {(prefix[target] + path, method.lower()): is_open for target, path, method, is_open in table}

@@ -299,7 +299,11 @@ def check_neighbors(page, body):
 
 def test_search(_):
     page = world.load()
-    said = send(page, "index-items", "Nearest neighbours", Id=25, **{"How many": 7, "Lists to scan (nprobe)": 4})
+    name = "form('index-items', 'Nearest neighbours')"
+    assert page.ask(f"[input({name}, 'Neighbours of').value, input({name}, 'Name').checkVisibility(), input({name}, 'Id').checkVisibility()]") == \
+        ["names", True, False]
+    said = send(page, "index-items", "Nearest neighbours", Id=25,
+                **{"Neighbours of": "ids", "How many": 7, "Lists to scan (nprobe)": 4})
     assert said.startswith("7 "), said
     check_neighbors(page, {"ids": [25], "k": 7, "nprobe": 4})
     assert tables(page, "index-items", "Nearest neighbours")[0][0][2] == f"{EVIL_TITLE} 25"
@@ -321,6 +325,85 @@ def test_search(_):
     send(page, "index-items", "Nearest neighbours", **{"Neighbours of": "names", "Name": "nothing"})
     assert field_problem(page, "index-items", "Nearest neighbours", "Name")
     assert page.ask("window.hits") == 0 and page.ask("document.images.length + document.querySelectorAll('b').length") == 0
+
+
+def test_no_edits(_):
+    page = world.load()
+    assert page.ask("[...document.querySelectorAll('h4')].filter((h) => /Add|Remove/.test(h.textContent)).length") == 0
+
+
+def test_edits(folder):
+    """Indexes that are writable have forms for it."""
+    for name in os.listdir(world.folder):
+        if name.startswith("items."):
+            shutil.copy(f"{world.folder}/{name}", folder)
+    furrow("index", "build", "--base", f"{folder}/items.fvecs", "--out", f"{folder}/plain.index", "--nlist", 4, "--m", 8)
+    words = ["--index", f"items={folder}/items.index", "--index", f"plain={folder}/plain.index", "--writable", "items",
+             "--writable", "plain", "--threads", 1]
+    vector = [round(0.1 * i - 3, 1) for i in range(16)]
+    with furrow_server.Server(*words) as server:
+        page = world.open(server)
+        page.wait("!!document.getElementById('index-plain')")
+        said = send(page, "index-items", "Add a vector", Vector=" ".join(map(str, vector)), Name=EVIL)
+        assert said == "Added with the id 1500", said
+        page.wait("document.querySelector('#index-items .facts').textContent.includes('1 added')")
+        _, answer = server.post("/v1/indexes/items:search", {"vectors": [vector], "k": 1})
+        assert answer["neighbors"][0][0]["name"] == EVIL, answer
+        send(page, "index-items", "Add a vector", Name="")
+        assert field_problem(page, "index-items", "Add a vector", "Name")
+        said = send(page, "index-items", "Add a vector", Name=EVIL)
+        status, problem = server.post("/v1/indexes/items:add", {"vectors": [vector], "names": [EVIL]})
+        assert status == 409 and problem["detail"] in said, (said, problem)
+        picture(page, "edits")
+        assert send(page, "index-items", "Remove a vector", Name=EVIL) == "Removed"
+        page.wait("document.querySelector('#index-items .facts').textContent.includes('1,500')")
+        assert send(page, "index-items", "Remove a vector", Remove="ids", Id=3) == "Removed"
+        assert server.post("/v1/indexes/items:search", {"ids": [3]})[0] == 404
+        labels = page.ask("[...form('index-plain', 'Add a vector').querySelectorAll('label')].map((l) => l.firstChild.textContent)")
+        assert labels == ["Vector", "Id"], labels
+        said = send(page, "index-plain", "Add a vector", Vector=json.dumps(vector), Id="9007199254740993")
+        assert said == "Added with the id 9007199254740993", said
+        send(page, "index-plain", "Add a vector", Vector="1 2")
+        assert field_problem(page, "index-plain", "Add a vector", "Vector")
+        assert send(page, "index-plain", "Remove a vector", Id="9007199254740993") == "Removed"
+        assert page.ask("window.hits") == 0
+        page.close()
+
+
+def test_many(_):
+    """Of more than two models the further ones are closed until they are asked for."""
+    model = f"{world.folder}/ctr.model"
+    words = [word for name in "abcd" for word in ("--model", f"{name}={model}")]
+    with furrow_server.Server(*words, "--threads", 1) as server:
+        page = world.open(server)
+        page.wait("!!document.getElementById('model-d')")
+        state = "[...document.querySelectorAll('.whole')].map((d) => d.open)"
+        assert page.ask(state) == [True, True, False, False]
+        assert page.ask("document.querySelector('#model-d summary').innerText").split() == ["d", "version", "1"]
+        picture(page, "many")
+        page.ask("[...document.querySelectorAll('nav a')][3].click()")
+        page.wait(f"String({state}) === 'true,true,false,true'")
+        page.ask("refresh()")
+        page.ask("new Promise((done) => setTimeout(done, 300))")
+        assert page.ask(state) == [True, True, False, True]
+        page.close()
+
+
+def test_texts(_):
+    """Fields say what the model takes."""
+    page = world.load()
+    hint = page.ask("form('model-rows', 'Try a prediction').querySelector('.hint').textContent")
+    _, doc = world.server.get("/v1/models/rows")
+    assert doc["named"] is False and f"an array of {doc['features']} numbers" in hint and "names" not in hint, (hint, doc)
+
+
+def test_similar_bars(_):
+    page = world.load()
+    send(page, "model-ctr", "Similar items", Item="i4", **{"How many": 6})
+    name = "form('model-ctr', 'Similar items')"
+    widths = page.ask(f"[...{name}.querySelectorAll('.result rect')].map((r) => Number(r.getAttribute('width')))")
+    assert len(widths) == 6 and widths == sorted(widths, reverse=True) and abs(widths[0] - 100) < 0.01 and 0 < widths[-1] < 6, widths
+    assert page.ask(f"{name}.querySelector('thead .gauge').textContent").startswith("from "), "where bars begin"
 
 
 def test_curve(_):
@@ -446,7 +529,7 @@ def fill_everything(page):
     send(page, "model-ctr", "Recommendations", User="u3", **{"How many": 6})
     send(page, "model-ctr", "Similar items", Item="i4", **{"How many": 4})
     send(page, "model-rows", "Try a prediction", Row="0 1:0.5 2:-1")
-    send(page, "index-items", "Nearest neighbours", Id=5)
+    send(page, "index-items", "Nearest neighbours", Name="item 7")
     send(page, "index-items", "Recall against speed", Queries=50)
     page.ask("document.querySelectorAll('.curl').forEach((d) => { d.open = true; })")
     page.wait("document.querySelector('figure.curve svg')?.viewBox.baseVal.width > 0")
@@ -499,6 +582,7 @@ def test_token(folder):
     with furrow_server.Server(*words) as server:
         page = world.open(server)
         page.wait("!document.getElementById('login').hidden && document.activeElement.id === 'token'")
+        assert page.ask("document.getElementById('metrics').hidden"), "a link that cannot work"
         assert page.ask("document.querySelectorAll('article').length") == 0
         page.type("wrong")
         page.key("Enter")
@@ -514,9 +598,13 @@ def test_token(folder):
         if shutil.which("curl"):
             done = subprocess.run(["bash", "-c", command], capture_output=True, check=True, env={**os.environ, "FURROW_TOKEN": TOKEN})
             assert len(json.loads(done.stdout)["recommendations"]) == 1
+        page.ask("document.getElementById('metrics').click()")
+        page.wait("document.getElementById('metrics-text').textContent.includes('furrow_requests_total')")
+        assert page.ask("location.pathname") == "/" and page.ask("document.getElementById('metrics-text').checkVisibility()")
         assert page.complaints(network=False) == [], page.complaints(network=False)
         page.ask("document.getElementById('forget').click()")
         page.wait("!document.getElementById('login').hidden")
+        assert page.ask("document.getElementById('metrics').hidden && document.getElementById('metrics-text').textContent === ''")
         assert page.ask("sessionStorage.length") == 0 and page.ask("document.querySelectorAll('article').length") == 0
         page.close()
 

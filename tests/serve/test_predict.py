@@ -228,7 +228,8 @@ def test_requests_that_are_wrong(folder):
         ("r", {"rows": ["1 1:1", "1 1:x"]}, 400, "/rows/1"), ("r", {"rows": ["1 1:1", "", "1 1:1"]}, 400, "/rows/1"),
         ("r", {"rows": ["1 0:1"]}, 400, "/rows/0"), ("r", {"rows": ["1 1:1\n1 2:1"]}, 400, "/rows/0"),
         ("r", {"rows": ["1 1:1 word"]}, 400, "/rows/0"), ("r", {"rows": ["# 1 1:1"]}, 400, "/rows/0"),
-        ("r", {"rows": ["1:1 2:1 3:1"]}, 400, None), ("r", {"rows": [5]}, 400, "/rows/0"),
+        ("r", {"rows": ["1 1:1", "1:1 2:1 3:1"]}, 400, "/rows/1"), ("r", {"rows": [" 1:1 2:1"]}, 400, "/rows/0"),
+        ("r", {"instances": ["1:1"]}, 400, "/instances/0"), ("r", {"rows": [5]}, 400, "/rows/0"),
         ("r", {"instances": [[1] * 19]}, 400, "/instances/0"), ("r", {"instances": [[1] * 21]}, 400, "/instances/0"),
         ("r", {"instances": [[1] * 19 + ["1"]]}, 400, "/instances/0/19"), ("r", {"instances": [[1] * 19 + [1e39]]}, 400, "/instances/0/19"),
         ("r", {"instances": ["1 1:1", [1] * 20]}, 400, "/instances/1"), ("r", {"instances": [{"a": 1}]}, 400, "/instances/0"),
@@ -244,6 +245,89 @@ def test_requests_that_are_wrong(folder):
         assert server.post("/v1/models/r:predict", {"rows": ["1 1:1"] * 1000})[0] == 200
         assert server.post("/v1/models/r:predict", {"rows": ["1 1:1"] * 1001})[0] == 413
         assert server.post("/v1/models/r:predict", {"instances": []}) == (200, {"predictions": []})
+
+
+def test_features_that_the_model_lacks(folder):
+    """A line's are a warning, with a bounded number of them; an array has the length that the document says."""
+    lines = write_rows(f"{folder}/rows.libsvm")
+    for name in ("lr", "gbdt"):
+        with Server("--model", f"m={train(folder, name, f'{folder}/rows.libsvm')}") as server:
+            doc = server.get("/v1/models/m")[1]
+            assert doc["index_base"] == 1 and 0 < doc["features"] <= 20, doc
+            status, answer = server.post("/v1/models/m:predict", {"rows": ["0 1:1", "0 1:1 9999:1 12345:1"]})
+            assert status == 200 and len(set(answer["predictions"])) == 1, answer
+            assert answer["warnings"] == [f"rows/1: feature {i} is not in the model" for i in (9999, 12345)], answer
+            answer = server.post("/v1/models/m:predict", {"rows": ["0 9999:1"] * 300})[1]
+            assert len(answer["warnings"]) == 33 and answer["warnings"][-1] == "and 268 more warnings", answer
+            assert "warnings" not in server.post("/v1/models/m:predict", {"rows": lines[:1]})[1]
+            for length in (doc["features"] - 1, doc["features"] + 1, doc["features"]):
+                status, answer = server.post("/v1/models/m:predict", {"instances": [[1] * length]})
+                assert status == (200 if length == doc["features"] else 400), (length, answer)
+                assert status == 200 or f"{length} numbers" in answer["detail"] and "features" in answer["hint"], answer
+
+
+def test_lines_without_labels(folder):
+    """A model of such lines takes them, and only them."""
+    lines = [line.split(maxsplit=1)[1] for line in write_rows(f"{folder}/rows.libsvm")]
+    model = train(folder, "lr", f"{folder}/rows.libsvm")
+    with open(f"{model}/graph.json") as file:
+        graph = json.load(file)
+    graph["data"]["haslabel"] = False
+    with open(f"{model}/graph.json", "w") as file:
+        json.dump(graph, file)
+    with Server("--model", f"m={model}") as server:
+        status, answer = server.post("/v1/models/m:predict", {"rows": lines[:3]})
+        assert status == 200 and len(answer["predictions"]) == 3 and "warnings" not in answer, answer
+
+
+def train_times(folder, unit):
+    scale = {"s": 1, "ms": 1000}[unit]
+    draw = random.Random(5)
+    with open(f"{folder}/times.jsonl", "w") as file:
+        for i in range(300):
+            file.write(json.dumps({"user": f"u{draw.randrange(9)}", "at": (1700000000 + 3700 * i) * scale, "price": i % 7,
+                                   "tags": draw.sample(["a", "b", "c"], 2), "device": {"os": draw.choice("xy")}, "y": i % 2}) + "\n")
+    with open(f"{folder}/times.json", "w") as file:
+        json.dump({"columns": {"user": {"as": "category", "role": "user"}, "at": {"as": "time", "unit": unit}, "price": {"as": "number"},
+                               "tags": {"as": "set"}, "device.os": {"as": "category"}, "y": {"as": "label"}}}, file)
+    return train(folder, "fm", f"{folder}/times.jsonl", "--schema", f"{folder}/times.json")
+
+
+def test_cells_that_nobody_means(folder):
+    """Values that the encoder takes, and that are mistakes: refused, or warned about."""
+    event = {"user": "u1", "at": 1700000498, "price": 2, "tags": ["a"], "device": {"os": "x"}}
+    os.mkdir(f"{folder}/ms")
+    with Server("--model", f"s={train_times(folder, 's')}", "--model", f"ms={train_times(f'{folder}/ms', 'ms')}") as server:
+        for name, cell, pointer, hint in (
+                ("s", {"at": 1700000498000}, "at", "seconds since 1970, such as 1700000000"),
+                ("s", {"at": "1700000498000"}, "at", "seconds since 1970"), ("s", {"at": "2024-01-01"}, "at", "seconds since 1970"),
+                ("s", {"at": -5e9}, "at", "seconds"), ("ms", {"at": 1700000498000000}, "at", "milliseconds since 1970, such as 1700000000000"),
+                ("s", {"price": True}, "price", "1 for true"), ("s", {"price": "False"}, "price", "1 for true"),
+                ("s", {"price": [True]}, "price", "1 for true"),
+                ("s", {"colour": 1}, "colour", "the columns are user, at, price, tags, device.os")):
+            status, answer = server.post(f"/v1/models/{name}:predict", {"instances": [{**event, "at": 0}, {**event, **cell}]})
+            assert status == 400 and answer["pointer"] == f"/instances/1/{pointer}" and hint in answer.get("hint", ""), answer
+        for name, cell, warned in (
+                ("s", {}, []), ("s", {"device": {"os": "z"}}, ["instances/0/device.os: the model does not know the value z"]),
+                ("s", {"device": {"os": 5}}, ["instances/0/device.os: the model does not know the value 5"]),
+                ("s", {"tags": ["a", "q"]}, ["instances/0/tags: the model does not know the value q"]),
+                ("s", {"tags": "a| r |b"}, ["instances/0/tags: the model does not know the value r"]),
+                ("s", {"tags": None, "device": {"os": None}}, []), ("s", {"tags": "", "at": ""}, []),
+                ("ms", {}, ["instances/0/at: 1700000498 milliseconds since 1970 is a time before 1973"]), ("ms", {"at": 1700000498000}, [])):
+            for call in ("predict", "explain"):
+                status, answer = server.post(f"/v1/models/{name}:{call}", {"instances": [{**event, **cell}]})
+                assert status == 200 and answer.get("warnings", []) == warned, (cell, answer)
+
+
+def test_scores_of_recommend(folder):
+    """The score of :recommend is that of :predict for the same event, before the logistic function."""
+    with Server("--model", f"m={train_events(folder, rows=600)}") as server:
+        for context in ({}, {"device": "tv"}):
+            best = server.post("/v1/models/m:recommend", {"users": ["u1"], "k": 1, "context": context})[1]
+            best = best["recommendations"][0]["items"][0]
+            request = {"instances": [{"user": "u1", "item": best["item"], **context}], "details": True}
+            found = server.post("/v1/models/m:predict", request)[1]["predictions"][0]
+            assert abs(found["score"] - best["score"]) < 1e-5 and abs(found["probability"] - 1 / (1 + math.exp(-best["score"]))) < 1e-5
 
 
 def test_first_requests_at_once(folder):

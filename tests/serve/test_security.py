@@ -84,6 +84,55 @@ def test_names_are_not_told(folder):
         assert len(answers) == 1 and next(iter(answers))[0] == 401, answers
 
 
+PATHS = [
+    ("/v1/models/ct", "there is no model of this name", "did you mean ctr?"),
+    ("/v1/models/crt:predict", "there is no model of this name", "did you mean ctr?"),
+    ("/v1/models/nobody", "there is no model of this name", "GET /v1/models lists the models"),
+    ("/v1/models/" + "ctr" * 100, "there is no model of this name", "GET /v1/models lists the models"),
+    ("/v1/models/", "there is no model of this name", "GET /v1/models lists the models"),
+    ("/v1/models/items:predict", "there is no model of this name", "write /v1/indexes/items"),
+    ("/v1/indexes/itmes:search", "there is no index of this name", "did you mean items?"),
+    ("/v1/indexes/x", "there is no index of this name", "GET /v1/indexes lists the indexes"),
+    ("/v1/models/ctr/versions/2:predict", "version 2 is not served; version 1 is", None),
+    ("/v1/models/ctr/versions/2:nothing", "version 2 is not served; version 1 is", None),
+    ("/v1/indexes/items/versions/1:search", "an index is asked without /versions/1", None),
+    ("/v1/models/ctr:preditc", "there is nothing here", "did you mean :predict?"),
+    ("/v1/indexes/items:serach", "there is nothing here", "did you mean :search?"),
+    ("/v1/models/ctr/predict", "there is nothing here", "write /v1/models/ctr:predict"),
+    ("/v1/models/ctr/versions/1/predict", "there is nothing here", "write /v1/models/ctr:predict"),
+    ("/v1/indexes/items/search", "there is nothing here", "write /v1/indexes/items:search"),
+    ("/v1/models/ctr/", "there is nothing here", "write /v1/models/ctr"),
+    ("/v1/models/ctr/metadata", "there is nothing here", "GET /v1/models/ctr describes the model"),
+    ("/v1/models/ctr:classify", "there is nothing here", "/openapi.json lists what is"),
+    ("/health", "there is nothing here", "did you mean /healthz?"),
+    ("/v1/model", "there is nothing here", "did you mean /v1/models?"),
+    ("/nothing", "there is nothing here", "/openapi.json lists what is"),
+]
+
+
+def test_paths(folder):
+    """What is not there is answered with what was meant."""
+    model, (index, _) = train_events(folder), build_index(folder, "items", 400, 8)
+    with Server("--model", f"ctr={model}", "--index", f"items={index}") as server:
+        for path, text, hint in PATHS:
+            for method in ("GET", "POST"):
+                status, headers, body = server.request(method, path)
+                problem = json.loads(body)
+                assert (status, problem["detail"], problem.get("hint")) == (404, text, hint), (method, path, problem)
+                assert problem["code"] == "E_NOT_FOUND" and headers["content-type"] == "application/problem+json", problem
+        assert server.request("GET", "/v1/models/ctr:predict")[0] == 405
+
+
+def test_what_is_wrong_with_a_token(folder):
+    with Server("--model", f"ctr={train_events(folder)}", "--token-file", write_token(folder)) as server:
+        for given, text in [(None, "this needs a token: send the header Authorization: Bearer TOKEN"),
+                            (TOKEN, "the header Authorization is not of the form Authorization: Bearer TOKEN"),
+                            (f"Basic {TOKEN}", "the header Authorization is not of the form Authorization: Bearer TOKEN"),
+                            ("Bearer wrong-horse", "the token is not that of the server, the first line of its token file")]:
+            status, problem = server.get("/v1/models", {"Authorization": given} if given else {})
+            assert status == 401 and problem["detail"] == text, (given, problem)
+
+
 # ---- Pages of other sites ----
 
 

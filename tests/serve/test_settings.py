@@ -77,13 +77,29 @@ def test_options(folder):
 
 def test_addresses(folder):
     for address in ADDRESSES:
-        refused(2, "others can reach this address: give --token-file FILE, or --insecure", "--model", "a=x", "--listen",
-                address)
+        text = f"without a host, --listen means all addresses, and others can reach them ({address})" if address[0] == ":" else \
+            f"others can reach this address ({address})"
+        refused(2, f"{text}\nhint: --listen 127.0.0.1:{address.split(':')[-1]} is for programs of this machine; for others give "
+                "--token-file FILE, or --insecure", "--model", "a=x", "--listen", address)
+    for address, hint in [("8099", "127.0.0.1:8099 is for"), ("8080x", "127.0.0.1:8080 is for"), ("localhost", "127.0.0.1:8080 is for"),
+                          (":", "127.0.0.1:8080 is for"), ("127.0.0.1:65536", "127.0.0.1:8080 is for"),
+                          ("127.0.0.1:", "127.0.0.1:8080 is for"), ("::1:80", "in brackets: [::1]:8080"), ("::1", "in brackets")]:
+        for words in ([], ["--insecure"]):
+            refused(2, f"furrow: --listen takes HOST:PORT ({address})\nhint: ", "--model", "a=x", "--listen", address, *words)
+            refused(2, hint, "--model", "a=x", "--listen", address, *words)
     for address in ["127.0.0.1:0", "127.9.8.7:0", "[::1]:0", "localhost:0", "LOCALHOST:0"]:
         code, printed = start("--model", f"a={folder}/absent", "--listen", address)
         assert code not in (0, 2) and "others can reach" not in printed, printed
     code, printed = start("--model", f"a={folder}/absent", "--listen", "0.0.0.0:0", "--insecure")
     assert code not in (0, 2) and "others can reach" not in printed, printed
+
+
+def test_version(folder):
+    expected = furrow_server.furrow("--version")
+    for words in (["--version"], ["-V"], ["--config", f"{folder}/absent", "--version"]):
+        assert start(*words) == (0, expected), start(*words)
+    assert furrow_server.furrow("serve", "--version") == expected
+    refused(7, "version is not a setting", "--config", write(f"{folder}/config.json", '{"version": true}'))
 
 
 def test_token_files(folder):
