@@ -78,7 +78,7 @@ static const option limit_options[] = {
     {.name = "max-body",
      .kind = OPTION_BYTES,
      .argument = "BYTES",
-     .help = "of a request (16MiB)",
+     .help = "of a request (16MiB, or --max-memory if that is less)",
      .offset = AT(max_body)},
     {.name = "max-rows",
      .kind = OPTION_U64,
@@ -149,7 +149,6 @@ const option_group serve_groups[] = {{.title = "What is served", .options = sour
 void serve_values_init(void *values) {
   serve_values *v = values;
   *v = (serve_values){.watch_seconds = 5,
-                      .max_body = (size_t)16 << 20,
                       .max_rows = 10000,
                       .max_results = 1000,
                       .max_queue = 256,

@@ -352,8 +352,8 @@ static furrow_status check_seconds(const char *opt, double value, bool may_be_ze
 
 static furrow_status check_limits(const serve_values *v, furrow_error *err) {
   const uint64_t most = UINT32_MAX;
-  FAIL_TRY(check_count("max-body", v->max_body, 1024, SIZE_MAX / 4, err));
   FAIL_TRY(check_count("max-memory", v->max_memory, 1024, SIZE_MAX / 4, err));
+  FAIL_TRY(check_count("max-body", v->max_body, 1024, SIZE_MAX / 4, err));
   if (v->max_body > v->max_memory) {
     fail(err, FURROW_E_ARGUMENT, "--max-body %llu is more than --max-memory %llu: such a request could never be read",
          (unsigned long long)v->max_body, (unsigned long long)v->max_memory);
@@ -394,7 +394,9 @@ static furrow_status check_loopback(const char *listen, furrow_error *err) {
                   strrchr(listen, ':'));
 }
 
-static furrow_status check(const serve_values *v, furrow_error *err) {
+static furrow_status check(serve_values *v, furrow_error *err) {
+  const size_t usual = (size_t)16 << 20;
+  if (v->max_body == 0) v->max_body = v->max_memory < usual ? v->max_memory : usual;
   if (v->models.count + v->indexes.count == 0)
     return fail(err, FURROW_E_ARGUMENT, "nothing to serve: give --model NAME=DIR or --index NAME=FILE");
   FAIL_TRY(check_sources(&v->models, "models", err));

@@ -105,6 +105,7 @@ furrow_status unmapped_files_register(furrow_error *err) {
 }
 
 char *unmapped_path(const char *path) {
+  if (strstr(path, "://")) return strdup(path);
   const size_t length = strlen(path);
   char *text = malloc(sizeof prefix + length);
   if (!text) return NULL;
