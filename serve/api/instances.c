@@ -152,6 +152,7 @@ typedef struct reading {
   instances *read;
   size_t count;
   row_kind kind;
+  unsigned seen;              /* members of the request that have a value already, as MEMBER_… */
   bool answered;              /* the problem is written already, or the call moves */
   char pointer[POINTER_SIZE]; /* of what is wrong; "": the JSON reader knows it */
   furrow_error *err;
@@ -639,15 +640,33 @@ static furrow_status fail_unknown(reading *r, furrow_json_text key, unsigned opt
          FURROW_E_PARSE;
 }
 
+enum { MEMBER_DETAILS = 1, MEMBER_TOP = 2, MEMBER_SIGNATURE = 4 };
+
+/* A value that a later one would replace is a mistake. */
+static furrow_status take_once(reading *r, furrow_json_text key, unsigned member) {
+  const bool is_double = (r->seen & member) != 0;
+  r->seen |= member;
+  if (!is_double) return FURROW_OK;
+  r->pointer[0] = 0;
+  json_pointer_add(r->pointer, POINTER_SIZE, key.bytes, key.size);
+  return fail(r->err, FURROW_E_PARSE, "the member is there twice");
+}
+
 static furrow_status take_member(reading *r, furrow_json_text key, unsigned options) {
   furrow_json_text ignored;
   if (furrow_json_is(key, "instances")) return take_list(r, "instances");
   if (furrow_json_is(key, "rows")) return take_list(r, "rows");
-  if ((options & TAKES_DETAILS) && furrow_json_is(key, "details"))
+  if ((options & TAKES_DETAILS) && furrow_json_is(key, "details")) {
+    FAIL_TRY(take_once(r, key, MEMBER_DETAILS));
     return furrow_json_bool(r->json, &r->read->details, r->err);
-  if ((options & TAKES_TOP) && furrow_json_is(key, "top")) return take_top(r);
-  if (furrow_json_is(key, "signature_name")) return furrow_json_string(r->json, &ignored, r->err);
-  return fail_unknown(r, key, options);
+  }
+  if ((options & TAKES_TOP) && furrow_json_is(key, "top")) {
+    FAIL_TRY(take_once(r, key, MEMBER_TOP));
+    return take_top(r);
+  }
+  if (!furrow_json_is(key, "signature_name")) return fail_unknown(r, key, options);
+  FAIL_TRY(take_once(r, key, MEMBER_SIGNATURE));
+  return furrow_json_string(r->json, &ignored, r->err);
 }
 
 static furrow_status read_body(reading *r, unsigned options) {

@@ -8,7 +8,8 @@
 
 /* Makes the files readable; from any thread, any number of times. */
 furrow_status unmapped_files_register(furrow_error *err);
-/* Makes "unmapped://PATH"; a path in another file system (memory://…) stays as it is. Owner: the caller frees it; NULL: there is not the memory. */
+/* Makes "unmapped://PATH"; a path in another file system (memory://…) stays as it is. Owner: the caller frees it; NULL:
+ * there is not the memory. */
 char *unmapped_path(const char *path);
 /* Takes "unmapped://" off the file's name in an error. */
 void unmapped_error(furrow_error *err);

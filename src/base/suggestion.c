@@ -27,7 +27,8 @@ static size_t distance(const char *a, const char *b, size_t n) {
 void fw_suggestion_offer(fw_suggestion *suggestion, const char *written, const char *candidate) {
   const size_t n = strlen(candidate), m = strnlen(written, 2 * FW_SUGGESTION_LENGTH);
   if (n > FW_SUGGESTION_LENGTH || m == 2 * FW_SUGGESTION_LENGTH) return;
-  if ((n > m ? n - m : m - n) >= suggestion->distance) return; /* as many letters at least are to be inserted or removed */
+  if ((n > m ? n - m : m - n) >= suggestion->distance)
+    return; /* as many letters at least are to be inserted or removed */
   const size_t d = distance(written, candidate, n);
   if (d >= suggestion->distance) return;
   suggestion->distance = d;

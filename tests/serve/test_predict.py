@@ -219,6 +219,7 @@ def test_requests_that_are_wrong(folder):
         ("m", '{"instances":[', 400, "/instances/0"), ("m", '{"instances":[]} x', 400, None),
         ("m", {"instances": [good], "rows": []}, 400, None), ("m", {"inputs": {"user": [1]}}, 400, "/inputs"),
         ("m", {"instances": [good], "detail": True}, 400, "/detail"), ("m", {"instances": [good], "details": 1}, 400, "/details"),
+        ("m", '{"details":true,"details":false,"instances":[]}', 400, "/details"),
         ("m", {"instances": [good, {**good, "pric": 1}]}, 400, "/instances/1/pric"),
         ("m", {"instances": [good, good, {**good, "price": "dear"}]}, 400, "/instances/2/price"),
         ("m", {"instances": [{**good, "user": [1, 2]}]}, 400, "/instances/0/user"),
