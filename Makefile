@@ -7,6 +7,7 @@
 #   make soak          furrow serve under load for SECONDS (1200), while models and indexes are replaced
 #   make install       to PREFIX (/usr/local), under DESTDIR if given
 #   make deb           Debian packages, in build-deb/packages
+#   make deb-test      lintian over them, and what is unpacked from them in use
 #   make python        the Python package as a wheel, in build/python
 #   make python-test   the tests of the Python package, in build/python-venv
 #   make python-asan   the same with AddressSanitizer and UndefinedBehaviorSanitizer, in build-asan
@@ -38,7 +39,7 @@ build = $(CMAKE) --build $(1) -j $(JOBS) --target
 
 SECONDS ?= 1200
 
-.PHONY: all test demo bench soak install deb python python-test python-asan asan tsan neon fuzz docs format clean
+.PHONY: all test demo bench soak install deb deb-test python python-test python-asan asan tsan neon fuzz docs format clean
 
 all:
 	@tools/require_packages.sh build
@@ -85,6 +86,11 @@ install: all
 deb:
 	@tools/require_packages.sh deb
 	@JOBS=$(JOBS) tools/make_deb.sh
+
+# Lintian over them, and what is unpacked from them in use: a minute or two, beside the tests.
+deb-test:
+	@tools/require_packages.sh deb
+	@JOBS=$(JOBS) bash tests/install/deb.sh
 
 python:
 	@tools/require_packages.sh python

@@ -81,7 +81,9 @@ static void add_key(char path[PATH_CAPACITY], const char *key, size_t size) {
   add_to_path(path, step, length);
 }
 
-static void write_path(const furrow_json *json, const char *member, char path[PATH_CAPACITY]) {
+/* For people as it stands, with add_to_path; as a pointer with add_key. */
+static void write_steps(const furrow_json *json, void (*add)(char *path, const char *key, size_t size),
+                        char path[PATH_CAPACITY]) {
   path[0] = 0;
   for (unsigned i = 0; i < json->depth; i++) {
     const fw_json_step *step = &json->steps[i];
@@ -90,17 +92,21 @@ static void write_path(const furrow_json *json, const char *member, char path[PA
     if (!step->key && step->index < 0) continue;
     if (path[0]) add_to_path(path, "/", 1);
     if (step->key)
-      add_key(path, step->key, step->size);
+      add(path, step->key, step->size);
     else
       add_to_path(path, index, strlen(index));
   }
+}
+
+static void write_path(const furrow_json *json, const char *member, char path[PATH_CAPACITY]) {
+  write_steps(json, add_to_path, path);
   if (member && path[0]) add_to_path(path, "/", 1);
   if (member) add_to_path(path, member, strlen(member));
 }
 
 size_t furrow_json_path(const furrow_json *json, char *path, size_t size) {
   char whole[PATH_CAPACITY];
-  write_path(json, NULL, whole);
+  write_steps(json, add_key, whole);
   return (size_t)snprintf(path, size, "%s", whole);
 }
 
