@@ -73,6 +73,8 @@ static http_text behind(http_text text, size_t count) {
   return (http_text){text.at + count, text.size - count};
 }
 
+#define NO_VERSION UINT64_MAX
+
 /* Splits "NAME:verb" and "NAME/versions/3:verb": *rest is ":verb", or what is there if it is something else. */
 static http_text take_name(http_text text, http_text *rest, uint64_t *version) {
   size_t length = 0;
@@ -81,18 +83,19 @@ static http_text take_name(http_text text, http_text *rest, uint64_t *version) {
   if (begins(*rest, "/versions/")) {
     http_text number = behind(*rest, 10);
     size_t digits = 0;
-    for (*version = 0; digits < number.size && digits < 18 && number.at[digits] >= '0' && number.at[digits] <= '9';
-         digits++)
-      *version = *version * 10 + (uint64_t)(number.at[digits] - '0');
+    uint64_t value = 0;
+    for (; digits < number.size && digits < 18 && number.at[digits] >= '0' && number.at[digits] <= '9'; digits++)
+      value = value * 10 + (uint64_t)(number.at[digits] - '0');
     if (digits > 0) *rest = behind(number, digits);
+    if (digits > 0) *version = value;
   }
   return (http_text){text.at, length};
 }
 
 /* A version that a client asks for by number is there if it is the one that is served. */
 static bool serves_version(served_model *model, uint64_t version) {
-  model_version *v = version > 0 ? served_model_get(model) : NULL;
-  const bool is_served = version == 0 || (v && v->number == version);
+  model_version *v = version != NO_VERSION ? served_model_get(model) : NULL;
+  const bool is_served = version == NO_VERSION || (v && v->number == version);
   if (v) shared_release(&v->shared);
   return is_served;
 }
@@ -101,14 +104,15 @@ static bool serves_version(served_model *model, uint64_t version) {
 typedef struct target_path {
   target_kind kind;
   http_text name, rest; /* rest: what follows the name and the version; the whole path where there is no target */
-  uint64_t version;     /* 0: none is asked for */
+  uint64_t version;     /* NO_VERSION: none is asked for */
 } target_path;
 
 static target_path split_path(http_text path) {
   target_path p = {.kind = begins(path, "/v1/models/")    ? A_MODEL
                            : begins(path, "/v1/indexes/") ? AN_INDEX
                                                           : NO_TARGET,
-                   .rest = path};
+                   .rest = path,
+                   .version = NO_VERSION};
   if (p.kind != NO_TARGET) p.name = take_name(behind(path, p.kind == A_MODEL ? 11 : 12), &p.rest, &p.version);
   return p;
 }
@@ -129,7 +133,7 @@ static bool find_target(const service *s, const target_path *path, routing *x) {
     x->target = path->kind == A_MODEL ? i : s->model_count + i;
     if (path->kind == A_MODEL) x->model = s->models[i];
     if (path->kind == AN_INDEX) x->index = s->indexes[i];
-    return path->kind == A_MODEL ? serves_version(x->model, path->version) : path->version == 0;
+    return path->kind == A_MODEL ? serves_version(x->model, path->version) : path->version == NO_VERSION;
   }
   return false;
 }
@@ -238,7 +242,7 @@ static void refuse_route(const service *s, http_request *request, const route *o
     answer->headers = allowed[other->method];
   } else if (path.kind != NO_TARGET && !x->has_target)
     refuse_name(s, &path, answer);
-  else if (path.version > 0 && (!x->model || !serves_version(x->model, path.version)))
+  else if (path.version != NO_VERSION && (!x->model || !serves_version(x->model, path.version)))
     refuse_version(&path, x->model, answer);
   else
     refuse_rest(&path, answer);

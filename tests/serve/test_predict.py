@@ -368,7 +368,8 @@ def test_tensorflow_requests(folder):
             status, answer = server.post(path, request)
             assert status == 200 and list(answer) == ["predictions"] and len(answer["predictions"]) == 2, answer
             assert all(0 < one < 1 and not math.isnan(one) for one in answer["predictions"])
-        assert server.post("/v1/models/m/versions/9:predict", request)[0] == 404
+        for number in (0, 9):
+            assert server.post(f"/v1/models/m/versions/{number}:predict", request)[0] == 404
 
 
 if __name__ == "__main__":
