@@ -6,7 +6,7 @@ import os
 import random
 from concurrent.futures import ThreadPoolExecutor
 
-from furrow_server import PROGRAM, Server, furrow, run, train_events
+from furrow_server import Server, furrow, is_sanitized, run, train_events
 
 ROW_MODELS = ["lr", "svm", "linear", "softmax", "fm", "dnn", "mlr", "gbdt"]
 FIELD_MODELS = ["ffm", "wide_and_deep", "deepfm", "pnn", "nfm"]
@@ -24,12 +24,6 @@ def scores(model, data):
 
 def is_float(found, wanted):
     return array.array("f", [found])[0] == wanted
-
-
-def is_sanitized():
-    """Whether the program keeps freed memory for a while, as AddressSanitizer does."""
-    with open(PROGRAM, "rb") as file:
-        return b"__asan_init" in file.read()
 
 
 def write_rows(path, rows=400, fields=False, classes=2, seed=3):

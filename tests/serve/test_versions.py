@@ -12,7 +12,7 @@ import subprocess
 import threading
 import time
 
-from furrow_server import PROGRAM, Server, furrow, run, train_events
+from furrow_server import PROGRAM, Server, furrow, is_sanitized, run, train_events
 
 RELOADS = int(os.environ.get("FURROW_SERVE_RELOADS", "30"))
 REQUEST = {"users": ["u1", "u2"], "k": 5}
@@ -342,13 +342,6 @@ def test_many_reloads_at_once(folder):
         for status, answer in answers:
             assert status == 200 or answer["code"] == "E_STATE", answer
         assert answer_of(server)
-
-
-def is_sanitized():
-    """Whether the program has a sanitizer, which keeps freed memory to find later uses of it."""
-    with open(PROGRAM, "rb") as file:
-        program = file.read()
-    return b"__asan_init" in program or b"__tsan_init" in program
 
 
 def test_memory_stays_flat(folder):
