@@ -180,3 +180,10 @@ furrow_status event_columns_read(event_columns *columns, const furrow_encoder *e
   furrow_free(text);
   return status;
 }
+
+bool event_column_is_far(const event_column *column, const char *text, size_t size) {
+  static const double year = 365.2425 * 86400;
+  double seconds = 0;
+  if (column->unit->scale == 0 || !event_column_seconds(column, text, size, &seconds)) return false;
+  return seconds < -70 * year || seconds > 1030 * year;
+}

@@ -39,5 +39,7 @@ const event_column *event_columns_find(const event_columns *columns, const char 
 void event_columns_list(const event_columns *columns, char *text, size_t size);
 /* The time of a cell in seconds since 1970; false: it is not a number. */
 bool event_column_seconds(const event_column *column, const char *text, size_t size, double *seconds);
+/* Whether a time lies before 1900 or after 3000: it is in another unit than the column's. */
+bool event_column_is_far(const event_column *column, const char *text, size_t size);
 
 #endif

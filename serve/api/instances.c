@@ -225,10 +225,10 @@ static furrow_status add_unit(reading *r, const event_column *column) {
 
 /* Times in another unit than the column's are far away from today. */
 static furrow_status check_time(reading *r, const event_column *column, const char *text, size_t size) {
-  static const double year = 365.2425 * 86400, of_1973 = 1e8;
+  static const double of_1973 = 1e8;
   double seconds = 0;
   if (column->unit->scale == 0 || !event_column_seconds(column, text, size, &seconds)) return FURROW_OK;
-  if (seconds < -70 * year || seconds > 1030 * year) {
+  if (event_column_is_far(column, text, size)) {
     (void)fail_member(r, (furrow_json_text){column->name, strlen(column->name)},
                       "the time is before the year 1900 or after 3000");
     return add_unit(r, column);
@@ -687,6 +687,11 @@ static void refuse(reading *r, furrow_status status) {
   if (r->answered) return;
   if (status == FURROW_E_FORMAT && !r->pointer[0]) json_pointer_read(r->pointer, POINTER_SIZE, r->json);
   problem_set_error(r->call->answer, status, r->err, r->pointer);
+}
+
+const event_columns *instances_columns(model_version *version) {
+  const instance_decoder *decoder = decoder_of(version);
+  return decoder ? &decoder->columns : NULL;
 }
 
 bool instances_read(call *c, model_version *version, unsigned options, instances *read) {

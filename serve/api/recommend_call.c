@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/instances.h"
 #include "api/json_pointer.h"
 #include "api/problem.h"
 #include "api/request_members.h"
@@ -357,6 +358,53 @@ static void refuse_context(recommend_request *r, furrow_status status, const fur
   problem_set_error(r->c->answer, status, err, r->context.count > 0 ? pointer : NULL);
 }
 
+/* A cell of the context as a JSON pointer. */
+static void point_to_cell(const char *column, char *pointer, size_t size) {
+  snprintf(pointer, size, "/context");
+  json_pointer_add(pointer, size, column, strlen(column));
+}
+
+/* A time in another unit than its column's is refused, as in predictions. */
+static bool has_plausible_times(recommend_request *r) {
+  const event_columns *columns = r->context.count > 0 ? instances_columns(r->version) : NULL;
+  for (size_t i = 0; columns && i < r->context.count; i++) {
+    const furrow_pair *cell = &r->pairs[i];
+    const event_column *column = event_columns_find(columns, cell->column, strlen(cell->column));
+    if (!column || column->check != CHECK_TIME || !cell->value) continue;
+    if (!event_column_is_far(column, cell->value, strlen(cell->value))) continue;
+    char pointer[256];
+    furrow_error err = {0};
+    point_to_cell(cell->column, pointer, sizeof pointer);
+    fail(&err, FURROW_E_PARSE, "the time is before the year 1900 or after 3000");
+    add_hint(&err, "%.60s has %s, such as %s", column->name, column->unit->text, column->unit->example);
+    problem_set_error(r->c->answer, FURROW_E_PARSE, &err, pointer);
+    return false;
+  }
+  return true;
+}
+
+/* Values that the model does not know count as missing: the answer says so. */
+static void put_warnings(recommend_request *r, bytes *body) {
+  const event_columns *columns = r->context.count > 0 ? instances_columns(r->version) : NULL;
+  const char *before = ",\"warnings\":[";
+  for (size_t i = 0; columns && i < r->context.count; i++) {
+    const furrow_pair *cell = &r->pairs[i];
+    const event_column *column = event_columns_find(columns, cell->column, strlen(cell->column));
+    uint64_t index;
+    if (!column || column->check != CHECK_CATEGORY || !cell->value || !cell->value[0]) continue;
+    if (furrow_encoder_find(r->version->encoder, column->field, cell->value, strlen(cell->value), &index, NULL) !=
+        FURROW_E_NOT_FOUND)
+      continue;
+    char pointer[256], text[384];
+    point_to_cell(cell->column, pointer, sizeof pointer);
+    snprintf(text, sizeof text, "%s: the model does not know the value %.80s", pointer + 1, cell->value);
+    bytes_text(body, before);
+    bytes_json(body, text, strlen(text));
+    before = ",";
+  }
+  if (*before == ',' && !before[1]) bytes_text(body, "]");
+}
+
 static void find_and_answer(recommend_request *r) {
   furrow_recommend_params params;
   furrow_error err = {0};
@@ -375,7 +423,9 @@ static void find_and_answer(recommend_request *r) {
     refuse_context(r, status, &err);
     return;
   }
-  bytes_text(body, "]}\n");
+  bytes_text(body, "]");
+  put_warnings(r, body);
+  bytes_text(body, "}\n");
   r->c->answer->type = "application/json";
 }
 
@@ -393,7 +443,7 @@ static void work_on(recommend_request *r) {
     return;
   }
   set_pairs(r);
-  if (find_subjects(r) && find_allowed(r)) find_and_answer(r);
+  if (has_plausible_times(r) && find_subjects(r) && find_allowed(r)) find_and_answer(r);
 }
 
 static void answer(call *c, bool is_similar) {

@@ -77,6 +77,21 @@ def test_context(folder):
             assert status == 400 and problem["pointer"] == f"/context/{column}", problem
         status, problem = server.post("/v1/models/m:recommend", '{"users":["u3"],"context":{"price":1,"price":2}}')
         assert status == 400, problem
+        status, answer = server.post("/v1/models/m:recommend", {"users": ["u3"], "context": {"device": "fridge"}})
+        assert status == 200 and answer["warnings"] == ["context/device: the model does not know the value fridge"], answer
+
+
+def test_time_of_the_context(folder):
+    """A time in milliseconds where the log has seconds is refused, as in predictions."""
+    with open(f"{folder}/log.csv", "w") as file:
+        file.write("user,item,time,click\n")
+        file.writelines(f"u{i % 9},i{i % 7},{1700000000 + 3601 * i},{int(i % 9 % 2 == i % 7 % 2)}\n" for i in range(900))
+    furrow("train", "--model", "fm", "--train", f"{folder}/log.csv", "--schema", "auto", "--label", "click", "--user", "user",
+           "--item", "item", "--time", "time", "--out", f"{folder}/m", "-q")
+    with Server("--model", f"m={folder}/m") as server:
+        assert server.post("/v1/models/m:recommend", {"users": ["u1"], "context": {"time": 1700000000}})[0] == 200
+        status, problem = server.post("/v1/models/m:recommend", {"users": ["u1"], "context": {"time": 1700000000000}})
+        assert status == 400 and problem["pointer"] == "/context/time" and "seconds" in problem["hint"], problem
 
 
 def test_only_and_exclude(folder):
