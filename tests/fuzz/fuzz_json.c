@@ -36,7 +36,7 @@ static void check_floats(furrow_json json) {
   furrow_json copy = json;
   const size_t count = furrow_json_f32_elements(&json, values, 16);
   for (size_t i = 0; i < count; i++) {
-    double number;
+    double number = 0;
     require(furrow_json_element(&copy, NULL) == FURROW_OK && furrow_json_f64(&copy, &number, NULL) == FURROW_OK);
     /* rounding twice may give the float beside it */
     require(values[i] == (float)number || nextafterf(values[i], (float)number) == (float)number);

@@ -62,7 +62,7 @@ static served_model *serve(void) {
   return model;
 }
 
-/* Counts the elements of the only list in the answer. */
+/* Counts the elements of the first list in the answer; warnings may follow. */
 static size_t count_results(const bytes *body) {
   furrow_json *json = NULL;
   furrow_json_text key;
@@ -75,7 +75,12 @@ static size_t count_results(const bytes *body) {
     check(furrow_json_peek(json) == FURROW_JSON_OBJECT);
     check(furrow_json_skip(json, NULL, NULL) == FURROW_OK);
   }
-  check(furrow_json_member(json, &key, NULL) == FURROW_END && furrow_json_end(json, NULL) == FURROW_OK);
+  furrow_status status = furrow_json_member(json, &key, NULL);
+  if (status == FURROW_OK) {
+    check(furrow_json_is(key, "warnings") && furrow_json_skip(json, NULL, NULL) == FURROW_OK);
+    status = furrow_json_member(json, &key, NULL);
+  }
+  check(status == FURROW_END && furrow_json_end(json, NULL) == FURROW_OK);
   furrow_json_free(json);
   return count;
 }
