@@ -29,13 +29,4 @@ static furrow_status run_serve(const void *values, output *out, furrow_error *er
   return add_hint(err, "install the package furrow-serve, or build it: it needs libevent (libevent-dev)");
 }
 
-const command serve_command = {
-    .name = "serve",
-    .summary = "answer over HTTP with models and indexes",
-    .example = serve_example,
-    .about = serve_about,
-    .groups = serve_groups,
-    .size = sizeof(serve_values),
-    .init = serve_values_init,
-    .run = run_serve,
-};
+const command serve_command = {SERVE_COMMAND, .run = run_serve};

@@ -27,7 +27,11 @@ typedef struct serve_values {
 extern const option_group serve_groups[];
 void serve_values_init(void *values);
 
-/* What both programs say about it; `run` differs. */
 extern const char serve_example[], serve_about[];
+
+/* The command of both programs, except for what it runs: {SERVE_COMMAND, .run = …}. */
+#define SERVE_COMMAND                                                                               \
+  .name = "serve", .summary = "answer over HTTP with models and indexes", .example = serve_example, \
+  .about = serve_about, .groups = serve_groups, .size = sizeof(serve_values), .init = serve_values_init
 
 #endif

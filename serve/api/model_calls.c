@@ -1,79 +1,40 @@
 /* serve/api/model_calls.c: documents of models, and :reload. */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
-#include <time.h>
 
+#include "api/documents.h"
 #include "api/problem.h"
 #include "api/request_members.h"
-#include "core/fail.h"
-
-/* ---- Members of answers ---- */
-
-static void put_text(bytes *body, const char *name, const char *text) {
-  bytes_format(body, ",\"%s\":", name);
-  bytes_json(body, text, strlen(text));
-}
-
-static void put_count(bytes *body, const char *name, uint64_t count) {
-  bytes_format(body, ",\"%s\":", name);
-  bytes_u64(body, count);
-}
 
 /* ---- :reload ---- */
 
 /* The person who runs the server gets the whole path; the client what follows that of the model. */
 static void refuse_version(call *c, furrow_status status, const furrow_error *err, uint64_t version) {
-  bytes *body = &c->answer->body;
   char text[1024];
-  furrow_error_to_text(err, text, sizeof text);
-  fprintf(stderr, "furrow: model %s: not reloaded, version %llu stays: %s\n", served_model_name(c->model),
-          (unsigned long long)version, text);
   served_model_error_text(c->model, err, text, sizeof text);
   problem_set(c->answer, status == FURROW_E_MEMORY ? 503 : 409, "version %llu stays: %.400s",
               (unsigned long long)version, text);
-  if (body->failed || body->size < 2) return;
-  body->size -= 2; /* "}\n" */
+  bytes *body = put_more(c->answer);
+  if (!body) return;
   put_text(body, "code", furrow_status_name(status));
   if (err->hint[0]) put_text(body, "hint", err->hint);
   put_count(body, "version", version);
-  bytes_text(body, "}\n");
+  put_end(body);
 }
 
 void reload_model_handler(call *c) {
   furrow_error err = {0};
   reload_result result = {0};
-  bytes *body = &c->answer->body;
-  const char *name = served_model_name(c->model);
   if (!request_members_read(c, NULL, 0, NULL)) return;
   const furrow_status status = served_model_reload(c->model, false, &result, &err);
-  if (status != FURROW_OK) {
+  tell_reload("model", served_model_name(c->model), status, &result, &err);
+  if (status == FURROW_OK)
+    answer_reload(c->answer, served_model_name(c->model), &result);
+  else
     refuse_version(c, status, &err, result.version);
-    return;
-  }
-  if (result.changed)
-    fprintf(stderr, "furrow: model %s: version %llu is served\n", name, (unsigned long long)result.version);
-  c->answer->type = "application/json";
-  bytes_text(body, "{\"name\":");
-  bytes_json(body, name, strlen(name));
-  put_count(body, "version", result.version);
-  bytes_format(body, ",\"changed\":%s}\n", result.changed ? "true" : "false");
 }
 
 /* ---- Documents ---- */
-
-static void put_number(bytes *body, const char *name, double number) {
-  bytes_format(body, ",\"%s\":", name);
-  bytes_f64(body, number);
-}
-
-static void put_time(bytes *body, const char *name, int64_t seconds) {
-  const time_t when = (time_t)seconds;
-  struct tm parts;
-  char text[32] = "";
-  if (gmtime_r(&when, &parts)) strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
-  put_text(body, name, text);
-}
 
 static void put_classes(bytes *body, const model_version *v) {
   bytes_text(body, ",\"classes\":[");
@@ -106,7 +67,7 @@ static void put_abilities(bytes *body, const model_version *v) {
 static void put_version(bytes *body, const model_version *v) {
   put_text(body, "algorithm", v->algorithm);
   put_text(body, "kind", v->encoder ? "events" : "rows");
-  if (!v->encoder) bytes_format(body, ",\"named\":%s", furrow_scorer_feature_name(v->scorer, 0) ? "true" : "false");
+  if (!v->encoder) put_flag(body, "named", furrow_scorer_feature_name(v->scorer, 0) != NULL);
   put_text(body, "task", v->task);
   put_classes(body, v);
   if (v->encoder) put_columns(body, furrow_encoder_schema(v->encoder));
@@ -152,23 +113,16 @@ static void put_status(bytes *body, const model_version *v) {
   bytes_text(body, "]");
 }
 
-static void put_last_error(bytes *body, served_model *model) {
-  char text[1024];
-  if (served_model_last_error(model, text, sizeof text))
-    put_text(body, "last_error", text);
-  else
-    bytes_text(body, ",\"last_error\":null");
-}
-
 static void put_model(bytes *body, const service *s, size_t target, bool is_single) {
   served_model *model = s->models[target];
   model_version *v = served_model_get(model);
+  char error[1024];
   bytes_text(body, "{\"name\":");
   bytes_json(body, served_model_name(model), strlen(served_model_name(model)));
   put_count(body, "version", v ? v->number : 0);
   put_text(body, "state", v ? "AVAILABLE" : "UNAVAILABLE");
   if (v) put_version(body, v);
-  put_last_error(body, model);
+  put_text(body, "last_error", served_model_last_error(model, error, sizeof error) ? error : NULL);
   put_figures(body, s, target);
   if (is_single) put_status(body, v);
   bytes_text(body, "}");

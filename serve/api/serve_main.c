@@ -195,16 +195,7 @@ static furrow_status run_serve(const void *values, output *out, furrow_error *er
   return status;
 }
 
-static const command serve_command = {
-    .name = "serve",
-    .summary = "answer over HTTP with models and indexes",
-    .example = serve_example,
-    .about = serve_about,
-    .groups = serve_groups,
-    .size = sizeof(serve_values),
-    .init = serve_values_init,
-    .run = run_serve,
-};
+static const command serve_command = {SERVE_COMMAND, .run = run_serve};
 static const command *const verbs[] = {&serve_command, NULL};
 static const command root = {.name = "furrow", .verbs = verbs};
 

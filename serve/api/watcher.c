@@ -2,10 +2,10 @@
 #include "api/watcher.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
+#include "api/documents.h"
 #include "core/fail.h"
 
 struct watcher {
@@ -18,19 +18,6 @@ struct watcher {
 };
 
 /* ---- Reloading ---- */
-
-static void tell_reload(const char *what, const char *name, furrow_status status, const reload_result *result,
-                        const furrow_error *err) {
-  char text[1024];
-  if (status == FURROW_OK && !result->changed) return;
-  if (status == FURROW_OK) {
-    fprintf(stderr, "furrow: %s %s: version %llu is served\n", what, name, (unsigned long long)result->version);
-    return;
-  }
-  furrow_error_to_text(err, text, sizeof text);
-  fprintf(stderr, "furrow: %s %s: not reloaded, version %llu stays: %s\n", what, name,
-          (unsigned long long)result->version, text);
-}
 
 /* asked: by a signal, so that what has no newer version is looked at as well. */
 static void reload_all(service *s, bool asked) {

@@ -61,10 +61,6 @@ const char *served_index_name(const served_index *index) {
   return index->source.name;
 }
 
-const char *served_index_path(const served_index *index) {
-  return index->source.path;
-}
-
 bool served_index_is_writable(const served_index *index) {
   return index->source.writable;
 }

@@ -62,7 +62,6 @@ typedef struct served_index served_index;
 furrow_status served_index_create(served_index **index, const index_source *source, furrow_error *err);
 void served_index_free(served_index *index);
 const char *served_index_name(const served_index *index);
-const char *served_index_path(const served_index *index);
 bool served_index_is_writable(const served_index *index);
 /* Loads the file if it is not the one that is served, or if `force`; of a writable index the first call replays the
  * log, and later ones are E_STATE. An index that is not writable, but whose log has changes, is E_STATE too: what was

@@ -69,10 +69,6 @@ const char *served_model_name(const served_model *model) {
   return model->name;
 }
 
-const char *served_model_path(const served_model *model) {
-  return model->path;
-}
-
 model_version *served_model_get(served_model *model) {
   return (model_version *)slot_get(&model->current);
 }

@@ -61,7 +61,6 @@ furrow_status served_model_create(served_model **model, const model_source *sour
                                   furrow_error *err);
 void served_model_free(served_model *model);
 const char *served_model_name(const served_model *model);
-const char *served_model_path(const served_model *model);
 /* Loads the newest version if it is not the one that is served or its items or log have changed, or if `force`. The
  * first call falls back to a lower number where the newest cannot be used: then it returns OK, and
  * served_model_last_error says what is wrong with the newest. Slow: never on a thread of a loop. One call at a time

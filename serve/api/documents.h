@@ -1,0 +1,25 @@
+/* serve/api/documents.h: what the answers about models and about indexes share: members, and what a reload came to. */
+#ifndef SERVE_API_DOCUMENTS_H
+#define SERVE_API_DOCUMENTS_H
+
+#include "api/service.h"
+
+/* Each writes ,"name":value. */
+void put_text(bytes *body, const char *name, const char *text); /* NULL: null */
+void put_count(bytes *body, const char *name, uint64_t count);
+void put_number(bytes *body, const char *name, double number);
+void put_flag(bytes *body, const char *name, bool flag);
+void put_time(bytes *body, const char *name, int64_t seconds); /* since 1970, as 2026-11-16T10:00:00Z */
+/* Opens an answer that is a problem document for more members: returns its body, to be ended by put_end; NULL: there
+ * was not the memory for it. */
+bytes *put_more(http_answer *answer);
+void put_end(bytes *body);
+
+/* Tells the person who runs the server what a reload came to; nothing if nothing has changed. what: "model", "index".
+ */
+void tell_reload(const char *what, const char *name, furrow_status status, const reload_result *result,
+                 const furrow_error *err);
+/* Answers a reload that went well. */
+void answer_reload(http_answer *answer, const char *name, const reload_result *result);
+
+#endif
