@@ -1,6 +1,7 @@
 /* furrow/furrow.h: everything that Furrow offers, in one include.
  *
  *   status.h   how calls fail, and where in which file
+ *   comm.h     processes that work on one job together
  *   io.h       bytes from and to places other than files
  *   json.h     JSON, read value after value
  *   rows.h     sparse samples: read, keep, cache and write them
@@ -14,6 +15,7 @@
 #ifndef FURROW_FURROW_H
 #define FURROW_FURROW_H
 
+#include "furrow/comm.h"
 #include "furrow/exchange.h"
 #include "furrow/io.h"
 #include "furrow/json.h"

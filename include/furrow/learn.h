@@ -35,6 +35,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "furrow/comm.h"
 #include "furrow/model.h"
 #include "furrow/rows.h"
 #include "furrow/status.h"
@@ -208,11 +209,13 @@ typedef struct furrow_trainer furrow_trainer;
 
 /* How a trainer is made. */
 typedef struct furrow_trainer_params {
-  size_t size;           /* set by furrow_trainer_params_init */
-  unsigned threads;      /* 0: one for each processor. The model does not depend on it, unless hogwild */
-  bool hogwild;          /* threads update without waiting for each other: faster, not repeatable */
-  const char *load;      /* an existing model to train further (incremental training); NULL: a new one */
-  uint64_t max_features; /* refuse more features than that where the range is open; 0: no limit */
+  size_t size;             /* set by furrow_trainer_params_init */
+  unsigned threads;        /* 0: one for each processor. The model does not depend on it, unless hogwild */
+  bool hogwild;            /* threads update without waiting for each other: faster, not repeatable */
+  const char *load;        /* an existing model to train further (incremental training); NULL: a new one */
+  uint64_t max_features;   /* refuse more features than that where the range is open; 0: no limit */
+  const furrow_comm *comm; /* processes that train one model together, each with its part of the data; it must outlive
+                              the trainer, whose functions are then collective. NULL: this process alone */
 } furrow_trainer_params;
 
 /* Sets the defaults. */

@@ -27,6 +27,7 @@
 
 #include <string.h>
 
+#include "furrow/comm.h"
 #include "furrow/io.h"
 #include "furrow/status.h"
 
@@ -396,6 +397,8 @@ typedef struct furrow_index_train_params {
   unsigned threads;         /* 0: one for each processor. Here as everywhere: at most 1024 */
   furrow_progress progress; /* NULL. Phases are "opq", "coarse", "pq", "refine"; they count rounds or sub-quantizers */
   void *user;               /* first argument of progress */
+  const furrow_comm *comm;  /* NULL. Processes that train one index together: each has a part of the vectors, and all
+                               end with the same index. The call is collective then */
 } furrow_index_train_params;
 
 /* Sets the size and the defaults, which stand first in the comments above. */

@@ -3,64 +3,90 @@
 #define TESTS_THREAD_RANKS_H
 
 #include <pthread.h>
+#include <string.h>
 
-#include "comm/comm.h"
+#include "comm/collectives.h"
 #include "support/cmocka_all.h"
 
-enum { MOST_SUMMED = 1 << 20 };
+enum { MANY_RANKS = 64 };
+
+/* What each rank shows to the others between two meetings. */
+typedef struct shown_part {
+  const void *bytes;
+  const size_t *sizes;
+} shown_part;
 
 static pthread_barrier_t rank_meeting;
-static double rank_sums[MOST_SUMMED];
+static shown_part shown_by[MANY_RANKS];
 
-/* Ranks add one after the other, so that the order of the sum is fixed; float sums are made in double here. */
-static inline void add_in_rank_order(const fw_comm *comm, void *values, size_t count, bool wide) {
-  assert_true(count <= MOST_SUMMED);
-  for (unsigned rank = 0; rank < comm->size; rank++) {
-    for (size_t i = 0; rank == comm->rank && i < count; i++)
-      rank_sums[i] = (rank ? rank_sums[i] : 0) + (wide ? ((double *)values)[i] : (double)((float *)values)[i]);
-    pthread_barrier_wait(&rank_meeting);
-  }
-  for (size_t i = 0; i < count; i++) {
-    if (wide) {
-      ((double *)values)[i] = rank_sums[i];
-    } else {
-      ((float *)values)[i] = (float)rank_sums[i];
-    }
+static inline furrow_status thread_exchange(const furrow_comm *comm, const void *send, const size_t *send_size,
+                                            void *receive, const size_t *receive_size, furrow_error *e) {
+  (void)e;
+  char *to = receive;
+  shown_by[comm->rank] = (shown_part){send, send_size};
+  pthread_barrier_wait(&rank_meeting);
+  for (unsigned rank = 0; rank < comm->ranks; rank++) {
+    const shown_part *from = &shown_by[rank];
+    size_t at = 0;
+    for (unsigned i = 0; i < comm->rank; i++) at += from->sizes[i];
+    assert_int_equal(from->sizes[comm->rank], receive_size[rank]);
+    if (receive_size[rank]) memcpy(to, (const char *)from->bytes + at, receive_size[rank]);
+    to += receive_size[rank];
   }
   pthread_barrier_wait(&rank_meeting);
-}
-
-static inline furrow_status sum_f32(const fw_comm *comm, float *values, size_t count, furrow_error *e) {
-  (void)e;
-  add_in_rank_order(comm, values, count, false);
   return FURROW_OK;
 }
 
-static inline furrow_status sum_f64(const fw_comm *comm, double *values, size_t count, furrow_error *e) {
+static inline furrow_status thread_gather(const furrow_comm *comm, const void *bytes, size_t size, void *all,
+                                          const size_t *sizes, furrow_error *e) {
   (void)e;
-  add_in_rank_order(comm, values, count, true);
+  char *to = all;
+  shown_by[comm->rank] = (shown_part){bytes, &size};
+  pthread_barrier_wait(&rank_meeting);
+  for (unsigned rank = 0; rank < comm->ranks; rank++) {
+    assert_int_equal(shown_by[rank].sizes[0], sizes[rank]);
+    if (sizes[rank]) memcpy(to, shown_by[rank].bytes, sizes[rank]);
+    to += sizes[rank];
+  }
+  pthread_barrier_wait(&rank_meeting);
   return FURROW_OK;
 }
 
-static inline furrow_status meet(const fw_comm *comm, furrow_error *e) {
+static inline furrow_status thread_broadcast(const furrow_comm *comm, void *bytes, size_t size, unsigned root,
+                                             furrow_error *e) {
+  (void)e;
+  shown_by[comm->rank] = (shown_part){bytes, &size};
+  pthread_barrier_wait(&rank_meeting);
+  assert_int_equal(shown_by[root].sizes[0], size);
+  if (size && root != comm->rank) memcpy(bytes, shown_by[root].bytes, size);
+  pthread_barrier_wait(&rank_meeting);
+  return FURROW_OK;
+}
+
+static inline furrow_status thread_barrier(const furrow_comm *comm, furrow_error *e) {
   (void)comm, (void)e;
   pthread_barrier_wait(&rank_meeting);
   return FURROW_OK;
 }
 
-/* Sums and barriers alone. */
-static inline fw_comm thread_comm(unsigned rank, unsigned size) {
-  return (fw_comm){.rank = rank, .size = size, .allreduce_f32 = sum_f32, .allreduce_f64 = sum_f64, .barrier = meet};
+static inline furrow_comm thread_comm(unsigned rank, unsigned ranks) {
+  return (furrow_comm){.size = sizeof(furrow_comm),
+                       .rank = rank,
+                       .ranks = ranks,
+                       .exchange = thread_exchange,
+                       .gather = thread_gather,
+                       .broadcast = thread_broadcast,
+                       .barrier = thread_barrier};
 }
 
 /* Runs body(items[i]) for each rank i at once; items are `bytes` apart. */
-static inline void run_threads(unsigned size, void *(*body)(void *item), void *items, size_t bytes) {
-  pthread_t threads[64];
-  assert_true(size <= 64);
-  assert_int_equal(pthread_barrier_init(&rank_meeting, NULL, size), 0);
-  for (unsigned i = 0; i < size; i++)
+static inline void run_threads(unsigned ranks, void *(*body)(void *item), void *items, size_t bytes) {
+  pthread_t threads[MANY_RANKS];
+  assert_true(ranks <= MANY_RANKS);
+  assert_int_equal(pthread_barrier_init(&rank_meeting, NULL, ranks), 0);
+  for (unsigned i = 0; i < ranks; i++)
     assert_int_equal(pthread_create(&threads[i], NULL, body, (char *)items + i * bytes), 0);
-  for (unsigned i = 0; i < size; i++) assert_int_equal(pthread_join(threads[i], NULL), 0);
+  for (unsigned i = 0; i < ranks; i++) assert_int_equal(pthread_join(threads[i], NULL), 0);
   pthread_barrier_destroy(&rank_meeting);
 }
 

@@ -5,7 +5,7 @@
 #ifndef FW_LEARN_DATA_EPOCH_ROWS_H
 #define FW_LEARN_DATA_EPOCH_ROWS_H
 
-#include "comm/comm.h"
+#include "comm/collectives.h"
 #include "learn/conf/conf.h"
 #include "learn/data/holdout.h"
 #include "learn/data/minibatch.h"
@@ -15,10 +15,10 @@
 
 typedef struct fw_samples fw_samples;
 
-/* Opens `uri` in the format of `data` (unless params name one) as part comm->rank of comm->size. Not streamed: all rows
- * are read now. A #cachefile is used in both cases. */
+/* Opens `uri` in the format of `data` (unless params name one) as part comm->rank of comm->ranks. Not streamed: all
+ * rows are read now. A #cachefile is used in both cases. */
 furrow_status fw_samples_open(fw_samples **samples, const char *uri, const fw_data_conf *data,
-                              const furrow_parser_params *params, bool stream, const fw_comm *comm,
+                              const furrow_parser_params *params, bool stream, const furrow_comm *comm,
                               furrow_error *err) FURROW_MUST_USE;
 void fw_samples_close(fw_samples *samples);
 /* From now on rows come in other units; `scaling` must outlive the samples. */

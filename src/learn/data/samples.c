@@ -323,7 +323,8 @@ static furrow_status load(fw_samples *samples, furrow_error *err) {
 }
 
 furrow_status fw_samples_open(fw_samples **samples, const char *uri, const fw_data_conf *data,
-                              const furrow_parser_params *params, bool stream, const fw_comm *comm, furrow_error *err) {
+                              const furrow_parser_params *params, bool stream, const furrow_comm *comm,
+                              furrow_error *err) {
   void *memory;
   furrow_status status = fw_alloc_zero(&memory, 1, sizeof **samples, err);
   if (status != FURROW_OK) return status;
@@ -337,8 +338,8 @@ furrow_status fw_samples_open(fw_samples **samples, const char *uri, const fw_da
   s->trees = data->trees;
   if (!p->format || strcmp(p->format, "auto") == 0) p->format = data->format;
   if (data->long_keys) p->key_type = FURROW_KEY_U64;
-  p->part = p->part * comm->size + comm->rank;
-  p->nparts *= comm->size;
+  p->part = p->part * comm->ranks + comm->rank;
+  p->nparts *= comm->ranks;
   if (status == FURROW_OK) status = add_index_hint(s, complete_uri(s, uri, data, err), err);
   if (status == FURROW_OK && !stream) status = load(s, err);
   if (status == FURROW_OK) {

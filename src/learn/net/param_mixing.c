@@ -10,16 +10,16 @@
 
 enum { AT_ONCE = 1024 }; /* features */
 
-static furrow_status mix_numbers(const fw_comm *comm, void *numbers, size_t count, size_t size, furrow_error *err) {
+static furrow_status mix_numbers(const furrow_comm *comm, void *numbers, size_t count, size_t size, furrow_error *err) {
   furrow_status status;
   if (size == sizeof(float)) {
     float *x = numbers;
-    status = comm->allreduce_f32(comm, x, count, err);
-    for (size_t i = 0; i < count; i++) x[i] /= (float)comm->size;
+    status = fw_comm_sum_f32(comm, x, count, err);
+    for (size_t i = 0; i < count; i++) x[i] /= (float)comm->ranks;
   } else {
     double *x = numbers;
-    status = comm->allreduce_f64(comm, x, count, err);
-    for (size_t i = 0; i < count; i++) x[i] /= (double)comm->size;
+    status = fw_comm_sum_f64(comm, x, count, err);
+    for (size_t i = 0; i < count; i++) x[i] /= (double)comm->ranks;
   }
   return status;
 }
@@ -34,7 +34,7 @@ static void move_features(const fw_net *net, size_t parameter, size_t array, uin
   }
 }
 
-static furrow_status mix_features(const fw_comm *comm, const fw_net *net, size_t parameter, size_t array,
+static furrow_status mix_features(const furrow_comm *comm, const fw_net *net, size_t parameter, size_t array,
                                   furrow_error *err) {
   const fw_parameter *about = fw_net_parameter(net, parameter);
   const size_t size = fw_net_element_size(net);
@@ -85,8 +85,8 @@ static void settle_first_weights(const fw_net *net, size_t parameter) {
                 fw_net_feature(net, parameter, key, 2), about->rows, size);
 }
 
-furrow_status fw_mix_parameters(const fw_comm *comm, fw_net *net, furrow_error *err) {
-  if (comm->size == 1) return FURROW_OK;
+furrow_status fw_mix_parameters(const furrow_comm *comm, fw_net *net, furrow_error *err) {
+  if (comm->ranks == 1) return FURROW_OK;
   if (fw_net_is_open(net)) {
     return fw_fail(err, FURROW_E_UNSUPPORTED, "several processes need a dense model type and a range of features");
   }

@@ -6,10 +6,10 @@
 #ifndef FW_LEARN_NET_PARAM_MIXING_H
 #define FW_LEARN_NET_PARAM_MIXING_H
 
-#include "comm/comm.h"
+#include "comm/collectives.h"
 #include "learn/net/net.h"
 
 /* E_UNSUPPORTED: features that get their records as they appear are not the same ones for all ranks. */
-furrow_status fw_mix_parameters(const fw_comm *comm, fw_net *net, furrow_error *err) FURROW_MUST_USE;
+furrow_status fw_mix_parameters(const furrow_comm *comm, fw_net *net, furrow_error *err) FURROW_MUST_USE;
 
 #endif

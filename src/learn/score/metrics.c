@@ -202,15 +202,15 @@ void fw_tally_merge(fw_tally *into, const fw_tally *from) {
   if (into->ranking) fw_ranking_merge(into->ranking, from->ranking);
 }
 
-furrow_status fw_tally_reduce(fw_tally *t, const fw_comm *comm, furrow_error *err) {
+furrow_status fw_tally_reduce(fw_tally *t, const furrow_comm *comm, furrow_error *err) {
   const double own_weight = t->sums[SUM_WEIGHT];
-  if (comm->size == 1) return FURROW_OK;
-  FW_TRY(comm->allreduce_f64(comm, t->sums, SUMS, err));
+  if (comm->ranks == 1) return FURROW_OK;
+  FW_TRY(fw_comm_sum_f64(comm, t->sums, SUMS, err));
   if (fw_loss_is_regression(t->loss)) {
     move_spread(t, own_weight, t->sums[SUM_WEIGHT] > 0 ? t->sums[SUM_LABEL] / t->sums[SUM_WEIGHT] : 0);
-    return comm->allreduce_f64(comm, &t->label_spread, 1, err);
+    return fw_comm_sum_f64(comm, &t->label_spread, 1, err);
   }
-  FW_TRY(comm->allreduce_f64(comm, t->class_sums, t->class_numbers, err));
+  FW_TRY(fw_comm_sum_f64(comm, t->class_sums, t->class_numbers, err));
   return t->ranking ? fw_ranking_reduce(t->ranking, comm, err) : FURROW_OK;
 }
 

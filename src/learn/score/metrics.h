@@ -2,7 +2,7 @@
 #ifndef FW_LEARN_SCORE_METRICS_H
 #define FW_LEARN_SCORE_METRICS_H
 
-#include "comm/comm.h"
+#include "comm/collectives.h"
 #include "learn/conf/conf.h"
 #include "learn/score/ranking.h"
 
@@ -29,7 +29,7 @@ void fw_tally_expect(const fw_tally *tally, const double *out);
 /* Adds what another tally of the same graph has gathered. */
 void fw_tally_merge(fw_tally *into, const fw_tally *from);
 /* The sum over all ranks, for each rank. AUC of several ranks comes from bins. */
-furrow_status fw_tally_reduce(fw_tally *tally, const fw_comm *comm, furrow_error *err) FURROW_MUST_USE;
+furrow_status fw_tally_reduce(fw_tally *tally, const furrow_comm *comm, furrow_error *err) FURROW_MUST_USE;
 
 /* Whether models of a loss have the figure at this place of furrow_learn_metrics. */
 bool fw_loss_has_metric(fw_loss_type loss, size_t offset);

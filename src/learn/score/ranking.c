@@ -184,11 +184,11 @@ void fw_ranking_merge(fw_ranking *into, const fw_ranking *from) {
   pthread_mutex_unlock(settling);
 }
 
-furrow_status fw_ranking_reduce(fw_ranking *r, const fw_comm *comm, furrow_error *err) {
-  if (comm->size == 1) return FURROW_OK;
+furrow_status fw_ranking_reduce(fw_ranking *r, const furrow_comm *comm, furrow_error *err) {
+  if (comm->ranks == 1) return FURROW_OK;
   if (!r->binned) switch_to_bins(r);
   widen(r, 0, BINS); /* other ranks may have rows anywhere */
-  return comm->allreduce_f64(comm, r->count, 2 * BINS, err);
+  return fw_comm_sum_f64(comm, r->count, 2 * BINS, err);
 }
 
 /* ---- Order ---------------------------------------------------------------------------------------------- */

@@ -3,7 +3,7 @@
 #ifndef FW_LEARN_SCORE_RANKING_H
 #define FW_LEARN_SCORE_RANKING_H
 
-#include "comm/comm.h"
+#include "comm/collectives.h"
 #include "learn/conf/conf.h"
 
 /* Rows that are kept one by one, with 12 bytes each and as much again while they are sorted: 384 MiB and 3 MiB.
@@ -26,7 +26,7 @@ void fw_ranking_add(fw_ranking *ranking, double out, bool positive, double weigh
 /* Prefetches the bin that this row will need, a little before it is added. */
 void fw_ranking_expect(const fw_ranking *ranking, double out);
 void fw_ranking_merge(fw_ranking *into, const fw_ranking *from);
-furrow_status fw_ranking_reduce(fw_ranking *ranking, const fw_comm *comm, furrow_error *err) FURROW_MUST_USE;
+furrow_status fw_ranking_reduce(fw_ranking *ranking, const furrow_comm *comm, furrow_error *err) FURROW_MUST_USE;
 
 /* The figures of the rows. Any number of threads may ask at once. */
 typedef struct fw_ranking_figures {

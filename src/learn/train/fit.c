@@ -111,7 +111,7 @@ static furrow_status open_valid(fw_fit *f, const char *uri, furrow_error *err) {
     if (status == FURROW_OK && f->scaled) status = fw_samples_scale(f->valid_samples, &f->scaling, err);
     samples = f->valid_samples;
     const furrow_rowblock *all = status == FURROW_OK ? fw_samples_block(samples) : NULL;
-    if (all && all->size == 0 && f->trainer->comm->size == 1) return fail_empty(f, err); /* not after an epoch */
+    if (all && all->size == 0 && f->trainer->comm->ranks == 1) return fail_empty(f, err); /* not after an epoch */
   } else if (data->valid_ratio > 0) {
     params = subset_of(f, FW_SUBSET_VALID);
   } else {
@@ -264,7 +264,7 @@ static void take_checkpoint(fw_fit *f, fw_checkpoint *checkpoint) {
 /* A checkpoint of other data is refused as far as the number of rows shows it. */
 static furrow_status check_rows(fw_fit *f, const fw_checkpoint *checkpoint, furrow_error *err) {
   const fw_data_conf *data = &f->trainer->plan->data;
-  const bool all = data->sample_ratio >= 1 && data->posneg_ratio <= 0 && f->trainer->comm->size == 1;
+  const bool all = data->sample_ratio >= 1 && data->posneg_ratio <= 0 && f->trainer->comm->ranks == 1;
   uint64_t rows = 0;
   if (!all || f->params.stream || checkpoint->epochs == 0) return FURROW_OK;
   furrow_status status = fw_epoch_rows_count(f->train, &rows, err);
@@ -452,7 +452,7 @@ void fw_fit_choose_ops(fw_fit *f) {
   const fw_data_conf *data = &t->plan->data;
   const bool all = data->sample_ratio >= 1 && data->posneg_ratio <= 0 && !f->params.stream;
   const bool pairs = t->plan->train.lbfgs_pairs;
-  f->exact = t->plan->train.lbfgs && all && !t->hogwild && !t->loaded && t->comm->size == 1;
+  f->exact = t->plan->train.lbfgs && all && !t->hogwild && !t->loaded && t->comm->ranks == 1;
   f->exact &= !pairs || takes_factors(f);
   f->ops = t->forest ? &fw_fit_forest : !f->exact ? &fw_fit_net : pairs ? &fw_fit_factors : &fw_fit_convex;
   if (fw_loss_ranks(t->plan->graph.loss) && !t->forest) f->ops = &fw_fit_rank;

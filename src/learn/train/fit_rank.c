@@ -38,7 +38,7 @@ furrow_status fw_fit_draw_negatives(fw_fit *f, fw_samples *samples, furrow_error
   uint64_t without = 0;
   if (plan->rank.negatives == 0 || fw_loss_ranks(plan->graph.loss)) return FURROW_OK;
   if (!rows) return fw_fail(err, FURROW_E_UNSUPPORTED, "negatives are drawn for rows in memory, not for streamed ones");
-  if (f->trainer->comm->size > 1) return fw_fail(err, FURROW_E_UNSUPPORTED, "negatives are drawn by one process");
+  if (f->trainer->comm->ranks > 1) return fw_fail(err, FURROW_E_UNSUPPORTED, "negatives are drawn by one process");
   furrow_status status = fw_negatives_append(&made, rows, &plan->rank, plan->train.seed, &without, err);
   if (status == FURROW_OK) status = fw_samples_take(samples, made, err);
   if (status != FURROW_OK && err && !err->file[0]) fw_error_set_file(err, fw_samples_name(samples));
@@ -57,7 +57,7 @@ static furrow_status check(const fw_fit *f, furrow_error *err) {
   const furrow_trainer *t = f->trainer;
   const fw_data_conf *data = &t->plan->data;
   if (!fw_samples_block(f->samples)) return refuse(f, "from rows in memory, not from streamed ones", err);
-  if (t->comm->size > 1) return refuse(f, "by one process", err);
+  if (t->comm->ranks > 1) return refuse(f, "by one process", err);
   if (t->hogwild) return refuse(f, "without hogwild", err);
   if (f->params.checkpoint) return refuse(f, "without checkpoints", err);
   if (f->params.folds > 0) return refuse(f, "without folds, which would take users apart", err);

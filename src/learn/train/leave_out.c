@@ -24,7 +24,7 @@ static furrow_status check(const fw_fit *f, furrow_error *err) {
     return fw_fail(err, FURROW_E_ARGUMENT, "folds, or a share of the rows, need rows in memory, not streamed ones");
   if ((p->folds || takes_share(p)) && p->checkpoint)
     return fw_fail(err, FURROW_E_ARGUMENT, "a checkpoint is of all rows; folds, or a share of the rows, have none");
-  if ((p->folds || takes_share(p)) && f->trainer->comm->size > 1)
+  if ((p->folds || takes_share(p)) && f->trainer->comm->ranks > 1)
     return fw_fail(err, FURROW_E_UNSUPPORTED, "folds, or a share of the rows, are for one process");
   return FURROW_OK;
 }

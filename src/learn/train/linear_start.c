@@ -252,7 +252,7 @@ static bool is_possible(const fw_fit *f) {
   const furrow_trainer *t = f->trainer;
   const fw_plan *plan = t->plan;
   const fw_loss_type loss = plan->graph.loss;
-  return plan->train.start_linear && fw_samples_block(f->samples) && f->anew && t->comm->size == 1 &&
+  return plan->train.start_linear && fw_samples_block(f->samples) && f->anew && t->comm->ranks == 1 &&
          loss != FW_LOSS_HINGE && plan->data.sample_ratio >= 1 && plan->data.posneg_ratio <= 0 &&
          can_be_linear(&plan->graph);
 }

@@ -306,7 +306,7 @@ static furrow_status note_column(fw_fit *f, bool warning, const fw_scaling *scal
 static furrow_status widen(fw_fit *f, const fw_scaling *scaling, size_t worst, furrow_error *err) {
   const furrow_trainer *t = f->trainer;
   if (furrow_matrix_row_type_get(t->plan->model.row_type)->element == FURROW_ELEMENT_F64) return FURROW_OK;
-  f->widen = scaling == &f->scaling && f->anew && !fw_conf_is_set(t->conf, FW_KEY_MODEL_TYPE) && t->comm->size == 1;
+  f->widen = scaling == &f->scaling && f->anew && !fw_conf_is_set(t->conf, FW_KEY_MODEL_TYPE) && t->comm->ranks == 1;
   if (f->widen)
     return note_column(f, false, scaling, worst, "the weights are doubles, as floats would lose what it says", err);
   return note_column(f, true, scaling, worst,
@@ -454,13 +454,13 @@ static size_t class_of(const fw_plan *plan, double label, size_t classes) {
 /* Rows of each class, of all processes. */
 static furrow_status count_classes(const fw_fit *f, const fw_data_facts *facts, double *sums, uint64_t *rows,
                                    size_t classes, furrow_error *err) {
-  const fw_comm *comm = f->trainer->comm;
+  const furrow_comm *comm = f->trainer->comm;
   memset(sums, 0, classes * sizeof *sums);
   for (size_t i = 0; i < facts->label_count; i++) {
     const size_t class = class_of(f->trainer->plan, facts->labels[i], classes);
     if (class < classes) sums[class] += (double)facts->of_label[i];
   }
-  FW_TRY(comm->allreduce_f64(comm, sums, classes, err));
+  FW_TRY(fw_comm_sum_f64(comm, sums, classes, err));
   for (size_t i = 0; i < classes; i++) rows[i] = (uint64_t)sums[i];
   return FURROW_OK;
 }

@@ -276,7 +276,7 @@ static furrow_status open_forest(furrow_trainer *trainer, const furrow_trainer_p
 
 static furrow_status open_trainer(furrow_trainer *trainer, const furrow_learn_conf *conf,
                                   const furrow_trainer_params *params, furrow_error *err) {
-  trainer->comm = fw_comm_self();
+  FW_TRY(fw_comm_of(&trainer->comm, params->comm, err));
   trainer->hogwild = params->hogwild;
   trainer->max_features = params->max_features;
   trainer->loaded = params->load != NULL;
@@ -319,10 +319,6 @@ void furrow_trainer_free(furrow_trainer *trainer) {
   fw_free(trainer->history);
   fw_free(trainer->class_factors);
   fw_free(trainer);
-}
-
-void fw_trainer_set_comm(furrow_trainer *trainer, const fw_comm *comm) {
-  trainer->comm = comm;
 }
 
 /* Writes the number of rounds that the forest has: more than configured where a model was trained further, fewer where

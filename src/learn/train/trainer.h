@@ -5,7 +5,7 @@
 #include <stdatomic.h>
 
 #include "base/pool.h"
-#include "comm/comm.h"
+#include "comm/collectives.h"
 #include "learn/forest/forest.h"
 #include "learn/net/batch_slot.h"
 #include "learn/net/net.h"
@@ -30,7 +30,7 @@ struct furrow_trainer {
   fw_plan *plan;
   fw_net *net;       /* NULL: a forest is trained */
   fw_forest *forest; /* with stats; NULL: a net is trained */
-  const fw_comm *comm;
+  const furrow_comm *comm;
   fw_spin_pool *pool;
   fw_batch_slot slots[FW_PIPELINE_DEPTH];
   bool hogwild;
@@ -83,8 +83,5 @@ void fw_trainer_weigh_rows(furrow_trainer *trainer);
 
 /* The n-th update of the net, from 1: its learning rate. */
 fw_step fw_trainer_step_at(const furrow_trainer *trainer, uint64_t number, uint32_t epoch);
-
-/* Trains as one of several processes; the communicator must outlive the trainer (learn/net/param_mixing.h). */
-void fw_trainer_set_comm(furrow_trainer *trainer, const fw_comm *comm);
 
 #endif

@@ -57,7 +57,7 @@ typedef struct training {
   furrow_index *index, *ivf;
   const furrow_index_train_params *params;
   fw_pool *pool;
-  const fw_comm *comm;
+  const furrow_comm *comm;
   float *rotation;
   furrow_index *quantizer; /* the trained coarse quantizer */
   float *pq, *refine_pq;
@@ -366,7 +366,7 @@ static furrow_status check_job(const training *t, const fw_rank_vectors *local, 
   if (status == FURROW_OK) status = check_count(ivf, local->total, err);
   if (status == FURROW_OK && t->params->sample_per_list == 0)
     status = fw_fail(err, FURROW_E_ARGUMENT, "sample_per_list is 0, but must be at least 1");
-  if (status == FURROW_OK && t->comm->size > 1 && rotation_of(t->index))
+  if (status == FURROW_OK && t->comm->ranks > 1 && rotation_of(t->index))
     status = fw_fail(err, FURROW_E_UNSUPPORTED, "a rotation cannot be trained by several processes");
   return status;
 }
@@ -395,6 +395,12 @@ furrow_status fw_index_train_distributed(furrow_index *index, const fw_rank_vect
 
 furrow_status furrow_index_train(furrow_index *index, const float *vectors, size_t n,
                                  const furrow_index_train_params *params, furrow_error *err) {
-  const fw_rank_vectors alone = fw_rank_vectors_single(vectors, n);
-  return fw_index_train_distributed(index, &alone, params, err);
+  furrow_index_train_params p;
+  furrow_index_train_params_init(&p);
+  FW_TRY(FW_PARAMS_READ(&p, params, furrow_index_train_params, err));
+  const furrow_comm *comm = NULL;
+  fw_rank_vectors local;
+  FW_TRY(fw_comm_of(&comm, p.comm, err));
+  FW_TRY(fw_rank_vectors_init(&local, comm, vectors, n, err));
+  return fw_index_train_distributed(index, &local, &p, err);
 }

@@ -73,7 +73,7 @@ static furrow_status sum_part(void *context, size_t first, size_t count, furrow_
 static furrow_status move_centroids(work *w, furrow_error *err) {
   const size_t k = w->params->k, d = w->params->d;
   furrow_status status = fw_parallel_run(w->params->pool, k, UPDATE_PART, sum_part, w, err);
-  if (status == FURROW_OK) status = w->local.comm->allreduce_f64(w->local.comm, w->sums, k * (d + 1), err);
+  if (status == FURROW_OK) status = fw_comm_sum_f64(w->local.comm, w->sums, k * (d + 1), err);
   for (size_t c = 0; status == FURROW_OK && c < k; c++) {
     const double *sum = w->sums + c * (d + 1);
     for (size_t i = 0; sum[d] > 0 && i < d; i++) w->centroids[c * d + i] = (float)(sum[i] / sum[d]);
@@ -157,7 +157,7 @@ static furrow_status start(work *w, furrow_error *err) {
 /* Whether no vector of any rank changed its centroid: then further rounds would change nothing. */
 static furrow_status look_for_change(const work *w, bool *settled, furrow_error *err) {
   double changed = memcmp(w->nearest, w->before, w->local.n * sizeof *w->nearest) != 0;
-  furrow_status status = w->local.comm->allreduce_f64(w->local.comm, &changed, 1, err);
+  furrow_status status = fw_comm_sum_f64(w->local.comm, &changed, 1, err);
   if (status == FURROW_OK) *settled = changed == 0;
   return status;
 }

@@ -81,7 +81,7 @@ furrow_status fw_pq_train(const fw_pq *pq, const fw_kmeans_params *params, const
   training t = {.pq = pq, .params = params, .local = local, .centroids = centroids};
   furrow_status status = FURROW_OK;
   pthread_mutex_init(&t.lock, NULL);
-  if (params->pool && pq->m > fw_pool_threads(params->pool) && local->comm->size == 1)
+  if (params->pool && pq->m > fw_pool_threads(params->pool) && local->comm->ranks == 1)
     status = train_parts_at_once(&t, params->pool, err);
   else
     for (size_t i = 0; status == FURROW_OK && i < pq->m; i++) status = train_one(&t, i, params->pool, err);

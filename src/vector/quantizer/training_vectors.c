@@ -32,16 +32,16 @@ furrow_status fw_random_subset(size_t *numbers, size_t count, size_t n, uint64_t
 
 /* ---- Shares --------------------------------------------------------------------------------------------- */
 
-furrow_status fw_rank_vectors_init(fw_rank_vectors *local, const fw_comm *comm, const float *vectors, size_t n,
+furrow_status fw_rank_vectors_init(fw_rank_vectors *local, const furrow_comm *comm, const float *vectors, size_t n,
                                    furrow_error *err) {
   void *memory = NULL;
-  furrow_status status = fw_alloc_zero(&memory, comm->size, sizeof(double), err);
+  furrow_status status = fw_alloc_zero(&memory, comm->ranks, sizeof(double), err);
   if (status != FURROW_OK) return status;
   double *counts = memory;
   counts[comm->rank] = (double)n;
-  status = comm->allreduce_f64(comm, counts, comm->size, err);
+  status = fw_comm_sum_f64(comm, counts, comm->ranks, err);
   fw_rank_vectors made = {.comm = comm, .vectors = vectors, .n = n};
-  for (unsigned r = 0; r < comm->size; r++) {
+  for (unsigned r = 0; r < comm->ranks; r++) {
     if (r < comm->rank) made.base += (size_t)counts[r];
     made.total += (size_t)counts[r];
   }
@@ -83,7 +83,7 @@ furrow_status fw_rank_vectors_sample(fw_rank_vectors *sample, const fw_rank_vect
     sample->own_position = NULL;
     return FURROW_OK;
   }
-  const bool alone = from->comm->size == 1; /* then vector i is at i */
+  const bool alone = from->comm->ranks == 1; /* then vector i is at i */
   fw_rank_vectors made = {.comm = from->comm, .total = most};
   void *numbers = NULL, *own = NULL, *position = NULL;
   furrow_status status = fw_alloc(&numbers, most, sizeof(size_t), err);
@@ -128,7 +128,7 @@ furrow_status fw_rank_vectors_fetch(const fw_rank_vectors *local, size_t d, cons
     else
       memset(out + i * d, 0, d * sizeof *out);
   }
-  return local->comm->allreduce_f32(local->comm, out, count * d, err);
+  return fw_comm_sum_f32(local->comm, out, count * d, err);
 }
 
 /* ---- Numbers -------------------------------------------------------------------------------------------- */

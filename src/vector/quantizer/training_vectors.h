@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "comm/comm.h"
+#include "comm/collectives.h"
 
 /* The first `count` numbers of a shuffled 0 … n-1 (MT19937, Fisher–Yates from the front); count <= n. */
 furrow_status fw_random_subset(size_t *numbers, size_t count, size_t n, uint64_t seed,
@@ -14,7 +14,7 @@ furrow_status fw_random_subset(size_t *numbers, size_t count, size_t n, uint64_t
 
 /* The vectors that one rank holds. Each has a position among those of all ranks; positions of a rank are ascending. */
 typedef struct fw_rank_vectors {
-  const fw_comm *comm;
+  const furrow_comm *comm;
   const float *vectors;
   size_t n, total;        /* of this rank, of all */
   size_t base;            /* the position of vector i is base + i, */
@@ -28,7 +28,7 @@ static inline fw_rank_vectors fw_rank_vectors_single(const float *vectors, size_
   return (fw_rank_vectors){.comm = fw_comm_self(), .vectors = vectors, .n = n, .total = n};
 }
 /* The vectors of rank 0, then those of rank 1 …; n may differ by rank. All ranks must call it. */
-furrow_status fw_rank_vectors_init(fw_rank_vectors *local, const fw_comm *comm, const float *vectors, size_t n,
+furrow_status fw_rank_vectors_init(fw_rank_vectors *local, const furrow_comm *comm, const float *vectors, size_t n,
                                    furrow_error *err) FURROW_MUST_USE;
 /* At most `most` vectors (of d floats) of all ranks: all of them, borrowed from `from`, or a copy of a random sample,
  * whose positions are the order of drawing. */

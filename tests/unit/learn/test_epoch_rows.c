@@ -29,10 +29,10 @@ typedef struct setup {
   const char *uri;
   bool stream;
   fw_epoch_rows_params params;
-  fw_comm comm;
+  furrow_comm comm;
 } setup;
 
-#define SETUP .params = {.sample_ratio = 1}, .comm = {.size = 1}
+#define SETUP .params = {.sample_ratio = 1}, .comm = {.ranks = 1}
 
 /* An open feed and what it stands on. */
 typedef struct opened {
@@ -234,7 +234,7 @@ static void ranks_share_the_rows(void **state) {
   size_t count = 0;
   for (unsigned rank = 0; rank < 3; rank++) {
     setup s = {SETUP, .uri = "data"};
-    s.comm = (fw_comm){.rank = rank, .size = 3};
+    s.comm = (furrow_comm){.rank = rank, .ranks = 3};
     opened o;
     uint64_t rows = 0;
     assert_int_equal(open_epoch_rows(&o, &s), FURROW_OK);

@@ -15,7 +15,7 @@ static int write_data(void **state) {
 /* ---- Threads as ranks ----------------------------------------------------------------------------------- */
 
 typedef struct rank {
-  fw_comm comm;
+  furrow_comm comm;
   furrow_trainer *trainer;
   furrow_status status;
 } rank;
@@ -30,7 +30,7 @@ static void run_ranks(rank *ranks, const char *settings) {
   for (unsigned i = 0; i < RANKS; i++) {
     ranks[i] = (rank){.comm = thread_comm(i, RANKS)};
     ranks[i].trainer = new_trainer("fm", settings, 1, false);
-    fw_trainer_set_comm(ranks[i].trainer, &ranks[i].comm);
+    ranks[i].trainer->comm = &ranks[i].comm;
   }
   run_threads(RANKS, train, ranks, sizeof *ranks);
 }
@@ -74,7 +74,7 @@ static void features_that_appear_cannot_be_mixed(void **state) {
 /* ---- FTRL that keeps first weights ---- */
 
 typedef struct mixed {
-  fw_comm comm;
+  furrow_comm comm;
   fw_net *net;
   fw_pass *pass;
   furrow_status status;

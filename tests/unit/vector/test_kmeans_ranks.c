@@ -40,7 +40,7 @@ static size_t first_of(size_t n, unsigned rank, unsigned size) {
 /* ---- Shares --------------------------------------------------------------------------------------------- */
 
 typedef struct drawing {
-  fw_comm comm;
+  furrow_comm comm;
   const float *x;
   size_t n;
   fw_rank_vectors all, some, few;
@@ -49,7 +49,7 @@ typedef struct drawing {
 
 static void *sample_rank_vectors(void *item) {
   drawing *r = item;
-  const size_t from = first_of(r->n, r->comm.rank, r->comm.size), to = first_of(r->n, r->comm.rank + 1, r->comm.size);
+  const size_t from = first_of(r->n, r->comm.rank, r->comm.ranks), to = first_of(r->n, r->comm.rank + 1, r->comm.ranks);
   r->status = fw_rank_vectors_init(&r->all, &r->comm, r->x + from, to - from, NULL);
   if (r->status == FURROW_OK) r->status = fw_rank_vectors_sample(&r->some, &r->all, 1, r->n / 2, 5, NULL);
   if (r->status == FURROW_OK) r->status = fw_rank_vectors_sample(&r->few, &r->some, 1, r->n / 7, 6, NULL);
@@ -96,7 +96,7 @@ static void test_draws_do_not_depend_on_ranks(void **state) {
 /* ---- k-means -------------------------------------------------------------------------------------------- */
 
 typedef struct clustering {
-  fw_comm comm;
+  furrow_comm comm;
   const fw_kmeans_params *params;
   const float *x;
   size_t n;
@@ -106,7 +106,7 @@ typedef struct clustering {
 
 static void *cluster(void *item) {
   clustering *r = item;
-  const size_t from = first_of(r->n, r->comm.rank, r->comm.size), to = first_of(r->n, r->comm.rank + 1, r->comm.size);
+  const size_t from = first_of(r->n, r->comm.rank, r->comm.ranks), to = first_of(r->n, r->comm.rank + 1, r->comm.ranks);
   fw_rank_vectors local = {0};
   r->status = fw_rank_vectors_init(&local, &r->comm, r->x + from * r->params->d, to - from, NULL);
   if (r->status == FURROW_OK) r->status = fw_kmeans_distributed(r->params, &local, r->centroids, NULL);
@@ -227,7 +227,7 @@ static void test_one_rank_fails(void **state) {
 enum { INDEX_N = 2500, INDEX_D = 16 };
 
 typedef struct schooling {
-  fw_comm comm;
+  furrow_comm comm;
   const float *x;
   furrow_index *index;
   furrow_status status;
@@ -235,8 +235,8 @@ typedef struct schooling {
 
 static void *school(void *item) {
   schooling *r = item;
-  const size_t from = first_of(INDEX_N, r->comm.rank, r->comm.size);
-  const size_t to = first_of(INDEX_N, r->comm.rank + 1, r->comm.size);
+  const size_t from = first_of(INDEX_N, r->comm.rank, r->comm.ranks);
+  const size_t to = first_of(INDEX_N, r->comm.rank + 1, r->comm.ranks);
   furrow_index_train_params params;
   furrow_index_train_params_init(&params);
   params.threads = 2;

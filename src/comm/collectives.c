@@ -1,0 +1,196 @@
+/* comm/collectives.c: sums, maxima and parts of different length, over the calls that every communicator has.
+ *
+ * A sum divides the numbers into a slice for each rank. Every rank gets its slice from all ranks, adds it up in their
+ * order, and gives the result to all: twice the numbers pass, whatever the number of ranks, and the sum has the same
+ * bits on every rank and in every run. */
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "comm/collectives.h"
+
+typedef enum combination { SUM_F32, SUM_F64, SUM_I64, MAX_F64, MAX_U64 } combination;
+
+static size_t width_of(combination operation) {
+  return operation == SUM_F32 ? sizeof(float) : sizeof(double);
+}
+
+/* into[i] and from[i] combined, in this order. */
+static void combine(combination operation, void *into, const void *from, size_t count) {
+  switch (operation) {
+  case SUM_F32:
+    for (size_t i = 0; i < count; i++) ((float *)into)[i] += ((const float *)from)[i];
+    break;
+  case SUM_F64:
+    for (size_t i = 0; i < count; i++) ((double *)into)[i] += ((const double *)from)[i];
+    break;
+  case SUM_I64:
+    for (size_t i = 0; i < count; i++) ((uint64_t *)into)[i] += ((const uint64_t *)from)[i];
+    break;
+  case MAX_F64:
+    for (size_t i = 0; i < count; i++) {
+      double *a = (double *)into + i;
+      const double b = ((const double *)from)[i];
+      if (b > *a || *a != *a) *a = b;
+    }
+    break;
+  case MAX_U64:
+    for (size_t i = 0; i < count; i++)
+      if (((const uint64_t *)from)[i] > ((uint64_t *)into)[i]) ((uint64_t *)into)[i] = ((const uint64_t *)from)[i];
+  }
+}
+
+/* The first number of rank r's slice. */
+static size_t slice_begin(size_t count, unsigned r, unsigned ranks) {
+  const size_t each = count / ranks, more = count % ranks;
+  return r * each + (r < more ? r : more);
+}
+
+/* Few numbers: all ranks get those of all, and combine them. */
+static furrow_status combine_few(const furrow_comm *comm, combination operation, void *values, size_t count,
+                                 furrow_error *err) {
+  const size_t bytes = count * width_of(operation);
+  void *memory = NULL;
+  FW_TRY(fw_alloc(&memory, comm->ranks, bytes + sizeof(size_t), err));
+  size_t *sizes = memory;
+  char *all = (char *)(sizes + comm->ranks);
+  for (unsigned r = 0; r < comm->ranks; r++) sizes[r] = bytes;
+  const furrow_status status = comm->gather(comm, values, bytes, all, sizes, err);
+  if (status == FURROW_OK) {
+    memcpy(values, all, bytes);
+    for (unsigned r = 1; r < comm->ranks; r++) combine(operation, values, all + r * bytes, count);
+  }
+  fw_free(memory);
+  return status;
+}
+
+static furrow_status combine_slices(const furrow_comm *comm, combination operation, void *values, size_t count,
+                                    furrow_error *err) {
+  const size_t width = width_of(operation);
+  const size_t own = slice_begin(count, comm->rank + 1, comm->ranks) - slice_begin(count, comm->rank, comm->ranks);
+  void *memory = NULL;
+  FW_TRY(fw_alloc(&memory, comm->ranks, own * width + 2 * sizeof(size_t), err));
+  size_t *parts = memory, *mine = parts + comm->ranks;
+  char *slices = (char *)(mine + comm->ranks);
+  for (unsigned r = 0; r < comm->ranks; r++) {
+    parts[r] = (slice_begin(count, r + 1, comm->ranks) - slice_begin(count, r, comm->ranks)) * width;
+    mine[r] = own * width;
+  }
+  furrow_status status = comm->exchange(comm, values, parts, slices, mine, err);
+  for (unsigned r = 1; status == FURROW_OK && r < comm->ranks; r++)
+    combine(operation, slices, slices + r * own * width, own);
+  if (status == FURROW_OK) status = comm->gather(comm, slices, own * width, values, parts, err);
+  fw_free(memory);
+  return status;
+}
+
+static furrow_status combine_all(const furrow_comm *comm, combination operation, void *values, size_t count,
+                                 furrow_error *err) {
+  enum { FEW = 512 };
+  if (comm->ranks == 1 || count == 0) return FURROW_OK;
+  return count < FEW ? combine_few(comm, operation, values, count, err)
+                     : combine_slices(comm, operation, values, count, err);
+}
+
+furrow_status fw_comm_sum_f32(const furrow_comm *comm, float *values, size_t count, furrow_error *err) {
+  return combine_all(comm, SUM_F32, values, count, err);
+}
+
+furrow_status fw_comm_sum_f64(const furrow_comm *comm, double *values, size_t count, furrow_error *err) {
+  return combine_all(comm, SUM_F64, values, count, err);
+}
+
+furrow_status fw_comm_sum_i64(const furrow_comm *comm, int64_t *values, size_t count, furrow_error *err) {
+  if (comm->ranks > 1 && count > 0 && comm->sum_i64) return comm->sum_i64(comm, values, count, err);
+  return combine_all(comm, SUM_I64, values, count, err);
+}
+
+furrow_status fw_comm_max_f64(const furrow_comm *comm, double *values, size_t count, furrow_error *err) {
+  return combine_all(comm, MAX_F64, values, count, err);
+}
+
+furrow_status fw_comm_max_u64(const furrow_comm *comm, uint64_t *values, size_t count, furrow_error *err) {
+  return combine_all(comm, MAX_U64, values, count, err);
+}
+
+/* ---- Sizes, then bytes ---- */
+
+/* One number of every rank, for all ranks. */
+static furrow_status gather_numbers(const furrow_comm *comm, uint64_t mine, uint64_t *all, furrow_error *err) {
+  void *memory = NULL;
+  FW_TRY(fw_alloc(&memory, comm->ranks, sizeof(size_t), err));
+  size_t *sizes = memory;
+  for (unsigned r = 0; r < comm->ranks; r++) sizes[r] = sizeof mine;
+  const furrow_status status = comm->gather(comm, &mine, sizeof mine, all, sizes, err);
+  fw_free(memory);
+  return status;
+}
+
+furrow_status fw_comm_offset(const furrow_comm *comm, uint64_t mine, uint64_t *before, uint64_t *all,
+                             furrow_error *err) {
+  void *memory = NULL;
+  FW_TRY(fw_alloc(&memory, comm->ranks, sizeof(uint64_t), err));
+  uint64_t *counts = memory, sum = 0;
+  const furrow_status status = gather_numbers(comm, mine, counts, err);
+  for (unsigned r = 0; status == FURROW_OK && r < comm->ranks; r++) {
+    if (r == comm->rank) *before = sum;
+    sum += counts[r];
+  }
+  if (status == FURROW_OK) *all = sum;
+  fw_free(memory);
+  return status;
+}
+
+static size_t sum_of(const size_t *sizes, unsigned ranks) {
+  size_t total = 0;
+  for (unsigned r = 0; r < ranks; r++) total += sizes[r];
+  return total;
+}
+
+furrow_status fw_comm_gather_all(const furrow_comm *comm, const void *bytes, size_t size, void **all, size_t *total,
+                                 size_t *sizes, furrow_error *err) {
+  void *memory = NULL, *joined = NULL;
+  FW_TRY(fw_alloc(&memory, comm->ranks, sizeof(size_t), err));
+  size_t *parts = memory;
+  _Static_assert(sizeof(size_t) == sizeof(uint64_t), "sizes are numbers of 64 bits");
+  furrow_status status = gather_numbers(comm, size, (uint64_t *)parts, err);
+  if (status == FURROW_OK)
+    status = fw_comm_all_ok(comm, fw_alloc(&joined, sum_of(parts, comm->ranks) + 1, 1, err), err);
+  if (status == FURROW_OK) status = comm->gather(comm, bytes, size, joined, parts, err);
+  if (status == FURROW_OK) {
+    *all = joined;
+    *total = sum_of(parts, comm->ranks);
+    if (sizes) memcpy(sizes, parts, comm->ranks * sizeof *sizes);
+  } else {
+    fw_free(joined);
+  }
+  fw_free(memory);
+  return status;
+}
+
+furrow_status fw_comm_exchange_all(const furrow_comm *comm, const void *send, const size_t *send_size, void **receive,
+                                   size_t *receive_size, furrow_error *err) {
+  void *memory = NULL, *received = NULL;
+  FW_TRY(fw_alloc(&memory, comm->ranks, sizeof(size_t), err));
+  size_t *each = memory;
+  for (unsigned r = 0; r < comm->ranks; r++) each[r] = sizeof(size_t);
+  furrow_status status = comm->exchange(comm, send_size, each, receive_size, each, err);
+  fw_free(memory);
+  if (status == FURROW_OK)
+    status = fw_comm_all_ok(comm, fw_alloc(&received, sum_of(receive_size, comm->ranks) + 1, 1, err), err);
+  if (status == FURROW_OK) status = comm->exchange(comm, send, send_size, received, receive_size, err);
+  if (status == FURROW_OK)
+    *receive = received;
+  else
+    fw_free(received);
+  return status;
+}
+
+furrow_status fw_comm_all_ok(const furrow_comm *comm, furrow_status mine, furrow_error *err) {
+  if (comm->ranks == 1) return mine;
+  double failed = mine != FURROW_OK;
+  furrow_error lost;
+  const furrow_status status = fw_comm_max_f64(comm, &failed, 1, mine == FURROW_OK ? err : &lost);
+  if (mine != FURROW_OK || status != FURROW_OK) return mine != FURROW_OK ? mine : status;
+  return failed > 0 ? fw_fail(err, FURROW_E_STATE, "another process failed") : FURROW_OK;
+}
