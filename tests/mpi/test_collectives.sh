@@ -35,6 +35,12 @@ if [ -n "${FURROW_LARGE:-}" ]; then
   cat "$work/out"
 fi
 
+echo "== a program with communicators of its own"
+object=${FURROW_MPI##*/lib}
+"$here/run_ranks.sh" 4 "$build/tests/own_comm_${object%.so}" >"$work/out" 2>"$work/err"
+expect $? = 0
+expect "$(sort -u "$work/out" | grep -c '^halves, threads and the end are as they should be$')" = 1
+
 # Reads and writes of memory; valgrind knows nothing of what MPI does inside, so mpi.supp leaves that out.
 if command -v valgrind >/dev/null && ! grep -q -a __asan_init "$program"; then
   echo "== valgrind"
