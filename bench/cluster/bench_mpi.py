@@ -2,7 +2,7 @@
 """bench/cluster/bench_mpi.py: the same command with 1, 2, 4 … ranks on the same data: how much faster is it?
 
 Makes a click log, a table of real features and vectors; trains boosted trees, FM and DeepFM, builds an index, and
-converts rows, with one thread a rank. One rank is the plain command without MPI. Runs take turns, every other round
+converts rows, with one thread for each rank. One rank is the plain command without MPI. Runs take turns, every other round
 backwards, and medians are reported: seconds of the whole command, and seconds of the epochs or rounds alone where the
 command reports them. The run fails if models that must not depend on the number of ranks differ.
 """
@@ -156,7 +156,7 @@ def main():
             results += found
             wrong += [f"{job}: {count} ranks have another result than {options.ranks[0]}" for count in differ]
     about = machine()
-    print(f"{about['cpu']}, {about['cores']} cores; one thread a rank, median of {options.rounds}; "
+    print(f"{about['cpu']}, {about['cores']} cores; one thread for each rank, median of {options.rounds}; "
           f"others took {LOAD.share_of_others():.0%} of the machine meanwhile")
     head = ["job", *(f"{count} ranks" for count in options.ranks)]
     for title, key in (("seconds of the command", "seconds"), ("seconds of the epochs or rounds", "epoch_seconds")):

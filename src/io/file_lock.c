@@ -1,7 +1,7 @@
 /* io/file_lock.c: one process at a time changes a file.
  *
- * A file is replaced by rename, so that the lock is on the file that was there before: whoever opened that one too
- * finds another file at the path once the lock is free, and begins again with it. */
+ * A file is replaced by rename, so the lock is on the file that was there before. A process that opened that file as
+ * well finds another one at the path once it has the lock, and begins again with it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
