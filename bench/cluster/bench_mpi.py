@@ -67,7 +67,7 @@ def make_data(options, folder):
         return path
     return {"clicks": make(f"clicks{options.rows}.libsvm", "gen_clicks", str(options.rows)),
             "table": make(f"table{options.rows}.libsvm", "gen_table", "binary", str(options.rows)),
-            "vectors": make(f"vectors{options.vectors}.fvecs", "gen_vectors", "points", str(options.vectors), "128")}
+            "vectors": make(f"vectors{options.vectors}.fbin", "gen_vectors", "points", str(options.vectors), "128")}
 
 
 def command_of(options, job, data, out):
