@@ -82,6 +82,7 @@ static furrow_status open_train(fw_fit *f, bool split, furrow_error *err) {
   params.sample_ratio = data->sample_ratio;
   params.posneg_ratio = data->posneg_ratio;
   params.shuffle = data->shuffle;
+  params.together = !f->trainer->forest;
   return fw_epoch_rows_open(&f->train, f->samples, data, &params, err);
 }
 
@@ -117,6 +118,7 @@ static furrow_status open_valid(fw_fit *f, const char *uri, furrow_error *err) {
   } else {
     return FURROW_OK;
   }
+  params.together = !f->trainer->forest;
   return status == FURROW_OK ? fw_epoch_rows_open(&f->valid, samples, data, &params, err) : status;
 }
 
@@ -169,7 +171,7 @@ static furrow_status validate(fw_fit *f, fw_epoch *epoch, furrow_error *err) {
   fw_tally_clear(f->tally, FW_EXACT_ROWS);
   furrow_status status = f->ops->score_valid(f, err);
   if (status == FURROW_E_RANGE) return name_valid(f, status, err);
-  if (status == FURROW_OK) status = fw_tally_reduce(f->tally, f->trainer->comm, err);
+  if (status == FURROW_OK && !f->trainer->rank_batch) status = fw_tally_reduce(f->tally, f->trainer->comm, err);
   if (status != FURROW_OK) return status;
   fw_tally_metrics(f->tally, &epoch->valid);
   if (epoch->valid.rows == 0) return fail_empty(f, err);
