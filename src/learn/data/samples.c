@@ -444,8 +444,10 @@ furrow_status fw_samples_leave_out(fw_samples *samples, const fw_holdout *holdou
   furrow_container *kept = NULL, *out = NULL;
   furrow_status status = copy_rows(&kept, &samples->block, holdout, fold, false, err);
   if (status == FURROW_OK && left_out) status = copy_rows(&out, &samples->block, holdout, fold, true, err);
+  status = fw_comm_agree(samples->comm, status, err);
   if (status != FURROW_OK) {
     furrow_container_free(kept);
+    furrow_container_free(out);
     return status;
   }
   status = fw_samples_take(samples, kept, err);
@@ -458,7 +460,7 @@ furrow_status fw_samples_leave_out(fw_samples *samples, const fw_holdout *holdou
 
 furrow_status fw_samples_take(fw_samples *samples, furrow_container *rows, furrow_error *err) {
   furrow_rowblock block;
-  const furrow_status status = furrow_container_get_block(rows, &block, err);
+  const furrow_status status = fw_comm_agree(samples->comm, furrow_container_get_block(rows, &block, err), err);
   if (status != FURROW_OK) {
     furrow_container_free(rows);
     return status;
