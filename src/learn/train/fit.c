@@ -164,7 +164,7 @@ static furrow_status validate(fw_fit *f, fw_epoch *epoch, furrow_error *err) {
   fw_tally_clear(f->tally, FW_EXACT_ROWS);
   furrow_status status = f->ops->score_valid(f, err);
   if (status == FURROW_E_RANGE) return name_valid(f, status, err);
-  if (status == FURROW_OK) status = fw_tally_reduce(f->tally, f->trainer->comm, err);
+  if (status == FURROW_OK && !f->ops->scores_all_ranks) status = fw_tally_reduce(f->tally, f->trainer->comm, err);
   if (status != FURROW_OK) return status;
   fw_tally_metrics(f->tally, &epoch->valid);
   if (epoch->valid.rows == 0) return fail_empty(f, err);
