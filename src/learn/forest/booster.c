@@ -159,7 +159,8 @@ void fw_booster_set_comm(fw_booster *b, const furrow_comm *comm, uint64_t first_
   fw_feature_stats_set_first_row(b->stats, first_row);
 }
 
-static furrow_status agree(const fw_booster *b, furrow_status status, furrow_error *err) {
+/* The failure of one rank is that of all. */
+static furrow_status on_all_ranks(const fw_booster *b, furrow_status status, furrow_error *err) {
   return fw_comm_agree(b->comm, status, err);
 }
 
@@ -227,7 +228,7 @@ static furrow_status number_rows(fw_booster *b, furrow_error *err) {
   if (first != b->train.first)
     status = fw_fail(err, FURROW_E_STATE, "the first row of rank %u is %" PRIu64 ", not %" PRIu64, b->comm->rank, first,
                      b->train.first);
-  return agree(b, status, err);
+  return on_all_ranks(b, status, err);
 }
 
 furrow_status fw_booster_choose_cuts(fw_booster *b, furrow_error *err) {
@@ -241,7 +242,7 @@ furrow_status fw_booster_choose_cuts(fw_booster *b, furrow_error *err) {
     status = fw_binned_init(&b->train.binned, cuts, b->looked, count_entries(b), err);
   }
   if (status == FURROW_OK) status = fw_binned_init(&b->valid.binned, cuts, 0, 0, err);
-  return agree(b, status, err);
+  return on_all_ranks(b, status, err);
 }
 
 /* Whether a batch has the labels and weights that the first pass saw at this place. */
@@ -325,7 +326,7 @@ static furrow_status list_groups(const fw_booster *b, row_set *set, furrow_error
   furrow_status status = FURROW_OK;
   if (set->binned.rows > 0 && !set->qid) status = fw_fail(err, FURROW_E_ARGUMENT, "rows that are ranked need a qid");
   if (status == FURROW_OK) status = fw_row_groups_init(&set->groups, set->qid, set->binned.rows, err);
-  FW_TRY(agree(b, status, err));
+  FW_TRY(on_all_ranks(b, status, err));
   if (b->comm->ranks > 1) FW_TRY(fw_rank_groups_init(&set->all_groups, b->comm, &set->groups, set->qid, err));
   fw_free(set->qid);
   set->qid = NULL;
@@ -370,9 +371,9 @@ static furrow_status make_arrays(fw_booster *b, furrow_error *err) {
     status = fw_alloc((void **)&b->allowed, features, sizeof *b->allowed, err);
     if (status == FURROW_OK) status = fw_alloc((void **)&b->chance, features, 2 * sizeof *b->chance, err);
   }
-  FW_TRY(agree(b, status, err));
+  FW_TRY(on_all_ranks(b, status, err));
   status = fw_grower_create(&b->grower, &b->plan->forest, &b->train.binned, b->comm, b->train.all, b->pool, err);
-  return agree(b, status, err);
+  return on_all_ranks(b, status, err);
 }
 
 /* The share of a class, but at least half a row's: its logarithm is a number. */
@@ -456,12 +457,12 @@ static furrow_status check_forest(const fw_booster *b, const fw_forest *forest, 
 }
 
 furrow_status fw_booster_begin(fw_booster *b, fw_forest *forest, furrow_error *err) {
-  FW_TRY(agree(b, check_forest(b, forest, err), err));
+  FW_TRY(on_all_ranks(b, check_forest(b, forest, err), err));
   FW_TRY(fw_comm_offset(b->comm, b->valid.binned.rows, &b->valid.first, &b->valid.all, err));
   if (b->valid.all > FW_MAX_ROWS) return fail_rows(err);
   furrow_status status = ready_set(b, &b->train, err);
   if (status == FURROW_OK) status = ready_set(b, &b->valid, err);
-  FW_TRY(agree(b, status, err));
+  FW_TRY(on_all_ranks(b, status, err));
   FW_TRY(make_groups(b, &b->train, err));
   FW_TRY(make_groups(b, &b->valid, err));
   FW_TRY(make_arrays(b, err));
@@ -586,7 +587,7 @@ static furrow_status grow_tree(fw_booster *b, uint64_t round, size_t class_numbe
   if (status == FURROW_OK)
     status = fw_node_rows_apply_tree(&b->train.rows, row_count, rows, b->forest, tree, rate, score, b->pool, err);
   if (status == FURROW_OK) status = apply_forest(b, &b->valid, tree, err);
-  return agree(b, status, err);
+  return on_all_ranks(b, status, err);
 }
 
 void fw_booster_set_check(fw_booster *b, furrow_status (*check)(void *user, furrow_error *err), void *user) {
@@ -598,7 +599,7 @@ furrow_status fw_booster_round(fw_booster *b, furrow_error *err) {
   if (!b->forest) return fw_fail(err, FURROW_E_STATE, "rounds have not begun");
   const size_t trees = b->forest->trees;
   const uint64_t round = trees / b->classes;
-  furrow_status status = agree(b, fw_forest_add(b->forest, b->classes, err), err);
+  furrow_status status = on_all_ranks(b, fw_forest_add(b->forest, b->classes, err), err);
   if (status == FURROW_OK && b->log_sum)
     fw_gradients_log_sums(b->train.score, round == 0 ? b->base : NULL, b->train.binned.rows, b->classes, b->pool,
                           b->log_sum);
@@ -668,7 +669,7 @@ furrow_status fw_booster_tally_all(const fw_booster *b, bool valid, size_t every
     return FURROW_OK;
   }
   furrow_status status = fw_alloc(&own, TALLIED_NUMBERS + row_width(b), sizeof(double), err);
-  status = agree(b, status, err);
+  status = on_all_ranks(b, status, err);
   if (status == FURROW_OK) status = tally_parts(b, set, every, own, tally, err);
   fw_free(own);
   if (status != FURROW_OK || set->all_groups.count == 0) return status;

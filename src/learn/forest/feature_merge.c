@@ -125,7 +125,7 @@ static furrow_status merge_lists(fw_feature_stats *s, const furrow_comm *comm, f
 /* ---- Rows of all ranks ---- */
 
 /* A rank without rows knows nothing of their kind. */
-static furrow_status agree_on_kind(fw_feature_stats *s, const furrow_comm *comm, furrow_error *err) {
+static furrow_status find_kind(fw_feature_stats *s, const furrow_comm *comm, furrow_error *err) {
   uint64_t kind[4] = {s->columns != NULL, s->features != NULL, s->column_count, s->columns ? ~s->column_count : 0};
   FW_TRY(fw_comm_max_u64(comm, kind, 4, err));
   if ((kind[0] && kind[1]) || (kind[0] && kind[2] != ~kind[3]))
@@ -136,7 +136,7 @@ static furrow_status agree_on_kind(fw_feature_stats *s, const furrow_comm *comm,
   return fw_comm_agree(comm, status, err);
 }
 
-static furrow_status agree_on_step(fw_feature_stats *s, const furrow_comm *comm, furrow_error *err) {
+static furrow_status find_step(fw_feature_stats *s, const furrow_comm *comm, furrow_error *err) {
   uint64_t step = s->step;
   FW_TRY(fw_comm_max_u64(comm, &step, 1, err));
   while (s->step < step) fw_feature_stats_thin(s);
@@ -166,8 +166,8 @@ furrow_status fw_feature_stats_merge(fw_feature_stats *s, const furrow_comm *com
   uint64_t before = 0;
   if (comm->ranks == 1) return FURROW_OK;
   FW_TRY(fw_comm_offset(comm, s->rows, &before, &s->rows, err));
-  FW_TRY(agree_on_kind(s, comm, err));
-  FW_TRY(agree_on_step(s, comm, err));
+  FW_TRY(find_kind(s, comm, err));
+  FW_TRY(find_step(s, comm, err));
   furrow_status status = fw_comm_agree(comm, list_own(s, &own, err), err);
   if (status == FURROW_OK) status = merge_lists(s, comm, &own, err);
   if (status == FURROW_OK) status = gather_sample(s, comm, &own, err);

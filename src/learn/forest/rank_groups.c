@@ -9,13 +9,13 @@
 
 /* ---- Which groups there are ---- */
 
-typedef struct numbered {
+typedef struct group_id {
   uint64_t qid;
   uint32_t number;
-} numbered;
+} group_id;
 
 static int compare_groups(const void *a, const void *b) {
-  const numbered *x = a, *y = b;
+  const group_id *x = a, *y = b;
   return (x->qid > y->qid) - (x->qid < y->qid);
 }
 
@@ -28,11 +28,11 @@ static furrow_status fail_divided(uint64_t qid, furrow_error *err) {
 static furrow_status order_groups(fw_rank_groups *all, const uint64_t *qid, furrow_error *err) {
   void *memory = NULL;
   FW_TRY(fw_alloc((void **)&all->order, all->count, sizeof *all->order, err));
-  FW_TRY(fw_alloc(&memory, all->count, sizeof(numbered), err));
-  numbered *groups = memory;
+  FW_TRY(fw_alloc(&memory, all->count, sizeof(group_id), err));
+  group_id *groups = memory;
   uint64_t divided = 0;
   bool found = false;
-  for (size_t i = 0; i < all->count; i++) groups[i] = (numbered){qid[i], (uint32_t)i};
+  for (size_t i = 0; i < all->count; i++) groups[i] = (group_id){qid[i], (uint32_t)i};
   qsort(groups, all->count, sizeof *groups, compare_groups);
   for (size_t i = 0; i < all->count; i++) {
     all->order[i] = groups[i].number;
