@@ -14,7 +14,7 @@ furrow_status fw_model_save(const fw_net *net, const fw_plan *plan, const furrow
 typedef struct fw_save_params {
   furrow_matrix_write_params write;
   const furrow_layer_formats *formats; /* NULL: the defaults */
-  int32_t servers;
+  int32_t servers; /* 0: one for each rank */
   int64_t part_size; /* 0: Angel's rule */
 } fw_save_params;
 
