@@ -194,3 +194,16 @@ furrow_status fw_comm_all_ok(const furrow_comm *comm, furrow_status mine, furrow
   if (mine != FURROW_OK || status != FURROW_OK) return mine != FURROW_OK ? mine : status;
   return failed > 0 ? fw_fail(err, FURROW_E_STATE, "another process failed") : FURROW_OK;
 }
+
+furrow_status fw_comm_agree(const furrow_comm *comm, furrow_status mine, furrow_error *err) {
+  if (comm->ranks == 1) return mine;
+  uint64_t first = mine == FURROW_OK ? 0 : comm->ranks - comm->rank; /* the largest is that of the first rank */
+  furrow_error error = {0};
+  if (mine != FURROW_OK && err) error = *err;
+  error.status = mine;
+  FW_TRY(fw_comm_max_u64(comm, &first, 1, err));
+  if (first == 0) return FURROW_OK;
+  FW_TRY(comm->broadcast(comm, &error, sizeof error, comm->ranks - (unsigned)first, err));
+  if (err) *err = error;
+  return error.status;
+}

@@ -36,6 +36,8 @@ struct fw_samples {
   bool in_memory;
   const fw_scaling *scaling; /* NULL: rows come as they are */
   fw_scaled_block scaled;    /* in memory */
+  const furrow_comm *comm;
+  uint64_t first_row, all_rows; /* see fw_samples_first_row */
 };
 
 struct fw_sample_pass {
@@ -322,17 +324,38 @@ static furrow_status load(fw_samples *samples, furrow_error *err) {
   return status == FURROW_END ? FURROW_OK : status;
 }
 
+/* Streamed rows of one rank; alone they need not be counted. */
+static furrow_status count_streamed(const fw_samples *samples, uint64_t *rows, furrow_error *err) {
+  fw_sample_pass *pass = NULL;
+  const furrow_rowblock *block;
+  if (samples->comm->ranks == 1) return FURROW_OK;
+  if (fw_samples_pass_once(samples)) return fw_fail(err, FURROW_E_ARGUMENT, "a pipe cannot be read in parts");
+  furrow_status status = fw_sample_pass_open(&pass, samples, err);
+  while (status == FURROW_OK && (status = fw_sample_pass_next(pass, &block, err)) == FURROW_OK) *rows += block->size;
+  fw_sample_pass_close(pass);
+  return status == FURROW_END ? FURROW_OK : status;
+}
+
+/* Where the rows of this rank are among all rows. */
+static furrow_status number_rows(fw_samples *samples, furrow_status status, furrow_error *err) {
+  uint64_t rows = samples->block.size;
+  if (status == FURROW_OK && !samples->in_memory) status = count_streamed(samples, &rows, err);
+  FW_TRY(fw_comm_agree(samples->comm, status, err));
+  return fw_comm_offset(samples->comm, rows, &samples->first_row, &samples->all_rows, err);
+}
+
 furrow_status fw_samples_open(fw_samples **samples, const char *uri, const fw_data_conf *data,
                               const furrow_parser_params *params, bool stream, const furrow_comm *comm,
                               furrow_error *err) {
   void *memory;
   furrow_status status = fw_alloc_zero(&memory, 1, sizeof **samples, err);
-  if (status != FURROW_OK) return status;
+  if (status != FURROW_OK) return fw_comm_agree(comm, status, err);
   fw_samples *s = memory;
   furrow_parser_stats_init(&s->stats);
   furrow_parser_params *p = &s->params;
   furrow_parser_params_init(p);
   status = FW_PARAMS_READ(p, params, furrow_parser_params, err);
+  s->comm = comm;
   s->index_base = -1;
   s->base = data->index_base;
   s->trees = data->trees;
@@ -342,6 +365,7 @@ furrow_status fw_samples_open(fw_samples **samples, const char *uri, const fw_da
   p->nparts *= comm->ranks;
   if (status == FURROW_OK) status = add_index_hint(s, complete_uri(s, uri, data, err), err);
   if (status == FURROW_OK && !stream) status = load(s, err);
+  status = number_rows(s, status, err);
   if (status == FURROW_OK) {
     *samples = s;
   } else {
@@ -412,7 +436,7 @@ furrow_status fw_samples_take(fw_samples *samples, furrow_container *rows, furro
   samples->iter = NULL;
   samples->container = rows;
   samples->block = block;
-  return FURROW_OK;
+  return number_rows(samples, FURROW_OK, err);
 }
 
 const furrow_rowblock *fw_samples_block(const fw_samples *samples) {
@@ -422,6 +446,18 @@ const furrow_rowblock *fw_samples_block(const fw_samples *samples) {
 
 const furrow_rowblock *fw_samples_raw_block(const fw_samples *samples) {
   return samples->in_memory ? &samples->block : NULL;
+}
+
+uint64_t fw_samples_first_row(const fw_samples *samples) {
+  return samples->first_row;
+}
+
+uint64_t fw_samples_all_rows(const fw_samples *samples) {
+  return samples->all_rows;
+}
+
+const furrow_comm *fw_samples_comm(const fw_samples *samples) {
+  return samples->comm;
 }
 
 const char *fw_samples_found_label(const fw_samples *samples) {

@@ -96,7 +96,7 @@ furrow_status fw_net_snapshot_write(const fw_net *net, fw_snapshot_sink sink, vo
   if (status != FURROW_OK) return status;
   const uint64_t number = count;
   status = fw_snapshot_write(&number, 1, sizeof number, sink, to, err);
-  if (status == FURROW_OK && keys) status = fw_snapshot_write(keys, count, sizeof *keys, sink, to, err);
+  if (status == FURROW_OK && fw_net_is_open(net)) status = fw_snapshot_write(keys, count, sizeof *keys, sink, to, err);
   if (status == FURROW_OK && feature_bytes(net) > 0) status = write_features(net, keys, count, sink, to, err);
   fw_free(keys);
   return status;
@@ -146,32 +146,42 @@ static furrow_status read_feature(fw_net *net, uint64_t key, snapshot *in, furro
   return status;
 }
 
-/* The number of features must be that of the bytes behind it, and that of the range where it is known. */
-static furrow_status read_features(fw_net *net, snapshot *in, furrow_error *err) {
+/* `known`: the features of a net whose range is known. */
+static furrow_status read_records(fw_net *net, snapshot *in, const uint64_t *known, furrow_error *err) {
   const bool open = fw_net_is_open(net);
   const int64_t range = fw_net_plan(net)->data.range;
   const size_t bytes = feature_bytes(net), key_size = open ? sizeof(uint64_t) : 0;
-  if (!has_bytes(in, 1, sizeof(uint64_t))) return fail_snapshot(in, err, "the parameters end before the features");
   const uint64_t count = fw_get_le64(in->bytes + in->at);
-  uint64_t *keys = NULL;
-  size_t known = 0;
-  furrow_status status = open ? FURROW_OK : fw_net_features(net, &keys, &known, err);
-  if (status != FURROW_OK) return status;
-  if (!open && count != known) return fail_snapshot(in, err, "the number of features is not that of the model's range");
   in->at += sizeof count;
   if (bytes + key_size == 0) return FURROW_OK;
   if (!has_bytes(in, count, bytes + key_size)) return fail_snapshot(in, err, "the parameters end inside the features");
   const unsigned char *key_bytes = in->bytes + in->at;
   in->at += count * key_size;
   uint64_t before = 0;
+  furrow_status status = FURROW_OK;
   for (uint64_t i = 0; status == FURROW_OK && i < count; i++) {
-    const uint64_t key = open ? fw_get_le64(key_bytes + 8 * i) : i;
+    const uint64_t key = open ? fw_get_le64(key_bytes + 8 * i) : known ? known[i] : i;
     if (i > 0 && key <= before) return fail_snapshot(in, err, "the features do not ascend");
     if (range > 0 && key >= (uint64_t)range) return fail_snapshot(in, err, "a feature is beyond the model's range");
+    if (!fw_net_owns(net, key)) return fail_snapshot(in, err, "a feature is that of another rank");
     before = key;
     if (in->fill) status = read_feature(net, key, in, err);
   }
   if (!in->fill) in->at += count * bytes;
+  return status;
+}
+
+/* The number of features must be that of the bytes behind it, and that of the range where it is known. */
+static furrow_status read_features(fw_net *net, snapshot *in, furrow_error *err) {
+  uint64_t *keys = NULL;
+  size_t known = 0;
+  if (!has_bytes(in, 1, sizeof(uint64_t))) return fail_snapshot(in, err, "the parameters end before the features");
+  if (fw_net_is_open(net)) return read_records(net, in, NULL, err);
+  FW_TRY(fw_net_features(net, &keys, &known, err));
+  furrow_status status = fw_get_le64(in->bytes + in->at) == known
+                             ? read_records(net, in, keys, err)
+                             : fail_snapshot(in, err, "the number of features is not that of the model's range");
+  fw_free(keys);
   return status;
 }
 

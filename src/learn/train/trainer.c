@@ -23,8 +23,10 @@ static void clear_slots(fw_batch_slot *slots) {
 }
 
 furrow_status fw_trainer_new_net(const furrow_trainer *trainer, fw_net **net, furrow_error *err) {
-  const fw_net_params params = {
-      .training = true, .seed = trainer->plan->train.seed, .max_features = trainer->max_features};
+  const fw_net_params params = {.training = true,
+                                .seed = trainer->plan->train.seed,
+                                .max_features = trainer->max_features,
+                                .comm = trainer->comm};
   return fw_net_create(net, trainer->plan, &params, err);
 }
 
