@@ -18,8 +18,8 @@ typedef furrow_status (*fw_dir_check)(const char *path, furrow_error *err);
  * directory is never replaced (E_EXISTS). */
 furrow_status fw_atomic_dir_open(fw_atomic_dir **dir, const char *path, fw_dir_check may_replace,
                                  furrow_error *err) FURROW_MUST_USE;
-/* The directory `temporary` (fw_atomic_dir_temporary), which another process has started for the same path: to be filled
- * by several of them. It is the other's to commit or to remove. E_NOT_FOUND: it is not there. */
+/* The directory `temporary` (fw_atomic_dir_temporary), which another process has started for the same path: to be
+ * filled by several of them. It is the other's to commit or to remove. E_NOT_FOUND: it is not there. */
 furrow_status fw_atomic_dir_join(fw_atomic_dir **dir, const char *path, const char *temporary,
                                  furrow_error *err) FURROW_MUST_USE;
 /* Its temporary name, at most 255 bytes. */

@@ -152,8 +152,8 @@ furrow_status fw_column_exchange_run(fw_column_exchange *x, const fw_column_requ
   fw_column_request asked = *request;
   furrow_error lost;
   asked.failed = mine != FURROW_OK;
-  furrow_status status = comm->gather(comm, &asked, sizeof asked, x->requests, x->request_sizes,
-                                      mine == FURROW_OK ? err : &lost);
+  furrow_status status =
+      comm->gather(comm, &asked, sizeof asked, x->requests, x->request_sizes, mine == FURROW_OK ? err : &lost);
   if (mine != FURROW_OK) return mine;
   bool more = false;
   for (unsigned r = 0; status == FURROW_OK && r < comm->ranks; r++) {

@@ -10,7 +10,7 @@
 
 /* What a rank asks for in a round. */
 typedef struct fw_column_request {
-  int64_t start, end;  /* columns start … end-1; none: the rank has all that it needs */
+  int64_t start, end;   /* columns start … end-1; none: the rank has all that it needs */
   uint32_t first, rows; /* numbers first … first+rows-1 of each */
   uint64_t failed;      /* the rank cannot go on */
 } fw_column_request;

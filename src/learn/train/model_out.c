@@ -117,7 +117,7 @@ typedef struct writing {
   furrow_element_type type;
   const uint64_t *keys; /* of this rank's features, ascending; NULL: all columns are its own */
   size_t key_count;
-  bool sparse; /* only columns with a feature have elements */
+  bool sparse;      /* only columns with a feature have elements */
   int32_t *row_ids; /* 0 … rows - 1 */
   char *values;     /* of a panel */
   int64_t *col_ids;
@@ -168,8 +168,8 @@ static furrow_status put_rows(writing *w, const furrow_partition_meta *part, siz
                               furrow_error *err) {
   const size_t most = PANEL_NUMBERS / rows > 0 ? PANEL_NUMBERS / rows : 1;
   const size_t from = w->sparse ? fw_first_key(w->keys, w->key_count, part->start_col) : 0;
-  const size_t end = w->sparse ? fw_first_key(w->keys, w->key_count, part->end_col)
-                               : (size_t)(part->end_col - part->start_col);
+  const size_t end =
+      w->sparse ? fw_first_key(w->keys, w->key_count, part->end_col) : (size_t)(part->end_col - part->start_col);
   furrow_status status = FURROW_OK;
   for (size_t at = from; status == FURROW_OK && at < end; at += most) {
     const size_t count = end - at < most ? end - at : most;
@@ -426,7 +426,8 @@ furrow_status fw_model_put_graph(furrow_model_writer *model, const furrow_learn_
   return furrow_model_writer_write_file(model, "furrow.json", about->bytes, about->size, err);
 }
 
-furrow_status fw_save_params_read(fw_save_params *params, const furrow_trainer_save_params *given, furrow_error *err) {
+furrow_status fw_save_params_read(fw_save_params *params, const furrow_trainer_save_params *given, unsigned ranks,
+                                  furrow_error *err) {
   furrow_trainer_save_params used;
   furrow_trainer_save_params_init(&used);
   FW_TRY(FW_PARAMS_READ(&used, given, furrow_trainer_save_params, err));
@@ -435,6 +436,7 @@ furrow_status fw_save_params_read(fw_save_params *params, const furrow_trainer_s
   FW_TRY(FW_PARAMS_READ(&params->write, used.write, furrow_matrix_write_params, err));
   params->write.overwrite = used.overwrite;
   if (used.formats) params->write.separator = furrow_layer_formats_separator(used.formats);
+  if (params->servers == 0) params->servers = (int32_t)ranks;
   return FURROW_OK;
 }
 
@@ -470,8 +472,7 @@ furrow_status fw_model_save(const fw_net *net, const fw_plan *plan, const furrow
                             furrow_error *err) {
   const furrow_comm *comm = fw_net_comm(net);
   fw_save_params used;
-  FW_TRY(fw_save_params_read(&used, params, err));
-  if (used.servers == 0) used.servers = (int32_t)comm->ranks;
+  FW_TRY(fw_save_params_read(&used, params, comm->ranks, err));
   furrow_model_writer *model = NULL;
   saved_features features = {0};
   furrow_status status = list_features(&features, net, err);

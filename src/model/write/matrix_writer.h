@@ -102,8 +102,8 @@ furrow_matrix_format_context fw_writer_context(const furrow_matrix_writer *write
 
 /* Whether a directory may be replaced: a model, or a matrix, and nothing else; E_EXISTS names what would be lost. */
 furrow_status fw_model_check_overwrite(const char *path, furrow_error *err) FURROW_MUST_USE;
-/* A writer of the directory that another process has opened for the same folder: of some files of it, all in folders that
- * the other has made. It is the other's to commit or to remove. */
+/* A writer of the directory that another process has opened for the same folder: of some files of it, all in folders
+ * that the other has made. It is the other's to commit or to remove. */
 furrow_status fw_model_writer_join(furrow_model_writer **writer, const char *folder, const char *temporary,
                                    furrow_error *err) FURROW_MUST_USE;
 const char *fw_model_writer_temporary(const furrow_model_writer *model);
