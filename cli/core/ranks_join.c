@@ -48,5 +48,5 @@ furrow_status ranks_agree(furrow_status mine, furrow_error *err) {
   const unsigned first = found ? (unsigned)(found - (const unsigned char *)all) : ranks;
   free(all);
   if (first == ranks || first == ranks_number()) return mine;
-  return fail(err, FURROW_E_STATE, "rank %u failed", first);
+  return fail(err, FURROW_E_STATE, "another process failed");
 }

@@ -80,17 +80,21 @@ void fw_split_align(fw_split *split) {
   split->end = piece_end(split, split->end);
 }
 
-bool fw_split_pieces_before(const fw_split *split, uint64_t *pieces) {
-  uint64_t sum = 0;
+uint64_t fw_split_align_numbered(fw_split *split) {
+  uint64_t before = 0;
+  bool ordered = false;
+  fw_split_align(split);
   for (size_t i = 0; i < split->set->nfiles; i++) {
     const fw_file *file = &split->set->files[i];
-    if (file->begin >= split->begin) break;
-    if (in_order(split, file)) return false;
-    const uint64_t before = split->begin - file->begin, bytes = before < file->size ? before : file->size;
-    sum += bytes / split->piece + (bytes % split->piece != 0);
+    ordered |= in_order(split, file);
+    if (file->begin >= split->begin) continue;
+    const uint64_t room = split->begin - file->begin, bytes = room < file->size ? room : file->size;
+    before += bytes / split->piece + (bytes % split->piece != 0);
   }
-  *pieces = sum;
-  return true;
+  if (!ordered) return before;
+  split->end = split->set->size;
+  if (split->begin > 0) split->begin = split->set->size;
+  return 0;
 }
 
 furrow_status fw_split_open(fw_split **split, const fw_fileset *set, uint32_t part, uint32_t nparts, size_t piece,
