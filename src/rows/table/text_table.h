@@ -8,6 +8,7 @@
 #ifndef FW_ROWS_TABLE_TEXT_TABLE_H
 #define FW_ROWS_TABLE_TEXT_TABLE_H
 
+#include "base/buffer.h"
 #include "io/uri.h"
 #include "rows/chunk.h"
 
@@ -126,6 +127,8 @@ typedef struct fw_table_source fw_table_source;
 furrow_status fw_table_source_open(fw_table_source **source, const char *uri, furrow_error *err) FURROW_MUST_USE;
 void fw_table_source_close(fw_table_source *source);
 const fw_table_layout *fw_table_source_layout(const fw_table_source *source);
+/* The bytes before the first record of the first file that has any. */
+furrow_status fw_table_source_head(const fw_table_source *source, fw_buffer *head, furrow_error *err) FURROW_MUST_USE;
 /* Whether it can be scanned again: no pipe is in it. */
 bool fw_table_source_repeats(const fw_table_source *source);
 
