@@ -400,5 +400,6 @@ furrow_status furrow_index_train(furrow_index *index, const float *vectors, size
   fw_rank_vectors local;
   FW_TRY(fw_comm_of(&comm, p.comm, err));
   FW_TRY(fw_rank_vectors_init(&local, comm, vectors, n, err));
+  FW_TRY(fw_comm_all_ok(comm, fw_rank_vectors_place(&local, p.positions, err), err));
   return fw_index_train_distributed(index, &local, &p, err);
 }
