@@ -441,4 +441,5 @@ const command index_build_command = {
     .size = sizeof(build_values),
     .init = build_init,
     .run = build_run,
+    .on_all_ranks = true,
 };
