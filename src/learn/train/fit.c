@@ -171,7 +171,8 @@ static furrow_status validate(fw_fit *f, fw_epoch *epoch, furrow_error *err) {
   fw_tally_clear(f->tally, FW_EXACT_ROWS);
   furrow_status status = f->ops->score_valid(f, err);
   if (status == FURROW_E_RANGE) return name_valid(f, status, err);
-  if (status == FURROW_OK && !f->trainer->rank_batch) status = fw_tally_reduce(f->tally, f->trainer->comm, err);
+  const bool counted = f->ops->scores_all_ranks || f->trainer->rank_batch; /* the rows of all ranks */
+  if (status == FURROW_OK && !counted) status = fw_tally_reduce(f->tally, f->trainer->comm, err);
   if (status != FURROW_OK) return status;
   fw_tally_metrics(f->tally, &epoch->valid);
   if (epoch->valid.rows == 0) return fail_empty(f, err);

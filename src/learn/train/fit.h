@@ -17,8 +17,9 @@ typedef struct fw_fit_ops {
   furrow_status (*begin)(fw_fit *fit, furrow_error *err);
   /* Trains one epoch; fills in rate, metrics and time. */
   furrow_status (*train)(fw_fit *fit, fw_epoch *epoch, furrow_error *err);
-  /* Counts the scores of the validation rows in fit->tally. */
+  /* Counts the scores of the validation rows in fit->tally: those of this rank, or of all (scores_all_ranks). */
   furrow_status (*score_valid)(fw_fit *fit, furrow_error *err);
+  bool scores_all_ranks;
   /* Fills in the figures of the validation rows itself; NULL: score_valid does. */
   furrow_status (*validate)(fw_fit *fit, fw_epoch *epoch, furrow_error *err);
   /* Keeps the parameters of the best epoch; restores them. */
