@@ -11,6 +11,7 @@
 #include "core/fail.h"
 #include "core/interrupt.h"
 #include "core/progress.h"
+#include "core/ranks_join.h"
 #include "core/report.h"
 #include "core/shared_options.h"
 #include "core/text_file.h"
@@ -270,6 +271,7 @@ static void init_parser(furrow_parser_params *parser, const train_values *values
 
 static void init_trainer(furrow_trainer_params *params, const train_values *values) {
   furrow_trainer_params_init(params);
+  params->comm = ranks_comm();
   params->threads = values->threads;
   params->hogwild = values->hogwild;
   params->load = values->load;
@@ -382,6 +384,7 @@ static furrow_status save(const train_values *values, const learn_settings *sett
 
 static furrow_status write_history(const train_values *values, const furrow_trainer *trainer, furrow_error *err) {
   furrow_status status = FURROW_OK;
+  if (ranks_number() > 0) return FURROW_OK;
   if (values->history) status = history_write(values->history, trainer, values->force, err);
   if (status == FURROW_OK && values->curve)
     status =
@@ -406,7 +409,7 @@ static bool trains_trees(const learn_settings *settings) {
 static furrow_status measure_rounding(const train_values *values, const learn_settings *settings,
                                       const furrow_trainer *trainer, rounding *lost, furrow_error *err) {
   const char *rows = values->valid ? values->valid : values->train;
-  if (!values->angel_bytes || !trains_trees(settings) || rows[0] == '-') return FURROW_OK;
+  if (!values->angel_bytes || !trains_trees(settings) || rows[0] == '-' || ranks_number() > 0) return FURROW_OK;
   return rounding_measure(lost, trainer, values->out, rows, values->format, err);
 }
 
@@ -437,9 +440,10 @@ static void print_train_notes(const train_values *values, const furrow_trainer *
   print_notes(&valid);
 }
 
-/* Checks the files to write before the training instead of after it. */
+/* Checks the files to write before the training instead of after it. Rank 0 writes them. */
 static furrow_status check_targets(const train_values *values, furrow_error *err) {
   const char *const files[] = {values->history, values->curve};
+  if (ranks_number() > 0) return FURROW_OK;
   furrow_status status = job_check_out(values->out, values->force, err);
   for (size_t i = 0; status == FURROW_OK && i < 2; i++)
     if (files[i]) status = sink_check_path(files[i], values->force, err);
@@ -547,7 +551,7 @@ static furrow_status run_all(const train_values *values, const learn_settings *s
                              furrow_error *err) {
   fold_figures *figures = calloc(1, sizeof *figures);
   if (!figures) return fail_memory(err);
-  furrow_status status = values->out ? check_targets(values, err) : FURROW_OK;
+  furrow_status status = ranks_agree(values->out ? check_targets(values, err) : FURROW_OK, err);
   if (status == FURROW_OK) status = check_formats(settings, err);
   interrupt_catch();
   if (status == FURROW_OK && values->folds) status = run_folds(values, settings, figures, out, err);
@@ -685,4 +689,5 @@ const command train_command = {
     .size = sizeof(train_values),
     .init = train_init,
     .run = run_train,
+    .on_all_ranks = true,
 };
