@@ -204,7 +204,7 @@ static furrow_status write_description(const learn_settings *settings, furrow_de
                                        bool force, furrow_error *err) {
   char *text = NULL;
   size_t size = 0;
-  if (!path) return FURROW_OK;
+  if (!path || ranks_number() > 0) return FURROW_OK;
   furrow_status status = furrow_learn_conf_describe(settings->conf, kind, 0, &text, &size, err);
   if (status == FURROW_OK) status = text_file_write(path, text, size, force, err);
   furrow_free(text);
@@ -271,11 +271,11 @@ static void init_parser(furrow_parser_params *parser, const train_values *values
 
 static void init_trainer(furrow_trainer_params *params, const train_values *values) {
   furrow_trainer_params_init(params);
-  params->comm = ranks_comm();
   params->threads = values->threads;
   params->hogwild = values->hogwild;
   params->load = values->load;
   params->max_features = values->max_features;
+  params->comm = ranks_comm();
 }
 
 static furrow_status fit(const train_values *values, furrow_trainer *trainer, output *out, furrow_error *err) {
@@ -684,7 +684,9 @@ const command train_command = {
         "model if they are not better. With --conf, Angel's defaults count; --defaults changes that.\n\n"
         "The same samples, settings and seed give the same model, byte for byte, for any number of threads (another "
         "instruction set may change the last digits). docs/models.md has the formula, the graph, the matrices and the "
-        "defaults of each algorithm. furrow tune looks for better settings.",
+        "defaults of each algorithm. furrow tune looks for better settings. Under mpirun or srun the processes train "
+        "one "
+        "model together, each with its part of the samples (docs/cluster.md).",
     .groups = train_groups,
     .size = sizeof(train_values),
     .init = train_init,
