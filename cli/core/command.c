@@ -8,6 +8,7 @@
 
 #include "core/fail.h"
 #include "core/progress.h"
+#include "core/ranks.h"
 #include "furrow/version.h"
 
 static const command *the_root;
@@ -106,10 +107,11 @@ static void print_verbs(output *out, const command *const *verbs, const char *pa
   output_format(out, "\n'%s COMMAND --help' describes each command.\n", path);
 }
 
-static void print_common(output *out, const option_group *groups) {
+static void print_common(output *out, const command *cmd) {
   output_text(out, "\nCommon:\n");
   for (const option *o = common_options; o->name; o++)
-    if (!option_is_named(groups, o->name)) print_option(out, o);
+    if (!option_is_named(cmd->groups, o->name)) print_option(out, o);
+  for (const option *o = process_options; cmd->on_all_ranks && o->name; o++) print_option(out, o);
 }
 
 static void print_help(output *out, const command *cmd, const char *path) {
@@ -130,7 +132,7 @@ static void print_help(output *out, const command *cmd, const char *path) {
     title = group->title;
     for (const option *o = group->options; o->name; o++) print_option(out, o);
   }
-  if (cmd->run && !cmd->verbs) print_common(out, cmd->groups);
+  if (cmd->run && !cmd->verbs) print_common(out, cmd);
   if (cmd->more) cmd->more(out);
 }
 
@@ -184,7 +186,7 @@ static furrow_status run_leaf(const command *cmd, const char *path, int argc, ch
   furrow_status status = options_parse(path, cmd->groups, cmd->operands, argc, argv, values, &common, err);
   if (status == FURROW_OK && common.help)
     print_help(out, cmd, path);
-  else if (status == FURROW_OK)
+  else if (status == FURROW_OK && ranks_begin(cmd->on_all_ranks, common.rank_timeout, &status, err))
     status = cmd->run(values, out, err);
   if (status != FURROW_OK) name_option(cmd, err);
   free(values);
@@ -243,6 +245,5 @@ int command_main(const command *root, int argc, char **argv) {
     exit_code = out.exit_code;
     output_close(&out);
   }
-  print_failure(status, &err);
-  return status == FURROW_OK ? exit_code : furrow_status_exit_code(status);
+  return ranks_finish(status, &err, exit_code);
 }

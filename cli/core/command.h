@@ -23,7 +23,8 @@ typedef struct command {
   size_t size;                        /* size of the struct that the options fill; zeroed before init */
   void (*init)(void *values);         /* sets the defaults that are not zero; NULL: none */
   furrow_status (*run)(const void *values, output *out, furrow_error *err);
-  bool hidden; /* only for scripts; not listed in help */
+  bool hidden;       /* only for scripts; not listed in help */
+  bool on_all_ranks; /* under mpirun every process runs it (core/ranks.h); false: only that of rank 0 */
 } command;
 
 /* The command furrow itself. */

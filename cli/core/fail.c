@@ -60,9 +60,13 @@ furrow_status add_hint(furrow_error *err, const char *format, ...) {
 }
 
 void print_failure(furrow_status status, const furrow_error *err) {
+  print_failure_of("", status, err);
+}
+
+void print_failure_of(const char *who, furrow_status status, const furrow_error *err) {
   if (status == FURROW_OK || status == FURROW_END) return;
   char text[1024];
   furrow_error_to_text(err, text, sizeof text);
-  fprintf(stderr, "furrow: %s\n", text);
+  fprintf(stderr, "furrow: %s%s\n", who, text);
   if (err->hint[0]) fprintf(stderr, "hint: %s\n", err->hint);
 }

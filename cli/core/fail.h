@@ -22,5 +22,7 @@ furrow_status add_hint(furrow_error *err, const char *format, ...) __attribute__
 
 /* Prints "furrow: …" and, if there is one, "hint: …" to stderr. Prints nothing for OK and END. */
 void print_failure(furrow_status status, const furrow_error *err);
+/* The same with `who` before the message: "furrow: rank 2 of 4 (host): …". */
+void print_failure_of(const char *who, furrow_status status, const furrow_error *err);
 
 #endif

@@ -5,6 +5,7 @@
 #include "core/commands.h"
 #include "core/fail.h"
 #include "core/interrupt.h"
+#include "core/ranks.h"
 #include "core/report.h"
 #include "furrow/furrow.h"
 #include "learn/learn_options.h"
@@ -92,7 +93,8 @@ int main(int argc, char **argv) {
   signal(SIGPIPE, SIG_IGN); /* a reader that stops early shows as EPIPE */
   signal(SIGXFSZ, SIG_IGN); /* a file that must not grow (ulimit -f) shows as EFBIG */
   learn_options_fill();
-  int code = command_main(&root_command, argc, argv);
+  int code = ranks_open(argc, argv);
+  if (code == 0) code = command_main(&root_command, argc, argv);
   interrupt_finish();
   return code;
 }

@@ -29,6 +29,27 @@ const option common_options[] = {{.name = "quiet",
                                   .offset = offsetof(common_values, help)},
                                  {0}};
 
+static furrow_status read_timeout(const char *text, void *field, furrow_error *err) {
+  double seconds;
+  if (!read_real(text, &seconds) || !(seconds > 0))
+    return fail_token(err, text, "--rank-timeout takes a number of seconds above 0");
+  *(double *)field = seconds;
+  return FURROW_OK;
+}
+
+const option process_options[] = {
+    {.name = "mpi",
+     .kind = OPTION_FLAG,
+     .help = "use MPI although mpirun has started only one process",
+     .offset = offsetof(common_values, mpi)},
+    {.name = "rank-timeout",
+     .kind = OPTION_PARSED,
+     .argument = "S",
+     .help = "under mpirun: end the job when a process has not answered for S seconds (60)",
+     .offset = offsetof(common_values, rank_timeout),
+     .parse = read_timeout},
+    {0}};
+
 typedef struct found {
   const option *option;
   void *field;
@@ -136,8 +157,9 @@ static furrow_status unknown_option(const parse_state *state, const char *name, 
   char word[LONGEST_WORD];
   size_t count = 0;
   for (const option_group *group = state->groups; group && group->title; group++)
-    for (const option *o = group->options; o->name && count < MOST_OPTIONS - 3; o++) names[count++] = o->name;
+    for (const option *o = group->options; o->name && count < MOST_OPTIONS - 5; o++) names[count++] = o->name;
   for (const option *o = common_options; o->name; o++) names[count++] = o->name;
+  for (const option *o = process_options; o->name; o++) names[count++] = o->name;
   if (length >= sizeof word) length = sizeof word - 1;
   memcpy(word, name, length);
   word[length] = 0;
@@ -255,8 +277,10 @@ static found find_option(parse_state *state, const char *name, size_t length, ch
       return (found){o, state->values + group->offset + o->offset};
     }
   }
-  for (const option *o = common_options; o->name; o++)
-    if (name ? is_long(o, name, length) : o->letter == letter) return (found){o, (char *)state->common + o->offset};
+  const option *const tables[] = {common_options, process_options};
+  for (size_t i = 0; i < 2; i++)
+    for (const option *o = tables[i]; o->name; o++)
+      if (name ? is_long(o, name, length) : o->letter == letter) return (found){o, (char *)state->common + o->offset};
   return (found){NULL, NULL};
 }
 

@@ -65,9 +65,13 @@ typedef struct option_group {
 /* Options of every command. A command's own option of the same name takes precedence. */
 typedef struct common_values {
   bool quiet, verbose, help;
+  bool mpi;            /* core/ranks.c looks for it before the words are parsed */
+  double rank_timeout; /* seconds; 0: the default */
 } common_values;
 
 extern const option common_options[];
+/* Those about processes: accepted everywhere, listed for commands that run on all ranks. */
+extern const option process_options[];
 
 /* Reads argv[0 … argc-1] into `values`. `path` is the command as typed, for messages. `operands` (a table or NULL)
  * takes the words that are not options, in order. If --help or -h is among the words, sets common->help and reads

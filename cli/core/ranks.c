@@ -1,18 +1,210 @@
 /* cli/core/ranks.c: the processes of one job, where the command was started by mpirun or srun. */
 #include "core/ranks.h"
 
-#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
-static const furrow_comm *the_comm;
+#include "core/fail.h"
+#include "core/options.h"
+
+enum {
+  DEFAULT_TIMEOUT = 60, /* seconds */
+  LATE = 3,             /* seconds that a rank that failed waits for the others to end by themselves */
+  HOST_TEXT = 64
+};
+
+static furrow_comm *job; /* NULL: alone */
+static bool together;    /* the command runs on all ranks */
+static FILE *terminal;   /* stderr as it was */
 
 const furrow_comm *ranks_comm(void) {
-  return the_comm;
+  return together ? job : NULL;
 }
 
 unsigned ranks_number(void) {
-  return the_comm ? the_comm->rank : 0;
+  return together ? job->rank : 0;
 }
 
 unsigned ranks_count(void) {
-  return the_comm ? the_comm->ranks : 1;
+  return together ? job->ranks : 1;
+}
+
+void ranks_forget(void) {
+  job = NULL;
+  together = false;
+}
+
+/* ---- The beginning -------------------------------------------------------------------------------------- */
+
+static bool asks_for_mpi(int argc, char **argv) {
+  for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+    if (strcmp(argv[i], "--mpi") == 0) return true;
+  return false;
+}
+
+/* Without MPI the processes cannot agree who prints. The launcher ends all when the first one fails, so the others give
+ * rank 0 the time to say why. */
+static int cannot_open(unsigned rank, furrow_status status, const furrow_error *err) {
+  if (rank == 0)
+    print_failure(status, err);
+  else
+    sleep(LATE);
+  return furrow_status_exit_code(status);
+}
+
+/* Only rank 0 writes. The others keep their stderr for their own failure, and so does MPI, which writes to its file
+ * descriptor. */
+static void be_quiet(void) {
+  FILE *nowhere = fopen("/dev/null", "w");
+  if (!nowhere || dup2(fileno(nowhere), STDOUT_FILENO) < 0) return;
+  terminal = stderr;
+  stderr = nowhere;
+}
+
+int ranks_open(int argc, char **argv) {
+  furrow_error err = {0};
+  unsigned rank, ranks;
+  furrow_comm_launched(&rank, &ranks);
+  if (ranks == 1 && !asks_for_mpi(argc, argv)) return 0;
+  const furrow_status status = furrow_comm_open_mpi(&job, NULL, &err);
+  if (status != FURROW_OK) return cannot_open(rank, status, &err);
+  if (job->rank > 0) be_quiet();
+  return 0;
+}
+
+static void who_is(char *text, size_t size, unsigned rank, const char *host) {
+  snprintf(text, size, "rank %u of %u (%s): ", rank, job->ranks, host);
+}
+
+static void end_without(void *user, unsigned rank, const char *host) {
+  char who[HOST_TEXT + 64];
+  furrow_error err;
+  if (terminal) stderr = terminal;
+  fail(&err, FURROW_E_IO, "has not answered for %g s; the job is ended", *(const double *)user);
+  who_is(who, sizeof who, rank, host);
+  print_failure_of(who, err.status, &err);
+  job->abort(job, furrow_status_exit_code(err.status));
+}
+
+static furrow_status watch(double given, furrow_error *err) {
+  static double timeout;
+  const char *text = getenv("FURROW_RANK_TIMEOUT");
+  timeout = given > 0 ? given : DEFAULT_TIMEOUT;
+  if (!(given > 0) && text && (!read_real(text, &timeout) || !(timeout > 0)))
+    return fail_token(err, text, "FURROW_RANK_TIMEOUT takes a number of seconds above 0");
+  const furrow_status status = job->watch(job, timeout, end_without, &timeout, err);
+  return status == FURROW_E_UNSUPPORTED ? FURROW_OK : status; /* an MPI without threads: a hang is not noticed */
+}
+
+bool ranks_begin(bool on_all_ranks, double timeout, furrow_status *status, furrow_error *err) {
+  if (!job) return true;
+  together = on_all_ranks;
+  if (together) *status = watch(timeout, err);
+  return *status == FURROW_OK && (together || job->rank == 0);
+}
+
+/* ---- The end -------------------------------------------------------------------------------------------- */
+
+/* What a rank says at its end. */
+typedef struct verdict {
+  int exit_code;
+  int cause;
+  uint64_t text; /* a hash of the message */
+} verdict;
+
+/* Why a rank has failed, the likely cause of the others' failures first. From MPI_FAILURE on, messages are under way
+ * that nobody will receive, so that MPI cannot be ended in good order. */
+enum { NO_FAILURE, OWN_FAILURE, OTHERS_FAILURE, MPI_FAILURE, INTERRUPTED };
+
+static uint64_t hash_error(const furrow_error *err) {
+  char text[1024];
+  uint64_t hash = 1469598103934665603U; /* FNV-1a */
+  furrow_error_to_text(err, text, sizeof text);
+  for (const char *c = text; *c; c++) hash = (hash ^ (unsigned char)*c) * 1099511628211U;
+  return hash;
+}
+
+static int cause_of(furrow_status status, const furrow_error *err) {
+  if (status == FURROW_OK) return NO_FAILURE;
+  if (strstr(err->message, "MPI: another process failed")) return INTERRUPTED;
+  if (strstr(err->message, "another process failed")) return OTHERS_FAILURE;
+  return strncmp(err->message, "MPI: ", 5) == 0 ? MPI_FAILURE : OWN_FAILURE;
+}
+
+/* Returns the rank whose failure is printed: of the most likely cause, the first. -1: none has failed. */
+static int speaker_of(const verdict *all, const bool *settled) {
+  int speaker = -1;
+  for (unsigned r = 0; r < job->ranks; r++)
+    if (settled[r] && all[r].cause != NO_FAILURE && (speaker < 0 || all[r].cause < all[speaker].cause))
+      speaker = (int)r;
+  return speaker;
+}
+
+/* Whether all ranks are here and MPI can be ended in good order. */
+static bool all_in_order(const verdict *all, const bool *settled) {
+  for (unsigned r = 0; r < job->ranks; r++)
+    if (!settled[r] || all[r].cause >= MPI_FAILURE) return false;
+  return true;
+}
+
+/* Whether all ranks have failed in the same way, so that the message does not need a rank. */
+static bool all_alike(const verdict *all, const bool *settled) {
+  for (unsigned r = 0; r < job->ranks; r++)
+    if (!settled[r] || all[r].cause != all[0].cause || all[r].text != all[0].text) return false;
+  return true;
+}
+
+static void print_as(bool alike, furrow_status status, const furrow_error *err) {
+  char who[HOST_TEXT + 64] = "", host[HOST_TEXT] = "";
+  gethostname(host, sizeof host - 1);
+  if (terminal) stderr = terminal;
+  if (together && !alike) who_is(who, sizeof who, job->rank, host);
+  print_failure_of(who, status, err);
+}
+
+/* The verdicts of all ranks. A rank that has failed does not wait for long: others may never come to their end. */
+static furrow_status settle(const verdict *mine, verdict *all, bool *settled, furrow_error *err) {
+  const bool failed = mine->cause != NO_FAILURE;
+  return job->settle(job, failed, mine, sizeof *mine, all, settled, failed ? LATE : -1, err);
+}
+
+/* Prints a failure on the rank whose it is, and returns the exit code of the job. A job with ranks that are not here or
+ * not in order is ended by force: by that rank at once, by the others later, should it not manage. */
+static int end_job(const verdict *all, const bool *settled, furrow_status status, const furrow_error *err) {
+  const int speaker = speaker_of(all, settled);
+  if (speaker < 0) return all[0].exit_code;
+  const bool in_order = all_in_order(all, settled);
+  if (speaker == (int)job->rank)
+    print_as(all_alike(all, settled), status, err);
+  else if (!in_order)
+    sleep(LATE);
+  if (!in_order) job->abort(job, all[speaker].exit_code);
+  return all[speaker].exit_code;
+}
+
+static int finish_job(furrow_status status, const furrow_error *err, int exit_code) {
+  const verdict mine = {exit_code, cause_of(status, err), hash_error(err)};
+  verdict *all = calloc(job->ranks, sizeof *all);
+  bool *settled = calloc(job->ranks, sizeof *settled);
+  furrow_error unsettled = {0};
+  const furrow_status result = all && settled ? settle(&mine, all, settled, &unsettled) : fail_memory(&unsettled);
+  if (result != FURROW_OK) { /* nothing is known of the others, so this rank says what it knows */
+    print_as(false, status == FURROW_OK ? result : status, status == FURROW_OK ? &unsettled : err);
+    job->abort(job, furrow_status_exit_code(status == FURROW_OK ? result : status));
+  }
+  exit_code = end_job(all, settled, status, err);
+  free(all);
+  free(settled);
+  furrow_comm_close(job);
+  job = NULL;
+  return exit_code;
+}
+
+int ranks_finish(furrow_status status, const furrow_error *err, int exit_code) {
+  if (status != FURROW_OK) exit_code = furrow_status_exit_code(status);
+  if (job) return finish_job(status == FURROW_END ? FURROW_OK : status, err, exit_code);
+  print_failure(status, err);
+  return exit_code;
 }

@@ -16,6 +16,7 @@
 #include "core/fail.h"
 #include "core/interrupt.h"
 #include "core/progress.h"
+#include "core/ranks.h"
 
 enum { MOST_WORDS = 64 };
 
@@ -72,6 +73,7 @@ static void run_child(const demo_step *step, bool show) {
   memcpy(line, step->line, sizeof line);
   const int count = split_words(line, words, &file);
   interrupt_forget();
+  ranks_forget();
   if (!file && !show) file = "/dev/null";
   if (file && !redirect(file)) _exit(furrow_status_exit_code(FURROW_E_IO));
   const int code = command_main(&root_command, count, words);

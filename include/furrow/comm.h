@@ -24,6 +24,14 @@
 extern "C" {
 #endif
 
+/* The most that a rank can say in `settle`. */
+enum { FURROW_SETTLE_BYTES = 256 };
+
+/* A function of the caller that hears of a rank that has not answered in time.
+ * Owner:   the library; host is valid during the call.
+ * Threads: called once, from a thread of the communicator's own. */
+typedef void (*furrow_comm_lost)(void *user, unsigned rank, const char *host);
+
 /* A communicator. Its calls return FURROW_OK, or a status that ends the job; err may be NULL. Sizes are in bytes. */
 typedef struct furrow_comm furrow_comm;
 struct furrow_comm {
@@ -49,6 +57,16 @@ struct furrow_comm {
   void (*abort)(const furrow_comm *comm, int exit_code);
   /* Frees the communicator, when all ranks have called it. NULL: nothing is to be freed. */
   void (*close)(furrow_comm *comm);
+  /* The end of a rank, whatever calls the others are in: gives the `size` bytes (at most FURROW_SETTLE_BYTES) of every
+   * rank to all ranks, and waits `seconds` for them (negative: for ever). settled[r] says whether those of rank r are
+   * in `all`. Once a rank has come here as `failed`, the calls of others that wait for it return E_STATE ("another
+   * process failed"). Each rank calls it once. NULL: it cannot. */
+  furrow_status (*settle)(const furrow_comm *comm, bool failed, const void *bytes, size_t size, void *all,
+                          bool *settled, double seconds, furrow_error *err);
+  /* From now on a rank that does not answer for `seconds`, because its process or its machine has stopped, makes the
+   * calls of the rank behind it fail (E_IO), and `lost` (may be NULL) is called there at once. A rank that computes for
+   * long does answer. All ranks call it, once. NULL: it cannot. */
+  furrow_status (*watch)(const furrow_comm *comm, double seconds, furrow_comm_lost lost, void *user, furrow_error *err);
 };
 
 /* Sets the size, and everything else to 0. */
@@ -56,6 +74,32 @@ static inline void furrow_comm_init(furrow_comm *comm) {
   memset(comm, 0, sizeof *comm);
   comm->size = sizeof *comm;
 }
+
+/* Opens the communicator of all processes that mpirun or srun has started; alone, it has one rank. MPI comes from a
+ * shared object, libfurrow_mpi.so, which is searched for under the name `library`, or if that is NULL: under the name
+ * in the environment variable FURROW_MPI; beside the program and the library; where it was installed; where the system
+ * has its libraries. If there are several, that of the launcher's MPI is chosen (libfurrow_mpi_openmpi.so,
+ * libfurrow_mpi_mpich.so). Begins MPI unless the program has, with MPI_THREAD_SERIALIZED.
+ * Returns: E_NOT_FOUND: no such shared object; E_UNSUPPORTED: it is of another version of Furrow; E_STATE: the launcher
+ *          has started more processes than this MPI knows of, so it is another MPI's, or MPI has ended; E_IO: MPI
+ *          failed.
+ * Owner:   the caller; furrow_comm_close closes it, and ends MPI where this function has begun it.
+ * Threads: as MPI_Init: one thread, which is best the main thread. */
+FURROW_API furrow_status furrow_comm_open_mpi(furrow_comm **comm, const char *library,
+                                              furrow_error *err) FURROW_MUST_USE;
+/* The same for a program that has a communicator of MPI itself; mpi_comm points to the MPI_Comm, which is duplicated.
+ * All its ranks call it. A program that calls MPI at the same time as the library, from other threads, needs
+ * MPI_THREAD_MULTIPLE; with less, the calls are for the thread that opened the communicator, and `watch` is not
+ * supported. */
+FURROW_API furrow_status furrow_comm_open_mpi_comm(furrow_comm **comm, const char *library, const void *mpi_comm,
+                                                   furrow_error *err) FURROW_MUST_USE;
+/* Closes a communicator: all ranks call it. Takes NULL. */
+FURROW_API void furrow_comm_close(furrow_comm *comm);
+
+/* What mpirun or srun says in the environment of this process, before MPI is begun: its number and how many it has
+ * started.
+ * Returns: false, and 0 of 1, where it was started by neither. */
+FURROW_API bool furrow_comm_launched(unsigned *rank, unsigned *ranks);
 
 #ifdef __cplusplus
 }

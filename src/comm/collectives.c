@@ -129,6 +129,11 @@ static furrow_status gather_numbers(const furrow_comm *comm, uint64_t mine, uint
 furrow_status fw_comm_offset(const furrow_comm *comm, uint64_t mine, uint64_t *before, uint64_t *all,
                              furrow_error *err) {
   void *memory = NULL;
+  if (comm->ranks == 1) {
+    *before = 0;
+    *all = mine;
+    return FURROW_OK;
+  }
   FW_TRY(fw_alloc(&memory, comm->ranks, sizeof(uint64_t), err));
   uint64_t *counts = memory, sum = 0;
   const furrow_status status = gather_numbers(comm, mine, counts, err);

@@ -104,6 +104,8 @@ static furrow_status build_dense(real_net *net, node *self, furrow_error *err) {
   for (size_t i = 0; status == FURROW_OK && i < self->states; i++)
     status = take_zeros(net, &self->state[i], self->weights, err);
   if (status == FURROW_OK) first_dense(net, self);
+  self->dense_at = net->dense_sums;
+  net->dense_sums += self->weights + self->biases;
   return status;
 }
 

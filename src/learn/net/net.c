@@ -179,6 +179,23 @@ void fw_pass_free(fw_pass *pass) {
   fw_free(pass);
 }
 
+const fw_net_rank_ops *fw_net_ranks(const fw_net *net) {
+  return net->ops->ranks;
+}
+
+void *fw_net_real(const fw_net *net) {
+  return net->real;
+}
+
+void *fw_pass_real(const fw_pass *pass) {
+  return pass->real;
+}
+
+uint64_t fw_net_feature_count(const fw_net *net) {
+  const fw_features *features = net->ops->features(net->real);
+  return features ? fw_features_count(features) : 0;
+}
+
 /* ---- A batch ---- */
 
 furrow_status fw_net_begin(fw_net *net, fw_pass *pass, const fw_minibatch *batch, bool grow, furrow_error *err) {
