@@ -313,7 +313,9 @@ furrow_status furrow_trainer_create(furrow_trainer **trainer, const furrow_learn
   FW_TRY(FW_PARAMS_READ(&used, params, furrow_trainer_params, err));
   void *memory;
   FW_TRY(fw_alloc_zero(&memory, 1, sizeof **trainer, err));
+  const furrow_trainer *made = memory;
   furrow_status status = open_trainer(memory, conf, &used, err);
+  if (made->comm) status = fw_comm_agree(made->comm, status, err);
   if (status == FURROW_OK) {
     *trainer = memory;
   } else {
