@@ -159,7 +159,7 @@ static furrow_status begin_sample(building *b, filling *fill, furrow_error *err)
   const size_t d = furrow_vectors_reader_dimension(fill->vectors), size = sample_size(b, fill);
   uint64_t count = 0, first = 0, total = 0;
   if (ranks_count() == 1) return furrow_reservoir_create(&b->sample, d, size, b->values->seed, err);
-  furrow_status status = index_ranks_agree(count_valid(b, fill, &count, err), err);
+  furrow_status status = index_ranks_all_ok(count_valid(b, fill, &count, err), err);
   if (status == FURROW_OK) status = index_ranks_offset(count, &first, &total, err);
   if (status != FURROW_OK) return status;
   return furrow_reservoir_create_part(&b->sample, d, size, b->values->seed, first, count, total, err);
@@ -188,7 +188,7 @@ static furrow_status draw_from_file(building *b, furrow_error *err) {
   values.axis = FURROW_AXIS_AUTO;
   furrow_status status = fill_open(&fill, &values, furrow_vectors_reader_dimension(b->fill.vectors), err);
   if (status == FURROW_OK) status = fill_take_part(&fill, err);
-  status = index_ranks_agree(status, err);
+  status = index_ranks_all_ok(status, err);
   if (status == FURROW_OK) status = draw(b, &fill, err);
   fill_close(&fill);
   return status;
@@ -204,7 +204,7 @@ static furrow_status train(building *b, furrow_error *err) {
   const build_values *values = b->values;
   train_params(b, &params);
   furrow_status status = values->train ? draw_from_file(b, err) : draw_from_base(b, err);
-  status = index_ranks_agree(status, err);
+  status = index_ranks_all_ok(status, err);
   if (status != FURROW_OK) return status;
   const size_t own = furrow_reservoir_count(b->sample);
   uint64_t before;
@@ -266,12 +266,12 @@ static furrow_status add(building *b, furrow_error *err) {
   if (status == FURROW_OK && b->fill.block.count > 0) status = fill_add_block(&b->fill, b->index, err);
   if (status == FURROW_OK && !b->values->spec.normalize && ranks_number() == 0) measure_error(b);
   if (status == FURROW_OK) status = fill_add_all(&b->fill, b->index, &b->job, err);
-  status = index_ranks_agree(status, err);
+  status = index_ranks_all_ok(status, err);
   uint64_t before;
   if (status == FURROW_OK) status = index_ranks_offset(b->fill.added, &before, &b->added, err);
   if (status == FURROW_OK) status = index_ranks_offset(b->fill.skipped, &before, &b->left_out, err);
   if (status == FURROW_OK) status = fill_finish_names(&b->fill, &b->names, err);
-  return index_ranks_agree(status, err);
+  return index_ranks_all_ok(status, err);
 }
 
 static void save_params(const build_values *values, furrow_index_save_params *params) {
@@ -307,7 +307,7 @@ static furrow_status finish(building *b, furrow_error *err) {
   if (values->direct_map == FURROW_DIRECT_MAP_HASHTABLE)
     status = furrow_index_set_direct_map(b->index, values->direct_map, err);
   if (status == FURROW_OK) status = interrupt_check(err);
-  status = index_ranks_agree(status, err);
+  status = index_ranks_all_ok(status, err);
   index_job_step(&b->job, "save", 0);
   save_params(values, &params);
   params.comm = ranks_comm();
@@ -427,7 +427,7 @@ static furrow_status build_run(const void *values, output *out, furrow_error *er
   if (status == FURROW_OK) status = fill_take_part(&b.fill, err);
   if (status == FURROW_OK) status = create(&b, err);
   if (status == FURROW_OK) status = check_compat(&b, err);
-  status = index_ranks_agree(status, err);
+  status = index_ranks_all_ok(status, err);
   if (status == FURROW_OK) status = train(&b, err);
   if (status == FURROW_OK) status = set_up(&b, err);
   if (status == FURROW_OK && !b.empty) status = add(&b, err);

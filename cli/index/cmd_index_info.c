@@ -164,15 +164,15 @@ static void report_file(report *r, const info_values *values, const furrow_index
 /* ---- Shards --------------------------------------------------------------------------------------------- */
 
 static void report_shards(report *r, const furrow_shards *shards) {
-  report_list(r, "shards");
+  if (r->json)
+    report_list(r, "shards");
+  else
+    report_section(r, "shards");
   for (size_t i = 0; i < furrow_shards_count(shards); i++) {
     const char *path = furrow_shards_path(shards, i), *slash = strrchr(path, '/'), *file = slash ? slash + 1 : path;
     const uint64_t vectors = furrow_shards_vectors_of(shards, i), bytes = furrow_shards_bytes_of(shards, i);
-    char text[400];
-    snprintf(text, sizeof text, "%s: %" PRIu64 " vector%s, %" PRIu64 " bytes", file, vectors, vectors == 1 ? "" : "s",
-             bytes);
     if (!r->json) {
-      report_text(r, NULL, text);
+      report_line(r, file, "%" PRIu64 " vector%s, %" PRIu64 " bytes", vectors, vectors == 1 ? "" : "s", bytes);
       continue;
     }
     report_section(r, NULL);

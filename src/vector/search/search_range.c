@@ -10,8 +10,8 @@
 typedef struct range_search {
   const furrow_searcher *searcher;
   const float *queries;
-  float radius;    /* a key */
-  fw_found *found; /* n of them */
+  float radius;         /* a key */
+  fw_range_hits *found; /* n of them */
 } range_search;
 
 static int by_id(const void *a, const void *b) {
@@ -32,7 +32,7 @@ static furrow_status search_part(void *context, size_t begin, size_t end, const 
     fw_sink sink;
     fw_sink_init_range(&sink, s->radius);
     const furrow_status status = fw_node_range(root, scratch, s->queries + i * (size_t)root->index->d, job, &sink, err);
-    s->found[i] = (fw_found){.hits = sink.hits, .count = sink.hit_count};
+    s->found[i] = (fw_range_hits){.hits = sink.hits, .count = sink.hit_count};
     if (status != FURROW_OK && sink.status != FURROW_OK) return fw_fail_memory(err, sink.hit_capacity * sizeof(fw_hit));
     if (status != FURROW_OK) return status;
     fw_hits_sort_by_id(sink.hits, sink.hit_count);
@@ -41,7 +41,7 @@ static furrow_status search_part(void *context, size_t begin, size_t end, const 
   return FURROW_OK;
 }
 
-furrow_status fw_range_result_make(const fw_found *all, size_t n, bool similarity, furrow_range_result **result,
+furrow_status fw_range_result_make(const fw_range_hits *all, size_t n, bool similarity, furrow_range_result **result,
                                    furrow_error *err) {
   void *made = NULL, *starts = NULL, *ids = NULL, *distances = NULL;
   size_t total = 0;
@@ -79,7 +79,7 @@ furrow_status furrow_searcher_search_range(const furrow_searcher *searcher, cons
   const bool similarity = fw_metric_is_similarity(node->index->metric);
   void *all = NULL;
   if (isnan(radius)) return fw_fail(err, FURROW_E_ARGUMENT, "radius is NaN");
-  furrow_status status = fw_alloc_zero(&all, n, sizeof(fw_found), err);
+  furrow_status status = fw_alloc_zero(&all, n, sizeof(fw_range_hits), err);
   if (status != FURROW_OK) return status;
   range_search s = {.searcher = searcher, .queries = queries, .radius = similarity ? -radius : radius, .found = all};
   status = fw_search_parallel(searcher, queries, n, 0, params, search_part, &s, err);

@@ -32,7 +32,7 @@ typedef struct one_shard {
 /* What every rank knows of the index, also one without a shard. */
 typedef struct shards_facts {
   uint8_t similarity, dense, refines; /* dense: ties are decided by numbers that continue from shard to shard */
-  uint8_t by_location;                /* ties of candidates are decided by their places in the lists (IVF_PQR) */
+  uint8_t by_location;                /* ties of candidates are decided by their locations in the lists (IVF_PQR) */
   float k_factor;
   uint64_t nlist;
 } shards_facts;
@@ -442,7 +442,7 @@ typedef struct contender {
 /* The candidates of one query, in the order of the joined scan, and memory for their choice. */
 typedef struct contest {
   contender *list;
-  contender **by_place;
+  contender **by_location_order;
   fw_hit *heap;
   size_t *next; /* of each shard, while they line up */
   size_t count, capacity, k;
@@ -450,7 +450,7 @@ typedef struct contest {
 
 static void contest_clear(contest *c) {
   fw_free(c->list);
-  fw_free(c->by_place);
+  fw_free(c->by_location_order);
   fw_free(c->heap);
   fw_free(c->next);
   *c = (contest){0};
@@ -467,17 +467,17 @@ static furrow_status contest_create(contest *c, size_t shards, size_t k, furrow_
 }
 
 static furrow_status contest_reserve(contest *c, size_t count, furrow_error *err) {
-  void *list = c->list, *places = c->by_place;
+  void *list = c->list, *locations = c->by_location_order;
   size_t capacity = c->capacity;
   FW_TRY(fw_grow(&list, &capacity, count, sizeof *c->list, err));
   c->list = list;
-  FW_TRY(fw_realloc(&places, capacity, sizeof *c->by_place, err));
-  c->by_place = places;
+  FW_TRY(fw_realloc(&locations, capacity, sizeof *c->by_location_order, err));
+  c->by_location_order = locations;
   c->capacity = capacity;
   return FURROW_OK;
 }
 
-static int by_place(const void *a, const void *b) {
+static int by_location_order(const void *a, const void *b) {
   const contender *x = *(contender *const *)a, *y = *(contender *const *)b;
   const size_t p = fw_location_list(x->from->location), q = fw_location_list(y->from->location);
   if (p != q) return p < q ? -1 : 1;
@@ -485,11 +485,11 @@ static int by_place(const void *a, const void *b) {
   return x->from->location < y->from->location ? -1 : x->from->location > y->from->location;
 }
 
-/* Ties by the places that candidates have in the joined lists. */
-static void number_places(const contest *c) {
-  for (size_t i = 0; i < c->count; i++) c->by_place[i] = &c->list[i];
-  if (c->count > 1) qsort(c->by_place, c->count, sizeof(contender *), by_place);
-  for (size_t i = 0; i < c->count; i++) c->by_place[i]->tie = (int64_t)i;
+/* Ties by the locations that candidates have in the joined lists. */
+static void number_locations(const contest *c) {
+  for (size_t i = 0; i < c->count; i++) c->by_location_order[i] = &c->list[i];
+  if (c->count > 1) qsort(c->by_location_order, c->count, sizeof(contender *), by_location_order);
+  for (size_t i = 0; i < c->count; i++) c->by_location_order[i]->tie = (int64_t)i;
 }
 
 /* Candidates of a probe in one shard. */
@@ -518,7 +518,7 @@ static furrow_status line_up(contest *c, const block *b, size_t query, furrow_er
   c->count = 0;
   for (uint32_t probe = 0; probe <= last; probe++)
     for (size_t s = 0; s < shards; s++) line_up_probe(c, b, query, s, probe);
-  if (b->shards->facts.by_location) number_places(c);
+  if (b->shards->facts.by_location) number_locations(c);
   return FURROW_OK;
 }
 
@@ -748,12 +748,12 @@ static furrow_status range_of_shards(block *b, const float *queries, float radiu
   return status == FURROW_OK ? share(b, err) : status;
 }
 
-static furrow_status join_range(const block *b, size_t query, fw_found *all, furrow_error *err) {
+static furrow_status join_range(const block *b, size_t query, fw_range_hits *all, furrow_error *err) {
   void *memory = NULL;
   size_t count = 0;
   for (size_t s = 0; s < b->shards->manifest.count; s++) count += b->found[s * b->n + query].count;
   FW_TRY(fw_alloc(&memory, count, sizeof *all->hits, err));
-  *all = (fw_found){.hits = memory};
+  *all = (fw_range_hits){.hits = memory};
   for (size_t s = 0; s < b->shards->manifest.count; s++) {
     const candidates *found = &b->found[s * b->n + query];
     for (size_t i = 0; i < found->count; i++) {
@@ -772,8 +772,8 @@ furrow_status furrow_shards_search_range(const furrow_shards *shards, const floa
   void *memory = NULL;
   if (!shards->loaded) return fw_fail(err, FURROW_E_STATE, "the shards are not loaded (manifest_only)");
   furrow_status status = range_of_shards(&b, queries, radius, params, err);
-  if (status == FURROW_OK) status = fw_alloc_zero(&memory, n, sizeof(fw_found), err);
-  fw_found *all = memory;
+  if (status == FURROW_OK) status = fw_alloc_zero(&memory, n, sizeof(fw_range_hits), err);
+  fw_range_hits *all = memory;
   for (size_t i = 0; status == FURROW_OK && i < n; i++) status = join_range(&b, i, &all[i], err);
   if (status == FURROW_OK) status = fw_range_result_make(all, n, shards->facts.similarity, result, err);
   for (size_t i = 0; all && i < n; i++) fw_free(all[i].hits);

@@ -120,13 +120,13 @@ furrow_status fw_node_transform(const fw_node *node, fw_scratch *scratch, const 
 furrow_status fw_id_map_rename(const furrow_index *index, int64_t *id, furrow_error *err) FURROW_MUST_USE;
 
 /* What a range search found for one query. */
-typedef struct fw_found {
+typedef struct fw_range_hits {
   fw_hit *hits;
   size_t count;
-} fw_found;
+} fw_range_hits;
 
 /* The result of n queries whose hits are sorted by id. */
-furrow_status fw_range_result_make(const fw_found *all, size_t n, bool similarity, furrow_range_result **result,
+furrow_status fw_range_result_make(const fw_range_hits *all, size_t n, bool similarity, furrow_range_result **result,
                                    furrow_error *err) FURROW_MUST_USE;
 void fw_hits_sort_by_id(fw_hit *hits, size_t count);
 
