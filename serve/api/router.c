@@ -84,7 +84,7 @@ static http_text take_name(http_text text, http_text *rest, uint64_t *version) {
     http_text number = behind(*rest, 10);
     size_t digits = 0;
     uint64_t value = 0;
-    for (; digits < number.size && digits < 18 && number.at[digits] >= '0' && number.at[digits] <= '9'; digits++)
+    for (; digits < number.size && digits < 19 && number.at[digits] >= '0' && number.at[digits] <= '9'; digits++)
       value = value * 10 + (uint64_t)(number.at[digits] - '0');
     if (digits > 0) *rest = behind(number, digits);
     if (digits > 0) *version = value;
