@@ -282,7 +282,9 @@ static http_text without_port(http_text host) {
 
 /* 127.evil.example is a name that someone may point here: only digits make an address. */
 static bool is_loopback_name(http_text host) {
-  if (http_text_is(host, "localhost") || http_text_is(host, "[::1]")) return true;
+  static const char localhost[] = "localhost";
+  if (host.size == sizeof localhost - 1 && strncasecmp(host.at, localhost, host.size) == 0) return true;
+  if (http_text_is(host, "[::1]")) return true;
   for (size_t i = 0; i < host.size; i++)
     if (!memchr("0123456789.", host.at[i], 11)) return false;
   return begins(host, "127.");
