@@ -194,14 +194,22 @@ static char *put_keys(const header *h, const uint64_t *key, const uint32_t *feat
 
 /* How many uses of each row are the other rank's. */
 static char *put_row_uses(const fw_minibatch *batch, const uint32_t *uses, size_t count, char *to) {
+  uint32_t *numbers = (uint32_t *)(void *)to;
   size_t at = 0;
   for (size_t row = 0; row < batch->rows; row++) {
     const size_t before = at;
     while (at < count && uses[at] < batch->offset[row + 1]) at++;
-    const uint32_t number = (uint32_t)(at - before);
-    put(&to, &number, 1);
+    numbers[row] = (uint32_t)(at - before);
   }
-  return to;
+  return to + batch->rows * sizeof *numbers;
+}
+
+/* Features of uses, by their number among those of the other rank; and values. */
+static void put_uses(const fw_rank_batch *b, const fw_minibatch *batch, const uint32_t *uses, size_t count, char *to) {
+  uint32_t *numbers = (uint32_t *)(void *)to;
+  float *values = (float *)(void *)(numbers + count);
+  for (size_t i = 0; i < count; i++) numbers[i] = b->number[batch->feature[uses[i]]];
+  for (size_t i = 0; batch->value && i < count; i++) values[i] = batch->value[uses[i]];
 }
 
 static void put_part(const fw_rank_batch *b, const fw_minibatch *batch, const header *h, const uint32_t *features,
@@ -211,8 +219,7 @@ static void put_part(const fw_rank_batch *b, const fw_minibatch *batch, const he
   put(&to, batch->label, h->rows);
   if (batch->weight) put(&to, batch->weight, h->rows);
   if (h->keys) to = put_row_uses(batch, uses, h->uses, to);
-  for (size_t i = 0; i < h->uses; i++) put(&to, &b->number[batch->feature[uses[i]]], 1);
-  for (size_t i = 0; batch->value && i < h->uses; i++) put(&to, &batch->value[uses[i]], 1);
+  put_uses(b, batch, uses, h->uses, to);
 }
 
 static void put_parts(const fw_rank_batch *b, const fw_minibatch *batch) {
@@ -303,7 +310,7 @@ static totals sum_headers(const header *list, unsigned ranks) {
 }
 
 /* E_RANGE: too many features, of all ranks together. */
-static furrow_status agree_on_features(const fw_rank_batch *b, furrow_status status, furrow_error *err) {
+static furrow_status check_features(const fw_rank_batch *b, furrow_status status, furrow_error *err) {
   int64_t sums[2] = {status != FURROW_OK, (int64_t)fw_net_feature_count(b->net)};
   furrow_error lost;
   const furrow_status summed = fw_comm_sum_i64(b->comm, sums, 2, status == FURROW_OK ? err : &lost);
@@ -321,7 +328,7 @@ static furrow_status join_parts(fw_rank_batch *b, bool grow, furrow_error *err) 
   furrow_status status = fw_batcher_join(b->batcher, b->parts, b->comm->ranks, &whole->batch, err);
   if (status == FURROW_OK)
     status = b->ops->begin_features(fw_net_real(b->net), fw_pass_real(whole->pass), whole->batch, grow, b->dense, err);
-  return agree_on_features(b, status, err);
+  return check_features(b, status, err);
 }
 
 /* ---- Step 2: weights ---- */
