@@ -9,6 +9,7 @@
 #include "core/commands.h"
 #include "core/fail.h"
 #include "core/interrupt.h"
+#include "core/ranks_join.h"
 #include "core/report.h"
 #include "core/shared_options.h"
 #include "rows/rows_sink.h"
@@ -152,27 +153,23 @@ static furrow_status write_rows(const encode_values *encode, source *s, sink_for
   sink.drop_fields = format == SINK_LIBSVM;
   furrow_status status = sink_params(&sink, format, s, &params, err);
   if (status == FURROW_OK) status = furrow_rows_writer_open(&writer, encode->out, &params, err);
-  if (status == FURROW_OK) status = sink_copy_rows(s, writer, err);
+  status = sink_copy_rows(s, writer, status, err);
   furrow_rows_writer_close(writer);
   if (status == FURROW_E_IO && to_stdout(encode) && output_reader_is_gone()) status = FURROW_OK;
   return status;
 }
 
-static void print_report(const encode_values *encode, const furrow_encoder *encoder, const source *s,
-                         sink_format format, output *out) {
+static void print_report(const encode_values *encode, const furrow_encoder *encoder, sink_format format, const furrow_parser_stats *stats, output *out) {
   report r;
-  furrow_parser_stats stats;
-  furrow_parser_stats_init(&stats);
-  source_get_stats(s, &stats);
   report_start(&r, out, encode->json);
   report_text(&r, "written", encode->out);
   report_text(&r, "to", sink_format_name(format));
-  report_u64(&r, "rows", stats.rows);
-  report_u64(&r, "features of all rows", stats.features);
+  report_u64(&r, "rows", stats->rows);
+  report_u64(&r, "features of all rows", stats->features);
   report_u64(&r, "fields", furrow_encoder_field_count(encoder));
   report_u64(&r, "indices", furrow_encoder_feature_count(encoder));
   if (encode->dictionary) report_text(&r, "dictionary", encode->dictionary);
-  if (encode->json || stats.bad_rows) report_u64(&r, "bad rows", stats.bad_rows);
+  if (encode->json || stats->bad_rows) report_u64(&r, "bad rows", stats->bad_rows);
   report_finish(&r);
 }
 
@@ -181,6 +178,7 @@ static furrow_status encode_log(const encode_values *encode, const char *log, si
   furrow_encoder *encoder = NULL;
   char *uri = NULL;
   source s = {0};
+  furrow_parser_stats stats;
   source_values reading;
   source_values_init(&reading);
   reading.threads = encode->threads;
@@ -194,8 +192,10 @@ static furrow_status encode_log(const encode_values *encode, const char *log, si
   if (status == FURROW_OK) status = source_open(&s, uri, &reading, err);
   if (status == FURROW_OK) status = write_rows(encode, &s, format, err);
   if (status == FURROW_OK) status = keep_encoder(encode, encoder, err);
-  if (status == FURROW_OK && !to_stdout(encode)) print_report(encode, encoder, &s, format, out);
-  if (status == FURROW_OK) source_print_notes(&s);
+  if (status == FURROW_OK) status = source_join_stats(&s, &stats, err);
+  if (status == FURROW_OK && !to_stdout(encode) && ranks_number() == 0)
+    print_report(encode, encoder, format, &stats, out);
+  if (status == FURROW_OK) source_print_notes(&s, &stats);
   source_close(&s);
   furrow_free(uri);
   furrow_encoder_free(encoder);

@@ -14,6 +14,7 @@
 #include "core/commands.h"
 #include "core/fail.h"
 #include "core/interrupt.h"
+#include "core/ranks_join.h"
 #include "core/progress.h"
 #include "core/report.h"
 #include "core/shared_options.h"
@@ -516,11 +517,13 @@ static furrow_status split_source(split_job *job, source *s, furrow_error *err) 
 }
 
 static furrow_status run_rows(split_job *job, output *out, furrow_error *err) {
+  furrow_parser_stats stats;
   source s;
   furrow_status status = source_open(&s, job->values->uri, &job->values->source, err);
   if (status == FURROW_OK) status = split_source(job, &s, err);
   if (status == FURROW_OK) split_report(job, out);
-  if (status == FURROW_OK) source_print_notes(&s);
+  if (status == FURROW_OK) status = source_join_stats(&s, &stats, err);
+  if (status == FURROW_OK) source_print_notes(&s, &stats);
   source_close(&s);
   return status;
 }

@@ -244,9 +244,7 @@ static furrow_status save_checkpoint(fw_fit *f, furrow_error *err) {
   checkpoint.best_steps = f->best_steps;
   if (t->best != t->epochs) checkpoint.best_snapshot = f->best_snapshot;
   const fw_snapshot_ops snapshot_ops = f->ops->snapshot_ops(t);
-  furrow_status status = FURROW_OK; /* all ranks have the same to save: the first does */
-  if (t->comm->rank == 0) status = fw_checkpoint_save(f->params.checkpoint, &checkpoint, &snapshot_ops, err);
-  return status == FURROW_OK ? t->comm->barrier(t->comm, err) : status;
+  return fw_checkpoint_save(f->params.checkpoint, &checkpoint, &snapshot_ops, t->comm, err);
 }
 
 /* A checkpoint has their loss alone. */
@@ -292,23 +290,32 @@ static furrow_status check_best(const fw_fit *f, const fw_checkpoint *checkpoint
                  checkpoint->best);
 }
 
+/* Ranks agree after each step that one of them could fail in alone. */
+static furrow_status read_checkpoint(fw_fit *f, fw_checkpoint *checkpoint, fw_snapshot_ops *made, furrow_error *err) {
+  const furrow_comm *comm = f->trainer->comm;
+  FW_TRY(fw_checkpoint_tidy(f->params.checkpoint, comm, err));
+  FW_TRY(fw_comm_all_ok(comm, f->ops->make(f->trainer, made, err), err));
+  FW_TRY(fw_checkpoint_load(f->params.checkpoint, checkpoint, made, comm, err));
+  furrow_status status = check_best(f, checkpoint, err);
+  if (status == FURROW_OK) status = check_rows(f, checkpoint, err);
+  if (status == FURROW_OK) status = f->ops->adopt(f->trainer, made->object, err);
+  if (status == FURROW_OK) made->object = NULL; /* it is the trainer's */
+  return fw_comm_all_ok(comm, status, err);
+}
+
 /* Goes on from a checkpoint, if there is one. */
 static furrow_status load_checkpoint(fw_fit *f, furrow_error *err) {
   fw_checkpoint checkpoint = {0};
   fw_snapshot_ops made = {0};
-  furrow_status status = fw_checkpoint_tidy(f->params.checkpoint, err);
-  if (status == FURROW_OK) status = f->ops->make(f->trainer, &made, err);
-  if (status == FURROW_OK) status = fw_checkpoint_load(f->params.checkpoint, &checkpoint, &made, err);
-  if (status == FURROW_OK) status = check_best(f, &checkpoint, err);
-  if (status == FURROW_OK) status = check_rows(f, &checkpoint, err);
-  if (status == FURROW_OK) status = f->ops->adopt(f->trainer, made.object, err);
+  furrow_status status = read_checkpoint(f, &checkpoint, &made, err);
   if (status != FURROW_OK) {
     f->ops->drop(made.object);
     fw_checkpoint_clear(&checkpoint);
     return status == FURROW_E_NOT_FOUND ? FURROW_OK : status;
   }
   take_checkpoint(f, &checkpoint);
-  return f->params.keep_best && f->trainer->best == f->trainer->epochs ? f->ops->keep(f, err) : FURROW_OK;
+  if (f->params.keep_best && f->trainer->best == f->trainer->epochs) status = f->ops->keep(f, err);
+  return fw_comm_all_ok(f->trainer->comm, status, err);
 }
 
 /* ---- Epochs --------------------------------------------------------------------------------------------- */

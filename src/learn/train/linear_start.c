@@ -421,14 +421,14 @@ static bool is_only_good(const fw_fit *f, double linear, double net) {
   return linear > constant && net < constant;
 }
 
-/* Those of all ranks. */
-static furrow_status sum_comparisons(const fw_fit *f, comparison *c, furrow_error *err) {
-  double sums[] = {(double)c->row, c->weight, c->sum, c->squares, c->losses[0], c->losses[1]};
+/* Scores of the linear model for the validation rows of this rank become those of all ranks. */
+static furrow_status join_scores(const fw_fit *f, double **scores, size_t count, furrow_error *err) {
+  void *all = NULL;
+  size_t size = 0;
   if (f->trainer->comm->ranks == 1) return FURROW_OK;
-  FW_TRY(fw_comm_sum_f64(f->trainer->comm, sums, sizeof sums / sizeof *sums, err));
-  *c = (comparison){.fit = c->fit, .row = (size_t)sums[0], .weight = sums[1], .sum = sums[2], .squares = sums[3]};
-  c->losses[0] = sums[4];
-  c->losses[1] = sums[5];
+  FW_TRY(fw_comm_gather_all(f->trainer->comm, *scores, count * sizeof **scores, &all, &size, NULL, err));
+  fw_free(*scores);
+  *scores = all;
   return FURROW_OK;
 }
 
@@ -442,10 +442,10 @@ static furrow_status compare(fw_fit *f, comparison *c, furrow_error *err) {
   if (status == FURROW_OK) status = fw_alloc((void **)&scores, (count + 1) * outputs, sizeof *scores, err);
   if (status == FURROW_OK)
     fw_linear_problem_score_rows(f->convex->problem, fw_convex_fit_parameters(f->convex), rows, use, count, scores);
-  *c = (comparison){.fit = f, .scores = scores};
   status = fw_fit_agree(f, status, err);
+  if (status == FURROW_OK) status = join_scores(f, &scores, count * outputs, err);
+  *c = (comparison){.fit = f, .scores = scores};
   if (status == FURROW_OK) status = fw_fit_net_score(f, compare_batch, c, err);
-  if (status == FURROW_OK) status = sum_comparisons(f, c, err);
   c->scores = NULL;
   fw_free(scores);
   fw_free(use);
