@@ -52,8 +52,8 @@ static void put_weights(const void *net, const void *pass, const uint32_t *featu
   for (size_t f = 0; f < count; f++)
     for (size_t i = 0; i < of->count; i++) {
       const node *layer = &of->nodes[i];
-      memcpy(to, self->record[features[f]] + layer->record_at, layer->record_width * sizeof *to);
-      to += layer->record_width;
+      const real *from = self->record[features[f]] + layer->record_at;
+      for (size_t j = 0; j < layer->record_width; j++) *to++ = from[j];
     }
 }
 
@@ -64,8 +64,8 @@ static void take_weights(const void *net, void *pass, const uint32_t *features, 
   for (size_t f = 0; f < count; f++)
     for (size_t i = 0; i < of->count; i++) {
       const node *layer = &of->nodes[i];
-      memcpy(self->record[features[f]] + layer->record_at, from, layer->record_width * sizeof *from);
-      from += layer->record_width;
+      real *to = self->record[features[f]] + layer->record_at;
+      for (size_t j = 0; j < layer->record_width; j++) to[j] = *from++;
     }
 }
 

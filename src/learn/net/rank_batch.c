@@ -20,6 +20,12 @@ typedef struct header {
   uint32_t rows, keys, uses, flags;
 } header;
 
+/* Sums of headers. */
+typedef struct totals {
+  size_t rows, keys, uses;
+  uint32_t flags;
+} totals;
+
 typedef struct bytes {
   void *at;
   size_t capacity;
@@ -177,24 +183,33 @@ static void put(char **to, const void *from, size_t count) {
 }
 
 static char *put_keys(const header *h, const uint64_t *key, const uint32_t *features, char *to) {
-  for (size_t i = 0; i < h->keys; i++) {
-    const uint32_t narrow = (uint32_t)key[features[i]];
-    memcpy(to, key_size(h) == sizeof narrow ? (const void *)&narrow : &key[features[i]], key_size(h));
-    to += key_size(h);
-  }
-  return to;
+  uint64_t *wide = (uint64_t *)(void *)to;
+  uint32_t *narrow = (uint32_t *)(void *)to;
+  if (key_size(h) == sizeof *wide)
+    for (size_t i = 0; i < h->keys; i++) wide[i] = key[features[i]];
+  else
+    for (size_t i = 0; i < h->keys; i++) narrow[i] = (uint32_t)key[features[i]];
+  return to + h->keys * key_size(h);
 }
 
 /* How many uses of each row are the other rank's. */
 static char *put_row_uses(const fw_minibatch *batch, const uint32_t *uses, size_t count, char *to) {
+  uint32_t *numbers = (uint32_t *)(void *)to;
   size_t at = 0;
   for (size_t row = 0; row < batch->rows; row++) {
     const size_t before = at;
     while (at < count && uses[at] < batch->offset[row + 1]) at++;
-    const uint32_t number = (uint32_t)(at - before);
-    put(&to, &number, 1);
+    numbers[row] = (uint32_t)(at - before);
   }
-  return to;
+  return to + batch->rows * sizeof *numbers;
+}
+
+/* Features of uses, by their number among those of the other rank; and values. */
+static void put_uses(const fw_rank_batch *b, const fw_minibatch *batch, const uint32_t *uses, size_t count, char *to) {
+  uint32_t *numbers = (uint32_t *)(void *)to;
+  float *values = (float *)(void *)(numbers + count);
+  for (size_t i = 0; i < count; i++) numbers[i] = b->number[batch->feature[uses[i]]];
+  for (size_t i = 0; batch->value && i < count; i++) values[i] = batch->value[uses[i]];
 }
 
 static void put_part(const fw_rank_batch *b, const fw_minibatch *batch, const header *h, const uint32_t *features,
@@ -204,8 +219,7 @@ static void put_part(const fw_rank_batch *b, const fw_minibatch *batch, const he
   put(&to, batch->label, h->rows);
   if (batch->weight) put(&to, batch->weight, h->rows);
   if (h->keys) to = put_row_uses(batch, uses, h->uses, to);
-  for (size_t i = 0; i < h->uses; i++) put(&to, &b->number[batch->feature[uses[i]]], 1);
-  for (size_t i = 0; batch->value && i < h->uses; i++) put(&to, &batch->value[uses[i]], 1);
+  put_uses(b, batch, uses, h->uses, to);
 }
 
 static void put_parts(const fw_rank_batch *b, const fw_minibatch *batch) {
@@ -263,7 +277,7 @@ static furrow_status reserve(bytes *buffer, size_t size, furrow_error *err) {
 }
 
 /* Room for all that is sent and received for the batch. */
-static furrow_status reserve_buffers(fw_rank_batch *b, const header *own, const header *all, furrow_error *err) {
+static furrow_status reserve_buffers(fw_rank_batch *b, const totals *own, const totals *all, furrow_error *err) {
   const fw_net_sizes *s = &b->sizes;
   size_t send = 0, receive = 0;
   for (unsigned r = 0; r < b->comm->ranks; r++) {
@@ -284,8 +298,8 @@ static furrow_status exchange_headers(const fw_rank_batch *b, furrow_error *err)
   return b->comm->exchange(b->comm, b->sent, b->send_size, b->received, b->receive_size, err);
 }
 
-static header sum_headers(const header *list, unsigned ranks) {
-  header sum = {0};
+static totals sum_headers(const header *list, unsigned ranks) {
+  totals sum = {0};
   for (unsigned r = 0; r < ranks; r++) {
     sum.rows += list[r].rows;
     sum.keys += list[r].keys;
@@ -296,7 +310,7 @@ static header sum_headers(const header *list, unsigned ranks) {
 }
 
 /* E_RANGE: too many features, of all ranks together. */
-static furrow_status agree_on_features(const fw_rank_batch *b, furrow_status status, furrow_error *err) {
+static furrow_status check_features(const fw_rank_batch *b, furrow_status status, furrow_error *err) {
   int64_t sums[2] = {status != FURROW_OK, (int64_t)fw_net_feature_count(b->net)};
   furrow_error lost;
   const furrow_status summed = fw_comm_sum_i64(b->comm, sums, 2, status == FURROW_OK ? err : &lost);
@@ -314,7 +328,7 @@ static furrow_status join_parts(fw_rank_batch *b, bool grow, furrow_error *err) 
   furrow_status status = fw_batcher_join(b->batcher, b->parts, b->comm->ranks, &whole->batch, err);
   if (status == FURROW_OK)
     status = b->ops->begin_features(fw_net_real(b->net), fw_pass_real(whole->pass), whole->batch, grow, b->dense, err);
-  return agree_on_features(b, status, err);
+  return check_features(b, status, err);
 }
 
 /* ---- Step 2: weights ---- */
@@ -342,12 +356,12 @@ furrow_status fw_rank_batch_begin(fw_rank_batch *b, fw_batch_slot *own, furrow_s
   furrow_error lost;
   const furrow_status exchanged = exchange_headers(b, status == FURROW_OK ? err : &lost);
   if (exchanged != FURROW_OK) return status == FURROW_OK ? exchanged : status;
-  const header all = sum_headers(b->received, b->comm->ranks);
+  const totals all = sum_headers(b->received, b->comm->ranks);
   if (all.flags & HAS_FAILED) return fw_comm_agree(b->comm, status, err);
   if (all.rows == 0) return FURROW_OK;
-  const header mine = sum_headers(b->sent, b->comm->ranks);
-  const header own_size = {.rows = b->sent[0].rows, .keys = mine.keys, .uses = mine.uses};
-  status = reserve_buffers(b, &own_size, &all, err);
+  totals mine = sum_headers(b->sent, b->comm->ranks);
+  mine.rows = own->batch->rows; /* every rank gets all of them */
+  status = reserve_buffers(b, &mine, &all, err);
   if (status == FURROW_OK) status = fw_batch_slot_reserve(&b->whole, all.rows, err);
   if (status == FURROW_OK) status = b->ops->begin_rows(fw_net_real(b->net), fw_pass_real(own->pass), own->batch, err);
   FW_TRY(fw_comm_agree(b->comm, status, err));

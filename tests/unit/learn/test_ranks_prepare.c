@@ -168,7 +168,7 @@ static void compare_ranks(const training *ranks, unsigned count, const training 
     compare_keys(ranks[r].trainer, alone->trainer);
     compare_seen(ranks[r].trainer, alone->trainer);
     compare_notes(ranks[r].trainer, alone->trainer);
-    compare_history(ranks[r].trainer, alone->trainer, share > 0 ? share : 1e-12);
+    compare_history(ranks[r].trainer, alone->trainer, share);
     features += compare_weights(ranks[r].trainer->net, alone->trainer->net, share);
   }
   assert_int_equal(features, features_of(alone->trainer->net));
@@ -269,6 +269,28 @@ static void factorization_machines_are_the_same(void **state) {
       {.algorithm = "fm", .settings = "epochs=4 loss=l2", .data = "quantities"},
   };
   for (size_t i = 0; i < sizeof trainings / sizeof *trainings; i++) compare_all(trainings[i], 0);
+}
+
+/* Nets, which begin as the linear model: sums over the rows of dense layers are made by rank. */
+static void nets_are_about_the_same(void **state) {
+  (void)state;
+  static const struct {
+    training like;
+    double share;
+  } trainings[] = {
+      {{.algorithm = "lr", .settings = "solver=steps epochs=5", .data = "plain"}, 0},
+      {{.algorithm = "svm", .settings = "epochs=5", .data = "plain"}, 0},
+      {{.algorithm = "mlr", .settings = "epochs=4", .data = "product"}, 0},
+      {{.algorithm = "fm", .settings = "solver=steps epochs=4", .data = "clicks"}, 0},
+      {{.algorithm = "wide_and_deep", .settings = "epochs=3 fc=8", .data = "clicks"}, 1e-3},
+      {{.algorithm = "deepfm", .settings = "epochs=3 fc=8", .data = "product"}, 1e-3},
+      {{.algorithm = "dnn", .settings = "epochs=3 input-width=8 fc=8", .data = "late"}, 1e-3},
+      {{.algorithm = "pnn", .settings = "epochs=3 fc=8", .data = "clicks"}, 1e-3},
+      {{.algorithm = "nfm", .settings = "epochs=3 fc=8", .data = "quantities"}, 1e-3},
+  };
+  for (size_t i = 0; i < sizeof trainings / sizeof *trainings; i++) {
+    compare_all(trainings[i].like, trainings[i].share);
+  }
 }
 
 static void folds_are_the_same(void **state) {
@@ -464,6 +486,7 @@ int main(void) {
       cmocka_unit_test(exact_minima_are_the_same),
       cmocka_unit_test(folds_are_the_same),
       cmocka_unit_test(factorization_machines_are_the_same),
+      cmocka_unit_test(nets_are_about_the_same),
       cmocka_unit_test(one_malformed_line_fails_everywhere),
       cmocka_unit_test(unfit_labels_fail_everywhere),
   };
