@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -332,8 +333,30 @@ static furrow_status mpi_barrier(const furrow_comm *comm, furrow_error *err) {
 
 /* ---- The end -------------------------------------------------------------------------------------------- */
 
+static volatile sig_atomic_t abort_code;
+
+static void exit_at_once(int number) {
+  (void)number;
+  _exit(abort_code);
+}
+
+/* MPI_Abort itself may wait for a rank that does not answer any more (MPICH 4.0, for rank 0). A process that has exited
+ * is enough for the launcher to end the others. */
+static void limit_abort(int exit_code) {
+  struct sigaction action = {.sa_handler = exit_at_once};
+  sigset_t alarm_only;
+  abort_code = exit_code;
+  sigemptyset(&action.sa_mask);
+  sigemptyset(&alarm_only);
+  sigaddset(&alarm_only, SIGALRM);
+  sigaction(SIGALRM, &action, NULL);
+  pthread_sigmask(SIG_UNBLOCK, &alarm_only, NULL);
+  alarm(1);
+}
+
 static void mpi_abort(const furrow_comm *comm, int exit_code) {
   mpi_state *s = comm->state;
+  limit_abort(exit_code);
   struct timespec until;
   clock_gettime(CLOCK_REALTIME, &until);
   until.tv_sec++;
