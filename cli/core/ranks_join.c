@@ -36,7 +36,7 @@ furrow_status ranks_gather(const void *mine, size_t size, void **all, furrow_err
   return status;
 }
 
-furrow_status ranks_agree(furrow_status mine, furrow_error *err) {
+furrow_status ranks_all_ok(furrow_status mine, furrow_error *err) {
   const unsigned ranks = ranks_count();
   const unsigned char failed = mine != FURROW_OK;
   furrow_error lost;
