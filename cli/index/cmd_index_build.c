@@ -11,6 +11,7 @@
 #include "core/shared_options.h"
 #include "index/index_edit.h"
 #include "index/index_fill.h"
+#include "index/index_ranks.h"
 #include "index/spec_options.h"
 #include "model/model_job.h"
 #include "rows/rows_sink.h"
@@ -89,9 +90,10 @@ typedef struct building {
   furrow_index *index;
   furrow_id_names *names; /* NULL: none */
   furrow_reservoir *sample;
-  uint64_t trained_on;
-  bool empty;         /* only --train: no vectors are added */
-  double error, norm; /* mean squares of the quantization error and of the vectors; NaN: unknown */
+  uint64_t trained_on;      /* by all processes, as the next two */
+  uint64_t added, left_out; /* vectors */
+  bool empty;               /* only --train: no vectors are added */
+  double error, norm;       /* mean squares of the quantization error and of the vectors; NaN: unknown */
 } building;
 
 /* ---- Training ------------------------------------------------------------------------------------------- */
@@ -102,6 +104,7 @@ static void train_params(building *b, furrow_index_train_params *params) {
   params->threads = b->values->fill.threads;
   params->progress = index_job_progress;
   params->user = &b->job;
+  params->comm = ranks_comm();
 }
 
 /* Number of training vectors that fit in memory. A block of vectors gets a quarter of the memory; reading a matrix also
@@ -113,7 +116,7 @@ static size_t sample_size(building *b, const filling *fill) {
   const uint64_t most = (memory - kept) / (furrow_vectors_reader_dimension(fill->vectors) * sizeof(float));
   uint64_t size = furrow_index_train_sample_size(b->index, &params);
   if (b->values->train_size && b->values->train_size < size) size = b->values->train_size;
-  const uint64_t count = furrow_vectors_reader_count(fill->vectors);
+  const uint64_t count = ranks_count() > 1 ? fill->total : furrow_vectors_reader_count(fill->vectors);
   if (size > count) size = count;
   if (size > most)
     print_note(b->values->fill.quiet, "training can use %" PRIu64 " vector%s, but --memory has space for only %" PRIu64,
@@ -132,18 +135,42 @@ static furrow_status sample_block(building *b, const vector_block *block, furrow
   return status;
 }
 
+/* The vectors of this process that can be in the sample. With --on-nan skip they are read to count them. */
+static furrow_status count_valid(building *b, filling *fill, uint64_t *count, furrow_error *err) {
+  furrow_status status = FURROW_OK;
+  *count = furrow_vectors_reader_count(fill->vectors);
+  if (b->values->fill.on_nan == ON_NAN_ERROR) return FURROW_OK;
+  for (*count = 0; status == FURROW_OK;) {
+    status = fill_read(fill, err);
+    if (status != FURROW_OK || fill->block.count == 0) break;
+    for (size_t i = 0; i < fill->block.count; i++)
+      *count += furrow_first_invalid_vector(fill->block.values + i * fill->block.d, 1, fill->block.d) > 0;
+  }
+  return status == FURROW_OK ? fill_rewind(fill, err) : status;
+}
+
+/* Several processes draw the sample that one would draw; each keeps what it reads of it. */
+static furrow_status begin_sample(building *b, filling *fill, furrow_error *err) {
+  const size_t d = furrow_vectors_reader_dimension(fill->vectors), size = sample_size(b, fill);
+  uint64_t count = 0, first = 0, total = 0;
+  if (ranks_count() == 1) return furrow_reservoir_create(&b->sample, d, size, b->values->seed, err);
+  furrow_status status = index_ranks_agree(count_valid(b, fill, &count, err), err);
+  if (status == FURROW_OK) status = index_ranks_offset(count, &first, &total, err);
+  if (status != FURROW_OK) return status;
+  return furrow_reservoir_create_part(&b->sample, d, size, b->values->seed, first, count, total, err);
+}
+
 /* Draws a sample from all vectors of `fill`. */
 static furrow_status draw(building *b, filling *fill, furrow_error *err) {
   const uint64_t count = furrow_vectors_reader_count(fill->vectors), total = count == FURROW_COUNT_UNKNOWN ? 0 : count;
   index_job_step(&b->job, "sample", total);
-  furrow_status status = furrow_reservoir_create(&b->sample, furrow_vectors_reader_dimension(fill->vectors),
-                                                 sample_size(b, fill), b->values->seed, err);
+  furrow_status status = begin_sample(b, fill, err);
   while (status == FURROW_OK) {
     status = fill_read(fill, err);
     if (status != FURROW_OK || fill->block.count == 0) break;
     status = sample_block(b, &fill->block, err);
     if (status == FURROW_OK)
-      status = index_job_update(&b->job, "sample", fill->block.first + fill->block.count, total, err);
+      status = index_job_update(&b->job, "sample", fill->block.first - fill->first + fill->block.count, total, err);
   }
   return status;
 }
@@ -155,6 +182,8 @@ static furrow_status draw_from_file(building *b, furrow_error *err) {
   values.model = values.ids = values.names = NULL;
   values.axis = FURROW_AXIS_AUTO;
   furrow_status status = fill_open(&fill, &values, furrow_vectors_reader_dimension(b->fill.vectors), err);
+  if (status == FURROW_OK) status = fill_take_part(&fill, err);
+  status = index_ranks_agree(status, err);
   if (status == FURROW_OK) status = draw(b, &fill, err);
   fill_close(&fill);
   return status;
@@ -162,9 +191,7 @@ static furrow_status draw_from_file(building *b, furrow_error *err) {
 
 static furrow_status draw_from_base(building *b, furrow_error *err) {
   furrow_status status = draw(b, &b->fill, err);
-  if (status == FURROW_OK) status = furrow_vectors_reader_rewind(b->fill.vectors, err);
-  b->fill.block.first = b->fill.block.count = 0;
-  return status;
+  return status == FURROW_OK ? fill_rewind(&b->fill, err) : status;
 }
 
 static furrow_status train(building *b, furrow_error *err) {
@@ -172,10 +199,15 @@ static furrow_status train(building *b, furrow_error *err) {
   const build_values *values = b->values;
   train_params(b, &params);
   furrow_status status = values->train ? draw_from_file(b, err) : draw_from_base(b, err);
+  status = index_ranks_agree(status, err);
   if (status != FURROW_OK) return status;
-  b->trained_on = furrow_reservoir_count(b->sample);
+  const size_t own = furrow_reservoir_count(b->sample);
+  uint64_t before;
+  status = index_ranks_offset(own, &before, &b->trained_on, err);
+  if (status != FURROW_OK) return status;
+  params.positions = furrow_reservoir_positions(b->sample);
   index_job_step(&b->job, "coarse", 0);
-  status = furrow_index_train(b->index, furrow_reservoir_vectors(b->sample), (size_t)b->trained_on, &params, err);
+  status = furrow_index_train(b->index, furrow_reservoir_vectors(b->sample), own, &params, err);
   status = index_job_status(status, err);
   furrow_reservoir_free(b->sample);
   b->sample = NULL;
@@ -227,16 +259,33 @@ static furrow_status add(building *b, furrow_error *err) {
   furrow_status status = fill_begin_names(&b->fill, b->index, NULL, err);
   if (status == FURROW_OK) status = fill_read(&b->fill, err);
   if (status == FURROW_OK && b->fill.block.count > 0) status = fill_add_block(&b->fill, b->index, err);
-  if (status == FURROW_OK && !b->values->spec.normalize) measure_error(b);
+  if (status == FURROW_OK && !b->values->spec.normalize && ranks_number() == 0) measure_error(b);
   if (status == FURROW_OK) status = fill_add_all(&b->fill, b->index, &b->job, err);
+  status = index_ranks_agree(status, err);
+  uint64_t before;
+  if (status == FURROW_OK) status = index_ranks_offset(b->fill.added, &before, &b->added, err);
+  if (status == FURROW_OK) status = index_ranks_offset(b->fill.skipped, &before, &b->left_out, err);
   if (status == FURROW_OK) status = fill_finish_names(&b->fill, &b->names, err);
-  return status;
+  return index_ranks_agree(status, err);
 }
 
 static void save_params(const build_values *values, furrow_index_save_params *params) {
   furrow_index_save_params_init(params);
   params->overwrite = values->force;
   params->compat = values->compat;
+}
+
+/* Rank 0 has only its own vectors: for the report it takes the file that all of them wrote. */
+static furrow_status load_written(building *b, furrow_error *err) {
+  furrow_index_load_params params;
+  furrow_index *written = NULL;
+  furrow_index_load_params_init(&params);
+  params.memory_map = true;
+  furrow_status status = furrow_index_load(&written, b->values->destination, &params, err);
+  if (status != FURROW_OK) return status;
+  furrow_index_free(b->index);
+  b->index = written;
+  return FURROW_OK;
 }
 
 static furrow_status finish(building *b, furrow_error *err) {
@@ -246,10 +295,14 @@ static furrow_status finish(building *b, furrow_error *err) {
   if (values->direct_map == FURROW_DIRECT_MAP_HASHTABLE)
     status = furrow_index_set_direct_map(b->index, values->direct_map, err);
   if (status == FURROW_OK) status = interrupt_check(err);
+  status = index_ranks_agree(status, err);
   index_job_step(&b->job, "save", 0);
   save_params(values, &params);
-  if (status == FURROW_OK) status = index_names_save(b->index, b->names, values->destination, &params, err);
-  return status;
+  params.comm = ranks_comm();
+  if (status != FURROW_OK) return status;
+  if (ranks_number() > 0) return furrow_index_save(b->index, values->destination, &params, err);
+  status = index_names_save(b->index, b->names, values->destination, &params, err);
+  return status == FURROW_OK && ranks_count() > 1 ? load_written(b, err) : status;
 }
 
 /* ---- Report --------------------------------------------------------------------------------------------- */
@@ -275,8 +328,8 @@ static furrow_status report_build(building *b, output *out, furrow_error *err) {
   report_i64(&r, "dimension", info.d);
   report_text(&r, "metric", furrow_distance_metric_name(info.metric));
   report_u64(&r, "trained with", b->trained_on);
-  report_u64(&r, "vectors", b->fill.added);
-  if (b->fill.skipped || r.json) report_u64(&r, "left out", b->fill.skipped);
+  report_u64(&r, "vectors", b->added);
+  if (b->left_out || r.json) report_u64(&r, "left out", b->left_out);
   if (b->names) report_u64(&r, "names", furrow_id_names_count(b->names));
   report_u64(&r, "lists", lists.nlist);
   if (ivf && furrow_index_get_list_stats(ivf, &stats, NULL) == FURROW_OK && (stats.stored > 0 || r.json))
@@ -288,8 +341,8 @@ static furrow_status report_build(building *b, output *out, furrow_error *err) {
     report_line(&r, "relative error", "%.2f %% of the square norm", 100 * b->error / b->norm);
   }
   const double seconds = index_job_step_seconds(&b->job, "add");
-  if (r.json) report_f64(&r, "vectors per second", seconds > 0 ? (double)b->fill.added / seconds : NAN);
-  if (seconds > 0) report_line(&r, "added", "%.0f vectors/s", (double)b->fill.added / seconds);
+  if (r.json) report_f64(&r, "vectors per second", seconds > 0 ? (double)b->added / seconds : NAN);
+  if (seconds > 0) report_line(&r, "added", "%.0f vectors/s", (double)b->added / seconds);
   index_job_report(&b->job, &r);
   report_finish(&r);
   return FURROW_OK;
@@ -308,6 +361,9 @@ static furrow_status check(const build_values *values, furrow_error *err) {
     return fail(err, FURROW_E_ARGUMENT, "--ids needs --base or --from-model");
   if (fill->names && !fill->base && !fill->model)
     return fail(err, FURROW_E_ARGUMENT, "--names needs --base or --from-model");
+  if (values->direct_map == FURROW_DIRECT_MAP_ARRAY && ranks_count() > 1 && (fill->ids || fill->model))
+    return fail(err, FURROW_E_ARGUMENT, "several processes cannot make an array of ids that are given"),
+           add_hint(err, "--direct-map hash takes any ids");
   furrow_status status = spec_check(&values->spec, err);
   const char *const inputs[] = {fill->base, values->train, fill->model ? NULL : fill->ids, fill->names};
   for (size_t i = 0; status == FURROW_OK && i < sizeof inputs / sizeof *inputs; i++) {
@@ -348,16 +404,18 @@ static furrow_status build_run(const void *values, output *out, furrow_error *er
     own.fill.base = own.train;
     own.train = NULL;
   }
-  index_job_start(&b.job, b.values->fill.quiet);
+  index_job_start(&b.job, b.values->fill.quiet || ranks_number() > 0);
   status = fill_open(&b.fill, &b.values->fill, 0, err);
+  if (status == FURROW_OK) status = fill_take_part(&b.fill, err);
   if (status == FURROW_OK) status = create(&b, err);
   if (status == FURROW_OK) status = check_compat(&b, err);
+  status = index_ranks_agree(status, err);
   if (status == FURROW_OK) status = train(&b, err);
   if (status == FURROW_OK) status = set_up(&b, err);
   if (status == FURROW_OK && !b.empty) status = add(&b, err);
   if (status == FURROW_OK) status = finish(&b, err);
   index_job_stop(&b.job);
-  if (status == FURROW_OK) status = report_build(&b, out, err);
+  if (status == FURROW_OK && ranks_number() == 0) status = report_build(&b, out, err);
   furrow_reservoir_free(b.sample);
   fill_close(&b.fill);
   furrow_id_names_free(b.names);
@@ -383,4 +441,5 @@ const command index_build_command = {
     .size = sizeof(build_values),
     .init = build_init,
     .run = build_run,
+    .on_all_ranks = true,
 };

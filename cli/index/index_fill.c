@@ -10,6 +10,7 @@
 #include "core/fail.h"
 #include "core/interrupt.h"
 #include "index/index_edit.h"
+#include "index/index_ranks.h"
 
 enum { BLOCK_VECTORS = 1 << 16 };
 
@@ -138,10 +139,43 @@ void fill_close(filling *fill) {
   furrow_name_list_clear(&fill->names);
   free(fill->named_ids);
   free((void *)fill->id_names);
+  free(fill->named_rows);
   fill->named_ids = NULL;
+  fill->named_rows = NULL;
   fill->id_names = NULL;
   furrow_vectors_reader_close(fill->vectors);
   fill->vectors = NULL;
+}
+
+/* ---- Parts of several processes ------------------------------------------------------------------------- */
+
+/* The number of vectors; where the file does not say, all are read once. */
+static furrow_status count_vectors(filling *fill, uint64_t *count, furrow_error *err) {
+  furrow_status status = FURROW_OK;
+  size_t got = 1;
+  *count = furrow_vectors_reader_count(fill->vectors);
+  if (*count != FURROW_COUNT_UNKNOWN) return FURROW_OK;
+  for (*count = 0; status == FURROW_OK && got > 0; *count += got)
+    status = furrow_vectors_reader_next(fill->vectors, fill->block.capacity, fill->block.values, NULL, &got, err);
+  return status == FURROW_OK ? furrow_vectors_reader_rewind(fill->vectors, err) : status;
+}
+
+furrow_status fill_take_part(filling *fill, furrow_error *err) {
+  if (ranks_count() == 1) return FURROW_OK;
+  if (strcmp(furrow_vectors_reader_path(fill->vectors), "-") == 0)
+    return fail(err, FURROW_E_ARGUMENT, "several processes cannot read standard input"),
+           add_hint(err, "each of them reads its own part of a file that all of them see");
+  furrow_status status = count_vectors(fill, &fill->total, err);
+  if (status != FURROW_OK) return status;
+  fill->first = fill->block.first = index_ranks_first(fill->total, ranks_number());
+  const uint64_t end = index_ranks_first(fill->total, ranks_number() + 1);
+  return furrow_vectors_reader_restrict(fill->vectors, fill->first, end - fill->first, err);
+}
+
+furrow_status fill_rewind(filling *fill, furrow_error *err) {
+  fill->block.first = fill->first;
+  fill->block.count = 0;
+  return furrow_vectors_reader_rewind(fill->vectors, err);
 }
 
 /* ---- Reading -------------------------------------------------------------------------------------------- */
@@ -201,7 +235,9 @@ furrow_status fill_begin_names(filling *fill, const furrow_index *index, const f
   fill->first_id = next_id(index, names);
   fill->named_ids = malloc((fill->names.count + 1) * sizeof *fill->named_ids);
   fill->id_names = malloc((fill->names.count + 1) * sizeof *fill->id_names);
-  return fill->named_ids && fill->id_names ? FURROW_OK : fail_memory(err);
+  if (ranks_count() > 1) fill->named_rows = malloc((fill->names.count + 1) * sizeof *fill->named_rows);
+  const bool made = fill->named_ids && fill->id_names && (fill->named_rows || ranks_count() == 1);
+  return made ? FURROW_OK : fail_memory(err);
 }
 
 /* Keeps the names of the current block. Lists leave out a vector that is skipped, and so do names; other indexes keep
@@ -213,13 +249,35 @@ static void keep_names(filling *fill, const furrow_index *index, const int64_t *
     const uint64_t number = block->first + i;
     if (left_out && vector_fault(block->values + i * block->d, block->d)) continue;
     fill->named_ids[fill->named] = ids ? ids[i] : fill->first_id + (int64_t)number;
+    if (fill->named_rows) fill->named_rows[fill->named] = number;
     fill->id_names[fill->named++] = fill->names.names[number];
   }
+}
+
+/* Rank 0 gets the named vectors of all processes. */
+static furrow_status collect_names(filling *fill, furrow_error *err) {
+  void *ids = NULL, *rows = NULL;
+  size_t bytes = 0;
+  furrow_status status = index_ranks_collect(fill->named_ids, fill->named * sizeof(int64_t), &ids, &bytes, err);
+  if (status == FURROW_OK)
+    status = index_ranks_collect(fill->named_rows, fill->named * sizeof(uint64_t), &rows, &bytes, err);
+  if (status == FURROW_OK && ranks_number() == 0) {
+    fill->named = bytes / sizeof(uint64_t);
+    memcpy(fill->named_ids, ids, bytes);
+    for (size_t i = 0; i < fill->named; i++) fill->id_names[i] = fill->names.names[((const uint64_t *)rows)[i]];
+  }
+  free(ids);
+  free(rows);
+  return status;
 }
 
 furrow_status fill_finish_names(filling *fill, furrow_id_names **names, furrow_error *err) {
   furrow_status status = FURROW_OK;
   if (!fill->names.names) return FURROW_OK;
+  if (ranks_count() > 1) {
+    status = collect_names(fill, err);
+    if (status != FURROW_OK || ranks_number() > 0) return status;
+  }
   if (!*names) status = furrow_id_names_create(names, err);
   if (status == FURROW_OK) status = furrow_id_names_add(*names, fill->named_ids, fill->id_names, fill->named, err);
   return status;
@@ -233,8 +291,19 @@ static furrow_status check_enough(const filling *fill, const char *path, size_t 
   return fail_in(err, FURROW_E_FORMAT, path, "has %zu %s, fewer than there are vectors", found, what);
 }
 
+/* Whether an index that counts its vectors itself has to: then ids of several processes are shifted when the file is
+ * written. */
+static bool counts_itself(const furrow_index *index) {
+  furrow_index_info info;
+  furrow_index_info_init(&info);
+  if (has_implicit_ids(index)) return true;
+  if (ranks_count() == 1 || !is_list_index(index)) return false;
+  furrow_index_get_info(furrow_index_ivf(index), &info);
+  return info.direct_map == FURROW_DIRECT_MAP_ARRAY || info.kind == FURROW_INDEX_IVF_PQR;
+}
+
 /* *ids: NULL, the index counts. Named vectors get ids behind all that have a name: after a removal, the number of
- * vectors is an id that is taken. */
+ * vectors is an id that is taken. So do vectors of several processes, which all of them count. */
 static furrow_status ids_of_block(filling *fill, const furrow_index *index, const int64_t **ids, furrow_error *err) {
   vector_block *block = &fill->block;
   furrow_status status = FURROW_OK;
@@ -243,7 +312,7 @@ static furrow_status ids_of_block(filling *fill, const furrow_index *index, cons
   if (status == FURROW_OK && fill->ids.ids) {
     status = check_enough(fill, fill->values->ids, fill->ids.count, "ids", err);
     *ids = fill->ids.ids + block->first;
-  } else if (status == FURROW_OK && fill->names.names && !*ids && !has_implicit_ids(index)) {
+  } else if (status == FURROW_OK && (fill->names.names || ranks_count() > 1) && !*ids && !counts_itself(index)) {
     for (size_t i = 0; i < block->count; i++) block->ids[i] = fill->first_id + (int64_t)(block->first + i);
     *ids = block->ids;
   }
@@ -268,9 +337,9 @@ furrow_status fill_add_block(filling *fill, furrow_index *index, furrow_error *e
 
 static furrow_status check_used(const filling *fill, const char *path, size_t found, const char *what,
                                 furrow_error *err) {
-  if (found <= fill->added + fill->skipped) return FURROW_OK;
-  return fail_in(err, FURROW_E_FORMAT, path, "has %zu %s for %" PRIu64 " vectors", found, what,
-                 fill->added + fill->skipped);
+  const uint64_t vectors = ranks_count() > 1 ? fill->total : fill->added + fill->skipped;
+  if (found <= vectors) return FURROW_OK;
+  return fail_in(err, FURROW_E_FORMAT, path, "has %zu %s for %" PRIu64 " vectors", found, what, vectors);
 }
 
 furrow_status fill_add_all(filling *fill, furrow_index *index, index_job *job, furrow_error *err) {

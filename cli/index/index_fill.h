@@ -31,20 +31,29 @@ typedef struct filling {
   int64_t first_id;   /* of the first vector, if it is named and has no id of its own */
   int64_t *named_ids; /* of the vectors that were added with a name, and these names */
   const char **id_names;
+  uint64_t *named_rows; /* the numbers of these vectors in the file, where several processes have a part each */
   size_t named;
   vector_block block;
-  uint64_t added, skipped;
+  uint64_t first, total; /* of several processes: this one has the vectors from number `first` on, of `total`; else 0 */
+  uint64_t added, skipped; /* by this process */
 } filling;
 
 /* Opens the vectors (d elements each, 0: any) and their ids. Close it, even after a failure. */
 furrow_status fill_open(filling *fill, const fill_values *values, size_t d, furrow_error *err);
 void fill_close(filling *fill);
 
+/* Of several processes each gets its own part of the vectors; one that is alone keeps all. E_ARGUMENT: the vectors are
+ * a stream. */
+furrow_status fill_take_part(filling *fill, furrow_error *err);
+/* Goes back to the first vector. */
+furrow_status fill_rewind(filling *fill, furrow_error *err);
+
 /* Gets ready to add vectors to an index with names (NULL: it has none). E_ARGUMENT: only one side has names; E_EXISTS:
  * a name is there already. */
 furrow_status fill_begin_names(filling *fill, const furrow_index *index, const furrow_id_names *names,
                                furrow_error *err);
-/* Gives the ids of all vectors that were added their names; *names is made if it is NULL. */
+/* Gives the ids of all vectors that were added their names; *names is made if it is NULL. Of several processes rank 0
+ * gets the names of all, and the others none. */
 furrow_status fill_finish_names(filling *fill, furrow_id_names **names, furrow_error *err);
 
 /* Reads the next block. A vector that the library refuses is an error; with --on-nan skip it stays in the block, and

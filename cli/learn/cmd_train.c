@@ -160,7 +160,7 @@ static const option writing_options[] = {
     {.name = "servers",
      .kind = OPTION_COUNT32,
      .argument = "N",
-     .help = "write the files of N of Angel's servers (1)",
+     .help = "write the files of N of Angel's servers (1 for each rank)",
      .offset = AT(servers)},
     {.name = "part-size",
      .kind = OPTION_COUNT64,
@@ -195,7 +195,6 @@ static const option_group train_groups[] = {
 static void train_init(void *values) {
   train_values *train = values;
   train->checkpoint_every = 1;
-  train->servers = 1;
 }
 
 /* ---- Without training ---- */

@@ -142,6 +142,10 @@ typedef struct furrow_index_save_params {
                          "1.0": Faiss from before 2018-02, when its releases had no numbers (IvPQ …) */
   const furrow_id_names *names; /* NULL: none. Names of all ids of the index, written beside it: PATH.names. Whenever
                                    the program is killed, the old index has its names, or the new one its own */
+  const furrow_comm *comm; /* NULL. Processes that write one file together, on a file system that all of them see: see
+                              furrow_index_save. Only rank 0's `names` count */
+  bool shift_ids; /* false: with comm, ids in lists stay as they are. true: those of a rank are increased by the
+                     number of vectors (ntotal) of the ranks before it, as dense ids always are */
 } furrow_index_save_params;
 
 /* Sets the size and the defaults, which stand first in the comments above. */
@@ -155,12 +159,19 @@ static inline void furrow_index_save_params_init(furrow_index_save_params *param
  * nothing is left out to make the index fit; what is read back is the same index, except for the epsilon of a trained
  * PCA. Without params->names a file of names that is there stays, but does not fit the index any more
  * (furrow_id_names_load refuses it). params NULL: the defaults.
+ *
+ * With params->comm the call is collective. Every rank has an index with the same quantizers and vectors of its own;
+ * the file is that of one index with the vectors of all ranks, those of rank 0 first, byte for byte. Each rank writes
+ * its vectors at their places; rank 0 gives the file its name when all of them are on the disk. If one rank fails, all
+ * do, and the old file stays. Dense ids (see "Changing an index") and arrays of direct maps continue from rank to rank.
+ * A hash table is made of all ids by rank 0, with 16 bytes of memory for each of them.
  * Errors: E_EXISTS, the file (or that of its names) exists and params->overwrite is false, or PATH.names is another
  *         kind of file; E_ARGUMENT, an id that has no name in params->names, or names for standard output; E_STATE,
  * inline_lists, but the contents of the lists are missing (lists_optional), or the index is search_only, or compat
  * needs a trained index; E_ARGUMENT, compat does not name a release of Faiss (the message lists them); E_UNSUPPORTED,
- * the index has a part that the release cannot read (the message names it and the first release that can); E_IO;
- * E_MEMORY. */
+ * the index has a part that the release cannot read (the message names it and the first release that can), or, with
+ * comm, lists that are not part of the file or have codes in blocks; E_ARGUMENT, with comm: the quantizers of two ranks
+ * differ, or the path is standard output; E_STATE, another rank failed; E_IO; E_MEMORY. */
 FURROW_API furrow_status furrow_index_save(const furrow_index *index, const char *path,
                                            const furrow_index_save_params *params, furrow_error *err) FURROW_MUST_USE;
 /* Writes the bytes of furrow_index_save to a function of the caller's, in order. After a failure some may have been
@@ -389,16 +400,19 @@ FURROW_API furrow_status furrow_index_create(furrow_index **index, const furrow_
 
 /* How an index is trained. */
 typedef struct furrow_index_train_params {
-  size_t size;              /* set by furrow_index_train_params_init */
-  uint64_t seed;            /* 1234: the same seed gives the same bytes, whatever the number of threads */
-  unsigned coarse_rounds;   /* 10: of k-means, for the lists */
-  unsigned pq_rounds;       /* 25: of k-means, for each sub-quantizer */
-  uint64_t sample_per_list; /* 256: vectors that k-means looks at, for each centroid */
-  unsigned threads;         /* 0: one for each processor. Here as everywhere: at most 1024 */
-  furrow_progress progress; /* NULL. Phases are "opq", "coarse", "pq", "refine"; they count rounds or sub-quantizers */
-  void *user;               /* first argument of progress */
-  const furrow_comm *comm;  /* NULL. Processes that train one index together: each has a part of the vectors, and all
-                               end with the same index. The call is collective then */
+  size_t size;               /* set by furrow_index_train_params_init */
+  uint64_t seed;             /* 1234: the same seed gives the same bytes, whatever the number of threads */
+  unsigned coarse_rounds;    /* 10: of k-means, for the lists */
+  unsigned pq_rounds;        /* 25: of k-means, for each sub-quantizer */
+  uint64_t sample_per_list;  /* 256: vectors that k-means looks at, for each centroid */
+  unsigned threads;          /* 0: one for each processor. Here as everywhere: at most 1024 */
+  furrow_progress progress;  /* NULL. Phases are "opq", "coarse", "pq", "refine"; they count rounds or sub-quantizers */
+  void *user;                /* first argument of progress */
+  const furrow_comm *comm;   /* NULL. Processes that train one index together: each has a part of the vectors, and all
+                                end with the same index. The call is collective then */
+  const uint64_t *positions; /* NULL: the vectors of rank 0 come first, then those of rank 1 …; else the positions of
+                                this rank's vectors among all, ascending. With the positions of one process, training
+                                differs from that process by the rounding of sums alone */
 } furrow_index_train_params;
 
 /* Sets the size and the defaults, which stand first in the comments above. */

@@ -121,6 +121,13 @@ FURROW_API furrow_status furrow_vectors_reader_next(furrow_vectors_reader *vecto
  * Errors: E_STATE, a stream that has been read from; E_IO. */
 FURROW_API furrow_status furrow_vectors_reader_rewind(furrow_vectors_reader *vectors,
                                                       furrow_error *err) FURROW_MUST_USE;
+/* Restricts a reader to `count` of its vectors, from number `first` on, and goes to that one. From now on the reader
+ * has no others: they are its count, and rewinding goes back to `first`; ids stay as they are. For a process that reads
+ * its part of a file. Vectors before the part are read and forgotten where a file cannot seek.
+ * Errors: E_ARGUMENT, there are fewer vectors; E_STATE, a stream that has been read from; otherwise those of
+ *         furrow_vectors_reader_next. */
+FURROW_API furrow_status furrow_vectors_reader_restrict(furrow_vectors_reader *vectors, uint64_t first, uint64_t count,
+                                                        furrow_error *err) FURROW_MUST_USE;
 
 /* ---- Ids ------------------------------------------------------------------------------------------------ */
 
@@ -270,10 +277,18 @@ typedef struct furrow_reservoir furrow_reservoir;
  * Owner:  the caller frees *sample with furrow_reservoir_free. */
 FURROW_API furrow_status furrow_reservoir_create(furrow_reservoir **sample, size_t d, size_t size, uint64_t seed,
                                                  furrow_error *err) FURROW_MUST_USE;
+/* Makes the sample of a stream of `total` vectors of which this process sees `count`, from number `first` on: it keeps
+ * those of them that furrow_reservoir_create would have kept of the whole stream. So processes that have a part each
+ * draw the sample of one that has all of them.
+ * Errors: E_ARGUMENT, d or size is 0, or the part is not within the stream; E_MEMORY.
+ * Owner:  the caller frees *sample with furrow_reservoir_free. */
+FURROW_API furrow_status furrow_reservoir_create_part(furrow_reservoir **sample, size_t d, size_t size, uint64_t seed,
+                                                      uint64_t first, uint64_t count, uint64_t total,
+                                                      furrow_error *err) FURROW_MUST_USE;
 /* Frees a sample. Takes NULL. */
 FURROW_API void furrow_reservoir_free(furrow_reservoir *sample);
 /* Adds n vectors of the stream (n * d floats), of which some are kept.
- * Errors: E_MEMORY. */
+ * Errors: E_ARGUMENT, more vectors than the part of the stream has; E_MEMORY. */
 FURROW_API furrow_status furrow_reservoir_add(furrow_reservoir *sample, const float *vectors, size_t n,
                                               furrow_error *err) FURROW_MUST_USE;
 /* Returns: how many vectors were added. */
@@ -283,6 +298,10 @@ FURROW_API size_t furrow_reservoir_count(const furrow_reservoir *sample);
 /* Returns: the kept vectors, in the order of the stream as long as all are kept.
  * Owner:   the sample; valid until the next furrow_reservoir_add. */
 FURROW_API const float *furrow_reservoir_vectors(const furrow_reservoir *sample);
+/* Returns: of each kept vector of a part, its position in the sample of all parts, ascending: what
+ * furrow_index_train_params.positions takes; NULL: the sample is not of a part.
+ * Owner:   the sample; valid as long as it. */
+FURROW_API const uint64_t *furrow_reservoir_positions(const furrow_reservoir *sample);
 
 /* ---- Exact search --------------------------------------------------------------------------------------- */
 

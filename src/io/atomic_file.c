@@ -235,6 +235,10 @@ furrow_status fw_atomic_file_write_at(fw_atomic_file *file, uint64_t offset, con
   return hand_on(file, status, err);
 }
 
+const char *fw_atomic_file_temporary(const fw_atomic_file *file) {
+  return file->has_temporary ? file->target.temporary : NULL;
+}
+
 uint64_t fw_atomic_file_size(const fw_atomic_file *file) {
   return file->flushed + file->filled;
 }

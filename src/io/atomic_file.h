@@ -31,6 +31,9 @@ furrow_status fw_atomic_file_write(fw_atomic_file *file, const void *data, size_
  * bytes go out in order. */
 furrow_status fw_atomic_file_write_at(fw_atomic_file *file, uint64_t offset, const void *data, size_t size,
                                       furrow_error *err) FURROW_MUST_USE;
+/* The name of the temporary file in the folder of the path, for processes that write parts of it themselves; NULL:
+ * none. It stays the file's own. */
+const char *fw_atomic_file_temporary(const fw_atomic_file *file);
 /* Bytes appended so far. */
 uint64_t fw_atomic_file_size(const fw_atomic_file *file);
 /* Flushes, syncs, renames, syncs the directory. Then nothing more can be written. */

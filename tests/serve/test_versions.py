@@ -46,7 +46,7 @@ def reload(server, code=200):
     return answer
 
 
-def wait_for(what, seconds=20):
+def wait_for(what, seconds=60):
     end = time.monotonic() + seconds
     while not what():
         assert time.monotonic() < end, "it did not happen in time"

@@ -10,8 +10,8 @@
 
 static const furrow_index_save_params overwriting = {.size = sizeof(furrow_index_save_params), .overwrite = true};
 
-static inline furrow_status append_bytes(void *to, const void *bytes, size_t size, furrow_error *err) {
-  (void)err;
+static inline furrow_status append_bytes(void *to, uint64_t offset, const void *bytes, size_t size, furrow_error *err) {
+  (void)offset, (void)err;
   put(to, bytes, size);
   return FURROW_OK;
 }

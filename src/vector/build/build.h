@@ -20,8 +20,7 @@ furrow_status fw_hnsw_build(furrow_index **index, const float *vectors, size_t n
 /* ---- Several processes (train.c) ---- */
 
 /* furrow_index_train on the vectors of all ranks (fw_rank_vectors_init); all have the same kind of index and get the
- * same centroids. E_UNSUPPORTED: a rotation, whose training needs all vectors in one process. If one rank fails, all
- * do. */
+ * same centroids. If one rank fails, all do. */
 furrow_status fw_index_train_distributed(furrow_index *index, const fw_rank_vectors *local,
                                          const furrow_index_train_params *params, furrow_error *err) FURROW_MUST_USE;
 

@@ -237,7 +237,7 @@ static furrow_status find_rotation(training *t, fw_transform *ready, const fw_ra
                                 .m = t->ivf->ivf.pq.m,
                                 .nbits = t->ivf->ivf.pq.nbits,
                                 .kmeans = kmeans_params(t, 0, "opq")};
-  FW_TRY(fw_opq_train(&params, local->vectors, local->n, &t->rotation, err));
+  FW_TRY(fw_opq_train(&params, local, &t->rotation, err));
   ready->a = t->rotation;
   ready->a_count = params.d_in * params.d_out;
   ready->trained = true;
@@ -366,8 +366,6 @@ static furrow_status check_job(const training *t, const fw_rank_vectors *local, 
   if (status == FURROW_OK) status = check_count(ivf, local->total, err);
   if (status == FURROW_OK && t->params->sample_per_list == 0)
     status = fw_fail(err, FURROW_E_ARGUMENT, "sample_per_list is 0, but must be at least 1");
-  if (status == FURROW_OK && t->comm->ranks > 1 && rotation_of(t->index))
-    status = fw_fail(err, FURROW_E_UNSUPPORTED, "a rotation cannot be trained by several processes");
   return status;
 }
 
@@ -402,5 +400,6 @@ furrow_status furrow_index_train(furrow_index *index, const float *vectors, size
   fw_rank_vectors local;
   FW_TRY(fw_comm_of(&comm, p.comm, err));
   FW_TRY(fw_rank_vectors_init(&local, comm, vectors, n, err));
+  FW_TRY(fw_comm_all_ok(comm, fw_rank_vectors_place(&local, p.positions, err), err));
   return fw_index_train_distributed(index, &local, &p, err);
 }

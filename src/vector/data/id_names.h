@@ -38,6 +38,8 @@ typedef struct fw_index_stamp {
   uint64_t size, digest; /* XXH3-64 */
 } fw_index_stamp;
 
+furrow_status fw_index_stamp_of_file(const char *path, fw_index_stamp *stamp, furrow_error *err) FURROW_MUST_USE;
+
 /* The bytes of a file of names, wherever they are, and views of them. */
 struct furrow_id_names {
   const unsigned char *bytes;

@@ -185,7 +185,7 @@ static furrow_status hash_input(const fw_input *input, uint64_t size, fw_index_s
   return status;
 }
 
-static furrow_status stamp_of_file(const char *path, fw_index_stamp *stamp, furrow_error *err) {
+furrow_status fw_index_stamp_of_file(const char *path, fw_index_stamp *stamp, furrow_error *err) {
   fw_input *input = NULL;
   uint64_t size = 0;
   FW_TRY(fw_open_regular(&input, &size, path, err));
@@ -219,7 +219,7 @@ static furrow_status open_fitting(furrow_id_names *names, const names_paths *pat
   bool opened = false;
   const bool settled = fw_path_exists(paths->settled);
   if (!settled && !fw_path_exists(paths->staged)) return fail_without(err, index_path);
-  FW_TRY(stamp_of_file(index_path, &stamp, err));
+  FW_TRY(fw_index_stamp_of_file(index_path, &stamp, err));
   FW_TRY(open_if_fits(names, paths->settled, &stamp, &opened, err));
   if (!opened) FW_TRY(open_if_fits(names, paths->staged, &stamp, &opened, err));
   if (opened) return FURROW_OK;
@@ -283,7 +283,7 @@ static furrow_status settle_earlier(const names_paths *paths, const char *index_
   furrow_id_names names = {0};
   fw_index_stamp stamp;
   if (!fw_path_exists(paths->staged) || !fw_path_exists(index_path)) return FURROW_OK;
-  FW_TRY(stamp_of_file(index_path, &stamp, err));
+  FW_TRY(fw_index_stamp_of_file(index_path, &stamp, err));
   bool opened;
   FW_TRY(open_if_fits(&names, paths->staged, &stamp, &opened, err));
   if (!opened) return FURROW_OK;
@@ -337,7 +337,7 @@ furrow_status fw_id_names_settle(const char *path, furrow_status written, furrow
 
 furrow_status furrow_id_names_save(const furrow_id_names *names, const char *index_path, furrow_error *err) {
   fw_index_stamp stamp;
-  FW_TRY(stamp_of_file(index_path, &stamp, err));
+  FW_TRY(fw_index_stamp_of_file(index_path, &stamp, err));
   FW_TRY(fw_id_names_stage(names, index_path, &stamp, true, err));
   return fw_id_names_settle(index_path, FURROW_OK, err);
 }

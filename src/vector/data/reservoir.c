@@ -1,5 +1,6 @@
 /* vector/data/reservoir.c: a sample of a stream of vectors: a reservoir (Algorithm R), without logarithms, which differ
  * between machines. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -7,12 +8,23 @@
 #include "base/rng.h"
 #include "furrow/vector_data.h"
 
+/* A vector of the stream that is kept at the end, and where in `vectors`. */
+typedef struct kept_row {
+  uint64_t row;
+  size_t at;
+} kept_row;
+
 struct furrow_reservoir {
   size_t d, size, count;
   uint64_t seen;
   fw_rng rng;
   float *vectors;
   size_t capacity; /* vectors */
+  /* of a part of the stream: */
+  uint64_t *positions; /* of the kept vectors in the whole sample; NULL: all of the stream comes */
+  kept_row *kept;      /* by row, counted from the start of the part; `next` is the first that did not come yet */
+  size_t next;
+  uint64_t part; /* vectors */
 };
 
 furrow_status furrow_reservoir_create(furrow_reservoir **sample, size_t d, size_t size, uint64_t seed,
@@ -31,9 +43,88 @@ furrow_status furrow_reservoir_create(furrow_reservoir **sample, size_t d, size_
 
 void furrow_reservoir_free(furrow_reservoir *sample) {
   if (!sample) return;
+  fw_free(sample->positions);
+  fw_free(sample->kept);
   fw_free(sample->vectors);
   fw_free(sample);
 }
+
+/* ---- A part of a stream ---- */
+
+/* The row that is in each slot after `total` rows: what furrow_reservoir_add would do with all of them. */
+static void draw_rows(furrow_reservoir *s, uint64_t *rows, uint64_t total) {
+  for (uint64_t i = 0; i < total; i++) {
+    const uint64_t slot = i < s->size ? i : fw_rng_below(&s->rng, i + 1);
+    if (slot < s->size) rows[slot] = i;
+  }
+}
+
+static int by_row(const void *a, const void *b) {
+  const uint64_t x = ((const kept_row *)a)->row, y = ((const kept_row *)b)->row;
+  return x < y ? -1 : x > y;
+}
+
+static furrow_status keep_part(furrow_reservoir *s, const uint64_t *rows, size_t slots, uint64_t first,
+                               furrow_error *err) {
+  void *positions = NULL, *kept = NULL, *vectors = NULL;
+  size_t own = 0;
+  for (size_t i = 0; i < slots; i++) own += rows[i] >= first && rows[i] - first < s->part;
+  furrow_status status = fw_alloc(&positions, own + 1, sizeof *s->positions, err);
+  s->positions = positions;
+  if (status == FURROW_OK) status = fw_alloc(&kept, own, sizeof *s->kept, err);
+  s->kept = kept;
+  if (status == FURROW_OK) status = fw_alloc_zero(&vectors, own, s->d * sizeof(float), err);
+  s->vectors = vectors;
+  for (size_t i = 0; status == FURROW_OK && i < slots; i++) {
+    if (rows[i] < first || rows[i] - first >= s->part) continue;
+    s->positions[s->count] = i;
+    s->kept[s->count] = (kept_row){.row = rows[i] - first, .at = s->count};
+    s->count++;
+  }
+  if (status == FURROW_OK && s->count > 0) qsort(s->kept, s->count, sizeof *s->kept, by_row);
+  return status;
+}
+
+furrow_status furrow_reservoir_create_part(furrow_reservoir **sample, size_t d, size_t size, uint64_t seed,
+                                           uint64_t first, uint64_t count, uint64_t total, furrow_error *err) {
+  void *rows = NULL;
+  furrow_reservoir *s = NULL;
+  if (first > total || count > total - first)
+    return fw_fail(err, FURROW_E_ARGUMENT, "the part is not within a stream of %llu vectors",
+                   (unsigned long long)total);
+  FW_TRY(furrow_reservoir_create(&s, d, size, seed, err));
+  const size_t slots = total < size ? (size_t)total : size;
+  s->part = count;
+  furrow_status status = fw_alloc(&rows, slots, sizeof(uint64_t), err);
+  if (status == FURROW_OK) {
+    draw_rows(s, rows, total);
+    status = keep_part(s, rows, slots, first, err);
+  }
+  fw_free(rows);
+  if (status == FURROW_OK)
+    *sample = s;
+  else
+    furrow_reservoir_free(s);
+  return status;
+}
+
+static furrow_status add_to_part(furrow_reservoir *s, const float *vectors, size_t n, furrow_error *err) {
+  if (n > s->part - s->seen)
+    return fw_fail(err, FURROW_E_ARGUMENT, "the part of the stream has %llu vectors, and more come",
+                   (unsigned long long)s->part);
+  for (; s->next < s->count && s->kept[s->next].row < s->seen + n; s->next++) {
+    const kept_row *k = &s->kept[s->next];
+    memcpy(s->vectors + k->at * s->d, vectors + (k->row - s->seen) * s->d, s->d * sizeof(float));
+  }
+  s->seen += n;
+  return FURROW_OK;
+}
+
+const uint64_t *furrow_reservoir_positions(const furrow_reservoir *sample) {
+  return sample->positions;
+}
+
+/* ---- The whole ---- */
 
 /* Takes n vectors, for which there are unused slots. */
 static furrow_status fill(furrow_reservoir *s, const float *vectors, size_t n, furrow_error *err) {
@@ -48,6 +139,7 @@ static furrow_status fill(furrow_reservoir *s, const float *vectors, size_t n, f
 }
 
 furrow_status furrow_reservoir_add(furrow_reservoir *s, const float *vectors, size_t n, furrow_error *err) {
+  if (s->positions) return add_to_part(s, vectors, n, err);
   const size_t unused = s->size - s->count < n ? s->size - s->count : n;
   FW_TRY(fill(s, vectors, unused, err));
   for (size_t i = unused; i < n; i++) {

@@ -70,11 +70,67 @@ bool furrow_vectors_reader_has_ids(const furrow_vectors_reader *vectors) {
 
 furrow_status furrow_vectors_reader_next(furrow_vectors_reader *vectors, size_t rows, float *out, int64_t *ids,
                                          size_t *got, furrow_error *err) {
-  return vectors->methods->next(vectors, rows, out, ids, got, err);
+  if (!vectors->restricted) return vectors->methods->next(vectors, rows, out, ids, got, err);
+  size_t n = 0;
+  FW_TRY(vectors->methods->next(vectors, rows < vectors->left ? rows : (size_t)vectors->left, out, ids, &n, err));
+  vectors->left -= n;
+  *got = n;
+  return FURROW_OK;
+}
+
+static furrow_status fail_short(const furrow_vectors_reader *vectors, uint64_t first, uint64_t count,
+                                furrow_error *err) {
+  fw_fail(err, FURROW_E_ARGUMENT, "has no vectors %llu to %llu", (unsigned long long)first,
+          (unsigned long long)(first + count - 1));
+  fw_error_set_file(err, vectors->path);
+  return FURROW_E_ARGUMENT;
+}
+
+/* Reads vectors and forgets them, until the first of the part. */
+static furrow_status skip(furrow_vectors_reader *vectors, furrow_error *err) {
+  enum { FLOATS = 1 << 16 };
+  const size_t d = vectors->d > 0 ? vectors->d : 1, block = FLOATS / d + 1;
+  void *memory = NULL;
+  size_t got = 1;
+  FW_TRY(fw_alloc(&memory, block, d * sizeof(float), err));
+  furrow_status status = FURROW_OK;
+  for (uint64_t left = vectors->first; status == FURROW_OK && left > 0 && got > 0; left -= got) {
+    status = vectors->methods->next(vectors, left < block ? (size_t)left : block, memory, NULL, &got, err);
+    if (status == FURROW_OK && got == 0) status = fail_short(vectors, vectors->first, vectors->count, err);
+  }
+  fw_free(memory);
+  return status;
 }
 
 furrow_status furrow_vectors_reader_rewind(furrow_vectors_reader *vectors, furrow_error *err) {
-  return vectors->methods->rewind(vectors, err);
+  furrow_status status = FURROW_OK;
+  if (!vectors->restricted) return vectors->methods->rewind(vectors, err);
+  if (!vectors->methods->seek || !vectors->methods->seek(vectors, vectors->first, &status, err)) {
+    const uint64_t count = vectors->count;
+    status = vectors->methods->rewind(vectors, err);
+    vectors->count = count; /* a file that was opened again has all of its vectors */
+    if (status == FURROW_OK) status = skip(vectors, err);
+  }
+  vectors->left = status == FURROW_OK ? vectors->count : 0;
+  return status;
+}
+
+furrow_status furrow_vectors_reader_restrict(furrow_vectors_reader *vectors, uint64_t first, uint64_t count,
+                                             furrow_error *err) {
+  const furrow_vectors_reader before = *vectors;
+  uint64_t end;
+  if (__builtin_add_overflow(first, count, &end) || (before.count != FURROW_COUNT_UNKNOWN && end > before.count))
+    return fail_short(vectors, first, count, err);
+  vectors->restricted = true;
+  vectors->first = before.first + first;
+  vectors->count = count;
+  const furrow_status status = furrow_vectors_reader_rewind(vectors, err);
+  if (status != FURROW_OK) {
+    vectors->restricted = before.restricted;
+    vectors->first = before.first;
+    vectors->count = before.count;
+  }
+  return status;
 }
 
 void furrow_vectors_reader_close(furrow_vectors_reader *vectors) {
@@ -143,16 +199,24 @@ static furrow_status open_again(file_vectors *f, furrow_error *err) {
   return open_file(f, err);
 }
 
+/* Whether the file could seek; *status says how that ended. */
+static bool seek_file(furrow_vectors_reader *v, uint64_t to, furrow_status *status, furrow_error *err) {
+  file_vectors *f = (file_vectors *)v;
+  if (f->array && fw_array_get_info(f->array)->can_seek)
+    *status = fw_array_seek(f->array, to, err);
+  else if (f->bytes && fw_bytes_in_can_seek(f->bytes))
+    *status = fw_bytes_in_seek(f->bytes, to * v->d * sizeof(float), err);
+  else
+    return false;
+  if (*status == FURROW_OK) f->next = to;
+  return true;
+}
+
 static furrow_status rewind_file(furrow_vectors_reader *v, furrow_error *err) {
   file_vectors *f = (file_vectors *)v;
-  if (f->next == 0) return FURROW_OK;
   furrow_status status;
-  if (f->array && fw_array_get_info(f->array)->can_seek)
-    status = fw_array_seek(f->array, 0, err);
-  else if (f->bytes && fw_bytes_in_can_seek(f->bytes))
-    status = fw_bytes_in_seek(f->bytes, 0, err);
-  else
-    status = open_again(f, err);
+  if (f->next == 0 || seek_file(v, 0, &status, err)) return f->next == 0 ? FURROW_OK : status;
+  status = open_again(f, err);
   if (status == FURROW_OK) f->next = 0;
   return status;
 }
@@ -164,7 +228,7 @@ static void close_file(furrow_vectors_reader *v) {
   fw_free(f);
 }
 
-static const fw_vectors_methods file_methods = {next_of_file, rewind_file, close_file};
+static const fw_vectors_methods file_methods = {next_of_file, rewind_file, close_file, seek_file};
 
 static furrow_status open_array(file_vectors *f, const char *path, fw_array_kind kind, furrow_error *err) {
   FW_TRY(fw_array_open(&f->array, path, kind, err));
@@ -256,7 +320,14 @@ static void close_memory(furrow_vectors_reader *v) {
   if (array.release) array.release(array.user);
 }
 
-static const fw_vectors_methods memory_methods = {next_of_memory, rewind_memory, close_memory};
+static bool seek_memory(furrow_vectors_reader *v, uint64_t to, furrow_status *status, furrow_error *err) {
+  (void)err;
+  ((memory_vectors *)v)->next = (size_t)to;
+  *status = FURROW_OK;
+  return true;
+}
+
+static const fw_vectors_methods memory_methods = {next_of_memory, rewind_memory, close_memory, seek_memory};
 
 static furrow_status check_memory(const furrow_vectors_memory *array, furrow_error *err) {
   size_t floats, bytes;

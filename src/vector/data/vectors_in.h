@@ -23,6 +23,8 @@ typedef struct fw_vectors_methods {
                         furrow_error *err);
   furrow_status (*rewind)(furrow_vectors_reader *v, furrow_error *err);
   void (*close)(furrow_vectors_reader *v); /* frees it, too */
+  /* Goes to a vector. false: it cannot, and vectors are read to get there. NULL: never. */
+  bool (*seek)(furrow_vectors_reader *v, uint64_t to, furrow_status *status, furrow_error *err);
 } fw_vectors_methods;
 
 /* The first member of the struct of each source. */
@@ -32,6 +34,8 @@ struct furrow_vectors_reader {
   size_t d;
   uint64_t count; /* FURROW_COUNT_UNKNOWN */
   bool have_ids;
+  bool restricted; /* to `count` vectors from number `first` on, of which `left` were not read yet */
+  uint64_t first, left;
 };
 
 #endif

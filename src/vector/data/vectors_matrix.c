@@ -257,7 +257,7 @@ static void close_matrix(furrow_vectors_reader *v) {
   fw_free(m);
 }
 
-static const fw_vectors_methods matrix_methods = {next_of_matrix, rewind_matrix, close_matrix};
+static const fw_vectors_methods matrix_methods = {next_of_matrix, rewind_matrix, close_matrix, NULL};
 
 /* ---- Opening -------------------------------------------------------------------------------------------- */
 

@@ -6,6 +6,7 @@
 #include "base/endian.h"
 #include "base/error.h"
 #include "base/params.h"
+#include "comm/collectives.h"
 #include "io/atomic_file.h"
 #include "vector/data/id_names.h"
 
@@ -13,8 +14,10 @@
 
 static void put_bytes(fw_index_writer *w, const void *bytes, size_t size) {
   if (w->status != FURROW_OK) return;
+  const uint64_t offset = w->size;
   w->size += size;
-  if (w->write && size > 0) w->status = w->write(w->to, bytes, size, w->err);
+  if (w->write && size > 0 && !(w->own ? w->skip_own : w->skip_common))
+    w->status = w->write(w->to, offset, bytes, size, w->err);
 }
 
 static void put_u8(fw_index_writer *w, uint8_t value) {
@@ -66,12 +69,45 @@ static void put_vector(fw_index_writer *w, const void *elements, uint64_t count,
     put_elements(w, elements, (size_t)count, size);
 }
 
+/* ---- Parts of ranks ------------------------------------------------------------------------------------- */
+
+/* The vectors of an index, also of the other ranks. */
+static uint64_t total_of(const fw_index_writer *w, const furrow_index *index) {
+  return w->part ? w->part->total : (uint64_t)index->ntotal;
+}
+
+/* An array that has `size` bytes for each vector (`before` and `total`: those of the ranks before this one, of all)
+ * begins: what is written next is this rank's part of it. Returns where the array ends. */
+static uint64_t begin_own(fw_index_writer *w, uint64_t before, uint64_t total, uint64_t size) {
+  const uint64_t end = w->size + total * size;
+  w->size += before * size;
+  w->own = w->part != NULL;
+  return end;
+}
+
+static void end_own(fw_index_writer *w, uint64_t end) {
+  w->own = false;
+  w->size = end;
+}
+
+/* A count and elements, so many for each vector. */
+static void put_by_vector(fw_index_writer *w, const void *elements, uint64_t n, uint64_t each, size_t size) {
+  const uint64_t before = w->part ? w->part->before : 0, total = w->part ? w->part->total : n;
+  put_u64(w, total * each);
+  const uint64_t end = begin_own(w, before, total, each * size);
+  if (size == 1)
+    put_bytes(w, elements, (size_t)(n * each));
+  else
+    put_elements(w, elements, (size_t)(n * each), size);
+  end_own(w, end);
+}
+
 /* ---- Parts ---------------------------------------------------------------------------------------------- */
 
 static void put_header(fw_index_writer *w, const furrow_index *index) {
   put_bytes(w, fw_compat_fourcc(index, w->compat), 4);
   put_i32(w, index->d);
-  put_u64(w, (uint64_t)index->ntotal);
+  put_u64(w, total_of(w, index));
   put_u64(w, (uint64_t)index->dummy[0]);
   put_u64(w, (uint64_t)index->dummy[1]);
   put_u8(w, index->trained);
@@ -93,7 +129,10 @@ static void put_hnsw(fw_index_writer *w, const furrow_index *index) {
   put_vector(w, graph->cum, graph->cum_count, 4);
   put_vector(w, graph->levels, n, 4);
   put_vector(w, graph->offsets, n + 1, 8);
+  const bool own = w->own;
+  w->own = w->own || w->skip_own; /* of a digest: see fw_index_common_digest */
   put_vector(w, graph->neighbors, graph->offsets[n], 4);
+  w->own = own;
   put_i32(w, graph->entry_point);
   put_i32(w, graph->max_level);
   put_i32(w, graph->ef_construction);
@@ -101,8 +140,12 @@ static void put_hnsw(fw_index_writer *w, const furrow_index *index) {
   put_i32(w, graph->upper_beam);
 }
 
-static void put_pq_index(fw_index_writer *w, const fw_pq_index *own) {
-  put_vector(w, own->codes, own->codes_size, 1);
+static void put_pq_index(fw_index_writer *w, const furrow_index *index) {
+  const fw_pq_index *own = &index->pq;
+  if (w->part)
+    put_by_vector(w, own->codes, (uint64_t)index->ntotal, fw_pq_code_size(&own->pq), 1);
+  else
+    put_vector(w, own->codes, own->codes_size, 1);
   put_i32(w, own->search_type);
   put_u8(w, own->encode_signs);
   put_i32(w, own->polysemous_ht);
@@ -175,27 +218,28 @@ static void put_transforms(fw_index_writer *w, const fw_transforms *transforms) 
 
 /* ---- Lists ---------------------------------------------------------------------------------------------- */
 
-/* Vectors of list i in all joined lists. */
-static uint64_t joined_size(const fw_joined_lists *joined, size_t count, size_t i) {
+/* Vectors of list i in all joined lists, and in those of other ranks. */
+static uint64_t joined_size(const fw_index_writer *w, const fw_joined_lists *joined, size_t count, size_t i) {
   uint64_t size = 0;
+  if (w->part) return w->part->list_size[i];
   for (size_t k = 0; k < count; k++) size += fw_lists_size(joined[k].lists, i);
   return size;
 }
 
 /* As fw_lists_are_full. */
-static bool joined_are_full(const fw_joined_lists *joined, size_t count, uint64_t used) {
-  return count == 1 ? fw_lists_are_full(joined->lists) : used > joined->lists->nlist / 2;
+static bool joined_are_full(const fw_index_writer *w, const fw_joined_lists *joined, size_t count, uint64_t used) {
+  return count == 1 && !w->part ? fw_lists_are_full(joined->lists) : used > joined->lists->nlist / 2;
 }
 
 static void put_sizes(fw_index_writer *w, const fw_joined_lists *joined, size_t count) {
   size_t nlist = joined->lists->nlist;
   uint64_t used = 0;
-  for (size_t i = 0; i < nlist; i++) used += joined_size(joined, count, i) > 0;
-  bool full = joined_are_full(joined, count, used);
+  for (size_t i = 0; i < nlist; i++) used += joined_size(w, joined, count, i) > 0;
+  bool full = joined_are_full(w, joined, count, used);
   put_bytes(w, full ? "full" : "sprs", 4);
   put_u64(w, full ? nlist : 2 * used);
   for (size_t i = 0; i < nlist; i++) {
-    uint64_t size = joined_size(joined, count, i);
+    uint64_t size = joined_size(w, joined, count, i);
     if (!full && size == 0) continue;
     if (!full) put_u64(w, i);
     put_u64(w, size);
@@ -217,15 +261,25 @@ static void put_ids(fw_index_writer *w, const fw_list *list, int64_t shift) {
   }
 }
 
+/* This rank's vectors of list i begin, which take `size` bytes each. */
+static uint64_t begin_list(fw_index_writer *w, const fw_joined_lists *joined, size_t count, size_t i, size_t size) {
+  return begin_own(w, w->part ? w->part->list_before[i] : 0, joined_size(w, joined, count, i), size);
+}
+
 static void put_joined_codes(fw_index_writer *w, const fw_joined_lists *joined, size_t count, size_t i) {
+  const uint64_t end = begin_list(w, joined, count, i, joined->lists->code_size);
   for (size_t k = 0; k < count; k++)
     if (fw_lists_size(joined[k].lists, i) > 0)
       put_bytes(w, joined[k].lists->list[i].codes, joined[k].lists->list[i].size * joined->lists->code_size);
+  end_own(w, end);
 }
 
 static void put_joined_ids(fw_index_writer *w, const fw_joined_lists *joined, size_t count, size_t i) {
+  const uint64_t end = begin_list(w, joined, count, i, 8);
+  const int64_t shift = w->part && w->part->shift_ids ? (int64_t)w->part->before : 0;
   for (size_t k = 0; k < count; k++)
-    if (fw_lists_size(joined[k].lists, i) > 0) put_ids(w, &joined[k].lists->list[i], joined[k].id_shift);
+    if (fw_lists_size(joined[k].lists, i) > 0) put_ids(w, &joined[k].lists->list[i], joined[k].id_shift + shift);
+  end_own(w, end);
 }
 
 static void put_inline(fw_index_writer *w, const fw_joined_lists *joined, size_t count) {
@@ -243,14 +297,14 @@ static void put_inline(fw_index_writer *w, const fw_joined_lists *joined, size_t
 /* Iv..: a vector of ids for every list before the direct map, a vector of codes for every list at the end. */
 static void put_legacy_ids(fw_index_writer *w, const fw_joined_lists *joined, size_t count) {
   for (size_t i = 0; w->status == FURROW_OK && i < joined->lists->nlist; i++) {
-    put_u64(w, joined_size(joined, count, i));
+    put_u64(w, joined_size(w, joined, count, i));
     put_joined_ids(w, joined, count, i);
   }
 }
 
 static void put_legacy_codes(fw_index_writer *w, const fw_joined_lists *joined, size_t count) {
   for (size_t i = 0; w->status == FURROW_OK && i < joined->lists->nlist; i++) {
-    put_u64(w, joined_size(joined, count, i) * joined->lists->code_size);
+    put_u64(w, joined_size(w, joined, count, i) * joined->lists->code_size);
     put_joined_codes(w, joined, count, i);
   }
 }
@@ -318,13 +372,31 @@ static void put_lists(fw_index_writer *w, const furrow_index *index) {
 
 /* ---- IVF ------------------------------------------------------------------------------------------------ */
 
+/* Locations of this rank's vectors: in their lists the vectors of other ranks come first. */
+static void put_locations(fw_index_writer *w, const fw_direct_map *map) {
+  put_u64(w, w->part->total);
+  const uint64_t end = begin_own(w, w->part->before, w->part->total, 8);
+  for (size_t i = 0; i < map->count; i++) {
+    const int64_t location = map->locations[i];
+    const uint64_t shift = location < 0 ? 0 : w->part->list_before[(uint64_t)location >> 32];
+    put_u64(w, (uint64_t)location + shift);
+  }
+  end_own(w, end);
+}
+
 static void put_direct_map(fw_index_writer *w, const fw_direct_map *map) {
+  const bool array = map->type == FURROW_DIRECT_MAP_ARRAY;
   put_u8(w, (uint8_t)map->type);
-  bool array = map->type == FURROW_DIRECT_MAP_ARRAY;
-  put_vector(w, map->locations, array ? map->count : 0, 8);
+  if (w->part && array)
+    put_locations(w, map);
+  else
+    put_vector(w, map->locations, array ? map->count : 0, 8);
   if (map->type != FURROW_DIRECT_MAP_HASHTABLE) return;
-  put_u64(w, map->count);
-  put_elements(w, map->pairs, 2 * map->count, 8);
+  const uint64_t count = w->part ? w->part->pair_count : map->count;
+  put_u64(w, count);
+  const uint64_t end = begin_own(w, 0, count, sizeof(fw_id_location)); /* of rank 0, which has those of all */
+  if (!w->part || w->part->pairs) put_elements(w, w->part ? w->part->pairs : map->pairs, 2 * count, 8);
+  end_own(w, end);
 }
 
 static void put_sq(fw_index_writer *w, const fw_ivf *ivf) {
@@ -355,7 +427,10 @@ static void put_ivf(fw_index_writer *w, const furrow_index *index) {
   const fw_ivf *ivf = &index->ivf;
   put_u64(w, ivf->nlist);
   put_u64(w, ivf->nprobe);
+  const fw_index_part *part = w->part;
+  w->part = NULL; /* all ranks have the same quantizer */
   fw_write_index(w, index->child[0]);
+  w->part = part;
   if (!fw_compat_reads(w->compat, FW_COMPAT_LISTS)) put_contents(w, index, put_legacy_ids);
   put_direct_map(w, &ivf->direct_map);
   if (index->kind == FURROW_INDEX_IVF_SQ)
@@ -365,7 +440,10 @@ static void put_ivf(fw_index_writer *w, const furrow_index *index) {
   put_lists(w, index);
   if (index->kind != FURROW_INDEX_IVF_PQR) return;
   put_pq(w, &ivf->refine_pq);
-  put_vector(w, ivf->refine_codes, ivf->refine_size, 1);
+  if (w->part)
+    put_by_vector(w, ivf->refine_codes, (uint64_t)index->ntotal, fw_pq_code_size(&ivf->refine_pq), 1);
+  else
+    put_vector(w, ivf->refine_codes, ivf->refine_size, 1);
   put_f32(w, ivf->k_factor);
 }
 
@@ -380,19 +458,19 @@ void fw_write_index(fw_index_writer *w, const furrow_index *index) {
   if (w->status == FURROW_OK) w->status = fw_index_check_whole(index, w->err);
   put_header(w, index);
   switch (index->kind) {
-  case FURROW_INDEX_FLAT: put_vector(w, index->flat.vectors, n * (uint64_t)index->d, 4); break;
+  case FURROW_INDEX_FLAT: put_by_vector(w, index->flat.vectors, n, (uint64_t)index->d, 4); break;
   case FURROW_INDEX_HNSW:
     put_hnsw(w, index);
     fw_write_index(w, index->child[0]);
     break;
   case FURROW_INDEX_PQ:
     put_pq(w, &index->pq.pq);
-    put_pq_index(w, &index->pq);
+    put_pq_index(w, index);
     break;
   case FURROW_INDEX_MULTI: put_pq(w, &index->pq.pq); break;
   case FURROW_INDEX_ID_MAP:
     fw_write_index(w, index->child[0]);
-    put_vector(w, index->id_map.ids, n, 8);
+    put_by_vector(w, index->id_map.ids, n, 1, 8);
     break;
   case FURROW_INDEX_TRANSFORM:
     put_transforms(w, &index->transforms);
@@ -407,7 +485,8 @@ void fw_write_index(fw_index_writer *w, const furrow_index *index) {
   }
 }
 
-static furrow_status write_to_file(void *to, const void *bytes, size_t size, furrow_error *err) {
+static furrow_status write_to_file(void *to, uint64_t offset, const void *bytes, size_t size, furrow_error *err) {
+  (void)offset;
   return fw_atomic_file_write(to, bytes, size, err);
 }
 
@@ -448,8 +527,8 @@ static furrow_status write_alone(const furrow_index *index, const char *path, bo
   return write_and_close(index, file, writer, err);
 }
 
-static furrow_status write_hash(void *to, const void *bytes, size_t size, furrow_error *err) {
-  (void)err;
+static furrow_status write_hash(void *to, uint64_t offset, const void *bytes, size_t size, furrow_error *err) {
+  (void)offset, (void)err;
   XXH3_64bits_update(to, bytes, size);
   return FURROW_OK;
 }
@@ -470,6 +549,16 @@ static furrow_status find_stamp(const furrow_index *index, const fw_index_writer
   return w.status;
 }
 
+furrow_status fw_index_common_digest(const furrow_index *index, const fw_index_writer *writer, uint64_t *digest,
+                                     furrow_error *err) {
+  fw_index_writer common = *writer;
+  fw_index_stamp stamp;
+  common.skip_own = true;
+  FW_TRY(find_stamp(index, &common, &stamp, err));
+  *digest = stamp.digest;
+  return FURROW_OK;
+}
+
 furrow_status fw_index_write_file(const furrow_index *index, const char *path, bool overwrite,
                                   const fw_index_writer *writer, furrow_error *err) {
   if (!writer->names) return write_alone(index, path, overwrite, writer, err);
@@ -486,7 +575,13 @@ furrow_status furrow_index_save(const furrow_index *index, const char *path, con
                                 furrow_error *err) {
   furrow_index_save_params p;
   fw_index_writer writer;
-  FW_TRY(read_params(&writer, index, &p, params, err));
+  const furrow_comm *comm = NULL;
+  furrow_index_save_params_init(&p);
+  FW_TRY(FW_PARAMS_READ(&p, params, furrow_index_save_params, err));
+  FW_TRY(fw_comm_of(&comm, p.comm, err));
+  furrow_status status = fw_comm_all_ok(comm, fw_index_writer_init(&writer, index, &p, err), err);
+  if (status != FURROW_OK) return status;
+  if (comm->ranks > 1) return fw_index_write_together(index, path, &p, comm, &writer, err);
   if (p.names) FW_TRY(fw_id_names_fit(p.names, index, FURROW_E_ARGUMENT, NULL, err));
   return fw_index_write_file(index, path, p.overwrite, &writer, err);
 }

@@ -34,9 +34,19 @@ typedef struct fw_joined_lists {
   int64_t id_shift;
 } fw_joined_lists;
 
+/* A file that several ranks write together: what the other ranks have of an index. */
+typedef struct fw_index_part {
+  uint64_t before, total;                  /* vectors (ntotal) of the ranks before this one, and of all */
+  const uint64_t *list_before, *list_size; /* nlist each: the same of each list */
+  bool shift_ids;                          /* ids in lists are increased by `before` */
+  const fw_id_location *pairs;             /* of a direct map that is a hash table: those of all ranks, on rank 0 */
+  uint64_t pair_count;                     /* on every rank */
+} fw_index_part;
+
 /* Functions that write return no status: the first failure stays in status, and nothing is written after it. */
 typedef struct fw_index_writer {
-  furrow_status (*write)(void *to, const void *bytes, size_t size, furrow_error *err); /* NULL: bytes are counted */
+  /* Bytes at an offset: behind those before, unless ranks write together. NULL: bytes are counted. */
+  furrow_status (*write)(void *to, uint64_t offset, const void *bytes, size_t size, furrow_error *err);
   void *to;
   uint64_t size;                 /* so far */
   bool inline_lists;             /* lists on disk become part of the file */
@@ -45,6 +55,9 @@ typedef struct fw_index_writer {
   const fw_joined_lists *joined; /* of the same shape */
   size_t joined_count;
   const furrow_id_names *names; /* NULL, or the names of its ids, to be written beside the file */
+  const fw_index_part *part;    /* NULL, or of the index that is being written; not of its quantizers */
+  bool own;                     /* what is written now is of this rank alone */
+  bool skip_own, skip_common;   /* what is of this rank alone, or the same on all, is counted but not written */
   furrow_status status;
   furrow_error *err;
 } fw_index_writer;
@@ -54,6 +67,14 @@ void fw_write_index(fw_index_writer *w, const furrow_index *index);
 /* The writer that params ask for. Fails where `index` cannot be written so. */
 furrow_status fw_index_writer_init(fw_index_writer *w, const furrow_index *index,
                                    const furrow_index_save_params *params, furrow_error *err) FURROW_MUST_USE;
+/* Writes one file together with the other ranks (index_write_ranks.c); shift_ids as in furrow_index_save_params. */
+furrow_status fw_index_write_together(const furrow_index *index, const char *path,
+                                      const furrow_index_save_params *params, const furrow_comm *comm,
+                                      const fw_index_writer *writer, furrow_error *err) FURROW_MUST_USE;
+/* A digest (XXH3-64) of what the ranks must have in common: everything but the vectors and the links of graphs, which
+ * may differ between machines. */
+furrow_status fw_index_common_digest(const furrow_index *index, const fw_index_writer *writer, uint64_t *digest,
+                                     furrow_error *err) FURROW_MUST_USE;
 /* Writes a file, whole or not at all, by a copy of `writer`, with the names of its ids where there are any. */
 furrow_status fw_index_write_file(const furrow_index *index, const char *path, bool overwrite,
                                   const fw_index_writer *writer, furrow_error *err) FURROW_MUST_USE;

@@ -2,7 +2,8 @@
  *
  * It starts from the principal directions, distributed so that each part of the quantizer gets about the same variance.
  * Then two steps alternate: the quantizer is trained for the rotated vectors, and the rotation for the quantizer: it
- * becomes the orthogonal matrix nearest to the sum of y x^T, where y is the decoded code of x. */
+ * becomes the orthogonal matrix nearest to the sum of y x^T, where y is the decoded code of x. Over ranks these sums
+ * are the only things that pass, beside those of k-means. */
 #include "vector/quantizer/opq.h"
 
 #include <float.h>
@@ -27,10 +28,11 @@
 
 typedef struct state {
   const fw_opq_params *params;
-  size_t n, d; /* vectors, dimension after the rotation */
-  float *x;    /* n * d_in: the vectors without their mean */
-  float *z;    /* n * d: in the principal directions */
-  float *w;    /* n * d: rotated, then their decoded codes */
+  fw_rank_vectors local; /* the sample, of which this rank has n */
+  size_t n, d;           /* vectors, dimension after the rotation */
+  float *x;              /* n * d_in: the vectors without their mean */
+  float *z;              /* n * d: in the principal directions */
+  float *w;              /* n * d: rotated, then their decoded codes */
   float *start;
   double *sums, *found; /* d_in * d_in */
   float *rotation;      /* d * d */
@@ -93,8 +95,9 @@ static furrow_status add_products(const float *x, const float *y, size_t n, size
   return FURROW_OK;
 }
 
-/* sums = the sum of y x^T, by column. */
-static furrow_status sum_products(const float *x, const float *y, size_t n, size_t d, double *sums, furrow_error *err) {
+/* sums = the sum of y x^T over the vectors of this rank, by column. */
+static furrow_status sum_own_products(const float *x, const float *y, size_t n, size_t d, double *sums,
+                                      furrow_error *err) {
   void *scratch = NULL;
   furrow_status status = fw_alloc(&scratch, CHUNK + d + FW_PACK_WIDTH, d * sizeof(float), err);
   memset(sums, 0, d * d * sizeof *sums);
@@ -102,6 +105,19 @@ static furrow_status sum_products(const float *x, const float *y, size_t n, size
     status = add_products(x + first * d, y + first * d, n - first < CHUNK ? n - first : CHUNK, d, scratch, sums, err);
   fw_free(scratch);
   return status;
+}
+
+/* The same over the vectors of all ranks: the sums have the same bits on each of them. */
+static furrow_status sum_products(const state *s, const float *x, const float *y, size_t d, furrow_error *err) {
+  const furrow_comm *comm = s->local.comm;
+  furrow_status status = fw_comm_all_ok(comm, sum_own_products(x, y, s->n, d, s->sums, err), err);
+  return status == FURROW_OK ? fw_comm_sum_f64(comm, s->sums, d * d, err) : status;
+}
+
+/* Rank 0's matrix for all: logarithms, and with them the order of directions, may differ between machines. */
+static furrow_status share_matrix(const state *s, float *matrix, size_t count, furrow_error *err) {
+  const furrow_comm *comm = s->local.comm;
+  return comm->ranks == 1 ? FURROW_OK : comm->broadcast(comm, matrix, count * sizeof *matrix, 0, err);
 }
 
 /* ---- Principal directions ------------------------------------------------------------------------------- */
@@ -139,8 +155,9 @@ static void deal_out(const state *s, const direction *directions, double *produc
 static furrow_status find_start(state *s, furrow_error *err) {
   size_t d_in = s->params->d_in, m = s->params->m;
   void *directions = NULL, *product = NULL, *used = NULL;
-  furrow_status status = sum_products(s->x, s->x, s->n, d_in, s->sums, err);
-  if (status == FURROW_OK) status = fw_alloc(&directions, d_in, sizeof(direction), err);
+  furrow_status status = sum_products(s, s->x, s->x, d_in, err);
+  if (status != FURROW_OK) return status;
+  status = fw_alloc(&directions, d_in, sizeof(direction), err);
   if (status == FURROW_OK) status = fw_alloc_zero(&product, m, sizeof(double), err);
   if (status == FURROW_OK) status = fw_alloc_zero(&used, m, sizeof(size_t), err);
   if (status == FURROW_OK) {
@@ -157,7 +174,8 @@ static furrow_status find_start(state *s, furrow_error *err) {
   fw_free(directions);
   fw_free(product);
   fw_free(used);
-  return status;
+  status = fw_comm_all_ok(s->local.comm, status, err);
+  return status == FURROW_OK ? share_matrix(s, s->start, s->d * d_in, err) : status;
 }
 
 /* ---- Turns ---------------------------------------------------------------------------------------------- */
@@ -190,23 +208,33 @@ static furrow_status quantize(state *s, furrow_error *err) {
   return status;
 }
 
+/* The rotation that fits the quantizer best. */
+static furrow_status turn(state *s, furrow_error *err) {
+  furrow_status status = sum_products(s, s->z, s->w, s->d, err);
+  if (status != FURROW_OK) return status;
+  status = fw_comm_all_ok(s->local.comm, fw_polar(s->sums, s->found, s->d, err), err);
+  if (status != FURROW_OK) return status;
+  for (size_t j = 0; j < s->d; j++)
+    for (size_t i = 0; i < s->d; i++) s->rotation[i * s->d + j] = (float)s->found[j * s->d + i];
+  return share_matrix(s, s->rotation, s->d * s->d, err);
+}
+
 static furrow_status alternate(state *s, unsigned number, furrow_error *err) {
-  fw_kmeans_params kmeans = s->params->kmeans;
+  const fw_kmeans_params *p = &s->params->kmeans;
+  const furrow_comm *comm = s->local.comm;
+  fw_kmeans_params kmeans = *p;
   kmeans.rounds = number == 0 ? FIRST_ROUNDS : NEXT_ROUNDS;
   kmeans.hot = number > 0;
   kmeans.per_centroid = SIZE_MAX;
   kmeans.progress = NULL;
-  const fw_rank_vectors share = fw_rank_vectors_single(s->w, s->n);
-  furrow_status status = rotate(s, s->rotation, s->d, s->z, s->w, err);
-  if (status == FURROW_OK) status = fw_pq_train(&s->pq, &kmeans, &share, s->pq.centroids, err);
-  if (status == FURROW_OK) status = quantize(s, err);
-  if (status == FURROW_OK) status = sum_products(s->z, s->w, s->n, s->d, s->sums, err);
-  if (status == FURROW_OK) status = fw_polar(s->sums, s->found, s->d, err);
+  const fw_rank_vectors rotated = fw_rank_vectors_replace(&s->local, s->w);
+  furrow_status status = fw_comm_all_ok(comm, rotate(s, s->rotation, s->d, s->z, s->w, err), err);
+  if (status == FURROW_OK) status = fw_pq_train(&s->pq, &kmeans, &rotated, s->pq.centroids, err);
+  if (status == FURROW_OK) status = fw_comm_all_ok(comm, quantize(s, err), err);
+  if (status == FURROW_OK) status = turn(s, err);
   if (status != FURROW_OK) return status;
-  for (size_t j = 0; j < s->d; j++)
-    for (size_t i = 0; i < s->d; i++) s->rotation[i * s->d + j] = (float)s->found[j * s->d + i];
-  const fw_kmeans_params *p = &s->params->kmeans;
-  return fw_report_progress(p->progress, p->user, p->phase, number + 1, ALTERNATIONS, err);
+  status = fw_report_progress(p->progress, p->user, p->phase, number + 1, ALTERNATIONS, err);
+  return fw_comm_all_ok(comm, status, err);
 }
 
 /* out = rotation * start */
@@ -223,7 +251,8 @@ static void combine(const state *s, float *out) {
 
 static furrow_status find(state *s, furrow_error *err) {
   furrow_status status = find_start(s, err);
-  if (status == FURROW_OK) status = rotate(s, s->start, s->params->d_in, s->x, s->z, err);
+  if (status != FURROW_OK) return status;
+  status = fw_comm_all_ok(s->local.comm, rotate(s, s->start, s->params->d_in, s->x, s->z, err), err);
   memset(s->rotation, 0, s->d * s->d * sizeof *s->rotation);
   for (size_t i = 0; i < s->d; i++) s->rotation[i * s->d + i] = 1;
   for (unsigned number = 0; status == FURROW_OK && number < ALTERNATIONS; number++) status = alternate(s, number, err);
@@ -232,13 +261,19 @@ static furrow_status find(state *s, furrow_error *err) {
 
 /* ---- The whole ------------------------------------------------------------------------------------------ */
 
-static void centre(const float *from, size_t n, size_t d, float *to) {
+/* to = from minus the mean of the vectors of all ranks */
+static furrow_status centre(const fw_rank_vectors *from, size_t d, double *sums, float *to, furrow_error *err) {
+  const size_t n = from->n;
   for (size_t k = 0; k < d; k++) {
-    double sum = 0;
-    for (size_t i = 0; i < n; i++) sum += from[i * d + k];
-    float mean = (float)(sum / (double)n);
-    for (size_t i = 0; i < n; i++) to[i * d + k] = from[i * d + k] - mean;
+    sums[k] = 0;
+    for (size_t i = 0; i < n; i++) sums[k] += from->vectors[i * d + k];
   }
+  FW_TRY(fw_comm_sum_f64(from->comm, sums, d, err));
+  for (size_t k = 0; k < d; k++) {
+    const float mean = (float)(sums[k] / (double)from->total);
+    for (size_t i = 0; i < n; i++) to[i * d + k] = from->vectors[i * d + k] - mean;
+  }
+  return FURROW_OK;
 }
 
 static furrow_status make_state(state *s, furrow_error *err) {
@@ -274,22 +309,20 @@ static void state_clear(state *s) {
   fw_free(s->sums);
   fw_free(s->found);
   fw_free(s->pq.centroids);
+  fw_rank_vectors_clear(&s->local);
 }
 
-furrow_status fw_opq_train(const fw_opq_params *params, const float *vectors, size_t n, float **rotation,
+furrow_status fw_opq_train(const fw_opq_params *params, const fw_rank_vectors *local, float **rotation,
                            furrow_error *err) {
-  const fw_rank_vectors all = fw_rank_vectors_single(vectors, n);
-  fw_rank_vectors sample = {0};
+  state s = {.params = params, .d = params->d_out};
   void *out = NULL;
-  furrow_status status = fw_rank_vectors_sample(&sample, &all, params->d_in, FW_OPQ_SAMPLE, params->kmeans.seed, err);
-  if (status != FURROW_OK) return status;
-  state s = {.params = params, .n = sample.n, .d = params->d_out};
-  status = make_state(&s, err);
+  furrow_status status = fw_rank_vectors_sample(&s.local, local, params->d_in, FW_OPQ_SAMPLE, params->kmeans.seed, err);
+  s.n = s.local.n;
+  if (status == FURROW_OK) status = make_state(&s, err);
   if (status == FURROW_OK) status = fw_alloc(&out, params->d_out, params->d_in * sizeof(float), err);
-  if (status == FURROW_OK) {
-    centre(sample.vectors, sample.n, params->d_in, s.x);
-    status = find(&s, err);
-  }
+  status = fw_comm_all_ok(local->comm, status, err);
+  if (status == FURROW_OK) status = centre(&s.local, params->d_in, s.sums, s.x, err);
+  if (status == FURROW_OK) status = find(&s, err);
   if (status == FURROW_OK) {
     combine(&s, out);
     *rotation = out;
@@ -297,6 +330,5 @@ furrow_status fw_opq_train(const fw_opq_params *params, const float *vectors, si
     fw_free(out);
   }
   state_clear(&s);
-  fw_rank_vectors_clear(&sample);
   return status;
 }

@@ -4,6 +4,7 @@
 #define FW_VECTOR_QUANTIZER_OPQ_H
 
 #include "vector/quantizer/kmeans.h"
+#include "vector/quantizer/training_vectors.h"
 
 #define FW_OPQ_SAMPLE 65536 /* vectors that are used */
 
@@ -14,8 +15,8 @@ typedef struct fw_opq_params {
   fw_kmeans_params kmeans; /* seed, pool, progress, phase */
 } fw_opq_params;
 
-/* *rotation (to be freed): d_out rows of d_in floats, orthonormal. */
-furrow_status fw_opq_train(const fw_opq_params *params, const float *vectors, size_t n, float **rotation,
+/* *rotation (to be freed): d_out rows of d_in floats, orthonormal, the same on every rank. Collective. */
+furrow_status fw_opq_train(const fw_opq_params *params, const fw_rank_vectors *local, float **rotation,
                            furrow_error *err) FURROW_MUST_USE;
 
 #endif

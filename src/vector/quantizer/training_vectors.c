@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/sort.h"
@@ -48,6 +49,17 @@ furrow_status fw_rank_vectors_init(fw_rank_vectors *local, const furrow_comm *co
   fw_free(counts);
   if (status == FURROW_OK) *local = made;
   return status;
+}
+
+furrow_status fw_rank_vectors_place(fw_rank_vectors *local, const uint64_t *positions, furrow_error *err) {
+  _Static_assert(sizeof(size_t) == sizeof(uint64_t), "positions are numbers of 64 bits");
+  for (size_t i = 0; positions && i < local->n; i++)
+    if (positions[i] >= local->total || (i > 0 && positions[i] <= positions[i - 1]))
+      return fw_fail(err, FURROW_E_ARGUMENT, "positions[%zu] is %llu: they must ascend, and be below %zu", i,
+                     (unsigned long long)positions[i], local->total);
+  /* a lone process looks vectors up by their number, which is all that positions could say */
+  if (positions && local->comm->ranks > 1) local->position = (const size_t *)positions;
+  return FURROW_OK;
 }
 
 /* The index of the vector at a position; n: another rank has it. */

@@ -30,6 +30,10 @@ static inline fw_rank_vectors fw_rank_vectors_single(const float *vectors, size_
 /* The vectors of rank 0, then those of rank 1 …; n may differ by rank. All ranks must call it. */
 furrow_status fw_rank_vectors_init(fw_rank_vectors *local, const furrow_comm *comm, const float *vectors, size_t n,
                                    furrow_error *err) FURROW_MUST_USE;
+/* Gives the vectors of this rank other positions among all, ascending, which are borrowed; NULL: they stay. E_ARGUMENT:
+ * they are not ascending, or not below the number of all. */
+furrow_status fw_rank_vectors_place(fw_rank_vectors *local, const uint64_t *positions,
+                                    furrow_error *err) FURROW_MUST_USE;
 /* At most `most` vectors (of d floats) of all ranks: all of them, borrowed from `from`, or a copy of a random sample,
  * whose positions are the order of drawing. */
 furrow_status fw_rank_vectors_sample(fw_rank_vectors *sample, const fw_rank_vectors *from, size_t d, size_t most,
