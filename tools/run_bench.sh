@@ -25,7 +25,8 @@ run() {
   echo "($((SECONDS - began)) s)"
 }
 
-for driver in bench/bench_*.py bench/log/bench_*.py bench/python/bench_*.py bench/serve/bench_*.py; do
+for driver in bench/bench_*.py bench/log/bench_*.py bench/python/bench_*.py bench/serve/bench_*.py \
+  bench/cluster/bench_*.py; do
   name=$(basename "$driver" .py)
   if [ -x "$driver" ] && [ "$name" != bench_movielens ]; then
     shown="$driver --quick" run "$name" "$driver" --quick --build "$build" --out "$work/$name.json"

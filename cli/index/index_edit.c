@@ -68,7 +68,8 @@ furrow_status edit_load(named_index *loaded, const char *path, const edit_values
   furrow_index_load_params params;
   uint64_t size;
   index_source_params(reading, &params);
-  furrow_status status = index_source_load(&loaded->index, path, &params, err);
+  furrow_status status = values->destination ? FURROW_OK : furrow_file_lock_open(&loaded->lock, path, err);
+  if (status == FURROW_OK) status = index_source_load(&loaded->index, path, &params, err);
   if (status == FURROW_OK) status = index_names_load(&loaded->names, path, err);
   if (status == FURROW_OK) status = index_source_apart(loaded->index, path, change_target(path, values), err);
   /* checks before the work whether the older Faiss can read the index */
@@ -78,6 +79,7 @@ furrow_status edit_load(named_index *loaded, const char *path, const edit_values
 void edit_clear(named_index *loaded) {
   furrow_id_names_free(loaded->names);
   furrow_index_free(loaded->index);
+  furrow_file_lock_close(loaded->lock);
   *loaded = (named_index){0};
 }
 

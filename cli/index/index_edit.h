@@ -25,9 +25,10 @@ furrow_status edit_check(const char *path, const edit_values *values, const inde
 typedef struct named_index {
   furrow_index *index;
   furrow_id_names *names; /* NULL: none */
+  furrow_file_lock *lock; /* of the file that is changed in place; NULL: another one is written */
 } named_index;
 
-/* Loads an index and its names. Clear it, even after a failure. */
+/* Loads an index and its names; E_STATE: another process changes the same file. Clear it, even after a failure. */
 furrow_status edit_load(named_index *loaded, const char *path, const edit_values *values,
                         const index_source_values *reading, furrow_error *err);
 void edit_clear(named_index *loaded);

@@ -11,6 +11,7 @@
 #include "core/fail.h"
 #include "core/interrupt.h"
 #include "core/progress.h"
+#include "core/ranks_join.h"
 #include "core/report.h"
 #include "core/shared_options.h"
 #include "core/text_file.h"
@@ -160,7 +161,7 @@ static const option writing_options[] = {
     {.name = "servers",
      .kind = OPTION_COUNT32,
      .argument = "N",
-     .help = "write the files of N of Angel's servers (1)",
+     .help = "write the files of N of Angel's servers (1 for each rank)",
      .offset = AT(servers)},
     {.name = "part-size",
      .kind = OPTION_COUNT64,
@@ -195,7 +196,6 @@ static const option_group train_groups[] = {
 static void train_init(void *values) {
   train_values *train = values;
   train->checkpoint_every = 1;
-  train->servers = 1;
 }
 
 /* ---- Without training ---- */
@@ -204,7 +204,7 @@ static furrow_status write_description(const learn_settings *settings, furrow_de
                                        bool force, furrow_error *err) {
   char *text = NULL;
   size_t size = 0;
-  if (!path) return FURROW_OK;
+  if (!path || ranks_number() > 0) return FURROW_OK;
   furrow_status status = furrow_learn_conf_describe(settings->conf, kind, 0, &text, &size, err);
   if (status == FURROW_OK) status = text_file_write(path, text, size, force, err);
   furrow_free(text);
@@ -275,6 +275,7 @@ static void init_trainer(furrow_trainer_params *params, const train_values *valu
   params->hogwild = values->hogwild;
   params->load = values->load;
   params->max_features = values->max_features;
+  params->comm = ranks_comm();
 }
 
 static furrow_status fit(const train_values *values, furrow_trainer *trainer, output *out, furrow_error *err) {
@@ -383,6 +384,7 @@ static furrow_status save(const train_values *values, const learn_settings *sett
 
 static furrow_status write_history(const train_values *values, const furrow_trainer *trainer, furrow_error *err) {
   furrow_status status = FURROW_OK;
+  if (ranks_number() > 0) return FURROW_OK;
   if (values->history) status = history_write(values->history, trainer, values->force, err);
   if (status == FURROW_OK && values->curve)
     status =
@@ -407,7 +409,7 @@ static bool trains_trees(const learn_settings *settings) {
 static furrow_status measure_rounding(const train_values *values, const learn_settings *settings,
                                       const furrow_trainer *trainer, rounding *lost, furrow_error *err) {
   const char *rows = values->valid ? values->valid : values->train;
-  if (!values->angel_bytes || !trains_trees(settings) || rows[0] == '-') return FURROW_OK;
+  if (!values->angel_bytes || !trains_trees(settings) || rows[0] == '-' || ranks_number() > 0) return FURROW_OK;
   return rounding_measure(lost, trainer, values->out, rows, values->format, err);
 }
 
@@ -438,9 +440,10 @@ static void print_train_notes(const train_values *values, const furrow_trainer *
   print_notes(&valid);
 }
 
-/* Checks the files to write before the training instead of after it. */
+/* Checks the files to write before the training instead of after it. Rank 0 writes them. */
 static furrow_status check_targets(const train_values *values, furrow_error *err) {
   const char *const files[] = {values->history, values->curve};
+  if (ranks_number() > 0) return FURROW_OK;
   furrow_status status = job_check_out(values->out, values->force, err);
   for (size_t i = 0; status == FURROW_OK && i < 2; i++)
     if (files[i]) status = sink_check_path(files[i], values->force, err);
@@ -548,7 +551,7 @@ static furrow_status run_all(const train_values *values, const learn_settings *s
                              furrow_error *err) {
   fold_figures *figures = calloc(1, sizeof *figures);
   if (!figures) return fail_memory(err);
-  furrow_status status = values->out ? check_targets(values, err) : FURROW_OK;
+  furrow_status status = ranks_agree(values->out ? check_targets(values, err) : FURROW_OK, err);
   if (status == FURROW_OK) status = check_formats(settings, err);
   interrupt_catch();
   if (status == FURROW_OK && values->folds) status = run_folds(values, settings, figures, out, err);
@@ -681,9 +684,12 @@ const command train_command = {
         "model if they are not better. With --conf, Angel's defaults count; --defaults changes that.\n\n"
         "The same samples, settings and seed give the same model, byte for byte, for any number of threads (another "
         "instruction set may change the last digits). docs/models.md has the formula, the graph, the matrices and the "
-        "defaults of each algorithm. furrow tune looks for better settings.",
+        "defaults of each algorithm. furrow tune looks for better settings. Under mpirun or srun the processes train "
+        "one "
+        "model together, each with its part of the samples (docs/cluster.md).",
     .groups = train_groups,
     .size = sizeof(train_values),
     .init = train_init,
     .run = run_train,
+    .on_all_ranks = true,
 };

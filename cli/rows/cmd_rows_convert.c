@@ -1,10 +1,12 @@
 /* cli/rows/cmd_rows_convert.c: furrow rows convert: the same rows in another format. */
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/commands.h"
 #include "core/fail.h"
 #include "core/interrupt.h"
+#include "core/ranks_join.h"
 #include "core/report.h"
 #include "core/shared_options.h"
 #include "rows/rows_sink.h"
@@ -30,6 +32,10 @@ static const option convert_operands[] = {{.name = "URI",
                                           {0}};
 
 static const option convert_options[] = {
+    {.name = "per-rank",
+     .kind = OPTION_FLAG,
+     .help = "under mpirun, every rank writes a file of its own: DST with -00000-of-00004 before its ending",
+     .offset = offsetof(convert_values, sink.per_rank)},
     {.name = "json", .kind = OPTION_FLAG, .help = "report as JSON", .offset = offsetof(convert_values, json)}, {0}};
 
 static const option_group convert_groups[] = {
@@ -59,7 +65,9 @@ static furrow_status choose_format(const convert_values *convert, sink_format *f
     return fail(err, FURROW_E_ARGUMENT, "a row cache cannot be written to standard output");
   if (to_stdout(convert) && convert->json)
     return fail(err, FURROW_E_ARGUMENT, "--json cannot be used when the rows are written to standard output");
-  return FURROW_OK;
+  if (to_stdout(convert) && convert->sink.per_rank)
+    return fail(err, FURROW_E_ARGUMENT, "--per-rank writes files, not standard output");
+  return to_stdout(convert) ? sink_check_stdout(err) : sink_check_path(convert->destination, convert->sink.force, err);
 }
 
 static furrow_status convert_source(source *s, const convert_values *convert, sink_format format,
@@ -67,7 +75,7 @@ static furrow_status convert_source(source *s, const convert_values *convert, si
   furrow_rows_writer *writer = NULL;
   furrow_status status = sink_params(&convert->sink, format, s, params, err);
   if (status == FURROW_OK) status = furrow_rows_writer_open(&writer, convert->destination, params, err);
-  if (status == FURROW_OK) status = sink_copy_rows(s, writer, err);
+  status = sink_copy_rows(s, writer, status, err);
   furrow_rows_writer_close(writer);
   /* a closed pipe is not a failure here, which the library cannot know */
   if (status == FURROW_E_IO && to_stdout(convert) && output_reader_is_gone()) status = FURROW_END;
@@ -75,37 +83,46 @@ static furrow_status convert_source(source *s, const convert_values *convert, si
 }
 
 static void convert_report(const convert_values *convert, const source *s, const furrow_rows_writer_params *params,
-                           output *out) {
+                           const furrow_parser_stats *stats, output *out) {
   report r;
-  furrow_parser_stats stats;
-  furrow_parser_stats_init(&stats);
-  source_get_stats(s, &stats);
   report_start(&r, out, convert->json);
   report_text(&r, "written", convert->destination);
   report_text(&r, "from", source_format(s));
   report_text(&r, "to", params->format);
-  report_u64(&r, "rows", stats.rows);
-  report_u64(&r, "features", stats.features);
+  report_u64(&r, "rows", stats->rows);
+  report_u64(&r, "features", stats->features);
   if (strcmp(params->format, "csv") == 0) report_u64(&r, "columns", params->columns);
-  if (convert->json || stats.bad_rows) report_u64(&r, "bad rows", stats.bad_rows);
+  if (convert->json || stats->bad_rows) report_u64(&r, "bad rows", stats->bad_rows);
   report_finish(&r);
 }
 
-static furrow_status convert_run(const void *values, output *out, furrow_error *err) {
-  const convert_values *convert = values;
+static furrow_status convert_all(const convert_values *convert, output *out, furrow_error *err) {
   sink_format format;
   furrow_rows_writer_params params;
+  furrow_parser_stats stats;
   source s = {0};
   furrow_status status = choose_format(convert, &format, err);
-  if (status == FURROW_OK && !to_stdout(convert))
-    status = sink_check_path(convert->destination, convert->sink.force, err);
-  if (status != FURROW_OK) return status;
-  if (!to_stdout(convert)) interrupt_catch();
-  status = source_open(&s, convert->uri, &convert->source, err);
+  if (status == FURROW_OK && !to_stdout(convert)) interrupt_catch();
+  if (status == FURROW_OK) status = source_open(&s, convert->uri, &convert->source, err);
+  status = ranks_agree(status, err);
   if (status == FURROW_OK) status = convert_source(&s, convert, format, &params, err);
-  if (status == FURROW_OK && !to_stdout(convert)) convert_report(convert, &s, &params, out);
-  if (status == FURROW_OK) source_print_notes(&s);
+  if (status == FURROW_OK) status = source_join_stats(&s, &stats, err);
+  if (status == FURROW_OK && !to_stdout(convert) && ranks_number() == 0)
+    convert_report(convert, &s, &params, &stats, out);
+  if (status == FURROW_OK) source_print_notes(&s, &stats);
   source_close(&s);
+  return status;
+}
+
+static furrow_status convert_run(const void *values, output *out, furrow_error *err) {
+  convert_values convert = *(const convert_values *)values;
+  char *own = NULL;
+  furrow_status status = source_divide(&convert.source, convert.uri, err);
+  if (status == FURROW_OK && convert.sink.per_rank && !to_stdout(&convert))
+    status = sink_rank_path(convert.destination, &own, err);
+  if (own) convert.destination = own;
+  if ((status = ranks_agree(status, err)) == FURROW_OK) status = convert_all(&convert, out, err);
+  free(own);
   return status;
 }
 
@@ -116,10 +133,12 @@ const command rows_convert_command = {
                "furrow rows convert 'clicks.csv?label_column=0' clicks.ffm --to libffm\n"
                "furrow rows convert 'part-*.gz' - --to libsvm | head",
     .about = "The format comes from --to, or else from the ending of DST: .libsvm .svm .txt, .libfm, .libffm .ffm, "
-             ".csv, .cache .bin. DST appears only when it is complete. Numbers that are read back have the same bits.",
+             ".csv, .cache .bin. DST appears only when it is complete. Numbers that are read back have the same bits. "
+             "Under mpirun every rank converts a part, and DST has the bytes that one process would write.",
     .operands = convert_operands,
     .groups = convert_groups,
     .size = sizeof(convert_values),
     .init = convert_init,
     .run = convert_run,
+    .on_all_ranks = true,
 };

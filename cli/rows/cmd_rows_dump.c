@@ -119,7 +119,12 @@ static furrow_status dump_run(const void *values, output *out, furrow_error *err
   furrow_status status = source_open(&s, dump->uri, &reading, err);
   if (status == FURROW_OK) status = dump_rows(&s, dump->head, out, err);
   if (status == FURROW_OK) status = output_flush(out, err);
-  if (status == FURROW_OK) source_print_notes(&s);
+  furrow_parser_stats stats;
+  furrow_parser_stats_init(&stats);
+  if (status == FURROW_OK) {
+    source_get_stats(&s, &stats);
+    source_print_notes(&s, &stats);
+  }
   source_close(&s);
   return status;
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/commands.h"
+#include "core/ranks_join.h"
 #include "core/report.h"
 #include "core/shared_options.h"
 #include "rows/rows_source.h"
@@ -47,7 +48,7 @@ static void report_reading(report *r, const source *s) {
   report_text(r, "uri", s->uri);
   report_text(r, "format", source_format(s));
   report_text(r, "chosen by", source_format_reason(s));
-  if (s->values->part.nparts > 1) {
+  if (s->values->part.nparts > 1 && !s->values->divided) {
     char part[32];
     snprintf(part, sizeof part, "%" PRIu32 "/%" PRIu32, s->values->part.part, s->values->part.nparts);
     report_text(r, "part", part);
@@ -253,20 +254,19 @@ static uint32_t threads_used(uint32_t asked) {
   return sched_getaffinity(0, sizeof processors, &processors) == 0 ? (uint32_t)CPU_COUNT(&processors) : 1;
 }
 
-static void report_speed(report *r, const source *s, double seconds) {
-  furrow_parser_stats stats;
-  furrow_parser_stats_init(&stats);
-  source_get_stats(s, &stats);
-  report_u64(r, "bad rows", stats.bad_rows);
-  report_u64(r, "ignored text", stats.ignored);
-  bool text = stats.bytes > 0; /* a cache holds no text */
-  if (text) report_u64(r, "bytes", stats.bytes);
+static void report_speed(report *r, const source *s, const furrow_parser_stats *stats, double seconds) {
+  report_u64(r, "bad rows", stats->bad_rows);
+  report_u64(r, "ignored text", stats->ignored);
+  bool text = stats->bytes > 0; /* a cache holds no text */
+  if (text) report_u64(r, "bytes", stats->bytes);
   report_f64(r, "seconds", round(seconds * 1e6) / 1e6);
-  if (text) report_f64(r, "MB per second", seconds > 0 ? round((double)stats.bytes * 1e-5 / seconds) / 10 : NAN);
+  if (text) report_f64(r, "MB per second", seconds > 0 ? round((double)stats->bytes * 1e-5 / seconds) / 10 : NAN);
+  if (ranks_count() > 1) report_u64(r, "ranks", ranks_count());
   report_u64(r, "threads", threads_used(s->values->threads));
 }
 
-static void report_all(report *r, const source *s, const rows_summary *summary, double seconds) {
+static void report_all(report *r, const source *s, const rows_summary *summary, const furrow_parser_stats *stats,
+                       double seconds) {
   report_reading(r, s);
   report_shape(r, summary);
   report_labels(r, summary);
@@ -275,28 +275,40 @@ static void report_all(report *r, const source *s, const rows_summary *summary, 
   report_queries(r, summary);
   if (s->parser) report_column_names(r, s->parser);
   report_blocks(r, summary);
-  report_speed(r, s, seconds);
+  report_speed(r, s, stats, seconds);
 }
 
 /* ---- Command -------------------------------------------------------------------------------------------- */
 
-static furrow_status info_run(const void *values, output *out, furrow_error *err) {
-  const info_values *info = values;
+static furrow_status summarise(source *s, rows_summary *summary, furrow_error *err) {
   const furrow_rowblock *block = NULL;
+  furrow_status status;
+  while ((status = source_next(s, &block, err)) == FURROW_OK) summary_add(summary, block);
+  return status == FURROW_END ? FURROW_OK : status;
+}
+
+static furrow_status info_run(const void *values, output *out, furrow_error *err) {
+  info_values info = *(const info_values *)values;
   rows_summary summary;
-  source s;
+  furrow_parser_stats stats;
+  source s = {0};
   double began = now_seconds();
-  summary_init(&summary, info->source.value);
-  furrow_status status = source_open(&s, info->uri, &info->source, err);
-  while (status == FURROW_OK && (status = source_next(&s, &block, err)) == FURROW_OK) summary_add(&summary, block);
-  if (status == FURROW_END) {
+  summary_init(&summary, info.source.value);
+  info.source.whole_chunks = true;
+  furrow_status status = source_divide(&info.source, info.uri, err);
+  if (status == FURROW_OK) status = source_open(&s, info.uri, &info.source, err);
+  if (status == FURROW_OK) status = summarise(&s, &summary, err);
+  status = ranks_agree(status, err);
+  if (status == FURROW_OK) status = summary_join(&summary, err);
+  if (status == FURROW_OK) status = source_join_stats(&s, &stats, err);
+  if (status == FURROW_OK && ranks_number() == 0) {
     report r;
     double seconds = now_seconds() - began;
-    report_start(&r, out, info->json);
-    report_all(&r, &s, &summary, seconds);
+    report_start(&r, out, info.json);
+    report_all(&r, &s, &summary, &stats, seconds);
     report_finish(&r);
     status = output_flush(out, err);
-    source_print_notes(&s);
+    source_print_notes(&s, &stats);
   }
   source_close(&s);
   return status;
@@ -306,10 +318,12 @@ const command rows_info_command = {
     .name = "info",
     .summary = "summarise a data set: counts, ranges, labels, format",
     .example = "furrow rows info train.libsvm\nfurrow rows info --json 'clicks.csv?label_column=0'",
-    .about = "Reads all rows once. The report counts skipped text and, with --on-bad skip, skipped rows.",
+    .about = "Reads all rows once. The report counts skipped text and, with --on-bad skip, skipped rows. Under mpirun "
+             "every rank reads a part, and the report is that of the whole.",
     .operands = info_operands,
     .groups = info_groups,
     .size = sizeof(info_values),
     .init = info_init,
     .run = info_run,
+    .on_all_ranks = true,
 };

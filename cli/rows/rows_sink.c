@@ -2,12 +2,15 @@
 #include "rows/rows_sink.h"
 
 #include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/fail.h"
 #include "core/interrupt.h"
+#include "core/ranks_join.h"
 #include "rows/rows_summary.h"
 
 /* ---- Options -------------------------------------------------------------------------------------------- */
@@ -108,20 +111,27 @@ sink_format sink_format_of_path(const char *path) {
 
 /* ---- Writers -------------------------------------------------------------------------------------------- */
 
-/* The first pass of csv. */
-static furrow_status find_columns(source *s, furrow_rows_writer_params *params, furrow_error *err) {
+static furrow_status summarise(source *s, rows_summary *summary, furrow_error *err) {
   const furrow_rowblock *block = NULL;
   furrow_status status;
-  rows_summary summary;
   if (source_is_stdin(s->uri))
     return fail(err, FURROW_E_ARGUMENT,
                 "csv needs --columns N when the rows come from standard input, which cannot be read twice");
-  summary_init(&summary, s->values->value);
   while ((status = source_next(s, &block, err)) == FURROW_OK) {
-    summary_add(&summary, block);
+    summary_add(summary, block);
     if ((status = interrupt_check(err)) != FURROW_OK) return status;
   }
-  if (status != FURROW_END) return status;
+  return status == FURROW_END ? FURROW_OK : status;
+}
+
+/* The first pass of csv. */
+static furrow_status find_columns(source *s, furrow_rows_writer_params *params, furrow_error *err) {
+  rows_summary summary;
+  summary_init(&summary, s->values->value);
+  furrow_status status = summarise(s, &summary, err);
+  if (s->values->divided) status = ranks_agree(status, err);
+  if (status == FURROW_OK && s->values->divided) status = summary_join(&summary, err);
+  if (status != FURROW_OK) return status;
   params->columns = summary_columns(&summary);
   params->with_weight = params->with_weight || summary.weight.count > 0;
   return source_before_first(s, err);
@@ -138,6 +148,7 @@ furrow_status sink_params(const sink_values *values, sink_format format, source 
   params->header = values->header || (s->parser && furrow_parser_column_count(s->parser) > 0);
   params->overwrite = values->force;
   params->drop_fields = values->drop_fields;
+  params->comm = s->values->divided && !values->per_rank ? ranks_comm() : NULL;
   params->zeros_missing = !values->zeros;
   params->with_weight = values->with_weight;
   params->index_base = (uint32_t)values->index_base;
@@ -157,6 +168,12 @@ furrow_status sink_check_path(const char *path, bool force, furrow_error *err) {
   return add_hint(err, "--force replaces it");
 }
 
+furrow_status sink_check_stdout(furrow_error *err) {
+  if (ranks_count() == 1) return FURROW_OK;
+  fail(err, FURROW_E_ARGUMENT, "%u ranks cannot write to standard output together", ranks_count());
+  return add_hint(err, "name a file in a directory that all ranks see");
+}
+
 furrow_status sink_check_apart(const char *path, const char *input, furrow_error *err) {
   struct stat target, other;
   if (!path || !input || stat(path, &target) != 0) return FURROW_OK;
@@ -165,12 +182,28 @@ furrow_status sink_check_apart(const char *path, const char *input, furrow_error
   return fail_file(err, FURROW_E_ARGUMENT, path, "cannot be written: this command reads it", 0);
 }
 
-furrow_status sink_copy_rows(source *s, furrow_rows_writer *writer, furrow_error *err) {
+static furrow_status write_rows(source *s, furrow_rows_writer *writer, furrow_error *err) {
   const furrow_rowblock *block = NULL;
   furrow_status status;
   while ((status = source_next(s, &block, err)) == FURROW_OK) {
     if ((status = furrow_rows_writer_write_block(writer, block, err)) != FURROW_OK) return status;
     if ((status = interrupt_check(err)) != FURROW_OK) return status;
   }
-  return status == FURROW_END ? furrow_rows_writer_commit(writer, err) : status;
+  return status == FURROW_END ? FURROW_OK : status;
+}
+
+furrow_status sink_copy_rows(source *s, furrow_rows_writer *writer, furrow_status status, furrow_error *err) {
+  if (status == FURROW_OK) status = write_rows(s, writer, err);
+  if (s->values->divided) status = ranks_agree(status, err);
+  return status == FURROW_OK ? furrow_rows_writer_commit(writer, err) : status;
+}
+
+furrow_status sink_rank_path(const char *path, char **own, furrow_error *err) {
+  const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+  const char *dot = strrchr(name, '.');
+  const int length = dot && dot > name ? (int)(dot - path) : (int)strlen(path);
+  if (asprintf(own, "%.*s-%05u-of-%05u%s", length, path, ranks_number(), ranks_count(), path + length) >= 0)
+    return FURROW_OK;
+  *own = NULL;
+  return fail_memory(err);
 }

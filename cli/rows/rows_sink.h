@@ -20,6 +20,7 @@ typedef struct sink_values {
   int index_base; /* 0 or 1 */
   bool force;
   bool drop_fields;
+  bool per_rank; /* every rank writes a file of its own */
 } sink_values;
 
 extern const option sink_options[];
@@ -32,14 +33,22 @@ const char *sink_format_ending(sink_format format);
 sink_format sink_format_named(const char *name);
 sink_format sink_format_of_path(const char *path);
 
+/* The file that this rank writes with --per-rank: "rows.csv" is "rows-00001-of-00004.csv" for the second of four. To be
+ * freed. */
+furrow_status sink_rank_path(const char *path, char **own, furrow_error *err);
+
 /* Sets the parameters of a writer, valid while the source is open. For csv without --columns, a pass over the source
- * finds the columns and whether there are weights; then the source is back at its first row. */
+ * finds the columns and whether there are weights; then the source is back at its first row. All ranks of a divided
+ * source call it. */
 furrow_status sink_params(const sink_values *values, sink_format format, source *s, furrow_rows_writer_params *params,
                           furrow_error *err);
-/* Writes all rows of the source and commits the file. A signal is an error. */
-furrow_status sink_copy_rows(source *s, furrow_rows_writer *writer, furrow_error *err);
+/* Writes all rows of the source and commits the file; all ranks of a divided source call it, also those that failed
+ * before (`status`). A signal is an error. */
+furrow_status sink_copy_rows(source *s, furrow_rows_writer *writer, furrow_status status, furrow_error *err);
 /* E_EXISTS: the file exists and force is not set; E_ARGUMENT: it is not a regular file. */
 furrow_status sink_check_path(const char *path, bool force, furrow_error *err);
+/* E_ARGUMENT: several ranks cannot write to standard output together. */
+furrow_status sink_check_stdout(furrow_error *err);
 /* E_ARGUMENT: the file to write is also read, perhaps under another name. Either may be NULL; - is standard input. */
 furrow_status sink_check_apart(const char *path, const char *input, furrow_error *err);
 

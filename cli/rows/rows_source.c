@@ -12,6 +12,7 @@
 
 #include "core/fail.h"
 #include "core/interrupt.h"
+#include "core/ranks_join.h"
 
 /* ---- Options -------------------------------------------------------------------------------------------- */
 
@@ -96,6 +97,19 @@ bool source_is_stdin(const char *uri) {
   return (n == 1 && uri[0] == '-') || (n == 5 && memcmp(uri, "stdin", 5) == 0);
 }
 
+furrow_status source_divide(source_values *values, const char *uri, furrow_error *err) {
+  if (ranks_count() == 1) return FURROW_OK;
+  if (source_is_stdin(uri)) {
+    fail(err, FURROW_E_ARGUMENT, "standard input cannot be divided among %u ranks", ranks_count());
+    return add_hint(err, "write it to a file that all ranks see, or start one process");
+  }
+  if (values->part.nparts > 1) return fail(err, FURROW_E_ARGUMENT, "--part: the parts of %u ranks are their own",
+                                           ranks_count());
+  values->part = (part_of){ranks_number(), ranks_count()};
+  values->divided = true;
+  return FURROW_OK;
+}
+
 /* A file that 'convert --to cache' wrote begins with this (docs/formats/row_cache.md). */
 bool source_is_cache(const char *uri) {
   static const char magic[] = "FURROWRC";
@@ -125,10 +139,12 @@ static void params_from(furrow_parser_params *params, const source_values *value
   params->threads = values->threads;
   params->on_bad = values->on_bad;
   params->chunk_bytes = values->chunk;
+  params->whole_chunks = values->whole_chunks && values->divided;
 }
 
 static furrow_status open_container(source *s, furrow_error *err) {
-  if (s->values->part.nparts != 1) return fail(err, FURROW_E_ARGUMENT, "a row cache cannot be read in parts");
+  if (s->values->part.nparts != 1 && !s->values->divided)
+    return fail(err, FURROW_E_ARGUMENT, "a row cache cannot be read in parts");
   furrow_status status = furrow_container_create(&s->container, s->values->index, s->values->value, err);
   if (status == FURROW_OK) status = furrow_container_load(s->container, s->uri, err);
   if (status == FURROW_OK) status = furrow_container_get_block(s->container, &s->container_block, err);
@@ -136,7 +152,8 @@ static furrow_status open_container(source *s, furrow_error *err) {
 }
 
 static void start_progress(source *s, uint64_t total) {
-  progress_start(&s->progress, !s->values->quiet && !s->values->no_progress, "reading", total);
+  const bool wanted = !s->values->quiet && !s->values->no_progress && ranks_number() == 0;
+  progress_start(&s->progress, wanted, "reading", total);
 }
 
 /* The iterator does not name the format; a second parser, which reads no row, does. */
@@ -197,8 +214,10 @@ void source_close(source *s) {
 
 /* ---- Reading -------------------------------------------------------------------------------------------- */
 
+/* It is one block: that of the first rank. */
 static furrow_status next_of_container(source *s, const furrow_rowblock **block) {
   if (s->container_given || s->container_block.size == 0) return FURROW_END;
+  if (s->values->divided && s->values->part.part > 0) return FURROW_END;
   s->container_given = true;
   s->stats.rows = s->container_block.size;
   s->stats.features = s->container_block.offset[s->container_block.size] - s->container_block.offset[0];
@@ -263,6 +282,34 @@ const char *source_format_reason(const source *s) {
   return s->container ? "content: a row cache" : "not reported by the block iterator";
 }
 
+/* Adds what was read of the rows that follow. */
+static void add_stats(furrow_parser_stats *into, const furrow_parser_stats *next) {
+  if (into->bad_rows == 0) into->first_bad = next->first_bad;
+  if (into->ignored == 0) into->first_ignored = next->first_ignored;
+  into->rows += next->rows;
+  into->features += next->features;
+  into->bytes += next->bytes;
+  into->bad_rows += next->bad_rows;
+  into->ignored += next->ignored;
+}
+
+furrow_status join_stats(furrow_parser_stats *stats, furrow_error *err) {
+  void *memory = NULL;
+  const furrow_status status = ranks_gather(stats, sizeof *stats, &memory, err);
+  if (status != FURROW_OK) return status;
+  const furrow_parser_stats *all = memory;
+  *stats = all[0];
+  for (unsigned r = 1; r < ranks_count(); r++) add_stats(stats, &all[r]);
+  free(memory);
+  return FURROW_OK;
+}
+
+furrow_status source_join_stats(const source *s, furrow_parser_stats *stats, furrow_error *err) {
+  furrow_parser_stats_init(stats);
+  source_get_stats(s, stats);
+  return join_stats(stats, err);
+}
+
 static void print_note(uint64_t count, const char *one, const char *many, const furrow_error *first) {
   char place[1024];
   if (count == 0) return;
@@ -279,11 +326,7 @@ void print_notes(const furrow_parser_stats *stats) {
              &stats->first_ignored);
 }
 
-void source_print_notes(source *s) {
-  furrow_parser_stats stats;
-  furrow_parser_stats_init(&stats);
+void source_print_notes(source *s, const furrow_parser_stats *stats) {
   progress_stop(&s->progress);
-  if (s->values->quiet) return;
-  source_get_stats(s, &stats);
-  print_notes(&stats);
+  if (!s->values->quiet && ranks_number() == 0) print_notes(stats);
 }

@@ -23,7 +23,9 @@ typedef struct source_values {
   size_t chunk;
   source_api api;
   bool quiet;
-  bool no_progress; /* set by a command that prints rows to the terminal */
+  bool no_progress;  /* set by a command that prints rows to the terminal */
+  bool divided;      /* set by source_divide: the part is that of a rank */
+  bool whole_chunks; /* set by a command whose parts must have the blocks of the whole */
 } source_values;
 
 extern const option source_options[];
@@ -43,6 +45,9 @@ typedef struct source {
   progress progress;
 } source;
 
+/* Makes the part of this rank what is read, where there are several. E_ARGUMENT: what cannot be divided, because it is
+ * read from standard input or is a part already. */
+furrow_status source_divide(source_values *values, const char *uri, furrow_error *err);
 /* Close it, even after a failure. */
 furrow_status source_open(source *s, const char *uri, const source_values *values, furrow_error *err);
 void source_close(source *s);
@@ -50,6 +55,9 @@ void source_close(source *s);
 furrow_status source_next(source *s, const furrow_rowblock **block, furrow_error *err);
 furrow_status source_before_first(source *s, furrow_error *err);
 void source_get_stats(const source *s, furrow_parser_stats *stats);
+/* The same of all ranks' parts. All ranks call it. */
+furrow_status source_join_stats(const source *s, furrow_parser_stats *stats, furrow_error *err);
+furrow_status join_stats(furrow_parser_stats *stats, furrow_error *err);
 const char *source_format(const source *s);
 const char *source_format_reason(const source *s);
 /* Returns the first `columns` names of a csv with a header, NULL without one; valid while the source is open. */
@@ -64,7 +72,7 @@ bool cache_guard_begin(const char *uri);
 furrow_status cache_guard_end(bool guarded, furrow_status status, furrow_error *err);
 /* Prints notes about rows and text that a parser skipped to stderr. */
 void print_notes(const furrow_parser_stats *stats);
-/* Prints notes about skipped rows and skipped text to stderr. */
-void source_print_notes(source *s);
+/* Prints notes about skipped rows and skipped text to stderr, of all ranks' parts. */
+void source_print_notes(source *s, const furrow_parser_stats *stats);
 
 #endif

@@ -2,6 +2,9 @@
 #include "rows/rows_summary.h"
 
 #include <math.h>
+#include <stdlib.h>
+
+#include "core/ranks_join.h"
 
 static void range_init(range_summary *range) {
   *range = (range_summary){UINT64_MAX, 0};
@@ -43,14 +46,21 @@ static void range_add(range_summary *range, furrow_keys indices, furrow_key_type
 
 /* ---- Numbers -------------------------------------------------------------------------------------------- */
 
+/* Adds a number to a sum, and what the sum lost by rounding to `rest` (Knuth's TwoSum). */
+static inline void add_exactly(double *sum, double *rest, double number) {
+  const double total = *sum + number, added = total - *sum;
+  *rest += (*sum - (total - added)) + (number - added);
+  *sum = total;
+}
+
 static void add_floats(number_summary *numbers, const float *values, size_t count) {
   float min = INFINITY, max = -INFINITY;
-  double sum = 0;
+  double sum = 0, rest = 0;
   uint64_t nans = 0, infinities = 0, zeros = 0;
   for (size_t i = 0; i < count; i++) {
     float value = values[i];
     bool finite = fabsf(value) <= 3.402823466e38F; /* false for a NaN */
-    sum += finite ? value : 0;
+    add_exactly(&sum, &rest, finite ? value : 0);
     min = finite && value < min ? value : min;
     max = finite && value > max ? value : max;
     zeros += value == 0;
@@ -61,7 +71,8 @@ static void add_floats(number_summary *numbers, const float *values, size_t coun
   numbers->zeros += zeros;
   numbers->nans += nans;
   numbers->infinities += infinities - nans;
-  numbers->sum += sum;
+  add_exactly(&numbers->sum, &numbers->rest, sum);
+  numbers->rest += rest;
   if (min < numbers->min) numbers->min = min;
   if (max > numbers->max) numbers->max = max;
 }
@@ -69,7 +80,7 @@ static void add_floats(number_summary *numbers, const float *values, size_t coun
 static void add_integer(number_summary *numbers, int64_t value) {
   numbers->count++;
   numbers->zeros += value == 0;
-  numbers->sum += (double)value;
+  add_exactly(&numbers->sum, &numbers->rest, (double)value);
   if (value < numbers->least) numbers->least = value;
   if (value > numbers->most) numbers->most = value;
 }
@@ -86,7 +97,7 @@ static void add_values(number_summary *numbers, furrow_values values, furrow_val
 
 double number_mean(const number_summary *numbers) {
   uint64_t finite = numbers->count - numbers->nans - numbers->infinities;
-  return finite ? numbers->sum / (double)finite : NAN;
+  return finite ? (numbers->sum + numbers->rest) / (double)finite : NAN;
 }
 
 /* ---- Labels and queries --------------------------------------------------------------------------------- */
@@ -109,7 +120,7 @@ static void count_label(rows_summary *summary, label_count label) {
   size_t i = 0;
   while (i < summary->distinct_labels && !same_label(&summary->labels[i], &label)) i++;
   if (i < summary->distinct_labels)
-    summary->labels[i].rows++;
+    summary->labels[i].rows += label.rows;
   else if (i < SUMMARY_DISTINCT)
     summary->labels[summary->distinct_labels++] = label;
   else
@@ -127,6 +138,7 @@ static void add_queries(rows_summary *summary, const furrow_rowblock *block) {
   if (!block->qid) return;
   for (size_t i = 0; i < block->size; i++) {
     uint64_t qid = block->qid[i];
+    if (summary->qid_rows == 0) summary->first_qid = qid;
     if (summary->qid_rows++ > 0 && qid == summary->last_qid) continue;
     if (summary->qid_runs++ > 0 && qid < summary->last_qid) summary->qid_unsorted = true;
     summary->last_qid = qid;
@@ -159,6 +171,68 @@ void summary_add(rows_summary *summary, const furrow_rowblock *block) {
   if (block->weight) add_floats(&summary->weight, block->weight, block->size);
   add_labels(summary, block);
   add_queries(summary, block);
+}
+
+/* ---- Summaries of parts --------------------------------------------------------------------------------- */
+
+static void merge_numbers(number_summary *into, const number_summary *next) {
+  into->count += next->count;
+  into->nans += next->nans;
+  into->infinities += next->infinities;
+  into->zeros += next->zeros;
+  add_exactly(&into->sum, &into->rest, next->sum);
+  into->rest += next->rest;
+  if (next->min < into->min) into->min = next->min;
+  if (next->max > into->max) into->max = next->max;
+  if (next->least < into->least) into->least = next->least;
+  if (next->most > into->most) into->most = next->most;
+}
+
+static void merge_labels(rows_summary *into, const rows_summary *next) {
+  merge_numbers(&into->label, &next->label);
+  if (next->distinct_labels > SUMMARY_DISTINCT) into->distinct_labels = SUMMARY_DISTINCT + 1;
+  for (size_t i = 0; i < next->distinct_labels && into->distinct_labels <= SUMMARY_DISTINCT; i++)
+    count_label(into, next->labels[i]);
+}
+
+/* A query that reaches into the next part is one. */
+static void merge_queries(rows_summary *into, const rows_summary *next) {
+  if (next->qid_rows == 0) return;
+  const bool goes_on = into->qid_rows > 0 && next->first_qid == into->last_qid;
+  into->qid_unsorted |= next->qid_unsorted || (into->qid_rows > 0 && next->first_qid < into->last_qid);
+  if (into->qid_rows == 0) into->first_qid = next->first_qid;
+  into->qid_rows += next->qid_rows;
+  into->qid_runs += next->qid_runs - goes_on;
+  into->last_qid = next->last_qid;
+}
+
+void summary_merge(rows_summary *into, const rows_summary *next) {
+  into->rows += next->rows;
+  into->features += next->features;
+  into->blocks += next->blocks;
+  into->block_bytes += next->block_bytes;
+  into->empty_rows += next->empty_rows;
+  if (next->fewest_rows < into->fewest_rows) into->fewest_rows = next->fewest_rows;
+  if (next->most_rows > into->most_rows) into->most_rows = next->most_rows;
+  if (next->fewest_features < into->fewest_features) into->fewest_features = next->fewest_features;
+  if (next->most_features > into->most_features) into->most_features = next->most_features;
+  range_widen(&into->index, next->index.min, next->index.max);
+  range_widen(&into->field, next->field.min, next->field.max);
+  merge_numbers(&into->value, &next->value);
+  merge_numbers(&into->weight, &next->weight);
+  merge_labels(into, next);
+  merge_queries(into, next);
+}
+
+furrow_status summary_join(rows_summary *summary, furrow_error *err) {
+  void *memory = NULL;
+  const furrow_status status = ranks_gather(summary, sizeof *summary, &memory, err);
+  if (status != FURROW_OK) return status;
+  const rows_summary *all = memory;
+  *summary = all[0];
+  for (unsigned r = 1; r < ranks_count(); r++) summary_merge(summary, &all[r]);
+  free(memory);
+  return FURROW_OK;
 }
 
 uint64_t summary_columns(const rows_summary *summary) {

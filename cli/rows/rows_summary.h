@@ -9,7 +9,8 @@ enum { SUMMARY_DISTINCT = 10 };
 /* Statistics of one kind of number. Integers stay integers: a double would round them above 2^53. */
 typedef struct number_summary {
   uint64_t count, nans, infinities, zeros;
-  double min, max, sum; /* of the finite ones; min and max of floats */
+  double min, max; /* of the finite ones; floats */
+  double sum, rest; /* of the finite ones: a sum of twice the digits, so that its order does not show in the mean */
   int64_t least, most;  /* min and max of integers */
 } number_summary;
 
@@ -33,12 +34,17 @@ typedef struct rows_summary {
   number_summary label, value, weight;
   label_count labels[SUMMARY_DISTINCT];
   size_t distinct_labels; /* SUMMARY_DISTINCT + 1: more than that */
-  uint64_t qid_rows, qid_runs, last_qid;
+  uint64_t qid_rows, qid_runs, first_qid, last_qid;
   bool qid_unsorted;
 } rows_summary;
 
 void summary_init(rows_summary *summary, furrow_value_type value_type);
 void summary_add(rows_summary *summary, const furrow_rowblock *block);
+
+/* Adds the statistics of the rows that follow those of `into`. */
+void summary_merge(rows_summary *into, const rows_summary *next);
+/* Makes the summary of this rank's rows that of the rows of all ranks. All ranks call it. */
+furrow_status summary_join(rows_summary *summary, furrow_error *err);
 
 /* Largest index + 1; 0 without features. */
 uint64_t summary_columns(const rows_summary *summary);

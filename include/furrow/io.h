@@ -125,6 +125,22 @@ static inline void furrow_output_init(furrow_output *out) {
   out->size = sizeof *out;
 }
 
+/* ---- Locks ----------------------------------------------------------------------------------------------- */
+
+/* A lock on a file that a program reads, changes and replaces. */
+typedef struct furrow_file_lock furrow_file_lock;
+
+/* Locks a regular file of this machine, so that no other program that asks for the lock changes it meanwhile: open the
+ * lock, load the file, change it, save it, close the lock. It keeps nobody from reading. It holds for programs on one
+ * machine, and on file systems that support it over several.
+ * Errors:  E_STATE, another process has the lock (the message names it), or this one has it already; E_NOT_FOUND;
+ *          E_ARGUMENT, not a regular file; E_IO; E_MEMORY.
+ * Owner:   the caller, who frees it with furrow_file_lock_close. */
+FURROW_API furrow_status furrow_file_lock_open(furrow_file_lock **lock, const char *path,
+                                               furrow_error *err) FURROW_MUST_USE;
+/* Unlocks the file. Takes NULL. */
+FURROW_API void furrow_file_lock_close(furrow_file_lock *lock);
+
 /* ---- Plugins --------------------------------------------------------------------------------------------- */
 
 /* Marks what a plugin defines and the library looks for: furrow_plugin_init, furrow_plugin_rows_formats (rows.h),

@@ -359,7 +359,7 @@ typedef struct furrow_trainer_save_params {
   size_t size;                         /* set by furrow_trainer_save_params_init */
   bool overwrite;                      /* replace a model that is there; false: E_EXISTS */
   const furrow_layer_formats *formats; /* format of each layer's matrices, separator of text; NULL: the defaults */
-  int32_t servers;                     /* files as so many of Angel's servers would write them; 0: 1 */
+  int32_t servers;                     /* files of so many of Angel's servers; 0: one for each rank */
   int64_t part_size;                   /* elements of a partition; 0: Angel's rule */
   /* How matrices are written; NULL: the defaults. Its separator counts where formats is NULL; the
    * library does not read whether it overwrites. */
@@ -373,11 +373,11 @@ typedef struct furrow_trainer_save_params {
 static inline void furrow_trainer_save_params_init(furrow_trainer_save_params *params) {
   memset(params, 0, sizeof *params);
   params->size = sizeof *params;
-  params->servers = 1;
 }
 
 /* Writes the model directory that Angel would write: the matrices of each layer, graph.json. It appears in one step.
- * params NULL: the defaults.
+ * params NULL: the defaults. Where the trainer has a communicator all ranks call it, with a folder that all of them
+ * see; each writes its own partitions.
  * A dense row type without a range becomes sparse where there are more than 1,000,000 columns and fewer than half of
  * them have a feature.
  * Errors:  E_EXISTS, the folder is there; E_IO; E_ARGUMENT, params that a format does not take, or a format without

@@ -27,6 +27,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "furrow/comm.h"
 #include "furrow/io.h"
 #include "furrow/status.h"
 
@@ -248,6 +249,9 @@ typedef struct furrow_parser_params {
   furrow_on_bad on_bad;  /* error */
   size_t chunk_bytes;    /* text per block; 0: the default, 512 KiB. Decides where blocks end, nothing else does */
   size_t max_line_bytes; /* how far a line or record may reach beyond its piece; 0: the default, 1 GiB */
+  bool whole_chunks; /* parts end where a chunk of the whole data ends, so that the blocks of all parts are those of the
+                        whole; a part may then have no rows though others have many. false: parts are as equal as can be
+                        */
 } furrow_parser_params;
 
 /* Sets the size and the defaults. */
@@ -438,6 +442,10 @@ typedef struct furrow_rows_writer_params {
   bool overwrite;           /* replace a file that is there; else commit fails with E_EXISTS */
   bool drop_fields;         /* libsvm: write rows with fields without them; else they are E_UNSUPPORTED */
   uint32_t index_base;      /* libsvm, libfm: added to every index (and field): 0 or 1 */
+  /* Ranks that write one file together, in a directory that all of them see: the rows of a rank lie behind those of the
+   * ranks before it, and the bytes are those that one process would write. Commit is then collective: where a rank
+   * fails, all fail, and a rank that fails before it must end the job. NULL: this process is alone. */
+  const furrow_comm *comm;
 } furrow_rows_writer_params;
 
 /* Sets the size and the defaults. */
@@ -451,7 +459,7 @@ static inline void furrow_rows_writer_params_init(furrow_rows_writer_params *par
 
 /* Starts a file. params NULL: the defaults.
  * Errors:  E_ARGUMENT, a format or parameter that does not exist or fit; E_NOT_FOUND, there is no such directory;
- *          E_UNSUPPORTED, a row cache to stdout; E_IO; E_MEMORY.
+ *          E_UNSUPPORTED, a row cache to stdout, or stdout for several ranks; E_IO; E_MEMORY.
  * Owner:   the caller, furrow_rows_writer_close. */
 FURROW_API furrow_status furrow_rows_writer_open(furrow_rows_writer **writer, const char *path,
                                                  const furrow_rows_writer_params *params,
@@ -471,7 +479,8 @@ FURROW_API furrow_status furrow_rows_writer_write_block(furrow_rows_writer *writ
 FURROW_API furrow_status furrow_rows_writer_write_row(furrow_rows_writer *writer, const furrow_row *row,
                                                       furrow_error *err) FURROW_MUST_USE;
 /* Completes the file.
- * Errors:  E_EXISTS, there is a file and overwrite is false; E_STATE, it was committed; E_IO; what an output says. */
+ * Errors:  E_EXISTS, there is a file and overwrite is false; E_STATE, it was committed, or another rank failed; E_IO;
+ *          what an output says. */
 FURROW_API furrow_status furrow_rows_writer_commit(furrow_rows_writer *writer, furrow_error *err) FURROW_MUST_USE;
 /* Frees; nothing stays behind if the file was not committed. Takes NULL. */
 FURROW_API void furrow_rows_writer_close(furrow_rows_writer *writer);

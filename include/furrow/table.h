@@ -69,6 +69,9 @@ typedef struct furrow_schema_propose_params {
   /* Nobody looks at the proposal before it is used: in a log with a user and an item refuse to guess which of two
    * classes is the positive one, and that there is no label where a column looks like one. */
   bool strict;
+  /* Ranks that look at the log together, each at a part of it: all of them call furrow_schema_propose, and all get the
+   * schema that one process would propose. Every rank reads the tables. NULL: this process is alone. */
+  const furrow_comm *comm;
 } furrow_schema_propose_params;
 
 /* Sets the size and the defaults. */
@@ -121,6 +124,9 @@ typedef struct furrow_table_split_params {
   furrow_progress progress;   /* "reading", in bytes; NULL: none */
   void *progress_user;        /* given to progress */
   furrow_parser_stats *stats; /* gets the rows that were read and left out; NULL: nobody asks */
+  /* Ranks that split the log together, each reading a part of it, in a directory that all of them see: all call
+   * furrow_table_split, and the files have the bytes that one process would write. NULL: this process is alone. */
+  const furrow_comm *comm;
 } furrow_table_split_params;
 
 /* Sets the size and the defaults. */
@@ -156,6 +162,10 @@ typedef struct furrow_encoder_params {
   /* Gets the rows that were read and left out of the tables; NULL: nobody asks. Those of the log are counted when it is
    * encoded. */
   furrow_parser_stats *stats;
+  /* Ranks that learn together, each from a part of the log: all of them call furrow_encoder_build, and all get the
+   * encoder that one process would build. Every rank reads the tables, and all of the log where there is a history.
+   * NULL: this process is alone. */
+  const furrow_comm *comm;
 } furrow_encoder_params;
 
 /* Sets the size and the defaults. */

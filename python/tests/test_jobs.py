@@ -11,6 +11,7 @@ import pytest
 
 import furrow
 from furrow import _core
+from interrupts import run_interrupted
 
 START = """
 import os, sys, threading, time
@@ -134,24 +135,12 @@ def test_a_change_is_not_starved_by_searches() -> None:
 
 
 def test_ctrl_c_while_another_call_has_the_index() -> None:
-    done = run(
-        """
-        import signal
+    setup = """
         index = furrow.Index.build(x, nlist=64, m=8)
         queries = np.tile(x, (100, 1))
         threading.Thread(target=lambda: index.search(queries, 10, nprobe=64, threads=1), daemon=True).start()
-        time.sleep(0.3)
-        threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
-        start = time.monotonic()
-        try:
-            index.add(x[:1])
-            print("added")
-        except KeyboardInterrupt:
-            print("stopped")
-        os._exit(0 if time.monotonic() - start < 5 else 1)
-        """
-    )
-    assert done.returncode == 0, (done.stdout, done.stderr)
+    """
+    assert run_interrupted(START + textwrap.dedent(setup), "index.add(x[:1])", "os._exit(0)") == ["stopped True"]
 
 
 def test_a_block_does_not_trust_what_it_gave_out(tmp_path) -> None:

@@ -491,12 +491,12 @@ def test_one_row_is_fast_and_leaks_nothing() -> None:
         return memory()
 
     before = min(use(2000) for _ in range(2))
-    start = time.perf_counter()
+    start = time.process_time()
     for _ in range(10000):
         model.predict(row)
-    seconds = time.perf_counter() - start
+    seconds = time.process_time() - start
     assert min(use(2000) for _ in range(3)) - before < 2000
-    assert seconds < 1  # some 3 microseconds each, on a machine that has nothing else to do
+    assert seconds < 1  # some 3 microseconds each
 
 
 def test_interrupt() -> None:

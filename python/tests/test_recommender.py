@@ -628,8 +628,8 @@ def test_interrupt_during_fit(tmp_path):
     code = """
 import sys
 from furrow.recommender import Recommender
-print("start", flush=True)
 try:
+    print("start", flush=True)
     Recommender("fm", epochs=100000, rank=64, keep="last", patience=0).fit(sys.argv[1])
     print("trained")
 except KeyboardInterrupt:

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "api/serve_settings.h"
 #include "core/fail.h"
@@ -23,7 +24,7 @@ void event_columns_clear(event_columns *columns) {
 const event_column *event_columns_find(const event_columns *columns, const char *name, size_t size) {
   for (size_t i = 0; i < columns->count; i++) {
     const char *known = columns->list[i].name;
-    if (strncmp(known, name, size) == 0 && !known[size]) return &columns->list[i];
+    if (strlen(known) == size && memcmp(known, name, size) == 0) return &columns->list[i];
   }
   return NULL;
 }
@@ -186,4 +187,36 @@ bool event_column_is_far(const event_column *column, const char *text, size_t si
   double seconds = 0;
   if (column->unit->scale == 0 || !event_column_seconds(column, text, size, &seconds)) return false;
   return seconds < -70 * year || seconds > 1030 * year;
+}
+
+bool event_cell_is_bool(const char *text, size_t size) {
+  return (size == 4 && strncasecmp(text, "true", 4) == 0) || (size == 5 && strncasecmp(text, "false", 5) == 0);
+}
+
+/* ---- Values that the model does not know ---- */
+
+static bool is_unknown(const event_column *column, const furrow_encoder *encoder, const char *text, size_t size) {
+  uint64_t index;
+  return size > 0 && furrow_encoder_find(encoder, column->field, text, size, &index, NULL) == FURROW_E_NOT_FOUND;
+}
+
+static void tell_elements(const event_column *column, const furrow_encoder *encoder, const char *text, size_t size,
+                          event_value_teller tell, void *user) {
+  const size_t width = strlen(column->separator);
+  for (const char *end = text + size; text < end;) {
+    const char *stop = memmem(text, (size_t)(end - text), column->separator, width), *last = stop ? stop : end;
+    const char *first = text;
+    while (first < last && (*first == ' ' || *first == '\t')) first++;
+    while (last > first && (last[-1] == ' ' || last[-1] == '\t')) last--;
+    if (is_unknown(column, encoder, first, (size_t)(last - first))) tell(user, column, first, (size_t)(last - first));
+    text = stop ? stop + width : end;
+  }
+}
+
+void event_column_tell_unknown(const event_column *column, const furrow_encoder *encoder, const char *text, size_t size,
+                               event_value_teller tell, void *user) {
+  if (column->check == CHECK_SET)
+    tell_elements(column, encoder, text, size, tell, user);
+  else if (column->check == CHECK_CATEGORY && is_unknown(column, encoder, text, size))
+    tell(user, column, text, size);
 }

@@ -41,5 +41,12 @@ void event_columns_list(const event_columns *columns, char *text, size_t size);
 bool event_column_seconds(const event_column *column, const char *text, size_t size, double *seconds);
 /* Whether a time lies before 1900 or after 3000: it is in another unit than the column's. */
 bool event_column_is_far(const event_column *column, const char *text, size_t size);
+/* Whether a cell is true or false, which the library takes for 1 and 0, as columns of some logs have it: in a request
+ * it is more often the wrong member. */
+bool event_cell_is_bool(const char *text, size_t size);
+/* Calls tell for each value of a cell (of a category or a set) that the model does not know. */
+typedef void (*event_value_teller)(void *user, const event_column *column, const char *value, size_t size);
+void event_column_tell_unknown(const event_column *column, const furrow_encoder *encoder, const char *text, size_t size,
+                               event_value_teller tell, void *user);
 
 #endif

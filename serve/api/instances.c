@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "api/event_columns.h"
 #include "api/json_pointer.h"
@@ -200,23 +199,8 @@ static furrow_status fail_limit(reading *r, const char *what, size_t most) {
 
 /* ---- Cells of events: what the library takes and a person would not mean ---- */
 
-static void check_value(reading *r, const event_column *column, const char *text, size_t size) {
-  uint64_t index;
-  if (size == 0) return;
-  if (furrow_encoder_find(r->version->encoder, column->field, text, size, &index, NULL) == FURROW_E_NOT_FOUND)
-    warn(r, column->name, "the model does not know the value %.*s", (int)(size < 80 ? size : 80), text);
-}
-
-static void check_elements(reading *r, const event_column *column, const char *text, size_t size) {
-  const size_t width = strlen(column->separator);
-  for (const char *end = text + size; text < end;) {
-    const char *stop = memmem(text, (size_t)(end - text), column->separator, width), *last = stop ? stop : end;
-    const char *first = text;
-    while (first < last && (*first == ' ' || *first == '\t')) first++;
-    while (last > first && (last[-1] == ' ' || last[-1] == '\t')) last--;
-    check_value(r, column, first, (size_t)(last - first));
-    text = stop ? stop + width : end;
-  }
+static void warn_unknown(void *user, const event_column *column, const char *value, size_t size) {
+  warn(user, column->name, "the model does not know the value %.*s", (int)(size < 80 ? size : 80), value);
 }
 
 static furrow_status add_unit(reading *r, const event_column *column) {
@@ -238,11 +222,8 @@ static furrow_status check_time(reading *r, const event_column *column, const ch
   return FURROW_OK;
 }
 
-/* The library takes true for 1, as columns of some logs have it: here it is more often the wrong member. */
 static furrow_status check_number(reading *r, const event_column *column, furrow_json_text text) {
-  if (!(text.size == 4 && strncasecmp(text.bytes, "true", 4) == 0) &&
-      !(text.size == 5 && strncasecmp(text.bytes, "false", 5) == 0))
-    return FURROW_OK;
+  if (!event_cell_is_bool(text.bytes, text.size)) return FURROW_OK;
   (void)fail_member(r, (furrow_json_text){column->name, strlen(column->name)}, "true or false, but not a number");
   return add_hint(r->err, "the column has numbers: 1 for true, 0 for false if that is meant");
 }
@@ -256,9 +237,9 @@ static furrow_status check_scalar(reading *r, const event_column *column) {
   switch (column->check) {
   case CHECK_NUMBER: return check_number(r, column, text);
   case CHECK_TIME: return check_time(r, column, text.bytes, text.size);
-  case CHECK_CATEGORY: check_value(r, column, text.bytes, text.size); return FURROW_OK;
-  case CHECK_SET: check_elements(r, column, text.bytes, text.size); return FURROW_OK;
-  default: return FURROW_OK;
+  default:
+    event_column_tell_unknown(column, r->version->encoder, text.bytes, text.size, warn_unknown, r);
+    return FURROW_OK;
   }
 }
 
@@ -279,6 +260,8 @@ static furrow_status check_inner(reading *r, furrow_json_text outer) {
   furrow_json *json = r->readers->cells;
   char name[256];
   furrow_json_text key;
+  const event_column *column = event_columns_find(&r->decoder->columns, outer.bytes, outer.size);
+  if (column && column->is_asked) return fail_member(r, outer, "an object, but one value is expected");
   if (outer.size + 1 >= sizeof name) return furrow_json_skip(json, NULL, r->err);
   memcpy(name, outer.bytes, outer.size);
   name[outer.size] = '.';

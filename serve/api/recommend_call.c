@@ -13,6 +13,7 @@ enum {
   MOST_RESULTS = 1 << 20, /* of a request: subjects times k */
   RESULTS_AT_ONCE = 1 << 14,
   KEPT_BYTES = 1 << 20, /* of a thread's memory, from request to request */
+  MOST_WARNINGS = 32,   /* about a context; the others are counted */
 };
 
 /* A text of the request: a place in memory->text, followed by a 0. */
@@ -364,45 +365,65 @@ static void point_to_cell(const char *column, char *pointer, size_t size) {
   json_pointer_add(pointer, size, column, strlen(column));
 }
 
-/* A time in another unit than its column's is refused, as in predictions. */
-static bool has_plausible_times(recommend_request *r) {
+/* What a person would not mean, in words; NULL: nothing. */
+static const char *cell_problem(const event_column *column, const char *value) {
+  const size_t size = strlen(value);
+  if (column->check == CHECK_TIME && event_column_is_far(column, value, size))
+    return "the time is before the year 1900 or after 3000";
+  return column->check == CHECK_NUMBER && event_cell_is_bool(value, size) ? "true or false, but not a number" : NULL;
+}
+
+/* A time in another unit than its column's is refused, and true for a number, as in predictions. */
+static bool has_plausible_cells(recommend_request *r) {
   const event_columns *columns = r->context.count > 0 ? instances_columns(r->version) : NULL;
   for (size_t i = 0; columns && i < r->context.count; i++) {
     const furrow_pair *cell = &r->pairs[i];
     const event_column *column = event_columns_find(columns, cell->column, strlen(cell->column));
-    if (!column || column->check != CHECK_TIME || !cell->value) continue;
-    if (!event_column_is_far(column, cell->value, strlen(cell->value))) continue;
+    const char *problem = column && cell->value ? cell_problem(column, cell->value) : NULL;
+    if (!problem) continue;
     char pointer[256];
     furrow_error err = {0};
     point_to_cell(cell->column, pointer, sizeof pointer);
-    fail(&err, FURROW_E_PARSE, "the time is before the year 1900 or after 3000");
-    add_hint(&err, "%.60s has %s, such as %s", column->name, column->unit->text, column->unit->example);
+    fail(&err, FURROW_E_PARSE, "%s", problem);
+    if (column->check == CHECK_TIME)
+      add_hint(&err, "%.60s has %s, such as %s", column->name, column->unit->text, column->unit->example);
+    else
+      add_hint(&err, "the column has numbers: 1 for true, 0 for false if that is meant");
     problem_set_error(r->c->answer, FURROW_E_PARSE, &err, pointer);
     return false;
   }
   return true;
 }
 
+/* The warnings of an answer. */
+typedef struct context_warnings {
+  bytes *body;
+  size_t count;
+} context_warnings;
+
+static void put_unknown(void *user, const event_column *column, const char *value, size_t size) {
+  context_warnings *w = user;
+  char pointer[256], text[384];
+  if (w->count++ >= MOST_WARNINGS) return;
+  point_to_cell(column->name, pointer, sizeof pointer);
+  snprintf(text, sizeof text, "%s: the model does not know the value %.*s", pointer + 1, (int)(size < 80 ? size : 80),
+           value);
+  bytes_text(w->body, w->count == 1 ? ",\"warnings\":[" : ",");
+  bytes_json(w->body, text, strlen(text));
+}
+
 /* Values that the model does not know count as missing: the answer says so. */
 static void put_warnings(recommend_request *r, bytes *body) {
   const event_columns *columns = r->context.count > 0 ? instances_columns(r->version) : NULL;
-  const char *before = ",\"warnings\":[";
+  context_warnings warnings = {.body = body};
   for (size_t i = 0; columns && i < r->context.count; i++) {
     const furrow_pair *cell = &r->pairs[i];
     const event_column *column = event_columns_find(columns, cell->column, strlen(cell->column));
-    uint64_t index;
-    if (!column || column->check != CHECK_CATEGORY || !cell->value || !cell->value[0]) continue;
-    if (furrow_encoder_find(r->version->encoder, column->field, cell->value, strlen(cell->value), &index, NULL) !=
-        FURROW_E_NOT_FOUND)
-      continue;
-    char pointer[256], text[384];
-    point_to_cell(cell->column, pointer, sizeof pointer);
-    snprintf(text, sizeof text, "%s: the model does not know the value %.80s", pointer + 1, cell->value);
-    bytes_text(body, before);
-    bytes_json(body, text, strlen(text));
-    before = ",";
+    if (column && cell->value)
+      event_column_tell_unknown(column, r->version->encoder, cell->value, strlen(cell->value), put_unknown, &warnings);
   }
-  if (*before == ',' && !before[1]) bytes_text(body, "]");
+  if (warnings.count > MOST_WARNINGS) bytes_format(body, ",\"and %zu more warnings\"", warnings.count - MOST_WARNINGS);
+  if (warnings.count > 0) bytes_text(body, "]");
 }
 
 static void find_and_answer(recommend_request *r) {
@@ -443,7 +464,7 @@ static void work_on(recommend_request *r) {
     return;
   }
   set_pairs(r);
-  if (has_plausible_times(r) && find_subjects(r) && find_allowed(r)) find_and_answer(r);
+  if (has_plausible_cells(r) && find_subjects(r) && find_allowed(r)) find_and_answer(r);
 }
 
 static void answer(call *c, bool is_similar) {

@@ -129,6 +129,11 @@ static furrow_status gather_numbers(const furrow_comm *comm, uint64_t mine, uint
 furrow_status fw_comm_offset(const furrow_comm *comm, uint64_t mine, uint64_t *before, uint64_t *all,
                              furrow_error *err) {
   void *memory = NULL;
+  if (comm->ranks == 1) {
+    *before = 0;
+    *all = mine;
+    return FURROW_OK;
+  }
   FW_TRY(fw_alloc(&memory, comm->ranks, sizeof(uint64_t), err));
   uint64_t *counts = memory, sum = 0;
   const furrow_status status = gather_numbers(comm, mine, counts, err);
@@ -193,4 +198,17 @@ furrow_status fw_comm_all_ok(const furrow_comm *comm, furrow_status mine, furrow
   const furrow_status status = fw_comm_max_f64(comm, &failed, 1, mine == FURROW_OK ? err : &lost);
   if (mine != FURROW_OK || status != FURROW_OK) return mine != FURROW_OK ? mine : status;
   return failed > 0 ? fw_fail(err, FURROW_E_STATE, "another process failed") : FURROW_OK;
+}
+
+furrow_status fw_comm_agree(const furrow_comm *comm, furrow_status mine, furrow_error *err) {
+  if (comm->ranks == 1) return mine;
+  uint64_t first = mine == FURROW_OK ? 0 : comm->ranks - comm->rank; /* the largest is that of the first rank */
+  furrow_error error = {0};
+  if (mine != FURROW_OK && err) error = *err;
+  error.status = mine;
+  FW_TRY(fw_comm_max_u64(comm, &first, 1, err));
+  if (first == 0) return FURROW_OK;
+  FW_TRY(comm->broadcast(comm, &error, sizeof error, comm->ranks - (unsigned)first, err));
+  if (err) *err = error;
+  return error.status;
 }

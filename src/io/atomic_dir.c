@@ -163,6 +163,10 @@ static furrow_status copy_permissions(const fw_atomic_dir *dir, const struct sta
   return fw_target_fail_errno(&dir->target, err, errno, "cannot give it the permissions of the old directory");
 }
 
+static int open_folder(int parent, const char *name) {
+  return openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
 static furrow_status create_temporary(fw_atomic_dir *dir, bool replaces, furrow_error *err) {
   for (unsigned attempt = 0; attempt < 100 && !dir->has_temporary; attempt++) {
     fw_target_pick_name(&dir->target, attempt);
@@ -170,11 +174,11 @@ static furrow_status create_temporary(fw_atomic_dir *dir, bool replaces, furrow_
     if (!dir->has_temporary && errno != EEXIST && errno != EINTR) break;
   }
   if (!dir->has_temporary) return fw_target_fail_errno(&dir->target, err, errno, "cannot make a directory beside it");
-  dir->fd = openat(dir->target.directory, dir->target.temporary, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  dir->fd = open_folder(dir->target.directory, dir->target.temporary);
   return dir->fd >= 0 ? FURROW_OK : fw_target_fail_errno(&dir->target, err, errno, "cannot open a directory beside it");
 }
 
-static furrow_status start(fw_atomic_dir *dir, const char *path, furrow_error *err) {
+static furrow_status find_target(fw_atomic_dir *dir, const char *path, furrow_error *err) {
   char *trimmed;
   size_t length = strlen(path);
   while (length > 1 && path[length - 1] == '/') length--;
@@ -185,27 +189,57 @@ static furrow_status start(fw_atomic_dir *dir, const char *path, furrow_error *e
   if (status != FURROW_OK) return status;
   if (strcmp(dir->target.name, ".") == 0 || strcmp(dir->target.name, "..") == 0)
     return fw_target_fail(&dir->target, err, FURROW_E_ARGUMENT, "not the name of a directory");
+  return FURROW_OK;
+}
+
+static furrow_status start(fw_atomic_dir *dir, const char *path, furrow_error *err) {
   bool there;
   struct stat old;
-  status = check_target(dir, &there, &old, err);
+  FW_TRY(find_target(dir, path, err));
+  furrow_status status = check_target(dir, &there, &old, err);
   if (status == FURROW_OK) status = create_temporary(dir, there, err);
   if (status == FURROW_OK && there) status = copy_permissions(dir, &old, err);
   return status;
 }
 
-furrow_status fw_atomic_dir_open(fw_atomic_dir **dir, const char *path, fw_dir_check may_replace, furrow_error *err) {
+/* The directory that another process has made. */
+static furrow_status enter(fw_atomic_dir *dir, const char *path, const char *temporary, furrow_error *err) {
+  FW_TRY(find_target(dir, path, err));
+  snprintf(dir->target.temporary, sizeof dir->target.temporary, "%s", temporary);
+  dir->fd = open_folder(dir->target.directory, temporary);
+  if (dir->fd >= 0) return FURROW_OK;
+  furrow_status status =
+      fw_target_fail_errno(&dir->target, err, errno, "cannot open the directory that another process made beside it");
+  if (status == FURROW_E_NOT_FOUND) fw_error_set_hint(err, "all processes must see the same file system");
+  return status;
+}
+
+static furrow_status open_either(fw_atomic_dir **dir, const char *path, const char *temporary, fw_dir_check may_replace,
+                                 furrow_error *err) {
   void *memory;
   furrow_status status = fw_alloc_zero(&memory, 1, sizeof(fw_atomic_dir), err);
   if (status != FURROW_OK) return status;
   fw_atomic_dir *opened = memory;
   opened->target.directory = opened->fd = -1;
   opened->may_replace = may_replace;
-  status = start(opened, path, err);
+  status = temporary ? enter(opened, path, temporary, err) : start(opened, path, err);
   if (status == FURROW_OK)
     *dir = opened;
   else
     fw_atomic_dir_close(opened);
   return status;
+}
+
+furrow_status fw_atomic_dir_open(fw_atomic_dir **dir, const char *path, fw_dir_check may_replace, furrow_error *err) {
+  return open_either(dir, path, NULL, may_replace, err);
+}
+
+furrow_status fw_atomic_dir_join(fw_atomic_dir **dir, const char *path, const char *temporary, furrow_error *err) {
+  return open_either(dir, path, temporary, NULL, err);
+}
+
+const char *fw_atomic_dir_temporary(const fw_atomic_dir *dir) {
+  return dir->target.temporary;
 }
 
 int fw_atomic_dir_fd(const fw_atomic_dir *dir) {
@@ -216,17 +250,29 @@ const char *fw_atomic_dir_path(const fw_atomic_dir *dir) {
   return dir->target.path;
 }
 
-furrow_status fw_dir_make(int *fd, int parent, const char *name, const char *path, furrow_error *err) {
-  int opened = -1;
-  if (mkdirat(parent, name, 0777) == 0) opened = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+static furrow_status open_made(int *fd, int parent, const char *name, const char *path, bool make, furrow_error *err) {
+  const int opened = make && mkdirat(parent, name, 0777) != 0 ? -1 : open_folder(parent, name);
   if (opened >= 0) {
     *fd = opened;
     return FURROW_OK;
   }
   furrow_status status = errno == EEXIST ? FURROW_E_EXISTS : FURROW_E_IO;
-  fw_fail_errno(err, status, errno, "cannot make a directory");
+  fw_fail_errno(err, status, errno, make ? "cannot make a directory" : "cannot open a directory");
   fw_error_set_file(err, path);
   return status;
+}
+
+furrow_status fw_dir_make(int *fd, int parent, const char *name, const char *path, furrow_error *err) {
+  return open_made(fd, parent, name, path, true, err);
+}
+
+furrow_status fw_dir_enter(int *fd, int parent, const char *name, const char *path, furrow_error *err) {
+  return open_made(fd, parent, name, path, false, err);
+}
+
+int fw_dir_sync_file(int parent, const char *name) {
+  struct stat info;
+  return fstatat(parent, name, &info, AT_SYMLINK_NOFOLLOW) == 0 ? sync_entry(parent, name, &info, 0) : errno;
 }
 
 void fw_dir_remove(int parent, const char *name) {

@@ -21,6 +21,7 @@
 
 struct fw_atomic_file {
   fw_target target;
+  const furrow_comm *comm; /* whose ranks write it together; NULL: one process */
   int fd;               /* -1: none */
   furrow_output output; /* write NULL: bytes go to fd */
   bool in_order;        /* standard output or the caller's: bytes are gone once they are written */
@@ -74,7 +75,19 @@ static furrow_status create_temporary(fw_atomic_file *file, furrow_error *err) {
   return file->replaces ? copy_permissions(file, err) : FURROW_OK;
 }
 
+/* What a rank behind the first writes until it is known where it belongs; a kill leaves nothing of it. */
+static furrow_status start_spool(fw_atomic_file *file, const char *path, furrow_error *err) {
+  FW_TRY(fw_target_find(&file->target, path, err));
+  FW_TRY(create_temporary(file, err));
+  unlinkat(file->target.directory, file->target.temporary, 0);
+  file->has_temporary = false;
+  return FURROW_OK;
+}
+
 static furrow_status start(fw_atomic_file *file, const char *path, furrow_error *err) {
+  if (file->comm && strcmp(path, "-") == 0)
+    return fw_fail(err, FURROW_E_UNSUPPORTED, "several ranks write a file together, but not standard output");
+  if (file->comm && !fw_comm_is_first(file->comm)) return start_spool(file, path, err);
   if (file->output.write || strcmp(path, "-") == 0) {
     file->in_order = true;
     if (!file->output.write) file->fd = STDOUT_FILENO;
@@ -86,14 +99,15 @@ static furrow_status start(fw_atomic_file *file, const char *path, furrow_error 
   return status;
 }
 
-static furrow_status open_either(fw_atomic_file **file, const char *path, const furrow_output *output,
-                                 furrow_error *err) {
+static furrow_status open_any(fw_atomic_file **file, const char *path, const furrow_output *output,
+                              const furrow_comm *comm, furrow_error *err) {
   void *memory;
   furrow_status status = fw_alloc_zero(&memory, 1, sizeof(fw_atomic_file), err);
   if (status != FURROW_OK) return status;
   fw_atomic_file *opened = memory;
   opened->target.directory = opened->fd = -1;
   if (output) opened->output = *output;
+  if (comm && comm->ranks > 1) opened->comm = comm;
   status = fw_alloc(&memory, BUFFER_SIZE, 1, err);
   if (status == FURROW_OK) {
     opened->buffer = memory;
@@ -107,7 +121,12 @@ static furrow_status open_either(fw_atomic_file **file, const char *path, const 
 }
 
 furrow_status fw_atomic_file_open(fw_atomic_file **file, const char *path, furrow_error *err) {
-  return open_either(file, path, NULL, err);
+  return open_any(file, path, NULL, NULL, err);
+}
+
+furrow_status fw_atomic_file_open_ranks(fw_atomic_file **file, const char *path, const furrow_comm *comm,
+                                        furrow_error *err) {
+  return open_any(file, path, NULL, comm, err);
 }
 
 furrow_status fw_atomic_file_open_output(fw_atomic_file **file, const furrow_output *output, furrow_error *err) {
@@ -115,7 +134,7 @@ furrow_status fw_atomic_file_open_output(fw_atomic_file **file, const furrow_out
   furrow_output_init(&full);
   FW_TRY(FW_PARAMS_READ(&full, output, furrow_output, err));
   if (!full.write) return fw_fail(err, FURROW_E_ARGUMENT, "the furrow_output has no function to write with");
-  return open_either(file, "", &full, err);
+  return open_any(file, "", &full, NULL, err);
 }
 
 /* ---- bytes ---- */
@@ -268,6 +287,72 @@ furrow_status fw_atomic_file_commit(fw_atomic_file *file, furrow_error *err) {
   status = flush(file, &file->error);
   if (status == FURROW_OK) status = file->in_order ? FURROW_OK : publish(file, &file->error);
   if (status == FURROW_OK) file->committed = true;
+  return hand_on(file, status, err);
+}
+
+/* ---- ranks ---- */
+
+/* Copies bytes of one file to another, in the kernel where it can; 0, or the errno that says why not. */
+static int copy_bytes(const fw_atomic_file *file, uint64_t from, int to, uint64_t offset) {
+  bool in_kernel = true;
+  while (from < file->flushed) {
+    const size_t most = (size_t)1 << 30, left = file->flushed - from < most ? (size_t)(file->flushed - from) : most;
+    off_t in = (off_t)from, out = (off_t)offset;
+    ssize_t n = in_kernel ? copy_file_range(file->fd, &in, to, &out, left, 0) : -1;
+    if (in_kernel && n <= 0 && (n == 0 || errno == EXDEV || errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP))
+      in_kernel = false;
+    if (!in_kernel) {
+      n = pread(file->fd, file->buffer, left < BUFFER_SIZE ? left : BUFFER_SIZE, (off_t)from);
+      if (n == 0) return EIO;
+      const int errnum = n > 0 ? fw_write_at(to, file->buffer, (size_t)n, offset) : 0;
+      if (errnum != 0) return errnum;
+    }
+    if (n < 0 && errno != EINTR) return errno;
+    if (n < 0) continue;
+    from += (uint64_t)n;
+    offset += (uint64_t)n;
+  }
+  return 0;
+}
+
+/* Puts what this rank wrote into the first rank's file. */
+static furrow_status deliver(const fw_atomic_file *file, const char *name, uint64_t skip, uint64_t offset,
+                             furrow_error *err) {
+  const int to = openat(file->target.directory, name, O_WRONLY | O_CLOEXEC);
+  if (to < 0) {
+    const furrow_status status =
+        fw_target_fail_errno(&file->target, err, errno, "cannot open the file that the first rank writes");
+    fw_error_set_hint(err, "all ranks must see the same directory");
+    return status;
+  }
+  int errnum = copy_bytes(file, skip, to, offset);
+  if (errnum == 0 && fsync(to) != 0) errnum = errno;
+  if (close(to) != 0 && errnum == 0 && errno != EINTR) errnum = errno;
+  return errnum == 0 ? FURROW_OK : fw_target_fail_errno(&file->target, err, errnum, "cannot write");
+}
+
+static furrow_status commit_ranks(fw_atomic_file *file, uint64_t skip, furrow_error *err) {
+  const furrow_comm *comm = file->comm;
+  const bool first = fw_comm_is_first(comm);
+  char name[FW_TARGET_MAX_NAME + 1] = "";
+  uint64_t offset = 0, all = 0;
+  if (first) memcpy(name, file->target.temporary, sizeof name);
+  FW_TRY(comm->broadcast(comm, name, sizeof name, 0, err));
+  FW_TRY(fw_comm_offset(comm, file->flushed - skip, &offset, &all, err));
+  const bool empty = file->flushed == skip;
+  furrow_status status = first || empty ? FURROW_OK : deliver(file, name, skip, offset, err);
+  FW_TRY(fw_comm_all_ok(comm, status, err));
+  status = first ? publish(file, err) : FURROW_OK;
+  return fw_comm_all_ok(comm, status, err);
+}
+
+furrow_status fw_atomic_file_commit_ranks(fw_atomic_file *file, furrow_status mine, uint64_t skip, furrow_error *err) {
+  if (!file->comm) return mine == FURROW_OK ? fw_atomic_file_commit(file, err) : mine;
+  if (mine == FURROW_OK) mine = check_open(file, err);
+  if (mine == FURROW_OK) mine = hand_on(file, flush(file, &file->error), err);
+  FW_TRY(fw_comm_all_ok(file->comm, mine, err));
+  const furrow_status status = commit_ranks(file, skip, &file->error);
+  file->committed = status == FURROW_OK;
   return hand_on(file, status, err);
 }
 

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "comm/collectives.h"
 #include "furrow/io.h"
 
 typedef struct fw_atomic_file fw_atomic_file;
@@ -16,6 +17,11 @@ furrow_status fw_atomic_file_open(fw_atomic_file **file, const char *path, furro
  * commit. */
 furrow_status fw_atomic_file_open_output(fw_atomic_file **file, const furrow_output *output,
                                          furrow_error *err) FURROW_MUST_USE;
+/* One file of several ranks: what each of them writes lies behind what the ranks before it write. Every rank but the
+ * first writes to a file without a name in the same directory until commit, which is collective, as opening is not.
+ * E_UNSUPPORTED: standard output. */
+furrow_status fw_atomic_file_open_ranks(fw_atomic_file **file, const char *path, const furrow_comm *comm,
+                                        furrow_error *err) FURROW_MUST_USE;
 /* From now on commit fails with E_EXISTS where there is a file of that name, even one that appeared meanwhile. */
 void fw_atomic_file_keep_existing(fw_atomic_file *file);
 /* Appends (buffered). */
@@ -32,6 +38,10 @@ const char *fw_atomic_file_temporary(const fw_atomic_file *file);
 uint64_t fw_atomic_file_size(const fw_atomic_file *file);
 /* Flushes, syncs, renames, syncs the directory. Then nothing more can be written. */
 furrow_status fw_atomic_file_commit(fw_atomic_file *file, furrow_error *err) FURROW_MUST_USE;
+/* The same for a file of several ranks, called by all of them. `mine` is what this rank came to before: where any failed,
+ * all fail. The first `skip` bytes that this rank wrote are left out; that of the first must be 0. */
+furrow_status fw_atomic_file_commit_ranks(fw_atomic_file *file, furrow_status mine, uint64_t skip,
+                                          furrow_error *err) FURROW_MUST_USE;
 /* Frees; removes the temporary file if it was not committed. Takes NULL. */
 void fw_atomic_file_close(fw_atomic_file *file);
 

@@ -63,6 +63,40 @@ void fw_split_set_piece(fw_split *split, size_t piece) {
   split->piece = piece;
 }
 
+/* Where the piece ends that has the byte before `at`; a place between files stays. */
+static uint64_t piece_end(const fw_split *split, uint64_t at) {
+  for (size_t i = 0; i < split->set->nfiles; i++) {
+    const fw_file *file = &split->set->files[i];
+    if (at <= file->begin || at - file->begin >= file->size) continue;
+    const uint64_t inside = at - file->begin, over = inside % split->piece;
+    const uint64_t end = over ? inside - over + split->piece : inside;
+    return file->begin + (end < file->size ? end : file->size);
+  }
+  return at;
+}
+
+void fw_split_align(fw_split *split) {
+  split->begin = piece_end(split, split->begin);
+  split->end = piece_end(split, split->end);
+}
+
+uint64_t fw_split_align_numbered(fw_split *split) {
+  uint64_t before = 0;
+  bool ordered = false;
+  fw_split_align(split);
+  for (size_t i = 0; i < split->set->nfiles; i++) {
+    const fw_file *file = &split->set->files[i];
+    ordered |= in_order(split, file);
+    if (file->begin >= split->begin) continue;
+    const uint64_t room = split->begin - file->begin, bytes = room < file->size ? room : file->size;
+    before += bytes / split->piece + (bytes % split->piece != 0);
+  }
+  if (!ordered) return before;
+  split->end = split->set->size;
+  if (split->begin > 0) split->begin = split->set->size;
+  return 0;
+}
+
 furrow_status fw_split_open(fw_split **split, const fw_fileset *set, uint32_t part, uint32_t nparts, size_t piece,
                             size_t max_line, furrow_error *err) {
   if (part >= nparts) return fw_fail(err, FURROW_E_ARGUMENT, "part %u of %u: there is no such part", part, nparts);

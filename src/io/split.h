@@ -57,6 +57,12 @@ void fw_split_close(fw_split *split);
 
 /* Pieces of whole records instead of lines. Before the first claim. */
 void fw_split_set_records(fw_split *split, const fw_records *records);
+/* Moves the ends of the part to ends of pieces, so that all parts together have the pieces of the whole. Before the
+ * first claim, behind what sets records or the size of pieces. */
+void fw_split_align(fw_split *split);
+/* The same; returns how many pieces the parts before this one have. Where a file is read in order nobody knows: then
+ * the first part is the whole, and the others are empty. */
+uint64_t fw_split_align_numbered(fw_split *split);
 /* Another size of pieces. Before the first claim. */
 void fw_split_set_piece(fw_split *split, size_t piece);
 

@@ -292,6 +292,10 @@ furrow_status fw_cache_writer_commit(fw_cache_writer *writer, furrow_error *err)
   return status;
 }
 
+const fw_cache_info *fw_cache_writer_info(const fw_cache_writer *writer) {
+  return &writer->info;
+}
+
 void fw_cache_writer_close(fw_cache_writer *writer) {
   if (!writer) return;
   fw_atomic_file_close(writer->file);

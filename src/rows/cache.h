@@ -37,6 +37,8 @@ furrow_status fw_cache_writer_push_block(fw_cache_writer *writer, const furrow_r
                                          furrow_error *err) FURROW_MUST_USE;
 /* Writes what was gathered (and one record of no rows, if there is nothing), completes the header, shows the file. */
 furrow_status fw_cache_writer_commit(fw_cache_writer *writer, furrow_error *err) FURROW_MUST_USE;
+/* The types, and the sums of the records so far. */
+const fw_cache_info *fw_cache_writer_info(const fw_cache_writer *writer);
 /* Frees; nothing stays behind if it was not committed. Takes NULL. */
 void fw_cache_writer_close(fw_cache_writer *writer);
 

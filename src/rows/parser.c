@@ -234,6 +234,7 @@ static furrow_status open_files(furrow_parser *p, furrow_error *err) {
   FW_TRY(fw_split_open(&p->split, &p->set, given->part, given->nparts, given->chunk_bytes, given->max_line_bytes, err));
   FW_TRY(look_at_head(p, err));
   FW_TRY(set_records(p, err));
+  if (given->whole_chunks) fw_split_align(p->split);
   return make_slots(p, err);
 }
 

@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/params.h"
-#include "rows/cache.h"
+#include "rows/cache_ranks.h"
 #include "rows/elements.h"
 #include "rows/writer_text.h"
 
@@ -12,6 +12,7 @@
 struct furrow_rows_writer {
   fw_text_writer *text;
   fw_cache_writer *cache;
+  fw_cache_part part; /* of a cache that several ranks write */
   bool committed;
 };
 
@@ -27,6 +28,7 @@ static furrow_status open_cache(furrow_rows_writer *w, const char *path, const f
     return fw_fail(err, FURROW_E_UNSUPPORTED, "a row cache cannot be written to %s",
                    path ? "standard output" : "an output: its header is known at the end");
   }
+  if (params->comm) return fw_cache_part_open(&w->part, path, params, &w->cache, err);
   furrow_status status =
       fw_cache_writer_open(&w->cache, path, params->key_type, params->value_type, FW_CACHE_UNKNOWN_SOURCE, 0, err);
   if (status == FURROW_OK && !params->overwrite) fw_cache_writer_keep_existing(w->cache);
@@ -37,7 +39,8 @@ static furrow_status open_text(furrow_rows_writer *w, const destination *to, con
                                furrow_error *err) {
   fw_atomic_file *file = NULL;
   FW_TRY(fw_text_writer_check(params, err));
-  FW_TRY(to->path ? fw_atomic_file_open(&file, to->path, err) : fw_atomic_file_open_output(&file, to->output, err));
+  FW_TRY(to->path ? fw_atomic_file_open_ranks(&file, to->path, params->comm, err)
+                  : fw_atomic_file_open_output(&file, to->output, err));
   if (!params->overwrite) fw_atomic_file_keep_existing(file);
   return fw_text_writer_open(&w->text, file, params, err);
 }
@@ -58,6 +61,9 @@ static furrow_status open_either(furrow_rows_writer **writer, const destination 
   furrow_rows_writer_params full;
   furrow_rows_writer_params_init(&full);
   FW_TRY(FW_PARAMS_READ(&full, params, furrow_rows_writer_params, err));
+  FW_TRY(fw_comm_of(&full.comm, full.comm, err));
+  if (full.comm->ranks == 1) full.comm = NULL;
+  if (full.comm && !to->path) return fw_fail(err, FURROW_E_ARGUMENT, "comm: several ranks write a file, not an output");
   void *memory;
   FW_TRY(fw_alloc_zero(&memory, 1, sizeof **writer, err));
   furrow_rows_writer *w = memory;
@@ -103,7 +109,12 @@ furrow_status furrow_rows_writer_write_row(furrow_rows_writer *writer, const fur
 furrow_status furrow_rows_writer_commit(furrow_rows_writer *writer, furrow_error *err) {
   furrow_status status = check_open(writer, err);
   if (status != FURROW_OK) return status;
-  status = writer->text ? fw_text_writer_commit(writer->text, err) : fw_cache_writer_commit(writer->cache, err);
+  if (writer->text)
+    status = fw_text_writer_commit(writer->text, err);
+  else if (writer->part.comm)
+    status = fw_cache_part_commit(&writer->part, writer->cache, err);
+  else
+    status = fw_cache_writer_commit(writer->cache, err);
   writer->committed = status == FURROW_OK;
   return status;
 }
@@ -112,5 +123,6 @@ void furrow_rows_writer_close(furrow_rows_writer *writer) {
   if (!writer) return;
   fw_text_writer_close(writer->text);
   fw_cache_writer_close(writer->cache);
+  fw_cache_part_clear(&writer->part);
   fw_free(writer);
 }

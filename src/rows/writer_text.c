@@ -28,6 +28,7 @@ struct fw_text_writer {
   char *buffer;
   size_t used;
   uint64_t rows;
+  uint64_t header_bytes;
   bool has_label; /* csv: of all rows; known with the first */
   cell *cells;    /* csv: of one row, by column */
   size_t cell_capacity;
@@ -366,6 +367,7 @@ furrow_status fw_text_writer_push(fw_text_writer *writer, const furrow_rowblock 
   if (w->rows == 0) {
     w->has_label = block->label.any != NULL;
     if (is_csv(w->format) && w->params.header) status = write_csv_header(w, w->has_label, err);
+    w->header_bytes = fw_atomic_file_size(w->file) + w->used;
   }
   for (size_t i = 0; status == FURROW_OK && i < block->size; i++) {
     const furrow_row row = furrow_rowblock_row(block, i);
@@ -375,14 +377,41 @@ furrow_status fw_text_writer_push(fw_text_writer *writer, const furrow_rowblock 
   return status == FURROW_OK ? flush(w, err) : status; /* what was taken is not lost when no commit follows on stdout */
 }
 
-furrow_status fw_text_writer_commit(fw_text_writer *writer, furrow_error *err) {
-  furrow_status status = FURROW_OK;
-  if (writer->rows == 0 && is_csv(writer->format) && writer->params.header) {
-    status = write_csv_header(writer, true, err);
+/* What a rank tells the others before they join their parts. */
+typedef struct part_facts {
+  uint8_t has_rows, has_label;
+} part_facts;
+
+/* The first rank with rows, which keeps its header; `ranks`: none has rows. */
+static furrow_status find_first(const fw_text_writer *w, unsigned *first, furrow_error *err) {
+  const furrow_comm *comm = w->params.comm;
+  const part_facts mine = {w->rows > 0, w->has_label};
+  void *memory = NULL;
+  size_t bytes = 0;
+  *first = comm->ranks;
+  FW_TRY(fw_comm_gather_all(comm, &mine, sizeof mine, &memory, &bytes, NULL, err));
+  const part_facts *all = memory;
+  bool mixed = false;
+  for (unsigned r = 0; r < comm->ranks; r++) {
+    if (!all[r].has_rows) continue;
+    if (*first == comm->ranks) *first = r;
+    mixed |= all[r].has_label != all[*first].has_label;
   }
+  fw_free(memory);
+  return mixed && is_csv(w->format) ? fw_fail(err, FURROW_E_STATE, "rows with and without a label cannot be in one csv")
+                                    : FURROW_OK;
+}
+
+furrow_status fw_text_writer_commit(fw_text_writer *writer, furrow_error *err) {
+  const furrow_comm *comm = writer->params.comm;
+  furrow_status status = FURROW_OK;
+  unsigned first = 0;
+  if (comm) FW_TRY(find_first(writer, &first, err));
+  const bool empty = comm ? fw_comm_is_first(comm) && first == comm->ranks : writer->rows == 0;
+  if (empty && is_csv(writer->format) && writer->params.header) status = write_csv_header(writer, true, err);
   if (status == FURROW_OK) status = flush(writer, err); /* a header */
-  if (status == FURROW_OK) status = fw_atomic_file_commit(writer->file, err);
-  return status;
+  const uint64_t skip = comm && comm->rank != first ? writer->header_bytes : 0;
+  return fw_atomic_file_commit_ranks(writer->file, status, skip, err);
 }
 
 void fw_text_writer_close(fw_text_writer *writer) {

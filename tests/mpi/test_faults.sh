@@ -28,8 +28,8 @@ expect "$code" = 7
 expect "$(grep '^furrow: ' "$work/err")" = "furrow: made to fail"
 expect "$(cat "$work/out")" = begun
 
-echo "== one rank fails, the others agree on it"
-run 4 "$program" fail --rank 2 --others agree
+echo "== one rank fails, the others check for failures"
+run 4 "$program" fail --rank 2 --others check
 expect "$code" = 7
 expect "$(grep '^furrow: ' "$work/err")" = "furrow: rank 2 of 4 ($host): made to fail"
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# tests/mpi/test_ranks_command.sh BUILD: the command under mpirun: what runs where, what is printed, what is said where MPI is
-# missing. MPI=mpich for MPICH.
+# tests/mpi/test_ranks_command.sh BUILD: the command under mpirun: what runs where, what it prints, its message where MPI is missing.
+# MPI=mpich for MPICH.
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 build=$1
@@ -32,7 +32,7 @@ expect "$(cat "$work/err")" = ""
 run 3 "$furrow" --version
 expect "$(cat "$work/out")" = "$("$furrow" --version)"
 
-echo "== failures that all ranks would find are said once"
+echo "== one message for a failure that all ranks find"
 run 3 "$furrow" rows info "$work/none.libsvm"
 expect "$code" = 3
 expect "$(said)" = "furrow: $work/none.libsvm: no such file or directory"

@@ -6,6 +6,7 @@
 A test is a script of functions called test_…; run(globals()) at its end calls all of them, or those named on the
 command line, and exits with 1 if one failed. FURROW_BUILD is the folder of the programs.
 """
+import ast
 import http.client
 import json
 import os
@@ -186,8 +187,17 @@ def build_index(folder, name="items", count=2000, dimension=16, named=False, *wo
     return path, vectors
 
 
+def check_names(path):
+    """A test of the same name as one before replaces it."""
+    with open(path) as file:
+        names = [node.name for node in ast.parse(file.read()).body if isinstance(node, ast.FunctionDef)]
+    twice = {name for name in names if names.count(name) > 1}
+    assert not twice, f"{path} defines twice: {twice}"
+
+
 def run(names):
     """Calls the tests of a script, each in a folder of its own: test_x(folder)."""
+    check_names(names["__file__"])
     chosen = sys.argv[1:] or [name for name in names if name.startswith("test_")]
     failed = 0
     for name in chosen:

@@ -95,7 +95,11 @@ def test_visible_at_once(folder):
         assert remove(server, ids=[7]) == 0
         assert add(server, vectors=[vectors[3]], ids=[3]) == [3]  # gone, so it may come back
         assert search(server, [vectors[3]])[0][0] == {"id": 3, "distance": 0}
-        document = server.get(INDEX)[1]
+        for _ in range(600):  # an answer is counted when it is written, which may be after the client has read it
+            document = server.get(INDEX)[1]
+            if document["requests"] >= 20:
+                break
+            time.sleep(0.02)
         assert (document["requests"], document["errors"]) == (20, 2), document  # searches, additions and removals
         assert document["vectors"] == 2000 - 2 + 1 + 3 and document["writable"], document  # without 7 and 3; 3, 2001, 5000, 5001
         body = array.array("f", far(8) + far(9)).tobytes()
@@ -258,13 +262,13 @@ def test_reader_follows_a_checkpoint(folder):
         with open(f"{path}.log", "wb") as file:
             file.write(b"x" * 100)
         furrow("index", "remove", path, "--ids", "0:10")
-        for _ in range(100):
+        for _ in range(600):
             if server.get(INDEX)[1]["last_error"]:
                 break
             time.sleep(0.1)
         assert server.get(INDEX)[1]["vectors"] == 500 and server.get(INDEX)[1]["last_error"]
         os.remove(f"{path}.log")
-        for _ in range(100):
+        for _ in range(600):
             if server.get(INDEX)[1]["vectors"] == 490:
                 break
             time.sleep(0.1)
@@ -484,7 +488,7 @@ def test_log_cannot_grow(folder):
         resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
         assert server.post(f"{INDEX}:add", {"vectors": [far(2)]})[0] == 500  # until a restart
         assert search(server, [far(1)])[0][0]["distance"] == 0
-        server.stop()
+        assert server.stop() == 4 and "in its log, but not in its file" in server.stderr(), server.stderr()
     with serve(path) as server:
         assert server.get(INDEX)[1]["vectors"] == 501
         assert search(server, [far(1)])[0][0]["distance"] == 0
@@ -497,12 +501,12 @@ def test_checkpoint_by_time(folder):
         add(server, vectors=[far(1)])
         add(server, vectors=[far(2)])
         assert remove(server, ids=[501]) == 1
-        for _ in range(100):
+        for _ in range(600):  # two of them, if the requests took more than a second
             document = server.get(INDEX)[1]
-            if document["version"] > 1:
+            if document["version"] > 1 and document["fresh"] == document["removed"] == 0:
                 break
             time.sleep(0.1)
-        assert (document["version"], document["fresh"], document["vectors"]) == (2, 0, 501), document
+        assert (document["fresh"], document["removed"], document["vectors"]) == (0, 0, 501), document
 
 
 def test_foreign_change(folder):

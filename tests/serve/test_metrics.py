@@ -81,7 +81,7 @@ def value(samples, metric, /, **labels):
 
 def wait_for(server, expected, metric, /, **labels):
     """An answer is counted when it is written, which may be after the client has read it."""
-    for _ in range(100):
+    for _ in range(3000):
         samples = read(server)[1]
         found = [v for (name, pairs), v in samples.items() if name == metric and labels.items() <= dict(pairs).items()]
         if sum(found) >= expected:

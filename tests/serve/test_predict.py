@@ -298,7 +298,7 @@ def test_cells_that_nobody_means(folder):
                 ("s", {"at": "1700000498000"}, "at", "seconds since 1970"), ("s", {"at": "2024-01-01"}, "at", "seconds since 1970"),
                 ("s", {"at": -5e9}, "at", "seconds"), ("ms", {"at": 1700000498000000}, "at", "milliseconds since 1970, such as 1700000000000"),
                 ("s", {"price": True}, "price", "1 for true"), ("s", {"price": "False"}, "price", "1 for true"),
-                ("s", {"price": [True]}, "price", "1 for true"),
+                ("s", {"price": [True]}, "price", "1 for true"), ("s", {"price": {}}, "price", ""), ("s", {"at": {}}, "at", ""),
                 ("s", {"colour": 1}, "colour", "the columns are user, at, price, tags, device.os")):
             status, answer = server.post(f"/v1/models/{name}:predict", {"instances": [{**event, "at": 0}, {**event, **cell}]})
             assert status == 400 and answer["pointer"] == f"/instances/1/{pointer}" and hint in answer.get("hint", ""), answer
@@ -312,6 +312,16 @@ def test_cells_that_nobody_means(folder):
             for call in ("predict", "explain"):
                 status, answer = server.post(f"/v1/models/{name}:{call}", {"instances": [{**event, **cell}]})
                 assert status == 200 and answer.get("warnings", []) == warned, (cell, answer)
+
+
+def test_zero_bytes_in_names(folder):
+    """A name that goes on behind a 0 byte is another one, however long it is."""
+    with Server("--model", f"m={train_times(folder, 's')}") as server:
+        for name in ("price", "at", "user", "y", "device.os"):
+            for size in (0, 1, 10, 300, 4000000):
+                status, answer = server.post("/v1/models/m:predict", {"instances": [{"user": "u1", f"{name}\0{'a' * size}": 1}]})
+                assert status == 400 and answer["pointer"].startswith(f"/instances/0/{name}"), answer
+        assert server.get("/healthz")[0] == 200
 
 
 def test_scores_of_recommend(folder):

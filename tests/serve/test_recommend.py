@@ -71,7 +71,8 @@ def test_context(folder):
         assert recommend(server, users=["u3"], context={}) == plain
         for context, column in (({"colour": "red"}, "colour"), ({"device": "tv", "user": "u1"}, "user"),
                                 ({"device": "tv", "price": "cheap"}, "price"), ({"price": [1]}, "price"),
-                                ({"price": "1\0"}, "price"), ({"a/b~c": "1"}, "a~1b~0c"),
+                                ({"price": "1\0"}, "price"), ({"price": True}, "price"), ({"price": "false"}, "price"),
+                                ({"a/b~c": "1"}, "a~1b~0c"),
                                 ({"a/b~c": [1]}, "a~1b~0c")):
             status, problem = server.post("/v1/models/m:recommend", {"users": ["u3"], "context": context})
             assert status == 400 and problem["pointer"] == f"/context/{column}", problem
@@ -79,6 +80,24 @@ def test_context(folder):
         assert status == 400, problem
         status, answer = server.post("/v1/models/m:recommend", {"users": ["u3"], "context": {"device": "fridge"}})
         assert status == 200 and answer["warnings"] == ["context/device: the model does not know the value fridge"], answer
+
+
+def test_sets_of_the_context(folder):
+    """Elements of a set that the model does not know are in the warnings, a few of them."""
+    with open(f"{folder}/log.jsonl", "w") as file:
+        for i in range(900):
+            file.write(json.dumps({"user": f"u{i % 9}", "item": f"i{i % 7}", "tags": ["a", "b"][:i % 3], "click": i % 2}) + "\n")
+    with open(f"{folder}/schema.json", "w") as file:
+        json.dump({"columns": {"user": {"as": "category", "role": "user"}, "item": {"as": "category", "role": "item"},
+                               "tags": {"as": "set"}, "click": {"as": "label"}}}, file)
+    furrow("train", "--model", "fm", "--train", f"{folder}/log.jsonl", "--schema", f"{folder}/schema.json", "--out", f"{folder}/m", "-q")
+    with Server("--model", f"m={folder}/m") as server:
+        for tags, warned in (("a", []), ("a|b", []), ("a| q |r", ["q", "r"])):
+            status, answer = server.post("/v1/models/m:recommend", {"users": ["u1"], "context": {"tags": tags}})
+            assert status == 200 and answer.get("warnings", []) == [f"context/tags: the model does not know the value {tag}" for tag in warned], answer
+        many = "|".join(f"t{i}" for i in range(1000))
+        warnings = server.post("/v1/models/m:recommend", {"users": ["u1"], "context": {"tags": many}})[1]["warnings"]
+        assert len(warnings) == 33 and warnings[-1] == "and 968 more warnings", warnings
 
 
 def test_time_of_the_context(folder):

@@ -338,7 +338,7 @@ def test_moved_away(folder):
     path, vectors = build_index(folder, count=500)
     with Server("--index", f"items={path}", "--watch", 1) as server:
         def wait_for(is_wrong):
-            for _ in range(60):
+            for _ in range(600):
                 error = server.get("/v1/indexes/items")[1]["last_error"]
                 if bool(error) == is_wrong:
                     return
@@ -424,7 +424,7 @@ def test_names_go(folder):
                 other_kind: "not a regular file"}
         for change, text in told.items():
             change()
-            for _ in range(100):
+            for _ in range(600):
                 if text in server.stderr():
                     break
                 time.sleep(0.1)

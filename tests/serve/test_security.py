@@ -84,7 +84,7 @@ def test_names_are_not_told(folder):
         assert len(answers) == 1 and next(iter(answers))[0] == 401, answers
 
 
-PATHS = [
+MISTYPED = [
     ("/v1/models/ct", "there is no model of this name", "did you mean ctr?"),
     ("/v1/models/crt:predict", "there is no model of this name", "did you mean ctr?"),
     ("/v1/models/nobody", "there is no model of this name", "GET /v1/models lists the models"),
@@ -110,11 +110,11 @@ PATHS = [
 ]
 
 
-def test_paths(folder):
+def test_mistyped_paths(folder):
     """What is not there is answered with what was meant."""
     model, (index, _) = train_events(folder), build_index(folder, "items", 400, 8)
     with Server("--model", f"ctr={model}", "--index", f"items={index}") as server:
-        for path, text, hint in PATHS:
+        for path, text, hint in MISTYPED:
             for method in ("GET", "POST"):
                 status, headers, body = server.request(method, path)
                 problem = json.loads(body)
@@ -142,7 +142,7 @@ def test_other_sites(folder):
         here = f"127.0.0.1:{server.port}"
         for headers, status in [
                 ({"Host": here}, 200), ({"Host": f"localhost:{server.port}"}, 200), ({"Host": f"[::1]:{server.port}"}, 200),
-                ({"Host": "127.0.0.1"}, 200), ({"Host": "localhost"}, 200), ({"Host": "127.1.2.3"}, 200),
+                ({"Host": "127.0.0.1"}, 200), ({"Host": "localhost"}, 200), ({"Host": "LocalHost"}, 200), ({"Host": "127.1.2.3"}, 200),
                 ({"Host": "evil.example"}, 403), ({"Host": f"evil.example:{server.port}"}, 403),
                 ({"Host": "127.evil.example"}, 403), ({"Host": "127.0.0.1.evil.example"}, 403),
                 ({"Host": "localhost.evil.example"}, 403), ({"Host": "[::1].evil.example"}, 403),

@@ -9,20 +9,22 @@
  *
  * The losses are those of learn/net/losses.c: L2 is half of the squared difference. So l2 = 1 is what scikit-learn's
  * LogisticRegression(C=1) and Ridge(alpha=1) minimise. Sums over rows are made in blocks or by feature, in an order
- * that the shape of the problem alone decides: the same bytes for any number of threads. */
+ * that the shape of the problem alone decides: the same bytes for any number of threads, and of ranks. */
 #ifndef FW_LEARN_CONVEX_LINEAR_PROBLEM_H
 #define FW_LEARN_CONVEX_LINEAR_PROBLEM_H
 
 #include <stdint.h>
 
+#include "comm/collectives.h"
 #include "furrow/rows.h"
 #include "learn/conf/conf.h"
 #include "learn/convex/lbfgs.h"
 
 /* ---- Problem -------------------------------------------------------------------------------------------- */
 
-/* Owns a copy of the rows. Its parameters are one array: W[feature][output] by ascending key, then b[output]. With
- * factors, those of a feature are its weight and its vector. */
+/* Owns a copy of the rows; over ranks all ranks call its functions, and rows move between them. Its parameters are one
+ * array: W[feature][output] by ascending key, then b[output]. With factors, those of a feature are its weight and its
+ * vector. */
 typedef struct fw_linear_problem fw_linear_problem;
 
 typedef struct fw_linear_params {
@@ -39,6 +41,8 @@ typedef struct fw_linear_params {
   fw_spin_pool *pool;          /* NULL: the caller's thread alone. Must outlive the problem */
   size_t factors;              /* numbers of a feature's vector; 0: none. Not for softmax */
   double factor_l2;            /* 0 or more */
+  const furrow_comm *comm;     /* NULL: alone. Else rows are those of this rank; parameters are the same on all */
+  uint64_t first_row;          /* the number of the block's first row in messages, from 0 */
 } fw_linear_params;
 
 /* Errors:  E_UNSUPPORTED, another loss; E_ARGUMENT, no rows, or all have weight 0, or a parameter that does not fit;
@@ -51,6 +55,9 @@ void fw_linear_problem_free(fw_linear_problem *problem);
 
 /* Keys that occur in the rows, ascending; they stay with the problem. */
 const uint64_t *fw_linear_problem_keys(const fw_linear_problem *problem, size_t *features);
+/* The rows that this rank has now, their labels and weights (NULL: all 1). Over ranks these are not the rows that it
+ * came with: ranks have consecutive rows of all, in the order of ranks. */
+size_t fw_linear_problem_rows(const fw_linear_problem *problem, const double **label, const double **weight);
 /* Parameters in all: features * (outputs + factors) + outputs. */
 size_t fw_linear_problem_size(const fw_linear_problem *problem);
 /* scale_i by feature; NULL without factors. */
@@ -58,10 +65,10 @@ const double *fw_linear_problem_factor_scale(const fw_linear_problem *problem);
 /* Other strengths; solvers of the problem are to be created anew. */
 void fw_linear_problem_set_l2(fw_linear_problem *problem, double l2, double factor_l2);
 
-/* The objective and its gradient at x; a fw_value_and_gradient. One call at a time. Always OK. */
+/* The objective and its gradient at x; a fw_value_and_gradient. One call at a time. Alone always OK. */
 furrow_status fw_linear_problem_evaluate(void *problem, const double *x, double *gradient, double *value,
                                          furrow_error *err) FURROW_MUST_USE;
-/* x·W + b of the rows of the problem, in their order: outputs numbers for each. */
+/* x·W + b of the rows of the problem that this rank has, in their order: outputs numbers for each. */
 void fw_linear_problem_scores(const fw_linear_problem *problem, const double *x, double *scores);
 /* The same for any rows (use NULL: all of the block); features that the problem does not have count as 0. Not with
  * factors. */

@@ -2,12 +2,15 @@
 #include "learn/data/data_facts.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
 #include <xxhash.h>
 
+#include "base/buffer.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/sort.h"
+#include "learn/data/samples.h"
 
 /* The values of one feature, in the rows that list it. */
 typedef struct feature_facts {
@@ -83,20 +86,38 @@ static uint64_t slot_of(const furrow_row *row, size_t i) {
   return follows ? i : UINT64_MAX;
 }
 
-static furrow_status add_features(fw_data_facts *facts, const furrow_row *row, furrow_error *err) {
+/* Use i of a row; number: that of the row, from 1. */
+static void add_use(feature_facts *f, const furrow_row *row, size_t i, uint64_t number) {
+  const double value = furrow_row_get_value(row, i), deviation = value - f->mean;
+  f->mean += deviation / (double)++f->uses;
+  f->squares += deviation * (value - f->mean);
+  f->nonzero += value != 0;
+  f->nonzero_squares += value * value;
+  f->repeated |= f->last_row == number;
+  f->last_row = number;
+  note_value(f, (float)value);
+  note_slot(f, slot_of(row, i));
+}
+
+/* Features of one class; the class of most data is 0 of 1. */
+typedef struct value_pass {
+  fw_features *features;
+  uint64_t row; /* number of the next, from 0 */
+  uint32_t part, parts;
+} value_pass;
+
+static bool is_of_class(const value_pass *v, uint64_t key) {
+  return v->parts == 1 || (uint32_t)((key * 0x9e3779b97f4a7c15) >> 32) % v->parts == v->part;
+}
+
+static furrow_status add_features(value_pass *v, const furrow_row *row, furrow_error *err) {
+  v->row++;
   for (size_t i = 0; i < row->length; i++) {
     void *record = NULL;
-    FW_TRY(fw_features_make(facts->features, furrow_row_get_index(row, i), &record, err));
-    feature_facts *f = record;
-    const double value = furrow_row_get_value(row, i), deviation = value - f->mean;
-    f->mean += deviation / (double)++f->uses;
-    f->squares += deviation * (value - f->mean);
-    f->nonzero += value != 0;
-    f->nonzero_squares += value * value;
-    f->repeated |= f->last_row == facts->rows;
-    f->last_row = facts->rows;
-    note_value(f, (float)value);
-    note_slot(f, slot_of(row, i));
+    const uint64_t key = furrow_row_get_index(row, i);
+    if (!is_of_class(v, key)) continue;
+    FW_TRY(fw_features_make(v->features, key, &record, err));
+    add_use(record, row, i, v->row);
   }
   return FURROW_OK;
 }
@@ -132,16 +153,177 @@ static void add_digest(fw_data_facts *facts, const furrow_row *row) {
   if (row->value.any) facts->digest = XXH3_64bits_withSeed(row->value.any, row->length * value, facts->digest);
 }
 
+/* All but the values of features. */
+static void add_row(fw_data_facts *facts, const furrow_row *row) {
+  add_label(facts, row->label.any ? furrow_row_get_label(row) : (double)NAN);
+  facts->rows++;
+  add_shape(facts, row);
+  add_digest(facts, row);
+}
+
 furrow_status fw_data_facts_add(fw_data_facts *facts, const furrow_rowblock *block, furrow_error *err) {
+  value_pass values = {.features = facts->features, .row = facts->rows, .parts = 1};
   for (size_t i = 0; i < block->size; i++) {
     const furrow_row row = furrow_rowblock_row(block, i);
-    add_label(facts, row.label.any ? furrow_row_get_label(&row) : (double)NAN);
-    facts->rows++;
-    add_shape(facts, &row);
-    add_digest(facts, &row);
-    if (facts->features) FW_TRY(add_features(facts, &row, err));
+    add_row(facts, &row);
+    if (facts->features) FW_TRY(add_features(&values, &row, err));
   }
   return FURROW_OK;
+}
+
+/* ---- Samples, of one process ---- */
+
+typedef furrow_status (*block_taker)(void *user, const furrow_rowblock *block, furrow_error *err);
+
+static furrow_status take_facts(void *user, const furrow_rowblock *block, furrow_error *err) {
+  return fw_data_facts_add(user, block, err);
+}
+
+/* Calls take for the rows of this rank. */
+static furrow_status visit_blocks(const fw_samples *samples, block_taker take, void *user, furrow_error *err) {
+  fw_sample_pass *pass = NULL;
+  const furrow_rowblock *block = fw_samples_block(samples);
+  if (block) return take(user, block, err);
+  furrow_status status = fw_sample_pass_open(&pass, samples, err);
+  while (status == FURROW_OK && (status = fw_sample_pass_next(pass, &block, err)) == FURROW_OK)
+    status = take(user, block, err);
+  fw_sample_pass_close(pass);
+  return status == FURROW_END ? FURROW_OK : status;
+}
+
+/* ---- Samples, of many ----
+ *
+ * Running means and the digest depend on the order of rows: one rank after the other adds its rows, and gives the facts
+ * to the next. Those of features, of which there are many, are cut into as many classes as there are ranks: while one
+ * rank adds its rows to the facts of one class, the rank before it does so with the next class. */
+
+static furrow_status take_rows(void *user, const furrow_rowblock *block, furrow_error *err) {
+  (void)err;
+  for (size_t i = 0; i < block->size; i++) {
+    const furrow_row row = furrow_rowblock_row(block, i);
+    add_row(user, &row);
+  }
+  return FURROW_OK;
+}
+
+static furrow_status take_values(void *user, const furrow_rowblock *block, furrow_error *err) {
+  for (size_t i = 0; i < block->size; i++) {
+    const furrow_row row = furrow_rowblock_row(block, i);
+    FW_TRY(add_features(user, &row, err));
+  }
+  return FURROW_OK;
+}
+
+/* All but the facts of features. */
+static furrow_status add_in_turn(fw_data_facts *facts, const fw_samples *samples, furrow_error *err) {
+  const furrow_comm *comm = fw_samples_comm(samples);
+  for (unsigned r = 0; r < comm->ranks; r++) {
+    furrow_status status = FURROW_OK;
+    if (r == comm->rank) status = visit_blocks(samples, take_rows, facts, err);
+    FW_TRY(fw_comm_agree(comm, status, err));
+    FW_TRY(comm->broadcast(comm, facts, offsetof(fw_data_facts, features), r, err));
+  }
+  return FURROW_OK;
+}
+
+/* The facts of a feature on their way to another rank. */
+typedef struct sent_feature {
+  uint64_t key;
+  feature_facts facts;
+} sent_feature;
+
+static furrow_status put_features(fw_features *features, const sent_feature *from, size_t bytes, furrow_error *err) {
+  for (size_t i = 0; i < bytes / sizeof *from; i++) {
+    void *record = NULL;
+    FW_TRY(fw_features_make(features, from[i].key, &record, err));
+    memcpy(record, &from[i].facts, sizeof from[i].facts);
+  }
+  return FURROW_OK;
+}
+
+static furrow_status get_features(const fw_features *features, fw_buffer *to, furrow_error *err) {
+  uint64_t *keys = NULL;
+  size_t count = 0;
+  FW_TRY(fw_features_keys(features, &keys, &count, err));
+  for (size_t i = 0; i < count; i++) {
+    sent_feature sent = {.key = keys[i]};
+    memcpy(&sent.facts, fw_features_find(features, keys[i]), sizeof sent.facts);
+    fw_buffer_append(to, &sent, sizeof sent);
+  }
+  fw_free(keys);
+  return fw_buffer_status(to, err);
+}
+
+/* Adds this rank's rows to the facts of a class that came from the rank before. */
+static furrow_status add_class(const fw_samples *samples, value_pass pass, const void *came, size_t bytes,
+                               fw_buffer *to, furrow_error *err) {
+  const fw_features_params params = {.bytes = sizeof(feature_facts), .first = clear_record};
+  furrow_status status = fw_features_create(&pass.features, &params, err);
+  if (status == FURROW_OK) status = put_features(pass.features, came, bytes, err);
+  if (status == FURROW_OK) status = visit_blocks(samples, take_values, &pass, err);
+  if (status == FURROW_OK) status = get_features(pass.features, to, err);
+  fw_features_free(pass.features);
+  return status;
+}
+
+/* Passes on what `ready` has; *came is what the rank before passed on, to be freed. */
+static furrow_status pass_on(const furrow_comm *comm, const fw_buffer *ready, void **came, size_t *bytes,
+                             furrow_error *err) {
+  size_t *sizes = NULL;
+  FW_TRY(fw_comm_all_ok(comm, fw_alloc_zero((void **)&sizes, comm->ranks, 2 * sizeof *sizes, err), err));
+  size_t *received = sizes + comm->ranks;
+  if (comm->rank + 1 < comm->ranks) sizes[comm->rank + 1] = ready->size;
+  const furrow_status status = fw_comm_exchange_all(comm, ready->bytes, sizes, came, received, err);
+  if (status == FURROW_OK) *bytes = comm->rank > 0 ? received[comm->rank - 1] : 0;
+  fw_free(sizes);
+  return status;
+}
+
+/* The last rank has them all. */
+static furrow_status give_to_all(fw_data_facts *facts, const furrow_comm *comm, const fw_buffer *complete,
+                                 furrow_error *err) {
+  void *all = NULL;
+  size_t bytes = 0;
+  FW_TRY(fw_comm_gather_all(comm, complete->bytes, complete->size, &all, &bytes, NULL, err));
+  const furrow_status status = put_features(facts->features, all, bytes, err);
+  fw_free(all);
+  return fw_comm_all_ok(comm, status, err);
+}
+
+static furrow_status add_values(fw_data_facts *facts, const fw_samples *samples, furrow_error *err) {
+  const furrow_comm *comm = fw_samples_comm(samples);
+  const unsigned classes = fw_samples_block(samples) ? comm->ranks : 1; /* streamed rows are read once */
+  const bool last = comm->rank + 1 == comm->ranks;
+  fw_buffer ready = {0}, complete = {0};
+  void *came = NULL;
+  size_t bytes = 0;
+  furrow_status status = FURROW_OK;
+  for (unsigned step = 0; status == FURROW_OK && step < classes + comm->ranks - 1; step++) {
+    const unsigned class = step - comm->rank; /* beyond all of them before this rank begins */
+    const value_pass pass = {.row = fw_samples_first_row(samples), .part = class, .parts = classes};
+    fw_buffer_reset(&ready);
+    if (class < classes) status = add_class(samples, pass, came, bytes, last ? &complete : &ready, err);
+    fw_free(came);
+    came = NULL;
+    status = fw_comm_agree(comm, status, err);
+    if (status == FURROW_OK) status = pass_on(comm, &ready, &came, &bytes, err);
+  }
+  fw_free(came);
+  if (status == FURROW_OK) status = give_to_all(facts, comm, &complete, err);
+  fw_buffer_clear(&ready);
+  fw_buffer_clear(&complete);
+  return status;
+}
+
+furrow_status fw_data_facts_read(fw_data_facts *facts, const fw_samples *samples, bool values, furrow_error *err) {
+  const furrow_comm *comm = fw_samples_comm(samples);
+  const furrow_rowblock *all = fw_samples_block(samples);
+  uint64_t some = values && (!all || fw_block_has_values(all));
+  FW_TRY(fw_comm_max_u64(comm, &some, 1, err));
+  FW_TRY(fw_comm_all_ok(comm, fw_data_facts_init(facts, some, err), err));
+  if (comm->ranks == 1) return visit_blocks(samples, take_facts, facts, err);
+  FW_TRY(add_in_turn(facts, samples, err));
+  return facts->features ? add_values(facts, samples, err) : FURROW_OK;
 }
 
 /* ---- Gaps ---- */

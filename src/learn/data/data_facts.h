@@ -4,6 +4,7 @@
 #define FW_LEARN_DATA_DATA_FACTS_H
 
 #include "furrow/rows.h"
+#include "learn/data/epoch_rows.h"
 #include "learn/data/features.h"
 #include "learn/data/scaling.h"
 
@@ -22,7 +23,7 @@ typedef struct fw_data_facts {
   uint64_t of_label[FW_CLASSES_MAX]; /* rows that have it */
   double label_mean, label_squares;  /* and the sum of the squared deviations from it */
   bool whole_labels;                 /* all are whole numbers */
-  fw_features *features;             /* records of data_facts.c; NULL: values are of no interest */
+  fw_features *features;             /* records of data_facts.c; NULL: values are of no interest. Must be the last */
 } fw_data_facts;
 
 /* Whether some value is not 1. */
@@ -33,6 +34,11 @@ furrow_status fw_data_facts_init(fw_data_facts *facts, bool values, furrow_error
 void fw_data_facts_clear(fw_data_facts *facts);
 /* Counts the rows of a block. */
 furrow_status fw_data_facts_add(fw_data_facts *facts, const furrow_rowblock *block, furrow_error *err) FURROW_MUST_USE;
+
+/* The facts of samples, those of the rows of all ranks, as one process has them to the last bit. `values`: as above,
+ * where some value is not 1. To be cleared after a failure, too. */
+furrow_status fw_data_facts_read(fw_data_facts *facts, const fw_samples *samples, bool values,
+                                 furrow_error *err) FURROW_MUST_USE;
 
 /* Features that most rows list, but not all, as columns of csv data with empty cells: how many there are, the one that
  * most rows lack, and the share of these. */

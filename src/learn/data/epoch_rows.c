@@ -1,7 +1,9 @@
 /* learn/data/epoch_rows.c: the rows of an epoch in their order. */
 #include "learn/data/epoch_rows.h"
 
+#include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "base/mem.h"
@@ -28,6 +30,7 @@ struct fw_epoch_rows {
   uint64_t first_row;       /* number of its first row in the data */
   bool ended;               /* no block follows */
   bool ordered;             /* rows are taken by `order`, else all as they come */
+  bool together;            /* order, count and at are of the rows of all ranks, else of the block */
   uint32_t *order;
   size_t count, at, order_capacity; /* rows to be taken from the block, and taken */
 };
@@ -38,8 +41,14 @@ uint64_t fw_valid_every(double ratio) {
 
 /* ---- Which rows ----------------------------------------------------------------------------------------- */
 
-static bool is_held_out(const fw_epoch_rows_params *p, uint64_t row) {
-  if (p->holdout) return p->holdout->fold_of[row] == p->fold;
+static const furrow_comm *comm_of(const fw_epoch_rows *epoch_rows) {
+  return fw_samples_comm(epoch_rows->samples);
+}
+
+/* `row` is its number among the rows of all ranks. */
+static bool is_held_out(const fw_epoch_rows *epoch_rows, uint64_t row) {
+  const fw_epoch_rows_params *p = &epoch_rows->params;
+  if (p->holdout) return p->holdout->fold_of[row - fw_samples_first_row(epoch_rows->samples)] == p->fold;
   if (p->share > 0) return (double)(fw_rng_hash(p->seed ^ 0x686f6c64, row) >> 11) * 0x1p-53 < p->share;
   return p->every && row % p->every == 0;
 }
@@ -47,7 +56,7 @@ static bool is_held_out(const fw_epoch_rows_params *p, uint64_t row) {
 static bool is_in_subset(const fw_epoch_rows *epoch_rows, uint64_t row) {
   const fw_epoch_rows_params *p = &epoch_rows->params;
   if (p->subset == FW_SUBSET_ALL) return true;
-  return is_held_out(p, row) == (p->subset == FW_SUBSET_VALID);
+  return is_held_out(epoch_rows, row) == (p->subset == FW_SUBSET_VALID);
 }
 
 /* Whether a row of the share is used in this epoch: by a number drawn for the row, so that it does not matter which
@@ -86,7 +95,7 @@ static void count_block(fw_epoch_rows *epoch_rows, const furrow_rowblock *block,
 static furrow_status count_pass(fw_epoch_rows *epoch_rows, furrow_error *err) {
   fw_sample_pass *pass = NULL;
   const furrow_rowblock *block;
-  uint64_t first_row = 0;
+  uint64_t first_row = fw_samples_first_row(epoch_rows->samples);
   furrow_status status = fw_sample_pass_open(&pass, epoch_rows->samples, err);
   while (status == FURROW_OK && (status = fw_sample_pass_next(pass, &block, err)) == FURROW_OK) {
     count_block(epoch_rows, block, first_row);
@@ -109,16 +118,27 @@ static void set_chances(fw_epoch_rows *epoch_rows) {
   }
 }
 
+/* Adds up what the ranks have counted. */
+static furrow_status add_counts(fw_epoch_rows *epoch_rows, furrow_status status, furrow_error *err) {
+  int64_t sums[2] = {(int64_t)epoch_rows->rows, (int64_t)epoch_rows->positives};
+  FW_TRY(fw_comm_agree(comm_of(epoch_rows), status, err));
+  FW_TRY(fw_comm_sum_i64(comm_of(epoch_rows), sums, 2, err));
+  epoch_rows->rows = (uint64_t)sums[0];
+  epoch_rows->positives = (uint64_t)sums[1];
+  return FURROW_OK;
+}
+
 static furrow_status count_rows(fw_epoch_rows *epoch_rows, furrow_error *err) {
   if (epoch_rows->counted) return FURROW_OK;
   const furrow_rowblock *all = fw_samples_block(epoch_rows->samples);
   furrow_status status = FURROW_OK;
   epoch_rows->rows = epoch_rows->positives = 0;
   if (all) {
-    count_block(epoch_rows, all, 0);
+    count_block(epoch_rows, all, fw_samples_first_row(epoch_rows->samples));
   } else {
     status = count_pass(epoch_rows, err);
   }
+  status = add_counts(epoch_rows, status, err);
   epoch_rows->counted = status == FURROW_OK;
   if (epoch_rows->counted && epoch_rows->params.posneg_ratio > 0) set_chances(epoch_rows);
   return status;
@@ -132,29 +152,32 @@ furrow_status fw_epoch_rows_count(fw_epoch_rows *epoch_rows, uint64_t *rows, fur
 
 uint64_t fw_epoch_rows_known_rows(const fw_epoch_rows *epoch_rows) {
   const fw_epoch_rows_params *p = &epoch_rows->params;
-  const furrow_rowblock *all = fw_samples_block(epoch_rows->samples);
+  const furrow_rowblock *own = fw_samples_block(epoch_rows->samples);
   if (epoch_rows->counted) return epoch_rows->rows;
-  if (!all) return 0;
-  uint64_t valid = p->every ? (all->size + p->every - 1) / p->every : 0;
+  if (!own) return 0;
+  const uint64_t all = fw_samples_all_rows(epoch_rows->samples);
+  uint64_t valid = p->every ? (all + p->every - 1) / p->every : 0;
   if (p->holdout) valid = p->holdout->rows[p->fold];
-  return p->subset == FW_SUBSET_ALL ? all->size : p->subset == FW_SUBSET_VALID ? valid : all->size - valid;
+  if (p->holdout && own->size) valid = (uint64_t)((double)valid * (double)all / (double)own->size);
+  return p->subset == FW_SUBSET_ALL ? all : p->subset == FW_SUBSET_VALID ? valid : all - valid;
 }
 
-static furrow_status too_many_rows(size_t rows, furrow_error *err) {
-  fw_fail(err, FURROW_E_RANGE, "%zu rows in memory, %u at most", rows, UINT32_MAX);
+static furrow_status too_many_rows(uint64_t rows, furrow_error *err) {
+  fw_fail(err, FURROW_E_RANGE, "%" PRIu64 " rows in memory, %u at most", rows, UINT32_MAX);
   fw_error_set_hint(err, "stream the rows");
   return FURROW_E_RANGE;
 }
 
 furrow_status fw_epoch_rows_list(const fw_epoch_rows *epoch_rows, uint32_t **rows, size_t *count, furrow_error *err) {
   const size_t all = fw_samples_block(epoch_rows->samples)->size;
+  const uint64_t first = fw_samples_first_row(epoch_rows->samples);
   void *list = NULL;
   if (all > UINT32_MAX) return too_many_rows(all, err);
   FW_TRY(fw_alloc(&list, all + 1, sizeof **rows, err));
   *rows = list;
   *count = 0;
   for (size_t i = 0; i < all; i++)
-    if (is_in_subset(epoch_rows, i)) (*rows)[(*count)++] = (uint32_t)i;
+    if (is_in_subset(epoch_rows, first + i)) (*rows)[(*count)++] = (uint32_t)i;
   return FURROW_OK;
 }
 
@@ -172,6 +195,26 @@ static uint64_t epoch_seed(const fw_epoch_rows *epoch_rows, uint64_t use) {
   return fw_rng_hash(fw_rng_hash(epoch_rows->params.seed, epoch_rows->epoch), use);
 }
 
+static furrow_status reserve_order(fw_epoch_rows *epoch_rows, uint64_t rows, furrow_error *err) {
+  if (rows > UINT32_MAX) return too_many_rows(rows, err);
+  void *order = epoch_rows->order;
+  furrow_status status = fw_grow(&order, &epoch_rows->order_capacity, rows, sizeof *epoch_rows->order, err);
+  epoch_rows->order = order;
+  return status;
+}
+
+static void shuffle_order(fw_epoch_rows *epoch_rows, uint64_t first_row) {
+  fw_rng rng;
+  if (!epoch_rows->params.shuffle) return;
+  fw_rng_init(&rng, epoch_seed(epoch_rows, 2 + first_row));
+  fw_rng_shuffle(&rng, epoch_rows->order, epoch_rows->count, sizeof *epoch_rows->order);
+}
+
+static bool is_chosen(const fw_epoch_rows *epoch_rows, size_t i) {
+  const uint64_t row = epoch_rows->first_row + i;
+  return is_in_subset(epoch_rows, row) && is_used(epoch_rows, &epoch_rows->block, i, row);
+}
+
 /* Chooses the rows to be taken from the block and their order. */
 static furrow_status choose_rows(fw_epoch_rows *epoch_rows, furrow_error *err) {
   const furrow_rowblock *block = &epoch_rows->block;
@@ -179,21 +222,63 @@ static furrow_status choose_rows(fw_epoch_rows *epoch_rows, furrow_error *err) {
   epoch_rows->count = block->size;
   epoch_rows->ordered = epoch_rows->params.shuffle || !takes_all(epoch_rows);
   if (!epoch_rows->ordered) return FURROW_OK;
-  if (block->size > UINT32_MAX) return too_many_rows(block->size, err);
-  void *order = epoch_rows->order;
-  furrow_status status = fw_grow(&order, &epoch_rows->order_capacity, block->size, sizeof *epoch_rows->order, err);
-  epoch_rows->order = order;
-  if (status != FURROW_OK) return status;
+  FW_TRY(reserve_order(epoch_rows, block->size, err));
   epoch_rows->count = 0;
   for (size_t i = 0; i < block->size; i++)
-    if (is_in_subset(epoch_rows, epoch_rows->first_row + i) && is_used(epoch_rows, block, i, epoch_rows->first_row + i))
-      epoch_rows->order[epoch_rows->count++] = (uint32_t)i;
-  if (epoch_rows->params.shuffle) {
-    fw_rng rng;
-    fw_rng_init(&rng, epoch_seed(epoch_rows, 2 + epoch_rows->first_row));
-    fw_rng_shuffle(&rng, epoch_rows->order, epoch_rows->count, sizeof *epoch_rows->order);
-  }
+    if (is_chosen(epoch_rows, i)) epoch_rows->order[epoch_rows->count++] = (uint32_t)i;
+  shuffle_order(epoch_rows, epoch_rows->first_row);
   return FURROW_OK;
+}
+
+/* ---- The order of the rows of all ranks ---- */
+
+/* A rank's rows: how many, and a bit for each that is chosen. */
+static size_t bits_size(uint64_t rows) {
+  return sizeof(uint64_t) + (size_t)(rows + 7) / 8;
+}
+
+static furrow_status mark_chosen(const fw_epoch_rows *epoch_rows, unsigned char **marks, furrow_error *err) {
+  const uint64_t rows = epoch_rows->block.size;
+  void *memory = NULL;
+  FW_TRY(fw_alloc_zero(&memory, bits_size(rows), 1, err));
+  *marks = memory;
+  memcpy(*marks, &rows, sizeof rows);
+  for (size_t i = 0; i < rows; i++)
+    if (is_chosen(epoch_rows, i)) (*marks)[sizeof rows + i / 8] |= (unsigned char)(1 << i % 8);
+  return FURROW_OK;
+}
+
+static void list_chosen(fw_epoch_rows *epoch_rows, const unsigned char *marks) {
+  uint64_t first = 0, rows;
+  epoch_rows->count = 0;
+  for (unsigned rank = 0; rank < comm_of(epoch_rows)->ranks; rank++, marks += bits_size(rows), first += rows) {
+    memcpy(&rows, marks, sizeof rows);
+    for (uint64_t i = 0; i < rows; i++)
+      if (marks[sizeof rows + i / 8] >> i % 8 & 1) epoch_rows->order[epoch_rows->count++] = (uint32_t)(first + i);
+  }
+}
+
+/* Every rank has the whole order, in which it looks for its own rows. */
+static furrow_status choose_together(fw_epoch_rows *epoch_rows, furrow_error *err) {
+  const furrow_comm *comm = comm_of(epoch_rows);
+  const uint64_t all = fw_samples_all_rows(epoch_rows->samples);
+  unsigned char *marks = NULL;
+  void *gathered = NULL;
+  size_t total;
+  epoch_rows->at = 0;
+  epoch_rows->count = all;
+  epoch_rows->ordered = epoch_rows->params.shuffle || !takes_all(epoch_rows);
+  if (!epoch_rows->ordered) return FURROW_OK;
+  furrow_status status = reserve_order(epoch_rows, all, err);
+  if (status == FURROW_OK) status = mark_chosen(epoch_rows, &marks, err);
+  status = fw_comm_agree(comm, status, err);
+  if (status == FURROW_OK)
+    status = fw_comm_gather_all(comm, marks, bits_size(epoch_rows->block.size), &gathered, &total, NULL, err);
+  if (status == FURROW_OK) list_chosen(epoch_rows, gathered);
+  if (status == FURROW_OK) shuffle_order(epoch_rows, 0);
+  fw_free(gathered);
+  fw_free(marks);
+  return status;
 }
 
 /* ---- Blocks --------------------------------------------------------------------------------------------- */
@@ -231,33 +316,52 @@ static furrow_status next_block(fw_epoch_rows *epoch_rows, furrow_error *err) {
   return status;
 }
 
-furrow_status fw_epoch_rows_start(fw_epoch_rows *epoch_rows, uint32_t epoch, furrow_error *err) {
-  epoch_rows->epoch = epoch;
-  epoch_rows->sample_seed = epoch_seed(epoch_rows, 1);
-  epoch_rows->first_row = 0;
-  epoch_rows->ended = false;
-  epoch_rows->block.size = epoch_rows->count = epoch_rows->at = 0;
-  furrow_status status = epoch_rows->params.posneg_ratio > 0 ? count_rows(epoch_rows, err) : FURROW_OK;
-  if (status != FURROW_OK) return status;
-  const furrow_rowblock *all = fw_samples_block(epoch_rows->samples);
-  if (all) {
-    epoch_rows->block = *all;
-    return choose_rows(epoch_rows, err);
-  }
+static furrow_status start_pass(fw_epoch_rows *epoch_rows, furrow_error *err) {
   return epoch_rows->pass ? fw_sample_pass_rewind(epoch_rows->pass, err)
                           : fw_sample_pass_open(&epoch_rows->pass, epoch_rows->samples, err);
 }
 
-static furrow_status add_row(fw_epoch_rows *epoch_rows, fw_batcher *batcher, uint64_t *number, furrow_error *err) {
-  const size_t i = epoch_rows->ordered ? epoch_rows->order[epoch_rows->at] : epoch_rows->at;
+furrow_status fw_epoch_rows_start(fw_epoch_rows *epoch_rows, uint32_t epoch, furrow_error *err) {
+  const furrow_rowblock *all = fw_samples_block(epoch_rows->samples);
+  epoch_rows->epoch = epoch;
+  epoch_rows->sample_seed = epoch_seed(epoch_rows, 1);
+  epoch_rows->first_row = fw_samples_first_row(epoch_rows->samples);
+  epoch_rows->ended = false;
+  epoch_rows->block.size = epoch_rows->count = epoch_rows->at = 0;
+  epoch_rows->together = epoch_rows->params.together && all && comm_of(epoch_rows)->ranks > 1;
+  if (epoch_rows->params.posneg_ratio > 0) FW_TRY(count_rows(epoch_rows, err));
+  if (all) epoch_rows->block = *all;
+  if (epoch_rows->together) return choose_together(epoch_rows, err);
+  return fw_comm_agree(comm_of(epoch_rows), all ? choose_rows(epoch_rows, err) : start_pass(epoch_rows, err), err);
+}
+
+/* The i-th row of the block, at `position` of the batch where ranks share one. */
+static furrow_status add_row(const fw_epoch_rows *epoch_rows, fw_batcher *batcher, size_t i, size_t position,
+                             uint64_t *number, furrow_error *err) {
   const furrow_row row = furrow_rowblock_row(&epoch_rows->block, i);
-  epoch_rows->at++;
   *number = epoch_rows->first_row + i + 1;
-  furrow_status status = fw_batcher_add(batcher, &row, err);
+  furrow_status status = epoch_rows->together ? fw_batcher_add_at(batcher, &row, (uint32_t)position, err)
+                                              : fw_batcher_add(batcher, &row, err);
   if (status == FURROW_OK) return status;
   fw_error_prefix_row(err, *number);
   fw_error_set_file(err, fw_samples_name(epoch_rows->samples));
   return status;
+}
+
+/* The rank's own of the next rows of all. */
+static furrow_status fill_own(fw_epoch_rows *epoch_rows, fw_batcher *batcher, size_t rows, uint64_t *number,
+                              size_t *count, furrow_error *err) {
+  const uint64_t first = epoch_rows->first_row, size = epoch_rows->block.size;
+  size_t n = 0;
+  for (size_t position = 0; position < rows && epoch_rows->at < epoch_rows->count; position++) {
+    const uint64_t row = epoch_rows->ordered ? epoch_rows->order[epoch_rows->at] : epoch_rows->at;
+    epoch_rows->at++;
+    if (row < first || row - first >= size) continue;
+    FW_TRY(add_row(epoch_rows, batcher, (size_t)(row - first), position, &number[n], err));
+    n++;
+  }
+  *count = n;
+  return FURROW_OK;
 }
 
 furrow_status fw_epoch_rows_fill(void *source, fw_batcher *batcher, size_t rows, uint64_t *number, size_t *count,
@@ -265,11 +369,14 @@ furrow_status fw_epoch_rows_fill(void *source, fw_batcher *batcher, size_t rows,
   fw_epoch_rows *epoch_rows = source;
   furrow_status status = FURROW_OK;
   size_t n = 0;
+  if (epoch_rows->together) return fill_own(epoch_rows, batcher, rows, number, count, err);
   while (status == FURROW_OK && n < rows) {
     if (epoch_rows->at == epoch_rows->count) {
       status = next_block(epoch_rows, err);
     } else {
-      status = add_row(epoch_rows, batcher, &number[n], err);
+      const size_t i = epoch_rows->ordered ? epoch_rows->order[epoch_rows->at] : epoch_rows->at;
+      epoch_rows->at++;
+      status = add_row(epoch_rows, batcher, i, 0, &number[n], err);
       n++;
     }
   }

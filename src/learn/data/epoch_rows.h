@@ -43,6 +43,9 @@ typedef struct fw_epoch_rows_params {
   double posneg_ratio; /* <= 0: as they come */
   bool shuffle;
   uint64_t seed;
+  /* Several ranks with rows in memory: an epoch has the order that one process would have, over the rows of all ranks;
+   * of each batch a rank takes its own rows, with their positions. Else each rank has an order of its own rows. */
+  bool together;
 } fw_epoch_rows_params;
 
 typedef struct fw_epoch_rows fw_epoch_rows;
@@ -54,20 +57,22 @@ void fw_epoch_rows_close(fw_epoch_rows *epoch_rows);
 
 /* Every so many rows one is for validation: ceil(1 / ratio), as Angel; 0: none. */
 uint64_t fw_valid_every(double ratio);
-/* Rows of the share, before sampling. Streamed samples are read once if that is not known yet. */
+/* Rows of the share, before sampling, of all ranks (which all call it). Streamed samples are read once if that is not
+ * known yet. */
 furrow_status fw_epoch_rows_count(fw_epoch_rows *epoch_rows, uint64_t *rows, furrow_error *err) FURROW_MUST_USE;
-/* Rows of the share as far as they are known without reading; 0: not known. */
+/* Rows of the share of all ranks, about, as far as they are known without reading; 0: not known. */
 uint64_t fw_epoch_rows_known_rows(const fw_epoch_rows *epoch_rows);
-/* The numbers of the rows of the share, from 0, ascending; of rows in memory. To be freed with fw_free. */
+/* The rows of the share, by their place in memory, ascending. To be freed with fw_free. */
 furrow_status fw_epoch_rows_list(const fw_epoch_rows *epoch_rows, uint32_t **rows, size_t *count,
                                  furrow_error *err) FURROW_MUST_USE;
 /* What was left out and skipped when the samples were loaded, or in the last pass. */
 void fw_epoch_rows_get_stats(const fw_epoch_rows *epoch_rows, furrow_parser_stats *stats);
 
-/* Goes to the first row of an epoch. */
+/* Goes to the first row of an epoch. All ranks call it; a failure of one is a failure of all. */
 furrow_status fw_epoch_rows_start(fw_epoch_rows *epoch_rows, uint32_t epoch, furrow_error *err) FURROW_MUST_USE;
 /* The next rows; fits fw_row_source.fill: the first argument is the fw_epoch_rows. Numbers are those of the rows in the
- * data, from 1. */
+ * data of all ranks, from 1. Together with other ranks, `rows` is the size of the batch of all, and *count may be 0
+ * before the end. */
 furrow_status fw_epoch_rows_fill(void *epoch_rows, fw_batcher *batcher, size_t rows, uint64_t *number, size_t *count,
                                  furrow_error *err) FURROW_MUST_USE;
 

@@ -35,17 +35,28 @@ struct fw_features {
 
 /* ---- Create, free ---- */
 
+/* The i-th of its own keys. */
+static uint64_t own_key(const fw_features *features, uint64_t i) {
+  return i * features->params.ranks + features->params.rank;
+}
+
+static uint64_t count_own(const fw_features_params *params) {
+  if (params->range <= params->rank) return 0;
+  return (params->range - params->rank + params->ranks - 1) / params->ranks;
+}
+
 static furrow_status create_array(fw_features *features, furrow_error *err) {
   const fw_features_params *params = &features->params;
-  if (params->range > SIZE_MAX) return fw_fail_memory(err, SIZE_MAX);
+  const uint64_t count = count_own(params);
+  if (count >= SIZE_MAX) return fw_fail_memory(err, SIZE_MAX);
   void *array = NULL;
-  furrow_status status = fw_alloc(&array, (size_t)params->range, params->bytes, err);
+  furrow_status status = fw_alloc(&array, (size_t)(count ? count : 1), params->bytes, err);
   if (status != FURROW_OK) return status;
-  fw_prefer_large_pages(array, (size_t)params->range * params->bytes);
+  fw_prefer_large_pages(array, (size_t)count * params->bytes);
   features->array = array;
-  features->count = params->range;
-  for (uint64_t key = 0; key < params->range; key++)
-    params->first(params->context, key, features->array + key * params->bytes);
+  features->count = count;
+  for (uint64_t i = 0; i < count; i++)
+    params->first(params->context, own_key(features, i), features->array + i * params->bytes);
   return FURROW_OK;
 }
 
@@ -68,6 +79,7 @@ furrow_status fw_features_create(fw_features **features, const fw_features_param
   furrow_status status = fw_alloc_zero((void **)&made, 1, sizeof *made, err);
   if (status != FURROW_OK) return status;
   made->params = *params;
+  if (params->ranks == 0) made->params.ranks = 1;
   status = params->range ? create_array(made, err) : create_table(made, err);
   if (status != FURROW_OK)
     fw_features_free(made);
@@ -98,6 +110,14 @@ size_t fw_features_memory(const fw_features *features) {
   return features->slot_count * sizeof(slot) + (size_t)features->count * features->params.bytes;
 }
 
+uint64_t fw_features_count(const fw_features *features) {
+  return features->count;
+}
+
+bool fw_features_owns(const fw_features *features, uint64_t key) {
+  return fw_feature_owner(key, features->params.ranks) == features->params.rank;
+}
+
 /* ---- Find ---- */
 
 static size_t home_of(const fw_features *features, uint64_t key) {
@@ -116,8 +136,15 @@ static slot *slot_of(const fw_features *features, uint64_t key) {
   return &features->slots[at];
 }
 
+static void *find_in_array(const fw_features *features, uint64_t key) {
+  const fw_features_params *params = &features->params;
+  if (key >= params->range) return NULL;
+  if (params->ranks == 1) return features->array + key * params->bytes;
+  return key % params->ranks == params->rank ? features->array + key / params->ranks * params->bytes : NULL;
+}
+
 void *fw_features_find(const fw_features *features, uint64_t key) {
-  if (features->array) return key < features->count ? features->array + key * features->params.bytes : NULL;
+  if (features->array) return find_in_array(features, key);
   const slot *found = slot_of(features, key);
   return found->record ? record_at(features, found->record - 1) : NULL;
 }
@@ -185,9 +212,11 @@ static furrow_status add(fw_features *features, uint64_t key, void **record, fur
 }
 
 furrow_status fw_features_make(fw_features *features, uint64_t key, void **record, furrow_error *err) {
+  assert(fw_features_owns(features, key));
   void *found = fw_features_find(features, key);
   if (!found && features->array)
-    return fw_fail(err, FURROW_E_RANGE, "feature %" PRIu64 " is beyond the range of %" PRIu64, key, features->count);
+    return fw_fail(err, FURROW_E_RANGE, "feature %" PRIu64 " is beyond the range of %" PRIu64, key,
+                   features->params.range);
   if (!found) return add(features, key, record, err);
   *record = found;
   return FURROW_OK;
@@ -205,16 +234,24 @@ furrow_status fw_features_make_all(fw_features *features, const uint64_t *keys, 
 
 /* ---- Keys ---- */
 
+static void list_table(const fw_features *features, uint64_t *list) {
+  size_t n = 0;
+  for (size_t i = 0; i < features->slot_count; i++)
+    if (features->slots[i].record) list[n++] = features->slots[i].key;
+  fw_sort_u64(list, n);
+}
+
 furrow_status fw_features_keys(const fw_features *features, uint64_t **keys, size_t *count, furrow_error *err) {
   uint64_t *list = NULL;
-  if (features->slots) {
-    furrow_status status = fw_alloc((void **)&list, (size_t)features->count, sizeof *list, err);
+  const bool part = features->params.ranks > 1;
+  if (features->slots || part) {
+    furrow_status status = fw_alloc((void **)&list, (size_t)features->count + part, sizeof *list, err);
     if (status != FURROW_OK) return status;
-    size_t n = 0;
-    for (size_t i = 0; i < features->slot_count; i++)
-      if (features->slots[i].record) list[n++] = features->slots[i].key;
-    fw_sort_u64(list, n);
   }
+  if (features->slots)
+    list_table(features, list);
+  else
+    for (uint64_t i = 0; part && i < features->count; i++) list[i] = own_key(features, i);
   *keys = list;
   *count = (size_t)features->count;
   return FURROW_OK;

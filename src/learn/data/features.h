@@ -1,5 +1,7 @@
 /* learn/data/features.h: a record of numbers for each feature: an array over a known range, or a table of 64-bit keys.
  *
+ * Where several ranks share a model, each stores the records of its own features: those with key % ranks == rank.
+ *
  * A record is made once, with its first numbers, and never moves. Finding may run beside anything that writes into
  * records; making needs the store to itself. */
 #ifndef FW_LEARN_DATA_FEATURES_H
@@ -19,7 +21,13 @@ typedef struct fw_features_params {
   uint64_t most;  /* refuse more features than that, of a table; 0: no limit */
   void (*first)(const void *context, uint64_t key, void *record); /* writes the first numbers */
   const void *context;
+  unsigned rank, ranks; /* ranks of 0 or 1: all features are its own */
 } fw_features_params;
+
+/* The rank that a feature belongs to. */
+static inline unsigned fw_feature_owner(uint64_t key, unsigned ranks) {
+  return ranks > 1 ? (unsigned)(key % ranks) : 0;
+}
 
 furrow_status fw_features_create(fw_features **features, const fw_features_params *params,
                                  furrow_error *err) FURROW_MUST_USE;
@@ -29,16 +37,22 @@ bool fw_features_is_open(const fw_features *features);
 /* Bytes that it takes now. */
 size_t fw_features_memory(const fw_features *features);
 
-/* NULL: the feature has no record. */
+/* Whether a feature is its own. */
+bool fw_features_owns(const fw_features *features, uint64_t key);
+/* Features that have a record. */
+uint64_t fw_features_count(const fw_features *features);
+
+/* NULL: the feature has no record here. */
 void *fw_features_find(const fw_features *features, uint64_t key);
-/* Finds, and makes where there is none. E_RANGE: beyond the range, or one more than `most`. */
+/* Finds, and makes where there is none; the feature must be its own. E_RANGE: beyond the range, or one more than
+ * `most`. */
 furrow_status fw_features_make(fw_features *features, uint64_t key, void **record, furrow_error *err) FURROW_MUST_USE;
 /* The same for many, with memory prefetched. find: `none` stands for those that are missing. */
 void fw_features_find_all(const fw_features *features, const uint64_t *keys, size_t count, void *none, void **records);
 furrow_status fw_features_make_all(fw_features *features, const uint64_t *keys, size_t count, void **records,
                                    furrow_error *err) FURROW_MUST_USE;
 
-/* Keys that have a record, ascending, to be freed with fw_free; an array's: NULL, and the range. */
+/* Keys that have a record, ascending, to be freed with fw_free; of an array that has all keys: NULL, and the range. */
 furrow_status fw_features_keys(const fw_features *features, uint64_t **keys, size_t *count,
                                furrow_error *err) FURROW_MUST_USE;
 

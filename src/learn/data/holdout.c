@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "base/mem.h"
@@ -26,27 +27,34 @@ static double label_of(const furrow_rowblock *rows, size_t i) {
   return isnan(label) ? 0 : label;
 }
 
-static void put(fw_holdout *holdout, size_t row, unsigned fold) {
-  holdout->fold_of[row] = (unsigned char)fold;
-  holdout->rows[fold]++;
+/* Rows of all ranks: this one has those from `first` on. */
+typedef struct dealing {
+  fw_holdout *holdout;
+  size_t first, own;
+} dealing;
+
+static void put(const dealing *d, size_t row, unsigned fold) {
+  if (row < d->first || row - d->first >= d->own) return;
+  d->holdout->fold_of[row - d->first] = (unsigned char)fold;
+  d->holdout->rows[fold]++;
 }
 
 /* The rows of one label, in the order that was drawn. `before`: rows of other labels, so that the remainders of many
  * labels do not all go to the first fold. */
-static void deal(fw_holdout *holdout, const draw *draws, size_t count, size_t before, unsigned folds, double ratio) {
+static void deal(const dealing *d, const draw *draws, size_t count, size_t before, unsigned folds, double ratio) {
   const size_t out =
       (size_t)floor(ratio * (double)(before + count) + 0.5) - (size_t)floor(ratio * (double)before + 0.5);
   for (size_t i = 0; i < count; i++)
-    put(holdout, draws[i].row, folds > 1 ? (unsigned)((before + i) % folds) : i < out ? 0 : 1);
+    put(d, draws[i].row, folds > 1 ? (unsigned)((before + i) % folds) : i < out ? 0 : 1);
 }
 
-static void deal_groups(fw_holdout *holdout, const draw *draws, size_t count, unsigned folds, double ratio) {
+static void deal_groups(const dealing *d, const draw *draws, size_t count, unsigned folds, double ratio) {
   size_t groups = 0, group = 0;
   for (size_t i = 0; i < count; i++) groups += i == 0 || draws[i].number != draws[i - 1].number;
   const size_t out = (size_t)floor(ratio * (double)groups + 0.5);
   for (size_t i = 0; i < count; i++) {
     group += i > 0 && draws[i].number != draws[i - 1].number;
-    put(holdout, draws[i].row, folds > 1 ? (unsigned)(group % folds) : group < out ? 0 : 1);
+    put(d, draws[i].row, folds > 1 ? (unsigned)(group % folds) : group < out ? 0 : 1);
   }
 }
 
@@ -55,24 +63,62 @@ fw_holdout_unit fw_holdout_unit_of(fw_loss_type loss) {
   return fw_loss_is_regression(loss) || fw_loss_ranks(loss) ? FW_HOLD_ROWS : FW_HOLD_OF_CLASSES;
 }
 
-furrow_status fw_holdout_init(fw_holdout *holdout, const furrow_rowblock *rows, fw_holdout_unit unit, unsigned folds,
-                              double ratio, uint64_t seed, furrow_error *err) {
-  const size_t n = rows->size;
-  const bool groups = unit == FW_HOLD_GROUPS && rows->qid; /* without a qid, training refuses the rows */
-  const uint64_t of_this = fw_rng_hash(seed, 0x686f6c64);
+/* Draws for all rows of all ranks, of which this rank has n. What rows are drawn by is gathered: qids, or labels. */
+static furrow_status draw_rows(draw **draws, size_t *all, const furrow_rowblock *rows, const fw_holdout_params *params,
+                               bool groups, furrow_error *err) {
+  const uint64_t of_this = fw_rng_hash(params->seed, 0x686f6c64);
+  const bool classes = params->unit == FW_HOLD_OF_CLASSES;
+  const furrow_comm *comm = params->comm ? params->comm : fw_comm_self();
+  uint64_t *own = NULL;
+  void *by = NULL;
+  size_t size = 0;
+  furrow_status status = fw_alloc((void **)&own, rows->size, sizeof *own, err);
+  for (size_t i = 0; status == FURROW_OK && i < rows->size; i++) {
+    const double label = classes ? label_of(rows, i) : 0;
+    if (groups)
+      own[i] = rows->qid[i];
+    else
+      memcpy(&own[i], &label, sizeof label);
+  }
+  status = fw_comm_all_ok(comm, status, err);
+  if (status == FURROW_OK) status = fw_comm_gather_all(comm, own, rows->size * sizeof *own, &by, &size, NULL, err);
+  *all = size / sizeof *own;
+  if (status == FURROW_OK) status = fw_comm_all_ok(comm, fw_alloc((void **)draws, *all, sizeof **draws, err), err);
+  for (size_t i = 0; status == FURROW_OK && i < *all; i++) {
+    (*draws)[i] = (draw){.number = fw_rng_hash(of_this, groups ? ((uint64_t *)by)[i] : i), .row = i};
+    if (!groups) memcpy(&(*draws)[i].label, (uint64_t *)by + i, sizeof(double));
+  }
+  fw_free(own);
+  fw_free(by);
+  return status;
+}
+
+/* Whether groups stay together. Without a qid, training refuses the rows. */
+static furrow_status finds_groups(bool *groups, const furrow_rowblock *rows, const fw_holdout_params *params,
+                                  furrow_error *err) {
+  uint64_t found[2] = {rows->qid != NULL, rows->size > 0 && !rows->qid};
+  if (params->comm) FW_TRY(fw_comm_max_u64(params->comm, found, 2, err));
+  *groups = params->unit == FW_HOLD_GROUPS && found[0] && !found[1];
+  return FURROW_OK;
+}
+
+furrow_status fw_holdout_init(fw_holdout *holdout, const furrow_rowblock *rows, const fw_holdout_params *params,
+                              furrow_error *err) {
+  const size_t own = rows->size;
   draw *draws = NULL;
+  size_t n = 0;
+  bool groups;
   *holdout = (fw_holdout){0};
-  FW_TRY(fw_alloc((void **)&holdout->fold_of, n ? n : 1, 1, err));
-  FW_TRY(fw_alloc((void **)&draws, n ? n : 1, sizeof *draws, err));
-  for (size_t i = 0; i < n; i++)
-    draws[i] = (draw){.label = unit == FW_HOLD_OF_CLASSES ? label_of(rows, i) : 0,
-                      .number = fw_rng_hash(of_this, groups ? rows->qid[i] : i),
-                      .row = i};
+  FW_TRY(finds_groups(&groups, rows, params, err));
+  const furrow_status status = fw_alloc((void **)&holdout->fold_of, own ? own : 1, 1, err);
+  FW_TRY(params->comm ? fw_comm_all_ok(params->comm, status, err) : status);
+  FW_TRY(draw_rows(&draws, &n, rows, params, groups, err));
+  const dealing d = {holdout, (size_t)params->first_row, own};
   qsort(draws, n, sizeof *draws, compare_draws);
-  if (groups) deal_groups(holdout, draws, n, folds, ratio);
+  if (groups) deal_groups(&d, draws, n, params->folds, params->ratio);
   for (size_t first = 0, end; !groups && first < n; first = end) {
     for (end = first + 1; end < n && draws[end].label == draws[first].label;) end++;
-    deal(holdout, draws + first, end - first, first, folds, ratio);
+    deal(&d, draws + first, end - first, first, params->folds, params->ratio);
   }
   fw_free(draws);
   return FURROW_OK;

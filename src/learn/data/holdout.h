@@ -3,13 +3,15 @@
 #ifndef FW_LEARN_DATA_HOLDOUT_H
 #define FW_LEARN_DATA_HOLDOUT_H
 
+#include "comm/collectives.h"
+#include "furrow/rows.h"
 #include "learn/conf/conf.h"
 
 #define FW_FOLDS_MAX 255
 
 typedef struct fw_holdout {
-  unsigned char *fold_of;          /* rows: the fold that each is in; NULL: none is held out */
-  uint64_t rows[FW_FOLDS_MAX + 1]; /* of each fold */
+  unsigned char *fold_of;          /* rows of this rank: the fold that each is in; NULL: none is held out */
+  uint64_t rows[FW_FOLDS_MAX + 1]; /* of each fold, of this rank */
 } fw_holdout;
 
 typedef enum fw_holdout_unit {
@@ -20,10 +22,18 @@ typedef enum fw_holdout_unit {
 /* What a loss asks for. */
 fw_holdout_unit fw_holdout_unit_of(fw_loss_type loss);
 
-/* folds > 1: folds 0 … folds-1 of about the same size. Else fold 0 is the share `ratio` of the rows, fold 1 the rest.
- * To be cleared after a failure, too. */
-furrow_status fw_holdout_init(fw_holdout *holdout, const furrow_rowblock *rows, fw_holdout_unit unit, unsigned folds,
-                              double ratio, uint64_t seed, furrow_error *err) FURROW_MUST_USE;
+typedef struct fw_holdout_params {
+  fw_holdout_unit unit;
+  unsigned folds; /* above 1: folds 0 … folds-1 of about the same size. Else fold 0 is the share `ratio`, 1 the rest */
+  double ratio;
+  uint64_t seed;
+  const furrow_comm *comm; /* ranks that share the rows, all of which call; NULL: alone */
+  uint64_t first_row;      /* the number of this rank's first row among those of all ranks */
+} fw_holdout_params;
+
+/* The same rows for any number of ranks. To be cleared after a failure, too. */
+furrow_status fw_holdout_init(fw_holdout *holdout, const furrow_rowblock *rows, const fw_holdout_params *params,
+                              furrow_error *err) FURROW_MUST_USE;
 void fw_holdout_clear(fw_holdout *holdout);
 
 #endif

@@ -22,7 +22,7 @@ struct fw_batcher {
   float *label, *weight, *x;
   uint64_t *qid; /* NULL: rows need not have one */
   uint32_t *offset;
-  bool has_weight;
+  bool has_weight, has_position;
   size_t uses, use_capacity;
   uint32_t *feature, *place, *use, *use_row, *use_place;
   float *value;
@@ -30,6 +30,10 @@ struct fw_batcher {
   fw_local_ids local_ids;    /* of features */
   size_t offset_capacity;
   uint32_t *use_offset;
+  uint32_t *position; /* NULL: rows have none */
+  size_t position_capacity;
+  uint32_t *joined; /* of fw_batcher_join: numbers for its parts, and the part of each row */
+  size_t joined_capacity;
 };
 
 /* ---- Memory --------------------------------------------------------------------------------------------- */
@@ -320,8 +324,8 @@ furrow_status fw_batcher_create(fw_batcher **batcher, const fw_batcher_params *r
 
 void fw_batcher_free(fw_batcher *b) {
   if (!b) return;
-  void *const arrays[] = {b->qid,   b->label, b->weight,  b->x,         b->offset, b->feature,
-                          b->place, b->use,   b->use_row, b->use_place, b->value,  b->use_offset};
+  void *const arrays[] = {b->qid, b->label,   b->weight, b->x,          b->offset,   b->feature, b->place,
+                          b->use, b->use_row, b->value,  b->use_offset, b->position, b->joined,  b->use_place};
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) fw_free(arrays[i]);
   fw_local_ids_clear(&b->local_ids);
   fw_free(b);
@@ -329,8 +333,18 @@ void fw_batcher_free(fw_batcher *b) {
 
 void fw_batcher_start(fw_batcher *b) {
   b->rows = b->uses = 0;
-  b->has_weight = b->has_value = b->has_place = false;
+  b->has_weight = b->has_position = b->has_value = b->has_place = false;
   fw_local_ids_start(&b->local_ids);
+}
+
+furrow_status fw_batcher_add_at(fw_batcher *b, const furrow_row *row, uint32_t position, furrow_error *err) {
+  void *memory = b->position;
+  furrow_status status = fw_grow(&memory, &b->position_capacity, b->rows + 1, sizeof *b->position, err);
+  b->position = memory;
+  if (status != FURROW_OK) return status;
+  b->position[b->rows] = position;
+  b->has_position = true;
+  return fw_batcher_add(b, row, err);
 }
 
 furrow_status fw_batcher_add(fw_batcher *b, const furrow_row *row, furrow_error *err) {
@@ -375,13 +389,12 @@ static furrow_status list_uses_by_feature(fw_batcher *b, furrow_error *err) {
   return FURROW_OK;
 }
 
-furrow_status fw_batcher_finish(fw_batcher *b, fw_minibatch **batch, furrow_error *err) {
-  furrow_status status = grow_rows(b, 0, err);
-  if (status == FURROW_OK && !b->rules.dense) status = ensure_capacity(b, 0, err);
-  if (status == FURROW_OK && !b->rules.dense) status = fw_local_ids_finish(&b->local_ids, b->feature, b->uses, err);
-  if (status != FURROW_OK) return status;
+/* What the arrays hold, features numbered. */
+static furrow_status hand_out(fw_batcher *b, fw_minibatch **batch, furrow_error *err) {
+  furrow_status status = FURROW_OK;
   b->batch =
       (fw_minibatch){.rows = b->rows, .label = b->label, .weight = b->has_weight ? b->weight : NULL, .qid = b->qid};
+  if (b->has_position) b->batch.position = b->position;
   if (b->rules.dense) {
     b->batch.x = b->x;
     b->batch.columns = b->rules.range;
@@ -404,4 +417,95 @@ furrow_status fw_batcher_finish(fw_batcher *b, fw_minibatch **batch, furrow_erro
   }
   if (status == FURROW_OK) *batch = &b->batch;
   return status;
+}
+
+furrow_status fw_batcher_finish(fw_batcher *b, fw_minibatch **batch, furrow_error *err) {
+  furrow_status status = grow_rows(b, 0, err);
+  if (status == FURROW_OK && !b->rules.dense) status = ensure_capacity(b, 0, err);
+  if (status == FURROW_OK && !b->rules.dense) status = fw_local_ids_finish(&b->local_ids, b->feature, b->uses, err);
+  return status == FURROW_OK ? hand_out(b, batch, err) : status;
+}
+
+/* ---- A batch of several ranks --------------------------------------------------------------------------- */
+
+/* Capacity for what all parts have, and the arrays that parts get. Returns the part of each row. */
+static furrow_status start_join(fw_batcher *b, fw_batch_part *parts, size_t count, uint32_t **part_of,
+                                furrow_error *err) {
+  size_t rows = 0, uses = 0, keys = 0;
+  for (size_t p = 0; p < count; p++) {
+    rows += parts[p].rows;
+    uses += parts[p].uses;
+    keys += parts[p].keys;
+  }
+  void *memory = b->joined;
+  fw_batcher_start(b);
+  furrow_status status = fw_grow(&memory, &b->joined_capacity, 2 * rows + uses + keys, sizeof *b->joined, err);
+  b->joined = memory;
+  if (status == FURROW_OK) status = grow_rows(b, rows, err);
+  if (status == FURROW_OK && !b->rules.dense) status = ensure_capacity(b, uses, err);
+  if (status != FURROW_OK) return status;
+  uint32_t *at = b->joined;
+  for (size_t p = 0; p < count; at += parts[p++].keys)
+    parts[p].feature = at; /* one behind the other: see number_keys */
+  for (size_t p = 0; p < count; at += parts[p++].rows) parts[p].row = at;
+  for (size_t p = 0; p < count; at += parts[p++].uses) parts[p].use = at;
+  *part_of = at;
+  b->rows = rows;
+  return FURROW_OK;
+}
+
+static furrow_status number_keys(fw_batcher *b, const fw_batch_part *parts, size_t count, furrow_error *err) {
+  size_t keys = 0;
+  if (b->rules.dense) return FURROW_OK;
+  for (size_t p = 0; p < count; p++) {
+    furrow_row row = {.length = parts[p].keys, .key_type = parts[p].key_type};
+    if (row.key_type == FURROW_KEY_U64)
+      row.index.u64 = parts[p].key;
+    else
+      row.index.u32 = parts[p].key;
+    keys += parts[p].keys;
+    FW_TRY(fw_local_ids_reserve(&b->local_ids, row.length, err));
+    FW_TRY(fw_local_ids_add(&b->local_ids, &row, parts[p].feature, err));
+  }
+  return fw_local_ids_finish(&b->local_ids, parts[0].feature, keys, err);
+}
+
+static void place_rows(fw_batch_part *parts, size_t count, uint32_t *part_of) {
+  uint32_t next = 0;
+  for (size_t p = 0; p < count; p++) {
+    parts[p].next_row = parts[p].next_use = 0;
+    for (size_t i = 0; i < parts[p].rows; i++) {
+      const uint32_t row = parts[p].position ? parts[p].position[i] : next++;
+      parts[p].row[i] = row;
+      part_of[row] = (uint32_t)p;
+    }
+  }
+}
+
+static void join_row(fw_batcher *b, size_t row, fw_batch_part *part) {
+  const size_t i = part->next_row++, count = part->row_uses ? part->row_uses[i] : 0;
+  b->label[row] = part->label[i];
+  b->weight[row] = part->weight ? part->weight[i] : 1;
+  for (size_t k = part->next_use; k < part->next_use + count; k++) {
+    part->use[k] = (uint32_t)b->uses;
+    b->feature[b->uses] = part->feature[part->use_key[k]];
+    b->value[b->uses++] = part->value ? part->value[k] : 1;
+  }
+  part->next_use += count;
+  b->offset[row + 1] = (uint32_t)b->uses;
+}
+
+furrow_status fw_batcher_join(fw_batcher *b, fw_batch_part *parts, size_t count, fw_minibatch **batch,
+                              furrow_error *err) {
+  uint32_t *part_of = NULL;
+  furrow_status status = start_join(b, parts, count, &part_of, err);
+  if (status == FURROW_OK) status = number_keys(b, parts, count, err);
+  if (status != FURROW_OK) return status;
+  for (size_t p = 0; p < count; p++) {
+    b->has_weight |= parts[p].weight != NULL;
+    b->has_value |= parts[p].value != NULL;
+  }
+  place_rows(parts, count, part_of);
+  for (size_t row = 0; row < b->rows; row++) join_row(b, row, &parts[part_of[row]]);
+  return hand_out(b, batch, err);
 }

@@ -16,6 +16,7 @@ typedef struct fw_minibatch {
   float *label;       /* transformed; NaN: there is none */
   float *weight;      /* NULL: all 1 */
   uint64_t *qid;      /* the rows' groups, of a loss that ranks the rows of each; else NULL */
+  uint32_t *position; /* of rows in the batch of all ranks, ascending; NULL: row i is at i */
   uint64_t first_row; /* number of its first row in the data, for errors (streamed data; else in the epoch) */
   /* sparse data; NULL for dense data */
   uint32_t *offset; /* rows + 1: uses of row i are offset[i] … offset[i+1]-1 */
@@ -71,5 +72,30 @@ void fw_batcher_free(fw_batcher *batcher);
 void fw_batcher_start(fw_batcher *batcher);
 furrow_status fw_batcher_add(fw_batcher *batcher, const furrow_row *row, furrow_error *err) FURROW_MUST_USE;
 furrow_status fw_batcher_finish(fw_batcher *batcher, fw_minibatch **batch, furrow_error *err) FURROW_MUST_USE;
+/* The same for a row of a batch of several ranks; positions ascend. All rows of a batch have one, or none has. */
+furrow_status fw_batcher_add_at(fw_batcher *batcher, const furrow_row *row, uint32_t position,
+                                furrow_error *err) FURROW_MUST_USE;
+
+/* What one rank has of a batch: all its rows, but only those of their uses whose features belong to this rank. */
+typedef struct fw_batch_part {
+  size_t rows, keys, uses;
+  const uint32_t *position;  /* rows; NULL: its rows follow those of the part before */
+  const float *label;        /* rows */
+  const float *weight;       /* rows; NULL: all 1 */
+  const uint32_t *row_uses;  /* rows: how many uses; NULL: none */
+  const void *key;           /* keys: different features */
+  furrow_key_type key_type;  /* of keys */
+  const uint32_t *use_key;   /* uses: the number of the key */
+  const float *value;        /* uses; NULL: all 1 */
+  uint32_t *row;             /* set by fw_batcher_join: rows: the row in the batch */
+  uint32_t *feature;         /* keys: the feature in the batch */
+  uint32_t *use;             /* uses: the use in the batch */
+  size_t next_row, next_use; /* scratch */
+} fw_batch_part;
+
+/* A batch of the rows of all parts, by position; its uses are in the order of rows, and of a part in a row. Embeddings
+ * with slots have use i at i. */
+furrow_status fw_batcher_join(fw_batcher *batcher, fw_batch_part *parts, size_t count, fw_minibatch **batch,
+                              furrow_error *err) FURROW_MUST_USE;
 
 #endif

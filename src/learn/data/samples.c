@@ -36,6 +36,9 @@ struct fw_samples {
   bool in_memory;
   const fw_scaling *scaling; /* NULL: rows come as they are */
   fw_scaled_block scaled;    /* in memory */
+  const furrow_comm *comm;
+  uint64_t first_row, all_rows; /* see fw_samples_first_row */
+  bool failed;                  /* to open them, which all ranks know */
 };
 
 struct fw_sample_pass {
@@ -215,6 +218,30 @@ static furrow_status add_arguments(char **changed, const fw_samples *samples, co
   return join_arguments(changed, uri, &a, err);
 }
 
+/* found[0]: a block has features; found[1]: an index, or a field, is 0. */
+static void look_for_zero(const furrow_rowblock *block, uint64_t found[2]) {
+  for (uint64_t i = block->offset[0]; i < block->offset[block->size] && !found[1]; i++) {
+    found[0] = 1;
+    found[1] = furrow_keys_get(block->index, block->key_type, i) == 0 ||
+               (block->field.any && furrow_keys_get(block->field, block->key_type, i) == 0);
+  }
+}
+
+/* The rule of the parser, for data of which each rank reads its part. The URI has indexing_mode=0. */
+static furrow_status find_shared_base(fw_samples *samples, const char *uri, furrow_error *err) {
+  uint64_t found[2] = {0};
+  furrow_parser *parser = NULL;
+  furrow_status status = furrow_parser_open(&parser, uri, &samples->params, err);
+  while (status == FURROW_OK && !found[1] && (status = furrow_parser_next(parser, err)) == FURROW_OK)
+    look_for_zero(furrow_parser_value(parser), found);
+  furrow_parser_close(parser);
+  status = fw_comm_agree(samples->comm, status == FURROW_END ? FURROW_OK : status, err);
+  samples->failed = status != FURROW_OK;
+  if (status == FURROW_OK) status = fw_comm_max_u64(samples->comm, found, 2, err);
+  samples->index_base = found[0] && !found[1];
+  return status;
+}
+
 /* Which index is the first in the data, that of all ranks. */
 static furrow_status find_index_base(int *base, const fw_samples *samples, const char *uri, furrow_error *err) {
   furrow_parser *parser = NULL;
@@ -232,6 +259,11 @@ static furrow_status settle_index_base(fw_samples *samples, const char *uri, boo
   furrow_status status = FURROW_OK;
   if (base < 0 && !fixed && samples->once) {
     base = samples->index_base = 1; /* an index 0 is an error then, which names the key */
+  } else if (base < 0 && !fixed && samples->comm->ranks > 1) {
+    status = add_index_base(&text, uri, 0, err);
+    if (status == FURROW_OK) status = find_shared_base(samples, text, err);
+    fw_free(text);
+    base = samples->index_base;
   } else if (base < 0) {
     if (!fixed) status = add_index_base(&text, uri, base, err);
     if (status == FURROW_OK) status = find_index_base(&samples->index_base, samples, fixed ? uri : text, err);
@@ -322,17 +354,39 @@ static furrow_status load(fw_samples *samples, furrow_error *err) {
   return status == FURROW_END ? FURROW_OK : status;
 }
 
+/* Streamed rows of one rank; alone they need not be counted. */
+static furrow_status count_streamed(const fw_samples *samples, uint64_t *rows, furrow_error *err) {
+  fw_sample_pass *pass = NULL;
+  const furrow_rowblock *block;
+  if (samples->comm->ranks == 1) return FURROW_OK;
+  furrow_status status = fw_sample_pass_open(&pass, samples, err);
+  while (status == FURROW_OK && (status = fw_sample_pass_next(pass, &block, err)) == FURROW_OK) *rows += block->size;
+  fw_sample_pass_close(pass);
+  return status == FURROW_END ? FURROW_OK : status;
+}
+
+/* Where the rows of this rank are among all rows. */
+static furrow_status number_rows(fw_samples *samples, furrow_status status, furrow_error *err) {
+  uint64_t rows = samples->block.size;
+  if (status == FURROW_OK && !samples->in_memory) status = count_streamed(samples, &rows, err);
+  if (!samples->failed) status = fw_comm_agree(samples->comm, status, err);
+  samples->failed = status != FURROW_OK;
+  FW_TRY(status);
+  return fw_comm_offset(samples->comm, rows, &samples->first_row, &samples->all_rows, err);
+}
+
 furrow_status fw_samples_open(fw_samples **samples, const char *uri, const fw_data_conf *data,
                               const furrow_parser_params *params, bool stream, const furrow_comm *comm,
                               furrow_error *err) {
   void *memory;
   furrow_status status = fw_alloc_zero(&memory, 1, sizeof **samples, err);
-  if (status != FURROW_OK) return status;
+  if (status != FURROW_OK) return fw_comm_agree(comm, status, err);
   fw_samples *s = memory;
   furrow_parser_stats_init(&s->stats);
   furrow_parser_params *p = &s->params;
   furrow_parser_params_init(p);
   status = FW_PARAMS_READ(p, params, furrow_parser_params, err);
+  s->comm = comm;
   s->index_base = -1;
   s->base = data->index_base;
   s->trees = data->trees;
@@ -341,7 +395,10 @@ furrow_status fw_samples_open(fw_samples **samples, const char *uri, const fw_da
   p->part = p->part * comm->ranks + comm->rank;
   p->nparts *= comm->ranks;
   if (status == FURROW_OK) status = add_index_hint(s, complete_uri(s, uri, data, err), err);
+  if (status == FURROW_OK && s->once && comm->ranks > 1)
+    status = fw_fail(err, FURROW_E_ARGUMENT, "standard input, or a pipe, cannot be read in parts by several processes");
   if (status == FURROW_OK && !stream) status = load(s, err);
+  status = number_rows(s, status, err);
   if (status == FURROW_OK) {
     *samples = s;
   } else {
@@ -388,8 +445,10 @@ furrow_status fw_samples_leave_out(fw_samples *samples, const fw_holdout *holdou
   furrow_container *kept = NULL, *out = NULL;
   furrow_status status = copy_rows(&kept, &samples->block, holdout, fold, false, err);
   if (status == FURROW_OK && left_out) status = copy_rows(&out, &samples->block, holdout, fold, true, err);
+  status = fw_comm_agree(samples->comm, status, err);
   if (status != FURROW_OK) {
     furrow_container_free(kept);
+    furrow_container_free(out);
     return status;
   }
   status = fw_samples_take(samples, kept, err);
@@ -402,7 +461,7 @@ furrow_status fw_samples_leave_out(fw_samples *samples, const fw_holdout *holdou
 
 furrow_status fw_samples_take(fw_samples *samples, furrow_container *rows, furrow_error *err) {
   furrow_rowblock block;
-  const furrow_status status = furrow_container_get_block(rows, &block, err);
+  const furrow_status status = fw_comm_agree(samples->comm, furrow_container_get_block(rows, &block, err), err);
   if (status != FURROW_OK) {
     furrow_container_free(rows);
     return status;
@@ -412,7 +471,7 @@ furrow_status fw_samples_take(fw_samples *samples, furrow_container *rows, furro
   samples->iter = NULL;
   samples->container = rows;
   samples->block = block;
-  return FURROW_OK;
+  return number_rows(samples, FURROW_OK, err);
 }
 
 const furrow_rowblock *fw_samples_block(const fw_samples *samples) {
@@ -422,6 +481,18 @@ const furrow_rowblock *fw_samples_block(const fw_samples *samples) {
 
 const furrow_rowblock *fw_samples_raw_block(const fw_samples *samples) {
   return samples->in_memory ? &samples->block : NULL;
+}
+
+uint64_t fw_samples_first_row(const fw_samples *samples) {
+  return samples->first_row;
+}
+
+uint64_t fw_samples_all_rows(const fw_samples *samples) {
+  return samples->all_rows;
+}
+
+const furrow_comm *fw_samples_comm(const fw_samples *samples) {
+  return samples->comm;
 }
 
 const char *fw_samples_found_label(const fw_samples *samples) {

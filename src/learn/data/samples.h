@@ -8,14 +8,20 @@
 const furrow_rowblock *fw_samples_block(const fw_samples *samples);
 /* The same before they were scaled. */
 const furrow_rowblock *fw_samples_raw_block(const fw_samples *samples);
+/* Rows that the ranks before this one have: the number of its first row among all rows, from 0; and rows of all ranks.
+ * Alone, streamed rows are not counted: both are 0. */
+uint64_t fw_samples_first_row(const fw_samples *samples);
+uint64_t fw_samples_all_rows(const fw_samples *samples);
+/* Those that share the rows. */
+const furrow_comm *fw_samples_comm(const fw_samples *samples);
 /* What was found where the conf has `auto`; -1: the conf says it, or the format has none. */
 int fw_samples_index_base(const fw_samples *samples);
 /* Whether the URI itself has indexing_mode 0 or 1. */
 bool fw_samples_uri_says_base(const fw_samples *samples);
 /* Whether they are streamed from what can be read only once. */
 bool fw_samples_pass_once(const fw_samples *samples);
-/* Leaves out the rows of a fold, of rows in memory that are not scaled; *left_out (may be NULL) gets them, to be freed
- * with furrow_container_free. */
+/* Leaves out the rows of a fold, of rows in memory that are not scaled; all ranks do. *left_out (may be NULL) gets
+ * them, to be freed with furrow_container_free. */
 furrow_status fw_samples_leave_out(fw_samples *samples, const fw_holdout *holdout, unsigned fold,
                                    furrow_container **left_out, furrow_error *err) FURROW_MUST_USE;
 /* Takes rows in memory in place of its own, which are not scaled; frees them with itself, after a failure at once. */

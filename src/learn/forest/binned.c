@@ -318,8 +318,8 @@ static furrow_status transpose_lists(fw_binned *b, fw_spin_pool *pool, furrow_er
 }
 
 furrow_status fw_binned_finish(fw_binned *b, fw_spin_pool *pool, furrow_error *err) {
-  furrow_status status = FURROW_OK;
-  if (b->stride) status = transpose_bytes(b, pool, err);
+  furrow_status status = grow_rows(b, b->rows ? b->rows : 1, err); /* a rank may have none: lists need their begin */
+  if (status == FURROW_OK && b->stride) status = transpose_bytes(b, pool, err);
   if (status == FURROW_OK && b->cuts->count > b->cuts->dense) status = transpose_lists(b, pool, err);
   return status;
 }

@@ -11,6 +11,7 @@
 #include "base/sort.h"
 #include "learn/forest/feature_stats.h"
 #include "learn/forest/forest_predictor.h"
+#include "learn/forest/rank_groups.h"
 #include "learn/forest/tree_grow.h"
 
 /* ---- Trees from before ------------------------------------------------------------------------------------------ */
@@ -90,6 +91,7 @@ enum { STREAM_ROWS = 1, STREAM_FEATURES, STREAM_ROUNDING };
 
 /* Rows and their scores: for training, for validation. */
 typedef struct row_set {
+  uint64_t first, all; /* number of the first row among those of all ranks, and how many these are */
   fw_binned binned;
   fw_node_rows rows;
   double *score;  /* of class 0 for all rows, of class 1 … */
@@ -98,11 +100,13 @@ typedef struct row_set {
   uint64_t *qid; /* of rows that are ranked, until they are in groups */
   size_t qid_capacity;
   fw_row_groups groups;
+  fw_rank_groups all_groups; /* of all ranks, if there are several */
 } row_set;
 
 struct fw_booster {
   const fw_plan *plan;
   fw_spin_pool *pool;
+  const furrow_comm *comm;
   size_t classes;
   fw_feature_stats *stats;
   fw_cuts *cuts;
@@ -136,6 +140,7 @@ furrow_status fw_booster_create(fw_booster **booster, const fw_plan *plan, fw_sp
   if (status != FURROW_OK) return status;
   b->plan = plan;
   b->pool = pool;
+  b->comm = fw_comm_self();
   b->classes = loss == FW_LOSS_SOFTMAX ? plan->graph.outputs : 1;
   status = fw_alloc((void **)&b->out, b->classes, sizeof *b->out, err);
   if (status == FURROW_OK) status = fw_alloc_zero((void **)&b->base, b->classes, sizeof *b->base, err);
@@ -148,6 +153,17 @@ furrow_status fw_booster_create(fw_booster **booster, const fw_plan *plan, fw_sp
   return status;
 }
 
+void fw_booster_set_comm(fw_booster *b, const furrow_comm *comm, uint64_t first_row) {
+  b->comm = comm;
+  b->train.first = first_row;
+  fw_feature_stats_set_first_row(b->stats, first_row);
+}
+
+/* The failure of one rank is that of all. */
+static furrow_status on_all_ranks(const fw_booster *b, furrow_status status, furrow_error *err) {
+  return fw_comm_agree(b->comm, status, err);
+}
+
 static void clear_set(row_set *set) {
   fw_node_rows_clear(&set->rows);
   fw_binned_clear(&set->binned);
@@ -155,6 +171,7 @@ static void clear_set(row_set *set) {
   fw_free(set->before);
   fw_free(set->qid);
   fw_row_groups_clear(&set->groups);
+  fw_rank_groups_clear(&set->all_groups);
 }
 
 void fw_booster_free(fw_booster *b) {
@@ -196,22 +213,36 @@ furrow_status fw_booster_scan_rows(fw_booster *b, const fw_minibatch *batch, fur
   return status;
 }
 
-/* Uses of features that are kept as lists. */
-static size_t count_entries(const fw_cuts *cuts) {
+/* Uses of features that are kept as lists; of this rank about. */
+static size_t count_entries(const fw_booster *b) {
+  const fw_cuts *cuts = b->cuts;
   size_t entries = 0;
   for (size_t f = cuts->dense; f < cuts->count; f++) entries += cuts->feature[f].count;
-  return entries;
+  return b->looked == b->train.all ? entries : (size_t)((double)entries * (double)b->looked / (double)b->train.all);
+}
+
+static furrow_status number_rows(fw_booster *b, furrow_error *err) {
+  uint64_t first = 0;
+  furrow_status status = FURROW_OK;
+  FW_TRY(fw_comm_offset(b->comm, b->looked, &first, &b->train.all, err));
+  if (first != b->train.first)
+    status = fw_fail(err, FURROW_E_STATE, "the first row of rank %u is %" PRIu64 ", not %" PRIu64, b->comm->rank, first,
+                     b->train.first);
+  return on_all_ranks(b, status, err);
 }
 
 furrow_status fw_booster_choose_cuts(fw_booster *b, furrow_error *err) {
   if (b->cuts) return fw_fail(err, FURROW_E_STATE, "the cuts are chosen already");
   fw_cuts *cuts = NULL;
+  FW_TRY(number_rows(b, err));
+  FW_TRY(fw_feature_stats_merge(b->stats, b->comm, err));
   furrow_status status = fw_feature_stats_choose_cuts(b->stats, b->pool, &cuts, err);
-  if (status != FURROW_OK) return status;
-  b->cuts = cuts;
-  status = fw_binned_init(&b->train.binned, cuts, b->looked, count_entries(cuts), err);
+  if (status == FURROW_OK) {
+    b->cuts = cuts;
+    status = fw_binned_init(&b->train.binned, cuts, b->looked, count_entries(b), err);
+  }
   if (status == FURROW_OK) status = fw_binned_init(&b->valid.binned, cuts, 0, 0, err);
-  return status;
+  return on_all_ranks(b, status, err);
 }
 
 /* Whether a batch has the labels and weights that the first pass saw at this place. */
@@ -254,11 +285,14 @@ static furrow_status keep_groups(row_set *set, const fw_minibatch *batch, furrow
   return FURROW_OK;
 }
 
+static furrow_status fail_rows(furrow_error *err) {
+  return fw_fail(err, FURROW_E_RANGE, "there are more than %" PRIu64 " rows", FW_MAX_ROWS);
+}
+
 static furrow_status take(fw_booster *b, row_set *set, const fw_minibatch *batch, furrow_error *err) {
   const uint32_t *numbers = NULL;
   if (!b->cuts || b->forest) return fw_fail(err, FURROW_E_STATE, "rows are taken after the cuts, before the rounds");
-  if (set->binned.rows + batch->rows > FW_MAX_ROWS)
-    return fw_fail(err, FURROW_E_RANGE, "there are more than %" PRIu64 " rows", FW_MAX_ROWS);
+  if (set->first + set->binned.rows + batch->rows > FW_MAX_ROWS) return fail_rows(err);
   furrow_status status = fw_feature_stats_numbers(b->stats, batch, &numbers, err);
   if (status == FURROW_OK) status = score_before(b, set, batch, err);
   if (status == FURROW_OK) status = keep_groups(set, batch, err);
@@ -288,31 +322,41 @@ static void take_before(const fw_booster *b, row_set *set) {
   set->before_capacity = 0;
 }
 
-/* Groups of rows that are ranked. What cannot be ranked better or worse teaches nothing, and tells nothing. */
-static furrow_status make_groups(const fw_booster *b, row_set *set, furrow_error *err) {
-  size_t group = 0;
-  if (b->plan->graph.loss != FW_LOSS_LAMBDA) return FURROW_OK;
-  if (!set->qid) return fw_fail(err, FURROW_E_ARGUMENT, "rows that are ranked need a qid");
-  FW_TRY(fw_row_groups_init(&set->groups, set->qid, set->binned.rows, err));
+static furrow_status list_groups(const fw_booster *b, row_set *set, furrow_error *err) {
+  furrow_status status = FURROW_OK;
+  if (set->binned.rows > 0 && !set->qid) status = fw_fail(err, FURROW_E_ARGUMENT, "rows that are ranked need a qid");
+  if (status == FURROW_OK) status = fw_row_groups_init(&set->groups, set->qid, set->binned.rows, err);
+  FW_TRY(on_all_ranks(b, status, err));
+  if (b->comm->ranks > 1) FW_TRY(fw_rank_groups_init(&set->all_groups, b->comm, &set->groups, set->qid, err));
   fw_free(set->qid);
   set->qid = NULL;
   set->qid_capacity = 0;
+  return FURROW_OK;
+}
+
+/* Groups of rows that are ranked. What cannot be ranked better or worse teaches nothing, and tells nothing. */
+static furrow_status make_groups(const fw_booster *b, row_set *set, furrow_error *err) {
+  size_t group = 0;
+  if (b->plan->graph.loss != FW_LOSS_LAMBDA || set->all == 0) return FURROW_OK;
+  FW_TRY(list_groups(b, set, err));
   while (group < set->groups.count && !fw_row_groups_differ(&set->groups, group, set->binned.label)) group++;
-  if (group < set->groups.count) return FURROW_OK;
+  int64_t groups[2] = {(int64_t)set->groups.count, group < set->groups.count};
+  FW_TRY(fw_comm_sum_i64(b->comm, groups, 2, err));
+  if (groups[1] > 0) return FURROW_OK;
   fw_fail(err, FURROW_E_ARGUMENT, "no group of the %s rows has rows with different labels: there is nothing to rank",
           set == &b->valid ? "validation" : "training");
-  fw_error_set_hint(err, "rows with the same qid are a group; there are %zu", set->groups.count);
+  fw_error_set_hint(err, "rows with the same qid are a group; there are %" PRIi64, groups[0]);
   return FURROW_E_ARGUMENT;
 }
 
 static furrow_status ready_set(fw_booster *b, row_set *set, furrow_error *err) {
-  if (set->binned.rows == 0) return FURROW_OK;
+  if (set->all == 0) return FURROW_OK;
   furrow_status status = fw_binned_finish(&set->binned, b->pool, err);
   if (status == FURROW_OK) status = fw_node_rows_init(&set->rows, &set->binned, err);
   if (status == FURROW_OK)
     status = fw_alloc_zero((void **)&set->score, set->binned.rows, b->classes * sizeof *set->score, err);
   if (status == FURROW_OK) take_before(b, set);
-  return status == FURROW_OK ? make_groups(b, set, err) : status;
+  return status;
 }
 
 static furrow_status make_arrays(fw_booster *b, furrow_error *err) {
@@ -327,12 +371,13 @@ static furrow_status make_arrays(fw_booster *b, furrow_error *err) {
     status = fw_alloc((void **)&b->allowed, features, sizeof *b->allowed, err);
     if (status == FURROW_OK) status = fw_alloc((void **)&b->chance, features, 2 * sizeof *b->chance, err);
   }
-  if (status == FURROW_OK) status = fw_grower_create(&b->grower, &b->plan->forest, &b->train.binned, b->pool, err);
-  return status;
+  FW_TRY(on_all_ranks(b, status, err));
+  status = fw_grower_create(&b->grower, &b->plan->forest, &b->train.binned, b->comm, b->train.all, b->pool, err);
+  return on_all_ranks(b, status, err);
 }
 
 /* The share of a class, but at least half a row's: its logarithm is a number. */
-static double share_of(double weight, double weights, size_t rows) {
+static double share_of(double weight, double weights, uint64_t rows) {
   const double least = 0.5 / (double)rows;
   return fmin(fmax(weight / weights, least), 1 - least);
 }
@@ -341,7 +386,7 @@ static double share_of(double weight, double weights, size_t rows) {
  * weights base[] has. */
 static void find_base(fw_booster *b, double sum, double weights) {
   const fw_loss_type loss = b->plan->graph.loss;
-  const size_t rows = b->train.binned.rows;
+  const uint64_t rows = b->train.all;
   const double positive = share_of((weights + sum) / 2, weights, rows); /* labels are -1 and 1 */
   if (loss == FW_LOSS_L2) b->base[0] = sum / weights;
   if (loss == FW_LOSS_LOG) b->base[0] = log(positive / (1 - positive));
@@ -349,23 +394,36 @@ static void find_base(fw_booster *b, double sum, double weights) {
     b->base[c] = log(share_of(b->base[c], weights, rows));
 }
 
-/* The largest weight, and what scores start at. */
-static void weigh_labels(fw_booster *b) {
+typedef struct label_sums {
+  double sum, weights, most_weight;
+} label_sums;
+
+static void add_labels(fw_booster *b, label_sums *sums) {
   const fw_binned *rows = &b->train.binned;
-  const fw_loss_type loss = b->plan->graph.loss;
-  double sum = 0, weights = 0;
-  b->most_weight = rows->weight ? 0 : 1;
   for (size_t i = 0; i < rows->rows; i++) {
     const double weight = rows->weight ? (double)rows->weight[i] : 1;
-    sum += weight * (double)rows->label[i];
-    weights += weight;
-    b->most_weight = weight > b->most_weight ? weight : b->most_weight;
-    if (loss == FW_LOSS_SOFTMAX) b->base[(size_t)rows->label[i]] += weight;
+    sums->sum += weight * (double)rows->label[i];
+    sums->weights += weight;
+    sums->most_weight = weight > sums->most_weight ? weight : sums->most_weight;
+    if (b->plan->graph.loss == FW_LOSS_SOFTMAX) b->base[(size_t)rows->label[i]] += weight;
   }
-  if (weights > 0 && (loss == FW_LOSS_L2 || b->plan->forest.from_average))
-    find_base(b, sum, weights);
+}
+
+/* The largest weight, and what scores start at. Sums are in the order of all rows: a rank goes on from those of the
+ * ranks before it. */
+static furrow_status weigh_labels(fw_booster *b, furrow_error *err) {
+  label_sums sums = {0, 0, 0};
+  for (unsigned rank = 0; rank < b->comm->ranks; rank++) {
+    if (rank == b->comm->rank) add_labels(b, &sums);
+    FW_TRY(b->comm->broadcast(b->comm, &sums, sizeof sums, rank, err));
+    FW_TRY(b->comm->broadcast(b->comm, b->base, b->classes * sizeof *b->base, rank, err));
+  }
+  b->most_weight = sums.most_weight;
+  if (sums.weights > 0 && (b->plan->graph.loss == FW_LOSS_L2 || b->plan->forest.from_average))
+    find_base(b, sums.sum, sums.weights);
   else
     memset(b->base, 0, b->classes * sizeof *b->base);
+  return FURROW_OK;
 }
 
 static void all_rows(fw_node_rows *rows) {
@@ -385,12 +443,13 @@ static furrow_status check_forest(const fw_booster *b, const fw_forest *forest, 
   if (b->train.binned.rows != b->looked)
     return fw_fail(err, FURROW_E_STATE, "the second pass brought %zu rows, the first %zu", b->train.binned.rows,
                    b->looked);
-  if (b->looked == 0) return fw_fail(err, FURROW_E_STATE, "there are no rows to grow trees from");
+  if (b->train.all == 0) return fw_fail(err, FURROW_E_STATE, "there are no rows to grow trees from");
   const uint32_t min_rows = b->plan->forest.min_rows;
-  if (min_rows > FEW_ROWS && b->looked / 2 < min_rows)
+  if (min_rows > FEW_ROWS && b->train.all / 2 < min_rows)
     return fw_fail(err, FURROW_E_ARGUMENT,
-                   "a leaf must have %" PRIu32 " rows (key `min-rows`), but there are %zu: no tree would have a split",
-                   min_rows, b->looked);
+                   "a leaf must have %" PRIu32 " rows (key `min-rows`), but there are %" PRIu64
+                   ": no tree would have a split",
+                   min_rows, b->train.all);
   if (forest->trees != b->start_trees)
     return fw_fail(err, FURROW_E_STATE, "the forest has %zu trees, but the rows have scores of %zu", forest->trees,
                    b->start_trees);
@@ -398,18 +457,22 @@ static furrow_status check_forest(const fw_booster *b, const fw_forest *forest, 
 }
 
 furrow_status fw_booster_begin(fw_booster *b, fw_forest *forest, furrow_error *err) {
-  furrow_status status = check_forest(b, forest, err);
-  if (status == FURROW_OK) status = ready_set(b, &b->train, err);
+  FW_TRY(on_all_ranks(b, check_forest(b, forest, err), err));
+  FW_TRY(fw_comm_offset(b->comm, b->valid.binned.rows, &b->valid.first, &b->valid.all, err));
+  if (b->valid.all > FW_MAX_ROWS) return fail_rows(err);
+  furrow_status status = ready_set(b, &b->train, err);
   if (status == FURROW_OK) status = ready_set(b, &b->valid, err);
-  if (status == FURROW_OK) status = make_arrays(b, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(on_all_ranks(b, status, err));
+  FW_TRY(make_groups(b, &b->train, err));
+  FW_TRY(make_groups(b, &b->valid, err));
+  FW_TRY(make_arrays(b, err));
+  FW_TRY(weigh_labels(b, err));
   fw_feature_stats_free(b->stats);
   fw_free(b->label);
   fw_free(b->weight);
   b->stats = NULL;
   b->label = b->weight = NULL;
   b->label_capacity = b->weight_capacity = 0;
-  weigh_labels(b);
   b->forest = forest;
   start_scores_free(b->start);
   b->start = NULL;
@@ -423,31 +486,46 @@ static bool is_chosen(uint64_t hash, double ratio) {
   return (double)hash < ratio * 0x1p64;
 }
 
-/* Rows that the round's trees are grown from come first, the others behind them; both ascending. Returns how many the
- * first are, at least one. */
-static size_t choose_rows(fw_booster *b, uint64_t round) {
+/* Whether this rank has the least hash of all; of equal ones the first rank has. */
+static furrow_status has_least(const fw_booster *b, uint64_t least, bool *has, furrow_error *err) {
+  uint64_t most = ~least, before = 0, all = 0;
+  FW_TRY(fw_comm_max_u64(b->comm, &most, 1, err));
+  const bool same = b->train.binned.rows > 0 && most == ~least;
+  FW_TRY(fw_comm_offset(b->comm, same, &before, &all, err));
+  *has = same && before == 0;
+  return FURROW_OK;
+}
+
+/* Rows that the round's trees are grown from come first, the others behind them; both ascending. *count: how many the
+ * first are, at least one on some rank. */
+static furrow_status choose_rows(fw_booster *b, uint64_t round, size_t *count, furrow_error *err) {
   fw_node_rows *rows = &b->train.rows;
   const double ratio = b->plan->forest.row_ratio;
-  const size_t n = b->train.binned.rows;
+  const size_t n = *count = b->train.binned.rows;
   size_t chosen = 0, others = 0, first = 0;
   uint64_t least = UINT64_MAX;
+  bool one = false;
   all_rows(rows);
-  if (!(ratio < 1)) return n;
+  if (!(ratio < 1)) return FURROW_OK;
   const uint64_t seed = fw_rng_hash(b->plan->train.seed + STREAM_ROWS, round);
   for (size_t i = 0; i < n; i++) {
-    const uint64_t hash = fw_rng_hash(seed, i);
+    const uint64_t hash = fw_rng_hash(seed, b->train.first + i);
     if (hash < least) least = hash, first = i;
     if (is_chosen(hash, ratio))
       rows->row[chosen++] = (uint32_t)i;
     else
       rows->spare[others++] = (uint32_t)i;
   }
-  if (chosen == 0) { /* all are in order among the others: the one with the least hash goes to their front */
+  int64_t all = (int64_t)chosen;
+  FW_TRY(fw_comm_sum_i64(b->comm, &all, 1, err));
+  if (all == 0) FW_TRY(has_least(b, least, &one, err));
+  if (one) { /* all are in order among the others: the one with the least hash goes to their front */
     memmove(rows->spare + 1, rows->spare, first * sizeof *rows->spare);
     rows->spare[0] = (uint32_t)first;
   }
   memcpy(rows->row + chosen, rows->spare, others * sizeof *rows->row);
-  return chosen ? chosen : 1;
+  *count = chosen + one;
+  return FURROW_OK;
 }
 
 /* Features that a tree may always split by, as long as the data has so many: with fewer a tree cannot see how two of
@@ -480,7 +558,9 @@ static furrow_status fill_gradients(fw_booster *b, uint64_t round, size_t class_
                                .lambdas = b->lambdas.groups ? &b->lambdas : NULL,
                                .class_number = class_number,
                                .most_weight = b->most_weight,
-                               .key = fw_rng_hash(b->plan->train.seed + STREAM_ROUNDING, tree)};
+                               .key = fw_rng_hash(b->plan->train.seed + STREAM_ROUNDING, tree),
+                               .first_row = b->train.first,
+                               .comm = b->comm};
   if (b->lambdas.groups) fw_lambdas_fill(&b->lambdas, b->train.score, b->pool);
   return fw_gradients_fill(&b->gradients, &job, b->pool, err);
 }
@@ -488,12 +568,13 @@ static furrow_status fill_gradients(fw_booster *b, uint64_t round, size_t class_
 static furrow_status grow_tree(fw_booster *b, uint64_t round, size_t class_number, furrow_error *err) {
   const size_t rows = b->train.binned.rows, tree = (size_t)round * b->classes + class_number;
   const double rate = b->plan->train.lr;
-  furrow_status status = fill_gradients(b, round, class_number, err);
-  if (status != FURROW_OK) return status;
+  size_t row_count = 0;
+  FW_TRY(fill_gradients(b, round, class_number, err));
+  FW_TRY(choose_rows(b, round, &row_count, err));
   double *score = b->train.score + class_number * rows;
   const fw_growth growth = {.gradients = &b->gradients,
                             .rows = &b->train.rows,
-                            .row_count = choose_rows(b, round),
+                            .row_count = row_count,
                             .allowed = choose_features(b, tree),
                             .forest = b->forest,
                             .tree = tree,
@@ -502,12 +583,11 @@ static furrow_status grow_tree(fw_booster *b, uint64_t round, size_t class_numbe
                             .score = score,
                             .check = b->check,
                             .check_user = b->check_user};
-  status = fw_grower_tree(b->grower, &growth, err);
+  furrow_status status = fw_grower_tree(b->grower, &growth, err);
   if (status == FURROW_OK)
-    status =
-        fw_node_rows_apply_tree(&b->train.rows, growth.row_count, rows, b->forest, tree, rate, score, b->pool, err);
+    status = fw_node_rows_apply_tree(&b->train.rows, row_count, rows, b->forest, tree, rate, score, b->pool, err);
   if (status == FURROW_OK) status = apply_forest(b, &b->valid, tree, err);
-  return status;
+  return on_all_ranks(b, status, err);
 }
 
 void fw_booster_set_check(fw_booster *b, furrow_status (*check)(void *user, furrow_error *err), void *user) {
@@ -519,7 +599,7 @@ furrow_status fw_booster_round(fw_booster *b, furrow_error *err) {
   if (!b->forest) return fw_fail(err, FURROW_E_STATE, "rounds have not begun");
   const size_t trees = b->forest->trees;
   const uint64_t round = trees / b->classes;
-  furrow_status status = fw_forest_add(b->forest, b->classes, err);
+  furrow_status status = on_all_ranks(b, fw_forest_add(b->forest, b->classes, err), err);
   if (status == FURROW_OK && b->log_sum)
     fw_gradients_log_sums(b->train.score, round == 0 ? b->base : NULL, b->train.binned.rows, b->classes, b->pool,
                           b->log_sum);
@@ -542,8 +622,66 @@ void fw_booster_tally(const fw_booster *b, bool valid, size_t every, fw_tally *t
     fw_tally_put_ndcg(tally, fw_row_groups_ndcg(&set->groups, set->score, set->binned.label, set->binned.weight));
 }
 
+/* Numbers of a row that is counted: its scores, label and weight. */
+static size_t row_width(const fw_booster *b) {
+  return b->classes + 2;
+}
+
+/* This rank's rows of begin … end-1, every `every`-th; returns how many. */
+static size_t list_tallied(const fw_booster *b, const row_set *set, uint64_t begin, uint64_t end, size_t every,
+                           double *to) {
+  const size_t rows = set->binned.rows;
+  const uint64_t last = end < set->first + rows ? end : set->first + rows;
+  size_t n = 0;
+  if (begin < set->first) begin = (set->first + every - 1) / every * every;
+  for (uint64_t number = begin; number < last; number += every, n++) {
+    const size_t row = (size_t)(number - set->first);
+    for (size_t c = 0; c < b->classes; c++) *to++ = set->score[c * rows + row];
+    *to++ = (double)set->binned.label[row];
+    *to++ = set->binned.weight ? (double)set->binned.weight[row] : 1;
+  }
+  return n;
+}
+
+enum { TALLIED_NUMBERS = 1 << 17 }; /* of all ranks, at once: a megabyte */
+
+static furrow_status tally_parts(const fw_booster *b, const row_set *set, size_t every, double *own, fw_tally *tally,
+                                 furrow_error *err) {
+  const size_t width = row_width(b), step = (TALLIED_NUMBERS / width + 1) * every;
+  for (uint64_t begin = 0; begin < set->all; begin += step) {
+    void *all = NULL;
+    size_t bytes = 0;
+    const size_t n = list_tallied(b, set, begin, begin + step, every, own);
+    FW_TRY(fw_comm_gather_all(b->comm, own, n * width * sizeof *own, &all, &bytes, NULL, err));
+    const double *row = all, *end = row + bytes / sizeof *row;
+    for (; row < end; row += width) fw_tally_add(tally, row, row[b->classes], row[b->classes + 1]);
+    fw_free(all);
+  }
+  return FURROW_OK;
+}
+
+furrow_status fw_booster_tally_all(const fw_booster *b, bool valid, size_t every, fw_tally *tally, furrow_error *err) {
+  const row_set *set = valid ? &b->valid : &b->train;
+  void *own = NULL;
+  double ndcg = 0;
+  if (b->comm->ranks == 1) {
+    fw_booster_tally(b, valid, every, tally);
+    return FURROW_OK;
+  }
+  furrow_status status = fw_alloc(&own, TALLIED_NUMBERS + row_width(b), sizeof(double), err);
+  status = on_all_ranks(b, status, err);
+  if (status == FURROW_OK) status = tally_parts(b, set, every, own, tally, err);
+  fw_free(own);
+  if (status != FURROW_OK || set->all_groups.count == 0) return status;
+  FW_TRY(fw_rank_groups_ndcg(&set->all_groups, b->comm, &set->groups, set->score, set->binned.label, set->binned.weight,
+                             &ndcg, err));
+  fw_tally_put_ndcg(tally, ndcg);
+  return FURROW_OK;
+}
+
 size_t fw_booster_rows(const fw_booster *b, bool valid) {
-  return valid ? b->valid.binned.rows : b->train.binned.rows;
+  const row_set *set = valid ? &b->valid : &b->train;
+  return b->comm->ranks > 1 ? (size_t)set->all : set->binned.rows;
 }
 
 static size_t set_memory(const fw_booster *b, const row_set *set) {

@@ -2,11 +2,13 @@
  *
  * Rows pass twice: first to be looked at (where the cuts of each feature are to be), then to be kept as bins. After
  * that every round adds a tree for each class. Sums of gradients are sums of whole numbers, so that a forest depends on
- * rows, plan and seed alone, not on threads. docs/design/trees.md. */
+ * rows, plan and seed alone, not on threads, nor on the number of ranks that the rows are divided over.
+ * docs/design/trees.md. */
 #ifndef FW_LEARN_FOREST_BOOSTER_H
 #define FW_LEARN_FOREST_BOOSTER_H
 
 #include "base/pool.h"
+#include "comm/collectives.h"
 #include "learn/conf/conf.h"
 #include "learn/data/minibatch.h"
 #include "learn/forest/forest.h"
@@ -19,6 +21,10 @@ typedef struct fw_booster fw_booster;
 furrow_status fw_booster_create(fw_booster **booster, const fw_plan *plan, fw_spin_pool *pool,
                                 furrow_error *err) FURROW_MUST_USE;
 void fw_booster_free(fw_booster *booster);
+/* Before the first pass: rows are divided over the ranks of a communicator, which must outlive the booster; this one's
+ * begin with number first_row of all. Passes are each rank's own; everything after them is for all ranks at once, and
+ * what one of them cannot do fails on all. */
+void fw_booster_set_comm(fw_booster *booster, const furrow_comm *comm, uint64_t first_row);
 
 /* First pass: batches of `plain` rules (minibatch.h: key[i], value[i] of use i; or x of dense data), labels
  * transformed and checked. */
@@ -42,6 +48,11 @@ void fw_booster_set_check(fw_booster *booster, furrow_status (*check)(void *user
 furrow_status fw_booster_round(fw_booster *booster, furrow_error *err) FURROW_MUST_USE;
 /* Counts scores: of every `every`-th row (1: all), for the rows of training or validation. */
 void fw_booster_tally(const fw_booster *booster, bool valid, size_t every, fw_tally *tally);
+/* The same over all ranks' rows, for each rank: in the order of rows, so that figures are those of one process to the
+ * last bit. */
+furrow_status fw_booster_tally_all(const fw_booster *booster, bool valid, size_t every, fw_tally *tally,
+                                   furrow_error *err) FURROW_MUST_USE;
+/* Of all ranks: those for training after the cuts are chosen, those for validation after fw_booster_begin. */
 size_t fw_booster_rows(const fw_booster *booster, bool valid);
 /* Bytes that the booster holds now. */
 size_t fw_booster_memory(const fw_booster *booster);

@@ -13,9 +13,7 @@
 #include "base/mem.h"
 #include "base/sort.h"
 
-#define SAMPLE_VALUES ((size_t)1 << 23) /* most values of the sample */
 #define ARRAY_RANGE (UINT64_C(1) << 22) /* features of a range up to that are found by an array */
-enum { NOT_MET = 0 };
 
 /* ---- Create, free --------------------------------------------------------------------------------------- */
 
@@ -25,7 +23,7 @@ static void first_seen(const void *context, uint64_t key, void *record) {
   memset(record, 0, sizeof(seen));
 }
 
-static furrow_status make_features(fw_feature_stats *s, furrow_error *err) {
+furrow_status fw_feature_stats_make_features(fw_feature_stats *s, furrow_error *err) {
   fw_features_params params = {.bytes = sizeof(seen), .first = first_seen};
   const int64_t range = s->plan->data.range;
   if (range > 0 && (uint64_t)range <= ARRAY_RANGE) params.range = (uint64_t)range;
@@ -42,14 +40,25 @@ furrow_status fw_feature_stats_create(fw_feature_stats **stats, const fw_plan *p
   return FURROW_OK;
 }
 
-void fw_feature_stats_drop_sample(fw_feature_stats *s) {
+void fw_feature_stats_set_first_row(fw_feature_stats *s, uint64_t first_row) {
+  s->first_row = first_row;
+}
+
+void fw_feature_stats_drop_sets(fw_feature_stats *s) {
   for (size_t i = 0; i < s->set_capacity; i++) fw_free(s->sets[i]);
-  void **const arrays[] = {(void **)&s->sets, (void **)&s->sample, (void **)&s->row_end, (void **)&s->ids};
+  fw_free(s->sets);
+  s->sets = NULL;
+  s->set_capacity = 0;
+}
+
+void fw_feature_stats_drop_sample(fw_feature_stats *s) {
+  fw_feature_stats_drop_sets(s);
+  void **const arrays[] = {(void **)&s->sample, (void **)&s->row_end, (void **)&s->ids};
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
     fw_free(*arrays[i]);
     *arrays[i] = NULL;
   }
-  s->set_capacity = s->sample_capacity = s->sample_row_capacity = s->id_capacity = 0;
+  s->sample_capacity = s->sample_row_capacity = s->id_capacity = 0;
 }
 
 void fw_feature_stats_free(fw_feature_stats *s) {
@@ -71,7 +80,7 @@ size_t fw_feature_stats_memory(const fw_feature_stats *s) {
 
 /* ---- Categories ----------------------------------------------------------------------------------------- */
 
-static inline bool is_category(const fw_feature_stats *s, uint64_t id) {
+bool fw_feature_stats_is_category(const fw_feature_stats *s, uint64_t id) {
   const fw_forest_conf *conf = &s->plan->forest;
   return conf->all_categories || (conf->category_count > 0 && bsearch(&id, conf->categories, conf->category_count,
                                                                       sizeof id, fw_compare_u64) != NULL);
@@ -121,10 +130,11 @@ static furrow_status add_value(fw_feature_stats *s, const seen *feature, uint64_
 
 /* ---- The sample ----------------------------------------------------------------------------------------- */
 
-/* Keeps every other row: 0, 2, 4 … */
-static void thin_sample(fw_feature_stats *s) {
+/* Keeps rows whose numbers are multiples of the doubled step: of one process 0, 2, 4 … */
+void fw_feature_stats_thin(fw_feature_stats *s) {
+  const uint64_t first = (s->first_row + s->step - 1) / s->step; /* of the first row of the sample, in steps */
   size_t kept = 0, rows = 0;
-  for (size_t row = 0; row < s->sample_rows; row += 2) {
+  for (size_t row = first % 2; row < s->sample_rows; row += 2) {
     const size_t begin = row ? s->row_end[row - 1] : 0, n = s->row_end[row] - begin;
     memmove(s->sample + kept, s->sample + begin, n * sizeof *s->sample);
     kept += n;
@@ -145,7 +155,7 @@ static furrow_status sample_begin(fw_feature_stats *s, size_t values, furrow_err
 
 static void sample_end(fw_feature_stats *s) {
   s->row_end[s->sample_rows++] = s->sample_count;
-  while (s->sample_count > SAMPLE_VALUES && s->sample_rows > 1) thin_sample(s);
+  while (s->sample_count > FW_SAMPLE_VALUES && s->sample_rows > 1) fw_feature_stats_thin(s);
 }
 
 /* ---- Rows ----------------------------------------------------------------------------------------------- */
@@ -162,28 +172,28 @@ static furrow_status meet(fw_feature_stats *s, seen *feature, uint64_t id, float
   return FURROW_OK;
 }
 
-/* -0 becomes 0, so that values that are equal have the same bits. */
-static furrow_status see(fw_feature_stats *s, seen *feature, uint64_t id, float value, bool in_sample,
-                         furrow_error *err) {
-  value += 0.0F;
-  if (feature->number == NOT_MET) {
-    furrow_status status = meet(s, feature, id, value, err);
-    if (status != FURROW_OK) return status;
-  }
-  if (is_category(s, id)) {
-    furrow_status status = add_value(s, feature, id, value, err);
-    if (status != FURROW_OK) return status;
-  } else if (in_sample) {
-    s->sample[s->sample_count++] = (sampled){feature->number - 1, value};
-  }
-  feature->count++;
+furrow_status fw_feature_stats_note(fw_feature_stats *s, seen *feature, uint64_t id, float value, bool category,
+                                    furrow_error *err) {
+  if (feature->number == FW_NOT_MET) FW_TRY(meet(s, feature, id, value, err));
+  if (category) FW_TRY(add_value(s, feature, id, value, err));
   feature->least = value < feature->least ? value : feature->least;
   feature->most = value > feature->most ? value : feature->most;
   return FURROW_OK;
 }
 
+/* -0 becomes 0, so that values that are equal have the same bits. */
+static furrow_status see(fw_feature_stats *s, seen *feature, uint64_t id, float value, bool in_sample,
+                         furrow_error *err) {
+  const bool category = fw_feature_stats_is_category(s, id);
+  value += 0.0F;
+  FW_TRY(fw_feature_stats_note(s, feature, id, value, category, err));
+  if (in_sample && !category) s->sample[s->sample_count++] = (sampled){feature->number - 1, value};
+  feature->count++;
+  return FURROW_OK;
+}
+
 static furrow_status add_dense_row(fw_feature_stats *s, const float *x, furrow_error *err) {
-  const bool in_sample = s->rows % s->step == 0;
+  const bool in_sample = (s->first_row + s->rows) % s->step == 0;
   furrow_status status = in_sample ? sample_begin(s, s->column_count, err) : FURROW_OK;
   for (size_t i = 0; status == FURROW_OK && i < s->column_count; i++)
     if (!isnan(x[i])) status = see(s, &s->columns[i], i, x[i], in_sample, err);
@@ -192,7 +202,7 @@ static furrow_status add_dense_row(fw_feature_stats *s, const float *x, furrow_e
 }
 
 static furrow_status add_sparse_row(fw_feature_stats *s, const fw_minibatch *batch, size_t row, furrow_error *err) {
-  const bool in_sample = s->rows % s->step == 0;
+  const bool in_sample = (s->first_row + s->rows) % s->step == 0;
   const size_t begin = batch->offset[row], end = batch->offset[row + 1];
   furrow_status status = in_sample ? sample_begin(s, end - begin, err) : FURROW_OK;
   s->stamp++;
@@ -207,7 +217,7 @@ static furrow_status add_sparse_row(fw_feature_stats *s, const fw_minibatch *bat
   return status;
 }
 
-static furrow_status make_columns(fw_feature_stats *s, size_t columns, furrow_error *err) {
+furrow_status fw_feature_stats_make_columns(fw_feature_stats *s, size_t columns, furrow_error *err) {
   furrow_status status = fw_alloc_zero((void **)&s->columns, columns, sizeof *s->columns, err);
   if (status != FURROW_OK) return status;
   s->dense = true;
@@ -217,7 +227,8 @@ static furrow_status make_columns(fw_feature_stats *s, size_t columns, furrow_er
 
 static furrow_status check_kind(fw_feature_stats *s, const fw_minibatch *batch, furrow_error *err) {
   const bool dense = batch->offset == NULL;
-  if (!s->columns && !s->features) return dense ? make_columns(s, batch->columns, err) : make_features(s, err);
+  if (!s->columns && !s->features)
+    return dense ? fw_feature_stats_make_columns(s, batch->columns, err) : fw_feature_stats_make_features(s, err);
   if (s->dense != dense || (dense && batch->columns != s->column_count))
     return fw_fail(err, FURROW_E_STATE, "rows do not have the columns of those before them");
   return FURROW_OK;
@@ -235,7 +246,7 @@ static furrow_status check_keys(const fw_feature_stats *s, const fw_minibatch *b
 furrow_status fw_feature_stats_add(fw_feature_stats *s, const fw_minibatch *batch, furrow_error *err) {
   furrow_status status = check_kind(s, batch, err);
   if (status != FURROW_OK) return status;
-  if (s->rows + batch->rows > FW_MAX_ROWS)
+  if (s->first_row + s->rows + batch->rows > FW_MAX_ROWS)
     return fw_fail(err, FURROW_E_RANGE, "there are more than %" PRIu64 " rows", FW_MAX_ROWS);
   if (!s->dense) {
     status = check_keys(s, batch, err);

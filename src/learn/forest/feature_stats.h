@@ -3,6 +3,7 @@
 #ifndef FW_LEARN_FOREST_FEATURE_STATS_H
 #define FW_LEARN_FOREST_FEATURE_STATS_H
 
+#include "comm/collectives.h"
 #include "learn/conf/conf.h"
 #include "learn/data/features.h"
 #include "learn/data/minibatch.h"
@@ -17,6 +18,11 @@ furrow_status fw_feature_stats_create(fw_feature_stats **stats, const fw_plan *p
 void fw_feature_stats_free(fw_feature_stats *stats);
 furrow_status fw_feature_stats_add(fw_feature_stats *stats, const fw_minibatch *batch,
                                    furrow_error *err) FURROW_MUST_USE;
+/* Where rows are divided over ranks: the number of this rank's first row among all. Before the first row. */
+void fw_feature_stats_set_first_row(fw_feature_stats *stats, uint64_t first_row);
+/* After the last row: every rank knows of all ranks' rows what one process would know that has them all. */
+furrow_status fw_feature_stats_merge(fw_feature_stats *stats, const furrow_comm *comm,
+                                     furrow_error *err) FURROW_MUST_USE;
 /* Chooses the cuts, and gives features their numbers. Nothing can be added afterwards. */
 furrow_status fw_feature_stats_choose_cuts(fw_feature_stats *stats, fw_spin_pool *pool, fw_cuts **cuts,
                                            furrow_error *err) FURROW_MUST_USE;
@@ -26,7 +32,9 @@ furrow_status fw_feature_stats_numbers(fw_feature_stats *stats, const fw_minibat
                                        furrow_error *err) FURROW_MUST_USE;
 size_t fw_feature_stats_memory(const fw_feature_stats *stats);
 
-/* ---- For feature_stats.c and feature_cuts.c ---- */
+/* ---- For feature_stats.c, feature_merge.c and feature_cuts.c ---- */
+
+#define FW_SAMPLE_VALUES ((size_t)1 << 23) /* most values of the sample */
 
 /* What is known of a feature. */
 typedef struct seen {
@@ -66,8 +74,22 @@ struct fw_feature_stats {
   size_t sample_count, sample_capacity;
   size_t *row_end; /* of each row of the sample */
   size_t sample_rows, sample_row_capacity;
-  uint64_t step; /* every so many rows are in the sample */
+  uint64_t step;      /* every so many rows are in the sample */
+  uint64_t first_row; /* number of the first row among those of all ranks */
 };
+
+enum { FW_NOT_MET = 0 }; /* a feature's number before its first value */
+
+/* Makes what there is of a kind of rows: `columns` of dense data; a table of features. */
+furrow_status fw_feature_stats_make_columns(fw_feature_stats *stats, size_t columns, furrow_error *err) FURROW_MUST_USE;
+furrow_status fw_feature_stats_make_features(fw_feature_stats *stats, furrow_error *err) FURROW_MUST_USE;
+bool fw_feature_stats_is_category(const fw_feature_stats *stats, uint64_t id);
+/* A value of a feature, which is not counted: it gets its number with the first one. */
+furrow_status fw_feature_stats_note(fw_feature_stats *stats, seen *feature, uint64_t id, float value, bool category,
+                                    furrow_error *err) FURROW_MUST_USE;
+/* Doubles the step: keeps every other row of the sample. */
+void fw_feature_stats_thin(fw_feature_stats *stats);
+void fw_feature_stats_drop_sets(fw_feature_stats *stats);
 
 /* Sample, values of categories and ids, which are not needed after the cuts are chosen. */
 void fw_feature_stats_drop_sample(fw_feature_stats *stats);

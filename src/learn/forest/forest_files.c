@@ -205,7 +205,7 @@ furrow_status fw_forest_save(const fw_forest *forest, const fw_plan *plan, const
                              const fw_buffer *about, const char *folder, const furrow_trainer_save_params *params,
                              furrow_error *err) {
   fw_save_params used;
-  FW_TRY(fw_save_params_read(&used, params, err));
+  FW_TRY(fw_save_params_read(&used, params, 1, err));
   furrow_model_writer *model = NULL;
   if (forest->trees == 0) return fw_fail(err, FURROW_E_STATE, "there is no tree to save yet");
   furrow_status status = furrow_model_writer_open(&model, folder, &used.write, err);

@@ -107,7 +107,7 @@ static void fill_block(const fw_gradient_job *job, size_t begin, size_t n, block
   if (job->rows->weight) weigh_block(job->rows->weight + begin, n, out);
 }
 
-static void pack_block(const block *in, size_t begin, size_t n, uint32_t key, float g_scale, float h_scale,
+static void pack_block(const block *in, uint64_t begin, size_t n, uint32_t key, float g_scale, float h_scale,
                        uint64_t *pair) {
   for (size_t i = 0; i < n; i++) {
     const uint32_t hash = scramble((uint32_t)(begin + i) * UINT32_C(0x9e3779b1) + key);
@@ -163,17 +163,21 @@ static void fill_rows(void *context, size_t task) {
     const float size = most_of_block(&b, n);
     most = size <= most ? most : isnan(size) ? INFINITY : size;
     if (f->pair && most < INFINITY)
-      pack_block(&b, begin, n, (uint32_t)f->job->key, f->g_scale, f->h_scale, f->pair + begin);
+      pack_block(&b, f->job->first_row + begin, n, (uint32_t)f->job->key, f->g_scale, f->h_scale, f->pair + begin);
   }
   f->most[task] = most;
 }
 
-static furrow_status run_filler(filler *f, fw_spin_pool *pool, float *most, furrow_error *err) {
+static float run_filler(filler *f, fw_spin_pool *pool) {
+  float most = 0;
   f->tasks = tasks_for(f->job->rows->rows);
-  *most = 0;
   fw_spin_pool_run(pool, f->tasks, fill_rows, f);
-  for (size_t i = 0; i < f->tasks; i++) *most = f->most[i] > *most ? f->most[i] : *most;
-  if (*most < INFINITY) return FURROW_OK;
+  for (size_t i = 0; i < f->tasks; i++) most = f->most[i] > most ? f->most[i] : most;
+  return most;
+}
+
+static furrow_status check_most(double most, furrow_error *err) {
+  if (most < INFINITY) return FURROW_OK;
   fw_fail(err, FURROW_E_RANGE, "a gradient is not a finite number");
   fw_error_set_hint(err, "the learning rate (key `lr`) is too high, or labels or weights are too large");
   return FURROW_E_RANGE;
@@ -198,28 +202,33 @@ static double most_hessian_of(const fw_gradient_job *job) {
   return (double)most;
 }
 
+/* The largest |gradient| and hessian that a row of any rank can have; those that labels and scores do not bound are
+ * looked for. */
+static furrow_status find_most(filler *f, fw_spin_pool *pool, double most[2], furrow_error *err) {
+  const fw_gradient_job *job = f->job;
+  most[0] = most[1] = job->most_weight;
+  if (job->loss == FW_LOSS_LOG || job->loss == FW_LOSS_SOFTMAX) {
+    most[1] *= job->loss == FW_LOSS_LOG ? 0.25 : 0.5;
+    return FURROW_OK;
+  }
+  most[0] = (double)run_filler(f, pool);
+  if (job->lambdas) most[1] = most_hessian_of(job);
+  FW_TRY(fw_comm_max_f64(job->comm, most, 2, err));
+  return check_most(most[0], err);
+}
+
 furrow_status fw_gradients_fill(fw_gradients *gradients, const fw_gradient_job *job, fw_spin_pool *pool,
                                 furrow_error *err) {
   filler f = {.job = job};
-  float most = 1, unused;
-  double most_hessian = job->most_weight;
-  furrow_status status = FURROW_OK;
-  if (job->loss == FW_LOSS_L2 || job->lambdas) {
-    status = run_filler(&f, pool, &most, err);
-  } else {
-    most = (float)job->most_weight;
-    most_hessian *= job->loss == FW_LOSS_LOG ? 0.25 : 0.5;
-  }
-  if (status != FURROW_OK) return status;
-  if (job->lambdas) most_hessian = most_hessian_of(job);
-  f.g_scale = (float)scale_for((double)most);
-  f.h_scale = (float)scale_for(most_hessian);
+  double most[2];
+  FW_TRY(find_most(&f, pool, most, err));
+  f.g_scale = (float)scale_for((double)(float)most[0]);
+  f.h_scale = (float)scale_for(most[1]);
   f.pair = gradients->pair;
-  status = run_filler(&f, pool, &unused, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_comm_agree(job->comm, check_most((double)run_filler(&f, pool), err), err));
   gradients->gradient_unit = 1.0 / (double)f.g_scale;
   gradients->hessian_unit = 1.0 / (double)f.h_scale;
-  gradients->most_hessian = ceil(most_hessian * (double)f.h_scale) + 1;
+  gradients->most_hessian = ceil(most[1] * (double)f.h_scale) + 1;
   return FURROW_OK;
 }
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/pool.h"
+#include "comm/collectives.h"
 #include "learn/conf/conf.h"
 #include "learn/forest/binned.h"
 #include "learn/forest/lambdas.h"
@@ -58,10 +59,12 @@ typedef struct fw_gradient_job {
   const fw_lambdas *lambdas; /* rows that are ranked: gradients and hessians, filled in; else NULL */
   size_t class_number;
   double most_weight;
-  uint64_t key; /* what rounding up or down depends on, beside the row */
+  uint64_t key;       /* what rounding up or down depends on, beside the row's number */
+  uint64_t first_row; /* number of the first row among those of all ranks */
+  const furrow_comm *comm;
 } fw_gradient_job;
 
-/* E_RANGE: a gradient is not a finite number. */
+/* All ranks have the same units, by the largest numbers of all. E_RANGE: a gradient is not a finite number. */
 furrow_status fw_gradients_fill(fw_gradients *gradients, const fw_gradient_job *job, fw_spin_pool *pool,
                                 furrow_error *err) FURROW_MUST_USE;
 /* score: `classes` arrays of `rows` numbers; base: added to the scores of each class, NULL: nothing. */

@@ -12,16 +12,15 @@ enum { AHEAD = 32 }; /* rows by which memory is prefetched ahead */
 
 typedef struct counter {
   const fw_binned *binned;
-  uint8_t *wide; /* for each feature */
+  int64_t *count; /* rows of each bin */
 } counter;
 
-static bool has_large(const uint32_t *count, size_t n) {
+static bool has_large(const int64_t *count, size_t n) {
   for (size_t i = 0; i < n; i++)
-    if (count[i] > FW_PAIR_ROWS) return true;
+    if (count[i] > (int64_t)FW_PAIR_ROWS) return true;
   return false;
 }
 
-/* Whether a feature has a bin of too many rows. */
 static void count_bins(void *context, size_t f) {
   const counter *c = context;
   const fw_binned *b = c->binned;
@@ -35,25 +34,37 @@ static void count_bins(void *context, size_t f) {
       count[b->column_bin[i]]++;
     if (!b->column_bin) count[0] = (uint32_t)(fw_column_end(b, (uint32_t)f) - fw_column_begin(b, (uint32_t)f));
   }
-  c->wide[f] = has_large(count, feature->bins);
+  for (uint32_t i = 0; i < feature->bins; i++) c->count[feature->first_bin + i] = count[i];
 }
 
-furrow_status fw_histograms_init(fw_histograms *all, const fw_binned *binned, fw_spin_pool *pool, furrow_error *err) {
+/* Wide sums for the features that have a bin of too many rows. */
+static void place_wide(fw_histograms *all, const int64_t *count) {
+  const fw_cuts *cuts = all->binned->cuts;
+  all->wide_begin[0] = 0;
+  for (size_t f = 0; f < cuts->count; f++) {
+    const bool wide = count && has_large(count + cuts->feature[f].first_bin, cuts->feature[f].bins);
+    all->wide_begin[f + 1] = all->wide_begin[f] + (wide ? cuts->feature[f].bins : 0);
+  }
+  all->wide = all->wide_begin[cuts->count];
+}
+
+furrow_status fw_histograms_init(fw_histograms *all, const fw_binned *binned, const furrow_comm *comm,
+                                 uint64_t all_rows, fw_spin_pool *pool, furrow_error *err) {
   const fw_cuts *cuts = binned->cuts;
+  const bool large = all_rows > FW_PAIR_ROWS;
   counter c = {binned, NULL};
   memset(all, 0, sizeof *all);
   all->binned = binned;
   all->bins = cuts->bins;
-  furrow_status status = fw_alloc_zero((void **)&c.wide, cuts->count, 1, err);
-  if (status == FURROW_OK) status = fw_alloc((void **)&all->wide_begin, cuts->count + 1, sizeof *all->wide_begin, err);
-  if (status == FURROW_OK) {
-    if (binned->rows > FW_PAIR_ROWS) fw_spin_pool_run(pool, cuts->count, count_bins, &c);
-    all->wide_begin[0] = 0;
-    for (size_t f = 0; f < cuts->count; f++)
-      all->wide_begin[f + 1] = all->wide_begin[f] + (c.wide[f] ? cuts->feature[f].bins : 0);
-    all->wide = all->wide_begin[cuts->count];
+  furrow_status status = fw_alloc((void **)&all->wide_begin, cuts->count + 1, sizeof *all->wide_begin, err);
+  if (status == FURROW_OK && large) status = fw_alloc_zero((void **)&c.count, cuts->bins, sizeof *c.count, err);
+  status = fw_comm_agree(comm, status, err);
+  if (status == FURROW_OK && large) {
+    fw_spin_pool_run(pool, cuts->count, count_bins, &c);
+    status = fw_comm_sum_i64(comm, c.count, cuts->bins, err);
   }
-  fw_free(c.wide);
+  if (status == FURROW_OK) place_wide(all, c.count);
+  fw_free(c.count);
   return status;
 }
 
@@ -194,6 +205,47 @@ void fw_histogram_subtract(const fw_histograms *all, size_t begin, size_t end, f
   for (size_t i = all->wide_begin[begin]; i < all->wide_begin[end]; i++) {
     into->wide[i].gradient -= from->wide[i].gradient;
     into->wide[i].hessian -= from->wide[i].hessian;
+  }
+}
+
+/* ---- Messages ------------------------------------------------------------------------------------------- */
+
+static bool is_wide(const fw_histograms *all, size_t feature) {
+  return all->wide_begin[feature + 1] > all->wide_begin[feature];
+}
+
+size_t fw_histogram_words(const fw_histograms *all, size_t begin, size_t end) {
+  size_t words = 0;
+  for (size_t f = begin; f < end; f++) words += all->binned->cuts->feature[f].bins * (is_wide(all, f) ? 2 : 1);
+  return words;
+}
+
+void fw_histogram_write(const fw_histograms *all, size_t begin, size_t end, const fw_histogram *histogram,
+                        uint64_t *words) {
+  const fw_cut_feature *feature = all->binned->cuts->feature;
+  for (size_t f = begin; f < end; f++) {
+    const size_t n = feature[f].bins * (is_wide(all, f) ? 2 : 1);
+    const void *from = histogram->packed + feature[f].first_bin;
+    if (is_wide(all, f)) from = histogram->wide + all->wide_begin[f];
+    memcpy(words, from, n * sizeof *words);
+    words += n;
+  }
+}
+
+void fw_histogram_add_words(const fw_histograms *all, size_t begin, size_t end, fw_histogram *into,
+                            const uint64_t *words) {
+  const fw_cut_feature *feature = all->binned->cuts->feature;
+  for (size_t f = begin; f < end; f++) {
+    uint64_t *packed = into->packed + feature[f].first_bin;
+    fw_sum *wide = into->wide + all->wide_begin[f];
+    if (!is_wide(all, f)) {
+      for (uint32_t i = 0; i < feature[f].bins; i++) packed[i] += *words++;
+      continue;
+    }
+    for (uint32_t i = 0; i < feature[f].bins; i++) {
+      wide[i].gradient += (int64_t)*words++;
+      wide[i].hessian += (int64_t)*words++;
+    }
   }
 }
 

@@ -2,11 +2,13 @@
  *
  * A bin that at most FW_PAIR_ROWS rows are in is one packed word (gradients.h), whatever rows a node has: it cannot
  * overflow. Features with larger bins also have wide sums, into which their packed words are emptied after every
- * FW_PAIR_ROWS rows. Rows without a feature are not summed: they are the node's sum less that of the bins. */
+ * FW_PAIR_ROWS rows. Over ranks the rows of all count, so that sums of ranks' histograms fit, too. Rows without a
+ * feature are not summed: they are the node's sum less that of the bins. */
 #ifndef FW_LEARN_FOREST_HISTOGRAM_H
 #define FW_LEARN_FOREST_HISTOGRAM_H
 
 #include "base/pool.h"
+#include "comm/collectives.h"
 #include "learn/forest/binned.h"
 #include "learn/forest/gradients.h"
 
@@ -30,9 +32,10 @@ typedef struct fw_histograms {
   size_t made;
 } fw_histograms;
 
-/* The caller's struct. The rows must be finished. */
-furrow_status fw_histograms_init(fw_histograms *all, const fw_binned *binned, fw_spin_pool *pool,
-                                 furrow_error *err) FURROW_MUST_USE;
+/* The caller's struct, to be cleared after a failure, too. The rows must be finished; they are `all_rows` on all ranks.
+ */
+furrow_status fw_histograms_init(fw_histograms *all, const fw_binned *binned, const furrow_comm *comm,
+                                 uint64_t all_rows, fw_spin_pool *pool, furrow_error *err) FURROW_MUST_USE;
 /* Frees what was put back. */
 void fw_histograms_clear(fw_histograms *all);
 size_t fw_histogram_bytes(const fw_histograms *all);
@@ -48,6 +51,13 @@ void fw_histogram_fill(const fw_histograms *all, fw_histogram *histogram, const 
 void fw_histogram_add(const fw_histograms *all, size_t begin, size_t end, fw_histogram *into, const fw_histogram *from);
 void fw_histogram_subtract(const fw_histograms *all, size_t begin, size_t end, fw_histogram *into,
                            const fw_histogram *from);
+/* Features begin … end-1 as a message for another rank: a word for each packed sum, two for each wide one. How many
+ * words; writes them; adds them to a histogram. */
+size_t fw_histogram_words(const fw_histograms *all, size_t begin, size_t end);
+void fw_histogram_write(const fw_histograms *all, size_t begin, size_t end, const fw_histogram *histogram,
+                        uint64_t *words);
+void fw_histogram_add_words(const fw_histograms *all, size_t begin, size_t end, fw_histogram *into,
+                            const uint64_t *words);
 /* The sum of all rows' words. */
 fw_sum fw_gradient_pairs_sum(const uint32_t *row, size_t n, const uint64_t *pair);
 

@@ -6,13 +6,19 @@
  * a few at a time and their histograms are not kept: the next level then sums up all its nodes.
  *
  * Histograms have no counts of rows. That a child has `min-rows` rows is first taken from its share of the node's
- * hessians; if the rows of the best split turn out to be fewer, the node is searched again with a higher limit. */
+ * hessians; if the rows of the best split turn out to be fewer, the node is searched again with a higher limit.
+ *
+ * Where rows are divided over ranks, all ranks take the same steps, each with its own rows: counts of rows and sums of
+ * nodes are those of all ranks, and a rank looks for splits in its slice of the features (grow_ranks.h). A failure of
+ * one rank is carried to the next call that all ranks make, and ends all. */
 #include "learn/forest/tree_grow.h"
 
 #include <math.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "base/mem.h"
+#include "learn/forest/grow_ranks.h"
 
 #define HISTOGRAM_BYTES ((size_t)128 << 20) /* of all histograms, about */
 enum {
@@ -24,6 +30,7 @@ enum {
 typedef struct grown {
   size_t node; /* in the tree */
   size_t begin, end;
+  size_t rows; /* of all ranks */
   fw_sum sum;
   bool may_split;
   double least_hessian;    /* of a child */
@@ -49,6 +56,7 @@ struct fw_grower {
   const fw_binned *binned;
   fw_spin_pool *pool;
   fw_histograms all;
+  fw_grow_ranks ranks;
   size_t most_histograms;
   size_t min_rows;
   size_t *range; /* features of task r: range[r] … range[r + 1] - 1 */
@@ -63,19 +71,35 @@ struct fw_grower {
   size_t found_capacity;
   fw_row_split *splits;
   size_t split_capacity;
+  /* of nodes that ranks ask each other about */
+  grown **asked;
+  fw_best_split **asked_best;
+  fw_histogram **filled;
+  int64_t *count;
+  size_t asked_capacity, best_capacity, filled_capacity, count_capacity;
 };
 
 /* ---- Create, free --------------------------------------------------------------------------------------- */
+
+/* The features that this rank looks for splits in; of one process all. */
+static size_t own_begin(const fw_grower *g) {
+  return g->ranks.slice[g->ranks.comm->rank];
+}
+
+static size_t own_end(const fw_grower *g) {
+  return g->ranks.slice[g->ranks.comm->rank + 1];
+}
 
 static furrow_status make_ranges(fw_grower *g, furrow_error *err) {
   const fw_cuts *cuts = g->binned->cuts;
   furrow_status status = fw_alloc((void **)&g->range, cuts->bins / RANGE_BINS + 2, sizeof *g->range, err);
   if (status != FURROW_OK) return status;
-  size_t first = 0;
-  g->range[0] = 0;
-  for (size_t f = 0; f < cuts->count; f++) {
+  const size_t begin = own_begin(g), last = own_end(g);
+  size_t first = begin < cuts->count ? cuts->feature[begin].first_bin : cuts->bins;
+  g->range[0] = begin;
+  for (size_t f = begin; f < last; f++) {
     const size_t end = f + 1 < cuts->count ? cuts->feature[f + 1].first_bin : cuts->bins;
-    if (end - first < RANGE_BINS && f + 1 < cuts->count) continue;
+    if (end - first < RANGE_BINS && f + 1 < last) continue;
     g->range[++g->ranges] = f + 1;
     first = end;
   }
@@ -83,21 +107,21 @@ static furrow_status make_ranges(fw_grower *g, furrow_error *err) {
 }
 
 /* Of a leaf. Where the plan leaves it to the data: 20, or a tenth of the rows where that is fewer. */
-static size_t least_rows(const fw_forest_conf *conf, size_t rows) {
+static size_t least_rows(const fw_forest_conf *conf, uint64_t rows) {
   if (conf->min_rows > 0) return conf->min_rows;
-  return rows < 20 ? 1 : rows < 200 ? rows / 10 : 20;
+  return rows < 20 ? 1 : rows < 200 ? (size_t)rows / 10 : 20;
 }
 
 furrow_status fw_grower_create(fw_grower **grower, const fw_forest_conf *conf, const fw_binned *binned,
-                               fw_spin_pool *pool, furrow_error *err) {
+                               const furrow_comm *comm, uint64_t all_rows, fw_spin_pool *pool, furrow_error *err) {
   fw_grower *g = NULL;
-  furrow_status status = fw_alloc_zero((void **)&g, 1, sizeof *g, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_comm_agree(comm, fw_alloc_zero((void **)&g, 1, sizeof *g, err), err));
   g->conf = conf;
   g->binned = binned;
   g->pool = pool;
-  g->min_rows = least_rows(conf, binned->rows);
-  status = fw_histograms_init(&g->all, binned, pool, err);
+  g->min_rows = least_rows(conf, all_rows);
+  furrow_status status = fw_histograms_init(&g->all, binned, comm, all_rows, pool, err);
+  if (status == FURROW_OK) status = fw_grow_ranks_init(&g->ranks, comm, &g->all, pool, err);
   if (status == FURROW_OK) status = make_ranges(g, err);
   if (status != FURROW_OK) {
     fw_grower_free(g);
@@ -112,14 +136,17 @@ furrow_status fw_grower_create(fw_grower **grower, const fw_forest_conf *conf, c
 void fw_grower_free(fw_grower *g) {
   if (!g) return;
   fw_histograms_clear(&g->all);
-  void *const arrays[] = {g->range, g->level, g->next, g->pairs, g->pieces, g->found, g->splits};
+  fw_grow_ranks_clear(&g->ranks);
+  void *const arrays[] = {g->range,  g->level, g->next,       g->pairs,  g->pieces, g->found,
+                          g->splits, g->asked, g->asked_best, g->filled, g->count};
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) fw_free(arrays[i]);
   fw_free(g);
 }
 
 size_t fw_grower_memory(const fw_grower *g) {
   return g->all.made * fw_histogram_bytes(&g->all) + g->piece_capacity * sizeof *g->pieces +
-         g->found_capacity * sizeof *g->found + (g->level_capacity + g->next_capacity) * sizeof *g->level;
+         g->found_capacity * sizeof *g->found + fw_grow_ranks_memory(&g->ranks) +
+         (g->level_capacity + g->next_capacity) * sizeof *g->level;
 }
 
 /* ---- Histograms and best splits of a few pairs ---------------------------------------------------------- */
@@ -143,6 +170,23 @@ static fw_best_split find_in(const work *w, const grown *node, size_t begin, siz
   return fw_best_split_find(&w->rules, node->histogram, node->sum, node->least_hessian, begin, end);
 }
 
+static bool is_alone(const fw_grower *g) {
+  return g->ranks.comm->ranks == 1;
+}
+
+static void add_pieces(const fw_grower *g, const pair *p, size_t begin, size_t end) {
+  for (size_t k = 1; k < p->pieces; k++)
+    fw_histogram_add(&g->all, begin, end, p->filled->histogram, g->pieces[p->first_piece + k].histogram);
+}
+
+/* Of one pair, the features of one rank: other ranks want a sum. */
+static void join_pieces(void *context, size_t i) {
+  const work *w = context;
+  const fw_grower *g = w->grower;
+  const size_t rank = i % g->ranks.comm->ranks;
+  add_pieces(g, &g->pairs[i / g->ranks.comm->ranks], g->ranks.slice[rank], g->ranks.slice[rank + 1]);
+}
+
 /* All that a range of features needs, for one pair: pieces into a sum, the difference, and the best of both. */
 static void find_best(void *context, size_t i) {
   const work *w = context;
@@ -150,8 +194,7 @@ static void find_best(void *context, size_t i) {
   const pair *p = &g->pairs[i / g->ranges];
   const size_t range = i % g->ranges, begin = g->range[range], end = g->range[range + 1];
   fw_best_split *found = &g->found[2 * i];
-  for (size_t k = 1; k < p->pieces; k++)
-    fw_histogram_add(&g->all, begin, end, p->filled->histogram, g->pieces[p->first_piece + k].histogram);
+  if (is_alone(g)) add_pieces(g, p, begin, end);
   found[0] = found[1] = (fw_best_split){0};
   if (p->filled->may_split) found[0] = find_in(w, p->filled, begin, end);
   if (!p->rest) return;
@@ -205,25 +248,63 @@ static bool is_enough(const work *w, int64_t hessian) {
   return (double)hessian >= (double)w->grower->min_rows * w->growth->gradients->most_hessian;
 }
 
-static bool has_min_rows(const work *w, const grown *node) {
+/* Whether it is known without counting that both children have enough rows. */
+static bool is_settled(const work *w, const grown *node) {
   const fw_best_split *best = &node->best;
-  const size_t rows = node->end - node->begin, least = w->grower->min_rows;
-  if (is_enough(w, best->left.hessian) && is_enough(w, node->sum.hessian - best->left.hessian)) return true;
+  return !(best->gain > 0) || w->grower->min_rows <= 1 ||
+         (is_enough(w, best->left.hessian) && is_enough(w, node->sum.hessian - best->left.hessian));
+}
+
+static size_t count_left(const work *w, const grown *node) {
+  const fw_best_split *best = &node->best;
   const fw_row_split split = {.begin = node->begin,
                               .end = node->end,
                               .feature = best->feature,
                               .last_left = best->last_left,
                               .absent_left = best->absent_left};
-  const size_t lefts = fw_node_rows_count(w->growth->rows, &split);
-  return lefts >= least && rows - lefts >= least;
+  return fw_node_rows_count(w->growth->rows, &split);
 }
 
-static void enforce_min_rows(const work *w, grown *node) {
-  const fw_grower *g = w->grower;
-  while (node->best.gain > 0 && g->min_rows > 1 && !has_min_rows(w, node)) {
-    node->least_hessian = fmax(2 * node->least_hessian, w->rules.hessian_unit);
-    node->best = find_in(w, node, 0, g->binned->cuts->count);
+static bool has_min_rows(const work *w, const grown *node, size_t lefts) {
+  const size_t least = w->grower->min_rows;
+  return lefts >= least && node->rows - lefts >= least;
+}
+
+/* The best splits of the first n nodes that are asked about, over the features of all ranks. */
+static furrow_status share_best(work *w, size_t n, furrow_error *err) {
+  fw_grower *g = w->grower;
+  for (size_t i = 0; i < n; i++) g->asked_best[i] = &g->asked[i]->best;
+  return fw_grow_ranks_keep_best(&g->ranks, g->asked_best, n, err);
+}
+
+/* Keeps those of the first n nodes that are asked about whose rows have to be counted. */
+static size_t keep_unsettled(const work *w, size_t n) {
+  fw_grower *g = w->grower;
+  size_t kept = 0;
+  for (size_t i = 0; i < n; i++)
+    if (!is_settled(w, g->asked[i])) g->asked[kept++] = g->asked[i];
+  return kept;
+}
+
+/* Nodes whose split leaves a child too few rows are searched again, with a higher limit. */
+static furrow_status enforce_min_rows(work *w, size_t n, furrow_error *err) {
+  fw_grower *g = w->grower;
+  furrow_status status = FURROW_OK;
+  while (status == FURROW_OK && (n = keep_unsettled(w, n)) > 0) {
+    size_t again = 0;
+    for (size_t i = 0; i < n; i++) g->count[i] = (int64_t)count_left(w, g->asked[i]);
+    status = fw_grow_ranks_count(&g->ranks, status, g->count, n, err);
+    for (size_t i = 0; status == FURROW_OK && i < n; i++) {
+      grown *node = g->asked[i];
+      if (has_min_rows(w, node, (size_t)g->count[i])) continue;
+      node->least_hessian = fmax(2 * node->least_hessian, w->rules.hessian_unit);
+      node->best = find_in(w, node, own_begin(g), own_end(g));
+      g->asked[again++] = node;
+    }
+    n = again;
+    if (status == FURROW_OK && n > 0) status = share_best(w, n, err);
   }
+  return status;
 }
 
 static void drop_histogram(fw_grower *g, grown *node) {
@@ -231,22 +312,52 @@ static void drop_histogram(fw_grower *g, grown *node) {
   node->histogram = NULL;
 }
 
-static furrow_status work_on_pairs(work *w, bool keep, furrow_error *err) {
+/* Memory for what the pairs need. */
+static furrow_status reserve_pairs(work *w, furrow_error *err) {
   fw_grower *g = w->grower;
+  const size_t n = 2 * w->pair_count;
   size_t rows = 0;
   for (size_t i = 0; i < w->pair_count; i++) rows += g->pairs[i].filled->end - g->pairs[i].filled->begin;
-  furrow_status status =
-      fw_grow((void **)&g->found, &g->found_capacity, 2 * w->pair_count * g->ranges, sizeof *g->found, err);
+  FW_TRY(fw_grow((void **)&g->found, &g->found_capacity, n * g->ranges, sizeof *g->found, err));
+  FW_TRY(fw_grow((void **)&g->asked, &g->asked_capacity, n, sizeof *g->asked, err));
+  FW_TRY(fw_grow((void **)&g->asked_best, &g->best_capacity, n, sizeof *g->asked_best, err));
+  FW_TRY(fw_grow((void **)&g->filled, &g->filled_capacity, n, sizeof *g->filled, err));
+  FW_TRY(fw_grow((void **)&g->count, &g->count_capacity, n + 1, sizeof *g->count, err));
+  furrow_status status = FURROW_OK;
   for (size_t i = 0; status == FURROW_OK && i < w->pair_count; i++) status = cut_pieces(w, &g->pairs[i], rows, err);
+  return status;
+}
+
+/* Histograms of the rows of all ranks, each rank's slice of them. */
+static furrow_status fill_pairs(work *w, furrow_status status, furrow_error *err) {
+  fw_grower *g = w->grower;
+  if (status == FURROW_OK) fw_spin_pool_run(g->pool, w->piece_count, fill_piece, w);
+  if (is_alone(g)) return status;
   if (status == FURROW_OK) {
-    fw_spin_pool_run(g->pool, w->piece_count, fill_piece, w);
-    fw_spin_pool_run(g->pool, w->pair_count * g->ranges, find_best, w);
-    keep_best(w);
-    for (size_t i = 0; i < w->pair_count; i++) {
-      enforce_min_rows(w, g->pairs[i].filled);
-      if (g->pairs[i].rest) enforce_min_rows(w, g->pairs[i].rest);
-    }
+    fw_spin_pool_run(g->pool, w->pair_count * g->ranks.comm->ranks, join_pieces, w);
+    for (size_t i = 0; i < w->pair_count; i++) g->filled[i] = g->pairs[i].filled->histogram;
   }
+  return fw_grow_ranks_add(&g->ranks, status, g->filled, w->pair_count, err);
+}
+
+static furrow_status search_pairs(work *w, furrow_error *err) {
+  fw_grower *g = w->grower;
+  size_t n = 0;
+  fw_spin_pool_run(g->pool, w->pair_count * g->ranges, find_best, w);
+  keep_best(w);
+  for (size_t i = 0; i < w->pair_count; i++) {
+    if (g->pairs[i].filled->may_split) g->asked[n++] = g->pairs[i].filled;
+    if (g->pairs[i].rest) g->asked[n++] = g->pairs[i].rest;
+  }
+  FW_TRY(share_best(w, n, err));
+  return enforce_min_rows(w, n, err);
+}
+
+static furrow_status work_on_pairs(work *w, bool keep, furrow_error *err) {
+  fw_grower *g = w->grower;
+  furrow_status status = reserve_pairs(w, err);
+  status = fill_pairs(w, status, err);
+  if (status == FURROW_OK) status = search_pairs(w, err);
   put_pieces(w);
   for (size_t i = 0; !keep && i < w->pair_count; i++) {
     drop_histogram(g, g->pairs[i].filled);
@@ -258,28 +369,25 @@ static furrow_status work_on_pairs(work *w, bool keep, furrow_error *err) {
 
 /* ---- A level -------------------------------------------------------------------------------------------- */
 
-static furrow_status add_pair(work *w, grown *filled, grown *rest, furrow_error *err) {
-  fw_grower *g = w->grower;
-  furrow_status status = fw_grow((void **)&g->pairs, &g->pair_capacity, w->pair_count + 1, sizeof *g->pairs, err);
-  if (status == FURROW_OK) g->pairs[w->pair_count++] = (pair){.filled = filled, .rest = rest};
-  return status;
+/* There is memory for all pairs of a level: see reserve_level. */
+static void add_pair(work *w, grown *filled, grown *rest) {
+  w->grower->pairs[w->pair_count++] = (pair){.filled = filled, .rest = rest};
 }
 
 /* Two children; the parent's histogram, if it was kept, is that of both now. */
-static furrow_status add_children(work *w, grown *left, grown *right, furrow_error *err) {
-  grown *small = left->end - left->begin <= right->end - right->begin ? left : right;
+static void add_children(work *w, grown *left, grown *right) {
+  grown *small = left->rows <= right->rows ? left : right;
   grown *large = small == left ? right : left;
   fw_histogram *parent = left->histogram;
-  furrow_status status = FURROW_OK;
   left->histogram = right->histogram = NULL;
   if (parent && large->may_split) {
     large->histogram = parent;
-    return add_pair(w, small, large, err);
+    add_pair(w, small, large);
+    return;
   }
   fw_histogram_put(&w->grower->all, parent);
-  if (small->may_split) status = add_pair(w, small, NULL, err);
-  if (status == FURROW_OK && large->may_split) status = add_pair(w, large, NULL, err);
-  return status;
+  if (small->may_split) add_pair(w, small, NULL);
+  if (large->may_split) add_pair(w, large, NULL);
 }
 
 /* The best splits of all nodes of the level: the root, or pairs. */
@@ -287,11 +395,11 @@ static furrow_status find_level(work *w, furrow_error *err) {
   fw_grower *g = w->grower;
   const bool keep = w->count <= g->most_histograms;
   furrow_status status = FURROW_OK;
-  if (g->ranges == 0) return FURROW_OK;
-  if (w->count == 1 && g->level[0].may_split) status = add_pair(w, &g->level[0], NULL, err);
+  if (g->binned->cuts->count == 0) return FURROW_OK;
+  if (w->count == 1 && g->level[0].may_split) add_pair(w, &g->level[0], NULL);
   for (size_t i = 0; status == FURROW_OK && i + 1 < w->count; i += 2) {
-    status = add_children(w, &g->level[i], &g->level[i + 1], err);
-    if (status == FURROW_OK && w->pair_count + 2 > g->most_histograms) status = work_on_pairs(w, keep, err);
+    add_children(w, &g->level[i], &g->level[i + 1]);
+    if (w->pair_count + 2 > g->most_histograms) status = work_on_pairs(w, keep, err);
   }
   if (status == FURROW_OK && w->pair_count) status = work_on_pairs(w, keep, err);
   return status;
@@ -300,7 +408,7 @@ static furrow_status find_level(work *w, furrow_error *err) {
 /* Both children need some hessian, and rows to have it. */
 static void look_at_node(const work *w, grown *node) {
   const double h = (double)node->sum.hessian * w->rules.hessian_unit, least = w->grower->conf->min_child_weight;
-  const size_t rows = node->end - node->begin, least_rows = w->grower->min_rows;
+  const size_t rows = node->rows, least_rows = w->grower->min_rows;
   node->may_split = rows >= 2 && rows / 2 >= least_rows && h > 0 && h >= 2 * least;
   node->least_hessian = least_rows > 1 ? fmax(least, h * (double)least_rows / (double)rows) : least;
 }
@@ -329,12 +437,13 @@ static double score_of(const work *w, size_t node) {
   return growth->rate * growth->forest->predict[growth->tree * growth->forest->nodes + node];
 }
 
-/* The children of node i, without their rows. */
+/* The children of a node, without their rows; the right one has the number of the node's rows until they are split. */
 static void make_children(const work *w, const grown *node, grown *left) {
   const fw_sum sum = node->best.left;
   left[0] = (grown){.node = 2 * node->node + 1, .sum = sum, .histogram = node->histogram};
-  left[1] =
-      (grown){.node = 2 * node->node + 2, .sum = {node->sum.gradient - sum.gradient, node->sum.hessian - sum.hessian}};
+  left[1] = (grown){.node = 2 * node->node + 2,
+                    .rows = node->rows,
+                    .sum = {node->sum.gradient - sum.gradient, node->sum.hessian - sum.hessian}};
   write_node(w, &left[0]);
   write_node(w, &left[1]);
 }
@@ -351,10 +460,12 @@ static fw_row_split row_split_of(const work *w, const grown *node) {
                         .right = score_of(w, 2 * node->node + 2)};
 }
 
-static furrow_status ensure_capacity(fw_grower *g, size_t count, furrow_error *err) {
-  furrow_status status = fw_grow((void **)&g->next, &g->next_capacity, 2 * count, sizeof *g->next, err);
-  if (status == FURROW_OK) status = fw_grow((void **)&g->splits, &g->split_capacity, count, sizeof *g->splits, err);
-  return status;
+/* Memory for the pairs of a level of so many nodes, for their splits and their children. */
+static furrow_status reserve_level(fw_grower *g, size_t count, furrow_error *err) {
+  FW_TRY(fw_grow((void **)&g->pairs, &g->pair_capacity, count, sizeof *g->pairs, err));
+  FW_TRY(fw_grow((void **)&g->next, &g->next_capacity, 2 * count, sizeof *g->next, err));
+  FW_TRY(fw_grow((void **)&g->splits, &g->split_capacity, count, sizeof *g->splits, err));
+  return fw_grow((void **)&g->count, &g->count_capacity, count + 1, sizeof *g->count, err);
 }
 
 /* Nodes without a split are leaves now: their rows get their scores. The others are listed with their children. */
@@ -375,7 +486,10 @@ static size_t list_splits(work *w) {
   return n;
 }
 
-static void give_rows(const work *w, grown *children, const fw_row_split *split) {
+/* `lefts`: of all ranks' rows. */
+static void give_rows(const work *w, grown *children, const fw_row_split *split, int64_t lefts) {
+  children[0].rows = (size_t)lefts;
+  children[1].rows -= (size_t)lefts;
   children[0].begin = split->begin;
   children[0].end = children[1].begin = split->middle;
   children[1].end = split->end;
@@ -383,12 +497,18 @@ static void give_rows(const work *w, grown *children, const fw_row_split *split)
   look_at_node(w, &children[1]);
 }
 
+/* Splits the rows of this rank, and counts those of all that went left. */
+static furrow_status split_rows(const work *w, fw_row_split *splits, size_t n, furrow_error *err) {
+  const fw_grower *g = w->grower;
+  const furrow_status status = fw_node_rows_split(w->growth->rows, splits, n, g->pool, err);
+  for (size_t i = 0; i < n; i++) g->count[i] = (int64_t)(splits[i].middle - splits[i].begin);
+  return fw_grow_ranks_count(&g->ranks, status, g->count, n, err);
+}
+
 /* The children, with their rows, are the next level. */
 static void go_down(work *w, size_t n) {
   fw_grower *g = w->grower;
-  for (size_t i = 0; i < n; i++) {
-    give_rows(w, &g->next[2 * i], &g->splits[i]);
-  }
+  for (size_t i = 0; i < n; i++) give_rows(w, &g->next[2 * i], &g->splits[i], g->count[i]);
   grown *level = g->level;
   const size_t capacity = g->level_capacity;
   g->level = g->next;
@@ -401,19 +521,17 @@ static void go_down(work *w, size_t n) {
 static furrow_status grow_level(work *w, bool last, furrow_error *err) {
   fw_grower *g = w->grower;
   const fw_growth *growth = w->growth;
-  furrow_status status = find_level(w, err);
-  if (status == FURROW_OK) status = ensure_capacity(g, w->count, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(find_level(w, err));
   const size_t n = list_splits(w);
   if (last) {
-    status = fw_node_rows_score(growth->rows, g->splits, n, growth->score, g->pool, err);
+    const furrow_status status = fw_node_rows_score(growth->rows, g->splits, n, growth->score, g->pool, err);
     for (size_t i = 0; i < w->count; i++)
       if (g->level[i].best.gain > 0) drop_histogram(g, &g->level[i]);
     w->count = 0;
     return status;
   }
   for (size_t i = 0; i < w->count; i++) g->level[i].histogram = NULL; /* their children have them */
-  status = fw_node_rows_split(growth->rows, g->splits, n, g->pool, err);
+  const furrow_status status = split_rows(w, g->splits, n, err);
   go_down(w, n);
   return status;
 }
@@ -464,9 +582,8 @@ static void queue_leaf(work *w, grown *leaf) {
 static furrow_status find_children(work *w, grown *children, furrow_error *err) {
   fw_grower *g = w->grower;
   const bool keep = w->count + 2 <= g->most_histograms;
-  furrow_status status = add_children(w, &children[0], &children[1], err);
-  if (status == FURROW_OK && w->pair_count) status = work_on_pairs(w, keep && g->ranges > 0, err);
-  return status;
+  add_children(w, &children[0], &children[1]);
+  return w->pair_count ? work_on_pairs(w, keep, err) : FURROW_OK;
 }
 
 /* Splits a leaf; `last`: its children are not split any more. */
@@ -481,9 +598,9 @@ static furrow_status split_leaf(work *w, grown *leaf, bool last, furrow_error *e
     drop_histogram(g, leaf);
     return fw_node_rows_score(growth->rows, &split, 1, growth->score, g->pool, err);
   }
-  furrow_status status = fw_node_rows_split(growth->rows, &split, 1, g->pool, err);
+  furrow_status status = split_rows(w, &split, 1, err);
   if (status == FURROW_OK) {
-    give_rows(w, children, &split);
+    give_rows(w, children, &split, g->count[0]);
     status = find_children(w, children, err);
   }
   if (status == FURROW_OK) {
@@ -501,16 +618,25 @@ static furrow_status check(const work *w, furrow_error *err) {
   return growth->check ? growth->check(growth->check_user, err) : FURROW_OK;
 }
 
+/* Before the next level of so many nodes, or the next split: whether all ranks can go on. */
+static furrow_status ready_level(work *w, furrow_status status, size_t count, furrow_error *err) {
+  fw_grower *g = w->grower;
+  if (status == FURROW_OK) status = check(w, err);
+  if (status == FURROW_OK) status = reserve_level(g, count, err);
+  if (status == FURROW_OK)
+    status = fw_grow((void **)&g->level, &g->level_capacity, w->count + 1, sizeof *g->level, err);
+  return fw_comm_agree(g->ranks.comm, status, err);
+}
+
 /* The root is level[0]. */
 static furrow_status grow_best_first(work *w, furrow_error *err) {
   fw_grower *g = w->grower;
   const size_t most = g->conf->leaves;
-  furrow_status status = find_level(w, err);
+  furrow_status status = ready_level(w, FURROW_OK, 1, err);
+  if (status == FURROW_OK) status = find_level(w, err);
   if (status == FURROW_OK && !(g->level[0].best.gain > 0)) finish_leaf(w, &g->level[--w->count]);
-  for (size_t leaves = 1; status == FURROW_OK && w->count > 0 && leaves < most; leaves++) {
-    status = check(w, err);
-    if (status == FURROW_OK)
-      status = fw_grow((void **)&g->level, &g->level_capacity, w->count + 1, sizeof *g->level, err);
+  for (size_t leaves = 1; w->count > 0 && leaves < most; leaves++) {
+    status = ready_level(w, status, 2, err);
     if (status != FURROW_OK) break;
     grown leaf = pop_leaf(w);
     status = split_leaf(w, &leaf, leaves + 1 == most, err);
@@ -524,10 +650,11 @@ static furrow_status grow_best_first(work *w, furrow_error *err) {
 static furrow_status plant(work *w, furrow_error *err) {
   fw_grower *g = w->grower;
   const fw_growth *growth = w->growth;
-  furrow_status status = fw_grow((void **)&g->level, &g->level_capacity, 1, sizeof *g->level, err);
-  if (status != FURROW_OK) return status;
-  g->level[0] = (grown){.end = growth->row_count};
-  g->level[0].sum = fw_gradient_pairs_sum(growth->rows->row, growth->row_count, growth->gradients->pair);
+  const furrow_status status = fw_grow((void **)&g->level, &g->level_capacity, 1, sizeof *g->level, err);
+  const fw_sum sum = fw_gradient_pairs_sum(growth->rows->row, growth->row_count, growth->gradients->pair);
+  int64_t all[4] = {(int64_t)growth->row_count, sum.gradient, sum.hessian};
+  FW_TRY(fw_grow_ranks_count(&g->ranks, status, all, 3, err));
+  g->level[0] = (grown){.end = growth->row_count, .rows = (size_t)all[0], .sum = {all[1], all[2]}};
   look_at_node(w, &g->level[0]);
   write_node(w, &g->level[0]);
   w->count = 1;
@@ -544,7 +671,7 @@ furrow_status fw_grower_tree(fw_grower *g, const fw_growth *growth, furrow_error
     fw_node_rows_add(growth->rows, 0, growth->row_count, score_of(&w, 0), growth->score);
   if (status == FURROW_OK && levels >= 2 && g->conf->leaves > 0) status = grow_best_first(&w, err);
   for (unsigned level = 0; status == FURROW_OK && w.count > 0 && level + 1 < levels; level++) {
-    status = check(&w, err);
+    status = ready_level(&w, status, w.count, err);
     if (status == FURROW_OK) status = grow_level(&w, level + 2 == levels, err);
   }
   for (size_t i = 0; i < w.count; i++) drop_histogram(g, &g->level[i]); /* after a failure */

@@ -7,9 +7,11 @@
 
 typedef struct fw_grower fw_grower;
 
-/* All that is given must outlive it. */
+/* All that is given must outlive it. The ranks of the communicator have `all_rows` rows together; every one grows the
+ * same tree, which is that of one process with all rows. */
 furrow_status fw_grower_create(fw_grower **grower, const fw_forest_conf *conf, const fw_binned *binned,
-                               fw_spin_pool *pool, furrow_error *err) FURROW_MUST_USE;
+                               const furrow_comm *comm, uint64_t all_rows, fw_spin_pool *pool,
+                               furrow_error *err) FURROW_MUST_USE;
 void fw_grower_free(fw_grower *grower);
 size_t fw_grower_memory(const fw_grower *grower);
 
@@ -28,7 +30,8 @@ typedef struct fw_growth {
   void *check_user;
 } fw_growth;
 
-/* After a failure the tree and the scores are of no use. */
+/* After a failure the tree and the scores are of no use. A rank that fails at the last level fails alone: ask
+ * fw_comm_agree before what comes next. */
 furrow_status fw_grower_tree(fw_grower *grower, const fw_growth *growth, furrow_error *err) FURROW_MUST_USE;
 
 #endif

@@ -43,8 +43,12 @@ static void drop(const real_net *net, const node *self, const real_pass *pass, s
                  real *x) {
   const uint64_t key = fw_rng_hash(net->seed ^ (self->index + 1), pass->step->number);
   const double limit = self->layer->dropout * 0x1p64;
-  for (size_t i = begin * width; i < end * width; i++)
-    if ((double)fw_rng_hash(key, i) < limit) x[i] = 0;
+  const uint32_t *position = pass->batch->position;
+  for (size_t row = begin; row < end; row++) {
+    const uint64_t first = (position ? position[row] : row) * (uint64_t)width;
+    for (size_t j = 0; j < width; j++)
+      if ((double)fw_rng_hash(key, first + j) < limit) x[row * width + j] = 0;
+  }
 }
 
 /* ---- Both ways ---- */

@@ -37,6 +37,7 @@ typedef struct node {
   /* The layer whose backward pass sets this one's gradient, to which later ones add; NO_LAYER: it starts from 0 */
   size_t set_by;
   size_t field_cross; /* embedding: the FieldAwareCross that takes it; NO_LAYER: none does */
+  size_t dense_at;    /* fc and dense input layer: where its gradients are in real_pass.dense: weights, then biases */
 } node;
 
 /* Output and gradient of a layer for the rows of a batch: rows * width, row-major, aligned to 64 bytes. The row of an
@@ -58,7 +59,13 @@ typedef struct real_net {
   real *nothing;         /* a record of zeros, for features that the model does not have */
   fw_arena arena;        /* of nodes and dense arrays */
   size_t dense_reals;    /* numbers of the dense arrays */
+  size_t dense_sums;     /* numbers of real_pass.dense */
 } real_net;
+
+/* What a pass is for. Where features are divided among ranks, a batch has two on each of them: one for the rank's own
+ * rows, whose records are copies of weights; and one for its own features, over the rows of all ranks, which has
+ * nothing but the gradients that the update takes. */
+typedef enum pass_kind { PASS_ALONE, PASS_OWN_ROWS, PASS_OWN_FEATURES } pass_kind;
 
 typedef struct real_pass {
   const fw_minibatch *batch;
@@ -69,7 +76,30 @@ typedef struct real_pass {
   /* where the batch has no list of uses by feature: the sums of each part of the rows, one number for each feature */
   real *sums;
   size_t sum_parts;
+  pass_kind kind;
+  /* several ranks: gradients of dense arrays, summed over the rows; NULL: none are kept. Without a step they are the
+   * result of the update, else what it takes. */
+  real *dense;
 } real_pass;
+
+/* A pass with the memory behind it. */
+typedef struct pass_memory {
+  real_pass pass;
+  void *numbers; /* of all tensors, and of x where it is copied */
+  size_t number_capacity;
+  size_t record_capacity;
+  real *copies; /* records of PASS_OWN_ROWS: weights, and nothing where the state would be */
+  size_t copy_capacity;
+} pass_memory;
+
+/* Whether the gradients of an embedding are those of uses, not of rows. */
+static inline bool has_slots(const node *self) {
+  return self->layer->type == FW_LAYER_EMBEDDING && self->layer->slots > 0;
+}
+
+/* Lays out the tensors of a pass for a batch. */
+furrow_status REAL_NAME(fw_pass_lay_out)(const real_net *net, pass_memory *pass, const fw_minibatch *batch,
+                                         furrow_error *err) FURROW_MUST_USE;
 
 struct layer_ops {
   /* The output of rows begin … end-1 from its inputs' outputs. */
@@ -138,6 +168,9 @@ void REAL_NAME(fw_update_features)(const node *self, const real_pass *pass, size
 /* The same for an embedding that a FieldAwareCross takes (layer_field_aware.c). */
 void REAL_NAME(fw_update_field_aware)(const real_net *net, const node *self, const real_pass *pass, size_t begin,
                                       size_t end);
+
+/* What a use of a feature adds to the gradient of its vectors: record_width numbers (layer_field_aware.c). */
+void REAL_NAME(fw_field_aware_use)(const real_net *net, const node *self, const real_pass *pass, size_t use, real *sum);
 
 /* The same from pass->sums, one number for each feature. */
 void REAL_NAME(fw_update_summed)(const node *self, const real_pass *pass, size_t begin, size_t end);

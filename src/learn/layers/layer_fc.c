@@ -35,22 +35,41 @@ size_t REAL_NAME(fw_dense_tasks)(const node *self) {
   return shape.down * shape.across + 1;
 }
 
+/* The part of W that a task has. */
+typedef struct task_part {
+  size_t row, col, down, across;
+} task_part;
+
+static task_part part_of(const node *self, const task_shape *shape, size_t task) {
+  const size_t row = task / shape->across * shape->rows, col = task % shape->across * shape->cols;
+  const size_t down = self->in_width - row, across = self->width - col;
+  return (task_part){row, col, down < shape->rows ? down : shape->rows, across < shape->cols ? across : shape->cols};
+}
+
+/* g: down x across. */
+static void sum_gradients(const node *self, const real_pass *pass, const real *x, const task_part *part, real *g) {
+  const size_t rows = pass->batch->rows;
+  if (rows == 0) { /* of a rank */
+    memset(g, 0, part->down * part->across * sizeof *g);
+    return;
+  }
+  const real *grad = pass->tensors[self->index].grad + part->col;
+  REAL_NAME(fw_product_tn)
+  (part->down, part->across, rows, x + part->row, self->in_width, grad, self->width, g, part->across, false);
+}
+
 static void update_weights(const node *self, const real_pass *pass, const real *x, const task_shape *shape,
                            size_t task) {
-  const size_t width = self->width, rows = pass->batch->rows;
-  const size_t row = task / shape->across * shape->rows, col = task % shape->across * shape->cols;
-  const size_t down = self->in_width - row < shape->rows ? self->in_width - row : shape->rows;
-  const size_t across = width - col < shape->cols ? width - col : shape->cols;
-  const real *grad = pass->tensors[self->index].grad;
-  real g[TASK_WEIGHTS];
-  REAL_NAME(fw_product_tn)
-  (down, across, rows, x + row, self->in_width, grad + col, width, g, across, false);
+  const task_part part = part_of(self, shape, task);
   /* one row of W, or whole rows: contiguous either way */
-  const size_t at = row * width + col;
+  const size_t at = part.row * self->width + part.col;
+  real own[TASK_WEIGHTS], *g = pass->dense ? pass->dense + self->dense_at + at : own;
+  if (!pass->dense || !pass->step) sum_gradients(self, pass, x, &part, g);
+  if (!pass->step) return;
   optimizer_step step;
   REAL_NAME(fw_optimizer_step)(&step, self, pass);
   REAL_NAME(fw_optimize)
-  (&step, down * across, self->weight + at, self->state[0] ? self->state[0] + at : NULL,
+  (&step, part.down * part.across, self->weight + at, self->state[0] ? self->state[0] + at : NULL,
    self->state[1] ? self->state[1] + at : NULL, g);
 }
 

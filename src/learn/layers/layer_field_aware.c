@@ -110,6 +110,28 @@ static void sum_uses(const pair_view *v, const real_pass *pass, const real *slop
   }
 }
 
+void REAL_NAME(fw_field_aware_use)(const real_net *net, const node *self, const real_pass *pass, size_t use,
+                                   real *sum) {
+  const node *cross = &net->nodes[self->field_cross];
+  const pair_view v = view_of(net, cross, pass);
+  const fw_minibatch *batch = pass->batch;
+  const occurrence o = occurrence_at(batch, v.fields, use, batch->place ? batch->place[use] : use);
+  const real *grad = v.sums->grad + o.place * self->record_width;
+  const real *w = pass->record[batch->feature[use]] + self->record_at;
+  for (size_t j = 0; j < self->record_width; j++) sum[j] = o.x * grad[j];
+  add_within(&v, pass->tensors[cross->index].grad[o.place / v.fields], &o, w, 0, self->record_width, sum);
+}
+
+/* From what fw_field_aware_use has made of each use. */
+static void add_uses(const node *self, const real_pass *pass, size_t feature, size_t at, size_t n, real *sum) {
+  const fw_minibatch *batch = pass->batch;
+  for (size_t j = 0; j < n; j++) sum[j] = 0;
+  for (uint32_t i = batch->use_offset[feature]; i < batch->use_offset[feature + 1]; i++) {
+    const real *from = pass->tensors[self->index].grad + batch->use[i] * self->record_width + at;
+    for (size_t j = 0; j < n; j++) sum[j] += from[j];
+  }
+}
+
 void REAL_NAME(fw_update_field_aware)(const real_net *net, const node *self, const real_pass *pass, size_t begin,
                                       size_t end) {
   const node *cross = &net->nodes[self->field_cross];
@@ -123,7 +145,10 @@ void REAL_NAME(fw_update_field_aware)(const real_net *net, const node *self, con
     real *w = pass->record[feature] + self->record_at;
     for (size_t at = 0; at < width; at += SUMS) {
       const size_t n = width - at < SUMS ? width - at : SUMS;
-      sum_uses(&v, pass, slope, feature, w, at, n, sum);
+      if (pass->kind == PASS_OWN_FEATURES)
+        add_uses(self, pass, feature, at, n, sum);
+      else
+        sum_uses(&v, pass, slope, feature, w, at, n, sum);
       o.kernel->array(&o.rule, n, w + at, w + width + at, w + 2 * width + at, sum);
     }
   }

@@ -104,6 +104,8 @@ static furrow_status build_dense(real_net *net, node *self, furrow_error *err) {
   for (size_t i = 0; status == FURROW_OK && i < self->states; i++)
     status = take_zeros(net, &self->state[i], self->weights, err);
   if (status == FURROW_OK) first_dense(net, self);
+  self->dense_at = net->dense_sums;
+  net->dense_sums += self->weights + self->biases;
   return status;
 }
 
@@ -176,16 +178,19 @@ static furrow_status build_nodes(real_net *net, furrow_error *err) {
 
 /* ---- Features ---- */
 
-static furrow_status build_features(real_net *net, uint64_t most, furrow_error *err) {
+static furrow_status build_features(real_net *net, const fw_net_params *made_by, furrow_error *err) {
   if (net->record_reals == 0) return FURROW_OK;
   const furrow_matrix_row_type *type = furrow_matrix_row_type_get(net->plan->model.row_type);
   const int64_t range = net->plan->data.range;
+  const bool many = made_by->comm && made_by->comm->ranks > 1;
   const fw_features_params params = {
       .bytes = net->record_reals * sizeof(real),
       .range = range > 0 && type && type->dense ? (uint64_t)range : 0,
-      .most = most,
+      .most = many ? 0 : made_by->max_features, /* of several ranks together: fw_rank_batch sees to it */
       .first = first_record,
       .context = net,
+      .rank = many ? made_by->comm->rank : 0,
+      .ranks = many ? made_by->comm->ranks : 1,
   };
   furrow_status status = fw_arena_take(&net->arena, (void **)&net->nothing, net->record_reals, sizeof(real), err);
   if (status != FURROW_OK) return status;
@@ -203,7 +208,7 @@ furrow_status REAL_NAME(fw_net_build)(void **net, const fw_plan *plan, const fw_
   made->training = params->training;
   made->seed = params->seed;
   status = build_nodes(made, err);
-  if (status == FURROW_OK) status = build_features(made, params->max_features, err);
+  if (status == FURROW_OK) status = build_features(made, params, err);
   if (status == FURROW_OK)
     *net = made;
   else

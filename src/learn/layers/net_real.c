@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "base/mem.h"
 #include "learn/layers/layer.h"
 #include "learn/net/net_ops.h"
@@ -19,14 +20,6 @@
 
 /* Rows whose gradients are summed by one task, where they are summed by row. */
 #define SUM_ROWS 512
-
-/* A pass with the memory behind it. */
-typedef struct pass_memory {
-  real_pass pass;
-  void *numbers; /* of all tensors, and of x where it is copied */
-  size_t number_capacity;
-  size_t record_capacity;
-} pass_memory;
 
 /* ---- Loss, where the backward pass begins ---- */
 
@@ -71,6 +64,7 @@ static void pass_free(void *pass) {
   pass_memory *self = pass;
   if (!self) return;
   fw_free(self->numbers);
+  fw_free(self->copies);
   fw_free(self->pass.record);
   fw_free(self->pass.tensors);
   fw_free(self);
@@ -100,16 +94,33 @@ static bool copies_x(const fw_minibatch *batch) {
 }
 
 /* The parts of the rows whose sums are kept apart: as many as there are tasks, whichever thread runs them. */
-static size_t sum_parts(const real_net *net, const fw_minibatch *batch) {
-  return net->training && net->features && !batch->use_offset ? (batch->rows + SUM_ROWS - 1) / SUM_ROWS : 0;
+static size_t sum_parts(const real_net *net, const fw_minibatch *batch, pass_kind kind) {
+  const bool summed = net->training && net->features && !batch->use_offset && kind != PASS_OWN_ROWS;
+  return summed ? (batch->rows + SUM_ROWS - 1) / SUM_ROWS : 0;
+}
+
+/* Numbers of a layer's tensors. */
+typedef struct tensor_size {
+  size_t out, grad;
+} tensor_size;
+
+static tensor_size size_of(const real_net *net, const node *self, const fw_minibatch *batch, pass_kind kind) {
+  const size_t rows = padded(batch->rows, self->width);
+  if (kind != PASS_OWN_FEATURES) return (tensor_size){rows, net->training ? rows : 0};
+  if (self->record_width == 0) return (tensor_size){0};
+  return (tensor_size){0, has_slots(self) ? padded(batch->uses, self->record_width) : rows};
 }
 
 static furrow_status ensure_capacity(const real_net *net, pass_memory *self, const fw_minibatch *batch,
                                      furrow_error *err) {
+  const pass_kind kind = self->pass.kind;
   size_t count = ALIGNMENT / sizeof(real);
-  for (size_t i = 0; i < net->count; i++) count += padded(batch->rows, net->nodes[i].width) * (net->training ? 2 : 1);
+  for (size_t i = 0; i < net->count; i++) {
+    const tensor_size size = size_of(net, &net->nodes[i], batch, kind);
+    count += size.out + size.grad;
+  }
   if (copies_x(batch)) count += padded(batch->rows, batch->columns);
-  count += padded(sum_parts(net, batch), batch->features);
+  count += padded(sum_parts(net, batch, kind), batch->features);
   furrow_status status = FURROW_OK;
   if (count > self->number_capacity) {
     fw_free(self->numbers);
@@ -123,13 +134,14 @@ static furrow_status ensure_capacity(const real_net *net, pass_memory *self, con
 }
 
 static void lay_out(const real_net *net, pass_memory *self, const fw_minibatch *batch) {
+  const pass_kind kind = self->pass.kind;
   real *at = (real *)(((uintptr_t)self->numbers + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);
   for (size_t i = 0; i < net->count; i++) {
-    const size_t numbers = padded(batch->rows, net->nodes[i].width);
-    self->pass.tensors[i] = (tensor){.out = at, .grad = net->training ? at + numbers : NULL};
-    at += numbers * (net->training ? 2 : 1);
+    const tensor_size size = size_of(net, &net->nodes[i], batch, kind);
+    self->pass.tensors[i] = (tensor){.out = at, .grad = size.grad ? at + size.out : NULL};
+    at += size.out + size.grad;
   }
-  self->pass.sum_parts = sum_parts(net, batch);
+  self->pass.sum_parts = sum_parts(net, batch, kind);
   self->pass.sums = self->pass.sum_parts ? at : NULL;
   at += padded(self->pass.sum_parts, batch->features);
   self->pass.x = (const real *)(const void *)batch->x;
@@ -138,14 +150,19 @@ static void lay_out(const real_net *net, pass_memory *self, const fw_minibatch *
   self->pass.x = at;
 }
 
+furrow_status REAL_NAME(fw_pass_lay_out)(const real_net *net, pass_memory *pass, const fw_minibatch *batch,
+                                         furrow_error *err) {
+  FW_TRY(ensure_capacity(net, pass, batch, err));
+  lay_out(net, pass, batch);
+  pass->pass.batch = batch;
+  pass->pass.step = NULL;
+  return FURROW_OK;
+}
+
 static furrow_status begin_batch(const void *net, void *pass, const fw_minibatch *batch, bool grow, furrow_error *err) {
   const real_net *of = net;
   pass_memory *self = pass;
-  furrow_status status = ensure_capacity(of, self, batch, err);
-  if (status != FURROW_OK) return status;
-  lay_out(of, self, batch);
-  self->pass.batch = batch;
-  self->pass.step = NULL;
+  FW_TRY(REAL_NAME(fw_pass_lay_out)(of, self, batch, err));
   if (!of->features) return FURROW_OK;
   void **records = (void **)self->pass.record;
   if (grow) return fw_features_make_all(of->features, batch->key, batch->features, records, err);
@@ -353,4 +370,5 @@ const fw_net_ops REAL_NAME(fw_net_ops) = {
     .features = features,
     .dense = dense,
     .record_offset = record_offset,
+    .ranks = &REAL_NAME(fw_net_rank_ops),
 };

@@ -53,22 +53,27 @@ static void descend(const node *self, const real_pass *pass, size_t at, size_t n
   for (size_t j = 0; j < n; j++) self->bias[at + j] -= rate * sum[j];
 }
 
-void REAL_NAME(fw_update_bias)(const node *self, const real_pass *pass) {
-  const size_t rows = pass->batch->rows, width = self->width;
-  const real *grad = pass->tensors[self->index].grad;
+static void step_bias(const node *self, const real_pass *pass, size_t at, size_t n, const real *sum) {
   real *const *state = self->bias_state;
   optimizer_step step;
+  if (!self->bias_optimizer) {
+    descend(self, pass, at, n, sum);
+    return;
+  }
   REAL_NAME(fw_optimizer_step)(&step, self, pass);
   step.rule.l1 = step.rule.l2 = 0;
+  REAL_NAME(fw_optimize)
+  (&step, n, self->bias + at, state[0] ? state[0] + at : NULL, state[1] ? state[1] + at : NULL, sum);
+}
+
+void REAL_NAME(fw_update_bias)(const node *self, const real_pass *pass) {
+  const size_t rows = pass->batch->rows, width = self->width;
+  real *dense = pass->dense && self->weights ? pass->dense + self->dense_at + self->weights : NULL;
+  const real *grad = pass->tensors[self->index].grad;
   for (size_t at = 0; at < width; at += AT_ONCE) {
     const size_t n = width - at < AT_ONCE ? width - at : AT_ONCE;
-    real sum[AT_ONCE];
-    sum_columns(n, grad + at, rows, width, sum);
-    if (!self->bias_optimizer) {
-      descend(self, pass, at, n, sum);
-      continue;
-    }
-    REAL_NAME(fw_optimize)
-    (&step, n, self->bias + at, state[0] ? state[0] + at : NULL, state[1] ? state[1] + at : NULL, sum);
+    real own[AT_ONCE], *sum = dense ? dense + at : own;
+    if (!dense || !pass->step) sum_columns(n, grad + at, rows, width, sum);
+    if (pass->step) step_bias(self, pass, at, n, sum);
   }
 }

@@ -18,7 +18,7 @@ furrow_status fw_batch_slot_init(fw_batch_slot *slot, fw_net *net, bool training
   fw_batcher_params rules = fw_plan_rules(plan);
   rules.graph = training ? &plan->graph : NULL;
   rules.beside = beside ? beside->batcher : NULL;
-  rules.unlisted = fw_net_sums_by_row(net);
+  rules.unlisted = fw_net_sums_by_row(net) || fw_net_comm(net)->ranks > 1; /* then fw_rank_batch has the list */
   *slot = (fw_batch_slot){.net = net, .graph = &plan->graph};
   furrow_status status = fw_batcher_create(&slot->batcher, &rules, err);
   if (status == FURROW_OK) status = fw_pass_create(&slot->pass, net, err);
@@ -36,7 +36,7 @@ void fw_batch_slot_clear(fw_batch_slot *slot) {
 
 /* ---- Preparation ---------------------------------------------------------------------------------------- */
 
-static furrow_status ensure_capacity(fw_batch_slot *slot, size_t rows, furrow_error *err) {
+furrow_status fw_batch_slot_reserve(fw_batch_slot *slot, size_t rows, furrow_error *err) {
   if (rows <= slot->row_capacity) return FURROW_OK;
   size_t outputs;
   if (!fw_size_mul(rows, slot->graph->outputs, &outputs)) return fw_fail_memory(err, SIZE_MAX);
@@ -55,7 +55,7 @@ furrow_status fw_batch_slot_fill(fw_batch_slot *slot, const fw_row_source *from,
   size_t count = 0;
   slot->batch = NULL;
   fw_batcher_start(slot->batcher);
-  furrow_status status = ensure_capacity(slot, from->rows, err);
+  furrow_status status = fw_batch_slot_reserve(slot, from->rows, err);
   if (status == FURROW_OK) status = from->fill(from->source, slot->batcher, from->rows, slot->number, &count, err);
   if (status == FURROW_OK && count > 0) status = fw_batcher_finish(slot->batcher, &slot->batch, err);
   if (status == FURROW_OK && count > 0) slot->batch->first_row = slot->number[0] - 1;

@@ -35,6 +35,8 @@ furrow_status fw_batch_slot_init(fw_batch_slot *slot, fw_net *net, bool training
                                  furrow_error *err) FURROW_MUST_USE;
 void fw_batch_slot_clear(fw_batch_slot *slot);
 
+/* Capacity for the numbers, outputs and losses of so many rows. */
+furrow_status fw_batch_slot_reserve(fw_batch_slot *slot, size_t rows, furrow_error *err) FURROW_MUST_USE;
 /* Takes the next batch from `from`: batch is NULL at the end. fw_batch_slot_begin then finds the records of its
  * features, and with `grow` makes those of new ones. */
 furrow_status fw_batch_slot_fill(fw_batch_slot *slot, const fw_row_source *from, furrow_error *err) FURROW_MUST_USE;

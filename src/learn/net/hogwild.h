@@ -14,9 +14,8 @@ typedef struct fw_hogwild fw_hogwild;
 furrow_status fw_hogwild_create(fw_hogwild **hogwild, furrow_trainer *trainer, furrow_error *err) FURROW_MUST_USE;
 void fw_hogwild_free(fw_hogwild *hogwild);
 
-/* Called on the thread that called fw_hogwild_epoch, with the rows so far. */
-typedef furrow_status (*fw_rows_progress)(void *user, uint64_t rows, furrow_error *err);
-/* Updates with all batches of `from`; the scores are counted in `tally`. */
+/* Updates with all batches of `from`; the scores are counted in `tally`. `done` is called on this thread with the rows
+ * so far. */
 furrow_status fw_hogwild_epoch(fw_hogwild *hogwild, const fw_row_source *from, uint32_t epoch, fw_tally *tally,
                                fw_rows_progress done, void *user, furrow_error *err) FURROW_MUST_USE;
 

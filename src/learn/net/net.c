@@ -14,6 +14,7 @@ struct fw_net {
   const fw_net_ops *ops;
   void *real;
   const fw_plan *plan;
+  const furrow_comm *comm;
   bool training;
   fw_arena arena; /* of parameters and their names */
   fw_parameter *parameters;
@@ -121,6 +122,7 @@ furrow_status fw_net_create(fw_net **net, const fw_plan *plan, const fw_net_para
   if (status != FURROW_OK) return status;
   made->ops = type && type->element == FURROW_ELEMENT_F64 ? &fw_net_ops_f64 : &fw_net_ops_f32;
   made->plan = plan;
+  made->comm = params->comm ? params->comm : fw_comm_self();
   made->training = params->training;
   status = list_parameters(made, err);
   if (status == FURROW_OK) status = made->ops->create(&made->real, plan, params, err);
@@ -140,6 +142,14 @@ void fw_net_free(fw_net *net) {
 
 const fw_plan *fw_net_plan(const fw_net *net) {
   return net->plan;
+}
+
+const furrow_comm *fw_net_comm(const fw_net *net) {
+  return net->comm;
+}
+
+bool fw_net_owns(const fw_net *net, uint64_t key) {
+  return fw_feature_owner(key, net->comm->ranks) == net->comm->rank;
 }
 
 size_t fw_net_element_size(const fw_net *net) {
@@ -167,6 +177,23 @@ void fw_pass_free(fw_pass *pass) {
   if (!pass) return;
   pass->ops->pass_free(pass->real);
   fw_free(pass);
+}
+
+const fw_net_rank_ops *fw_net_ranks(const fw_net *net) {
+  return net->ops->ranks;
+}
+
+void *fw_net_real(const fw_net *net) {
+  return net->real;
+}
+
+void *fw_pass_real(const fw_pass *pass) {
+  return pass->real;
+}
+
+uint64_t fw_net_feature_count(const fw_net *net) {
+  const fw_features *features = net->ops->features(net->real);
+  return features ? fw_features_count(features) : 0;
 }
 
 /* ---- A batch ---- */

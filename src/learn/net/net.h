@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "comm/collectives.h"
 #include "learn/conf/conf.h"
 #include "learn/data/minibatch.h"
 
@@ -23,7 +24,8 @@ typedef struct fw_pass fw_pass; /* what one batch needs: outputs and gradients o
 typedef struct fw_net_params {
   bool training; /* with optimizer state; else weights alone */
   uint64_t seed;
-  uint64_t max_features; /* 0: no limit */
+  uint64_t max_features;   /* 0: no limit */
+  const furrow_comm *comm; /* NULL: all features are the net's own; else those of the communicator's rank */
 } fw_net_params;
 
 /* Whether rows of the data have every column (fw_minibatch.x): then an input layer's weights are one dense array. */
@@ -31,12 +33,19 @@ bool fw_plan_dense(const fw_plan *plan);
 
 /* Parameters of the graph. First weights depend on seed, layer and feature alone; a net that does not train starts with
  * zeros. Features of a dense row type have their records at once, those of a sparse one, or without a range, get them
- * as they appear. The plan must stay while the net is used. */
+ * as they appear.
+ *
+ * With a communicator of several ranks, feature `key` belongs to rank key % ranks, and its record exists there alone;
+ * dense arrays are the same on all ranks. The plan and the communicator must stay while the net is used. */
 furrow_status fw_net_create(fw_net **net, const fw_plan *plan, const fw_net_params *params,
                             furrow_error *err) FURROW_MUST_USE;
 void fw_net_free(fw_net *net);
 /* The plan that it was made from, which must outlive it. */
 const fw_plan *fw_net_plan(const fw_net *net);
+/* The ranks that its features are divided among: never NULL. */
+const furrow_comm *fw_net_comm(const fw_net *net);
+/* Whether a feature is the net's own. */
+bool fw_net_owns(const fw_net *net, uint64_t key);
 /* Bytes of a number of the net: 4 or 8. */
 size_t fw_net_element_size(const fw_net *net);
 /* Bytes of parameters and optimizer state now. */
@@ -110,9 +119,11 @@ const fw_parameter *fw_net_parameter(const fw_net *net, size_t i);
 void *fw_net_dense(const fw_net *net, size_t parameter, size_t array);
 /* Whether features get their records as they appear. */
 bool fw_net_is_open(const fw_net *net);
-/* Features that have a record, by ascending key, to be freed with fw_free; NULL: all of 0 … *count - 1 have one. */
+/* Features that have a record here, by ascending key, to be freed with fw_free; NULL: all of 0 … *count - 1 have one
+ * (never where there are several ranks). */
 furrow_status fw_net_features(const fw_net *net, uint64_t **keys, size_t *count, furrow_error *err) FURROW_MUST_USE;
-/* Where the `rows` numbers of a feature are, in array `array`; NULL: it has no record. `make` gives it one. */
+/* Where the `rows` numbers of a feature are, in array `array`; NULL: it has no record here. `make` gives it one; it
+ * must be the net's own. */
 void *fw_net_feature(const fw_net *net, size_t parameter, uint64_t key, size_t array);
 furrow_status fw_net_make_feature(fw_net *net, uint64_t key, furrow_error *err) FURROW_MUST_USE;
 

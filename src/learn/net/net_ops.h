@@ -5,6 +5,35 @@
 #include "learn/data/features.h"
 #include "learn/net/net.h"
 
+/* What one number, row or use of a net takes where its features are divided among ranks: bytes. */
+typedef struct fw_net_sizes {
+  size_t weights; /* of a feature, without optimizer state */
+  size_t row;     /* the gradients of a row that updates of features take */
+  size_t use;     /* those of a use: embeddings with slots */
+  size_t dense;   /* gradients of dense arrays: numbers, not bytes */
+} fw_net_sizes;
+
+/* What ranks do with a batch; `net` and `pass` as below. There are two passes: of the rank's own rows, and of its own
+ * features over the rows of all ranks (layers/layer.h). */
+typedef struct fw_net_rank_ops {
+  fw_net_sizes (*sizes)(const void *net);
+  furrow_status (*begin_rows)(const void *net, void *pass, const fw_minibatch *batch, furrow_error *err);
+  /* dense: sizes.dense numbers for the sums over all ranks */
+  furrow_status (*begin_features)(const void *net, void *pass, const fw_minibatch *batch, bool grow, void *dense,
+                                  furrow_error *err);
+  /* Weights of features: out of the pass of features, and into that of rows. */
+  void (*put_weights)(const void *net, const void *pass, const uint32_t *features, size_t count, void *bytes);
+  void (*take_weights)(const void *net, void *pass, const uint32_t *features, size_t count, const void *bytes);
+  /* Gradients of all rows, or of some uses: out of the pass of rows, and into that of features. */
+  void (*put_rows)(const void *net, const void *pass, void *bytes);
+  void (*take_rows)(const void *net, void *pass, const uint32_t *rows, size_t count, const void *bytes);
+  void (*put_uses)(const void *net, const void *pass, const uint32_t *uses, size_t count, void *bytes);
+  void (*take_uses)(const void *net, void *pass, const uint32_t *uses, size_t count, const void *bytes);
+  /* Gradients of dense arrays over the rank's own rows: tasks, and one of them. */
+  size_t (*dense_tasks)(const void *net);
+  void (*sum_dense)(const void *net, const void *pass, void *dense, size_t task);
+} fw_net_rank_ops;
+
 /* `net` and `pass` are those of the type: real_net and real_pass of net/layer.h. */
 typedef struct fw_net_ops {
   furrow_status (*create)(void **net, const fw_plan *plan, const fw_net_params *params, furrow_error *err);
@@ -25,8 +54,17 @@ typedef struct fw_net_ops {
   /* Of a layer: its biases or an array of its dense weights; where in a record an array of its numbers is, in bytes */
   void *(*dense)(const void *net, size_t layer, bool bias, size_t array);
   size_t (*record_offset)(const void *net, size_t layer, size_t array);
+  const fw_net_rank_ops *ranks;
 } fw_net_ops;
 
 extern const fw_net_ops fw_net_ops_f32, fw_net_ops_f64;
+extern const fw_net_rank_ops fw_net_rank_ops_f32, fw_net_rank_ops_f64;
+
+/* The operations of ranks, and what their `net` and `pass` are. */
+const fw_net_rank_ops *fw_net_ranks(const fw_net *net);
+void *fw_net_real(const fw_net *net);
+void *fw_pass_real(const fw_pass *pass);
+/* Features that have a record here. */
+uint64_t fw_net_feature_count(const fw_net *net);
 
 #endif

@@ -6,6 +6,8 @@
 #include "base/endian.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "learn/data/features.h"
+#include "learn/net/net_ops.h"
 
 enum { PIECE = 1 << 16 };
 
@@ -96,7 +98,7 @@ furrow_status fw_net_snapshot_write(const fw_net *net, fw_snapshot_sink sink, vo
   if (status != FURROW_OK) return status;
   const uint64_t number = count;
   status = fw_snapshot_write(&number, 1, sizeof number, sink, to, err);
-  if (status == FURROW_OK && keys) status = fw_snapshot_write(keys, count, sizeof *keys, sink, to, err);
+  if (status == FURROW_OK && fw_net_is_open(net)) status = fw_snapshot_write(keys, count, sizeof *keys, sink, to, err);
   if (status == FURROW_OK && feature_bytes(net) > 0) status = write_features(net, keys, count, sink, to, err);
   fw_free(keys);
   return status;
@@ -104,90 +106,189 @@ furrow_status fw_net_snapshot_write(const fw_net *net, fw_snapshot_sink sink, vo
 
 /* ---- Reading -------------------------------------------------------------------------------------------- */
 
+/* Bytes that are read one after the other. */
+typedef struct cursor {
+  const fw_snapshot_range *range;
+  uint64_t at; /* behind the bytes in the buffer */
+  unsigned char *buffer;
+  size_t capacity, used, filled;
+} cursor;
+
 typedef struct snapshot {
-  const unsigned char *bytes;
-  size_t size, at;
-  bool fill; /* the net, else the bytes are only looked at */
+  fw_net *net;
+  const fw_snapshot_range *range;
+  uint64_t at;          /* before it all is read */
+  bool fill;            /* the net, else the bytes are only looked at */
+  cursor keys, numbers; /* numbers: dense arrays, too */
+  uint64_t taken;
 } snapshot;
 
 static furrow_status fail_snapshot(const snapshot *in, furrow_error *err, const char *message) {
   furrow_status status = fw_fail(err, FURROW_E_FORMAT, "%s", message);
-  if (err) err->offset = in->at;
+  if (err) err->offset = in->at - in->range->begin;
   return status;
 }
 
 static bool has_bytes(const snapshot *in, uint64_t count, size_t size) {
-  return count <= (in->size - in->at) / size;
+  return count <= (in->range->end - in->at) / size;
 }
 
-static furrow_status read_dense(const fw_net *net, snapshot *in, furrow_error *err) {
+static void set_cursor(cursor *c, uint64_t at) {
+  c->at = at;
+  c->used = c->filled = 0;
+}
+
+/* The next `size` bytes, which are there, at most as many as the buffer holds. */
+static furrow_status next_bytes(cursor *c, size_t size, const unsigned char **bytes, furrow_error *err) {
+  if (c->filled - c->used < size) {
+    const uint64_t left = c->range->end - c->at;
+    memmove(c->buffer, c->buffer + c->used, c->filled - c->used);
+    c->filled -= c->used;
+    c->used = 0;
+    const size_t more = left < c->capacity - c->filled ? (size_t)left : c->capacity - c->filled;
+    FW_TRY(c->range->read(c->range->from, c->at, c->buffer + c->filled, more, err));
+    c->filled += more;
+    c->at += more;
+  }
+  *bytes = c->buffer + c->used;
+  c->used += size;
+  return FURROW_OK;
+}
+
+static furrow_status read_array(snapshot *in, void *to, uint64_t count, size_t size, furrow_error *err) {
+  const unsigned char *bytes = NULL;
+  set_cursor(&in->numbers, in->at);
+  for (uint64_t done = 0, n; in->fill && done < count; done += n) {
+    n = count - done < PIECE / size ? count - done : PIECE / size;
+    FW_TRY(next_bytes(&in->numbers, n * size, &bytes, err));
+    fw_snapshot_copy((char *)to + done * size, bytes, n, size);
+  }
+  in->at += count * size;
+  return FURROW_OK;
+}
+
+static furrow_status read_dense(snapshot *in, furrow_error *err) {
+  const fw_net *net = in->net;
   const size_t size = fw_net_element_size(net);
-  for (size_t i = 0; i < fw_net_parameters(net); i++) {
+  for (size_t i = 0; in->range->dense && i < fw_net_parameters(net); i++) {
     const fw_parameter *about = fw_net_parameter(net, i);
     for (size_t array = 0; !about->by_feature && array <= about->state; array++) {
       if (!has_bytes(in, about->cols, size)) return fail_snapshot(in, err, "the parameters end inside a layer's array");
-      if (in->fill) fw_snapshot_copy(fw_net_dense(net, i, array), in->bytes + in->at, about->cols, size);
-      in->at += about->cols * size;
+      FW_TRY(read_array(in, fw_net_dense(net, i, array), about->cols, size, err));
     }
   }
   return FURROW_OK;
 }
 
-static furrow_status read_feature(fw_net *net, uint64_t key, snapshot *in, furrow_error *err) {
+static furrow_status fill_feature(fw_net *net, uint64_t key, const unsigned char *bytes, furrow_error *err) {
   const size_t size = fw_net_element_size(net);
   furrow_status status = fw_net_is_open(net) ? fw_net_make_feature(net, key, err) : FURROW_OK;
   for (size_t i = 0; status == FURROW_OK && i < fw_net_parameters(net); i++) {
     const fw_parameter *about = fw_net_parameter(net, i);
     for (size_t array = 0; about->by_feature && array <= about->state; array++) {
-      fw_snapshot_copy(fw_net_feature(net, i, key, array), in->bytes + in->at, about->rows, size);
-      in->at += about->rows * size;
+      fw_snapshot_copy(fw_net_feature(net, i, key, array), bytes, about->rows, size);
+      bytes += about->rows * size;
     }
   }
   return status;
 }
 
-/* The number of features must be that of the bytes behind it, and that of the range where it is known. */
-static furrow_status read_features(fw_net *net, snapshot *in, furrow_error *err) {
-  const bool open = fw_net_is_open(net);
-  const int64_t range = fw_net_plan(net)->data.range;
-  const size_t bytes = feature_bytes(net), key_size = open ? sizeof(uint64_t) : 0;
-  if (!has_bytes(in, 1, sizeof(uint64_t))) return fail_snapshot(in, err, "the parameters end before the features");
-  const uint64_t count = fw_get_le64(in->bytes + in->at);
-  uint64_t *keys = NULL;
-  size_t known = 0;
-  furrow_status status = open ? FURROW_OK : fw_net_features(net, &keys, &known, err);
-  if (status != FURROW_OK) return status;
-  if (!open && count != known) return fail_snapshot(in, err, "the number of features is not that of the model's range");
-  in->at += sizeof count;
+/* Key i of the snapshot: listed, or those of the range that are its rank's. */
+static furrow_status read_key(snapshot *in, uint64_t i, uint64_t *key, furrow_error *err) {
+  const unsigned char *bytes = NULL;
+  *key = i * in->range->ranks + in->range->rank;
+  if (!fw_net_is_open(in->net)) return FURROW_OK;
+  FW_TRY(next_bytes(&in->keys, sizeof *key, &bytes, err));
+  *key = fw_get_le64(bytes);
+  return FURROW_OK;
+}
+
+static const char *key_fault(const snapshot *in, uint64_t i, uint64_t before, uint64_t key) {
+  const int64_t range = fw_net_plan(in->net)->data.range;
+  if (i > 0 && key <= before) return "the features do not ascend";
+  if (range > 0 && key >= (uint64_t)range) return "a feature is beyond the model's range";
+  if (fw_feature_owner(key, in->range->ranks) != in->range->rank) return "a feature is that of another rank";
+  return NULL;
+}
+
+static furrow_status read_records(snapshot *in, uint64_t count, furrow_error *err) {
+  const size_t bytes = feature_bytes(in->net), key_size = fw_net_is_open(in->net) ? sizeof(uint64_t) : 0;
   if (bytes + key_size == 0) return FURROW_OK;
   if (!has_bytes(in, count, bytes + key_size)) return fail_snapshot(in, err, "the parameters end inside the features");
-  const unsigned char *key_bytes = in->bytes + in->at;
+  set_cursor(&in->keys, in->at);
   in->at += count * key_size;
-  uint64_t before = 0;
-  for (uint64_t i = 0; status == FURROW_OK && i < count; i++) {
-    const uint64_t key = open ? fw_get_le64(key_bytes + 8 * i) : i;
-    if (i > 0 && key <= before) return fail_snapshot(in, err, "the features do not ascend");
-    if (range > 0 && key >= (uint64_t)range) return fail_snapshot(in, err, "a feature is beyond the model's range");
-    before = key;
-    if (in->fill) status = read_feature(net, key, in, err);
+  set_cursor(&in->numbers, in->at);
+  for (uint64_t i = 0, key = 0, before = 0; i < count; i++, before = key) {
+    const unsigned char *numbers = NULL;
+    FW_TRY(read_key(in, i, &key, err));
+    const char *fault = key_fault(in, i, before, key);
+    if (fault) return fail_snapshot(in, err, fault);
+    if (in->fill) FW_TRY(next_bytes(&in->numbers, bytes, &numbers, err));
+    if (in->fill) in->at += bytes;
+    if (!fw_net_owns(in->net, key)) continue;
+    if (in->fill) FW_TRY(fill_feature(in->net, key, numbers, err));
+    in->taken++;
   }
   if (!in->fill) in->at += count * bytes;
+  return FURROW_OK;
+}
+
+/* Keys of 0 … range-1 that are of a rank. */
+static uint64_t count_own(uint64_t range, unsigned rank, unsigned ranks) {
+  return range > rank ? (range - rank + ranks - 1) / ranks : 0;
+}
+
+/* The number of features must be that of the bytes behind it, and that of the range where it is known. */
+static furrow_status read_features(snapshot *in, furrow_error *err) {
+  const fw_snapshot_range *range = in->range;
+  const unsigned char *bytes = NULL;
+  if (!has_bytes(in, 1, sizeof(uint64_t))) return fail_snapshot(in, err, "the parameters end before the features");
+  set_cursor(&in->numbers, in->at);
+  FW_TRY(next_bytes(&in->numbers, sizeof(uint64_t), &bytes, err));
+  const uint64_t count = fw_get_le64(bytes);
+  const uint64_t all = feature_bytes(in->net) > 0 ? (uint64_t)fw_net_plan(in->net)->data.range : 0;
+  if (!fw_net_is_open(in->net) && count != count_own(all, range->rank, range->ranks))
+    return fail_snapshot(in, err, "the number of features is not that of the model's range");
+  in->at += sizeof count;
+  return read_records(in, count, err);
+}
+
+furrow_status fw_net_snapshot_take(fw_net *net, const fw_snapshot_range *range, bool fill, uint64_t *taken,
+                                   furrow_error *err) {
+  const size_t bytes = feature_bytes(net), capacity = bytes > PIECE ? bytes : PIECE;
+  void *memory = NULL;
+  FW_TRY(fw_alloc(&memory, 2, capacity, err));
+  snapshot in = {.net = net, .range = range, .at = range->begin, .fill = fill};
+  in.keys = (cursor){.range = range, .buffer = memory, .capacity = capacity};
+  in.numbers = (cursor){.range = range, .buffer = (unsigned char *)memory + capacity, .capacity = capacity};
+  furrow_status status = read_dense(&in, err);
+  if (status == FURROW_OK) status = read_features(&in, err);
+  if (status == FURROW_OK && in.at != range->end) status = fail_snapshot(&in, err, "bytes follow the parameters");
+  if (status == FURROW_OK) *taken += in.taken;
+  fw_free(memory);
   return status;
 }
 
-static furrow_status read_snapshot(fw_net *net, snapshot *in, furrow_error *err) {
-  furrow_status status = read_dense(net, in, err);
-  if (status == FURROW_OK) status = read_features(net, in, err);
-  if (status == FURROW_OK && in->at != in->size) status = fail_snapshot(in, err, "bytes follow the parameters");
-  return status;
+static furrow_status read_memory(const void *from, uint64_t at, void *bytes, size_t size, furrow_error *err) {
+  (void)err;
+  memcpy(bytes, (const char *)from + at, size);
+  return FURROW_OK;
+}
+
+static furrow_status take_memory(fw_net *net, const unsigned char *bytes, size_t size, bool fill, furrow_error *err) {
+  const furrow_comm *comm = fw_net_comm(net);
+  const fw_snapshot_range range = {
+      .read = read_memory, .from = bytes, .end = size, .dense = true, .rank = comm->rank, .ranks = comm->ranks};
+  uint64_t taken = 0;
+  return fw_net_snapshot_take(net, &range, fill, &taken, err);
 }
 
 furrow_status fw_net_snapshot_check(fw_net *net, const unsigned char *bytes, size_t size, furrow_error *err) {
-  return read_snapshot(net, &(snapshot){bytes, size, 0, false}, err);
+  return take_memory(net, bytes, size, false, err);
 }
 
 furrow_status fw_net_snapshot_read(fw_net *net, const unsigned char *bytes, size_t size, furrow_error *err) {
-  return read_snapshot(net, &(snapshot){bytes, size, 0, true}, err);
+  return take_memory(net, bytes, size, true, err);
 }
 
 /* ---- For checkpoints ---- */
@@ -204,11 +305,32 @@ static furrow_status check_snapshot(void *object, const unsigned char *bytes, si
   return fw_net_snapshot_check(object, bytes, size, err);
 }
 
+static furrow_status take_snapshot(void *object, const fw_snapshot_range *range, uint64_t *taken, furrow_error *err) {
+  return fw_net_snapshot_take(object, range, true, taken, err);
+}
+
+static uint64_t count_features(const void *object) {
+  return fw_net_feature_count(object);
+}
+
+/* Bytes of the dense arrays and their states. */
+static uint64_t dense_bytes(const fw_net *net) {
+  uint64_t count = 0;
+  for (size_t i = 0; i < fw_net_parameters(net); i++) {
+    const fw_parameter *about = fw_net_parameter(net, i);
+    if (!about->by_feature) count += about->cols * (1 + about->state);
+  }
+  return count * fw_net_element_size(net);
+}
+
 fw_snapshot_ops fw_net_snapshot_ops(fw_net *net) {
   return (fw_snapshot_ops){.plan = fw_net_plan(net),
                            .element = fw_net_element_size(net),
                            .object = net,
                            .write = write_snapshot,
                            .read = restore_snapshot,
-                           .check = check_snapshot};
+                           .check = check_snapshot,
+                           .take = take_snapshot,
+                           .count = count_features,
+                           .dense_bytes = dense_bytes(net)};
 }

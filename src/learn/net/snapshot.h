@@ -16,6 +16,16 @@ void fw_snapshot_copy(void *to, const void *from, size_t count, size_t size);
 furrow_status fw_snapshot_write(const void *numbers, size_t count, size_t size, fw_snapshot_sink sink, void *to,
                                 furrow_error *err) FURROW_MUST_USE;
 
+/* A snapshot among other bytes: in memory or in a file. */
+typedef struct fw_snapshot_range {
+  /* Reads bytes that are there. */
+  furrow_status (*read)(const void *from, uint64_t at, void *bytes, size_t size, furrow_error *err);
+  const void *from;
+  uint64_t begin, end;
+  unsigned rank, ranks; /* the features that it has: those of the net of this rank; 0 of 1: all */
+  bool dense;           /* it begins with the dense arrays */
+} fw_snapshot_range;
+
 /* A net or a forest in training, as bytes and back. */
 typedef struct fw_snapshot_ops {
   const fw_plan *plan;
@@ -26,12 +36,18 @@ typedef struct fw_snapshot_ops {
   furrow_status (*read)(void *object, const unsigned char *bytes, size_t size, furrow_error *err);
   /* Whether that would succeed; the object stays as it is. */
   furrow_status (*check)(void *object, const unsigned char *bytes, size_t size, furrow_error *err);
+  /* NULL where every rank has the whole object. Otherwise fills the object with what is its own of a snapshot of any
+   * rank; *taken grows by the number of features. The other two say how many features the object has, and how many
+   * bytes at the beginning of its snapshot are the same on every rank. */
+  furrow_status (*take)(void *object, const fw_snapshot_range *range, uint64_t *taken, furrow_error *err);
+  uint64_t (*count)(const void *object);
+  uint64_t dense_bytes;
 } fw_snapshot_ops;
 
 /* ---- Nets ---- */
 
-/* All numbers of a net, its optimizers' included: each dense array, then the features by ascending key: their number,
- * their keys unless the range is known, and the numbers of each. */
+/* All numbers of a net, its optimizers' included: each dense array, then its own features by ascending key: their
+ * number, their keys unless the range is known, and the numbers of each. */
 furrow_status fw_net_snapshot_write(const fw_net *net, fw_snapshot_sink sink, void *to,
                                     furrow_error *err) FURROW_MUST_USE;
 /* Fills a net of the same plan that has no feature yet that the snapshot does not have. E_FORMAT: the bytes are not
@@ -41,6 +57,11 @@ furrow_status fw_net_snapshot_read(fw_net *net, const unsigned char *bytes, size
 /* Whether that would succeed; the net stays as it is. */
 furrow_status fw_net_snapshot_check(fw_net *net, const unsigned char *bytes, size_t size,
                                     furrow_error *err) FURROW_MUST_USE;
+/* The same of a snapshot of any rank, some bytes at a time: features of other ranks are left out. *taken grows by the
+ * number of features that are the net's own. fill false: the net stays as it is. Offsets of errors count from
+ * range->begin. */
+furrow_status fw_net_snapshot_take(fw_net *net, const fw_snapshot_range *range, bool fill, uint64_t *taken,
+                                   furrow_error *err) FURROW_MUST_USE;
 /* The net as checkpoints take it. */
 fw_snapshot_ops fw_net_snapshot_ops(fw_net *net);
 

@@ -28,8 +28,14 @@ void fw_metrics_put_ndcg(furrow_learn_metrics *metrics, double ndcg);
 void fw_tally_expect(const fw_tally *tally, const double *out);
 /* Adds what another tally of the same graph has gathered. */
 void fw_tally_merge(fw_tally *into, const fw_tally *from);
-/* The sum over all ranks, for each rank. AUC of several ranks comes from bins. */
+/* The sum over all ranks, for each rank. Sums are in the order of ranks: their last digits may differ from those of
+ * one process, the figures that follow from the order of scores do not. */
 furrow_status fw_tally_reduce(fw_tally *tally, const furrow_comm *comm, furrow_error *err) FURROW_MUST_USE;
+
+/* One rank after the other adds its rows to the sums of those before it: each rank has the sums of all rows, with the
+ * bits of one process. */
+furrow_status fw_tally_add_in_turn(fw_tally *tally, const furrow_comm *comm, void (*add)(void *user, fw_tally *tally),
+                                   void *user, furrow_error *err) FURROW_MUST_USE;
 
 /* Whether models of a loss have the figure at this place of furrow_learn_metrics. */
 bool fw_loss_has_metric(fw_loss_type loss, size_t offset);

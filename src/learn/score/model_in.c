@@ -31,7 +31,8 @@ static void put(const reading *in, void *numbers, size_t at, double value) {
     ((float *)numbers)[at] = (float)value;
 }
 
-/* Where the numbers of a column are; *at: the index of row 0 among them. */
+/* Where the numbers of a column are; *at: the index of row 0 among them. *numbers is NULL for a feature of another rank.
+ */
 static furrow_status place_of(const reading *in, int64_t col, void **numbers, size_t *at, furrow_error *err) {
   const fw_parameter *about = in->about;
   if (col < 0 || (about->cols > 0 && (uint64_t)col >= about->cols)) {
@@ -42,6 +43,10 @@ static furrow_status place_of(const reading *in, int64_t col, void **numbers, si
   if (!about->by_feature) {
     *numbers = fw_net_dense(in->net, in->parameter, 0);
     *at = (size_t)col;
+    return FURROW_OK;
+  }
+  if (!fw_net_owns(in->net, (uint64_t)col)) {
+    *numbers = NULL;
     return FURROW_OK;
   }
   if (in->open) {
@@ -62,7 +67,7 @@ static furrow_status take_panel(void *user, size_t part, const furrow_panel *pan
     size_t at = 0;
     furrow_status status = place_of(in, furrow_panel_col(panel, c), &numbers, &at, err);
     if (status != FURROW_OK) return status;
-    for (size_t r = 0; r < panel->rows; r++) {
+    for (size_t r = 0; numbers && r < panel->rows; r++) {
       const size_t row = (size_t)panel->row_ids[r];
       if (row < rows) put(in, numbers, at + row, furrow_panel_get(panel, r, c));
     }

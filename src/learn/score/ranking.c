@@ -184,8 +184,44 @@ void fw_ranking_merge(fw_ranking *into, const fw_ranking *from) {
   pthread_mutex_unlock(settling);
 }
 
+/* The lists of all ranks become the list of each. `all`: space for as many rows, of which own are list.count. */
+static furrow_status gather_lists(fw_ranking *r, fw_score_list *all, const furrow_comm *comm, furrow_error *err) {
+  const fw_score_list *own = &r->list;
+  void *keys = NULL, *weights = NULL;
+  size_t size = 0;
+  furrow_status status = fw_comm_gather_all(comm, own->key, own->count * sizeof *own->key, &keys, &size, NULL, err);
+  if (status == FURROW_OK)
+    status = fw_comm_gather_all(comm, own->weight, own->count * sizeof *own->weight, &weights, &size, NULL, err);
+  if (status == FURROW_OK) {
+    all->count = size / sizeof *own->weight;
+    if (size > 0) memcpy(all->key, keys, all->count * sizeof *own->key);
+    if (size > 0) memcpy(all->weight, weights, size);
+    fw_score_list_clear(&r->list);
+    r->list = *all;
+    *all = (fw_score_list){0};
+    r->sorted = false;
+  }
+  fw_free(keys);
+  fw_free(weights);
+  return status;
+}
+
+/* Rows are kept as one process would keep them: if there are no more than the limit, and all ranks have the memory. */
 furrow_status fw_ranking_reduce(fw_ranking *r, const furrow_comm *comm, furrow_error *err) {
   if (comm->ranks == 1) return FURROW_OK;
+  fw_score_list all = {0};
+  double rows = r->binned ? (double)r->exact_rows + 1 : (double)r->list.count, lacking = 0;
+  FW_TRY(fw_comm_sum_f64(comm, &rows, 1, err));
+  if (rows <= (double)r->exact_rows) {
+    lacking = fw_score_list_reserve(&all, (size_t)rows + 1, NULL) != FURROW_OK;
+    FW_TRY(fw_comm_max_f64(comm, &lacking, 1, err));
+  }
+  if (rows <= (double)r->exact_rows && lacking == 0) {
+    const furrow_status status = gather_lists(r, &all, comm, err);
+    fw_score_list_clear(&all);
+    return status;
+  }
+  fw_score_list_clear(&all);
   if (!r->binned) switch_to_bins(r);
   widen(r, 0, BINS); /* other ranks may have rows anywhere */
   return fw_comm_sum_f64(comm, r->count, 2 * BINS, err);

@@ -11,9 +11,9 @@
  * do. */
 enum { FW_EXACT_ROWS = 1 << 25, FW_EXACT_TRAIN_ROWS = 1 << 18 };
 
-/* Keeps score, class and weight of each row and sorts them when a figure is asked for. Beyond the limit, where memory
- * is short and over several ranks it counts rows in bins instead: a bin is 1/1024 of its scores wide at most, and two
- * rows of one bin count as a tie. Figures of rows that are kept do not depend on the order of rows and merges. */
+/* Keeps score, class and weight of each row and sorts them when a figure is asked for. Beyond the limit, and where
+ * memory is short, it counts rows in bins instead: a bin is 1/1024 of its scores wide at most, and two rows of one bin
+ * count as a tie. Figures of rows that are kept do not depend on the order of rows and merges. */
 typedef struct fw_ranking fw_ranking;
 
 furrow_status fw_ranking_create(fw_ranking **ranking, fw_loss_type loss, furrow_error *err) FURROW_MUST_USE;
@@ -26,6 +26,7 @@ void fw_ranking_add(fw_ranking *ranking, double out, bool positive, double weigh
 /* Prefetches the bin that this row will need, a little before it is added. */
 void fw_ranking_expect(const fw_ranking *ranking, double out);
 void fw_ranking_merge(fw_ranking *into, const fw_ranking *from);
+/* The rows of all ranks, for each rank: kept where there are no more than the limit of one. */
 furrow_status fw_ranking_reduce(fw_ranking *ranking, const furrow_comm *comm, furrow_error *err) FURROW_MUST_USE;
 
 /* The figures of the rows. Any number of threads may ask at once. */

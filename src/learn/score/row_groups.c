@@ -140,13 +140,20 @@ static double weight_of(const fw_row_groups *groups, size_t group, const float *
   return sum / (double)(groups->begin[group + 1] - groups->begin[group]);
 }
 
+bool fw_row_group_ndcg(const fw_row_groups *groups, size_t group, const double *score, const float *label,
+                       const float *weight, double *ndcg, double *group_weight) {
+  const double ideal = fw_row_groups_ideal(groups, group, label, FW_NDCG_TOP);
+  if (!(ideal > 0)) return false;
+  *ndcg = gain_of(groups, group, score, label) / ideal;
+  *group_weight = weight_of(groups, group, weight);
+  return true;
+}
+
 double fw_row_groups_ndcg(const fw_row_groups *groups, const double *score, const float *label, const float *weight) {
-  double sum = 0, weights = 0;
+  double sum = 0, weights = 0, ndcg, w;
   for (size_t g = 0; g < groups->count; g++) {
-    const double ideal = fw_row_groups_ideal(groups, g, label, FW_NDCG_TOP);
-    if (!(ideal > 0)) continue;
-    const double w = weight_of(groups, g, weight);
-    sum += w * (gain_of(groups, g, score, label) / ideal);
+    if (!fw_row_group_ndcg(groups, g, score, label, weight, &ndcg, &w)) continue;
+    sum += w * ndcg;
     weights += w;
   }
   return sum / weights; /* 0 / 0: NaN */

@@ -32,6 +32,9 @@ double fw_grade_gain(double grade);
 double fw_rank_discount(size_t place);
 /* The discounted gain of the best order of a group, of its first `top` rows. */
 double fw_row_groups_ideal(const fw_row_groups *groups, size_t group, const float *label, size_t top);
+/* NDCG of one group, and its weight: the mean of its rows' (NULL: 1). false: no label is above 0. */
+bool fw_row_group_ndcg(const fw_row_groups *groups, size_t group, const double *score, const float *label,
+                       const float *weight, double *ndcg, double *group_weight);
 /* NDCG of the first FW_NDCG_TOP rows: mean over the groups that have a label above 0, each with the mean weight of its
  * rows (NULL: all 1); NaN: there are none. Rows with the same score share their places: the order of rows in the data
  * does not count. */

@@ -7,8 +7,10 @@
 
 #define FW_CHECKPOINT_NAME "checkpoint"
 #define FW_CHECKPOINT_MAGIC "FWTRAIN1"
+#define FW_CHECKPOINT_PART_MAGIC "FWTRPART"
 enum { FW_CHECKPOINT_VERSION = 2, FW_CHECKPOINT_HEADER = 96, FW_CHECKPOINT_EPOCH = 328 };
-enum { FW_HALVINGS_MAX = 3 }; /* of the learning rate in a fit, each after a divergence */
+enum { FW_CHECKPOINT_PARTS_VERSION = 3 }; /* of one whose parameters are in the parts of several ranks */
+enum { FW_HALVINGS_MAX = 3 };             /* of the learning rate in a fit, each after a divergence */
 
 /* An epoch and its figures. */
 typedef struct fw_epoch {
@@ -31,19 +33,25 @@ typedef struct fw_checkpoint {
 
 void fw_checkpoint_clear(fw_checkpoint *checkpoint);
 
+/* All ranks call these three. A net of several ranks is saved in parts: each rank writes its own features, the first
+ * one the dense arrays, too; then the first writes the file that names the parts, and removes older ones. A checkpoint
+ * of any number of ranks can be loaded by any other number: a rank keeps its own features. Other objects, which are the
+ * same on all ranks, are saved by the first. */
+
 /* Writes FOLDER/checkpoint in one step; the folder is made where there is none. */
 furrow_status fw_checkpoint_save(const char *folder, const fw_checkpoint *checkpoint,
-                                 const fw_snapshot_ops *snapshot_ops, furrow_error *err) FURROW_MUST_USE;
-/* Reads it into a new object of the same plan. E_NOT_FOUND: there is none; E_FORMAT: it is damaged; E_STALE: it is of
- * another configuration. */
-furrow_status fw_checkpoint_load(const char *folder, fw_checkpoint *checkpoint, const fw_snapshot_ops *snapshot_ops,
+                                 const fw_snapshot_ops *snapshot_ops, const furrow_comm *comm,
                                  furrow_error *err) FURROW_MUST_USE;
-/* The same from memory. */
+/* Reads it into a new object of the same plan. E_NOT_FOUND: there is none, on all ranks; E_FORMAT: it is damaged;
+ * E_STALE: it is of another configuration. */
+furrow_status fw_checkpoint_load(const char *folder, fw_checkpoint *checkpoint, const fw_snapshot_ops *snapshot_ops,
+                                 const furrow_comm *comm, furrow_error *err) FURROW_MUST_USE;
+/* Removes what trainings that were killed while they saved have left in the folder, if there is one. */
+furrow_status fw_checkpoint_tidy(const char *folder, const furrow_comm *comm, furrow_error *err) FURROW_MUST_USE;
+
+/* Reads a whole one from memory. */
 furrow_status fw_checkpoint_decode(const unsigned char *bytes, size_t size, fw_checkpoint *checkpoint,
                                    const fw_snapshot_ops *snapshot_ops, furrow_error *err) FURROW_MUST_USE;
-
-/* Removes what trainings that were killed while they saved have left in the folder, if there is one. */
-furrow_status fw_checkpoint_tidy(const char *folder, furrow_error *err) FURROW_MUST_USE;
 
 /* One number for all of a plan that the numbers of a training depend on; how many epochs there are to be is not among
  * them. */

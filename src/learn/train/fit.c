@@ -82,6 +82,7 @@ static furrow_status open_train(fw_fit *f, bool split, furrow_error *err) {
   params.sample_ratio = data->sample_ratio;
   params.posneg_ratio = data->posneg_ratio;
   params.shuffle = data->shuffle;
+  params.together = !f->trainer->forest;
   return fw_epoch_rows_open(&f->train, f->samples, data, &params, err);
 }
 
@@ -110,13 +111,14 @@ static furrow_status open_valid(fw_fit *f, const char *uri, furrow_error *err) {
     if (status == FURROW_OK) status = fw_fit_draw_negatives(f, f->valid_samples, err);
     if (status == FURROW_OK && f->scaled) status = fw_samples_scale(f->valid_samples, &f->scaling, err);
     samples = f->valid_samples;
-    const furrow_rowblock *all = status == FURROW_OK ? fw_samples_block(samples) : NULL;
-    if (all && all->size == 0 && f->trainer->comm->ranks == 1) return fail_empty(f, err); /* not after an epoch */
+    const bool known = status == FURROW_OK && fw_samples_block(samples);
+    if (known && fw_samples_all_rows(samples) == 0) return fail_empty(f, err); /* not after an epoch */
   } else if (data->valid_ratio > 0) {
     params = subset_of(f, FW_SUBSET_VALID);
   } else {
     return FURROW_OK;
   }
+  params.together = !f->trainer->forest;
   return status == FURROW_OK ? fw_epoch_rows_open(&f->valid, samples, data, &params, err) : status;
 }
 
@@ -139,14 +141,19 @@ furrow_status fw_fit_progress(void *user, uint64_t rows, furrow_error *err) {
   return fw_report_progress(p->progress, p->progress_user, f->phase, rows, total, err);
 }
 
+furrow_status fw_fit_agree(const fw_fit *f, furrow_status status, furrow_error *err) {
+  return fw_comm_agree(f->trainer->comm, status, err);
+}
+
 furrow_status fw_fit_ask(const fw_fit *f, uint64_t done, uint64_t of, furrow_error *err) {
   const furrow_trainer_fit_params *p = &f->params;
   const uint64_t rows = fw_epoch_rows_known_rows(f->train);
-  return fw_report_progress(p->progress, p->progress_user, f->phase, rows * done / of, rows, err);
+  return fw_fit_agree(f, fw_report_progress(p->progress, p->progress_user, f->phase, rows * done / of, rows, err), err);
 }
 
 furrow_status fw_fit_pause(const fw_fit *f, furrow_error *err) {
-  return fw_report_progress(f->params.progress, f->params.progress_user, "preparing", 0, 0, err);
+  const furrow_trainer_fit_params *p = &f->params;
+  return fw_fit_agree(f, fw_report_progress(p->progress, p->progress_user, "preparing", 0, 0, err), err);
 }
 
 furrow_status fw_fit_no_rows(const fw_fit *f, furrow_error *err) {
@@ -164,7 +171,8 @@ static furrow_status validate(fw_fit *f, fw_epoch *epoch, furrow_error *err) {
   fw_tally_clear(f->tally, FW_EXACT_ROWS);
   furrow_status status = f->ops->score_valid(f, err);
   if (status == FURROW_E_RANGE) return name_valid(f, status, err);
-  if (status == FURROW_OK) status = fw_tally_reduce(f->tally, f->trainer->comm, err);
+  const bool counted = f->ops->scores_all_ranks || f->trainer->rank_batch; /* the rows of all ranks */
+  if (status == FURROW_OK && !counted) status = fw_tally_reduce(f->tally, f->trainer->comm, err);
   if (status != FURROW_OK) return status;
   fw_tally_metrics(f->tally, &epoch->valid);
   if (epoch->valid.rows == 0) return fail_empty(f, err);
@@ -236,9 +244,7 @@ static furrow_status save_checkpoint(fw_fit *f, furrow_error *err) {
   checkpoint.best_steps = f->best_steps;
   if (t->best != t->epochs) checkpoint.best_snapshot = f->best_snapshot;
   const fw_snapshot_ops snapshot_ops = f->ops->snapshot_ops(t);
-  furrow_status status = FURROW_OK; /* all ranks have the same to save: the first does */
-  if (t->comm->rank == 0) status = fw_checkpoint_save(f->params.checkpoint, &checkpoint, &snapshot_ops, err);
-  return status == FURROW_OK ? t->comm->barrier(t->comm, err) : status;
+  return fw_checkpoint_save(f->params.checkpoint, &checkpoint, &snapshot_ops, t->comm, err);
 }
 
 /* A checkpoint has their loss alone. */
@@ -284,23 +290,32 @@ static furrow_status check_best(const fw_fit *f, const fw_checkpoint *checkpoint
                  checkpoint->best);
 }
 
+/* Ranks agree after each step that one of them could fail in alone. */
+static furrow_status read_checkpoint(fw_fit *f, fw_checkpoint *checkpoint, fw_snapshot_ops *made, furrow_error *err) {
+  const furrow_comm *comm = f->trainer->comm;
+  FW_TRY(fw_checkpoint_tidy(f->params.checkpoint, comm, err));
+  FW_TRY(fw_comm_agree(comm, f->ops->make(f->trainer, made, err), err));
+  FW_TRY(fw_checkpoint_load(f->params.checkpoint, checkpoint, made, comm, err));
+  furrow_status status = check_best(f, checkpoint, err);
+  if (status == FURROW_OK) status = check_rows(f, checkpoint, err);
+  if (status == FURROW_OK) status = f->ops->adopt(f->trainer, made->object, err);
+  if (status == FURROW_OK) made->object = NULL; /* it is the trainer's */
+  return fw_comm_agree(comm, status, err);
+}
+
 /* Goes on from a checkpoint, if there is one. */
 static furrow_status load_checkpoint(fw_fit *f, furrow_error *err) {
   fw_checkpoint checkpoint = {0};
   fw_snapshot_ops made = {0};
-  furrow_status status = fw_checkpoint_tidy(f->params.checkpoint, err);
-  if (status == FURROW_OK) status = f->ops->make(f->trainer, &made, err);
-  if (status == FURROW_OK) status = fw_checkpoint_load(f->params.checkpoint, &checkpoint, &made, err);
-  if (status == FURROW_OK) status = check_best(f, &checkpoint, err);
-  if (status == FURROW_OK) status = check_rows(f, &checkpoint, err);
-  if (status == FURROW_OK) status = f->ops->adopt(f->trainer, made.object, err);
+  furrow_status status = read_checkpoint(f, &checkpoint, &made, err);
   if (status != FURROW_OK) {
     f->ops->drop(made.object);
     fw_checkpoint_clear(&checkpoint);
     return status == FURROW_E_NOT_FOUND ? FURROW_OK : status;
   }
   take_checkpoint(f, &checkpoint);
-  return f->params.keep_best && f->trainer->best == f->trainer->epochs ? f->ops->keep(f, err) : FURROW_OK;
+  if (f->params.keep_best && f->trainer->best == f->trainer->epochs) status = f->ops->keep(f, err);
+  return fw_comm_agree(f->trainer->comm, status, err);
 }
 
 /* ---- Epochs --------------------------------------------------------------------------------------------- */
@@ -328,6 +343,15 @@ static furrow_status report_epoch(const fw_fit *f, const fw_epoch *epoch, furrow
   return fw_report_progress(p->progress, p->progress_user, f->phase, rows, rows, err);
 }
 
+/* Ranks go on, or back, together. */
+static furrow_status agree_on_epoch(fw_fit *f, furrow_status status, furrow_error *err) {
+  uint64_t diverged = f->trainer->diverged;
+  status = fw_fit_agree(f, status, err);
+  if (f->trainer->comm->ranks > 1) FW_TRY(fw_comm_max_u64(f->trainer->comm, &diverged, 1, err));
+  f->trainer->diverged = diverged > 0;
+  return status;
+}
+
 static furrow_status run_epoch(fw_fit *f, furrow_error *err) {
   furrow_trainer *t = f->trainer;
   fw_epoch epoch = {.shown = {.epoch = (uint32_t)t->epochs + 1}};
@@ -335,20 +359,21 @@ static furrow_status run_epoch(fw_fit *f, furrow_error *err) {
   furrow_learn_metrics_init(&epoch.valid);
   f->epoch = epoch.shown.epoch;
   f->phase = "training";
-  furrow_status status = f->ops->train(f, &epoch, err);
+  furrow_status status = agree_on_epoch(f, f->ops->train(f, &epoch, err), err);
   if (status == FURROW_OK) to_units_of_data(f, &epoch.train);
   if (fw_fit_diverged(f, status, &epoch)) return fw_fit_go_back(f, status, &epoch, err);
   FW_TRY(status);
-  FW_TRY(report_epoch(f, &epoch, err));
-  status = validate(f, &epoch, err);
+  FW_TRY(fw_fit_agree(f, report_epoch(f, &epoch, err), err));
+  status = agree_on_epoch(f, validate(f, &epoch, err), err);
   if (status != FURROW_OK && f->trainer->diverged) return fw_fit_go_back(f, status, &epoch, err);
   FW_TRY(status);
   to_units_of_data(f, &epoch.valid);
-  FW_TRY(add_to_history(f, &epoch, err));
-  if (epoch.shown.best && f->params.keep_best) FW_TRY(f->ops->keep(f, err));
+  status = add_to_history(f, &epoch, err);
+  if (status == FURROW_OK && epoch.shown.best && f->params.keep_best) status = f->ops->keep(f, err);
+  FW_TRY(fw_fit_agree(f, status, err));
   FW_TRY(save_checkpoint(f, err));
-  if (!f->params.epoch) return FURROW_OK;
-  return f->params.epoch(f->params.epoch_user, &t->history[t->epochs - 1].shown, err);
+  if (f->params.epoch) status = f->params.epoch(f->params.epoch_user, &t->history[t->epochs - 1].shown, err);
+  return fw_fit_agree(f, status, err);
 }
 
 /* Whether patience is at its end. */
@@ -384,12 +409,36 @@ static furrow_status run_epochs(fw_fit *f, furrow_error *err) {
   return status == FURROW_OK ? fw_fit_compare_constant(f, err) : status;
 }
 
-static void take_stats(const fw_fit *f) {
+/* An error of the first rank that has one. */
+static furrow_status share_first(const furrow_comm *comm, bool mine, furrow_error *first, furrow_error *err) {
+  uint64_t from = mine ? comm->ranks - comm->rank : 0;
+  FW_TRY(fw_comm_max_u64(comm, &from, 1, err));
+  return from ? comm->broadcast(comm, first, sizeof *first, comm->ranks - (unsigned)from, err) : FURROW_OK;
+}
+
+/* What all ranks read. */
+static furrow_status share_stats(const furrow_comm *comm, furrow_parser_stats *stats, furrow_error *err) {
+  uint64_t sums[] = {stats->rows, stats->features, stats->bytes, stats->bad_rows, stats->ignored};
+  if (comm->ranks == 1) return FURROW_OK;
+  FW_TRY(share_first(comm, stats->bad_rows > 0, &stats->first_bad, err));
+  FW_TRY(share_first(comm, stats->ignored > 0, &stats->first_ignored, err));
+  FW_TRY(fw_comm_sum_i64(comm, (int64_t *)sums, sizeof sums / sizeof *sums, err));
+  stats->rows = sums[0];
+  stats->features = sums[1];
+  stats->bytes = sums[2];
+  stats->bad_rows = sums[3];
+  stats->ignored = sums[4];
+  return FURROW_OK;
+}
+
+static furrow_status take_stats(const fw_fit *f, furrow_error *err) {
   furrow_trainer *t = f->trainer;
   furrow_parser_stats_init(&t->train_read);
   furrow_parser_stats_init(&t->valid_read);
   fw_epoch_rows_get_stats(f->train, &t->train_read);
   if (f->valid_samples) fw_epoch_rows_get_stats(f->valid, &t->valid_read);
+  FW_TRY(share_stats(t->comm, &t->train_read, err));
+  return share_stats(t->comm, &t->valid_read, err);
 }
 
 /* ---- Units of training ---------------------------------------------------------------------------------- */
@@ -434,8 +483,10 @@ static furrow_status change_units(fw_fit *f, bool back, furrow_error *err) {
   return FURROW_OK;
 }
 
-/* Whatever happened, the trainer is left with weights for the data as it is. */
+/* Whatever happened, the trainer is left with weights for the data as it is; but where ranks have failed, perhaps one
+ * of them alone, there is nothing that they could do together. */
 static furrow_status finish_units(fw_fit *f, furrow_status status, furrow_error *err) {
+  if (status != FURROW_OK && f->trainer->comm->ranks > 1) return status;
   const furrow_status folded = change_units(f, true, status == FURROW_OK ? err : NULL);
   return status == FURROW_OK ? folded : status;
 }
@@ -452,7 +503,7 @@ void fw_fit_choose_ops(fw_fit *f) {
   const fw_data_conf *data = &t->plan->data;
   const bool all = data->sample_ratio >= 1 && data->posneg_ratio <= 0 && !f->params.stream;
   const bool pairs = t->plan->train.lbfgs_pairs;
-  f->exact = t->plan->train.lbfgs && all && !t->hogwild && !t->loaded && t->comm->ranks == 1;
+  f->exact = t->plan->train.lbfgs && all && !t->hogwild && !t->loaded;
   f->exact &= !pairs || takes_factors(f);
   f->ops = t->forest ? &fw_fit_forest : !f->exact ? &fw_fit_net : pairs ? &fw_fit_factors : &fw_fit_convex;
   if (fw_loss_ranks(t->plan->graph.loss) && !t->forest) f->ops = &fw_fit_rank;
@@ -476,6 +527,7 @@ furrow_status furrow_trainer_fit(furrow_trainer *trainer, const char *train, con
   furrow_status status = fw_fit_settle_encoder(&f, err);
   fw_fit_choose_ops(&f);
   if (status == FURROW_OK) status = find_metric(&f, err);
+  status = fw_fit_agree(&f, status, err);
   if (status == FURROW_OK) status = open_samples(&f, train, !valid, err);
   if (status == FURROW_OK) status = fw_fit_pause(&f, err);
   if (status == FURROW_OK) status = fw_fit_draw_negatives(&f, f.samples, err);
@@ -484,15 +536,16 @@ furrow_status furrow_trainer_fit(furrow_trainer *trainer, const char *train, con
   if (status == FURROW_OK) status = check_metric(&f, err);
   take_plan(&f);
   if (status == FURROW_OK) status = fw_tally_create(&f.tally, &trainer->plan->graph, err);
-  if (status == FURROW_OK) status = open_train(&f, !valid, err);
-  if (status == FURROW_OK) status = open_valid(&f, valid, err);
+  status = fw_fit_agree(&f, status, err);
+  if (status == FURROW_OK) status = fw_fit_agree(&f, open_train(&f, !valid, err), err);
+  if (status == FURROW_OK) status = fw_fit_agree(&f, open_valid(&f, valid, err), err);
   if (status == FURROW_OK) status = fw_fit_pause(&f, err);
   if (status == FURROW_OK) status = change_units(&f, false, err);
   if (status == FURROW_OK) status = run_epochs(&f, err);
   if (f.in_units) status = finish_units(&f, status, err);
   fw_trainer_weigh_rows(trainer);
   if (status == FURROW_OK) status = fw_fit_score_fold(&f, err);
-  if (status == FURROW_OK) take_stats(&f);
+  if (status == FURROW_OK) status = take_stats(&f, err);
   fw_epoch_rows_close(f.train);
   fw_epoch_rows_close(f.valid);
   fw_samples_close(f.samples);

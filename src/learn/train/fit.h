@@ -17,8 +17,9 @@ typedef struct fw_fit_ops {
   furrow_status (*begin)(fw_fit *fit, furrow_error *err);
   /* Trains one epoch; fills in rate, metrics and time. */
   furrow_status (*train)(fw_fit *fit, fw_epoch *epoch, furrow_error *err);
-  /* Counts the scores of the validation rows in fit->tally. */
+  /* Counts the scores of the validation rows in fit->tally: those of this rank, or of all (scores_all_ranks). */
   furrow_status (*score_valid)(fw_fit *fit, furrow_error *err);
+  bool scores_all_ranks;
   /* Fills in the figures of the validation rows itself; NULL: score_valid does. */
   furrow_status (*validate)(fw_fit *fit, fw_epoch *epoch, furrow_error *err);
   /* Keeps the parameters of the best epoch; restores them. */
@@ -93,6 +94,8 @@ furrow_status fw_fit_progress(void *user, uint64_t rows, furrow_error *err);
 /* Reports that `done` of `of` pieces of a pass over the rows are done, each of which may take long: the caller can stop
  * between them. */
 furrow_status fw_fit_ask(const fw_fit *fit, uint64_t done, uint64_t of, furrow_error *err) FURROW_MUST_USE;
+/* OK if all ranks' status is; else that of the first rank that failed, with its error, on all ranks. */
+furrow_status fw_fit_agree(const fw_fit *fit, furrow_status status, furrow_error *err) FURROW_MUST_USE;
 /* Lets the caller stop between two passes over the rows before the first epoch. */
 furrow_status fw_fit_pause(const fw_fit *fit, furrow_error *err) FURROW_MUST_USE;
 /* E_ARGUMENT: there are no rows to train with, and why. */

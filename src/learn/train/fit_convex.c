@@ -23,14 +23,16 @@ furrow_status fw_convex_labels(const fw_fit *f, const furrow_rowblock *rows, dou
                                furrow_error *err) {
   const fw_plan *plan = f->trainer->plan;
   const bool as_signs = plan->graph.loss == FW_LOSS_CROSS_ENTROPY;
+  const fw_samples *samples =
+      f->valid_samples && rows == fw_samples_block(f->valid_samples) ? f->valid_samples : f->samples;
   FW_TRY(fw_alloc((void **)label, rows->size + 1, sizeof **label, err));
   FW_TRY(fw_alloc((void **)weight, rows->size + 1, sizeof **weight, err));
   for (size_t i = 0; i < rows->size; i++) {
     const furrow_row row = furrow_rowblock_row(rows, i);
     furrow_status status = fw_row_label(&plan->data, &plan->graph, &row, *label + i, *weight + i, err);
     if (status != FURROW_OK) {
-      fw_error_prefix_row(err, i + 1);
-      fw_error_set_file(err, fw_samples_name(f->samples));
+      fw_error_prefix_row(err, fw_samples_first_row(samples) + i + 1);
+      fw_error_set_file(err, fw_samples_name(samples));
       return status;
     }
     if (as_signs) (*label)[i] = (*label)[i] > 0 ? 1 : -1;
@@ -49,19 +51,30 @@ double fw_convex_strength(const fw_fit *f) {
   return own ? graph->layers[0].optimizer.l2 : usual_strength(graph);
 }
 
+/* The rows of this rank, with labels and weights. */
+static furrow_status take_rows(fw_convex_fit *c, const fw_fit *f, const fw_epoch_rows *rows, size_t factors,
+                               const furrow_rowblock **all, furrow_error *err) {
+  *all = fw_samples_block(f->samples);
+  if (f->linear_scaling.count > 0 && factors == 0) {
+    FW_TRY(fw_scaled_block_fill(&c->centred, &f->linear_scaling, fw_samples_raw_block(f->samples), err));
+    *all = &c->centred.block;
+  }
+  c->count = (*all)->size;
+  if (rows) FW_TRY(fw_epoch_rows_list(rows, &c->use, &c->count, err));
+  return fw_convex_labels(f, *all, &c->label, &c->weight, err);
+}
+
 static furrow_status create_problem(fw_convex_fit *c, const fw_fit *f, const fw_epoch_rows *rows, double l2,
                                     size_t factors, furrow_error *err) {
   const fw_plan *plan = f->trainer->plan;
   const fw_graph *graph = &plan->graph;
-  const furrow_rowblock *all = fw_samples_block(f->samples);
-  if (f->linear_scaling.count > 0 && factors == 0) {
-    FW_TRY(fw_scaled_block_fill(&c->centred, &f->linear_scaling, fw_samples_raw_block(f->samples), err));
-    all = &c->centred.block;
-  }
-  if (rows) FW_TRY(fw_epoch_rows_list(rows, &c->use, &c->count, err));
-  if (rows ? c->count == 0 : all->size == 0) return fw_fit_no_rows(f, err);
-  if (!rows) c->count = all->size;
-  FW_TRY(fw_convex_labels(f, all, &c->label, &c->weight, err));
+  const furrow_comm *comm = f->trainer->comm;
+  const furrow_rowblock *all = NULL;
+  const double *label, *weight;
+  FW_TRY(fw_comm_agree(comm, take_rows(c, f, rows, factors, &all, err), err));
+  uint64_t count = c->count;
+  FW_TRY(fw_comm_max_u64(comm, &count, 1, err));
+  if (count == 0) return fw_fit_no_rows(f, err);
   c->loss = linear_loss(graph);
   const fw_linear_params params = {.rows = all,
                                    .use = c->use,
@@ -74,10 +87,14 @@ static furrow_status create_problem(fw_convex_fit *c, const fw_fit *f, const fw_
                                    .l2 = l2,
                                    .range = plan->data.range > 0 ? (uint64_t)plan->data.range : 0,
                                    .pool = f->trainer->pool,
-                                   .factors = factors};
+                                   .factors = factors,
+                                   .comm = comm,
+                                   .first_row = fw_samples_first_row(f->samples)};
   FW_TRY(fw_linear_problem_create(&c->problem, &params, err));
   if (factors == 0) FW_TRY(fw_linear_solver_create(&c->solver, c->problem, NULL, err));
-  return fw_alloc((void **)&c->scores, c->count * graph->outputs, sizeof *c->scores, err);
+  c->outputs = graph->outputs;
+  c->rows = fw_linear_problem_rows(c->problem, &label, &weight);
+  return fw_comm_all_ok(comm, fw_alloc((void **)&c->scores, c->rows * graph->outputs, sizeof *c->scores, err), err);
 }
 
 furrow_status fw_convex_fit_create(fw_convex_fit **convex, const fw_fit *f, const fw_epoch_rows *rows, double l2,
@@ -152,13 +169,16 @@ static furrow_status begin(fw_fit *f, furrow_error *err) {
   return fw_convex_fit_create(&f->convex, f, f->train, fw_convex_strength(f), 0, err);
 }
 
-void fw_convex_fit_tally(const fw_convex_fit *c, const double *x, const fw_fit *f) {
-  const size_t outputs = f->trainer->plan->graph.outputs;
+static void add_scores(void *user, fw_tally *tally) {
+  const fw_convex_fit *c = user;
+  const double *label, *weight;
+  fw_linear_problem_rows(c->problem, &label, &weight);
+  for (size_t i = 0; i < c->rows; i++) fw_tally_add(tally, c->scores + i * c->outputs, label[i], weight[i]);
+}
+
+furrow_status fw_convex_fit_tally(fw_convex_fit *c, const double *x, const fw_fit *f, furrow_error *err) {
   fw_linear_problem_scores(c->problem, x, c->scores);
-  for (size_t i = 0; i < c->count; i++) {
-    const size_t row = c->use ? c->use[i] : i;
-    fw_tally_add(f->tally, c->scores + i * outputs, c->label[row], c->weight[row]);
-  }
+  return fw_tally_add_in_turn(f->tally, f->trainer->comm, add_scores, c, err);
 }
 
 /* Figures take as long as an iteration, so that they are made only now and then. */
@@ -173,7 +193,7 @@ static furrow_status train_iterations(fw_fit *f, fw_epoch *epoch, furrow_error *
   f->trainer->steps++;
   epoch->shown.learning_rate = 1;
   fw_tally_clear(f->tally, FW_EXACT_TRAIN_ROWS);
-  fw_convex_fit_tally(f->convex, fw_linear_solver_weights(f->convex->solver), f);
+  FW_TRY(fw_convex_fit_tally(f->convex, fw_linear_solver_weights(f->convex->solver), f, err));
   fw_tally_metrics(f->tally, &epoch->train);
   epoch->shown.seconds = fw_fit_seconds() - start;
   return f->valid ? fw_linear_put(f->trainer->net, f->convex, err) : FURROW_OK;

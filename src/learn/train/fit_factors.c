@@ -160,7 +160,7 @@ static furrow_status train_strength(fw_fit *f, fw_epoch *epoch, furrow_error *er
   f->trainer->steps++;
   epoch->shown.learning_rate = 1;
   fw_tally_clear(f->tally, FW_EXACT_TRAIN_ROWS);
-  fw_convex_fit_tally(p->rows, p->x, f);
+  FW_TRY(fw_convex_fit_tally(p->rows, p->x, f, err));
   fw_tally_metrics(f->tally, &epoch->train);
   epoch->shown.seconds = fw_fit_seconds() - start;
   return fw_factors_put(f->trainer->net, p->rows->problem, p->x, err);

@@ -20,32 +20,33 @@ typedef struct pass {
   fw_epoch_rows *epoch_rows;
   fw_batcher *batcher;
   uint64_t *numbers; /* of rows, for messages */
-  take_batch take;
+  take_batch take;   /* NULL: rows are only counted */
+  uint64_t rows;
 } pass;
 
 static furrow_status next_batch(const pass *p, size_t *count, furrow_error *err) {
   fw_minibatch *batch = NULL;
   fw_batcher_start(p->batcher);
   furrow_status status = fw_epoch_rows_fill(p->epoch_rows, p->batcher, ROWS_AT_ONCE, p->numbers, count, err);
-  if (status == FURROW_OK && *count > 0) status = fw_batcher_finish(p->batcher, &batch, err);
-  if (status == FURROW_OK && *count > 0) status = p->take(p->fit->booster, batch, err);
-  return status;
+  if (status != FURROW_OK || *count == 0 || !p->take) return status;
+  status = fw_batcher_finish(p->batcher, &batch, err);
+  return status == FURROW_OK ? p->take(p->fit->booster, batch, err) : status;
 }
 
-static furrow_status run_pass(const pass *p, uint32_t epoch, furrow_error *err) {
+static furrow_status run_pass(pass *p, uint32_t epoch, furrow_error *err) {
   size_t count = 1;
-  uint64_t rows = 0;
   p->fit->reported = 0;
   furrow_status status = fw_epoch_rows_start(p->epoch_rows, epoch, err);
   while (status == FURROW_OK && count > 0) {
     status = next_batch(p, &count, err);
-    rows += count;
-    if (status == FURROW_OK) status = fw_fit_progress(p->fit, rows, err);
+    p->rows += count;
+    if (status == FURROW_OK) status = fw_fit_progress(p->fit, p->rows, err);
   }
   return status;
 }
 
-static furrow_status pass_rows(fw_fit *f, fw_epoch_rows *epoch_rows, take_batch take, uint32_t epoch,
+/* One pass over this rank's rows. All ranks have done theirs, or all fail. *rows (may be NULL): how many there were. */
+static furrow_status pass_rows(fw_fit *f, fw_epoch_rows *epoch_rows, take_batch take, uint32_t epoch, uint64_t *rows,
                                furrow_error *err) {
   const fw_plan *plan = f->trainer->plan;
   fw_batcher_params rules = fw_plan_rules(plan);
@@ -61,7 +62,24 @@ static furrow_status pass_rows(fw_fit *f, fw_epoch_rows *epoch_rows, take_batch 
   if (status == FURROW_E_RANGE && err && !err->file[0]) fw_error_set_file(err, fw_samples_name(samples));
   fw_batcher_free(p.batcher);
   fw_free(numbers);
-  return status;
+  if (rows) *rows = p.rows;
+  return fw_comm_agree(f->trainer->comm, status, err);
+}
+
+/* Samples of the first pass are chosen by the number of a row among those of all ranks: rows of the ranks before this
+ * one are counted. */
+static furrow_status share_rows(fw_fit *f, furrow_error *err) {
+  const furrow_comm *comm = f->trainer->comm;
+  const fw_data_conf *data = &f->trainer->plan->data;
+  uint64_t rows = 0, first = 0, all = 0;
+  if (comm->ranks == 1) return FURROW_OK;
+  if (data->sample_ratio < 1 || data->posneg_ratio > 0)
+    FW_TRY(pass_rows(f, f->train, NULL, 1, &rows, err));
+  else
+    FW_TRY(fw_comm_agree(comm, fw_epoch_rows_count(f->train, &rows, err), err));
+  FW_TRY(fw_comm_offset(comm, rows, &first, &all, err));
+  fw_booster_set_comm(f->booster, comm, first);
+  return FURROW_OK;
 }
 
 static furrow_status go_on(void *user, furrow_error *err) {
@@ -71,15 +89,16 @@ static furrow_status go_on(void *user, furrow_error *err) {
 static furrow_status begin(fw_fit *f, furrow_error *err) {
   furrow_trainer *t = f->trainer;
   f->phase = "reading";
-  furrow_status status = fw_booster_create(&f->booster, t->plan, t->pool, err);
-  if (status == FURROW_OK) fw_booster_set_check(f->booster, go_on, f);
-  if (status == FURROW_OK) status = pass_rows(f, f->train, fw_booster_scan_rows, 1, err);
-  if (status == FURROW_OK) status = fw_booster_choose_cuts(f->booster, err);
-  if (status == FURROW_OK) status = fw_booster_resume(f->booster, t->forest, err);
-  if (status == FURROW_OK) status = pass_rows(f, f->train, fw_booster_add_rows, 1, err);
-  if (status == FURROW_OK && fw_booster_rows(f->booster, false) == 0) status = fw_fit_no_rows(f, err);
-  if (status == FURROW_OK && f->valid) status = pass_rows(f, f->valid, fw_booster_add_valid_rows, 0, err);
-  return status == FURROW_OK ? fw_booster_begin(f->booster, t->forest, err) : status;
+  FW_TRY(fw_comm_agree(t->comm, fw_booster_create(&f->booster, t->plan, t->pool, err), err));
+  fw_booster_set_check(f->booster, go_on, f);
+  FW_TRY(share_rows(f, err));
+  FW_TRY(pass_rows(f, f->train, fw_booster_scan_rows, 1, NULL, err));
+  FW_TRY(fw_booster_choose_cuts(f->booster, err));
+  FW_TRY(fw_comm_agree(t->comm, fw_booster_resume(f->booster, t->forest, err), err));
+  FW_TRY(pass_rows(f, f->train, fw_booster_add_rows, 1, NULL, err));
+  if (fw_booster_rows(f->booster, false) == 0) return fw_fit_no_rows(f, err);
+  if (f->valid) FW_TRY(pass_rows(f, f->valid, fw_booster_add_valid_rows, 0, NULL, err));
+  return fw_booster_begin(f->booster, t->forest, err);
 }
 
 /* ---- A round -------------------------------------------------------------------------------------------- */
@@ -91,7 +110,7 @@ static furrow_status train_round(fw_fit *f, fw_epoch *epoch, furrow_error *err) 
   furrow_status status = fw_booster_round(f->booster, err);
   if (status != FURROW_OK) return status;
   fw_tally_clear(f->tally, FW_EXACT_TRAIN_ROWS);
-  fw_booster_tally(f->booster, false, (rows + TALLIED - 1) / TALLIED, f->tally);
+  FW_TRY(fw_booster_tally_all(f->booster, false, (rows + TALLIED - 1) / TALLIED, f->tally, err));
   fw_tally_metrics(f->tally, &epoch->train);
   epoch->train.rows = rows;
   epoch->shown.seconds = fw_fit_seconds() - start;
@@ -100,9 +119,7 @@ static furrow_status train_round(fw_fit *f, fw_epoch *epoch, furrow_error *err) 
 }
 
 static furrow_status score_valid(fw_fit *f, furrow_error *err) {
-  (void)err;
-  fw_booster_tally(f->booster, true, 1, f->tally);
-  return FURROW_OK;
+  return fw_booster_tally_all(f->booster, true, 1, f->tally, err);
 }
 
 /* ---- The best round, checkpoints ------------------------------------------------------------------------ */
@@ -179,6 +196,7 @@ static fw_snapshot_ops snapshot_ops(const furrow_trainer *trainer) {
 const fw_fit_ops fw_fit_forest = {.begin = begin,
                                   .train = train_round,
                                   .score_valid = score_valid,
+                                  .scores_all_ranks = true,
                                   .keep = keep,
                                   .restore = restore,
                                   .make = make,

@@ -4,7 +4,6 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "learn/data/samples.h"
-#include "learn/net/param_mixing.h"
 #include "learn/net/snapshot.h"
 #include "learn/train/fit.h"
 #include "learn/train/linear_start.h"
@@ -35,7 +34,22 @@ static furrow_status begin(fw_fit *f, furrow_error *err) {
   return renew_hogwild(f, err);
 }
 
+/* Rows of a batch that are asked for: of rows in memory, ranks take their own of them; of streamed rows each takes its
+ * share, at least one. */
+static size_t rows_of_batch(const fw_fit *f, size_t rows) {
+  const furrow_comm *comm = f->trainer->comm;
+  if (!f->params.stream) return rows;
+  const size_t share = rows / comm->ranks + (comm->rank < rows % comm->ranks);
+  return share ? share : 1;
+}
+
 /* ---- An epoch ------------------------------------------------------------------------------------------- */
+
+static furrow_status train_ranks(fw_fit *f, const fw_row_source *from, furrow_error *err) {
+  const fw_rank_epoch epoch = {.from = from, .epoch = f->epoch, .tally = f->tally, .done = fw_fit_progress, .user = f};
+  double loss;
+  return fw_trainer_update_ranks(f->trainer, &epoch, &loss, err);
+}
 
 static furrow_status train_rows(fw_fit *f, const fw_row_source *from, furrow_error *err) {
   furrow_trainer *t = f->trainer;
@@ -54,7 +68,6 @@ static furrow_status train_rows(fw_fit *f, const fw_row_source *from, furrow_err
     slots[1] = slots[2];
     slots[2] = done;
   }
-  if (status == FURROW_E_RANGE && err && !err->file[0]) fw_error_set_file(err, fw_samples_name(f->samples));
   return status;
 }
 
@@ -69,7 +82,7 @@ static double rate_of(const furrow_trainer *trainer, uint32_t epoch) {
 
 static furrow_status train_epoch(fw_fit *f, fw_epoch *epoch, furrow_error *err) {
   const double start = fw_fit_seconds();
-  const fw_row_source from = {fw_epoch_rows_fill, f->train, f->batch};
+  const fw_row_source from = {fw_epoch_rows_fill, f->train, rows_of_batch(f, f->batch)};
   f->reported = 0;
   fw_tally_clear(f->tally, FW_EXACT_TRAIN_ROWS);
   epoch->shown.learning_rate = rate_of(f->trainer, epoch->shown.epoch);
@@ -77,10 +90,9 @@ static furrow_status train_epoch(fw_fit *f, fw_epoch *epoch, furrow_error *err) 
   if (status == FURROW_OK && f->hogwild) {
     status = fw_hogwild_epoch(f->hogwild, &from, epoch->shown.epoch, f->tally, fw_fit_progress, f, err);
   } else if (status == FURROW_OK) {
-    status = train_rows(f, &from, err);
+    status = f->trainer->rank_batch ? train_ranks(f, &from, err) : train_rows(f, &from, err);
   }
-  if (status == FURROW_OK) status = fw_mix_parameters(f->trainer->comm, f->trainer->net, err);
-  if (status == FURROW_OK) status = fw_tally_reduce(f->tally, f->trainer->comm, err);
+  if (status == FURROW_E_RANGE && err && !err->file[0]) fw_error_set_file(err, fw_samples_name(f->samples));
   if (status != FURROW_OK) return status;
   fw_tally_metrics(f->tally, &epoch->train);
   epoch->shown.seconds = fw_fit_seconds() - start;
@@ -88,7 +100,7 @@ static furrow_status train_epoch(fw_fit *f, fw_epoch *epoch, furrow_error *err) 
 }
 
 furrow_status fw_fit_net_score(fw_fit *f, fw_scored_batch take, void *user, furrow_error *err) {
-  const fw_row_source from = {fw_epoch_rows_fill, f->valid, VALID_ROWS};
+  const fw_row_source from = {fw_epoch_rows_fill, f->valid, rows_of_batch(f, VALID_ROWS)};
   FW_TRY(fw_epoch_rows_start(f->valid, 0, err));
   return fw_trainer_score(f->trainer, &from, take, user, err);
 }

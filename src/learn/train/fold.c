@@ -12,6 +12,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "base/mem.h"
@@ -173,6 +174,8 @@ typedef struct folding {
   bool f64;
   uint64_t *keys; /* of records; NULL: 0 … records - 1 */
   size_t records;
+  size_t centred;  /* features with a mean */
+  double *terms;   /* numbers of them, by ascending key: for each output, or factor */
   double *sum;     /* C: a number for each factor of the embedding that is folded */
   double *by_slot; /* its c, by slot; NULL: it has none */
   double squares;  /* sum of |c|² */
@@ -229,45 +232,77 @@ static uint64_t key_of_record(const folding *f, size_t i) {
   return f->keys ? f->keys[i] : i;
 }
 
+/* ---- Ranks ---- */
+
+/* Numbers that only the rank of a feature has, and that are 0 elsewhere, for all ranks: nothing is lost in such a sum,
+ * so that what is made of them has the bits of one process. */
+static furrow_status share(const folding *f, layer_index layer, double *numbers, size_t count, furrow_error *err) {
+  const bool everywhere = !fw_net_parameter(f->net, parameter_of(f, layer, false))->by_feature;
+  return everywhere ? FURROW_OK : fw_comm_sum_f64(fw_net_comm(f->net), numbers, count, err);
+}
+
 /* ---- Input layers ---- */
 
-static void fold_input(const folding *f, layer_index layer) {
+static furrow_status fold_input(const folding *f, layer_index layer, furrow_error *err) {
   const size_t width = layer_at(f->graph, layer)->width;
+  double *term = f->terms;
+  memset(f->terms, 0, f->centred * width * sizeof *f->terms);
+  for (size_t i = 0; i < f->scaling->count; i++) {
+    const double mean = f->scaling->mean[i];
+    void *w = feature_row(f, layer, f->scaling->key[i]);
+    for (size_t k = 0; w && k < width; k++) {
+      const double folded = get(f, w, k) * f->scaling->factor[i];
+      set(f, w, k, folded);
+      if (mean != 0) term[k] = folded * mean;
+    }
+    if (mean != 0) term += width;
+  }
+  FW_TRY(share(f, layer, f->terms, f->centred * width, err));
   void *bias = bias_of(f, layer);
   for (size_t k = 0; k < width; k++) {
     double sum = 0;
-    for (size_t i = 0; i < f->scaling->count; i++) {
-      void *w = feature_row(f, layer, f->scaling->key[i]);
-      if (!w) continue;
-      const double folded = get(f, w, k) * f->scaling->factor[i];
-      set(f, w, k, folded);
-      sum += folded * f->scaling->mean[i];
-    }
+    for (size_t i = 0; i < f->centred; i++) sum += f->terms[i * width + k];
     set(f, bias, k, get(f, bias, k) - sum);
   }
+  return FURROW_OK;
 }
 
 /* ---- Embeddings ---- */
 
-/* Vectors become v'; their constants are summed. */
-static void fold_vectors(folding *f, layer_index layer) {
-  const fw_layer *embedding = layer_at(f->graph, layer);
-  const size_t factors = embedding->factors;
-  for (size_t k = 0; k < factors; k++) f->sum[k] = 0;
-  for (size_t k = 0; k < embedding->width; k++) f->by_slot[k] = 0;
-  f->squares = 0;
+/* Vectors become v'; terms the c of the features with a mean. */
+static furrow_status scale_vectors(const folding *f, layer_index layer, furrow_error *err) {
+  const size_t factors = layer_at(f->graph, layer)->factors;
+  double *term = f->terms;
+  memset(f->terms, 0, f->centred * factors * sizeof *f->terms);
   for (size_t i = 0; i < f->scaling->count; i++) {
     const double mean = f->scaling->mean[i];
     void *v = feature_row(f, layer, f->scaling->key[i]);
-    if (!v) continue;
-    multiply(f, v, factors, f->scaling->factor[i]);
-    for (size_t k = 0; mean != 0 && k < factors; k++) {
-      const double c = mean * get(f, v, k);
-      f->sum[k] += c;
-      f->squares += c * c;
-      if (embedding->slots > 0) f->by_slot[(size_t)f->scaling->slot[i] * factors + k] = c;
-    }
+    if (v) multiply(f, v, factors, f->scaling->factor[i]);
+    for (size_t k = 0; v && mean != 0 && k < factors; k++) term[k] = mean * get(f, v, k);
+    if (mean != 0) term += factors;
   }
+  return share(f, layer, f->terms, f->centred * factors, err);
+}
+
+/* The constants of vectors are summed. */
+static furrow_status fold_vectors(folding *f, layer_index layer, furrow_error *err) {
+  const fw_layer *embedding = layer_at(f->graph, layer);
+  const size_t factors = embedding->factors;
+  FW_TRY(scale_vectors(f, layer, err));
+  for (size_t k = 0; k < factors; k++) f->sum[k] = 0;
+  for (size_t k = 0; k < embedding->width; k++) f->by_slot[k] = 0;
+  f->squares = 0;
+  const double *term = f->terms;
+  for (size_t i = 0; i < f->scaling->count; i++) {
+    if (f->scaling->mean[i] == 0) continue;
+    for (size_t k = 0; k < factors; k++) {
+      f->sum[k] += term[k];
+      f->squares += term[k] * term[k];
+      if (embedding->slots > 0) f->by_slot[(size_t)f->scaling->slot[i] * factors + k] = term[k];
+    }
+    term += factors;
+  }
+  return FURROW_OK;
 }
 
 /* The mean of a feature. `next`: of the scaling, where to go on; keys must come in ascending order. */
@@ -276,8 +311,22 @@ static double mean_of(const folding *f, uint64_t key, size_t *next) {
   return *next < f->scaling->count && f->scaling->key[*next] == key ? f->scaling->mean[*next] : 0;
 }
 
+/* The weights of a dense input layer, which all ranks have, where each of them changed those of its own features. */
+static furrow_status share_changed(const folding *f, layer_index input, furrow_error *err) {
+  const size_t parameter = parameter_of(f, input, false), count = (size_t)fw_net_parameter(f->net, parameter)->cols;
+  const furrow_comm *comm = fw_net_comm(f->net);
+  void *weights = fw_net_dense(f->net, parameter, 0);
+  double *own = NULL;
+  FW_TRY(fw_comm_all_ok(comm, fw_alloc((void **)&own, count, sizeof *own, err), err));
+  for (size_t i = 0; i < count; i++) own[i] = fw_net_owns(f->net, i) ? get(f, weights, i) : 0;
+  const furrow_status status = fw_comm_sum_f64(comm, own, count, err);
+  for (size_t i = 0; status == FURROW_OK && i < count; i++) set(f, weights, i, own[i]);
+  fw_free(own);
+  return status;
+}
+
 /* What BiInnerSumCross loses, the input layer beside it gets. */
-static void fold_inner_sum(const folding *f, layer_index cross, layer_index embedding) {
+static furrow_status fold_inner_sum(const folding *f, layer_index cross, layer_index embedding, furrow_error *err) {
   const layer_index input = input_beside(f->graph, cross);
   const size_t factors = layer_at(f->graph, embedding)->factors;
   double square = 0;
@@ -294,6 +343,8 @@ static void fold_inner_sum(const folding *f, layer_index cross, layer_index embe
   for (size_t k = 0; k < factors; k++) square += f->sum[k] * f->sum[k];
   void *bias = bias_of(f, input);
   set(f, bias, 0, get(f, bias, 0) + (square - f->squares) / 2);
+  const bool divided = fw_net_parameter(f->net, parameter_of(f, input, false))->by_feature;
+  return divided || fw_net_comm(f->net)->ranks == 1 ? FURROW_OK : share_changed(f, input, err);
 }
 
 /* ---- Fc layers behind an embedding ---- */
@@ -377,14 +428,15 @@ static void fold_fc_products(const folding *f, const fc_part *p) {
       fold_fc_pair(f, p->fc, vectors, s, t, embedding->factors, at);
 }
 
-static void fold_embedding(folding *f, layer_index embedding, bool means) {
-  fold_vectors(f, embedding);
-  if (!means) return;
+static furrow_status fold_embedding(folding *f, layer_index embedding, bool means, furrow_error *err) {
+  FW_TRY(fold_vectors(f, embedding, err));
+  if (!means) return FURROW_OK;
   for (layer_index i = 0; i < (layer_index)f->graph->count; i++)
     if (is_cross_of(f->graph, i, embedding) && layer_at(f->graph, i)->type == FW_LAYER_BI_INNER_SUM)
-      fold_inner_sum(f, i, embedding);
+      FW_TRY(fold_inner_sum(f, i, embedding, err));
   visit_fc_layers(f, embedding, fold_fc_vectors); /* first: it takes the weights as they were */
   visit_fc_layers(f, embedding, fold_fc_products);
+  return FURROW_OK;
 }
 
 /* ---- Labels ---- */
@@ -490,33 +542,39 @@ static furrow_status check(const folding *f, bool *means, furrow_error *err) {
 /* ---- All ---- */
 
 static furrow_status take_memory(folding *f, furrow_error *err) {
-  size_t factors = 0, width = 0;
+  size_t factors = 0, width = 0, most = 0;
   for (size_t i = 0; i < f->graph->count; i++) {
     const fw_layer *l = &f->graph->layers[i];
+    if (l->type == FW_LAYER_INPUT && l->width > most) most = l->width;
     if (l->type != FW_LAYER_EMBEDDING) continue;
     factors = l->factors > factors ? l->factors : factors;
     width = l->width > width ? l->width : width;
   }
+  for (size_t i = 0; i < f->scaling->count; i++) f->centred += f->scaling->mean[i] != 0;
+  most = factors > most ? factors : most;
+  FW_TRY(fw_alloc((void **)&f->terms, f->centred, most * sizeof *f->terms, err));
   FW_TRY(fw_alloc((void **)&f->sum, factors, sizeof *f->sum, err));
   FW_TRY(fw_alloc((void **)&f->by_slot, width, sizeof *f->by_slot, err));
   return fw_net_features(f->net, &f->keys, &f->records, err);
 }
 
-static void fold_all(folding *f, bool means) {
+static furrow_status fold_all(folding *f, bool means, furrow_error *err) {
   for (layer_index i = 0; i < (layer_index)f->graph->count; i++)
-    if (layer_at(f->graph, i)->type == FW_LAYER_INPUT) fold_input(f, i);
+    if (layer_at(f->graph, i)->type == FW_LAYER_INPUT) FW_TRY(fold_input(f, i, err));
   for (layer_index i = 0; i < (layer_index)f->graph->count; i++)
-    if (is_embedding(f->graph, i)) fold_embedding(f, i, means);
+    if (is_embedding(f->graph, i)) FW_TRY(fold_embedding(f, i, means, err));
   if (f->scaling->label_factor != 0) fold_labels(f);
+  return FURROW_OK;
 }
 
 furrow_status fw_fold_scaling(fw_net *net, const fw_plan *plan, const fw_scaling *scaling, furrow_error *err) {
   folding f = {.net = net, .plan = plan, .graph = &plan->graph, .scaling = scaling};
   bool means = false;
   f.f64 = fw_net_element_size(net) == sizeof(double);
-  furrow_status status = take_memory(&f, err);
+  furrow_status status = fw_comm_all_ok(fw_net_comm(net), take_memory(&f, err), err);
   if (status == FURROW_OK) status = check(&f, &means, err);
-  if (status == FURROW_OK) fold_all(&f, means);
+  if (status == FURROW_OK) status = fold_all(&f, means, err);
+  fw_free(f.terms);
   fw_free(f.sum);
   fw_free(f.by_slot);
   fw_free(f.keys);

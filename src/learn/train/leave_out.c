@@ -1,6 +1,7 @@
 /* learn/train/leave_out.c: rows that a fit leaves out: a fold, which is scored at the end, or all but a share. */
 #include "learn/train/leave_out.h"
 
+#include <inttypes.h>
 #include <math.h>
 
 #include "base/error.h"
@@ -24,28 +25,19 @@ static furrow_status check(const fw_fit *f, furrow_error *err) {
     return fw_fail(err, FURROW_E_ARGUMENT, "folds, or a share of the rows, need rows in memory, not streamed ones");
   if ((p->folds || takes_share(p)) && p->checkpoint)
     return fw_fail(err, FURROW_E_ARGUMENT, "a checkpoint is of all rows; folds, or a share of the rows, have none");
-  if ((p->folds || takes_share(p)) && f->trainer->comm->ranks > 1)
-    return fw_fail(err, FURROW_E_UNSUPPORTED, "folds, or a share of the rows, are for one process");
   return FURROW_OK;
-}
-
-/* Draws rows of each class. folds 1: fold 0 is the share. */
-static furrow_status draw(const fw_fit *f, fw_holdout *holdout, unsigned folds, furrow_error *err) {
-  const fw_plan *plan = f->trainer->plan;
-  return fw_holdout_init(holdout, fw_samples_block(f->samples), fw_holdout_unit_of(plan->graph.loss), folds,
-                         f->params.share, plan->train.seed, err);
 }
 
 static furrow_status leave_out_fold(fw_fit *f, furrow_error *err) {
   const furrow_trainer_fit_params *p = &f->params;
-  const size_t rows = fw_samples_block(f->samples)->size;
+  const uint64_t rows = fw_samples_all_rows(f->samples);
   fw_holdout holdout = {0};
   if (rows < p->folds) {
-    fw_fail(err, FURROW_E_ARGUMENT, "there are %zu rows, fewer than the %u folds", rows, p->folds);
+    fw_fail(err, FURROW_E_ARGUMENT, "there are %" PRIu64 " rows, fewer than the %u folds", rows, p->folds);
     fw_error_set_file(err, fw_samples_name(f->samples));
     return FURROW_E_ARGUMENT;
   }
-  furrow_status status = draw(f, &holdout, p->folds, err);
+  furrow_status status = fw_fit_draw(f, &holdout, p->folds, 0, err);
   if (status == FURROW_OK) status = fw_samples_leave_out(f->samples, &holdout, p->fold, &f->fold_rows, err);
   fw_holdout_clear(&holdout);
   return status;
@@ -53,7 +45,7 @@ static furrow_status leave_out_fold(fw_fit *f, furrow_error *err) {
 
 static furrow_status leave_out_rest(fw_fit *f, furrow_error *err) {
   fw_holdout holdout = {0};
-  furrow_status status = draw(f, &holdout, 1, err);
+  furrow_status status = fw_fit_draw(f, &holdout, 1, f->params.share, err);
   if (status == FURROW_OK) status = fw_samples_leave_out(f->samples, &holdout, 1, NULL, err);
   fw_holdout_clear(&holdout);
   return status;

@@ -43,10 +43,17 @@ static size_t parameter_of(const fw_net *net, size_t layer, bool bias) {
   return i;
 }
 
-/* Where the numbers of a feature are in the weights of an input layer of `width` outputs. */
-static void *weights_of(const target *t, size_t parameter, uint64_t key, size_t width) {
-  if (fw_net_parameter(t->net, parameter)->by_feature) return fw_net_feature(t->net, parameter, key, 0);
-  return (char *)fw_net_dense(t->net, parameter, 0) + key * width * (t->wide ? sizeof(double) : sizeof(float));
+/* Where the numbers of a feature are in the weights of an input layer of `width` outputs, made where it has none; NULL:
+ * another rank has them. */
+static furrow_status weights_of(void **numbers, const target *t, size_t parameter, uint64_t key, size_t width,
+                                furrow_error *err) {
+  const bool own = fw_net_owns(t->net, key);
+  if (own && fw_net_is_open(t->net)) FW_TRY(fw_net_make_feature(t->net, key, err));
+  if (fw_net_parameter(t->net, parameter)->by_feature)
+    *numbers = own ? fw_net_feature(t->net, parameter, key, 0) : NULL;
+  else
+    *numbers = (char *)fw_net_dense(t->net, parameter, 0) + key * width * (t->wide ? sizeof(double) : sizeof(float));
+  return FURROW_OK;
 }
 
 /* The linear model in an input layer of `width` outputs: output o of the model, times `sign`, becomes output
@@ -58,9 +65,9 @@ static furrow_status put_into(const target *t, const fw_convex_fit *c, size_t la
   const double *w = fw_convex_fit_parameters(c), *b = w + features * outputs;
   const size_t weights = parameter_of(t->net, layer, false), bias = parameter_of(t->net, layer, true);
   for (size_t i = 0; i < features; i++) {
-    if (fw_net_is_open(t->net)) FW_TRY(fw_net_make_feature(t->net, keys[i], err));
-    void *numbers = weights_of(t, weights, keys[i], width);
-    for (size_t o = 0; o < outputs; o++) put(t, numbers, first + o, sign * w[i * outputs + o]);
+    void *numbers = NULL;
+    FW_TRY(weights_of(&numbers, t, weights, keys[i], width, err));
+    for (size_t o = 0; numbers && o < outputs; o++) put(t, numbers, first + o, sign * w[i * outputs + o]);
   }
   for (size_t o = 0; o < outputs; o++) put(t, fw_net_dense(t->net, bias, 0), first + o, sign * b[o]);
   return FURROW_OK;
@@ -159,9 +166,11 @@ furrow_status fw_factors_put(fw_net *net, const fw_linear_problem *problem, cons
   const uint64_t *keys = fw_linear_problem_keys(problem, &features);
   FW_TRY(quiet_embedding(&t, embedding_layer(graph), err));
   for (size_t i = 0; i < features; i++, x += 1 + factors) {
-    if (fw_net_is_open(net)) FW_TRY(fw_net_make_feature(net, keys[i], err));
-    put(&t, weights_of(&t, weights, keys[i], 1), 0, x[0]);
-    void *numbers = fw_net_feature(net, vectors, keys[i], 0);
+    void *weight = NULL, *numbers;
+    FW_TRY(weights_of(&weight, &t, weights, keys[i], 1, err));
+    if (weight) put(&t, weight, 0, x[0]);
+    if (!fw_net_owns(net, keys[i])) continue;
+    numbers = fw_net_feature(net, vectors, keys[i], 0);
     for (size_t j = 0; j < factors; j++) put(&t, numbers, j, x[1 + j]);
   }
   put(&t, fw_net_dense(net, parameter_of(net, layer, true), 0), 0, x[0]);
@@ -206,9 +215,9 @@ static furrow_status fill_relu_stack(const target *t, const fw_graph *graph, con
   const double *w = fw_convex_fit_parameters(c), *b = w + features * outputs;
   const size_t weights = parameter_of(t->net, 0, false), bias = parameter_of(t->net, 0, true);
   for (size_t i = 0; i < features; i++) {
-    if (fw_net_is_open(t->net)) FW_TRY(fw_net_make_feature(t->net, keys[i], err));
-    void *numbers = weights_of(t, weights, keys[i], width);
-    for (size_t u = 0; u < 2 * outputs; u++) put(t, numbers, u, (u % 2 ? -1 : 1) * w[i * outputs + u / 2]);
+    void *numbers = NULL;
+    FW_TRY(weights_of(&numbers, t, weights, keys[i], width, err));
+    for (size_t u = 0; numbers && u < 2 * outputs; u++) put(t, numbers, u, (u % 2 ? -1 : 1) * w[i * outputs + u / 2]);
   }
   for (size_t u = 0; u < 2 * outputs; u++) put(t, fw_net_dense(t->net, bias, 0), u, (u % 2 ? -1 : 1) * b[u / 2]);
   for (size_t layer = 1; layer + 1 < graph->count; layer++) pass_on(t, graph, layer);
@@ -243,7 +252,7 @@ static furrow_status become_linear(fw_fit *f, furrow_error *err) {
   if (status == FURROW_OK) status = fw_trainer_adopt(t, net, err);
   if (status != FURROW_OK) fw_net_free(net);
   fw_convex_fit_free(all);
-  return status;
+  return fw_fit_agree(f, status, err);
 }
 
 /* ---- The start ---- */
@@ -252,9 +261,8 @@ static bool is_possible(const fw_fit *f) {
   const furrow_trainer *t = f->trainer;
   const fw_plan *plan = t->plan;
   const fw_loss_type loss = plan->graph.loss;
-  return plan->train.start_linear && fw_samples_block(f->samples) && f->anew && t->comm->ranks == 1 &&
-         loss != FW_LOSS_HINGE && plan->data.sample_ratio >= 1 && plan->data.posneg_ratio <= 0 &&
-         can_be_linear(&plan->graph);
+  return plan->train.start_linear && fw_samples_block(f->samples) && f->anew && loss != FW_LOSS_HINGE &&
+         plan->data.sample_ratio >= 1 && plan->data.posneg_ratio <= 0 && can_be_linear(&plan->graph);
 }
 
 /* ---- The strength of the linear model ---- */
@@ -278,6 +286,7 @@ static furrow_status valid_losses(const fw_fit *f, const fw_convex_fit *c, doubl
   if (status == FURROW_OK) status = fw_convex_labels(f, rows, &label, &weight, err);
   if (status == FURROW_OK)
     fw_linear_problem_score_rows(c->problem, fw_convex_fit_parameters(c), rows, use, *count, scores);
+  status = fw_fit_agree(f, status, err);
   for (size_t i = 0; status == FURROW_OK && i < *count; i++) /* one output: a loss takes the place of its score */
     scores[i] = weight[use[i]] * linear_row_loss(graph, scores + i, label[use[i]]);
   fw_free(use);
@@ -291,15 +300,18 @@ static furrow_status valid_losses(const fw_fit *f, const fw_convex_fit *c, doubl
 }
 
 /* By more than a standard error of the mean difference: what few rows tell is left alone. */
-static bool are_lower(const double *losses, const double *than, size_t count) {
-  const double n = (double)count;
-  double sum = 0, squares = 0;
+static furrow_status are_lower(bool *lower, const fw_fit *f, const double *losses, const double *than, size_t count,
+                               furrow_error *err) {
+  double sums[] = {(double)count, 0, 0}; /* of rows, differences, their squares; those of all ranks at last */
   for (size_t i = 0; i < count; i++) {
     const double d = than[i] - losses[i];
-    sum += d;
-    squares += d * d;
+    sums[1] += d;
+    sums[2] += d * d;
   }
-  return count > 1 && sum > 0 && sum * sum > squares - sum * sum / n;
+  FW_TRY(fw_comm_sum_f64(f->trainer->comm, sums, 3, err));
+  const double n = sums[0], sum = sums[1];
+  *lower = n > 1 && sum > 0 && sum * sum > sums[2] - sum * sum / n;
+  return FURROW_OK;
 }
 
 /* A linear model with this strength, and in *losses its own, in place of fit->convex if it is better. */
@@ -310,7 +322,8 @@ static furrow_status try_strength(fw_fit *f, double l2, double **losses, bool *b
   furrow_status status = fw_convex_fit_create(&other, f, f->train, l2, 0, err);
   if (status == FURROW_OK) status = fw_convex_fit_solve(other, f, err);
   if (status == FURROW_OK) status = valid_losses(f, other, &its, &count, err);
-  *better = status == FURROW_OK && are_lower(its, *losses, count);
+  *better = false;
+  if (status == FURROW_OK) status = are_lower(better, f, its, *losses, count, err);
   if (*better) {
     fw_convex_fit *const convex = f->convex;
     double *const before = *losses;
@@ -354,7 +367,8 @@ furrow_status fw_linear_start(fw_fit *f, furrow_error *err) {
   FW_TRY(fw_convex_fit_create(&f->convex, f, f->train, f->linear_l2, 0, err));
   FW_TRY(fw_convex_fit_solve(f->convex, f, err));
   FW_TRY(choose_strength(f, err));
-  return f->trainer->epochs == 0 ? fw_linear_put(f->trainer->net, f->convex, err) : FURROW_OK;
+  if (f->trainer->epochs > 0) return FURROW_OK;
+  return fw_fit_agree(f, fw_linear_put(f->trainer->net, f->convex, err), err);
 }
 
 /* ---- The comparison ---- */
@@ -407,6 +421,17 @@ static bool is_only_good(const fw_fit *f, double linear, double net) {
   return linear > constant && net < constant;
 }
 
+/* Scores of the linear model for the validation rows of this rank become those of all ranks. */
+static furrow_status join_scores(const fw_fit *f, double **scores, size_t count, furrow_error *err) {
+  void *all = NULL;
+  size_t size = 0;
+  if (f->trainer->comm->ranks == 1) return FURROW_OK;
+  FW_TRY(fw_comm_gather_all(f->trainer->comm, *scores, count * sizeof **scores, &all, &size, NULL, err));
+  fw_free(*scores);
+  *scores = all;
+  return FURROW_OK;
+}
+
 static furrow_status compare(fw_fit *f, comparison *c, furrow_error *err) {
   const furrow_rowblock *rows = fw_samples_block(f->valid_samples ? f->valid_samples : f->samples);
   uint32_t *use = NULL;
@@ -417,6 +442,8 @@ static furrow_status compare(fw_fit *f, comparison *c, furrow_error *err) {
   if (status == FURROW_OK) status = fw_alloc((void **)&scores, (count + 1) * outputs, sizeof *scores, err);
   if (status == FURROW_OK)
     fw_linear_problem_score_rows(f->convex->problem, fw_convex_fit_parameters(f->convex), rows, use, count, scores);
+  status = fw_fit_agree(f, status, err);
+  if (status == FURROW_OK) status = join_scores(f, &scores, count * outputs, err);
   *c = (comparison){.fit = f, .scores = scores};
   if (status == FURROW_OK) status = fw_fit_net_score(f, compare_batch, c, err);
   c->scores = NULL;

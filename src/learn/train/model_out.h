@@ -5,7 +5,9 @@
 #include "base/buffer.h"
 #include "learn/net/net.h"
 
-/* `conf` gives graph.json, `about` (may be NULL) is the text of furrow.json. params NULL: the defaults. */
+/* `conf` gives graph.json, `about` (may be NULL) is the text of furrow.json. params NULL: the defaults. All ranks of the
+ * net call it: partition i is written by the rank of server i % servers, which gets the weights of the features in it
+ * from their ranks; the first rank writes the metadata and all else, and gives the directory its name. */
 furrow_status fw_model_save(const fw_net *net, const fw_plan *plan, const furrow_learn_conf *conf,
                             const fw_buffer *about, const char *folder, const furrow_trainer_save_params *params,
                             furrow_error *err) FURROW_MUST_USE;
@@ -18,7 +20,8 @@ typedef struct fw_save_params {
   int64_t part_size; /* 0: Angel's rule */
 } fw_save_params;
 
-furrow_status fw_save_params_read(fw_save_params *params, const furrow_trainer_save_params *given,
+/* Where the caller does not say how many servers there are to be, there are as many as ranks. */
+furrow_status fw_save_params_read(fw_save_params *params, const furrow_trainer_save_params *given, unsigned ranks,
                                   furrow_error *err) FURROW_MUST_USE;
 furrow_status fw_model_put_graph(furrow_model_writer *model, const furrow_learn_conf *conf, const fw_buffer *about,
                                  furrow_error *err) FURROW_MUST_USE;

@@ -20,25 +20,6 @@
 #include "learn/train/linear_start.h"
 #include "rows/schema/column_names.h"
 
-/* ---- Facts ---- */
-
-static furrow_status read_facts(const fw_samples *samples, fw_data_facts *facts, furrow_error *err) {
-  fw_sample_pass *pass = NULL;
-  const furrow_rowblock *block;
-  furrow_status status = fw_sample_pass_open(&pass, samples, err);
-  while (status == FURROW_OK && (status = fw_sample_pass_next(pass, &block, err)) == FURROW_OK)
-    status = fw_data_facts_add(facts, block, err);
-  fw_sample_pass_close(pass);
-  return status == FURROW_END ? FURROW_OK : status;
-}
-
-static furrow_status gather(const fw_fit *f, fw_data_facts *facts, furrow_error *err) {
-  const furrow_rowblock *all = fw_samples_block(f->samples);
-  const bool scale = f->trainer->plan->data.scale;
-  FW_TRY(fw_data_facts_init(facts, scale && (!all || fw_block_has_values(all)), err));
-  return all ? fw_data_facts_add(facts, all, err) : read_facts(f->samples, facts, err);
-}
-
 /* ---- Keys ---- */
 
 static furrow_status set_number(fw_fit *f, const char *key, uint64_t number, furrow_error *err) {
@@ -98,8 +79,7 @@ static furrow_status settle_labels(fw_fit *f, const fw_data_facts *facts, furrow
 furrow_status fw_fit_settle_labels(fw_fit *f, furrow_error *err) {
   fw_data_facts facts = {0};
   if (!f->trainer->plan->data.finds_labels) return FURROW_OK;
-  furrow_status status = fw_data_facts_init(&facts, false, err);
-  if (status == FURROW_OK) status = fw_data_facts_add(&facts, fw_samples_block(f->samples), err);
+  furrow_status status = fw_data_facts_read(&facts, f->samples, false, err);
   if (status == FURROW_OK) status = settle_labels(f, &facts, err);
   if (status == FURROW_OK) status = fw_trainer_replan(f->trainer, err);
   fw_data_facts_clear(&facts);
@@ -306,7 +286,7 @@ static furrow_status note_column(fw_fit *f, bool warning, const fw_scaling *scal
 static furrow_status widen(fw_fit *f, const fw_scaling *scaling, size_t worst, furrow_error *err) {
   const furrow_trainer *t = f->trainer;
   if (furrow_matrix_row_type_get(t->plan->model.row_type)->element == FURROW_ELEMENT_F64) return FURROW_OK;
-  f->widen = scaling == &f->scaling && f->anew && !fw_conf_is_set(t->conf, FW_KEY_MODEL_TYPE) && t->comm->ranks == 1;
+  f->widen = scaling == &f->scaling && f->anew && !fw_conf_is_set(t->conf, FW_KEY_MODEL_TYPE);
   if (f->widen)
     return note_column(f, false, scaling, worst, "the weights are doubles, as floats would lose what it says", err);
   return note_column(f, true, scaling, worst,
@@ -452,29 +432,22 @@ static size_t class_of(const fw_plan *plan, double label, size_t classes) {
 }
 
 /* Rows of each class, of all processes. */
-static furrow_status count_classes(const fw_fit *f, const fw_data_facts *facts, double *sums, uint64_t *rows,
-                                   size_t classes, furrow_error *err) {
-  const furrow_comm *comm = f->trainer->comm;
-  memset(sums, 0, classes * sizeof *sums);
+static void count_classes(const fw_fit *f, const fw_data_facts *facts, uint64_t *rows, size_t classes) {
+  memset(rows, 0, classes * sizeof *rows);
   for (size_t i = 0; i < facts->label_count; i++) {
     const size_t class = class_of(f->trainer->plan, facts->labels[i], classes);
-    if (class < classes) sums[class] += (double)facts->of_label[i];
+    if (class < classes) rows[class] += facts->of_label[i];
   }
-  FW_TRY(fw_comm_sum_f64(comm, sums, classes, err));
-  for (size_t i = 0; i < classes; i++) rows[i] = (uint64_t)sums[i];
-  return FURROW_OK;
 }
 
 static furrow_status weigh_classes(fw_fit *f, const fw_data_facts *facts, furrow_error *err) {
   const size_t classes = fw_plan_classes(f->trainer->plan);
-  void *sums = NULL, *rows = NULL;
+  void *rows = NULL;
   if (!weighs_classes(f->trainer->plan)) return FURROW_OK;
   if (facts->rows == 0 || facts->label_count > FW_CLASSES_MAX) return fw_trainer_weigh_classes(f->trainer, NULL, err);
-  furrow_status status = fw_alloc(&sums, classes, sizeof(double), err);
-  if (status == FURROW_OK) status = fw_alloc(&rows, classes, sizeof(uint64_t), err);
-  if (status == FURROW_OK) status = count_classes(f, facts, sums, rows, classes, err);
-  if (status == FURROW_OK) status = fw_trainer_weigh_classes(f->trainer, rows, err);
-  fw_free(sums);
+  FW_TRY(fw_alloc(&rows, classes, sizeof(uint64_t), err));
+  count_classes(f, facts, rows, classes);
+  furrow_status status = fw_trainer_weigh_classes(f->trainer, rows, err);
   fw_free(rows);
   return status;
 }
@@ -498,7 +471,9 @@ furrow_status fw_fit_prepare(fw_fit *f, furrow_error *err) {
   FW_TRY(settle_index_base(f, err));
   if (!f->trainer->plan->train.recommended && !f->trainer->plan->data.scale && !weighs_classes(f->trainer->plan))
     return FURROW_OK;
-  furrow_status status = fw_samples_pass_once(f->samples) ? FURROW_OK : gather(f, &facts, err);
+  furrow_status status = FURROW_OK;
+  if (!fw_samples_pass_once(f->samples))
+    status = fw_data_facts_read(&facts, f->samples, f->trainer->plan->data.scale, err);
   if (status == FURROW_OK) status = fw_fit_pause(f, err);
   if (status == FURROW_OK) status = settle(f, &facts, err);
   if (status == FURROW_OK) status = scale(f, &facts, err);
@@ -510,6 +485,17 @@ furrow_status fw_fit_prepare(fw_fit *f, furrow_error *err) {
   if (status == FURROW_OK) remember(f, &facts);
   fw_data_facts_clear(&facts);
   return status;
+}
+
+furrow_status fw_fit_draw(const fw_fit *f, fw_holdout *holdout, unsigned folds, double ratio, furrow_error *err) {
+  const fw_plan *plan = f->trainer->plan;
+  const fw_holdout_params params = {.unit = fw_holdout_unit_of(plan->graph.loss),
+                                    .folds = folds,
+                                    .ratio = ratio,
+                                    .seed = plan->train.seed,
+                                    .comm = f->trainer->comm,
+                                    .first_row = fw_samples_first_row(f->samples)};
+  return fw_holdout_init(holdout, fw_samples_block(f->samples), &params, err);
 }
 
 furrow_status fw_fit_hold_out(fw_fit *f, furrow_error *err) {
@@ -527,6 +513,5 @@ furrow_status fw_fit_hold_out(fw_fit *f, furrow_error *err) {
         &f->holdout, all, &plan->rank,
         &(fw_rank_share){.ratio = plan->data.valid_ratio, .last = f->in_order, .seed = plan->train.seed}, err);
   if (!plan->train.recommended && !groups) return FURROW_OK;
-  return fw_holdout_init(&f->holdout, all, fw_holdout_unit_of(plan->graph.loss), 1, plan->data.valid_ratio,
-                         plan->train.seed, err);
+  return fw_fit_draw(f, &f->holdout, 1, plan->data.valid_ratio, err);
 }

@@ -12,5 +12,8 @@ furrow_status fw_fit_prepare(fw_fit *fit, furrow_error *err) FURROW_MUST_USE;
 furrow_status fw_fit_settle_labels(fw_fit *fit, furrow_error *err) FURROW_MUST_USE;
 /* The rows that are held out for validation, of rows in memory: fit->holdout. */
 furrow_status fw_fit_hold_out(fw_fit *fit, furrow_error *err) FURROW_MUST_USE;
+/* Draws rows of all ranks as the loss asks for: folds, or (folds 1) a share. */
+furrow_status fw_fit_draw(const fw_fit *fit, fw_holdout *holdout, unsigned folds, double ratio,
+                          furrow_error *err) FURROW_MUST_USE;
 
 #endif

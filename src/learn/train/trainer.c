@@ -23,21 +23,28 @@ static void clear_slots(fw_batch_slot *slots) {
 }
 
 furrow_status fw_trainer_new_net(const furrow_trainer *trainer, fw_net **net, furrow_error *err) {
-  const fw_net_params params = {
-      .training = true, .seed = trainer->plan->train.seed, .max_features = trainer->max_features};
+  const fw_net_params params = {.training = true,
+                                .seed = trainer->plan->train.seed,
+                                .max_features = trainer->max_features,
+                                .comm = trainer->comm};
   return fw_net_create(net, trainer->plan, &params, err);
 }
 
 furrow_status fw_trainer_adopt(furrow_trainer *trainer, fw_net *net, furrow_error *err) {
   fw_batch_slot slots[FW_PIPELINE_DEPTH] = {{0}};
+  fw_rank_batch *rank_batch = NULL;
   furrow_status status = FURROW_OK;
   for (int i = 0; status == FURROW_OK && i < FW_PIPELINE_DEPTH; i++)
     status = fw_batch_slot_init(&slots[i], net, true, i > 0 ? &slots[0] : NULL, err);
+  if (status == FURROW_OK && trainer->comm->ranks > 1)
+    status = fw_rank_batch_create(&rank_batch, net, trainer->max_features, err);
   if (status != FURROW_OK) {
     clear_slots(slots);
     return status;
   }
   clear_slots(trainer->slots);
+  fw_rank_batch_free(trainer->rank_batch);
+  trainer->rank_batch = rank_batch;
   fw_net_free(trainer->net);
   trainer->net = net;
   memcpy(trainer->slots, slots, sizeof slots);
@@ -274,9 +281,11 @@ static furrow_status open_forest(furrow_trainer *trainer, const furrow_trainer_p
   return fw_forest_create(&trainer->forest, plan->graph.outputs, plan->forest.levels, true, err);
 }
 
-static furrow_status open_trainer(furrow_trainer *trainer, const furrow_learn_conf *conf,
-                                  const furrow_trainer_params *params, furrow_error *err) {
-  FW_TRY(fw_comm_of(&trainer->comm, params->comm, err));
+static furrow_status open_alone(furrow_trainer *trainer, const furrow_learn_conf *conf,
+                                const furrow_trainer_params *params, furrow_error *err) {
+  if (params->hogwild && trainer->comm->ranks > 1)
+    return fw_fail(err, FURROW_E_UNSUPPORTED, "hogwild is for the threads of one process, not for %u",
+                   trainer->comm->ranks);
   trainer->hogwild = params->hogwild;
   trainer->max_features = params->max_features;
   trainer->loaded = params->load != NULL;
@@ -291,6 +300,12 @@ static furrow_status open_trainer(furrow_trainer *trainer, const furrow_learn_co
   return trainer->plan->forest.used ? open_forest(trainer, params, err) : open_net(trainer, params, err);
 }
 
+static furrow_status open_trainer(furrow_trainer *trainer, const furrow_learn_conf *conf,
+                                  const furrow_trainer_params *params, furrow_error *err) {
+  FW_TRY(fw_comm_of(&trainer->comm, params->comm, err));
+  return fw_comm_agree(trainer->comm, open_alone(trainer, conf, params, err), err);
+}
+
 furrow_status furrow_trainer_create(furrow_trainer **trainer, const furrow_learn_conf *conf,
                                     const furrow_trainer_params *params, furrow_error *err) {
   furrow_trainer_params used;
@@ -298,7 +313,9 @@ furrow_status furrow_trainer_create(furrow_trainer **trainer, const furrow_learn
   FW_TRY(FW_PARAMS_READ(&used, params, furrow_trainer_params, err));
   void *memory;
   FW_TRY(fw_alloc_zero(&memory, 1, sizeof **trainer, err));
+  const furrow_trainer *made = memory;
   furrow_status status = open_trainer(memory, conf, &used, err);
+  if (made->comm) status = fw_comm_agree(made->comm, status, err);
   if (status == FURROW_OK) {
     *trainer = memory;
   } else {
@@ -311,6 +328,7 @@ void furrow_trainer_free(furrow_trainer *trainer) {
   if (!trainer) return;
   fw_spin_pool_free(trainer->pool);
   clear_slots(trainer->slots);
+  fw_rank_batch_free(trainer->rank_batch);
   fw_net_free(trainer->net);
   fw_forest_free(trainer->forest);
   fw_plan_free(trainer->plan);
@@ -342,10 +360,13 @@ furrow_status furrow_trainer_save(const furrow_trainer *trainer, const char *fol
   furrow_trainer_save_params_init(&used);
   FW_TRY(FW_PARAMS_READ(&used, params, furrow_trainer_save_params, err));
   furrow_status status = fw_model_json_write(trainer, used.folds, used.folds ? used.fold_count : 0, &about, err);
-  if (status == FURROW_OK && trainer->forest)
-    status = save_forest(trainer, &about, folder, params, err);
-  else if (status == FURROW_OK)
+  status = fw_comm_agree(trainer->comm, status, err);
+  if (status == FURROW_OK && !trainer->forest) {
     status = fw_model_save(trainer->net, trainer->plan, trainer->conf, &about, folder, params, err);
+  } else if (status == FURROW_OK) { /* all ranks have all trees */
+    if (fw_comm_is_first(trainer->comm)) status = save_forest(trainer, &about, folder, params, err);
+    status = fw_comm_agree(trainer->comm, status, err);
+  }
   fw_buffer_clear(&about);
   return status;
 }
@@ -447,19 +468,32 @@ static furrow_status fill_from_block(void *source, fw_batcher *batcher, size_t r
   return status;
 }
 
+/* The rows of all ranks are one batch. */
+static furrow_status step_ranks(furrow_trainer *trainer, const fw_row_source *from, uint32_t epoch, double *loss,
+                                furrow_error *err) {
+  const uint64_t before = trainer->steps;
+  const fw_rank_epoch one = {.from = from, .epoch = epoch};
+  FW_TRY(fw_trainer_update_ranks(trainer, &one, loss, err));
+  return trainer->steps > before ? FURROW_OK : fw_fail(err, FURROW_E_ARGUMENT, "a batch without rows");
+}
+
+static furrow_status step_alone(furrow_trainer *trainer, const fw_row_source *from, uint32_t epoch, double *loss,
+                                furrow_error *err) {
+  fw_batch_slot *slot = &trainer->slots[0];
+  fw_batch_slot *const slots[FW_PIPELINE_DEPTH] = {slot};
+  FW_TRY(fw_batch_slot_fill(slot, from, err));
+  if (!slot->batch) return fw_fail(err, FURROW_E_ARGUMENT, "a batch without rows");
+  FW_TRY(fw_batch_slot_begin(slot, true, err));
+  return fw_trainer_update(trainer, slots, NULL, epoch, NULL, loss, err);
+}
+
 static furrow_status step(furrow_trainer *trainer, const furrow_rowblock *batch, double *loss, furrow_error *err) {
   block_rows rows = {.block = batch};
   const fw_row_source from = {fill_from_block, &rows, batch->size};
-  fw_batch_slot *slot = &trainer->slots[0];
-  furrow_status status = fw_batch_slot_fill(slot, &from, err);
-  if (status == FURROW_OK && !slot->batch) return fw_fail(err, FURROW_E_ARGUMENT, "a batch without rows");
-  if (status == FURROW_OK) status = fw_batch_slot_begin(slot, true, err);
-  double mean = 0;
   const uint32_t epoch = trainer->epochs ? (uint32_t)trainer->epochs : 1;
-  if (status == FURROW_OK) {
-    fw_batch_slot *const slots[FW_PIPELINE_DEPTH] = {slot};
-    status = fw_trainer_update(trainer, slots, NULL, epoch, NULL, &mean, err);
-  }
+  double mean = 0;
+  furrow_status status = trainer->rank_batch ? step_ranks(trainer, &from, epoch, &mean, err)
+                                             : step_alone(trainer, &from, epoch, &mean, err);
   trainer->trained |= trainer->steps > 0;
   if (status == FURROW_OK && loss) *loss = mean;
   return status;
@@ -518,6 +552,7 @@ void fw_tally_batch(void *user, const fw_batch_slot *slot) {
 furrow_status fw_trainer_score(furrow_trainer *trainer, const fw_row_source *from, fw_scored_batch take, void *user,
                                furrow_error *err) {
   fw_batch_slot *now = &trainer->slots[0], *next = &trainer->slots[1];
+  if (trainer->rank_batch) return fw_trainer_score_ranks(trainer, from, take, user, err);
   furrow_status status = fw_batch_slot_fill(now, from, err);
   if (status == FURROW_OK) status = fw_batch_slot_begin(now, false, err);
   while (status == FURROW_OK && now->batch) {
@@ -560,7 +595,6 @@ furrow_status furrow_trainer_evaluate(furrow_trainer *trainer, const furrow_rowb
   fw_tally *tally = NULL;
   furrow_status status = fw_tally_create(&tally, &trainer->plan->graph, err);
   if (status == FURROW_OK) status = fw_trainer_score(trainer, &from, fw_tally_batch, tally, err);
-  if (status == FURROW_OK) status = fw_tally_reduce(tally, trainer->comm, err);
   if (status == FURROW_OK) {
     furrow_learn_metrics full;
     fw_tally_metrics(tally, &full);

@@ -9,6 +9,7 @@
 #include "learn/forest/forest.h"
 #include "learn/net/batch_slot.h"
 #include "learn/net/net.h"
+#include "learn/net/rank_batch.h"
 #include "learn/train/checkpoint.h"
 #include "learn/train/notes.h"
 
@@ -33,6 +34,7 @@ struct furrow_trainer {
   const furrow_comm *comm;
   fw_spin_pool *pool;
   fw_batch_slot slots[FW_PIPELINE_DEPTH];
+  fw_rank_batch *rank_batch; /* nets of several ranks; else NULL */
   bool hogwild;
   bool loaded;  /* it goes on from a model */
   bool trained; /* it goes on from a fit, or from steps */
@@ -58,10 +60,25 @@ struct furrow_trainer {
 furrow_status fw_trainer_update(furrow_trainer *trainer, fw_batch_slot *const slots[FW_PIPELINE_DEPTH],
                                 const fw_row_source *from, uint32_t epoch, fw_tally *tally, double *loss,
                                 furrow_error *err) FURROW_MUST_USE;
-/* Scores all rows: take(user, slot) for each batch of them. */
+/* The same where there are several ranks: trains with the batches of `from`, of which this rank has some rows, until
+ * there are none on any rank; done(user, rows) after each, with the rows of all ranks so far. A failure of any rank is
+ * one of all. With `from` of one batch, as furrow_trainer_step has it, *loss is its mean loss. */
+typedef furrow_status (*fw_rows_progress)(void *user, uint64_t rows, furrow_error *err);
+typedef struct fw_rank_epoch {
+  const fw_row_source *from;
+  uint32_t epoch;
+  fw_tally *tally; /* counts the rows of all ranks, in the order of one process; may be NULL */
+  fw_rows_progress done;
+  void *user;
+} fw_rank_epoch;
+furrow_status fw_trainer_update_ranks(furrow_trainer *trainer, const fw_rank_epoch *epoch, double *loss,
+                                      furrow_error *err) FURROW_MUST_USE;
+/* Scores all rows: take(user, slot) for each batch of them; with several ranks, on each rank for the rows of all. */
 typedef void (*fw_scored_batch)(void *user, const fw_batch_slot *slot);
 furrow_status fw_trainer_score(furrow_trainer *trainer, const fw_row_source *from, fw_scored_batch take, void *user,
                                furrow_error *err) FURROW_MUST_USE;
+furrow_status fw_trainer_score_ranks(furrow_trainer *trainer, const fw_row_source *from, fw_scored_batch take,
+                                     void *user, furrow_error *err) FURROW_MUST_USE;
 /* A fw_scored_batch that counts the scores; `user` is the fw_tally. */
 void fw_tally_batch(void *user, const fw_batch_slot *slot);
 /* A net with first weights; and that net in place of the trainer's own, which is freed. */

@@ -361,6 +361,20 @@ furrow_status fw_writer_note_part(furrow_matrix_writer *writer, size_t part, uin
   return FURROW_OK;
 }
 
+void fw_writer_get_part(const furrow_matrix_writer *writer, size_t part, int64_t *numbers) {
+  const furrow_partition_meta *meta = &writer->meta->parts[part];
+  numbers[0] = meta->length;
+  numbers[1] = meta->save_col_num;
+  for (size_t r = 0; r < meta->row_count; r++) numbers[2 + r] = meta->rows[r].element_num;
+}
+
+furrow_status fw_writer_take_part(furrow_matrix_writer *writer, size_t part, const int64_t *numbers,
+                                  furrow_error *err) {
+  writer->files[writer->file_of[part]].there = true;
+  return fw_writer_note_part(writer, part, (uint64_t)numbers[0], (uint64_t)numbers[1], (const uint64_t *)numbers + 2,
+                             err);
+}
+
 furrow_status fw_writer_for(furrow_matrix_writer *writer, size_t count, void (*body)(void *context, size_t i),
                             void *context, furrow_error *err) {
   furrow_status status = FURROW_OK;
@@ -452,6 +466,17 @@ static furrow_status write_meta(const furrow_matrix_writer *writer, furrow_error
   status = fw_write_file(writer->fd, writer->meta_name, bytes, size, writer->path, err);
   furrow_free(bytes);
   return status;
+}
+
+furrow_status fw_writer_finish_parts(furrow_matrix_writer *writer, furrow_error *err) {
+  FW_TRY(check_usable(writer, err));
+  FW_TRY(finish_stream(writer, err));
+  for (size_t f = 0; f < writer->file_count; f++) {
+    const int errnum = writer->files[f].there ? fw_dir_sync_file(writer->fd, writer->files[f].name) : 0;
+    if (errnum)
+      return fw_fail_file(err, errnum, writer->path, writer->files[f].name, "cannot bring the file to the disk");
+  }
+  return FURROW_OK;
 }
 
 furrow_status furrow_matrix_writer_commit(furrow_matrix_writer *writer, furrow_error *err) {

@@ -85,6 +85,13 @@ furrow_status fw_writer_open_part(furrow_matrix_writer *writer, size_t part, int
  * are in the order of the plan's rows. */
 furrow_status fw_writer_note_part(furrow_matrix_writer *writer, size_t part, uint64_t length, uint64_t columns,
                                   const uint64_t *counts, furrow_error *err) FURROW_MUST_USE;
+/* What was written of a partition, as 2 + row_count numbers: its bytes, its columns, the elements of each row. */
+void fw_writer_get_part(const furrow_matrix_writer *writer, size_t part, int64_t *numbers);
+/* Notes the same of a partition that another process has written to a file of its own in the same folder. */
+furrow_status fw_writer_take_part(furrow_matrix_writer *writer, size_t part, const int64_t *numbers,
+                                  furrow_error *err) FURROW_MUST_USE;
+/* Finishes the partition that has begun and syncs the files: what a process does that does not commit. */
+furrow_status fw_writer_finish_parts(furrow_matrix_writer *writer, furrow_error *err) FURROW_MUST_USE;
 /* Calls body(context, i) for each i < count on the writer's threads. */
 furrow_status fw_writer_for(furrow_matrix_writer *writer, size_t count, void (*body)(void *context, size_t i),
                             void *context, furrow_error *err) FURROW_MUST_USE;
@@ -95,6 +102,11 @@ furrow_matrix_format_context fw_writer_context(const furrow_matrix_writer *write
 
 /* Whether a directory may be replaced: a model, or a matrix, and nothing else; E_EXISTS names what would be lost. */
 furrow_status fw_model_check_overwrite(const char *path, furrow_error *err) FURROW_MUST_USE;
+/* A writer of the directory that another process has opened for the same folder: of some files of it, all in folders
+ * that the other has made. It is the other's to commit or to remove. */
+furrow_status fw_model_writer_join(furrow_model_writer **writer, const char *folder, const char *temporary,
+                                   furrow_error *err) FURROW_MUST_USE;
+const char *fw_model_writer_temporary(const furrow_model_writer *model);
 /* A folder in the model; leave it again, which removes it unless it is complete. */
 furrow_status fw_model_writer_enter(furrow_model_writer *model, const char *name, int *fd,
                                     furrow_error *err) FURROW_MUST_USE;

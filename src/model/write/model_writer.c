@@ -14,6 +14,7 @@
 struct furrow_model_writer {
   fw_atomic_dir *dir;
   size_t open; /* matrices that are being written */
+  bool joined; /* another process makes the folders, and the directory is its own */
   bool committed;
 };
 
@@ -53,6 +54,24 @@ furrow_status furrow_model_writer_open(furrow_model_writer **writer, const char 
   return status;
 }
 
+furrow_status fw_model_writer_join(furrow_model_writer **writer, const char *folder, const char *temporary,
+                                   furrow_error *err) {
+  void *memory;
+  FW_TRY(fw_alloc_zero(&memory, 1, sizeof **writer, err));
+  furrow_model_writer *opened = memory;
+  opened->joined = true;
+  furrow_status status = fw_atomic_dir_join(&opened->dir, folder, temporary, err);
+  if (status == FURROW_OK)
+    *writer = opened;
+  else
+    fw_free(opened);
+  return status;
+}
+
+const char *fw_model_writer_temporary(const furrow_model_writer *model) {
+  return fw_atomic_dir_temporary(model->dir);
+}
+
 furrow_status fw_write_file(int folder, const char *name, const void *bytes, size_t size, const char *path,
                             furrow_error *err) {
   int fd = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
@@ -85,14 +104,15 @@ furrow_status furrow_model_writer_write_file(furrow_model_writer *writer, const 
 furrow_status fw_model_writer_enter(furrow_model_writer *model, const char *name, int *fd, furrow_error *err) {
   furrow_status status = check_open(model, err);
   if (status == FURROW_OK)
-    status = fw_dir_make(fd, fw_atomic_dir_fd(model->dir), name, fw_atomic_dir_path(model->dir), err);
+    status = (model->joined ? fw_dir_enter : fw_dir_make)(fd, fw_atomic_dir_fd(model->dir), name,
+                                                          fw_atomic_dir_path(model->dir), err);
   if (status == FURROW_OK) model->open++;
   return status;
 }
 
 void fw_model_writer_leave(furrow_model_writer *model, const char *name, bool complete) {
   model->open--;
-  if (!complete) fw_dir_remove(fw_atomic_dir_fd(model->dir), name);
+  if (!complete && !model->joined) fw_dir_remove(fw_atomic_dir_fd(model->dir), name);
 }
 
 int fw_model_writer_fd(const furrow_model_writer *model) {

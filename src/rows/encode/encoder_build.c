@@ -16,6 +16,7 @@ typedef struct build {
   const char *uri; /* of the log */
   const furrow_schema *schema;
   furrow_encoder_params params;
+  const furrow_comm *comm;
   fw_table_source *log; /* NULL: a pipe, which is left to the encoding */
   fw_table_source **tables;
   size_t *column_table;   /* of each column; SIZE_MAX: the log */
@@ -158,8 +159,11 @@ static furrow_status plan(build *b, furrow_error *err) {
 
 static furrow_status learn_log(build *b, furrow_error *err) {
   const fw_dictionary *d = &b->encoder.dictionary;
-  const fw_table_scan_params params = scan_params(b, false);
+  fw_table_scan_params params = scan_params(b, false);
   furrow_parser_stats stats = {.size = sizeof stats};
+  params.part = b->comm->rank;
+  params.nparts = b->comm->ranks;
+  params.whole_pieces = true;
   bool learns = d->history_field != SIZE_MAX;
   for (size_t i = 0; i < d->count; i++) learns |= d->fields[i].table == SIZE_MAX && fw_field_learns(&d->fields[i]);
   if (!learns) return FURROW_OK;
@@ -168,7 +172,8 @@ static furrow_status learn_log(build *b, furrow_error *err) {
     fw_error_set_hint(err, "save the log to a file, or hash all categories (\"hash\": 18)");
     return FURROW_E_ARGUMENT;
   }
-  furrow_status status = fw_learn_fields(b->log, &b->encoder, &b->encoder.log, &params, b->learned, &stats, err);
+  furrow_status status = 
+      fw_learn_fields(b->log, &b->encoder, &b->encoder.log, &params, b->comm, b->learned, &stats, err);
   b->encoder.dictionary.records = stats.rows;
   if (status == FURROW_OK && b->encoder.dictionary.records == 0)
     status = fw_fail(err, FURROW_E_FORMAT, "the log has no records%s", stats.bad_rows > 0 ? " that can be read" : "");
@@ -186,7 +191,8 @@ static furrow_status learn_table(build *b, size_t table, furrow_error *err) {
   fw_encode_view view = {0};
   furrow_status status = fw_encode_view_joined(&view, b->schema, d, table, err);
   if (status == FURROW_OK)
-    status = fw_learn_fields(b->tables[table], &b->encoder, &view, &params, b->learned, &stats, err);
+    status = 
+        fw_learn_fields(b->tables[table], &b->encoder, &view, &params, fw_comm_self(), b->learned, &stats, err);
   if (status == FURROW_E_FORMAT && err && !err->file[0]) fw_error_set_file(err, b->schema->tables[table].uri);
   fw_encode_view_clear(&view);
   return status;
@@ -394,9 +400,15 @@ static furrow_status learn_history(build *b, furrow_error *err) {
 
 /* ---- All of it ------------------------------------------------------------------------------------------ */
 
-static furrow_status learn(build *b, furrow_error *err) {
+static furrow_status learn_tables(build *b, furrow_error *err) {
   FW_TRY(plan(b, err));
   for (size_t i = 0; i < b->schema->table_count; i++) FW_TRY(learn_table(b, i, err));
+  return FURROW_OK;
+}
+
+/* Only the log is divided among ranks. */
+static furrow_status learn(build *b, furrow_error *err) {
+  FW_TRY(fw_comm_all_ok(b->comm, learn_tables(b, err), err));
   FW_TRY(learn_log(b, err));
   FW_TRY(number_features(b, err));
   for (size_t i = 0; i < b->schema->table_count; i++) FW_TRY(join_table(b, i, err));
@@ -461,8 +473,15 @@ furrow_status furrow_encoder_build(furrow_encoder **encoder, const char *uri, co
   build b = {.uri = uri, .schema = schema, .encoder = {.schema = schema}};
   furrow_encoder_params_init(&b.params);
   FW_TRY(FW_PARAMS_READ(&b.params, params, furrow_encoder_params, err));
+  FW_TRY(fw_comm_of(&b.comm, b.params.comm, err));
+  furrow_encoder *made = NULL;
   furrow_status status = learn(&b, err);
-  if (status == FURROW_OK) status = finish(&b, encoder, err);
+  if (status == FURROW_OK) status = finish(&b, &made, err);
+  status = fw_comm_all_ok(b.comm, status, err);
+  if (status == FURROW_OK)
+    *encoder = made;
+  else
+    furrow_encoder_free(made);
   clear_build(&b);
   return status;
 }

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "rows/rank_stats.h"
 
 void fw_learned_clear(fw_learned *learned) {
   fw_text_counter_clear(&learned->texts);
@@ -278,13 +279,26 @@ static furrow_status gather(fw_learned *all, learner *l, bool first, furrow_erro
   return FURROW_OK;
 }
 
+/* The first learner's slots get what all found. */
+static furrow_status join_found(learner *learners, uint32_t threads, const furrow_comm *comm, furrow_error *err) {
+  const size_t slots = learners[0].view->slots;
+  void *memory = NULL;
+  size_t bytes = 0;
+  for (size_t s = 0; s < slots; s++)
+    for (uint32_t i = 1; i < threads; i++) learners[0].found[s] |= learners[i].found[s];
+  if (comm->ranks == 1) return FURROW_OK;
+  FW_TRY(fw_comm_gather_all(comm, learners[0].found, slots * sizeof(bool), &memory, &bytes, NULL, err));
+  const bool *all = memory;
+  for (size_t i = 0; i < slots * comm->ranks; i++) learners[0].found[i % slots] |= all[i];
+  fw_free(memory);
+  return FURROW_OK;
+}
+
 /* Text without a header may have any columns: one that no record has is a mistake. */
-static furrow_status check_found(const fw_table_layout *layout, const learner *learners, uint32_t threads,
-                                 furrow_error *err) {
-  const fw_encode_view *view = learners[0].view;
+static furrow_status check_found(const fw_table_layout *layout, const learner *l, furrow_error *err) {
+  const fw_encode_view *view = l->view;
   for (size_t s = 0; s < view->slots; s++) {
-    bool found = fw_table_layout_column(layout, view->names[s]) != SIZE_MAX;
-    for (uint32_t i = 0; i < threads; i++) found |= learners[i].found[s];
+    const bool found = l->found[s] || fw_table_layout_column(layout, view->names[s]) != SIZE_MAX;
     if (!found) return fw_fail(err, FURROW_E_FORMAT, "no record has the column %s of the schema", view->names[s]);
   }
   return FURROW_OK;
@@ -301,27 +315,99 @@ static furrow_status scan(fw_table_source *source, const fw_table *table, const 
   return status;
 }
 
+/* What the threads of this rank learned, and then all ranks. */
+static furrow_status join(const fw_table_layout *layout, learner *learners, uint32_t threads, const furrow_comm *comm,
+                          fw_learned *learned, furrow_parser_stats *stats, furrow_error *err) {
+  FW_TRY(fw_rank_stats_join(comm, stats, err));
+  FW_TRY(join_found(learners, threads, comm, err));
+  if (stats->rows > 0) FW_TRY(check_found(layout, learners, err));
+  furrow_status status = FURROW_OK;
+  for (uint32_t i = 0; i < threads && status == FURROW_OK; i++) status = gather(learned, &learners[i], i == 0, err);
+  FW_TRY(fw_comm_all_ok(comm, status, err));
+  const fw_encode_view *view = learners[0].view;
+  for (size_t i = 0; i < view->field_count; i++) FW_TRY(fw_learned_join(&learned[view->fields[i]], comm, err));
+  return FURROW_OK;
+}
+
 furrow_status fw_learn_fields(fw_table_source *source, const furrow_encoder *encoder, const fw_encode_view *view,
-                              const fw_table_scan_params *params, fw_learned *learned, furrow_parser_stats *stats,
-                              furrow_error *err) {
+                              const fw_table_scan_params *params, const furrow_comm *comm, fw_learned *learned,
+                              furrow_parser_stats *stats, furrow_error *err) {
   const uint32_t threads = fw_table_scan_threads(params);
   fw_table *table = NULL;
   void *memory = NULL;
-  FW_TRY(fw_alloc_zero(&memory, threads, sizeof(learner), err));
+  furrow_status status = fw_alloc_zero(&memory, threads, sizeof(learner), err);
   learner *learners = memory;
-  furrow_status status = fw_table_create(&table, fw_table_source_layout(source), view->names, view->slots, NULL, err);
+  if (status == FURROW_OK)
+    status = fw_table_create(&table, fw_table_source_layout(source), view->names, view->slots, NULL, err);
   for (uint32_t i = 0; i < threads && status == FURROW_OK; i++)
     status = make_learner(&learners[i], encoder, view, table, err);
   if (status == FURROW_OK) status = scan(source, table, params, learners, threads, stats, err);
-  if (status == FURROW_OK && stats->rows > 0)
-    status = check_found(fw_table_source_layout(source), learners, threads, err);
-  for (uint32_t i = 0; i < threads; i++) {
-    if (status == FURROW_OK) status = gather(learned, &learners[i], i == 0, err);
-    clear_learner(&learners[i]);
-  }
+  status = fw_comm_all_ok(comm, status, err);
+  if (status == FURROW_OK)
+    status = join(fw_table_source_layout(source), learners, threads, comm, learned, stats, err);
+  for (uint32_t i = 0; learners && i < threads; i++) clear_learner(&learners[i]);
   fw_free(learners);
   fw_table_free(table);
   return status;
+}
+
+/* ---- All ranks ------------------------------------------------------------------------------------------ */
+
+/* What a rank learned of a field, as it is sent: then its texts, pieces and sampled numbers. */
+typedef struct sent_field {
+  uint64_t missing, text_bytes, pieces, sampled;
+  double most;
+} sent_field;
+
+static furrow_status write_learned(const fw_learned *learned, fw_buffer *out, furrow_error *err) {
+  const fw_number_stats *numbers = &learned->numbers;
+  const sent_field head = {.missing = learned->missing,
+                           .text_bytes = learned->texts.size,
+                           .pieces = numbers->piece_count,
+                           .sampled = numbers->sampled,
+                           .most = numbers->most};
+  fw_buffer_append(out, &head, sizeof head);
+  fw_buffer_append(out, learned->texts.records, learned->texts.size);
+  fw_buffer_append(out, numbers->pieces, numbers->piece_count * sizeof *numbers->pieces);
+  fw_buffer_append(out, numbers->sample, numbers->sampled * sizeof *numbers->sample);
+  return fw_buffer_status(out, err);
+}
+
+/* Adds what a rank sent; *at moves behind it. */
+static furrow_status add_learned(fw_learned *sum, char **at, furrow_error *err) {
+  sent_field head;
+  memcpy(&head, *at, sizeof head);
+  char *texts = *at + sizeof head, *pieces = texts + head.text_bytes;
+  char *sample = pieces + head.pieces * sizeof(fw_number_piece);
+  *at = sample + head.sampled * sizeof(fw_sampled_number);
+  const fw_text_counter counted = {.records = texts, .size = head.text_bytes};
+  const fw_number_stats numbers = {.pieces = (fw_number_piece *)(void *)pieces,
+                                   .piece_count = head.pieces,
+                                   .sample = (fw_sampled_number *)(void *)sample,
+                                   .sampled = head.sampled,
+                                   .most = head.most};
+  sum->missing += head.missing;
+  FW_TRY(fw_text_counter_merge(&sum->texts, &counted, err));
+  return fw_number_stats_merge(&sum->numbers, &numbers, err);
+}
+
+furrow_status fw_learned_join(fw_learned *learned, const furrow_comm *comm, furrow_error *err) {
+  fw_buffer mine = {0};
+  fw_learned sum = {0};
+  void *all = NULL;
+  size_t bytes = 0;
+  if (comm->ranks == 1) return FURROW_OK;
+  furrow_status status = fw_comm_all_ok(comm, write_learned(learned, &mine, err), err);
+  if (status == FURROW_OK) status = fw_comm_gather_all(comm, mine.bytes, mine.size, &all, &bytes, NULL, err);
+  fw_buffer_clear(&mine);
+  if (status != FURROW_OK) return status;
+  char *at = all;
+  fw_learned_clear(learned);
+  *learned = (fw_learned){0};
+  for (unsigned r = 0; r < comm->ranks && status == FURROW_OK; r++) status = add_learned(&sum, &at, err);
+  fw_free(all);
+  *learned = sum;
+  return fw_comm_all_ok(comm, status, err);
 }
 
 /* ---- What a field learned ------------------------------------------------------------------------------- */

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/buffer.h"
+#include "comm/collectives.h"
 #include "furrow/status.h"
 #include "rows/schema/schema.h"
 
@@ -95,6 +96,9 @@ furrow_status fw_column_sketch_add(fw_column_sketch *sketch, const char *text, s
                                    furrow_error *err) FURROW_MUST_USE;
 furrow_status fw_column_sketch_merge(fw_column_sketch *into, const fw_column_sketch *from,
                                      furrow_error *err) FURROW_MUST_USE;
+/* Makes the sketch of this rank's cells that of the cells of all ranks; all of them call it. */
+furrow_status fw_column_sketch_join(fw_column_sketch *sketch, const furrow_comm *comm,
+                                    furrow_error *err) FURROW_MUST_USE;
 /* Cells that would have to be numbers or times in a column of these. */
 static inline uint64_t fw_column_sketch_present(const fw_column_sketch *sketch) {
   return sketch->cells - sketch->absent;

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/params.h"
 #include "base/suggestion.h"
+#include "rows/rank_stats.h"
 #include "rows/table/text_table.h"
 
 enum {
@@ -34,6 +35,7 @@ typedef struct observer {
 
 typedef struct observation {
   const furrow_schema_propose_params *params;
+  const furrow_comm *comm; /* whose ranks look at parts */
   fw_table_source *source;
   fw_evidence *columns;
   size_t count;
@@ -136,6 +138,8 @@ static furrow_status scan_table(observation *o, const fw_table *table, observer 
   for (uint32_t i = 0; i < threads; i++) users[i] = &observers[i];
   const fw_table_scan_params params = {.threads = threads,
                                        .on_bad = o->params->on_bad,
+                                       .part = o->comm->rank,
+                                       .nparts = o->comm->ranks,
                                        .other_column = note_other,
                                        .progress = o->params->progress,
                                        .progress_user = o->params->progress_user};
@@ -153,10 +157,39 @@ static furrow_status join_observers(observation *o, observer *observers, uint32_
       const char *name = observers[t].others.names[i];
       FW_TRY(note_name(others, name, strlen(name), err));
     }
-  if (others->count > 0) return FURROW_OK; /* it is read again */
-  for (size_t c = 0; c < o->count; c++)
+  for (size_t c = 0; c < o->count; c++) {
+    fw_column_sketch *sketch = &o->columns[c].sketch;
+    fw_column_sketch_clear(sketch);
+    fw_column_sketch_init(sketch, observers[0].sketches[c].values.most);
     for (uint32_t t = 0; t < threads; t++)
-      FW_TRY(fw_column_sketch_merge(&o->columns[c].sketch, &observers[t].sketches[c], err));
+      FW_TRY(fw_column_sketch_merge(sketch, &observers[t].sketches[c], err));
+  }
+  return FURROW_OK;
+}
+
+/* Adds the columns that are new to other ranks. */
+static furrow_status join_names(const furrow_comm *comm, name_list *others, furrow_error *err) {
+  fw_buffer mine = {0};
+  void *all = NULL;
+  size_t bytes = 0;
+  for (size_t i = 0; i < others->count; i++) fw_buffer_append(&mine, others->names[i], strlen(others->names[i]) + 1);
+  furrow_status status = fw_comm_all_ok(comm, fw_buffer_status(&mine, err), err);
+  if (status == FURROW_OK) status = fw_comm_gather_all(comm, mine.bytes, mine.size, &all, &bytes, NULL, err);
+  const char *name = all;
+  for (const char *end = name + bytes; name < end && status == FURROW_OK; name += strlen(name) + 1)
+    status = note_name(others, name, strlen(name), err);
+  fw_free(all);
+  fw_buffer_clear(&mine);
+  return fw_comm_all_ok(comm, status, err);
+}
+
+/* Makes what this rank saw what all ranks saw. */
+static furrow_status join_ranks(observation *o, name_list *others, furrow_error *err) {
+  if (o->comm->ranks == 1) return FURROW_OK;
+  FW_TRY(join_names(o->comm, others, err));
+  FW_TRY(fw_rank_stats_join(o->comm, &o->stats, err));
+  for (size_t c = 0; c < o->count && others->count == 0; c++)
+    FW_TRY(fw_column_sketch_join(&o->columns[c].sketch, o->comm, err));
   return FURROW_OK;
 }
 
@@ -180,13 +213,15 @@ static furrow_status observe_once(observation *o, name_list *others, furrow_erro
   void *memory = NULL;
   fw_table *table = NULL;
   uint32_t threads = count_threads(o);
-  FW_TRY(fw_alloc_zero(&memory, threads, sizeof(observer), err));
+  furrow_status status = fw_alloc_zero(&memory, threads, sizeof(observer), err);
   observer *observers = memory;
-  furrow_status status = create_table(o, &table, err);
+  if (status == FURROW_OK) status = create_table(o, &table, err);
   for (uint32_t t = 0; t < threads && status == FURROW_OK; t++) status = start_observer(&observers[t], o->count, err);
   if (status == FURROW_OK) status = scan_table(o, table, observers, threads, err);
   if (status == FURROW_OK) status = join_observers(o, observers, threads, others, err);
-  for (uint32_t t = 0; t < threads; t++) clear_observer(&observers[t]);
+  status = fw_comm_all_ok(o->comm, status, err);
+  if (status == FURROW_OK) status = join_ranks(o, others, err);
+  for (uint32_t t = 0; observers && t < threads; t++) clear_observer(&observers[t]);
   fw_free(observers);
   fw_table_free(table);
   return status;
@@ -230,16 +265,19 @@ static furrow_status observe_all(observation *o, furrow_error *err) {
       fw_error_set_hint(err, "write the log to a file first");
     }
     for (size_t i = 0; i < others.count && status == FURROW_OK; i++) status = add_column(o, others.names[i], err);
+    status = fw_comm_all_ok(o->comm, status, err);
   } while (status == FURROW_OK && others.count > 0);
   clear_names(&others);
   return status;
 }
 
 static furrow_status observe(observation *o, const char *uri, const furrow_schema_propose_params *params,
-                             furrow_error *err) {
+                             const furrow_comm *comm, furrow_error *err) {
   o->params = params;
-  FW_TRY(fw_table_source_open(&o->source, uri, err));
-  FW_TRY(add_layout(o, err));
+  o->comm = comm;
+  furrow_status status = fw_table_source_open(&o->source, uri, err);
+  if (status == FURROW_OK) status = add_layout(o, err);
+  FW_TRY(fw_comm_all_ok(comm, status, err));
   FW_TRY(observe_all(o, err));
   if (o->stats.rows == 0) {
     fw_fail(err, FURROW_E_FORMAT, "there are no rows to look at");
@@ -353,7 +391,7 @@ static furrow_status add_table(const observation *log, const char *uri, const ch
   if (column->kind != FW_AS_CATEGORY)
     return fw_fail(err, FURROW_E_ARGUMENT, "table: the key %s is a %s, not a category", key,
                    fw_column_kind_name(column->kind));
-  furrow_status status = observe(&table, uri, log->params, err);
+  furrow_status status = observe(&table, uri, log->params, fw_comm_self(), err);
   if (status == FURROW_OK && !find_column(&table, name)) {
     status = refuse_name(&table, uri, name, err);
     fw_error_set_hint(err, "FILE=%s:COLUMN says what the table calls it", key);
@@ -401,7 +439,7 @@ static furrow_status set_history(const observation *log, furrow_schema *schema, 
 
 static furrow_status propose(observation *log, const char *uri, const furrow_schema_propose_params *params,
                              furrow_schema *schema, furrow_error *err) {
-  FW_TRY(observe(log, uri, params, err));
+  FW_TRY(observe(log, uri, params, params->comm, err));
   FW_TRY(decide_log(log, schema, err));
   FW_TRY(add_tables(log, schema, err));
   FW_TRY(set_history(log, schema, err));
@@ -417,8 +455,9 @@ furrow_status furrow_schema_propose(furrow_schema **schema, const char *uri, con
   furrow_schema *made = NULL;
   furrow_schema_propose_params_init(&p);
   FW_TRY(FW_PARAMS_READ(&p, params, furrow_schema_propose_params, err));
-  FW_TRY(fw_schema_create(&made, err));
-  const furrow_status status = propose(&log, uri, &p, made, err);
+  FW_TRY(fw_comm_of(&p.comm, p.comm, err));
+  furrow_status status = fw_comm_all_ok(p.comm, fw_schema_create(&made, err), err);
+  if (status == FURROW_OK) status = fw_comm_all_ok(p.comm, propose(&log, uri, &p, made, err), err);
   clear_observation(&log);
   if (status == FURROW_OK)
     *schema = made;

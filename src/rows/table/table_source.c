@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/pool.h"
+#include "io/stream.h"
 #include "kern/text/tokenizer.h"
 #include "rows/rowbuilder.h"
 #include "rows/table/table_reader.h"
@@ -23,7 +24,8 @@ struct fw_table_source {
   fw_fileset set;
   fw_split *pipe; /* what the head was read from, if it is a pipe */
   fw_table_layout layout;
-  uint64_t pipe_records; /* where the records of a pipe begin */
+  size_t head_file;      /* whose head was looked at */
+  uint64_t pipe_records; /* where the records of that file begin */
   bool scanned;
 };
 
@@ -48,6 +50,7 @@ static furrow_status look_at_head(fw_table_source *source, fw_split *split, char
   furrow_status status = fw_table_layout_find(&source->layout, &hints, head, got, whole, err);
   if (status == FURROW_OK) status = fw_table_layout_skip_head(&source->layout, head, got, &skip, err);
   source->pipe_records = skip;
+  source->head_file = file;
   if (status == FURROW_E_FORMAT && source->set.nfiles > 0) fw_error_set_file(err, source->set.files[file].path);
   return status;
 }
@@ -98,6 +101,19 @@ void fw_table_source_close(fw_table_source *source) {
 
 const fw_table_layout *fw_table_source_layout(const fw_table_source *source) {
   return &source->layout;
+}
+
+furrow_status fw_table_source_head(const fw_table_source *source, fw_buffer *head, furrow_error *err) {
+  fw_stream *stream = NULL;
+  char bytes[4096];
+  uint64_t left = source->set.nfiles > 0 ? source->pipe_records : 0;
+  furrow_status status = left > 0 ? fw_stream_open(&stream, &source->set.files[source->head_file], err) : FURROW_OK;
+  for (size_t got = 1; left > 0 && got > 0 && status == FURROW_OK; left -= got) {
+    status = fw_stream_read(stream, bytes, left < sizeof bytes ? (size_t)left : sizeof bytes, &got, err);
+    if (status == FURROW_OK) fw_buffer_append(head, bytes, got);
+  }
+  fw_stream_close(stream);
+  return status == FURROW_OK ? fw_buffer_status(head, err) : status;
 }
 
 bool fw_table_source_repeats(const fw_table_source *source) {
@@ -301,6 +317,7 @@ static furrow_status open_split(table_scan *scan, furrow_error *err) {
   }
   fw_records records;
   if (fw_table_layout_records(&source->layout, &records)) fw_split_set_records(scan->split, &records);
+  if (params->whole_pieces && params->nparts > 1) scan->claimed = fw_split_align_numbered(scan->split);
   return FURROW_OK;
 }
 

@@ -2,7 +2,10 @@
  * groups.
  *
  * By time, a first pass notes user and time of each record (24 bytes), a sort (as much again) tells which are the last
- * ones (a byte), and a second pass copies. A group's file depends on its hash alone: one pass. */
+ * ones (a byte), and a second pass copies. A group's file depends on its hash alone: one pass.
+ *
+ * Of several ranks each reads a part. By time, all events of a user go to one rank, which tells the others which of
+ * their records are the last. By chance, the numbers of records go on from part to part. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +20,7 @@
 #include "io/atomic_file.h"
 #include "io/file_system.h"
 #include "io/input.h"
+#include "rows/rank_stats.h"
 #include "rows/schema/time_cell.h"
 #include "rows/table/table_reader.h"
 
@@ -30,6 +34,7 @@ typedef struct event {
 
 typedef struct table_split {
   furrow_table_split_params params;
+  const furrow_comm *comm;
   fw_table_source *source;
   fw_table *table;
 
@@ -37,7 +42,9 @@ typedef struct table_split {
   event *events;
   size_t count, capacity;
   fw_time_unit unit; /* of the first time; FW_UNIT_SECONDS: any number */
-  uint8_t *to;       /* the file of a record */
+  bool unit_known;
+  uint64_t before; /* records of the ranks before this one */
+  uint8_t *to;     /* the file of a record of this rank */
 
   /* copying */
   fw_atomic_file *files[MOST_FILES];
@@ -66,8 +73,9 @@ static furrow_status refuse_cell(const table_split *s, const fw_table_cursor *cu
 }
 
 static bool read_time(table_split *s, const fw_table_cell *cell, double *time) {
-  if (s->count == 0)
+  if (!s->unit_known)
     s->unit = fw_time_parse(cell->text, cell->length, FW_UNIT_TEXT, time) ? FW_UNIT_TEXT : FW_UNIT_SECONDS;
+  s->unit_known = true;
   if (cell->kind != FW_TABLE_TEXT) return false;
   if (s->unit == FW_UNIT_TEXT) return fw_time_parse(cell->text, cell->length, FW_UNIT_TEXT, time);
   /* nanoseconds are beyond what a time in seconds may be */
@@ -79,7 +87,7 @@ static furrow_status note_event(table_split *s, const fw_table_cursor *cursor, c
   event e = {.record = s->count};
   if (!read_time(s, cell_of(batch, SLOT_TIME, r), &e.time))
     return refuse_cell(s, cursor, batch, SLOT_TIME, r,
-                       s->unit == FW_UNIT_TEXT && s->count > 0 ? "not a time in ISO 8601, as the first one is"
+                       s->unit == FW_UNIT_TEXT && (s->count > 0 || s->comm->rank > 0) ? "not a time in ISO 8601, as the first one is"
                                                                : "not a time: a number, or ISO 8601",
                        err);
   if (s->params.user) {
@@ -92,6 +100,22 @@ static furrow_status note_event(table_split *s, const fw_table_cursor *cursor, c
   s->events = events;
   if (status == FURROW_OK) s->events[s->count++] = e;
   return status;
+}
+
+/* Ends the scan with the first record. */
+static furrow_status note_unit(void *user, uint64_t piece, const fw_table_cursor *cursor, const fw_table_batch *batch,
+                               furrow_error *err) {
+  double time;
+  (void)piece, (void)cursor;
+  (void)read_time(user, cell_of(batch, SLOT_TIME, 0), &time);
+  return fw_fail(err, FURROW_E_CANCELLED, "the first record is enough");
+}
+
+static furrow_status count_records(void *user, uint64_t piece, const fw_table_cursor *cursor,
+                                   const fw_table_batch *batch, furrow_error *err) {
+  (void)piece, (void)cursor, (void)err;
+  ((table_split *)user)->count += batch->records;
+  return FURROW_OK;
 }
 
 static furrow_status note_events(void *user, uint64_t piece, const fw_table_cursor *cursor, const fw_table_batch *batch,
@@ -115,19 +139,110 @@ static size_t count_last(double last, size_t n) {
   return wanted < (double)(n - 1) ? (size_t)wanted : n - 1;
 }
 
-static furrow_status choose_last(table_split *s, furrow_error *err) {
+/* Sorts events of whole users and calls last(user, record) for those of their last records. */
+static void choose_last(event *events, size_t count, double share, void (*last)(void *user, uint64_t record),
+                        void *user) {
+  if (count > 1) qsort(events, count, sizeof *events, compare_events);
+  for (size_t i = 0, end; i < count; i = end) {
+    for (end = i + 1; end < count && events[end].user == events[i].user;) end++;
+    for (size_t k = end - count_last(share, end - i); k < end; k++) last(user, events[k].record);
+  }
+}
+
+static void mark_last(void *user, uint64_t record) {
+  table_split *s = user;
+  s->to[record - s->before] = 1;
+}
+
+/* ---- The last records of several ranks ---- */
+
+/* Where the records of the ranks begin, and the last ones among those of the users of this rank. */
+typedef struct last_records {
+  const furrow_comm *comm;
+  uint64_t *begins; /* ranks + 1 */
+  fw_buffer *of;    /* each rank's, as u64 */
+} last_records;
+
+static void list_last(void *user, uint64_t record) {
+  const last_records *l = user;
+  unsigned r = 0;
+  while (record >= l->begins[r + 1]) r++;
+  fw_buffer_append(&l->of[r], &record, sizeof record);
+}
+
+/* The rank that has all events of a user; without users, the first. */
+static unsigned rank_of(const table_split *s, const event *e) {
+  return s->params.user ? (unsigned)(e->user % s->comm->ranks) : 0;
+}
+
+/* Sends the parts to the ranks that they are for; *received is to be freed. */
+static furrow_status send_parts(const furrow_comm *comm, fw_buffer *parts, void **received, size_t *total,
+                                furrow_error *err) {
+  fw_buffer all = {0};
   void *memory = NULL;
-  FW_TRY(fw_alloc_zero(&memory, s->count, 1, err));
-  s->to = memory;
-  if (s->count > 1) qsort(s->events, s->count, sizeof *s->events, compare_events);
-  for (size_t i = 0, end; i < s->count; i = end) {
-    for (end = i + 1; end < s->count && s->events[end].user == s->events[i].user;) end++;
-    const size_t last = count_last(s->params.last, end - i);
-    for (size_t k = end - last; k < end; k++) s->to[s->events[k].record] = 1;
+  furrow_status status = fw_alloc(&memory, 2 * (size_t)comm->ranks, sizeof(size_t), err);
+  size_t *send = memory, *receive = send + comm->ranks;
+  for (unsigned r = 0; r < comm->ranks; r++) {
+    if (status == FURROW_OK) status = fw_buffer_status(&parts[r], err);
+    if (status == FURROW_OK) send[r] = parts[r].size;
+    fw_buffer_append(&all, parts[r].bytes, parts[r].size);
+    fw_buffer_clear(&parts[r]);
+  }
+  if (status == FURROW_OK) status = fw_buffer_status(&all, err);
+  status = fw_comm_all_ok(comm, status, err);
+  if (status == FURROW_OK) status = fw_comm_exchange_all(comm, all.bytes, send, received, receive, err);
+  *total = 0;
+  for (unsigned r = 0; r < comm->ranks && status == FURROW_OK; r++) *total += receive[r];
+  fw_buffer_clear(&all);
+  fw_free(memory);
+  return status;
+}
+
+/* Users' events to their ranks, and numbers of records back. */
+static furrow_status exchange_last(table_split *s, last_records *l, furrow_error *err) {
+  void *received = NULL;
+  size_t bytes = 0;
+  for (size_t i = 0; i < s->count; i++) {
+    s->events[i].record += s->before;
+    fw_buffer_append(&l->of[rank_of(s, &s->events[i])], &s->events[i], sizeof *s->events);
   }
   fw_free(s->events);
   s->events = NULL;
+  FW_TRY(send_parts(s->comm, l->of, &received, &bytes, err));
+  choose_last(received, bytes / sizeof(event), s->params.last, list_last, l);
+  fw_free(received);
+  FW_TRY(send_parts(s->comm, l->of, &received, &bytes, err));
+  const uint64_t *records = received;
+  for (size_t i = 0; i < bytes / sizeof *records; i++) mark_last(s, records[i]);
+  fw_free(received);
   return FURROW_OK;
+}
+
+static furrow_status find_begins(table_split *s, uint64_t *begins, furrow_error *err) {
+  void *memory = NULL;
+  size_t bytes = 0;
+  FW_TRY(fw_comm_gather_all(s->comm, &(uint64_t){s->count}, sizeof(uint64_t), &memory, &bytes, NULL, err));
+  const uint64_t *counts = memory;
+  begins[0] = 0;
+  for (unsigned r = 0; r < s->comm->ranks; r++) begins[r + 1] = begins[r] + counts[r];
+  s->before = begins[s->comm->rank];
+  fw_free(memory);
+  return FURROW_OK;
+}
+
+static furrow_status choose_last_of_ranks(table_split *s, furrow_error *err) {
+  const size_t ranks = s->comm->ranks;
+  void *begins = NULL, *of = NULL;
+  furrow_status status = fw_alloc(&begins, ranks + 1, sizeof(uint64_t), err);
+  if (status == FURROW_OK) status = fw_alloc_zero(&of, ranks, sizeof(fw_buffer), err);
+  last_records l = {s->comm, begins, of};
+  status = fw_comm_all_ok(s->comm, status, err);
+  if (status == FURROW_OK) status = find_begins(s, begins, err);
+  if (status == FURROW_OK) status = exchange_last(s, &l, err);
+  for (size_t r = 0; of && r < ranks; r++) fw_buffer_clear(&l.of[r]);
+  fw_free(begins);
+  fw_free(of);
+  return status;
 }
 
 /* ---- Copying ---- */
@@ -150,7 +265,7 @@ static size_t file_of_hash(const table_split *s, uint64_t hash) {
 static furrow_status find_file(const table_split *s, const fw_table_cursor *cursor, const fw_table_batch *batch,
                                size_t r, size_t *file, furrow_error *err) {
   if (!s->params.time && !s->params.group) {
-    *file = file_of_hash(s, s->copied);
+    *file = file_of_hash(s, s->before + s->copied);
     return FURROW_OK;
   }
   if (!s->params.group) {
@@ -195,18 +310,30 @@ static furrow_status copy_records(void *user, uint64_t piece, const fw_table_cur
 
 /* ---- The whole ---- */
 
-/* In the order of the log: one thread. */
+/* In the order of the log: one thread of each rank. Where a rank fails, all do. */
 static furrow_status scan(table_split *s, fw_table_take *take, furrow_error *err) {
   void *users[] = {s};
   furrow_parser_stats stats;
   furrow_parser_stats_init(&stats);
   const fw_table_scan_params params = {.threads = 1,
                                        .on_bad = s->params.on_bad,
+                                       .part = s->comm->rank,
+                                       .nparts = s->comm->ranks,
                                        .progress = s->params.progress,
                                        .progress_user = s->params.progress_user};
-  FW_TRY(fw_table_scan(s->source, s->table, &params, users, take, &stats, err));
+  const furrow_status status = fw_table_scan(s->source, s->table, &params, users, take, &stats, err);
+  FW_TRY(fw_comm_all_ok(s->comm, status, err));
+  FW_TRY(fw_rank_stats_join(s->comm, &stats, err));
   if (s->params.stats) fw_info_write(s->params.stats, &stats, sizeof stats);
   return FURROW_OK;
+}
+
+/* The first record of the whole log says what times look like. */
+static void find_unit(table_split *s) {
+  void *users[] = {s};
+  const fw_table_scan_params params = {.threads = 1, .on_bad = s->params.on_bad};
+  furrow_error ignored; /* what is wrong before the first record is found again */
+  if (s->comm->ranks > 1) (void)!fw_table_scan(s->source, s->table, &params, users, note_unit, NULL, &ignored);
 }
 
 static furrow_status check_time(const furrow_table_split_params *p, size_t count, furrow_error *err) {
@@ -256,10 +383,23 @@ static furrow_status open_files(table_split *s, const char *const *paths, furrow
   for (size_t i = 0; i < s->nfiles; i++) {
     const char *path = paths[i];
     FW_TRY(fw_path_to_write(&path, err));
-    FW_TRY(fw_atomic_file_open(&s->files[i], path, err));
+    FW_TRY(fw_atomic_file_open_ranks(&s->files[i], path, s->comm, err));
     if (!s->params.overwrite) fw_atomic_file_keep_existing(s->files[i]);
   }
   return FURROW_OK;
+}
+
+/* The first of several ranks begins all files, though it may have no records. */
+static furrow_status write_head(table_split *s, furrow_error *err) {
+  fw_buffer head = {0};
+  if (s->comm->ranks == 1) return FURROW_OK;
+  const bool wanted = fw_comm_is_first(s->comm) && fw_table_get_layout(s->table)->header;
+  furrow_status status = wanted ? fw_table_source_head(s->source, &head, err) : FURROW_OK;
+  for (size_t i = 0; i < s->nfiles && status == FURROW_OK; i++)
+    status = fw_atomic_file_write(s->files[i], head.bytes, head.size, err);
+  fw_buffer_clear(&head);
+  s->headed = true;
+  return status;
 }
 
 /* Before anything is read. */
@@ -276,15 +416,17 @@ static furrow_status check_paths(const table_split *s, const char *const *paths,
 }
 
 static furrow_status commit_files(table_split *s, const char *const *paths, furrow_error *err) {
-  if (s->params.time && s->copied != s->count)
-    return fw_fail(err, FURROW_E_FORMAT, "the log changed while it was read");
+  const bool changed = s->params.time && s->copied != s->count;
+  FW_TRY(fw_comm_all_ok(s->comm, changed ? fw_fail(err, FURROW_E_FORMAT, "the log changed while it was read") : FURROW_OK,
+                        err));
+  FW_TRY(fw_comm_sum_i64(s->comm, (int64_t *)s->rows, s->nfiles, err));
   for (size_t i = 0; i < s->nfiles; i++) {
     if (s->rows[i] > 0) continue;
     fw_fail(err, FURROW_E_ARGUMENT, "it would have no rows");
     fw_error_set_file(err, paths[i]);
     return FURROW_E_ARGUMENT;
   }
-  for (size_t i = 0; i < s->nfiles; i++) FW_TRY(fw_atomic_file_commit(s->files[i], err));
+  for (size_t i = 0; i < s->nfiles; i++) FW_TRY(fw_atomic_file_commit_ranks(s->files[i], FURROW_OK, 0, err));
   return FURROW_OK;
 }
 
@@ -294,16 +436,38 @@ static furrow_status find_last(table_split *s, furrow_error *err) {
     fw_error_set_hint(err, "write the log to a file first");
     return FURROW_E_UNSUPPORTED;
   }
+  find_unit(s);
   FW_TRY(scan(s, note_events, err));
-  return choose_last(s, err);
+  void *memory = NULL;
+  FW_TRY(fw_comm_all_ok(s->comm, fw_alloc_zero(&memory, s->count, 1, err), err));
+  s->to = memory;
+  if (s->comm->ranks > 1) return choose_last_of_ranks(s, err);
+  choose_last(s->events, s->count, s->params.last, mark_last, s);
+  fw_free(s->events);
+  s->events = NULL;
+  return FURROW_OK;
+}
+
+/* By chance alone, the number of a record decides: that of its part's first is to be known. */
+static furrow_status find_numbers(table_split *s, furrow_error *err) {
+  uint64_t all;
+  if (s->comm->ranks == 1 || s->params.group) return FURROW_OK;
+  FW_TRY(scan(s, count_records, err));
+  return fw_comm_offset(s->comm, s->count, &s->before, &all, err);
+}
+
+static furrow_status check_and_open(table_split *s, const char *uri, const char *const *paths, furrow_error *err) {
+  FW_TRY(s->params.time ? check_time(&s->params, s->nfiles, err) : check_group(s, err));
+  FW_TRY(check_paths(s, paths, err));
+  return open_table(s, uri, err);
 }
 
 static furrow_status split(table_split *s, const char *uri, const char *const *paths, furrow_error *err) {
-  FW_TRY(s->params.time ? check_time(&s->params, s->nfiles, err) : check_group(s, err));
-  FW_TRY(check_paths(s, paths, err));
-  FW_TRY(open_table(s, uri, err));
-  if (s->params.time) FW_TRY(find_last(s, err));
-  FW_TRY(open_files(s, paths, err));
+  FW_TRY(fw_comm_all_ok(s->comm, check_and_open(s, uri, paths, err), err));
+  FW_TRY(s->params.time ? find_last(s, err) : find_numbers(s, err));
+  furrow_status status = open_files(s, paths, err);
+  if (status == FURROW_OK) status = write_head(s, err);
+  FW_TRY(fw_comm_all_ok(s->comm, status, err));
   FW_TRY(scan(s, copy_records, err));
   return commit_files(s, paths, err);
 }
@@ -313,6 +477,7 @@ furrow_status furrow_table_split(const char *uri, const char *const *paths, size
   table_split s = {.nfiles = count};
   furrow_table_split_params_init(&s.params);
   FW_TRY(FW_PARAMS_READ(&s.params, params, furrow_table_split_params, err));
+  FW_TRY(fw_comm_of(&s.comm, s.params.comm, err));
   const furrow_status status = split(&s, uri, paths, err);
   if (status == FURROW_OK && rows) memcpy(rows, s.rows, count * sizeof *rows);
   for (size_t i = 0; i < MOST_FILES; i++) fw_atomic_file_close(s.files[i]);

@@ -8,6 +8,7 @@
 #ifndef FW_ROWS_TABLE_TEXT_TABLE_H
 #define FW_ROWS_TABLE_TEXT_TABLE_H
 
+#include "base/buffer.h"
 #include "io/uri.h"
 #include "rows/chunk.h"
 
@@ -126,6 +127,8 @@ typedef struct fw_table_source fw_table_source;
 furrow_status fw_table_source_open(fw_table_source **source, const char *uri, furrow_error *err) FURROW_MUST_USE;
 void fw_table_source_close(fw_table_source *source);
 const fw_table_layout *fw_table_source_layout(const fw_table_source *source);
+/* The bytes before the first record of the first file that has any. */
+furrow_status fw_table_source_head(const fw_table_source *source, fw_buffer *head, furrow_error *err) FURROW_MUST_USE;
 /* Whether it can be scanned again: no pipe is in it. */
 bool fw_table_source_repeats(const fw_table_source *source);
 
@@ -134,6 +137,7 @@ typedef struct fw_table_scan_params {
   furrow_on_bad on_bad;
   size_t piece_bytes;    /* 0: the parser's default. Pieces do not depend on the threads */
   uint32_t part, nparts; /* part k of n of the data, as in furrow_parser_params; nparts 0: all */
+  bool whole_pieces;     /* parts have the pieces of the whole, with their numbers; the first may be all of it */
   /* As that of cursors, `user` is the thread's; NULL: nobody is told. */
   furrow_status (*other_column)(void *user, const char *name, size_t length, uint64_t offset, furrow_error *err);
   furrow_progress progress;

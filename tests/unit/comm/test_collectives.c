@@ -216,7 +216,7 @@ static void test_parts_of_different_length(void **state) {
 
 /* ---- Failures ---- */
 
-static void *agree(void *item) {
+static void *check_failure(void *item) {
   worker *w = item;
   furrow_error err = {0};
   const bool fails = w->comm.rank == w->failing;
@@ -237,7 +237,7 @@ static void test_all_hear_of_a_failure(void **state) {
     for (unsigned failing = 0; failing <= ranks; failing++) { /* `ranks`: none fails */
       worker *workers = make_workers(ranks, 0);
       for (unsigned r = 0; r < ranks; r++) workers[r].failing = failing;
-      run_threads(ranks, agree, workers, sizeof *workers);
+      run_threads(ranks, check_failure, workers, sizeof *workers);
       free(workers);
     }
 }

@@ -5,9 +5,11 @@
 #include <string.h>
 
 #include "learn/data/epoch_rows.h"
+#include "learn/data/samples.h"
 #include "support/cmocka_all.h"
 #include "support/failing_alloc.h"
 #include "support/own_dir.h"
+#include "support/thread_ranks.h"
 
 enum { ROWS = 1000 };
 
@@ -229,19 +231,39 @@ static void rows_are_counted(void **state) {
   }
 }
 
+/* Of one rank: how many rows it has, and before it. */
+typedef struct rank_rows {
+  furrow_comm comm;
+  furrow_status status;
+  uint64_t rows, first, all;
+} rank_rows;
+
+static void *count_rank(void *item) {
+  rank_rows *r = item;
+  fw_samples *samples = NULL;
+  furrow_parser_params params;
+  furrow_parser_params_init(&params);
+  params.threads = 1;
+  r->status = fw_samples_open(&samples, "data", &data, &params, false, &r->comm, NULL);
+  if (r->status != FURROW_OK) return NULL;
+  r->rows = fw_samples_block(samples)->size;
+  r->first = fw_samples_first_row(samples);
+  r->all = fw_samples_all_rows(samples);
+  fw_samples_close(samples);
+  return NULL;
+}
+
 static void ranks_share_the_rows(void **state) {
   (void)state;
   size_t count = 0;
+  rank_rows ranks[3] = {{.comm = thread_comm(0, 3)}, {.comm = thread_comm(1, 3)}, {.comm = thread_comm(2, 3)}};
+  run_threads(3, count_rank, ranks, sizeof *ranks);
   for (unsigned rank = 0; rank < 3; rank++) {
-    setup s = {SETUP, .uri = "data"};
-    s.comm = (furrow_comm){.rank = rank, .ranks = 3};
-    opened o;
-    uint64_t rows = 0;
-    assert_int_equal(open_epoch_rows(&o, &s), FURROW_OK);
-    assert_int_equal(fw_epoch_rows_count(o.epoch_rows, &rows, &err), FURROW_OK);
-    assert_in_range(rows, 200, 500);
-    count += rows;
-    close_epoch_rows(&o);
+    assert_int_equal(ranks[rank].status, FURROW_OK);
+    assert_in_range(ranks[rank].rows, 200, 500);
+    assert_int_equal(ranks[rank].first, count);
+    assert_int_equal(ranks[rank].all, ROWS);
+    count += ranks[rank].rows;
   }
   assert_int_equal(count, ROWS);
 }

@@ -18,7 +18,9 @@ static furrow_rowblock block_of(size_t rows) {
 
 static fw_holdout held_out(const furrow_rowblock *rows, bool by_class, unsigned folds, double ratio, uint64_t seed) {
   fw_holdout holdout;
-  assert_int_equal(fw_holdout_init(&holdout, rows, by_class, folds, ratio, seed, &err), FURROW_OK);
+  const fw_holdout_params params = {
+      .unit = by_class ? FW_HOLD_OF_CLASSES : FW_HOLD_ROWS, .folds = folds, .ratio = ratio, .seed = seed};
+  assert_int_equal(fw_holdout_init(&holdout, rows, &params, &err), FURROW_OK);
   uint64_t counted[FW_FOLDS_MAX + 1] = {0};
   for (size_t i = 0; i < rows->size; i++) counted[holdout.fold_of[i]]++;
   assert_memory_equal(counted, holdout.rows, sizeof counted);
@@ -140,7 +142,8 @@ static void groups_stay_whole(void **state) {
   for (unsigned folds = 1; folds <= 5; folds += 4) {
     fw_holdout holdout;
     size_t groups[6] = {0};
-    assert_int_equal(fw_holdout_init(&holdout, &rows, FW_HOLD_GROUPS, folds, 0.2, 1, &err), FURROW_OK);
+    const fw_holdout_params params = {.unit = FW_HOLD_GROUPS, .folds = folds, .ratio = 0.2, .seed = 1};
+    assert_int_equal(fw_holdout_init(&holdout, &rows, &params, &err), FURROW_OK);
     for (size_t i = 0; i < ROWS; i++) {
       assert_int_equal(holdout.fold_of[i], holdout.fold_of[i % GROUPS]);
       if (i < GROUPS) groups[holdout.fold_of[i]]++;

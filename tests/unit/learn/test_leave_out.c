@@ -11,7 +11,8 @@ static bool write_numbers(const char *path, unsigned spoilt) {
   fw_holdout holdout = {0};
   fw_rng rng;
   furrow_rowblock rows = {.size = ROWS};
-  if (!file || fw_holdout_init(&holdout, &rows, false, FOLDS, 0, SEED, &err) != FURROW_OK) return false;
+  const fw_holdout_params params = {.unit = FW_HOLD_ROWS, .folds = FOLDS, .seed = SEED};
+  if (!file || fw_holdout_init(&holdout, &rows, &params, &err) != FURROW_OK) return false;
   fw_rng_init(&rng, 5);
   for (size_t row = 0; row < ROWS; row++) {
     const double x = fw_rng_normal(&rng), y = fw_rng_normal(&rng), noise = fw_rng_normal(&rng);

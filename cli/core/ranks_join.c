@@ -1,0 +1,62 @@
+/* cli/core/ranks_join.c: what the ranks of a command tell each other. */
+#include "core/ranks_join.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/fail.h"
+
+/* As the library says it. */
+#define OTHER_FAILED "another process failed"
+
+/* A rank that has no memory for an answer cannot take part in the next question: the job ends. */
+static void *rank_memory(size_t count, size_t size) {
+  void *memory = calloc(count, size);
+  const furrow_comm *comm = ranks_comm();
+  if (!memory && comm && comm->abort) comm->abort(comm, furrow_status_exit_code(FURROW_E_MEMORY));
+  return memory;
+}
+
+static furrow_status gather(const void *mine, size_t size, char *all, furrow_error *err) {
+  const furrow_comm *comm = ranks_comm();
+  if (!comm) return memcpy(all, mine, size), FURROW_OK;
+  size_t *sizes = rank_memory(comm->ranks, sizeof *sizes);
+  if (!sizes) return fail_memory(err);
+  for (unsigned r = 0; r < comm->ranks; r++) sizes[r] = size;
+  const furrow_status status = comm->gather(comm, mine, size, all, sizes, err);
+  free(sizes);
+  return status;
+}
+
+furrow_status ranks_gather(const void *mine, size_t size, void **all, furrow_error *err) {
+  char *memory = rank_memory(ranks_count(), size);
+  if (!memory) return fail_memory(err);
+  const furrow_status status = gather(mine, size, memory, err);
+  if (status == FURROW_OK)
+    *all = memory;
+  else
+    free(memory);
+  return status;
+}
+
+/* What a rank brings: a failure that is only that of another counts for nothing beside its cause. */
+enum { WORKS, FAILED, HEARD_OF_FAILURE };
+
+static unsigned char verdict_of(furrow_status mine, const furrow_error *err) {
+  if (mine == FURROW_OK) return WORKS;
+  return mine == FURROW_E_STATE && strcmp(err->message, OTHER_FAILED) == 0 ? HEARD_OF_FAILURE : FAILED;
+}
+
+furrow_status ranks_agree(furrow_status mine, furrow_error *err) {
+  const unsigned ranks = ranks_count();
+  const unsigned char failed = verdict_of(mine, err);
+  furrow_error lost;
+  void *all = NULL;
+  if (ranks == 1) return mine;
+  const furrow_status status = ranks_gather(&failed, 1, &all, failed ? &lost : err);
+  if (status != FURROW_OK) return failed ? mine : status;
+  const unsigned char *found = memchr(all, FAILED, ranks);
+  const bool other = found ? found != (const unsigned char *)all + ranks_number() : memchr(all, HEARD_OF_FAILURE, ranks) != NULL;
+  free(all);
+  return other ? fail(err, FURROW_E_STATE, OTHER_FAILED) : mine;
+}

@@ -1,0 +1,15 @@
+/* cli/core/ranks_join.h: what the ranks of a command tell each other. All ranks make these calls, in the same order; of
+ * a process that is alone they ask nothing. */
+#ifndef CLI_CORE_RANKS_JOIN_H
+#define CLI_CORE_RANKS_JOIN_H
+
+#include "core/ranks.h"
+#include "furrow/status.h"
+
+/* Returns OK where all ranks bring OK. Else the first rank that failed gets its own status, all others E_STATE: since
+ * parts are in the order of rows, the error that counts is the one that a single process would come to. */
+furrow_status ranks_agree(furrow_status mine, furrow_error *err);
+/* Gives the `size` bytes of every rank to all ranks, in their order; to be freed. */
+furrow_status ranks_gather(const void *mine, size_t size, void **all, furrow_error *err);
+
+#endif

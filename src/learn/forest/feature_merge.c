@@ -1,0 +1,176 @@
+/* learn/forest/feature_merge.c: the end of the first pass where rows are divided over ranks.
+ *
+ * The step of the sample is the least power of two by which the sample is small enough. What one rank samples has at
+ * most so many values as all ranks' rows have: its step is not larger than that of all, and every rank only has to
+ * thin out its rows. Features get their numbers in the order of ranks, as one process would give them. */
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "learn/forest/feature_stats.h"
+
+/* A feature of a rank as it is sent; `values` numbers of another array belong to it: all of a category, or the least
+ * and the most. */
+typedef struct sent_feature {
+  uint64_t id;
+  uint32_t count, values;
+} sent_feature;
+
+typedef struct feature_list {
+  sent_feature *feature;
+  float *value;
+  uint64_t features, values;
+} feature_list;
+
+static void clear_list(feature_list *list) {
+  fw_free(list->feature);
+  fw_free(list->value);
+  *list = (feature_list){0};
+}
+
+static furrow_status make_list(feature_list *list, furrow_error *err) {
+  FW_TRY(fw_alloc((void **)&list->feature, list->features, sizeof *list->feature, err));
+  return fw_alloc((void **)&list->value, list->values, sizeof *list->value, err);
+}
+
+/* ---- What this rank knows ---- */
+
+static seen *record_of(const fw_feature_stats *s, uint64_t id) {
+  return s->dense ? &s->columns[id] : fw_features_find(s->features, id);
+}
+
+/* The values of a feature that others have to know. */
+static size_t values_of(const fw_feature_stats *s, uint32_t number, float *value) {
+  const seen *feature = record_of(s, s->ids[number]);
+  const value_set *set = number < s->set_capacity ? s->sets[number] : NULL;
+  const float both[2] = {feature->least, feature->most};
+  const size_t n = set ? set->count : feature->least < feature->most ? 2 : 1;
+  if (value) memcpy(value, set ? set->value : both, n * sizeof *value);
+  return n;
+}
+
+static furrow_status list_own(const fw_feature_stats *s, feature_list *list, furrow_error *err) {
+  list->features = s->count;
+  list->values = 0;
+  for (uint32_t i = 0; i < s->count; i++) list->values += values_of(s, i, NULL);
+  FW_TRY(make_list(list, err));
+  float *value = list->value;
+  for (uint32_t i = 0; i < s->count; i++) {
+    const uint32_t n = (uint32_t)values_of(s, i, value);
+    list->feature[i] = (sent_feature){s->ids[i], record_of(s, s->ids[i])->count, n};
+    value += n;
+  }
+  return FURROW_OK;
+}
+
+/* Features are counted anew, from the lists of all ranks. */
+static void forget(fw_feature_stats *s) {
+  for (uint32_t i = 0; i < s->count; i++) {
+    seen *feature = record_of(s, s->ids[i]);
+    feature->number = FW_NOT_MET;
+    feature->count = 0;
+  }
+  fw_feature_stats_drop_sets(s);
+  s->count = 0;
+}
+
+/* ---- Lists of all ranks ---- */
+
+static furrow_status take_list(fw_feature_stats *s, const feature_list *list, furrow_error *err) {
+  const float *value = list->value;
+  for (size_t i = 0; i < list->features; i++) {
+    const sent_feature *sent = &list->feature[i];
+    const bool category = fw_feature_stats_is_category(s, sent->id);
+    void *record = NULL;
+    if (s->dense)
+      record = &s->columns[sent->id];
+    else
+      FW_TRY(fw_features_make(s->features, sent->id, &record, err));
+    seen *feature = record;
+    for (uint32_t k = 0; k < sent->values; k++)
+      FW_TRY(fw_feature_stats_note(s, feature, sent->id, *value++, category, err));
+    feature->count += sent->count;
+  }
+  return FURROW_OK;
+}
+
+/* The list of rank `root`, on all ranks; `status` is what came before. */
+static furrow_status broadcast_list(const furrow_comm *comm, unsigned root, furrow_status status, feature_list *list,
+                                    furrow_error *err) {
+  uint64_t size[2] = {list->features, list->values};
+  FW_TRY(fw_comm_agree(comm, status, err));
+  FW_TRY(comm->broadcast(comm, size, sizeof size, root, err));
+  if (comm->rank != root) {
+    *list = (feature_list){.features = size[0], .values = size[1]};
+    status = make_list(list, err);
+  }
+  FW_TRY(fw_comm_agree(comm, status, err));
+  FW_TRY(comm->broadcast(comm, list->feature, size[0] * sizeof *list->feature, root, err));
+  return comm->broadcast(comm, list->value, size[1] * sizeof *list->value, root, err);
+}
+
+static furrow_status merge_lists(fw_feature_stats *s, const furrow_comm *comm, feature_list *own, furrow_error *err) {
+  furrow_status status = FURROW_OK;
+  forget(s);
+  for (unsigned root = 0; root < comm->ranks; root++) {
+    feature_list other = {0}, *list = root == comm->rank ? own : &other;
+    const furrow_status sent = broadcast_list(comm, root, status, list, err);
+    if (sent == FURROW_OK) status = take_list(s, list, err);
+    clear_list(&other);
+    if (sent != FURROW_OK) return sent;
+  }
+  return fw_comm_agree(comm, status, err);
+}
+
+/* ---- Rows of all ranks ---- */
+
+/* A rank without rows knows nothing of their kind. */
+static furrow_status find_kind(fw_feature_stats *s, const furrow_comm *comm, furrow_error *err) {
+  uint64_t kind[4] = {s->columns != NULL, s->features != NULL, s->column_count, s->columns ? ~s->column_count : 0};
+  FW_TRY(fw_comm_max_u64(comm, kind, 4, err));
+  if ((kind[0] && kind[1]) || (kind[0] && kind[2] != ~kind[3]))
+    return fw_fail(err, FURROW_E_STATE, "rows do not have the columns of those before them");
+  furrow_status status = FURROW_OK;
+  if (kind[0] && !s->columns) status = fw_feature_stats_make_columns(s, kind[2], err);
+  if (kind[1] && !s->features) status = fw_feature_stats_make_features(s, err);
+  return fw_comm_agree(comm, status, err);
+}
+
+static furrow_status find_step(fw_feature_stats *s, const furrow_comm *comm, furrow_error *err) {
+  uint64_t step = s->step;
+  FW_TRY(fw_comm_max_u64(comm, &step, 1, err));
+  while (s->step < step) fw_feature_stats_thin(s);
+  for (;; fw_feature_stats_thin(s)) {
+    int64_t size[2] = {(int64_t)s->sample_count, (int64_t)s->sample_rows};
+    FW_TRY(fw_comm_sum_i64(comm, size, 2, err));
+    if ((size_t)size[0] <= FW_SAMPLE_VALUES || size[1] <= 1) return FURROW_OK;
+  }
+}
+
+/* The samples of all ranks; `own` has the features as they were numbered when this one was made, and takes the numbers
+ * that they have now in place of their counts. */
+static furrow_status gather_sample(fw_feature_stats *s, const furrow_comm *comm, feature_list *own, furrow_error *err) {
+  void *all = NULL;
+  size_t bytes = 0;
+  for (size_t i = 0; i < own->features; i++) own->feature[i].count = record_of(s, own->feature[i].id)->number - 1;
+  for (size_t i = 0; i < s->sample_count; i++) s->sample[i].number = own->feature[s->sample[i].number].count;
+  FW_TRY(fw_comm_gather_all(comm, s->sample, s->sample_count * sizeof *s->sample, &all, &bytes, NULL, err));
+  fw_free(s->sample);
+  s->sample = all;
+  s->sample_count = s->sample_capacity = bytes / sizeof *s->sample;
+  return FURROW_OK;
+}
+
+furrow_status fw_feature_stats_merge(fw_feature_stats *s, const furrow_comm *comm, furrow_error *err) {
+  feature_list own = {0};
+  uint64_t before = 0;
+  if (comm->ranks == 1) return FURROW_OK;
+  FW_TRY(fw_comm_offset(comm, s->rows, &before, &s->rows, err));
+  FW_TRY(find_kind(s, comm, err));
+  FW_TRY(find_step(s, comm, err));
+  furrow_status status = fw_comm_agree(comm, list_own(s, &own, err), err);
+  if (status == FURROW_OK) status = merge_lists(s, comm, &own, err);
+  if (status == FURROW_OK) status = gather_sample(s, comm, &own, err);
+  clear_list(&own);
+  return status;
+}

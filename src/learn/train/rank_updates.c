@@ -1,0 +1,130 @@
+/* learn/train/rank_updates.c: updates and scores of a net whose rows and features are divided among ranks. */
+#include <assert.h>
+
+#include "base/error.h"
+#include "learn/train/trainer.h"
+
+/* One batch in flight. The tasks of its first phase are the rows, and before them filling the batch that follows; those
+ * of the last are the count of the scores, if it is wanted, then parameters. */
+typedef struct flight {
+  furrow_trainer *trainer;
+  fw_rank_batch *batch;
+  fw_batch_slot *own, *next; /* of this rank */
+  const fw_row_source *from;
+  const fw_step *step; /* NULL: scoring */
+  fw_tally *tally;
+  furrow_status filled; /* how `next` was filled, or `own` before it is begun */
+  furrow_error error;
+} flight;
+
+static void run_rows(void *context, size_t i) {
+  flight *f = context;
+  if (i > 0)
+    fw_batch_slot_rows(f->own, f->step, i - 1);
+  else
+    f->filled = fw_batch_slot_fill(f->next, f->from, &f->error);
+}
+
+static void run_dense(void *context, size_t i) {
+  flight *f = context;
+  fw_rank_batch_sum_dense(f->batch, f->own, i);
+}
+
+static void run_sums(void *context, size_t i) {
+  flight *f = context;
+  fw_net_sum(f->trainer->net, fw_rank_batch_whole(f->batch)->pass, i);
+}
+
+static void run_parameters(void *context, size_t i) {
+  flight *f = context;
+  fw_batch_slot *whole = fw_rank_batch_whole(f->batch);
+  if (i > 0)
+    fw_net_update(f->trainer->net, whole->pass, f->step, i - 1);
+  else if (f->tally)
+    fw_batch_slot_tally(whole, f->tally);
+}
+
+static flight take_off(furrow_trainer *trainer, const fw_row_source *from) {
+  flight f = {.trainer = trainer, .batch = trainer->rank_batch, .from = from};
+  f.own = &trainer->slots[0];
+  f.next = &trainer->slots[1];
+  f.filled = fw_batch_slot_fill(f.own, from, &f.error);
+  return f;
+}
+
+/* What `own` was filled with becomes a batch of all ranks. */
+static furrow_status begin(flight *f, bool grow, furrow_error *err) {
+  if (f->filled != FURROW_OK && err) *err = f->error;
+  return fw_rank_batch_begin(f->batch, f->own, f->filled, grow, err);
+}
+
+static void swap_slots(flight *f) {
+  fw_batch_slot *done = f->own;
+  f->own = f->next;
+  f->next = done;
+}
+
+/* Forward pass, and with a step the backward pass; outputs and gradients go to all ranks. */
+static furrow_status pass_rows(flight *f, furrow_error *err) {
+  fw_spin_pool_run(f->trainer->pool, 1 + fw_batch_slot_tasks(f->own), run_rows, f);
+  FW_TRY(fw_rank_batch_gather(f->batch, f->own, f->step != NULL, err));
+  if (fw_rank_batch_is_sound(f->batch)) return FURROW_OK;
+  f->trainer->diverged = true;
+  FW_TRY(fw_rank_batch_number(f->batch, f->own, err));
+  double loss;
+  const fw_batch_slot *whole = fw_rank_batch_whole(f->batch);
+  return f->step ? fw_batch_slot_loss(whole, &loss, err) : fw_batch_slot_check(whole, err);
+}
+
+static furrow_status update_parameters(flight *f, furrow_error *err) {
+  furrow_trainer *t = f->trainer;
+  const fw_pass *pass = fw_rank_batch_whole(f->batch)->pass;
+  fw_spin_pool_run(t->pool, fw_rank_batch_dense_tasks(f->batch), run_dense, f);
+  FW_TRY(fw_rank_batch_add_dense(f->batch, err));
+  fw_spin_pool_run(t->pool, fw_net_sum_tasks(t->net, pass), run_sums, f);
+  fw_spin_pool_run(t->pool, 1 + fw_net_update_tasks(t->net, pass), run_parameters, f);
+  t->steps++;
+  return FURROW_OK;
+}
+
+static furrow_status update(flight *f, uint32_t epoch, double *loss, furrow_error *err) {
+  const fw_step step = fw_trainer_step_at(f->trainer, f->trainer->steps + 1, epoch);
+  f->step = &step;
+  furrow_status status = pass_rows(f, err);
+  if (status == FURROW_OK) status = update_parameters(f, err);
+  if (status == FURROW_OK) status = fw_batch_slot_loss(fw_rank_batch_whole(f->batch), loss, err);
+  f->step = NULL;
+  return status;
+}
+
+furrow_status fw_trainer_update_ranks(furrow_trainer *trainer, const fw_rank_epoch *epoch, double *loss,
+                                      furrow_error *err) {
+  flight f = take_off(trainer, epoch->from);
+  const fw_batch_slot *whole = fw_rank_batch_whole(f.batch);
+  uint64_t rows = 0;
+  f.tally = epoch->tally;
+  furrow_status status = begin(&f, true, err);
+  while (status == FURROW_OK && whole->batch) {
+    status = update(&f, epoch->epoch, loss, err);
+    if (status != FURROW_OK) break;
+    rows += whole->batch->rows;
+    if (epoch->done && f.filled == FURROW_OK) f.filled = epoch->done(epoch->user, rows, &f.error);
+    swap_slots(&f);
+    status = begin(&f, true, err);
+  }
+  return status;
+}
+
+furrow_status fw_trainer_score_ranks(furrow_trainer *trainer, const fw_row_source *from, fw_scored_batch take,
+                                     void *user, furrow_error *err) {
+  flight f = take_off(trainer, from);
+  furrow_status status = begin(&f, false, err);
+  while (status == FURROW_OK && fw_rank_batch_whole(f.batch)->batch) {
+    status = pass_rows(&f, err);
+    if (status != FURROW_OK) break;
+    take(user, fw_rank_batch_whole(f.batch));
+    swap_slots(&f);
+    status = begin(&f, false, err);
+  }
+  return status;
+}
