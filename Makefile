@@ -1,6 +1,6 @@
 # Furrow. A thin front for CMake:
 #
-#   make               build/furrow, build/furrow-serve, build/libfurrow.a and build/libfurrow.so
+#   make               build/furrow, build/furrow-serve, build/libfurrow.a and build/libfurrow.so; with MPI: libfurrow_mpi.so
 #   make test          builds and runs the tests
 #   make demo          the whole way on data that the command makes, with a report
 #   make bench         every benchmark at a small size; what they found goes to bench/RESULTS.md

@@ -1,5 +1,5 @@
-# The files that `make install` installs: headers, both libraries, the command with its manual and completions, furrow-serve,
-# furrow.pc and the CMake package.
+# The files that `make install` installs: headers, both libraries, libfurrow_mpi.so, the command with its manual and completions,
+# furrow-serve, furrow.pc and the CMake package.
 include(CMakePackageConfigHelpers)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/furrow)
@@ -9,6 +9,9 @@ install(DIRECTORY include/furrow DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_M
 # Two sets: the shared library can be used where the packages that the archive needs are not installed.
 install(TARGETS furrow EXPORT furrow_shared DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(TARGETS furrow_static EXPORT furrow_static DESTINATION ${CMAKE_INSTALL_LIBDIR})
+if(furrow_mpi_targets) # mpi_load.c looks for them there
+  install(TARGETS ${furrow_mpi_targets} DESTINATION ${CMAKE_INSTALL_LIBDIR}/furrow)
+endif()
 if(TARGET furrow_command)
   install(TARGETS furrow_command DESTINATION ${CMAKE_INSTALL_BINDIR})
   if(TARGET furrow_serve) # `furrow serve` starts the program that lies beside it

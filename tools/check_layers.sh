@@ -7,7 +7,7 @@
 #     without a folder (py_core.h), and there public headers as in any program (<furrow/rows.h>)
 #   - every folder of src, cli and tests/unit is a module or a listed subfolder; no folder has more than 40 files, except
 #     data of tests
-#   - intrinsics only in src/kern/…/<topic>_<isa>.c; cli includes nothing from outside but the C library, serve nothing but
+#   - mpi.h only in src/comm/mpi_comm.c; intrinsics only in src/kern/…/<topic>_<isa>.c; cli includes nothing from outside but the C library, serve nothing but
 #     that, libevent and zlib, python/src nothing but the C library and Python.h
 #   - no file is longer than 1500 lines, and no two sources have the same name
 #   - a name that crosses files (fw_…, FW_…, furrow_…, FURROW_…, fwpy_…, FWPY_…) is defined once
@@ -84,6 +84,8 @@ check_includes() {
       return header in owner ? owner[header] : "the owner of furrow/" header
     }
     function check(header, quoted, part, other) {
+      if (header == "mpi.h" && FILENAME != "src/comm/mpi_comm.c")
+        complain("mpi.h: only src/comm/mpi_comm.c includes it, which is a shared object of its own")
       if (header ~ /^([a-z0-9]+intrin|arm_(neon|sve|acle))\.h$/ &&
           FILENAME !~ /^src\/kern\/([a-z0-9_]+\/)*[a-z0-9_]+_(avx2|avx512|neon)\.c$/)
         complain(header ": intrinsics belong in src/kern/<topic>_<isa>.c")

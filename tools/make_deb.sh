@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# tools/make_deb.sh [FOLDER]: Debian packages of the command, the service, the library and the Python package, in FOLDER
+# tools/make_deb.sh [FOLDER]: Debian packages of the command, the service, MPI, the library and the Python package, in FOLDER
 # (build-deb/packages). Builds in build-deb, where a later run goes on; nothing is written outside. Exits with 77 where
 # what debian/control asks for is missing.
 set -euo pipefail
@@ -16,6 +16,7 @@ skip_without dpkg has_command dpkg-deb
 skip_without dh-python has_command dh_python3
 skip_without python3-dev has_python_headers
 skip_without libevent-dev has_library event2/event.h event_core
+skip_without libopenmpi-dev has_mpi openmpi
 skip_without python3-setuptools has_python_module setuptools
 unset CC CFLAGS MAKEFLAGS MFLAGS MAKELEVEL
 rm -rf "$packages"

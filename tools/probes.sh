@@ -117,6 +117,12 @@ has_torch() {
   python_with torch >/dev/null
 }
 
+# has_mpi openmpi, has_mpi mpich
+has_mpi() {
+  links "mpicc.$1" '#include <mpi.h>
+int main(void) { return 0; }'
+}
+
 has_browser() {
   has_command chromium || has_command chromium-browser || has_command google-chrome
 }

@@ -4,7 +4,7 @@
 #   build   a C compiler, cmake and the libraries that Furrow and its service link
 #   test    and cmocka
 #   fuzz    and clang with its sanitizers
-#   deb     the first, debhelper, lintian, and what builds a Python module
+#   deb     the first, debhelper, lintian, MPI, and what builds a Python module
 #   neon    a compiler for 64-bit ARM with its C library, an emulator, cmake
 #   docs    doxygen, and python3 for its filter
 #   python  the first, and a Python that can build the package
@@ -68,6 +68,7 @@ missing() {
     has_command dh_python3 || echo dh-python
     has_python_headers || echo python3-dev
     has_python_module setuptools || echo python3-setuptools
+    has_mpi openmpi || echo libopenmpi-dev
     return
   fi
   if [ "$level" = python ] || [ "$level" = python-test ]; then
@@ -103,6 +104,11 @@ missing_peers() {
   has_torch || echo python3-torch
   has_browser || echo chromium
   has_command python3 || echo python3
+  has_mpi openmpi || echo libopenmpi-dev
+  has_command mpirun.openmpi || echo openmpi-bin
+  has_mpi mpich || echo libmpich-dev
+  has_command mpirun.mpich || echo mpich
+  has_command valgrind || echo valgrind
   has_command nginx || echo nginx-light
   has_command wrk || echo wrk
   has_command openssl || echo openssl

@@ -194,12 +194,18 @@ static furrow_status run_leaf(const command *cmd, const char *path, int argc, ch
   return status;
 }
 
+/* --mpi may stand anywhere. */
+static bool is_word(const char *text) {
+  return text[0] != '-' || strcmp(text, "--mpi") == 0;
+}
+
 /* Follows the words down the tree of commands, then runs the command it reaches. */
 static furrow_status run_words(const command *cmd, int argc, char **argv, output *out, furrow_error *err) {
   char path[PATH_TEXT];
   bool help = false;
   snprintf(path, sizeof path, "%s", cmd->name);
-  for (; cmd->verbs && argc > 0 && argv[0][0] != '-'; argc--, argv++) {
+  for (; cmd->verbs && argc > 0 && is_word(argv[0]); argc--, argv++) {
+    if (argv[0][0] == '-') continue;
     if (strcmp(argv[0], "help") == 0) {
       help = true;
       continue;

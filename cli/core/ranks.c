@@ -150,17 +150,17 @@ static bool all_in_order(const verdict *all, const bool *settled) {
 }
 
 /* Whether all ranks have failed in the same way, so that the message does not need a rank. */
-static bool all_alike(const verdict *all, const bool *settled) {
+static bool same_on_all_ranks(const verdict *all, const bool *settled) {
   for (unsigned r = 0; r < job->ranks; r++)
     if (!settled[r] || all[r].cause != all[0].cause || all[r].text != all[0].text) return false;
   return true;
 }
 
-static void print_as(bool alike, furrow_status status, const furrow_error *err) {
+static void print_as(bool same, furrow_status status, const furrow_error *err) {
   char who[HOST_TEXT + 64] = "", host[HOST_TEXT] = "";
   gethostname(host, sizeof host - 1);
   if (terminal) stderr = terminal;
-  if (together && !alike) who_is(who, sizeof who, job->rank, host);
+  if (together && !same) who_is(who, sizeof who, job->rank, host);
   print_failure_of(who, status, err);
 }
 
@@ -177,7 +177,7 @@ static int end_job(const verdict *all, const bool *settled, furrow_status status
   if (speaker < 0) return all[0].exit_code;
   const bool in_order = all_in_order(all, settled);
   if (speaker == (int)job->rank)
-    print_as(all_alike(all, settled), status, err);
+    print_as(same_on_all_ranks(all, settled), status, err);
   else if (!in_order)
     sleep(LATE);
   if (!in_order) job->abort(job, all[speaker].exit_code);

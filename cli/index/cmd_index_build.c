@@ -23,7 +23,7 @@ typedef struct build_values {
   uint64_t seed, train_size;
   int64_t nprobe; /* 0: not given */
   furrow_direct_map direct_map;
-  bool force, json;
+  bool force, json, shards;
 } build_values;
 
 static const option build_options[] = {
@@ -43,6 +43,11 @@ static const option build_options[] = {
      .choices = "none|array|hash",
      .help = "store a map from ids to places in the lists (array: ids must be 0, 1, 2 ...)",
      .offset = offsetof(build_values, direct_map)},
+    {.name = "shards",
+     .kind = OPTION_FLAG,
+     .help = "each process writes the vectors that it read to a file of its own, a shard; INDEX is the manifest that "
+             "names them. No file system has to be shared, and no machine needs space for the whole index",
+     .offset = offsetof(build_values, shards)},
     {.name = "force", .kind = OPTION_FLAG, .help = "replace an existing file", .offset = offsetof(build_values, force)},
     {.name = "json", .kind = OPTION_FLAG, .help = "report as JSON", .offset = offsetof(build_values, json)},
     {0}};
@@ -154,7 +159,7 @@ static furrow_status begin_sample(building *b, filling *fill, furrow_error *err)
   const size_t d = furrow_vectors_reader_dimension(fill->vectors), size = sample_size(b, fill);
   uint64_t count = 0, first = 0, total = 0;
   if (ranks_count() == 1) return furrow_reservoir_create(&b->sample, d, size, b->values->seed, err);
-  furrow_status status = index_ranks_agree(count_valid(b, fill, &count, err), err);
+  furrow_status status = index_ranks_all_ok(count_valid(b, fill, &count, err), err);
   if (status == FURROW_OK) status = index_ranks_offset(count, &first, &total, err);
   if (status != FURROW_OK) return status;
   return furrow_reservoir_create_part(&b->sample, d, size, b->values->seed, first, count, total, err);
@@ -183,7 +188,7 @@ static furrow_status draw_from_file(building *b, furrow_error *err) {
   values.axis = FURROW_AXIS_AUTO;
   furrow_status status = fill_open(&fill, &values, furrow_vectors_reader_dimension(b->fill.vectors), err);
   if (status == FURROW_OK) status = fill_take_part(&fill, err);
-  status = index_ranks_agree(status, err);
+  status = index_ranks_all_ok(status, err);
   if (status == FURROW_OK) status = draw(b, &fill, err);
   fill_close(&fill);
   return status;
@@ -199,7 +204,7 @@ static furrow_status train(building *b, furrow_error *err) {
   const build_values *values = b->values;
   train_params(b, &params);
   furrow_status status = values->train ? draw_from_file(b, err) : draw_from_base(b, err);
-  status = index_ranks_agree(status, err);
+  status = index_ranks_all_ok(status, err);
   if (status != FURROW_OK) return status;
   const size_t own = furrow_reservoir_count(b->sample);
   uint64_t before;
@@ -261,18 +266,25 @@ static furrow_status add(building *b, furrow_error *err) {
   if (status == FURROW_OK && b->fill.block.count > 0) status = fill_add_block(&b->fill, b->index, err);
   if (status == FURROW_OK && !b->values->spec.normalize && ranks_number() == 0) measure_error(b);
   if (status == FURROW_OK) status = fill_add_all(&b->fill, b->index, &b->job, err);
-  status = index_ranks_agree(status, err);
+  status = index_ranks_all_ok(status, err);
   uint64_t before;
   if (status == FURROW_OK) status = index_ranks_offset(b->fill.added, &before, &b->added, err);
   if (status == FURROW_OK) status = index_ranks_offset(b->fill.skipped, &before, &b->left_out, err);
   if (status == FURROW_OK) status = fill_finish_names(&b->fill, &b->names, err);
-  return index_ranks_agree(status, err);
+  return index_ranks_all_ok(status, err);
 }
 
 static void save_params(const build_values *values, furrow_index_save_params *params) {
   furrow_index_save_params_init(params);
   params->overwrite = values->force;
   params->compat = values->compat;
+}
+
+static furrow_status save_shards(building *b, furrow_index_save_params *params, furrow_error *err) {
+  params->names = b->names;
+  const furrow_status status = furrow_index_save_shards(b->index, b->values->destination, params, err);
+  if (status != FURROW_OK || ranks_number() > 0 || b->names) return status;
+  return furrow_id_names_discard(b->values->destination, err);
 }
 
 /* Rank 0 has only its own vectors: for the report it takes the file that all of them wrote. */
@@ -295,11 +307,12 @@ static furrow_status finish(building *b, furrow_error *err) {
   if (values->direct_map == FURROW_DIRECT_MAP_HASHTABLE)
     status = furrow_index_set_direct_map(b->index, values->direct_map, err);
   if (status == FURROW_OK) status = interrupt_check(err);
-  status = index_ranks_agree(status, err);
+  status = index_ranks_all_ok(status, err);
   index_job_step(&b->job, "save", 0);
   save_params(values, &params);
   params.comm = ranks_comm();
   if (status != FURROW_OK) return status;
+  if (values->shards) return save_shards(b, &params, err);
   if (ranks_number() > 0) return furrow_index_save(b->index, values->destination, &params, err);
   status = index_names_save(b->index, b->names, values->destination, &params, err);
   return status == FURROW_OK && ranks_count() > 1 ? load_written(b, err) : status;
@@ -324,6 +337,7 @@ static furrow_status report_build(building *b, output *out, furrow_error *err) {
   furrow_index_get_info(ivf ? ivf : b->index, &lists);
   report_start(&r, out, b->values->json);
   report_text(&r, "written", b->values->destination);
+  if (b->values->shards) report_u64(&r, "shards", ranks_count());
   report_text(&r, "kind", furrow_index_kind_name(info.kind));
   report_i64(&r, "dimension", info.d);
   report_text(&r, "metric", furrow_distance_metric_name(info.metric));
@@ -334,7 +348,7 @@ static furrow_status report_build(building *b, output *out, furrow_error *err) {
   report_u64(&r, "lists", lists.nlist);
   if (ivf && furrow_index_get_list_stats(ivf, &stats, NULL) == FURROW_OK && (stats.stored > 0 || r.json))
     report_f64(&r, "imbalance", stats.imbalance);
-  report_u64(&r, "bytes", size);
+  report_u64(&r, b->values->shards ? "bytes of the first shard" : "bytes", size);
   if (!isnan(b->error)) {
     report_f64(&r, "quantization error", b->error);
     if (r.json) report_f64(&r, "relative error", b->norm > 0 ? b->error / b->norm : NAN);
@@ -361,6 +375,10 @@ static furrow_status check(const build_values *values, furrow_error *err) {
     return fail(err, FURROW_E_ARGUMENT, "--ids needs --base or --from-model");
   if (fill->names && !fill->base && !fill->model)
     return fail(err, FURROW_E_ARGUMENT, "--names needs --base or --from-model");
+  if (values->shards && values->direct_map == FURROW_DIRECT_MAP_ARRAY)
+    return fail(err, FURROW_E_ARGUMENT, "--direct-map array cannot be used with --shards: ids of a shard have gaps");
+  if (values->shards && values->spec.refine_flat && values->spec.refine_m > 0)
+    return fail(err, FURROW_E_ARGUMENT, "--shards takes one of --refine-flat and --refine-m");
   if (values->direct_map == FURROW_DIRECT_MAP_ARRAY && ranks_count() > 1 && (fill->ids || fill->model))
     return fail(err, FURROW_E_ARGUMENT, "several processes cannot make an array of ids that are given"),
            add_hint(err, "--direct-map hash takes any ids");
@@ -377,8 +395,8 @@ static furrow_status check(const build_values *values, furrow_error *err) {
 static furrow_status create(building *b, furrow_error *err) {
   furrow_index_spec spec;
   spec_from_values(&b->values->spec, (int32_t)furrow_vectors_reader_dimension(b->fill.vectors), &spec);
-  spec.id_map =
-      (b->values->fill.ids || b->values->fill.model || b->fill.names.names) && (spec.refine_flat || spec.refine_m > 0);
+  const bool ids = b->values->fill.ids || b->values->fill.model || b->fill.names.names || b->values->shards;
+  spec.id_map = ids && (spec.refine_flat || spec.refine_m > 0);
   return spec_create(&b->index, &spec, err);
 }
 
@@ -409,7 +427,7 @@ static furrow_status build_run(const void *values, output *out, furrow_error *er
   if (status == FURROW_OK) status = fill_take_part(&b.fill, err);
   if (status == FURROW_OK) status = create(&b, err);
   if (status == FURROW_OK) status = check_compat(&b, err);
-  status = index_ranks_agree(status, err);
+  status = index_ranks_all_ok(status, err);
   if (status == FURROW_OK) status = train(&b, err);
   if (status == FURROW_OK) status = set_up(&b, err);
   if (status == FURROW_OK && !b.empty) status = add(&b, err);
@@ -429,14 +447,18 @@ const command index_build_command = {
     .example = "furrow index build --base base.fvecs --out items.index --nlist 1024 --m 16\n"
                "furrow index build --base base.fbin --train learn.fbin --out items.index --nlist 4096 --m 32 --opq\n"
                "furrow index build --base films.npy --ids titles.txt --out films.index --nlist 64 --m 8\n"
+               "mpirun -n 8 furrow index build --base base.fbin --out items.index --nlist 4096 --m 32\n"
                "furrow index build --from-model deepfm/embedding_embedding --out items.index --nlist 256 --m 4",
     .one_of = "--base FILE | --from-model FOLDER | --train FILE",
-    .about = "Builds an IVFPQ index (IVF flat with --m 0) that Faiss can read. Vectors are read block by block; the "
-             "index is in memory until the complete file is written. A good nlist is between sqrt(n) and 16 * sqrt(n). "
-             "m must divide the dimension; with 8 bits it is also the size of a code in bytes.\n\nAn index stores ids "
-             "that are numbers. If --ids is a text whose first line is not numbers, each line is the name of a vector; "
-             "the ids then count from 0, and the file INDEX.names beside the index keeps the names. Copy or move both "
-             "files together. The other commands use the names; Faiss ignores them.",
+    .about =
+        "Builds an IVFPQ index (IVF flat with --m 0) that Faiss can read. Vectors are read block by block; the "
+        "index is in memory until the complete file is written. A good nlist is between sqrt(n) and 16 * sqrt(n). "
+        "m must divide the dimension; with 8 bits it is also the size of a code in bytes.\n\nAn index stores ids "
+        "that are numbers. If --ids is a text whose first line is not numbers, each line is the name of a vector; "
+        "the ids then count from 0, and the file INDEX.names beside the index keeps the names. Copy or move both "
+        "files together. The other commands use the names; Faiss ignores them.\n\nUnder mpirun every process reads "
+        "and encodes its own part of the vectors, all train together, and the file is written by all of them, "
+        "with the vectors in the order of the input.",
     .groups = build_groups,
     .size = sizeof(build_values),
     .init = build_init,

@@ -161,8 +161,68 @@ static void report_file(report *r, const info_values *values, const furrow_index
   if (r->json) report_end(r);
 }
 
+/* ---- Shards --------------------------------------------------------------------------------------------- */
+
+static void report_shards(report *r, const furrow_shards *shards) {
+  if (r->json)
+    report_list(r, "shards");
+  else
+    report_section(r, "shards");
+  for (size_t i = 0; i < furrow_shards_count(shards); i++) {
+    const char *path = furrow_shards_path(shards, i), *slash = strrchr(path, '/'), *file = slash ? slash + 1 : path;
+    const uint64_t vectors = furrow_shards_vectors_of(shards, i), bytes = furrow_shards_bytes_of(shards, i);
+    if (!r->json) {
+      report_line(r, file, "%" PRIu64 " vector%s, %" PRIu64 " bytes", vectors, vectors == 1 ? "" : "s", bytes);
+      continue;
+    }
+    report_section(r, NULL);
+    report_text(r, "file", file);
+    report_u64(r, "vectors", vectors);
+    report_u64(r, "bytes", bytes);
+    report_end(r);
+  }
+  report_end(r);
+}
+
+/* The first shard tells what all are: their quantizers are the same. */
+static furrow_status info_shards(const info_values *info, output *out, furrow_error *err) {
+  furrow_shards *shards = NULL;
+  furrow_index_load_params load;
+  furrow_shards_params params;
+  furrow_index *first = NULL;
+  furrow_id_names *names = NULL;
+  report r;
+  index_source_params(&info->source, &load);
+  furrow_shards_params_init(&params);
+  params.manifest_only = true;
+  furrow_status status = furrow_shards_open(&shards, info->path, &params, err);
+  if (status == FURROW_OK) status = furrow_index_load(&first, furrow_shards_path(shards, 0), &load, err);
+  if (status == FURROW_OK) {
+    status = index_names_load(&names, info->path, err);
+    report_start(&r, out, info->json);
+    report_text(&r, "file", info->path);
+    report_text(&r, "kind", "shards");
+    report_u64(&r, "dimension", furrow_shards_dimension(shards));
+    report_u64(&r, "vectors", furrow_shards_vectors(shards));
+    if (names) report_u64(&r, "names", furrow_id_names_count(names));
+    report_shards(&r, shards);
+    report_section(&r, "first shard");
+    report_index(&r, first);
+    report_end(&r);
+    if (r.json) report_list(&r, "inside");
+    report_children(&r, first, "");
+    if (r.json) report_end(&r);
+    report_finish(&r);
+  }
+  furrow_id_names_free(names);
+  furrow_index_free(first);
+  furrow_shards_free(shards);
+  return status;
+}
+
 static furrow_status info_run(const void *values, output *out, furrow_error *err) {
   const info_values *info = values;
+  if (furrow_is_shards(info->path)) return info_shards(info, out, err);
   furrow_index_load_params params;
   furrow_index *index = NULL;
   index_source_params(&info->source, &params);

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/commands.h"
@@ -22,7 +23,7 @@ typedef struct merge_values {
 
 static const option merge_operands[] = {{.name = "INDEX...",
                                          .kind = OPTION_LIST,
-                                         .help = "the index files, from the same training",
+                                         .help = "the index files, from the same training; or a manifest of shards",
                                          .offset = offsetof(merge_values, paths),
                                          .required = true},
                                         {0}};
@@ -51,16 +52,21 @@ static const option_group merge_groups[] = {
 typedef struct merging {
   const merge_values *values;
   furrow_index_load_params load;
-  int64_t shifts[MOST_TEXTS], vectors;
-  size_t on_disk;         /* indexes whose lists are in a data file */
-  furrow_id_names *names; /* of all of them; NULL: none has names */
+  const char **paths; /* `count` index files: shards for each manifest */
+  const char **named; /* of each: the file whose names are those of its ids; NULL: they came with a shard before it */
+  int64_t *shifts, vectors;
+  size_t count;
+  furrow_shards **manifests; /* one for each operand, or NULL */
+  size_t on_disk;            /* indexes whose lists are in a data file */
+  furrow_id_names *names;    /* of all of them; NULL: none has names */
 } merging;
 
 /* Adds the names of index i, which are loaded from its file. */
 static furrow_status merge_names(merging *m, size_t i, int64_t before, const furrow_index_info *info,
                                  furrow_error *err) {
-  const char *path = m->values->paths.texts[i];
+  const char *path = m->named[i];
   furrow_id_names *names = NULL;
+  if (!path) return FURROW_OK;
   furrow_status status = index_names_load(&names, path, err);
   if (status == FURROW_OK && ((names && !m->names && before > 0) || (!names && m->names && info->ntotal > 0)))
     status = fail_file(err, FURROW_E_ARGUMENT, path,
@@ -79,7 +85,7 @@ static furrow_status merge_names(merging *m, size_t i, int64_t before, const fur
 
 /* Counts the vectors of an index and checks that the target is not the data file of its lists. */
 static furrow_status check_input(merging *m, size_t i, furrow_error *err) {
-  const char *path = m->values->paths.texts[i];
+  const char *path = m->paths[i];
   furrow_index_load_params load = m->load;
   furrow_index *index = NULL;
   furrow_index_info info;
@@ -98,6 +104,46 @@ static furrow_status check_input(merging *m, size_t i, furrow_error *err) {
   return status;
 }
 
+/* Replaces manifests by their shards. */
+static furrow_status list_inputs(merging *m, furrow_error *err) {
+  const text_list *operands = &m->values->paths;
+  furrow_shards_params params;
+  size_t most = 0;
+  furrow_status status = FURROW_OK;
+  furrow_shards_params_init(&params);
+  params.manifest_only = true;
+  m->manifests = calloc(operands->count, sizeof *m->manifests);
+  for (size_t i = 0; status == FURROW_OK && m->manifests && i < operands->count; i++) {
+    if (furrow_is_shards(operands->texts[i]))
+      status = furrow_shards_open(&m->manifests[i], operands->texts[i], &params, err);
+    most += m->manifests[i] ? furrow_shards_count(m->manifests[i]) : 1;
+    if (m->manifests[i] && m->values->shift)
+      status = fail_file(err, FURROW_E_ARGUMENT, operands->texts[i],
+                         "has shards, whose ids differ already, so --shift cannot be used", 0);
+  }
+  if (status != FURROW_OK) return status;
+  m->paths = calloc(most, sizeof *m->paths);
+  m->named = calloc(most, sizeof *m->named);
+  m->shifts = calloc(most, sizeof *m->shifts);
+  if (!m->manifests || !m->paths || !m->named || !m->shifts) return fail_memory(err);
+  for (size_t i = 0; i < operands->count; i++) {
+    const furrow_shards *shards = m->manifests[i];
+    m->named[m->count] = operands->texts[i];
+    if (!shards) m->paths[m->count++] = operands->texts[i];
+    for (size_t s = 0; shards && s < furrow_shards_count(shards); s++)
+      m->paths[m->count++] = furrow_shards_path(shards, s);
+  }
+  return FURROW_OK;
+}
+
+static void free_inputs(merging *m) {
+  for (size_t i = 0; m->manifests && i < m->values->paths.count; i++) furrow_shards_free(m->manifests[i]);
+  free(m->manifests);
+  free((void *)m->paths);
+  free((void *)m->named);
+  free(m->shifts);
+}
+
 static furrow_status check_inputs(merging *m, furrow_error *err) {
   const merge_values *values = m->values;
   furrow_status status = sink_check_path(values->destination, values->force, err);
@@ -105,8 +151,10 @@ static furrow_status check_inputs(merging *m, furrow_error *err) {
   if (status == FURROW_OK) status = sink_check_apart(values->destination, values->source.lists, err);
   for (size_t i = 0; status == FURROW_OK && i < values->paths.count; i++) {
     status = index_names_check_apart(values->paths.texts[i], values->destination, err);
-    if (status == FURROW_OK) status = check_input(m, i, err);
+    if (status == FURROW_OK && m->manifests[i])
+      status = sink_check_apart(values->destination, values->paths.texts[i], err);
   }
+  for (size_t i = 0; status == FURROW_OK && i < m->count; i++) status = check_input(m, i, err);
   if (status == FURROW_OK && values->source.lists && m->on_disk > 1)
     status = fail(err, FURROW_E_ARGUMENT,
                   "--lists names the data file of one index, but %zu indexes have their lists on disk", m->on_disk);
@@ -114,7 +162,6 @@ static furrow_status check_inputs(merging *m, furrow_error *err) {
 }
 
 static furrow_status merge_files(const merging *m, furrow_error *err) {
-  const text_list *paths = &m->values->paths;
   const char *destination = m->values->destination;
   furrow_index_save_params save;
   interrupt_catch();
@@ -122,8 +169,7 @@ static furrow_status merge_files(const merging *m, furrow_error *err) {
   save.overwrite = m->values->force;
   save.compat = m->values->compat;
   save.names = m->names;
-  furrow_status status =
-      furrow_index_merge_files(paths->texts, m->shifts, paths->count, &m->load, destination, &save, err);
+  furrow_status status = furrow_index_merge_files(m->paths, m->shifts, m->count, &m->load, destination, &save, err);
   return status == FURROW_OK && !m->names ? furrow_id_names_discard(destination, err) : status;
 }
 
@@ -131,7 +177,7 @@ static void report_merge(const merging *m, output *out) {
   report r;
   report_start(&r, out, m->values->json);
   report_text(&r, "written", m->values->destination);
-  report_u64(&r, "indexes", m->values->paths.count);
+  report_u64(&r, "indexes", m->count);
   report_i64(&r, "vectors", m->vectors);
   if (m->names) report_u64(&r, "names", furrow_id_names_count(m->names));
   report_finish(&r);
@@ -142,22 +188,25 @@ static furrow_status merge_run(const void *values, output *out, furrow_error *er
   if (strcmp(m.values->destination, "-") == 0)
     return fail(err, FURROW_E_ARGUMENT, "an index cannot be written to standard output");
   index_source_params(&m.values->source, &m.load);
-  furrow_status status = check_inputs(&m, err);
+  furrow_status status = list_inputs(&m, err);
+  if (status == FURROW_OK) status = check_inputs(&m, err);
   if (status == FURROW_OK) status = merge_files(&m, err);
   if (status == FURROW_OK) report_merge(&m, out);
   furrow_id_names_free(m.names);
+  free_inputs(&m);
   return status;
 }
 
 const command index_merge_command = {
     .name = "merge",
     .summary = "merge several indexes into one",
-    .example = "furrow index merge part-0.index part-1.index part-2.index --out items.index --shift",
+    .example = "furrow index merge part-0.index part-1.index part-2.index --out items.index --shift\n"
+               "furrow index merge items.shards --out items.index",
     .about =
         "The indexes must have the same centroids and quantizers: copies of one trained index, each filled with "
         "other vectors. The lists are copied one by one and need no memory. Ids stay as they are; --shift "
         "renumbers parts that each count from 0. Names are merged, too: all of the indexes have them or none, and a "
-        "name that two of them have is an error unless its id is the same.",
+        "name that two of them have is an error unless its id is the same. A manifest stands for all of its shards.",
     .operands = merge_operands,
     .groups = merge_groups,
     .size = sizeof(merge_values),

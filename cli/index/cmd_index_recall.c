@@ -13,7 +13,7 @@
 #include "core/text_columns.h"
 #include "draw/chart.h"
 #include "index/index_job.h"
-#include "index/index_source.h"
+#include "index/index_searcher.h"
 #include "index/recall_truth.h"
 #include "index/search_options.h"
 #include "model/model_job.h"
@@ -122,8 +122,7 @@ static const option_group recall_groups[] = {
 typedef struct measuring {
   const recall_values *values;
   index_job job;
-  furrow_index *index;
-  furrow_searcher *searcher;
+  index_searcher index;
   furrow_vectors_reader *source;
   vector_block queries;
   truth truth;
@@ -145,30 +144,26 @@ static furrow_status ensure_capacity(measuring *m, furrow_error *err) {
 
 static furrow_status open_all(measuring *m, furrow_error *err) {
   const recall_values *values = m->values;
-  furrow_index_load_params load;
-  furrow_searcher_params params;
   furrow_index_info info;
   furrow_index_info_init(&info);
-  index_source_params(&values->source, &load);
-  furrow_status status = index_source_load(&m->index, values->path, &load, err);
+  furrow_status status = index_searcher_open(&m->index, values->path, furrow_is_shards(values->path), &values->source,
+                                             values->filter_ids.threads, err);
   if (status != FURROW_OK) return status;
-  furrow_index_get_info(m->index, &info);
+  furrow_index_get_info(index_searcher_index(&m->index), &info);
+  const int64_t ntotal = m->index.ntotal;
   status = vector_source_open(&m->source, values->queries, &values->vectors, (size_t)info.d, err);
   if (status == FURROW_OK) status = vector_block_read_all(&m->queries, m->source, err);
   if (status == FURROW_OK) status = ensure_capacity(m, err);
-  furrow_searcher_params_init(&params);
-  params.threads = values->filter_ids.threads;
-  if (status == FURROW_OK) status = furrow_searcher_create(&m->searcher, m->index, &params, err);
   if (status == FURROW_OK)
     status = truth_find(&m->truth, &values->truth, &values->vectors, &m->queries, m->k, info.metric,
                         values->filter_ids.threads, &m->job, err);
   if (status != FURROW_OK) status = query_explain(m->source, &m->queries, status, err);
   const uint64_t compared = m->truth.base_count;
   index_job_stop(&m->job);
-  if (status == FURROW_OK && compared != FURROW_COUNT_UNKNOWN && compared != (uint64_t)info.ntotal)
+  if (status == FURROW_OK && compared != FURROW_COUNT_UNKNOWN && compared != (uint64_t)ntotal)
     print_note(values->quiet,
                "%s has %" PRIu64 " vector%s, but the index has %" PRId64 ": the recall refers to other vectors",
-               truth_name(&values->truth), compared, compared == 1 ? "" : "s", info.ntotal);
+               truth_name(&values->truth), compared, compared == 1 ? "" : "s", ntotal);
   return status;
 }
 
@@ -187,8 +182,8 @@ static furrow_status measure_batch(measuring *m, const furrow_search_params *par
   furrow_status status = FURROW_OK;
   while (status == FURROW_OK && runs < 32 && (runs < 3 || sum < batch_seconds)) {
     const double began = now_seconds();
-    status = furrow_searcher_search(m->searcher, m->queries.values, m->queries.count, m->k, params, m->distances,
-                                    m->ids, err);
+    status =
+        index_searcher_search(&m->index, m->queries.values, m->queries.count, m->k, params, m->distances, m->ids, err);
     times[runs] = now_seconds() - began;
     sum += times[runs++];
     if (status == FURROW_OK) status = interrupt_check(err);
@@ -209,8 +204,8 @@ static furrow_status measure_single(measuring *m, const furrow_search_params *pa
   one.threads = 1;
   while (n < m->queries.count && (n < 16 || now_seconds() - start < single_seconds)) {
     const double began = now_seconds();
-    furrow_status status = furrow_searcher_search(m->searcher, m->queries.values + n * m->queries.d, 1, m->k, &one,
-                                                  m->distances + n * m->k, m->ids + n * m->k, err);
+    furrow_status status = index_searcher_search(&m->index, m->queries.values + n * m->queries.d, 1, m->k, &one,
+                                                 m->distances + n * m->k, m->ids + n * m->k, err);
     if (status != FURROW_OK) return query_explain(m->source, &m->queries, status, err);
     m->times[n++] = now_seconds() - began;
   }
@@ -235,7 +230,7 @@ static furrow_status measure_point(measuring *m, uint64_t nprobe, furrow_error *
 }
 
 static furrow_status measure_all(measuring *m, furrow_error *err) {
-  const furrow_index *ivf = furrow_index_ivf(m->index);
+  const furrow_index *ivf = furrow_index_ivf(index_searcher_index(&m->index));
   const number_list *wanted = &m->values->nprobe;
   furrow_index_info info;
   furrow_index_info_init(&info);
@@ -289,7 +284,7 @@ static furrow_status report_points(const measuring *m, output *out) {
   report_u64(&r, "queries", m->queries.count);
   report_u64(&r, "k", m->k);
   report_text(&r, "truth", truth_name(&m->values->truth));
-  report_u64(&r, "searcher bytes", furrow_searcher_memory(m->searcher));
+  if (m->index.searcher) report_u64(&r, "searcher bytes", furrow_searcher_memory(m->index.searcher));
   report_list(&r, "points");
   for (size_t i = 0; i < m->count; i++) {
     const recall_point *p = &m->points[i];
@@ -406,8 +401,7 @@ static furrow_status recall_run(const void *values, output *out, furrow_error *e
   free(m.ids);
   free(m.times);
   furrow_vectors_reader_close(m.source);
-  furrow_searcher_free(m.searcher);
-  furrow_index_free(m.index);
+  index_searcher_close(&m.index);
   return status;
 }
 

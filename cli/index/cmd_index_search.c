@@ -12,7 +12,8 @@
 #include "core/report.h"
 #include "core/shared_options.h"
 #include "index/index_names.h"
-#include "index/index_source.h"
+#include "index/index_ranks.h"
+#include "index/index_searcher.h"
 #include "index/search_options.h"
 #include "index/search_sink.h"
 #include "index/vector_source.h"
@@ -34,7 +35,7 @@ typedef struct search_values {
 
 static const option search_operands[] = {{.name = "INDEX",
                                           .kind = OPTION_TEXT,
-                                          .help = "the index file",
+                                          .help = "the index file, or a manifest of shards",
                                           .offset = offsetof(search_values, path),
                                           .required = true},
                                          {.name = "QUERIES",
@@ -74,8 +75,8 @@ static void search_init(void *values) {
 
 typedef struct searching {
   const search_values *values;
-  furrow_index *index;
-  furrow_searcher *searcher;
+  index_searcher index;
+  bool shards;
   furrow_vectors_reader *queries;
   furrow_id_names *names; /* NULL: the index has none */
   id_filter_ids ids;
@@ -116,39 +117,26 @@ static furrow_status check(const search_values *values, furrow_error *err) {
   return status == FURROW_OK ? result_check(&values->result, err) : status;
 }
 
-static furrow_status open_all(searching *s, furrow_error *err) {
+static furrow_status open_queries(searching *s, furrow_error *err) {
   const search_values *values = s->values;
-  furrow_index_load_params load;
-  furrow_searcher_params params;
-  furrow_index_info info;
-  furrow_index_info_init(&info);
-  index_source_params(&values->source, &load);
-  furrow_status status = index_source_load(&s->index, values->path, &load, err);
-  if (status != FURROW_OK) return status;
-  furrow_index_get_info(s->index, &info);
-  status = vector_source_open(&s->queries, values->queries, &values->vectors, (size_t)info.d, err);
+  furrow_status status = vector_source_open(&s->queries, values->queries, &values->vectors, s->index.d, err);
   if (status == FURROW_OK) status = index_names_load(&s->names, values->path, err);
   if (status == FURROW_OK) status = search_filter_params(&values->filter_ids, s->names, &s->params, &s->ids, err);
-  furrow_searcher_params_init(&params);
-  params.threads = values->filter_ids.threads;
-  if (status == FURROW_OK) status = furrow_searcher_create(&s->searcher, s->index, &params, err);
   return status;
 }
 
 static furrow_status ensure_capacity(searching *s, furrow_error *err) {
   s->k = s->values->k ? (size_t)s->values->k : 10;
   if (s->k > BLOCK_RESULTS) return fail(err, FURROW_E_ARGUMENT, "-k must be at most %d", BLOCK_RESULTS);
-  furrow_index_info info;
-  furrow_index_info_init(&info);
-  furrow_index_get_info(s->index, &info);
-  if (!by_range(s) && (int64_t)s->k > info.ntotal && s->values->k)
+  const int64_t there = s->index.ntotal;
+  if (!by_range(s) && (int64_t)s->k > there && s->values->k)
     print_note(s->values->quiet, "the index has %" PRId64 " vector%s, fewer than the %zu results that -k asks for",
-               info.ntotal, info.ntotal == 1 ? "" : "s", s->k);
+               there, there == 1 ? "" : "s", s->k);
   size_t most = by_range(s) ? BLOCK_QUERIES : BLOCK_RESULTS / s->k;
   if (most > BLOCK_QUERIES) most = BLOCK_QUERIES;
-  const uint64_t known = furrow_vectors_reader_count(s->queries);
+  const uint64_t known = s->queries ? furrow_vectors_reader_count(s->queries) : FURROW_COUNT_UNKNOWN;
   if (known < most) most = (size_t)known;
-  furrow_status status = vector_block_init(&s->block, furrow_vectors_reader_dimension(s->queries), most, 0, err);
+  furrow_status status = vector_block_init(&s->block, s->index.d, most, 0, err);
   if (status != FURROW_OK || by_range(s)) return status;
   s->distances = malloc(s->block.capacity * s->k * sizeof *s->distances);
   s->found = malloc(s->block.capacity * s->k * sizeof *s->found);
@@ -163,14 +151,18 @@ static furrow_status search_block(searching *s, furrow_error *err) {
   const double began = now_seconds();
   furrow_status status;
   if (by_range(s))
-    status = furrow_searcher_search_range(s->searcher, block->values, block->count, (float)s->values->range, &s->params,
-                                          &range, err);
+    status =
+        index_searcher_range(&s->index, block->values, block->count, (float)s->values->range, &s->params, &range, err);
   else
     status =
-        furrow_searcher_search(s->searcher, block->values, block->count, s->k, &s->params, s->distances, s->found, err);
+        index_searcher_search(&s->index, block->values, block->count, s->k, &s->params, s->distances, s->found, err);
   s->seconds += now_seconds() - began;
-  if (status != FURROW_OK) return query_explain(s->queries, block, status, err);
+  if (status != FURROW_OK) return s->queries ? query_explain(s->queries, block, status, err) : status;
   s->count += block->count;
+  if (ranks_number() > 0) { /* rank 0 has the same results, and writes them */
+    furrow_range_result_free(range);
+    return FURROW_OK;
+  }
   if (by_range(s))
     status = result_put_range(&s->sink, block->first, range, err);
   else
@@ -179,15 +171,89 @@ static furrow_status search_block(searching *s, furrow_error *err) {
   return status;
 }
 
-static furrow_status search_all(searching *s, furrow_error *err) {
-  furrow_status status = FURROW_OK;
-  while (status == FURROW_OK) {
-    status = interrupt_check(err);
-    if (status == FURROW_OK) status = vector_block_read(&s->block, s->queries, err);
-    if (status != FURROW_OK || s->block.count == 0) break;
-    status = search_block(s, err);
-  }
+/* ---- Shards of several processes ------------------------------------------------------------------------- */
+
+/* Rank 0's filter for all: ranges and sorted ids are what options make. */
+static furrow_status share_filter(searching *s, furrow_error *err) {
+  const furrow_comm *comm = ranks_comm();
+  furrow_id_filter filter;
+  furrow_id_filter_init(&filter);
+  if (s->params.filter) filter = s->ids.filter;
+  struct {
+    int64_t first, end;
+    uint64_t count;
+    uint8_t used, kind, invert;
+  } told = {.first = filter.first,
+            .end = filter.end,
+            .count = filter.sorted_count,
+            .used = s->params.filter != NULL,
+            .kind = (uint8_t)filter.kind,
+            .invert = filter.invert};
+  furrow_status status = comm->broadcast(comm, &told, sizeof told, 0, err);
+  if (status != FURROW_OK || !told.used) return status;
+  if (comm->rank > 0) s->ids.ids.ids = malloc((size_t)(told.count + 1) * sizeof(int64_t));
+  status = index_ranks_all_ok(comm->rank == 0 || s->ids.ids.ids ? FURROW_OK : fail_memory(err), err);
+  if (status != FURROW_OK) return status;
+  int64_t *sorted = comm->rank > 0 ? s->ids.ids.ids : (int64_t *)(uintptr_t)filter.sorted;
+  if (told.count > 0) status = comm->broadcast(comm, sorted, (size_t)told.count * sizeof *sorted, 0, err);
+  if (comm->rank == 0) return status;
+  furrow_id_filter_init(&s->ids.filter);
+  s->ids.filter.kind = (furrow_id_filter_kind)told.kind;
+  s->ids.filter.invert = told.invert;
+  s->ids.filter.first = told.first;
+  s->ids.filter.end = told.end;
+  s->ids.filter.sorted = sorted;
+  s->ids.filter.sorted_count = (size_t)told.count;
+  s->params.filter = &s->ids.filter;
   return status;
+}
+
+/* Rank 0 reads the queries and tells them to all. *more: there are some. */
+static furrow_status next_block(searching *s, furrow_status status, bool *more, furrow_error *err) {
+  const furrow_comm *comm = s->shards ? ranks_comm() : NULL;
+  vector_block *block = &s->block;
+  if (ranks_number() == 0) {
+    if (status == FURROW_OK) status = interrupt_check(err);
+    if (status == FURROW_OK) status = vector_block_read(block, s->queries, err);
+  }
+  if (comm) {
+    status = index_ranks_all_ok(status, err);
+    uint64_t count = block->count;
+    if (status == FURROW_OK) status = comm->broadcast(comm, &count, sizeof count, 0, err);
+    if (status == FURROW_OK && count > 0)
+      status = comm->broadcast(comm, block->values, (size_t)count * block->d * sizeof(float), 0, err);
+    block->count = (size_t)count;
+  }
+  *more = status == FURROW_OK && block->count > 0;
+  return status;
+}
+
+static furrow_status search_all(searching *s, furrow_error *err) {
+  bool more = true;
+  furrow_status status = next_block(s, FURROW_OK, &more, err);
+  while (more) status = next_block(s, search_block(s, err), &more, err);
+  return status;
+}
+
+/* Sets all up. Of several processes only rank 0 opens the queries and the names. */
+static furrow_status open_all(searching *s, output *out, furrow_error *err) {
+  const search_values *values = s->values;
+  furrow_status status =
+      index_searcher_open(&s->index, values->path, s->shards, &values->source, values->filter_ids.threads, err);
+  const bool first = ranks_number() == 0;
+  if (status == FURROW_OK && first) status = open_queries(s, err);
+  if (status == FURROW_OK && !first) {
+    search_filter_values plain = values->filter_ids;
+    plain.filter = (id_filter_values){0};
+    plain.without = false;
+    status = search_filter_params(&plain, NULL, &s->params, NULL, err);
+  }
+  if (status == FURROW_OK) status = ensure_capacity(s, err);
+  if (status == FURROW_OK && first)
+    status = result_open(&s->sink, &values->result, by_range(s) ? 0 : s->k, s->names, out, err);
+  if (!s->shards || ranks_count() == 1) return status;
+  status = index_ranks_all_ok(status, err);
+  return status == FURROW_OK ? share_filter(s, err) : status;
 }
 
 static void report_search(const searching *s, output *out) {
@@ -212,27 +278,37 @@ static void report_search(const searching *s, output *out) {
   report_finish(&r);
 }
 
+/* Whether the path is a manifest: rank 0 looks, because others may not see it. */
+static furrow_status look_for_shards(searching *s, furrow_error *err) {
+  uint64_t before, shards = ranks_number() == 0 && furrow_is_shards(s->values->path);
+  const furrow_status status = index_ranks_offset(shards, &before, &shards, err);
+  s->shards = shards > 0;
+  return status;
+}
+
 static furrow_status search_run(const void *values, output *out, furrow_error *err) {
   searching s = {.values = values};
-  furrow_status status = check(s.values, err);
-  if (status == FURROW_OK) {
-    if (result_to_files(&s.values->result)) interrupt_catch();
-    status = open_all(&s, err);
-  }
-  if (status == FURROW_OK) status = ensure_capacity(&s, err);
-  if (status == FURROW_OK) status = result_open(&s.sink, &s.values->result, by_range(&s) ? 0 : s.k, s.names, out, err);
+  furrow_status status = ranks_number() == 0 ? check(s.values, err) : FURROW_OK;
+  status = index_ranks_all_ok(status, err);
+  if (status == FURROW_OK) status = look_for_shards(&s, err);
+  if (status != FURROW_OK || (!s.shards && ranks_number() > 0)) return status; /* rank 0 searches an index alone */
+  if (result_to_files(&s.values->result)) interrupt_catch();
+  status = open_all(&s, out, err);
   if (status == FURROW_OK) status = search_all(&s, err);
-  if (status == FURROW_OK) status = result_finish(&s.sink, err);
-  if (status == FURROW_OK) report_search(&s, out);
+  if (status == FURROW_OK && ranks_number() == 0) status = result_finish(&s.sink, err);
+  if (status == FURROW_OK && ranks_number() == 0) report_search(&s, out);
   result_close(&s.sink);
   vector_block_clear(&s.block);
   free(s.distances);
   free(s.found);
+  if (ranks_number() > 0) {
+    free(s.ids.ids.ids);
+    s.ids.ids = (furrow_ids){0};
+  }
   id_filter_ids_clear(&s.ids);
   furrow_id_names_free(s.names);
   furrow_vectors_reader_close(s.queries);
-  furrow_searcher_free(s.searcher);
-  furrow_index_free(s.index);
+  index_searcher_close(&s.index);
   return status;
 }
 
@@ -247,10 +323,12 @@ const command index_search_command = {
         "prints names instead, with tabs between the pairs; --numbers prints the ids. With --out-ids or "
         "--out-dist it writes the results to files, a row for each query; with --range the results follow each "
         "other without rows, and --out-starts says where those of each query begin. In files, -1 fills up rows "
-        "with fewer than K results.",
+        "with fewer than K results. Shards are searched as if they were one index; under mpirun each process searches "
+        "its own.",
     .operands = search_operands,
     .groups = search_groups,
     .size = sizeof(search_values),
     .init = search_init,
     .run = search_run,
+    .on_all_ranks = true,
 };

@@ -2,8 +2,11 @@
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "core/commands.h"
+#include "core/fail.h"
 #include "core/report.h"
 #include "index/index_names.h"
 #include "index/index_source.h"
@@ -72,29 +75,115 @@ static void add_finding(void *user, const furrow_index_finding *finding) {
     print_finding(f->r.out, finding);
 }
 
+static void add_fault(findings *f, const char *path, furrow_status status, const char *message) {
+  add_finding(f, &(furrow_index_finding){.fatal = status != FURROW_OK,
+                                         .path = path,
+                                         .offset = FURROW_NO_OFFSET,
+                                         .status = status,
+                                         .message = message});
+}
+
+/* Findings about names: `unused` of them have no vector. */
+static void find_names(findings *f, furrow_status status, uint64_t unused, const furrow_error *err) {
+  char message[64];
+  snprintf(message, sizeof message, "%" PRIu64 " name%s no vector", unused, unused == 1 ? " has" : "s have");
+  if (status != FURROW_OK || unused > 0) add_fault(f, "names", status, status != FURROW_OK ? err->message : message);
+}
+
 /* Findings about the names of ids, after the index itself has turned out to be good. */
 static furrow_status verify_names(const verify_values *verify, findings *f, furrow_error *err) {
   furrow_index_load_params params;
   furrow_index *index = NULL;
   furrow_id_names *names = NULL;
   uint64_t unused = 0;
-  char message[64];
   index_source_params(&verify->source, &params);
   furrow_status status = index_names_load(&names, verify->path, err);
   if (status == FURROW_OK && !names) return FURROW_OK;
   if (status == FURROW_OK) status = furrow_index_load(&index, verify->path, &params, err);
   if (status == FURROW_OK) status = furrow_id_names_check(names, index, &unused, err);
-  snprintf(message, sizeof message, "%" PRIu64 " name%s no vector", unused, unused == 1 ? " has" : "s have");
-  if (status != FURROW_OK || unused > 0)
-    add_finding(f, &(furrow_index_finding){.fatal = status != FURROW_OK,
-                                           .path = "names",
-                                           .offset = FURROW_NO_OFFSET,
-                                           .status = status,
-                                           .message = status != FURROW_OK ? err->message : message});
+  find_names(f, status, unused, err);
   furrow_id_names_free(names);
   furrow_index_free(index);
   return status;
 }
+
+/* ---- Shards --------------------------------------------------------------------------------------------- */
+
+static int by_size(const void *a, const void *b) {
+  const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+  return x < y ? -1 : x > y;
+}
+
+/* Ids that are in two shards. */
+static furrow_status verify_ids(const furrow_shards *shards, findings *f, furrow_error *err) {
+  furrow_status status = FURROW_OK;
+  int64_t *all = NULL;
+  size_t count = 0, twice = 0;
+  for (size_t s = 0; status == FURROW_OK && s < furrow_shards_count(shards); s++) {
+    furrow_ids ids;
+    furrow_ids_init(&ids);
+    status = furrow_index_get_ids(furrow_shards_index(shards, s), &ids, err);
+    int64_t *more = status == FURROW_OK ? realloc(all, (count + ids.count + 1) * sizeof *all) : NULL;
+    if (status == FURROW_OK && !more) status = fail_memory(err);
+    if (more) all = more;
+    if (status == FURROW_OK && ids.count) memcpy(all + count, ids.ids, ids.count * sizeof *all);
+    if (status == FURROW_OK) count += ids.count;
+    furrow_ids_clear(&ids);
+  }
+  if (status == FURROW_OK && count > 1) qsort(all, count, sizeof *all, by_size);
+  for (size_t i = 1; status == FURROW_OK && i < count; i++) twice += all[i] == all[i - 1];
+  free(all);
+  char message[64];
+  snprintf(message, sizeof message, "%zu id%s there more than once", twice, twice == 1 ? " is" : "s are");
+  if (status == FURROW_OK && twice > 0) add_fault(f, "shards", FURROW_OK, message);
+  return status;
+}
+
+/* Every id of every shard has a name; what no shard uses is a remark. */
+static furrow_status verify_shard_names(const verify_values *verify, const furrow_shards *shards, findings *f,
+                                        furrow_error *err) {
+  furrow_id_names *names = NULL;
+  uint64_t used = 0, unused = 0;
+  furrow_status status = index_names_load(&names, verify->path, err);
+  if (status == FURROW_OK && !names) return FURROW_OK;
+  for (size_t s = 0; status == FURROW_OK && s < furrow_shards_count(shards); s++) {
+    status = furrow_id_names_check(names, furrow_shards_index(shards, s), &unused, err);
+    used += furrow_id_names_count(names) - unused;
+  }
+  unused = status == FURROW_OK && used < furrow_id_names_count(names) ? furrow_id_names_count(names) - used : 0;
+  find_names(f, status, unused, err);
+  furrow_id_names_free(names);
+  return status;
+}
+
+/* Each shard as an index, then all of them: their bytes, and what they must have in common. */
+static furrow_status verify_shards(const verify_values *verify, findings *f, furrow_error *err) {
+  furrow_shards *shards = NULL;
+  furrow_index_load_params load;
+  furrow_shards_params params;
+  index_source_params(&verify->source, &load);
+  furrow_shards_params_init(&params);
+  params.load = &load;
+  params.manifest_only = true;
+  furrow_status status = furrow_shards_open(&shards, verify->path, &params, err);
+  const size_t count = status == FURROW_OK ? furrow_shards_count(shards) : 0;
+  if (status != FURROW_OK) add_fault(f, "", status, err->message);
+  for (size_t s = 0; status == FURROW_OK && s < count; s++)
+    status = furrow_index_verify(furrow_shards_path(shards, s), &load, add_finding, f, err);
+  furrow_shards_free(shards);
+  shards = NULL;
+  if (status != FURROW_OK) return status;
+  params.manifest_only = false;
+  params.check_digests = true;
+  status = furrow_shards_open(&shards, verify->path, &params, err);
+  if (status != FURROW_OK) add_fault(f, err->file, status, err->message);
+  if (status == FURROW_OK) status = verify_ids(shards, f, err);
+  if (status == FURROW_OK) status = verify_shard_names(verify, shards, f, err);
+  furrow_shards_free(shards);
+  return status;
+}
+
+/* ---- Command -------------------------------------------------------------------------------------------- */
 
 static furrow_status verify_run(const void *values, output *out, furrow_error *err) {
   const verify_values *verify = values;
@@ -108,8 +197,12 @@ static furrow_status verify_run(const void *values, output *out, furrow_error *e
     report_text(&f.r, "file", verify->path);
     report_list(&f.r, "findings");
   }
-  status = furrow_index_verify(verify->path, &params, add_finding, &f, err);
-  if (status == FURROW_OK) status = verify_names(verify, &f, err);
+  const bool shards = furrow_is_shards(verify->path);
+  if (shards)
+    status = verify_shards(verify, &f, err);
+  else
+    status = furrow_index_verify(verify->path, &params, add_finding, &f, err);
+  if (status == FURROW_OK && !shards) status = verify_names(verify, &f, err);
   if (verify->json) {
     report_end(&f.r);
     report_u64(&f.r, "errors", f.errors);

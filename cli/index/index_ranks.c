@@ -16,7 +16,7 @@ static furrow_status gather(uint64_t mine, uint64_t *all, furrow_error *err) {
   return status;
 }
 
-furrow_status index_ranks_agree(furrow_status mine, furrow_error *err) {
+furrow_status index_ranks_all_ok(furrow_status mine, furrow_error *err) {
   const unsigned ranks = ranks_count();
   furrow_error lost;
   if (ranks == 1) return mine;
@@ -58,7 +58,7 @@ furrow_status index_ranks_collect(const void *bytes, size_t size, void **all, si
   if (status == FURROW_OK) {
     sizes[0] = size;
     joined = malloc(sum + 1);
-    status = index_ranks_agree(joined ? FURROW_OK : fail_memory(err), err);
+    status = index_ranks_all_ok(joined ? FURROW_OK : fail_memory(err), err);
   }
   if (status == FURROW_OK) status = comm->exchange(comm, bytes, sizes, joined, sizes + ranks, err);
   free(numbers);

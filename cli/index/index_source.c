@@ -35,7 +35,14 @@ furrow_status index_source_check(const char *path, furrow_error *err) {
 furrow_status index_source_load(furrow_index **index, const char *path, const furrow_index_load_params *params,
                                 furrow_error *err) {
   furrow_status status = index_source_check(path, err);
-  return status == FURROW_OK ? furrow_index_load(index, path, params, err) : status;
+  if (status != FURROW_OK) return status;
+  status = furrow_index_load(index, path, params, err);
+  if (status == FURROW_E_FORMAT && furrow_is_shards(path)) {
+    fail_file(err, FURROW_E_ARGUMENT, path, "is a manifest of shards, not an index file", 0);
+    add_hint(err, "'furrow index merge' makes one index of shards");
+    status = FURROW_E_ARGUMENT;
+  }
+  return status;
 }
 
 furrow_status index_source_apart(const furrow_index *index, const char *path, const char *target, furrow_error *err) {

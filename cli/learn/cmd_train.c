@@ -11,7 +11,7 @@
 #include "core/fail.h"
 #include "core/interrupt.h"
 #include "core/progress.h"
-#include "core/ranks.h"
+#include "core/ranks_join.h"
 #include "core/report.h"
 #include "core/shared_options.h"
 #include "core/text_file.h"
@@ -440,9 +440,10 @@ static void print_train_notes(const train_values *values, const furrow_trainer *
   print_notes(&valid);
 }
 
-/* Checks the files to write before the training instead of after it. */
+/* Checks the files to write before the training instead of after it. Rank 0 writes them. */
 static furrow_status check_targets(const train_values *values, furrow_error *err) {
   const char *const files[] = {values->history, values->curve};
+  if (ranks_number() > 0) return FURROW_OK;
   furrow_status status = job_check_out(values->out, values->force, err);
   for (size_t i = 0; status == FURROW_OK && i < 2; i++)
     if (files[i]) status = sink_check_path(files[i], values->force, err);
@@ -550,7 +551,7 @@ static furrow_status run_all(const train_values *values, const learn_settings *s
                              furrow_error *err) {
   fold_figures *figures = calloc(1, sizeof *figures);
   if (!figures) return fail_memory(err);
-  furrow_status status = values->out ? check_targets(values, err) : FURROW_OK;
+  furrow_status status = ranks_agree(values->out ? check_targets(values, err) : FURROW_OK, err);
   if (status == FURROW_OK) status = check_formats(settings, err);
   interrupt_catch();
   if (status == FURROW_OK && values->folds) status = run_folds(values, settings, figures, out, err);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "core/fail.h"
+#include "core/ranks.h"
 
 #define AT(field) offsetof(raw_log_values, field)
 const option raw_log_options[] = {
@@ -110,7 +111,8 @@ furrow_status raw_log_prepare(const raw_log_values *values, const char *log, con
     if (!c->user && !c->item && !c->time && !c->tables.count && !c->history) return FURROW_OK;
     return fail(err, FURROW_E_ARGUMENT, "--user, --item, --time, --table and --user-history need --schema auto");
   }
-  furrow_status status = make_encoder(&encoder, log, values->schema, &values->columns, threads, on_bad, quiet, err);
+  const encoder_reading reading = {.threads = threads, .on_bad = on_bad, .quiet = quiet, .comm = ranks_comm()};
+  furrow_status status = make_encoder(&encoder, log, values->schema, &values->columns, &reading, err);
   if (status == FURROW_OK && !quiet && strcmp(values->schema, "auto") == 0) print_schema(encoder);
   if (status == FURROW_OK) status = furrow_encoder_save(encoder, ENCODER_IN_MEMORY, true, err);
   if (status == FURROW_OK) status = set_encoder(conf, ENCODER_IN_MEMORY, err);

@@ -140,4 +140,5 @@ const command rows_convert_command = {
     .size = sizeof(convert_values),
     .init = convert_init,
     .run = convert_run,
+    .on_all_ranks = true,
 };

@@ -56,6 +56,10 @@ static const option encode_options[] = {
      .help = "with --schema: keep the schema and the dictionary here; without it: encode with those of this directory, "
              "or of a model",
      .offset = AT(dictionary)},
+    {.name = "per-rank",
+     .kind = OPTION_FLAG,
+     .help = "under mpirun, every rank writes a file of its own: ROWS with -00000-of-00004 before its ending",
+     .offset = AT(sink.per_rank)},
     {.name = "on-bad",
      .kind = OPTION_ENUM,
      .choices = "error|skip",
@@ -95,13 +99,17 @@ static furrow_status get_encoder(const encode_values *encode, const char *log, f
   if (!encode->schema && encode->label)
     return fail_token(err, encode->label, "--label is for --schema auto; the schema of the dictionary names its own");
   if (!encode->schema) return furrow_encoder_load(encoder, encode->dictionary, err);
-  return make_encoder(encoder, log, encode->schema, &columns, encode->threads, encode->on_bad, encode->quiet, err);
+  const encoder_reading reading = {
+      .threads = encode->threads, .on_bad = encode->on_bad, .quiet = encode->quiet, .comm = ranks_comm()};
+  return make_encoder(encoder, log, encode->schema, &columns, &reading, err);
 }
 
 /* A new dictionary is kept when all rows have been written, so that none is left of a log that cannot be read. */
 static furrow_status keep_encoder(const encode_values *encode, const furrow_encoder *encoder, furrow_error *err) {
-  if (!encode->schema || !encode->dictionary) return FURROW_OK;
-  return furrow_encoder_save(encoder, encode->dictionary, encode->sink.force, err);
+  furrow_status status = FURROW_OK;
+  if (encode->schema && encode->dictionary && ranks_number() == 0)
+    status = furrow_encoder_save(encoder, encode->dictionary, encode->sink.force, err);
+  return ranks_agree(status, err);
 }
 
 static furrow_status check_dictionary(const encode_values *encode, furrow_error *err) {
@@ -143,7 +151,7 @@ static furrow_status choose_format(const encode_values *encode, sink_format *for
     return fail(err, FURROW_E_ARGUMENT, "a row cache cannot be written to standard output");
   if (to_stdout(encode) && encode->json)
     return fail(err, FURROW_E_ARGUMENT, "--json cannot be used when the rows are written to standard output");
-  return to_stdout(encode) ? FURROW_OK : sink_check_path(encode->out, encode->sink.force, err);
+  return to_stdout(encode) ? sink_check_stdout(err) : sink_check_path(encode->out, encode->sink.force, err);
 }
 
 static furrow_status write_rows(const encode_values *encode, source *s, sink_format format, furrow_error *err) {
@@ -185,11 +193,13 @@ static furrow_status encode_log(const encode_values *encode, const char *log, si
   reading.on_bad = encode->on_bad;
   reading.quiet = encode->quiet;
   reading.index = FURROW_KEY_U64;
-  furrow_status status = get_encoder(encode, log, &encoder, err);
+  furrow_status status = ranks_agree(source_divide(&reading, log, err), err);
+  if (status == FURROW_OK) status = get_encoder(encode, log, &encoder, err);
   if (status == FURROW_OK && furrow_encoder_feature_count(encoder) <= UINT32_MAX) reading.index = FURROW_KEY_U32;
   if (status == FURROW_OK) status = furrow_encoder_save(encoder, ENCODER_IN_MEMORY, true, err);
   if (status == FURROW_OK) status = furrow_encoder_uri(log, ENCODER_IN_MEMORY, &uri, err);
   if (status == FURROW_OK) status = source_open(&s, uri, &reading, err);
+  status = ranks_agree(status, err);
   if (status == FURROW_OK) status = write_rows(encode, &s, format, err);
   if (status == FURROW_OK) status = keep_encoder(encode, encoder, err);
   if (status == FURROW_OK) status = source_join_stats(&s, &stats, err);
@@ -203,17 +213,23 @@ static furrow_status encode_log(const encode_values *encode, const char *log, si
 }
 
 static furrow_status encode_run(const void *values, output *out, furrow_error *err) {
-  const encode_values *encode = values;
-  sink_format format;
-  char *log = NULL;
-  furrow_status status = choose_format(encode, &format, err);
+  encode_values given = *(const encode_values *)values;
+  const encode_values *encode = &given;
+  sink_format format = SINK_FORMATS;
+  char *log = NULL, *own = NULL;
+  furrow_status status = FURROW_OK;
+  if (given.sink.per_rank && !to_stdout(encode)) status = sink_rank_path(given.out, &own, err);
+  if (own) given.out = own;
+  if (status == FURROW_OK) status = choose_format(encode, &format, err);
   if (status == FURROW_OK) status = check_dictionary(encode, err);
   for (size_t i = 0; i < encode->logs.count && status == FURROW_OK; i++)
     status = sink_check_apart(encode->out, encode->logs.texts[i], err);
   if (status == FURROW_OK) status = join_logs(&log, &encode->logs, err);
+  status = ranks_agree(status, err);
   if (status == FURROW_OK && !to_stdout(encode)) interrupt_catch();
   if (status == FURROW_OK) status = encode_log(encode, log, format, out, err);
   free(log);
+  free(own);
   return status;
 }
 
@@ -225,10 +241,12 @@ const command rows_encode_command = {
                "furrow rows encode new.csv --dictionary names --out new.ffm",
     .about = "Every column of the schema that is a feature becomes a field. The dictionary says which index is which "
              "column and value; it is learned in a first pass over the log, unless all categories are hashed. Rows are "
-             "written as libffm unless --to or the name of the file says otherwise.",
+             "written as libffm unless --to or the name of the file says otherwise. Under mpirun every rank learns from a "
+             "part of the log and encodes it; the rows and the dictionary are those of one process.",
     .operands = encode_operands,
     .groups = encode_groups,
     .size = sizeof(encode_values),
     .init = encode_init,
     .run = encode_run,
+    .on_all_ranks = true,
 };

@@ -325,4 +325,5 @@ const command rows_info_command = {
     .size = sizeof(info_values),
     .init = info_init,
     .run = info_run,
+    .on_all_ranks = true,
 };

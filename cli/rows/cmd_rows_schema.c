@@ -7,6 +7,7 @@
 #include "core/commands.h"
 #include "core/fail.h"
 #include "core/progress.h"
+#include "core/ranks_join.h"
 #include "core/shared_options.h"
 #include "core/text_columns.h"
 #include "core/text_file.h"
@@ -110,6 +111,7 @@ static furrow_status propose(const propose_values *values, const char *uri, furr
   params.threads = values->threads;
   params.on_bad = values->on_bad;
   params.stats = stats;
+  params.comm = ranks_comm();
   params.progress = draw_progress;
   params.progress_user = &line;
   progress_start(&line, !values->quiet, "reading", 0);
@@ -160,14 +162,15 @@ static furrow_status schema_run(const void *given, output *out, furrow_error *er
   const propose_values *values = given;
   furrow_schema *schema = NULL;
   furrow_parser_stats stats;
-  if (values->out) {
-    const furrow_status status = text_file_check(values->out, values->force, err);
-    if (status != FURROW_OK) return status;
-  }
   char *uri = NULL;
-  furrow_status status = join_logs(&uri, &values->logs, err);
+  source_values reading = {.part = {0, 1}};
+  furrow_status status = values->out ? text_file_check(values->out, values->force, err) : FURROW_OK;
+  if (status == FURROW_OK) status = join_logs(&uri, &values->logs, err);
+  if (status == FURROW_OK) status = source_divide(&reading, uri, err);
+  status = ranks_agree(status, err);
   if (status == FURROW_OK) status = propose(values, uri, &schema, &stats, err);
-  if (status == FURROW_OK) status = show(values, schema, out, err);
+  if (status == FURROW_OK && ranks_number() == 0) status = show(values, schema, out, err);
+  status = ranks_agree(status, err);
   if (status == FURROW_OK && !values->quiet) {
     print_notes(&stats);
     note_no_label(values, schema);
@@ -184,9 +187,10 @@ const command rows_schema_command = {
                "furrow rows schema clicks.jsonl --label clicked --user visitor",
     .about = "Looks at all rows, in memory that does not grow with them. Names of columns and their cells decide; "
              "--label, --user and their like say what the names do not. Edit the schema where you know better: "
-             "docs/formats/schema.md.",
+             "docs/formats/schema.md. Under mpirun every rank looks at a part; the proposal is that of one process.",
     .operands = schema_operands,
     .groups = schema_groups,
     .size = sizeof(propose_values),
     .run = schema_run,
+    .on_all_ranks = true,
 };

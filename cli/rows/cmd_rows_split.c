@@ -261,6 +261,7 @@ typedef struct split_file {
 
 typedef struct split_job {
   const split_values *values;
+  long number; /* part of the temporary names: the same on all ranks */
   name_list names;
   sink_format format;
   char ending[ENDING_TEXT]; /* of the files */
@@ -295,6 +296,7 @@ static furrow_status make_directory(split_job *job, furrow_error *err) {
   struct stat found;
   if (n == 0) return fail(err, FURROW_E_ARGUMENT, "--out is empty");
   if (out[n - 1] != '/' || stat(out, &found) == 0) return FURROW_OK;
+  if (ranks_number() > 0) return FURROW_OK;
   if (mkdir(out, 0777) != 0) return fail_file(err, FURROW_E_IO, out, "cannot create the directory", errno);
   job->directory = strdup(out);
   return job->directory ? FURROW_OK : fail_memory(err);
@@ -309,7 +311,7 @@ static furrow_status name_files(split_job *job, furrow_error *err) {
   for (size_t i = 0; i < job->count; i++) {
     split_file *file = &job->files[i];
     if (asprintf(&file->path, "%s%s%s%s", out, between, job->names.name[i], job->ending) < 0 ||
-        asprintf(&file->staged, "%s.split-%ld", file->path, (long)getpid()) < 0)
+        asprintf(&file->staged, "%s.split-%ld", file->path, job->number) < 0)
       return fail_memory(err);
     furrow_status status = sink_check_path(file->path, job->values->sink.force, err);
     if (status != FURROW_OK) return status;
@@ -325,7 +327,7 @@ static furrow_status set_error_path(const split_file *file, furrow_status status
 
 static furrow_status open_files(split_job *job, source *s, furrow_error *err) {
   furrow_rows_writer_params params;
-  furrow_status status = sink_params(&job->values->sink, job->format, s, &params, err);
+  furrow_status status = ranks_agree(sink_params(&job->values->sink, job->format, s, &params, err), err);
   for (size_t i = 0; i < job->count && status == FURROW_OK; i++) {
     split_file *file = &job->files[i];
     status = furrow_rows_writer_open(&file->writer, file->staged, &params, err);
@@ -352,9 +354,9 @@ static furrow_status show_files(split_job *job, furrow_error *err) {
     split_file *file = &job->files[i];
     furrow_status status = furrow_rows_writer_commit(file->writer, err);
     if (status != FURROW_OK) return set_error_path(file, status, err);
-    file->complete = true;
+    file->complete = ranks_number() == 0;
   }
-  for (size_t i = 0; i < job->count; i++) {
+  for (size_t i = 0; i < job->count && ranks_number() == 0; i++) {
     split_file *file = &job->files[i];
     const unsigned flags = job->values->sink.force ? 0 : RENAME_NOREPLACE;
     if (renameat2(AT_FDCWD, file->staged, AT_FDCWD, file->path, flags) != 0)
@@ -362,7 +364,7 @@ static furrow_status show_files(split_job *job, furrow_error *err) {
                        "cannot rename the finished file", errno);
     file->complete = false;
   }
-  sync_directory(job->files[0].path);
+  if (ranks_number() == 0) sync_directory(job->files[0].path);
   return FURROW_OK;
 }
 
@@ -392,10 +394,26 @@ static furrow_status deal_block(split_job *job, const furrow_rowblock *block, ui
   return FURROW_OK;
 }
 
-static furrow_status deal_rows(split_job *job, source *s, furrow_error *err) {
+/* The number of this rank's first row among all rows. */
+static furrow_status count_before(source *s, uint64_t *before, furrow_error *err) {
+  const furrow_rowblock *block = NULL;
+  uint64_t mine = 0;
+  void *all = NULL;
+  furrow_status status;
+  *before = 0;
+  if (ranks_count() == 1) return FURROW_OK;
+  while ((status = source_next(s, &block, err)) == FURROW_OK) mine += block->size;
+  if (status == FURROW_END) status = source_before_first(s, err);
+  status = ranks_agree(status, err);
+  if (status == FURROW_OK) status = ranks_gather(&mine, sizeof mine, &all, err);
+  for (unsigned r = 0; r < ranks_number() && status == FURROW_OK; r++) *before += ((const uint64_t *)all)[r];
+  free(all);
+  return status;
+}
+
+static furrow_status deal_rows(split_job *job, source *s, uint64_t rows, furrow_error *err) {
   const furrow_rowblock *block = NULL;
   furrow_status status;
-  uint64_t rows = 0;
   while ((status = source_next(s, &block, err)) == FURROW_OK) {
     if ((status = deal_block(job, block, rows, err)) != FURROW_OK) return status;
     if ((status = interrupt_check(err)) != FURROW_OK) return status;
@@ -471,6 +489,7 @@ static furrow_status copy_log(split_job *job, furrow_parser_stats *stats, furrow
   params.overwrite = split->sink.force;
   params.on_bad = split->source.on_bad;
   params.stats = stats;
+  params.comm = ranks_comm();
   params.progress = draw_progress;
   params.progress_user = &line;
   for (size_t i = 0; i < job->count; i++) paths[i] = job->files[i].path;
@@ -488,9 +507,11 @@ static furrow_status split_log(split_job *job, furrow_parser_stats *stats, furro
   furrow_status status = check_unused(job->values, err);
   if (status == FURROW_OK) status = choose_names(job, err);
   if (status == FURROW_OK) status = make_directory(job, err);
+  status = ranks_agree(status, err);
   if (status == FURROW_OK) status = name_files(job, err);
   for (size_t i = 0; i < job->count && status == FURROW_OK; i++)
     status = sink_check_apart(job->files[i].path, job->values->uri, err);
+  status = ranks_agree(status, err);
   return status == FURROW_OK ? copy_log(job, stats, err) : status;
 }
 
@@ -503,23 +524,44 @@ static sink_format choose_format(const split_values *split, const source *s) {
   return format == SINK_FORMATS ? SINK_LIBSVM : format;
 }
 
+/* What all ranks wrote. */
+static furrow_status join_counts(split_job *job, furrow_error *err) {
+  for (size_t i = 0; i < job->count; i++) {
+    split_file *file = &job->files[i];
+    const uint64_t mine[2] = {file->rows, file->features};
+    void *all = NULL;
+    const furrow_status status = ranks_gather(mine, sizeof mine, &all, err);
+    if (status != FURROW_OK) return status;
+    file->rows = file->features = 0;
+    for (unsigned r = 0; r < ranks_count(); r++) {
+      file->rows += ((const uint64_t *)all)[2 * r];
+      file->features += ((const uint64_t *)all)[2 * r + 1];
+    }
+    free(all);
+  }
+  return FURROW_OK;
+}
+
 static furrow_status split_source(split_job *job, source *s, furrow_error *err) {
+  uint64_t before = 0;
   furrow_status status = choose_names(job, err);
   job->format = choose_format(job->values, s);
   snprintf(job->ending, sizeof job->ending, "%s", sink_format_ending(job->format));
   make_bounds(&job->values->fractions, job->bounds);
   if (status == FURROW_OK) status = make_directory(job, err);
-  if (status == FURROW_OK) status = name_files(job, err);
+  if ((status = ranks_agree(status, err)) == FURROW_OK) status = name_files(job, err);
+  if ((status = ranks_agree(status, err)) == FURROW_OK) status = count_before(s, &before, err);
   if (status == FURROW_OK) status = open_files(job, s, err);
-  if (status == FURROW_OK) status = deal_rows(job, s, err);
-  if (status == FURROW_OK) status = show_files(job, err);
+  if (status == FURROW_OK) status = deal_rows(job, s, before, err);
+  if ((status = ranks_agree(status, err)) == FURROW_OK) status = show_files(job, err);
+  if ((status = ranks_agree(status, err)) == FURROW_OK) status = join_counts(job, err);
   return status;
 }
 
 static furrow_status run_rows(split_job *job, output *out, furrow_error *err) {
   furrow_parser_stats stats;
   source s;
-  furrow_status status = source_open(&s, job->values->uri, &job->values->source, err);
+  furrow_status status = ranks_agree(source_open(&s, job->values->uri, &job->values->source, err), err);
   if (status == FURROW_OK) status = split_source(job, &s, err);
   if (status == FURROW_OK) split_report(job, out);
   if (status == FURROW_OK) status = source_join_stats(&s, &stats, err);
@@ -536,6 +578,16 @@ static furrow_status run_log(split_job *job, output *out, furrow_error *err) {
   return status;
 }
 
+/* The number of the first rank's process. */
+static furrow_status name_job(split_job *job, furrow_error *err) {
+  const long mine = (long)getpid();
+  void *all = NULL;
+  const furrow_status status = ranks_gather(&mine, sizeof mine, &all, err);
+  if (status == FURROW_OK) job->number = *(const long *)all;
+  free(all);
+  return status;
+}
+
 static furrow_status split_run(const void *values, output *out, furrow_error *err) {
   split_values used = *(const split_values *)values;
   const split_values *split = &used;
@@ -546,6 +598,11 @@ static furrow_status split_run(const void *values, output *out, furrow_error *er
   job->count = split->time ? 2 : split->fractions.count;
   interrupt_catch();
   furrow_status status = check_options(split, err);
+  if (status == FURROW_OK) status = name_job(job, err);
+  source_values divided = used.source;
+  if (status == FURROW_OK) status = source_divide(&divided, split->uri, err);
+  if (!copies_records(split)) used.source = divided; /* the library divides a raw log itself */
+  status = ranks_agree(status, err);
   if (status == FURROW_OK) status = copies_records(split) ? run_log(job, out, err) : run_rows(job, out, err);
   close_files(job, status != FURROW_OK);
   free(job);
@@ -563,11 +620,13 @@ const command rows_split_command = {
              "--group, and where the name of the file ends in .csv, .tsv or .jsonl, records of a raw log (csv, tsv, "
              "JSON lines, Vowpal Wabbit's text) are copied as they are, with "
              "the header. Of a user with n rows, the last n times SHARE, rounded, go to the second file; one row at "
-             "least stays in the first, and rows of the same time keep their order.",
+             "least stays in the first, and rows of the same time keep their order. Under mpirun every rank reads a "
+             "part; the files are those of one process.",
     .one_of = "--fractions F,F... | --time COL",
     .operands = split_operands,
     .groups = split_groups,
     .size = sizeof(split_values),
     .init = split_init,
     .run = split_run,
+    .on_all_ranks = true,
 };

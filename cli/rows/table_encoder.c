@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/fail.h"
+#include "core/ranks_join.h"
 #include "rows/rows_source.h"
 
 furrow_status join_logs(char **uri, const text_list *logs, furrow_error *err) {
@@ -43,13 +44,14 @@ void schema_params_set(furrow_schema_propose_params *params, const schema_values
   params->history = columns->history;
 }
 
-static furrow_status propose(furrow_schema **schema, const char *log, const schema_values *columns, uint32_t threads,
-                             furrow_on_bad on_bad, furrow_error *err) {
+static furrow_status propose(furrow_schema **schema, const char *log, const schema_values *columns,
+                             const encoder_reading *reading, furrow_error *err) {
   furrow_schema_propose_params params;
   furrow_schema_propose_params_init(&params);
   schema_params_set(&params, columns);
-  params.threads = threads;
-  params.on_bad = on_bad;
+  params.threads = reading->threads;
+  params.on_bad = reading->on_bad;
+  params.comm = reading->comm;
   params.strict = true;
   return furrow_schema_propose(schema, log, &params, err);
 }
@@ -77,7 +79,7 @@ static furrow_status check_repeats(const char *log, furrow_error *err) {
 }
 
 furrow_status make_encoder(furrow_encoder **encoder, const char *log, const char *schema, const schema_values *columns,
-                           uint32_t threads, furrow_on_bad on_bad, bool quiet, furrow_error *err) {
+                           const encoder_reading *reading, furrow_error *err) {
   furrow_schema *made = NULL;
   furrow_encoder_params params;
   furrow_parser_stats tables;
@@ -85,15 +87,17 @@ furrow_status make_encoder(furrow_encoder **encoder, const char *log, const char
   char *folder = folder_of(automatic ? log : schema);
   furrow_status status = automatic ? check_repeats(log, err) : check_columns(columns, err);
   if (status == FURROW_OK)
-    status = automatic ? propose(&made, log, columns, threads, on_bad, err) : furrow_schema_load(&made, schema, err);
+    status = automatic ? propose(&made, log, columns, reading, err) : furrow_schema_load(&made, schema, err);
+  if (reading->comm) status = ranks_agree(status, err);
   furrow_encoder_params_init(&params);
   params.folder = folder;
-  params.threads = threads;
-  params.on_bad = on_bad;
+  params.threads = reading->threads;
+  params.on_bad = reading->on_bad;
+  params.comm = reading->comm;
   params.stats = &tables;
   furrow_parser_stats_init(&tables);
   if (status == FURROW_OK) status = furrow_encoder_build(encoder, log, made, &params, err);
-  if (status == FURROW_OK && !quiet) print_notes(&tables);
+  if (status == FURROW_OK && !reading->quiet) print_notes(&tables);
   furrow_schema_free(made);
   free(folder);
   return status;

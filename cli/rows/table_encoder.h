@@ -15,10 +15,17 @@ typedef struct schema_values {
 
 /* Sets what the options say of the columns. */
 void schema_params_set(furrow_schema_propose_params *params, const schema_values *columns);
-/* Makes the encoder of a log from a schema file, or ("auto") from a proposed one. Not quiet: says on stderr which rows
- * of the tables were left out. */
+/* How a log is read to make its encoder. */
+typedef struct encoder_reading {
+  uint32_t threads;
+  furrow_on_bad on_bad;
+  bool quiet;              /* else stderr says which rows of the tables were left out */
+  const furrow_comm *comm; /* ranks that make it together; NULL: each process for itself */
+} encoder_reading;
+
+/* Makes the encoder of a log from a schema file, or ("auto") from a proposed one. */
 furrow_status make_encoder(furrow_encoder **encoder, const char *log, const char *schema, const schema_values *columns,
-                           uint32_t threads, furrow_on_bad on_bad, bool quiet, furrow_error *err);
+                           const encoder_reading *reading, furrow_error *err);
 /* Several logs as one URI; to be freed. */
 furrow_status join_logs(char **uri, const text_list *logs, furrow_error *err);
 

@@ -88,6 +88,8 @@ static const option *option_of(const command *cmd, const char *word) {
       if (is_named(o, word, length)) return o;
   for (const option *o = common_options; o->name; o++)
     if (is_named(o, word, length)) return o;
+  for (const option *o = process_options; o->name; o++)
+    if (is_named(o, word, length)) return o;
   return NULL;
 }
 
@@ -108,6 +110,7 @@ static void put_options(const completing *c) {
     for (const option *o = group->options; o->name; o++) put_option(c, o);
   for (const option *o = common_options; o->name; o++)
     if (!option_is_named(c->cmd->groups, o->name)) put_option(c, o);
+  for (const option *o = process_options; c->cmd->on_all_ranks && o->name; o++) put_option(c, o);
 }
 
 /* ---- Words ---------------------------------------------------------------------------------------------- */

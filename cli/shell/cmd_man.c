@@ -129,6 +129,7 @@ static void put_groups(FILE *page, const command *cmd) {
   fputs(".SS Common\n", page);
   for (const option *o = common_options; o->name; o++)
     if (!option_is_named(cmd->groups, o->name)) put_option(page, o);
+  for (const option *o = process_options; cmd->on_all_ranks && o->name; o++) put_option(page, o);
 }
 
 static void put_verbs(FILE *page, const command *cmd, const char *name) {

@@ -24,8 +24,8 @@
 extern "C" {
 #endif
 
-/* The most that a rank can say in `settle`. */
-enum { FURROW_SETTLE_BYTES = 256 };
+/* The most bytes of a rank in `settle`. */
+#define FURROW_SETTLE_BYTES 256
 
 /* A function of the caller that hears of a rank that has not answered in time.
  * Owner:   the library; host is valid during the call.
@@ -75,22 +75,24 @@ static inline void furrow_comm_init(furrow_comm *comm) {
   comm->size = sizeof *comm;
 }
 
-/* Opens the communicator of all processes that mpirun or srun has started; alone, it has one rank. MPI comes from a
- * shared object, libfurrow_mpi.so, which is searched for under the name `library`, or if that is NULL: under the name
- * in the environment variable FURROW_MPI; beside the program and the library; where it was installed; where the system
- * has its libraries. If there are several, that of the launcher's MPI is chosen (libfurrow_mpi_openmpi.so,
- * libfurrow_mpi_mpich.so). Begins MPI unless the program has, with MPI_THREAD_SERIALIZED.
- * Returns: E_NOT_FOUND: no such shared object; E_UNSUPPORTED: it is of another version of Furrow; E_STATE: the launcher
- *          has started more processes than this MPI knows of, so it is another MPI's, or MPI has ended; E_IO: MPI
- *          failed.
+/* Opens the communicator of all processes that mpirun or srun has started; without a launcher it has one rank. MPI
+ * comes from a shared object, libfurrow_mpi.so, which is searched for under the name `library`, or if that is NULL:
+ * under the name in the environment variable FURROW_MPI; beside the program and the library; where it was installed;
+ * where the system has its libraries. If there are several, that of the launcher's MPI is chosen
+ * (libfurrow_mpi_openmpi.so, libfurrow_mpi_mpich.so). Begins MPI unless the program has, with MPI_THREAD_SERIALIZED.
+ * Errors:  E_NOT_FOUND, there is no such shared object, or it cannot be loaded; E_UNSUPPORTED, it is of another version
+ *          of Furrow; E_STATE, the launcher has started more processes than this MPI knows of, so it belongs to another
+ *          MPI, or MPI has ended; E_IO, MPI failed; E_MEMORY.
  * Owner:   the caller; furrow_comm_close closes it, and ends MPI where this function has begun it.
- * Threads: as MPI_Init: one thread, which is best the main thread. */
+ * Threads: as MPI_Init: one thread, preferably the main thread. */
 FURROW_API furrow_status furrow_comm_open_mpi(furrow_comm **comm, const char *library,
                                               furrow_error *err) FURROW_MUST_USE;
-/* The same for a program that has a communicator of MPI itself; mpi_comm points to the MPI_Comm, which is duplicated.
- * All its ranks call it. A program that calls MPI at the same time as the library, from other threads, needs
- * MPI_THREAD_MULTIPLE; with less, the calls are for the thread that opened the communicator, and `watch` is not
- * supported. */
+/* Opens a communicator for a program that has an MPI_Comm itself; mpi_comm points to it, and it is duplicated. All its
+ * ranks call the function. A program that calls MPI from other threads at the same time as the library needs
+ * MPI_THREAD_MULTIPLE; with less, only the thread that opened the communicator may use it, and `watch` is not
+ * supported.
+ * Errors:  as furrow_comm_open_mpi, but the number of processes is not compared with the launcher's.
+ * Owner:   the caller; furrow_comm_close closes it. */
 FURROW_API furrow_status furrow_comm_open_mpi_comm(furrow_comm **comm, const char *library, const void *mpi_comm,
                                                    furrow_error *err) FURROW_MUST_USE;
 /* Closes a communicator: all ranks call it. Takes NULL. */

@@ -584,6 +584,93 @@ FURROW_API furrow_status furrow_searcher_search_range(const furrow_searcher *sea
 /* Frees the results of a range search. Takes NULL. */
 FURROW_API void furrow_range_result_free(furrow_range_result *result);
 
+/* ---- Shards --------------------------------------------------------------------------------------------- */
+
+/* An index in several files: shards, which have the same quantizers and different vectors, and a manifest that names
+ * them (docs/formats/index_shards.md). Processes write one each, and search one each, without a file system that all of
+ * them see.
+ *
+ *   furrow_shards *shards = NULL;
+ *   furrow_status status = furrow_shards_open(&shards, "items.index", NULL, &err);
+ *   if (status == FURROW_OK)
+ *     status = furrow_shards_search(shards, queries, n, k, NULL, distances, ids, &err);
+ *   furrow_shards_free(shards);
+ */
+typedef struct furrow_shards furrow_shards;
+
+/* Writes an index as shards. With params->comm the call is collective, and every rank writes its own index as a shard
+ * beside `path`: PATH.shard0-0123456789abcdef, where the last part is a digest of its bytes. Then rank 0 writes the
+ * manifest, `path`, with names (params->names) of the ids of all shards beside it. Whatever fails or is killed before,
+ * an older manifest and its shards are as they were; shards of the old one that the new one does not name are removed
+ * at the end.
+ * Errors: E_UNSUPPORTED, ids of the index are dense (see "Changing an index"): it needs an id map; E_ARGUMENT, the
+ *         quantizers of two ranks differ; otherwise those of furrow_index_save. */
+FURROW_API furrow_status furrow_index_save_shards(const furrow_index *index, const char *path,
+                                                  const furrow_index_save_params *params,
+                                                  furrow_error *err) FURROW_MUST_USE;
+/* Returns: whether a file is a manifest of shards rather than an index, by how it begins; false also where it cannot be
+ * read. */
+FURROW_API bool furrow_is_shards(const char *path);
+
+/* How shards are opened. */
+typedef struct furrow_shards_params {
+  size_t size;                          /* set by furrow_shards_params_init */
+  const furrow_index_load_params *load; /* NULL: the defaults */
+  const furrow_comm *comm;              /* NULL. Processes that search together: shard s is loaded by rank s % ranks */
+  bool manifest_only;                   /* false. true: no shard is loaded, and nothing can be searched */
+  bool check_digests;                   /* false. true: all bytes of the shards are compared with the manifest */
+  unsigned threads;                     /* 0: one for each processor; only while preparing */
+} furrow_shards_params;
+
+/* Sets the size and the defaults, which stand first in the comments above. */
+static inline void furrow_shards_params_init(furrow_shards_params *params) {
+  memset(params, 0, sizeof *params);
+  params->size = sizeof *params;
+}
+
+/* Opens a manifest and loads the shards, or those of this rank; collective with params->comm: rank 0 reads the
+ * manifest, and each rank its shards in the folder of the same path. params NULL: the defaults.
+ * Errors: E_NOT_FOUND, the manifest or a shard is missing; E_FORMAT, the manifest is not one, or a shard is not what it
+ *         says: another size, number of vectors, dimension or quantizer; E_UNSUPPORTED, a later version, or a kind that
+ *         cannot be searched in shards; E_STATE, another rank failed; otherwise those of furrow_index_load.
+ * Owner:  the caller frees *shards with furrow_shards_free. */
+FURROW_API furrow_status furrow_shards_open(furrow_shards **shards, const char *path,
+                                            const furrow_shards_params *params, furrow_error *err) FURROW_MUST_USE;
+/* Frees shards. Takes NULL. */
+FURROW_API void furrow_shards_free(furrow_shards *shards);
+
+/* Returns: the number of shards. */
+FURROW_API size_t furrow_shards_count(const furrow_shards *shards);
+/* Returns: vectors (ntotal) of all shards, or of shard i, as the manifest says; 0: there is no such shard. */
+FURROW_API uint64_t furrow_shards_vectors(const furrow_shards *shards);
+FURROW_API uint64_t furrow_shards_vectors_of(const furrow_shards *shards, size_t i);
+/* Returns: bytes of the file of shard i, as the manifest says; 0: there is no such shard. */
+FURROW_API uint64_t furrow_shards_bytes_of(const furrow_shards *shards, size_t i);
+/* Returns: the dimension of the vectors. */
+FURROW_API size_t furrow_shards_dimension(const furrow_shards *shards);
+/* Returns: the path of the file of shard i; NULL: there is no such shard.
+ * Owner:   the shards; valid as long as they. */
+FURROW_API const char *furrow_shards_path(const furrow_shards *shards, size_t i);
+/* Returns: shard i; NULL: it is not loaded here.
+ * Owner:   the shards; valid as long as they. */
+FURROW_API const furrow_index *furrow_shards_index(const furrow_shards *shards, size_t i);
+
+/* Finds the k best of each of n queries in all shards: the results of furrow_searcher_search in the index that
+ * furrow_index_merge_files makes of them, in the order of the manifest, also where distances are equal. Collective with
+ * a communicator: all ranks have the same arguments and get the same results.
+ * Errors: E_UNSUPPORTED, params->max_codes; E_STATE, manifest_only, or another rank failed; otherwise those of
+ *         furrow_searcher_search. */
+FURROW_API furrow_status furrow_shards_search(const furrow_shards *shards, const float *queries, size_t n, size_t k,
+                                              const furrow_search_params *params, float *distances, int64_t *ids,
+                                              furrow_error *err) FURROW_MUST_USE;
+/* Finds everything nearer than a radius in all shards, as furrow_searcher_search_range does in one index. Collective
+ * with a communicator.
+ * Errors: E_STATE, manifest_only, or another rank failed; otherwise those of furrow_searcher_search_range.
+ * Owner:  the caller frees *result with furrow_range_result_free. */
+FURROW_API furrow_status furrow_shards_search_range(const furrow_shards *shards, const float *queries, size_t n,
+                                                    float radius, const furrow_search_params *params,
+                                                    furrow_range_result **result, furrow_error *err) FURROW_MUST_USE;
+
 /* ---- Changing an index ---------------------------------------------------------------------------------- */
 
 /* All functions of this section change an index whole or not at all: after a failure it is as it was. Lists on disk

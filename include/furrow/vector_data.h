@@ -232,7 +232,7 @@ FURROW_API bool furrow_id_names_find(const furrow_id_names *names, const char *t
 
 /* Gives n ids their names, texts that end with a 0. ids NULL: those that follow the highest that has a name, from 0.
  * Errors: E_EXISTS, an id or a name is there already (the token is the name); E_ARGUMENT, a text that is not a name;
- *         E_RANGE, more names than 2^32 - 2; E_MEMORY. */
+ *         E_RANGE, more names than 2^32 - 2, or no id follows; E_MEMORY. */
 FURROW_API furrow_status furrow_id_names_add(furrow_id_names *names, const int64_t *ids, const char *const *texts,
                                              size_t n, furrow_error *err) FURROW_MUST_USE;
 /* Removes the names of the ids that the filter keeps, as furrow_index_remove does with vectors. renumber: ids behind

@@ -84,7 +84,7 @@ static http_text take_name(http_text text, http_text *rest, uint64_t *version) {
     http_text number = behind(*rest, 10);
     size_t digits = 0;
     uint64_t value = 0;
-    for (; digits < number.size && digits < 18 && number.at[digits] >= '0' && number.at[digits] <= '9'; digits++)
+    for (; digits < number.size && digits < 19 && number.at[digits] >= '0' && number.at[digits] <= '9'; digits++)
       value = value * 10 + (uint64_t)(number.at[digits] - '0');
     if (digits > 0) *rest = behind(number, digits);
     if (digits > 0) *version = value;
@@ -282,7 +282,9 @@ static http_text without_port(http_text host) {
 
 /* 127.evil.example is a name that someone may point here: only digits make an address. */
 static bool is_loopback_name(http_text host) {
-  if (http_text_is(host, "localhost") || http_text_is(host, "[::1]")) return true;
+  static const char localhost[] = "localhost";
+  if (host.size == sizeof localhost - 1 && strncasecmp(host.at, localhost, host.size) == 0) return true;
+  if (http_text_is(host, "[::1]")) return true;
   for (size_t i = 0; i < host.size; i++)
     if (!memchr("0123456789.", host.at[i], 11)) return false;
   return begins(host, "127.");

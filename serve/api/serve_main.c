@@ -79,12 +79,15 @@ static furrow_status open_all(service *s, const serve_values *v, furrow_error *e
   return status;
 }
 
-static void close_all(service *s) {
+/* Returns: whether the files of writable indexes have all changes. */
+static bool close_all(service *s) {
+  bool is_folded = true;
   for (size_t i = 0; i < s->model_count; i++) served_model_free(s->models[i]);
-  for (size_t i = 0; i < s->index_count; i++) served_index_free(s->indexes[i]);
+  for (size_t i = 0; i < s->index_count; i++) is_folded &= served_index_free(s->indexes[i]);
   free(s->models);
   free(s->indexes);
   free(s->token);
+  return is_folded;
 }
 
 /* ---- Running ---- */
@@ -156,10 +159,11 @@ static void set_up(service *s, const serve_values *v, http_settings *http) {
 
 /* A version that takes long to load is not waited for; the changes of writable indexes are. */
 static void end_while_loading(service *s) {
+  bool is_folded = true;
   for (size_t i = 0; i < s->index_count; i++)
-    if (served_index_is_writable(s->indexes[i])) served_index_free(s->indexes[i]);
+    if (served_index_is_writable(s->indexes[i])) is_folded &= served_index_free(s->indexes[i]);
   fprintf(stderr, "furrow: stopped while a new version was being loaded\n");
-  _exit(0);
+  _exit(is_folded ? 0 : furrow_status_exit_code(FURROW_E_IO));
 }
 
 static furrow_status run_serve(const void *values, output *out, furrow_error *err) {
@@ -190,7 +194,10 @@ static furrow_status run_serve(const void *values, output *out, furrow_error *er
   if (s.server && !service_stop(&s, milliseconds(v->drain)))
     fprintf(stderr, "furrow: requests that were not done in time were cut off\n");
   if (!watcher_stop(w, 1000)) end_while_loading(&s);
-  close_all(&s);
+  if (!close_all(&s) && status == FURROW_OK) {
+    status = fail(err, FURROW_E_IO, "changes of a writable index are in its log, but not in its file");
+    add_hint(err, "start the service again: it reads the log");
+  }
   settings_free(v);
   return status;
 }

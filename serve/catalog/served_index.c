@@ -45,9 +45,9 @@ furrow_status served_index_create(served_index **index, const index_source *sour
   return FURROW_OK;
 }
 
-void served_index_free(served_index *index) {
-  if (!index) return;
-  index_editor_stop(index->editor);
+bool served_index_free(served_index *index) {
+  if (!index) return true;
+  const bool is_folded = index_editor_stop(index->editor);
   slot_clear(&index->view);
   pthread_mutex_destroy(&index->reloading);
   pthread_mutex_destroy(&index->lock);
@@ -55,6 +55,7 @@ void served_index_free(served_index *index) {
   free((char *)index->source.name);
   free((char *)index->source.path);
   free(index);
+  return is_folded;
 }
 
 const char *served_index_name(const served_index *index) {

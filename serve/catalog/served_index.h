@@ -60,7 +60,8 @@ typedef struct served_index served_index;
 
 /* Makes it without a base. Owner: the caller frees it with served_index_free. */
 furrow_status served_index_create(served_index **index, const index_source *source, furrow_error *err);
-void served_index_free(served_index *index);
+/* Returns: whether its file has all changes; if not, standard error has been told why, and the log has them. */
+bool served_index_free(served_index *index);
 const char *served_index_name(const served_index *index);
 bool served_index_is_writable(const served_index *index);
 /* Loads the file if it is not the one that is served, or if `force`; of a writable index the first call replays the

@@ -610,12 +610,13 @@ static void signal_stop(index_editor *e, bool *flag) {
   pthread_mutex_unlock(&e->lock);
 }
 
-void index_editor_stop(index_editor *e) {
-  if (!e) return;
+bool index_editor_stop(index_editor *e) {
+  if (!e) return true;
   signal_stop(e, &e->stops);
   if (e->has_writer) pthread_join(e->writer, NULL);
   signal_stop(e, &e->writer_stopped);
   if (e->has_checkpointer) pthread_join(e->checkpointer, NULL);
+  const bool is_folded = e->pending == 0;
   change_log_close(e->log);
   if (e->working) shared_release(&e->working->shared);
   fresh_vectors_free(e->fresh);
@@ -628,4 +629,5 @@ void index_editor_stop(index_editor *e) {
   free(e->name);
   free(e->path);
   free(e);
+  return is_folded;
 }

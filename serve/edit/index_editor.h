@@ -18,8 +18,9 @@ typedef struct index_editor index_editor;
  * Errors: E_UNSUPPORTED, a kind of index that cannot be changed by id; those of change_log_open. */
 furrow_status index_editor_start(index_editor **editor, const index_source *source, index_base *base,
                                  const file_print *loaded, slot *views, furrow_error *err);
-/* Works off what waits, makes a checkpoint if there are changes, and ends. Takes NULL. */
-void index_editor_stop(index_editor *editor);
+/* Works off what waits, makes a checkpoint if there are changes, and ends. Takes NULL.
+ * Returns: whether the file has all changes. */
+bool index_editor_stop(index_editor *editor);
 /* As served_index_add, remove and checkpoint. */
 furrow_status index_editor_add(index_editor *editor, const index_addition *addition, int64_t *ids, furrow_error *err);
 furrow_status index_editor_remove(index_editor *editor, const int64_t *ids, size_t n, uint64_t *removed,

@@ -14,6 +14,8 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,6 +50,7 @@ typedef struct mpi_state {
   MPI_Request *requests; /* of the collective call that is under way */
   MPI_Status *statuses;
   size_t started, receives, capacity; /* receives come first */
+  double bytes;                       /* in them */
 
   last_word *words, own_word; /* of settle: what every rank has said */
   MPI_Request *word_sends;
@@ -101,12 +104,12 @@ static double now(void) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Between two tests of what takes `waited` seconds so far: the next one at once, after other threads, or after a sleep.
- * The sleep stays short enough for the fragments of a long message that begins to arrive. */
-static void rest(double waited) {
-  const double spin = 50e-6, yield = 2e-3;
+/* Between two tests of what has taken `waited` seconds so far: the next one at once, after other threads, or after a
+ * sleep. `bytes` that are under way are worth staying awake for, at 100 MB/s: MPI moves them during tests only. */
+static void rest(double waited, double bytes) {
+  const double spin = 20e-6, awake = 2e-3 + bytes * 1e-8;
   if (waited < spin) return;
-  if (waited < yield)
+  if (waited < awake)
     sched_yield();
   else
     nanosleep(&(struct timespec){.tv_nsec = waited < 1 ? 50000 : 250000}, NULL);
@@ -157,6 +160,7 @@ static void give_up(mpi_state *s) {
     if (s->requests[i] != MPI_REQUEST_NULL) MPI_Cancel(&s->requests[i]);
   for (int i = 0; !done && i < 100; i++) MPI_Testall((int)s->receives, s->requests, &done, s->statuses);
   s->started = s->receives = 0;
+  s->bytes = 0;
 }
 
 /* Waits for everything that was started. */
@@ -165,7 +169,7 @@ static furrow_status finish(mpi_state *s, const char *call, furrow_error *err) {
   furrow_status status = FURROW_OK;
   int done = 0;
   for (double waited = 0; !done && status == FURROW_OK; waited = now() - began) {
-    rest(waited);
+    rest(waited, s->bytes);
     pthread_mutex_lock(&s->lock);
     const int code = MPI_Testall((int)s->started, s->requests, &done, s->statuses);
     status = mpi_status(code_of_statuses(s, code), call, err);
@@ -174,6 +178,7 @@ static furrow_status finish(mpi_state *s, const char *call, furrow_error *err) {
     pthread_mutex_unlock(&s->lock);
   }
   s->started = s->receives = 0;
+  s->bytes = 0;
   return status;
 }
 
@@ -191,8 +196,9 @@ static furrow_status reserve_request(mpi_state *s, furrow_error *err) {
 }
 
 /* A call under way: started, or failed to. */
-static furrow_status start(mpi_state *s, int code, const char *call, furrow_error *err) {
+static furrow_status start(mpi_state *s, int code, size_t bytes, const char *call, furrow_error *err) {
   s->started += code == MPI_SUCCESS;
+  s->bytes += (double)bytes;
   return mpi_status(code, call, err);
 }
 
@@ -217,7 +223,7 @@ static furrow_status start_messages(mpi_state *s, bool sends, char *bytes, size_
     const int code = sends ? MPI_Isend(bytes + at, (int)n, MPI_BYTE, (int)rank, TAG_DATA, s->data, request)
                            : MPI_Irecv(bytes + at, (int)n, MPI_BYTE, (int)rank, TAG_DATA, s->data, request);
     pthread_mutex_unlock(&s->lock);
-    status = start(s, code, sends ? "Isend" : "Irecv", err);
+    status = start(s, code, n, sends ? "Isend" : "Irecv", err);
     if (!sends) s->receives = s->started;
   }
   return status;
@@ -293,7 +299,7 @@ static furrow_status mpi_broadcast(const furrow_comm *comm, void *bytes, size_t 
     pthread_mutex_lock(&s->lock);
     const int code = MPI_Ibcast((char *)bytes + at, (int)n, MPI_BYTE, (int)root, s->data, s->requests);
     pthread_mutex_unlock(&s->lock);
-    status = start(s, code, "Ibcast", err);
+    status = start(s, code, n, "Ibcast", err);
     if (status == FURROW_OK) status = finish(s, "broadcast", err);
   }
   return status;
@@ -308,7 +314,7 @@ static furrow_status mpi_sum_i64(const furrow_comm *comm, int64_t *values, size_
     pthread_mutex_lock(&s->lock);
     const int code = MPI_Iallreduce(MPI_IN_PLACE, values + at, (int)n, MPI_INT64_T, MPI_SUM, s->data, s->requests);
     pthread_mutex_unlock(&s->lock);
-    status = start(s, code, "Iallreduce", err);
+    status = start(s, code, n * sizeof *values, "Iallreduce", err);
     if (status == FURROW_OK) status = finish(s, "sum", err);
   }
   return status;
@@ -321,14 +327,36 @@ static furrow_status mpi_barrier(const furrow_comm *comm, furrow_error *err) {
   pthread_mutex_lock(&s->lock);
   const int code = MPI_Ibarrier(s->data, s->requests);
   pthread_mutex_unlock(&s->lock);
-  status = start(s, code, "Ibarrier", err);
+  status = start(s, code, 0, "Ibarrier", err);
   return status == FURROW_OK ? finish(s, "barrier", err) : status;
 }
 
 /* ---- The end -------------------------------------------------------------------------------------------- */
 
+static volatile sig_atomic_t abort_code;
+
+static void exit_at_once(int number) {
+  (void)number;
+  _exit(abort_code);
+}
+
+/* MPI_Abort itself may wait for a rank that does not answer any more (MPICH 4.0, for rank 0). A process that has exited
+ * is enough for the launcher to end the others. */
+static void limit_abort(int exit_code) {
+  struct sigaction action = {.sa_handler = exit_at_once};
+  sigset_t alarm_only;
+  abort_code = exit_code;
+  sigemptyset(&action.sa_mask);
+  sigemptyset(&alarm_only);
+  sigaddset(&alarm_only, SIGALRM);
+  sigaction(SIGALRM, &action, NULL);
+  pthread_sigmask(SIG_UNBLOCK, &alarm_only, NULL);
+  alarm(1);
+}
+
 static void mpi_abort(const furrow_comm *comm, int exit_code) {
   mpi_state *s = comm->state;
+  limit_abort(exit_code);
   struct timespec until;
   clock_gettime(CLOCK_REALTIME, &until);
   until.tv_sec++;
@@ -376,7 +404,7 @@ static furrow_status mpi_settle(const furrow_comm *comm, bool failed, const void
   pthread_mutex_unlock(&s->lock);
   const double began = now();
   for (double waited = 0; !done && code == MPI_SUCCESS && (seconds < 0 || waited < seconds); waited = now() - began) {
-    rest(waited);
+    rest(waited, 0);
     pthread_mutex_lock(&s->lock);
     code = test_words(s, &done);
     pthread_mutex_unlock(&s->lock);
@@ -442,7 +470,7 @@ static void end_beats(mpi_state *s, beats *b) {
     take_beats(s, b);
     if (done && b->ended) return;
     pthread_mutex_unlock(&s->lock);
-    rest(now() - began);
+    rest(now() - began, 0);
     pthread_mutex_lock(&s->lock);
   }
 }

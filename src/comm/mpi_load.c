@@ -83,12 +83,12 @@ static bool own_folder(bool of_program, char folder[PATH_MAX]) {
 /* Opens the first file of that name in the folders beside the program and the library. `path` keeps the name of a file
  * that is there. */
 static void *open_beside(const char *name, char path[2 * PATH_MAX]) {
-  static const char *const places[] = {"", "furrow/", FW_LIB_FROM_BIN "/furrow/"};
+  static const char *const folders[] = {"", "furrow/", FW_LIB_FROM_BIN "/furrow/"};
   char folder[PATH_MAX];
   for (int of_program = 1; of_program >= 0; of_program--) {
     if (!own_folder(of_program, folder)) continue;
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-      snprintf(path, 2 * PATH_MAX, "%s%s%s", folder, places[i], name);
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+      snprintf(path, 2 * PATH_MAX, "%s%s%s", folder, folders[i], name);
       if (access(path, F_OK) == 0) return open_object(path);
     }
   }

@@ -2,7 +2,10 @@
  *
  * The first byte of the input chooses the net and what to do with the rest: bit 0 leaves it as it is; otherwise what
  * can be known of the header is made right (magic, version, digests, configuration), so that the parts behind it are
- * reached. What is taken must write the same parameters again. */
+ * reached. What is taken must write the same parameters again.
+ *
+ * Bit 2: a checkpoint of two ranks. Four more bytes are the sizes of the file that names the parts and of the first
+ * part; the second part is the rest. */
 #include <string.h>
 #include <xxhash.h>
 
@@ -61,6 +64,94 @@ static void decode(const uint8_t *file, size_t size, fw_net *net) {
   fw_checkpoint_clear(&checkpoint);
 }
 
+/* ---- Two parts ---- */
+
+enum { PARTS = 2, TABLE = 8 + 16 * PARTS };
+#define PART_ID UINT64_C(0x0123456789abcdef)
+#define FOLDER "memory://fuzz"
+
+typedef struct some_bytes {
+  uint8_t *bytes;
+  size_t size;
+} some_bytes;
+
+/* At least so many bytes, zeros behind those that there are. */
+static some_bytes copy_bytes(const uint8_t *data, size_t size, size_t least) {
+  some_bytes made = {NULL, size < least ? least : size};
+  made.bytes = calloc(1, made.size ? made.size : 1);
+  check(made.bytes != NULL);
+  if (size) memcpy(made.bytes, data, size);
+  return made;
+}
+
+static void complete_part(some_bytes *part, const some_bytes *names, uint32_t rank, const fw_net *net) {
+  uint8_t *header = part->bytes;
+  complete_header(header, part->size, net);
+  memcpy(header, FW_CHECKPOINT_PART_MAGIC, 8);
+  fw_put_le32(header + 8, FW_CHECKPOINT_PARTS_VERSION);
+  memcpy(header + 40, names->bytes + 40, 8); /* steps */
+  fw_put_le32(header + 48, rank);
+  fw_put_le32(header + 52, PARTS);
+  fw_put_le64(header + 72, 0);
+  fw_put_le64(header + 80, PART_ID);
+  fw_put_le64(header + 88, XXH3_64bits(header, 88));
+}
+
+static void complete_names(some_bytes *names, const some_bytes parts[PARTS], const fw_net *net) {
+  uint8_t *table = names->bytes + names->size - TABLE;
+  fw_put_le64(table, PART_ID);
+  for (size_t i = 0; i < PARTS; i++) memcpy(table + 8 + 16 * i, parts[i].bytes + 16, 16);
+  complete_header(names->bytes, names->size, net);
+  fw_put_le32(names->bytes + 8, FW_CHECKPOINT_PARTS_VERSION);
+  fw_put_le64(names->bytes + 56, TABLE);
+  fw_put_le64(names->bytes + 64, 0);
+  fw_put_le32(names->bytes + 76, PARTS);
+  fw_put_le64(names->bytes + 88, XXH3_64bits(names->bytes, 88));
+}
+
+static void load_parts(fw_net *net, const some_bytes parts[PARTS]) {
+  fw_checkpoint checkpoint = {0};
+  furrow_error err;
+  const fw_snapshot_ops snapshot_ops = fw_net_snapshot_ops(net);
+  const furrow_status status = fw_checkpoint_load(FOLDER, &checkpoint, &snapshot_ops, fw_comm_self(), &err);
+  if (status == FURROW_OK) {
+    fw_buffer again = {0};
+    check(fw_net_snapshot_write(net, append, &again, NULL) == FURROW_OK);
+    check(again.size + 8 == fw_get_le64(parts[0].bytes + 56) + fw_get_le64(parts[1].bytes + 56));
+    check(fw_net_snapshot_check(net, (const unsigned char *)again.bytes, again.size, NULL) == FURROW_OK);
+    fw_buffer_clear(&again);
+  } else {
+    check(status == FURROW_E_FORMAT || status == FURROW_E_STALE);
+  }
+  fw_checkpoint_clear(&checkpoint);
+}
+
+/* Files in memory, which the reader finds by the names of a checkpoint and its parts. */
+static void decode_parts(const uint8_t *data, size_t size, bool complete, fw_net *net) {
+  static const char *const paths[] = {FOLDER "/checkpoint", FOLDER "/checkpoint.0123456789abcdef.0-of-2",
+                                      FOLDER "/checkpoint.0123456789abcdef.1-of-2"};
+  if (size < 4) return;
+  size_t first = data[0] | (size_t)data[1] << 8, second = data[2] | (size_t)data[3] << 8;
+  data += 4;
+  size -= 4;
+  if (first > size) first = size;
+  if (second > size - first) second = size - first;
+  const size_t least = complete ? FW_CHECKPOINT_HEADER : 0;
+  some_bytes names = copy_bytes(data, first, complete ? least + TABLE : 0);
+  some_bytes parts[PARTS] = {copy_bytes(data + first, second, least),
+                             copy_bytes(data + first + second, size - first - second, least)};
+  for (uint32_t i = 0; complete && i < PARTS; i++) complete_part(&parts[i], &names, i, net);
+  if (complete) complete_names(&names, parts, net);
+  const some_bytes *const files[] = {&names, &parts[0], &parts[1]};
+  for (size_t i = 0; i < 3; i++)
+    check(furrow_memory_file_add(paths[i], files[i]->bytes, files[i]->size, NULL, NULL, NULL) == FURROW_OK);
+  load_parts(net, parts);
+  for (size_t i = 0; i < 3; i++) {
+    check(furrow_memory_file_remove(paths[i], NULL) == FURROW_OK);
+    free(files[i]->bytes);
+  }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static fw_plan *plans[2];
   if (!plans[0]) {
@@ -73,6 +164,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   const fw_net_params params = {.training = true};
   check(fw_net_create(&net, plans[data[0] >> 1 & 1], &params, NULL) == FURROW_OK);
   size--;
+  if (data[0] & 4) {
+    decode_parts(data + 1, size, complete, net);
+    fw_net_free(net);
+    return 0;
+  }
   const size_t bytes = complete && size < FW_CHECKPOINT_HEADER ? FW_CHECKPOINT_HEADER : size;
   uint8_t *file = calloc(1, bytes ? bytes : 1);
   check(file != NULL);

@@ -12,7 +12,7 @@ trap 'rm -rf "$work"' EXIT
 echo "== packages"
 "$root/tools/make_deb.sh" "$work/packages"
 version=$(sed -n 's/^#define FURROW_VERSION "\(.*\)"/\1/p' "$root/include/furrow/version.h")
-for name in furrow furrow-serve libfurrow1 libfurrow-dev python3-furrow; do
+for name in furrow furrow-mpi furrow-serve libfurrow1 libfurrow-dev python3-furrow; do
   package=$(ls "$work"/packages/${name}_"$version"_*.deb)
   dpkg-deb -x "$package" "$work/root"
 done
@@ -24,6 +24,12 @@ echo "== use"
 lib=$(dirname "$(ls "$work"/root/usr/lib/*/libfurrow.so)")
 "$work/root/usr/bin/furrow" --version
 zcat "$work/root/usr/share/man/man1/furrow.1.gz" | head -n 1
+if readelf -d "$work/root/usr/bin/furrow" "$lib"/libfurrow.so.1 | grep -F libmpi; then exit 1; fi # loaded, not linked
+readelf -d "$lib"/furrow/libfurrow_mpi.so | grep -F libmpi.so
+if command -v mpirun.openmpi >/dev/null; then
+  said=$("$root/tests/mpi/run_ranks.sh" 3 "$work/root/usr/bin/furrow" --version)
+  [ "$said" = "furrow $version" ] # once
+fi
 [ ! -e "$work/root/etc" ] # what is served is the administrator's to say
 "$work/root/usr/bin/furrow-serve" --help | cmp - <("$work/root/usr/bin/furrow" serve --help)
 zcat "$work/root/usr/share/man/man1/furrow-serve.1.gz" | head -n 1

@@ -51,6 +51,15 @@ ls "$prefix/share/man/man1/furrow.1" "$prefix/share/man/man1/furrow-rows-dump.1"
   "$prefix/share/bash-completion/completions/furrow" "$prefix/share/zsh/site-functions/_furrow" \
   "$prefix/share/fish/vendor_completions.d/furrow.fish"
 
+echo "== MPI"
+if [ -e "$build/libfurrow_mpi.so" ] && command -v mpirun >/dev/null; then
+  ls "$lib/furrow/libfurrow_mpi.so"
+  env -u FURROW_MPI "$here/../mpi/run_ranks.sh" 3 "$prefix/bin/furrow" --version | tee "$work/said"
+  [ "$(wc -l <"$work/said")" = 1 ]
+else
+  echo "without libfurrow_mpi.so, or without mpirun"
+fi
+
 echo "== furrow serve"
 if [ -x "$build/furrow-serve" ]; then
   "$prefix/bin/furrow-serve" --help | cmp - <("$prefix/bin/furrow" serve --help)

@@ -176,7 +176,7 @@ typedef struct fail_values {
   int others;
 } fail_values;
 
-enum { OTHERS_FAIL, OTHERS_WAIT, OTHERS_AGREE, OTHERS_COMPUTE, OTHERS_END };
+enum { OTHERS_FAIL, OTHERS_WAIT, OTHERS_CHECK, OTHERS_COMPUTE, OTHERS_END };
 
 static void compute(double seconds) {
   const clock_t end = clock() + (clock_t)(seconds * CLOCKS_PER_SEC);
@@ -189,7 +189,7 @@ static furrow_status run_fail(const void *values, output *out, furrow_error *err
   const bool mine = given->others == OTHERS_FAIL || comm->rank == given->rank;
   output_text(out, "begun\n");
   furrow_status status = mine ? fail(err, FURROW_E_FORMAT, "made to fail") : FURROW_OK;
-  if (given->others == OTHERS_AGREE) return fw_comm_all_ok(comm, status, err);
+  if (given->others == OTHERS_CHECK) return fw_comm_all_ok(comm, status, err);
   if (mine || given->others == OTHERS_END) return status;
   if (given->others == OTHERS_COMPUTE) compute(60);
   return comm->barrier(comm, err);
@@ -262,7 +262,7 @@ static const option fail_options[] = {{.name = "rank",
                                        .offset = offsetof(fail_values, rank)},
                                       {.name = "others",
                                        .kind = OPTION_ENUM,
-                                       .choices = "fail|wait|agree|compute|end",
+                                       .choices = "fail|wait|check|compute|end",
                                        .help = "what the others do meanwhile",
                                        .offset = offsetof(fail_values, others)},
                                       {0}};

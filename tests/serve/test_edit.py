@@ -488,7 +488,7 @@ def test_log_cannot_grow(folder):
         resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
         assert server.post(f"{INDEX}:add", {"vectors": [far(2)]})[0] == 500  # until a restart
         assert search(server, [far(1)])[0][0]["distance"] == 0
-        server.stop()
+        assert server.stop() == 4 and "in its log, but not in its file" in server.stderr(), server.stderr()
     with serve(path) as server:
         assert server.get(INDEX)[1]["vectors"] == 501
         assert search(server, [far(1)])[0][0]["distance"] == 0

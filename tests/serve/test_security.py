@@ -142,7 +142,7 @@ def test_other_sites(folder):
         here = f"127.0.0.1:{server.port}"
         for headers, status in [
                 ({"Host": here}, 200), ({"Host": f"localhost:{server.port}"}, 200), ({"Host": f"[::1]:{server.port}"}, 200),
-                ({"Host": "127.0.0.1"}, 200), ({"Host": "localhost"}, 200), ({"Host": "127.1.2.3"}, 200),
+                ({"Host": "127.0.0.1"}, 200), ({"Host": "localhost"}, 200), ({"Host": "LocalHost"}, 200), ({"Host": "127.1.2.3"}, 200),
                 ({"Host": "evil.example"}, 403), ({"Host": f"evil.example:{server.port}"}, 403),
                 ({"Host": "127.evil.example"}, 403), ({"Host": "127.0.0.1.evil.example"}, 403),
                 ({"Host": "localhost.evil.example"}, 403), ({"Host": "[::1].evil.example"}, 403),

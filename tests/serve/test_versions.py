@@ -77,6 +77,21 @@ def test_newest_is_served(folder):
         assert "version 13 is served" in server.stderr()
 
 
+def test_large_numbers(folder):
+    """Nanoseconds since 1970, and the largest number: a version is asked for by all of its digits."""
+    fm, lr = two_models(folder)
+    for i, number in enumerate((1700000000123456789, 9223372036854775807)):
+        source = f"{folder}/versions{i}"
+        place(lr, source, 1)
+        place(fm, source, number)
+        with Server("--model", f"m={source}") as server:
+            assert version_of(server) == number
+            assert server.get(f"/v1/models/m/versions/{number}")[0] == 200
+            for other in (number - 1, number // 10, number * 10, 1):
+                status, answer = server.get(f"/v1/models/m/versions/{other}")
+                assert status == 404, answer
+
+
 def test_signal_and_watch(folder):
     fm, lr = two_models(folder)
     source = f"{folder}/versions"

@@ -359,7 +359,6 @@ static furrow_status count_streamed(const fw_samples *samples, uint64_t *rows, f
   fw_sample_pass *pass = NULL;
   const furrow_rowblock *block;
   if (samples->comm->ranks == 1) return FURROW_OK;
-  if (fw_samples_pass_once(samples)) return fw_fail(err, FURROW_E_ARGUMENT, "a pipe cannot be read in parts");
   furrow_status status = fw_sample_pass_open(&pass, samples, err);
   while (status == FURROW_OK && (status = fw_sample_pass_next(pass, &block, err)) == FURROW_OK) *rows += block->size;
   fw_sample_pass_close(pass);
@@ -396,6 +395,8 @@ furrow_status fw_samples_open(fw_samples **samples, const char *uri, const fw_da
   p->part = p->part * comm->ranks + comm->rank;
   p->nparts *= comm->ranks;
   if (status == FURROW_OK) status = add_index_hint(s, complete_uri(s, uri, data, err), err);
+  if (status == FURROW_OK && s->once && comm->ranks > 1)
+    status = fw_fail(err, FURROW_E_ARGUMENT, "standard input, or a pipe, cannot be read in parts by several processes");
   if (status == FURROW_OK && !stream) status = load(s, err);
   status = number_rows(s, status, err);
   if (status == FURROW_OK) {

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "learn/data/features.h"
+#include "learn/net/net_ops.h"
 
 enum { PIECE = 1 << 16 };
 
@@ -308,13 +309,8 @@ static furrow_status take_snapshot(void *object, const fw_snapshot_range *range,
   return fw_net_snapshot_take(object, range, true, taken, err);
 }
 
-static furrow_status count_features(const void *object, uint64_t *count, furrow_error *err) {
-  uint64_t *keys = NULL;
-  size_t known = 0;
-  FW_TRY(fw_net_features(object, &keys, &known, err));
-  *count = known;
-  fw_free(keys);
-  return FURROW_OK;
+static uint64_t count_features(const void *object) {
+  return fw_net_feature_count(object);
 }
 
 /* Bytes of the dense arrays and their states. */

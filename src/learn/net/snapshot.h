@@ -40,7 +40,7 @@ typedef struct fw_snapshot_ops {
    * rank; *taken grows by the number of features. The other two say how many features the object has, and how many
    * bytes at the beginning of its snapshot are the same on every rank. */
   furrow_status (*take)(void *object, const fw_snapshot_range *range, uint64_t *taken, furrow_error *err);
-  furrow_status (*count)(const void *object, uint64_t *features, furrow_error *err);
+  uint64_t (*count)(const void *object);
   uint64_t dense_bytes;
 } fw_snapshot_ops;
 

@@ -214,6 +214,24 @@ furrow_status fw_tally_reduce(fw_tally *t, const furrow_comm *comm, furrow_error
   return t->ranking ? fw_ranking_reduce(t->ranking, comm, err) : FURROW_OK;
 }
 
+static furrow_status take_sums(fw_tally *t, const furrow_comm *comm, unsigned from, furrow_error *err) {
+  double spread[2] = {t->label_mean, t->label_spread};
+  FW_TRY(comm->broadcast(comm, t->sums, sizeof t->sums, from, err));
+  FW_TRY(comm->broadcast(comm, spread, sizeof spread, from, err));
+  t->label_mean = spread[0];
+  t->label_spread = spread[1];
+  return comm->broadcast(comm, t->class_sums, t->class_numbers * sizeof *t->class_sums, from, err);
+}
+
+furrow_status fw_tally_add_in_turn(fw_tally *t, const furrow_comm *comm, void (*add)(void *user, fw_tally *tally),
+                                   void *user, furrow_error *err) {
+  for (unsigned r = 0; r < comm->ranks; r++) {
+    if (r == comm->rank) add(user, t);
+    if (comm->ranks > 1) FW_TRY(take_sums(t, comm, r, err));
+  }
+  return t->ranking ? fw_ranking_reduce(t->ranking, comm, err) : FURROW_OK;
+}
+
 /* ---- Classes -------------------------------------------------------------------------------------------- */
 
 const fw_ranking *fw_tally_ranking(const fw_tally *tally) {

@@ -32,6 +32,11 @@ void fw_tally_merge(fw_tally *into, const fw_tally *from);
  * one process, the figures that follow from the order of scores do not. */
 furrow_status fw_tally_reduce(fw_tally *tally, const furrow_comm *comm, furrow_error *err) FURROW_MUST_USE;
 
+/* One rank after the other adds its rows to the sums of those before it: each rank has the sums of all rows, with the
+ * bits of one process. */
+furrow_status fw_tally_add_in_turn(fw_tally *tally, const furrow_comm *comm, void (*add)(void *user, fw_tally *tally),
+                                   void *user, furrow_error *err) FURROW_MUST_USE;
+
 /* Whether models of a loss have the figure at this place of furrow_learn_metrics. */
 bool fw_loss_has_metric(fw_loss_type loss, size_t offset);
 void fw_tally_metrics(const fw_tally *tally, furrow_learn_metrics *metrics);

@@ -81,7 +81,7 @@ furrow_status fw_column_exchange_create(fw_column_exchange **exchange, const fw_
     made->buffer_bytes = answer_bytes(made, made->numbers, 1);
     status = allocate(made, err);
   }
-  status = fw_comm_all_ok(comm, status, err);
+  status = fw_comm_agree(comm, status, err);
   if (status == FURROW_OK)
     *exchange = made;
   else
@@ -154,12 +154,12 @@ furrow_status fw_column_exchange_run(fw_column_exchange *x, const fw_column_requ
   asked.failed = mine != FURROW_OK;
   furrow_status status =
       comm->gather(comm, &asked, sizeof asked, x->requests, x->request_sizes, mine == FURROW_OK ? err : &lost);
-  if (mine != FURROW_OK) return mine;
-  bool more = false;
+  bool more = false, failed = false;
   for (unsigned r = 0; status == FURROW_OK && r < comm->ranks; r++) {
-    if (x->requests[r].failed) status = fw_fail(err, FURROW_E_STATE, "another process failed");
+    failed |= x->requests[r].failed;
     more |= x->requests[r].start < x->requests[r].end;
   }
+  if (failed) return fw_comm_agree(comm, mine, err);
   if (status == FURROW_OK && more) status = send_answers(x, request->rows, err);
   if (status != FURROW_OK) return status;
   if (more) divide(x, request, end);

@@ -34,8 +34,8 @@ void fw_column_exchange_free(fw_column_exchange *exchange);
 /* Columns that a request of so many rows may span, so that a round brings all features among them. */
 size_t fw_column_exchange_span(const fw_column_exchange *exchange, size_t rows);
 /* One round. *parts has an entry for each rank, valid until the next round; together they have all features of columns
- * start … *end-1. *done: no rank asks for anything any more. `mine` is a failure of this rank: it is told to the
- * others, which return E_STATE, and returned. */
+ * start … *end-1. *done: no rank asks for anything any more. `mine` is a failure of this rank: all ranks
+ * return it. */
 furrow_status fw_column_exchange_run(fw_column_exchange *exchange, const fw_column_request *request, furrow_status mine,
                                      const fw_columns_part **parts, int64_t *end, bool *done,
                                      furrow_error *err) FURROW_MUST_USE;

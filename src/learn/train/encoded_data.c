@@ -78,12 +78,34 @@ static bool has_ratings(const furrow_encoder *encoder) {
   return label && !label->classes && has_sides(encoder);
 }
 
+/* Ranks whose dictionaries differ would take the same feature for different ones. */
+static furrow_status compare_encoders(const fw_fit *f, furrow_status loaded, furrow_error *err) {
+  const furrow_comm *comm = f->trainer->comm;
+  char digest[17] = "", first[17];
+  if (comm->ranks == 1) return loaded;
+  if (loaded == FURROW_OK) loaded = fw_encoder_digest(f->trainer->plan->data.encoder, digest, err);
+  FW_TRY(fw_comm_agree(comm, loaded, err));
+  memcpy(first, digest, sizeof first);
+  FW_TRY(comm->broadcast(comm, first, sizeof first, 0, err));
+  furrow_status status = FURROW_OK;
+  if (memcmp(first, digest, sizeof first) != 0) {
+    status = fw_fail(err, FURROW_E_STATE, "the encoder of rank %u is not that of rank 0", comm->rank);
+    fw_error_set_hint(err, "encode the log first (furrow rows encode), or let all processes read the same files");
+  }
+  return fw_comm_agree(comm, status, err);
+}
+
 furrow_status fw_fit_settle_encoder(fw_fit *f, furrow_error *err) {
   furrow_encoder *encoder = NULL;
   if (!f->trainer->plan->data.encoder) return FURROW_OK;
-  FW_TRY(furrow_encoder_load(&encoder, f->trainer->plan->data.encoder, err));
+  furrow_status status = furrow_encoder_load(&encoder, f->trainer->plan->data.encoder, err);
+  status = compare_encoders(f, status, err);
+  if (status != FURROW_OK) {
+    furrow_encoder_free(encoder);
+    return status;
+  }
   f->ratings = has_ratings(encoder);
-  furrow_status status = settle_sides(f, encoder, err);
+  status = settle_sides(f, encoder, err);
   f->in_order = encoder->schema->history > 0; /* which refuses other logs */
   if (status == FURROW_OK) status = settle_hours(f, encoder, err);
   if (status == FURROW_OK) status = settle_loss(f, encoder, err);

@@ -294,13 +294,13 @@ static furrow_status check_best(const fw_fit *f, const fw_checkpoint *checkpoint
 static furrow_status read_checkpoint(fw_fit *f, fw_checkpoint *checkpoint, fw_snapshot_ops *made, furrow_error *err) {
   const furrow_comm *comm = f->trainer->comm;
   FW_TRY(fw_checkpoint_tidy(f->params.checkpoint, comm, err));
-  FW_TRY(fw_comm_all_ok(comm, f->ops->make(f->trainer, made, err), err));
+  FW_TRY(fw_comm_agree(comm, f->ops->make(f->trainer, made, err), err));
   FW_TRY(fw_checkpoint_load(f->params.checkpoint, checkpoint, made, comm, err));
   furrow_status status = check_best(f, checkpoint, err);
   if (status == FURROW_OK) status = check_rows(f, checkpoint, err);
   if (status == FURROW_OK) status = f->ops->adopt(f->trainer, made->object, err);
   if (status == FURROW_OK) made->object = NULL; /* it is the trainer's */
-  return fw_comm_all_ok(comm, status, err);
+  return fw_comm_agree(comm, status, err);
 }
 
 /* Goes on from a checkpoint, if there is one. */
@@ -315,7 +315,7 @@ static furrow_status load_checkpoint(fw_fit *f, furrow_error *err) {
   }
   take_checkpoint(f, &checkpoint);
   if (f->params.keep_best && f->trainer->best == f->trainer->epochs) status = f->ops->keep(f, err);
-  return fw_comm_all_ok(f->trainer->comm, status, err);
+  return fw_comm_agree(f->trainer->comm, status, err);
 }
 
 /* ---- Epochs --------------------------------------------------------------------------------------------- */

@@ -92,6 +92,7 @@ static furrow_status create_problem(fw_convex_fit *c, const fw_fit *f, const fw_
                                    .first_row = fw_samples_first_row(f->samples)};
   FW_TRY(fw_linear_problem_create(&c->problem, &params, err));
   if (factors == 0) FW_TRY(fw_linear_solver_create(&c->solver, c->problem, NULL, err));
+  c->outputs = graph->outputs;
   c->rows = fw_linear_problem_rows(c->problem, &label, &weight);
   return fw_comm_all_ok(comm, fw_alloc((void **)&c->scores, c->rows * graph->outputs, sizeof *c->scores, err), err);
 }
@@ -168,13 +169,16 @@ static furrow_status begin(fw_fit *f, furrow_error *err) {
   return fw_convex_fit_create(&f->convex, f, f->train, fw_convex_strength(f), 0, err);
 }
 
-furrow_status fw_convex_fit_tally(const fw_convex_fit *c, const double *x, const fw_fit *f, furrow_error *err) {
-  const size_t outputs = f->trainer->plan->graph.outputs;
+static void add_scores(void *user, fw_tally *tally) {
+  const fw_convex_fit *c = user;
   const double *label, *weight;
   fw_linear_problem_rows(c->problem, &label, &weight);
+  for (size_t i = 0; i < c->rows; i++) fw_tally_add(tally, c->scores + i * c->outputs, label[i], weight[i]);
+}
+
+furrow_status fw_convex_fit_tally(fw_convex_fit *c, const double *x, const fw_fit *f, furrow_error *err) {
   fw_linear_problem_scores(c->problem, x, c->scores);
-  for (size_t i = 0; i < c->rows; i++) fw_tally_add(f->tally, c->scores + i * outputs, label[i], weight[i]);
-  return fw_tally_reduce(f->tally, f->trainer->comm, err);
+  return fw_tally_add_in_turn(f->tally, f->trainer->comm, add_scores, c, err);
 }
 
 /* Figures take as long as an iteration, so that they are made only now and then. */

@@ -15,7 +15,7 @@ typedef struct fw_convex_fit {
   fw_loss_type loss;
   fw_linear_problem *problem;
   fw_linear_solver *solver;
-  size_t rows;             /* that this rank has in the problem */
+  size_t rows, outputs;    /* rows that this rank has in the problem */
   double *scores;          /* of these rows */
   fw_scaled_block centred; /* the rows, where the linear model has units of its own */
   double *in_net_units;    /* then: its parameters for rows in those of the net, once it is solved */
@@ -30,7 +30,7 @@ void fw_convex_fit_free(fw_convex_fit *convex);
 /* Iterates to the end; 200 times at most. */
 furrow_status fw_convex_fit_solve(fw_convex_fit *convex, const fw_fit *fit, furrow_error *err) FURROW_MUST_USE;
 /* Counts the scores of the rows at x in fit->tally, those of all ranks. */
-furrow_status fw_convex_fit_tally(const fw_convex_fit *convex, const double *x, const fw_fit *fit,
+furrow_status fw_convex_fit_tally(fw_convex_fit *convex, const double *x, const fw_fit *fit,
                                   furrow_error *err) FURROW_MUST_USE;
 /* W[feature][output] and behind it b[output], for rows as the net has them. */
 const double *fw_convex_fit_parameters(const fw_convex_fit *convex);

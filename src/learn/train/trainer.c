@@ -303,7 +303,7 @@ static furrow_status open_alone(furrow_trainer *trainer, const furrow_learn_conf
 static furrow_status open_trainer(furrow_trainer *trainer, const furrow_learn_conf *conf,
                                   const furrow_trainer_params *params, furrow_error *err) {
   FW_TRY(fw_comm_of(&trainer->comm, params->comm, err));
-  return fw_comm_all_ok(trainer->comm, open_alone(trainer, conf, params, err), err);
+  return fw_comm_agree(trainer->comm, open_alone(trainer, conf, params, err), err);
 }
 
 furrow_status furrow_trainer_create(furrow_trainer **trainer, const furrow_learn_conf *conf,
@@ -360,12 +360,12 @@ furrow_status furrow_trainer_save(const furrow_trainer *trainer, const char *fol
   furrow_trainer_save_params_init(&used);
   FW_TRY(FW_PARAMS_READ(&used, params, furrow_trainer_save_params, err));
   furrow_status status = fw_model_json_write(trainer, used.folds, used.folds ? used.fold_count : 0, &about, err);
-  status = fw_comm_all_ok(trainer->comm, status, err);
+  status = fw_comm_agree(trainer->comm, status, err);
   if (status == FURROW_OK && !trainer->forest) {
     status = fw_model_save(trainer->net, trainer->plan, trainer->conf, &about, folder, params, err);
   } else if (status == FURROW_OK) { /* all ranks have all trees */
     if (fw_comm_is_first(trainer->comm)) status = save_forest(trainer, &about, folder, params, err);
-    status = fw_comm_all_ok(trainer->comm, status, err);
+    status = fw_comm_agree(trainer->comm, status, err);
   }
   fw_buffer_clear(&about);
   return status;

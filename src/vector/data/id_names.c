@@ -180,13 +180,16 @@ furrow_status furrow_id_names_add(furrow_id_names *names, const int64_t *ids, co
                                   furrow_error *err) {
   fw_named_id *list = NULL;
   const size_t count = names->table.count;
-  const int64_t next = count ? fw_id_names_id(names, count - 1) + 1 : 0;
+  const int64_t last = count ? fw_id_names_id(names, count - 1) : -1;
   FW_TRY(list_names(names, n, &list, err));
   furrow_status status = FURROW_OK;
   for (size_t i = 0; status == FURROW_OK && i < n; i++) {
     fw_named_id *added = &list[count + i];
-    *added = (fw_named_id){.id = ids ? ids[i] : next + (int64_t)i, .text = texts[i], .size = strlen(texts[i])};
-    const char *fault = fw_name_fault(added->text, added->size);
+    *added = (fw_named_id){.id = ids ? ids[i] : 0, .text = texts[i], .size = strlen(texts[i])};
+    const bool is_last = !ids && __builtin_add_overflow(last, (int64_t)i + 1, &added->id);
+    if (is_last)
+      status = fail_name(err, FURROW_E_RANGE, added, "there is no id for this name: the last one has a name");
+    const char *fault = status == FURROW_OK ? fw_name_fault(added->text, added->size) : NULL;
     if (fault) status = fail_name(err, FURROW_E_ARGUMENT, added, fault);
   }
   if (status == FURROW_OK) status = set_names(names, list, count + n, err);

@@ -533,9 +533,8 @@ static furrow_status write_hash(void *to, uint64_t offset, const void *bytes, si
   return FURROW_OK;
 }
 
-/* The stamp of the file that `writer` would write. */
-static furrow_status find_stamp(const furrow_index *index, const fw_index_writer *writer, fw_index_stamp *stamp,
-                                furrow_error *err) {
+furrow_status fw_index_find_stamp(const furrow_index *index, const fw_index_writer *writer, fw_index_stamp *stamp,
+                                  furrow_error *err) {
   fw_index_writer w = *writer;
   XXH3_state_t *hash = XXH3_createState();
   if (!hash) return fw_fail_memory(err, 576); /* its size in xxhash 0.8; the type is opaque */
@@ -554,7 +553,7 @@ furrow_status fw_index_common_digest(const furrow_index *index, const fw_index_w
   fw_index_writer common = *writer;
   fw_index_stamp stamp;
   common.skip_own = true;
-  FW_TRY(find_stamp(index, &common, &stamp, err));
+  FW_TRY(fw_index_find_stamp(index, &common, &stamp, err));
   *digest = stamp.digest;
   return FURROW_OK;
 }
@@ -565,7 +564,7 @@ furrow_status fw_index_write_file(const furrow_index *index, const char *path, b
   fw_index_stamp stamp;
   if (strcmp(path, "-") == 0)
     return fw_fail(err, FURROW_E_ARGUMENT, "an index with names cannot be written to standard output");
-  FW_TRY(find_stamp(index, writer, &stamp, err));
+  FW_TRY(fw_index_find_stamp(index, writer, &stamp, err));
   FW_TRY(fw_id_names_stage(writer->names, path, &stamp, overwrite, err));
   const furrow_status status = write_alone(index, path, overwrite, writer, err);
   return fw_id_names_settle(path, status, err);

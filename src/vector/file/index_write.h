@@ -4,6 +4,8 @@
 
 #include "vector/index/index.h"
 
+struct fw_index_stamp; /* data/id_names.h */
+
 /* ---- Older releases of Faiss (index_compat.c) ---- */
 
 /* A release of Faiss: 1.6.3 is 10603. FW_COMPAT_NEWEST: reads every layout that Furrow writes. */
@@ -71,6 +73,9 @@ furrow_status fw_index_writer_init(fw_index_writer *w, const furrow_index *index
 furrow_status fw_index_write_together(const furrow_index *index, const char *path,
                                       const furrow_index_save_params *params, const furrow_comm *comm,
                                       const fw_index_writer *writer, furrow_error *err) FURROW_MUST_USE;
+/* The stamp of the file that `writer` would write. */
+furrow_status fw_index_find_stamp(const furrow_index *index, const fw_index_writer *writer,
+                                  struct fw_index_stamp *stamp, furrow_error *err) FURROW_MUST_USE;
 /* A digest (XXH3-64) of what the ranks must have in common: everything but the vectors and the links of graphs, which
  * may differ between machines. */
 furrow_status fw_index_common_digest(const furrow_index *index, const fw_index_writer *writer, uint64_t *digest,

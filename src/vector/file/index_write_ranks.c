@@ -88,7 +88,7 @@ static bool has_dense_lists(const furrow_index *index) {
 }
 
 /* All ranks must have the same number; `what` differs otherwise. */
-static furrow_status agree(const furrow_comm *comm, uint64_t number, const char *what, furrow_error *err) {
+static furrow_status check_equal(const furrow_comm *comm, uint64_t number, const char *what, furrow_error *err) {
   void *all = NULL;
   size_t size;
   unsigned other = 0;
@@ -101,7 +101,7 @@ static furrow_status agree(const furrow_comm *comm, uint64_t number, const char 
   return fw_fail(err, FURROW_E_ARGUMENT, "the indexes of rank 0 and rank %u differ: %s", other, what);
 }
 
-/* A digest of the kinds: what must agree before anything else can be compared. */
+/* A digest of the kinds: what must be equal before anything else can be compared. */
 static uint64_t shape_of(const furrow_index *index) {
   uint64_t words[4 + 8] = {(uint64_t)index->d};
   size_t count = 4;
@@ -225,7 +225,7 @@ static furrow_status collect_pairs(together *t, furrow_error *err) {
 
 static furrow_status find_parts(together *t, const furrow_index_save_params *params, furrow_error *err) {
   t->part.shift_ids = params->shift_ids || has_dense_lists(t->index);
-  FW_TRY(agree(t->comm, shape_of(t->index), "their kinds, dimensions or numbers of lists", err));
+  FW_TRY(check_equal(t->comm, shape_of(t->index), "their kinds, dimensions or numbers of lists", err));
   FW_TRY(fw_comm_offset(t->comm, (uint64_t)t->index->ntotal, &t->part.before, &t->part.total, err));
   if (!t->ivf) return FURROW_OK;
   FW_TRY(count_lists(t, err));
@@ -368,7 +368,7 @@ static furrow_status write_file(together *t, const char *path, const furrow_inde
   uint64_t digest = 0;
   w.part = &t->part;
   furrow_status status = fw_comm_all_ok(t->comm, fw_index_common_digest(t->index, &w, &digest, err), err);
-  if (status == FURROW_OK) status = agree(t->comm, digest, "their transforms or quantizers", err);
+  if (status == FURROW_OK) status = check_equal(t->comm, digest, "their transforms or quantizers", err);
   if (status == FURROW_OK) status = open_file(t, path, params->overwrite, err);
   if (status != FURROW_OK) return status;
   status = fw_comm_all_ok(t->comm, write_own(t, &w, err), err);

@@ -209,7 +209,7 @@ static furrow_status quantize(state *s, furrow_error *err) {
 }
 
 /* The rotation that fits the quantizer best. */
-static furrow_status turn(state *s, furrow_error *err) {
+static furrow_status fit_rotation(state *s, furrow_error *err) {
   furrow_status status = sum_products(s, s->z, s->w, s->d, err);
   if (status != FURROW_OK) return status;
   status = fw_comm_all_ok(s->local.comm, fw_polar(s->sums, s->found, s->d, err), err);
@@ -231,7 +231,7 @@ static furrow_status alternate(state *s, unsigned number, furrow_error *err) {
   furrow_status status = fw_comm_all_ok(comm, rotate(s, s->rotation, s->d, s->z, s->w, err), err);
   if (status == FURROW_OK) status = fw_pq_train(&s->pq, &kmeans, &rotated, s->pq.centroids, err);
   if (status == FURROW_OK) status = fw_comm_all_ok(comm, quantize(s, err), err);
-  if (status == FURROW_OK) status = turn(s, err);
+  if (status == FURROW_OK) status = fit_rotation(s, err);
   if (status != FURROW_OK) return status;
   status = fw_report_progress(p->progress, p->user, p->phase, number + 1, ALTERNATIONS, err);
   return fw_comm_all_ok(comm, status, err);

@@ -212,8 +212,9 @@ typedef struct packing {
   fw_pq_lists *lists;
   const furrow_index *index;
   const fw_coarse *coarse;
-  float *norms;     /* [m][ksub] */
-  float *scratches; /* for each task: 2 d floats, and a table */
+  const int64_t *list_sizes; /* NULL: those of the index */
+  float *norms;              /* [m][ksub] */
+  float *scratches;          /* for each task: 2 d floats, and a table */
   size_t scratch_size, tasks;
 } packing;
 
@@ -244,7 +245,8 @@ static void pack_list(const packing *p, size_t list, float *scratch) {
   const float *centroid = fw_coarse_centroid(p->coarse, list, scratch);
   float *extra = lists->extra + l->extra_at;
   for (size_t k = 0; k < pq->d; k++) scratch[pq->d + k] = centroid[k] - lists->shift[k];
-  if (lists->blocks && l->size >= FEW_VECTORS) {
+  const size_t size = p->list_sizes ? (size_t)p->list_sizes[list] : l->size;
+  if (lists->blocks && size >= FEW_VECTORS) {
     fill_extras(lists, p->norms, scratch + pq->d, l, scratch + 2 * pq->d, extra);
   } else {
     for (size_t i = 0; i < l->size; i++) extra[i] = extra_of(lists, p->norms, scratch + pq->d, l, i);
@@ -344,8 +346,8 @@ static furrow_status find_order(fw_pq_lists *lists, const furrow_index *index, f
   return status;
 }
 
-furrow_status fw_pq_lists_create(fw_pq_lists *lists, const furrow_index *index, const fw_coarse *coarse, fw_pool *pool,
-                                 furrow_error *err) {
+furrow_status fw_pq_lists_create(fw_pq_lists *lists, const furrow_index *index, const fw_coarse *coarse,
+                                 const int64_t *list_sizes, fw_pool *pool, furrow_error *err) {
   const bool ivf = fw_index_is_ivf(index);
   fw_pq_lists made = {.pq = fw_index_pq(index), .nlist = ivf ? index->ivf.nlist : 1};
   void *list = NULL;
@@ -353,7 +355,7 @@ furrow_status fw_pq_lists_create(fw_pq_lists *lists, const furrow_index *index, 
   const bool one = made.nlist == 1 && !made.similarity, residual = ivf && index->ivf.by_residual;
   made.residual = residual && !one;
   made.blocks = fw_pq_is_packable(made.pq);
-  packing p = {.lists = &made, .index = index, .coarse = coarse};
+  packing p = {.lists = &made, .index = index, .coarse = coarse, .list_sizes = list_sizes};
   furrow_status status = fw_alloc_zero(&list, made.nlist, sizeof *made.list, err);
   made.list = list;
   if (status == FURROW_OK) status = make_shift(&made, residual ? coarse : NULL, err);

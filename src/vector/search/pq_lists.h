@@ -46,9 +46,10 @@ typedef struct fw_pq_lists {
   uint64_t memory;  /* bytes of all arrays */
 } fw_pq_lists;
 
-/* Prepares the lists of an IVF index, or the codes of a PQ index as one list. coarse: for residuals. */
-furrow_status fw_pq_lists_create(fw_pq_lists *lists, const furrow_index *index, const fw_coarse *coarse, fw_pool *pool,
-                                 furrow_error *err) FURROW_MUST_USE;
+/* Prepares the lists of an IVF index, or the codes of a PQ index as one list. coarse: for residuals. list_sizes: NULL,
+ * or for a shard the sizes of the lists of all shards together, so that distances are rounded as in one index. */
+furrow_status fw_pq_lists_create(fw_pq_lists *lists, const furrow_index *index, const fw_coarse *coarse,
+                                 const int64_t *list_sizes, fw_pool *pool, furrow_error *err) FURROW_MUST_USE;
 void fw_pq_lists_clear(fw_pq_lists *lists);
 
 /* Allocates the lookup tables of n queries. */

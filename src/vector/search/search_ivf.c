@@ -383,3 +383,16 @@ furrow_status fw_ivf_search_pairs(const fw_node *node, fw_scratch *scratch, cons
   const probe_state v = begin_probe(&t, 0, job);
   return scan_query(&v, scratch, sink, err);
 }
+
+furrow_status fw_ivf_collect(const fw_node *node, fw_scratch *scratch, const float *query, const fw_search_job *job,
+                             bool ids, fw_sink *sink, size_t *ends, furrow_error *err) {
+  query_batch t;
+  FW_TRY(begin_query_batch(&t, node, scratch, query, 1, job, err));
+  const probe_state v = begin_probe(&t, 0, job);
+  if (ids) sink->source = ids_of(node);
+  for (size_t j = 0; j < v.nprobe; j++) {
+    scan_probes(&v, j, j + 1, sink);
+    ends[j] = sink->hit_count;
+  }
+  return sink_failure(sink, err);
+}

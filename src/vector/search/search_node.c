@@ -11,7 +11,7 @@ static fw_outer_ids outer_ids(const furrow_index *index, const fw_search_job *jo
   return (fw_outer_ids){.ids = index->id_map.ids, .count = (size_t)index->ntotal, .outer = job->id_filter.outer};
 }
 
-static furrow_status rename_id(const furrow_index *index, int64_t *id, furrow_error *err) {
+furrow_status fw_id_map_rename(const furrow_index *index, int64_t *id, furrow_error *err) {
   if (*id >= index->ntotal)
     return fw_fail(err, FURROW_E_FORMAT,
                    "the index inside has id %" PRId64 ", but %" PRId64 " have an id in the id map", *id, index->ntotal);
@@ -25,7 +25,7 @@ static furrow_status search_named(const fw_node *node, fw_scratch *scratch, cons
   fw_search_job inner = *job;
   inner.id_filter.outer = &outer;
   furrow_status status = fw_node_search(node->child, scratch, queries, n, k, &inner, distances, ids, err);
-  for (size_t i = 0; status == FURROW_OK && i < n * k; i++) status = rename_id(node->index, &ids[i], err);
+  for (size_t i = 0; status == FURROW_OK && i < n * k; i++) status = fw_id_map_rename(node->index, &ids[i], err);
   return status;
 }
 
@@ -36,14 +36,14 @@ static furrow_status range_named(const fw_node *node, fw_scratch *scratch, const
   inner.id_filter.outer = &outer;
   furrow_status status = fw_node_range(node->child, scratch, query, &inner, sink, err);
   for (size_t i = 0; status == FURROW_OK && i < sink->hit_count; i++)
-    status = rename_id(node->index, &sink->hits[i].id, err);
+    status = fw_id_map_rename(node->index, &sink->hits[i].id, err);
   return status;
 }
 
 /* ---- Transforms ----------------------------------------------------------------------------------------- */
 
-static furrow_status transform(const fw_node *node, fw_scratch *scratch, const float **queries, size_t n,
-                               furrow_error *err) {
+furrow_status fw_node_transform(const fw_node *node, fw_scratch *scratch, const float **queries, size_t n,
+                                furrow_error *err) {
   const fw_transforms *transforms = &node->index->transforms;
   void *work = NULL;
   const furrow_status status =
@@ -59,7 +59,7 @@ furrow_status fw_node_search(const fw_node *node, fw_scratch *scratch, const flo
   furrow_status status = FURROW_OK;
   switch (node->index->kind) {
   case FURROW_INDEX_TRANSFORM:
-    status = transform(node, scratch, &queries, n, err);
+    status = fw_node_transform(node, scratch, &queries, n, err);
     if (status != FURROW_OK) return status;
     return fw_node_search(node->child, scratch, queries, n, k, job, distances, ids, err);
   case FURROW_INDEX_ID_MAP: return search_named(node, scratch, queries, n, k, job, distances, ids, err);
@@ -77,7 +77,7 @@ furrow_status fw_node_range(const fw_node *node, fw_scratch *scratch, const floa
   furrow_status status = FURROW_OK;
   switch (node->index->kind) {
   case FURROW_INDEX_TRANSFORM:
-    status = transform(node, scratch, &query, 1, err);
+    status = fw_node_transform(node, scratch, &query, 1, err);
     if (status != FURROW_OK) return status;
     return fw_node_range(node->child, scratch, query, job, sink, err);
   case FURROW_INDEX_ID_MAP: return range_named(node, scratch, query, job, sink, err);

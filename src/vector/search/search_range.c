@@ -7,23 +7,21 @@
 #include "base/mem.h"
 #include "vector/search/searcher.h"
 
-/* What one query found. */
-typedef struct found {
-  fw_hit *hits;
-  size_t count;
-} found;
-
 typedef struct range_search {
   const furrow_searcher *searcher;
   const float *queries;
-  float radius; /* a key */
-  found *found; /* n of them */
+  float radius;         /* a key */
+  fw_range_hits *found; /* n of them */
 } range_search;
 
 static int by_id(const void *a, const void *b) {
   const fw_hit *x = a, *y = b;
   if (x->id != y->id) return x->id < y->id ? -1 : 1;
   return x->key < y->key ? -1 : x->key > y->key;
+}
+
+void fw_hits_sort_by_id(fw_hit *hits, size_t count) {
+  if (count > 1) qsort(hits, count, sizeof *hits, by_id);
 }
 
 static furrow_status search_part(void *context, size_t begin, size_t end, const fw_search_job *job, fw_scratch *scratch,
@@ -34,17 +32,17 @@ static furrow_status search_part(void *context, size_t begin, size_t end, const 
     fw_sink sink;
     fw_sink_init_range(&sink, s->radius);
     const furrow_status status = fw_node_range(root, scratch, s->queries + i * (size_t)root->index->d, job, &sink, err);
-    s->found[i] = (found){.hits = sink.hits, .count = sink.hit_count};
+    s->found[i] = (fw_range_hits){.hits = sink.hits, .count = sink.hit_count};
     if (status != FURROW_OK && sink.status != FURROW_OK) return fw_fail_memory(err, sink.hit_capacity * sizeof(fw_hit));
     if (status != FURROW_OK) return status;
-    if (sink.hit_count > 1) qsort(sink.hits, sink.hit_count, sizeof *sink.hits, by_id);
+    fw_hits_sort_by_id(sink.hits, sink.hit_count);
     fw_arena_reset(&scratch->arena);
   }
   return FURROW_OK;
 }
 
-static furrow_status make_result(const found *all, size_t n, bool similarity, furrow_range_result **result,
-                                 furrow_error *err) {
+furrow_status fw_range_result_make(const fw_range_hits *all, size_t n, bool similarity, furrow_range_result **result,
+                                   furrow_error *err) {
   void *made = NULL, *starts = NULL, *ids = NULL, *distances = NULL;
   size_t total = 0;
   for (size_t i = 0; i < n; i++) total += all[i].count;
@@ -81,11 +79,11 @@ furrow_status furrow_searcher_search_range(const furrow_searcher *searcher, cons
   const bool similarity = fw_metric_is_similarity(node->index->metric);
   void *all = NULL;
   if (isnan(radius)) return fw_fail(err, FURROW_E_ARGUMENT, "radius is NaN");
-  furrow_status status = fw_alloc_zero(&all, n, sizeof(found), err);
+  furrow_status status = fw_alloc_zero(&all, n, sizeof(fw_range_hits), err);
   if (status != FURROW_OK) return status;
   range_search s = {.searcher = searcher, .queries = queries, .radius = similarity ? -radius : radius, .found = all};
   status = fw_search_parallel(searcher, queries, n, 0, params, search_part, &s, err);
-  if (status == FURROW_OK) status = make_result(s.found, n, similarity, result, err);
+  if (status == FURROW_OK) status = fw_range_result_make(s.found, n, similarity, result, err);
   for (size_t i = 0; i < n; i++) fw_free(s.found[i].hits);
   fw_free(all);
   return status;

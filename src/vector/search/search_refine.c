@@ -67,17 +67,26 @@ static float refined_key(const fw_node *node, const float *query, size_t list, s
   return key;
 }
 
-static furrow_status refine_codes(const fw_node *node, const float *query, const fw_sink *wide, fw_sink *sink,
-                                  const pqr_work *work, furrow_error *err) {
+/* The refined key and the id of the vector at a location. */
+static furrow_status refine_code(const fw_node *node, const float *query, int64_t location, const pqr_work *work,
+                                 fw_hit *hit, furrow_error *err) {
   const fw_ivf *ivf = &node->index->ivf;
   const size_t codes = ivf->refine_size / fw_pq_code_size(&ivf->refine_pq);
+  const size_t list = fw_location_list(location), offset = fw_location_offset(location);
+  const int64_t id = fw_list_id(&ivf->lists.list[list], offset);
+  if (id < 0 || (uint64_t)id >= codes)
+    return fw_fail(err, FURROW_E_FORMAT, "list %zu has id %" PRId64 ", but codes of refinement end before %zu", list,
+                   id, codes);
+  *hit = (fw_hit){.key = refined_key(node, query, list, offset, (size_t)id, work), .id = id};
+  return FURROW_OK;
+}
+
+static furrow_status refine_codes(const fw_node *node, const float *query, const fw_sink *wide, fw_sink *sink,
+                                  const pqr_work *work, furrow_error *err) {
   for (size_t i = 0; i < wide->count; i++) {
-    const size_t list = fw_location_list(wide->heap[i].id), location = fw_location_offset(wide->heap[i].id);
-    const int64_t id = fw_list_id(&ivf->lists.list[list], location);
-    if (id < 0 || (uint64_t)id >= codes)
-      return fw_fail(err, FURROW_E_FORMAT, "list %zu has id %" PRId64 ", but codes of refinement end before %zu", list,
-                     id, codes);
-    fw_sink_offer(sink, refined_key(node, query, list, location, (size_t)id, work), id);
+    fw_hit hit;
+    FW_TRY(refine_code(node, query, wide->heap[i].id, work, &hit, err));
+    fw_sink_offer(sink, hit.key, hit.id);
   }
   return FURROW_OK;
 }
@@ -92,6 +101,16 @@ static furrow_status take_pqr_work(fw_scratch *scratch, size_t wide, size_t k, s
   *work = (pqr_work){.wide = hits, .heap = heap, .residual = floats};
   work->code = work->residual + d;
   work->refined = work->code + d;
+  return FURROW_OK;
+}
+
+furrow_status fw_pqr_key(const fw_node *node, fw_scratch *scratch, const float *query, int64_t location, float *key,
+                         furrow_error *err) {
+  pqr_work work;
+  fw_hit hit;
+  FW_TRY(take_pqr_work(scratch, 1, 1, (size_t)node->index->d, &work, err));
+  FW_TRY(refine_code(node, query, location, &work, &hit, err));
+  *key = hit.key;
   return FURROW_OK;
 }
 

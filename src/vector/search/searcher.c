@@ -30,27 +30,33 @@ static furrow_status check_metric(const furrow_index *index, furrow_error *err) 
                  name ? name : "?");
 }
 
-static furrow_status fill_ivf(fw_node *node, fw_pool *pool, furrow_error *err) {
+/* How a searcher is prepared. */
+typedef struct preparing {
+  fw_pool *pool;
+  const int64_t *list_sizes; /* as in fw_pq_lists_create */
+} preparing;
+
+static furrow_status fill_ivf(fw_node *node, const preparing *p, furrow_error *err) {
   const furrow_index *index = node->index;
   furrow_status status = fw_lists_check_contents(&index->ivf.lists, err);
   if (status == FURROW_OK) status = fw_coarse_create(&node->coarse, index->child[0], err);
   if (status == FURROW_OK && index->kind == FURROW_INDEX_IVF_SQ) status = fw_sq_check(&index->ivf.sq, err);
   if (status == FURROW_OK && fw_index_pq(index))
-    status = fw_pq_lists_create(&node->pq, index, &node->coarse, pool, err);
+    status = fw_pq_lists_create(&node->pq, index, &node->coarse, p->list_sizes, p->pool, err);
   return status;
 }
 
-static furrow_status create_node(fw_node **node, const furrow_index *index, fw_pool *pool, furrow_error *err);
+static furrow_status create_node(fw_node **node, const furrow_index *index, const preparing *p, furrow_error *err);
 
-static furrow_status fill_refine(fw_node *node, fw_pool *pool, furrow_error *err) {
+static furrow_status fill_refine(fw_node *node, const preparing *p, furrow_error *err) {
   const furrow_index *index = node->index, *refine = index->child[1];
   if (refine->kind != FURROW_INDEX_FLAT) return unsupported(refine, "cannot be searched as a refinement", err);
   furrow_status status = check_metric(refine, err);
-  if (status == FURROW_OK) status = create_node(&node->child, index->child[0], pool, err);
+  if (status == FURROW_OK) status = create_node(&node->child, index->child[0], p, err);
   return status;
 }
 
-static furrow_status fill_node(fw_node *node, fw_pool *pool, furrow_error *err) {
+static furrow_status fill_node(fw_node *node, const preparing *p, furrow_error *err) {
   const furrow_index *index = node->index;
   furrow_status status = FURROW_OK;
   switch (index->kind) {
@@ -60,20 +66,20 @@ static furrow_status fill_node(fw_node *node, fw_pool *pool, furrow_error *err) 
     return FURROW_OK;
   case FURROW_INDEX_IVF_PQR:
     if (index->metric != FURROW_METRIC_L2) return unsupported(index, "can only be searched by L2", err);
-    return fill_ivf(node, pool, err);
+    return fill_ivf(node, p, err);
   case FURROW_INDEX_IVF_FLAT:
   case FURROW_INDEX_IVF_SQ:
   case FURROW_INDEX_IVF_PQ:
-  case FURROW_INDEX_IVF_PQ_FAST: return fill_ivf(node, pool, err);
+  case FURROW_INDEX_IVF_PQ_FAST: return fill_ivf(node, p, err);
   case FURROW_INDEX_PQ:
     if (index->pq.search_type != 0) return unsupported(index, "can only be searched by distances", err);
-    return fw_pq_lists_create(&node->pq, index, NULL, pool, err);
-  case FURROW_INDEX_REFINE: return fill_refine(node, pool, err);
+    return fw_pq_lists_create(&node->pq, index, NULL, NULL, p->pool, err);
+  case FURROW_INDEX_REFINE: return fill_refine(node, p, err);
   case FURROW_INDEX_TRANSFORM:
     status = fw_transforms_check(&index->transforms, err);
     if (status != FURROW_OK) return status;
-    return create_node(&node->child, index->child[0], pool, err);
-  case FURROW_INDEX_ID_MAP: return create_node(&node->child, index->child[0], pool, err);
+    return create_node(&node->child, index->child[0], p, err);
+  case FURROW_INDEX_ID_MAP: return create_node(&node->child, index->child[0], p, err);
   default: return unsupported(index, "cannot be searched", err);
   }
 }
@@ -86,7 +92,7 @@ static void free_node(fw_node *node) {
   fw_free(node);
 }
 
-static furrow_status create_node(fw_node **node, const furrow_index *index, fw_pool *pool, furrow_error *err) {
+static furrow_status create_node(fw_node **node, const furrow_index *index, const preparing *p, furrow_error *err) {
   void *memory = NULL;
   if (!index->trained) return fw_fail(err, FURROW_E_STATE, "the index is not trained");
   furrow_status status = check_metric(index, err);
@@ -94,7 +100,7 @@ static furrow_status create_node(fw_node **node, const furrow_index *index, fw_p
   if (status != FURROW_OK) return status;
   fw_node *made = memory;
   made->index = index;
-  status = fill_node(made, pool, err);
+  status = fill_node(made, p, err);
   if (status == FURROW_OK)
     *node = made;
   else
@@ -192,12 +198,13 @@ static void free_store(fw_searcher_store *store) {
 /* Vectors from which on several threads prepare the lists. */
 enum { MANY_VECTORS = 20000 };
 
-static furrow_status create_root(fw_node **root, const furrow_index *index, unsigned threads, furrow_error *err) {
-  fw_pool *pool = NULL;
+static furrow_status create_root(fw_node **root, const furrow_index *index, const int64_t *list_sizes, unsigned threads,
+                                 furrow_error *err) {
+  preparing p = {.list_sizes = list_sizes};
   furrow_status status = FURROW_OK;
-  if (threads > 1 && index->ntotal >= MANY_VECTORS) status = fw_pool_create(&pool, threads - 1, err);
-  if (status == FURROW_OK) status = create_node(root, index, pool, err);
-  fw_pool_free(pool);
+  if (threads > 1 && index->ntotal >= MANY_VECTORS) status = fw_pool_create(&p.pool, threads - 1, err);
+  if (status == FURROW_OK) status = create_node(root, index, &p, err);
+  fw_pool_free(p.pool);
   return status;
 }
 
@@ -216,14 +223,11 @@ static void release_codes(const furrow_index *index) {
   }
 }
 
-furrow_status furrow_searcher_create(furrow_searcher **searcher, const furrow_index *index,
-                                     const furrow_searcher_params *params, furrow_error *err) {
-  furrow_searcher_params p;
+furrow_status fw_searcher_create(furrow_searcher **searcher, const furrow_index *index, const int64_t *list_sizes,
+                                 unsigned threads, furrow_error *err) {
   void *memory = NULL, *store = NULL;
   fw_node *root = NULL;
-  furrow_searcher_params_init(&p);
-  FW_TRY(FW_PARAMS_READ(&p, params, furrow_searcher_params, err));
-  furrow_status status = create_root(&root, index, fw_thread_count(p.threads), err);
+  furrow_status status = create_root(&root, index, list_sizes, fw_thread_count(threads), err);
   if (status == FURROW_OK) status = fw_alloc_zero(&memory, 1, sizeof **searcher, err);
   if (status == FURROW_OK) status = fw_alloc_zero(&store, 1, sizeof(fw_searcher_store), err);
   if (status != FURROW_OK) {
@@ -236,6 +240,14 @@ furrow_status furrow_searcher_create(furrow_searcher **searcher, const furrow_in
   pthread_mutex_init(&(*searcher)->store->lock, NULL);
   release_codes(index);
   return FURROW_OK;
+}
+
+furrow_status furrow_searcher_create(furrow_searcher **searcher, const furrow_index *index,
+                                     const furrow_searcher_params *params, furrow_error *err) {
+  furrow_searcher_params p;
+  furrow_searcher_params_init(&p);
+  FW_TRY(FW_PARAMS_READ(&p, params, furrow_searcher_params, err));
+  return fw_searcher_create(searcher, index, NULL, p.threads, err);
 }
 
 void furrow_searcher_free(furrow_searcher *searcher) {

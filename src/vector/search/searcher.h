@@ -99,6 +99,37 @@ furrow_status fw_pq_search(const fw_node *node, fw_scratch *scratch, const float
 furrow_status fw_pq_range(const fw_node *node, fw_scratch *scratch, const float *query, const fw_search_job *job,
                           fw_sink *sink, furrow_error *err) FURROW_MUST_USE;
 
+/* ---- Parts of a search, for shards (search_shards.c) ---- */
+
+/* furrow_searcher_create for a shard; list_sizes as in fw_pq_lists_create. */
+furrow_status fw_searcher_create(furrow_searcher **searcher, const furrow_index *index, const int64_t *list_sizes,
+                                 unsigned threads, furrow_error *err) FURROW_MUST_USE;
+
+/* The hits of one query that ever were among the k best of a sink with `lists`, in the order of the scan, with
+ * locations for ids; ends[j]: how many there are when probe j was scanned. ids: ties are decided by ids, not by
+ * locations. */
+furrow_status fw_ivf_collect(const fw_node *node, fw_scratch *scratch, const float *query, const fw_search_job *job,
+                             bool ids, fw_sink *sink, size_t *ends, furrow_error *err) FURROW_MUST_USE;
+/* The key by which IVF_PQR ranks the vector at a location. */
+furrow_status fw_pqr_key(const fw_node *node, fw_scratch *scratch, const float *query, int64_t location, float *key,
+                         furrow_error *err) FURROW_MUST_USE;
+/* Queries as the index behind a transform sees them. */
+furrow_status fw_node_transform(const fw_node *node, fw_scratch *scratch, const float **queries, size_t n,
+                                furrow_error *err) FURROW_MUST_USE;
+/* The id that an id map has for one of the index inside; -1 stays. */
+furrow_status fw_id_map_rename(const furrow_index *index, int64_t *id, furrow_error *err) FURROW_MUST_USE;
+
+/* What a range search found for one query. */
+typedef struct fw_range_hits {
+  fw_hit *hits;
+  size_t count;
+} fw_range_hits;
+
+/* The result of n queries whose hits are sorted by id. */
+furrow_status fw_range_result_make(const fw_range_hits *all, size_t n, bool similarity, furrow_range_result **result,
+                                   furrow_error *err) FURROW_MUST_USE;
+void fw_hits_sort_by_id(fw_hit *hits, size_t count);
+
 /* Scratch memory of a thread, and the thread pool, from the searcher's store. */
 furrow_status fw_searcher_borrow(const furrow_searcher *searcher, fw_scratch **scratch,
                                  furrow_error *err) FURROW_MUST_USE;

@@ -119,12 +119,7 @@ void fw_sink_take(fw_sink *sink, float key, int64_t id) {
 }
 
 /* Heap sort: moves the worst behind the rest, repeatedly. */
-void fw_sink_sort(fw_sink *sink) {
-  const fw_id_source source = sink->source;
-  if (sink->capacity > 0 && sink->count > sink->k) cut(sink);
-  for (size_t i = 0; source.id_of && i < sink->count; i++)
-    sink->heap[i].id = source.id_of(source.context, sink->heap[i].id);
-  sink->source.id_of = NULL;
+static void sort_heap(fw_sink *sink) {
   if (sink->capacity > 0)
     for (size_t i = 1; i < sink->count; i++) sift_up(&sink->source, sink->heap, i, sink->heap[i]);
   for (size_t count = sink->count; count > 1; count--) {
@@ -132,6 +127,20 @@ void fw_sink_sort(fw_sink *sink) {
     sift_down(&sink->source, sink->heap, count - 1, sink->heap[count - 1]);
     sink->heap[count - 1] = worst;
   }
+}
+
+void fw_sink_sort(fw_sink *sink) {
+  const fw_id_source source = sink->source;
+  if (sink->capacity > 0 && sink->count > sink->k) cut(sink);
+  for (size_t i = 0; source.id_of && i < sink->count; i++)
+    sink->heap[i].id = source.id_of(source.context, sink->heap[i].id);
+  sink->source.id_of = NULL;
+  sort_heap(sink);
+}
+
+void fw_sink_sort_locations(fw_sink *sink) {
+  if (sink->capacity > 0 && sink->count > sink->k) cut(sink);
+  sort_heap(sink);
 }
 
 /* A heap of the k largest, the smallest of them at its top. */

@@ -168,7 +168,7 @@ static void compare_ranks(const training *ranks, unsigned count, const training 
     compare_keys(ranks[r].trainer, alone->trainer);
     compare_seen(ranks[r].trainer, alone->trainer);
     compare_notes(ranks[r].trainer, alone->trainer);
-    compare_history(ranks[r].trainer, alone->trainer, share > 0 ? share : 1e-12);
+    compare_history(ranks[r].trainer, alone->trainer, share);
     features += compare_weights(ranks[r].trainer->net, alone->trainer->net, share);
   }
   assert_int_equal(features, features_of(alone->trainer->net));

@@ -141,6 +141,23 @@ static void what_is_not_a_name(void **state) {
   furrow_id_names_free(names);
 }
 
+static void no_id_follows_the_largest(void **state) {
+  (void)state;
+  static const int64_t ids[] = {7, INT64_MAX - 1}, largest = INT64_MAX, small = 3;
+  furrow_id_names *names = made_names("n", ids, 2);
+  furrow_error err;
+  const char *const texts[] = {"a", "b"}, *const fresh = "fresh";
+  assert_int_equal(furrow_id_names_add(names, NULL, texts, 2, &err), FURROW_E_RANGE);
+  assert_string_equal(err.token, "b");
+  assert_int_equal(furrow_id_names_count(names), 2);
+  assert_int_equal(furrow_id_names_add(names, &largest, texts, 1, &err), FURROW_OK);
+  assert_int_equal(furrow_id_names_add(names, NULL, &fresh, 1, &err), FURROW_E_RANGE);
+  assert_int_equal(furrow_id_names_add(names, &small, &fresh, 1, &err), FURROW_OK); /* others can still have names */
+  assert_name(names, 3, "fresh");
+  assert_name(names, INT64_MAX, "a");
+  furrow_id_names_free(names);
+}
+
 static void names_are_removed(void **state) {
   (void)state;
   static const int64_t gone[] = {0, 3, 4};
@@ -505,6 +522,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       IN_DIR(names_are_found_both_ways),
       IN_DIR(what_is_not_a_name),
+      IN_DIR(no_id_follows_the_largest),
       IN_DIR(names_are_removed),
       IN_DIR(names_are_merged),
       IN_DIR(lines_are_names),

@@ -405,11 +405,11 @@ static void test_parts_of_files(void **state) {
   for (size_t e = 0; e < 5; e++) {
     char path[20], pack[60];
     furrow_vectors_writer_params params;
-    furrow_vectors_reader_params how;
+    furrow_vectors_reader_params reading;
     furrow_vectors_writer *out = NULL;
     furrow_vectors_writer_params_init(&params);
-    furrow_vectors_reader_params_init(&how);
-    params.dim = how.d = D;
+    furrow_vectors_reader_params_init(&reading);
+    params.dim = reading.d = D;
     params.overwrite = true;
     snprintf(path, sizeof path, "part.%s", endings[e % 4]);
     assert_int_equal(furrow_vectors_writer_open(&out, path, &params, NULL), FURROW_OK);
@@ -424,11 +424,11 @@ static void test_parts_of_files(void **state) {
     for (unsigned rank = 0; rank < MOST_RANKS; rank++) {
       const size_t first = first_of(N, rank, MOST_RANKS), count = first_of(N, rank + 1, MOST_RANKS) - first;
       furrow_vectors_reader *reader = NULL;
-      assert_int_equal(furrow_vectors_reader_open(&reader, path, &how, NULL), FURROW_OK);
+      assert_int_equal(furrow_vectors_reader_open(&reader, path, &reading, NULL), FURROW_OK);
       assert_int_equal(furrow_vectors_reader_restrict(reader, N - 1, 2, NULL), e == 4 ? FURROW_OK : FURROW_E_ARGUMENT);
       if (e == 4) {
         furrow_vectors_reader_close(reader);
-        assert_int_equal(furrow_vectors_reader_open(&reader, path, &how, NULL), FURROW_OK);
+        assert_int_equal(furrow_vectors_reader_open(&reader, path, &reading, NULL), FURROW_OK);
       }
       assert_int_equal(furrow_vectors_reader_restrict(reader, first, count, NULL), FURROW_OK);
       check_part(reader, first, count);
