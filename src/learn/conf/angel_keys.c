@@ -218,7 +218,6 @@ static const char *const cluster_keys[] = {
     "angel.serving.sharding.num",
     "angel.serving.temp.path",
     "angel.staging.dir",
-    "angel.staleness",
     "angel.submit.user.name",
     "angel.task.actual.number",
     "angel.task.data.storage.level",

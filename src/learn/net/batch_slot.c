@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "learn/data/minibatch.h"
+#include "learn/net/rank_batch.h"
 
 /* Rows of a task: enough for matrix products, few enough for all threads to get some of a batch. */
 enum { TASK_ROWS = 32 };
@@ -18,7 +19,7 @@ furrow_status fw_batch_slot_init(fw_batch_slot *slot, fw_net *net, bool training
   fw_batcher_params rules = fw_plan_rules(plan);
   rules.graph = training ? &plan->graph : NULL;
   rules.beside = beside ? beside->batcher : NULL;
-  rules.unlisted = fw_net_sums_by_row(net) || fw_net_comm(net)->ranks > 1; /* then fw_rank_batch has the list */
+  rules.unlisted = fw_net_sums_by_row(net) || fw_rank_batch_is_needed(net); /* then it has the list */
   *slot = (fw_batch_slot){.net = net, .graph = &plan->graph};
   furrow_status status = fw_batcher_create(&slot->batcher, &rules, err);
   if (status == FURROW_OK) status = fw_pass_create(&slot->pass, net, err);

@@ -46,7 +46,13 @@ static size_t rows_of_batch(const fw_fit *f, size_t rows) {
 /* ---- An epoch ------------------------------------------------------------------------------------------- */
 
 static furrow_status train_ranks(fw_fit *f, const fw_row_source *from, furrow_error *err) {
-  const fw_rank_epoch epoch = {.from = from, .epoch = f->epoch, .tally = f->tally, .done = fw_fit_progress, .user = f};
+  const bool stale = f->trainer->plan->train.staleness > 0;
+  const fw_rank_epoch epoch = {.from = from,
+                               .slice_rows = stale ? f->batch : 0,
+                               .epoch = f->epoch,
+                               .tally = f->tally,
+                               .done = fw_fit_progress,
+                               .user = f};
   double loss;
   return fw_trainer_update_ranks(f->trainer, &epoch, &loss, err);
 }
@@ -82,7 +88,8 @@ static double rate_of(const furrow_trainer *trainer, uint32_t epoch) {
 
 static furrow_status train_epoch(fw_fit *f, fw_epoch *epoch, furrow_error *err) {
   const double start = fw_fit_seconds();
-  const fw_row_source from = {fw_epoch_rows_fill, f->train, rows_of_batch(f, f->batch)};
+  const fw_row_source from = {fw_epoch_rows_fill, f->train,
+                              rows_of_batch(f, f->batch * (1 + (size_t)f->trainer->plan->train.staleness))};
   f->reported = 0;
   fw_tally_clear(f->tally, FW_EXACT_TRAIN_ROWS);
   epoch->shown.learning_rate = rate_of(f->trainer, epoch->shown.epoch);

@@ -12,6 +12,7 @@ typedef struct flight {
   fw_batch_slot *own, *next; /* of this rank */
   const fw_row_source *from;
   const fw_step *step; /* NULL: scoring */
+  fw_pass *pass;       /* of the rank's own features, for the update */
   fw_tally *tally;
   furrow_status filled; /* how `next` was filled, or `own` before it is begun */
   furrow_error error;
@@ -32,16 +33,15 @@ static void run_dense(void *context, size_t i) {
 
 static void run_sums(void *context, size_t i) {
   flight *f = context;
-  fw_net_sum(f->trainer->net, fw_rank_batch_whole(f->batch)->pass, i);
+  fw_net_sum(f->trainer->net, f->pass, i);
 }
 
 static void run_parameters(void *context, size_t i) {
   flight *f = context;
-  fw_batch_slot *whole = fw_rank_batch_whole(f->batch);
   if (i > 0)
-    fw_net_update(f->trainer->net, whole->pass, f->step, i - 1);
+    fw_net_update(f->trainer->net, f->pass, f->step, i - 1);
   else if (f->tally)
-    fw_batch_slot_tally(whole, f->tally);
+    fw_batch_slot_tally(fw_rank_batch_whole(f->batch), f->tally);
 }
 
 static flight take_off(furrow_trainer *trainer, const fw_row_source *from) {
@@ -76,14 +76,25 @@ static furrow_status pass_rows(flight *f, furrow_error *err) {
   return f->step ? fw_batch_slot_loss(whole, &loss, err) : fw_batch_slot_check(whole, err);
 }
 
-static furrow_status update_parameters(flight *f, furrow_error *err) {
+static void update_slice(flight *f, size_t slice, uint32_t epoch) {
   furrow_trainer *t = f->trainer;
-  const fw_pass *pass = fw_rank_batch_whole(f->batch)->pass;
-  fw_spin_pool_run(t->pool, fw_rank_batch_dense_tasks(f->batch), run_dense, f);
-  FW_TRY(fw_rank_batch_add_dense(f->batch, err));
-  fw_spin_pool_run(t->pool, fw_net_sum_tasks(t->net, pass), run_sums, f);
-  fw_spin_pool_run(t->pool, 1 + fw_net_update_tasks(t->net, pass), run_parameters, f);
+  const fw_step step = fw_trainer_step_at(t, t->steps + 1, epoch);
+  f->step = &step;
+  f->pass = fw_rank_batch_slice(f->batch, slice);
+  fw_spin_pool_run(t->pool, fw_net_sum_tasks(t->net, f->pass), run_sums, f);
+  fw_spin_pool_run(t->pool, 1 + fw_net_update_tasks(t->net, f->pass), run_parameters, f);
   t->steps++;
+}
+
+static furrow_status update_parameters(flight *f, uint32_t epoch, furrow_error *err) {
+  fw_tally *tally = f->tally;
+  fw_spin_pool_run(f->trainer->pool, fw_rank_batch_dense_tasks(f->batch), run_dense, f);
+  FW_TRY(fw_rank_batch_add_dense(f->batch, err));
+  for (size_t i = 0; i < fw_rank_batch_slices(f->batch); i++) {
+    update_slice(f, i, epoch);
+    f->tally = NULL; /* the first has counted all rows */
+  }
+  f->tally = tally;
   return FURROW_OK;
 }
 
@@ -91,7 +102,7 @@ static furrow_status update(flight *f, uint32_t epoch, double *loss, furrow_erro
   const fw_step step = fw_trainer_step_at(f->trainer, f->trainer->steps + 1, epoch);
   f->step = &step;
   furrow_status status = pass_rows(f, err);
-  if (status == FURROW_OK) status = update_parameters(f, err);
+  if (status == FURROW_OK) status = update_parameters(f, epoch, err);
   if (status == FURROW_OK) status = fw_batch_slot_loss(fw_rank_batch_whole(f->batch), loss, err);
   f->step = NULL;
   return status;
@@ -103,6 +114,7 @@ furrow_status fw_trainer_update_ranks(furrow_trainer *trainer, const fw_rank_epo
   const fw_batch_slot *whole = fw_rank_batch_whole(f.batch);
   uint64_t rows = 0;
   f.tally = epoch->tally;
+  fw_rank_batch_set_slice(f.batch, epoch->slice_rows);
   furrow_status status = begin(&f, true, err);
   while (status == FURROW_OK && whole->batch) {
     status = update(&f, epoch->epoch, loss, err);
@@ -118,6 +130,7 @@ furrow_status fw_trainer_update_ranks(furrow_trainer *trainer, const fw_rank_epo
 furrow_status fw_trainer_score_ranks(furrow_trainer *trainer, const fw_row_source *from, fw_scored_batch take,
                                      void *user, furrow_error *err) {
   flight f = take_off(trainer, from);
+  fw_rank_batch_set_slice(f.batch, 0);
   furrow_status status = begin(&f, false, err);
   while (status == FURROW_OK && fw_rank_batch_whole(f.batch)->batch) {
     status = pass_rows(&f, err);

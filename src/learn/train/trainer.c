@@ -36,7 +36,7 @@ furrow_status fw_trainer_adopt(furrow_trainer *trainer, fw_net *net, furrow_erro
   furrow_status status = FURROW_OK;
   for (int i = 0; status == FURROW_OK && i < FW_PIPELINE_DEPTH; i++)
     status = fw_batch_slot_init(&slots[i], net, true, i > 0 ? &slots[0] : NULL, err);
-  if (status == FURROW_OK && trainer->comm->ranks > 1)
+  if (status == FURROW_OK && fw_rank_batch_is_needed(net))
     status = fw_rank_batch_create(&rank_batch, net, trainer->max_features, err);
   if (status != FURROW_OK) {
     clear_slots(slots);
@@ -295,6 +295,8 @@ static furrow_status open_alone(furrow_trainer *trainer, const furrow_learn_conf
   if (status == FURROW_OK && !trainer->plan->data.has_label) {
     status = fw_fail(err, FURROW_E_ARGUMENT, "training needs labels, and the configuration says that rows have none");
   }
+  if (status == FURROW_OK && trainer->hogwild && trainer->plan->train.staleness > 0)
+    status = fw_fail(err, FURROW_E_ARGUMENT, "hogwild and staleness do not go together");
   if (status == FURROW_OK) status = fw_spin_pool_create(&trainer->pool, params->threads, err);
   if (status != FURROW_OK) return status;
   return trainer->plan->forest.used ? open_forest(trainer, params, err) : open_net(trainer, params, err);

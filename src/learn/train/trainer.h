@@ -66,6 +66,7 @@ furrow_status fw_trainer_update(furrow_trainer *trainer, fw_batch_slot *const sl
 typedef furrow_status (*fw_rows_progress)(void *user, uint64_t rows, furrow_error *err);
 typedef struct fw_rank_epoch {
   const fw_row_source *from;
+  size_t slice_rows; /* of an update, where a batch has several (train.staleness); 0: it has one */
   uint32_t epoch;
   fw_tally *tally; /* counts the rows of all ranks, in the order of one process; may be NULL */
   fw_rows_progress done;
