@@ -71,7 +71,8 @@ static furrow_status read_manifest(furrow_shards *s, const char *path, furrow_er
   furrow_status status = fw_comm_is_first(s->comm) ? fw_path_read_json(&text, &size, path, err) : FURROW_OK;
   status = fw_comm_all_ok(s->comm, status, err);
   if (status == FURROW_OK && s->comm->ranks > 1) status = share_text(s->comm, &text, &size, err);
-  if (status == FURROW_OK) status = fw_shards_manifest_parse(&s->manifest, text, size, path, err);
+  if (status == FURROW_OK)
+    status = fw_comm_all_ok(s->comm, fw_shards_manifest_parse(&s->manifest, text, size, path, err), err);
   fw_free(text);
   return status;
 }
@@ -680,7 +681,7 @@ static furrow_status search_block(const furrow_shards *shards, const float *quer
   }
   if (status == FURROW_OK) status = fw_comm_all_ok(shards->comm, own, err);
   if (status == FURROW_OK && shards->facts.refines)
-    status = finish_refined(&b, queries, all, wide, k, params, out, first, err);
+    status = fw_comm_all_ok(shards->comm, finish_refined(&b, queries, all, wide, k, params, out, first, err), err);
   for (size_t i = 0; all && i < n; i++) fw_free(all[i].list);
   fw_free(all);
   fw_free(keys);
