@@ -6,9 +6,6 @@
 
 #include "core/fail.h"
 
-/* As the library says it. */
-#define OTHER_FAILED "another process failed"
-
 /* A rank that has no memory for an answer cannot take part in the next question: the job ends. */
 static void *rank_memory(size_t count, size_t size) {
   void *memory = calloc(count, size);
@@ -39,24 +36,15 @@ furrow_status ranks_gather(const void *mine, size_t size, void **all, furrow_err
   return status;
 }
 
-/* What a rank brings: a failure that is only that of another counts for nothing beside its cause. */
-enum { WORKS, FAILED, HEARD_OF_FAILURE };
-
-static unsigned char verdict_of(furrow_status mine, const furrow_error *err) {
-  if (mine == FURROW_OK) return WORKS;
-  return mine == FURROW_E_STATE && strcmp(err->message, OTHER_FAILED) == 0 ? HEARD_OF_FAILURE : FAILED;
-}
-
-furrow_status ranks_agree(furrow_status mine, furrow_error *err) {
+furrow_status ranks_all_ok(furrow_status mine, furrow_error *err) {
   const unsigned ranks = ranks_count();
-  const unsigned char failed = verdict_of(mine, err);
+  const unsigned char failed = mine != FURROW_OK;
   furrow_error lost;
   void *all = NULL;
   if (ranks == 1) return mine;
   const furrow_status status = ranks_gather(&failed, 1, &all, failed ? &lost : err);
   if (status != FURROW_OK) return failed ? mine : status;
-  const unsigned char *found = memchr(all, FAILED, ranks);
-  const bool other = found ? found != (const unsigned char *)all + ranks_number() : memchr(all, HEARD_OF_FAILURE, ranks) != NULL;
+  const bool other = memchr(all, 1, ranks) != NULL;
   free(all);
-  return other ? fail(err, FURROW_E_STATE, OTHER_FAILED) : mine;
+  return other && !failed ? fail(err, FURROW_E_STATE, "another process failed") : mine;
 }

@@ -6,9 +6,11 @@
 #include "core/ranks.h"
 #include "furrow/status.h"
 
-/* Returns OK where all ranks bring OK. Else the first rank that failed gets its own status, all others E_STATE: since
- * parts are in the order of rows, the error that counts is the one that a single process would come to. */
-furrow_status ranks_agree(furrow_status mine, furrow_error *err);
+/* Returns OK where all ranks bring OK; else `mine`, or E_STATE where only others have failed. Of several failures that
+ * of the first rank is printed: since parts are in the order of rows, it is the one that a single process would come
+ * to.
+ */
+furrow_status ranks_all_ok(furrow_status mine, furrow_error *err);
 /* Gives the `size` bytes of every rank to all ranks, in their order; to be freed. */
 furrow_status ranks_gather(const void *mine, size_t size, void **all, furrow_error *err);
 

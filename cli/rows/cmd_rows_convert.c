@@ -36,7 +36,8 @@ static const option convert_options[] = {
      .kind = OPTION_FLAG,
      .help = "under mpirun, every rank writes a file of its own: DST with -00000-of-00004 before its ending",
      .offset = offsetof(convert_values, sink.per_rank)},
-    {.name = "json", .kind = OPTION_FLAG, .help = "report as JSON", .offset = offsetof(convert_values, json)}, {0}};
+    {.name = "json", .kind = OPTION_FLAG, .help = "report as JSON", .offset = offsetof(convert_values, json)},
+    {0}};
 
 static const option_group convert_groups[] = {
     {.title = "Writing", .options = sink_options, .offset = offsetof(convert_values, sink)},
@@ -104,7 +105,7 @@ static furrow_status convert_all(const convert_values *convert, output *out, fur
   furrow_status status = choose_format(convert, &format, err);
   if (status == FURROW_OK && !to_stdout(convert)) interrupt_catch();
   if (status == FURROW_OK) status = source_open(&s, convert->uri, &convert->source, err);
-  status = ranks_agree(status, err);
+  status = ranks_all_ok(status, err);
   if (status == FURROW_OK) status = convert_source(&s, convert, format, &params, err);
   if (status == FURROW_OK) status = source_join_stats(&s, &stats, err);
   if (status == FURROW_OK && !to_stdout(convert) && ranks_number() == 0)
@@ -121,7 +122,7 @@ static furrow_status convert_run(const void *values, output *out, furrow_error *
   if (status == FURROW_OK && convert.sink.per_rank && !to_stdout(&convert))
     status = sink_rank_path(convert.destination, &own, err);
   if (own) convert.destination = own;
-  if ((status = ranks_agree(status, err)) == FURROW_OK) status = convert_all(&convert, out, err);
+  if ((status = ranks_all_ok(status, err)) == FURROW_OK) status = convert_all(&convert, out, err);
   free(own);
   return status;
 }

@@ -109,7 +109,7 @@ static furrow_status keep_encoder(const encode_values *encode, const furrow_enco
   furrow_status status = FURROW_OK;
   if (encode->schema && encode->dictionary && ranks_number() == 0)
     status = furrow_encoder_save(encoder, encode->dictionary, encode->sink.force, err);
-  return ranks_agree(status, err);
+  return ranks_all_ok(status, err);
 }
 
 static furrow_status check_dictionary(const encode_values *encode, furrow_error *err) {
@@ -167,7 +167,8 @@ static furrow_status write_rows(const encode_values *encode, source *s, sink_for
   return status;
 }
 
-static void print_report(const encode_values *encode, const furrow_encoder *encoder, sink_format format, const furrow_parser_stats *stats, output *out) {
+static void print_report(const encode_values *encode, const furrow_encoder *encoder, sink_format format,
+                         const furrow_parser_stats *stats, output *out) {
   report r;
   report_start(&r, out, encode->json);
   report_text(&r, "written", encode->out);
@@ -193,13 +194,13 @@ static furrow_status encode_log(const encode_values *encode, const char *log, si
   reading.on_bad = encode->on_bad;
   reading.quiet = encode->quiet;
   reading.index = FURROW_KEY_U64;
-  furrow_status status = ranks_agree(source_divide(&reading, log, err), err);
+  furrow_status status = ranks_all_ok(source_divide(&reading, log, err), err);
   if (status == FURROW_OK) status = get_encoder(encode, log, &encoder, err);
   if (status == FURROW_OK && furrow_encoder_feature_count(encoder) <= UINT32_MAX) reading.index = FURROW_KEY_U32;
   if (status == FURROW_OK) status = furrow_encoder_save(encoder, ENCODER_IN_MEMORY, true, err);
   if (status == FURROW_OK) status = furrow_encoder_uri(log, ENCODER_IN_MEMORY, &uri, err);
   if (status == FURROW_OK) status = source_open(&s, uri, &reading, err);
-  status = ranks_agree(status, err);
+  status = ranks_all_ok(status, err);
   if (status == FURROW_OK) status = write_rows(encode, &s, format, err);
   if (status == FURROW_OK) status = keep_encoder(encode, encoder, err);
   if (status == FURROW_OK) status = source_join_stats(&s, &stats, err);
@@ -225,7 +226,7 @@ static furrow_status encode_run(const void *values, output *out, furrow_error *e
   for (size_t i = 0; i < encode->logs.count && status == FURROW_OK; i++)
     status = sink_check_apart(encode->out, encode->logs.texts[i], err);
   if (status == FURROW_OK) status = join_logs(&log, &encode->logs, err);
-  status = ranks_agree(status, err);
+  status = ranks_all_ok(status, err);
   if (status == FURROW_OK && !to_stdout(encode)) interrupt_catch();
   if (status == FURROW_OK) status = encode_log(encode, log, format, out, err);
   free(log);
@@ -239,10 +240,11 @@ const command rows_encode_command = {
     .example = "furrow rows schema ratings.csv --out schema.json\n"
                "furrow rows encode ratings.csv --schema schema.json --out ratings.ffm --dictionary names\n"
                "furrow rows encode new.csv --dictionary names --out new.ffm",
-    .about = "Every column of the schema that is a feature becomes a field. The dictionary says which index is which "
-             "column and value; it is learned in a first pass over the log, unless all categories are hashed. Rows are "
-             "written as libffm unless --to or the name of the file says otherwise. Under mpirun every rank learns from a "
-             "part of the log and encodes it; the rows and the dictionary are those of one process.",
+    .about =
+        "Every column of the schema that is a feature becomes a field. The dictionary says which index is which "
+        "column and value; it is learned in a first pass over the log, unless all categories are hashed. Rows are "
+        "written as libffm unless --to or the name of the file says otherwise. Under mpirun every rank learns from a "
+        "part of the log and encodes it; the rows and the dictionary are those of one process.",
     .operands = encode_operands,
     .groups = encode_groups,
     .size = sizeof(encode_values),

@@ -298,7 +298,7 @@ static furrow_status info_run(const void *values, output *out, furrow_error *err
   furrow_status status = source_divide(&info.source, info.uri, err);
   if (status == FURROW_OK) status = source_open(&s, info.uri, &info.source, err);
   if (status == FURROW_OK) status = summarise(&s, &summary, err);
-  status = ranks_agree(status, err);
+  status = ranks_all_ok(status, err);
   if (status == FURROW_OK) status = summary_join(&summary, err);
   if (status == FURROW_OK) status = source_join_stats(&s, &stats, err);
   if (status == FURROW_OK && ranks_number() == 0) {

@@ -167,10 +167,10 @@ static furrow_status schema_run(const void *given, output *out, furrow_error *er
   furrow_status status = values->out ? text_file_check(values->out, values->force, err) : FURROW_OK;
   if (status == FURROW_OK) status = join_logs(&uri, &values->logs, err);
   if (status == FURROW_OK) status = source_divide(&reading, uri, err);
-  status = ranks_agree(status, err);
+  status = ranks_all_ok(status, err);
   if (status == FURROW_OK) status = propose(values, uri, &schema, &stats, err);
   if (status == FURROW_OK && ranks_number() == 0) status = show(values, schema, out, err);
-  status = ranks_agree(status, err);
+  status = ranks_all_ok(status, err);
   if (status == FURROW_OK && !values->quiet) {
     print_notes(&stats);
     note_no_label(values, schema);

@@ -14,8 +14,8 @@
 #include "core/commands.h"
 #include "core/fail.h"
 #include "core/interrupt.h"
-#include "core/ranks_join.h"
 #include "core/progress.h"
+#include "core/ranks_join.h"
 #include "core/report.h"
 #include "core/shared_options.h"
 #include "furrow/table.h"
@@ -327,7 +327,7 @@ static furrow_status set_error_path(const split_file *file, furrow_status status
 
 static furrow_status open_files(split_job *job, source *s, furrow_error *err) {
   furrow_rows_writer_params params;
-  furrow_status status = ranks_agree(sink_params(&job->values->sink, job->format, s, &params, err), err);
+  furrow_status status = ranks_all_ok(sink_params(&job->values->sink, job->format, s, &params, err), err);
   for (size_t i = 0; i < job->count && status == FURROW_OK; i++) {
     split_file *file = &job->files[i];
     status = furrow_rows_writer_open(&file->writer, file->staged, &params, err);
@@ -404,7 +404,7 @@ static furrow_status count_before(source *s, uint64_t *before, furrow_error *err
   if (ranks_count() == 1) return FURROW_OK;
   while ((status = source_next(s, &block, err)) == FURROW_OK) mine += block->size;
   if (status == FURROW_END) status = source_before_first(s, err);
-  status = ranks_agree(status, err);
+  status = ranks_all_ok(status, err);
   if (status == FURROW_OK) status = ranks_gather(&mine, sizeof mine, &all, err);
   for (unsigned r = 0; r < ranks_number() && status == FURROW_OK; r++) *before += ((const uint64_t *)all)[r];
   free(all);
@@ -507,11 +507,11 @@ static furrow_status split_log(split_job *job, furrow_parser_stats *stats, furro
   furrow_status status = check_unused(job->values, err);
   if (status == FURROW_OK) status = choose_names(job, err);
   if (status == FURROW_OK) status = make_directory(job, err);
-  status = ranks_agree(status, err);
+  status = ranks_all_ok(status, err);
   if (status == FURROW_OK) status = name_files(job, err);
   for (size_t i = 0; i < job->count && status == FURROW_OK; i++)
     status = sink_check_apart(job->files[i].path, job->values->uri, err);
-  status = ranks_agree(status, err);
+  status = ranks_all_ok(status, err);
   return status == FURROW_OK ? copy_log(job, stats, err) : status;
 }
 
@@ -549,19 +549,19 @@ static furrow_status split_source(split_job *job, source *s, furrow_error *err) 
   snprintf(job->ending, sizeof job->ending, "%s", sink_format_ending(job->format));
   make_bounds(&job->values->fractions, job->bounds);
   if (status == FURROW_OK) status = make_directory(job, err);
-  if ((status = ranks_agree(status, err)) == FURROW_OK) status = name_files(job, err);
-  if ((status = ranks_agree(status, err)) == FURROW_OK) status = count_before(s, &before, err);
+  if ((status = ranks_all_ok(status, err)) == FURROW_OK) status = name_files(job, err);
+  if ((status = ranks_all_ok(status, err)) == FURROW_OK) status = count_before(s, &before, err);
   if (status == FURROW_OK) status = open_files(job, s, err);
   if (status == FURROW_OK) status = deal_rows(job, s, before, err);
-  if ((status = ranks_agree(status, err)) == FURROW_OK) status = show_files(job, err);
-  if ((status = ranks_agree(status, err)) == FURROW_OK) status = join_counts(job, err);
+  if ((status = ranks_all_ok(status, err)) == FURROW_OK) status = show_files(job, err);
+  if ((status = ranks_all_ok(status, err)) == FURROW_OK) status = join_counts(job, err);
   return status;
 }
 
 static furrow_status run_rows(split_job *job, output *out, furrow_error *err) {
   furrow_parser_stats stats;
   source s;
-  furrow_status status = ranks_agree(source_open(&s, job->values->uri, &job->values->source, err), err);
+  furrow_status status = ranks_all_ok(source_open(&s, job->values->uri, &job->values->source, err), err);
   if (status == FURROW_OK) status = split_source(job, &s, err);
   if (status == FURROW_OK) split_report(job, out);
   if (status == FURROW_OK) status = source_join_stats(&s, &stats, err);
@@ -602,7 +602,7 @@ static furrow_status split_run(const void *values, output *out, furrow_error *er
   source_values divided = used.source;
   if (status == FURROW_OK) status = source_divide(&divided, split->uri, err);
   if (!copies_records(split)) used.source = divided; /* the library divides a raw log itself */
-  status = ranks_agree(status, err);
+  status = ranks_all_ok(status, err);
   if (status == FURROW_OK) status = copies_records(split) ? run_log(job, out, err) : run_rows(job, out, err);
   close_files(job, status != FURROW_OK);
   free(job);

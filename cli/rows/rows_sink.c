@@ -129,7 +129,7 @@ static furrow_status find_columns(source *s, furrow_rows_writer_params *params, 
   rows_summary summary;
   summary_init(&summary, s->values->value);
   furrow_status status = summarise(s, &summary, err);
-  if (s->values->divided) status = ranks_agree(status, err);
+  if (s->values->divided) status = ranks_all_ok(status, err);
   if (status == FURROW_OK && s->values->divided) status = summary_join(&summary, err);
   if (status != FURROW_OK) return status;
   params->columns = summary_columns(&summary);
@@ -194,7 +194,7 @@ static furrow_status write_rows(source *s, furrow_rows_writer *writer, furrow_er
 
 furrow_status sink_copy_rows(source *s, furrow_rows_writer *writer, furrow_status status, furrow_error *err) {
   if (status == FURROW_OK) status = write_rows(s, writer, err);
-  if (s->values->divided) status = ranks_agree(status, err);
+  if (s->values->divided) status = ranks_all_ok(status, err);
   return status == FURROW_OK ? furrow_rows_writer_commit(writer, err) : status;
 }
 

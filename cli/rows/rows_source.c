@@ -103,8 +103,8 @@ furrow_status source_divide(source_values *values, const char *uri, furrow_error
     fail(err, FURROW_E_ARGUMENT, "standard input cannot be divided among %u ranks", ranks_count());
     return add_hint(err, "write it to a file that all ranks see, or start one process");
   }
-  if (values->part.nparts > 1) return fail(err, FURROW_E_ARGUMENT, "--part: the parts of %u ranks are their own",
-                                           ranks_count());
+  if (values->part.nparts > 1)
+    return fail(err, FURROW_E_ARGUMENT, "--part: the parts of %u ranks are their own", ranks_count());
   values->part = (part_of){ranks_number(), ranks_count()};
   values->divided = true;
   return FURROW_OK;

@@ -9,9 +9,9 @@ enum { SUMMARY_DISTINCT = 10 };
 /* Statistics of one kind of number. Integers stay integers: a double would round them above 2^53. */
 typedef struct number_summary {
   uint64_t count, nans, infinities, zeros;
-  double min, max; /* of the finite ones; floats */
-  double sum, rest; /* of the finite ones: a sum of twice the digits, so that its order does not show in the mean */
-  int64_t least, most;  /* min and max of integers */
+  double min, max;     /* of the finite ones; floats */
+  double sum, rest;    /* of the finite ones: a sum of twice the digits, so that its order does not show in the mean */
+  int64_t least, most; /* min and max of integers */
 } number_summary;
 
 typedef struct range_summary {

@@ -88,7 +88,7 @@ furrow_status make_encoder(furrow_encoder **encoder, const char *log, const char
   furrow_status status = automatic ? check_repeats(log, err) : check_columns(columns, err);
   if (status == FURROW_OK)
     status = automatic ? propose(&made, log, columns, reading, err) : furrow_schema_load(&made, schema, err);
-  if (reading->comm) status = ranks_agree(status, err);
+  if (reading->comm) status = ranks_all_ok(status, err);
   furrow_encoder_params_init(&params);
   params.folder = folder;
   params.threads = reading->threads;

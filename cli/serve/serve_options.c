@@ -149,6 +149,7 @@ const option_group serve_groups[] = {{.title = "What is served", .options = sour
 void serve_values_init(void *values) {
   serve_values *v = values;
   *v = (serve_values){.watch_seconds = 5,
+                      .max_body = SIZE_MAX,
                       .max_rows = 10000,
                       .max_results = 1000,
                       .max_queue = 256,

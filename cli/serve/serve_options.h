@@ -17,7 +17,7 @@ typedef struct serve_values {
   bool search_only;
   uint32_t watch_seconds;
   uint32_t threads, workers;
-  size_t max_body, max_memory;
+  size_t max_body, max_memory; /* max_body SIZE_MAX: not given */
   uint64_t max_rows, max_results, max_queue, max_connections;
   double timeout, idle_timeout, drain;
   uint64_t checkpoint_after, max_fresh;

@@ -396,7 +396,7 @@ static furrow_status check_loopback(const char *listen, furrow_error *err) {
 
 static furrow_status check(serve_values *v, furrow_error *err) {
   const size_t usual = (size_t)16 << 20;
-  if (v->max_body == 0) v->max_body = v->max_memory < usual ? v->max_memory : usual;
+  if (v->max_body == SIZE_MAX) v->max_body = v->max_memory < usual ? v->max_memory : usual;
   if (v->models.count + v->indexes.count == 0)
     return fail(err, FURROW_E_ARGUMENT, "nothing to serve: give --model NAME=DIR or --index NAME=FILE");
   FAIL_TRY(check_sources(&v->models, "models", err));

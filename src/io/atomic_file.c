@@ -22,9 +22,9 @@
 struct fw_atomic_file {
   fw_target target;
   const furrow_comm *comm; /* whose ranks write it together; NULL: one process */
-  int fd;               /* -1: none */
-  furrow_output output; /* write NULL: bytes go to fd */
-  bool in_order;        /* standard output or the caller's: bytes are gone once they are written */
+  int fd;                  /* -1: none */
+  furrow_output output;    /* write NULL: bytes go to fd */
+  bool in_order;           /* standard output or the caller's: bytes are gone once they are written */
   bool committed;
   bool replaces, has_temporary, keep_existing;
   struct stat old; /* the file that is replaced, if there is one */
@@ -76,7 +76,7 @@ static furrow_status create_temporary(fw_atomic_file *file, furrow_error *err) {
 }
 
 /* What a rank behind the first writes until it is known where it belongs; a kill leaves nothing of it. */
-static furrow_status start_spool(fw_atomic_file *file, const char *path, furrow_error *err) {
+static furrow_status start_part(fw_atomic_file *file, const char *path, furrow_error *err) {
   FW_TRY(fw_target_find(&file->target, path, err));
   FW_TRY(create_temporary(file, err));
   unlinkat(file->target.directory, file->target.temporary, 0);
@@ -87,7 +87,7 @@ static furrow_status start_spool(fw_atomic_file *file, const char *path, furrow_
 static furrow_status start(fw_atomic_file *file, const char *path, furrow_error *err) {
   if (file->comm && strcmp(path, "-") == 0)
     return fw_fail(err, FURROW_E_UNSUPPORTED, "several ranks write a file together, but not standard output");
-  if (file->comm && !fw_comm_is_first(file->comm)) return start_spool(file, path, err);
+  if (file->comm && !fw_comm_is_first(file->comm)) return start_part(file, path, err);
   if (file->output.write || strcmp(path, "-") == 0) {
     file->in_order = true;
     if (!file->output.write) file->fd = STDOUT_FILENO;

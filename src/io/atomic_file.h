@@ -38,8 +38,8 @@ const char *fw_atomic_file_temporary(const fw_atomic_file *file);
 uint64_t fw_atomic_file_size(const fw_atomic_file *file);
 /* Flushes, syncs, renames, syncs the directory. Then nothing more can be written. */
 furrow_status fw_atomic_file_commit(fw_atomic_file *file, furrow_error *err) FURROW_MUST_USE;
-/* The same for a file of several ranks, called by all of them. `mine` is what this rank came to before: where any failed,
- * all fail. The first `skip` bytes that this rank wrote are left out; that of the first must be 0. */
+/* The same for a file of several ranks, called by all of them. `mine` is what this rank came to before: where any
+ * failed, all fail. The first `skip` bytes that this rank wrote are left out; that of the first must be 0. */
 furrow_status fw_atomic_file_commit_ranks(fw_atomic_file *file, furrow_status mine, uint64_t skip,
                                           furrow_error *err) FURROW_MUST_USE;
 /* Frees; removes the temporary file if it was not committed. Takes NULL. */

@@ -80,7 +80,7 @@ void fw_split_align(fw_split *split) {
   split->end = piece_end(split, split->end);
 }
 
-uint64_t fw_split_align_numbered(fw_split *split) {
+uint64_t fw_split_align_indexed(fw_split *split) {
   uint64_t before = 0;
   bool ordered = false;
   fw_split_align(split);
@@ -88,7 +88,7 @@ uint64_t fw_split_align_numbered(fw_split *split) {
     const fw_file *file = &split->set->files[i];
     ordered |= in_order(split, file);
     if (file->begin >= split->begin) continue;
-    const uint64_t room = split->begin - file->begin, bytes = room < file->size ? room : file->size;
+    const uint64_t whole = split->begin - file->begin, bytes = whole < file->size ? whole : file->size;
     before += bytes / split->piece + (bytes % split->piece != 0);
   }
   if (!ordered) return before;

@@ -62,7 +62,7 @@ void fw_split_set_records(fw_split *split, const fw_records *records);
 void fw_split_align(fw_split *split);
 /* The same; returns how many pieces the parts before this one have. Where a file is read in order nobody knows: then
  * the first part is the whole, and the others are empty. */
-uint64_t fw_split_align_numbered(fw_split *split);
+uint64_t fw_split_align_indexed(fw_split *split);
 /* Another size of pieces. Before the first claim. */
 void fw_split_set_piece(fw_split *split, size_t piece);
 

@@ -7,6 +7,7 @@
 
 /* Makes what this rank read what all ranks read; all of them call it. The first bad row is that of the first rank that
  * has one. */
-furrow_status fw_rank_stats_join(const furrow_comm *comm, furrow_parser_stats *stats, furrow_error *err) FURROW_MUST_USE;
+furrow_status fw_rank_stats_join(const furrow_comm *comm, furrow_parser_stats *stats,
+                                 furrow_error *err) FURROW_MUST_USE;
 
 #endif

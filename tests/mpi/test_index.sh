@@ -125,6 +125,16 @@ expect $code = 0
 expect "$(grep -c '^left out  *6' out)" = 1
 expect "$("$furrow" index names many.index | sort)" = "$("$furrow" index names one.index | sort)"
 
+echo "== vectors of a matrix"
+python3 -c '
+for i in range(300):
+    for k in range(16): print(k, i * 3 + 7, (i * 37 + k * 11) % 19 - 9.5, sep="\t")' >matrix.tsv
+"$furrow" model import -q matrix.tsv emb --format TextColumn --row-type T_FLOAT_SPARSE >/dev/null
+"$furrow" index build --from-model emb --out one.index --m 0 "${common[@]}" >/dev/null
+run 3 "$furrow" index build --from-model emb --out many.index --m 0 "${common[@]}"
+expect $code = 0
+same one.index many.index
+
 echo "== fewer vectors than processes"
 run 4 "$furrow" index build --base few.fbin --out many.index --nlist 1 --m 4 --nbits 1 --force -q
 expect $code = 0
@@ -205,6 +215,17 @@ expect $? != 0
 "$furrow" index add parts.index --base few.fbin >out 2>err
 expect $? = 2
 expect "$(grep -c 'manifest of shards' err)" = 1
+
+echo "== Faiss reads what several processes wrote"
+. "$here/../../tools/probes.sh"
+if has_faiss && ${CXX:-c++} -O1 -o peer "$here/../interop/faiss_peer.cc" $faiss_libraries; then
+  for more in "" "--refine-flat" "--opq --metric ip" "--nbits 8 --hnsw 8"; do
+    run 3 "$furrow" index build --base base.fbin --out many.index "${spec[@]}" $more
+    "$furrow" index search many.index queries.fbin -k 10 --nprobe 4 --out-ids f.i64 --out-dist f.f32 --force >/dev/null
+    ./peer compare many.index queries.fbin 10 4 f.i64 f.f32 >out 2>err
+    expect $? = 0
+  done
+fi
 
 echo "== other commands run once"
 "$furrow" index build --base whole.fbin --out one.index "${spec[@]}" >/dev/null

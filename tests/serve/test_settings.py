@@ -48,6 +48,7 @@ OPTIONS = [
     ("--items takes NAME=FILE (f.csv)", ["--model", "a=x", "--items", "f.csv"]),
     ("--seen names no model that is served", ["--index", "a=x", "--seen", "a=log.csv"]),
     ("--max-body 1023 is not from 1024", ["--model", "a=x", "--max-body", "1023"]),
+    ("--max-body 0 is not from 1024", ["--model", "a=x", "--max-body", "0"]),
     ("--max-memory 0 is not from 1024", ["--model", "a=x", "--max-memory", "0"]),
     ("--max-rows 0 is not from 1", ["--model", "a=x", "--max-rows", "0"]),
     ("--max-results 0 is not from 1", ["--model", "a=x", "--max-results", "0"]),

@@ -90,7 +90,7 @@ static size_t block_row(const fw_linear_problem *p, size_t i) {
 }
 
 /* Lets one rank after the other add its rows to the state, so that it has the bits of one process. */
-static furrow_status add_in_turn(const fw_linear_problem *p, void (*add)(const fw_linear_problem *p, void *state),
+static furrow_status add_by_rank(const fw_linear_problem *p, void (*add)(const fw_linear_problem *p, void *state),
                                  void *state, size_t bytes, furrow_error *err) {
   for (unsigned r = 0; r < p->comm->ranks; r++) {
     if (r == p->comm->rank) add(p, state);
@@ -679,7 +679,8 @@ static void divide_features(fw_linear_problem *p, size_t uses) {
   p->last_feature = p->feature_begin[p->comm->rank + 1];
 }
 
-/* What ranks sent of this rank's features, by rank and feature, goes by feature and rank. counts: by rank and feature.
+/* What ranks sent of this rank's features, by rank and feature, is put in the order of features and ranks. counts: by
+ * rank and feature.
  */
 static furrow_status join_uses(fw_linear_problem *p, const uint64_t *counts, furrow_error *err) {
   const size_t own = p->last_feature - p->first_feature;
@@ -799,7 +800,7 @@ static void add_squares(const fw_linear_problem *p, void *state) {
 /* By feature: the sum of weight * value^2 of its uses. */
 static furrow_status sum_squares(const fw_linear_problem *p, double *square, furrow_error *err) {
   memset(square, 0, p->features * sizeof *square);
-  return add_in_turn(p, add_squares, square, p->features * sizeof *square, err);
+  return add_by_rank(p, add_squares, square, p->features * sizeof *square, err);
 }
 
 /* Common features, such as hours of the day and dense numbers, need more of it than users and items do. */
@@ -944,9 +945,9 @@ static void add_deviations(const fw_linear_problem *p, void *state) {
 
 static furrow_status sum_labels(const fw_linear_problem *p, label_sums *s, furrow_error *err) {
   *s = (label_sums){0};
-  FW_TRY(add_in_turn(p, add_labels, s, sizeof *s, err));
+  FW_TRY(add_by_rank(p, add_labels, s, sizeof *s, err));
   s->mean /= s->total;
-  FW_TRY(add_in_turn(p, add_deviations, s, sizeof *s, err));
+  FW_TRY(add_by_rank(p, add_deviations, s, sizeof *s, err));
   s->deviation = sqrt(s->deviation / s->total);
   return FURROW_OK;
 }
@@ -972,7 +973,7 @@ static furrow_status start_bias(const fw_linear_problem *p, const label_sums *su
   } else if (p->loss == FW_LOSS_SOFTMAX) {
     memset(share, 0, p->outputs * sizeof *share);
     share[p->outputs] = sums->total;
-    FW_TRY(add_in_turn(p, add_shares, share, (p->outputs + 1) * sizeof *share, err));
+    FW_TRY(add_by_rank(p, add_shares, share, (p->outputs + 1) * sizeof *share, err));
     for (size_t k = 0; k < p->outputs; k++) share[k] = limit_share(share[k]);
     for (size_t k = 0; k < p->outputs; k++) bias[k] = log(share[k]);
   } else {

@@ -215,7 +215,7 @@ static furrow_status take_values(void *user, const furrow_rowblock *block, furro
 }
 
 /* All but the facts of features. */
-static furrow_status add_in_turn(fw_data_facts *facts, const fw_samples *samples, furrow_error *err) {
+static furrow_status add_by_rank(fw_data_facts *facts, const fw_samples *samples, furrow_error *err) {
   const furrow_comm *comm = fw_samples_comm(samples);
   for (unsigned r = 0; r < comm->ranks; r++) {
     furrow_status status = FURROW_OK;
@@ -322,7 +322,7 @@ furrow_status fw_data_facts_read(fw_data_facts *facts, const fw_samples *samples
   FW_TRY(fw_comm_max_u64(comm, &some, 1, err));
   FW_TRY(fw_comm_all_ok(comm, fw_data_facts_init(facts, some, err), err));
   if (comm->ranks == 1) return visit_blocks(samples, take_facts, facts, err);
-  FW_TRY(add_in_turn(facts, samples, err));
+  FW_TRY(add_by_rank(facts, samples, err));
   return facts->features ? add_values(facts, samples, err) : FURROW_OK;
 }
 

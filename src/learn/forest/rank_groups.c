@@ -21,7 +21,8 @@ static int compare_groups(const void *a, const void *b) {
 
 static furrow_status fail_divided(uint64_t qid, furrow_error *err) {
   fw_fail(err, FURROW_E_ARGUMENT, "the rows of group %" PRIu64 " (qid) are on more than one rank", qid);
-  fw_error_set_hint(err, "ranks must have whole groups: use one process, or a file of whole groups for each rank");
+  fw_error_set_hint(err,
+                    "a rank must have whole groups, and here two parts of the data meet within one: use one process");
   return FURROW_E_ARGUMENT;
 }
 

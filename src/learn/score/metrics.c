@@ -223,7 +223,7 @@ static furrow_status take_sums(fw_tally *t, const furrow_comm *comm, unsigned fr
   return comm->broadcast(comm, t->class_sums, t->class_numbers * sizeof *t->class_sums, from, err);
 }
 
-furrow_status fw_tally_add_in_turn(fw_tally *t, const furrow_comm *comm, void (*add)(void *user, fw_tally *tally),
+furrow_status fw_tally_add_by_rank(fw_tally *t, const furrow_comm *comm, void (*add)(void *user, fw_tally *tally),
                                    void *user, furrow_error *err) {
   for (unsigned r = 0; r < comm->ranks; r++) {
     if (r == comm->rank) add(user, t);

@@ -34,7 +34,7 @@ furrow_status fw_tally_reduce(fw_tally *tally, const furrow_comm *comm, furrow_e
 
 /* One rank after the other adds its rows to the sums of those before it: each rank has the sums of all rows, with the
  * bits of one process. */
-furrow_status fw_tally_add_in_turn(fw_tally *tally, const furrow_comm *comm, void (*add)(void *user, fw_tally *tally),
+furrow_status fw_tally_add_by_rank(fw_tally *tally, const furrow_comm *comm, void (*add)(void *user, fw_tally *tally),
                                    void *user, furrow_error *err) FURROW_MUST_USE;
 
 /* Whether models of a loss have the figure at this place of furrow_learn_metrics. */

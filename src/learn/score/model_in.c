@@ -31,7 +31,8 @@ static void put(const reading *in, void *numbers, size_t at, double value) {
     ((float *)numbers)[at] = (float)value;
 }
 
-/* Where the numbers of a column are; *at: the index of row 0 among them. *numbers is NULL for a feature of another rank.
+/* Where the numbers of a column are; *at: the index of row 0 among them. *numbers is NULL for a feature of another
+ * rank.
  */
 static furrow_status place_of(const reading *in, int64_t col, void **numbers, size_t *at, furrow_error *err) {
   const fw_parameter *about = in->about;

@@ -141,19 +141,20 @@ furrow_status fw_fit_progress(void *user, uint64_t rows, furrow_error *err) {
   return fw_report_progress(p->progress, p->progress_user, f->phase, rows, total, err);
 }
 
-furrow_status fw_fit_agree(const fw_fit *f, furrow_status status, furrow_error *err) {
+furrow_status fw_fit_share_failure(const fw_fit *f, furrow_status status, furrow_error *err) {
   return fw_comm_agree(f->trainer->comm, status, err);
 }
 
 furrow_status fw_fit_ask(const fw_fit *f, uint64_t done, uint64_t of, furrow_error *err) {
   const furrow_trainer_fit_params *p = &f->params;
   const uint64_t rows = fw_epoch_rows_known_rows(f->train);
-  return fw_fit_agree(f, fw_report_progress(p->progress, p->progress_user, f->phase, rows * done / of, rows, err), err);
+  return fw_fit_share_failure(
+      f, fw_report_progress(p->progress, p->progress_user, f->phase, rows * done / of, rows, err), err);
 }
 
 furrow_status fw_fit_pause(const fw_fit *f, furrow_error *err) {
   const furrow_trainer_fit_params *p = &f->params;
-  return fw_fit_agree(f, fw_report_progress(p->progress, p->progress_user, "preparing", 0, 0, err), err);
+  return fw_fit_share_failure(f, fw_report_progress(p->progress, p->progress_user, "preparing", 0, 0, err), err);
 }
 
 furrow_status fw_fit_no_rows(const fw_fit *f, furrow_error *err) {
@@ -344,9 +345,9 @@ static furrow_status report_epoch(const fw_fit *f, const fw_epoch *epoch, furrow
 }
 
 /* Ranks go on, or back, together. */
-static furrow_status agree_on_epoch(fw_fit *f, furrow_status status, furrow_error *err) {
+static furrow_status share_divergence(fw_fit *f, furrow_status status, furrow_error *err) {
   uint64_t diverged = f->trainer->diverged;
-  status = fw_fit_agree(f, status, err);
+  status = fw_fit_share_failure(f, status, err);
   if (f->trainer->comm->ranks > 1) FW_TRY(fw_comm_max_u64(f->trainer->comm, &diverged, 1, err));
   f->trainer->diverged = diverged > 0;
   return status;
@@ -359,21 +360,21 @@ static furrow_status run_epoch(fw_fit *f, furrow_error *err) {
   furrow_learn_metrics_init(&epoch.valid);
   f->epoch = epoch.shown.epoch;
   f->phase = "training";
-  furrow_status status = agree_on_epoch(f, f->ops->train(f, &epoch, err), err);
+  furrow_status status = share_divergence(f, f->ops->train(f, &epoch, err), err);
   if (status == FURROW_OK) to_units_of_data(f, &epoch.train);
   if (fw_fit_diverged(f, status, &epoch)) return fw_fit_go_back(f, status, &epoch, err);
   FW_TRY(status);
-  FW_TRY(fw_fit_agree(f, report_epoch(f, &epoch, err), err));
-  status = agree_on_epoch(f, validate(f, &epoch, err), err);
+  FW_TRY(fw_fit_share_failure(f, report_epoch(f, &epoch, err), err));
+  status = share_divergence(f, validate(f, &epoch, err), err);
   if (status != FURROW_OK && f->trainer->diverged) return fw_fit_go_back(f, status, &epoch, err);
   FW_TRY(status);
   to_units_of_data(f, &epoch.valid);
   status = add_to_history(f, &epoch, err);
   if (status == FURROW_OK && epoch.shown.best && f->params.keep_best) status = f->ops->keep(f, err);
-  FW_TRY(fw_fit_agree(f, status, err));
+  FW_TRY(fw_fit_share_failure(f, status, err));
   FW_TRY(save_checkpoint(f, err));
   if (f->params.epoch) status = f->params.epoch(f->params.epoch_user, &t->history[t->epochs - 1].shown, err);
-  return fw_fit_agree(f, status, err);
+  return fw_fit_share_failure(f, status, err);
 }
 
 /* Whether patience is at its end. */
@@ -527,7 +528,7 @@ furrow_status furrow_trainer_fit(furrow_trainer *trainer, const char *train, con
   furrow_status status = fw_fit_settle_encoder(&f, err);
   fw_fit_choose_ops(&f);
   if (status == FURROW_OK) status = find_metric(&f, err);
-  status = fw_fit_agree(&f, status, err);
+  status = fw_fit_share_failure(&f, status, err);
   if (status == FURROW_OK) status = open_samples(&f, train, !valid, err);
   if (status == FURROW_OK) status = fw_fit_pause(&f, err);
   if (status == FURROW_OK) status = fw_fit_draw_negatives(&f, f.samples, err);
@@ -536,9 +537,9 @@ furrow_status furrow_trainer_fit(furrow_trainer *trainer, const char *train, con
   if (status == FURROW_OK) status = check_metric(&f, err);
   take_plan(&f);
   if (status == FURROW_OK) status = fw_tally_create(&f.tally, &trainer->plan->graph, err);
-  status = fw_fit_agree(&f, status, err);
-  if (status == FURROW_OK) status = fw_fit_agree(&f, open_train(&f, !valid, err), err);
-  if (status == FURROW_OK) status = fw_fit_agree(&f, open_valid(&f, valid, err), err);
+  status = fw_fit_share_failure(&f, status, err);
+  if (status == FURROW_OK) status = fw_fit_share_failure(&f, open_train(&f, !valid, err), err);
+  if (status == FURROW_OK) status = fw_fit_share_failure(&f, open_valid(&f, valid, err), err);
   if (status == FURROW_OK) status = fw_fit_pause(&f, err);
   if (status == FURROW_OK) status = change_units(&f, false, err);
   if (status == FURROW_OK) status = run_epochs(&f, err);

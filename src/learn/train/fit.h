@@ -95,7 +95,7 @@ furrow_status fw_fit_progress(void *user, uint64_t rows, furrow_error *err);
  * between them. */
 furrow_status fw_fit_ask(const fw_fit *fit, uint64_t done, uint64_t of, furrow_error *err) FURROW_MUST_USE;
 /* OK if all ranks' status is; else that of the first rank that failed, with its error, on all ranks. */
-furrow_status fw_fit_agree(const fw_fit *fit, furrow_status status, furrow_error *err) FURROW_MUST_USE;
+furrow_status fw_fit_share_failure(const fw_fit *fit, furrow_status status, furrow_error *err) FURROW_MUST_USE;
 /* Lets the caller stop between two passes over the rows before the first epoch. */
 furrow_status fw_fit_pause(const fw_fit *fit, furrow_error *err) FURROW_MUST_USE;
 /* E_ARGUMENT: there are no rows to train with, and why. */

@@ -178,7 +178,7 @@ static void add_scores(void *user, fw_tally *tally) {
 
 furrow_status fw_convex_fit_tally(fw_convex_fit *c, const double *x, const fw_fit *f, furrow_error *err) {
   fw_linear_problem_scores(c->problem, x, c->scores);
-  return fw_tally_add_in_turn(f->tally, f->trainer->comm, add_scores, c, err);
+  return fw_tally_add_by_rank(f->tally, f->trainer->comm, add_scores, c, err);
 }
 
 /* Figures take as long as an iteration, so that they are made only now and then. */

@@ -57,6 +57,7 @@ static furrow_status pass_rows(fw_fit *f, fw_epoch_rows *epoch_rows, take_batch 
   furrow_status status = fw_batcher_create(&p.batcher, &rules, err);
   if (status == FURROW_OK) status = fw_alloc(&numbers, ROWS_AT_ONCE, sizeof *p.numbers, err);
   p.numbers = numbers;
+  status = fw_comm_agree(f->trainer->comm, status, err); /* all ranks start the epoch, or none */
   if (status == FURROW_OK) status = run_pass(&p, epoch, err);
   const fw_samples *samples = epoch_rows == f->valid && f->valid_samples ? f->valid_samples : f->samples;
   if (status == FURROW_E_RANGE && err && !err->file[0]) fw_error_set_file(err, fw_samples_name(samples));
@@ -66,17 +67,25 @@ static furrow_status pass_rows(fw_fit *f, fw_epoch_rows *epoch_rows, take_batch 
   return fw_comm_agree(f->trainer->comm, status, err);
 }
 
-/* Samples of the first pass are chosen by the number of a row among those of all ranks: rows of the ranks before this
- * one are counted. */
+/* This rank's rows that a pass over the training rows will bring. */
+static furrow_status count_own_rows(fw_fit *f, uint64_t *rows, furrow_error *err) {
+  const fw_data_conf *data = &f->trainer->plan->data;
+  uint32_t *list = NULL;
+  size_t count = 0;
+  if (data->sample_ratio < 1 || data->posneg_ratio > 0 || !fw_samples_block(f->samples))
+    return pass_rows(f, f->train, NULL, 1, rows, err);
+  const furrow_status status = fw_epoch_rows_list(f->train, &list, &count, err);
+  fw_free(list);
+  *rows = count;
+  return fw_comm_agree(f->trainer->comm, status, err);
+}
+
+/* The first pass samples by the number of a row among those of all ranks: the booster has to know its first one. */
 static furrow_status share_rows(fw_fit *f, furrow_error *err) {
   const furrow_comm *comm = f->trainer->comm;
-  const fw_data_conf *data = &f->trainer->plan->data;
   uint64_t rows = 0, first = 0, all = 0;
   if (comm->ranks == 1) return FURROW_OK;
-  if (data->sample_ratio < 1 || data->posneg_ratio > 0)
-    FW_TRY(pass_rows(f, f->train, NULL, 1, &rows, err));
-  else
-    FW_TRY(fw_comm_agree(comm, fw_epoch_rows_count(f->train, &rows, err), err));
+  FW_TRY(count_own_rows(f, &rows, err));
   FW_TRY(fw_comm_offset(comm, rows, &first, &all, err));
   fw_booster_set_comm(f->booster, comm, first);
   return FURROW_OK;

@@ -252,7 +252,7 @@ static furrow_status become_linear(fw_fit *f, furrow_error *err) {
   if (status == FURROW_OK) status = fw_trainer_adopt(t, net, err);
   if (status != FURROW_OK) fw_net_free(net);
   fw_convex_fit_free(all);
-  return fw_fit_agree(f, status, err);
+  return fw_fit_share_failure(f, status, err);
 }
 
 /* ---- The start ---- */
@@ -286,7 +286,7 @@ static furrow_status valid_losses(const fw_fit *f, const fw_convex_fit *c, doubl
   if (status == FURROW_OK) status = fw_convex_labels(f, rows, &label, &weight, err);
   if (status == FURROW_OK)
     fw_linear_problem_score_rows(c->problem, fw_convex_fit_parameters(c), rows, use, *count, scores);
-  status = fw_fit_agree(f, status, err);
+  status = fw_fit_share_failure(f, status, err);
   for (size_t i = 0; status == FURROW_OK && i < *count; i++) /* one output: a loss takes the place of its score */
     scores[i] = weight[use[i]] * linear_row_loss(graph, scores + i, label[use[i]]);
   fw_free(use);
@@ -368,7 +368,7 @@ furrow_status fw_linear_start(fw_fit *f, furrow_error *err) {
   FW_TRY(fw_convex_fit_solve(f->convex, f, err));
   FW_TRY(choose_strength(f, err));
   if (f->trainer->epochs > 0) return FURROW_OK;
-  return fw_fit_agree(f, fw_linear_put(f->trainer->net, f->convex, err), err);
+  return fw_fit_share_failure(f, fw_linear_put(f->trainer->net, f->convex, err), err);
 }
 
 /* ---- The comparison ---- */
@@ -442,7 +442,7 @@ static furrow_status compare(fw_fit *f, comparison *c, furrow_error *err) {
   if (status == FURROW_OK) status = fw_alloc((void **)&scores, (count + 1) * outputs, sizeof *scores, err);
   if (status == FURROW_OK)
     fw_linear_problem_score_rows(f->convex->problem, fw_convex_fit_parameters(f->convex), rows, use, count, scores);
-  status = fw_fit_agree(f, status, err);
+  status = fw_fit_share_failure(f, status, err);
   if (status == FURROW_OK) status = join_scores(f, &scores, count * outputs, err);
   *c = (comparison){.fit = f, .scores = scores};
   if (status == FURROW_OK) status = fw_fit_net_score(f, compare_batch, c, err);

@@ -331,8 +331,8 @@ static furrow_status count_elements(const writing *w, furrow_matrix_meta *meta, 
 static furrow_status open_writer(writing *w, furrow_model_writer *model, const furrow_matrix_meta *meta,
                                  const fw_save_params *params, furrow_error *err) {
   furrow_status status = ensure_capacity(w, err);
-  for (int turn = 0; turn < 2; turn++) {
-    if (status == FURROW_OK && fw_comm_is_first(w->comm) == (turn == 0))
+  for (int round = 0; round < 2; round++) {
+    if (status == FURROW_OK && fw_comm_is_first(w->comm) == (round == 0))
       status = furrow_matrix_writer_open_in(&w->writer, model, meta, &params->write, err);
     status = fw_comm_agree(w->comm, status, err);
   }

@@ -172,7 +172,7 @@ static furrow_status learn_log(build *b, furrow_error *err) {
     fw_error_set_hint(err, "save the log to a file, or hash all categories (\"hash\": 18)");
     return FURROW_E_ARGUMENT;
   }
-  furrow_status status = 
+  furrow_status status =
       fw_learn_fields(b->log, &b->encoder, &b->encoder.log, &params, b->comm, b->learned, &stats, err);
   b->encoder.dictionary.records = stats.rows;
   if (status == FURROW_OK && b->encoder.dictionary.records == 0)
@@ -191,8 +191,7 @@ static furrow_status learn_table(build *b, size_t table, furrow_error *err) {
   fw_encode_view view = {0};
   furrow_status status = fw_encode_view_joined(&view, b->schema, d, table, err);
   if (status == FURROW_OK)
-    status = 
-        fw_learn_fields(b->tables[table], &b->encoder, &view, &params, fw_comm_self(), b->learned, &stats, err);
+    status = fw_learn_fields(b->tables[table], &b->encoder, &view, &params, fw_comm_self(), b->learned, &stats, err);
   if (status == FURROW_E_FORMAT && err && !err->file[0]) fw_error_set_file(err, b->schema->tables[table].uri);
   fw_encode_view_clear(&view);
   return status;

@@ -66,8 +66,8 @@ static furrow_status check_column(void *user, const char *name, size_t length, u
   const furrow_encoder *encoder = user;
   char text[256] = "";
   fw_suggestion near = {NULL, SIZE_MAX};
-  if (length < sizeof text && !memchr(name, 0, length)) memcpy(text, name, length);
-  if (*text && is_log_column(encoder, text)) return FURROW_OK;
+  if (length < sizeof text) memcpy(text, name, length);
+  if (*text && strlen(text) == length && is_log_column(encoder, text)) return FURROW_OK;
   char *dot = strchr(text, '.');
   if (dot) *dot = 0; /* an object in an ignored column */
   if (dot && is_ignored(encoder, text)) return FURROW_OK;

@@ -343,8 +343,7 @@ furrow_status fw_learn_fields(fw_table_source *source, const furrow_encoder *enc
     status = make_learner(&learners[i], encoder, view, table, err);
   if (status == FURROW_OK) status = scan(source, table, params, learners, threads, stats, err);
   status = fw_comm_all_ok(comm, status, err);
-  if (status == FURROW_OK)
-    status = join(fw_table_source_layout(source), learners, threads, comm, learned, stats, err);
+  if (status == FURROW_OK) status = join(fw_table_source_layout(source), learners, threads, comm, learned, stats, err);
   for (uint32_t i = 0; learners && i < threads; i++) clear_learner(&learners[i]);
   fw_free(learners);
   fw_table_free(table);

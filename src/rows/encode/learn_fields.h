@@ -17,8 +17,9 @@ typedef struct fw_learned {
 
 void fw_learned_clear(fw_learned *learned);
 
-/* Reads all of the source, each of several ranks a part, so that all of them have learned the same; learned[f] is for field f of the dictionary, all zeros at first. Records that the encoding
- * will refuse are refused (fw_table_refuse), or do not count. */
+/* Reads all of the source, each of several ranks a part, so that all of them have learned the same; learned[f] is for
+ * field f of the dictionary, all zeros at first. Records that the encoding will refuse are refused (fw_table_refuse),
+ * or do not count. */
 furrow_status fw_learn_fields(fw_table_source *source, const furrow_encoder *encoder, const fw_encode_view *view,
                               const fw_table_scan_params *params, const furrow_comm *comm, fw_learned *learned,
                               furrow_parser_stats *stats, furrow_error *err) FURROW_MUST_USE;

@@ -161,8 +161,7 @@ static furrow_status join_observers(observation *o, observer *observers, uint32_
     fw_column_sketch *sketch = &o->columns[c].sketch;
     fw_column_sketch_clear(sketch);
     fw_column_sketch_init(sketch, observers[0].sketches[c].values.most);
-    for (uint32_t t = 0; t < threads; t++)
-      FW_TRY(fw_column_sketch_merge(sketch, &observers[t].sketches[c], err));
+    for (uint32_t t = 0; t < threads; t++) FW_TRY(fw_column_sketch_merge(sketch, &observers[t].sketches[c], err));
   }
   return FURROW_OK;
 }

@@ -317,7 +317,7 @@ static furrow_status open_split(table_scan *scan, furrow_error *err) {
   }
   fw_records records;
   if (fw_table_layout_records(&source->layout, &records)) fw_split_set_records(scan->split, &records);
-  if (params->whole_pieces && params->nparts > 1) scan->claimed = fw_split_align_numbered(scan->split);
+  if (params->whole_pieces && params->nparts > 1) scan->claimed = fw_split_align_indexed(scan->split);
   return FURROW_OK;
 }
 

@@ -87,8 +87,9 @@ static furrow_status note_event(table_split *s, const fw_table_cursor *cursor, c
   event e = {.record = s->count};
   if (!read_time(s, cell_of(batch, SLOT_TIME, r), &e.time))
     return refuse_cell(s, cursor, batch, SLOT_TIME, r,
-                       s->unit == FW_UNIT_TEXT && (s->count > 0 || s->comm->rank > 0) ? "not a time in ISO 8601, as the first one is"
-                                                               : "not a time: a number, or ISO 8601",
+                       s->unit == FW_UNIT_TEXT && (s->count > 0 || s->comm->rank > 0)
+                           ? "not a time in ISO 8601, as the first one is"
+                           : "not a time: a number, or ISO 8601",
                        err);
   if (s->params.user) {
     const fw_table_cell *user = cell_of(batch, SLOT_USER, r);
@@ -417,8 +418,8 @@ static furrow_status check_paths(const table_split *s, const char *const *paths,
 
 static furrow_status commit_files(table_split *s, const char *const *paths, furrow_error *err) {
   const bool changed = s->params.time && s->copied != s->count;
-  FW_TRY(fw_comm_all_ok(s->comm, changed ? fw_fail(err, FURROW_E_FORMAT, "the log changed while it was read") : FURROW_OK,
-                        err));
+  FW_TRY(fw_comm_all_ok(s->comm,
+                        changed ? fw_fail(err, FURROW_E_FORMAT, "the log changed while it was read") : FURROW_OK, err));
   FW_TRY(fw_comm_sum_i64(s->comm, (int64_t *)s->rows, s->nfiles, err));
   for (size_t i = 0; i < s->nfiles; i++) {
     if (s->rows[i] > 0) continue;

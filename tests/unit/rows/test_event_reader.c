@@ -63,7 +63,8 @@ static void errors_have_their_line(void **state) {
   assert_int_equal(furrow_event_reader_create(&reader, encoder, NULL), FURROW_OK);
   expect_refused(reader, "{\"p\":1}\n{\"p\":1,\"price\":2}\n", FURROW_E_ARGUMENT, 2,
                  "the model's log has no column of that name", "");
-  expect_refused(reader, "{\"p\\u0000\":1}", FURROW_E_ARGUMENT, 1, "the model's log has no column of that name", "");
+  expect_refused(reader, "{\"p\\u0000\":1}", FURROW_E_ARGUMENT, 1, "the model's log has no column of that name",
+                 "did you mean p?");
   expect_refused(reader, "{\"in\":{\"y\":2}}", FURROW_E_ARGUMENT, 1, "the model's log has no column of that name",
                  "did you mean in.x?");
   expect_refused(reader, "{\"p\":1}\n{\"p\":1}\n{\"p\":\"many\"}\n", FURROW_E_PARSE, 3, "column p: not a number", "");

@@ -6,6 +6,7 @@
 
 #include "base/rng.h"
 #include "furrow/vector_data.h"
+#include "support/failing_alloc.h"
 #include "support/index_check.h"
 #include "support/own_dir.h"
 #include "support/reject_list.h"
@@ -363,6 +364,55 @@ static void test_damaged(void **state) {
   assert_int_equal(open_parts(false), FURROW_E_NOT_FOUND);
 }
 
+/* ---- Memory ---------------------------------------------------------------------------------------------- */
+
+static furrow_status open_and_search(void) {
+  furrow_shards *shards = NULL;
+  furrow_shards_params params;
+  furrow_search_params search;
+  float distances[3 * 5];
+  int64_t ids[3 * 5];
+  furrow_range_result *range = NULL;
+  furrow_shards_params_init(&params);
+  furrow_search_params_init(&search);
+  params.threads = search.threads = 1;
+  furrow_status status = furrow_shards_open(&shards, "parts", &params, NULL);
+  if (status == FURROW_OK) status = furrow_shards_search(shards, queries, 3, 5, &search, distances, ids, NULL);
+  if (status == FURROW_OK) status = furrow_shards_search_range(shards, queries, 3, 12, &search, &range, NULL);
+  if (status == FURROW_E_UNSUPPORTED) status = FURROW_OK; /* a range of a refined index */
+  furrow_range_result_free(range);
+  furrow_shards_free(shards);
+  return status;
+}
+
+/* Whichever allocation fails, the call does, and nothing is lost. */
+static void test_no_memory(void **state) {
+  static const size_t some[] = {1, 5, 6};
+  (void)state;
+  for (size_t i = 0; i < 3; i++) {
+    furrow_index *index = NULL;
+    train_once(&kinds[some[i]].spec);
+    write_shards(3, N);
+    for (long n = 1, done = 0; !done; n++) {
+      alloc_fail_at(n);
+      const furrow_status status = open_and_search();
+      alloc_fail_at(0);
+      assert_true(status == FURROW_OK || status == FURROW_E_MEMORY);
+      done = status == FURROW_OK;
+    }
+    assert_int_equal(furrow_index_load(&index, "trained", NULL, NULL), FURROW_OK);
+    for (long n = 1, done = 0; !done; n++) {
+      alloc_fail_at(n);
+      const furrow_status status = furrow_index_save_shards(index, "parts", &overwriting, NULL);
+      alloc_fail_at(0);
+      assert_true(status == FURROW_OK || status == FURROW_E_MEMORY);
+      done = status == FURROW_OK;
+      if (!done) assert_int_equal(open_parts(true), FURROW_OK);
+    }
+    furrow_index_free(index);
+  }
+}
+
 /* ---- Manifests that are refused -------------------------------------------------------------------------- */
 
 static void test_reject(void **state) {
@@ -390,6 +440,7 @@ int main(void) {
       cmocka_unit_test(test_files),
       cmocka_unit_test(test_refused),
       cmocka_unit_test(test_damaged),
+      cmocka_unit_test(test_no_memory),
       cmocka_unit_test(test_reject),
   };
   return cmocka_run_group_tests(tests, make_vectors, free_vectors);
