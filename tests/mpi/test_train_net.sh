@@ -3,8 +3,10 @@
 #   tests/mpi/test_train_net.sh BUILD        with MPI=openmpi or MPI=mpich, as run_ranks.sh
 set -uo pipefail
 build=$(cd "${1:?the folder of the build}" && pwd)
-ranks=$(cd "$(dirname "$0")" && pwd)/run_ranks.sh
+here=$(cd "$(dirname "$0")" && pwd)
+ranks=$here/run_ranks.sh
 furrow=$build/furrow
+. "$here/mpi_setup.sh"
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 cd "$dir" || exit 1
@@ -70,6 +72,7 @@ check softmax --model softmax --solver steps --epochs 3 --classes 3 --train clas
 check fm --model fm --rank 4 --epochs 4 --solver steps --train two.libsvm --patience 1 --keep best
 check angel --defaults angel --model fm --rank 4 --epochs 3 --range 301 --train two.libsvm
 check tiny --defaults angel --model lr --epochs 2 --valid-ratio 0 --train tiny.libsvm
+check stale --model fm --rank 4 --epochs 3 --solver steps --batch 64 --staleness 3 --train two.libsvm
 check more --model fm --load fm.1 --rank 4 --epochs 2 --train two.libsvm
 
 # Deep models are near those of one process, and the same in every run.

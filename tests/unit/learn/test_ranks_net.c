@@ -53,12 +53,25 @@ static bool write_dense(const char *path, size_t rows, uint64_t seed) {
   return fclose(file) == 0;
 }
 
+/* Some keys do not fit 32 bits. */
+static bool write_wide(const char *path, size_t rows) {
+  FILE *file = fopen(path, "w");
+  fw_rng rng;
+  if (!file) return false;
+  fw_rng_init(&rng, 12);
+  for (size_t row = 0; row < rows; row++) {
+    const unsigned long long a = fw_rng_below(&rng, 50) + 1, b = fw_rng_below(&rng, 50) * 123456789012ULL + 60;
+    fprintf(file, "%d %llu:1 %llu:1\n", (a + b) % 3 ? 1 : -1, a, row < rows / 2 ? b % 1000 + 60 : b);
+  }
+  return fclose(file) == 0;
+}
+
 static int write_data(void **state) {
   if (enter_dir(state) != 0) return -1;
   return write_clicks("clicks", 1500, 1, 1) && write_clicks("test", 400, 2, 1) &&
                  write_rows("two", 1200, 3, 2, false) && write_rows("many", 900, 4, 4, false) &&
                  write_rows("numbers", 900, 5, 1, false) && write_rows("fields", 900, 6, 2, true) &&
-                 write_rows("few", 3, 7, 2, false) && write_dense("dense", 700, 8)
+                 write_rows("few", 3, 7, 2, false) && write_dense("dense", 700, 8) && write_wide("wide", 500)
              ? 0
              : -1;
 }
@@ -224,6 +237,10 @@ static void sparse_models_have_the_same_bits(void **state) {
       {.algorithm = "linear", .settings = "defaults=furrow epochs=3 solver=steps", .train = "numbers"},
       {.algorithm = "lr", .settings = "lr=0.3 epochs=2 updates=7 posneg-ratio=0.5", .train = "two"},
       {.algorithm = "ffm", .settings = "lr=0.05 epochs=2 batch=60 rank=3 fields=5 format=libffm", .train = "fields"},
+      {.algorithm = "fm",
+       .settings = "lr=0.05 epochs=2 batch=60 rank=2 model-type=T_FLOAT_SPARSE_LONGKEY",
+       .train = "wide",
+       .valid = "two"},
       {.algorithm = "mlr", .settings = "lr=0.05 epochs=2 batch=60", .train = "two"},
       {.algorithm = "fm",
        .settings = "lr=0.05 epochs=2 batch=70 rank=6 fields=6 optimizer=AdaDelta",
@@ -473,6 +490,20 @@ static void streams_are_trained_together(void **state) {
   free_ranks(again, 3);
 }
 
+/* Every rank brings a row at least, which may be more than the batch has. */
+static void small_batches_of_streams(void **state) {
+  (void)state;
+  job of = {.algorithm = "fm", .settings = "lr=0.1 epochs=1 batch=2 rank=2 staleness=1", .train = "few"};
+  rank ranks[MOST_RANKS];
+  furrow_trainer_fit_params_init(&of.fit);
+  of.fit.stream = true;
+  of.valid = "few";
+  run_job(ranks, MOST_RANKS, &of);
+  for (unsigned r = 0; r < MOST_RANKS; r++) check_ok(&ranks[r]);
+  assert_int_equal(epoch_at(ranks[0].trainer, 0)->train->rows, 3);
+  free_ranks(ranks, MOST_RANKS);
+}
+
 /* ---- Steps ---- */
 
 enum { STEP_ROWS = 60, STEPS = 4 };
@@ -539,6 +570,7 @@ int main(void) {
       cmocka_unit_test(hogwild_is_for_one_process),
       cmocka_unit_test(streams_are_trained_together),
       cmocka_unit_test(steps_take_the_rows_of_all_ranks),
+      cmocka_unit_test(small_batches_of_streams),
   };
   return cmocka_run_group_tests(tests, write_data, leave_dir);
 }
