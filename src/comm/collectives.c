@@ -200,7 +200,7 @@ furrow_status fw_comm_all_ok(const furrow_comm *comm, furrow_status mine, furrow
   return failed > 0 ? fw_fail(err, FURROW_E_STATE, "another process failed") : FURROW_OK;
 }
 
-furrow_status fw_comm_agree(const furrow_comm *comm, furrow_status mine, furrow_error *err) {
+furrow_status fw_comm_share_status(const furrow_comm *comm, furrow_status mine, furrow_error *err) {
   if (comm->ranks == 1) return mine;
   uint64_t first = mine == FURROW_OK ? 0 : comm->ranks - comm->rank; /* the largest is that of the first rank */
   furrow_error error = {0};

@@ -44,7 +44,7 @@ furrow_status fw_comm_exchange_all(const furrow_comm *comm, const void *send, co
  * has stopped. */
 furrow_status fw_comm_all_ok(const furrow_comm *comm, furrow_status mine, furrow_error *err) FURROW_MUST_USE;
 /* The same, but all ranks return the status of the first rank that failed, with its error. */
-furrow_status fw_comm_agree(const furrow_comm *comm, furrow_status mine, furrow_error *err) FURROW_MUST_USE;
+furrow_status fw_comm_share_status(const furrow_comm *comm, furrow_status mine, furrow_error *err) FURROW_MUST_USE;
 /* Whether this is the rank that does what is done once: reports, files of the whole. */
 static inline bool fw_comm_is_first(const furrow_comm *comm) {
   return comm->rank == 0;

@@ -845,7 +845,7 @@ static furrow_status fill_problem(fw_linear_problem *p, const fw_linear_params *
   uint64_t first = 0, all = 0, values = 0;
   double total = 0;
   FW_TRY(count_rows(p, params, &first, &all, &values, err));
-  FW_TRY(fw_comm_agree(p->comm, read_rows(p, params, values, &total, err), err));
+  FW_TRY(fw_comm_share_status(p->comm, read_rows(p, params, values, &total, err), err));
   FW_TRY(fw_comm_sum_f64(p->comm, &total, 1, err));
   if (total == 0) return fw_fail(err, FURROW_E_ARGUMENT, "all rows have weight 0");
   FW_TRY(join_features(p, err));

@@ -220,7 +220,7 @@ static furrow_status add_by_rank(fw_data_facts *facts, const fw_samples *samples
   for (unsigned r = 0; r < comm->ranks; r++) {
     furrow_status status = FURROW_OK;
     if (r == comm->rank) status = visit_blocks(samples, take_rows, facts, err);
-    FW_TRY(fw_comm_agree(comm, status, err));
+    FW_TRY(fw_comm_share_status(comm, status, err));
     FW_TRY(comm->broadcast(comm, facts, offsetof(fw_data_facts, features), r, err));
   }
   return FURROW_OK;
@@ -305,7 +305,7 @@ static furrow_status add_values(fw_data_facts *facts, const fw_samples *samples,
     if (class < classes) status = add_class(samples, pass, came, bytes, last ? &complete : &ready, err);
     fw_free(came);
     came = NULL;
-    status = fw_comm_agree(comm, status, err);
+    status = fw_comm_share_status(comm, status, err);
     if (status == FURROW_OK) status = pass_on(comm, &ready, &came, &bytes, err);
   }
   fw_free(came);

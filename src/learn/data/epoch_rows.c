@@ -121,7 +121,7 @@ static void set_chances(fw_epoch_rows *epoch_rows) {
 /* Adds up what the ranks have counted. */
 static furrow_status add_counts(fw_epoch_rows *epoch_rows, furrow_status status, furrow_error *err) {
   int64_t sums[2] = {(int64_t)epoch_rows->rows, (int64_t)epoch_rows->positives};
-  FW_TRY(fw_comm_agree(comm_of(epoch_rows), status, err));
+  FW_TRY(fw_comm_share_status(comm_of(epoch_rows), status, err));
   FW_TRY(fw_comm_sum_i64(comm_of(epoch_rows), sums, 2, err));
   epoch_rows->rows = (uint64_t)sums[0];
   epoch_rows->positives = (uint64_t)sums[1];
@@ -271,7 +271,7 @@ static furrow_status choose_together(fw_epoch_rows *epoch_rows, furrow_error *er
   if (!epoch_rows->ordered) return FURROW_OK;
   furrow_status status = reserve_order(epoch_rows, all, err);
   if (status == FURROW_OK) status = mark_chosen(epoch_rows, &marks, err);
-  status = fw_comm_agree(comm, status, err);
+  status = fw_comm_share_status(comm, status, err);
   if (status == FURROW_OK)
     status = fw_comm_gather_all(comm, marks, bits_size(epoch_rows->block.size), &gathered, &total, NULL, err);
   if (status == FURROW_OK) list_chosen(epoch_rows, gathered);
@@ -332,7 +332,8 @@ furrow_status fw_epoch_rows_start(fw_epoch_rows *epoch_rows, uint32_t epoch, fur
   if (epoch_rows->params.posneg_ratio > 0) FW_TRY(count_rows(epoch_rows, err));
   if (all) epoch_rows->block = *all;
   if (epoch_rows->together) return choose_together(epoch_rows, err);
-  return fw_comm_agree(comm_of(epoch_rows), all ? choose_rows(epoch_rows, err) : start_pass(epoch_rows, err), err);
+  return fw_comm_share_status(comm_of(epoch_rows), all ? choose_rows(epoch_rows, err) : start_pass(epoch_rows, err),
+                              err);
 }
 
 /* The i-th row of the block, at `position` of the batch where ranks share one. */

@@ -235,7 +235,7 @@ static furrow_status find_shared_base(fw_samples *samples, const char *uri, furr
   while (status == FURROW_OK && !found[1] && (status = furrow_parser_next(parser, err)) == FURROW_OK)
     look_for_zero(furrow_parser_value(parser), found);
   furrow_parser_close(parser);
-  status = fw_comm_agree(samples->comm, status == FURROW_END ? FURROW_OK : status, err);
+  status = fw_comm_share_status(samples->comm, status == FURROW_END ? FURROW_OK : status, err);
   samples->failed = status != FURROW_OK;
   if (status == FURROW_OK) status = fw_comm_max_u64(samples->comm, found, 2, err);
   samples->index_base = found[0] && !found[1];
@@ -369,7 +369,7 @@ static furrow_status count_streamed(const fw_samples *samples, uint64_t *rows, f
 static furrow_status number_rows(fw_samples *samples, furrow_status status, furrow_error *err) {
   uint64_t rows = samples->block.size;
   if (status == FURROW_OK && !samples->in_memory) status = count_streamed(samples, &rows, err);
-  if (!samples->failed) status = fw_comm_agree(samples->comm, status, err);
+  if (!samples->failed) status = fw_comm_share_status(samples->comm, status, err);
   samples->failed = status != FURROW_OK;
   FW_TRY(status);
   return fw_comm_offset(samples->comm, rows, &samples->first_row, &samples->all_rows, err);
@@ -380,7 +380,7 @@ furrow_status fw_samples_open(fw_samples **samples, const char *uri, const fw_da
                               furrow_error *err) {
   void *memory;
   furrow_status status = fw_alloc_zero(&memory, 1, sizeof **samples, err);
-  if (status != FURROW_OK) return fw_comm_agree(comm, status, err);
+  if (status != FURROW_OK) return fw_comm_share_status(comm, status, err);
   fw_samples *s = memory;
   furrow_parser_stats_init(&s->stats);
   furrow_parser_params *p = &s->params;
@@ -445,7 +445,7 @@ furrow_status fw_samples_leave_out(fw_samples *samples, const fw_holdout *holdou
   furrow_container *kept = NULL, *out = NULL;
   furrow_status status = copy_rows(&kept, &samples->block, holdout, fold, false, err);
   if (status == FURROW_OK && left_out) status = copy_rows(&out, &samples->block, holdout, fold, true, err);
-  status = fw_comm_agree(samples->comm, status, err);
+  status = fw_comm_share_status(samples->comm, status, err);
   if (status != FURROW_OK) {
     furrow_container_free(kept);
     furrow_container_free(out);
@@ -461,7 +461,7 @@ furrow_status fw_samples_leave_out(fw_samples *samples, const fw_holdout *holdou
 
 furrow_status fw_samples_take(fw_samples *samples, furrow_container *rows, furrow_error *err) {
   furrow_rowblock block;
-  const furrow_status status = fw_comm_agree(samples->comm, furrow_container_get_block(rows, &block, err), err);
+  const furrow_status status = fw_comm_share_status(samples->comm, furrow_container_get_block(rows, &block, err), err);
   if (status != FURROW_OK) {
     furrow_container_free(rows);
     return status;

@@ -161,7 +161,7 @@ void fw_booster_set_comm(fw_booster *b, const furrow_comm *comm, uint64_t first_
 
 /* The failure of one rank is that of all. */
 static furrow_status on_all_ranks(const fw_booster *b, furrow_status status, furrow_error *err) {
-  return fw_comm_agree(b->comm, status, err);
+  return fw_comm_share_status(b->comm, status, err);
 }
 
 static void clear_set(row_set *set) {

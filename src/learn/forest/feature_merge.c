@@ -98,13 +98,13 @@ static furrow_status take_list(fw_feature_stats *s, const feature_list *list, fu
 static furrow_status broadcast_list(const furrow_comm *comm, unsigned root, furrow_status status, feature_list *list,
                                     furrow_error *err) {
   uint64_t size[2] = {list->features, list->values};
-  FW_TRY(fw_comm_agree(comm, status, err));
+  FW_TRY(fw_comm_share_status(comm, status, err));
   FW_TRY(comm->broadcast(comm, size, sizeof size, root, err));
   if (comm->rank != root) {
     *list = (feature_list){.features = size[0], .values = size[1]};
     status = make_list(list, err);
   }
-  FW_TRY(fw_comm_agree(comm, status, err));
+  FW_TRY(fw_comm_share_status(comm, status, err));
   FW_TRY(comm->broadcast(comm, list->feature, size[0] * sizeof *list->feature, root, err));
   return comm->broadcast(comm, list->value, size[1] * sizeof *list->value, root, err);
 }
@@ -119,7 +119,7 @@ static furrow_status merge_lists(fw_feature_stats *s, const furrow_comm *comm, f
     clear_list(&other);
     if (sent != FURROW_OK) return sent;
   }
-  return fw_comm_agree(comm, status, err);
+  return fw_comm_share_status(comm, status, err);
 }
 
 /* ---- Rows of all ranks ---- */
@@ -133,7 +133,7 @@ static furrow_status find_kind(fw_feature_stats *s, const furrow_comm *comm, fur
   furrow_status status = FURROW_OK;
   if (kind[0] && !s->columns) status = fw_feature_stats_make_columns(s, kind[2], err);
   if (kind[1] && !s->features) status = fw_feature_stats_make_features(s, err);
-  return fw_comm_agree(comm, status, err);
+  return fw_comm_share_status(comm, status, err);
 }
 
 static furrow_status find_step(fw_feature_stats *s, const furrow_comm *comm, furrow_error *err) {
@@ -168,7 +168,7 @@ furrow_status fw_feature_stats_merge(fw_feature_stats *s, const furrow_comm *com
   FW_TRY(fw_comm_offset(comm, s->rows, &before, &s->rows, err));
   FW_TRY(find_kind(s, comm, err));
   FW_TRY(find_step(s, comm, err));
-  furrow_status status = fw_comm_agree(comm, list_own(s, &own, err), err);
+  furrow_status status = fw_comm_share_status(comm, list_own(s, &own, err), err);
   if (status == FURROW_OK) status = merge_lists(s, comm, &own, err);
   if (status == FURROW_OK) status = gather_sample(s, comm, &own, err);
   clear_list(&own);

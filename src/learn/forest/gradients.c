@@ -225,7 +225,7 @@ furrow_status fw_gradients_fill(fw_gradients *gradients, const fw_gradient_job *
   f.g_scale = (float)scale_for((double)(float)most[0]);
   f.h_scale = (float)scale_for(most[1]);
   f.pair = gradients->pair;
-  FW_TRY(fw_comm_agree(job->comm, check_most((double)run_filler(&f, pool), err), err));
+  FW_TRY(fw_comm_share_status(job->comm, check_most((double)run_filler(&f, pool), err), err));
   gradients->gradient_unit = 1.0 / (double)f.g_scale;
   gradients->hessian_unit = 1.0 / (double)f.h_scale;
   gradients->most_hessian = ceil(most[1] * (double)f.h_scale) + 1;

@@ -125,7 +125,7 @@ furrow_status fw_grow_ranks_add(fw_grow_ranks *r, furrow_status status, fw_histo
   if (status == FURROW_OK) status = reserve_parcel(r, step, err);
   if (status == FURROW_OK)
     status = fw_grow((void **)&r->best, &r->best_capacity, 2 * count * (r->comm->ranks + 1), sizeof *r->best, err);
-  status = fw_comm_agree(r->comm, status, err);
+  status = fw_comm_share_status(r->comm, status, err);
   for (size_t at = 0; status == FURROW_OK && at < count; at += step) {
     parcel p = {r, histogram + at, count - at < step ? count - at : step};
     status = send_parcel(&p, err);
@@ -152,5 +152,5 @@ furrow_status fw_grow_ranks_count(const fw_grow_ranks *r, furrow_status status, 
   if (r->comm->ranks == 1) return status;
   number[count] = status != FURROW_OK;
   FW_TRY(fw_comm_sum_i64(r->comm, number, count + 1, err));
-  return number[count] > 0 ? fw_comm_agree(r->comm, status, err) : FURROW_OK;
+  return number[count] > 0 ? fw_comm_share_status(r->comm, status, err) : FURROW_OK;
 }

@@ -58,7 +58,7 @@ furrow_status fw_histograms_init(fw_histograms *all, const fw_binned *binned, co
   all->bins = cuts->bins;
   furrow_status status = fw_alloc((void **)&all->wide_begin, cuts->count + 1, sizeof *all->wide_begin, err);
   if (status == FURROW_OK && large) status = fw_alloc_zero((void **)&c.count, cuts->bins, sizeof *c.count, err);
-  status = fw_comm_agree(comm, status, err);
+  status = fw_comm_share_status(comm, status, err);
   if (status == FURROW_OK && large) {
     fw_spin_pool_run(pool, cuts->count, count_bins, &c);
     status = fw_comm_sum_i64(comm, c.count, cuts->bins, err);

@@ -115,7 +115,7 @@ static size_t least_rows(const fw_forest_conf *conf, uint64_t rows) {
 furrow_status fw_grower_create(fw_grower **grower, const fw_forest_conf *conf, const fw_binned *binned,
                                const furrow_comm *comm, uint64_t all_rows, fw_spin_pool *pool, furrow_error *err) {
   fw_grower *g = NULL;
-  FW_TRY(fw_comm_agree(comm, fw_alloc_zero((void **)&g, 1, sizeof *g, err), err));
+  FW_TRY(fw_comm_share_status(comm, fw_alloc_zero((void **)&g, 1, sizeof *g, err), err));
   g->conf = conf;
   g->binned = binned;
   g->pool = pool;
@@ -625,7 +625,7 @@ static furrow_status ready_level(work *w, furrow_status status, size_t count, fu
   if (status == FURROW_OK) status = reserve_level(g, count, err);
   if (status == FURROW_OK)
     status = fw_grow((void **)&g->level, &g->level_capacity, w->count + 1, sizeof *g->level, err);
-  return fw_comm_agree(g->ranks.comm, status, err);
+  return fw_comm_share_status(g->ranks.comm, status, err);
 }
 
 /* The root is level[0]. */

@@ -31,7 +31,7 @@ typedef struct fw_growth {
 } fw_growth;
 
 /* After a failure the tree and the scores are of no use. A rank that fails at the last level fails alone: ask
- * fw_comm_agree before what comes next. */
+ * fw_comm_share_status before what comes next. */
 furrow_status fw_grower_tree(fw_grower *grower, const fw_growth *growth, furrow_error *err) FURROW_MUST_USE;
 
 #endif

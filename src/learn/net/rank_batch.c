@@ -469,14 +469,14 @@ furrow_status fw_rank_batch_begin(fw_rank_batch *b, fw_batch_slot *own, furrow_s
   const furrow_status exchanged = exchange_headers(b, status == FURROW_OK ? err : &lost);
   if (exchanged != FURROW_OK) return status == FURROW_OK ? exchanged : status;
   const totals all = sum_headers(b->received, b->comm->ranks);
-  if (all.flags & HAS_FAILED) return fw_comm_agree(b->comm, status, err);
+  if (all.flags & HAS_FAILED) return fw_comm_share_status(b->comm, status, err);
   if (all.rows == 0) return FURROW_OK;
   totals mine = sum_headers(b->sent, b->comm->ranks);
   mine.rows = own->batch->rows; /* every rank gets all of them */
   status = reserve_buffers(b, &mine, &all, err);
   if (status == FURROW_OK) status = fw_batch_slot_reserve(&b->whole, all.rows, err);
   if (status == FURROW_OK) status = b->ops->begin_rows(fw_net_real(b->net), fw_pass_real(own->pass), own->batch, err);
-  FW_TRY(fw_comm_agree(b->comm, status, err));
+  FW_TRY(fw_comm_share_status(b->comm, status, err));
   put_parts(b, own->batch);
   FW_TRY(b->comm->exchange(b->comm, b->send.at, b->send_size, b->receive.at, b->receive_size, err));
   FW_TRY(join_parts(b, grow, err));

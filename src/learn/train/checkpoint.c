@@ -383,7 +383,7 @@ static furrow_status gather_table(saving *s, const unsigned char *header, furrow
   s->table_bytes = PARTS_ID + (size_t)s->comm->ranks * PART_RECORD;
   furrow_status status = fw_alloc((void **)&s->table, s->table_bytes, 1, err);
   if (status == FURROW_OK) status = fw_alloc((void **)&sizes, s->comm->ranks, sizeof *sizes, err);
-  status = fw_comm_agree(s->comm, status, err);
+  status = fw_comm_share_status(s->comm, status, err);
   if (status == FURROW_OK) {
     for (unsigned r = 0; r < s->comm->ranks; r++) sizes[r] = sizeof record;
     fw_put_le64(s->table, s->id);
@@ -403,7 +403,7 @@ static furrow_status commit_parts(saving *s, furrow_error *err) {
     const wanted_parts others = {.keeps = true, .kept = s->id};
     if (status == FURROW_OK) status = remove_left_over(s->folder, &others, err);
   }
-  return fw_comm_agree(s->comm, status, err);
+  return fw_comm_share_status(s->comm, status, err);
 }
 
 static furrow_status save_parts(saving *s, furrow_error *err) {
@@ -411,12 +411,12 @@ static furrow_status save_parts(saving *s, furrow_error *err) {
   char *part = NULL;
   furrow_status status = FURROW_OK;
   if (fw_comm_is_first(s->comm)) status = make_folder(s->folder, err);
-  FW_TRY(fw_comm_agree(s->comm, status, err));
+  FW_TRY(fw_comm_share_status(s->comm, status, err));
   s->id = draw_id(s);
   FW_TRY(s->comm->broadcast(s->comm, &s->id, sizeof s->id, 0, err));
   status = name_part(&part, s->path, s->id, s->comm->rank, s->comm->ranks, err);
   if (status == FURROW_OK) status = write_file(part, &part_file, s, header, err);
-  status = fw_comm_agree(s->comm, status, err);
+  status = fw_comm_share_status(s->comm, status, err);
   if (status == FURROW_OK) status = gather_table(s, header, err);
   if (status == FURROW_OK)
     status = commit_parts(s, err);
@@ -431,11 +431,11 @@ furrow_status fw_checkpoint_save(const char *folder, const fw_checkpoint *checkp
   saving s = {.folder = folder, .checkpoint = checkpoint, .snapshot_ops = snapshot_ops, .comm = comm};
   furrow_status status = name_file(&s.path, folder, err);
   if (status == FURROW_OK) status = fw_plan_fingerprint(snapshot_ops->plan, &s.fingerprint, err);
-  status = fw_comm_agree(comm, status, err);
+  status = fw_comm_share_status(comm, status, err);
   if (status == FURROW_OK && comm->ranks > 1 && snapshot_ops->take)
     status = save_parts(&s, err);
   else if (status == FURROW_OK)
-    status = fw_comm_agree(comm, save_whole(&s, err), err);
+    status = fw_comm_share_status(comm, save_whole(&s, err), err);
   fw_free(s.table);
   fw_free(s.path);
   return status;
@@ -757,7 +757,7 @@ static furrow_status load_parts(loading *l, fw_checkpoint *made, furrow_error *e
     opened_part part = {0};
     status = end_part(&part, verify_part(l, r, &part, err), err);
   }
-  FW_TRY(fw_comm_agree(l->comm, status, err));
+  FW_TRY(fw_comm_share_status(l->comm, status, err));
   return take_all(l, made, err);
 }
 
@@ -786,7 +786,7 @@ static furrow_status load_by_part(loading *l, fw_checkpoint *checkpoint, furrow_
   furrow_status status = read_head(l, err);
   if (status == FURROW_OK) status = check_plan(l->head, l->snapshot_ops, err);
   if (status == FURROW_OK) status = decode_history(l->head, &made, err);
-  status = fw_comm_agree(l->comm, status, err);
+  status = fw_comm_share_status(l->comm, status, err);
   if (status == FURROW_OK) status = load_parts(l, &made, err);
   if (status == FURROW_OK) {
     take_numbers(l->head, &made);
@@ -844,7 +844,7 @@ static furrow_status load_either(const char *path, fw_checkpoint *checkpoint, co
                                  const furrow_comm *comm, furrow_error *err) {
   loading l = {.path = path, .snapshot_ops = snapshot_ops, .comm = comm};
   bool parts = false;
-  furrow_status status = fw_comm_agree(comm, find_parts(path, &parts, err), err);
+  furrow_status status = fw_comm_share_status(comm, find_parts(path, &parts, err), err);
   if (status != FURROW_OK) return status;
   if (snapshot_ops->take && (parts || comm->ranks > 1)) return load_by_part(&l, checkpoint, err);
   return load_whole(path, checkpoint, snapshot_ops, err);
@@ -869,12 +869,12 @@ furrow_status fw_checkpoint_load(const char *folder, fw_checkpoint *checkpoint, 
                                  const furrow_comm *comm, furrow_error *err) {
   char *path = NULL;
   fw_checkpoint made = {0};
-  furrow_status status = fw_comm_agree(comm, name_file(&path, folder, err), err);
+  furrow_status status = fw_comm_share_status(comm, name_file(&path, folder, err), err);
   if (status == FURROW_OK) {
     status = find_checkpoint(path, comm, err);
     const bool none = status == FURROW_E_NOT_FOUND; /* on all ranks */
     if (status == FURROW_OK) status = load_either(path, &made, snapshot_ops, comm, err);
-    if (!none) status = fw_comm_agree(comm, status, err);
+    if (!none) status = fw_comm_share_status(comm, status, err);
     if (status != FURROW_OK && err && !err->file[0]) fw_error_set_file(err, path);
   }
   if (status == FURROW_OK)
@@ -902,7 +902,7 @@ static furrow_status tidy(const char *folder, furrow_error *err) {
 }
 
 furrow_status fw_checkpoint_tidy(const char *folder, const furrow_comm *comm, furrow_error *err) {
-  return fw_comm_agree(comm, fw_comm_is_first(comm) ? tidy(folder, err) : FURROW_OK, err);
+  return fw_comm_share_status(comm, fw_comm_is_first(comm) ? tidy(folder, err) : FURROW_OK, err);
 }
 
 /* ---- Looking -------------------------------------------------------------------------------------------- */

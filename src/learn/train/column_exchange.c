@@ -81,7 +81,7 @@ furrow_status fw_column_exchange_create(fw_column_exchange **exchange, const fw_
     made->buffer_bytes = answer_bytes(made, made->numbers, 1);
     status = allocate(made, err);
   }
-  status = fw_comm_agree(comm, status, err);
+  status = fw_comm_share_status(comm, status, err);
   if (status == FURROW_OK)
     *exchange = made;
   else
@@ -159,7 +159,7 @@ furrow_status fw_column_exchange_run(fw_column_exchange *x, const fw_column_requ
     failed |= x->requests[r].failed;
     more |= x->requests[r].start < x->requests[r].end;
   }
-  if (failed) return fw_comm_agree(comm, mine, err);
+  if (failed) return fw_comm_share_status(comm, mine, err);
   if (status == FURROW_OK && more) status = send_answers(x, request->rows, err);
   if (status != FURROW_OK) return status;
   if (more) divide(x, request, end);

@@ -84,7 +84,7 @@ static furrow_status compare_encoders(const fw_fit *f, furrow_status loaded, fur
   char digest[17] = "", first[17];
   if (comm->ranks == 1) return loaded;
   if (loaded == FURROW_OK) loaded = fw_encoder_digest(f->trainer->plan->data.encoder, digest, err);
-  FW_TRY(fw_comm_agree(comm, loaded, err));
+  FW_TRY(fw_comm_share_status(comm, loaded, err));
   memcpy(first, digest, sizeof first);
   FW_TRY(comm->broadcast(comm, first, sizeof first, 0, err));
   furrow_status status = FURROW_OK;
@@ -92,7 +92,7 @@ static furrow_status compare_encoders(const fw_fit *f, furrow_status loaded, fur
     status = fw_fail(err, FURROW_E_STATE, "the encoder of rank %u is not that of rank 0", comm->rank);
     fw_error_set_hint(err, "encode the log first (furrow rows encode), or let all processes read the same files");
   }
-  return fw_comm_agree(comm, status, err);
+  return fw_comm_share_status(comm, status, err);
 }
 
 furrow_status fw_fit_settle_encoder(fw_fit *f, furrow_error *err) {

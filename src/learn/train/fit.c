@@ -142,7 +142,7 @@ furrow_status fw_fit_progress(void *user, uint64_t rows, furrow_error *err) {
 }
 
 furrow_status fw_fit_share_failure(const fw_fit *f, furrow_status status, furrow_error *err) {
-  return fw_comm_agree(f->trainer->comm, status, err);
+  return fw_comm_share_status(f->trainer->comm, status, err);
 }
 
 furrow_status fw_fit_ask(const fw_fit *f, uint64_t done, uint64_t of, furrow_error *err) {
@@ -295,13 +295,13 @@ static furrow_status check_best(const fw_fit *f, const fw_checkpoint *checkpoint
 static furrow_status read_checkpoint(fw_fit *f, fw_checkpoint *checkpoint, fw_snapshot_ops *made, furrow_error *err) {
   const furrow_comm *comm = f->trainer->comm;
   FW_TRY(fw_checkpoint_tidy(f->params.checkpoint, comm, err));
-  FW_TRY(fw_comm_agree(comm, f->ops->make(f->trainer, made, err), err));
+  FW_TRY(fw_comm_share_status(comm, f->ops->make(f->trainer, made, err), err));
   FW_TRY(fw_checkpoint_load(f->params.checkpoint, checkpoint, made, comm, err));
   furrow_status status = check_best(f, checkpoint, err);
   if (status == FURROW_OK) status = check_rows(f, checkpoint, err);
   if (status == FURROW_OK) status = f->ops->adopt(f->trainer, made->object, err);
   if (status == FURROW_OK) made->object = NULL; /* it is the trainer's */
-  return fw_comm_agree(comm, status, err);
+  return fw_comm_share_status(comm, status, err);
 }
 
 /* Goes on from a checkpoint, if there is one. */
@@ -316,7 +316,7 @@ static furrow_status load_checkpoint(fw_fit *f, furrow_error *err) {
   }
   take_checkpoint(f, &checkpoint);
   if (f->params.keep_best && f->trainer->best == f->trainer->epochs) status = f->ops->keep(f, err);
-  return fw_comm_agree(f->trainer->comm, status, err);
+  return fw_comm_share_status(f->trainer->comm, status, err);
 }
 
 /* ---- Epochs --------------------------------------------------------------------------------------------- */

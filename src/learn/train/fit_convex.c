@@ -71,7 +71,7 @@ static furrow_status create_problem(fw_convex_fit *c, const fw_fit *f, const fw_
   const furrow_comm *comm = f->trainer->comm;
   const furrow_rowblock *all = NULL;
   const double *label, *weight;
-  FW_TRY(fw_comm_agree(comm, take_rows(c, f, rows, factors, &all, err), err));
+  FW_TRY(fw_comm_share_status(comm, take_rows(c, f, rows, factors, &all, err), err));
   uint64_t count = c->count;
   FW_TRY(fw_comm_max_u64(comm, &count, 1, err));
   if (count == 0) return fw_fit_no_rows(f, err);

@@ -57,14 +57,14 @@ static furrow_status pass_rows(fw_fit *f, fw_epoch_rows *epoch_rows, take_batch 
   furrow_status status = fw_batcher_create(&p.batcher, &rules, err);
   if (status == FURROW_OK) status = fw_alloc(&numbers, ROWS_AT_ONCE, sizeof *p.numbers, err);
   p.numbers = numbers;
-  status = fw_comm_agree(f->trainer->comm, status, err); /* all ranks start the epoch, or none */
+  status = fw_comm_share_status(f->trainer->comm, status, err); /* all ranks start the epoch, or none */
   if (status == FURROW_OK) status = run_pass(&p, epoch, err);
   const fw_samples *samples = epoch_rows == f->valid && f->valid_samples ? f->valid_samples : f->samples;
   if (status == FURROW_E_RANGE && err && !err->file[0]) fw_error_set_file(err, fw_samples_name(samples));
   fw_batcher_free(p.batcher);
   fw_free(numbers);
   if (rows) *rows = p.rows;
-  return fw_comm_agree(f->trainer->comm, status, err);
+  return fw_comm_share_status(f->trainer->comm, status, err);
 }
 
 /* This rank's rows that a pass over the training rows will bring. */
@@ -77,7 +77,7 @@ static furrow_status count_own_rows(fw_fit *f, uint64_t *rows, furrow_error *err
   const furrow_status status = fw_epoch_rows_list(f->train, &list, &count, err);
   fw_free(list);
   *rows = count;
-  return fw_comm_agree(f->trainer->comm, status, err);
+  return fw_comm_share_status(f->trainer->comm, status, err);
 }
 
 /* The first pass samples by the number of a row among those of all ranks: the booster has to know its first one. */
@@ -98,12 +98,12 @@ static furrow_status go_on(void *user, furrow_error *err) {
 static furrow_status begin(fw_fit *f, furrow_error *err) {
   furrow_trainer *t = f->trainer;
   f->phase = "reading";
-  FW_TRY(fw_comm_agree(t->comm, fw_booster_create(&f->booster, t->plan, t->pool, err), err));
+  FW_TRY(fw_comm_share_status(t->comm, fw_booster_create(&f->booster, t->plan, t->pool, err), err));
   fw_booster_set_check(f->booster, go_on, f);
   FW_TRY(share_rows(f, err));
   FW_TRY(pass_rows(f, f->train, fw_booster_scan_rows, 1, NULL, err));
   FW_TRY(fw_booster_choose_cuts(f->booster, err));
-  FW_TRY(fw_comm_agree(t->comm, fw_booster_resume(f->booster, t->forest, err), err));
+  FW_TRY(fw_comm_share_status(t->comm, fw_booster_resume(f->booster, t->forest, err), err));
   FW_TRY(pass_rows(f, f->train, fw_booster_add_rows, 1, NULL, err));
   if (fw_booster_rows(f->booster, false) == 0) return fw_fit_no_rows(f, err);
   if (f->valid) FW_TRY(pass_rows(f, f->valid, fw_booster_add_valid_rows, 0, NULL, err));

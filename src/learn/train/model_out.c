@@ -295,7 +295,7 @@ static furrow_status gather_counts(writing *w, const furrow_matrix_meta *meta, f
   furrow_status status = fw_alloc_zero((void **)&numbers, meta->part_count * each, sizeof *numbers, err);
   for (size_t i = 0; status == FURROW_OK && i < meta->part_count; i++)
     if (is_own_part(w, &meta->parts[i])) fw_writer_get_part(w->writer, i, numbers + i * each);
-  status = fw_comm_agree(w->comm, status, err);
+  status = fw_comm_share_status(w->comm, status, err);
   if (status == FURROW_OK) status = fw_comm_sum_i64(w->comm, numbers, meta->part_count * each, err);
   for (size_t i = 0; status == FURROW_OK && fw_comm_is_first(w->comm) && i < meta->part_count; i++)
     if (!is_own_part(w, &meta->parts[i])) status = fw_writer_take_part(w->writer, i, numbers + i * each, err);
@@ -319,7 +319,7 @@ static furrow_status count_elements(const writing *w, furrow_matrix_meta *meta, 
       cols[i] = (int64_t)(fw_first_key(w->keys, w->key_count, part->end_col) -
                           fw_first_key(w->keys, w->key_count, part->start_col));
   }
-  status = fw_comm_agree(w->comm, status, err);
+  status = fw_comm_share_status(w->comm, status, err);
   if (status == FURROW_OK && w->sparse) status = fw_comm_sum_i64(w->comm, cols, meta->part_count, err);
   for (size_t i = 0; status == FURROW_OK && i < meta->part_count; i++)
     meta->parts[i].nnz = cols[i] * (int64_t)(w->about->rows * blocks);
@@ -334,7 +334,7 @@ static furrow_status open_writer(writing *w, furrow_model_writer *model, const f
   for (int round = 0; round < 2; round++) {
     if (status == FURROW_OK && fw_comm_is_first(w->comm) == (round == 0))
       status = furrow_matrix_writer_open_in(&w->writer, model, meta, &params->write, err);
-    status = fw_comm_agree(w->comm, status, err);
+    status = fw_comm_share_status(w->comm, status, err);
   }
   return status;
 }
@@ -359,11 +359,11 @@ static furrow_status commit_matrix(writing *w, const furrow_matrix_meta *meta, f
                                    furrow_error *err) {
   if (w->comm->ranks > 1) {
     if (status == FURROW_OK) status = fw_writer_finish_parts(w->writer, err);
-    status = fw_comm_agree(w->comm, status, err);
+    status = fw_comm_share_status(w->comm, status, err);
     if (status == FURROW_OK) status = gather_counts(w, meta, err);
   }
   if (status == FURROW_OK && fw_comm_is_first(w->comm)) status = furrow_matrix_writer_commit(w->writer, err);
-  return fw_comm_agree(w->comm, status, err);
+  return fw_comm_share_status(w->comm, status, err);
 }
 
 static furrow_status put_matrix(furrow_model_writer *model, const fw_net *net, const fw_plan *plan, size_t i,
@@ -378,7 +378,7 @@ static furrow_status put_matrix(furrow_model_writer *model, const fw_net *net, c
   if (about->by_feature) w.keys = features->keys, w.key_count = features->count;
   furrow_matrix_meta *meta = NULL;
   furrow_status status = plan_matrix(&meta, plan, about, i, row_type, cols, params, err);
-  status = fw_comm_agree(w.comm, status, err);
+  status = fw_comm_share_status(w.comm, status, err);
   if (status == FURROW_OK) status = count_elements(&w, meta, err);
   if (status == FURROW_OK) {
     w.type = furrow_matrix_row_type_get(meta->row_type)->element;
@@ -442,7 +442,7 @@ furrow_status fw_save_params_read(fw_save_params *params, const furrow_trainer_s
 
 static furrow_status list_features(saved_features *features, const fw_net *net, furrow_error *err) {
   const furrow_comm *comm = fw_net_comm(net);
-  furrow_status status = fw_comm_agree(comm, fw_net_features(net, &features->keys, &features->count, err), err);
+  furrow_status status = fw_comm_share_status(comm, fw_net_features(net, &features->keys, &features->count, err), err);
   if (status != FURROW_OK) return status;
   int64_t total = (int64_t)features->count;
   features->open = fw_net_is_open(net);
@@ -461,10 +461,10 @@ static furrow_status open_model(furrow_model_writer **model, const furrow_comm *
   if (fw_comm_is_first(comm)) status = furrow_model_writer_open(model, folder, &params->write, err);
   if (comm->ranks == 1) return status;
   if (*model) snprintf(temporary, sizeof temporary, "%s", fw_model_writer_temporary(*model));
-  FW_TRY(fw_comm_agree(comm, status, err));
+  FW_TRY(fw_comm_share_status(comm, status, err));
   FW_TRY(comm->broadcast(comm, temporary, sizeof temporary, 0, err));
   if (!fw_comm_is_first(comm)) status = fw_model_writer_join(model, folder, temporary, err);
-  return fw_comm_agree(comm, status, err);
+  return fw_comm_share_status(comm, status, err);
 }
 
 furrow_status fw_model_save(const fw_net *net, const fw_plan *plan, const furrow_learn_conf *conf,
@@ -483,7 +483,7 @@ furrow_status fw_model_save(const fw_net *net, const fw_plan *plan, const furrow
     status = fw_model_put_graph(model, conf, about, err);
     if (status == FURROW_OK) status = furrow_model_writer_commit(model, err);
   }
-  status = fw_comm_agree(comm, status, err);
+  status = fw_comm_share_status(comm, status, err);
   furrow_model_writer_close(model);
   fw_free(features.keys);
   return status;

@@ -305,7 +305,7 @@ static furrow_status open_alone(furrow_trainer *trainer, const furrow_learn_conf
 static furrow_status open_trainer(furrow_trainer *trainer, const furrow_learn_conf *conf,
                                   const furrow_trainer_params *params, furrow_error *err) {
   FW_TRY(fw_comm_of(&trainer->comm, params->comm, err));
-  return fw_comm_agree(trainer->comm, open_alone(trainer, conf, params, err), err);
+  return fw_comm_share_status(trainer->comm, open_alone(trainer, conf, params, err), err);
 }
 
 furrow_status furrow_trainer_create(furrow_trainer **trainer, const furrow_learn_conf *conf,
@@ -317,7 +317,7 @@ furrow_status furrow_trainer_create(furrow_trainer **trainer, const furrow_learn
   FW_TRY(fw_alloc_zero(&memory, 1, sizeof **trainer, err));
   const furrow_trainer *made = memory;
   furrow_status status = open_trainer(memory, conf, &used, err);
-  if (made->comm) status = fw_comm_agree(made->comm, status, err);
+  if (made->comm) status = fw_comm_share_status(made->comm, status, err);
   if (status == FURROW_OK) {
     *trainer = memory;
   } else {
@@ -362,12 +362,12 @@ furrow_status furrow_trainer_save(const furrow_trainer *trainer, const char *fol
   furrow_trainer_save_params_init(&used);
   FW_TRY(FW_PARAMS_READ(&used, params, furrow_trainer_save_params, err));
   furrow_status status = fw_model_json_write(trainer, used.folds, used.folds ? used.fold_count : 0, &about, err);
-  status = fw_comm_agree(trainer->comm, status, err);
+  status = fw_comm_share_status(trainer->comm, status, err);
   if (status == FURROW_OK && !trainer->forest) {
     status = fw_model_save(trainer->net, trainer->plan, trainer->conf, &about, folder, params, err);
   } else if (status == FURROW_OK) { /* all ranks have all trees */
     if (fw_comm_is_first(trainer->comm)) status = save_forest(trainer, &about, folder, params, err);
-    status = fw_comm_agree(trainer->comm, status, err);
+    status = fw_comm_share_status(trainer->comm, status, err);
   }
   fw_buffer_clear(&about);
   return status;

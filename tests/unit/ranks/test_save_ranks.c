@@ -1,4 +1,4 @@
-/* tests/unit/learn/test_save_ranks.c: models that several ranks, which here are threads, load and save: the bytes are
+/* tests/unit/ranks/test_save_ranks.c: models that several ranks, which here are threads, load and save: the bytes are
  * those of one process that writes the files of as many servers. */
 #include <dirent.h>
 #include <sys/stat.h>

@@ -1,4 +1,4 @@
-/* tests/unit/vector/test_kmeans_ranks.c: k-means and indexes trained by several ranks, which here are threads. */
+/* tests/unit/ranks/test_kmeans_ranks.c: k-means and indexes trained by several ranks, which here are threads. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* tests/unit/rows/test_rows_ranks.c: files, schemas, encoders and splits that several ranks make, which here are
+/* tests/unit/ranks/test_rows_ranks.c: files, schemas, encoders and splits that several ranks make, which here are
  * threads, have the bytes of one process. */
 #include <stdio.h>
 #include <stdlib.h>

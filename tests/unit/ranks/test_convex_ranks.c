@@ -1,4 +1,4 @@
-/* tests/unit/learn/test_ranks_convex.c: the exact minimum over ranks: the bytes of one process, for rows that are cut
+/* tests/unit/ranks/test_convex_ranks.c: the exact minimum over ranks: the bytes of one process, for rows that are cut
  * anywhere; and what fails on one rank fails on all. */
 #include <math.h>
 #include <stdlib.h>

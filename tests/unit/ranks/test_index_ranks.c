@@ -1,4 +1,4 @@
-/* tests/unit/vector/test_index_ranks.c: ranks (threads here) that fill one index: samples, adding, writing. */
+/* tests/unit/ranks/test_index_ranks.c: ranks (threads here) that fill one index: samples, adding, writing. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -1,4 +1,4 @@
-/* tests/unit/learn/test_ranks_net.c: nets that several ranks train together: threads with a communicator of their own.
+/* tests/unit/ranks/test_net_ranks.c: nets that several ranks train together: threads with a communicator of their own.
  */
 #include "base/mem.h"
 #include "learn/net/net_ops.h"

@@ -1,4 +1,4 @@
-/* tests/unit/learn/test_checkpoint_ranks.c: checkpoints of several ranks, which here are threads: continued by any
+/* tests/unit/ranks/test_checkpoint_ranks.c: checkpoints of several ranks, which here are threads: continued by any
  * other number of ranks, and refused where a part is wrong. */
 #include <dirent.h>
 #include <sys/stat.h>

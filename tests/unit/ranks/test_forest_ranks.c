@@ -1,4 +1,4 @@
-/* tests/unit/learn/test_ranks_forest.c: forests grown by several ranks, which here are threads: they are those of one
+/* tests/unit/ranks/test_forest_ranks.c: forests grown by several ranks, which here are threads: they are those of one
  * process, to the last bit, however rows are divided. */
 #include "base/error.h"
 #include "support/made_forest.h"
@@ -84,7 +84,7 @@ static furrow_status run_pass(const rank_run *r, const table *t, size_t rows, bo
   table_lists lists = list_rows(t, r->from, r->job->more);
   const furrow_status status = table_pass(t, sparse ? &lists : NULL, 0, rows, step, booster, take, err);
   table_lists_free(&lists);
-  return fw_comm_agree(&r->comm, status, err);
+  return fw_comm_share_status(&r->comm, status, err);
 }
 
 static furrow_status run_passes(rank_run *r, fw_booster *booster) {
@@ -95,7 +95,7 @@ static furrow_status run_passes(rank_run *r, fw_booster *booster) {
   const size_t fewer = wrong && j->wrong == FEWER_ROWS;
   FW_TRY(run_pass(r, &train, train.rows, sparse, 1000, booster, fw_booster_scan_rows, &r->err));
   FW_TRY(fw_booster_choose_cuts(booster, &r->err));
-  FW_TRY(fw_comm_agree(&r->comm, fw_booster_resume(booster, r->forest, &r->err), &r->err));
+  FW_TRY(fw_comm_share_status(&r->comm, fw_booster_resume(booster, r->forest, &r->err), &r->err));
   FW_TRY(run_pass(r, &train, train.rows - fewer, sparse, 700, booster, fw_booster_add_rows, &r->err));
   if (!j->valid) return FURROW_OK;
   const table valid = part_of(j->valid, r->valid_from, r->valid_to);

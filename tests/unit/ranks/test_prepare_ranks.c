@@ -1,4 +1,4 @@
-/* tests/unit/learn/test_ranks_prepare.c: trainings with default settings over ranks, which here are threads: they find
+/* tests/unit/ranks/test_prepare_ranks.c: trainings with default settings over ranks, which here are threads: they find
  * the same facts as one process, settle the same keys, hold out the same rows and end with the same weights. */
 #include "learn/data/data_facts.h"
 #include "learn/data/samples.h"
