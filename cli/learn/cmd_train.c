@@ -551,7 +551,7 @@ static furrow_status run_all(const train_values *values, const learn_settings *s
                              furrow_error *err) {
   fold_figures *figures = calloc(1, sizeof *figures);
   if (!figures) return fail_memory(err);
-  furrow_status status = ranks_agree(values->out ? check_targets(values, err) : FURROW_OK, err);
+  furrow_status status = ranks_all_ok(values->out ? check_targets(values, err) : FURROW_OK, err);
   if (status == FURROW_OK) status = check_formats(settings, err);
   interrupt_catch();
   if (status == FURROW_OK && values->folds) status = run_folds(values, settings, figures, out, err);
