@@ -6,8 +6,9 @@
 #include "fuzz/fuzz_check.h"
 #include "vector/file/index_write.h"
 
-static furrow_status append(void *to, const void *bytes, size_t size, furrow_error *err) {
+static furrow_status append(void *to, uint64_t offset, const void *bytes, size_t size, furrow_error *err) {
   (void)err;
+  check(offset == ((const fw_buffer *)to)->size);
   fw_buffer_append(to, bytes, size);
   return FURROW_OK;
 }
