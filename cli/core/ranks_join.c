@@ -48,3 +48,17 @@ furrow_status ranks_all_ok(furrow_status mine, furrow_error *err) {
   free(all);
   return other && !failed ? fail(err, FURROW_E_STATE, "another process failed") : mine;
 }
+
+furrow_status ranks_offset(uint64_t mine, uint64_t *before, uint64_t *all, furrow_error *err) {
+  void *gathered = NULL;
+  const furrow_status status = ranks_gather(&mine, sizeof mine, &gathered, err);
+  if (status != FURROW_OK) return status;
+  const uint64_t *numbers = gathered;
+  *before = *all = 0;
+  for (unsigned r = 0; r < ranks_count(); r++) {
+    if (r < ranks_number()) *before += numbers[r];
+    *all += numbers[r];
+  }
+  free(gathered);
+  return FURROW_OK;
+}

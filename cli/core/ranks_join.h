@@ -13,5 +13,7 @@
 furrow_status ranks_all_ok(furrow_status mine, furrow_error *err);
 /* Gives the `size` bytes of every rank to all ranks, in their order; to be freed. */
 furrow_status ranks_gather(const void *mine, size_t size, void **all, furrow_error *err);
+/* The sum of the numbers of the ranks before this one, and of all. */
+furrow_status ranks_offset(uint64_t mine, uint64_t *before, uint64_t *all, furrow_error *err);
 
 #endif

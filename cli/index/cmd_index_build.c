@@ -159,8 +159,8 @@ static furrow_status begin_sample(building *b, filling *fill, furrow_error *err)
   const size_t d = furrow_vectors_reader_dimension(fill->vectors), size = sample_size(b, fill);
   uint64_t count = 0, first = 0, total = 0;
   if (ranks_count() == 1) return furrow_reservoir_create(&b->sample, d, size, b->values->seed, err);
-  furrow_status status = index_ranks_all_ok(count_valid(b, fill, &count, err), err);
-  if (status == FURROW_OK) status = index_ranks_offset(count, &first, &total, err);
+  furrow_status status = ranks_all_ok(count_valid(b, fill, &count, err), err);
+  if (status == FURROW_OK) status = ranks_offset(count, &first, &total, err);
   if (status != FURROW_OK) return status;
   return furrow_reservoir_create_part(&b->sample, d, size, b->values->seed, first, count, total, err);
 }
@@ -188,7 +188,7 @@ static furrow_status draw_from_file(building *b, furrow_error *err) {
   values.axis = FURROW_AXIS_AUTO;
   furrow_status status = fill_open(&fill, &values, furrow_vectors_reader_dimension(b->fill.vectors), err);
   if (status == FURROW_OK) status = fill_take_part(&fill, err);
-  status = index_ranks_all_ok(status, err);
+  status = ranks_all_ok(status, err);
   if (status == FURROW_OK) status = draw(b, &fill, err);
   fill_close(&fill);
   return status;
@@ -204,11 +204,11 @@ static furrow_status train(building *b, furrow_error *err) {
   const build_values *values = b->values;
   train_params(b, &params);
   furrow_status status = values->train ? draw_from_file(b, err) : draw_from_base(b, err);
-  status = index_ranks_all_ok(status, err);
+  status = ranks_all_ok(status, err);
   if (status != FURROW_OK) return status;
   const size_t own = furrow_reservoir_count(b->sample);
   uint64_t before;
-  status = index_ranks_offset(own, &before, &b->trained_on, err);
+  status = ranks_offset(own, &before, &b->trained_on, err);
   if (status != FURROW_OK) return status;
   params.positions = furrow_reservoir_positions(b->sample);
   index_job_step(&b->job, "coarse", 0);
@@ -266,12 +266,12 @@ static furrow_status add(building *b, furrow_error *err) {
   if (status == FURROW_OK && b->fill.block.count > 0) status = fill_add_block(&b->fill, b->index, err);
   if (status == FURROW_OK && !b->values->spec.normalize && ranks_number() == 0) measure_error(b);
   if (status == FURROW_OK) status = fill_add_all(&b->fill, b->index, &b->job, err);
-  status = index_ranks_all_ok(status, err);
+  status = ranks_all_ok(status, err);
   uint64_t before;
-  if (status == FURROW_OK) status = index_ranks_offset(b->fill.added, &before, &b->added, err);
-  if (status == FURROW_OK) status = index_ranks_offset(b->fill.skipped, &before, &b->left_out, err);
+  if (status == FURROW_OK) status = ranks_offset(b->fill.added, &before, &b->added, err);
+  if (status == FURROW_OK) status = ranks_offset(b->fill.skipped, &before, &b->left_out, err);
   if (status == FURROW_OK) status = fill_finish_names(&b->fill, &b->names, err);
-  return index_ranks_all_ok(status, err);
+  return ranks_all_ok(status, err);
 }
 
 static void save_params(const build_values *values, furrow_index_save_params *params) {
@@ -307,7 +307,7 @@ static furrow_status finish(building *b, furrow_error *err) {
   if (values->direct_map == FURROW_DIRECT_MAP_HASHTABLE)
     status = furrow_index_set_direct_map(b->index, values->direct_map, err);
   if (status == FURROW_OK) status = interrupt_check(err);
-  status = index_ranks_all_ok(status, err);
+  status = ranks_all_ok(status, err);
   index_job_step(&b->job, "save", 0);
   save_params(values, &params);
   params.comm = ranks_comm();
@@ -364,6 +364,13 @@ static furrow_status report_build(building *b, output *out, furrow_error *err) {
 
 /* ---- Command -------------------------------------------------------------------------------------------- */
 
+/* Before anything is opened: a rank may wait for its standard input for ever. */
+static furrow_status check_input(const char *path, furrow_error *err) {
+  if (!path || strcmp(path, "-") != 0 || ranks_count() == 1) return FURROW_OK;
+  fail(err, FURROW_E_ARGUMENT, "several processes cannot read standard input");
+  return add_hint(err, "each of them reads its own part of a file that all of them see");
+}
+
 static furrow_status check(const build_values *values, furrow_error *err) {
   const fill_values *fill = &values->fill;
   if (strcmp(values->destination, "-") == 0)
@@ -385,7 +392,8 @@ static furrow_status check(const build_values *values, furrow_error *err) {
   furrow_status status = spec_check(&values->spec, err);
   const char *const inputs[] = {fill->base, values->train, fill->model ? NULL : fill->ids, fill->names};
   for (size_t i = 0; status == FURROW_OK && i < sizeof inputs / sizeof *inputs; i++) {
-    status = sink_check_apart(values->destination, inputs[i], err);
+    status = check_input(inputs[i], err);
+    if (status == FURROW_OK) status = sink_check_apart(values->destination, inputs[i], err);
     if (status == FURROW_OK) status = index_names_check_apart(values->destination, inputs[i], err);
   }
   if (status == FURROW_OK) status = sink_check_path(values->destination, values->force, err);
@@ -427,7 +435,7 @@ static furrow_status build_run(const void *values, output *out, furrow_error *er
   if (status == FURROW_OK) status = fill_take_part(&b.fill, err);
   if (status == FURROW_OK) status = create(&b, err);
   if (status == FURROW_OK) status = check_compat(&b, err);
-  status = index_ranks_all_ok(status, err);
+  status = ranks_all_ok(status, err);
   if (status == FURROW_OK) status = train(&b, err);
   if (status == FURROW_OK) status = set_up(&b, err);
   if (status == FURROW_OK && !b.empty) status = add(&b, err);

@@ -192,7 +192,7 @@ static furrow_status share_filter(searching *s, furrow_error *err) {
   furrow_status status = comm->broadcast(comm, &told, sizeof told, 0, err);
   if (status != FURROW_OK || !told.used) return status;
   if (comm->rank > 0) s->ids.ids.ids = malloc((size_t)(told.count + 1) * sizeof(int64_t));
-  status = index_ranks_all_ok(comm->rank == 0 || s->ids.ids.ids ? FURROW_OK : fail_memory(err), err);
+  status = ranks_all_ok(comm->rank == 0 || s->ids.ids.ids ? FURROW_OK : fail_memory(err), err);
   if (status != FURROW_OK) return status;
   int64_t *sorted = comm->rank > 0 ? s->ids.ids.ids : (int64_t *)(uintptr_t)filter.sorted;
   if (told.count > 0) status = comm->broadcast(comm, sorted, (size_t)told.count * sizeof *sorted, 0, err);
@@ -217,7 +217,7 @@ static furrow_status next_block(searching *s, furrow_status status, bool *more, 
     if (status == FURROW_OK) status = vector_block_read(block, s->queries, err);
   }
   if (comm) {
-    status = index_ranks_all_ok(status, err);
+    status = ranks_all_ok(status, err);
     uint64_t count = block->count;
     if (status == FURROW_OK) status = comm->broadcast(comm, &count, sizeof count, 0, err);
     if (status == FURROW_OK && count > 0)
@@ -252,7 +252,7 @@ static furrow_status open_all(searching *s, output *out, furrow_error *err) {
   if (status == FURROW_OK && first)
     status = result_open(&s->sink, &values->result, by_range(s) ? 0 : s->k, s->names, out, err);
   if (!s->shards || ranks_count() == 1) return status;
-  status = index_ranks_all_ok(status, err);
+  status = ranks_all_ok(status, err);
   return status == FURROW_OK ? share_filter(s, err) : status;
 }
 
@@ -281,7 +281,7 @@ static void report_search(const searching *s, output *out) {
 /* Whether the path is a manifest: rank 0 looks, because others may not see it. */
 static furrow_status look_for_shards(searching *s, furrow_error *err) {
   uint64_t before, shards = ranks_number() == 0 && furrow_is_shards(s->values->path);
-  const furrow_status status = index_ranks_offset(shards, &before, &shards, err);
+  const furrow_status status = ranks_offset(shards, &before, &shards, err);
   s->shards = shards > 0;
   return status;
 }
@@ -289,7 +289,7 @@ static furrow_status look_for_shards(searching *s, furrow_error *err) {
 static furrow_status search_run(const void *values, output *out, furrow_error *err) {
   searching s = {.values = values};
   furrow_status status = ranks_number() == 0 ? check(s.values, err) : FURROW_OK;
-  status = index_ranks_all_ok(status, err);
+  status = ranks_all_ok(status, err);
   if (status == FURROW_OK) status = look_for_shards(&s, err);
   if (status != FURROW_OK || (!s.shards && ranks_number() > 0)) return status; /* rank 0 searches an index alone */
   if (result_to_files(&s.values->result)) interrupt_catch();

@@ -162,9 +162,6 @@ static furrow_status count_vectors(filling *fill, uint64_t *count, furrow_error 
 
 furrow_status fill_take_part(filling *fill, furrow_error *err) {
   if (ranks_count() == 1) return FURROW_OK;
-  if (strcmp(furrow_vectors_reader_path(fill->vectors), "-") == 0)
-    return fail(err, FURROW_E_ARGUMENT, "several processes cannot read standard input"),
-           add_hint(err, "each of them reads its own part of a file that all of them see");
   furrow_status status = count_vectors(fill, &fill->total, err);
   if (status != FURROW_OK) return status;
   fill->first = fill->block.first = index_ranks_first(fill->total, ranks_number());
