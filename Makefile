@@ -13,6 +13,7 @@
 #   make python-asan   the same with AddressSanitizer and UndefinedBehaviorSanitizer, in build-asan
 #   make asan          the tests with AddressSanitizer and UndefinedBehaviorSanitizer, in build-asan
 #   make tsan          the tests with ThreadSanitizer, in build-tsan
+#   make mpi-test      every test under mpirun, with Open MPI and with MPICH; make test has a sample
 #   make neon          the tests for 64-bit ARM under an emulator, in build-neon
 #   make fuzz          libFuzzer programs, in build-fuzz (needs clang)
 #   make docs          the public headers as HTML, in build/docs/html
@@ -39,7 +40,7 @@ build = $(CMAKE) --build $(1) -j $(JOBS) --target
 
 SECONDS ?= 1200
 
-.PHONY: all test demo bench soak install deb deb-test python python-test python-asan asan tsan neon fuzz docs format clean
+.PHONY: all test demo bench soak install deb deb-test python python-test python-asan asan tsan mpi-test neon fuzz docs format clean
 
 all:
 	@tools/require_packages.sh build
@@ -59,6 +60,12 @@ asan tsan:
 	@$(configure) build-$@ -DFURROW_TESTS=ON -DFURROW_SANITIZE=$(SANITIZE) $(CMAKE_FLAGS)
 	@$(call build,build-$@) furrow_tests
 	@tools/run_tests.sh build-$@ $(JOBS)
+
+mpi-test:
+	@tools/require_packages.sh mpi
+	@$(configure) $(BUILD) -DFURROW_TESTS=ON $(CMAKE_FLAGS)
+	@$(call build,$(BUILD)) all furrow_tests
+	@tools/run_tests.sh $(BUILD) 1 -C mpi -L mpi
 
 neon:
 	@env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL tools/check_neon.sh $(JOBS)

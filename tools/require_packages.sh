@@ -3,7 +3,8 @@
 #
 #   build   a C compiler, cmake and the libraries that Furrow and its service link
 #   test    and cmocka
-#   fuzz    and clang with its sanitizers
+#   mpi     and Open MPI and MPICH
+#   fuzz    the first two, and clang with its sanitizers
 #   deb     the first, debhelper, lintian, MPI, and what builds a Python module
 #   neon    a compiler for 64-bit ARM with its C library, an emulator, cmake
 #   docs    doxygen, and python3 for its filter
@@ -14,7 +15,7 @@
 # What is needed is tried out first; the package manager is asked only for what is missing, and only when it can be
 # asked (apt-get, as root or with a sudo that needs no password). Otherwise one line names the packages.
 set -uo pipefail
-level=${1:?usage: require_packages.sh build|test|fuzz|deb|neon|docs|python|python-test|ci}
+level=${1:?usage: require_packages.sh build|test|mpi|fuzz|deb|neon|docs|python|python-test|ci}
 tools=$(cd "$(dirname "$0")" && pwd)
 source "$tools/probes.sh"
 
@@ -40,6 +41,13 @@ missing_for_python() {
   [ "$level" = python-test ] || return
   for module in pytest hypothesis scipy; do has_python_module $module || echo python3-$module; done
   has_python_module mypy || echo mypy
+}
+
+missing_mpis() {
+  has_mpi openmpi || echo libopenmpi-dev
+  has_command mpirun.openmpi || echo openmpi-bin
+  has_mpi mpich || echo libmpich-dev
+  has_command mpirun.mpich || echo mpich
 }
 
 # The packages of the level that are missing, one per line.
@@ -76,7 +84,8 @@ missing() {
     return
   fi
   has_cmocka || echo libcmocka-dev
-  [ "$level" = test ] && return
+  [ "$level" != mpi ] || missing_mpis
+  [ "$level" = test ] || [ "$level" = mpi ] && return
   if ! has_command clang; then
     echo clang
   elif ! has_fuzzer; then
@@ -104,10 +113,7 @@ missing_peers() {
   has_torch || echo python3-torch
   has_browser || echo chromium
   has_command python3 || echo python3
-  has_mpi openmpi || echo libopenmpi-dev
-  has_command mpirun.openmpi || echo openmpi-bin
-  has_mpi mpich || echo libmpich-dev
-  has_command mpirun.mpich || echo mpich
+  missing_mpis
   has_command valgrind || echo valgrind
   has_command nginx || echo nginx-light
   has_command wrk || echo wrk

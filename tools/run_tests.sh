@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# tools/run_tests.sh BUILD [JOBS]: runs the tests of a build. Ends with what was skipped and one line of counts, which
+# tools/run_tests.sh BUILD [JOBS [OPTION of ctest …]]: runs the tests of a build. Ends with what was skipped and one line of counts, which
 # BUILD/test_counts keeps ("passed failed skipped").
 set -uo pipefail
 tools=$(cd "$(dirname "$0")" && pwd)
@@ -12,7 +12,7 @@ rm -f "$build/test_counts"
 fixed=()
 if grep -q '^FURROW_SANITIZE:.*thread' "$build/CMakeCache.txt" && setarch -R true 2>/dev/null; then fixed=(setarch -R); fi
 
-(cd "$build" && "${fixed[@]}" ctest --output-on-failure -j "$jobs") 2>&1 | tee "$log"
+(cd "$build" && "${fixed[@]}" ctest --output-on-failure -j "$jobs" "${@:3}") 2>&1 | tee "$log"
 result=${PIPESTATUS[0]}
 
 # Tests of a program that skipped themselves: cmocka names them in the log of all output.
