@@ -74,7 +74,8 @@ expect $? -ne 0
 expect "$(grep -c '^furrow:' err)" = 1
 expect "$(grep -c malformed err)" = 1
 expect ! -e none
-"$here/run_ranks.sh" 2 "$furrow" train --model lr --train - --out none <clicks >out 2>err
+# (a few bytes: MPICH's mpirun fails by itself where much is sent to a process that does not read it)
+head -n 3 clicks | "$here/run_ranks.sh" 2 "$furrow" train --model lr --train - --out none >out 2>err
 expect $? -ne 0
 expect "$(grep -c 'cannot be read in parts' err)" = 1
 expect ! -e none
