@@ -95,8 +95,13 @@ static void take_rows(const void *net, void *pass, const uint32_t *rows, size_t 
     const node *layer = &of->nodes[i];
     const size_t width = layer->width;
     if (!layer->record_width || has_slots(layer)) continue;
+    real *const grad = self->tensors[i].grad;
+    if (width == 1) {
+      for (size_t row = 0; row < count; row++) grad[rows[row]] = *from++;
+      continue;
+    }
     for (size_t row = 0; row < count; row++, from += width)
-      memcpy(self->tensors[i].grad + rows[row] * width, from, width * sizeof *from);
+      memcpy(grad + rows[row] * width, from, width * sizeof *from);
   }
 }
 

@@ -307,13 +307,15 @@ static void take_parts(fw_rank_batch *b) {
 /* ---- Memory ---- */
 
 static size_t row_bytes(const fw_rank_batch *b) {
-  return b->whole.graph->outputs * sizeof(double) + b->sizes.row;
+  return b->whole.graph->outputs * sizeof(double) + sizeof(fw_row_terms) + b->sizes.row;
 }
 
-/* Outputs and gradients of a rank's rows, behind the sum of their losses. */
+/* Outputs, terms and gradients of a rank's rows, behind the sum of their losses. */
 static size_t gathered_size(const fw_rank_batch *b, size_t rows, bool gradients) {
-  const size_t outputs = rows * b->whole.graph->outputs * sizeof(double);
-  return padded(sizeof(double) + outputs + (gradients ? rows * b->sizes.row : 0));
+  size_t of_row = b->whole.graph->outputs * sizeof(double);
+  if (b->whole.has_terms) of_row += sizeof(fw_row_terms);
+  if (gradients) of_row += b->sizes.row;
+  return padded(sizeof(double) + rows * of_row);
 }
 
 static size_t larger(size_t a, size_t b) {
@@ -537,22 +539,27 @@ furrow_status fw_rank_batch_begin(fw_rank_batch *b, fw_batch_slot *own, furrow_s
 /* ---- Step 4: outputs and gradients ---- */
 
 static void put_gathered(const fw_rank_batch *b, const fw_batch_slot *own, bool gradients) {
-  const size_t outputs = own->batch->rows * own->graph->outputs;
-  double *to = b->send.at;
-  *to = 0;
-  for (size_t i = 0; i < fw_batch_slot_tasks(own); i++) *to += own->loss[i];
-  if (outputs) memcpy(to + 1, own->out, outputs * sizeof *to);
-  if (gradients && b->sizes.row) b->ops->put_rows(fw_net_real(b->net), fw_pass_real(own->pass), to + 1 + outputs);
+  const size_t rows = own->batch->rows, outputs = rows * own->graph->outputs;
+  double *loss = b->send.at, *out = loss + 1;
+  fw_row_terms *terms = (fw_row_terms *)(void *)(out + outputs);
+  *loss = 0;
+  for (size_t i = 0; i < fw_batch_slot_tasks(own); i++) *loss += own->loss[i];
+  if (outputs) memcpy(out, own->out, outputs * sizeof *out);
+  if (rows && own->has_terms) memcpy(terms, own->terms, rows * sizeof *terms);
+  if (gradients && b->sizes.row)
+    b->ops->put_rows(fw_net_real(b->net), fw_pass_real(own->pass), own->has_terms ? terms + rows : terms);
 }
 
 static void take_gathered(fw_rank_batch *b, const fw_batch_part *part, bool gradients, const char *from) {
   const size_t outputs = b->whole.graph->outputs;
   const double *numbers = (const double *)(const void *)from;
   b->whole.loss[0] += *numbers++;
-  for (size_t i = 0; i < part->rows; i++, numbers += outputs)
-    memcpy(b->whole.out + part->row[i] * outputs, numbers, outputs * sizeof *numbers);
+  for (size_t i = 0; i < part->rows; i++)
+    for (size_t k = 0; k < outputs; k++) b->whole.out[part->row[i] * outputs + k] = *numbers++;
+  const fw_row_terms *terms = (const fw_row_terms *)(const void *)numbers;
+  for (size_t i = 0; b->whole.has_terms && i < part->rows; i++) b->whole.terms[part->row[i]] = *terms++;
   if (gradients && b->sizes.row)
-    b->ops->take_rows(fw_net_real(b->net), fw_pass_real(b->whole.pass), part->row, part->rows, numbers);
+    b->ops->take_rows(fw_net_real(b->net), fw_pass_real(b->whole.pass), part->row, part->rows, terms);
 }
 
 /* Gradients of uses go to the owners of their features, in the order in which the uses themselves went. */
@@ -575,6 +582,7 @@ static furrow_status exchange_uses(fw_rank_batch *b, const fw_batch_slot *own, f
 }
 
 furrow_status fw_rank_batch_gather(fw_rank_batch *b, const fw_batch_slot *own, bool gradients, furrow_error *err) {
+  b->whole.has_terms = own->has_terms;
   const size_t mine = gathered_size(b, own->batch->rows, gradients);
   for (unsigned r = 0; r < b->comm->ranks; r++) b->receive_size[r] = gathered_size(b, b->parts[r].rows, gradients);
   put_gathered(b, own, gradients);
