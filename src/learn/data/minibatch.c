@@ -484,14 +484,16 @@ static void place_rows(fw_batch_part *parts, size_t count, uint32_t *part_of) {
 
 static void join_row(fw_batcher *b, size_t row, fw_batch_part *part) {
   const size_t i = part->next_row++, count = part->row_uses ? part->row_uses[i] : 0;
+  const size_t first = part->next_use, uses = b->uses;
   b->label[row] = part->label[i];
   b->weight[row] = part->weight ? part->weight[i] : 1;
-  for (size_t k = part->next_use; k < part->next_use + count; k++) {
-    part->use[k] = (uint32_t)b->uses;
-    b->feature[b->uses] = part->feature[part->use_key[k]];
-    b->value[b->uses++] = part->value ? part->value[k] : 1;
+  for (size_t k = 0; k < count; k++) {
+    part->use[first + k] = (uint32_t)(uses + k);
+    b->feature[uses + k] = part->feature[part->use_key[first + k]];
   }
+  for (size_t k = 0; b->has_value && k < count; k++) b->value[uses + k] = part->value ? part->value[first + k] : 1;
   part->next_use += count;
+  b->uses += count;
   b->offset[row + 1] = (uint32_t)b->uses;
 }
 

@@ -63,8 +63,8 @@ typedef struct real_net {
 } real_net;
 
 /* What a pass is for. Where features are divided among ranks, a batch has two on each of them: one for the rank's own
- * rows, whose records are copies of weights; and one for its own features, over the rows of all ranks, which has
- * nothing but the gradients that the update takes. */
+ * rows, whose records are read alone and may be copies without all of the state; and one for its own features, over the
+ * rows of all ranks, which has nothing but the gradients that the update takes. */
 typedef enum pass_kind { PASS_ALONE, PASS_OWN_ROWS, PASS_OWN_FEATURES } pass_kind;
 
 typedef struct real_pass {
@@ -88,8 +88,6 @@ typedef struct pass_memory {
   void *numbers; /* of all tensors, and of x where it is copied */
   size_t number_capacity;
   size_t record_capacity;
-  real *copies; /* records of PASS_OWN_ROWS: weights, and nothing where the state would be */
-  size_t copy_capacity;
 } pass_memory;
 
 /* Whether the gradients of an embedding are those of uses, not of rows. */

@@ -7,12 +7,18 @@
 #include "learn/layers/layer.h"
 #include "learn/net/net_ops.h"
 
+/* Weights travel as a record begins, up to its last weights: the state of other layers than the last goes along, but
+ * the receiver can use what it gets as records. */
+static size_t weights_end(const node *self) {
+  return self->record_at + self->record_width;
+}
+
 static fw_net_sizes sizes(const void *net) {
   const real_net *of = net;
   fw_net_sizes made = {.dense = of->dense_sums};
   for (size_t i = 0; i < of->count; i++) {
     const node *self = &of->nodes[i];
-    made.weights += self->record_width * sizeof(real);
+    if (self->record_width) made.weights = weights_end(self) * sizeof(real);
     if (has_slots(self))
       made.use += self->record_width * sizeof(real);
     else if (self->record_width)
@@ -24,15 +30,9 @@ static fw_net_sizes sizes(const void *net) {
 /* ---- Passes ---- */
 
 static furrow_status begin_rows(const void *net, void *pass, const fw_minibatch *batch, furrow_error *err) {
-  const real_net *of = net;
   pass_memory *self = pass;
-  size_t numbers;
   self->pass.kind = PASS_OWN_ROWS;
-  FW_TRY(REAL_NAME(fw_pass_lay_out)(of, self, batch, err));
-  if (!fw_size_mul(batch->features, of->record_reals, &numbers)) return fw_fail_memory(err, SIZE_MAX);
-  FW_TRY(fw_grow((void **)&self->copies, &self->copy_capacity, numbers, sizeof(real), err));
-  for (size_t i = 0; i < batch->features; i++) self->pass.record[i] = self->copies + i * of->record_reals;
-  return FURROW_OK;
+  return REAL_NAME(fw_pass_lay_out)(net, self, batch, err);
 }
 
 static furrow_status begin_features(const void *net, void *pass, const fw_minibatch *batch, bool grow, void *dense,
@@ -46,27 +46,29 @@ static furrow_status begin_features(const void *net, void *pass, const fw_miniba
 /* ---- Weights ---- */
 
 static void put_weights(const void *net, const void *pass, const uint32_t *features, size_t count, void *bytes) {
-  const real_net *of = net;
-  const real_pass *self = &((const pass_memory *)pass)->pass;
-  real *to = bytes;
-  for (size_t f = 0; f < count; f++)
-    for (size_t i = 0; i < of->count; i++) {
-      const node *layer = &of->nodes[i];
-      const real *from = self->record[features[f]] + layer->record_at;
-      for (size_t j = 0; j < layer->record_width; j++) *to++ = from[j];
-    }
+  enum { AHEAD = 16, CACHE_LINE = 64 };
+  const size_t size = sizes(net).weights;
+  real *const *record = ((const pass_memory *)pass)->pass.record;
+  char *to = bytes;
+  for (size_t f = 0; f < count; f++, to += size) {
+    const char *later = (const char *)record[features[f + AHEAD < count ? f + AHEAD : f]];
+    for (size_t at = 0; at < size; at += CACHE_LINE) __builtin_prefetch(later + at);
+    __builtin_prefetch(later + size - 1);
+    memcpy(to, record[features[f]], size);
+  }
 }
 
-static void take_weights(const void *net, void *pass, const uint32_t *features, size_t count, const void *bytes) {
-  const real_net *of = net;
-  const real_pass *self = &((const pass_memory *)pass)->pass;
-  const real *from = bytes;
-  for (size_t f = 0; f < count; f++)
-    for (size_t i = 0; i < of->count; i++) {
-      const node *layer = &of->nodes[i];
-      real *to = self->record[features[f]] + layer->record_at;
-      for (size_t j = 0; j < layer->record_width; j++) to[j] = *from++;
-    }
+static void take_weights(const void *net, void *pass, const uint32_t *features, size_t count, void *bytes) {
+  const size_t size = sizes(net).weights;
+  real **record = ((pass_memory *)pass)->pass.record;
+  char *at = bytes;
+  for (size_t f = 0; f < count; f++, at += size) record[features[f]] = (real *)(void *)at;
+}
+
+static void share_records(const void *from, const uint32_t *theirs, size_t count, void *pass,
+                          const uint32_t *features) {
+  real *const *record = ((const pass_memory *)from)->pass.record;
+  for (size_t f = 0; f < count; f++) ((pass_memory *)pass)->pass.record[features[f]] = record[theirs[f]];
 }
 
 /* ---- Gradients ---- */
@@ -93,8 +95,13 @@ static void take_rows(const void *net, void *pass, const uint32_t *rows, size_t 
     const node *layer = &of->nodes[i];
     const size_t width = layer->width;
     if (!layer->record_width || has_slots(layer)) continue;
+    real *const grad = self->tensors[i].grad;
+    if (width == 1) {
+      for (size_t row = 0; row < count; row++) grad[rows[row]] = *from++;
+      continue;
+    }
     for (size_t row = 0; row < count; row++, from += width)
-      memcpy(self->tensors[i].grad + rows[row] * width, from, width * sizeof *from);
+      memcpy(grad + rows[row] * width, from, width * sizeof *from);
   }
 }
 
@@ -185,6 +192,7 @@ const fw_net_rank_ops REAL_NAME(fw_net_rank_ops) = {
     .begin_features = begin_features,
     .put_weights = put_weights,
     .take_weights = take_weights,
+    .share_records = share_records,
     .put_rows = put_rows,
     .take_rows = take_rows,
     .put_uses = put_uses,

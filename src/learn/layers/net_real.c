@@ -64,7 +64,6 @@ static void pass_free(void *pass) {
   pass_memory *self = pass;
   if (!self) return;
   fw_free(self->numbers);
-  fw_free(self->copies);
   fw_free(self->pass.record);
   fw_free(self->pass.tensors);
   fw_free(self);

@@ -31,6 +31,7 @@ void fw_batch_slot_clear(fw_batch_slot *slot) {
   fw_batcher_free(slot->batcher);
   fw_free(slot->number);
   fw_free(slot->out);
+  fw_free(slot->terms);
   fw_free(slot->loss);
   *slot = (fw_batch_slot){0};
 }
@@ -41,11 +42,13 @@ furrow_status fw_batch_slot_reserve(fw_batch_slot *slot, size_t rows, furrow_err
   if (rows <= slot->row_capacity) return FURROW_OK;
   size_t outputs;
   if (!fw_size_mul(rows, slot->graph->outputs, &outputs)) return fw_fail_memory(err, SIZE_MAX);
-  void *number = slot->number, *out = slot->out, *loss = slot->loss;
+  void *number = slot->number, *out = slot->out, *loss = slot->loss, *terms = slot->terms;
   furrow_status status = fw_realloc(&number, rows, sizeof *slot->number, err);
   slot->number = number;
   if (status == FURROW_OK) status = fw_realloc(&out, outputs, sizeof *slot->out, err);
   slot->out = out;
+  if (status == FURROW_OK) status = fw_realloc(&terms, rows, sizeof *slot->terms, err);
+  slot->terms = terms;
   if (status == FURROW_OK) status = fw_realloc(&loss, rows / TASK_ROWS + 1, sizeof *slot->loss, err);
   slot->loss = loss;
   if (status == FURROW_OK) slot->row_capacity = rows;
@@ -136,13 +139,22 @@ furrow_status fw_batch_slot_check(const fw_batch_slot *slot, furrow_error *err) 
   return FURROW_OK;
 }
 
+void fw_batch_slot_find_terms(fw_batch_slot *slot, size_t task) {
+  const size_t begin = task * TASK_ROWS, left = slot->batch->rows - begin;
+  for (size_t i = begin; i < begin + (left < TASK_ROWS ? left : TASK_ROWS); i++)
+    slot->terms[i] = fw_row_terms_of(slot->graph, slot->out + i * slot->graph->outputs, slot->batch->label[i]);
+}
+
 void fw_batch_slot_tally(const fw_batch_slot *slot, fw_tally *tally) {
   enum { AHEAD = 8 };
   const fw_minibatch *batch = slot->batch;
   const size_t n = slot->graph->outputs;
   for (size_t i = 0; i < batch->rows; i++) {
     if (i + AHEAD < batch->rows) fw_tally_expect(tally, slot->out + (i + AHEAD) * n);
-    fw_tally_add(tally, slot->out + i * n, batch->label[i], weight_of(batch, i));
+    if (slot->has_terms)
+      fw_tally_add_terms(tally, slot->out + i * n, batch->label[i], weight_of(batch, i), slot->terms[i]);
+    else
+      fw_tally_add(tally, slot->out + i * n, batch->label[i], weight_of(batch, i));
   }
 }
 

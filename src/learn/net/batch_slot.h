@@ -15,9 +15,11 @@ typedef struct fw_batch_slot {
   fw_pass *pass;
   fw_minibatch *batch; /* NULL: none */
   size_t row_capacity, task_capacity;
-  uint64_t *number; /* of each row in the data, from 1: for messages */
-  double *out;      /* outputs of each row */
-  double *loss;     /* of each task of rows */
+  uint64_t *number;    /* of each row in the data, from 1: for messages */
+  double *out;         /* outputs of each row */
+  fw_row_terms *terms; /* of each row, for its tally */
+  bool has_terms;      /* they have been found; else the tally finds them */
+  double *loss;        /* of each task of rows */
 } fw_batch_slot;
 
 /* Rows that come from somewhere: adds up to `rows` of them to the batcher, with their numbers. *count is 0 at the end.
@@ -49,6 +51,8 @@ void fw_batch_slot_rows(fw_batch_slot *slot, const fw_step *step, size_t task);
 furrow_status fw_batch_slot_loss(const fw_batch_slot *slot, double *loss, furrow_error *err) FURROW_MUST_USE;
 /* After all tasks without the backward pass: E_RANGE, naming the rows, if a score is not a number. */
 furrow_status fw_batch_slot_check(const fw_batch_slot *slot, furrow_error *err) FURROW_MUST_USE;
+/* Finds the terms of a task's rows, which must have labels. */
+void fw_batch_slot_find_terms(fw_batch_slot *slot, size_t task);
 /* Counts the batch's scores. */
 void fw_batch_slot_tally(const fw_batch_slot *slot, fw_tally *tally);
 

@@ -7,7 +7,7 @@
 
 /* What one number, row or use of a net takes where its features are divided among ranks: bytes. */
 typedef struct fw_net_sizes {
-  size_t weights; /* of a feature, without optimizer state */
+  size_t weights; /* of a feature: its record up to the last weights */
   size_t row;     /* the gradients of a row that updates of features take */
   size_t use;     /* those of a use: embeddings with slots */
   size_t dense;   /* gradients of dense arrays: numbers, not bytes */
@@ -21,9 +21,11 @@ typedef struct fw_net_rank_ops {
   /* dense: sizes.dense numbers for the sums over all ranks */
   furrow_status (*begin_features)(const void *net, void *pass, const fw_minibatch *batch, bool grow, void *dense,
                                   furrow_error *err);
-  /* Weights of features: out of the pass of features, and into that of rows. */
+  /* Weights of features: out of the pass of features, and into that of rows, which uses `bytes` from then on. Those of
+   * the rank's own features: the records that both passes have then. */
   void (*put_weights)(const void *net, const void *pass, const uint32_t *features, size_t count, void *bytes);
-  void (*take_weights)(const void *net, void *pass, const uint32_t *features, size_t count, const void *bytes);
+  void (*take_weights)(const void *net, void *pass, const uint32_t *features, size_t count, void *bytes);
+  void (*share_records)(const void *from, const uint32_t *theirs, size_t count, void *pass, const uint32_t *features);
   /* Gradients of all rows, or of some uses: out of the pass of rows, and into that of features. */
   void (*put_rows)(const void *net, const void *pass, void *bytes);
   void (*take_rows)(const void *net, void *pass, const uint32_t *rows, size_t count, const void *bytes);

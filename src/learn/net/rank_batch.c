@@ -20,6 +20,24 @@ typedef struct header {
   uint32_t rows, keys, uses, flags;
 } header;
 
+/* What an owner says before its weights. */
+typedef struct notice {
+  uint64_t failed, features; /* features: how many have a record there */
+} notice;
+
+/* Which rank a feature belongs to, and its number among those that are sent to that rank. */
+typedef struct home {
+  uint32_t owner, number;
+} home;
+
+/* Where the next use goes that is sent to a rank. */
+typedef struct use_writer {
+  uint32_t *number, *row_begin; /* of features; the first of the row */
+  uint32_t *row_uses;           /* NULL: the rank has no feature of the batch */
+  float *value;                 /* NULL: all 1 */
+  uint32_t *use;                /* in fw_rank_batch.uses; NULL: not listed */
+} use_writer;
+
 /* Sums of headers. */
 typedef struct totals {
   size_t rows, keys, uses;
@@ -55,13 +73,16 @@ struct fw_rank_batch {
   /* for each rank */
   header *sent, *received;
   fw_batch_part *parts;
+  use_writer *writers;
   size_t *send_size, *receive_size;
-  /* of the rank's own rows: features and uses by the rank that they belong to; for each feature that rank, and its
-   * number among those of the rank */
-  uint32_t *order; /* all four lie here */
+  /* of the rank's own rows: features by the rank that they belong to, and uses, where gradients of uses are sent; home:
+   * for each feature */
+  uint32_t *order; /* all three lie here */
   size_t order_capacity;
-  uint32_t *features, *uses, *owner, *number;
+  uint32_t *features, *uses;
+  home *home;
   bytes send, receive;
+  bytes weights; /* received: records of the pass of rows point into it */
 };
 
 /* ---- Create, free ---- */
@@ -70,8 +91,8 @@ void fw_rank_batch_free(fw_rank_batch *b) {
   if (!b) return;
   fw_batcher_free(b->batcher);
   fw_batch_slot_clear(&b->whole);
-  void *const memory[] = {b->dense,        b->sent,  b->received, b->parts,     b->send_size,
-                          b->receive_size, b->order, b->send.at,  b->receive.at};
+  void *const memory[] = {b->dense,        b->sent,  b->received, b->parts,      b->writers,   b->send_size,
+                          b->receive_size, b->order, b->send.at,  b->receive.at, b->weights.at};
   for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) fw_free(memory[i]);
   for (size_t i = 0; b->slices && i < b->slice_capacity; i++) {
     fw_pass_free(b->slices[i].pass);
@@ -87,6 +108,7 @@ static furrow_status create_lists(fw_rank_batch *b, furrow_error *err) {
   FW_TRY(fw_alloc_zero((void **)&b->sent, ranks, sizeof *b->sent, err));
   FW_TRY(fw_alloc_zero((void **)&b->received, ranks, sizeof *b->received, err));
   FW_TRY(fw_alloc_zero((void **)&b->parts, ranks, sizeof *b->parts, err));
+  FW_TRY(fw_alloc_zero((void **)&b->writers, ranks, sizeof *b->writers, err));
   FW_TRY(fw_alloc_zero((void **)&b->send_size, ranks, sizeof *b->send_size, err));
   FW_TRY(fw_alloc_zero((void **)&b->receive_size, ranks, sizeof *b->receive_size, err));
   FW_TRY(fw_alloc_zero((void **)&b->slices, b->slice_capacity, sizeof *b->slices, err));
@@ -138,43 +160,36 @@ fw_batch_slot *fw_rank_batch_whole(fw_rank_batch *b) {
 /* ---- What a rank has ---- */
 
 static furrow_status list_by_owner(fw_rank_batch *b, const fw_minibatch *batch, furrow_error *err) {
+  const size_t listed = b->sizes.use ? batch->uses : 0;
   void *memory = b->order;
-  furrow_status status = fw_grow(&memory, &b->order_capacity, 3 * batch->features + batch->uses, sizeof *b->order, err);
+  furrow_status status = fw_grow(&memory, &b->order_capacity, 3 * batch->features + listed, sizeof *b->order, err);
   b->order = memory;
   if (status != FURROW_OK) return status;
-  b->features = b->order;
-  b->owner = b->features + batch->features;
-  b->number = b->owner + batch->features;
-  b->uses = b->number + batch->features;
+  b->home = memory;
+  b->features = b->order + 2 * batch->features;
+  b->uses = b->features + batch->features;
   for (size_t f = 0; f < batch->features; f++) {
-    b->owner[f] = fw_feature_owner(batch->key[f], b->comm->ranks);
-    b->number[f] = b->sent[b->owner[f]].keys++;
+    const uint32_t owner = fw_feature_owner(batch->key[f], b->comm->ranks);
+    b->home[f] = (home){owner, b->sent[owner].keys++};
   }
-  for (size_t use = 0; use < batch->uses; use++) b->sent[b->owner[batch->feature[use]]].uses++;
+  for (size_t use = 0; use < batch->uses; use++) b->sent[b->home[batch->feature[use]].owner].uses++;
   return FURROW_OK;
 }
 
-/* Where the features and uses of a rank begin in the lists. */
-static void fill_lists(fw_rank_batch *b, const fw_minibatch *batch) {
-  size_t *key_at = b->send_size, *use_at = b->receive_size; /* free for now */
-  size_t keys = 0, uses = 0;
-  for (unsigned r = 0; r < b->comm->ranks; r++) {
-    key_at[r] = keys;
-    use_at[r] = uses;
-    keys += b->sent[r].keys;
-    uses += b->sent[r].uses;
-  }
-  for (size_t f = 0; f < batch->features; f++) b->features[key_at[b->owner[f]]++] = (uint32_t)f;
-  for (size_t use = 0; use < batch->uses; use++) b->uses[use_at[b->owner[batch->feature[use]]]++] = (uint32_t)use;
+/* Features by owner: those of a rank begin where those of the ranks before it end. */
+static void list_features(fw_rank_batch *b, const fw_minibatch *batch) {
+  size_t *begin = b->send_size, keys = 0; /* free for now */
+  for (unsigned r = 0; r < b->comm->ranks; keys += b->sent[r++].keys) begin[r] = keys;
+  for (size_t f = 0; f < batch->features; f++) b->features[begin[b->home[f].owner] + b->home[f].number] = (uint32_t)f;
 }
 
 static uint32_t flags_of(const fw_minibatch *batch) {
   uint32_t flags = batch->value ? HAS_VALUES : 0;
   if (batch->weight) flags |= HAS_WEIGHTS;
   if (batch->position) flags |= HAS_POSITIONS;
-  for (size_t f = 0; f < batch->features; f++)
-    if (batch->key[f] > UINT32_MAX) flags |= HAS_WIDE_KEYS;
-  return flags;
+  uint64_t bits = 0;
+  for (size_t f = 0; f < batch->features; f++) bits |= batch->key[f];
+  return bits > UINT32_MAX ? flags | HAS_WIDE_KEYS : flags;
 }
 
 /* Headers for all ranks, and the lists by owner. */
@@ -182,7 +197,7 @@ static furrow_status describe_own(fw_rank_batch *b, fw_batch_slot *own, furrow_s
   memset(b->sent, 0, b->comm->ranks * sizeof *b->sent);
   if (status == FURROW_OK && !own->batch) status = fw_batcher_finish(own->batcher, &own->batch, err);
   if (status == FURROW_OK) status = list_by_owner(b, own->batch, err);
-  if (status == FURROW_OK) fill_lists(b, own->batch);
+  if (status == FURROW_OK) list_features(b, own->batch);
   const uint32_t flags = status == FURROW_OK ? flags_of(own->batch) : HAS_FAILED;
   for (unsigned r = 0; r < b->comm->ranks; r++) {
     b->sent[r].rows = status == FURROW_OK ? (uint32_t)own->batch->rows : 0;
@@ -223,45 +238,47 @@ static char *put_keys(const header *h, const uint64_t *key, const uint32_t *feat
   return to + h->keys * key_size(h);
 }
 
-/* How many uses of each row are the other rank's. */
-static char *put_row_uses(const fw_minibatch *batch, const uint32_t *uses, size_t count, char *to) {
-  uint32_t *numbers = (uint32_t *)(void *)to;
-  size_t at = 0;
-  for (size_t row = 0; row < batch->rows; row++) {
-    const size_t before = at;
-    while (at < count && uses[at] < batch->offset[row + 1]) at++;
-    numbers[row] = (uint32_t)(at - before);
-  }
-  return to + batch->rows * sizeof *numbers;
-}
-
-/* Features of uses, by their number among those of the other rank; and values. */
-static void put_uses(const fw_rank_batch *b, const fw_minibatch *batch, const uint32_t *uses, size_t count, char *to) {
-  uint32_t *numbers = (uint32_t *)(void *)to;
-  float *values = (float *)(void *)(numbers + count);
-  for (size_t i = 0; i < count; i++) numbers[i] = b->number[batch->feature[uses[i]]];
-  for (size_t i = 0; batch->value && i < count; i++) values[i] = batch->value[uses[i]];
-}
-
-static void put_part(const fw_rank_batch *b, const fw_minibatch *batch, const header *h, const uint32_t *features,
-                     const uint32_t *uses, char *to) {
+/* All but the uses, whose place is noted. */
+static void put_part(const fw_minibatch *batch, const header *h, const uint32_t *features, char *to,
+                     use_writer *writer) {
   to = put_keys(h, batch->key, features, to);
   if (batch->position) put(&to, batch->position, h->rows);
   put(&to, batch->label, h->rows);
   if (batch->weight) put(&to, batch->weight, h->rows);
-  if (h->keys) to = put_row_uses(batch, uses, h->uses, to);
-  put_uses(b, batch, uses, h->uses, to);
+  *writer = (use_writer){.row_uses = h->keys ? (uint32_t *)(void *)to : NULL};
+  if (h->keys) to += h->rows * sizeof(uint32_t);
+  writer->number = writer->row_begin = (uint32_t *)(void *)to;
+  if (batch->value) writer->value = (float *)(void *)(writer->number + h->uses);
+}
+
+/* Uses go to the owners of their features: the number of the feature there, and the value. */
+static void put_row(const fw_rank_batch *b, const fw_minibatch *batch, size_t row) {
+  use_writer *const writers = b->writers;
+  for (uint32_t use = batch->offset[row]; use < batch->offset[row + 1]; use++) {
+    const home at = b->home[batch->feature[use]];
+    use_writer *to = &writers[at.owner];
+    *to->number++ = at.number;
+    if (to->value) *to->value++ = batch->value[use];
+    if (to->use) *to->use++ = use;
+  }
+  for (unsigned r = 0; r < b->comm->ranks; r++) {
+    if (writers[r].row_uses) *writers[r].row_uses++ = (uint32_t)(writers[r].number - writers[r].row_begin);
+    writers[r].row_begin = writers[r].number;
+  }
 }
 
 static void put_parts(const fw_rank_batch *b, const fw_minibatch *batch) {
-  const uint32_t *features = b->features, *uses = b->uses;
+  const uint32_t *features = b->features;
+  uint32_t *uses = b->uses;
   char *to = b->send.at;
   for (unsigned r = 0; r < b->comm->ranks; r++) {
-    put_part(b, batch, &b->sent[r], features, uses, to);
+    put_part(batch, &b->sent[r], features, to, &b->writers[r]);
+    if (b->sizes.use) b->writers[r].use = uses;
     to += b->send_size[r];
     features += b->sent[r].keys;
     uses += b->sent[r].uses;
   }
+  for (size_t row = 0; batch->uses && row < batch->rows; row++) put_row(b, batch, row);
 }
 
 static const void *take(const char **from, size_t count) {
@@ -290,13 +307,15 @@ static void take_parts(fw_rank_batch *b) {
 /* ---- Memory ---- */
 
 static size_t row_bytes(const fw_rank_batch *b) {
-  return b->whole.graph->outputs * sizeof(double) + b->sizes.row;
+  return b->whole.graph->outputs * sizeof(double) + sizeof(fw_row_terms) + b->sizes.row;
 }
 
-/* Outputs and gradients of a rank's rows, behind the sum of their losses. */
+/* Outputs, terms and gradients of a rank's rows, behind the sum of their losses. */
 static size_t gathered_size(const fw_rank_batch *b, size_t rows, bool gradients) {
-  const size_t outputs = rows * b->whole.graph->outputs * sizeof(double);
-  return padded(sizeof(double) + outputs + (gradients ? rows * b->sizes.row : 0));
+  size_t of_row = b->whole.graph->outputs * sizeof(double);
+  if (b->whole.has_terms) of_row += sizeof(fw_row_terms);
+  if (gradients) of_row += b->sizes.row;
+  return padded(sizeof(double) + rows * of_row);
 }
 
 static size_t larger(size_t a, size_t b) {
@@ -315,10 +334,11 @@ static furrow_status reserve_buffers(fw_rank_batch *b, const totals *own, const 
     send += b->send_size[r] = part_size(&b->sent[r]);
     receive += b->receive_size[r] = part_size(&b->received[r]);
   }
-  const size_t margin = b->comm->ranks * 4 * sizeof(double);
+  const size_t margin = b->comm->ranks * 4 * sizeof(double); /* for padding, sums of losses and notices */
   send = larger(larger(send, all->keys * s->weights), larger(own->rows * row_bytes(b), own->uses * s->use));
-  receive = larger(larger(receive, own->keys * s->weights), larger(all->rows * row_bytes(b), all->uses * s->use));
+  receive = larger(receive, larger(all->rows * row_bytes(b), all->uses * s->use));
   FW_TRY(reserve(&b->send, send + margin, err));
+  FW_TRY(reserve(&b->weights, own->keys * s->weights + margin, err));
   return reserve(&b->receive, receive + margin, err);
 }
 
@@ -338,18 +358,6 @@ static totals sum_headers(const header *list, unsigned ranks) {
     sum.flags |= list[r].flags;
   }
   return sum;
-}
-
-/* E_RANGE: too many features, of all ranks together. */
-static furrow_status check_features(const fw_rank_batch *b, furrow_status status, furrow_error *err) {
-  int64_t sums[2] = {status != FURROW_OK, (int64_t)fw_net_feature_count(b->net)};
-  furrow_error lost;
-  const furrow_status summed = fw_comm_sum_i64(b->comm, sums, 2, status == FURROW_OK ? err : &lost);
-  if (status != FURROW_OK || summed != FURROW_OK) return status != FURROW_OK ? status : summed;
-  if (sums[0]) return fw_fail(err, FURROW_E_STATE, "another process failed");
-  if (b->max_features && fw_net_is_open(b->net) && (uint64_t)sums[1] > b->max_features)
-    return fw_fail(err, FURROW_E_RANGE, "the data has more than %" PRIu64 " features", b->max_features);
-  return FURROW_OK;
 }
 
 /* ---- Slices ---- */
@@ -439,25 +447,71 @@ static furrow_status join_parts(fw_rank_batch *b, bool grow, furrow_error *err) 
   furrow_status status = fw_batcher_join(b->batcher, b->parts, b->comm->ranks, &whole->batch, err);
   if (status == FURROW_OK)
     status = b->ops->begin_features(fw_net_real(b->net), fw_pass_real(whole->pass), whole->batch, grow, b->dense, err);
-  if (status == FURROW_OK) status = cut_slices(b, err);
-  return check_features(b, status, err);
+  return status == FURROW_OK ? cut_slices(b, err) : status;
 }
 
 /* ---- Step 2: weights ---- */
 
-static furrow_status exchange_weights(fw_rank_batch *b, const fw_batch_slot *own, furrow_error *err) {
-  const size_t size = b->sizes.weights;
+/* E_RANGE: too many features, of all ranks together. `own` and what the other ranks have said before their weights. */
+static furrow_status check_notices(const fw_rank_batch *b, notice own, furrow_status status, furrow_error *err) {
+  const char *from = b->weights.at;
+  for (unsigned r = 0; r < b->comm->ranks; from += b->receive_size[r++]) {
+    notice said = {0};
+    if (r != b->comm->rank) memcpy(&said, from, sizeof said);
+    own.failed |= said.failed;
+    own.features += said.features;
+  }
+  if (status != FURROW_OK) return status;
+  if (own.failed) return fw_fail(err, FURROW_E_STATE, "another process failed");
+  if (b->max_features && fw_net_is_open(b->net) && own.features > b->max_features)
+    return fw_fail(err, FURROW_E_RANGE, "the data has more than %" PRIu64 " features", b->max_features);
+  return FURROW_OK;
+}
+
+/* Nothing but the notice counts where this rank has failed. */
+static void put_weights(fw_rank_batch *b, const notice *said) {
   char *to = b->send.at;
-  if (size == 0) return FURROW_OK;
   for (unsigned r = 0; r < b->comm->ranks; r++) {
     const fw_batch_part *part = &b->parts[r];
-    b->ops->put_weights(fw_net_real(b->net), fw_pass_real(b->whole.pass), part->feature, part->keys, to);
-    b->send_size[r] = part->keys * size;
-    b->receive_size[r] = b->sent[r].keys * size;
+    const bool other = r != b->comm->rank;
+    b->send_size[r] = other ? sizeof *said + part->keys * b->sizes.weights : 0;
+    b->receive_size[r] = other ? sizeof *said + b->sent[r].keys * b->sizes.weights : 0;
+    if (!other) continue;
+    memcpy(to, said, sizeof *said);
+    if (!said->failed)
+      b->ops->put_weights(fw_net_real(b->net), fw_pass_real(b->whole.pass), part->feature, part->keys,
+                          to + sizeof *said);
     to += b->send_size[r];
   }
-  FW_TRY(b->comm->exchange(b->comm, b->send.at, b->send_size, b->receive.at, b->receive_size, err));
-  b->ops->take_weights(fw_net_real(b->net), fw_pass_real(own->pass), b->features, own->batch->features, b->receive.at);
+}
+
+/* The records of the rank's own features serve both passes: updates follow when all gradients are there. */
+static void take_weights(const fw_rank_batch *b, const fw_batch_slot *own) {
+  const fw_batch_part *mine = &b->parts[b->comm->rank];
+  const uint32_t *features = b->features;
+  char *from = b->weights.at;
+  for (unsigned r = 0; r < b->comm->ranks; r++) {
+    if (r == b->comm->rank)
+      b->ops->share_records(fw_pass_real(b->whole.pass), mine->feature, mine->keys, fw_pass_real(own->pass), features);
+    else
+      b->ops->take_weights(fw_net_real(b->net), fw_pass_real(own->pass), features, b->sent[r].keys,
+                           from + sizeof(notice));
+    features += b->sent[r].keys;
+    from += b->receive_size[r];
+  }
+}
+
+/* `status`: how the parts were joined. */
+static furrow_status exchange_weights(fw_rank_batch *b, const fw_batch_slot *own, furrow_status status,
+                                      furrow_error *err) {
+  const notice mine = {.failed = status != FURROW_OK, .features = fw_net_feature_count(b->net)};
+  furrow_error lost;
+  put_weights(b, &mine);
+  const furrow_status exchanged = b->comm->exchange(b->comm, b->send.at, b->send_size, b->weights.at, b->receive_size,
+                                                    status == FURROW_OK ? err : &lost);
+  if (exchanged != FURROW_OK) return status == FURROW_OK ? exchanged : status;
+  FW_TRY(check_notices(b, mine, status, err));
+  take_weights(b, own);
   return FURROW_OK;
 }
 
@@ -479,29 +533,33 @@ furrow_status fw_rank_batch_begin(fw_rank_batch *b, fw_batch_slot *own, furrow_s
   FW_TRY(fw_comm_share_status(b->comm, status, err));
   put_parts(b, own->batch);
   FW_TRY(b->comm->exchange(b->comm, b->send.at, b->send_size, b->receive.at, b->receive_size, err));
-  FW_TRY(join_parts(b, grow, err));
-  return exchange_weights(b, own, err);
+  return exchange_weights(b, own, join_parts(b, grow, err), err);
 }
 
 /* ---- Step 4: outputs and gradients ---- */
 
 static void put_gathered(const fw_rank_batch *b, const fw_batch_slot *own, bool gradients) {
-  const size_t outputs = own->batch->rows * own->graph->outputs;
-  double *to = b->send.at;
-  *to = 0;
-  for (size_t i = 0; i < fw_batch_slot_tasks(own); i++) *to += own->loss[i];
-  if (outputs) memcpy(to + 1, own->out, outputs * sizeof *to);
-  if (gradients && b->sizes.row) b->ops->put_rows(fw_net_real(b->net), fw_pass_real(own->pass), to + 1 + outputs);
+  const size_t rows = own->batch->rows, outputs = rows * own->graph->outputs;
+  double *loss = b->send.at, *out = loss + 1;
+  fw_row_terms *terms = (fw_row_terms *)(void *)(out + outputs);
+  *loss = 0;
+  for (size_t i = 0; i < fw_batch_slot_tasks(own); i++) *loss += own->loss[i];
+  if (outputs) memcpy(out, own->out, outputs * sizeof *out);
+  if (rows && own->has_terms) memcpy(terms, own->terms, rows * sizeof *terms);
+  if (gradients && b->sizes.row)
+    b->ops->put_rows(fw_net_real(b->net), fw_pass_real(own->pass), own->has_terms ? terms + rows : terms);
 }
 
 static void take_gathered(fw_rank_batch *b, const fw_batch_part *part, bool gradients, const char *from) {
   const size_t outputs = b->whole.graph->outputs;
   const double *numbers = (const double *)(const void *)from;
   b->whole.loss[0] += *numbers++;
-  for (size_t i = 0; i < part->rows; i++, numbers += outputs)
-    memcpy(b->whole.out + part->row[i] * outputs, numbers, outputs * sizeof *numbers);
+  for (size_t i = 0; i < part->rows; i++)
+    for (size_t k = 0; k < outputs; k++) b->whole.out[part->row[i] * outputs + k] = *numbers++;
+  const fw_row_terms *terms = (const fw_row_terms *)(const void *)numbers;
+  for (size_t i = 0; b->whole.has_terms && i < part->rows; i++) b->whole.terms[part->row[i]] = *terms++;
   if (gradients && b->sizes.row)
-    b->ops->take_rows(fw_net_real(b->net), fw_pass_real(b->whole.pass), part->row, part->rows, numbers);
+    b->ops->take_rows(fw_net_real(b->net), fw_pass_real(b->whole.pass), part->row, part->rows, terms);
 }
 
 /* Gradients of uses go to the owners of their features, in the order in which the uses themselves went. */
@@ -524,6 +582,7 @@ static furrow_status exchange_uses(fw_rank_batch *b, const fw_batch_slot *own, f
 }
 
 furrow_status fw_rank_batch_gather(fw_rank_batch *b, const fw_batch_slot *own, bool gradients, furrow_error *err) {
+  b->whole.has_terms = own->has_terms;
   const size_t mine = gathered_size(b, own->batch->rows, gradients);
   for (unsigned r = 0; r < b->comm->ranks; r++) b->receive_size[r] = gathered_size(b, b->parts[r].rows, gradients);
   put_gathered(b, own, gradients);

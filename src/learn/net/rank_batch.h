@@ -3,10 +3,11 @@
  * Every rank has some of its rows, and every rank has some of the features (fw_feature_owner). For each batch
  *
  *   1. ranks tell each other what of the batch they have: labels of rows, and for each rank the uses of its features;
- *   2. the owners of features send their weights to the ranks whose rows have them;
- *   3. forward and backward pass of a rank's own rows, with these copies;
- *   4. outputs and gradients of rows go to all ranks, gradients of uses to the owners of their features, gradients of
- *      dense arrays are added up;
+ *   2. the owners of features send their weights to the other ranks whose rows have them, behind a notice whether they
+ *      have failed;
+ *   3. forward and backward pass of a rank's own rows, with these copies and the records of its own features;
+ *   4. outputs, terms of the tally and gradients of rows go to all ranks, gradients of uses to the owners of their
+ *      features, gradients of dense arrays are added up;
  *   5. owners update their features, over the rows of all ranks in the order that one process would have; dense arrays
  *      are updated by all ranks alike.
  *

@@ -113,15 +113,13 @@ static void add_class(fw_tally *t, size_t actual, size_t predicted, double weigh
 /* The least probability that a logarithm is taken of. */
 static const double least = 1e-15;
 
-static void add_two_classes(fw_tally *t, double out, double label, double weight, double loss) {
-  furrow_score score;
-  fw_loss_score(t->graph, &out, &score);
+static void add_two_classes(fw_tally *t, double out, double label, double weight, fw_row_terms terms) {
   const bool positive = label > 0;
-  const double right = positive ? score.proba : 1 - score.proba;
-  t->sums[SUM_LOGLOSS] += weight * (t->loss == FW_LOSS_LOG ? loss : -log(right < least ? least : right));
+  const double proba = fabs(terms.score), right = positive ? proba : 1 - proba;
+  t->sums[SUM_LOGLOSS] += weight * (t->loss == FW_LOSS_LOG ? terms.loss : -log(right < least ? least : right));
   t->sums[SUM_LABEL] += positive ? weight : 0;
-  t->sums[SUM_SCORE] += weight * score.proba;
-  add_class(t, positive, score.label > 0, weight);
+  t->sums[SUM_SCORE] += weight * proba;
+  add_class(t, positive, !signbit(terms.score), weight);
   fw_ranking_add(t->ranking, out, positive, weight);
 }
 
@@ -141,27 +139,35 @@ static void add_regression(fw_tally *t, double out, double label, double weight)
   add_label(t, label, weight);
 }
 
-static void add_classes(fw_tally *t, const double *out, double label, double weight, double loss) {
-  furrow_score score;
-  fw_loss_score(t->graph, out, &score);
-  t->sums[SUM_LOGLOSS] += weight * loss;
-  add_class(t, (size_t)label, (size_t)score.label, weight);
+static void add_classes(fw_tally *t, double label, double weight, fw_row_terms terms) {
+  t->sums[SUM_LOGLOSS] += weight * terms.loss;
+  add_class(t, (size_t)label, (size_t)terms.score, weight);
 }
 
-void fw_tally_add(fw_tally *t, const double *out, double label, double weight) {
-  const double loss = fw_loss_value(t->graph, out, label);
+fw_row_terms fw_row_terms_of(const fw_graph *graph, const double *out, double label) {
+  furrow_score score;
+  fw_loss_score(graph, out, &score);
+  return (fw_row_terms){fw_loss_value(graph, out, label),
+                        fw_loss_has_two_classes(graph->loss) ? copysign(score.proba, score.label) : score.label};
+}
+
+void fw_tally_add_terms(fw_tally *t, const double *out, double label, double weight, fw_row_terms terms) {
   t->sums[SUM_ROWS] += 1;
   t->sums[SUM_WEIGHT] += weight;
-  t->sums[SUM_LOSS] += weight * loss;
+  t->sums[SUM_LOSS] += weight * terms.loss;
   if (fw_loss_has_two_classes(t->loss)) {
-    add_two_classes(t, *out, label, weight, loss);
+    add_two_classes(t, *out, label, weight, terms);
   } else if (fw_loss_ranks(t->loss)) {
     t->sums[SUM_SCORE] += weight * *out;
   } else if (fw_loss_is_regression(t->loss)) {
     add_regression(t, *out, label, weight);
   } else {
-    add_classes(t, out, label, weight, loss);
+    add_classes(t, label, weight, terms);
   }
+}
+
+void fw_tally_add(fw_tally *t, const double *out, double label, double weight) {
+  fw_tally_add_terms(t, out, label, weight, fw_row_terms_of(t->graph, out, label));
 }
 
 void fw_tally_put_ndcg(fw_tally *t, double ndcg) {

@@ -20,6 +20,13 @@ void fw_tally_clear(fw_tally *tally, size_t exact_rows);
 
 /* Counts a row by the outputs of its graph (graph.outputs numbers); weight >= 0. */
 void fw_tally_add(fw_tally *tally, const double *out, double label, double weight);
+/* What of a row can be found without the rows before it: `score` is the probability of the positive class, negative
+ * (-0, too) where the other one is predicted; of several classes the predicted one. fw_tally_add does both. */
+typedef struct fw_row_terms {
+  double loss, score;
+} fw_row_terms;
+fw_row_terms fw_row_terms_of(const fw_graph *graph, const double *out, double label);
+void fw_tally_add_terms(fw_tally *tally, const double *out, double label, double weight, fw_row_terms terms);
 /* NDCG of rows that are ranked in groups, which a tally does not know. */
 void fw_tally_put_ndcg(fw_tally *tally, double ndcg);
 /* The same, of metrics. Their loss is 1 - NDCG, and NDCG what that leaves of 1: a checkpoint has the loss alone. */

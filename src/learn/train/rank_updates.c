@@ -14,16 +14,18 @@ typedef struct flight {
   const fw_step *step; /* NULL: scoring */
   fw_pass *pass;       /* of the rank's own features, for the update */
   fw_tally *tally;
+  bool counts;          /* rows are counted by all ranks: each finds the terms of its own */
   furrow_status filled; /* how `next` was filled, or `own` before it is begun */
   furrow_error error;
 } flight;
 
 static void run_rows(void *context, size_t i) {
   flight *f = context;
-  if (i > 0)
-    fw_batch_slot_rows(f->own, f->step, i - 1);
-  else
+  if (i == 0)
     f->filled = fw_batch_slot_fill(f->next, f->from, &f->error);
+  else
+    fw_batch_slot_rows(f->own, f->step, i - 1);
+  if (i > 0 && f->counts) fw_batch_slot_find_terms(f->own, i - 1);
 }
 
 static void run_dense(void *context, size_t i) {
@@ -66,6 +68,7 @@ static void swap_slots(flight *f) {
 
 /* Forward pass, and with a step the backward pass; outputs and gradients go to all ranks. */
 static furrow_status pass_rows(flight *f, furrow_error *err) {
+  f->own->has_terms = f->counts;
   fw_spin_pool_run(f->trainer->pool, 1 + fw_batch_slot_tasks(f->own), run_rows, f);
   FW_TRY(fw_rank_batch_gather(f->batch, f->own, f->step != NULL, err));
   if (fw_rank_batch_is_sound(f->batch)) return FURROW_OK;
@@ -114,6 +117,7 @@ furrow_status fw_trainer_update_ranks(furrow_trainer *trainer, const fw_rank_epo
   const fw_batch_slot *whole = fw_rank_batch_whole(f.batch);
   uint64_t rows = 0;
   f.tally = epoch->tally;
+  f.counts = epoch->tally != NULL;
   fw_rank_batch_set_slice(f.batch, epoch->slice_rows);
   furrow_status status = begin(&f, true, err);
   while (status == FURROW_OK && whole->batch) {
@@ -130,6 +134,7 @@ furrow_status fw_trainer_update_ranks(furrow_trainer *trainer, const fw_rank_epo
 furrow_status fw_trainer_score_ranks(furrow_trainer *trainer, const fw_row_source *from, fw_scored_batch take,
                                      void *user, furrow_error *err) {
   flight f = take_off(trainer, from);
+  f.counts = take == fw_tally_batch;
   fw_rank_batch_set_slice(f.batch, 0);
   furrow_status status = begin(&f, false, err);
   while (status == FURROW_OK && fw_rank_batch_whole(f.batch)->batch) {
