@@ -2,6 +2,7 @@
 #include "learn/score/metrics.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -19,7 +20,7 @@ struct fw_tally {
   const fw_graph *graph;
   fw_loss_type loss;
   double sums[SUMS];
-  double label_mean, label_spread; /* regression: mean label, sum of w * (label - mean)^2 */
+  double label_mean, label_spread; /* regression: mean label, sum of w * (label - mean)^2; must follow the sums */
   size_t classes;                  /* 0: regression */
   double *class_sums;              /* CLASS_SUMS for each class, then the confusion matrix, a row for each label */
   size_t class_numbers;            /* of class_sums */
@@ -113,15 +114,12 @@ static void add_class(fw_tally *t, size_t actual, size_t predicted, double weigh
 /* The least probability that a logarithm is taken of. */
 static const double least = 1e-15;
 
-static void add_two_classes(fw_tally *t, double out, double label, double weight, double loss) {
-  furrow_score score;
-  fw_loss_score(t->graph, &out, &score);
+static void add_two_classes(fw_tally *t, const fw_row_figures *f, double out, double label, double weight) {
   const bool positive = label > 0;
-  const double right = positive ? score.proba : 1 - score.proba;
-  t->sums[SUM_LOGLOSS] += weight * (t->loss == FW_LOSS_LOG ? loss : -log(right < least ? least : right));
+  t->sums[SUM_LOGLOSS] += weight * f->logloss;
   t->sums[SUM_LABEL] += positive ? weight : 0;
-  t->sums[SUM_SCORE] += weight * score.proba;
-  add_class(t, positive, score.label > 0, weight);
+  t->sums[SUM_SCORE] += weight * f->proba;
+  add_class(t, positive, f->label > 0, weight);
   fw_ranking_add(t->ranking, out, positive, weight);
 }
 
@@ -141,27 +139,39 @@ static void add_regression(fw_tally *t, double out, double label, double weight)
   add_label(t, label, weight);
 }
 
-static void add_classes(fw_tally *t, const double *out, double label, double weight, double loss) {
+fw_row_figures fw_tally_look(const fw_tally *t, const double *out, double label) {
+  fw_row_figures figures = {.loss = fw_loss_value(t->graph, out, label)};
   furrow_score score;
+  figures.logloss = figures.loss;
+  if (t->classes == 0) return figures;
   fw_loss_score(t->graph, out, &score);
-  t->sums[SUM_LOGLOSS] += weight * loss;
-  add_class(t, (size_t)label, (size_t)score.label, weight);
+  figures.proba = score.proba;
+  figures.label = score.label;
+  if (!fw_loss_has_two_classes(t->loss) || t->loss == FW_LOSS_LOG) return figures;
+  const double right = label > 0 ? score.proba : 1 - score.proba;
+  figures.logloss = -log(right < least ? least : right);
+  return figures;
 }
 
-void fw_tally_add(fw_tally *t, const double *out, double label, double weight) {
-  const double loss = fw_loss_value(t->graph, out, label);
+void fw_tally_add_figures(fw_tally *t, const fw_row_figures *f, const double *out, double label, double weight) {
   t->sums[SUM_ROWS] += 1;
   t->sums[SUM_WEIGHT] += weight;
-  t->sums[SUM_LOSS] += weight * loss;
+  t->sums[SUM_LOSS] += weight * f->loss;
   if (fw_loss_has_two_classes(t->loss)) {
-    add_two_classes(t, *out, label, weight, loss);
+    add_two_classes(t, f, *out, label, weight);
   } else if (fw_loss_ranks(t->loss)) {
     t->sums[SUM_SCORE] += weight * *out;
   } else if (fw_loss_is_regression(t->loss)) {
     add_regression(t, *out, label, weight);
   } else {
-    add_classes(t, out, label, weight, loss);
+    t->sums[SUM_LOGLOSS] += weight * f->logloss;
+    add_class(t, (size_t)label, (size_t)f->label, weight);
   }
+}
+
+void fw_tally_add(fw_tally *t, const double *out, double label, double weight) {
+  const fw_row_figures figures = fw_tally_look(t, out, label);
+  fw_tally_add_figures(t, &figures, out, label, weight);
 }
 
 void fw_tally_put_ndcg(fw_tally *t, double ndcg) {
@@ -214,12 +224,11 @@ furrow_status fw_tally_reduce(fw_tally *t, const furrow_comm *comm, furrow_error
   return t->ranking ? fw_ranking_reduce(t->ranking, comm, err) : FURROW_OK;
 }
 
+/* The sums of rank `from`, those of labels with them. */
 static furrow_status take_sums(fw_tally *t, const furrow_comm *comm, unsigned from, furrow_error *err) {
-  double spread[2] = {t->label_mean, t->label_spread};
-  FW_TRY(comm->broadcast(comm, t->sums, sizeof t->sums, from, err));
-  FW_TRY(comm->broadcast(comm, spread, sizeof spread, from, err));
-  t->label_mean = spread[0];
-  t->label_spread = spread[1];
+  const size_t size = offsetof(fw_tally, classes) - offsetof(fw_tally, sums);
+  FW_TRY(comm->broadcast(comm, (char *)t + offsetof(fw_tally, sums), size, from, err));
+  if (t->class_numbers == 0) return FURROW_OK;
   return comm->broadcast(comm, t->class_sums, t->class_numbers * sizeof *t->class_sums, from, err);
 }
 

@@ -20,6 +20,16 @@ void fw_tally_clear(fw_tally *tally, size_t exact_rows);
 
 /* Counts a row by the outputs of its graph (graph.outputs numbers); weight >= 0. */
 void fw_tally_add(fw_tally *tally, const double *out, double label, double weight);
+/* What a row adds to the sums and takes long to find: logarithms and the like. It does not depend on other rows. */
+typedef struct fw_row_figures {
+  double loss, logloss;
+  double proba; /* of the positive class */
+  double label; /* the class that is predicted */
+} fw_row_figures;
+fw_row_figures fw_tally_look(const fw_tally *tally, const double *out, double label);
+/* fw_tally_add of a row whose figures are known. */
+void fw_tally_add_figures(fw_tally *tally, const fw_row_figures *figures, const double *out, double label,
+                          double weight);
 /* NDCG of rows that are ranked in groups, which a tally does not know. */
 void fw_tally_put_ndcg(fw_tally *tally, double ndcg);
 /* The same, of metrics. Their loss is 1 - NDCG, and NDCG what that leaves of 1: a checkpoint has the loss alone. */
