@@ -238,7 +238,7 @@ furrow_status fw_tally_add_by_rank(fw_tally *t, const furrow_comm *comm, void (*
     if (r == comm->rank) add(user, t);
     if (comm->ranks > 1) FW_TRY(take_sums(t, comm, r, err));
   }
-  return t->ranking ? fw_ranking_reduce(t->ranking, comm, err) : FURROW_OK;
+  return t->ranking ? fw_ranking_sum_ranks(t->ranking, comm, err) : FURROW_OK;
 }
 
 /* ---- Classes -------------------------------------------------------------------------------------------- */
