@@ -20,7 +20,7 @@ furrow_status fw_feature_stats_add(fw_feature_stats *stats, const fw_minibatch *
                                    furrow_error *err) FURROW_MUST_USE;
 /* Where rows are divided over ranks: the number of this rank's first row among all. Before the first row. */
 void fw_feature_stats_set_first_row(fw_feature_stats *stats, uint64_t first_row);
-/* After the last row: every rank knows of all ranks' rows what one process would know that has them all, but for the
+/* After the last row: every rank knows of all ranks' rows what one process would know that has them all, except the
  * sample: of that it has the values of the features whose cuts it will choose. comm must outlive the choice of cuts. */
 furrow_status fw_feature_stats_merge(fw_feature_stats *stats, const furrow_comm *comm,
                                      furrow_error *err) FURROW_MUST_USE;
