@@ -139,7 +139,8 @@ static void add_regression(fw_tally *t, double out, double label, double weight)
   add_label(t, label, weight);
 }
 
-fw_row_figures fw_tally_look(const fw_tally *t, const double *out, double label) {
+/* This and the next are part of fw_tally_add, which most rows take. */
+__attribute__((always_inline)) static inline fw_row_figures look(const fw_tally *t, const double *out, double label) {
   fw_row_figures figures = {.loss = fw_loss_value(t->graph, out, label)};
   furrow_score score;
   figures.logloss = figures.loss;
@@ -153,7 +154,8 @@ fw_row_figures fw_tally_look(const fw_tally *t, const double *out, double label)
   return figures;
 }
 
-void fw_tally_add_figures(fw_tally *t, const fw_row_figures *f, const double *out, double label, double weight) {
+__attribute__((always_inline)) static inline void add_figures(fw_tally *t, const fw_row_figures *f, const double *out,
+                                                              double label, double weight) {
   t->sums[SUM_ROWS] += 1;
   t->sums[SUM_WEIGHT] += weight;
   t->sums[SUM_LOSS] += weight * f->loss;
@@ -170,8 +172,16 @@ void fw_tally_add_figures(fw_tally *t, const fw_row_figures *f, const double *ou
 }
 
 void fw_tally_add(fw_tally *t, const double *out, double label, double weight) {
-  const fw_row_figures figures = fw_tally_look(t, out, label);
-  fw_tally_add_figures(t, &figures, out, label, weight);
+  const fw_row_figures figures = look(t, out, label);
+  add_figures(t, &figures, out, label, weight);
+}
+
+fw_row_figures fw_tally_look(const fw_tally *t, const double *out, double label) {
+  return look(t, out, label);
+}
+
+void fw_tally_add_figures(fw_tally *t, const fw_row_figures *figures, const double *out, double label, double weight) {
+  add_figures(t, figures, out, label, weight);
 }
 
 void fw_tally_put_ndcg(fw_tally *t, double ndcg) {
