@@ -153,12 +153,17 @@ static void add_digest(fw_data_facts *facts, const furrow_row *row) {
   if (row->value.any) facts->digest = XXH3_64bits_withSeed(row->value.any, row->length * value, facts->digest);
 }
 
-/* All but the values of features. */
-static void add_row(fw_data_facts *facts, const furrow_row *row) {
+/* What depends on the rows before it. */
+static void add_in_order(fw_data_facts *facts, const furrow_row *row) {
   add_label(facts, row->label.any ? furrow_row_get_label(row) : (double)NAN);
   facts->rows++;
-  add_shape(facts, row);
   add_digest(facts, row);
+}
+
+/* All but the values of features. */
+static void add_row(fw_data_facts *facts, const furrow_row *row) {
+  add_in_order(facts, row);
+  add_shape(facts, row);
 }
 
 furrow_status fw_data_facts_add(fw_data_facts *facts, const furrow_rowblock *block, furrow_error *err) {
@@ -194,8 +199,9 @@ static furrow_status visit_blocks(const fw_samples *samples, block_taker take, v
 /* ---- Samples, of many ----
  *
  * Running means and the digest depend on the order of rows: one rank after the other adds its rows, and gives the facts
- * to the next. Those of features, of which there are many, are cut into as many classes as there are ranks: while one
- * rank adds its rows to the facts of one class, the rank before it does so with the next class. */
+ * to the next. What does not depend on it, of rows in memory, all find at the same time. Facts of features, of which
+ * there are many, are cut into as many classes as there are ranks: while one rank adds its rows to the facts of one
+ * class, the rank before it does so with the next class. */
 
 static furrow_status take_rows(void *user, const furrow_rowblock *block, furrow_error *err) {
   (void)err;
@@ -214,12 +220,38 @@ static furrow_status take_values(void *user, const furrow_rowblock *block, furro
   return FURROW_OK;
 }
 
+static void take_order(fw_data_facts *facts, const furrow_rowblock *block) {
+  for (size_t i = 0; i < block->size; i++) {
+    const furrow_row row = furrow_rowblock_row(block, i);
+    add_in_order(facts, &row);
+  }
+}
+
+/* The lengths, features and fields of the rows of all ranks. */
+static furrow_status share_shape(fw_data_facts *facts, const furrow_comm *comm, const furrow_rowblock *block,
+                                 furrow_error *err) {
+  for (size_t i = 0; i < block->size; i++) {
+    const furrow_row row = furrow_rowblock_row(block, i);
+    add_shape(facts, &row);
+  }
+  uint64_t most[] = {facts->longest, ~(uint64_t)facts->shortest, facts->fields, facts->end};
+  FW_TRY(fw_comm_max_u64(comm, most, sizeof most / sizeof *most, err));
+  facts->longest = (size_t)most[0];
+  facts->shortest = (size_t)~most[1];
+  facts->fields = most[2];
+  facts->end = most[3];
+  return FURROW_OK;
+}
+
 /* All but the facts of features. */
 static furrow_status add_by_rank(fw_data_facts *facts, const fw_samples *samples, furrow_error *err) {
   const furrow_comm *comm = fw_samples_comm(samples);
+  const furrow_rowblock *block = fw_samples_block(samples); /* NULL: rows are streamed, once */
+  if (block) FW_TRY(share_shape(facts, comm, block, err));
   for (unsigned r = 0; r < comm->ranks; r++) {
     furrow_status status = FURROW_OK;
-    if (r == comm->rank) status = visit_blocks(samples, take_rows, facts, err);
+    if (r == comm->rank && block) take_order(facts, block);
+    if (r == comm->rank && !block) status = visit_blocks(samples, take_rows, facts, err);
     FW_TRY(fw_comm_share_status(comm, status, err));
     FW_TRY(comm->broadcast(comm, facts, offsetof(fw_data_facts, features), r, err));
   }

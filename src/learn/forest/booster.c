@@ -622,57 +622,64 @@ void fw_booster_tally(const fw_booster *b, bool valid, size_t every, fw_tally *t
     fw_tally_put_ndcg(tally, fw_row_groups_ndcg(&set->groups, set->score, set->binned.label, set->binned.weight));
 }
 
-/* Numbers of a row that is counted: its scores, label and weight. */
-static size_t row_width(const fw_booster *b) {
-  return b->classes + 2;
+/* Rows of this rank that are counted: first, first + every …; their terms are known before its turn. */
+typedef struct counted_rows {
+  const fw_booster *booster;
+  const row_set *set;
+  size_t first, every;
+  fw_row_terms *terms;
+} counted_rows;
+
+/* Scores of a row, class by class. */
+static const double *scores_of(const counted_rows *counted, size_t row) {
+  const fw_booster *b = counted->booster;
+  for (size_t c = 0; c < b->classes; c++) b->out[c] = counted->set->score[c * counted->set->binned.rows + row];
+  return b->out;
 }
 
-/* This rank's rows of begin … end-1, every `every`-th; returns how many. */
-static size_t list_tallied(const fw_booster *b, const row_set *set, uint64_t begin, uint64_t end, size_t every,
-                           double *to) {
-  const size_t rows = set->binned.rows;
-  const uint64_t last = end < set->first + rows ? end : set->first + rows;
-  size_t n = 0;
-  if (begin < set->first) begin = (set->first + every - 1) / every * every;
-  for (uint64_t number = begin; number < last; number += every, n++) {
-    const size_t row = (size_t)(number - set->first);
-    for (size_t c = 0; c < b->classes; c++) *to++ = set->score[c * rows + row];
-    *to++ = (double)set->binned.label[row];
-    *to++ = set->binned.weight ? (double)set->binned.weight[row] : 1;
-  }
-  return n;
+static void find_terms(const counted_rows *counted) {
+  const fw_binned *rows = &counted->set->binned;
+  const fw_graph *graph = &counted->booster->plan->graph;
+  fw_row_terms *to = counted->terms;
+  for (size_t row = counted->first; row < rows->rows; row += counted->every)
+    *to++ = fw_row_terms_of(graph, scores_of(counted, row), (double)rows->label[row]);
 }
 
-enum { TALLIED_NUMBERS = 1 << 17 }; /* of all ranks, at once: a megabyte */
+static void add_counted(void *user, fw_tally *tally) {
+  const counted_rows *counted = user;
+  const fw_binned *rows = &counted->set->binned;
+  const fw_row_terms *terms = counted->terms;
+  for (size_t row = counted->first; row < rows->rows; row += counted->every)
+    fw_tally_add_terms(tally, scores_of(counted, row), (double)rows->label[row],
+                       rows->weight ? (double)rows->weight[row] : 1, *terms++);
+}
 
-static furrow_status tally_parts(const fw_booster *b, const row_set *set, size_t every, double *own, fw_tally *tally,
+/* Every `every`-th row of those of all ranks. Sums are in their order: the ranks take turns. */
+static furrow_status tally_ranks(const fw_booster *b, const row_set *set, size_t every, fw_tally *tally,
                                  furrow_error *err) {
-  const size_t width = row_width(b), step = (TALLIED_NUMBERS / width + 1) * every;
-  for (uint64_t begin = 0; begin < set->all; begin += step) {
-    void *all = NULL;
-    size_t bytes = 0;
-    const size_t n = list_tallied(b, set, begin, begin + step, every, own);
-    FW_TRY(fw_comm_gather_all(b->comm, own, n * width * sizeof *own, &all, &bytes, NULL, err));
-    const double *row = all, *end = row + bytes / sizeof *row;
-    for (; row < end; row += width) fw_tally_add(tally, row, row[b->classes], row[b->classes + 1]);
-    fw_free(all);
+  counted_rows counted = {.booster = b, .set = set, .first = (size_t)((every - set->first % every) % every)};
+  counted.every = every;
+  void *memory = NULL;
+  furrow_status status = fw_alloc(&memory, set->binned.rows / every + 1, sizeof *counted.terms, err);
+  status = on_all_ranks(b, status, err);
+  if (status == FURROW_OK) {
+    counted.terms = memory;
+    find_terms(&counted);
+    status = fw_tally_add_by_rank(tally, b->comm, add_counted, &counted, err);
   }
-  return FURROW_OK;
+  fw_free(memory);
+  return status;
 }
 
 furrow_status fw_booster_tally_all(const fw_booster *b, bool valid, size_t every, fw_tally *tally, furrow_error *err) {
   const row_set *set = valid ? &b->valid : &b->train;
-  void *own = NULL;
   double ndcg = 0;
   if (b->comm->ranks == 1) {
     fw_booster_tally(b, valid, every, tally);
     return FURROW_OK;
   }
-  furrow_status status = fw_alloc(&own, TALLIED_NUMBERS + row_width(b), sizeof(double), err);
-  status = on_all_ranks(b, status, err);
-  if (status == FURROW_OK) status = tally_parts(b, set, every, own, tally, err);
-  fw_free(own);
-  if (status != FURROW_OK || set->all_groups.count == 0) return status;
+  FW_TRY(tally_ranks(b, set, every, tally, err));
+  if (set->all_groups.count == 0) return FURROW_OK;
   FW_TRY(fw_rank_groups_ndcg(&set->all_groups, b->comm, &set->groups, set->score, set->binned.label, set->binned.weight,
                              &ndcg, err));
   fw_tally_put_ndcg(tally, ndcg);

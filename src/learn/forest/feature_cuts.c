@@ -1,6 +1,7 @@
 /* learn/forest/feature_cuts.c: the end of the first pass: cuts are chosen, features get their numbers. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "base/mem.h"
@@ -70,10 +71,15 @@ static furrow_status sort_sample(chooser *c, furrow_error *err) {
   return FURROW_OK;
 }
 
+/* Whether this rank chooses the cuts of a feature. */
+static bool is_own(const fw_feature_stats *s, size_t i) {
+  return !s->comm || (i >= s->chosen_from && i < s->chosen_to);
+}
+
 static furrow_status reserve_cuts(chooser *c, furrow_error *err) {
   const size_t n = c->stats->count;
   c->first_cut[0] = 0;
-  for (size_t i = 0; i < n; i++) c->first_cut[i + 1] = c->first_cut[i] + most_cuts(c, i);
+  for (size_t i = 0; i < n; i++) c->first_cut[i + 1] = c->first_cut[i] + (is_own(c->stats, i) ? most_cuts(c, i) : 0);
   return fw_alloc((void **)&c->cut, c->first_cut[n], sizeof *c->cut, err);
 }
 
@@ -89,6 +95,36 @@ static void choose_cuts(void *context, size_t i) {
   }
   const size_t first = c->first[i], n = c->first[i + 1] - first;
   c->cut_count[i] = (uint32_t)fw_cuts_choose(c->value + first, n, c->spare + first, limit, cut);
+}
+
+/* The cuts that this rank has chosen, without gaps; returns how many. */
+static size_t join_cuts(const chooser *c) {
+  const fw_feature_stats *s = c->stats;
+  size_t n = 0;
+  for (size_t i = s->chosen_from; i < s->chosen_to; i++) {
+    if (c->cut_count[i] > 0) memmove(c->cut + n, c->cut + c->first_cut[i], c->cut_count[i] * sizeof *c->cut);
+    n += c->cut_count[i];
+  }
+  return n;
+}
+
+/* The cuts that other ranks have chosen: those of all features are in the order of ranks. */
+static furrow_status share_cuts(chooser *c, furrow_error *err) {
+  const fw_feature_stats *s = c->stats;
+  void *counts = NULL, *cuts = NULL;
+  size_t bytes = 0;
+  if (!s->comm) return FURROW_OK;
+  FW_TRY(fw_comm_gather_all(s->comm, c->cut_count + s->chosen_from,
+                            (s->chosen_to - s->chosen_from) * sizeof *c->cut_count, &counts, &bytes, NULL, err));
+  furrow_status status = fw_comm_gather_all(s->comm, c->cut, join_cuts(c) * sizeof *c->cut, &cuts, &bytes, NULL, err);
+  if (status == FURROW_OK) {
+    fw_free(c->cut);
+    c->cut = cuts;
+    if (s->count > 0) memcpy(c->cut_count, counts, s->count * sizeof *c->cut_count);
+    for (size_t i = 0; i < s->count; i++) c->first_cut[i + 1] = c->first_cut[i] + c->cut_count[i];
+  }
+  fw_free(counts);
+  return status;
 }
 
 /* A feature that has one bin and all rows have can split nothing. */
@@ -213,21 +249,27 @@ static furrow_status fill_edges(fw_cuts *cuts, furrow_error *err) {
   return status;
 }
 
+/* Memory for the cuts, and the values of each feature. */
+static furrow_status prepare(chooser *c, ranked **rank, furrow_error *err) {
+  FW_TRY(fw_alloc_zero((void **)&c->cuts, 1, sizeof *c->cuts, err));
+  FW_TRY(make_chooser(c, err));
+  list_features(c);
+  FW_TRY(sort_sample(c, err));
+  FW_TRY(reserve_cuts(c, err));
+  return fw_alloc((void **)rank, c->stats->count, sizeof **rank, err);
+}
+
 furrow_status fw_feature_stats_choose_cuts(fw_feature_stats *s, fw_spin_pool *pool, fw_cuts **cuts, furrow_error *err) {
   chooser c = {.stats = s};
   ranked *rank = NULL;
-  furrow_status status = fw_alloc_zero((void **)&c.cuts, 1, sizeof *c.cuts, err);
-  if (status == FURROW_OK) status = make_chooser(&c, err);
-  if (status != FURROW_OK) goto done;
-  list_features(&c);
-  status = sort_sample(&c, err);
-  if (status == FURROW_OK) status = reserve_cuts(&c, err);
-  if (status == FURROW_OK) status = fw_alloc((void **)&rank, s->count, sizeof *rank, err);
-  if (status != FURROW_OK) goto done;
-  fw_spin_pool_run(pool, s->count, choose_cuts, &c);
-  status = place_features(&c, rank, err);
+  furrow_status status = prepare(&c, &rank, err);
+  if (s->comm) status = fw_comm_share_status(s->comm, status, err);
+  if (status == FURROW_OK) {
+    fw_spin_pool_run(pool, s->count, choose_cuts, &c);
+    status = share_cuts(&c, err);
+  }
+  if (status == FURROW_OK) status = place_features(&c, rank, err);
   if (status == FURROW_OK) status = fill_edges(c.cuts, err);
-done:
   if (status == FURROW_OK) {
     *cuts = c.cuts;
     fw_feature_stats_drop_sample(s);

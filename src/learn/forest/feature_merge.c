@@ -2,7 +2,8 @@
  *
  * The step of the sample is the least power of two by which the sample is small enough. What one rank samples has at
  * most so many values as all ranks' rows have: its step is not larger than that of all, and every rank only has to
- * thin out its rows. Features get their numbers in the order of ranks, as one process would give them. */
+ * thin out its rows. Features get their numbers in the order of ranks, as one process would give them. Each rank
+ * chooses the cuts of some features: it gets the values of these. */
 #include <string.h>
 
 #include "base/error.h"
@@ -147,18 +148,64 @@ static furrow_status find_step(fw_feature_stats *s, const furrow_comm *comm, fur
   }
 }
 
-/* The samples of all ranks; `own` has the features as they were numbered when this one was made, and takes the numbers
- * that they have now in place of their counts. */
-static furrow_status gather_sample(fw_feature_stats *s, const furrow_comm *comm, feature_list *own, furrow_error *err) {
-  void *all = NULL;
-  size_t bytes = 0;
+/* Writes which rank chooses the cuts of each feature: about as many uses for each, in the order of ranks. */
+static void divide_features(fw_feature_stats *s, const furrow_comm *comm, uint32_t *owner) {
+  uint64_t total = 0, before = 0;
+  for (uint32_t i = 0; i < s->count; i++) total += record_of(s, s->ids[i])->count;
+  s->chosen_from = s->chosen_to = 0;
+  for (uint32_t i = 0; i < s->count; i++) {
+    owner[i] = (uint32_t)((double)before / (double)(total + 1) * comm->ranks);
+    before += record_of(s, s->ids[i])->count;
+    s->chosen_from += owner[i] < comm->rank;
+    s->chosen_to += owner[i] <= comm->rank;
+  }
+}
+
+/* Orders the sample by the rank that gets it; sizes[rank]: bytes for it. */
+static void order_sample(const fw_feature_stats *s, const uint32_t *owner, unsigned ranks, sampled *ordered,
+                         size_t *sizes, size_t *at) {
+  for (unsigned r = 0; r < ranks; r++) sizes[r] = 0;
+  for (size_t i = 0; i < s->sample_count; i++) sizes[owner[s->sample[i].number]] += sizeof *ordered;
+  for (unsigned r = 0; r < ranks; r++) at[r] = r > 0 ? at[r - 1] + sizes[r - 1] / sizeof *ordered : 0;
+  for (size_t i = 0; i < s->sample_count; i++) ordered[at[owner[s->sample[i].number]]++] = s->sample[i];
+}
+
+static furrow_status make_sample_memory(const fw_feature_stats *s, unsigned ranks, uint32_t **owner, sampled **ordered,
+                                        size_t **sizes, furrow_error *err) {
+  FW_TRY(fw_alloc((void **)owner, s->count, sizeof **owner, err));
+  FW_TRY(fw_alloc((void **)ordered, s->sample_count, sizeof **ordered, err));
+  return fw_alloc((void **)sizes, ranks, 2 * sizeof **sizes, err);
+}
+
+/* Every rank gets what all ranks have sampled of its features; `own` has the features as they were numbered when the
+ * sample was made, and takes the numbers that they have now in place of their counts. */
+static furrow_status exchange_sample(fw_feature_stats *s, const furrow_comm *comm, feature_list *own,
+                                     furrow_error *err) {
+  void *received = NULL;
+  uint32_t *owner = NULL;
+  sampled *ordered = NULL;
+  size_t *sizes = NULL;
   for (size_t i = 0; i < own->features; i++) own->feature[i].count = record_of(s, own->feature[i].id)->number - 1;
   for (size_t i = 0; i < s->sample_count; i++) s->sample[i].number = own->feature[s->sample[i].number].count;
-  FW_TRY(fw_comm_gather_all(comm, s->sample, s->sample_count * sizeof *s->sample, &all, &bytes, NULL, err));
-  fw_free(s->sample);
-  s->sample = all;
-  s->sample_count = s->sample_capacity = bytes / sizeof *s->sample;
-  return FURROW_OK;
+  furrow_status status = make_sample_memory(s, comm->ranks, &owner, &ordered, &sizes, err);
+  status = fw_comm_share_status(comm, status, err);
+  if (status == FURROW_OK) {
+    divide_features(s, comm, owner);
+    order_sample(s, owner, comm->ranks, ordered, sizes, sizes + comm->ranks);
+    status = fw_comm_exchange_all(comm, ordered, sizes, &received, sizes + comm->ranks, err);
+  }
+  if (status == FURROW_OK) {
+    fw_free(s->sample);
+    s->sample = received;
+    s->sample_count = 0;
+    for (unsigned r = 0; r < comm->ranks; r++) s->sample_count += sizes[comm->ranks + r] / sizeof *ordered;
+    s->sample_capacity = s->sample_count;
+    s->comm = comm;
+  }
+  fw_free(owner);
+  fw_free(ordered);
+  fw_free(sizes);
+  return status;
 }
 
 furrow_status fw_feature_stats_merge(fw_feature_stats *s, const furrow_comm *comm, furrow_error *err) {
@@ -170,7 +217,7 @@ furrow_status fw_feature_stats_merge(fw_feature_stats *s, const furrow_comm *com
   FW_TRY(find_step(s, comm, err));
   furrow_status status = fw_comm_share_status(comm, list_own(s, &own, err), err);
   if (status == FURROW_OK) status = merge_lists(s, comm, &own, err);
-  if (status == FURROW_OK) status = gather_sample(s, comm, &own, err);
+  if (status == FURROW_OK) status = exchange_sample(s, comm, &own, err);
   clear_list(&own);
   return status;
 }

@@ -20,10 +20,12 @@ furrow_status fw_feature_stats_add(fw_feature_stats *stats, const fw_minibatch *
                                    furrow_error *err) FURROW_MUST_USE;
 /* Where rows are divided over ranks: the number of this rank's first row among all. Before the first row. */
 void fw_feature_stats_set_first_row(fw_feature_stats *stats, uint64_t first_row);
-/* After the last row: every rank knows of all ranks' rows what one process would know that has them all. */
+/* After the last row: every rank knows of all ranks' rows what one process would know that has them all, except the
+ * sample: of that it has the values of the features whose cuts it will choose. comm must outlive the choice of cuts. */
 furrow_status fw_feature_stats_merge(fw_feature_stats *stats, const furrow_comm *comm,
                                      furrow_error *err) FURROW_MUST_USE;
-/* Chooses the cuts, and gives features their numbers. Nothing can be added afterwards. */
+/* Chooses the cuts, and gives features their numbers. Nothing can be added afterwards. After a merge all ranks call it,
+ * and each gets the cuts of all features. */
 furrow_status fw_feature_stats_choose_cuts(fw_feature_stats *stats, fw_spin_pool *pool, fw_cuts **cuts,
                                            furrow_error *err) FURROW_MUST_USE;
 /* After the cut: the number of the feature of each use of a batch, of each column of dense data. FW_NO_FEATURE: one
@@ -74,8 +76,10 @@ struct fw_feature_stats {
   size_t sample_count, sample_capacity;
   size_t *row_end; /* of each row of the sample */
   size_t sample_rows, sample_row_capacity;
-  uint64_t step;      /* every so many rows are in the sample */
-  uint64_t first_row; /* number of the first row among those of all ranks */
+  uint64_t step;                   /* every so many rows are in the sample */
+  uint64_t first_row;              /* number of the first row among those of all ranks */
+  const furrow_comm *comm;         /* after a merge with other ranks; else NULL */
+  uint32_t chosen_from, chosen_to; /* then: the features whose cuts this rank chooses, in order of appearance */
 };
 
 enum { FW_NOT_MET = 0 }; /* a feature's number before its first value */

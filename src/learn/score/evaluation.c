@@ -206,3 +206,30 @@ size_t furrow_evaluation_pr_curve(const furrow_evaluation *evaluation, furrow_cu
   const fw_ranking *ranking = fw_tally_ranking(evaluation->tally);
   return ranking ? fw_ranking_pr(ranking, points, capacity) : 0;
 }
+
+/* ---- Ranks ---- */
+
+/* The rows of one rank, which are added in its turn. */
+typedef struct rank_rows {
+  furrow_evaluation *evaluation;
+  furrow_scorer_scratch *scratch;
+  const furrow_rowblock *rows;
+  furrow_status status;
+  furrow_error *err;
+} rank_rows;
+
+static void add_in_turn(void *user, fw_tally *tally) {
+  rank_rows *own = user;
+  (void)tally; /* that of the evaluation */
+  if (own->status == FURROW_OK)
+    own->status = furrow_evaluation_add_block(own->evaluation, own->scratch, own->rows, own->err);
+}
+
+furrow_status fw_evaluation_add_ranks(furrow_evaluation *evaluation, furrow_scorer_scratch *scratch,
+                                      const furrow_rowblock *rows, const furrow_comm *comm, furrow_error *err) {
+  if (fw_scorer_plan(evaluation->scorer)->graph.loss == FW_LOSS_LAMBDA)
+    return fw_fail(err, FURROW_E_UNSUPPORTED, "groups of rows are evaluated by one process");
+  rank_rows own = {evaluation, scratch, rows, FURROW_OK, err};
+  FW_TRY(fw_tally_add_by_rank(evaluation->tally, comm, add_in_turn, &own, err));
+  return fw_comm_share_status(comm, own.status, err);
+}

@@ -2,6 +2,7 @@
 #include "learn/score/metrics.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -19,7 +20,7 @@ struct fw_tally {
   const fw_graph *graph;
   fw_loss_type loss;
   double sums[SUMS];
-  double label_mean, label_spread; /* regression: mean label, sum of w * (label - mean)^2 */
+  double label_mean, label_spread; /* regression: mean label, sum of w * (label - mean)^2; must follow the sums */
   size_t classes;                  /* 0: regression */
   double *class_sums;              /* CLASS_SUMS for each class, then the confusion matrix, a row for each label */
   size_t class_numbers;            /* of class_sums */
@@ -220,12 +221,11 @@ furrow_status fw_tally_reduce(fw_tally *t, const furrow_comm *comm, furrow_error
   return t->ranking ? fw_ranking_reduce(t->ranking, comm, err) : FURROW_OK;
 }
 
+/* The sums of rank `from`, those of labels with them. */
 static furrow_status take_sums(fw_tally *t, const furrow_comm *comm, unsigned from, furrow_error *err) {
-  double spread[2] = {t->label_mean, t->label_spread};
-  FW_TRY(comm->broadcast(comm, t->sums, sizeof t->sums, from, err));
-  FW_TRY(comm->broadcast(comm, spread, sizeof spread, from, err));
-  t->label_mean = spread[0];
-  t->label_spread = spread[1];
+  const size_t size = offsetof(fw_tally, classes) - offsetof(fw_tally, sums);
+  FW_TRY(comm->broadcast(comm, (char *)t + offsetof(fw_tally, sums), size, from, err));
+  if (t->class_numbers == 0) return FURROW_OK;
   return comm->broadcast(comm, t->class_sums, t->class_numbers * sizeof *t->class_sums, from, err);
 }
 
@@ -235,7 +235,7 @@ furrow_status fw_tally_add_by_rank(fw_tally *t, const furrow_comm *comm, void (*
     if (r == comm->rank) add(user, t);
     if (comm->ranks > 1) FW_TRY(take_sums(t, comm, r, err));
   }
-  return t->ranking ? fw_ranking_reduce(t->ranking, comm, err) : FURROW_OK;
+  return t->ranking ? fw_ranking_sum_ranks(t->ranking, comm, err) : FURROW_OK;
 }
 
 /* ---- Classes -------------------------------------------------------------------------------------------- */

@@ -40,7 +40,7 @@ void fw_tally_merge(fw_tally *into, const fw_tally *from);
 furrow_status fw_tally_reduce(fw_tally *tally, const furrow_comm *comm, furrow_error *err) FURROW_MUST_USE;
 
 /* One rank after the other adds its rows to the sums of those before it: each rank has the sums of all rows, with the
- * bits of one process. */
+ * bits of one process. Then the tally is for fw_tally_metrics alone, until it is cleared. */
 furrow_status fw_tally_add_by_rank(fw_tally *tally, const furrow_comm *comm, void (*add)(void *user, fw_tally *tally),
                                    void *user, furrow_error *err) FURROW_MUST_USE;
 

@@ -7,13 +7,21 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/sort.h"
 #include "learn/score/score_list.h"
+
+/* What the figures come from, of all ties so far. */
+typedef struct sums_of_ties {
+  double negatives, positives, pairs, precisions;
+} sums_of_ties;
 
 struct fw_ranking {
   fw_loss_type loss;
   size_t exact_rows;
   fw_score_list list; /* while not binned */
   bool sorted, binned;
+  bool summed; /* the list has only some of the rows, but sums has all of them */
+  sums_of_ties sums;
   double *count;            /* for each bin the weight of negative rows, then of positive ones */
   size_t begin, end;        /* bins that may have rows: the others are not looked at */
   pthread_mutex_t settling; /* of callers that ask at once, one sorts */
@@ -107,7 +115,8 @@ void fw_ranking_clear(fw_ranking *r, size_t exact_rows) {
   r->end = 0;
   r->exact_rows = exact_rows;
   r->list.count = 0;
-  r->sorted = r->binned = false;
+  r->sorted = r->binned = r->summed = false;
+  r->sums = (sums_of_ties){0};
 }
 
 /* The bins from begin to before end have rows too. */
@@ -286,18 +295,123 @@ static inline bool next_tie(descent *d, tie *t) {
 
 /* ---- Figures -------------------------------------------------------------------------------------------- */
 
-fw_ranking_figures fw_ranking_get_figures(const fw_ranking *r) {
-  double negatives = 0, positives = 0, pairs = 0, precisions = 0;
+static void add_ties(const fw_ranking *r, sums_of_ties *s) {
   tie t;
   for (descent d = start_descent(r); next_tie(&d, &t);) {
-    pairs += t.negative * (positives + 0.5 * t.positive);
-    negatives += t.negative;
-    positives += t.positive;
-    precisions += t.positive * (positives / (positives + negatives));
+    s->pairs += t.negative * (s->positives + 0.5 * t.positive);
+    s->negatives += t.negative;
+    s->positives += t.positive;
+    s->precisions += t.positive * (s->positives / (s->positives + s->negatives));
   }
-  return (fw_ranking_figures){.auc = pairs / (negatives * positives), /* 0 / 0: NaN */
-                              .pr_auc = precisions / positives,
+}
+
+fw_ranking_figures fw_ranking_get_figures(const fw_ranking *r) {
+  sums_of_ties s = r->sums;
+  if (!r->summed) add_ties(r, &s);
+  return (fw_ranking_figures){.auc = s.pairs / (s.negatives * s.positives), /* 0 / 0: NaN */
+                              .pr_auc = s.precisions / s.positives,
                               .binned = r->binned};
+}
+
+/* ---- Figures of all ranks -------------------------------------------------------------------------------
+ *
+ * Every rank gets the rows of a range of scores. From the highest range on, each adds its ties to the sums of the ranks
+ * before it: they have the bits of one process that has all rows. */
+
+enum { PROBES = 32 }; /* scores of each rank from which the ranges are chosen */
+
+typedef struct sent_row {
+  uint64_t key;
+  float weight;
+} sent_row;
+
+/* limits[r]: the least score of the range of rank r; that of rank 0 is not used. The list is sorted. */
+static furrow_status choose_ranges(const fw_ranking *r, const furrow_comm *comm, uint64_t *limits, furrow_error *err) {
+  const fw_score_list *list = &r->list;
+  const size_t own = list->count < PROBES ? list->count : PROBES;
+  uint64_t probe[PROBES];
+  void *memory = NULL;
+  size_t bytes = 0;
+  for (size_t i = 0; i < own; i++) probe[i] = list->key[list->count * i / own];
+  FW_TRY(fw_comm_gather_all(comm, probe, own * sizeof *probe, &memory, &bytes, NULL, err));
+  uint64_t *all = memory;
+  const size_t n = bytes / sizeof *all;
+  fw_sort_u64(all, n);
+  for (unsigned rank = 0; rank < comm->ranks; rank++) limits[rank] = n > 0 ? all[n * rank / comm->ranks] : 0;
+  fw_free(memory);
+  return FURROW_OK;
+}
+
+/* Bytes of this rank's rows for each rank. */
+static void size_ranges(const fw_score_list *list, const uint64_t *limits, unsigned ranks, size_t *sizes) {
+  size_t begin = 0;
+  for (unsigned rank = 0; rank < ranks; rank++) {
+    const size_t end = rank + 1 < ranks
+                           ? fw_lower_bound_u64(list->key, list->count, sizeof *list->key, limits[rank + 1])
+                           : list->count;
+    sizes[rank] = (end - begin) * sizeof(sent_row);
+    begin = end;
+  }
+}
+
+static furrow_status take_range(fw_ranking *r, const sent_row *rows, size_t count, furrow_error *err) {
+  FW_TRY(fw_score_list_reserve(&r->list, count, err));
+  for (size_t i = 0; i < count; i++) {
+    r->list.key[i] = rows[i].key;
+    r->list.weight[i] = rows[i].weight;
+  }
+  r->list.count = count;
+  r->sorted = false;
+  return FURROW_OK;
+}
+
+/* The rows of this rank's range, from all ranks. numbers: three for each rank. */
+static furrow_status exchange_ranges(fw_ranking *r, const furrow_comm *comm, uint64_t *numbers, sent_row *rows,
+                                     furrow_error *err) {
+  uint64_t *limits = numbers;
+  size_t *sizes = (size_t *)(numbers + comm->ranks), *received = sizes + comm->ranks, count = 0;
+  void *came = NULL;
+  _Static_assert(sizeof(size_t) == sizeof(uint64_t), "sizes are numbers of 64 bits");
+  FW_TRY(choose_ranges(r, comm, limits, err));
+  size_ranges(&r->list, limits, comm->ranks, sizes);
+  for (size_t i = 0; i < r->list.count; i++) rows[i] = (sent_row){r->list.key[i], r->list.weight[i]};
+  FW_TRY(fw_comm_exchange_all(comm, rows, sizes, &came, received, err));
+  for (unsigned rank = 0; rank < comm->ranks; rank++) count += received[rank] / sizeof *rows;
+  furrow_status status = take_range(r, came, count, err);
+  if (status == FURROW_OK) status = fw_score_list_sort(&r->list, err);
+  r->sorted = true;
+  fw_free(came);
+  return fw_comm_all_ok(comm, status, err);
+}
+
+static furrow_status sum_ranges(fw_ranking *r, const furrow_comm *comm, furrow_error *err) {
+  for (unsigned rank = comm->ranks; rank-- > 0;) {
+    if (rank == comm->rank) add_ties(r, &r->sums);
+    FW_TRY(comm->broadcast(comm, &r->sums, sizeof r->sums, rank, err));
+  }
+  r->summed = true;
+  return FURROW_OK;
+}
+
+/* Sorts the own rows, and makes the memory to send them. */
+static furrow_status prepare_ranges(fw_ranking *r, unsigned ranks, void **numbers, void **rows, furrow_error *err) {
+  FW_TRY(fw_alloc(numbers, ranks, 3 * sizeof(uint64_t), err));
+  FW_TRY(fw_alloc(rows, r->list.count, sizeof(sent_row), err));
+  return fw_score_list_sort(&r->list, err);
+}
+
+furrow_status fw_ranking_sum_ranks(fw_ranking *r, const furrow_comm *comm, furrow_error *err) {
+  double rows = r->binned ? (double)r->exact_rows + 1 : (double)r->list.count;
+  void *numbers = NULL, *memory = NULL;
+  if (comm->ranks == 1) return FURROW_OK;
+  FW_TRY(fw_comm_sum_f64(comm, &rows, 1, err));
+  if (rows > (double)r->exact_rows) return fw_ranking_reduce(r, comm, err);
+  furrow_status status = fw_comm_all_ok(comm, prepare_ranges(r, comm->ranks, &numbers, &memory, err), err);
+  if (status == FURROW_OK) status = exchange_ranges(r, comm, numbers, memory, err);
+  if (status == FURROW_OK) status = sum_ranges(r, comm, err);
+  fw_free(numbers);
+  fw_free(memory);
+  return status;
 }
 
 /* The probability of the positive class for a score of a tie. */

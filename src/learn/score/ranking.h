@@ -29,6 +29,10 @@ void fw_ranking_merge(fw_ranking *into, const fw_ranking *from);
 /* The rows of all ranks, for each rank: kept where there are no more than the limit of one. */
 furrow_status fw_ranking_reduce(fw_ranking *ranking, const furrow_comm *comm, furrow_error *err) FURROW_MUST_USE;
 
+/* The figures of the rows of all ranks, for each rank, with the bits of one process as long as rows are kept: the same
+ * as a reduction, but every rank has only some of the rows afterwards. Nothing else can be asked, or added. */
+furrow_status fw_ranking_sum_ranks(fw_ranking *ranking, const furrow_comm *comm, furrow_error *err) FURROW_MUST_USE;
+
 /* The figures of the rows. Any number of threads may ask at once. */
 typedef struct fw_ranking_figures {
   double auc;    /* the chance that a positive row is above a negative one, a tie being half a chance; NaN: one class */

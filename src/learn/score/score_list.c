@@ -131,19 +131,46 @@ static void swap(fw_score_list *a, fw_score_list *b) {
   *b = kept;
 }
 
+/* Orders rows by the digits of their keys from `lowest` on; by their weights before that, where these differ. */
+static void sort_digits(fw_score_list *list, fw_score_list *other, const differences *differ, unsigned lowest) {
+  for (unsigned shift = 0; shift < 32; shift += DIGIT_BITS) {
+    if (!digit_of(differ->weight, shift)) continue;
+    move_rows(list, other, true, shift);
+    swap(list, other);
+  }
+  for (unsigned shift = lowest; shift < 64; shift += DIGIT_BITS) {
+    if (!digit_of(differ->key, shift)) continue;
+    move_rows(list, other, false, shift);
+    swap(list, other);
+  }
+}
+
+/* Orders rows that are almost in order; false: they are not, and it was given up. */
+static bool finish_order(fw_score_list *list) {
+  size_t left = 2 * list->count;
+  for (size_t i = 1; i < list->count; i++) {
+    const uint64_t key = list->key[i];
+    const float weight = list->weight[i];
+    size_t at = i;
+    for (; at > 0 && list->key[at - 1] > key && left > 0; at--, left--) {
+      list->key[at] = list->key[at - 1];
+      list->weight[at] = list->weight[at - 1];
+    }
+    list->key[at] = key;
+    list->weight[at] = weight;
+    if (left == 0) return false;
+  }
+  return true;
+}
+
+/* Scores mostly differ in their upper half already. */
 static furrow_status sort_doubles(fw_score_list *list, const differences *differ, furrow_error *err) {
   fw_score_list other = {0};
   const furrow_status status = fw_score_list_reserve(&other, list->count, err);
   other.count = list->count;
-  for (unsigned shift = 0; status == FURROW_OK && shift < 32; shift += DIGIT_BITS) {
-    if (!digit_of(differ->weight, shift)) continue;
-    move_rows(list, &other, true, shift);
-    swap(list, &other);
-  }
-  for (unsigned shift = 0; status == FURROW_OK && shift < 64; shift += DIGIT_BITS) {
-    if (!digit_of(differ->key, shift)) continue;
-    move_rows(list, &other, false, shift);
-    swap(list, &other);
+  if (status == FURROW_OK) {
+    sort_digits(list, &other, differ, 3 * DIGIT_BITS);
+    if (!finish_order(list)) sort_digits(list, &other, differ, 0);
   }
   fw_score_list_clear(&other);
   return status;

@@ -2,6 +2,7 @@
 #ifndef FW_LEARN_SCORE_SCORER_H
 #define FW_LEARN_SCORE_SCORER_H
 
+#include "comm/collectives.h"
 #include "learn/forest/forest.h"
 #include "learn/net/net.h"
 #include "learn/score/contributions.h"
@@ -22,5 +23,10 @@ furrow_status fw_scorer_outputs(const furrow_scorer *scorer, furrow_scorer_scrat
 typedef void (*fw_outputs_callback)(void *user, size_t row, double label, double weight, const double *outputs);
 furrow_status fw_scorer_run(const furrow_scorer *scorer, furrow_scorer_scratch *scratch, const furrow_rowblock *block,
                             fw_outputs_callback take, void *user, furrow_error *err) FURROW_MUST_USE;
+
+/* Adds the rows of all ranks, one rank after the other: each has the figures of one process. For the metrics alone. */
+furrow_status fw_evaluation_add_ranks(furrow_evaluation *evaluation, furrow_scorer_scratch *scratch,
+                                      const furrow_rowblock *rows, const furrow_comm *comm,
+                                      furrow_error *err) FURROW_MUST_USE;
 
 #endif

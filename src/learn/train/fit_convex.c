@@ -1,6 +1,7 @@
 /* learn/train/fit_convex.c: the linear model of the rows of a fit: an epoch is ten iterations of its solver. */
 #include "learn/train/fit_convex.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -64,6 +65,14 @@ static furrow_status take_rows(fw_convex_fit *c, const fw_fit *f, const fw_epoch
   return fw_convex_labels(f, *all, &c->label, &c->weight, err);
 }
 
+/* A rank keeps records of its own features alone: the limit is of those of all ranks. */
+static furrow_status check_features(const fw_convex_fit *c, const furrow_trainer *t, furrow_error *err) {
+  size_t features = 0;
+  (void)fw_linear_problem_keys(c->problem, &features);
+  if (t->max_features == 0 || features <= t->max_features || !fw_net_is_open(t->net)) return FURROW_OK;
+  return fw_fail(err, FURROW_E_RANGE, "the data has more than %" PRIu64 " features", t->max_features);
+}
+
 static furrow_status create_problem(fw_convex_fit *c, const fw_fit *f, const fw_epoch_rows *rows, double l2,
                                     size_t factors, furrow_error *err) {
   const fw_plan *plan = f->trainer->plan;
@@ -91,6 +100,7 @@ static furrow_status create_problem(fw_convex_fit *c, const fw_fit *f, const fw_
                                    .comm = comm,
                                    .first_row = fw_samples_first_row(f->samples)};
   FW_TRY(fw_linear_problem_create(&c->problem, &params, err));
+  FW_TRY(check_features(c, f->trainer, err));
   if (factors == 0) FW_TRY(fw_linear_solver_create(&c->solver, c->problem, NULL, err));
   c->outputs = graph->outputs;
   c->rows = fw_linear_problem_rows(c->problem, &label, &weight);

@@ -13,6 +13,7 @@
 #include "learn/data/minibatch.h"
 #include "learn/forest/forest_files.h"
 #include "learn/score/model_in.h"
+#include "learn/score/scorer.h"
 #include "learn/train/model_json_out.h"
 #include "learn/train/model_out.h"
 
@@ -580,7 +581,11 @@ static furrow_status evaluate_forest(const furrow_trainer *trainer, const furrow
   furrow_status status = furrow_scorer_create(&scorer, trainer, err);
   if (status == FURROW_OK) status = furrow_scorer_scratch_create(&space, scorer, err);
   if (status == FURROW_OK) status = furrow_evaluation_create(&evaluation, scorer, err);
-  if (status == FURROW_OK) status = furrow_evaluation_add_block(evaluation, space, rows, err);
+  status = fw_comm_all_ok(trainer->comm, status, err);
+  if (status == FURROW_OK && trainer->comm->ranks > 1)
+    status = fw_evaluation_add_ranks(evaluation, space, rows, trainer->comm, err);
+  else if (status == FURROW_OK)
+    status = furrow_evaluation_add_block(evaluation, space, rows, err);
   if (status == FURROW_OK) furrow_evaluation_get_metrics(evaluation, metrics);
   furrow_evaluation_free(evaluation);
   furrow_scorer_scratch_free(space);

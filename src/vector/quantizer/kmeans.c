@@ -69,16 +69,28 @@ static furrow_status sum_part(void *context, size_t first, size_t count, furrow_
   return FURROW_OK;
 }
 
+/* Sums of all ranks, and with them, in the numbers behind, whether a vector changed its centroid and whether a rank has
+ * failed. A rank that has failed sums nothing, but takes part. *stop, the same on all ranks: a rank has failed, or no
+ * vector changed its centroid, so that further rounds would change nothing. */
+static furrow_status sum_ranks(work *w, furrow_status status, bool *stop, furrow_error *err) {
+  const size_t count = w->params->k * (w->params->d + 1);
+  double *changed = w->sums + count, *failed = changed + 1;
+  if (status != FURROW_OK) memset(w->sums, 0, count * sizeof *w->sums);
+  *changed = status == FURROW_OK && memcmp(w->nearest, w->before, w->local.n * sizeof *w->nearest) != 0;
+  *failed = status != FURROW_OK;
+  const furrow_status sent = fw_comm_sum_f64(w->local.comm, w->sums, count + 2, status == FURROW_OK ? err : NULL);
+  *stop = sent != FURROW_OK || *changed == 0 || *failed > 0;
+  if (status != FURROW_OK || sent != FURROW_OK) return status != FURROW_OK ? status : sent;
+  return *failed > 0 ? fw_fail(err, FURROW_E_STATE, "another process failed") : FURROW_OK;
+}
+
 /* Centroids become the means of their clusters; centroids without vectors stay as they are. */
-static furrow_status move_centroids(work *w, furrow_error *err) {
+static void move_centroids(work *w) {
   const size_t k = w->params->k, d = w->params->d;
-  furrow_status status = fw_parallel_run(w->params->pool, k, UPDATE_PART, sum_part, w, err);
-  if (status == FURROW_OK) status = fw_comm_sum_f64(w->local.comm, w->sums, k * (d + 1), err);
-  for (size_t c = 0; status == FURROW_OK && c < k; c++) {
+  for (size_t c = 0; c < k; c++) {
     const double *sum = w->sums + c * (d + 1);
     for (size_t i = 0; sum[d] > 0 && i < d; i++) w->centroids[c * d + i] = (float)(sum[i] / sum[d]);
   }
-  return status;
 }
 
 /* ---- Empty clusters ------------------------------------------------------------------------------------- */
@@ -154,41 +166,37 @@ static furrow_status start(work *w, furrow_error *err) {
   return status;
 }
 
-/* Whether no vector of any rank changed its centroid: then further rounds would change nothing. */
-static furrow_status look_for_change(const work *w, bool *settled, furrow_error *err) {
-  double changed = memcmp(w->nearest, w->before, w->local.n * sizeof *w->nearest) != 0;
-  furrow_status status = fw_comm_sum_f64(w->local.comm, &changed, 1, err);
-  if (status == FURROW_OK) *settled = changed == 0;
-  return status;
-}
-
-static furrow_status one_round(work *w, bool *settled, furrow_error *err) {
+/* `status` is what came before on this rank. */
+static furrow_status one_round(work *w, furrow_status status, bool *stop, furrow_error *err) {
   const fw_kmeans_params *p = w->params;
   uint32_t *kept = w->before;
   w->before = w->nearest;
   w->nearest = kept;
-  furrow_status status = fw_comm_all_ok(w->local.comm, assign(w, err), err);
-  if (status == FURROW_OK) status = look_for_change(w, settled, err);
-  if (status != FURROW_OK) return status;
-  fw_groups_fill(&w->groups, w->nearest, w->local.n);
-  status = move_centroids(w, err);
-  if (status == FURROW_OK) status = fill_empty(w, err);
+  if (status == FURROW_OK) status = assign(w, err);
+  if (status == FURROW_OK) {
+    fw_groups_fill(&w->groups, w->nearest, w->local.n);
+    status = fw_parallel_run(p->pool, p->k, UPDATE_PART, sum_part, w, err);
+  }
+  FW_TRY(sum_ranks(w, status, stop, err));
+  move_centroids(w);
+  status = fill_empty(w, err);
   if (p->spherical) normalize(w->centroids, p->k, p->d);
   return status;
 }
 
-/* Rounds *done … upto - 1, or fewer if nothing changes any more. */
+/* Rounds *done … upto - 1, or fewer if nothing changes any more. A rank that fails between two rounds says so in the
+ * next; all stop there. */
 static furrow_status some_rounds(work *w, unsigned *done, unsigned upto, furrow_error *err) {
   const fw_kmeans_params *p = w->params;
   furrow_status status = FURROW_OK;
-  bool settled = false;
+  bool stop = false;
   memset(w->nearest, 0xff, w->local.n * sizeof *w->nearest);
-  for (; status == FURROW_OK && !settled && *done < upto; ++*done) {
-    status = one_round(w, &settled, err);
+  for (; !stop && *done < upto; ++*done) {
+    if (status != FURROW_OK && w->local.comm->ranks == 1) return status;
+    status = one_round(w, status, &stop, err);
     if (status == FURROW_OK) status = fw_report_progress(p->progress, p->user, p->phase, *done + 1, p->rounds, err);
-    status = fw_comm_all_ok(w->local.comm, status, err);
   }
-  return status;
+  return fw_comm_all_ok(w->local.comm, status, err);
 }
 
 static bool starts_with_few(const work *w) {
@@ -218,7 +226,7 @@ static furrow_status ensure_capacity(work *w, furrow_error *err) {
   furrow_status status = fw_alloc((void **)&w->nearest, n, sizeof *w->nearest, err);
   if (status == FURROW_OK) status = fw_alloc((void **)&w->before, n, sizeof *w->before, err);
   if (status == FURROW_OK) status = fw_alloc((void **)&w->score, n, sizeof *w->score, err);
-  if (status == FURROW_OK) status = fw_alloc((void **)&w->sums, k, (w->params->d + 1) * sizeof *w->sums, err);
+  if (status == FURROW_OK) status = fw_alloc((void **)&w->sums, k + 1, (w->params->d + 1) * sizeof *w->sums, err);
   return status == FURROW_OK ? fw_groups_create(&w->groups, k, n, err) : status;
 }
 

@@ -76,16 +76,29 @@ static furrow_status train_parts_at_once(training *t, fw_pool *pool, furrow_erro
 }
 
 /* Several ranks train the same sub-quantizer at the same time, each with all its threads. */
+static furrow_status train_parts(training *t, furrow_error *err) {
+  const fw_kmeans_params *params = t->params;
+  furrow_status status = FURROW_OK;
+  pthread_mutex_init(&t->lock, NULL);
+  if (params->pool && t->pq->m > fw_pool_threads(params->pool) && t->local->comm->ranks == 1)
+    status = train_parts_at_once(t, params->pool, err);
+  else
+    for (size_t i = 0; status == FURROW_OK && i < t->pq->m; i++) status = train_one(t, i, params->pool, err);
+  pthread_mutex_destroy(&t->lock);
+  return status;
+}
+
+/* k-means draws the same vectors for every sub-quantizer: they are drawn once, for all of them. Not if there are only
+ * as many as centroids, which a sub-quantizer would take for its result. */
 furrow_status fw_pq_train(const fw_pq *pq, const fw_kmeans_params *params, const fw_rank_vectors *local,
                           float *centroids, furrow_error *err) {
-  training t = {.pq = pq, .params = params, .local = local, .centroids = centroids};
-  furrow_status status = FURROW_OK;
-  pthread_mutex_init(&t.lock, NULL);
-  if (params->pool && pq->m > fw_pool_threads(params->pool) && local->comm->ranks == 1)
-    status = train_parts_at_once(&t, params->pool, err);
-  else
-    for (size_t i = 0; status == FURROW_OK && i < pq->m; i++) status = train_one(&t, i, params->pool, err);
-  pthread_mutex_destroy(&t.lock);
+  fw_rank_vectors sample = {0};
+  size_t most = SIZE_MAX;
+  if (params->per_centroid <= 1 || !fw_size_mul(fw_pq_ksub(pq), params->per_centroid, &most)) most = SIZE_MAX;
+  FW_TRY(fw_comm_all_ok(local->comm, fw_rank_vectors_sample(&sample, local, pq->d, most, params->seed, err), err));
+  training t = {.pq = pq, .params = params, .local = &sample, .centroids = centroids};
+  const furrow_status status = train_parts(&t, err);
+  fw_rank_vectors_clear(&sample);
   return status;
 }
 

@@ -70,18 +70,35 @@ static size_t find(const fw_rank_vectors *local, size_t position) {
   return i < local->n && local->position[i] == position ? i : local->n;
 }
 
-static size_t count_own(const fw_rank_vectors *local, const size_t *positions, size_t count) {
+/* Where this rank's vectors are that are at the positions; n: another rank has it. Many positions are looked up in a
+ * table of all of them, which takes the place of as many searches. */
+static furrow_status find_all(const fw_rank_vectors *local, const size_t *positions, size_t count, size_t *at,
+                              furrow_error *err) {
+  void *memory = NULL;
+  if (!local->position) {
+    for (size_t i = 0; i < count; i++) at[i] = find(local, positions[i]);
+    return FURROW_OK;
+  }
+  FW_TRY(fw_alloc(&memory, local->total, sizeof *at, err));
+  size_t *place = memory;
+  for (size_t i = 0; i < local->total; i++) place[i] = local->n;
+  for (size_t i = 0; i < local->n; i++) place[local->position[i]] = i;
+  for (size_t i = 0; i < count; i++) at[i] = place[positions[i]];
+  fw_free(place);
+  return FURROW_OK;
+}
+
+static size_t count_own(const fw_rank_vectors *from, const size_t *at, size_t count) {
   size_t own = 0;
-  for (size_t i = 0; i < count; i++) own += find(local, positions[i]) < local->n;
+  for (size_t i = 0; i < count; i++) own += at[i] < from->n;
   return own;
 }
 
-static void take_own(fw_rank_vectors *sample, const fw_rank_vectors *from, size_t d, const size_t *positions) {
+static void take_own(fw_rank_vectors *sample, const fw_rank_vectors *from, size_t d, const size_t *at) {
   size_t n = 0;
   for (size_t i = 0; i < sample->total; i++) {
-    const size_t at = find(from, positions[i]);
-    if (at == from->n) continue;
-    memcpy(sample->own + n * d, from->vectors + at * d, d * sizeof(float));
+    if (at[i] == from->n) continue;
+    memcpy(sample->own + n * d, from->vectors + at[i] * d, d * sizeof(float));
     if (sample->own_position) sample->own_position[n] = i;
     n++;
   }
@@ -100,6 +117,7 @@ furrow_status fw_rank_vectors_sample(fw_rank_vectors *sample, const fw_rank_vect
   void *numbers = NULL, *own = NULL, *position = NULL;
   furrow_status status = fw_alloc(&numbers, most, sizeof(size_t), err);
   if (status == FURROW_OK) status = fw_random_subset(numbers, most, from->total, seed, err);
+  if (status == FURROW_OK) status = find_all(from, numbers, most, numbers, err);
   if (status == FURROW_OK) {
     made.n = count_own(from, numbers, most);
     status = fw_alloc(&own, made.n, d * sizeof(float), err);

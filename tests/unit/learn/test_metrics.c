@@ -496,6 +496,70 @@ static void many_rows_of_ranks_are_binned(void **state) {
   }
 }
 
+enum { PARTS = 3, PART_ROWS = 6000 };
+
+/* Rows of which a rank adds a part after the ranks before it. */
+typedef struct rank_part {
+  furrow_comm comm;
+  fw_tally *tally;
+  const sample *samples;
+  size_t count;
+  furrow_status status;
+} rank_part;
+
+static void add_samples(void *user, fw_tally *tally) {
+  const rank_part *t = user;
+  for (size_t i = 0; i < t->count; i++)
+    fw_tally_add(tally, &t->samples[i].score, t->samples[i].positive ? 1 : -1, (double)t->samples[i].weight);
+}
+
+static void *add_part(void *item) {
+  rank_part *t = item;
+  t->status = fw_tally_add_by_rank(t->tally, &t->comm, add_samples, t, NULL);
+  return NULL;
+}
+
+/* Scores of all kinds: spread out; that differ in their last digits alone; many ties; one tie; and odd weights. */
+static void make_part_rows(sample *samples, int kind) {
+  fw_rng rng;
+  fw_rng_init(&rng, 5);
+  for (size_t i = 0; i < PART_ROWS; i++) {
+    const double scores[] = {fw_rng_normal(&rng), 1 + (double)fw_rng_below(&rng, 1 << 20) * 0x1p-52,
+                             (double)fw_rng_below(&rng, 40) / 3, 1};
+    samples[i] = (sample){scores[kind % 4], kind < 4 ? 1 : (float)fw_rng_double(&rng), fw_rng_below(&rng, 3) == 0};
+  }
+}
+
+/* Figures of ranks have the bits of one process, also where a rank has no rows. */
+static void ranks_count_in_order(void **state) {
+  (void)state;
+  static const size_t begin[PARTS + 1] = {0, 1000, 1000, PART_ROWS};
+  static sample samples[PART_ROWS];
+  for (int kind = 0; kind < 8; kind++) {
+    furrow_learn_metrics one, many;
+    rank_part parts[PARTS];
+    fw_tally *alone = new_tally(&log_graph);
+    make_part_rows(samples, kind);
+    for (unsigned r = 0; r < PARTS; r++)
+      parts[r] = (rank_part){.comm = thread_comm(r, PARTS),
+                             .tally = new_tally(&log_graph),
+                             .samples = samples + begin[r],
+                             .count = begin[r + 1] - begin[r]};
+    run_threads(PARTS, add_part, parts, sizeof *parts);
+    tally_all(alone, FW_EXACT_ROWS, samples, PART_ROWS);
+    fw_tally_metrics(alone, &one);
+    for (unsigned r = 0; r < PARTS; r++) {
+      assert_int_equal(parts[r].status, FURROW_OK);
+      fw_tally_metrics(parts[r].tally, &many);
+      assert_memory_equal(&many, &one, sizeof one);
+      fw_tally_free(parts[r].tally);
+    }
+    const double exact = exact_auc(samples, PART_ROWS); /* orders the rows */
+    if (!(fabs(one.auc - exact) < 1e-12)) fail_msg("kind %d: AUC %.15f instead of %.15f", kind, one.auc, exact);
+    fw_tally_free(alone);
+  }
+}
+
 static void tallies_are_merged(void **state) {
   (void)state;
   fw_tally *parts[2] = {new_tally(&log_graph), new_tally(&log_graph)}, *all = new_tally(&log_graph);
@@ -592,6 +656,7 @@ int main(void) {
       cmocka_unit_test(classes_and_their_confusion),
       cmocka_unit_test(precision_and_recall),
       cmocka_unit_test(many_classes),
+      cmocka_unit_test(ranks_count_in_order),
       cmocka_unit_test(tallies_are_merged),
       cmocka_unit_test(many_rows_of_ranks_are_binned),
       cmocka_unit_test(curves),
