@@ -26,8 +26,7 @@ typedef struct fw_features_params {
 
 /* The rank that a feature belongs to. */
 static inline unsigned fw_feature_owner(uint64_t key, unsigned ranks) {
-  if (ranks == 1) return 0;
-  return key <= UINT32_MAX ? (uint32_t)key % ranks : (unsigned)(key % ranks); /* a short division takes less time */
+  return ranks > 1 ? (unsigned)(key % ranks) : 0;
 }
 
 furrow_status fw_features_create(fw_features **features, const fw_features_params *params,

@@ -114,7 +114,7 @@ static void add_class(fw_tally *t, size_t actual, size_t predicted, double weigh
 /* The least probability that a logarithm is taken of. */
 static const double least = 1e-15;
 
-static void add_two_classes(fw_tally *t, double out, double label, double weight, fw_row_terms terms) {
+static inline void add_two_classes(fw_tally *t, double out, double label, double weight, fw_row_terms terms) {
   const bool positive = label > 0;
   const double proba = fabs(terms.score), right = positive ? proba : 1 - proba;
   t->sums[SUM_LOGLOSS] += weight * (t->loss == FW_LOSS_LOG ? terms.loss : -log(right < least ? least : right));
@@ -145,18 +145,21 @@ static void add_classes(fw_tally *t, double label, double weight, fw_row_terms t
   add_class(t, (size_t)label, (size_t)terms.score, weight);
 }
 
-fw_row_terms fw_row_terms_of(const fw_graph *graph, const double *out, double label) {
+/* `two`: there are two classes. */
+static inline fw_row_terms find_terms(const fw_graph *graph, bool two, const double *out, double label) {
+  const double loss = fw_loss_value(graph, out, label);
   furrow_score score;
+  if (!two && graph->loss != FW_LOSS_SOFTMAX) return (fw_row_terms){.loss = loss};
   fw_loss_score(graph, out, &score);
-  return (fw_row_terms){fw_loss_value(graph, out, label),
-                        fw_loss_has_two_classes(graph->loss) ? copysign(score.proba, score.label) : score.label};
+  return (fw_row_terms){loss, two ? copysign(score.proba, score.label) : score.label};
 }
 
-void fw_tally_add_terms(fw_tally *t, const double *out, double label, double weight, fw_row_terms terms) {
+static inline void add_terms(fw_tally *t, bool two, const double *out, double label, double weight,
+                             fw_row_terms terms) {
   t->sums[SUM_ROWS] += 1;
   t->sums[SUM_WEIGHT] += weight;
   t->sums[SUM_LOSS] += weight * terms.loss;
-  if (fw_loss_has_two_classes(t->loss)) {
+  if (two) {
     add_two_classes(t, *out, label, weight, terms);
   } else if (fw_loss_ranks(t->loss)) {
     t->sums[SUM_SCORE] += weight * *out;
@@ -167,8 +170,17 @@ void fw_tally_add_terms(fw_tally *t, const double *out, double label, double wei
   }
 }
 
+fw_row_terms fw_row_terms_of(const fw_graph *graph, const double *out, double label) {
+  return find_terms(graph, fw_loss_has_two_classes(graph->loss), out, label);
+}
+
+void fw_tally_add_terms(fw_tally *t, const double *out, double label, double weight, fw_row_terms terms) {
+  add_terms(t, fw_loss_has_two_classes(t->loss), out, label, weight, terms);
+}
+
 void fw_tally_add(fw_tally *t, const double *out, double label, double weight) {
-  fw_tally_add_terms(t, out, label, weight, fw_row_terms_of(t->graph, out, label));
+  const bool two = fw_loss_has_two_classes(t->loss);
+  add_terms(t, two, out, label, weight, find_terms(t->graph, two, out, label));
 }
 
 void fw_tally_put_ndcg(fw_tally *t, double ndcg) {
