@@ -187,6 +187,7 @@ static furrow_status draw_from_file(building *b, furrow_error *err) {
   values.model = values.ids = values.names = NULL;
   values.axis = FURROW_AXIS_AUTO;
   furrow_status status = fill_open(&fill, &values, furrow_vectors_reader_dimension(b->fill.vectors), err);
+  status = ranks_all_ok(status, err);
   if (status == FURROW_OK) status = fill_take_part(&fill, err);
   status = ranks_all_ok(status, err);
   if (status == FURROW_OK) status = draw(b, &fill, err);
@@ -431,7 +432,7 @@ static furrow_status build_run(const void *values, output *out, furrow_error *er
     own.train = NULL;
   }
   index_job_start(&b.job, b.values->fill.quiet || ranks_number() > 0);
-  status = fill_open(&b.fill, &b.values->fill, 0, err);
+  status = ranks_all_ok(fill_open(&b.fill, &b.values->fill, 0, err), err);
   if (status == FURROW_OK) status = fill_take_part(&b.fill, err);
   if (status == FURROW_OK) status = create(&b, err);
   if (status == FURROW_OK) status = check_compat(&b, err);

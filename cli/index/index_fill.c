@@ -160,9 +160,23 @@ static furrow_status count_vectors(filling *fill, uint64_t *count, furrow_error 
   return status == FURROW_OK ? furrow_vectors_reader_rewind(fill->vectors, err) : status;
 }
 
+/* A copy that is older on one machine would be another part of other vectors. */
+static furrow_status compare_counts(const filling *fill, furrow_error *err) {
+  void *all = NULL;
+  furrow_status status = ranks_gather(&fill->total, sizeof fill->total, &all, err);
+  const uint64_t *counts = all;
+  for (unsigned r = 1; status == FURROW_OK && r < ranks_count(); r++)
+    if (counts[r] != counts[0])
+      status = fail_in(err, FURROW_E_STALE, furrow_vectors_reader_path(fill->vectors),
+                       "rank %u sees %" PRIu64 " vectors, and rank 0 %" PRIu64, r, counts[r], counts[0]);
+  free(all);
+  return status;
+}
+
 furrow_status fill_take_part(filling *fill, furrow_error *err) {
   if (ranks_count() == 1) return FURROW_OK;
-  furrow_status status = count_vectors(fill, &fill->total, err);
+  furrow_status status = ranks_all_ok(count_vectors(fill, &fill->total, err), err);
+  if (status == FURROW_OK) status = compare_counts(fill, err);
   if (status != FURROW_OK) return status;
   fill->first = fill->block.first = index_ranks_first(fill->total, ranks_number());
   const uint64_t end = index_ranks_first(fill->total, ranks_number() + 1);

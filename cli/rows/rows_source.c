@@ -107,7 +107,7 @@ furrow_status source_divide(source_values *values, const char *uri, furrow_error
     return fail(err, FURROW_E_ARGUMENT, "--part: the parts of %u ranks are their own", ranks_count());
   values->part = (part_of){ranks_number(), ranks_count()};
   values->divided = true;
-  return FURROW_OK;
+  return furrow_rows_compare_files(uri, ranks_comm(), err);
 }
 
 /* A file that 'convert --to cache' wrote begins with this (docs/formats/row_cache.md). */

@@ -315,6 +315,11 @@ static inline void furrow_parser_stats_init(furrow_parser_stats *stats) {
 
 /* Fills in the stats, which must be initialised. */
 FURROW_API void furrow_parser_get_stats(const furrow_parser *parser, furrow_parser_stats *stats);
+/* Compares the names and sizes of the files of a URI over the ranks of a job, which are to read parts of them. All
+ * ranks call it, and get the same answer. Files that a rank cannot look at are left to what opens them.
+ * Errors:  E_STALE, ranks see different files (the message names one); what the communicator says; E_MEMORY. */
+FURROW_API furrow_status furrow_rows_compare_files(const char *uri, const furrow_comm *comm,
+                                                   furrow_error *err) FURROW_MUST_USE;
 /* Returns: bytes of text parsed into the blocks handed out so far. */
 FURROW_API uint64_t furrow_parser_bytes_read(const furrow_parser *parser);
 /* Returns: bytes of the part's files as they lie on disk, or furrow_parser_bytes_read where that is more (compressed

@@ -163,8 +163,11 @@ static furrow_status set_records(furrow_parser *p, furrow_error *err) {
   const furrow_rows_format *format = &p->format.public;
   fw_records own = {0};
   if (p->format.records && p->format.records(p->state, &own)) fw_split_set_records(p->split, &own);
-  if (p->format.sequential && p->params.nparts > 1 && p->format.sequential(p->state))
-    return fw_fail(err, FURROW_E_ARGUMENT, "rows with a history cannot be read in parts");
+  if (p->format.sequential && p->params.nparts > 1 && p->format.sequential(p->state)) {
+    fw_fail(err, FURROW_E_ARGUMENT, "rows with a history cannot be read in parts");
+    fw_error_set_hint(err, "one process reads them: each row depends on those before it");
+    return FURROW_E_ARGUMENT;
+  }
   if (!is_of_records(format)) return FURROW_OK;
   p->record_size = format->record_size ? format->record_size(p->state) : 0;
   if (format->record_size && p->record_size == 0)

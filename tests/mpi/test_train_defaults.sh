@@ -67,6 +67,35 @@ expect $? = 0
 cmp folds.1 folds.3
 expect $? = 0
 
+# Folds of trees are of the rows of all processes
+"$furrow" train --model gbdt --trees 5 --train clicks --folds 3 --out trees.1 -q >/dev/null
+"$here/run_ranks.sh" 3 "$furrow" train --model gbdt --trees 5 --train clicks --folds 3 --out trees.3 -q >/dev/null
+expect $? = 0
+cmp trees.1/furrow.json trees.3/furrow.json
+expect $? = 0
+
+# A limit is of the features of all processes
+"$here/run_ranks.sh" 3 "$furrow" train --model lr --train clicks --max-features 3 --out none >out 2>err
+expect $? -ne 0
+expect "$(grep -c 'more than 3 features' err)" = 1
+expect ! -e none
+
+# Another copy of the data on another machine
+mkdir first other
+cp clicks first/clicks
+head -n 50 clicks >other/clicks
+cat >elsewhere.sh <<'END'
+#!/bin/bash
+rank=${OMPI_COMM_WORLD_RANK:-$PMI_RANK}
+cd "$([ "$rank" = 0 ] && echo first || echo other)" && exec "$@"
+END
+for command in "rows info clicks" "train --model lr --train clicks --out none" "train --model gbdt --train clicks --out none"; do
+  "$here/run_ranks.sh" 2 bash elsewhere.sh "$furrow" $command >out 2>err
+  expect $? -ne 0
+  expect "$(grep -c 'rank 1 sees other files than rank 0' err)" = 1
+done
+expect ! -e first/none
+
 # What cannot be: one message, and no model
 { cat clicks; echo "1 3:four"; } >malformed
 "$here/run_ranks.sh" 3 "$furrow" train --model lr --train malformed --out none >out 2>err

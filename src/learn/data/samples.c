@@ -394,6 +394,10 @@ furrow_status fw_samples_open(fw_samples **samples, const char *uri, const fw_da
   if (data->long_keys) p->key_type = FURROW_KEY_U64;
   p->part = p->part * comm->ranks + comm->rank;
   p->nparts *= comm->ranks;
+  if (comm->ranks > 1) {
+    const furrow_status same = furrow_rows_compare_files(uri, comm, status == FURROW_OK ? err : NULL);
+    if (status == FURROW_OK) status = same;
+  }
   if (status == FURROW_OK) status = add_index_hint(s, complete_uri(s, uri, data, err), err);
   if (status == FURROW_OK && s->once && comm->ranks > 1)
     status = fw_fail(err, FURROW_E_ARGUMENT, "standard input, or a pipe, cannot be read in parts by several processes");
