@@ -209,7 +209,7 @@ size_t furrow_evaluation_pr_curve(const furrow_evaluation *evaluation, furrow_cu
 
 /* ---- Ranks ---- */
 
-/* The rows of one rank, which are added in its turn. */
+/* The rows of one rank, which it adds after those of the ranks before it. */
 typedef struct rank_rows {
   furrow_evaluation *evaluation;
   furrow_scorer_scratch *scratch;
@@ -218,7 +218,7 @@ typedef struct rank_rows {
   furrow_error *err;
 } rank_rows;
 
-static void add_in_turn(void *user, fw_tally *tally) {
+static void add_own_rows(void *user, fw_tally *tally) {
   rank_rows *own = user;
   (void)tally; /* that of the evaluation */
   if (own->status == FURROW_OK)
@@ -230,6 +230,6 @@ furrow_status fw_evaluation_add_ranks(furrow_evaluation *evaluation, furrow_scor
   if (fw_scorer_plan(evaluation->scorer)->graph.loss == FW_LOSS_LAMBDA)
     return fw_fail(err, FURROW_E_UNSUPPORTED, "groups of rows are evaluated by one process");
   rank_rows own = {evaluation, scratch, rows, FURROW_OK, err};
-  FW_TRY(fw_tally_add_by_rank(evaluation->tally, comm, add_in_turn, &own, err));
+  FW_TRY(fw_tally_add_by_rank(evaluation->tally, comm, add_own_rows, &own, err));
   return fw_comm_share_status(comm, own.status, err);
 }
