@@ -13,6 +13,7 @@
 #include "core/fail.h"
 #include "core/interrupt.h"
 #include "core/ranks_join.h"
+#include "core/shown_text.h"
 
 /* ---- Options -------------------------------------------------------------------------------------------- */
 
@@ -315,9 +316,9 @@ static void print_note(uint64_t count, const char *one, const char *many, const 
   if (count == 0) return;
   furrow_error_to_text(first, place, sizeof place);
   if (count == 1)
-    fprintf(stderr, "furrow: note: 1 %s: %s\n", one, place);
+    say("furrow: note: 1 %s: %s\n", one, place);
   else
-    fprintf(stderr, "furrow: note: %" PRIu64 " %s, the first: %s\n", count, many, place);
+    say("furrow: note: %" PRIu64 " %s, the first: %s\n", count, many, place);
 }
 
 void print_notes(const furrow_parser_stats *stats) {
