@@ -8,7 +8,7 @@
 #include "furrow/status.h"
 
 /* After a failed write all further output is dropped; output_flush reports the failure. What goes to a terminal has no
- * control characters but line ends and tabs (shown_text.h), whoever wrote it. */
+ * control characters but line ends and tabs (shown_text.h). */
 typedef struct output {
   FILE *file;    /* NULL: standard output */
   bool terminal; /* standard output is one */

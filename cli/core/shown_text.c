@@ -1,4 +1,4 @@
-/* cli/core/shown_text.c: text as a terminal may show it, whoever wrote it; messages on stderr. */
+/* cli/core/shown_text.c: text of files as a terminal may show it; messages on stderr. */
 #include "core/shown_text.h"
 
 #include <stdarg.h>

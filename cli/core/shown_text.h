@@ -1,4 +1,4 @@
-/* cli/core/shown_text.h: text as a terminal may show it, whoever wrote it; messages on stderr.
+/* cli/core/shown_text.h: text of files as a terminal may show it; messages on stderr.
  *
  * Names and values come from files of other people. A terminal executes control characters (C0 without line ends and
  * tabs, DEL, C1), and shows text around bidirectional controls in another order than it has. Both are shown as escapes,
