@@ -168,6 +168,8 @@ static void print_cost(double began) {
 /* The library calls settings keys; those that the command has as options are told as such. */
 static void name_option(const command *cmd, furrow_error *err) {
   static const char start[] = "set the key `";
+  if (strstr(err->message, "(max_line_bytes)") && option_is_named(cmd->groups, "max-line"))
+    add_hint(err, "--max-line BYTES allows longer ones");
   char name[sizeof err->hint];
   if (strncmp(err->hint, start, sizeof start - 1) != 0) return;
   strcpy(name, err->hint + sizeof start - 1);

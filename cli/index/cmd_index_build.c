@@ -422,6 +422,7 @@ static furrow_status create(building *b, furrow_error *err) {
 static furrow_status check_compat(const building *b, furrow_error *err) {
   furrow_index_save_params params;
   uint64_t size;
+  if (!b->values->compat) return FURROW_OK;
   save_params(b->values, &params);
   furrow_status status = furrow_index_file_size(b->index, &params, &size, err);
   return status == FURROW_E_STATE ? FURROW_OK : status;

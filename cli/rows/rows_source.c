@@ -74,6 +74,11 @@ const option source_options[] = {
      .argument = "BYTES",
      .help = "bytes of text per block, such as 64KiB or 8MiB",
      .offset = AT(chunk)},
+    {.name = "max-line",
+     .kind = OPTION_BYTES,
+     .argument = "BYTES",
+     .help = "refuse lines that are longer (128MiB)",
+     .offset = AT(max_line)},
     {.name = "api",
      .kind = OPTION_ENUM,
      .choices = "parser|iter",
@@ -140,6 +145,7 @@ static void params_from(furrow_parser_params *params, const source_values *value
   params->threads = values->threads;
   params->on_bad = values->on_bad;
   params->chunk_bytes = values->chunk;
+  params->max_line_bytes = values->max_line;
   params->whole_chunks = values->whole_chunks && values->divided;
 }
 
