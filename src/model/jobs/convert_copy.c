@@ -69,7 +69,7 @@ static furrow_status copy_bytes(fw_convert *convert, const fw_input *from, int t
   return status;
 }
 
-/* The folder may come from somebody else, who could have any file of this user copied. */
+/* The author of the folder could have any file of this user copied. */
 static furrow_status refuse_link(const char *folder, const char *name, furrow_error *err) {
   fw_fail(err, FURROW_E_UNSUPPORTED, "%s is a link out of the folder, and no file of the matrix", name);
   fw_error_set_file(err, folder);
