@@ -20,34 +20,71 @@ static ALWAYS_INLINE char *put_separator(char *out, const fw_text_shape *shape) 
   return out + shape->separator_length;
 }
 
-static ALWAYS_INLINE size_t put_value(char *out, furrow_elements values, furrow_element_type type, bool decimals,
-                                      size_t i) {
+enum { ROW_TEXT = 16 }; /* "-2147483648" */
+
+/* A row id, written once for all lines. */
+typedef struct row_text {
+  char text[FW_NUMBER_TEXT];
+  size_t length;
+} row_text;
+
+/* Values are made ready in runs and then put into their lines. */
+typedef struct value_run {
+  furrow_elements values;
+  size_t first; /* of the run */
+  fw_java_run texts;
+} value_run;
+
+/* `type` and `decimals` are constants wherever these are used. */
+static ALWAYS_INLINE void start_run(value_run *run, furrow_element_type type, bool decimals, size_t first,
+                                    size_t count) {
+  run->first = first;
+  if (type == FURROW_ELEMENT_F64 && !decimals) fw_java_doubles(&run->texts, run->values.f64 + first, count);
+  if (type == FURROW_ELEMENT_F32) fw_java_floats(&run->texts, run->values.f32 + first, count);
+}
+
+static ALWAYS_INLINE char *put_value(char *out, const value_run *run, furrow_element_type type, bool decimals,
+                                     size_t i) {
+  const size_t at = run->first + i;
   switch (type) {
-  case FURROW_ELEMENT_F64: return decimals ? fw_java_decimal6(out, values.f64[i]) : fw_java_double(out, values.f64[i]);
-  case FURROW_ELEMENT_F32: return fw_java_float(out, values.f32[i]);
-  case FURROW_ELEMENT_I64: return fw_write_i64(out, values.i64[i]);
-  default: return fw_write_i64(out, values.i32[i]);
+  case FURROW_ELEMENT_F64:
+    return decimals ? out + fw_java_decimal6(out, run->values.f64[at]) : fw_java_put(out, &run->texts, i, true);
+  case FURROW_ELEMENT_F32: return fw_java_put(out, &run->texts, i, false);
+  case FURROW_ELEMENT_I64: return fw_put_i64(out, run->values.i64[at]);
+  default: return fw_put_i64(out, run->values.i32[at]);
   }
 }
 
-/* `type` and `decimals` are constants wherever this is used. */
+/* The ids before the values of column c. */
+static ALWAYS_INLINE char *put_ids(char *out, const fw_text_shape *shape, const row_text *row,
+                                   const furrow_panel *panel, size_t c) {
+  if (shape->row) {
+    memcpy(out, row->text, ROW_TEXT);
+    out = put_separator(out + row->length, shape);
+  }
+  if (shape->key) out = put_separator(fw_put_i64(out, furrow_panel_col(panel, c)), shape);
+  return out;
+}
+
 static ALWAYS_INLINE size_t write_lines(const fw_text_shape *shape, furrow_element_type type, bool decimals,
                                         const furrow_panel *panel, size_t first, size_t count, char *out) {
   char *const start = out;
-  for (size_t c = first; c < first + count; c++) {
-    if (shape->row) {
-      out += fw_write_i64(out, panel->row_ids[0]);
-      out = put_separator(out, shape);
+  const size_t end = (first + count) * shape->values;
+  value_run run = {.values = panel->values};
+  row_text row = {.length = 0};
+  if (shape->row) row.length = fw_write_i64(row.text, panel->row_ids[0]);
+  size_t c = first, before = 0; /* values of column c that are written */
+  for (size_t i = first * shape->values, n; i < end; i += n) {
+    n = end - i < FW_JAVA_RUN ? end - i : FW_JAVA_RUN;
+    start_run(&run, type, decimals, i, n);
+    for (size_t k = 0; k < n; k++) {
+      out = before == 0 ? put_ids(out, shape, &row, panel, c) : put_separator(out, shape);
+      out = put_value(out, &run, type, decimals, k);
+      if (++before < shape->values) continue;
+      *out++ = '\n';
+      before = 0;
+      c++;
     }
-    if (shape->key) {
-      out += fw_write_i64(out, furrow_panel_col(panel, c));
-      out = put_separator(out, shape);
-    }
-    for (size_t k = 0; k < shape->values; k++) {
-      if (k) out = put_separator(out, shape);
-      out += put_value(out, panel->values, type, decimals, c * shape->values + k);
-    }
-    *out++ = '\n';
   }
   return (size_t)(out - start);
 }
