@@ -13,11 +13,11 @@
 /* ---- integers ---- */
 
 size_t fw_write_u64(char *out, uint64_t value) {
-  return (size_t)(fw_put_u64(out, value) - out);
+  return (size_t)(fw_put_unsigned(out, value) - out);
 }
 
 size_t fw_write_i64(char *out, int64_t value) {
-  return (size_t)(fw_put_i64(out, value) - out);
+  return (size_t)(fw_put_signed(out, value) - out);
 }
 
 /* ---- layout ---- */

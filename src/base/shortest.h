@@ -100,7 +100,7 @@ static FW_ALWAYS_INLINE uint64_t fw_eight_digit_text(uint64_t v) {
 }
 
 /* Writes an integer and up to seven bytes more, in whole words; returns the end of it. */
-static FW_ALWAYS_INLINE char *fw_put_u64(char *out, uint64_t v) {
+static FW_ALWAYS_INLINE char *fw_put_unsigned(char *out, uint64_t v) {
   const uint64_t word = 100000000;
   int n = fw_count_digits(v);
   if (n > 16) {
@@ -119,10 +119,10 @@ static FW_ALWAYS_INLINE char *fw_put_u64(char *out, uint64_t v) {
   return out + n;
 }
 
-static FW_ALWAYS_INLINE char *fw_put_i64(char *out, int64_t v) {
+static FW_ALWAYS_INLINE char *fw_put_signed(char *out, int64_t v) {
   const uint64_t sign = 0 - (uint64_t)(v < 0); /* no branch: signs are as good as random */
   *out = '-';
-  return fw_put_u64(out + (sign & 1), ((uint64_t)v ^ sign) - sign);
+  return fw_put_unsigned(out + (sign & 1), ((uint64_t)v ^ sign) - sign);
 }
 
 /* 17 digits as text, the first one lowest in word[0]; zeros fill the last word. */

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/java_number.h"
 #include "base/number_out.h"
+#include "kern/text/digits.h"
 
 /* ---- Writing ------------------------------------------------------------------------------------------- */
 
@@ -30,6 +30,7 @@ typedef struct row_text {
 
 /* Values are made ready in runs and then put into their lines. */
 typedef struct value_run {
+  const fw_digits *kern;
   furrow_elements values;
   size_t first; /* of the run */
   fw_java_run texts;
@@ -39,8 +40,8 @@ typedef struct value_run {
 static ALWAYS_INLINE void start_run(value_run *run, furrow_element_type type, bool decimals, size_t first,
                                     size_t count) {
   run->first = first;
-  if (type == FURROW_ELEMENT_F64 && !decimals) fw_java_doubles(&run->texts, run->values.f64 + first, count);
-  if (type == FURROW_ELEMENT_F32) fw_java_floats(&run->texts, run->values.f32 + first, count);
+  if (type == FURROW_ELEMENT_F64 && !decimals) run->kern->doubles(&run->texts, run->values.f64 + first, count);
+  if (type == FURROW_ELEMENT_F32) run->kern->floats(&run->texts, run->values.f32 + first, count);
 }
 
 static ALWAYS_INLINE char *put_value(char *out, const value_run *run, furrow_element_type type, bool decimals,
@@ -50,8 +51,8 @@ static ALWAYS_INLINE char *put_value(char *out, const value_run *run, furrow_ele
   case FURROW_ELEMENT_F64:
     return decimals ? out + fw_java_decimal6(out, run->values.f64[at]) : fw_java_put(out, &run->texts, i, true);
   case FURROW_ELEMENT_F32: return fw_java_put(out, &run->texts, i, false);
-  case FURROW_ELEMENT_I64: return fw_put_i64(out, run->values.i64[at]);
-  default: return fw_put_i64(out, run->values.i32[at]);
+  case FURROW_ELEMENT_I64: return fw_put_signed(out, run->values.i64[at]);
+  default: return fw_put_signed(out, run->values.i32[at]);
   }
 }
 
@@ -62,15 +63,18 @@ static ALWAYS_INLINE char *put_ids(char *out, const fw_text_shape *shape, const 
     memcpy(out, row->text, ROW_TEXT);
     out = put_separator(out + row->length, shape);
   }
-  if (shape->key) out = put_separator(fw_put_i64(out, furrow_panel_col(panel, c)), shape);
+  if (shape->key) out = put_separator(fw_put_signed(out, furrow_panel_col(panel, c)), shape);
   return out;
 }
 
-static ALWAYS_INLINE size_t write_lines(const fw_text_shape *shape, furrow_element_type type, bool decimals,
+static ALWAYS_INLINE size_t write_lines(const fw_text_shape *given, furrow_element_type type, bool decimals,
                                         const furrow_panel *panel, size_t first, size_t count, char *out) {
+  const fw_text_shape own = *given, *shape = &own; /* what is written might change the caller's, for all C knows */
   char *const start = out;
   const size_t end = (first + count) * shape->values;
-  value_run run = {.values = panel->values};
+  value_run run;
+  run.kern = fw_digits_table();
+  run.values = panel->values;
   row_text row = {.length = 0};
   if (shape->row) row.length = fw_write_i64(row.text, panel->row_ids[0]);
   size_t c = first, before = 0; /* values of column c that are written */
