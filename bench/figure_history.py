@@ -85,7 +85,7 @@ def load(path):
 
 
 def last_comparable(folder, made):
-    """The latest earlier entry of the same kind of machine, or None; files that are no entries are left alone"""
+    """The latest earlier entry of the same kind of machine, or None; other files are left alone"""
     for name in sorted(os.listdir(folder) if os.path.isdir(folder) else [], reverse=True):
         try:
             found = load(os.path.join(folder, name))
