@@ -28,6 +28,35 @@ typedef struct row_text {
   size_t length;
 } row_text;
 
+/* The last column id without its last four digits, which most others begin with, too. */
+typedef struct key_text {
+  uint64_t base, width; /* it is that of base … base + width - 1 */
+  char text[FW_NUMBER_TEXT];
+  size_t length;
+} key_text;
+
+enum { KEY_WIDTH = 10000, KEY_TEXT = 16 }; /* "922337203685477" */
+
+/* As fw_eight_digit_text. */
+static ALWAYS_INLINE uint32_t four_digits(uint32_t v) {
+  const uint32_t hundreds = v * 5243 >> 19, pairs = (v << 16) - hundreds * ((100 << 16) - 1);
+  const uint32_t tens = (pairs * 103 >> 10) & 0x000f000f;
+  return ((pairs << 8) - tens * ((10 << 8) - 1)) | 0x30303030;
+}
+
+static ALWAYS_INLINE char *put_key(char *out, key_text *before, int64_t key) {
+  if ((uint64_t)key - before->base >= before->width) {
+    if (key < KEY_WIDTH) return fw_put_signed(out, key);
+    before->base = (uint64_t)key / KEY_WIDTH * KEY_WIDTH;
+    before->width = KEY_WIDTH;
+    before->length = fw_write_u64(before->text, (uint64_t)key / KEY_WIDTH);
+  }
+  memcpy(out, before->text, KEY_TEXT);
+  out += before->length;
+  fw_put_le32(out, four_digits((uint32_t)((uint64_t)key - before->base)));
+  return out + 4;
+}
+
 /* Values are made ready in runs and then put into their lines. */
 typedef struct value_run {
   const fw_digits *kern;
@@ -57,13 +86,13 @@ static ALWAYS_INLINE char *put_value(char *out, const value_run *run, furrow_ele
 }
 
 /* The ids before the values of column c. */
-static ALWAYS_INLINE char *put_ids(char *out, const fw_text_shape *shape, const row_text *row,
+static ALWAYS_INLINE char *put_ids(char *out, const fw_text_shape *shape, const row_text *row, key_text *key,
                                    const furrow_panel *panel, size_t c) {
   if (shape->row) {
     memcpy(out, row->text, ROW_TEXT);
     out = put_separator(out + row->length, shape);
   }
-  if (shape->key) out = put_separator(fw_put_signed(out, furrow_panel_col(panel, c)), shape);
+  if (shape->key) out = put_separator(put_key(out, key, furrow_panel_col(panel, c)), shape);
   return out;
 }
 
@@ -76,13 +105,14 @@ static ALWAYS_INLINE size_t write_lines(const fw_text_shape *given, furrow_eleme
   run.kern = fw_digits_table();
   run.values = panel->values;
   row_text row = {.length = 0};
+  key_text key = {.width = 0};
   if (shape->row) row.length = fw_write_i64(row.text, panel->row_ids[0]);
   size_t c = first, before = 0; /* values of column c that are written */
   for (size_t i = first * shape->values, n; i < end; i += n) {
     n = end - i < FW_JAVA_RUN ? end - i : FW_JAVA_RUN;
     start_run(&run, type, decimals, i, n);
     for (size_t k = 0; k < n; k++) {
-      out = before == 0 ? put_ids(out, shape, &row, panel, c) : put_separator(out, shape);
+      out = before == 0 ? put_ids(out, shape, &row, &key, panel, c) : put_separator(out, shape);
       out = put_value(out, &run, type, decimals, k);
       if (++before < shape->values) continue;
       *out++ = '\n';
