@@ -221,10 +221,6 @@ static inline unsigned tokens_with_bytes(const __m256i pairs[4]) {
   return found;
 }
 
-#define BYTES_UP(first)                                                                                       \
-  _mm256_broadcastsi128_si256(_mm_setr_epi8(                                                                  \
-      (first) + 0, (first) + 1, (first) + 2, (first) + 3, (first) + 4, (first) + 5, (first) + 6, (first) + 7, \
-      (first) + 8, (first) + 9, (first) + 10, (first) + 11, (first) + 12, (first) + 13, (first) + 14, (first) + 15))
 #define BYTES_DOWN(first)                                                                                       \
   _mm256_broadcastsi128_si256(_mm_setr_epi8((first)-0, (first)-1, (first)-2, (first)-3, (first)-4, (first)-5,   \
                                             (first)-6, (first)-7, (first)-8, (first)-9, (first)-10, (first)-11, \
@@ -290,7 +286,8 @@ static inline __m256i join_halves(__m128i high, __m128i low) {
   return _mm256_add_epi64(h, _mm256_cvtepu32_epi64(low));
 }
 
-static inline unsigned read_eight_u64(const char *text, const fw_token *tokens, void *out) {
+static inline unsigned read_eight_u64(const void *unused, const char *text, const fw_token *tokens, void *out) {
+  (void)unused;
   __m256i high, low;
   unsigned bad;
   read_integers16(text, tokens, lengths_of(tokens), &high, &low, &bad);
@@ -303,7 +300,7 @@ static inline unsigned read_eight_u64(const char *text, const fw_token *tokens, 
 /* Numbers of 32 bits with 9 or 10 digits, or with zeros in front. */
 static __attribute__((noinline)) unsigned read_eight_long_u32(const char *text, const fw_token *tokens, uint32_t *out) {
   uint64_t wide[8];
-  unsigned bad = read_eight_u64(text, tokens, wide);
+  unsigned bad = read_eight_u64(NULL, text, tokens, wide);
   for (unsigned j = 0; j < 8; j++) {
     out[j] = (uint32_t)wide[j];
     bad |= (unsigned)(wide[j] > UINT32_MAX) << j;
@@ -311,7 +308,8 @@ static __attribute__((noinline)) unsigned read_eight_long_u32(const char *text, 
   return bad;
 }
 
-static inline unsigned read_eight_u32(const char *text, const fw_token *tokens, void *out) {
+static inline unsigned read_eight_u32(const void *unused, const char *text, const fw_token *tokens, void *out) {
+  (void)unused;
   const __m256i lengths = lengths_of(tokens);
   unsigned bad;
   if (__builtin_expect(any_above(lengths, 8), 0)) return read_eight_long_u32(text, tokens, out);
@@ -320,14 +318,69 @@ static inline unsigned read_eight_u32(const char *text, const fw_token *tokens, 
 }
 
 static size_t read_u64(const char *text, const fw_token *tokens, size_t n, uint64_t *out, uint32_t *refused) {
-  return fw_read_in_groups(read_eight_u64, 8, text, tokens, n, out, sizeof *out, refused);
+  return fw_read_in_groups(read_eight_u64, NULL, 8, text, tokens, n, out, sizeof *out, refused);
 }
 
 static size_t read_u32(const char *text, const fw_token *tokens, size_t n, uint32_t *out, uint32_t *refused) {
-  return fw_read_in_groups(read_eight_u32, 8, text, tokens, n, out, sizeof *out, refused);
+  return fw_read_in_groups(read_eight_u32, NULL, 8, text, tokens, n, out, sizeof *out, refused);
 }
 
 /* ---- Floats --------------------------------------------------------------------------------------------- */
+
+/* Constants of the loop over floats. They do not all fit in registers, and the compiler would make many of them anew
+ * for each group, which takes as long as using them; so it is kept from knowing them (make_constants). */
+typedef struct constants {
+  __m256i digit_zero, nine, minus, point;           /* bytes; the point less '0' */
+  __m256i spreads[4];                               /* bytes 4 * j: element j of a half */
+  __m256i byte_numbers, from_end, from_end_plus_16; /* of a lane: i, 15 - i, 31 - i */
+  __m256i lengths;                                  /* of tokens that begin at a byte: 16 - i */
+  __m256i first_byte, last_four;                    /* masks */
+  __m256i places, places_behind;                    /* 32 + 2 * i, and of the next one */
+  __m256i over_up, over_down;                       /* orders of bytes that move over the point, less 1 for some */
+  __m256i token_length, one, two, place_mask, range, range_less_32, twice_range;
+  __m256i below, middle, margin, small, large, most_cut, least_digits;
+  __m256d upper; /* 10^8 */
+} constants;
+
+INLINE __m256i bytes_from(char first, char step) {
+  int8_t bytes[32];
+  for (int i = 0; i < 32; i++) bytes[i] = (int8_t)(first + step * (i % 16));
+  return _mm256_loadu_si256((const __m256i *)bytes);
+}
+
+static inline void make_constants(constants *k) {
+  *k = (constants){.digit_zero = _mm256_set1_epi8('0'),
+                   .nine = _mm256_set1_epi8(9),
+                   .minus = _mm256_set1_epi8('-'),
+                   .point = _mm256_set1_epi8('.' - '0'),
+                   .spreads = {_mm256_setzero_si256(), _mm256_set1_epi8(4), _mm256_set1_epi8(8), _mm256_set1_epi8(12)},
+                   .byte_numbers = bytes_from(0, 1),
+                   .from_end = bytes_from(15, -1),
+                   .from_end_plus_16 = bytes_from(31, -1),
+                   .lengths = bytes_from(16, -1),
+                   .first_byte = _mm256_broadcastsi128_si256(_mm_cvtsi32_si128(0xff)),
+                   .last_four = _mm256_broadcastsi128_si256(_mm_setr_epi32(0, 0, 0, -1)),
+                   .places = bytes_from(32, 2),
+                   .places_behind = bytes_from(34, 2),
+                   .over_up = bytes_from(-1, 1),
+                   .over_down = bytes_from(0x70, 1), /* 0x80 gives 0 */
+                   .token_length = _mm256_set1_epi32(FW_TOKEN_LENGTH),
+                   .one = _mm256_set1_epi32(1),
+                   .two = _mm256_set1_epi32(2),
+                   .place_mask = _mm256_set1_epi32(31),
+                   .range = _mm256_set1_epi32(FW_DECIMAL_RANGE),
+                   .range_less_32 = _mm256_set1_epi32(FW_DECIMAL_RANGE - 32),
+                   .twice_range = _mm256_set1_epi32(2 * FW_DECIMAL_RANGE),
+                   .below = _mm256_set1_epi32(FW_DECIMAL_BELOW),
+                   .middle = _mm256_set1_epi32(FW_DECIMAL_MIDDLE - FW_DECIMAL_MARGIN),
+                   .margin = _mm256_set1_epi32(2 * FW_DECIMAL_MARGIN),
+                   .small = _mm256_set1_epi32(0x38105563), /* upper half of the double 1.2e-38 */
+                   .large = _mm256_set1_epi32(0x47eff933), /* 3.4e38 */
+                   .most_cut = _mm256_set1_epi32(0xffff),
+                   .least_digits = _mm256_set1_epi32(FW_DECIMAL_CUT / 100000000),
+                   .upper = _mm256_set1_pd(1e8)};
+  __asm__("" : "+m"(*k));
+}
 
 /* What the bytes of two tokens are. */
 typedef struct decimal_pair {
@@ -336,225 +389,196 @@ typedef struct decimal_pair {
   __m256i sum;    /* first element of each half: place of the point (32 + 2 * its byte; 0: none), plus 1 for a minus */
 } decimal_pair;
 
-#define PLACES(first)                                                                                                  \
-  _mm256_broadcastsi128_si256(_mm_setr_epi8((first), (first) + 2, (first) + 4, (first) + 6, (first) + 8, (first) + 10, \
-                                            (first) + 12, (first) + 14, (first) + 16, (first) + 18, (first) + 20,      \
-                                            (first) + 22, (first) + 24, (first) + 26, (first) + 28, (first) + 30))
-
 /* Adds up the places of points and minus, in each half. Of several points the sum is no place or the place of one byte:
  * if that byte is left out, a point remains. */
-static inline __m256i sum_places(__m256i is_point, __m256i is_minus) {
-  const __m256i places = _mm256_sub_epi8(_mm256_and_si256(is_point, PLACES(32)), is_minus);
+INLINE __m256i sum_places(const constants *k, __m256i values, __m256i is_minus) {
+  const __m256i is_point = _mm256_cmpeq_epi8(values, k->point);
+  const __m256i places = _mm256_sub_epi8(_mm256_and_si256(is_point, k->places), is_minus);
   return _mm256_sad_epu8(places, _mm256_setzero_si256());
 }
 
-static inline __m256i add_halves(__m256i sums) {
+INLINE __m256i add_halves(__m256i sums) {
   return _mm256_add_epi32(sums, _mm256_shuffle_epi32(sums, 0x4e));
 }
 
 /* The values of the bytes of a token as digits; 0 outside of it, and for the minus. */
-static inline __m256i values_of(__m256i bytes, __m256i inside_token, __m256i is_minus) {
-  return _mm256_and_si256(_mm256_sub_epi8(bytes, _mm256_set1_epi8('0')), _mm256_andnot_si256(is_minus, inside_token));
+INLINE __m256i values_of(const constants *k, __m256i bytes, __m256i inside_token, __m256i is_minus) {
+  return _mm256_and_si256(_mm256_sub_epi8(bytes, k->digit_zero), _mm256_andnot_si256(is_minus, inside_token));
 }
 
-static inline __m256i are_points(__m256i values) {
-  return _mm256_cmpeq_epi8(values, _mm256_set1_epi8('.' - '0'));
+INLINE __m256i spread_of(const constants *k, __m256i elements, unsigned j) {
+  return _mm256_shuffle_epi8(elements, k->spreads[j]);
+}
+
+INLINE __m256i not_digits(const constants *k, __m256i values) {
+  return _mm256_subs_epu8(values, k->nine);
 }
 
 /* Tokens [-]digits[.digits] of up to 16 bytes. */
-static inline decimal_pair read_pair(__m256i bytes, __m256i lengths) {
-  const __m256i inside_token = _mm256_cmpgt_epi8(lengths, BYTES_DOWN(15));
-  const __m256i is_minus =
-      _mm256_and_si256(_mm256_cmpeq_epi8(bytes, _mm256_set1_epi8('-')), _mm256_cmpeq_epi8(lengths, BYTES_DOWN(16)));
-  const __m256i values = values_of(bytes, inside_token, is_minus);
-  decimal_pair p = {.sum = add_halves(sum_places(are_points(values), is_minus))};
+INLINE decimal_pair read_pair(const constants *k, __m256i bytes, __m256i lengths) {
+  const __m256i inside_token = _mm256_cmpgt_epi8(lengths, k->from_end);
+  const __m256i is_minus = _mm256_and_si256(_mm256_cmpeq_epi8(bytes, k->minus), _mm256_cmpeq_epi8(lengths, k->lengths));
+  const __m256i values = values_of(k, bytes, inside_token, is_minus);
+  decimal_pair p = {.sum = add_halves(sum_places(k, values, is_minus))};
   /* the digits up to the point move one byte up, over it */
-  const __m256i behind = _mm256_cmpgt_epi8(PLACES(32), spread(p.sum, 0));
-  p.digits = _mm256_shuffle_epi8(values, _mm256_sub_epi8(BYTES_UP(-1), behind));
-  p.wrong = beyond_nine(p.digits);
+  const __m256i behind = _mm256_cmpgt_epi8(k->places, spread_of(k, p.sum, 0));
+  p.digits = _mm256_shuffle_epi8(values, _mm256_sub_epi8(k->over_up, behind));
+  p.wrong = not_digits(k, p.digits);
   return p;
 }
 
-/* 10^-decimals for 0 … 7, as the lower and the upper halves of doubles; one more for 8 … 15. */
-static inline void scales_of(__m256i decimals, __m256d scales[2]) {
-  const __m256d tens_a = _mm256_setr_pd(1e0, 1e-1, 1e-2, 1e-3), tens_b = _mm256_setr_pd(1e-4, 1e-5, 1e-6, 1e-7);
-  const __m256i a = _mm256_castpd_si256(tens_a), b = _mm256_castpd_si256(tens_b);
-  const __m256i sorted = _mm256_setr_epi32(0, 1, 4, 5, 2, 3, 6, 7);
-  const __m256i lower = _mm256_permutevar8x32_epi32(shuffle_words(a, b, 0x88), sorted);
-  const __m256i upper = _mm256_permutevar8x32_epi32(shuffle_words(a, b, 0xdd), sorted);
-  const __m256i low = _mm256_permutevar8x32_epi32(lower, decimals);
-  const __m256i high = _mm256_permutevar8x32_epi32(upper, decimals);
-  const __m256i even = _mm256_unpacklo_epi32(low, high), odd = _mm256_unpackhi_epi32(low, high);
-  scales[0] = _mm256_castsi256_pd(_mm256_permute2x128_si256(even, odd, 0x20));
-  scales[1] = _mm256_castsi256_pd(_mm256_permute2x128_si256(even, odd, 0x31));
-  if (any_above(decimals, 7)) {
-    const __m256i many = _mm256_cmpgt_epi32(decimals, _mm256_set1_epi32(7));
-    const __m256i many_a = _mm256_cvtepi32_epi64(_mm256_castsi256_si128(many));
-    const __m256i many_b = _mm256_cvtepi32_epi64(_mm256_extracti128_si256(many, 1));
-    const __m256d one = _mm256_set1_pd(1), small = _mm256_set1_pd(1e-8);
-    scales[0] = _mm256_mul_pd(scales[0], _mm256_blendv_pd(one, small, _mm256_castsi256_pd(many_a)));
-    scales[1] = _mm256_mul_pd(scales[1], _mm256_blendv_pd(one, small, _mm256_castsi256_pd(many_b)));
-  }
-}
-
 /* The upper half times 10^8 is exact in a double, so the sum is rounded once. */
-static inline __m256d join_doubles(__m128i high, __m128i low) {
-  return _mm256_add_pd(_mm256_mul_pd(_mm256_cvtepi32_pd(high), _mm256_set1_pd(1e8)), _mm256_cvtepi32_pd(low));
+INLINE __m256d join_doubles(const constants *k, __m128i high, __m128i low) {
+  return _mm256_add_pd(_mm256_mul_pd(_mm256_cvtepi32_pd(high), k->upper), _mm256_cvtepi32_pd(low));
 }
 
-/* Which of eight doubles are close to the middle between two floats. */
-static inline __m256i are_close(__m256d a, __m256d b) {
-  const __m256i bits = shuffle_words(_mm256_castpd_si256(a), _mm256_castpd_si256(b), 0x88); /* 0 1 4 5 2 3 6 7 */
-  const __m256i below = _mm256_and_si256(bits, _mm256_set1_epi32(FW_DECIMAL_BELOW));
-  const __m256i off = _mm256_sub_epi32(below, _mm256_set1_epi32(FW_DECIMAL_MIDDLE - FW_DECIMAL_MARGIN));
-  const __m256i close = _mm256_cmpeq_epi32(_mm256_min_epu32(off, _mm256_set1_epi32(2 * FW_DECIMAL_MARGIN)), off);
-  return _mm256_permute4x64_epi64(close, 0xd8);
+/* Four powers of ten. (A gather takes longer than the loads on most processors.) */
+INLINE __m256d load_tens(const uint32_t *exponents) {
+  return _mm256_setr_pd(fw_decimal_tens[exponents[0]], fw_decimal_tens[exponents[1]], fw_decimal_tens[exponents[2]],
+                        fw_decimal_tens[exponents[3]]);
 }
 
-static inline __m256i signs_of(__m256i sum) {
-  return _mm256_slli_epi32(sum, 31);
+/* Eight numbers as doubles: those that four pairs of tokens are, times 10^(exponents - FW_DECIMAL_RANGE). */
+typedef struct products {
+  __m256d a, b;
+} products;
+
+INLINE products scale_eight(const constants *k, __m256i high, __m256i low, __m256i exponents) {
+  uint32_t each[8];
+  _mm256_storeu_si256((__m256i *)each, exponents);
+  __asm__("" : "+m"(each)); /* to be loaded one by one, not shifted out of the register */
+  const __m256d a = join_doubles(k, _mm256_castsi256_si128(high), _mm256_castsi256_si128(low));
+  const __m256d b = join_doubles(k, _mm256_extracti128_si256(high, 1), _mm256_extracti128_si256(low, 1));
+  return (products){_mm256_mul_pd(a, load_tens(each)), _mm256_mul_pd(b, load_tens(each + 4))};
 }
 
-/* Two times four doubles to floats. */
-static inline void store_floats(__m256d a, __m256d b, __m256i signs, float *out) {
-  const __m256 values = _mm256_set_m128(_mm256_cvtpd_ps(b), _mm256_cvtpd_ps(a));
-  _mm256_storeu_ps(out, _mm256_xor_ps(values, _mm256_castsi256_ps(signs)));
+/* Stores them as floats; bit 0 of a sum is the sign. */
+INLINE void store_floats(products p, __m256i sum, float *out) {
+  const __m256 values = _mm256_set_m128(_mm256_cvtpd_ps(p.b), _mm256_cvtpd_ps(p.a));
+  _mm256_storeu_ps(out, _mm256_xor_ps(values, _mm256_castsi256_ps(_mm256_slli_epi32(sum, 31))));
+}
+
+/* Which of them are close to the middle between two floats. */
+INLINE __m256i are_close(const constants *k, products p) {
+  const __m256i bits = shuffle_words(_mm256_castpd_si256(p.a), _mm256_castpd_si256(p.b), 0x88); /* 0 1 4 5 2 3 6 7 */
+  const __m256i off = _mm256_sub_epi32(_mm256_and_si256(bits, k->below), k->middle);
+  return _mm256_permute4x64_epi64(_mm256_cmpeq_epi32(_mm256_min_epu32(off, k->margin), off), 0xd8);
+}
+
+/* Which of them are not 0 and out of the range of normal floats, roughly, by their upper halves. */
+INLINE __m256i out_of_range(const constants *k, products p) {
+  const __m256i upper = shuffle_words(_mm256_castpd_si256(p.a), _mm256_castpd_si256(p.b), 0xdd);
+  const __m256i outside = _mm256_or_si256(_mm256_cmpgt_epi32(k->small, upper), _mm256_cmpgt_epi32(upper, k->large));
+  const __m256i zero = _mm256_cmpeq_epi32(upper, _mm256_setzero_si256());
+  return _mm256_permute4x64_epi64(_mm256_andnot_si256(zero, outside), 0xd8);
 }
 
 /* A bit for each token that is refused or has wrong bytes. */
-static inline unsigned bad_tokens(__m256i refused, const __m256i wrong[4]) {
+INLINE unsigned bad_tokens(__m256i refused, const __m256i wrong[4]) {
   const __m256i odd = _mm256_or_si256(_mm256_or_si256(wrong[0], wrong[1]), _mm256_or_si256(wrong[2], wrong[3]));
   if (__builtin_expect(!any_bit(_mm256_or_si256(refused, odd)), 1)) return 0;
   return to_bits(refused) | tokens_with_bytes(wrong);
 }
 
 /* Eight tokens [-]digits[.digits] of up to 16 bytes. */
-INLINE unsigned read_eight_decimals(const char *text, const fw_token *tokens, __m256i lengths, float *out) {
+INLINE unsigned read_eight_decimals(const constants *k, const char *text, const fw_token *tokens, __m256i lengths,
+                                    float *out) {
   __m256i digits[4], wrong[4], sums[4], high, low;
-#pragma GCC unroll 4
-  for (unsigned j = 0; j < 4; j++) {
-    const decimal_pair p = read_pair(load_backs(text, tokens, j), spread(lengths, j));
+  UNROLL for (unsigned j = 0; j < 4; j++) {
+    const decimal_pair p = read_pair(k, load_backs(text, tokens, j), spread_of(k, lengths, j));
     digits[j] = p.digits;
     wrong[j] = p.wrong;
     sums[j] = p.sum;
   }
   join_digits(digits, &high, &low);
-  const __m256i sum = collect_firsts(sums), signs = signs_of(sum);
-  const __m256i place = _mm256_srli_epi32(sum, 1); /* 16 + byte */
+  const __m256i sum = collect_firsts(sums);
+  const __m256i place = _mm256_srli_epi32(sum, 1); /* 16 + the byte of the point */
   const __m256i no_point = _mm256_cmpeq_epi32(place, _mm256_setzero_si256());
-  __m256d scales[2];
-  scales_of(_mm256_andnot_si256(_mm256_or_si256(place, no_point), _mm256_set1_epi32(31)), scales);
-  const __m256d a = _mm256_mul_pd(join_doubles(_mm256_castsi256_si128(high), _mm256_castsi256_si128(low)), scales[0]);
-  const __m256d b =
-      _mm256_mul_pd(join_doubles(_mm256_extracti128_si256(high, 1), _mm256_extracti128_si256(low, 1)), scales[1]);
-  store_floats(a, b, signs, out);
+  const __m256i decimals = _mm256_andnot_si256(_mm256_or_si256(place, no_point), k->place_mask);
+  const products p = scale_eight(k, high, low, _mm256_sub_epi32(k->range, decimals));
+  store_floats(p, sum, out);
   /* besides the point and the minus there is a digit */
-  const __m256i least =
-      _mm256_add_epi32(_mm256_add_epi32(_mm256_set1_epi32(2), no_point), _mm256_srli_epi32(signs, 31));
-  return bad_tokens(_mm256_or_si256(are_close(a, b), _mm256_cmpgt_epi32(least, lengths)), wrong);
+  const __m256i least = _mm256_add_epi32(_mm256_add_epi32(k->two, no_point), _mm256_and_si256(sum, k->one));
+  return bad_tokens(_mm256_or_si256(are_close(k, p), _mm256_cmpgt_epi32(least, lengths)), wrong);
 }
 
 /* The front of two tokens [-]digits.digits[e(+|-)dd], as in read_pair; here the digits behind the point move over it.
  * `cut` is for the upper half of the sum. */
-static inline decimal_pair read_fronts(__m256i bytes, __m256i lengths, __m256i cut) {
-  const __m256i first = _mm256_broadcastsi128_si256(_mm_cvtsi32_si128(0xff));
-  const __m256i is_minus = _mm256_and_si256(_mm256_cmpeq_epi8(bytes, _mm256_set1_epi8('-')), first);
-  const __m256i values = values_of(bytes, _mm256_cmpgt_epi8(lengths, BYTES_UP(0)), is_minus);
-  const __m256i halves = sum_places(are_points(values), is_minus);
+INLINE decimal_pair read_fronts(const constants *k, __m256i bytes, __m256i lengths, __m256i cut) {
+  const __m256i is_minus = _mm256_and_si256(_mm256_cmpeq_epi8(bytes, k->minus), k->first_byte);
+  const __m256i values = values_of(k, bytes, _mm256_cmpgt_epi8(lengths, k->byte_numbers), is_minus);
+  const __m256i halves = sum_places(k, values, is_minus);
   decimal_pair p = {.sum = add_halves(_mm256_add_epi32(halves, _mm256_slli_epi32(cut, 16)))};
-  const __m256i moved = _mm256_cmpgt_epi8(PLACES(34), spread(p.sum, 0));
-  p.digits = _mm256_shuffle_epi8(values, _mm256_sub_epi8(BYTES_UP(0x70), moved)); /* 0x80 gives 0 */
-  p.wrong = beyond_nine(p.digits);
+  const __m256i moved = _mm256_cmpgt_epi8(k->places_behind, spread_of(k, p.sum, 0));
+  p.digits = _mm256_shuffle_epi8(values, _mm256_sub_epi8(k->over_down, moved));
+  p.wrong = not_digits(k, p.digits);
   return p;
 }
 
 /* The digits in the back of two tokens that are not in the front, nor in the exponent, which is there if `has_e`. */
-static inline __m256i digits_of_backs(__m256i bytes, __m256i lengths, __m256i has_e) {
-  const __m256i exponent = _mm256_broadcastsi128_si256(_mm_setr_epi32(0, 0, 0, -1));
-  const __m256i in_back = _mm256_cmpgt_epi8(lengths, BYTES_DOWN(31));
-  const __m256i body = _mm256_andnot_si256(_mm256_and_si256(has_e, exponent), in_back);
-  return _mm256_and_si256(_mm256_sub_epi8(bytes, _mm256_set1_epi8('0')), body);
+INLINE __m256i digits_of_backs(const constants *k, __m256i bytes, __m256i lengths, __m256i has_e) {
+  const __m256i in_back = _mm256_cmpgt_epi8(lengths, k->from_end_plus_16);
+  const __m256i body = _mm256_andnot_si256(_mm256_and_si256(has_e, k->last_four), in_back);
+  return _mm256_and_si256(_mm256_sub_epi8(bytes, k->digit_zero), body);
 }
 
 /* Which tokens have e as the last byte but three, behind their front. */
-static inline __m256i have_exponents(__m256i tails, __m256i lengths) {
+INLINE __m256i have_exponents(__m256i tails, __m256i lengths) {
   const __m256i letter = _mm256_and_si256(_mm256_or_si256(tails, _mm256_set1_epi32(0x20)), _mm256_set1_epi32(0xff));
   return _mm256_and_si256(_mm256_cmpeq_epi32(letter, _mm256_set1_epi32('e')),
                           _mm256_cmpgt_epi32(lengths, _mm256_set1_epi32(19)));
 }
 
 /* The powers of ten that e(+|-)dd stands for; *refused: the exponent is something else. */
-static inline __m256i powers_of(__m256i tails, __m256i has_e, __m256i *refused) {
+INLINE __m256i powers_of(const constants *k, __m256i tails, __m256i has_e, __m256i *refused) {
   const __m256i digits = _mm256_sub_epi8(_mm256_srli_epi32(tails, 16), _mm256_set1_epi32('0' << 8 | '0'));
   const __m256i sign = _mm256_and_si256(_mm256_srli_epi32(tails, 8), _mm256_set1_epi32(0xff));
   const __m256i minus = _mm256_cmpeq_epi32(sign, _mm256_set1_epi32('-'));
-  const __m256i no_sign =
-      _mm256_xor_si256(_mm256_or_si256(minus, _mm256_cmpeq_epi32(sign, _mm256_set1_epi32('+'))), _mm256_set1_epi32(-1));
-  const __m256i odd = _mm256_cmpgt_epi32(beyond_nine(digits), _mm256_setzero_si256());
-  *refused = _mm256_and_si256(_mm256_or_si256(no_sign, odd), has_e);
+  const __m256i is_sign = _mm256_or_si256(minus, _mm256_cmpeq_epi32(sign, _mm256_set1_epi32('+')));
+  const __m256i are_digits = _mm256_cmpeq_epi32(not_digits(k, digits), _mm256_setzero_si256());
+  *refused = _mm256_andnot_si256(_mm256_and_si256(is_sign, are_digits), has_e);
   const __m256i power = _mm256_maddubs_epi16(digits, _mm256_set1_epi32(1 << 8 | 10));
   return _mm256_and_si256(_mm256_sub_epi32(_mm256_xor_si256(power, minus), minus), has_e);
-}
-
-/* Which of eight doubles are not 0 and out of the range of normal floats, roughly, by their upper halves. */
-static inline __m256i out_of_range(__m256d a, __m256d b) {
-  enum { SMALL = 0x38105563, LARGE = 0x47eff933 }; /* 1.2e-38 and 3.4e38 */
-  const __m256i upper = shuffle_words(_mm256_castpd_si256(a), _mm256_castpd_si256(b), 0xdd);
-  const __m256i in_range = _mm256_and_si256(_mm256_cmpgt_epi32(upper, _mm256_set1_epi32(SMALL)),
-                                            _mm256_cmpgt_epi32(_mm256_set1_epi32(LARGE), upper));
-  const __m256i zero = _mm256_cmpeq_epi32(upper, _mm256_setzero_si256());
-  return _mm256_xor_si256(_mm256_permute4x64_epi64(_mm256_or_si256(in_range, zero), 0xd8), _mm256_set1_epi32(-1));
-}
-
-static inline __m256d load_tens(const uint32_t *exponents) {
-  return _mm256_setr_pd(fw_decimal_tens[exponents[0]], fw_decimal_tens[exponents[1]], fw_decimal_tens[exponents[2]],
-                        fw_decimal_tens[exponents[3]]);
 }
 
 /* Eight tokens [-]digits.digits[e(+|-)dd] of up to 32 bytes, as printf's %e writes them.
  *
  * A token is looked at twice: its first 16 bytes (the front) have the digits that matter; its last 16 (the back) the
- * exponent, and digits that need only be digits. Those of the front are a number N of 16 digits of which k are before
- * the point, so the token is N * 10^(k - 16 + exponent). */
-INLINE unsigned read_eight_long(const char *text, const fw_token *tokens, __m256i lengths, float *out) {
+ * exponent, and digits that need only be digits. Those of the front are a number N of 16 digits of which n are before
+ * the point, so the token is N * 10^(n - 16 + exponent). */
+INLINE unsigned read_eight_long(const constants *k, const char *text, const fw_token *tokens, __m256i lengths,
+                                float *out) {
   __m256i digits[4], wrong[4], sums[4], backs[4], high, low, refused;
-  uint32_t exponents[8];
-  for (unsigned j = 0; j < 4; j++) backs[j] = load_backs(text, tokens, j);
+  UNROLL for (unsigned j = 0; j < 4; j++) backs[j] = load_backs(text, tokens, j);
   const __m256i tails = collect_lasts(backs);
   const __m256i has_e = have_exponents(tails, lengths);
-#pragma GCC unroll 4
-  for (unsigned j = 0; j < 4; j++) {
-    const __m256i length = spread(lengths, j);
-    const __m256i rest = digits_of_backs(backs[j], length, spread(has_e, j));
+  UNROLL for (unsigned j = 0; j < 4; j++) {
+    const __m256i length = spread_of(k, lengths, j);
+    const __m256i rest = digits_of_backs(k, backs[j], length, spread_of(k, has_e, j));
     const __m256i cut = _mm256_sad_epu8(rest, _mm256_setzero_si256());
-    const decimal_pair p = read_fronts(load_fronts(text, tokens, j), length, cut);
+    const decimal_pair p = read_fronts(k, load_fronts(text, tokens, j), length, cut);
     digits[j] = p.digits;
-    wrong[j] = _mm256_or_si256(p.wrong, beyond_nine(rest));
+    wrong[j] = _mm256_or_si256(p.wrong, not_digits(k, rest));
     sums[j] = p.sum;
   }
   join_digits(digits, &high, &low);
-  const __m256i sum = collect_firsts(sums), signs = signs_of(sum);
-  const __m256i place = _mm256_and_si256(_mm256_srli_epi32(sum, 1), _mm256_set1_epi32(31)); /* 16 + k */
-  const __m256i power = powers_of(tails, has_e, &refused);
-  const __m256i exponent = _mm256_add_epi32(_mm256_add_epi32(place, power), _mm256_set1_epi32(FW_DECIMAL_RANGE - 32));
-  const __m256i clamped = _mm256_min_epu32(exponent, _mm256_set1_epi32(2 * FW_DECIMAL_RANGE));
-  _mm256_storeu_si256((__m256i *)exponents, clamped);
-  const __m256d a =
-      _mm256_mul_pd(join_doubles(_mm256_castsi256_si128(high), _mm256_castsi256_si128(low)), load_tens(exponents));
-  const __m256d b = _mm256_mul_pd(join_doubles(_mm256_extracti128_si256(high, 1), _mm256_extracti128_si256(low, 1)),
-                                  load_tens(exponents + 4));
-  store_floats(a, b, signs, out);
+  const __m256i sum = collect_firsts(sums);
+  const __m256i place = _mm256_and_si256(_mm256_srli_epi32(sum, 1), k->place_mask); /* 16 + n; 0: no point */
+  const __m256i power = powers_of(k, tails, has_e, &refused);
+  const __m256i exponents = _mm256_add_epi32(_mm256_add_epi32(place, power), k->range_less_32);
+  const __m256i clamped = _mm256_min_epu32(exponents, k->twice_range);
+  const products p = scale_eight(k, high, low, clamped);
+  store_floats(p, sum, out);
   /* what is cut must be less than one part in 10^13, or nothing */
-  const __m256i cut = _mm256_cmpgt_epi32(sum, _mm256_set1_epi32(0xffff));
-  const __m256i few = _mm256_cmpgt_epi32(_mm256_set1_epi32(FW_DECIMAL_CUT / 100000000), high);
-  refused = _mm256_or_si256(refused, _mm256_and_si256(cut, few));
-  refused = _mm256_or_si256(refused, _mm256_cmpeq_epi32(place, _mm256_setzero_si256()));
-  refused = _mm256_or_si256(refused, _mm256_cmpgt_epi32(_mm256_xor_si256(exponent, clamped), _mm256_setzero_si256()));
+  const __m256i cut = _mm256_and_si256(_mm256_cmpgt_epi32(sum, k->most_cut), _mm256_cmpgt_epi32(k->least_digits, high));
   /* besides the point and the minus there is a digit, and it is not too long */
-  const __m256i least = _mm256_add_epi32(_mm256_set1_epi32(2), _mm256_srli_epi32(signs, 31));
-  refused = _mm256_or_si256(refused, _mm256_cmpgt_epi32(least, lengths));
-  refused = _mm256_or_si256(refused, _mm256_cmpgt_epi32(lengths, _mm256_set1_epi32(32)));
-  return bad_tokens(_mm256_or_si256(refused, _mm256_or_si256(are_close(a, b), out_of_range(a, b))), wrong);
+  const __m256i least = _mm256_add_epi32(k->two, _mm256_and_si256(sum, k->one));
+  const __m256i odd_length =
+      _mm256_or_si256(_mm256_cmpgt_epi32(least, lengths), _mm256_cmpgt_epi32(lengths, _mm256_set1_epi32(32)));
+  const __m256i odd_point =
+      _mm256_or_si256(_mm256_cmpeq_epi32(place, _mm256_setzero_si256()), _mm256_cmpgt_epi32(exponents, k->twice_range));
+  refused = _mm256_or_si256(_mm256_or_si256(refused, cut), _mm256_or_si256(odd_length, odd_point));
+  return bad_tokens(_mm256_or_si256(refused, _mm256_or_si256(are_close(k, p), out_of_range(k, p))), wrong);
 }
 
 /* Eight tokens of one byte. */
@@ -574,16 +598,18 @@ INLINE unsigned read_eight_digits(const char *text, const fw_token *tokens, floa
   return ~(unsigned)_mm_movemask_epi8(good) & 0xff;
 }
 
-INLINE unsigned read_eight_f32(const char *text, const fw_token *tokens, void *out) {
-  const __m256i lengths = lengths_of(tokens);
-  const __m256i others = _mm256_xor_si256(lengths, _mm256_set1_epi32(1));
-  if (!any_bit(others)) return read_eight_digits(text, tokens, out);
-  if (any_above(lengths, 16)) return read_eight_long(text, tokens, lengths, out);
-  return read_eight_decimals(text, tokens, lengths, out);
+INLINE unsigned read_eight_f32(const void *constants_of, const char *text, const fw_token *tokens, void *out) {
+  const constants *k = constants_of;
+  const __m256i lengths = _mm256_and_si256(_mm256_loadu_si256((const __m256i *)tokens), k->token_length);
+  if (!any_bit(_mm256_xor_si256(lengths, k->one))) return read_eight_digits(text, tokens, out);
+  if (any_above(lengths, 16)) return read_eight_long(k, text, tokens, lengths, out);
+  return read_eight_decimals(k, text, tokens, lengths, out);
 }
 
 static size_t read_f32(const char *text, const fw_token *tokens, size_t n, float *out, uint32_t *refused) {
-  return fw_read_in_groups(read_eight_f32, 8, text, tokens, n, out, sizeof *out, refused);
+  constants k;
+  make_constants(&k);
+  return fw_read_in_groups(read_eight_f32, &k, 8, text, tokens, n, out, sizeof *out, refused);
 }
 
 void fw_tokenizer_fill_avx2(fw_tokenizer *tokenizer) {
