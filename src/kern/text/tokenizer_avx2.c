@@ -25,65 +25,72 @@ static inline uint64_t equal_mask(const char *p, char c) {
                     _mm256_cmpeq_epi8(_mm256_loadu_si256((const __m256i *)(p + 32)), wanted));
 }
 
-/* Appends the lower n bits of `bits` to a list of words, of which the last one holds `fill` bits. */
-static inline void append_bits(uint64_t *word, uint64_t bits, unsigned fill, unsigned n) {
-  word[0] |= bits << fill;
-  word[1] = fill + n > 64 ? bits >> (64 - fill) : 0;
+/* The numbers of the set bits of a byte, one in each byte. */
+static inline __m128i numbers_of_bits(uint64_t bits) {
+  return _mm_loadl_epi64((const __m128i *)&fw_set_bits[bits & 0xff]);
 }
 
-/* The numbers of the set bits of a byte as 32-bit numbers; what follows the last is anything. */
-static inline __m256i numbers_of_bits(uint64_t bits) {
-  return _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)&fw_set_bits[bits & 0xff]));
-}
-
-/* Eight marks, or as many as there are and what the next group overwrites. */
-static inline uint64_t store_eight(uint32_t *out, size_t base, uint64_t found) {
-  for (unsigned m = 0; m < 8; m++) {
-    out[m] = (uint32_t)(base + _tzcnt_u64(found));
-    found = _blsr_u64(found);
-  }
-  return found;
-}
-
-/* The places of the k bits of `found`, plus base. Branches depend on k alone and on ranges of it that a text seldom
- * leaves: one by one pays while there are few. */
-static inline void store_offsets(uint32_t *out, size_t base, uint64_t found, unsigned k) {
-  if (k <= 12) {
-    found = store_eight(out, base, found);
-    if (k > 8) (void)store_eight(out + 8, base, found);
-    return;
-  }
+/* The places of the bits of `found`, plus base, and unless `chars` is NULL the bytes there. Many bits are taken eight
+ * at a time out of each byte of the mask. */
+INLINE void store_many(uint32_t *out, char *chars, const char *text, size_t base, uint64_t found) {
   __m256i first = _mm256_set1_epi32((int)(uint32_t)base);
-#pragma GCC unroll 8
-  for (unsigned j = 0; j < 64; j += 8) {
-    _mm256_storeu_si256((__m256i *)out, _mm256_add_epi32(first, numbers_of_bits(found >> j)));
-    out += _mm_popcnt_u32((uint32_t)(found >> j) & 0xff);
+  UNROLL for (unsigned j = 0; j < 64; j += 8) {
+    const __m128i numbers = numbers_of_bits(found >> j);
+    const unsigned k = (unsigned)_mm_popcnt_u32((uint32_t)(found >> j) & 0xff);
+    _mm256_storeu_si256((__m256i *)out, _mm256_add_epi32(first, _mm256_cvtepu8_epi32(numbers)));
     first = _mm256_add_epi32(first, _mm256_set1_epi32(8));
+    out += k;
+    if (!chars) continue;
+    const __m128i bytes = _mm_loadl_epi64((const __m128i *)(text + base + j));
+    _mm_storel_epi64((__m128i *)chars, _mm_shuffle_epi8(bytes, numbers));
+    chars += k;
   }
 }
 
+/* The same for few bits, k in all, one by one. Four are stored without looking whether there are four: what is too much
+ * is overwritten by the next group. */
+INLINE void store_few(uint32_t *out, char *chars, const char *text, size_t base, uint64_t found, unsigned k) {
+  for (unsigned j = 0; j < k; j += 4) {
+    UNROLL for (unsigned m = 0; m < 4; m++) {
+      const size_t at = base + _tzcnt_u64(found);
+      out[j + m] = (uint32_t)at;
+      if (chars) chars[j + m] = text[at];
+      found = _blsr_u64(found);
+    }
+  }
+}
+
+/* Which of the marks are what, by their bytes, 64 at a time. */
+static void classify(fw_marks *marks, char extra) {
+  uint64_t odd = 0;
+  for (size_t i = 0; i < marks->count; i += 64) {
+    const uint64_t all = inside(i, marks->count);
+    marks->extras[i / 64] = equal_mask(marks->chars + i, extra) & all;
+    marks->ends[i / 64] = equal_mask(marks->chars + i, '\n') & all;
+    odd |= ~(marks->extras[i / 64] | marks->ends[i / 64] | equal_mask(marks->chars + i, ' ')) & all;
+  }
+  marks->odd = odd != 0;
+}
+
+/* How the marks are stored depends on how many there were so far, so that the branch is seldom a surprise. */
 static void find_marks(const char *text, size_t n, unsigned char upto, char extra, fw_marks *marks) {
   const __m256i limit = _mm256_set1_epi8((char)upto);
   const __m256i wanted = _mm256_set1_epi8(extra);
   size_t count = 0;
-  uint64_t odd = 0;
   marks->offsets[-1] = UINT32_MAX;
-  marks->extras[0] = marks->ends[0] = 0;
   for (size_t i = 0; i < n; i += 64) {
     const __m256i a = _mm256_loadu_si256((const __m256i *)(text + i));
     const __m256i b = _mm256_loadu_si256((const __m256i *)(text + i + 32));
     const uint64_t found = join_masks(is_mark(a, limit, wanted), is_mark(b, limit, wanted)) & inside(i, n);
     const unsigned k = (unsigned)_mm_popcnt_u64(found);
-    const uint64_t extras = equal_mask(text + i, extra);
-    const uint64_t ends = equal_mask(text + i, '\n');
-    odd |= found & ~(extras | ends | equal_mask(text + i, ' '));
-    append_bits(marks->extras + count / 64, _pext_u64(extras, found), count % 64, k);
-    append_bits(marks->ends + count / 64, _pext_u64(ends, found), count % 64, k);
-    store_offsets(marks->offsets + count, i, found, k);
+    if (count > i / 8)
+      store_many(marks->offsets + count, marks->chars + count, text, i, found);
+    else
+      store_few(marks->offsets + count, marks->chars + count, text, i, found, k);
     count += k;
   }
   marks->count = count;
-  marks->odd = odd != 0;
+  classify(marks, extra);
 }
 
 /* ---- Cells ---------------------------------------------------------------------------------------------- */
@@ -97,31 +104,40 @@ static inline cell_bits read_cell_bits(const char *p, char delimiter) {
 }
 
 static inline void store_cell_marks(uint32_t *out, size_t base, uint64_t found) {
-  store_offsets(out, base, found, (unsigned)_mm_popcnt_u64(found));
+  store_few(out, NULL, NULL, base, found, (unsigned)_mm_popcnt_u64(found));
 }
 
 #include "kern/text/cells_tmpl.h"
 
 /* ---- Tokens --------------------------------------------------------------------------------------------- */
 
-static void pick_tokens(const uint32_t *offsets, size_t n, size_t lists, const uint64_t *const *bits,
-                        fw_token *const *tokens) {
+/* `lists` is a constant where this is called, so the loop over them is none. */
+INLINE void pick_lists(const uint32_t *offsets, size_t n, const size_t lists, const uint64_t *const *bits,
+                       fw_token *const *tokens) {
   const __m256i one = _mm256_set1_epi32(1);
   const __m256i longest = _mm256_set1_epi32(FW_TOKEN_LENGTH);
   fw_token *out[3];
   for (size_t k = 0; k < lists; k++) out[k] = tokens[k];
   for (size_t i = 0; i < n; i += 8) {
-    const uint32_t inside_list = n - i >= 8 ? 0xff : (1u << (n - i)) - 1;
     const __m256i ends = _mm256_loadu_si256((const __m256i *)(offsets + i));
     const __m256i before = _mm256_loadu_si256((const __m256i *)(offsets + i - 1));
     const __m256i lengths = _mm256_min_epu32(_mm256_sub_epi32(_mm256_sub_epi32(ends, before), one), longest);
     const __m256i all = _mm256_or_si256(_mm256_slli_epi32(ends, 6), lengths);
+    const uint32_t inside_list = n - i >= 8 ? 0xff : (1u << (n - i)) - 1;
     for (size_t k = 0; k < lists; k++) {
       const uint32_t chosen = (uint32_t)(bits[k][i / 64] >> i % 64) & inside_list;
-      _mm256_storeu_si256((__m256i *)out[k], _mm256_permutevar8x32_epi32(all, numbers_of_bits(chosen)));
+      const __m256i order = _mm256_cvtepu8_epi32(numbers_of_bits(chosen));
+      _mm256_storeu_si256((__m256i *)out[k], _mm256_permutevar8x32_epi32(all, order));
       out[k] += _mm_popcnt_u32(chosen);
     }
   }
+}
+
+static void pick_tokens(const uint32_t *offsets, size_t n, size_t lists, const uint64_t *const *bits,
+                        fw_token *const *tokens) {
+  if (lists == 1) pick_lists(offsets, n, 1, bits, tokens);
+  if (lists == 2) pick_lists(offsets, n, 2, bits, tokens);
+  if (lists == 3) pick_lists(offsets, n, 3, bits, tokens);
 }
 
 static size_t count_lines(const char *text, size_t n) {
