@@ -36,7 +36,7 @@ static const char *window_end(const char *p, const char *end) {
 
 /* Cuts the scratch memory into the lists of a window. */
 static furrow_status make_lists(fw_chunk *chunk, fw_window *window, furrow_error *err) {
-  enum { BIT_LISTS = 5, LISTS = 8 };
+  enum { BIT_LISTS = 3, LISTS = 8 };
   const size_t words = fw_bit_words(window->length + FW_KERN_PAD) + 1;
   const size_t each = window->length + 2 * FW_KERN_PAD;
   void *memory = chunk->scratch;
@@ -48,7 +48,7 @@ static furrow_status make_lists(fw_chunk *chunk, fw_window *window, furrow_error
   uint32_t *next = (uint32_t *)(bits + BIT_LISTS * words);
   window->marks.extras = bits;
   window->marks.ends = bits + words;
-  for (size_t i = 0; i < 3; i++) window->bits[i] = bits + (2 + i) * words;
+  window->bits = bits + 2 * words;
   window->marks.offsets = next + FW_KERN_PAD;
   window->fields = next + each;
   window->indices = next + 2 * each;

@@ -111,18 +111,60 @@ static inline void store_cell_marks(uint32_t *out, size_t base, uint64_t found) 
 
 /* ---- Tokens --------------------------------------------------------------------------------------------- */
 
+/* The tokens of eight marks. */
+INLINE __m256i tokens_at(const uint32_t *offsets) {
+  const __m256i one = _mm256_set1_epi32(1);
+  const __m256i longest = _mm256_set1_epi32(FW_TOKEN_LENGTH);
+  const __m256i ends = _mm256_loadu_si256((const __m256i *)offsets);
+  const __m256i before = _mm256_loadu_si256((const __m256i *)(offsets - 1));
+  const __m256i lengths = _mm256_min_epu32(_mm256_sub_epi32(_mm256_sub_epi32(ends, before), one), longest);
+  return _mm256_or_si256(_mm256_slli_epi32(ends, 6), lengths);
+}
+
+static inline __m256i shuffle_words(__m256i a, __m256i b, const int order) {
+  return _mm256_castps_si256(_mm256_shuffle_ps(_mm256_castsi256_ps(a), _mm256_castsi256_ps(b), order));
+}
+
+static void deal_to_two(const uint32_t *offsets, size_t n, fw_token *even, fw_token *odd) {
+  for (size_t i = 0; i < n; i += 16) {
+    const __m256i a = tokens_at(offsets + i), b = tokens_at(offsets + i + 8);
+    const __m256i evens = _mm256_permute4x64_epi64(shuffle_words(a, b, 0x88), 0xd8);
+    const __m256i odds = _mm256_permute4x64_epi64(shuffle_words(a, b, 0xdd), 0xd8);
+    _mm256_storeu_si256((__m256i *)(even + i / 2), evens);
+    _mm256_storeu_si256((__m256i *)(odd + i / 2), odds);
+  }
+}
+
+/* Every third of 24 tokens is another element of each of three registers: put together, they want sorting. */
+static void deal_to_three(const uint32_t *offsets, size_t n, fw_token *const *tokens) {
+  const __m256i first = _mm256_setr_epi32(0, 3, 6, 1, 4, 7, 2, 5);
+  const __m256i second = _mm256_setr_epi32(1, 4, 7, 2, 5, 0, 3, 6);
+  const __m256i third = _mm256_setr_epi32(2, 5, 0, 3, 6, 1, 4, 7);
+  for (size_t i = 0; i < n; i += 24) {
+    const __m256i a = tokens_at(offsets + i), b = tokens_at(offsets + i + 8), c = tokens_at(offsets + i + 16);
+    const __m256i firsts = _mm256_blend_epi32(_mm256_blend_epi32(a, b, 0x92), c, 0x24);
+    const __m256i seconds = _mm256_blend_epi32(_mm256_blend_epi32(a, b, 0x24), c, 0x49);
+    const __m256i thirds = _mm256_blend_epi32(_mm256_blend_epi32(a, b, 0x49), c, 0x92);
+    _mm256_storeu_si256((__m256i *)(tokens[0] + i / 3), _mm256_permutevar8x32_epi32(firsts, first));
+    _mm256_storeu_si256((__m256i *)(tokens[1] + i / 3), _mm256_permutevar8x32_epi32(seconds, second));
+    _mm256_storeu_si256((__m256i *)(tokens[2] + i / 3), _mm256_permutevar8x32_epi32(thirds, third));
+  }
+}
+
+static void deal_tokens(const uint32_t *offsets, size_t n, size_t lists, fw_token *const *tokens) {
+  if (lists == 2) deal_to_two(offsets, n, tokens[0], tokens[1]);
+  if (lists == 3) deal_to_three(offsets, n, tokens);
+  for (size_t i = 0; lists == 1 && i < n; i += 8)
+    _mm256_storeu_si256((__m256i *)(tokens[0] + i), tokens_at(offsets + i));
+}
+
 /* `lists` is a constant where this is called, so the loop over them is none. */
 INLINE void pick_lists(const uint32_t *offsets, size_t n, const size_t lists, const uint64_t *const *bits,
                        fw_token *const *tokens) {
-  const __m256i one = _mm256_set1_epi32(1);
-  const __m256i longest = _mm256_set1_epi32(FW_TOKEN_LENGTH);
   fw_token *out[3];
   for (size_t k = 0; k < lists; k++) out[k] = tokens[k];
   for (size_t i = 0; i < n; i += 8) {
-    const __m256i ends = _mm256_loadu_si256((const __m256i *)(offsets + i));
-    const __m256i before = _mm256_loadu_si256((const __m256i *)(offsets + i - 1));
-    const __m256i lengths = _mm256_min_epu32(_mm256_sub_epi32(_mm256_sub_epi32(ends, before), one), longest);
-    const __m256i all = _mm256_or_si256(_mm256_slli_epi32(ends, 6), lengths);
+    const __m256i all = tokens_at(offsets + i);
     const uint32_t inside_list = n - i >= 8 ? 0xff : (1u << (n - i)) - 1;
     for (size_t k = 0; k < lists; k++) {
       const uint32_t chosen = (uint32_t)(bits[k][i / 64] >> i % 64) & inside_list;
@@ -204,10 +246,6 @@ static inline __m256i join_fours(__m256i digits) {
 /* Two numbers of four digits to one of eight, in each half those of a before those of b. */
 static inline __m256i join_eights(__m256i fours_a, __m256i fours_b) {
   return _mm256_madd_epi16(_mm256_packus_epi32(fours_a, fours_b), _mm256_set1_epi32(1 << 16 | 10000));
-}
-
-static inline __m256i shuffle_words(__m256i a, __m256i b, const int order) {
-  return _mm256_castps_si256(_mm256_shuffle_ps(_mm256_castsi256_ps(a), _mm256_castsi256_ps(b), order));
 }
 
 /* The numbers of 16 digits in four pairs of lanes, as their upper and lower eight digits. */
@@ -632,6 +670,7 @@ void fw_tokenizer_fill_avx2(fw_tokenizer *tokenizer) {
   tokenizer->find_marks = find_marks;
   tokenizer->find_cells = find_cells;
   tokenizer->pick_tokens = pick_tokens;
+  tokenizer->deal_tokens = deal_tokens;
   tokenizer->count_lines = count_lines;
   tokenizer->read_f32 = read_f32;
   tokenizer->read_u32 = read_u32;

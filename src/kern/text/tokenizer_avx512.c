@@ -86,18 +86,22 @@ static inline void store_cell_marks(uint32_t *out, size_t base, uint64_t found) 
 
 /* ---- Tokens --------------------------------------------------------------------------------------------- */
 
+/* The tokens of sixteen marks. */
+static inline __m512i tokens_at(const uint32_t *offsets) {
+  const __m512i ends = _mm512_loadu_si512(offsets);
+  const __m512i before = _mm512_loadu_si512(offsets - 1);
+  const __m512i lengths = _mm512_min_epu32(_mm512_sub_epi32(_mm512_sub_epi32(ends, before), _mm512_set1_epi32(1)),
+                                           _mm512_set1_epi32(FW_TOKEN_LENGTH));
+  return _mm512_or_si512(_mm512_slli_epi32(ends, 6), lengths);
+}
+
 /* `lists` is a constant where this is called, so the loop over them is none. */
 static inline __attribute__((always_inline)) void pick_lists(const uint32_t *offsets, size_t n, const size_t lists,
                                                              const uint64_t *const *bits, fw_token *const *tokens) {
-  const __m512i one = _mm512_set1_epi32(1);
-  const __m512i longest = _mm512_set1_epi32(FW_TOKEN_LENGTH);
   fw_token *out[3];
   for (size_t k = 0; k < lists; k++) out[k] = tokens[k];
   for (size_t i = 0; i < n; i += 16) {
-    const __m512i ends = _mm512_loadu_si512(offsets + i);
-    const __m512i before = _mm512_loadu_si512(offsets + i - 1);
-    const __m512i lengths = _mm512_min_epu32(_mm512_sub_epi32(_mm512_sub_epi32(ends, before), one), longest);
-    const __m512i all = _mm512_or_si512(_mm512_slli_epi32(ends, 6), lengths);
+    const __m512i all = tokens_at(offsets + i);
     const uint32_t inside = n - i >= 16 ? 0xffff : (1u << (n - i)) - 1;
     for (size_t k = 0; k < lists; k++) {
       const uint32_t chosen = (uint32_t)(bits[k][i / 64] >> i % 64) & inside;
@@ -112,6 +116,38 @@ static void pick_tokens(const uint32_t *offsets, size_t n, size_t lists, const u
   if (lists == 1) pick_lists(offsets, n, 1, bits, tokens);
   if (lists == 2) pick_lists(offsets, n, 2, bits, tokens);
   if (lists == 3) pick_lists(offsets, n, 3, bits, tokens);
+}
+
+static void deal_to_two(const uint32_t *offsets, size_t n, fw_token *even, fw_token *odd) {
+  const __m512i evens = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+  const __m512i odds = _mm512_setr_epi32(1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
+  for (size_t i = 0; i < n; i += 32) {
+    const __m512i a = tokens_at(offsets + i), b = tokens_at(offsets + i + 16);
+    _mm512_storeu_si512(even + i / 2, _mm512_permutex2var_epi32(a, evens, b));
+    _mm512_storeu_si512(odd + i / 2, _mm512_permutex2var_epi32(a, odds, b));
+  }
+}
+
+/* Every third of 48 tokens is another element of each of three registers: put together, they want sorting. */
+static void deal_to_three(const uint32_t *offsets, size_t n, fw_token *const *tokens) {
+  const __m512i first = _mm512_setr_epi32(0, 3, 6, 9, 12, 15, 2, 5, 8, 11, 14, 1, 4, 7, 10, 13);
+  const __m512i second = _mm512_setr_epi32(1, 4, 7, 10, 13, 0, 3, 6, 9, 12, 15, 2, 5, 8, 11, 14);
+  const __m512i third = _mm512_setr_epi32(2, 5, 8, 11, 14, 1, 4, 7, 10, 13, 0, 3, 6, 9, 12, 15);
+  for (size_t i = 0; i < n; i += 48) {
+    const __m512i a = tokens_at(offsets + i), b = tokens_at(offsets + i + 16), c = tokens_at(offsets + i + 32);
+    const __m512i firsts = _mm512_mask_mov_epi32(_mm512_mask_mov_epi32(a, 0x4924, b), 0x2492, c);
+    const __m512i seconds = _mm512_mask_mov_epi32(_mm512_mask_mov_epi32(a, 0x9249, b), 0x4924, c);
+    const __m512i thirds = _mm512_mask_mov_epi32(_mm512_mask_mov_epi32(a, 0x2492, b), 0x9249, c);
+    _mm512_storeu_si512(tokens[0] + i / 3, _mm512_permutexvar_epi32(first, firsts));
+    _mm512_storeu_si512(tokens[1] + i / 3, _mm512_permutexvar_epi32(second, seconds));
+    _mm512_storeu_si512(tokens[2] + i / 3, _mm512_permutexvar_epi32(third, thirds));
+  }
+}
+
+static void deal_tokens(const uint32_t *offsets, size_t n, size_t lists, fw_token *const *tokens) {
+  if (lists == 2) deal_to_two(offsets, n, tokens[0], tokens[1]);
+  if (lists == 3) deal_to_three(offsets, n, tokens);
+  for (size_t i = 0; lists == 1 && i < n; i += 16) _mm512_storeu_si512(tokens[0] + i, tokens_at(offsets + i));
 }
 
 /* ---- Eight tokens at a time ----------------------------------------------------------------------------- */
@@ -562,6 +598,7 @@ void fw_tokenizer_fill_avx512(fw_tokenizer *tokenizer) {
   tokenizer->find_marks = find_marks;
   tokenizer->find_cells = find_cells;
   tokenizer->pick_tokens = pick_tokens;
+  tokenizer->deal_tokens = deal_tokens;
   tokenizer->read_f32 = read_f32;
   tokenizer->read_u32 = read_u32;
   tokenizer->read_u64 = read_u64;

@@ -59,6 +59,10 @@ static inline void store_cell_marks(uint32_t *out, size_t base, uint64_t found) 
 
 /* ---- Tokens --------------------------------------------------------------------------------------------- */
 
+static inline fw_token token_at(const uint32_t *end) {
+  return fw_token_make(end[0], end[0] - end[-1] - 1);
+}
+
 static void pick_tokens(const uint32_t *offsets, size_t n, size_t lists, const uint64_t *const *bits,
                         fw_token *const *tokens) {
   for (size_t k = 0; k < lists; k++) {
@@ -66,11 +70,15 @@ static void pick_tokens(const uint32_t *offsets, size_t n, size_t lists, const u
     for (size_t w = 0; w < fw_bit_words(n); w++) {
       const uint64_t inside = n - 64 * w >= 64 ? ~0ull : ~0ull >> (64 - (n - 64 * w));
       for (uint64_t left = bits[k][w] & inside; left; left &= left - 1) {
-        const uint32_t *end = offsets + 64 * w + (size_t)__builtin_ctzll(left);
-        *out++ = fw_token_make(end[0], end[0] - end[-1] - 1);
+        *out++ = token_at(offsets + 64 * w + (size_t)__builtin_ctzll(left));
       }
     }
   }
+}
+
+static void deal_tokens(const uint32_t *offsets, size_t n, size_t lists, fw_token *const *tokens) {
+  for (size_t k = 0; k < lists; k++)
+    for (size_t i = k; i < n; i += lists) tokens[k][i / lists] = token_at(offsets + i);
 }
 
 static size_t count_lines(const char *text, size_t n) {
@@ -172,6 +180,7 @@ void fw_tokenizer_fill_generic(fw_tokenizer *tokenizer) {
   tokenizer->find_marks = find_marks;
   tokenizer->find_cells = find_cells;
   tokenizer->pick_tokens = pick_tokens;
+  tokenizer->deal_tokens = deal_tokens;
   tokenizer->count_lines = count_lines;
   tokenizer->read_f32 = read_f32;
   tokenizer->read_u32 = read_u32;
