@@ -25,17 +25,21 @@
 #define FW_DECIMAL_RANGE 64
 extern const double fw_decimal_tens[2 * FW_DECIMAL_RANGE + 1];
 
+/* The float that a product rounds to, which is 0 or in the range of normal floats. False: it is close to a middle. */
+static inline bool fw_decimal_round(double product, float *value) {
+  uint64_t bits;
+  memcpy(&bits, &product, sizeof bits);
+  const uint32_t below = (uint32_t)bits & FW_DECIMAL_BELOW;
+  *value = (float)product;
+  return below - (FW_DECIMAL_MIDDLE - FW_DECIMAL_MARGIN) > 2 * FW_DECIMAL_MARGIN;
+}
+
 /* False: refused (close to a middle, subnormal, overflowing, or the exponent is out of range). significand < 2^63. */
 static inline bool fw_decimal_scale(uint64_t significand, int32_t exponent, float *value) {
   if (exponent < -FW_DECIMAL_RANGE || exponent > FW_DECIMAL_RANGE) return false;
   const double d = (double)(int64_t)significand * fw_decimal_tens[exponent + FW_DECIMAL_RANGE];
-  uint64_t bits;
-  memcpy(&bits, &d, sizeof bits);
-  const uint32_t below = (uint32_t)bits & FW_DECIMAL_BELOW;
-  if (below - (FW_DECIMAL_MIDDLE - FW_DECIMAL_MARGIN) <= 2 * FW_DECIMAL_MARGIN) return false;
   if (!(d > 1.2e-38 && d < 3.4e38) && significand != 0) return false;
-  *value = (float)d;
-  return true;
+  return fw_decimal_round(d, value);
 }
 
 /* ---- Bits ---- */
