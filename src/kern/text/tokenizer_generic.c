@@ -126,9 +126,16 @@ static void pick_tokens(const uint32_t *offsets, size_t n, size_t lists, const u
   }
 }
 
+/* `lists` is a constant where this is called. */
+INLINE void deal_to(const uint32_t *offsets, size_t n, const size_t lists, fw_token *const *tokens) {
+  for (size_t i = 0, out = 0; i < n; i += lists, out++)
+    UNROLL for (size_t k = 0; k < lists; k++) tokens[k][out] = token_at(offsets + i + k);
+}
+
 static void deal_tokens(const uint32_t *offsets, size_t n, size_t lists, fw_token *const *tokens) {
-  for (size_t k = 0; k < lists; k++)
-    for (size_t i = k; i < n; i += lists) tokens[k][i / lists] = token_at(offsets + i);
+  if (lists == 1) deal_to(offsets, n, 1, tokens);
+  if (lists == 2) deal_to(offsets, n, 2, tokens);
+  if (lists == 3) deal_to(offsets, n, 3, tokens);
 }
 
 static size_t count_lines(const char *text, size_t n) {
