@@ -275,27 +275,6 @@ static inline __m512i read_integers(const char *text, const fw_token *tokens, un
   return read_integers8(text, tokens, lengths, bad);
 }
 
-static size_t read_u32(const char *text, const fw_token *tokens, size_t n, uint32_t *out, uint32_t *refused) {
-  size_t count = 0;
-  fw_token last[8];
-  for (size_t i = 0; i < n; i += 8) {
-    const fw_token *eight = n - i >= 8 ? tokens + i : fill_up(tokens + i, n - i, last);
-    const __m128i lengths = lengths_of(eight);
-    unsigned bad;
-    __m512i numbers;
-    if (__builtin_expect(_mm_cmpgt_epi16_mask(lengths, _mm_set1_epi16(8)) == 0, 1)) {
-      numbers = read_integers8(text, eight, lengths, &bad);
-    } else {
-      numbers = read_integers16(text, eight, lengths, &bad);
-      bad |= (unsigned)_mm512_cmpgt_epu64_mask(numbers, _mm512_set1_epi64(UINT32_MAX));
-    }
-    if (n - i < 8) bad &= (1u << (n - i)) - 1;
-    _mm256_storeu_si256((__m256i *)(out + i), _mm512_cvtepi64_epi32(numbers));
-    if (__builtin_expect(bad != 0, 0)) count = refuse(refused, count, i, bad);
-  }
-  return count;
-}
-
 /* Eight tokens of up to 20 digits: those before the last 16, times 10^16, plus those. */
 static __attribute__((noinline)) __m512i read_integers20(const char *text, const fw_token *tokens, unsigned *bad) {
   fw_token upper[8], lower[8];
@@ -594,12 +573,12 @@ static size_t read_f32(const char *text, const fw_token *tokens, size_t n, float
   return count;
 }
 
+/* read_u32 is that of AVX2, which is faster: eight short tokens fit in its registers. */
 void fw_tokenizer_fill_avx512(fw_tokenizer *tokenizer) {
   tokenizer->find_marks = find_marks;
   tokenizer->find_cells = find_cells;
   tokenizer->pick_tokens = pick_tokens;
   tokenizer->deal_tokens = deal_tokens;
   tokenizer->read_f32 = read_f32;
-  tokenizer->read_u32 = read_u32;
   tokenizer->read_u64 = read_u64;
 }
