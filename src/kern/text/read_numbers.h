@@ -52,7 +52,7 @@ extern const uint64_t fw_set_bits[256];
 enum { FW_MOST_IN_GROUP = 8 };
 
 /* Reads a group of tokens to out[0 …]; bit i of what is returned: token i is refused. */
-typedef unsigned (*fw_read_group)(const void *constants, const char *text, const fw_token *tokens, void *out);
+typedef unsigned (*fw_read_group)(const char *text, const fw_token *tokens, void *out);
 
 static inline size_t fw_append_refused(uint32_t *refused, size_t count, size_t base, unsigned bits) {
   for (; bits; bits &= bits - 1) refused[count++] = (uint32_t)(base + (size_t)__builtin_ctz(bits));
@@ -65,9 +65,9 @@ static inline const fw_token *fw_pad_tokens(const fw_token *tokens, size_t n, fw
   return group;
 }
 
-/* n tokens, `group` at a time, to numbers of `size` bytes; the rest is as in fw_tokenizer. `read` is called in one place
- * alone, so that it is inlined. */
-static inline __attribute__((always_inline)) size_t fw_read_in_groups(fw_read_group read, const void *constants, const size_t group,
+/* n tokens, `group` at a time, to numbers of `size` bytes; the rest is as in fw_tokenizer. `read` is called in one
+ * place alone, so that it is inlined. */
+static inline __attribute__((always_inline)) size_t fw_read_in_groups(fw_read_group read, const size_t group,
                                                                       const char *text, const fw_token *tokens,
                                                                       size_t n, void *out, size_t size,
                                                                       uint32_t *refused) {
@@ -75,7 +75,7 @@ static inline __attribute__((always_inline)) size_t fw_read_in_groups(fw_read_gr
   fw_token last[FW_MOST_IN_GROUP];
   for (size_t i = 0; i < n; i += group) {
     const fw_token *next = n - i >= group ? tokens + i : fw_pad_tokens(tokens + i, n - i, last, group);
-    unsigned bad = read(constants, text, next, (char *)out + i * size);
+    unsigned bad = read(text, next, (char *)out + i * size);
     if (n - i < group) bad &= (1U << (n - i)) - 1;
     if (__builtin_expect(bad != 0, 0)) count = fw_append_refused(refused, count, i, bad);
   }

@@ -340,8 +340,7 @@ static inline __m256i join_halves(__m128i high, __m128i low) {
   return _mm256_add_epi64(h, _mm256_cvtepu32_epi64(low));
 }
 
-static inline unsigned read_eight_u64(const void *unused, const char *text, const fw_token *tokens, void *out) {
-  (void)unused;
+static inline unsigned read_eight_u64(const char *text, const fw_token *tokens, void *out) {
   __m256i high, low;
   unsigned bad;
   read_integers16(text, tokens, lengths_of(tokens), &high, &low, &bad);
@@ -354,7 +353,7 @@ static inline unsigned read_eight_u64(const void *unused, const char *text, cons
 /* Numbers of 32 bits with 9 or 10 digits, or with zeros in front. */
 static __attribute__((noinline)) unsigned read_eight_long_u32(const char *text, const fw_token *tokens, uint32_t *out) {
   uint64_t wide[8];
-  unsigned bad = read_eight_u64(NULL, text, tokens, wide);
+  unsigned bad = read_eight_u64(text, tokens, wide);
   for (unsigned j = 0; j < 8; j++) {
     out[j] = (uint32_t)wide[j];
     bad |= (unsigned)(wide[j] > UINT32_MAX) << j;
@@ -362,8 +361,7 @@ static __attribute__((noinline)) unsigned read_eight_long_u32(const char *text, 
   return bad;
 }
 
-static inline unsigned read_eight_u32(const void *unused, const char *text, const fw_token *tokens, void *out) {
-  (void)unused;
+static inline unsigned read_eight_u32(const char *text, const fw_token *tokens, void *out) {
   const __m256i lengths = lengths_of(tokens);
   unsigned bad;
   if (__builtin_expect(any_above(lengths, 8), 0)) return read_eight_long_u32(text, tokens, out);
@@ -372,11 +370,11 @@ static inline unsigned read_eight_u32(const void *unused, const char *text, cons
 }
 
 static size_t read_u64(const char *text, const fw_token *tokens, size_t n, uint64_t *out, uint32_t *refused) {
-  return fw_read_in_groups(read_eight_u64, NULL, 8, text, tokens, n, out, sizeof *out, refused);
+  return fw_read_in_groups(read_eight_u64, 8, text, tokens, n, out, sizeof *out, refused);
 }
 
 static size_t read_u32(const char *text, const fw_token *tokens, size_t n, uint32_t *out, uint32_t *refused) {
-  return fw_read_in_groups(read_eight_u32, NULL, 8, text, tokens, n, out, sizeof *out, refused);
+  return fw_read_in_groups(read_eight_u32, 8, text, tokens, n, out, sizeof *out, refused);
 }
 
 /* ---- Floats --------------------------------------------------------------------------------------------- */
@@ -635,35 +633,43 @@ INLINE unsigned read_eight_long(const constants *k, const char *text, const fw_t
   return bad_tokens(_mm256_or_si256(refused, _mm256_or_si256(are_close(k, p), out_of_range(k, p))), wrong);
 }
 
-/* Eight tokens of one byte. */
-INLINE unsigned read_eight_digits(const char *text, const fw_token *tokens, float *out) {
+/* Tokens of one byte, eight at a time, up to n or to the first eight that are not all digits; returns how many. */
+static size_t read_digits_f32(const char *text, const fw_token *tokens, size_t n, float *out) {
   const char *back = text - 1;
-  __m128i bytes = _mm_cvtsi32_si128(back[fw_token_end(tokens[0])]);
-  bytes = _mm_insert_epi8(bytes, back[fw_token_end(tokens[1])], 1);
-  bytes = _mm_insert_epi8(bytes, back[fw_token_end(tokens[2])], 2);
-  bytes = _mm_insert_epi8(bytes, back[fw_token_end(tokens[3])], 3);
-  bytes = _mm_insert_epi8(bytes, back[fw_token_end(tokens[4])], 4);
-  bytes = _mm_insert_epi8(bytes, back[fw_token_end(tokens[5])], 5);
-  bytes = _mm_insert_epi8(bytes, back[fw_token_end(tokens[6])], 6);
-  bytes = _mm_insert_epi8(bytes, back[fw_token_end(tokens[7])], 7);
-  const __m128i digits = _mm_sub_epi8(bytes, _mm_set1_epi8('0'));
-  const __m128i good = _mm_cmpeq_epi8(_mm_min_epu8(digits, _mm_set1_epi8(9)), digits);
-  _mm256_storeu_ps(out, _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(digits)));
-  return ~(unsigned)_mm_movemask_epi8(good) & 0xff;
-}
-
-INLINE unsigned read_eight_f32(const void *constants_of, const char *text, const fw_token *tokens, void *out) {
-  const constants *k = constants_of;
-  const __m256i lengths = _mm256_and_si256(_mm256_loadu_si256((const __m256i *)tokens), k->token_length);
-  if (!any_bit(_mm256_xor_si256(lengths, k->one))) return read_eight_digits(text, tokens, out);
-  if (any_above(lengths, 16)) return read_eight_long(k, text, tokens, lengths, out);
-  return read_eight_decimals(k, text, tokens, lengths, out);
+  size_t i = 0;
+  for (; n - i >= 8 && !any_bit(_mm256_xor_si256(lengths_of(tokens + i), _mm256_set1_epi32(1))); i += 8) {
+    __m128i bytes = _mm_cvtsi32_si128(back[fw_token_end(tokens[i])]);
+    bytes = _mm_insert_epi8(bytes, back[fw_token_end(tokens[i + 1])], 1);
+    bytes = _mm_insert_epi8(bytes, back[fw_token_end(tokens[i + 2])], 2);
+    bytes = _mm_insert_epi8(bytes, back[fw_token_end(tokens[i + 3])], 3);
+    bytes = _mm_insert_epi8(bytes, back[fw_token_end(tokens[i + 4])], 4);
+    bytes = _mm_insert_epi8(bytes, back[fw_token_end(tokens[i + 5])], 5);
+    bytes = _mm_insert_epi8(bytes, back[fw_token_end(tokens[i + 6])], 6);
+    bytes = _mm_insert_epi8(bytes, back[fw_token_end(tokens[i + 7])], 7);
+    const __m128i digits = _mm_sub_epi8(bytes, _mm_set1_epi8('0'));
+    const __m128i good = _mm_cmpeq_epi8(_mm_min_epu8(digits, _mm_set1_epi8(9)), digits);
+    if (__builtin_expect((_mm_movemask_epi8(good) & 0xff) != 0xff, 0)) break;
+    _mm256_storeu_ps(out + i, _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(digits)));
+  }
+  return i;
 }
 
 static size_t read_f32(const char *text, const fw_token *tokens, size_t n, float *out, uint32_t *refused) {
+  size_t count = 0;
+  fw_token last[8];
   constants k;
   make_constants(&k);
-  return fw_read_in_groups(read_eight_f32, &k, 8, text, tokens, n, out, sizeof *out, refused);
+  for (size_t i = 0; i < n; i += 8) {
+    if (fw_token_length(tokens[i]) == 1) i += read_digits_f32(text, tokens + i, n - i, out + i);
+    if (i == n) break;
+    const fw_token *eight = n - i >= 8 ? tokens + i : fw_pad_tokens(tokens + i, n - i, last, 8);
+    const __m256i lengths = _mm256_and_si256(_mm256_loadu_si256((const __m256i *)eight), k.token_length);
+    unsigned bad = any_above(lengths, 16) ? read_eight_long(&k, text, eight, lengths, out + i)
+                                          : read_eight_decimals(&k, text, eight, lengths, out + i);
+    if (n - i < 8) bad &= (1U << (n - i)) - 1;
+    if (__builtin_expect(bad != 0, 0)) count = fw_append_refused(refused, count, i, bad);
+  }
+  return count;
 }
 
 void fw_tokenizer_fill_avx2(fw_tokenizer *tokenizer) {

@@ -201,8 +201,7 @@ INLINE unsigned read_integers(const char *text, const fw_token *tokens, uint64x2
   return bad;
 }
 
-INLINE unsigned read_four_u64(const void *unused, const char *text, const fw_token *tokens, void *out) {
-  (void)unused;
+INLINE unsigned read_four_u64(const char *text, const fw_token *tokens, void *out) {
   uint64x2_t numbers[2];
   const unsigned bad = read_integers(text, tokens, numbers);
   vst1q_u64(out, numbers[0]);
@@ -216,8 +215,7 @@ INLINE unsigned to_four_bits(uint32x4_t lanes) {
   return vaddvq_u32(vandq_u32(lanes, vld1q_u32(bit_of_lane)));
 }
 
-INLINE unsigned read_four_u32(const void *unused, const char *text, const fw_token *tokens, void *out) {
-  (void)unused;
+INLINE unsigned read_four_u32(const char *text, const fw_token *tokens, void *out) {
   uint64x2_t numbers[2];
   const unsigned bad = read_integers(text, tokens, numbers);
   const uint32x4_t a = vreinterpretq_u32_u64(numbers[0]), b = vreinterpretq_u32_u64(numbers[1]);
@@ -227,11 +225,11 @@ INLINE unsigned read_four_u32(const void *unused, const char *text, const fw_tok
 }
 
 static size_t read_u64(const char *text, const fw_token *tokens, size_t n, uint64_t *out, uint32_t *refused) {
-  return fw_read_in_groups(read_four_u64, NULL, 4, text, tokens, n, out, sizeof *out, refused);
+  return fw_read_in_groups(read_four_u64, 4, text, tokens, n, out, sizeof *out, refused);
 }
 
 static size_t read_u32(const char *text, const fw_token *tokens, size_t n, uint32_t *out, uint32_t *refused) {
-  return fw_read_in_groups(read_four_u32, NULL, 4, text, tokens, n, out, sizeof *out, refused);
+  return fw_read_in_groups(read_four_u32, 4, text, tokens, n, out, sizeof *out, refused);
 }
 
 /* ---- Floats --------------------------------------------------------------------------------------------- */
@@ -300,13 +298,12 @@ INLINE bool all_of_length_one(const fw_token *tokens) {
   return vminvq_u32(vceqq_u32(lengths, vdupq_n_u32(1))) != 0;
 }
 
-INLINE unsigned read_four_f32(const void *unused, const char *text, const fw_token *tokens, void *out) {
-  (void)unused;
+INLINE unsigned read_four_f32(const char *text, const fw_token *tokens, void *out) {
   return all_of_length_one(tokens) ? read_four_digits(text, tokens, out) : read_four_decimals(text, tokens, out);
 }
 
 static size_t read_f32(const char *text, const fw_token *tokens, size_t n, float *out, uint32_t *refused) {
-  return fw_read_in_groups(read_four_f32, NULL, 4, text, tokens, n, out, sizeof *out, refused);
+  return fw_read_in_groups(read_four_f32, 4, text, tokens, n, out, sizeof *out, refused);
 }
 
 void fw_tokenizer_fill_neon(fw_tokenizer *tokenizer) {
