@@ -28,7 +28,7 @@ typedef struct fw_input fw_input;
 
 furrow_status fw_input_open(fw_input **input, const char *path, furrow_error *err) FURROW_MUST_USE;
 /* The same for a file that Furrow itself has written, which is never a pipe, nor a device: opening a pipe would wait
- * for somebody who writes to it. E_ARGUMENT: it is one. */
+ * for its writer. E_ARGUMENT: it is one. */
 furrow_status fw_input_open_regular(fw_input **input, const char *path, furrow_error *err) FURROW_MUST_USE;
 /* Standard input, which is read in order. */
 furrow_status fw_input_open_stdin(fw_input **input, furrow_error *err) FURROW_MUST_USE;
