@@ -767,7 +767,7 @@ static bool has_text(const char *path, const char *text) {
   return size == strlen(text) && memcmp(found, text, size) == 0;
 }
 
-/* The n-th call fails: a new file never stands beside an old one, and the old ones stay if it was no rename. */
+/* The n-th call fails: a new file never stands beside an old one, and the old ones stay unless it is a rename. */
 static void pairs_are_replaced_together(void **state) {
   (void)state;
   for (int n = 1, more = 1; more; n++) {
