@@ -48,7 +48,8 @@ static ALWAYS_INLINE char *put_key(char *out, key_text *before, int64_t key) {
   if ((uint64_t)key - before->base >= before->width) {
     if (key < KEY_WIDTH) return fw_put_signed(out, key);
     before->base = (uint64_t)key / KEY_WIDTH * KEY_WIDTH;
-    before->width = KEY_WIDTH;
+    const uint64_t left = (uint64_t)INT64_MAX + 1 - before->base; /* negative ids follow the greatest one */
+    before->width = left < KEY_WIDTH ? left : KEY_WIDTH;
     before->length = fw_write_u64(before->text, (uint64_t)key / KEY_WIDTH);
   }
   memcpy(out, before->text, KEY_TEXT);
