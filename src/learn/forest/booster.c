@@ -426,14 +426,10 @@ static furrow_status weigh_labels(fw_booster *b, furrow_error *err) {
   return FURROW_OK;
 }
 
-static void all_rows(fw_node_rows *rows) {
-  for (size_t i = 0; i < rows->binned->rows; i++) rows->row[i] = (uint32_t)i;
-}
-
 static furrow_status apply_forest(fw_booster *b, row_set *set, size_t tree, furrow_error *err) {
   const size_t rows = set->binned.rows;
   if (rows == 0) return FURROW_OK;
-  all_rows(&set->rows);
+  fw_node_rows_take_all(&set->rows);
   return fw_node_rows_apply_tree(&set->rows, 0, rows, b->forest, tree, b->plan->train.lr,
                                  set->score + tree % b->classes * rows, b->pool, err);
 }
@@ -502,29 +498,31 @@ static furrow_status choose_rows(fw_booster *b, uint64_t round, size_t *count, f
   fw_node_rows *rows = &b->train.rows;
   const double ratio = b->plan->forest.row_ratio;
   const size_t n = *count = b->train.binned.rows;
+  uint32_t *row = rows->order[0], *other = rows->order[1];
   size_t chosen = 0, others = 0, first = 0;
   uint64_t least = UINT64_MAX;
   bool one = false;
-  all_rows(rows);
+  fw_node_rows_take_all(rows);
   if (!(ratio < 1)) return FURROW_OK;
   const uint64_t seed = fw_rng_hash(b->plan->train.seed + STREAM_ROWS, round);
   for (size_t i = 0; i < n; i++) {
     const uint64_t hash = fw_rng_hash(seed, b->train.first + i);
     if (hash < least) least = hash, first = i;
     if (is_chosen(hash, ratio))
-      rows->row[chosen++] = (uint32_t)i;
+      row[chosen++] = (uint32_t)i;
     else
-      rows->spare[others++] = (uint32_t)i;
+      other[others++] = (uint32_t)i;
   }
   int64_t all = (int64_t)chosen;
   FW_TRY(fw_comm_sum_i64(b->comm, &all, 1, err));
   if (all == 0) FW_TRY(has_least(b, least, &one, err));
   if (one) { /* all are in order among the others: the one with the least hash goes to their front */
-    memmove(rows->spare + 1, rows->spare, first * sizeof *rows->spare);
-    rows->spare[0] = (uint32_t)first;
+    memmove(other + 1, other, first * sizeof *other);
+    other[0] = (uint32_t)first;
   }
-  memcpy(rows->row + chosen, rows->spare, others * sizeof *rows->row);
+  memcpy(row + chosen, other, others * sizeof *row);
   *count = chosen + one;
+  fw_node_rows_take_chosen(rows, *count);
   return FURROW_OK;
 }
 

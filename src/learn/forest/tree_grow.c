@@ -262,7 +262,7 @@ static size_t count_left(const work *w, const grown *node) {
                               .feature = best->feature,
                               .last_left = best->last_left,
                               .absent_left = best->absent_left};
-  return fw_node_rows_count(w->growth->rows, &split);
+  return fw_node_rows_count(w->growth->rows, &split, w->grower->pool);
 }
 
 static bool has_min_rows(const work *w, const grown *node, size_t lefts) {
@@ -476,7 +476,7 @@ static size_t list_splits(work *w) {
     grown *node = &g->level[i];
     if (!(node->best.gain > 0)) {
       drop_histogram(g, node);
-      fw_node_rows_add(w->growth->rows, node->begin, node->end, score_of(w, node->node), w->growth->score);
+      fw_node_rows_add(w->growth->rows, node->begin, node->end, score_of(w, node->node), w->growth->score, g->pool);
       continue;
     }
     write_split(w, node);
@@ -497,10 +497,10 @@ static void give_rows(const work *w, grown *children, const fw_row_split *split,
   look_at_node(w, &children[1]);
 }
 
-/* Splits the rows of this rank, and counts those of all that went left. */
-static furrow_status split_rows(const work *w, fw_row_split *splits, size_t n, furrow_error *err) {
+/* Splits the rows of this rank, and counts those of all that went left. keep: there are nodes beside these. */
+static furrow_status split_rows(const work *w, fw_row_split *splits, size_t n, bool keep, furrow_error *err) {
   const fw_grower *g = w->grower;
-  const furrow_status status = fw_node_rows_split(w->growth->rows, splits, n, g->pool, err);
+  const furrow_status status = fw_node_rows_split(w->growth->rows, splits, n, keep, g->pool, err);
   for (size_t i = 0; i < n; i++) g->count[i] = (int64_t)(splits[i].middle - splits[i].begin);
   return fw_grow_ranks_count(&g->ranks, status, g->count, n, err);
 }
@@ -524,14 +524,14 @@ static furrow_status grow_level(work *w, bool last, furrow_error *err) {
   FW_TRY(find_level(w, err));
   const size_t n = list_splits(w);
   if (last) {
-    const furrow_status status = fw_node_rows_score(growth->rows, g->splits, n, growth->score, g->pool, err);
+    fw_node_rows_score(growth->rows, g->splits, n, growth->score, g->pool);
     for (size_t i = 0; i < w->count; i++)
       if (g->level[i].best.gain > 0) drop_histogram(g, &g->level[i]);
     w->count = 0;
-    return status;
+    return FURROW_OK;
   }
   for (size_t i = 0; i < w->count; i++) g->level[i].histogram = NULL; /* their children have them */
-  const furrow_status status = split_rows(w, g->splits, n, err);
+  const furrow_status status = split_rows(w, g->splits, n, false, err);
   go_down(w, n);
   return status;
 }
@@ -568,7 +568,7 @@ static grown pop_leaf(work *w) {
 /* A leaf without a split stays one: its rows get its score. */
 static void finish_leaf(work *w, grown *leaf) {
   drop_histogram(w->grower, leaf);
-  fw_node_rows_add(w->growth->rows, leaf->begin, leaf->end, score_of(w, leaf->node), w->growth->score);
+  fw_node_rows_add(w->growth->rows, leaf->begin, leaf->end, score_of(w, leaf->node), w->growth->score, w->grower->pool);
 }
 
 static void queue_leaf(work *w, grown *leaf) {
@@ -596,9 +596,10 @@ static furrow_status split_leaf(work *w, grown *leaf, bool last, furrow_error *e
   fw_row_split split = row_split_of(w, leaf);
   if (last || 2 * children[0].node + 2 >= growth->forest->nodes) {
     drop_histogram(g, leaf);
-    return fw_node_rows_score(growth->rows, &split, 1, growth->score, g->pool, err);
+    fw_node_rows_score(growth->rows, &split, 1, growth->score, g->pool);
+    return FURROW_OK;
   }
-  furrow_status status = split_rows(w, &split, 1, err);
+  furrow_status status = split_rows(w, &split, 1, true, err);
   if (status == FURROW_OK) {
     give_rows(w, children, &split, g->count[0]);
     status = find_children(w, children, err);
@@ -651,7 +652,10 @@ static furrow_status plant(work *w, furrow_error *err) {
   fw_grower *g = w->grower;
   const fw_growth *growth = w->growth;
   const furrow_status status = fw_grow((void **)&g->level, &g->level_capacity, 1, sizeof *g->level, err);
-  const fw_sum sum = fw_gradient_pairs_sum(growth->rows->row, growth->row_count, growth->gradients->pair);
+  const fw_gradients *gradients = growth->gradients;
+  fw_sum sum = {gradients->gradient_sum, gradients->hessian_sum};
+  if (growth->row_count < growth->rows->binned->rows)
+    sum = fw_gradient_pairs_sum(growth->rows->row, growth->row_count, gradients->pair);
   int64_t all[4] = {(int64_t)growth->row_count, sum.gradient, sum.hessian};
   FW_TRY(fw_grow_ranks_count(&g->ranks, status, all, 3, err));
   g->level[0] = (grown){.end = growth->row_count, .rows = (size_t)all[0], .sum = {all[1], all[2]}};
@@ -668,7 +672,7 @@ furrow_status fw_grower_tree(fw_grower *g, const fw_growth *growth, furrow_error
   const unsigned levels = growth->forest->levels;
   furrow_status status = plant(&w, err);
   if (status == FURROW_OK && levels < 2)
-    fw_node_rows_add(growth->rows, 0, growth->row_count, score_of(&w, 0), growth->score);
+    fw_node_rows_add(growth->rows, 0, growth->row_count, score_of(&w, 0), growth->score, g->pool);
   if (status == FURROW_OK && levels >= 2 && g->conf->leaves > 0) status = grow_best_first(&w, err);
   for (unsigned level = 0; status == FURROW_OK && w.count > 0 && level + 1 < levels; level++) {
     status = ready_level(&w, status, w.count, err);
