@@ -205,12 +205,14 @@ static furrow_status keep_labels(fw_booster *b, const fw_minibatch *batch, furro
   return FURROW_OK;
 }
 
-furrow_status fw_booster_scan_rows(fw_booster *b, const fw_minibatch *batch, furrow_error *err) {
+furrow_status fw_booster_scan_rows(fw_booster *b, const fw_minibatch *batch, size_t count, furrow_error *err) {
   if (b->cuts) return fw_fail(err, FURROW_E_STATE, "the first pass over the rows is over");
-  furrow_status status = keep_labels(b, batch, err);
-  if (status == FURROW_OK) status = fw_feature_stats_add(b->stats, batch, err);
-  if (status == FURROW_OK) b->looked += batch->rows;
-  return status;
+  FW_TRY(fw_feature_stats_add(b->stats, batch, count, b->pool, err));
+  for (size_t i = 0; i < count; i++) {
+    FW_TRY(keep_labels(b, &batch[i], err));
+    b->looked += batch[i].rows;
+  }
+  return FURROW_OK;
 }
 
 /* Uses of features that are kept as lists; of this rank about. */
@@ -245,9 +247,8 @@ furrow_status fw_booster_choose_cuts(fw_booster *b, furrow_error *err) {
   return on_all_ranks(b, status, err);
 }
 
-/* Whether a batch has the labels and weights that the first pass saw at this place. */
-static bool is_known(const fw_booster *b, const fw_minibatch *batch) {
-  const size_t at = b->train.binned.rows;
+/* Whether a batch has the labels and weights that the first pass saw from row `at` on. */
+static bool is_known(const fw_booster *b, const fw_minibatch *batch, size_t at) {
   if (batch->rows > b->looked - at) return false;
   if (memcmp(b->label + at, batch->label, batch->rows * sizeof *b->label) != 0) return false;
   for (size_t i = 0; i < batch->rows; i++)
@@ -270,15 +271,15 @@ furrow_status fw_booster_resume(fw_booster *b, const fw_forest *forest, furrow_e
   return start_scores_create(&b->start, forest, b->plan->train.lr, err);
 }
 
-static furrow_status score_before(fw_booster *b, row_set *set, const fw_minibatch *batch, furrow_error *err) {
-  const size_t had = set->binned.rows * b->classes, more = batch->rows * b->classes;
+static furrow_status score_before(fw_booster *b, row_set *set, const fw_minibatch *batch, size_t rows,
+                                  furrow_error *err) {
+  const size_t had = rows * b->classes, more = batch->rows * b->classes;
   if (!b->start) return FURROW_OK;
   furrow_status status = fw_grow((void **)&set->before, &set->before_capacity, had + more, sizeof *set->before, err);
   return status == FURROW_OK ? start_scores_rows(b->start, batch, set->before + had, err) : status;
 }
 
-static furrow_status keep_groups(row_set *set, const fw_minibatch *batch, furrow_error *err) {
-  const size_t rows = set->binned.rows;
+static furrow_status keep_groups(row_set *set, const fw_minibatch *batch, size_t rows, furrow_error *err) {
   if (!batch->qid) return FURROW_OK;
   FW_TRY(fw_grow((void **)&set->qid, &set->qid_capacity, rows + batch->rows, sizeof *set->qid, err));
   memcpy(set->qid + rows, batch->qid, batch->rows * sizeof *set->qid);
@@ -289,25 +290,29 @@ static furrow_status fail_rows(furrow_error *err) {
   return fw_fail(err, FURROW_E_RANGE, "there are more than %" PRIu64 " rows", FW_MAX_ROWS);
 }
 
-static furrow_status take(fw_booster *b, row_set *set, const fw_minibatch *batch, furrow_error *err) {
-  const uint32_t *numbers = NULL;
+static furrow_status take(fw_booster *b, row_set *set, const fw_minibatch *batch, size_t count, furrow_error *err) {
+  const uint32_t *const *numbers = NULL;
+  size_t rows = set->binned.rows;
   if (!b->cuts || b->forest) return fw_fail(err, FURROW_E_STATE, "rows are taken after the cuts, before the rounds");
-  if (set->first + set->binned.rows + batch->rows > FW_MAX_ROWS) return fail_rows(err);
-  furrow_status status = fw_feature_stats_numbers(b->stats, batch, &numbers, err);
-  if (status == FURROW_OK) status = score_before(b, set, batch, err);
-  if (status == FURROW_OK) status = keep_groups(set, batch, err);
-  if (status == FURROW_OK) status = fw_binned_add(&set->binned, batch, numbers, b->pool, err);
-  return status;
+  FW_TRY(fw_feature_stats_numbers(b->stats, batch, count, b->pool, &numbers, err));
+  for (size_t i = 0; i < count; rows += batch[i++].rows) {
+    if (set->first + rows + batch[i].rows > FW_MAX_ROWS) return fail_rows(err);
+    FW_TRY(score_before(b, set, &batch[i], rows, err)); /* rows before the batch */
+    FW_TRY(keep_groups(set, &batch[i], rows, err));
+  }
+  return fw_binned_add(&set->binned, batch, numbers, count, b->pool, err);
 }
 
-furrow_status fw_booster_add_rows(fw_booster *b, const fw_minibatch *batch, furrow_error *err) {
-  if (b->cuts && !is_known(b, batch))
-    return fw_fail(err, FURROW_E_STATE, "the second pass brings other rows than the first");
-  return take(b, &b->train, batch, err);
+furrow_status fw_booster_add_rows(fw_booster *b, const fw_minibatch *batch, size_t count, furrow_error *err) {
+  size_t rows = b->train.binned.rows;
+  for (size_t i = 0; b->cuts && i < count; rows += batch[i++].rows)
+    if (!is_known(b, &batch[i], rows))
+      return fw_fail(err, FURROW_E_STATE, "the second pass brings other rows than the first");
+  return take(b, &b->train, batch, count, err);
 }
 
-furrow_status fw_booster_add_valid_rows(fw_booster *b, const fw_minibatch *batch, furrow_error *err) {
-  return take(b, &b->valid, batch, err);
+furrow_status fw_booster_add_valid_rows(fw_booster *b, const fw_minibatch *batch, size_t count, furrow_error *err) {
+  return take(b, &b->valid, batch, count, err);
 }
 
 /* ---- Begin ---------------------------------------------------------------------------------------------- */
