@@ -6,6 +6,13 @@
 
 #define LANES 8
 
+INLINE unsigned count_below(const float edge[16], float x) {
+  const __m256 value = _mm256_set1_ps(x);
+  const int low = _mm256_movemask_ps(_mm256_cmp_ps(_mm256_loadu_ps(edge), value, _CMP_LT_OQ));
+  const int high = _mm256_movemask_ps(_mm256_cmp_ps(_mm256_loadu_ps(edge + 8), value, _CMP_LT_OQ));
+  return (unsigned)_mm_popcnt_u32((unsigned)(low | high << 8));
+}
+
 INLINE uint64_t sides_of_half(const uint8_t *byte, __m256i add, __m256i limit) {
   const __m256i x = _mm256_add_epi8(_mm256_loadu_si256((const __m256i *)byte), add);
   return (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(_mm256_min_epu8(x, limit), x));

@@ -6,6 +6,10 @@
 
 #define LANES 16
 
+INLINE unsigned count_below(const float edge[16], float x) {
+  return (unsigned)_mm_popcnt_u32(_mm512_cmp_ps_mask(_mm512_loadu_ps(edge), _mm512_set1_ps(x), _CMP_LT_OQ));
+}
+
 INLINE uint64_t find_sides(const uint8_t byte[64], uint8_t add, uint8_t limit) {
   const __m512i x = _mm512_add_epi8(_mm512_loadu_si512(byte), _mm512_set1_epi8((char)add));
   return _cvtmask64_u64(_mm512_cmple_epu8_mask(x, _mm512_set1_epi8((char)limit)));

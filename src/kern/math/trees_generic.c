@@ -8,6 +8,15 @@
 
 typedef uint8_t bytes __attribute__((vector_size(16)));
 
+typedef float floats __attribute__((vector_size(16), aligned(4), may_alias));
+typedef int32_t ints __attribute__((vector_size(16)));
+
+INLINE unsigned count_below(const float edge[16], float x) {
+  ints sum = {0};
+  for (unsigned i = 0; i < 16; i += 4) sum -= *(const floats *)(edge + i) < x;
+  return (unsigned)(sum[0] + sum[1] + sum[2] + sum[3]);
+}
+
 /* A bit of each byte, which is 0 or 255: a different one is left of each, then all are added into the uppermost byte.
  */
 INLINE uint64_t gather_bits(uint64_t mask) {

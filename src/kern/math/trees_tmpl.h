@@ -1,6 +1,8 @@
 /* kern/math/trees_tmpl.h: loops over rows by which trees are grown. Before it: LANES numbers of 32 bits are a register;
+ *   INLINE unsigned count_below(const float edge[16], float x);   edges below x
  *   INLINE uint64_t find_sides(const uint8_t byte[64], uint8_t add, uint8_t limit);   a bit for each byte
  *   INLINE size_t sort_word(const uint32_t *number, uint64_t bits, uint32_t *ones, uint32_t *zeros);   64 numbers */
+#include <math.h>
 #include <string.h>
 
 #include "kern/math/trees.h"
@@ -11,6 +13,17 @@ typedef int32_t lanes_i32 __attribute__((vector_size(LANES * 4), aligned(4), may
 typedef uint32_t lanes_u32 __attribute__((vector_size(LANES * 4), aligned(4), may_alias));
 typedef double lanes_f64 __attribute__((vector_size(LANES * 8), aligned(8), may_alias));
 typedef uint64_t lanes_u64 __attribute__((vector_size(LANES * 8), aligned(8), may_alias));
+
+/* ---- Bins ---- */
+
+static void bins(const fw_bin_edges *edges, const uint32_t *number, const float *x, size_t n, uint8_t *byte) {
+  for (size_t i = 0; i < n; i++) {
+    const size_t f = number[i];
+    if (f >= edges->features) continue;
+    const unsigned sixteens = FW_PIVOTS * count_below(edges->pivot + f * FW_PIVOTS, x[i]);
+    byte[f] = (uint8_t)(sixteens + count_below(edges->edge + f * FW_EDGES + sixteens, x[i]));
+  }
+}
 
 /* ---- Gradients ---- */
 
@@ -133,4 +146,49 @@ static size_t sort(const uint32_t *number, const uint64_t *bits, size_t n, uint3
   return count;
 }
 
-static const fw_trees kernels = {.logistic = logistic, .pack = pack, .sides = sides, .sort = sort};
+/* ---- Gains ---- */
+
+#define WIDE_LANES (LANES / 2)
+typedef double wide_f64 __attribute__((vector_size(WIDE_LANES * 8), aligned(8), may_alias));
+typedef int64_t wide_i64 __attribute__((vector_size(WIDE_LANES * 8), aligned(8), may_alias));
+
+INLINE wide_f64 choose_f64(wide_i64 mask, wide_f64 yes, wide_f64 no) {
+  return (wide_f64)(((wide_i64)yes & mask) | ((wide_i64)no & ~mask));
+}
+
+/* T(g)^2 / h; nothing where h is not above 0. */
+INLINE wide_f64 worth_of(wide_f64 g, wide_f64 h, double alpha) {
+  const wide_f64 zero = {0};
+  const wide_f64 size = (wide_f64)((wide_i64)g & INT64_MAX) - alpha, rest = choose_f64(size > zero, size, zero);
+  return choose_f64(h > zero, rest * rest / h, zero);
+}
+
+INLINE void gain_lanes(const fw_gain_rule *rule, const double *g, const double *h, double *gain) {
+  const wide_f64 zero = {0}, left = *(const wide_f64 *)h, right = rule->h - left;
+  const wide_f64 hl = left * rule->h_unit, hr = right * rule->h_unit;
+  const wide_f64 gl = *(const wide_f64 *)g * rule->g_unit, gr = (rule->g - *(const wide_f64 *)g) * rule->g_unit;
+  const wide_i64 refused = (hl < rule->least) | (hr < rule->least) | (left <= zero) | (right <= zero);
+  const wide_f64 worth = worth_of(gl, hl + rule->lambda, rule->alpha) + worth_of(gr, hr + rule->lambda, rule->alpha);
+  *(wide_f64 *)gain = (choose_f64(refused, zero - 1.0, worth) - rule->worth) * 0.5;
+}
+
+static double gains(const fw_gain_rule *rule, const double *g, const double *h, size_t n, double *gain) {
+  wide_f64 most = (wide_f64){0} - INFINITY;
+  double numbers[3][WIDE_LANES] = {{0}}, found = -INFINITY;
+  size_t i = 0;
+  for (; i + WIDE_LANES <= n; i += WIDE_LANES) {
+    gain_lanes(rule, g + i, h + i, gain + i);
+    const wide_f64 here = *(const wide_f64 *)(gain + i);
+    most = choose_f64(here > most, here, most);
+  }
+  memcpy(numbers[0], g + i, (n - i) * sizeof *g);
+  memcpy(numbers[1], h + i, (n - i) * sizeof *h);
+  gain_lanes(rule, numbers[0], numbers[1], numbers[2]);
+  memcpy(gain + i, numbers[2], (n - i) * sizeof *gain);
+  for (; i < n; i++) found = gain[i] > found ? gain[i] : found;
+  for (unsigned k = 0; k < WIDE_LANES; k++) found = most[k] > found ? most[k] : found;
+  return found;
+}
+
+static const fw_trees kernels = {
+    .bins = bins, .logistic = logistic, .pack = pack, .sides = sides, .sort = sort, .gains = gains};

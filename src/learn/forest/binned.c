@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "kern/math/trees.h"
 
 enum { ROWS_AT_ONCE = 512, LINE = 64 };
 
@@ -155,6 +156,12 @@ static void add_sparse_row(const adding *a, size_t i, size_t row, uint32_t *bin)
   const fw_minibatch *batch = &a->batch[i];
   uint8_t *byte = b->byte + (a->row[i] + row) * b->stride;
   if (b->stride) memset(byte, FW_NO_BIN, b->cuts->dense);
+  if (!b->end && batch->value) {
+    const fw_bin_edges edges = {b->cuts->full_edge, b->cuts->pivot, b->cuts->dense};
+    const size_t first = batch->offset[row];
+    fw_trees_table()->bins(&edges, a->number[i] + first, batch->value + first, batch->offset[row + 1] - first, byte);
+    return;
+  }
   for (size_t k = batch->offset[row]; k < batch->offset[row + 1]; k++) {
     const uint32_t number = a->number[i][k];
     const float x = batch->value ? batch->value[k] : 1;

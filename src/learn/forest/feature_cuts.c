@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "kern/math/trees.h"
 #include "learn/forest/feature_stats.h"
 
 #define DENSE_SHARE 8 /* a feature of several bins that every 8th row has is dense */
@@ -289,14 +290,16 @@ static furrow_status place_features(const chooser *c, ranked *rank, furrow_error
 }
 
 static furrow_status fill_edges(fw_cuts *cuts, furrow_error *err) {
-  const size_t n = cuts->dense * FW_BINS_APART;
-  furrow_status status = fw_alloc((void **)&cuts->full_edge, n, sizeof *cuts->full_edge, err);
-  for (size_t i = 0; status == FURROW_OK && i < n; i++) {
+  const size_t n = cuts->dense * FW_BINS_APART, step = FW_EDGES / FW_PIVOTS;
+  FW_TRY(fw_alloc((void **)&cuts->full_edge, n, sizeof *cuts->full_edge, err));
+  FW_TRY(fw_alloc((void **)&cuts->pivot, n / step, sizeof *cuts->pivot, err));
+  for (size_t i = 0; i < n; i++) {
     const fw_cut_feature *feature = &cuts->feature[i / FW_BINS_APART];
     const size_t edge = i % FW_BINS_APART;
     cuts->full_edge[i] = edge + 1 < feature->bins ? cuts->edge[feature->first_cut + edge] : INFINITY;
+    if (i % step == step - 1) cuts->pivot[i / step] = cuts->full_edge[i];
   }
-  return status;
+  return FURROW_OK;
 }
 
 /* Memory for the cuts, and the values of each feature. */
