@@ -86,6 +86,9 @@ static furrow_status start_scores_rows(start_scores *start, const fw_minibatch *
 
 enum { FEW_ROWS = 2 }; /* of a leaf, that rows may be too few for: Furrow recommends so many for all data */
 
+/* Rows whose terms one task finds, and how many tasks at most. */
+enum { TERM_ROWS = 1 << 10, TERM_TASKS = 64 };
+
 /* What hashes are for: each has a stream of its own. */
 enum { STREAM_ROWS = 1, STREAM_FEATURES, STREAM_ROUNDING };
 
@@ -124,7 +127,8 @@ struct fw_booster {
   size_t start_trees;
   double *base; /* of each class: what scores start at, folded into the first trees */
   double most_weight;
-  double *out; /* of a row, for tallies */
+  double *out;         /* of a row, for tallies: TERM_TASKS times */
+  fw_row_terms *terms; /* of rows that are counted, TERM_TASKS * TERM_ROWS */
   furrow_status (*check)(void *user, furrow_error *err);
   void *check_user;
 };
@@ -142,7 +146,8 @@ furrow_status fw_booster_create(fw_booster **booster, const fw_plan *plan, fw_sp
   b->pool = pool;
   b->comm = fw_comm_self();
   b->classes = loss == FW_LOSS_SOFTMAX ? plan->graph.outputs : 1;
-  status = fw_alloc((void **)&b->out, b->classes, sizeof *b->out, err);
+  status = fw_alloc((void **)&b->out, b->classes, TERM_TASKS * sizeof *b->out, err);
+  if (status == FURROW_OK) status = fw_alloc((void **)&b->terms, TERM_TASKS, TERM_ROWS * sizeof *b->terms, err);
   if (status == FURROW_OK) status = fw_alloc_zero((void **)&b->base, b->classes, sizeof *b->base, err);
   if (status == FURROW_OK) status = fw_feature_stats_create(&b->stats, plan, err);
   if (status == FURROW_OK) {
@@ -183,7 +188,8 @@ void fw_booster_free(fw_booster *b) {
   clear_set(&b->valid);
   fw_feature_stats_free(b->stats);
   fw_cuts_free(b->cuts);
-  void *const arrays[] = {b->label, b->weight, b->gradients.pair, b->log_sum, b->allowed, b->chance, b->out, b->base};
+  void *const arrays[] = {b->label,  b->weight, b->gradients.pair, b->log_sum, b->allowed,
+                          b->chance, b->out,    b->base,           b->terms};
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) fw_free(arrays[i]);
   fw_free(b);
 }
@@ -613,61 +619,90 @@ furrow_status fw_booster_round(fw_booster *b, furrow_error *err) {
 
 /* ---- Figures -------------------------------------------------------------------------------------------- */
 
+/* Rows that are counted: first, first + every … What can be found of them one by one, all threads find beforehand. */
+typedef struct counted_rows {
+  const fw_booster *booster;
+  const row_set *set;
+  size_t first, every, count;
+  size_t from, to; /* of them: those whose terms are wanted now */
+  fw_row_terms *terms;
+} counted_rows;
+
+static counted_rows count_rows(const fw_booster *b, const row_set *set, size_t first, size_t every) {
+  const size_t rows = set->binned.rows;
+  return (counted_rows){b, set, first, every, first < rows ? (rows - first - 1) / every + 1 : 0, 0, 0, NULL};
+}
+
+static size_t counted_row(const counted_rows *counted, size_t i) {
+  return counted->first + i * counted->every;
+}
+
+/* Scores of a row, class by class; `task` has memory for them. */
+static const double *scores_of(const counted_rows *counted, size_t row, size_t task) {
+  const fw_booster *b = counted->booster;
+  double *out = b->out + task * b->classes;
+  for (size_t c = 0; c < b->classes; c++) out[c] = counted->set->score[c * counted->set->binned.rows + row];
+  return out;
+}
+
+static void find_task_terms(void *context, size_t task) {
+  const counted_rows *counted = context;
+  const float *label = counted->set->binned.label;
+  const size_t begin = counted->from + task * TERM_ROWS;
+  const size_t end = counted->to - begin < TERM_ROWS ? counted->to : begin + TERM_ROWS;
+  for (size_t i = begin; i < end; i++) {
+    const size_t row = counted_row(counted, i);
+    counted->terms[i - counted->from] =
+        fw_row_terms_of(&counted->booster->plan->graph, scores_of(counted, row, task), (double)label[row]);
+  }
+}
+
+/* Terms of up to TERM_TASKS * TERM_ROWS rows from `from` on. */
+static void find_terms(counted_rows *counted, size_t from, fw_row_terms *terms) {
+  const size_t most = (size_t)TERM_TASKS * TERM_ROWS;
+  counted->from = from;
+  counted->to = counted->count - from < most ? counted->count : from + most;
+  counted->terms = terms;
+  fw_spin_pool_run(counted->booster->pool, (counted->to - from + TERM_ROWS - 1) / TERM_ROWS, find_task_terms, counted);
+}
+
+static void add_terms(const counted_rows *counted, size_t from, size_t to, const fw_row_terms *terms, fw_tally *tally) {
+  const fw_binned *rows = &counted->set->binned;
+  for (size_t i = from; i < to; i++) {
+    const size_t row = counted_row(counted, i);
+    fw_tally_add_terms(tally, scores_of(counted, row, 0), (double)rows->label[row],
+                       rows->weight ? (double)rows->weight[row] : 1, terms[i - from]);
+  }
+}
+
 void fw_booster_tally(const fw_booster *b, bool valid, size_t every, fw_tally *tally) {
   const row_set *set = valid ? &b->valid : &b->train;
-  const size_t rows = set->binned.rows;
-  double *out = b->out;
-  for (size_t row = 0; row < rows; row += every) {
-    for (size_t c = 0; c < b->classes; c++) out[c] = set->score[c * rows + row];
-    fw_tally_add(tally, out, (double)set->binned.label[row], set->binned.weight ? (double)set->binned.weight[row] : 1);
+  counted_rows counted = count_rows(b, set, 0, every);
+  for (size_t from = 0; from < counted.count; from = counted.to) {
+    find_terms(&counted, from, b->terms);
+    add_terms(&counted, from, counted.to, b->terms, tally);
   }
   if (set->groups.count > 0)
     fw_tally_put_ndcg(tally, fw_row_groups_ndcg(&set->groups, set->score, set->binned.label, set->binned.weight));
 }
 
-/* Rows of this rank that are counted: first, first + every …; their terms are known before its turn. */
-typedef struct counted_rows {
-  const fw_booster *booster;
-  const row_set *set;
-  size_t first, every;
-  fw_row_terms *terms;
-} counted_rows;
-
-/* Scores of a row, class by class. */
-static const double *scores_of(const counted_rows *counted, size_t row) {
-  const fw_booster *b = counted->booster;
-  for (size_t c = 0; c < b->classes; c++) b->out[c] = counted->set->score[c * counted->set->binned.rows + row];
-  return b->out;
-}
-
-static void find_terms(const counted_rows *counted) {
-  const fw_binned *rows = &counted->set->binned;
-  const fw_graph *graph = &counted->booster->plan->graph;
-  fw_row_terms *to = counted->terms;
-  for (size_t row = counted->first; row < rows->rows; row += counted->every)
-    *to++ = fw_row_terms_of(graph, scores_of(counted, row), (double)rows->label[row]);
-}
-
+/* Terms of all rows of this rank are known before its turn. */
 static void add_counted(void *user, fw_tally *tally) {
   const counted_rows *counted = user;
-  const fw_binned *rows = &counted->set->binned;
-  const fw_row_terms *terms = counted->terms;
-  for (size_t row = counted->first; row < rows->rows; row += counted->every)
-    fw_tally_add_terms(tally, scores_of(counted, row), (double)rows->label[row],
-                       rows->weight ? (double)rows->weight[row] : 1, *terms++);
+  add_terms(counted, 0, counted->count, counted->terms, tally);
 }
 
 /* Every `every`-th row of those of all ranks. Sums are in their order: the ranks take turns. */
 static furrow_status tally_ranks(const fw_booster *b, const row_set *set, size_t every, fw_tally *tally,
                                  furrow_error *err) {
-  counted_rows counted = {.booster = b, .set = set, .first = (size_t)((every - set->first % every) % every)};
-  counted.every = every;
+  counted_rows counted = count_rows(b, set, (size_t)((every - set->first % every) % every), every);
   void *memory = NULL;
-  furrow_status status = fw_alloc(&memory, set->binned.rows / every + 1, sizeof *counted.terms, err);
+  furrow_status status = fw_alloc(&memory, counted.count + 1, sizeof *counted.terms, err);
   status = on_all_ranks(b, status, err);
   if (status == FURROW_OK) {
-    counted.terms = memory;
-    find_terms(&counted);
+    fw_row_terms *terms = memory;
+    for (size_t from = 0; from < counted.count; from = counted.to) find_terms(&counted, from, terms + from);
+    counted.terms = terms;
     status = fw_tally_add_by_rank(tally, b->comm, add_counted, &counted, err);
   }
   fw_free(memory);

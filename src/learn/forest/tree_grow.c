@@ -23,8 +23,11 @@
 #define HISTOGRAM_BYTES ((size_t)128 << 20) /* of all histograms, about */
 enum {
   LEAST_HISTOGRAMS = 8,
-  RANGE_BINS = 2048,   /* about, of the features that one task looks at */
-  PIECE_ROWS = 1 << 13 /* at least, of the rows that one task sums up */
+  RANGE_BINS = 2048,    /* at most, about, of the features that one task looks at */
+  RANGES = 8,           /* for each thread, about */
+  PIECE_ROWS = 1 << 12, /* at least, of the rows that one task sums up */
+  PIECE_BINS = 8,       /* bins of a histogram for each of its rows, at most: they are set to 0, and added up */
+  PIECES = 3            /* of all rows of a level, for each thread */
 };
 
 typedef struct grown {
@@ -92,14 +95,16 @@ static size_t own_end(const fw_grower *g) {
 
 static furrow_status make_ranges(fw_grower *g, furrow_error *err) {
   const fw_cuts *cuts = g->binned->cuts;
-  furrow_status status = fw_alloc((void **)&g->range, cuts->bins / RANGE_BINS + 2, sizeof *g->range, err);
+  const size_t share = cuts->bins / (RANGES * (size_t)fw_spin_pool_threads(g->pool));
+  const size_t least = share < FW_BINS ? FW_BINS : share < RANGE_BINS ? share : RANGE_BINS;
+  furrow_status status = fw_alloc((void **)&g->range, cuts->bins / least + 2, sizeof *g->range, err);
   if (status != FURROW_OK) return status;
   const size_t begin = own_begin(g), last = own_end(g);
   size_t first = begin < cuts->count ? cuts->feature[begin].first_bin : cuts->bins;
   g->range[0] = begin;
   for (size_t f = begin; f < last; f++) {
     const size_t end = f + 1 < cuts->count ? cuts->feature[f + 1].first_bin : cuts->bins;
-    if (end - first < RANGE_BINS && f + 1 < last) continue;
+    if (end - first < least && f + 1 < last) continue;
     g->range[++g->ranges] = f + 1;
     first = end;
   }
@@ -207,7 +212,8 @@ static void find_best(void *context, size_t i) {
 static furrow_status cut_pieces(work *w, pair *p, size_t rows, furrow_error *err) {
   fw_grower *g = w->grower;
   const size_t n = p->filled->end - p->filled->begin, threads = fw_spin_pool_threads(g->pool);
-  const size_t share = rows / (2 * threads) + 1, least = share > PIECE_ROWS ? share : PIECE_ROWS;
+  const size_t few = g->all.bins / PIECE_BINS > PIECE_ROWS ? g->all.bins / PIECE_BINS : PIECE_ROWS;
+  const size_t share = rows / (PIECES * threads) + 1, least = share > few ? share : few;
   const size_t pieces = threads == 1 || n < 2 * least ? 1 : n / least;
   p->first_piece = w->piece_count;
   p->pieces = 0;
