@@ -86,7 +86,7 @@ static furrow_status start_scores_rows(start_scores *start, const fw_minibatch *
 
 enum { FEW_ROWS = 2 }; /* of a leaf, that rows may be too few for: Furrow recommends so many for all data */
 
-/* Rows whose terms one task finds, and how many tasks at most. */
+/* Rows that one task finds the terms of, and how many tasks at most. */
 enum { TERM_ROWS = 1 << 10, TERM_TASKS = 64 };
 
 /* What hashes are for: each has a stream of its own. */
@@ -105,6 +105,13 @@ typedef struct row_set {
   fw_row_groups groups;
   fw_rank_groups all_groups; /* of all ranks, if there are several */
 } row_set;
+
+/* What is counted of a row, side by side: rows of a forest are far from each other in memory. */
+typedef struct counted_row {
+  fw_row_terms terms;
+  double out;
+  float label, weight;
+} counted_row;
 
 struct fw_booster {
   const fw_plan *plan;
@@ -127,8 +134,8 @@ struct fw_booster {
   size_t start_trees;
   double *base; /* of each class: what scores start at, folded into the first trees */
   double most_weight;
-  double *out;         /* of a row, for tallies: TERM_TASKS times */
-  fw_row_terms *terms; /* of rows that are counted, TERM_TASKS * TERM_ROWS */
+  double *out;          /* of a row, for tallies: TERM_TASKS times */
+  counted_row *counted; /* TERM_TASKS * TERM_ROWS */
   furrow_status (*check)(void *user, furrow_error *err);
   void *check_user;
 };
@@ -147,7 +154,7 @@ furrow_status fw_booster_create(fw_booster **booster, const fw_plan *plan, fw_sp
   b->comm = fw_comm_self();
   b->classes = loss == FW_LOSS_SOFTMAX ? plan->graph.outputs : 1;
   status = fw_alloc((void **)&b->out, b->classes, TERM_TASKS * sizeof *b->out, err);
-  if (status == FURROW_OK) status = fw_alloc((void **)&b->terms, TERM_TASKS, TERM_ROWS * sizeof *b->terms, err);
+  if (status == FURROW_OK) status = fw_alloc((void **)&b->counted, TERM_TASKS, TERM_ROWS * sizeof *b->counted, err);
   if (status == FURROW_OK) status = fw_alloc_zero((void **)&b->base, b->classes, sizeof *b->base, err);
   if (status == FURROW_OK) status = fw_feature_stats_create(&b->stats, plan, err);
   if (status == FURROW_OK) {
@@ -189,7 +196,7 @@ void fw_booster_free(fw_booster *b) {
   fw_feature_stats_free(b->stats);
   fw_cuts_free(b->cuts);
   void *const arrays[] = {b->label,  b->weight, b->gradients.pair, b->log_sum, b->allowed,
-                          b->chance, b->out,    b->base,           b->terms};
+                          b->chance, b->out,    b->base,           b->counted};
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) fw_free(arrays[i]);
   fw_free(b);
 }
@@ -624,8 +631,8 @@ typedef struct counted_rows {
   const fw_booster *booster;
   const row_set *set;
   size_t first, every, count;
-  size_t from, to; /* of them: those whose terms are wanted now */
-  fw_row_terms *terms;
+  size_t from, to; /* of them: those that are found now */
+  counted_row *found;
 } counted_rows;
 
 static counted_rows count_rows(const fw_booster *b, const row_set *set, size_t first, size_t every) {
@@ -633,63 +640,62 @@ static counted_rows count_rows(const fw_booster *b, const row_set *set, size_t f
   return (counted_rows){b, set, first, every, first < rows ? (rows - first - 1) / every + 1 : 0, 0, 0, NULL};
 }
 
-static size_t counted_row(const counted_rows *counted, size_t i) {
-  return counted->first + i * counted->every;
-}
-
 /* Scores of a row, class by class; `task` has memory for them. */
 static const double *scores_of(const counted_rows *counted, size_t row, size_t task) {
   const fw_booster *b = counted->booster;
+  const row_set *set = counted->set;
+  if (b->classes == 1) return set->score + row;
   double *out = b->out + task * b->classes;
-  for (size_t c = 0; c < b->classes; c++) out[c] = counted->set->score[c * counted->set->binned.rows + row];
+  for (size_t c = 0; c < b->classes; c++) out[c] = set->score[c * set->binned.rows + row];
   return out;
 }
 
-static void find_task_terms(void *context, size_t task) {
+static void find_task_rows(void *context, size_t task) {
   const counted_rows *counted = context;
-  const float *label = counted->set->binned.label;
+  const fw_binned *rows = &counted->set->binned;
   const size_t begin = counted->from + task * TERM_ROWS;
   const size_t end = counted->to - begin < TERM_ROWS ? counted->to : begin + TERM_ROWS;
   for (size_t i = begin; i < end; i++) {
-    const size_t row = counted_row(counted, i);
-    counted->terms[i - counted->from] =
-        fw_row_terms_of(&counted->booster->plan->graph, scores_of(counted, row, task), (double)label[row]);
+    const size_t row = counted->first + i * counted->every;
+    const double *out = scores_of(counted, row, task);
+    counted->found[i - counted->from] =
+        (counted_row){.terms = fw_row_terms_of(&counted->booster->plan->graph, out, (double)rows->label[row]),
+                      .out = *out,
+                      .label = rows->label[row],
+                      .weight = rows->weight ? rows->weight[row] : 1};
   }
 }
 
-/* Terms of up to TERM_TASKS * TERM_ROWS rows from `from` on. */
-static void find_terms(counted_rows *counted, size_t from, fw_row_terms *terms) {
+/* Up to TERM_TASKS * TERM_ROWS rows from `from` on. */
+static void find_rows(counted_rows *counted, size_t from, counted_row *found) {
   const size_t most = (size_t)TERM_TASKS * TERM_ROWS;
   counted->from = from;
   counted->to = counted->count - from < most ? counted->count : from + most;
-  counted->terms = terms;
-  fw_spin_pool_run(counted->booster->pool, (counted->to - from + TERM_ROWS - 1) / TERM_ROWS, find_task_terms, counted);
+  counted->found = found;
+  fw_spin_pool_run(counted->booster->pool, (counted->to - from + TERM_ROWS - 1) / TERM_ROWS, find_task_rows, counted);
 }
 
-static void add_terms(const counted_rows *counted, size_t from, size_t to, const fw_row_terms *terms, fw_tally *tally) {
-  const fw_binned *rows = &counted->set->binned;
-  for (size_t i = from; i < to; i++) {
-    const size_t row = counted_row(counted, i);
-    fw_tally_add_terms(tally, scores_of(counted, row, 0), (double)rows->label[row],
-                       rows->weight ? (double)rows->weight[row] : 1, terms[i - from]);
-  }
+static void add_rows(const counted_row *row, size_t count, fw_tally *tally) {
+  for (; count > 0; count--, row++)
+    fw_tally_add_terms(tally, &row->out, (double)row->label, (double)row->weight, row->terms);
 }
 
 void fw_booster_tally(const fw_booster *b, bool valid, size_t every, fw_tally *tally) {
   const row_set *set = valid ? &b->valid : &b->train;
   counted_rows counted = count_rows(b, set, 0, every);
   for (size_t from = 0; from < counted.count; from = counted.to) {
-    find_terms(&counted, from, b->terms);
-    add_terms(&counted, from, counted.to, b->terms, tally);
+    find_rows(&counted, from, b->counted);
+    add_rows(b->counted, counted.to - from, tally);
   }
+  fw_tally_sort(tally, b->pool);
   if (set->groups.count > 0)
     fw_tally_put_ndcg(tally, fw_row_groups_ndcg(&set->groups, set->score, set->binned.label, set->binned.weight));
 }
 
-/* Terms of all rows of this rank are known before its turn. */
+/* All rows of this rank are found before its turn. */
 static void add_counted(void *user, fw_tally *tally) {
   const counted_rows *counted = user;
-  add_terms(counted, 0, counted->count, counted->terms, tally);
+  add_rows(counted->found, counted->count, tally);
 }
 
 /* Every `every`-th row of those of all ranks. Sums are in their order: the ranks take turns. */
@@ -697,12 +703,12 @@ static furrow_status tally_ranks(const fw_booster *b, const row_set *set, size_t
                                  furrow_error *err) {
   counted_rows counted = count_rows(b, set, (size_t)((every - set->first % every) % every), every);
   void *memory = NULL;
-  furrow_status status = fw_alloc(&memory, counted.count + 1, sizeof *counted.terms, err);
+  furrow_status status = fw_alloc(&memory, counted.count + 1, sizeof *counted.found, err);
   status = on_all_ranks(b, status, err);
   if (status == FURROW_OK) {
-    fw_row_terms *terms = memory;
-    for (size_t from = 0; from < counted.count; from = counted.to) find_terms(&counted, from, terms + from);
-    counted.terms = terms;
+    counted_row *found = memory;
+    for (size_t from = 0; from < counted.count; from = counted.to) find_rows(&counted, from, found + from);
+    counted.found = found;
     status = fw_tally_add_by_rank(tally, b->comm, add_counted, &counted, err);
   }
   fw_free(memory);
