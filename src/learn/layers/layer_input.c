@@ -145,8 +145,8 @@ static void dense_forward(const real_net *net, const node *self, real_pass *pass
 }
 
 static void dense_update(const real_net *net, const node *self, real_pass *pass, size_t task) {
-  (void)net;
-  REAL_NAME(fw_dense_update)(self, pass, pass->x, task);
+  const dense_part part = {pass->x, self->in_width};
+  REAL_NAME(fw_dense_update)(net, self, pass, &part, task);
 }
 
 const layer_ops REAL_NAME(fw_input_dense_ops) = {
