@@ -176,18 +176,29 @@ static void pack_transposed(size_t depth, size_t cols, const float *b, size_t by
     for (size_t k = 0; k < depth; k++) to[k * ld + j] = b[k];
 }
 
+/* Whole registers of rows, from the start of one on. */
+static void pack_registers(size_t depth, size_t cols, const float *b, size_t by_k, float *to, size_t ld) {
+  for (size_t k = 0; k < depth; k++, b += by_k, to += ld) {
+    size_t j = 0;
+    for (; j + WIDTH <= cols; j += WIDTH) vf_store(to + j, vf_load(b + j));
+    if (j < cols) vf_store(to + j, vf_load_part(b + j, cols - j));
+  }
+}
+
 /* A block of a panel, whose columns from `col` on it has; behind its last column the panel has zeros. */
 static void pack_block(size_t depth, size_t col, size_t cols, const float *b, size_t by_k, size_t by_col, float *to,
                        const panel_shape *p) {
-  if (by_col != 1) {
-    pack_transposed(depth, cols, b, by_col, to + col, p->ld);
-  } else if (cols == PANEL) { /* of a size that is known: no call */
-    for (size_t k = 0; k < depth; k++) memcpy(to + k * p->ld, b + k * by_k, PANEL * sizeof *to);
-  } else {
-    for (size_t k = 0; k < depth; k++) memcpy(to + k * p->ld + col, b + k * by_k, cols * sizeof *to);
+  const bool ends = col + cols == p->cols;
+  if (by_col == 1 && col % WIDTH == 0 && (cols % WIDTH == 0 || ends)) {
+    pack_registers(depth, cols, b, by_k, to + col, p->ld);
+    return;
   }
-  if (p->cols < p->ld && col + cols == p->cols)
-    for (size_t k = 0; k < depth; k++) memset(to + k * p->ld + p->cols, 0, (p->ld - p->cols) * sizeof *to);
+  if (by_col != 1)
+    pack_transposed(depth, cols, b, by_col, to + col, p->ld);
+  else
+    for (size_t k = 0; k < depth; k++) memcpy(to + k * p->ld + col, b + k * by_k, cols * sizeof *to);
+  for (size_t k = 0; ends && p->cols < p->ld && k < depth; k++)
+    memset(to + k * p->ld + p->cols, 0, (p->ld - p->cols) * sizeof *to);
 }
 
 static size_t packed_size(size_t k, size_t n) {

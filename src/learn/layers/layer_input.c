@@ -72,6 +72,7 @@ void REAL_NAME(fw_update_features)(const node *self, const real_pass *pass, size
   REAL_NAME(fw_optimizer_step)(&o, self, pass);
   gather.n = self->record_width;
   gather.offset = batch->use_offset;
+  gather.uses = batch->uses;
   gather.use = batch->use;
   gather.value = batch->value;
   gather.record = (void *const *)pass->record;
