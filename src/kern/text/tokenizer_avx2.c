@@ -340,6 +340,7 @@ static inline __m256i join_halves(__m128i high, __m128i low) {
   return _mm256_add_epi64(h, _mm256_cvtepu32_epi64(low));
 }
 
+/* Eight tokens of up to 16 digits as numbers of 64 bits. */
 static inline unsigned read_eight_u64(const char *text, const fw_token *tokens, void *out) {
   __m256i high, low;
   unsigned bad;
@@ -348,6 +349,30 @@ static inline unsigned read_eight_u64(const char *text, const fw_token *tokens, 
   _mm256_storeu_si256((__m256i *)out + 1,
                       join_halves(_mm256_extracti128_si256(high, 1), _mm256_extracti128_si256(low, 1)));
   return bad;
+}
+
+/* Up to 20 digits: those before the last 16, times 10^16, plus those. */
+static __attribute__((noinline)) unsigned read_eight_long_u64(const char *text, const fw_token *tokens, uint64_t *out) {
+  fw_token upper[8], lower[8];
+  uint64_t high[8];
+  for (unsigned j = 0; j < 8; j++) {
+    const uint32_t end = fw_token_end(tokens[j]), length = fw_token_length(tokens[j]);
+    upper[j] = length > 16 ? fw_token_make(end - 16, length - 16) : tokens[j];
+    lower[j] = length > 16 ? fw_token_make(end, 16) : tokens[j];
+  }
+  unsigned bad = read_eight_u64(text, upper, high) | read_eight_u64(text, lower, out);
+  for (unsigned j = 0; j < 8; j++) {
+    const uint64_t above = fw_token_length(tokens[j]) > 16 ? high[j] : 0;
+    /* 2^64 is 1844 6744073709551616 */
+    bad |= (unsigned)((above > 1844) | ((above == 1844) & (out[j] > 6744073709551615))) << j;
+    out[j] += above * 10000000000000000;
+  }
+  return bad;
+}
+
+static inline unsigned read_eight_any_u64(const char *text, const fw_token *tokens, void *out) {
+  if (any_above(lengths_of(tokens), 16)) return read_eight_long_u64(text, tokens, out);
+  return read_eight_u64(text, tokens, out);
 }
 
 /* Numbers of 32 bits with 9 or 10 digits, or with zeros in front. */
@@ -370,7 +395,7 @@ static inline unsigned read_eight_u32(const char *text, const fw_token *tokens, 
 }
 
 static size_t read_u64(const char *text, const fw_token *tokens, size_t n, uint64_t *out, uint32_t *refused) {
-  return fw_read_in_groups(read_eight_u64, 8, text, tokens, n, out, sizeof *out, refused);
+  return fw_read_in_groups(read_eight_any_u64, 8, text, tokens, n, out, sizeof *out, refused);
 }
 
 static size_t read_u32(const char *text, const fw_token *tokens, size_t n, uint32_t *out, uint32_t *refused) {
