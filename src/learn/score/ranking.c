@@ -157,7 +157,7 @@ void fw_ranking_add(fw_ranking *r, double out, bool positive, double weight) {
   }
   const size_t at = r->list.count++;
   r->list.key[at] = fw_score_key(out);
-  r->list.weight[at] = positive ? (float)weight : -(float)weight;
+  r->list.weight[at] = copysignf((float)weight, positive ? 1.0F : -1.0F); /* a branch could not be foreseen */
   r->sorted = false;
 }
 
