@@ -673,9 +673,8 @@ void fw_booster_tally(const fw_booster *b, bool valid, size_t every, fw_tally *t
   counted_rows counted = count_rows(b, set, 0, every);
   for (size_t from = 0; from < counted.count; from = counted.to) {
     find_rows(&counted, from, b->counted);
-    fw_tally_add_rows(tally, b->counted, counted.to - from);
+    fw_tally_add_rows(tally, b->counted, counted.to - from, counted.to == counted.count, b->pool);
   }
-  fw_tally_sort(tally, b->pool);
   if (set->groups.count > 0)
     fw_tally_put_ndcg(tally, fw_row_groups_ndcg(&set->groups, set->score, set->binned.label, set->binned.weight));
 }
@@ -683,7 +682,7 @@ void fw_booster_tally(const fw_booster *b, bool valid, size_t every, fw_tally *t
 /* All rows of this rank are found before its turn. */
 static void add_counted(void *user, fw_tally *tally) {
   const counted_rows *counted = user;
-  fw_tally_add_rows(tally, counted->found, counted->count);
+  fw_tally_add_rows(tally, counted->found, counted->count, false, counted->booster->pool);
 }
 
 /* Every `every`-th row of those of all ranks. Sums are in their order: the ranks take turns. */
