@@ -9,6 +9,7 @@
 
 static void fill_generic(fw_kernels *k) {
   fw_tokenizer_fill_generic(&k->tokenizer);
+  fw_digits_fill_generic(&k->digits);
   fw_scan_fill_generic(&k->scan);
   fw_products_fill_generic(&k->products);
   fw_gemm_fill_generic(&k->gemm);
@@ -22,6 +23,7 @@ static void fill_generic(fw_kernels *k) {
 #if defined(__x86_64__)
 static void fill_avx2(fw_kernels *k) {
   fw_tokenizer_fill_avx2(&k->tokenizer);
+  fw_digits_fill_avx2(&k->digits);
   fw_scan_fill_avx2(&k->scan);
   fw_products_fill_avx2(&k->products);
   fw_gemm_fill_avx2(&k->gemm);
@@ -80,6 +82,10 @@ const char *furrow_isa(void) {
 
 const fw_tokenizer *fw_tokenizer_table(void) {
   return &chosen()->tokenizer;
+}
+
+const fw_digits *fw_digits_table(void) {
+  return &chosen()->digits;
 }
 
 const fw_scan *fw_scan_table(void) {

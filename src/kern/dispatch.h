@@ -16,11 +16,13 @@
 #include "kern/math/traverse.h"
 #include "kern/math/trees.h"
 #include "kern/scan/scan.h"
+#include "kern/text/digits.h"
 #include "kern/text/tokenizer.h"
 
 typedef struct fw_kernels {
   fw_isa isa;
   fw_tokenizer tokenizer;
+  fw_digits digits;
   fw_scan scan;
   fw_products products;
   fw_gemm gemm;
