@@ -386,6 +386,35 @@ furrow_status fw_epoch_rows_fill(void *source, fw_batcher *batcher, size_t rows,
   return status;
 }
 
+void fw_epoch_rows_claim(void *source, size_t rows, size_t *first, size_t *count) {
+  fw_epoch_rows *epoch_rows = source;
+  const size_t left = epoch_rows->count - epoch_rows->at;
+  *first = epoch_rows->at;
+  *count = left < rows ? left : rows;
+  epoch_rows->at += *count;
+}
+
+/* Inlined by force: a call that does nothing else is dropped. */
+static inline __attribute__((always_inline)) void ask_for_row(const furrow_rowblock *block, size_t i) {
+  const size_t line = 64, key = block->key_type == FURROW_KEY_U64 ? sizeof(uint64_t) : sizeof(uint32_t);
+  const char *index = (const char *)block->index.any;
+  for (size_t at = block->offset[i] * key; at < block->offset[i + 1] * key; at += line) __builtin_prefetch(index + at);
+}
+
+furrow_status fw_epoch_rows_add(void *source, size_t first, size_t count, fw_batcher *batcher, uint64_t *number,
+                                furrow_error *err) {
+  enum { NEAR = 4, FAR = 8 }; /* rows whose features, and whose offsets, are prefetched */
+  const fw_epoch_rows *epoch_rows = source;
+  const furrow_rowblock *block = &epoch_rows->block;
+  const uint32_t *order = epoch_rows->ordered ? epoch_rows->order + first : NULL;
+  for (size_t i = 0; i < count; i++) {
+    if (order && i + FAR < count) __builtin_prefetch(&block->offset[order[i + FAR]]);
+    if (order && i + NEAR < count) ask_for_row(block, order[i + NEAR]);
+    FW_TRY(add_row(epoch_rows, batcher, order ? order[i] : first + i, 0, &number[i], err));
+  }
+  return FURROW_OK;
+}
+
 /* ---- Open and close ------------------------------------------------------------------------------------- */
 
 furrow_status fw_epoch_rows_open(fw_epoch_rows **epoch_rows, fw_samples *samples, const fw_data_conf *data,

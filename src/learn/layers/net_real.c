@@ -18,9 +18,6 @@
 /* Rows likewise, where no layer multiplies matrices. */
 #define ROWS_AT_ONCE 16
 
-/* Rows whose gradients are summed by one task, where they are summed by row. */
-#define SUM_ROWS 512
-
 /* ---- Loss, where the backward pass begins ---- */
 
 static double weight_of(const fw_minibatch *batch, size_t row) {
@@ -95,7 +92,7 @@ static bool copies_x(const fw_minibatch *batch) {
 /* The parts of the rows whose sums are kept apart: as many as there are tasks, whichever thread runs them. */
 static size_t sum_parts(const real_net *net, const fw_minibatch *batch, pass_kind kind) {
   const bool summed = net->training && net->features && !batch->use_offset && kind != PASS_OWN_ROWS;
-  return summed ? (batch->rows + SUM_ROWS - 1) / SUM_ROWS : 0;
+  return summed ? (batch->rows + FW_SUM_ROWS - 1) / FW_SUM_ROWS : 0;
 }
 
 /* Numbers of a layer's tensors. */
@@ -249,11 +246,11 @@ static size_t sum_tasks(const void *net, const void *pass) {
 static void sum(const void *net, void *pass, size_t task) {
   const real_pass *self = &((pass_memory *)pass)->pass;
   const node *weights = only_weights(net);
-  const size_t features = self->batch->features, begin = task * SUM_ROWS, rows = self->batch->rows;
+  const size_t features = self->batch->features, begin = task * FW_SUM_ROWS, rows = self->batch->rows;
   real *to = self->sums + task * features;
   assert(weights);
   memset(to, 0, features * sizeof *to);
-  weights->ops->sum_rows(weights, self, begin, rows - begin < SUM_ROWS ? rows : begin + SUM_ROWS, to);
+  weights->ops->sum_rows(weights, self, begin, rows - begin < FW_SUM_ROWS ? rows : begin + FW_SUM_ROWS, to);
 }
 
 /* ---- Parameters ---- */

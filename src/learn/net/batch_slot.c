@@ -21,13 +21,18 @@ furrow_status fw_batch_slot_init(fw_batch_slot *slot, fw_net *net, bool training
   rules.beside = beside ? beside->batcher : NULL;
   rules.unlisted = fw_net_sums_by_row(net) || fw_rank_batch_is_needed(net); /* then it has the list */
   *slot = (fw_batch_slot){.net = net, .graph = &plan->graph};
-  furrow_status status = fw_batcher_create(&slot->batcher, &rules, err);
-  if (status == FURROW_OK) status = fw_pass_create(&slot->pass, net, err);
-  return status;
+  return fw_batcher_create(&slot->batcher, &rules, err);
+}
+
+furrow_status fw_batch_slot_init_pass(fw_batch_slot *slot, furrow_error *err) {
+  FW_TRY(fw_pass_create(&slot->own_pass, slot->net, err));
+  slot->pass = slot->own_pass;
+  return FURROW_OK;
 }
 
 void fw_batch_slot_clear(fw_batch_slot *slot) {
-  fw_pass_free(slot->pass);
+  fw_pass_free(slot->own_pass);
+  fw_free(slot->unsummed);
   fw_batcher_free(slot->batcher);
   fw_free(slot->number);
   fw_free(slot->out);
@@ -42,7 +47,7 @@ furrow_status fw_batch_slot_reserve(fw_batch_slot *slot, size_t rows, furrow_err
   if (rows <= slot->row_capacity) return FURROW_OK;
   size_t outputs;
   if (!fw_size_mul(rows, slot->graph->outputs, &outputs)) return fw_fail_memory(err, SIZE_MAX);
-  void *number = slot->number, *out = slot->out, *loss = slot->loss, *terms = slot->terms;
+  void *number = slot->number, *out = slot->out, *loss = slot->loss, *terms = slot->terms, *parts = slot->unsummed;
   furrow_status status = fw_realloc(&number, rows, sizeof *slot->number, err);
   slot->number = number;
   if (status == FURROW_OK) status = fw_realloc(&out, outputs, sizeof *slot->out, err);
@@ -51,19 +56,40 @@ furrow_status fw_batch_slot_reserve(fw_batch_slot *slot, size_t rows, furrow_err
   slot->terms = terms;
   if (status == FURROW_OK) status = fw_realloc(&loss, rows / TASK_ROWS + 1, sizeof *slot->loss, err);
   slot->loss = loss;
+  if (status == FURROW_OK) status = fw_realloc(&parts, rows / FW_SUM_ROWS + 1, sizeof *slot->unsummed, err);
+  slot->unsummed = parts;
   if (status == FURROW_OK) slot->row_capacity = rows;
   return status;
 }
 
+furrow_status fw_batch_slot_read(fw_batch_slot *slot, const fw_row_source *from, size_t *count, furrow_error *err) {
+  slot->batch = NULL;
+  *count = 0;
+  fw_batcher_start(slot->batcher);
+  FW_TRY(fw_batch_slot_reserve(slot, from->rows, err));
+  return from->fill(from->source, slot->batcher, from->rows, slot->number, count, err);
+}
+
+furrow_status fw_batch_slot_number(fw_batch_slot *slot, size_t count, furrow_error *err) {
+  if (count == 0) return FURROW_OK;
+  FW_TRY(fw_batcher_finish(slot->batcher, &slot->batch, err));
+  slot->batch->first_row = slot->number[0] - 1;
+  return FURROW_OK;
+}
+
 furrow_status fw_batch_slot_fill(fw_batch_slot *slot, const fw_row_source *from, furrow_error *err) {
-  size_t count = 0;
+  size_t count;
+  FW_TRY(fw_batch_slot_read(slot, from, &count, err));
+  return fw_batch_slot_number(slot, count, err);
+}
+
+furrow_status fw_batch_slot_fill_claimed(fw_batch_slot *slot, const fw_row_source *from, size_t first, size_t count,
+                                         furrow_error *err) {
   slot->batch = NULL;
   fw_batcher_start(slot->batcher);
-  furrow_status status = fw_batch_slot_reserve(slot, from->rows, err);
-  if (status == FURROW_OK) status = from->fill(from->source, slot->batcher, from->rows, slot->number, &count, err);
-  if (status == FURROW_OK && count > 0) status = fw_batcher_finish(slot->batcher, &slot->batch, err);
-  if (status == FURROW_OK && count > 0) slot->batch->first_row = slot->number[0] - 1;
-  return status;
+  FW_TRY(fw_batch_slot_reserve(slot, from->rows, err));
+  FW_TRY(from->add(from->source, first, count, slot->batcher, slot->number, err));
+  return fw_batch_slot_number(slot, count, err);
 }
 
 furrow_status fw_batch_slot_begin(fw_batch_slot *slot, bool grow, furrow_error *err) {
@@ -86,6 +112,35 @@ void fw_batch_slot_rows(fw_batch_slot *slot, const fw_step *step, size_t task) {
     fw_net_forward(slot->net, slot->pass, begin, end);
   }
   for (size_t i = begin; i < end; i++) fw_net_outputs(slot->net, slot->pass, i, slot->out + i * slot->graph->outputs);
+}
+
+/* Tasks whose rows are summed together. */
+enum { SUM_TASKS = FW_SUM_ROWS / TASK_ROWS };
+
+void fw_batch_slot_start(fw_batch_slot *slot, bool terms) {
+  const size_t tasks = fw_batch_slot_tasks(slot), parts = fw_net_sum_tasks(slot->net, slot->pass);
+  atomic_store(&slot->unsound, false);
+  slot->has_terms = terms;
+  for (size_t i = 0; i < parts; i++) {
+    const size_t left = tasks - i * SUM_TASKS;
+    atomic_init(&slot->unsummed[i], left < SUM_TASKS ? (unsigned)left : SUM_TASKS);
+  }
+}
+
+static bool is_finite(const double *numbers, size_t count) {
+  bool finite = true;
+  for (size_t i = 0; i < count; i++) finite &= isfinite(numbers[i]) != 0;
+  return finite;
+}
+
+void fw_batch_slot_run(fw_batch_slot *slot, const fw_step *step, size_t task) {
+  const size_t begin = task * TASK_ROWS, left = slot->batch->rows - begin, part = task / SUM_TASKS;
+  const size_t n = slot->graph->outputs, count = left < TASK_ROWS ? left : TASK_ROWS;
+  fw_batch_slot_rows(slot, step, task);
+  if (!isfinite(slot->loss[task]) || !is_finite(slot->out + begin * n, count * n)) atomic_store(&slot->unsound, true);
+  if (slot->has_terms) fw_batch_slot_find_terms(slot, task);
+  const bool summed = step && fw_net_sum_tasks(slot->net, slot->pass) > 0;
+  if (summed && atomic_fetch_sub(&slot->unsummed[part], 1) == 1) fw_net_sum(slot->net, slot->pass, part);
 }
 
 static double weight_of(const fw_minibatch *batch, size_t row) {

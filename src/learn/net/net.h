@@ -81,6 +81,7 @@ void fw_net_outputs(const fw_net *net, const fw_pass *pass, size_t row, double *
  * (fw_batcher_params.unlisted). Where they have none there is a phase between rows and parameters: so many tasks (else
  * 0), and one of them. */
 bool fw_net_sums_by_row(const fw_net *net);
+enum { FW_SUM_ROWS = 512 }; /* of a task, whose sums need nothing but these rows */
 size_t fw_net_sum_tasks(const fw_net *net, const fw_pass *pass);
 void fw_net_sum(const fw_net *net, fw_pass *pass, size_t task);
 

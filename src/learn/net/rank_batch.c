@@ -128,7 +128,7 @@ static furrow_status create_batcher(fw_rank_batch *b, furrow_error *err) {
     FW_TRY(fw_batcher_create(&b->slices[i].batcher, &rules, err));
     FW_TRY(fw_pass_create(&b->slices[i].pass, b->net, err));
   }
-  return fw_pass_create(&b->whole.pass, b->net, err);
+  return fw_batch_slot_init_pass(&b->whole, err);
 }
 
 bool fw_rank_batch_is_needed(const fw_net *net) {
