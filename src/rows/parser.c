@@ -18,7 +18,6 @@
 #include "rows/format.h"
 
 #define DEFAULT_CHUNK ((size_t)512 << 10)
-#define DEFAULT_MAX_LINE ((size_t)1 << 30)
 #define MAX_THREADS 1024
 #define HEAD_BYTES (64 << 10)     /* of a file: where its header begins, if it has one */
 #define MOST_HEAD_BYTES (8 << 20) /* so much of a long first line is looked at */
@@ -89,7 +88,7 @@ static furrow_status check_params(furrow_parser_params *p, furrow_error *err) {
   if (p->threads > MAX_THREADS) return fw_fail(err, FURROW_E_ARGUMENT, "threads: at most %d", MAX_THREADS);
   if (p->threads == 0) p->threads = fw_processor_count();
   if (p->chunk_bytes == 0) p->chunk_bytes = DEFAULT_CHUNK;
-  if (p->max_line_bytes == 0) p->max_line_bytes = DEFAULT_MAX_LINE;
+  if (p->max_line_bytes == 0) p->max_line_bytes = FW_MAX_LINE_BYTES;
   if (p->chunk_bytes > UINT32_MAX / 2 || p->max_line_bytes > UINT32_MAX / 2)
     return fw_fail(err, FURROW_E_ARGUMENT, "chunk_bytes and max_line_bytes: at most 2 GiB");
   return FURROW_OK;
