@@ -426,7 +426,7 @@ void fw_spin_pool_run(fw_spin_pool *pool, size_t count, void (*body)(void *conte
 /* ---- Stages ----------------------------------------------------------------------------------------------- */
 
 /* How often a thread looks for work before it lets other threads of its processor run, and before it sleeps. */
-enum { STAGE_SPINS = 1000, STAGE_YIELDS = 200 };
+enum { STAGE_SPINS = 2000, STAGE_YIELDS = 2000 };
 enum { ATTEND_NS = 5000000 }; /* the caller sleeps no longer */
 
 typedef struct stage_run {

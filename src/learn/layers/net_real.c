@@ -10,8 +10,11 @@
 
 #define ALIGNMENT 64
 #define CACHE_LINE 64
-/* Uses and features that make up a task of the update; a feature counts as much as FEATURE_COST uses. */
-#define TASK_COST 4096
+/* Uses and features that make up a task of the update, of records of a few numbers and of more; a feature counts as much
+ * as FEATURE_COST uses. Tasks are small enough for many threads to get some of each. */
+#define TASK_COST_NARROW 4096
+#define TASK_COST_WIDE 1024
+#define NARROW_REALS 4
 #define FEATURE_COST 2
 /* Features whose records stay in the nearest cache while layer after layer updates them. */
 #define FEATURES_AT_ONCE 64
@@ -259,16 +262,20 @@ static size_t cost_before(const fw_minibatch *batch, size_t feature) {
   return (batch->use_offset ? batch->use_offset[feature] : 0) + FEATURE_COST * feature;
 }
 
+static size_t task_cost(const real_net *net) {
+  return net->record_reals <= NARROW_REALS ? TASK_COST_NARROW : TASK_COST_WIDE;
+}
+
 static size_t feature_tasks(const real_net *net, const fw_minibatch *batch) {
-  return net->features ? (cost_before(batch, batch->features) + TASK_COST - 1) / TASK_COST : 0;
+  return net->features ? (cost_before(batch, batch->features) + task_cost(net) - 1) / task_cost(net) : 0;
 }
 
 /* The first feature of a task: the first with that much before it. */
-static size_t first_feature(const fw_minibatch *batch, size_t task) {
+static size_t first_feature(const real_net *net, const fw_minibatch *batch, size_t task) {
   size_t low = 0, high = batch->features;
   while (low < high) {
     const size_t middle = low + (high - low) / 2;
-    if (cost_before(batch, middle) < task * TASK_COST)
+    if (cost_before(batch, middle) < task * task_cost(net))
       low = middle + 1;
     else
       high = middle;
@@ -288,8 +295,8 @@ static inline __attribute__((always_inline)) void ask_for_records(const real_net
 }
 
 static void update_features(const real_net *net, real_pass *pass, size_t task) {
-  const size_t end = first_feature(pass->batch, task + 1);
-  for (size_t first = first_feature(pass->batch, task); first < end; first += FEATURES_AT_ONCE) {
+  const size_t end = first_feature(net, pass->batch, task + 1);
+  for (size_t first = first_feature(net, pass->batch, task); first < end; first += FEATURES_AT_ONCE) {
     const size_t last = end - first < FEATURES_AT_ONCE ? end : first + FEATURES_AT_ONCE;
     ask_for_records(net, pass, last, end - last < FEATURES_AT_ONCE ? end : last + FEATURES_AT_ONCE);
     for (size_t i = 0; i < net->count; i++) {
@@ -310,20 +317,17 @@ static size_t update_tasks(const void *net, const void *pass) {
   return count;
 }
 
+/* Dense arrays come first: their tasks take longest. */
 static void update(const void *net, void *pass, const fw_step *step, size_t task) {
   const real_net *of = net;
   real_pass self = ((pass_memory *)pass)->pass;
   self.step = step;
-  const size_t by_feature = feature_tasks(of, self.batch);
-  if (task < by_feature) {
-    update_features(of, &self, task);
-    return;
-  }
-  task -= by_feature;
   size_t i = 0;
-  for (; task >= node_tasks(&of->nodes[i]); i++) task -= node_tasks(&of->nodes[i]);
-  assert(i < of->count);
-  of->nodes[i].ops->update(of, &of->nodes[i], &self, task);
+  for (; i < of->count && task >= node_tasks(&of->nodes[i]); i++) task -= node_tasks(&of->nodes[i]);
+  if (i < of->count)
+    of->nodes[i].ops->update(of, &of->nodes[i], &self, task);
+  else
+    update_features(of, &self, task);
 }
 
 /* ---- The table of functions for net.c ---- */

@@ -10,17 +10,16 @@
 #include "learn/data/minibatch.h"
 #include "learn/net/rank_batch.h"
 
-/* Rows of a task: enough for matrix products, few enough for all threads to get some of a batch. */
-enum { TASK_ROWS = 32 };
-
-furrow_status fw_batch_slot_init(fw_batch_slot *slot, fw_net *net, bool training, const fw_batch_slot *beside,
+furrow_status fw_batch_slot_init(fw_batch_slot *slot, fw_net *net, bool listed, const fw_batch_slot *beside,
                                  furrow_error *err) {
   const fw_plan *plan = fw_net_plan(net);
   fw_batcher_params rules = fw_plan_rules(plan);
-  rules.graph = training ? &plan->graph : NULL;
+  rules.graph = &plan->graph;
   rules.beside = beside ? beside->batcher : NULL;
-  rules.unlisted = fw_net_sums_by_row(net) || fw_rank_batch_is_needed(net); /* then it has the list */
-  *slot = (fw_batch_slot){.net = net, .graph = &plan->graph};
+  rules.part_rows = listed && fw_net_sums_by_row(net) ? FW_SUM_ROWS : 0;
+  rules.unlisted = fw_net_sums_by_row(net) && !listed;
+  rules.unlisted |= fw_rank_batch_is_needed(net); /* then it has the list */
+  *slot = (fw_batch_slot){.net = net, .graph = &plan->graph, .task_rows = FW_TASK_ROWS};
   return fw_batcher_create(&slot->batcher, &rules, err);
 }
 
@@ -54,7 +53,7 @@ furrow_status fw_batch_slot_reserve(fw_batch_slot *slot, size_t rows, furrow_err
   slot->out = out;
   if (status == FURROW_OK) status = fw_realloc(&terms, rows, sizeof *slot->terms, err);
   slot->terms = terms;
-  if (status == FURROW_OK) status = fw_realloc(&loss, rows / TASK_ROWS + 1, sizeof *slot->loss, err);
+  if (status == FURROW_OK) status = fw_realloc(&loss, rows / FW_TASK_ROWS_LEAST + 1, sizeof *slot->loss, err);
   slot->loss = loss;
   if (status == FURROW_OK) status = fw_realloc(&parts, rows / FW_SUM_ROWS + 1, sizeof *slot->unsummed, err);
   slot->unsummed = parts;
@@ -99,12 +98,22 @@ furrow_status fw_batch_slot_begin(fw_batch_slot *slot, bool grow, furrow_error *
 /* ---- Rows ----------------------------------------------------------------------------------------------- */
 
 size_t fw_batch_slot_tasks(const fw_batch_slot *slot) {
-  return (slot->batch->rows + TASK_ROWS - 1) / TASK_ROWS;
+  return (slot->batch->rows + slot->task_rows - 1) / slot->task_rows;
+}
+
+/* Tasks whose rows are summed together. */
+static size_t tasks_of_part(const fw_batch_slot *slot) {
+  return FW_SUM_ROWS / slot->task_rows;
+}
+
+/* The row behind the last one of a task. */
+static size_t end_of(const fw_batch_slot *slot, size_t task) {
+  const size_t begin = task * slot->task_rows, left = slot->batch->rows - begin;
+  return left < slot->task_rows ? begin + left : begin + slot->task_rows;
 }
 
 void fw_batch_slot_rows(fw_batch_slot *slot, const fw_step *step, size_t task) {
-  const size_t begin = task * TASK_ROWS, left = slot->batch->rows - begin;
-  const size_t end = left < TASK_ROWS ? begin + left : begin + TASK_ROWS;
+  const size_t begin = task * slot->task_rows, end = end_of(slot, task);
   slot->loss[task] = 0;
   if (step) {
     fw_net_train(slot->net, slot->pass, step, begin, end, &slot->loss[task]);
@@ -114,16 +123,13 @@ void fw_batch_slot_rows(fw_batch_slot *slot, const fw_step *step, size_t task) {
   for (size_t i = begin; i < end; i++) fw_net_outputs(slot->net, slot->pass, i, slot->out + i * slot->graph->outputs);
 }
 
-/* Tasks whose rows are summed together. */
-enum { SUM_TASKS = FW_SUM_ROWS / TASK_ROWS };
-
 void fw_batch_slot_start(fw_batch_slot *slot, bool terms) {
   const size_t tasks = fw_batch_slot_tasks(slot), parts = fw_net_sum_tasks(slot->net, slot->pass);
   atomic_store(&slot->unsound, false);
   slot->has_terms = terms;
   for (size_t i = 0; i < parts; i++) {
-    const size_t left = tasks - i * SUM_TASKS;
-    atomic_init(&slot->unsummed[i], left < SUM_TASKS ? (unsigned)left : SUM_TASKS);
+    const size_t left = tasks - i * tasks_of_part(slot);
+    atomic_init(&slot->unsummed[i], (unsigned)(left < tasks_of_part(slot) ? left : tasks_of_part(slot)));
   }
 }
 
@@ -134,8 +140,8 @@ static bool is_finite(const double *numbers, size_t count) {
 }
 
 void fw_batch_slot_run(fw_batch_slot *slot, const fw_step *step, size_t task) {
-  const size_t begin = task * TASK_ROWS, left = slot->batch->rows - begin, part = task / SUM_TASKS;
-  const size_t n = slot->graph->outputs, count = left < TASK_ROWS ? left : TASK_ROWS;
+  const size_t begin = task * slot->task_rows, part = task / tasks_of_part(slot);
+  const size_t n = slot->graph->outputs, count = end_of(slot, task) - begin;
   fw_batch_slot_rows(slot, step, task);
   if (!isfinite(slot->loss[task]) || !is_finite(slot->out + begin * n, count * n)) atomic_store(&slot->unsound, true);
   if (slot->has_terms) fw_batch_slot_find_terms(slot, task);
@@ -195,8 +201,7 @@ furrow_status fw_batch_slot_check(const fw_batch_slot *slot, furrow_error *err) 
 }
 
 void fw_batch_slot_find_terms(fw_batch_slot *slot, size_t task) {
-  const size_t begin = task * TASK_ROWS, left = slot->batch->rows - begin;
-  for (size_t i = begin; i < begin + (left < TASK_ROWS ? left : TASK_ROWS); i++)
+  for (size_t i = task * slot->task_rows; i < end_of(slot, task); i++)
     slot->terms[i] = fw_row_terms_of(slot->graph, slot->out + i * slot->graph->outputs, slot->batch->label[i]);
 }
 

@@ -16,7 +16,7 @@ typedef struct fw_batch_slot {
   fw_batcher *batcher;
   fw_pass *pass, *own_pass; /* that it uses, and one of its own; NULL: none */
   fw_minibatch *batch; /* NULL: none */
-  size_t row_capacity, task_capacity;
+  size_t row_capacity, task_rows; /* rows of a task */
   uint64_t *number;    /* of each row in the data, from 1: for messages */
   double *out;         /* outputs of each row */
   fw_row_terms *terms; /* of each row, for its tally */
@@ -40,10 +40,11 @@ typedef struct fw_row_source {
                        furrow_error *err);
 } fw_row_source;
 
-/* The caller's struct, all zeros; to be cleared after a failure, too. `training`: rows must have labels. `beside` (may
- * be NULL): a slot of the same net, which must outlive this one; only one of the two may be filled at a time. The slot
+/* The caller's struct, all zeros; to be cleared after a failure, too. Rows must have labels. `listed`: gradients are summed
+ * by feature even where they could be summed by row (fw_net_sums_by_row), which is more work, but work for many threads;
+ * the sums have the same bits. `beside` (may be NULL): a slot of the same net, which must outlive this one; only one of the two may be filled at a time. The slot
  * has no pass yet: fw_batch_slot_init_pass makes one of its own, or the caller lends it one before it is begun. */
-furrow_status fw_batch_slot_init(fw_batch_slot *slot, fw_net *net, bool training, const fw_batch_slot *beside,
+furrow_status fw_batch_slot_init(fw_batch_slot *slot, fw_net *net, bool listed, const fw_batch_slot *beside,
                                  furrow_error *err) FURROW_MUST_USE;
 furrow_status fw_batch_slot_init_pass(fw_batch_slot *slot, furrow_error *err) FURROW_MUST_USE;
 void fw_batch_slot_clear(fw_batch_slot *slot);
@@ -61,7 +62,9 @@ furrow_status fw_batch_slot_fill_claimed(fw_batch_slot *slot, const fw_row_sourc
                                          furrow_error *err) FURROW_MUST_USE;
 furrow_status fw_batch_slot_begin(fw_batch_slot *slot, bool grow, furrow_error *err) FURROW_MUST_USE;
 
-/* The phase of rows in tasks of a size that is fixed, without (step NULL) or with the backward pass. */
+/* The phase of rows in tasks of task_rows, without (step NULL) or with the backward pass. Their losses are added up by
+ * task: whoever returns a loss leaves task_rows as it is. */
+enum { FW_TASK_ROWS_LEAST = 16, FW_TASK_ROWS = 32, FW_TASK_ROWS_MOST = 64 };
 size_t fw_batch_slot_tasks(const fw_batch_slot *slot);
 void fw_batch_slot_rows(fw_batch_slot *slot, const fw_step *step, size_t task);
 /* The same with all that can be found beside: the terms of the rows where `terms` says so, `unsound`, and with a step the

@@ -10,11 +10,16 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "learn/train/fit.h"
 
 /* Slots: at least a few, even of large batches; else so many that they hold that many rows, and arrays over that many
  * features (local_ids.h). */
 enum { LEAST_SLOTS = 3, MOST_SLOTS = 8, SLOT_ROWS = 1 << 16, SLOT_FEATURES = 1 << 24 };
 enum { MOST_PASSES = 2 };
+/* Threads from which on sums by row have too few tasks (fw_batch_slot_init). */
+enum { LISTING_THREADS = 4 };
+/* Tasks of rows that each thread should get, unless a task would take less time than that. */
+enum { THREAD_TASKS = 4, LEAST_TASK_NS = 4000 };
 
 typedef struct place {
   fw_batch_slot slot;
@@ -43,6 +48,7 @@ struct fw_pipeline {
   place *now; /* NULL: none */
   bool updating;
   fw_step step;
+  double row_ns; /* that a row took in a task of the last batch; 0: not known */
   furrow_status status;
   furrow_error error;
   /* for the caller */
@@ -215,12 +221,25 @@ static place *find_next(fw_pipeline *p, bool *end) {
   return found;
 }
 
+/* Rows of a task: many of them for the sake of matrix products, few for all threads to be busy to the end. Nothing that
+ * a batch does depends on it. */
+static size_t rows_of_task(const fw_pipeline *p, size_t rows) {
+  const unsigned threads = fw_spin_pool_threads(p->trainer->pool);
+  size_t count = FW_TASK_ROWS_MOST;
+  if (threads == 1 || p->row_ns == 0) return FW_TASK_ROWS;
+  while (count > FW_TASK_ROWS_LEAST && rows / count < THREAD_TASKS * threads &&
+         p->row_ns * (double)(count / 2) >= LEAST_TASK_NS)
+    count /= 2;
+  return count;
+}
+
 static size_t start_rows(fw_pipeline *p) {
   bool end;
   if (atomic_load(&p->stop)) return FW_STAGE_END;
   p->now = find_next(p, &end);
   if (!p->now) return end ? FW_STAGE_END : FW_STAGE_WAIT;
   p->step = fw_trainer_step_at(p->trainer, p->trainer->steps + 1, p->job->epoch);
+  p->now->slot.task_rows = rows_of_task(p, p->now->slot.batch->rows);
   fw_batch_slot_start(&p->now->slot, p->job->take == fw_tally_batch);
   return fw_batch_slot_tasks(&p->now->slot);
 }
@@ -237,13 +256,20 @@ static size_t next_stage(void *context) {
   return start_rows(p);
 }
 
+static void run_rows(fw_pipeline *p, size_t i) {
+  fw_batch_slot *slot = &p->now->slot;
+  const double start = i == 0 ? fw_fit_seconds() : 0;
+  fw_batch_slot_run(slot, p->job->train ? &p->step : NULL, i);
+  if (i == 0 && slot->batch->rows >= slot->task_rows)
+    p->row_ns = (fw_fit_seconds() - start) * 1e9 / (double)slot->task_rows;
+}
+
 static void run_task(void *context, size_t i) {
   fw_pipeline *p = context;
-  fw_batch_slot *slot = &p->now->slot;
   if (p->updating)
-    fw_net_update(p->trainer->net, slot->pass, &p->step, i);
+    fw_net_update(p->trainer->net, p->now->slot.pass, &p->step, i);
   else
-    fw_batch_slot_run(slot, p->job->train ? &p->step : NULL, i);
+    run_rows(p, i);
 }
 
 /* ---- The caller --------------------------------------------------------------------------------------------- */
@@ -272,11 +298,15 @@ static size_t wanted_places(const fw_pipeline *p, const fw_row_source *from) {
   return count < LEAST_SLOTS ? LEAST_SLOTS : count;
 }
 
+static bool lists_uses(const fw_pipeline *p) {
+  return fw_spin_pool_threads(p->trainer->pool) >= LISTING_THREADS;
+}
+
 static furrow_status ensure_places(fw_pipeline *p, size_t count, furrow_error *err) {
   const unsigned passes = count > 1 ? MOST_PASSES : 1;
   for (; p->place_count < count; p->place_count++) {
     fw_batch_slot *slot = &p->places[p->place_count].slot;
-    const furrow_status status = fw_batch_slot_init(slot, p->trainer->net, true, NULL, err);
+    const furrow_status status = fw_batch_slot_init(slot, p->trainer->net, lists_uses(p), NULL, err);
     if (status != FURROW_OK) fw_batch_slot_clear(slot);
     if (status != FURROW_OK) return status;
   }
