@@ -56,12 +56,12 @@ void fw_spin_pool_run(fw_spin_pool *pool, size_t count, void (*body)(void *conte
 
 /* ---- Stages --------------------------------------------------------------------------------------------- */
 
-#define FW_STAGE_WAIT ((size_t)0)  /* the next stage cannot begin before some work aside is done */
-#define FW_STAGE_END ((size_t)-1)  /* there is none */
+#define FW_STAGE_WAIT ((size_t)0)        /* the next stage cannot begin before some work aside is done */
+#define FW_STAGE_END ((size_t)-1)        /* there is none */
 #define FW_STAGE_MOST ((size_t)-1 >> 34) /* tasks of a stage, at most */
 
-/* Work of which each stage needs what all tasks of the one before it have done. Threads that find no task do work aside:
- * such that is under way while stages begin and end. */
+/* Work of which each stage needs what all tasks of the one before it have done. Threads that find no task do work
+ * aside: such that is under way while stages begin and end. */
 typedef struct fw_stages {
   /* How many tasks the next stage has, or one of the above. One thread at a time calls it, when all tasks of the stage
    * before are done. FW_STAGE_WAIT: it is called again after some call of `aside` that returned true. */

@@ -78,8 +78,6 @@ void fw_local_ids_clear(fw_local_ids *n) {
   fw_free(n->own);
   fw_free(n->key);
   fw_free(n->table);
-  fw_free(n->grouped);
-  fw_free(n->moved);
   *n = (fw_local_ids){0};
 }
 
@@ -168,48 +166,6 @@ furrow_status fw_local_ids_finish(fw_local_ids *n, uint32_t *number, size_t uses
   furrow_status status = reserve_keys(n, uses < n->range ? uses : (size_t)n->range, err);
   if (status == FURROW_OK) number_by_array(n, number, uses);
   return status;
-}
-
-/* ---- Groups ---- */
-
-enum { GROUP_BITS = 9 };
-
-static unsigned group_shift(uint64_t range) {
-  unsigned bits = 0;
-  while (bits < 64 && range >> bits) bits++;
-  return bits > GROUP_BITS ? bits - GROUP_BITS : 0;
-}
-
-/* Each key's group gets the next of its numbers. */
-static void move_keys(const fw_local_ids *n) {
-  const unsigned shift = group_shift(n->range);
-  uint32_t next[((size_t)1 << GROUP_BITS) + 1] = {0};
-  for (size_t i = 0; i < n->count; i++) next[(n->key[i] >> shift) + 1]++;
-  for (size_t group = 1; group < sizeof next / sizeof *next; group++) next[group] += next[group - 1];
-  for (size_t i = 0; i < n->count; i++) {
-    const uint32_t to = next[n->key[i] >> shift]++;
-    n->grouped[to] = n->key[i];
-    n->moved[i] = to;
-  }
-}
-
-furrow_status fw_local_ids_group(fw_local_ids *n, uint32_t *number, size_t uses, furrow_error *err) {
-  void *grouped = n->grouped, *moved = n->moved;
-  if (n->range == 0) return FURROW_OK;
-  furrow_status status = fw_grow(&grouped, &n->grouped_capacity, n->capacity, sizeof *n->grouped, err);
-  n->grouped = grouped;
-  if (status == FURROW_OK) status = fw_grow(&moved, &n->moved_capacity, n->count, sizeof *n->moved, err);
-  n->moved = moved;
-  if (status != FURROW_OK) return status;
-  move_keys(n);
-  for (size_t i = 0; i < uses; i++) number[i] = n->moved[number[i]];
-  uint64_t *const key = n->key;
-  const size_t capacity = n->capacity;
-  n->key = n->grouped;
-  n->capacity = n->grouped_capacity;
-  n->grouped = key;
-  n->grouped_capacity = capacity;
-  return FURROW_OK;
 }
 
 static uint64_t largest_u32(const uint32_t *keys, size_t count) {

@@ -17,10 +17,6 @@ typedef struct fw_local_ids {
   struct fw_local_id_entry *table;
   unsigned shift; /* 64 - log2(size of the table) */
   uint32_t stamp; /* of this batch */
-  /* of fw_local_ids_group */
-  uint64_t *grouped;
-  uint32_t *moved;
-  size_t grouped_capacity, moved_capacity;
 } fw_local_ids;
 
 /* The caller's struct; to be cleared after a failure, too. `beside` (may be NULL): another one with the same range,
@@ -42,10 +38,5 @@ furrow_status fw_local_ids_add(fw_local_ids *local_ids, const furrow_row *row, u
 /* At the end: `number` has those of all rows, one after the other, as they were given to fw_local_ids_add. */
 furrow_status fw_local_ids_finish(fw_local_ids *local_ids, uint32_t *number, size_t uses,
                                   furrow_error *err) FURROW_MUST_USE;
-
-/* Then, where there is a range: other numbers, for features in groups of keys near each other, and in the order that they
- * had within a group. */
-furrow_status fw_local_ids_group(fw_local_ids *local_ids, uint32_t *number, size_t uses,
-                                 furrow_error *err) FURROW_MUST_USE;
 
 #endif

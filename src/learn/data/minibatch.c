@@ -414,7 +414,6 @@ static furrow_status hand_out(fw_batcher *b, fw_minibatch **batch, furrow_error 
     b->batch.use = needs_uses(b) ? b->use : NULL;
     b->batch.use_row = b->use_row;
     b->batch.use_place = b->has_place ? b->use_place : b->batch.use;
-    b->batch.part_rows = b->rules.part_rows;
   }
   if (status == FURROW_OK) *batch = &b->batch;
   return status;
@@ -424,7 +423,6 @@ furrow_status fw_batcher_finish(fw_batcher *b, fw_minibatch **batch, furrow_erro
   furrow_status status = grow_rows(b, 0, err);
   if (status == FURROW_OK && !b->rules.dense) status = ensure_capacity(b, 0, err);
   if (status == FURROW_OK && !b->rules.dense) status = fw_local_ids_finish(&b->local_ids, b->feature, b->uses, err);
-  if (status == FURROW_OK && b->rules.part_rows) status = fw_local_ids_group(&b->local_ids, b->feature, b->uses, err);
   return status == FURROW_OK ? hand_out(b, batch, err) : status;
 }
 

@@ -31,7 +31,6 @@ typedef struct fw_minibatch {
   uint32_t *use_row;    /* the rows of uses by feature, ascending for each */
   uint32_t *use;        /* those uses; NULL where there are neither values nor slots */
   uint32_t *use_place;  /* their places; `use` itself where place is NULL */
-  size_t part_rows;     /* rows whose gradients are summed by themselves, before they are added to others; 0: all */
   /* dense data */
   float *x; /* rows * columns; NULL for sparse data */
   size_t columns;
@@ -46,7 +45,6 @@ typedef struct fw_batcher_params {
   size_t slots;   /* that every row must have (data->short_rows: at most); 0: any number */
   bool plain;     /* for scoring: features are not numbered (use i is feature i), uses not listed by feature */
   bool unlisted;  /* uses are not listed by feature: use_offset and what follows it are NULL */
-  size_t part_rows; /* of batches whose uses are listed; then features are numbered by groups of keys near each other */
   bool by_field;  /* slots are fields (several features of one are pooled), else features by ascending id */
   const struct fw_batcher *beside; /* NULL, or one with the same range: see fw_local_ids_init */
   const fw_data_conf *data;        /* label transform, has_label */

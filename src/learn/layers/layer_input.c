@@ -117,41 +117,10 @@ static void sparse_sum_rows(const node *self, const real_pass *pass, size_t begi
   }
 }
 
-/* The additions of sparse_sum_rows and fw_update_summed, in their order. */
-static real sum_parts(const fw_minibatch *batch, const real *grad, size_t feature) {
-  uint32_t i = batch->use_offset[feature];
-  const uint32_t end = batch->use_offset[feature + 1], *row = batch->use_row;
-  real sum = 0;
-  while (i < end) {
-    const size_t limit = (row[i] / batch->part_rows + 1) * batch->part_rows;
-    real part = 0;
-    for (; i < end && row[i] < limit; i++)
-      part += batch->value ? grad[row[i]] * (real)batch->value[batch->use[i]] : grad[row[i]];
-    sum += part;
-  }
-  return sum;
-}
-
-static void update_by_parts(const node *self, const real_pass *pass, size_t begin, size_t end) {
-  const real *grad = pass->tensors[self->index].grad;
-  optimizer_step o;
-  real sums[SUMS];
-  REAL_NAME(fw_optimizer_step)(&o, self, pass);
-  for (size_t first = begin; first < end; first += SUMS) {
-    const size_t count = end - first < SUMS ? end - first : SUMS;
-    for (size_t i = 0; i < count; i++) sums[i] = sum_parts(pass->batch, grad, first + i);
-    o.kernel->records(&o.rule, 1, count, (void *const *)pass->record + first, self->record_at, sums);
-  }
-}
-
 static void sparse_update_features(const real_net *net, const node *self, real_pass *pass, size_t begin, size_t end) {
   (void)net;
   if (pass->sums) {
     REAL_NAME(fw_update_summed)(self, pass, begin, end);
-    return;
-  }
-  if (pass->batch->part_rows) {
-    update_by_parts(self, pass, begin, end);
     return;
   }
   const fw_gather_uses gather = {

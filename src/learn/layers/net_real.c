@@ -10,11 +10,9 @@
 
 #define ALIGNMENT 64
 #define CACHE_LINE 64
-/* Uses and features that make up a task of the update, of records of a few numbers and of more; a feature counts as much
- * as FEATURE_COST uses. Tasks are small enough for many threads to get some of each. */
-#define TASK_COST_NARROW 4096
-#define TASK_COST_WIDE 1024
-#define NARROW_REALS 4
+/* Uses and features that make up a task of the update; a feature counts as much as FEATURE_COST uses. Few enough for
+ * many threads to get some tasks of each batch. */
+#define TASK_COST 1024
 #define FEATURE_COST 2
 /* Features whose records stay in the nearest cache while layer after layer updates them. */
 #define FEATURES_AT_ONCE 64
@@ -33,27 +31,25 @@ static double softmax_row(const real *out, size_t width, size_t label, double we
   for (size_t j = 1; j < width; j++) most = out[j] > most ? out[j] : most;
   double sum = 0;
   for (size_t j = 0; j < width; j++) sum += exp((double)(out[j] - most));
-  if (grad) {
-    for (size_t j = 0; j < width; j++) grad[j] = (real)(weight * exp((double)(out[j] - most)) / sum);
-    grad[label] -= (real)weight;
-  }
+  for (size_t j = 0; j < width; j++) grad[j] = (real)(weight * exp((double)(out[j] - most)) / sum);
+  grad[label] -= (real)weight;
   return weight * (log(sum) - (double)(out[label] - most));
 }
 
-/* Loss of rows begin … end-1 from outputs of `width` numbers: the sum of weight * loss; grad (NULL: not wanted) becomes
- * weight * its derivative. out and grad point at row 0. */
+/* Loss of rows begin … end-1 from outputs of `width` numbers: the sum of weight * loss (0 where it is not wanted); grad
+ * becomes weight * its derivative. out and grad point at row 0. */
 static double loss_of_rows(const fw_graph *graph, const fw_minibatch *batch, const real *out, size_t width,
-                           size_t begin, size_t end, real *grad) {
+                           size_t begin, size_t end, bool wanted, real *grad) {
   double sum = 0;
   for (size_t i = begin; i < end; i++) {
     const double weight = weight_of(batch, i), label = (double)batch->label[i];
     if (graph->loss == FW_LOSS_SOFTMAX) {
-      sum += softmax_row(out + i * width, width, (size_t)label, weight, grad ? grad + i * width : NULL);
+      sum += softmax_row(out + i * width, width, (size_t)label, weight, grad + i * width);
       continue;
     }
     const double z = (double)out[i * width];
-    sum += weight * fw_loss_of(graph, z, label);
-    if (grad) grad[i * width] = (real)(weight * fw_loss_slope(graph, z, label));
+    if (wanted) sum += weight * fw_loss_of(graph, z, label);
+    grad[i * width] = (real)(weight * fw_loss_slope(graph, z, label));
   }
   return sum;
 }
@@ -184,12 +180,12 @@ static void clear_gradients(const real_net *net, const real_pass *pass, size_t b
   }
 }
 
-static double train_rows(const real_net *net, real_pass *pass, size_t begin, size_t end) {
+static double train_rows(const real_net *net, real_pass *pass, size_t begin, size_t end, bool wanted) {
   forward_rows(net, pass, begin, end);
   clear_gradients(net, pass, begin, end);
   const tensor *last = &pass->tensors[net->last];
-  const double loss =
-      loss_of_rows(&net->plan->graph, pass->batch, last->out, net->nodes[net->last].width, begin, end, last->grad);
+  const double loss = loss_of_rows(&net->plan->graph, pass->batch, last->out, net->nodes[net->last].width, begin, end,
+                                   wanted, last->grad);
   for (size_t i = net->count; i-- > 0;)
     if (net->nodes[i].ops->backward) net->nodes[i].ops->backward(net, &net->nodes[i], pass, begin, end);
   return loss;
@@ -211,9 +207,10 @@ static void train(const void *net, void *pass, const fw_step *step, size_t begin
   real_pass self = ((pass_memory *)pass)->pass; /* a copy: tasks that run at once must not write the step */
   const size_t rows = rows_at_once(net, end - begin);
   self.step = step;
-  *loss = 0;
+  double sum = 0;
   for (size_t row = begin; row < end; row += rows)
-    *loss += train_rows(net, &self, row, end - row < rows ? end : row + rows);
+    sum += train_rows(net, &self, row, end - row < rows ? end : row + rows, loss != NULL);
+  if (loss) *loss = sum;
 }
 
 static void outputs(const void *net, const void *pass, size_t row, double *out) {
@@ -262,20 +259,16 @@ static size_t cost_before(const fw_minibatch *batch, size_t feature) {
   return (batch->use_offset ? batch->use_offset[feature] : 0) + FEATURE_COST * feature;
 }
 
-static size_t task_cost(const real_net *net) {
-  return net->record_reals <= NARROW_REALS ? TASK_COST_NARROW : TASK_COST_WIDE;
-}
-
 static size_t feature_tasks(const real_net *net, const fw_minibatch *batch) {
-  return net->features ? (cost_before(batch, batch->features) + task_cost(net) - 1) / task_cost(net) : 0;
+  return net->features ? (cost_before(batch, batch->features) + TASK_COST - 1) / TASK_COST : 0;
 }
 
 /* The first feature of a task: the first with that much before it. */
-static size_t first_feature(const real_net *net, const fw_minibatch *batch, size_t task) {
+static size_t first_feature(const fw_minibatch *batch, size_t task) {
   size_t low = 0, high = batch->features;
   while (low < high) {
     const size_t middle = low + (high - low) / 2;
-    if (cost_before(batch, middle) < task * task_cost(net))
+    if (cost_before(batch, middle) < task * TASK_COST)
       low = middle + 1;
     else
       high = middle;
@@ -295,8 +288,8 @@ static inline __attribute__((always_inline)) void ask_for_records(const real_net
 }
 
 static void update_features(const real_net *net, real_pass *pass, size_t task) {
-  const size_t end = first_feature(net, pass->batch, task + 1);
-  for (size_t first = first_feature(net, pass->batch, task); first < end; first += FEATURES_AT_ONCE) {
+  const size_t end = first_feature(pass->batch, task + 1);
+  for (size_t first = first_feature(pass->batch, task); first < end; first += FEATURES_AT_ONCE) {
     const size_t last = end - first < FEATURES_AT_ONCE ? end : first + FEATURES_AT_ONCE;
     ask_for_records(net, pass, last, end - last < FEATURES_AT_ONCE ? end : last + FEATURES_AT_ONCE);
     for (size_t i = 0; i < net->count; i++) {

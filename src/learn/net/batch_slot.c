@@ -10,15 +10,12 @@
 #include "learn/data/minibatch.h"
 #include "learn/net/rank_batch.h"
 
-furrow_status fw_batch_slot_init(fw_batch_slot *slot, fw_net *net, bool listed, const fw_batch_slot *beside,
-                                 furrow_error *err) {
+furrow_status fw_batch_slot_init(fw_batch_slot *slot, fw_net *net, const fw_batch_slot *beside, furrow_error *err) {
   const fw_plan *plan = fw_net_plan(net);
   fw_batcher_params rules = fw_plan_rules(plan);
   rules.graph = &plan->graph;
   rules.beside = beside ? beside->batcher : NULL;
-  rules.part_rows = listed && fw_net_sums_by_row(net) ? FW_SUM_ROWS : 0;
-  rules.unlisted = fw_net_sums_by_row(net) && !listed;
-  rules.unlisted |= fw_rank_batch_is_needed(net); /* then it has the list */
+  rules.unlisted = fw_net_sums_by_row(net) || fw_rank_batch_is_needed(net); /* then it has the list */
   *slot = (fw_batch_slot){.net = net, .graph = &plan->graph, .task_rows = FW_TASK_ROWS};
   return fw_batcher_create(&slot->batcher, &rules, err);
 }
@@ -112,15 +109,23 @@ static size_t end_of(const fw_batch_slot *slot, size_t task) {
   return left < slot->task_rows ? begin + left : begin + slot->task_rows;
 }
 
-void fw_batch_slot_rows(fw_batch_slot *slot, const fw_step *step, size_t task) {
-  const size_t begin = task * slot->task_rows, end = end_of(slot, task);
-  slot->loss[task] = 0;
-  if (step) {
-    fw_net_train(slot->net, slot->pass, step, begin, end, &slot->loss[task]);
-  } else {
+/* loss: NULL, or for the sum of the rows' losses. */
+static void pass_rows(fw_batch_slot *slot, const fw_step *step, size_t begin, size_t end, double *loss) {
+  if (step)
+    fw_net_train(slot->net, slot->pass, step, begin, end, loss);
+  else
     fw_net_forward(slot->net, slot->pass, begin, end);
-  }
   for (size_t i = begin; i < end; i++) fw_net_outputs(slot->net, slot->pass, i, slot->out + i * slot->graph->outputs);
+}
+
+void fw_batch_slot_rows(fw_batch_slot *slot, const fw_step *step, size_t task) {
+  double loss = 0;
+  pass_rows(slot, step, task * slot->task_rows, end_of(slot, task), &loss);
+  slot->loss[task] = loss;
+}
+
+static double weight_of(const fw_minibatch *batch, size_t row) {
+  return batch->weight ? (double)batch->weight[row] : 1;
 }
 
 void fw_batch_slot_start(fw_batch_slot *slot, bool terms) {
@@ -139,18 +144,19 @@ static bool is_finite(const double *numbers, size_t count) {
   return finite;
 }
 
+/* The loss of a row is among its terms: it is not found twice. */
 void fw_batch_slot_run(fw_batch_slot *slot, const fw_step *step, size_t task) {
-  const size_t begin = task * slot->task_rows, part = task / tasks_of_part(slot);
-  const size_t n = slot->graph->outputs, count = end_of(slot, task) - begin;
-  fw_batch_slot_rows(slot, step, task);
-  if (!isfinite(slot->loss[task]) || !is_finite(slot->out + begin * n, count * n)) atomic_store(&slot->unsound, true);
+  const size_t begin = task * slot->task_rows, end = end_of(slot, task), part = task / tasks_of_part(slot);
+  const size_t n = slot->graph->outputs;
+  double loss = 0;
+  pass_rows(slot, step, begin, end, slot->has_terms ? NULL : &loss);
   if (slot->has_terms) fw_batch_slot_find_terms(slot, task);
+  for (size_t i = begin; slot->has_terms && i < end; i++) loss += weight_of(slot->batch, i) * slot->terms[i].loss;
+  slot->loss[task] = loss;
+  const bool sound = (isfinite(loss) || !step) && is_finite(slot->out + begin * n, (end - begin) * n);
+  if (!sound) atomic_store(&slot->unsound, true);
   const bool summed = step && fw_net_sum_tasks(slot->net, slot->pass) > 0;
   if (summed && atomic_fetch_sub(&slot->unsummed[part], 1) == 1) fw_net_sum(slot->net, slot->pass, part);
-}
-
-static double weight_of(const fw_minibatch *batch, size_t row) {
-  return batch->weight ? (double)batch->weight[row] : 1;
 }
 
 static bool is_sound(const fw_batch_slot *slot, size_t row) {

@@ -14,14 +14,14 @@ typedef struct fw_batch_slot {
   fw_net *net;
   const fw_graph *graph;
   fw_batcher *batcher;
-  fw_pass *pass, *own_pass; /* that it uses, and one of its own; NULL: none */
-  fw_minibatch *batch; /* NULL: none */
+  fw_pass *pass, *own_pass;       /* that it uses, and one of its own; NULL: none */
+  fw_minibatch *batch;            /* NULL: none */
   size_t row_capacity, task_rows; /* rows of a task */
-  uint64_t *number;    /* of each row in the data, from 1: for messages */
-  double *out;         /* outputs of each row */
-  fw_row_terms *terms; /* of each row, for its tally */
-  bool has_terms;      /* they have been found; else the tally finds them */
-  double *loss;        /* of each task of rows */
+  uint64_t *number;               /* of each row in the data, from 1: for messages */
+  double *out;                    /* outputs of each row */
+  fw_row_terms *terms;            /* of each row, for its tally */
+  bool has_terms;                 /* they have been found; else the tally finds them */
+  double *loss;                   /* of each task of rows */
   atomic_uint *unsummed; /* tasks of each part of the rows whose sums are still to be made: fw_batch_slot_run */
   atomic_bool unsound;   /* a loss or an output is not a number */
 } fw_batch_slot;
@@ -40,11 +40,10 @@ typedef struct fw_row_source {
                        furrow_error *err);
 } fw_row_source;
 
-/* The caller's struct, all zeros; to be cleared after a failure, too. Rows must have labels. `listed`: gradients are summed
- * by feature even where they could be summed by row (fw_net_sums_by_row), which is more work, but work for many threads;
- * the sums have the same bits. `beside` (may be NULL): a slot of the same net, which must outlive this one; only one of the two may be filled at a time. The slot
- * has no pass yet: fw_batch_slot_init_pass makes one of its own, or the caller lends it one before it is begun. */
-furrow_status fw_batch_slot_init(fw_batch_slot *slot, fw_net *net, bool listed, const fw_batch_slot *beside,
+/* The caller's struct, all zeros; to be cleared after a failure, too. Rows must have labels. `beside` (may be NULL): a
+ * slot of the same net, which must outlive this one; only one of the two may be filled at a time. The slot has no pass
+ * yet: fw_batch_slot_init_pass makes one of its own, or the caller lends it one before it is begun. */
+furrow_status fw_batch_slot_init(fw_batch_slot *slot, fw_net *net, const fw_batch_slot *beside,
                                  furrow_error *err) FURROW_MUST_USE;
 furrow_status fw_batch_slot_init_pass(fw_batch_slot *slot, furrow_error *err) FURROW_MUST_USE;
 void fw_batch_slot_clear(fw_batch_slot *slot);
@@ -67,8 +66,9 @@ furrow_status fw_batch_slot_begin(fw_batch_slot *slot, bool grow, furrow_error *
 enum { FW_TASK_ROWS_LEAST = 16, FW_TASK_ROWS = 32, FW_TASK_ROWS_MOST = 64 };
 size_t fw_batch_slot_tasks(const fw_batch_slot *slot);
 void fw_batch_slot_rows(fw_batch_slot *slot, const fw_step *step, size_t task);
-/* The same with all that can be found beside: the terms of the rows where `terms` says so, `unsound`, and with a step the
- * sums of gradients by row, which the last task of their rows makes. fw_batch_slot_start comes before the first task. */
+/* The same with all that can be found beside: the terms of the rows where `terms` says so, `unsound`, and with a step
+ * the sums of gradients by row, which the last task of their rows makes. fw_batch_slot_start comes before the first
+ * task. */
 void fw_batch_slot_start(fw_batch_slot *slot, bool terms);
 void fw_batch_slot_run(fw_batch_slot *slot, const fw_step *step, size_t task);
 /* After all tasks: the mean loss. E_RANGE, naming the rows, if a loss or score is not a number. */

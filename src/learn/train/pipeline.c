@@ -6,7 +6,7 @@
  * large, and two are enough. */
 #include "learn/train/pipeline.h"
 
-#include <pthread.h>
+#include <sched.h>
 
 #include "base/error.h"
 #include "base/mem.h"
@@ -15,9 +15,7 @@
 /* Slots: at least a few, even of large batches; else so many that they hold that many rows, and arrays over that many
  * features (local_ids.h). */
 enum { LEAST_SLOTS = 3, MOST_SLOTS = 8, SLOT_ROWS = 1 << 16, SLOT_FEATURES = 1 << 24 };
-enum { MOST_PASSES = 2 };
-/* Threads from which on sums by row have too few tasks (fw_batch_slot_init). */
-enum { LISTING_THREADS = 4 };
+enum { MOST_PASSES = 2, LINE = 64 };
 /* Tasks of rows that each thread should get, unless a task would take less time than that. */
 enum { THREAD_TASKS = 4, LEAST_TASK_NS = 4000 };
 
@@ -28,36 +26,56 @@ typedef struct place {
   furrow_error error;
 } place;
 
+/* What threads read all the time, and what they write often, do not share lines of cache. */
 struct fw_pipeline {
   furrow_trainer *trainer;
   place places[MOST_SLOTS];
   fw_pass *passes[MOST_PASSES];
   unsigned place_count, pass_count;
+  void *memory;
   /* the run */
   const fw_pipeline_job *job;
-  pthread_mutex_t lock;
-  /* under the lock: batches that have a place, have begun, have outputs, are trained, are taken, have left their place */
+  atomic_bool stop;
+  _Alignas(64) atomic_bool offers; /* there is work aside */
+  /* under the lock: batches that have a place, have begun, have outputs, are trained, are taken, have left their place
+   */
+  _Alignas(64) atomic_bool locked;
   uint64_t claimed, begun, scored, trained, taken, left;
   bool beginning, taking, reading; /* a thread is at it */
   bool ended;                      /* nothing is left to be claimed */
-  place *at[MOST_SLOTS];           /* of batch n: at[n % MOST_SLOTS] */
-  place *unused[MOST_SLOTS];
   unsigned unused_count;
-  atomic_bool offers; /* there is work aside */
+  place *unused[MOST_SLOTS];
+  place *at[MOST_SLOTS]; /* of batch n: at[n % MOST_SLOTS] */
   /* the stage */
-  place *now; /* NULL: none */
+  _Alignas(64) place *now; /* NULL: none */
   bool updating;
   fw_step step;
   double row_ns; /* that a row took in a task of the last batch; 0: not known */
   furrow_status status;
   furrow_error error;
   /* for the caller */
-  atomic_uint_fast64_t batches, rows; /* that are done */
-  uint64_t reported;                  /* of these batches */
+  _Alignas(64) atomic_uint_fast64_t batches; /* that are done */
+  atomic_uint_fast64_t rows;
+  uint64_t reported; /* of these batches */
   furrow_status caller_status;
   furrow_error caller_error;
-  atomic_bool stop;
 };
+
+/* The lock is held for some ten instructions, and what waits for it is the next stage: nobody sleeps. */
+
+static bool try_lock(fw_pipeline *p) {
+  return !atomic_load_explicit(&p->locked, memory_order_relaxed) &&
+         !atomic_exchange_explicit(&p->locked, true, memory_order_acquire);
+}
+
+static void lock(fw_pipeline *p) {
+  for (unsigned tries = 1; !try_lock(p); tries++)
+    if (tries % 1024 == 0) sched_yield(); /* the thread that has it may wait for this one's processor */
+}
+
+static void unlock(fw_pipeline *p) {
+  atomic_store_explicit(&p->locked, false, memory_order_release);
+}
 
 /* ---- Work aside: what there is ------------------------------------------------------------------------------ */
 
@@ -98,9 +116,9 @@ static void begin_batch(fw_pipeline *p) {
   next->slot.pass = p->passes[p->begun % p->pass_count];
   p->beginning = true;
   offer(p);
-  pthread_mutex_unlock(&p->lock);
+  unlock(p);
   const furrow_status status = fw_batch_slot_begin(&next->slot, p->job->train, &next->error);
-  pthread_mutex_lock(&p->lock);
+  lock(p);
   next->status = status;
   p->beginning = false;
   if (status == FURROW_OK) p->begun++;
@@ -110,9 +128,9 @@ static void take_batch(fw_pipeline *p) {
   const place *done = place_of(p, p->taken);
   p->taking = true;
   offer(p);
-  pthread_mutex_unlock(&p->lock);
+  unlock(p);
   p->job->take(p->job->user, &done->slot);
-  pthread_mutex_lock(&p->lock);
+  lock(p);
   p->taking = false;
   p->taken++;
   leave_places(p);
@@ -124,9 +142,9 @@ static furrow_status fill_claimed(fw_pipeline *p, place *to) {
   from->claim(from->source, from->rows, &first, &count);
   p->ended = count == 0;
   offer(p);
-  pthread_mutex_unlock(&p->lock);
+  unlock(p);
   const furrow_status status = fw_batch_slot_fill_claimed(&to->slot, from, first, count, &to->error);
-  pthread_mutex_lock(&p->lock);
+  lock(p);
   return status;
 }
 
@@ -135,15 +153,15 @@ static furrow_status fill_in_order(fw_pipeline *p, place *to) {
   size_t count;
   p->reading = true;
   offer(p);
-  pthread_mutex_unlock(&p->lock);
+  unlock(p);
   furrow_status status = fw_batch_slot_read(&to->slot, p->job->from, &count, &to->error);
-  pthread_mutex_lock(&p->lock);
+  lock(p);
   p->reading = false;
   p->ended = status != FURROW_OK || count == 0;
   offer(p);
-  pthread_mutex_unlock(&p->lock);
+  unlock(p);
   if (status == FURROW_OK) status = fw_batch_slot_number(&to->slot, count, &to->error);
-  pthread_mutex_lock(&p->lock);
+  lock(p);
   return status;
 }
 
@@ -158,7 +176,7 @@ static void fill_batch(fw_pipeline *p) {
 
 static bool work_aside(void *context) {
   fw_pipeline *p = context;
-  if (!atomic_load_explicit(&p->offers, memory_order_relaxed) || pthread_mutex_trylock(&p->lock) != 0) return false;
+  if (!atomic_load_explicit(&p->offers, memory_order_relaxed) || !try_lock(p)) return false;
   bool found = true;
   if (can_begin(p))
     begin_batch(p);
@@ -169,7 +187,7 @@ static bool work_aside(void *context) {
   else
     found = false;
   offer(p);
-  pthread_mutex_unlock(&p->lock);
+  unlock(p);
   return found;
 }
 
@@ -186,10 +204,10 @@ static furrow_status check_rows(fw_pipeline *p) {
 }
 
 static void end_rows(fw_pipeline *p) {
-  pthread_mutex_lock(&p->lock);
+  lock(p);
   p->scored++;
   offer(p);
-  pthread_mutex_unlock(&p->lock);
+  unlock(p);
 }
 
 static void end_batch(fw_pipeline *p) {
@@ -197,11 +215,11 @@ static void end_batch(fw_pipeline *p) {
   if (p->job->train) p->trainer->steps++;
   p->now = NULL;
   p->updating = false;
-  pthread_mutex_lock(&p->lock);
+  lock(p);
   p->trained++;
   leave_places(p);
   offer(p);
-  pthread_mutex_unlock(&p->lock);
+  unlock(p);
   atomic_fetch_add(&p->rows, rows);
   atomic_fetch_add(&p->batches, 1);
 }
@@ -209,7 +227,7 @@ static void end_batch(fw_pipeline *p) {
 /* The next batch, if it has begun; *end: there is none. */
 static place *find_next(fw_pipeline *p, bool *end) {
   place *found = NULL;
-  pthread_mutex_lock(&p->lock);
+  lock(p);
   place *next = p->trained < p->claimed ? place_of(p, p->trained) : NULL;
   *end = next && next->filled && (next->status != FURROW_OK || !next->slot.batch);
   if (*end && next->status != FURROW_OK) {
@@ -217,7 +235,7 @@ static place *find_next(fw_pipeline *p, bool *end) {
     p->error = next->error;
   }
   if (p->trained < p->begun) found = next;
-  pthread_mutex_unlock(&p->lock);
+  unlock(p);
   return found;
 }
 
@@ -298,15 +316,11 @@ static size_t wanted_places(const fw_pipeline *p, const fw_row_source *from) {
   return count < LEAST_SLOTS ? LEAST_SLOTS : count;
 }
 
-static bool lists_uses(const fw_pipeline *p) {
-  return fw_spin_pool_threads(p->trainer->pool) >= LISTING_THREADS;
-}
-
 static furrow_status ensure_places(fw_pipeline *p, size_t count, furrow_error *err) {
   const unsigned passes = count > 1 ? MOST_PASSES : 1;
   for (; p->place_count < count; p->place_count++) {
     fw_batch_slot *slot = &p->places[p->place_count].slot;
-    const furrow_status status = fw_batch_slot_init(slot, p->trainer->net, lists_uses(p), NULL, err);
+    const furrow_status status = fw_batch_slot_init(slot, p->trainer->net, NULL, err);
     if (status != FURROW_OK) fw_batch_slot_clear(slot);
     if (status != FURROW_OK) return status;
   }
@@ -318,10 +332,10 @@ static furrow_status ensure_places(fw_pipeline *p, size_t count, furrow_error *e
 static furrow_status create(furrow_trainer *trainer, furrow_error *err) {
   void *memory = NULL;
   if (trainer->pipeline) return FURROW_OK;
-  FW_TRY(fw_alloc_zero(&memory, 1, sizeof *trainer->pipeline, err));
-  trainer->pipeline = memory;
+  FW_TRY(fw_alloc_zero(&memory, 1, sizeof *trainer->pipeline + LINE, err));
+  trainer->pipeline = (fw_pipeline *)(((uintptr_t)memory + LINE - 1) / LINE * LINE);
+  trainer->pipeline->memory = memory;
   trainer->pipeline->trainer = trainer;
-  pthread_mutex_init(&trainer->pipeline->lock, NULL);
   return FURROW_OK;
 }
 
@@ -329,8 +343,7 @@ void fw_pipeline_free(fw_pipeline *p) {
   if (!p) return;
   for (unsigned i = 0; i < p->place_count; i++) fw_batch_slot_clear(&p->places[i].slot);
   for (unsigned i = 0; i < p->pass_count; i++) fw_pass_free(p->passes[i]);
-  pthread_mutex_destroy(&p->lock);
-  fw_free(p);
+  fw_free(p->memory);
 }
 
 static void start_run(fw_pipeline *p, const fw_pipeline_job *job, size_t places) {

@@ -1,8 +1,8 @@
 /* learn/train/pipeline.h: batches on their way through the net of one process.
  *
- * Some threads prepare batches that follow (rows, numbers of features, records) while others train the one whose turn it
- * is; the scores of those that are done are counted, in the order of batches. What a batch does to the net depends on
- * the batches before it alone, not on who prepared what when. */
+ * Some threads prepare batches that follow (rows, numbers of features, records) while others train the one whose turn
+ * it is; the scores of those that are done are counted, in the order of batches. What a batch does to the net depends
+ * on the batches before it alone, not on who prepared what when. */
 #ifndef FW_LEARN_TRAIN_PIPELINE_H
 #define FW_LEARN_TRAIN_PIPELINE_H
 

@@ -37,7 +37,7 @@ furrow_status fw_trainer_adopt(furrow_trainer *trainer, fw_net *net, furrow_erro
   fw_rank_batch *rank_batch = NULL;
   furrow_status status = FURROW_OK;
   for (int i = 0; status == FURROW_OK && i < FW_TRAINER_SLOTS; i++) {
-    status = fw_batch_slot_init(&slots[i], net, false, i > 0 ? &slots[0] : NULL, err);
+    status = fw_batch_slot_init(&slots[i], net, i > 0 ? &slots[0] : NULL, err);
     if (status == FURROW_OK) status = fw_batch_slot_init_pass(&slots[i], err);
   }
   if (status == FURROW_OK && fw_rank_batch_is_needed(net))

@@ -36,7 +36,7 @@ struct furrow_trainer {
   fw_spin_pool *pool;
   fw_batch_slot slots[FW_TRAINER_SLOTS]; /* of single steps, and of several ranks: one is trained, one filled */
   fw_pipeline *pipeline;                 /* of epochs; NULL: there was none yet */
-  fw_rank_batch *rank_batch; /* nets of several ranks; else NULL */
+  fw_rank_batch *rank_batch;             /* nets of several ranks; else NULL */
   bool hogwild;
   bool loaded;  /* it goes on from a model */
   bool trained; /* it goes on from a fit, or from steps */
