@@ -12,7 +12,7 @@
 #define CACHE_LINE 64
 /* Uses and features that make up a task of the update; a feature counts as much as FEATURE_COST uses. Few enough for
  * many threads to get some tasks of each batch. */
-#define TASK_COST 1024
+#define TASK_COST 512
 #define FEATURE_COST 2
 /* Features whose records stay in the nearest cache while layer after layer updates them. */
 #define FEATURES_AT_ONCE 64
@@ -266,6 +266,10 @@ static size_t feature_tasks(const real_net *net, const fw_minibatch *batch) {
 /* The first feature of a task: the first with that much before it. */
 static size_t first_feature(const fw_minibatch *batch, size_t task) {
   size_t low = 0, high = batch->features;
+  if (!batch->use_offset) { /* all features cost the same */
+    const size_t first = task * (TASK_COST / FEATURE_COST);
+    return first < high ? first : high;
+  }
   while (low < high) {
     const size_t middle = low + (high - low) / 2;
     if (cost_before(batch, middle) < task * TASK_COST)

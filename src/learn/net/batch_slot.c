@@ -50,7 +50,7 @@ furrow_status fw_batch_slot_reserve(fw_batch_slot *slot, size_t rows, furrow_err
   slot->out = out;
   if (status == FURROW_OK) status = fw_realloc(&terms, rows, sizeof *slot->terms, err);
   slot->terms = terms;
-  if (status == FURROW_OK) status = fw_realloc(&loss, rows / FW_TASK_ROWS_LEAST + 1, sizeof *slot->loss, err);
+  if (status == FURROW_OK) status = fw_realloc(&loss, 2 * (rows / FW_TASK_ROWS_LEAST + 1), sizeof *slot->loss, err);
   slot->loss = loss;
   if (status == FURROW_OK) status = fw_realloc(&parts, rows / FW_SUM_ROWS + 1, sizeof *slot->unsummed, err);
   slot->unsummed = parts;
@@ -94,19 +94,34 @@ furrow_status fw_batch_slot_begin(fw_batch_slot *slot, bool grow, furrow_error *
 
 /* ---- Rows ----------------------------------------------------------------------------------------------- */
 
-size_t fw_batch_slot_tasks(const fw_batch_slot *slot) {
+/* Tasks before any is cut in two. */
+static size_t whole_tasks(const fw_batch_slot *slot) {
   return (slot->batch->rows + slot->task_rows - 1) / slot->task_rows;
+}
+
+static size_t halved_tasks(const fw_batch_slot *slot) {
+  const size_t tasks = whole_tasks(slot);
+  return slot->halved < tasks ? slot->halved : tasks;
+}
+
+size_t fw_batch_slot_tasks(const fw_batch_slot *slot) {
+  return whole_tasks(slot) + halved_tasks(slot);
+}
+
+/* The first row of a task, and the one behind its last: that of the task that follows. */
+static size_t begin_of(const fw_batch_slot *slot, size_t task) {
+  const size_t whole = whole_tasks(slot) - halved_tasks(slot);
+  const size_t cut = task > whole ? task - whole : 0, row = (task - cut) * slot->task_rows + cut * slot->task_rows / 2;
+  return row < slot->batch->rows ? row : slot->batch->rows;
+}
+
+static size_t end_of(const fw_batch_slot *slot, size_t task) {
+  return begin_of(slot, task + 1);
 }
 
 /* Tasks whose rows are summed together. */
 static size_t tasks_of_part(const fw_batch_slot *slot) {
   return FW_SUM_ROWS / slot->task_rows;
-}
-
-/* The row behind the last one of a task. */
-static size_t end_of(const fw_batch_slot *slot, size_t task) {
-  const size_t begin = task * slot->task_rows, left = slot->batch->rows - begin;
-  return left < slot->task_rows ? begin + left : begin + slot->task_rows;
 }
 
 /* loss: NULL, or for the sum of the rows' losses. */
@@ -120,7 +135,7 @@ static void pass_rows(fw_batch_slot *slot, const fw_step *step, size_t begin, si
 
 void fw_batch_slot_rows(fw_batch_slot *slot, const fw_step *step, size_t task) {
   double loss = 0;
-  pass_rows(slot, step, task * slot->task_rows, end_of(slot, task), &loss);
+  pass_rows(slot, step, begin_of(slot, task), end_of(slot, task), &loss);
   slot->loss[task] = loss;
 }
 
@@ -146,7 +161,7 @@ static bool is_finite(const double *numbers, size_t count) {
 
 /* The loss of a row is among its terms: it is not found twice. */
 void fw_batch_slot_run(fw_batch_slot *slot, const fw_step *step, size_t task) {
-  const size_t begin = task * slot->task_rows, end = end_of(slot, task), part = task / tasks_of_part(slot);
+  const size_t begin = begin_of(slot, task), end = end_of(slot, task), part = task / tasks_of_part(slot);
   const size_t n = slot->graph->outputs;
   double loss = 0;
   pass_rows(slot, step, begin, end, slot->has_terms ? NULL : &loss);
@@ -207,7 +222,7 @@ furrow_status fw_batch_slot_check(const fw_batch_slot *slot, furrow_error *err) 
 }
 
 void fw_batch_slot_find_terms(fw_batch_slot *slot, size_t task) {
-  for (size_t i = task * slot->task_rows; i < end_of(slot, task); i++)
+  for (size_t i = begin_of(slot, task); i < end_of(slot, task); i++)
     slot->terms[i] = fw_row_terms_of(slot->graph, slot->out + i * slot->graph->outputs, slot->batch->label[i]);
 }
 

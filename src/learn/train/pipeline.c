@@ -251,13 +251,21 @@ static size_t rows_of_task(const fw_pipeline *p, size_t rows) {
   return count;
 }
 
+/* The last tasks are cut in two, one for each thread, so that no thread waits for long. */
+static void cut_rows(const fw_pipeline *p, fw_batch_slot *slot) {
+  const unsigned threads = fw_spin_pool_threads(p->trainer->pool);
+  slot->task_rows = rows_of_task(p, slot->batch->rows);
+  const bool short_task = p->row_ns * (double)(slot->task_rows / 2) < LEAST_TASK_NS;
+  slot->halved = threads == 1 || short_task || fw_net_sum_tasks(slot->net, slot->pass) > 0 ? 0 : threads;
+}
+
 static size_t start_rows(fw_pipeline *p) {
   bool end;
   if (atomic_load(&p->stop)) return FW_STAGE_END;
   p->now = find_next(p, &end);
   if (!p->now) return end ? FW_STAGE_END : FW_STAGE_WAIT;
   p->step = fw_trainer_step_at(p->trainer, p->trainer->steps + 1, p->job->epoch);
-  p->now->slot.task_rows = rows_of_task(p, p->now->slot.batch->rows);
+  cut_rows(p, &p->now->slot);
   fw_batch_slot_start(&p->now->slot, p->job->take == fw_tally_batch);
   return fw_batch_slot_tasks(&p->now->slot);
 }
@@ -278,7 +286,7 @@ static void run_rows(fw_pipeline *p, size_t i) {
   fw_batch_slot *slot = &p->now->slot;
   const double start = i == 0 ? fw_fit_seconds() : 0;
   fw_batch_slot_run(slot, p->job->train ? &p->step : NULL, i);
-  if (i == 0 && slot->batch->rows >= slot->task_rows)
+  if (i == 0 && slot->batch->rows >= (slot->halved + 1) * slot->task_rows)
     p->row_ns = (fw_fit_seconds() - start) * 1e9 / (double)slot->task_rows;
 }
 
