@@ -224,8 +224,9 @@ static furrow_status choose_rows(fw_epoch_rows *epoch_rows, furrow_error *err) {
   if (!epoch_rows->ordered) return FURROW_OK;
   FW_TRY(reserve_order(epoch_rows, block->size, err));
   epoch_rows->count = 0;
+  const bool all = takes_all(epoch_rows);
   for (size_t i = 0; i < block->size; i++)
-    if (is_chosen(epoch_rows, i)) epoch_rows->order[epoch_rows->count++] = (uint32_t)i;
+    if (all || is_chosen(epoch_rows, i)) epoch_rows->order[epoch_rows->count++] = (uint32_t)i;
   shuffle_order(epoch_rows, epoch_rows->first_row);
   return FURROW_OK;
 }

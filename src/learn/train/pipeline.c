@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "learn/train/fit.h"
+#include "learn/train/thread_limit.h"
 
 /* Slots: at least a few, even of large batches; else so many that they hold that many rows, and arrays over that many
  * features (local_ids.h). */
@@ -18,6 +19,8 @@ enum { LEAST_SLOTS = 3, MOST_SLOTS = 8, SLOT_ROWS = 1 << 16, SLOT_FEATURES = 1 <
 enum { MOST_PASSES = 2, LINE = 64 };
 /* Tasks of rows that each thread should get, unless a task would take less time than that. */
 enum { THREAD_TASKS = 4, LEAST_TASK_NS = 4000 };
+/* Where each thread has rows for so long, it is not asked whether fewer threads would be faster. */
+enum { LEAST_SHARE_NS = 50000 };
 
 typedef struct place {
   fw_batch_slot slot;
@@ -36,6 +39,7 @@ struct fw_pipeline {
   /* the run */
   const fw_pipeline_job *job;
   atomic_bool stop;
+  atomic_uint takers;              /* threads that take tasks */
   _Alignas(64) atomic_bool offers; /* there is work aside */
   /* under the lock: batches that have a place, have begun, have outputs, are trained, are taken, have left their place
    */
@@ -50,7 +54,9 @@ struct fw_pipeline {
   _Alignas(64) place *now; /* NULL: none */
   bool updating;
   fw_step step;
-  double row_ns; /* that a row took in a task of the last batch; 0: not known */
+  double row_ns;             /* that a row took in a task of the last batch; 0: not known */
+  double began;              /* the batch, or the end of the one before it */
+  fw_thread_limit limits[2]; /* of scoring, of training */
   furrow_status status;
   furrow_error error;
   /* for the caller */
@@ -210,8 +216,21 @@ static void end_rows(fw_pipeline *p) {
   unlock(p);
 }
 
+static bool is_little_work(const fw_pipeline *p, size_t rows) {
+  return p->row_ns * (double)rows < (double)LEAST_SHARE_NS * fw_spin_pool_threads(p->trainer->pool);
+}
+
+static void measure_batch(fw_pipeline *p, size_t rows) {
+  const double now = fw_fit_seconds(), took = now - p->began;
+  p->began = now;
+  if (rows < p->job->from->rows || !is_little_work(p, rows)) return;
+  fw_thread_limit_add(&p->limits[p->job->train], took);
+  atomic_store_explicit(&p->takers, p->limits[p->job->train].tried, memory_order_relaxed);
+}
+
 static void end_batch(fw_pipeline *p) {
   const size_t rows = p->now->slot.batch->rows;
+  measure_batch(p, rows);
   if (p->job->train) p->trainer->steps++;
   p->now = NULL;
   p->updating = false;
@@ -344,6 +363,7 @@ static furrow_status create(furrow_trainer *trainer, furrow_error *err) {
   trainer->pipeline = (fw_pipeline *)(((uintptr_t)memory + LINE - 1) / LINE * LINE);
   trainer->pipeline->memory = memory;
   trainer->pipeline->trainer = trainer;
+  for (int i = 0; i < 2; i++) fw_thread_limit_init(&trainer->pipeline->limits[i], fw_spin_pool_threads(trainer->pool));
   return FURROW_OK;
 }
 
@@ -360,6 +380,9 @@ static void start_run(fw_pipeline *p, const fw_pipeline_job *job, size_t places)
   p->ended = p->updating = false;
   p->now = NULL;
   p->status = p->caller_status = FURROW_OK;
+  fw_thread_limit_start(&p->limits[job->train]);
+  atomic_store(&p->takers, p->limits[job->train].tried);
+  p->began = fw_fit_seconds();
   atomic_store(&p->stop, false);
   atomic_store(&p->batches, 0);
   atomic_store(&p->rows, 0);
@@ -372,12 +395,12 @@ static void start_run(fw_pipeline *p, const fw_pipeline_job *job, size_t places)
 }
 
 furrow_status fw_pipeline_run(furrow_trainer *trainer, const fw_pipeline_job *job, furrow_error *err) {
-  static const fw_stages stages = {next_stage, run_task, work_aside, report};
   FW_TRY(create(trainer, err));
   fw_pipeline *p = trainer->pipeline;
   const size_t places = wanted_places(p, job->from);
   FW_TRY(ensure_places(p, places, err));
   start_run(p, job, places);
+  const fw_stages stages = {next_stage, run_task, work_aside, report, &p->takers};
   fw_spin_pool_run_stages(trainer->pool, &stages, p);
   for (; p->taken < p->scored; p->taken++) job->take(job->user, &place_of(p, p->taken)->slot);
   if (p->status != FURROW_OK && err) *err = p->error;
