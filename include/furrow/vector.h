@@ -144,8 +144,8 @@ typedef struct furrow_index_save_params {
                                    the program is killed, the old index has its names, or the new one its own */
   const furrow_comm *comm; /* NULL. Processes that write one file together, on a file system that all of them see: see
                               furrow_index_save. Only rank 0's `names` count */
-  bool shift_ids; /* false: with comm, ids in lists stay as they are. true: those of a rank are increased by the
-                     number of vectors (ntotal) of the ranks before it, as dense ids always are */
+  bool shift_ids;  /* false: with comm, ids in lists stay as they are. true: those of a rank are increased by the
+                      number of vectors (ntotal) of the ranks before it, as dense ids always are */
   bool unique_ids; /* false: ids may be there more than once, as in Faiss. true: E_EXISTS, and nothing is written; with
                       comm, each rank compares its own ids alone */
 } furrow_index_save_params;

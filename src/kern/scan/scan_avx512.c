@@ -101,6 +101,23 @@ static inline void add_block(sums *s, const table *t, const uint8_t *codes) {
   add(s, look_up(t, _mm512_loadu_si512(codes)));
 }
 
+/* The tables of two codes of 4 bits in a byte. */
+typedef struct nibble_table {
+  __m512i first, second;
+} nibble_table;
+
+static inline nibble_table load_nibbles(const uint8_t *bytes) {
+  return (nibble_table){_mm512_broadcast_i32x4(_mm_load_si128((const __m128i *)bytes)),
+                        _mm512_broadcast_i32x4(_mm_load_si128((const __m128i *)(bytes + FW_LUT_NIBBLES)))};
+}
+
+static inline void add_nibbles(sums *s, const nibble_table *t, const uint8_t *codes) {
+  const __m512i v = _mm512_loadu_si512(codes), low = _mm512_set1_epi8(15);
+  const __m512i a = _mm512_shuffle_epi8(t->first, _mm512_and_si512(v, low));
+  const __m512i b = _mm512_shuffle_epi8(t->second, _mm512_and_si512(_mm512_srli_epi16(v, 4), low));
+  add(s, _mm512_add_epi8(a, b));
+}
+
 static inline void fetch(const void *ahead) {
   _mm_prefetch((const char *)ahead, _MM_HINT_T0);
 }
@@ -124,11 +141,19 @@ static inline void fetch_some(ahead next, size_t m) {
 static inline __attribute__((always_inline)) void sift_blocks(const fw_lut *lut, const uint8_t *codes,
                                                               const float *extra, int count, size_t width, float limit,
                                                               ahead next, uint64_t *masks) {
-  const size_t block = FW_BLOCK * lut->m;
+  const size_t rows = fw_lut_rows(lut), block = FW_BLOCK * rows;
   const uint8_t *last = codes + (size_t)(count - 1) * block;
   const __m512i zero = _mm512_setzero_si512();
   sums a = {zero, zero}, b = a, c = a, d = a;
-  for (size_t m = 0; m < lut->m; m++, codes += FW_BLOCK, last += width) {
+  for (size_t m = 0; lut->nibbles && m < rows; m++, codes += FW_BLOCK, last += width) {
+    const nibble_table t = load_nibbles(lut->bytes + 2 * m * FW_LUT_NIBBLES);
+    fetch_some(next, m);
+    if (count > 1) add_nibbles(&a, &t, codes);
+    if (count > 2) add_nibbles(&b, &t, codes + block);
+    if (count > 3) add_nibbles(&c, &t, codes + 2 * block);
+    add_nibbles(&d, &t, last);
+  }
+  for (size_t m = 0; !lut->nibbles && m < rows; m++, codes += FW_BLOCK, last += width) {
     const table t = load_table(lut->bytes + m * FW_LUT_BYTES);
     fetch_some(next, m);
     if (count > 1) add_block(&a, &t, codes);
@@ -167,7 +192,7 @@ static size_t sift(const fw_lut *lut, const fw_code_list *list, size_t *next, fl
                    uint64_t masks[FW_BLOCK_GROUP]) {
   static void (*const some[])(const fw_lut *, const uint8_t *, const float *, size_t, float, ahead,
                               uint64_t *) = {sift_one, sift_two, sift_three, sift_four};
-  const size_t blocks = (list->n + FW_BLOCK - 1) / FW_BLOCK, block = FW_BLOCK * lut->m;
+  const size_t blocks = (list->n + FW_BLOCK - 1) / FW_BLOCK, block = FW_BLOCK * fw_lut_rows(lut);
   masks[1] = masks[2] = masks[3] = 0;
   for (size_t b = *next; b < blocks; b = *next) {
     const size_t count = blocks - b < 4 ? blocks - b : 4, last = b + count - 1, left = list->n - last * FW_BLOCK;
@@ -185,11 +210,16 @@ static size_t sift(const fw_lut *lut, const fw_code_list *list, size_t *next, fl
 
 static void bounds(const fw_lut *lut, const fw_code_list *list, size_t blocks, float *out) {
   const __m512 minus = _mm512_set1_ps(-0.0F);
+  const size_t rows = fw_lut_rows(lut);
   for (size_t b = 0; b < blocks; b++, out += FW_BLOCK) {
     sums s = {_mm512_setzero_si512(), _mm512_setzero_si512()};
-    for (size_t m = 0; m < lut->m; m++) {
+    for (size_t m = 0; lut->nibbles && m < rows; m++) {
+      const nibble_table t = load_nibbles(lut->bytes + 2 * m * FW_LUT_NIBBLES);
+      add_nibbles(&s, &t, list->codes + (b * rows + m) * FW_BLOCK);
+    }
+    for (size_t m = 0; !lut->nibbles && m < rows; m++) {
       const table t = load_table(lut->bytes + m * FW_LUT_BYTES);
-      add_block(&s, &t, list->codes + (b * lut->m + m) * FW_BLOCK);
+      add_block(&s, &t, list->codes + (b * rows + m) * FW_BLOCK);
     }
     const values v = finish(lut, s, part(list->extra, b * FW_BLOCK));
     _mm512_storeu_ps(out, _mm512_xor_ps(v.a, minus));
@@ -339,6 +369,7 @@ static inline __attribute__((always_inline)) float row(const float *x, const flo
 
 void fw_scan_fill_avx512(fw_scan *scan) {
   scan->groups = false;
+  scan->nibbles = true;
   scan->quantise = quantise;
   scan->sift = sift;
   scan->bounds = bounds;

@@ -52,7 +52,7 @@ static furrow_status make_flat(fw_coarse *coarse, furrow_error *err) {
   furrow_status status = FURROW_OK;
   coarse->centroids = quantizer->flat.vectors;
   coarse->longest = longest_row(coarse->centroids, coarse->nlist, coarse->d);
-  if (fw_products_table()->sketches)
+  if (fw_products_table()->rough)
     status = fw_sketch_create(&coarse->sketch, coarse->centroids, coarse->nlist, coarse->d, coarse->d, l2, err);
   if (status != FURROW_OK || coarse->sketch) return status;
   return fw_packed_create(&coarse->packed, coarse->centroids, coarse->nlist, coarse->d, coarse->d, l2, err);

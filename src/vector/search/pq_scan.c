@@ -3,12 +3,13 @@
 
 #include "vector/index/direct_map.h"
 #include "vector/quantizer/pq.h"
+#include "vector/search/pack_codes.h"
 #include "vector/search/pq_lists.h"
 
 void fw_pq_list_fetch(const fw_pq_lists *lists, size_t list) {
   const fw_pq_list *l = &lists->list[list];
   const size_t n = l->size < FW_BLOCK_GROUP * FW_BLOCK ? l->size : FW_BLOCK_GROUP * FW_BLOCK;
-  for (size_t i = 0; lists->blocks && i < n * lists->pq->m; i += 64) __builtin_prefetch(l->codes + i, 0, 2);
+  for (size_t i = 0; lists->blocks && i < n * fw_pq_rows(lists->pq); i += 64) __builtin_prefetch(l->codes + i, 0, 2);
   for (size_t i = 0; lists->extra && i < n; i += 16) __builtin_prefetch(lists->extra + l->extra_at + i, 0, 2);
 }
 
@@ -66,6 +67,29 @@ static void sum_codes(const fw_lut *table, const uint8_t *block, size_t width, c
   sums[3] = d;
 }
 
+static void sum_nibbles(const fw_lut *table, const uint8_t *block, size_t width, const uint32_t at[SUMS],
+                        float sums[SUMS]) {
+  const uint8_t *p0 = block + at[0], *p1 = block + at[1], *p2 = block + at[2], *p3 = block + at[3];
+  const float *values = table->values;
+  float a = 0, b = 0, c = 0, d = 0;
+  for (size_t m = 0, to = 0; m < table->m; m += 2, to += width, values += 2 * FW_LUT_NIBBLES) {
+    const unsigned n0 = p0[to], n1 = p1[to], n2 = p2[to], n3 = p3[to];
+    a += values[n0 & 15];
+    b += values[n1 & 15];
+    c += values[n2 & 15];
+    d += values[n3 & 15];
+    if (m + 1 == table->m) break;
+    a += values[16 + (n0 >> 4)];
+    b += values[16 + (n1 >> 4)];
+    c += values[16 + (n2 >> 4)];
+    d += values[16 + (n3 >> 4)];
+  }
+  sums[0] = a;
+  sums[1] = b;
+  sums[2] = c;
+  sums[3] = d;
+}
+
 /* A list that is being filtered by bounds. */
 typedef struct passage {
   const fw_pq_lists *lists;
@@ -83,13 +107,16 @@ static inline void judge(const passage *p, size_t i, float sum, fw_sink *sink) {
 }
 
 static void judge_block(const passage *p, size_t b, uint64_t mask, fw_sink *sink) {
-  const uint8_t *block = p->list->codes + b * FW_BLOCK * p->table->m;
+  const uint8_t *block = p->list->codes + b * FW_BLOCK * fw_lut_rows(p->table);
   const size_t width = fw_block_width(p->list->size, b);
   for (int left = __builtin_popcountll(mask); left >= SUMS; left -= SUMS) {
     uint32_t at[SUMS];
     float sums[SUMS];
     for (int j = 0; j < SUMS; j++, mask &= mask - 1) at[j] = (uint32_t)__builtin_ctzll(mask);
-    sum_codes(p->table, block, width, at, sums);
+    if (p->table->nibbles)
+      sum_nibbles(p->table, block, width, at, sums);
+    else
+      sum_codes(p->table, block, width, at, sums);
     for (int j = 0; j < SUMS; j++) judge(p, b * FW_BLOCK + at[j], sums[j], sink);
   }
   for (; mask; mask &= mask - 1) {

@@ -349,6 +349,8 @@ furrow_status fw_ivf_search(const fw_node *node, fw_scratch *scratch, const floa
                             const fw_search_job *job, float *distances, int64_t *ids, furrow_error *err) {
   const bool similarity = node->index->metric == FURROW_METRIC_IP;
   const size_t heap_size = fw_heap_size(node->index, k);
+  void (*write)(fw_sink *, size_t, bool, bool, float *, int64_t *) =
+      job->unsorted ? fw_sink_write_unsorted : fw_sink_write;
   void *heap = NULL;
   query_batch t;
   furrow_status status = begin_query_batch(&t, node, scratch, queries, n, job, err);
@@ -360,7 +362,7 @@ furrow_status fw_ivf_search(const fw_node *node, fw_scratch *scratch, const floa
     fw_sink_init_many(&sink, heap, heap_size);
     sink.source = ids_of(node);
     status = scan_query(&v, scratch, &sink, err);
-    fw_sink_write(&sink, k, similarity, similarity, distances + query * k, ids + query * k);
+    write(&sink, k, similarity, similarity, distances + query * k, ids + query * k);
   }
   return status;
 }
