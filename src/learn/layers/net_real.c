@@ -10,8 +10,8 @@
 
 #define ALIGNMENT 64
 #define CACHE_LINE 64
-/* Uses and features that make up a task of the update; a feature counts as much as FEATURE_COST uses. Few enough for
- * many threads to get some tasks of each batch. */
+/* Uses and features that make up a task of the update; a feature counts as much as FEATURE_COST uses, and alone where
+ * uses are not listed. Few enough for many threads to get some tasks of each batch. */
 #define TASK_COST 512
 #define FEATURE_COST 2
 /* Features whose records stay in the nearest cache while layer after layer updates them. */
@@ -259,7 +259,7 @@ static void sum(const void *net, void *pass, size_t task) {
 /* ---- Parameters ---- */
 
 static size_t cost_before(const fw_minibatch *batch, size_t feature) {
-  return (batch->use_offset ? batch->use_offset[feature] : 0) + FEATURE_COST * feature;
+  return batch->use_offset ? batch->use_offset[feature] + FEATURE_COST * feature : feature;
 }
 
 static size_t feature_tasks(const real_net *net, const fw_minibatch *batch) {
@@ -269,10 +269,7 @@ static size_t feature_tasks(const real_net *net, const fw_minibatch *batch) {
 /* The first feature of a task: the first with that much before it. */
 static size_t first_feature(const fw_minibatch *batch, size_t task) {
   size_t low = 0, high = batch->features;
-  if (!batch->use_offset) { /* all features cost the same */
-    const size_t first = task * (TASK_COST / FEATURE_COST);
-    return first < high ? first : high;
-  }
+  if (!batch->use_offset) return task * TASK_COST < high ? task * TASK_COST : high;
   while (low < high) {
     const size_t middle = low + (high - low) / 2;
     if (cost_before(batch, middle) < task * TASK_COST)

@@ -224,8 +224,10 @@ static void measure_batch(fw_pipeline *p, size_t rows) {
   const double now = fw_fit_seconds(), took = now - p->began;
   p->began = now;
   if (rows < p->job->from->rows || !is_little_work(p, rows)) return;
-  fw_thread_limit_add(&p->limits[p->job->train], took);
-  atomic_store_explicit(&p->takers, p->limits[p->job->train].tried, memory_order_relaxed);
+  fw_thread_limit *limit = &p->limits[p->job->train];
+  const unsigned before = limit->tried;
+  fw_thread_limit_add(limit, took);
+  if (limit->tried != before) atomic_store(&p->takers, limit->tried); /* all threads read it all the time */
 }
 
 static void end_batch(fw_pipeline *p) {
