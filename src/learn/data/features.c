@@ -155,7 +155,24 @@ static inline __attribute__((always_inline)) void ask_for_slot(const fw_features
   if (features->slots && i < count) __builtin_prefetch(&features->slots[home_of(features, keys[i])]);
 }
 
+/* Whether all keys are in the array of one process: then no key needs a function of its own. */
+static bool has_all(const fw_features *features, const uint64_t *keys, size_t count) {
+  uint64_t largest = 0;
+  if (!features->array || features->params.ranks > 1) return false;
+  for (size_t i = 0; i < count; i++) largest = keys[i] > largest ? keys[i] : largest;
+  return largest < features->params.range;
+}
+
+static void list_records(const fw_features *features, const uint64_t *keys, size_t count, void **records) {
+  const size_t bytes = features->params.bytes;
+  for (size_t i = 0; i < count; i++) records[i] = features->array + keys[i] * bytes;
+}
+
 void fw_features_find_all(const fw_features *features, const uint64_t *keys, size_t count, void *none, void **records) {
+  if (has_all(features, keys, count)) {
+    list_records(features, keys, count, records);
+    return;
+  }
   for (size_t i = 0; i < count; i++) {
     ask_for_slot(features, keys, count, i + AHEAD);
     void *found = fw_features_find(features, keys[i]);
@@ -224,6 +241,10 @@ furrow_status fw_features_make(fw_features *features, uint64_t key, void **recor
 
 furrow_status fw_features_make_all(fw_features *features, const uint64_t *keys, size_t count, void **records,
                                    furrow_error *err) {
+  if (has_all(features, keys, count)) {
+    list_records(features, keys, count, records);
+    return FURROW_OK;
+  }
   for (size_t i = 0; i < count; i++) {
     ask_for_slot(features, keys, count, i + AHEAD);
     furrow_status status = fw_features_make(features, keys[i], &records[i], err);
