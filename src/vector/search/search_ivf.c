@@ -38,6 +38,10 @@ size_t fw_probe_count(const furrow_index *index, const fw_search_job *job) {
 
 /* ---- One list ------------------------------------------------------------------------------------------- */
 
+static const float *centroid_of(const probe_state *v, size_t probe) {
+  return fw_coarse_centroid(&v->node->coarse, (size_t)v->lists[probe], v->work);
+}
+
 /* The part of a key that all codes of a list share. */
 static float base_of(const probe_state *v, size_t probe) {
   const furrow_index *index = v->node->index, *quantizer = v->node->coarse.quantizer;
@@ -49,7 +53,7 @@ static float base_of(const probe_state *v, size_t probe) {
     return base;
   }
   if (quantizer->metric == index->metric) return similarity ? -v->coarse[probe] : v->coarse[probe];
-  const float *centroid = fw_coarse_centroid(&v->node->coarse, (size_t)v->lists[probe], v->work);
+  const float *centroid = centroid_of(v, probe);
   if (similarity)
     fw_scan_table()->ip_rows(v->query, centroid, 1, d, &base);
   else
@@ -113,11 +117,14 @@ static void scan_decoded(const probe_state *v, const fw_scan_params *scan_params
 
 static void scan_list(const probe_state *v, size_t probe, size_t upto, fw_sink *sink) {
   const bool last = probe + 1 == v->nprobe || v->lists[probe + 1] < 0;
+  const bool terms = v->table && v->node->pq.terms;
   const fw_scan_params scan_params = {.list = (size_t)v->lists[probe],
                                       .next = (size_t)v->lists[last ? probe : probe + 1],
                                       .base = v->node->index->kind == FURROW_INDEX_IVF_FLAT ? 0 : base_of(v, probe),
                                       .upto = upto,
-                                      .id_filter = &v->job->id_filter};
+                                      .id_filter = &v->job->id_filter,
+                                      .query = v->query,
+                                      .centroid = terms ? centroid_of(v, probe) : NULL};
   if (v->table)
     fw_pq_list_scan(&v->node->pq, v->table, &scan_params, sink);
   else if (v->node->index->kind == FURROW_INDEX_IVF_SQ)
@@ -281,11 +288,15 @@ static int by_lists(const void *a, const void *b) {
   return x->query < y->query ? -1 : x->query > y->query;
 }
 
+static uint64_t place_of(const query_batch *t, int64_t list) {
+  return list >= 0 && t->node->ranks ? t->node->ranks[list] : (uint32_t)list;
+}
+
 /* Orders queries so that those that probe the same lists follow each other and find them in the cache. */
 static void set_order(const query_batch *t) {
   for (size_t i = 0; i < t->n; i++) {
     const int64_t *lists = t->lists + i * t->nprobe;
-    t->order[i] = (query_order){.lists = (uint64_t)lists[0] << 32 | (uint32_t)lists[t->nprobe > 1], .query = i};
+    t->order[i] = (query_order){.lists = place_of(t, lists[0]) << 32 | place_of(t, lists[t->nprobe > 1]), .query = i};
   }
   qsort(t->order, t->n, sizeof *t->order, by_lists);
 }
@@ -329,6 +340,7 @@ static void make_tables(const query_batch *t, size_t i) {
     memcpy(t->together + j * d, t->queries + query * d, d * sizeof(float));
   }
   fw_pq_tables_fill(&t->node->pq, t->together, count, t->tables, t->table_scratch);
+  if (t->nprobe > 1) fw_pq_tables_wrap(&t->node->pq, count, t->tables, t->table_scratch);
 }
 
 /* The i-th query in order. Tables are computed for several queries when the first of them is searched. */

@@ -30,6 +30,7 @@ typedef struct fw_node {
   const furrow_index *index;
   struct fw_node *child; /* ID_MAP, TRANSFORM; REFINE: of its base */
   fw_coarse coarse;      /* IVF_* */
+  uint32_t *ranks;       /* IVF_*: of lists, in an order in space (fw_list_ranks); NULL: none */
   fw_pq_lists pq;        /* IVF_PQ, IVF_PQR, PQ */
 } fw_node;
 
@@ -62,6 +63,8 @@ typedef struct fw_search_job {
 
 /* Lists that a query probes: at least 1. */
 size_t fw_probe_count(const furrow_index *ivf, const fw_search_job *job);
+/* The place of each list in an order in which neighbours in space are mostly near each other. NULL: there is none. */
+furrow_status fw_list_ranks(const fw_coarse *coarse, uint32_t **ranks, furrow_error *err) FURROW_MUST_USE;
 /* Whether searching many queries in one call is faster than in several. */
 bool fw_ivf_orders_queries(const furrow_index *ivf);
 
