@@ -64,7 +64,7 @@ furrow_status fw_pq_tables_take(const fw_pq_lists *lists, fw_arena *arena, size_
 /* Computes the lookup tables of n queries (n * d floats). */
 void fw_pq_tables_fill(const fw_pq_lists *lists, const float *queries, size_t n, fw_lut *tables, float *scratch);
 
-/* For queries that probe several lists: what the first pass over those after the first needs (fw_lut.wrapped). scratch
+/* For queries that probe several lists: what groups need in lists after the first (fw_lut.wrapped). scratch
  * is as fw_pq_tables_fill left it. */
 void fw_pq_tables_wrap(const fw_pq_lists *lists, size_t n, fw_lut *tables, const float *scratch);
 

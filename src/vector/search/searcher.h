@@ -80,6 +80,10 @@ furrow_status fw_node_range(const fw_node *node, fw_scratch *scratch, const floa
 furrow_status fw_ivf_search(const fw_node *node, fw_scratch *scratch, const float *queries, size_t n, size_t k,
                             const fw_search_job *job, float *distances, int64_t *ids,
                             furrow_error *err) FURROW_MUST_USE;
+/* fw_ivf_search of the root on several threads, which share the order of the queries. */
+furrow_status fw_ivf_search_shared(const furrow_searcher *searcher, fw_pool *pool, unsigned threads,
+                                   const float *queries, size_t n, size_t k, const fw_search_job *job, float *distances,
+                                   int64_t *ids, furrow_error *err) FURROW_MUST_USE;
 furrow_status fw_ivf_range(const fw_node *node, fw_scratch *scratch, const float *query, const fw_search_job *job,
                            fw_sink *sink, furrow_error *err) FURROW_MUST_USE;
 /* The k best of one query, with locations for ids: list << 32 | offset. */
