@@ -34,14 +34,13 @@ furrow_status fw_packed_add_sketch(fw_packed *packed, const float *vectors, size
 void fw_packed_clear(fw_packed *packed);
 
 typedef struct fw_products {
-  bool sketches; /* whether a sketch is of use */
+  bool sketches; /* whether `nearest` is faster with a sketch */
   /* For each of nx vectors (x + i * stride): the packed vector with the largest score, the first among equals, and that
    * score. A NaN score never wins; best[i] is UINT32_MAX when all are NaN. */
   void (*nearest)(const fw_packed *packed, const float *x, size_t nx, size_t stride, uint32_t *best, float *score);
   /* Scores by a sketch (for sketches alone): out[i * out_stride + j], j < blocks * FW_PACK_WIDTH, is off by no more
-   * than slack[i] from the score of vector j, apart from a number that is the same for all j. NULL where sketches is
-   * false.
-   */
+   * than slack[i] from the score of vector j, apart from a number that is the same for all j. NULL: `scores` are as
+   * fast. */
   void (*rough)(const fw_sketch *sketch, const float *x, size_t nx, size_t stride, float *out, size_t out_stride,
                 float *slack);
   /* All scores: out[i * out_stride + j], j < blocks * FW_PACK_WIDTH (those beyond n are -infinity). */

@@ -1,15 +1,14 @@
 /* kern/scan/scan.h: distances to many stored vectors: of product quantizer codes in blocks, and of plain rows.
  *
  * Codes of a list lie in blocks of FW_BLOCK vectors: [m][FW_BLOCK] bytes, one byte for each sub-quantizer. The last
- * block is narrower: as many vectors as are left, rounded up to FW_BLOCK_UNIT. */
+ * block is narrower: as many vectors as are left, rounded up to FW_BLOCK_UNIT. Where fw_scan.nibbles, codes of 4 bits
+ * are two in a byte: [(m + 1) / 2][FW_BLOCK] bytes. */
 #ifndef FW_KERN_SCAN_SCAN_H
 #define FW_KERN_SCAN_SCAN_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-struct fw_sketch; /* kern/scan/sketch.h */
 
 #define FW_BLOCK 64
 #define FW_BLOCK_UNIT 16
@@ -46,15 +45,16 @@ typedef struct fw_code_block {
   const float *extra_ahead;
 } fw_code_block;
 
-static inline fw_code_block fw_code_list_block(const fw_code_list *list, size_t m, size_t b, size_t blocks) {
+/* rows: bytes of a code in blocks. */
+static inline fw_code_block fw_code_list_block(const fw_code_list *list, size_t rows, size_t b, size_t blocks) {
   enum { AHEAD = 4 };
   const bool here = b + AHEAD < blocks;
   const size_t at = b * FW_BLOCK, coming = (here ? b + AHEAD : b + AHEAD - blocks) * FW_BLOCK;
   const float *extra = here ? list->extra : list->extra_ahead;
-  return (fw_code_block){.codes = list->codes + at * m,
+  return (fw_code_block){.codes = list->codes + at * rows,
                          .extra = list->extra ? list->extra + at : NULL,
                          .width = fw_block_width(list->n, b),
-                         .ahead = (here ? list->codes : list->ahead) + coming * m,
+                         .ahead = (here ? list->codes : list->ahead) + coming * rows,
                          .extra_ahead = extra ? extra + coming : NULL};
 }
 
@@ -70,7 +70,16 @@ typedef struct fw_lut {
   bool wraps;            /* wrapped is filled */
   float low, step;
   float magnitude; /* sum over m of the largest |value|; infinite when a value is NaN */
+  bool nibbles;    /* ksub is 16; codes are two in a byte, the first in its lower half. bytes are [m][16] and, if m is
+                      odd, 16 times 0; the sum of two that share a byte fits a byte */
 } fw_lut;
+
+#define FW_LUT_NIBBLES 16 /* bytes of a sub-quantizer in fw_lut.bytes, if fw_lut.nibbles */
+
+/* Bytes of a code in blocks. */
+static inline size_t fw_lut_rows(const fw_lut *lut) {
+  return lut->nibbles ? (lut->m + 1) / 2 : lut->m;
+}
 
 /* More than all rounding errors together in: the sum of the values of a code, plus extra, plus base; and the same by
  * way of bytes; and a limit that was made by taking base from a distance. Each of these is less than 2 m + 30 roundings
@@ -86,6 +95,8 @@ static inline size_t fw_group_rows(size_t m) {
 }
 
 typedef struct fw_scan {
+  bool nibbles; /* quantise, sift and bounds know fw_lut.nibbles */
+
   /* A block of `width` vectors from `count` codes of m bytes each, one behind the other; 0 beyond them. */
   void (*pack)(const uint8_t *rows, size_t m, size_t count, uint8_t *block, size_t width);
 
@@ -130,9 +141,6 @@ typedef struct fw_scan {
   /* out[i] = the sum of the values of each vector, in doubles, for fw_block_padded(n) vectors. values alone of lut. */
   void (*add_up)(const fw_lut *lut, const uint8_t *codes, size_t n, float *out);
 
-  /* fw_products.rough, where sketches are of use for this alone; else NULL. */
-  void (*sketch_scores)(const struct fw_sketch *sketch, const float *x, size_t nx, size_t stride, float *out,
-                        size_t out_stride, float *slack);
   /* out[g] = the largest of values[g], values[g + groups], …; n and groups are multiples of 16, groups <= n. A NaN may
    * be skipped. */
   void (*maxima)(const float *values, size_t n, size_t groups, float *out);
@@ -163,7 +171,7 @@ static inline __attribute__((always_inline)) size_t fw_sift_by_blocks(fw_sift_bl
   const size_t n = list->n, blocks = (n + FW_BLOCK - 1) / FW_BLOCK;
   for (size_t b = *next; b < blocks; b++) {
     const size_t left = n - b * FW_BLOCK;
-    const fw_code_block block = fw_code_list_block(list, lut->m, b, blocks);
+    const fw_code_block block = fw_code_list_block(list, fw_lut_rows(lut), b, blocks);
     masks[0] = sift_block(lut, &block, limit);
     if (left < FW_BLOCK) masks[0] &= ((uint64_t)1 << left) - 1;
     *next = b + 1;
@@ -172,11 +180,28 @@ static inline __attribute__((always_inline)) size_t fw_sift_by_blocks(fw_sift_bl
   return *next = blocks;
 }
 
+/* fw_lut_sum for the code whose first byte in a block is *code. */
+static inline float fw_nibble_sum(const fw_lut *lut, const uint8_t *code, size_t stride) {
+  const float *values = lut->values;
+  float sum = 0;
+  for (size_t m = 0; m < lut->m; m += 2, code += stride, values += 2 * FW_LUT_NIBBLES) {
+    sum += values[*code & 15];
+    if (m + 1 < lut->m) sum += values[FW_LUT_NIBBLES + (*code >> 4)];
+  }
+  return sum;
+}
+
+/* Number m of the code whose first byte in a block is *code. */
+static inline unsigned fw_lut_number(const fw_lut *lut, const uint8_t *code, size_t stride, size_t m) {
+  return lut->nibbles ? code[m / 2 * stride] >> 4 * (m % 2) & 15U : code[m * stride];
+}
+
 /* The sum of values of vector `i` of a list of n: what a plain scan would add up, in order. */
 static inline float fw_lut_sum(const fw_lut *lut, const uint8_t *codes, size_t n, size_t i) {
   size_t b = i / FW_BLOCK, stride = fw_block_width(n, b);
-  const uint8_t *code = codes + b * FW_BLOCK * lut->m + i % FW_BLOCK;
+  const uint8_t *code = codes + b * FW_BLOCK * fw_lut_rows(lut) + i % FW_BLOCK;
   const float *values = lut->values;
+  if (lut->nibbles) return fw_nibble_sum(lut, code, stride);
   float sum = values[*code];
   for (size_t m = 1; m < lut->m; m++) {
     code += stride;
@@ -192,7 +217,6 @@ void fw_scan_fill_generic(fw_scan *scan);
 void fw_scan_fill_avx2(fw_scan *scan);
 void fw_scan_fill_avx512(fw_scan *scan);
 void fw_groups_fill_avx2(fw_scan *scan);
-void fw_rough_fill_avx2(fw_scan *scan);
 void fw_scan_fill_neon(fw_scan *scan);
 
 #endif

@@ -184,10 +184,36 @@ static inline void fetch_ahead(const fw_code_block *block, size_t m) {
   if (m < FW_BLOCK / 16) _mm_prefetch((const char *)(block->extra_ahead + m * 16), _MM_HINT_T0);
 }
 
+/* Two codes of 4 bits in each byte. */
+static inline void add_nibbles(sums *s, __m256i first, __m256i second, const uint8_t *at) {
+  const __m256i codes = _mm256_loadu_si256((const __m256i *)at), low = _mm256_set1_epi8(15);
+  const __m256i a = _mm256_shuffle_epi8(first, _mm256_and_si256(codes, low));
+  const __m256i b = _mm256_shuffle_epi8(second, _mm256_and_si256(_mm256_srli_epi16(codes, 4), low));
+  add(s, _mm256_add_epi8(a, b));
+}
+
+static void add_nibble_block(const fw_lut *lut, const fw_code_block *block, sums s[2]) {
+  const size_t rows = fw_lut_rows(lut);
+  const uint8_t *codes = block->codes, *bytes = lut->bytes;
+  sums a = {_mm256_setzero_si256(), _mm256_setzero_si256()}, b = a;
+  for (size_t row = 0; row < rows; row++, codes += block->width, bytes += 2 * FW_LUT_NIBBLES) {
+    const __m256i first = table_of(bytes), second = table_of(bytes + FW_LUT_NIBBLES);
+    fetch_ahead(block, row);
+    add_nibbles(&a, first, second, codes);
+    add_nibbles(&b, first, second, codes + 32);
+  }
+  s[0] = a;
+  s[1] = b;
+}
+
 /* What is read beyond a narrower block means nothing. */
 static void add_block(const fw_lut *lut, const fw_code_block *block, sums s[2]) {
   const uint8_t *codes = block->codes;
   sums a = {_mm256_setzero_si256(), _mm256_setzero_si256()}, b = a;
+  if (lut->nibbles) {
+    add_nibble_block(lut, block, s);
+    return;
+  }
   for (size_t m = 0; m < lut->m; m++, codes += block->width) {
     fetch_ahead(block, m);
     add_codes(&a, lut->bytes + m * FW_LUT_BYTES, lut->ksub, codes);
@@ -215,7 +241,7 @@ static size_t sift(const fw_lut *lut, const fw_code_list *list, size_t *next, fl
 static void bounds(const fw_lut *lut, const fw_code_list *list, size_t blocks, float *out) {
   for (size_t b = 0; b < blocks; b++) {
     sums s[2];
-    const fw_code_block block = fw_code_list_block(list, lut->m, b, (list->n + FW_BLOCK - 1) / FW_BLOCK);
+    const fw_code_block block = fw_code_list_block(list, fw_lut_rows(lut), b, (list->n + FW_BLOCK - 1) / FW_BLOCK);
     add_block(lut, &block, s);
     for (size_t half = 0; half < 2; half++, out += 32) {
       __m256 v[4];
@@ -304,6 +330,7 @@ static inline vf vf_fold(vf sum, vf a, vf b, bool l2) {
 
 void fw_scan_fill_avx2(fw_scan *scan) {
   scan->pack = pack;
+  scan->nibbles = true;
   scan->renumber = renumber;
   scan->quantise = quantise;
   scan->sift = sift;
@@ -314,5 +341,4 @@ void fw_scan_fill_avx2(fw_scan *scan) {
   scan->ip_rows = ip_rows;
   scan->rank_bound = rank_bound;
   fw_groups_fill_avx2(scan);
-  fw_rough_fill_avx2(scan);
 }

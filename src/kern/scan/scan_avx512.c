@@ -102,6 +102,23 @@ static inline void add_block(sums *s, const table *t, const uint8_t *codes) {
   add(s, look_up(t, _mm512_loadu_si512(codes)));
 }
 
+/* The tables of two codes of 4 bits in a byte. */
+typedef struct nibble_table {
+  __m512i first, second;
+} nibble_table;
+
+static inline nibble_table load_nibbles(const uint8_t *bytes) {
+  return (nibble_table){_mm512_broadcast_i32x4(_mm_load_si128((const __m128i *)bytes)),
+                        _mm512_broadcast_i32x4(_mm_load_si128((const __m128i *)(bytes + FW_LUT_NIBBLES)))};
+}
+
+static inline void add_nibbles(sums *s, const nibble_table *t, const uint8_t *codes) {
+  const __m512i v = _mm512_loadu_si512(codes), low = _mm512_set1_epi8(15);
+  const __m512i a = _mm512_shuffle_epi8(t->first, _mm512_and_si512(v, low));
+  const __m512i b = _mm512_shuffle_epi8(t->second, _mm512_and_si512(_mm512_srli_epi16(v, 4), low));
+  add(s, _mm512_add_epi8(a, b));
+}
+
 static inline void fetch(const void *ahead) {
   _mm_prefetch((const char *)ahead, _MM_HINT_T0);
 }
@@ -131,13 +148,18 @@ typedef struct strip {
 } strip;
 
 INLINE const uint8_t *row_of(const int count, const int b, const fw_lut *lut, const strip *at, size_t m) {
-  return at->codes + (size_t)b * FW_BLOCK * lut->m + m * (b + 1 < count ? FW_BLOCK : at->width);
+  return at->codes + (size_t)b * FW_BLOCK * fw_lut_rows(lut) + m * (b + 1 < count ? FW_BLOCK : at->width);
 }
 
 INLINE void sift_strip(const int count, const fw_lut *lut, const strip *at, float limit, uint64_t *masks) {
   sums s[FW_BLOCK_GROUP];
   UNROLL for (int b = 0; b < count; b++) s[b] = (sums){_mm512_setzero_si512(), _mm512_setzero_si512()};
-  for (size_t m = 0; m < lut->m; m++) {
+  for (size_t m = 0; lut->nibbles && m < fw_lut_rows(lut); m++) {
+    const nibble_table t = load_nibbles(lut->bytes + 2 * m * FW_LUT_NIBBLES);
+    fetch_some(at->next, m);
+    UNROLL for (int b = 0; b < count; b++) add_nibbles(&s[b], &t, row_of(count, b, lut, at, m));
+  }
+  for (size_t m = 0; !lut->nibbles && m < lut->m; m++) {
     const table t = load_table(lut->bytes + m * FW_LUT_BYTES);
     fetch_some(at->next, m);
     UNROLL for (int b = 0; b < count; b++) add_block(&s[b], &t, row_of(count, b, lut, at, m));
@@ -205,7 +227,7 @@ static void sift_four_quickly(const fw_lut *lut, const strip *at, float limit, u
 INLINE size_t sift_by(sift_fn four, const fw_lut *lut, const fw_code_list *list, size_t *next, float limit,
                       uint64_t masks[FW_BLOCK_GROUP]) {
   const sift_fn some[] = {sift_one, sift_two, sift_three, four};
-  const size_t blocks = (list->n + FW_BLOCK - 1) / FW_BLOCK, block = FW_BLOCK * lut->m;
+  const size_t blocks = (list->n + FW_BLOCK - 1) / FW_BLOCK, block = FW_BLOCK * fw_lut_rows(lut);
   masks[1] = masks[2] = masks[3] = 0;
   for (size_t b = *next; b < blocks; b = *next) {
     const size_t count = blocks - b < 4 ? blocks - b : 4, last = b + count - 1, left = list->n - last * FW_BLOCK;
@@ -227,16 +249,21 @@ static size_t sift(const fw_lut *lut, const fw_code_list *list, size_t *next, fl
 
 static size_t sift_quickly(const fw_lut *lut, const fw_code_list *list, size_t *next, float limit,
                            uint64_t masks[FW_BLOCK_GROUP]) {
-  return sift_by(sift_four_quickly, lut, list, next, limit, masks);
+  return sift_by(lut->nibbles ? sift_four : sift_four_quickly, lut, list, next, limit, masks);
 }
 
 static void bounds(const fw_lut *lut, const fw_code_list *list, size_t blocks, float *out) {
   const __m512 minus = _mm512_set1_ps(-0.0F);
+  const size_t rows = fw_lut_rows(lut);
   for (size_t b = 0; b < blocks; b++, out += FW_BLOCK) {
     sums s = {_mm512_setzero_si512(), _mm512_setzero_si512()};
-    for (size_t m = 0; m < lut->m; m++) {
+    for (size_t m = 0; lut->nibbles && m < rows; m++) {
+      const nibble_table t = load_nibbles(lut->bytes + 2 * m * FW_LUT_NIBBLES);
+      add_nibbles(&s, &t, list->codes + (b * rows + m) * FW_BLOCK);
+    }
+    for (size_t m = 0; !lut->nibbles && m < rows; m++) {
       const table t = load_table(lut->bytes + m * FW_LUT_BYTES);
-      add_block(&s, &t, list->codes + (b * lut->m + m) * FW_BLOCK);
+      add_block(&s, &t, list->codes + (b * rows + m) * FW_BLOCK);
     }
     const values v = finish(lut, s, part(list->extra, b * FW_BLOCK));
     _mm512_storeu_ps(out, _mm512_xor_ps(v.a, minus));
@@ -407,6 +434,7 @@ static inline __attribute__((always_inline)) float row(const float *x, const flo
 #include "kern/scan/scan_rows_tmpl.h"
 
 void fw_scan_fill_avx512(fw_scan *scan) {
+  scan->nibbles = true;
   scan->quantise = quantise;
   scan->sift = sift;
   scan->sift_quickly = sift_quickly;

@@ -9,7 +9,7 @@ static span measure(const float *numbers, size_t ksub);
 /* bytes[j] = (numbers[j] - low) * to_byte, at most `most`, cut down to an integer; beyond ksub up to width anything. */
 static void to_bytes(const float *numbers, size_t ksub, float low, float to_byte, float most, uint8_t *bytes);
 
-/* The widest table decides the step; the sum of m bytes must fit 16 bits. */
+/* The widest table (or two that share a byte) decides the step; the sum of m bytes must fit 16 bits. */
 static float largest_byte(size_t m) {
   return m <= 257 ? 255 : (float)(65535 / m);
 }
@@ -17,8 +17,9 @@ static float largest_byte(size_t m) {
 static void quantise(fw_lut *lut) {
   enum { FEW = 64 };
   float lows[FEW];
-  float widest = 0;
+  float widest = 0, before = 0;
   const float most = largest_byte(lut->m);
+  const size_t stride = lut->nibbles ? FW_LUT_NIBBLES : FW_LUT_BYTES;
   lut->low = 0;
   lut->magnitude = 0;
   for (size_t m = 0; m < lut->m; m++) {
@@ -26,7 +27,9 @@ static void quantise(fw_lut *lut) {
     if (m < FEW) lows[m] = s.low;
     lut->low += s.low;
     lut->magnitude += s.whole ? fmaxf(fabsf(s.low), fabsf(s.high)) : INFINITY;
-    widest = fmaxf(widest, s.high - s.low);
+    const float width = s.high - s.low;
+    widest = fmaxf(widest, lut->nibbles && m % 2 ? before + width : width);
+    before = width;
   }
   float to_byte = most / widest;
   lut->step = widest / most;
@@ -34,6 +37,7 @@ static void quantise(fw_lut *lut) {
   for (size_t m = 0; m < lut->m; m++) {
     const float *numbers = lut->values + m * lut->width;
     const float low = m < FEW ? lows[m] : measure(numbers, lut->ksub).low;
-    to_bytes(numbers, lut->ksub, low, to_byte, most, lut->bytes + m * FW_LUT_BYTES);
+    to_bytes(numbers, lut->ksub, low, to_byte, most, lut->bytes + m * stride);
   }
+  if (lut->nibbles && lut->m % 2) memset(lut->bytes + lut->m * FW_LUT_NIBBLES, 0, FW_LUT_NIBBLES);
 }

@@ -52,6 +52,8 @@ void fw_sketch_nearest_avx512(const fw_packed *packed, const float *x, size_t nx
                               float *score, fw_nearest_fn all);
 
 /* fw_products.rough */
+void fw_sketch_scores_avx2(const fw_sketch *sketch, const float *x, size_t nx, size_t stride, float *out,
+                           size_t out_stride, float *slack);
 void fw_sketch_scores_avx512(const fw_sketch *sketch, const float *x, size_t nx, size_t stride, float *out,
                              size_t out_stride, float *slack);
 

@@ -107,14 +107,14 @@ static void read_flat(fw_index_reader *r, furrow_index *index) {
 static void read_packed_codes(fw_cursor *c, fw_pq_index *own, size_t n, uint64_t size) {
   const size_t code_size = fw_pq_code_size(&own->pq), piece = fw_pack_piece(code_size) * code_size;
   own->codes_size = fw_cursor_read_count(c, "codes", 1, size);
-  size_t bytes = fw_packed_bytes(n, own->pq.m) + FW_BLOCK + FW_PACKED_ALIGNMENT;
+  size_t bytes = fw_packed_bytes(n, fw_pq_rows(&own->pq)) + FW_BLOCK + FW_PACKED_ALIGNMENT;
   own->packed_memory = fw_cursor_alloc(c, bytes, 1);
   uint8_t *buffer = fw_cursor_alloc(c, piece, 1);
   if (fw_cursor_good(c)) c->status = fw_code_order_create(&own->order, &own->pq, c->err);
   if (own->packed_memory) {
     fw_prefer_large_pages(own->packed_memory, bytes);
     own->packed = fw_packed_align(own->packed_memory);
-    memset(own->packed + fw_packed_bytes(n, own->pq.m), 0, FW_BLOCK);
+    memset(own->packed + fw_packed_bytes(n, fw_pq_rows(&own->pq)), 0, FW_BLOCK);
     fw_packing p = {.pq = &own->pq, .order = own->order, .to = own->packed};
     fw_cursor_read_chunks(c, "codes", own->codes_size, piece, buffer, fw_pack_next, &p, "[ntotal][code size]");
   }

@@ -130,7 +130,7 @@ static void pack_codes(fw_cursor *c, fw_lists *lists, const data_file *data, con
       read_data(c, data, buffer, n * lists->code_size, lists->disk->lists[i].offset + first * lists->code_size);
       if (fw_cursor_good(c))
         fw_pack_codes(&(fw_code_source){.pq = pq, .codes = buffer, .order = lists->order}, n,
-                      list->codes + first * pq->m);
+                      list->codes + first * fw_pq_rows(pq));
     }
   }
   fw_free(buffer);

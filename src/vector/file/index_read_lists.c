@@ -64,7 +64,7 @@ bool fw_reader_packs_codes(const fw_index_reader *r, const fw_ivf *ivf) {
 
 void fw_alloc_packed(fw_cursor *c, fw_lists *lists, const fw_pq *pq) {
   size_t bytes = FW_BLOCK + FW_PACKED_ALIGNMENT; /* kernels read beyond the last list */
-  for (size_t i = 0; i < lists->nlist; i++) bytes += fw_packed_bytes(fw_lists_size(lists, i), pq->m);
+  for (size_t i = 0; i < lists->nlist; i++) bytes += fw_packed_bytes(fw_lists_size(lists, i), fw_pq_rows(pq));
   lists->codes = fw_cursor_alloc(c, bytes, 1);
   if (!lists->codes) return;
   fw_prefer_large_pages(lists->codes, bytes);
@@ -72,7 +72,7 @@ void fw_alloc_packed(fw_cursor *c, fw_lists *lists, const fw_pq *pq) {
   uint8_t *at = fw_packed_align(lists->codes);
   for (size_t i = 0; i < lists->nlist; i++) {
     lists->list[i].codes = at;
-    at += fw_packed_bytes(lists->list[i].size, pq->m);
+    at += fw_packed_bytes(lists->list[i].size, fw_pq_rows(pq));
   }
   lists->packed = true;
   if (!lists->order) c->status = fw_code_order_create(&lists->order, pq, c->err);
@@ -105,13 +105,14 @@ void fw_pack_own_codes(fw_cursor *c, fw_lists *lists, size_t i, const fw_pq *pq)
   if (!lists->order) c->status = fw_code_order_create(&lists->order, pq, c->err);
   if (list->size == 0 || !fw_cursor_good(c)) return;
   /* the list frees the pointer that it holds, so it cannot be aligned here; kernels accept that */
-  uint8_t *packed = fw_cursor_alloc(c, fw_packed_bytes(list->size, pq->m) + FW_BLOCK, 1);
+  const size_t used = fw_block_padded(list->size) * fw_pq_rows(pq);
+  const size_t bytes = fw_packed_bytes(list->size, fw_pq_rows(pq)) + FW_BLOCK;
+  uint8_t *packed = fw_cursor_alloc(c, bytes, 1);
   if (!packed) return;
   const bool blocks = lists->kind == FURROW_LISTS_BLOCKS;
   const fw_code_source from = {.pq = pq, .codes = list->codes, .blocks = blocks ? lists : NULL, .order = lists->order};
   fw_pack_codes(&from, list->size, packed);
-  memset(packed + fw_block_padded(list->size) * pq->m, 0,
-         fw_packed_bytes(list->size, pq->m) + FW_BLOCK - fw_block_padded(list->size) * pq->m);
+  memset(packed + used, 0, bytes - used);
   fw_free(list->codes);
   list->codes = packed;
 }

@@ -52,7 +52,7 @@ static furrow_status make_flat(fw_coarse *coarse, furrow_error *err) {
   furrow_status status = FURROW_OK;
   coarse->centroids = quantizer->flat.vectors;
   coarse->longest = longest_row(coarse->centroids, coarse->nlist, coarse->d);
-  if (fw_products_table()->sketches || fw_scan_table()->sketch_scores)
+  if (fw_products_table()->rough)
     status = fw_sketch_create(&coarse->sketch, coarse->centroids, coarse->nlist, coarse->d, coarse->d, l2, err);
   if (status != FURROW_OK || coarse->sketch) return status;
   return fw_packed_create(&coarse->packed, coarse->centroids, coarse->nlist, coarse->d, coarse->d, l2, err);
@@ -114,10 +114,8 @@ static size_t padded_width(const fw_coarse *coarse) {
 static void make_scores(const fw_coarse *coarse, const float *queries, size_t n, float *scores, float *slack) {
   const fw_products *products = fw_products_table();
   const size_t width = padded_width(coarse), d = coarse->d;
-  if (coarse->sketch && products->sketches)
+  if (coarse->sketch)
     products->rough(coarse->sketch, queries, n, d, scores, width, slack);
-  else if (coarse->sketch)
-    fw_scan_table()->sketch_scores(coarse->sketch, queries, n, d, scores, width, slack);
   else
     products->scores(&coarse->packed, queries, n, d, scores, width);
   for (size_t i = 0; i < n; i++) slack[i] = (coarse->sketch ? 2 * slack[i] : 0) + score_slack(coarse, queries + i * d);

@@ -81,13 +81,20 @@ furrow_status fw_code_order_create(fw_code_order **order, const fw_pq *pq, furro
 
 static uint8_t code_number(const fw_code_source *from, size_t i, size_t m) {
   const fw_pq *pq = from->pq;
+  if (m >= pq->m) return 0;
   if (from->blocks) return (uint8_t)fw_block_get(from->blocks, from->codes, i, m);
   return (uint8_t)fw_pq_number(from->codes + i * fw_pq_code_size(pq), pq->nbits, m);
 }
 
+/* Byte k of code i in blocks. */
+static uint8_t code_byte(const fw_code_source *from, size_t i, size_t k, bool nibbles) {
+  if (!nibbles) return code_number(from, i, k);
+  return (uint8_t)(code_number(from, i, 2 * k) | code_number(from, i, 2 * k + 1) << 4);
+}
+
 void fw_pack_codes(const fw_code_source *from, size_t n, uint8_t *blocks) {
-  const size_t m = from->pq->m;
-  const bool bytes = from->pq->nbits == 8 && !from->blocks;
+  const bool nibbles = fw_pq_has_nibbles(from->pq), bytes = (from->pq->nbits == 8 || nibbles) && !from->blocks;
+  const size_t m = fw_pq_rows(from->pq);
   for (size_t b = 0; b * FW_BLOCK < n; b++) {
     const size_t first = b * FW_BLOCK, count = n - first < FW_BLOCK ? n - first : FW_BLOCK;
     const size_t width = fw_block_width(n, b);
@@ -98,7 +105,7 @@ void fw_pack_codes(const fw_code_source *from, size_t n, uint8_t *blocks) {
       continue;
     }
     for (size_t k = 0; k < m; k++)
-      for (size_t i = 0; i < width; i++) block[k * width + i] = i < count ? code_number(from, first + i, k) : 0;
+      for (size_t i = 0; i < width; i++) block[k * width + i] = i < count ? code_byte(from, first + i, k, nibbles) : 0;
   }
 }
 
@@ -106,5 +113,5 @@ void fw_pack_next(void *packing, const uint8_t *rows, size_t size) {
   fw_packing *p = packing;
   const size_t n = size / fw_pq_code_size(p->pq);
   fw_pack_codes(&(fw_code_source){.pq = p->pq, .codes = rows, .order = p->order}, n, p->to);
-  p->to += n * p->pq->m;
+  p->to += n * fw_pq_rows(p->pq);
 }

@@ -28,13 +28,21 @@ typedef struct fw_code_source {
   const fw_code_order *order;
 } fw_code_source;
 
-/* Whether codes of a quantizer can be in blocks: a byte for each sub-quantizer. */
+/* Whether codes of a quantizer can be in blocks: at most a byte for each sub-quantizer. */
 static inline bool fw_pq_is_packable(const fw_pq *pq) {
   return pq->nbits <= 8;
 }
-/* Bytes of n codes of m numbers in blocks, rounded up to the start of another list. */
-static inline size_t fw_packed_bytes(size_t n, size_t m) {
-  return (fw_block_padded(n) * m + FW_PACKED_ALIGNMENT - 1) / FW_PACKED_ALIGNMENT * FW_PACKED_ALIGNMENT;
+/* Whether codes are two in a byte of a block. */
+static inline bool fw_pq_has_nibbles(const fw_pq *pq) {
+  return pq->nbits == 4 && fw_scan_table()->nibbles;
+}
+/* Bytes of a code in blocks. */
+static inline size_t fw_pq_rows(const fw_pq *pq) {
+  return fw_pq_has_nibbles(pq) ? (pq->m + 1) / 2 : pq->m;
+}
+/* Bytes of n codes of so many bytes in blocks, rounded up to the start of another list. */
+static inline size_t fw_packed_bytes(size_t n, size_t rows) {
+  return (fw_block_padded(n) * rows + FW_PACKED_ALIGNMENT - 1) / FW_PACKED_ALIGNMENT * FW_PACKED_ALIGNMENT;
 }
 static inline uint8_t *fw_packed_align(void *memory) {
   return (uint8_t *)(((uintptr_t)memory + FW_PACKED_ALIGNMENT - 1) & ~(uintptr_t)(FW_PACKED_ALIGNMENT - 1));

@@ -131,6 +131,7 @@ furrow_status fw_pq_tables_take(const fw_pq_lists *lists, fw_arena *arena, size_
                             .width = width,
                             .values = (float *)values + i * pq->m * width,
                             .bytes = bytes ? (uint8_t *)bytes + i * pq->m * FW_LUT_BYTES : NULL,
+                            .nibbles = fw_pq_has_nibbles(pq),
                             .wrapped = wrapped ? (uint8_t *)wrapped + i * pq->m * FW_LUT_BYTES : NULL};
   return FURROW_OK;
 }
@@ -177,8 +178,9 @@ uint32_t fw_pq_list_number(const fw_pq_lists *lists, const fw_pq_list *list, siz
   const fw_pq *pq = lists->pq;
   if (!lists->blocks) return fw_pq_number(list->codes + i * fw_pq_code_size(pq), pq->nbits, m);
   const size_t b = i / FW_BLOCK;
-  const uint8_t number = list->codes[b * FW_BLOCK * pq->m + m * fw_block_width(list->size, b) + i % FW_BLOCK];
-  return (uint32_t)code_of(lists, m, number);
+  const fw_lut shape = {.m = pq->m, .nibbles = fw_pq_has_nibbles(pq)};
+  const uint8_t *code = list->codes + b * FW_BLOCK * fw_lut_rows(&shape) + i % FW_BLOCK;
+  return (uint32_t)code_of(lists, m, fw_lut_number(&shape, code, fw_block_width(list->size, b), m));
 }
 
 void fw_pq_list_decode(const fw_pq_lists *lists, size_t list, size_t i, float *vector) {
@@ -206,6 +208,21 @@ static float extra_of(const fw_pq_lists *lists, const float *norms, const float 
     sum += norms[m * ksub + part] + 2 * product;
   }
   return (float)sum;
+}
+
+/* fw_scan.add_up for codes of 4 bits. */
+static void add_up_nibbles(const fw_lut *lut, const uint8_t *codes, size_t n, float *out) {
+  for (size_t b = 0; b * FW_BLOCK < n; b++) {
+    const size_t width = fw_block_width(n, b);
+    double sums[FW_BLOCK] = {0};
+    for (size_t m = 0; m < lut->m; m++) {
+      const float *values = lut->values + m * lut->width;
+      const uint8_t *row = codes + m / 2 * width;
+      for (size_t i = 0; i < width; i++) sums[i] += values[row[i] >> 4 * (m % 2) & 15];
+    }
+    for (size_t i = 0; i < width; i++) out[b * FW_BLOCK + i] = (float)sums[i];
+    codes += fw_lut_rows(lut) * width;
+  }
 }
 
 /* The largest |number| of n, a multiple of FW_BLOCK_UNIT; infinite when one is NaN. */
@@ -237,9 +254,13 @@ static void fill_extras(const fw_pq_lists *lists, const float *norms, const floa
                         float *extra) {
   const fw_pq *pq = lists->pq;
   fw_pq_list *l = &lists->list[list];
-  const fw_lut lut = {.m = pq->m, .ksub = fw_pq_ksub(pq), .width = table_width(pq), .values = table};
+  const fw_lut lut = {
+      .m = pq->m, .ksub = fw_pq_ksub(pq), .width = table_width(pq), .values = table, .nibbles = fw_pq_has_nibbles(pq)};
   fill_terms(lists, norms, centroid, table);
-  fw_scan_table()->add_up(&lut, l->codes, l->size, extra);
+  if (lut.nibbles)
+    add_up_nibbles(&lut, l->codes, l->size, extra);
+  else
+    fw_scan_table()->add_up(&lut, l->codes, l->size, extra);
   if (!lists->terms) return;
   const size_t count = pq->m * FW_LUT_BYTES;
   float most = 0;
@@ -397,7 +418,7 @@ static void lay_out_list(fw_pq_lists *lists, const furrow_index *index, size_t i
 
 /* Lays out codes and extras of all lists; a list begins on a cache line. */
 static furrow_status lay_out_lists(fw_pq_lists *lists, const furrow_index *index, furrow_error *err) {
-  const size_t m = lists->pq->m;
+  const size_t m = fw_pq_rows(lists->pq);
   size_t bytes = FW_BLOCK, floats = FW_BLOCK; /* what kernels may read behind the last */
   void *codes = NULL, *extra = NULL;
   furrow_status status = FURROW_OK;

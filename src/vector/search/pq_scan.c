@@ -3,12 +3,13 @@
 
 #include "vector/index/direct_map.h"
 #include "vector/quantizer/pq.h"
+#include "vector/search/pack_codes.h"
 #include "vector/search/pq_lists.h"
 
 void fw_pq_list_fetch(const fw_pq_lists *lists, size_t list) {
   const fw_pq_list *l = &lists->list[list];
   const size_t n = l->size < FW_BLOCK_GROUP * FW_BLOCK ? l->size : FW_BLOCK_GROUP * FW_BLOCK;
-  for (size_t i = 0; lists->blocks && i < n * lists->pq->m; i += 64) __builtin_prefetch(l->codes + i, 0, 2);
+  for (size_t i = 0; lists->blocks && i < n * fw_pq_rows(lists->pq); i += 64) __builtin_prefetch(l->codes + i, 0, 2);
   for (size_t i = 0; lists->extra && i < n; i += 16) __builtin_prefetch(lists->extra + l->extra_at + i, 0, 2);
 }
 
@@ -47,6 +48,33 @@ static void sum_codes(const fw_lut *table, const uint8_t *const at[SUMS], const 
   sums[3] = d;
 }
 
+static void sum_nibbles(const fw_lut *table, const uint8_t *const at[SUMS], const size_t stride[SUMS],
+                        float sums[SUMS]) {
+  const uint8_t *p0 = at[0], *p1 = at[1], *p2 = at[2], *p3 = at[3];
+  const float *values = table->values;
+  float a = 0, b = 0, c = 0, d = 0;
+  for (size_t m = 0; m < table->m; m += 2, values += 2 * FW_LUT_NIBBLES) {
+    const unsigned n0 = *p0, n1 = *p1, n2 = *p2, n3 = *p3;
+    a += values[n0 & 15];
+    b += values[n1 & 15];
+    c += values[n2 & 15];
+    d += values[n3 & 15];
+    if (m + 1 == table->m) break;
+    a += values[16 + (n0 >> 4)];
+    b += values[16 + (n1 >> 4)];
+    c += values[16 + (n2 >> 4)];
+    d += values[16 + (n3 >> 4)];
+    p0 += stride[0];
+    p1 += stride[1];
+    p2 += stride[2];
+    p3 += stride[3];
+  }
+  sums[0] = a;
+  sums[1] = b;
+  sums[2] = c;
+  sums[3] = d;
+}
+
 /* A list that is being filtered by bounds. */
 typedef struct passage {
   const fw_pq_lists *lists;
@@ -77,10 +105,13 @@ static void judge_some(const passage *p, const uint32_t *positions, size_t n, fw
     float sums[SUMS];
     for (size_t j = 0; j < SUMS; j++) {
       const size_t b = positions[i + j] / FW_BLOCK;
-      at[j] = p->codes.codes + b * FW_BLOCK * p->table->m + positions[i + j] % FW_BLOCK;
+      at[j] = p->codes.codes + b * FW_BLOCK * fw_lut_rows(p->table) + positions[i + j] % FW_BLOCK;
       stride[j] = fw_block_width(p->codes.n, b);
     }
-    sum_codes(p->table, at, stride, sums);
+    if (p->table->nibbles)
+      sum_nibbles(p->table, at, stride, sums);
+    else
+      sum_codes(p->table, at, stride, sums);
     for (size_t j = 0; j < SUMS; j++) judge(p, positions[i + j], sums[j], sink);
   }
   for (; i < n; i++) judge(p, positions[i], fw_lut_sum(p->table, p->codes.codes, p->codes.n, positions[i]), sink);

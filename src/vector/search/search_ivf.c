@@ -412,6 +412,8 @@ static furrow_status search_ordered(const query_batch *t, fw_scratch *scratch, s
                                     const fw_search_job *job, float *distances, int64_t *ids, furrow_error *err) {
   const bool similarity = t->node->index->metric == FURROW_METRIC_IP;
   const size_t heap_size = fw_heap_size(t->node->index, k);
+  void (*write)(fw_sink *, size_t, bool, bool, float *, int64_t *) =
+      job->unsorted ? fw_sink_write_unsorted : fw_sink_write;
   void *heap = NULL;
   furrow_status status = fw_arena_take(&scratch->arena, &heap, fw_sink_hits(heap_size), sizeof(fw_hit), err);
   for (size_t i = begin; status == FURROW_OK && i < end; i++) {
@@ -421,7 +423,7 @@ static furrow_status search_ordered(const query_batch *t, fw_scratch *scratch, s
     fw_sink_init_many(&sink, heap, heap_size);
     sink.source = ids_of(t->node);
     status = scan_query(&v, scratch, &sink, err);
-    fw_sink_write(&sink, k, similarity, similarity, distances + query * k, ids + query * k);
+    write(&sink, k, similarity, similarity, distances + query * k, ids + query * k);
   }
   return status;
 }

@@ -24,6 +24,7 @@ static furrow_status search_named(const fw_node *node, fw_scratch *scratch, cons
   const fw_outer_ids outer = outer_ids(node->index, job);
   fw_search_job inner = *job;
   inner.id_filter.outer = &outer;
+  inner.unsorted = false; /* ties are in the order of the ids inside */
   furrow_status status = fw_node_search(node->child, scratch, queries, n, k, &inner, distances, ids, err);
   for (size_t i = 0; status == FURROW_OK && i < n * k; i++) status = fw_id_map_rename(node->index, &ids[i], err);
   return status;

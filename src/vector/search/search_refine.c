@@ -3,6 +3,7 @@
  */
 #include <float.h>
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -33,8 +34,7 @@ size_t fw_inner_k(const furrow_index *index, size_t k, const fw_search_job *job)
   return k;
 }
 
-void fw_sink_write(fw_sink *sink, size_t k, bool similarity, bool flipped, float *distances, int64_t *ids) {
-  fw_sink_sort(sink);
+static void write_hits(const fw_sink *sink, size_t k, bool similarity, bool flipped, float *distances, int64_t *ids) {
   for (size_t i = 0; i < sink->count; i++) {
     distances[i] = similarity ? -sink->heap[i].key : sink->heap[i].key;
     ids[i] = fw_tie_break_id(sink->heap[i].id, flipped);
@@ -43,6 +43,16 @@ void fw_sink_write(fw_sink *sink, size_t k, bool similarity, bool flipped, float
     distances[i] = similarity ? -FLT_MAX : FLT_MAX;
     ids[i] = -1;
   }
+}
+
+void fw_sink_write(fw_sink *sink, size_t k, bool similarity, bool flipped, float *distances, int64_t *ids) {
+  fw_sink_sort(sink);
+  write_hits(sink, k, similarity, flipped, distances, ids);
+}
+
+void fw_sink_write_unsorted(fw_sink *sink, size_t k, bool similarity, bool flipped, float *distances, int64_t *ids) {
+  fw_sink_finish(sink);
+  write_hits(sink, k, similarity, flipped, distances, ids);
 }
 
 /* ---- IVF_PQR -------------------------------------------------------------------------------------------- */
@@ -140,8 +150,11 @@ furrow_status fw_pqr_search(const fw_node *node, fw_scratch *scratch, const floa
 typedef struct candidates {
   const furrow_index *refine;
   int64_t *ids;
+  float *distances; /* by codes */
   uint32_t *order;
+  fw_hit *hits; /* [wide]: scratch for one query */
   size_t n, wide;
+  bool similarity;
 } candidates;
 
 /* Vectors are scattered in memory. So many bytes of the next ones are prefetched while one is compared. */
@@ -164,32 +177,72 @@ static void fetch_row(const candidates *c, size_t rank, size_t j) {
   for (size_t i = 0; i < bytes && i < MOST_OF_A_ROW; i += CACHE_LINE) __builtin_prefetch(row + i);
 }
 
-static furrow_status refine_query(const candidates *c, size_t rank, const float *query, fw_sink *sink,
-                                  furrow_error *err) {
+/* The keys of all candidates of a query; of those that are not there, infinite. */
+static furrow_status make_keys(const candidates *c, size_t rank, const float *query, furrow_error *err) {
   const furrow_index *refine = c->refine;
-  const bool similarity = fw_metric_is_similarity(refine->metric);
   const size_t ahead = rows_ahead((size_t)refine->d);
   const int64_t *ids = c->ids + c->order[rank] * c->wide;
   for (size_t j = 0; j < c->wide; j++) {
     fetch_row(c, rank, j + ahead);
+    c->hits[j] = (fw_hit){.key = INFINITY, .id = ids[j]};
     if (ids[j] < 0) continue;
     if (ids[j] >= refine->ntotal)
       return fw_fail(err, FURROW_E_FORMAT, "the base has id %" PRId64 ", but vectors to refine by end before %" PRId64,
                      ids[j], refine->ntotal);
-    fw_sink_offer(sink, fw_flat_key(refine, query, ids[j]), fw_tie_break_id(ids[j], similarity));
+    c->hits[j] = (fw_hit){.key = fw_flat_key(refine, query, ids[j]), .id = fw_tie_break_id(ids[j], c->similarity)};
   }
   return FURROW_OK;
 }
 
-/* Allocates for n queries; `unused` gets their distances by codes. */
-static furrow_status take_candidates(candidates *c, fw_arena *arena, float **unused, furrow_error *err) {
-  void *ids = NULL, *order = NULL, *distances = NULL;
+static void offer_all(const candidates *c, fw_sink *sink) {
+  for (size_t j = 0; j < c->wide; j++) fw_sink_offer(sink, c->hits[j].key, c->hits[j].id);
+}
+
+/* Whether some candidates are as far away as the worst result but are not results. */
+static bool has_ties(const candidates *c, const fw_sink *sink) {
+  size_t near = 0;
+  for (size_t j = 0; j < c->wide; j++) near += c->hits[j].key <= sink->worst;
+  return sink->count == sink->k && near > sink->k;
+}
+
+/* Sorts candidates by their distance by codes, then by id. */
+static void sort_candidates(const candidates *c, size_t query) {
+  const float sign = c->similarity ? -1 : 1;
+  int64_t *ids = c->ids + query * c->wide;
+  size_t count = 0;
+  fw_sink sink;
+  fw_sink_init_best(&sink, c->hits, c->wide);
+  for (; count < c->wide && ids[count] >= 0; count++)
+    fw_sink_take(&sink, sign * c->distances[query * c->wide + count], fw_tie_break_id(ids[count], c->similarity));
+  fw_sink_sort(&sink);
+  for (size_t j = 0; j < count; j++) ids[j] = fw_tie_break_id(c->hits[j].id, c->similarity);
+}
+
+/* Of candidates at the same distance, those that are nearer by their codes come first. Their order matters to them
+ * alone, so all candidates are sorted only if there are some. */
+static furrow_status refine_query(const candidates *c, size_t rank, const float *query, fw_sink *sink,
+                                  furrow_error *err) {
+  const fw_sink empty = *sink;
+  FW_TRY(make_keys(c, rank, query, err));
+  offer_all(c, sink);
+  if (!has_ties(c, sink)) return FURROW_OK;
+  sort_candidates(c, c->order[rank]);
+  FW_TRY(make_keys(c, rank, query, err));
+  *sink = empty;
+  offer_all(c, sink);
+  return FURROW_OK;
+}
+
+static furrow_status take_candidates(candidates *c, fw_arena *arena, furrow_error *err) {
+  void *ids = NULL, *order = NULL, *distances = NULL, *hits = NULL;
   furrow_status status = fw_arena_take(arena, &ids, c->n * c->wide, sizeof *c->ids, err);
-  if (status == FURROW_OK) status = fw_arena_take(arena, &distances, c->n * c->wide, sizeof **unused, err);
+  if (status == FURROW_OK) status = fw_arena_take(arena, &distances, c->n * c->wide, sizeof *c->distances, err);
   if (status == FURROW_OK) status = fw_arena_take(arena, &order, c->n, sizeof *c->order, err);
+  if (status == FURROW_OK) status = fw_arena_take(arena, &hits, c->wide, sizeof *c->hits, err);
   c->ids = ids;
   c->order = order;
-  *unused = distances;
+  c->distances = distances;
+  c->hits = hits;
   for (size_t i = 0; status == FURROW_OK && i < c->n; i++) c->order[i] = (uint32_t)i;
   return status;
 }
@@ -197,23 +250,23 @@ static furrow_status take_candidates(candidates *c, fw_arena *arena, float **unu
 furrow_status fw_refine_search(const fw_node *node, fw_scratch *scratch, const float *queries, size_t n, size_t k,
                                const fw_search_job *job, float *distances, int64_t *ids, furrow_error *err) {
   const furrow_index *index = node->index, *refine = index->child[1];
-  const bool similarity = fw_metric_is_similarity(refine->metric);
   const size_t heap_size = fw_heap_size(index, k);
   candidates c = {.refine = refine, .n = n, .wide = refined_k(index, k, job)};
   fw_search_job inner = *job;
-  float *unused = NULL;
   void *heap = NULL;
-  furrow_status status = take_candidates(&c, &scratch->arena, &unused, err);
+  c.similarity = fw_metric_is_similarity(refine->metric);
+  furrow_status status = take_candidates(&c, &scratch->arena, err);
   if (status == FURROW_OK) status = fw_arena_take(&scratch->arena, &heap, heap_size, sizeof(fw_hit), err);
   inner.order = c.order;
+  inner.unsorted = true;
   if (status == FURROW_OK)
-    status = fw_node_search(node->child, scratch, queries, n, c.wide, &inner, unused, c.ids, err);
+    status = fw_node_search(node->child, scratch, queries, n, c.wide, &inner, c.distances, c.ids, err);
   for (size_t i = 0; status == FURROW_OK && i < n; i++) {
     const size_t query = c.order[i];
     fw_sink sink;
     fw_sink_init_best(&sink, heap, heap_size);
     status = refine_query(&c, i, queries + query * (size_t)index->d, &sink, err);
-    fw_sink_write(&sink, k, similarity, similarity, distances + query * k, ids + query * k);
+    fw_sink_write(&sink, k, c.similarity, c.similarity, distances + query * k, ids + query * k);
   }
   return status;
 }

@@ -59,6 +59,7 @@ typedef struct fw_search_job {
   fw_pool *pool; /* NULL: the query is searched on the calling thread */
   unsigned threads;
   uint32_t *order; /* NULL, or n elements: gets the order in which queries are searched */
+  bool unsorted;   /* the k best of a query may be in any order: they are refined */
 } fw_search_job;
 
 /* Lists that a query probes: at least 1. */
@@ -158,6 +159,8 @@ size_t fw_expanded_k(const furrow_index *index, size_t k, float factor);
 size_t fw_inner_k(const furrow_index *index, size_t k, const fw_search_job *job);
 /* Sorts the hits of the sink and writes them as k results. flipped: ids are mirrored (fw_tie_break_id). */
 void fw_sink_write(fw_sink *sink, size_t k, bool similarity, bool flipped, float *distances, int64_t *ids);
+/* The same in any order. */
+void fw_sink_write_unsorted(fw_sink *sink, size_t k, bool similarity, bool flipped, float *distances, int64_t *ids);
 
 /* ---- Many queries (search_batch.c) ---- */
 

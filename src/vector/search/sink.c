@@ -129,12 +129,16 @@ static void sort_heap(fw_sink *sink) {
   }
 }
 
-void fw_sink_sort(fw_sink *sink) {
+void fw_sink_finish(fw_sink *sink) {
   const fw_id_source source = sink->source;
   if (sink->capacity > 0 && sink->count > sink->k) cut(sink);
   for (size_t i = 0; source.id_of && i < sink->count; i++)
     sink->heap[i].id = source.id_of(source.context, sink->heap[i].id);
   sink->source.id_of = NULL;
+}
+
+void fw_sink_sort(fw_sink *sink) {
+  fw_sink_finish(sink);
   sort_heap(sink);
 }
 

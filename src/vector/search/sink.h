@@ -48,7 +48,9 @@ void fw_sink_init_range(fw_sink *sink, float radius);
 void fw_sink_take(fw_sink *sink, float key, int64_t id);
 /* Sorts the k best: best first. The heap is used up. */
 void fw_sink_sort(fw_sink *sink);
-/* The same, but locations stay. */
+/* Leaves the k best, in any order, with their ids. */
+void fw_sink_finish(fw_sink *sink);
+/* Sorts the k best, but locations stay. */
 void fw_sink_sort_locations(fw_sink *sink);
 
 /* The k-th largest of n numbers, 0 < k <= n; heap has k elements. For a small k. */

@@ -1,6 +1,7 @@
 /* tests/unit/vector/test_refine.c: refined results are the best of those that the index inside finds, by exact
  * distances; whatever the batch, the order in which lists are visited, and the threads. */
 #include <float.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,18 +20,21 @@ typedef struct refined {
   bool similarity;
 } refined;
 
-static float *draw(size_t rows, uint64_t seed) {
+/* whole: numbers are integers, so that many distances are equal. */
+static float *draw(size_t rows, uint64_t seed, bool whole) {
   float *x = malloc(rows * D * sizeof *x);
   fw_rng rng;
   fw_rng_init(&rng, seed);
   for (size_t i = 0; i < rows * D; i++) x[i] = (float)(fw_rng_normal(&rng) + (double)(i / D % 7));
+  for (size_t i = 0; whole && i < rows * D; i++) x[i] = rintf(x[i]);
   return x;
 }
 
 /* Every third vector is there three times, so that distances are equal. */
-static refined set_up(furrow_distance_metric metric) {
-  refined r = {.vectors = draw(N, 1), .queries = draw(QUERIES, 2), .similarity = metric == FURROW_METRIC_IP};
+static refined set_up(furrow_distance_metric metric, bool whole) {
+  refined r = {.vectors = draw(N, 1, whole), .queries = draw(QUERIES, 2, whole)};
   furrow_index_spec spec;
+  r.similarity = metric == FURROW_METRIC_IP;
   for (size_t i = 0; i + 2 < N; i += 9) {
     memcpy(r.vectors + (i + 1) * D, r.vectors + i * D, D * sizeof(float));
     memcpy(r.vectors + (i + 2) * D, r.vectors + i * D, D * sizeof(float));
@@ -127,8 +131,8 @@ static void check(const refined *r, uint64_t nprobe, size_t factor) {
 static void test_refined(void **state) {
   static const size_t factors[] = {1, 2, 3, 10, MOST_WIDE / K};
   (void)state;
-  for (int metric = 0; metric < 2; metric++) {
-    refined r = set_up(metric ? FURROW_METRIC_IP : FURROW_METRIC_L2);
+  for (int kind = 0; kind < 4; kind++) {
+    refined r = set_up(kind % 2 ? FURROW_METRIC_IP : FURROW_METRIC_L2, kind / 2);
     for (size_t i = 0; i < sizeof factors / sizeof *factors; i++)
       for (uint64_t nprobe = 1; nprobe <= 20; nprobe = nprobe * 4 + 1) check(&r, nprobe, factors[i]);
     tear_down(&r);

@@ -5,6 +5,7 @@
 #include "support/index_check.h"
 #include "support/made_lists.h"
 #include "support/own_dir.h"
+#include "vector/search/pack_codes.h"
 #include "vector/search/searcher.h"
 
 enum { QUERIES = 6, K = 10 };
@@ -72,7 +73,7 @@ static void check_spec(const made_spec *spec) {
   assert_memory_equal(ids, want_ids, sizeof want_ids);
   if (spec->m > 0 && spec->nbits <= 8) {
     furrow_list_view view;
-    assert_true(less + (uint64_t)whole->ntotal * spec->m <= memory);
+    assert_true(less + (uint64_t)whole->ntotal * fw_pq_rows(fw_index_pq(whole)) <= memory);
     assert_int_equal(furrow_index_list(only, spec->nlist - 1, &view, NULL), FURROW_OK);
     assert_true(view.count > 0 && view.ids && !view.codes);
   }
