@@ -14,8 +14,9 @@
 #define FW_BLOCK_UNIT 16
 #define FW_BLOCK_GROUP 4 /* blocks that are sifted at once */
 #define FW_LUT_BYTES 256 /* of a sub-quantizer in fw_lut.bytes */
-#define FW_LUT_GROUP 4   /* codes that have one byte in fw_lut.least */
-#define FW_LUT_GROUPS (FW_LUT_BYTES / FW_LUT_GROUP)
+#define FW_GROUPS 64     /* groups of the 256 codes of a sub-quantizer, at most */
+#define FW_GROUP_MOST_M 128
+#define FW_GROUP_ROWS 4 /* sub-quantizers whose bytes are averaged by group kernels */
 
 /* Vectors whose codes a list of n has space for. */
 static inline size_t fw_block_padded(size_t n) {
@@ -33,7 +34,6 @@ typedef struct fw_code_list {
   const float *extra;   /* [n], added to each value; FW_BLOCK floats behind are readable; NULL: 0 */
   const uint8_t *ahead; /* codes and extras that are looked at next: fetched meanwhile; never read by a kernel */
   const float *extra_ahead;
-  uint32_t *skip; /* for the kernel alone, 0 at first: blocks for which it does without groups; NULL: never */
 } fw_code_list;
 
 /* One block of a list, and what is looked at soon: the blocks behind it, or the list that comes next. */
@@ -43,7 +43,6 @@ typedef struct fw_code_block {
   size_t width;
   const uint8_t *ahead;
   const float *extra_ahead;
-  uint32_t *skip;
 } fw_code_block;
 
 /* rows: bytes of a code in blocks. */
@@ -56,8 +55,7 @@ static inline fw_code_block fw_code_list_block(const fw_code_list *list, size_t 
                          .extra = list->extra ? list->extra + at : NULL,
                          .width = fw_block_width(list->n, b),
                          .ahead = (here ? list->codes : list->ahead) + coming * rows,
-                         .extra_ahead = extra ? extra + coming : NULL,
-                         .skip = list->skip};
+                         .extra_ahead = extra ? extra + coming : NULL};
 }
 
 /* What the parts of a code add to a distance, for one query. Smaller is better.
@@ -68,8 +66,8 @@ typedef struct fw_lut {
   size_t m, ksub, width; /* width: ksub rounded up to FW_PACK_WIDTH of kern/math/products.h */
   float *values;         /* [m][width], aligned to 64 bytes */
   uint8_t *bytes;        /* [m][FW_LUT_BYTES], aligned to 64 bytes; beyond ksub anything */
-  uint8_t *least;        /* [m][FW_LUT_GROUPS], aligned to 64 bytes: the smallest of FW_LUT_GROUP bytes in a row, for
-                            tables of 256 where fw_scan.groups; NULL: not used */
+  uint8_t *wrapped;      /* [m][FW_LUT_BYTES]: values by fw_scan.wrap; NULL: none */
+  bool wraps;            /* wrapped is filled */
   float low, step;
   float magnitude; /* sum over m of the largest |value|; infinite when a value is NaN */
   bool nibbles;    /* ksub is 16; codes are two in a byte, the first in its lower half. bytes are [m][16] and, if m is
@@ -91,8 +89,12 @@ static inline float fw_lut_slack(const fw_lut *lut, float base, float extra) {
   return most * (float)(2 * lut->m + 32) * 0x1p-23F;
 }
 
+/* Rows of a table of groups of m sub-quantizers: a multiple of FW_GROUP_ROWS. */
+static inline size_t fw_group_rows(size_t m) {
+  return (m + FW_GROUP_ROWS - 1) / FW_GROUP_ROWS * FW_GROUP_ROWS;
+}
+
 typedef struct fw_scan {
-  bool groups;  /* sift looks at groups of codes first (fw_lut.least): codes in a row should be alike */
   bool nibbles; /* quantise, sift and bounds know fw_lut.nibbles */
 
   /* A block of `width` vectors from `count` codes of m bytes each, one behind the other; 0 beyond them. */
@@ -101,7 +103,7 @@ typedef struct fw_scan {
   /* Codes of a block of m rows become numbers[256 * row + code]. */
   void (*renumber)(const uint8_t *numbers, size_t m, uint8_t *block, size_t width);
 
-  /* Fills bytes (and least, where it is there), low, step and magnitude from values. */
+  /* Fills bytes, low, step and magnitude from values. */
   void (*quantise)(fw_lut *lut);
 
   /* Looks through a list, from block *next on, for vectors whose value is not surely above `limit`. Stops at the first
@@ -110,9 +112,31 @@ typedef struct fw_scan {
   size_t (*sift)(const fw_lut *lut, const fw_code_list *list, size_t *next, float limit,
                  uint64_t masks[FW_BLOCK_GROUP]);
 
+  /* The same, faster; vectors up to 2 m steps above the limit may pass, not just m. NULL: there is none. */
+  size_t (*sift_quickly)(const fw_lut *lut, const fw_code_list *list, size_t *next, float limit,
+                         uint64_t masks[FW_BLOCK_GROUP]);
+
   /* Minus the bounds of the first `blocks` blocks of a list, all of FW_BLOCK vectors: values are not below -out[i],
    * except for rounding, and not above it by more than m * step. */
   void (*bounds)(const fw_lut *lut, const fw_code_list *list, size_t blocks, float *out);
+
+  /* Groups of codes, for sub-quantizers of 256: a first pass over a list, cheaper than sift and less precise. A level
+   * that does without has NULL for group_code. The sum of the group bytes of a vector is at least
+   * FW_GROUP_ROWS * (sum - fw_group_rows(m) / FW_GROUP_ROWS), where `sum` is what sift_groups compares.
+   *
+   * The code of a centroid, by its rank in an order in which similar centroids are near each other. */
+  uint8_t (*group_code)(uint8_t rank);
+  uint32_t group_most; /* vectors of a block, on average: if more pass, sift is faster than a sum for each */
+  /* out[i] = the lowest byte of floor(values[i] * scale), an integer of 31 bits; n is a multiple of 64. */
+  void (*wrap)(const float *values, size_t n, float scale, uint8_t *out);
+  /* out[i] = |x_i - y_i|^2 of m parts of dsub floats each. */
+  void (*part_squares)(const float *x, const float *y, size_t m, size_t dsub, float *out);
+  /* The smallest byte of each group: least[fw_group_rows(m)][FW_GROUPS], aligned to 64 bytes. A byte is query[k][j], of
+   * [m][FW_LUT_BYTES]; with list, it is the lowest byte of query[k][j] + list[k][j] + offset[k]. */
+  void (*group_table)(const uint8_t *query, const uint8_t *list, const uint8_t *offset, size_t m, uint8_t *least);
+  /* As sift: passes vectors whose sum is not above `limit`. extra of the list is fetched, not read. */
+  size_t (*sift_groups)(const uint8_t *least, size_t m, const fw_code_list *list, size_t *next, uint32_t limit,
+                        uint64_t masks[FW_BLOCK_GROUP]);
 
   /* out[i] = the sum of the values of each vector, in doubles, for fw_block_padded(n) vectors. values alone of lut. */
   void (*add_up)(const fw_lut *lut, const uint8_t *codes, size_t n, float *out);
@@ -120,6 +144,9 @@ typedef struct fw_scan {
   /* out[g] = the largest of values[g], values[g + groups], …; n and groups are multiples of 16, groups <= n. A NaN may
    * be skipped. */
   void (*maxima)(const float *values, size_t n, size_t groups, float *out);
+  /* A number that at least k of n values are not below, and not many more than k: at most the k-th largest of them, and
+   * near it. n is a multiple of 16. */
+  float (*rank_bound)(const float *values, size_t n, size_t k);
   /* The positions of values that are not below `limit`, ascending; returns how many. n is a multiple of 16; positions
    * holds n + 16. */
   size_t (*find_not_below)(const float *values, size_t n, float limit, uint32_t *positions);
@@ -189,6 +216,7 @@ const fw_scan *fw_scan_table(void);
 void fw_scan_fill_generic(fw_scan *scan);
 void fw_scan_fill_avx2(fw_scan *scan);
 void fw_scan_fill_avx512(fw_scan *scan);
+void fw_groups_fill_avx2(fw_scan *scan);
 void fw_scan_fill_neon(fw_scan *scan);
 
 #endif

@@ -49,29 +49,6 @@ static void to_bytes(const float *numbers, size_t ksub, float low, float to_byte
   }
 }
 
-/* The smallest of each four bytes of a table of 256. */
-static void find_least_bytes(const uint8_t *bytes, uint8_t *least) {
-  const __m256i byte = _mm256_set1_epi32(255);
-  for (size_t j = 0; j < FW_LUT_BYTES; j += 128) {
-    __m256i v[4];
-    for (size_t i = 0; i < 4; i++) {
-      const __m256i x = _mm256_load_si256((const __m256i *)(bytes + j + 32 * i));
-      const __m256i y = _mm256_min_epu8(x, _mm256_srli_epi32(x, 8));
-      v[i] = _mm256_and_si256(_mm256_min_epu8(y, _mm256_srli_epi32(y, 16)), byte);
-    }
-    /* packing works on the two halves of registers: groups of four bytes are then 0 2 4 6 1 3 5 7 */
-    const __m256i packed = _mm256_packus_epi16(_mm256_packus_epi32(v[0], v[1]), _mm256_packus_epi32(v[2], v[3]));
-    const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
-    _mm256_storeu_si256((__m256i *)(least + j / FW_LUT_GROUP), _mm256_permutevar8x32_epi32(packed, order));
-  }
-}
-
-static void quantise_groups(fw_lut *lut) {
-  quantise(lut);
-  for (size_t m = 0; lut->least && m < lut->m; m++)
-    find_least_bytes(lut->bytes + m * FW_LUT_BYTES, lut->least + m * FW_LUT_GROUPS);
-}
-
 /* ---- Blocks --------------------------------------------------------------------------------------------- */
 
 typedef __m128i vb;
@@ -250,73 +227,10 @@ static uint64_t compare_both(const fw_lut *lut, sums front, sums back, const flo
   return compare(lut, front, extra, limit) | compare(lut, back, part(extra, 32), limit) << 32;
 }
 
-static uint64_t sift_codes(const fw_lut *lut, const fw_code_block *block, float limit) {
+static uint64_t sift_block(const fw_lut *lut, const fw_code_block *block, float limit) {
   sums s[2];
   add_block(lut, block, s);
   return compare_both(lut, s[0], s[1], block->extra, limit);
-}
-
-/* ---- Groups first --------------------------------------------------------------------------------------- */
-
-/* 64 bytes: bits 2 … 5 of a code choose from 16, and the upper two among four such look-ups. */
-typedef struct group_table {
-  __m256i a, b, c, d;
-} group_table;
-
-static inline void add_groups(sums *s, const group_table *t, const uint8_t *at) {
-  const __m256i codes = _mm256_loadu_si256((const __m256i *)at);
-  const __m256i low = _mm256_and_si256(_mm256_srli_epi16(codes, 2), _mm256_set1_epi8(15));
-  const __m256i bit6 = _mm256_add_epi8(codes, codes);
-  const __m256i lower = _mm256_blendv_epi8(_mm256_shuffle_epi8(t->a, low), _mm256_shuffle_epi8(t->b, low), bit6);
-  const __m256i upper = _mm256_blendv_epi8(_mm256_shuffle_epi8(t->c, low), _mm256_shuffle_epi8(t->d, low), bit6);
-  add(s, _mm256_blendv_epi8(lower, upper, codes));
-}
-
-static uint64_t sift_groups(const fw_lut *lut, const fw_code_block *block, float limit) {
-  const size_t width = block->width;
-  const uint8_t *codes = block->codes;
-  sums a = {_mm256_setzero_si256(), _mm256_setzero_si256()}, b = a;
-  for (size_t m = 0; m < lut->m; m++, codes += width) {
-    const uint8_t *least = lut->least + m * FW_LUT_GROUPS;
-    const group_table t = {table_of(least), table_of(least + 16), table_of(least + 32), table_of(least + 48)};
-    fetch_ahead(block, m);
-    add_groups(&a, &t, codes);
-    add_groups(&b, &t, codes + 32);
-  }
-  return compare_both(lut, a, b, block->extra, limit);
-}
-
-/* The bound of one vector, as `finish` makes it. */
-static inline float bound_of(const fw_lut *lut, const uint8_t *codes, float extra, size_t width) {
-  const uint8_t *bytes = lut->bytes;
-  uint32_t a = 0, b = 0;
-  size_t m = 0;
-  for (; m + 2 <= lut->m; m += 2, bytes += 2 * FW_LUT_BYTES, codes += 2 * width) {
-    a += bytes[codes[0]];
-    b += bytes[FW_LUT_BYTES + codes[width]];
-  }
-  if (m < lut->m) a += bytes[codes[0]];
-  return fmaf((float)(a + b), lut->step, lut->low + extra);
-}
-
-/* Groups pass over most vectors; for a few that are left, bytes are looked up one by one. */
-static uint64_t sift_block(const fw_lut *lut, const fw_code_block *block, float limit) {
-  enum { MANY = 18, SKIP = 15 }; /* that many one by one take as long as all of a block; then groups get a rest */
-  const bool skips = block->skip && *block->skip > 0;
-  if (skips) --*block->skip;
-  if (skips || !lut->least || lut->ksub != FW_LUT_BYTES) return sift_codes(lut, block, limit);
-  uint64_t mask = sift_groups(lut, block, limit);
-  if (block->width < FW_BLOCK) mask &= ((uint64_t)1 << block->width) - 1;
-  if (__builtin_popcountll(mask) > MANY) {
-    if (block->skip) *block->skip = SKIP;
-    return mask & sift_codes(lut, block, limit);
-  }
-  for (uint64_t left = mask; left; left &= left - 1) {
-    const int i = __builtin_ctzll(left);
-    const float extra = block->extra ? block->extra[i] : 0;
-    if (bound_of(lut, block->codes + i, extra, block->width) > limit) mask &= ~((uint64_t)1 << i);
-  }
-  return mask;
 }
 
 static size_t sift(const fw_lut *lut, const fw_code_list *list, size_t *next, float limit,
@@ -346,6 +260,36 @@ static void maxima(const float *values, size_t n, size_t groups, float *out) {
     _mm256_storeu_ps(out + g, most);
   }
 }
+
+static inline size_t count_not_below(const float *values, size_t n, float limit) {
+  const __m256 least = _mm256_set1_ps(limit);
+  __m256i count = _mm256_setzero_si256();
+  int32_t lanes[8], all = 0;
+  for (size_t i = 0; i < n; i += 8) {
+    const __m256 found = _mm256_cmp_ps(_mm256_loadu_ps(values + i), least, _CMP_GE_OQ);
+    count = _mm256_sub_epi32(count, _mm256_castps_si256(found));
+  }
+  _mm256_storeu_si256((__m256i *)lanes, count);
+  for (int i = 0; i < 8; i++) all += lanes[i];
+  return (size_t)all;
+}
+
+static inline void find_range(const float *values, size_t n, float *low, float *high) {
+  const __m256 none = _mm256_set1_ps(-INFINITY), infinite = _mm256_set1_ps(INFINITY);
+  __m256 least = infinite, most = none;
+  float lows[8], highs[8];
+  for (size_t i = 0; i < n; i += 8) {
+    const __m256 v = _mm256_loadu_ps(values + i);
+    least = _mm256_min_ps(_mm256_blendv_ps(infinite, v, _mm256_cmp_ps(v, none, _CMP_GT_OQ)), least);
+    most = _mm256_max_ps(v, most);
+  }
+  _mm256_storeu_ps(lows, least);
+  _mm256_storeu_ps(highs, most);
+  *low = measure_few(lows, 8).low;
+  *high = measure_few(highs, 8).high;
+}
+
+#include "kern/scan/scan_rank_tmpl.h"
 
 static size_t find_not_below(const float *values, size_t n, float limit, uint32_t *positions) {
   const __m256 least = _mm256_set1_ps(limit);
@@ -386,14 +330,15 @@ static inline vf vf_fold(vf sum, vf a, vf b, bool l2) {
 
 void fw_scan_fill_avx2(fw_scan *scan) {
   scan->pack = pack;
-  scan->groups = true;
   scan->nibbles = true;
   scan->renumber = renumber;
-  scan->quantise = quantise_groups;
+  scan->quantise = quantise;
   scan->sift = sift;
   scan->bounds = bounds;
   scan->maxima = maxima;
   scan->find_not_below = find_not_below;
   scan->l2_rows = l2_rows;
   scan->ip_rows = ip_rows;
+  scan->rank_bound = rank_bound;
+  fw_groups_fill_avx2(scan);
 }

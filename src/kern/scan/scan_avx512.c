@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "kern/scan/scan.h"
+#include "kern/unroll.h"
 
 /* ---- The table ------------------------------------------------------------------------------------------ */
 
@@ -137,75 +138,118 @@ static inline void fetch_some(ahead next, size_t m) {
   if (m < 16) fetch(next.extra + 16 * m);
 }
 
-/* `count` blocks (a constant), of which the last may be narrower: `width`. What is read beyond it means nothing. */
-static inline __attribute__((always_inline)) void sift_blocks(const fw_lut *lut, const uint8_t *codes,
-                                                              const float *extra, int count, size_t width, float limit,
-                                                              ahead next, uint64_t *masks) {
-  const size_t rows = fw_lut_rows(lut), block = FW_BLOCK * rows;
-  const uint8_t *last = codes + (size_t)(count - 1) * block;
-  const __m512i zero = _mm512_setzero_si512();
-  sums a = {zero, zero}, b = a, c = a, d = a;
-  for (size_t m = 0; lut->nibbles && m < rows; m++, codes += FW_BLOCK, last += width) {
+/* Blocks that are sifted at once, with the same tables in registers; the last one may be narrower. What is read beyond
+ * it means nothing. */
+typedef struct strip {
+  const uint8_t *codes;
+  const float *extra;
+  size_t width; /* of the last block */
+  ahead next;
+} strip;
+
+INLINE const uint8_t *row_of(const int count, const int b, const fw_lut *lut, const strip *at, size_t m) {
+  return at->codes + (size_t)b * FW_BLOCK * fw_lut_rows(lut) + m * (b + 1 < count ? FW_BLOCK : at->width);
+}
+
+INLINE void sift_strip(const int count, const fw_lut *lut, const strip *at, float limit, uint64_t *masks) {
+  sums s[FW_BLOCK_GROUP];
+  UNROLL for (int b = 0; b < count; b++) s[b] = (sums){_mm512_setzero_si512(), _mm512_setzero_si512()};
+  for (size_t m = 0; lut->nibbles && m < fw_lut_rows(lut); m++) {
     const nibble_table t = load_nibbles(lut->bytes + 2 * m * FW_LUT_NIBBLES);
-    fetch_some(next, m);
-    if (count > 1) add_nibbles(&a, &t, codes);
-    if (count > 2) add_nibbles(&b, &t, codes + block);
-    if (count > 3) add_nibbles(&c, &t, codes + 2 * block);
-    add_nibbles(&d, &t, last);
+    fetch_some(at->next, m);
+    UNROLL for (int b = 0; b < count; b++) add_nibbles(&s[b], &t, row_of(count, b, lut, at, m));
   }
-  for (size_t m = 0; !lut->nibbles && m < rows; m++, codes += FW_BLOCK, last += width) {
+  for (size_t m = 0; !lut->nibbles && m < lut->m; m++) {
     const table t = load_table(lut->bytes + m * FW_LUT_BYTES);
-    fetch_some(next, m);
-    if (count > 1) add_block(&a, &t, codes);
-    if (count > 2) add_block(&b, &t, codes + block);
-    if (count > 3) add_block(&c, &t, codes + 2 * block);
-    add_block(&d, &t, last);
+    fetch_some(at->next, m);
+    UNROLL for (int b = 0; b < count; b++) add_block(&s[b], &t, row_of(count, b, lut, at, m));
   }
-  if (count > 1) masks[0] = compare(lut, a, extra, limit);
-  if (count > 2) masks[1] = compare(lut, b, part(extra, FW_BLOCK), limit);
-  if (count > 3) masks[2] = compare(lut, c, part(extra, 2 * FW_BLOCK), limit);
-  masks[count - 1] = compare(lut, d, part(extra, (size_t)(count - 1) * FW_BLOCK), limit);
+  UNROLL for (int b = 0; b < count; b++) masks[b] = compare(lut, s[b], part(at->extra, (size_t)b * FW_BLOCK), limit);
 }
 
-static void sift_four(const fw_lut *lut, const uint8_t *codes, const float *extra, size_t width, float limit,
-                      ahead next, uint64_t *masks) {
-  sift_blocks(lut, codes, extra, 4, width, limit, next, masks);
+enum { ROWS = 4 }; /* whose bytes are averaged before they are added */
+
+/* ROWS rows from row m on, of which `left` are there; bytes of the others are 0. */
+INLINE void add_means(const int count, const fw_lut *lut, const strip *at, size_t m, size_t left, sums *s) {
+  __m512i means[2][FW_BLOCK_GROUP]; /* of the first and the second two rows */
+  UNROLL for (int b = 0; b < count; b++) means[0][b] = means[1][b] = _mm512_setzero_si512();
+  UNROLL for (int i = 0; i < ROWS; i++) {
+    const size_t row = m + (size_t)i;
+    if ((size_t)i >= left) break;
+    const table t = load_table(lut->bytes + row * FW_LUT_BYTES);
+    fetch_some(at->next, row);
+    UNROLL for (int b = 0; b < count; b++) {
+      const __m512i found = look_up(&t, _mm512_loadu_si512(row_of(count, b, lut, at, row)));
+      means[i / 2][b] = i % 2 ? _mm512_avg_epu8(means[i / 2][b], found) : found;
+    }
+  }
+  UNROLL for (int b = 0; b < count; b++) {
+    const __m512i none = _mm512_setzero_si512();
+    if (left == 1) means[0][b] = _mm512_avg_epu8(means[0][b], none);
+    if (left == 3) means[1][b] = _mm512_avg_epu8(means[1][b], none);
+    add(&s[b], _mm512_avg_epu8(means[0][b], means[1][b]));
+  }
 }
 
-static void sift_three(const fw_lut *lut, const uint8_t *codes, const float *extra, size_t width, float limit,
-                       ahead next, uint64_t *masks) {
-  sift_blocks(lut, codes, extra, 3, width, limit, next, masks);
+/* Averages are rounded up: twice an average is at most the sum plus 1, and four times the mean of ROWS rows their sum
+ * plus 4. */
+INLINE void sift_strip_quickly(const int count, const fw_lut *lut, const strip *at, float limit, uint64_t *masks) {
+  sums s[FW_BLOCK_GROUP];
+  fw_lut means = *lut;
+  size_t m = 0;
+  UNROLL for (int b = 0; b < count; b++) s[b] = (sums){_mm512_setzero_si512(), _mm512_setzero_si512()};
+  for (; m + ROWS <= lut->m; m += ROWS) add_means(count, lut, at, m, ROWS, s);
+  if (m < lut->m) add_means(count, lut, at, m, lut->m - m, s);
+  means.low -= lut->step * (float)((lut->m + ROWS - 1) / ROWS * ROWS);
+  means.step *= ROWS;
+  UNROLL for (int b = 0; b < count; b++) masks[b] = compare(&means, s[b], part(at->extra, (size_t)b * FW_BLOCK), limit);
 }
 
-static void sift_two(const fw_lut *lut, const uint8_t *codes, const float *extra, size_t width, float limit, ahead next,
-                     uint64_t *masks) {
-  sift_blocks(lut, codes, extra, 2, width, limit, next, masks);
+/* Whole functions, so that registers are assigned in each by itself. */
+typedef void (*sift_fn)(const fw_lut *lut, const strip *at, float limit, uint64_t *masks);
+
+static void sift_one(const fw_lut *lut, const strip *at, float limit, uint64_t *masks) {
+  sift_strip(1, lut, at, limit, masks);
+}
+static void sift_two(const fw_lut *lut, const strip *at, float limit, uint64_t *masks) {
+  sift_strip(2, lut, at, limit, masks);
+}
+static void sift_three(const fw_lut *lut, const strip *at, float limit, uint64_t *masks) {
+  sift_strip(3, lut, at, limit, masks);
+}
+static void sift_four(const fw_lut *lut, const strip *at, float limit, uint64_t *masks) {
+  sift_strip(4, lut, at, limit, masks);
+}
+static void sift_four_quickly(const fw_lut *lut, const strip *at, float limit, uint64_t *masks) {
+  sift_strip_quickly(4, lut, at, limit, masks);
 }
 
-static void sift_one(const fw_lut *lut, const uint8_t *codes, const float *extra, size_t width, float limit, ahead next,
-                     uint64_t *masks) {
-  sift_blocks(lut, codes, extra, 1, width, limit, next, masks);
-}
-
-/* Tables are loaded once for as many blocks as there are registers for. */
-static size_t sift(const fw_lut *lut, const fw_code_list *list, size_t *next, float limit,
-                   uint64_t masks[FW_BLOCK_GROUP]) {
-  static void (*const some[])(const fw_lut *, const uint8_t *, const float *, size_t, float, ahead,
-                              uint64_t *) = {sift_one, sift_two, sift_three, sift_four};
+INLINE size_t sift_by(sift_fn four, const fw_lut *lut, const fw_code_list *list, size_t *next, float limit,
+                      uint64_t masks[FW_BLOCK_GROUP]) {
+  const sift_fn some[] = {sift_one, sift_two, sift_three, four};
   const size_t blocks = (list->n + FW_BLOCK - 1) / FW_BLOCK, block = FW_BLOCK * fw_lut_rows(lut);
   masks[1] = masks[2] = masks[3] = 0;
   for (size_t b = *next; b < blocks; b = *next) {
     const size_t count = blocks - b < 4 ? blocks - b : 4, last = b + count - 1, left = list->n - last * FW_BLOCK;
-    const float *extra = part(list->extra, b * FW_BLOCK);
-    const uint8_t *codes = list->codes + b * block;
-    ahead coming = {codes + 4 * block, part(extra, 4 * FW_BLOCK)};
-    if (b + count == blocks) coming = (ahead){list->ahead, list->extra_ahead};
-    some[count - 1](lut, codes, extra, fw_block_width(list->n, last), limit, coming, masks);
+    strip at = {list->codes + b * block, part(list->extra, b * FW_BLOCK), fw_block_width(list->n, last), {NULL, NULL}};
+    at.next = b + count == blocks ? (ahead){list->ahead, list->extra_ahead}
+                                  : (ahead){at.codes + 4 * block, part(at.extra, 4 * FW_BLOCK)};
+    some[count - 1](lut, &at, limit, masks);
     if (left < FW_BLOCK) masks[count - 1] &= ((uint64_t)1 << left) - 1;
     *next = b + count;
     if (masks[0] | masks[1] | masks[2] | masks[3]) return b;
   }
   return *next;
+}
+
+static size_t sift(const fw_lut *lut, const fw_code_list *list, size_t *next, float limit,
+                   uint64_t masks[FW_BLOCK_GROUP]) {
+  return sift_by(sift_four, lut, list, next, limit, masks);
+}
+
+static size_t sift_quickly(const fw_lut *lut, const fw_code_list *list, size_t *next, float limit,
+                           uint64_t masks[FW_BLOCK_GROUP]) {
+  return sift_by(lut->nibbles ? sift_four : sift_four_quickly, lut, list, next, limit, masks);
 }
 
 static void bounds(const fw_lut *lut, const fw_code_list *list, size_t blocks, float *out) {
@@ -325,6 +369,28 @@ static void maxima(const float *numbers, size_t n, size_t groups, float *out) {
   }
 }
 
+static inline size_t count_not_below(const float *numbers, size_t n, float limit) {
+  const __m512 least = _mm512_set1_ps(limit);
+  size_t count = 0;
+  for (size_t i = 0; i < n; i += 16)
+    count += (size_t)_mm_popcnt_u32(_mm512_cmp_ps_mask(_mm512_loadu_ps(numbers + i), least, _CMP_GE_OQ));
+  return count;
+}
+
+static inline void find_range(const float *numbers, size_t n, float *low, float *high) {
+  const __m512 none = _mm512_set1_ps(-INFINITY);
+  __m512 least = _mm512_set1_ps(INFINITY), most = none;
+  for (size_t i = 0; i < n; i += 16) {
+    const __m512 v = _mm512_loadu_ps(numbers + i);
+    least = _mm512_mask_min_ps(least, _mm512_cmp_ps_mask(v, none, _CMP_GT_OQ), least, v);
+    most = _mm512_max_ps(v, most);
+  }
+  *low = _mm512_reduce_min_ps(least);
+  *high = _mm512_reduce_max_ps(most);
+}
+
+#include "kern/scan/scan_rank_tmpl.h"
+
 static size_t find_not_below(const float *numbers, size_t n, float limit, uint32_t *positions) {
   const __m512 least = _mm512_set1_ps(limit);
   __m512i here = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
@@ -368,14 +434,16 @@ static inline __attribute__((always_inline)) float row(const float *x, const flo
 #include "kern/scan/scan_rows_tmpl.h"
 
 void fw_scan_fill_avx512(fw_scan *scan) {
-  scan->groups = false;
   scan->nibbles = true;
   scan->quantise = quantise;
   scan->sift = sift;
+  scan->sift_quickly = sift_quickly;
   scan->bounds = bounds;
   scan->add_up = add_up;
   scan->maxima = maxima;
   scan->find_not_below = find_not_below;
   scan->l2_rows = l2_rows;
   scan->ip_rows = ip_rows;
+  scan->group_code = NULL; /* looking up all bytes is nearly as fast, and passes fewer vectors */
+  scan->rank_bound = rank_bound;
 }

@@ -83,6 +83,23 @@ static void maxima(const float *values, size_t n, size_t groups, float *out) {
   }
 }
 
+static size_t count_not_below(const float *values, size_t n, float limit) {
+  size_t count = 0;
+  for (size_t i = 0; i < n; i++) count += values[i] >= limit;
+  return count;
+}
+
+static void find_range(const float *values, size_t n, float *low, float *high) {
+  *low = INFINITY;
+  *high = -INFINITY;
+  for (size_t i = 0; i < n; i++) {
+    *low = values[i] > -INFINITY && values[i] < *low ? values[i] : *low;
+    *high = values[i] > *high ? values[i] : *high;
+  }
+}
+
+#include "kern/scan/scan_rank_tmpl.h"
+
 static size_t find_not_below(const float *values, size_t n, float limit, uint32_t *positions) {
   size_t count = 0;
   for (size_t i = 0; i < n; i++) {
@@ -138,6 +155,7 @@ void fw_scan_fill_generic(fw_scan *scan) {
   scan->bounds = bounds;
   scan->add_up = add_up;
   scan->maxima = maxima;
+  scan->rank_bound = rank_bound;
   scan->find_not_below = find_not_below;
   scan->l2_rows = l2_rows;
   scan->ip_rows = ip_rows;

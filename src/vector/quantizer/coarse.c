@@ -123,18 +123,15 @@ static void make_scores(const fw_coarse *coarse, const float *queries, size_t n,
 
 /* Scratch memory for selecting the best scores. */
 typedef struct selection {
-  float *heap;       /* nprobe */
   float *maxima;     /* [width] */
   uint32_t *columns; /* [width + FW_PACK_WIDTH] */
 } selection;
 
-static furrow_status allocate_selection(selection *work, fw_arena *arena, size_t nprobe, size_t width,
-                                        furrow_error *err) {
-  void *heap = NULL, *maxima = NULL, *columns = NULL;
-  furrow_status status = fw_arena_take(arena, &heap, nprobe, sizeof *work->heap, err);
-  if (status == FURROW_OK) status = fw_arena_take(arena, &maxima, width, sizeof *work->maxima, err);
+static furrow_status allocate_selection(selection *work, fw_arena *arena, size_t width, furrow_error *err) {
+  void *maxima = NULL, *columns = NULL;
+  furrow_status status = fw_arena_take(arena, &maxima, width + FW_PACK_WIDTH, sizeof *work->maxima, err);
   if (status == FURROW_OK) status = fw_arena_take(arena, &columns, width + FW_PACK_WIDTH, sizeof *work->columns, err);
-  *work = (selection){.heap = heap, .maxima = maxima, .columns = columns};
+  *work = (selection){.maxima = maxima, .columns = columns};
   return status;
 }
 
@@ -152,11 +149,12 @@ static size_t find_best(const float *scores, size_t width, size_t nprobe, float 
   const fw_scan *scan = fw_scan_table();
   const size_t groups = count_groups(nprobe, width);
   scan->maxima(scores, width, groups, work->maxima);
-  size_t count = scan->find_not_below(scores, width, fw_kth_largest(work->maxima, groups, nprobe, work->heap) - slack,
-                                      work->columns);
+  size_t count =
+      scan->find_not_below(scores, width, scan->rank_bound(work->maxima, groups, nprobe) - slack, work->columns);
   if (count <= nprobe + nprobe / 8) return count;
-  for (size_t i = 0; i < count; i++) work->maxima[i] = scores[work->columns[i]];
-  const float limit = fw_kth_largest(work->maxima, count, nprobe, work->heap) - slack;
+  const size_t padded = (count + FW_PACK_WIDTH - 1) / FW_PACK_WIDTH * FW_PACK_WIDTH;
+  for (size_t i = 0; i < padded; i++) work->maxima[i] = i < count ? scores[work->columns[i]] : -INFINITY;
+  const float limit = scan->rank_bound(work->maxima, padded, nprobe) - slack;
   size_t kept = 0;
   for (size_t i = 0; i < count; i++) {
     work->columns[kept] = work->columns[i];
@@ -291,7 +289,7 @@ static furrow_status search_flat(const fw_coarse *coarse, fw_scratch *scratch, c
   furrow_status status = fw_arena_take(&scratch->arena, &heap, nprobe, sizeof(fw_hit), err);
   if (status == FURROW_OK) status = fw_arena_take(&scratch->arena, &scores, step * width, sizeof(float), err);
   if (status == FURROW_OK) status = fw_arena_take(&scratch->arena, &slack, step, sizeof(float), err);
-  if (status == FURROW_OK) status = allocate_selection(&work, &scratch->arena, nprobe, width, err);
+  if (status == FURROW_OK) status = allocate_selection(&work, &scratch->arena, width, err);
   if (status != FURROW_OK) return status;
   for (size_t i = 0; i < n; i++) {
     const float *query = queries + i * coarse->d;

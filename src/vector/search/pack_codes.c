@@ -41,12 +41,15 @@ static size_t widest_dimension(const float *centroids, size_t dsub, const uint8_
   return widest;
 }
 
+/* Groups of this size are not ordered. */
+enum { SMALLEST_GROUP = 4 };
+
 /* Halves repeatedly, each time by the dimension with the largest spread, so that numbers in a row have similar
  * centroids. */
-static void order_part(const float *centroids, size_t dsub, uint8_t *codes) {
+static void order_part(const float *centroids, size_t dsub, uint8_t codes[FW_LUT_BYTES]) {
   valued sorted[FW_LUT_BYTES];
   for (size_t i = 0; i < FW_LUT_BYTES; i++) codes[i] = (uint8_t)i;
-  for (size_t size = FW_LUT_BYTES; size > FW_LUT_GROUP; size /= 2) {
+  for (size_t size = FW_LUT_BYTES; size > SMALLEST_GROUP; size /= 2) {
     for (size_t first = 0; first < FW_LUT_BYTES; first += size) {
       const size_t k = widest_dimension(centroids, dsub, codes + first, size);
       for (size_t i = 0; i < size; i++) sorted[i] = (valued){centroids[codes[first + i] * dsub + k], codes[first + i]};
@@ -59,15 +62,17 @@ static void order_part(const float *centroids, size_t dsub, uint8_t *codes) {
 furrow_status fw_code_order_create(fw_code_order **order, const fw_pq *pq, furrow_error *err) {
   const size_t dsub = fw_pq_dsub(pq), bytes = pq->m * FW_LUT_BYTES;
   void *memory = NULL;
-  if (!fw_scan_table()->groups || pq->nbits != 8) return FURROW_OK;
+  if (!fw_scan_table()->group_code || pq->nbits != 8) return FURROW_OK;
   FW_TRY(fw_alloc(&memory, sizeof **order + 2 * bytes, 1, err));
   *order = memory;
   (*order)->number = (uint8_t *)(*order + 1);
   (*order)->code = (*order)->number + bytes;
   for (size_t m = 0; m < pq->m; m++) {
     uint8_t *number = (*order)->number + m * FW_LUT_BYTES, *code = (*order)->code + m * FW_LUT_BYTES;
-    order_part(pq->centroids + m * FW_LUT_BYTES * dsub, dsub, code);
-    for (size_t i = 0; i < FW_LUT_BYTES; i++) number[code[i]] = (uint8_t)i;
+    uint8_t ranked[FW_LUT_BYTES];
+    order_part(pq->centroids + m * FW_LUT_BYTES * dsub, dsub, ranked);
+    for (size_t i = 0; i < FW_LUT_BYTES; i++) number[ranked[i]] = fw_scan_table()->group_code((uint8_t)i);
+    for (size_t i = 0; i < FW_LUT_BYTES; i++) code[number[i]] = (uint8_t)i;
   }
   return FURROW_OK;
 }

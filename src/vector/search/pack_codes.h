@@ -9,7 +9,8 @@
 
 #define FW_PACKED_ALIGNMENT ((size_t)64)
 
-/* Codes of 8 bits may get other numbers in blocks, so that numbers in a row have similar centroids (fw_scan.groups). */
+/* Codes of 8 bits may get other numbers in blocks, so that those of a group have similar centroids
+ * (fw_scan.group_code). */
 typedef struct fw_code_order fw_code_order;
 struct fw_code_order {
   uint8_t *number; /* [m][FW_LUT_BYTES]: of a code of the index, the one in blocks */

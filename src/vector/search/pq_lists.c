@@ -116,11 +116,11 @@ furrow_status fw_pq_tables_take(const fw_pq_lists *lists, fw_arena *arena, size_
                                 furrow_error *err) {
   const fw_pq *pq = lists->pq;
   const size_t width = table_width(pq);
-  void *luts = NULL, *values = NULL, *bytes = NULL, *least = NULL, *shifted = NULL;
+  void *luts = NULL, *values = NULL, *bytes = NULL, *wrapped = NULL, *shifted = NULL;
   furrow_status status = fw_arena_take(arena, &luts, n, sizeof **tables, err);
   if (status == FURROW_OK) status = fw_arena_take(arena, &values, n * pq->m * width, sizeof(float), err);
   if (status == FURROW_OK && lists->blocks) status = fw_arena_take(arena, &bytes, n * pq->m, FW_LUT_BYTES, err);
-  if (status == FURROW_OK && lists->order) status = fw_arena_take(arena, &least, n * pq->m, FW_LUT_GROUPS, err);
+  if (status == FURROW_OK && lists->terms) status = fw_arena_take(arena, &wrapped, n * pq->m, FW_LUT_BYTES, err);
   if (status == FURROW_OK) status = fw_arena_take(arena, &shifted, n * pq->d, sizeof(float), err);
   if (status != FURROW_OK) return status;
   *tables = luts;
@@ -132,7 +132,7 @@ furrow_status fw_pq_tables_take(const fw_pq_lists *lists, fw_arena *arena, size_
                             .values = (float *)values + i * pq->m * width,
                             .bytes = bytes ? (uint8_t *)bytes + i * pq->m * FW_LUT_BYTES : NULL,
                             .nibbles = fw_pq_has_nibbles(pq),
-                            .least = least ? (uint8_t *)least + i * pq->m * FW_LUT_GROUPS : NULL};
+                            .wrapped = wrapped ? (uint8_t *)wrapped + i * pq->m * FW_LUT_BYTES : NULL};
   return FURROW_OK;
 }
 
@@ -147,6 +147,23 @@ void fw_pq_tables_fill(const fw_pq_lists *lists, const float *queries, size_t n,
     fw_products_table()->scores(&lists->parts[m], scratch + m * dsub, n, pq->d, tables[0].values + m * width,
                                 pq->m * width);
   for (size_t i = 0; lists->blocks && i < n; i++) fw_scan_table()->quantise(&tables[i]);
+}
+
+/* Whether products of x with centroids are precise enough for steps: off by less than a quarter of one, each. */
+static bool can_wrap(const fw_pq_lists *lists, const float *x) {
+  const fw_pq *pq = lists->pq;
+  float square;
+  fw_scan_table()->ip_rows(x, x, 1, pq->d, &square);
+  const float size = lists->longest * (sqrtf(square) + lists->longest);
+  return size * (float)(fw_pq_dsub(pq) + 4) * 0x1p-21F < lists->step; /* false for a NaN */
+}
+
+void fw_pq_tables_wrap(const fw_pq_lists *lists, size_t n, fw_lut *tables, const float *scratch) {
+  for (size_t i = 0; lists->terms && i < n; i++) {
+    tables[i].wraps = can_wrap(lists, scratch + i * lists->pq->d);
+    if (tables[i].wraps)
+      fw_scan_table()->wrap(tables[i].values, lists->pq->m * FW_LUT_BYTES, 1 / lists->step, tables[i].wrapped);
+  }
 }
 
 /* ---- Codes ---------------------------------------------------------------------------------------------- */
@@ -208,36 +225,6 @@ static void add_up_nibbles(const fw_lut *lut, const uint8_t *codes, size_t n, fl
   }
 }
 
-/* The same for a whole list, whose codes are in blocks, by a table: [m][width]. */
-static void fill_extras(const fw_pq_lists *lists, const float *norms, const float *centroid, const fw_pq_list *l,
-                        float *table, float *extra) {
-  const fw_pq *pq = lists->pq;
-  const size_t ksub = fw_pq_ksub(pq), dsub = fw_pq_dsub(pq), width = table_width(pq);
-  for (size_t m = 0; m < pq->m; m++) {
-    float *row = table + m * width;
-    fw_products_table()->scores(&lists->parts[m], centroid + m * dsub, 1, pq->d, row, width);
-    for (size_t j = 0; j < ksub; j++) row[j] = norms[m * ksub + code_of(lists, m, j)] + 2 * row[j];
-  }
-  const fw_lut lut = {.m = pq->m, .ksub = ksub, .width = width, .values = table, .nibbles = fw_pq_has_nibbles(pq)};
-  if (lut.nibbles)
-    add_up_nibbles(&lut, l->codes, l->size, extra);
-  else
-    fw_scan_table()->add_up(&lut, l->codes, l->size, extra);
-}
-
-/* For a list of fewer vectors, a table would take longer. */
-enum { FEW_VECTORS = 32 };
-
-typedef struct packing {
-  fw_pq_lists *lists;
-  const furrow_index *index;
-  const fw_coarse *coarse;
-  const int64_t *list_sizes; /* NULL: those of the index */
-  float *norms;              /* [m][ksub] */
-  float *scratches;          /* for each task: 2 d floats, and a table */
-  size_t scratch_size, tasks;
-} packing;
-
 /* The largest |number| of n, a multiple of FW_BLOCK_UNIT; infinite when one is NaN. */
 static float largest_size(const float *numbers, size_t n) {
   float most[FW_BLOCK_UNIT] = {0}, all = 0;
@@ -250,6 +237,51 @@ static float largest_size(const float *numbers, size_t n) {
   for (size_t j = 0; j < FW_BLOCK_UNIT; j++) all = most[j] > all ? most[j] : all;
   return all;
 }
+
+/* What the extras of a list are sums of: [m][width]. */
+static void fill_terms(const fw_pq_lists *lists, const float *norms, const float *centroid, float *table) {
+  const fw_pq *pq = lists->pq;
+  const size_t ksub = fw_pq_ksub(pq), dsub = fw_pq_dsub(pq), width = table_width(pq);
+  for (size_t m = 0; m < pq->m; m++) {
+    float *row = table + m * width;
+    fw_products_table()->scores(&lists->parts[m], centroid + m * dsub, 1, pq->d, row, width);
+    for (size_t j = 0; j < ksub; j++) row[j] = norms[m * ksub + code_of(lists, m, j)] + 2 * row[j];
+  }
+}
+
+/* The same for a whole list, whose codes are in blocks. */
+static void fill_extras(const fw_pq_lists *lists, const float *norms, const float *centroid, size_t list, float *table,
+                        float *extra) {
+  const fw_pq *pq = lists->pq;
+  fw_pq_list *l = &lists->list[list];
+  const fw_lut lut = {
+      .m = pq->m, .ksub = fw_pq_ksub(pq), .width = table_width(pq), .values = table, .nibbles = fw_pq_has_nibbles(pq)};
+  fill_terms(lists, norms, centroid, table);
+  if (lut.nibbles)
+    add_up_nibbles(&lut, l->codes, l->size, extra);
+  else
+    fw_scan_table()->add_up(&lut, l->codes, l->size, extra);
+  if (!lists->terms) return;
+  const size_t count = pq->m * FW_LUT_BYTES;
+  float most = 0;
+  for (size_t m = 0; m < pq->m; m++) most += largest_size(table + m * FW_LUT_BYTES, FW_LUT_BYTES);
+  if (!can_wrap(lists, centroid) || !isfinite(most)) return;
+  fw_scan_table()->wrap(table, count, 1 / lists->step, lists->terms + list * count);
+  l->terms_most = most;
+}
+
+/* For a list of fewer vectors, a table would take longer. */
+enum { FEW_VECTORS = 32 };
+
+typedef struct packing {
+  fw_pq_lists *lists;
+  const furrow_index *index;
+  const fw_coarse *coarse;
+  const int64_t *list_sizes; /* NULL: those of the index */
+  float *norms;              /* [m][ksub] */
+  float *scratches;          /* for each task: 2 d floats, and a table, aligned to 64 bytes */
+  size_t table_at, scratch_size, tasks;
+} packing;
 
 static void pack_list(const packing *p, size_t list, float *scratch) {
   fw_pq_lists *lists = p->lists;
@@ -267,12 +299,63 @@ static void pack_list(const packing *p, size_t list, float *scratch) {
   for (size_t k = 0; k < pq->d; k++) scratch[pq->d + k] = centroid[k] - lists->shift[k];
   const size_t size = p->list_sizes ? (size_t)p->list_sizes[list] : l->size;
   if (lists->blocks && size >= FEW_VECTORS) {
-    fill_extras(lists, p->norms, scratch + pq->d, l, scratch + 2 * pq->d, extra);
+    fill_extras(lists, p->norms, scratch + pq->d, list, scratch + p->table_at, extra);
   } else {
     for (size_t i = 0; i < l->size; i++) extra[i] = extra_of(lists, p->norms, scratch + pq->d, l, i);
   }
   for (size_t i = l->size; i < fw_block_padded(l->size); i++) extra[i] = 0;
   l->extra_most = largest_size(extra, fw_block_padded(l->size));
+}
+
+/* ---- Terms in steps ------------------------------------------------------------------------------------- */
+
+/* Lists with fewer vectors on average: their terms would take more than twice the memory of their codes. */
+enum { SHORT_LIST = FW_LUT_BYTES / 2 };
+
+static bool wants_terms(const fw_pq_lists *lists) {
+  size_t n = 0;
+  for (size_t i = 0; i < lists->nlist; i++) n += lists->list[i].size;
+  return lists->extra && lists->order && lists->pq->m <= FW_GROUP_MOST_M && n >= SHORT_LIST * lists->nlist;
+}
+
+/* The largest square distance of a centroid from another one of its sub-quantizer, the mean over some of them. */
+static double mean_reach(const float *centroids, size_t dsub) {
+  enum { STEP = 16 };
+  double sum = 0;
+  for (size_t i = 0; i < FW_LUT_BYTES; i += STEP) {
+    float most = 0;
+    for (size_t j = 0; j < FW_LUT_BYTES; j++) {
+      float square;
+      fw_scan_table()->l2_rows(centroids + i * dsub, centroids + j * dsub, 1, dsub, &square);
+      most = fmaxf(most, square);
+    }
+    sum += (double)most;
+  }
+  return sum / (FW_LUT_BYTES / STEP);
+}
+
+/* The sum of a term of a list and of a query is |y - p|^2 - |y|^2 for a part y of the query's difference from the
+ * centroid of the list. The first part should seldom be above 255 steps. */
+static float choose_step(const fw_pq *pq) {
+  const size_t dsub = fw_pq_dsub(pq);
+  double most = 0;
+  for (size_t m = 0; m < pq->m; m++) most = fmax(most, mean_reach(pq->centroids + m * FW_LUT_BYTES * dsub, dsub));
+  return (float)(most / 255);
+}
+
+static furrow_status prepare_terms(fw_pq_lists *lists, const float *norms, furrow_error *err) {
+  const size_t size = lists->nlist * lists->pq->m * FW_LUT_BYTES;
+  void *terms = NULL;
+  for (size_t i = 0; i < lists->nlist; i++) lists->list[i].terms_most = INFINITY;
+  if (!wants_terms(lists)) return FURROW_OK;
+  const float step = choose_step(lists->pq);
+  if (!(step > 0 && isfinite(step) && isfinite(1 / step))) return FURROW_OK;
+  FW_TRY(alloc_aligned(&lists->terms_memory, &terms, size, err));
+  lists->terms = terms;
+  lists->step = step;
+  lists->longest = sqrtf(largest_size(norms, lists->pq->m * FW_LUT_BYTES));
+  lists->memory += size;
+  return FURROW_OK;
 }
 
 static void pack_some(void *context, size_t task) {
@@ -292,15 +375,20 @@ static void square_norms(const fw_pq *pq, float *norms) {
 
 static furrow_status pack_all(packing *p, fw_pool *pool, furrow_error *err) {
   const fw_pq *pq = p->lists->pq;
-  void *norms = NULL, *scratches = NULL;
+  void *norms = NULL, *scratches = NULL, *aligned = NULL;
   p->tasks = pool ? 8 * ((size_t)fw_pool_threads(pool) + 1) : 1;
   furrow_status status = fw_alloc(&norms, pq->m * fw_pq_ksub(pq), sizeof(float), err);
-  p->scratch_size = 2 * pq->d + (p->lists->blocks ? pq->m * table_width(pq) : 0);
-  if (status == FURROW_OK) status = fw_alloc(&scratches, p->tasks * p->scratch_size, sizeof(float), err);
+  p->table_at = (2 * pq->d + FW_PACK_WIDTH - 1) / FW_PACK_WIDTH * FW_PACK_WIDTH;
+  p->scratch_size = p->table_at + (p->lists->blocks ? pq->m * table_width(pq) : 0);
+  if (status == FURROW_OK)
+    status = alloc_aligned(&scratches, &aligned, p->tasks * p->scratch_size * sizeof(float), err);
   if (status == FURROW_OK) {
     p->norms = norms;
-    p->scratches = scratches;
+    p->scratches = aligned;
     square_norms(pq, norms);
+    status = prepare_terms(p->lists, norms, err);
+  }
+  if (status == FURROW_OK) {
     if (pool)
       status = fw_pool_for(pool, p->tasks, pack_some, p, err);
     else
@@ -396,6 +484,7 @@ void fw_pq_lists_clear(fw_pq_lists *lists) {
   fw_free(lists->list);
   fw_free(lists->codes_memory);
   fw_free(lists->extra_memory);
+  fw_free(lists->terms_memory);
   fw_free(lists->shift);
   fw_free(lists->own_order);
   *lists = (fw_pq_lists){0};

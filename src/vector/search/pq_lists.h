@@ -27,6 +27,7 @@ typedef struct fw_pq_list {
   const uint8_t *ids; /* as in fw_list; NULL: 0, 1, … */
   size_t extra_at;    /* in extra */
   float extra_most;   /* the largest |extra| */
+  float terms_most;   /* of fw_pq_lists.terms, the sum over m of the largest size; infinite: there are none */
   const uint8_t *codes;
 } fw_pq_list;
 
@@ -41,9 +42,14 @@ typedef struct fw_pq_lists {
   struct fw_code_order *own_order;   /* the same, if it is not the index's */
   float *extra;                      /* of residuals and L2, else NULL */
   void *extra_memory;
-  float *shift;     /* d numbers for queries, s or c + s, then d numbers s for decoded codes. NULL: 0 */
-  fw_packed *parts; /* the centroids of each sub-quantizer, with bias so that scores of -2 q (IP: -q) are values */
-  uint64_t memory;  /* bytes of all arrays */
+  /* What extras are sums of, in steps (fw_scan.wrap): [nlist][m][FW_LUT_BYTES]. NULL: there are no extras, or the lists
+   * are short. */
+  uint8_t *terms;
+  void *terms_memory;
+  float step, longest; /* longest: the largest norm of a centroid of a sub-quantizer */
+  float *shift;        /* d numbers for queries, s or c + s, then d numbers s for decoded codes. NULL: 0 */
+  fw_packed *parts;    /* the centroids of each sub-quantizer, with bias so that scores of -2 q (IP: -q) are values */
+  uint64_t memory;     /* bytes of all arrays */
 } fw_pq_lists;
 
 /* Prepares the lists of an IVF index, or the codes of a PQ index as one list. coarse: for residuals. list_sizes: NULL,
@@ -58,6 +64,10 @@ furrow_status fw_pq_tables_take(const fw_pq_lists *lists, fw_arena *arena, size_
 /* Computes the lookup tables of n queries (n * d floats). */
 void fw_pq_tables_fill(const fw_pq_lists *lists, const float *queries, size_t n, fw_lut *tables, float *scratch);
 
+/* For queries that probe several lists: what groups need in lists after the first (fw_lut.wrapped). scratch
+ * is as fw_pq_tables_fill left it. */
+void fw_pq_tables_wrap(const fw_pq_lists *lists, size_t n, fw_lut *tables, const float *scratch);
+
 /* The parameters of a scan. */
 typedef struct fw_scan_params {
   size_t list;
@@ -65,6 +75,7 @@ typedef struct fw_scan_params {
   float base;  /* added to every key */
   size_t upto; /* vectors that are scanned */
   const fw_id_filter *id_filter;
+  const float *query, *centroid; /* of the list; centroid NULL: the scan does without terms */
 } fw_scan_params;
 
 /* Gives the sink locations: list << 32 | offset. */

@@ -28,38 +28,19 @@ static inline void offer(const fw_pq_lists *lists, const fw_scan_params *scan_pa
   fw_sink_take(sink, key, location);
 }
 
-/* While the sink is not full no vector could be skipped. So the bounds of the first vectors are computed beforehand: if
- * k of them are at most u, no vector with a value above u + m * step is among the k best. Infinity: there is no such
- * cap. */
-static float find_cap(const fw_lut *table, const fw_code_list *codes, const fw_scan_params *scan_params, float slack,
-                      const fw_sink *sink) {
-  float bounds[FW_BLOCK_GROUP * FW_BLOCK], maxima[FW_BLOCK_GROUP * FW_BLOCK], heap[FW_BLOCK_GROUP * FW_BLOCK];
-  const size_t whole = scan_params->upto / FW_BLOCK, blocks = whole < FW_BLOCK_GROUP ? whole : FW_BLOCK_GROUP;
-  const size_t n = blocks * FW_BLOCK;
-  if (sink->k == 0 || sink->count >= sink->k || scan_params->id_filter->filter || 2 * sink->k > n) return INFINITY;
-  if (table->step == 0 || !isfinite(slack)) return INFINITY;
-  const size_t groups = 4 * sink->k > 3 * FW_BLOCK ? n : FW_BLOCK;
-  fw_scan_table()->bounds(table, codes, blocks, bounds);
-  fw_scan_table()->maxima(bounds, n, groups, maxima);
-  const float least = sink->capacity ? fw_kth_smallest(maxima, groups, groups - sink->k + 1)
-                                     : fw_kth_largest(maxima, groups, sink->k, heap);
-  return (float)table->m * table->step - least;
-}
-
 /* Sums several codes of a block at once: a single sum would wait for each of its additions. */
 enum { SUMS = 4 };
 
-static void sum_codes(const fw_lut *table, const uint8_t *block, size_t width, const uint32_t at[SUMS],
-                      float sums[SUMS]) {
-  const uint8_t *p0 = block + at[0], *p1 = block + at[1], *p2 = block + at[2], *p3 = block + at[3];
+static void sum_codes(const fw_lut *table, const uint8_t *const at[SUMS], const size_t stride[SUMS], float sums[SUMS]) {
+  const uint8_t *p0 = at[0], *p1 = at[1], *p2 = at[2], *p3 = at[3];
   const float *values = table->values;
   float a = values[*p0], b = values[*p1], c = values[*p2], d = values[*p3];
-  for (size_t m = 1, to = width; m < table->m; m++, to += width) {
+  for (size_t m = 1; m < table->m; m++) {
     values += table->width;
-    a += values[p0[to]];
-    b += values[p1[to]];
-    c += values[p2[to]];
-    d += values[p3[to]];
+    a += values[*(p0 += stride[0])];
+    b += values[*(p1 += stride[1])];
+    c += values[*(p2 += stride[2])];
+    d += values[*(p3 += stride[3])];
   }
   sums[0] = a;
   sums[1] = b;
@@ -67,13 +48,13 @@ static void sum_codes(const fw_lut *table, const uint8_t *block, size_t width, c
   sums[3] = d;
 }
 
-static void sum_nibbles(const fw_lut *table, const uint8_t *block, size_t width, const uint32_t at[SUMS],
+static void sum_nibbles(const fw_lut *table, const uint8_t *const at[SUMS], const size_t stride[SUMS],
                         float sums[SUMS]) {
-  const uint8_t *p0 = block + at[0], *p1 = block + at[1], *p2 = block + at[2], *p3 = block + at[3];
+  const uint8_t *p0 = at[0], *p1 = at[1], *p2 = at[2], *p3 = at[3];
   const float *values = table->values;
   float a = 0, b = 0, c = 0, d = 0;
-  for (size_t m = 0, to = 0; m < table->m; m += 2, to += width, values += 2 * FW_LUT_NIBBLES) {
-    const unsigned n0 = p0[to], n1 = p1[to], n2 = p2[to], n3 = p3[to];
+  for (size_t m = 0; m < table->m; m += 2, values += 2 * FW_LUT_NIBBLES) {
+    const unsigned n0 = *p0, n1 = *p1, n2 = *p2, n3 = *p3;
     a += values[n0 & 15];
     b += values[n1 & 15];
     c += values[n2 & 15];
@@ -83,6 +64,10 @@ static void sum_nibbles(const fw_lut *table, const uint8_t *block, size_t width,
     b += values[16 + (n1 >> 4)];
     c += values[16 + (n2 >> 4)];
     d += values[16 + (n3 >> 4)];
+    p0 += stride[0];
+    p1 += stride[1];
+    p2 += stride[2];
+    p3 += stride[3];
   }
   sums[0] = a;
   sums[1] = b;
@@ -96,59 +81,205 @@ typedef struct passage {
   const fw_lut *table;
   const fw_scan_params *scan_params;
   const fw_pq_list *list;
-  const float *extra;
+  fw_code_list codes;
+  float slack, cap; /* no key above base + cap is a result */
 } passage;
 
 /* A key is the sum of the values of a code, plus (base + extra). It is computed for the vectors that the bounds do not
  * exclude. */
+static inline float make_key(const passage *p, size_t i, float sum) {
+  return sum + (p->scan_params->base + (p->codes.extra ? p->codes.extra[i] : 0));
+}
+
 static inline void judge(const passage *p, size_t i, float sum, fw_sink *sink) {
-  const float key = sum + (p->scan_params->base + (p->extra ? p->extra[i] : 0));
+  const float key = make_key(p, i, sum);
   if (key < sink->worst && i < p->scan_params->upto) offer(p->lists, p->scan_params, i, key, sink);
 }
 
-static void judge_block(const passage *p, size_t b, uint64_t mask, fw_sink *sink) {
-  const uint8_t *block = p->list->codes + b * FW_BLOCK * fw_lut_rows(p->table);
-  const size_t width = fw_block_width(p->list->size, b);
-  for (int left = __builtin_popcountll(mask); left >= SUMS; left -= SUMS) {
-    uint32_t at[SUMS];
+/* Vectors at some positions, in order. */
+static void judge_some(const passage *p, const uint32_t *positions, size_t n, fw_sink *sink) {
+  size_t i = 0;
+  for (; i + SUMS <= n; i += SUMS) {
+    const uint8_t *at[SUMS];
+    size_t stride[SUMS];
     float sums[SUMS];
-    for (int j = 0; j < SUMS; j++, mask &= mask - 1) at[j] = (uint32_t)__builtin_ctzll(mask);
+    for (size_t j = 0; j < SUMS; j++) {
+      const size_t b = positions[i + j] / FW_BLOCK;
+      at[j] = p->codes.codes + b * FW_BLOCK * fw_lut_rows(p->table) + positions[i + j] % FW_BLOCK;
+      stride[j] = fw_block_width(p->codes.n, b);
+    }
     if (p->table->nibbles)
-      sum_nibbles(p->table, block, width, at, sums);
+      sum_nibbles(p->table, at, stride, sums);
     else
-      sum_codes(p->table, block, width, at, sums);
-    for (int j = 0; j < SUMS; j++) judge(p, b * FW_BLOCK + at[j], sums[j], sink);
+      sum_codes(p->table, at, stride, sums);
+    for (size_t j = 0; j < SUMS; j++) judge(p, positions[i + j], sums[j], sink);
   }
-  for (; mask; mask &= mask - 1) {
-    const size_t i = b * FW_BLOCK + (size_t)__builtin_ctzll(mask);
-    judge(p, i, fw_lut_sum(p->table, p->list->codes, p->list->size, i), sink);
+  for (; i < n; i++) judge(p, positions[i], fw_lut_sum(p->table, p->codes.codes, p->codes.n, positions[i]), sink);
+}
+
+/* The vectors of blocks first … end-1 whose bits are set. */
+static void judge_blocks(const passage *p, size_t first, size_t end, const uint64_t *masks, fw_sink *sink) {
+  uint32_t positions[FW_BLOCK_GROUP * FW_BLOCK];
+  size_t n = 0;
+  for (size_t b = first; b < end; b++)
+    for (uint64_t mask = masks[b - first]; mask; mask &= mask - 1)
+      positions[n++] = (uint32_t)(b * FW_BLOCK) + (uint32_t)__builtin_ctzll(mask);
+  judge_some(p, positions, n, sink);
+}
+
+/* ---- Bounds --------------------------------------------------------------------------------------------- */
+
+static float limit_of(const passage *p, float worst) {
+  const float most = worst - p->scan_params->base;
+  return (most < p->cap ? most : p->cap) + p->slack;
+}
+
+/* While the sink is not full no vector could be skipped. So the bounds of the first vectors are computed beforehand: if
+ * k of them are at most u, no vector with a value above u + m * step is among the k best. The blocks are then scanned
+ * by the bounds that are there. Returns how many. */
+static size_t scan_first(passage *p, fw_sink *sink) {
+  enum { MOST = FW_BLOCK_GROUP * FW_BLOCK };
+  float bounds[MOST], maxima[MOST];
+  uint32_t positions[MOST + 16];
+  const fw_scan *scan = fw_scan_table();
+  const size_t whole = p->scan_params->upto / FW_BLOCK, blocks = whole < FW_BLOCK_GROUP ? whole : FW_BLOCK_GROUP;
+  const size_t n = blocks * FW_BLOCK, groups = 4 * sink->k > 3 * FW_BLOCK ? n : FW_BLOCK;
+  if (p->scan_params->id_filter->filter || 2 * sink->k > n) return 0;
+  if (p->table->step == 0 || !isfinite(p->slack)) return 0;
+  scan->bounds(p->table, &p->codes, blocks, bounds);
+  scan->maxima(bounds, n, groups, maxima);
+  p->cap = (float)p->table->m * p->table->step - scan->rank_bound(maxima, groups, sink->k);
+  const size_t count = scan->find_not_below(bounds, n, -limit_of(p, sink->worst), positions);
+  judge_some(p, positions, count, sink);
+  return blocks;
+}
+
+/* The bounds skip vectors that cannot be below the worst. If few are below it, quick bounds will do. */
+static void scan_blocks(const passage *p, size_t begin, size_t end, fw_sink *sink) {
+  const fw_scan *scan = fw_scan_table();
+  for (size_t next = begin; next < end;) {
+    uint64_t masks[FW_BLOCK_GROUP];
+    const bool quick = scan->sift_quickly && sink->count >= sink->k;
+    const size_t first =
+        (quick ? scan->sift_quickly : scan->sift)(p->table, &p->codes, &next, limit_of(p, sink->worst), masks);
+    judge_blocks(p, first, next < end ? next : end, masks, sink);
   }
 }
 
-/* The bounds skip vectors that cannot be below the worst. */
-static void scan_blocks(const fw_pq_lists *lists, const fw_lut *table, const fw_scan_params *scan_params,
-                        fw_sink *sink) {
-  const fw_pq_list *l = &lists->list[scan_params->list], *after = &lists->list[scan_params->next];
-  const fw_scan *scan = fw_scan_table();
-  const float *extra = lists->extra ? lists->extra + l->extra_at : NULL;
-  const passage p = {.lists = lists, .table = table, .scan_params = scan_params, .list = l, .extra = extra};
-  uint32_t skip = 0;
-  const fw_code_list codes = {.n = l->size,
-                              .codes = l->codes,
-                              .extra = extra,
-                              .ahead = after->codes,
-                              .extra_ahead = lists->extra ? lists->extra + after->extra_at : NULL,
-                              .skip = &skip};
-  const float slack = fw_lut_slack(table, scan_params->base, l->extra_most);
-  const float cap = find_cap(table, &codes, scan_params, slack, sink);
-  const size_t blocks = (scan_params->upto + FW_BLOCK - 1) / FW_BLOCK;
-  size_t next = 0;
-  while (next < blocks) {
-    uint64_t masks[FW_BLOCK_GROUP];
-    const float worst = sink->worst - scan_params->base;
-    const size_t first = scan->sift(table, &codes, &next, (worst < cap ? worst : cap) + slack, masks);
-    for (size_t b = first; b < next && b < blocks; b++) judge_block(&p, b, masks[b - first], sink);
+/* ---- Groups --------------------------------------------------------------------------------------------- */
+
+/* The table of groups of a query and a list. */
+typedef struct group_scan {
+  const passage *p;
+  double low, step; /* key >= base + low + step * (sum of bytes) */
+  float slack;
+  _Alignas(64) uint8_t least[FW_GROUP_MOST_M * FW_GROUPS];
+} group_scan;
+
+/* Bytes are |y - p|^2 in steps, rounded down twice, if that is below 256; the offsets make sure that they are not below
+ * 0 before they wrap around. */
+static void use_terms(group_scan *g, const fw_pq_lists *lists) {
+  enum { MARGIN = 6 }; /* what was cut off of both numbers and of the offset, and less than one step each of rounding */
+  const fw_scan_params *scan_params = g->p->scan_params;
+  const size_t m = lists->pq->m, size = m * FW_LUT_BYTES;
+  float squares[FW_GROUP_MOST_M];
+  uint8_t offsets[FW_GROUP_MOST_M];
+  int64_t total = 0;
+  fw_scan_table()->part_squares(scan_params->query, scan_params->centroid, m, fw_pq_dsub(lists->pq), squares);
+  for (size_t k = 0; k < m; k++) {
+    const int32_t offset = (int32_t)(squares[k] * (1 / lists->step)) + MARGIN;
+    total += offset;
+    offsets[k] = (uint8_t)offset;
   }
+  g->step = (double)lists->step;
+  g->low = -(double)total * g->step;
+  g->slack += fw_lut_slack(g->p->table, 0, g->p->list->terms_most);
+  fw_scan_table()->group_table(g->p->table->wrapped, lists->terms + scan_params->list * size, offsets, m, g->least);
+}
+
+/* False: there are no groups for this query and list. */
+static bool begin_groups(group_scan *g, const passage *p) {
+  const fw_pq_lists *lists = p->lists;
+  const fw_lut *table = p->table;
+  if (!lists->order || table->m > FW_GROUP_MOST_M || !isfinite(p->slack)) return false;
+  g->p = p;
+  g->slack = p->slack;
+  if (!lists->extra) {
+    g->low = (double)table->low;
+    g->step = (double)table->step;
+    if (g->step > 0) fw_scan_table()->group_table(table->bytes, NULL, NULL, table->m, g->least);
+    return g->step > 0;
+  }
+  const bool precise = isfinite(p->list->terms_most) && p->scan_params->base < lists->step * 0x1p20F;
+  if (!lists->terms || !p->scan_params->centroid || !table->wraps || !precise) return false;
+  use_terms(g, lists);
+  return true;
+}
+
+/* The largest sum of groups of a vector whose key may be below the worst. False: there is none. */
+static bool find_limit(const group_scan *g, float worst, uint32_t *limit) {
+  const double steps = ((double)(limit_of(g->p, worst) + g->slack) - g->low) / g->step;
+  if (steps < 0) return false;
+  *limit = steps < 65535 ? (uint32_t)(steps + (double)fw_group_rows(g->p->table->m)) / FW_GROUP_ROWS : 65535;
+  return true;
+}
+
+/* If many vectors pass, the bytes of all are looked up, which is faster than a sum for each. */
+static void sift_bytes(const passage *p, size_t first, size_t end, float worst, uint64_t masks[FW_BLOCK_GROUP]) {
+  const size_t left = p->codes.n - first * FW_BLOCK, count = (end - first) * FW_BLOCK;
+  fw_code_list some = p->codes;
+  some.n = left < count ? left : count;
+  some.codes += first * FW_BLOCK * p->table->m;
+  if (some.extra) some.extra += first * FW_BLOCK;
+  some.ahead = some.codes;
+  some.extra_ahead = some.extra;
+  for (size_t next = 0, at = 0; next < end - first; at = next) {
+    uint64_t found[FW_BLOCK_GROUP];
+    const size_t from = fw_scan_table()->sift(p->table, &some, &next, limit_of(p, worst), found);
+    for (size_t b = at; b < next; b++) masks[b] &= b < from ? 0 : found[b - from];
+  }
+}
+
+/* While a block is scanned, a part of the terms of the next list is fetched. */
+static void fetch_terms(const passage *p, size_t block) {
+  enum { LINES = 16 };
+  const size_t size = p->table->m * FW_LUT_BYTES, from = block * LINES * 64;
+  const uint8_t *terms = p->lists->terms ? p->lists->terms + p->scan_params->next * size : NULL;
+  for (size_t i = from; terms && i < from + (size_t)LINES * 64 && i < size; i += 64) __builtin_prefetch(terms + i);
+}
+
+static void scan_groups(const group_scan *g, size_t begin, size_t end, fw_sink *sink) {
+  const passage *p = g->p;
+  const fw_scan *scan = fw_scan_table();
+  uint32_t limit;
+  for (size_t next = begin; next < end && find_limit(g, sink->worst, &limit);) {
+    uint64_t masks[FW_BLOCK_GROUP];
+    fetch_terms(p, next);
+    const size_t first = scan->sift_groups(g->least, p->table->m, &p->codes, &next, limit, masks);
+    uint32_t count = 0;
+    for (size_t b = first; b < next; b++) count += (uint32_t)__builtin_popcountll(masks[b - first]);
+    if (count > scan->group_most * (next - first)) sift_bytes(p, first, next, sink->worst, masks);
+    judge_blocks(p, first, next < end ? next : end, masks, sink);
+  }
+}
+
+/* Groups pass over most vectors of a list if the worst key is good enough: not in the first list. */
+static void scan_passage(passage *p, fw_sink *sink) {
+  enum { FIRST = 16 }; /* blocks until groups are tried */
+  const size_t blocks = (p->scan_params->upto + FW_BLOCK - 1) / FW_BLOCK;
+  size_t next = 0;
+  group_scan g;
+  if (sink->count < sink->k) {
+    next = scan_first(p, sink);
+    const size_t end = blocks < FIRST ? blocks : FIRST;
+    scan_blocks(p, next, end, sink);
+    next = end;
+  }
+  if (next == blocks) return;
+  if (sink->count >= sink->k && begin_groups(&g, p))
+    scan_groups(&g, next, blocks, sink);
+  else
+    scan_blocks(p, next, blocks, sink);
 }
 
 static void scan_plain(const fw_pq_lists *lists, const fw_lut *table, const fw_scan_params *scan_params,
@@ -166,8 +297,21 @@ static void scan_plain(const fw_pq_lists *lists, const fw_lut *table, const fw_s
 }
 
 void fw_pq_list_scan(const fw_pq_lists *lists, const fw_lut *table, const fw_scan_params *scan_params, fw_sink *sink) {
-  if (lists->blocks)
-    scan_blocks(lists, table, scan_params, sink);
-  else
+  const fw_pq_list *l = &lists->list[scan_params->list], *after = &lists->list[scan_params->next];
+  if (!lists->blocks) {
     scan_plain(lists, table, scan_params, sink);
+    return;
+  }
+  passage p = {.lists = lists,
+               .table = table,
+               .scan_params = scan_params,
+               .list = l,
+               .codes = {.n = l->size,
+                         .codes = l->codes,
+                         .extra = lists->extra ? lists->extra + l->extra_at : NULL,
+                         .ahead = after->codes,
+                         .extra_ahead = lists->extra ? lists->extra + after->extra_at : NULL},
+               .slack = fw_lut_slack(table, scan_params->base, l->extra_most),
+               .cap = INFINITY};
+  scan_passage(&p, sink);
 }

@@ -139,6 +139,44 @@ static unsigned count_threads(const furrow_searcher *searcher, size_t n, const f
   return threads < most ? threads : (unsigned)most;
 }
 
+typedef struct search {
+  const furrow_searcher *searcher;
+  const float *queries;
+  size_t k;
+  float *distances;
+  int64_t *ids;
+} search;
+
+static furrow_status search_part(void *context, size_t begin, size_t end, const fw_search_job *job, fw_scratch *scratch,
+                                 furrow_error *err) {
+  const search *s = context;
+  const fw_node *root = s->searcher->root;
+  return fw_node_search(root, scratch, s->queries + begin * (size_t)root->index->d, end - begin, s->k, job,
+                        s->distances + begin * s->k, s->ids + begin * s->k, err);
+}
+
+/* Queries that threads share the order of: as many as memory is to be taken for. */
+static size_t queries_to_share(const furrow_searcher *searcher, const fw_search_job *job, size_t n) {
+  enum { MOST_SHARED_PROBES = 1 << 20 };
+  const size_t most = MOST_SHARED_PROBES / fw_probe_count(searcher->index, job) + 1;
+  return n < most ? n : most;
+}
+
+static bool is_shared(const furrow_searcher *searcher, fw_search_range_fn part, size_t n, unsigned threads) {
+  return part == search_part && fw_index_is_ivf(searcher->index) && fw_ivf_orders_queries(searcher->index) &&
+         n >= 2 * (size_t)threads;
+}
+
+static furrow_status search_shared(const search *s, fw_pool *pool, unsigned threads, size_t n, const fw_search_job *job,
+                                   furrow_error *err) {
+  const size_t step = queries_to_share(s->searcher, job, n), d = (size_t)s->searcher->index->d;
+  furrow_status status = FURROW_OK;
+  for (size_t i = 0; status == FURROW_OK && i < n; i += step)
+    status = fw_ivf_search_shared(s->searcher, pool, threads, s->queries + i * d, n - i < step ? n - i : step, s->k,
+                                  job, s->distances + i * s->k, s->ids + i * s->k, err);
+  return status;
+}
+
 furrow_status fw_search_parallel(const furrow_searcher *searcher, const float *queries, size_t n, size_t k,
                                  const furrow_search_params *params, fw_search_range_fn part, void *context,
                                  furrow_error *err) {
@@ -155,6 +193,7 @@ furrow_status fw_search_parallel(const furrow_searcher *searcher, const float *q
   const unsigned threads = count_threads(searcher, n, &p, &job);
   if (threads > 1) status = fw_searcher_pool(searcher, threads, &pool, err);
   if (status != FURROW_OK) return status;
+  if (threads > 1 && is_shared(searcher, part, n, threads)) return search_shared(context, pool, threads, n, &job, err);
   batch b = {.searcher = searcher, .part = part, .context = context, .job = &job, .n = n, .failed_at = SIZE_MAX};
   b.step = queries_at_once(searcher, n, k, &job, threads);
   b.err = err;
@@ -174,22 +213,6 @@ furrow_status fw_search_parallel(const furrow_searcher *searcher, const float *q
 }
 
 /* ---- The k best ------------------------------------------------------------------------------------------ */
-
-typedef struct search {
-  const furrow_searcher *searcher;
-  const float *queries;
-  size_t k;
-  float *distances;
-  int64_t *ids;
-} search;
-
-static furrow_status search_part(void *context, size_t begin, size_t end, const fw_search_job *job, fw_scratch *scratch,
-                                 furrow_error *err) {
-  const search *s = context;
-  const fw_node *root = s->searcher->root;
-  return fw_node_search(root, scratch, s->queries + begin * (size_t)root->index->d, end - begin, s->k, job,
-                        s->distances + begin * s->k, s->ids + begin * s->k, err);
-}
 
 furrow_status furrow_searcher_search(const furrow_searcher *searcher, const float *queries, size_t n, size_t k,
                                      const furrow_search_params *params, float *distances, int64_t *ids,

@@ -1,5 +1,7 @@
 /* vector/search/search_ivf.c: searches an IVF index: finds the nearest lists of each query, then scans them. */
 #include <math.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,6 +40,10 @@ size_t fw_probe_count(const furrow_index *index, const fw_search_job *job) {
 
 /* ---- One list ------------------------------------------------------------------------------------------- */
 
+static const float *centroid_of(const probe_state *v, size_t probe) {
+  return fw_coarse_centroid(&v->node->coarse, (size_t)v->lists[probe], v->work);
+}
+
 /* The part of a key that all codes of a list share. */
 static float base_of(const probe_state *v, size_t probe) {
   const furrow_index *index = v->node->index, *quantizer = v->node->coarse.quantizer;
@@ -49,7 +55,7 @@ static float base_of(const probe_state *v, size_t probe) {
     return base;
   }
   if (quantizer->metric == index->metric) return similarity ? -v->coarse[probe] : v->coarse[probe];
-  const float *centroid = fw_coarse_centroid(&v->node->coarse, (size_t)v->lists[probe], v->work);
+  const float *centroid = centroid_of(v, probe);
   if (similarity)
     fw_scan_table()->ip_rows(v->query, centroid, 1, d, &base);
   else
@@ -113,11 +119,14 @@ static void scan_decoded(const probe_state *v, const fw_scan_params *scan_params
 
 static void scan_list(const probe_state *v, size_t probe, size_t upto, fw_sink *sink) {
   const bool last = probe + 1 == v->nprobe || v->lists[probe + 1] < 0;
+  const bool terms = v->table && v->node->pq.terms;
   const fw_scan_params scan_params = {.list = (size_t)v->lists[probe],
                                       .next = (size_t)v->lists[last ? probe : probe + 1],
                                       .base = v->node->index->kind == FURROW_INDEX_IVF_FLAT ? 0 : base_of(v, probe),
                                       .upto = upto,
-                                      .id_filter = &v->job->id_filter};
+                                      .id_filter = &v->job->id_filter,
+                                      .query = v->query,
+                                      .centroid = terms ? centroid_of(v, probe) : NULL};
   if (v->table)
     fw_pq_list_scan(&v->node->pq, v->table, &scan_params, sink);
   else if (v->node->index->kind == FURROW_INDEX_IVF_SQ)
@@ -265,6 +274,8 @@ typedef struct query_batch {
   const float *queries;
   size_t n, nprobe;
   query_order *order; /* [n]: the order of the queries */
+  query_order *other; /* for counts_lists: as many */
+  uint32_t *counts;   /* and [nlist + 1] */
   int64_t *lists;     /* [n][nprobe] */
   float *coarse, *work, *table_scratch, *together;
   fw_lut *tables; /* NULL: plain vectors */
@@ -275,33 +286,82 @@ bool fw_ivf_orders_queries(const furrow_index *ivf) {
   return ivf->kind != FURROW_INDEX_IVF_PQR && ivf->child[0] && ivf->child[0]->kind == FURROW_INDEX_FLAT;
 }
 
+static uint64_t place_of(const query_batch *t, int64_t list) {
+  return list >= 0 && t->node->ranks ? t->node->ranks[list] : (uint32_t)list;
+}
+
+/* Whether queries are sorted by counting: not if there are many more lists. */
+static bool counts_lists(const query_batch *t) {
+  return t->node->index->ivf.nlist < 8 * t->n;
+}
+
 static int by_lists(const void *a, const void *b) {
   const query_order *x = a, *y = b;
   if (x->lists != y->lists) return x->lists < y->lists ? -1 : 1;
   return x->query < y->query ? -1 : x->query > y->query;
 }
 
+/* Sorts by the upper or lower half of `lists`, and leaves equal ones in order. Places are below nlist, or those of no
+ * list. */
+static void sort_by_place(const query_batch *t, const query_order *from, unsigned shift, query_order *to) {
+  const size_t nlist = t->node->index->ivf.nlist;
+  uint32_t *next = t->counts, sum = 0;
+  memset(next, 0, (nlist + 1) * sizeof *next);
+  for (size_t i = 0; i < t->n; i++) {
+    const uint32_t place = (uint32_t)(from[i].lists >> shift);
+    next[place < nlist ? place : nlist]++;
+  }
+  for (size_t i = 0; i <= nlist; i++) {
+    const uint32_t count = next[i];
+    next[i] = sum;
+    sum += count;
+  }
+  for (size_t i = 0; i < t->n; i++) {
+    const uint32_t place = (uint32_t)(from[i].lists >> shift);
+    to[next[place < nlist ? place : nlist]++] = from[i];
+  }
+}
+
 /* Orders queries so that those that probe the same lists follow each other and find them in the cache. */
 static void set_order(const query_batch *t) {
   for (size_t i = 0; i < t->n; i++) {
     const int64_t *lists = t->lists + i * t->nprobe;
-    t->order[i] = (query_order){.lists = (uint64_t)lists[0] << 32 | (uint32_t)lists[t->nprobe > 1], .query = i};
+    t->order[i] = (query_order){.lists = place_of(t, lists[0]) << 32 | place_of(t, lists[t->nprobe > 1]), .query = i};
   }
-  qsort(t->order, t->n, sizeof *t->order, by_lists);
+  if (!counts_lists(t)) {
+    qsort(t->order, t->n, sizeof *t->order, by_lists);
+    return;
+  }
+  sort_by_place(t, t->order, 0, t->other);
+  sort_by_place(t, t->other, 32, t->order);
 }
 
-static furrow_status take_query_batch(query_batch *t, fw_scratch *scratch, furrow_error *err) {
-  const size_t d = (size_t)t->node->index->d, some = t->n < TABLES ? t->n : TABLES;
-  void *order = NULL, *lists = NULL, *coarse = NULL, *work = NULL;
+/* What all threads share: the lists of all queries and their order. */
+static furrow_status take_shared(query_batch *t, fw_scratch *scratch, furrow_error *err) {
+  void *order = NULL, *lists = NULL, *coarse = NULL, *other = NULL, *counts = NULL;
   furrow_status status = fw_arena_take(&scratch->arena, &lists, t->n * t->nprobe, sizeof *t->lists, err);
   if (status == FURROW_OK) status = fw_arena_take(&scratch->arena, &coarse, t->n * t->nprobe, sizeof *t->coarse, err);
   if (status == FURROW_OK) status = fw_arena_take(&scratch->arena, &order, t->n, sizeof *t->order, err);
-  if (status == FURROW_OK) status = fw_arena_take(&scratch->arena, &work, (3 + TABLES) * d, sizeof(float), err);
-  if (status == FURROW_OK && t->node->pq.pq)
-    status = fw_pq_tables_take(&t->node->pq, &scratch->arena, some, &t->tables, &t->table_scratch, err);
+  if (status == FURROW_OK && counts_lists(t)) {
+    status = fw_arena_take(&scratch->arena, &other, t->n, sizeof *t->other, err);
+    if (status == FURROW_OK)
+      status = fw_arena_take(&scratch->arena, &counts, t->node->index->ivf.nlist + 1, sizeof *t->counts, err);
+  }
   t->order = order;
+  t->other = other;
+  t->counts = counts;
   t->lists = lists;
   t->coarse = coarse;
+  return status;
+}
+
+/* What each thread has for itself. */
+static furrow_status take_own(query_batch *t, fw_scratch *scratch, furrow_error *err) {
+  const size_t d = (size_t)t->node->index->d, some = t->n < TABLES ? t->n : TABLES;
+  void *work = NULL;
+  furrow_status status = fw_arena_take(&scratch->arena, &work, (3 + TABLES) * d, sizeof(float), err);
+  if (status == FURROW_OK && t->node->pq.pq)
+    status = fw_pq_tables_take(&t->node->pq, &scratch->arena, some, &t->tables, &t->table_scratch, err);
   t->work = work;
   t->together = t->work ? t->work + 3 * d : NULL;
   return status;
@@ -310,7 +370,8 @@ static furrow_status take_query_batch(query_batch *t, fw_scratch *scratch, furro
 static furrow_status begin_query_batch(query_batch *t, const fw_node *node, fw_scratch *scratch, const float *queries,
                                        size_t n, const fw_search_job *job, furrow_error *err) {
   *t = (query_batch){.node = node, .queries = queries, .n = n, .nprobe = fw_probe_count(node->index, job)};
-  furrow_status status = take_query_batch(t, scratch, err);
+  furrow_status status = take_shared(t, scratch, err);
+  if (status == FURROW_OK) status = take_own(t, scratch, err);
   if (status == FURROW_OK)
     status = fw_coarse_search(&node->coarse, scratch, queries, n, t->nprobe, job->ef_search, t->lists, t->coarse, err);
   if (status != FURROW_OK) return status;
@@ -329,6 +390,7 @@ static void make_tables(const query_batch *t, size_t i) {
     memcpy(t->together + j * d, t->queries + query * d, d * sizeof(float));
   }
   fw_pq_tables_fill(&t->node->pq, t->together, count, t->tables, t->table_scratch);
+  if (t->nprobe > 1) fw_pq_tables_wrap(&t->node->pq, count, t->tables, t->table_scratch);
 }
 
 /* The i-th query in order. Tables are computed for several queries when the first of them is searched. */
@@ -345,26 +407,126 @@ static probe_state begin_probe(const query_batch *t, size_t i, const fw_search_j
                        .work = t->work};
 }
 
-furrow_status fw_ivf_search(const fw_node *node, fw_scratch *scratch, const float *queries, size_t n, size_t k,
-                            const fw_search_job *job, float *distances, int64_t *ids, furrow_error *err) {
-  const bool similarity = node->index->metric == FURROW_METRIC_IP;
-  const size_t heap_size = fw_heap_size(node->index, k);
+/* Queries begin … end-1 in order; begin is a multiple of TABLES. */
+static furrow_status search_ordered(const query_batch *t, fw_scratch *scratch, size_t begin, size_t end, size_t k,
+                                    const fw_search_job *job, float *distances, int64_t *ids, furrow_error *err) {
+  const bool similarity = t->node->index->metric == FURROW_METRIC_IP;
+  const size_t heap_size = fw_heap_size(t->node->index, k);
   void (*write)(fw_sink *, size_t, bool, bool, float *, int64_t *) =
       job->unsorted ? fw_sink_write_unsorted : fw_sink_write;
   void *heap = NULL;
-  query_batch t;
-  furrow_status status = begin_query_batch(&t, node, scratch, queries, n, job, err);
-  if (status == FURROW_OK) status = fw_arena_take(&scratch->arena, &heap, fw_sink_hits(heap_size), sizeof(fw_hit), err);
-  for (size_t i = 0; status == FURROW_OK && i < n; i++) {
-    const probe_state v = begin_probe(&t, i, job);
-    const size_t query = t.order[i].query;
+  furrow_status status = fw_arena_take(&scratch->arena, &heap, fw_sink_hits(heap_size), sizeof(fw_hit), err);
+  for (size_t i = begin; status == FURROW_OK && i < end; i++) {
+    const probe_state v = begin_probe(t, i, job);
+    const size_t query = t->order[i].query;
     fw_sink sink;
     fw_sink_init_many(&sink, heap, heap_size);
-    sink.source = ids_of(node);
+    sink.source = ids_of(t->node);
     status = scan_query(&v, scratch, &sink, err);
     write(&sink, k, similarity, similarity, distances + query * k, ids + query * k);
   }
   return status;
+}
+
+furrow_status fw_ivf_search(const fw_node *node, fw_scratch *scratch, const float *queries, size_t n, size_t k,
+                            const fw_search_job *job, float *distances, int64_t *ids, furrow_error *err) {
+  query_batch t;
+  FW_TRY(begin_query_batch(&t, node, scratch, queries, n, job, err));
+  return search_ordered(&t, scratch, 0, n, k, job, distances, ids, err);
+}
+
+/* ---- Queries on several threads ------------------------------------------------------------------------- */
+
+/* All threads choose lists; the one that ends last orders the queries; then all search them, a few at a time. */
+typedef struct shared_search {
+  const furrow_searcher *searcher;
+  const fw_search_job *job;
+  query_batch t;
+  size_t k;
+  float *distances;
+  int64_t *ids;
+  size_t chosen_step, searched_step;
+  atomic_size_t next_chosen, chosen, next_searched;
+  atomic_bool ordered, failed;
+  pthread_mutex_t lock; /* of the members below */
+  furrow_status status;
+  furrow_error *err;
+} shared_search;
+
+static void note_failure(shared_search *s, furrow_status status, const furrow_error *err) {
+  pthread_mutex_lock(&s->lock);
+  if (s->status == FURROW_OK) {
+    s->status = status;
+    if (s->err) *s->err = *err;
+  }
+  pthread_mutex_unlock(&s->lock);
+  atomic_store(&s->failed, true);
+}
+
+/* Queries count as done if they failed, too: the others wait for them. */
+static void choose_shared_lists(shared_search *s, fw_scratch *scratch) {
+  const query_batch *t = &s->t;
+  for (size_t begin; (begin = atomic_fetch_add(&s->next_chosen, s->chosen_step)) < t->n;) {
+    const size_t count = t->n - begin < s->chosen_step ? t->n - begin : s->chosen_step;
+    furrow_error err = {0};
+    const furrow_status status =
+        fw_coarse_search(&t->node->coarse, scratch, t->queries + begin * t->node->coarse.d, count, t->nprobe,
+                         s->job->ef_search, t->lists + begin * t->nprobe, t->coarse + begin * t->nprobe, &err);
+    fw_arena_reset(&scratch->arena);
+    if (status != FURROW_OK) note_failure(s, status, &err);
+    if (atomic_fetch_add(&s->chosen, count) + count < t->n) continue;
+    if (!atomic_load(&s->failed)) set_order(t);
+    atomic_store(&s->ordered, true);
+  }
+}
+
+/* Not for long: for a few queries of another thread. */
+static void wait_for_order(const shared_search *s) {
+  enum { SPINS = 4096 };
+  for (unsigned i = 0; !atomic_load(&s->ordered); i++)
+    if (i % SPINS == SPINS - 1) sched_yield();
+}
+
+static void search_shared(void *context, size_t worker) {
+  shared_search *s = context;
+  query_batch own = s->t;
+  fw_scratch *scratch = NULL;
+  furrow_error err = {0};
+  furrow_status status = fw_searcher_borrow(s->searcher, &scratch, &err);
+  (void)worker;
+  if (status == FURROW_OK) {
+    choose_shared_lists(s, scratch);
+    wait_for_order(s);
+  }
+  for (size_t begin; status == FURROW_OK && !atomic_load(&s->failed) &&
+                     (begin = atomic_fetch_add(&s->next_searched, s->searched_step)) < own.n;) {
+    const size_t end = own.n - begin < s->searched_step ? own.n : begin + s->searched_step;
+    status = take_own(&own, scratch, &err);
+    if (status == FURROW_OK)
+      status = search_ordered(&own, scratch, begin, end, s->k, s->job, s->distances, s->ids, &err);
+    fw_arena_reset(&scratch->arena);
+  }
+  if (status != FURROW_OK) note_failure(s, status, &err);
+  if (scratch) fw_searcher_give_back(s->searcher, scratch);
+}
+
+furrow_status fw_ivf_search_shared(const furrow_searcher *searcher, fw_pool *pool, unsigned threads,
+                                   const float *queries, size_t n, size_t k, const fw_search_job *job, float *distances,
+                                   int64_t *ids, furrow_error *err) {
+  const fw_node *node = searcher->root;
+  fw_scratch *scratch = NULL;
+  shared_search s = {.searcher = searcher, .job = job, .k = k, .distances = distances, .ids = ids, .err = err};
+  s.t = (query_batch){.node = node, .queries = queries, .n = n, .nprobe = fw_probe_count(node->index, job)};
+  const size_t tables = n / ((size_t)threads * 8) / TABLES;
+  s.chosen_step = s.searched_step = (tables < 1 ? 1 : tables > 4 ? 4 : tables) * TABLES;
+  FW_TRY(fw_searcher_borrow(searcher, &scratch, err));
+  furrow_status status = take_shared(&s.t, scratch, err);
+  pthread_mutex_init(&s.lock, NULL);
+  if (status == FURROW_OK) status = fw_pool_for(pool, threads, search_shared, &s, err);
+  pthread_mutex_destroy(&s.lock);
+  fw_arena_reset(&scratch->arena);
+  fw_searcher_give_back(searcher, scratch);
+  return status != FURROW_OK ? status : s.status;
 }
 
 furrow_status fw_ivf_range(const fw_node *node, fw_scratch *scratch, const float *query, const fw_search_job *job,

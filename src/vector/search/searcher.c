@@ -40,6 +40,7 @@ static furrow_status fill_ivf(fw_node *node, const preparing *p, furrow_error *e
   const furrow_index *index = node->index;
   furrow_status status = fw_lists_check_contents(&index->ivf.lists, err);
   if (status == FURROW_OK) status = fw_coarse_create(&node->coarse, index->child[0], err);
+  if (status == FURROW_OK) status = fw_list_ranks(&node->coarse, &node->ranks, err);
   if (status == FURROW_OK && index->kind == FURROW_INDEX_IVF_SQ) status = fw_sq_check(&index->ivf.sq, err);
   if (status == FURROW_OK && fw_index_pq(index))
     status = fw_pq_lists_create(&node->pq, index, &node->coarse, p->list_sizes, p->pool, err);
@@ -88,6 +89,7 @@ static void free_node(fw_node *node) {
   if (!node) return;
   free_node(node->child);
   fw_coarse_clear(&node->coarse);
+  fw_free(node->ranks);
   fw_pq_lists_clear(&node->pq);
   fw_free(node);
 }

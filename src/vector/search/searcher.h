@@ -30,6 +30,7 @@ typedef struct fw_node {
   const furrow_index *index;
   struct fw_node *child; /* ID_MAP, TRANSFORM; REFINE: of its base */
   fw_coarse coarse;      /* IVF_* */
+  uint32_t *ranks;       /* IVF_*: of lists, in an order in space (fw_list_ranks); NULL: none */
   fw_pq_lists pq;        /* IVF_PQ, IVF_PQR, PQ */
 } fw_node;
 
@@ -63,6 +64,8 @@ typedef struct fw_search_job {
 
 /* Lists that a query probes: at least 1. */
 size_t fw_probe_count(const furrow_index *ivf, const fw_search_job *job);
+/* The place of each list in an order in which neighbours in space are mostly near each other. NULL: there is none. */
+furrow_status fw_list_ranks(const fw_coarse *coarse, uint32_t **ranks, furrow_error *err) FURROW_MUST_USE;
 /* Whether searching many queries in one call is faster than in several. */
 bool fw_ivf_orders_queries(const furrow_index *ivf);
 
@@ -78,6 +81,10 @@ furrow_status fw_node_range(const fw_node *node, fw_scratch *scratch, const floa
 furrow_status fw_ivf_search(const fw_node *node, fw_scratch *scratch, const float *queries, size_t n, size_t k,
                             const fw_search_job *job, float *distances, int64_t *ids,
                             furrow_error *err) FURROW_MUST_USE;
+/* fw_ivf_search of the root on several threads, which share the order of the queries. */
+furrow_status fw_ivf_search_shared(const furrow_searcher *searcher, fw_pool *pool, unsigned threads,
+                                   const float *queries, size_t n, size_t k, const fw_search_job *job, float *distances,
+                                   int64_t *ids, furrow_error *err) FURROW_MUST_USE;
 furrow_status fw_ivf_range(const fw_node *node, fw_scratch *scratch, const float *query, const fw_search_job *job,
                            fw_sink *sink, furrow_error *err) FURROW_MUST_USE;
 /* The k best of one query, with locations for ids: list << 32 | offset. */

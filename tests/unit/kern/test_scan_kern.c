@@ -12,13 +12,11 @@ enum { ROUNDS = 200, MOST_N = 400, MOST_M = 300 };
 
 static float values[MOST_M * 256] __attribute__((aligned(64)));
 static uint8_t bytes[MOST_M * FW_LUT_BYTES] __attribute__((aligned(64)));
-static uint8_t least[MOST_M * FW_LUT_GROUPS] __attribute__((aligned(64)));
 static uint8_t codes[MOST_N * MOST_M + FW_BLOCK] __attribute__((aligned(64)));
 static float extra[MOST_N + 2 * FW_BLOCK] __attribute__((aligned(64)));
 
 static fw_lut make_lut(fw_rng *rng, size_t m, size_t ksub, float scale) {
   fw_lut lut = {.m = m, .ksub = ksub, .width = (ksub + 15) / 16 * 16, .values = values, .bytes = bytes};
-  lut.least = ksub == FW_LUT_BYTES && fw_rng_below(rng, 3) > 0 ? least : NULL;
   for (size_t i = 0; i < m * lut.width; i++) values[i] = scale * (float)fw_rng_normal(rng);
   return lut;
 }
@@ -39,15 +37,18 @@ static float value_of(const fw_lut *lut, const fw_code_list *list, size_t i) {
   return fw_lut_sum(lut, list->codes, list->n, i) + (list->extra ? list->extra[i] : 0);
 }
 
-/* sift skips nothing at or below the limit and finds nothing that is well above it. */
-static void check_sift(const fw_scan *scan, const fw_lut *lut, const fw_code_list *list, float limit) {
+typedef size_t (*sift_fn)(const fw_lut *lut, const fw_code_list *list, size_t *next, float limit,
+                          uint64_t masks[FW_BLOCK_GROUP]);
+
+/* sift skips nothing at or below the limit and finds nothing that is more than so many steps above it. */
+static void check_sift_by(sift_fn sift, const fw_lut *lut, const fw_code_list *list, float limit, size_t steps) {
   const float slack = fw_lut_slack(lut, 0, 10 * fabsf(limit) + 10 * lut->step);
-  const float loose = lut->step * (float)lut->m + slack;
+  const float loose = lut->step * (float)steps + slack;
   const size_t blocks = (list->n + FW_BLOCK - 1) / FW_BLOCK;
   size_t next = 0, looked_at = 0;
   while (next < blocks) {
     uint64_t masks[FW_BLOCK_GROUP];
-    const size_t first = scan->sift(lut, list, &next, limit + slack, masks);
+    const size_t first = sift(lut, list, &next, limit + slack, masks);
     assert_true(next > looked_at / FW_BLOCK && next - first <= FW_BLOCK_GROUP);
     for (size_t i = looked_at; i < next * FW_BLOCK && i < list->n; i++) {
       const bool found = i / FW_BLOCK >= first && masks[i / FW_BLOCK - first] >> i % FW_BLOCK & 1;
@@ -61,6 +62,11 @@ static void check_sift(const fw_scan *scan, const fw_lut *lut, const fw_code_lis
   assert_int_equal(next, blocks);
 }
 
+static void check_sift(const fw_scan *scan, const fw_lut *lut, const fw_code_list *list, float limit) {
+  check_sift_by(scan->sift, lut, list, limit, lut->m);
+  if (scan->sift_quickly) check_sift_by(scan->sift_quickly, lut, list, limit, 2 * lut->m + 4);
+}
+
 static void check_bounds(const fw_scan *scan, const fw_lut *lut, const fw_code_list *list) {
   float out[FW_BLOCK_GROUP * FW_BLOCK];
   const size_t whole = list->n / FW_BLOCK, blocks = whole < FW_BLOCK_GROUP ? whole : FW_BLOCK_GROUP;
@@ -69,15 +75,6 @@ static void check_bounds(const fw_scan *scan, const fw_lut *lut, const fw_code_l
   for (size_t i = 0; i < blocks * FW_BLOCK; i++) {
     const float value = value_of(lut, list, i);
     assert_true(-out[i] <= value + slack && value <= -out[i] + lut->step * (float)lut->m + slack);
-  }
-}
-
-static void check_least(const fw_lut *lut) {
-  for (size_t i = 0; i < lut->m * FW_LUT_GROUPS; i++) {
-    uint8_t smallest = 255;
-    for (size_t j = 0; j < FW_LUT_GROUP; j++)
-      if (lut->bytes[FW_LUT_GROUP * i + j] < smallest) smallest = lut->bytes[FW_LUT_GROUP * i + j];
-    assert_int_equal(lut->least[i], smallest);
   }
 }
 
@@ -94,7 +91,6 @@ static void check_level(fw_isa isa) {
     lut.nibbles = scan.nibbles && ksub == 16 && round % 7 > 0;
     const fw_code_list list = make_list(&rng, m, lut.nibbles ? 256 : ksub, n, scale, round % 2);
     scan.quantise(&lut);
-    if (scan.groups && lut.least) check_least(&lut);
     check_bounds(&scan, &lut, &list);
     const float limits[] = {value_of(&lut, &list, fw_rng_below(&rng, n)), 0, -3 * scale * sqrtf((float)m),
                             value_of(&lut, &list, n - 1)};
@@ -210,6 +206,149 @@ static void distances_of_rows(void **state) {
   each_level(check_rows);
 }
 
+/* ---- Groups ---- */
+
+static uint8_t query_bytes[FW_GROUP_MOST_M * FW_LUT_BYTES] __attribute__((aligned(64)));
+static uint8_t list_bytes[FW_GROUP_MOST_M * FW_LUT_BYTES] __attribute__((aligned(64)));
+
+/* The group of each code, found by tables in which one byte alone is 0; all groups are of the same size. */
+static void find_groups(const fw_scan *scan, size_t group[FW_LUT_BYTES]) {
+  static uint8_t least[FW_GROUP_ROWS * FW_GROUPS] __attribute__((aligned(64)));
+  size_t sizes[FW_LUT_BYTES] = {0};
+  for (size_t j = 0; j < FW_LUT_BYTES; j++) {
+    const fw_code_list all = {.n = FW_LUT_BYTES, .codes = codes, .ahead = codes};
+    size_t next = 0;
+    for (size_t i = 0; i < FW_LUT_BYTES; i++) codes[i] = (uint8_t)i;
+    memset(query_bytes, 255, FW_LUT_BYTES);
+    query_bytes[j] = 0;
+    scan->group_table(query_bytes, NULL, NULL, 1, least);
+    group[j] = SIZE_MAX;
+    while (next < FW_LUT_BYTES / FW_BLOCK) {
+      uint64_t masks[FW_BLOCK_GROUP];
+      const size_t first = scan->sift_groups(least, 1, &all, &next, 1, masks);
+      for (size_t b = first; b < next; b++)
+        if (masks[b - first] && group[j] == SIZE_MAX)
+          group[j] = b * FW_BLOCK + (size_t)__builtin_ctzll(masks[b - first]);
+    }
+    assert_true(group[j] <= j); /* a group has the number of its first code */
+    sizes[group[j]]++;
+  }
+  for (size_t j = 0; j < FW_LUT_BYTES; j++) assert_int_equal(sizes[group[j]], sizes[group[0]]);
+}
+
+static uint8_t byte_of(size_t k, size_t j, const uint8_t *offset) {
+  const size_t at = k * FW_LUT_BYTES + j;
+  return (uint8_t)(query_bytes[at] + (offset ? list_bytes[at] + offset[k] : 0));
+}
+
+/* The true sum of the smallest bytes of the groups of vector i. */
+static uint32_t group_sum(const size_t *group, const uint8_t *offset, size_t m, const fw_code_list *list, size_t i) {
+  const size_t b = i / FW_BLOCK, width = fw_block_width(list->n, b);
+  uint32_t sum = 0;
+  for (size_t k = 0; k < m; k++) {
+    const uint8_t code = list->codes[b * FW_BLOCK * m + k * width + i % FW_BLOCK];
+    uint8_t least = 255;
+    for (size_t j = 0; j < FW_LUT_BYTES; j++)
+      if (group[j] == group[code] && byte_of(k, j, offset) < least) least = byte_of(k, j, offset);
+    sum += least;
+  }
+  return sum;
+}
+
+/* What is skipped is above the limit, and what passes is not far above it. */
+static void check_sift_groups(const fw_scan *scan, const size_t *group, const uint8_t *offset, size_t m,
+                              const fw_code_list *list) {
+  static uint8_t least[FW_GROUP_MOST_M * FW_GROUPS] __attribute__((aligned(64)));
+  const size_t blocks = (list->n + FW_BLOCK - 1) / FW_BLOCK;
+  const uint32_t rows = (uint32_t)fw_group_rows(m), limit = group_sum(group, offset, m, list, list->n / 2);
+  size_t next = 0, looked_at = 0;
+  scan->group_table(query_bytes, offset ? list_bytes : NULL, offset, m, least);
+  while (next < blocks) {
+    uint64_t masks[FW_BLOCK_GROUP];
+    const size_t first = scan->sift_groups(least, m, list, &next, (limit + rows) / FW_GROUP_ROWS, masks);
+    for (size_t i = looked_at; i < next * FW_BLOCK && i < list->n; i++) {
+      const bool found = i / FW_BLOCK >= first && masks[i / FW_BLOCK - first] >> i % FW_BLOCK & 1;
+      const uint32_t sum = group_sum(group, offset, m, list, i);
+      assert_true(found ? sum <= limit + rows + FW_GROUP_ROWS : sum > limit);
+    }
+    if (first < next && next * FW_BLOCK > list->n)
+      assert_int_equal(masks[next - 1 - first] >> (list->n - 1) % FW_BLOCK >> 1, 0);
+    looked_at = next * FW_BLOCK;
+  }
+}
+
+static void check_wrap(const fw_scan *scan, fw_rng *rng) {
+  static uint8_t wrapped[256];
+  const float scale = 1 + (float)fw_rng_below(rng, 100);
+  for (size_t i = 0; i < 256; i++) values[i] = 100 * (float)fw_rng_normal(rng);
+  scan->wrap(values, 256, scale, wrapped);
+  for (size_t i = 0; i < 256; i++) assert_int_equal(wrapped[i], (int32_t)floorf(values[i] * scale) & 255);
+}
+
+static void check_part_squares(const fw_scan *scan, fw_rng *rng) {
+  static float x[40 * 9], y[40 * 9], squares[40];
+  for (size_t dsub = 1; dsub <= 9; dsub++) {
+    const size_t m = 1 + fw_rng_below(rng, 40);
+    for (size_t i = 0; i < m * dsub; i++) {
+      x[i] = (float)fw_rng_normal(rng);
+      y[i] = (float)fw_rng_normal(rng);
+    }
+    scan->part_squares(x, y, m, dsub, squares);
+    for (size_t k = 0; k < m; k++) {
+      double sum = 0;
+      for (size_t i = k * dsub; i < (k + 1) * dsub; i++) sum += ((double)x[i] - y[i]) * ((double)x[i] - y[i]);
+      assert_true(fabs(sum - squares[k]) <= 1e-5 * sum);
+    }
+  }
+}
+
+static void check_groups(fw_isa isa) {
+  const fw_scan scan = fw_kernels_at(isa).scan;
+  size_t group[FW_LUT_BYTES];
+  bool seen[FW_LUT_BYTES] = {false};
+  fw_rng rng;
+  fw_rng_init(&rng, 8);
+  if (!scan.group_code) return;
+  find_groups(&scan, group);
+  for (size_t rank = 0; rank < FW_LUT_BYTES; rank++) { /* ranks of a group follow each other */
+    const uint8_t code = scan.group_code((uint8_t)rank);
+    assert_true(!seen[code] && group[code] == group[scan.group_code((uint8_t)(rank & ~3U))]);
+    seen[code] = true;
+  }
+  for (size_t round = 0; round < ROUNDS; round++) {
+    static const size_t ms[] = {1, 2, 3, 4, 7, 16, 32, 33, FW_GROUP_MOST_M};
+    uint8_t offset[FW_GROUP_MOST_M];
+    const size_t m = ms[round % 9];
+    const fw_code_list list = make_list(&rng, m, 256, 1 + fw_rng_below(&rng, MOST_N), 1, round % 2);
+    for (size_t i = 0; i < m * FW_LUT_BYTES; i++) {
+      query_bytes[i] = (uint8_t)fw_rng_next(&rng);
+      list_bytes[i] = (uint8_t)fw_rng_next(&rng);
+    }
+    for (size_t k = 0; k < m; k++) offset[k] = (uint8_t)fw_rng_next(&rng);
+    check_sift_groups(&scan, group, round % 3 ? offset : NULL, m, &list);
+    check_wrap(&scan, &rng);
+    check_part_squares(&scan, &rng);
+  }
+}
+
+static void groups_of_codes(void **state) {
+  (void)state;
+  each_level(check_groups);
+}
+
+/* ---- Scores ---- */
+
+static void check_rank(const fw_scan *scan, const float *scores, size_t n, size_t k) {
+  const float bound = scan->rank_bound(scores, n, k);
+  size_t count = 0, finite = 0;
+  for (size_t i = 0; i < n; i++) {
+    count += scores[i] >= bound;
+    finite += scores[i] > -INFINITY;
+  }
+  assert_true(count >= k);
+  if (finite >= k) assert_true(count <= k + k / 8 + n / 16); /* near it, for numbers that are not all in a place */
+}
+
 static void check_scores(fw_isa isa) {
   const fw_scan scan = fw_kernels_at(isa).scan;
   static float scores[512], maxima[512];
@@ -226,6 +365,7 @@ static void check_scores(fw_isa isa) {
         assert_true(maxima[g] == most);
       }
     }
+    for (size_t k = 1; k <= n; k += 1 + fw_rng_below(&rng, 40)) check_rank(&scan, scores, n, k);
     const float limit = scores[fw_rng_below(&rng, n)];
     const size_t count = scan.find_not_below(scores, n, limit, positions);
     size_t at = 0;
@@ -246,7 +386,7 @@ static void largest_scores(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(sums_and_bounds),   cmocka_unit_test(blocks_of_codes), cmocka_unit_test(odd_tables),
-      cmocka_unit_test(distances_of_rows), cmocka_unit_test(largest_scores),
+      cmocka_unit_test(distances_of_rows), cmocka_unit_test(groups_of_codes), cmocka_unit_test(largest_scores),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
