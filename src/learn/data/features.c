@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/sort.h"
+#include "learn/data/key_hash.h"
 
 #define CHUNK_BYTES ((size_t)8 << 20) /* about, so that large pages fit; a power of two of records */
 #define FIRST_SLOTS ((size_t)1 << 10)
@@ -27,6 +28,7 @@ struct fw_features {
   slot *slots;          /* a power of two of them, at most 2/3 full */
   size_t slot_count;
   int hash_shift; /* 64 - log2(slot_count) */
+  uint64_t seed;  /* of hashes */
   uint64_t count;
   unsigned char **chunks;
   size_t chunk_count, chunk_capacity;
@@ -70,6 +72,7 @@ static furrow_status create_table(fw_features *features, furrow_error *err) {
   if (status != FURROW_OK) return status;
   features->slot_count = FIRST_SLOTS;
   features->hash_shift = 64 - log2_of(FIRST_SLOTS);
+  features->seed = fw_key_hash_seed();
   return FURROW_OK;
 }
 
@@ -121,7 +124,7 @@ bool fw_features_owns(const fw_features *features, uint64_t key) {
 /* ---- Find ---- */
 
 static size_t home_of(const fw_features *features, uint64_t key) {
-  return (size_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> features->hash_shift);
+  return (size_t)(fw_key_hash(key, features->seed) >> features->hash_shift);
 }
 
 static void *record_at(const fw_features *features, uint64_t number) {
