@@ -308,17 +308,17 @@ void fw_csv_sort_rows(const fw_csv *csv, furrow_container *out, uint64_t *scratc
 size_t fw_csv_column_count(const void *state) {
   const fw_csv *csv = state;
   if (csv->wanted) return csv->nwanted;
-  size_t count = 0;
-  for (size_t i = 0; i < csv->nnames; i++) count += !is_special(csv, i);
-  return count;
+  const bool two = csv->weight_column < csv->nnames && csv->weight_column != csv->label_column;
+  return csv->nnames - (csv->label_column < csv->nnames) - two;
 }
 
 const char *fw_csv_column_name(const void *state, size_t column) {
   const fw_csv *csv = state;
   if (csv->wanted) return column < csv->nwanted ? csv->wanted[column] : NULL;
-  for (size_t i = 0; i < csv->nnames; i++)
-    if (!is_special(csv, i) && column-- == 0) return csv->names[i];
-  return NULL;
+  const size_t a = csv->label_column, b = csv->weight_column, first = a < b ? a : b, second = a < b ? b : a;
+  column += column >= first;
+  if (second != first) column += column >= second;
+  return column < csv->nnames ? csv->names[column] : NULL;
 }
 
 size_t fw_csv_special_column(const void *state, bool weight, const char **name) {

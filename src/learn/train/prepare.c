@@ -196,14 +196,14 @@ static furrow_status settle(fw_fit *f, const fw_data_facts *facts, furrow_error 
 
 /* ---- Columns ---- */
 
-/* The name of a column of csv data, or its number. */
-static furrow_status name_column(const furrow_learn_conf *conf, uint64_t column, char name[64], furrow_error *err) {
-  const char *list = furrow_learn_conf_get(conf, "columns");
+static const char *next_name(const char *list) {
+  list += strcspn(list, ",");
+  return list + (list[0] == ',');
+}
+
+/* The first name of a list, or the column's number. */
+static furrow_status read_name(const char *list, uint64_t column, char name[64], furrow_error *err) {
   char *decoded = NULL;
-  for (uint64_t i = 0; i < column && list[0]; i++) {
-    list += strcspn(list, ",");
-    list += list[0] == ',';
-  }
   FW_TRY(fw_uri_decode(&decoded, list, strcspn(list, ","), err));
   if (decoded[0])
     snprintf(name, 64, "%.63s", decoded);
@@ -211,6 +211,13 @@ static furrow_status name_column(const furrow_learn_conf *conf, uint64_t column,
     snprintf(name, 64, "column %" PRIu64, column);
   fw_free(decoded);
   return FURROW_OK;
+}
+
+/* The name of a column of csv data, or its number. */
+static furrow_status name_column(const furrow_learn_conf *conf, uint64_t column, char name[64], furrow_error *err) {
+  const char *list = furrow_learn_conf_get(conf, "columns");
+  for (uint64_t i = 0; i < column && list[0]; i++) list = next_name(list);
+  return read_name(list, column, name, err);
 }
 
 /* ---- Units ---- */
@@ -356,11 +363,9 @@ static furrow_status note_gaps(fw_fit *f, const fw_data_facts *facts, furrow_err
 /* The first column whose name is that of users, or of items; "": none is. */
 static furrow_status find_role(const furrow_learn_conf *conf, fw_role role, char name[64], furrow_error *err) {
   const char *list = furrow_learn_conf_get(conf, "columns");
-  for (uint64_t i = 0; list[0]; i++) {
-    FW_TRY(name_column(conf, i, name, err));
+  for (uint64_t i = 0; list[0]; i++, list = next_name(list)) {
+    FW_TRY(read_name(list, i, name, err));
     if (fw_role_name_rank(role, name) != SIZE_MAX) return FURROW_OK;
-    list += strcspn(list, ",");
-    list += list[0] == ',';
   }
   name[0] = 0;
   return FURROW_OK;
