@@ -221,7 +221,8 @@ static furrow_status look_at_head(furrow_parser *p, furrow_error *err) {
   return status;
 }
 
-/* One slot is with the caller, one is ready for it, one per thread is being filled. */
+/* One slot is with the caller, one is ready for it, one per thread is being filled, and one more per thread can be
+ * while the caller fills one itself and takes none. */
 static furrow_status make_slots(furrow_parser *p, furrow_error *err) {
   size_t count = p->params.threads == 1 ? 1 : 2 * p->params.threads + 2;
   void *memory;

@@ -30,8 +30,8 @@ static inline __m128i numbers_of_bits(uint64_t bits) {
   return _mm_loadl_epi64((const __m128i *)&fw_set_bits[bits & 0xff]);
 }
 
-/* The places of the bits of `found`, plus base, and unless `chars` is NULL the bytes there. Many bits are taken eight
- * at a time out of each byte of the mask. */
+/* The positions of the bits of `found`, plus base, and unless `chars` is NULL the bytes there. Many bits are taken
+ * eight at a time out of each byte of the mask. */
 INLINE void store_many(uint32_t *out, char *chars, const char *text, size_t base, uint64_t found) {
   __m256i first = _mm256_set1_epi32((int)(uint32_t)base);
   UNROLL for (unsigned j = 0; j < 64; j += 8) {
@@ -410,10 +410,10 @@ typedef struct constants {
   __m256i digit_zero, nine, minus, point;           /* bytes; the point less '0' */
   __m256i spreads[4];                               /* bytes 4 * j: element j of a half */
   __m256i byte_numbers, from_end, from_end_plus_16; /* of a lane: i, 15 - i, 31 - i */
-  __m256i minus_lengths;         /* of tokens that begin at a byte: 16 - i; not with the last one, which is no minus */
-  __m256i first_byte, last_four; /* masks */
-  __m256i places, places_behind; /* 32 + 2 * i, and of the next one */
-  __m256i over_up, over_down;    /* orders of bytes that move over the point, less 1 for some */
+  __m256i minus_lengths; /* of tokens that begin at a byte: 16 - i; except at the last byte, which must be a digit */
+  __m256i first_byte, last_four;       /* masks */
+  __m256i positions, positions_behind; /* 32 + 2 * i, and of the next one */
+  __m256i over_up, over_down;          /* orders of bytes that move over the point, less 1 for some */
   __m256i token_length, one, two, place_mask, range_less_32, twice_range;
   __m256i below, middle, margin, small, large, most_cut, least_digits;
   __m256d upper; /* 10^8 */
@@ -437,8 +437,8 @@ static inline void make_constants(constants *k) {
                    .minus_lengths = _mm256_insert_epi8(_mm256_insert_epi8(bytes_from(16, -1), 127, 15), 127, 31),
                    .first_byte = _mm256_broadcastsi128_si256(_mm_cvtsi32_si128(0xff)),
                    .last_four = _mm256_broadcastsi128_si256(_mm_setr_epi32(0, 0, 0, -1)),
-                   .places = bytes_from(32, 2),
-                   .places_behind = bytes_from(34, 2),
+                   .positions = bytes_from(32, 2),
+                   .positions_behind = bytes_from(34, 2),
                    .over_up = bytes_from(-1, 1),
                    .over_down = bytes_from(0x70, 1), /* 0x80 gives 0 */
                    .token_length = _mm256_set1_epi32(FW_TOKEN_LENGTH),
@@ -462,15 +462,15 @@ static inline void make_constants(constants *k) {
 typedef struct decimal_pair {
   __m256i digits; /* their values, the point being left out */
   __m256i wrong;  /* bytes that are not 0 are not digits */
-  __m256i sum;    /* first element of each half: place of the point (32 + 2 * its byte; 0: none), plus 1 for a minus */
+  __m256i sum; /* first element of each half: position of the point (32 + 2 * its byte; 0: none), plus 1 for a minus */
 } decimal_pair;
 
-/* Adds up the places of points and minus, in each half. Of several points the sum is no place or the place of one byte:
- * if that byte is left out, a point remains. */
-INLINE __m256i sum_places(const constants *k, __m256i values, __m256i is_minus) {
+/* Adds up the positions of points and minus, in each half. With several points the sum names at most one byte: if that
+ * byte is left out, a point remains. */
+INLINE __m256i sum_positions(const constants *k, __m256i values, __m256i is_minus) {
   const __m256i is_point = _mm256_cmpeq_epi8(values, k->point);
-  const __m256i places = _mm256_sub_epi8(_mm256_and_si256(is_point, k->places), is_minus);
-  return _mm256_sad_epu8(places, _mm256_setzero_si256());
+  const __m256i positions = _mm256_sub_epi8(_mm256_and_si256(is_point, k->positions), is_minus);
+  return _mm256_sad_epu8(positions, _mm256_setzero_si256());
 }
 
 INLINE __m256i add_halves(__m256i sums) {
@@ -609,9 +609,9 @@ INLINE unsigned read_eight_decimals(const constants *k, const char *text, const 
 INLINE decimal_pair read_fronts(const constants *k, __m256i bytes, __m256i lengths, __m256i cut) {
   const __m256i is_minus = _mm256_and_si256(_mm256_cmpeq_epi8(bytes, k->minus), k->first_byte);
   const __m256i values = values_of(k, bytes, _mm256_cmpgt_epi8(lengths, k->byte_numbers), is_minus);
-  const __m256i halves = sum_places(k, values, is_minus);
+  const __m256i halves = sum_positions(k, values, is_minus);
   decimal_pair p = {.sum = add_halves(_mm256_add_epi32(halves, _mm256_slli_epi32(cut, 16)))};
-  const __m256i moved = _mm256_cmpgt_epi8(k->places_behind, spread_of(k, p.sum, 0));
+  const __m256i moved = _mm256_cmpgt_epi8(k->positions_behind, spread_of(k, p.sum, 0));
   p.digits = _mm256_shuffle_epi8(values, _mm256_sub_epi8(k->over_down, moved));
   p.wrong = not_digits(k, p.digits);
   return p;

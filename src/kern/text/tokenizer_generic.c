@@ -21,8 +21,8 @@ static inline bytes16 load16(const char *p) {
 
 /* Bit i: byte i, which is 0 or 255. Each byte keeps the bit of its place, and a multiplication adds up eight. */
 static inline uint64_t to_bits(bytes16 mask) {
-  const bytes16 places = {1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128};
-  const words2 bits = (words2)(mask & places);
+  const bytes16 positions = {1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128};
+  const words2 bits = (words2)(mask & positions);
   const uint64_t sum = 0x0101010101010101u;
   return bits[0] * sum >> 56 | bits[1] * sum >> 56 << 8;
 }
