@@ -12,7 +12,8 @@ import json
 import os
 import sys
 
-import figure_history
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "history"))
+import figure_history  # noqa: E402
 
 
 class Line:

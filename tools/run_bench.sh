@@ -25,7 +25,7 @@ declare -A small=([bench_kernels]=--quick [bench_numbers]='--numbers 200000 --ro
 # These run a second time with AVX2 alone, where there is something better: their kernels depend on the level.
 leveled=' bench_rows_peers bench_model_peers bench_vector_peers bench_vector_frontier bench_learn_peers bench_forest_peers
   bench_recommend bench_matrix_formats bench_product_peers '
-best=$(PYTHONPATH=bench python3 -B -c 'import figure_history; print(figure_history.levels()[-1])')
+best=$(PYTHONPATH=bench/history python3 -B -c 'import figure_history; print(figure_history.levels()[-1])')
 
 wanted() {
   [ "$names" = '  ' ] || [[ $names == *" $1 "* ]]

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/error.h"
 #include "base/mem.h"
@@ -421,6 +422,166 @@ void fw_spin_pool_run(fw_spin_pool *pool, size_t count, void (*body)(void *conte
   atomic_fetch_sub(&pool->state, OPEN);
   wait_for_helpers(pool);
 }
+
+/* ---- Stages ----------------------------------------------------------------------------------------------- */
+
+/* How often a thread looks for work before it lets other threads of its processor run, and before it sleeps. */
+enum { STAGE_SPINS = 2000, STAGE_YIELDS = 2000 };
+enum { TAKER_SPINS = 200 };   /* of a thread that takes tasks, before it does other work */
+enum { ATTEND_NS = 5000000 }; /* the caller sleeps no longer */
+
+typedef struct stage_run {
+  const fw_stages *stages;
+  void *context;
+  pthread_t caller;
+  unsigned threads;
+  _Alignas(64) atomic_uint_fast64_t tasks; /* of the stage, and in the low half the first that no thread has taken */
+  _Alignas(64) atomic_uint done;           /* tasks of the stage */
+  atomic_bool waiting;                     /* next has returned FW_STAGE_WAIT, and whoever clears this calls it again */
+  atomic_uint asides;                      /* calls of aside that did something */
+  atomic_bool ended;
+  _Alignas(64) atomic_uint sleepers;
+  pthread_mutex_t lock;
+  pthread_cond_t work;
+} stage_run;
+
+static bool has_task(uint64_t tasks) {
+  return (uint32_t)tasks < tasks >> 32;
+}
+
+/* Whether some threads take no tasks. */
+static bool is_divided(const stage_run *r) {
+  return r->stages->takers && atomic_load_explicit(r->stages->takers, memory_order_relaxed) < r->threads;
+}
+
+/* Wakes a sleeper, which wakes the next one if there is still work for it; or all, of whom some may not take it. */
+static void wake_one(stage_run *r) {
+  if (atomic_load(&r->sleepers) == 0) return;
+  pthread_mutex_lock(&r->lock);
+  if (is_divided(r))
+    pthread_cond_broadcast(&r->work);
+  else
+    pthread_cond_signal(&r->work);
+  pthread_mutex_unlock(&r->lock);
+}
+
+static void end_stages(stage_run *r) {
+  atomic_store(&r->ended, true);
+  pthread_mutex_lock(&r->lock);
+  pthread_cond_broadcast(&r->work);
+  pthread_mutex_unlock(&r->lock);
+}
+
+/* Starts the next stage, if it can begin. Its first task is the thread's own, if it takes tasks (true), so that a stage
+ * of one task needs no other thread to notice it. */
+static bool start_stage(stage_run *r, bool takes) {
+  unsigned seen;
+  do {
+    seen = atomic_load(&r->asides);
+    const size_t count = r->stages->next(r->context);
+    if (count == FW_STAGE_END) {
+      end_stages(r);
+      return false;
+    }
+    if (count != FW_STAGE_WAIT) {
+      atomic_store_explicit(&r->done, 0, memory_order_relaxed);
+      atomic_store(&r->tasks, (uint64_t)count << 32 | takes);
+      if (count > 1 || is_divided(r)) wake_one(r);
+      return takes;
+    }
+    atomic_store(&r->waiting, true);
+  } while (atomic_load(&r->asides) != seen && atomic_exchange(&r->waiting, false));
+  return false;
+}
+
+/* Runs a task of the stage, and as long as it was the last one the first of the stage that follows. */
+static void run_task_of_stage(stage_run *r, uint32_t i, uint32_t count) {
+  for (;;) {
+    r->stages->task(r->context, i);
+    if (atomic_fetch_add(&r->done, 1) + 1 < count) return;
+    if (!start_stage(r, true)) return;
+    i = 0;
+    count = (uint32_t)(atomic_load(&r->tasks) >> 32);
+  }
+}
+
+static void try_next_stage(stage_run *r, bool takes) {
+  if (!atomic_load(&r->waiting) || !atomic_exchange(&r->waiting, false)) return;
+  if (start_stage(r, takes)) run_task_of_stage(r, 0, (uint32_t)(atomic_load(&r->tasks) >> 32));
+}
+
+static bool take_task_of_stage(stage_run *r) {
+  if (!has_task(atomic_load(&r->tasks))) return false;
+  const uint64_t tasks = atomic_fetch_add(&r->tasks, 1);
+  if (!has_task(tasks)) return false;
+  run_task_of_stage(r, (uint32_t)tasks, (uint32_t)(tasks >> 32));
+  return true;
+}
+
+static bool work_aside(stage_run *r, bool takes) {
+  if (!r->stages->aside(r->context)) return false;
+  atomic_fetch_add(&r->asides, 1);
+  try_next_stage(r, takes);
+  return true;
+}
+
+static struct timespec soon(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_REALTIME, &t);
+  t.tv_nsec += ATTEND_NS;
+  t.tv_sec += t.tv_nsec / 1000000000;
+  t.tv_nsec %= 1000000000;
+  return t;
+}
+
+static void sleep_until_work(stage_run *r, bool takes, bool attends) {
+  const struct timespec until = soon();
+  pthread_mutex_lock(&r->lock);
+  atomic_fetch_add(&r->sleepers, 1);
+  if (!(takes && has_task(atomic_load(&r->tasks))) && !atomic_load(&r->ended)) {
+    if (attends)
+      pthread_cond_timedwait(&r->work, &r->lock, &until);
+    else
+      pthread_cond_wait(&r->work, &r->lock);
+  }
+  atomic_fetch_sub(&r->sleepers, 1);
+  pthread_mutex_unlock(&r->lock);
+  if (!is_divided(r) && has_task(atomic_load(&r->tasks))) wake_one(r);
+}
+
+/* Sleepers miss work aside, but never all of it: the thread that makes such work possible is awake. */
+static void work_in_stages(void *context, size_t i) {
+  stage_run *r = context;
+  const bool attends = pthread_equal(pthread_self(), r->caller);
+  unsigned idle = 0;
+  try_next_stage(r, true);
+  while (!atomic_load(&r->ended)) {
+    const bool divided = is_divided(r), takes = !divided || i < atomic_load(r->stages->takers);
+    const bool patient = divided && takes && idle < TAKER_SPINS; /* the others may see to the work aside */
+    if (attends) r->stages->attend(r->context);
+    if ((takes && take_task_of_stage(r)) || (!patient && work_aside(r, takes)))
+      idle = 0;
+    else if (++idle < STAGE_SPINS)
+      relax();
+    else if (idle < STAGE_SPINS + STAGE_YIELDS)
+      sched_yield();
+    else
+      sleep_until_work(r, takes, attends);
+  }
+}
+
+void fw_spin_pool_run_stages(fw_spin_pool *pool, const fw_stages *stages, void *context) {
+  stage_run r = {.stages = stages, .context = context, .caller = pthread_self(), .threads = fw_spin_pool_threads(pool)};
+  atomic_init(&r.waiting, true);
+  pthread_mutex_init(&r.lock, NULL);
+  pthread_cond_init(&r.work, NULL);
+  fw_spin_pool_run(pool, r.threads, work_in_stages, &r);
+  stages->attend(context);
+  pthread_cond_destroy(&r.work);
+  pthread_mutex_destroy(&r.lock);
+}
+
+/* ---- fw_spin_pool: create and free ----------------------------------------------------------------------- */
 
 furrow_status fw_spin_pool_create(fw_spin_pool **pool, unsigned threads, furrow_error *err) {
   if (threads == 0) threads = fw_processor_count();

@@ -9,6 +9,7 @@
 #ifndef FW_BASE_POOL_H
 #define FW_BASE_POOL_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -53,5 +54,31 @@ unsigned fw_spin_pool_threads(const fw_spin_pool *pool);
 /* Calls body(context, i) once for each i < count; returns when all are done. Threads take the indices in ascending
  * order, each the next one as soon as it is free: write results by i. One caller at a time; not from inside a body. */
 void fw_spin_pool_run(fw_spin_pool *pool, size_t count, void (*body)(void *context, size_t i), void *context);
+
+/* ---- Stages --------------------------------------------------------------------------------------------- */
+
+#define FW_STAGE_WAIT ((size_t)0)        /* the next stage cannot begin before some work aside is done */
+#define FW_STAGE_END ((size_t)-1)        /* there is none */
+#define FW_STAGE_MOST ((size_t)-1 >> 34) /* tasks of a stage, at most */
+
+/* Work of which each stage needs what all tasks of the one before it have done. Threads that find no task do work
+ * aside: such that is under way while stages begin and end. */
+typedef struct fw_stages {
+  /* How many tasks the next stage has, or one of the above. One thread at a time calls it, when all tasks of the stage
+   * before are done. FW_STAGE_WAIT: it is called again after some call of `aside` that returned true. */
+  size_t (*next)(void *context);
+  void (*task)(void *context, size_t i);
+  /* Does a piece of other work; false: there is none now. */
+  bool (*aside)(void *context);
+  /* On the caller's thread alone, now and then. */
+  void (*attend)(void *context);
+  /* How many threads take tasks; where it is less than all, these do nothing else as long as there are tasks, and what
+   * they work on stays in their caches. NULL: all do. It may change at any time. */
+  const atomic_uint *takers;
+} fw_stages;
+
+/* Returns when next has returned FW_STAGE_END and no thread is in any function of `stages`. As fw_spin_pool_run, one
+ * caller at a time. */
+void fw_spin_pool_run_stages(fw_spin_pool *pool, const fw_stages *stages, void *context);
 
 #endif

@@ -114,7 +114,21 @@ static void swap(unsigned char *a, unsigned char *b, size_t size) {
   }
 }
 
+/* The same, without a copy of any size: rows of an epoch. */
+static void shuffle_u32(fw_rng *rng, uint32_t *elements, size_t n) {
+  for (size_t i = n; i > 1; i--) {
+    const size_t j = fw_rng_below(rng, i);
+    const uint32_t kept = elements[j];
+    elements[j] = elements[i - 1];
+    elements[i - 1] = kept;
+  }
+}
+
 void fw_rng_shuffle(fw_rng *rng, void *elements, size_t n, size_t size) {
+  if (size == sizeof(uint32_t) && (uintptr_t)elements % sizeof(uint32_t) == 0) {
+    shuffle_u32(rng, elements, n);
+    return;
+  }
   unsigned char *base = elements;
   for (size_t i = n; i > 1; i--) {
     size_t j = fw_rng_below(rng, i);

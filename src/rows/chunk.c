@@ -36,7 +36,7 @@ static const char *window_end(const char *p, const char *end) {
 
 /* Cuts the scratch memory into the lists of a window. */
 static furrow_status make_lists(fw_chunk *chunk, fw_window *window, furrow_error *err) {
-  enum { BIT_LISTS = 3, LISTS = 8 };
+  enum { BIT_LISTS = 3, LISTS = 9 };
   const size_t words = fw_bit_words(window->length + FW_KERN_PAD) + 1;
   const size_t each = window->length + 2 * FW_KERN_PAD;
   void *memory = chunk->scratch;
@@ -56,7 +56,8 @@ static furrow_status make_lists(fw_chunk *chunk, fw_window *window, furrow_error
   window->refused = next + 4 * each;
   window->row_line = next + 5 * each;
   window->row_mark = next + 6 * each;
-  window->marks.chars = (char *)(next + 7 * each);
+  window->labels = next + 7 * each;
+  window->marks.chars = (char *)(next + 8 * each);
   window->marked = true;
   return FURROW_OK;
 }

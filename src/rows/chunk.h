@@ -57,6 +57,7 @@ typedef struct fw_window {
   fw_marks marks;
   uint64_t *bits;                      /* for a choice among the marks */
   fw_token *fields, *indices, *values; /* tokens of the features of a batch */
+  fw_token *labels;                    /* tokens of its rows */
   uint32_t *refused;
   uint32_t *row_line, *row_mark; /* where a row's line starts, and its first mark */
 } fw_window;

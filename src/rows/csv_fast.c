@@ -141,7 +141,8 @@ static bool leave_out(const csv_batch *b, uint32_t first) {
   return true;
 }
 
-/* The row whose cells end at marks first … last: label and weight are read, the other cells are features. */
+/* The row whose cells end at marks first … last: the weight is read and the label noted, the other cells are features.
+ */
 static bool add_row(csv_batch *b, uint32_t first, uint32_t last, bool as_before) {
   fw_token_batch *batch = &b->batch;
   const fw_window *window = batch->window;
@@ -157,7 +158,10 @@ static bool add_row(csv_batch *b, uint32_t first, uint32_t last, bool as_before)
     if (specials[i] > last - first) return false;
     const uint32_t mark = first + (uint32_t)specials[i];
     const fw_mark_cursor at = cell_at(window, mark);
-    if (!read_special(&at, b, specials[i])) return false;
+    if (i == 0)
+      window->labels[out->rows - batch->rows] = fw_mark_cursor_token(&at);
+    else if (!read_special(&at, b, specials[i]))
+      return false;
     clear_bit(window->bits, mark);
     features--;
   }
@@ -170,6 +174,22 @@ static bool add_row(csv_batch *b, uint32_t first, uint32_t last, bool as_before)
   return true;
 }
 
+/* All rows of the window. */
+static bool add_window_rows(csv_batch *b) {
+  const fw_marks *marks = &b->batch.window->marks;
+  uint32_t first = 0;
+  uint32_t cells = 0; /* of the row before */
+  for (size_t i = 0; i < fw_bit_words(marks->count); i++) {
+    for (uint64_t ends = marks->ends[i]; ends; ends &= ends - 1) {
+      const uint32_t last = (uint32_t)(64 * i) + (uint32_t)__builtin_ctzll(ends);
+      if (!add_row(b, first, last, last - first + 1 == cells)) return false;
+      cells = last - first + 1;
+      first = last + 1;
+    }
+  }
+  return b->csv->label_column == FW_CSV_NO_COLUMN || fw_token_batch_read_labels(&b->batch);
+}
+
 static bool take_window(fw_token_batch *batch) {
   csv_batch *b = (csv_batch *)batch;
   const fw_window *window = batch->window;
@@ -177,22 +197,11 @@ static bool take_window(fw_token_batch *batch) {
   const bool label = b->csv->label_column != FW_CSV_NO_COLUMN;
   if (label && !b->csv->labels) return false;
   memset(window->bits, 0xff, fw_bit_words(window->marks.count) * sizeof(uint64_t));
-  const size_t rows = out->rows;
-  const size_t features = out->features;
-  uint32_t first = 0;
-  uint32_t cells = 0; /* of the row before */
-  for (size_t i = 0; i < fw_bit_words(window->marks.count); i++) {
-    for (uint64_t ends = window->marks.ends[i]; ends; ends &= ends - 1) {
-      const uint32_t last = (uint32_t)(64 * i) + (uint32_t)__builtin_ctzll(ends);
-      if (!add_row(b, first, last, last - first + 1 == cells)) {
-        out->rows = rows;
-        out->features = features;
-        batch->first_weight = SIZE_MAX;
-        return false;
-      }
-      cells = last - first + 1;
-      first = last + 1;
-    }
+  if (!add_window_rows(b)) {
+    out->rows = batch->rows;
+    out->features = batch->features;
+    batch->first_weight = SIZE_MAX;
+    return false;
   }
   out->has_label = label;
   const uint64_t *const bits[] = {window->bits};

@@ -177,29 +177,27 @@ static bool are_fielded(const fw_marks *marks) {
  * deals their tokens out to these. */
 static bool add_rows(fw_token_batch *batch, size_t lists, fw_token *const *tokens) {
   const fw_window *window = batch->window;
+  const fw_tokenizer *kern = fw_tokenizer_table();
   const uint32_t *offsets = window->marks.offsets;
   furrow_container *out = batch->chunk->out;
-  const size_t rows = out->rows;
-  const size_t features = out->features;
+  fw_token *label = window->labels;
   uint32_t mark = 0;
   for (size_t i = 0; i < fw_bit_words(window->marks.count); i++) {
     for (uint64_t ends = window->marks.ends[i]; ends; ends &= ends - 1) {
       const uint32_t end = (uint32_t)(64 * i) + (uint32_t)__builtin_ctzll(ends);
       const uint32_t line = mark == 0 ? 0 : offsets[mark - 1] + 1;
-      const char *label = window->lines + line;
-      if (!fw_store_number(out->value_type, label, window->lines + offsets[mark], out->label, out->rows)) {
-        out->rows = rows;
-        out->features = features;
-        return false;
-      }
       fw_token *next[3];
       for (size_t k = 0; k < lists; k++) next[k] = tokens[k] + fw_token_batch_features(batch);
-      fw_tokenizer_table()->deal_tokens(offsets + mark + 1, end - mark, lists, next);
+      *label++ = fw_token_make(offsets[mark], offsets[mark] - line);
+      kern->deal_tokens(offsets + mark + 1, end - mark, lists, next);
       fw_token_batch_add_row(batch, line, mark, (end - mark) / lists);
       mark = end + 1;
     }
   }
-  return true;
+  if (fw_token_batch_read_labels(batch)) return true;
+  out->rows = batch->rows;
+  out->features = batch->features;
+  return false;
 }
 
 static bool take_bare_features(fw_token_batch *batch) {

@@ -65,11 +65,10 @@ static size_t read_indices(const fw_token_batch *batch, const fw_token *tokens, 
   return batch->base ? subtract_base(type, column, n) : n;
 }
 
-/* Reads n value tokens to `column`; returns the number of the first that is not a value, or n. */
-static size_t read_values(const fw_token_batch *batch, const fw_token *tokens, size_t n, void *column) {
+/* Reads n tokens of values or labels to `column`; returns the number of the first that is not a number, or n. */
+static size_t read_values(const fw_token_batch *batch, const fw_token *tokens, size_t n, bool trim, void *column) {
   const char *text = batch->window->lines;
   const furrow_value_type type = batch->chunk->out->value_type;
-  const bool trim = !batch->indices;
   uint32_t *refused = batch->window->refused;
   size_t count = n;
   if (type == FURROW_VALUE_F32) count = fw_tokenizer_table()->read_f32(text, tokens, n, column, refused);
@@ -110,8 +109,15 @@ static size_t read_tokens(const fw_token_batch *batch) {
   if (!batch->values)
     fill_ones(out->value_type, out->value, first, first + n);
   else if (n)
-    n = read_values(batch, window->values, n, element(out->value, value_size, first));
+    n = read_values(batch, window->values, n, !batch->indices, element(out->value, value_size, first));
   return n;
+}
+
+bool fw_token_batch_read_labels(const fw_token_batch *batch) {
+  const furrow_container *out = batch->chunk->out;
+  const size_t n = out->rows - batch->rows;
+  void *column = element(out->label, furrow_value_size(out->value_type), batch->rows);
+  return read_values(batch, batch->window->labels, n, false, column) == n;
 }
 
 /* ---- Batches -------------------------------------------------------------------------------------------- */

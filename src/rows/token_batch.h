@@ -70,6 +70,9 @@ typedef bool fw_window_parser(fw_token_batch *batch);
  * its tokens. */
 void fw_token_batch_add_row(fw_token_batch *batch, uint32_t line, uint32_t mark, size_t features);
 
+/* Reads the tokens in window->labels, one for each row of the batch. False: one of them is not a number. */
+bool fw_token_batch_read_labels(const fw_token_batch *batch);
+
 /* Reads the whole chunk: window by window by take_window; the rows of those that it does not take one by one by
  * scan_row; and the lines that this does not take the careful way. Marks are the bytes <= upto and `extra`. */
 furrow_status fw_token_batch_parse_chunk(fw_token_batch *batch, unsigned char upto, char extra,

@@ -9,7 +9,7 @@ import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 BENCH = os.path.join(HERE, "..", "..", "bench")
-sys.path.insert(0, BENCH)
+sys.path[:0] = [BENCH, os.path.join(BENCH, "history")]
 import figure_history  # noqa: E402
 import results_table  # noqa: E402
 
@@ -36,7 +36,7 @@ class Comparison(unittest.TestCase):
         self.assertEqual(figure_history.compare(before, before), ([], [], [], 7))
 
     def test_command(self):
-        text = subprocess.run([sys.executable, "-B", os.path.join(BENCH, "figure_history.py"), BEFORE, AFTER],
+        text = subprocess.run([sys.executable, "-B", os.path.join(BENCH, "history", "figure_history.py"), BEFORE, AFTER],
                               check=True, capture_output=True, text=True).stdout
         self.assertIn("3 of 6 ratios to peers fell by more than 10%", text)
         self.assertIn("  rows: ctr, MB/s, 1 core, dmlc, avx2: 8.00 -> 4.00\n", text)

@@ -340,6 +340,7 @@ static inline __m256i join_halves(__m128i high, __m128i low) {
   return _mm256_add_epi64(h, _mm256_cvtepu32_epi64(low));
 }
 
+/* Eight tokens of up to 16 digits as numbers of 64 bits. */
 static inline unsigned read_eight_u64(const char *text, const fw_token *tokens, void *out) {
   __m256i high, low;
   unsigned bad;
@@ -348,6 +349,30 @@ static inline unsigned read_eight_u64(const char *text, const fw_token *tokens, 
   _mm256_storeu_si256((__m256i *)out + 1,
                       join_halves(_mm256_extracti128_si256(high, 1), _mm256_extracti128_si256(low, 1)));
   return bad;
+}
+
+/* Up to 20 digits: those before the last 16, times 10^16, plus those. */
+static __attribute__((noinline)) unsigned read_eight_long_u64(const char *text, const fw_token *tokens, uint64_t *out) {
+  fw_token upper[8], lower[8];
+  uint64_t high[8];
+  for (unsigned j = 0; j < 8; j++) {
+    const uint32_t end = fw_token_end(tokens[j]), length = fw_token_length(tokens[j]);
+    upper[j] = length > 16 ? fw_token_make(end - 16, length - 16) : tokens[j];
+    lower[j] = length > 16 ? fw_token_make(end, 16) : tokens[j];
+  }
+  unsigned bad = read_eight_u64(text, upper, high) | read_eight_u64(text, lower, out);
+  for (unsigned j = 0; j < 8; j++) {
+    const uint64_t above = fw_token_length(tokens[j]) > 16 ? high[j] : 0;
+    /* 2^64 is 1844 6744073709551616 */
+    bad |= (unsigned)((above > 1844) | ((above == 1844) & (out[j] > 6744073709551615))) << j;
+    out[j] += above * 10000000000000000;
+  }
+  return bad;
+}
+
+static inline unsigned read_eight_any_u64(const char *text, const fw_token *tokens, void *out) {
+  if (any_above(lengths_of(tokens), 16)) return read_eight_long_u64(text, tokens, out);
+  return read_eight_u64(text, tokens, out);
 }
 
 /* Numbers of 32 bits with 9 or 10 digits, or with zeros in front. */
@@ -370,7 +395,7 @@ static inline unsigned read_eight_u32(const char *text, const fw_token *tokens, 
 }
 
 static size_t read_u64(const char *text, const fw_token *tokens, size_t n, uint64_t *out, uint32_t *refused) {
-  return fw_read_in_groups(read_eight_u64, 8, text, tokens, n, out, sizeof *out, refused);
+  return fw_read_in_groups(read_eight_any_u64, 8, text, tokens, n, out, sizeof *out, refused);
 }
 
 static size_t read_u32(const char *text, const fw_token *tokens, size_t n, uint32_t *out, uint32_t *refused) {
@@ -385,11 +410,11 @@ typedef struct constants {
   __m256i digit_zero, nine, minus, point;           /* bytes; the point less '0' */
   __m256i spreads[4];                               /* bytes 4 * j: element j of a half */
   __m256i byte_numbers, from_end, from_end_plus_16; /* of a lane: i, 15 - i, 31 - i */
-  __m256i lengths;                                  /* of tokens that begin at a byte: 16 - i */
-  __m256i first_byte, last_four;                    /* masks */
-  __m256i places, places_behind;                    /* 32 + 2 * i, and of the next one */
-  __m256i over_up, over_down;                       /* orders of bytes that move over the point, less 1 for some */
-  __m256i token_length, one, two, place_mask, range, range_less_32, twice_range;
+  __m256i minus_lengths;         /* of tokens that begin at a byte: 16 - i; not with the last one, which is no minus */
+  __m256i first_byte, last_four; /* masks */
+  __m256i places, places_behind; /* 32 + 2 * i, and of the next one */
+  __m256i over_up, over_down;    /* orders of bytes that move over the point, less 1 for some */
+  __m256i token_length, one, two, place_mask, range_less_32, twice_range;
   __m256i below, middle, margin, small, large, most_cut, least_digits;
   __m256d upper; /* 10^8 */
 } constants;
@@ -409,7 +434,7 @@ static inline void make_constants(constants *k) {
                    .byte_numbers = bytes_from(0, 1),
                    .from_end = bytes_from(15, -1),
                    .from_end_plus_16 = bytes_from(31, -1),
-                   .lengths = bytes_from(16, -1),
+                   .minus_lengths = _mm256_insert_epi8(_mm256_insert_epi8(bytes_from(16, -1), 127, 15), 127, 31),
                    .first_byte = _mm256_broadcastsi128_si256(_mm_cvtsi32_si128(0xff)),
                    .last_four = _mm256_broadcastsi128_si256(_mm_setr_epi32(0, 0, 0, -1)),
                    .places = bytes_from(32, 2),
@@ -420,7 +445,6 @@ static inline void make_constants(constants *k) {
                    .one = _mm256_set1_epi32(1),
                    .two = _mm256_set1_epi32(2),
                    .place_mask = _mm256_set1_epi32(31),
-                   .range = _mm256_set1_epi32(FW_DECIMAL_RANGE),
                    .range_less_32 = _mm256_set1_epi32(FW_DECIMAL_RANGE - 32),
                    .twice_range = _mm256_set1_epi32(2 * FW_DECIMAL_RANGE),
                    .below = _mm256_set1_epi32(FW_DECIMAL_BELOW),
@@ -434,7 +458,7 @@ static inline void make_constants(constants *k) {
   __asm__("" : "+m"(*k));
 }
 
-/* What the bytes of two tokens are. */
+/* What the bytes of two tokens of more than 16 bytes are. */
 typedef struct decimal_pair {
   __m256i digits; /* their values, the point being left out */
   __m256i wrong;  /* bytes that are not 0 are not digits */
@@ -464,19 +488,6 @@ INLINE __m256i spread_of(const constants *k, __m256i elements, unsigned j) {
 
 INLINE __m256i not_digits(const constants *k, __m256i values) {
   return _mm256_subs_epu8(values, k->nine);
-}
-
-/* Tokens [-]digits[.digits] of up to 16 bytes. */
-INLINE decimal_pair read_pair(const constants *k, __m256i bytes, __m256i lengths) {
-  const __m256i inside_token = _mm256_cmpgt_epi8(lengths, k->from_end);
-  const __m256i is_minus = _mm256_and_si256(_mm256_cmpeq_epi8(bytes, k->minus), _mm256_cmpeq_epi8(lengths, k->lengths));
-  const __m256i values = values_of(k, bytes, inside_token, is_minus);
-  decimal_pair p = {.sum = add_halves(sum_places(k, values, is_minus))};
-  /* the digits up to the point move one byte up, over it */
-  const __m256i behind = _mm256_cmpgt_epi8(k->places, spread_of(k, p.sum, 0));
-  p.digits = _mm256_shuffle_epi8(values, _mm256_sub_epi8(k->over_up, behind));
-  p.wrong = not_digits(k, p.digits);
-  return p;
 }
 
 /* The upper half times 10^8 is exact in a double, so the sum is rounded once. */
@@ -532,29 +543,68 @@ INLINE unsigned bad_tokens(__m256i refused, const __m256i wrong[4]) {
   return to_bits(refused) | tokens_with_bytes(wrong);
 }
 
+/* Sixteen bytes from here + 15 - i have those behind byte i set; from here + 16 all. */
+static const uint8_t bytes_behind[32] = {[16] = 255, 255, 255, 255, 255, 255, 255, 255,
+                                         255,        255, 255, 255, 255, 255, 255, 255};
+
+/* The zeros above a point in byte i of 32 bits are 31 - i; 32: there is none. 10^-decimals of that, less 16. */
+static const double tens_by_zeros[17] = {1e0,  1e-1,  1e-2,  1e-3,  1e-4,  1e-5,  1e-6,  1e-7, 1e-8,
+                                         1e-9, 1e-10, 1e-11, 1e-12, 1e-13, 1e-14, 1e-15, 1e0};
+
+typedef struct short_pair {
+  __m256i digits, wrong; /* as in decimal_pair */
+  __m256i is_minus;
+} short_pair;
+
+/* Tokens j and j + 4: [-]digits[.digits] of up to 16 bytes, of which the last one is a digit. */
+INLINE short_pair read_pair(const constants *k, __m256i bytes, __m256i lengths, uint32_t zeros[8], unsigned j) {
+  const __m256i inside_token = _mm256_cmpgt_epi8(lengths, k->from_end);
+  const __m256i is_minus =
+      _mm256_and_si256(_mm256_cmpeq_epi8(bytes, k->minus), _mm256_cmpeq_epi8(lengths, k->minus_lengths));
+  const __m256i values = values_of(k, bytes, inside_token, is_minus);
+  const uint32_t points = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(values, k->point));
+  zeros[j] = _lzcnt_u32(points & 0x7fff); /* one in the last byte stays, and is wrong */
+  zeros[j + 4] = _lzcnt_u32(points >> 16 & 0x7fff);
+  /* the digits up to the point move one byte up, over it; of several points, others remain */
+  const __m256i behind =
+      join_lanes((const char *)bytes_behind + (zeros[j] - 16), (const char *)bytes_behind + (zeros[j + 4] - 16));
+  const __m256i digits = _mm256_shuffle_epi8(values, _mm256_sub_epi8(k->over_up, behind));
+  return (short_pair){digits, not_digits(k, digits), is_minus};
+}
+
+/* The signs of eight tokens, of whose bytes one is the minus or none. */
+INLINE __m256i signs_of(const __m256i is_minus[4]) {
+  const __m256i any =
+      _mm256_packs_epi16(_mm256_packs_epi16(is_minus[0], is_minus[1]), _mm256_packs_epi16(is_minus[2], is_minus[3]));
+  return _mm256_xor_si256(_mm256_cmpeq_epi32(any, _mm256_setzero_si256()), _mm256_set1_epi32(-1));
+}
+
+INLINE __m256d scales_of(const uint32_t *zeros) {
+  const double *tens = tens_by_zeros;
+  return _mm256_setr_pd(tens[zeros[0] - 16], tens[zeros[1] - 16], tens[zeros[2] - 16], tens[zeros[3] - 16]);
+}
+
 /* Eight tokens [-]digits[.digits] of up to 16 bytes. */
 INLINE unsigned read_eight_decimals(const constants *k, const char *text, const fw_token *tokens, __m256i lengths,
                                     float *out) {
-  __m256i digits[4], wrong[4], sums[4], high, low;
+  __m256i digits[4], wrong[4], is_minus[4], high, low;
+  uint32_t zeros[8];
   UNROLL for (unsigned j = 0; j < 4; j++) {
-    const decimal_pair p = read_pair(k, load_backs(text, tokens, j), spread_of(k, lengths, j));
+    const short_pair p = read_pair(k, load_backs(text, tokens, j), spread_of(k, lengths, j), zeros, j);
     digits[j] = p.digits;
     wrong[j] = p.wrong;
-    sums[j] = p.sum;
+    is_minus[j] = p.is_minus;
   }
   join_digits(digits, &high, &low);
-  const __m256i sum = collect_firsts(sums);
-  const __m256i place = _mm256_srli_epi32(sum, 1); /* 16 + the byte of the point */
-  const __m256i no_point = _mm256_cmpeq_epi32(place, _mm256_setzero_si256());
-  const __m256i decimals = _mm256_andnot_si256(_mm256_or_si256(place, no_point), k->place_mask);
-  const products p = scale_eight(k, high, low, _mm256_sub_epi32(k->range, decimals));
-  store_floats(p, sum, out);
-  /* besides the point and the minus there is a digit */
-  const __m256i least = _mm256_add_epi32(_mm256_add_epi32(k->two, no_point), _mm256_and_si256(sum, k->one));
-  return bad_tokens(_mm256_or_si256(are_close(k, p), _mm256_cmpgt_epi32(least, lengths)), wrong);
+  const __m256d a = join_doubles(k, _mm256_castsi256_si128(high), _mm256_castsi256_si128(low));
+  const __m256d b = join_doubles(k, _mm256_extracti128_si256(high, 1), _mm256_extracti128_si256(low, 1));
+  const products p = {_mm256_mul_pd(a, scales_of(zeros)), _mm256_mul_pd(b, scales_of(zeros + 4))};
+  store_floats(p, signs_of(is_minus), out);
+  const __m256i empty = _mm256_cmpeq_epi32(lengths, _mm256_setzero_si256());
+  return bad_tokens(_mm256_or_si256(are_close(k, p), empty), wrong);
 }
 
-/* The front of two tokens [-]digits.digits[e(+|-)dd], as in read_pair; here the digits behind the point move over it.
+/* The front of two tokens [-]digits.digits[e(+|-)dd], the digits behind the point move over it.
  * `cut` is for the upper half of the sum. */
 INLINE decimal_pair read_fronts(const constants *k, __m256i bytes, __m256i lengths, __m256i cut) {
   const __m256i is_minus = _mm256_and_si256(_mm256_cmpeq_epi8(bytes, k->minus), k->first_byte);

@@ -224,8 +224,9 @@ static furrow_status choose_rows(fw_epoch_rows *epoch_rows, furrow_error *err) {
   if (!epoch_rows->ordered) return FURROW_OK;
   FW_TRY(reserve_order(epoch_rows, block->size, err));
   epoch_rows->count = 0;
+  const bool all = takes_all(epoch_rows);
   for (size_t i = 0; i < block->size; i++)
-    if (is_chosen(epoch_rows, i)) epoch_rows->order[epoch_rows->count++] = (uint32_t)i;
+    if (all || is_chosen(epoch_rows, i)) epoch_rows->order[epoch_rows->count++] = (uint32_t)i;
   shuffle_order(epoch_rows, epoch_rows->first_row);
   return FURROW_OK;
 }
@@ -384,6 +385,35 @@ furrow_status fw_epoch_rows_fill(void *source, fw_batcher *batcher, size_t rows,
   if (status == FURROW_END) status = FURROW_OK;
   if (status == FURROW_OK) *count = n;
   return status;
+}
+
+void fw_epoch_rows_claim(void *source, size_t rows, size_t *first, size_t *count) {
+  fw_epoch_rows *epoch_rows = source;
+  const size_t left = epoch_rows->count - epoch_rows->at;
+  *first = epoch_rows->at;
+  *count = left < rows ? left : rows;
+  epoch_rows->at += *count;
+}
+
+/* Inlined by force: a call that does nothing else is dropped. */
+static inline __attribute__((always_inline)) void ask_for_row(const furrow_rowblock *block, size_t i) {
+  const size_t line = 64, key = block->key_type == FURROW_KEY_U64 ? sizeof(uint64_t) : sizeof(uint32_t);
+  const char *index = (const char *)block->index.any;
+  for (size_t at = block->offset[i] * key; at < block->offset[i + 1] * key; at += line) __builtin_prefetch(index + at);
+}
+
+furrow_status fw_epoch_rows_add(void *source, size_t first, size_t count, fw_batcher *batcher, uint64_t *number,
+                                furrow_error *err) {
+  enum { NEAR = 4, FAR = 8 }; /* rows whose features, and whose offsets, are prefetched */
+  const fw_epoch_rows *epoch_rows = source;
+  const furrow_rowblock *block = &epoch_rows->block;
+  const uint32_t *order = epoch_rows->ordered ? epoch_rows->order + first : NULL;
+  for (size_t i = 0; i < count; i++) {
+    if (order && i + FAR < count) __builtin_prefetch(&block->offset[order[i + FAR]]);
+    if (order && i + NEAR < count) ask_for_row(block, order[i + NEAR]);
+    FW_TRY(add_row(epoch_rows, batcher, order ? order[i] : first + i, 0, &number[i], err));
+  }
+  return FURROW_OK;
 }
 
 /* ---- Open and close ------------------------------------------------------------------------------------- */

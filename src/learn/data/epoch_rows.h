@@ -76,4 +76,9 @@ furrow_status fw_epoch_rows_start(fw_epoch_rows *epoch_rows, uint32_t epoch, fur
 furrow_status fw_epoch_rows_fill(void *epoch_rows, fw_batcher *batcher, size_t rows, uint64_t *number, size_t *count,
                                  furrow_error *err) FURROW_MUST_USE;
 
+/* The same in two steps, for rows in memory that are not divided among ranks: fit fw_row_source.claim and add. */
+void fw_epoch_rows_claim(void *epoch_rows, size_t rows, size_t *first, size_t *count);
+furrow_status fw_epoch_rows_add(void *epoch_rows, size_t first, size_t count, fw_batcher *batcher, uint64_t *number,
+                                furrow_error *err) FURROW_MUST_USE;
+
 #endif

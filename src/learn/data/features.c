@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/sort.h"
+#include "learn/data/key_hash.h"
 
 #define CHUNK_BYTES ((size_t)8 << 20) /* about, so that large pages fit; a power of two of records */
 #define FIRST_SLOTS ((size_t)1 << 10)
@@ -27,6 +28,7 @@ struct fw_features {
   slot *slots;          /* a power of two of them, at most 2/3 full */
   size_t slot_count;
   int hash_shift; /* 64 - log2(slot_count) */
+  uint64_t seed;  /* of hashes */
   uint64_t count;
   unsigned char **chunks;
   size_t chunk_count, chunk_capacity;
@@ -70,6 +72,7 @@ static furrow_status create_table(fw_features *features, furrow_error *err) {
   if (status != FURROW_OK) return status;
   features->slot_count = FIRST_SLOTS;
   features->hash_shift = 64 - log2_of(FIRST_SLOTS);
+  features->seed = fw_key_hash_seed();
   return FURROW_OK;
 }
 
@@ -121,7 +124,7 @@ bool fw_features_owns(const fw_features *features, uint64_t key) {
 /* ---- Find ---- */
 
 static size_t home_of(const fw_features *features, uint64_t key) {
-  return (size_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> features->hash_shift);
+  return (size_t)(fw_key_hash(key, features->seed) >> features->hash_shift);
 }
 
 static void *record_at(const fw_features *features, uint64_t number) {
@@ -155,7 +158,24 @@ static inline __attribute__((always_inline)) void ask_for_slot(const fw_features
   if (features->slots && i < count) __builtin_prefetch(&features->slots[home_of(features, keys[i])]);
 }
 
+/* Whether all keys are in the array of one process: then no key needs a function of its own. */
+static bool has_all(const fw_features *features, const uint64_t *keys, size_t count) {
+  uint64_t largest = 0;
+  if (!features->array || features->params.ranks > 1) return false;
+  for (size_t i = 0; i < count; i++) largest = keys[i] > largest ? keys[i] : largest;
+  return largest < features->params.range;
+}
+
+static void list_records(const fw_features *features, const uint64_t *keys, size_t count, void **records) {
+  const size_t bytes = features->params.bytes;
+  for (size_t i = 0; i < count; i++) records[i] = features->array + keys[i] * bytes;
+}
+
 void fw_features_find_all(const fw_features *features, const uint64_t *keys, size_t count, void *none, void **records) {
+  if (has_all(features, keys, count)) {
+    list_records(features, keys, count, records);
+    return;
+  }
   for (size_t i = 0; i < count; i++) {
     ask_for_slot(features, keys, count, i + AHEAD);
     void *found = fw_features_find(features, keys[i]);
@@ -224,6 +244,10 @@ furrow_status fw_features_make(fw_features *features, uint64_t key, void **recor
 
 furrow_status fw_features_make_all(fw_features *features, const uint64_t *keys, size_t count, void **records,
                                    furrow_error *err) {
+  if (has_all(features, keys, count)) {
+    list_records(features, keys, count, records);
+    return FURROW_OK;
+  }
   for (size_t i = 0; i < count; i++) {
     ask_for_slot(features, keys, count, i + AHEAD);
     furrow_status status = fw_features_make(features, keys[i], &records[i], err);

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "learn/data/key_hash.h"
 
 /* A place of the table; it is free unless its stamp is that of the batch, so starting a batch clears nothing. */
 typedef struct fw_local_id_entry {
@@ -30,15 +31,14 @@ enum { FIRST_TABLE_BITS = 12 };
 
 /* ---- The table ---- */
 
-/* Multiplication spreads the low bits of the key over the high bits of the product (Knuth, TAOCP 3, 6.4). */
-static inline size_t first_place(uint64_t key, unsigned shift) {
-  return key * UINT64_C(0x9e3779b97f4a7c15) >> shift;
+static inline size_t first_place(uint64_t key, uint64_t seed, unsigned shift) {
+  return fw_key_hash(key, seed) >> shift;
 }
 
 /* The place of a key: where it is, or the free one where it belongs. */
-static inline place *find_place(place *table, unsigned shift, uint32_t stamp, uint64_t key) {
+static inline place *find_place(place *table, uint64_t seed, unsigned shift, uint32_t stamp, uint64_t key) {
   const size_t mask = ((size_t)1 << (64 - shift)) - 1;
-  size_t at = first_place(key, shift);
+  size_t at = first_place(key, seed, shift);
   while (table[at].stamp == stamp && table[at].key != key) at = (at + 1) & mask;
   return &table[at];
 }
@@ -52,7 +52,8 @@ static furrow_status make_table(fw_local_ids *n, unsigned shift, furrow_error *e
   n->table = memory;
   n->shift = shift;
   n->stamp = 1;
-  for (size_t i = 0; i < n->count; i++) *find_place(n->table, shift, 1, n->key[i]) = (place){n->key[i], (uint32_t)i, 1};
+  for (size_t i = 0; i < n->count; i++)
+    *find_place(n->table, n->seed, shift, 1, n->key[i]) = (place){n->key[i], (uint32_t)i, 1};
   return FURROW_OK;
 }
 
@@ -68,7 +69,7 @@ static furrow_status make_array(fw_local_ids *n, furrow_error *err) {
 }
 
 furrow_status fw_local_ids_init(fw_local_ids *n, uint64_t range, const fw_local_ids *beside, furrow_error *err) {
-  *n = (fw_local_ids){.range = range, .array = beside ? beside->array : NULL};
+  *n = (fw_local_ids){.range = range, .seed = fw_key_hash_seed(), .array = beside ? beside->array : NULL};
   if (n->array) return FURROW_OK;
   return range == 0 || range > LARGEST_ARRAY ? make_table(n, 64 - FIRST_TABLE_BITS, err) : make_array(n, err);
 }
@@ -125,10 +126,11 @@ static inline void number_by_table(fw_local_ids *n, const furrow_row *row, bool 
   const unsigned shift = n->shift;
   const uint32_t stamp = n->stamp;
   size_t count = n->count;
-  for (size_t i = 0; i < row->length; i++) __builtin_prefetch(&table[first_place(key_at(row, wide, i), shift)], 1);
+  for (size_t i = 0; i < row->length; i++)
+    __builtin_prefetch(&table[first_place(key_at(row, wide, i), n->seed, shift)], 1);
   for (size_t i = 0; i < row->length; i++) {
     const uint64_t key = key_at(row, wide, i);
-    place *found = find_place(table, shift, stamp, key);
+    place *found = find_place(table, n->seed, shift, stamp, key);
     if (found->stamp != stamp) {
       n->key[count] = key;
       *found = (place){key, (uint32_t)count++, stamp};

@@ -15,6 +15,7 @@ typedef struct fw_local_ids {
   struct fw_local_id_array *array, *own;
   /* Else a table, searched from a key's hash on */
   struct fw_local_id_entry *table;
+  uint64_t seed;  /* of hashes */
   unsigned shift; /* 64 - log2(size of the table) */
   uint32_t stamp; /* of this batch */
 } fw_local_ids;

@@ -106,13 +106,6 @@ typedef struct row_set {
   fw_rank_groups all_groups; /* of all ranks, if there are several */
 } row_set;
 
-/* What is counted of a row, side by side: rows of a forest are far from each other in memory. */
-typedef struct counted_row {
-  fw_row_terms terms;
-  double out;
-  float label, weight;
-} counted_row;
-
 struct fw_booster {
   const fw_plan *plan;
   fw_spin_pool *pool;
@@ -134,8 +127,8 @@ struct fw_booster {
   size_t start_trees;
   double *base; /* of each class: what scores start at, folded into the first trees */
   double most_weight;
-  double *out;          /* of a row, for tallies: TERM_TASKS times */
-  counted_row *counted; /* TERM_TASKS * TERM_ROWS */
+  double *out;           /* of a row, for tallies: TERM_TASKS times */
+  fw_tally_row *counted; /* what is counted of rows, side by side: TERM_TASKS * TERM_ROWS */
   furrow_status (*check)(void *user, furrow_error *err);
   void *check_user;
 };
@@ -632,7 +625,7 @@ typedef struct counted_rows {
   const row_set *set;
   size_t first, every, count;
   size_t from, to; /* of them: those that are found now */
-  counted_row *found;
+  fw_tally_row *found;
 } counted_rows;
 
 static counted_rows count_rows(const fw_booster *b, const row_set *set, size_t first, size_t every) {
@@ -659,15 +652,15 @@ static void find_task_rows(void *context, size_t task) {
     const size_t row = counted->first + i * counted->every;
     const double *out = scores_of(counted, row, task);
     counted->found[i - counted->from] =
-        (counted_row){.terms = fw_row_terms_of(&counted->booster->plan->graph, out, (double)rows->label[row]),
-                      .out = *out,
-                      .label = rows->label[row],
-                      .weight = rows->weight ? rows->weight[row] : 1};
+        (fw_tally_row){.terms = fw_row_terms_of(&counted->booster->plan->graph, out, (double)rows->label[row]),
+                       .out = *out,
+                       .label = rows->label[row],
+                       .weight = rows->weight ? rows->weight[row] : 1};
   }
 }
 
 /* Up to TERM_TASKS * TERM_ROWS rows from `from` on. */
-static void find_rows(counted_rows *counted, size_t from, counted_row *found) {
+static void find_rows(counted_rows *counted, size_t from, fw_tally_row *found) {
   const size_t most = (size_t)TERM_TASKS * TERM_ROWS;
   counted->from = from;
   counted->to = counted->count - from < most ? counted->count : from + most;
@@ -675,19 +668,13 @@ static void find_rows(counted_rows *counted, size_t from, counted_row *found) {
   fw_spin_pool_run(counted->booster->pool, (counted->to - from + TERM_ROWS - 1) / TERM_ROWS, find_task_rows, counted);
 }
 
-static void add_rows(const counted_row *row, size_t count, fw_tally *tally) {
-  for (; count > 0; count--, row++)
-    fw_tally_add_terms(tally, &row->out, (double)row->label, (double)row->weight, row->terms);
-}
-
 void fw_booster_tally(const fw_booster *b, bool valid, size_t every, fw_tally *tally) {
   const row_set *set = valid ? &b->valid : &b->train;
   counted_rows counted = count_rows(b, set, 0, every);
   for (size_t from = 0; from < counted.count; from = counted.to) {
     find_rows(&counted, from, b->counted);
-    add_rows(b->counted, counted.to - from, tally);
+    fw_tally_add_rows(tally, b->counted, counted.to - from, counted.to == counted.count, b->pool);
   }
-  fw_tally_sort(tally, b->pool);
   if (set->groups.count > 0)
     fw_tally_put_ndcg(tally, fw_row_groups_ndcg(&set->groups, set->score, set->binned.label, set->binned.weight));
 }
@@ -695,7 +682,7 @@ void fw_booster_tally(const fw_booster *b, bool valid, size_t every, fw_tally *t
 /* All rows of this rank are found before its turn. */
 static void add_counted(void *user, fw_tally *tally) {
   const counted_rows *counted = user;
-  add_rows(counted->found, counted->count, tally);
+  fw_tally_add_rows(tally, counted->found, counted->count, false, counted->booster->pool);
 }
 
 /* Every `every`-th row of those of all ranks. Sums are in their order: the ranks take turns. */
@@ -706,7 +693,7 @@ static furrow_status tally_ranks(const fw_booster *b, const row_set *set, size_t
   furrow_status status = fw_alloc(&memory, counted.count + 1, sizeof *counted.found, err);
   status = on_all_ranks(b, status, err);
   if (status == FURROW_OK) {
-    counted_row *found = memory;
+    fw_tally_row *found = memory;
     for (size_t from = 0; from < counted.count; from = counted.to) find_rows(&counted, from, found + from);
     counted.found = found;
     status = fw_tally_add_by_rank(tally, b->comm, add_counted, &counted, err);

@@ -110,6 +110,8 @@ static furrow_status sort_sample(chooser *c, fw_spin_pool *pool, furrow_error *e
     const size_t values = place_values(&sort);
     status = fw_alloc((void **)&c->value, values, sizeof *c->value, err);
     if (status == FURROW_OK) status = fw_alloc((void **)&c->spare, values, sizeof *c->spare, err);
+    if (status == FURROW_OK) fw_prefer_large_pages(c->value, values * sizeof *c->value);
+    if (status == FURROW_OK) fw_prefer_large_pages(c->spare, values * sizeof *c->spare);
   }
   if (status == FURROW_OK) {
     fw_spin_pool_run(pool, sort.blocks, move_block, &sort);

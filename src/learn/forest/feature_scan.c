@@ -230,7 +230,10 @@ static furrow_status join_samples(scanning *s, fw_spin_pool *pool, furrow_error 
     values += stats->scans[i].sample_count;
     rows += stats->scans[i].sample_rows;
   }
+  const size_t before = stats->sample_capacity;
   FW_TRY(fw_grow((void **)&stats->sample, &stats->sample_capacity, values, sizeof *stats->sample, err));
+  if (stats->sample_capacity > before)
+    fw_prefer_large_pages(stats->sample, stats->sample_capacity * sizeof *stats->sample);
   FW_TRY(fw_grow((void **)&stats->row_end, &stats->sample_row_capacity, rows, sizeof *stats->row_end, err));
   fw_spin_pool_run(pool, s->count, copy_sample, s);
   stats->sample_count = values;

@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "kern/math/trees.h"
 
-enum { BLOCK = 256, LEAST_ROWS = 1 << 12, MOST_TASKS = 256 };
+enum { BLOCK = 256, LEAST_ROWS = 1 << 13, MOST_TASKS = 256 };
 #define LEAST_HESSIAN 1e-16F
 
 /* ---- A block of rows ---- */

@@ -170,6 +170,7 @@ typedef struct work {
   fw_split_rules rules;
   size_t count; /* nodes of the level */
   size_t pair_count, piece_count, part_count;
+  size_t stride; /* pairs and ranges of a task */
 } work;
 
 /* A part of the sum that no other thread is at; *fresh: nothing is in it yet. */
@@ -238,6 +239,13 @@ static furrow_status get_parts(work *w, pair *p, size_t count, furrow_error *err
   FW_TRY(fw_grow((void **)&g->parts, &g->part_capacity, w->part_count + count, sizeof *g->parts, err));
   for (; p->parts < count; p->parts++) FW_TRY(fw_histogram_get(&g->all, &g->parts[w->part_count++], err));
   return FURROW_OK;
+}
+
+/* Several pairs and ranges, one after the other: threads would wait for each other to take so small tasks. */
+static void find_some(void *context, size_t i) {
+  const work *w = context;
+  const size_t all = w->pair_count * w->grower->ranges, end = (i + 1) * w->stride < all ? (i + 1) * w->stride : all;
+  for (size_t k = i * w->stride; k < end; k++) find_best(context, k);
 }
 
 /* The rows of a node in pieces, so that all threads have something to do; sums of whole numbers are the same however
@@ -378,7 +386,9 @@ static furrow_status fill_pairs(work *w, furrow_status status, furrow_error *err
 static furrow_status search_pairs(work *w, furrow_error *err) {
   fw_grower *g = w->grower;
   size_t n = 0;
-  fw_spin_pool_run(g->pool, w->pair_count * g->ranges, find_best, w);
+  const size_t tasks = RANGES * (size_t)fw_spin_pool_threads(g->pool);
+  w->stride = w->pair_count * g->ranges / tasks + 1;
+  fw_spin_pool_run(g->pool, (w->pair_count * g->ranges + w->stride - 1) / w->stride, find_some, w);
   keep_best(w);
   for (size_t i = 0; i < w->pair_count; i++) {
     if (g->pairs[i].filled->may_split) g->asked[n++] = g->pairs[i].filled;

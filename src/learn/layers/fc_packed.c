@@ -53,8 +53,8 @@ size_t REAL_NAME(fw_packed_gradient_size)(const node *self, size_t rows) {
 
 /* ---- Weights ---- */
 
-void REAL_NAME(fw_pack_weights)(const real_net *net, const node *self, size_t begin, size_t end, size_t begin_col,
-                                size_t end_col) {
+static void pack_weights(const real_net *net, const node *self, size_t begin, size_t end, size_t begin_col,
+                         size_t end_col) {
   const packed_weights *packed = self->packed;
   const size_t width = self->width;
   size_t first = 0;
@@ -86,16 +86,24 @@ void REAL_NAME(fw_pack_weights)(const real_net *net, const node *self, size_t be
   }
 }
 
+/* A thread that packs everything meanwhile may have seen the weights before: it must do so again. */
+void REAL_NAME(fw_pack_weights)(const real_net *net, const node *self, size_t begin, size_t end, size_t begin_col,
+                                size_t end_col) {
+  int now = PACKED_NOW;
+  pack_weights(net, self, begin, end, begin_col, end_col);
+  atomic_compare_exchange_strong(net->packing, &now, PACKED_STALE);
+}
+
 static bool is_fresh(const real_net *net) {
   return atomic_load_explicit(net->packing, memory_order_acquire) == PACKED_FRESH;
 }
 
 void REAL_NAME(fw_pack_stale)(const real_net *net) {
-  int stale = PACKED_STALE;
+  int stale = PACKED_STALE, now = PACKED_NOW;
   if (is_fresh(net) || !atomic_compare_exchange_strong(net->packing, &stale, PACKED_NOW)) return;
   for (size_t i = 0; i < net->count; i++)
-    REAL_NAME(fw_pack_weights)(net, &net->nodes[i], 0, net->nodes[i].in_width, 0, net->nodes[i].width);
-  atomic_store_explicit(net->packing, PACKED_FRESH, memory_order_release);
+    pack_weights(net, &net->nodes[i], 0, net->nodes[i].in_width, 0, net->nodes[i].width);
+  atomic_compare_exchange_strong(net->packing, &now, PACKED_FRESH);
 }
 
 /* ---- Rows ---- */

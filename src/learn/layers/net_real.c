@@ -10,16 +10,14 @@
 
 #define ALIGNMENT 64
 #define CACHE_LINE 64
-/* Uses and features that make up a task of the update; a feature counts as much as FEATURE_COST uses. */
-#define TASK_COST 4096
+/* Uses and features that make up a task of the update; a feature counts as much as FEATURE_COST uses, and alone where
+ * uses are not listed. Few enough for many threads to get some tasks of each batch. */
+#define TASK_COST 512
 #define FEATURE_COST 2
 /* Features whose records stay in the nearest cache while layer after layer updates them. */
 #define FEATURES_AT_ONCE 64
 /* Rows likewise, where no layer multiplies matrices. */
 #define ROWS_AT_ONCE 16
-
-/* Rows whose gradients are summed by one task, where they are summed by row. */
-#define SUM_ROWS 512
 
 /* ---- Loss, where the backward pass begins ---- */
 
@@ -33,27 +31,25 @@ static double softmax_row(const real *out, size_t width, size_t label, double we
   for (size_t j = 1; j < width; j++) most = out[j] > most ? out[j] : most;
   double sum = 0;
   for (size_t j = 0; j < width; j++) sum += exp((double)(out[j] - most));
-  if (grad) {
-    for (size_t j = 0; j < width; j++) grad[j] = (real)(weight * exp((double)(out[j] - most)) / sum);
-    grad[label] -= (real)weight;
-  }
+  for (size_t j = 0; j < width; j++) grad[j] = (real)(weight * exp((double)(out[j] - most)) / sum);
+  grad[label] -= (real)weight;
   return weight * (log(sum) - (double)(out[label] - most));
 }
 
-/* Loss of rows begin … end-1 from outputs of `width` numbers: the sum of weight * loss; grad (NULL: not wanted) becomes
- * weight * its derivative. out and grad point at row 0. */
+/* Loss of rows begin … end-1 from outputs of `width` numbers: the sum of weight * loss (0 where it is not wanted); grad
+ * becomes weight * its derivative. out and grad point at row 0. */
 static double loss_of_rows(const fw_graph *graph, const fw_minibatch *batch, const real *out, size_t width,
-                           size_t begin, size_t end, real *grad) {
+                           size_t begin, size_t end, bool wanted, real *grad) {
   double sum = 0;
   for (size_t i = begin; i < end; i++) {
     const double weight = weight_of(batch, i), label = (double)batch->label[i];
     if (graph->loss == FW_LOSS_SOFTMAX) {
-      sum += softmax_row(out + i * width, width, (size_t)label, weight, grad ? grad + i * width : NULL);
+      sum += softmax_row(out + i * width, width, (size_t)label, weight, grad + i * width);
       continue;
     }
     const double z = (double)out[i * width];
-    sum += weight * fw_loss_of(graph, z, label);
-    if (grad) grad[i * width] = (real)(weight * fw_loss_slope(graph, z, label));
+    if (wanted) sum += weight * fw_loss_of(graph, z, label);
+    grad[i * width] = (real)(weight * fw_loss_slope(graph, z, label));
   }
   return sum;
 }
@@ -95,7 +91,7 @@ static bool copies_x(const fw_minibatch *batch) {
 /* The parts of the rows whose sums are kept apart: as many as there are tasks, whichever thread runs them. */
 static size_t sum_parts(const real_net *net, const fw_minibatch *batch, pass_kind kind) {
   const bool summed = net->training && net->features && !batch->use_offset && kind != PASS_OWN_ROWS;
-  return summed ? (batch->rows + SUM_ROWS - 1) / SUM_ROWS : 0;
+  return summed ? (batch->rows + FW_SUM_ROWS - 1) / FW_SUM_ROWS : 0;
 }
 
 /* Numbers of a layer's tensors. */
@@ -187,12 +183,12 @@ static void clear_gradients(const real_net *net, const real_pass *pass, size_t b
   }
 }
 
-static double train_rows(const real_net *net, real_pass *pass, size_t begin, size_t end) {
+static double train_rows(const real_net *net, real_pass *pass, size_t begin, size_t end, bool wanted) {
   forward_rows(net, pass, begin, end);
   clear_gradients(net, pass, begin, end);
   const tensor *last = &pass->tensors[net->last];
-  const double loss =
-      loss_of_rows(&net->plan->graph, pass->batch, last->out, net->nodes[net->last].width, begin, end, last->grad);
+  const double loss = loss_of_rows(&net->plan->graph, pass->batch, last->out, net->nodes[net->last].width, begin, end,
+                                   wanted, last->grad);
   for (size_t i = net->count; i-- > 0;)
     if (net->nodes[i].ops->backward) net->nodes[i].ops->backward(net, &net->nodes[i], pass, begin, end);
   return loss;
@@ -214,9 +210,10 @@ static void train(const void *net, void *pass, const fw_step *step, size_t begin
   real_pass self = ((pass_memory *)pass)->pass; /* a copy: tasks that run at once must not write the step */
   const size_t rows = rows_at_once(net, end - begin);
   self.step = step;
-  *loss = 0;
+  double sum = 0;
   for (size_t row = begin; row < end; row += rows)
-    *loss += train_rows(net, &self, row, end - row < rows ? end : row + rows);
+    sum += train_rows(net, &self, row, end - row < rows ? end : row + rows, loss != NULL);
+  if (loss) *loss = sum;
 }
 
 static void outputs(const void *net, const void *pass, size_t row, double *out) {
@@ -252,17 +249,17 @@ static size_t sum_tasks(const void *net, const void *pass) {
 static void sum(const void *net, void *pass, size_t task) {
   const real_pass *self = &((pass_memory *)pass)->pass;
   const node *weights = only_weights(net);
-  const size_t features = self->batch->features, begin = task * SUM_ROWS, rows = self->batch->rows;
+  const size_t features = self->batch->features, begin = task * FW_SUM_ROWS, rows = self->batch->rows;
   real *to = self->sums + task * features;
   assert(weights);
   memset(to, 0, features * sizeof *to);
-  weights->ops->sum_rows(weights, self, begin, rows - begin < SUM_ROWS ? rows : begin + SUM_ROWS, to);
+  weights->ops->sum_rows(weights, self, begin, rows - begin < FW_SUM_ROWS ? rows : begin + FW_SUM_ROWS, to);
 }
 
 /* ---- Parameters ---- */
 
 static size_t cost_before(const fw_minibatch *batch, size_t feature) {
-  return (batch->use_offset ? batch->use_offset[feature] : 0) + FEATURE_COST * feature;
+  return batch->use_offset ? batch->use_offset[feature] + FEATURE_COST * feature : feature;
 }
 
 static size_t feature_tasks(const real_net *net, const fw_minibatch *batch) {
@@ -272,6 +269,7 @@ static size_t feature_tasks(const real_net *net, const fw_minibatch *batch) {
 /* The first feature of a task: the first with that much before it. */
 static size_t first_feature(const fw_minibatch *batch, size_t task) {
   size_t low = 0, high = batch->features;
+  if (!batch->use_offset) return task * TASK_COST < high ? task * TASK_COST : high;
   while (low < high) {
     const size_t middle = low + (high - low) / 2;
     if (cost_before(batch, middle) < task * TASK_COST)
@@ -316,20 +314,17 @@ static size_t update_tasks(const void *net, const void *pass) {
   return count;
 }
 
+/* Dense arrays come first: their tasks take longest. */
 static void update(const void *net, void *pass, const fw_step *step, size_t task) {
   const real_net *of = net;
   real_pass self = ((pass_memory *)pass)->pass;
   self.step = step;
-  const size_t by_feature = feature_tasks(of, self.batch);
-  if (task < by_feature) {
-    update_features(of, &self, task);
-    return;
-  }
-  task -= by_feature;
   size_t i = 0;
-  for (; task >= node_tasks(&of->nodes[i]); i++) task -= node_tasks(&of->nodes[i]);
-  assert(i < of->count);
-  of->nodes[i].ops->update(of, &of->nodes[i], &self, task);
+  for (; i < of->count && task >= node_tasks(&of->nodes[i]); i++) task -= node_tasks(&of->nodes[i]);
+  if (i < of->count)
+    of->nodes[i].ops->update(of, &of->nodes[i], &self, task);
+  else
+    update_features(of, &self, task);
 }
 
 /* ---- The table of functions for net.c ---- */

@@ -10,24 +10,25 @@
 #include "learn/data/minibatch.h"
 #include "learn/net/rank_batch.h"
 
-/* Rows of a task: enough for matrix products, few enough for all threads to get some of a batch. */
-enum { TASK_ROWS = 32 };
-
-furrow_status fw_batch_slot_init(fw_batch_slot *slot, fw_net *net, bool training, const fw_batch_slot *beside,
-                                 furrow_error *err) {
+furrow_status fw_batch_slot_init(fw_batch_slot *slot, fw_net *net, const fw_batch_slot *beside, furrow_error *err) {
   const fw_plan *plan = fw_net_plan(net);
   fw_batcher_params rules = fw_plan_rules(plan);
-  rules.graph = training ? &plan->graph : NULL;
+  rules.graph = &plan->graph;
   rules.beside = beside ? beside->batcher : NULL;
   rules.unlisted = fw_net_sums_by_row(net) || fw_rank_batch_is_needed(net); /* then it has the list */
-  *slot = (fw_batch_slot){.net = net, .graph = &plan->graph};
-  furrow_status status = fw_batcher_create(&slot->batcher, &rules, err);
-  if (status == FURROW_OK) status = fw_pass_create(&slot->pass, net, err);
-  return status;
+  *slot = (fw_batch_slot){.net = net, .graph = &plan->graph, .task_rows = FW_TASK_ROWS};
+  return fw_batcher_create(&slot->batcher, &rules, err);
+}
+
+furrow_status fw_batch_slot_init_pass(fw_batch_slot *slot, furrow_error *err) {
+  FW_TRY(fw_pass_create(&slot->own_pass, slot->net, err));
+  slot->pass = slot->own_pass;
+  return FURROW_OK;
 }
 
 void fw_batch_slot_clear(fw_batch_slot *slot) {
-  fw_pass_free(slot->pass);
+  fw_pass_free(slot->own_pass);
+  fw_free(slot->unsummed);
   fw_batcher_free(slot->batcher);
   fw_free(slot->number);
   fw_free(slot->out);
@@ -42,28 +43,49 @@ furrow_status fw_batch_slot_reserve(fw_batch_slot *slot, size_t rows, furrow_err
   if (rows <= slot->row_capacity) return FURROW_OK;
   size_t outputs;
   if (!fw_size_mul(rows, slot->graph->outputs, &outputs)) return fw_fail_memory(err, SIZE_MAX);
-  void *number = slot->number, *out = slot->out, *loss = slot->loss, *terms = slot->terms;
+  void *number = slot->number, *out = slot->out, *loss = slot->loss, *terms = slot->terms, *parts = slot->unsummed;
   furrow_status status = fw_realloc(&number, rows, sizeof *slot->number, err);
   slot->number = number;
   if (status == FURROW_OK) status = fw_realloc(&out, outputs, sizeof *slot->out, err);
   slot->out = out;
   if (status == FURROW_OK) status = fw_realloc(&terms, rows, sizeof *slot->terms, err);
   slot->terms = terms;
-  if (status == FURROW_OK) status = fw_realloc(&loss, rows / TASK_ROWS + 1, sizeof *slot->loss, err);
+  if (status == FURROW_OK) status = fw_realloc(&loss, 2 * (rows / FW_TASK_ROWS_LEAST + 1), sizeof *slot->loss, err);
   slot->loss = loss;
+  if (status == FURROW_OK) status = fw_realloc(&parts, rows / FW_SUM_ROWS + 1, sizeof *slot->unsummed, err);
+  slot->unsummed = parts;
   if (status == FURROW_OK) slot->row_capacity = rows;
   return status;
 }
 
+furrow_status fw_batch_slot_read(fw_batch_slot *slot, const fw_row_source *from, size_t *count, furrow_error *err) {
+  slot->batch = NULL;
+  *count = 0;
+  fw_batcher_start(slot->batcher);
+  FW_TRY(fw_batch_slot_reserve(slot, from->rows, err));
+  return from->fill(from->source, slot->batcher, from->rows, slot->number, count, err);
+}
+
+furrow_status fw_batch_slot_number(fw_batch_slot *slot, size_t count, furrow_error *err) {
+  if (count == 0) return FURROW_OK;
+  FW_TRY(fw_batcher_finish(slot->batcher, &slot->batch, err));
+  slot->batch->first_row = slot->number[0] - 1;
+  return FURROW_OK;
+}
+
 furrow_status fw_batch_slot_fill(fw_batch_slot *slot, const fw_row_source *from, furrow_error *err) {
-  size_t count = 0;
+  size_t count;
+  FW_TRY(fw_batch_slot_read(slot, from, &count, err));
+  return fw_batch_slot_number(slot, count, err);
+}
+
+furrow_status fw_batch_slot_fill_claimed(fw_batch_slot *slot, const fw_row_source *from, size_t first, size_t count,
+                                         furrow_error *err) {
   slot->batch = NULL;
   fw_batcher_start(slot->batcher);
-  furrow_status status = fw_batch_slot_reserve(slot, from->rows, err);
-  if (status == FURROW_OK) status = from->fill(from->source, slot->batcher, from->rows, slot->number, &count, err);
-  if (status == FURROW_OK && count > 0) status = fw_batcher_finish(slot->batcher, &slot->batch, err);
-  if (status == FURROW_OK && count > 0) slot->batch->first_row = slot->number[0] - 1;
-  return status;
+  FW_TRY(fw_batch_slot_reserve(slot, from->rows, err));
+  FW_TRY(from->add(from->source, first, count, slot->batcher, slot->number, err));
+  return fw_batch_slot_number(slot, count, err);
 }
 
 furrow_status fw_batch_slot_begin(fw_batch_slot *slot, bool grow, furrow_error *err) {
@@ -72,24 +94,84 @@ furrow_status fw_batch_slot_begin(fw_batch_slot *slot, bool grow, furrow_error *
 
 /* ---- Rows ----------------------------------------------------------------------------------------------- */
 
+/* Tasks before any is cut in two. */
+static size_t whole_tasks(const fw_batch_slot *slot) {
+  return (slot->batch->rows + slot->task_rows - 1) / slot->task_rows;
+}
+
+static size_t halved_tasks(const fw_batch_slot *slot) {
+  const size_t tasks = whole_tasks(slot);
+  return slot->halved < tasks ? slot->halved : tasks;
+}
+
 size_t fw_batch_slot_tasks(const fw_batch_slot *slot) {
-  return (slot->batch->rows + TASK_ROWS - 1) / TASK_ROWS;
+  return whole_tasks(slot) + halved_tasks(slot);
+}
+
+/* The first row of a task, and the one behind its last: that of the task that follows. */
+static size_t begin_of(const fw_batch_slot *slot, size_t task) {
+  const size_t whole = whole_tasks(slot) - halved_tasks(slot);
+  const size_t cut = task > whole ? task - whole : 0, row = (task - cut) * slot->task_rows + cut * slot->task_rows / 2;
+  return row < slot->batch->rows ? row : slot->batch->rows;
+}
+
+static size_t end_of(const fw_batch_slot *slot, size_t task) {
+  return begin_of(slot, task + 1);
+}
+
+/* Tasks whose rows are summed together. */
+static size_t tasks_of_part(const fw_batch_slot *slot) {
+  return FW_SUM_ROWS / slot->task_rows;
+}
+
+/* loss: NULL, or for the sum of the rows' losses. */
+static void pass_rows(fw_batch_slot *slot, const fw_step *step, size_t begin, size_t end, double *loss) {
+  if (step)
+    fw_net_train(slot->net, slot->pass, step, begin, end, loss);
+  else
+    fw_net_forward(slot->net, slot->pass, begin, end);
+  for (size_t i = begin; i < end; i++) fw_net_outputs(slot->net, slot->pass, i, slot->out + i * slot->graph->outputs);
 }
 
 void fw_batch_slot_rows(fw_batch_slot *slot, const fw_step *step, size_t task) {
-  const size_t begin = task * TASK_ROWS, left = slot->batch->rows - begin;
-  const size_t end = left < TASK_ROWS ? begin + left : begin + TASK_ROWS;
-  slot->loss[task] = 0;
-  if (step) {
-    fw_net_train(slot->net, slot->pass, step, begin, end, &slot->loss[task]);
-  } else {
-    fw_net_forward(slot->net, slot->pass, begin, end);
-  }
-  for (size_t i = begin; i < end; i++) fw_net_outputs(slot->net, slot->pass, i, slot->out + i * slot->graph->outputs);
+  double loss = 0;
+  pass_rows(slot, step, begin_of(slot, task), end_of(slot, task), &loss);
+  slot->loss[task] = loss;
 }
 
 static double weight_of(const fw_minibatch *batch, size_t row) {
   return batch->weight ? (double)batch->weight[row] : 1;
+}
+
+void fw_batch_slot_start(fw_batch_slot *slot, bool terms) {
+  const size_t tasks = fw_batch_slot_tasks(slot), parts = fw_net_sum_tasks(slot->net, slot->pass);
+  atomic_store(&slot->unsound, false);
+  slot->has_terms = terms;
+  for (size_t i = 0; i < parts; i++) {
+    const size_t left = tasks - i * tasks_of_part(slot);
+    atomic_init(&slot->unsummed[i], (unsigned)(left < tasks_of_part(slot) ? left : tasks_of_part(slot)));
+  }
+}
+
+static bool is_finite(const double *numbers, size_t count) {
+  bool finite = true;
+  for (size_t i = 0; i < count; i++) finite &= isfinite(numbers[i]) != 0;
+  return finite;
+}
+
+/* The loss of a row is among its terms: it is not found twice. */
+void fw_batch_slot_run(fw_batch_slot *slot, const fw_step *step, size_t task) {
+  const size_t begin = begin_of(slot, task), end = end_of(slot, task), part = task / tasks_of_part(slot);
+  const size_t n = slot->graph->outputs;
+  double loss = 0;
+  pass_rows(slot, step, begin, end, slot->has_terms ? NULL : &loss);
+  if (slot->has_terms) fw_batch_slot_find_terms(slot, task);
+  for (size_t i = begin; slot->has_terms && i < end; i++) loss += weight_of(slot->batch, i) * slot->terms[i].loss;
+  slot->loss[task] = loss;
+  const bool sound = (isfinite(loss) || !step) && is_finite(slot->out + begin * n, (end - begin) * n);
+  if (!sound) atomic_store(&slot->unsound, true);
+  const bool summed = step && fw_net_sum_tasks(slot->net, slot->pass) > 0;
+  if (summed && atomic_fetch_sub(&slot->unsummed[part], 1) == 1) fw_net_sum(slot->net, slot->pass, part);
 }
 
 static bool is_sound(const fw_batch_slot *slot, size_t row) {
@@ -140,8 +222,7 @@ furrow_status fw_batch_slot_check(const fw_batch_slot *slot, furrow_error *err) 
 }
 
 void fw_batch_slot_find_terms(fw_batch_slot *slot, size_t task) {
-  const size_t begin = task * TASK_ROWS, left = slot->batch->rows - begin;
-  for (size_t i = begin; i < begin + (left < TASK_ROWS ? left : TASK_ROWS); i++)
+  for (size_t i = begin_of(slot, task); i < end_of(slot, task); i++)
     slot->terms[i] = fw_row_terms_of(slot->graph, slot->out + i * slot->graph->outputs, slot->batch->label[i]);
 }
 

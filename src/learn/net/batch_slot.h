@@ -4,6 +4,8 @@
 #ifndef FW_LEARN_NET_BATCH_SLOT_H
 #define FW_LEARN_NET_BATCH_SLOT_H
 
+#include <stdatomic.h>
+
 #include "learn/data/minibatch.h"
 #include "learn/net/net.h"
 #include "learn/score/metrics.h"
@@ -12,14 +14,18 @@ typedef struct fw_batch_slot {
   fw_net *net;
   const fw_graph *graph;
   fw_batcher *batcher;
-  fw_pass *pass;
-  fw_minibatch *batch; /* NULL: none */
-  size_t row_capacity, task_capacity;
-  uint64_t *number;    /* of each row in the data, from 1: for messages */
-  double *out;         /* outputs of each row */
-  fw_row_terms *terms; /* of each row, for its tally */
-  bool has_terms;      /* they have been found; else the tally finds them */
-  double *loss;        /* of each task of rows */
+  fw_pass *pass, *own_pass;       /* that it uses, and one of its own; NULL: none */
+  fw_minibatch *batch;            /* NULL: none */
+  size_t row_capacity;
+  size_t task_rows; /* rows of a task */
+  size_t halved;    /* so many of the last tasks are cut in two; 0 where gradients are summed by row */
+  uint64_t *number;               /* of each row in the data, from 1: for messages */
+  double *out;                    /* outputs of each row */
+  fw_row_terms *terms;            /* of each row, for its tally */
+  bool has_terms;                 /* they have been found; else the tally finds them */
+  double *loss;                   /* of each task of rows */
+  atomic_uint *unsummed; /* tasks of each part of the rows whose sums are still to be made: fw_batch_slot_run */
+  atomic_bool unsound;   /* a loss or an output is not a number */
 } fw_batch_slot;
 
 /* Rows that come from somewhere: adds up to `rows` of them to the batcher, with their numbers. *count is 0 at the end.
@@ -29,24 +35,44 @@ typedef struct fw_row_source {
                         furrow_error *err);
   void *source;
   size_t rows; /* of a batch */
+  /* NULL: fill is called by one thread at a time. Else claim takes the next rows, one thread at a time (*count is 0 at
+   * the end), and any thread adds those that were claimed to its batcher. */
+  void (*claim)(void *source, size_t rows, size_t *first, size_t *count);
+  furrow_status (*add)(void *source, size_t first, size_t count, fw_batcher *batcher, uint64_t *number,
+                       furrow_error *err);
 } fw_row_source;
 
-/* The caller's struct, all zeros; to be cleared after a failure, too. `training`: rows must have labels. `beside` (may
- * be NULL): a slot of the same net, which must outlive this one; only one of the two may be filled at a time. */
-furrow_status fw_batch_slot_init(fw_batch_slot *slot, fw_net *net, bool training, const fw_batch_slot *beside,
+/* The caller's struct, all zeros; to be cleared after a failure, too. Rows must have labels. `beside` (may be NULL): a
+ * slot of the same net, which must outlive this one; only one of the two may be filled at a time. The slot has no pass
+ * yet: fw_batch_slot_init_pass makes one of its own, or the caller lends it one before it is begun. */
+furrow_status fw_batch_slot_init(fw_batch_slot *slot, fw_net *net, const fw_batch_slot *beside,
                                  furrow_error *err) FURROW_MUST_USE;
+furrow_status fw_batch_slot_init_pass(fw_batch_slot *slot, furrow_error *err) FURROW_MUST_USE;
 void fw_batch_slot_clear(fw_batch_slot *slot);
 
 /* Capacity for the numbers, outputs and losses of so many rows. */
 furrow_status fw_batch_slot_reserve(fw_batch_slot *slot, size_t rows, furrow_error *err) FURROW_MUST_USE;
 /* Takes the next batch from `from`: batch is NULL at the end. fw_batch_slot_begin then finds the records of its
- * features, and with `grow` makes those of new ones. */
+ * features, and with `grow` makes those of new ones. Filling has two steps: reading rows in the order of `from`, and
+ * numbering their features; or taking rows that were claimed. */
 furrow_status fw_batch_slot_fill(fw_batch_slot *slot, const fw_row_source *from, furrow_error *err) FURROW_MUST_USE;
+furrow_status fw_batch_slot_read(fw_batch_slot *slot, const fw_row_source *from, size_t *count,
+                                 furrow_error *err) FURROW_MUST_USE;
+furrow_status fw_batch_slot_number(fw_batch_slot *slot, size_t count, furrow_error *err) FURROW_MUST_USE;
+furrow_status fw_batch_slot_fill_claimed(fw_batch_slot *slot, const fw_row_source *from, size_t first, size_t count,
+                                         furrow_error *err) FURROW_MUST_USE;
 furrow_status fw_batch_slot_begin(fw_batch_slot *slot, bool grow, furrow_error *err) FURROW_MUST_USE;
 
-/* The phase of rows in tasks of a size that is fixed, without (step NULL) or with the backward pass. */
+/* The phase of rows in tasks of task_rows, without (step NULL) or with the backward pass. Their losses are added up by
+ * task: whoever returns a loss leaves task_rows and halved as they are. */
+enum { FW_TASK_ROWS_LEAST = 16, FW_TASK_ROWS = 32, FW_TASK_ROWS_MOST = 64 };
 size_t fw_batch_slot_tasks(const fw_batch_slot *slot);
 void fw_batch_slot_rows(fw_batch_slot *slot, const fw_step *step, size_t task);
+/* The same with all that can be found beside: the terms of the rows where `terms` says so, `unsound`, and with a step
+ * the sums of gradients by row, which the last task of their rows makes. fw_batch_slot_start comes before the first
+ * task. */
+void fw_batch_slot_start(fw_batch_slot *slot, bool terms);
+void fw_batch_slot_run(fw_batch_slot *slot, const fw_step *step, size_t task);
 /* After all tasks: the mean loss. E_RANGE, naming the rows, if a loss or score is not a number. */
 furrow_status fw_batch_slot_loss(const fw_batch_slot *slot, double *loss, furrow_error *err) FURROW_MUST_USE;
 /* After all tasks without the backward pass: E_RANGE, naming the rows, if a score is not a number. */

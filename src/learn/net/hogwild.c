@@ -42,7 +42,8 @@ furrow_status fw_hogwild_create(fw_hogwild **hogwild, furrow_trainer *trainer, f
   h->workers = workers;
   h->count = status == FURROW_OK ? count : 0;
   for (unsigned i = 0; status == FURROW_OK && i < count; i++) {
-    status = fw_batch_slot_init(&h->workers[i].slot, trainer->net, true, i > 0 ? &h->workers[0].slot : NULL, err);
+    status = fw_batch_slot_init(&h->workers[i].slot, trainer->net, i > 0 ? &h->workers[0].slot : NULL, err);
+    if (status == FURROW_OK) status = fw_batch_slot_init_pass(&h->workers[i].slot, err);
     if (status == FURROW_OK) status = fw_tally_create(&h->workers[i].tally, &trainer->plan->graph, err);
   }
   if (status == FURROW_OK) {

@@ -70,8 +70,8 @@ typedef struct fw_step {
   uint32_t halvings; /* of all rates: rate and scale have them already, alpha of FTRL does not */
 } fw_step;
 
-/* Phase of rows, without and with the backward pass; rows begin … end-1. *loss: sum of weighted losses. Dropout only in
- * training. */
+/* Phase of rows, without and with the backward pass; rows begin … end-1. *loss: sum of weighted losses; NULL: it is not
+ * wanted. Dropout only in training. */
 void fw_net_forward(const fw_net *net, fw_pass *pass, size_t begin, size_t end);
 void fw_net_train(const fw_net *net, fw_pass *pass, const fw_step *step, size_t begin, size_t end, double *loss);
 /* Outputs of the graph (graph.outputs numbers a row, as doubles) after forward or train. */
@@ -81,6 +81,7 @@ void fw_net_outputs(const fw_net *net, const fw_pass *pass, size_t row, double *
  * (fw_batcher_params.unlisted). Where they have none there is a phase between rows and parameters: so many tasks (else
  * 0), and one of them. */
 bool fw_net_sums_by_row(const fw_net *net);
+enum { FW_SUM_ROWS = 512 }; /* of a task, whose sums need nothing but these rows */
 size_t fw_net_sum_tasks(const fw_net *net, const fw_pass *pass);
 void fw_net_sum(const fw_net *net, fw_pass *pass, size_t task);
 
@@ -115,7 +116,8 @@ typedef struct fw_parameter {
 /* In the order of Angel's matrix ids. */
 size_t fw_net_parameters(const fw_net *net);
 const fw_parameter *fw_net_parameter(const fw_net *net, size_t i);
-/* A dense array: array 0 is the weights, 1 … state the optimizer's. Of the element type of the model. */
+/* A dense array: array 0 is the weights, 1 … state the optimizer's. Of the element type of the model. Layers
+ * keep copies of weights: whoever writes them asks for them again after a batch has begun. */
 void *fw_net_dense(const fw_net *net, size_t parameter, size_t array);
 /* Whether features get their records as they appear. */
 bool fw_net_is_open(const fw_net *net);

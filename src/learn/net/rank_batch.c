@@ -121,14 +121,14 @@ static furrow_status create_batcher(fw_rank_batch *b, furrow_error *err) {
   const fw_plan *plan = fw_net_plan(b->net);
   fw_batcher_params rules = fw_plan_rules(plan);
   rules.unlisted = fw_net_sums_by_row(b->net);
-  b->whole = (fw_batch_slot){.net = b->net, .graph = &plan->graph};
+  b->whole = (fw_batch_slot){.net = b->net, .graph = &plan->graph, .task_rows = FW_TASK_ROWS};
   FW_TRY(fw_batcher_create(&b->batcher, &rules, err));
   for (size_t i = 0; i < b->slice_capacity && b->slice_capacity > 1; i++) {
     rules.beside = b->batcher; /* joined before */
     FW_TRY(fw_batcher_create(&b->slices[i].batcher, &rules, err));
     FW_TRY(fw_pass_create(&b->slices[i].pass, b->net, err));
   }
-  return fw_pass_create(&b->whole.pass, b->net, err);
+  return fw_batch_slot_init_pass(&b->whole, err);
 }
 
 bool fw_rank_batch_is_needed(const fw_net *net) {

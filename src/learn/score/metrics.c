@@ -183,6 +183,65 @@ void fw_tally_add(fw_tally *t, const double *out, double label, double weight) {
   add_terms(t, two, out, label, weight, find_terms(t->graph, two, out, label));
 }
 
+/* Sums of two classes stay in registers, and nothing branches on a class: what is added to the other one is 0. */
+static void add_logistic_rows(fw_tally *t, const fw_tally_row *rows, size_t count) {
+  double sums[SUMS], classes[CLASS_SUMS * 2 + 4];
+  memcpy(sums, t->sums, sizeof sums);
+  memcpy(classes, t->class_sums, sizeof classes);
+  for (size_t i = 0; i < count; i++) {
+    const size_t actual = rows[i].label > 0, predicted = !signbit(rows[i].terms.score);
+    const double weight = (double)rows[i].weight;
+    sums[SUM_ROWS] += 1;
+    sums[SUM_WEIGHT] += weight;
+    sums[SUM_LOSS] += weight * rows[i].terms.loss;
+    sums[SUM_LOGLOSS] += weight * rows[i].terms.loss;
+    sums[SUM_LABEL] += weight * (double)actual;
+    sums[SUM_SCORE] += weight * fabs(rows[i].terms.score);
+    classes[CLASS_SUMS * actual + CLASS_ACTUAL] += weight;
+    classes[CLASS_SUMS * predicted + CLASS_PREDICTED] += weight;
+    classes[CLASS_SUMS * actual + CLASS_RIGHT] += weight * (double)(actual == predicted);
+    classes[CLASS_SUMS * 2 + 2 * actual + predicted] += weight;
+  }
+  memcpy(t->sums, sums, sizeof sums);
+  memcpy(t->class_sums, classes, sizeof classes);
+}
+
+/* What sums and what the order of scores has to do with rows: one does not need the other. */
+typedef struct row_job {
+  fw_tally *tally;
+  const fw_tally_row *rows;
+  size_t count;
+} row_job;
+
+static void do_row_job(void *context, size_t i) {
+  const row_job *job = context;
+  if (i == 0)
+    fw_ranking_sum(job->tally->ranking);
+  else
+    add_logistic_rows(job->tally, job->rows, job->count);
+}
+
+static void add_logistic(fw_tally *t, const fw_tally_row *rows, size_t count, bool last, fw_spin_pool *pool) {
+  row_job job = {t, rows, count};
+  for (size_t i = 0; i < count; i++) fw_ranking_add(t->ranking, rows[i].out, rows[i].label > 0, (double)rows[i].weight);
+  if (last) {
+    fw_ranking_sort(t->ranking, pool);
+    fw_spin_pool_run(pool, 2, do_row_job, &job);
+  } else {
+    add_logistic_rows(t, rows, count);
+  }
+}
+
+void fw_tally_add_rows(fw_tally *t, const fw_tally_row *rows, size_t count, bool last, fw_spin_pool *pool) {
+  const bool two = fw_loss_has_two_classes(t->loss);
+  if (t->loss == FW_LOSS_LOG) {
+    add_logistic(t, rows, count, last, pool);
+    return;
+  }
+  for (size_t i = 0; i < count; i++)
+    add_terms(t, two, &rows[i].out, (double)rows[i].label, (double)rows[i].weight, rows[i].terms);
+}
+
 void fw_tally_put_ndcg(fw_tally *t, double ndcg) {
   t->ndcg = ndcg;
 }
@@ -190,10 +249,6 @@ void fw_tally_put_ndcg(fw_tally *t, double ndcg) {
 void fw_metrics_put_ndcg(furrow_learn_metrics *m, double ndcg) {
   m->loss = 1 - ndcg;
   m->ndcg = 1 - m->loss;
-}
-
-void fw_tally_sort(fw_tally *t, fw_spin_pool *pool) {
-  if (t->ranking) fw_ranking_sort(t->ranking, pool);
 }
 
 void fw_tally_expect(const fw_tally *t, const double *out) {

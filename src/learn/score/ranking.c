@@ -20,7 +20,7 @@ struct fw_ranking {
   size_t exact_rows;
   fw_score_list list; /* while not binned */
   bool sorted, binned;
-  bool summed; /* the list has only some of the rows, but sums has all of them */
+  bool summed; /* sums has all rows: of ranks, whose lists have only some of them, or of a list that is sorted */
   sums_of_ties sums;
   double *count;            /* for each bin the weight of negative rows, then of positive ones */
   size_t begin, end;        /* bins that may have rows: the others are not looked at */
@@ -138,6 +138,7 @@ static void switch_to_bins(fw_ranking *r) {
     add_to_bin(r, fw_key_score(list->key[i]), fw_score_list_is_positive(list, i), fabs((double)list->weight[i]));
   fw_score_list_clear(&r->list);
   r->binned = true;
+  r->summed = false;
 }
 
 /* Makes space for more rows in the list; where there is none, bins take them. */
@@ -157,8 +158,8 @@ void fw_ranking_add(fw_ranking *r, double out, bool positive, double weight) {
   }
   const size_t at = r->list.count++;
   r->list.key[at] = fw_score_key(out);
-  r->list.weight[at] = positive ? (float)weight : -(float)weight;
-  r->sorted = false;
+  r->list.weight[at] = copysignf((float)weight, positive ? 1.0F : -1.0F); /* a branch could not be foreseen */
+  r->sorted = r->summed = false;
 }
 
 void fw_ranking_expect(const fw_ranking *r, double out) {
@@ -171,7 +172,7 @@ static void merge_lists(fw_ranking *into, const fw_score_list *from) {
   memcpy(to->key + to->count, from->key, from->count * sizeof *to->key);
   memcpy(to->weight + to->count, from->weight, from->count * sizeof *to->weight);
   to->count += from->count;
-  into->sorted = false;
+  into->sorted = into->summed = false;
 }
 
 static void merge_bins(fw_ranking *into, const fw_ranking *from) {
@@ -311,11 +312,22 @@ static void add_ties(const fw_ranking *r, sums_of_ties *s) {
 }
 
 fw_ranking_figures fw_ranking_get_figures(const fw_ranking *r) {
-  sums_of_ties s = r->sums;
-  if (!r->summed) add_ties(r, &s);
+  sums_of_ties s = {0};
+  if (r->summed)
+    s = r->sums;
+  else
+    add_ties(r, &s);
   return (fw_ranking_figures){.auc = s.pairs / (s.negatives * s.positives), /* 0 / 0: NaN */
                               .pr_auc = s.precisions / s.positives,
                               .binned = r->binned};
+}
+
+void fw_ranking_sum(fw_ranking *r) {
+  sums_of_ties sums = {0};
+  if (r->binned || r->summed) return;
+  add_ties(r, &sums);
+  r->sums = sums;
+  r->summed = !r->binned;
 }
 
 /* ---- Figures of all ranks -------------------------------------------------------------------------------
@@ -390,6 +402,7 @@ static furrow_status exchange_ranges(fw_ranking *r, const furrow_comm *comm, uin
 }
 
 static furrow_status sum_ranges(fw_ranking *r, const furrow_comm *comm, furrow_error *err) {
+  r->sums = (sums_of_ties){0};
   for (unsigned rank = comm->ranks; rank-- > 0;) {
     if (rank == comm->rank) add_ties(r, &r->sums);
     FW_TRY(comm->broadcast(comm, &r->sums, sizeof r->sums, rank, err));

@@ -29,6 +29,8 @@ void fw_ranking_expect(const fw_ranking *ranking, double out);
 /* Sorts the rows that are kept with all threads; what needs their order later finds it. Where memory is short nothing
  * is done. */
 void fw_ranking_sort(fw_ranking *ranking, fw_spin_pool *pool);
+/* Works out the figures of all rows so far, for later. */
+void fw_ranking_sum(fw_ranking *ranking);
 void fw_ranking_merge(fw_ranking *into, const fw_ranking *from);
 /* The rows of all ranks, for each rank: kept where there are no more than the limit of one. */
 furrow_status fw_ranking_reduce(fw_ranking *ranking, const furrow_comm *comm, furrow_error *err) FURROW_MUST_USE;

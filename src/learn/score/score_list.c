@@ -185,7 +185,7 @@ furrow_status fw_score_list_sort(fw_score_list *list, furrow_error *err) {
 
 /* ---- With all threads: ranges of scores, each sorted by one ---- */
 
-enum { RANGES = 64, PROBES = 16, LEAST_ROWS = 1 << 14 };
+enum { RANGES = 64, PROBES = 4, LEAST_ROWS = 1 << 14 };
 
 typedef struct range_sort {
   fw_score_list *list, other;

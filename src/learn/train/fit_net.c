@@ -7,6 +7,7 @@
 #include "learn/net/snapshot.h"
 #include "learn/train/fit.h"
 #include "learn/train/linear_start.h"
+#include "learn/train/pipeline.h"
 
 enum { VALID_ROWS = 512 };
 
@@ -43,6 +44,14 @@ static size_t rows_of_batch(const fw_fit *f, size_t rows) {
   return share ? share : 1;
 }
 
+static fw_row_source source_of(const fw_fit *f, fw_epoch_rows *epoch_rows, size_t rows) {
+  fw_row_source from = {.fill = fw_epoch_rows_fill, .source = epoch_rows, .rows = rows_of_batch(f, rows)};
+  if (f->params.stream) return from;
+  from.claim = fw_epoch_rows_claim;
+  from.add = fw_epoch_rows_add;
+  return from;
+}
+
 /* ---- An epoch ------------------------------------------------------------------------------------------- */
 
 static furrow_status train_ranks(fw_fit *f, const fw_row_source *from, furrow_error *err) {
@@ -57,24 +66,15 @@ static furrow_status train_ranks(fw_fit *f, const fw_row_source *from, furrow_er
   return fw_trainer_update_ranks(f->trainer, &epoch, &loss, err);
 }
 
-static furrow_status train_rows(fw_fit *f, const fw_row_source *from, furrow_error *err) {
-  furrow_trainer *t = f->trainer;
-  fw_batch_slot *slots[FW_PIPELINE_DEPTH] = {&t->slots[0], &t->slots[1], &t->slots[2]};
-  uint64_t rows = 0;
-  furrow_status status = fw_batch_slot_fill(slots[0], from, err);
-  if (status == FURROW_OK) status = fw_batch_slot_begin(slots[0], true, err);
-  if (status == FURROW_OK) status = fw_batch_slot_fill(slots[1], from, err);
-  while (status == FURROW_OK && slots[0]->batch) {
-    double loss;
-    status = fw_trainer_update(t, slots, from, f->epoch, f->tally, &loss, err);
-    rows += slots[0]->batch->rows;
-    if (status == FURROW_OK) status = fw_fit_progress(f, rows, err);
-    fw_batch_slot *done = slots[0];
-    slots[0] = slots[1];
-    slots[1] = slots[2];
-    slots[2] = done;
-  }
-  return status;
+static furrow_status train_alone(fw_fit *f, const fw_row_source *from, furrow_error *err) {
+  const fw_pipeline_job job = {.from = from,
+                               .train = true,
+                               .epoch = f->epoch,
+                               .take = fw_tally_batch,
+                               .user = f->tally,
+                               .done = fw_fit_progress,
+                               .done_user = f};
+  return fw_pipeline_run(f->trainer, &job, err);
 }
 
 /* That of the first layer, which may have one of its own. */
@@ -88,8 +88,7 @@ static double rate_of(const furrow_trainer *trainer, uint32_t epoch) {
 
 static furrow_status train_epoch(fw_fit *f, fw_epoch *epoch, furrow_error *err) {
   const double start = fw_fit_seconds();
-  const fw_row_source from = {fw_epoch_rows_fill, f->train,
-                              rows_of_batch(f, f->batch * (1 + (size_t)f->trainer->plan->train.staleness))};
+  const fw_row_source from = source_of(f, f->train, f->batch * (1 + (size_t)f->trainer->plan->train.staleness));
   f->reported = 0;
   fw_tally_clear(f->tally, FW_EXACT_TRAIN_ROWS);
   epoch->shown.learning_rate = rate_of(f->trainer, epoch->shown.epoch);
@@ -97,7 +96,7 @@ static furrow_status train_epoch(fw_fit *f, fw_epoch *epoch, furrow_error *err) 
   if (status == FURROW_OK && f->hogwild) {
     status = fw_hogwild_epoch(f->hogwild, &from, epoch->shown.epoch, f->tally, fw_fit_progress, f, err);
   } else if (status == FURROW_OK) {
-    status = f->trainer->rank_batch ? train_ranks(f, &from, err) : train_rows(f, &from, err);
+    status = f->trainer->rank_batch ? train_ranks(f, &from, err) : train_alone(f, &from, err);
   }
   if (status == FURROW_E_RANGE && err && !err->file[0]) fw_error_set_file(err, fw_samples_name(f->samples));
   if (status != FURROW_OK) return status;
@@ -107,7 +106,7 @@ static furrow_status train_epoch(fw_fit *f, fw_epoch *epoch, furrow_error *err) 
 }
 
 furrow_status fw_fit_net_score(fw_fit *f, fw_scored_batch take, void *user, furrow_error *err) {
-  const fw_row_source from = {fw_epoch_rows_fill, f->valid, rows_of_batch(f, VALID_ROWS)};
+  const fw_row_source from = source_of(f, f->valid, VALID_ROWS);
   FW_TRY(fw_epoch_rows_start(f->valid, 0, err));
   return fw_trainer_score(f->trainer, &from, take, user, err);
 }

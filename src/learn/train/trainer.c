@@ -16,11 +16,12 @@
 #include "learn/score/scorer.h"
 #include "learn/train/model_json_out.h"
 #include "learn/train/model_out.h"
+#include "learn/train/pipeline.h"
 
 /* ---- Open and close ------------------------------------------------------------------------------------- */
 
 static void clear_slots(fw_batch_slot *slots) {
-  for (int i = 0; i < FW_PIPELINE_DEPTH; i++) fw_batch_slot_clear(&slots[i]);
+  for (int i = 0; i < FW_TRAINER_SLOTS; i++) fw_batch_slot_clear(&slots[i]);
 }
 
 furrow_status fw_trainer_new_net(const furrow_trainer *trainer, fw_net **net, furrow_error *err) {
@@ -32,11 +33,13 @@ furrow_status fw_trainer_new_net(const furrow_trainer *trainer, fw_net **net, fu
 }
 
 furrow_status fw_trainer_adopt(furrow_trainer *trainer, fw_net *net, furrow_error *err) {
-  fw_batch_slot slots[FW_PIPELINE_DEPTH] = {{0}};
+  fw_batch_slot slots[FW_TRAINER_SLOTS] = {{0}};
   fw_rank_batch *rank_batch = NULL;
   furrow_status status = FURROW_OK;
-  for (int i = 0; status == FURROW_OK && i < FW_PIPELINE_DEPTH; i++)
-    status = fw_batch_slot_init(&slots[i], net, true, i > 0 ? &slots[0] : NULL, err);
+  for (int i = 0; status == FURROW_OK && i < FW_TRAINER_SLOTS; i++) {
+    status = fw_batch_slot_init(&slots[i], net, i > 0 ? &slots[0] : NULL, err);
+    if (status == FURROW_OK) status = fw_batch_slot_init_pass(&slots[i], err);
+  }
   if (status == FURROW_OK && fw_rank_batch_is_needed(net))
     status = fw_rank_batch_create(&rank_batch, net, trainer->max_features, err);
   if (status != FURROW_OK) {
@@ -44,6 +47,8 @@ furrow_status fw_trainer_adopt(furrow_trainer *trainer, fw_net *net, furrow_erro
     return status;
   }
   clear_slots(trainer->slots);
+  fw_pipeline_free(trainer->pipeline);
+  trainer->pipeline = NULL;
   fw_rank_batch_free(trainer->rank_batch);
   trainer->rank_batch = rank_batch;
   fw_net_free(trainer->net);
@@ -331,6 +336,7 @@ void furrow_trainer_free(furrow_trainer *trainer) {
   if (!trainer) return;
   fw_spin_pool_free(trainer->pool);
   clear_slots(trainer->slots);
+  fw_pipeline_free(trainer->pipeline);
   fw_rank_batch_free(trainer->rank_batch);
   fw_net_free(trainer->net);
   fw_forest_free(trainer->forest);
@@ -376,47 +382,19 @@ furrow_status furrow_trainer_save(const furrow_trainer *trainer, const char *fol
 
 /* ---- Updates -------------------------------------------------------------------------------------------- */
 
-/* One update in flight. The tasks of its first phase are the preparation of the batches that follow, if there are any,
- * then rows; those of the second are the count of the scores, if it is wanted, then parameters. */
 typedef struct update {
-  furrow_trainer *trainer;
-  fw_batch_slot *now, *next, *after; /* next is begun, after is filled */
-  const fw_row_source *from;         /* NULL: nothing follows */
+  fw_batch_slot *slot;
   fw_step step;
-  fw_tally *tally;
-  furrow_status next_status, after_status;
-  furrow_error next_error, after_error;
 } update;
-
-enum { PREPARATIONS = 2 };
 
 static void run_rows(void *context, size_t i) {
   update *u = context;
-  if (!u->from) {
-    fw_batch_slot_rows(u->now, &u->step, i);
-  } else if (i >= PREPARATIONS) {
-    fw_batch_slot_rows(u->now, &u->step, i - PREPARATIONS);
-  } else if (i == 0) {
-    u->next_status = fw_batch_slot_begin(u->next, true, &u->next_error);
-  } else {
-    u->after_status = fw_batch_slot_fill(u->after, u->from, &u->after_error);
-  }
-}
-
-static void run_sums(void *context, size_t i) {
-  update *u = context;
-  fw_net_sum(u->trainer->net, u->now->pass, i);
+  fw_batch_slot_run(u->slot, &u->step, i);
 }
 
 static void run_parameters(void *context, size_t i) {
   update *u = context;
-  if (!u->tally) {
-    fw_net_update(u->trainer->net, u->now->pass, &u->step, i);
-  } else if (i > 0) {
-    fw_net_update(u->trainer->net, u->now->pass, &u->step, i - 1);
-  } else {
-    fw_batch_slot_tally(u->now, u->tally);
-  }
+  fw_net_update(u->slot->net, u->slot->pass, &u->step, i);
 }
 
 fw_step fw_trainer_step_at(const furrow_trainer *trainer, uint64_t number, uint32_t epoch) {
@@ -426,27 +404,17 @@ fw_step fw_trainer_step_at(const furrow_trainer *trainer, uint64_t number, uint3
   return (fw_step){.number = number, .rate = rate, .scale = rate / train->lr, .halvings = trainer->halvings};
 }
 
-static furrow_status take_failure(const update *u, furrow_error *err) {
-  const bool first = u->next_status != FURROW_OK;
-  const furrow_status status = first ? u->next_status : u->after_status;
-  if (status != FURROW_OK && err) *err = first ? u->next_error : u->after_error;
-  return status;
-}
-
-furrow_status fw_trainer_update(furrow_trainer *trainer, fw_batch_slot *const slots[FW_PIPELINE_DEPTH],
-                                const fw_row_source *from, uint32_t epoch, fw_tally *tally, double *loss,
+furrow_status fw_trainer_update(furrow_trainer *trainer, fw_batch_slot *slot, uint32_t epoch, double *loss,
                                 furrow_error *err) {
-  update u = {.trainer = trainer, .now = slots[0], .next = slots[1], .after = slots[2], .from = from, .tally = tally};
-  u.step = fw_trainer_step_at(trainer, trainer->steps + 1, epoch);
-  fw_spin_pool_run(trainer->pool, fw_batch_slot_tasks(u.now) + (from ? PREPARATIONS : 0), run_rows, &u);
-  furrow_status status = fw_batch_slot_loss(u.now, loss, err);
+  update u = {.slot = slot, .step = fw_trainer_step_at(trainer, trainer->steps + 1, epoch)};
+  fw_batch_slot_start(slot, false);
+  fw_spin_pool_run(trainer->pool, fw_batch_slot_tasks(slot), run_rows, &u);
+  const furrow_status status = fw_batch_slot_loss(slot, loss, err);
   if (status != FURROW_OK) trainer->diverged = true;
   if (status != FURROW_OK) return status;
-  fw_spin_pool_run(trainer->pool, fw_net_sum_tasks(trainer->net, u.now->pass), run_sums, &u);
-  const size_t tasks = fw_net_update_tasks(trainer->net, u.now->pass);
-  fw_spin_pool_run(trainer->pool, tasks + (tally != NULL), run_parameters, &u);
+  fw_spin_pool_run(trainer->pool, fw_net_update_tasks(trainer->net, slot->pass), run_parameters, &u);
   trainer->steps++;
-  return take_failure(&u, err);
+  return FURROW_OK;
 }
 
 /* ---- Rows of a block ------------------------------------------------------------------------------------ */
@@ -483,16 +451,15 @@ static furrow_status step_ranks(furrow_trainer *trainer, const fw_row_source *fr
 static furrow_status step_alone(furrow_trainer *trainer, const fw_row_source *from, uint32_t epoch, double *loss,
                                 furrow_error *err) {
   fw_batch_slot *slot = &trainer->slots[0];
-  fw_batch_slot *const slots[FW_PIPELINE_DEPTH] = {slot};
   FW_TRY(fw_batch_slot_fill(slot, from, err));
   if (!slot->batch) return fw_fail(err, FURROW_E_ARGUMENT, "a batch without rows");
   FW_TRY(fw_batch_slot_begin(slot, true, err));
-  return fw_trainer_update(trainer, slots, NULL, epoch, NULL, loss, err);
+  return fw_trainer_update(trainer, slot, epoch, loss, err);
 }
 
 static furrow_status step(furrow_trainer *trainer, const furrow_rowblock *batch, double *loss, furrow_error *err) {
   block_rows rows = {.block = batch};
-  const fw_row_source from = {fill_from_block, &rows, batch->size};
+  const fw_row_source from = {.fill = fill_from_block, .source = &rows, .rows = batch->size};
   const uint32_t epoch = trainer->epochs ? (uint32_t)trainer->epochs : 1;
   double mean = 0;
   furrow_status status = trainer->rank_batch ? step_ranks(trainer, &from, epoch, &mean, err)
@@ -530,47 +497,15 @@ furrow_status furrow_trainer_step(furrow_trainer *trainer, const furrow_rowblock
 
 /* ---- Evaluation ----------------------------------------------------------------------------------------- */
 
-/* The rows of one batch are scored while the next one is read. */
-typedef struct scoring {
-  fw_batch_slot *now, *next;
-  const fw_row_source *from;
-  furrow_status status;
-  furrow_error error;
-} scoring;
-
-static void score_rows(void *context, size_t i) {
-  scoring *s = context;
-  if (i > 0) {
-    fw_batch_slot_rows(s->now, NULL, i - 1);
-  } else {
-    s->status = fw_batch_slot_fill(s->next, s->from, &s->error);
-    if (s->status == FURROW_OK) s->status = fw_batch_slot_begin(s->next, false, &s->error);
-  }
-}
-
 void fw_tally_batch(void *user, const fw_batch_slot *slot) {
   fw_batch_slot_tally(slot, user);
 }
 
 furrow_status fw_trainer_score(furrow_trainer *trainer, const fw_row_source *from, fw_scored_batch take, void *user,
                                furrow_error *err) {
-  fw_batch_slot *now = &trainer->slots[0], *next = &trainer->slots[1];
+  const fw_pipeline_job job = {.from = from, .take = take, .user = user};
   if (trainer->rank_batch) return fw_trainer_score_ranks(trainer, from, take, user, err);
-  furrow_status status = fw_batch_slot_fill(now, from, err);
-  if (status == FURROW_OK) status = fw_batch_slot_begin(now, false, err);
-  while (status == FURROW_OK && now->batch) {
-    scoring s = {.now = now, .next = next, .from = from};
-    fw_spin_pool_run(trainer->pool, fw_batch_slot_tasks(now) + 1, score_rows, &s);
-    status = fw_batch_slot_check(now, err);
-    if (status != FURROW_OK) trainer->diverged = true;
-    if (status != FURROW_OK) break;
-    take(user, now);
-    status = s.status;
-    if (status != FURROW_OK && err) *err = s.error;
-    next = now;
-    now = s.next;
-  }
-  return status;
+  return fw_pipeline_run(trainer, &job, err);
 }
 
 static furrow_status evaluate_forest(const furrow_trainer *trainer, const furrow_rowblock *rows,
@@ -598,7 +533,7 @@ furrow_status furrow_trainer_evaluate(furrow_trainer *trainer, const furrow_rowb
   enum { AT_ONCE = 512 };
   if (trainer->forest) return evaluate_forest(trainer, rows, metrics, err);
   block_rows block = {.block = rows};
-  const fw_row_source from = {fill_from_block, &block, AT_ONCE};
+  const fw_row_source from = {.fill = fill_from_block, .source = &block, .rows = AT_ONCE};
   fw_tally *tally = NULL;
   furrow_status status = fw_tally_create(&tally, &trainer->plan->graph, err);
   if (status == FURROW_OK) status = fw_trainer_score(trainer, &from, fw_tally_batch, tally, err);

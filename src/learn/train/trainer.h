@@ -13,8 +13,9 @@
 #include "learn/train/checkpoint.h"
 #include "learn/train/notes.h"
 
-/* A batch is filled, begun, and trained, one step later each. */
-enum { FW_PIPELINE_DEPTH = 3 };
+enum { FW_TRAINER_SLOTS = 2 };
+
+typedef struct fw_pipeline fw_pipeline; /* learn/train/pipeline.h */
 
 /* What the last fit learned of its data, and did with it: for furrow.json. */
 typedef struct fw_seen_data {
@@ -33,8 +34,9 @@ struct furrow_trainer {
   fw_forest *forest; /* with stats; NULL: a net is trained */
   const furrow_comm *comm;
   fw_spin_pool *pool;
-  fw_batch_slot slots[FW_PIPELINE_DEPTH];
-  fw_rank_batch *rank_batch; /* nets of several ranks; else NULL */
+  fw_batch_slot slots[FW_TRAINER_SLOTS]; /* of single steps, and of several ranks: one is trained, one filled */
+  fw_pipeline *pipeline;                 /* of epochs; NULL: there was none yet */
+  fw_rank_batch *rank_batch;             /* nets of several ranks; else NULL */
   bool hogwild;
   bool loaded;  /* it goes on from a model */
   bool trained; /* it goes on from a fit, or from steps */
@@ -54,13 +56,10 @@ struct furrow_trainer {
   double *class_factors;     /* see fw_trainer_weigh_classes; NULL: none are known */
 };
 
-/* Updates the net from the batch in slots[0]. Meanwhile slots[1] finds the records of the batch that it holds, and
- * slots[2] takes the one after it from `from` (NULL: no batch follows, and those two slots are NULL). The scores are
- * counted in `tally` (may be NULL). A failure of the batches that follow is returned after the update. */
-furrow_status fw_trainer_update(furrow_trainer *trainer, fw_batch_slot *const slots[FW_PIPELINE_DEPTH],
-                                const fw_row_source *from, uint32_t epoch, fw_tally *tally, double *loss,
+/* Updates the net from the batch in a slot. */
+furrow_status fw_trainer_update(furrow_trainer *trainer, fw_batch_slot *slot, uint32_t epoch, double *loss,
                                 furrow_error *err) FURROW_MUST_USE;
-/* The same where there are several ranks: trains with the batches of `from`, of which this rank has some rows, until
+/* Updates where there are several ranks: trains with the batches of `from`, of which this rank has some rows, until
  * there are none on any rank; done(user, rows) after each, with the rows of all ranks so far. A failure of any rank is
  * one of all. With `from` of one batch, as furrow_trainer_step has it, *loss is its mean loss. */
 typedef furrow_status (*fw_rows_progress)(void *user, uint64_t rows, furrow_error *err);

@@ -44,17 +44,23 @@ static ALWAYS_INLINE uint32_t four_digits(uint32_t v) {
   return ((pairs << 8) - tens * ((10 << 8) - 1)) | 0x30303030;
 }
 
-static ALWAYS_INLINE char *put_key(char *out, key_text *before, int64_t key) {
-  if ((uint64_t)key - before->base >= before->width) {
-    if (key < KEY_WIDTH) return fw_put_signed(out, key);
+/* An id that begins otherwise than the last one, or has no more than four digits. */
+static __attribute__((noinline)) char *put_other_key(char *out, key_text *before, int64_t key) {
+  if (key >= KEY_WIDTH) {
     before->base = (uint64_t)key / KEY_WIDTH * KEY_WIDTH;
     const uint64_t left = (uint64_t)INT64_MAX + 1 - before->base; /* negative ids follow the greatest one */
     before->width = left < KEY_WIDTH ? left : KEY_WIDTH;
     before->length = fw_write_u64(before->text, (uint64_t)key / KEY_WIDTH);
   }
+  return out + fw_write_i64(out, key);
+}
+
+static ALWAYS_INLINE char *put_key(char *out, key_text *before, int64_t key) {
+  const uint64_t last = (uint64_t)key - before->base;
+  if (last >= before->width) return put_other_key(out, before, key);
   memcpy(out, before->text, KEY_TEXT);
   out += before->length;
-  fw_put_le32(out, four_digits((uint32_t)((uint64_t)key - before->base)));
+  fw_put_le32(out, four_digits((uint32_t)last));
   return out + 4;
 }
 

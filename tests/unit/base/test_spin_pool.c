@@ -1,7 +1,9 @@
 /* tests/unit/base/test_spin_pool.c: the pool of threads for short loops. */
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/pool.h"
@@ -96,12 +98,108 @@ static void all_threads_take_part(void **state) {
   fw_spin_pool_free(pool);
 }
 
+/* ---- Stages ---- */
+
+enum { STAGES = 3000, WIDEST = 40 };
+
+/* Stage s adds 1 to each of its numbers, which must all be s before; it needs item s, and an item is made aside. */
+typedef struct staged {
+  uint64_t numbers[WIDEST];
+  uint64_t stage, stages; /* the one that runs, and how many there are to be */
+  bool running;
+  size_t count; /* tasks of it */
+  atomic_uint wrong, attended;
+  atomic_uint made, used; /* items, one after the other */
+  atomic_bool making;
+  unsigned lead; /* items that may be made before they are needed */
+  pthread_t caller;
+} staged;
+
+static size_t next_stage(void *context) {
+  staged *s = context;
+  if (s->running)
+    for (size_t i = 0; i < WIDEST; i++) {
+      if (i < s->count && s->numbers[i] != s->stage + 1) atomic_fetch_add(&s->wrong, 1);
+      s->numbers[i] = s->stage + 1;
+    }
+  if (s->running) atomic_store(&s->used, (unsigned)++s->stage);
+  s->running = false;
+  if (s->stage == s->stages) return FW_STAGE_END;
+  if (atomic_load(&s->made) <= s->stage) return FW_STAGE_WAIT;
+  s->running = true;
+  s->count = 1 + s->stage % WIDEST;
+  return s->count;
+}
+
+static void run_of_stage(void *context, size_t i) {
+  staged *s = context;
+  if (i >= s->count || s->numbers[i] != s->stage) atomic_fetch_add(&s->wrong, 1);
+  s->numbers[i]++;
+}
+
+static bool make_item(void *context) {
+  staged *s = context;
+  if (atomic_exchange(&s->making, true)) return false;
+  const bool wanted = atomic_load(&s->made) < atomic_load(&s->used) + s->lead;
+  if (wanted && atomic_load(&s->made) % 1000 == 0) usleep(5000); /* long enough for the others to fall asleep */
+  if (wanted) atomic_fetch_add(&s->made, 1);
+  atomic_store(&s->making, false);
+  return wanted;
+}
+
+static void attend(void *context) {
+  staged *s = context;
+  if (!pthread_equal(pthread_self(), s->caller)) atomic_fetch_add(&s->wrong, 1);
+  atomic_fetch_add(&s->attended, 1);
+}
+
+/* All threads take tasks, or only `takers` of them. */
+static bool run_staged(fw_spin_pool *pool, uint64_t stages, unsigned lead, unsigned takers) {
+  static staged s;
+  static atomic_uint taking;
+  const fw_stages staged_work = {next_stage, run_of_stage, make_item, attend, takers ? &taking : NULL};
+  atomic_store(&taking, takers);
+  memset(&s, 0, sizeof s);
+  s.stages = stages;
+  s.lead = lead;
+  s.caller = pthread_self();
+  fw_spin_pool_run_stages(pool, &staged_work, &s);
+  return s.stage == stages && atomic_load(&s.wrong) == 0 && atomic_load(&s.attended) > 0;
+}
+
+static void stages_wait_for_each_other(void **state) {
+  (void)state;
+  static const unsigned threads[] = {1, 2, 3, 7};
+  for (size_t i = 0; i < sizeof threads / sizeof *threads; i++) {
+    fw_spin_pool *pool = new_pool(threads[i]);
+    for (unsigned lead = 1; lead <= 4; lead += 3)
+      for (unsigned takers = 0; takers <= threads[i]; takers++) assert_true(run_staged(pool, STAGES, lead, takers));
+    assert_true(run_staged(pool, 0, 1, 0));
+    fw_spin_pool_free(pool);
+  }
+}
+
+static void a_child_process_runs_stages_alone(void **state) {
+  (void)state;
+  fw_spin_pool *pool = new_pool(3);
+  assert_true(run_staged(pool, 10, 1, 0));
+  const pid_t child = fork();
+  assert_true(child >= 0);
+  if (child == 0) _exit(run_staged(pool, 100, 1, 2) ? 0 : 1);
+  int status = 0;
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  fw_spin_pool_free(pool);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(create_makes_the_threads_asked_for),
       cmocka_unit_test(every_index_is_called_once),
       cmocka_unit_test(loops_follow_each_other),
       cmocka_unit_test(all_threads_take_part),
+      cmocka_unit_test(stages_wait_for_each_other),
+      cmocka_unit_test(a_child_process_runs_stages_alone),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

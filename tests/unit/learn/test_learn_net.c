@@ -91,6 +91,85 @@ static void test_stores_have_equal_weights(void **state) {
   batch_free(&batch);
 }
 
+/* ---- Packed weights ---- */
+
+/* A concatenation that an fc layer reads through, and one wide enough for tasks that are parts of rows. */
+static void plan_pnn(made_plan *made) {
+  plan_start(made, T_FLOAT_DENSE, 900);
+  const size_t input = plan_input(made, "input", 1, FW_ACTIVATION_IDENTITY);
+  const size_t embedding = plan_embedding(made, 8, 9);
+  const size_t both[] = {embedding, plan_cross(made, FW_LAYER_BI_INNER, embedding)};
+  const size_t wide = plan_fc(made, "fc_0", plan_join(made, FW_LAYER_CONCAT, 2, both), 333, FW_ACTIVATION_TANH);
+  const size_t fc = plan_fc(made, "fc_1", wide, 20, FW_ACTIVATION_RELU);
+  const size_t inputs[] = {input, plan_fc(made, "fc", fc, 1, FW_ACTIVATION_IDENTITY)};
+  plan_loss(made, plan_join(made, FW_LAYER_SUM_POOLING, 2, inputs), FW_LOSS_LOG);
+  plan_optimizer(made, &(fw_optimizer){.type = FW_OPTIMIZER_ADAM, .lr = NAN, .a = 0.9, .b = 0.99});
+}
+
+/* Three updates. touched: weights are asked for after a batch has begun, so that rows cannot use what is packed. */
+static size_t train_packed(const made_plan *made, const fw_minibatch *batch, bool touched, size_t piece, float *numbers,
+                           size_t capacity) {
+  fw_net *net = net_make(made, 11);
+  fw_pass *pass = pass_make(net);
+  for (uint64_t t = 1; t <= 3; t++) {
+    const fw_step step = {.number = t, .rate = 0.1, .scale = 1};
+    assert_int_equal(fw_net_begin(net, pass, batch, true, NULL), FURROW_OK);
+    for (size_t i = 0; touched && i < fw_net_parameters(net); i++)
+      if (!fw_net_parameter(net, i)->by_feature) assert_non_null(fw_net_dense(net, i, 0));
+    net_rows(net, pass, batch, &step, piece);
+    for (size_t task = fw_net_update_tasks(net, pass); task-- > 0;) fw_net_update(net, pass, &step, task);
+  }
+  const size_t n = all_numbers(net, batch, numbers, capacity);
+  fw_pass_free(pass);
+  fw_net_free(net);
+  return n;
+}
+
+static void test_packed_weights(void **state) {
+  (void)state;
+  enum { CAPACITY = 200000 };
+  static float packed[CAPACITY], plain[CAPACITY];
+  const made_rules rules = {.rows = 300, .most = 9, .slots = 9, .range = 900, .values = true, .seed = 3};
+  made_plan made;
+  fw_minibatch batch;
+  plan_pnn(&made);
+  batch_make(&batch, &rules);
+  const size_t n = train_packed(&made, &batch, false, 32, packed, CAPACITY);
+  const size_t pieces[] = {3, 32, 300};
+  for (size_t i = 0; i < 3; i++) {
+    assert_int_equal(train_packed(&made, &batch, true, pieces[i], plain, CAPACITY), n);
+    assert_memory_equal(packed, plain, n * sizeof *packed);
+    assert_int_equal(train_packed(&made, &batch, false, pieces[i], plain, CAPACITY), n);
+    assert_memory_equal(packed, plain, n * sizeof *packed);
+  }
+  batch_free(&batch);
+}
+
+/* Weights that are written between batches count. */
+static void test_written_weights(void **state) {
+  (void)state;
+  const made_rules rules = {.rows = 64, .most = 9, .slots = 9, .range = 900, .seed = 3};
+  made_plan made;
+  fw_minibatch batch;
+  plan_pnn(&made);
+  batch_make(&batch, &rules);
+  fw_net *net = net_make(&made, 11);
+  fw_pass *pass = pass_make(net);
+  double loss = 0;
+  net_step(net, pass, &batch, &(fw_step){.number = 1, .rate = 0.1, .scale = 1});
+  for (size_t i = 0; i < fw_net_parameters(net); i++) {
+    const fw_parameter *p = fw_net_parameter(net, i);
+    if (!p->by_feature) memset(fw_net_dense(net, i, 0), 0, (size_t)p->cols * sizeof(float));
+    for (size_t k = 0; p->by_feature && k < batch.features; k++)
+      memset(fw_net_feature(net, i, batch.key[k], 0), 0, p->rows * sizeof(float));
+  }
+  loss = net_step(net, pass, &batch, &(fw_step){.number = 2, .rate = 0.1, .scale = 1});
+  assert_true(fabs(loss - log(2)) < 1e-6);
+  fw_pass_free(pass);
+  fw_net_free(net);
+  batch_free(&batch);
+}
+
 /* ---- Gradients summed by row ---- */
 
 static void plan_linear(made_plan *made) {
@@ -412,6 +491,8 @@ static void test_memory_runs_out(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_split),
+      cmocka_unit_test(test_packed_weights),
+      cmocka_unit_test(test_written_weights),
       cmocka_unit_test(test_stores_have_equal_weights),
       cmocka_unit_test(test_sums_by_row),
       cmocka_unit_test(test_not_summed_by_row),

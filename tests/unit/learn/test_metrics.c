@@ -640,6 +640,52 @@ static void calibration(void **state) {
   fw_tally_free(tally);
 }
 
+/* ---- Many rows at once ---- */
+
+static void assert_same_figures(const fw_tally *a, const fw_tally *b) {
+  furrow_learn_metrics x, y;
+  fw_tally_metrics(a, &x);
+  fw_tally_metrics(b, &y);
+  assert_memory_equal(&x, &y, sizeof x);
+  for (size_t i = 0; i < fw_tally_class_count(a); i++)
+    for (size_t k = 0; k < fw_tally_class_count(a); k++)
+      assert_true(fw_tally_confusion(a, i, k) == fw_tally_confusion(b, i, k));
+}
+
+/* With ties, and (weighted) weights; bits are those of rows that come one by one. */
+static void check_rows_at_once(const fw_graph *graph, bool weighted, unsigned threads, bool coarse) {
+  enum { ROWS = 40000 };
+  fw_tally *one = new_tally(graph), *many = new_tally(graph);
+  fw_tally_row *rows = calloc(ROWS, sizeof *rows);
+  fw_spin_pool *pool = NULL;
+  fw_rng rng;
+  assert_non_null(rows);
+  assert_int_equal(fw_spin_pool_create(&pool, threads, NULL), FURROW_OK);
+  fw_rng_init(&rng, threads);
+  for (size_t i = 0; i < ROWS; i++) {
+    const double score = coarse ? floor(8 * fw_rng_normal(&rng)) / 8 : fw_rng_normal(&rng);
+    rows[i].out = score;
+    rows[i].label = fw_rng_double(&rng) < 0.5 + score / 8 ? 1 : -1;
+    rows[i].weight = weighted ? (float)fw_rng_double(&rng) : 1;
+    rows[i].terms = fw_row_terms_of(graph, &rows[i].out, (double)rows[i].label);
+    fw_tally_add(one, &rows[i].out, (double)rows[i].label, (double)rows[i].weight);
+  }
+  fw_tally_add_rows(many, rows, ROWS / 3, threads == 1, pool); /* a last one may be followed by others */
+  fw_tally_add_rows(many, rows + ROWS / 3, ROWS - ROWS / 3, true, pool);
+  assert_same_figures(one, many);
+  fw_spin_pool_free(pool);
+  fw_tally_free(one);
+  fw_tally_free(many);
+  free(rows);
+}
+
+static void rows_at_once_have_the_same_figures(void **state) {
+  (void)state;
+  const fw_graph square = {.loss = FW_LOSS_L2, .outputs = 1};
+  for (unsigned i = 0; i < 8; i++) check_rows_at_once(&log_graph, i % 2, 1 + i / 2 % 2 * 3, i / 4);
+  check_rows_at_once(&square, true, 2, false);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(auc_is_the_exact_one),
@@ -661,6 +707,7 @@ int main(void) {
       cmocka_unit_test(many_rows_of_ranks_are_binned),
       cmocka_unit_test(curves),
       cmocka_unit_test(calibration),
+      cmocka_unit_test(rows_at_once_have_the_same_figures),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

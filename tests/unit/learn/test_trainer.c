@@ -1,5 +1,6 @@
 /* tests/unit/learn/test_trainer.c: training: the same numbers for any number of threads, steps, evaluation, what stops
  * it. */
+#include "learn/train/thread_limit.h"
 #include "support/made_clicks.h"
 
 static int write_data(void **state) {
@@ -506,6 +507,59 @@ static void labels_are_needed(void **state) {
   furrow_learn_conf_free(conf);
 }
 
+/* ---- The number of threads that train a batch ---- */
+
+/* Seconds of a batch by threads: `work` of it is divided among them, and each costs something. */
+static double seconds_of(unsigned threads, double work, double cost) {
+  return work / threads + cost * threads;
+}
+
+/* The number that is found in an epoch of `batches`, of which some take much longer by chance. */
+static unsigned settle(fw_thread_limit *limit, double work, double cost, unsigned batches) {
+  fw_thread_limit_start(limit);
+  for (unsigned i = 0; i < batches; i++)
+    fw_thread_limit_add(limit, seconds_of(limit->tried, work, cost) * (i % 3 == 0 ? 5 : 1));
+  return limit->tried;
+}
+
+static unsigned found(unsigned threads, double work, double cost) {
+  fw_thread_limit limit;
+  fw_thread_limit_init(&limit, threads);
+  return settle(&limit, work, cost, 1000);
+}
+
+static void the_fastest_number_is_found(void **state) {
+  (void)state;
+  assert_int_equal(found(16, 1, 0), 16);
+  assert_int_equal(found(16, 1, 1), 1);
+  assert_int_equal(found(16, 16, 1), 4);
+  assert_int_equal(found(12, 1, 0.001), 12);
+  assert_int_equal(found(12, 0.01, 1), 1);
+  assert_int_equal(found(3, 0, 1), 1);
+  assert_int_equal(found(2, 1, 0.01), 2);
+  assert_int_equal(found(1, 1, 1), 1);
+}
+
+static void a_short_epoch_keeps_all_threads(void **state) {
+  (void)state;
+  fw_thread_limit limit;
+  fw_thread_limit_init(&limit, 16);
+  assert_int_equal(settle(&limit, 0, 1, FW_LIMIT_SKIPPED + FW_LIMIT_BATCHES - 1), 16);
+}
+
+/* What was true in one epoch need not be so in the next. */
+static void later_epochs_go_up_and_down(void **state) {
+  (void)state;
+  fw_thread_limit limit;
+  fw_thread_limit_init(&limit, 16);
+  assert_int_equal(settle(&limit, 1, 1, 1000), 1);
+  assert_int_equal(settle(&limit, 1, 0, 1000), 16);
+  assert_int_equal(settle(&limit, 16, 1, 1000), 4);
+  assert_int_equal(settle(&limit, 64, 1, 1000), 8);
+  assert_int_equal(settle(&limit, 4, 1, 1000), 2);
+  assert_int_equal(settle(&limit, 4, 1, 1000), 2);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(threads_do_not_matter),
@@ -526,6 +580,9 @@ int main(void) {
       cmocka_unit_test(solvers_and_trees_may_be_stopped),
       cmocka_unit_test(labels_are_needed),
       cmocka_unit_test(structs_may_be_shorter),
+      cmocka_unit_test(the_fastest_number_is_found),
+      cmocka_unit_test(a_short_epoch_keeps_all_threads),
+      cmocka_unit_test(later_epochs_go_up_and_down),
   };
   return cmocka_run_group_tests(tests, write_data, leave_dir);
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""bench/figure_history.py OLD.json NEW.json: what became slower from one run of the benchmarks to a later one.
+"""bench/history/figure_history.py OLD.json NEW.json: what became slower from one run of the benchmarks to a later one.
 
 An entry is a file of bench/history/: the date, the machine, the revision, and the figures that bench/results_table.py
 found. Ratios to peers are compared, since seconds depend on what else the machine does: those of processor time where

@@ -1,0 +1,412 @@
+/* learn/train/pipeline.c: batches on their way through the net of one process.
+ *
+ * A batch is filled, begun (it finds its records), trained in two stages (rows, then parameters) and taken (its scores
+ * are counted). Stages are those of base/pool.h; the rest is work aside. A batch has a slot from the time that its rows
+ * are claimed until it is trained and taken, and a pass from the time that it is begun until it is trained: passes are
+ * large, and two are enough. */
+#include "learn/train/pipeline.h"
+
+#include <sched.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "learn/train/fit.h"
+#include "learn/train/thread_limit.h"
+
+/* Slots: at least a few, even of large batches; else so many that they hold that many rows, and arrays over that many
+ * features (local_ids.h). */
+enum { LEAST_SLOTS = 3, MOST_SLOTS = 8, SLOT_ROWS = 1 << 16, SLOT_FEATURES = 1 << 24 };
+enum { MOST_PASSES = 2, LINE = 64 };
+/* Tasks of rows that each thread should get, unless a task would take less time than that. */
+enum { THREAD_TASKS = 4, LEAST_TASK_NS = 4000 };
+/* Where each thread has rows for so long, it is not asked whether fewer threads would be faster. */
+enum { LEAST_SHARE_NS = 50000 };
+
+typedef struct place {
+  fw_batch_slot slot;
+  bool filled;
+  furrow_status status; /* of filling it, and of finding its records */
+  furrow_error error;
+} place;
+
+/* What threads read all the time, and what they write often, do not share lines of cache. */
+struct fw_pipeline {
+  furrow_trainer *trainer;
+  place places[MOST_SLOTS];
+  fw_pass *passes[MOST_PASSES];
+  unsigned place_count, pass_count;
+  void *memory;
+  /* the run */
+  const fw_pipeline_job *job;
+  atomic_bool stop;
+  atomic_uint takers;              /* threads that take tasks */
+  _Alignas(64) atomic_bool offers; /* there is work aside */
+  /* under the lock: batches that have a place, have begun, have outputs, are trained, are taken, have left their place
+   */
+  _Alignas(64) atomic_bool locked;
+  uint64_t claimed, begun, scored, trained, taken, left;
+  bool beginning, taking, reading; /* a thread is at it */
+  bool ended;                      /* nothing is left to be claimed */
+  unsigned unused_count;
+  place *unused[MOST_SLOTS];
+  place *at[MOST_SLOTS]; /* of batch n: at[n % MOST_SLOTS] */
+  /* the stage */
+  _Alignas(64) place *now; /* NULL: none */
+  bool updating;
+  fw_step step;
+  double row_ns;             /* that a row took in a task of the last batch; 0: not known */
+  double began;              /* the batch, or the end of the one before it */
+  fw_thread_limit limits[2]; /* of scoring, of training */
+  furrow_status status;
+  furrow_error error;
+  /* for the caller */
+  _Alignas(64) atomic_uint_fast64_t batches; /* that are done */
+  atomic_uint_fast64_t rows;
+  uint64_t reported; /* of these batches */
+  furrow_status caller_status;
+  furrow_error caller_error;
+};
+
+/* The lock is held for some ten instructions, and what waits for it is the next stage: nobody sleeps. */
+
+static bool try_lock(fw_pipeline *p) {
+  return !atomic_load_explicit(&p->locked, memory_order_relaxed) &&
+         !atomic_exchange_explicit(&p->locked, true, memory_order_acquire);
+}
+
+static void lock(fw_pipeline *p) {
+  for (unsigned tries = 1; !try_lock(p); tries++)
+    if (tries % 1024 == 0) sched_yield(); /* the thread that has it may wait for this one's processor */
+}
+
+static void unlock(fw_pipeline *p) {
+  atomic_store_explicit(&p->locked, false, memory_order_release);
+}
+
+/* ---- Work aside: what there is ------------------------------------------------------------------------------ */
+
+static place *place_of(const fw_pipeline *p, uint64_t batch) {
+  return p->at[batch % MOST_SLOTS];
+}
+
+static bool can_begin(const fw_pipeline *p) {
+  if (p->beginning || p->begun == p->claimed || p->begun >= p->trained + p->pass_count) return false;
+  const place *next = place_of(p, p->begun);
+  return next->filled && next->status == FURROW_OK && next->slot.batch;
+}
+
+static bool can_take(const fw_pipeline *p) {
+  return !p->taking && p->taken < p->scored;
+}
+
+static bool can_fill(const fw_pipeline *p) {
+  return !p->reading && !p->ended && p->unused_count > 0;
+}
+
+/* After any change, under the lock. */
+static void offer(fw_pipeline *p) {
+  atomic_store(&p->offers, can_begin(p) || can_take(p) || can_fill(p));
+}
+
+static void leave_places(fw_pipeline *p) {
+  const uint64_t done = p->trained < p->taken ? p->trained : p->taken;
+  for (; p->left < done; p->left++) p->unused[p->unused_count++] = place_of(p, p->left);
+}
+
+/* ---- Work aside: doing it ----------------------------------------------------------------------------------- */
+
+/* Each of these is called with the lock held, and gives it back while it works. */
+
+static void begin_batch(fw_pipeline *p) {
+  place *next = place_of(p, p->begun);
+  next->slot.pass = p->passes[p->begun % p->pass_count];
+  p->beginning = true;
+  offer(p);
+  unlock(p);
+  const furrow_status status = fw_batch_slot_begin(&next->slot, p->job->train, &next->error);
+  lock(p);
+  next->status = status;
+  p->beginning = false;
+  if (status == FURROW_OK) p->begun++;
+}
+
+static void take_batch(fw_pipeline *p) {
+  const place *done = place_of(p, p->taken);
+  p->taking = true;
+  offer(p);
+  unlock(p);
+  p->job->take(p->job->user, &done->slot);
+  lock(p);
+  p->taking = false;
+  p->taken++;
+  leave_places(p);
+}
+
+static furrow_status fill_claimed(fw_pipeline *p, place *to) {
+  const fw_row_source *from = p->job->from;
+  size_t first, count;
+  from->claim(from->source, from->rows, &first, &count);
+  p->ended = count == 0;
+  offer(p);
+  unlock(p);
+  const furrow_status status = fw_batch_slot_fill_claimed(&to->slot, from, first, count, &to->error);
+  lock(p);
+  return status;
+}
+
+/* Only reading is for one thread at a time. */
+static furrow_status fill_in_order(fw_pipeline *p, place *to) {
+  size_t count;
+  p->reading = true;
+  offer(p);
+  unlock(p);
+  furrow_status status = fw_batch_slot_read(&to->slot, p->job->from, &count, &to->error);
+  lock(p);
+  p->reading = false;
+  p->ended = status != FURROW_OK || count == 0;
+  offer(p);
+  unlock(p);
+  if (status == FURROW_OK) status = fw_batch_slot_number(&to->slot, count, &to->error);
+  lock(p);
+  return status;
+}
+
+static void fill_batch(fw_pipeline *p) {
+  place *to = p->unused[--p->unused_count];
+  p->at[p->claimed++ % MOST_SLOTS] = to;
+  to->filled = false;
+  to->status = p->job->from->claim ? fill_claimed(p, to) : fill_in_order(p, to);
+  to->filled = true;
+  p->ended |= to->status != FURROW_OK;
+}
+
+static bool work_aside(void *context) {
+  fw_pipeline *p = context;
+  if (!atomic_load_explicit(&p->offers, memory_order_relaxed) || !try_lock(p)) return false;
+  bool found = true;
+  if (can_begin(p))
+    begin_batch(p);
+  else if (can_take(p))
+    take_batch(p);
+  else if (can_fill(p))
+    fill_batch(p);
+  else
+    found = false;
+  offer(p);
+  unlock(p);
+  return found;
+}
+
+/* ---- Stages ------------------------------------------------------------------------------------------------- */
+
+/* What the outputs of the batch say. */
+static furrow_status check_rows(fw_pipeline *p) {
+  double loss;
+  const fw_batch_slot *slot = &p->now->slot;
+  if (!atomic_load(&slot->unsound)) return FURROW_OK;
+  p->status = p->job->train ? fw_batch_slot_loss(slot, &loss, &p->error) : fw_batch_slot_check(slot, &p->error);
+  if (p->status != FURROW_OK) p->trainer->diverged = true;
+  return p->status;
+}
+
+static void end_rows(fw_pipeline *p) {
+  lock(p);
+  p->scored++;
+  offer(p);
+  unlock(p);
+}
+
+static bool is_little_work(const fw_pipeline *p, size_t rows) {
+  return p->row_ns * (double)rows < (double)LEAST_SHARE_NS * fw_spin_pool_threads(p->trainer->pool);
+}
+
+static void measure_batch(fw_pipeline *p, size_t rows) {
+  const double now = fw_fit_seconds(), took = now - p->began;
+  p->began = now;
+  if (rows < p->job->from->rows || !is_little_work(p, rows)) return;
+  fw_thread_limit *limit = &p->limits[p->job->train];
+  const unsigned before = limit->tried;
+  fw_thread_limit_add(limit, took);
+  if (limit->tried != before) atomic_store(&p->takers, limit->tried); /* all threads read it all the time */
+}
+
+static void end_batch(fw_pipeline *p) {
+  const size_t rows = p->now->slot.batch->rows;
+  measure_batch(p, rows);
+  if (p->job->train) p->trainer->steps++;
+  p->now = NULL;
+  p->updating = false;
+  lock(p);
+  p->trained++;
+  leave_places(p);
+  offer(p);
+  unlock(p);
+  atomic_fetch_add(&p->rows, rows);
+  atomic_fetch_add(&p->batches, 1);
+}
+
+/* The next batch, if it has begun; *end: there is none. */
+static place *find_next(fw_pipeline *p, bool *end) {
+  place *found = NULL;
+  lock(p);
+  place *next = p->trained < p->claimed ? place_of(p, p->trained) : NULL;
+  *end = next && next->filled && (next->status != FURROW_OK || !next->slot.batch);
+  if (*end && next->status != FURROW_OK) {
+    p->status = next->status;
+    p->error = next->error;
+  }
+  if (p->trained < p->begun) found = next;
+  unlock(p);
+  return found;
+}
+
+/* Rows of a task: many of them for the sake of matrix products, few for all threads to be busy to the end. Nothing that
+ * a batch does depends on it. */
+static size_t rows_of_task(const fw_pipeline *p, size_t rows) {
+  const unsigned threads = fw_spin_pool_threads(p->trainer->pool);
+  size_t count = FW_TASK_ROWS_MOST;
+  if (threads == 1 || p->row_ns == 0) return FW_TASK_ROWS;
+  while (count > FW_TASK_ROWS_LEAST && rows / count < THREAD_TASKS * threads &&
+         p->row_ns * (double)(count / 2) >= LEAST_TASK_NS)
+    count /= 2;
+  return count;
+}
+
+/* The last tasks are cut in two, one for each thread, so that no thread waits for long. */
+static void cut_rows(const fw_pipeline *p, fw_batch_slot *slot) {
+  const unsigned threads = fw_spin_pool_threads(p->trainer->pool);
+  slot->task_rows = rows_of_task(p, slot->batch->rows);
+  const bool short_task = p->row_ns * (double)(slot->task_rows / 2) < LEAST_TASK_NS;
+  slot->halved = threads == 1 || short_task || fw_net_sum_tasks(slot->net, slot->pass) > 0 ? 0 : threads;
+}
+
+static size_t start_rows(fw_pipeline *p) {
+  bool end;
+  if (atomic_load(&p->stop)) return FW_STAGE_END;
+  p->now = find_next(p, &end);
+  if (!p->now) return end ? FW_STAGE_END : FW_STAGE_WAIT;
+  p->step = fw_trainer_step_at(p->trainer, p->trainer->steps + 1, p->job->epoch);
+  cut_rows(p, &p->now->slot);
+  fw_batch_slot_start(&p->now->slot, p->job->take == fw_tally_batch);
+  return fw_batch_slot_tasks(&p->now->slot);
+}
+
+static size_t next_stage(void *context) {
+  fw_pipeline *p = context;
+  if (p->now && !p->updating) {
+    if (check_rows(p) != FURROW_OK) return FW_STAGE_END;
+    end_rows(p);
+    p->updating = p->job->train;
+    if (p->updating) return fw_net_update_tasks(p->trainer->net, p->now->slot.pass);
+  }
+  if (p->now) end_batch(p);
+  return start_rows(p);
+}
+
+static void run_rows(fw_pipeline *p, size_t i) {
+  fw_batch_slot *slot = &p->now->slot;
+  const double start = i == 0 ? fw_fit_seconds() : 0;
+  fw_batch_slot_run(slot, p->job->train ? &p->step : NULL, i);
+  if (i == 0 && slot->batch->rows >= (slot->halved + 1) * slot->task_rows)
+    p->row_ns = (fw_fit_seconds() - start) * 1e9 / (double)slot->task_rows;
+}
+
+static void run_task(void *context, size_t i) {
+  fw_pipeline *p = context;
+  if (p->updating)
+    fw_net_update(p->trainer->net, p->now->slot.pass, &p->step, i);
+  else
+    run_rows(p, i);
+}
+
+/* ---- The caller --------------------------------------------------------------------------------------------- */
+
+/* All batches but the last have as many rows. */
+static void report(void *context) {
+  fw_pipeline *p = context;
+  if (!p->job->done || p->reported == atomic_load_explicit(&p->batches, memory_order_relaxed)) return;
+  const uint64_t batches = atomic_load(&p->batches), rows = atomic_load(&p->rows);
+  while (p->reported < batches && p->caller_status == FURROW_OK) {
+    const uint64_t so_far = ++p->reported * p->job->from->rows;
+    p->caller_status = p->job->done(p->job->done_user, so_far < rows ? so_far : rows, &p->caller_error);
+  }
+  if (p->caller_status != FURROW_OK) atomic_store(&p->stop, true);
+}
+
+/* ---- The run ------------------------------------------------------------------------------------------------ */
+
+static size_t wanted_places(const fw_pipeline *p, const fw_row_source *from) {
+  const unsigned threads = fw_spin_pool_threads(p->trainer->pool);
+  const int64_t range = p->trainer->plan->data.range;
+  if (threads == 1) return 1;
+  size_t count = threads < MOST_SLOTS ? threads + 1 : MOST_SLOTS;
+  if (count > SLOT_ROWS / from->rows) count = SLOT_ROWS / from->rows;
+  if (range > 0 && (int64_t)count > SLOT_FEATURES / range) count = (size_t)(SLOT_FEATURES / range);
+  return count < LEAST_SLOTS ? LEAST_SLOTS : count;
+}
+
+static furrow_status ensure_places(fw_pipeline *p, size_t count, furrow_error *err) {
+  const unsigned passes = count > 1 ? MOST_PASSES : 1;
+  for (; p->place_count < count; p->place_count++) {
+    fw_batch_slot *slot = &p->places[p->place_count].slot;
+    const furrow_status status = fw_batch_slot_init(slot, p->trainer->net, NULL, err);
+    if (status != FURROW_OK) fw_batch_slot_clear(slot);
+    if (status != FURROW_OK) return status;
+  }
+  for (; p->pass_count < passes; p->pass_count++)
+    FW_TRY(fw_pass_create(&p->passes[p->pass_count], p->trainer->net, err));
+  return FURROW_OK;
+}
+
+static furrow_status create(furrow_trainer *trainer, furrow_error *err) {
+  void *memory = NULL;
+  if (trainer->pipeline) return FURROW_OK;
+  FW_TRY(fw_alloc_zero(&memory, 1, sizeof *trainer->pipeline + LINE, err));
+  trainer->pipeline = (fw_pipeline *)(((uintptr_t)memory + LINE - 1) / LINE * LINE);
+  trainer->pipeline->memory = memory;
+  trainer->pipeline->trainer = trainer;
+  for (int i = 0; i < 2; i++) fw_thread_limit_init(&trainer->pipeline->limits[i], fw_spin_pool_threads(trainer->pool));
+  return FURROW_OK;
+}
+
+void fw_pipeline_free(fw_pipeline *p) {
+  if (!p) return;
+  for (unsigned i = 0; i < p->place_count; i++) fw_batch_slot_clear(&p->places[i].slot);
+  for (unsigned i = 0; i < p->pass_count; i++) fw_pass_free(p->passes[i]);
+  fw_free(p->memory);
+}
+
+static void start_run(fw_pipeline *p, const fw_pipeline_job *job, size_t places) {
+  p->job = job;
+  p->claimed = p->begun = p->scored = p->trained = p->taken = p->left = p->reported = 0;
+  p->ended = p->updating = false;
+  p->now = NULL;
+  p->status = p->caller_status = FURROW_OK;
+  fw_thread_limit_start(&p->limits[job->train]);
+  atomic_store(&p->takers, p->limits[job->train].tried);
+  p->began = fw_fit_seconds();
+  atomic_store(&p->stop, false);
+  atomic_store(&p->batches, 0);
+  atomic_store(&p->rows, 0);
+  p->unused_count = 0;
+  while (p->unused_count < places) {
+    p->unused[p->unused_count] = &p->places[p->unused_count];
+    p->unused_count++;
+  }
+  offer(p);
+}
+
+furrow_status fw_pipeline_run(furrow_trainer *trainer, const fw_pipeline_job *job, furrow_error *err) {
+  FW_TRY(create(trainer, err));
+  fw_pipeline *p = trainer->pipeline;
+  const size_t places = wanted_places(p, job->from);
+  FW_TRY(ensure_places(p, places, err));
+  start_run(p, job, places);
+  const fw_stages stages = {next_stage, run_task, work_aside, report, &p->takers};
+  fw_spin_pool_run_stages(trainer->pool, &stages, p);
+  for (; p->taken < p->scored; p->taken++) job->take(job->user, &place_of(p, p->taken)->slot);
+  if (p->status != FURROW_OK && err) *err = p->error;
+  if (p->status != FURROW_OK) return p->status;
+  if (p->caller_status != FURROW_OK && err) *err = p->caller_error;
+  return p->caller_status;
+}
