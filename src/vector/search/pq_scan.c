@@ -154,15 +154,26 @@ static size_t scan_first(passage *p, fw_sink *sink) {
   return blocks;
 }
 
+/* The list up to a block: kernels do not look behind it. */
+static passage passage_upto(const passage *p, size_t end) {
+  passage some = *p;
+  if (end * FW_BLOCK >= p->codes.n) return some;
+  some.codes.n = end * FW_BLOCK;
+  some.codes.ahead = p->codes.codes + end * FW_BLOCK * fw_lut_rows(p->table);
+  if (p->codes.extra) some.codes.extra_ahead = p->codes.extra + end * FW_BLOCK;
+  return some;
+}
+
 /* The bounds skip vectors that cannot be below the worst. If few are below it, quick bounds will do. */
 static void scan_blocks(const passage *p, size_t begin, size_t end, fw_sink *sink) {
   const fw_scan *scan = fw_scan_table();
+  const passage some = passage_upto(p, end);
   for (size_t next = begin; next < end;) {
     uint64_t masks[FW_BLOCK_GROUP];
     const bool quick = scan->sift_quickly && sink->count >= sink->k;
     const size_t first =
-        (quick ? scan->sift_quickly : scan->sift)(p->table, &p->codes, &next, limit_of(p, sink->worst), masks);
-    judge_blocks(p, first, next < end ? next : end, masks, sink);
+        (quick ? scan->sift_quickly : scan->sift)(p->table, &some.codes, &next, limit_of(p, sink->worst), masks);
+    judge_blocks(&some, first, next, masks, sink);
   }
 }
 
@@ -224,22 +235,6 @@ static bool find_limit(const group_scan *g, float worst, uint32_t *limit) {
   return true;
 }
 
-/* If many vectors pass, the bytes of all are looked up, which is faster than a sum for each. */
-static void sift_bytes(const passage *p, size_t first, size_t end, float worst, uint64_t masks[FW_BLOCK_GROUP]) {
-  const size_t left = p->codes.n - first * FW_BLOCK, count = (end - first) * FW_BLOCK;
-  fw_code_list some = p->codes;
-  some.n = left < count ? left : count;
-  some.codes += first * FW_BLOCK * p->table->m;
-  if (some.extra) some.extra += first * FW_BLOCK;
-  some.ahead = some.codes;
-  some.extra_ahead = some.extra;
-  for (size_t next = 0, at = 0; next < end - first; at = next) {
-    uint64_t found[FW_BLOCK_GROUP];
-    const size_t from = fw_scan_table()->sift(p->table, &some, &next, limit_of(p, worst), found);
-    for (size_t b = at; b < next; b++) masks[b] &= b < from ? 0 : found[b - from];
-  }
-}
-
 /* While a block is scanned, a part of the terms of the next list is fetched. */
 static void fetch_terms(const passage *p, size_t block) {
   enum { LINES = 16 };
@@ -248,7 +243,10 @@ static void fetch_terms(const passage *p, size_t block) {
   for (size_t i = from; terms && i < from + (size_t)LINES * 64 && i < size; i += 64) __builtin_prefetch(terms + i);
 }
 
+/* If many vectors pass, the bytes of all are looked up, which is faster than a sum for each; for the blocks behind,
+ * too, before groups are tried again. */
 static void scan_groups(const group_scan *g, size_t begin, size_t end, fw_sink *sink) {
+  enum { PAUSE = 15 };
   const passage *p = g->p;
   const fw_scan *scan = fw_scan_table();
   uint32_t limit;
@@ -258,12 +256,16 @@ static void scan_groups(const group_scan *g, size_t begin, size_t end, fw_sink *
     const size_t first = scan->sift_groups(g->least, p->table->m, &p->codes, &next, limit, masks);
     uint32_t count = 0;
     for (size_t b = first; b < next; b++) count += (uint32_t)__builtin_popcountll(masks[b - first]);
-    if (count > scan->group_most * (next - first)) sift_bytes(p, first, next, sink->worst, masks);
-    judge_blocks(p, first, next < end ? next : end, masks, sink);
+    if (count <= scan->group_most * (next - first)) {
+      judge_blocks(p, first, next < end ? next : end, masks, sink);
+      continue;
+    }
+    next = first + PAUSE < end ? first + PAUSE : end;
+    scan_blocks(p, first, next, sink);
   }
 }
 
-/* Groups pass over most vectors of a list if the worst key is good enough: not in the first list. */
+/* Groups skip most vectors of a list if the worst key is good enough: not in the first list. */
 static void scan_passage(passage *p, fw_sink *sink) {
   enum { FIRST = 16 }; /* blocks until groups are tried */
   const size_t blocks = (p->scan_params->upto + FW_BLOCK - 1) / FW_BLOCK;
