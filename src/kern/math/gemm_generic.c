@@ -26,12 +26,12 @@ static inline vf vf_relu(vf v) {
 static inline void vf_store(float *p, vf v) {
   *(vf *)p = v;
 }
-static inline vf vf_load_part(const float *p, size_t n) {
+static vf vf_load_part(const float *p, size_t n) {
   vf v = {0};
   for (size_t i = 0; i < n; i++) v[i] = p[i];
   return v;
 }
-static inline void vf_store_part(float *p, size_t n, vf v) {
+static void vf_store_part(float *p, size_t n, vf v) {
   for (size_t i = 0; i < n; i++) p[i] = v[i];
 }
 

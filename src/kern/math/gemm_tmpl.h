@@ -17,8 +17,7 @@
 #define WIDE 8 /* registers of a tile of one row */
 #define SUMS (ROWS * COLS > WIDE ? ROWS * COLS : WIDE)
 #define DEPTH 256
-#define HALF (ROWS > 4 ? ROWS / 2 : 2) /* rows of a smaller tile */
-#define AHEAD 16                       /* rows of a transposed left matrix that memory is asked for before their turn */
+#define AHEAD 16 /* rows of a transposed left matrix that memory is asked for before their turn */
 
 /* Where the element (i, k) of the left matrix is: rows[i * by_row + k * by_k]; products of a chunk. */
 typedef struct left {
@@ -43,14 +42,37 @@ INLINE vf load(const float *p, size_t count) {
   return count == WIDTH ? vf_load(p) : vf_load_part(p, count);
 }
 
-INLINE void store_sum(vf sum, const finish *end, size_t col, size_t count, float *to) {
-  if (end->bias) sum = vf_add(load(end->bias + col, count), sum);
+INLINE vf finished(vf sum, const finish *end, const float *bias, const float *to, size_t count) {
+  if (end->bias) sum = vf_add(load(bias, count), sum);
   if (end->add) sum = vf_add(load(to, count), sum);
-  if (end->relu) sum = vf_relu(sum);
-  if (count == WIDTH)
-    vf_store(to, sum);
-  else
-    vf_store_part(to, count, sum);
+  return end->relu ? vf_relu(sum) : sum;
+}
+
+/* Sums at the right edge, or of one row: `cols` numbers of each row. */
+static void store_edge(size_t rows, size_t cols, const float *sums, size_t ld, float *c, size_t ldc,
+                       const finish *end) {
+  for (size_t i = 0; i < rows; i++, sums += ld, c += ldc) {
+    size_t j = 0;
+    for (; j + WIDTH <= cols; j += WIDTH)
+      vf_store(c + j, finished(vf_load(sums + j), end, end->bias + j, c + j, WIDTH));
+    if (j < cols) vf_store_part(c + j, cols - j, finished(vf_load(sums + j), end, end->bias + j, c + j, cols - j));
+  }
+}
+
+INLINE void store_tile(const int rows, const int cols, const vf *sum, float *c, size_t ldc, const finish *end) {
+  const float *from = end->bias ? end->bias : c;
+  const size_t by = end->bias ? 0 : ldc;
+  vf made[SUMS];
+  UNROLL for (int i = 0; i < rows * cols; i++) made[i] = sum[i];
+  if (end->bias || end->add) {
+    UNROLL for (int i = 0; i < rows * cols; i++) made[i] =
+        vf_add(vf_load(from + (size_t)(i / cols) * by + (size_t)(i % cols) * WIDTH), made[i]);
+  }
+  if (end->relu) {
+    UNROLL for (int i = 0; i < rows * cols; i++) made[i] = vf_relu(made[i]);
+  }
+  UNROLL for (int i = 0; i < rows * cols; i++)
+      vf_store(c + (size_t)(i / cols) * ldc + (size_t)(i % cols) * WIDTH, made[i]);
 }
 
 /* `rows` rows of `cols` registers. `full`: the last register of b has no edge. */
@@ -72,37 +94,36 @@ INLINE void tile(const int rows, const int cols, const bool full, const lefts *a
       }
     }
   }
-  UNROLL for (int i = 0; i < rows; i++) {
-    UNROLL for (int v = 0; v < cols; v++)
-        store_sum(sum[i * cols + v], end, (size_t)v * WIDTH, v == cols - 1 ? last : WIDTH,
-                  c + (size_t)i * ldc + (size_t)v * WIDTH);
+  if (rows > 1 && last == WIDTH) {
+    store_tile(rows, cols, sum, c, ldc, end);
+  } else {
+    float kept[SUMS * WIDTH];
+    UNROLL for (int i = 0; i < rows * cols; i++) vf_store(kept + (size_t)i * WIDTH, sum[i]);
+    store_edge((size_t)rows, (size_t)(cols - 1) * WIDTH + last, kept, (size_t)cols * WIDTH, c, ldc, end);
   }
 }
 
-INLINE void panel_of(const int cols, const bool full, size_t m, const lefts *a, const float *b, size_t ldb, size_t last,
-                     float *c, size_t ldc, const finish *end) {
+/* Rows in tiles; returns how many. */
+INLINE size_t panel_of(const int cols, size_t m, const lefts *a, const float *b, size_t ldb, size_t last, float *c,
+                       size_t ldc, const finish *end) {
   size_t i = 0;
-  for (; i + ROWS <= m; i += ROWS) tile(ROWS, cols, full, a, i, b, ldb, last, c + i * ldc, ldc, end);
-  for (; i + HALF <= m; i += HALF) tile(HALF, cols, full, a, i, b, ldb, last, c + i * ldc, ldc, end);
-  for (; i < m; i++) tile(1, cols, full, a, i, b, ldb, last, c + i * ldc, ldc, end);
+  for (; i + ROWS <= m; i += ROWS) tile(ROWS, cols, true, a, i, b, ldb, last, c + i * ldc, ldc, end);
+  for (; ROWS > 4 && i + 4 <= m; i += 4) tile(4, cols, true, a, i, b, ldb, last, c + i * ldc, ldc, end);
+  return i;
 }
 
-/* All rows of `cols` columns: up to COLS registers. */
-INLINE void panel_any(const bool full, size_t cols, size_t m, const lefts *a, const float *b, size_t ldb, float *c,
-                      size_t ldc, const finish *end) {
-  const size_t last = (cols - 1) % WIDTH + 1;
-  if (cols > 2 * WIDTH)
-    panel_of(COLS, full, m, a, b, ldb, last, c, ldc, end);
-  else if (cols > WIDTH)
-    panel_of(2, full, m, a, b, ldb, last, c, ldc, end);
-  else
-    panel_of(1, full, m, a, b, ldb, last, c, ldc, end);
-}
-
-/* b is packed. */
+/* All rows of `cols` columns: up to COLS registers of a packed matrix. */
 static void packed_panel(size_t cols, size_t m, const lefts *a, const float *b, size_t ldb, float *c, size_t ldc,
                          const finish *end) {
-  panel_any(true, cols, m, a, b, ldb, c, ldc, end);
+  const size_t last = (cols - 1) % WIDTH + 1;
+  size_t i = cols > 2 * WIDTH ? panel_of(COLS, m, a, b, ldb, last, c, ldc, end)
+             : cols > WIDTH   ? panel_of(2, m, a, b, ldb, last, c, ldc, end)
+                              : panel_of(1, m, a, b, ldb, last, c, ldc, end);
+  for (; i < m; i++)
+    for (size_t j = 0; j < cols; j += WIDTH) {
+      const finish here = {end->bias ? end->bias + j : NULL, end->add, end->relu};
+      tile(1, 1, true, a, i, b + j, ldb, cols - j < WIDTH ? last : WIDTH, c + i * ldc + j, ldc, &here);
+    }
 }
 
 /* One row: many registers of columns at once, so that their sums do not wait for each other. */
@@ -186,8 +207,8 @@ static void pack_registers(size_t depth, size_t cols, const float *b, size_t by_
 }
 
 /* A block of a panel, whose columns from `col` on it has; behind its last column the panel has zeros. */
-static void pack_block(size_t depth, size_t col, size_t cols, const float *b, size_t by_k, size_t by_col, float *to,
-                       const panel_shape *p) {
+static __attribute__((noinline)) void pack_block(size_t depth, size_t col, size_t cols, const float *b, size_t by_k,
+                                                 size_t by_col, float *to, const panel_shape *p) {
   const bool ends = col + cols == p->cols;
   if (by_col == 1 && col % WIDTH == 0 && (cols % WIDTH == 0 || ends)) {
     pack_registers(depth, cols, b, by_k, to + col, p->ld);
@@ -320,7 +341,6 @@ static void fill(fw_gemm *gemm) {
 #undef WIDE
 #undef SUMS
 #undef DEPTH
-#undef HALF
 #undef AHEAD
 #undef ROWS
 #undef COLS

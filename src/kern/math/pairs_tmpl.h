@@ -107,10 +107,8 @@ static void NAME(products)(size_t n, size_t count, const void *vectors, void *ou
     const REAL *u = (const REAL *)vectors + j;
     for (size_t first = 0; first < count; first += WIDE) {
       const size_t end = count - first < WIDE ? count : first + WIDE;
-      if (depth == 8)
-        NAME(runs)(8, n, count, u, first, end, transposed, out, j > 0);
-      else if (depth == DEEP)
-        NAME(runs)(DEEP, n, count, u, first, end, transposed, out, j > 0);
+      if (sizeof(REAL) == sizeof(float) && n == 8)
+        NAME(runs)(8, 8, count, u, first, end, transposed, out, false);
       else
         NAME(runs)(depth, n, count, u, first, end, transposed, out, j > 0);
     }

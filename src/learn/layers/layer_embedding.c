@@ -39,7 +39,7 @@ INLINE void copy_vectors(const size_t factors, const node *self, const real_pass
   }
 }
 
-INLINE void add_vectors(const size_t factors, const node *self, const real_pass *pass, size_t begin, size_t end) {
+static void add_vectors(const size_t factors, const node *self, const real_pass *pass, size_t begin, size_t end) {
   const fw_minibatch *batch = pass->batch;
   real *out = pass->tensors[self->index].out;
   memset(out + begin * self->width, 0, (end - begin) * self->width * sizeof(real));
@@ -51,19 +51,14 @@ INLINE void add_vectors(const size_t factors, const node *self, const real_pass 
   }
 }
 
-INLINE void place_vectors(const size_t factors, const node *self, const real_pass *pass, size_t begin, size_t end) {
+static void forward_fixed(const node *self, real_pass *pass, size_t begin, size_t end) {
+  const size_t factors = self->record_width;
   if (pass->batch->place || pass->batch->value)
     add_vectors(factors, self, pass, begin, end);
+  else if (sizeof(real) == sizeof(float) && factors == 8)
+    copy_vectors(8, self, pass, begin, end);
   else
     copy_vectors(factors, self, pass, begin, end);
-}
-
-static void forward_fixed(const node *self, real_pass *pass, size_t begin, size_t end) {
-  switch (self->record_width) {
-  case 8: place_vectors(8, self, pass, begin, end); break;
-  case 16: place_vectors(16, self, pass, begin, end); break;
-  default: place_vectors(self->record_width, self, pass, begin, end);
-  }
 }
 
 static void embedding_forward(const real_net *net, const node *self, real_pass *pass, size_t begin, size_t end) {
@@ -133,7 +128,7 @@ INLINE void sums_of_n(const crossed *c, size_t row, size_t at, const size_t n, r
 }
 
 INLINE void sums_of_slots(const crossed *c, size_t row, size_t at, size_t n, real *sum, real *squares) {
-  if (n == 8)
+  if (sizeof(real) == sizeof(float) && n == 8)
     sums_of_n(c, row, at, 8, sum, squares);
   else
     sums_of_n(c, row, at, n, sum, squares);
@@ -152,7 +147,7 @@ INLINE void spread_gradient(const crossed *c, size_t row, size_t at, size_t n, c
   if (c->slots == 0) {
     for (size_t j = 0; j < n; j++) grad[j] += g[j] * sum[j];
     for (size_t j = 0; j < n; j++) grad[c->factors + j] -= (real)0.5 * g[j];
-  } else if (n == 8) {
+  } else if (sizeof(real) == sizeof(float) && n == 8) {
     add_slopes(c, 8, u, sum, g, grad);
   } else {
     add_slopes(c, n, u, sum, g, grad);
