@@ -26,7 +26,7 @@ from bench_rows_peers import HERE, LOAD, machine, print_table
 from frontier_plot import write_plot
 
 K, BATCH = peers.K, 1000
-PROBES, EFS = "1,2,3,4,6,8,12,16,32,64,128", "10,16,24,32,48,64,96,128"
+PROBES, EFS = "1,2,3,4,6,8,12,16,24,32,48,64,128", "10,16,24,32,48,64,96,128,192"
 RECALLS = [0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 0.97, 0.98, 0.99]
 # name, what the index is for Furrow (options) or for Faiss (a factory; np: codes are not put in an order that their own
 # search does not use), settings: nprobe or ef, k_factor
