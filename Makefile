@@ -3,7 +3,8 @@
 #   make               build/furrow, build/furrow-serve, build/libfurrow.a and build/libfurrow.so; with MPI: libfurrow_mpi.so
 #   make test          builds and runs the tests
 #   make demo          the whole way on data that the command makes, with a report
-#   make bench         every benchmark at a small size; what they found goes to bench/RESULTS.md
+#   make bench         every benchmark at a small size; what they found goes to bench/RESULTS.md and bench/history, and
+#                      what fell since the last run on such a machine is shown
 #   make soak          furrow serve under load for SECONDS (1200), while models and indexes are replaced
 #   make install       to PREFIX (/usr/local), under DESTDIR if given
 #   make deb           Debian packages, in build-deb/packages

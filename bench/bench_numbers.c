@@ -5,6 +5,8 @@
  *   bench_numbers --all-floats [--threads T]              writes all 2^32 floats and reads them back
  *   bench_numbers --java N [--threads T] [--seed S]       writes N doubles as Java does, and as many floats (2^31 or
  *                                                         more: all positive ones), by the quick way and step by step
+ *   bench_numbers --java-runs [--threads T]               writes all 2^32 floats, and as many doubles, as runs, at
+ * every level of instructions, and one by one
  *
  * MB are 10^6 bytes of text; times are the thread's own (CPU), medians of the rounds, and the ratio is the median of
  * theirs. Exits with 1 if anything differs. */
@@ -23,12 +25,13 @@
 #include "base/number_in.h"
 #include "base/number_out.h"
 #include "base/rng.h"
+#include "kern/dispatch.h"
 
 enum { MOST_THREADS = 256, MOST_ROUNDS = 101, TEXT = 128 };
 
 typedef struct options {
   uint64_t numbers, rounds, exact, java, threads, seed;
-  bool json, all_floats;
+  bool json, all_floats, java_runs;
 } options;
 
 static double seconds(clockid_t clock) {
@@ -184,6 +187,54 @@ static void *check_java(void *argument) {
     const double d = java_double_of(&rng);
     n = fw_java_double(quick, d);
     compare_texts(w, quick, n, stepwise, fw_java_double_stepwise(stepwise, d));
+  }
+  return NULL;
+}
+
+static void check_run(worker *w, const fw_java_run *run, size_t count, bool wide) {
+  for (size_t i = 0; i < count; i++) {
+    char text[FW_JAVA_TEXT + 8], other[FW_JAVA_TEXT];
+    const size_t n = (size_t)(fw_java_put(text, run, i, wide) - text);
+    const size_t m = wide ? fw_java_double(other, ((const double *)run->values)[i])
+                          : fw_java_float(other, ((const float *)run->values)[i]);
+    compare_texts(w, text, n, other, m);
+  }
+}
+
+/* The same run by the kernels of every level; those that a level shares with the one below it come once. */
+static void check_kernels(worker *w, const float *floats, const double *doubles) {
+  fw_digits before = {NULL, NULL};
+  for (fw_isa isa = 0; isa < FW_ISA_COUNT; isa++) {
+    fw_java_run run;
+    if (!fw_isa_available(isa)) continue;
+    const fw_digits kern = fw_kernels_at(isa).digits;
+    if (floats && kern.floats != before.floats) {
+      kern.floats(&run, floats, FW_JAVA_RUN);
+      check_run(w, &run, FW_JAVA_RUN, false);
+    }
+    if (doubles && kern.doubles != before.doubles) {
+      kern.doubles(&run, doubles, FW_JAVA_RUN);
+      check_run(w, &run, FW_JAVA_RUN, true);
+    }
+    before = kern;
+  }
+}
+
+static void *check_runs(void *argument) {
+  worker *w = argument;
+  fw_rng rng;
+  fw_rng_init(&rng, fw_rng_hash(w->seed, w->first));
+  for (uint64_t i = w->first / FW_JAVA_RUN; i < (w->first + w->count) / FW_JAVA_RUN; i++) {
+    float floats[FW_JAVA_RUN];
+    double doubles[FW_JAVA_RUN];
+    uint64_t signs = fw_rng_next(&rng);
+    for (uint32_t k = 0; k < FW_JAVA_RUN; k++, signs >>= 1)
+      floats[k] = float_of((uint32_t)(i * FW_JAVA_RUN + k) | (uint32_t)(signs & 1) << 31);
+    check_kernels(w, floats, NULL);
+    if (i % 16 != 0) continue;
+    for (uint32_t k = 0; k < FW_JAVA_RUN; k++, signs >>= 1)
+      doubles[k] = signs & 1 ? -java_double_of(&rng) : java_double_of(&rng);
+    check_kernels(w, NULL, doubles);
   }
   return NULL;
 }
@@ -390,15 +441,12 @@ static void measure_speed(const options *o) {
 /* ---- options ---- */
 
 static bool parse_options(int argc, char **argv, options *o) {
-  static const struct option names[] = {{"numbers", required_argument, NULL, 'n'},
-                                        {"rounds", required_argument, NULL, 'r'},
-                                        {"exact", required_argument, NULL, 'e'},
-                                        {"threads", required_argument, NULL, 't'},
-                                        {"seed", required_argument, NULL, 's'},
-                                        {"json", no_argument, NULL, 'j'},
-                                        {"all-floats", no_argument, NULL, 'a'},
-                                        {"java", required_argument, NULL, 'v'},
-                                        {NULL, 0, NULL, 0}};
+  static const struct option names[] = {
+      {"numbers", required_argument, NULL, 'n'}, {"rounds", required_argument, NULL, 'r'},
+      {"exact", required_argument, NULL, 'e'},   {"threads", required_argument, NULL, 't'},
+      {"seed", required_argument, NULL, 's'},    {"json", no_argument, NULL, 'j'},
+      {"all-floats", no_argument, NULL, 'a'},    {"java", required_argument, NULL, 'v'},
+      {"java-runs", no_argument, NULL, 'u'},     {NULL, 0, NULL, 0}};
   *o = (options){.numbers = 200000, .rounds = 7, .threads = 1, .seed = 1};
   int c;
   while ((c = getopt_long(argc, argv, "", names, NULL)) != -1) {
@@ -412,6 +460,7 @@ static bool parse_options(int argc, char **argv, options *o) {
     if (c == '?') return false;
     if (c == 'j') o->json = true;
     if (c == 'a') o->all_floats = true;
+    if (c == 'u') o->java_runs = true;
     if (number != NULL) *number = strtoull(optarg, NULL, 10);
   }
   return o->numbers > 0 && o->rounds > 0 && o->rounds <= MOST_ROUNDS && o->threads > 0 && o->threads <= MOST_THREADS;
@@ -420,13 +469,13 @@ static bool parse_options(int argc, char **argv, options *o) {
 int main(int argc, char **argv) {
   options o;
   if (!parse_options(argc, argv, &o)) {
-    fprintf(stderr, "usage: bench_numbers [--numbers N] [--rounds R] [--exact N] [--all-floats] [--java N] [--threads "
-                    "T] [--seed S] "
-                    "[--json]\n");
+    fprintf(stderr, "usage: bench_numbers [--numbers N] [--rounds R] [--exact N] [--all-floats] [--java N] "
+                    "[--java-runs] [--threads T] [--seed S] [--json]\n");
     return 2;
   }
   if (o.exact > 0) return check_in_threads(&o, "texts read", o.exact, check_texts);
   if (o.java > 0) return check_in_threads(&o, "java texts", o.java, check_java);
+  if (o.java_runs) return check_in_threads(&o, "java runs", UINT64_C(1) << 31, check_runs);
   if (o.all_floats) return check_in_threads(&o, "floats written", UINT64_C(1) << 32, check_floats);
   int failed = check_in_threads(&o, "texts read", 1000000, check_texts);
   measure_speed(&o);

@@ -3,10 +3,11 @@
  *   bench_product_peers [--isa avx2|avx512] [--quick] [--rounds N] [--json] [--only NAME]
  *
  * The shapes are those of training: the three products of a fully connected layer for a batch, and the products of
- * k-means, product quantizers and searching. Furrow cuts a batch into tasks of 32 rows, and the gradient of weights
- * into tasks of 4096 weights: that is what is timed for it. A peer gets the same tasks, and the whole batch in one
- * call; the ratio is with the faster of the two. `nearest` finds the nearest of k centroids: the peer multiplies and
- * looks for the largest score; a second line has its product alone, which is less than the work asked for.
+ * k-means, product quantizers and searching. Furrow cuts a batch into tasks of 32 rows, multiplies them with weights
+ * that are packed once for an update (the packing counts), and cuts the gradient of weights into tasks: that is what is
+ * timed for it. A peer gets the same tasks, and the whole batch in one call; the ratio is with the faster of the two.
+ * `nearest` finds the nearest of k centroids: the peer multiplies and looks for the largest score; a second line has
+ * its product alone, which is less than the work asked for.
  *
  * --isa starts the program again with FURROW_ISA, OPENBLAS_CORETYPE and ONEDNN_MAX_CPU_ISA set for that level, because
  * the libraries read them when they are loaded. */
@@ -27,7 +28,7 @@
 #include <oneapi/dnnl/dnnl.h>
 #endif
 
-enum { TASK_ROWS = 32, TASK_WEIGHTS = 4096, NET_SHAPES = 9 }; /* the first nine shapes are those of one net */
+enum { TASK_ROWS = 32, TASK_WEIGHTS = 3072, NET_SHAPES = 9 }; /* the first nine shapes are those of one net */
 
 typedef enum product_kind { FORWARD, TO_INPUT, TO_WEIGHTS, NEAREST, SCORES } product_kind;
 
@@ -81,6 +82,8 @@ typedef struct job {
   float *centroids;       /* n x k */
   float *out;             /* of any of the products */
   float *half_square;     /* of each centroid */
+  float *packed_weights;  /* NULL: they are not packed */
+  float *bias;            /* of a forward product with packed weights: zeros */
   fw_packed packed;       /* centroids */
   const fw_packed *using; /* NULL: not ours */
   bool looks;             /* for the largest score behind the product */
@@ -115,9 +118,33 @@ static void onednn(char kind, size_t m, size_t n, size_t k, const float *a, size
 
 /* ---- A batch ---- */
 
+/* c (m x n) = a b, with b packed first; the element (row, col) of b is b[row * by_row + col * by_col]. */
+static void multiply_packed(const job *j, size_t n, size_t k, const float *a, const float *b, size_t by_row,
+                            size_t by_col) {
+  const fw_gemm *gemm = fw_gemm_table();
+  const size_t m = j->shape->m;
+  gemm->pack(&(fw_gemm_pack){k, n, b, by_row, by_col, 0, k, 0, n, j->packed_weights});
+  for (size_t i = 0; i < m; i += TASK_ROWS) {
+    const fw_gemm_part part = {a + i * k, k, 1, k};
+    gemm->multiply(&(fw_gemm_job){.m = m - i < TASK_ROWS ? m - i : TASK_ROWS,
+                                  .n = n,
+                                  .end_col = n,
+                                  .parts = &part,
+                                  .part_count = 1,
+                                  .packed = j->packed_weights,
+                                  .c = j->out + i * n,
+                                  .ldc = n,
+                                  .bias = j->bias});
+  }
+}
+
 /* out = x w, over zeros, as a layer adds to its bias */
 static void forward(const job *j) {
   const shape *s = j->shape;
+  if (j->packed_weights) {
+    multiply_packed(j, s->n, s->k, j->x, j->w, s->n, 1);
+    return;
+  }
   const size_t step = j->whole ? s->m : TASK_ROWS;
   memset(j->out, 0, s->m * s->n * sizeof *j->out);
   for (size_t i = 0; i < s->m; i += step)
@@ -127,6 +154,10 @@ static void forward(const job *j) {
 
 static void to_input(const job *j) {
   const shape *s = j->shape;
+  if (j->packed_weights) {
+    multiply_packed(j, s->k, s->n, j->grad, j->w, 1, s->n);
+    return;
+  }
   const size_t step = j->whole ? s->m : TASK_ROWS;
   for (size_t i = 0; i < s->m; i += step)
     j->product('t', s->m - i < step ? s->m - i : step, s->k, s->n, j->grad + i * s->n, s->n, j->w, s->n,
@@ -135,7 +166,23 @@ static void to_input(const job *j) {
 
 static void to_weights(const job *j) {
   const shape *s = j->shape;
-  const size_t step = j->whole ? s->k : TASK_WEIGHTS / s->n;
+  const fw_gemm *gemm = fw_gemm_table();
+  const size_t step = j->whole ? s->k : TASK_WEIGHTS / s->n / 8 * 8;
+  if (j->packed_weights) {
+    gemm->pack(&(fw_gemm_pack){s->m, s->n, j->grad, s->n, 1, 0, s->m, 0, s->n, j->packed_weights});
+    for (size_t i = 0; i < s->k; i += step) {
+      const fw_gemm_part part = {j->x + i, 1, s->k, s->m};
+      gemm->multiply(&(fw_gemm_job){.m = s->k - i < step ? s->k - i : step,
+                                    .n = s->n,
+                                    .end_col = s->n,
+                                    .parts = &part,
+                                    .part_count = 1,
+                                    .packed = j->packed_weights,
+                                    .c = j->out + i * s->n,
+                                    .ldc = s->n});
+    }
+    return;
+  }
   for (size_t i = 0; i < s->k; i += step)
     j->product('l', s->k - i < step ? s->k - i : step, s->n, s->m, j->x + i, s->k, j->grad, s->n, j->out + i * s->n,
                s->n, false);
@@ -221,6 +268,15 @@ static job make_job(const shape *s) {
   job j = {.shape = s, .product = ours, .x = numbers(&rng, s->m * s->k), .w = numbers(&rng, s->k * s->n)};
   j.grad = numbers(&rng, s->m * s->n);
   j.out = numbers(&rng, out_size(s));
+  const bool packs = s->kind <= TO_WEIGHTS && s->n > 1 && s->m > 1; /* as layers do */
+  if (packs) {
+    const size_t rows = s->kind == FORWARD ? s->k : s->kind == TO_INPUT ? s->n : s->m;
+    const size_t columns = s->kind == TO_INPUT ? s->k : s->n;
+    const size_t size = fw_gemm_table()->packed_size(rows, columns);
+    j.packed_weights = numbers(&rng, size);
+    memset(j.packed_weights, 0, size * sizeof *j.packed_weights);
+    j.bias = s->kind == FORWARD ? calloc(columns, sizeof *j.bias) : NULL;
+  }
   if (s->kind != NEAREST && s->kind != SCORES) return j;
   furrow_error err;
   const bool l2 = s->kind == NEAREST;
@@ -244,6 +300,8 @@ static void free_job(job *j) {
   free(j->w);
   free(j->grad);
   free(j->out);
+  free(j->packed_weights);
+  free(j->bias);
   free(j->half_square);
   free(j->best);
   free(j->score);
@@ -337,6 +395,10 @@ static void print_sameness(const char *name, product_function *product) {
   if (!alone) abort();
   j.product = product;
   j.whole = true;
+  if (product != ours) {
+    free(j.packed_weights);
+    j.packed_weights = NULL;
+  }
   forward(&j);
   size_t same = 0;
   for (size_t i = 0; i < s.m; i++) product('n', 1, s.n, s.k, j.x + i * s.k, s.k, j.w, s.n, alone + i * s.n, s.n, true);
@@ -363,6 +425,7 @@ static bool run_shape(const shape *s, const contest_options *o, const char *isa)
       if (s->kind == SCORES && variant > 0) continue;
       jobs[count] = jobs[0];
       jobs[count].using = NULL;
+      jobs[count].packed_weights = NULL;
       jobs[count].product = p->product;
       jobs[count].whole = variant == 1;
       jobs[count].looks = variant == 0;
@@ -378,6 +441,7 @@ static bool run_shape(const shape *s, const contest_options *o, const char *isa)
   if (!vectors) {
     jobs[count] = jobs[0];
     jobs[count].whole = true;
+    jobs[count].packed_weights = NULL;
     all[count] = (contestant){.name = "Furrow, one call", .work = work, .context = &jobs[count]};
     count++;
   }
@@ -414,7 +478,7 @@ static int restart(char **argv, const char *isa) {
   const bool wide = strcmp(isa, "avx512") == 0;
   const bool named = wide || strcmp(isa, "avx2") == 0;
   if (named) setenv("FURROW_ISA", isa, 1);
-  if (named && !wide) setenv("OPENBLAS_CORETYPE", "Haswell", 1); /* otherwise what it finds itself */
+  if (named) setenv("OPENBLAS_CORETYPE", wide ? "SkylakeX" : "Haswell", 1); /* it does not know newer processors */
   setenv("OPENBLAS_NUM_THREADS", "1", 1);
   setenv("OMP_NUM_THREADS", "1", 1);
   if (named) setenv("ONEDNN_MAX_CPU_ISA", wide ? "ALL" : "AVX2", 1);

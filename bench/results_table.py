@@ -1,24 +1,31 @@
 #!/usr/bin/env python3
-"""bench/results_table.py FOLDER [--out FILE.md]: one table of what the benchmarks found.
+"""bench/results_table.py FOLDER [--out FILE.md] [--history FOLDER]: one table of what the benchmarks found.
 
 FOLDER holds what tools/run_bench.sh collected: NAME.json of the drivers, NAME.jsonl of programs that print a line of
-JSON for each figure, and NAME.command with the command that made it. A line of the table is one question: Furrow's
-figure, a peer's, and how many times better Furrow's is (below 1: the peer is ahead), by the clock and, where it is
-known, by processor time, which says more on a busy machine.
+JSON for each figure, and NAME.command with the command that made it; FOLDER/avx2 has the same of those that ran again
+with AVX2 only. A line of the table is one question: Furrow's figure, a peer's, and how many times better Furrow's is
+(below 1: the peer is ahead), by the clock and, where it is known, by processor time, which says more on a busy machine;
+then the same with AVX2. --history adds the figures to a folder of entries and reports what fell since the last one.
 """
 import argparse
 import json
 import os
 import sys
 
+import figure_history
+
 
 class Line:
-    """What was asked; unit; figures of Furrow and of the peer; the same by processor time (None: not known)"""
+    """What was asked; unit; figures of Furrow and of the peer; the same by processor time (None: not known); the level
+    of instructions if the benchmark chose one itself"""
 
-    def __init__(self, what, unit, ours, peer, theirs, cpu=None, more_is_better=False):
-        self.what, self.unit, self.ours, self.peer, self.theirs = what, unit, ours, peer, theirs
+    def __init__(self, what, unit, ours, peer, theirs, cpu=None, more_is_better=False, level=None):
+        self.what, self.unit, self.ours, self.peer, self.theirs, self.level = what, unit, ours, peer, theirs, level
         self.ratio = better(ours, theirs, more_is_better)
         self.cpu_ratio = better(cpu[0], cpu[1], more_is_better) if cpu and cpu[0] and cpu[1] else None
+
+    def key(self):
+        return self.what, self.unit, self.peer
 
 
 def better(ours, theirs, more_is_better):
@@ -105,13 +112,15 @@ def lines_of_forest(data):
 
 
 def lines_of_encode(data):
-    results = [r for r in data["results"] if r["cores"] == 1 and not r["isa"] and "error" not in r]
-    ours = {(r["kind"], r["job"]): r for r in results if r["program"] == "furrow"}
-    for r in results:
-        us = ours.get((r["kind"], r["job"]))
-        if r["program"] != "furrow" and us:
-            yield Line(f"raw log, {r['job']}: {r['kind']}", "MB/s, 1 core", us["mb_per_s"], r["program"], r["mb_per_s"],
-                       (us["mb_per_cpu_s"], r["mb_per_cpu_s"]), True)
+    results = [r for r in data["results"] if r["cores"] == 1 and "error" not in r]
+    peers = [r for r in results if r["program"] != "furrow"]
+    for level in (None, "avx2"):
+        ours = {(r["kind"], r["job"]): r for r in results if r["program"] == "furrow" and (r["isa"] or None) == level}
+        for r in peers:
+            us = ours.get((r["kind"], r["job"]))
+            if us:
+                yield Line(f"raw log, {r['job']}: {r['kind']}", "MB/s, 1 core", us["mb_per_s"], r["program"],
+                           r["mb_per_s"], (us["mb_per_cpu_s"], r["mb_per_cpu_s"]), True, level)
 
 
 def lines_of_recommend(data):
@@ -162,7 +171,8 @@ def lines_of_numbers(records):
 def lines_of_formats(records):
     for r in records:
         if "plain_mb_per_s" in r and r["type"] == "f32":
-            yield Line(f"{r['what']} {r['format']}, {r['type']}", "MB/s", r["mb_per_s"], "plain C loop",
+            ids = f", {r['key_bits']}-bit column ids" if "key_bits" in r else ""
+            yield Line(f"{r['what']} {r['format']}, {r['type']}{ids}", "MB/s", r["mb_per_s"], "plain C loop",
                        r["plain_mb_per_s"], more_is_better=True)
 
 
@@ -171,7 +181,7 @@ def lines_of_products(records):
         if r["peer"].startswith("Furrow"):
             continue
         shape = f" ({r['m']} x {r['k']} x {r['n']})" if "m" in r else ""
-        yield Line(f"product: {r['what']}{shape}, {r['isa']}", "us, 1 thread", r["us"], r["peer"], r["peer_us"])
+        yield Line(f"product: {r['what']}{shape}", "us, 1 thread", r["us"], r["peer"], r["peer_us"])
 
 
 def lines_of_json(records):
@@ -223,7 +233,26 @@ READERS = {
     "bench_thread_peers": lines_of_threads,
 }
 
-# ---- The page ----
+# ---- What a run found ----
+
+
+class Part:
+    """A benchmark: its name, the command that ran, and its lines at the best level and with AVX2, by Line.key()"""
+
+    def __init__(self, name, command):
+        self.name, self.command, self.best, self.avx2 = name, command, {}, {}
+
+    def add(self, lines, level):
+        for line in lines:
+            found = self.avx2 if (line.level or level) == "avx2" else self.best
+            while line.key() in found:
+                line.what += " (again)"
+            found[line.key()] = line
+
+    def rows(self):
+        """Pairs of lines, one of which may be None"""
+        for key in list(self.best) + [key for key in self.avx2 if key not in self.best]:
+            yield self.best.get(key), self.avx2.get(key)
 
 
 def load(path):
@@ -231,9 +260,18 @@ def load(path):
         return [json.loads(line) for line in file if line.strip()] if path.endswith(".jsonl") else json.load(file)
 
 
-def collect(folder):
-    """(command, lines) of each benchmark, and what the drivers say of the machine"""
-    parts, machine, others = [], {}, []
+def read_lines(name, data):
+    """The lines of a benchmark. A driver that has changed costs its own lines, not those of the others."""
+    try:
+        return list(READERS[name](data))
+    except (KeyError, TypeError, ZeroDivisionError, AttributeError) as problem:
+        print(f"{name}: its results are not what bench/results_table.py expects ({problem!r})", file=sys.stderr)
+        return []
+
+
+def take_folder(folder, parts, level):
+    """Adds to parts, by name; returns the machine as the drivers describe it, and what others took of it"""
+    machine, others = {}, [0]
     for file in sorted(os.listdir(folder)):
         name, ending = os.path.splitext(file)
         if ending not in (".json", ".jsonl") or name not in READERS:
@@ -241,41 +279,92 @@ def collect(folder):
         data = load(os.path.join(folder, file))
         if isinstance(data, dict):
             machine = data.get("machine") or machine
-            others.append(data.get("others_share", 0))
+            others.append(data.get("others_share") or 0)
         with open(os.path.join(folder, name + ".command"), encoding="utf-8") as text:
-            parts.append((text.read().strip(), list(READERS[name](data))))
-    return parts, machine, max(others, default=0)
+            part = parts.setdefault(name, Part(name, text.read().strip()))
+        part.add(read_lines(name, data), level)
+    return machine, max(others)
 
 
-def page(parts, machine, others):
+def collect(folder):
+    parts = {}
+    machine, others = take_folder(folder, parts, None)
+    if os.path.isdir(os.path.join(folder, "avx2")):
+        others = max(others, take_folder(os.path.join(folder, "avx2"), parts, "avx2")[1])
+    return list(parts.values()), machine, others
+
+
+# ---- The page ----
+
+
+def cells_of(line):
+    if line is None:
+        return ["", "", ""]
+    return [number(line.ours), f"{line.ratio:.2f}", f"{line.cpu_ratio:.2f}" if line.cpu_ratio else ""]
+
+
+def page(parts, machine, others, best):
     yield "# What `make bench` found"
     yield ""
     yield f"{machine.get('cpu', 'unknown')}, {machine.get('cores', '?')} cores, {machine.get('system', '')}. " \
           f"Others took up to {100 * others:.0f} % of the machine meanwhile. Sizes are small: a look, not a measurement; " \
-          "[README.md](README.md) says what is compared and how to do it at full size. A ratio above 1: Furrow is ahead."
+          "[README.md](README.md) says what is compared and how to do it at full size. A ratio above 1: Furrow is ahead. " \
+          f"The best level of instructions here is {best}; the last columns of figures have AVX2 alone (`FURROW_ISA=avx2`), " \
+          "where the level matters and there is a better one."
     yield ""
-    yield "| what | unit | Furrow | peer | its figure | ratio | by processor time | command |"
-    yield "|---|---|---:|---|---:|---:|---:|---|"
-    for command, lines in parts:
-        for line in lines:
-            cpu = f"{line.cpu_ratio:.2f}" if line.cpu_ratio else ""
-            yield f"| {line.what} | {line.unit} | {number(line.ours)} | {line.peer} | {number(line.theirs)} | " \
-                  f"{line.ratio:.2f} | {cpu} | `{command}` |"
+    yield "| what | unit | Furrow | peer | its figure | ratio | by processor time | AVX2 | ratio | by processor time | command |"
+    yield "|---|---|---:|---|---:|---:|---:|---:|---:|---:|---|"
+    for part in parts:
+        for line, narrow in part.rows():
+            ours, ratio, cpu = cells_of(line)
+            any_line = line or narrow
+            yield f"| {any_line.what} | {any_line.unit} | {ours} | {any_line.peer} | {number(any_line.theirs)} | " \
+                  f"{ratio} | {cpu} | {' | '.join(cells_of(narrow))} | `{part.command}` |"
+
+
+# ---- The entry ----
+
+
+def short(value):
+    return float(f"{value:.4g}") if value else None
+
+
+def figures_of(parts, best):
+    for part in parts:
+        for level, lines in ((best, part.best), ("avx2", part.avx2)):
+            for line in lines.values():
+                yield {"benchmark": part.name, "what": line.what, "unit": line.unit, "level": level, "peer": line.peer,
+                       "ours": short(line.ours), "theirs": short(line.theirs), "ratio": short(line.ratio),
+                       "cpu_ratio": short(line.cpu_ratio)}
+
+
+def add_entry(folder, parts, others, best):
+    made = figure_history.entry(list(figures_of(parts, best)), others, os.path.dirname(os.path.abspath(__file__)))
+    old = figure_history.last_comparable(folder, made)
+    print(f"{len(made['figures'])} figures: {figure_history.save(folder, made)}")
+    if old:
+        print("\n".join(figure_history.report(old, made)))
+    else:
+        print("no earlier entry of such a machine to compare with")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder")
     parser.add_argument("--out", metavar="FILE.md", help="where the table goes (standard output)")
+    parser.add_argument("--history", metavar="FOLDER", help="where an entry with the figures goes")
     options = parser.parse_args()
     parts, machine, others = collect(options.folder)
-    text = "\n".join(page(parts, machine, others)) + "\n"
+    best = figure_history.levels()[-1]
+    text = "\n".join(page(parts, machine, others, best)) + "\n"
     if options.out:
         with open(options.out, "w", encoding="utf-8") as file:
             file.write(text)
-        print(f"{sum(len(lines) for _, lines in parts)} lines of {len(parts)} benchmarks: {options.out}")
+        print(f"{sum(len(list(part.rows())) for part in parts)} lines of {len(parts)} benchmarks: {options.out}")
     else:
         sys.stdout.write(text)
+    if options.history and parts:
+        add_entry(options.history, parts, others, best)
     return 0 if parts else 1
 
 

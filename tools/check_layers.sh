@@ -7,6 +7,7 @@
 #     without a folder (py_core.h), and there public headers as in any program (<furrow/rows.h>)
 #   - every folder of src, cli and tests/unit is a module or a listed subfolder; no folder has more than 40 files, except
 #     data of tests
+#   - cli and serve print through cli/core/output.h and `say` of cli/core/shown_text.h, which escape what a terminal would obey
 #   - mpi.h only in src/comm/mpi_comm.c; intrinsics only in src/kern/…/<topic>_<isa>.c; cli includes nothing from outside but the C library, serve nothing but
 #     that, libevent and zlib, python/src nothing but the C library and Python.h
 #   - no file is longer than 1500 lines, and no two sources have the same name
@@ -138,6 +139,10 @@ check_includes() {
       if (!(module in modules)) complain(module " is not in the table of src/README.md")
     }
     { lines = FNR }
+    (module == "cli" || module == "serve") && FILENAME !~ /^cli\/core\/(shown_text|output|progress|ranks)\.c$/ &&
+    !/^ *(\/\*|\*|\.help)/ && /(^|[^a-z_])(printf|puts|putchar|vprintf|perror)\(|[(, ]std(out|err)[,;)]/ {
+      complain("text for people goes through core/output.h (stdout) or say of core/shown_text.h (stderr)")
+    }
     match($0, /^[ \t]*#[ \t]*include[ \t]*["<][^">]*[">]/) {
       text = substr($0, RSTART, RLENGTH)
       header = text

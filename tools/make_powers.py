@@ -2,6 +2,7 @@
 """The powers of five behind Furrow's number reading and writing, and the proof that 128 bits of them are enough.
 
   tools/make_powers.py table > src/base/powers_table.inc    makes the table
+  tools/make_powers.py scales                               the numbers of fw_decimal_scales in src/base/powers.c
   tools/make_powers.py prove                                checks every claim of src/base/powers.h (a second)
 
 The table has g(q) = ceil(5^q * 2^(127 - floor(log2 5^q))) for FIRST <= q <= LAST: 5^q as a number of 128 bits, rounded
@@ -40,6 +41,15 @@ def table():
     for q in range(FIRST, LAST + 1):
         g = power(q)
         print("{0x%016x, 0x%016x}, /* %d */" % (g >> 64, g & (2**64 - 1), q))
+
+
+def scales():
+    """2^60 * 2^-i / 10^k, 10^k not above 2^-i: all integers, and their lowest bits are 0, which the kernels count on."""
+    for i in range(76):
+        k = floor_log10_pow2(-i)
+        scale, rest = divmod(2**60 * 10**-k, 2**i)
+        assert rest == 0 and 2**60 <= scale < 10 * 2**60 and scale % (2**26 if i < 47 else 8) == 0
+        print("0x%016x," % scale)
 
 
 def first_hit(a, m, low, high):
@@ -155,6 +165,8 @@ def prove_all():
 if __name__ == "__main__":
     if sys.argv[1:] == ["table"]:
         table()
+    elif sys.argv[1:] == ["scales"]:
+        scales()
     elif sys.argv[1:] == ["prove"]:
         prove_all()
     else:

@@ -9,6 +9,7 @@
 #include "core/fail.h"
 #include "core/progress.h"
 #include "core/ranks.h"
+#include "core/shown_text.h"
 #include "furrow/version.h"
 
 static const command *the_root;
@@ -160,13 +161,15 @@ static void print_cost(double began) {
   if (getrusage(RUSAGE_SELF, &used) != 0) return;
   const double user = (double)used.ru_utime.tv_sec + 1e-6 * (double)used.ru_utime.tv_usec;
   const double system = (double)used.ru_stime.tv_sec + 1e-6 * (double)used.ru_stime.tv_usec;
-  fprintf(stderr, "furrow: %.3f s, %.3f s of processor time, %.1f MB of memory at most, %s instructions\n",
-          now_seconds() - began, user + system, (double)used.ru_maxrss * 1024e-6, furrow_isa());
+  say("furrow: %.3f s, %.3f s of processor time, %.1f MB of memory at most, %s instructions\n", now_seconds() - began,
+      user + system, (double)used.ru_maxrss * 1024e-6, furrow_isa());
 }
 
 /* The library calls settings keys; those that the command has as options are told as such. */
 static void name_option(const command *cmd, furrow_error *err) {
   static const char start[] = "set the key `";
+  if (strstr(err->message, "(max_line_bytes)") && option_is_named(cmd->groups, "max-line"))
+    add_hint(err, "--max-line BYTES allows longer ones");
   char name[sizeof err->hint];
   if (strncmp(err->hint, start, sizeof start - 1) != 0) return;
   strcpy(name, err->hint + sizeof start - 1);

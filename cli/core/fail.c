@@ -1,5 +1,6 @@
 /* cli/core/fail.c: errors that the command itself reports. */
 #include "core/fail.h"
+#include "core/shown_text.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -67,6 +68,7 @@ void print_failure_of(const char *who, furrow_status status, const furrow_error 
   if (status == FURROW_OK || status == FURROW_END) return;
   char text[1024];
   furrow_error_to_text(err, text, sizeof text);
-  fprintf(stderr, "furrow: %s%s\n", who, text);
-  if (err->hint[0]) fprintf(stderr, "hint: %s\n", err->hint);
+  for (char *end = text; (end = strchr(end, '\n'));) *end = ' '; /* of a name: a message is one line */
+  say("furrow: %s%s\n", who, text);
+  if (err->hint[0]) say("hint: %s\n", err->hint);
 }

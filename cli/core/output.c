@@ -11,11 +11,12 @@
 #include <unistd.h>
 
 #include "core/fail.h"
+#include "core/shown_text.h"
 
 /* ---- Buffer --------------------------------------------------------------------------------------------- */
 
 furrow_status output_open(output *out, furrow_error *err) {
-  *out = (output){.data = malloc(OUTPUT_BYTES)};
+  *out = (output){.data = malloc(OUTPUT_BYTES), .terminal = isatty(STDOUT_FILENO) == 1};
   return out->data ? FURROW_OK : fail_memory(err);
 }
 
@@ -24,15 +25,34 @@ void output_close(output *out) {
   *out = (output){0};
 }
 
-static void write_all(output *out) {
-  size_t done = 0;
-  if (out->file && !out->errnum && fwrite(out->data, 1, out->used, out->file) != out->used) out->errnum = errno;
-  while (!out->file && done < out->used && !out->errnum) {
-    ssize_t n = write(STDOUT_FILENO, out->data + done, out->used - done);
+static void write_stdout(output *out, const char *bytes, size_t size) {
+  for (size_t done = 0; done < size && !out->errnum;) {
+    ssize_t n = write(STDOUT_FILENO, bytes + done, size - done);
     if (n >= 0)
       done += (size_t)n;
     else if (errno != EINTR)
       out->errnum = errno;
+  }
+}
+
+/* Also data, which output_bytes takes as it is. */
+static void write_terminal(output *out, const char *bytes, size_t size) {
+  while (size > 0) {
+    char escape[SHOWN_ESCAPE];
+    const size_t plain = shown_prefix(bytes, size);
+    write_stdout(out, bytes, plain);
+    const size_t escaped = plain < size ? shown_escape(escape, bytes + plain, size - plain) : 0;
+    if (escaped) write_stdout(out, escape, strlen(escape));
+    bytes += plain + escaped;
+    size -= plain + escaped;
+  }
+}
+
+static void write_all(output *out) {
+  if (out->file) {
+    if (!out->errnum && fwrite(out->data, 1, out->used, out->file) != out->used) out->errnum = errno;
+  } else {
+    (out->terminal ? write_terminal : write_stdout)(out, out->data, out->used);
   }
   out->used = 0;
 }
@@ -52,7 +72,23 @@ void output_bytes(output *out, const char *bytes, size_t size) {
   }
 }
 
+void output_shown(output *out, const char *text, size_t size) {
+  for (size_t at = 0; at < size;) {
+    char escape[SHOWN_ESCAPE];
+    const size_t plain = shown_prefix(text + at, size - at);
+    output_bytes(out, text + at, plain);
+    at += plain;
+    if (at == size) break;
+    at += shown_escape(escape, text + at, size - at);
+    output_bytes(out, escape, strlen(escape));
+  }
+}
+
 void output_text(output *out, const char *text) {
+  output_shown(out, text, strlen(text));
+}
+
+void output_data(output *out, const char *text) {
   output_bytes(out, text, strlen(text));
 }
 
@@ -62,7 +98,7 @@ void output_format(output *out, const char *format, ...) {
   va_start(args, format);
   int n = vsnprintf(text, sizeof text, format, args);
   va_end(args);
-  if (n > 0) output_bytes(out, text, (size_t)n < sizeof text ? (size_t)n : sizeof text - 1);
+  if (n > 0) output_shown(out, text, (size_t)n < sizeof text ? (size_t)n : sizeof text - 1);
 }
 
 void output_decimals(output *out, double value) {

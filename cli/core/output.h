@@ -7,9 +7,11 @@
 
 #include "furrow/status.h"
 
-/* After a failed write all further output is dropped; output_flush reports the failure. */
+/* After a failed write all further output is dropped; output_flush reports the failure. What goes to a terminal has no
+ * control characters but line ends and tabs (shown_text.h). */
 typedef struct output {
-  FILE *file; /* NULL: standard output */
+  FILE *file;    /* NULL: standard output */
+  bool terminal; /* standard output is one */
   char *data;
   size_t used;
   int errnum;    /* of the failed write; 0: none failed */
@@ -25,7 +27,11 @@ char *output_reserve(output *out, size_t size);
 static inline void output_upto(output *out, const char *end) {
   out->used = (size_t)(end - out->data);
 }
+/* Data: what another program reads stays as it is. */
 void output_bytes(output *out, const char *bytes, size_t size);
+void output_data(output *out, const char *text);
+/* Text for people: control characters are escaped in a pipe and a file as well. */
+void output_shown(output *out, const char *text, size_t size);
 void output_text(output *out, const char *text);
 void output_format(output *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Prints %.6f; %.6g for what that leaves fewer than three digits of, except 0. */

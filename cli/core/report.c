@@ -9,47 +9,39 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/shown_text.h"
+
 enum { NAME_WIDTH = 20 };
 
 /* ---- Text ----------------------------------------------------------------------------------------------- */
 
-/* Length of the UTF-8 character at s, or 0 if it is invalid. Reads nothing past the end of the text, because the
- * terminating 0 is not a continuation byte. */
-static size_t utf8_length(const unsigned char *s) {
-  if (s[0] < 0x80) return 1;
-  size_t n = s[0] >= 0xc2 && s[0] < 0xe0 ? 2 : (s[0] & 0xf0) == 0xe0 ? 3 : s[0] >= 0xf0 && s[0] < 0xf5 ? 4 : 0;
-  for (size_t i = 1; i < n; i++)
-    if ((s[i] & 0xc0) != 0x80) return 0;
-  if (n == 3 && ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f))) return 0; /* too long, surrogate */
-  if (n == 4 && ((s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))) return 0; /* too long, too large */
-  return n;
-}
-
 void output_json_text(output *out, const char *text) {
-  output_text(out, "\"");
-  for (const unsigned char *s = (const unsigned char *)text; *s;) {
-    size_t n = utf8_length(s);
+  const char *end = text + strlen(text);
+  output_bytes(out, "\"", 1);
+  while (text < end) {
+    char escape[SHOWN_ESCAPE];
+    const size_t n = utf8_length(text, (size_t)(end - text));
     if (n == 0)
       output_text(out, "\\ufffd");
-    else if (*s == '"' || *s == '\\')
-      output_format(out, "\\%c", *s);
-    else if (*s < 0x20 || *s == 0x7f)
-      output_format(out, "\\u%04x", *s);
+    else if (*text == '"' || *text == '\\')
+      output_format(out, "\\%c", *text);
+    else if (n == 1 && is_control(text, n))
+      output_format(out, "\\u%04x", (unsigned)*text);
+    else if (is_control(text, n))
+      shown_escape(escape, text, n), output_text(out, escape);
     else
-      output_bytes(out, (const char *)s, n);
-    s += n ? n : 1;
+      output_bytes(out, text, n);
+    text += n ? n : 1;
   }
-  output_text(out, "\"");
+  output_bytes(out, "\"", 1);
 }
 
-/* Escapes control characters, which a terminal would execute. */
+/* A value is one line. */
 static void plain_text(output *out, const char *text) {
-  for (; *text; text++) {
-    unsigned char c = (unsigned char)*text;
-    if (c < 0x20 || c == 0x7f)
-      output_format(out, "\\x%02x", c);
-    else
-      output_bytes(out, text, 1);
+  for (size_t n; *text; text += n + (text[n] != 0)) {
+    n = strcspn(text, "\n\t");
+    output_shown(out, text, n);
+    if (text[n]) output_format(out, "\\x%02x", (unsigned)text[n]);
   }
 }
 

@@ -17,6 +17,7 @@
 #include "core/interrupt.h"
 #include "core/progress.h"
 #include "core/ranks.h"
+#include "core/shown_text.h"
 
 enum { MOST_WORDS = 64 };
 
@@ -60,7 +61,7 @@ static int split_words(char *line, char *words[MOST_WORDS], const char **file) {
 static bool redirect(const char *file) {
   const int to = open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (to < 0 || dup2(to, STDOUT_FILENO) < 0) {
-    fprintf(stderr, "furrow: %s: cannot be written: %s\n", file, strerror(errno));
+    say("furrow: %s: cannot be written: %s\n", file, strerror(errno));
     return false;
   }
   return true;

@@ -83,6 +83,7 @@ static furrow_status add_run(const void *values, output *out, furrow_error *err)
   if (status == FURROW_OK) status = fill_add_all(&fill, changed.index, &job, err);
   if (status == FURROW_OK) status = fill_finish_names(&fill, &changed.names, err);
   if (status == FURROW_OK) index_job_step(&job, "save", 0);
+  changed.unique_ids = !add->fill.repeated_ids;
   if (status == FURROW_OK) status = edit_save(&changed, add->path, &add->change, &size, err);
   index_job_stop(&job);
   if (status == FURROW_OK) report_add(add, &changed, &fill, &job, size, out);
@@ -100,7 +101,8 @@ const command index_add_command = {
     .one_of = "--base FILE | --from-model FOLDER",
     .about =
         "The index must be trained, by 'furrow index build' or by Faiss. Without --ids the new vectors get the ids "
-        "that follow those in the index. If the ids of the index have names, the new vectors need names, too, and a "
+        "that follow the largest one in the index. If the ids of the index have names, the new vectors need names, "
+        "too, and a "
         "name that is there already is an error. The file is replaced at the end; after a failure the old one is still "
         "there.",
     .operands = add_operands,

@@ -224,6 +224,13 @@ static furrow_status train(building *b, furrow_error *err) {
 
 enum { TRIED = 256 };
 
+/* Then the index decodes only one of the vectors with that id. */
+static bool is_repeated(const int64_t *ids, size_t count, size_t i) {
+  size_t found = 0;
+  for (size_t k = 0; k < count; k++) found += ids[k] == ids[i];
+  return found > 1;
+}
+
 /* Measures the quantization error of the first vectors, while the lists are short. */
 static void measure_error(building *b) {
   const vector_block *block = &b->fill.block;
@@ -235,7 +242,7 @@ static void measure_error(building *b) {
   size_t tried = 0;
   for (size_t i = 0; decoded && i < block->count && i < TRIED; i++) {
     const float *vector = block->values + i * block->d;
-    if (vector_fault(vector, block->d)) continue;
+    if (vector_fault(vector, block->d) || (ids && is_repeated(ids, block->count, i))) continue;
     if (furrow_index_reconstruct(b->index, ids ? ids[i] : (int64_t)i, decoded, NULL) != FURROW_OK) continue;
     for (size_t j = 0; j < block->d; j++) {
       error += (double)(vector[j] - decoded[j]) * (double)(vector[j] - decoded[j]);
@@ -279,6 +286,7 @@ static void save_params(const build_values *values, furrow_index_save_params *pa
   furrow_index_save_params_init(params);
   params->overwrite = values->force;
   params->compat = values->compat;
+  params->unique_ids = !values->fill.repeated_ids;
 }
 
 static furrow_status save_shards(building *b, furrow_index_save_params *params, furrow_error *err) {
@@ -313,9 +321,9 @@ static furrow_status finish(building *b, furrow_error *err) {
   save_params(values, &params);
   params.comm = ranks_comm();
   if (status != FURROW_OK) return status;
-  if (values->shards) return save_shards(b, &params, err);
+  if (values->shards) return explain_repeated(save_shards(b, &params, err), err);
   if (ranks_number() > 0) return furrow_index_save(b->index, values->destination, &params, err);
-  status = index_names_save(b->index, b->names, values->destination, &params, err);
+  status = explain_repeated(index_names_save(b->index, b->names, values->destination, &params, err), err);
   return status == FURROW_OK && ranks_count() > 1 ? load_written(b, err) : status;
 }
 
@@ -414,6 +422,7 @@ static furrow_status create(building *b, furrow_error *err) {
 static furrow_status check_compat(const building *b, furrow_error *err) {
   furrow_index_save_params params;
   uint64_t size;
+  if (!b->values->compat) return FURROW_OK;
   save_params(b->values, &params);
   furrow_status status = furrow_index_file_size(b->index, &params, &size, err);
   return status == FURROW_E_STATE ? FURROW_OK : status;

@@ -18,7 +18,7 @@ typedef struct merge_values {
   text_list paths;
   const char *destination, *compat;
   index_source_values source;
-  bool shift, force, json;
+  bool shift, repeated_ids, force, json;
 } merge_values;
 
 static const option merge_operands[] = {{.name = "INDEX...",
@@ -39,6 +39,10 @@ static const option merge_options[] = {
      .kind = OPTION_FLAG,
      .help = "add to the ids of each index the number of vectors in the indexes before it",
      .offset = offsetof(merge_values, shift)},
+    {.name = "repeated-ids",
+     .kind = OPTION_FLAG,
+     .help = "allow ids that are there more than once, which are refused otherwise",
+     .offset = offsetof(merge_values, repeated_ids)},
     {.name = "force", .kind = OPTION_FLAG, .help = "replace an existing file", .offset = offsetof(merge_values, force)},
     {.name = "json", .kind = OPTION_FLAG, .help = "report as JSON", .offset = offsetof(merge_values, json)},
     {0}};
@@ -169,7 +173,12 @@ static furrow_status merge_files(const merging *m, furrow_error *err) {
   save.overwrite = m->values->force;
   save.compat = m->values->compat;
   save.names = m->names;
+  save.unique_ids = !m->values->repeated_ids;
   furrow_status status = furrow_index_merge_files(m->paths, m->shifts, m->count, &m->load, destination, &save, err);
+  if (status == FURROW_E_EXISTS && !err->file[0])
+    return add_hint(err, m->values->shift
+                             ? "--repeated-ids allows it"
+                             : "--shift renumbers parts that each count from 0; --repeated-ids allows such ids");
   return status == FURROW_OK && !m->names ? furrow_id_names_discard(destination, err) : status;
 }
 

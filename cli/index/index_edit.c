@@ -83,15 +83,21 @@ void edit_clear(named_index *loaded) {
   *loaded = (named_index){0};
 }
 
+furrow_status explain_repeated(furrow_status status, furrow_error *err) {
+  if (status != FURROW_E_EXISTS || err->file[0]) return status;
+  return add_hint(err, "--repeated-ids allows it: a search then finds the id for each of its vectors");
+}
+
 furrow_status edit_save(const named_index *changed, const char *path, const edit_values *values, uint64_t *size,
                         furrow_error *err) {
   furrow_index_save_params params;
   save_params(values, &params);
+  params.unique_ids = changed->unique_ids;
   furrow_status status = interrupt_check(err);
   if (status == FURROW_OK) status = file_size(changed->index, values, size, err);
   if (status == FURROW_OK)
     status = index_names_save(changed->index, changed->names, change_target(path, values), &params, err);
-  return status;
+  return explain_repeated(status, err);
 }
 
 static const furrow_index *skip_transforms(const furrow_index *index, furrow_index_info *info) {

@@ -25,6 +25,7 @@ furrow_status edit_check(const char *path, const edit_values *values, const inde
 typedef struct named_index {
   furrow_index *index;
   furrow_id_names *names; /* NULL: none */
+  bool unique_ids;        /* an id that is there more than once is not saved */
   furrow_file_lock *lock; /* of the file that is changed in place; NULL: another one is written */
 } named_index;
 
@@ -35,6 +36,8 @@ void edit_clear(named_index *loaded);
 /* Writes the index and its names; lists from a data file become part of the file. *size: bytes of the index file. */
 furrow_status edit_save(const named_index *changed, const char *path, const edit_values *values, uint64_t *size,
                         furrow_error *err);
+/* Adds a hint to the error that says that an id is there more than once. */
+furrow_status explain_repeated(furrow_status status, furrow_error *err);
 /* Returns whether the index, or the one behind its transforms, is lists and nothing else, which store ids. */
 bool is_list_index(const furrow_index *index);
 /* Returns whether ids are positions in the index, or in the index behind its transforms. */

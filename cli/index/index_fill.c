@@ -41,6 +41,10 @@ const option fill_options[] = {
      .argument = "FILE",
      .help = "names of the vectors, one on each line, even if they look like numbers; written to INDEX.names",
      .offset = offsetof(fill_values, names)},
+    {.name = "repeated-ids",
+     .kind = OPTION_FLAG,
+     .help = "allow ids that are there more than once, which are refused otherwise",
+     .offset = offsetof(fill_values, repeated_ids)},
     {.name = "on-nan",
      .kind = OPTION_ENUM,
      .choices = "error|skip",
@@ -204,18 +208,6 @@ furrow_status fill_read(filling *fill, furrow_error *err) {
 
 /* ---- Names ---------------------------------------------------------------------------------------------- */
 
-/* The id that follows those of an index. */
-static int64_t next_id(const furrow_index *index, const furrow_id_names *names) {
-  const size_t count = names ? furrow_id_names_count(names) : 0;
-  furrow_index_info info;
-  int64_t last = -1;
-  size_t size;
-  furrow_index_info_init(&info);
-  furrow_index_get_info(index, &info);
-  if (count > 0) furrow_id_names_at(names, count - 1, &last, &size);
-  return last >= info.ntotal && !has_implicit_ids(index) ? last + 1 : info.ntotal;
-}
-
 static furrow_status check_new(const filling *fill, const furrow_id_names *names, furrow_error *err) {
   for (size_t i = 0; i < fill->names.count; i++) {
     const char *name = fill->names.names[i];
@@ -243,7 +235,9 @@ furrow_status fill_begin_names(filling *fill, const furrow_index *index, const f
            add_hint(err, "'furrow index names INDEX --set FILE' names the vectors of an index");
   furrow_status status = names ? check_new(fill, names, err) : FURROW_OK;
   if (status != FURROW_OK) return status;
-  fill->first_id = next_id(index, names);
+  fill->first_id = furrow_index_next_id(index);
+  if (fill->first_id < 0)
+    return fail(err, FURROW_E_ARGUMENT, "the largest id of the index is 2^63 - 1, so no id is left for a new vector");
   fill->named_ids = malloc((fill->names.count + 1) * sizeof *fill->named_ids);
   fill->id_names = malloc((fill->names.count + 1) * sizeof *fill->id_names);
   if (ranks_count() > 1) fill->named_rows = malloc((fill->names.count + 1) * sizeof *fill->named_rows);
@@ -313,8 +307,7 @@ static bool counts_itself(const furrow_index *index) {
   return info.direct_map == FURROW_DIRECT_MAP_ARRAY || info.kind == FURROW_INDEX_IVF_PQR;
 }
 
-/* *ids: NULL, the index counts. Named vectors get ids behind all that have a name: after a removal, the number of
- * vectors is an id that is taken. So do vectors of several processes, which all of them count. */
+/* *ids: NULL, the index counts: new ids follow the largest one. Names and several processes need to know the ids. */
 static furrow_status ids_of_block(filling *fill, const furrow_index *index, const int64_t **ids, furrow_error *err) {
   vector_block *block = &fill->block;
   furrow_status status = FURROW_OK;

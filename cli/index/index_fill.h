@@ -15,7 +15,7 @@ typedef struct fill_values {
   on_nan on_nan;
   size_t memory;
   uint32_t threads;
-  bool quiet;
+  bool quiet, repeated_ids;
 } fill_values;
 
 extern const option fill_options[];

@@ -192,10 +192,11 @@ furrow_status result_put_range(result_sink *sink, uint64_t first, const furrow_r
 /* ---- The end -------------------------------------------------------------------------------------------- */
 
 furrow_status result_finish(result_sink *sink, furrow_error *err) {
-  furrow_vectors_writer *const files[] = {sink->starts, sink->distances, sink->ids};
-  furrow_status status = FURROW_OK;
-  for (size_t i = 0; status == FURROW_OK && i < sizeof files / sizeof *files; i++)
-    if (files[i]) status = furrow_vectors_writer_commit(files[i], err);
+  furrow_status status = sink->starts ? furrow_vectors_writer_commit(sink->starts, err) : FURROW_OK;
+  if (status == FURROW_OK && sink->ids && sink->distances)
+    status = furrow_vectors_writer_commit_pair(sink->ids, sink->distances, err);
+  else if (status == FURROW_OK && (sink->ids || sink->distances))
+    status = furrow_vectors_writer_commit(sink->ids ? sink->ids : sink->distances, err);
   if (!sink->open) return status;
   report_end(&sink->report);
   report_finish(&sink->report);

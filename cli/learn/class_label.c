@@ -27,11 +27,11 @@ static bool needs_quotes(const char *label) {
 
 void output_class_begin(output *out, const char *label) {
   if (!needs_quotes(label)) {
-    output_text(out, label);
+    output_data(out, label);
     return;
   }
   output_text(out, "\"");
-  for (; *label; label++) output_format(out, "%s%c", *label == '"' ? "\"" : "", *label);
+  for (; *label; label++) output_bytes(out, *label == '"' ? "\"\"" : label, *label == '"' ? 2 : 1);
 }
 
 void output_class_end(output *out, const char *label) {

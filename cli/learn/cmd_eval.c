@@ -7,6 +7,7 @@
 #include "core/commands.h"
 #include "core/fail.h"
 #include "core/shared_options.h"
+#include "core/shown_text.h"
 #include "draw/chart.h"
 #include "learn/eval_report.h"
 #include "learn/scoring.h"
@@ -124,8 +125,8 @@ static void note_ranks(const eval_values *values, const eval_report *r) {
   if (values->scoring.quiet || !isnan(r->metrics.rmse) || !isnan(r->metrics.ndcg) ||
       furrow_evaluation_class_count(r->evaluation) > 0)
     return;
-  fprintf(stderr, "furrow: note: the model ranks: --rank evaluates %s\n",
-          furrow_scorer_encoder(r->scorer) ? "it" : "such models, if they are trained on raw logs");
+  say("furrow: note: the model ranks: --rank evaluates %s\n",
+      furrow_scorer_encoder(r->scorer) ? "it" : "such models, if they are trained on raw logs");
 }
 
 static furrow_status print_report(const eval_values *values, const scoring *s, const furrow_evaluation *evaluation,

@@ -14,6 +14,7 @@
 #include "core/ranks_join.h"
 #include "core/report.h"
 #include "core/shared_options.h"
+#include "core/shown_text.h"
 #include "core/text_file.h"
 #include "furrow/learn.h"
 #include "learn/folding.h"
@@ -486,8 +487,8 @@ static void print_row_types(const learn_settings *settings, const char *folder) 
     if (furrow_matrix_meta_load(&meta, listing->matrices[i].folder, NULL, NULL) != FURROW_OK) continue;
     got = furrow_matrix_row_type_get(meta->row_type);
     if (got && !got->dense)
-      fprintf(stderr, "furrow: note: %s was saved as %s, not %s: few of its %" PRId64 " columns have a feature\n",
-              listing->matrices[i].name, got->name, asked->name, meta->col);
+      say("furrow: note: %s was saved as %s, not %s: few of its %" PRId64 " columns have a feature\n",
+          listing->matrices[i].name, got->name, asked->name, meta->col);
     furrow_matrix_meta_free(meta);
   }
   furrow_model_listing_free(listing);

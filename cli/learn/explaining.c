@@ -68,7 +68,9 @@ static void put_line(const explaining *e, const furrow_contributions *of, size_t
   output_decimals(out, of->bias[class]);
   for (size_t i = 0; i < count; i++) {
     char name[FEATURE_NAME];
-    output_format(out, ",%s:%.6g", feature_name(e->scoring->scorer, e->list[i].feature, name), e->list[i].value);
+    output_text(out, ",");
+    output_data(out, feature_name(e->scoring->scorer, e->list[i].feature, name));
+    output_format(out, ":%.6g", e->list[i].value);
   }
   output_text(out, "\n");
 }

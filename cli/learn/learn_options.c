@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/fail.h"
+#include "core/shown_text.h"
 
 option learn_options[LEARN_KEYS + 1];
 
@@ -99,10 +100,10 @@ static void print_ignored(const furrow_learn_conf *conf, bool changes_model, con
   bool changes = false, any = false;
   for (size_t i = 0; (key = furrow_learn_conf_ignored(conf, i, &changes)); i++) {
     if (changes != changes_model) continue;
-    fprintf(stderr, "%s %s", any ? "," : what, key);
+    say("%s %s", any ? "," : what, key);
     any = true;
   }
-  if (any) fputc('\n', stderr);
+  if (any) say("\n");
 }
 
 void learn_settings_print_notes(const learn_settings *settings) {

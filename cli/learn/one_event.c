@@ -7,6 +7,7 @@
 
 #include "core/fail.h"
 #include "core/output.h"
+#include "core/shown_text.h"
 
 #define EVENT_FILE "memory://furrow/event"
 
@@ -106,6 +107,6 @@ void one_event_print_notes(const text_list *pairs, const furrow_encoder *encoder
     furrow_error ignored;
     if (field == SIZE_MAX || !equals[1]) continue;
     if (furrow_encoder_find(encoder, field, equals + 1, strlen(equals + 1), &index, &ignored) == FURROW_E_NOT_FOUND)
-      fprintf(stderr, "furrow: note: the model has not seen this value: %s\n", text);
+      say("furrow: note: the model has not seen this value: %s\n", text);
   }
 }

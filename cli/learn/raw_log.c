@@ -8,6 +8,7 @@
 
 #include "core/fail.h"
 #include "core/ranks.h"
+#include "core/shown_text.h"
 
 #define AT(field) offsetof(raw_log_values, field)
 const option raw_log_options[] = {
@@ -77,15 +78,15 @@ void raw_log_take_columns(raw_log_values *values, learn_values *keys) {
 static void print_schema(const furrow_encoder *encoder) {
   const furrow_schema *schema = furrow_encoder_schema(encoder);
   const char *positive = furrow_schema_class_name(schema, 2) ? NULL : furrow_schema_class_name(schema, 1);
-  fprintf(stderr, "furrow: note: schema:");
+  say("furrow: note: schema:");
   for (size_t i = 0; i < furrow_schema_column_count(schema); i++) {
     furrow_schema_column column;
     furrow_schema_get_column(schema, i, &column);
-    fprintf(stderr, "%s %s %s%s%s%s", i ? "," : "", column.name, column.as, column.role[0] ? " (" : "", column.role,
-            column.role[0] ? ")" : "");
-    if (positive && strcmp(column.as, "label") == 0) fprintf(stderr, " (positive: %s)", positive);
+    say("%s %s %s%s%s%s", i ? "," : "", column.name, column.as, column.role[0] ? " (" : "", column.role,
+        column.role[0] ? ")" : "");
+    if (positive && strcmp(column.as, "label") == 0) say(" (positive: %s)", positive);
   }
-  fputc('\n', stderr);
+  say("\n");
 }
 
 static bool has_encoder(const char *model) {

@@ -10,6 +10,7 @@
 
 #include "core/fail.h"
 #include "core/interrupt.h"
+#include "core/shown_text.h"
 #include "rows/rows_source.h"
 
 #define AT(field) offsetof(scoring_values, field)
@@ -200,10 +201,9 @@ static void note_unknown(const scoring *s) {
   furrow_scorer_get_forest_info(s->scorer, &forest);
   const uint64_t all = s->known + s->unknown;
   if (s->unknown == 0 || (forest.trees > 0 ? s->known > 0 : 2 * s->unknown < all)) return;
-  fprintf(stderr,
-          "furrow: warning: the model does not have %" PRIu64 " of the first %" PRIu64
-          " features, which count as 0; are they counted from another base (index-base), or of another kind of data?\n",
-          s->unknown, all);
+  say("furrow: warning: the model does not have %" PRIu64 " of the first %" PRIu64
+      " features, which count as 0; are they counted from another base (index-base), or of another kind of data?\n",
+      s->unknown, all);
 }
 
 void scoring_print_notes(const scoring *s) {

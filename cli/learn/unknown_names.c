@@ -1,5 +1,6 @@
 /* cli/learn/unknown_names.c: rows of raw logs whose user or item the model does not know. */
 #include "learn/unknown_names.h"
+#include "core/shown_text.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -39,13 +40,13 @@ void unknown_names_count(unknown_names *names, const furrow_rowblock *block) {
 static void print_side(const unknown_side *side, const char *what, uint64_t rows) {
   if (side->rows == 0) return;
   if (rows == 1)
-    fprintf(stderr, "furrow: note: the model does not know the %s (%s)\n", what, side->field.name);
+    say("furrow: note: the model does not know the %s (%s)\n", what, side->field.name);
   else if (side->rows == rows)
-    fprintf(stderr, "furrow: warning: no row has %s %s that the model knows: is the column right (%s)?\n",
-            what[0] == 'i' ? "an" : "a", what, side->field.name);
+    say("furrow: warning: no row has %s %s that the model knows: is the column right (%s)?\n",
+        what[0] == 'i' ? "an" : "a", what, side->field.name);
   else
-    fprintf(stderr, "furrow: note: %" PRIu64 " of %" PRIu64 " rows have %s %s that the model does not know\n",
-            side->rows, rows, what[0] == 'i' ? "an" : "a", what);
+    say("furrow: note: %" PRIu64 " of %" PRIu64 " rows have %s %s that the model does not know\n", side->rows, rows,
+        what[0] == 'i' ? "an" : "a", what);
 }
 
 void unknown_names_print(const unknown_names *names) {

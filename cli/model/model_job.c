@@ -7,6 +7,7 @@
 
 #include "core/fail.h"
 #include "core/interrupt.h"
+#include "core/shown_text.h"
 
 void job_watch(job *j, const char *what, bool quiet) {
   progress_start(&j->progress, !quiet, what, 0);
@@ -59,11 +60,11 @@ furrow_status job_check_out(const char *folder, bool force, furrow_error *err) {
 }
 
 void print_note(bool quiet, const char *format, ...) {
+  char text[2048];
   va_list args;
   if (quiet) return;
-  fputs("furrow: note: ", stderr);
   va_start(args, format);
-  vfprintf(stderr, format, args);
+  vsnprintf(text, sizeof text, format, args);
   va_end(args);
-  fputc('\n', stderr);
+  say("furrow: note: %s\n", text);
 }

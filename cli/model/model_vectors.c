@@ -2,11 +2,13 @@
  * --vectors). */
 #include "model/model_vectors.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/fail.h"
 #include "core/report.h"
@@ -189,8 +191,11 @@ static furrow_status load(making *m, furrow_error *err) {
 }
 
 static furrow_status commit(making *m, furrow_error *err) {
+  if (m->ids) return furrow_vectors_writer_commit_pair(m->vectors, m->ids, err);
+  /* new vectors never stand beside old names */
+  if (m->names_file.out && m->job->force && unlink(m->ids_path) != 0 && errno != ENOENT)
+    return fail_file(err, FURROW_E_IO, m->ids_path, "cannot be replaced", errno);
   furrow_status status = furrow_vectors_writer_commit(m->vectors, err);
-  if (status == FURROW_OK && m->ids) status = furrow_vectors_writer_commit(m->ids, err);
   if (status != FURROW_OK || !m->names_file.out) return status;
   status = text_file_end(&m->names_file, m->ids_path, m->job->force, err);
   m->names_file.out = NULL;

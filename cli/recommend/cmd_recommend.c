@@ -10,6 +10,7 @@
 #include "core/fail.h"
 #include "core/report.h"
 #include "core/shared_options.h"
+#include "core/shown_text.h"
 #include "core/text_file.h"
 #include "recommend/recommend_job.h"
 
@@ -145,8 +146,8 @@ static furrow_status find_users(recommending *r, furrow_error *err) {
     status = is_file(users) ? for_each_name(users, take_user, r, err) : take_listed(r, users, err);
   if (status == FURROW_OK && r->count == 0) status = fail(err, FURROW_E_ARGUMENT, "there are no users to recommend to");
   if (status == FURROW_OK && r->skipped > 0 && !r->values->quiet)
-    fprintf(stderr, "furrow: note: skipped %" PRIu64 " %s that the model does not know\n", r->skipped,
-            r->skipped == 1 ? "user" : "users");
+    say("furrow: note: skipped %" PRIu64 " %s that the model does not know\n", r->skipped,
+        r->skipped == 1 ? "user" : "users");
   return status;
 }
 
@@ -159,12 +160,12 @@ static void put_plain(output *out, const char *text) {
 
 static void put_csv(output *out, const char *text) {
   if (!text[strcspn(text, ",\"\r\n")]) {
-    output_text(out, text);
+    output_data(out, text);
     return;
   }
-  output_text(out, "\"");
+  output_data(out, "\"");
   for (; *text; text++) output_bytes(out, *text == '"' ? "\"\"" : text, *text == '"' ? 2 : 1);
-  output_text(out, "\"");
+  output_data(out, "\"");
 }
 
 static void put_line(const recommending *r, const char *of, size_t rank, const furrow_recommendation *result) {
@@ -242,8 +243,8 @@ static void note_new_users(const recommending *r, const furrow_new_users *users)
   furrow_events_info_init(&info);
   furrow_new_users_get_info(users, &info);
   if (!r->values->quiet && info.unknown_items > 0)
-    fprintf(stderr, "furrow: note: %s has %" PRIu64 " %s with items that the model does not know\n", r->values->events,
-            info.unknown_items, info.unknown_items == 1 ? "event" : "events");
+    say("furrow: note: %s has %" PRIu64 " %s with items that the model does not know\n", r->values->events,
+        info.unknown_items, info.unknown_items == 1 ? "event" : "events");
 }
 
 static furrow_status recommend_new(recommending *r, furrow_error *err) {

@@ -8,6 +8,7 @@
 
 #include "core/fail.h"
 #include "core/report.h"
+#include "core/shown_text.h"
 
 #define AT(field) offsetof(rank_values, field)
 const option rank_options[] = {
@@ -74,16 +75,15 @@ static void report_figures(output *out, bool json, const furrow_rank_figures *f,
 
 static void print_notes(const rank_values *values, const furrow_rank_figures *f, const furrow_events_info *events) {
   if (!values->finding.exclude)
-    fprintf(stderr, "furrow: note: items that users have already seen were not left out (--exclude LOG)\n");
+    say("furrow: note: items that users have already seen were not left out (--exclude LOG)\n");
   if (f->unknown > 0)
-    fprintf(stderr,
-            "furrow: note: %" PRIu64 " of %" PRIu64
-            " relevant items are not known to the model: they count, but cannot be found\n",
-            f->unknown, f->relevant);
+    say("furrow: note: %" PRIu64 " of %" PRIu64
+        " relevant items are not known to the model: they count, but cannot be found\n",
+        f->unknown, f->relevant);
   if (events->unknown_users > 0)
-    fprintf(stderr, "furrow: note: left out %" PRIu64 " %s of users that the model does not know\n",
-            events->unknown_users, events->unknown_users == 1 ? "event" : "events");
-  if (events->bad > 0) fprintf(stderr, "furrow: note: skipped %" PRIu64 " bad rows\n", events->bad);
+    say("furrow: note: left out %" PRIu64 " %s of users that the model does not know\n", events->unknown_users,
+        events->unknown_users == 1 ? "event" : "events");
+  if (events->bad > 0) say("furrow: note: skipped %" PRIu64 " bad rows\n", events->bad);
 }
 
 static furrow_status events_params(const rank_values *values, const rank_source *source, furrow_events_params *params,

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "core/fail.h"
+#include "core/shown_text.h"
 
 #define AT(field) offsetof(finding_values, field)
 const option finding_options[] = {
@@ -127,8 +128,8 @@ static furrow_status allow_listed(recommend_job *job, const char *path, bool kee
     status = fail_in(err, FURROW_E_ARGUMENT, path, "the model knows none of these items");
   for (uint64_t i = 0; status == FURROW_OK && i < count; i++) job->allowed[i] &= list.there[i] == keep;
   if (status == FURROW_OK && list.unknown > 0 && !job->quiet)
-    fprintf(stderr, "furrow: note: %s has %" PRIu64 " %s that the model does not know\n", path, list.unknown,
-            list.unknown == 1 ? "item" : "items");
+    say("furrow: note: %s has %" PRIu64 " %s that the model does not know\n", path, list.unknown,
+        list.unknown == 1 ? "item" : "items");
   free(list.there);
   return status;
 }
@@ -204,7 +205,7 @@ static void note_unknown_users(const recommend_job *job, const char *path, const
   furrow_events_info_init(&info);
   furrow_events_get_info(events, &info);
   if (!job->quiet && info.unknown_users > 0 && info.unknown_users == info.rows)
-    fprintf(stderr, "furrow: warning: the model knows none of the users of %s\n", path);
+    say("furrow: warning: the model knows none of the users of %s\n", path);
 }
 
 static furrow_status read_seen(recommend_job *job, furrow_error *err) {
@@ -258,18 +259,16 @@ static void note_method(const recommend_job *job) {
   furrow_recommender_info_init(&info);
   furrow_recommender_get_info(job->recommender, &info);
   if (info.context_fields > 0 && job->params.context_count == 0)
-    fprintf(stderr,
-            "furrow: note: %zu %s neither the user's nor the item's: rows are without them (--context COL=VALUE gives "
-            "them)\n",
-            info.context_fields, info.context_fields == 1 ? "field is" : "fields are");
+    say("furrow: note: %zu %s neither the user's nor the item's: rows are without them (--context COL=VALUE gives "
+        "them)\n",
+        info.context_fields, info.context_fields == 1 ? "field is" : "fields are");
   if (info.method == FURROW_RECOMMEND_INDEX)
-    fprintf(stderr,
-            "furrow: note: %s index: nlist %" PRIu64 ", m %" PRIu64 ", nprobe %" PRIu64
-            ", %zu candidates for each item; it finds %.4f of the best items of %zu users\n",
-            info.built ? info.kept ? "made and kept an" : "made an" : "found the model's", info.nlist, info.m,
-            info.nprobe, info.fetch, info.recall, info.sample);
+    say("furrow: note: %s index: nlist %" PRIu64 ", m %" PRIu64 ", nprobe %" PRIu64
+        ", %zu candidates for each item; it finds %.4f of the best items of %zu users\n",
+        info.built ? info.kept ? "made and kept an" : "made an" : "found the model's", info.nlist, info.m, info.nprobe,
+        info.fetch, info.recall, info.sample);
   else if (job->values->recall > 0)
-    fprintf(stderr, "furrow: note: no index: the vectors of all items are compared, which is as fast\n");
+    say("furrow: note: no index: the vectors of all items are compared, which is as fast\n");
 }
 
 furrow_status recommend_job_prepare(recommend_job *job, uint64_t users, furrow_error *err) {

@@ -9,6 +9,7 @@
 #include "core/progress.h"
 #include "core/ranks_join.h"
 #include "core/shared_options.h"
+#include "core/shown_text.h"
 #include "core/text_columns.h"
 #include "core/text_file.h"
 #include "rows/rows_source.h"
@@ -144,7 +145,7 @@ static bool has_label(const furrow_schema *schema) {
 }
 
 static void note_no_label(const propose_values *values, const furrow_schema *schema) {
-  if (!values->columns.label && !has_label(schema)) fprintf(stderr, "furrow: note: no label: --label COL names it\n");
+  if (!values->columns.label && !has_label(schema)) say("furrow: note: no label: --label COL names it\n");
 }
 
 static furrow_status show(const propose_values *values, const furrow_schema *schema, output *out, furrow_error *err) {

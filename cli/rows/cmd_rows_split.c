@@ -167,7 +167,7 @@ static bool reads_as_usual(const source_values *given) {
   source_values_init(&usual);
   return strcmp(given->format, usual.format) == 0 && given->part.nparts == usual.part.nparts &&
          given->index == usual.index && given->value == usual.value && given->chunk == usual.chunk &&
-         given->api == usual.api;
+         given->max_line == usual.max_line && given->api == usual.api;
 }
 
 static bool writes_as_usual(const sink_values *given) {

@@ -1,6 +1,7 @@
 /* cli/rows/rows_sink.c: how the rows commands write rows, and the options for it. */
 #include "rows/rows_sink.h"
 
+#include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -109,6 +110,9 @@ sink_format sink_format_of_path(const char *path) {
   return SINK_FORMATS;
 }
 
+/* Of csv, unless --columns says more: one large index would make a line of gigabytes of every row. */
+#define MOST_COLUMNS UINT64_C(1000000)
+
 /* ---- Writers -------------------------------------------------------------------------------------------- */
 
 static furrow_status summarise(source *s, rows_summary *summary, furrow_error *err) {
@@ -133,6 +137,10 @@ static furrow_status find_columns(source *s, furrow_rows_writer_params *params, 
   if (status == FURROW_OK && s->values->divided) status = summary_join(&summary, err);
   if (status != FURROW_OK) return status;
   params->columns = summary_columns(&summary);
+  if (params->columns > MOST_COLUMNS)
+    return fail(err, FURROW_E_RANGE, "csv would have %" PRIu64 " columns in every row, but a row has %.3g features",
+                params->columns, summary.rows ? (double)summary.features / (double)summary.rows : 0),
+           add_hint(err, "--columns %" PRIu64 " writes them nevertheless", params->columns);
   params->with_weight = params->with_weight || summary.weight.count > 0;
   return source_before_first(s, err);
 }

@@ -13,6 +13,7 @@
 #include "core/fail.h"
 #include "core/interrupt.h"
 #include "core/ranks_join.h"
+#include "core/shown_text.h"
 
 /* ---- Options -------------------------------------------------------------------------------------------- */
 
@@ -73,6 +74,11 @@ const option source_options[] = {
      .argument = "BYTES",
      .help = "bytes of text per block, such as 64KiB or 8MiB",
      .offset = AT(chunk)},
+    {.name = "max-line",
+     .kind = OPTION_BYTES,
+     .argument = "BYTES",
+     .help = "refuse lines that are longer (128MiB)",
+     .offset = AT(max_line)},
     {.name = "api",
      .kind = OPTION_ENUM,
      .choices = "parser|iter",
@@ -139,6 +145,7 @@ static void params_from(furrow_parser_params *params, const source_values *value
   params->threads = values->threads;
   params->on_bad = values->on_bad;
   params->chunk_bytes = values->chunk;
+  params->max_line_bytes = values->max_line;
   params->whole_chunks = values->whole_chunks && values->divided;
 }
 
@@ -315,9 +322,9 @@ static void print_note(uint64_t count, const char *one, const char *many, const 
   if (count == 0) return;
   furrow_error_to_text(first, place, sizeof place);
   if (count == 1)
-    fprintf(stderr, "furrow: note: 1 %s: %s\n", one, place);
+    say("furrow: note: 1 %s: %s\n", one, place);
   else
-    fprintf(stderr, "furrow: note: %" PRIu64 " %s, the first: %s\n", count, many, place);
+    say("furrow: note: %" PRIu64 " %s, the first: %s\n", count, many, place);
 }
 
 void print_notes(const furrow_parser_stats *stats) {

@@ -20,7 +20,7 @@ typedef struct source_values {
   furrow_value_type value;
   uint32_t threads;
   furrow_on_bad on_bad;
-  size_t chunk;
+  size_t chunk, max_line; /* 0: the defaults */
   source_api api;
   bool quiet;
   bool no_progress;  /* set by a command that prints rows to the terminal */

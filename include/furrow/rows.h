@@ -248,7 +248,7 @@ typedef struct furrow_parser_params {
   uint32_t threads;      /* that parse, the caller's among them; 0: one for each processor. 1: the caller's alone */
   furrow_on_bad on_bad;  /* error */
   size_t chunk_bytes;    /* text per block; 0: the default, 512 KiB. Decides where blocks end, nothing else does */
-  size_t max_line_bytes; /* how far a line or record may reach beyond its piece; 0: the default, 1 GiB */
+  size_t max_line_bytes; /* how far a line or record may reach beyond its piece; 0: the default, 128 MiB */
   bool whole_chunks; /* parts end where a chunk of the whole data ends, so that the blocks of all parts are those of the
                         whole; a part may then have no rows though others have many. false: parts are as equal as can be
                         */

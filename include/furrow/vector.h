@@ -144,8 +144,10 @@ typedef struct furrow_index_save_params {
                                    the program is killed, the old index has its names, or the new one its own */
   const furrow_comm *comm; /* NULL. Processes that write one file together, on a file system that all of them see: see
                               furrow_index_save. Only rank 0's `names` count */
-  bool shift_ids; /* false: with comm, ids in lists stay as they are. true: those of a rank are increased by the
-                     number of vectors (ntotal) of the ranks before it, as dense ids always are */
+  bool shift_ids;  /* false: with comm, ids in lists stay as they are. true: those of a rank are increased by the
+                      number of vectors (ntotal) of the ranks before it, as dense ids always are */
+  bool unique_ids; /* false: ids may be there more than once, as in Faiss. true: E_EXISTS, and nothing is written; with
+                      comm, each rank compares its own ids alone */
 } furrow_index_save_params;
 
 /* Sets the size and the defaults, which stand first in the comments above. */
@@ -443,10 +445,12 @@ FURROW_API uint64_t furrow_index_train_sample_size(const furrow_index *index, co
 /* How vectors are added. */
 typedef struct furrow_index_add_params {
   size_t size;        /* set by furrow_index_add_params_init */
-  const int64_t *ids; /* NULL: ntotal, ntotal + 1, …; else n ids, which are only read */
+  const int64_t *ids; /* NULL: those that follow furrow_index_next_id; else n ids, which are only read */
   bool skip_nan;      /* false: E_RANGE for a vector that training would refuse. true: such vectors are not stored, but
                          counted (not by PQ, which has no code for them) */
   unsigned threads;   /* 0: one for each processor */
+  bool count_ids;     /* false. true: without ids, they are ntotal, ntotal + 1, … as in Faiss, which are taken already
+                         if vectors were removed */
 } furrow_index_add_params;
 
 /* Sets the size and the defaults, which stand first in the comments above. */
@@ -455,13 +459,17 @@ static inline void furrow_index_add_params_init(furrow_index_add_params *params)
   params->size = sizeof *params;
 }
 
+/* Returns: the id that follows those of the index: one more than the largest, and at least ntotal; -1: there is none,
+ *          because the largest is 2^63 - 1. Looks at all ids. */
+FURROW_API int64_t furrow_index_next_id(const furrow_index *index);
+
 /* Adds n vectors (n * d floats), which are only read: all of them or, after a failure, none. *skipped (may be NULL) is
  * how many were not stored. The result does not depend on threads, nor on how many vectors come in one call. The first
  * call prepares the quantizers, which takes about as much memory as their centroids and is kept with the index: adding
  * one vector at a time is fast after that. params NULL: the defaults.
  * Errors: E_STATE, the index is not trained or is search_only; E_RANGE, a vector that training would refuse (the
  *         message has its row); E_UNSUPPORTED, with the fourcc: HNSW, MULTI, and REFINE whose refinement is neither
- *         FLAT nor PQ; E_ARGUMENT, ids that the kind does not take; E_MEMORY. */
+ *         FLAT nor PQ; E_ARGUMENT, ids that the kind does not take, or no ids are left; E_MEMORY. */
 FURROW_API furrow_status furrow_index_add(furrow_index *index, const float *vectors, size_t n,
                                           const furrow_index_add_params *params, uint64_t *skipped,
                                           furrow_error *err) FURROW_MUST_USE;
@@ -702,7 +710,7 @@ FURROW_API furrow_status furrow_index_remove(furrow_index *index, const furrow_i
 FURROW_API furrow_status furrow_index_update(furrow_index *index, const int64_t *ids, const float *vectors, size_t n,
                                              furrow_error *err) FURROW_MUST_USE;
 /* Appends the vectors of `other` (not changed), with id_shift added to their ids; nothing checks that ids stay
- * different. Dense ids continue: id_shift is ntotal, or 0.
+ * different (saving does, if it is asked to). Dense ids continue: id_shift is ntotal, or 0.
  * Errors: E_ARGUMENT, names what differs: dimension, metric, lists, centroids, quantizer, transforms; E_RANGE, an id
  *         becomes too large; E_STATE, the direct map is an array and ids do not continue, or as for
  *         furrow_index_remove; E_UNSUPPORTED, a kind that cannot be merged; E_MEMORY. */

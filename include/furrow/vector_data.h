@@ -365,6 +365,11 @@ FURROW_API furrow_status furrow_vectors_writer_write(furrow_vectors_writer *out,
 /* Completes the file, which then has its name.
  * Errors: E_EXISTS, there is a file of that name and params->overwrite is false; E_IO. */
 FURROW_API furrow_status furrow_vectors_writer_commit(furrow_vectors_writer *out, furrow_error *err) FURROW_MUST_USE;
+/* Completes two files that belong together, such as vectors and their ids: after a failure both are as they were, and
+ * if the program is killed, a new file never stands beside an old one.
+ * Errors: those of furrow_vectors_writer_commit. */
+FURROW_API furrow_status furrow_vectors_writer_commit_pair(furrow_vectors_writer *out, furrow_vectors_writer *beside,
+                                                           furrow_error *err) FURROW_MUST_USE;
 /* Frees a writer; a file that was not committed is removed. Takes NULL. */
 FURROW_API void furrow_vectors_writer_close(furrow_vectors_writer *out);
 

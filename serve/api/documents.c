@@ -1,5 +1,6 @@
 /* serve/api/documents.c: what the answers about models and about indexes share. */
 #include "api/documents.h"
+#include "core/shown_text.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -60,12 +61,11 @@ void tell_reload(const char *what, const char *name, furrow_status status, const
   char text[1024];
   if (status == FURROW_OK && !result->changed) return;
   if (status == FURROW_OK) {
-    fprintf(stderr, "furrow: %s %s: version %llu is served\n", what, name, (unsigned long long)result->version);
+    say("furrow: %s %s: version %llu is served\n", what, name, (unsigned long long)result->version);
     return;
   }
   furrow_error_to_text(err, text, sizeof text);
-  fprintf(stderr, "furrow: %s %s: not reloaded, version %llu stays: %s\n", what, name,
-          (unsigned long long)result->version, text);
+  say("furrow: %s %s: not reloaded, version %llu stays: %s\n", what, name, (unsigned long long)result->version, text);
 }
 
 void answer_reload(http_answer *answer, const char *name, const reload_result *result) {

@@ -17,6 +17,7 @@
 #include "api/service.h"
 #include "api/watcher.h"
 #include "core/fail.h"
+#include "core/shown_text.h"
 
 /* ---- What is served ---- */
 
@@ -45,8 +46,8 @@ static furrow_status open_model(service *s, const serve_values *v, const char *t
   s->models[s->model_count++] = model;
   FAIL_TRY(served_model_reload(model, true, &result, err));
   if (served_model_last_error(model, problem, sizeof problem))
-    fprintf(stderr, "furrow: model %s: version %llu is served, since the newest was refused: %s\n", name,
-            (unsigned long long)result.version, problem);
+    say("furrow: model %s: version %llu is served, since the newest was refused: %s\n", name,
+        (unsigned long long)result.version, problem);
   return FURROW_OK;
 }
 
@@ -162,7 +163,7 @@ static void end_while_loading(service *s) {
   bool is_folded = true;
   for (size_t i = 0; i < s->index_count; i++)
     if (served_index_is_writable(s->indexes[i])) is_folded &= served_index_free(s->indexes[i]);
-  fprintf(stderr, "furrow: stopped while a new version was being loaded\n");
+  say("furrow: stopped while a new version was being loaded\n");
   _exit(is_folded ? 0 : furrow_status_exit_code(FURROW_E_IO));
 }
 
@@ -192,7 +193,7 @@ static furrow_status run_serve(const void *values, output *out, furrow_error *er
     stop_at_next_signal();
   }
   if (s.server && !service_stop(&s, milliseconds(v->drain)))
-    fprintf(stderr, "furrow: requests that were not done in time were cut off\n");
+    say("furrow: requests that were not done in time were cut off\n");
   if (!watcher_stop(w, 1000)) end_while_loading(&s);
   if (!close_all(&s) && status == FURROW_OK) {
     status = fail(err, FURROW_E_IO, "changes of a writable index are in its log, but not in its file");

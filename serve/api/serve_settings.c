@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 
 #include "core/fail.h"
+#include "core/shown_text.h"
 #include "furrow/json.h"
 
 enum { CONFIG_BYTES = 1 << 20, TOKEN_LEAST = 8, TOKEN_MOST = 1024, MOST_MEMBERS = 64 };
@@ -423,8 +424,8 @@ static const char *why_not_a_token(const char *text, size_t size) {
 static void note_mode(FILE *file, const char *path) {
   struct stat info;
   if (fstat(fileno(file), &info) == 0 && (info.st_mode & 0044) != 0)
-    fprintf(stderr, "furrow: note: others can read the token file %s (mode %03o): chmod 600 prevents that\n", path,
-            (unsigned)info.st_mode & 0777);
+    say("furrow: note: others can read the token file %s (mode %03o): chmod 600 prevents that\n", path,
+        (unsigned)info.st_mode & 0777);
 }
 
 static furrow_status read_token(const char *path, char **token, furrow_error *err) {

@@ -13,6 +13,7 @@
 #include "catalog/sorted_ids.h"
 #include "catalog/unmapped_files.h"
 #include "core/fail.h"
+#include "core/shown_text.h"
 
 enum {
   DEEPEST = 8,              /* indexes inside of indexes */
@@ -159,12 +160,12 @@ static void choose_nprobe(index_base *base) {
 
 static void tell_nprobe(const index_base *base, const char *path) {
   if (base->nprobe == base->ivf_info.nprobe) return;
-  fprintf(stderr, "furrow: %s says nprobe 1: searches probe %llu of %llu lists unless they say otherwise", path,
-          (unsigned long long)base->nprobe, (unsigned long long)base->ivf_info.nlist);
+  say("furrow: %s says nprobe 1: searches probe %llu of %llu lists unless they say otherwise", path,
+      (unsigned long long)base->nprobe, (unsigned long long)base->ivf_info.nlist);
   if (base->nprobe_from == NPROBE_MEASURED)
-    fprintf(stderr, " (measured: recall@10 %.2f)\n", base->recall);
+    say(" (measured: recall@10 %.2f)\n", base->recall);
   else
-    fprintf(stderr, "\n");
+    say("\n");
 }
 
 static furrow_status fill_base(index_base *base, const char *path, const char *unmapped, bool search_only,

@@ -11,6 +11,7 @@
 #include "api/serve_settings.h"
 #include "catalog/sorted_ids.h"
 #include "core/fail.h"
+#include "core/shown_text.h"
 #include "edit/index_checkpoint.h"
 
 enum { RETRY_SECONDS = 10 }; /* after a checkpoint that failed */
@@ -219,8 +220,8 @@ static uint64_t work_on_all(index_editor *e, edit_job *jobs) {
     changes = 0;
     char text[1024];
     furrow_error_to_text(&err, text, sizeof text);
-    fprintf(stderr, "furrow: index %s: the log cannot be written, nothing more is accepted: %s\n", e->name, text);
-    if (err.hint[0]) fprintf(stderr, "hint: %s\n", err.hint);
+    say("furrow: index %s: the log cannot be written, nothing more is accepted: %s\n", e->name, text);
+    if (err.hint[0]) say("hint: %s\n", err.hint);
     err.hint[0] = 0; /* it is not for clients */
   }
   for (edit_job *job = jobs; job && status != FURROW_OK; job = job->next)
@@ -399,7 +400,7 @@ static furrow_status make_checkpoint(index_editor *e, furrow_error *err) {
 static void tell_failure(index_editor *e, const furrow_error *err) {
   char text[1024];
   furrow_error_to_text(err, text, sizeof text);
-  fprintf(stderr, "furrow: index %s: the checkpoint failed, changes stay in the log: %s\n", e->name, text);
+  say("furrow: index %s: the checkpoint failed, changes stay in the log: %s\n", e->name, text);
 }
 
 /* With `lock` held. Whether a checkpoint is due; if not, *until is when to look again (0: when something changes). */
@@ -530,11 +531,10 @@ static furrow_status open_log(index_editor *e, furrow_error *err) {
   const uint64_t after_log = change_log_next_id(e->log);
   e->next_id = after_base > after_log ? after_base : after_log;
   if (cut > 0)
-    fprintf(stderr,
-            "furrow: index %s: the last %llu bytes of the log were cut off: they are not a whole record. After a crash "
-            "they are of changes that were not acknowledged; if the server did not crash, the end of the log is "
-            "damaged, and its last changes are lost.\n",
-            e->name, (unsigned long long)cut);
+    say("furrow: index %s: the last %llu bytes of the log were cut off: they are not a whole record. After a crash "
+        "they are of changes that were not acknowledged; if the server did not crash, the end of the log is "
+        "damaged, and its last changes are lost.\n",
+        e->name, (unsigned long long)cut);
   e->pending_since = now();
   FAIL_TRY(check_same_file(e, err));
   FAIL_TRY(fresh_vectors_view(e->fresh, &e->working, err));

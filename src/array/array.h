@@ -4,6 +4,7 @@
 
 #include "array/array_type.h"
 #include "array/bytes_in.h"
+#include "io/atomic_file.h"
 
 /* How rows lie in a file:
  *   NPY    NumPy's header, then rows
@@ -99,7 +100,10 @@ furrow_status fw_array_writer_put(fw_array_writer *writer, const void *elements,
 /* Whole rows so far. */
 uint64_t fw_array_writer_rows(const fw_array_writer *writer);
 uint64_t fw_array_writer_bytes(const fw_array_writer *writer);
-/* E_STATE: not as many rows as announced, or half a row. */
+/* All but the name of the file, which still has to be committed: for two files that belong together. E_STATE: not as
+ * many rows as announced, or half a row. */
+furrow_status fw_array_writer_complete(fw_array_writer *writer, fw_atomic_file **file,
+                                       furrow_error *err) FURROW_MUST_USE;
 furrow_status fw_array_writer_commit(fw_array_writer *writer, furrow_error *err) FURROW_MUST_USE;
 void fw_array_writer_close(fw_array_writer *writer);
 

@@ -129,7 +129,8 @@ uint64_t fw_array_writer_bytes(const fw_array_writer *writer) {
   return fw_atomic_file_size(writer->file);
 }
 
-furrow_status fw_array_writer_commit(fw_array_writer *w, furrow_error *err) {
+furrow_status fw_array_writer_complete(fw_array_writer *w, fw_atomic_file **file, furrow_error *err) {
+  *file = w->file;
   furrow_status status = check_counts(w, w->rows, err);
   if (status != FURROW_OK) return status;
   if (w->in_row != 0) return fail(w, err, FURROW_E_STATE, "half a row was written");
@@ -137,7 +138,13 @@ furrow_status fw_array_writer_commit(fw_array_writer *w, furrow_error *err) {
     status = write_header(w, w->rows, true, err);
   else if (w->params.rows != w->rows)
     return fail(w, err, FURROW_E_STATE, "not as many rows were written as announced");
-  return status == FURROW_OK ? fw_atomic_file_commit(w->file, err) : status;
+  return status;
+}
+
+furrow_status fw_array_writer_commit(fw_array_writer *w, furrow_error *err) {
+  fw_atomic_file *file = NULL;
+  FW_TRY(fw_array_writer_complete(w, &file, err));
+  return fw_atomic_file_commit(file, err);
 }
 
 void fw_array_writer_close(fw_array_writer *writer) {

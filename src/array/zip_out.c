@@ -190,13 +190,14 @@ static furrow_status write_end(fw_zip_writer *w, uint64_t at, uint64_t size, fur
   return fw_atomic_file_write(w->file, out, sizeof out, err);
 }
 
-furrow_status fw_zip_writer_commit(fw_zip_writer *w, furrow_error *err) {
+furrow_status fw_zip_writer_commit(fw_zip_writer *w, fw_atomic_file *beside, furrow_error *err) {
   const uint64_t at = fw_atomic_file_size(w->file);
   furrow_status status = FURROW_OK;
   assert(!w->open);
   for (size_t i = 0; i < w->count && status == FURROW_OK; i++) status = write_entry(w, &w->members[i], err);
   if (status == FURROW_OK) status = write_end(w, at, fw_atomic_file_size(w->file) - at, err);
-  return status == FURROW_OK ? fw_atomic_file_commit(w->file, err) : status;
+  if (status != FURROW_OK) return status;
+  return beside ? fw_atomic_file_commit_pair(w->file, beside, err) : fw_atomic_file_commit(w->file, err);
 }
 
 void fw_zip_writer_close(fw_zip_writer *writer) {

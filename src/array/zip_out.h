@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "furrow/status.h"
+#include "io/atomic_file.h"
 
 typedef struct fw_zip_writer fw_zip_writer;
 
@@ -21,7 +22,7 @@ furrow_status fw_zip_writer_write(fw_zip_writer *writer, const void *data, size_
 /* Ends it; header: its first bytes. */
 furrow_status fw_zip_writer_end(fw_zip_writer *writer, const void *header, furrow_error *err) FURROW_MUST_USE;
 uint64_t fw_zip_writer_bytes(const fw_zip_writer *writer);
-furrow_status fw_zip_writer_commit(fw_zip_writer *writer, furrow_error *err) FURROW_MUST_USE;
+furrow_status fw_zip_writer_commit(fw_zip_writer *writer, fw_atomic_file *beside, furrow_error *err) FURROW_MUST_USE;
 void fw_zip_writer_close(fw_zip_writer *writer);
 
 #endif

@@ -12,34 +12,12 @@
 
 /* ---- integers ---- */
 
-/* Writes v with n digits, 0 < n <= 20, and up to seven bytes more, in whole words. */
-static FW_ALWAYS_INLINE void put_digits(char *out, uint64_t v, int n) {
-  const uint64_t word = 100000000;
-  if (n > 16) {
-    fw_put_le64(out, fw_eight_digits((uint32_t)(v / (word * word))) >> (8 * (24 - n)));
-    out += n - 16;
-    v %= word * word;
-    n = 16;
-  }
-  if (n > 8) {
-    fw_put_le64(out, fw_eight_digits((uint32_t)(v / word)) >> (8 * (16 - n)));
-    out += n - 8;
-    v %= word;
-    n = 8;
-  }
-  fw_put_le64(out, fw_eight_digits((uint32_t)v) >> (8 * (8 - n)));
-}
-
 size_t fw_write_u64(char *out, uint64_t value) {
-  int n = fw_count_digits(value);
-  put_digits(out, value, n);
-  return (size_t)n;
+  return (size_t)(fw_put_unsigned(out, value) - out);
 }
 
 size_t fw_write_i64(char *out, int64_t value) {
-  if (value >= 0) return fw_write_u64(out, (uint64_t)value);
-  *out = '-';
-  return 1 + fw_write_u64(out + 1, 0 - (uint64_t)value);
+  return (size_t)(fw_put_signed(out, value) - out);
 }
 
 /* ---- layout ---- */

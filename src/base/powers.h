@@ -24,6 +24,11 @@ extern const fw_power fw_powers_of_five[FW_POWER_LAST - FW_POWER_FIRST + 1];
 /* 10^0 … 10^19 */
 extern const uint64_t fw_powers_of_ten[20];
 
+/* 2^60 * 2^-i / 10^k, where 10^k is the greatest power of ten that is not above 2^-i: between 2^60 and 10 * 2^60, and
+ * without a rounding for these i. Then 0. */
+#define FW_DECIMAL_SCALES 76
+extern const uint64_t fw_decimal_scales[FW_DECIMAL_SCALES + 1];
+
 typedef unsigned __int128 fw_u128;
 
 static inline const fw_power *fw_power_of_five(int q) {

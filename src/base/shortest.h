@@ -1,4 +1,4 @@
-/* base/shortest.h: the shortest digits of a float, and digits as text: what number_out.c and java_number.c share.
+/* base/shortest.h: the shortest digits of a float, and digits as text: what the files that write numbers share.
  *
  * Giulietti, "The Schubfach way to render doubles", 2020, on the table of base/powers.h: of the decimal numbers that
  * read back to x, one with the fewest digits is found among four candidates by comparing integers. */
@@ -78,18 +78,51 @@ static FW_ALWAYS_INLINE fw_decimal fw_shortest(fw_binary x, bool wide) {
 /* ---- digits as text ---- */
 
 static FW_ALWAYS_INLINE int fw_count_digits(uint64_t v) {
-  int guess = ((64 - __builtin_clzll(v | 1)) * 1233) >> 12; /* bits * log10(2): the count or one less */
-  return guess + (v >= fw_powers_of_ten[guess]) + (v == 0);
+  v |= 1;                                               /* 0 has a digit; no power of ten but 1 is odd */
+  int guess = ((64 - __builtin_clzll(v)) * 1233) >> 12; /* bits * log10(2): the count or one less */
+  return guess + (v >= fw_powers_of_ten[guess]);
 }
 
-/* The text of eight digits, the first one in the lowest byte: the number is cut into fours, pairs and digits, all of a
- * kind at once. x / 100 is x * 10486 >> 20 for x < 10000, x / 10 is x * 103 >> 10 for x < 100. */
-static FW_ALWAYS_INLINE uint64_t fw_eight_digits(uint32_t v) {
-  uint64_t fours = v / 10000 | (uint64_t)(v % 10000) << 32;
+/* Eight digits as numbers, the first one in the lowest byte: v < 10^8 is cut into fours, pairs and digits, all of a
+ * kind at once. x / 100 is x * 10486 >> 20 for x < 10000, x / 10 is x * 103 >> 10 for x < 100. The upper part h of x
+ * goes below the lower one: h + (x - h * 100) * 2^16 is x * 2^16 - h * (100 * 2^16 - 1). */
+static FW_ALWAYS_INLINE uint64_t fw_eight_digits(uint64_t v) {
+  uint64_t high = v * 109951163 >> 40; /* v / 10000 */
+  uint64_t fours = (v << 32) - high * ((UINT64_C(10000) << 32) - 1);
   uint64_t hundreds = (fours * 10486 >> 20) & UINT64_C(0x0000007f0000007f);
-  uint64_t pairs = hundreds | (fours - hundreds * 100) << 16;
+  uint64_t pairs = (fours << 16) - hundreds * ((100 << 16) - 1);
   uint64_t tens = (pairs * 103 >> 10) & UINT64_C(0x000f000f000f000f);
-  return (tens | (pairs - tens * 10) << 8) | FW_ZEROS;
+  return (pairs << 8) - tens * ((10 << 8) - 1);
+}
+
+static FW_ALWAYS_INLINE uint64_t fw_eight_digit_text(uint64_t v) {
+  return fw_eight_digits(v) | FW_ZEROS;
+}
+
+/* Writes an integer and up to seven bytes more, in whole words; returns the end of it. */
+static FW_ALWAYS_INLINE char *fw_put_unsigned(char *out, uint64_t v) {
+  const uint64_t word = 100000000;
+  int n = fw_count_digits(v);
+  if (n > 16) {
+    fw_put_le64(out, fw_eight_digit_text(v / (word * word)) >> (8 * (24 - n)));
+    out += n - 16;
+    v %= word * word;
+    n = 16;
+  }
+  if (n > 8) {
+    fw_put_le64(out, fw_eight_digit_text(v / word) >> (8 * (16 - n)));
+    out += n - 8;
+    v %= word;
+    n = 8;
+  }
+  fw_put_le64(out, fw_eight_digit_text(v) >> (8 * (8 - n)));
+  return out + n;
+}
+
+static FW_ALWAYS_INLINE char *fw_put_signed(char *out, int64_t v) {
+  const uint64_t sign = 0 - (uint64_t)(v < 0); /* no branch: signs are as good as random */
+  *out = '-';
+  return fw_put_unsigned(out + (sign & 1), ((uint64_t)v ^ sign) - sign);
 }
 
 /* 17 digits as text, the first one lowest in word[0]; zeros fill the last word. */
@@ -99,9 +132,9 @@ typedef struct fw_digit_text {
 
 /* The digits of v, which has `count` of them: 17, or 9 (floats, which saves a division). */
 static FW_ALWAYS_INLINE fw_digit_text fw_format_digits(uint64_t v, int count) {
-  if (count == 9) return (fw_digit_text){{fw_eight_digits((uint32_t)(v / 10)), FW_ZEROS + v % 10, FW_ZEROS}};
+  if (count == 9) return (fw_digit_text){{fw_eight_digit_text(v / 10), FW_ZEROS + v % 10, FW_ZEROS}};
   uint32_t low = (uint32_t)(v % 1000000000);
-  return (fw_digit_text){{fw_eight_digits((uint32_t)(v / 1000000000)), fw_eight_digits(low / 10), FW_ZEROS + low % 10}};
+  return (fw_digit_text){{fw_eight_digit_text(v / 1000000000), fw_eight_digit_text(low / 10), FW_ZEROS + low % 10}};
 }
 
 /* How many digits there are up to the last one that is not 0; the first one is not. */

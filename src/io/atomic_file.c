@@ -256,12 +256,19 @@ static int rename_temporary(const fw_atomic_file *file) {
   return unlinkat(dir, file->target.temporary, 0);
 }
 
-/* Gives the file its name. Each step is made only when what it relies on is on the disk. */
-static furrow_status publish(fw_atomic_file *file, furrow_error *err) {
+/* Brings the whole file to the disk, under its temporary name. */
+static furrow_status settle(fw_atomic_file *file, furrow_error *err) {
+  if (file->fd < 0) return FURROW_OK; /* it is there already */
   if (fsync(file->fd) != 0) return fw_target_fail_errno(&file->target, err, errno, "cannot bring the file to the disk");
   int fd = file->fd;
   file->fd = -1;
   if (close(fd) != 0 && errno != EINTR) return fw_target_fail_errno(&file->target, err, errno, "cannot close the file");
+  return FURROW_OK;
+}
+
+/* Gives the file its name. Each step is made only when what it relies on is on the disk. */
+static furrow_status publish(fw_atomic_file *file, furrow_error *err) {
+  FW_TRY(settle(file, err));
   if (rename_temporary(file) != 0) {
     if (errno == EEXIST && file->keep_existing) {
       return fw_target_fail(&file->target, err, FURROW_E_EXISTS, "there is a file of that name already");
@@ -288,6 +295,37 @@ furrow_status fw_atomic_file_commit(fw_atomic_file *file, furrow_error *err) {
   if (status == FURROW_OK) status = file->in_order ? FURROW_OK : publish(file, &file->error);
   if (status == FURROW_OK) file->committed = true;
   return hand_on(file, status, err);
+}
+
+/* ---- pairs ---- */
+
+/* Brings a file to the disk and sees to it that its name is free where it must be. */
+static furrow_status get_ready(fw_atomic_file *file, furrow_error *err) {
+  FW_TRY(check_open(file, err));
+  furrow_status status = flush(file, &file->error);
+  if (status == FURROW_OK && !file->in_order) status = settle(file, &file->error);
+  if (status == FURROW_OK && !file->in_order && file->keep_existing &&
+      faccessat(file->target.directory, file->target.name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+    status = fw_target_fail(&file->target, &file->error, FURROW_E_EXISTS, "there is a file of that name already");
+  return hand_on(file, status, err);
+}
+
+/* Removes the file that is replaced, on the disk as well. */
+static furrow_status remove_old(const fw_atomic_file *file, furrow_error *err) {
+  const int dir = file->target.directory;
+  if (unlinkat(dir, file->target.name, 0) != 0)
+    return errno == ENOENT ? FURROW_OK : fw_target_fail_errno(&file->target, err, errno, "cannot replace the file");
+  if (fsync(dir) != 0 && errno != EINVAL)
+    return fw_target_fail_errno(&file->target, err, errno, "cannot bring its directory to the disk");
+  return FURROW_OK;
+}
+
+furrow_status fw_atomic_file_commit_pair(fw_atomic_file *file, fw_atomic_file *beside, furrow_error *err) {
+  FW_TRY(get_ready(file, err));
+  FW_TRY(get_ready(beside, err));
+  FW_TRY(remove_old(beside, err));
+  FW_TRY(fw_atomic_file_commit(file, err));
+  return fw_atomic_file_commit(beside, err);
 }
 
 /* ---- ranks ---- */

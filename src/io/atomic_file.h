@@ -38,6 +38,11 @@ const char *fw_atomic_file_temporary(const fw_atomic_file *file);
 uint64_t fw_atomic_file_size(const fw_atomic_file *file);
 /* Flushes, syncs, renames, syncs the directory. Then nothing more can be written. */
 furrow_status fw_atomic_file_commit(fw_atomic_file *file, furrow_error *err) FURROW_MUST_USE;
+/* The same for a file and one that says what is in it. Where bytes cannot be written, both stay what they were. If a
+ * rename fails, or the process or the machine stops between two, `file` is the old or the new one and `beside` may be
+ * missing: there are never two that do not belong together. */
+furrow_status fw_atomic_file_commit_pair(fw_atomic_file *file, fw_atomic_file *beside,
+                                         furrow_error *err) FURROW_MUST_USE;
 /* The same for a file of several ranks, called by all of them. `mine` is what this rank came to before: where any
  * failed, all fail. The first `skip` bytes that this rank wrote are left out; that of the first must be 0. */
 furrow_status fw_atomic_file_commit_ranks(fw_atomic_file *file, furrow_status mine, uint64_t skip,

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -88,6 +89,15 @@ bool fw_path_is_local(const char *path) {
   return !system;
 }
 
+bool fw_path_leads_out(const char *path, const char *folder) {
+  struct stat info;
+  char to[PATH_MAX], below[PATH_MAX];
+  if (!fw_path_is_local(path) || lstat(path, &info) != 0 || !S_ISLNK(info.st_mode)) return false;
+  if (!realpath(path, to) || !realpath(folder, below)) return true;
+  const size_t length = strlen(below);
+  return strncmp(to, below, length) != 0 || (to[length] != '/' && length > 1);
+}
+
 /* ---- Opening -------------------------------------------------------------------------------------------- */
 
 static furrow_status open_local(fw_input *input, furrow_error *err) {
@@ -138,6 +148,17 @@ static furrow_status open_input(fw_input **input, const char *path, bool is_stdi
 
 furrow_status fw_input_open(fw_input **input, const char *path, furrow_error *err) {
   return open_input(input, path, false, err);
+}
+
+furrow_status fw_input_open_regular(fw_input **input, const char *path, furrow_error *err) {
+  struct stat info;
+  FW_TRY(fw_path_stat(path, &info, err));
+  if (!S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode)) {
+    fw_fail(err, FURROW_E_ARGUMENT, "not a regular file");
+    fw_error_set_file(err, path);
+    return FURROW_E_ARGUMENT;
+  }
+  return fw_input_open(input, path, err);
 }
 
 furrow_status fw_input_open_stdin(fw_input **input, furrow_error *err) {

@@ -21,9 +21,15 @@ bool fw_path_is_local(const char *path);
 /* The text of a file of JSON, to be freed with fw_free. E_FORMAT: not a regular file, or too large for one. */
 furrow_status fw_path_read_json(char **text, size_t *size, const char *path, furrow_error *err) FURROW_MUST_USE;
 
+/* Whether a path is a link, and what it leads to is not below the folder. */
+bool fw_path_leads_out(const char *path, const char *folder);
+
 typedef struct fw_input fw_input;
 
 furrow_status fw_input_open(fw_input **input, const char *path, furrow_error *err) FURROW_MUST_USE;
+/* The same for a file that Furrow itself has written, which is never a pipe, nor a device: opening a pipe would wait
+ * for its writer. E_ARGUMENT: it is one. */
+furrow_status fw_input_open_regular(fw_input **input, const char *path, furrow_error *err) FURROW_MUST_USE;
 /* Standard input, which is read in order. */
 furrow_status fw_input_open_stdin(fw_input **input, furrow_error *err) FURROW_MUST_USE;
 /* Takes NULL. */

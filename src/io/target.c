@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -55,6 +56,21 @@ static furrow_status follow_link(char **path, const char *link, size_t length, f
   return FURROW_OK;
 }
 
+/* Whether a link stands where everybody can put one, and neither this user nor the owner of the folder did: the kernel
+ * does not follow it either, where fs.protected_symlinks is set. */
+static bool is_planted(const char *path) {
+  struct stat link, folder;
+  char parent[PATH_MAX];
+  const char *slash = strrchr(path, '/');
+  const size_t length = slash ? (size_t)(slash - path) + 1 : 1;
+  if (length >= sizeof parent || lstat(path, &link) != 0) return false;
+  memcpy(parent, slash ? path : ".", length);
+  parent[length] = 0;
+  if (stat(parent, &folder) != 0) return false;
+  const bool shared = (folder.st_mode & S_ISVTX) && (folder.st_mode & S_IWOTH);
+  return shared && link.st_uid != geteuid() && link.st_uid != folder.st_uid;
+}
+
 /* realpath would do for what exists; this also finds what a link promises. */
 static furrow_status follow_links(fw_target *target, furrow_error *err) {
   char link[PATH_MAX];
@@ -62,6 +78,7 @@ static furrow_status follow_links(fw_target *target, furrow_error *err) {
   for (int i = 0; status == FURROW_OK; i++) {
     ssize_t n = readlink(target->resolved, link, sizeof link);
     if (n < 0) break; /* no link: the thing itself, or nothing */
+    if (is_planted(target->resolved)) return fw_target_fail_errno(target, err, EACCES, "a link that another user made");
     if (i == MAX_LINKS) return fw_target_fail_errno(target, err, ELOOP, "cannot create");
     if ((size_t)n == sizeof link) return fw_target_fail_errno(target, err, ENAMETOOLONG, "cannot create");
     status = follow_link(&target->resolved, link, (size_t)n, err);

@@ -9,10 +9,12 @@
 
 static void fill_generic(fw_kernels *k) {
   fw_tokenizer_fill_generic(&k->tokenizer);
+  fw_digits_fill_generic(&k->digits);
   fw_scan_fill_generic(&k->scan);
   fw_products_fill_generic(&k->products);
   fw_gemm_fill_generic(&k->gemm);
   fw_traverse_fill_generic(&k->traverse);
+  fw_trees_fill_generic(&k->trees);
   fw_gather_fill_generic(&k->gather_f32, &k->gather_f64);
   fw_pairs_fill_generic(&k->pairs_f32, &k->pairs_f64);
   fw_steps_fill_generic(&k->steps_f32, &k->steps_f64);
@@ -21,9 +23,11 @@ static void fill_generic(fw_kernels *k) {
 #if defined(__x86_64__)
 static void fill_avx2(fw_kernels *k) {
   fw_tokenizer_fill_avx2(&k->tokenizer);
+  fw_digits_fill_avx2(&k->digits);
   fw_scan_fill_avx2(&k->scan);
   fw_products_fill_avx2(&k->products);
   fw_gemm_fill_avx2(&k->gemm);
+  fw_trees_fill_avx2(&k->trees);
   fw_gather_fill_avx2(&k->gather_f32, &k->gather_f64);
   fw_pairs_fill_avx2(&k->pairs_f32, &k->pairs_f64);
   fw_steps_fill_avx2(&k->steps_f32, &k->steps_f64);
@@ -35,6 +39,7 @@ static void fill_avx512(fw_kernels *k) {
   fw_products_fill_avx512(&k->products);
   fw_gemm_fill_avx512(&k->gemm);
   fw_traverse_fill_avx512(&k->traverse);
+  fw_trees_fill_avx512(&k->trees);
 }
 #elif defined(__aarch64__)
 static void fill_neon(fw_kernels *k) {
@@ -79,6 +84,10 @@ const fw_tokenizer *fw_tokenizer_table(void) {
   return &chosen()->tokenizer;
 }
 
+const fw_digits *fw_digits_table(void) {
+  return &chosen()->digits;
+}
+
 const fw_scan *fw_scan_table(void) {
   return &chosen()->scan;
 }
@@ -93,6 +102,10 @@ const fw_gemm *fw_gemm_table(void) {
 
 const fw_traverse *fw_traverse_table(void) {
   return &chosen()->traverse;
+}
+
+const fw_trees *fw_trees_table(void) {
+  return &chosen()->trees;
 }
 
 const fw_gather *fw_gather_table_f32(void) {

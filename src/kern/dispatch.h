@@ -14,16 +14,20 @@
 #include "kern/math/products.h"
 #include "kern/math/steps.h"
 #include "kern/math/traverse.h"
+#include "kern/math/trees.h"
 #include "kern/scan/scan.h"
+#include "kern/text/digits.h"
 #include "kern/text/tokenizer.h"
 
 typedef struct fw_kernels {
   fw_isa isa;
   fw_tokenizer tokenizer;
+  fw_digits digits;
   fw_scan scan;
   fw_products products;
   fw_gemm gemm;
   fw_traverse traverse;
+  fw_trees trees;
   fw_gather gather_f32, gather_f64;
   fw_pairs pairs_f32, pairs_f64;
   fw_steps steps_f32, steps_f64;

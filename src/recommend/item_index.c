@@ -103,7 +103,7 @@ static bool files_fit(const fw_item_index *x, const char *path) {
   fw_input *input = NULL;
   size_t size = 0;
   uint64_t digest = 0;
-  const bool fits = fw_input_open(&input, path, NULL) == FURROW_OK &&
+  const bool fits = fw_input_open_regular(&input, path, NULL) == FURROW_OK &&
                     fw_input_read_at(input, text, sizeof text, 0, &size, NULL) == FURROW_OK &&
                     read_digest(text, size, path, &digest, NULL) == FURROW_OK && digest == digest_of(x);
   fw_input_close(input);

@@ -4,6 +4,8 @@
 
 #include "furrow/rows.h"
 
+#define FW_MAX_LINE_BYTES ((size_t)128 << 20) /* of furrow_parser_params: a small file can hold a very long line */
+
 typedef struct fw_block_reader {
   const furrow_rows_format *format;
   void *rows; /* of the format */

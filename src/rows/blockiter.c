@@ -69,12 +69,11 @@ static void stamp_file(XXH3_state_t *hash, const fw_file *file) {
 }
 
 static void stamp_params(XXH3_state_t *hash, const furrow_parser_params *params) {
-  const size_t default_line_bytes = (size_t)1 << 30;
   stamp_string(hash, params->format);
   stamp_number(hash, params->part);
   stamp_number(hash, params->nparts);
   stamp_number(hash, params->on_bad == FURROW_ON_BAD_SKIP);
-  stamp_number(hash, params->max_line_bytes ? params->max_line_bytes : default_line_bytes);
+  stamp_number(hash, params->max_line_bytes ? params->max_line_bytes : FW_MAX_LINE_BYTES);
   stamp_string(hash, furrow_key_type_name(params->key_type));
   stamp_string(hash, furrow_value_type_name(params->value_type));
 }

@@ -450,7 +450,7 @@ furrow_status fw_cache_reader_open(fw_cache_reader **reader, const char *path, f
   fw_cache_reader *r = memory;
   status = fw_strndup(&r->path, path, strlen(path), err);
   if (status == FURROW_OK) status = hash_create(&r->hash, err);
-  if (status == FURROW_OK) status = fw_input_open(&r->input, path, err);
+  if (status == FURROW_OK) status = fw_input_open_regular(&r->input, path, err);
   if (status == FURROW_OK) status = read_header(r, err);
   if (status == FURROW_OK) {
     fw_cache_reader_rewind(r);

@@ -36,7 +36,7 @@ static const char *window_end(const char *p, const char *end) {
 
 /* Cuts the scratch memory into the lists of a window. */
 static furrow_status make_lists(fw_chunk *chunk, fw_window *window, furrow_error *err) {
-  enum { BIT_LISTS = 5, LISTS = 8 };
+  enum { BIT_LISTS = 3, LISTS = 8 };
   const size_t words = fw_bit_words(window->length + FW_KERN_PAD) + 1;
   const size_t each = window->length + 2 * FW_KERN_PAD;
   void *memory = chunk->scratch;
@@ -48,7 +48,7 @@ static furrow_status make_lists(fw_chunk *chunk, fw_window *window, furrow_error
   uint32_t *next = (uint32_t *)(bits + BIT_LISTS * words);
   window->marks.extras = bits;
   window->marks.ends = bits + words;
-  for (size_t i = 0; i < 3; i++) window->bits[i] = bits + (2 + i) * words;
+  window->bits = bits + 2 * words;
   window->marks.offsets = next + FW_KERN_PAD;
   window->fields = next + each;
   window->indices = next + 2 * each;
@@ -61,6 +61,22 @@ static furrow_status make_lists(fw_chunk *chunk, fw_window *window, furrow_error
   return FURROW_OK;
 }
 
+/* Room for all that the window may hold. Where that is not there yet, also for the rest of the text if it is like what
+ * was read: growing in small steps costs more than the columns are worth, with many threads most of all. */
+static furrow_status reserve_window(fw_chunk *chunk, const fw_window *window, furrow_error *err) {
+  furrow_container *out = chunk->out;
+  const size_t most = window->marks.count;
+  const size_t done = (size_t)(window->lines - chunk->text.lines) - chunk->head;
+  const size_t left = chunk->text.length - chunk->head - done;
+  size_t rows = out->rows + most, features = out->features + most;
+  if (done > 0 && (rows > out->row_capacity || features > out->feature_capacity)) {
+    const double more = 1.1 * (double)left / (double)done;
+    rows += (size_t)((double)out->rows * more);
+    features += (size_t)((double)out->features * more);
+  }
+  return fw_container_reserve(out, rows, features, chunk->format->columns, err);
+}
+
 furrow_status fw_chunk_window(fw_chunk *chunk, unsigned char upto, char extra, fw_window *window, furrow_error *err) {
   const char *end = chunk->text.lines + chunk->text.length;
   const char *begin = window->lines ? window->lines + window->length : chunk->text.lines + chunk->head;
@@ -70,9 +86,7 @@ furrow_status fw_chunk_window(fw_chunk *chunk, unsigned char upto, char extra, f
   furrow_status status = make_lists(chunk, window, err);
   if (status != FURROW_OK) return status;
   fw_tokenizer_table()->find_marks(begin, window->length, upto, extra, &window->marks);
-  furrow_container *out = chunk->out;
-  const size_t most = window->marks.count;
-  return fw_container_reserve(out, out->rows + most, out->features + most, chunk->format->columns, err);
+  return reserve_window(chunk, window, err);
 }
 
 void fw_chunk_note_bad(fw_chunk_stats *stats, const furrow_error *error) {

@@ -55,7 +55,7 @@ typedef struct fw_window {
   size_t length;
   bool marked; /* else it is a line too long for this: read it with fw_chunk_line */
   fw_marks marks;
-  uint64_t *bits[3];                   /* for choices among the marks */
+  uint64_t *bits;                      /* for a choice among the marks */
   fw_token *fields, *indices, *values; /* tokens of the features of a batch */
   uint32_t *refused;
   uint32_t *row_line, *row_mark; /* where a row's line starts, and its first mark */

@@ -136,7 +136,7 @@ static bool leave_out(const csv_batch *b, uint32_t first) {
   for (size_t i = 0; i < b->csv->nskipped; i++) {
     const fw_mark_cursor at = cell_at(window, first + (uint32_t)b->csv->skipped[i]);
     if (!is_plain(&at)) return false;
-    clear_bit(window->bits[0], at.mark);
+    clear_bit(window->bits, at.mark);
   }
   return true;
 }
@@ -158,7 +158,7 @@ static bool add_row(csv_batch *b, uint32_t first, uint32_t last, bool as_before)
     const uint32_t mark = first + (uint32_t)specials[i];
     const fw_mark_cursor at = cell_at(window, mark);
     if (!read_special(&at, b, specials[i])) return false;
-    clear_bit(window->bits[0], mark);
+    clear_bit(window->bits, mark);
     features--;
   }
   if (b->csv->roles && !leave_out(b, first)) return false;
@@ -176,7 +176,7 @@ static bool take_window(fw_token_batch *batch) {
   furrow_container *out = batch->chunk->out;
   const bool label = b->csv->label_column != FW_CSV_NO_COLUMN;
   if (label && !b->csv->labels) return false;
-  memset(window->bits[0], 0xff, fw_bit_words(window->marks.count) * sizeof(uint64_t));
+  memset(window->bits, 0xff, fw_bit_words(window->marks.count) * sizeof(uint64_t));
   const size_t rows = out->rows;
   const size_t features = out->features;
   uint32_t first = 0;
@@ -195,7 +195,7 @@ static bool take_window(fw_token_batch *batch) {
     }
   }
   out->has_label = label;
-  const uint64_t *const bits[] = {window->bits[0]};
+  const uint64_t *const bits[] = {window->bits};
   fw_token *const tokens[] = {window->values};
   fw_tokenizer_table()->pick_tokens(window->marks.offsets, window->marks.count, 1, bits, tokens);
   return true;

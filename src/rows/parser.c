@@ -18,7 +18,6 @@
 #include "rows/format.h"
 
 #define DEFAULT_CHUNK ((size_t)512 << 10)
-#define DEFAULT_MAX_LINE ((size_t)1 << 30)
 #define MAX_THREADS 1024
 #define HEAD_BYTES (64 << 10)     /* of a file: where its header begins, if it has one */
 #define MOST_HEAD_BYTES (8 << 20) /* so much of a long first line is looked at */
@@ -30,6 +29,15 @@ typedef struct slot {
   uint64_t lines; /* of the text, where lines are numbered by counting */
   bool ready;     /* under the parser's lock */
 } slot;
+
+/* Memory that a piece needs while it is parsed and not afterwards. A thread takes it along from slot to slot, so that
+ * it stays in the caches of its core. */
+typedef struct workspace {
+  char *text;
+  size_t text_capacity;
+  uint64_t *scratch;
+  size_t scratch_capacity;
+} workspace;
 
 typedef enum base_state { BASE_KNOWN, BASE_TO_BE_FOUND } base_state;
 
@@ -64,6 +72,7 @@ struct furrow_parser {
   size_t nslots;
 
   /* the caller's side */
+  workspace own;  /* the caller parses, too */
   uint64_t taken; /* number of the next piece to hand out */
   slot *held;     /* whose block the caller has */
   bool has_block; /* the caller has one */
@@ -89,7 +98,7 @@ static furrow_status check_params(furrow_parser_params *p, furrow_error *err) {
   if (p->threads > MAX_THREADS) return fw_fail(err, FURROW_E_ARGUMENT, "threads: at most %d", MAX_THREADS);
   if (p->threads == 0) p->threads = fw_processor_count();
   if (p->chunk_bytes == 0) p->chunk_bytes = DEFAULT_CHUNK;
-  if (p->max_line_bytes == 0) p->max_line_bytes = DEFAULT_MAX_LINE;
+  if (p->max_line_bytes == 0) p->max_line_bytes = FW_MAX_LINE_BYTES;
   if (p->chunk_bytes > UINT32_MAX / 2 || p->max_line_bytes > UINT32_MAX / 2)
     return fw_fail(err, FURROW_E_ARGUMENT, "chunk_bytes and max_line_bytes: at most 2 GiB");
   return FURROW_OK;
@@ -214,7 +223,7 @@ static furrow_status look_at_head(furrow_parser *p, furrow_error *err) {
 
 /* One slot is with the caller, one is ready for it, one per thread is being filled. */
 static furrow_status make_slots(furrow_parser *p, furrow_error *err) {
-  size_t count = p->params.threads == 1 ? 1 : p->params.threads + 2;
+  size_t count = p->params.threads == 1 ? 1 : 2 * p->params.threads + 2;
   void *memory;
   furrow_status status = fw_alloc_zero(&memory, count, sizeof(slot), err);
   if (status != FURROW_OK) return status;
@@ -335,7 +344,28 @@ static furrow_status find_rows_begin(const furrow_parser *p, fw_chunk *chunk, fu
   return status;
 }
 
-static void fill_slot(furrow_parser *p, slot *s) {
+/* Lends a workspace to a chunk, or takes it back. Text that was read in order stays with the chunk: the numbers of its
+ * lines are counted in it. */
+static void exchange_workspace(workspace *w, fw_chunk *chunk) {
+  const workspace had = {chunk->text.memory, chunk->text.capacity, chunk->scratch, chunk->scratch_capacity};
+  chunk->scratch = w->scratch;
+  chunk->scratch_capacity = w->scratch_capacity;
+  w->scratch = had.scratch;
+  w->scratch_capacity = had.scratch_capacity;
+  if (chunk->text.in_order) return;
+  chunk->text.memory = w->text;
+  chunk->text.capacity = w->text_capacity;
+  w->text = had.text;
+  w->text_capacity = had.text_capacity;
+}
+
+static void clear_workspace(workspace *w) {
+  fw_chunk chunk = {0};
+  exchange_workspace(w, &chunk);
+  fw_chunk_clear(&chunk);
+}
+
+static void parse_slot(furrow_parser *p, slot *s) {
   fw_chunk *chunk = &s->chunk;
   furrow_container_clear(chunk->out);
   chunk->stats.bad_rows = chunk->stats.ignored = 0;
@@ -354,13 +384,19 @@ static void fill_slot(furrow_parser *p, slot *s) {
   if (s->status == FURROW_OK) s->status = fw_chunk_parse(chunk, &s->error);
 }
 
+static void fill_slot(furrow_parser *p, slot *s, workspace *w) {
+  exchange_workspace(w, &s->chunk);
+  parse_slot(p, s);
+  exchange_workspace(w, &s->chunk);
+}
+
 /* Claims a piece for a slot that was free, and fills it. False: the data has ended. Under the lock, which it gives up
  * meanwhile. */
-static bool fill_next(furrow_parser *p) {
+static bool fill_next(furrow_parser *p, workspace *w) {
   p->free_slots--;
   pthread_mutex_unlock(&p->lock);
   slot *s = claim_piece(p);
-  if (s) fill_slot(p, s);
+  if (s) fill_slot(p, s, w);
   pthread_mutex_lock(&p->lock);
   if (s)
     s->ready = true;
@@ -372,14 +408,16 @@ static bool fill_next(furrow_parser *p) {
 /* What each thread of the pool does until the data ends or the caller stops it. */
 static void work(void *context) {
   furrow_parser *p = context;
+  workspace own = {0};
   pthread_mutex_lock(&p->lock);
   for (bool more = true; more;) {
     while (p->free_slots == 0 && !p->stop) pthread_cond_wait(&p->slot_freed, &p->lock);
     if (p->stop) break;
-    more = fill_next(p);
+    more = fill_next(p, &own);
     pthread_cond_signal(&p->slot_ready);
   }
   pthread_mutex_unlock(&p->lock);
+  clear_workspace(&own);
 }
 
 static furrow_status start(furrow_parser *p, furrow_error *err) {
@@ -408,6 +446,7 @@ void furrow_parser_close(furrow_parser *p) {
   stop_threads(p);
   fw_pool_free(p->pool);
   for (size_t i = 0; i < p->nslots; i++) fw_chunk_clear(&p->slots[i].chunk);
+  clear_workspace(&p->own);
   fw_free(p->slots);
   fw_block_reader_close(p->reader);
   if (p->format_open && p->format.public.close) p->format.public.close(p->state);
@@ -502,7 +541,7 @@ static slot *take_slot(furrow_parser *p) {
   pthread_mutex_lock(&p->lock);
   while (!s->ready && !(p->ended && p->taken == p->claimed)) {
     if (p->free_slots > 0 && !p->ended)
-      (void)fill_next(p);
+      (void)fill_next(p, &p->own);
     else
       pthread_cond_wait(&p->slot_ready, &p->lock);
   }

@@ -127,8 +127,8 @@ static fw_row_outcome scan_dummy(fw_mark_cursor *cursor, fw_token_batch *batch) 
 
 /* The marks of 64 tokens at a time, and what the marks before them were. */
 typedef struct word {
-  uint64_t all, colons, ends, spaces;
-  uint64_t after_colon, after_end, after_space;
+  uint64_t all, colons, spaces;
+  uint64_t after_space;
 } word;
 
 static word load_word(const fw_marks *marks, size_t i, const word *before) {
@@ -136,64 +136,46 @@ static word load_word(const fw_marks *marks, size_t i, const word *before) {
   const size_t left = marks->count - 64 * i;
   w.all = left >= 64 ? ~0ull : ~0ull >> (64 - left);
   w.colons = marks->extras[i];
-  w.ends = marks->ends[i];
-  w.spaces = w.all & ~(w.colons | w.ends);
-  w.after_colon = (w.colons << 1 | before->colons >> 63) & w.all;
-  w.after_end = (w.ends << 1 | before->ends >> 63) & w.all;
+  w.spaces = w.all & ~(w.colons | marks->ends[i]);
   w.after_space = (w.spaces << 1 | before->spaces >> 63) & w.all;
   return w;
 }
 
-static const word before_text = {.ends = 1ull << 63};
-
 /* label (index:value)*: a label ends at a space or line end, an index at a colon, a value at a space or line end. */
-static bool choose_valued(const fw_window *window) {
-  word w = before_text;
+static bool are_valued(const fw_marks *marks) {
+  word w = {0};
   uint64_t wrong = 0;
-  for (size_t i = 0; i < fw_bit_words(window->marks.count); i++) {
-    w = load_word(&window->marks, i, &w);
-    wrong |= (w.after_space & ~w.colons) | (w.colons & ~w.after_space);
-    window->bits[1][i] = w.after_space;
-    window->bits[2][i] = w.after_colon;
+  for (size_t i = 0; i < fw_bit_words(marks->count); i++) {
+    w = load_word(marks, i, &w);
+    wrong |= w.after_space ^ w.colons;
   }
   return wrong == 0;
 }
 
 /* label index*: no colon at all. */
-static bool choose_bare(const fw_window *window) {
-  word w = before_text;
-  uint64_t wrong = 0;
-  for (size_t i = 0; i < fw_bit_words(window->marks.count); i++) {
-    w = load_word(&window->marks, i, &w);
-    wrong |= w.colons;
-    window->bits[1][i] = w.after_space;
-  }
-  return wrong == 0;
+static bool are_bare(const fw_marks *marks) {
+  uint64_t colons = 0;
+  for (size_t i = 0; i < fw_bit_words(marks->count); i++) colons |= marks->extras[i];
+  return colons == 0;
 }
 
 /* label (field:index:value)*: behind a space come two colons and then none. */
-static bool choose_fielded(const fw_window *window) {
-  word w = before_text;
+static bool are_fielded(const fw_marks *marks) {
+  word w = {0};
   uint64_t wrong = 0;
   uint64_t first_before = 0;
-  uint64_t second_before = 0;
-  for (size_t i = 0; i < fw_bit_words(window->marks.count); i++) {
-    w = load_word(&window->marks, i, &w);
+  for (size_t i = 0; i < fw_bit_words(marks->count); i++) {
+    w = load_word(marks, i, &w);
     const uint64_t first = w.after_space;
-    const uint64_t second = (first << 1 | first_before >> 63) & w.all;
-    const uint64_t third = (second << 1 | second_before >> 63) & w.all;
-    wrong |= w.colons ^ (first | second);
-    window->bits[0][i] = first;
-    window->bits[1][i] = second;
-    window->bits[2][i] = third;
+    wrong |= w.colons ^ (first | ((first << 1 | first_before >> 63) & w.all));
     first_before = first;
-    second_before = second;
   }
   return wrong == 0;
 }
 
-/* Adds the rows, each of which ends at a LF and has `step` marks for each of its features. */
-static bool add_rows(fw_token_batch *batch, uint32_t step) {
+/* Adds the rows, each of which ends at a LF and has as many marks for each of its features as there are lists, and
+ * deals their tokens out to these. */
+static bool add_rows(fw_token_batch *batch, size_t lists, fw_token *const *tokens) {
   const fw_window *window = batch->window;
   const uint32_t *offsets = window->marks.offsets;
   furrow_container *out = batch->chunk->out;
@@ -210,42 +192,35 @@ static bool add_rows(fw_token_batch *batch, uint32_t step) {
         out->features = features;
         return false;
       }
-      fw_token_batch_add_row(batch, line, mark, (end - mark) / step);
+      fw_token *next[3];
+      for (size_t k = 0; k < lists; k++) next[k] = tokens[k] + fw_token_batch_features(batch);
+      fw_tokenizer_table()->deal_tokens(offsets + mark + 1, end - mark, lists, next);
+      fw_token_batch_add_row(batch, line, mark, (end - mark) / lists);
       mark = end + 1;
     }
   }
   return true;
 }
 
-static void pick(const fw_window *window, size_t first, size_t lists) {
-  const uint64_t *const bits[] = {window->bits[0], window->bits[1], window->bits[2]};
-  fw_token *const tokens[] = {window->fields, window->indices, window->values};
-  fw_tokenizer_table()->pick_tokens(window->marks.offsets, window->marks.count, lists, bits + first, tokens + first);
+static bool take_bare_features(fw_token_batch *batch) {
+  if (batch->unlabelled || !are_bare(&batch->window->marks)) return false;
+  batch->values = false;
+  return add_rows(batch, 1, &batch->window->indices);
 }
 
 static bool take_features(fw_token_batch *batch) {
   if (batch->unlabelled) return false;
-  batch->values = choose_valued(batch->window);
-  if (!batch->values && !choose_bare(batch->window)) return false;
-  if (!add_rows(batch, batch->values ? 2 : 1)) return false;
-  pick(batch->window, 1, batch->values ? 2 : 1);
-  return true;
-}
-
-static bool take_bare_features(fw_token_batch *batch) {
-  if (batch->unlabelled) return false;
-  batch->values = false;
-  if (!choose_bare(batch->window) || !add_rows(batch, 1)) return false;
-  pick(batch->window, 1, 1);
-  return true;
+  if (!are_valued(&batch->window->marks)) return take_bare_features(batch);
+  fw_token *const tokens[] = {batch->window->indices, batch->window->values};
+  batch->values = true;
+  return add_rows(batch, 2, tokens);
 }
 
 static bool take_fielded_features(fw_token_batch *batch) {
-  if (batch->unlabelled) return false;
+  if (batch->unlabelled || !are_fielded(&batch->window->marks)) return false;
+  fw_token *const tokens[] = {batch->window->fields, batch->window->indices, batch->window->values};
   batch->values = true;
-  if (!choose_fielded(batch->window) || !add_rows(batch, 3)) return false;
-  pick(batch->window, 0, 3);
-  return true;
+  return add_rows(batch, 3, tokens);
 }
 
 /* ---- Chunks --------------------------------------------------------------------------------------------- */

@@ -108,19 +108,22 @@ static inline fw_plan table_plan(const table_rules *rules) {
 
 /* ---- Batches ---- */
 
-typedef furrow_status (*table_take)(fw_booster *booster, const fw_minibatch *batch, furrow_error *err);
+/* That come at once. */
+enum { TABLE_BATCHES = 3 };
+
+typedef furrow_status (*table_take)(fw_booster *booster, const fw_minibatch *batch, size_t count, furrow_error *err);
 
 /* The numbers of a table as lists. */
 typedef struct table_lists {
   uint64_t *key;
   float *value;
   size_t *first;    /* of each row; rows + 1 */
-  uint32_t *offset; /* scratch for those of a batch */
+  uint32_t *offset; /* scratch for those of batches */
 } table_lists;
 
 static inline table_lists table_list(const table *t) {
   table_lists l = {table_array(t->rows * t->columns, sizeof *l.key), table_array(t->rows * t->columns, sizeof *l.value),
-                   table_array(t->rows + 1, sizeof *l.first), table_array(t->rows + 1, sizeof *l.offset)};
+                   table_array(t->rows + 1, sizeof *l.first), table_array(t->rows + TABLE_BATCHES, sizeof *l.offset)};
   size_t uses = 0;
   for (size_t row = 0; row < t->rows; row++) {
     for (size_t c = 0; c < t->columns; c++) {
@@ -141,28 +144,37 @@ static inline void table_lists_free(table_lists *l) {
   free(l->offset);
 }
 
-static inline fw_minibatch table_slice(const table_lists *l, size_t begin, size_t rows) {
-  for (size_t i = 0; i <= rows; i++) l->offset[i] = (uint32_t)(l->first[begin + i] - l->first[begin]);
-  return (fw_minibatch){.offset = l->offset,
-                        .uses = l->offset[rows],
-                        .features = l->offset[rows],
+/* `offset`: where its offsets go, rows + 1. */
+static inline fw_minibatch table_slice(const table_lists *l, size_t begin, size_t rows, uint32_t *offset) {
+  for (size_t i = 0; i <= rows; i++) offset[i] = (uint32_t)(l->first[begin + i] - l->first[begin]);
+  return (fw_minibatch){.offset = offset,
+                        .uses = offset[rows],
+                        .features = offset[rows],
                         .key = l->key + l->first[begin],
                         .value = l->value + l->first[begin]};
 }
 
-/* Rows begin … end-1, in batches of `step`; as lists, or if there are none as columns. */
+/* Rows begin … end-1, in batches of `step`, one, two or three at once; as lists, or if there are none as columns. */
 static inline furrow_status table_pass(const table *t, const table_lists *lists, size_t begin, size_t end, size_t step,
                                        fw_booster *booster, table_take take, furrow_error *err) {
   furrow_status status = FURROW_OK;
-  for (size_t at = begin; status == FURROW_OK && at < end; at += step) {
-    const size_t rows = end - at < step ? end - at : step;
-    fw_minibatch batch = {.x = t->x + at * t->columns, .columns = t->columns};
-    if (lists) batch = table_slice(lists, at, rows);
-    batch.rows = rows;
-    batch.label = t->label + at;
-    batch.weight = t->weight ? t->weight + at : NULL;
-    batch.qid = t->qid ? t->qid + at : NULL;
-    status = take(booster, &batch, err);
+  fw_minibatch batches[TABLE_BATCHES];
+  for (size_t at = begin, pass = 0; status == FURROW_OK && at < end; pass++) {
+    uint32_t *offset = lists ? lists->offset : NULL;
+    size_t count = 0;
+    for (; count < 1 + pass % TABLE_BATCHES && at < end; count++) {
+      const size_t rows = end - at < step ? end - at : step;
+      fw_minibatch batch = {.x = t->x + at * t->columns, .columns = t->columns};
+      if (lists) batch = table_slice(lists, at, rows, offset);
+      if (lists) offset += rows + 1;
+      batch.rows = rows;
+      batch.label = t->label + at;
+      batch.weight = t->weight ? t->weight + at : NULL;
+      batch.qid = t->qid ? t->qid + at : NULL;
+      batches[count] = batch;
+      at += rows;
+    }
+    status = take(booster, batches, count, err);
   }
   return status;
 }

@@ -28,6 +28,7 @@ typedef struct fw_gather_rows {
 typedef struct fw_gather_uses {
   size_t n;
   const uint32_t *offset; /* uses of feature i are use[offset[i]] … use[offset[i+1]-1] */
+  size_t uses;            /* of all features: memory is asked for up to there; 0: not at all */
   const uint32_t *use;    /* asked for where there are values */
   const uint32_t *place;  /* of each of the uses, in the same order */
   const float *value;     /* value[use]; NULL: all 1 */

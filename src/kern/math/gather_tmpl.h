@@ -17,6 +17,8 @@ typedef REAL NAME(lanes) __attribute__((vector_size(VECTOR_BYTES), aligned(sizeo
 /* Uses that memory is asked for before its turn. */
 #define AHEAD 24
 
+#define CACHE_LINE 64
+
 /* Uses of a feature that are added without a branch. */
 #define FEW 4
 
@@ -117,12 +119,20 @@ static void NAME(rows)(const fw_gather_rows *job, size_t begin, size_t end) {
 
 /* ---- Uses ---- */
 
+INLINE void NAME(ask_place)(const fw_gather_uses *job, uint32_t i, size_t at, size_t n) {
+  if (i + AHEAD >= job->uses) return;
+  const size_t from = job->place[i + AHEAD] * job->stride + at;
+  __builtin_prefetch((const REAL *)job->from + from);
+  if (n * sizeof(REAL) > CACHE_LINE) __builtin_prefetch((const REAL *)job->from + from + n - 1);
+}
+
 INLINE void NAME(uses_lanes)(const int count, const fw_gather_uses *job, size_t feature, size_t at, REAL *to) {
   NAME(lanes) sum[MOST], squares[MOST];
   UNROLL for (int k = 0; k < count; k++) sum[k] = squares[k] = (NAME(lanes)){0};
   for (uint32_t i = job->offset[feature]; i < job->offset[feature + 1]; i++) {
     const size_t from = job->place[i] * job->stride + at;
     const REAL x = job->value ? NAME(value)(job->value, job->use[i]) : 1;
+    NAME(ask_place)(job, i, at, count * LANES);
     UNROLL for (int k = 0; k < count; k++) {
       sum[k] += NAME(load)((const REAL *)job->from + from + k * LANES) * x;
       if (job->squares) squares[k] += NAME(load)((const REAL *)job->squares + from + k * LANES) * (x * x);
@@ -182,10 +192,15 @@ static void NAME(uses)(const fw_gather_uses *job, size_t begin, size_t end, void
   if (job->n == 1 && !job->value && !job->squares) {
     for (size_t feature = begin; feature < end; feature++)
       ((REAL *)sum)[feature - begin] = NAME(uses_few)(job, feature);
-  } else if (job->n == 8 && !job->value && job->squares) {
+  } else if (job->n == 8 && !job->value) {
     kind.n = 8;
     kind.value = NULL;
-    NAME(uses_of)(&kind, begin, end, sum);
+    if (job->squares) {
+      NAME(uses_of)(&kind, begin, end, sum);
+    } else {
+      kind.squares = NULL;
+      NAME(uses_of)(&kind, begin, end, sum);
+    }
   } else {
     NAME(uses_of)(job, begin, end, sum);
   }
@@ -194,6 +209,7 @@ static void NAME(uses)(const fw_gather_uses *job, size_t begin, size_t end, void
 #undef LANES
 #undef MOST
 #undef AHEAD
+#undef CACHE_LINE
 #undef FEW
 #undef REAL
 #undef NAME

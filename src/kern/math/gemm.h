@@ -10,10 +10,46 @@
 typedef void fw_gemm_function(size_t m, size_t n, size_t k, const float *a, size_t lda, const float *b, size_t ldb,
                               float *c, size_t ldc, bool add);
 
+/* Some columns of a left matrix: the element (row, col) is x[row * by_row + col * by_col]. */
+typedef struct fw_gemm_part {
+  const float *x;
+  size_t by_row, by_col, cols;
+} fw_gemm_part;
+
+enum { FW_GEMM_PARTS = 4, FW_GEMM_ALIGN = 16 };
+
+/* m rows of columns begin_col … end_col-1 of a * b, where the columns of a are those of its parts, one after the other,
+ * and b is packed and has n columns; begin_col is a multiple of FW_GEMM_ALIGN. The bits are those of `nn`. */
+typedef struct fw_gemm_job {
+  size_t m, n;
+  size_t begin_col, end_col;
+  const fw_gemm_part *parts;
+  size_t part_count; /* 1 … FW_GEMM_PARTS */
+  const float *packed;
+  float *c; /* where column begin_col of the first row goes */
+  size_t ldc;
+  const float *bias; /* n numbers that are added to each row; NULL: none */
+  bool add;          /* to c; not with a bias */
+  bool relu;         /* negative results become 0 */
+} fw_gemm_job;
+
+/* A right matrix, k x n, that is packed: the element (row, col) is b[row * by_row + col * by_col], and one of both
+ * is 1. Rows begin_row … end_row-1 of columns begin_col … end_col-1 are written. */
+typedef struct fw_gemm_pack {
+  size_t k, n;
+  const float *b;
+  size_t by_row, by_col;
+  size_t begin_row, end_row, begin_col, end_col;
+  float *packed;
+} fw_gemm_pack;
+
 typedef struct fw_gemm {
-  fw_gemm_function *nn; /* a is m x k, b is k x n */
-  fw_gemm_function *nt; /* a is m x k, b is n x k: its transpose is taken */
-  fw_gemm_function *tn; /* a is k x m: its transpose is taken; b is k x n */
+  fw_gemm_function *nn;                      /* a is m x k, b is k x n */
+  fw_gemm_function *nt;                      /* a is m x k, b is n x k: its transpose is taken */
+  fw_gemm_function *tn;                      /* a is k x m: its transpose is taken; b is k x n */
+  size_t (*packed_size)(size_t k, size_t n); /* numbers of a packed matrix */
+  void (*pack)(const fw_gemm_pack *job);     /* threads may pack parts of a matrix at once */
+  void (*multiply)(const fw_gemm_job *job);
 } fw_gemm;
 
 /* The kernels of this process, and what fills them (kern/dispatch.h). */

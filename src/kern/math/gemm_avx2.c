@@ -5,8 +5,8 @@
 
 typedef __m256 vf;
 
-#define ROWS 6
-#define COLS 2
+#define ROWS 4
+#define COLS 3
 #define WIDTH 8
 
 static inline vf vf_load(const float *p) {
@@ -20,6 +20,9 @@ static inline vf vf_fma(vf a, vf b, vf c) {
 }
 static inline vf vf_add(vf a, vf b) {
   return _mm256_add_ps(a, b);
+}
+static inline vf vf_relu(vf v) {
+  return _mm256_andnot_ps(_mm256_cmp_ps(v, _mm256_setzero_ps(), _CMP_LE_OQ), v);
 }
 static inline void vf_store(float *p, vf v) {
   _mm256_storeu_ps(p, v);
@@ -37,7 +40,5 @@ static inline void vf_store_part(float *p, size_t n, vf v) {
 #include "kern/math/gemm_tmpl.h"
 
 void fw_gemm_fill_avx2(fw_gemm *gemm) {
-  gemm->nn = nn;
-  gemm->nt = nt;
-  gemm->tn = tn;
+  fill(gemm);
 }

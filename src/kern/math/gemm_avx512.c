@@ -5,8 +5,8 @@
 
 typedef __m512 vf;
 
-#define ROWS 12
-#define COLS 2
+#define ROWS 8
+#define COLS 3
 #define WIDTH 16
 
 static inline vf vf_load(const float *p) {
@@ -21,6 +21,9 @@ static inline vf vf_fma(vf a, vf b, vf c) {
 static inline vf vf_add(vf a, vf b) {
   return _mm512_add_ps(a, b);
 }
+static inline vf vf_relu(vf v) {
+  return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(v, _mm512_setzero_ps(), _CMP_NLE_UQ), v);
+}
 static inline void vf_store(float *p, vf v) {
   _mm512_storeu_ps(p, v);
 }
@@ -34,7 +37,5 @@ static inline void vf_store_part(float *p, size_t n, vf v) {
 #include "kern/math/gemm_tmpl.h"
 
 void fw_gemm_fill_avx512(fw_gemm *gemm) {
-  gemm->nn = nn;
-  gemm->nt = nt;
-  gemm->tn = tn;
+  fill(gemm);
 }

@@ -5,8 +5,8 @@
 
 typedef float32x4_t vf;
 
-#define ROWS 8
-#define COLS 2
+#define ROWS 6
+#define COLS 3
 #define WIDTH 4
 
 static inline vf vf_load(const float *p) {
@@ -20,6 +20,9 @@ static inline vf vf_fma(vf a, vf b, vf c) {
 }
 static inline vf vf_add(vf a, vf b) {
   return vaddq_f32(a, b);
+}
+static inline vf vf_relu(vf v) {
+  return vreinterpretq_f32_u32(vbicq_u32(vreinterpretq_u32_f32(v), vcleq_f32(v, vdupq_n_f32(0))));
 }
 static inline void vf_store(float *p, vf v) {
   vst1q_f32(p, v);
@@ -38,7 +41,5 @@ static inline void vf_store_part(float *p, size_t n, vf v) {
 #include "kern/math/gemm_tmpl.h"
 
 void fw_gemm_fill_neon(fw_gemm *gemm) {
-  gemm->nn = nn;
-  gemm->nt = nt;
-  gemm->tn = tn;
+  fill(gemm);
 }

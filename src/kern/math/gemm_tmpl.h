@@ -2,9 +2,10 @@
  *
  * Before including it, define
  *   ROWS, COLS    rows and registers of a tile
- *   WIDTH         floats of a register
+ *   WIDTH         floats of a register, a multiple of 4
  *   vf            a register of floats
  *   vf_load(p), vf_set(x), vf_fma(a, b, c) = a * b + c, vf_add(a, b), vf_store(p, v); no alignment is asked
+ *   vf_relu(v)    0 where v <= 0; what is not a number stays
  *   vf_load_part(p, n), vf_store_part(p, n, v)    n < WIDTH numbers; what is beyond is 0
  * An element of a chunk of DEPTH products is a chain of multiply-adds that starts with 0 and goes up in k; chunks are
  * added in their order. Neither its position in a tile nor the number of rows changes an element. */
@@ -16,84 +17,129 @@
 #define WIDE 8 /* registers of a tile of one row */
 #define SUMS (ROWS * COLS > WIDE ? ROWS * COLS : WIDE)
 #define DEPTH 256
+#define HALF (ROWS > 4 ? ROWS / 2 : 2) /* rows of a smaller tile */
+#define AHEAD 16                       /* rows of a transposed left matrix that memory is asked for before their turn */
 
-/* Where the element (i, k) of the left matrix is: rows[i * by_row + k * by_k]. */
+/* Where the element (i, k) of the left matrix is: rows[i * by_row + k * by_k]; products of a chunk. */
 typedef struct left {
   const float *rows;
-  size_t by_row, by_k;
+  size_t by_row, by_k, depth;
 } left;
+
+/* The left matrix of a chunk: parts one after the other in k. */
+typedef struct lefts {
+  left part[FW_GEMM_PARTS];
+  size_t count;
+} lefts;
+
+/* What becomes of the sums of a chunk: bias + sum, c + sum or the sum alone; then 0 where that is negative. */
+typedef struct finish {
+  const float *bias;
+  bool add, relu;
+} finish;
 
 /* Numbers of the last register of a tile that count: WIDTH, or fewer at the right edge. */
 INLINE vf load(const float *p, size_t count) {
   return count == WIDTH ? vf_load(p) : vf_load_part(p, count);
 }
 
-/* c = or += sums, for `rows` rows of `cols` registers. */
-INLINE void tile(const int rows, const int cols, size_t depth, const left a, const float *b, size_t ldb, size_t last,
-                 float *c, size_t ldc, bool add) {
+INLINE void store_sum(vf sum, const finish *end, size_t col, size_t count, float *to) {
+  if (end->bias) sum = vf_add(load(end->bias + col, count), sum);
+  if (end->add) sum = vf_add(load(to, count), sum);
+  if (end->relu) sum = vf_relu(sum);
+  if (count == WIDTH)
+    vf_store(to, sum);
+  else
+    vf_store_part(to, count, sum);
+}
+
+/* `rows` rows of `cols` registers. `full`: the last register of b has no edge. */
+INLINE void tile(const int rows, const int cols, const bool full, const lefts *a, size_t row, const float *b,
+                 size_t ldb, size_t last, float *c, size_t ldc, const finish *end) {
   vf sum[SUMS];
   UNROLL for (int i = 0; i < rows * cols; i++) sum[i] = vf_set(0);
-  for (size_t k = 0; k < depth; k++) {
-    vf y[WIDE];
-    UNROLL for (int v = 0; v < cols - 1; v++) y[v] = vf_load(b + k * ldb + (size_t)v * WIDTH);
-    y[cols - 1] = load(b + k * ldb + (size_t)(cols - 1) * WIDTH, last);
-    UNROLL for (int i = 0; i < rows; i++) {
-      const vf number = vf_set(a.rows[(size_t)i * a.by_row + k * a.by_k]);
-      UNROLL for (int v = 0; v < cols; v++) sum[i * cols + v] = vf_fma(number, y[v], sum[i * cols + v]);
+  for (size_t p = 0; p < a->count; p++) {
+    const left part = a->part[p];
+    const float *x = part.rows + row * part.by_row;
+    for (size_t k = 0; k < part.depth; k++, x += part.by_k, b += ldb) {
+      vf y[WIDE];
+      UNROLL for (int v = 0; v < cols - 1; v++) y[v] = vf_load(b + (size_t)v * WIDTH);
+      y[cols - 1] = load(b + (size_t)(cols - 1) * WIDTH, full ? WIDTH : last);
+      if (rows == ROWS) __builtin_prefetch(x + AHEAD * part.by_k);
+      UNROLL for (int i = 0; i < rows; i++) {
+        const vf number = vf_set(x[(size_t)i * part.by_row]);
+        UNROLL for (int v = 0; v < cols; v++) sum[i * cols + v] = vf_fma(number, y[v], sum[i * cols + v]);
+      }
     }
   }
   UNROLL for (int i = 0; i < rows; i++) {
-    UNROLL for (int v = 0; v < cols; v++) {
-      float *to = c + (size_t)i * ldc + (size_t)v * WIDTH;
-      const size_t count = v == cols - 1 ? last : WIDTH;
-      const vf value = add ? vf_add(load(to, count), sum[i * cols + v]) : sum[i * cols + v];
-      if (count == WIDTH)
-        vf_store(to, value);
-      else
-        vf_store_part(to, count, value);
-    }
+    UNROLL for (int v = 0; v < cols; v++)
+        store_sum(sum[i * cols + v], end, (size_t)v * WIDTH, v == cols - 1 ? last : WIDTH,
+                  c + (size_t)i * ldc + (size_t)v * WIDTH);
   }
 }
 
-INLINE void panel_of(const int cols, size_t m, size_t depth, left a, const float *b, size_t ldb, size_t last, float *c,
-                     size_t ldc, bool add) {
+INLINE void panel_of(const int cols, const bool full, size_t m, const lefts *a, const float *b, size_t ldb, size_t last,
+                     float *c, size_t ldc, const finish *end) {
   size_t i = 0;
-  for (; i + ROWS <= m; i += ROWS, a.rows += ROWS * a.by_row, c += ROWS * ldc)
-    tile(ROWS, cols, depth, a, b, ldb, last, c, ldc, add);
-  for (; i + 4 <= m; i += 4, a.rows += 4 * a.by_row, c += 4 * ldc) tile(4, cols, depth, a, b, ldb, last, c, ldc, add);
-  for (; i + 2 <= m; i += 2, a.rows += 2 * a.by_row, c += 2 * ldc) tile(2, cols, depth, a, b, ldb, last, c, ldc, add);
-  for (; i < m; i++, a.rows += a.by_row, c += ldc) tile(1, cols, depth, a, b, ldb, last, c, ldc, add);
+  for (; i + ROWS <= m; i += ROWS) tile(ROWS, cols, full, a, i, b, ldb, last, c + i * ldc, ldc, end);
+  for (; i + HALF <= m; i += HALF) tile(HALF, cols, full, a, i, b, ldb, last, c + i * ldc, ldc, end);
+  for (; i < m; i++) tile(1, cols, full, a, i, b, ldb, last, c + i * ldc, ldc, end);
 }
 
-/* All rows of up to COLS registers of columns. */
-static void panel(size_t cols, size_t m, size_t depth, left a, const float *b, size_t ldb, float *c, size_t ldc,
-                  bool add) {
+/* All rows of `cols` columns: up to COLS registers. */
+INLINE void panel_any(const bool full, size_t cols, size_t m, const lefts *a, const float *b, size_t ldb, float *c,
+                      size_t ldc, const finish *end) {
   const size_t last = (cols - 1) % WIDTH + 1;
-  if (cols > PANEL - WIDTH)
-    panel_of(COLS, m, depth, a, b, ldb, last, c, ldc, add);
+  if (cols > 2 * WIDTH)
+    panel_of(COLS, full, m, a, b, ldb, last, c, ldc, end);
+  else if (cols > WIDTH)
+    panel_of(2, full, m, a, b, ldb, last, c, ldc, end);
   else
-    panel_of(1, m, depth, a, b, ldb, last, c, ldc, add);
+    panel_of(1, full, m, a, b, ldb, last, c, ldc, end);
+}
+
+/* b is packed. */
+static void packed_panel(size_t cols, size_t m, const lefts *a, const float *b, size_t ldb, float *c, size_t ldc,
+                         const finish *end) {
+  panel_any(true, cols, m, a, b, ldb, c, ldc, end);
 }
 
 /* One row: many registers of columns at once, so that their sums do not wait for each other. */
-INLINE size_t row_of(const int cols, size_t n, size_t depth, left a, const float *b, size_t ldb, float *c, bool add) {
+INLINE size_t row_of(const int cols, size_t n, const lefts *a, size_t row, const float *b, size_t ldb, float *c,
+                     const finish *end) {
   size_t j = 0;
   for (; n - j > (size_t)(cols - 1) * WIDTH; j += (size_t)cols * WIDTH) {
     const size_t last = n - j - (size_t)(cols - 1) * WIDTH;
-    tile(1, cols, depth, a, b + j, ldb, last < WIDTH ? last : WIDTH, c + j, 0, add);
+    tile(1, cols, false, a, row, b + j, ldb, last < WIDTH ? last : WIDTH, c + j, 0, end);
     if (last <= WIDTH) return n;
   }
   return j;
 }
 
-static void one_row(size_t n, size_t depth, left a, const float *b, size_t ldb, float *c, bool add) {
-  size_t j = row_of(WIDE, n, depth, a, b, ldb, c, add);
-  if (j < n) j += row_of(4, n - j, depth, a, b + j, ldb, c + j, add);
-  if (j < n) j += row_of(2, n - j, depth, a, b + j, ldb, c + j, add);
-  if (j < n) row_of(1, n - j, depth, a, b + j, ldb, c + j, add);
+static void one_row(size_t n, const lefts *a, size_t row, const float *b, size_t ldb, float *c, const finish *end) {
+  size_t j = row_of(WIDE, n, a, row, b, ldb, c, end);
+  if (j < n) j += row_of(4, n - j, a, row, b + j, ldb, c + j, end);
+  if (j < n) j += row_of(2, n - j, a, row, b + j, ldb, c + j, end);
+  if (j < n) row_of(1, n - j, a, row, b + j, ldb, c + j, end);
 }
 
-/* ---- Packing: columns of the right matrix beside each other, PANEL of them, 0 behind the last ---- */
+/* ---- Panels: the columns of a right matrix are cut into panels of COLS registers, the last ones of one less where
+ * that divides them better ---- */
+
+typedef struct panel_shape {
+  size_t first, cols, ld; /* columns; `ld` of them are in memory */
+} panel_shape;
+
+INLINE panel_shape panel_at(size_t n, size_t first) {
+  const size_t registers = (n + WIDTH - 1) / WIDTH, panels = (registers + COLS - 1) / COLS;
+  const size_t missing = panels > 1 ? panels * COLS - registers : 0, whole = (panels - missing) * PANEL;
+  const size_t narrow = first >= whole && missing ? PANEL - WIDTH : PANEL, rest = n - first;
+  if (rest >= narrow) return (panel_shape){first, narrow, narrow};
+  return (panel_shape){first, rest, (rest + WIDTH - 1) / WIDTH * WIDTH};
+}
+
+/* ---- Packing: columns of the right matrix beside each other, a panel of them, 0 behind the last ---- */
 
 typedef float four __attribute__((vector_size(16), aligned(4), may_alias));
 
@@ -106,61 +152,89 @@ INLINE void store_four(float *p, four v) {
 }
 
 /* A square of 4 x 4 numbers: row j of the right matrix becomes column j. */
-INLINE void transpose_square(const float *b, size_t by_col, float *to) {
+INLINE void transpose_square(const float *b, size_t by_col, float *to, size_t ld) {
   const four x0 = load_four(b), x1 = load_four(b + by_col);
   const four x2 = load_four(b + 2 * by_col), x3 = load_four(b + 3 * by_col);
   const four low01 = __builtin_shufflevector(x0, x1, 0, 4, 1, 5), high01 = __builtin_shufflevector(x0, x1, 2, 6, 3, 7);
   const four low23 = __builtin_shufflevector(x2, x3, 0, 4, 1, 5), high23 = __builtin_shufflevector(x2, x3, 2, 6, 3, 7);
   store_four(to, __builtin_shufflevector(low01, low23, 0, 1, 4, 5));
-  store_four(to + PANEL, __builtin_shufflevector(low01, low23, 2, 3, 6, 7));
-  store_four(to + 2 * PANEL, __builtin_shufflevector(high01, high23, 0, 1, 4, 5));
-  store_four(to + 3 * PANEL, __builtin_shufflevector(high01, high23, 2, 3, 6, 7));
+  store_four(to + ld, __builtin_shufflevector(low01, low23, 2, 3, 6, 7));
+  store_four(to + 2 * ld, __builtin_shufflevector(high01, high23, 0, 1, 4, 5));
+  store_four(to + 3 * ld, __builtin_shufflevector(high01, high23, 2, 3, 6, 7));
 }
 
 /* The element (k, j) is b[k + j * by_col]. */
-static void pack_transposed(size_t depth, size_t cols, const float *b, size_t by_col, float *packed) {
+static void pack_transposed(size_t depth, size_t cols, const float *b, size_t by_col, float *to, size_t ld) {
   const size_t square = depth / 4 * 4;
   size_t j = 0;
   for (; j + 4 <= cols; j += 4, b += 4 * by_col) {
-    for (size_t k = 0; k < square; k += 4) transpose_square(b + k, by_col, packed + k * PANEL + j);
+    for (size_t k = 0; k < square; k += 4) transpose_square(b + k, by_col, to + k * ld + j, ld);
     for (size_t k = square; k < depth; k++)
-      for (size_t i = 0; i < 4; i++) packed[k * PANEL + j + i] = b[k + i * by_col];
+      for (size_t i = 0; i < 4; i++) to[k * ld + j + i] = b[k + i * by_col];
   }
   for (; j < cols; j++, b += by_col)
-    for (size_t k = 0; k < depth; k++) packed[k * PANEL + j] = b[k];
+    for (size_t k = 0; k < depth; k++) to[k * ld + j] = b[k];
 }
 
-static void pack(size_t depth, size_t cols, const float *b, size_t by_k, size_t by_col, float *packed) {
-  if (by_col != 1) pack_transposed(depth, cols, b, by_col, packed);
-  if (cols == PANEL) {
-    for (size_t k = 0; by_col == 1 && k < depth; k++) /* of a size that is known: no call */
-      memcpy(packed + k * PANEL, b + k * by_k, PANEL * sizeof *packed);
-    return;
-  }
-  for (size_t k = 0; k < depth; k++) {
-    if (by_col == 1) memcpy(packed + k * PANEL, b + k * by_k, cols * sizeof *packed);
-    memset(packed + k * PANEL + cols, 0, (PANEL - cols) * sizeof *packed);
+/* Whole registers of rows, from the start of one on. */
+static void pack_registers(size_t depth, size_t cols, const float *b, size_t by_k, float *to, size_t ld) {
+  for (size_t k = 0; k < depth; k++, b += by_k, to += ld) {
+    size_t j = 0;
+    for (; j + WIDTH <= cols; j += WIDTH) vf_store(to + j, vf_load(b + j));
+    if (j < cols) vf_store(to + j, vf_load_part(b + j, cols - j));
   }
 }
+
+/* A block of a panel, whose columns from `col` on it has; behind its last column the panel has zeros. */
+static void pack_block(size_t depth, size_t col, size_t cols, const float *b, size_t by_k, size_t by_col, float *to,
+                       const panel_shape *p) {
+  const bool ends = col + cols == p->cols;
+  if (by_col == 1 && col % WIDTH == 0 && (cols % WIDTH == 0 || ends)) {
+    pack_registers(depth, cols, b, by_k, to + col, p->ld);
+    return;
+  }
+  if (by_col != 1)
+    pack_transposed(depth, cols, b, by_col, to + col, p->ld);
+  else
+    for (size_t k = 0; k < depth; k++) memcpy(to + k * p->ld + col, b + k * by_k, cols * sizeof *to);
+  for (size_t k = 0; ends && p->cols < p->ld && k < depth; k++)
+    memset(to + k * p->ld + p->cols, 0, (p->ld - p->cols) * sizeof *to);
+}
+
+static size_t packed_size(size_t k, size_t n) {
+  return (n + WIDTH - 1) / WIDTH * WIDTH * k;
+}
+
+static void pack(const fw_gemm_pack *job) {
+  panel_shape p;
+  for (size_t j = 0; j < job->end_col; j += p.cols) {
+    p = panel_at(job->n, j);
+    const size_t begin = job->begin_col > j ? job->begin_col : j;
+    const size_t end = job->end_col < j + p.cols ? job->end_col : j + p.cols;
+    if (begin < end)
+      pack_block(job->end_row - job->begin_row, begin - j, end - begin,
+                 job->b + job->begin_row * job->by_row + begin * job->by_col, job->by_row, job->by_col,
+                 job->packed + j * job->k + job->begin_row * p.ld, &p);
+  }
+}
+
+/* ---- Products ---- */
 
 /* A chunk of the products. The element (k, j) of the right matrix is b[k * by_k + j * by_col]. It is packed, unless it
  * lies well and is used too few times. */
-static void chunk(size_t m, size_t n, size_t depth, left a, const float *b, size_t by_k, size_t by_col, float *c,
-                  size_t ldc, bool add) {
+static void chunk(size_t m, size_t n, const lefts *a, const float *b, size_t by_k, size_t by_col, float *c, size_t ldc,
+                  const finish *end) {
   _Alignas(64) float packed[DEPTH * PANEL];
-  const bool as_it_is = by_col == 1 && m < 4 * (size_t)ROWS;
-  if (as_it_is && m < 4) {
-    for (size_t i = 0; i < m; i++) {
-      one_row(n, depth, a, b, by_k, c + i * ldc, add);
-      a.rows += a.by_row;
-    }
+  const size_t depth = a->part[0].depth;
+  if (by_col == 1 && m < 4) {
+    for (size_t i = 0; i < m; i++) one_row(n, a, i, b, by_k, c + i * ldc, end);
     return;
   }
-  for (size_t j = 0; j < n; j += PANEL) {
-    const size_t cols = n - j < PANEL ? n - j : PANEL;
-    const float *from = b + j * by_col;
-    if (!as_it_is) pack(depth, cols, from, by_k, by_col, packed);
-    panel(cols, m, depth, a, as_it_is ? from : packed, as_it_is ? by_k : PANEL, c + j, ldc, add);
+  panel_shape p;
+  for (size_t j = 0; j < n; j += p.cols) {
+    p = panel_at(n, j);
+    pack_block(depth, 0, p.cols, b + j * by_col, by_k, by_col, packed, &p);
+    packed_panel(p.cols, m, a, packed, p.ld, c + j, ldc, end);
   }
 }
 
@@ -168,33 +242,86 @@ static void product(size_t m, size_t n, size_t k, left a, const float *b, size_t
                     size_t ldc, bool add) {
   size_t first = 0;
   do {
-    const size_t depth = k - first < DEPTH ? k - first : DEPTH;
-    chunk(m, n, depth, a, b, by_k, by_col, c, ldc, add || first > 0);
-    a.rows += depth * a.by_k;
-    b += depth * by_k;
-    first += depth;
+    a.depth = k - first < DEPTH ? k - first : DEPTH;
+    const lefts all = {{a}, 1};
+    chunk(m, n, &all, b, by_k, by_col, c, ldc, &(finish){NULL, add || first > 0, false});
+    a.rows += a.depth * a.by_k;
+    b += a.depth * by_k;
+    first += a.depth;
   } while (first < k);
 }
 
 static void nn(size_t m, size_t n, size_t k, const float *a, size_t lda, const float *b, size_t ldb, float *c,
                size_t ldc, bool add) {
-  product(m, n, k, (left){a, lda, 1}, b, ldb, 1, c, ldc, add);
+  product(m, n, k, (left){a, lda, 1, 0}, b, ldb, 1, c, ldc, add);
 }
 
 static void nt(size_t m, size_t n, size_t k, const float *a, size_t lda, const float *b, size_t ldb, float *c,
                size_t ldc, bool add) {
-  product(m, n, k, (left){a, lda, 1}, b, 1, ldb, c, ldc, add);
+  product(m, n, k, (left){a, lda, 1, 0}, b, 1, ldb, c, ldc, add);
 }
 
 static void tn(size_t m, size_t n, size_t k, const float *a, size_t lda, const float *b, size_t ldb, float *c,
                size_t ldc, bool add) {
-  product(m, n, k, (left){a, 1, lda}, b, ldb, 1, c, ldc, add);
+  if (n == 1 && ldc == 1) /* c is one row, and so is the transpose of b */
+    product(1, m, k, (left){b, 0, ldb, 0}, a, lda, 1, c, 0, add);
+  else
+    product(m, n, k, (left){a, 1, lda, 0}, b, ldb, 1, c, ldc, add);
+}
+
+/* The columns first … first + depth - 1 of a job's left matrix. */
+static lefts columns_of(const fw_gemm_job *job, size_t first, size_t depth) {
+  lefts made = {.count = 0};
+  for (size_t i = 0; i < job->part_count && depth > 0; i++) {
+    const fw_gemm_part *part = &job->parts[i];
+    if (first >= part->cols) {
+      first -= part->cols;
+      continue;
+    }
+    const size_t here = part->cols - first < depth ? part->cols - first : depth;
+    made.part[made.count++] = (left){part->x + first * part->by_col, part->by_row, part->by_col, here};
+    depth -= here;
+    first = 0;
+  }
+  return made;
+}
+
+/* One chunk of a job: products first … first + depth - 1 of k. */
+static void multiply_chunk(const fw_gemm_job *job, size_t k, size_t first, size_t depth) {
+  const lefts a = columns_of(job, first, depth);
+  panel_shape p;
+  for (size_t j = 0; j < job->end_col; j += p.cols) {
+    p = panel_at(job->n, j);
+    const size_t begin = job->begin_col > j ? job->begin_col : j;
+    const size_t end = job->end_col < j + p.cols ? job->end_col : j + p.cols;
+    if (begin >= end) continue;
+    const finish made = {first == 0 && job->bias ? job->bias + begin : NULL, first > 0 || job->add,
+                         job->relu && first + depth == k};
+    packed_panel(end - begin, job->m, &a, job->packed + j * k + first * p.ld + (begin - j), p.ld,
+                 job->c + (begin - job->begin_col), job->ldc, &made);
+  }
+}
+
+static void multiply(const fw_gemm_job *job) {
+  size_t k = 0, first = 0;
+  for (size_t i = 0; i < job->part_count; i++) k += job->parts[i].cols;
+  do {
+    const size_t depth = k - first < DEPTH ? k - first : DEPTH;
+    multiply_chunk(job, k, first, depth);
+    first += depth;
+  } while (first < k);
+}
+
+static void fill(fw_gemm *gemm) {
+  *gemm = (fw_gemm){nn, nt, tn, packed_size, pack, multiply};
 }
 
 #undef PANEL
 #undef WIDE
 #undef SUMS
 #undef DEPTH
+#undef HALF
+#undef AHEAD
 #undef ROWS
 #undef COLS
 #undef WIDTH

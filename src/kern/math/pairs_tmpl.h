@@ -14,6 +14,7 @@ typedef REAL NAME(lanes) __attribute__((vector_size(VECTOR_BYTES), aligned(sizeo
 /* What is transposed at once: so many numbers of so many vectors. */
 #define DEEP 16
 #define WIDE 64
+#define STRIDE (WIDE + LANES)
 /* Vectors whose gradients are summed at once. */
 #define ROWS 8
 
@@ -32,55 +33,86 @@ INLINE size_t NAME(pair)(size_t count, size_t a, size_t b) {
 
 /* ---- Products ---- */
 
-/* Vectors side by side: number j of vector k at j * (WIDE + LANES) + k. */
-typedef struct NAME(transposed) {
-  REAL number[DEEP * (WIDE + LANES)];
-} NAME(transposed);
+typedef REAL NAME(four) __attribute__((vector_size(4 * sizeof(REAL)), aligned(sizeof(REAL)), may_alias));
 
-static void NAME(transpose)(size_t depth, size_t width, const REAL *u, size_t n, NAME(transposed) * to) {
-  for (size_t k = 0; k < width; k++)
-    for (size_t j = 0; j < depth; j++) to->number[j * (WIDE + LANES) + k] = u[k * n + j];
+INLINE void NAME(transpose_square)(const REAL *u, size_t n, REAL *to) {
+  const NAME(four) a = *(const NAME(four) *)u, b = *(const NAME(four) *)(u + n);
+  const NAME(four) c = *(const NAME(four) *)(u + 2 * n), d = *(const NAME(four) *)(u + 3 * n);
+  const NAME(four) low_ab = __builtin_shufflevector(a, b, 0, 4, 1, 5),
+                   high_ab = __builtin_shufflevector(a, b, 2, 6, 3, 7);
+  const NAME(four) low_cd = __builtin_shufflevector(c, d, 0, 4, 1, 5),
+                   high_cd = __builtin_shufflevector(c, d, 2, 6, 3, 7);
+  *(NAME(four) *)to = __builtin_shufflevector(low_ab, low_cd, 0, 1, 4, 5);
+  *(NAME(four) *)(to + STRIDE) = __builtin_shufflevector(low_ab, low_cd, 2, 3, 6, 7);
+  *(NAME(four) *)(to + 2 * STRIDE) = __builtin_shufflevector(high_ab, high_cd, 0, 1, 4, 5);
+  *(NAME(four) *)(to + 3 * STRIDE) = __builtin_shufflevector(high_ab, high_cd, 2, 3, 6, 7);
 }
 
-/* out = or += the products of a vector with `width` of the transposed ones; behind them there are numbers, of no
- * meaning.
- */
-INLINE void NAME(run)(const size_t depth, size_t width, const REAL *u, const REAL *transposed, REAL *out, bool add) {
+/* Behind the last vector there are zeros, up to where a register may reach. */
+INLINE void NAME(transpose)(const size_t depth, size_t width, const REAL *u, size_t n, REAL *to) {
+  const size_t squares = depth % 4 ? 0 : width / 4 * 4;
+  for (size_t k = 0; k < squares; k += 4)
+    for (size_t j = 0; j < depth; j += 4) NAME(transpose_square)(u + k * n + j, n, to + j * STRIDE + k);
+  for (size_t k = squares; k < width; k++)
+    for (size_t j = 0; j < depth; j++) to[j * STRIDE + k] = u[k * n + j];
+  for (size_t j = 0; j < depth; j++) NAME(store)(to + j * STRIDE + width, (NAME(lanes)){0});
+}
+
+/* sum + the products of one number of each of LANES vectors after the other. */
+INLINE NAME(lanes) NAME(dots)(const size_t depth, const REAL *u, const REAL *transposed, NAME(lanes) sum) {
+  if (depth == 8) {
+    UNROLL for (size_t j = 0; j < 8; j++) sum += u[j] * NAME(load)(transposed + j * STRIDE);
+  } else {
+    for (size_t j = 0; j < depth; j++) sum += u[j] * NAME(load)(transposed + j * STRIDE);
+  }
+  return sum;
+}
+
+/* out = or += the products of a vector with `width` of the transposed ones. `room` numbers of out may be written: a
+ * later run may set those behind its width. */
+INLINE void NAME(run)(const size_t depth, size_t width, size_t room, const REAL *u, const REAL *transposed, REAL *out,
+                      bool add) {
   for (size_t at = 0; at < width; at += LANES) {
-    const size_t left = width - at < LANES ? width - at : LANES;
-    NAME(lanes) sum = {0};
-    if (add) memcpy(&sum, out + at, left * sizeof *out);
-    for (size_t j = 0; j < depth; j++) sum += u[j] * NAME(load)(transposed + j * (WIDE + LANES) + at);
-    if (left == LANES)
+    NAME(lanes) before = {0};
+    if (add) memcpy(&before, out + at, (width - at < LANES ? width - at : LANES) * sizeof *out);
+    const NAME(lanes) sum = NAME(dots)(depth, u, transposed + at, before);
+    if (room - at >= LANES) {
       NAME(store)(out + at, sum);
-    else
-      for (size_t k = 0; k < left; k++) out[at + k] = sum[k];
+    } else {
+      REAL numbers[LANES];
+      NAME(store)(numbers, sum);
+      memcpy(out + at, numbers, (width - at) * sizeof *out);
+    }
   }
 }
 
-/* Of all vectors with those behind them among first … end-1. */
+/* Of all vectors with those behind them among first … end-1. Where these are all vectors, the runs lie one after the
+ * other, and each may write into the next. */
 INLINE void NAME(runs)(const size_t depth, size_t n, size_t count, const REAL *u, size_t first, size_t end,
-                       const NAME(transposed) * transposed, REAL *out, bool add) {
+                       REAL *transposed, REAL *out, bool add) {
+  const bool all = end - first == count && !add;
+  NAME(transpose)(depth, end - first, u + first * n, n, transposed);
   for (size_t a = 0; a + 1 < end; a++) {
-    const size_t from = a < first ? first : a + 1;
-    NAME(run)(depth, end - from, u + a * n, transposed->number + (from - first), out + NAME(pair)(count, a, from), add);
+    const size_t from = a < first ? first : a + 1, at = NAME(pair)(count, a, from);
+    NAME(run)
+    (depth, end - from, all ? count * (count - 1) / 2 - at : end - from, u + a * n, transposed + (from - first),
+     out + at, add);
   }
 }
 
 static void NAME(products)(size_t n, size_t count, const void *vectors, void *out) {
-  NAME(transposed) transposed = {{0}};
+  REAL transposed[DEEP * STRIDE]; /* number j of vector k at j * STRIDE + k */
   for (size_t j = 0; j < n; j += DEEP) {
     const size_t depth = n - j < DEEP ? n - j : DEEP;
     const REAL *u = (const REAL *)vectors + j;
     for (size_t first = 0; first < count; first += WIDE) {
       const size_t end = count - first < WIDE ? count : first + WIDE;
-      NAME(transpose)(depth, end - first, u + first * n, n, &transposed);
       if (depth == 8)
-        NAME(runs)(8, n, count, u, first, end, &transposed, out, j > 0);
+        NAME(runs)(8, n, count, u, first, end, transposed, out, j > 0);
       else if (depth == DEEP)
-        NAME(runs)(DEEP, n, count, u, first, end, &transposed, out, j > 0);
+        NAME(runs)(DEEP, n, count, u, first, end, transposed, out, j > 0);
       else
-        NAME(runs)(depth, n, count, u, first, end, &transposed, out, j > 0);
+        NAME(runs)(depth, n, count, u, first, end, transposed, out, j > 0);
     }
   }
 }
@@ -138,6 +170,7 @@ static void NAME(spread)(size_t n, size_t count, const void *vectors, const void
 
 #undef ROWS
 #undef WIDE
+#undef STRIDE
 #undef DEEP
 #undef LANES
 #undef REAL

@@ -25,46 +25,58 @@
 #define FW_DECIMAL_RANGE 64
 extern const double fw_decimal_tens[2 * FW_DECIMAL_RANGE + 1];
 
+/* The float that a product rounds to, which is 0 or in the range of normal floats. False: it is close to a middle. */
+static inline bool fw_decimal_round(double product, float *value) {
+  uint64_t bits;
+  memcpy(&bits, &product, sizeof bits);
+  const uint32_t below = (uint32_t)bits & FW_DECIMAL_BELOW;
+  *value = (float)product;
+  return below - (FW_DECIMAL_MIDDLE - FW_DECIMAL_MARGIN) > 2 * FW_DECIMAL_MARGIN;
+}
+
 /* False: refused (close to a middle, subnormal, overflowing, or the exponent is out of range). significand < 2^63. */
 static inline bool fw_decimal_scale(uint64_t significand, int32_t exponent, float *value) {
   if (exponent < -FW_DECIMAL_RANGE || exponent > FW_DECIMAL_RANGE) return false;
   const double d = (double)(int64_t)significand * fw_decimal_tens[exponent + FW_DECIMAL_RANGE];
-  uint64_t bits;
-  memcpy(&bits, &d, sizeof bits);
-  const uint32_t below = (uint32_t)bits & FW_DECIMAL_BELOW;
-  if (below - (FW_DECIMAL_MIDDLE - FW_DECIMAL_MARGIN) <= 2 * FW_DECIMAL_MARGIN) return false;
   if (!(d > 1.2e-38 && d < 3.4e38) && significand != 0) return false;
-  *value = (float)d;
-  return true;
+  return fw_decimal_round(d, value);
 }
 
-/* ---- Tokens four at a time ---- */
+/* ---- Bits ---- */
 
-/* Reads four tokens to out[0 … 3]; bit i of what is returned: token i is refused. */
-typedef unsigned (*fw_read_four)(const char *text, const fw_token *tokens, void *out);
+/* The numbers of the set bits of a byte, ascending, one in each byte of a word; 0 behind the last. */
+extern const uint64_t fw_set_bits[256];
+
+/* ---- Tokens in groups ---- */
+
+enum { FW_MOST_IN_GROUP = 8 };
+
+/* Reads a group of tokens to out[0 …]; bit i of what is returned: token i is refused. */
+typedef unsigned (*fw_read_group)(const char *text, const fw_token *tokens, void *out);
 
 static inline size_t fw_append_refused(uint32_t *refused, size_t count, size_t base, unsigned bits) {
   for (; bits; bits &= bits - 1) refused[count++] = (uint32_t)(base + (size_t)__builtin_ctz(bits));
   return count;
 }
 
-/* n < 4 tokens, and copies of the last one. */
-static inline const fw_token *fw_pad_tokens(const fw_token *tokens, size_t n, fw_token four[4]) {
-  for (size_t i = 0; i < 4; i++) four[i] = tokens[i < n ? i : n - 1];
-  return four;
+/* n tokens, fewer than a group has, and copies of the last one. */
+static inline const fw_token *fw_pad_tokens(const fw_token *tokens, size_t n, fw_token *group, size_t size) {
+  for (size_t i = 0; i < size; i++) group[i] = tokens[i < n ? i : n - 1];
+  return group;
 }
 
-/* n tokens to numbers of `size` bytes; the rest is as in fw_tokenizer. `read` is called in one place alone, so that it
- * is inlined. */
-static inline __attribute__((always_inline)) size_t fw_read_by_fours(fw_read_four read, const char *text,
-                                                                     const fw_token *tokens, size_t n, void *out,
-                                                                     size_t size, uint32_t *refused) {
+/* n tokens, `group` at a time, to numbers of `size` bytes; the rest is as in fw_tokenizer. `read` is called in one
+ * place alone, so that it is inlined. */
+static inline __attribute__((always_inline)) size_t fw_read_in_groups(fw_read_group read, const size_t group,
+                                                                      const char *text, const fw_token *tokens,
+                                                                      size_t n, void *out, size_t size,
+                                                                      uint32_t *refused) {
   size_t count = 0;
-  fw_token last[4];
-  for (size_t i = 0; i < n; i += 4) {
-    const fw_token *four = n - i >= 4 ? tokens + i : fw_pad_tokens(tokens + i, n - i, last);
-    unsigned bad = read(text, four, (char *)out + i * size);
-    if (n - i < 4) bad &= (1U << (n - i)) - 1;
+  fw_token last[FW_MOST_IN_GROUP];
+  for (size_t i = 0; i < n; i += group) {
+    const fw_token *next = n - i >= group ? tokens + i : fw_pad_tokens(tokens + i, n - i, last, group);
+    unsigned bad = read(text, next, (char *)out + i * size);
+    if (n - i < group) bad &= (1U << (n - i)) - 1;
     if (__builtin_expect(bad != 0, 0)) count = fw_append_refused(refused, count, i, bad);
   }
   return count;

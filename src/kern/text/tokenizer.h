@@ -67,6 +67,10 @@ typedef struct fw_tokenizer {
   void (*pick_tokens)(const uint32_t *offsets, size_t n, size_t lists, const uint64_t *const *bits,
                       fw_token *const *tokens);
 
+  /* As pick_tokens for tokens that take turns: the token of mark i goes to list i % lists. n is a multiple of `lists`;
+   * offsets has FW_KERN_PAD more elements, and the lists hold n / lists + FW_KERN_PAD tokens. */
+  void (*deal_tokens)(const uint32_t *offsets, size_t n, size_t lists, fw_token *const *tokens);
+
   /* Returns the number of line ends in text[0 … n-1]: LF, CR, or CR LF as one. A CR that is the last byte counts. */
   size_t (*count_lines)(const char *text, size_t n);
 

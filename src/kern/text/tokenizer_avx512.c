@@ -3,6 +3,7 @@
 
 #include "kern/text/read_numbers.h"
 #include "kern/text/tokenizer.h"
+#include "kern/unroll.h"
 
 /* The offsets of up to 64 marks: the numbers of the marked bytes, pushed together, are widened sixteen at a time. */
 static inline void store_offsets(uint32_t *out, __m512i packed, size_t found, size_t first) {
@@ -86,18 +87,22 @@ static inline void store_cell_marks(uint32_t *out, size_t base, uint64_t found) 
 
 /* ---- Tokens --------------------------------------------------------------------------------------------- */
 
+/* The tokens of sixteen marks. */
+static inline __m512i tokens_at(const uint32_t *offsets) {
+  const __m512i ends = _mm512_loadu_si512(offsets);
+  const __m512i before = _mm512_loadu_si512(offsets - 1);
+  const __m512i lengths = _mm512_min_epu32(_mm512_sub_epi32(_mm512_sub_epi32(ends, before), _mm512_set1_epi32(1)),
+                                           _mm512_set1_epi32(FW_TOKEN_LENGTH));
+  return _mm512_or_si512(_mm512_slli_epi32(ends, 6), lengths);
+}
+
 /* `lists` is a constant where this is called, so the loop over them is none. */
 static inline __attribute__((always_inline)) void pick_lists(const uint32_t *offsets, size_t n, const size_t lists,
                                                              const uint64_t *const *bits, fw_token *const *tokens) {
-  const __m512i one = _mm512_set1_epi32(1);
-  const __m512i longest = _mm512_set1_epi32(FW_TOKEN_LENGTH);
   fw_token *out[3];
   for (size_t k = 0; k < lists; k++) out[k] = tokens[k];
   for (size_t i = 0; i < n; i += 16) {
-    const __m512i ends = _mm512_loadu_si512(offsets + i);
-    const __m512i before = _mm512_loadu_si512(offsets + i - 1);
-    const __m512i lengths = _mm512_min_epu32(_mm512_sub_epi32(_mm512_sub_epi32(ends, before), one), longest);
-    const __m512i all = _mm512_or_si512(_mm512_slli_epi32(ends, 6), lengths);
+    const __m512i all = tokens_at(offsets + i);
     const uint32_t inside = n - i >= 16 ? 0xffff : (1u << (n - i)) - 1;
     for (size_t k = 0; k < lists; k++) {
       const uint32_t chosen = (uint32_t)(bits[k][i / 64] >> i % 64) & inside;
@@ -112,6 +117,38 @@ static void pick_tokens(const uint32_t *offsets, size_t n, size_t lists, const u
   if (lists == 1) pick_lists(offsets, n, 1, bits, tokens);
   if (lists == 2) pick_lists(offsets, n, 2, bits, tokens);
   if (lists == 3) pick_lists(offsets, n, 3, bits, tokens);
+}
+
+static void deal_to_two(const uint32_t *offsets, size_t n, fw_token *even, fw_token *odd) {
+  const __m512i evens = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+  const __m512i odds = _mm512_setr_epi32(1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
+  for (size_t i = 0; i < n; i += 32) {
+    const __m512i a = tokens_at(offsets + i), b = tokens_at(offsets + i + 16);
+    _mm512_storeu_si512(even + i / 2, _mm512_permutex2var_epi32(a, evens, b));
+    _mm512_storeu_si512(odd + i / 2, _mm512_permutex2var_epi32(a, odds, b));
+  }
+}
+
+/* Every third of 48 tokens is another element of each of three registers: put together, they want sorting. */
+static void deal_to_three(const uint32_t *offsets, size_t n, fw_token *const *tokens) {
+  const __m512i first = _mm512_setr_epi32(0, 3, 6, 9, 12, 15, 2, 5, 8, 11, 14, 1, 4, 7, 10, 13);
+  const __m512i second = _mm512_setr_epi32(1, 4, 7, 10, 13, 0, 3, 6, 9, 12, 15, 2, 5, 8, 11, 14);
+  const __m512i third = _mm512_setr_epi32(2, 5, 8, 11, 14, 1, 4, 7, 10, 13, 0, 3, 6, 9, 12, 15);
+  for (size_t i = 0; i < n; i += 48) {
+    const __m512i a = tokens_at(offsets + i), b = tokens_at(offsets + i + 16), c = tokens_at(offsets + i + 32);
+    const __m512i firsts = _mm512_mask_mov_epi32(_mm512_mask_mov_epi32(a, 0x4924, b), 0x2492, c);
+    const __m512i seconds = _mm512_mask_mov_epi32(_mm512_mask_mov_epi32(a, 0x9249, b), 0x4924, c);
+    const __m512i thirds = _mm512_mask_mov_epi32(_mm512_mask_mov_epi32(a, 0x2492, b), 0x9249, c);
+    _mm512_storeu_si512(tokens[0] + i / 3, _mm512_permutexvar_epi32(first, firsts));
+    _mm512_storeu_si512(tokens[1] + i / 3, _mm512_permutexvar_epi32(second, seconds));
+    _mm512_storeu_si512(tokens[2] + i / 3, _mm512_permutexvar_epi32(third, thirds));
+  }
+}
+
+static void deal_tokens(const uint32_t *offsets, size_t n, size_t lists, fw_token *const *tokens) {
+  if (lists == 2) deal_to_two(offsets, n, tokens[0], tokens[1]);
+  if (lists == 3) deal_to_three(offsets, n, tokens);
+  for (size_t i = 0; lists == 1 && i < n; i += 16) _mm512_storeu_si512(tokens[0] + i, tokens_at(offsets + i));
 }
 
 /* ---- Eight tokens at a time ----------------------------------------------------------------------------- */
@@ -150,18 +187,43 @@ static inline __m512i load_lanes8(const char *text, const fw_token *tokens) {
                            (long long)lanes[4], (long long)lanes[5], (long long)lanes[6], (long long)lanes[7]);
 }
 
+/* Constants of the loops over tokens, which the compiler must not know: it would make some of them anew for each group,
+ * which takes as long as using them. */
+typedef struct constants {
+  __m512i zero, ten, point, hyphen;
+  __m512i tens, hundreds, myriads, eights, order; /* of join_digits16 */
+  __m512i below, middle, margin;
+} constants;
+
+static inline __m512i hide(__m512i constant) {
+  __asm__("" : "+v"(constant));
+  return constant;
+}
+
+static inline constants make_constants(void) {
+  return (constants){.zero = hide(_mm512_set1_epi8('0')),
+                     .ten = hide(_mm512_set1_epi8(10)),
+                     .point = hide(_mm512_set1_epi8('.')),
+                     .hyphen = hide(_mm512_set1_epi8('-')),
+                     .tens = hide(_mm512_set1_epi16(1 << 8 | 10)),
+                     .hundreds = hide(_mm512_set1_epi32(1 << 16 | 100)),
+                     .myriads = hide(_mm512_set1_epi32(1 << 16 | 10000)),
+                     .eights = hide(_mm512_set1_epi64(100000000)),
+                     .order = hide(_mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7)),
+                     .below = hide(_mm512_set1_epi64(FW_DECIMAL_BELOW)),
+                     .middle = hide(_mm512_set1_epi64(FW_DECIMAL_MIDDLE - FW_DECIMAL_MARGIN)),
+                     .margin = hide(_mm512_set1_epi64(2 * FW_DECIMAL_MARGIN))};
+}
+
 /* The numbers of 16 digits in each of eight lanes, four in a and four in b, in the order of the tokens: pairs, fours
  * and eights of digits are joined by multiply-and-add. */
-static inline __m512i join_digits16(__m512i a, __m512i b) {
-  const __m512i tens = _mm512_set1_epi16(1 << 8 | 10);
-  const __m512i hundreds = _mm512_set1_epi32(1 << 16 | 100);
-  const __m512i myriads = _mm512_set1_epi32(1 << 16 | 10000);
-  const __m512i fours_a = _mm512_madd_epi16(_mm512_maddubs_epi16(a, tens), hundreds);
-  const __m512i fours_b = _mm512_madd_epi16(_mm512_maddubs_epi16(b, tens), hundreds);
-  const __m512i eights = _mm512_madd_epi16(_mm512_packus_epi32(fours_a, fours_b), myriads);
-  const __m512i high = _mm512_mul_epu32(eights, _mm512_set1_epi64(100000000));
+INLINE __m512i join_digits16(const constants *k, __m512i a, __m512i b) {
+  const __m512i fours_a = _mm512_madd_epi16(_mm512_maddubs_epi16(a, k->tens), k->hundreds);
+  const __m512i fours_b = _mm512_madd_epi16(_mm512_maddubs_epi16(b, k->tens), k->hundreds);
+  const __m512i eights = _mm512_madd_epi16(_mm512_packus_epi32(fours_a, fours_b), k->myriads);
+  const __m512i high = _mm512_mul_epu32(eights, k->eights);
   const __m512i all = _mm512_add_epi64(high, _mm512_srli_epi64(eights, 32));
-  return _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7), all);
+  return _mm512_permutexvar_epi64(k->order, all);
 }
 
 /* Lengths of eight tokens as 16-bit numbers. */
@@ -202,9 +264,9 @@ static inline const fw_token *fill_up(const fw_token *tokens, size_t n, fw_token
 /* ---- Integers ------------------------------------------------------------------------------------------- */
 
 /* Eight tokens of up to 16 digits; bits of *bad say which are not. */
-static inline __m512i read_integers16(const char *text, const fw_token *tokens, __m128i lengths, unsigned *bad) {
-  const __m512i zero = _mm512_set1_epi8('0');
-  const __m512i ten = _mm512_set1_epi8(10);
+INLINE __m512i read_integers16(const constants *k, const char *text, const fw_token *tokens, __m128i lengths,
+                               unsigned *bad) {
+  const __m512i zero = k->zero, ten = k->ten;
   const __m128i bytes = token_bytes16(lengths);
   const __m512i a = _mm512_sub_epi8(load_lanes16(text, tokens), zero);
   const __m512i b = _mm512_sub_epi8(load_lanes16(text, tokens + 4), zero);
@@ -212,7 +274,7 @@ static inline __m512i read_integers16(const char *text, const fw_token *tokens, 
   const __mmask64 digits_b = _mm512_mask_cmplt_epu8_mask(high_mask(bytes), b, ten);
   const __mmask8 whole = _mm_cmpeq_epi16_mask(pair_masks(digits_a, digits_b), bytes);
   *bad = (unsigned)(__mmask8) ~(whole & _mm_test_epi16_mask(bytes, bytes));
-  return join_digits16(_mm512_maskz_mov_epi8(digits_a, a), _mm512_maskz_mov_epi8(digits_b, b));
+  return join_digits16(k, _mm512_maskz_mov_epi8(digits_a, a), _mm512_maskz_mov_epi8(digits_b, b));
 }
 
 /* Eight tokens of up to 8 digits. */
@@ -233,35 +295,14 @@ static inline __m512i read_integers8(const char *text, const fw_token *tokens, _
   return _mm512_add_epi64(_mm512_mul_epu32(fours, _mm512_set1_epi64(10000)), _mm512_srli_epi64(fours, 32));
 }
 
-static inline __m512i read_integers(const char *text, const fw_token *tokens, unsigned *bad) {
+INLINE __m512i read_integers(const constants *k, const char *text, const fw_token *tokens, unsigned *bad) {
   const __m128i lengths = lengths_of(tokens);
-  if (_mm_cmpgt_epi16_mask(lengths, _mm_set1_epi16(8))) return read_integers16(text, tokens, lengths, bad);
+  if (_mm_cmpgt_epi16_mask(lengths, _mm_set1_epi16(8))) return read_integers16(k, text, tokens, lengths, bad);
   return read_integers8(text, tokens, lengths, bad);
 }
 
-static size_t read_u32(const char *text, const fw_token *tokens, size_t n, uint32_t *out, uint32_t *refused) {
-  size_t count = 0;
-  fw_token last[8];
-  for (size_t i = 0; i < n; i += 8) {
-    const fw_token *eight = n - i >= 8 ? tokens + i : fill_up(tokens + i, n - i, last);
-    const __m128i lengths = lengths_of(eight);
-    unsigned bad;
-    __m512i numbers;
-    if (__builtin_expect(_mm_cmpgt_epi16_mask(lengths, _mm_set1_epi16(8)) == 0, 1)) {
-      numbers = read_integers8(text, eight, lengths, &bad);
-    } else {
-      numbers = read_integers16(text, eight, lengths, &bad);
-      bad |= (unsigned)_mm512_cmpgt_epu64_mask(numbers, _mm512_set1_epi64(UINT32_MAX));
-    }
-    if (n - i < 8) bad &= (1u << (n - i)) - 1;
-    _mm256_storeu_si256((__m256i *)(out + i), _mm512_cvtepi64_epi32(numbers));
-    if (__builtin_expect(bad != 0, 0)) count = refuse(refused, count, i, bad);
-  }
-  return count;
-}
-
 /* Eight tokens of up to 20 digits: those before the last 16, times 10^16, plus those. */
-static __attribute__((noinline)) __m512i read_integers20(const char *text, const fw_token *tokens, unsigned *bad) {
+INLINE __m512i read_integers20(const constants *k, const char *text, const fw_token *tokens, unsigned *bad) {
   fw_token upper[8], lower[8];
   __mmask8 has_upper = 0;
   for (unsigned j = 0; j < 8; j++) {
@@ -272,8 +313,9 @@ static __attribute__((noinline)) __m512i read_integers20(const char *text, const
     has_upper |= (__mmask8)((length > 16) << j);
   }
   unsigned upper_bad;
-  const __m512i low = read_integers16(text, lower, lengths_of(lower), bad);
-  const __m512i high = _mm512_maskz_mov_epi64(has_upper, read_integers16(text, upper, lengths_of(upper), &upper_bad));
+  const __m512i low = read_integers16(k, text, lower, lengths_of(lower), bad);
+  const __m512i high =
+      _mm512_maskz_mov_epi64(has_upper, read_integers16(k, text, upper, lengths_of(upper), &upper_bad));
   *bad |= upper_bad;
   /* 2^64 is 1844 6744073709551616 */
   const __m512i most = _mm512_set1_epi64(1844);
@@ -284,13 +326,14 @@ static __attribute__((noinline)) __m512i read_integers20(const char *text, const
 }
 
 static size_t read_u64(const char *text, const fw_token *tokens, size_t n, uint64_t *out, uint32_t *refused) {
+  const constants k = make_constants();
   size_t count = 0;
   fw_token last[8];
   for (size_t i = 0; i < n; i += 8) {
     const fw_token *eight = n - i >= 8 ? tokens + i : fill_up(tokens + i, n - i, last);
     unsigned bad;
     const bool long_ones = _mm_cmpgt_epi16_mask(lengths_of(eight), _mm_set1_epi16(16)) != 0;
-    const __m512i numbers = long_ones ? read_integers20(text, eight, &bad) : read_integers(text, eight, &bad);
+    const __m512i numbers = long_ones ? read_integers20(&k, text, eight, &bad) : read_integers(&k, text, eight, &bad);
     _mm512_storeu_si512(out + i, numbers);
     if (n - i < 8) bad &= (1u << (n - i)) - 1;
     if (__builtin_expect(bad != 0, 0)) count = refuse(refused, count, i, bad);
@@ -302,11 +345,12 @@ static size_t read_u64(const char *text, const fw_token *tokens, size_t n, uint6
 
 /* Sign, significand and power of ten of eight numbers -> the floats; bits of *bad are added for those that are refused.
  * wide: the power may be one that leads out of the range of floats. */
-static inline __m256 scale_eight(__m512i significands, __m512d scales, __mmask8 minus, bool wide, unsigned *bad) {
+INLINE __m256 scale_eight(const constants *k, __m512i significands, __m512d scales, __mmask8 minus, bool wide,
+                          unsigned *bad) {
   const __m512d product = _mm512_mul_pd(_mm512_cvtepi64_pd(significands), scales);
-  const __m512i below = _mm512_and_si512(_mm512_castpd_si512(product), _mm512_set1_epi64(FW_DECIMAL_BELOW));
-  const __m512i off = _mm512_sub_epi64(below, _mm512_set1_epi64(FW_DECIMAL_MIDDLE - FW_DECIMAL_MARGIN));
-  const __mmask8 close = _mm512_cmple_epu64_mask(off, _mm512_set1_epi64(2 * FW_DECIMAL_MARGIN));
+  const __m512i below = _mm512_and_si512(_mm512_castpd_si512(product), k->below);
+  const __m512i off = _mm512_sub_epi64(below, k->middle);
+  const __mmask8 close = _mm512_cmple_epu64_mask(off, k->margin);
   *bad |= close;
   if (wide) {
     const __mmask8 in_range = _mm512_cmp_pd_mask(product, _mm512_set1_pd(1.2e-38), _CMP_GT_OQ) &
@@ -317,21 +361,25 @@ static inline __m256 scale_eight(__m512i significands, __m512d scales, __mmask8 
   return _mm256_mask_xor_ps(values, minus, values, _mm256_set1_ps(-0.0F));
 }
 
-/* Eight tokens of one byte. */
-static inline __m256 read_digits_f32(const char *text, const fw_token *tokens, unsigned *bad) {
+/* Tokens of one byte, eight at a time, up to n or to the first eight that are not all digits; returns how many. */
+static size_t read_digits_f32(const char *text, const fw_token *tokens, size_t n, float *out) {
   const char *back = text - 1;
-  __m128i bytes = _mm_setzero_si128();
-  bytes = _mm_insert_epi8(bytes, back[fw_token_end(tokens[0])], 0);
-  bytes = _mm_insert_epi8(bytes, back[fw_token_end(tokens[1])], 1);
-  bytes = _mm_insert_epi8(bytes, back[fw_token_end(tokens[2])], 2);
-  bytes = _mm_insert_epi8(bytes, back[fw_token_end(tokens[3])], 3);
-  bytes = _mm_insert_epi8(bytes, back[fw_token_end(tokens[4])], 4);
-  bytes = _mm_insert_epi8(bytes, back[fw_token_end(tokens[5])], 5);
-  bytes = _mm_insert_epi8(bytes, back[fw_token_end(tokens[6])], 6);
-  bytes = _mm_insert_epi8(bytes, back[fw_token_end(tokens[7])], 7);
-  const __m128i digits = _mm_sub_epi8(bytes, _mm_set1_epi8('0'));
-  *bad = (unsigned)_mm_cmpgt_epu8_mask(digits, _mm_set1_epi8(9)) & 0xff;
-  return _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(digits));
+  size_t i = 0;
+  for (; n - i >= 8 && _mm_cmpneq_epi16_mask(lengths_of(tokens + i), _mm_set1_epi16(1)) == 0; i += 8) {
+    __m128i bytes = _mm_setzero_si128();
+    bytes = _mm_insert_epi8(bytes, back[fw_token_end(tokens[i])], 0);
+    bytes = _mm_insert_epi8(bytes, back[fw_token_end(tokens[i + 1])], 1);
+    bytes = _mm_insert_epi8(bytes, back[fw_token_end(tokens[i + 2])], 2);
+    bytes = _mm_insert_epi8(bytes, back[fw_token_end(tokens[i + 3])], 3);
+    bytes = _mm_insert_epi8(bytes, back[fw_token_end(tokens[i + 4])], 4);
+    bytes = _mm_insert_epi8(bytes, back[fw_token_end(tokens[i + 5])], 5);
+    bytes = _mm_insert_epi8(bytes, back[fw_token_end(tokens[i + 6])], 6);
+    bytes = _mm_insert_epi8(bytes, back[fw_token_end(tokens[i + 7])], 7);
+    const __m128i digits = _mm_sub_epi8(bytes, _mm_set1_epi8('0'));
+    if (__builtin_expect(((unsigned)_mm_cmpgt_epu8_mask(digits, _mm_set1_epi8(9)) & 0xff) != 0, 0)) break;
+    _mm256_storeu_ps(out + i, _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(digits)));
+  }
+  return i;
 }
 
 /* A bit at the bottom and at the top of each of the four lanes of a mask. */
@@ -350,12 +398,12 @@ typedef struct short_lanes {
   uint64_t wrong; /* not 0: some token is not like that */
 } short_lanes;
 
-static inline short_lanes read_short_lanes(const char *text, const fw_token *tokens, uint64_t bytes) {
+INLINE short_lanes read_short_lanes(const constants *k, const char *text, const fw_token *tokens, uint64_t bytes) {
   const __m512i x = load_lanes16(text + 1, tokens);
-  const __m512i d = _mm512_sub_epi8(x, _mm512_set1_epi8('0'));
-  const __mmask64 is_digit = _mm512_mask_cmplt_epu8_mask(bytes, d, _mm512_set1_epi8(10));
-  const uint64_t points = _mm512_mask_cmpeq_epi8_mask(bytes, x, _mm512_set1_epi8('.'));
-  const uint64_t minus = _mm512_mask_cmpeq_epi8_mask(bytes, x, _mm512_set1_epi8('-'));
+  const __m512i d = _mm512_sub_epi8(x, k->zero);
+  const __mmask64 is_digit = _mm512_mask_cmplt_epu8_mask(bytes, d, k->ten);
+  const uint64_t points = _mm512_mask_cmpeq_epi8_mask(bytes, x, k->point);
+  const uint64_t minus = _mm512_mask_cmpeq_epi8_mask(bytes, x, k->hyphen);
   const uint64_t digits = is_digit;
   const uint64_t first = bytes & ~(bytes << 1);
   const uint64_t any = points | LANE_TOPS;
@@ -371,13 +419,14 @@ static inline short_lanes read_short_lanes(const char *text, const fw_token *tok
 }
 
 /* Eight tokens of up to 15 bytes. */
-static inline __m256 read_short_f32(const char *text, const fw_token *tokens, __m128i lengths, unsigned *bad) {
+INLINE __m256 read_short_f32(const constants *k, const char *text, const fw_token *tokens, __m128i lengths,
+                             unsigned *bad) {
   static const double tens[16] = {1e0,  1e-1, 1e-2,  1e-3,  1e-4,  1e-5,  1e-6,  1e-7,
                                   1e-8, 1e-9, 1e-10, 1e-11, 1e-12, 1e-13, 1e-14, 1e-15};
   /* the last bytes of a lane but one: bits 15 - length … 14 */
   const __m128i bytes = _mm_srli_epi16(token_bytes16(lengths), 1);
-  const short_lanes a = read_short_lanes(text, tokens, low_mask(bytes));
-  const short_lanes b = read_short_lanes(text, tokens + 4, high_mask(bytes));
+  const short_lanes a = read_short_lanes(k, text, tokens, low_mask(bytes));
+  const short_lanes b = read_short_lanes(k, text, tokens + 4, high_mask(bytes));
   /* a point at bit k is a mask of k + 1 ones, and 15 - k digits follow it; k + 1 is the exponent of that mask plus 1 as
    * a float */
   const __m256i ones = _mm256_cvtepu16_epi32(pair_masks(a.points, b.points));
@@ -391,7 +440,7 @@ static inline __m256 read_short_f32(const char *text, const fw_token *tokens, __
     const __m128i wrong = pair_masks(a.wrong, b.wrong);
     *bad = _mm_test_epi16_mask(wrong, wrong);
   }
-  return scale_eight(join_digits16(a.digits, b.digits), scales, _mm_test_epi16_mask(minus, minus), false, bad);
+  return scale_eight(k, join_digits16(k, a.digits, b.digits), scales, _mm_test_epi16_mask(minus, minus), false, bad);
 }
 
 /* The first 16 digits of a token [+-]digits[.digits][e[+-]digits] of up to 32 bytes, pushed together: the token is that
@@ -449,13 +498,10 @@ static inline __m256i tails_of(__m512i a, __m512i b) {
  * exponent, and digits that need only be digits. Masks of 16 bits are for the bytes of one lane, eight in a register.
  * The digits of the front are a number N of 16 digits of which k are before the point, so the token is N * 10^(k - 16 +
  * exponent). */
-static __attribute__((noinline)) __m256 read_long_f32(const char *text, const fw_token *tokens, __m128i lengths,
-                                                      unsigned *bad) {
+INLINE __m256 read_long_f32(const constants *k, const char *text, const fw_token *tokens, __m128i lengths,
+                            unsigned *bad) {
   const __m128i ones = _mm_set1_epi16(-1);
-  const __m512i zero = _mm512_set1_epi8('0');
-  const __m512i ten = _mm512_set1_epi8(10);
-  const __m512i point = _mm512_set1_epi8('.');
-  const __m512i hyphen = _mm512_set1_epi8('-');
+  const __m512i zero = k->zero, ten = k->ten, point = k->point, hyphen = k->hyphen;
   const __m512i back_a = load_lanes16(text, tokens);
   const __m512i back_b = load_lanes16(text, tokens + 4);
   const __m512i front_a = load_fronts16(text, tokens);
@@ -500,7 +546,7 @@ static __attribute__((noinline)) __m256 read_long_f32(const char *text, const fw
   const __m512i vb = _mm512_maskz_mov_epi8(digits_b, db);
   const __m512i ra = _mm512_mask_mov_epi8(va, low_mask(moved), _mm512_bsrli_epi128(va, 1));
   const __m512i rb = _mm512_mask_mov_epi8(vb, high_mask(moved), _mm512_bsrli_epi128(vb, 1));
-  const __m512i significands = join_digits16(ra, rb);
+  const __m512i significands = join_digits16(k, ra, rb);
   /* k is the exponent of the mask of the point as a float; the digits of the exponent are the upper two bytes of the
    * tail */
   const __m256i floats = _mm256_castps_si256(_mm256_cvtepi32_ps(_mm256_cvtepu16_epi32(points)));
@@ -518,7 +564,7 @@ static __attribute__((noinline)) __m256 read_long_f32(const char *text, const fw
   const __mmask8 cut = _mm_test_epi16_mask(_mm_andnot_si128(back_zeros, back_digits), body);
   good &= (__mmask8) ~(cut & _mm512_cmplt_epu64_mask(significands, _mm512_set1_epi64(FW_DECIMAL_CUT)));
   *bad = (unsigned)(__mmask8)~good;
-  return scale_eight(significands, scales, _mm_test_epi16_mask(minus, minus), true, bad);
+  return scale_eight(k, significands, scales, _mm_test_epi16_mask(minus, minus), true, bad);
 }
 
 /* One token of up to 32 bytes: the odd one among short ones. */
@@ -537,32 +583,34 @@ static __attribute__((noinline)) bool read_one_f32(const char *text, fw_token to
 }
 
 static size_t read_f32(const char *text, const fw_token *tokens, size_t n, float *out, uint32_t *refused) {
+  const constants k = make_constants();
   size_t count = 0;
   fw_token last[8];
   for (size_t i = 0; i < n; i += 8) {
+    if (fw_token_length(tokens[i]) == 1) i += read_digits_f32(text, tokens + i, n - i, out + i);
+    if (i == n) break;
     const fw_token *eight = n - i >= 8 ? tokens + i : fill_up(tokens + i, n - i, last);
     const __m128i lengths = lengths_of(eight);
     unsigned bad;
-    if (_mm_cmpneq_epi16_mask(lengths, _mm_set1_epi16(1)) == 0)
-      _mm256_storeu_ps(out + i, read_digits_f32(text, eight, &bad));
-    else if (_mm_cmpgt_epi16_mask(lengths, _mm_set1_epi16(15)) == 0)
-      _mm256_storeu_ps(out + i, read_short_f32(text, eight, lengths, &bad));
+    if (_mm_cmpgt_epi16_mask(lengths, _mm_set1_epi16(15)) == 0)
+      _mm256_storeu_ps(out + i, read_short_f32(&k, text, eight, lengths, &bad));
     else
-      _mm256_storeu_ps(out + i, read_long_f32(text, eight, lengths, &bad));
+      _mm256_storeu_ps(out + i, read_long_f32(&k, text, eight, lengths, &bad));
     if (n - i < 8) bad &= (1u << (n - i)) - 1;
     for (; __builtin_expect(bad != 0, 0); bad &= bad - 1) {
-      const size_t k = i + (size_t)__builtin_ctz(bad);
-      if (!read_one_f32(text, tokens[k], &out[k])) refused[count++] = (uint32_t)k;
+      const size_t at = i + (size_t)__builtin_ctz(bad);
+      if (!read_one_f32(text, tokens[at], &out[at])) refused[count++] = (uint32_t)at;
     }
   }
   return count;
 }
 
+/* read_u32 is that of AVX2, which is faster: eight short tokens fit in its registers. */
 void fw_tokenizer_fill_avx512(fw_tokenizer *tokenizer) {
   tokenizer->find_marks = find_marks;
   tokenizer->find_cells = find_cells;
   tokenizer->pick_tokens = pick_tokens;
+  tokenizer->deal_tokens = deal_tokens;
   tokenizer->read_f32 = read_f32;
-  tokenizer->read_u32 = read_u32;
   tokenizer->read_u64 = read_u64;
 }

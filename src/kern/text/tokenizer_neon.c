@@ -225,11 +225,11 @@ INLINE unsigned read_four_u32(const char *text, const fw_token *tokens, void *ou
 }
 
 static size_t read_u64(const char *text, const fw_token *tokens, size_t n, uint64_t *out, uint32_t *refused) {
-  return fw_read_by_fours(read_four_u64, text, tokens, n, out, sizeof *out, refused);
+  return fw_read_in_groups(read_four_u64, 4, text, tokens, n, out, sizeof *out, refused);
 }
 
 static size_t read_u32(const char *text, const fw_token *tokens, size_t n, uint32_t *out, uint32_t *refused) {
-  return fw_read_by_fours(read_four_u32, text, tokens, n, out, sizeof *out, refused);
+  return fw_read_in_groups(read_four_u32, 4, text, tokens, n, out, sizeof *out, refused);
 }
 
 /* ---- Floats --------------------------------------------------------------------------------------------- */
@@ -303,7 +303,7 @@ INLINE unsigned read_four_f32(const char *text, const fw_token *tokens, void *ou
 }
 
 static size_t read_f32(const char *text, const fw_token *tokens, size_t n, float *out, uint32_t *refused) {
-  return fw_read_by_fours(read_four_f32, text, tokens, n, out, sizeof *out, refused);
+  return fw_read_in_groups(read_four_f32, 4, text, tokens, n, out, sizeof *out, refused);
 }
 
 void fw_tokenizer_fill_neon(fw_tokenizer *tokenizer) {

@@ -6,7 +6,8 @@
 #include "learn/forest/best_split.h"
 
 #include <math.h>
-#include <string.h>
+
+#include "kern/math/trees.h"
 
 /* Splits that gain less than this share of what the node is worth are rounding errors. */
 #define NOISE 1e-10
@@ -52,9 +53,8 @@ static inline double worth_of_split(const search *s, int64_t gradient, int64_t h
   return worth_of(s->rules, gl, hl) + worth_of(s->rules, gr, hr);
 }
 
-static inline void offer(search *s, double worth, uint32_t feature, int32_t last_left, bool absent_left, double value,
+static inline void offer(search *s, double gain, uint32_t feature, int32_t last_left, bool absent_left, double value,
                          fw_sum left) {
-  const double gain = 0.5 * (worth - s->worth);
   if (!(gain > s->limit)) return;
   const fw_best_split found = {gain, feature, last_left, absent_left, value, left};
   fw_best_split_keep(s->rules->all->binned->cuts, &s->best, &found);
@@ -71,64 +71,101 @@ static inline bool is_allowed(const search *s, size_t feature) {
  * rows go the right way. Else the node has to say so. */
 static void offer_presence(search *s, uint32_t f, fw_sum absent) {
   const fw_cut_feature *feature = &s->rules->all->binned->cuts->feature[f];
-  const double worth = worth_of_split(s, absent.gradient, absent.hessian);
+  const double gain = 0.5 * (worth_of_split(s, absent.gradient, absent.hessian) - s->worth);
   const fw_sum present = {s->node.gradient - absent.gradient, s->node.hessian - absent.hessian};
   const int32_t last = (int32_t)feature->bins - 1;
-  if (!(0.5 * (worth - s->worth) > s->limit)) return;
+  if (!(gain > s->limit)) return;
   if (feature->least > 0)
-    offer(s, worth, f, -1, true, fw_cut_between(0, feature->least), absent);
+    offer(s, gain, f, -1, true, fw_cut_between(0, feature->least), absent);
   else if (feature->most < 0)
-    offer(s, worth, f, last, false, fw_cut_between(feature->most, 0), present);
+    offer(s, gain, f, last, false, fw_cut_between(feature->most, 0), present);
   else if (feature->least > -INFINITY)
-    offer(s, worth, f, -1, true, 2.0 * (double)feature->least - 1.0, absent);
+    offer(s, gain, f, -1, true, 2.0 * (double)feature->least - 1.0, absent);
   else if (feature->most < INFINITY)
-    offer(s, worth, f, last, false, (double)feature->most, present);
+    offer(s, gain, f, last, false, (double)feature->most, present);
 }
 
-/* The sums of a feature's bins. */
-static fw_sum load_bins(const fw_histograms *all, const fw_histogram *histogram, size_t f, fw_sum *bin) {
+/* Sums of the bins of a feature up to each one, as doubles: they are below 2^53, so that these are exact. */
+typedef struct running {
+  double g[FW_BINS], h[FW_BINS];
+  fw_sum all;
+} running;
+
+static inline void add_bin(running *r, uint32_t i, int64_t gradient, int64_t hessian) {
+  r->all.gradient += gradient;
+  r->all.hessian += hessian;
+  r->g[i] = (double)r->all.gradient;
+  r->h[i] = (double)r->all.hessian;
+}
+
+static void load_bins(const fw_histograms *all, const fw_histogram *histogram, size_t f, running *r) {
   const fw_cut_feature *feature = &all->binned->cuts->feature[f];
   const uint64_t *packed = histogram->packed + feature->first_bin;
-  fw_sum sum = {0, 0};
-  if (all->wide_begin[f + 1] > all->wide_begin[f]) {
-    memcpy(bin, histogram->wide + all->wide_begin[f], feature->bins * sizeof *bin);
-  } else {
-    for (uint32_t i = 0; i < feature->bins; i++)
-      bin[i] = (fw_sum){fw_pair_gradient(packed[i]), fw_pair_hessian(packed[i])};
-  }
-  for (uint32_t i = 0; i < feature->bins; i++) {
-    sum.gradient += bin[i].gradient;
-    sum.hessian += bin[i].hessian;
-  }
-  return sum;
+  const fw_sum *wide = histogram->wide + all->wide_begin[f];
+  r->all = (fw_sum){0, 0};
+  if (all->wide_begin[f + 1] > all->wide_begin[f])
+    for (uint32_t i = 0; i < feature->bins; i++) add_bin(r, i, wide[i].gradient, wide[i].hessian);
+  else
+    for (uint32_t i = 0; i < feature->bins; i++) add_bin(r, i, fw_pair_gradient(packed[i]), fw_pair_hessian(packed[i]));
+}
+
+static fw_gain_rule gain_rule(const search *s) {
+  const fw_split_rules *rules = s->rules;
+  return (fw_gain_rule){.g_unit = rules->gradient_unit,
+                        .h_unit = rules->hessian_unit,
+                        .alpha = rules->conf->alpha,
+                        .lambda = rules->conf->lambda,
+                        .least = s->least_hessian,
+                        .g = (double)s->node.gradient,
+                        .h = (double)s->node.hessian,
+                        .worth = s->worth};
+}
+
+/* The cut that gains most, of equal ones the first. */
+typedef struct best_cut {
+  double gain;
+  uint32_t at;
+  fw_sum left;
+} best_cut;
+
+static best_cut find_cut(const fw_gain_rule *rule, const running *r, uint32_t cuts) {
+  double gain[FW_BINS];
+  best_cut best = {.gain = fw_trees_table()->gains(rule, r->g, r->h, cuts, gain)};
+  while (best.at + 1 < cuts && gain[best.at] != best.gain) best.at++;
+  best.left = (fw_sum){(int64_t)r->g[best.at], (int64_t)r->h[best.at]};
+  return best;
 }
 
 /* Every cut, with the rows without the feature on the side that is better; where that is the same, or there are none,
- * on the side of 0. */
-static void offer_cuts(search *s, uint32_t f, const fw_sum *bin, fw_sum absent) {
+ * on the side of 0. Of equal gains the first cut counts. */
+static void offer_cuts(search *s, uint32_t f, running *r, fw_sum absent) {
   const fw_cuts *cuts = s->rules->all->binned->cuts;
   const fw_cut_feature *feature = &cuts->feature[f];
+  const double *value = cuts->cut + feature->first_cut;
   const bool some = absent.gradient != 0 || absent.hessian != 0;
-  fw_sum left = {0, 0};
-  for (uint32_t i = 0; i + 1 < feature->bins; i++) {
-    const double value = cuts->cut[feature->first_cut + i];
-    left.gradient += bin[i].gradient;
-    left.hessian += bin[i].hessian;
-    const fw_sum with = {left.gradient + absent.gradient, left.hessian + absent.hessian};
-    const bool zero_left = value >= 0;
-    const fw_sum usual = zero_left ? with : left, other = zero_left ? left : with;
-    offer(s, worth_of_split(s, usual.gradient, usual.hessian), f, (int32_t)i, zero_left, value, usual);
-    if (some) offer(s, worth_of_split(s, other.gradient, other.hessian), f, (int32_t)i, !zero_left, value, other);
+  const fw_gain_rule rule = gain_rule(s);
+  best_cut best = find_cut(&rule, r, feature->bins - 1);
+  bool absent_left = !some && value[best.at] >= 0;
+  if (some) {
+    for (uint32_t i = 0; i + 1 < feature->bins; i++) {
+      r->g[i] += (double)absent.gradient;
+      r->h[i] += (double)absent.hessian;
+    }
+    const best_cut with = find_cut(&rule, r, feature->bins - 1);
+    const bool first = with.at < best.at || (with.at == best.at && value[with.at] >= 0);
+    absent_left = with.gain > best.gain || (with.gain == best.gain && first);
+    if (absent_left) best = with;
   }
+  offer(s, best.gain, f, (int32_t)best.at, absent_left, value[best.at], best.left);
 }
 
 static void try_feature(search *s, const fw_histogram *histogram, uint32_t f) {
   const fw_histograms *all = s->rules->all;
-  fw_sum bin[FW_BINS];
-  const fw_sum present = load_bins(all, histogram, f, bin);
-  const fw_sum absent = {s->node.gradient - present.gradient, s->node.hessian - present.hessian};
+  running r;
+  load_bins(all, histogram, f, &r);
+  const fw_sum absent = {s->node.gradient - r.all.gradient, s->node.hessian - r.all.hessian};
   if (absent.hessian > 0) offer_presence(s, f, absent);
-  if (all->binned->cuts->feature[f].bins > 1) offer_cuts(s, f, bin, absent);
+  if (all->binned->cuts->feature[f].bins > 1) offer_cuts(s, f, &r, absent);
 }
 
 /* Features of one bin whose sums are packed: most of sparse data. Few of them have enough rows in a node. */

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "kern/math/trees.h"
 
 enum { ROWS_AT_ONCE = 512, LINE = 64 };
 
@@ -67,15 +68,11 @@ furrow_status fw_binned_init(fw_binned *b, const fw_cuts *cuts, size_t rows, siz
 }
 
 void fw_binned_clear(fw_binned *b) {
-  void *const arrays[] = {b->label,
-                          b->weight,
-                          b->byte_memory,
-                          b->column,
-                          b->end ? b->end - 1 : NULL,
-                          b->bin,
-                          b->column_end ? b->column_end - 1 : NULL,
-                          b->column_row,
-                          b->column_bin};
+  void *const arrays[] = {b->label,       b->weight,
+                          b->byte_memory, b->column,
+                          b->batch_begin, b->end ? b->end - 1 : NULL,
+                          b->bin,         b->column_end ? b->column_end - 1 : NULL,
+                          b->column_row,  b->column_bin};
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) fw_free(arrays[i]);
   memset(b, 0, sizeof *b);
 }
@@ -99,37 +96,45 @@ static furrow_status keep_weights(fw_binned *b, furrow_error *err) {
   return FURROW_OK;
 }
 
-static furrow_status add_labels(fw_binned *b, const fw_minibatch *batch, furrow_error *err) {
-  memcpy(b->label + b->rows, batch->label, batch->rows * sizeof *b->label);
-  if (batch->weight && !b->weight) {
-    furrow_status status = keep_weights(b, err);
-    if (status != FURROW_OK) return status;
-  }
-  for (size_t i = 0; b->weight && i < batch->rows; i++) b->weight[b->rows + i] = batch->weight ? batch->weight[i] : 1;
-  return FURROW_OK;
-}
-
+/* Batches that are added at once. */
 typedef struct adding {
   fw_binned *binned;
   const fw_minibatch *batch;
-  const uint32_t *number;
+  const uint32_t *const *number;
+  size_t count;
+  size_t *row, *entry; /* count + 1: where the rows and the entries of each batch begin */
 } adding;
 
-static void add_dense_rows(void *context, size_t i) {
-  const adding *a = context;
+static void add_labels(const adding *a, size_t i) {
+  const fw_minibatch *batch = &a->batch[i];
   fw_binned *b = a->binned;
-  const size_t begin = i * ROWS_AT_ONCE, columns = a->batch->columns;
-  const size_t end = begin + ROWS_AT_ONCE < a->batch->rows ? begin + ROWS_AT_ONCE : a->batch->rows;
-  memset(b->byte + (b->rows + begin) * b->stride, 0, (end - begin) * b->stride);
-  for (size_t c = 0; c < columns; c++) {
-    if (a->number[c] == FW_NO_FEATURE) continue;
-    const float *edge = b->cuts->full_edge + a->number[c] * FW_BINS_APART;
-    uint8_t *to = b->byte + (b->rows + begin) * b->stride + a->number[c];
+  memcpy(b->label + a->row[i], batch->label, batch->rows * sizeof *b->label);
+  for (size_t k = 0; b->weight && k < batch->rows; k++) b->weight[a->row[i] + k] = batch->weight ? batch->weight[k] : 1;
+}
+
+static void add_dense_rows(const adding *a, size_t i, size_t begin, size_t end) {
+  const fw_binned *b = a->binned;
+  const fw_minibatch *batch = &a->batch[i];
+  uint8_t *first = b->byte + (a->row[i] + begin) * b->stride;
+  memset(first, 0, (end - begin) * b->stride);
+  for (size_t c = 0; c < batch->columns; c++) {
+    const uint32_t number = a->number[i][c];
+    if (number == FW_NO_FEATURE) continue;
+    const float *edge = b->cuts->full_edge + number * FW_BINS_APART;
+    uint8_t *to = first + number;
     for (size_t row = begin; row < end; row++, to += b->stride) {
-      const float x = a->batch->x[row * columns + c];
+      const float x = batch->x[row * batch->columns + c];
       *to = isnan(x) ? FW_NO_BIN : (uint8_t)fw_cuts_bin(edge, x);
     }
   }
+}
+
+static void add_dense_batch(void *context, size_t i) {
+  const adding *a = context;
+  const size_t rows = a->batch[i].rows;
+  add_labels(a, i);
+  for (size_t begin = 0; a->binned->stride && begin < rows; begin += ROWS_AT_ONCE)
+    add_dense_rows(a, i, begin, rows - begin < ROWS_AT_ONCE ? rows : begin + ROWS_AT_ONCE);
 }
 
 /* For features that come one by one. */
@@ -146,19 +151,20 @@ static uint32_t bin_of(const fw_cuts *cuts, const fw_cut_feature *feature, float
   return low;
 }
 
-/* The number of a use's feature; FW_NO_FEATURE: there is none, or no value. */
-static inline uint32_t number_of(const adding *a, size_t use) {
-  return a->batch->value && isnan(a->batch->value[use]) ? FW_NO_FEATURE : a->number[use];
-}
-
-static void add_sparse_row(const adding *a, size_t row) {
+static void add_sparse_row(const adding *a, size_t i, size_t row, uint32_t *bin) {
   const fw_binned *b = a->binned;
-  uint8_t *byte = b->byte + (b->rows + row) * b->stride;
-  uint32_t *bin = b->end ? b->bin + b->end[(ptrdiff_t)(b->rows + row) - 1] : NULL;
+  const fw_minibatch *batch = &a->batch[i];
+  uint8_t *byte = b->byte + (a->row[i] + row) * b->stride;
   if (b->stride) memset(byte, FW_NO_BIN, b->cuts->dense);
-  for (size_t i = a->batch->offset[row]; i < a->batch->offset[row + 1]; i++) {
-    const uint32_t number = number_of(a, i);
-    const float x = a->batch->value ? a->batch->value[i] : 1;
+  if (!b->end && batch->value) {
+    const fw_bin_edges edges = {b->cuts->full_edge, b->cuts->pivot, b->cuts->dense};
+    const size_t first = batch->offset[row];
+    fw_trees_table()->bins(&edges, a->number[i] + first, batch->value + first, batch->offset[row + 1] - first, byte);
+    return;
+  }
+  for (size_t k = batch->offset[row]; k < batch->offset[row + 1]; k++) {
+    const uint32_t number = a->number[i][k];
+    const float x = batch->value ? batch->value[k] : 1;
     if (number < b->cuts->dense) {
       byte[number] = (uint8_t)fw_cuts_bin(b->cuts->full_edge + number * FW_BINS_APART, x);
     } else if (number < b->cuts->single) {
@@ -170,43 +176,62 @@ static void add_sparse_row(const adding *a, size_t row) {
   }
 }
 
-static void add_sparse_rows(void *context, size_t i) {
+/* Lists of rows end where count_lists says, from the first entry of the batch on. */
+static void add_sparse_batch(void *context, size_t i) {
   const adding *a = context;
-  const size_t begin = i * ROWS_AT_ONCE, rows = a->batch->rows;
-  const size_t end = begin + ROWS_AT_ONCE < rows ? begin + ROWS_AT_ONCE : rows;
-  for (size_t row = begin; row < end; row++) add_sparse_row(a, row);
+  const fw_binned *b = a->binned;
+  add_labels(a, i);
+  for (size_t row = 0; row < a->batch[i].rows; row++) {
+    size_t *end = b->end ? &b->end[a->row[i] + row] : NULL;
+    if (end) *end += a->entry[i];
+    add_sparse_row(a, i, row, end ? b->bin + (row > 0 ? end[-1] : a->entry[i]) : NULL);
+  }
 }
 
-/* Where the lists of rows end, so that rows can be filled in any order. */
-static furrow_status place_lists(const adding *a, furrow_error *err) {
+/* Where the lists of rows end within the batch. */
+static void count_lists(void *context, size_t i) {
+  const adding *a = context;
+  const fw_binned *b = a->binned;
+  const fw_minibatch *batch = &a->batch[i];
+  size_t entries = 0;
+  for (size_t row = 0; row < batch->rows; row++) {
+    for (size_t k = batch->offset[row]; k < batch->offset[row + 1]; k++)
+      entries += a->number[i][k] >= b->cuts->dense && a->number[i][k] != FW_NO_FEATURE;
+    b->end[a->row[i] + row] = entries;
+  }
+  a->entry[i + 1] = entries;
+}
+
+static furrow_status place_lists(adding *a, fw_spin_pool *pool, furrow_error *err) {
   fw_binned *b = a->binned;
-  size_t entries = b->entries;
-  for (size_t row = 0; row < a->batch->rows; row++) {
-    for (size_t i = a->batch->offset[row]; i < a->batch->offset[row + 1]; i++) {
-      const uint32_t number = number_of(a, i);
-      entries += number >= b->cuts->dense && number != FW_NO_FEATURE;
-    }
-    b->end[b->rows + row] = entries;
-  }
-  furrow_status status = fw_grow((void **)&b->bin, &b->entry_capacity, entries, sizeof *b->bin, err);
-  if (status == FURROW_OK) b->entries = entries;
-  return status;
+  fw_spin_pool_run(pool, a->count, count_lists, a);
+  a->entry[0] = b->entries;
+  for (size_t i = 0; i < a->count; i++) a->entry[i + 1] += a->entry[i];
+  return fw_grow((void **)&b->bin, &b->entry_capacity, a->entry[a->count], sizeof *b->bin, err);
 }
 
-furrow_status fw_binned_add(fw_binned *b, const fw_minibatch *batch, const uint32_t *number, fw_spin_pool *pool,
-                            furrow_error *err) {
-  adding a = {b, batch, number};
-  const size_t tasks = (batch->rows + ROWS_AT_ONCE - 1) / ROWS_AT_ONCE;
-  furrow_status status = grow_rows(b, b->rows + batch->rows, err);
-  if (status == FURROW_OK) status = add_labels(b, batch, err);
-  if (status == FURROW_OK && b->end) status = place_lists(&a, err);
-  if (status != FURROW_OK) return status;
-  if (batch->offset) {
-    fw_spin_pool_run(pool, tasks, add_sparse_rows, &a);
-  } else if (b->stride) {
-    fw_spin_pool_run(pool, tasks, add_dense_rows, &a);
-  }
-  b->rows += batch->rows;
+static furrow_status place_batches(adding *a, furrow_error *err) {
+  fw_binned *b = a->binned;
+  FW_TRY(fw_grow((void **)&b->batch_begin, &b->batch_capacity, 2 * (a->count + 1), sizeof *b->batch_begin, err));
+  a->row = b->batch_begin;
+  a->entry = a->row + a->count + 1;
+  a->row[0] = b->rows;
+  for (size_t i = 0; i < a->count; i++) a->row[i + 1] = a->row[i] + a->batch[i].rows;
+  FW_TRY(grow_rows(b, a->row[a->count], err));
+  for (size_t i = 0; i < a->count; i++)
+    if (a->batch[i].weight && !b->weight) FW_TRY(keep_weights(b, err));
+  return FURROW_OK;
+}
+
+furrow_status fw_binned_add(fw_binned *b, const fw_minibatch *batch, const uint32_t *const *number, size_t count,
+                            fw_spin_pool *pool, furrow_error *err) {
+  adding a = {.binned = b, .batch = batch, .number = number, .count = count};
+  const bool sparse = count > 0 && batch->offset;
+  FW_TRY(place_batches(&a, err));
+  if (b->end && sparse) FW_TRY(place_lists(&a, pool, err));
+  fw_spin_pool_run(pool, count, sparse ? add_sparse_batch : add_dense_batch, &a);
+  if (b->end && sparse) b->entries = a.entry[count];
+  b->rows = a.row[count];
   return FURROW_OK;
 }
 

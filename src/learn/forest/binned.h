@@ -21,6 +21,8 @@ typedef struct fw_binned {
   size_t *end;       /* of the bins of each row; end[-1] is 0 */
   uint32_t *bin;
   size_t entries, entry_capacity;
+  size_t *batch_begin; /* of batches that are added: their first rows, then their entries */
+  size_t batch_capacity;
   size_t *column_end; /* of the rows of each sparse feature; column_end[-1] is 0 */
   uint32_t *column_row;
   uint8_t *column_bin; /* NULL: no sparse feature has more than a bin */
@@ -30,9 +32,9 @@ typedef struct fw_binned {
 furrow_status fw_binned_init(fw_binned *binned, const fw_cuts *cuts, size_t rows, size_t entries,
                              furrow_error *err) FURROW_MUST_USE;
 void fw_binned_clear(fw_binned *binned);
-/* Adds rows; `number` as fw_feature_stats_numbers gives it. */
-furrow_status fw_binned_add(fw_binned *binned, const fw_minibatch *batch, const uint32_t *number, fw_spin_pool *pool,
-                            furrow_error *err) FURROW_MUST_USE;
+/* Adds the rows of some batches; `number` as fw_feature_stats_numbers gives it. */
+furrow_status fw_binned_add(fw_binned *binned, const fw_minibatch *batch, const uint32_t *const *number, size_t count,
+                            fw_spin_pool *pool, furrow_error *err) FURROW_MUST_USE;
 /* After the last row: makes the layout by feature. */
 furrow_status fw_binned_finish(fw_binned *binned, fw_spin_pool *pool, furrow_error *err) FURROW_MUST_USE;
 size_t fw_binned_memory(const fw_binned *binned);

@@ -86,6 +86,9 @@ static furrow_status start_scores_rows(start_scores *start, const fw_minibatch *
 
 enum { FEW_ROWS = 2 }; /* of a leaf, that rows may be too few for: Furrow recommends so many for all data */
 
+/* Rows that one task finds the terms of, and how many tasks at most. */
+enum { TERM_ROWS = 1 << 10, TERM_TASKS = 64 };
+
 /* What hashes are for: each has a stream of its own. */
 enum { STREAM_ROWS = 1, STREAM_FEATURES, STREAM_ROUNDING };
 
@@ -102,6 +105,13 @@ typedef struct row_set {
   fw_row_groups groups;
   fw_rank_groups all_groups; /* of all ranks, if there are several */
 } row_set;
+
+/* What is counted of a row, side by side: rows of a forest are far from each other in memory. */
+typedef struct counted_row {
+  fw_row_terms terms;
+  double out;
+  float label, weight;
+} counted_row;
 
 struct fw_booster {
   const fw_plan *plan;
@@ -124,7 +134,8 @@ struct fw_booster {
   size_t start_trees;
   double *base; /* of each class: what scores start at, folded into the first trees */
   double most_weight;
-  double *out; /* of a row, for tallies */
+  double *out;          /* of a row, for tallies: TERM_TASKS times */
+  counted_row *counted; /* TERM_TASKS * TERM_ROWS */
   furrow_status (*check)(void *user, furrow_error *err);
   void *check_user;
 };
@@ -142,7 +153,8 @@ furrow_status fw_booster_create(fw_booster **booster, const fw_plan *plan, fw_sp
   b->pool = pool;
   b->comm = fw_comm_self();
   b->classes = loss == FW_LOSS_SOFTMAX ? plan->graph.outputs : 1;
-  status = fw_alloc((void **)&b->out, b->classes, sizeof *b->out, err);
+  status = fw_alloc((void **)&b->out, b->classes, TERM_TASKS * sizeof *b->out, err);
+  if (status == FURROW_OK) status = fw_alloc((void **)&b->counted, TERM_TASKS, TERM_ROWS * sizeof *b->counted, err);
   if (status == FURROW_OK) status = fw_alloc_zero((void **)&b->base, b->classes, sizeof *b->base, err);
   if (status == FURROW_OK) status = fw_feature_stats_create(&b->stats, plan, err);
   if (status == FURROW_OK) {
@@ -183,7 +195,8 @@ void fw_booster_free(fw_booster *b) {
   clear_set(&b->valid);
   fw_feature_stats_free(b->stats);
   fw_cuts_free(b->cuts);
-  void *const arrays[] = {b->label, b->weight, b->gradients.pair, b->log_sum, b->allowed, b->chance, b->out, b->base};
+  void *const arrays[] = {b->label,  b->weight, b->gradients.pair, b->log_sum, b->allowed,
+                          b->chance, b->out,    b->base,           b->counted};
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) fw_free(arrays[i]);
   fw_free(b);
 }
@@ -205,12 +218,14 @@ static furrow_status keep_labels(fw_booster *b, const fw_minibatch *batch, furro
   return FURROW_OK;
 }
 
-furrow_status fw_booster_scan_rows(fw_booster *b, const fw_minibatch *batch, furrow_error *err) {
+furrow_status fw_booster_scan_rows(fw_booster *b, const fw_minibatch *batch, size_t count, furrow_error *err) {
   if (b->cuts) return fw_fail(err, FURROW_E_STATE, "the first pass over the rows is over");
-  furrow_status status = keep_labels(b, batch, err);
-  if (status == FURROW_OK) status = fw_feature_stats_add(b->stats, batch, err);
-  if (status == FURROW_OK) b->looked += batch->rows;
-  return status;
+  FW_TRY(fw_feature_stats_add(b->stats, batch, count, b->pool, err));
+  for (size_t i = 0; i < count; i++) {
+    FW_TRY(keep_labels(b, &batch[i], err));
+    b->looked += batch[i].rows;
+  }
+  return FURROW_OK;
 }
 
 /* Uses of features that are kept as lists; of this rank about. */
@@ -245,9 +260,8 @@ furrow_status fw_booster_choose_cuts(fw_booster *b, furrow_error *err) {
   return on_all_ranks(b, status, err);
 }
 
-/* Whether a batch has the labels and weights that the first pass saw at this place. */
-static bool is_known(const fw_booster *b, const fw_minibatch *batch) {
-  const size_t at = b->train.binned.rows;
+/* Whether a batch has the labels and weights that the first pass saw from row `at` on. */
+static bool is_known(const fw_booster *b, const fw_minibatch *batch, size_t at) {
   if (batch->rows > b->looked - at) return false;
   if (memcmp(b->label + at, batch->label, batch->rows * sizeof *b->label) != 0) return false;
   for (size_t i = 0; i < batch->rows; i++)
@@ -270,15 +284,15 @@ furrow_status fw_booster_resume(fw_booster *b, const fw_forest *forest, furrow_e
   return start_scores_create(&b->start, forest, b->plan->train.lr, err);
 }
 
-static furrow_status score_before(fw_booster *b, row_set *set, const fw_minibatch *batch, furrow_error *err) {
-  const size_t had = set->binned.rows * b->classes, more = batch->rows * b->classes;
+static furrow_status score_before(fw_booster *b, row_set *set, const fw_minibatch *batch, size_t rows,
+                                  furrow_error *err) {
+  const size_t had = rows * b->classes, more = batch->rows * b->classes;
   if (!b->start) return FURROW_OK;
   furrow_status status = fw_grow((void **)&set->before, &set->before_capacity, had + more, sizeof *set->before, err);
   return status == FURROW_OK ? start_scores_rows(b->start, batch, set->before + had, err) : status;
 }
 
-static furrow_status keep_groups(row_set *set, const fw_minibatch *batch, furrow_error *err) {
-  const size_t rows = set->binned.rows;
+static furrow_status keep_groups(row_set *set, const fw_minibatch *batch, size_t rows, furrow_error *err) {
   if (!batch->qid) return FURROW_OK;
   FW_TRY(fw_grow((void **)&set->qid, &set->qid_capacity, rows + batch->rows, sizeof *set->qid, err));
   memcpy(set->qid + rows, batch->qid, batch->rows * sizeof *set->qid);
@@ -289,25 +303,29 @@ static furrow_status fail_rows(furrow_error *err) {
   return fw_fail(err, FURROW_E_RANGE, "there are more than %" PRIu64 " rows", FW_MAX_ROWS);
 }
 
-static furrow_status take(fw_booster *b, row_set *set, const fw_minibatch *batch, furrow_error *err) {
-  const uint32_t *numbers = NULL;
+static furrow_status take(fw_booster *b, row_set *set, const fw_minibatch *batch, size_t count, furrow_error *err) {
+  const uint32_t *const *numbers = NULL;
+  size_t rows = set->binned.rows;
   if (!b->cuts || b->forest) return fw_fail(err, FURROW_E_STATE, "rows are taken after the cuts, before the rounds");
-  if (set->first + set->binned.rows + batch->rows > FW_MAX_ROWS) return fail_rows(err);
-  furrow_status status = fw_feature_stats_numbers(b->stats, batch, &numbers, err);
-  if (status == FURROW_OK) status = score_before(b, set, batch, err);
-  if (status == FURROW_OK) status = keep_groups(set, batch, err);
-  if (status == FURROW_OK) status = fw_binned_add(&set->binned, batch, numbers, b->pool, err);
-  return status;
+  FW_TRY(fw_feature_stats_numbers(b->stats, batch, count, b->pool, &numbers, err));
+  for (size_t i = 0; i < count; rows += batch[i++].rows) {
+    if (set->first + rows + batch[i].rows > FW_MAX_ROWS) return fail_rows(err);
+    FW_TRY(score_before(b, set, &batch[i], rows, err)); /* rows before the batch */
+    FW_TRY(keep_groups(set, &batch[i], rows, err));
+  }
+  return fw_binned_add(&set->binned, batch, numbers, count, b->pool, err);
 }
 
-furrow_status fw_booster_add_rows(fw_booster *b, const fw_minibatch *batch, furrow_error *err) {
-  if (b->cuts && !is_known(b, batch))
-    return fw_fail(err, FURROW_E_STATE, "the second pass brings other rows than the first");
-  return take(b, &b->train, batch, err);
+furrow_status fw_booster_add_rows(fw_booster *b, const fw_minibatch *batch, size_t count, furrow_error *err) {
+  size_t rows = b->train.binned.rows;
+  for (size_t i = 0; b->cuts && i < count; rows += batch[i++].rows)
+    if (!is_known(b, &batch[i], rows))
+      return fw_fail(err, FURROW_E_STATE, "the second pass brings other rows than the first");
+  return take(b, &b->train, batch, count, err);
 }
 
-furrow_status fw_booster_add_valid_rows(fw_booster *b, const fw_minibatch *batch, furrow_error *err) {
-  return take(b, &b->valid, batch, err);
+furrow_status fw_booster_add_valid_rows(fw_booster *b, const fw_minibatch *batch, size_t count, furrow_error *err) {
+  return take(b, &b->valid, batch, count, err);
 }
 
 /* ---- Begin ---------------------------------------------------------------------------------------------- */
@@ -426,14 +444,10 @@ static furrow_status weigh_labels(fw_booster *b, furrow_error *err) {
   return FURROW_OK;
 }
 
-static void all_rows(fw_node_rows *rows) {
-  for (size_t i = 0; i < rows->binned->rows; i++) rows->row[i] = (uint32_t)i;
-}
-
 static furrow_status apply_forest(fw_booster *b, row_set *set, size_t tree, furrow_error *err) {
   const size_t rows = set->binned.rows;
   if (rows == 0) return FURROW_OK;
-  all_rows(&set->rows);
+  fw_node_rows_take_all(&set->rows);
   return fw_node_rows_apply_tree(&set->rows, 0, rows, b->forest, tree, b->plan->train.lr,
                                  set->score + tree % b->classes * rows, b->pool, err);
 }
@@ -502,29 +516,31 @@ static furrow_status choose_rows(fw_booster *b, uint64_t round, size_t *count, f
   fw_node_rows *rows = &b->train.rows;
   const double ratio = b->plan->forest.row_ratio;
   const size_t n = *count = b->train.binned.rows;
+  uint32_t *row = rows->order[0], *other = rows->order[1];
   size_t chosen = 0, others = 0, first = 0;
   uint64_t least = UINT64_MAX;
   bool one = false;
-  all_rows(rows);
+  fw_node_rows_take_all(rows);
   if (!(ratio < 1)) return FURROW_OK;
   const uint64_t seed = fw_rng_hash(b->plan->train.seed + STREAM_ROWS, round);
   for (size_t i = 0; i < n; i++) {
     const uint64_t hash = fw_rng_hash(seed, b->train.first + i);
     if (hash < least) least = hash, first = i;
     if (is_chosen(hash, ratio))
-      rows->row[chosen++] = (uint32_t)i;
+      row[chosen++] = (uint32_t)i;
     else
-      rows->spare[others++] = (uint32_t)i;
+      other[others++] = (uint32_t)i;
   }
   int64_t all = (int64_t)chosen;
   FW_TRY(fw_comm_sum_i64(b->comm, &all, 1, err));
   if (all == 0) FW_TRY(has_least(b, least, &one, err));
   if (one) { /* all are in order among the others: the one with the least hash goes to their front */
-    memmove(rows->spare + 1, rows->spare, first * sizeof *rows->spare);
-    rows->spare[0] = (uint32_t)first;
+    memmove(other + 1, other, first * sizeof *other);
+    other[0] = (uint32_t)first;
   }
-  memcpy(rows->row + chosen, rows->spare, others * sizeof *rows->row);
+  memcpy(row + chosen, other, others * sizeof *row);
   *count = chosen + one;
+  fw_node_rows_take_chosen(rows, *count);
   return FURROW_OK;
 }
 
@@ -610,61 +626,89 @@ furrow_status fw_booster_round(fw_booster *b, furrow_error *err) {
 
 /* ---- Figures -------------------------------------------------------------------------------------------- */
 
+/* Rows that are counted: first, first + every … What can be found of them one by one, all threads find beforehand. */
+typedef struct counted_rows {
+  const fw_booster *booster;
+  const row_set *set;
+  size_t first, every, count;
+  size_t from, to; /* of them: those that are found now */
+  counted_row *found;
+} counted_rows;
+
+static counted_rows count_rows(const fw_booster *b, const row_set *set, size_t first, size_t every) {
+  const size_t rows = set->binned.rows;
+  return (counted_rows){b, set, first, every, first < rows ? (rows - first - 1) / every + 1 : 0, 0, 0, NULL};
+}
+
+/* Scores of a row, class by class; `task` has memory for them. */
+static const double *scores_of(const counted_rows *counted, size_t row, size_t task) {
+  const fw_booster *b = counted->booster;
+  const row_set *set = counted->set;
+  if (b->classes == 1) return set->score + row;
+  double *out = b->out + task * b->classes;
+  for (size_t c = 0; c < b->classes; c++) out[c] = set->score[c * set->binned.rows + row];
+  return out;
+}
+
+static void find_task_rows(void *context, size_t task) {
+  const counted_rows *counted = context;
+  const fw_binned *rows = &counted->set->binned;
+  const size_t begin = counted->from + task * TERM_ROWS;
+  const size_t end = counted->to - begin < TERM_ROWS ? counted->to : begin + TERM_ROWS;
+  for (size_t i = begin; i < end; i++) {
+    const size_t row = counted->first + i * counted->every;
+    const double *out = scores_of(counted, row, task);
+    counted->found[i - counted->from] =
+        (counted_row){.terms = fw_row_terms_of(&counted->booster->plan->graph, out, (double)rows->label[row]),
+                      .out = *out,
+                      .label = rows->label[row],
+                      .weight = rows->weight ? rows->weight[row] : 1};
+  }
+}
+
+/* Up to TERM_TASKS * TERM_ROWS rows from `from` on. */
+static void find_rows(counted_rows *counted, size_t from, counted_row *found) {
+  const size_t most = (size_t)TERM_TASKS * TERM_ROWS;
+  counted->from = from;
+  counted->to = counted->count - from < most ? counted->count : from + most;
+  counted->found = found;
+  fw_spin_pool_run(counted->booster->pool, (counted->to - from + TERM_ROWS - 1) / TERM_ROWS, find_task_rows, counted);
+}
+
+static void add_rows(const counted_row *row, size_t count, fw_tally *tally) {
+  for (; count > 0; count--, row++)
+    fw_tally_add_terms(tally, &row->out, (double)row->label, (double)row->weight, row->terms);
+}
+
 void fw_booster_tally(const fw_booster *b, bool valid, size_t every, fw_tally *tally) {
   const row_set *set = valid ? &b->valid : &b->train;
-  const size_t rows = set->binned.rows;
-  double *out = b->out;
-  for (size_t row = 0; row < rows; row += every) {
-    for (size_t c = 0; c < b->classes; c++) out[c] = set->score[c * rows + row];
-    fw_tally_add(tally, out, (double)set->binned.label[row], set->binned.weight ? (double)set->binned.weight[row] : 1);
+  counted_rows counted = count_rows(b, set, 0, every);
+  for (size_t from = 0; from < counted.count; from = counted.to) {
+    find_rows(&counted, from, b->counted);
+    add_rows(b->counted, counted.to - from, tally);
   }
+  fw_tally_sort(tally, b->pool);
   if (set->groups.count > 0)
     fw_tally_put_ndcg(tally, fw_row_groups_ndcg(&set->groups, set->score, set->binned.label, set->binned.weight));
 }
 
-/* Rows of this rank that are counted: first, first + every …; their terms are known before its turn. */
-typedef struct counted_rows {
-  const fw_booster *booster;
-  const row_set *set;
-  size_t first, every;
-  fw_row_terms *terms;
-} counted_rows;
-
-/* Scores of a row, class by class. */
-static const double *scores_of(const counted_rows *counted, size_t row) {
-  const fw_booster *b = counted->booster;
-  for (size_t c = 0; c < b->classes; c++) b->out[c] = counted->set->score[c * counted->set->binned.rows + row];
-  return b->out;
-}
-
-static void find_terms(const counted_rows *counted) {
-  const fw_binned *rows = &counted->set->binned;
-  const fw_graph *graph = &counted->booster->plan->graph;
-  fw_row_terms *to = counted->terms;
-  for (size_t row = counted->first; row < rows->rows; row += counted->every)
-    *to++ = fw_row_terms_of(graph, scores_of(counted, row), (double)rows->label[row]);
-}
-
+/* All rows of this rank are found before its turn. */
 static void add_counted(void *user, fw_tally *tally) {
   const counted_rows *counted = user;
-  const fw_binned *rows = &counted->set->binned;
-  const fw_row_terms *terms = counted->terms;
-  for (size_t row = counted->first; row < rows->rows; row += counted->every)
-    fw_tally_add_terms(tally, scores_of(counted, row), (double)rows->label[row],
-                       rows->weight ? (double)rows->weight[row] : 1, *terms++);
+  add_rows(counted->found, counted->count, tally);
 }
 
 /* Every `every`-th row of those of all ranks. Sums are in their order: the ranks take turns. */
 static furrow_status tally_ranks(const fw_booster *b, const row_set *set, size_t every, fw_tally *tally,
                                  furrow_error *err) {
-  counted_rows counted = {.booster = b, .set = set, .first = (size_t)((every - set->first % every) % every)};
-  counted.every = every;
+  counted_rows counted = count_rows(b, set, (size_t)((every - set->first % every) % every), every);
   void *memory = NULL;
-  furrow_status status = fw_alloc(&memory, set->binned.rows / every + 1, sizeof *counted.terms, err);
+  furrow_status status = fw_alloc(&memory, counted.count + 1, sizeof *counted.found, err);
   status = on_all_ranks(b, status, err);
   if (status == FURROW_OK) {
-    counted.terms = memory;
-    find_terms(&counted);
+    counted_row *found = memory;
+    for (size_t from = 0; from < counted.count; from = counted.to) find_rows(&counted, from, found + from);
+    counted.found = found;
     status = fw_tally_add_by_rank(tally, b->comm, add_counted, &counted, err);
   }
   fw_free(memory);

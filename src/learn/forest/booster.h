@@ -26,17 +26,19 @@ void fw_booster_free(fw_booster *booster);
  * what one of them cannot do fails on all. */
 void fw_booster_set_comm(fw_booster *booster, const furrow_comm *comm, uint64_t first_row);
 
-/* First pass: batches of `plain` rules (minibatch.h: key[i], value[i] of use i; or x of dense data), labels
- * transformed and checked. */
-furrow_status fw_booster_scan_rows(fw_booster *booster, const fw_minibatch *batch, furrow_error *err) FURROW_MUST_USE;
+/* First pass: `count` batches of `plain` rules (minibatch.h: key[i], value[i] of use i; or x of dense data), labels
+ * transformed and checked. Threads take a batch each. */
+furrow_status fw_booster_scan_rows(fw_booster *booster, const fw_minibatch *batch, size_t count,
+                                   furrow_error *err) FURROW_MUST_USE;
 /* Goes on from the trees of a forest, which rows get their scores of as they are taken: before the second pass. Not
  * needed where there are none. The same trees on the same rows give the bytes of a run without a break. */
 furrow_status fw_booster_resume(fw_booster *booster, const fw_forest *forest, furrow_error *err) FURROW_MUST_USE;
 /* Between the passes: chooses the cuts. */
 furrow_status fw_booster_choose_cuts(fw_booster *booster, furrow_error *err) FURROW_MUST_USE;
 /* Second pass: the same rows in the same order (E_STATE: others); then the rows for validation, if there are any. */
-furrow_status fw_booster_add_rows(fw_booster *booster, const fw_minibatch *batch, furrow_error *err) FURROW_MUST_USE;
-furrow_status fw_booster_add_valid_rows(fw_booster *booster, const fw_minibatch *batch,
+furrow_status fw_booster_add_rows(fw_booster *booster, const fw_minibatch *batch, size_t count,
+                                  furrow_error *err) FURROW_MUST_USE;
+furrow_status fw_booster_add_valid_rows(fw_booster *booster, const fw_minibatch *batch, size_t count,
                                         furrow_error *err) FURROW_MUST_USE;
 /* After the passes. `forest` (with stats) is what rounds add trees to, and outlives the booster; trees that it has
  * already are those that the booster goes on from (E_STATE: fw_booster_resume was not called). */

@@ -12,6 +12,7 @@ void fw_cuts_free(fw_cuts *cuts) {
   fw_free(cuts->cut);
   fw_free(cuts->edge);
   fw_free(cuts->full_edge);
+  fw_free(cuts->pivot);
   fw_free(cuts->by_id);
   fw_free(cuts);
 }

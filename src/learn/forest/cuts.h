@@ -39,6 +39,7 @@ typedef struct fw_cuts {
   double *cut;
   float *edge;      /* the largest float that is not above the cut: x <= cut if x <= edge */
   float *full_edge; /* of dense features: FW_BINS_APART each, filled up with infinity */
+  float *pivot;     /* every 16th of them */
   size_t bins;      /* of a histogram over all features */
   size_t first_sparse_bin;
   size_t single_offset; /* the bin of a feature of one bin is its number and this */

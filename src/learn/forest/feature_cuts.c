@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "kern/math/trees.h"
 #include "learn/forest/feature_stats.h"
 
 #define DENSE_SHARE 8 /* a feature of several bins that every 8th row has is dense */
@@ -42,7 +43,7 @@ static size_t most_cuts(const chooser *c, size_t number) {
 static furrow_status make_chooser(chooser *c, furrow_error *err) {
   const size_t n = c->stats->count;
   furrow_status status = fw_alloc((void **)&c->feature, n, sizeof *c->feature, err);
-  if (status == FURROW_OK) status = fw_alloc_zero((void **)&c->first, n + 2, sizeof *c->first, err);
+  if (status == FURROW_OK) status = fw_alloc((void **)&c->first, n + 1, sizeof *c->first, err);
   if (status == FURROW_OK) status = fw_alloc((void **)&c->first_cut, n + 1, sizeof *c->first_cut, err);
   if (status == FURROW_OK) status = fw_alloc_zero((void **)&c->cut_count, n, sizeof *c->cut_count, err);
   return status;
@@ -54,21 +55,71 @@ static void list_features(chooser *c) {
     c->feature[i] = s->dense ? &s->columns[s->ids[i]] : fw_features_find(s->features, s->ids[i]);
 }
 
-/* A counting sort by feature. */
-static furrow_status sort_sample(chooser *c, furrow_error *err) {
-  const fw_feature_stats *s = c->stats;
-  for (size_t i = 0; i < s->sample_count; i++) c->first[s->sample[i].number + 2]++;
-  for (size_t i = 0; i < s->count; i++) c->first[i + 2] += c->first[i + 1] + 2;
-  const size_t values = s->count ? c->first[s->count + 1] : 0;
-  furrow_status status = fw_alloc((void **)&c->value, values, sizeof *c->value, err);
-  if (status == FURROW_OK) status = fw_alloc((void **)&c->spare, values, sizeof *c->spare, err);
-  if (status != FURROW_OK) return status;
-  for (size_t i = 0; i < s->count; i++) {
-    c->value[c->first[i + 1]++] = c->feature[i]->least;
-    c->value[c->first[i + 1]++] = c->feature[i]->most;
+/* A counting sort by feature, a block of the sample for each thread: where its values of a feature go. */
+typedef struct sample_sort {
+  chooser *chooser;
+  size_t blocks;
+  size_t *at; /* blocks * features */
+} sample_sort;
+
+static size_t block_begin(const sample_sort *sort, size_t block) {
+  return sort->chooser->stats->sample_count * block / sort->blocks;
+}
+
+static void count_block(void *context, size_t block) {
+  const sample_sort *sort = context;
+  const fw_feature_stats *s = sort->chooser->stats;
+  size_t *at = sort->at + block * s->count;
+  for (size_t i = block_begin(sort, block); i < block_begin(sort, block + 1); i++) at[s->sample[i].number]++;
+}
+
+static void move_block(void *context, size_t block) {
+  const sample_sort *sort = context;
+  const fw_feature_stats *s = sort->chooser->stats;
+  size_t *at = sort->at + block * s->count;
+  for (size_t i = block_begin(sort, block); i < block_begin(sort, block + 1); i++)
+    sort->chooser->value[at[s->sample[i].number]++] = s->sample[i].value;
+}
+
+/* Counts become places: the least and the most of a feature, then its values block by block. */
+static size_t place_values(const sample_sort *sort) {
+  const chooser *c = sort->chooser;
+  const size_t features = c->stats->count;
+  size_t next = 0;
+  for (size_t f = 0; f < features; f++) {
+    c->first[f] = next;
+    next += 2;
+    for (size_t block = 0; block < sort->blocks; block++) {
+      size_t *at = &sort->at[block * features + f];
+      const size_t values = *at;
+      *at = next;
+      next += values;
+    }
   }
-  for (size_t i = 0; i < s->sample_count; i++) c->value[c->first[s->sample[i].number + 1]++] = s->sample[i].value;
-  return FURROW_OK;
+  c->first[features] = next;
+  return next;
+}
+
+static furrow_status sort_sample(chooser *c, fw_spin_pool *pool, furrow_error *err) {
+  const fw_feature_stats *s = c->stats;
+  const size_t threads = fw_spin_pool_threads(pool);
+  sample_sort sort = {.chooser = c, .blocks = s->count < s->sample_count / threads ? threads : 1};
+  furrow_status status = fw_alloc_zero((void **)&sort.at, s->count, sort.blocks * sizeof *sort.at, err);
+  if (status == FURROW_OK) {
+    fw_spin_pool_run(pool, sort.blocks, count_block, &sort);
+    const size_t values = place_values(&sort);
+    status = fw_alloc((void **)&c->value, values, sizeof *c->value, err);
+    if (status == FURROW_OK) status = fw_alloc((void **)&c->spare, values, sizeof *c->spare, err);
+  }
+  if (status == FURROW_OK) {
+    fw_spin_pool_run(pool, sort.blocks, move_block, &sort);
+    for (size_t i = 0; i < s->count; i++) {
+      c->value[c->first[i]] = c->feature[i]->least;
+      c->value[c->first[i] + 1] = c->feature[i]->most;
+    }
+  }
+  fw_free(sort.at);
+  return status;
 }
 
 /* Whether this rank chooses the cuts of a feature. */
@@ -239,22 +290,24 @@ static furrow_status place_features(const chooser *c, ranked *rank, furrow_error
 }
 
 static furrow_status fill_edges(fw_cuts *cuts, furrow_error *err) {
-  const size_t n = cuts->dense * FW_BINS_APART;
-  furrow_status status = fw_alloc((void **)&cuts->full_edge, n, sizeof *cuts->full_edge, err);
-  for (size_t i = 0; status == FURROW_OK && i < n; i++) {
+  const size_t n = cuts->dense * FW_BINS_APART, step = FW_EDGES / FW_PIVOTS;
+  FW_TRY(fw_alloc((void **)&cuts->full_edge, n, sizeof *cuts->full_edge, err));
+  FW_TRY(fw_alloc((void **)&cuts->pivot, n / step, sizeof *cuts->pivot, err));
+  for (size_t i = 0; i < n; i++) {
     const fw_cut_feature *feature = &cuts->feature[i / FW_BINS_APART];
     const size_t edge = i % FW_BINS_APART;
     cuts->full_edge[i] = edge + 1 < feature->bins ? cuts->edge[feature->first_cut + edge] : INFINITY;
+    if (i % step == step - 1) cuts->pivot[i / step] = cuts->full_edge[i];
   }
-  return status;
+  return FURROW_OK;
 }
 
 /* Memory for the cuts, and the values of each feature. */
-static furrow_status prepare(chooser *c, ranked **rank, furrow_error *err) {
+static furrow_status prepare(chooser *c, ranked **rank, fw_spin_pool *pool, furrow_error *err) {
   FW_TRY(fw_alloc_zero((void **)&c->cuts, 1, sizeof *c->cuts, err));
   FW_TRY(make_chooser(c, err));
   list_features(c);
-  FW_TRY(sort_sample(c, err));
+  FW_TRY(sort_sample(c, pool, err));
   FW_TRY(reserve_cuts(c, err));
   return fw_alloc((void **)rank, c->stats->count, sizeof **rank, err);
 }
@@ -262,7 +315,8 @@ static furrow_status prepare(chooser *c, ranked **rank, furrow_error *err) {
 furrow_status fw_feature_stats_choose_cuts(fw_feature_stats *s, fw_spin_pool *pool, fw_cuts **cuts, furrow_error *err) {
   chooser c = {.stats = s};
   ranked *rank = NULL;
-  furrow_status status = prepare(&c, &rank, err);
+  fw_feature_scan_finish(s);
+  furrow_status status = prepare(&c, &rank, pool, err);
   if (s->comm) status = fw_comm_share_status(s->comm, status, err);
   if (status == FURROW_OK) {
     fw_spin_pool_run(pool, s->count, choose_cuts, &c);

@@ -211,6 +211,7 @@ static furrow_status exchange_sample(fw_feature_stats *s, const furrow_comm *com
 furrow_status fw_feature_stats_merge(fw_feature_stats *s, const furrow_comm *comm, furrow_error *err) {
   feature_list own = {0};
   uint64_t before = 0;
+  fw_feature_scan_finish(s);
   if (comm->ranks == 1) return FURROW_OK;
   FW_TRY(fw_comm_offset(comm, s->rows, &before, &s->rows, err));
   FW_TRY(find_kind(s, comm, err));

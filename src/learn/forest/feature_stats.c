@@ -64,6 +64,7 @@ void fw_feature_stats_drop_sample(fw_feature_stats *s) {
 void fw_feature_stats_free(fw_feature_stats *s) {
   if (!s) return;
   fw_feature_stats_drop_sample(s);
+  fw_feature_scan_clear(s);
   fw_features_free(s->features);
   fw_free(s->columns);
   fw_free(s->records);
@@ -75,7 +76,7 @@ size_t fw_feature_stats_memory(const fw_feature_stats *s) {
   return s->column_count * sizeof(seen) + (s->features ? fw_features_memory(s->features) : 0) +
          s->record_capacity * sizeof(void *) + s->number_capacity * sizeof(uint32_t) +
          s->id_capacity * sizeof(uint64_t) + s->set_capacity * sizeof(value_set *) +
-         s->sample_capacity * sizeof(sampled) + s->sample_row_capacity * sizeof(size_t);
+         s->sample_capacity * sizeof(sampled) + s->sample_row_capacity * sizeof(size_t) + fw_feature_scan_memory(s);
 }
 
 /* ---- Categories ----------------------------------------------------------------------------------------- */
@@ -234,7 +235,7 @@ static furrow_status check_kind(fw_feature_stats *s, const fw_minibatch *batch, 
   return FURROW_OK;
 }
 
-static furrow_status check_keys(const fw_feature_stats *s, const fw_minibatch *batch, furrow_error *err) {
+furrow_status fw_feature_stats_check_keys(const fw_feature_stats *s, const fw_minibatch *batch, furrow_error *err) {
   const int64_t range = s->plan->data.range;
   uint64_t largest = 0;
   for (size_t i = 0; i < batch->uses; i++) largest = batch->key[i] > largest ? batch->key[i] : largest;
@@ -243,16 +244,13 @@ static furrow_status check_keys(const fw_feature_stats *s, const fw_minibatch *b
                  largest, range);
 }
 
-furrow_status fw_feature_stats_add(fw_feature_stats *s, const fw_minibatch *batch, furrow_error *err) {
-  furrow_status status = check_kind(s, batch, err);
-  if (status != FURROW_OK) return status;
-  if (s->first_row + s->rows + batch->rows > FW_MAX_ROWS)
-    return fw_fail(err, FURROW_E_RANGE, "there are more than %" PRIu64 " rows", FW_MAX_ROWS);
+/* One row after the other: dense rows, and those with categories. */
+static furrow_status add_batch(fw_feature_stats *s, const fw_minibatch *batch, furrow_error *err) {
+  furrow_status status = FURROW_OK;
   if (!s->dense) {
-    status = check_keys(s, batch, err);
-    if (status == FURROW_OK)
-      status = fw_grow((void **)&s->records, &s->record_capacity, batch->uses, sizeof *s->records, err);
-    if (status == FURROW_OK) status = fw_features_make_all(s->features, batch->key, batch->uses, s->records, err);
+    FW_TRY(fw_feature_stats_check_keys(s, batch, err));
+    FW_TRY(fw_grow((void **)&s->records, &s->record_capacity, batch->uses, sizeof *s->records, err));
+    FW_TRY(fw_features_make_all(s->features, batch->key, batch->uses, s->records, err));
   }
   for (size_t row = 0; status == FURROW_OK && row < batch->rows; row++, s->rows++) {
     status = s->dense ? add_dense_row(s, batch->x + row * batch->columns, err) : add_sparse_row(s, batch, row, err);
@@ -260,34 +258,38 @@ furrow_status fw_feature_stats_add(fw_feature_stats *s, const fw_minibatch *batc
   return status;
 }
 
-/* ---- Numbers -------------------------------------------------------------------------------------------- */
-
-static void number_uses(fw_feature_stats *s, const fw_minibatch *batch) {
-  for (size_t row = 0; row < batch->rows; row++) {
-    s->stamp++;
-    for (size_t i = batch->offset[row]; i < batch->offset[row + 1]; i++) {
-      seen *feature = s->records[i];
-      const bool again = !feature || feature->last == s->stamp;
-      s->numbers[i] = again || feature->number == 0 ? FW_NO_FEATURE : feature->number - 1;
-      if (!again) feature->last = s->stamp;
-    }
-  }
+static bool has_categories(const fw_feature_stats *s) {
+  return s->plan->forest.all_categories || s->plan->forest.category_count > 0;
 }
 
-furrow_status fw_feature_stats_numbers(fw_feature_stats *s, const fw_minibatch *batch, const uint32_t **numbers,
-                                       furrow_error *err) {
-  furrow_status status = check_kind(s, batch, err);
-  const size_t n = s->dense ? s->column_count : batch->uses;
-  if (status == FURROW_OK) status = fw_grow((void **)&s->numbers, &s->number_capacity, n, sizeof *s->numbers, err);
-  if (status == FURROW_OK && !s->dense)
-    status = fw_grow((void **)&s->records, &s->record_capacity, n, sizeof *s->records, err);
-  if (status != FURROW_OK) return status;
-  if (s->dense) {
-    for (size_t i = 0; i < n; i++) s->numbers[i] = s->columns[i].number ? s->columns[i].number - 1 : FW_NO_FEATURE;
-  } else {
-    fw_features_find_all(s->features, batch->key, n, NULL, s->records);
-    number_uses(s, batch);
+furrow_status fw_feature_stats_add(fw_feature_stats *s, const fw_minibatch *batch, size_t count, fw_spin_pool *pool,
+                                   furrow_error *err) {
+  uint64_t rows = s->first_row + s->rows;
+  for (size_t i = 0; i < count; i++) {
+    FW_TRY(check_kind(s, &batch[i], err));
+    rows += batch[i].rows;
   }
-  *numbers = s->numbers;
+  if (rows > FW_MAX_ROWS) return fw_fail(err, FURROW_E_RANGE, "there are more than %" PRIu64 " rows", FW_MAX_ROWS);
+  if (!s->dense && !has_categories(s)) return fw_feature_scan_add(s, batch, count, pool, err);
+  for (size_t i = 0; i < count; i++) FW_TRY(add_batch(s, &batch[i], err));
+  return FURROW_OK;
+}
+
+/* ---- Numbers -------------------------------------------------------------------------------------------- */
+
+static furrow_status number_columns(fw_feature_stats *s, size_t count, furrow_error *err) {
+  FW_TRY(fw_grow((void **)&s->numbers, &s->number_capacity, s->column_count, sizeof *s->numbers, err));
+  FW_TRY(fw_grow((void **)&s->scan_numbers, &s->scan_numbers_capacity, count, sizeof *s->scan_numbers, err));
+  for (size_t i = 0; i < s->column_count; i++)
+    s->numbers[i] = s->columns[i].number ? s->columns[i].number - 1 : FW_NO_FEATURE;
+  for (size_t i = 0; i < count; i++) s->scan_numbers[i] = s->numbers;
+  return FURROW_OK;
+}
+
+furrow_status fw_feature_stats_numbers(fw_feature_stats *s, const fw_minibatch *batch, size_t count, fw_spin_pool *pool,
+                                       const uint32_t *const **numbers, furrow_error *err) {
+  for (size_t i = 0; i < count; i++) FW_TRY(check_kind(s, &batch[i], err));
+  FW_TRY(s->dense ? number_columns(s, count, err) : fw_feature_scan_numbers(s, batch, count, pool, err));
+  *numbers = s->scan_numbers;
   return FURROW_OK;
 }

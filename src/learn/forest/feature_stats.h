@@ -16,7 +16,8 @@ typedef struct fw_feature_stats fw_feature_stats;
 /* The plan must outlive it. */
 furrow_status fw_feature_stats_create(fw_feature_stats **stats, const fw_plan *plan, furrow_error *err) FURROW_MUST_USE;
 void fw_feature_stats_free(fw_feature_stats *stats);
-furrow_status fw_feature_stats_add(fw_feature_stats *stats, const fw_minibatch *batch,
+/* Adds the rows of some batches, one after the other. */
+furrow_status fw_feature_stats_add(fw_feature_stats *stats, const fw_minibatch *batch, size_t count, fw_spin_pool *pool,
                                    furrow_error *err) FURROW_MUST_USE;
 /* Where rows are divided over ranks: the number of this rank's first row among all. Before the first row. */
 void fw_feature_stats_set_first_row(fw_feature_stats *stats, uint64_t first_row);
@@ -28,13 +29,15 @@ furrow_status fw_feature_stats_merge(fw_feature_stats *stats, const furrow_comm 
  * and each gets the cuts of all features. */
 furrow_status fw_feature_stats_choose_cuts(fw_feature_stats *stats, fw_spin_pool *pool, fw_cuts **cuts,
                                            furrow_error *err) FURROW_MUST_USE;
-/* After the cut: the number of the feature of each use of a batch, of each column of dense data. FW_NO_FEATURE: one
- * that is of no use, or a use of a feature that the row had before. Valid until the next call. */
-furrow_status fw_feature_stats_numbers(fw_feature_stats *stats, const fw_minibatch *batch, const uint32_t **numbers,
+/* After the cut: the number of the feature of each use of some batches, of each column of dense data. FW_NO_FEATURE:
+ * one that is of no use, a use of a feature that the row had before, or one without a value. An array for each batch,
+ * valid until the next call. */
+furrow_status fw_feature_stats_numbers(fw_feature_stats *stats, const fw_minibatch *batch, size_t count,
+                                       fw_spin_pool *pool, const uint32_t *const **numbers,
                                        furrow_error *err) FURROW_MUST_USE;
 size_t fw_feature_stats_memory(const fw_feature_stats *stats);
 
-/* ---- For feature_stats.c, feature_merge.c and feature_cuts.c ---- */
+/* ---- For feature_*.c ---- */
 
 #define FW_SAMPLE_VALUES ((size_t)1 << 23) /* most values of the sample */
 
@@ -57,6 +60,30 @@ typedef struct sampled {
   float value;
 } sampled;
 
+/* What a thread has found of a feature, beside other threads. */
+typedef struct feature_facts {
+  uint32_t count;
+  float least, most;
+} feature_facts;
+
+/* What is known of one of the batches that come together. */
+typedef struct batch_scan {
+  void **records; /* of uses; NULL: there is none */
+  uint32_t *numbers;
+  size_t record_capacity, number_capacity;
+  struct key_stamp *keys; /* of rows whose keys do not ascend: a table */
+  size_t key_capacity;
+  uint32_t stamp;
+  bool has_unknown;     /* some feature has no number yet */
+  feature_facts *facts; /* by number: of this batch, of others before it */
+  size_t fact_capacity;
+  sampled *sample; /* of this batch */
+  size_t *row_end; /* in it */
+  size_t sample_count, sample_rows, sample_capacity, row_capacity;
+  furrow_status status;
+  furrow_error error;
+} batch_scan;
+
 struct fw_feature_stats {
   const fw_plan *plan;
   bool dense;    /* rows are columns */
@@ -64,8 +91,11 @@ struct fw_feature_stats {
   size_t column_count;
   fw_features *features; /* of sparse data: records are `seen` */
   void **records;        /* of the uses of a batch */
-  uint32_t *numbers;
+  uint32_t *numbers;     /* of columns */
   size_t record_capacity, number_capacity;
+  batch_scan *scans; /* of sparse batches that come together */
+  const uint32_t **scan_numbers;
+  size_t scan_capacity, scan_numbers_capacity;
   uint32_t count, stamp;
   uint64_t rows;
   uint64_t *ids; /* of features in order of appearance */
@@ -94,6 +124,19 @@ furrow_status fw_feature_stats_note(fw_feature_stats *stats, seen *feature, uint
 /* Doubles the step: keeps every other row of the sample. */
 void fw_feature_stats_thin(fw_feature_stats *stats);
 void fw_feature_stats_drop_sets(fw_feature_stats *stats);
+
+/* Sparse batches: of the first pass, without categories; features of the second. */
+furrow_status fw_feature_scan_add(fw_feature_stats *stats, const fw_minibatch *batch, size_t count, fw_spin_pool *pool,
+                                  furrow_error *err) FURROW_MUST_USE;
+furrow_status fw_feature_scan_numbers(fw_feature_stats *stats, const fw_minibatch *batch, size_t count,
+                                      fw_spin_pool *pool, furrow_error *err) FURROW_MUST_USE;
+/* After the last batch of the first pass: features know what the scans have found. */
+void fw_feature_scan_finish(fw_feature_stats *stats);
+void fw_feature_scan_clear(fw_feature_stats *stats);
+size_t fw_feature_scan_memory(const fw_feature_stats *stats);
+/* E_RANGE: a feature is beyond the model's range. */
+furrow_status fw_feature_stats_check_keys(const fw_feature_stats *stats, const fw_minibatch *batch,
+                                          furrow_error *err) FURROW_MUST_USE;
 
 /* Sample, values of categories and ids, which are not needed after the cuts are chosen. */
 void fw_feature_stats_drop_sample(fw_feature_stats *stats);

@@ -2,37 +2,18 @@
  *
  * A number x in units is rounded to floor(x + u), u in [0, 1) by the row's number and a key: its mean is x, so that
  * sums over many rows have no bias. Units are powers of two: what has few bits, as do hessians of 1, stays exact. Loops
- * run over blocks of rows in plain C that compilers turn into vectors (this file is compiled with -O3). */
+ * run over blocks of rows: the usual ones are kernels (kern/math/trees.h), the others plain C that compilers turn into
+ * vectors (this file is compiled with -O3). */
 #include "learn/forest/gradients.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "kern/math/trees.h"
 
 enum { BLOCK = 256, LEAST_ROWS = 1 << 12, MOST_TASKS = 256 };
 #define LEAST_HESSIAN 1e-16F
-
-/* ---- Functions of numbers ---- */
-
-/* A number in [0, 1) of 24 bits. */
-static inline float part_of(uint32_t hash) {
-  return (float)(int32_t)(hash >> 8) * 0x1p-24F;
-}
-
-static inline uint32_t scramble(uint32_t x) {
-  x ^= x >> 16;
-  x *= UINT32_C(0x85ebca6b);
-  x ^= x >> 13;
-  return x;
-}
-
-/* floor(x + u), |x| < 2^22: the whole part of x is exact, and so is what is left. */
-static inline int32_t round_by(float x, float u) {
-  const int32_t whole = (int32_t)x;
-  const float rest = (x - (float)whole) + u;
-  return whole + (rest >= 1.0F) - (rest < 0.0F);
-}
 
 /* ---- A block of rows ---- */
 
@@ -45,19 +26,6 @@ typedef struct block {
 static void limit_block(float *x, size_t n) {
   for (size_t i = 0; i < n; i++) x[i] = x[i] < -87.0F ? -87.0F : x[i];
   for (size_t i = 0; i < n; i++) x[i] = x[i] > 88.0F ? 88.0F : x[i];
-}
-
-static void logistic_block(const fw_gradient_job *job, size_t begin, size_t n, block *out) {
-  const double *score = job->score + begin;
-  const float *label = job->rows->label + begin, base = (float)job->base;
-  float x[BLOCK];
-  for (size_t i = 0; i < n; i++) x[i] = -((float)score[i] + base);
-  limit_block(x, n);
-  for (size_t i = 0; i < n; i++) {
-    const float p = 1.0F / (1.0F + fw_exp_of(x[i]));
-    out->gradient[i] = p - (label[i] + 1.0F) * 0.5F;
-    out->hessian[i] = p * (1.0F - p) + LEAST_HESSIAN;
-  }
 }
 
 static void square_block(const fw_gradient_job *job, size_t begin, size_t n, block *out) {
@@ -96,7 +64,8 @@ static void weigh_block(const float *weight, size_t n, block *out) {
 
 static void fill_block(const fw_gradient_job *job, size_t begin, size_t n, block *out) {
   if (job->loss == FW_LOSS_LOG) {
-    logistic_block(job, begin, n, out);
+    fw_trees_table()->logistic(job->score + begin, job->rows->label + begin, (float)job->base, n, out->gradient,
+                               out->hessian);
   } else if (job->loss == FW_LOSS_SOFTMAX) {
     softmax_block(job, begin, n, out);
   } else if (job->lambdas) {
@@ -105,16 +74,6 @@ static void fill_block(const fw_gradient_job *job, size_t begin, size_t n, block
     square_block(job, begin, n, out);
   }
   if (job->rows->weight) weigh_block(job->rows->weight + begin, n, out);
-}
-
-static void pack_block(const block *in, uint64_t begin, size_t n, uint32_t key, float g_scale, float h_scale,
-                       uint64_t *pair) {
-  for (size_t i = 0; i < n; i++) {
-    const uint32_t hash = scramble((uint32_t)(begin + i) * UINT32_C(0x9e3779b1) + key);
-    const int32_t g = round_by(in->gradient[i] * g_scale, part_of(hash));
-    const int32_t h = round_by(in->hessian[i] * h_scale, part_of(hash * UINT32_C(0xc2b2ae35)));
-    pair[i] = ((uint64_t)(uint32_t)g << 32) + (uint32_t)h;
-  }
 }
 
 /* The largest |gradient|; infinity or NaN where one is not finite. As whole numbers, bits of floats that are not
@@ -147,23 +106,32 @@ static size_t tasks_for(size_t rows) {
 typedef struct filler {
   const fw_gradient_job *job;
   uint64_t *pair; /* NULL: only the largest is wanted */
-  float g_scale, h_scale;
+  fw_round_rule rule;
   size_t tasks;
   float most[MOST_TASKS]; /* |gradient| of each task's rows; infinity: some is not a number */
+  int64_t gradient_sum[MOST_TASKS], hessian_sum[MOST_TASKS];
 } filler;
+
+/* Of a block: its sums fit into a word. */
+static void pack_block(filler *f, size_t task, const block *b, size_t begin, size_t n) {
+  const uint64_t sum = fw_trees_table()->pack(&f->rule, (uint32_t)(f->job->first_row + begin), b->gradient, b->hessian,
+                                              n, f->pair + begin);
+  f->gradient_sum[task] += fw_pair_gradient(sum);
+  f->hessian_sum[task] += fw_pair_hessian(sum);
+}
 
 static void fill_rows(void *context, size_t task) {
   filler *f = context;
   const size_t rows = f->job->rows->rows, end = task_begin(rows, f->tasks, task + 1);
   block b;
   float most = 0;
+  f->gradient_sum[task] = f->hessian_sum[task] = 0;
   for (size_t begin = task_begin(rows, f->tasks, task); begin < end && most < INFINITY; begin += BLOCK) {
     const size_t n = end - begin < BLOCK ? end - begin : BLOCK;
     fill_block(f->job, begin, n, &b);
     const float size = most_of_block(&b, n);
     most = size <= most ? most : isnan(size) ? INFINITY : size;
-    if (f->pair && most < INFINITY)
-      pack_block(&b, f->job->first_row + begin, n, (uint32_t)f->job->key, f->g_scale, f->h_scale, f->pair + begin);
+    if (f->pair && most < INFINITY) pack_block(f, task, &b, begin, n);
   }
   f->most[task] = most;
 }
@@ -222,13 +190,18 @@ furrow_status fw_gradients_fill(fw_gradients *gradients, const fw_gradient_job *
   filler f = {.job = job};
   double most[2];
   FW_TRY(find_most(&f, pool, most, err));
-  f.g_scale = (float)scale_for((double)(float)most[0]);
-  f.h_scale = (float)scale_for(most[1]);
+  const double g_scale = scale_for((double)(float)most[0]), h_scale = scale_for(most[1]);
+  f.rule = (fw_round_rule){(float)g_scale, (float)h_scale, (uint32_t)job->key};
   f.pair = gradients->pair;
   FW_TRY(fw_comm_share_status(job->comm, check_most((double)run_filler(&f, pool), err), err));
-  gradients->gradient_unit = 1.0 / (double)f.g_scale;
-  gradients->hessian_unit = 1.0 / (double)f.h_scale;
-  gradients->most_hessian = ceil(most[1] * (double)f.h_scale) + 1;
+  gradients->gradient_unit = 1.0 / g_scale;
+  gradients->hessian_unit = 1.0 / h_scale;
+  gradients->most_hessian = ceil(most[1] * h_scale) + 1;
+  gradients->gradient_sum = gradients->hessian_sum = 0;
+  for (size_t i = 0; i < f.tasks; i++) {
+    gradients->gradient_sum += f.gradient_sum[i];
+    gradients->hessian_sum += f.hessian_sum[i];
+  }
   return FURROW_OK;
 }
 

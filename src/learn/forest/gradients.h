@@ -18,6 +18,7 @@
 
 typedef struct fw_gradients {
   uint64_t *pair;                     /* of each row */
+  int64_t gradient_sum, hessian_sum;  /* of all rows, in units */
   double gradient_unit, hessian_unit; /* what 1 stands for: powers of two */
   double most_hessian;                /* of a row, in units and rounded up */
 } fw_gradients;

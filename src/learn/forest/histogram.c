@@ -168,11 +168,14 @@ static void widen(const fw_histograms *all, fw_histogram *histogram) {
   }
 }
 
-void fw_histogram_fill(const fw_histograms *all, fw_histogram *histogram, const uint32_t *row, size_t n,
-                       const uint64_t *pair) {
-  const fw_binned *b = all->binned;
+void fw_histogram_clear(const fw_histograms *all, fw_histogram *histogram) {
   memset(histogram->packed, 0, all->bins * sizeof *histogram->packed);
   memset(histogram->wide, 0, all->wide * sizeof *histogram->wide);
+}
+
+void fw_histogram_add_rows(const fw_histograms *all, fw_histogram *histogram, const uint32_t *row, size_t n,
+                           const uint64_t *pair) {
+  const fw_binned *b = all->binned;
   const size_t step = all->wide ? FW_PAIR_ROWS : n;
   for (size_t at = 0; at < n; at += step) {
     const size_t count = at_most(step, n - at);

@@ -44,9 +44,10 @@ furrow_status fw_histogram_get(fw_histograms *all, fw_histogram **histogram, fur
 /* Takes NULL. */
 void fw_histogram_put(fw_histograms *all, fw_histogram *histogram);
 
-/* The sums over n rows; overwrites the histogram. */
-void fw_histogram_fill(const fw_histograms *all, fw_histogram *histogram, const uint32_t *row, size_t n,
-                       const uint64_t *pair);
+/* Sums of nothing; the sums over n rows more. */
+void fw_histogram_clear(const fw_histograms *all, fw_histogram *histogram);
+void fw_histogram_add_rows(const fw_histograms *all, fw_histogram *histogram, const uint32_t *row, size_t n,
+                           const uint64_t *pair);
 /* Features begin … end-1: into += from; into -= from. */
 void fw_histogram_add(const fw_histograms *all, size_t begin, size_t end, fw_histogram *into, const fw_histogram *from);
 void fw_histogram_subtract(const fw_histograms *all, size_t begin, size_t end, fw_histogram *into,

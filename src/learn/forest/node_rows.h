@@ -9,10 +9,13 @@
 
 typedef struct fw_node_rows {
   const fw_binned *binned;
-  uint32_t *row, *spare;
-  uint64_t *bits; /* for splits by sparse features; a bit for each row, FW_BIT_SETS times */
+  const uint32_t *row; /* all, or one of the orders: splitting goes from one to the other */
+  uint32_t *all;       /* 0, 1 … */
+  uint32_t *order[2];
+  uint64_t *bits; /* for splits by sparse features; a bit for each row, several times */
   struct fw_row_chunk *chunks;
-  size_t chunk_capacity;
+  uint64_t *sides; /* of the rows of each chunk */
+  size_t chunk_capacity, side_capacity;
 } fw_node_rows;
 
 /* A question that splits the rows begin … end-1. */
@@ -25,21 +28,26 @@ typedef struct fw_row_split {
   double left, right; /* of fw_node_rows_score */
 } fw_row_split;
 
-/* The caller's struct. The rows are 0 … binned->rows - 1. */
+/* The caller's struct. The rows are 0 … binned->rows - 1, in this order. */
 furrow_status fw_node_rows_init(fw_node_rows *rows, const fw_binned *binned, furrow_error *err) FURROW_MUST_USE;
 void fw_node_rows_clear(fw_node_rows *rows);
 size_t fw_node_rows_memory(const fw_node_rows *rows);
 
-/* Splits disjoint ranges. */
-furrow_status fw_node_rows_split(fw_node_rows *rows, fw_row_split *splits, size_t count, fw_spin_pool *pool,
+/* Takes all rows, in order. */
+void fw_node_rows_take_all(fw_node_rows *rows);
+/* Takes the rows of order[0]; those from `count` on stay where they are, whatever is split before them. */
+void fw_node_rows_take_chosen(fw_node_rows *rows, size_t count);
+
+/* Splits disjoint ranges. Others are lost, unless `keep`: for a part of the rows that are at hand. */
+furrow_status fw_node_rows_split(fw_node_rows *rows, fw_row_split *splits, size_t count, bool keep, fw_spin_pool *pool,
                                  furrow_error *err) FURROW_MUST_USE;
 /* Splits without moving rows: adds `left` or `right` to the rows' scores. */
-furrow_status fw_node_rows_score(fw_node_rows *rows, fw_row_split *splits, size_t count, double *score,
-                                 fw_spin_pool *pool, furrow_error *err) FURROW_MUST_USE;
+void fw_node_rows_score(fw_node_rows *rows, fw_row_split *splits, size_t count, double *score, fw_spin_pool *pool);
 /* How many rows of a split go left; nothing is moved. */
-size_t fw_node_rows_count(const fw_node_rows *rows, const fw_row_split *split);
+size_t fw_node_rows_count(const fw_node_rows *rows, const fw_row_split *split, fw_spin_pool *pool);
 /* Adds `value` to the scores of the rows begin … end-1. */
-void fw_node_rows_add(const fw_node_rows *rows, size_t begin, size_t end, double value, double *score);
+void fw_node_rows_add(const fw_node_rows *rows, size_t begin, size_t end, double value, double *score,
+                      fw_spin_pool *pool);
 /* Rows begin … end-1, ascending before, go through a tree of the forest; rate * predict of their leaves is added to
  * their scores. */
 furrow_status fw_node_rows_apply_tree(fw_node_rows *rows, size_t begin, size_t end, const fw_forest *forest,

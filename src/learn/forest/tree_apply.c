@@ -14,6 +14,7 @@ typedef struct traversal {
   const fw_forest *forest;
   size_t first; /* node 0 of the tree, in the forest's arrays */
   double rate, *score;
+  fw_spin_pool *pool;
   level_node *nodes;    /* of a level */
   fw_row_split *splits; /* of those that are not leaves */
   size_t count;
@@ -35,7 +36,8 @@ static size_t score_leaves(traversal *w) {
   for (size_t i = 0; i < w->count; i++) {
     const level_node node = w->nodes[i];
     if (w->forest->feature[w->first + node.node] < 0) {
-      fw_node_rows_add(w->rows, node.begin, node.end, w->rate * w->forest->predict[w->first + node.node], w->score);
+      fw_node_rows_add(w->rows, node.begin, node.end, w->rate * w->forest->predict[w->first + node.node], w->score,
+                       w->pool);
       continue;
     }
     w->nodes[kept] = node;
@@ -59,7 +61,7 @@ static void go_down(traversal *w, size_t kept, level_node *parents) {
 
 furrow_status fw_node_rows_apply_tree(fw_node_rows *rows, size_t begin, size_t end, const fw_forest *forest,
                                       size_t tree, double rate, double *score, fw_spin_pool *pool, furrow_error *err) {
-  traversal w = {rows, forest, tree * forest->nodes, rate, score, NULL, NULL, 0};
+  traversal w = {rows, forest, tree * forest->nodes, rate, score, pool, NULL, NULL, 0};
   const size_t last = (forest->nodes + 1) / 2; /* nodes of the last level; those that are kept have rows */
   const size_t most = last < end - begin ? last : end - begin;
   level_node *parents = NULL;
@@ -69,7 +71,7 @@ furrow_status fw_node_rows_apply_tree(fw_node_rows *rows, size_t begin, size_t e
   if (status == FURROW_OK) add_child(&w, 0, begin, end);
   while (status == FURROW_OK && w.count > 0) {
     const size_t kept = score_leaves(&w);
-    status = fw_node_rows_split(rows, w.splits, kept, pool, err);
+    status = fw_node_rows_split(rows, w.splits, kept, false, pool, err);
     if (status == FURROW_OK) go_down(&w, kept, parents);
   }
   fw_free(w.nodes);

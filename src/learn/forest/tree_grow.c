@@ -14,6 +14,7 @@
 #include "learn/forest/tree_grow.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -23,8 +24,12 @@
 #define HISTOGRAM_BYTES ((size_t)128 << 20) /* of all histograms, about */
 enum {
   LEAST_HISTOGRAMS = 8,
-  RANGE_BINS = 2048,   /* about, of the features that one task looks at */
-  PIECE_ROWS = 1 << 13 /* at least, of the rows that one task sums up */
+  RANGE_BINS = 2048,    /* at most, about, of the features that one task looks at */
+  RANGES = 8,           /* for each thread, about */
+  PIECE_ROWS = 1 << 11, /* at least, of the rows that one task sums up */
+  PIECE_BINS = 8,       /* bins of a histogram for each of its rows, at most: they are set to 0, and added up */
+  PIECES = 6,           /* of all rows of a level, for each thread */
+  MOST_PARTS = 64       /* of the sum of a node: they have bits */
 };
 
 typedef struct grown {
@@ -38,18 +43,22 @@ typedef struct grown {
   fw_best_split best;
 } grown;
 
-/* Rows of a node that one task sums up. */
-typedef struct piece {
-  size_t begin, end;
-  fw_histogram *histogram;
-} piece;
-
 /* Nodes of a pair whose best splits are wanted. */
 typedef struct pair {
   grown *filled; /* summed up from its rows */
   grown *rest;   /* by subtraction; NULL: not wanted, or there is nothing to subtract from */
-  size_t first_piece, pieces;
+  /* Parts of the sum, the first of them the node's histogram: a thread that has summed up a piece leaves its part to
+   * the next one that needs any. So there are no more of them than threads at work. */
+  size_t first_part, parts;
+  atomic_uint used;          /* the first so many parts */
+  atomic_uint_fast64_t idle; /* a bit for each of these that no thread is at */
 } pair;
+
+/* Rows of a node that one task sums up. */
+typedef struct piece {
+  size_t begin, end;
+  pair *pair;
+} piece;
 
 struct fw_grower {
   const fw_forest_conf *conf;
@@ -67,6 +76,8 @@ struct fw_grower {
   size_t pair_capacity;
   piece *pieces;
   size_t piece_capacity;
+  fw_histogram **parts;
+  size_t part_capacity;
   fw_best_split *found; /* of the nodes of a pair, by range */
   size_t found_capacity;
   fw_row_split *splits;
@@ -92,14 +103,16 @@ static size_t own_end(const fw_grower *g) {
 
 static furrow_status make_ranges(fw_grower *g, furrow_error *err) {
   const fw_cuts *cuts = g->binned->cuts;
-  furrow_status status = fw_alloc((void **)&g->range, cuts->bins / RANGE_BINS + 2, sizeof *g->range, err);
+  const size_t share = cuts->bins / (RANGES * (size_t)fw_spin_pool_threads(g->pool));
+  const size_t least = share < FW_BINS ? FW_BINS : share < RANGE_BINS ? share : RANGE_BINS;
+  furrow_status status = fw_alloc((void **)&g->range, cuts->bins / least + 2, sizeof *g->range, err);
   if (status != FURROW_OK) return status;
   const size_t begin = own_begin(g), last = own_end(g);
   size_t first = begin < cuts->count ? cuts->feature[begin].first_bin : cuts->bins;
   g->range[0] = begin;
   for (size_t f = begin; f < last; f++) {
     const size_t end = f + 1 < cuts->count ? cuts->feature[f + 1].first_bin : cuts->bins;
-    if (end - first < RANGE_BINS && f + 1 < last) continue;
+    if (end - first < least && f + 1 < last) continue;
     g->range[++g->ranges] = f + 1;
     first = end;
   }
@@ -138,7 +151,7 @@ void fw_grower_free(fw_grower *g) {
   fw_histograms_clear(&g->all);
   fw_grow_ranks_clear(&g->ranks);
   void *const arrays[] = {g->range,  g->level, g->next,       g->pairs,  g->pieces, g->found,
-                          g->splits, g->asked, g->asked_best, g->filled, g->count};
+                          g->splits, g->asked, g->asked_best, g->filled, g->count,  g->parts};
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) fw_free(arrays[i]);
   fw_free(g);
 }
@@ -156,14 +169,29 @@ typedef struct work {
   const fw_growth *growth;
   fw_split_rules rules;
   size_t count; /* nodes of the level */
-  size_t pair_count, piece_count;
+  size_t pair_count, piece_count, part_count;
 } work;
+
+/* A part of the sum that no other thread is at; *fresh: nothing is in it yet. */
+static unsigned take_part(pair *p, bool *fresh) {
+  uint_fast64_t idle = atomic_load(&p->idle);
+  while (idle)
+    if (atomic_compare_exchange_weak(&p->idle, &idle, idle & (idle - 1))) return (unsigned)__builtin_ctzll(idle);
+  *fresh = true;
+  return atomic_fetch_add(&p->used, 1);
+}
 
 static void fill_piece(void *context, size_t i) {
   const work *w = context;
-  const piece *p = &w->grower->pieces[i];
-  fw_histogram_fill(&w->grower->all, p->histogram, w->growth->rows->row + p->begin, p->end - p->begin,
-                    w->growth->gradients->pair);
+  const fw_grower *g = w->grower;
+  const piece *p = &g->pieces[i];
+  bool fresh = false;
+  const unsigned part = take_part(p->pair, &fresh);
+  fw_histogram *histogram = g->parts[p->pair->first_part + part];
+  if (fresh) fw_histogram_clear(&g->all, histogram);
+  fw_histogram_add_rows(&g->all, histogram, w->growth->rows->row + p->begin, p->end - p->begin,
+                        w->growth->gradients->pair);
+  atomic_fetch_or(&p->pair->idle, UINT64_C(1) << part);
 }
 
 static fw_best_split find_in(const work *w, const grown *node, size_t begin, size_t end) {
@@ -174,27 +202,28 @@ static bool is_alone(const fw_grower *g) {
   return g->ranks.comm->ranks == 1;
 }
 
-static void add_pieces(const fw_grower *g, const pair *p, size_t begin, size_t end) {
-  for (size_t k = 1; k < p->pieces; k++)
-    fw_histogram_add(&g->all, begin, end, p->filled->histogram, g->pieces[p->first_piece + k].histogram);
+static void add_parts(const fw_grower *g, pair *p, size_t begin, size_t end) {
+  const size_t used = atomic_load(&p->used);
+  for (size_t k = 1; k < used; k++)
+    fw_histogram_add(&g->all, begin, end, p->filled->histogram, g->parts[p->first_part + k]);
 }
 
 /* Of one pair, the features of one rank: other ranks want a sum. */
-static void join_pieces(void *context, size_t i) {
+static void join_parts(void *context, size_t i) {
   const work *w = context;
   const fw_grower *g = w->grower;
   const size_t rank = i % g->ranks.comm->ranks;
-  add_pieces(g, &g->pairs[i / g->ranks.comm->ranks], g->ranks.slice[rank], g->ranks.slice[rank + 1]);
+  add_parts(g, &g->pairs[i / g->ranks.comm->ranks], g->ranks.slice[rank], g->ranks.slice[rank + 1]);
 }
 
-/* All that a range of features needs, for one pair: pieces into a sum, the difference, and the best of both. */
+/* All that a range of features needs, for one pair: parts into a sum, the difference, and the best of both. */
 static void find_best(void *context, size_t i) {
   const work *w = context;
   const fw_grower *g = w->grower;
-  const pair *p = &g->pairs[i / g->ranges];
+  pair *p = &g->pairs[i / g->ranges];
   const size_t range = i % g->ranges, begin = g->range[range], end = g->range[range + 1];
   fw_best_split *found = &g->found[2 * i];
-  if (is_alone(g)) add_pieces(g, p, begin, end);
+  if (is_alone(g)) add_parts(g, p, begin, end);
   found[0] = found[1] = (fw_best_split){0};
   if (p->filled->may_split) found[0] = find_in(w, p->filled, begin, end);
   if (!p->rest) return;
@@ -202,36 +231,42 @@ static void find_best(void *context, size_t i) {
   found[1] = find_in(w, p->rest, begin, end);
 }
 
+/* Histograms for the parts of a sum: those that could be made are listed. */
+static furrow_status get_parts(work *w, pair *p, size_t count, furrow_error *err) {
+  fw_grower *g = w->grower;
+  p->first_part = w->part_count;
+  FW_TRY(fw_grow((void **)&g->parts, &g->part_capacity, w->part_count + count, sizeof *g->parts, err));
+  for (; p->parts < count; p->parts++) FW_TRY(fw_histogram_get(&g->all, &g->parts[w->part_count++], err));
+  return FURROW_OK;
+}
+
 /* The rows of a node in pieces, so that all threads have something to do; sums of whole numbers are the same however
  * they are cut. */
 static furrow_status cut_pieces(work *w, pair *p, size_t rows, furrow_error *err) {
   fw_grower *g = w->grower;
   const size_t n = p->filled->end - p->filled->begin, threads = fw_spin_pool_threads(g->pool);
-  const size_t share = rows / (2 * threads) + 1, least = share > PIECE_ROWS ? share : PIECE_ROWS;
-  const size_t pieces = threads == 1 || n < 2 * least ? 1 : n / least;
-  p->first_piece = w->piece_count;
-  p->pieces = 0;
-  furrow_status status =
-      fw_grow((void **)&g->pieces, &g->piece_capacity, w->piece_count + pieces, sizeof *g->pieces, err);
-  for (size_t i = 0; status == FURROW_OK && i < pieces; i++) {
-    piece *made = &g->pieces[w->piece_count];
-    *made = (piece){p->filled->begin + n * i / pieces, p->filled->begin + n * (i + 1) / pieces, NULL};
-    status = fw_histogram_get(&g->all, &made->histogram, err);
-    if (status == FURROW_OK) {
-      w->piece_count++;
-      p->pieces++;
-      if (i == 0) p->filled->histogram = made->histogram;
-    }
-  }
-  return status;
+  const size_t few = g->all.bins / PIECE_BINS > PIECE_ROWS ? g->all.bins / PIECE_BINS : PIECE_ROWS;
+  const size_t share = rows / (PIECES * threads) + 1, least = share > few ? share : few;
+  const size_t wanted = threads == 1 || n < 2 * least ? 1 : n / least;
+  const size_t pieces = threads > MOST_PARTS && wanted > MOST_PARTS ? MOST_PARTS : wanted;
+  FW_TRY(get_parts(w, p, pieces < threads ? pieces : threads, err));
+  p->filled->histogram = g->parts[p->first_part];
+  FW_TRY(fw_grow((void **)&g->pieces, &g->piece_capacity, w->piece_count + pieces, sizeof *g->pieces, err));
+  for (size_t i = 0; i < pieces; i++)
+    g->pieces[w->piece_count++] =
+        (piece){p->filled->begin + n * i / pieces, p->filled->begin + n * (i + 1) / pieces, p};
+  return FURROW_OK;
 }
 
-static void put_pieces(work *w) {
+/* All parts but those that are nodes' histograms. */
+static void put_parts(work *w) {
   fw_grower *g = w->grower;
-  for (size_t i = 0; i < w->pair_count; i++)
-    for (size_t k = 1; k < g->pairs[i].pieces; k++)
-      fw_histogram_put(&g->all, g->pieces[g->pairs[i].first_piece + k].histogram);
-  w->piece_count = 0;
+  for (size_t i = 0; i < w->pair_count; i++) {
+    const pair *p = &g->pairs[i];
+    for (size_t k = 0; k < p->parts; k++)
+      if (g->parts[p->first_part + k] != p->filled->histogram) fw_histogram_put(&g->all, g->parts[p->first_part + k]);
+  }
+  w->piece_count = w->part_count = 0;
 }
 
 static void keep_best(const work *w) {
@@ -262,7 +297,7 @@ static size_t count_left(const work *w, const grown *node) {
                               .feature = best->feature,
                               .last_left = best->last_left,
                               .absent_left = best->absent_left};
-  return fw_node_rows_count(w->growth->rows, &split);
+  return fw_node_rows_count(w->growth->rows, &split, w->grower->pool);
 }
 
 static bool has_min_rows(const work *w, const grown *node, size_t lefts) {
@@ -334,7 +369,7 @@ static furrow_status fill_pairs(work *w, furrow_status status, furrow_error *err
   if (status == FURROW_OK) fw_spin_pool_run(g->pool, w->piece_count, fill_piece, w);
   if (is_alone(g)) return status;
   if (status == FURROW_OK) {
-    fw_spin_pool_run(g->pool, w->pair_count * g->ranks.comm->ranks, join_pieces, w);
+    fw_spin_pool_run(g->pool, w->pair_count * g->ranks.comm->ranks, join_parts, w);
     for (size_t i = 0; i < w->pair_count; i++) g->filled[i] = g->pairs[i].filled->histogram;
   }
   return fw_grow_ranks_add(&g->ranks, status, g->filled, w->pair_count, err);
@@ -358,7 +393,7 @@ static furrow_status work_on_pairs(work *w, bool keep, furrow_error *err) {
   furrow_status status = reserve_pairs(w, err);
   status = fill_pairs(w, status, err);
   if (status == FURROW_OK) status = search_pairs(w, err);
-  put_pieces(w);
+  put_parts(w);
   for (size_t i = 0; !keep && i < w->pair_count; i++) {
     drop_histogram(g, g->pairs[i].filled);
     if (g->pairs[i].rest) drop_histogram(g, g->pairs[i].rest);
@@ -476,7 +511,7 @@ static size_t list_splits(work *w) {
     grown *node = &g->level[i];
     if (!(node->best.gain > 0)) {
       drop_histogram(g, node);
-      fw_node_rows_add(w->growth->rows, node->begin, node->end, score_of(w, node->node), w->growth->score);
+      fw_node_rows_add(w->growth->rows, node->begin, node->end, score_of(w, node->node), w->growth->score, g->pool);
       continue;
     }
     write_split(w, node);
@@ -497,10 +532,10 @@ static void give_rows(const work *w, grown *children, const fw_row_split *split,
   look_at_node(w, &children[1]);
 }
 
-/* Splits the rows of this rank, and counts those of all that went left. */
-static furrow_status split_rows(const work *w, fw_row_split *splits, size_t n, furrow_error *err) {
+/* Splits the rows of this rank, and counts those of all that went left. keep: there are nodes beside these. */
+static furrow_status split_rows(const work *w, fw_row_split *splits, size_t n, bool keep, furrow_error *err) {
   const fw_grower *g = w->grower;
-  const furrow_status status = fw_node_rows_split(w->growth->rows, splits, n, g->pool, err);
+  const furrow_status status = fw_node_rows_split(w->growth->rows, splits, n, keep, g->pool, err);
   for (size_t i = 0; i < n; i++) g->count[i] = (int64_t)(splits[i].middle - splits[i].begin);
   return fw_grow_ranks_count(&g->ranks, status, g->count, n, err);
 }
@@ -524,14 +559,14 @@ static furrow_status grow_level(work *w, bool last, furrow_error *err) {
   FW_TRY(find_level(w, err));
   const size_t n = list_splits(w);
   if (last) {
-    const furrow_status status = fw_node_rows_score(growth->rows, g->splits, n, growth->score, g->pool, err);
+    fw_node_rows_score(growth->rows, g->splits, n, growth->score, g->pool);
     for (size_t i = 0; i < w->count; i++)
       if (g->level[i].best.gain > 0) drop_histogram(g, &g->level[i]);
     w->count = 0;
-    return status;
+    return FURROW_OK;
   }
   for (size_t i = 0; i < w->count; i++) g->level[i].histogram = NULL; /* their children have them */
-  const furrow_status status = split_rows(w, g->splits, n, err);
+  const furrow_status status = split_rows(w, g->splits, n, false, err);
   go_down(w, n);
   return status;
 }
@@ -568,7 +603,7 @@ static grown pop_leaf(work *w) {
 /* A leaf without a split stays one: its rows get its score. */
 static void finish_leaf(work *w, grown *leaf) {
   drop_histogram(w->grower, leaf);
-  fw_node_rows_add(w->growth->rows, leaf->begin, leaf->end, score_of(w, leaf->node), w->growth->score);
+  fw_node_rows_add(w->growth->rows, leaf->begin, leaf->end, score_of(w, leaf->node), w->growth->score, w->grower->pool);
 }
 
 static void queue_leaf(work *w, grown *leaf) {
@@ -596,9 +631,10 @@ static furrow_status split_leaf(work *w, grown *leaf, bool last, furrow_error *e
   fw_row_split split = row_split_of(w, leaf);
   if (last || 2 * children[0].node + 2 >= growth->forest->nodes) {
     drop_histogram(g, leaf);
-    return fw_node_rows_score(growth->rows, &split, 1, growth->score, g->pool, err);
+    fw_node_rows_score(growth->rows, &split, 1, growth->score, g->pool);
+    return FURROW_OK;
   }
-  furrow_status status = split_rows(w, &split, 1, err);
+  furrow_status status = split_rows(w, &split, 1, true, err);
   if (status == FURROW_OK) {
     give_rows(w, children, &split, g->count[0]);
     status = find_children(w, children, err);
@@ -651,7 +687,10 @@ static furrow_status plant(work *w, furrow_error *err) {
   fw_grower *g = w->grower;
   const fw_growth *growth = w->growth;
   const furrow_status status = fw_grow((void **)&g->level, &g->level_capacity, 1, sizeof *g->level, err);
-  const fw_sum sum = fw_gradient_pairs_sum(growth->rows->row, growth->row_count, growth->gradients->pair);
+  const fw_gradients *gradients = growth->gradients;
+  fw_sum sum = {gradients->gradient_sum, gradients->hessian_sum};
+  if (growth->row_count < growth->rows->binned->rows)
+    sum = fw_gradient_pairs_sum(growth->rows->row, growth->row_count, gradients->pair);
   int64_t all[4] = {(int64_t)growth->row_count, sum.gradient, sum.hessian};
   FW_TRY(fw_grow_ranks_count(&g->ranks, status, all, 3, err));
   g->level[0] = (grown){.end = growth->row_count, .rows = (size_t)all[0], .sum = {all[1], all[2]}};
@@ -668,7 +707,7 @@ furrow_status fw_grower_tree(fw_grower *g, const fw_growth *growth, furrow_error
   const unsigned levels = growth->forest->levels;
   furrow_status status = plant(&w, err);
   if (status == FURROW_OK && levels < 2)
-    fw_node_rows_add(growth->rows, 0, growth->row_count, score_of(&w, 0), growth->score);
+    fw_node_rows_add(growth->rows, 0, growth->row_count, score_of(&w, 0), growth->score, g->pool);
   if (status == FURROW_OK && levels >= 2 && g->conf->leaves > 0) status = grow_best_first(&w, err);
   for (unsigned level = 0; status == FURROW_OK && w.count > 0 && level + 1 < levels; level++) {
     status = ready_level(&w, status, w.count, err);

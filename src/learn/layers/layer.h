@@ -4,6 +4,8 @@
 #ifndef FW_LEARN_LAYERS_LAYER_H
 #define FW_LEARN_LAYERS_LAYER_H
 
+#include <stdatomic.h>
+
 #include "base/arena.h"
 #include "kern/math/gather.h"
 #include "kern/math/steps.h"
@@ -12,8 +14,11 @@
 #include "learn/net/net.h"
 
 typedef struct layer_ops layer_ops;
+typedef struct packed_weights packed_weights; /* fc_packed.c */
 
 #define NO_LAYER SIZE_MAX
+/* Inputs that an fc layer can read side by side. */
+#define MOST_PARTS 4
 
 /* A layer with its parameters. */
 typedef struct node {
@@ -37,7 +42,14 @@ typedef struct node {
   /* The layer whose backward pass sets this one's gradient, to which later ones add; NO_LAYER: it starts from 0 */
   size_t set_by;
   size_t field_cross; /* embedding: the FieldAwareCross that takes it; NO_LAYER: none does */
-  size_t dense_at;    /* fc and dense input layer: where its gradients are in real_pass.dense: weights, then biases */
+  /* fc: the layers that it reads, one after the other: its input, or the inputs of a concatenation that it alone reads,
+   * whose own tensors are then filled only where they must be; reads_through: that concatenation; NO_LAYER: none */
+  const size_t *parts;
+  size_t part_count;
+  size_t reads_through;
+  bool is_read_through;   /* that concatenation */
+  packed_weights *packed; /* fc; NULL: not packed */
+  size_t dense_at; /* fc and dense input layer: where its gradients are in real_pass.dense: weights, then biases */
 } node;
 
 /* Output and gradient of a layer for the rows of a batch: rows * width, row-major, aligned to 64 bytes. The row of an
@@ -45,7 +57,11 @@ typedef struct node {
  * vectors, and the sum of their squares, which is all that its consumers need. */
 typedef struct tensor {
   real *out, *grad;
+  real *packed; /* the gradient as it is packed for the gradient of weights; NULL: it is not */
 } tensor;
+
+/* Whether packed weights are those of the net; PACKED_NOW: a thread packs them. */
+enum { PACKED_FRESH, PACKED_STALE, PACKED_NOW };
 
 typedef struct real_net {
   const fw_plan *plan;
@@ -60,6 +76,7 @@ typedef struct real_net {
   fw_arena arena;        /* of nodes and dense arrays */
   size_t dense_reals;    /* numbers of the dense arrays */
   size_t dense_sums;     /* numbers of real_pass.dense */
+  atomic_int *packing;   /* PACKED_… */
 } real_net;
 
 /* What a pass is for. Where features are divided among ranks, a batch has two on each of them: one for the rank's own
@@ -134,12 +151,42 @@ void REAL_NAME(fw_activate)(const real_net *net, const node *self, const real_pa
 void REAL_NAME(fw_activate_back)(const real_net *net, const node *self, const real_pass *pass, size_t width,
                                  size_t begin, size_t end, const real *out, real *grad);
 
+/* Some columns of a dense layer's input; x points at row 0. */
+typedef struct dense_part {
+  const real *x;
+  size_t width;
+} dense_part;
+
 /* What fc layers and input layers of dense data share (layer_fc.c): rows of out = x * weight + bias, without the
  * activation; x and out point at row 0. Tasks of the update, and one of them: the gradient before the activation is in
- * the layer's tensor. */
+ * the layer's tensor, and the parts together are the layer's input. */
 void REAL_NAME(fw_dense_forward)(const node *self, const real *x, size_t begin, size_t end, real *out);
 size_t REAL_NAME(fw_dense_tasks)(const node *self);
-void REAL_NAME(fw_dense_update)(const node *self, const real_pass *pass, const real *x, size_t task);
+void REAL_NAME(fw_dense_update)(const real_net *net, const node *self, const real_pass *pass, const dense_part *parts,
+                                size_t task);
+
+/* Packed weights (fc_packed.c). Functions that return false have done nothing: the caller uses plain products.
+ * Whoever writes weights packs them, or says that what is packed is stale; fw_pack_stale packs all of them where that
+ * is so, and may run beside rows, but not beside updates. */
+furrow_status REAL_NAME(fw_packed_build)(real_net *net, node *self, furrow_error *err) FURROW_MUST_USE;
+void REAL_NAME(fw_pack_stale)(const real_net *net);
+void REAL_NAME(fw_pack_weights)(const real_net *net, const node *self, size_t begin, size_t end, size_t begin_col,
+                                size_t end_col);
+/* The output of an fc layer, with the bias, and the activation if that is relu. */
+bool REAL_NAME(fw_packed_forward)(const real_net *net, const node *self, const real_pass *pass, size_t begin,
+                                  size_t end);
+/* The gradient of one of its parts. */
+bool REAL_NAME(fw_packed_backward)(const real_net *net, const node *self, const real_pass *pass, size_t part,
+                                   size_t begin, size_t end, bool add);
+/* Numbers of a packed gradient of so many rows; rows begin … end-1 of it; and with it, the sums over the batch of
+ * products of `rows` columns of x (from the first on) with columns begin_col … end_col-1 of the gradient. */
+size_t REAL_NAME(fw_packed_gradient_size)(const node *self, size_t rows);
+void REAL_NAME(fw_pack_gradient)(const node *self, const real_pass *pass, size_t begin, size_t end);
+bool REAL_NAME(fw_packed_gradient)(const node *self, const real_pass *pass, const real *x, size_t ld, size_t rows,
+                                   size_t begin_col, size_t end_col, real *sum, size_t sum_ld);
+
+/* Rows of a concatenation, for a layer that reads through it, and does without them where it can (layer_pooling.c). */
+void REAL_NAME(fw_concat_rows)(const real_net *net, const node *self, const real_pass *pass, size_t begin, size_t end);
 
 /* An optimizer at a step: what is the same for all weights (optimizer.c). */
 typedef struct optimizer_step {

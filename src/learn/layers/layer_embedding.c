@@ -9,24 +9,53 @@
 #include "kern/unroll.h"
 #include "learn/layers/layer.h"
 
-INLINE void add_scaled(const size_t n, real x, const real *restrict from, real *restrict sum) {
-  for (size_t j = 0; j < n; j++) sum[j] += x * from[j];
-}
+/* Uses whose records memory is asked for before their turn. */
+#define AHEAD 16
 
 static void forward_free(const node *self, real_pass *pass, size_t begin, size_t end) {
   const fw_gather_rows gather = {.squares = pass->tensors[self->index].out + self->record_width};
   REAL_NAME(fw_sum_features)(self, pass, begin, end, gather);
 }
 
-INLINE void place_vectors(const size_t factors, const node *self, const real_pass *pass, size_t begin, size_t end) {
+INLINE const real *vector_of(const node *self, const real_pass *pass, uint32_t use) {
+  return pass->record[pass->batch->feature[use]] + self->record_at;
+}
+
+INLINE void ask_for_vector(const size_t factors, const node *self, const real_pass *pass, uint32_t use) {
+  if (use + AHEAD >= pass->batch->uses) return;
+  const real *vector = vector_of(self, pass, use + AHEAD);
+  __builtin_prefetch(vector);
+  __builtin_prefetch(vector + factors - 1);
+}
+
+/* Every slot has one feature of value 1: its vector, with 0 for -0 as if it were added. */
+INLINE void copy_vectors(const size_t factors, const node *self, const real_pass *pass, size_t begin, size_t end) {
+  const fw_minibatch *batch = pass->batch;
+  real *restrict out = pass->tensors[self->index].out + batch->offset[begin] * factors;
+  for (uint32_t use = batch->offset[begin]; use < batch->offset[end]; use++, out += factors) {
+    const real *restrict vector = vector_of(self, pass, use);
+    ask_for_vector(factors, self, pass, use);
+    for (size_t j = 0; j < factors; j++) out[j] = vector[j] + 0;
+  }
+}
+
+INLINE void add_vectors(const size_t factors, const node *self, const real_pass *pass, size_t begin, size_t end) {
   const fw_minibatch *batch = pass->batch;
   real *out = pass->tensors[self->index].out;
   memset(out + begin * self->width, 0, (end - begin) * self->width * sizeof(real));
   for (uint32_t use = batch->offset[begin]; use < batch->offset[end]; use++) {
-    const real *vector = pass->record[batch->feature[use]] + self->record_at;
-    const size_t place = batch->place ? batch->place[use] : use;
-    add_scaled(factors, batch->value ? (real)batch->value[use] : 1, vector, out + place * factors);
+    const real *restrict vector = vector_of(self, pass, use), x = batch->value ? (real)batch->value[use] : 1;
+    real *restrict sum = out + (batch->place ? batch->place[use] : use) * factors;
+    ask_for_vector(factors, self, pass, use);
+    for (size_t j = 0; j < factors; j++) sum[j] += x * vector[j];
   }
+}
+
+INLINE void place_vectors(const size_t factors, const node *self, const real_pass *pass, size_t begin, size_t end) {
+  if (pass->batch->place || pass->batch->value)
+    add_vectors(factors, self, pass, begin, end);
+  else
+    copy_vectors(factors, self, pass, begin, end);
 }
 
 static void forward_fixed(const node *self, real_pass *pass, size_t begin, size_t end) {
@@ -85,17 +114,35 @@ INLINE crossed crossed_by(const real_net *net, const node *self, const real_pass
 }
 
 /* Sum of the vectors u of a row and of their squares, n numbers of them from `at` on. */
-INLINE void sums_of_slots(const crossed *c, size_t row, size_t at, size_t n, real *sum, real *squares) {
+INLINE void sums_of_n(const crossed *c, size_t row, size_t at, const size_t n, real *sum, real *squares) {
   const real *u = c->vectors->out + row * c->width + at;
+  real kept[BLOCK], kept_squares[BLOCK]; /* in registers, where n is a constant */
   for (size_t j = 0; j < n; j++) {
-    sum[j] = c->slots ? 0 : u[j];
-    squares[j] = c->slots ? 0 : u[c->factors + j];
+    kept[j] = c->slots ? 0 : u[j];
+    kept_squares[j] = c->slots ? 0 : u[c->factors + j];
   }
   for (size_t slot = 0; slot < c->slots; slot++, u += c->factors)
     for (size_t j = 0; j < n; j++) {
-      sum[j] += u[j];
-      squares[j] += u[j] * u[j];
+      kept[j] += u[j];
+      kept_squares[j] += u[j] * u[j];
     }
+  for (size_t j = 0; j < n; j++) {
+    sum[j] = kept[j];
+    squares[j] = kept_squares[j];
+  }
+}
+
+INLINE void sums_of_slots(const crossed *c, size_t row, size_t at, size_t n, real *sum, real *squares) {
+  if (n == 8)
+    sums_of_n(c, row, at, 8, sum, squares);
+  else
+    sums_of_n(c, row, at, n, sum, squares);
+}
+
+INLINE void add_slopes(const crossed *c, const size_t n, const real *u, const real *restrict sum,
+                       const real *restrict g, real *restrict grad) {
+  for (size_t slot = 0; slot < c->slots; slot++, u += c->factors, grad += c->factors)
+    for (size_t j = 0; j < n; j++) grad[j] += g[j] * (sum[j] - u[j]);
 }
 
 /* Adds the gradient of half the difference (sum^2 - squares) / 2 of n numbers, times g for each of them. */
@@ -105,10 +152,11 @@ INLINE void spread_gradient(const crossed *c, size_t row, size_t at, size_t n, c
   if (c->slots == 0) {
     for (size_t j = 0; j < n; j++) grad[j] += g[j] * sum[j];
     for (size_t j = 0; j < n; j++) grad[c->factors + j] -= (real)0.5 * g[j];
-    return;
+  } else if (n == 8) {
+    add_slopes(c, 8, u, sum, g, grad);
+  } else {
+    add_slopes(c, n, u, sum, g, grad);
   }
-  for (size_t slot = 0; slot < c->slots; slot++, u += c->factors, grad += c->factors)
-    for (size_t j = 0; j < n; j++) grad[j] += g[j] * (sum[j] - u[j]);
 }
 
 /* ---- BiInnerSumCross: the sum of the inner products of all pairs of a row's vectors ----------------------------- */

@@ -4,8 +4,12 @@
 #include "learn/layers/layer.h"
 #include "learn/layers/real.h"
 
-/* Weights of one task of the update: their gradient lies on the stack. */
-#define TASK_WEIGHTS 4096
+/* Weights of one task of the update, at most: their gradient lies on the stack. */
+#define TASK_WEIGHTS 3072
+/* Columns of a task, about; they begin where the products want it, and rows are a multiple of those of a tile. */
+#define TASK_COLUMNS 160
+#define COLUMN_STEP 16
+#define ROW_STEP 8
 
 /* ---- What fc layers and input layers of dense data share ---- */
 
@@ -16,16 +20,21 @@ void REAL_NAME(fw_dense_forward)(const node *self, const real *x, size_t begin, 
   (end - begin, width, in, x + begin * in, in, self->weight, width, out + begin * width, width, true);
 }
 
-/* A task has `rows` rows of W, or a part of one row where rows are long. */
 typedef struct task_shape {
   size_t rows, cols, down, across; /* of a task; how many tasks */
 } task_shape;
 
+static size_t ceil_div(size_t n, size_t by) {
+  return (n + by - 1) / by;
+}
+
 static task_shape shape_of(const node *self) {
-  task_shape shape = {.cols = self->width < TASK_WEIGHTS ? self->width : TASK_WEIGHTS};
-  shape.rows = TASK_WEIGHTS / shape.cols;
-  shape.down = (self->in_width + shape.rows - 1) / shape.rows;
-  shape.across = (self->width + shape.cols - 1) / shape.cols;
+  task_shape shape = {.cols = self->width};
+  const size_t across = ceil_div(self->width, TASK_COLUMNS);
+  if (across > 1) shape.cols = ceil_div(ceil_div(self->width, across), COLUMN_STEP) * COLUMN_STEP;
+  shape.rows = TASK_WEIGHTS / shape.cols / ROW_STEP * ROW_STEP;
+  shape.down = ceil_div(self->in_width, shape.rows);
+  shape.across = ceil_div(self->width, shape.cols);
   return shape;
 }
 
@@ -46,39 +55,63 @@ static task_part part_of(const node *self, const task_shape *shape, size_t task)
   return (task_part){row, col, down < shape->rows ? down : shape->rows, across < shape->cols ? across : shape->cols};
 }
 
-/* g: down x across. */
-static void sum_gradients(const node *self, const real_pass *pass, const real *x, const task_part *part, real *g) {
-  const size_t rows = pass->batch->rows;
-  if (rows == 0) { /* of a rank */
-    memset(g, 0, part->down * part->across * sizeof *g);
-    return;
-  }
+/* g = the sums over the rows of the batch of x[row][i] * gradient[row][j], i < down. */
+static void sum_products(const node *self, const real_pass *pass, const real *x, size_t x_width, size_t down,
+                         const task_part *part, real *g, size_t ld) {
+  const size_t rows = pass->batch->rows, end = part->col + part->across;
   const real *grad = pass->tensors[self->index].grad + part->col;
-  REAL_NAME(fw_product_tn)
-  (part->down, part->across, rows, x + part->row, self->in_width, grad, self->width, g, part->across, false);
+  if (REAL_NAME(fw_packed_gradient)(self, pass, x, x_width, down, part->col, end, g, ld)) return;
+  REAL_NAME(fw_product_tn)(down, part->across, rows, x, x_width, grad, self->width, g, ld, false);
 }
 
-static void update_weights(const node *self, const real_pass *pass, const real *x, const task_shape *shape,
-                           size_t task) {
-  const task_part part = part_of(self, shape, task);
-  /* one row of W, or whole rows: contiguous either way */
-  const size_t at = part.row * self->width + part.col;
-  real own[TASK_WEIGHTS], *g = pass->dense ? pass->dense + self->dense_at + at : own;
-  if (!pass->dense || !pass->step) sum_gradients(self, pass, x, &part, g);
-  if (!pass->step) return;
+/* g: down x across. */
+static void sum_gradients(const node *self, const real_pass *pass, const dense_part *from, const task_part *part,
+                          real *g, size_t ld) {
+  if (pass->batch->rows == 0) { /* of a rank */
+    for (size_t i = 0; i < part->down; i++) memset(g + i * ld, 0, part->across * sizeof *g);
+    return;
+  }
+  size_t first = 0;
+  for (size_t row = part->row; row < part->row + part->down; from++) {
+    const size_t last = first + from->width, end = part->row + part->down < last ? part->row + part->down : last;
+    if (row < last) {
+      sum_products(self, pass, from->x + (row - first), from->width, end - row, part, g + (row - part->row) * ld, ld);
+      row = end;
+    }
+    first = last;
+  }
+}
+
+static void step_weights(const node *self, const real_pass *pass, size_t at, size_t n, const real *g) {
   optimizer_step step;
   REAL_NAME(fw_optimizer_step)(&step, self, pass);
   REAL_NAME(fw_optimize)
-  (&step, part.down * part.across, self->weight + at, self->state[0] ? self->state[0] + at : NULL,
+  (&step, n, self->weight + at, self->state[0] ? self->state[0] + at : NULL,
    self->state[1] ? self->state[1] + at : NULL, g);
 }
 
-void REAL_NAME(fw_dense_update)(const node *self, const real_pass *pass, const real *x, size_t task) {
+static void update_weights(const real_net *net, const node *self, const real_pass *pass, const dense_part *parts,
+                           const task_part *part) {
+  const size_t at = part->row * self->width + part->col, ld = pass->dense ? self->width : part->across;
+  real own[TASK_WEIGHTS], *g = pass->dense ? pass->dense + self->dense_at + at : own;
+  if (!pass->dense || !pass->step) sum_gradients(self, pass, parts, part, g, ld);
+  if (!pass->step) return;
+  if (part->across == self->width) { /* whole rows: one after the other */
+    step_weights(self, pass, at, part->down * part->across, g);
+  } else {
+    for (size_t i = 0; i < part->down; i++) step_weights(self, pass, at + i * self->width, part->across, g + i * ld);
+  }
+  REAL_NAME(fw_pack_weights)(net, self, part->row, part->row + part->down, part->col, part->col + part->across);
+}
+
+void REAL_NAME(fw_dense_update)(const real_net *net, const node *self, const real_pass *pass, const dense_part *parts,
+                                size_t task) {
   const task_shape shape = shape_of(self);
+  const task_part part = part_of(self, &shape, task);
   if (task == shape.down * shape.across)
     REAL_NAME(fw_update_bias)(self, pass);
   else
-    update_weights(self, pass, x, &shape, task);
+    update_weights(net, self, pass, parts, &part);
 }
 
 /* ---- The layer ---- */
@@ -89,22 +122,42 @@ static const tensor *input_of(const node *self, const real_pass *pass) {
 
 static void forward(const real_net *net, const node *self, real_pass *pass, size_t begin, size_t end) {
   real *out = pass->tensors[self->index].out;
-  REAL_NAME(fw_dense_forward)(self, input_of(self, pass)->out, begin, end, out);
+  if (REAL_NAME(fw_packed_forward)(net, self, pass, begin, end)) {
+    if (self->layer->activation == FW_ACTIVATION_RELU) return;
+  } else {
+    if (self->reads_through != NO_LAYER)
+      REAL_NAME(fw_concat_rows)(net, &net->nodes[self->reads_through], pass, begin, end);
+    REAL_NAME(fw_dense_forward)(self, input_of(self, pass)->out, begin, end, out);
+  }
   REAL_NAME(fw_activate)(net, self, pass, self->width, begin, end, out);
+}
+
+/* Whether the k-th layer that this one reads has a gradient to add to. */
+static bool adds_gradient(const real_net *net, const node *self, size_t k) {
+  return !sets_gradient(net, self->reads_through == NO_LAYER ? self : &net->nodes[self->reads_through], k);
 }
 
 static void backward(const real_net *net, const node *self, real_pass *pass, size_t begin, size_t end) {
   const tensor *own = &pass->tensors[self->index];
-  const size_t in = self->in_width, width = self->width;
+  const size_t width = self->width;
+  size_t first = 0;
   REAL_NAME(fw_activate_back)(net, self, pass, width, begin, end, own->out, own->grad);
-  REAL_NAME(fw_product_nt)
-  (end - begin, in, width, own->grad + begin * width, width, self->weight, width,
-   input_of(self, pass)->grad + begin * in, in, !sets_gradient(net, self, 0));
+  REAL_NAME(fw_pack_gradient)(self, pass, begin, end);
+  for (size_t k = 0; k < self->part_count; k++) {
+    const size_t from = self->parts[k], cols = net->nodes[from].width;
+    const bool add = adds_gradient(net, self, k);
+    if (!REAL_NAME(fw_packed_backward)(net, self, pass, k, begin, end, add)) REAL_NAME(fw_product_nt)
+    (end - begin, cols, width, own->grad + begin * width, width, self->weight + first * width, width,
+     pass->tensors[from].grad + begin * cols, cols, add);
+    first += cols;
+  }
 }
 
 static void update(const real_net *net, const node *self, real_pass *pass, size_t task) {
-  (void)net;
-  REAL_NAME(fw_dense_update)(self, pass, input_of(self, pass)->out, task);
+  dense_part parts[MOST_PARTS];
+  for (size_t k = 0; k < self->part_count; k++)
+    parts[k] = (dense_part){pass->tensors[self->parts[k]].out, net->nodes[self->parts[k]].width};
+  REAL_NAME(fw_dense_update)(net, self, pass, parts, task);
 }
 
 const layer_ops REAL_NAME(fw_fc_ops) = {.forward = forward,

@@ -72,6 +72,7 @@ void REAL_NAME(fw_update_features)(const node *self, const real_pass *pass, size
   REAL_NAME(fw_optimizer_step)(&o, self, pass);
   gather.n = self->record_width;
   gather.offset = batch->use_offset;
+  gather.uses = batch->uses;
   gather.use = batch->use;
   gather.value = batch->value;
   gather.record = (void *const *)pass->record;
@@ -145,8 +146,8 @@ static void dense_forward(const real_net *net, const node *self, real_pass *pass
 }
 
 static void dense_update(const real_net *net, const node *self, real_pass *pass, size_t task) {
-  (void)net;
-  REAL_NAME(fw_dense_update)(self, pass, pass->x, task);
+  const dense_part part = {pass->x, self->in_width};
+  REAL_NAME(fw_dense_update)(net, self, pass, &part, task);
 }
 
 const layer_ops REAL_NAME(fw_input_dense_ops) = {

@@ -15,7 +15,7 @@ static void add_rows(real *to, size_t to_step, const real *from, size_t step, si
     for (size_t j = 0; j < n; j++) to[r * to_step + j] += from[r * step + j];
 }
 
-static void concat_forward(const real_net *net, const node *self, real_pass *pass, size_t begin, size_t end) {
+void REAL_NAME(fw_concat_rows)(const real_net *net, const node *self, const real_pass *pass, size_t begin, size_t end) {
   real *out = pass->tensors[self->index].out;
   size_t at = 0;
   for (size_t k = 0; k < self->layer->input_count; k++) {
@@ -26,9 +26,14 @@ static void concat_forward(const real_net *net, const node *self, real_pass *pas
   }
 }
 
+static void concat_forward(const real_net *net, const node *self, real_pass *pass, size_t begin, size_t end) {
+  if (!self->is_read_through) REAL_NAME(fw_concat_rows)(net, self, pass, begin, end);
+}
+
 static void concat_backward(const real_net *net, const node *self, real_pass *pass, size_t begin, size_t end) {
   const real *grad = pass->tensors[self->index].grad;
   size_t at = 0;
+  if (self->is_read_through) return;
   for (size_t k = 0; k < self->layer->input_count; k++) {
     const size_t input = self->layer->inputs[k], width = net->nodes[input].width;
     real *to = pass->tensors[input].grad;

@@ -147,13 +147,58 @@ static furrow_status build_node(real_net *net, size_t index, furrow_error *err) 
   return FURROW_OK;
 }
 
-/* The backward pass goes from the last layer to the first. */
+/* ---- Concatenations that are read through ---- */
+
+static size_t readers_of(const real_net *net, size_t layer) {
+  size_t count = layer == net->last;
+  for (size_t i = 0; i < net->count; i++)
+    for (size_t k = 0; k < net->nodes[i].layer->input_count; k++) count += net->nodes[i].layer->inputs[k] == layer;
+  return count;
+}
+
+static void choose_parts(real_net *net, node *self) {
+  const size_t input = self->layer->inputs[0];
+  const node *from = &net->nodes[input];
+  self->reads_through = NO_LAYER;
+  self->parts = self->layer->inputs;
+  self->part_count = 1;
+  if (from->layer->type != FW_LAYER_CONCAT || from->layer->input_count > MOST_PARTS || readers_of(net, input) > 1)
+    return;
+  self->reads_through = input;
+  self->parts = from->layer->inputs;
+  self->part_count = from->layer->input_count;
+  net->nodes[input].is_read_through = true;
+}
+
+static furrow_status build_parts(real_net *net, furrow_error *err) {
+  void *packing = NULL;
+  FW_TRY(fw_arena_take(&net->arena, &packing, 1, sizeof *net->packing, err));
+  net->packing = packing;
+  atomic_init(net->packing, PACKED_STALE);
+  for (size_t i = 0; i < net->count; i++) {
+    if (net->nodes[i].layer->type != FW_LAYER_FC) continue;
+    choose_parts(net, &net->nodes[i]);
+    FW_TRY(REAL_NAME(fw_packed_build)(net, &net->nodes[i], err));
+  }
+  return FURROW_OK;
+}
+
+/* ---- Gradients ---- */
+
+static void set_inputs(real_net *net, const node *self) {
+  for (size_t k = 0; k < self->layer->input_count; k++)
+    net->nodes[self->layer->inputs[k]].set_by = self->ops->sets_gradients ? self->index : NO_LAYER;
+}
+
+/* The backward pass goes from the last layer to the first; a concatenation that is read through has its turn with the
+ * layer that does so. */
 static void choose_setters(real_net *net) {
   for (size_t i = 0; i < net->count; i++) net->nodes[i].set_by = NO_LAYER;
   for (size_t i = 0; i < net->count; i++) { /* so the last one to write here is the first there */
     const node *self = &net->nodes[i];
-    for (size_t k = 0; k < self->layer->input_count; k++)
-      net->nodes[self->layer->inputs[k]].set_by = self->ops->sets_gradients ? i : NO_LAYER;
+    const bool through = self->layer->type == FW_LAYER_FC && self->reads_through != NO_LAYER;
+    if (!self->is_read_through) set_inputs(net, self);
+    if (through) set_inputs(net, &net->nodes[self->reads_through]);
   }
 }
 
@@ -170,6 +215,7 @@ static furrow_status build_nodes(real_net *net, furrow_error *err) {
   net->last = graph->layers[net->count].inputs[0];
   furrow_status status = fw_arena_take(&net->arena, (void **)&net->nodes, net->count, sizeof(node), err);
   for (size_t i = 0; status == FURROW_OK && i < net->count; i++) status = build_node(net, i, err);
+  if (status == FURROW_OK) status = build_parts(net, err);
   if (status != FURROW_OK) return status;
   choose_setters(net);
   find_field_crosses(net);

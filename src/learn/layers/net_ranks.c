@@ -173,7 +173,8 @@ static void sum_dense(const void *net, const void *pass, size_t begin, size_t en
   assert(of->count <= LAYERS_MAX);
   for (; i < of->count; i++) {
     const tensor *whole = &self.tensors[i];
-    shifted[i] = (tensor){whole->out + begin * of->nodes[i].width, whole->grad + begin * of->nodes[i].width};
+    shifted[i] =
+        (tensor){.out = whole->out + begin * of->nodes[i].width, .grad = whole->grad + begin * of->nodes[i].width};
   }
   rows.rows = end - begin;
   self.batch = &rows;

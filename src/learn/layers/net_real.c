@@ -100,14 +100,15 @@ static size_t sum_parts(const real_net *net, const fw_minibatch *batch, pass_kin
 
 /* Numbers of a layer's tensors. */
 typedef struct tensor_size {
-  size_t out, grad;
+  size_t out, grad, packed;
 } tensor_size;
 
 static tensor_size size_of(const real_net *net, const node *self, const fw_minibatch *batch, pass_kind kind) {
   const size_t rows = padded(batch->rows, self->width);
-  if (kind != PASS_OWN_FEATURES) return (tensor_size){rows, net->training ? rows : 0};
+  const size_t packed = padded(REAL_NAME(fw_packed_gradient_size)(self, batch->rows), 1);
+  if (kind != PASS_OWN_FEATURES) return (tensor_size){rows, net->training ? rows : 0, packed};
   if (self->record_width == 0) return (tensor_size){0};
-  return (tensor_size){0, has_slots(self) ? padded(batch->uses, self->record_width) : rows};
+  return (tensor_size){0, has_slots(self) ? padded(batch->uses, self->record_width) : rows, 0};
 }
 
 static furrow_status ensure_capacity(const real_net *net, pass_memory *self, const fw_minibatch *batch,
@@ -116,7 +117,7 @@ static furrow_status ensure_capacity(const real_net *net, pass_memory *self, con
   size_t count = ALIGNMENT / sizeof(real);
   for (size_t i = 0; i < net->count; i++) {
     const tensor_size size = size_of(net, &net->nodes[i], batch, kind);
-    count += size.out + size.grad;
+    count += size.out + size.grad + size.packed;
   }
   if (copies_x(batch)) count += padded(batch->rows, batch->columns);
   count += padded(sum_parts(net, batch, kind), batch->features);
@@ -137,8 +138,9 @@ static void lay_out(const real_net *net, pass_memory *self, const fw_minibatch *
   real *at = (real *)(((uintptr_t)self->numbers + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);
   for (size_t i = 0; i < net->count; i++) {
     const tensor_size size = size_of(net, &net->nodes[i], batch, kind);
-    self->pass.tensors[i] = (tensor){.out = at, .grad = size.grad ? at + size.out : NULL};
-    at += size.out + size.grad;
+    self->pass.tensors[i] = (tensor){
+        .out = at, .grad = size.grad ? at + size.out : NULL, .packed = size.packed ? at + size.out + size.grad : NULL};
+    at += size.out + size.grad + size.packed;
   }
   self->pass.sum_parts = sum_parts(net, batch, kind);
   self->pass.sums = self->pass.sum_parts ? at : NULL;
@@ -153,6 +155,7 @@ furrow_status REAL_NAME(fw_pass_lay_out)(const real_net *net, pass_memory *pass,
                                          furrow_error *err) {
   FW_TRY(ensure_capacity(net, pass, batch, err));
   lay_out(net, pass, batch);
+  REAL_NAME(fw_pack_stale)(net);
   pass->pass.batch = batch;
   pass->pass.step = NULL;
   return FURROW_OK;
@@ -343,6 +346,7 @@ static fw_features *features(const void *net) {
 static void *dense(const void *net, size_t layer, bool bias, size_t array) {
   const node *self = &((const real_net *)net)->nodes[layer];
   if (bias) return array == 0 ? self->bias : self->bias_state[array - 1];
+  if (array == 0) atomic_store(((const real_net *)net)->packing, PACKED_STALE); /* the caller may write */
   return array == 0 ? self->weight : self->state[array - 1];
 }
 

@@ -1,6 +1,7 @@
 /* learn/layers/optimizer.c: optimizers at a step; the rules themselves are kern/math/steps_tmpl.h. */
 #include <math.h>
 
+#include "kern/unroll.h"
 #include "learn/layers/layer.h"
 
 static const fw_step_kernel *kernel_of(fw_optimizer_type type) {
@@ -40,7 +41,7 @@ void REAL_NAME(fw_optimize)(const optimizer_step *o, size_t n, real *w, real *st
 /* Columns whose sums stay in registers. */
 #define AT_ONCE 16
 
-static void sum_columns(const size_t n, const real *from, size_t rows, size_t width, real *sum) {
+INLINE void sum_columns(const size_t n, const real *from, size_t rows, size_t width, real *sum) {
   real kept[AT_ONCE] = {0};
   for (size_t row = 0; row < rows; row++)
     for (size_t j = 0; j < n; j++) kept[j] += from[row * width + j];
@@ -73,7 +74,13 @@ void REAL_NAME(fw_update_bias)(const node *self, const real_pass *pass) {
   for (size_t at = 0; at < width; at += AT_ONCE) {
     const size_t n = width - at < AT_ONCE ? width - at : AT_ONCE;
     real own[AT_ONCE], *sum = dense ? dense + at : own;
-    if (!dense || !pass->step) sum_columns(n, grad + at, rows, width, sum);
+    if (dense && pass->step) {
+      /* they came from all ranks */
+    } else if (n == AT_ONCE) {
+      sum_columns(AT_ONCE, grad + at, rows, width, sum);
+    } else {
+      sum_columns(n, grad + at, rows, width, sum);
+    }
     if (pass->step) step_bias(self, pass, at, n, sum);
   }
 }

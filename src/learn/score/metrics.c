@@ -192,6 +192,10 @@ void fw_metrics_put_ndcg(furrow_learn_metrics *m, double ndcg) {
   m->ndcg = 1 - m->loss;
 }
 
+void fw_tally_sort(fw_tally *t, fw_spin_pool *pool) {
+  if (t->ranking) fw_ranking_sort(t->ranking, pool);
+}
+
 void fw_tally_expect(const fw_tally *t, const double *out) {
   if (t->ranking) fw_ranking_expect(t->ranking, *out);
 }

@@ -31,6 +31,8 @@ void fw_tally_add_terms(fw_tally *tally, const double *out, double label, double
 void fw_tally_put_ndcg(fw_tally *tally, double ndcg);
 /* The same, of metrics. Their loss is 1 - NDCG, and NDCG what that leaves of 1: a checkpoint has the loss alone. */
 void fw_metrics_put_ndcg(furrow_learn_metrics *metrics, double ndcg);
+/* Puts scores in order with all threads, before a figure needs that. */
+void fw_tally_sort(fw_tally *tally, fw_spin_pool *pool);
 /* Prefetches the memory that this row will need, a little before it is added. */
 void fw_tally_expect(const fw_tally *tally, const double *out);
 /* Adds what another tally of the same graph has gathered. */

@@ -249,6 +249,11 @@ static void settle(const fw_ranking *ranking) {
   pthread_mutex_unlock(&r->settling);
 }
 
+void fw_ranking_sort(fw_ranking *r, fw_spin_pool *pool) {
+  if (r->binned || r->sorted) return;
+  r->sorted = fw_score_list_sort_in(&r->list, pool, NULL) == FURROW_OK;
+}
+
 /* Rows of one score, or of one bin. */
 typedef struct tie {
   double negative, positive; /* weights */

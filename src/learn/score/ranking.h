@@ -3,6 +3,7 @@
 #ifndef FW_LEARN_SCORE_RANKING_H
 #define FW_LEARN_SCORE_RANKING_H
 
+#include "base/pool.h"
 #include "comm/collectives.h"
 #include "learn/conf/conf.h"
 
@@ -25,6 +26,9 @@ void fw_ranking_clear(fw_ranking *ranking, size_t exact_rows);
 void fw_ranking_add(fw_ranking *ranking, double out, bool positive, double weight);
 /* Prefetches the bin that this row will need, a little before it is added. */
 void fw_ranking_expect(const fw_ranking *ranking, double out);
+/* Sorts the rows that are kept with all threads; what needs their order later finds it. Where memory is short nothing
+ * is done. */
+void fw_ranking_sort(fw_ranking *ranking, fw_spin_pool *pool);
 void fw_ranking_merge(fw_ranking *into, const fw_ranking *from);
 /* The rows of all ranks, for each rank: kept where there are no more than the limit of one. */
 furrow_status fw_ranking_reduce(fw_ranking *ranking, const furrow_comm *comm, furrow_error *err) FURROW_MUST_USE;

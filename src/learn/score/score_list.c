@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/sort.h"
 
 void fw_score_list_clear(fw_score_list *list) {
   fw_free(list->key);
@@ -180,4 +181,105 @@ furrow_status fw_score_list_sort(fw_score_list *list, furrow_error *err) {
   const differences differ = find_differences(list);
   if (!differ.key && !differ.weight) return FURROW_OK;
   return (differ.floats ? sort_floats : sort_doubles)(list, &differ, err);
+}
+
+/* ---- With all threads: ranges of scores, each sorted by one ---- */
+
+enum { RANGES = 64, PROBES = 16, LEAST_ROWS = 1 << 14 };
+
+typedef struct range_sort {
+  fw_score_list *list, other;
+  uint64_t limit[RANGES - 1]; /* the first key of each range but the first */
+  size_t at[RANGES][RANGES];  /* of a block's rows of each range: how many, then where they go */
+  size_t begin[RANGES + 1];   /* of ranges, in `other` */
+  furrow_status status[RANGES];
+} range_sort;
+
+/* By the keys of some rows: each range has about as many. */
+static void choose_limits(range_sort *s) {
+  uint64_t probe[RANGES * PROBES];
+  for (size_t i = 0; i < RANGES * PROBES; i++) probe[i] = s->list->key[s->list->count * i / (RANGES * PROBES)];
+  fw_sort_u64(probe, RANGES * PROBES);
+  for (size_t i = 1; i < RANGES; i++) s->limit[i - 1] = probe[i * PROBES];
+}
+
+/* The number of limits that are not above the key, by halving without branches. */
+static inline size_t range_of(const range_sort *s, uint64_t key) {
+  size_t range = 0;
+  for (size_t step = RANGES / 2; step > 0; step /= 2) range += s->limit[range + step - 1] <= key ? step : 0;
+  return range;
+}
+
+static size_t block_begin(const range_sort *s, size_t block) {
+  return s->list->count * block / RANGES;
+}
+
+static void count_block(void *context, size_t block) {
+  range_sort *s = context;
+  memset(s->at[block], 0, sizeof s->at[block]);
+  for (size_t i = block_begin(s, block); i < block_begin(s, block + 1); i++)
+    s->at[block][range_of(s, s->list->key[i])]++;
+}
+
+static void place_blocks(range_sort *s) {
+  size_t next = 0;
+  for (size_t range = 0; range < RANGES; range++) {
+    s->begin[range] = next;
+    for (size_t block = 0; block < RANGES; block++) {
+      const size_t rows = s->at[block][range];
+      s->at[block][range] = next;
+      next += rows;
+    }
+  }
+  s->begin[RANGES] = next;
+}
+
+static void move_block(void *context, size_t block) {
+  range_sort *s = context;
+  for (size_t i = block_begin(s, block); i < block_begin(s, block + 1); i++) {
+    const size_t to = s->at[block][range_of(s, s->list->key[i])]++;
+    s->other.key[to] = s->list->key[i];
+    s->other.weight[to] = s->list->weight[i];
+  }
+}
+
+static void copy_rows(const fw_score_list *from, size_t at, fw_score_list *to, size_t to_at, size_t count) {
+  if (count == 0) return;
+  memcpy(to->key + to_at, from->key + at, count * sizeof *to->key);
+  memcpy(to->weight + to_at, from->weight + at, count * sizeof *to->weight);
+}
+
+/* Sorting exchanges arrays: a range is sorted in a list of its own. After a failure its rows are there, in no order. */
+static void sort_range(void *context, size_t range) {
+  range_sort *s = context;
+  const size_t begin = s->begin[range], count = s->begin[range + 1] - begin;
+  fw_score_list own = {0};
+  s->status[range] = fw_score_list_reserve(&own, count, NULL);
+  if (s->status[range] == FURROW_OK) {
+    copy_rows(&s->other, begin, &own, 0, count);
+    own.count = count;
+    s->status[range] = fw_score_list_sort(&own, NULL);
+  }
+  if (own.count == count)
+    copy_rows(&own, 0, s->list, begin, count);
+  else
+    copy_rows(&s->other, begin, s->list, begin, count);
+  fw_score_list_clear(&own);
+}
+
+furrow_status fw_score_list_sort_in(fw_score_list *list, fw_spin_pool *pool, furrow_error *err) {
+  if (list->count < LEAST_ROWS || fw_spin_pool_threads(pool) == 1) return fw_score_list_sort(list, err);
+  range_sort s = {.list = list};
+  furrow_status status = fw_score_list_reserve(&s.other, list->count, err);
+  if (status == FURROW_OK) {
+    choose_limits(&s);
+    fw_spin_pool_run(pool, RANGES, count_block, &s);
+    place_blocks(&s);
+    fw_spin_pool_run(pool, RANGES, move_block, &s);
+    fw_spin_pool_run(pool, RANGES, sort_range, &s);
+    for (size_t i = 0; i < RANGES; i++)
+      if (s.status[i] != FURROW_OK) status = fw_fail_memory(err, list->count);
+  }
+  fw_score_list_clear(&s.other);
+  return status;
 }

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/pool.h"
 #include "furrow/status.h"
 
 /* All zeros, then to be cleared. */
@@ -41,5 +42,7 @@ furrow_status fw_score_list_reserve(fw_score_list *list, size_t count, furrow_er
 /* Ascending by score, then by class and weight, so that equal sets of rows become equal lists. After a failure
  * (E_MEMORY) the list is as before. */
 furrow_status fw_score_list_sort(fw_score_list *list, furrow_error *err) FURROW_MUST_USE;
+/* The same with all threads. */
+furrow_status fw_score_list_sort_in(fw_score_list *list, fw_spin_pool *pool, furrow_error *err) FURROW_MUST_USE;
 
 #endif

@@ -586,7 +586,7 @@ static furrow_status open_file(fw_input **input, const char *path, uint64_t *siz
   struct stat info;
   fw_input *opened = NULL;
   size_t got = 0;
-  furrow_status status = fw_input_open(&opened, path, err);
+  furrow_status status = fw_input_open_regular(&opened, path, err);
   if (status != FURROW_OK) return status;
   if (fw_input_stat(opened, &info, NULL) != FURROW_OK || !S_ISREG(info.st_mode))
     status = fw_fail(err, FURROW_E_FORMAT, "a checkpoint is a regular file");
@@ -912,7 +912,7 @@ static furrow_status check_magic(const char *path, furrow_error *err) {
   char magic[8] = {0};
   size_t got = 0;
   fw_input *input = NULL;
-  furrow_status status = fw_input_open(&input, path, err);
+  furrow_status status = fw_input_open_regular(&input, path, err);
   if (status != FURROW_OK) return status;
   status = fw_input_read_at(input, magic, sizeof magic, 0, &got, err);
   fw_input_close(input);

@@ -7,30 +7,108 @@
 #include "learn/train/fit.h"
 
 enum {
-  ROWS_AT_ONCE = 4096,
+  BATCH_ROWS = 1024,
   TALLIED = 1 << 16 /* training rows whose scores are counted in each round, at most */
 };
 
 /* ---- Rows ----------------------------------------------------------------------------------------------- */
 
-typedef furrow_status (*take_batch)(fw_booster *booster, const fw_minibatch *batch, furrow_error *err);
+typedef furrow_status (*take_batches)(fw_booster *booster, const fw_minibatch *batch, size_t count, furrow_error *err);
 
+/* A batch of rows, filled by one thread. */
+typedef struct filled {
+  fw_batcher *batcher;
+  furrow_status status;
+  furrow_error error;
+} filled;
+
+/* Rows go to the booster in groups of batches. Those in memory are filled in by all threads. */
 typedef struct pass {
   fw_fit *fit;
   fw_epoch_rows *epoch_rows;
-  fw_batcher *batcher;
+  const fw_samples *samples;
+  filled *batchers;
+  fw_minibatch *batches;
+  size_t count;      /* of them, at most */
   uint64_t *numbers; /* of rows, for messages */
-  take_batch take;   /* NULL: rows are only counted */
+  uint32_t *list;    /* rows in memory; NULL: they are read */
+  size_t listed, at;
+  take_batches take; /* NULL: rows are only counted */
   uint64_t rows;
 } pass;
 
-static furrow_status next_batch(const pass *p, size_t *count, furrow_error *err) {
+static void clear_pass(pass *p) {
+  for (size_t i = 0; p->batchers && i < p->count; i++) fw_batcher_free(p->batchers[i].batcher);
+  fw_free(p->batchers);
+  fw_free(p->batches);
+  fw_free(p->numbers);
+  fw_free(p->list);
+}
+
+/* Whether a pass brings the rows in memory in their order. */
+static bool is_in_memory(const pass *p) {
+  const fw_data_conf *data = &p->fit->trainer->plan->data;
+  return data->sample_ratio >= 1 && data->posneg_ratio <= 0 && !data->shuffle && fw_samples_block(p->samples);
+}
+
+static furrow_status make_pass(pass *p, furrow_error *err) {
+  const fw_plan *plan = p->fit->trainer->plan;
+  fw_batcher_params rules = fw_plan_rules(plan);
+  const unsigned threads = fw_spin_pool_threads(p->fit->trainer->pool);
+  rules.graph = &plan->graph;
+  rules.plain = true;
+  p->count = threads > 1 ? 2 * (size_t)threads : 1;
+  FW_TRY(fw_alloc_zero((void **)&p->batchers, p->count, sizeof *p->batchers, err));
+  FW_TRY(fw_alloc((void **)&p->batches, p->count, sizeof *p->batches, err));
+  FW_TRY(fw_alloc((void **)&p->numbers, BATCH_ROWS, sizeof *p->numbers, err));
+  if (is_in_memory(p)) FW_TRY(fw_epoch_rows_list(p->epoch_rows, &p->list, &p->listed, err));
+  for (size_t i = 0; i < p->count; i++) FW_TRY(fw_batcher_create(&p->batchers[i].batcher, &rules, err));
+  return FURROW_OK;
+}
+
+/* Batch i of a group of rows in memory. */
+static void fill_batch(void *context, size_t i) {
+  const pass *p = context;
+  filled *f = &p->batchers[i];
+  const size_t begin = p->at + i * BATCH_ROWS, end = p->listed - begin < BATCH_ROWS ? p->listed : begin + BATCH_ROWS;
   fw_minibatch *batch = NULL;
-  fw_batcher_start(p->batcher);
-  furrow_status status = fw_epoch_rows_fill(p->epoch_rows, p->batcher, ROWS_AT_ONCE, p->numbers, count, err);
-  if (status != FURROW_OK || *count == 0 || !p->take) return status;
-  status = fw_batcher_finish(p->batcher, &batch, err);
-  return status == FURROW_OK ? p->take(p->fit->booster, batch, err) : status;
+  f->status = FURROW_OK;
+  fw_batcher_start(f->batcher);
+  for (size_t k = begin; f->status == FURROW_OK && k < end; k++) {
+    const furrow_row row = furrow_rowblock_row(fw_samples_block(p->samples), p->list[k]);
+    f->status = fw_batcher_add(f->batcher, &row, &f->error);
+    if (f->status == FURROW_OK) continue;
+    fw_error_prefix_row(&f->error, fw_samples_first_row(p->samples) + p->list[k] + 1);
+    fw_error_set_file(&f->error, fw_samples_name(p->samples));
+  }
+  if (f->status == FURROW_OK) f->status = fw_batcher_finish(f->batcher, &batch, &f->error);
+  if (f->status == FURROW_OK) p->batches[i] = *batch;
+}
+
+static furrow_status fill_listed(pass *p, size_t *count, furrow_error *err) {
+  const size_t left = (p->listed - p->at + BATCH_ROWS - 1) / BATCH_ROWS, n = left < p->count ? left : p->count;
+  fw_spin_pool_run(p->fit->trainer->pool, n, fill_batch, p);
+  for (size_t i = 0; i < n; i++) {
+    const filled *f = &p->batchers[i];
+    if (f->status != FURROW_OK && err) *err = f->error;
+    if (f->status != FURROW_OK) return f->status;
+    p->at += p->batches[i].rows;
+  }
+  *count = n;
+  return FURROW_OK;
+}
+
+static furrow_status fill_read(const pass *p, size_t *count, furrow_error *err) {
+  size_t rows = BATCH_ROWS, n = 0;
+  for (; n < p->count && rows == BATCH_ROWS; n += rows > 0) {
+    fw_minibatch *batch = NULL;
+    fw_batcher_start(p->batchers[n].batcher);
+    FW_TRY(fw_epoch_rows_fill(p->epoch_rows, p->batchers[n].batcher, BATCH_ROWS, p->numbers, &rows, err));
+    if (rows > 0) FW_TRY(fw_batcher_finish(p->batchers[n].batcher, &batch, err));
+    if (rows > 0) p->batches[n] = *batch;
+  }
+  *count = n;
+  return FURROW_OK;
 }
 
 static furrow_status run_pass(pass *p, uint32_t epoch, furrow_error *err) {
@@ -38,31 +116,24 @@ static furrow_status run_pass(pass *p, uint32_t epoch, furrow_error *err) {
   p->fit->reported = 0;
   furrow_status status = fw_epoch_rows_start(p->epoch_rows, epoch, err);
   while (status == FURROW_OK && count > 0) {
-    status = next_batch(p, &count, err);
-    p->rows += count;
+    status = p->list ? fill_listed(p, &count, err) : fill_read(p, &count, err);
+    if (status == FURROW_OK && count > 0 && p->take) status = p->take(p->fit->booster, p->batches, count, err);
+    for (size_t i = 0; status == FURROW_OK && i < count; i++) p->rows += p->batches[i].rows;
     if (status == FURROW_OK) status = fw_fit_progress(p->fit, p->rows, err);
   }
   return status;
 }
 
 /* One pass over this rank's rows. All ranks have done theirs, or all fail. *rows (may be NULL): how many there were. */
-static furrow_status pass_rows(fw_fit *f, fw_epoch_rows *epoch_rows, take_batch take, uint32_t epoch, uint64_t *rows,
+static furrow_status pass_rows(fw_fit *f, fw_epoch_rows *epoch_rows, take_batches take, uint32_t epoch, uint64_t *rows,
                                furrow_error *err) {
-  const fw_plan *plan = f->trainer->plan;
-  fw_batcher_params rules = fw_plan_rules(plan);
-  pass p = {.fit = f, .epoch_rows = epoch_rows, .take = take};
-  void *numbers = NULL;
-  rules.graph = &plan->graph;
-  rules.plain = true;
-  furrow_status status = fw_batcher_create(&p.batcher, &rules, err);
-  if (status == FURROW_OK) status = fw_alloc(&numbers, ROWS_AT_ONCE, sizeof *p.numbers, err);
-  p.numbers = numbers;
+  const fw_samples *samples = epoch_rows == f->valid && f->valid_samples ? f->valid_samples : f->samples;
+  pass p = {.fit = f, .epoch_rows = epoch_rows, .samples = samples, .take = take};
+  furrow_status status = make_pass(&p, err);
   status = fw_comm_share_status(f->trainer->comm, status, err); /* all ranks start the epoch, or none */
   if (status == FURROW_OK) status = run_pass(&p, epoch, err);
-  const fw_samples *samples = epoch_rows == f->valid && f->valid_samples ? f->valid_samples : f->samples;
   if (status == FURROW_E_RANGE && err && !err->file[0]) fw_error_set_file(err, fw_samples_name(samples));
-  fw_batcher_free(p.batcher);
-  fw_free(numbers);
+  clear_pass(&p);
   if (rows) *rows = p.rows;
   return fw_comm_share_status(f->trainer->comm, status, err);
 }

@@ -211,6 +211,14 @@ static furrow_status open_outputs(const fw_export *job, const fw_dense_encoder *
   return fw_array_writer_open(&out->ids, job->ids_path, &ids, err);
 }
 
+static furrow_status commit(outputs *out, furrow_error *err) {
+  fw_atomic_file *values = NULL, *ids = NULL;
+  FW_TRY(fw_array_writer_complete(out->values, &values, err));
+  if (!out->ids) return fw_atomic_file_commit(values, err);
+  FW_TRY(fw_array_writer_complete(out->ids, &ids, err));
+  return fw_atomic_file_commit_pair(values, ids, err);
+}
+
 static furrow_status run(fw_export *job, fw_dense_encoder *e, outputs *out, furrow_error *err) {
   furrow_status status = fw_dense_encoder_init(e, err);
   if (status == FURROW_OK && e->dim == 0)
@@ -218,9 +226,7 @@ static furrow_status run(fw_export *job, fw_dense_encoder *e, outputs *out, furr
   if (status == FURROW_OK) status = open_outputs(job, e, out, err);
   if (out->ids) e->put_ids = write_ids;
   if (status == FURROW_OK) status = fw_dense_encoder_run(e, err);
-  /* the vectors last: where they are, their ids are, too */
-  if (status == FURROW_OK && out->ids) status = fw_array_writer_commit(out->ids, err);
-  if (status == FURROW_OK) status = fw_array_writer_commit(out->values, err);
+  if (status == FURROW_OK) status = commit(out, err);
   if (status != FURROW_OK) return status;
   job->result.vectors = e->vectors;
   job->result.dimension = e->dim;

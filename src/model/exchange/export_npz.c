@@ -180,32 +180,30 @@ static furrow_status write_members(const fw_export *job, fw_csr_encoder *e, fw_z
   return status == FURROW_OK ? write_stored(zip, "data.npy", (fw_array_type)job->type, e->data, err) : status;
 }
 
-static furrow_status write_ids(fw_export *job, const fw_csr_encoder *e, furrow_error *err) {
+/* *file: NULL, there are none. */
+static furrow_status write_ids(fw_export *job, const fw_csr_encoder *e, fw_atomic_file **file, furrow_error *err) {
   char head[FW_NPY_HEADER];
-  fw_atomic_file *file = NULL;
   if (!job->ids_path) return FURROW_OK;
-  furrow_status status = fw_atomic_file_open(&file, job->ids_path, err);
-  if (status != FURROW_OK) return status;
-  if (!job->params->overwrite) fw_atomic_file_keep_existing(file);
+  FW_TRY(fw_atomic_file_open(file, job->ids_path, err));
+  if (!job->params->overwrite) fw_atomic_file_keep_existing(*file);
   fw_npy_write_header(head, "<i8", 1, e->vectors, 0);
-  status = fw_atomic_file_write(file, head, sizeof head, err);
-  if (status == FURROW_OK) status = fw_temp_store_drain(e->ids, put_file, file, err);
-  if (status == FURROW_OK) status = fw_atomic_file_commit(file, err);
-  if (status == FURROW_OK) job->result.ids_bytes = fw_atomic_file_size(file);
-  fw_atomic_file_close(file);
-  return status;
+  FW_TRY(fw_atomic_file_write(*file, head, sizeof head, err));
+  FW_TRY(fw_temp_store_drain(e->ids, put_file, *file, err));
+  job->result.ids_bytes = fw_atomic_file_size(*file);
+  return FURROW_OK;
 }
 
 furrow_status fw_export_npz(fw_export *job, furrow_error *err) {
   fw_zip_writer *zip = NULL;
+  fw_atomic_file *ids = NULL;
   fw_csr_encoder e = {.plan = &job->plan, .beside = job->path, .put_indices = put_zip};
   if (strcmp(job->path, "-") == 0) return fw_fail(err, FURROW_E_ARGUMENT, "npz cannot be written to standard output");
   furrow_status status = fw_csr_encoder_init(&e, err);
   if (status == FURROW_OK) status = fw_zip_writer_open(&zip, job->path, job->params->overwrite, err);
   e.user = zip;
   if (status == FURROW_OK) status = write_members(job, &e, zip, err);
-  if (status == FURROW_OK) status = write_ids(job, &e, err);
-  if (status == FURROW_OK) status = fw_zip_writer_commit(zip, err);
+  if (status == FURROW_OK) status = write_ids(job, &e, &ids, err);
+  if (status == FURROW_OK) status = fw_zip_writer_commit(zip, ids, err);
   if (status == FURROW_OK) {
     job->result.vectors = e.vectors;
     job->result.dimension = (uint64_t)fw_csr_encoder_dimension(&e);
@@ -213,6 +211,7 @@ furrow_status fw_export_npz(fw_export *job, furrow_error *err) {
     job->result.bytes += fw_zip_writer_bytes(zip);
   }
   fw_zip_writer_close(zip);
+  fw_atomic_file_close(ids);
   fw_csr_encoder_clear(&e);
   return status;
 }

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/java_number.h"
 #include "base/number_out.h"
+#include "kern/text/digits.h"
 
 /* ---- Writing ------------------------------------------------------------------------------------------- */
 
@@ -20,34 +20,106 @@ static ALWAYS_INLINE char *put_separator(char *out, const fw_text_shape *shape) 
   return out + shape->separator_length;
 }
 
-static ALWAYS_INLINE size_t put_value(char *out, furrow_elements values, furrow_element_type type, bool decimals,
-                                      size_t i) {
+enum { ROW_TEXT = 16 }; /* "-2147483648" */
+
+/* A row id, written once for all lines. */
+typedef struct row_text {
+  char text[FW_NUMBER_TEXT];
+  size_t length;
+} row_text;
+
+/* The last column id without its last four digits, which most others begin with, too. */
+typedef struct key_text {
+  uint64_t base, width; /* it is that of base … base + width - 1 */
+  char text[FW_NUMBER_TEXT];
+  size_t length;
+} key_text;
+
+enum { KEY_WIDTH = 10000, KEY_TEXT = 16 }; /* "922337203685477" */
+
+/* As fw_eight_digit_text. */
+static ALWAYS_INLINE uint32_t four_digits(uint32_t v) {
+  const uint32_t hundreds = v * 5243 >> 19, pairs = (v << 16) - hundreds * ((100 << 16) - 1);
+  const uint32_t tens = (pairs * 103 >> 10) & 0x000f000f;
+  return ((pairs << 8) - tens * ((10 << 8) - 1)) | 0x30303030;
+}
+
+static ALWAYS_INLINE char *put_key(char *out, key_text *before, int64_t key) {
+  if ((uint64_t)key - before->base >= before->width) {
+    if (key < KEY_WIDTH) return fw_put_signed(out, key);
+    before->base = (uint64_t)key / KEY_WIDTH * KEY_WIDTH;
+    const uint64_t left = (uint64_t)INT64_MAX + 1 - before->base; /* negative ids follow the greatest one */
+    before->width = left < KEY_WIDTH ? left : KEY_WIDTH;
+    before->length = fw_write_u64(before->text, (uint64_t)key / KEY_WIDTH);
+  }
+  memcpy(out, before->text, KEY_TEXT);
+  out += before->length;
+  fw_put_le32(out, four_digits((uint32_t)((uint64_t)key - before->base)));
+  return out + 4;
+}
+
+/* Values are made ready in runs and then put into their lines. */
+typedef struct value_run {
+  const fw_digits *kern;
+  furrow_elements values;
+  size_t first; /* of the run */
+  fw_java_run texts;
+} value_run;
+
+/* `type` and `decimals` are constants wherever these are used. */
+static ALWAYS_INLINE void start_run(value_run *run, furrow_element_type type, bool decimals, size_t first,
+                                    size_t count) {
+  run->first = first;
+  if (type == FURROW_ELEMENT_F64 && !decimals) run->kern->doubles(&run->texts, run->values.f64 + first, count);
+  if (type == FURROW_ELEMENT_F32) run->kern->floats(&run->texts, run->values.f32 + first, count);
+}
+
+static ALWAYS_INLINE char *put_value(char *out, const value_run *run, furrow_element_type type, bool decimals,
+                                     size_t i) {
+  const size_t at = run->first + i;
   switch (type) {
-  case FURROW_ELEMENT_F64: return decimals ? fw_java_decimal6(out, values.f64[i]) : fw_java_double(out, values.f64[i]);
-  case FURROW_ELEMENT_F32: return fw_java_float(out, values.f32[i]);
-  case FURROW_ELEMENT_I64: return fw_write_i64(out, values.i64[i]);
-  default: return fw_write_i64(out, values.i32[i]);
+  case FURROW_ELEMENT_F64:
+    return decimals ? out + fw_java_decimal6(out, run->values.f64[at]) : fw_java_put(out, &run->texts, i, true);
+  case FURROW_ELEMENT_F32: return fw_java_put(out, &run->texts, i, false);
+  case FURROW_ELEMENT_I64: return fw_put_signed(out, run->values.i64[at]);
+  default: return fw_put_signed(out, run->values.i32[at]);
   }
 }
 
-/* `type` and `decimals` are constants wherever this is used. */
-static ALWAYS_INLINE size_t write_lines(const fw_text_shape *shape, furrow_element_type type, bool decimals,
+/* The ids before the values of column c. */
+static ALWAYS_INLINE char *put_ids(char *out, const fw_text_shape *shape, const row_text *row, key_text *key,
+                                   const furrow_panel *panel, size_t c) {
+  if (shape->row) {
+    memcpy(out, row->text, ROW_TEXT);
+    out = put_separator(out + row->length, shape);
+  }
+  if (shape->key) out = put_separator(put_key(out, key, furrow_panel_col(panel, c)), shape);
+  return out;
+}
+
+static ALWAYS_INLINE size_t write_lines(const fw_text_shape *given, furrow_element_type type, bool decimals,
                                         const furrow_panel *panel, size_t first, size_t count, char *out) {
+  const fw_text_shape own = *given, *shape = &own; /* what is written might change the caller's, for all C knows */
   char *const start = out;
-  for (size_t c = first; c < first + count; c++) {
-    if (shape->row) {
-      out += fw_write_i64(out, panel->row_ids[0]);
-      out = put_separator(out, shape);
+  const size_t end = (first + count) * shape->values;
+  value_run run;
+  run.kern = fw_digits_table();
+  run.values = panel->values;
+  row_text row = {.length = 0};
+  key_text key = {.width = 0};
+  if (shape->row) row.length = fw_write_i64(row.text, panel->row_ids[0]);
+  size_t c = first, before = 0; /* values of column c that are written */
+  for (size_t i = first * shape->values, n; i < end; i += n) {
+    n = end - i < FW_JAVA_RUN ? end - i : FW_JAVA_RUN;
+    start_run(&run, type, decimals, i, n);
+    for (size_t k = 0; k < n; k++) {
+      out = before == 0 ? put_ids(out, shape, &row, &key, panel, c) : put_separator(out, shape);
+      out = put_value(out, &run, type, decimals, k);
+      if (++before < shape->values) continue;
+      *out++ = '\n';
+      before = 0;
+      c++;
     }
-    if (shape->key) {
-      out += fw_write_i64(out, furrow_panel_col(panel, c));
-      out = put_separator(out, shape);
-    }
-    for (size_t k = 0; k < shape->values; k++) {
-      if (k) out = put_separator(out, shape);
-      out += put_value(out, panel->values, type, decimals, c * shape->values + k);
-    }
-    *out++ = '\n';
   }
   return (size_t)(out - start);
 }

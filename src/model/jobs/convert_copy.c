@@ -69,16 +69,28 @@ static furrow_status copy_bytes(fw_convert *convert, const fw_input *from, int t
   return status;
 }
 
-furrow_status fw_copy_file(fw_convert *convert, const char *from, const char *name, int fd, const char *new_name,
-                           const char *to, uint64_t *size, furrow_error *err) {
+/* The author of the folder could have any file of this user copied. */
+static furrow_status refuse_link(const char *folder, const char *name, furrow_error *err) {
+  fw_fail(err, FURROW_E_UNSUPPORTED, "%s is a link out of the folder, and no file of the matrix", name);
+  fw_error_set_file(err, folder);
+  fw_error_set_hint(err, "put the file itself in its place, or remove it");
+  return FURROW_E_UNSUPPORTED;
+}
+
+/* follow: a link may lead anywhere, as for data files, whose bytes were checked. */
+static furrow_status copy_file(fw_convert *convert, const char *from, const char *name, bool follow, int fd,
+                               const char *new_name, const char *to, uint64_t *size, furrow_error *err) {
   char *path;
   fw_input *source = NULL;
+  struct stat info;
+  mode_t mode = 0666;
   int target = -1;
   furrow_status status = fw_path_join(&path, from, name, err);
   if (status != FURROW_OK) return status;
-  status = fw_input_open(&source, path, err);
+  status = follow || !fw_path_leads_out(path, from) ? fw_input_open(&source, path, err) : refuse_link(from, name, err);
   if (status != FURROW_OK) goto done;
-  target = openat(fd, new_name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+  if (fw_input_stat(source, &info, NULL) == FURROW_OK) mode = info.st_mode & 0666; /* others see no more of the copy */
+  target = openat(fd, new_name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
   if (target < 0) {
     status = fw_fail_file(err, errno, to, new_name, "cannot create");
     goto done;
@@ -89,6 +101,11 @@ done:
   fw_input_close(source);
   fw_free(path);
   return status;
+}
+
+furrow_status fw_copy_file(fw_convert *convert, const char *from, const char *name, int fd, const char *new_name,
+                           const char *to, uint64_t *size, furrow_error *err) {
+  return copy_file(convert, from, name, false, fd, new_name, to, size, err);
 }
 
 /* Files that are left behind by writers: Angel's, and Furrow's. */
@@ -120,7 +137,8 @@ static furrow_status copy_entry(fw_convert *convert, const furrow_matrix_source 
   const bool regular = fw_path_stat(full, &info, NULL) == FURROW_OK && S_ISREG(info.st_mode);
   fw_free(full);
   if (!regular) return FURROW_OK;
-  status = fw_copy_file(convert, folder, name, fd, renamed ? plan->meta_name : name, path, &size, err);
+  const bool checked = is_data_file(source, name) || strcmp(name, furrow_matrix_source_meta_name(source)) == 0;
+  status = copy_file(convert, folder, name, checked, fd, renamed ? plan->meta_name : name, path, &size, err);
   if (status == FURROW_OK && is_data_file(source, name)) convert->result.bytes += size;
   return status == FURROW_OK ? fw_convert_progress(convert, 0, err) : status;
 }

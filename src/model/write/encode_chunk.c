@@ -89,6 +89,7 @@ static uint64_t count_lost(const fw_encode_part *part, const furrow_panel *panel
   const int64_t begin = part->writer->meta->parts[part->part].start_col + (int64_t)first;
   uint64_t lost = 0;
   if (part->writer->format->flags & FURROW_MATRIX_FORMAT_COL_IDS) return 0;
+  if (!panel->col_ids) return panel->first_col == begin ? 0 : panel->cols;
   for (size_t c = 0; c < panel->cols; c++) lost += furrow_panel_col(panel, c) != begin + (int64_t)c;
   return lost;
 }

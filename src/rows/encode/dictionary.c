@@ -391,7 +391,7 @@ static furrow_status get_image(fw_dictionary *d, size_t size, furrow_error *err)
 furrow_status fw_dictionary_load(fw_dictionary *d, const furrow_schema *schema, const char *path, furrow_error *err) {
   struct stat info;
   *d = (fw_dictionary){0};
-  FW_TRY(fw_input_open(&d->input, path, err));
+  FW_TRY(fw_input_open_regular(&d->input, path, err));
   furrow_status status = fw_input_stat(d->input, &info, err);
   if (status == FURROW_OK) status = get_image(d, (size_t)info.st_size, err);
   if (status == FURROW_OK) status = open_image(d, schema, err);

@@ -120,7 +120,7 @@ furrow_status fw_encoder_digest(const char *directory, char digest[17], furrow_e
   fw_input *input = NULL;
   size_t got = 0;
   FW_TRY(join_path(&path, directory, FW_DICTIONARY_NAME, err));
-  furrow_status status = fw_input_open(&input, path, err);
+  furrow_status status = fw_input_open_regular(&input, path, err);
   if (status == FURROW_OK) status = fw_input_read_at(input, header, sizeof header, 0, &got, err);
   if (status == FURROW_OK && got < sizeof header) {
     status = fw_fail(err, FURROW_E_FORMAT, "dictionary: cut short");

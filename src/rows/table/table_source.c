@@ -10,12 +10,12 @@
 #include "base/pool.h"
 #include "io/stream.h"
 #include "kern/text/tokenizer.h"
+#include "rows/block_reader.h"
 #include "rows/rowbuilder.h"
 #include "rows/table/table_reader.h"
 
 #define DEFAULT_PIECE ((size_t)512 << 10)
 #define MOST_PIECE ((size_t)UINT32_MAX / 2)
-#define MOST_RECORD ((size_t)1 << 30)
 #define HEAD_BYTES ((size_t)64 << 10)     /* of a file: where its header ends, if pieces are smaller */
 #define MOST_HEAD_BYTES ((size_t)8 << 20) /* so much of a long first line is looked at */
 
@@ -62,7 +62,7 @@ static furrow_status open_source(fw_table_source *source, furrow_error *err) {
   char *delimiter = NULL;
   furrow_status status = given ? fw_uri_decode(&delimiter, given, strlen(given), err) : FURROW_OK;
   if (status == FURROW_OK) status = fw_fileset_open(&source->set, source->uri.paths, source->uri.npaths, err);
-  if (status == FURROW_OK) status = fw_split_open(&split, &source->set, 0, 1, DEFAULT_PIECE, MOST_RECORD, err);
+  if (status == FURROW_OK) status = fw_split_open(&split, &source->set, 0, 1, DEFAULT_PIECE, FW_MAX_LINE_BYTES, err);
   if (status == FURROW_OK) status = fw_alloc(&head, MOST_HEAD_BYTES + 2 * FW_KERN_PAD, 1, err);
   if (status == FURROW_OK) {
     memset(head, 0, FW_KERN_PAD);
@@ -313,7 +313,7 @@ static furrow_status open_split(table_scan *scan, furrow_error *err) {
     scan->split = source->pipe;
   } else {
     FW_TRY(fw_split_open(&scan->split, &source->set, params->part, params->nparts ? params->nparts : 1, piece,
-                         MOST_RECORD, err));
+                         FW_MAX_LINE_BYTES, err));
   }
   fw_records records;
   if (fw_table_layout_records(&source->layout, &records)) fw_split_set_records(scan->split, &records);

@@ -25,7 +25,8 @@
 typedef struct batch {
   const float *vectors;
   size_t n;
-  const int64_t *ids; /* NULL: ntotal, ntotal + 1, … */
+  const int64_t *ids; /* NULL: first_id, first_id + 1, … */
+  int64_t first_id;
   bool skip_nan;
   fw_pool *pool;
   bool moved;       /* vectors were transformed */
@@ -33,13 +34,13 @@ typedef struct batch {
   uint64_t *skipped;
 } batch;
 
-static int64_t id_of(const furrow_index *index, const batch *b, size_t i) {
-  return b->ids ? b->ids[i] : index->ntotal + (int64_t)i;
+static int64_t id_of(const batch *b, size_t i) {
+  return b->ids ? b->ids[i] : b->first_id + (int64_t)i;
 }
 
 static bool ids_go_on(const furrow_index *index, const batch *b) {
-  for (size_t i = 0; b->ids && i < b->n; i++)
-    if (b->ids[i] != index->ntotal + (int64_t)i) return false;
+  for (size_t i = 0; i < b->n; i++)
+    if (id_of(b, i) != index->ntotal + (int64_t)i) return false;
   return true;
 }
 
@@ -138,8 +139,7 @@ static furrow_status note_locations(filling *f, furrow_error *err) {
   furrow_status status = fw_alloc(&memory, f->batch->n, sizeof(fw_id_location), err);
   if (status != FURROW_OK) return status;
   fw_id_location *fresh = memory;
-  for (size_t i = 0; i < f->batch->n; i++)
-    fresh[i] = (fw_id_location){.id = id_of(f->index, f->batch, i), .location = -1};
+  for (size_t i = 0; i < f->batch->n; i++) fresh[i] = (fw_id_location){.id = id_of(f->batch, i), .location = -1};
   for (size_t r = 0; r < f->runs.count; r++) {
     const fw_run *run = &f->runs.run[r];
     for (size_t i = 0; i < run->count; i++)
@@ -184,7 +184,7 @@ static furrow_status append_part(void *context, size_t first, size_t count, furr
       size_t row = f->runs.member[run->first + i];
       const uint8_t *code = f->codes ? f->codes + row * index->ivf.code_size
                                      : (const uint8_t *)(f->batch->vectors + row * (size_t)index->d);
-      fw_list_append_code(&index->ivf.lists, list, code, id_of(index, f->batch, row));
+      fw_list_append_code(&index->ivf.lists, list, code, id_of(f->batch, row));
     }
   }
   return FURROW_OK;
@@ -296,10 +296,11 @@ static furrow_status add_id_map(furrow_index *index, const batch *b, furrow_erro
   void *ids = index->id_map.ids;
   batch inner = *b;
   inner.ids = NULL;
+  inner.first_id = index->ntotal;
   FW_TRY(widen(&ids, index->ntotal, b->n, sizeof *index->id_map.ids, err));
   index->id_map.ids = ids;
   FW_TRY(add_to(index->child[0], &inner, err));
-  for (size_t i = 0; i < b->n; i++) index->id_map.ids[index->ntotal + (int64_t)i] = id_of(index, b, i);
+  for (size_t i = 0; i < b->n; i++) index->id_map.ids[index->ntotal + (int64_t)i] = id_of(b, i);
   index->ntotal += (int64_t)b->n;
   return FURROW_OK;
 }
@@ -315,6 +316,7 @@ static furrow_status add_refine(furrow_index *index, const batch *b, furrow_erro
   uint64_t skipped = 0; /* the base index counts them */
   batch inner = *b;
   inner.ids = NULL;
+  inner.first_id = index->ntotal;
   inner.skipped = &skipped;
   FW_TRY(add_to(refinement, &inner, err));
   inner.skipped = b->skipped;
@@ -371,6 +373,18 @@ static furrow_status mark_nan(const float *vectors, size_t n, size_t d, bool **s
   return FURROW_OK;
 }
 
+/* The ids of all vectors are looked at once: after that the index knows which one is next. */
+static furrow_status find_first_id(furrow_index *index, const furrow_index_add_params *p, size_t n, int64_t *first,
+                                   furrow_error *err) {
+  *first = index->ntotal;
+  if (p->ids || p->count_ids) return FURROW_OK;
+  if (index->next_id == 0) index->next_id = furrow_index_next_id(index);
+  *first = index->next_id;
+  if (*first < 0 || (uint64_t)n > (uint64_t)(INT64_MAX - *first))
+    return fw_fail(err, FURROW_E_ARGUMENT, "no ids are left behind the largest one: the new vectors need ids");
+  return FURROW_OK;
+}
+
 furrow_status furrow_index_add(furrow_index *index, const float *vectors, size_t n,
                                const furrow_index_add_params *params, uint64_t *skipped, furrow_error *err) {
   furrow_index_add_params p;
@@ -383,11 +397,13 @@ furrow_status furrow_index_add(furrow_index *index, const float *vectors, size_t
   bool *skip = NULL;
   uint64_t count = 0;
   batch b = {.vectors = vectors, .n = n, .ids = p.ids, .skip_nan = p.skip_nan, .skipped = &count};
+  FW_TRY(find_first_id(index, &p, n, &b.first_id, err));
   furrow_status status = bad < n ? mark_nan(vectors, n, d, &skip, err) : FURROW_OK;
   if (status == FURROW_OK && n > ADD_PART) status = fw_parallel_start(&b.pool, p.threads, err);
   b.skip = skip;
   if (status == FURROW_OK) status = add_to(index, &b, err);
   if (status == FURROW_OK && skipped) *skipped = count;
+  if (status == FURROW_OK) index->next_id = p.ids || p.count_ids ? 0 : b.first_id + (int64_t)n;
   fw_pool_free(b.pool);
   fw_free(skip);
   return status;

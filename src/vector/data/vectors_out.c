@@ -118,6 +118,19 @@ furrow_status furrow_vectors_writer_commit(furrow_vectors_writer *out, furrow_er
   return out->file ? fw_atomic_file_commit(out->file, err) : fw_array_writer_commit(out->array, err);
 }
 
+static furrow_status complete(furrow_vectors_writer *out, fw_atomic_file **file, furrow_error *err) {
+  *file = out->file;
+  return out->file ? FURROW_OK : fw_array_writer_complete(out->array, file, err);
+}
+
+furrow_status furrow_vectors_writer_commit_pair(furrow_vectors_writer *out, furrow_vectors_writer *beside,
+                                                furrow_error *err) {
+  fw_atomic_file *file = NULL, *other = NULL;
+  FW_TRY(complete(out, &file, err));
+  FW_TRY(complete(beside, &other, err));
+  return fw_atomic_file_commit_pair(file, other, err);
+}
+
 void furrow_vectors_writer_close(furrow_vectors_writer *out) {
   if (!out) return;
   fw_array_writer_close(out->array);

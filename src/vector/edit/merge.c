@@ -339,7 +339,10 @@ furrow_status furrow_index_merge(furrow_index *index, const furrow_index *other,
   if (status == FURROW_OK) status = fw_check_same_quantizers(index, other, err);
   if (status == FURROW_OK) status = fw_merge_check_shift(index, index->ntotal, id_shift, err);
   if (status == FURROW_OK) status = prepare(&m, index, other, err);
-  if (status == FURROW_OK) change(&m, index, other);
+  if (status == FURROW_OK) {
+    change(&m, index, other);
+    index->next_id = 0;
+  }
   fw_map_rebuild_clear(&m.renewal);
   return status;
 }

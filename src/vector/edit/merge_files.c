@@ -13,6 +13,7 @@
 #include "vector/index/direct_map.h"
 #include "vector/index/index.h"
 #include "vector/index/inverted_lists.h"
+#include "vector/index/stored_ids.h"
 
 typedef struct joining {
   const char *const *paths;
@@ -85,6 +86,18 @@ static void add_counts(furrow_index *first, const furrow_index *other) {
   if (!fw_index_is_ivf(first)) add_counts(first->child[0], other->child[0]);
 }
 
+/* After all inputs were joined: an id map of the first one has the ids of all. */
+static furrow_status check_unique(const joining *j, furrow_error *err) {
+  const bool mapped = fw_skip_transforms(j->inputs[0])->kind == FURROW_INDEX_ID_MAP;
+  void *memory = NULL;
+  FW_TRY(fw_alloc_zero(&memory, j->count, sizeof(fw_shifted_ids), err));
+  fw_shifted_ids *parts = memory;
+  for (size_t i = 0; i < j->count; i++) parts[i] = (fw_shifted_ids){j->inputs[i], mapped ? 0 : j->joined[i].id_shift};
+  furrow_status status = fw_ids_check_unique(parts, mapped ? 1 : j->count, err);
+  fw_free(memory);
+  return status;
+}
+
 /* Appends input i to those before it; the first input holds the counts of all. */
 static furrow_status join_input(joining *j, size_t i, furrow_error *err) {
   furrow_index *first = j->inputs[0], *input = j->inputs[i];
@@ -122,6 +135,7 @@ static furrow_status join_lists(joining *j, const char *target, const furrow_ind
     if (status == FURROW_OK) status = add_file_name(j->paths[i], join_input(j, i, err), err);
     if (status == FURROW_OK) forget_direct_map(j->inputs[i]);
   }
+  if (status == FURROW_OK && params->unique_ids) status = check_unique(j, err);
   fw_index_writer writer;
   if (status == FURROW_OK) status = fw_index_writer_init(&writer, j->inputs[0], params, err);
   if (status != FURROW_OK) return status;

@@ -224,6 +224,7 @@ furrow_status furrow_index_remove(furrow_index *index, const furrow_id_filter *f
   if (status == FURROW_OK) status = prepare(&r, index, err);
   if (status == FURROW_OK) {
     change(&r, index);
+    index->next_id = 0;
     if (removed) *removed = r.removed;
   }
   fw_free(r.to);

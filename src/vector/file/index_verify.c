@@ -130,18 +130,25 @@ static void verify_ivf(fw_verifier *v, const furrow_index *index) {
     if (index->kind != FURROW_INDEX_IVF_PQ_FAST) verify_padding(v, index);
   }
   if (index->kind == FURROW_INDEX_IVF_PQR) verify_pq(v, "refine_pq/centroids", &ivf->refine_pq);
-  if (index->kind == FURROW_INDEX_IVF_PQR) fw_verify_id_limit(v, index, "lists", index->ntotal);
+  if (index->kind == FURROW_INDEX_IVF_PQR) fw_verify_id_limit(v, index, "lists", index->ntotal, "refinement");
   fw_verify_list_ids(v, index, "lists");
   fw_verify_direct_map(v, index);
   if (ivf->lists.disk) fw_verify_disk(v, index);
 }
 
+/* What the index inside finds is the place of a vector or a name of its own. */
+static void verify_inner_ids(fw_verifier *v, const furrow_index *index, const char *field, const char *reader) {
+  const furrow_index *inner = index->child[0];
+  while (inner && (inner->kind == FURROW_INDEX_TRANSFORM || inner->kind == FURROW_INDEX_REFINE))
+    inner = inner->child[0];
+  if (inner && (inner->kind == FURROW_INDEX_ID_MAP || fw_index_is_ivf(inner)))
+    fw_verify_id_limit(v, inner, field, index->ntotal, reader);
+}
+
 static void verify_refine(fw_verifier *v, const furrow_index *index) {
   if (index->k_factor > 1000)
     fw_found(v, FW_FINDING_REMARK, "k_factor", 0, "is %g; newer Faiss takes 1 to 1000", (double)index->k_factor);
-  /* the second index is read at the ids that the first one finds */
-  const furrow_index *base = furrow_index_ivf(index->child[0]);
-  if (base && index->child[0]->kind != FURROW_INDEX_ID_MAP) fw_verify_id_limit(v, base, "base", index->ntotal);
+  verify_inner_ids(v, index, "base", "refinement");
 }
 
 static void verify_transforms(fw_verifier *v, const furrow_index *index) {
@@ -171,7 +178,10 @@ static void verify_kind(fw_verifier *v, const furrow_index *index, bool quantize
   case FURROW_INDEX_HNSW: fw_verify_graph(v, index); break;
   case FURROW_INDEX_PQ:
   case FURROW_INDEX_MULTI: verify_pq(v, "pq/centroids", &index->pq.pq); break;
-  case FURROW_INDEX_ID_MAP: fw_verify_ids(v, "id_map", index->id_map.ids, (size_t)count); break;
+  case FURROW_INDEX_ID_MAP:
+    fw_verify_ids(v, "id_map", index->id_map.ids, (size_t)count);
+    verify_inner_ids(v, index, "index", "id map");
+    break;
   case FURROW_INDEX_TRANSFORM: verify_transforms(v, index); break;
   case FURROW_INDEX_REFINE: verify_refine(v, index); break;
   default: verify_ivf(v, index); break;

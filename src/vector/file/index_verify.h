@@ -26,8 +26,9 @@ void fw_found(fw_verifier *v, fw_finding_kind kind, const char *field, uint64_t 
 void fw_verify_finite(fw_verifier *v, fw_finding_kind kind, const char *field, const float *numbers, uint64_t count);
 /* Ids of all lists of an IVF index are unique and not negative. `field` is the subject of the findings. */
 void fw_verify_list_ids(fw_verifier *v, const furrow_index *index, const char *field);
-/* They are below `limit`, because something is indexed by them. */
-void fw_verify_id_limit(fw_verifier *v, const furrow_index *index, const char *field, int64_t limit);
+/* They, or those of an id map, are below `limit`, because `reader` takes them as places. */
+void fw_verify_id_limit(fw_verifier *v, const furrow_index *index, const char *field, int64_t limit,
+                        const char *reader);
 /* Ids in an array. */
 void fw_verify_ids(fw_verifier *v, const char *field, const int64_t *ids, size_t count);
 void fw_verify_direct_map(fw_verifier *v, const furrow_index *index);

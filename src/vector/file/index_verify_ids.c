@@ -72,18 +72,22 @@ void fw_verify_list_ids(fw_verifier *v, const furrow_index *index, const char *f
   fw_free(ids);
 }
 
-void fw_verify_id_limit(fw_verifier *v, const furrow_index *index, const char *field, int64_t limit) {
+void fw_verify_id_limit(fw_verifier *v, const furrow_index *index, const char *field, int64_t limit,
+                        const char *reader) {
   const fw_lists *lists = &index->ivf.lists;
+  const bool named = index->kind == FURROW_INDEX_ID_MAP;
   uint64_t beyond = 0;
-  for (size_t i = 0; has_ids(lists) && i < lists->nlist; i++) {
+  for (size_t i = 0; named && i < (size_t)index->ntotal; i++)
+    beyond += index->id_map.ids[i] < 0 || index->id_map.ids[i] >= limit;
+  for (size_t i = 0; !named && has_ids(lists) && i < lists->nlist; i++) {
     for (size_t k = 0; k < lists->list[i].size; k++) {
       int64_t id = fw_list_id(&lists->list[i], k);
       beyond += id < 0 || id >= limit;
     }
   }
   if (beyond > 0)
-    fw_found(v, FW_FINDING_FATAL, field, 0, "%" PRIu64 " %s not within 0 to %" PRId64 ", where the refinement looks",
-             beyond, fw_plural(beyond, "id is", "ids are"), limit - 1);
+    fw_found(v, FW_FINDING_FATAL, field, 0, "%" PRIu64 " %s not within 0 to %" PRId64 ", where the %s looks", beyond,
+             fw_plural(beyond, "id is", "ids are"), limit - 1, reader);
 }
 
 /* ---- Direct map ----------------------------------------------------------------------------------------- */

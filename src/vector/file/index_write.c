@@ -1,5 +1,6 @@
 /* vector/file/index_write.c: writes an index in the layout of docs/formats/faiss-ivfpq.md. */
 #include "vector/file/index_write.h"
+#include "vector/index/stored_ids.h"
 
 #include <string.h>
 
@@ -497,6 +498,12 @@ furrow_status fw_index_writer_init(fw_index_writer *w, const furrow_index *index
   return fw_compat_check(index, w->compat, w->inline_lists, err);
 }
 
+furrow_status fw_index_check_savable(fw_index_writer *w, const furrow_index *index,
+                                     const furrow_index_save_params *params, furrow_error *err) {
+  FW_TRY(fw_index_writer_init(w, index, params, err));
+  return params->unique_ids ? fw_ids_check_unique(&(fw_shifted_ids){.index = index}, 1, err) : FURROW_OK;
+}
+
 /* The writer of an index with the caller's parameters. */
 static furrow_status read_params(fw_index_writer *w, const furrow_index *index, furrow_index_save_params *params,
                                  const furrow_index_save_params *given, furrow_error *err) {
@@ -578,7 +585,7 @@ furrow_status furrow_index_save(const furrow_index *index, const char *path, con
   furrow_index_save_params_init(&p);
   FW_TRY(FW_PARAMS_READ(&p, params, furrow_index_save_params, err));
   FW_TRY(fw_comm_of(&comm, p.comm, err));
-  furrow_status status = fw_comm_all_ok(comm, fw_index_writer_init(&writer, index, &p, err), err);
+  furrow_status status = fw_comm_all_ok(comm, fw_index_check_savable(&writer, index, &p, err), err);
   if (status != FURROW_OK) return status;
   if (comm->ranks > 1) return fw_index_write_together(index, path, &p, comm, &writer, err);
   if (p.names) FW_TRY(fw_id_names_fit(p.names, index, FURROW_E_ARGUMENT, NULL, err));

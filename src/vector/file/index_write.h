@@ -69,6 +69,9 @@ void fw_write_index(fw_index_writer *w, const furrow_index *index);
 /* The writer that params ask for. Fails where `index` cannot be written so. */
 furrow_status fw_index_writer_init(fw_index_writer *w, const furrow_index *index,
                                    const furrow_index_save_params *params, furrow_error *err) FURROW_MUST_USE;
+/* The same, and with params->unique_ids E_EXISTS: an id is there more than once. */
+furrow_status fw_index_check_savable(fw_index_writer *w, const furrow_index *index,
+                                     const furrow_index_save_params *params, furrow_error *err) FURROW_MUST_USE;
 /* Writes one file together with the other ranks (index_write_ranks.c); shift_ids as in furrow_index_save_params. */
 furrow_status fw_index_write_together(const furrow_index *index, const char *path,
                                       const furrow_index_save_params *params, const furrow_comm *comm,

@@ -231,6 +231,7 @@ struct furrow_index {
     fw_transforms transforms;
     float k_factor; /* REFINE */
   };
+  int64_t next_id;     /* of the outermost index: what furrow_index_next_id returns; 0: not known */
   fw_encoder *encoder; /* IVF_*, PQ: what adding needs of the quantizers; NULL: nothing was added yet */
   uint8_t *map;        /* of the outermost index: the file that lists are views of; NULL: none */
   size_t map_size;

@@ -271,7 +271,7 @@ static void written(void **state) {
   assert_int_equal(fw_zip_writer_begin(w, "text", 0, NULL), FURROW_OK);
   assert_int_equal(fw_zip_writer_write(w, "hello", 5, NULL), FURROW_OK);
   assert_int_equal(fw_zip_writer_end(w, NULL, NULL), FURROW_OK);
-  assert_int_equal(fw_zip_writer_commit(w, NULL), FURROW_OK);
+  assert_int_equal(fw_zip_writer_commit(w, NULL, NULL), FURROW_OK);
   fw_zip_writer_close(w);
   assert_int_equal(fw_zip_open(&zip, "w.npz", NULL), FURROW_OK);
   check_member(zip, "text", "hello", 5);

@@ -746,6 +746,66 @@ static void every_failing_call_leaves_the_old_file(void **state) {
   free(data);
 }
 
+static furrow_status save_pair(const char *text, furrow_error *err) {
+  fw_atomic_file *file = NULL, *beside = NULL;
+  furrow_status status = fw_atomic_file_open(&file, "x", err);
+  if (status == FURROW_OK) status = fw_atomic_file_open(&beside, "x.ids", err);
+  if (status == FURROW_OK) status = fw_atomic_file_write(file, text, strlen(text), err);
+  if (status == FURROW_OK) status = fw_atomic_file_write(beside, text, strlen(text), err);
+  if (status == FURROW_OK) status = fw_atomic_file_commit_pair(file, beside, err);
+  fw_atomic_file_close(file);
+  fw_atomic_file_close(beside);
+  return status;
+}
+
+static bool has_text(const char *path, const char *text) {
+  char found[16] = "";
+  FILE *file = fopen(path, "r");
+  if (!file) return false;
+  const size_t size = fread(found, 1, sizeof found - 1, file);
+  fclose(file);
+  return size == strlen(text) && memcmp(found, text, size) == 0;
+}
+
+/* The n-th call fails: a new file never stands beside an old one, and the old ones stay unless it is a rename. */
+static void pairs_are_replaced_together(void **state) {
+  (void)state;
+  for (int n = 1, more = 1; more; n++) {
+    furrow_error err = {0};
+    save_text("x", "old");
+    save_text("x.ids", "old");
+    fault.armed = true;
+    fault.failing_call = n;
+    fault.errnum = ENOSPC;
+    const furrow_status status = save_pair("new", &err);
+    more = fault.calls >= n;
+    const bool begun = strstr(fault.calls_made, "renameat") || strstr(fault.calls_made, "fsync of the directory");
+    no_faults();
+    if (status == FURROW_OK) assert_true(has_text("x", "new") && has_text("x.ids", "new"));
+    if (status != FURROW_OK && !begun) assert_true(has_text("x", "old") && has_text("x.ids", "old"));
+    assert_true(has_text("x", "old") || has_text("x", "new"));
+    if (access("x.ids", F_OK) == 0) assert_true(has_text("x.ids", has_text("x", "old") ? "old" : "new"));
+    assert_true(more || (status == FURROW_OK && n > 10));
+    assert_int_equal(entries("."), 1 + (access("x.ids", F_OK) == 0));
+  }
+}
+
+static void a_pair_is_kept_where_it_must_be(void **state) {
+  (void)state;
+  for (int kept = 0; kept < 2; kept++) {
+    fw_atomic_file *files[2];
+    save_text("x", "old");
+    save_text("x.ids", "old");
+    assert_int_equal(fw_atomic_file_open(&files[0], "x", NULL), FURROW_OK);
+    assert_int_equal(fw_atomic_file_open(&files[1], "x.ids", NULL), FURROW_OK);
+    fw_atomic_file_keep_existing(files[kept]);
+    assert_int_equal(fw_atomic_file_commit_pair(files[0], files[1], NULL), FURROW_E_EXISTS);
+    for (int i = 0; i < 2; i++) fw_atomic_file_close(files[i]);
+    assert_true(has_text("x", "old") && has_text("x.ids", "old"));
+    assert_int_equal(entries("."), 2);
+  }
+}
+
 /* What failed once fails until the end, so that a write whose status was lost cannot be committed. */
 static void a_failure_lasts(void **state) {
   (void)state;
@@ -868,6 +928,8 @@ int main(void) {
       IN_DIR(each_step_is_on_the_disk_before_the_next),
       IN_DIR(short_and_interrupted_writes_do_not_matter),
       IN_DIR(every_failing_call_leaves_the_old_file),
+      IN_DIR(pairs_are_replaced_together),
+      IN_DIR(a_pair_is_kept_where_it_must_be),
       IN_DIR(a_failure_lasts),
       IN_DIR(a_killed_writer_leaves_a_whole_file),
   };

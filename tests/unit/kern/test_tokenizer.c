@@ -155,6 +155,17 @@ static size_t pick_plainly(const uint32_t *offsets, size_t n, const uint64_t *bi
   return count;
 }
 
+/* Deals the first marks out to 1, 2 and 3 lists. */
+static void check_dealing(const uint32_t *offsets, size_t n, fw_token *const *tokens) {
+  for (fw_isa isa = FW_ISA_GENERIC; isa < FW_ISA_COUNT; isa++)
+    for (size_t lists = 1; lists <= LISTS && fw_isa_available(isa); lists++) {
+      const size_t whole = n - n % lists;
+      fw_kernels_at(isa).tokenizer.deal_tokens(offsets, whole, lists, tokens);
+      for (size_t i = 0; i < whole; i++)
+        assert_int_equal(tokens[i % lists][i / lists], fw_token_make(offsets[i], offsets[i] - offsets[i - 1] - 1));
+    }
+}
+
 static void check_picking(fw_rng *rng, size_t n, unsigned density) {
   const size_t words = fw_bit_words(n + FW_KERN_PAD);
   const size_t capacity = n + FW_KERN_PAD;
@@ -179,6 +190,7 @@ static void check_picking(fw_rng *rng, size_t n, unsigned density) {
       for (size_t k = 0; k < lists; k++)
         assert_memory_equal(tokens[k], wanted, pick_plainly(offsets, n, bits[k], wanted) * sizeof *wanted);
     }
+  check_dealing(offsets, n, tokens);
   for (size_t k = 0; k < LISTS; k++) {
     free(bits[k]);
     free(tokens[k]);

@@ -62,7 +62,7 @@ static fw_cuts *cuts_of(const float *x, size_t step) {
   for (size_t at = 0; at < ROWS; at += step) {
     const fw_minibatch batch = {
         .rows = ROWS - at < step ? ROWS - at : step, .x = (float *)(uintptr_t)(x + at * COLUMNS), .columns = COLUMNS};
-    assert_int_equal(fw_feature_stats_add(stats, &batch, NULL), FURROW_OK);
+    assert_int_equal(fw_feature_stats_add(stats, &batch, 1, pool, NULL), FURROW_OK);
   }
   assert_int_equal(fw_feature_stats_choose_cuts(stats, pool, &cuts, NULL), FURROW_OK);
   fw_feature_stats_free(stats);

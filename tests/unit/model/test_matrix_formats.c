@@ -641,6 +641,40 @@ static void test_cut_records(void **state) {
   }
 }
 
+/* Ids that differ in few digits or in all, about all powers of ten and both ends, after each other in any order. */
+static void test_column_ids(void **state) {
+  (void)state;
+  enum { IDS = 3000 };
+  const furrow_matrix_format *format = format_of("RowIdColIdValueTextRowFormat");
+  const furrow_matrix_format_context context = context_of(format, FURROW_ELEMENT_I32, 64, ",");
+  static int64_t ids[IDS];
+  static int32_t values[IDS];
+  const int32_t row_id = INT32_MIN;
+  fw_rng rng;
+  fw_rng_init(&rng, 11);
+  for (size_t i = 0; i < IDS; i++) {
+    int64_t power = 1;
+    for (uint64_t k = fw_rng_below(&rng, 19); k > 0; k--) power *= 10;
+    const int64_t near = power - 3 + (int64_t)fw_rng_below(&rng, 6);
+    const int64_t next = i > 0 && ids[i - 1] < INT64_MAX ? ids[i - 1] + 1 : INT64_MIN;
+    const int64_t ends[] = {near, -near, next, next, (int64_t)fw_rng_next(&rng), INT64_MAX, INT64_MIN};
+    ids[i] = ends[fw_rng_below(&rng, sizeof ends / sizeof *ends)];
+    values[i] = (int32_t)fw_rng_next(&rng) >> fw_rng_below(&rng, 32);
+  }
+  const furrow_panel panel = {
+      .rows = 1, .row_ids = &row_id, .cols = IDS, .col_ids = ids, .type = FURROW_ELEMENT_I32, .values = {values}};
+  size_t size, at = 0;
+  char *bytes = encode(format, &context, &panel, &size), line[80];
+  for (size_t i = 0; i < IDS; i++) {
+    const int n = snprintf(line, sizeof line, "-2147483648,%" PRId64 ",%" PRId32 "\n", ids[i], values[i]);
+    assert_true(at + (size_t)n <= size);
+    assert_memory_equal(bytes + at, line, (size_t)n);
+    at += (size_t)n;
+  }
+  assert_int_equal(at, size);
+  free(bytes);
+}
+
 static void test_keys_that_do_not_fit(void **state) {
   (void)state;
   const int64_t far[2] = {3, INT64_C(1) << 31};
@@ -787,6 +821,7 @@ static int run_all(void) {
       cmocka_unit_test(test_separators_refused),
       cmocka_unit_test(test_fast_is_careful),
       cmocka_unit_test(test_cut_records),
+      cmocka_unit_test(test_column_ids),
       cmocka_unit_test(test_keys_that_do_not_fit),
       cmocka_unit_test(test_snapshot),
       cmocka_unit_test(test_angel1),

@@ -64,7 +64,7 @@ static furrow_status refuse(void *user, furrow_error *err) {
 static table_lists list_rows(const table *t, size_t from, size_t more) {
   const size_t most = t->rows * (t->columns + more);
   table_lists l = {table_array(most, sizeof *l.key), table_array(most, sizeof *l.value),
-                   table_array(t->rows + 1, sizeof *l.first), table_array(t->rows + 1, sizeof *l.offset)};
+                   table_array(t->rows + 1, sizeof *l.first), table_array(t->rows + TABLE_BATCHES, sizeof *l.offset)};
   size_t uses = 0;
   for (size_t row = 0; row < t->rows; row++) {
     for (size_t c = 0; c < t->columns + more; c++) {

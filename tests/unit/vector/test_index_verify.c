@@ -77,6 +77,8 @@ static void damage_is_an_error(void **state) {
   check(sample_ivfpqr, "lists/3/ids", 0, 8, 77, "error lists: 1 id is not within 0 to 5, where the refinement looks\n");
   check(sample_refine, "base/lists/3/ids", 0, 8, 6,
         "error base: 1 id is not within 0 to 5, where the refinement looks\n");
+  check(sample_id_map, "index/lists/3/ids", 0, 8, 6,
+        "error index: 1 id is not within 0 to 5, where the id map looks\n");
   check(sample_map_array, "direct_map/array", 0, 8, 1,
         "remark ntotal: is 7, but the lists have 6 vectors: the others were not finite\n"
         "error direct_map: 1 entry leads to the vector of another id, the first is 0\n");

@@ -1,0 +1,16 @@
+/* vector/index/stored_ids.h: the ids of the vectors of an index, as the outside sees them. */
+#ifndef FW_VECTOR_INDEX_STORED_IDS_H
+#define FW_VECTOR_INDEX_STORED_IDS_H
+
+#include "vector/index/index.h"
+
+/* One index of several that become one, with what is added to its ids. */
+typedef struct fw_shifted_ids {
+  const furrow_index *index;
+  int64_t shift;
+} fw_shifted_ids;
+
+/* E_EXISTS: an id is there more than once, in one of them or in two. */
+furrow_status fw_ids_check_unique(const fw_shifted_ids *parts, size_t count, furrow_error *err) FURROW_MUST_USE;
+
+#endif
