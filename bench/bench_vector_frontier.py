@@ -117,6 +117,8 @@ def kinds_of(options, programs, base):
     found = []
     for by in programs:
         for name, what, nprobe, k_factor in {"furrow": FURROW, "hnswlib": HNSWLIB}.get(by, FAISS):
+            if by == "faiss" and name.startswith("RaBitQ"):  # too old
+                continue
             text = what.format(**names) if isinstance(what, str) else " ".join(what).format(**names)
             how = ["--factory", text] if isinstance(what, str) else text.split()
             if by == "furrow":

@@ -106,9 +106,23 @@ static inline void judge(const passage *p, size_t i, float sum, fw_sink *sink) {
   if (key < sink->worst && i < p->scan_params->upto) offer(p->lists, p->scan_params, i, key, sink);
 }
 
+static void judge_all(const passage *p, size_t b, uint64_t mask, const float *sums, fw_sink *sink) {
+  for (; mask; mask &= mask - 1) {
+    const size_t i = (size_t)__builtin_ctzll(mask);
+    judge(p, b * FW_BLOCK + i, sums[i], sink);
+  }
+}
+
 static void judge_block(const passage *p, size_t b, uint64_t mask, fw_sink *sink) {
+  enum { MANY = 6 }; /* vectors of a block, from which on all sums are faster */
   const uint8_t *block = p->list->codes + b * FW_BLOCK * fw_lut_rows(p->table);
   const size_t width = fw_block_width(p->list->size, b);
+  float all[FW_BLOCK];
+  if (p->table->nibbles && fw_scan_table()->sum_block && __builtin_popcountll(mask) >= MANY) {
+    fw_scan_table()->sum_block(p->table, block, width, all);
+    judge_all(p, b, mask, all, sink);
+    return;
+  }
   for (int left = __builtin_popcountll(mask); left >= SUMS; left -= SUMS) {
     uint32_t at[SUMS];
     float sums[SUMS];
