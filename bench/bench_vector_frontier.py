@@ -23,7 +23,7 @@ import tempfile
 
 import bench_vector_peers as peers
 from bench_rows_peers import HERE, LOAD, machine, print_table
-from frontier_plot import write_plot
+from vector.frontier_plot import write_plot
 
 K, BATCH = peers.K, 1000
 PROBES, EFS = "1,2,3,4,6,8,12,16,24,32,48,64,128", "10,16,24,32,48,64,96,128,192"
@@ -98,7 +98,7 @@ def find_programs(options, home):
 
 def compile_hnswlib(level, home):
     """The command, or None"""
-    target, source = os.path.join(home, f"peer_hnswlib_{level}"), os.path.join(HERE, "peer_hnswlib.cc")
+    target, source = os.path.join(home, f"peer_hnswlib_{level}"), os.path.join(HERE, "vector", "peer_hnswlib.cc")
     newest = max(os.path.getmtime(file) for file in (source, os.path.join(HERE, "vector_bench.h")))
     if not os.path.exists(target) or os.path.getmtime(target) < newest:
         done = subprocess.run([os.environ.get("CXX", "c++"), "-O3", "-DNDEBUG", "-std=c++17", *LEVELS[level][2], "-I",

@@ -1,4 +1,4 @@
-"""bench/frontier_plot.py: a drawing of recall and speed of many kinds of indexes, as SVG, for light and dark pages.
+"""bench/vector/frontier_plot.py: a drawing of recall and speed of many kinds of indexes, as SVG, for light and dark pages.
 
 A panel for each level of instructions, all of one scale; recall is drawn by the logarithm of what is missing.
 """
