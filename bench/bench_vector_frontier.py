@@ -23,10 +23,10 @@ import tempfile
 
 import bench_vector_peers as peers
 from bench_rows_peers import HERE, LOAD, machine, print_table
-from frontier_plot import write_plot
+from vector.frontier_plot import write_plot
 
 K, BATCH = peers.K, 1000
-PROBES, EFS = "1,2,3,4,6,8,12,16,32,64,128", "10,16,24,32,48,64,96,128"
+PROBES, EFS = "1,2,3,4,6,8,12,16,24,32,48,64,128", "10,16,24,32,48,64,96,128,192"
 RECALLS = [0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 0.97, 0.98, 0.99]
 # name, what the index is for Furrow (options) or for Faiss (a factory; np: codes are not put in an order that their own
 # search does not use), settings: nprobe or ef, k_factor
@@ -98,7 +98,7 @@ def find_programs(options, home):
 
 def compile_hnswlib(level, home):
     """The command, or None"""
-    target, source = os.path.join(home, f"peer_hnswlib_{level}"), os.path.join(HERE, "peer_hnswlib.cc")
+    target, source = os.path.join(home, f"peer_hnswlib_{level}"), os.path.join(HERE, "vector", "peer_hnswlib.cc")
     newest = max(os.path.getmtime(file) for file in (source, os.path.join(HERE, "vector_bench.h")))
     if not os.path.exists(target) or os.path.getmtime(target) < newest:
         done = subprocess.run([os.environ.get("CXX", "c++"), "-O3", "-DNDEBUG", "-std=c++17", *LEVELS[level][2], "-I",
@@ -117,6 +117,8 @@ def kinds_of(options, programs, base):
     found = []
     for by in programs:
         for name, what, nprobe, k_factor in {"furrow": FURROW, "hnswlib": HNSWLIB}.get(by, FAISS):
+            if by == "faiss" and name.startswith("RaBitQ"):  # too old
+                continue
             text = what.format(**names) if isinstance(what, str) else " ".join(what).format(**names)
             how = ["--factory", text] if isinstance(what, str) else text.split()
             if by == "furrow":

@@ -96,6 +96,8 @@ static inline size_t fw_group_rows(size_t m) {
 
 typedef struct fw_scan {
   bool nibbles; /* quantise, sift and bounds know fw_lut.nibbles */
+  /* fw_lut_sum of all vectors of a block, if fw_lut.nibbles; NULL: it would not be faster. */
+  void (*sum_block)(const fw_lut *lut, const uint8_t *block, size_t width, float out[FW_BLOCK]);
 
   /* A block of `width` vectors from `count` codes of m bytes each, one behind the other; 0 beyond them. */
   void (*pack)(const uint8_t *rows, size_t m, size_t count, uint8_t *block, size_t width);

@@ -359,6 +359,31 @@ static void add_up(const fw_lut *lut, const uint8_t *codes, size_t n, float *out
   }
 }
 
+/* A table of 16 floats is a register, and 16 codes choose from it by their lower four bits. */
+static inline void add_row(__m512 *sum, __m512 first, __m512 second, const uint8_t *codes) {
+  const __m512i v = _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)codes));
+  *sum = _mm512_add_ps(*sum, _mm512_permutexvar_ps(v, first));
+  *sum = _mm512_add_ps(*sum, _mm512_permutexvar_ps(_mm512_srli_epi32(v, 4), second));
+}
+
+/* Reads beyond narrower blocks. A last table that is not there has zeros, which change no sum. */
+static void sum_block(const fw_lut *lut, const uint8_t *block, size_t width, float out[FW_BLOCK]) {
+  const __m512 zero = _mm512_setzero_ps();
+  __m512 a = zero, b = zero, c = zero, d = zero;
+  for (size_t m = 0; m < lut->m; m += 2, block += width) {
+    const __m512 first = _mm512_load_ps(lut->values + m * FW_LUT_NIBBLES);
+    const __m512 second = m + 1 < lut->m ? _mm512_load_ps(lut->values + (m + 1) * FW_LUT_NIBBLES) : zero;
+    add_row(&a, first, second, block);
+    add_row(&b, first, second, block + 16);
+    add_row(&c, first, second, block + 32);
+    add_row(&d, first, second, block + 48);
+  }
+  _mm512_storeu_ps(out, a);
+  _mm512_storeu_ps(out + 16, b);
+  _mm512_storeu_ps(out + 32, c);
+  _mm512_storeu_ps(out + 48, d);
+}
+
 /* ---- Scores --------------------------------------------------------------------------------------------- */
 
 static void maxima(const float *numbers, size_t n, size_t groups, float *out) {
@@ -435,6 +460,7 @@ static inline __attribute__((always_inline)) float row(const float *x, const flo
 
 void fw_scan_fill_avx512(fw_scan *scan) {
   scan->nibbles = true;
+  scan->sum_block = sum_block;
   scan->quantise = quantise;
   scan->sift = sift;
   scan->sift_quickly = sift_quickly;

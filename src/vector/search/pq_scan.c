@@ -117,13 +117,33 @@ static void judge_some(const passage *p, const uint32_t *positions, size_t n, fw
   for (; i < n; i++) judge(p, positions[i], fw_lut_sum(p->table, p->codes.codes, p->codes.n, positions[i]), sink);
 }
 
+/* All sums of a block at once, of which those whose bits are set are judged. */
+static void judge_whole(const passage *p, size_t b, uint64_t mask, fw_sink *sink) {
+  const uint8_t *block = p->codes.codes + b * FW_BLOCK * fw_lut_rows(p->table);
+  float sums[FW_BLOCK];
+  fw_scan_table()->sum_block(p->table, block, fw_block_width(p->codes.n, b), sums);
+  for (; mask; mask &= mask - 1) {
+    const size_t i = (size_t)__builtin_ctzll(mask);
+    judge(p, b * FW_BLOCK + i, sums[i], sink);
+  }
+}
+
 /* The vectors of blocks first … end-1 whose bits are set. */
 static void judge_blocks(const passage *p, size_t first, size_t end, const uint64_t *masks, fw_sink *sink) {
+  enum { MANY = 6 }; /* vectors of a block, from which on all sums are faster */
+  const bool whole = p->table->nibbles && fw_scan_table()->sum_block;
   uint32_t positions[FW_BLOCK_GROUP * FW_BLOCK];
   size_t n = 0;
-  for (size_t b = first; b < end; b++)
-    for (uint64_t mask = masks[b - first]; mask; mask &= mask - 1)
-      positions[n++] = (uint32_t)(b * FW_BLOCK) + (uint32_t)__builtin_ctzll(mask);
+  for (size_t b = first; b < end; b++) {
+    uint64_t mask = masks[b - first];
+    if (whole && __builtin_popcountll(mask) >= MANY) {
+      judge_some(p, positions, n, sink);
+      judge_whole(p, b, mask, sink);
+      n = 0;
+      continue;
+    }
+    for (; mask; mask &= mask - 1) positions[n++] = (uint32_t)(b * FW_BLOCK) + (uint32_t)__builtin_ctzll(mask);
+  }
   judge_some(p, positions, n, sink);
 }
 

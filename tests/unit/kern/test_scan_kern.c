@@ -78,6 +78,16 @@ static void check_bounds(const fw_scan *scan, const fw_lut *lut, const fw_code_l
   }
 }
 
+/* Sums of whole blocks are those of each vector, to the bit. */
+static void check_sum_block(const fw_scan *scan, const fw_lut *lut, const fw_code_list *list) {
+  for (size_t b = 0; lut->nibbles && scan->sum_block && b * FW_BLOCK < list->n; b++) {
+    float out[FW_BLOCK];
+    scan->sum_block(lut, list->codes + b * FW_BLOCK * fw_lut_rows(lut), fw_block_width(list->n, b), out);
+    for (size_t i = b * FW_BLOCK; i < list->n && i < (b + 1) * FW_BLOCK; i++)
+      assert_true(out[i % FW_BLOCK] == fw_lut_sum(lut, list->codes, list->n, i));
+  }
+}
+
 static void check_level(fw_isa isa) {
   const fw_scan scan = fw_kernels_at(isa).scan;
   fw_rng rng;
@@ -92,6 +102,7 @@ static void check_level(fw_isa isa) {
     const fw_code_list list = make_list(&rng, m, lut.nibbles ? 256 : ksub, n, scale, round % 2);
     scan.quantise(&lut);
     check_bounds(&scan, &lut, &list);
+    check_sum_block(&scan, &lut, &list);
     const float limits[] = {value_of(&lut, &list, fw_rng_below(&rng, n)), 0, -3 * scale * sqrtf((float)m),
                             value_of(&lut, &list, n - 1)};
     for (size_t i = 0; i < 4; i++) check_sift(&scan, &lut, &list, limits[i]);
