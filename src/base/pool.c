@@ -437,8 +437,8 @@ typedef struct stage_run {
   unsigned threads;
   _Alignas(64) atomic_uint_fast64_t tasks; /* of the stage, and in the low half the first that no thread has taken */
   _Alignas(64) atomic_uint done;           /* tasks of the stage */
-  atomic_bool waiting;                     /* next has returned FW_STAGE_WAIT, and whoever clears this calls it again */
-  atomic_uint asides;                      /* calls of aside that did something */
+  atomic_bool waiting; /* next has returned FW_STAGE_WAIT, and the thread that clears this calls it again */
+  atomic_uint asides;  /* calls of aside that did something */
   atomic_bool ended;
   _Alignas(64) atomic_uint sleepers;
   pthread_mutex_t lock;

@@ -14,16 +14,16 @@ typedef struct fw_batch_slot {
   fw_net *net;
   const fw_graph *graph;
   fw_batcher *batcher;
-  fw_pass *pass, *own_pass;       /* that it uses, and one of its own; NULL: none */
-  fw_minibatch *batch;            /* NULL: none */
+  fw_pass *pass, *own_pass; /* that it uses, and one of its own; NULL: none */
+  fw_minibatch *batch;      /* NULL: none */
   size_t row_capacity;
-  size_t task_rows; /* rows of a task */
-  size_t halved;    /* so many of the last tasks are cut in two; 0 where gradients are summed by row */
-  uint64_t *number;               /* of each row in the data, from 1: for messages */
-  double *out;                    /* outputs of each row */
-  fw_row_terms *terms;            /* of each row, for its tally */
-  bool has_terms;                 /* they have been found; else the tally finds them */
-  double *loss;                   /* of each task of rows */
+  size_t task_rows;      /* rows of a task */
+  size_t halved;         /* so many of the last tasks are cut in two; 0 where gradients are summed by row */
+  uint64_t *number;      /* of each row in the data, from 1: for messages */
+  double *out;           /* outputs of each row */
+  fw_row_terms *terms;   /* of each row, for its tally */
+  bool has_terms;        /* they have been found; else the tally finds them */
+  double *loss;          /* of each task of rows */
   atomic_uint *unsummed; /* tasks of each part of the rows whose sums are still to be made: fw_batch_slot_run */
   atomic_bool unsound;   /* a loss or an output is not a number */
 } fw_batch_slot;
@@ -64,7 +64,7 @@ furrow_status fw_batch_slot_fill_claimed(fw_batch_slot *slot, const fw_row_sourc
 furrow_status fw_batch_slot_begin(fw_batch_slot *slot, bool grow, furrow_error *err) FURROW_MUST_USE;
 
 /* The phase of rows in tasks of task_rows, without (step NULL) or with the backward pass. Their losses are added up by
- * task: whoever returns a loss leaves task_rows and halved as they are. */
+ * task: a caller that returns a loss leaves task_rows and halved as they are. */
 enum { FW_TASK_ROWS_LEAST = 16, FW_TASK_ROWS = 32, FW_TASK_ROWS_MOST = 64 };
 size_t fw_batch_slot_tasks(const fw_batch_slot *slot);
 void fw_batch_slot_rows(fw_batch_slot *slot, const fw_step *step, size_t task);

@@ -22,36 +22,36 @@ enum { THREAD_TASKS = 4, LEAST_TASK_NS = 4000 };
 /* Where each thread has rows for so long, it is not asked whether fewer threads would be faster. */
 enum { LEAST_SHARE_NS = 50000 };
 
-typedef struct place {
+typedef struct flight {
   fw_batch_slot slot;
   bool filled;
   furrow_status status; /* of filling it, and of finding its records */
   furrow_error error;
-} place;
+} flight;
 
 /* What threads read all the time, and what they write often, do not share lines of cache. */
 struct fw_pipeline {
   furrow_trainer *trainer;
-  place places[MOST_SLOTS];
+  flight flights[MOST_SLOTS];
   fw_pass *passes[MOST_PASSES];
-  unsigned place_count, pass_count;
+  unsigned slot_count, pass_count;
   void *memory;
   /* the run */
   const fw_pipeline_job *job;
   atomic_bool stop;
   atomic_uint takers;              /* threads that take tasks */
   _Alignas(64) atomic_bool offers; /* there is work aside */
-  /* under the lock: batches that have a place, have begun, have outputs, are trained, are taken, have left their place
+  /* under the lock: batches that have a slot, have begun, have outputs, are trained, are taken, have no slot any more
    */
   _Alignas(64) atomic_bool locked;
   uint64_t claimed, begun, scored, trained, taken, left;
   bool beginning, taking, reading; /* a thread is at it */
   bool ended;                      /* nothing is left to be claimed */
   unsigned unused_count;
-  place *unused[MOST_SLOTS];
-  place *at[MOST_SLOTS]; /* of batch n: at[n % MOST_SLOTS] */
+  flight *unused[MOST_SLOTS];
+  flight *at[MOST_SLOTS]; /* of batch n: at[n % MOST_SLOTS] */
   /* the stage */
-  _Alignas(64) place *now; /* NULL: none */
+  _Alignas(64) flight *now; /* NULL: none */
   bool updating;
   fw_step step;
   double row_ns;             /* that a row took in a task of the last batch; 0: not known */
@@ -85,13 +85,13 @@ static void unlock(fw_pipeline *p) {
 
 /* ---- Work aside: what there is ------------------------------------------------------------------------------ */
 
-static place *place_of(const fw_pipeline *p, uint64_t batch) {
+static flight *flight_of(const fw_pipeline *p, uint64_t batch) {
   return p->at[batch % MOST_SLOTS];
 }
 
 static bool can_begin(const fw_pipeline *p) {
   if (p->beginning || p->begun == p->claimed || p->begun >= p->trained + p->pass_count) return false;
-  const place *next = place_of(p, p->begun);
+  const flight *next = flight_of(p, p->begun);
   return next->filled && next->status == FURROW_OK && next->slot.batch;
 }
 
@@ -108,9 +108,9 @@ static void offer(fw_pipeline *p) {
   atomic_store(&p->offers, can_begin(p) || can_take(p) || can_fill(p));
 }
 
-static void leave_places(fw_pipeline *p) {
+static void free_slots(fw_pipeline *p) {
   const uint64_t done = p->trained < p->taken ? p->trained : p->taken;
-  for (; p->left < done; p->left++) p->unused[p->unused_count++] = place_of(p, p->left);
+  for (; p->left < done; p->left++) p->unused[p->unused_count++] = flight_of(p, p->left);
 }
 
 /* ---- Work aside: doing it ----------------------------------------------------------------------------------- */
@@ -118,7 +118,7 @@ static void leave_places(fw_pipeline *p) {
 /* Each of these is called with the lock held, and gives it back while it works. */
 
 static void begin_batch(fw_pipeline *p) {
-  place *next = place_of(p, p->begun);
+  flight *next = flight_of(p, p->begun);
   next->slot.pass = p->passes[p->begun % p->pass_count];
   p->beginning = true;
   offer(p);
@@ -131,7 +131,7 @@ static void begin_batch(fw_pipeline *p) {
 }
 
 static void take_batch(fw_pipeline *p) {
-  const place *done = place_of(p, p->taken);
+  const flight *done = flight_of(p, p->taken);
   p->taking = true;
   offer(p);
   unlock(p);
@@ -139,10 +139,10 @@ static void take_batch(fw_pipeline *p) {
   lock(p);
   p->taking = false;
   p->taken++;
-  leave_places(p);
+  free_slots(p);
 }
 
-static furrow_status fill_claimed(fw_pipeline *p, place *to) {
+static furrow_status fill_claimed(fw_pipeline *p, flight *to) {
   const fw_row_source *from = p->job->from;
   size_t first, count;
   from->claim(from->source, from->rows, &first, &count);
@@ -155,7 +155,7 @@ static furrow_status fill_claimed(fw_pipeline *p, place *to) {
 }
 
 /* Only reading is for one thread at a time. */
-static furrow_status fill_in_order(fw_pipeline *p, place *to) {
+static furrow_status fill_in_order(fw_pipeline *p, flight *to) {
   size_t count;
   p->reading = true;
   offer(p);
@@ -172,7 +172,7 @@ static furrow_status fill_in_order(fw_pipeline *p, place *to) {
 }
 
 static void fill_batch(fw_pipeline *p) {
-  place *to = p->unused[--p->unused_count];
+  flight *to = p->unused[--p->unused_count];
   p->at[p->claimed++ % MOST_SLOTS] = to;
   to->filled = false;
   to->status = p->job->from->claim ? fill_claimed(p, to) : fill_in_order(p, to);
@@ -238,7 +238,7 @@ static void end_batch(fw_pipeline *p) {
   p->updating = false;
   lock(p);
   p->trained++;
-  leave_places(p);
+  free_slots(p);
   offer(p);
   unlock(p);
   atomic_fetch_add(&p->rows, rows);
@@ -246,10 +246,10 @@ static void end_batch(fw_pipeline *p) {
 }
 
 /* The next batch, if it has begun; *end: there is none. */
-static place *find_next(fw_pipeline *p, bool *end) {
-  place *found = NULL;
+static flight *find_next(fw_pipeline *p, bool *end) {
+  flight *found = NULL;
   lock(p);
-  place *next = p->trained < p->claimed ? place_of(p, p->trained) : NULL;
+  flight *next = p->trained < p->claimed ? flight_of(p, p->trained) : NULL;
   *end = next && next->filled && (next->status != FURROW_OK || !next->slot.batch);
   if (*end && next->status != FURROW_OK) {
     p->status = next->status;
@@ -335,7 +335,7 @@ static void report(void *context) {
 
 /* ---- The run ------------------------------------------------------------------------------------------------ */
 
-static size_t wanted_places(const fw_pipeline *p, const fw_row_source *from) {
+static size_t wanted_slots(const fw_pipeline *p, const fw_row_source *from) {
   const unsigned threads = fw_spin_pool_threads(p->trainer->pool);
   const int64_t range = p->trainer->plan->data.range;
   if (threads == 1) return 1;
@@ -345,10 +345,10 @@ static size_t wanted_places(const fw_pipeline *p, const fw_row_source *from) {
   return count < LEAST_SLOTS ? LEAST_SLOTS : count;
 }
 
-static furrow_status ensure_places(fw_pipeline *p, size_t count, furrow_error *err) {
+static furrow_status ensure_slots(fw_pipeline *p, size_t count, furrow_error *err) {
   const unsigned passes = count > 1 ? MOST_PASSES : 1;
-  for (; p->place_count < count; p->place_count++) {
-    fw_batch_slot *slot = &p->places[p->place_count].slot;
+  for (; p->slot_count < count; p->slot_count++) {
+    fw_batch_slot *slot = &p->flights[p->slot_count].slot;
     const furrow_status status = fw_batch_slot_init(slot, p->trainer->net, NULL, err);
     if (status != FURROW_OK) fw_batch_slot_clear(slot);
     if (status != FURROW_OK) return status;
@@ -371,12 +371,12 @@ static furrow_status create(furrow_trainer *trainer, furrow_error *err) {
 
 void fw_pipeline_free(fw_pipeline *p) {
   if (!p) return;
-  for (unsigned i = 0; i < p->place_count; i++) fw_batch_slot_clear(&p->places[i].slot);
+  for (unsigned i = 0; i < p->slot_count; i++) fw_batch_slot_clear(&p->flights[i].slot);
   for (unsigned i = 0; i < p->pass_count; i++) fw_pass_free(p->passes[i]);
   fw_free(p->memory);
 }
 
-static void start_run(fw_pipeline *p, const fw_pipeline_job *job, size_t places) {
+static void start_run(fw_pipeline *p, const fw_pipeline_job *job, size_t slots) {
   p->job = job;
   p->claimed = p->begun = p->scored = p->trained = p->taken = p->left = p->reported = 0;
   p->ended = p->updating = false;
@@ -389,8 +389,8 @@ static void start_run(fw_pipeline *p, const fw_pipeline_job *job, size_t places)
   atomic_store(&p->batches, 0);
   atomic_store(&p->rows, 0);
   p->unused_count = 0;
-  while (p->unused_count < places) {
-    p->unused[p->unused_count] = &p->places[p->unused_count];
+  while (p->unused_count < slots) {
+    p->unused[p->unused_count] = &p->flights[p->unused_count];
     p->unused_count++;
   }
   offer(p);
@@ -399,12 +399,12 @@ static void start_run(fw_pipeline *p, const fw_pipeline_job *job, size_t places)
 furrow_status fw_pipeline_run(furrow_trainer *trainer, const fw_pipeline_job *job, furrow_error *err) {
   FW_TRY(create(trainer, err));
   fw_pipeline *p = trainer->pipeline;
-  const size_t places = wanted_places(p, job->from);
-  FW_TRY(ensure_places(p, places, err));
-  start_run(p, job, places);
+  const size_t slots = wanted_slots(p, job->from);
+  FW_TRY(ensure_slots(p, slots, err));
+  start_run(p, job, slots);
   const fw_stages stages = {next_stage, run_task, work_aside, report, &p->takers};
   fw_spin_pool_run_stages(trainer->pool, &stages, p);
-  for (; p->taken < p->scored; p->taken++) job->take(job->user, &place_of(p, p->taken)->slot);
+  for (; p->taken < p->scored; p->taken++) job->take(job->user, &flight_of(p, p->taken)->slot);
   if (p->status != FURROW_OK && err) *err = p->error;
   if (p->status != FURROW_OK) return p->status;
   if (p->caller_status != FURROW_OK && err) *err = p->caller_error;

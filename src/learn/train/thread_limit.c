@@ -45,13 +45,13 @@ static void try_number(fw_thread_limit *limit, unsigned number) {
 /* After each number: on in its direction while that helps; upwards if going down did not help at all. */
 static void decide(fw_thread_limit *limit, double seconds) {
   const bool first = limit->best_seconds == 0, better = first || seconds < WORTH * limit->best_seconds;
-  const bool turns = !better && !limit->up && limit->tried == fewer(limit) && limit->best < limit->threads;
+  const bool reverses = !better && !limit->up && limit->tried == fewer(limit) && limit->best < limit->threads;
   if (better) {
     limit->best = limit->tried;
     limit->best_seconds = seconds;
   }
-  limit->up |= turns;
-  if (better || turns)
+  limit->up |= reverses;
+  if (better || reverses)
     try_number(limit, limit->up ? more(limit) : fewer(limit));
   else
     try_number(limit, 0);
