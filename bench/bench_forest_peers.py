@@ -3,7 +3,7 @@
 
 Makes tables (gen_table): 28 real features with a label of two classes, a number, or one of five classes, some of them
 with values missing; 39 one-hot features of 100,000. Both train the same number of trees of the same depth, learning rate
-and lambda with two threads, in turn, round by round, and score all rows. Reports medians, peak memory, and how good
+and lambda with a thread for each core, in turn, round by round, and score all rows. Reports medians, peak memory, and how good
 both are on rows that they have not seen.
 """
 import argparse
@@ -32,7 +32,7 @@ def read_arguments():
     parser.add_argument("--rounds", type=int, default=3, help="runs of each program (3)")
     parser.add_argument("--kinds", default="binary,sparse", help=f"of {','.join(KINDS)} (binary,sparse)")
     parser.add_argument("--quick", action="store_true", help="--rows 50000 --trees 20 --rounds 1, all kinds")
-    parser.add_argument("--cores", help="the two to use, e.g. 2,3 (the last two allowed)")
+    parser.add_argument("--cores", help="those to use, e.g. 0,1,2,3: a thread for each (the last two allowed)")
     parser.add_argument("--scratch", help="folder to work in")
     parser.add_argument("--out", metavar="FILE", help="write the results as JSON")
     options = parser.parse_args()
@@ -65,11 +65,12 @@ def run_peer(command, cores, what):
 def run_ours(options, folder, kind):
     """Training, scoring, and the figures of `furrow eval`"""
     program, path = os.path.join(options.build, "bench", "bench_forest"), os.path.join(folder, kind)
+    threads = str(len(options.cores))
     settings = [f"trees={options.trees}", f"depth={options.depth}", f"lr={options.rate}", "splits=254", "reg-lambda=1",
                 f"objective={OBJECTIVES.get(kind, 'binary:logistic')}"] + (["classes=5"] if kind == "classes" else [])
     cached = f"{path}.train.libsvm#{path}.cache"
-    line = run_peer([program, "fit", cached, path + ".model", "--threads", "2", *settings], options.cores, "furrow")
-    scored = run_peer([program, "score", path + ".model", cached, "--threads", "2"], options.cores, "furrow")
+    line = run_peer([program, "fit", cached, path + ".model", "--threads", threads, *settings], options.cores, "furrow")
+    scored = run_peer([program, "score", path + ".model", cached, "--threads", threads], options.cores, "furrow")
     one = run_peer([program, "rows", path + ".model", path + ".test.libsvm"], options.cores[-1:], "furrow")
     text = subprocess.run([os.path.join(options.build, "furrow"), "eval", "--model", path + ".model", "--data",
                            path + ".test.libsvm", "--json"], check=True, capture_output=True, text=True).stdout
@@ -81,8 +82,8 @@ def run_ours(options, folder, kind):
 
 def run_kind(options, folder, kind, python):
     path = os.path.join(folder, kind)
-    script = [python, os.path.join(HERE, "peer_xgboost.py"), kind, path + ".train.bin", path + ".test.bin", "2",
-              str(options.trees), str(options.depth), str(options.rate), "1"]
+    script = [python, os.path.join(HERE, "peer_xgboost.py"), kind, path + ".train.bin", path + ".test.bin",
+              str(len(options.cores)), str(options.trees), str(options.depth), str(options.rate), "1"]
     make_data(options, folder, kind)
     ours, theirs = [], []
     for _ in range(options.rounds):
@@ -116,7 +117,8 @@ def main():
             if theirs:
                 table.append(table_row(kind, "xgboost", theirs, None))
             found[kind] = {"furrow": ours, "xgboost": theirs}
-    print(f"{options.rows} rows, {options.trees} trees of depth {options.depth}, learning rate {options.rate}, two threads; "
+    print(f"{options.rows} rows, {options.trees} trees of depth {options.depth}, learning rate {options.rate}, "
+          f"{len(options.cores)} threads; "
           f"{machine()['cpu']}; others took {LOAD.share_of_others():.0%} of the machine meanwhile")
     print_table("Boosted trees", ["table", "program", "training s", "faster by", "by processor time", "scoring s",
                                   "faster by", "us a single row", "peak MB", "rows that are new"], table)

@@ -64,12 +64,12 @@ static bool is_same(const fw_minibatch *batch, size_t row) {
          memcmp(batch->key + end[0], batch->key + end[-1], n * sizeof *batch->key) == 0;
 }
 
-/* Where rows are alike, as those of a table are, features are looked up for the first of them; else for all at once,
- * with memory prefetched. */
+/* Where rows have the same keys, as those of a table do, features are looked up for the first of them; else for all at
+ * once, with memory prefetched. */
 static void number_rows(const scanning *s, batch_scan *scan, const fw_minibatch *batch) {
   const fw_features *features = s->stats->features;
-  const bool alike = batch->rows > 1 && is_same(batch, 1);
-  if (!alike) fw_features_find_all(features, batch->key, batch->uses, NULL, scan->records);
+  const bool same = batch->rows > 1 && is_same(batch, 1);
+  if (!same) fw_features_find_all(features, batch->key, batch->uses, NULL, scan->records);
   for (size_t row = 0; row < batch->rows; row++) {
     const size_t begin = batch->offset[row], n = batch->offset[row + 1] - begin;
     uint32_t *number = scan->numbers + begin;
@@ -77,7 +77,7 @@ static void number_rows(const scanning *s, batch_scan *scan, const fw_minibatch 
       memcpy(number, number - n, n * sizeof *number);
       continue;
     }
-    if (alike) fw_features_find_all(features, batch->key + begin, n, NULL, scan->records + begin);
+    if (same) fw_features_find_all(features, batch->key + begin, n, NULL, scan->records + begin);
     number_row(s, scan, batch->key + begin, n, scan->records + begin, number);
   }
 }
