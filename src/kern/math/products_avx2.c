@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "kern/math/products.h"
+#include "kern/math/projection.h"
 
 typedef __m256 vf;
 typedef __m256i vi;
@@ -80,5 +81,6 @@ static inline void vd_store(double *p, vd v) {
 void fw_products_fill_avx2(fw_products *products) {
   products->nearest = nearest;
   products->scores = scores;
+  fw_products_fill_bounds_avx2(products);
   products->sum_rows = sum_rows;
 }

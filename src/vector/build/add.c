@@ -216,7 +216,7 @@ static furrow_status check_ivf(const furrow_index *index, const batch *b, furrow
 static furrow_status add_ivf(furrow_index *index, const batch *b, furrow_error *err) {
   filling f = {.index = index, .batch = b};
   furrow_status status = check_ivf(index, b, err);
-  if (status == FURROW_OK) status = fw_encoder_get(index, &f.encoder, err);
+  if (status == FURROW_OK) status = fw_encoder_get(index, b->vectors, b->n, &f.encoder, err);
   if (status == FURROW_OK) status = make_codes(&f, err);
   if (status == FURROW_OK) status = ensure_capacity(&f, err);
   if (status == FURROW_OK) status = append_all(&f, err);
@@ -280,7 +280,7 @@ static furrow_status add_pq(furrow_index *index, const batch *b, furrow_error *e
   void *codes = index->pq.codes;
   size_t size = fw_pq_code_size(&index->pq.pq);
   furrow_status status = check_numbers(index, b, err);
-  if (status == FURROW_OK) status = fw_encoder_get(index, &encoder, err);
+  if (status == FURROW_OK) status = fw_encoder_get(index, b->vectors, b->n, &encoder, err);
   if (status == FURROW_OK) status = widen(&codes, index->ntotal, b->n, size, err);
   if (status != FURROW_OK) return status;
   index->pq.codes = codes;
