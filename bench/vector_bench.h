@@ -89,18 +89,13 @@ static inline size_t bench_numbers(const char *text, size_t *numbers) {
 }
 
 static inline bool bench_vector_options(int argc, char **argv, vector_options *options) {
-  static const struct option names[] = {{"threads", required_argument, NULL, 't'},
-                                        {"nlist", required_argument, NULL, 'l'},
-                                        {"m", required_argument, NULL, 'm'},
-                                        {"nbits", required_argument, NULL, 'n'},
-                                        {"nprobe", required_argument, NULL, 'p'},
-                                        {"batch", required_argument, NULL, 'b'},
-                                        {"answers", required_argument, NULL, 'a'},
-                                        {"k-factor", required_argument, NULL, 'f'},
-                                        {"factory", required_argument, NULL, 'y'},
-                                        {"seed", required_argument, NULL, 's'},
-                                        {"refine", no_argument, NULL, 'r'},
-                                        {NULL, 0, NULL, 0}};
+  static const struct option names[] = {
+      {"threads", required_argument, NULL, 't'}, {"nlist", required_argument, NULL, 'l'},
+      {"m", required_argument, NULL, 'm'},       {"nbits", required_argument, NULL, 'n'},
+      {"nprobe", required_argument, NULL, 'p'},  {"batch", required_argument, NULL, 'b'},
+      {"answers", required_argument, NULL, 'a'}, {"k-factor", required_argument, NULL, 'f'},
+      {"factory", required_argument, NULL, 'y'}, {"seed", required_argument, NULL, 's'},
+      {"refine", no_argument, NULL, 'r'},        {NULL, 0, NULL, 0}};
   bool good = true;
   int c;
   memset(options, 0, sizeof *options);

@@ -15,7 +15,7 @@
 #define FW_HEAD_STEP 8   /* of which there is a multiple */
 
 /* Heads as bytes. A bound is start + the products of a head with bytes of a question, which are 64 too large each and
- * at most 127; start makes up for that. Sums of 16 bits wrap around, but for the result. */
+ * at most 127; start makes up for that. Sums of 16 bits wrap around, except the result. */
 typedef struct fw_heads {
   size_t blocks, pairs; /* of FW_HEAD_WIDTH vectors; of numbers of a head */
   const int8_t *values; /* [blocks][pairs][FW_HEAD_WIDTH][2], aligned to 64 bytes */
