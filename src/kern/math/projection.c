@@ -10,9 +10,10 @@
 
 #define ROUND_UP (1 + 64 * FLT_EPSILON) /* bounds stay bounds when they become floats */
 #define MOST_D 2048
-#define MOST_ROWS 512 /* vectors in whose covariance directions are looked for */
-#define SWEEPS 4      /* of orthogonal iteration: the directions need not be exact */
-#define SAMPLE 32     /* questions that choose the length of heads */
+#define MOST_ROWS 512  /* vectors in whose covariance directions are looked for */
+#define SWEEPS 4       /* of orthogonal iteration: the directions need not be exact */
+#define SAMPLE 32      /* questions that choose the length of heads */
+#define ROUNDING 0.03F /* what bytes cost, about, relative to the lengths of a question and of the longest vector */
 #define LEAST_N 128
 #define LEAST_WORK 0x1p16 /* questions times vectors for each dimension, below which directions cost too much */
 
@@ -370,7 +371,7 @@ void fw_projection_nearest(const fw_packed *packed, const float *x, size_t nx, s
 /* Cycles for a question, roughly, with heads of `count` numbers that leave so many of n vectors. */
 static double cost(const fw_projection *v, size_t count, double left) {
   const double padded = (double)((count - 1 + FW_PACK_WIDTH - 1) / FW_PACK_WIDTH * FW_PACK_WIDTH);
-  return (double)v->n * ((double)count / 40 + 0.15) + padded * (double)v->d / 14 + 400 + left * 120;
+  return (double)v->n * ((double)count / 40 + 0.15) + padded * (double)v->d / 14 + 400 + left * 90;
 }
 
 /* And without: with a sketch, products of bytes. */
@@ -402,6 +403,8 @@ static size_t choose_length(const fw_projection *v, const fw_packed *packed, con
   size_t left[FW_HEAD_MOST / FW_HEAD_STEP] = {0}, chosen = 0;
   for (size_t i = 0; i < count; i++)
     make_heads(v, v->rows + i * n / count * v->stride, 1, v->stride, true, s->heads + i * FW_HEAD_MOST, s->squares + i);
+  float longest = 0;
+  for (size_t i = 0; i < count; i++) longest = fmaxf(longest, sqrtf(s->squares[i]));
   for (size_t i = 0; i < questions; i++) {
     const float *from = x + i * nx / questions * stride;
     float head[FW_HEAD_MOST], square, score;
@@ -413,14 +416,15 @@ static size_t choose_length(const fw_projection *v, const fw_packed *packed, con
     fw_products_table()->nearest(packed, from, 1, stride, &best, &score);
     if (best == UINT32_MAX || !sound(v, square)) return 0;
     consider(v, &q, best);
-    count_left(v, s->heads, s->squares, count, head, square, needed(v, &q), left);
+    const float least = needed(v, &q) - ROUNDING * sqrtf(square) * longest;
+    count_left(v, s->heads, s->squares, count, head, square, least, left);
   }
-  double least = 0.8 * plain_cost(packed);
+  double cheapest = 0.8 * plain_cost(packed);
   for (size_t length = FW_HEAD_STEP; length <= v->p + 1; length += FW_HEAD_STEP) {
     const double share = (double)left[length / FW_HEAD_STEP - 1] / (double)(count * questions);
     const double now = cost(v, length, share * (double)n);
-    if (now < least) chosen = length;
-    least = fmin(now, least);
+    if (now < cheapest) chosen = length;
+    cheapest = fmin(now, cheapest);
   }
   return chosen;
 }
