@@ -151,7 +151,7 @@ typedef struct rates {
 /* Times of a trial, while it runs. */
 typedef struct stopwatch {
   double began;             /* the current step */
-  double round, quantizers; /* the fastest round for lists but for the first, all of the quantizers */
+  double round, quantizers; /* the fastest round for lists after the first one, all of the quantizers */
 } stopwatch;
 
 enum {
