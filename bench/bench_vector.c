@@ -38,6 +38,7 @@ static bool train(const vector_options *options, const bench_vectors *base) {
   furrow_index_train_params params;
   furrow_index_train_params_init(&params);
   params.threads = options->threads;
+  if (options->seed) params.seed = options->seed;
   return good(furrow_index_train(made, base->at, base->n, &params, &err));
 }
 

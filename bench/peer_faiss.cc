@@ -23,6 +23,7 @@ static bool create(const vector_options *options, size_t d) {
   auto *quantizer = new faiss::IndexFlatL2(static_cast<int64_t>(d));
   auto *made = new faiss::IndexIVFPQ(quantizer, d, options->nlist, options->m, options->nbits);
   made->own_fields = true;
+  if (options->seed) made->cp.seed = made->pq.cp.seed = static_cast<int>(options->seed);
   index_.reset(made);
   return true;
 }

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "core/commands.h"
 #include "core/fail.h"
@@ -142,85 +143,138 @@ static void compute_size(index_size *size, const furrow_index_spec *spec, uint64
 
 /* ---- Measuring ------------------------------------------------------------------------------------------ */
 
-/* Seconds per multiplication and addition in three steps: training of lists, training of quantizers, adding. */
+/* Seconds for one vector: in a round of training lists, in a round of training quantizers, adding. */
 typedef struct rates {
   double coarse, pq, add;
-  double coarse_seconds, pq_seconds; /* start of the current step */
-  double began;
 } rates;
 
-enum { TRIAL_LISTS = 64, TRIAL_FLOATS = 1 << 20, LEAST_VECTORS = 512, TRIAL_ROUNDS = 4 };
+/* Times of a trial, while it runs. */
+typedef struct stopwatch {
+  double began;             /* the current step */
+  double round, quantizers; /* the fastest round for lists after the first one, all of the quantizers */
+} stopwatch;
 
-/* Adds the time since the last call to the phase that the call names. */
+enum {
+  TRIAL_LISTS = 1024,
+  TRIAL_VECTORS = 1 << 14,
+  TRIAL_PART = 1 << 12, /* vectors for each thread, at least */
+  TRIAL_FLOATS = 1 << 22,
+  TRIAL_ROUNDS = 3, /* for lists; for quantizers */
+  TRIAL_PQ_ROUNDS = 5,
+  LEAST_VECTORS = 512
+};
+
+/* The first round finds out how to be fast; a large build does that once as well. */
 static bool add_seconds(void *user, const char *phase, uint64_t done, uint64_t total) {
-  rates *r = user;
-  const double now = now_seconds();
-  (void)done, (void)total;
-  if (phase[0] == 'c')
-    r->coarse_seconds += now - r->began;
-  else
-    r->pq_seconds += now - r->began;
-  r->began = now;
+  stopwatch *w = user;
+  const double now = now_seconds(), passed = now - w->began;
+  (void)total;
+  if (phase[0] != 'c')
+    w->quantizers += passed;
+  else if (done > 1 && passed < w->round)
+    w->round = passed;
+  w->began = now;
   return true;
 }
 
-/* Fills a block with random numbers from a xorshift generator. */
-static void fill_with_noise(float *values, size_t count) {
+static float next_noise(uint64_t *state) { /* xorshift */
+  *state ^= *state << 13;
+  *state ^= *state >> 7;
+  *state ^= *state << 17;
+  return (float)(*state >> 40) * 0x1p-24F - 0.5F;
+}
+
+/* Vectors in clusters, the wider the lower the dimension: embeddings are like that, and it is what makes building
+ * faster than comparing everything. */
+static void fill_with_clusters(float *values, size_t n, size_t d, size_t clusters) {
   uint64_t state = 88172645463325252U;
-  for (size_t i = 0; i < count; i++) {
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    values[i] = (float)(state >> 40) * 0x1p-24F - 0.5F;
+  for (size_t i = 0; i < n; i++) {
+    const float *centre = values + (size_t)((next_noise(&state) + 0.5F) * (float)clusters) * d;
+    for (size_t k = 0; k < d; k++) {
+      const float width = 1 / ((float)k + 4), noise = next_noise(&state) * sqrtf(width * sqrtf(width));
+      values[i * d + k] = i < clusters ? noise : centre[k] + noise * 0.7F;
+    }
   }
 }
 
-static unsigned trial_nbits(const furrow_index_spec *spec) {
-  return spec->nbits < 8 ? spec->nbits : 8;
-}
-
-static furrow_status time_trial(furrow_index *index, const float *vectors, size_t n, unsigned threads, rates *r,
-                                furrow_error *err) {
-  furrow_index_train_params train;
+/* Adds twice: the first time makes the index ready. */
+static furrow_status time_adding(furrow_index *index, const float *vectors, size_t n, unsigned threads, double *seconds,
+                                 furrow_error *err) {
   furrow_index_add_params add;
-  furrow_index_train_params_init(&train);
   furrow_index_add_params_init(&add);
-  train.threads = add.threads = threads;
-  train.coarse_rounds = train.pq_rounds = TRIAL_ROUNDS;
-  train.progress = add_seconds;
-  train.user = r;
-  r->began = now_seconds();
-  furrow_status status = furrow_index_train(index, vectors, n, &train, err);
+  add.threads = threads;
+  furrow_status status = furrow_index_add(index, vectors, n, &add, NULL, err);
   const double began = now_seconds();
   if (status == FURROW_OK) status = furrow_index_add(index, vectors, n, &add, NULL, err);
-  r->add = now_seconds() - began;
+  *seconds = now_seconds() - began;
   return status;
 }
 
-/* Builds a small index of the same kind and divides its times by the number of operations. */
-static furrow_status measure(const furrow_index_spec *wanted, unsigned threads, rates *r, furrow_error *err) {
-  furrow_index_spec spec;
+static furrow_status time_trial(const furrow_index_spec *spec, const float *vectors, size_t n, unsigned threads,
+                                unsigned pq_rounds, rates *r, furrow_error *err) {
+  furrow_index_train_params train;
+  stopwatch w = {.round = INFINITY};
   furrow_index *index = NULL;
-  const size_t d = (size_t)wanted->d;
-  const size_t n = (size_t)TRIAL_FLOATS / d > LEAST_VECTORS ? TRIAL_FLOATS / d : LEAST_VECTORS;
+  furrow_index_train_params_init(&train);
+  train.threads = threads;
+  train.coarse_rounds = TRIAL_ROUNDS;
+  train.pq_rounds = pq_rounds;
+  train.progress = add_seconds;
+  train.user = &w;
+  furrow_status status = furrow_index_create(&index, spec, err);
+  w.began = now_seconds();
+  if (status == FURROW_OK) status = furrow_index_train(index, vectors, n, &train, err);
+  if (status == FURROW_OK) status = time_adding(index, vectors, n, threads, &r->add, err);
+  const double residuals = w.round < w.quantizers ? w.round : 0; /* quantizers are trained with those */
+  r->coarse = isfinite(w.round) ? w.round / (double)n : 0;
+  r->pq = (w.quantizers - residuals) / ((double)n * (double)pq_rounds);
+  r->add /= (double)n;
+  furrow_index_free(index);
+  return status;
+}
+
+/* Vectors of a trial: enough that all threads have work, few enough that it is short. */
+static size_t trial_vectors(size_t d, unsigned threads) {
+  const long processors = sysconf(_SC_NPROCESSORS_ONLN);
+  const size_t used = threads > 0 ? threads : processors > 0 ? (size_t)processors : 1;
+  size_t n = used * TRIAL_PART > TRIAL_VECTORS ? used * TRIAL_PART : TRIAL_VECTORS;
+  if (n > TRIAL_FLOATS / d) n = TRIAL_FLOATS / d;
+  return n > LEAST_VECTORS ? n : LEAST_VECTORS;
+}
+
+/* For more lists than a trial has, times grow as they do from a quarter of them to all of them. */
+static double extend(double quarter, double all, double lists, double wanted) {
+  const double slope = all > quarter ? (all - quarter) / (0.75 * lists) : all / lists;
+  return all + slope * (wanted - lists);
+}
+
+/* Builds a small index of the same kind, and another where it has fewer lists than the wanted one. */
+static furrow_status measure(const furrow_index_spec *wanted, unsigned threads, rates *r, furrow_error *err) {
+  const size_t d = (size_t)wanted->d, n = trial_vectors(d, threads);
+  const uint64_t most = n / 8 < TRIAL_LISTS ? n / 8 : TRIAL_LISTS;
+  furrow_index_spec spec;
   furrow_index_spec_init(&spec);
   spec.d = wanted->d;
   spec.metric = wanted->metric;
-  spec.nlist = TRIAL_LISTS;
+  spec.nlist = wanted->nlist < most ? wanted->nlist : most;
   spec.m = wanted->m;
-  spec.nbits = trial_nbits(wanted);
+  spec.nbits = wanted->nbits < 8 ? wanted->nbits : 8;
   float *vectors = malloc(n * d * sizeof *vectors);
-  furrow_status status = vectors ? furrow_index_create(&index, &spec, err) : fail_memory(err);
-  if (status == FURROW_OK) {
-    fill_with_noise(vectors, n * d);
-    status = time_trial(index, vectors, n, threads, r, err);
+  if (!vectors) return fail_memory(err);
+  fill_with_clusters(vectors, n, d, (size_t)(2 * spec.nlist < n ? 2 * spec.nlist : n));
+  furrow_status status = time_trial(&spec, vectors, n, threads, TRIAL_PQ_ROUNDS, r, err);
+  const double larger = pow(2, (double)wanted->nbits - spec.nbits); /* codes are compared with so many times more */
+  if (larger > 1) r->add += (larger - 1) * fmax(r->add - r->coarse, 0);
+  r->pq *= larger;
+  if (status == FURROW_OK && spec.nlist < wanted->nlist) {
+    rates quarter = {0};
+    const double lists = (double)spec.nlist, all = (double)wanted->nlist;
+    spec.nlist = (spec.nlist + 3) / 4;
+    status = time_trial(&spec, vectors, n, threads, 1, &quarter, err);
+    r->coarse = extend(quarter.coarse, r->coarse, lists, all);
+    r->add = extend(quarter.add, r->add, lists, all);
   }
-  const double work = (double)n * (double)d, ksub = spec.m ? (double)(1U << spec.nbits) : 0;
-  r->coarse = r->coarse_seconds / (work * TRIAL_LISTS * TRIAL_ROUNDS);
-  r->pq = spec.m ? r->pq_seconds / (work * ksub * TRIAL_ROUNDS) : 0;
-  r->add /= work * (TRIAL_LISTS + ksub);
   free(vectors);
-  furrow_index_free(index);
   return status;
 }
 
@@ -287,16 +341,24 @@ static void put_seconds(report *r, const char *name, double seconds) {
     report_line(r, name, "%.3g h", seconds / 3600);
 }
 
+/* Rounds over all vectors that take as long as the given ones: many vectors start with a third of them, for half of the
+ * rounds. */
+static double whole_rounds(unsigned rounds, double vectors, double centroids, double d) {
+  const bool few = vectors / 3 >= 48 * centroids && vectors * centroids * d >= 0x1p24;
+  return few ? (double)(rounds / 2) / 3 + (double)(rounds - rounds / 2) : (double)rounds;
+}
+
 static void report_times(report *r, const rates *rate, const furrow_index_spec *spec, uint64_t n, uint64_t sample) {
   furrow_index_train_params train;
   furrow_index_train_params_init(&train);
   const double d = (double)spec->d, ksub = spec->m ? pow(2, (double)spec->nbits) : 0, nlist = (double)spec->nlist;
   const double looked_at = fmin((double)sample, (double)train.sample_per_list * nlist);
   const double coded = fmin((double)sample, (double)train.sample_per_list * ksub);
+  const double dsub = spec->m ? d / (double)spec->m : 0;
   report_section(r, r->json ? "seconds" : "time, roughly");
-  put_seconds(r, "coarse", rate->coarse * looked_at * nlist * d * train.coarse_rounds);
-  put_seconds(r, "pq", rate->pq * coded * ksub * d * train.pq_rounds);
-  put_seconds(r, "add", rate->add * (double)n * (nlist + ksub) * d);
+  put_seconds(r, "coarse", rate->coarse * looked_at * whole_rounds(train.coarse_rounds, looked_at, nlist, d));
+  put_seconds(r, "pq", coded * (rate->pq * whole_rounds(train.pq_rounds, coded, ksub, dsub) + rate->coarse));
+  put_seconds(r, "add", rate->add * (double)n);
   report_end(r);
 }
 
@@ -345,7 +407,8 @@ const command index_estimate_command = {
     .about = "The file size is exact, and the lines below it add up to it; with a graph, or with few vectors per list, "
              "it is approximate. The lines about memory do not add up: each is for one step, a build needs the larger "
              "of training and building, and searching includes the loaded index. Times are rough: they are scaled from "
-             "a small index that is built on this machine, and leave out rotations, graphs and refinements.",
+             "small indexes that are built on this machine from clustered vectors, and leave out rotations, graphs, "
+             "refinements and files.",
     .groups = estimate_groups,
     .size = sizeof(estimate_values),
     .run = estimate_run,

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "kern/math/projection.h"
 #include "kern/scan/sketch.h"
 
 #define ALIGNMENT 64
@@ -52,7 +53,25 @@ furrow_status fw_packed_add_sketch(fw_packed *packed, const float *vectors, size
   return fw_sketch_create(&packed->sketch, vectors, packed->n, packed->d, stride, l2, err);
 }
 
+furrow_status fw_packed_add_projection(fw_packed *packed, const float *vectors, size_t stride, bool l2, const float *x,
+                                       size_t nx, size_t x_stride, furrow_error *err) {
+  if (packed->projection) return FURROW_OK;
+  return fw_projection_create(&packed->projection, packed, vectors, stride, l2, x, nx, x_stride, err);
+}
+
+void fw_packed_nearest(const fw_packed *packed, const float *x, size_t nx, size_t stride, uint32_t *best) {
+  enum { ROWS = 768 };
+  float scores[ROWS];
+  if (packed->projection) {
+    fw_projection_nearest(packed, x, nx, stride, NULL, best);
+    return;
+  }
+  for (size_t i = 0; i < nx; i += ROWS)
+    fw_products_table()->nearest(packed, x + i * stride, nx - i < ROWS ? nx - i : ROWS, stride, best + i, scores);
+}
+
 void fw_packed_clear(fw_packed *packed) {
+  fw_projection_free(packed->projection);
   fw_sketch_free(packed->sketch);
   fw_free(packed->memory);
   *packed = (fw_packed){0};

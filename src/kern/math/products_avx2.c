@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "kern/math/products.h"
+#include "kern/math/projection.h"
 #include "kern/scan/sketch.h"
 
 typedef __m256 vf;
@@ -81,6 +82,7 @@ static inline void vd_store(double *p, vd v) {
 void fw_products_fill_avx2(fw_products *products) {
   products->nearest = nearest;
   products->scores = scores;
+  fw_products_fill_bounds_avx2(products);
   products->rough = fw_sketch_scores_avx2;
   products->sum_rows = sum_rows;
 }

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "kern/math/products.h"
+#include "kern/math/projection.h"
 #include "kern/scan/sketch.h"
 
 typedef __m512 vf;
@@ -81,5 +82,6 @@ void fw_products_fill_avx512(fw_products *products) {
   products->nearest = nearest_by_sketch;
   products->rough = fw_sketch_scores_avx512;
   products->scores = scores;
+  fw_products_fill_bounds_avx512(products);
   products->sum_rows = sum_rows;
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "kern/math/products.h"
+#include "kern/math/projection.h"
 
 /* Scores of x for the vectors of one block. Each sum starts with -bias and goes up from the first number. */
 static void block_scores(const float *x, const float *block, const float *bias, size_t d, float *out) {
@@ -52,5 +53,6 @@ static void sum_rows(const float *x, size_t d, const uint32_t *rows, size_t coun
 void fw_products_fill_generic(fw_products *products) {
   products->nearest = nearest;
   products->scores = scores;
+  fw_products_fill_bounds_generic(products);
   products->sum_rows = sum_rows;
 }

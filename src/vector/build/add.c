@@ -17,7 +17,9 @@
 #include "vector/quantizer/training_vectors.h"
 #include "vector/quantizer/transform.h"
 
-#define ADD_PART 768 /* vectors that a thread encodes at a time */
+#define ADD_PART 768    /* vectors that a thread takes at a time */
+#define ENCODE_PART 192 /* and encodes before the next: their residuals stay in the cache */
+#define CHECK_PART 4096
 #define FILL_PART 16 /* lists that a thread fills at a time */
 
 /* ---- Vectors of one call -------------------------------------------------------------------------------- */
@@ -90,8 +92,10 @@ static void encode_rows(filling *f, size_t first, size_t count, float *scratch) 
 
 static furrow_status encode_part(filling *f, size_t first, size_t count, furrow_error *err) {
   void *scratch = NULL;
-  furrow_status status = fw_alloc(&scratch, 2 * count, (size_t)f->index->d * sizeof(float), err);
-  if (status == FURROW_OK) encode_rows(f, first, count, scratch);
+  const size_t most = count < ENCODE_PART ? count : ENCODE_PART;
+  furrow_status status = fw_alloc(&scratch, 2 * most, (size_t)f->index->d * sizeof(float), err);
+  for (size_t i = 0; status == FURROW_OK && i < count; i += most)
+    encode_rows(f, first + i, count - i < most ? count - i : most, scratch);
   fw_free(scratch);
   return status;
 }
@@ -216,7 +220,7 @@ static furrow_status check_ivf(const furrow_index *index, const batch *b, furrow
 static furrow_status add_ivf(furrow_index *index, const batch *b, furrow_error *err) {
   filling f = {.index = index, .batch = b};
   furrow_status status = check_ivf(index, b, err);
-  if (status == FURROW_OK) status = fw_encoder_get(index, &f.encoder, err);
+  if (status == FURROW_OK) status = fw_encoder_get(index, b->vectors, b->n, &f.encoder, err);
   if (status == FURROW_OK) status = make_codes(&f, err);
   if (status == FURROW_OK) status = ensure_capacity(&f, err);
   if (status == FURROW_OK) status = append_all(&f, err);
@@ -280,7 +284,7 @@ static furrow_status add_pq(furrow_index *index, const batch *b, furrow_error *e
   void *codes = index->pq.codes;
   size_t size = fw_pq_code_size(&index->pq.pq);
   furrow_status status = check_numbers(index, b, err);
-  if (status == FURROW_OK) status = fw_encoder_get(index, &encoder, err);
+  if (status == FURROW_OK) status = fw_encoder_get(index, b->vectors, b->n, &encoder, err);
   if (status == FURROW_OK) status = widen(&codes, index->ntotal, b->n, size, err);
   if (status != FURROW_OK) return status;
   index->pq.codes = codes;
@@ -364,12 +368,23 @@ static furrow_status add_to(furrow_index *index, const batch *b, furrow_error *e
 
 /* ---- The call ------------------------------------------------------------------------------------------- */
 
-/* Marks the rows to skip. */
-static furrow_status mark_nan(const float *vectors, size_t n, size_t d, bool **skip, furrow_error *err) {
-  void *marks = NULL;
-  FW_TRY(fw_alloc(&marks, n, sizeof **skip, err));
-  *skip = marks;
-  for (size_t i = 0; i < n; i++) (*skip)[i] = furrow_first_invalid_vector(vectors + i * d, 1, d) == 0;
+typedef struct checking {
+  const float *vectors;
+  size_t d;
+  bool *skip;
+} checking;
+
+static furrow_status check_part(void *context, size_t first, size_t count, furrow_error *err) {
+  const checking *c = context;
+  const size_t bad = furrow_first_invalid_vector(c->vectors + first * c->d, count, c->d);
+  return bad < count ? refuse_row(first + bad, err) : FURROW_OK;
+}
+
+static furrow_status mark_part(void *context, size_t first, size_t count, furrow_error *err) {
+  const checking *c = context;
+  (void)err;
+  for (size_t i = first; i < first + count; i++)
+    c->skip[i] = furrow_first_invalid_vector(c->vectors + i * c->d, 1, c->d) == 0;
   return FURROW_OK;
 }
 
@@ -385,6 +400,17 @@ static furrow_status find_first_id(furrow_index *index, const furrow_index_add_p
   return FURROW_OK;
 }
 
+/* Refuses rows that are not finite, or marks them in *skip. */
+static furrow_status check_rows(const batch *b, size_t d, bool **skip, furrow_error *err) {
+  checking c = {.vectors = b->vectors, .d = d};
+  void *marks = NULL;
+  const furrow_status status = fw_parallel_run(b->pool, b->n, CHECK_PART, check_part, &c, b->skip_nan ? NULL : err);
+  if (status == FURROW_OK || !b->skip_nan) return status;
+  FW_TRY(fw_alloc(&marks, b->n, sizeof **skip, err));
+  *skip = c.skip = marks;
+  return fw_parallel_run(b->pool, b->n, CHECK_PART, mark_part, &c, err);
+}
+
 furrow_status furrow_index_add(furrow_index *index, const float *vectors, size_t n,
                                const furrow_index_add_params *params, uint64_t *skipped, furrow_error *err) {
   furrow_index_add_params p;
@@ -392,14 +418,12 @@ furrow_status furrow_index_add(furrow_index *index, const float *vectors, size_t
   FW_TRY(FW_PARAMS_READ(&p, params, furrow_index_add_params, err));
   FW_TRY(fw_index_check_whole(index, err));
   if (!index->trained) return fw_fail(err, FURROW_E_STATE, "the index is not trained yet");
-  size_t d = (size_t)index->d, bad = furrow_first_invalid_vector(vectors, n, d);
-  if (bad < n && !p.skip_nan) return refuse_row(bad, err);
   bool *skip = NULL;
   uint64_t count = 0;
   batch b = {.vectors = vectors, .n = n, .ids = p.ids, .skip_nan = p.skip_nan, .skipped = &count};
   FW_TRY(find_first_id(index, &p, n, &b.first_id, err));
-  furrow_status status = bad < n ? mark_nan(vectors, n, d, &skip, err) : FURROW_OK;
-  if (status == FURROW_OK && n > ADD_PART) status = fw_parallel_start(&b.pool, p.threads, err);
+  furrow_status status = n > ADD_PART ? fw_parallel_start(&b.pool, p.threads, err) : FURROW_OK;
+  if (status == FURROW_OK) status = check_rows(&b, (size_t)index->d, &skip, err);
   b.skip = skip;
   if (status == FURROW_OK) status = add_to(index, &b, err);
   if (status == FURROW_OK && skipped) *skipped = count;

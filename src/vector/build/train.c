@@ -142,7 +142,8 @@ static furrow_status take_residuals(training *t, float *vectors, size_t n, furro
   furrow_status status = fw_assigner_create(&assigner, t->quantizer, err);
   if (status != FURROW_OK) return status;
   leftover l = {.assigner = &assigner, .vectors = vectors, .d = (size_t)t->ivf->d};
-  status = fw_parallel_run(t->pool, n, ASSIGN_PART, residual_part, &l, err);
+  status = fw_assigner_expect(&assigner, vectors, n, err);
+  if (status == FURROW_OK) status = fw_parallel_run(t->pool, n, ASSIGN_PART, residual_part, &l, err);
   fw_assigner_clear(&assigner);
   return status;
 }

@@ -59,12 +59,12 @@ static furrow_status shadow_create(furrow_index **shadow, furrow_index *index, f
   const fw_encoder *encoder;
   furrow_status status = FURROW_OK;
   if (index->kind == FURROW_INDEX_ID_MAP) return shadow_create(shadow, index->child[0], err);
-  if (fw_index_is_ivf(index) || index->kind == FURROW_INDEX_PQ) status = fw_encoder_get(index, &encoder, err);
+  if (fw_index_is_ivf(index) || index->kind == FURROW_INDEX_PQ) status = fw_encoder_get(index, NULL, 0, &encoder, err);
   if (status == FURROW_OK) status = fw_alloc(&memory, 1, sizeof *index, err);
   if (status != FURROW_OK) return status;
   furrow_index *made = memory;
   *made = *index;
-  made->ntotal = 0;
+  made->ntotal = made->next_id = 0;
   if (fw_index_is_ivf(index)) {
     shadow_ivf(&made->ivf);
   } else {

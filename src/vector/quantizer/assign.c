@@ -8,8 +8,8 @@
 
 furrow_status fw_assigner_over(fw_assigner *assigner, const float *centroids, size_t n, size_t d,
                                furrow_distance_metric metric, furrow_error *err) {
-  fw_assigner made = {.d = d, .centroids = centroids};
   bool l2 = metric == FURROW_METRIC_L2;
+  fw_assigner made = {.d = d, .centroids = centroids, .l2 = l2};
   furrow_status status = fw_packed_create(&made.packed, centroids, n, d, d, l2, err);
   if (status == FURROW_OK) status = fw_packed_add_sketch(&made.packed, centroids, d, l2, err);
   if (status == FURROW_OK)
@@ -40,6 +40,12 @@ furrow_status fw_assigner_create(fw_assigner *assigner, const furrow_index *quan
   return fw_assigner_over(assigner, flat->flat.vectors, (size_t)flat->ntotal, (size_t)flat->d, flat->metric, err);
 }
 
+furrow_status fw_assigner_expect(fw_assigner *assigner, const float *vectors, size_t n, furrow_error *err) {
+  const size_t d = assigner->d;
+  if (!assigner->centroids) return FURROW_OK;
+  return fw_packed_add_projection(&assigner->packed, assigner->centroids, d, assigner->l2, vectors, n, d, err);
+}
+
 void fw_assigner_clear(fw_assigner *assigner) {
   fw_packed_clear(&assigner->packed);
   fw_pq_coder_clear(&assigner->coder);
@@ -66,11 +72,8 @@ static furrow_status assign_multi(const fw_assigner *assigner, const float *vect
 furrow_status fw_assign(const fw_assigner *assigner, const float *vectors, size_t n, uint32_t *lists,
                         furrow_error *err) {
   if (assigner->multi) return assign_multi(assigner, vectors, n, lists, err);
-  void *scores = NULL;
-  furrow_status status = fw_alloc(&scores, n, sizeof(float), err);
-  if (status != FURROW_OK) return status;
-  fw_products_table()->nearest(&assigner->packed, vectors, n, assigner->d, lists, scores);
-  fw_free(scores);
+  memset(lists, 0xff, n * sizeof *lists); /* no guesses */
+  fw_packed_nearest(&assigner->packed, vectors, n, assigner->d, lists);
   return FURROW_OK;
 }
 
@@ -142,7 +145,8 @@ static furrow_status fill(fw_encoder *e, const furrow_index *index, furrow_error
   return status;
 }
 
-furrow_status fw_encoder_get(furrow_index *index, const fw_encoder **encoder, furrow_error *err) {
+furrow_status fw_encoder_get(furrow_index *index, const float *vectors, size_t n, const fw_encoder **encoder,
+                             furrow_error *err) {
   void *memory = NULL;
   furrow_status status = FURROW_OK;
   if (!index->encoder) {
@@ -155,7 +159,7 @@ furrow_status fw_encoder_get(furrow_index *index, const fw_encoder **encoder, fu
     index->encoder = memory;
   }
   *encoder = index->encoder;
-  return FURROW_OK;
+  return fw_assigner_expect(&index->encoder->assigner, vectors, n, err);
 }
 
 void fw_encoder_free(fw_encoder *encoder) {

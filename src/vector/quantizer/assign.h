@@ -15,6 +15,7 @@ typedef struct fw_assigner {
   size_t d;
   const float *centroids; /* of lists; NULL: those of `multi` */
   const fw_pq *multi;
+  bool l2;
   fw_packed packed;
   fw_pq_coder coder;
 } fw_assigner;
@@ -25,6 +26,9 @@ furrow_status fw_assigner_create(fw_assigner *assigner, const furrow_index *quan
 /* The same over n centroids in memory. */
 furrow_status fw_assigner_over(fw_assigner *assigner, const float *centroids, size_t n, size_t d,
                                furrow_distance_metric metric, furrow_error *err) FURROW_MUST_USE;
+/* Makes the assigner faster, if that is worthwhile for n vectors like these. */
+furrow_status fw_assigner_expect(fw_assigner *assigner, const float *vectors, size_t n,
+                                 furrow_error *err) FURROW_MUST_USE;
 void fw_assigner_clear(fw_assigner *assigner);
 
 /* The list of each of n finite vectors; UINT32_MAX where products overflow. May run in several threads at once. */
@@ -63,8 +67,9 @@ struct fw_encoder {
   fw_pq_coder coder, refine_coder; /* without parts where there is no such quantizer */
 };
 
-/* The encoder of an IVF or PQ index; the first call makes it. */
-furrow_status fw_encoder_get(furrow_index *index, const fw_encoder **encoder, furrow_error *err) FURROW_MUST_USE;
+/* The encoder of an IVF or PQ index, for n vectors that will be encoded; the first call makes it. */
+furrow_status fw_encoder_get(furrow_index *index, const float *vectors, size_t n, const fw_encoder **encoder,
+                             furrow_error *err) FURROW_MUST_USE;
 /* Takes NULL. */
 void fw_encoder_free(fw_encoder *encoder);
 

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "kern/math/products.h"
+#include "kern/math/projection.h"
 #include "vector/index/parallel.h"
 #include "vector/quantizer/assign.h"
 #include "vector/quantizer/training_vectors.h"
@@ -29,28 +29,55 @@ typedef struct work {
   float *centroids;
   double *sums; /* of the vectors of each cluster, each followed by their number */
   fw_packed packed;
+  fw_projection *projection; /* NULL: not used, or not yet */
+  fw_question *questions;    /* the vectors in the directions of the projection; asked: they are there */
+  bool asked;
   uint32_t *nearest, *before; /* of each vector, now and in the round before */
-  float *score;
   fw_groups groups;
 } work;
 
 /* ---- A round -------------------------------------------------------------------------------------------- */
 
+/* The centroid of the round before is a guess. */
 static furrow_status assign_part(void *context, size_t first, size_t count, furrow_error *err) {
   work *w = context;
-  size_t d = w->params->d;
+  const size_t d = w->params->d;
+  const float *x = w->local.vectors + first * d;
   (void)err;
-  fw_products_table()->nearest(&w->packed, w->local.vectors + first * d, count, d, w->nearest + first,
-                               w->score + first);
+  memcpy(w->nearest + first, w->before + first, count * sizeof *w->nearest);
+  if (!w->questions) {
+    fw_packed_nearest(&w->packed, x, count, d, w->nearest + first);
+    return FURROW_OK;
+  }
+  if (!w->asked) fw_projection_ask(w->packed.projection, x, count, d, w->questions + first);
+  fw_projection_nearest(&w->packed, x, count, d, w->questions + first, w->nearest + first);
+  return FURROW_OK;
+}
+
+/* Packs the centroids. A projection is made for the first of some rounds, and its directions are kept for the others.
+ */
+static furrow_status pack(work *w, furrow_error *err) {
+  const fw_kmeans_params *p = w->params;
+  void *questions = NULL;
+  FW_TRY(fw_packed_create(&w->packed, w->centroids, p->k, p->d, p->d, !p->spherical, err));
+  w->packed.projection = w->projection;
+  if (w->projection) return fw_projection_renew(w->projection, w->centroids, err);
+  FW_TRY(fw_packed_add_sketch(&w->packed, w->centroids, p->d, !p->spherical, err));
+  FW_TRY(
+      fw_packed_add_projection(&w->packed, w->centroids, p->d, !p->spherical, w->local.vectors, w->local.n, p->d, err));
+  if (!w->packed.projection) return FURROW_OK;
+  w->projection = w->packed.projection;
+  w->asked = false;
+  FW_TRY(fw_alloc(&questions, w->local.n, sizeof *w->questions, err));
+  w->questions = questions;
   return FURROW_OK;
 }
 
 static furrow_status assign(work *w, furrow_error *err) {
-  const fw_kmeans_params *p = w->params;
-  furrow_status status = fw_packed_create(&w->packed, w->centroids, p->k, p->d, p->d, !p->spherical, err);
-  if (status != FURROW_OK) return status;
-  status = fw_packed_add_sketch(&w->packed, w->centroids, p->d, !p->spherical, err);
-  if (status == FURROW_OK) status = fw_parallel_run(p->pool, w->local.n, ASSIGN_PART, assign_part, w, err);
+  furrow_status status = pack(w, err);
+  if (status == FURROW_OK) status = fw_parallel_run(w->params->pool, w->local.n, ASSIGN_PART, assign_part, w, err);
+  w->asked = true;
+  w->packed.projection = NULL;
   fw_packed_clear(&w->packed);
   return status;
 }
@@ -192,10 +219,14 @@ static furrow_status some_rounds(work *w, unsigned *done, unsigned upto, furrow_
   bool stop = false;
   memset(w->nearest, 0xff, w->local.n * sizeof *w->nearest);
   for (; !stop && *done < upto; ++*done) {
-    if (status != FURROW_OK && w->local.comm->ranks == 1) return status;
+    if (status != FURROW_OK && w->local.comm->ranks == 1) break;
     status = one_round(w, status, &stop, err);
     if (status == FURROW_OK) status = fw_report_progress(p->progress, p->user, p->phase, *done + 1, p->rounds, err);
   }
+  fw_projection_free(w->projection);
+  fw_free(w->questions);
+  w->projection = NULL;
+  w->questions = NULL;
   return fw_comm_all_ok(w->local.comm, status, err);
 }
 
@@ -225,7 +256,6 @@ static furrow_status ensure_capacity(work *w, furrow_error *err) {
   const size_t n = w->local.n, k = w->params->k;
   furrow_status status = fw_alloc((void **)&w->nearest, n, sizeof *w->nearest, err);
   if (status == FURROW_OK) status = fw_alloc((void **)&w->before, n, sizeof *w->before, err);
-  if (status == FURROW_OK) status = fw_alloc((void **)&w->score, n, sizeof *w->score, err);
   if (status == FURROW_OK) status = fw_alloc((void **)&w->sums, k + 1, (w->params->d + 1) * sizeof *w->sums, err);
   return status == FURROW_OK ? fw_groups_create(&w->groups, k, n, err) : status;
 }
@@ -236,7 +266,6 @@ static furrow_status run(work *w, furrow_error *err) {
   fw_groups_clear(&w->groups);
   fw_free(w->nearest);
   fw_free(w->before);
-  fw_free(w->score);
   fw_free(w->sums);
   return status;
 }

@@ -12,6 +12,12 @@ done
 furrow index estimate -n 100000000 -d 128 --nlist 65536 --m 32 --hnsw 32 --only-sizes
 furrow index estimate -n 1000 -d 8 --nlist 4 --m 4 --json --threads 1 | is_json
 furrow index estimate -n 1000 -d 8 --nlist 4 --m 4 | grep -c ' s$'
+# more vectors, lists and rounds take longer, with any number of threads; figures are positive
+seconds() { furrow index estimate -d 16 --m 4 --nbits 6 --json "$@" | sed -n '/"seconds"/,/}/s/^ *"\([a-z]*\)": \([-0-9.e]*\),*$/\1 \2/p'; }
+for threads in 1 2; do
+  { seconds -n 100 --nlist 4 --threads $threads; seconds -n 5000000 --nlist 4096 --threads $threads; } |
+    awk '{ if ($2 <= 0) print $1, "is", $2; if ($1 in small) print $1, (2 * small[$1] < $2 ? "grows" : "does not grow"); else small[$1] = $2 }'
+done
 try furrow index estimate -n 1000 -d 8 --nlist 4 --m 3 --only-sizes
 try furrow index estimate -n 1000 -d 0 --nlist 4 --m 3
 try furrow index estimate -n 1000 --nlist 4 --m 3

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/rng.h"
+#include "kern/math/projection.h"
 #include "kern/scan/sketch.h"
 #include "support/cmocka_all.h"
 
@@ -333,6 +334,228 @@ static void test_nan_never_wins(void **state) {
   problem_clear(&p);
 }
 
+/* ---- With a projection ---- */
+
+/* Numbers that become smaller from one dimension to the next, so that a few directions say most. */
+static void taper(float *values, size_t n, size_t stride, size_t d) {
+  for (size_t i = 0; i < n; i++)
+    for (size_t k = 0; k < d; k++) values[i * stride + k] *= 8 / (float)(k + 2);
+}
+
+static double key_of(const problem *p, size_t i, size_t j) {
+  const float *x = p->x + i * p->stride, *y = p->y + j * p->stride;
+  double key = 0;
+  for (size_t k = 0; k < p->d; k++) key += p->l2 ? pow((double)x[k] - y[k], 2) : -(double)x[k] * y[k];
+  return key;
+}
+
+/* The projection is made for plain questions; then harder ones are asked. */
+static void projection_problem(problem *p, hardness of_y, hardness of_x) {
+  p->nx = 65536 * p->d / p->n + 1; /* fewer would not be worth it */
+  problem_make(p);
+  taper(p->x, p->nx, p->stride, p->d);
+  taper(p->y, p->n, p->stride, p->d);
+  harden(p->y, p->n, p->stride, of_y);
+  fw_packed_clear(&p->packed);
+  assert_int_equal(fw_packed_create(&p->packed, p->y, p->n, p->d, p->stride, p->l2, NULL), FURROW_OK);
+  assert_int_equal(fw_packed_add_projection(&p->packed, p->y, p->stride, p->l2, p->x, p->nx, p->stride, NULL),
+                   FURROW_OK);
+  if (of_y == PLAIN && p->n * p->d >= 40000) assert_non_null(p->packed.projection);
+  p->nx = 61;
+  harden(p->x, p->nx, p->stride, of_x);
+}
+
+/* No vector has a smaller key in double, and none before has the same; for any guess. Exact: but for what doubles
+ * cannot tell; otherwise for what floats cannot. */
+static void check_projection(const problem *p, bool exact) {
+  uint32_t *best = calloc(p->nx, sizeof *best), guess;
+  assert_non_null(best);
+  memset(best, 0xff, p->nx * sizeof *best);
+  fw_packed_nearest(&p->packed, p->x, p->nx, p->stride, best);
+  for (size_t i = 0; i < p->nx; i++) {
+    assert_true(best[i] < p->n);
+    const double key = key_of(p, i, best[i]), x = length_of(p->x + i * p->stride, p->d);
+    const double off = (exact ? 1e-12 : 1e-4) * (fabs(key) + x + x * x);
+    for (size_t j = 0; j < p->n; j++) assert_true(key_of(p, i, j) >= key - off);
+    for (size_t j = 0; j < best[i]; j++)
+      assert_int_not_equal(memcmp(p->y + j * p->stride, p->y + best[i] * p->stride, p->d * sizeof *p->y), 0);
+    guess = (uint32_t)(i * 7 % p->n);
+    fw_packed_nearest(&p->packed, p->x + i * p->stride, 1, p->stride, &guess);
+    assert_int_equal(guess, best[i]);
+  }
+  free(best);
+}
+
+static void test_projection(void **state) {
+  (void)state;
+  static const size_t sizes[][2] = {{130, 16}, {256, 33}, {300, 64}, {1024, 100}, {1100, 128}, {2100, 40}};
+  for (size_t i = 0; i < 2 * (sizeof sizes / sizeof *sizes); i++) {
+    problem p = {.n = sizes[i / 2][0], .d = sizes[i / 2][1], .l2 = i % 2};
+    projection_problem(&p, PLAIN, PLAIN);
+    check_projection(&p, true);
+    problem_clear(&p);
+  }
+}
+
+static void test_projection_of_hard_numbers(void **state) {
+  (void)state;
+  for (hardness y = PLAIN; y < HARDNESSES; y++) {
+    for (hardness x = PLAIN; x < HARDNESSES; x++) {
+      problem p = {.n = 1200, .d = 48, .l2 = (x + y) % 3 != 0};
+      projection_problem(&p, y, x);
+      if (p.packed.projection) check_projection(&p, x != HUGE_ && x != TINY);
+      problem_clear(&p);
+    }
+  }
+}
+
+static void test_projection_not_finite(void **state) {
+  (void)state;
+  const float wrong[] = {NAN, INFINITY, -INFINITY, 3e38F};
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    problem p = {.n = 1200, .d = 48, .l2 = true};
+    uint32_t best[61], want[61];
+    float score[61];
+    projection_problem(&p, PLAIN, PLAIN);
+    p.x[7 * p.stride + 5] = wrong[i];
+    memset(best, 0xff, sizeof best);
+    fw_packed_nearest(&p.packed, p.x, p.nx, p.stride, best);
+    fw_products_table()->nearest(&p.packed, p.x, p.nx, p.stride, want, score);
+    assert_memory_equal(best, want, sizeof best);
+    fw_packed_clear(&p.packed);
+    p.y[9 * p.stride] = wrong[i];
+    assert_int_equal(fw_packed_create(&p.packed, p.y, p.n, p.d, p.stride, true, NULL), FURROW_OK);
+    assert_int_equal(fw_packed_add_projection(&p.packed, p.y, p.stride, true, p.x, 2622, p.stride, NULL), FURROW_OK);
+    assert_null(p.packed.projection);
+    problem_clear(&p);
+  }
+}
+
+/* Other vectors in the same directions, and questions that were made ready for the first ones. */
+static void test_projection_renewed(void **state) {
+  (void)state;
+  problem p = {.n = 500, .d = 96, .l2 = true};
+  uint32_t best[61];
+  projection_problem(&p, PLAIN, PLAIN);
+  fw_question *ready = calloc(p.nx, sizeof *ready);
+  assert_non_null(ready);
+  fw_projection_ask(p.packed.projection, p.x, p.nx, p.stride, ready);
+  for (int round = 0; round < 3; round++) {
+    fill(p.y, p.n * p.stride, 100 + (uint64_t)round);
+    taper(p.y, p.n, p.stride, p.d);
+    fw_projection *projection = p.packed.projection;
+    p.packed.projection = NULL;
+    fw_packed_clear(&p.packed);
+    assert_int_equal(fw_packed_create(&p.packed, p.y, p.n, p.d, p.stride, true, NULL), FURROW_OK);
+    p.packed.projection = projection;
+    assert_int_equal(fw_projection_renew(projection, p.y, NULL), FURROW_OK);
+    memset(best, 0xff, sizeof best);
+    fw_projection_nearest(&p.packed, p.x, p.nx, p.stride, ready, best);
+    for (size_t i = 0; i < p.nx; i++)
+      for (size_t j = 0; j < p.n; j++) assert_true(key_of(&p, i, j) >= key_of(&p, i, best[i]));
+  }
+  problem_clear(&p);
+  free(ready);
+}
+
+/* ---- Kernels of projections, every level against plain C ---- */
+
+enum { HEADS = 7 * FW_HEAD_WIDTH, PAIRS = 12, ASKED = 13 };
+
+typedef struct head_problem {
+  _Alignas(64) int8_t values[HEADS * PAIRS * 2];
+  _Alignas(64) int16_t start[HEADS];
+  _Alignas(64) int16_t want[ASKED * HEADS], found[ASKED * HEADS];
+  uint32_t x[ASKED * PAIRS];
+} head_problem;
+
+static void fill_heads(head_problem *p) {
+  fw_rng rng;
+  fw_rng_init(&rng, 5);
+  for (size_t i = 0; i < sizeof p->values; i++) p->values[i] = (int8_t)((int)(fw_rng_next(&rng) >> 40) % 128);
+  for (size_t i = 0; i < HEADS; i++) p->start[i] = (int16_t)(fw_rng_next(&rng) >> 50);
+  for (size_t i = 0; i < ASKED * PAIRS; i++) p->x[i] = 0x10001U * (uint32_t)(fw_rng_next(&rng) >> 32 & 0x7f7f);
+}
+
+static void check_found(const fw_products *kern, const int16_t *bounds) {
+  uint32_t at[HEADS];
+  const size_t top = kern->top_bound(bounds, HEADS);
+  for (size_t i = 0; i < HEADS; i++) assert_true(bounds[i] <= bounds[top]);
+  for (int limit = -32000; limit <= 32000; limit += 4000) {
+    size_t want = 0, count = kern->find_bounds(bounds, HEADS, (int16_t)limit, at);
+    bool seen[HEADS] = {0};
+    for (size_t i = 0; i < HEADS; i++) want += bounds[i] >= limit;
+    assert_int_equal(count, want);
+    for (size_t i = 0; i < count; i++) {
+      assert_true(at[i] < HEADS && bounds[at[i]] >= limit && !seen[at[i]]);
+      seen[at[i]] = true;
+    }
+  }
+}
+
+static void test_bounds(void **state) {
+  (void)state;
+  static head_problem p;
+  fill_heads(&p);
+  for (size_t blocks = 1; blocks <= HEADS / FW_HEAD_WIDTH; blocks++) {
+    const fw_heads heads = {.blocks = blocks, .pairs = PAIRS, .values = p.values, .start = p.start};
+    for (size_t i = 0; i < ASKED; i++) {
+      for (size_t j = 0; j < blocks * FW_HEAD_WIDTH; j++) {
+        const int8_t *y = p.values + 2 * (j / FW_HEAD_WIDTH * PAIRS * FW_HEAD_WIDTH + j % FW_HEAD_WIDTH);
+        int sum = p.start[j];
+        for (size_t k = 0; k < 2 * PAIRS; k++)
+          sum += (int)(p.x[i * PAIRS + k / 2] >> 8 * (k % 2) & 0xff) * y[k / 2 * 2 * FW_HEAD_WIDTH + k % 2];
+        p.want[i * HEADS + j] = (int16_t)(uint16_t)sum;
+      }
+    }
+    for (fw_isa isa = FW_ISA_GENERIC; isa < FW_ISA_COUNT; isa++) {
+      if (!fw_isa_available(isa)) continue;
+      const fw_products kern = fw_kernels_at(isa).products;
+      memcpy(p.found, p.want, sizeof p.want);
+      for (size_t i = 0; i < ASKED; i++) memset(p.found + i * HEADS, 1, 2 * blocks * FW_HEAD_WIDTH);
+      kern.bounds(&heads, p.x, ASKED, p.found, HEADS);
+      assert_memory_equal(p.found, p.want, sizeof p.want);
+      check_found(&kern, p.found);
+    }
+  }
+}
+
+static void test_heads(void **state) {
+  (void)state;
+  enum { MOST = 150 };
+  float x[MOST], y[MOST], to[MOST + 1];
+  fill(x, MOST, 1);
+  fill(y, MOST, 2);
+  for (fw_isa isa = FW_ISA_GENERIC; isa < FW_ISA_COUNT; isa++) {
+    if (!fw_isa_available(isa)) continue;
+    const fw_products kern = fw_kernels_at(isa).products;
+    for (size_t d = 1; d <= MOST; d += d / 5 + 1) {
+      double square = 0, product = 0;
+      to[d] = 9;
+      for (size_t k = 0; k < d; k++) square += pow((double)x[k] - y[k], 2), product += (double)x[k] * y[k];
+      assert_true(fabs(kern.centre(x, y, d, to) - square) <= 1e-5 * square);
+      assert_true(to[d] == 9);
+      for (size_t k = 0; k < d; k++) assert_true(to[k] == x[k] - y[k]);
+      assert_true(fabs(kern.key(x, y, d, true) - square) <= 1e-5 * square);
+      assert_true(fabs(kern.key(x, y, d, false) + product) <= 1e-5 * (square + fabs(product)));
+    }
+    for (size_t count = FW_HEAD_STEP; count <= FW_HEAD_MOST; count += FW_HEAD_STEP) {
+      uint8_t bytes[FW_HEAD_MOST];
+      float length, lost;
+      double square = 0, missed = 0;
+      kern.round_head(x, count, 0.03F, 63, 64, bytes, &length, &lost);
+      for (size_t k = 0; k < count; k++) {
+        const int value = bytes[k] - 64;
+        const double rest = x[k] - value * 0.03;
+        assert_true(abs(value) <= 63 && (fabs(rest) <= 0.01501 || abs(value) == 63));
+        square += value * value;
+        missed += rest * rest;
+      }
+      assert_true(fabs(length - square) <= 1e-5 * square && fabs(lost - missed) <= 1e-4 * missed);
+    }
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_scores),
@@ -344,6 +567,12 @@ int main(void) {
       cmocka_unit_test(test_sketch),
       cmocka_unit_test(test_sketch_of_hard_numbers),
       cmocka_unit_test(test_sketch_not_finite),
+      cmocka_unit_test(test_projection),
+      cmocka_unit_test(test_projection_of_hard_numbers),
+      cmocka_unit_test(test_projection_not_finite),
+      cmocka_unit_test(test_projection_renewed),
+      cmocka_unit_test(test_bounds),
+      cmocka_unit_test(test_heads),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
