@@ -68,15 +68,15 @@ INLINE NAME(lanes) NAME(dots)(const size_t depth, const REAL *u, const REAL *tra
   return sum;
 }
 
-/* out = or += the products of a vector with `width` of the transposed ones. `room` numbers of out may be written: a
+/* out = or += the products of a vector with `width` of the transposed ones. `space` numbers of out may be written: a
  * later run may set those behind its width. */
-INLINE void NAME(run)(const size_t depth, size_t width, size_t room, const REAL *u, const REAL *transposed, REAL *out,
+INLINE void NAME(run)(const size_t depth, size_t width, size_t space, const REAL *u, const REAL *transposed, REAL *out,
                       bool add) {
   for (size_t at = 0; at < width; at += LANES) {
     NAME(lanes) before = {0};
     if (add) memcpy(&before, out + at, (width - at < LANES ? width - at : LANES) * sizeof *out);
     const NAME(lanes) sum = NAME(dots)(depth, u, transposed + at, before);
-    if (room - at >= LANES) {
+    if (space - at >= LANES) {
       NAME(store)(out + at, sum);
     } else {
       REAL numbers[LANES];

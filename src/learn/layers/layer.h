@@ -166,8 +166,8 @@ void REAL_NAME(fw_dense_update)(const real_net *net, const node *self, const rea
                                 size_t task);
 
 /* Packed weights (fc_packed.c). Functions that return false have done nothing: the caller uses plain products.
- * Whoever writes weights packs them, or says that what is packed is stale; fw_pack_stale packs all of them where that
- * is so, and may run beside rows, but not beside updates. */
+ * A function that writes weights packs them, or marks what is packed as stale; fw_pack_stale packs all of them where
+ * that is so, and may run beside rows, but not beside updates. */
 furrow_status REAL_NAME(fw_packed_build)(real_net *net, node *self, furrow_error *err) FURROW_MUST_USE;
 void REAL_NAME(fw_pack_stale)(const real_net *net);
 void REAL_NAME(fw_pack_weights)(const real_net *net, const node *self, size_t begin, size_t end, size_t begin_col,

@@ -117,7 +117,7 @@ typedef struct fw_parameter {
 size_t fw_net_parameters(const fw_net *net);
 const fw_parameter *fw_net_parameter(const fw_net *net, size_t i);
 /* A dense array: array 0 is the weights, 1 … state the optimizer's. Of the element type of the model. Layers
- * keep copies of weights: whoever writes them asks for them again after a batch has begun. */
+ * keep copies of weights: a caller that writes them asks for them again after a batch has begun. */
 void *fw_net_dense(const fw_net *net, size_t parameter, size_t array);
 /* Whether features get their records as they appear. */
 bool fw_net_is_open(const fw_net *net);
