@@ -1,5 +1,5 @@
-// bench/vector/peer_hnswlib.cc: times hnswlib over a graph of links; jobs, options and output in vector_bench.h. --m is the
-// number of links of a vector, --nlist how many candidates building looks at; --nprobe is ef.
+// bench/vector/peer_hnswlib.cc: times hnswlib over a graph of links; jobs, options and output in vector_bench.h. --m is
+// the number of links of a vector, --nlist how many candidates building looks at; --nprobe is ef.
 //
 // hnswlib uses the instructions that it is compiled for: bench_vector_frontier.py compiles this once for each level.
 #include <hnswlib/hnswlib.h>
