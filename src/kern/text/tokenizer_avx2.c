@@ -121,15 +121,19 @@ INLINE __m256i tokens_at(const uint32_t *offsets) {
   return _mm256_or_si256(_mm256_slli_epi32(ends, 6), lengths);
 }
 
-static inline __m256i shuffle_words(__m256i a, __m256i b, const int order) {
-  return _mm256_castps_si256(_mm256_shuffle_ps(_mm256_castsi256_ps(a), _mm256_castsi256_ps(b), order));
+static inline __m256i even_words(__m256i a, __m256i b) {
+  return _mm256_castps_si256(_mm256_shuffle_ps(_mm256_castsi256_ps(a), _mm256_castsi256_ps(b), 0x88));
+}
+
+static inline __m256i odd_words(__m256i a, __m256i b) {
+  return _mm256_castps_si256(_mm256_shuffle_ps(_mm256_castsi256_ps(a), _mm256_castsi256_ps(b), 0xdd));
 }
 
 static void deal_to_two(const uint32_t *offsets, size_t n, fw_token *even, fw_token *odd) {
   for (size_t i = 0; i < n; i += 16) {
     const __m256i a = tokens_at(offsets + i), b = tokens_at(offsets + i + 8);
-    const __m256i evens = _mm256_permute4x64_epi64(shuffle_words(a, b, 0x88), 0xd8);
-    const __m256i odds = _mm256_permute4x64_epi64(shuffle_words(a, b, 0xdd), 0xd8);
+    const __m256i evens = _mm256_permute4x64_epi64(even_words(a, b), 0xd8);
+    const __m256i odds = _mm256_permute4x64_epi64(odd_words(a, b), 0xd8);
     _mm256_storeu_si256((__m256i *)(even + i / 2), evens);
     _mm256_storeu_si256((__m256i *)(odd + i / 2), odds);
   }
@@ -252,8 +256,8 @@ static inline __m256i join_eights(__m256i fours_a, __m256i fours_b) {
 static inline void join_digits(const __m256i pairs[4], __m256i *high, __m256i *low) {
   const __m256i a = join_eights(join_fours(pairs[0]), join_fours(pairs[1]));
   const __m256i b = join_eights(join_fours(pairs[2]), join_fours(pairs[3]));
-  *high = shuffle_words(a, b, 0x88);
-  *low = shuffle_words(a, b, 0xdd);
+  *high = even_words(a, b);
+  *low = odd_words(a, b);
 }
 
 static inline bool any_bit(__m256i bits) {
@@ -314,7 +318,7 @@ static inline __m256i read_integers8(const char *text, const fw_token *tokens, _
   *bad = 0;
   if (__builtin_expect(any_bit(_mm256_or_si256(_mm256_or_si256(wrong_a, wrong_b), empty)), 0)) {
     const __m256i good_a = _mm256_cmpeq_epi64(wrong_a, zero), good_b = _mm256_cmpeq_epi64(wrong_b, zero);
-    *bad = to_bits(empty) | (~to_bits(shuffle_words(good_a, good_b, 0x88)) & 0xff);
+    *bad = to_bits(empty) | (~to_bits(even_words(good_a, good_b)) & 0xff);
   }
   return join_eights(join_fours(a), join_fours(b));
 }
@@ -523,14 +527,14 @@ INLINE void store_floats(products p, __m256i sum, float *out) {
 
 /* Which of them are close to the middle between two floats. */
 INLINE __m256i are_close(const constants *k, products p) {
-  const __m256i bits = shuffle_words(_mm256_castpd_si256(p.a), _mm256_castpd_si256(p.b), 0x88); /* 0 1 4 5 2 3 6 7 */
+  const __m256i bits = even_words(_mm256_castpd_si256(p.a), _mm256_castpd_si256(p.b)); /* 0 1 4 5 2 3 6 7 */
   const __m256i off = _mm256_sub_epi32(_mm256_and_si256(bits, k->below), k->middle);
   return _mm256_permute4x64_epi64(_mm256_cmpeq_epi32(_mm256_min_epu32(off, k->margin), off), 0xd8);
 }
 
 /* Which of them are not 0 and out of the range of normal floats, roughly, by their upper halves. */
 INLINE __m256i out_of_range(const constants *k, products p) {
-  const __m256i upper = shuffle_words(_mm256_castpd_si256(p.a), _mm256_castpd_si256(p.b), 0xdd);
+  const __m256i upper = odd_words(_mm256_castpd_si256(p.a), _mm256_castpd_si256(p.b));
   const __m256i outside = _mm256_or_si256(_mm256_cmpgt_epi32(k->small, upper), _mm256_cmpgt_epi32(upper, k->large));
   const __m256i zero = _mm256_cmpeq_epi32(upper, _mm256_setzero_si256());
   return _mm256_permute4x64_epi64(_mm256_andnot_si256(zero, outside), 0xd8);
