@@ -52,8 +52,9 @@ static void add_vectors(const size_t factors, const node *self, const real_pass 
 }
 
 static void forward_fixed(const node *self, real_pass *pass, size_t begin, size_t end) {
-  const size_t factors = self->record_width;
-  if (pass->batch->place || pass->batch->value)
+  const size_t factors = self->record_width, uses = pass->batch->offset[end] - pass->batch->offset[begin];
+  const bool full = uses == (end - begin) * self->layer->slots; /* a row without features has none at all */
+  if (pass->batch->place || pass->batch->value || !full)
     add_vectors(factors, self, pass, begin, end);
   else if (sizeof(real) == sizeof(float) && factors == 8)
     copy_vectors(8, self, pass, begin, end);
