@@ -97,16 +97,17 @@ INLINE void pack_lanes(const fw_round_rule *rule, lanes_u32 row, const float *gr
 
 static uint64_t pack(const fw_round_rule *rule, uint32_t first, const float *gradient, const float *hessian, size_t n,
                      uint64_t *pair) {
-  lanes_u32 row;
+  static const uint32_t counts[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+  lanes_u32 row = *(const lanes_u32 *)counts + first;
   lanes_u64 sums = {0};
   uint64_t sum = 0, pairs[LANES];
   size_t i = 0;
-  for (unsigned k = 0; k < LANES; k++) row[k] = first + k;
   for (; i + LANES <= n; i += LANES, row += LANES) {
     pack_lanes(rule, row, gradient + i, hessian + i, pair + i);
     sums += *(const lanes_u64 *)(pair + i);
   }
-  for (unsigned k = 0; k < LANES; k++) sum += sums[k];
+  *(lanes_u64 *)pairs = sums;
+  for (unsigned k = 0; k < LANES; k++) sum += pairs[k];
   if (i == n) return sum;
   float numbers[2][LANES] = {{0}};
   memcpy(numbers[0], gradient + i, (n - i) * sizeof *gradient);
@@ -186,7 +187,8 @@ static double gains(const fw_gain_rule *rule, const double *g, const double *h, 
   gain_lanes(rule, numbers[0], numbers[1], numbers[2]);
   memcpy(gain + i, numbers[2], (n - i) * sizeof *gain);
   for (; i < n; i++) found = gain[i] > found ? gain[i] : found;
-  for (unsigned k = 0; k < WIDE_LANES; k++) found = most[k] > found ? most[k] : found;
+  *(wide_f64 *)numbers[2] = most;
+  for (unsigned k = 0; k < WIDE_LANES; k++) found = numbers[2][k] > found ? numbers[2][k] : found;
   return found;
 }
 

@@ -60,7 +60,7 @@ static void number_row(const scanning *s, batch_scan *scan, const uint64_t *key,
 static bool is_same(const fw_minibatch *batch, size_t row) {
   const uint32_t *end = batch->offset + row;
   const size_t n = end[1] - end[0];
-  return row > 0 && n == end[0] - end[-1] &&
+  return row > 0 && n > 0 && n == end[0] - end[-1] &&
          memcmp(batch->key + end[0], batch->key + end[-1], n * sizeof *batch->key) == 0;
 }
 
@@ -218,7 +218,7 @@ static void copy_sample(void *context, size_t i) {
     at += s->stats->scans[k].sample_count;
     row += s->stats->scans[k].sample_rows;
   }
-  memcpy(s->stats->sample + at, scan->sample, scan->sample_count * sizeof *scan->sample);
+  if (scan->sample_count > 0) memcpy(s->stats->sample + at, scan->sample, scan->sample_count * sizeof *scan->sample);
   for (size_t k = 0; k < scan->sample_rows; k++) s->stats->row_end[row + k] = at + scan->row_end[k];
 }
 
