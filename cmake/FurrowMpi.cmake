@@ -18,7 +18,7 @@ function(furrow_add_mpi target wrapper)
   add_library(${target} MODULE ${PROJECT_SOURCE_DIR}/src/comm/mpi_comm.c)
   set_target_properties(${target} PROPERTIES C_VISIBILITY_PRESET hidden)
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/include)
-  target_link_libraries(${target} PRIVATE furrow_flags ${target}_interface)
+  target_link_libraries(${target} PRIVATE furrow_flags furrow_counts ${target}_interface)
 endfunction()
 
 # mpicc may be another name for one of the others.

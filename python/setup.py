@@ -9,6 +9,7 @@ FURROW_SANITIZE=address,undefined compiles the module with sanitizers, FURROW_WE
 """
 
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -83,6 +84,7 @@ class BuildModule(build_ext):
             module.library_dirs.append(str(build_library("furrow")))
             module.libraries += ["furrow", "m"]
         super().build_extension(module)
+        os.chmod(self.get_ext_fullpath(module.name), 0o755)  # whatever the umask is: the same bytes in a wheel
 
 
 class BuildPackage(build_py):
@@ -92,6 +94,9 @@ class BuildPackage(build_py):
         if not self.editable_mode:
             shutil.rmtree(Path(self.build_lib) / "furrow", ignore_errors=True)
         super().run()
+        if not self.editable_mode:
+            for name in self.get_outputs():
+                os.chmod(name, 0o644)
 
 
 class SourceArchive(sdist):
@@ -113,7 +118,7 @@ if library != "installed" and not tree:
     raise SystemExit(f"furrow: FURROW_LIBRARY={library} needs Furrow's source tree around this folder")
 
 # The headers of the stable ABI do not declare what is outside of it.
-compile_flags = "-std=c11 -D_GNU_SOURCE -fvisibility=hidden -Wall -Wextra -Wshadow -Wvla -Wstrict-prototypes".split()
+compile_flags = "-std=c11 -D_GNU_SOURCE -fvisibility=hidden -Wall -Wextra -Wformat-security -Wshadow -Wvla -Wstrict-prototypes".split()
 compile_flags.append("-Werror=implicit-function-declaration")
 link_flags = []
 if os.environ.get("FURROW_WERROR"):
@@ -122,6 +127,11 @@ if sanitize:
     compile_flags += [f"-fsanitize={sanitize}", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"]
     link_flags.append(f"-fsanitize={sanitize}")
 else:
+    # As the library is hardened, whatever this Python was built with.
+    compile_flags += "-fstack-protector-strong -fstack-clash-protection -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3".split()
+    if platform.machine() == "x86_64":
+        compile_flags.append("-fcf-protection=full")
+    link_flags.append("-Wl,-z,relro,-z,now,-z,noexecstack")
     link_flags.append("-Wl,--strip-all")  # a third of the size
 
 core = Extension(

@@ -19,6 +19,9 @@ skip_without libevent-dev has_library event2/event.h event_core
 skip_without libopenmpi-dev has_mpi openmpi
 skip_without python3-setuptools has_python_module setuptools
 unset CC CFLAGS MAKEFLAGS MFLAGS MAKELEVEL
+SOURCE_DATE_EPOCH=$(tools/release_date.sh)
+export SOURCE_DATE_EPOCH
+umask 022
 rm -rf "$packages"
 mkdir -p "$packages"
 # What debhelper notes while it works lies in debian/: a copy keeps the tree clean.

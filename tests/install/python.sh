@@ -41,6 +41,7 @@ done
 cd "$work/venv"
 module=$(echo "$work"/venv/lib/python3*/site-packages/furrow/_core.abi3.so)
 readelf -d "$module" | grep -F libfurrow.so
+bash "$root/tests/install/hardening.sh" "$module"
 LD_LIBRARY_PATH=$lib "$work/venv/bin/python" -c 'import furrow; print(furrow.__version__)'
 
 echo "== source distribution"
