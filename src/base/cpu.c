@@ -16,17 +16,20 @@ _Static_assert(FLT_EVAL_METHOD == 0 && FLT_MANT_DIG == 24 && DBL_MANT_DIG == 53,
 
 /* __builtin_cpu_supports also asks whether the operating system saves the wide registers. clang 14 does not know the
  * names f16c and lzcnt, so those two are asked of CPUID itself; they need no state beyond AVX2's. */
+/* not covered: what one processor answers is always the same */
 static bool has_f16c_and_lzcnt(void) {
   unsigned a, b, c, d;
   if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & (1U << 29))) return false;
   return __get_cpuid(0x80000001U, &a, &b, &c, &d) && (c & (1U << 5));
 }
 
+/* not covered: as above */
 static bool has_avx2(void) {
   return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
          __builtin_cpu_supports("fma") && __builtin_cpu_supports("popcnt") && has_f16c_and_lzcnt();
 }
 
+/* not covered: as above */
 static bool has_avx512(void) {
   return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
          __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&

@@ -2,8 +2,11 @@
 #ifndef FW_BASE_ENDIAN_H
 #define FW_BASE_ENDIAN_H
 
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+
+#include "furrow/status.h"
 
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
 #define FW_BIG_ENDIAN 1
@@ -35,5 +38,22 @@
   }
 FW_ENDIAN_WIDTHS(FW_X)
 #undef FW_X
+
+/* Reverses the bytes of each of n elements of `size` bytes (1, 2, 4, 8), at any address. */
+void fw_swap_bytes(void *elements, size_t size, size_t n);
+/* From the byte order of the machine to little-endian, or back. */
+static inline void fw_swap_le(void *elements, size_t size, size_t n) {
+  if (FW_BIG_ENDIAN) fw_swap_bytes(elements, size, n);
+}
+
+typedef furrow_status (*fw_bytes_sink)(void *to, const void *bytes, size_t size, furrow_error *err);
+furrow_status fw_put_swapped(fw_bytes_sink put, void *to, const void *elements, size_t size, size_t n,
+                             furrow_error *err);
+/* Gives n elements to a sink as little-endian bytes; in pieces where their bytes have to be reversed. */
+static inline furrow_status fw_put_le_elements(fw_bytes_sink put, void *to, const void *elements, size_t size, size_t n,
+                                               furrow_error *err) {
+  if (FW_BIG_ENDIAN && size > 1) return fw_put_swapped(put, to, elements, size, n, err);
+  return put(to, elements, size * n, err);
+}
 
 #endif

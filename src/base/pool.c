@@ -29,11 +29,14 @@ unsigned fw_processor_count(void) {
 }
 
 /* Starts `count` threads; *started of them run, also after a failure (E_MEMORY). Signals are the program's business:
- * these threads block all of them. */
+ * these threads block all of them, except for those of their own faults. These would end the process if they were
+ * blocked, whatever handler there is (io/file_map.h has one). */
 static furrow_status start_threads(pthread_t *threads, unsigned count, unsigned *started, void *(*work)(void *context),
                                    void *context, furrow_error *err) {
+  static const int faults[] = {SIGBUS, SIGSEGV, SIGFPE, SIGILL};
   sigset_t all, before;
   sigfillset(&all);
+  for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) sigdelset(&all, faults[i]);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   int failure = 0;
   while (*started < count) {
@@ -250,10 +253,7 @@ static void *pool_thread(void *context) {
 furrow_status fw_pool_create(fw_pool **pool, unsigned threads, furrow_error *err) {
   if (threads == 0) threads = fw_processor_count();
   void *memory;
-  size_t bytes;
-  if (!fw_size_mul(threads, sizeof(pthread_t), &bytes) || !fw_size_add(bytes, sizeof(fw_pool), &bytes))
-    return fw_fail_memory(err, SIZE_MAX);
-  furrow_status status = fw_alloc_zero(&memory, bytes, 1, err);
+  furrow_status status = fw_alloc_zero(&memory, sizeof(fw_pool) + threads * sizeof(pthread_t), 1, err);
   if (status != FURROW_OK) return status;
   fw_pool *p = memory;
   p->fork_number = fork_number();
@@ -341,7 +341,12 @@ static void take_indices(fw_spin_pool *pool) {
   }
 }
 
-/* Wakes the sleepers, after a change of `state` or `stop` that they wait for. */
+/* Wakes the sleepers, after a change of `state` or `stop` that they wait for.
+ *
+ * Here as for stages, the waker writes what sleepers wait for and then reads `sleepers`; a thread that goes to sleep
+ * adds to `sleepers` and then reads what it waits for. At least one of the two sees the other, unless a read passes the
+ * write before it. So each of these writes is an exchange or an addition: x86-64 has no other way for a store that must
+ * not be passed, and emulators of ARM on x86-64 let later reads pass a plain store (stlr, then ldar). */
 static void wake(fw_spin_pool *pool, pthread_cond_t *cond) {
   if (atomic_load(&pool->sleepers) == 0) return;
   pthread_mutex_lock(&pool->lock);
@@ -440,7 +445,8 @@ typedef struct stage_run {
   atomic_bool waiting; /* next has returned FW_STAGE_WAIT, and the thread that clears this calls it again */
   atomic_uint asides;  /* calls of aside that did something */
   atomic_bool ended;
-  _Alignas(64) atomic_uint sleepers;
+  _Alignas(64) atomic_uint sleepers; /* threads that sleep, or look for work a last time before they do */
+  atomic_uint wakes;                 /* calls for sleepers */
   pthread_mutex_t lock;
   pthread_cond_t work;
 } stage_run;
@@ -454,10 +460,11 @@ static bool is_divided(const stage_run *r) {
   return r->stages->takers && atomic_load_explicit(r->stages->takers, memory_order_relaxed) < r->threads;
 }
 
-/* Wakes a sleeper, which wakes the next one if there is still work for it; or all, of whom some may not take it. */
+/* Wakes a sleeper, which wakes the next one if there is still work for it; or all, of whom some take no tasks. */
 static void wake_one(stage_run *r) {
   if (atomic_load(&r->sleepers) == 0) return;
   pthread_mutex_lock(&r->lock);
+  atomic_fetch_add(&r->wakes, 1);
   if (is_divided(r))
     pthread_cond_broadcast(&r->work);
   else
@@ -485,11 +492,12 @@ static bool start_stage(stage_run *r, bool takes) {
     }
     if (count != FW_STAGE_WAIT) {
       atomic_store_explicit(&r->done, 0, memory_order_relaxed);
-      atomic_store(&r->tasks, (uint64_t)count << 32 | takes);
-      if (count > 1 || is_divided(r)) wake_one(r);
+      atomic_exchange(&r->tasks, (uint64_t)count << 32 | takes);
+      wake_one(r); /* also for one task: next may have made work aside possible */
       return takes;
     }
-    atomic_store(&r->waiting, true);
+    atomic_exchange(&r->waiting, true);
+    wake_one(r);
   } while (atomic_load(&r->asides) != seen && atomic_exchange(&r->waiting, false));
   return false;
 }
@@ -518,10 +526,15 @@ static bool take_task_of_stage(stage_run *r) {
   return true;
 }
 
+static void end_aside(stage_run *r, bool takes) {
+  atomic_fetch_add(&r->asides, 1);
+  wake_one(r);
+  try_next_stage(r, takes);
+}
+
 static bool work_aside(stage_run *r, bool takes) {
   if (!r->stages->aside(r->context)) return false;
-  atomic_fetch_add(&r->asides, 1);
-  try_next_stage(r, takes);
+  end_aside(r, takes);
   return true;
 }
 
@@ -534,22 +547,29 @@ static struct timespec soon(void) {
   return t;
 }
 
-static void sleep_until_work(stage_run *r, bool takes, bool attends) {
+/* Until there were more calls than `wakes`. */
+static void sleep_until_called(stage_run *r, unsigned wakes, bool attends) {
   const struct timespec until = soon();
+  int failure = 0;
   pthread_mutex_lock(&r->lock);
-  atomic_fetch_add(&r->sleepers, 1);
-  if (!(takes && has_task(atomic_load(&r->tasks))) && !atomic_load(&r->ended)) {
-    if (attends)
-      pthread_cond_timedwait(&r->work, &r->lock, &until);
-    else
-      pthread_cond_wait(&r->work, &r->lock);
-  }
-  atomic_fetch_sub(&r->sleepers, 1);
+  while (!failure && atomic_load(&r->wakes) == wakes && !atomic_load(&r->ended))
+    failure = attends ? pthread_cond_timedwait(&r->work, &r->lock, &until) : pthread_cond_wait(&r->work, &r->lock);
   pthread_mutex_unlock(&r->lock);
+}
+
+/* Looks once more as a sleeper, so that no work appears unnoticed between the last look and the sleep. */
+static void sleep_until_work(stage_run *r, bool takes, bool attends) {
+  atomic_fetch_add(&r->sleepers, 1);
+  const unsigned wakes = atomic_load(&r->wakes);
+  const bool ready = takes && has_task(atomic_load(&r->tasks)), aside = !ready && r->stages->aside(r->context);
+  if (!ready && !aside) sleep_until_called(r, wakes, attends);
+  atomic_fetch_sub(&r->sleepers, 1);
+  if (aside) end_aside(r, takes);
   if (!is_divided(r) && has_task(atomic_load(&r->tasks))) wake_one(r);
 }
 
-/* Sleepers miss work aside, but never all of it: the thread that makes such work possible is awake. */
+/* Work appears when next or aside returns, and each time a sleeper is woken for it. The timed sleep of the caller is
+ * for attend alone. */
 static void work_in_stages(void *context, size_t i) {
   stage_run *r = context;
   const bool attends = pthread_equal(pthread_self(), r->caller);
@@ -605,7 +625,7 @@ furrow_status fw_spin_pool_create(fw_spin_pool **pool, unsigned threads, furrow_
 }
 
 static void end_spinning(fw_spin_pool *pool) {
-  atomic_store(&pool->stop, true);
+  atomic_exchange(&pool->stop, true);
   wake(pool, &pool->work);
   for (unsigned i = 0; i < pool->thread_count; i++) pthread_join(pool->threads[i], NULL);
   pthread_cond_destroy(&pool->left);

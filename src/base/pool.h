@@ -68,7 +68,8 @@ typedef struct fw_stages {
    * before are done. FW_STAGE_WAIT: it is called again after some call of `aside` that returned true. */
   size_t (*next)(void *context);
   void (*task)(void *context, size_t i);
-  /* Does a piece of other work; false: there is none now. */
+  /* Does a piece of other work; false: there is none now, or another thread is looking for it. What it needs comes from
+   * calls of next and of aside, and whether there is any it learns by a sequentially consistent load. */
   bool (*aside)(void *context);
   /* On the caller's thread alone, now and then. */
   void (*attend)(void *context);

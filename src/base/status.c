@@ -1,4 +1,5 @@
 /* base/status.c: the status list, error texts, structs that can grow, the version. */
+_Static_assert(sizeof(void *) == 8, "Furrow is for processors with 64-bit addresses"); /* before any header is missed */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>

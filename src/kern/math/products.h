@@ -85,4 +85,14 @@ void fw_products_fill_avx2(fw_products *products);
 void fw_products_fill_avx512(fw_products *products);
 void fw_products_fill_neon(fw_products *products);
 
+/* The inner product of n doubles: four sums in turn, in a fixed order. */
+static inline double fw_dot_f64(const double *x, const double *y, size_t n) {
+  double sum[4] = {0};
+  size_t i = 0;
+  for (; i + 4 <= n; i += 4)
+    for (size_t j = 0; j < 4; j++) sum[j] += x[i + j] * y[i + j];
+  for (; i < n; i++) sum[0] += x[i] * y[i];
+  return sum[0] + sum[1] + (sum[2] + sum[3]);
+}
+
 #endif

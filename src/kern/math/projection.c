@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "kern/math/products.h"
 
 #define ROUND_UP (1 + 64 * FLT_EPSILON) /* bounds stay bounds when they become floats */
 #define MOST_D 2048
@@ -34,15 +35,6 @@ typedef struct sample {
 } sample;
 
 /* ---- Directions ----------------------------------------------------------------------------------------- */
-
-static double dot(const double *x, const double *y, size_t n) {
-  double sum[4] = {0};
-  size_t i = 0;
-  for (; i + 4 <= n; i += 4)
-    for (size_t j = 0; j < 4; j++) sum[j] += x[i + j] * y[i + j];
-  for (; i < n; i++) sum[0] += x[i] * y[i];
-  return sum[0] + sum[1] + (sum[2] + sum[3]);
-}
 
 static void add_scaled(double *sum, const double *x, double factor, size_t n) {
   for (size_t i = 0; i < n; i++) sum[i] += factor * x[i];
@@ -72,8 +64,8 @@ static void find_covariance(const fw_projection *v, size_t n, double *y, double 
 static bool orthonormalize(double *axes, size_t i, size_t d) {
   double *axis = axes + i * d;
   for (int again = 0; again < 2; again++) {
-    for (size_t j = 0; j < i; j++) add_scaled(axis, axes + j * d, -dot(axis, axes + j * d, d), d);
-    const double length = sqrt(dot(axis, axis, d));
+    for (size_t j = 0; j < i; j++) add_scaled(axis, axes + j * d, -fw_dot_f64(axis, axes + j * d, d), d);
+    const double length = sqrt(fw_dot_f64(axis, axis, d));
     if (!(length > DBL_MIN) || !(length < DBL_MAX)) return false;
     for (size_t k = 0; k < d; k++) axis[k] /= length;
   }
@@ -89,7 +81,7 @@ static size_t find_axes(const double *cov, size_t d, double *axes, double *next)
       if (!orthonormalize(axes, i, d)) count = i;
     if (sweep == SWEEPS) return count;
     for (size_t i = 0; i < count; i++)
-      for (size_t k = 0; k < d; k++) next[i * d + k] = dot(cov + k * d, axes + i * d, d);
+      for (size_t k = 0; k < d; k++) next[i * d + k] = fw_dot_f64(cov + k * d, axes + i * d, d);
     memcpy(axes, next, count * d * sizeof *axes);
   }
 }
@@ -450,7 +442,7 @@ static furrow_status fill(fw_projection *v, const fw_packed *packed, const float
   double *cov = work + d, *axes = cov + d * d, *next = axes + FW_HEAD_MOST * d;
   find_mean(v, v->n, work);
   for (size_t k = 0; k < d; k++) work[k] = v->mean[k];
-  v->size = (float)(sqrt(dot(work, work, d)) * ROUND_UP);
+  v->size = (float)(sqrt(fw_dot_f64(work, work, d)) * ROUND_UP);
   find_covariance(v, v->n, work, cov);
   const size_t found = find_axes(cov, d, axes, next) / FW_HEAD_STEP * FW_HEAD_STEP;
   if (found == 0) return FURROW_OK;

@@ -129,8 +129,9 @@ INLINE void add_rows(pair_sums *s, const uint8_t *least, const uint8_t *at, cons
 
 INLINE void fetch_rows(const fw_code_block *block, size_t m) {
   UNROLL for (size_t i = 0; i < FW_GROUP_ROWS; i++)
-      _mm_prefetch((const char *)(block->ahead + (m + i) * FW_BLOCK), _MM_HINT_T0);
-  _mm_prefetch((const char *)(block->extra_ahead + m / FW_GROUP_ROWS % (FW_BLOCK / 16) * 16), _MM_HINT_T0);
+      _mm_prefetch(fw_ahead(block->ahead, (m + i) * FW_BLOCK), _MM_HINT_T0);
+  const size_t line = m / FW_GROUP_ROWS % (FW_BLOCK / 16);
+  _mm_prefetch(fw_ahead(block->extra_ahead, line * 16 * sizeof(float)), _MM_HINT_T0);
 }
 
 /* Half of a block: with both at once there would not be enough registers. What is read beyond a narrower block means

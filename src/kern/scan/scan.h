@@ -45,6 +45,11 @@ typedef struct fw_code_block {
   const float *extra_ahead;
 } fw_code_block;
 
+/* An address to prefetch. It is computed as a number: `from` may be NULL, and nothing need be there. */
+static inline const char *fw_ahead(const void *from, size_t bytes) {
+  return (const char *)((uintptr_t)from + bytes);
+}
+
 /* rows: bytes of a code in blocks. */
 static inline fw_code_block fw_code_list_block(const fw_code_list *list, size_t rows, size_t b, size_t blocks) {
   enum { AHEAD = 4 };
@@ -54,7 +59,7 @@ static inline fw_code_block fw_code_list_block(const fw_code_list *list, size_t 
   return (fw_code_block){.codes = list->codes + at * rows,
                          .extra = list->extra ? list->extra + at : NULL,
                          .width = fw_block_width(list->n, b),
-                         .ahead = (here ? list->codes : list->ahead) + coming * rows,
+                         .ahead = (const uint8_t *)fw_ahead(here ? list->codes : list->ahead, coming * rows),
                          .extra_ahead = extra ? extra + coming : NULL};
 }
 

@@ -180,8 +180,8 @@ static inline uint64_t compare(const fw_lut *lut, sums s, const float *extra, fl
 
 /* A line of codes for each step, and of extras for the first ones. */
 static inline void fetch_ahead(const fw_code_block *block, size_t m) {
-  _mm_prefetch((const char *)(block->ahead + m * FW_BLOCK), _MM_HINT_T0);
-  if (m < FW_BLOCK / 16) _mm_prefetch((const char *)(block->extra_ahead + m * 16), _MM_HINT_T0);
+  _mm_prefetch(fw_ahead(block->ahead, m * FW_BLOCK), _MM_HINT_T0);
+  if (m < FW_BLOCK / 16) _mm_prefetch(fw_ahead(block->extra_ahead, m * 16 * sizeof(float)), _MM_HINT_T0);
 }
 
 /* Two codes of 4 bits in each byte. */

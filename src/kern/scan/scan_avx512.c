@@ -119,10 +119,6 @@ static inline void add_nibbles(sums *s, const nibble_table *t, const uint8_t *co
   add(s, _mm512_add_epi8(a, b));
 }
 
-static inline void fetch(const void *ahead) {
-  _mm_prefetch((const char *)ahead, _MM_HINT_T0);
-}
-
 /* Where the scan goes on: four blocks of codes and their extras, 16 lines, are fetched meanwhile. */
 typedef struct ahead {
   const uint8_t *codes;
@@ -130,12 +126,12 @@ typedef struct ahead {
 } ahead;
 
 static inline void fetch_some(ahead next, size_t m) {
-  const uint8_t *codes = next.codes + 4 * FW_BLOCK * m;
-  fetch(codes);
-  fetch(codes + FW_BLOCK);
-  fetch(codes + 2 * FW_BLOCK);
-  fetch(codes + 3 * FW_BLOCK);
-  if (m < 16) fetch(next.extra + 16 * m);
+  const size_t codes = 4 * FW_BLOCK * m;
+  _mm_prefetch(fw_ahead(next.codes, codes), _MM_HINT_T0);
+  _mm_prefetch(fw_ahead(next.codes, codes + FW_BLOCK), _MM_HINT_T0);
+  _mm_prefetch(fw_ahead(next.codes, codes + 2 * FW_BLOCK), _MM_HINT_T0);
+  _mm_prefetch(fw_ahead(next.codes, codes + 3 * FW_BLOCK), _MM_HINT_T0);
+  if (m < 16) _mm_prefetch(fw_ahead(next.extra, m * 16 * sizeof(float)), _MM_HINT_T0);
 }
 
 /* Blocks that are sifted at once, with the same tables in registers; the last one may be narrower. What is read beyond
@@ -347,7 +343,8 @@ static void add_up(const fw_lut *lut, const uint8_t *codes, size_t n, float *out
       const float_table t = load_floats(lut->values + m * lut->width, lut->width);
       for (size_t b = first; b < end; b++) {
         const uint8_t *at = codes + b * FW_BLOCK * lut->m + m * fw_block_width(n, b);
-        fetch(at + BLOCKS * FW_BLOCK * lut->m); /* what these steps leave the processor no chance to foresee */
+        /* what these steps leave the processor no chance to foresee */
+        _mm_prefetch(fw_ahead(at, BLOCKS * FW_BLOCK * lut->m), _MM_HINT_T0);
         add_floats(&t, _mm512_loadu_si512(at), totals + (b - first) * FW_BLOCK);
       }
     }

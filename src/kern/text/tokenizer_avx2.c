@@ -60,17 +60,7 @@ INLINE void store_few(uint32_t *out, char *chars, const char *text, size_t base,
   }
 }
 
-/* Which of the marks are what, by their bytes, 64 at a time. */
-static void classify(fw_marks *marks, char extra) {
-  uint64_t odd = 0;
-  for (size_t i = 0; i < marks->count; i += 64) {
-    const uint64_t all = inside(i, marks->count);
-    marks->extras[i / 64] = equal_mask(marks->chars + i, extra) & all;
-    marks->ends[i / 64] = equal_mask(marks->chars + i, '\n') & all;
-    odd |= ~(marks->extras[i / 64] | marks->ends[i / 64] | equal_mask(marks->chars + i, ' ')) & all;
-  }
-  marks->odd = odd != 0;
-}
+#include "kern/text/marks_tmpl.h"
 
 /* How the marks are stored depends on how many there were so far, so that the branch is seldom a surprise. */
 static void find_marks(const char *text, size_t n, unsigned char upto, char extra, fw_marks *marks) {

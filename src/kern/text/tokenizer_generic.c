@@ -58,17 +58,7 @@ static inline unsigned count_bits(uint64_t bits) {
 
 /* ---- Marks ---------------------------------------------------------------------------------------------- */
 
-/* Which of the marks are what, by their bytes. */
-static void classify(fw_marks *marks, char extra) {
-  uint64_t odd = 0;
-  for (size_t i = 0; i < marks->count; i += 64) {
-    const uint64_t all = inside(i, marks->count);
-    marks->extras[i / 64] = equal_mask(marks->chars + i, extra) & all;
-    marks->ends[i / 64] = equal_mask(marks->chars + i, '\n') & all;
-    odd |= ~(marks->extras[i / 64] | marks->ends[i / 64] | equal_mask(marks->chars + i, ' ')) & all;
-  }
-  marks->odd = odd != 0;
-}
+#include "kern/text/marks_tmpl.h"
 
 static void find_marks(const char *text, size_t n, unsigned char upto, char extra, fw_marks *marks) {
   size_t count = 0;

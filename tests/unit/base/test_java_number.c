@@ -318,6 +318,66 @@ static void test_hexadecimal(void **state) {
   }
 }
 
+/* Texts at the edges of what Java reads: the number, or NAN for what it refuses. */
+static void test_read_edges(void **state) {
+  (void)state;
+  static const struct {
+    const char *text;
+    double wide;
+    float narrow;
+  } cases[] = {
+      {"0x1p4", 16, 16},
+      {"0X1.8P+1", 3, 3},
+      {" \t-0x1p-1f \n", -0.5, -0.5f},
+      {"0x123456789abcdef0123p0", 0x1.23456789abcdfp72, 0x1.234568p72f}, /* more digits than 64 bits */
+      {"0x1000000000000000001p0", 0x1p72, 0x1p72f},                      /* bits behind those that count */
+      {"0x1.00000100000000000000001p0", 0x1.000001p0, 0x1.000002p0f},    /* more than half */
+      {"0x1.00000000000008000001p0", 0x1.0000000000001p0, 1},            /* the same for a double */
+      {"0x1p-4000", 0, 0},
+      {"0x1p4000", INFINITY, INFINITY},
+      {"0x1p99999999999999999999", INFINITY, INFINITY},
+      {"0x1p-99999999999999999999", 0, 0},
+      {"0x1", NAN, NAN},
+      {"0x", NAN, NAN},
+      {"0x.p1", NAN, NAN},
+      {"0x1p", NAN, NAN},
+      {"0x1p+", NAN, NAN},
+      {"0x1p-", NAN, NAN},
+      {"0x1px", NAN, NAN},
+      {"0x1p:", NAN, NAN},
+      {"0x1.8q1", NAN, NAN},
+      {"0x1p1ff", NAN, NAN},
+      {"0x1p1g", NAN, NAN},
+      {"0y1p1", NAN, NAN},
+      {"1.5f", 1.5, 1.5f},
+      {"1.5D", 1.5, 1.5f},
+      {"1.5g", NAN, NAN},
+      {"1.5ff", NAN, NAN},
+      {"+.5", 0.5, 0.5f},
+      {"Infinity", INFINITY, INFINITY},
+      {"-Infinity", -INFINITY, -INFINITY},
+      {"Infinitx", NAN, NAN},
+      {"infinity", NAN, NAN},
+      {"", NAN, NAN},
+      {" ", NAN, NAN},
+      {"-", NAN, NAN},
+      {"+ 1", NAN, NAN},
+      {".", NAN, NAN},
+      {":5", NAN, NAN},
+      {"/5", NAN, NAN},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    const char *text = cases[i].text, *end = text + strlen(text);
+    double wide = 77;
+    float narrow = 77;
+    const bool reads = !isnan(cases[i].wide);
+    if (fw_java_read_double(text, end, &wide) != reads || fw_java_read_float(text, end, &narrow) != reads)
+      fail_msg("\"%s\" %s", text, reads ? "is refused" : "is read");
+    if (wide != (reads ? cases[i].wide : 77) || narrow != (reads ? cases[i].narrow : 77))
+      fail_msg("\"%s\": %a, %a", text, wide, (double)narrow);
+  }
+}
+
 static void test_golden_float(void **state) {
   (void)state;
   check_file("float_tostring.tsv", write_float);
@@ -342,6 +402,7 @@ int main(void) {
       cmocka_unit_test(test_decimal6_is_half_even),
       cmocka_unit_test(test_quick_is_stepwise),
       cmocka_unit_test(test_hexadecimal),
+      cmocka_unit_test(test_read_edges),
       GOLDEN_TEST(test_golden_float),
       GOLDEN_TEST(test_golden_double),
       GOLDEN_TEST(test_golden_decimal6),

@@ -26,6 +26,11 @@ static void refused(const char *text, uint64_t offset, const char *message) {
     fail_msg("%s: %s at %llu: %s", text, furrow_status_name(status), (unsigned long long)err.offset, err.message);
   assert_string_equal(err.file, "x.json");
   fw_json_close(&json);
+  start(text);
+  status = furrow_json_skip(&json, NULL, NULL);
+  if (status == FURROW_OK) status = furrow_json_end(&json, NULL);
+  assert_int_equal(status, FURROW_E_FORMAT);
+  fw_json_close(&json);
 }
 
 static void members(void **state) {
@@ -162,6 +167,17 @@ static void refusals(void **state) {
   refused("[\"\\ud800\"]", 2, "a string has a bad escape in 0");
   refused("[\"\\ud800\\u0041\"]", 2, "a string has a bad escape in 0");
   refused("[\"\\udc00\"]", 2, "a string has a bad escape in 0");
+  refused("[\"\\udfff\"]", 2, "a string has a bad escape in 0");
+  refused("[\"\\ud800\\n\"]", 2, "a string has a bad escape in 0");
+  refused("[\"\\ud800abcdef\"]", 2, "a string has a bad escape in 0");
+  refused("[\"\\ud800\\ue000\"]", 2, "a string has a bad escape in 0");
+  refused("[\"\\u123", 2, "a string has a bad escape in 0");
+  refused("[\"\\u12G4\"]", 2, "a string has a bad escape in 0");
+  refused("[\"\\", 2, "a string has a bad escape in 0");
+  refused("[nul", 1, "not a JSON value in 0");
+  refused("[1e+]", 1, "not a JSON number in 0");
+  refused("[-", 1, "not a JSON number in 0");
+  refused("[1e", 1, "not a JSON number in 0");
   refused("[\"\xff\"]", 2, "a string is not UTF-8 in 0");
   refused("[\"\xed\xa0\x80\"]", 2, "a string is not UTF-8 in 0");
   refused("\xef\xbb\xbf{}", 0, "not a JSON value");
@@ -170,6 +186,30 @@ static void refusals(void **state) {
 }
 
 /* 64 are allowed, not one more; and the reader does not go deeper than it may. */
+/* A reader of the caller's own, for one text after the other; errors without a file. */
+static void readers_are_used_again(void **state) {
+  (void)state;
+  furrow_json *own = NULL;
+  furrow_json_text text;
+  int64_t number = 0;
+  memset(&err, 0, sizeof err);
+  assert_int_equal(furrow_json_create(&own, NULL), FURROW_OK);
+  furrow_json_start(own, NULL, 0, NULL);
+  assert_int_equal(furrow_json_skip(own, NULL, &err), FURROW_E_FORMAT);
+  assert_string_equal(err.file, "");
+  furrow_json_start(own, "\"\\u00e4\\ud834\\udd1e\\ue000\"", 26, "a.json");
+  assert_int_equal(furrow_json_string(own, &text, NULL), FURROW_OK);
+  assert_int_equal(text.size, 9);
+  assert_memory_equal(text.bytes, "\xc3\xa4\xf0\x9d\x84\x9e\xee\x80\x80", 9);
+  furrow_json_start(own, "42", 2, "b.json");
+  assert_int_equal(furrow_json_null(own, &err), FURROW_E_FORMAT);
+  furrow_json_start(own, "42", 2, "b.json");
+  assert_int_equal(furrow_json_i64(own, &number, NULL), FURROW_OK);
+  assert_int_equal(number, 42);
+  furrow_json_free(own);
+  furrow_json_free(NULL);
+}
+
 static void depth(void **state) {
   (void)state;
   char text[201];
@@ -393,6 +433,7 @@ int main(void) {
       cmocka_unit_test(strings),
       cmocka_unit_test(integers),
       cmocka_unit_test(refusals),
+      cmocka_unit_test(readers_are_used_again),
       cmocka_unit_test(depth),
       cmocka_unit_test(long_paths_are_cut),
       cmocka_unit_test(paths_are_pointers),

@@ -11,6 +11,7 @@
 
 #include "base/pool.h"
 #include "support/cmocka_all.h"
+#include "support/each_isa.h" /* SLOW */
 
 static fw_pool *new_pool(unsigned threads) {
   fw_pool *pool = NULL;
@@ -363,10 +364,34 @@ static void a_child_uses_and_frees_what_it_inherits(void **state) {
   fw_pool_free(pool);
 }
 
+/* No address space is left for stacks of this size: nothing is made, and what runs already ends. */
+static void threads_that_cannot_start(void **state) {
+  (void)state;
+  if (SLOW >= 8) skip(); /* sanitizers and emulators have stacks of their own */
+  pthread_attr_t before, large;
+  fw_pool *pool = NULL;
+  fw_spin_pool *spinning = NULL;
+  furrow_error err;
+  assert_int_equal(pthread_getattr_default_np(&before), 0);
+  assert_int_equal(pthread_getattr_default_np(&large), 0);
+  assert_int_equal(pthread_attr_setstacksize(&large, (size_t)1 << 45), 0);
+  assert_int_equal(pthread_setattr_default_np(&large), 0);
+  const furrow_status made = fw_pool_create(&pool, 8, &err), also = fw_spin_pool_create(&spinning, 8, NULL);
+  assert_int_equal(pthread_setattr_default_np(&before), 0);
+  assert_int_equal(made, FURROW_E_MEMORY);
+  assert_non_null(strstr(err.message, "cannot start thread"));
+  assert_null(pool);
+  assert_int_equal(also, FURROW_E_MEMORY);
+  assert_null(spinning);
+  pthread_attr_destroy(&before);
+  pthread_attr_destroy(&large);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(processors_are_those_of_the_affinity),
       cmocka_unit_test(create_makes_the_threads_asked_for),
+      cmocka_unit_test(threads_that_cannot_start),
       cmocka_unit_test(every_task_runs_once),
       cmocka_unit_test(free_runs_what_is_pending),
       cmocka_unit_test(tasks_may_submit_tasks),

@@ -100,12 +100,7 @@ static void all_threads_take_part(void **state) {
 
 /* ---- Stages ---- */
 
-enum { WIDEST = 40 };
-#ifdef __x86_64__
-enum { STAGES = 3000 };
-#else
-enum { STAGES = 30 }; /* threads of an emulator fall asleep between stages, which then take milliseconds each */
-#endif
+enum { WIDEST = 40, STAGES = 3000 };
 
 /* Stage s adds 1 to each of its numbers, which must all be s before; it needs item s, and an item is made aside. */
 typedef struct staged {

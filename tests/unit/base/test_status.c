@@ -6,6 +6,8 @@
 
 #include "base/error.h"
 #include "base/params.h"
+#include "base/suggestion.h"
+#include "furrow/version.h"
 #include "support/cmocka_all.h"
 
 static void names_texts_and_codes_follow_the_list(void **state) {
@@ -268,9 +270,36 @@ static void format_cuts_as_snprintf_does(void **state) {
   assert_string_equal(text, "no n");
 }
 
+static void the_version_is_that_of_the_headers(void **state) {
+  (void)state;
+  assert_string_equal(furrow_version(), FURROW_VERSION);
+  assert_int_equal(furrow_version_number(), FURROW_VERSION_NUMBER);
+}
+
+/* Long words and candidates are left out; nothing is near to nothing. */
+static void suggestions(void **state) {
+  (void)state;
+  char longer[200];
+  fw_suggestion s = {NULL, SIZE_MAX};
+  assert_false(fw_suggestion_is_near(&s, "x"));
+  memset(longer, 'a', sizeof longer);
+  longer[sizeof longer - 1] = 0;
+  fw_suggestion_offer(&s, "aaaa", longer);
+  fw_suggestion_offer(&s, longer, "aaaa");
+  assert_null(s.word);
+  fw_suggestion_offer(&s, "epocs", "rows");
+  fw_suggestion_offer(&s, "epocs", "Epochs");
+  fw_suggestion_offer(&s, "epocs", "batch");
+  assert_string_equal(s.word, "Epochs");
+  assert_true(fw_suggestion_is_near(&s, "epocs"));
+  assert_false(fw_suggestion_is_near(&(fw_suggestion){"batch", 9}, "epocs"));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(names_texts_and_codes_follow_the_list),
+      cmocka_unit_test(the_version_is_that_of_the_headers),
+      cmocka_unit_test(suggestions),
       cmocka_unit_test(failures_have_exit_codes_of_their_own),
       cmocka_unit_test(numbers_stay),
       cmocka_unit_test(shorter_structs_get_defaults),

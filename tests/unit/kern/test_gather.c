@@ -204,9 +204,11 @@ static void test_gather(void **state) {
 
 /* ---- Steps: the rules themselves are checked with a net (test_learn_net_optimizers.c) ---- */
 
+enum { STEP_KERNELS = sizeof(fw_steps) / sizeof(fw_step_kernel) };
+
 static const fw_step_kernel *kernel_at(const fw_steps *steps, size_t i) {
-  const fw_step_kernel *all[] = {&steps->sgd,      &steps->momentum, &steps->adagrad,
-                                 &steps->adadelta, &steps->adam,     &steps->ftrl};
+  const fw_step_kernel *all[STEP_KERNELS] = {&steps->sgd,  &steps->momentum, &steps->adagrad,          &steps->adadelta,
+                                             &steps->adam, &steps->ftrl,     &steps->published_adagrad};
   return all[i];
 }
 
@@ -229,7 +231,8 @@ static void check_steps(const sample *s, size_t i, size_t n, bool wide, double l
   const size_t count = FEATURES * 3 * n, bytes = count * (wide ? sizeof(double) : sizeof(float));
   static double start[FEATURES * 3 * WIDEST];
   for (size_t k = 0; k < count; k++) start[k] = s->grad[k] < 0 && k / n % 3 == 2 ? -s->grad[k] : s->grad[k];
-  for (size_t k = 0; k < count; k++) start[k] = k / n % 3 == 1 && i < 4 && start[k] < 0 ? -start[k] : start[k];
+  for (size_t k = 0; k < count; k++)
+    start[k] = k / n % 3 == 1 && (i < 4 || i == 6) && start[k] < 0 ? -start[k] : start[k];
   void *sum = typed(s->numbers, FEATURES * n, wide), *first = NULL;
   for (fw_isa isa = FW_ISA_GENERIC; isa < FW_ISA_COUNT; isa++) {
     if (!fw_isa_available(isa)) continue;
@@ -254,7 +257,7 @@ static void test_steps(void **state) {
   (void)state;
   static sample s;
   fill(&s, 6);
-  for (size_t i = 0; i < 6; i++)
+  for (size_t i = 0; i < STEP_KERNELS; i++)
     for (size_t n = 1; n <= WIDEST; n += n < 20 ? 1 : 7)
       for (unsigned kind = 0; kind < 4; kind++) check_steps(&s, i, n, kind & 1, kind & 2 ? 0.05 : 0);
 }
