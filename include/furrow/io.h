@@ -125,21 +125,49 @@ static inline void furrow_output_init(furrow_output *out) {
   out->size = sizeof *out;
 }
 
+/* Writes a file of this machine that appears complete or not at all: it is written under a temporary name, brought to
+ * the disk and renamed. "-" is standard output.
+ * Errors:  E_EXISTS, there is one and `overwrite` is false; E_STATE, another process has locked it; E_NOT_FOUND, its
+ *          directory; E_ARGUMENT, not a regular file; E_IO; E_MEMORY. */
+FURROW_API furrow_status furrow_file_save(const char *path, const void *bytes, size_t length, bool overwrite,
+                                          furrow_error *err) FURROW_MUST_USE;
+
+/* The path under which a program writes a file before it renames it to `path`: hidden, in the same directory. While the
+ * library writes it, it is locked; if the process is killed, the next one that saves there removes it. The same number
+ * gives the same path.
+ * Errors:  E_MEMORY.
+ * Owner:   the caller, who frees it with furrow_free. */
+FURROW_API furrow_status furrow_temporary_path(char **temporary, const char *path, uint64_t number,
+                                               furrow_error *err) FURROW_MUST_USE;
+
 /* ---- Locks ----------------------------------------------------------------------------------------------- */
 
-/* A lock on a file that a program reads, changes and replaces. */
+/* A lock on a file or a directory that a program reads, changes and replaces. */
 typedef struct furrow_file_lock furrow_file_lock;
 
-/* Locks a regular file of this machine, so that no other program that asks for the lock changes it meanwhile: open the
- * lock, load the file, change it, save it, close the lock. It keeps nobody from reading. It holds for programs on one
- * machine, and on file systems that support it over several.
+/* Locks a regular file of this machine, or a directory (a model), so that no other program that asks for the lock
+ * changes it meanwhile: open the lock, load the file, change it, save it, close the lock. It keeps nobody from reading.
+ * What the library saves at the path in this process is locked in its place; another process that saves there without
+ * the lock gets E_STATE. It holds for programs on one machine, and on file systems that support it over several; on
+ * those that have no locks it does nothing.
  * Errors:  E_STATE, another process has the lock (the message names it), or this one has it already; E_NOT_FOUND;
- *          E_ARGUMENT, not a regular file; E_IO; E_MEMORY.
+ *          E_ARGUMENT, neither a regular file nor a directory; E_IO; E_MEMORY.
  * Owner:   the caller, who frees it with furrow_file_lock_close. */
 FURROW_API furrow_status furrow_file_lock_open(furrow_file_lock **lock, const char *path,
                                                furrow_error *err) FURROW_MUST_USE;
 /* Unlocks the file. Takes NULL. */
 FURROW_API void furrow_file_lock_close(furrow_file_lock *lock);
+
+/* ---- Signals --------------------------------------------------------------------------------------------- */
+
+/* Tells the library that the process is to end: calls that wait for a pipe or a terminal, and those that make a row
+ * cache or load rows, end with E_CANCELLED, now and later.
+ * Threads: any; async-signal-safe: for handlers of signals. */
+FURROW_API void furrow_process_interrupt(void);
+/* Removes the temporary files and directories of everything that this process has begun to save and not finished. For
+ * a handler of signals that ends the process next: what is being saved cannot be completed any more.
+ * Threads: any; async-signal-safe. */
+FURROW_API void furrow_process_clean_up(void);
 
 /* ---- Plugins --------------------------------------------------------------------------------------------- */
 

@@ -11,13 +11,16 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "io/file_lock.h"
 #include "io/target.h"
+#include "io/temporary.h"
 
 #define MAX_DEPTH 100
 
 struct fw_atomic_dir {
   fw_target target;
-  int fd; /* the temporary directory; -1: none */
+  int fd;   /* the temporary directory, locked; -1: none */
+  int note; /* fw_temporary_note; -1: none */
   bool has_temporary, committed;
   fw_dir_check may_replace;
 };
@@ -59,19 +62,6 @@ static int visit_folder(int parent, const char *name, entry_visitor visit, int d
   int errnum = visit_entries(fd, visit, depth + 1);
   close(fd);
   return errnum;
-}
-
-static int remove_entry(int fd, const char *name, const struct stat *info, int depth) {
-  int errnum = S_ISDIR(info->st_mode) ? visit_folder(fd, name, remove_entry, depth) : 0;
-  if (errnum != 0) return errnum;
-  return unlinkat(fd, name, S_ISDIR(info->st_mode) ? AT_REMOVEDIR : 0) == 0 ? 0 : errno;
-}
-
-/* The directory `name` with all that is in it; 0 or an errno. Links are removed, not followed. */
-static int remove_tree(int parent, const char *name) {
-  struct stat info;
-  if (fstatat(parent, name, &info, AT_SYMLINK_NOFOLLOW) != 0) return errno;
-  return remove_entry(parent, name, &info, 0);
 }
 
 /* EINVAL: a file system that does not sync directories. */
@@ -167,15 +157,38 @@ static int open_folder(int parent, const char *name) {
   return openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
+static void forget_temporary(fw_atomic_dir *dir) {
+  dir->has_temporary = false;
+  fw_temporary_forget(dir->note);
+  dir->note = -1;
+}
+
 static furrow_status create_temporary(fw_atomic_dir *dir, bool replaces, furrow_error *err) {
+  const int parent = dir->target.directory;
+  const char *name = dir->target.temporary;
+  bool made = false;
+  fw_temporary_sweep(parent);
   for (unsigned attempt = 0; attempt < 100 && !dir->has_temporary; attempt++) {
     fw_target_pick_name(&dir->target, attempt);
-    dir->has_temporary = mkdirat(dir->target.directory, dir->target.temporary, replaces ? 0700 : 0777) == 0;
-    if (!dir->has_temporary && errno != EEXIST && errno != EINTR) break;
+    if (dir->fd >= 0) close(dir->fd); /* of the attempt before, which another process removed */
+    dir->fd = -1;
+    fw_temporary_forget(dir->note);
+    dir->note = fw_temporary_announce(parent, name);
+    made = mkdirat(parent, name, replaces ? 0700 : 0777) == 0;
+    if (!made && errno != EEXIST && errno != EINTR) break;
+    if (made) dir->fd = open_folder(parent, name);
+    dir->has_temporary = dir->fd >= 0 && fw_temporary_claim(parent, name, dir->fd);
+    if (made && dir->fd < 0 && errno != ENOENT) break;
   }
-  if (!dir->has_temporary) return fw_target_fail_errno(&dir->target, err, errno, "cannot make a directory beside it");
-  dir->fd = open_folder(dir->target.directory, dir->target.temporary);
-  return dir->fd >= 0 ? FURROW_OK : fw_target_fail_errno(&dir->target, err, errno, "cannot open a directory beside it");
+  if (dir->has_temporary) {
+    fw_temporary_made(dir->note);
+    return FURROW_OK;
+  }
+  const int errnum = errno;
+  forget_temporary(dir);
+  if (made) unlinkat(parent, name, AT_REMOVEDIR);
+  return fw_target_fail_errno(&dir->target, err, errnum,
+                              made ? "cannot open a directory beside it" : "cannot make a directory beside it");
 }
 
 static furrow_status find_target(fw_atomic_dir *dir, const char *path, furrow_error *err) {
@@ -197,6 +210,7 @@ static furrow_status start(fw_atomic_dir *dir, const char *path, furrow_error *e
   struct stat old;
   FW_TRY(find_target(dir, path, err));
   furrow_status status = check_target(dir, &there, &old, err);
+  if (status == FURROW_OK && there) status = fw_target_check_free(&dir->target, err);
   if (status == FURROW_OK) status = create_temporary(dir, there, err);
   if (status == FURROW_OK && there) status = copy_permissions(dir, &old, err);
   return status;
@@ -220,7 +234,7 @@ static furrow_status open_either(fw_atomic_dir **dir, const char *path, const ch
   furrow_status status = fw_alloc_zero(&memory, 1, sizeof(fw_atomic_dir), err);
   if (status != FURROW_OK) return status;
   fw_atomic_dir *opened = memory;
-  opened->target.directory = opened->fd = -1;
+  opened->target.directory = opened->fd = opened->note = -1;
   opened->may_replace = may_replace;
   status = temporary ? enter(opened, path, temporary, err) : start(opened, path, err);
   if (status == FURROW_OK)
@@ -276,7 +290,7 @@ int fw_dir_sync_file(int parent, const char *name) {
 }
 
 void fw_dir_remove(int parent, const char *name) {
-  (void)remove_tree(parent, name);
+  (void)fw_tree_remove(parent, name);
 }
 
 /* ---- commit ---- */
@@ -295,7 +309,7 @@ static int rename_new(const fw_atomic_dir *dir) {
 static furrow_status place_new(fw_atomic_dir *dir, furrow_error *err) {
   int errnum = rename_new(dir);
   if (errnum == 0) {
-    dir->has_temporary = false;
+    forget_temporary(dir);
     return FURROW_OK;
   }
   if (errnum == EEXIST || errnum == ENOTEMPTY)
@@ -309,21 +323,40 @@ static int exchange(const fw_atomic_dir *dir) {
 }
 
 /* Afterwards the temporary name is the old directory's. It is looked at once more, for it may have become another one
- * since it was asked about: then it gets its name back. */
+ * since it was asked about: then it gets its name back. Until then a signal that ends the process leaves both. */
 static furrow_status place_exchanged(fw_atomic_dir *dir, const struct stat *old, furrow_error *err) {
   struct stat info;
+  fw_temporary_forget(dir->note);
+  dir->note = -1;
   int errnum = exchange(dir);
   if (errnum == EINVAL || errnum == ENOSYS || errnum == EOPNOTSUPP)
     return fw_target_fail(&dir->target, err, FURROW_E_UNSUPPORTED,
                           "this file system cannot exchange two directories in one step: save under a new name");
   if (errnum != 0) return fw_target_fail_errno(&dir->target, err, errnum, "cannot put the new directory in place");
   if (fstatat(dir->target.directory, dir->target.temporary, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
-      info.st_dev == old->st_dev && info.st_ino == old->st_ino)
+      info.st_dev == old->st_dev && info.st_ino == old->st_ino) {
+    dir->note = fw_temporary_note(dir->target.directory, dir->target.temporary);
     return FURROW_OK;
+  }
   errnum = exchange(dir);
   dir->has_temporary = errnum == 0; /* else it is not ours to remove */
   return fw_target_fail(&dir->target, err, FURROW_E_STATE,
                         "the directory was replaced by another while this was written");
+}
+
+/* In the place of the old directory, if there is one, which nobody else may be changing. */
+static furrow_status put_in_place(fw_atomic_dir *dir, furrow_error *err) {
+  fw_replacing replacing;
+  struct stat old;
+  bool there;
+  FW_TRY(fw_replacing_begin(&replacing, &dir->target, err));
+  furrow_status status = check_target(dir, &there, &old, err);
+  if (status == FURROW_OK && there)
+    status = place_exchanged(dir, &old, err);
+  else if (status == FURROW_OK)
+    status = place_new(dir, err);
+  fw_replacing_end(&replacing, status == FURROW_OK ? dir->fd : -1);
+  return status;
 }
 
 static furrow_status sync_directory(const fw_atomic_dir *dir, furrow_error *err) {
@@ -334,19 +367,15 @@ static furrow_status sync_directory(const fw_atomic_dir *dir, furrow_error *err)
 }
 
 furrow_status fw_atomic_dir_commit(fw_atomic_dir *dir, furrow_error *err) {
-  struct stat old;
-  bool there;
   if (dir->committed) return fw_target_fail(&dir->target, err, FURROW_E_STATE, "the directory is complete already");
   int errnum = sync_tree(dir->fd, 0);
   if (errnum != 0) return fw_target_fail_errno(&dir->target, err, errnum, "cannot bring the directory to the disk");
-  furrow_status status = check_target(dir, &there, &old, err);
-  if (status == FURROW_OK) status = there ? place_exchanged(dir, &old, err) : place_new(dir, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(put_in_place(dir, err));
   dir->committed = true;
-  status = sync_directory(dir, err);
+  furrow_status status = sync_directory(dir, err);
   if (!dir->has_temporary || status != FURROW_OK) return status;
-  errnum = remove_tree(dir->target.directory, dir->target.temporary);
-  dir->has_temporary = false;
+  errnum = fw_tree_remove(dir->target.directory, dir->target.temporary);
+  forget_temporary(dir);
   return errnum == 0 ? FURROW_OK
                      : fw_target_fail_errno(&dir->target, err, errnum,
                                             "written, but the old directory, now hidden beside it, cannot be removed");
@@ -354,8 +383,9 @@ furrow_status fw_atomic_dir_commit(fw_atomic_dir *dir, furrow_error *err) {
 
 void fw_atomic_dir_close(fw_atomic_dir *dir) {
   if (!dir) return;
-  if (dir->fd >= 0) close(dir->fd);
-  if (dir->has_temporary && !dir->committed) (void)remove_tree(dir->target.directory, dir->target.temporary);
+  if (dir->has_temporary && !dir->committed) (void)fw_tree_remove(dir->target.directory, dir->target.temporary);
+  forget_temporary(dir);
+  if (dir->fd >= 0) close(dir->fd); /* last: it has the lock */
   fw_target_clear(&dir->target);
   fw_free(dir);
 }

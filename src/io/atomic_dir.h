@@ -15,7 +15,7 @@ typedef furrow_status (*fw_dir_check)(const char *path, furrow_error *err);
 /* Starts a directory that will be `path`: made beside it under a temporary name (.<name>.furrow-XXXXXX). Links are
  * followed: a link stays, and the directory that it leads to is made or replaced. may_replace NULL: what exists is kept
  * (E_EXISTS). Otherwise a directory that it agrees to is replaced; its owner and permissions are kept. What is not a
- * directory is never replaced (E_EXISTS). */
+ * directory is never replaced (E_EXISTS). E_STATE, here and from commit: another process has locked the old one. */
 furrow_status fw_atomic_dir_open(fw_atomic_dir **dir, const char *path, fw_dir_check may_replace,
                                  furrow_error *err) FURROW_MUST_USE;
 /* The directory `temporary` (fw_atomic_dir_temporary), which another process has started for the same path: to be

@@ -9,13 +9,17 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/params.h"
+#include "io/file_lock.h"
+#include "io/process_stop.h"
 #include "io/target.h"
+#include "io/temporary.h"
 
 #define BUFFER_SIZE ((size_t)1 << 20)
 
@@ -23,8 +27,12 @@ struct fw_atomic_file {
   fw_target target;
   const furrow_comm *comm; /* whose ranks write it together; NULL: one process */
   int fd;                  /* -1: none */
-  furrow_output output;    /* write NULL: bytes go to fd */
-  bool in_order;           /* standard output or the caller's: bytes are gone once they are written */
+  int held;                /* the same file, to keep its lock when fd is closed; -1: none */
+  int note;                /* fw_temporary_note of the temporary file; -1: none */
+  bool is_replacing;       /* whether `replacing` has the old file */
+  fw_replacing replacing;
+  furrow_output output; /* write NULL: bytes go to fd */
+  bool in_order;        /* standard output or the caller's: bytes are gone once they are written */
   bool committed;
   bool replaces, has_temporary, keep_existing;
   struct stat old; /* the file that is replaced, if there is one */
@@ -48,7 +56,7 @@ static furrow_status check_target(fw_atomic_file *file, furrow_error *err) {
   if (faccessat(file->target.directory, file->target.name, W_OK, AT_EACCESS) != 0)
     return fw_target_fail_errno(&file->target, err, errno, "cannot replace the file that is there");
   file->replaces = true;
-  return FURROW_OK;
+  return fw_target_check_free(&file->target, err); /* now, instead of after all the work */
 }
 
 /* ---- the temporary file ---- */
@@ -61,26 +69,45 @@ static furrow_status copy_permissions(fw_atomic_file *file, furrow_error *err) {
   return fw_target_fail_errno(&file->target, err, errno, "cannot give it the permissions of the old file");
 }
 
+static void forget_temporary(fw_atomic_file *file) {
+  file->has_temporary = false;
+  fw_temporary_forget(file->note);
+  file->note = -1;
+}
+
 static furrow_status create_temporary(fw_atomic_file *file, furrow_error *err) {
   /* a new file gets what the umask leaves; one that replaces another is closed to others until it has its permissions
    */
   mode_t mode = file->replaces ? 0600 : 0666;
-  for (unsigned attempt = 0; attempt < 100 && file->fd < 0; attempt++) {
+  const int dir = file->target.directory;
+  fw_temporary_sweep(dir);
+  for (unsigned attempt = 0; attempt < 100 && !file->has_temporary; attempt++) {
     fw_target_pick_name(&file->target, attempt);
-    file->fd = openat(file->target.directory, file->target.temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+    if (file->fd >= 0) close(file->fd); /* of the attempt before, which another process removed */
+    fw_temporary_forget(file->note);
+    file->note = fw_temporary_announce(dir, file->target.temporary);
+    file->fd = openat(dir, file->target.temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
     if (file->fd < 0 && errno != EEXIST && errno != EINTR) break;
+    file->has_temporary = file->fd >= 0 && fw_temporary_claim(dir, file->target.temporary, file->fd);
   }
-  if (file->fd < 0) return fw_target_fail_errno(&file->target, err, errno, "cannot create a file beside it");
-  file->has_temporary = true;
+  if (!file->has_temporary) {
+    forget_temporary(file);
+    return fw_target_fail_errno(&file->target, err, errno, "cannot create a file beside it");
+  }
+  fw_temporary_made(file->note);
   return file->replaces ? copy_permissions(file, err) : FURROW_OK;
+}
+
+static void remove_temporary(fw_atomic_file *file) {
+  if (file->has_temporary) unlinkat(file->target.directory, file->target.temporary, 0);
+  forget_temporary(file);
 }
 
 /* What a rank behind the first writes until it is known where it belongs; a kill leaves nothing of it. */
 static furrow_status start_part(fw_atomic_file *file, const char *path, furrow_error *err) {
   FW_TRY(fw_target_find(&file->target, path, err));
   FW_TRY(create_temporary(file, err));
-  unlinkat(file->target.directory, file->target.temporary, 0);
-  file->has_temporary = false;
+  remove_temporary(file);
   return FURROW_OK;
 }
 
@@ -105,7 +132,7 @@ static furrow_status open_any(fw_atomic_file **file, const char *path, const fur
   furrow_status status = fw_alloc_zero(&memory, 1, sizeof(fw_atomic_file), err);
   if (status != FURROW_OK) return status;
   fw_atomic_file *opened = memory;
-  opened->target.directory = opened->fd = -1;
+  opened->target.directory = opened->fd = opened->held = opened->note = -1;
   if (output) opened->output = *output;
   if (comm && comm->ranks > 1) opened->comm = comm;
   status = fw_alloc(&memory, BUFFER_SIZE, 1, err);
@@ -139,9 +166,11 @@ furrow_status fw_atomic_file_open_output(fw_atomic_file **file, const furrow_out
 
 /* ---- bytes ---- */
 
-/* Writes all of it to standard output, which may be non-blocking; 0, or the errno that says why not. */
+/* Writes all of it to standard output, which may be non-blocking, and may wait for its reader until the process is to
+ * stop (ECANCELED); 0, or the errno that says why not. */
 static int put_out(int fd, const char *data, size_t size) {
   while (size > 0) {
+    if (fw_is_stopped()) return ECANCELED;
     ssize_t n = write(fd, data, size < SSIZE_MAX ? size : SSIZE_MAX);
     if (n > 0) {
       data += n;
@@ -169,6 +198,7 @@ static furrow_status put_to_caller(const furrow_output *output, const char *data
 static furrow_status put(fw_atomic_file *file, const char *data, size_t size, uint64_t offset, furrow_error *err) {
   if (file->output.write) return put_to_caller(&file->output, data, size, err);
   int errnum = file->in_order ? put_out(file->fd, data, size) : fw_write_at(file->fd, data, size, offset);
+  if (errnum == ECANCELED) FW_TRY(fw_check_stopped(err));
   return errnum == 0 ? FURROW_OK : fw_target_fail_errno(&file->target, err, errnum, "cannot write");
 }
 
@@ -262,26 +292,62 @@ static furrow_status settle(fw_atomic_file *file, furrow_error *err) {
   if (fsync(file->fd) != 0) return fw_target_fail_errno(&file->target, err, errno, "cannot bring the file to the disk");
   int fd = file->fd;
   file->fd = -1;
+  file->held = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+  if (file->held < 0) { /* no descriptor is free: the lock is kept, and what close would say is not heard */
+    file->held = fd;
+    return FURROW_OK;
+  }
   if (close(fd) != 0 && errno != EINTR) return fw_target_fail_errno(&file->target, err, errno, "cannot close the file");
   return FURROW_OK;
 }
 
-/* Gives the file its name. Each step is made only when what it relies on is on the disk. */
-static furrow_status publish(fw_atomic_file *file, furrow_error *err) {
-  FW_TRY(settle(file, err));
+/* Nobody takes the file for a leftover once it has its name, unless that is a temporary one again. */
+static void let_go(fw_atomic_file *file) {
+  if (file->held < 0 || fw_target_is_temporary(file->target.name)) return;
+  /* closing alone would leave the lock to a process that was forked meanwhile */
+  if (!file->replacing.is_own) flock(file->held, LOCK_UN);
+  close(file->held);
+  file->held = -1;
+}
+
+static furrow_status put_in_place(fw_atomic_file *file, furrow_error *err) {
   if (rename_temporary(file) != 0) {
-    if (errno == EEXIST && file->keep_existing) {
+    if (errno == EEXIST && file->keep_existing)
       return fw_target_fail(&file->target, err, FURROW_E_EXISTS, "there is a file of that name already");
-    }
     return fw_target_fail_errno(&file->target, err, errno, "cannot put the new file in place");
   }
-  file->has_temporary = false;
+  forget_temporary(file);
   file->committed = true;
+  if (fw_target_is_temporary(file->target.name))
+    file->note = fw_temporary_note(file->target.directory, file->target.name);
   /* the new file is there, whole; only a crash of the machine could still bring the old one back. EINVAL: a file
    * system that does not sync directories */
   if (fsync(file->target.directory) != 0 && errno != EINVAL)
     return fw_target_fail_errno(&file->target, err, errno, "written, but its directory cannot be brought to the disk");
   return FURROW_OK;
+}
+
+/* From now on nobody else changes the file that is replaced, if there is one. */
+static furrow_status begin_replacing(fw_atomic_file *file, furrow_error *err) {
+  if (file->in_order || file->keep_existing || file->is_replacing) return FURROW_OK;
+  FW_TRY(fw_replacing_begin(&file->replacing, &file->target, err));
+  file->is_replacing = true;
+  return FURROW_OK;
+}
+
+static void end_replacing(fw_atomic_file *file) {
+  if (file->is_replacing) fw_replacing_end(&file->replacing, file->committed ? file->held : -1);
+  file->is_replacing = false;
+}
+
+/* Gives the file its name. Each step is made only when what it relies on is on the disk. */
+static furrow_status publish(fw_atomic_file *file, furrow_error *err) {
+  FW_TRY(settle(file, err));
+  FW_TRY(begin_replacing(file, err));
+  const furrow_status status = put_in_place(file, err);
+  end_replacing(file);
+  if (file->committed) let_go(file);
+  return status;
 }
 
 void fw_atomic_file_keep_existing(fw_atomic_file *file) {
@@ -299,15 +365,23 @@ furrow_status fw_atomic_file_commit(fw_atomic_file *file, furrow_error *err) {
 
 /* ---- pairs ---- */
 
-/* Brings a file to the disk and sees to it that its name is free where it must be. */
-static furrow_status get_ready(fw_atomic_file *file, furrow_error *err) {
+furrow_status fw_atomic_file_lock_folder(const fw_atomic_file *file, furrow_error *err) {
+  return fw_target_lock(&file->target, err);
+}
+
+furrow_status fw_atomic_file_prepare(fw_atomic_file *file, furrow_error *err) {
   FW_TRY(check_open(file, err));
   furrow_status status = flush(file, &file->error);
   if (status == FURROW_OK && !file->in_order) status = settle(file, &file->error);
-  if (status == FURROW_OK && !file->in_order && file->keep_existing &&
-      faccessat(file->target.directory, file->target.name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
-    status = fw_target_fail(&file->target, &file->error, FURROW_E_EXISTS, "there is a file of that name already");
   return hand_on(file, status, err);
+}
+
+/* Whether the name is free where it must be. */
+static furrow_status check_name(const fw_atomic_file *file, furrow_error *err) {
+  if (file->in_order || !file->keep_existing ||
+      faccessat(file->target.directory, file->target.name, F_OK, AT_SYMLINK_NOFOLLOW) != 0)
+    return FURROW_OK;
+  return fw_target_fail(&file->target, err, FURROW_E_EXISTS, "there is a file of that name already");
 }
 
 /* Removes the file that is replaced, on the disk as well. */
@@ -321,11 +395,28 @@ static furrow_status remove_old(const fw_atomic_file *file, furrow_error *err) {
 }
 
 furrow_status fw_atomic_file_commit_pair(fw_atomic_file *file, fw_atomic_file *beside, furrow_error *err) {
-  FW_TRY(get_ready(file, err));
-  FW_TRY(get_ready(beside, err));
-  FW_TRY(remove_old(beside, err));
-  FW_TRY(fw_atomic_file_commit(file, err));
-  return fw_atomic_file_commit(beside, err);
+  FW_TRY(fw_atomic_file_prepare(file, err));
+  FW_TRY(fw_atomic_file_prepare(beside, err));
+  FW_TRY(fw_atomic_file_lock_folder(beside, err));
+  furrow_status status = check_name(file, err);
+  if (status == FURROW_OK) status = check_name(beside, err);
+  if (status == FURROW_OK) status = begin_replacing(file, err); /* what can fail does so before the first change */
+  if (status == FURROW_OK) status = begin_replacing(beside, err);
+  if (status == FURROW_OK) status = remove_old(beside, err);
+  if (status == FURROW_OK) status = fw_atomic_file_commit(file, err);
+  if (status == FURROW_OK) status = fw_atomic_file_commit(beside, err);
+  fw_target_unlock(&beside->target);
+  return status;
+}
+
+furrow_status furrow_file_save(const char *path, const void *bytes, size_t length, bool overwrite, furrow_error *err) {
+  fw_atomic_file *file = NULL;
+  FW_TRY(fw_atomic_file_open(&file, path, err));
+  if (!overwrite) fw_atomic_file_keep_existing(file);
+  furrow_status status = fw_atomic_file_write(file, bytes, length, err);
+  if (status == FURROW_OK) status = fw_atomic_file_commit(file, err);
+  fw_atomic_file_close(file);
+  return status;
 }
 
 /* ---- ranks ---- */
@@ -399,8 +490,10 @@ void fw_atomic_file_close(fw_atomic_file *file) {
   /* what was printed before a failure elsewhere is still shown */
   if (file->fd == STDOUT_FILENO && file->in_order && !file->committed && file->error.status == FURROW_OK)
     (void)!flush(file, &file->error);
+  end_replacing(file);
+  remove_temporary(file);
   if (file->fd >= 0 && !file->in_order) close(file->fd);
-  if (file->has_temporary) unlinkat(file->target.directory, file->target.temporary, 0);
+  if (file->held >= 0) close(file->held);
   fw_target_clear(&file->target);
   fw_free(file->buffer);
   fw_free(file);

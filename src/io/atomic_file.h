@@ -10,8 +10,9 @@
 
 typedef struct fw_atomic_file fw_atomic_file;
 
-/* Starts a file that will be `path`: written beside it under a temporary name (.<name>.furrow-XXXXXX). "-" is standard
- * output: bytes go there as they come. A path that exists must be a regular file; its permissions are kept. */
+/* Starts a file that will be `path`: written beside it under a temporary name (.<name>.furrow-XXXXXX), and locked until
+ * it has its own (io/temporary.h). "-" is standard output: bytes go there as they come. A path that exists must be a
+ * regular file; its permissions are kept. E_STATE, here and from commit: another process has locked that file. */
 furrow_status fw_atomic_file_open(fw_atomic_file **file, const char *path, furrow_error *err) FURROW_MUST_USE;
 /* The same for an output of the caller's, which gets the bytes in order and in large pieces, the last of them from
  * commit. */
@@ -36,11 +37,17 @@ furrow_status fw_atomic_file_write_at(fw_atomic_file *file, uint64_t offset, con
 const char *fw_atomic_file_temporary(const fw_atomic_file *file);
 /* Bytes appended so far. */
 uint64_t fw_atomic_file_size(const fw_atomic_file *file);
+/* Locks the folder of the path until the file is closed: for a file that is committed in steps with others beside it,
+ * so that the files of two processes do not mix. Waits for other processes that do the same. */
+furrow_status fw_atomic_file_lock_folder(const fw_atomic_file *file, furrow_error *err) FURROW_MUST_USE;
+/* Brings what was written to the disk, as a commit begins: for several files, so that what fails does so before the
+ * first of them has its name. */
+furrow_status fw_atomic_file_prepare(fw_atomic_file *file, furrow_error *err) FURROW_MUST_USE;
 /* Flushes, syncs, renames, syncs the directory. Then nothing more can be written. */
 furrow_status fw_atomic_file_commit(fw_atomic_file *file, furrow_error *err) FURROW_MUST_USE;
 /* The same for a file and one that says what is in it. Where bytes cannot be written, both stay what they were. If a
  * rename fails, or the process or the machine stops between two, `file` is the old or the new one and `beside` may be
- * missing: there are never two that do not belong together. */
+ * missing: there are never two that do not belong together, of one process or of two. */
 furrow_status fw_atomic_file_commit_pair(fw_atomic_file *file, fw_atomic_file *beside,
                                          furrow_error *err) FURROW_MUST_USE;
 /* The same for a file of several ranks, called by all of them. `mine` is what this rank came to before: where any

@@ -3,8 +3,10 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/mem.h"
@@ -136,4 +138,27 @@ furrow_status fw_path_join(char **path, const char *folder, const char *name, fu
   memcpy(text + a + slash, name, b + 1);
   *path = text;
   return FURROW_OK;
+}
+
+static size_t folder_length(const char *path) {
+  size_t length = strlen(path);
+  while (length > 1 && path[length - 1] == '/') length--;
+  while (length > 0 && path[length - 1] != '/') length--;
+  return length;
+}
+
+furrow_status fw_path_sync_names(const char *path, furrow_error *err) {
+  const size_t length = folder_length(path);
+  char *folder = NULL;
+  FW_TRY(fw_strndup(&folder, length ? path : ".", length ? length : 1, err));
+  const int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  int errnum = fd < 0 || fsync(fd) != 0 ? errno : 0;
+  if (fd >= 0) close(fd);
+  if (errnum == EINVAL || (fd < 0 && errnum == EACCES)) errnum = 0; /* EINVAL: no directory is synced there */
+  if (errnum != 0) {
+    fw_fail_errno(err, FURROW_E_IO, errnum, "changed, but its directory cannot be brought to the disk");
+    fw_error_set_file(err, path);
+  }
+  fw_free(folder);
+  return errnum == 0 ? FURROW_OK : FURROW_E_IO;
 }

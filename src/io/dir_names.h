@@ -24,4 +24,8 @@ void fw_dir_names_clear(fw_dir_names *list);
  * fw_free it. */
 furrow_status fw_path_join(char **path, const char *folder, const char *name, furrow_error *err) FURROW_MUST_USE;
 
+/* Brings the directory that a path is in to the disk: a name that was made or removed there stays so when the power
+ * fails. A directory that may not be read cannot be synced, which is not an error. */
+furrow_status fw_path_sync_names(const char *path, furrow_error *err) FURROW_MUST_USE;
+
 #endif

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,11 +11,13 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "io/file_system.h"
+#include "io/process_stop.h"
 
 struct fw_input {
   char *path;
   int fd; /* of a file of this machine; -1: none */
   bool is_stdin;
+  bool may_wait;          /* a pipe, a terminal …: reading it may take until bytes are written */
   fw_file_system *system; /* what else it is of */
   const char *rest;       /* of the path: its name there */
   void *file;
@@ -76,17 +77,17 @@ furrow_status fw_path_stat(const char *path, struct stat *info, furrow_error *er
   return status;
 }
 
-bool fw_path_exists(const char *path) {
-  struct stat info;
-  return fw_path_stat(path, &info, NULL) == FURROW_OK;
-}
-
 bool fw_path_is_local(const char *path) {
   fw_file_system *system;
   const char *rest;
   if (fw_file_system_hold(path, &system, &rest, NULL) != FURROW_OK) return false;
   fw_file_system_let_go(system);
   return !system;
+}
+
+bool fw_path_exists(const char *path) {
+  struct stat info;
+  return fw_path_stat(path, &info, NULL) == FURROW_OK || (fw_path_is_local(path) && lstat(path, &info) == 0);
 }
 
 bool fw_path_leads_out(const char *path, const char *folder) {
@@ -100,14 +101,25 @@ bool fw_path_leads_out(const char *path, const char *folder) {
 
 /* ---- Opening -------------------------------------------------------------------------------------------- */
 
+/* What open(2) would do by itself, but so that a signal that comes to any thread ends it. */
+static furrow_status wait_for_writer(fw_input *input, furrow_error *err) {
+  struct stat info;
+  if (fstat(input->fd, &info) != 0 || S_ISREG(info.st_mode) || S_ISDIR(info.st_mode)) return FURROW_OK;
+  input->may_wait = true;
+  const furrow_status status = S_ISFIFO(info.st_mode) ? fw_wait_for_writer(input->fd, err) : FURROW_OK;
+  if (status != FURROW_OK) fw_error_set_file(err, input->path);
+  (void)fcntl(input->fd, F_SETFL, fcntl(input->fd, F_GETFL) & ~O_NONBLOCK);
+  return status;
+}
+
 static furrow_status open_local(fw_input *input, furrow_error *err) {
-  int fd;
-  do fd = open(input->rest, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-  while (fd < 0 && errno == EINTR);
-  if (fd < 0) return fail_open(input->path, errno, "cannot open", err);
-  posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL); /* advice: a pipe refuses it, and no harm is done */
-  input->fd = fd;
-  return FURROW_OK;
+  const int flags = O_RDONLY | O_CLOEXEC | O_NOCTTY;
+  do input->fd = open(input->rest, flags | O_NONBLOCK);
+  while (input->fd < 0 && errno == EINTR);
+  if (input->fd < 0 && errno == EWOULDBLOCK) input->fd = open(input->rest, flags); /* another process has a lease */
+  if (input->fd < 0) return fail_open(input->path, errno, "cannot open", err);
+  posix_fadvise(input->fd, 0, 0, POSIX_FADV_SEQUENTIAL); /* advice: a pipe refuses it, and no harm is done */
+  return wait_for_writer(input, err);
 }
 
 static furrow_status open_elsewhere(fw_input *input, furrow_error *err) {
@@ -137,6 +149,7 @@ static furrow_status open_input(fw_input **input, const char *path, bool is_stdi
   fw_input *opened = memory;
   opened->is_stdin = is_stdin;
   opened->fd = is_stdin ? STDIN_FILENO : -1;
+  opened->may_wait = is_stdin;
   furrow_status status = fw_strndup(&opened->path, path, strlen(path), err);
   if (status == FURROW_OK && !is_stdin) status = open_path(opened, err);
   if (status == FURROW_OK)
@@ -259,15 +272,16 @@ furrow_status fw_input_read_at(const fw_input *input, void *buffer, size_t size,
 }
 
 /* read(2) until there is something: the program that opened standard input may have left it non-blocking. */
-static ssize_t read_some(int fd, void *buffer, size_t size) {
-  for (;;) {
-    ssize_t n = read(fd, buffer, size < SSIZE_MAX ? size : SSIZE_MAX);
-    if (n >= 0) return n;
-    if (errno == EAGAIN || errno == EWOULDBLOCK)
-      poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, -1);
-    else if (errno != EINTR)
-      return -1;
-  }
+static furrow_status read_some(const fw_input *input, void *buffer, size_t size, ssize_t *n, furrow_error *err) {
+  bool waits = input->may_wait;
+  do {
+    const furrow_status status = waits ? fw_wait_readable(input->fd, err) : FURROW_OK;
+    if (status != FURROW_OK) fw_error_set_file(err, input->path);
+    if (status != FURROW_OK) return status;
+    *n = read(input->fd, buffer, size < SSIZE_MAX ? size : SSIZE_MAX);
+    waits = *n < 0;
+  } while (waits && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR));
+  return FURROW_OK;
 }
 
 furrow_status fw_input_read_some(const fw_input *input, void *buffer, size_t size, uint64_t offset, size_t *got,
@@ -277,7 +291,8 @@ furrow_status fw_input_read_some(const fw_input *input, void *buffer, size_t siz
     return FURROW_OK;
   }
   if (input->system) return call_read(input, buffer, size, offset, got, err);
-  const ssize_t n = read_some(input->fd, buffer, size);
+  ssize_t n;
+  FW_TRY(read_some(input, buffer, size, &n, err));
   if (n < 0) return fail_read(err, input->path, offset, errno);
   *got = (size_t)n;
   return FURROW_OK;

@@ -18,6 +18,10 @@
 #define MAX_LINKS 40
 #define SUFFIX ".furrow-"
 #define SUFFIX_RANDOM 6
+#define SUFFIX_CHECK 3 /* of them */
+#define NAME_KEPT                                                                                     \
+  (FW_TARGET_MAX_NAME - 1 - (int)sizeof SUFFIX - SUFFIX_RANDOM) /* bytes of a name in a temporary one \
+                                                                 */
 
 furrow_status fw_target_fail_errno(const fw_target *target, furrow_error *err, int errnum, const char *what) {
   furrow_status status = errnum == ENOENT || errnum == ENOTDIR ? FURROW_E_NOT_FOUND : FURROW_E_IO;
@@ -126,19 +130,61 @@ static uint64_t random_bits(const fw_target *target, unsigned attempt) {
   return bits * UINT64_C(0x9e3779b97f4a7c15);
 }
 
+static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+
+/* The last letters of a name follow from all before them: no other file has such a name by chance. */
+static void fill_check(char *name, size_t length) {
+  uint64_t hash = UINT64_C(0xcbf29ce484222325);
+  for (size_t i = 0; i < length - SUFFIX_CHECK; i++) hash = (hash ^ (unsigned char)name[i]) * UINT64_C(0x100000001b3);
+  for (size_t i = length - SUFFIX_CHECK; i < length; i++, hash /= sizeof letters - 1)
+    name[i] = letters[hash % (sizeof letters - 1)];
+}
+
 /* A name that would get too long keeps its start. */
-void fw_target_pick_name(fw_target *target, unsigned attempt) {
-  static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
-  const int avail = FW_TARGET_MAX_NAME - 1 - (int)sizeof SUFFIX - SUFFIX_RANDOM;
+static void make_temporary(char temporary[FW_TARGET_MAX_NAME + 1], const char *name, uint64_t bits) {
   char random[SUFFIX_RANDOM + 1] = "";
-  uint64_t bits = random_bits(target, attempt);
   for (int i = 0; i < SUFFIX_RANDOM; i++, bits /= sizeof letters - 1) random[i] = letters[bits % (sizeof letters - 1)];
-  snprintf(target->temporary, sizeof target->temporary, ".%.*s" SUFFIX "%s", avail, target->name, random);
+  snprintf(temporary, FW_TARGET_MAX_NAME + 1, ".%.*s" SUFFIX "%s", NAME_KEPT, name, random);
+  fill_check(temporary, strlen(temporary));
+}
+
+void fw_target_pick_name(fw_target *target, unsigned attempt) {
+  make_temporary(target->temporary, target->name, random_bits(target, attempt));
+}
+
+furrow_status furrow_temporary_path(char **temporary, const char *path, uint64_t number, furrow_error *err) {
+  char name[FW_TARGET_MAX_NAME + 1];
+  const char *slash = strrchr(path, '/');
+  const size_t folder = slash ? (size_t)(slash - path) + 1 : 0;
+  void *memory = NULL;
+  make_temporary(name, path + folder, number);
+  FW_TRY(fw_alloc(&memory, folder + strlen(name) + 1, 1, err));
+  *temporary = memory;
+  memcpy(*temporary, path, folder);
+  strcpy(*temporary + folder, name);
+  return FURROW_OK;
 }
 
 bool fw_target_is_temporary(const char *name) {
   const size_t length = strlen(name), end = strlen(SUFFIX) + SUFFIX_RANDOM;
   return name[0] == '.' && length > end + 1 && memcmp(name + length - end, SUFFIX, strlen(SUFFIX)) == 0;
+}
+
+bool fw_target_is_drawn(const char *name) {
+  char drawn[FW_TARGET_MAX_NAME + 1];
+  const size_t length = strlen(name);
+  if (!fw_target_is_temporary(name) || length >= sizeof drawn) return false;
+  memcpy(drawn, name, length + 1);
+  fill_check(drawn, length);
+  return strcmp(drawn, name) == 0;
+}
+
+bool fw_target_of_temporary(char name[FW_TARGET_MAX_NAME + 1], const char *temporary) {
+  const size_t length = strlen(temporary) - 1 - strlen(SUFFIX) - SUFFIX_RANDOM;
+  if (length >= NAME_KEPT) return false;
+  memcpy(name, temporary + 1, length);
+  name[length] = 0;
+  return true;
 }
 
 /* ---- bytes ---- */

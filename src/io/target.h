@@ -26,8 +26,13 @@ void fw_target_clear(fw_target *target);
 /* Draws a temporary name: .<name>.furrow-XXXXXX */
 void fw_target_pick_name(fw_target *target, unsigned attempt);
 
-/* Whether it is such a name: what a kill left behind. */
+/* Whether it is such a name: what a process writes, or what a kill left behind. */
 bool fw_target_is_temporary(const char *name);
+
+/* Whether fw_target_pick_name could have drawn it. */
+bool fw_target_is_drawn(const char *name);
+/* The name that a temporary one was drawn for. false: it was too long to be kept whole. */
+bool fw_target_of_temporary(char name[FW_TARGET_MAX_NAME + 1], const char *temporary);
 
 /* An error with the path; ENOENT and ENOTDIR are E_NOT_FOUND, all else is E_IO. */
 furrow_status fw_target_fail_errno(const fw_target *target, furrow_error *err, int errnum, const char *what);

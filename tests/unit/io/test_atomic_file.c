@@ -683,8 +683,10 @@ static void each_step_is_on_the_disk_before_the_next(void **state) {
   furrow_status status = save("x", "new text", 8, NULL);
   fault.armed = false;
   assert_int_equal(status, FURROW_OK);
+  /* the old file is opened to see whether another process has locked it: before the work, and for the rename */
   assert_string_equal(fault.calls_made,
-                      "openat, fchmod, pwrite, fsync, close, renameat, fsync of the directory, close, ");
+                      "openat, close, openat, fchmod, pwrite, fsync, close, openat, renameat, fsync of the directory, "
+                      "close, close, close, ");
 }
 
 static void short_and_interrupted_writes_do_not_matter(void **state) {
@@ -723,11 +725,13 @@ static void every_failing_call_leaves_the_old_file(void **state) {
       furrow_status status = save(path, data, SIZE, &err);
       more = fault.calls >= n;
       bool last_step = more && strcmp(fault.last, "fsync of the directory") == 0;
-      bool only_close = more && strcmp(fault.last, "close") == 0 && strstr(fault.calls_made, "renameat"); /* the end */
+      /* at the end, and of the old file, which was only looked at */
+      bool only_close = more && strcmp(fault.last, "close") == 0 &&
+                        (strstr(fault.calls_made, "renameat") || !strstr(fault.calls_made, "write"));
       no_faults();
       if (!more || only_close) {
         assert_int_equal(status, FURROW_OK);
-        assert_true(n > 8);
+        assert_true(n > 8 || only_close);
         expect_content(path, data, SIZE);
       } else {
         assert_int_equal(status, FURROW_E_IO);
