@@ -255,7 +255,7 @@ furrow_status fw_array_read(fw_array_reader *r, void *out, size_t rows, size_t *
     furrow_status status = check_end(r, err);
     if (status != FURROW_OK) return status;
   }
-  if (r->swapped) fw_array_swap(out, fw_array_type_size(r->info.type), n * r->info.dim);
+  if (r->swapped) fw_swap_bytes(out, fw_array_type_size(r->info.type), n * r->info.dim);
   r->next += n;
   *got = n;
   return FURROW_OK;
@@ -322,7 +322,7 @@ furrow_status fw_array_read_part(fw_array_reader *r, uint64_t row, size_t first,
     status = fw_bytes_in_seek(r->in, offset, err);
     if (status == FURROW_OK) status = fw_bytes_in_read_all(r->in, r->buffer, n * element, "the rows", err);
     if (status != FURROW_OK) break;
-    if (r->swapped) fw_array_swap(r->buffer, element, n);
+    if (r->swapped) fw_swap_bytes(r->buffer, element, n);
     const size_t good = fw_array_convert(as, to + done * fw_array_type_size(as), r->info.type, r->buffer, n);
     if (good < n) status = fail_element(r, r->buffer, good, row, first + done + good, as, err);
   }

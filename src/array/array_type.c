@@ -127,19 +127,3 @@ void fw_array_element_text(char text[32], fw_array_type type, const void *elemen
   }
   text[length < 31 ? length : 31] = 0;
 }
-
-void fw_array_swap(void *elements, size_t size, size_t n) {
-  unsigned char *p = elements;
-  switch (size) {
-  case 2:
-    for (size_t i = 0; i < n; i++, p += 2) fw_put_le16(p, fw_get_be16(p));
-    break;
-  case 4:
-    for (size_t i = 0; i < n; i++, p += 4) fw_put_le32(p, fw_get_be32(p));
-    break;
-  case 8:
-    for (size_t i = 0; i < n; i++, p += 8) fw_put_le64(p, fw_get_be64(p));
-    break;
-  default: break;
-  }
-}

@@ -46,11 +46,4 @@ size_t fw_array_convert(fw_array_type to, void *out, fw_array_type from, const v
 /* An element as text, for messages. */
 void fw_array_element_text(char text[32], fw_array_type type, const void *elements, size_t i);
 
-/* Turns the bytes of n elements around, each of `size` bytes. */
-void fw_array_swap(void *elements, size_t size, size_t n);
-/* From the byte order of the machine to little-endian or back. */
-static inline void fw_array_little(void *elements, size_t size, size_t n) {
-  if (FW_BIG_ENDIAN) fw_array_swap(elements, size, n);
-}
-
 #endif

@@ -8,8 +8,6 @@
 #include "base/mem.h"
 #include "io/atomic_file.h"
 
-#define SWAP_BUFFER 4096
-
 struct fw_array_writer {
   fw_atomic_file *file;
   fw_array_write_params params;
@@ -80,18 +78,12 @@ furrow_status fw_array_writer_open(fw_array_writer **writer, const char *path, c
   return status;
 }
 
+static furrow_status put_file(void *file, const void *bytes, size_t size, furrow_error *err) {
+  return fw_atomic_file_write(file, bytes, size, err);
+}
+
 static furrow_status write_elements(fw_array_writer *w, const char *elements, size_t count, furrow_error *err) {
-  const size_t size = fw_array_type_size(w->params.type);
-  if (!FW_BIG_ENDIAN || size == 1) return fw_atomic_file_write(w->file, elements, count * size, err);
-  char buffer[SWAP_BUFFER];
-  furrow_status status = FURROW_OK;
-  for (size_t n; count > 0 && status == FURROW_OK; count -= n, elements += n * size) {
-    n = count < SWAP_BUFFER / size ? count : SWAP_BUFFER / size;
-    memcpy(buffer, elements, n * size);
-    fw_array_swap(buffer, size, n);
-    status = fw_atomic_file_write(w->file, buffer, n * size, err);
-  }
-  return status;
+  return fw_put_le_elements(put_file, w->file, elements, fw_array_type_size(w->params.type), count, err);
 }
 
 static furrow_status put_vecs(fw_array_writer *w, const char *elements, size_t count, furrow_error *err) {

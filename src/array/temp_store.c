@@ -54,12 +54,13 @@ furrow_status fw_temp_store_open(fw_temp_store **store, const char *beside, furr
   return status;
 }
 
-/* O_TMPFILE is not everywhere: then a file that loses its name at once. */
+/* O_TMPFILE is not everywhere: then a file that loses its name at once. A kill in between leaves what the next process
+ * removes (io/temporary.h). */
 static furrow_status make_file(fw_temp_store *store, furrow_error *err) {
   char name[4096];
   store->fd = open(store->folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
   if (store->fd >= 0) return FURROW_OK;
-  if (snprintf(name, sizeof name, "%s/.furrow-XXXXXX", store->folder) >= (int)sizeof name) {
+  if (snprintf(name, sizeof name, "%s/.temporary.furrow-XXXXXX", store->folder) >= (int)sizeof name) {
     errno = ENAMETOOLONG;
     return fail_errno(store, err, "cannot create a temporary file");
   }

@@ -83,18 +83,14 @@ static furrow_status put_indices(fw_csr_encoder *e, const fw_vectors *v, furrow_
   return status;
 }
 
+static furrow_status put_stored(void *user, const void *bytes, size_t size, furrow_error *err) {
+  return fw_temp_store_write(user, bytes, size, err);
+}
+
 static furrow_status put_data(fw_csr_encoder *e, const fw_vectors *v, size_t i, furrow_error *err) {
   const size_t size = furrow_element_size(v->type);
   const char *values = (const char *)v->values.any + i * v->size * size;
-  if (!FW_BIG_ENDIAN) return fw_temp_store_write(e->data, values, v->size * size, err);
-  furrow_status status = FURROW_OK;
-  for (size_t at = 0, n; at < v->size && status == FURROW_OK; at += n) {
-    n = v->size - at < SCRATCH ? v->size - at : SCRATCH;
-    memcpy(e->scratch, values + at * size, n * size);
-    fw_array_little(e->scratch, size, n);
-    status = fw_temp_store_write(e->data, e->scratch, n * size, err);
-  }
-  return status;
+  return fw_put_le_elements(put_stored, e->data, values, size, v->size, err);
 }
 
 static furrow_status put_vectors(void *user, const fw_vectors *v, furrow_error *err) {
@@ -111,7 +107,7 @@ static furrow_status put_vectors(void *user, const fw_vectors *v, furrow_error *
   for (size_t i = 0; i < v->count && status == FURROW_OK; i++) {
     status = begin_vector(e, fw_vectors_id(v, i), err);
     if (status == FURROW_OK) status = put_indices(e, v, err);
-    if (status == FURROW_OK) status = put_data(e, v, i, err);
+    if (status == FURROW_OK && v->size > 0) status = put_data(e, v, i, err);
     e->elements += v->size;
   }
   return status;

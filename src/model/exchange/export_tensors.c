@@ -104,11 +104,15 @@ static furrow_status write_stored(const tensor_out *out, const char *suffix, fw_
 
 static furrow_status put_values(void *user, const void *elements, size_t count, furrow_error *err) {
   const tensor_out *out = user;
-  return fw_safetensors_writer_write(out->file, elements, count * furrow_element_size(out->job->out_type), err);
+  return fw_put_le_elements(put_file, out->file, elements, furrow_element_size(out->job->out_type), count, err);
+}
+
+static furrow_status put_stored(void *user, const void *bytes, size_t size, furrow_error *err) {
+  return fw_temp_store_write(user, bytes, size, err);
 }
 
 static furrow_status put_ids(void *user, const void *elements, size_t count, furrow_error *err) {
-  return fw_temp_store_write(((const tensor_out *)user)->ids, elements, count * sizeof(int64_t), err);
+  return fw_put_le_elements(put_stored, ((const tensor_out *)user)->ids, elements, sizeof(int64_t), count, err);
 }
 
 static furrow_status export_dense(tensor_out *out, furrow_error *err) {

@@ -118,7 +118,7 @@ static furrow_status open_array(const fw_zip *zip, const char *name, fw_array_re
 /* format.npy: the name of the kind of matrix, as bytes (S3) or characters of four bytes (U3). */
 static furrow_status check_format(const fw_zip *zip, furrow_error *err) {
   fw_bytes_in *in = NULL;
-  fw_npy_header head;
+  fw_npy_header head = {0};
   char text[16] = "", name[5] = "";
   furrow_status status = open_member(zip, "format.npy", &in, err);
   if (status != FURROW_OK) return status;
@@ -172,7 +172,7 @@ static furrow_status read_arrays(const fw_import *job, const fw_zip *zip, fw_csr
     m->spec.cols = shape[1] - m->spec.first_col;
   if (status == FURROW_OK && m->axis == FURROW_AXIS_COLUMNS && m->spec.rows == 0 && shape[1] < INT32_MAX)
     m->spec.rows = (int32_t)shape[1];
-  if (m->axis == FURROW_AXIS_COLUMNS) m->all_rows = true;
+  if (status == FURROW_OK && m->axis == FURROW_AXIS_COLUMNS) m->all_rows = true;
   fw_array_close(begins);
   fw_array_close(indices);
   fw_array_close(data);

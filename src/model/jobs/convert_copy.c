@@ -77,6 +77,13 @@ static furrow_status refuse_link(const char *folder, const char *name, furrow_er
   return FURROW_E_UNSUPPORTED;
 }
 
+/* A pipe, a socket, a device: what would come out of it is not known, and it must not be left out silently. */
+static furrow_status refuse_odd(const char *folder, const char *name, furrow_error *err) {
+  fw_fail(err, FURROW_E_FORMAT, "%s is neither a file nor a folder", name);
+  fw_error_set_file(err, folder);
+  return FURROW_E_FORMAT;
+}
+
 /* follow: a link may lead anywhere, as for data files, whose bytes were checked. */
 static furrow_status copy_file(fw_convert *convert, const char *from, const char *name, bool follow, int fd,
                                const char *new_name, const char *to, uint64_t *size, furrow_error *err) {
@@ -134,9 +141,10 @@ static furrow_status copy_entry(fw_convert *convert, const furrow_matrix_source 
   if (plan->meta_name && strcmp(name, plan->meta_name) == 0) return FURROW_OK; /* its name is taken */
   furrow_status status = fw_path_join(&full, folder, name, err);
   if (status != FURROW_OK) return status;
-  const bool regular = fw_path_stat(full, &info, NULL) == FURROW_OK && S_ISREG(info.st_mode);
+  const bool there = fw_path_stat(full, &info, NULL) == FURROW_OK;
   fw_free(full);
-  if (!regular) return FURROW_OK;
+  if (there && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode)) return refuse_odd(folder, name, err);
+  if (!there || !S_ISREG(info.st_mode)) return FURROW_OK;
   const bool checked = is_data_file(source, name) || strcmp(name, furrow_matrix_source_meta_name(source)) == 0;
   status = copy_file(convert, folder, name, checked, fd, renamed ? plan->meta_name : name, path, &size, err);
   if (status == FURROW_OK && is_data_file(source, name)) convert->result.bytes += size;

@@ -16,6 +16,8 @@ typedef struct listing_store {
   furrow_model_listing listing; /* a matrix entry owns its folder; names are of `names` or single_name */
   char *path, *single_name;
   fw_dir_names names;
+  const char *odd; /* a name that is refused; NULL: there is none */
+  const char *why;
   size_t matrix_capacity, file_capacity;
 } listing_store;
 
@@ -42,7 +44,8 @@ static furrow_status has_server_meta(const char *folder, bool *found, furrow_err
   return status;
 }
 
-/* A link that leads nowhere counts: who opens it is to say so. */
+/* A link that leads nowhere counts, and so do a pipe and a directory _meta: who opens it is to say so. (A matrix may be
+ * called meta.) */
 static furrow_status has_file(const char *folder, const char *name, bool *found, furrow_error *err) {
   char *path;
   furrow_status status = fw_path_join(&path, folder, name, err);
@@ -50,7 +53,7 @@ static furrow_status has_file(const char *folder, const char *name, bool *found,
   struct stat info;
   status = fw_path_stat(path, &info, err);
   if (status == FURROW_OK) {
-    *found = S_ISREG(info.st_mode);
+    *found = !S_ISDIR(info.st_mode) || strcmp(name, "_meta") == 0;
   } else if (status == FURROW_E_NOT_FOUND) {
     *found = lstat(path, &info) == 0;
     status = FURROW_OK;
@@ -99,6 +102,19 @@ static furrow_status may_be_matrix(const char *path, bool *matrix, furrow_error 
   return FURROW_OK;
 }
 
+static void note_odd(listing_store *store, const char *name, const char *why) {
+  store->odd = name;
+  store->why = why;
+}
+
+/* Names of files: no folder of such a name is skipped, and no link that leads nowhere is listed as a matrix. */
+static bool is_file_name(const char *name) {
+  static const char *const names[] = {"graph.json", "furrow.json", "schema.json", "dictionary.furrow"};
+  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+    if (strcmp(name, names[i]) == 0) return true;
+  return false;
+}
+
 /* A folder or a file of the model; *path is taken (and then NULL) if it becomes an entry's. */
 static furrow_status add_path(listing_store *store, char **path, const char *name, furrow_error *err) {
   furrow_model_listing *l = &store->listing;
@@ -110,8 +126,16 @@ static furrow_status add_path(listing_store *store, char **path, const char *nam
     matrix = looked != FURROW_E_NOT_FOUND || lstat(*path, &info) == 0; /* else it vanished meanwhile */
   else if (S_ISREG(info.st_mode))
     return add_entry(&l->files, &l->file_count, &store->file_capacity, (furrow_model_entry){name, NULL}, err);
-  else if (S_ISDIR(info.st_mode))
+  else if (!S_ISDIR(info.st_mode))
+    note_odd(store, name, "neither a file nor a folder, as all of a model must be");
+  else if (is_file_name(name))
+    note_odd(store, name, "not a regular file");
+  else
     status = may_be_matrix(*path, &matrix, err);
+  if (matrix && is_file_name(name)) {
+    note_odd(store, name, "a symbolic link that leads nowhere");
+    return FURROW_OK;
+  }
   if (status != FURROW_OK || !matrix) return status;
   char *folder = *path;
   *path = NULL;
@@ -155,6 +179,15 @@ static bool is_listed(void *user, const char *name) {
   return name[0] != '.' && strncmp(name, "_tmp.", 5) != 0;
 }
 
+/* It may stand for any file of the model, which must not be left out. */
+static furrow_status refuse_odd(const listing_store *store, furrow_error *err) {
+  char *path;
+  FW_TRY(fw_path_join(&path, store->path, store->odd, err));
+  const furrow_status status = fail_at(err, FURROW_E_FORMAT, path, store->why);
+  fw_free(path);
+  return status;
+}
+
 static furrow_status fill(listing_store *store, furrow_error *err) {
   bool single;
   struct stat info;
@@ -169,6 +202,7 @@ static furrow_status fill(listing_store *store, furrow_error *err) {
   if (status == FURROW_OK && store->listing.matrix_count == 0)
     status = fail_at(err, FURROW_E_FORMAT, store->path,
                      "no matrix is here: neither this directory nor one in it has a file _meta, meta or psmeta");
+  if (status == FURROW_OK && store->odd) status = refuse_odd(store, err);
   return status;
 }
 

@@ -171,6 +171,32 @@ static furrow_status check_unused(fw_verification *v, const piece *pieces, size_
   return status;
 }
 
+/* Pipes, sockets and devices: readers that copy or open what is in the folder would stop at them. */
+static furrow_status tell_if_odd(fw_verification *v, const char *name, furrow_error *err) {
+  char *path = NULL;
+  struct stat info;
+  FW_TRY(fw_path_join(&path, v->folder, name, err));
+  furrow_status status = FURROW_OK;
+  if (fw_path_stat(path, &info, NULL) == FURROW_OK && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode))
+    status = fw_findings_add(fw_verification_common(v), FURROW_E_FORMAT, -1, path, FURROW_NO_OFFSET, err,
+                             "neither a file nor a folder");
+  fw_free(path);
+  return status;
+}
+
+static bool is_not_data_name(void *user, const char *name) {
+  (void)user;
+  return !is_data_name(name);
+}
+
+static furrow_status check_odd(fw_verification *v, furrow_error *err) {
+  fw_dir_names names = {0};
+  furrow_status status = fw_dir_names_read(&names, v->folder, is_not_data_name, NULL, err);
+  for (size_t i = 0; i < names.count && status == FURROW_OK; i++) status = tell_if_odd(v, names.names[i], err);
+  fw_dir_names_clear(&names);
+  return status;
+}
+
 /* ---- The metadata file ---- */
 
 /* Readers stop where its length says that the JSON ends. */
@@ -211,6 +237,7 @@ furrow_status fw_verify_files(fw_verification *v, furrow_error *err) {
     status = check_file(v, pieces + first, end - first, err);
   }
   if (status == FURROW_OK) status = check_unused(v, pieces, n, err);
+  if (status == FURROW_OK) status = check_odd(v, err);
   if (status == FURROW_OK) status = check_meta_end(v, err);
   fw_free(pieces);
   return status;

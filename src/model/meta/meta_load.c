@@ -80,9 +80,10 @@ static furrow_status read_bytes(meta_file *file, furrow_error *err) {
   struct stat info = {0};
   void *memory = NULL;
   fw_input *input = NULL;
-  /* a folder of that name is not meant, and a pipe would keep us waiting */
+  /* a folder of that name is not meant, but a pipe stands for metadata, and would keep us waiting */
   if (fw_path_stat(file->path, &info, NULL) == FURROW_OK && !S_ISREG(info.st_mode))
-    return fail_at(err, FURROW_E_NOT_FOUND, file->path, "that is not a regular file");
+    return fail_at(err, S_ISDIR(info.st_mode) ? FURROW_E_NOT_FOUND : FURROW_E_FORMAT, file->path,
+                   "that is not a regular file");
   furrow_status status = fw_input_open(&input, file->path, err);
   if (status == FURROW_E_NOT_FOUND && lstat(file->path, &info) == 0)
     return fail_at(err, FURROW_E_IO, file->path, "a symbolic link that leads nowhere");

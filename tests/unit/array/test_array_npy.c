@@ -29,6 +29,14 @@ static fw_array_reader *open_good(const char *path) {
 
 static const float six[] = {1, -2, 3.5f, 0, INFINITY, 1e-40f};
 
+/* A file with them, as "<f4". */
+static void make_six(const char *path, int version, const char *dictionary) {
+  float little[6];
+  memcpy(little, six, sizeof six);
+  fw_swap_le(little, sizeof *little, 6);
+  make_npy(path, version, dictionary, little, sizeof little);
+}
+
 static void versions_and_spellings(void **state) {
   (void)state;
   static const char *const texts[] = {
@@ -36,12 +44,13 @@ static void versions_and_spellings(void **state) {
       "{'shape': (2, 3), 'fortran_order': False, 'descr': '<f4'}",
       "{\"descr\":\"<f4\",\"fortran_order\":False,\"shape\":(2,3,)}\n",
       "{ 'descr' : '<f4' , 'fortran_order' : False , 'shape' : ( 2L , 3L ) }\n",
+      "{\t'descr':\r\n'<f4',\t'fortran_order':False, 'shape':(2,3)}\r\n",
   };
   for (int version = 1; version <= 3; version++) {
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
       float rows[2][3];
       size_t got;
-      make_npy("a.npy", version, texts[i], six, sizeof six);
+      make_six("a.npy", version, texts[i]);
       fw_array_reader *r = open_good("a.npy");
       const fw_array_info *info = fw_array_get_info(r);
       assert_int_equal(info->rows, 2);
@@ -110,6 +119,7 @@ static void refuse(const char *path, furrow_status wanted, const char *message) 
   const furrow_status status = fw_array_open(&reader, path, FW_ARRAY_AUTO, &err);
   if (status != wanted || !strstr(err.message, message))
     fail_msg("%s, %s; not %s, %s", furrow_status_name(status), err.message, furrow_status_name(wanted), message);
+  assert_int_equal(fw_array_open(&reader, path, FW_ARRAY_AUTO, NULL), wanted);
   assert_null(reader);
   assert_non_null(strstr(err.file, path));
 }
@@ -148,6 +158,24 @@ static void refused(void **state) {
       {"{'descr': '<f4", FURROW_E_FORMAT, "not a string"},
       {"{'descr': '\\x3cf4', 'fortran_order': False, 'shape': (6,)}", FURROW_E_FORMAT, "not a string"},
       {"", FURROW_E_FORMAT, "not a dictionary"},
+      {"{'descr': {'names': ['a']}, 'fortran_order': False, 'shape': (6,)}", FURROW_E_UNSUPPORTED, "structured"},
+      {"{'descr': 'f', 'fortran_order': False, 'shape': (6,)}", FURROW_E_UNSUPPORTED, "type of elements"},
+      {"{'descr': 'xf4', 'fortran_order': False, 'shape': (6,)}", FURROW_E_UNSUPPORTED, "type of elements"},
+      {"{'descr': '<U123456789012345678901234567890123456789', 'shape': (6,)}", FURROW_E_UNSUPPORTED,
+       "type of elements"},
+      {"{'descr': 5, 'fortran_order': False, 'shape': (6,)}", FURROW_E_FORMAT, "not a string"},
+      {"{'descr': ", FURROW_E_FORMAT, "not a string"},
+      {"{descr: '<f4', 'fortran_order': False, 'shape': (6,)}", FURROW_E_FORMAT, "not a dictionary"},
+      {"{'descr' '<f4', 'fortran_order': False, 'shape': (6,)}", FURROW_E_FORMAT, "not a dictionary"},
+      {"{'descr': '<f4', 'fortran_order': Fals", FURROW_E_FORMAT, "neither True nor False"},
+      {"{'descr': '<f4', 'fortran_order': False, 'shape': (:6,)}", FURROW_E_FORMAT, "not a tuple of numbers"},
+      {"{'descr': '<f4', 'fortran_order': False, 'shape': (6,", FURROW_E_FORMAT, "not a tuple of numbers"},
+      {"{'descr': '<f4', 'fortran_order': False, 'shape': (6", FURROW_E_FORMAT, "not a tuple of numbers"},
+      {"{'descr': '<f4', 'fortran_order': False, 'shape': (1, 4611686018427387904)}", FURROW_E_FORMAT, "too large"},
+      {"{'descr': '|u1', 'fortran_order': False, 'shape': (1, 9223372036854775808)}", FURROW_E_FORMAT, "too large"},
+      {"{'descr': '<f4', 'fortran_order': False, 'shape': (1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,"
+       "1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1)}",
+       FURROW_E_FORMAT, "too many dimensions"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     make_npy("bad.npy", 1 + (int)(i % 3), cases[i].text, six, sizeof six);
@@ -161,6 +189,14 @@ static void refused(void **state) {
   refuse("bad.npy", FURROW_E_FORMAT, "too long");
   assert_true(test_write_file("bad.npy", "\x93NUMPY\4\0\1\0{", 11));
   refuse("bad.npy", FURROW_E_UNSUPPORTED, "version 4.0");
+  assert_true(test_write_file("bad.npy", "\x93NUMPY\0\0\1\0{", 11));
+  refuse("bad.npy", FURROW_E_UNSUPPORTED, "version 0.0");
+  assert_true(test_write_file("bad.npy", "\x93NUMPY\1\1\1\0{", 11));
+  refuse("bad.npy", FURROW_E_UNSUPPORTED, "version 1.1");
+  assert_true(test_write_file("bad.npy", "\x93NUMPY\2\0\1\0", 10));
+  refuse("bad.npy", FURROW_E_FORMAT, "ends within the header");
+  assert_int_equal(mkdir("bad.d.npy", 0755), 0);
+  refuse("bad.d.npy", FURROW_E_NOT_FOUND, "the directory has no files");
   assert_true(test_write_text("bad.npy", "hello, I am a text\n"));
   refuse("bad.npy", FURROW_E_FORMAT, "no npy file");
   assert_true(test_write_text("bad.txt", "x"));
@@ -228,9 +264,85 @@ static void not_written(void **state) {
   fw_array_writer_close(w);
 }
 
+/* One number: no dimension at all. A type of this machine's own byte order. */
+static void scalar(void **state) {
+  (void)state;
+  const float number = 2.5f;
+  void *all = NULL;
+  size_t count = 0;
+  make_npy("s.npy", 1, "{'descr': '=f4', 'fortran_order': False, 'shape': ()}", &number, sizeof number);
+  fw_array_reader *r = open_good("s.npy");
+  assert_int_equal(fw_array_read_flat(r, FW_ARRAY_F64, &all, &count, NULL), FURROW_OK);
+  assert_int_equal(count, 1);
+  assert_true(*(double *)all == 2.5);
+  free(all);
+  fw_array_close(r);
+}
+
+/* Elements that do not fit are named: by rows, in a part of a row, all at once. */
+static void elements_that_do_not_fit(void **state) {
+  (void)state;
+  static const struct {
+    const char *descr;
+    unsigned char bytes[8];
+    fw_array_type as;
+    const char *token, *kind;
+  } cases[] = {
+      {"<f8", {0, 0, 0, 0, 0, 0, 0xf0, 0x7f}, FW_ARRAY_I32, "inf", "a 32-bit integer"},
+      {"<f8", {0, 0, 0, 0, 0, 0, 0xe0, 0x7f}, FW_ARRAY_F32, "8.98846567431158e+307", "a 32-bit float"},
+      {"<f4", {0, 0, 0x80, 0x7f}, FW_ARRAY_I64, "inf", "a 64-bit integer"},
+      {"<f4", {0, 0, 0, 0x50}, FW_ARRAY_I32, "8589934592", "a 32-bit integer"},
+      {"<f4", {0, 0, 0, 0x7f}, FW_ARRAY_I64, "1.7014118e+38", "a 64-bit integer"},
+      {"<f2", {0x00, 0x7e}, FW_ARRAY_I32, "nan", "a 32-bit integer"},
+      {">i8", {0, 0, 0, 1, 0, 0, 0, 0}, FW_ARRAY_I32, "4294967296", "a 32-bit integer"},
+      {"<u4", {0, 0, 0, 0x80}, FW_ARRAY_I32, "2147483648", "a 32-bit integer"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    char text[128];
+    unsigned char data[24] = {0};
+    int64_t out[3];
+    size_t got = 77;
+    furrow_error err;
+    const size_t element = (size_t)(cases[i].descr[2] - '0');
+    memcpy(data + 2 * element, cases[i].bytes, element);
+    snprintf(text, sizeof text, "{'descr': '%s', 'fortran_order': False, 'shape': (1, 3)}", cases[i].descr);
+    make_npy("f.npy", 1, text, data, 3 * element);
+    fw_array_reader *r = open_good("f.npy");
+    for (int way = 0; way < 2; way++) {
+      const furrow_status status = way ? fw_array_read_part(r, 0, 1, 2, cases[i].as, out, &err)
+                                       : fw_array_read_as(r, cases[i].as, out, 1, &got, &err);
+      assert_int_equal(status, FURROW_E_RANGE);
+      assert_int_equal(got, 77);
+      if (strcmp(err.token, cases[i].token) != 0 || !strstr(err.message, cases[i].kind))
+        fail_msg("%zu, %d: %s: %s", i, way, err.message, err.token);
+      assert_non_null(strstr(err.message, "element 2 of vector 0"));
+    }
+    fw_array_close(r);
+  }
+}
+
+/* All at once are only elements of one column. */
+static void not_flat(void **state) {
+  (void)state;
+  furrow_error err;
+  void *all = NULL;
+  size_t count = 0;
+  make_six("n.npy", 1, "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3)}");
+  fw_array_reader *r = open_good("n.npy");
+  assert_int_equal(fw_array_read_flat(r, FW_ARRAY_F64, &all, &count, &err), FURROW_E_FORMAT);
+  assert_non_null(strstr(err.message, "rows of 3 elements where one is wanted"));
+  fw_array_close(r);
+  make_npy("n.npy", 1, "{'descr': '<f4', 'fortran_order': False, 'shape': (0, 3)}", "", 0);
+  r = open_good("n.npy");
+  assert_int_equal(fw_array_read_flat(r, FW_ARRAY_F64, &all, &count, NULL), FURROW_OK);
+  assert_int_equal(count, 0);
+  free(all);
+  fw_array_close(r);
+}
+
 static void parts_of_rows(void **state) {
   (void)state;
-  make_npy("p.npy", 1, "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3)}", six, sizeof six);
+  make_six("p.npy", 1, "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3)}");
   fw_array_reader *r = open_good("p.npy");
   double part[2];
   size_t got;
@@ -279,6 +391,9 @@ int main(void) {
       cmocka_unit_test(refused),
       cmocka_unit_test(written),
       cmocka_unit_test(not_written),
+      cmocka_unit_test(scalar),
+      cmocka_unit_test(elements_that_do_not_fit),
+      cmocka_unit_test(not_flat),
       cmocka_unit_test(parts_of_rows),
       cmocka_unit_test(conversion),
   };

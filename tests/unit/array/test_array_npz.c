@@ -1,5 +1,8 @@
 /* tests/unit/array/test_array_npz.c: zip archives: what is written, by hand-made ones what is read, and what is
  * refused. */
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
 #include <zlib.h>
 
 #include "array/array.h"
@@ -9,7 +12,21 @@
 #include "array/zip_layout.h"
 #include "array/zip_out.h"
 #include "support/cmocka_all.h"
+#include "support/each_isa.h" /* SLOW */
 #include "support/own_dir.h"
+
+/* Long writes are zeros in these tests: they leave a hole instead. What reaches the disk is the matter of other tests.
+ */
+#define HOLE ((size_t)8 << 20)
+
+int fsync(int fd) {
+  (void)fd;
+  return 0;
+}
+
+ssize_t pwrite(int fd, const void *data, size_t size, off_t offset) {
+  return size < HOLE ? syscall(SYS_pwrite64, fd, data, size, offset) : (ssize_t)size;
+}
 
 /* ---- Archives by hand ----------------------------------------------------------------------------------- */
 
@@ -163,6 +180,7 @@ static void refuse(archive *a, furrow_status wanted, const char *message) {
   const furrow_status status = read_all("bad.npz", &err);
   if (status != wanted || !strstr(err.message, message))
     fail_msg("%s, %s; not %s, %s", furrow_status_name(status), err.message, furrow_status_name(wanted), message);
+  assert_int_equal(read_all("bad.npz", NULL), wanted);
 }
 
 /* An archive of one member, to be spoilt. */
@@ -238,6 +256,123 @@ static void refused(void **state) {
   refuse(&a, FURROW_E_FORMAT, "a member overlaps another");
 }
 
+/* A number of the whole archive is changed: of the records at its end, or of the directory. */
+typedef struct change {
+  bool zip64;
+  int at; /* from the end of the file */
+  int width;
+  uint64_t value;
+  const char *message;
+} change;
+
+#define END(offset) ((offset)-FW_ZIP_END_SIZE)
+#define LOCATOR(offset) (END(offset) - FW_ZIP_LOCATOR_SIZE)
+#define END64(offset) (LOCATOR(offset) - FW_ZIP_END64_SIZE)
+
+static const change changes[] = {
+    {false, END(4), 2, 1, "in several files"},
+    {false, END(6), 2, 1, "in several files"},
+    {false, END(8), 2, 2, "in several files"},
+    {false, END(12), 4, 3000, "the directory is not within the file"},
+    {false, END(16), 4, 3000, "the directory is not within the file"},
+    {false, END(20), 2, 1, "no zip archive, or cut short"},
+    {true, LOCATOR(8), 8, UINT64_MAX, "points nowhere"},
+    {true, LOCATOR(8), 8, 2100, "points nowhere"},
+    {true, LOCATOR(8), 8, 7, "points nowhere"},
+    {true, END64(16), 4, 1, "in several files"},
+    {true, END64(20), 4, 1, "in several files"},
+    {true, END64(24), 8, 2, "in several files"},
+    {true, END64(48), 8, UINT64_MAX, "the directory is not within the file"},
+    {true, END64(40), 8, UINT64_MAX, "the directory is not within the file"},
+};
+
+static void refused_records(void **state) {
+  (void)state;
+  for (size_t i = 0; i < sizeof changes / sizeof changes[0]; i++) {
+    const change *c = &changes[i];
+    archive a = one(false);
+    furrow_error err;
+    finish(&a, "bad.npz", c->zip64, "");
+    for (int k = 0; k < c->width; k++) a.bytes[(int)a.size + c->at + k] = (unsigned char)(c->value >> 8 * k);
+    assert_true(test_write_file("bad.npz", a.bytes, a.size));
+    const furrow_status status = read_all("bad.npz", &err);
+    if (status != FURROW_E_FORMAT || !strstr(err.message, c->message))
+      fail_msg("%zu: %s, %s; not %s", i, furrow_status_name(status), err.message, c->message);
+  }
+}
+
+/* Entries that are wrong in ways that take more than one number. */
+static void refused_entries(void **state) {
+  (void)state;
+  archive a = one(false);
+  fw_put_le32(a.entries + 42, (uint32_t)a.size - 10);
+  refuse(&a, FURROW_E_FORMAT, "not within the file");
+  a = one(false);
+  fw_put_le16(a.bytes + 28, 60000);
+  refuse(&a, FURROW_E_FORMAT, "not within the file");
+  a = one(false);
+  fw_put_le16(a.bytes + 26, 4);
+  refuse(&a, FURROW_E_FORMAT, "not what the directory says");
+  a = one(false);
+  fw_put_le16(a.bytes + 8, 12);
+  refuse(&a, FURROW_E_FORMAT, "not what the directory says");
+  a = one(false);
+  a.entries[FW_ZIP_ENTRY_SIZE + 1] = a.bytes[FW_ZIP_LOCAL_SIZE + 1] = 0;
+  refuse(&a, FURROW_E_FORMAT, "a name has a 0 in it");
+  a = one(false); /* the first entry's comment is the second entry */
+  add(&a, "y.npy", "more", 4, false, false);
+  fw_put_le16(a.entries + 32, (uint16_t)(a.entries_size - a.last_entry));
+  refuse(&a, FURROW_E_FORMAT, "the directory is damaged");
+  a = one(true); /* bytes that are not compressed ones follow those */
+  a.bytes[a.size++] = 'x';
+  fw_put_le32(a.entries + 20, fw_get_le32(a.entries + 20) + 1);
+  refuse(&a, FURROW_E_FORMAT, "other bytes follow");
+}
+
+/* The 64-bit field: {what it says its length is, bytes of it that are there}; all three numbers are wanted. */
+static void refused_extras(void **state) {
+  (void)state;
+  static const int lengths[][2] = {{24, 20}, {16, 20}, {8, 12}, {0, 4}};
+  for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
+    archive a = {.size = 0};
+    add(&a, "x.npy", "bytes", 5, false, true);
+    unsigned char *extra = a.entries + FW_ZIP_ENTRY_SIZE + 5 + 7;
+    fw_put_le16(extra + 2, (uint16_t)lengths[i][0]);
+    fw_put_le16(a.entries + 30, (uint16_t)(7 + lengths[i][1]));
+    a.entries_size = (size_t)(extra + lengths[i][1] - a.entries);
+    refuse(&a, FURROW_E_FORMAT, "lacks its 64-bit sizes");
+  }
+}
+
+/* No member at all; a directory in another order than the members; a name longer than what is compared of it. */
+static void unusual(void **state) {
+  (void)state;
+  char name[400], swapped[4096];
+  archive a = {.size = 0};
+  furrow_error err;
+  finish(&a, "u.npz", false, "");
+  assert_int_equal(read_all("u.npz", &err), FURROW_OK);
+  memset(name, 'n', sizeof name);
+  name[sizeof name - 1] = 0;
+  a = one(false);
+  add(&a, name, "more", 4, false, false);
+  const size_t first = a.last_entry, second = a.entries_size - first;
+  memcpy(swapped, a.entries + first, second);
+  memcpy(swapped + second, a.entries, first);
+  memcpy(a.entries, swapped, a.entries_size);
+  finish(&a, "u.npz", false, "");
+  assert_int_equal(read_all("u.npz", &err), FURROW_OK);
+  /* a directory that nobody needs: 65 MiB of nothing */
+  unsigned char end[FW_ZIP_END_SIZE] = {0};
+  fw_put_le32(end, FW_ZIP_END);
+  fw_put_le32(end + 12, 65 << 20);
+  const int fd = open("u.npz", O_WRONLY | O_TRUNC);
+  assert_int_equal(pwrite(fd, end, sizeof end, 65 << 20), sizeof end);
+  close(fd);
+  assert_int_equal(read_all("u.npz", &err), FURROW_E_FORMAT);
+  assert_string_equal(err.message, "the directory is too large");
+}
+
 /* Cut at every byte, an archive is never taken for a whole one. */
 static void cut_short(void **state) {
   (void)state;
@@ -261,11 +396,13 @@ static void written(void **state) {
   fw_bytes_in *in = NULL;
   char head[FW_NPY_HEADER];
   const int64_t values[] = {1, -2, INT64_MAX};
+  int64_t little[] = {1, -2, INT64_MAX};
   void *all;
   size_t count, i;
   assert_int_equal(fw_zip_writer_open(&w, "w.npz", false, NULL), FURROW_OK);
   assert_int_equal(fw_zip_writer_begin(w, "a.npy", FW_NPY_HEADER, NULL), FURROW_OK);
-  for (i = 0; i < 3; i++) assert_int_equal(fw_zip_writer_write(w, values + i, 8, NULL), FURROW_OK);
+  fw_swap_le(little, sizeof *little, 3);
+  for (i = 0; i < 3; i++) assert_int_equal(fw_zip_writer_write(w, little + i, 8, NULL), FURROW_OK);
   fw_npy_write_header(head, "<i8", 1, 3, 0);
   assert_int_equal(fw_zip_writer_end(w, head, NULL), FURROW_OK);
   assert_int_equal(fw_zip_writer_begin(w, "text", 0, NULL), FURROW_OK);
@@ -284,6 +421,64 @@ static void written(void **state) {
   free(all);
   fw_array_close(r);
   fw_zip_close(zip);
+}
+
+/* More members than 16 bits count. */
+static void many_members(void **state) {
+  (void)state;
+  const size_t count = 65536;
+  char name[32];
+  fw_zip_writer *w = NULL;
+  fw_zip *zip = NULL;
+  furrow_error err;
+  assert_int_equal(fw_zip_writer_open(&w, "m.npz", true, NULL), FURROW_OK);
+  for (size_t i = 0; i < count; i++) {
+    snprintf(name, sizeof name, "%zu", i);
+    assert_int_equal(fw_zip_writer_begin(w, name, 0, NULL), FURROW_OK);
+    assert_int_equal(fw_zip_writer_write(w, name, strlen(name), NULL), FURROW_OK);
+    assert_int_equal(fw_zip_writer_end(w, NULL, NULL), FURROW_OK);
+  }
+  assert_int_equal(fw_zip_writer_commit(w, NULL, NULL), FURROW_OK);
+  fw_zip_writer_close(w);
+  if (fw_zip_open(&zip, "m.npz", &err) != FURROW_OK) fail_msg("%s", err.message);
+  assert_int_equal(fw_zip_count(zip), count);
+  check_member(zip, "65535", "65535", 5);
+  fw_zip_close(zip);
+}
+
+/* A member of 4 GiB, and one behind it: sizes and offsets that need 64 bits. The zeros become a hole (see pwrite).
+ */
+static void large_member(void **state) {
+  (void)state;
+  const size_t piece = HOLE;
+  const uint64_t size = (uint64_t)1 << 32;
+  if (SLOW >= 8) skip(); /* sanitizers and emulators take long over so many zeros */
+  fw_zip_writer *w = NULL;
+  fw_zip *zip = NULL;
+  fw_bytes_in *in = NULL;
+  furrow_error err;
+  size_t i;
+  void *zeros = mmap(NULL, piece, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  assert_true(zeros != MAP_FAILED);
+  assert_int_equal(fw_zip_writer_open(&w, "l.npz", true, NULL), FURROW_OK);
+  assert_int_equal(fw_zip_writer_begin(w, "large", 0, NULL), FURROW_OK);
+  for (uint64_t at = 0; at < size; at += piece) assert_int_equal(fw_zip_writer_write(w, zeros, piece, NULL), FURROW_OK);
+  assert_int_equal(fw_zip_writer_end(w, NULL, NULL), FURROW_OK);
+  assert_int_equal(fw_zip_writer_begin(w, "behind", 0, NULL), FURROW_OK);
+  assert_int_equal(fw_zip_writer_write(w, "hello", 5, NULL), FURROW_OK);
+  assert_int_equal(fw_zip_writer_end(w, NULL, NULL), FURROW_OK);
+  assert_true(fw_zip_writer_bytes(w) > size);
+  assert_int_equal(fw_zip_writer_commit(w, NULL, NULL), FURROW_OK);
+  fw_zip_writer_close(w);
+  munmap(zeros, piece);
+  if (fw_zip_open(&zip, "l.npz", &err) != FURROW_OK) fail_msg("%s", err.message);
+  check_member(zip, "behind", "hello", 5);
+  assert_true(fw_zip_find(zip, "large", &i));
+  assert_int_equal(fw_zip_member_open(zip, i, &in, NULL), FURROW_OK);
+  assert_true(fw_bytes_in_size(in) == size);
+  fw_bytes_in_close(in);
+  fw_zip_close(zip);
+  unlink("l.npz");
 }
 
 /* ---- Temporary stores ---------------------------------------------------------------------------------------------
@@ -323,10 +518,38 @@ static void temp_stores(void **state) {
   }
 }
 
+/* A store beside a file of the root folder is not there before it is needed; a folder's name can be too long. */
+static void temp_stores_elsewhere(void **state) {
+  (void)state;
+  static char piece[600 << 10], path[5000];
+  fw_temp_store *s = NULL;
+  drained found = {0};
+  furrow_error err;
+  assert_int_equal(fw_temp_store_open(&s, "/name", NULL), FURROW_OK);
+  assert_int_equal(fw_temp_store_write(s, piece, 10, NULL), FURROW_OK);
+  assert_int_equal(fw_temp_store_drain(s, drain, &found, NULL), FURROW_OK);
+  assert_int_equal(found.count, 10);
+  fw_temp_store_close(s);
+  memset(path, 'x', sizeof path - 1);
+  path[sizeof path - 3] = '/';
+  assert_int_equal(fw_temp_store_open(&s, path, NULL), FURROW_OK);
+  assert_int_equal(fw_temp_store_write(s, piece, sizeof piece, NULL), FURROW_OK);
+  assert_int_equal(fw_temp_store_write(s, piece, sizeof piece, &err), FURROW_E_IO);
+  assert_non_null(strstr(err.message, "cannot create a temporary file"));
+  fw_temp_store_close(s);
+  assert_int_equal(fw_temp_store_open(&s, "none/name", NULL), FURROW_OK);
+  assert_int_equal(fw_temp_store_write(s, piece, sizeof piece, NULL), FURROW_OK);
+  assert_int_equal(fw_temp_store_write(s, piece, sizeof piece, &err), FURROW_E_IO);
+  assert_string_equal(err.file, "none");
+  fw_temp_store_close(s);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(by_hand), cmocka_unit_test(refused),     cmocka_unit_test(cut_short),
-      cmocka_unit_test(written), cmocka_unit_test(temp_stores),
+      cmocka_unit_test(by_hand),         cmocka_unit_test(refused),        cmocka_unit_test(refused_records),
+      cmocka_unit_test(refused_entries), cmocka_unit_test(refused_extras), cmocka_unit_test(unusual),
+      cmocka_unit_test(cut_short),       cmocka_unit_test(written),        cmocka_unit_test(many_members),
+      cmocka_unit_test(large_member),    cmocka_unit_test(temp_stores),    cmocka_unit_test(temp_stores_elsewhere),
   };
   return cmocka_run_group_tests(tests, enter_dir, leave_dir);
 }

@@ -73,11 +73,13 @@ static void bytes(void **state) {
   FILE *file = fopen("b.fvecs", "rb");
   assert_int_equal(fread(head, 1, 8, file), 8);
   fclose(file);
+  fw_swap_le(head + 4, 4, 1); /* an element */
   assert_memory_equal(head, "\5\0\0\0\0\7\16\25", 8);
   make_file("b.fbin", FW_ARRAY_FBIN, false);
   file = fopen("b.fbin", "rb");
   assert_int_equal(fread(head, 1, 12, file), 12);
   fclose(file);
+  fw_swap_le(head + 8, 4, 1);
   assert_memory_equal(head, "\7\0\0\0\5\0\0\0\0\7\16\25", 12);
 }
 

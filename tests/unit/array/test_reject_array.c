@@ -47,6 +47,7 @@ static void listed_files(void **state) {
       fail_msg("%s: %s %s %s\n    not %s %s %s", e.file, furrow_status_name(status), offset, err.message, e.status,
                e.offset, e.message);
     assert_non_null(strstr(err.file, e.file));
+    assert_int_equal(read_file(path, NULL), status);
     assert_int_equal(access("folder", F_OK), -1);
   }
   fclose(list);

@@ -52,6 +52,21 @@ static void by_hand(void **state) {
   assert_int_equal(fw_safetensors_read(file, fw_safetensors_find(file, "half"), &r, &err), FURROW_E_UNSUPPORTED);
   assert_string_equal(err.message, "half has elements of type BF16");
   fw_safetensors_close(file);
+  make_file("c.safetensors",
+            "{\"cube\":{\"dtype\":\"U8\",\"shape\":[1,2,2],\"data_offsets\":[0,4]},"
+            "\"one\":{\"dtype\":\"U8\",\"shape\":[],\"data_offsets\":[4,5]}}",
+            5);
+  assert_int_equal(fw_safetensors_open(&file, "c.safetensors", NULL), FURROW_OK);
+  assert_int_equal(fw_safetensors_read(file, fw_safetensors_find(file, "cube"), &r, &err), FURROW_E_UNSUPPORTED);
+  assert_string_equal(err.message, "cube has 3 dimensions, not 1 or 2");
+  assert_int_equal(fw_safetensors_read(file, fw_safetensors_find(file, "one"), &r, NULL), FURROW_OK);
+  assert_int_equal(fw_array_get_info(r)->rows, 1);
+  fw_array_close(r);
+  fw_safetensors_close(file);
+  make_file("c.safetensors", "{}", 0);
+  assert_int_equal(fw_safetensors_open(&file, "c.safetensors", NULL), FURROW_OK);
+  assert_int_equal(fw_safetensors_count(file), 0);
+  fw_safetensors_close(file);
 }
 
 static void refused(void **state) {
@@ -87,6 +102,15 @@ static void refused(void **state) {
        8, "two tensors are called a"},
       {"{\"a\":{\"dtype\":\"F32\",\"shape\":[4611686018427387904,4],\"data_offsets\":[0,0]}}", 0, "not as many bytes"},
       {"{\"a\":{\"dtype\":\"F32\",\"shape\":[1.5],\"data_offsets\":[0,4]}}", 4, ""},
+      {"{\"a\":{\"dtype\":\"F4\",\"shape\":[3],\"data_offsets\":[0,1]}}", 1, "not as many bytes"},
+      {"{\"a\":{\"dtype\":\"F32\",\"shape\":2,\"data_offsets\":[0,8]}}", 8, ""},
+      {"{\"a\":{\"dtype\":32,\"shape\":[2],\"data_offsets\":[0,8]}}", 8, ""},
+      {"{\"a\":{\"dtype\":\"F\\u0000\",\"shape\":[2],\"data_offsets\":[0,8]}}", 8, "character 0"},
+      {"{\"__metadata__\":{\"a\\u0000\":\"1\"}}", 0, "character 0"},
+      {"{\"__metadata__\":1}", 0, ""},
+      {"{\"b\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]},\"a\":{\"dtype\":\"F32\",\"shape\":[2],"
+       "\"data_offsets\":[0,8]}}",
+       8, "overlaps"},
       {"{\"a\":1}", 0, ""},
       {"{\"__metadata__\":{\"a\":1}}", 0, ""},
       {"{\"__metadata__\":{},\"__metadata__\":{}}", 0, "twice"},
@@ -136,11 +160,64 @@ static void written(void **state) {
   fw_safetensors_close(file);
 }
 
+/* Tensors without elements may share a place; the longest header; what is not a file. */
+static void at_the_edges(void **state) {
+  (void)state;
+  fw_safetensors *file = NULL;
+  unsigned char head[16] = {0};
+  furrow_error err;
+  make_file("e.safetensors",
+            "{\"c\":{\"dtype\":\"F32\",\"shape\":[0],\"data_offsets\":[0,0]},"
+            "\"b\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]},"
+            "\"a\":{\"dtype\":\"F32\",\"shape\":[0],\"data_offsets\":[0,0]}}",
+            4);
+  assert_int_equal(fw_safetensors_open(&file, "e.safetensors", NULL), FURROW_OK);
+  assert_string_equal(fw_safetensors_tensor(file, 0)->name, "a");
+  assert_string_equal(fw_safetensors_tensor(file, 1)->name, "c");
+  assert_string_equal(fw_safetensors_tensor(file, 2)->name, "b");
+  fw_safetensors_close(file);
+  fw_put_le64(head, 9);
+  assert_true(test_write_file("e.safetensors", head, sizeof head));
+  assert_int_equal(fw_safetensors_open(&file, "e.safetensors", &err), FURROW_E_FORMAT);
+  assert_string_equal(err.message, "a header of 9 bytes: not a safetensors file");
+  assert_int_equal(fw_safetensors_open(&file, ".", &err), FURROW_E_ARGUMENT);
+  assert_non_null(strstr(err.message, "a directory, not a file"));
+}
+
+/* A file of nothing, one of notes only, and one whose place for the header is too small. */
+static void written_edges(void **state) {
+  (void)state;
+  static const char *const notes[] = {NULL, "a note", "\x01\"\\\x7f"};
+  for (size_t i = 0; i < 3; i++) {
+    fw_safetensors_writer *w = NULL;
+    fw_safetensors *file = NULL;
+    const size_t capacity = notes[i] ? fw_safetensors_text("key") + fw_safetensors_text(notes[i]) : 0;
+    assert_int_equal(fw_safetensors_writer_open(&w, "w.safetensors", capacity, true, NULL), FURROW_OK);
+    if (notes[i]) assert_int_equal(fw_safetensors_writer_note(w, "key", notes[i], NULL), FURROW_OK);
+    assert_int_equal(fw_safetensors_writer_commit(w, NULL), FURROW_OK);
+    fw_safetensors_writer_close(w);
+    assert_int_equal(fw_safetensors_open(&file, "w.safetensors", NULL), FURROW_OK);
+    assert_int_equal(fw_safetensors_count(file), 0);
+    if (notes[i]) assert_string_equal(fw_safetensors_note(file, "key"), notes[i]);
+    fw_safetensors_close(file);
+  }
+  fw_safetensors_writer *w = NULL;
+  furrow_error err;
+  char longer[200];
+  memset(longer, 'n', sizeof longer);
+  longer[sizeof longer - 1] = 0;
+  assert_int_equal(fw_safetensors_writer_open(&w, "x.safetensors", 10, false, NULL), FURROW_OK);
+  assert_int_equal(fw_safetensors_writer_note(w, longer, longer, NULL), FURROW_OK);
+  assert_int_equal(fw_safetensors_writer_commit(w, &err), FURROW_E_STATE);
+  assert_non_null(strstr(err.message, "the header got longer than its place"));
+  fw_safetensors_writer_close(w);
+  assert_int_equal(access("x.safetensors", F_OK), -1);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(by_hand),
-      cmocka_unit_test(refused),
-      cmocka_unit_test(written),
+      cmocka_unit_test(by_hand),      cmocka_unit_test(refused),       cmocka_unit_test(written),
+      cmocka_unit_test(at_the_edges), cmocka_unit_test(written_edges),
   };
   return cmocka_run_group_tests(tests, enter_dir, leave_dir);
 }

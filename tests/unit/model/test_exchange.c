@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <math.h>
 
+#include "base/endian.h"
 #include "furrow/exchange.h"
 #include "support/cmocka_all.h"
 #include "support/failing_alloc.h"
@@ -355,6 +356,7 @@ static void selection_and_conversion(void **state) {
   for (size_t i = 0; i < 6; i++) {
     float value;
     memcpy(&value, text + 128 + 4 * i, 4);
+    fw_swap_le(&value, sizeof value, 1);
     assert_true(value == (float)value_of(FURROW_ELEMENT_F64, (i < 3 ? 0 : 2 * COLS) + 2 + i % 3));
   }
   free(text);
@@ -421,6 +423,7 @@ static void refuse_text(const char *name, const char *text, furrow_axis axis, fu
   if (status != wanted || !strstr(err.message, message) || err.line != line || err.column != column)
     fail_msg("%s: %s %llu:%llu %s", text, furrow_status_name(status), (unsigned long long)err.line,
              (unsigned long long)err.column, err.message);
+  assert_int_equal(furrow_model_import(name, "refused", &p, NULL, NULL), wanted);
   assert_int_equal(access("refused", F_OK), -1);
 }
 

@@ -36,6 +36,7 @@ static void check(const reject_entry *e, manner mode, unsigned threads) {
   reject_path(path, "matrix", e->folder);
   const furrow_status status = read_folder(path, mode, threads, &err);
   reject_entry_check(e, status, &err);
+  assert_int_equal(read_folder(path, mode, threads, NULL), status);
 }
 
 static void listed_folders(void **state) {

@@ -27,6 +27,7 @@ static void check(const entry *e) {
   snprintf(wanted, sizeof wanted, "%s %lld %s", e->status, e->offset, e->message);
   snprintf(found, sizeof found, "%s %lld %s", furrow_status_name(status), offset, err.message);
   if (strcmp(found, wanted) != 0) fail_msg("%s: %s\n    not %s", e->file, found, wanted);
+  assert_int_equal(furrow_matrix_meta_load(&meta, folder, e->file, NULL), status);
   assert_null(meta);
   assert_non_null(strstr(path, err.file));
 }
