@@ -72,6 +72,7 @@ typedef struct furrow_schema_propose_params {
   /* Ranks that look at the log together, each at a part of it: all of them call furrow_schema_propose, and all get the
    * schema that one process would propose. Every rank reads the tables. NULL: this process is alone. */
   const furrow_comm *comm;
+  size_t max_line_bytes; /* bytes of a record; 0: the default, 128 MiB */
 } furrow_schema_propose_params;
 
 /* Sets the size and the defaults. */
@@ -181,7 +182,7 @@ static inline void furrow_encoder_params_init(furrow_encoder_params *params) {
  * Owner:   the caller, who frees it with furrow_encoder_free. */
 FURROW_API furrow_status furrow_encoder_build(furrow_encoder **encoder, const char *uri, const furrow_schema *schema,
                                               const furrow_encoder_params *params, furrow_error *err) FURROW_MUST_USE;
-/* Loads the encoder of a directory, or of a model directory: schema.json and dictionary.furrow, which is mapped.
+/* Loads the encoder of a directory, or of a model directory: schema.json and dictionary.furrow, which is read.
  * Errors:  E_FORMAT, a file is damaged, or the two do not belong together; E_NOT_FOUND; E_IO; E_MEMORY.
  * Owner:   the caller, who frees it with furrow_encoder_free. */
 FURROW_API furrow_status furrow_encoder_load(furrow_encoder **encoder, const char *directory,

@@ -18,6 +18,7 @@
 #include "base/pool.h"
 #include "io/fileset.h"
 #include "io/input.h"
+#include "io/process_stop.h"
 #include "io/uri.h"
 #include "rows/block_reader.h"
 #include "rows/cache.h"
@@ -130,6 +131,7 @@ static furrow_status parse_all(const char *uri, const furrow_parser_params *para
   furrow_status status = furrow_parser_open(&parser, uri, params, err);
   while (status == FURROW_OK && (status = furrow_parser_next(parser, err)) == FURROW_OK) {
     status = take(to, furrow_parser_value(parser), err);
+    if (status == FURROW_OK) status = fw_check_stopped(err);
   }
   if (status == FURROW_END) {
     furrow_parser_get_stats(parser, stats);
@@ -251,12 +253,14 @@ static furrow_status check_unchanged(const cache_source *source, const char *nam
   return status;
 }
 
+/* E_EXISTS: another process has made one meanwhile. */
 static furrow_status build_cache(const cache_source *source, const char *name, size_t record_bytes,
                                  furrow_parser_stats *stats, furrow_error *err) {
   const furrow_parser_params *params = source->params;
   fw_cache_writer *writer = NULL;
   furrow_status status =
       fw_cache_writer_open(&writer, name, params->key_type, params->value_type, source->stamp, record_bytes, err);
+  if (status == FURROW_OK) fw_cache_writer_keep_existing(writer);
   if (status == FURROW_OK) status = parse_all(source->text, params, take_into_cache, writer, stats, err);
   if (status == FURROW_OK) {
     status = check_unchanged(source, name, "the files changed while the row cache was made from them", err);
@@ -296,6 +300,11 @@ static furrow_status open_cache(furrow_blockiter *iter, cache_source *source, si
   status = source_stamp(source->uri, source->params, &source->stamp, err);
   bool found = !is_absent(name);
   if (status == FURROW_OK && !found) status = build_cache(source, name, record_bytes, &iter->stats, err);
+  if (status == FURROW_E_EXISTS) {
+    furrow_parser_stats_init(&iter->stats);
+    found = true; /* it may be of other data */
+    status = FURROW_OK;
+  }
   if (status == FURROW_OK) {
     status = fw_cache_reader_open(&iter->reader, name, err);
     add_hint(err, status);

@@ -90,18 +90,6 @@ static void add_record(fw_cache_info *sums, const furrow_container *c) {
   if (c->max_field > sums->max_field) sums->max_field = c->max_field;
 }
 
-/* Turns elements between the file's byte order and this machine's. */
-static void swap_elements(void *elements, size_t count, size_t size) {
-  if (!FW_BIG_ENDIAN) return;
-  for (char *p = elements, *end = p + count * size; p < end; p += size) {
-    uint64_t v64;
-    uint32_t v32;
-    memcpy(size == 8 ? (void *)&v64 : (void *)&v32, p, size);
-    if (size == 8) fw_put_le64(p, v64);
-    if (size == 4) fw_put_le32(p, v32);
-  }
-}
-
 /* ---- Header --------------------------------------------------------------------------------------------- */
 
 static void encode_header(unsigned char *header, const fw_cache_info *info, uint64_t payload_digest) {
@@ -165,25 +153,11 @@ furrow_status fw_cache_writer_open(fw_cache_writer **writer, const char *path, f
   return status;
 }
 
-static furrow_status put_bytes(fw_cache_writer *w, const void *data, size_t size, furrow_error *err) {
+static furrow_status put_bytes(void *writer, const void *data, size_t size, furrow_error *err) {
+  fw_cache_writer *w = writer;
   XXH3_64bits_update(w->hash, data, size);
   w->info.payload_bytes += size;
   return fw_atomic_file_write(w->file, data, size, err);
-}
-
-static furrow_status put_elements(fw_cache_writer *w, const void *elements, size_t count, size_t size,
-                                  furrow_error *err) {
-  if (!FW_BIG_ENDIAN) return put_bytes(w, elements, count * size, err);
-  uint64_t swapped[512];
-  furrow_status status = FURROW_OK;
-  const char *from = elements;
-  for (size_t done = 0, n; status == FURROW_OK && done < count; done += n) {
-    n = sizeof swapped / size < count - done ? sizeof swapped / size : count - done;
-    memcpy(swapped, from + done * size, n * size);
-    swap_elements(swapped, n, size);
-    status = put_bytes(w, swapped, n * size, err);
-  }
-  return status;
 }
 
 static furrow_status put_vector(fw_cache_writer *w, const void *elements, uint64_t count, size_t size,
@@ -191,7 +165,7 @@ static furrow_status put_vector(fw_cache_writer *w, const void *elements, uint64
   unsigned char bytes[8];
   fw_put_le64(bytes, count);
   furrow_status status = put_bytes(w, bytes, sizeof bytes, err);
-  if (status == FURROW_OK && count) status = put_elements(w, elements, count, size, err);
+  if (status == FURROW_OK && count) status = fw_put_le_elements(put_bytes, w, elements, size, count, err);
   return status;
 }
 
@@ -544,7 +518,7 @@ static furrow_status take_vector(fw_cache_reader *r, void *to, uint64_t count, s
   r->position += sizeof bytes;
   if (count == 0) return FURROW_OK;
   furrow_status status = take_bytes(r, to, count * size, err);
-  if (status == FURROW_OK) swap_elements(to, count, size);
+  if (status == FURROW_OK) fw_swap_le(to, size, count);
   return status;
 }
 

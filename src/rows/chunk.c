@@ -12,6 +12,8 @@
 
 /* Text whose marks are found at a time: it and its lists stay in the first levels of the cache. */
 #define WINDOW (16 << 10)
+/* A line that is longer is read the careful way: the lists of its marks would take many times its bytes. */
+#define LONGEST_MARKED (1 << 20)
 
 void fw_chunk_clear(fw_chunk *chunk) {
   fw_text_clear(&chunk->text);
@@ -83,7 +85,7 @@ furrow_status fw_chunk_window(fw_chunk *chunk, unsigned char upto, char extra, f
   const char *begin = window->lines ? window->lines + window->length : chunk->text.lines + chunk->head;
   if (begin == end) return FURROW_END;
   *window = (fw_window){.lines = begin, .length = (size_t)(window_end(begin, end) - begin)};
-  if (window->length >= FW_TOKEN_TEXT) return FURROW_OK;
+  if (window->length > LONGEST_MARKED) return FURROW_OK;
   furrow_status status = make_lists(chunk, window, err);
   if (status != FURROW_OK) return status;
   fw_tokenizer_table()->find_marks(begin, window->length, upto, extra, &window->marks);

@@ -99,8 +99,10 @@ static furrow_status check_params(furrow_parser_params *p, furrow_error *err) {
   if (p->threads == 0) p->threads = fw_processor_count();
   if (p->chunk_bytes == 0) p->chunk_bytes = DEFAULT_CHUNK;
   if (p->max_line_bytes == 0) p->max_line_bytes = FW_MAX_LINE_BYTES;
-  if (p->chunk_bytes > UINT32_MAX / 2 || p->max_line_bytes > UINT32_MAX / 2)
-    return fw_fail(err, FURROW_E_ARGUMENT, "chunk_bytes and max_line_bytes: at most 2 GiB");
+  const size_t most = UINT32_MAX / 2;
+  if (p->chunk_bytes > most || p->max_line_bytes > most)
+    return fw_fail(err, FURROW_E_ARGUMENT, "%s must be less than 2 GiB",
+                   p->chunk_bytes > most ? "chunk_bytes" : "max_line_bytes");
   return FURROW_OK;
 }
 

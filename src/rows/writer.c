@@ -122,7 +122,7 @@ furrow_status furrow_rows_writer_commit(furrow_rows_writer *writer, furrow_error
 void furrow_rows_writer_close(furrow_rows_writer *writer) {
   if (!writer) return;
   fw_text_writer_close(writer->text);
+  fw_cache_part_clear(&writer->part); /* first: the writer has the lock of the part */
   fw_cache_writer_close(writer->cache);
-  fw_cache_part_clear(&writer->part);
   fw_free(writer);
 }

@@ -5,7 +5,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "base/error.h"
 #include "base/mem.h"
@@ -369,20 +368,15 @@ furrow_status fw_dictionary_open(fw_dictionary *d, const furrow_schema *schema, 
   return status;
 }
 
-/* The bytes of the file: where they are, mapped, or read. */
+/* The bytes of the file: where they are, or read. They are not mapped (io/file_map.h): offsets in them say where to
+ * read next, and another program may change a file after they were checked. */
 static furrow_status get_image(fw_dictionary *d, size_t size, furrow_error *err) {
   d->image = fw_input_memory(d->input, &d->size);
   if (d->image) return FURROW_OK;
-  const int fd = fw_input_descriptor(d->input);
-  void *map = fd >= 0 && size > 0 ? mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0) : MAP_FAILED;
-  d->mapped = map != MAP_FAILED;
-  void *memory = map;
-  size_t got = size;
-  if (!d->mapped) FW_TRY(fw_alloc(&memory, size, 1, err));
-  furrow_status status = d->mapped ? FURROW_OK : fw_input_read_at(d->input, memory, size, 0, &got, err);
+  void *memory = NULL;
+  FW_TRY(fw_alloc(&memory, size, 1, err));
+  const furrow_status status = fw_input_read_at(d->input, memory, size, 0, &d->size, err);
   d->image = memory;
-  d->size = got;
-  if (d->mapped) return FURROW_OK;
   fw_input_close(d->input);
   d->input = NULL;
   return status;
@@ -404,10 +398,7 @@ void fw_dictionary_clear(fw_dictionary *d) {
   for (size_t i = 0; i < d->count; i++) fw_free(d->fields[i].name);
   fw_free(d->fields);
   fw_free(d->tables);
-  if (d->mapped)
-    munmap((void *)d->image, d->size);
-  else if (!d->input)
-    fw_free((void *)d->image);
+  if (!d->input) fw_free((void *)d->image);
   fw_input_close(d->input);
   memset(d, 0, sizeof *d);
 }

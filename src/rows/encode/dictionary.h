@@ -1,7 +1,7 @@
 /* rows/encode/dictionary.h: what an encoder learned: fields, their features and names, joined tables, histories.
  *
- * The file (docs/formats/dictionary.md) is used where it lies: mapped, or in memory. All offsets in it are checked when
- * it is opened. */
+ * The file (docs/formats/dictionary.md) is used as it is, in memory. All offsets in it are checked when it is opened.
+ */
 #ifndef FW_ROWS_ENCODE_DICTIONARY_H
 #define FW_ROWS_ENCODE_DICTIONARY_H
 
@@ -76,7 +76,6 @@ typedef struct fw_dictionary {
   const unsigned char *image;
   size_t size;
   fw_input *input; /* of the image; NULL: it is on the heap */
-  bool mapped;
 } fw_dictionary;
 
 /* The fields of a schema, nothing learned; column_table[i]: the table of column i, SIZE_MAX: the log. */

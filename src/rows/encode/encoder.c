@@ -3,15 +3,20 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/sort.h"
+#include "io/atomic_dir.h"
 #include "io/atomic_file.h"
+#include "io/dir_names.h"
+#include "io/target.h"
 #include "rows/elements.h"
 
 /* ---- Making, loading ------------------------------------------------------------------------------------ */
@@ -106,12 +111,12 @@ furrow_status furrow_encoder_uri(const char *log, const char *directory, char **
   return status;
 }
 
-bool fw_encoder_in_directory(const char *directory) {
+furrow_status fw_encoder_in_directory(const char *directory, bool *there, furrow_error *err) {
   char *path = NULL;
-  if (join_path(&path, directory, FW_DICTIONARY_NAME, NULL) != FURROW_OK) return false;
-  const bool there = fw_path_exists(path);
+  FW_TRY(join_path(&path, directory, FW_DICTIONARY_NAME, err));
+  *there = fw_path_exists(path);
   fw_free(path);
-  return there;
+  return FURROW_OK;
 }
 
 furrow_status fw_encoder_digest(const char *directory, char digest[17], furrow_error *err) {
@@ -134,16 +139,6 @@ furrow_status fw_encoder_digest(const char *directory, char digest[17], furrow_e
 
 /* ---- Saving --------------------------------------------------------------------------------------------- */
 
-static furrow_status save_file(const char *path, const void *bytes, size_t size, bool overwrite, furrow_error *err) {
-  fw_atomic_file *file = NULL;
-  FW_TRY(fw_atomic_file_open(&file, path, err));
-  if (!overwrite) fw_atomic_file_keep_existing(file);
-  furrow_status status = fw_atomic_file_write(file, bytes, size, err);
-  if (status == FURROW_OK) status = fw_atomic_file_commit(file, err);
-  fw_atomic_file_close(file);
-  return status;
-}
-
 /* A copy of the bytes as a file in memory. */
 static furrow_status save_memory(const char *path, const void *bytes, size_t size, bool overwrite, furrow_error *err) {
   void *copy = NULL;
@@ -156,32 +151,12 @@ static furrow_status save_memory(const char *path, const void *bytes, size_t siz
   return status;
 }
 
-static furrow_status save_one(const char *directory, const char *name, const void *bytes, size_t size, bool overwrite,
-                              furrow_error *err) {
-  char *path = NULL;
-  FW_TRY(join_path(&path, directory, name, err));
-  const bool memory = strncmp(path, "memory://", 9) == 0;
-  const furrow_status status =
-      memory ? save_memory(path, bytes, size, overwrite, err) : save_file(path, bytes, size, overwrite, err);
-  fw_free(path);
-  return status;
-}
-
 furrow_status fw_encoder_files(const furrow_encoder *encoder, fw_buffer *schema, const void **dictionary,
                                size_t *dictionary_size, furrow_error *err) {
   FW_TRY(fw_schema_write(encoder->schema, true, schema, err));
   *dictionary = encoder->dictionary.image;
   *dictionary_size = encoder->dictionary.size;
   return fw_buffer_status(schema, err);
-}
-
-static furrow_status make_directory(const char *directory, furrow_error *err) {
-  struct stat info;
-  if (mkdir(directory, 0777) == 0) return FURROW_OK;
-  if (errno == EEXIST && stat(directory, &info) == 0 && S_ISDIR(info.st_mode)) return FURROW_OK;
-  const furrow_status status = fw_fail_errno(err, FURROW_E_IO, errno, "cannot make the directory");
-  fw_error_set_file(err, directory);
-  return status;
 }
 
 /* Neither file may be there: one of another encoder and one of this do not go together. */
@@ -199,16 +174,117 @@ static furrow_status check_free(const char *directory, furrow_error *err) {
   return FURROW_OK;
 }
 
+/* What is saved. */
+typedef struct encoder_files {
+  const void *dictionary, *schema;
+  size_t dictionary_size, schema_size;
+} encoder_files;
+
+static furrow_status save_in_memory(const encoder_files *files, const char *directory, bool overwrite,
+                                    furrow_error *err) {
+  char *dictionary = NULL, *schema = NULL;
+  furrow_status status = join_path(&dictionary, directory, FW_DICTIONARY_NAME, err);
+  if (status == FURROW_OK) status = join_path(&schema, directory, FW_SCHEMA_NAME, err);
+  if (status == FURROW_OK) status = save_memory(dictionary, files->dictionary, files->dictionary_size, overwrite, err);
+  if (status == FURROW_OK) status = save_memory(schema, files->schema, files->schema_size, overwrite, err);
+  fw_free(schema);
+  fw_free(dictionary);
+  return status;
+}
+
+/* Opened, for commit. */
+static furrow_status write_file(fw_atomic_file **file, const char *directory, const char *name, const void *bytes,
+                                size_t size, bool overwrite, furrow_error *err) {
+  char *path = NULL;
+  FW_TRY(join_path(&path, directory, name, err));
+  furrow_status status = fw_atomic_file_open(file, path, err);
+  fw_free(path);
+  if (status != FURROW_OK) return status;
+  if (!overwrite) fw_atomic_file_keep_existing(*file);
+  return fw_atomic_file_write(*file, bytes, size, err);
+}
+
+/* Never one of another encoder beside one of this: where the machine stops between the two, the schema is missing. */
+static furrow_status save_in_place(const encoder_files *files, const char *directory, bool overwrite,
+                                   furrow_error *err) {
+  fw_atomic_file *dictionary = NULL, *schema = NULL;
+  furrow_status status =
+      write_file(&dictionary, directory, FW_DICTIONARY_NAME, files->dictionary, files->dictionary_size, overwrite, err);
+  if (status == FURROW_OK)
+    status = write_file(&schema, directory, FW_SCHEMA_NAME, files->schema, files->schema_size, overwrite, err);
+  if (status == FURROW_OK) status = fw_atomic_file_commit_pair(dictionary, schema, err);
+  fw_atomic_file_close(schema);
+  fw_atomic_file_close(dictionary);
+  return status;
+}
+
+static bool is_other_file(void *user, const char *name) {
+  (void)user;
+  return strcmp(name, FW_DICTIONARY_NAME) != 0 && strcmp(name, FW_SCHEMA_NAME) != 0;
+}
+
+static furrow_status check_only_encoder(const char *path, furrow_error *err) {
+  fw_dir_names others = {0};
+  furrow_status status = fw_dir_names_read(&others, path, is_other_file, NULL, err);
+  if (status == FURROW_OK && others.count > 0) status = fw_fail(err, FURROW_E_EXISTS, "the directory has other files");
+  fw_dir_names_clear(&others);
+  return status;
+}
+
+static furrow_status check_empty(const char *path, furrow_error *err) {
+  (void)path; /* empty directories are not asked about */
+  return fw_fail(err, FURROW_E_EXISTS, "the directory has files");
+}
+
+static int write_in(int folder, const char *name, const void *bytes, size_t size) {
+  const int fd = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+  if (fd < 0) return errno;
+  int errnum = fw_write_at(fd, bytes, size, 0);
+  if (close(fd) != 0 && errnum == 0 && errno != EINTR) errnum = errno;
+  return errnum;
+}
+
+/* Both files or neither: the directory appears with them in one step. */
+static furrow_status save_whole(const encoder_files *files, const char *directory, bool overwrite, furrow_error *err) {
+  fw_atomic_dir *dir = NULL;
+  FW_TRY(fw_atomic_dir_open(&dir, directory, overwrite ? check_only_encoder : check_empty, err));
+  const int folder = fw_atomic_dir_fd(dir);
+  int errnum = write_in(folder, FW_DICTIONARY_NAME, files->dictionary, files->dictionary_size);
+  if (errnum == 0) errnum = write_in(folder, FW_SCHEMA_NAME, files->schema, files->schema_size);
+  furrow_status status = FURROW_OK;
+  if (errnum != 0) {
+    status = fw_fail_errno(err, FURROW_E_IO, errnum, "cannot write the files of the encoder");
+    fw_error_set_file(err, directory);
+  }
+  if (status == FURROW_OK) status = fw_atomic_dir_commit(dir, err);
+  fw_atomic_dir_close(dir);
+  return status;
+}
+
+static furrow_status save_files(const encoder_files *files, const char *directory, bool overwrite, furrow_error *err) {
+  struct stat info;
+  if (strncmp(directory, "memory://", 9) == 0) return save_in_memory(files, directory, overwrite, err);
+  const bool there = stat(directory, &info) == 0;
+  if (there && !S_ISDIR(info.st_mode)) {
+    const furrow_status status = fw_fail_errno(err, FURROW_E_IO, EEXIST, "cannot make the directory");
+    fw_error_set_file(err, directory);
+    return status;
+  }
+  if (!there) return save_whole(files, directory, overwrite, err);
+  /* A directory that has other files, is mounted, or lies where no two can be exchanged keeps its place. */
+  if (save_whole(files, directory, overwrite, NULL) == FURROW_OK) return FURROW_OK;
+  return save_in_place(files, directory, overwrite, err);
+}
+
 furrow_status furrow_encoder_save(const furrow_encoder *encoder, const char *directory, bool overwrite,
                                   furrow_error *err) {
   fw_buffer schema = {0};
-  const void *dictionary;
-  size_t size;
-  if (strncmp(directory, "memory://", 9) != 0) FW_TRY(make_directory(directory, err));
+  encoder_files files;
   if (!overwrite) FW_TRY(check_free(directory, err));
-  furrow_status status = fw_encoder_files(encoder, &schema, &dictionary, &size, err);
-  if (status == FURROW_OK) status = save_one(directory, FW_DICTIONARY_NAME, dictionary, size, overwrite, err);
-  if (status == FURROW_OK) status = save_one(directory, FW_SCHEMA_NAME, schema.bytes, schema.size, overwrite, err);
+  furrow_status status = fw_encoder_files(encoder, &schema, &files.dictionary, &files.dictionary_size, err);
+  files.schema = schema.bytes;
+  files.schema_size = schema.size;
+  if (status == FURROW_OK) status = save_files(&files, directory, overwrite, err);
   fw_buffer_clear(&schema);
   return status;
 }

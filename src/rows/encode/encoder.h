@@ -11,7 +11,7 @@
 #define FW_FEATURE_NONE UINT64_MAX
 
 /* Whether a directory has an encoder. */
-bool fw_encoder_in_directory(const char *directory);
+furrow_status fw_encoder_in_directory(const char *directory, bool *there, furrow_error *err) FURROW_MUST_USE;
 /* The digest of its dictionary, as the file says it; 16 digits and a 0. */
 furrow_status fw_encoder_digest(const char *directory, char digest[17], furrow_error *err) FURROW_MUST_USE;
 /* The bytes of its two files; the dictionary's stay the encoder's. */

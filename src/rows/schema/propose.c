@@ -137,6 +137,7 @@ static furrow_status scan_table(observation *o, const fw_table *table, observer 
   void **users = memory;
   for (uint32_t i = 0; i < threads; i++) users[i] = &observers[i];
   const fw_table_scan_params params = {.threads = threads,
+                                       .max_line = o->params->max_line_bytes,
                                        .on_bad = o->params->on_bad,
                                        .part = o->comm->rank,
                                        .nparts = o->comm->ranks,
@@ -193,7 +194,7 @@ static furrow_status join_ranks(observation *o, name_list *others, furrow_error 
 }
 
 static uint32_t count_threads(const observation *o) {
-  const fw_table_scan_params params = {.threads = o->params->threads};
+  const fw_table_scan_params params = {.threads = o->params->threads, .max_line = o->params->max_line_bytes};
   const size_t threads = fw_table_scan_threads(&params), most = MOST_SKETCHES / (o->count ? o->count : 1);
   return (uint32_t)(threads <= most ? threads : most > 0 ? most : 1);
 }

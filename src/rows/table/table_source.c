@@ -313,7 +313,7 @@ static furrow_status open_split(table_scan *scan, furrow_error *err) {
     scan->split = source->pipe;
   } else {
     FW_TRY(fw_split_open(&scan->split, &source->set, params->part, params->nparts ? params->nparts : 1, piece,
-                         FW_MAX_LINE_BYTES, err));
+                         params->max_line ? params->max_line : FW_MAX_LINE_BYTES, err));
   }
   fw_records records;
   if (fw_table_layout_records(&source->layout, &records)) fw_split_set_records(scan->split, &records);

@@ -427,6 +427,7 @@ static furrow_status commit_files(table_split *s, const char *const *paths, furr
     fw_error_set_file(err, paths[i]);
     return FURROW_E_ARGUMENT;
   }
+  for (size_t i = 0; i < s->nfiles && s->comm->ranks == 1; i++) FW_TRY(fw_atomic_file_prepare(s->files[i], err));
   for (size_t i = 0; i < s->nfiles; i++) FW_TRY(fw_atomic_file_commit_ranks(s->files[i], FURROW_OK, 0, err));
   return FURROW_OK;
 }

@@ -136,6 +136,7 @@ typedef struct fw_table_scan_params {
   uint32_t threads; /* 0: one for each processor */
   furrow_on_bad on_bad;
   size_t piece_bytes;    /* 0: the parser's default. Pieces do not depend on the threads */
+  size_t max_line;       /* bytes of a record; 0: FW_MAX_LINE_BYTES */
   uint32_t part, nparts; /* part k of n of the data, as in furrow_parser_params; nparts 0: all */
   bool whole_pieces;     /* parts have the pieces of the whole, with their numbers; the first may be all of it */
   /* As that of cursors, `user` is the thread's; NULL: nobody is told. */

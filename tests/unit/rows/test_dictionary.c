@@ -177,7 +177,7 @@ static void existing(void **state) {
   assert_int_equal(furrow_encoder_load(&loaded, "nowhere", &err), FURROW_E_NOT_FOUND);
   assert_true(test_write_text("file", "x"));
   assert_int_equal(furrow_encoder_save(encoder, "file", true, &err), FURROW_E_IO);
-  assert_int_equal(furrow_encoder_save(encoder, "no/such/folder", true, &err), FURROW_E_IO);
+  assert_int_equal(furrow_encoder_save(encoder, "no/such/folder", true, &err), FURROW_E_NOT_FOUND);
 }
 
 static void files_refused(void **state) {

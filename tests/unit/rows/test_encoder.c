@@ -447,6 +447,7 @@ static void event_refused(const furrow_encoder *encoder, furrow_container *rows,
   assert_int_equal(furrow_encoder_push_event(encoder, pairs, count, rows, &err), status);
   assert_string_equal(err.message, message);
   assert_int_equal(err.line, 0);
+  assert_int_equal(furrow_encoder_push_event(encoder, pairs, count, rows, NULL), status);
   assert_int_equal(furrow_container_size(rows), 0);
 }
 

@@ -53,6 +53,7 @@ static void expect_refused(furrow_event_reader *reader, const char *lines, furro
   assert_string_equal(err.message, message);
   assert_string_equal(err.hint, hint);
   assert_int_equal(err.line, line);
+  assert_int_equal(furrow_event_reader_read(reader, lines, strlen(lines), &block, NULL), status);
   assert_null(block);
 }
 

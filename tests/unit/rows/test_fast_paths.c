@@ -1,6 +1,6 @@
 /* tests/unit/rows/test_fast_paths.c: the fast way through a chunk gives what the careful way gives, at every level of
  * instructions, for all types, both answers to bad rows, and texts from regular to wild. */
-#include "fuzz/rows_harness.h"
+#include "fuzz/harness/rows_harness.h"
 #include "support/cmocka_all.h"
 #include "support/each_isa.h"
 #include "support/sample_text.h"

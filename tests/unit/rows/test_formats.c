@@ -3,7 +3,7 @@
  * Rows are told as `label weight qid | field:index:value …`, `-` being an array that is absent; ` / ` stands between
  * rows. An error is `! STATUS COLUMN message (token)`, what was ignored `~ COUNT COLUMN message (token)`, bad rows that
  * were left out `? COUNT COLUMN message (token)`. */
-#include "fuzz/rows_harness.h"
+#include "fuzz/harness/rows_harness.h"
 #include "support/cmocka_all.h"
 #include "support/each_isa.h"
 

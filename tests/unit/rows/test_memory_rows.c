@@ -287,7 +287,16 @@ static void what_contradicts_itself_is_refused(void **state) {
   table.type = FURROW_DENSE_F64;
   table.row_stride = 1;
   assert_int_equal(furrow_memory_rows_add_dense("memory://x", &table, NULL, NULL, &err), FURROW_E_ARGUMENT);
+  table.row_stride = SIZE_MAX / 4;
+  assert_int_equal(furrow_memory_rows_add_dense("memory://x", &table, NULL, NULL, &err), FURROW_E_ARGUMENT);
+  assert_string_equal(err.message, "the table is larger than memory can be");
+  table.row_stride = SIZE_MAX;
+  assert_int_equal(furrow_memory_rows_add_dense("memory://x", &table, NULL, NULL, NULL), FURROW_E_ARGUMENT);
   table.row_stride = 0;
+  table.type = FURROW_DENSE_F64 + 1;
+  assert_int_equal(furrow_memory_rows_add_dense("memory://x", &table, NULL, NULL, &err), FURROW_E_ARGUMENT);
+  assert_string_equal(err.message, "the type of the table is neither f32 nor f64");
+  table.type = FURROW_DENSE_F64;
   assert_int_equal(furrow_memory_rows_add_dense("memory://x", &table, NULL, NULL, &err), FURROW_OK);
   assert_int_equal(furrow_memory_rows_add("memory://x", &block, NULL, NULL, &err), FURROW_E_EXISTS);
   furrow_parser_params params;

@@ -52,6 +52,8 @@ static void expect_refused(const char *uri, const furrow_schema_propose_params *
   assert_int_equal(propose(&schema, uri, params, &err), status);
   assert_string_equal(err.message, message);
   assert_null(schema);
+  assert_int_equal(propose(&schema, uri, params, NULL), status);
+  assert_null(schema);
 }
 
 /* ---- One column after the other ---- */
@@ -346,6 +348,87 @@ static void what_the_caller_names(void **state) {
   remove_file("memory://events.csv", &text);
 }
 
+/* Columns: nothing, lists, one text, a text for each row, numbers below 0, users. */
+static void put_odd_columns(fw_buffer *text) {
+  fw_buffer_text(text,
+                 "{\"empty\":null,\"lists\":[\"a\",\"b\"],\"same\":\"x\",\"each\":\"t0\",\"low\":-1,\"who\":\"u0\"}\n");
+  for (int i = 1; i < ROWS; i++)
+    fw_buffer_format(text, "{\"lists\":[\"a\",\"b\"],\"same\":\"x\",\"each\":\"t%d\",\"low\":%d.5,\"who\":\"u%d\"}\n",
+                     i, i % 7 - 3, i % 50);
+}
+
+static void what_columns_cannot_be(void **state) {
+  (void)state;
+  static const struct {
+    furrow_schema_propose_params params;
+    const char *message;
+  } cases[] = {
+      {{.label = "empty"}, "column empty cannot be the label: it is empty"},
+      {{.label = "lists"}, "column lists cannot be the label: it has lists"},
+      {{.label = "same"}, "column same cannot be the label: all of its cells have the same text"},
+      {{.label = "each"}, "column each cannot be the label: it has more than 1000 different texts"},
+      {{.weight = "low"}, "column low cannot be the weight: it has negative numbers"},
+      {{.user = "empty"}, "column empty cannot be the user: it is empty"},
+      {{.item = "empty"}, "column empty cannot be the item: it is empty"},
+      {{.group = "whose"}, "group: there is no column whose; there are empty, lists, same, each, low, who"},
+      {{.user = "who", .item = "same", .history = 1001}, "history: at most 1000 items"},
+  };
+  fw_buffer text = {0};
+  put_odd_columns(&text);
+  add_file("memory://odd.jsonl", &text);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    furrow_schema_propose_params params = cases[i].params;
+    params.size = sizeof params;
+    expect_refused("memory://odd.jsonl", &params, FURROW_E_ARGUMENT, cases[i].message);
+  }
+  remove_file("memory://odd.jsonl", &text);
+}
+
+static void tables_that_are_not_named_well(void **state) {
+  (void)state;
+  static const struct {
+    const char *table, *message;
+  } cases[] = {
+      {"no_key", "table: no_key is not FILE=KEY or FILE=KEY:COLUMN"},
+      {"=who", "table: =who is not FILE=KEY or FILE=KEY:COLUMN"},
+      {"file=", "table: file= is not FILE=KEY or FILE=KEY:COLUMN"},
+      {"file=:who", "table: there is no column :who; there are empty, lists, same, each, low, who"},
+      {"file=who:", "table: there is no column who:; there are empty, lists, same, each, low, who"},
+      {"file=low", "table: the key low is a number, not a category"},
+  };
+  fw_buffer text = {0};
+  put_odd_columns(&text);
+  add_file("memory://odd.jsonl", &text);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    furrow_schema_propose_params params;
+    furrow_schema_propose_params_init(&params);
+    params.tables = &cases[i].table;
+    params.table_count = 1;
+    expect_refused("memory://odd.jsonl", &params, FURROW_E_ARGUMENT, cases[i].message);
+  }
+  remove_file("memory://odd.jsonl", &text);
+}
+
+/* A name that nobody has, in a log with more columns than a message can list. */
+static void many_columns_are_cut_short(void **state) {
+  (void)state;
+  furrow_schema_propose_params params;
+  fw_buffer text = {0}, wanted = {0};
+  fw_buffer_text(&wanted, "user: there is no column who; there are ");
+  for (int i = 0; i < 25; i++) fw_buffer_format(&text, "%sc%d", i ? "," : "", i);
+  for (int i = 0; i < 20; i++) fw_buffer_format(&wanted, "%sc%d", i ? ", " : "", i);
+  fw_buffer_text(&wanted, " and 5 more");
+  for (int row = 0; row < 3; row++)
+    for (int i = 0; i < 25; i++) fw_buffer_format(&text, "%s%d", i ? "," : "\n", row + i);
+  fw_buffer_text(&text, "\n");
+  add_file("memory://wide.csv", &text);
+  furrow_schema_propose_params_init(&params);
+  params.user = "who";
+  expect_refused("memory://wide.csv", &params, FURROW_E_ARGUMENT, wanted.bytes);
+  remove_file("memory://wide.csv", &text);
+  fw_buffer_clear(&wanted);
+}
+
 /* Several pieces of text, which threads take in any order. */
 static void threads_do_not_matter(void **state) {
   (void)state;
@@ -571,12 +654,20 @@ static void logs_without_rows(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(what_columns_are),      cmocka_unit_test(what_the_caller_names),
-      cmocka_unit_test(threads_do_not_matter), cmocka_unit_test(columns_found_later),
-      cmocka_unit_test(vowpal_wabbit),         cmocka_unit_test(tables_are_joined),
-      cmocka_unit_test(which_label),           cmocka_unit_test(logs_without_rows),
-      cmocka_unit_test(parts_of_times),        cmocka_unit_test(classes_in_doubt),
+      cmocka_unit_test(what_columns_are),
+      cmocka_unit_test(what_the_caller_names),
+      cmocka_unit_test(threads_do_not_matter),
+      cmocka_unit_test(columns_found_later),
+      cmocka_unit_test(vowpal_wabbit),
+      cmocka_unit_test(tables_are_joined),
+      cmocka_unit_test(which_label),
+      cmocka_unit_test(logs_without_rows),
+      cmocka_unit_test(parts_of_times),
+      cmocka_unit_test(classes_in_doubt),
       cmocka_unit_test(labels_in_doubt),
+      cmocka_unit_test(what_columns_cannot_be),
+      cmocka_unit_test(tables_that_are_not_named_well),
+      cmocka_unit_test(many_columns_are_cut_short),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

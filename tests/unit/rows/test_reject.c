@@ -14,6 +14,16 @@ static void tell_place(char text[512], furrow_status status, const furrow_error 
            (unsigned long long)error->column, error->token[0] ? error->token : "-", error->message);
 }
 
+/* The same status for a caller who does not ask why. */
+static void check_without_error(const char *uri, const furrow_parser_params *p, const char *wanted) {
+  furrow_parser *parser = NULL;
+  furrow_status status;
+  assert_int_equal(furrow_parser_open(&parser, uri, p, NULL), FURROW_OK);
+  while ((status = furrow_parser_next(parser, NULL)) == FURROW_OK) continue;
+  assert_string_equal(furrow_status_name(status), wanted);
+  furrow_parser_close(parser);
+}
+
 static void check(const entry *e, uint32_t threads, size_t chunk) {
   char path[TEST_PATH], uri[2 * TEST_PATH], format[128], wanted[512], found[512];
   furrow_parser_params p;
@@ -38,6 +48,7 @@ static void check(const entry *e, uint32_t threads, size_t chunk) {
   if (strcmp(found, wanted) != 0) fail_msg("%s: %s\n    not %s", e->file, found, wanted);
   assert_non_null(strstr(path, err.file));
   furrow_parser_close(parser);
+  check_without_error(uri, &p, e->status);
   /* and left out */
   p.on_bad = FURROW_ON_BAD_SKIP;
   furrow_parser_stats stats;

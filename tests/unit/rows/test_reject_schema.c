@@ -27,6 +27,7 @@ static void check(const entry *e) {
   snprintf(found, sizeof found, "%s %lld %s", furrow_status_name(status), offset, err.message);
   if (strcmp(found, wanted) != 0) fail_msg("%s: %s\n    not %s", e->file, found, wanted);
   assert_int_equal(err.status, status);
+  assert_int_equal(furrow_schema_load(&schema, path, NULL), status);
   assert_null(schema);
   assert_non_null(strstr(path, err.file));
 }

@@ -411,6 +411,10 @@ static void rows_go_to_a_caller(void **state) {
     assert_int_equal(furrow_rows_writer_commit(writer, &err), FURROW_E_IO);
     assert_string_equal(err.message, "nobody listens");
     furrow_rows_writer_close(writer);
+    assert_int_equal(furrow_rows_writer_open_output(&writer, &output, &params, NULL), FURROW_OK);
+    assert_int_equal(furrow_rows_writer_write_block(writer, &block, NULL), FURROW_OK);
+    assert_int_equal(furrow_rows_writer_commit(writer, NULL), FURROW_E_IO);
+    furrow_rows_writer_close(writer);
     output.write = end_text;
     assert_int_equal(furrow_rows_writer_open_output(&writer, &output, &params, NULL), FURROW_OK);
     assert_int_equal(furrow_rows_writer_write_block(writer, &block, NULL), FURROW_OK);
