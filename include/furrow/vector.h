@@ -114,6 +114,12 @@ static inline void furrow_index_load_params_init(furrow_index_load_params *param
 
 /* Reads an index file. params NULL: the defaults. Takes at most about as much memory as the file has bytes, without
  * lists when they are mapped.
+ *
+ * With params->memory_map: if another program shortens the file, the process goes on, and every later call that reads
+ * lists of the index gives E_IO (what it wrote to out-parameters means nothing then). For that, the first map of a
+ * process installs a handler of SIGBUS, which passes on every fault that is not in a map of Furrow's. A program with a
+ * handler of its own installs it before, or calls the one that was there for faults that are not its own. Threads that
+ * search must not block SIGBUS.
  * Errors: E_NOT_FOUND, there is no such file (or no data file of its lists); E_FORMAT, the file is not an index, is
  *         cut short, or contradicts itself: the error has the byte and the field ("quantizer/d is …"); E_UNSUPPORTED,
  *         a kind that Faiss reads but Furrow does not: the token is its fourcc; E_IO; E_MEMORY.
@@ -140,8 +146,9 @@ typedef struct furrow_index_save_params {
   bool overwrite;     /* false: E_EXISTS where there is a file of that name */
   const char *compat; /* NULL. "1.6.3": that release of Faiss can read the file, too, which may need older layouts.
                          "1.0": Faiss from before 2018-02, when its releases had no numbers (IvPQ …) */
-  const furrow_id_names *names; /* NULL: none. Names of all ids of the index, written beside it: PATH.names. Whenever
-                                   the program is killed, the old index has its names, or the new one its own */
+  const furrow_id_names *names; /* NULL: none; with overwrite, names of the index that was there before go. Names of all
+                                   ids of the index, written beside it: PATH.names. Whenever the program is killed,
+                                   the old index has its names, or the new one its own, or none */
   const furrow_comm *comm; /* NULL. Processes that write one file together, on a file system that all of them see: see
                               furrow_index_save. Only rank 0's `names` count */
   bool shift_ids;  /* false: with comm, ids in lists stay as they are. true: those of a rank are increased by the
@@ -159,8 +166,8 @@ static inline void furrow_index_save_params_init(furrow_index_save_params *param
 /* Writes an index file, whole or not at all; "-" is standard output. An index that was loaded and not changed gives
  * the bytes that it was loaded from, except that legacy kinds (IvPQ …) become their successors (IwPQ …). With compat
  * nothing is left out to make the index fit; what is read back is the same index, except for the epsilon of a trained
- * PCA. Without params->names a file of names that is there stays, but does not fit the index any more
- * (furrow_id_names_load refuses it). params NULL: the defaults.
+ * PCA. An index without names that replaces one with names removes these: they would not fit. params NULL: the
+ * defaults.
  *
  * With params->comm the call is collective. Every rank has an index with the same quantizers and vectors of its own;
  * the file is that of one index with the vectors of all ranks, those of rank 0 first, byte for byte. Each rank writes
@@ -290,6 +297,7 @@ typedef struct furrow_list_view {
 
 /* Gives a view of one list.
  * Errors: E_ARGUMENT, the index is not an IVF index, or list >= nlist.
+ *         E_IO, the mapped file of the lists was shortened: what earlier views showed may have been zeros.
  * Owner:  the index; pointers of the view are valid until it is changed or freed. */
 FURROW_API furrow_status furrow_index_list(const furrow_index *index, uint64_t list, furrow_list_view *view,
                                            furrow_error *err) FURROW_MUST_USE;
@@ -460,7 +468,7 @@ static inline void furrow_index_add_params_init(furrow_index_add_params *params)
 }
 
 /* Returns: the id that follows those of the index: one more than the largest, and at least ntotal; -1: there is none,
- *          because the largest is 2^63 - 1. Looks at all ids. */
+ *          because the largest is 2^63 - 1, or the mapped file of the index was shortened. Looks at all ids. */
 FURROW_API int64_t furrow_index_next_id(const furrow_index *index);
 
 /* Adds n vectors (n * d floats), which are only read: all of them or, after a failure, none. *skipped (may be NULL) is
@@ -469,7 +477,8 @@ FURROW_API int64_t furrow_index_next_id(const furrow_index *index);
  * one vector at a time is fast after that. params NULL: the defaults.
  * Errors: E_STATE, the index is not trained or is search_only; E_RANGE, a vector that training would refuse (the
  *         message has its row); E_UNSUPPORTED, with the fourcc: HNSW, MULTI, and REFINE whose refinement is neither
- *         FLAT nor PQ; E_ARGUMENT, ids that the kind does not take, or no ids are left; E_MEMORY. */
+ *         FLAT nor PQ; E_ARGUMENT, ids that the kind does not take, the id -1, which means "none" in results, or no
+ *         ids are left; E_MEMORY. */
 FURROW_API furrow_status furrow_index_add(furrow_index *index, const float *vectors, size_t n,
                                           const furrow_index_add_params *params, uint64_t *skipped,
                                           furrow_error *err) FURROW_MUST_USE;
@@ -478,7 +487,7 @@ FURROW_API furrow_status furrow_index_add(furrow_index *index, const float *vect
 
 /* How a filter decides. */
 typedef enum furrow_id_filter_kind {
-  FURROW_ID_FILTER_RANGE,   /* first <= id < end */
+  FURROW_ID_FILTER_RANGE,   /* first <= id < end; end INT64_MAX: there is no end */
   FURROW_ID_FILTER_SORTED,  /* id is in a sorted array */
   FURROW_ID_FILTER_BITMAP,  /* bit id of a bitmap (bit id % 8 of byte id / 8); 0 for ids beyond it */
   FURROW_ID_FILTER_CALLBACK /* keep(user, id); from several threads */

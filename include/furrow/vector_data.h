@@ -237,7 +237,7 @@ FURROW_API furrow_status furrow_id_names_add(furrow_id_names *names, const int64
                                              size_t n, furrow_error *err) FURROW_MUST_USE;
 /* Removes the names of the ids that the filter keeps, as furrow_index_remove does with vectors. renumber: ids behind
  * removed ones move up, as dense ids do there.
- * Errors: E_MEMORY. */
+ * Errors: E_ARGUMENT, the filter is wrong; E_MEMORY. */
 FURROW_API furrow_status furrow_id_names_remove(furrow_id_names *names, const furrow_id_filter *filter, bool renumber,
                                                 furrow_error *err) FURROW_MUST_USE;
 /* Adds the names of `other` (not changed), with id_shift added to their ids. A name that both have for the same id
@@ -365,10 +365,16 @@ FURROW_API furrow_status furrow_vectors_writer_write(furrow_vectors_writer *out,
 /* Completes the file, which then has its name.
  * Errors: E_EXISTS, there is a file of that name and params->overwrite is false; E_IO. */
 FURROW_API furrow_status furrow_vectors_writer_commit(furrow_vectors_writer *out, furrow_error *err) FURROW_MUST_USE;
-/* Completes two files that belong together, such as vectors and their ids: after a failure both are as they were, and
- * if the program is killed, a new file never stands beside an old one.
+/* Completes two files that belong together, such as vectors and their ids. Where bytes cannot be written, both stay as
+ * they were. A new file never stands beside an old one: if a file cannot be renamed, or the program is killed between
+ * the two, `beside` may be missing.
  * Errors: those of furrow_vectors_writer_commit. */
 FURROW_API furrow_status furrow_vectors_writer_commit_pair(furrow_vectors_writer *out, furrow_vectors_writer *beside,
+                                                           furrow_error *err) FURROW_MUST_USE;
+/* The same for vectors and a text, such as their names, one on each line: the file `path` has these bytes.
+ * Errors: those of furrow_vectors_writer_commit; E_NOT_FOUND, the directory of `path`; E_MEMORY. */
+FURROW_API furrow_status furrow_vectors_writer_commit_text(furrow_vectors_writer *out, const char *path,
+                                                           const char *text, size_t length,
                                                            furrow_error *err) FURROW_MUST_USE;
 /* Frees a writer; a file that was not committed is removed. Takes NULL. */
 FURROW_API void furrow_vectors_writer_close(furrow_vectors_writer *out);

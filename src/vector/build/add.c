@@ -189,6 +189,7 @@ static furrow_status append_part(void *context, size_t first, size_t count, furr
       const uint8_t *code = f->codes ? f->codes + row * index->ivf.code_size
                                      : (const uint8_t *)(f->batch->vectors + row * (size_t)index->d);
       fw_list_append_code(&index->ivf.lists, list, code, id_of(f->batch, row));
+      if (!f->codes) fw_swap_le(list->codes + (list->size - 1) * index->ivf.code_size, sizeof(float), (size_t)index->d);
     }
   }
   return FURROW_OK;
@@ -411,6 +412,14 @@ static furrow_status check_rows(const batch *b, size_t d, bool **skip, furrow_er
   return fw_parallel_run(b->pool, b->n, CHECK_PART, mark_part, &c, err);
 }
 
+/* Other negative ids are taken, as in Faiss: hashes of 64 bits are such numbers. But results say -1 for "none". */
+static furrow_status check_ids(const int64_t *ids, size_t n, furrow_error *err) {
+  for (size_t i = 0; ids && i < n; i++)
+    if (ids[i] == -1)
+      return fw_fail(err, FURROW_E_ARGUMENT, "the id of vector %zu is -1, which stands for no vector in results", i);
+  return FURROW_OK;
+}
+
 furrow_status furrow_index_add(furrow_index *index, const float *vectors, size_t n,
                                const furrow_index_add_params *params, uint64_t *skipped, furrow_error *err) {
   furrow_index_add_params p;
@@ -418,10 +427,11 @@ furrow_status furrow_index_add(furrow_index *index, const float *vectors, size_t
   FW_TRY(FW_PARAMS_READ(&p, params, furrow_index_add_params, err));
   FW_TRY(fw_index_check_whole(index, err));
   if (!index->trained) return fw_fail(err, FURROW_E_STATE, "the index is not trained yet");
+  FW_TRY(check_ids(p.ids, n, err));
   bool *skip = NULL;
   uint64_t count = 0;
   batch b = {.vectors = vectors, .n = n, .ids = p.ids, .skip_nan = p.skip_nan, .skipped = &count};
-  FW_TRY(find_first_id(index, &p, n, &b.first_id, err));
+  FW_TRY(fw_index_finish(index, find_first_id(index, &p, n, &b.first_id, err), err));
   furrow_status status = n > ADD_PART ? fw_parallel_start(&b.pool, p.threads, err) : FURROW_OK;
   if (status == FURROW_OK) status = check_rows(&b, (size_t)index->d, &skip, err);
   b.skip = skip;
@@ -430,7 +440,7 @@ furrow_status furrow_index_add(furrow_index *index, const float *vectors, size_t
   if (status == FURROW_OK) index->next_id = p.ids || p.count_ids ? 0 : b.first_id + (int64_t)n;
   fw_pool_free(b.pool);
   fw_free(skip);
-  return status;
+  return fw_index_finish(index, status, err);
 }
 
 /* ---- New vectors by list --------------------------------------------------------------------------------- */

@@ -2,16 +2,15 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "base/error.h"
 #include "base/mem.h"
 #include "vector/data/id_names.h"
+#include "vector/search/filter.h"
 
 /* ---- Handles -------------------------------------------------------------------------------------------- */
 
 void fw_id_names_clear(furrow_id_names *names) {
-  if (names->map) munmap(names->map, names->map_size);
   fw_input_close(names->held);
   fw_buffer_clear(&names->image);
   *names = (furrow_id_names){0};
@@ -200,10 +199,12 @@ furrow_status furrow_id_names_add(furrow_id_names *names, const int64_t *ids, co
 furrow_status furrow_id_names_remove(furrow_id_names *names, const furrow_id_filter *filter, bool renumber,
                                      furrow_error *err) {
   fw_named_id *list = NULL;
+  furrow_id_filter full;
   size_t kept = 0;
+  FW_TRY(fw_id_filter_read(&full, filter, err));
   FW_TRY(list_names(names, 0, &list, err));
   for (size_t i = 0; i < names->table.count; i++) {
-    if (furrow_id_filter_keeps(filter, list[i].id)) continue;
+    if (fw_id_filter_keeps_id(&full, list[i].id)) continue;
     list[kept] = list[i];
     list[kept].id = renumber ? list[i].id - (int64_t)(i - kept) : list[i].id;
     kept++;

@@ -5,6 +5,7 @@
 #define FW_VECTOR_DATA_ID_NAMES_H
 
 #include "furrow/vector_data.h"
+#include "io/atomic_file.h"
 #include "io/input.h"
 #include "io/string_table.h"
 
@@ -48,9 +49,7 @@ struct furrow_id_names {
   const unsigned char *ids; /* ascending, little-endian; NULL: 0, 1, 2 … */
   fw_string_table table;    /* text i is the name of the i-th id */
   fw_buffer image;          /* names that were made or changed, or read */
-  void *map;                /* of a file; NULL: none */
-  size_t map_size;
-  fw_input *held; /* a file in memory */
+  fw_input *held;           /* a file in memory */
 };
 
 static inline int64_t fw_id_names_id(const furrow_id_names *names, size_t i) {
@@ -78,14 +77,12 @@ void fw_id_names_clear(furrow_id_names *names);
 furrow_status fw_id_names_fit(const furrow_id_names *names, const furrow_index *index, furrow_status wrong,
                               uint64_t *unused, furrow_error *err) FURROW_MUST_USE;
 
-/* An index file and its names are two files, which no single step replaces. So names are staged first, as
- * PATH.names.new with the stamp of the index file that is to come; then the index is written; then the names are
- * settled: they get their own name, or are removed where the index was not written. furrow_id_names_load takes those of
- * the two files that fit the index. E_EXISTS: PATH.names is there and `overwrite` is false, or it is not a file of
- * names. */
-furrow_status fw_id_names_stage(const furrow_id_names *names, const char *path, const fw_index_stamp *stamp,
-                                bool overwrite, furrow_error *err) FURROW_MUST_USE;
-/* written: the status of writing the index, with its error in *err, which is returned if it is not OK. */
-furrow_status fw_id_names_settle(const char *path, furrow_status written, furrow_error *err) FURROW_MUST_USE;
+/* Gives an index file its name, together with the names of its ids; NULL: it has none, and with `overwrite` those of
+ * the index before it go. They are two files, which no single step replaces: names wait as PATH.names.new with the
+ * stamp of their index file until it is in place (docs/formats/index_names.md). furrow_id_names_load takes those of the
+ * two files that fit the index. E_EXISTS: PATH.names is there and `overwrite` is false, or it is not a file of names.
+ */
+furrow_status fw_id_names_commit(fw_atomic_file *file, const furrow_id_names *names, const char *path,
+                                 const fw_index_stamp *stamp, bool overwrite, furrow_error *err) FURROW_MUST_USE;
 
 #endif

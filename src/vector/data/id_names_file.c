@@ -2,14 +2,17 @@
  * docs/formats/index_names.md. */
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "io/atomic_file.h"
+#include "io/dir_names.h"
+#include "io/file_lock.h"
 #include "vector/data/id_names.h"
 #include "vector/file/index_read.h"
 
@@ -106,7 +109,12 @@ typedef struct names_paths {
   char *settled, *staged;
 } names_paths;
 
-static furrow_status find_paths(names_paths *paths, const char *index_path, furrow_error *err) {
+static void forget_paths(names_paths *paths) {
+  fw_free(paths->settled);
+  fw_free(paths->staged);
+}
+
+static furrow_status name_files(names_paths *paths, const char *index_path, furrow_error *err) {
   *paths = (names_paths){0};
   FW_TRY(append_ending(&paths->settled, index_path, ".names", err));
   furrow_status status = append_ending(&paths->staged, index_path, ".names.new", err);
@@ -114,12 +122,19 @@ static furrow_status find_paths(names_paths *paths, const char *index_path, furr
   return status;
 }
 
-static void forget_paths(names_paths *paths) {
-  fw_free(paths->settled);
-  fw_free(paths->staged);
+/* Of a link to an index they are beside the index, unless there are some beside the link. */
+static furrow_status find_paths(names_paths *paths, const char *index_path, furrow_error *err) {
+  char to[PATH_MAX];
+  struct stat info;
+  FW_TRY(name_files(paths, index_path, err));
+  if (!fw_path_is_local(index_path) || lstat(index_path, &info) != 0 || !S_ISLNK(info.st_mode) ||
+      fw_path_exists(paths->settled) || fw_path_exists(paths->staged) || !realpath(index_path, to))
+    return FURROW_OK;
+  forget_paths(paths);
+  return name_files(paths, to, err);
 }
 
-/* All bytes of a file that can be neither mapped nor borrowed. */
+/* All bytes of a file. They are not mapped (io/file_map.h): offsets in them say where to read next. */
 static furrow_status read_image(furrow_id_names *names, const fw_input *input, uint64_t size, const char *path,
                                 furrow_error *err) {
   void *memory = NULL;
@@ -141,14 +156,6 @@ static furrow_status get_bytes(furrow_id_names *names, fw_input **input, uint64_
     return FURROW_OK;
   }
   *length = (size_t)size;
-  const int fd = fw_input_descriptor(*input);
-  void *map = fd >= 0 && size > 0 ? mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE, fd, 0) : MAP_FAILED;
-  if (map != MAP_FAILED) {
-    names->map = map;
-    names->map_size = (size_t)size;
-    *bytes = map;
-    return FURROW_OK;
-  }
   FW_TRY(read_image(names, *input, size, path, err));
   *bytes = names->image.bytes;
   return FURROW_OK;
@@ -160,8 +167,10 @@ static furrow_status open_names(furrow_id_names *names, const char *path, furrow
   uint64_t size = 0;
   const void *bytes = NULL;
   size_t length = 0;
-  FW_TRY(fw_open_regular(&input, &size, path, err));
-  furrow_status status = get_bytes(names, &input, size, path, &bytes, &length, err);
+  furrow_status status = fw_open_regular(&input, &size, path, err);
+  if (status == FURROW_E_NOT_FOUND) /* it is not as if there were no names */
+    status = refuse(err, path, FURROW_NO_OFFSET, "is a link to a file that is not there");
+  if (status == FURROW_OK) status = get_bytes(names, &input, size, path, &bytes, &length, err);
   if (status == FURROW_OK) status = fw_id_names_view(names, bytes, length, path, err);
   if (status != FURROW_OK) fw_id_names_clear(names);
   fw_input_close(input);
@@ -308,44 +317,98 @@ static furrow_status write_names(const furrow_id_names *names, const char *path,
   return status;
 }
 
-furrow_status fw_id_names_stage(const furrow_id_names *names, const char *path, const fw_index_stamp *stamp,
-                                bool overwrite, furrow_error *err) {
-  names_paths paths;
+/* Makes ready for an index with these names, which wait as PATH.names.new. */
+static furrow_status stage(const furrow_id_names *names, const names_paths *paths, const char *index_path,
+                           const fw_index_stamp *stamp, bool overwrite, furrow_error *err) {
   bool there = false;
+  FW_TRY(check_kind(paths->settled, &there, err));
+  if (there && !overwrite) return fail_file(err, FURROW_E_EXISTS, paths->settled, "exists already");
+  FW_TRY(check_kind(paths->staged, &there, err));
+  FW_TRY(settle_earlier(paths, index_path, err));
+  return write_names(names, paths->staged, stamp, err);
+}
+
+/* Makes ready for an index without names: those of the old one go to PATH.names.new, where they are found as long as it
+ * is in place, and do not count for another one. */
+static furrow_status set_aside(const names_paths *paths, const char *index_path, furrow_error *err) {
+  bool there = false;
+  FW_TRY(check_kind(paths->staged, &there, err));
+  if (there) FW_TRY(settle_earlier(paths, index_path, err));
+  FW_TRY(check_kind(paths->settled, &there, err));
+  if (!there) return FURROW_OK;
+  FW_TRY(rename_file(paths->settled, paths->staged, err));
+  if (fw_path_sync_names(paths->staged, err) == FURROW_OK) return FURROW_OK;
+  (void)!rename(paths->staged, paths->settled);
+  return fail_file(err, FURROW_E_IO, paths->settled, "cannot be moved aside: its directory is not brought to the disk");
+}
+
+static furrow_status unlink_if_there(const char *path) {
+  return unlink(path) == 0 || errno == ENOENT ? FURROW_OK : FURROW_E_IO;
+}
+
+/* The index is in place, with names or without. */
+static furrow_status settle(const names_paths *paths, bool named, const char *index_path, furrow_error *err) {
+  const furrow_status status =
+      named ? rename_file(paths->staged, paths->settled, NULL) : unlink_if_there(paths->staged);
+  if (status == FURROW_OK) return FURROW_OK;
+  fw_fail_errno(err, status, errno,
+                named ? "written, but the file of its names, .names.new, cannot be renamed to .names"
+                      : "written, but the names of the index before it, .names.new, cannot be removed");
+  fw_error_set_file(err, index_path);
+  return status;
+}
+
+/* The index was not written; or it is in place, but its directory was not synced. */
+static void undo(const names_paths *paths, bool named, const char *index_path) {
+  (void)!settle_earlier(paths, index_path, NULL);
+  if (named) unlink(paths->staged);
+}
+
+static furrow_status commit_both(fw_atomic_file *file, const furrow_id_names *names, const names_paths *paths,
+                                 const char *index_path, const fw_index_stamp *stamp, bool overwrite,
+                                 furrow_error *err) {
+  FW_TRY(fw_atomic_file_lock_folder(file, err));
+  FW_TRY(names ? stage(names, paths, index_path, stamp, overwrite, err) : set_aside(paths, index_path, err));
+  const furrow_status status = fw_atomic_file_commit(file, err);
+  if (status == FURROW_OK) return settle(paths, names, index_path, err);
+  undo(paths, names, index_path);
+  return status;
+}
+
+furrow_status fw_id_names_commit(fw_atomic_file *file, const furrow_id_names *names, const char *path,
+                                 const fw_index_stamp *stamp, bool overwrite, furrow_error *err) {
+  names_paths paths;
+  if (!names && (!overwrite || strcmp(path, "-") == 0)) return fw_atomic_file_commit(file, err);
   FW_TRY(find_paths(&paths, path, err));
-  furrow_status status = check_kind(paths.settled, &there, err);
-  if (status == FURROW_OK && there && !overwrite)
-    status = fail_file(err, FURROW_E_EXISTS, paths.settled, "exists already");
-  if (status == FURROW_OK) status = check_kind(paths.staged, &there, err);
-  if (status == FURROW_OK) status = settle_earlier(&paths, path, err);
-  if (status == FURROW_OK) status = write_names(names, paths.staged, stamp, err);
+  const furrow_status status = commit_both(file, names, &paths, path, stamp, overwrite, err);
   forget_paths(&paths);
   return status;
 }
 
-furrow_status fw_id_names_settle(const char *path, furrow_status written, furrow_error *err) {
-  names_paths paths;
-  furrow_status status = find_paths(&paths, path, written == FURROW_OK ? err : NULL);
-  if (status != FURROW_OK) return written == FURROW_OK ? status : written;
-  if (written == FURROW_OK)
-    status = rename_file(paths.staged, paths.settled, err);
-  else
-    unlink(paths.staged);
-  forget_paths(&paths);
-  return written == FURROW_OK ? status : written;
+/* The folder is locked, so that these names and an index that another process saves do not mix. */
+static furrow_status lock_folder(fw_target *folder, const char *index_path, furrow_error *err) {
+  *folder = (fw_target){.directory = -1};
+  FW_TRY(fw_target_find(folder, index_path, err));
+  return fw_target_lock(folder, err);
 }
 
 furrow_status furrow_id_names_save(const furrow_id_names *names, const char *index_path, furrow_error *err) {
   fw_index_stamp stamp;
-  FW_TRY(fw_index_stamp_of_file(index_path, &stamp, err));
-  FW_TRY(fw_id_names_stage(names, index_path, &stamp, true, err));
-  return fw_id_names_settle(index_path, FURROW_OK, err);
+  fw_target folder;
+  names_paths paths;
+  FW_TRY(find_paths(&paths, index_path, err));
+  furrow_status status = lock_folder(&folder, index_path, err);
+  if (status == FURROW_OK) status = fw_index_stamp_of_file(index_path, &stamp, err);
+  if (status == FURROW_OK) status = stage(names, &paths, index_path, &stamp, true, err);
+  if (status == FURROW_OK) status = rename_file(paths.staged, paths.settled, err);
+  fw_target_clear(&folder);
+  forget_paths(&paths);
+  return status;
 }
 
-static furrow_status discard_file(const char *path, furrow_error *err) {
-  bool there = false;
-  FW_TRY(check_kind(path, &there, err));
-  if (!there || unlink(path) == 0) return FURROW_OK;
+static furrow_status discard_file(const char *path, bool there, furrow_error *err) {
+  if (!there) return FURROW_OK;
+  if (unlink(path) == 0) return fw_path_sync_names(path, err);
   fw_fail_errno(err, FURROW_E_IO, errno, "cannot be removed");
   fw_error_set_file(err, path);
   return FURROW_E_IO;
@@ -353,9 +416,15 @@ static furrow_status discard_file(const char *path, furrow_error *err) {
 
 furrow_status furrow_id_names_discard(const char *index_path, furrow_error *err) {
   names_paths paths;
+  fw_target folder;
   FW_TRY(find_paths(&paths, index_path, err));
-  furrow_status status = discard_file(paths.settled, err);
-  if (status == FURROW_OK) status = discard_file(paths.staged, err);
+  furrow_status status = lock_folder(&folder, index_path, err);
+  bool settled = false, staged = false;
+  if (status == FURROW_OK) status = check_kind(paths.settled, &settled, err);
+  if (status == FURROW_OK) status = check_kind(paths.staged, &staged, err);
+  if (status == FURROW_OK) status = discard_file(paths.settled, settled, err);
+  if (status == FURROW_OK) status = discard_file(paths.staged, staged, err);
+  fw_target_clear(&folder);
   forget_paths(&paths);
   return status;
 }

@@ -51,7 +51,9 @@ static furrow_status list_ids(const furrow_index *index, id_list *list, furrow_e
   FW_TRY(fw_alloc(&memory, list->count, sizeof(int64_t), err));
   list->ids = memory;
   visit_ids(index, list);
-  return FURROW_OK;
+  const furrow_status status = fw_index_finish(index, FURROW_OK, err);
+  if (status != FURROW_OK) fw_free(memory);
+  return status;
 }
 
 /* ---- Interface ------------------------------------------------------------------------------------------ */

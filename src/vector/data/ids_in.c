@@ -1,5 +1,6 @@
 /* vector/data/ids_in.c: files of ids, read whole. */
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/error.h"
 #include "base/mem.h"
@@ -11,6 +12,16 @@
 #define PIECE ((size_t)1 << 20)
 
 /* ---- Bytes ---------------------------------------------------------------------------------------------- */
+
+/* A device may have no end, and all of it would be read before it is looked at. */
+static furrow_status open_bytes(fw_bytes_in **in, const char *path, furrow_error *err) {
+  struct stat info;
+  const bool found = fw_path_stat(path, &info, NULL) == FURROW_OK;
+  if (!found || !(S_ISCHR(info.st_mode) || S_ISBLK(info.st_mode))) return fw_bytes_in_open(in, path, err);
+  fw_fail(err, FURROW_E_ARGUMENT, "is a device");
+  fw_error_set_file(err, path);
+  return FURROW_E_ARGUMENT;
+}
 
 /* All bytes of a file or a stream. */
 static furrow_status read_all(fw_bytes_in *in, char **bytes, size_t *size, furrow_error *err) {
@@ -35,7 +46,7 @@ static furrow_status take_raw(furrow_ids *ids, fw_bytes_in *in, char *bytes, siz
   if (size % sizeof(int64_t) != 0)
     return fw_bytes_in_fail(in, size, err, FURROW_E_FORMAT, "%zu %s not a whole number of 64-bit ids", size,
                             fw_plural(size, "byte is", "bytes are"));
-  fw_array_little(bytes, sizeof(int64_t), size / sizeof(int64_t));
+  fw_swap_le(bytes, sizeof(int64_t), size / sizeof(int64_t));
   furrow_ids found = {.ids = (void *)bytes, .count = size / sizeof(int64_t), .dim = 1};
   *ids = found;
   return FURROW_OK;
@@ -88,7 +99,7 @@ static furrow_status load_bytes(furrow_ids *ids, const char *path, bool raw, fur
   fw_bytes_in *in = NULL;
   char *bytes = NULL;
   size_t size = 0;
-  furrow_status status = fw_bytes_in_open(&in, path, err);
+  furrow_status status = open_bytes(&in, path, err);
   if (status == FURROW_OK) status = read_all(in, &bytes, &size, err);
   if (status == FURROW_OK) status = raw ? take_raw(ids, in, bytes, size, err) : parse_text(ids, in, bytes, size, err);
   if (status != FURROW_OK || !raw) fw_free(bytes);
@@ -118,7 +129,7 @@ static furrow_status load_text(furrow_ids *ids, furrow_name_list *list, const ch
   fw_bytes_in *in = NULL;
   char *bytes = NULL;
   size_t size = 0;
-  furrow_status status = fw_bytes_in_open(&in, path, err);
+  furrow_status status = open_bytes(&in, path, err);
   if (status == FURROW_OK) status = read_all(in, &bytes, &size, err);
   const bool numbers = status == FURROW_OK && ids && begins_with_ids(bytes, size);
   if (numbers)

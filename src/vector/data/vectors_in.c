@@ -145,6 +145,7 @@ typedef struct file_vectors {
   fw_array_reader *array; /* NULL: plain floats */
   fw_bytes_in *bytes;     /* of plain floats */
   uint64_t next;          /* row */
+  bool lost;              /* a read failed: the file is somewhere behind that row */
 } file_vectors;
 
 static furrow_status read_raw(file_vectors *f, size_t rows, float *out, size_t *got, furrow_error *err) {
@@ -155,7 +156,7 @@ static furrow_status read_raw(file_vectors *f, size_t rows, float *out, size_t *
   if (bytes % row != 0)
     return fw_bytes_in_fail(f->bytes, offset + bytes, err, FURROW_E_FORMAT, "ends within a vector of %zu %s", f->head.d,
                             fw_plural(f->head.d, "float", "floats"));
-  fw_array_little(out, sizeof(float), bytes / sizeof(float));
+  fw_swap_le(out, sizeof(float), bytes / sizeof(float));
   *got = bytes / row;
   return FURROW_OK;
 }
@@ -170,6 +171,7 @@ static furrow_status next_of_file(furrow_vectors_reader *v, size_t rows, float *
     status = fw_array_read_as(f->array, FW_ARRAY_F32, out, rows, &n, err);
   else
     status = read_raw(f, rows, out, &n, err);
+  f->lost = f->lost || status != FURROW_OK;
   if (status != FURROW_OK) return status;
   for (size_t i = 0; ids && i < n; i++) ids[i] = (int64_t)(f->next + i);
   f->next += n;
@@ -214,11 +216,13 @@ static bool seek_file(furrow_vectors_reader *v, uint64_t to, furrow_status *stat
 
 static furrow_status rewind_file(furrow_vectors_reader *v, furrow_error *err) {
   file_vectors *f = (file_vectors *)v;
-  furrow_status status;
-  if (f->next == 0 || seek_file(v, 0, &status, err)) return f->next == 0 ? FURROW_OK : status;
-  status = open_again(f, err);
-  if (status == FURROW_OK) f->next = 0;
-  return status;
+  furrow_status status = FURROW_OK;
+  if (f->next == 0 && !f->lost) return FURROW_OK;
+  if (!seek_file(v, 0, &status, err)) status = open_again(f, err);
+  if (status != FURROW_OK) return status;
+  f->next = 0;
+  f->lost = false;
+  return FURROW_OK;
 }
 
 static void close_file(furrow_vectors_reader *v) {

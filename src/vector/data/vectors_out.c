@@ -93,24 +93,16 @@ static furrow_status put_narrow(furrow_vectors_writer *out, const int64_t *ids, 
   return FURROW_OK;
 }
 
-static furrow_status put_raw(furrow_vectors_writer *out, const void *rows, size_t bytes, furrow_error *err) {
-  char piece[PIECE];
-  const size_t size = out->params.ids ? sizeof(int64_t) : sizeof(float);
-  if (!FW_BIG_ENDIAN) return fw_atomic_file_write(out->file, rows, bytes, err);
-  for (size_t done = 0; done < bytes;) {
-    const size_t n = bytes - done < PIECE ? bytes - done : PIECE;
-    memcpy(piece, (const char *)rows + done, n);
-    fw_array_little(piece, size, n / size);
-    furrow_status status = fw_atomic_file_write(out->file, piece, n, err);
-    if (status != FURROW_OK) return status;
-    done += n;
-  }
-  return FURROW_OK;
+static furrow_status put_file(void *file, const void *bytes, size_t size, furrow_error *err) {
+  return fw_atomic_file_write(file, bytes, size, err);
 }
 
 furrow_status furrow_vectors_writer_write(furrow_vectors_writer *out, const void *rows, size_t n, furrow_error *err) {
   const size_t count = n * out->params.dim;
-  if (out->file) return put_raw(out, rows, count * (out->params.ids ? sizeof(int64_t) : sizeof(float)), err);
+  if (out->file) {
+    const size_t size = out->params.ids ? sizeof(int64_t) : sizeof(float);
+    return fw_put_le_elements(put_file, out->file, rows, size, count, err);
+  }
   return out->narrow ? put_narrow(out, rows, count, err) : fw_array_writer_put(out->array, rows, count, err);
 }
 
@@ -129,6 +121,18 @@ furrow_status furrow_vectors_writer_commit_pair(furrow_vectors_writer *out, furr
   FW_TRY(complete(out, &file, err));
   FW_TRY(complete(beside, &other, err));
   return fw_atomic_file_commit_pair(file, other, err);
+}
+
+furrow_status furrow_vectors_writer_commit_text(furrow_vectors_writer *out, const char *path, const char *text,
+                                                size_t length, furrow_error *err) {
+  fw_atomic_file *file = NULL, *other = NULL;
+  FW_TRY(complete(out, &file, err));
+  FW_TRY(fw_atomic_file_open(&other, path, err));
+  if (!out->params.overwrite) fw_atomic_file_keep_existing(other);
+  furrow_status status = fw_atomic_file_write(other, text, length, err);
+  if (status == FURROW_OK) status = fw_atomic_file_commit_pair(file, other, err);
+  fw_atomic_file_close(other);
+  return status;
 }
 
 void furrow_vectors_writer_close(furrow_vectors_writer *out) {

@@ -344,5 +344,5 @@ furrow_status furrow_index_merge(furrow_index *index, const furrow_index *other,
     index->next_id = 0;
   }
   fw_map_rebuild_clear(&m.renewal);
-  return status;
+  return fw_index_finish(index, fw_index_finish(other, status, err), err);
 }

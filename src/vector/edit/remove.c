@@ -221,7 +221,7 @@ furrow_status furrow_index_remove(furrow_index *index, const furrow_id_filter *f
   if (status == FURROW_OK) status = fw_index_check_whole(index, err);
   if (status != FURROW_OK) return status;
   if (!fw_index_is_ivf(inner)) status = number_anew(&r, inner, err);
-  if (status == FURROW_OK) status = prepare(&r, index, err);
+  if (status == FURROW_OK) status = fw_index_finish(index, prepare(&r, index, err), err);
   if (status == FURROW_OK) {
     change(&r, index);
     index->next_id = 0;
@@ -230,5 +230,5 @@ furrow_status furrow_index_remove(furrow_index *index, const furrow_id_filter *f
   fw_free(r.to);
   fw_free(r.gone);
   fw_map_rebuild_clear(&r.renewal);
-  return status;
+  return fw_index_finish(index, status, err);
 }

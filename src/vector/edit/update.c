@@ -183,6 +183,7 @@ static void move_entry(updating *u, fw_ivf *ivf, const fw_lists *fresh, size_t r
   size_t from = fw_location_list(u->where[row]), at = fw_location_offset(u->where[row]);
   size_t to = fw_location_list(u->fresh[row]), source = fw_location_offset(u->fresh[row]);
   fw_list *list = &lists->list[from];
+  if (at >= list->size) return; /* two rows found one entry: the mapped ids changed while they were read */
   fw_list_remove(lists, list, at);
   if (at < list->size) set_location(u, &ivf->direct_map, fw_list_id(list, at), fw_location_make(from, at));
   list = &lists->list[to];
@@ -259,5 +260,5 @@ furrow_status furrow_index_update(furrow_index *index, const int64_t *ids, const
   fw_free(u.ids);
   fw_location_table_clear(&u.rows);
   fw_map_rebuild_clear(&u.renewal);
-  return status;
+  return fw_index_finish(index, status, err);
 }

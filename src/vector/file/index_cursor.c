@@ -352,18 +352,6 @@ void *fw_cursor_alloc(fw_cursor *c, size_t count, size_t size) {
   return memory;
 }
 
-/* Elements have their own byte order in a file, and the machine's in memory. */
-static void to_native(void *elements, size_t count, size_t size) {
-  if (!FW_BIG_ENDIAN || size == 1) return;
-  uint8_t *at = elements;
-  for (size_t i = 0; i < count; i++, at += size) {
-    if (size == 4)
-      *(uint32_t *)(void *)at = fw_get_le32(at);
-    else
-      *(uint64_t *)(void *)at = fw_get_le64(at);
-  }
-}
-
 void fw_cursor_read_raw(fw_cursor *c, const char *name, fw_field_type type, void *elements, size_t count,
                         const char *meaning) {
   name_field(c, name, "");
@@ -380,7 +368,7 @@ void fw_cursor_read_raw(fw_cursor *c, const char *name, fw_field_type type, void
 void fw_cursor_read_elements(fw_cursor *c, const char *name, fw_field_type type, void *elements, size_t count,
                              const char *meaning) {
   fw_cursor_read_raw(c, name, type, elements, count, meaning);
-  if (fw_cursor_good(c)) to_native(elements, count, type_bytes[type]);
+  if (fw_cursor_good(c)) fw_swap_le(elements, type_bytes[type], count);
 }
 
 void *fw_cursor_read_vector(fw_cursor *c, const char *name, fw_field_type type, uint64_t expected, size_t *count,

@@ -1,12 +1,11 @@
 /* vector/file/index_load.c: loads an index from a file or from bytes, and lists the fields of a file. */
 #include <inttypes.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/params.h"
-#include "io/input.h"
+#include "io/file_map.h"
 #include "vector/file/index_read.h"
 
 static furrow_status refuse(const char *path, furrow_error *err) {
@@ -61,18 +60,6 @@ static furrow_status read_all(fw_index_reader *r, const furrow_index_load_params
   return c->status;
 }
 
-static furrow_status map_file(void **map, const fw_input *input, uint64_t size, const char *path, furrow_error *err) {
-  const int fd = fw_input_descriptor(input);
-  void *at = size > 0 ? mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE, fd, 0) : NULL;
-  if (at == MAP_FAILED) {
-    fw_fail(err, FURROW_E_IO, "cannot be mapped");
-    if (err) fw_error_set_file(err, path);
-    return FURROW_E_IO;
-  }
-  *map = at;
-  return FURROW_OK;
-}
-
 static furrow_status read_bytes(fw_index_reader *r, const void *bytes, uint64_t size, const char *path,
                                 const furrow_index_load_params *params, furrow_index **index, furrow_error *err) {
   fw_field_fn on_field = r->c.on_field;
@@ -96,20 +83,33 @@ static furrow_status load_copied(fw_index_reader *r, const fw_input *input, uint
   return status;
 }
 
+static void mark_lists(furrow_index *index, fw_file_map *map) {
+  if (fw_index_is_ivf(index) && !index->ivf.lists.map) index->ivf.lists.map = map;
+  for (size_t i = 0; i < FW_INDEX_CHILDREN; i++)
+    if (index->child[i]) mark_lists(index->child[i], map);
+}
+
+static void keep_map(furrow_index *index, fw_file_map *map) {
+  index->map = map;
+  mark_lists(index, map);
+}
+
 /* Reads a file through a map of it, which the index keeps if its lists are views of it. */
 static furrow_status load_mapped(fw_index_reader *r, const fw_input *input, uint64_t size, const char *path,
                                  const furrow_index_load_params *params, furrow_index **index, furrow_error *err) {
-  void *map = NULL;
-  furrow_status status = map_file(&map, input, size, path, err);
-  if (status != FURROW_OK) return status;
+  if (size == 0) return read_bytes(r, NULL, 0, path, params, index, err);
   furrow_index *read = NULL;
-  status = read_bytes(r, map, size, path, params, &read, err);
+  fw_file_map *map = NULL;
+  FW_TRY(fw_file_map_open(&map, input, size, path, err));
+  furrow_status status = read_bytes(r, fw_file_map_bytes(map), size, path, params, &read, err);
+  const furrow_status lost = fw_file_map_check(map, err);
+  if (lost != FURROW_OK) status = lost;
   if (status == FURROW_OK) {
-    read->map = map;
-    read->map_size = (size_t)size;
+    keep_map(read, map);
     *index = read;
-  } else if (map) {
-    munmap(map, (size_t)size);
+  } else {
+    furrow_index_free(read);
+    fw_file_map_close(map);
   }
   return status;
 }

@@ -5,11 +5,11 @@
  * a file must not make us open something elsewhere. */
 #include <inttypes.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "base/buffer.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "io/file_map.h"
 #include "vector/file/index_read.h"
 #include "vector/search/pack_codes.h"
 
@@ -70,15 +70,10 @@ static void set_views(fw_lists *lists, const uint8_t *bytes) {
 }
 
 static void map_data(fw_cursor *c, fw_lists *lists, const data_file *data) {
-  fw_disk *disk = lists->disk;
-  void *map = mmap(NULL, (size_t)data->size, PROT_READ, MAP_PRIVATE, fw_input_descriptor(data->input), 0);
-  if (map == MAP_FAILED) {
-    fail_data(c, data, FURROW_E_IO, "cannot map the data file of an index");
-    return;
-  }
-  disk->map = map;
-  disk->map_size = (size_t)data->size;
-  set_views(lists, disk->map);
+  c->status = fw_file_map_open(&lists->disk->map, data->input, data->size, data->path, c->err);
+  if (!fw_cursor_good(c)) return;
+  lists->map = lists->disk->map;
+  set_views(lists, fw_file_map_bytes(lists->map));
 }
 
 /* Lists that are views of the data file; false: its bytes have to be read. */

@@ -218,6 +218,9 @@ furrow_status furrow_index_verify(const char *path, const furrow_index_load_para
   } else {
     verify_index(&v, index, false);
     status = v.status != FURROW_OK ? v.status : v.fatal;
+    const furrow_status lost = fw_index_finish(index, FURROW_OK, &error);
+    if (lost != FURROW_OK) tell_error(&v, lost, &error);
+    if (lost != FURROW_OK) status = lost;
   }
   furrow_index_free(index);
   if (status != FURROW_OK && err) *err = error;

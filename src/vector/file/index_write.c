@@ -9,6 +9,7 @@
 #include "base/params.h"
 #include "comm/collectives.h"
 #include "io/atomic_file.h"
+#include "io/file_map.h"
 #include "vector/data/id_names.h"
 
 /* ---- Fields --------------------------------------------------------------------------------------------- */
@@ -424,6 +425,16 @@ static void put_ivf_pq(fw_index_writer *w, const fw_ivf *ivf, bool fast) {
   put_pq(w, &ivf->pq);
 }
 
+/* What was written may be zeros where a mapped file was shortened: then the new file must not be kept. */
+static void check_maps(fw_index_writer *w, const furrow_index *index) {
+  const size_t count = w->joint == index ? w->joined_count : 1;
+  for (size_t i = 0; i < count; i++) {
+    const fw_lists *lists = w->joint == index ? w->joined[i].lists : &index->ivf.lists;
+    const furrow_status status = fw_file_map_check(lists->map, w->err);
+    if (status != FURROW_OK) w->status = status;
+  }
+}
+
 static void put_ivf(fw_index_writer *w, const furrow_index *index) {
   const fw_ivf *ivf = &index->ivf;
   put_u64(w, ivf->nlist);
@@ -439,6 +450,7 @@ static void put_ivf(fw_index_writer *w, const furrow_index *index) {
   else if (index->kind != FURROW_INDEX_IVF_FLAT)
     put_ivf_pq(w, ivf, index->kind == FURROW_INDEX_IVF_PQ_FAST);
   put_lists(w, index);
+  check_maps(w, index);
   if (index->kind != FURROW_INDEX_IVF_PQR) return;
   put_pq(w, &ivf->refine_pq);
   if (w->part)
@@ -512,26 +524,14 @@ static furrow_status read_params(fw_index_writer *w, const furrow_index *index, 
   return fw_index_writer_init(w, index, params, err);
 }
 
-/* Writes to an open file, which is closed. */
-static furrow_status write_and_close(const furrow_index *index, fw_atomic_file *file, const fw_index_writer *writer,
-                                     furrow_error *err) {
+static furrow_status write_bytes(const furrow_index *index, fw_atomic_file *file, const fw_index_writer *writer,
+                                 furrow_error *err) {
   fw_index_writer w = *writer;
   w.write = write_to_file;
   w.to = file;
   w.err = err;
   fw_write_index(&w, index);
-  furrow_status status = w.status;
-  if (status == FURROW_OK) status = fw_atomic_file_commit(file, err);
-  fw_atomic_file_close(file);
-  return status;
-}
-
-static furrow_status write_alone(const furrow_index *index, const char *path, bool overwrite,
-                                 const fw_index_writer *writer, furrow_error *err) {
-  fw_atomic_file *file = NULL;
-  FW_TRY(fw_atomic_file_open(&file, path, err));
-  if (!overwrite) fw_atomic_file_keep_existing(file);
-  return write_and_close(index, file, writer, err);
+  return w.status;
 }
 
 static furrow_status write_hash(void *to, uint64_t offset, const void *bytes, size_t size, furrow_error *err) {
@@ -567,14 +567,18 @@ furrow_status fw_index_common_digest(const furrow_index *index, const fw_index_w
 
 furrow_status fw_index_write_file(const furrow_index *index, const char *path, bool overwrite,
                                   const fw_index_writer *writer, furrow_error *err) {
-  if (!writer->names) return write_alone(index, path, overwrite, writer, err);
-  fw_index_stamp stamp;
-  if (strcmp(path, "-") == 0)
+  const furrow_id_names *names = writer->names;
+  fw_atomic_file *file = NULL;
+  fw_index_stamp stamp = {0};
+  if (names && strcmp(path, "-") == 0)
     return fw_fail(err, FURROW_E_ARGUMENT, "an index with names cannot be written to standard output");
-  FW_TRY(fw_index_find_stamp(index, writer, &stamp, err));
-  FW_TRY(fw_id_names_stage(writer->names, path, &stamp, overwrite, err));
-  const furrow_status status = write_alone(index, path, overwrite, writer, err);
-  return fw_id_names_settle(path, status, err);
+  if (names) FW_TRY(fw_index_find_stamp(index, writer, &stamp, err));
+  FW_TRY(fw_atomic_file_open(&file, path, err));
+  if (!overwrite) fw_atomic_file_keep_existing(file);
+  furrow_status status = write_bytes(index, file, writer, err);
+  if (status == FURROW_OK) status = fw_id_names_commit(file, names, path, &stamp, overwrite, err);
+  fw_atomic_file_close(file);
+  return status;
 }
 
 furrow_status furrow_index_save(const furrow_index *index, const char *path, const furrow_index_save_params *params,
@@ -599,7 +603,10 @@ furrow_status furrow_index_write(const furrow_index *index, const furrow_output 
   fw_atomic_file *file = NULL;
   FW_TRY(read_params(&writer, index, &p, params, err));
   FW_TRY(fw_atomic_file_open_output(&file, output, err));
-  return write_and_close(index, file, &writer, err);
+  furrow_status status = write_bytes(index, file, &writer, err);
+  if (status == FURROW_OK) status = fw_atomic_file_commit(file, err);
+  fw_atomic_file_close(file);
+  return status;
 }
 
 furrow_status furrow_index_file_size(const furrow_index *index, const furrow_index_save_params *params, uint64_t *size,

@@ -328,11 +328,10 @@ static furrow_status check_size(const together *t, uint64_t size, furrow_error *
 }
 
 /* Names are checked against the file as it was written, where the ids of all ranks are. */
-static furrow_status stage_names(const together *t, const char *path, bool overwrite, const furrow_id_names *names,
+static furrow_status check_names(const together *t, const furrow_id_names *names, fw_index_stamp *stamp,
                                  furrow_error *err) {
   furrow_index_load_params load;
   furrow_index *written = NULL;
-  fw_index_stamp stamp;
   char *temporary = NULL;
   const size_t folder = (size_t)(t->target.name - t->target.resolved);
   const char *name = fw_atomic_file_temporary(t->made);
@@ -346,18 +345,18 @@ static furrow_status stage_names(const together *t, const char *path, bool overw
   furrow_status status = furrow_index_load(&written, temporary, &load, err);
   if (status == FURROW_OK) status = fw_id_names_fit(names, written, FURROW_E_ARGUMENT, NULL, err);
   furrow_index_free(written);
-  if (status == FURROW_OK) status = fw_index_stamp_of_file(temporary, &stamp, err);
+  if (status == FURROW_OK) status = fw_index_stamp_of_file(temporary, stamp, err);
   fw_free(temporary);
-  return status == FURROW_OK ? fw_id_names_stage(names, path, &stamp, overwrite, err) : status;
+  return status;
 }
 
 /* Rank 0, when the bytes of all ranks are on the disk. */
 static furrow_status publish(together *t, const char *path, const furrow_index_save_params *params, uint64_t size,
                              furrow_error *err) {
+  fw_index_stamp stamp = {0};
   FW_TRY(check_size(t, size, err));
-  if (!params->names) return fw_atomic_file_commit(t->made, err);
-  FW_TRY(stage_names(t, path, params->overwrite, params->names, err));
-  return fw_id_names_settle(path, fw_atomic_file_commit(t->made, err), err);
+  if (params->names) FW_TRY(check_names(t, params->names, &stamp, err));
+  return fw_id_names_commit(t->made, params->names, path, &stamp, params->overwrite, err);
 }
 
 /* ---- The whole ------------------------------------------------------------------------------------------- */

@@ -231,7 +231,7 @@ bool furrow_is_shards(const char *path) {
   fw_input *input = NULL;
   char first[64];
   size_t got = 0, i = 0;
-  if (strcmp(path, "-") == 0 || fw_input_open(&input, path, NULL) != FURROW_OK) return false;
+  if (strcmp(path, "-") == 0 || fw_input_open_regular(&input, path, NULL) != FURROW_OK) return false;
   if (fw_input_read_at(input, first, sizeof first, 0, &got, NULL) != FURROW_OK) got = 0;
   fw_input_close(input);
   while (i < got && strchr(" \t\r\n", first[i])) i++;
@@ -284,7 +284,8 @@ typedef struct saving {
   const furrow_index_save_params *params;
   fw_shards_manifest made, old; /* old: of the manifest that is replaced; empty: none */
   fw_shard_entry own;
-  bool written; /* the own shard */
+  bool written;           /* the own shard */
+  furrow_file_lock *lock; /* rank 0's, of the manifest that is replaced: shards go that nobody else may begin to use */
 } saving;
 
 /* Rank 0's text of the old manifest for all ranks; one that is not sound has no shards. */
@@ -357,16 +358,12 @@ static furrow_status write_manifest(saving *s, furrow_error *err) {
   fw_atomic_file *file = NULL;
   fw_shards_manifest_write(&s->made, &text);
   furrow_status status = fw_buffer_status(&text, err);
-  const furrow_id_names *names = s->params->names;
   const fw_index_stamp stamp = {.size = text.size, .digest = XXH3_64bits(text.bytes, text.size)};
   if (status == FURROW_OK) status = fw_atomic_file_open(&file, s->path, err);
   if (status == FURROW_OK && !s->params->overwrite) fw_atomic_file_keep_existing(file);
   if (status == FURROW_OK) status = fw_atomic_file_write(file, text.bytes, text.size, err);
-  if (status == FURROW_OK && names) status = fw_id_names_stage(names, s->path, &stamp, s->params->overwrite, err);
-  if (status == FURROW_OK) {
-    status = fw_atomic_file_commit(file, err);
-    if (names) status = fw_id_names_settle(s->path, status, err);
-  }
+  if (status == FURROW_OK)
+    status = fw_id_names_commit(file, s->params->names, s->path, &stamp, s->params->overwrite, err);
   fw_atomic_file_close(file);
   fw_buffer_clear(&text);
   return status;
@@ -407,6 +404,8 @@ static furrow_status save_all(saving *s, const fw_index_writer *writer, furrow_e
     status = fw_fail(err, FURROW_E_EXISTS, "there is a file of that name already");
     fw_error_set_file(err, s->path);
   }
+  if (status == FURROW_OK && fw_comm_is_first(comm) && fw_path_exists(s->path))
+    status = furrow_file_lock_open(&s->lock, s->path, err);
   status = fw_comm_all_ok(comm, status, err);
   if (status == FURROW_OK) status = check_same(s, err);
   if (status == FURROW_OK) status = read_old(s, err);
@@ -431,6 +430,7 @@ furrow_status furrow_index_save_shards(const furrow_index *index, const char *pa
   if (status != FURROW_OK) return status;
   status = save_all(&s, &writer, err);
   clean_up(&s, status);
+  furrow_file_lock_close(s.lock);
   fw_shards_manifest_clear(&s.made);
   fw_shards_manifest_clear(&s.old);
   return status;

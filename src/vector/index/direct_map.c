@@ -182,7 +182,7 @@ furrow_status furrow_index_set_direct_map(furrow_index *index, furrow_direct_map
   if (status == FURROW_OK)
     status = fw_map_rebuild_create(&renewal, type, (size_t)fw_lists_stored(&ivf->lists), (size_t)inner->ntotal, err);
   if (status == FURROW_OK) fw_map_rebuild_finish(&renewal, ivf);
-  return status;
+  return fw_index_finish(index, status, err);
 }
 
 furrow_status furrow_index_set_nprobe(furrow_index *index, uint64_t nprobe, furrow_error *err) {

@@ -2,12 +2,11 @@
 #include "vector/index/index.h"
 
 #include <string.h>
-#include <sys/mman.h>
 
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/params.h"
-#include "io/input.h"
+#include "io/file_map.h"
 #include "vector/quantizer/assign.h"
 
 /* ---- Making and freeing --------------------------------------------------------------------------------- */
@@ -33,6 +32,18 @@ furrow_status fw_index_check_whole(const furrow_index *index, furrow_error *err)
                  "the index was loaded with search_only, so that its codes cannot be read or changed");
 }
 
+static furrow_status check_maps(const furrow_index *index, furrow_error *err) {
+  if (fw_index_is_ivf(index)) FW_TRY(fw_file_map_check(index->ivf.lists.map, err));
+  for (size_t i = 0; i < FW_INDEX_CHILDREN; i++)
+    if (index->child[i]) FW_TRY(check_maps(index->child[i], err));
+  return FURROW_OK;
+}
+
+furrow_status fw_index_finish(const furrow_index *index, furrow_status status, furrow_error *err) {
+  const furrow_status maps = check_maps(index, err);
+  return maps == FURROW_OK ? status : maps;
+}
+
 furrow_status fw_lists_allocate(fw_lists *lists, furrow_error *err) {
   if (lists->list) return FURROW_OK;
   void *memory = NULL;
@@ -43,7 +54,7 @@ furrow_status fw_lists_allocate(fw_lists *lists, furrow_error *err) {
 
 static void disk_free(fw_disk *disk) {
   if (!disk) return;
-  if (disk->map) munmap(disk->map, disk->map_size);
+  fw_file_map_close(disk->map);
   fw_input_close(disk->held);
   fw_free(disk->lists);
   fw_free(disk->slots);
@@ -118,7 +129,7 @@ void furrow_index_free(furrow_index *index) {
   default: ivf_clear(&index->ivf); break;
   }
   fw_encoder_free(index->encoder);
-  if (index->map) munmap(index->map, index->map_size);
+  fw_file_map_close(index->map);
   fw_input_close(index->held);
   fw_free(index);
 }
@@ -232,6 +243,7 @@ furrow_status furrow_index_list(const furrow_index *index, uint64_t list, furrow
     return fw_fail(err, FURROW_E_ARGUMENT, "there is no list %llu: nlist is %zu", (unsigned long long)list,
                    index->ivf.nlist);
   const fw_lists *lists = &index->ivf.lists;
+  FW_TRY(fw_file_map_check(lists->map, err));
   *view = (furrow_list_view){.code_size = lists->code_size};
   if (!lists->list) return FURROW_OK;
   view->count = lists->list[list].size;

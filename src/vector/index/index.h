@@ -70,10 +70,9 @@ typedef struct fw_disk {
   char *file_name; /* ends with a 0 */
   size_t file_name_size;
   uint64_t total_size;
-  uint8_t *map; /* the data file; NULL: not mapped */
-  size_t map_size;
-  struct fw_input *held; /* lists are views of its memory; NULL: none */
-  bool missing;          /* there is no data file: lists have sizes but no contents */
+  struct fw_file_map *map; /* the data file; NULL: not mapped */
+  struct fw_input *held;   /* lists are views of its memory; NULL: none */
+  bool missing;            /* there is no data file: lists have sizes but no contents */
 } fw_disk;
 
 typedef struct fw_lists {
@@ -86,6 +85,7 @@ typedef struct fw_lists {
   uint8_t *codes, *ids;        /* slabs that lists may be views of; may be NULL */
   fw_sizes_form sizes_form;    /* INLINE */
   fw_disk *disk;               /* ON_DISK, else NULL */
+  struct fw_file_map *map;     /* lists may be views of it; of the outermost index or of disk; NULL: none */
   /* BLOCKS (FastScan): codes of a list are ceil(size / block_vectors) blocks of block_bytes */
   size_t block_vectors, block_bytes;
 } fw_lists;
@@ -231,11 +231,10 @@ struct furrow_index {
     fw_transforms transforms;
     float k_factor; /* REFINE */
   };
-  int64_t next_id;     /* of the outermost index: what furrow_index_next_id returns; 0: not known */
-  fw_encoder *encoder; /* IVF_*, PQ: what adding needs of the quantizers; NULL: nothing was added yet */
-  uint8_t *map;        /* of the outermost index: the file that lists are views of; NULL: none */
-  size_t map_size;
-  struct fw_input *held; /* the same, of a file in memory */
+  int64_t next_id;         /* of the outermost index: what furrow_index_next_id returns; 0: not known */
+  fw_encoder *encoder;     /* IVF_*, PQ: what adding needs of the quantizers; NULL: nothing was added yet */
+  struct fw_file_map *map; /* of the outermost index: the file that lists are views of; NULL: none */
+  struct fw_input *held;   /* the same, of a file in memory */
 };
 
 /* the fourcc that stands for a missing index */
@@ -252,6 +251,9 @@ furrow_status fw_index_create(furrow_index **index, furrow_index_kind kind, int3
                               furrow_error *err) FURROW_MUST_USE;
 /* E_STATE: it was loaded with search_only. Every function that reads codes or changes the index calls this first. */
 furrow_status fw_index_check_whole(const furrow_index *index, furrow_error *err) FURROW_MUST_USE;
+/* The end of every function that reads codes or ids of lists: `status`, unless a file that they are mapped from was
+ * shortened meanwhile. Then nothing that was read counts, and it is E_IO. */
+furrow_status fw_index_finish(const furrow_index *index, furrow_status status, furrow_error *err) FURROW_MUST_USE;
 /* Allocates lists->list, nlist empty lists, unless it exists. */
 furrow_status fw_lists_allocate(fw_lists *lists, furrow_error *err) FURROW_MUST_USE;
 

@@ -152,7 +152,7 @@ furrow_status furrow_index_reconstruct(const furrow_index *index, int64_t id, fl
   furrow_status status = fw_index_check_whole(index, err);
   if (status == FURROW_OK) status = fw_alloc(&memory, (size_t)index->d, sizeof *vector, err);
   if (status != FURROW_OK) return status;
-  status = fw_reconstruct(index, id, memory, err);
+  status = fw_index_finish(index, fw_reconstruct(index, id, memory, err), err);
   if (status == FURROW_OK) memcpy(vector, memory, (size_t)index->d * sizeof *vector);
   fw_free(memory);
   return status;

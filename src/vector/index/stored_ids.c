@@ -36,7 +36,7 @@ static bool keep_largest(void *largest, int64_t id) {
 int64_t furrow_index_next_id(const furrow_index *index) {
   int64_t largest = -1;
   each_id(index, keep_largest, &largest);
-  if (largest == INT64_MAX) return -1;
+  if (largest == INT64_MAX || fw_index_finish(index, FURROW_OK, NULL) != FURROW_OK) return -1;
   return largest >= index->ntotal ? largest + 1 : index->ntotal;
 }
 
@@ -44,7 +44,7 @@ int64_t furrow_index_next_id(const furrow_index *index) {
 
 typedef struct unique {
   int64_t shift, min, max, twice;
-  uint64_t count;
+  uint64_t count, range;
   uint64_t *bits;   /* of the ids from min to max; NULL: they are too far apart */
   uint64_t *sorted; /* or all of them, as unsigned numbers in the same order */
 } unique;
@@ -62,6 +62,7 @@ static bool mark(void *context, int64_t id) {
   unique *u = context;
   const uint64_t at = (uint64_t)(id + u->shift) - (uint64_t)u->min, bit = (uint64_t)1 << at % 64;
   u->twice = id + u->shift;
+  if (at > u->range) return false; /* of a mapped file that changed since its ids were looked at */
   if (u->bits[at / 64] & bit) return false;
   u->bits[at / 64] |= bit;
   return true;
@@ -96,10 +97,10 @@ furrow_status fw_ids_check_unique(const fw_shifted_ids *parts, size_t count, fur
   unique u = {0};
   void *memory = NULL;
   visit_all(&u, parts, count, find_range);
-  const uint64_t range = (uint64_t)u.max - (uint64_t)u.min;
-  const bool near = range / 64 <= u.count; /* then a bit for each takes no more than the ids themselves */
+  u.range = (uint64_t)u.max - (uint64_t)u.min;
+  const bool near = u.range / 64 <= u.count; /* then a bit for each takes no more than the ids themselves */
   if (u.count == 0) return FURROW_OK;
-  FW_TRY(fw_alloc_zero(&memory, near ? range / 64 + 1 : u.count, sizeof(uint64_t), err));
+  FW_TRY(fw_alloc_zero(&memory, near ? u.range / 64 + 1 : u.count, sizeof(uint64_t), err));
   bool differ = false;
   if (near) {
     u.bits = memory;
@@ -111,5 +112,6 @@ furrow_status fw_ids_check_unique(const fw_shifted_ids *parts, size_t count, fur
     differ = sorted_differ(&u);
   }
   fw_free(memory);
+  for (size_t i = 0; i < count; i++) FW_TRY(fw_index_finish(parts[i].index, FURROW_OK, err));
   return differ ? FURROW_OK : fw_fail(err, FURROW_E_EXISTS, "id %" PRId64 " would be there more than once", u.twice);
 }

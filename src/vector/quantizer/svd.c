@@ -7,18 +7,10 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "kern/math/products.h"
 
 #define MOST_SWEEPS 40
 #define ORTHOGONAL 1e-12 /* cosine below which two columns are */
-
-static double dot(const double *x, const double *y, size_t n) {
-  double sum[4] = {0};
-  size_t i = 0;
-  for (; i + 4 <= n; i += 4)
-    for (size_t j = 0; j < 4; j++) sum[j] += x[i + j] * y[i + j];
-  for (; i < n; i++) sum[0] += x[i] * y[i];
-  return sum[0] + sum[1] + (sum[2] + sum[3]);
-}
 
 static void rotate(double *x, double *y, size_t n, double c, double s) {
   for (size_t i = 0; i < n; i++) {
@@ -31,7 +23,7 @@ static void rotate(double *x, double *y, size_t n, double c, double s) {
 /* Makes columns p and q orthogonal; false if they were. */
 static bool rotate_pair(double *a, double *v, size_t n, size_t p, size_t q) {
   double *x = a + p * n, *y = a + q * n;
-  double xx = dot(x, x, n), yy = dot(y, y, n), xy = dot(x, y, n);
+  double xx = fw_dot_f64(x, x, n), yy = fw_dot_f64(y, y, n), xy = fw_dot_f64(x, y, n);
   if (xy == 0 || fabs(xy) <= ORTHOGONAL * sqrt(xx * yy)) return false;
   double zeta = (yy - xx) / (2 * xy);
   double t = (zeta >= 0 ? 1 : -1) / (fabs(zeta) + sqrt(1 + zeta * zeta));
@@ -56,11 +48,11 @@ void fw_svd(double *a, double *v, size_t n) {
 static double reduce(double *x, const double *u, size_t count, size_t n) {
   for (int again = 0; again < 2; again++) {
     for (size_t j = 0; j < count; j++) {
-      double part = dot(x, u + j * n, n);
+      double part = fw_dot_f64(x, u + j * n, n);
       for (size_t i = 0; i < n; i++) x[i] -= part * u[j * n + i];
     }
   }
-  return sqrt(dot(x, x, n));
+  return sqrt(fw_dot_f64(x, x, n));
 }
 
 /* A unit vector orthogonal to columns 0 … at-1 of u goes to column `at`. Of the n unit vectors one has at least 1/n of
@@ -89,9 +81,9 @@ static void swap_columns(double *a, size_t p, size_t q, size_t n) {
 static void normalize_columns(double *a, double *v, size_t n) {
   double most = 0;
   size_t found = 0;
-  for (size_t j = 0; j < n; j++) most = fmax(most, sqrt(dot(a + j * n, a + j * n, n)));
+  for (size_t j = 0; j < n; j++) most = fmax(most, sqrt(fw_dot_f64(a + j * n, a + j * n, n)));
   for (size_t j = 0; j < n; j++) {
-    double length = sqrt(dot(a + j * n, a + j * n, n));
+    double length = sqrt(fw_dot_f64(a + j * n, a + j * n, n));
     if (!(length > most * (double)n * DBL_EPSILON)) continue;
     for (size_t i = 0; i < n; i++) a[j * n + i] /= length;
     swap_columns(a, found, j, n);

@@ -16,7 +16,7 @@ static bool is_in_bitmap(const uint8_t *bitmap, size_t bytes, int64_t id) {
 
 static bool contains(const furrow_id_filter *filter, int64_t id) {
   switch (filter->kind) {
-  case FURROW_ID_FILTER_RANGE: return filter->first <= id && id < filter->end;
+  case FURROW_ID_FILTER_RANGE: return filter->first <= id && (id < filter->end || filter->end == INT64_MAX);
   case FURROW_ID_FILTER_SORTED: return is_in_sorted(filter->sorted, filter->sorted_count, id);
   case FURROW_ID_FILTER_BITMAP: return is_in_bitmap(filter->bitmap, filter->bitmap_bytes, id);
   case FURROW_ID_FILTER_CALLBACK: return filter->keep(filter->user, id);

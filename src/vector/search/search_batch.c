@@ -193,7 +193,8 @@ furrow_status fw_search_parallel(const furrow_searcher *searcher, const float *q
   const unsigned threads = count_threads(searcher, n, &p, &job);
   if (threads > 1) status = fw_searcher_pool(searcher, threads, &pool, err);
   if (status != FURROW_OK) return status;
-  if (threads > 1 && is_shared(searcher, part, n, threads)) return search_shared(context, pool, threads, n, &job, err);
+  if (threads > 1 && is_shared(searcher, part, n, threads))
+    return fw_index_finish(searcher->index, search_shared(context, pool, threads, n, &job, err), err);
   batch b = {.searcher = searcher, .part = part, .context = context, .job = &job, .n = n, .failed_at = SIZE_MAX};
   b.step = queries_at_once(searcher, n, k, &job, threads);
   b.err = err;
@@ -209,7 +210,7 @@ furrow_status fw_search_parallel(const furrow_searcher *searcher, const float *q
   else
     status = fw_pool_for(pool, parts < threads ? parts : threads, run_parts, &b, err);
   pthread_mutex_destroy(&b.lock);
-  return status != FURROW_OK ? status : b.status;
+  return fw_index_finish(searcher->index, status != FURROW_OK ? status : b.status, err);
 }
 
 /* ---- The k best ------------------------------------------------------------------------------------------ */

@@ -63,15 +63,26 @@ static float base_of(const probe_state *v, size_t probe) {
   return similarity ? -base : base;
 }
 
+/* Vectors of a list in the machine's byte order: those that are stored, or else a copy of one. */
+enum { ROWS_AT_ONCE = FW_BIG_ENDIAN ? 1 : ROWS };
+
+static const void *rows_of(const probe_state *v, const fw_list *list, size_t i, size_t d) {
+  const uint8_t *row = list->codes + i * d * sizeof(float);
+  if (!FW_BIG_ENDIAN) return row;
+  memcpy(v->work, row, d * sizeof(float));
+  fw_swap_le(v->work, sizeof(float), d);
+  return v->work;
+}
+
 static void scan_rows(const probe_state *v, const fw_scan_params *scan_params, fw_sink *sink) {
   const furrow_index *index = v->node->index;
   const fw_list *list = &index->ivf.lists.list[scan_params->list];
   const bool similarity = index->metric == FURROW_METRIC_IP;
   const size_t d = (size_t)index->d;
-  float keys[ROWS];
-  for (size_t i = 0; i < scan_params->upto; i += ROWS) {
-    const size_t count = scan_params->upto - i < ROWS ? scan_params->upto - i : ROWS;
-    const uint8_t *rows = list->codes + i * d * sizeof(float);
+  float keys[ROWS_AT_ONCE];
+  for (size_t i = 0; i < scan_params->upto; i += ROWS_AT_ONCE) {
+    const size_t count = scan_params->upto - i < ROWS_AT_ONCE ? scan_params->upto - i : ROWS_AT_ONCE;
+    const void *rows = rows_of(v, list, i, d);
     if (similarity)
       fw_scan_table()->ip_rows(v->query, rows, count, d, keys);
     else

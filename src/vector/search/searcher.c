@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/params.h"
+#include "io/file_map.h"
 #include "vector/index/inverted_lists.h"
 #include "vector/index/parallel.h"
 #include "vector/quantizer/sq.h"
@@ -215,12 +216,12 @@ static furrow_status create_root(fw_node **root, const furrow_index *index, cons
 static void release_codes(const furrow_index *index) {
   const furrow_index *ivf = furrow_index_ivf(index);
   if (!index->map || !ivf || ivf->kind != FURROW_INDEX_IVF_PQ || ivf->ivf.pq.nbits > 8 || !ivf->ivf.lists.list) return;
-  const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), map = (uintptr_t)index->map;
+  const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), map = (uintptr_t)fw_file_map_bytes(index->map);
   for (size_t i = 0; i < ivf->ivf.nlist; i++) {
     const fw_list *list = &ivf->ivf.lists.list[i];
     const uintptr_t begin = ((uintptr_t)list->codes + page - 1) / page * page;
     const uintptr_t end = ((uintptr_t)list->codes + list->size * ivf->ivf.code_size) / page * page;
-    if (list->capacity == 0 && begin < end && begin >= map && end <= map + index->map_size)
+    if (list->capacity == 0 && begin < end && begin >= map && end <= map + fw_file_map_size(index->map))
       (void)madvise((void *)begin, end - begin, MADV_DONTNEED);
   }
 }
@@ -232,7 +233,9 @@ furrow_status fw_searcher_create(furrow_searcher **searcher, const furrow_index 
   furrow_status status = create_root(&root, index, list_sizes, fw_thread_count(threads), err);
   if (status == FURROW_OK) status = fw_alloc_zero(&memory, 1, sizeof **searcher, err);
   if (status == FURROW_OK) status = fw_alloc_zero(&store, 1, sizeof(fw_searcher_store), err);
+  status = fw_index_finish(index, status, err);
   if (status != FURROW_OK) {
+    fw_free(store);
     fw_free(memory);
     free_node(root);
     return status;

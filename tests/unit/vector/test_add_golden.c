@@ -25,6 +25,7 @@ static float *read_floats(const char *folder, int32_t d, int64_t n) {
   read_whole(path, &f);
   free(path);
   assert_int_equal(f.size, (size_t)d * (size_t)n * sizeof(float));
+  fw_swap_le(f.bytes, sizeof(float), f.size / sizeof(float));
   return (float *)f.bytes;
 }
 

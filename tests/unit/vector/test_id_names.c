@@ -234,6 +234,7 @@ static void bad_lines_are_named(void **state) {
     assert_string_equal(err.message, bad[i].message);
     assert_int_equal(err.line, bad[i].line);
     assert_string_equal(err.file, "bad");
+    assert_int_equal(furrow_name_list_load(&list, "bad", NULL), FURROW_E_PARSE);
   }
 }
 
@@ -296,7 +297,8 @@ static void names_must_fit(void **state) {
   assert_int_equal(save(three, names, "i", false, &err), FURROW_OK);
   assert_int_equal(save(three, names, "i", false, &err), FURROW_E_EXISTS);
   /* an index of the same size, written by something that knows no names */
-  assert_int_equal(save(other, NULL, "i", true, &err), FURROW_OK);
+  assert_int_equal(save(other, NULL, "j", false, &err), FURROW_OK);
+  assert_int_equal(rename("j", "i"), 0);
   assert_int_equal(furrow_id_names_load(&loaded, "i", &err), FURROW_E_FORMAT);
   assert_string_equal(err.file, "i.names");
   assert_string_equal(err.message, "the names belong to another index, or to this one before it was changed");
@@ -312,6 +314,30 @@ static void names_must_fit(void **state) {
   furrow_index_free(other);
 }
 
+/* Whatever an earlier save left waiting: names that belong to the index, to none, or nothing. */
+static void an_index_without_names_replaces_one_with_names(void **state) {
+  (void)state;
+  furrow_index *three = made_index(3, 5, NULL), *other = made_index(3, 7, NULL);
+  furrow_id_names *names = made_names("n", NULL, 3), *loaded = NULL;
+  furrow_error err;
+  for (int waiting = 0; waiting < 4; waiting++) {
+    assert_int_equal(save(other, names, "j", true, &err), FURROW_OK);
+    assert_int_equal(save(three, names, "i", true, &err), FURROW_OK);
+    if (waiting == 1) assert_int_equal(rename("i.names", "i.names.new"), 0);
+    if (waiting == 2) assert_int_equal(rename("j.names", "i.names.new"), 0);
+    if (waiting == 3) assert_int_equal(rename("i.names", "i.names.new") | rename("j.names", "i.names"), 0);
+    assert_int_equal(furrow_id_names_load(&loaded, "i", &err), FURROW_OK);
+    furrow_id_names_free(loaded);
+    assert_int_equal(save(other, NULL, "i", true, &err), FURROW_OK);
+    assert_int_equal(furrow_id_names_load(&loaded, "i", &err), FURROW_E_NOT_FOUND);
+    assert_int_not_equal(access("i.names", F_OK), 0);
+    assert_int_not_equal(access("i.names.new", F_OK), 0);
+  }
+  furrow_id_names_free(names);
+  furrow_index_free(three);
+  furrow_index_free(other);
+}
+
 static void another_file_stays(void **state) {
   (void)state;
   furrow_index *index = made_index(3, 5, NULL);
@@ -321,7 +347,9 @@ static void another_file_stays(void **state) {
   assert_int_equal(save(index, names, "i", true, &err), FURROW_E_EXISTS);
   assert_string_equal(err.file, "i.names");
   assert_int_not_equal(access("i", F_OK), 0);
-  assert_int_equal(save(index, NULL, "i", true, &err), FURROW_OK);
+  assert_int_equal(save(index, NULL, "i", true, &err), FURROW_E_EXISTS);
+  assert_int_not_equal(access("i", F_OK), 0);
+  assert_int_equal(save(index, NULL, "i", false, &err), FURROW_OK);
   assert_int_equal(furrow_id_names_discard("i", &err), FURROW_E_EXISTS);
   assert_int_equal(furrow_id_names_load(&loaded, "i", &err), FURROW_E_FORMAT);
   assert_string_equal(err.message, "is not a file of names");
@@ -391,6 +419,7 @@ static void files_are_refused_as_listed(void **state) {
     if (strcmp(found, wanted) != 0) print_error("%s: %s\n    not %s\n", file, found, wanted);
     assert_string_equal(found, wanted);
     assert_string_equal(err.file, "i.names");
+    assert_int_equal(furrow_id_names_load(&names, "i", NULL), result);
   }
   fclose(list);
   reject_list_is_complete("index_names");
@@ -530,6 +559,7 @@ int main(void) {
       IN_DIR(the_first_line_decides),
       IN_DIR(names_come_back),
       IN_DIR(names_must_fit),
+      IN_DIR(an_index_without_names_replaces_one_with_names),
       IN_DIR(another_file_stays),
       IN_DIR(ids_of_an_index_are_listed),
       IN_DIR(names_of_an_index_are_set),

@@ -221,13 +221,30 @@ static void lists_do_not_multiply_the_data(void **state) {
   index_file_clear(&f);
 }
 
+/* tests/unit/vector/test_mapped_file.c cuts index files. */
+static void a_data_file_is_cut(void **state) {
+  furrow_index_load_params params;
+  furrow_index *index = NULL;
+  furrow_list_view list;
+  furrow_error err;
+  (void)state;
+  write_both("a.index", "a.data", "a.data");
+  furrow_index_load_params_init(&params);
+  params.memory_map = true;
+  assert_int_equal(furrow_index_load(&index, "a.index", &params, NULL), FURROW_OK);
+  assert_int_equal(truncate("a.data", DATA_SIZE / 2), 0);
+  assert_int_equal(furrow_index_list(index, 0, &list, &err), FURROW_E_IO);
+  assert_string_equal(err.file, "a.data");
+  furrow_index_free(index);
+}
+
 int main(void) {
 #define IN_DIR(test) cmocka_unit_test_setup_teardown(test, enter_dir, leave_dir)
   const struct CMUnitTest tests[] = {
       IN_DIR(lists_come_from_beside_the_index), IN_DIR(a_stored_path_is_not_followed),
       IN_DIR(lists_may_be_missing_if_allowed),  IN_DIR(lists_become_part_of_the_file),
       IN_DIR(a_data_file_is_checked),           IN_DIR(ranges_are_checked),
-      IN_DIR(lists_do_not_multiply_the_data),
+      IN_DIR(lists_do_not_multiply_the_data),   IN_DIR(a_data_file_is_cut),
   };
 #undef IN_DIR
   return cmocka_run_group_tests(tests, NULL, NULL);

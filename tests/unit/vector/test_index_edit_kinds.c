@@ -240,6 +240,8 @@ static void read_numbers(const char *name, void *numbers, size_t size, size_t *c
   assert_non_null(file);
   *count = fread(numbers, 1, size, file);
   fclose(file);
+  const size_t element = strstr(name, ".i64") ? sizeof(int64_t) : sizeof(float);
+  fw_swap_le(numbers, element, *count / element);
 }
 
 static furrow_index *golden(const char *name) {

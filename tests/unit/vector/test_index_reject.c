@@ -34,6 +34,7 @@ static void check(const entry *e) {
     snprintf(found, sizeof found, "%s %llu %s %s", furrow_status_name(status), (unsigned long long)err.offset,
              err.token[0] ? err.token : "-", err.message);
     if (strcmp(found, wanted) != 0) fail_msg("%s: %s\n    not %s", e->file, found, wanted);
+    assert_int_equal(furrow_index_load(&index, path, &params, NULL), status);
     assert_null(index);
     assert_non_null(strstr(path, err.file));
   }

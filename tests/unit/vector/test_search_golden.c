@@ -40,6 +40,8 @@ static void *read_file(const char *name, size_t *size) {
   assert_int_equal(fread(bytes, 1, *size, file), *size);
   bytes[*size] = 0;
   fclose(file);
+  if (strstr(name, ".f32")) fw_swap_le(bytes, sizeof(float), *size / sizeof(float));
+  if (strstr(name, ".i64")) fw_swap_le(bytes, sizeof(int64_t), *size / sizeof(int64_t));
   return bytes;
 }
 

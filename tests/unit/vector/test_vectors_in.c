@@ -2,6 +2,7 @@
 #include <float.h>
 #include <math.h>
 
+#include "base/endian.h"
 #include "base/rng.h"
 #include "furrow/vector_data.h"
 #include "support/failing_alloc.h"
@@ -98,11 +99,13 @@ static void test_integers(void **state) {
 static void test_compressed(void **state) {
   furrow_vectors_reader *v = NULL;
   furrow_vectors_reader_params params;
-  float values[N * D], read[N * D];
+  float values[N * D], stored[N * D], read[N * D];
   size_t got = 0;
   (void)state;
   make_vectors(values);
-  assert_true(packed_write("v.f32.gz", FW_FILE_GZIP, values, sizeof values, NULL));
+  memcpy(stored, values, sizeof stored);
+  fw_swap_le(stored, sizeof *stored, N * D);
+  assert_true(packed_write("v.f32.gz", FW_FILE_GZIP, stored, sizeof stored, NULL));
   furrow_vectors_reader_params_init(&params);
   params.d = D;
   assert_int_equal(furrow_vectors_reader_open(&v, "v.f32.gz", &params, NULL), FURROW_OK);
@@ -116,6 +119,93 @@ static void test_compressed(void **state) {
   assert_int_equal(furrow_vectors_reader_next(v, 1, read, NULL, &got, NULL), FURROW_OK);
   assert_int_equal(remove("v.f32.gz"), 0);
   assert_int_equal(furrow_vectors_reader_rewind(v, NULL), FURROW_E_STATE);
+  furrow_vectors_reader_close(v);
+}
+
+/* Vectors first … first + count - 1 of values, and no more, with a rewind between. */
+static void check_part(furrow_vectors_reader *v, const float *values, size_t first, size_t count) {
+  float read[N * D];
+  int64_t ids[N];
+  assert_int_equal(furrow_vectors_reader_count(v), count);
+  for (int pass = 0; pass < 2; pass++) {
+    size_t got = 0, more = 7;
+    assert_int_equal(furrow_vectors_reader_next(v, N, read, ids, &got, NULL), FURROW_OK);
+    assert_int_equal(got, count);
+    assert_memory_equal(read, values + first * D, count * D * sizeof *read);
+    for (size_t i = 0; i < got; i++) assert_int_equal(ids[i], first + i);
+    assert_int_equal(furrow_vectors_reader_next(v, N, read, NULL, &more, NULL), FURROW_OK);
+    assert_int_equal(more, 0);
+    assert_int_equal(furrow_vectors_reader_rewind(v, NULL), FURROW_OK);
+  }
+}
+
+static void restrict_twice(furrow_vectors_reader *v, const float *values) {
+  furrow_error err;
+  assert_int_equal(furrow_vectors_reader_restrict(v, 2, N - 3, &err), FURROW_OK);
+  check_part(v, values, 2, N - 3);
+  assert_int_equal(furrow_vectors_reader_restrict(v, 1, N - 3, &err), FURROW_E_ARGUMENT);
+  assert_int_equal(furrow_vectors_reader_restrict(v, UINT64_MAX, 2, NULL), FURROW_E_ARGUMENT);
+  check_part(v, values, 2, N - 3); /* as before */
+  assert_int_equal(furrow_vectors_reader_restrict(v, 1, 1, &err), FURROW_OK);
+  check_part(v, values, 3, 1);
+}
+
+/* A part of a part, of memory, of a file that seeks, and of one that has to be read from its start. */
+static void test_parts(void **state) {
+  furrow_vectors_reader *v = NULL;
+  furrow_vectors_reader_params params;
+  furrow_vectors_memory memory;
+  furrow_error err;
+  float values[N * D], stored[N * D];
+  (void)state;
+  make_vectors(values);
+  memcpy(stored, values, sizeof stored);
+  fw_swap_le(stored, sizeof *stored, N * D);
+  write_rows("v.fvecs", values, N, D, false);
+  assert_true(packed_write("v.f32.gz", FW_FILE_GZIP, stored, sizeof stored, NULL));
+  assert_true(packed_write("v.f32.zst", FW_FILE_ZSTD, stored, sizeof stored, NULL));
+  furrow_vectors_memory_init(&memory);
+  memory.vectors = values;
+  memory.count = N;
+  memory.d = D;
+  assert_int_equal(furrow_vectors_reader_open_memory(&v, &memory, NULL), FURROW_OK);
+  restrict_twice(v, values);
+  furrow_vectors_reader_close(v);
+  furrow_vectors_reader_params_init(&params);
+  params.d = D;
+  static const char *const paths[] = {"v.fvecs", "v.f32.gz", "v.f32.zst"};
+  for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+    assert_int_equal(furrow_vectors_reader_open(&v, paths[i], &params, &err), FURROW_OK);
+    assert_int_equal(furrow_vectors_reader_restrict(v, N + 1, 1, &err), FURROW_E_ARGUMENT);
+    assert_non_null(strstr(err.message, "has no vectors"));
+    assert_string_equal(err.file, paths[i]);
+    restrict_twice(v, values);
+    furrow_vectors_reader_close(v);
+  }
+}
+
+static void test_cut_short(void **state) {
+  furrow_vectors_reader *v = NULL;
+  furrow_vectors_reader_params params;
+  furrow_error err;
+  float values[N * D];
+  size_t got = 7;
+  (void)state;
+  make_vectors(values);
+  assert_true(packed_write("v.f32.gz", FW_FILE_GZIP, values, sizeof values - 2, NULL));
+  furrow_vectors_reader_params_init(&params);
+  params.d = D;
+  assert_int_equal(furrow_vectors_reader_open(&v, "v.f32.gz", &params, &err), FURROW_OK);
+  assert_int_equal(furrow_vectors_reader_next(v, N, values, NULL, &got, &err), FURROW_E_FORMAT);
+  assert_non_null(strstr(err.message, "ends within a vector of 3 floats"));
+  assert_int_equal(err.offset, sizeof values - 2);
+  assert_int_equal(got, 7);
+  assert_int_equal(furrow_vectors_reader_rewind(v, &err), FURROW_OK); /* the failure is behind the first vectors */
+  assert_int_equal(furrow_vectors_reader_next(v, N - 1, values, NULL, &got, &err), FURROW_OK);
+  assert_int_equal(got, N - 1);
+  assert_int_equal(furrow_vectors_reader_restrict(v, N - 1, 1, &err), FURROW_OK);
+  assert_int_equal(furrow_vectors_reader_next(v, 1, values, NULL, &got, NULL), FURROW_E_FORMAT);
+  assert_int_equal(furrow_vectors_reader_restrict(v, N, 1, NULL), FURROW_E_ARGUMENT);
   furrow_vectors_reader_close(v);
 }
 
@@ -404,6 +494,25 @@ static void test_matrix_refused(void **state) {
   assert_null(v);
 }
 
+static bool only_last(int32_t row, int64_t col) {
+  (void)row;
+  return col == 1 << 20;
+}
+
+static void test_long_rows(void **state) {
+  made m = {.row_type = 3, .rows = 1, .cols = (1 << 20) + 1, .present = only_last};
+  furrow_vectors_reader *v = NULL;
+  furrow_error err;
+  (void)state;
+  made_save("m", &m);
+  assert_int_equal(furrow_vectors_reader_open_matrix(&v, "m", NULL, &err), FURROW_E_RANGE);
+  assert_string_equal(err.message, "its rows are too long for vectors");
+  assert_string_equal(err.hint, "vectors may be its columns");
+  assert_string_equal(err.file, "m");
+  assert_int_equal(furrow_vectors_reader_open_matrix(&v, "m", NULL, NULL), FURROW_E_RANGE);
+  assert_null(v);
+}
+
 /* ---- Samples -------------------------------------------------------------------------------------------- */
 
 enum { SEEN = 400, KEPT = 40 };
@@ -541,7 +650,7 @@ static void test_exact_ties(void **state) {
 /* ---- No memory ------------------------------------------------------------------------------------------ */
 
 static furrow_status use_all(void) {
-  furrow_vectors_reader *v = NULL, *m = NULL, *in_memory = NULL;
+  furrow_vectors_reader *v = NULL, *m = NULL, *in_memory = NULL, *packed = NULL;
   furrow_vectors_memory memory;
   furrow_reservoir *s = NULL;
   furrow_ids ids;
@@ -568,6 +677,10 @@ static furrow_status use_all(void) {
   if (status == FURROW_OK) status = furrow_ids_load(&ids, "i.txt", NULL, NULL);
   if (status == FURROW_OK) status = furrow_vectors_reader_open_matrix(&m, "m", &params, NULL);
   if (status == FURROW_OK) status = furrow_vectors_reader_next(m, 4, values, NULL, &got, NULL);
+  params.d = D;
+  if (status == FURROW_OK) status = furrow_vectors_reader_open(&packed, "v.f32.gz", &params, NULL);
+  if (status == FURROW_OK) status = furrow_vectors_reader_restrict(packed, 2, 1, NULL);
+  furrow_vectors_reader_close(packed);
   furrow_vectors_reader_close(in_memory);
   furrow_vectors_reader_close(v);
   furrow_vectors_reader_close(m);
@@ -584,6 +697,7 @@ static void test_no_memory(void **state) {
   if (!FAILING_ALLOC) skip();
   make_vectors(values);
   write_rows("v.fvecs", values, N, D, false);
+  assert_true(packed_write("v.f32.gz", FW_FILE_GZIP, values, sizeof values, NULL));
   assert_true(test_write_text("i.txt", "1 2 3"));
   made_save("m", &m);
   assert_int_equal(use_all(), FURROW_OK);
@@ -607,7 +721,8 @@ int main(void) {
       TEST(test_columns),        TEST(test_rows),         TEST(test_matrix_refused),
       TEST(test_sample),         TEST(test_small_sample), TEST(test_exact),
       TEST(test_exact_ties),     TEST(test_no_memory),    TEST(test_memory),
-      TEST(test_memory_refused),
+      TEST(test_memory_refused), TEST(test_parts),        TEST(test_cut_short),
+      TEST(test_long_rows),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
