@@ -20,7 +20,8 @@ static const dtype_traits dtypes[] = {
 
 static bool has_format(const Py_buffer *view, const dtype_traits *dtype) {
   const char *format = view->format ? view->format : "B";
-  if (*format == '@' || *format == '=' || *format == '<') format++; /* furrow is for little-endian processors */
+  const char native = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? '>' : '<';
+  if (*format == '@' || *format == '=' || *format == native) format++;
   return format[0] && !format[1] && strchr(dtype->formats, format[0]) && (size_t)view->itemsize == dtype->size;
 }
 

@@ -91,22 +91,10 @@ PyObject *fwpy_index_train(PyObject *self, PyObject *args) {
 
 /* The id of the next vector that comes without one: behind all ids, so that it is never taken. With the lock held for
  * writing. */
-static furrow_status find_next_id(index_object *self, furrow_error *err) {
-  furrow_index_info info;
-  furrow_ids ids;
-  if (self->next_id >= 0) return FURROW_OK;
-  furrow_index_info_init(&info);
-  furrow_index_get_info(self->index, &info);
-  int64_t next = info.ntotal;
-  if (!fwpy_index_counts_ids(self->index)) {
-    const furrow_status status = furrow_index_get_ids(self->index, &ids, err);
-    if (status != FURROW_OK) return status;
-    for (size_t i = 0; i < ids.count; i++)
-      if (ids.ids[i] >= next) next = ids.ids[i] < INT64_MAX ? ids.ids[i] + 1 : INT64_MAX;
-    furrow_ids_clear(&ids);
-  }
-  self->next_id = next;
-  return FURROW_OK;
+static void find_next_id(index_object *self) {
+  if (self->next_id >= 0) return;
+  const int64_t next = furrow_index_next_id(self->index);
+  self->next_id = next >= 0 ? next : INT64_MAX;
 }
 
 static furrow_status read_next_id(index_object *self, int64_t *next, furrow_error *err) {
@@ -116,10 +104,10 @@ static furrow_status read_next_id(index_object *self, int64_t *next, furrow_erro
   fwpy_index_end_read(self);
   if (*next >= 0) return FURROW_OK;
   pthread_rwlock_wrlock(&self->lock); /* not a change: the searcher stays */
-  status = find_next_id(self, err);
+  find_next_id(self);
   *next = self->next_id;
   pthread_rwlock_unlock(&self->lock);
-  return status;
+  return FURROW_OK;
 }
 
 PyObject *fwpy_index_next_id(PyObject *self, PyObject *unused) {
@@ -171,12 +159,11 @@ static furrow_status check_vectors(const add_call *c, furrow_error *err) {
   return FURROW_OK;
 }
 
-/* Writes ids out that the library would not choose: it counts vectors, which after a removal gives ids that are taken.
- * Names need them as well. */
+/* Writes ids out where the library could choose others: it does not know of ids that were removed again. Names need
+ * them as well. */
 static furrow_status make_ids(add_call *c, furrow_error *err) {
   if (c->ids) return FURROW_OK;
-  const furrow_status status = find_next_id(c->self, err);
-  if (status != FURROW_OK) return status;
+  find_next_id(c->self);
   c->first_id = c->self->next_id;
   if (c->first_id > INT64_MAX - (int64_t)c->n)
     return fail(err, FURROW_E_RANGE, "there are no ids behind those of the index", "give ids=");

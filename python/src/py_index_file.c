@@ -74,14 +74,12 @@ static const fwpy_field save_fields[] = {FWPY_FIELD(furrow_index_save_params, in
                                          FWPY_FIELD(furrow_index_save_params, compat, FWPY_TEXT),
                                          {0}};
 
-/* Names that an index of the same path had before are discarded: they would not fit. */
 static furrow_status save_with_names(index_object *self, const char *path, furrow_index_save_params *params,
                                      furrow_error *err) {
   furrow_status status = fwpy_index_begin_read(self, err);
   if (status != FURROW_OK) return status;
   params->names = self->names ? self->names->names : NULL;
   status = furrow_index_save(self->index, path, params, err);
-  if (status == FURROW_OK && !self->names && params->overwrite) status = furrow_id_names_discard(path, err);
   fwpy_index_end_read(self);
   return status;
 }

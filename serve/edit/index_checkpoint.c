@@ -129,6 +129,8 @@ static furrow_status collect(folding *f, const fresh_view *view, size_t d, furro
 
 static furrow_status change_names(furrow_id_names *names, const folding *f, const furrow_id_filter *touched,
                                   furrow_error *err) {
+  for (size_t i = 0; i < f->n; i++) /* the index got names while nobody served it */
+    if (!f->names[i]) return fail(err, FURROW_E_STATE, "the log has vectors without names, but the index has names");
   FAIL_TRY(furrow_id_names_remove(names, touched, false, err));
   return f->n > 0 ? furrow_id_names_add(names, f->ids, f->names, f->n, err) : FURROW_OK;
 }

@@ -43,10 +43,11 @@ struct index_editor {
   fresh_vectors *fresh;
   fresh_view *working; /* of everything that was applied, also what is not published yet */
   change_log *log;
-  file_print print; /* of the index file */
-  bool begun;       /* the log is between the begin and the end of a checkpoint */
-  uint64_t next_id; /* LOG_IDS_END: there are no larger ones */
-  bool broken;      /* log and memory may differ: nothing more is accepted */
+  furrow_file_lock *file_lock; /* of the index file: nobody else changes it while it is served */
+  file_print print;            /* of the index file */
+  bool begun;                  /* the log is between the begin and the end of a checkpoint */
+  uint64_t next_id;            /* LOG_IDS_END: there are no larger ones */
+  bool broken;                 /* log and memory may differ: nothing more is accepted */
 
   pthread_mutex_t lock; /* of what follows */
   pthread_cond_t has_work, is_done;
@@ -502,12 +503,23 @@ void index_editor_get_figures(index_editor *e, edit_figures *figures) {
 
 /* ---- Beginning and end ---- */
 
-static furrow_status replay(void *user, const index_change *change, furrow_error *err) {
-  index_editor *e = user;
+/* Otherwise it could not be folded. */
+static furrow_status check_log_names(const index_editor *e, const index_change *change, furrow_error *err) {
   if (change->names && !e->base->names) {
     fail_in(err, FURROW_E_STATE, e->path, "its log has names of ids, but there is no file of names beside it");
     return add_hint(err, "restore %s.names, which belongs to the index", e->path);
   }
+  if (change->kind == CHANGE_SET && !change->names && e->base->names) {
+    fail_in(err, FURROW_E_STATE, e->path, "its log has ids without names, but there is a file of names beside it");
+    return add_hint(err, "move %s.names away; when the log is folded, 'furrow index names --set' gives all ids names",
+                    e->path);
+  }
+  return FURROW_OK;
+}
+
+static furrow_status replay(void *user, const index_change *change, furrow_error *err) {
+  index_editor *e = user;
+  FAIL_TRY(check_log_names(e, change, err));
   e->pending += change->n;
   return fresh_vectors_apply(e->fresh, change, is_in_base, e->base, NULL, err);
 }
@@ -526,6 +538,7 @@ static furrow_status open_log(index_editor *e, furrow_error *err) {
   const furrow_index_info *info = &e->base->info;
   const furrow_ids *ids = &e->base->ids;
   FAIL_TRY(fresh_vectors_create(&e->fresh, (uint32_t)info->d, info->metric, e->normalizes, err));
+  FAIL_TRY(furrow_file_lock_open(&e->file_lock, e->path, err));
   FAIL_TRY(change_log_open(&e->log, e->path, (uint32_t)info->d, replay, e, &cut, err));
   const uint64_t after_base = ids->count > 0 ? (uint64_t)ids->ids[ids->count - 1] + 1 : 0;
   const uint64_t after_log = change_log_next_id(e->log);
@@ -618,6 +631,7 @@ bool index_editor_stop(index_editor *e) {
   if (e->has_checkpointer) pthread_join(e->checkpointer, NULL);
   const bool is_folded = e->pending == 0;
   change_log_close(e->log);
+  furrow_file_lock_close(e->file_lock);
   if (e->working) shared_release(&e->working->shared);
   fresh_vectors_free(e->fresh);
   shared_release(&e->base->shared);

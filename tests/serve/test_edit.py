@@ -5,11 +5,12 @@ import os
 import random
 import re
 import resource
+import shutil
 import subprocess
 import threading
 import time
 
-from furrow_server import PROGRAM, Server, build_index, furrow, run
+from furrow_server import COMMAND, PROGRAM, Server, build_index, furrow, run
 
 INDEX = "/v1/indexes/items"
 
@@ -311,6 +312,30 @@ def test_two_paths_to_one_file(folder):
         assert server.post(f"{INDEX}:search", {"names": ["two"]})[0] == 200
 
 
+def test_log_without_names(folder):
+    """An index gets no names as long as its log has vectors without names, which could not be folded."""
+    path, vectors = build_index(folder, count=500)
+    with serve(path) as server:
+        assert add(server, vectors=[far(1)]) == [500]
+        server.kill()
+    with open(f"{folder}/names.txt", "w") as file:
+        file.writelines(f"name {i}\n" for i in range(500))
+    done = subprocess.run([COMMAND, "index", "names", path, "--set", f"{folder}/names.txt"], capture_output=True,
+                          text=True)
+    assert done.returncode != 0 and "the log has changes" in done.stderr, done
+    other = f"{folder}/other.index"
+    shutil.copy(path, other)
+    furrow("index", "names", other, "--set", f"{folder}/names.txt")
+    os.rename(f"{other}.names", f"{path}.names")
+    done = subprocess.run([PROGRAM, "--listen", "127.0.0.1:0", "--index", f"items={path}", "--writable", "items"],
+                          capture_output=True, text=True, timeout=30)
+    assert done.returncode != 0 and "ids without names" in done.stderr, done
+    os.remove(f"{path}.names")
+    with serve(path) as server:
+        assert search(server, [far(1)])[0][0] == {"id": 500, "distance": 0}
+        assert checkpoint(server)["vectors"] == 501
+
+
 def test_log_is_removed(folder):
     """What would be lost at the next start is not acknowledged; what was acknowledged can be saved."""
     path, vectors = build_index(folder, count=500)
@@ -520,13 +545,45 @@ def test_foreign_change(folder):
         os.rename(f"{path}.away", path)
         assert checkpoint(server)["vectors"] == 502
         add(server, vectors=[far(1)])
-        furrow("index", "remove", path, "--ids", "0:10")
+        furrow("index", "remove", path, "--ids", "0:10", "--out", f"{path}.new")
+        os.rename(f"{path}.new", path)  # as a program does that knows nothing of locks
         status, answer = server.post(f"{INDEX}:checkpoint", {})
         assert status == 409 and "another program" in answer["detail"], answer
         assert search(server, [far(1)])[0][0]["distance"] == 0
         server.stop()
     with serve(path) as server:
         assert server.get(INDEX)[1]["vectors"] == 493
+
+
+def refused(*words):
+    """What the command says that must not change an index."""
+    done = subprocess.run([COMMAND, "index", *map(str, words)], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 12, done
+    return done.stderr
+
+
+def test_commands_are_kept_out(folder):
+    """A command does not change an index that is being served, nor one whose log has changes: neither is lost."""
+    path, _ = build_index(folder, count=500)
+    new = f"{folder}/items.fvecs"
+    with serve(path) as server:
+        for _ in range(2):  # also when the server has replaced the file
+            who = f"process {server.process.pid} is changing it"
+            assert who in refused("add", path, "--base", new)
+            assert who in refused("remove", path, "--ids", "1")
+            add(server, vectors=[far(0)])
+            checkpoint(server)
+        assert who in refused("build", "--base", new, "--out", path, "--nlist", 16, "--m", 8, "--force")
+        add(server, vectors=[far(1)])
+        server.kill()
+    assert "the log has changes" in refused("add", path, "--base", new)
+    assert "the log has changes" in refused("remove", path, "--ids", "1")
+    with serve(path) as server:
+        assert server.get(INDEX)[1]["vectors"] == 503
+        assert server.stop() == 0
+    furrow("index", "remove", path, "--ids", "1")
+    with serve(path) as server:
+        assert server.get(INDEX)[1]["vectors"] == 502
 
 
 def test_kinds(folder):
