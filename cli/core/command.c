@@ -1,12 +1,14 @@
 /* cli/core/command.c: finds a command in the tree, runs it, prints its help. */
 #include "core/command.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 
 #include "core/fail.h"
+#include "core/interrupt.h"
 #include "core/progress.h"
 #include "core/ranks.h"
 #include "core/shown_text.h"
@@ -14,6 +16,7 @@
 
 static const command *the_root;
 static char **the_words;
+static command_check *the_check;
 
 enum { LINE_WIDTH = 100, HELP_COLUMN = 28, PATH_TEXT = 128 };
 
@@ -179,6 +182,11 @@ static void name_option(const command *cmd, furrow_error *err) {
   if (option_is_named(cmd->groups, name)) add_hint(err, "set --%s%s", name, end + 1);
 }
 
+static furrow_status check_and_run(const command *cmd, const void *values, output *out, furrow_error *err) {
+  const furrow_status status = the_check ? the_check(cmd, values, err) : FURROW_OK;
+  return status == FURROW_OK ? cmd->run(values, out, err) : status;
+}
+
 static furrow_status run_leaf(const command *cmd, const char *path, int argc, char **argv, output *out,
                               furrow_error *err) {
   common_values common;
@@ -190,7 +198,7 @@ static furrow_status run_leaf(const command *cmd, const char *path, int argc, ch
   if (status == FURROW_OK && common.help)
     print_help(out, cmd, path);
   else if (status == FURROW_OK && ranks_begin(cmd->on_all_ranks, common.rank_timeout, &status, err))
-    status = cmd->run(values, out, err);
+    status = check_and_run(cmd, values, out, err);
   if (status != FURROW_OK) name_option(cmd, err);
   free(values);
   if (common.verbose) print_cost(began);
@@ -235,6 +243,10 @@ char **command_words(void) {
   return the_words;
 }
 
+void command_set_check(command_check *check) {
+  the_check = check;
+}
+
 int command_main(const command *root, int argc, char **argv) {
   the_root = root;
   the_words = argv;
@@ -251,6 +263,7 @@ int command_main(const command *root, int argc, char **argv) {
       status = flushed;
       err = flush_err;
     }
+    if (interrupt_came() && (status == FURROW_E_CANCELLED || out.errnum == EINTR)) status = interrupt_check(&err);
     exit_code = out.exit_code;
     output_close(&out);
   }

@@ -30,6 +30,10 @@ typedef struct command {
 /* The command furrow itself. */
 extern const command root_command;
 
+/* Called before a command runs, with the values of its options; a failure is the command's. */
+typedef furrow_status command_check(const command *cmd, const void *values, furrow_error *err);
+void command_set_check(command_check *check);
+
 /* Finds the command that argv[1 …] names, runs it, prints its error, and returns the exit code. */
 int command_main(const command *root, int argc, char **argv);
 

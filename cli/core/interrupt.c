@@ -3,21 +3,36 @@
 
 #include <signal.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/fail.h"
+#include "furrow/io.h"
 
 static volatile sig_atomic_t caught;
 static bool catching;
 
+static volatile sig_atomic_t seen[NSIG];
+static const char *volatile made; /* a directory */
+
+/* The first of a kind lets the command end by itself. The second ends it here, when this returns. */
 static void mark(int number) {
   caught = number;
+  furrow_process_interrupt();
+  if (!seen[number]) {
+    seen[number] = 1;
+    return;
+  }
+  furrow_process_clean_up();
+  if (made) (void)rmdir(made);
+  signal(number, SIG_DFL);
+  raise(number);
 }
 
 static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
 
 bool interrupt_catch(void) {
   const bool fresh = !catching;
-  struct sigaction action = {.sa_handler = mark, .sa_flags = (int)SA_RESETHAND};
+  struct sigaction action = {.sa_handler = mark};
   sigemptyset(&action.sa_mask);
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
     struct sigaction old;
@@ -34,6 +49,16 @@ void interrupt_forget(void) {
     if (sigaction(numbers[i], NULL, &old) == 0 && old.sa_handler == mark) signal(numbers[i], SIG_DFL);
   }
   catching = false;
+}
+
+void interrupt_release(bool fresh, furrow_status status) {
+  if (!fresh) return;
+  interrupt_forget(); /* first: from here on nothing is left to clean up */
+  if (status == FURROW_OK) interrupt_finish();
+}
+
+void interrupt_note_directory(const char *path) {
+  made = path;
 }
 
 bool interrupt_came(void) {

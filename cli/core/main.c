@@ -7,6 +7,7 @@
 #include "core/interrupt.h"
 #include "core/ranks.h"
 #include "core/report.h"
+#include "core/written.h"
 #include "furrow/furrow.h"
 #include "learn/learn_options.h"
 
@@ -93,6 +94,7 @@ int main(int argc, char **argv) {
   signal(SIGPIPE, SIG_IGN); /* a reader that stops early shows as EPIPE */
   signal(SIGXFSZ, SIG_IGN); /* a file that must not grow (ulimit -f) shows as EFBIG */
   learn_options_fill();
+  command_set_check(written_check);
   int code = ranks_open(argc, argv);
   if (code == 0) code = command_main(&root_command, argc, argv);
   interrupt_finish();

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "core/fail.h"
+#include "core/interrupt.h"
 #include "core/shown_text.h"
 
 /* ---- Buffer --------------------------------------------------------------------------------------------- */
@@ -25,34 +26,24 @@ void output_close(output *out) {
   *out = (output){0};
 }
 
-static void write_stdout(output *out, const char *bytes, size_t size) {
+static void write_stdout(void *to, const char *bytes, size_t size) {
+  output *out = to;
   for (size_t done = 0; done < size && !out->errnum;) {
     ssize_t n = write(STDOUT_FILENO, bytes + done, size - done);
     if (n >= 0)
       done += (size_t)n;
-    else if (errno != EINTR)
+    else if (errno != EINTR || interrupt_came())
       out->errnum = errno;
-  }
-}
-
-/* Also data, which output_bytes takes as it is. */
-static void write_terminal(output *out, const char *bytes, size_t size) {
-  while (size > 0) {
-    char escape[SHOWN_ESCAPE];
-    const size_t plain = shown_prefix(bytes, size);
-    write_stdout(out, bytes, plain);
-    const size_t escaped = plain < size ? shown_escape(escape, bytes + plain, size - plain) : 0;
-    if (escaped) write_stdout(out, escape, strlen(escape));
-    bytes += plain + escaped;
-    size -= plain + escaped;
   }
 }
 
 static void write_all(output *out) {
   if (out->file) {
     if (!out->errnum && fwrite(out->data, 1, out->used, out->file) != out->used) out->errnum = errno;
+  } else if (out->terminal) { /* also data, which output_bytes takes as it is */
+    shown_pieces(out->data, out->used, write_stdout, out);
   } else {
-    (out->terminal ? write_terminal : write_stdout)(out, out->data, out->used);
+    write_stdout(out, out->data, out->used);
   }
   out->used = 0;
 }
@@ -72,16 +63,12 @@ void output_bytes(output *out, const char *bytes, size_t size) {
   }
 }
 
+static void put_bytes(void *out, const char *bytes, size_t size) {
+  output_bytes(out, bytes, size);
+}
+
 void output_shown(output *out, const char *text, size_t size) {
-  for (size_t at = 0; at < size;) {
-    char escape[SHOWN_ESCAPE];
-    const size_t plain = shown_prefix(text + at, size - at);
-    output_bytes(out, text + at, plain);
-    at += plain;
-    if (at == size) break;
-    at += shown_escape(escape, text + at, size - at);
-    output_bytes(out, escape, strlen(escape));
-  }
+  shown_pieces(text, size, put_bytes, out);
 }
 
 void output_text(output *out, const char *text) {

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 size_t utf8_length(const char *text, size_t size) {
   const unsigned char *s = (const unsigned char *)text;
@@ -32,7 +33,8 @@ bool is_control(const char *text, size_t length) {
          (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
 }
 
-size_t shown_prefix(const char *text, size_t size) {
+/* Number of bytes at the start of text that can be shown as they are. */
+static size_t shown_prefix(const char *text, size_t size) {
   size_t at = 0;
   while (at < size) {
     const size_t n = utf8_length(text + at, size - at);
@@ -51,6 +53,22 @@ size_t shown_escape(char escape[SHOWN_ESCAPE], const char *text, size_t size) {
   return n ? n : 1;
 }
 
+void shown_pieces(const char *text, size_t size, void (*put)(void *to, const char *bytes, size_t size), void *to) {
+  for (size_t at = 0; at < size;) {
+    char escape[SHOWN_ESCAPE];
+    const size_t plain = shown_prefix(text + at, size - at);
+    put(to, text + at, plain);
+    at += plain;
+    if (at == size) return;
+    at += shown_escape(escape, text + at, size - at);
+    put(to, escape, strlen(escape));
+  }
+}
+
+static void put_stream(void *stream, const char *bytes, size_t size) {
+  fwrite(bytes, 1, size, stream);
+}
+
 void say(const char *format, ...) {
   char text[4096];
   va_list args;
@@ -59,14 +77,6 @@ void say(const char *format, ...) {
   va_end(args);
   const size_t size = n < 0 ? 0 : (size_t)n < sizeof text ? (size_t)n : sizeof text - 1;
   flockfile(stderr);
-  for (size_t at = 0; at < size;) {
-    char escape[SHOWN_ESCAPE];
-    const size_t plain = shown_prefix(text + at, size - at);
-    fwrite(text + at, 1, plain, stderr);
-    at += plain;
-    if (at == size) break;
-    at += shown_escape(escape, text + at, size - at);
-    fputs(escape, stderr);
-  }
+  shown_pieces(text, size, put_stream, stderr);
   funlockfile(stderr);
 }

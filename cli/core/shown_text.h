@@ -16,10 +16,10 @@ enum { SHOWN_ESCAPE = 8 }; /* \x1b or \u202e and the terminating 0 */
 size_t utf8_length(const char *text, size_t size);
 /* Whether a terminal would obey the valid character of `length` bytes rather than show it. */
 bool is_control(const char *text, size_t length);
-/* Number of bytes at the start of text that can be shown as they are. */
-size_t shown_prefix(const char *text, size_t size);
-/* The escape for what shown_prefix stopped at; returns how many bytes of text it stands for. */
+/* The escape of the character at text, or of its first byte; returns how many bytes of text it stands for. */
 size_t shown_escape(char escape[SHOWN_ESCAPE], const char *text, size_t size);
+/* Hands text on piece by piece, with escapes in the place of what must not be shown. */
+void shown_pieces(const char *text, size_t size, void (*put)(void *to, const char *bytes, size_t size), void *to);
 
 /* Prints to stderr, at most 4095 bytes a call. */
 void say(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -2,12 +2,16 @@
 #include "core/text_file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/fail.h"
+#include "core/interrupt.h"
+#include "furrow/io.h"
 #include "rows/rows_sink.h"
 
 enum { PATH_BYTES = 4096 };
@@ -30,41 +34,49 @@ void markup_text(FILE *out, const char *text) {
   }
 }
 
-static bool fill(FILE *file, const char *text, size_t size) {
-  const bool written = fwrite(text, 1, size, file) == size && fflush(file) == 0 && fsync(fileno(file)) == 0;
-  return fclose(file) == 0 && written;
-}
-
-/* Opens a temporary file, whose name is then in `beside`. */
-static furrow_status open_beside(FILE **file, char beside[PATH_BYTES], const char *path, bool force,
-                                 furrow_error *err) {
-  furrow_status status = sink_check_path(path, force, err);
-  if (status != FURROW_OK) return status;
-  if (snprintf(beside, PATH_BYTES, "%s.%ld.tmp", path, (long)getpid()) >= PATH_BYTES)
-    return fail_file(err, FURROW_E_ARGUMENT, path, "the path is too long", 0);
-  *file = fopen(beside, "wbxe");
-  return *file ? FURROW_OK : fail_file(err, FURROW_E_IO, path, "cannot be written", errno);
+const char *path_folder(const char *path, char *folder, size_t size) {
+  const char *slash = strrchr(path, '/');
+  snprintf(folder, size, "%.*s", slash ? (int)(slash - path) + 1 : 1, slash ? path : ".");
+  return slash ? slash + 1 : path;
 }
 
 furrow_status text_file_check(const char *path, bool force, furrow_error *err) {
-  char beside[PATH_BYTES];
-  FILE *file = NULL;
-  furrow_status status = open_beside(&file, beside, path, force, err);
+  char folder[PATH_BYTES];
+  const furrow_status status = sink_check_path(path, force, err);
   if (status != FURROW_OK) return status;
-  fclose(file);
-  remove(beside);
-  return FURROW_OK;
+  if (strlen(path) >= sizeof folder) return fail_file(err, FURROW_E_ARGUMENT, path, "the path is too long", 0);
+  path_folder(path, folder, sizeof folder);
+  return access(folder, W_OK | X_OK) == 0 ? FURROW_OK : fail_file(err, FURROW_E_IO, path, "cannot be written", errno);
+}
+
+furrow_status names_sync(const char *path, furrow_error *err) {
+  size_t length = strlen(path);
+  while (length > 1 && path[length - 1] == '/') length--;
+  while (length > 0 && path[length - 1] != '/') length--;
+  char *folder = length ? strndup(path, length) : strdup(".");
+  if (!folder) return fail_memory(err);
+  const int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const int errnum = fd < 0 || fsync(fd) != 0 ? errno : 0;
+  if (fd >= 0) close(fd);
+  free(folder);
+  if (errnum == 0 || errnum == EINVAL || (fd < 0 && errnum == EACCES)) return FURROW_OK;
+  return fail_file(err, FURROW_E_IO, path, "written, but its directory cannot be brought to the disk", errnum);
+}
+
+void permissions_copy(const char *from, const char *to) {
+  struct stat old;
+  if (stat(from, &old) != 0) return;
+  if (chown(to, old.st_uid, old.st_gid) != 0) (void)!chown(to, (uid_t)-1, old.st_gid);
+  (void)!chmod(to, old.st_mode & 07777);
 }
 
 furrow_status text_file_write(const char *path, const char *text, size_t size, bool force, furrow_error *err) {
-  char beside[PATH_BYTES];
-  FILE *file = NULL;
-  furrow_status status = open_beside(&file, beside, path, force, err);
+  furrow_status status = text_file_check(path, force, err);
   if (status != FURROW_OK) return status;
-  if (fill(file, text, size) && rename(beside, path) == 0) return FURROW_OK;
-  const int errnum = errno;
-  remove(beside);
-  return fail_file(err, FURROW_E_IO, path, "cannot be written", errnum);
+  const bool fresh = interrupt_catch();
+  status = furrow_file_save(path, text, size, force, err);
+  interrupt_release(fresh, status);
+  return status;
 }
 
 furrow_status text_file_begin(text_file *file, furrow_error *err) {
@@ -73,10 +85,14 @@ furrow_status text_file_begin(text_file *file, furrow_error *err) {
   return file->out ? FURROW_OK : fail_memory(err);
 }
 
-furrow_status text_file_end(text_file *file, const char *path, bool force, furrow_error *err) {
+bool text_file_close(text_file *file) {
   const bool failed = ferror(file->out) != 0;
-  furrow_status status = FURROW_OK;
-  if (fclose(file->out) != 0 || failed) status = fail_memory(err);
+  return fclose(file->out) == 0 && !failed && file->text; /* NULL: only fclose had too little */
+}
+
+furrow_status text_file_end(text_file *file, const char *path, bool force, furrow_error *err) {
+  furrow_status status = text_file_close(file) ? FURROW_OK : FURROW_E_MEMORY;
+  if (status != FURROW_OK && path) (void)fail_memory(err);
   if (status == FURROW_OK && path) status = text_file_write(path, file->text, file->size, force, err);
   free(file->text);
   return status;

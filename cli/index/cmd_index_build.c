@@ -232,7 +232,7 @@ static bool is_repeated(const int64_t *ids, size_t count, size_t i) {
 }
 
 /* Measures the quantization error of the first vectors, while the lists are short. */
-static void measure_error(building *b) {
+static furrow_status measure_error(building *b, furrow_error *err) {
   const vector_block *block = &b->fill.block;
   const int64_t *ids = b->fill.ids.ids                                  ? b->fill.ids.ids
                        : furrow_vectors_reader_has_ids(b->fill.vectors) ? block->ids
@@ -240,10 +240,12 @@ static void measure_error(building *b) {
   float *decoded = malloc(block->d * sizeof *decoded);
   double error = 0, norm = 0;
   size_t tried = 0;
-  for (size_t i = 0; decoded && i < block->count && i < TRIED; i++) {
+  furrow_status found = decoded ? FURROW_OK : fail_memory(err);
+  for (size_t i = 0; found != FURROW_E_MEMORY && i < block->count && i < TRIED; i++) {
     const float *vector = block->values + i * block->d;
     if (vector_fault(vector, block->d) || (ids && is_repeated(ids, block->count, i))) continue;
-    if (furrow_index_reconstruct(b->index, ids ? ids[i] : (int64_t)i, decoded, NULL) != FURROW_OK) continue;
+    found = furrow_index_reconstruct(b->index, ids ? ids[i] : (int64_t)i, decoded, err);
+    if (found != FURROW_OK) continue;
     for (size_t j = 0; j < block->d; j++) {
       error += (double)(vector[j] - decoded[j]) * (double)(vector[j] - decoded[j]);
       norm += (double)vector[j] * (double)vector[j];
@@ -251,9 +253,11 @@ static void measure_error(building *b) {
     tried++;
   }
   free(decoded);
-  if (tried == 0) return;
-  b->error = error / (double)tried;
-  b->norm = norm / (double)tried;
+  if (tried > 0) {
+    b->error = error / (double)tried;
+    b->norm = norm / (double)tried;
+  }
+  return found == FURROW_E_MEMORY ? found : FURROW_OK;
 }
 
 /* Sets the direct map before vectors are added, because an array is refused for ids that do not count from 0. */
@@ -272,7 +276,7 @@ static furrow_status add(building *b, furrow_error *err) {
   furrow_status status = fill_begin_names(&b->fill, b->index, NULL, err);
   if (status == FURROW_OK) status = fill_read(&b->fill, err);
   if (status == FURROW_OK && b->fill.block.count > 0) status = fill_add_block(&b->fill, b->index, err);
-  if (status == FURROW_OK && !b->values->spec.normalize && ranks_number() == 0) measure_error(b);
+  if (status == FURROW_OK && !b->values->spec.normalize && ranks_number() == 0) status = measure_error(b, err);
   if (status == FURROW_OK) status = fill_add_all(&b->fill, b->index, &b->job, err);
   status = ranks_all_ok(status, err);
   uint64_t before;
@@ -287,13 +291,6 @@ static void save_params(const build_values *values, furrow_index_save_params *pa
   params->overwrite = values->force;
   params->compat = values->compat;
   params->unique_ids = !values->fill.repeated_ids;
-}
-
-static furrow_status save_shards(building *b, furrow_index_save_params *params, furrow_error *err) {
-  params->names = b->names;
-  const furrow_status status = furrow_index_save_shards(b->index, b->values->destination, params, err);
-  if (status != FURROW_OK || ranks_number() > 0 || b->names) return status;
-  return furrow_id_names_discard(b->values->destination, err);
 }
 
 /* Rank 0 has only its own vectors: for the report it takes the file that all of them wrote. */
@@ -320,11 +317,12 @@ static furrow_status finish(building *b, furrow_error *err) {
   index_job_step(&b->job, "save", 0);
   save_params(values, &params);
   params.comm = ranks_comm();
+  params.names = b->names;
   if (status != FURROW_OK) return status;
-  if (values->shards) return explain_repeated(save_shards(b, &params, err), err);
-  if (ranks_number() > 0) return furrow_index_save(b->index, values->destination, &params, err);
-  status = explain_repeated(index_names_save(b->index, b->names, values->destination, &params, err), err);
-  return status == FURROW_OK && ranks_count() > 1 ? load_written(b, err) : status;
+  if (values->shards)
+    return explain_repeated(furrow_index_save_shards(b->index, values->destination, &params, err), err);
+  status = explain_repeated(furrow_index_save(b->index, values->destination, &params, err), err);
+  return status == FURROW_OK && ranks_count() > 1 && ranks_number() == 0 ? load_written(b, err) : status;
 }
 
 /* ---- Report --------------------------------------------------------------------------------------------- */
@@ -405,8 +403,7 @@ static furrow_status check(const build_values *values, furrow_error *err) {
     if (status == FURROW_OK) status = sink_check_apart(values->destination, inputs[i], err);
     if (status == FURROW_OK) status = index_names_check_apart(values->destination, inputs[i], err);
   }
-  if (status == FURROW_OK) status = sink_check_path(values->destination, values->force, err);
-  return status == FURROW_OK ? index_names_check_path(values->destination, values->force, err) : status;
+  return status == FURROW_OK ? edit_check_target(values->destination, values->force, err) : status;
 }
 
 static furrow_status create(building *b, furrow_error *err) {

@@ -64,11 +64,10 @@ static furrow_status save(const named_index *loaded, const convert_values *conve
   params.inline_lists = convert->inline_lists;
   params.compat = convert->compat;
   params.overwrite = convert->force || to_stdout(convert);
+  params.names = loaded->names;
   furrow_status status = interrupt_check(err);
   if (status == FURROW_OK) status = furrow_index_file_size(index, &params, &size, err);
-  if (status == FURROW_OK)
-    status = to_stdout(convert) ? furrow_index_save(index, convert->destination, &params, err)
-                                : index_names_save(index, loaded->names, convert->destination, &params, err);
+  if (status == FURROW_OK) status = furrow_index_save(index, convert->destination, &params, err);
   /* a closed pipe is not a failure here, which the library cannot know */
   if (status == FURROW_E_IO && to_stdout(convert) && output_reader_is_gone()) return FURROW_END;
   if (status != FURROW_OK || to_stdout(convert)) return status;
@@ -102,8 +101,7 @@ static furrow_status convert_run(const void *values, output *out, furrow_error *
     status = sink_check_apart(convert->destination, convert->path, err);
     if (status == FURROW_OK) status = sink_check_apart(convert->destination, convert->source.lists, err);
     if (status == FURROW_OK) status = index_names_check_apart(convert->path, convert->destination, err);
-    if (status == FURROW_OK) status = sink_check_path(convert->destination, convert->force, err);
-    if (status == FURROW_OK) status = index_names_check_path(convert->destination, convert->force, err);
+    if (status == FURROW_OK) status = edit_check_target(convert->destination, convert->force, err);
   }
   if (status != FURROW_OK) return status;
   if (!to_stdout(convert)) interrupt_catch();

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "core/commands.h"
 #include "core/fail.h"
@@ -12,13 +13,14 @@
 #include "furrow/vector.h"
 #include "index/index_edit.h"
 #include "index/index_source.h"
+#include "model/model_job.h"
 #include "rows/rows_sink.h"
 
 typedef struct merge_values {
   text_list paths;
   const char *destination, *compat;
   index_source_values source;
-  bool shift, repeated_ids, force, json;
+  bool shift, repeated_ids, force, json, quiet;
 } merge_values;
 
 static const option merge_operands[] = {{.name = "INDEX...",
@@ -45,6 +47,7 @@ static const option merge_options[] = {
      .offset = offsetof(merge_values, repeated_ids)},
     {.name = "force", .kind = OPTION_FLAG, .help = "replace an existing file", .offset = offsetof(merge_values, force)},
     {.name = "json", .kind = OPTION_FLAG, .help = "report as JSON", .offset = offsetof(merge_values, json)},
+    {.name = "quiet", .letter = 'q', .kind = OPTION_FLAG, .help = "no notes", .offset = offsetof(merge_values, quiet)},
     {0}};
 
 static const option_group merge_groups[] = {
@@ -62,7 +65,9 @@ typedef struct merging {
   size_t count;
   furrow_shards **manifests; /* one for each operand, or NULL */
   size_t on_disk;            /* indexes whose lists are in a data file */
+  size_t direct_maps;        /* indexes that have one */
   furrow_id_names *names;    /* of all of them; NULL: none has names */
+  furrow_file_lock *lock;    /* of an index that is read and replaced; NULL: none is */
 } merging;
 
 /* Adds the names of index i, which are loaded from its file. */
@@ -104,6 +109,7 @@ static furrow_status check_input(merging *m, size_t i, furrow_error *err) {
   if (status == FURROW_OK) status = index_source_apart(index, path, m->values->destination, err);
   if (furrow_index_ivf(index)) furrow_index_get_info(furrow_index_ivf(index), &info);
   m->on_disk += info.lists == FURROW_LISTS_ON_DISK;
+  m->direct_maps += info.direct_map != FURROW_DIRECT_MAP_NONE;
   furrow_index_free(index);
   return status;
 }
@@ -150,8 +156,7 @@ static void free_inputs(merging *m) {
 
 static furrow_status check_inputs(merging *m, furrow_error *err) {
   const merge_values *values = m->values;
-  furrow_status status = sink_check_path(values->destination, values->force, err);
-  if (status == FURROW_OK) status = index_names_check_path(values->destination, values->force, err);
+  furrow_status status = edit_check_target(values->destination, values->force, err);
   if (status == FURROW_OK) status = sink_check_apart(values->destination, values->source.lists, err);
   for (size_t i = 0; status == FURROW_OK && i < values->paths.count; i++) {
     status = index_names_check_apart(values->paths.texts[i], values->destination, err);
@@ -163,6 +168,17 @@ static furrow_status check_inputs(merging *m, furrow_error *err) {
     status = fail(err, FURROW_E_ARGUMENT,
                   "--lists names the data file of one index, but %zu indexes have their lists on disk", m->on_disk);
   return status;
+}
+
+/* One of the indexes may be what is written. */
+static furrow_status lock_destination(merging *m, furrow_error *err) {
+  struct stat written, read;
+  const char *destination = m->values->destination;
+  if (stat(destination, &written) != 0) return FURROW_OK;
+  for (size_t i = 0; i < m->count; i++)
+    if (stat(m->paths[i], &read) == 0 && read.st_dev == written.st_dev && read.st_ino == written.st_ino)
+      return edit_lock(&m->lock, destination, err);
+  return FURROW_OK;
 }
 
 static furrow_status merge_files(const merging *m, furrow_error *err) {
@@ -179,7 +195,7 @@ static furrow_status merge_files(const merging *m, furrow_error *err) {
     return add_hint(err, m->values->shift
                              ? "--repeated-ids allows it"
                              : "--shift renumbers parts that each count from 0; --repeated-ids allows such ids");
-  return status == FURROW_OK && !m->names ? furrow_id_names_discard(destination, err) : status;
+  return status;
 }
 
 static void report_merge(const merging *m, output *out) {
@@ -189,7 +205,10 @@ static void report_merge(const merging *m, output *out) {
   report_u64(&r, "indexes", m->count);
   report_i64(&r, "vectors", m->vectors);
   if (m->names) report_u64(&r, "names", furrow_id_names_count(m->names));
+  if (m->direct_maps) report_text(&r, "direct map", "dropped");
   report_finish(&r);
+  if (m->direct_maps)
+    print_note(m->values->quiet, "the merged index has no direct map; 'furrow index convert --direct-map' makes one");
 }
 
 static furrow_status merge_run(const void *values, output *out, furrow_error *err) {
@@ -198,10 +217,12 @@ static furrow_status merge_run(const void *values, output *out, furrow_error *er
     return fail(err, FURROW_E_ARGUMENT, "an index cannot be written to standard output");
   index_source_params(&m.values->source, &m.load);
   furrow_status status = list_inputs(&m, err);
+  if (status == FURROW_OK) status = lock_destination(&m, err);
   if (status == FURROW_OK) status = check_inputs(&m, err);
   if (status == FURROW_OK) status = merge_files(&m, err);
   if (status == FURROW_OK) report_merge(&m, out);
   furrow_id_names_free(m.names);
+  furrow_file_lock_close(m.lock);
   free_inputs(&m);
   return status;
 }
@@ -215,7 +236,9 @@ const command index_merge_command = {
         "The indexes must have the same centroids and quantizers: copies of one trained index, each filled with "
         "other vectors. The lists are copied one by one and need no memory. Ids stay as they are; --shift "
         "renumbers parts that each count from 0. Names are merged, too: all of the indexes have them or none, and a "
-        "name that two of them have is an error unless its id is the same. A manifest stands for all of its shards.",
+        "name that two of them have is an error unless its id is the same. A direct map is dropped, and a note says "
+        "so. "
+        "A manifest stands for all of its shards.",
     .operands = merge_operands,
     .groups = merge_groups,
     .size = sizeof(merge_values),

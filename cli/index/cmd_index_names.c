@@ -5,7 +5,9 @@
 
 #include "core/commands.h"
 #include "core/fail.h"
+#include "core/interrupt.h"
 #include "core/report.h"
+#include "index/index_edit.h"
 #include "index/index_names.h"
 #include "index/index_source.h"
 
@@ -88,7 +90,11 @@ static furrow_status set_names(const names_values *values, const furrow_index *i
     status = furrow_id_names_set(names, index, list.names, list.count, err);
     if (status == FURROW_E_ARGUMENT) snprintf(err->file, sizeof err->file, "%s", values->set);
   }
-  if (status == FURROW_OK) status = furrow_id_names_save(names, values->path, err);
+  if (status == FURROW_OK) {
+    const bool fresh = interrupt_catch();
+    status = furrow_id_names_save(names, values->path, err);
+    interrupt_release(fresh, status);
+  }
   if (status == FURROW_OK) {
     report r;
     report_start(&r, out, values->json);
@@ -105,10 +111,12 @@ static furrow_status names_run(const void *values, output *out, furrow_error *er
   const names_values *names = values;
   furrow_index_load_params params;
   furrow_index *index = NULL;
+  furrow_file_lock *lock = NULL;
   if (names->set && names->drop) return fail(err, FURROW_E_ARGUMENT, "--set and --drop cannot be used together");
   index_source_params(&names->source, &params);
   params.lists_optional = !names->set;
-  furrow_status status = index_source_load(&index, names->path, &params, err);
+  furrow_status status = names->set || names->drop ? edit_lock(&lock, names->path, err) : FURROW_OK;
+  if (status == FURROW_OK) status = index_source_load(&index, names->path, &params, err);
   if (status == FURROW_OK) {
     if (names->set)
       status = set_names(names, index, out, err);
@@ -118,6 +126,7 @@ static furrow_status names_run(const void *values, output *out, furrow_error *er
       status = list_names(names, out, err);
   }
   furrow_index_free(index);
+  furrow_file_lock_close(lock);
   return status;
 }
 

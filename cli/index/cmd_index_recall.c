@@ -84,7 +84,8 @@ static const option recall_options[] = {
      .kind = OPTION_TEXT,
      .argument = "FILE.svg",
      .help = "draw recall and queries per second",
-     .offset = offsetof(recall_values, plot)},
+     .offset = offsetof(recall_values, plot),
+     .written = true},
     {.name = "threads",
      .kind = OPTION_THREADS,
      .argument = "T",
@@ -369,21 +370,9 @@ static furrow_status draw_plot(const measuring *m, furrow_error *err) {
   return recall_plot(m->values->plot, title, m->points, m->count, err);
 }
 
-/* Checks that the plot is not one of the files that are read. */
-static furrow_status check_apart(const recall_values *values, furrow_error *err) {
-  const truth_values *from = &values->truth;
-  const char *const inputs[] = {values->path, values->queries, values->source.lists,
-                                from->base,   from->truth,     from->model ? NULL : from->ids};
-  furrow_status status = FURROW_OK;
-  for (size_t i = 0; status == FURROW_OK && i < sizeof inputs / sizeof *inputs; i++)
-    status = sink_check_apart(values->plot, inputs[i], err);
-  return status;
-}
-
 static furrow_status recall_run(const void *values, output *out, furrow_error *err) {
   measuring m = {.values = values};
   furrow_status status = truth_check(&m.values->truth, err);
-  if (status == FURROW_OK) status = check_apart(m.values, err);
   if (status == FURROW_OK && m.values->plot) status = sink_check_path(m.values->plot, m.values->force, err);
   if (status != FURROW_OK) return status;
   m.k = m.values->k ? (size_t)m.values->k : DEFAULT_K;

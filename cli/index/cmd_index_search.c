@@ -96,17 +96,12 @@ static bool by_range(const searching *s) {
 
 /* ---- Making ready --------------------------------------------------------------------------------------- */
 
-/* Checks that no file to write is also read. */
+/* Checks that no file to write has the names of the index, which no option names. */
 static furrow_status check_apart(const search_values *values, furrow_error *err) {
   const char *const outputs[] = {values->result.ids, values->result.distances, values->result.starts};
-  const char *const inputs[] = {values->path, values->queries, values->source.lists, values->filter_ids.filter.ids,
-                                values->filter_ids.filter.names};
   furrow_status status = FURROW_OK;
-  for (size_t i = 0; status == FURROW_OK && i < sizeof outputs / sizeof *outputs; i++) {
+  for (size_t i = 0; status == FURROW_OK && i < sizeof outputs / sizeof *outputs; i++)
     status = index_names_check_apart(values->path, outputs[i], err);
-    for (size_t j = 0; status == FURROW_OK && j < sizeof inputs / sizeof *inputs; j++)
-      status = sink_check_apart(outputs[i], inputs[j], err);
-  }
   return status;
 }
 

@@ -1,8 +1,12 @@
 /* cli/index/index_edit.c: an index that a command reads, changes and writes, in place or elsewhere. */
 #include "index/index_edit.h"
 
+#include <limits.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "core/fail.h"
 #include "core/interrupt.h"
@@ -26,6 +30,39 @@ const option compat_options[] = {
      .help = "write a file that this release of Faiss reads (1.5.0, 1.6.3, 1.7.3 ...; 1.0: the oldest)"},
     {0}};
 
+/* ---- Checks --------------------------------------------------------------------------------------------- */
+
+enum { LOG_HEADER = 48 }; /* bytes of a log without changes, as furrow-serve writes it */
+
+static furrow_status check_log(const char *file, const char *ending, furrow_error *err) {
+  char path[PATH_MAX], magic[8] = "";
+  struct stat found;
+  snprintf(path, sizeof path, "%s%s", file, ending);
+  if (stat(path, &found) != 0 || !S_ISREG(found.st_mode) || found.st_size <= LOG_HEADER) return FURROW_OK;
+  FILE *log = fopen(path, "re");
+  if (log && fread(magic, sizeof magic, 1, log) == 1 && memcmp(magic, "FURROWLG", sizeof magic) == 0)
+    fail_file(err, FURROW_E_STATE, path, "the log has changes that are not in the index file", 0);
+  if (log) fclose(log);
+  if (err->status != FURROW_E_STATE) return FURROW_OK;
+  return add_hint(err, "'furrow serve --writable' folds them into the file; or remove the log");
+}
+
+/* Logs lie beside the file itself, not beside a link to it. */
+static furrow_status check_logs(const char *path, furrow_error *err) {
+  char *file = realpath(path, NULL);
+  if (!file) return FURROW_OK;
+  furrow_status status = check_log(file, ".log", err);
+  if (status == FURROW_OK) status = check_log(file, ".log.next", err);
+  free(file);
+  return status;
+}
+
+furrow_status edit_check_target(const char *path, bool force, furrow_error *err) {
+  furrow_status status = sink_check_path(path, force, err);
+  if (status == FURROW_OK) status = check_logs(path, err);
+  return status == FURROW_OK ? index_names_check_path(path, force, err) : status;
+}
+
 const char *change_target(const char *path, const edit_values *values) {
   return values->destination ? values->destination : path;
 }
@@ -43,9 +80,17 @@ furrow_status edit_check(const char *path, const edit_values *values, const inde
   if (status != FURROW_OK || !values->destination) return status;
   if (strcmp(values->destination, "-") == 0)
     return fail(err, FURROW_E_ARGUMENT, "an index cannot be written to standard output");
-  status = sink_check_path(values->destination, values->force, err);
-  return status == FURROW_OK ? index_names_check_path(values->destination, values->force, err) : status;
+  return edit_check_target(values->destination, values->force, err);
 }
+
+/* ---- Locks ---------------------------------------------------------------------------------------------- */
+
+furrow_status edit_lock(furrow_file_lock **lock, const char *path, furrow_error *err) {
+  const furrow_status status = furrow_file_lock_open(lock, path, err);
+  return status == FURROW_OK ? check_logs(path, err) : status;
+}
+
+/* ---- Reading and writing -------------------------------------------------------------------------------- */
 
 static void save_params(const edit_values *values, furrow_index_save_params *params) {
   furrow_index_save_params_init(params);
@@ -68,7 +113,7 @@ furrow_status edit_load(named_index *loaded, const char *path, const edit_values
   furrow_index_load_params params;
   uint64_t size;
   index_source_params(reading, &params);
-  furrow_status status = values->destination ? FURROW_OK : furrow_file_lock_open(&loaded->lock, path, err);
+  furrow_status status = values->destination ? FURROW_OK : edit_lock(&loaded->lock, path, err);
   if (status == FURROW_OK) status = index_source_load(&loaded->index, path, &params, err);
   if (status == FURROW_OK) status = index_names_load(&loaded->names, path, err);
   if (status == FURROW_OK) status = index_source_apart(loaded->index, path, change_target(path, values), err);
@@ -92,11 +137,11 @@ furrow_status edit_save(const named_index *changed, const char *path, const edit
                         furrow_error *err) {
   furrow_index_save_params params;
   save_params(values, &params);
+  params.names = changed->names;
   params.unique_ids = changed->unique_ids;
   furrow_status status = interrupt_check(err);
   if (status == FURROW_OK) status = file_size(changed->index, values, size, err);
-  if (status == FURROW_OK)
-    status = index_names_save(changed->index, changed->names, change_target(path, values), &params, err);
+  if (status == FURROW_OK) status = furrow_index_save(changed->index, change_target(path, values), &params, err);
   return explain_repeated(status, err);
 }
 

@@ -21,6 +21,12 @@ extern const option compat_options[];
  * are read (NULL: not given). */
 furrow_status edit_check(const char *path, const edit_values *values, const index_source_values *reading,
                          const char *const inputs[3], furrow_error *err);
+/* Whether an index can be written to a path: there is no file, or it may be replaced; E_STATE: a writable server has
+ * left changes in its log, which would be applied to the new one. */
+furrow_status edit_check_target(const char *path, bool force, furrow_error *err);
+/* Locks an index file that is changed in place. E_STATE: another process changes it, or a writable server has left
+ * changes in its log, which would be applied to other vectors than they were made for. */
+furrow_status edit_lock(furrow_file_lock **lock, const char *path, furrow_error *err);
 /* An index and the names of its ids. */
 typedef struct named_index {
   furrow_index *index;

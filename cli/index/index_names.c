@@ -6,15 +6,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/fail.h"
+#include "core/ranks_join.h"
+#include "core/text_file.h"
 #include "rows/rows_sink.h"
 
 furrow_status index_names_load(furrow_id_names **names, const char *path, furrow_error *err) {
   furrow_status status = furrow_id_names_load(names, path, err);
   if (status == FURROW_E_NOT_FOUND) return FURROW_OK;
-  if (status == FURROW_E_FORMAT)
-    add_hint(err, "'furrow index names INDEX --set FILE' names the vectors anew, --drop does without names");
+  if (status != FURROW_E_FORMAT) return status;
+  /* --set and --drop leave a file alone that does not begin as names do */
+  add_hint(err, err->offset == 0
+                    ? "move it away: the names go there"
+                    : "'furrow index names INDEX --set FILE' names the vectors anew, --drop does without names");
   return status;
 }
 
@@ -28,14 +34,6 @@ furrow_status index_names_check_apart(const char *index_path, const char *other,
   char path[PATH_MAX];
   snprintf(path, sizeof path, "%s.names", index_path);
   return sink_check_apart(path, other, err);
-}
-
-furrow_status index_names_save(const furrow_index *index, const furrow_id_names *names, const char *path,
-                               const furrow_index_save_params *params, furrow_error *err) {
-  furrow_index_save_params named = *params;
-  named.names = names;
-  furrow_status status = furrow_index_save(index, path, &named, err);
-  return status == FURROW_OK && !names ? furrow_id_names_discard(path, err) : status;
 }
 
 void index_names_report(report *r, const char *key, const furrow_id_names *names, int64_t id) {

@@ -12,9 +12,6 @@ furrow_status index_names_check_path(const char *target, bool force, furrow_erro
 /* E_ARGUMENT: the file of names of an index file is `other`, so that one of them would be written and read. other may
  * be NULL. */
 furrow_status index_names_check_apart(const char *index_path, const char *other, furrow_error *err);
-/* furrow_index_save with names. NULL: the index has none, and names of an index that was there before are removed. */
-furrow_status index_names_save(const furrow_index *index, const furrow_id_names *names, const char *path,
-                               const furrow_index_save_params *params, furrow_error *err);
 /* Reports the name of an id under a key (NULL: in a list); null in JSON where it has none. */
 void index_names_report(report *r, const char *key, const furrow_id_names *names, int64_t id);
 

@@ -16,17 +16,20 @@ const option result_options[] = {
      .kind = OPTION_TEXT,
      .argument = "FILE",
      .help = "write the ids to a file: .ivecs .ibin (32-bit), .i64 .npy (64-bit)",
-     .offset = offsetof(result_values, ids)},
+     .offset = offsetof(result_values, ids),
+     .written = true},
     {.name = "out-dist",
      .kind = OPTION_TEXT,
      .argument = "FILE",
      .help = "write the distances to a file: .fvecs .fbin .f32 .npy",
-     .offset = offsetof(result_values, distances)},
+     .offset = offsetof(result_values, distances),
+     .written = true},
     {.name = "out-starts",
      .kind = OPTION_TEXT,
      .argument = "FILE",
      .help = "with --range: write where the results of each query begin and end: .i64 .npy",
-     .offset = offsetof(result_values, starts)},
+     .offset = offsetof(result_values, starts),
+     .written = true},
     {.name = "numbers",
      .kind = OPTION_FLAG,
      .help = "print ids, even if they have names; files always have ids",
@@ -46,9 +49,6 @@ furrow_status result_check(const result_values *values, furrow_error *err) {
     if (!paths[i]) continue;
     if (strcmp(paths[i], "-") == 0)
       return fail(err, FURROW_E_ARGUMENT, "results cannot be written to standard output; name a file");
-    for (size_t j = 0; j < i; j++)
-      if (paths[j] && strcmp(paths[i], paths[j]) == 0)
-        return fail_token(err, paths[i], "two kinds of results cannot be written to the same file");
     status = sink_check_path(paths[i], values->force, err);
   }
   return status;

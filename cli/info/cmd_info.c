@@ -12,8 +12,12 @@
 #include "model/model_source.h"
 #include "rows/rows_source.h"
 
+/* What a line may have: a small compressed file may be one line of gigabytes, which a reader of all rows would hold. */
+enum { MAX_LINE = 16 << 20 };
+
 typedef struct info_values {
   const char *path;
+  size_t max_line;
   bool json;
 } info_values;
 
@@ -24,7 +28,15 @@ static const option info_operands[] = {{.name = "PATH",
                                         .required = true},
                                        {0}};
 
+static const option line_options[] = {{.name = "max-line",
+                                       .kind = OPTION_BYTES,
+                                       .argument = "BYTES",
+                                       .help = "refuse longer lines, beyond the block they begin in (16MiB)",
+                                       .offset = offsetof(info_values, max_line)},
+                                      {0}};
+
 static const option_group info_groups[] = {
+    {.title = "Options", .options = line_options},
     {.title = "Options", .options = json_options, .offset = offsetof(info_values, json)},
     {.title = "Options", .options = plugin_options},
     {0}};
@@ -44,6 +56,7 @@ static furrow_status fail_unknown(const path_inspection *look, furrow_error *err
   if (is_empty(look->path)) return fail_file(err, FURROW_E_FORMAT, look->path, "is empty", 0);
   source_values_init(&values);
   values.quiet = true;
+  values.max_line = look->max_line;
   furrow_status status = source_open(&rows, look->path, &values, err);
   if (status == FURROW_OK) {
     report_text(look->r, "looks like", source_format(&rows));
@@ -108,15 +121,20 @@ static furrow_status find_path(path_inspection *look, furrow_error *err) {
   return fail_file(err, FURROW_E_IO, look->path, "cannot be read", errno);
 }
 
+static void info_init(void *values) {
+  ((info_values *)values)->max_line = MAX_LINE;
+}
+
 static furrow_status info_run(const void *values, output *out, furrow_error *err) {
   const info_values *info = values;
   char path[PATH_MAX];
   size_t length = strlen(info->path);
+  if (info->max_line > INT32_MAX) return fail(err, FURROW_E_ARGUMENT, "%s must be less than 2 GiB", "--max-line");
   while (length > 1 && info->path[length - 1] == '/') length--;
   if (snprintf(path, sizeof path, "%.*s", (int)length, info->path) >= (int)sizeof path)
     return fail_file(err, FURROW_E_ARGUMENT, info->path, "the path is too long", 0);
   report r;
-  path_inspection look = {.path = path, .r = &r};
+  path_inspection look = {.path = path, .max_line = info->max_line, .r = &r};
   furrow_status status = find_path(&look, err);
   if (status != FURROW_OK) return status;
   report_start(&r, out, info->json);
@@ -137,5 +155,6 @@ const command info_command = {
     .operands = info_operands,
     .groups = info_groups,
     .size = sizeof(info_values),
+    .init = info_init,
     .run = info_run,
 };

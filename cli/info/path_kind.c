@@ -1,6 +1,7 @@
 /* cli/info/path_kind.c: which of the kinds a path is, and commands that have it in them. */
 #include "info/path_kind.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,12 +54,15 @@ static const char *put_piece(FILE *out, const path_inspection *look, const char 
 void path_advise(path_inspection *look, const char *command) {
   text_file line;
   furrow_error err;
-  if (look->command_count == MOST_ADVICE || text_file_begin(&line, &err) != FURROW_OK) return;
-  while (*command) command = put_piece(line.out, look, command);
-  if (fclose(line.out) == 0)
+  if (look->command_count == MOST_ADVICE) return;
+  const bool begun = text_file_begin(&line, &err) == FURROW_OK;
+  while (begun && *command) command = put_piece(line.out, look, command);
+  if (begun && text_file_close(&line)) {
     look->commands[look->command_count++] = line.text;
-  else
-    free(line.text);
+  } else {
+    look->r->out->errnum = ENOMEM;
+    free(line.text); /* NULL where it was not begun */
+  }
 }
 
 void advise_scoring(path_inspection *look, const char *options) {

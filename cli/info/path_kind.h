@@ -10,6 +10,7 @@ enum { MOST_ADVICE = 7 };
 typedef struct path_inspection {
   const char *path;
   bool folder;
+  size_t max_line;             /* bytes of a line of rows */
   report *r;                   /* gets the results */
   char *commands[MOST_ADVICE]; /* commands to try: shell lines */
   size_t command_count;

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/fail.h"
 #include "furrow/table.h"
@@ -12,7 +13,10 @@
 enum { HEAD_BYTES = 1 << 20 };
 #define HEAD_FILE "memory://furrow/head"
 
-/* The first lines of a file as one in memory. Compressed files and pipes are not looked into. */
+/* Bytes that a compressed head may unpack to: some kilobytes may be gigabytes. */
+enum { UNPACKED_BYTES = 256 << 20 };
+
+/* The first lines of a file as one in memory. A compressed file is looked into if all of it fits. */
 static bool keep_head(const char *path) {
   FILE *file = fopen(path, "rb");
   char *head = file ? malloc(HEAD_BYTES) : NULL;
@@ -27,12 +31,19 @@ static bool keep_head(const char *path) {
   return false;
 }
 
-static furrow_schema *propose(const char *path) {
+static bool is_small(void *user, const char *phase, uint64_t done, uint64_t total) {
+  (void)user, (void)phase, (void)total;
+  return done <= UNPACKED_BYTES;
+}
+
+static furrow_schema *propose(const path_inspection *look) {
   furrow_schema *schema = NULL;
   furrow_schema_propose_params params;
   furrow_schema_propose_params_init(&params);
   params.threads = 1;
-  if (!keep_head(path)) return NULL;
+  params.max_line_bytes = look->max_line;
+  params.progress = is_small;
+  if (!keep_head(look->path)) return NULL;
   const furrow_status status = furrow_schema_propose(&schema, HEAD_FILE, &params, NULL);
   const furrow_status removed = furrow_memory_file_remove(HEAD_FILE, NULL);
   (void)removed;
@@ -48,14 +59,14 @@ static void start_items(report *r, const char *name) {
 }
 
 static bool is_log(const path_inspection *look) {
-  furrow_schema *schema = look->folder ? NULL : propose(look->path);
+  furrow_schema *schema = look->folder ? NULL : propose(look);
   const bool table = schema && furrow_schema_column_count(schema) > 1;
   furrow_schema_free(schema);
   return table;
 }
 
 static furrow_status describe_log(path_inspection *look, furrow_error *err) {
-  furrow_schema *schema = propose(look->path);
+  furrow_schema *schema = propose(look);
   if (!schema) return fail_in(err, FURROW_E_FORMAT, look->path, "not a table");
   start_items(look->r, "columns");
   for (size_t i = 0; i < furrow_schema_column_count(schema); i++) {
@@ -83,10 +94,7 @@ const path_kind log_kind = {"raw log", "a table with text in it, for training wi
 
 static bool has_file(const char *folder, const char *name) {
   char path[4096];
-  FILE *file = NULL;
-  if (snprintf(path, sizeof path, "%s/%s", folder, name) < (int)sizeof path) file = fopen(path, "rb");
-  if (file) fclose(file);
-  return file != NULL;
+  return snprintf(path, sizeof path, "%s/%s", folder, name) < (int)sizeof path && access(path, R_OK) == 0;
 }
 
 static bool is_encoder(const path_inspection *look) {

@@ -1,4 +1,5 @@
 /* cli/info/path_model.c: models and matrices for 'furrow info'. */
+#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -8,16 +9,14 @@
 #include "model/forest_source.h"
 #include "model/matrix_summary.h"
 
-/* Loads the listing of a model directory or a matrix folder; NULL: the path is neither. */
-static furrow_model_listing *list_folder(const char *path) {
+/* Whether a folder is a matrix (single) or a model directory. A model with a file in it that is refused is one. */
+static bool is_listed(const path_inspection *look, bool single) {
   furrow_model_listing *listing = NULL;
   furrow_error err;
-  return furrow_model_listing_load(&listing, path, &err) == FURROW_OK ? listing : NULL;
-}
-
-static bool is_listed(const path_inspection *look, bool single) {
-  furrow_model_listing *listing = look->folder ? list_folder(look->path) : NULL;
-  const bool is = listing && listing->single == single;
+  if (!look->folder) return false;
+  const furrow_status status = furrow_model_listing_load(&listing, look->path, &err);
+  if (status != FURROW_OK) return status == FURROW_E_FORMAT && !single && strcmp(err.file, look->path) != 0;
+  const bool is = listing->single == single;
   furrow_model_listing_free(listing);
   return is;
 }
@@ -77,7 +76,9 @@ static bool has_graph(const furrow_model_listing *listing) {
 static bool names_items(const path_inspection *look) {
   furrow_encoder *encoder = NULL;
   furrow_error ignored;
-  bool both = furrow_encoder_load(&encoder, look->path, &ignored) == FURROW_OK;
+  const furrow_status status = furrow_encoder_load(&encoder, look->path, &ignored);
+  if (status == FURROW_E_MEMORY) look->r->out->errnum = ENOMEM;
+  bool both = status == FURROW_OK;
   for (int side = FURROW_SIDE_USER; both && side <= FURROW_SIDE_ITEM; side++) {
     const size_t at = furrow_encoder_side_field(encoder, (furrow_side)side);
     furrow_encoder_field field = {0};

@@ -112,16 +112,18 @@ static furrow_status guess_label(first_rows *first, const furrow_rowblock *block
 /* ---- Reading -------------------------------------------------------------------------------------------- */
 
 /* Reads the first rows; stops after the first block that is large enough. */
-static furrow_status read_first(first_rows *first, const char *path, furrow_on_bad on_bad, furrow_error *err) {
+static furrow_status read_first(first_rows *first, const path_inspection *look, furrow_on_bad on_bad,
+                                furrow_error *err) {
   const furrow_rowblock *block = NULL;
   *first = (first_rows){.label_column = SIZE_MAX};
   source_values_init(&first->values);
   first->values.quiet = true;
   first->values.threads = 1;
   first->values.chunk = HEAD_BYTES;
+  first->values.max_line = look->max_line;
   first->values.on_bad = on_bad;
   summary_init(&first->summary, first->values.value);
-  furrow_status status = source_open(&first->source, path, &first->values, err);
+  furrow_status status = source_open(&first->source, look->path, &first->values, err);
   if (status == FURROW_OK) status = source_next(&first->source, &block, err);
   if (status == FURROW_OK) {
     summary_add(&first->summary, block);
@@ -139,7 +141,7 @@ static bool is_rows(const path_inspection *look) {
   furrow_parser_stats stats;
   furrow_parser_stats_init(&stats);
   furrow_error err;
-  const furrow_status status = read_first(&first, look->path, FURROW_ON_BAD_SKIP, &err);
+  const furrow_status status = read_first(&first, look, FURROW_ON_BAD_SKIP, &err);
   if (status == FURROW_OK) source_get_stats(&first.source, &stats);
   source_close(&first.source);
   return status == FURROW_OK && first.summary.rows > 0 && first.summary.rows >= stats.bad_rows;
@@ -262,7 +264,7 @@ static void advise_damaged(path_inspection *look, const first_rows *first) {
 
 static furrow_status describe_rows(path_inspection *look, furrow_error *err) {
   first_rows first;
-  const furrow_status status = read_first(&first, look->path, FURROW_ON_BAD_ERROR, err);
+  const furrow_status status = read_first(&first, look, FURROW_ON_BAD_ERROR, err);
   if (first.source.parser || first.source.container) {
     report_text(look->r, "format", source_format(&first.source));
     report_text(look->r, "chosen by", source_format_reason(&first.source));

@@ -35,7 +35,8 @@ static const option eval_options[] = {
      .kind = OPTION_TEXT,
      .argument = "FILE.svg",
      .help = "draw the ROC curve, the precision-recall curve and the calibration",
-     .offset = AT(curves)},
+     .offset = AT(curves),
+     .written = true},
     {.name = "json", .kind = OPTION_FLAG, .help = "report as JSON", .offset = AT(json)},
     {.name = "force", .kind = OPTION_FLAG, .help = "replace an existing file", .offset = AT(force)},
     {0}};

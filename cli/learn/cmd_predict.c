@@ -40,7 +40,8 @@ static const option predict_options[] = {
      .argument = "FILE",
      .help =
          "write pred, proba and label of each row as floats to a file (.npy, .f32, .fbin, .fvecs) instead of printing",
-     .offset = AT(scores)},
+     .offset = AT(scores),
+     .written = true},
     {.name = "probabilities",
      .kind = OPTION_FLAG,
      .help = "print the probability of each class behind the label: LABEL:P,LABEL:P…",

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/commands.h"
@@ -16,6 +17,8 @@
 #include "core/shared_options.h"
 #include "core/shown_text.h"
 #include "core/text_file.h"
+#include "core/written.h"
+#include "furrow/io.h"
 #include "furrow/learn.h"
 #include "learn/folding.h"
 #include "learn/learn_options.h"
@@ -35,7 +38,7 @@ typedef struct train_values {
   uint64_t max_features;
   int64_t part_size;
   furrow_on_bad on_bad;
-  bool dry_run, stream, keep_best, resume, hogwild, force, angel_bytes, json, quiet;
+  bool dry_run, stream, keep_best, resume, hogwild, force, angel_bytes, allow_paths, json, quiet;
   text_list define;
   raw_log_values raw;
   learn_values keys;
@@ -55,6 +58,10 @@ static const option main_options[] = {
      .argument = "FILE.json",
      .help = "Angel's JSON file (data, model, train, layers), or the file that furrow tune writes; options override it",
      .offset = AT(conf)},
+    {.name = "allow-paths",
+     .kind = OPTION_FLAG,
+     .help = "paths in the JSON file may lead out of the current folder",
+     .offset = AT(allow_paths)},
     {.name = "train",
      .kind = OPTION_TEXT,
      .argument = "URI",
@@ -69,7 +76,8 @@ static const option main_options[] = {
      .kind = OPTION_TEXT,
      .argument = "DIR",
      .help = "model directory to write (model/savepath)",
-     .offset = AT(out)},
+     .offset = AT(out),
+     .written = true},
     {.name = "folds",
      .kind = OPTION_U32,
      .argument = "K",
@@ -98,8 +106,18 @@ static const option main_options[] = {
      .kind = OPTION_FLAG,
      .help = "print the graph, its matrices, parameters and memory; do not train",
      .offset = AT(dry_run)},
-    {.name = "dot", .kind = OPTION_TEXT, .argument = "FILE", .help = "write the graph for graphviz", .offset = AT(dot)},
-    {.name = "svg", .kind = OPTION_TEXT, .argument = "FILE", .help = "draw the graph as SVG", .offset = AT(svg)},
+    {.name = "dot",
+     .kind = OPTION_TEXT,
+     .argument = "FILE",
+     .help = "write the graph for graphviz",
+     .offset = AT(dot),
+     .written = true},
+    {.name = "svg",
+     .kind = OPTION_TEXT,
+     .argument = "FILE",
+     .help = "draw the graph as SVG",
+     .offset = AT(svg),
+     .written = true},
     {0}};
 
 static const option training_options[] = {
@@ -131,12 +149,14 @@ static const option training_options[] = {
      .kind = OPTION_TEXT,
      .argument = "FILE",
      .help = "write the metrics of the epochs (.json or .csv)",
-     .offset = AT(history)},
+     .offset = AT(history),
+     .written = true},
     {.name = "curve",
      .kind = OPTION_TEXT,
      .argument = "FILE.svg",
      .help = "draw loss and AUC over the epochs",
-     .offset = AT(curve)},
+     .offset = AT(curve),
+     .written = true},
     {.name = "on-bad",
      .kind = OPTION_ENUM,
      .choices = "error|skip",
@@ -507,7 +527,7 @@ static void name_checkpoint(const train_values *values, furrow_error *err) {
 /* Returns whether the path of a URI has the ending of a csv file. */
 static bool is_csv_name(const char *uri) {
   static const char *const endings[] = {".csv", ".csv.gz", ".csv.zst"};
-  const size_t n = strcspn(uri, "?#;");
+  const size_t n = strcspn(uri, ";?#");
   for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
     const size_t m = strlen(endings[i]);
     if (n > m && memcmp(uri + n - m, endings[i], m) == 0) return true;
@@ -552,9 +572,9 @@ static furrow_status run_all(const train_values *values, const learn_settings *s
                              furrow_error *err) {
   fold_figures *figures = calloc(1, sizeof *figures);
   if (!figures) return fail_memory(err);
+  interrupt_catch(); /* before the target is tried, which makes a temporary directory */
   furrow_status status = ranks_all_ok(values->out ? check_targets(values, err) : FURROW_OK, err);
   if (status == FURROW_OK) status = check_formats(settings, err);
-  interrupt_catch();
   if (status == FURROW_OK && values->folds) status = run_folds(values, settings, figures, out, err);
   if (status == FURROW_OK && values->out)
     status = train_and_save(values, settings, figures, out, err);
@@ -599,14 +619,21 @@ static furrow_status check_values(const train_values *values, furrow_error *err)
 }
 
 /* Takes settings without an option from the JSON file or from -D. */
-static void take_paths(train_values *values, const furrow_learn_conf *conf) {
+static furrow_status take_paths(train_values *values, const learn_settings *settings, furrow_error *err) {
   const struct {
-    const char *key, **path;
-  } paths[] = {{"data", &values->train}, {"valid", &values->valid}, {"save", &values->out}, {"load", &values->load}};
-  for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
-    const char *said = furrow_learn_conf_get(conf, paths[i].key);
+    const char *key, **path, *hint;
+  } paths[] = {{"data", &values->train, "give --train URI, or --allow-paths if you trust the file"},
+               {"valid", &values->valid, "give --valid URI, or --allow-paths if you trust the file"},
+               {"save", &values->out, "give --out DIR, or --allow-paths if you trust the file"},
+               {"load", &values->load, "give --load DIR, or --allow-paths if you trust the file"}};
+  furrow_status status = FURROW_OK;
+  for (size_t i = 0; status == FURROW_OK && i < sizeof paths / sizeof *paths; i++) {
+    const char *said = furrow_learn_conf_get(settings->conf, paths[i].key);
     if (!*paths[i].path && said && said[0]) *paths[i].path = said;
+    if (!*paths[i].path && !values->dry_run)
+      status = conf_paths_check(&settings->paths, paths[i].key, paths[i].hint, err);
   }
+  return status;
 }
 
 /* Angel's action.type is the command here. */
@@ -622,6 +649,15 @@ static furrow_status check_action(const train_values *values, const furrow_learn
   return FURROW_OK;
 }
 
+/* Rows that the JSON file or -D names, which core/written.c does not know. */
+static furrow_status check_rows(const train_values *values, furrow_error *err) {
+  const char *const files[] = {values->dot, values->svg, values->history, values->curve};
+  furrow_status status = FURROW_OK;
+  for (size_t i = 0; status == FURROW_OK && i < 2 * sizeof files / sizeof *files; i++)
+    status = written_check_uri(files[i / 2], i % 2 ? values->valid : values->train, err);
+  return status;
+}
+
 static furrow_status check_paths(const train_values *values, furrow_error *err) {
   if (values->dry_run) return FURROW_OK;
   if (!values->train) return fail(err, FURROW_E_ARGUMENT, "--train URI is missing, the samples to train on");
@@ -631,7 +667,7 @@ static furrow_status check_paths(const train_values *values, furrow_error *err) 
 }
 
 static furrow_status make_settings(learn_settings *settings, const train_values *train, furrow_error *err) {
-  const learn_origin from = {.json = train->conf, .algorithm = train->algorithm};
+  const learn_origin from = {.json = train->conf, .algorithm = train->algorithm, .allow_paths = train->allow_paths};
   furrow_status status = learn_settings_make(settings, &from, &train->keys, &train->define, err);
   if (status == FURROW_OK && train->format)
     status = furrow_learn_conf_set(settings->conf, "format", train->format, err);
@@ -642,20 +678,32 @@ static furrow_status make_settings(learn_settings *settings, const train_values 
   return status;
 }
 
+/* Locks a model that is trained further and replaced. */
+static furrow_status lock_model(furrow_file_lock **lock, const train_values *values, furrow_error *err) {
+  struct stat read, written;
+  if (!values->load || !values->out || ranks_number() > 0) return FURROW_OK;
+  if (stat(values->load, &read) != 0 || stat(values->out, &written) != 0) return FURROW_OK;
+  const bool same = read.st_dev == written.st_dev && read.st_ino == written.st_ino;
+  return same ? furrow_file_lock_open(lock, values->out, err) : FURROW_OK;
+}
+
 static furrow_status run_train(const void *values, output *out, furrow_error *err) {
   train_values used = *(const train_values *)values;
   const train_values *train = &used;
   learn_settings settings = {0};
+  furrow_file_lock *lock = NULL;
   furrow_status status = check_values(train, err);
   raw_log_take_columns(&used.raw, &used.keys);
   if (status == FURROW_OK) status = make_settings(&settings, train, err);
-  if (status == FURROW_OK) take_paths(&used, settings.conf);
+  if (status == FURROW_OK) status = take_paths(&used, &settings, err);
   if (status == FURROW_OK) status = check_action(train, settings.conf, err);
   if (status == FURROW_OK && !train->quiet) learn_settings_print_notes(&settings);
   if (status == FURROW_OK) status = check_paths(train, err);
+  if (status == FURROW_OK) status = ranks_all_ok(check_rows(train, err), err);
   if (status == FURROW_OK) status = check_folds(train, err);
   if (status == FURROW_OK) status = write_description(&settings, FURROW_DESCRIBE_DOT, train->dot, train->force, err);
   if (status == FURROW_OK) status = write_description(&settings, FURROW_DESCRIBE_SVG, train->svg, train->force, err);
+  if (status == FURROW_OK && !train->dry_run) status = ranks_all_ok(lock_model(&lock, train, err), err);
   if (status == FURROW_OK && train->train)
     status = raw_log_prepare(&train->raw, train->train, train->load, train->threads, train->on_bad, train->quiet,
                              settings.conf, err);
@@ -664,6 +712,7 @@ static furrow_status run_train(const void *values, output *out, furrow_error *er
   else if (status == FURROW_OK)
     status = run_all(train, &settings, out, err);
   learn_settings_clear(&settings);
+  furrow_file_lock_close(lock);
   return status;
 }
 

@@ -75,12 +75,14 @@ static const option main_options[] = {
      .kind = OPTION_TEXT,
      .argument = "FILE.json",
      .help = "write the best settings, for furrow train --conf",
-     .offset = AT(conf_out)},
+     .offset = AT(conf_out),
+     .written = true},
     {.name = "out",
      .kind = OPTION_TEXT,
      .argument = "DIR",
      .help = "train with the best settings on all rows and write this model directory",
-     .offset = AT(out)},
+     .offset = AT(out),
+     .written = true},
     {.name = "format",
      .kind = OPTION_TEXT,
      .argument = "F",
@@ -106,7 +108,7 @@ static const option running_options[] = {
      .argument = "T",
      .help = "threads (0, the default: one for each processor); the number does not change the result",
      .offset = AT(threads)},
-    {.name = "force", .kind = OPTION_FLAG, .help = "replace an existing file and model", .offset = AT(force)},
+    {.name = "force", .kind = OPTION_FLAG, .help = "replace existing files and models", .offset = AT(force)},
     {.name = "json", .kind = OPTION_FLAG, .help = "report as JSON", .offset = AT(json)},
     {.name = "quiet",
      .letter = 'q',
@@ -491,10 +493,10 @@ static furrow_status run_tune(const void *values, output *out, furrow_error *err
   learn_settings settings = {0};
   furrow_status status = check_values(tune, err);
   if (status == FURROW_OK) status = make_settings(&settings, tune, NULL, NULL, err);
+  interrupt_catch(); /* before the target is tried, which makes a temporary directory */
   if (status == FURROW_OK) status = check_targets(tune, err);
   if (status == FURROW_OK && !tune->quiet) learn_settings_print_notes(&settings);
   if (status == FURROW_OK) status = prepare(&t, tune, settings.conf, err);
-  interrupt_catch();
   if (status == FURROW_OK) status = search_run(&t.search, err);
   const search_trial *best = status == FURROW_OK ? search_best(&t.search) : NULL;
   if (best) status = use_best(&t, best, err);

@@ -67,7 +67,8 @@ static furrow_status set_texts(furrow_learn_conf *conf, const learn_values *valu
   return status;
 }
 
-static furrow_status define_one(learn_settings *settings, const char *text, furrow_error *err) {
+/* allow_paths: those in a file that -D angel.ml.conf=FILE names, too. */
+static furrow_status define_one(learn_settings *settings, const char *text, bool allow_paths, furrow_error *err) {
   char key[128];
   const char *equals = strchr(text, '=');
   const size_t n = equals ? (size_t)(equals - text) : sizeof key;
@@ -75,7 +76,9 @@ static furrow_status define_one(learn_settings *settings, const char *text, furr
   memcpy(key, text, n);
   key[n] = 0;
   if (furrow_layer_formats_has_key(key)) return furrow_layer_formats_set(settings->formats, key, equals + 1, err);
-  return furrow_learn_conf_set(settings->conf, key, equals + 1, err);
+  const furrow_status status = furrow_learn_conf_set(settings->conf, key, equals + 1, err);
+  if (status != FURROW_OK || allow_paths || strcmp(key, "angel.ml.conf") != 0) return status;
+  return conf_paths_take(&settings->paths, settings->conf, equals + 1, err);
 }
 
 furrow_status learn_settings_make(learn_settings *settings, const learn_origin *from, const learn_values *values,
@@ -85,11 +88,15 @@ furrow_status learn_settings_make(learn_settings *settings, const learn_origin *
   if (status == FURROW_OK) status = furrow_layer_formats_create(&settings->formats, err);
   if (status == FURROW_OK && from->model) status = furrow_learn_conf_load_model(settings->conf, from->model, err);
   if (status == FURROW_OK && from->json) status = furrow_learn_conf_load(settings->conf, from->json, err);
+  if (status == FURROW_OK && from->json && !from->allow_paths)
+    status = conf_paths_take(&settings->paths, settings->conf, from->json, err);
   if (status == FURROW_OK && from->algorithm)
     status = furrow_learn_conf_set_algorithm(settings->conf, from->algorithm, err);
   if (status == FURROW_OK) status = set_texts(settings->conf, values, err);
   for (size_t i = 0; status == FURROW_OK && i < define->count; i++)
-    status = define_one(settings, define->texts[i], err);
+    status = define_one(settings, define->texts[i], from->allow_paths, err);
+  if (status == FURROW_OK && !furrow_learn_conf_get(settings->conf, "encoder")[0])
+    status = conf_paths_check(&settings->paths, "encoder", "-D encoder=DIR names another one", err);
   return status;
 }
 
@@ -114,5 +121,6 @@ void learn_settings_print_notes(const learn_settings *settings) {
 void learn_settings_clear(learn_settings *settings) {
   furrow_learn_conf_free(settings->conf);
   furrow_layer_formats_free(settings->formats);
+  conf_paths_clear(&settings->paths);
   *settings = (learn_settings){0};
 }

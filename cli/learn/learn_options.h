@@ -4,6 +4,7 @@
 
 #include "core/options.h"
 #include "furrow/learn.h"
+#include "learn/conf_paths.h"
 
 enum { LEARN_KEYS = 128 };
 
@@ -20,6 +21,7 @@ void learn_options_fill(void);
 typedef struct learn_settings {
   furrow_learn_conf *conf;
   furrow_layer_formats *formats;
+  conf_paths paths; /* of the JSON file */
 } learn_settings;
 
 /* Where a configuration starts; NULL: not there. */
@@ -27,6 +29,7 @@ typedef struct learn_origin {
   const char *model;     /* a model directory */
   const char *json;      /* Angel's JSON file */
   const char *algorithm; /* a built-in one */
+  bool allow_paths;      /* those of the JSON file may lead anywhere */
 } learn_origin;
 
 /* Makes a configuration from its origin, options and definitions; later ones override earlier ones. Clear it, even

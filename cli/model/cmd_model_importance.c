@@ -41,7 +41,12 @@ static const option importance_options[] = {
      .help = "measure to sort by (gain; count if the model has no gains)",
      .offset = AT(by)},
     {.name = "top", .kind = OPTION_U64, .argument = "N", .help = "print the first N features (all)", .offset = AT(top)},
-    {.name = "svg", .kind = OPTION_TEXT, .argument = "FILE", .help = "also draw bars (at most 100)", .offset = AT(svg)},
+    {.name = "svg",
+     .kind = OPTION_TEXT,
+     .argument = "FILE",
+     .help = "also draw bars (at most 100)",
+     .offset = AT(svg),
+     .written = true},
     {.name = "force", .kind = OPTION_FLAG, .help = "replace an existing file", .offset = AT(force)},
     {0}};
 #undef AT

@@ -38,12 +38,14 @@ static const option picture_options[] = {
      .kind = OPTION_TEXT,
      .argument = "FILE",
      .help = "draw one tree (--tree, or the first) instead of printing",
-     .offset = AT(svg)},
+     .offset = AT(svg),
+     .written = true},
     {.name = "dot",
      .kind = OPTION_TEXT,
      .argument = "FILE",
      .help = "write the trees for graphviz instead of printing",
-     .offset = AT(dot)},
+     .offset = AT(dot),
+     .written = true},
     {.name = "force", .kind = OPTION_FLAG, .help = "replace an existing file", .offset = AT(force)},
     {0}};
 #undef AT

@@ -1,13 +1,19 @@
 /* cli/model/cmd_model_verify.c: furrow model verify: checks everything in a model. */
+#include <dirent.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "core/commands.h"
 #include "core/fail.h"
 #include "core/report.h"
+#include "furrow/json.h"
 #include "furrow/learn.h"
+#include "furrow/table.h"
 #include "model/model_source.h"
 
 typedef struct verify_values {
@@ -162,14 +168,105 @@ static furrow_status check_trees(checking *c, const furrow_model_listing *listin
   return take_failure(c, status, &own, err);
 }
 
-/* Checks that graph.json and furrow.json can be read. */
+/* An error about a file or a folder of the model that is not there. */
+static void add_missing(checking *c, const char *folder, const char *name, const char *message) {
+  char path[PATH_MAX];
+  snprintf(path, sizeof path, "%s/%s", folder, name);
+  const furrow_matrix_finding finding = {true, -1, path, FURROW_NO_OFFSET, FURROW_E_NOT_FOUND, message, ""};
+  take_finding(c, &finding);
+}
+
+static furrow_status check_name(checking *c, const furrow_model_listing *listing, furrow_json *json,
+                                furrow_error *err) {
+  furrow_json_text text;
+  char name[256];
+  const furrow_status status = furrow_json_string(json, &text, err);
+  if (status != FURROW_OK) return status;
+  snprintf(name, sizeof name, "%.*s", (int)text.size, text.bytes);
+  if (!lists(listing->matrices, listing->matrix_count, name))
+    add_missing(c, listing->path, name, "there is no such matrix, which the graph has");
+  return FURROW_OK;
+}
+
+/* Checks the names of all matrices in the description of a graph. */
+static furrow_status check_names(checking *c, const furrow_model_listing *listing, furrow_json *json, bool of_matrix,
+                                 furrow_error *err) {
+  furrow_json_text key = {"", 0};
+  const bool array = furrow_json_peek(json) == FURROW_JSON_ARRAY;
+  if (!array && furrow_json_peek(json) != FURROW_JSON_OBJECT) return furrow_json_skip(json, NULL, err);
+  furrow_status status = array ? furrow_json_array(json, err) : furrow_json_object(json, err);
+  while (status == FURROW_OK) {
+    status = array ? furrow_json_element(json, err) : furrow_json_member(json, &key, err);
+    if (status != FURROW_OK) break;
+    status = of_matrix && furrow_json_is(key, "name")
+                 ? check_name(c, listing, json, err)
+                 : check_names(c, listing, json, of_matrix || furrow_json_is(key, "matrices"), err);
+  }
+  return status == FURROW_END ? FURROW_OK : status;
+}
+
+/* Checks that the matrices of the graph are there; that they fit is found when they are loaded. */
+static furrow_status check_graph(checking *c, const furrow_model_listing *listing, const furrow_learn_conf *conf,
+                                 furrow_error *err) {
+  furrow_json *json = NULL;
+  char *text = NULL;
+  size_t size = 0;
+  furrow_status status = furrow_learn_conf_describe(conf, FURROW_DESCRIBE_JSON, 0, &text, &size, err);
+  if (status == FURROW_OK) status = furrow_json_create(&json, err);
+  if (status == FURROW_OK) {
+    furrow_json_start(json, text, size, NULL);
+    status = check_names(c, listing, json, false, err);
+  }
+  furrow_json_free(json);
+  furrow_free(text);
+  return status;
+}
+
+/* Checks that a model of a raw log has both files that read such logs. */
+static furrow_status check_encoder(const furrow_model_listing *listing, furrow_error *err) {
+  furrow_encoder *encoder = NULL;
+  if (!lists(listing->files, listing->file_count, "dictionary.furrow") &&
+      !lists(listing->files, listing->file_count, "schema.json"))
+    return FURROW_OK;
+  const furrow_status status = furrow_encoder_load(&encoder, listing->path, err);
+  furrow_encoder_free(encoder);
+  return status;
+}
+
+/* Whether a folder has the first data file of a matrix, and is neither listed nor left over. */
+static bool is_headless(const furrow_model_listing *listing, const char *name) {
+  char path[PATH_MAX + 256];
+  struct stat info;
+  if (name[0] == '.' || strncmp(name, "_tmp.", 5) == 0) return false;
+  snprintf(path, sizeof path, "%s/%s/0", listing->path, name);
+  return stat(path, &info) == 0 && S_ISREG(info.st_mode) && !lists(listing->matrices, listing->matrix_count, name);
+}
+
+static void check_folders(checking *c, const furrow_model_listing *listing) {
+  struct dirent **entries = NULL;
+  const int count = listing->single ? 0 : scandir(listing->path, &entries, NULL, alphasort);
+  for (int i = 0; i < count; i++) {
+    const char *name = entries[i]->d_name;
+    if (is_headless(listing, name))
+      add_missing(c, listing->path, name, "the folder has no metadata: neither _meta nor meta nor psmeta");
+    free(entries[i]);
+  }
+  free(entries);
+}
+
+/* Checks that graph.json and furrow.json can be read, and that all that they speak of is there. */
 static furrow_status check_configuration(checking *c, const furrow_model_listing *listing, furrow_error *err) {
   furrow_learn_conf *conf = NULL;
   furrow_error own;
-  if (!lists(listing->files, listing->file_count, "graph.json")) return FURROW_OK;
+  if (!lists(listing->files, listing->file_count, "graph.json")) {
+    check_folders(c, listing);
+    return FURROW_OK;
+  }
   furrow_status status = furrow_learn_conf_create(&conf, err);
   if (status != FURROW_OK) return status;
   status = furrow_learn_conf_load_model(conf, listing->path, &own);
+  if (status == FURROW_OK) status = check_graph(c, listing, conf, &own);
+  if (status == FURROW_OK) status = check_encoder(listing, &own);
   furrow_learn_conf_free(conf);
   return take_failure(c, status, &own, err);
 }
@@ -216,7 +313,8 @@ const command model_verify_command = {
     .example = "furrow model verify lr\nfurrow model verify deepfm/embedding_embedding --json",
     .about = "Prints a line for each finding: FILE: byte OFFSET: partition N: what is wrong. A remark is about "
              "something unusual that can still be read. The matrices of a gbdt model are also checked against each "
-             "other, and graph.json and furrow.json are read. The exit code is 0 when there are no errors, otherwise "
+             "other, and graph.json and furrow.json are read: all they name must be there. The exit code is 0 "
+             "when there are no errors, otherwise "
              "the code of the first error.",
     .operands = verify_operands,
     .groups = verify_groups,

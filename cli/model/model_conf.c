@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "core/fail.h"
 
@@ -31,6 +32,9 @@ furrow_status graph_read(graph_text *graph, const furrow_model_listing *listing,
   char path[4096];
   int n = snprintf(path, sizeof path, "%s/%sgraph.json", listing->path, listing->single ? "../" : "");
   *graph = (graph_text){0};
+  struct stat info;
+  if (n < (int)sizeof path && stat(path, &info) == 0 && !S_ISREG(info.st_mode)) /* a pipe would keep us waiting */
+    return fail_file(err, FURROW_E_FORMAT, path, "not a regular file", 0);
   FILE *file = n < (int)sizeof path ? fopen(path, "re") : NULL;
   if (!file) return FURROW_OK; /* a model need not have one */
   furrow_status status = read_all(graph, file, path, err);

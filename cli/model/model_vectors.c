@@ -2,17 +2,17 @@
  * --vectors). */
 #include "model/model_vectors.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "core/fail.h"
+#include "core/interrupt.h"
 #include "core/report.h"
 #include "core/text_file.h"
+#include "furrow/io.h"
 #include "furrow/learn.h"
 #include "furrow/vector_data.h"
 
@@ -81,7 +81,7 @@ static furrow_status put_row(making *m, const furrow_row *row, int64_t id, furro
   if (status == FURROW_OK) status = furrow_vectors_writer_write(m->vectors, m->vector, 1, err);
   if (status == FURROW_OK && m->ids) status = furrow_vectors_writer_write(m->ids, &id, 1, err);
   if (status == FURROW_OK) m->count++;
-  return status;
+  return status == FURROW_OK ? interrupt_check(err) : status;
 }
 
 static furrow_status put_data(making *m, furrow_error *err) {
@@ -191,19 +191,18 @@ static furrow_status load(making *m, furrow_error *err) {
 }
 
 static furrow_status commit(making *m, furrow_error *err) {
+  const text_file *names = &m->names_file;
+  furrow_status status = interrupt_check(err);
+  if (status != FURROW_OK) return status;
   if (m->ids) return furrow_vectors_writer_commit_pair(m->vectors, m->ids, err);
-  /* new vectors never stand beside old names */
-  if (m->names_file.out && m->job->force && unlink(m->ids_path) != 0 && errno != ENOENT)
-    return fail_file(err, FURROW_E_IO, m->ids_path, "cannot be replaced", errno);
-  furrow_status status = furrow_vectors_writer_commit(m->vectors, err);
-  if (status != FURROW_OK || !m->names_file.out) return status;
-  status = text_file_end(&m->names_file, m->ids_path, m->job->force, err);
-  m->names_file.out = NULL;
-  return status;
+  if (!names->out) return furrow_vectors_writer_commit(m->vectors, err);
+  if (fflush(names->out) != 0 || !names->text) return fail_memory(err);
+  return furrow_vectors_writer_commit_text(m->vectors, m->ids_path, names->text, names->size, err);
 }
 
 furrow_status export_vectors(const vectors_job *job, output *out, furrow_error *err) {
   making m = {.job = job};
+  interrupt_catch();
   furrow_status status = load(&m, err);
   if (status == FURROW_OK && m.names)
     status = put_names(&m, err);

@@ -9,6 +9,7 @@
 #include "core/ranks_join.h"
 #include "core/report.h"
 #include "core/shared_options.h"
+#include "core/shown_text.h"
 #include "rows/rows_sink.h"
 #include "rows/rows_source.h"
 
@@ -97,6 +98,21 @@ static void convert_report(const convert_values *convert, const source *s, const
   report_finish(&r);
 }
 
+/* Lines that all begin with label:weight may look as if they began with a feature, which a reader refuses to guess. */
+static void note_doubt(const convert_values *convert, const char *format) {
+  furrow_parser_params params;
+  furrow_parser *parser = NULL;
+  furrow_error err;
+  furrow_parser_params_init(&params);
+  params.format = format;
+  params.threads = 1;
+  const furrow_status status = furrow_parser_open(&parser, convert->destination, &params, &err);
+  furrow_parser_close(parser);
+  if (status == FURROW_E_FORMAT && strstr(err.hint, "has_label=yes"))
+    say("furrow: note: read the rows as '%s?has_label=yes': label:weight looks like a feature here\n",
+        convert->destination);
+}
+
 static furrow_status convert_all(const convert_values *convert, output *out, furrow_error *err) {
   sink_format format;
   furrow_rows_writer_params params;
@@ -111,6 +127,9 @@ static furrow_status convert_all(const convert_values *convert, output *out, fur
   if (status == FURROW_OK && !to_stdout(convert) && ranks_number() == 0)
     convert_report(convert, &s, &params, &stats, out);
   if (status == FURROW_OK) source_print_notes(&s, &stats);
+  if (status == FURROW_OK && !convert->source.quiet && !to_stdout(convert) && ranks_number() == 0 &&
+      (format == SINK_LIBSVM || format == SINK_LIBFM))
+    note_doubt(convert, params.format);
   source_close(&s);
   return status;
 }

@@ -1,9 +1,12 @@
 /* cli/rows/cmd_rows_encode.c: furrow rows encode: a raw log into rows of features. */
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/commands.h"
@@ -12,6 +15,8 @@
 #include "core/ranks_join.h"
 #include "core/report.h"
 #include "core/shared_options.h"
+#include "core/text_file.h"
+#include "furrow/io.h"
 #include "rows/rows_sink.h"
 #include "rows/rows_source.h"
 #include "rows/table_encoder.h"
@@ -104,14 +109,6 @@ static furrow_status get_encoder(const encode_values *encode, const char *log, f
   return make_encoder(encoder, log, encode->schema, &columns, &reading, err);
 }
 
-/* A new dictionary is kept when all rows have been written, so that none is left of a log that cannot be read. */
-static furrow_status keep_encoder(const encode_values *encode, const furrow_encoder *encoder, furrow_error *err) {
-  furrow_status status = FURROW_OK;
-  if (encode->schema && encode->dictionary && ranks_number() == 0)
-    status = furrow_encoder_save(encoder, encode->dictionary, encode->sink.force, err);
-  return ranks_all_ok(status, err);
-}
-
 static furrow_status check_dictionary(const encode_values *encode, furrow_error *err) {
   static const char *const names[] = {"dictionary.furrow", "schema.json"};
   if (!encode->schema || !encode->dictionary) return FURROW_OK;
@@ -154,16 +151,61 @@ static furrow_status choose_format(const encode_values *encode, sink_format *for
   return to_stdout(encode) ? sink_check_stdout(err) : sink_check_path(encode->out, encode->sink.force, err);
 }
 
-static furrow_status write_rows(const encode_values *encode, source *s, sink_format format, furrow_error *err) {
+/* Whether rows and a new dictionary are written, which then belong together. */
+static bool has_both(const encode_values *encode) {
+  struct stat found;
+  return encode->schema && encode->dictionary && !to_stdout(encode) && ranks_count() == 1 &&
+         (lstat(encode->out, &found) != 0 || S_ISREG(found.st_mode));
+}
+
+/* Rows never stand beside the dictionary of others: the old ones go aside, then the dictionary is replaced, then the
+ * new rows get their name. */
+static furrow_status replace_both(const encode_values *encode, const furrow_encoder *encoder, const char *staged,
+                                  furrow_error *err) {
+  char *aside = NULL;
+  furrow_status status = furrow_temporary_path(&aside, encode->out, 1 + 2 * (uint64_t)getpid(), err);
+  if (status != FURROW_OK) return status;
+  const bool moved = encode->sink.force && rename(encode->out, aside) == 0;
+  if (moved) permissions_copy(aside, staged);
+  if (moved) status = names_sync(encode->out, err);
+  if (status == FURROW_OK) status = furrow_encoder_save(encoder, encode->dictionary, encode->sink.force, err);
+  if (status == FURROW_OK && renameat2(AT_FDCWD, staged, AT_FDCWD, encode->out, RENAME_NOREPLACE) != 0)
+    status = fail_file(err, errno == EEXIST ? FURROW_E_EXISTS : FURROW_E_IO, encode->out, "cannot be renamed", errno);
+  if (moved && status != FURROW_OK) (void)!rename(aside, encode->out);
+  if (moved) unlink(aside);
+  furrow_free(aside);
+  return status == FURROW_OK ? names_sync(encode->out, err) : status;
+}
+
+/* A new dictionary is kept when all rows have been written, so that none is left of a log that cannot be read. */
+static furrow_status keep_encoder(const encode_values *encode, const furrow_encoder *encoder, const char *staged,
+                                  furrow_error *err) {
+  furrow_status status = FURROW_OK;
+  if (staged)
+    status = replace_both(encode, encoder, staged, err);
+  else if (encode->schema && encode->dictionary && ranks_number() == 0)
+    status = furrow_encoder_save(encoder, encode->dictionary, encode->sink.force, err);
+  return ranks_all_ok(status, err);
+}
+
+static furrow_status write_rows(const encode_values *encode, const furrow_encoder *encoder, source *s,
+                                sink_format format, furrow_error *err) {
   furrow_rows_writer *writer = NULL;
   furrow_rows_writer_params params;
   sink_values sink = encode->sink;
+  char *staged = NULL;
   sink.drop_fields = format == SINK_LIBSVM;
   furrow_status status = sink_params(&sink, format, s, &params, err);
-  if (status == FURROW_OK) status = furrow_rows_writer_open(&writer, encode->out, &params, err);
+  if (status == FURROW_OK && has_both(encode))
+    status = furrow_temporary_path(&staged, encode->out, 2 * (uint64_t)getpid(), err);
+  if (status == FURROW_OK) status = furrow_rows_writer_open(&writer, staged ? staged : encode->out, &params, err);
   status = sink_copy_rows(s, writer, status, err);
-  furrow_rows_writer_close(writer);
   if (status == FURROW_E_IO && to_stdout(encode) && output_reader_is_gone()) status = FURROW_OK;
+  if (status == FURROW_OK) status = keep_encoder(encode, encoder, staged, err);
+  if (staged) unlink(staged);
+  if (staged && strcmp(err->file, staged) == 0) snprintf(err->file, sizeof err->file, "%s", encode->out);
+  furrow_rows_writer_close(writer); /* it has the lock of the staged file */
+  furrow_free(staged);
   return status;
 }
 
@@ -201,8 +243,7 @@ static furrow_status encode_log(const encode_values *encode, const char *log, si
   if (status == FURROW_OK) status = furrow_encoder_uri(log, ENCODER_IN_MEMORY, &uri, err);
   if (status == FURROW_OK) status = source_open(&s, uri, &reading, err);
   status = ranks_all_ok(status, err);
-  if (status == FURROW_OK) status = write_rows(encode, &s, format, err);
-  if (status == FURROW_OK) status = keep_encoder(encode, encoder, err);
+  if (status == FURROW_OK) status = write_rows(encode, encoder, &s, format, err);
   if (status == FURROW_OK) status = source_join_stats(&s, &stats, err);
   if (status == FURROW_OK && !to_stdout(encode) && ranks_number() == 0)
     print_report(encode, encoder, format, &stats, out);

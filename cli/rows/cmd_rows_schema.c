@@ -71,8 +71,13 @@ static const option column_options[] = {
     {0}};
 
 static const option output_options[] = {
-    {.name = "out", .kind = OPTION_TEXT, .argument = "FILE", .help = "write the schema to FILE", .offset = AT(out)},
-    {.name = "force", .kind = OPTION_FLAG, .help = "overwrite FILE if it exists", .offset = AT(force)},
+    {.name = "out",
+     .kind = OPTION_TEXT,
+     .argument = "FILE",
+     .help = "write the schema to FILE",
+     .offset = AT(out),
+     .written = true},
+    {.name = "force", .kind = OPTION_FLAG, .help = "replace an existing file", .offset = AT(force)},
     {.name = "json", .kind = OPTION_FLAG, .help = "print the schema itself, not a table", .offset = AT(json)},
     {0}};
 

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -18,6 +19,8 @@
 #include "core/ranks_join.h"
 #include "core/report.h"
 #include "core/shared_options.h"
+#include "core/text_file.h"
+#include "furrow/io.h"
 #include "furrow/table.h"
 #include "rows/rows_sink.h"
 #include "rows/rows_source.h"
@@ -261,11 +264,11 @@ typedef struct split_file {
 
 typedef struct split_job {
   const split_values *values;
-  long number; /* part of the temporary names: the same on all ranks */
+  unsigned number; /* part of the temporary names: the same on all ranks */
   name_list names;
   sink_format format;
   char ending[ENDING_TEXT]; /* of the files */
-  char *directory;          /* directory created for the files; NULL: it existed */
+  const char *directory;    /* directory created for the files; NULL: it existed */
   uint64_t bounds[MOST_OUTPUTS];
   size_t count;
   split_file files[MOST_OUTPUTS];
@@ -297,11 +300,16 @@ static furrow_status make_directory(split_job *job, furrow_error *err) {
   if (n == 0) return fail(err, FURROW_E_ARGUMENT, "--out is empty");
   if (out[n - 1] != '/' || stat(out, &found) == 0) return FURROW_OK;
   if (ranks_number() > 0) return FURROW_OK;
-  if (mkdir(out, 0777) != 0) return fail_file(err, FURROW_E_IO, out, "cannot create the directory", errno);
-  job->directory = strdup(out);
-  return job->directory ? FURROW_OK : fail_memory(err);
+  interrupt_note_directory(out);
+  if (mkdir(out, 0777) != 0) {
+    interrupt_note_directory(NULL);
+    return fail_file(err, FURROW_E_IO, out, "cannot create the directory", errno);
+  }
+  job->directory = out;
+  return names_sync(out, err);
 }
 
+/* A staged file has the name of a temporary one: what is left of a killed process is removed by the next. */
 static furrow_status name_files(split_job *job, furrow_error *err) {
   const char *out = job->values->out;
   size_t n = strlen(out);
@@ -310,10 +318,9 @@ static furrow_status name_files(split_job *job, furrow_error *err) {
   const char *between = !is_directory ? "." : out[n - 1] == '/' ? "" : "/";
   for (size_t i = 0; i < job->count; i++) {
     split_file *file = &job->files[i];
-    if (asprintf(&file->path, "%s%s%s%s", out, between, job->names.name[i], job->ending) < 0 ||
-        asprintf(&file->staged, "%s.split-%ld", file->path, job->number) < 0)
-      return fail_memory(err);
-    furrow_status status = sink_check_path(file->path, job->values->sink.force, err);
+    if (asprintf(&file->path, "%s%s%s%s", out, between, job->names.name[i], job->ending) < 0) return fail_memory(err);
+    furrow_status status = furrow_temporary_path(&file->staged, file->path, job->number, err);
+    if (status == FURROW_OK) status = sink_check_path(file->path, job->values->sink.force, err);
     if (status != FURROW_OK) return status;
   }
   return FURROW_OK;
@@ -336,48 +343,48 @@ static furrow_status open_files(split_job *job, source *s, furrow_error *err) {
   return status;
 }
 
-/* New names survive a power failure only after their directory is synced. */
-static void sync_directory(const char *path) {
-  const char *slash = strrchr(path, '/');
-  char *directory = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
-  int fd = directory ? open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-  if (fd >= 0) {
-    (void)!fsync(fd);
-    close(fd);
+static furrow_status rename_files(split_job *job, furrow_error *err) {
+  for (size_t i = 0; i < job->count; i++) {
+    split_file *file = &job->files[i];
+    const unsigned flags = job->values->sink.force ? 0 : RENAME_NOREPLACE;
+    permissions_copy(file->path, file->staged);
+    if (renameat2(AT_FDCWD, file->staged, AT_FDCWD, file->path, flags) != 0)
+      return fail_file(err, errno == EEXIST ? FURROW_E_EXISTS : FURROW_E_IO, file->path,
+                       "cannot rename the finished file", errno);
+    file->complete = false;
   }
-  free(directory);
+  return names_sync(job->files[0].path, err);
 }
 
-/* All files are complete on disk before the first one is renamed, so only a rename can fail late. */
+/* All files are complete on disk before the first one is renamed, so only a rename can fail late. The folder is locked
+ * meanwhile: the files of two processes do not mix. */
 static furrow_status show_files(split_job *job, furrow_error *err) {
+  char folder[PATH_MAX];
+  furrow_file_lock *lock = NULL;
   for (size_t i = 0; i < job->count; i++) {
     split_file *file = &job->files[i];
     furrow_status status = furrow_rows_writer_commit(file->writer, err);
     if (status != FURROW_OK) return set_error_path(file, status, err);
     file->complete = ranks_number() == 0;
   }
-  for (size_t i = 0; i < job->count && ranks_number() == 0; i++) {
-    split_file *file = &job->files[i];
-    const unsigned flags = job->values->sink.force ? 0 : RENAME_NOREPLACE;
-    if (renameat2(AT_FDCWD, file->staged, AT_FDCWD, file->path, flags) != 0)
-      return fail_file(err, errno == EEXIST ? FURROW_E_EXISTS : FURROW_E_IO, file->path,
-                       "cannot rename the finished file", errno);
-    file->complete = false;
-  }
-  if (ranks_number() == 0) sync_directory(job->files[0].path);
-  return FURROW_OK;
+  if (ranks_number() > 0) return FURROW_OK;
+  path_folder(job->files[0].path, folder, sizeof folder);
+  furrow_status status = furrow_file_lock_open(&lock, folder, err);
+  if (status == FURROW_OK) status = rename_files(job, err);
+  furrow_file_lock_close(lock);
+  return status;
 }
 
 static void close_files(split_job *job, bool failed) {
   for (size_t i = 0; i < job->count; i++) {
     split_file *file = &job->files[i];
-    furrow_rows_writer_close(file->writer);
     if (file->complete) unlink(file->staged);
+    furrow_rows_writer_close(file->writer); /* second: it has the lock of the staged file */
     free(file->path);
-    free(file->staged);
+    furrow_free(file->staged);
   }
   if (failed && job->directory) rmdir(job->directory);
-  free(job->directory);
+  interrupt_note_directory(NULL);
 }
 
 /* ---- Command -------------------------------------------------------------------------------------------- */
@@ -583,7 +590,7 @@ static furrow_status name_job(split_job *job, furrow_error *err) {
   const long mine = (long)getpid();
   void *all = NULL;
   const furrow_status status = ranks_gather(&mine, sizeof mine, &all, err);
-  if (status == FURROW_OK) job->number = *(const long *)all;
+  if (status == FURROW_OK) job->number = (unsigned)*(const long *)all;
   free(all);
   return status;
 }

@@ -182,12 +182,16 @@ furrow_status sink_check_stdout(furrow_error *err) {
   return add_hint(err, "name a file in a directory that all ranks see");
 }
 
+furrow_status sink_fail_read(const char *path, furrow_error *err) {
+  return fail_file(err, FURROW_E_ARGUMENT, path, "cannot be written: this command reads it", 0);
+}
+
 furrow_status sink_check_apart(const char *path, const char *input, furrow_error *err) {
   struct stat target, other;
   if (!path || !input || stat(path, &target) != 0) return FURROW_OK;
   if ((strcmp(input, "-") == 0 ? fstat(STDIN_FILENO, &other) : stat(input, &other)) != 0) return FURROW_OK;
   if (target.st_dev != other.st_dev || target.st_ino != other.st_ino) return FURROW_OK;
-  return fail_file(err, FURROW_E_ARGUMENT, path, "cannot be written: this command reads it", 0);
+  return sink_fail_read(path, err);
 }
 
 static furrow_status write_rows(source *s, furrow_rows_writer *writer, furrow_error *err) {

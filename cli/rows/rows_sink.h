@@ -51,5 +51,6 @@ furrow_status sink_check_path(const char *path, bool force, furrow_error *err);
 furrow_status sink_check_stdout(furrow_error *err);
 /* E_ARGUMENT: the file to write is also read, perhaps under another name. Either may be NULL; - is standard input. */
 furrow_status sink_check_apart(const char *path, const char *input, furrow_error *err);
+furrow_status sink_fail_read(const char *path, furrow_error *err);
 
 #endif

@@ -77,7 +77,7 @@ const option source_options[] = {
     {.name = "max-line",
      .kind = OPTION_BYTES,
      .argument = "BYTES",
-     .help = "refuse lines that are longer (128MiB)",
+     .help = "refuse longer lines, beyond the block they begin in (128MiB)",
      .offset = AT(max_line)},
     {.name = "api",
      .kind = OPTION_ENUM,
@@ -163,9 +163,17 @@ static void start_progress(source *s, uint64_t total) {
   progress_start(&s->progress, wanted, "reading", total);
 }
 
+/* Names the option for an index or a field of more than 32 bits, where the library advises keys of another type. Its
+ * hints about other numbers stay. */
+static void add_key_hint(furrow_status status, furrow_error *err) {
+  if (status == FURROW_E_RANGE && strstr(err->hint, "keys of type u64"))
+    add_hint(err, "--index u64 reads larger indices and fields");
+}
+
 /* The iterator does not name the format; a second parser, which reads no row, does. */
 static furrow_status open_iter(source *s, furrow_parser_params *params, furrow_error *err) {
   furrow_status status = furrow_blockiter_open(&s->iter, s->uri, params, err);
+  add_key_hint(status, err);
   if (status != FURROW_OK || source_is_stdin(s->uri)) return status;
   params->threads = 1;
   return furrow_parser_open(&s->parser, s->uri, params, err);
@@ -176,8 +184,7 @@ bool cache_guard_begin(const char *uri) {
 }
 
 furrow_status cache_guard_end(bool guarded, furrow_status status, furrow_error *err) {
-  if (guarded)
-    interrupt_forget(); /* first: from here on signals end the process, because nothing is left to clean up */
+  interrupt_release(guarded, status); /* if all went well, the cache is complete: nothing to report */
   return status == FURROW_OK ? interrupt_check(err) : status;
 }
 
@@ -232,17 +239,10 @@ static furrow_status next_of_container(source *s, const furrow_rowblock **block)
   return FURROW_OK;
 }
 
-/* Names the option for an index or a field of more than 32 bits: the library advises other keys, and the token has the
- * number. */
-static void add_key_hint(const source *s, furrow_status status, furrow_error *err) {
-  if (status != FURROW_E_RANGE || s->values->index != FURROW_KEY_U32 || !err->hint[0]) return;
-  for (const char *number = err->token; number; number = strchr(number, ':') ? strchr(number, ':') + 1 : NULL)
-    if (strtoull(number, NULL, 10) > UINT32_MAX) add_hint(err, "--index u64 reads larger indices and fields");
-}
-
 static furrow_status next_of_iter(source *s, const furrow_rowblock **block, furrow_error *err) {
   furrow_status status = furrow_blockiter_next(s->iter, err);
   if (status == FURROW_OK) *block = furrow_blockiter_value(s->iter);
+  add_key_hint(status, err);
   return status;
 }
 
@@ -255,7 +255,7 @@ furrow_status source_next(source *s, const furrow_rowblock **block, furrow_error
     progress_update(&s->progress, furrow_parser_bytes_read(s->parser));
   } else {
     progress_stop(&s->progress);
-    add_key_hint(s, status, err);
+    add_key_hint(status, err);
   }
   return status;
 }

@@ -46,6 +46,7 @@ keep() {
 run_case() {
   local name=$1 case=$here/cases/$1 work=$top/$1
   mkdir "$work"
+  rm -f "$top/out" "$top/err" # what a process of the case before still writes is not of this one
   cp -r "$here/data/." "$work"
   (cd "$work" && bash -c '. "$1"; . "$2"' case "$top/prelude" "$case.sh" </dev/null) >"$top/out" 2>"$top/err"
   local code=$?

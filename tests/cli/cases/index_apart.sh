@@ -27,3 +27,12 @@ cat v.fvecs a.index t.ivecs ids.txt l.data disk.index | cmp - before
 # an index that changes in place
 furrow index add a.index --base v.fvecs --out a.index --force -q | grep '^vectors'
 furrow index remove a.index --ids 60: --out a.index --force | grep '^vectors'
+# two results in one file, which need not be there
+quietly index search a.index v.fvecs -k 3 --out-ids r.npy --out-dist ./r.npy --force
+quietly index search a.index v.fvecs --range 20 --out-ids i.npy --out-dist j.npy --out-starts "$PWD/i.npy"
+mkdir sub && ln -s sub folder
+quietly index search a.index v.fvecs -k 3 --out-ids sub/r.npy --out-dist folder/r.npy
+touch r.npy
+quietly index search a.index v.fvecs -k 3 --out-ids r.npy --out-dist ./r.npy --force
+quietly index search a.index v.fvecs -k 3 --out-ids r.npy --out-dist sub/r.npy --force
+ls ./*.npy sub

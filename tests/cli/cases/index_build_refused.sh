@@ -54,3 +54,14 @@ furrow model export -q large l.fvecs --no-ids >/dev/null
 build --base l.fvecs --out x.index --nlist 3 --m 0
 furrow index build --base l.fvecs --out l.index --nlist 3 --m 0 --on-nan skip -q | grep -E 'vectors  |left out|trained with'
 try furrow index add l.index --base l.fvecs
+# ids and names from a device that has no end are not waited for; a pipe is read
+awk 'BEGIN { for (i = 0; i < 50; i++) for (j = 0; j < 2; j++) printf "%d\t%d\t%d\n", i, j, (i * 31 + j * 17) % 97 }' >some.tsv
+furrow model import -q some.tsv some --row-type T_FLOAT_DENSE >/dev/null
+furrow model export -q some some.fvecs --no-ids >/dev/null
+device=(timeout -k 1 60 furrow index build --base some.fvecs --nlist 2 --m 0 -q --out device.index)
+try "${device[@]}" --ids /dev/zero
+try "${device[@]}" --names /dev/zero
+try "${device[@]}" --ids /dev/null
+try "${device[@]}" --ids <(seq 50) >/dev/null
+try timeout -k 1 60 furrow index names device.index --set /dev/zero
+try timeout -k 1 60 furrow index remove device.index --ids /dev/zero

@@ -94,6 +94,21 @@ furrow index info second.index | grep names || echo "none"
 try build --base v.fvecs --out plain.index
 build --base first.fvecs --out plain.index --force >/dev/null
 ls plain.index*
+echo "---- a file that has no names: moving it away is what helps"
+cp items.txt second.index.names
+try furrow index search second.index two.fvecs
+sed 30q items.txt >thirty.txt
+try furrow index names second.index --set thirty.txt
+try furrow index names second.index --drop
+cmp items.txt second.index.names
+mv second.index.names away
+furrow index names second.index --drop
+echo "---- damaged names: --drop does without them"
+cp first.index.names second.index.names
+printf 'x' | dd of=second.index.names bs=1 seek=20 conv=notrunc status=none
+try furrow index search second.index two.fvecs
+furrow index names second.index --drop
+ls second.index*
 echo "---- numbers, names that look like numbers, and what is neither"
 seq 900 989 >numbers.txt
 build --base v.fvecs --ids numbers.txt --out numbers.index | grep names

@@ -4,12 +4,17 @@ furrow model import -q v.tsv rows --row-type T_FLOAT_DENSE >/dev/null
 furrow model export -q rows v.fvecs --no-ids >/dev/null
 furrow index build --train v.fvecs --out trained.index --nlist 4 --m 2 --nbits 4 >/dev/null
 cp trained.index same.index
+mkfifo pipe
 for what in "build --train v.fvecs --nlist 4 --m 2 --nbits 4 --out a.index" "add trained.index" "add trained.index --out b.index"; do
-  furrow index $what --base - --kind fvecs < <(cat v.fvecs && sleep 1 && cat v.fvecs) &
-  sleep 0.4
+  furrow index $what --base - --kind fvecs <pipe &
+  exec 8>pipe
+  cat v.fvecs >&8
+  tries=0 # until it has read them and waits for more; not every kernel says so
+  until grep -qE "pipe_read|poll" /proc/$!/wchan 2>/dev/null || [ $((tries++)) -ge 300 ]; do sleep 0.01; done
   kill -TERM $!
   wait $!
   echo "exit $?"
+  exec 8>&-
 done
 ls -A | grep -E 'a.index|b.index|furrow-'
 cmp trained.index same.index

@@ -1,15 +1,21 @@
 # a signal in the middle of writing: exit 128 + its number, nothing is left behind
 set -m # else signals are ignored in the background
-# stop FILE SIGNAL COMMAND…: ends the command once its hidden file beside FILE is there
+# stop FILE SIGNAL COMMAND…: ends the command once its hidden file beside FILE is there; again where it had done its work
+# before the signal came
 stop() {
-  local file=$1 signal=$2 tries=0
+  local file=$1 signal=$2 tries=0 code round
   shift 2
-  "$@" </dev/fd/9 >/dev/null 2>err &
-  local process=$!
-  until compgen -G "out/.${file#out/}.furrow-*" >/dev/null || [ $((tries++)) -gt 5000 ]; do read -r -t 0.002 <>pause; done
-  kill -"$signal" $process 2>/dev/null
-  { wait $process; } 2>/dev/null
-  echo "$2 $3: exit $?, $(cat err)" | sed 's/, furrow: stopped by a signal; no part of the result was written$/, and says so/'
+  for ((round = 0; round < 20; round++)); do
+    "$@" </dev/fd/9 >/dev/null 2>err &
+    local process=$!
+    until compgen -G "out/.${file#out/}.furrow-*" >/dev/null || [ $((tries++)) -gt 5000 ]; do read -r -t 0.002 <>pause; done
+    kill -"$signal" $process 2>/dev/null
+    { wait $process; } 2>/dev/null
+    code=$?
+    [ -e "$file" ] && [ ! -s err ] || break
+    rm -rf "$file"
+  done
+  echo "$2 $3: exit $code, $(cat err)" | sed 's/, furrow: stopped by a signal; no part of the result was written$/, and says so/'
   [ ! -e "$file" ] || echo "$file is there"
   compgen -G 'out/.*'
 }
@@ -33,7 +39,7 @@ seq 0 800000 | awk '{ print "0\t" $1 "\t" $1 / 8 }' >big.tsv
 furrow model import -q big.tsv big --format RowIdColIdValueTextRow >/dev/null
 stop out/copy INT furrow model convert big out/copy --format ColIdValueTextRow --threads 1
 stop out/w.npz TERM furrow model export big out/w.npz --threads 1
-# a row cache that is being made is finished: a signal leaves the cache, or nothing
+# a row cache that is being made is given up at once
 for ((i = 0; i < 40; i++)); do cat some.libsvm; done >more.libsvm
 stop_cache() {
   rm -f out/*

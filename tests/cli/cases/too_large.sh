@@ -10,3 +10,8 @@ furrow rows convert narrow.libsvm --columns 1000001 - --to csv | wc -c
 # more lists than vectors end before anything is allocated
 printf '\0\0\0\0\0\0\200\077' >v.f32
 try timeout 20 furrow index build --base v.f32 --dim 2 --nlist 2147483647 --m 0 --out i -q
+# limits of the limits
+try furrow info --max-line 2GiB narrow.libsvm
+try furrow rows dump --max-line 3GiB narrow.libsvm
+try furrow rows dump --chunk 3GiB narrow.libsvm
+try furrow rows dump --max-line 2147483647 --chunk 64KiB narrow.libsvm

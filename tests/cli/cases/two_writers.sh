@@ -1,0 +1,95 @@
+# two processes that change the same thing: one of them is told who has it, and no change is lost
+mkfifo more.fvecs more.libsvm
+awk 'BEGIN { for (i = 0; i < 100; i++) for (j = 0; j < 4; j++) printf "%d\t%d\t%d\n", i, j, (i * 31 + j * j * 17) % 97 }' >v.tsv
+furrow model import -q v.tsv rows --row-type T_FLOAT_DENSE >/dev/null
+furrow model export -q rows v.fvecs --no-ids >/dev/null
+furrow index build --train v.fvecs --base v.fvecs --out i.index --nlist 4 --m 2 --nbits 4 -q >/dev/null
+cp i.index other.index
+seq 100 | sed 's/^/name/' >names.txt
+for ((i = 0; i < 50; i++)); do sed 1d small.libsvm; done >part.libsvm
+furrow train -q --model lr --train part.libsvm --index-base 0 --out lr.model --epochs 1 --optimizer sgd
+# locked PATH: waits until a process has locked it
+locked() {
+  local tries=0
+  while flock -n "$1" true; do
+    [ $((tries++)) -lt 3000 ] || { echo "$1 was never locked" && return; }
+    sleep 0.01
+  done
+}
+# refused COMMAND…: its exit code and message, without the number of the process
+refused() {
+  "$@" >/dev/null 2>err
+  echo "$2 $3: exit $?"
+  sed 's/process [0-9]*/process N/; s/(f[a-z]* [^)]*)/(…)/' err
+}
+echo "- an index"
+furrow index add i.index --base more.fvecs -q >/dev/null &
+exec 8>more.fvecs
+locked i.index
+refused furrow index add i.index --base v.fvecs -q
+refused furrow index remove i.index --ids 1 -q
+refused furrow index merge i.index other.index --out i.index --force --repeated-ids
+refused furrow index names i.index --set names.txt
+refused furrow index build --train v.fvecs --base v.fvecs --out i.index --nlist 4 --m 2 --nbits 4 --force -q
+cat v.fvecs >&8
+exec 8>&-
+wait
+furrow index info i.index | grep '^vectors'
+try furrow index add i.index --base v.fvecs -q >/dev/null
+furrow index info i.index | grep '^vectors'
+echo "- a model that is trained further"
+furrow train -q --model lr --load lr.model --train more.libsvm --format libsvm --index-base 0 --out lr.model --force --epochs 1 &
+first=$!
+exec 8>more.libsvm
+locked lr.model
+refused furrow train -q --model lr --load lr.model --train part.libsvm --out lr.model --force --epochs 1 --index-base 0
+refused furrow model convert lr.model lr.model.2
+refused furrow model convert lr.model.2 lr.model --force
+cat part.libsvm >&8
+exec 8>&-
+wait $first
+echo "the first: exit $?"
+echo "- checkpoints"
+mkdir kept
+train=(furrow train -q --model fm --rank 2 --epochs 1 --train part.libsvm --index-base 0 --checkpoint kept)
+refused flock kept "${train[@]}" --out fm.model # flock has it
+try "${train[@]}" --out fm.model
+ls -A kept
+echo "- a command line that is text, not a format"
+mkdir k%n%s%s
+flock k%n%s%s furrow train -q --model fm --train part.libsvm --index-base 0 --checkpoint k%n%s%s --out fm.model --force 2>&1 |
+  grep -o '(flock k%n%s%s'
+# two at the same time, whichever comes first: vectors are added twice, or one command says that it was refused
+for ((i = 0; i < 4; i++)); do
+  before=$(furrow index info i.index --json | sed -n 's/.*"vectors": \([0-9]*\).*/\1/p' | head -n 1)
+  furrow index add i.index --base v.fvecs -q >/dev/null 2>&1 &
+  furrow index add i.index --base v.fvecs -q >/dev/null 2>&1
+  codes=$?
+  wait $!
+  codes="$codes $?"
+  after=$(furrow index info i.index --json | sed -n 's/.*"vectors": \([0-9]*\).*/\1/p' | head -n 1)
+  good=$(grep -o '\<0\>' <<<"$codes" | wc -l)
+  [ $((after - before)) -eq $((good * 100)) ] && [ "$good" -gt 0 ] || echo "from $before to $after: $codes"
+done
+# two that make the same row cache: of the same data, and of other data
+for ((i = 0; i < 40; i++)); do cat part.libsvm; done >a.libsvm
+sed 's/^1 /0 /' a.libsvm >b.libsvm
+furrow rows dump a.libsvm >a.rows
+furrow rows dump b.libsvm >b.rows
+for other in a b; do
+  furrow rows dump "$other.libsvm#cache" >second 2>second.err &
+  furrow rows dump 'a.libsvm#cache' >first 2>first.err
+  codes=$?
+  wait $!
+  codes="$codes $?"
+  case $codes in
+  "0 0") cmp a.rows first && cmp "$other.rows" second ;;
+  "0 "*) cmp a.rows first && grep -q 'made from other files' second.err || cat second.err ;;
+  *" 0") cmp "$other.rows" second && grep -q 'made from other files' first.err || cat first.err ;;
+  *) echo "both failed: $(cat first.err second.err)" ;;
+  esac
+  furrow rows dump "$other.libsvm#cache" 2>/dev/null | cmp -s - "$other.rows" || furrow rows dump 'a.libsvm#cache' | cmp - a.rows
+  rm -f cache
+done
+ls -A | grep furrow-
+true
