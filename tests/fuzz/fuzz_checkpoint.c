@@ -2,7 +2,7 @@
  *
  * The first byte of the input chooses the net and what to do with the rest: bit 0 leaves it as it is; otherwise what
  * can be known of the header is made right (magic, version, digests, configuration), so that the parts behind it are
- * reached. What is taken must write the same parameters again.
+ * reached. What is taken is saved as the same bytes.
  *
  * Bit 2: a checkpoint of two ranks. Four more bytes are the sizes of the file that names the parts and of the first
  * part; the second part is the rest. */
@@ -10,10 +10,10 @@
 #include <xxhash.h>
 
 #include "base/endian.h"
-#include "fuzz/fuzz_check.h"
+#include "fuzz/harness/fuzz_check.h"
+#include "learn/checkpoint/checkpoint.h"
 #include "learn/data/minibatch.h"
 #include "learn/net/snapshot.h"
-#include "learn/train/checkpoint.h"
 
 static fw_plan *make_plan(const char *range, const char *type) {
   furrow_learn_conf *conf = NULL;
@@ -45,6 +45,19 @@ static furrow_status append(void *to, const void *bytes, size_t size, furrow_err
   return fw_buffer_status(to, err);
 }
 
+/* The file that a training would write. */
+static void save_again(const fw_checkpoint *checkpoint, fw_net *net, const uint8_t *file, size_t size) {
+  const fw_snapshot_ops snapshot_ops = fw_net_snapshot_ops(net);
+  char folder[TEST_PATH], path[TEST_PATH];
+  fuzz_folder(folder, "saved");
+  check(fw_checkpoint_save(folder, checkpoint, &snapshot_ops, fw_comm_self(), NULL) == FURROW_OK);
+  FILE *saved = fopen(fuzz_folder(path, "saved/checkpoint"), "rb");
+  uint8_t *bytes = malloc(size + 1);
+  check(saved && bytes && fread(bytes, 1, size + 1, saved) == size && memcmp(bytes, file, size) == 0);
+  fclose(saved);
+  free(bytes);
+}
+
 static void decode(const uint8_t *file, size_t size, fw_net *net) {
   fw_checkpoint checkpoint = {0};
   furrow_error err;
@@ -57,6 +70,7 @@ static void decode(const uint8_t *file, size_t size, fw_net *net) {
     check(again.size + checkpoint.best_snapshot.size == size - at);
     check(memcmp(again.bytes, file + at, again.size) == 0);
     fw_buffer_clear(&again);
+    save_again(&checkpoint, net, file, size);
   } else {
     check(status == FURROW_E_FORMAT || status == FURROW_E_STALE);
     check(err.offset <= size);

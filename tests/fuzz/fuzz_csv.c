@@ -1,10 +1,9 @@
-/* tests/fuzz/fuzz_csv.c: any bytes as csv: the fast way and the careful way agree.
+/* tests/fuzz/fuzz_csv.c: any bytes as csv: the fast way of every level and the careful way
+ * agree, and rows that are written are read as the same.
  *
  * The first bytes choose: types, the columns of label and weight, the header, the delimiter or the names of features,
  * and whether the text is the start of its file. */
-#include "fuzz/rows_harness.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "fuzz/harness/rows_fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static const char *const headers[] = {"auto", "no", "yes", "no"};

@@ -2,7 +2,7 @@
  *
  * The input is one byte, a schema, a byte 0, and a dictionary. The first byte says whether the dictionary's digests are
  * made right (not 0), so that everything behind them is reached. */
-#include "fuzz/fuzz_check.h"
+#include "fuzz/harness/fuzz_check.h"
 #include "support/hostile_dictionary.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

@@ -4,17 +4,18 @@
  * data files with a zero byte between them (features, values, predictions), whose metadata says two trees of three
  * levels, and with the bits of the choices one that does not fit. What is taken can be walked, described and written,
  * and comes back the same. */
+#include <math.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/buffer.h"
-#include "fuzz/fuzz_check.h"
+#include "fuzz/harness/fuzz_check.h"
+#include "fuzz/harness/isa_harness.h"
 #include "learn/forest/forest_files.h"
 #include "learn/forest/forest_predictor.h"
 #include "learn/forest/forest_trees.h"
-#include "support/test_env.h"
 
-enum { TREES = 2, NODES = 7, FEATURES = 9 };
+enum { TREES = 2, NODES = 7, FEATURES = 9, ROWS = 37 };
 
 /* ---- What is taken ---- */
 
@@ -29,20 +30,57 @@ static fw_buffer snapshot_of(const fw_forest *forest) {
   return snapshot;
 }
 
-/* One row with some of the features; a leaf of each tree, whatever the trees are. */
+/* Rows with some of the features, among them values of the forest's own nodes. */
+typedef struct some_rows {
+  uint64_t offset[ROWS + 1];
+  uint32_t index[4 * ROWS];
+  float value[4 * ROWS];
+  furrow_rowblock block;
+} some_rows;
+
+static void make_rows(some_rows *rows, const fw_forest *forest) {
+  static const uint32_t index[] = {0, 1, 1, 5, 8, 4000000000u};
+  static const float value[] = {0, -1, 3, 0.5f, 1e30f, 1, NAN};
+  const size_t nodes = forest->trees * forest->nodes;
+  for (size_t r = 0; r <= ROWS; r++) rows->offset[r] = 3 * r + r / 2;
+  for (size_t i = 0; i < rows->offset[ROWS]; i++) {
+    const size_t node = nodes > 0 ? i * 5 % nodes : 0;
+    const bool own = i % 3 == 2 && nodes > 0;
+    rows->index[i] = own ? (uint32_t)forest->feature[node] : index[i % 6];
+    rows->value[i] = own ? (float)forest->value[node] : value[i % 7];
+  }
+  rows->block = (furrow_rowblock){.size = ROWS,
+                                  .offset = rows->offset,
+                                  .index.u32 = rows->index,
+                                  .value.f32 = rows->value,
+                                  .key_type = FURROW_KEY_U32,
+                                  .value_type = FURROW_VALUE_F32};
+}
+
+/* A leaf of each tree, whatever the trees are: the same at all levels of instructions, together and row by row. */
 static void walk(const fw_forest *forest) {
-  fw_forest_predictor *predictor = NULL;
-  fw_predict_scratch *space = NULL;
-  const uint32_t index[] = {0, 1, 1, 5, 8, 4000000000u};
-  const float value[] = {0, -1, 3, 0.5f, 1e30f, 1};
-  const furrow_row row = {.length = 6, .index.u32 = index, .value.f32 = value};
-  double *out = calloc(forest->classes, sizeof *out);
-  check(out != NULL);
-  check(fw_forest_predictor_create(&predictor, forest, 0.1, NULL) == FURROW_OK);
-  check(fw_predict_scratch_create(&space, predictor, NULL) == FURROW_OK);
-  fw_forest_predict_row(predictor, space, &row, out);
-  fw_predict_scratch_free(space);
-  fw_forest_predictor_free(predictor);
+  some_rows rows;
+  const size_t outputs = forest->classes * ROWS;
+  double *first = calloc(outputs, sizeof *first), *out = calloc(outputs, sizeof *out);
+  check(first && out);
+  make_rows(&rows, forest);
+  for (EACH_ISA(isa)) {
+    fw_forest_predictor *predictor = NULL;
+    fw_predict_scratch *space = NULL;
+    use_isa(isa);
+    check(fw_forest_predictor_create(&predictor, forest, 0.1, NULL) == FURROW_OK);
+    check(fw_predict_scratch_create(&space, predictor, NULL) == FURROW_OK);
+    fw_forest_predict_rows(predictor, space, &rows.block, 0, ROWS, isa == next_isa(FW_ISA_GENERIC) ? first : out);
+    if (isa != next_isa(FW_ISA_GENERIC)) check(memcmp(first, out, outputs * sizeof *out) == 0);
+    for (size_t r = 0; r < ROWS; r++) {
+      const furrow_row row = furrow_rowblock_row(&rows.block, r);
+      fw_forest_predict_row(predictor, space, &row, out);
+      check(memcmp(first + r * forest->classes, out, forest->classes * sizeof *out) == 0);
+    }
+    fw_predict_scratch_free(space);
+    fw_forest_predictor_free(predictor);
+  }
+  free(first);
   free(out);
 }
 
@@ -88,13 +126,9 @@ static void read_snapshot(const uint8_t *data, size_t size) {
 static char folder[TEST_PATH];
 static const char *const names[] = {"gbdt.split.feature", "gbdt.split.value", "gbdt.node.predict"};
 
-static void remove_folder(void) {
-  test_remove_dir(folder);
-}
-
 static void make_folder(void) {
   if (folder[0]) return;
-  check(test_make_dir(folder) && atexit(remove_folder) == 0);
+  check(mkdir(fuzz_folder(folder, "forest"), 0755) == 0);
   for (size_t i = 0; i < 3; i++) {
     char path[2 * TEST_PATH];
     snprintf(path, sizeof path, "%s/%s", folder, names[i]);
@@ -136,6 +170,32 @@ static void write_files(const uint8_t *data, size_t size, unsigned choices) {
   }
 }
 
+static furrow_learn_conf *make_conf(void) {
+  furrow_learn_conf *conf = NULL;
+  check(furrow_learn_conf_create(&conf, NULL) == FURROW_OK);
+  check(furrow_learn_conf_set_algorithm(conf, "gbdt", NULL) == FURROW_OK);
+  return conf;
+}
+
+/* A model directory of the forest is read as the same forest. */
+static void save_again(const fw_forest *forest, const fw_buffer *snapshot) {
+  static furrow_learn_conf *conf;
+  fw_plan *plan = NULL;
+  fw_forest *again = NULL;
+  char saved[TEST_PATH];
+  if (!conf) conf = make_conf();
+  check(fw_plan_of_conf(&plan, conf, NULL) == FURROW_OK);
+  plan->data.range = FEATURES;
+  check(fw_forest_save(forest, plan, conf, NULL, fuzz_folder(saved, "saved"), NULL, NULL) == FURROW_OK);
+  check(fw_forest_load(&again, plan, saved, 1, NULL) == FURROW_OK);
+  fw_buffer other = snapshot_of(again);
+  check(other.size == snapshot->size && memcmp(other.bytes, snapshot->bytes, other.size) == 0);
+  fw_buffer_clear(&other);
+  check(test_remove_dir(saved));
+  fw_forest_free(again);
+  fw_plan_free(plan);
+}
+
 static void read_folder(void) {
   const fw_plan plan = {.data.range = FEATURES, .graph.outputs = 1};
   fw_forest *forest = NULL;
@@ -150,6 +210,7 @@ static void read_folder(void) {
   check(fw_forest_check(forest, FEATURES, NULL) == FURROW_OK);
   fw_buffer snapshot = snapshot_of(forest);
   read_snapshot((const uint8_t *)snapshot.bytes, snapshot.size);
+  save_again(forest, &snapshot);
   fw_buffer_clear(&snapshot);
   fw_forest_free(forest);
 }

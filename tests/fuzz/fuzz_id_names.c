@@ -2,11 +2,11 @@
  *
  * The first byte of the input says what the rest is: 0, a file of names as it is; 1, one whose digests are made right,
  * so that everything behind them is reached; 2, a text whose lines are names. What is accepted must be sound: every
- * name can be read and looked up. */
+ * name can be read and looked up; written and read again the names are the same. */
 #include <string.h>
 
 #include "base/mem.h"
-#include "fuzz_check.h"
+#include "fuzz/harness/fuzz_check.h"
 #include "vector/data/id_names.h"
 
 /* Makes the digests right, as far as the parts are there. */
@@ -37,13 +37,64 @@ static void use_names(const furrow_id_names *names) {
   furrow_id_names_find(names, "another name", 12, &found);
 }
 
+/* The same ids and names, as a file of Furrow's own. */
+static furrow_id_names *copy_names(const furrow_id_names *names) {
+  const size_t count = furrow_id_names_count(names);
+  furrow_id_names *copy = NULL;
+  int64_t *ids = calloc(count + 1, sizeof *ids);
+  char **texts = calloc(count + 1, sizeof *texts);
+  check(ids && texts);
+  for (size_t i = 0; i < count; i++) {
+    size_t size = 0;
+    const char *text = furrow_id_names_at(names, i, &ids[i], &size);
+    texts[i] = strndup(text, size);
+    check(texts[i] && strlen(texts[i]) == size);
+  }
+  check(furrow_id_names_create(&copy, NULL) == FURROW_OK);
+  check(furrow_id_names_add(copy, ids, (const char *const *)texts, count, NULL) == FURROW_OK);
+  for (size_t i = 0; i < count; i++) free(texts[i]);
+  free(texts);
+  free(ids);
+  return copy;
+}
+
+static void require_same(const furrow_id_names *a, const furrow_id_names *b) {
+  check(furrow_id_names_count(a) == furrow_id_names_count(b));
+  for (size_t i = 0; i < furrow_id_names_count(a); i++) {
+    int64_t ids[2];
+    size_t sizes[2];
+    const char *first = furrow_id_names_at(a, i, &ids[0], &sizes[0]);
+    const char *second = furrow_id_names_at(b, i, &ids[1], &sizes[1]);
+    check(ids[0] == ids[1] && sizes[0] == sizes[1] && memcmp(first, second, sizes[0]) == 0);
+  }
+}
+
+/* Negative ids cannot be added. */
+static void write_again(const furrow_id_names *names) {
+  int64_t first = 0;
+  size_t size;
+  if (furrow_id_names_count(names) == 0) return;
+  furrow_id_names_at(names, 0, &first, &size);
+  if (first < 0 || fw_string_table_verify(&names->table, NULL) != FURROW_OK) return;
+  furrow_id_names *copy = copy_names(names), *again = NULL, view = {0};
+  require_same(names, copy);
+  check(fw_id_names_view(&view, copy->bytes, copy->size, "fuzz", NULL) == FURROW_OK);
+  require_same(names, &view);
+  again = copy_names(&view);
+  check(again->size == copy->size && memcmp(again->bytes, copy->bytes, copy->size) == 0);
+  furrow_id_names_free(again);
+  furrow_id_names_free(copy);
+}
+
 static void read_file(uint8_t *bytes, size_t size, bool make_right) {
   furrow_id_names names = {0};
   furrow_error err;
   if (make_right) complete(bytes, size);
   const furrow_status status = fw_id_names_view(&names, bytes, size, "fuzz", &err);
   check(status == FURROW_OK || (status == FURROW_E_FORMAT && err.offset <= size));
-  if (status == FURROW_OK) use_names(&names);
+  if (status != FURROW_OK) return;
+  use_names(&names);
+  write_again(&names);
 }
 
 static void read_lines(const uint8_t *data, size_t size) {
@@ -60,6 +111,7 @@ static void read_lines(const uint8_t *data, size_t size) {
     check(furrow_id_names_create(&names, NULL) == FURROW_OK);
     check(furrow_id_names_add(names, NULL, list.names, list.count, NULL) == FURROW_OK);
     use_names(names);
+    write_again(names);
     furrow_id_names_free(names);
     furrow_name_list_clear(&list);
   } else {

@@ -5,25 +5,18 @@
  * beside it: what such lists find depends on the input alone. */
 #include <string.h>
 
-#include "fuzz/index_harness.h"
-#include "support/test_env.h"
+#include "fuzz/harness/index_harness.h"
 
-static char folder[TEST_PATH], index_path[TEST_PATH + 8], data_path[TEST_PATH + 8];
-
-static void remove_folder(void) {
-  test_remove_dir(folder);
-}
+static char index_path[TEST_PATH], data_path[TEST_PATH];
 
 /* The index is a link to a file in memory. */
 static void make_folder(const char *file) {
   uint8_t lists[64];
-  if (folder[0]) return;
+  if (index_path[0]) return;
   for (size_t i = 0; i < sizeof lists; i++) lists[i] = (uint8_t)(i % 8 ? 0 : i / 8);
-  check(test_make_dir(folder));
-  snprintf(index_path, sizeof index_path, "%s/index", folder);
-  snprintf(data_path, sizeof data_path, "%s/a.data", folder);
+  fuzz_folder(index_path, "index");
+  fuzz_folder(data_path, "a.data");
   check(symlink(file, index_path) == 0 && test_write_file(data_path, lists, sizeof lists));
-  check(atexit(remove_folder) == 0);
 }
 
 static void use_lists(const furrow_index *index) {
@@ -92,6 +85,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     write_index(index, &first);
     write_index(view, &second);
     check(first.size == second.size && memcmp(first.bytes, second.bytes, first.size) == 0);
+    if (size == first.size && memcmp(data, first.bytes, 4) == 0) check(memcmp(data, first.bytes, size) == 0);
     fw_buffer_reset(&second);
     check(furrow_index_read(&again, first.bytes, first.size, index_path, &params, NULL) == FURROW_OK);
     write_index(again, &second);

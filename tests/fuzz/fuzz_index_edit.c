@@ -5,7 +5,7 @@
  * read. */
 #include <string.h>
 
-#include "fuzz/index_harness.h"
+#include "fuzz/harness/index_harness.h"
 
 static furrow_status read_index(const uint8_t *data, size_t size, furrow_index **index) {
   furrow_index_load_params params;

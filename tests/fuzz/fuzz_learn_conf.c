@@ -2,7 +2,7 @@
  * was read can be resolved or is refused, drawn in every way, and its graph.json means the same again. */
 #include <string.h>
 
-#include "fuzz/fuzz_check.h"
+#include "fuzz/harness/fuzz_check.h"
 #include "learn/conf/conf.h"
 
 static char *describe(const furrow_learn_conf *conf, furrow_describe_format kind, size_t *size) {

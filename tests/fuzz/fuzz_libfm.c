@@ -1,7 +1,6 @@
-/* tests/fuzz/fuzz_libfm.c: any bytes as libfm text: the fast way and the careful way agree. */
-#include "fuzz/rows_harness.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+/* tests/fuzz/fuzz_libfm.c: any bytes as libfm text: the fast way of every level and the careful way
+ * agree, and rows that are written are read as the same. */
+#include "fuzz/harness/rows_fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   rows_setup setup;

@@ -2,35 +2,22 @@
  *
  * An input is a byte of choices, two bytes that say how long the metadata is (the length that stands before it in a
  * file is added), the metadata, and the bytes of the one data file, 0. Whatever is read in one way must be read in the
- * others, too, and memory must stay in proportion to the files. */
-#include <stdio.h>
-#include <stdlib.h>
+ * others, too, and memory must stay in proportion to the files. Converted to any format it is the same matrix. */
 #include <string.h>
-#include <unistd.h>
 
 #include "base/endian.h"
 #include "furrow/model.h"
+#include "fuzz/harness/fuzz_check.h"
 #include "support/model_params.h"
-#include "support/test_env.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void check(bool good) {
-  if (!good) abort();
-}
-
-static char folder[TEST_PATH], meta_path[TEST_PATH + 8], data_path[TEST_PATH + 8];
-
-static void remove_folder(void) {
-  test_remove_dir(folder);
-}
+static char folder[TEST_PATH], meta_path[TEST_PATH], data_path[TEST_PATH], copy_path[TEST_PATH];
 
 static void make_folder(void) {
   if (folder[0]) return;
-  check(test_make_dir(folder));
-  snprintf(meta_path, sizeof meta_path, "%s/_meta", folder);
-  snprintf(data_path, sizeof data_path, "%s/0", folder);
-  check(atexit(remove_folder) == 0);
+  check(mkdir(fuzz_folder(folder, "m"), 0755) == 0);
+  fuzz_folder(meta_path, "m/_meta");
+  fuzz_folder(data_path, "m/0");
+  fuzz_folder(copy_path, "copy");
 }
 
 static void write_files(const uint8_t *meta, size_t meta_size, const uint8_t *bytes, size_t size) {
@@ -90,7 +77,55 @@ static void look_up(const furrow_matrix *matrix) {
   free(column);
 }
 
-static void use_source(const furrow_matrix_source *source, uint8_t choices, size_t input) {
+static bool same_files(const char *a, const char *b) {
+  FILE *files[2] = {fopen(a, "rb"), fopen(b, "rb")};
+  int bytes[2] = {0, 0};
+  while (files[0] && files[1] && bytes[0] == bytes[1] && bytes[0] != EOF)
+    for (size_t i = 0; i < 2; i++) bytes[i] = getc(files[i]);
+  for (size_t i = 0; i < 2; i++)
+    if (files[i]) fclose(files[i]);
+  return bytes[0] == EOF && bytes[1] == EOF;
+}
+
+/* What convert wrote has the same elements. A dense format has every element: zeros for those that were not there. */
+static void compare_copy(const furrow_matrix_source *source, const furrow_matrix_source_params *params) {
+  furrow_matrix_source *copy = NULL;
+  furrow_matrix_diff diff;
+  furrow_error err = {0};
+  furrow_matrix_diff_init(&diff);
+  const furrow_status opened = furrow_matrix_source_open(&copy, copy_path, params, &err);
+  if (opened != FURROW_OK) fprintf(stderr, "fuzz_matrix_folder: %s\n", err.message);
+  check(opened == FURROW_OK);
+  check(furrow_matrix_compare(source, copy, COMPARE(1 << 20, NULL, 0), &diff, NULL) == FURROW_OK);
+  check(diff.only_a == 0 && diff.different == 0 && diff.largest == 0);
+  furrow_matrix_source_close(copy);
+}
+
+/* format NULL: a copy, byte for byte. */
+static void convert(const furrow_matrix_source *source, const furrow_matrix_source_params *from, const char *format) {
+  furrow_model_convert_params params;
+  furrow_error err = {0};
+  furrow_model_convert_params_init(&params);
+  params.source = from;
+  params.format = format;
+  params.memory = 1 << 20;
+  const furrow_status status = furrow_model_convert(folder, copy_path, &params, NULL, &err);
+  if (status != FURROW_OK) {
+    check(err.message[0] && access(copy_path, F_OK) != 0);
+    return;
+  }
+  if (format) {
+    compare_copy(source, from);
+  } else {
+    char copied[TEST_PATH];
+    check(same_files(meta_path, fuzz_folder(copied, "copy/_meta")));
+    if (source) check(same_files(data_path, fuzz_folder(copied, "copy/0")));
+  }
+  check(test_remove_dir(copy_path));
+}
+
+/* Returns whether the whole matrix can be read. */
+static bool use_source(const furrow_matrix_source *source, uint8_t choices, size_t input) {
   furrow_error err = {0};
   tally plain = {0}, sorted = {.sorted = true}, pieces = {.sorted = true};
   furrow_matrix_load_params params;
@@ -116,6 +151,7 @@ static void use_source(const furrow_matrix_source *source, uint8_t choices, size
   parts.selection.end_col = 2 * (choices >> 4);
   if (furrow_matrix_load_source(&matrix, source, &params, &err) == FURROW_OK) look_up(matrix);
   furrow_matrix_free(matrix);
+  return loaded == FURROW_OK;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
@@ -132,7 +168,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (choices & 4) params.separator = ",";
   const furrow_status status = furrow_matrix_source_open(&source, folder, &params, &err);
   check((status == FURROW_OK) == (source != NULL) && (status == FURROW_OK || err.message[0]));
-  if (source) use_source(source, choices, size);
+  if (source && use_source(source, choices, size)) {
+    const furrow_matrix_format *format;
+    convert(source, &params, NULL);
+    for (size_t i = 0; (format = furrow_matrix_format_at(i)); i++) convert(source, &params, format->name);
+  }
   furrow_matrix_source_close(source);
   return 0;
 }

@@ -1,11 +1,12 @@
 /* tests/fuzz/fuzz_matrix_format.c: any bytes through a format of matrices.
  *
  * Five bytes choose: format; type, width of column ids, saveType and whether rows are dense; separator and values of a
- * record; window; capacity. What comes out must not depend on windows and capacity, nor on whether text is read the
- * fast way; and what was read, written and read again is the same. */
+ * record; window; capacity. What comes out must not depend on windows, capacity and the level of instructions, nor on
+ * whether text is read the fast way; and what was read, written and read again is the same. */
 #include <math.h>
 #include <stdint.h>
 
+#include "fuzz/harness/isa_harness.h"
 #include "support/matrix_records.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -57,9 +58,15 @@ static char *write_again(const furrow_matrix_format *format, const furrow_matrix
 
 static void check_again(const furrow_matrix_format *format, const furrow_matrix_format_context *context,
                         record_list *list) {
-  size_t size;
+  size_t size, other_size;
   make_nans_equal(list, context->type);
   char *bytes = write_again(format, context, list, &size);
+  for (EACH_ISA(isa)) {
+    use_isa(isa);
+    char *other = write_again(format, context, list, &other_size);
+    require(size == other_size && memcmp(bytes, other, size) == 0);
+    free(other);
+  }
   record_list again = decode_windows(format, context, bytes, size, size + 1, list->count + 1, decode_by_format);
   make_nans_equal(&again, context->type);
   require(record_lists_equal(list, &again));
@@ -89,10 +96,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
       .first_col = -3,
       .end_col = data[1] & 64 ? 2 : -3 + data[2]};
   const size_t window = 1u + data[3] * (data[3] < 128 ? 1u : 50u), capacity = 1u + data[4];
+  use_isa(next_isa(FW_ISA_GENERIC));
   record_list whole = decode_windows(format, &context, bytes, length, length + 1, length + 1, decode_by_format);
   require(whole.status == FURROW_OK || (whole.err.message[0] != 0 && whole.err.status == whole.status));
   require(whole.status == FURROW_OK || whole.err.offset == FURROW_NO_OFFSET || whole.err.offset <= length);
-  check_same(&whole, decode_windows(format, &context, bytes, length, window, capacity, decode_by_format));
+  for (EACH_ISA(isa)) {
+    use_isa(isa);
+    check_same(&whole, decode_windows(format, &context, bytes, length, window, capacity, decode_by_format));
+  }
   if (format->flags & FURROW_MATRIX_FORMAT_TEXT)
     check_same(&whole, decode_windows(format, &context, bytes, length, window, capacity, decode_carefully));
   if (whole.status == FURROW_OK && format->encode && separator < PLAIN) check_again(format, &context, &whole);

@@ -2,7 +2,7 @@
  * read; what was read is a configuration that can be resolved or is refused, and copied. */
 #include <string.h>
 
-#include "fuzz/fuzz_check.h"
+#include "fuzz/harness/fuzz_check.h"
 #include "learn/conf/model_json.h"
 
 static void check_conf(furrow_learn_conf *conf, const char *algorithm) {

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "furrow/table.h"
-#include "fuzz/fuzz_check.h"
+#include "fuzz/harness/fuzz_check.h"
 
 static void write_text(const furrow_schema *schema, char **text, size_t *size) {
   check(furrow_schema_text(schema, true, text, size, NULL) == FURROW_OK);

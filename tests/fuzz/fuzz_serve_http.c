@@ -2,7 +2,7 @@
  * read in one. The first byte says where the pieces end. */
 #include <string.h>
 
-#include "fuzz_check.h"
+#include "fuzz/harness/fuzz_check.h"
 #include "http/http_parse.h"
 
 static void check_text(http_text text, const char *data, size_t size) {

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fuzz_check.h"
+#include "fuzz/harness/fuzz_check.h"
 
 #include "edit/log_records.h"
 #include "furrow/vector.h"

@@ -1,7 +1,7 @@
 /* tests/fuzz/fuzz_serve_predict.c: any bytes as the body of :predict and :explain: an answer that is JSON, with a score
  * for each row, or a problem; and the same answer again, from memory that was used. The first byte chooses the model.
  */
-#include "fuzz/served_model_harness.h"
+#include "fuzz/harness/served_model_harness.h"
 
 enum { MODELS = 4 };
 

@@ -1,7 +1,7 @@
 /* tests/fuzz/fuzz_serve_recommend.c: any bytes as the body of :recommend and :similar: an answer that is JSON, with a
  * result for each user or item, or a problem; and the same answer again, from memory that was used. The first byte
  * chooses the call. */
-#include "fuzz/served_model_harness.h"
+#include "fuzz/harness/served_model_harness.h"
 
 static const char log_text[] =
     "y,u,i,p,s/t\n1,a,x,1,k\n0,b,y,2,k\n1,a,y,3,\n0,c,x,4,l\n1,c,z,,k\n0,b,x,6,l\n1,10,x,2,k\n0,10,12,1,l\n";

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "api/index_requests.h"
-#include "fuzz/fuzz_check.h"
+#include "fuzz/harness/fuzz_check.h"
 
 enum { D = 4, COUNT = 40, MOST_ROWS = 20, MOST_RESULTS = 50 };
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "fuzz_check.h"
+#include "fuzz/harness/fuzz_check.h"
 #include "vector/file/shards_file.h"
 
 static void use_manifest(const fw_shards_manifest *m) {

@@ -1,14 +1,15 @@
 /* tests/fuzz/fuzz_table.c: any bytes as a text table, of any kind.
  *
- * Delimited text is read by windows of marks and by the definition of a cell: both must give the same cells, and so
- * must pieces of whole records. A line of JSON is a record if and only if the strict reader takes it. The first byte
- * chooses the kind and what is known of the text. */
+ * Delimited text is read by windows of marks, at every level of instructions, and by the definition of a cell: all
+ * must give the same cells, and so must pieces of whole records. A line of JSON is a record if and only if the strict
+ * reader takes it. The first byte chooses the kind and what is known of the text. */
 #include <string.h>
 
 #include "base/json_in.h"
 #include "base/mem.h"
 #include "base/utf8.h"
-#include "fuzz/fuzz_check.h"
+#include "fuzz/harness/fuzz_check.h"
+#include "fuzz/harness/isa_harness.h"
 #include "kern/text/tokenizer.h"
 #include "rows/table/cells.h"
 #include "rows/table/text_table.h"
@@ -198,13 +199,27 @@ static fw_table_hints choose_hints(uint8_t selector) {
                           .newlines = answers[selector >> 6 & 3]};
 }
 
+static void check_levels(const reading *first, const char *text, size_t size, size_t at) {
+  for (EACH_ISA(isa)) {
+    reading other = {.table = first->table, .slots = first->slots};
+    use_isa(isa);
+    if (isa != next_isa(FW_ISA_GENERIC)) {
+      read_piece(&other, text, size, at);
+      require_same(first, &other);
+    }
+    fw_buffer_clear(&other.cells);
+  }
+}
+
 static void read_table(const fw_table_layout *layout, const char *text, size_t size, size_t piece) {
   fw_table *table = NULL;
   size_t at = 0;
   check(fw_table_create(&table, layout, (const char *const *)layout->names, layout->columns, NULL, NULL) == FURROW_OK);
   check(fw_table_layout_skip_head(layout, text, size, &at, NULL) == FURROW_OK);
   reading fast = {.table = table, .slots = layout->columns};
+  use_isa(next_isa(FW_ISA_GENERIC));
   read_piece(&fast, text, size, at);
+  check_levels(&fast, text, size, at);
   if (layout->kind == FW_TABLE_DELIMITED) check_delimited(&fast, text, size, at, piece);
   if (layout->kind == FW_TABLE_JSON) check_json(table, layout->columns, text + at, size - at);
   fw_buffer_clear(&fast.cells);
