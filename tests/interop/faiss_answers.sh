@@ -1,7 +1,7 @@
 #!/bin/bash
 # tests/interop/faiss_answers.sh FURROW: Furrow and Faiss find the same in the same index files, from either program. Exit
 # code 77: Faiss (libfaiss-dev) is not installed.
-. "$(dirname "$0")/../support/faiss_setup.sh"
+. "$(dirname "$0")/setup/faiss_setup.sh"
 ${CXX:-c++} -O1 -o peer "$here/faiss_peer.cc" $faiss_libraries || exit 1
 mkdir theirs ours
 ./peer make theirs 2>said || { cat said; exit 1; } # it warns of few vectors

@@ -1,7 +1,7 @@
 #!/bin/bash
 # tests/interop/faiss_index.sh FURROW: index files between Furrow and Faiss, both ways. Exit code 77: Faiss (libfaiss-dev)
 # is not installed.
-. "$(dirname "$0")/../support/faiss_setup.sh"
+. "$(dirname "$0")/setup/faiss_setup.sh"
 ${CXX:-c++} -O1 -o peer "$here/faiss_peer.cc" $faiss_libraries || exit 1
 mkdir theirs
 ./peer make theirs || exit 1

@@ -2,7 +2,7 @@
 # tests/interop/faiss_train.sh FURROW: indexes that Furrow trains and fills, read by Faiss: they encode as well as those
 # that Faiss trains on the same vectors, and both find the same in them. Exit code 77: Faiss (libfaiss-dev) is not
 # installed.
-. "$(dirname "$0")/../support/faiss_setup.sh"
+. "$(dirname "$0")/setup/faiss_setup.sh"
 ${CXX:-c++} -O1 -o trainer "$here/faiss_trainer.cc" $faiss_libraries || exit 1
 ./trainer data base.f32 queries.f32 || exit 1
 failed=0

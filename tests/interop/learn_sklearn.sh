@@ -2,5 +2,5 @@
 # tests/interop/learn_sklearn.sh FURROW: logistic regression, SVM and linear regression come as far as scikit-learn's solvers,
 # which find the optimum. Exit code 77: scikit-learn (python3-sklearn) is not installed.
 module=sklearn
-. "$(dirname "$0")/../support/python_setup.sh"
+. "$(dirname "$0")/setup/python_setup.sh"
 "$python" "$here/learn_sklearn.py" "$furrow" "${FURROW_SHARED:-}"

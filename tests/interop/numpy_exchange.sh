@@ -2,7 +2,7 @@
 # tests/interop/numpy_exchange.sh FURROW: arrays between Furrow and NumPy, sparse matrices between Furrow and SciPy, both ways and
 # bit for bit. Exit code 77: SciPy is not installed.
 module=scipy
-. "$(dirname "$0")/../support/python_setup.sh"
+. "$(dirname "$0")/setup/python_setup.sh"
 
 # They write.
 $python - <<'END' || exit 1

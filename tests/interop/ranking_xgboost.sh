@@ -2,5 +2,5 @@
 # tests/interop/ranking_xgboost.sh FURROW: forests that rank the rows of groups are as good as xgboost's.
 # Exit code 77: xgboost (python3-xgboost) is not installed.
 module=xgboost
-. "$(dirname "$0")/../support/python_setup.sh"
+. "$(dirname "$0")/setup/python_setup.sh"
 "$python" "$here/ranking_xgboost.py" "$furrow"

@@ -2,7 +2,7 @@
 # tests/interop/sklearn_svmlight.sh FURROW: libsvm text between Furrow and scikit-learn, both ways. Exit code 77: scikit-learn is not
 # installed.
 module=sklearn
-. "$(dirname "$0")/../support/python_setup.sh"
+. "$(dirname "$0")/setup/python_setup.sh"
 
 # scikit-learn writes, Furrow reads; then Furrow writes and scikit-learn reads. Values are floats, so nothing may change.
 $python - <<'END' || exit 1

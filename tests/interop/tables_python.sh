@@ -2,7 +2,7 @@
 # tests/interop/tables_python.sh FURROW: tables that Python's csv and json modules write, as Furrow reads them. Exit code 77: there is
 # no Python.
 module=csv
-. "$(dirname "$0")/../support/python_setup.sh"
+. "$(dirname "$0")/setup/python_setup.sh"
 dump=$FURROW_BUILD/tests/table_dump
 
 # Prints the cells of a file, one JSON array a record, as Python has them; then Furrow's must be the same for any pieces and threads.

@@ -49,8 +49,14 @@ static inline void table_add(cell_table *table, int32_t row, int64_t col, uint64
 
 /* The value at `place` as bits. */
 static inline uint64_t table_bits(furrow_element_type type, const void *place) {
-  uint64_t bits = 0;
-  memcpy(&bits, place, furrow_element_size(type));
+  uint64_t bits;
+  uint32_t narrow;
+  if (furrow_element_size(type) == sizeof narrow) {
+    memcpy(&narrow, place, sizeof narrow);
+    bits = narrow;
+  } else {
+    memcpy(&bits, place, sizeof bits);
+  }
   const double number = furrow_elements_get((furrow_elements){.any = place}, type, 0);
   return number != number ? UINT64_MAX : bits;
 }

@@ -1,8 +1,8 @@
 /* tests/support/failing_alloc.h: an allocator whose n-th call fails, and a count of what is allocated, in pieces and
  * bytes.
  *
- * For one file of a test program. It takes the place of the C library's functions, which sanitizers do too: there, and
- * where the C library is not glibc, FAILING_ALLOC is 0 and the tests that need it are skipped. */
+ * For one file of a test program. It takes the place of the C library's functions, which sanitizers and valgrind do
+ * too: there, and where the C library is not glibc, FAILING_ALLOC is false and the tests that need it are skipped. */
 #ifndef FAILING_ALLOC_H
 #define FAILING_ALLOC_H
 
@@ -14,14 +14,15 @@
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
-#define FAILING_ALLOC 0
+#define FAILING_ALLOC false
 #endif
 #endif
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__GLIBC__)
-#define FAILING_ALLOC 0
+#define FAILING_ALLOC false
 #endif
 #ifndef FAILING_ALLOC
-#define FAILING_ALLOC 1
+#define FAILING_ALLOC alloc_is_ours()
+#define OWN_ALLOC
 #endif
 
 static atomic_long alloc_countdown = -1;               /* calls until one fails; below 0: none will */
@@ -42,14 +43,17 @@ static inline void alloc_fail_at(long n) {
   atomic_store(&alloc_countdown, n > 0 ? n : -1);
 }
 
-#if FAILING_ALLOC
+#ifdef OWN_ALLOC
 
 extern void *__libc_malloc(size_t size);
 extern void *__libc_calloc(size_t count, size_t size);
 extern void *__libc_realloc(void *memory, size_t size);
 extern void __libc_free(void *memory);
 
+static _Thread_local volatile bool alloc_called; /* compilers take malloc for a function that writes no variable */
+
 static bool alloc_fails_now(void) {
+  alloc_called = true;
   if (atomic_load(&alloc_countdown) < 0 || atomic_fetch_sub(&alloc_countdown, 1) != 1) return false;
   atomic_store(&alloc_countdown, -1);
   atomic_store(&alloc_failed, true);
@@ -92,6 +96,14 @@ void free(void *memory) {
     alloc_add_bytes(-(long)malloc_usable_size(memory));
   }
   __libc_free(memory);
+}
+
+/* valgrind puts its own functions in the place of these. */
+static inline bool alloc_is_ours(void) {
+  alloc_called = false;
+  void *volatile memory = malloc(1);
+  free(memory);
+  return alloc_called;
 }
 
 #endif

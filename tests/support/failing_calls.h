@@ -30,19 +30,19 @@ static inline bool call_fails_now(int reason) {
 }
 
 ssize_t read(int fd, void *buffer, size_t size) {
-  static ssize_t (*next)(int, void *, size_t);
+  static ssize_t (*_Atomic next)(int, void *, size_t);
   if (!next) next = (ssize_t(*)(int, void *, size_t))dlsym(RTLD_NEXT, "read");
   return call_fails_now(EIO) ? -1 : next(fd, buffer, size);
 }
 
 ssize_t pread(int fd, void *buffer, size_t size, off_t offset) {
-  static ssize_t (*next)(int, void *, size_t, off_t);
+  static ssize_t (*_Atomic next)(int, void *, size_t, off_t);
   if (!next) next = (ssize_t(*)(int, void *, size_t, off_t))dlsym(RTLD_NEXT, "pread");
   return call_fails_now(EIO) ? -1 : next(fd, buffer, size, offset);
 }
 
 int open(const char *path, int flags, ...) {
-  static int (*next)(const char *, int, ...);
+  static int (*_Atomic next)(const char *, int, ...);
   if (!next) next = (int (*)(const char *, int, ...))dlsym(RTLD_NEXT, "open");
   va_list args;
   va_start(args, flags);

@@ -102,6 +102,23 @@ static inline void use_encoder(const furrow_encoder *encoder) {
   furrow_container_free(rows);
 }
 
+/* What is saved can be loaded, and is the same. */
+static inline void use_saved(const furrow_encoder *encoder) {
+  static const char folder[] = "memory://hostile-dictionary";
+  furrow_encoder *again = NULL;
+  fw_buffer schemas[2] = {{0}, {0}};
+  const void *dictionaries[2];
+  size_t sizes[2];
+  check(furrow_encoder_save(encoder, folder, true, NULL) == FURROW_OK);
+  check(furrow_encoder_load(&again, folder, NULL) == FURROW_OK);
+  check(fw_encoder_files(encoder, &schemas[0], &dictionaries[0], &sizes[0], NULL) == FURROW_OK);
+  check(fw_encoder_files(again, &schemas[1], &dictionaries[1], &sizes[1], NULL) == FURROW_OK);
+  check(sizes[0] == sizes[1] && memcmp(dictionaries[0], dictionaries[1], sizes[0]) == 0);
+  check(schemas[0].size == schemas[1].size && memcmp(schemas[0].bytes, schemas[1].bytes, schemas[0].size) == 0);
+  for (size_t i = 0; i < 2; i++) fw_buffer_clear(&schemas[i]);
+  furrow_encoder_free(again);
+}
+
 /* Opens a copy of an image, and uses it. Returns whether it was accepted. */
 static inline furrow_status try_image(const char *schema_text, size_t schema_size, const unsigned char *image,
                                       size_t size, bool make_right, furrow_error *err) {
@@ -114,7 +131,10 @@ static inline furrow_status try_image(const char *schema_text, size_t schema_siz
   memcpy(copy, image, size);
   if (make_right) right_digests(copy, size, schema);
   status = fw_encoder_create(&encoder, schema, copy, size, err);
-  if (status == FURROW_OK) use_encoder(encoder);
+  if (status == FURROW_OK) {
+    use_encoder(encoder);
+    use_saved(encoder);
+  }
   furrow_encoder_free(encoder);
   return status;
 }

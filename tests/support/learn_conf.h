@@ -9,7 +9,7 @@
 #include "support/cmocka_all.h"
 #include "support/test_env.h"
 
-static furrow_error err;
+static _Thread_local furrow_error err;
 
 /* With Angel's defaults: most tests are of single steps, whose settings must not change. */
 static inline furrow_learn_conf *conf_new(void) {

@@ -66,7 +66,8 @@ static inline void sample_encode(const matrix_sample *s, fw_rng *rng, furrow_mat
     for (size_t r = 0; r < rows; r++) {
       const uint64_t bits = sample_value(rng, context->type);
       memcpy(values + (c * rows + r) * size, &bits, size);
-      table_add(cells, row_ids[r], counted ? context->first_col + (int64_t)c : cols[c], bits);
+      table_add(cells, row_ids[r], counted ? context->first_col + (int64_t)c : cols[c],
+                table_bits(context->type, &bits));
     }
   const furrow_panel panel = {
       .rows = rows, .row_ids = row_ids, .cols = n, .col_ids = cols, .type = context->type, .values = {.any = values}};

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "learn/checkpoint/checkpoint.h"
 #include "learn/net/snapshot.h"
-#include "learn/train/checkpoint.h"
 #include "support/learn_conf.h"
 #include "support/thread_ranks.h"
 

@@ -57,10 +57,10 @@ static inline const char *test_source_path(char path[TEST_PATH], const char *nam
   return needed > 0 && needed < TEST_PATH ? path : "";
 }
 
-static inline bool test_write_file(const char *path, const void *bytes, size_t n) {
+static inline bool test_write_file(const char *path, const void *content, size_t n) {
   FILE *file = fopen(path, "wb");
   if (!file) return false;
-  bool good = fwrite(bytes, 1, n, file) == n;
+  bool good = fwrite(content, 1, n, file) == n;
   return fclose(file) == 0 && good;
 }
 

@@ -20,13 +20,13 @@ static bool is_met(int reason) {
 }
 
 ssize_t pwrite(int fd, const void *data, size_t size, off_t offset) {
-  static ssize_t (*next)(int, const void *, size_t, off_t);
+  static ssize_t (*_Atomic next)(int, const void *, size_t, off_t);
   if (!next) next = (ssize_t(*)(int, const void *, size_t, off_t))dlsym(RTLD_NEXT, "pwrite");
   return is_met(ENOSPC) ? -1 : next(fd, data, size, offset);
 }
 
 int openat(int folder, const char *name, int flags, ...) {
-  static int (*next)(int, const char *, int, ...);
+  static int (*_Atomic next)(int, const char *, int, ...);
   va_list arguments;
   va_start(arguments, flags);
   mode_t mode = flags & O_CREAT ? va_arg(arguments, mode_t) : 0;
@@ -36,7 +36,7 @@ int openat(int folder, const char *name, int flags, ...) {
 }
 
 int mkdirat(int folder, const char *name, mode_t mode) {
-  static int (*next)(int, const char *, mode_t);
+  static int (*_Atomic next)(int, const char *, mode_t);
   if (!next) next = (int (*)(int, const char *, mode_t))dlsym(RTLD_NEXT, "mkdirat");
   return is_met(EACCES) ? -1 : next(folder, name, mode);
 }
@@ -47,27 +47,27 @@ int fsync(int fd) {
 }
 
 int renameat(int from, const char *old, int to, const char *new) {
-  static int (*next)(int, const char *, int, const char *);
+  static int (*_Atomic next)(int, const char *, int, const char *);
   if (!next) next = (int (*)(int, const char *, int, const char *))dlsym(RTLD_NEXT, "renameat");
   return is_met(EIO) ? -1 : next(from, old, to, new);
 }
 
 int renameat2(int from, const char *old, int to, const char *new, unsigned flags) {
-  static int (*next)(int, const char *, int, const char *, unsigned);
+  static int (*_Atomic next)(int, const char *, int, const char *, unsigned);
   if (!next) next = (int (*)(int, const char *, int, const char *, unsigned))dlsym(RTLD_NEXT, "renameat2");
   return is_met(EIO) ? -1 : next(from, old, to, new, flags);
 }
 
 /* Not a failure, for nothing can be done about one: a place to be killed at. */
 int unlinkat(int folder, const char *name, int flags) {
-  static int (*next)(int, const char *, int);
+  static int (*_Atomic next)(int, const char *, int);
   if (!next) next = (int (*)(int, const char *, int))dlsym(RTLD_NEXT, "unlinkat");
   if (kills) (void)is_met(EIO);
   return next(folder, name, flags);
 }
 
 int remove(const char *path) {
-  static int (*next)(const char *);
+  static int (*_Atomic next)(const char *);
   if (!next) next = (int (*)(const char *))dlsym(RTLD_NEXT, "remove");
   if (kills) (void)is_met(EIO);
   return next(path);

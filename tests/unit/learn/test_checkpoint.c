@@ -5,7 +5,7 @@
 #include <xxhash.h>
 
 #include "base/endian.h"
-#include "learn/train/checkpoint.h"
+#include "learn/checkpoint/checkpoint.h"
 #include "support/failing_alloc.h"
 #include "support/made_clicks.h"
 

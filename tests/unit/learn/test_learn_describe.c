@@ -2,8 +2,8 @@
  * which nothing lies on something else; learning rates. */
 #include <math.h>
 
+#include "learn/checkpoint/checkpoint.h"
 #include "learn/describe/describe.h"
-#include "learn/train/checkpoint.h"
 #include "support/learn_conf.h"
 
 /* ---- graph.json ---- */

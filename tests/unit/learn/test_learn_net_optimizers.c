@@ -1,7 +1,7 @@
 /* tests/unit/learn/test_learn_net_optimizers.c: steps of each optimizer on the weights of a net against the rules in
  * plain words, and what bias, rates and only the features of a batch get. */
 #include "base/buffer.h"
-#include "learn/train/checkpoint.h"
+#include "learn/checkpoint/checkpoint.h"
 #include "support/made_net.h"
 
 enum { RANGE = 6, STEPS = 12 };

@@ -219,6 +219,100 @@ static void explicit_negatives(void **state) {
   furrow_container_free(appended);
 }
 
+static uint64_t feature_of(const furrow_row *of, uint64_t field) {
+  for (size_t k = 0; k < of->length; k++)
+    if (furrow_row_get_field(of, k) == field) return furrow_row_get_index(of, k);
+  fail_msg("the row has no feature of field %u", (unsigned)field);
+  return 0;
+}
+
+static bool was_taken_at(const furrow_rowblock *rows, uint64_t item, uint64_t hour) {
+  for (size_t i = 0; i < rows->size; i++) {
+    const furrow_row now = furrow_rowblock_row(rows, i);
+    if (feature_of(&now, 1) == item && feature_of(&now, 3) == hour) return true;
+  }
+  return false;
+}
+
+/* Users and items are even, so an hour has only some of the items. */
+static void negatives_are_of_the_hour(void **state) {
+  (void)state;
+  const fw_rank_conf conf = {.user_fields = user_fields,
+                             .user_field_count = 1,
+                             .item_fields = item_fields,
+                             .item_field_count = 2,
+                             .negatives = 2,
+                             .same_hour = true,
+                             .hour_field = 3};
+  furrow_container *appended = NULL;
+  furrow_rowblock all;
+  uint64_t without = 9;
+  size_t elsewhere = 0;
+  start();
+  for (uint32_t user = 0; user < 20; user += 2)
+    for (uint32_t i = 0; i < 3; i++) row(3, user, (user * 5 + 2 * i) % 18, true);
+  const furrow_rowblock rows = block();
+  assert_int_equal(fw_negatives_append(&appended, &rows, &conf, 1, &without, &err), FURROW_OK);
+  assert_int_equal(furrow_container_get_block(appended, &all, &err), FURROW_OK);
+  assert_int_equal(all.size + without, 3 * rows.size);
+  assert_true(all.size > 2 * rows.size);
+  for (size_t i = 0; i < all.size; i++) {
+    const furrow_row now = furrow_rowblock_row(&all, i);
+    const uint64_t item = feature_of(&now, 1), hour = feature_of(&now, 3), user = feature_of(&now, 0);
+    assert_true(was_taken_at(&rows, item, hour));
+    elsewhere += !was_taken_at(&rows, item, HOUR + (hour - HOUR + 2) % 4);
+    if (furrow_row_get_label(&now) > 0) continue;
+    for (size_t k = 0; k < rows.size; k++) {
+      const furrow_row had = furrow_rowblock_row(&rows, k);
+      assert_false(feature_of(&had, 0) == user && feature_of(&had, 1) == item);
+    }
+  }
+  assert_true(elsewhere > 0); /* hours have items of their own, so that they matter */
+  furrow_container_free(appended);
+}
+
+static void negatives_need_hours_that_are_there(void **state) {
+  (void)state;
+  fw_rank_conf conf = plain;
+  furrow_container *appended = NULL;
+  uint64_t without = 9;
+  conf.negatives = 1;
+  conf.same_hour = true;
+  conf.hour_field = -1;
+  start();
+  row(1, 0, 0, true);
+  row(1, 1, 1, false);
+  const furrow_rowblock rows = block();
+  assert_int_equal(fw_negatives_append(&appended, &rows, &conf, 1, &without, &err), FURROW_E_ARGUMENT);
+  assert_non_null(strstr(err.message, "needs to know which field has the hours"));
+  conf.hour_field = 3;
+  assert_int_equal(fw_negatives_append(&appended, &rows, &conf, 1, &without, &err), FURROW_E_ARGUMENT);
+  assert_non_null(strstr(err.message, "row 2: the row has no feature of the hour field"));
+  assert_int_equal(fw_negatives_append(&appended, &rows, &conf, 1, &without, NULL), FURROW_E_ARGUMENT);
+  assert_null(appended);
+  assert_int_equal(without, 9);
+}
+
+/* Users who have all items get none that they do not have. */
+static void negatives_may_be_missing(void **state) {
+  (void)state;
+  fw_rank_conf conf = plain;
+  conf.negatives = 2;
+  conf.hour_field = 3;
+  start();
+  for (uint32_t i = 0; i < 4; i++) row(1, i / 2, i % 2, true);
+  const furrow_rowblock rows = block();
+  for (int same_hour = 0; same_hour < 2; same_hour++) {
+    furrow_container *appended = NULL;
+    uint64_t without = 0;
+    conf.same_hour = same_hour;
+    assert_int_equal(fw_negatives_append(&appended, &rows, &conf, 1, &without, &err), FURROW_OK);
+    assert_int_equal(without, 8);
+    assert_int_equal(furrow_container_size(appended), 4);
+    furrow_container_free(appended);
+  }
+}
+
 /* ---- Training ---- */
 
 static fw_rank_params params_of(fw_loss_type loss, fw_spin_pool *pool) {
@@ -388,9 +482,17 @@ static void threads_give_the_same(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(sides_and_sets),       cmocka_unit_test(rows_are_held_out),     cmocka_unit_test(rejects),
-      cmocka_unit_test(negatives_are_others), cmocka_unit_test(explicit_negatives),    cmocka_unit_test(gradients),
-      cmocka_unit_test(kinds_are_learned),    cmocka_unit_test(threads_give_the_same),
+      cmocka_unit_test(sides_and_sets),
+      cmocka_unit_test(rows_are_held_out),
+      cmocka_unit_test(rejects),
+      cmocka_unit_test(negatives_are_others),
+      cmocka_unit_test(explicit_negatives),
+      cmocka_unit_test(negatives_are_of_the_hour),
+      cmocka_unit_test(negatives_need_hours_that_are_there),
+      cmocka_unit_test(negatives_may_be_missing),
+      cmocka_unit_test(gradients),
+      cmocka_unit_test(kinds_are_learned),
+      cmocka_unit_test(threads_give_the_same),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -22,6 +22,7 @@ static void listed_folders(void **state) {
       furrow_error err = {0};
       const furrow_status status = read_folder(e.folder, threads, &err);
       reject_entry_check(&e, status, &err);
+      assert_int_equal(read_folder(e.folder, threads, NULL), status);
     }
   }
   fclose(list);

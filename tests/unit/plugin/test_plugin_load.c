@@ -38,6 +38,7 @@ static void what_fails_leaves_nothing(void **state) {
   furrow_error err;
   assert_int_equal(load("plugin_init_fails.so", &err), FURROW_E_UNSUPPORTED);
   assert_string_equal(err.message, "not today");
+  assert_int_equal(load("plugin_init_fails.so", NULL), FURROW_E_UNSUPPORTED);
   assert_int_equal(load("plugin_half.so", &err), FURROW_E_ARGUMENT);
   assert_int_equal(furrow_rows_format_find("half_letters", &format, NULL), FURROW_E_ARGUMENT);
   assert_int_equal(load("plugin_nothing.so", &err), FURROW_E_FORMAT);

@@ -214,6 +214,70 @@ static void an_index_is_kept_for_its_vectors(void **state) {
   clear(&m);
 }
 
+/* Members that a later version may add are skipped. */
+static void facts_may_have_more_members(void **state) {
+  (void)state;
+  made m = make(600, 1, 8, 0, 8);
+  fw_item_index index;
+  char text[256], more[300];
+  assert_int_equal(fw_item_index_open(&index, ".", m.items, m.n, m.d, 1, &err), FURROW_OK);
+  fw_item_index_keep(&index, ".");
+  fw_item_index_clear(&index);
+  FILE *file = fopen("items.json", "r");
+  assert_non_null(file);
+  assert_non_null(fgets(text, sizeof text, file));
+  fclose(file);
+  snprintf(more, sizeof more, "{\"made\": [1, {}], %s", text + 1);
+  assert_true(test_write_file("items.json", more, strlen(more)));
+  assert_int_equal(fw_item_index_open(&index, ".", m.items, m.n, m.d, 1, &err), FURROW_OK);
+  assert_false(index.built);
+  fw_item_index_clear(&index);
+  clear(&m);
+}
+
+/* Index files of another shape, beside the digest of the right vectors: they are not used. */
+static void other_indexes_are_built_anew(void **state) {
+  (void)state;
+  static const struct {
+    size_t n, m;
+    int32_t d;
+    furrow_distance_metric metric;
+    bool trained;
+  } others[] = {{600, 0, 8, FURROW_METRIC_IP, true},
+                {600, 4, 8, FURROW_METRIC_L2, true},
+                {600, 2, 4, FURROW_METRIC_IP, true},
+                {599, 4, 8, FURROW_METRIC_IP, true},
+                {0, 4, 8, FURROW_METRIC_IP, false}};
+  made m = make(600, 1, 8, 0, 9);
+  fw_item_index index;
+  furrow_index_save_params save;
+  furrow_index_save_params_init(&save);
+  save.overwrite = true;
+  assert_int_equal(fw_item_index_open(&index, ".", m.items, m.n, m.d, 1, &err), FURROW_OK);
+  fw_item_index_keep(&index, ".");
+  fw_item_index_clear(&index);
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+    furrow_index *other = NULL;
+    furrow_index_spec spec;
+    furrow_index_spec_init(&spec);
+    spec.d = others[i].d;
+    spec.m = others[i].m;
+    spec.metric = others[i].metric;
+    spec.nlist = 2;
+    assert_int_equal(furrow_index_create(&other, &spec, &err), FURROW_OK);
+    if (others[i].trained) {
+      assert_int_equal(furrow_index_train(other, m.items, 600, NULL, &err), FURROW_OK);
+      assert_int_equal(furrow_index_add(other, m.items, others[i].n, NULL, NULL, &err), FURROW_OK);
+    }
+    assert_int_equal(furrow_index_save(other, "items.index", &save, &err), FURROW_OK);
+    furrow_index_free(other);
+    assert_int_equal(fw_item_index_open(&index, ".", m.items, m.n, m.d, 1, &err), FURROW_OK);
+    if (!index.built) fail_msg("index %zu was taken", i);
+    fw_item_index_clear(&index);
+  }
+  clear(&m);
+}
+
 /* An index file with ids that are not items, beside the digest of the right vectors. */
 static void ids_of_a_file_are_not_trusted(void **state) {
   (void)state;
@@ -260,6 +324,8 @@ static int tests(void) {
       cmocka_unit_test(finds_what_comparing_all_finds),
       cmocka_unit_test(leaves_out_blocks_that_cannot_win),
       cmocka_unit_test_setup_teardown(an_index_finds_what_it_promises, enter_dir, leave_dir),
+      cmocka_unit_test_setup_teardown(facts_may_have_more_members, enter_dir, leave_dir),
+      cmocka_unit_test_setup_teardown(other_indexes_are_built_anew, enter_dir, leave_dir),
       cmocka_unit_test_setup_teardown(an_index_is_kept_for_its_vectors, enter_dir, leave_dir),
       cmocka_unit_test_setup_teardown(ids_of_a_file_are_not_trusted, enter_dir, leave_dir),
   };

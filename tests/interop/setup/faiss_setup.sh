@@ -1,4 +1,4 @@
-# tests/support/faiss_setup.sh: sourced by the scripts of tests/interop that compare with Faiss, which get FURROW as their first
+# tests/interop/setup/faiss_setup.sh: sourced by the scripts of tests/interop that compare with Faiss, which get FURROW as their first
 # word. Sets furrow, here (the script's folder) and faiss_libraries, and goes to a folder of its own, which is removed at
 # the end. Exit code 77: Faiss (libfaiss-dev) is not installed.
 furrow=$(realpath "$1")
