@@ -5,7 +5,11 @@
 #   make demo          the whole way on data that the command makes, with a report
 #   make bench         every benchmark at a small size; what they found goes to bench/RESULTS.md and bench/history, and
 #                      what fell since the last run on such a machine is shown
+#   make reliability   everything below that looks for faults, for MINUTES (30) where it has no end; into docs/reliability.md
 #   make soak          furrow serve under load for SECONDS (1200), while models and indexes are replaced
+#   make power-test    the power fails at every point of every kind of save; what the disk can have then is read
+#   make crash-test    random changes with random kills and errors of the disk for SECONDS, from SEED (1)
+#   make memory-test   each allocation of each kind of command fails in turn
 #   make install       to PREFIX (/usr/local), under DESTDIR if given
 #   make deb           Debian packages, in build-deb/packages
 #   make deb-test      lintian over them, and what is unpacked from them in use
@@ -13,10 +17,20 @@
 #   make python-test   the tests of the Python package, in build/python-venv
 #   make python-asan   the same with AddressSanitizer and UndefinedBehaviorSanitizer, in build-asan
 #   make asan          the tests with AddressSanitizer and UndefinedBehaviorSanitizer, in build-asan
-#   make tsan          the tests with ThreadSanitizer, in build-tsan
+#   make tsan          the tests that use threads with ThreadSanitizer, in build-tsan
+#   make tsan-full     all tests with ThreadSanitizer
+#   make valgrind      the programs of the tests under valgrind: takes hours
+#   make valgrind-sample   those that read and write a file of each kind: two minutes
+#   make coverage      the lines and branches of src/ that the tests reach, in build-coverage (tools/coverage.py)
 #   make mpi-test      every test under mpirun, with Open MPI and with MPICH; make test has a sample
 #   make neon          the tests for 64-bit ARM under an emulator, in build-neon
+#   make s390x         the same for a big-endian processor, in build-s390x
+#   make reproducible  two builds in different folders, and their packages, have the same bytes
+#   make sbom          what a release consists of, as SPDX 2.3, in build/furrow.spdx.json
 #   make fuzz          libFuzzer programs, in build-fuzz (needs clang)
+#   make fuzz-long     each of them for SECONDS (1200), JOBS at once; inputs stay in build-fuzz/corpus, figures in
+#                      build-fuzz/fuzz.json; FUZZ=NAME … for some, FUZZ_SEED=… for a seed
+#   make mutation      removes each check of each reader in turn: a test must fail; in build-mutation, hours
 #   make docs          the public headers as HTML, in build/docs/html
 #   make format        clang-format on every source
 #   make clean
@@ -40,8 +54,11 @@ configure = tools/configure.sh
 build = $(CMAKE) --build $(1) -j $(JOBS) --target
 
 SECONDS ?= 1200
+MINUTES ?= 30
+SEED ?= 1
 
-.PHONY: all test demo bench soak install deb deb-test python python-test python-asan asan tsan mpi-test neon fuzz docs format clean
+.PHONY: all test demo bench soak install deb deb-test python python-test python-asan asan tsan tsan-full valgrind valgrind-sample mpi-test neon
+.PHONY: s390x reproducible sbom coverage fuzz fuzz-long mutation power-test crash-test memory-test crash-programs reliability docs format clean
 
 all:
 	@tools/require_packages.sh build
@@ -54,13 +71,38 @@ test:
 	@$(call build,$(BUILD)) all furrow_tests
 	@tools/run_tests.sh $(BUILD) $(JOBS)
 
-asan: SANITIZE = address,undefined
-tsan: SANITIZE = thread
-asan tsan:
+asan:
 	@tools/require_packages.sh test
-	@$(configure) build-$@ -DFURROW_TESTS=ON -DFURROW_SANITIZE=$(SANITIZE) $(CMAKE_FLAGS)
-	@$(call build,build-$@) furrow_tests
-	@tools/run_tests.sh build-$@ $(JOBS)
+	@$(configure) build-asan -DFURROW_TESTS=ON -DFURROW_SANITIZE=address,undefined -DCMAKE_BUILD_TYPE=Sanitize $(CMAKE_FLAGS)
+	@$(call build,build-asan) furrow_tests
+	@tools/run_tests.sh build-asan $(JOBS)
+
+tsan: TSAN_TARGET = furrow_thread_tests
+tsan: TSAN_OPTION = -L threads
+tsan-full: TSAN_TARGET = furrow_tests
+tsan tsan-full:
+	@tools/require_packages.sh test
+	@$(configure) build-tsan -DFURROW_TESTS=ON -DFURROW_SANITIZE=thread -DCMAKE_BUILD_TYPE=Sanitize $(CMAKE_FLAGS)
+	@$(call build,build-tsan) $(TSAN_TARGET)
+	@tools/run_tests.sh build-tsan $(JOBS) $(TSAN_OPTION)
+
+# Programs that sanitizers would be in the way of: reads of uninitialised memory.
+valgrind: VALGRIND_LABEL = ^valgrind$$
+valgrind-sample: VALGRIND_LABEL = ^valgrind_sample$$
+valgrind valgrind-sample:
+	@tools/require_packages.sh valgrind
+	@$(configure) $(BUILD) -DFURROW_TESTS=ON $(CMAKE_FLAGS)
+	@$(call build,$(BUILD)) furrow_tests
+	@tools/run_tests.sh $(BUILD) $(JOBS) -C valgrind -L '$(VALGRIND_LABEL)'
+
+# Counts begin anew with every run. Figures of a run in which tests failed are shown all the same.
+coverage:
+	@tools/require_packages.sh test
+	@$(configure) build-$@ -DFURROW_TESTS=ON -DCMAKE_BUILD_TYPE=Coverage $(CMAKE_FLAGS)
+	@$(call build,build-$@) all furrow_tests
+	@find build-$@ -name '*.gcda' -delete
+	@tools/run_tests.sh build-$@ $(JOBS); result=$$?; \
+	  python3 tools/coverage.py build-$@ --json build-$@/coverage.json && exit $$result
 
 mpi-test:
 	@tools/require_packages.sh mpi
@@ -68,14 +110,30 @@ mpi-test:
 	@$(call build,$(BUILD)) all furrow_tests
 	@tools/run_tests.sh $(BUILD) 1 -C mpi -L mpi
 
-neon:
-	@env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL tools/check_neon.sh $(JOBS)
+neon: ARCH = aarch64
+s390x: ARCH = s390x
+neon s390x:
+	@env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL tools/check_cross.sh $(ARCH) $(JOBS)
+
+reproducible:
+	@tools/require_packages.sh deb
+	@tools/check_reproducible.sh
+
+sbom: all
+	@tools/make_sbom.py $(BUILD) $(BUILD)/furrow.spdx.json
 
 fuzz:
 	@tools/require_packages.sh fuzz
 	@CC=$(or $(CC),clang) $(configure) build-fuzz -DFURROW_FUZZ=ON \
 	  -DFURROW_SANITIZE=fuzzer-no-link,address,undefined $(CMAKE_FLAGS)
 	@$(call build,build-fuzz) furrow_fuzz
+
+fuzz-long: fuzz
+	@python3 tools/run_fuzz.py long --seconds $(SECONDS) --jobs $(JOBS) --json build-fuzz/fuzz.json $(FUZZ)
+
+mutation:
+	@tools/require_packages.sh test
+	@env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL tools/mutate_checks.py --jobs $(JOBS) --json build-mutation/counts.json
 
 demo: all
 	@$(BUILD)/furrow demo
@@ -84,6 +142,30 @@ bench: all
 	@$(configure) $(BUILD) -DFURROW_BENCH=ON $(CMAKE_FLAGS)
 	@$(call build,$(BUILD)) furrow_bench
 	@tools/run_bench.sh $(BUILD)
+
+# Everything that looks for faults.
+reliability:
+	@tools/reliability.py --minutes $(MINUTES)
+
+crash = FURROW_BUILD=$(BUILD) python3 -B tests/crash
+crash_figures = --json $(BUILD)/crash_figures.json
+
+# Every kind of save with the power cut at every point; then the same on disks that do not sync, which must be found.
+power-test: crash-programs
+	@for more in "--random 40" "--sabotage files" "--sabotage folders" "--sabotage each"; do \
+	  $(crash)/power_test.py --ranks $$more $(crash_figures) || exit 1; done
+
+# Random changes with random kills and errors for SECONDS.
+crash-test: crash-programs
+	@$(crash)/crash_test.py --seconds $(SECONDS) --seed $(SEED) $(crash_figures)
+
+# Each allocation of each kind of command fails in turn.
+memory-test: crash-programs
+	@$(crash)/memory_test.py --jobs $(JOBS) $(crash_figures)
+
+crash-programs: all
+	@$(configure) $(BUILD) -DFURROW_TESTS=ON $(CMAKE_FLAGS)
+	@$(call build,$(BUILD)) all disk_layer memory_layer
 
 soak: all
 	@FURROW_BUILD=$(BUILD) python3 bench/serve/soak_serve.py --seconds $(SECONDS)
@@ -114,7 +196,7 @@ python-test:
 
 python-asan:
 	@tools/require_packages.sh python-test
-	@$(configure) build-asan -DFURROW_SANITIZE=address,undefined $(CMAKE_FLAGS)
+	@$(configure) build-asan -DFURROW_SANITIZE=address,undefined -DCMAKE_BUILD_TYPE=Sanitize $(CMAKE_FLAGS)
 	@$(call build,build-asan) furrow_static furrow_command
 	@tools/test_python.sh build-asan
 
@@ -127,5 +209,5 @@ format:
 	@tools/list_files.sh | grep -E '\.(c|h|cc)$$' | xargs clang-format -i
 
 clean:
-	rm -rf $(BUILD) build-asan build-tsan build-neon build-fuzz build-gcc build-clang build-deb
+	rm -rf $(BUILD) build-asan build-tsan build-coverage build-neon build-s390x build-fuzz build-gcc build-clang build-deb build-mutation
 	rm -rf python/build python/*.egg-info python/furrow/*.so

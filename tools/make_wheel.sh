@@ -6,6 +6,8 @@ cd "$(dirname "$0")/.."
 build=$(realpath -m "$1")
 python=$(tools/find_python.sh)
 wheels=$build/python
+SOURCE_DATE_EPOCH=$(tools/release_date.sh)
+export SOURCE_DATE_EPOCH
 rm -rf "$wheels"
 mkdir -p "$wheels"
 log=$(FURROW_LIBRARY=static FURROW_BUILD=$build "$python" -m pip wheel --disable-pip-version-check --no-deps \

@@ -52,14 +52,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) { (void)data; (void
     -fsanitize=fuzzer,address,undefined
 }
 
-has_arm_compiler() {
-  links aarch64-linux-gnu-gcc '#include <arm_neon.h>
-#include <stdio.h>
+has_cross_compiler() {
+  links "$1-linux-gnu-gcc" '#include <stdio.h>
 int main(void) { return 0; }'
 }
 
-has_arm_emulator() {
-  has_command qemu-aarch64 || has_command qemu-aarch64-static
+has_emulator() {
+  has_command "qemu-$1" || has_command "qemu-$1-static"
 }
 
 has_cxx() {

@@ -4,9 +4,10 @@
 #   build   a C compiler, cmake and the libraries that Furrow and its service link
 #   test    and cmocka
 #   mpi     and Open MPI and MPICH
+#   valgrind   those of test, and valgrind
 #   fuzz    the first two, and clang with its sanitizers
 #   deb     the first, debhelper, lintian, MPI, and what builds a Python module
-#   neon    a compiler for 64-bit ARM with its C library, an emulator, cmake
+#   aarch64, s390x   a compiler for that processor with its C library, an emulator, cmake
 #   docs    doxygen, and python3 for its filter
 #   python  the first, and a Python that can build the package
 #   python-test   and pytest, Hypothesis, mypy and SciPy for it, and the libraries that its tests compare with
@@ -15,13 +16,14 @@
 # What is needed is tried out first; the package manager is asked only for what is missing, and only when it can be
 # asked (apt-get, as root or with a sudo that needs no password). Otherwise one line names the packages.
 set -uo pipefail
-level=${1:?usage: require_packages.sh build|test|mpi|fuzz|deb|neon|docs|python|python-test|ci}
+level=${1:?usage: require_packages.sh build|test|mpi|valgrind|fuzz|deb|aarch64|s390x|docs|python|python-test|ci}
 tools=$(cd "$(dirname "$0")" && pwd)
 source "$tools/probes.sh"
 
-missing_for_arm() {
-  has_arm_compiler || printf '%s\n' gcc-aarch64-linux-gnu libc6-dev-arm64-cross
-  has_arm_emulator || echo qemu-user
+# missing_for ARCH DEBIAN: DEBIAN is what Debian calls the processor
+missing_for() {
+  has_cross_compiler "$1" || printf '%s\n' gcc-$1-linux-gnu libc6-dev-$2-cross
+  has_emulator "$1" || echo qemu-user
   has_command cmake || echo cmake
 }
 
@@ -56,10 +58,10 @@ missing() {
     missing_for_docs
     return
   fi
-  if [ "$level" = neon ]; then
-    missing_for_arm
-    return
-  fi
+  case $level in
+    aarch64) missing_for aarch64 arm64; return ;;
+    s390x) missing_for s390x s390x; return ;;
+  esac
   if ! has_compiler; then
     case ${CC:-cc} in *clang*) echo clang ;; *) echo gcc ;; esac
     [ -e /usr/include/stdio.h ] || echo libc6-dev
@@ -85,7 +87,8 @@ missing() {
   fi
   has_cmocka || echo libcmocka-dev
   [ "$level" != mpi ] || missing_mpis
-  [ "$level" = test ] || [ "$level" = mpi ] && return
+  [ "$level" != valgrind ] || has_command valgrind || echo valgrind
+  [ "$level" = test ] || [ "$level" = mpi ] || [ "$level" = valgrind ] && return
   if ! has_command clang; then
     echo clang
   elif ! has_fuzzer; then
