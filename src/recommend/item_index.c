@@ -1,17 +1,19 @@
 /* recommend/item_index.c: an index of the items' vectors: built, kept, tuned, searched. */
 #include "recommend/item_index.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <xxhash.h>
+#include <unistd.h>
 
 #include "base/buffer.h"
 #include "base/error.h"
 #include "base/json_in.h"
 #include "base/mem.h"
-#include "io/atomic_file.h"
+#include "furrow/io.h"
+#include "io/digest.h"
 #include "io/input.h"
 
 enum { MOST_SEEN = 1000, MOST_FETCH = 32, LEAST_PROBES = 4, MOST_FACTS = 4096, NAME_BYTES = 32 };
@@ -67,7 +69,7 @@ static furrow_status build(fw_item_index *x, unsigned threads, furrow_error *err
 /* ---- The files ------------------------------------------------------------------------------------------ */
 
 static uint64_t digest_of(const fw_item_index *x) {
-  return XXH3_64bits_withSeed(x->vectors, x->n * x->d * sizeof *x->vectors, x->d);
+  return fw_digest_elements(x->vectors, sizeof *x->vectors, x->n * x->d, x->d);
 }
 
 static furrow_status path_of(char **path, const char *folder, const char *name, furrow_error *err) {
@@ -128,22 +130,19 @@ static bool load(fw_item_index *x, const char *path, const char *facts) {
 
 static furrow_status write_facts(const fw_item_index *x, const char *path, furrow_error *err) {
   fw_buffer text = {0};
-  fw_atomic_file *file = NULL;
   fw_buffer_format(&text, "{\"vectors\": \"%016" PRIx64 "\"}\n", digest_of(x));
   furrow_status status = fw_buffer_status(&text, err);
-  if (status == FURROW_OK) status = fw_atomic_file_open(&file, path, err);
-  if (status == FURROW_OK) status = fw_atomic_file_write(file, text.bytes, text.size, err);
-  if (status == FURROW_OK) status = fw_atomic_file_commit(file, err);
-  fw_atomic_file_close(file);
+  if (status == FURROW_OK) status = furrow_file_save(path, text.bytes, text.size, true, err);
   fw_buffer_clear(&text);
   return status;
 }
 
-/* The index first: items.json of an older one does not fit vectors that differ. */
+/* Without items.json there is no index, and it comes last: a process that ends in between leaves none. */
 static bool save(const fw_item_index *x, const char *path, const char *facts) {
   furrow_index_save_params params;
   furrow_index_save_params_init(&params);
   params.overwrite = true;
+  if (unlink(facts) != 0 && errno != ENOENT) return false;
   return furrow_index_save(x->index, path, &params, NULL) == FURROW_OK && write_facts(x, facts, NULL) == FURROW_OK;
 }
 
@@ -154,7 +153,11 @@ static furrow_status paths_of(char **path, char **facts, const char *folder, fur
 
 void fw_item_index_keep(fw_item_index *index, const char *folder) {
   char *path = NULL, *facts = NULL;
-  if (!index->kept && paths_of(&path, &facts, folder, NULL) == FURROW_OK) index->kept = save(index, path, facts);
+  furrow_file_lock *lock = NULL; /* another process that keeps or changes something here: then that is kept */
+  if (!index->kept && paths_of(&path, &facts, folder, NULL) == FURROW_OK &&
+      furrow_file_lock_open(&lock, folder, NULL) == FURROW_OK)
+    index->kept = save(index, path, facts);
+  furrow_file_lock_close(lock);
   fw_free(path);
   fw_free(facts);
 }

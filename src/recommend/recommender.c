@@ -170,9 +170,10 @@ static furrow_status has_schema(const furrow_recommender *r, bool *there, furrow
 
 /* A model without names is told apart from one that lost its dictionary. */
 static furrow_status load_encoder(furrow_recommender *r, furrow_error *err) {
-  bool schema = false;
+  bool schema = false, dictionary = false;
   FW_TRY(has_schema(r, &schema, err));
-  if (schema || fw_encoder_in_directory(r->folder)) return furrow_encoder_load(&r->encoder, r->folder, err);
+  FW_TRY(fw_encoder_in_directory(r->folder, &dictionary, err));
+  if (schema || dictionary) return furrow_encoder_load(&r->encoder, r->folder, err);
   fw_fail(err, FURROW_E_UNSUPPORTED, "the model was made from rows, not from a raw log: it knows no names");
   fw_error_set_file(err, r->folder);
   fw_error_set_hint(err, "train from the log with a schema (--schema auto)");

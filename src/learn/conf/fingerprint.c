@@ -3,7 +3,7 @@
 #include <xxhash.h>
 
 #include "base/endian.h"
-#include "learn/train/checkpoint.h"
+#include "learn/checkpoint/checkpoint.h"
 
 static void add_whole(fw_buffer *text, uint64_t number) {
   unsigned char bytes[8];

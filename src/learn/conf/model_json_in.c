@@ -178,7 +178,9 @@ static furrow_status find_dictionary(const char *text, size_t size, const char *
 static furrow_status take_encoder(furrow_learn_conf *conf, const char *folder, const char *text, size_t size,
                                   const char *file, furrow_error *err) {
   char wanted[17] = "", found[17];
-  if (!fw_encoder_in_directory(folder)) return FURROW_OK;
+  bool there = false;
+  FW_TRY(fw_encoder_in_directory(folder, &there, err));
+  if (!there) return FURROW_OK;
   if (text) FW_TRY(find_dictionary(text, size, file, wanted, err));
   FW_TRY(fw_encoder_digest(folder, found, err));
   if (wanted[0] && strcmp(wanted, found) != 0) {
@@ -188,6 +190,14 @@ static furrow_status take_encoder(furrow_learn_conf *conf, const char *folder, c
     return FURROW_E_FORMAT;
   }
   return furrow_learn_conf_set(conf, "encoder", folder, err);
+}
+
+/* Angel's models have no furrow.json; a link that leads nowhere is one that is lost. */
+static furrow_status check_absent(const char *path, furrow_error *err) {
+  if (!fw_path_exists(path)) return FURROW_OK;
+  fw_fail(err, FURROW_E_FORMAT, "a symbolic link that leads nowhere");
+  fw_error_set_file(err, path);
+  return FURROW_E_FORMAT;
 }
 
 furrow_status furrow_learn_conf_load_model(furrow_learn_conf *conf, const char *folder, furrow_error *err) {
@@ -200,7 +210,7 @@ furrow_status furrow_learn_conf_load_model(furrow_learn_conf *conf, const char *
   FW_TRY(fw_path_join(&path, folder, "furrow.json", err));
   status = fw_path_read_json(&text, &size, path, err);
   if (status == FURROW_OK) status = fw_model_json_read(conf, text, size, path, err);
-  if (status == FURROW_E_NOT_FOUND) status = FURROW_OK; /* Angel's models have none */
+  if (status == FURROW_E_NOT_FOUND) status = check_absent(path, err);
   if (status == FURROW_OK) status = take_encoder(conf, folder, text, size, path, err);
   fw_free(text);
   fw_free(path);

@@ -4,12 +4,12 @@
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
-#include <xxhash.h>
 
 #include "base/buffer.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/sort.h"
+#include "io/digest.h"
 #include "learn/data/samples.h"
 
 /* The values of one feature, in the rows that list it. */
@@ -147,10 +147,10 @@ static void add_digest(fw_data_facts *facts, const furrow_row *row) {
   const size_t key = row->key_type == FURROW_KEY_U64 ? 8 : 4;
   const size_t value = row->value_type == FURROW_VALUE_I64 ? 8 : 4;
   const double label = row->label.any ? furrow_row_get_label(row) : 0;
-  facts->digest = XXH3_64bits_withSeed(&label, sizeof label, facts->digest);
+  facts->digest = fw_digest_elements(&label, sizeof label, 1, facts->digest);
   if (row->length == 0) return;
-  facts->digest = XXH3_64bits_withSeed(row->index.any, row->length * key, facts->digest);
-  if (row->value.any) facts->digest = XXH3_64bits_withSeed(row->value.any, row->length * value, facts->digest);
+  facts->digest = fw_digest_elements(row->index.any, key, row->length, facts->digest);
+  if (row->value.any) facts->digest = fw_digest_elements(row->value.any, value, row->length, facts->digest);
 }
 
 /* What depends on the rows before it. */

@@ -3,8 +3,8 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "learn/checkpoint/checkpoint.h"
 #include "learn/describe/describe.h"
-#include "learn/train/checkpoint.h"
 
 /* What is trained, and where from and where to, is not how. */
 static bool is_left_out(fw_key key) {

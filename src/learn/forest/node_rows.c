@@ -96,6 +96,18 @@ static bool entry_left(const fw_binned *b, const fw_row_split *split, size_t at)
   return (b->column_bin ? b->column_bin[at] : 0) <= split->last_left;
 }
 
+/* The first of rows begin … end-1, which ascend, that is not below `least`; end: none. */
+static size_t first_row(const uint32_t *row, size_t begin, size_t end, size_t least) {
+  while (begin < end) {
+    const size_t middle = begin + (end - begin) / 2;
+    if (row[middle] < least)
+      begin = middle + 1;
+    else
+      end = middle;
+  }
+  return begin;
+}
+
 /* The first entry from `at` on whose row is not below; in steps that double, then halve. */
 static size_t entry_of(const uint32_t *entry, size_t at, size_t end, uint32_t row) {
   size_t step = 1;
@@ -103,15 +115,7 @@ static size_t entry_of(const uint32_t *entry, size_t at, size_t end, uint32_t ro
     at += step;
     step *= 2;
   }
-  size_t high = at + step < end ? at + step : end;
-  while (at < high) {
-    const size_t middle = at + (high - at) / 2;
-    if (entry[middle] < row)
-      at = middle + 1;
-    else
-      high = middle;
-  }
-  return at;
+  return first_row(entry, at, at + step < end ? at + step : end, row);
 }
 
 static size_t sides_by_search(const fw_binned *b, const fw_row_split *split, const uint32_t *row, size_t n,
@@ -230,18 +234,6 @@ static void place_chunks(fw_node_rows *rows, size_t count) {
 }
 
 /* ---- Scores --------------------------------------------------------------------------------------------- */
-
-/* The first row of the node from `begin` on that is not below; rows ascend. */
-static size_t first_row(const uint32_t *row, size_t begin, size_t end, size_t least) {
-  while (begin < end) {
-    const size_t middle = begin + (end - begin) / 2;
-    if (row[middle] < least)
-      begin = middle + 1;
-    else
-      end = middle;
-  }
-  return begin;
-}
 
 static void score_chunk(const mover *m, const row_chunk *chunk) {
   const uint32_t *row = m->rows->row + chunk->begin;

@@ -12,17 +12,8 @@
 enum { PIECE = 1 << 16 };
 
 void fw_snapshot_copy(void *to, const void *from, size_t count, size_t size) {
-  if (!FW_BIG_ENDIAN || size == 1) {
-    memcpy(to, from, count * size);
-    return;
-  }
-  for (size_t i = 0; i < count * size; i += size) {
-    if (size == 4) {
-      fw_put_le32((char *)to + i, fw_get_be32((const char *)from + i));
-    } else {
-      fw_put_le64((char *)to + i, fw_get_be64((const char *)from + i));
-    }
-  }
+  memcpy(to, from, count * size);
+  fw_swap_le(to, size, count);
 }
 
 furrow_status fw_snapshot_write(const void *numbers, size_t count, size_t size, fw_snapshot_sink sink, void *to,

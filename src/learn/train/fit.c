@@ -388,16 +388,23 @@ static bool is_over(const fw_fit *f) {
   return f->done || t->epochs >= t->plan->train.epochs || is_exhausted(f);
 }
 
-/* A search for the exact minimum is not gone on with but begun again: it ends the same. */
-static furrow_status run_epochs(fw_fit *f, furrow_error *err) {
+/* A search for the exact minimum is not gone on with but begun again: it ends the same. Where no
+ * checkpoint is loaded, the file that the first one replaces is only checked to be a checkpoint. */
+static furrow_status begin_checkpoints(fw_fit *f, furrow_error *err) {
+  const char *folder = f->params.checkpoint;
+  if (!folder) return FURROW_OK;
+  const bool resume = f->params.resume && !f->exact;
+  return resume ? load_checkpoint(f, err) : fw_checkpoint_check_replaced(folder, f->trainer->comm, err);
+}
+
+static furrow_status run_all_epochs(fw_fit *f, furrow_error *err) {
   furrow_trainer *t = f->trainer;
   t->epochs = 0;
   t->best = 0;
   t->halvings = 0;
   t->diverged = t->fell_back = false;
   f->phase = "training";
-  const bool resume = f->params.resume && f->params.checkpoint && !f->exact;
-  furrow_status status = resume ? load_checkpoint(f, err) : FURROW_OK;
+  furrow_status status = begin_checkpoints(f, err);
   if (status == FURROW_OK) status = f->ops->begin(f, err);
   while (status == FURROW_OK && !is_over(f)) status = run_epoch(f, err);
   if (status == FURROW_END) status = FURROW_OK;
@@ -408,6 +415,15 @@ static furrow_status run_epochs(fw_fit *f, furrow_error *err) {
   t->trained |= t->steps > 0;
   if (status == FURROW_OK) status = fw_fit_note_halvings(f, err);
   return status == FURROW_OK ? fw_fit_compare_constant(f, err) : status;
+}
+
+static furrow_status run_epochs(fw_fit *f, furrow_error *err) {
+  furrow_file_lock *lock = NULL;
+  const char *folder = f->params.checkpoint;
+  furrow_status status = folder ? fw_checkpoint_lock(&lock, folder, f->trainer->comm, err) : FURROW_OK;
+  if (status == FURROW_OK) status = run_all_epochs(f, err);
+  furrow_file_lock_close(lock);
+  return status;
 }
 
 /* An error of the first rank that has one. */

@@ -3,10 +3,10 @@
 #ifndef FW_LEARN_TRAIN_FIT_H
 #define FW_LEARN_TRAIN_FIT_H
 
+#include "learn/checkpoint/checkpoint.h"
 #include "learn/data/epoch_rows.h"
 #include "learn/data/scaling.h"
 #include "learn/net/hogwild.h"
-#include "learn/train/checkpoint.h"
 #include "learn/train/trainer.h"
 
 typedef struct fw_fit fw_fit;

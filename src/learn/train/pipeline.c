@@ -182,7 +182,7 @@ static void fill_batch(fw_pipeline *p) {
 
 static bool work_aside(void *context) {
   fw_pipeline *p = context;
-  if (!atomic_load_explicit(&p->offers, memory_order_relaxed) || !try_lock(p)) return false;
+  if (!atomic_load(&p->offers) || !try_lock(p)) return false;
   bool found = true;
   if (can_begin(p))
     begin_batch(p);

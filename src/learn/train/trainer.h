@@ -6,11 +6,11 @@
 
 #include "base/pool.h"
 #include "comm/collectives.h"
+#include "learn/checkpoint/checkpoint.h"
 #include "learn/forest/forest.h"
 #include "learn/net/batch_slot.h"
 #include "learn/net/net.h"
 #include "learn/net/rank_batch.h"
-#include "learn/train/checkpoint.h"
 #include "learn/train/notes.h"
 
 enum { FW_TRAINER_SLOTS = 2 };

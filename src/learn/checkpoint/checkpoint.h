@@ -1,8 +1,9 @@
-/* learn/train/checkpoint.h: a training between two epochs, as a file: docs/formats/checkpoint.md. */
-#ifndef FW_LEARN_TRAIN_CHECKPOINT_H
-#define FW_LEARN_TRAIN_CHECKPOINT_H
+/* learn/checkpoint/checkpoint.h: a training between two epochs, as a file: docs/formats/checkpoint.md. */
+#ifndef FW_LEARN_CHECKPOINT_CHECKPOINT_H
+#define FW_LEARN_CHECKPOINT_CHECKPOINT_H
 
 #include "base/buffer.h"
+#include "furrow/io.h"
 #include "learn/net/snapshot.h"
 
 #define FW_CHECKPOINT_NAME "checkpoint"
@@ -33,7 +34,7 @@ typedef struct fw_checkpoint {
 
 void fw_checkpoint_clear(fw_checkpoint *checkpoint);
 
-/* All ranks call these three. A net of several ranks is saved in parts: each rank writes its own features, the first
+/* All ranks call these. A net of several ranks is saved in parts: each rank writes its own features, the first
  * one the dense arrays, too; then the first writes the file that names the parts, and removes older ones. A checkpoint
  * of any number of ranks can be loaded by any other number: a rank keeps its own features. Other objects, which are the
  * same on all ranks, are saved by the first. */
@@ -46,6 +47,13 @@ furrow_status fw_checkpoint_save(const char *folder, const fw_checkpoint *checkp
  * E_STALE: it is of another configuration. */
 furrow_status fw_checkpoint_load(const char *folder, fw_checkpoint *checkpoint, const fw_snapshot_ops *snapshot_ops,
                                  const furrow_comm *comm, furrow_error *err) FURROW_MUST_USE;
+/* Makes the folder and locks it, for a whole training: checkpoints of two trainings would replace one another. Rank 0
+ * has the lock. E_STATE: another process trains with it. */
+furrow_status fw_checkpoint_lock(furrow_file_lock **lock, const char *folder, const furrow_comm *comm,
+                                 furrow_error *err) FURROW_MUST_USE;
+/* E_EXISTS: FOLDER/checkpoint is a file that is not a checkpoint, which saving would replace. */
+furrow_status fw_checkpoint_check_replaced(const char *folder, const furrow_comm *comm,
+                                           furrow_error *err) FURROW_MUST_USE;
 /* Removes what trainings that were killed while they saved have left in the folder, if there is one. */
 furrow_status fw_checkpoint_tidy(const char *folder, const furrow_comm *comm, furrow_error *err) FURROW_MUST_USE;
 

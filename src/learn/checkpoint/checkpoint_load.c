@@ -1,0 +1,372 @@
+/* learn/checkpoint/checkpoint_load.c: reads a checkpoint: whole, or the features of one rank from the parts of all. */
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <xxhash.h>
+
+#include "base/endian.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "io/dir_names.h"
+#include "io/input.h"
+#include "learn/checkpoint/checkpoint_layout.h"
+
+/* The net or forest itself, and the bytes of the best epoch. */
+static furrow_status decode_snapshots(const unsigned char *bytes, fw_checkpoint *checkpoint,
+                                      const fw_snapshot_ops *snapshot_ops, furrow_error *err) {
+  const size_t snapshot = fw_get_le64(bytes + FW_CHECKPOINT_AT_SNAPSHOT_BYTES),
+               best = fw_get_le64(bytes + FW_CHECKPOINT_AT_BEST_BYTES);
+  size_t at = FW_CHECKPOINT_HEADER + checkpoint->epochs * FW_CHECKPOINT_EPOCH;
+  furrow_status status = snapshot_ops->read(snapshot_ops->object, bytes + at, snapshot, err);
+  if (status == FURROW_OK && best > 0) {
+    at += snapshot;
+    status = snapshot_ops->check(snapshot_ops->object, bytes + at, best, err);
+    fw_buffer_append(&checkpoint->best_snapshot, bytes + at, best);
+  }
+  if (status == FURROW_E_FORMAT && err) err->offset += at;
+  return status == FURROW_OK ? fw_buffer_status(&checkpoint->best_snapshot, err) : status;
+}
+
+furrow_status fw_checkpoint_decode(const unsigned char *bytes, size_t size, fw_checkpoint *checkpoint,
+                                   const fw_snapshot_ops *snapshot_ops, furrow_error *err) {
+  fw_checkpoint made = {0};
+  furrow_status status = fw_checkpoint_check_header(bytes, size, err);
+  if (status == FURROW_OK) status = fw_checkpoint_check_parts(bytes, err);
+  if (status == FURROW_OK) status = fw_checkpoint_check_plan(bytes, snapshot_ops, err);
+  if (status == FURROW_OK && fw_checkpoint_is_in_parts(bytes))
+    status = fw_checkpoint_fail(err, FURROW_E_FORMAT, FW_CHECKPOINT_AT_RANKS,
+                                "the checkpoint has its parameters in other files");
+  if (status == FURROW_OK) status = fw_checkpoint_decode_history(bytes, &made, err);
+  if (status == FURROW_OK) status = decode_snapshots(bytes, &made, snapshot_ops, err);
+  if (status != FURROW_OK) {
+    fw_checkpoint_clear(&made);
+    return status;
+  }
+  fw_checkpoint_take_numbers(bytes, &made);
+  *checkpoint = made;
+  return FURROW_OK;
+}
+
+/* ---- Files ----------------------------------------------------------------------------------------------------- */
+
+/* Opens a regular file and reads its header, or what there is of it. */
+static furrow_status open_file(fw_input **input, const char *path, uint64_t *size,
+                               unsigned char header[FW_CHECKPOINT_HEADER], furrow_error *err) {
+  struct stat info;
+  fw_input *opened = NULL;
+  size_t got = 0;
+  furrow_status status = fw_input_open_regular(&opened, path, err);
+  if (status != FURROW_OK) return status;
+  if (fw_input_stat(opened, &info, NULL) != FURROW_OK || !S_ISREG(info.st_mode))
+    status = fw_fail(err, FURROW_E_FORMAT, "a checkpoint is a regular file");
+  memset(header, 0, FW_CHECKPOINT_HEADER);
+  if (status == FURROW_OK) status = fw_input_read_at(opened, header, FW_CHECKPOINT_HEADER, 0, &got, err);
+  if (status != FURROW_OK) {
+    fw_input_close(opened);
+    return status;
+  }
+  *size = (uint64_t)info.st_size;
+  *input = opened;
+  return FURROW_OK;
+}
+
+/* Exactly so many bytes; for fw_snapshot_range. */
+static furrow_status read_bytes(const void *input, uint64_t at, void *bytes, size_t size, furrow_error *err) {
+  size_t got = 0;
+  FW_TRY(fw_input_read_at(input, bytes, size, at, &got, err));
+  return got == size ? FURROW_OK
+                     : fw_checkpoint_fail(err, FURROW_E_FORMAT, at + got, "the checkpoint ends while it is read");
+}
+
+static furrow_status digest_file(const fw_input *input, uint64_t size, uint64_t *digest, furrow_error *err) {
+  enum { PIECE = 1 << 18 };
+  XXH3_state_t *hash = XXH3_createState();
+  void *piece = NULL;
+  furrow_status status = hash ? fw_alloc(&piece, PIECE, 1, err) : fw_fail_memory(err, 576);
+  if (status == FURROW_OK) XXH3_64bits_reset(hash);
+  for (uint64_t at = FW_CHECKPOINT_HEADER, n; status == FURROW_OK && at < size; at += n) {
+    n = size - at < PIECE ? size - at : PIECE;
+    status = read_bytes(input, at, piece, (size_t)n, err);
+    if (status == FURROW_OK) XXH3_64bits_update(hash, piece, (size_t)n);
+  }
+  if (status == FURROW_OK) *digest = XXH3_64bits_digest(hash);
+  XXH3_freeState(hash);
+  fw_free(piece);
+  return status;
+}
+
+/* Header, history and records: all of a file that names parts, the beginning of a whole one. */
+furrow_status fw_checkpoint_read_head(const char *path, unsigned char **head, furrow_error *err) {
+  unsigned char header[FW_CHECKPOINT_HEADER];
+  uint64_t size = 0, kept = 0;
+  fw_input *input = NULL;
+  void *made = NULL;
+  FW_TRY(open_file(&input, path, &size, header, err));
+  const bool in_parts = fw_checkpoint_is_in_parts(header);
+  furrow_status status = fw_checkpoint_check_fields(header, size, false, err);
+  if (status == FURROW_OK) status = fw_checkpoint_check_parts(header, err);
+  if (status == FURROW_OK) {
+    kept = size - (in_parts ? 0
+                            : fw_get_le64(header + FW_CHECKPOINT_AT_SNAPSHOT_BYTES) +
+                                  fw_get_le64(header + FW_CHECKPOINT_AT_BEST_BYTES));
+    status = fw_alloc(&made, kept, 1, err);
+  }
+  if (status == FURROW_OK) status = read_bytes(input, 0, made, kept, err);
+  if (status == FURROW_OK && in_parts) status = fw_checkpoint_check_header(made, kept, err);
+  fw_input_close(input);
+  if (status == FURROW_OK)
+    *head = made;
+  else
+    fw_free(made);
+  return status;
+}
+
+furrow_status fw_checkpoint_read_file(const char *path, unsigned char **bytes, size_t *size, furrow_error *err) {
+  unsigned char header[FW_CHECKPOINT_HEADER];
+  fw_input *input = NULL;
+  void *memory = NULL;
+  uint64_t length = 0;
+  size_t got = 0;
+  furrow_status status = open_file(&input, path, &length, header, err);
+  if (status == FURROW_OK) status = fw_alloc(&memory, (size_t)length, 1, err);
+  if (status == FURROW_OK) status = fw_input_read_at(input, memory, (size_t)length, 0, &got, err);
+  fw_input_close(input);
+  if (status == FURROW_OK) {
+    *bytes = memory;
+    *size = got;
+  } else {
+    fw_free(memory);
+  }
+  return status;
+}
+
+/* ---- Of several ranks, or by several --------------------------------------------------------------------------- */
+
+/* A checkpoint whose parameters are read some at a time: those of parts, or of a whole one. */
+typedef struct loading {
+  const char *path;
+  const fw_snapshot_ops *snapshot_ops;
+  const furrow_comm *comm;
+  unsigned char *head; /* header, history, records of parts */
+  bool in_parts;
+  unsigned parts; /* 1: the checkpoint itself */
+  bool has_best;
+} loading;
+
+/* A file with parameters, opened. */
+typedef struct opened_part {
+  fw_input *input;
+  char *path;
+  uint64_t size, start; /* where its parameters begin */
+  uint64_t snapshot_bytes, best_bytes;
+  unsigned char header[FW_CHECKPOINT_HEADER];
+} opened_part;
+
+static furrow_status check_part(const loading *l, unsigned rank, const opened_part *part, furrow_error *err) {
+  const unsigned char *header = part->header, *record = fw_checkpoint_table(l->head) + FW_CHECKPOINT_PARTS_ID +
+                                                        (size_t)rank * FW_CHECKPOINT_PART_RECORD;
+  FW_TRY(fw_checkpoint_check_fields(header, part->size, true, err));
+  const uint32_t its_rank = fw_get_le32(header + FW_CHECKPOINT_AT_PART_RANK),
+                 ranks = fw_get_le32(header + FW_CHECKPOINT_AT_PART_RANKS);
+  if (its_rank != rank || ranks != l->parts)
+    return fw_checkpoint_fail(err, FURROW_E_FORMAT, FW_CHECKPOINT_AT_PART_RANK,
+                              "the part is %" PRIu32 "-of-%" PRIu32 ", not %u-of-%u", its_rank, ranks, rank, l->parts);
+  if (memcmp(header + FW_CHECKPOINT_AT_PART_ID, fw_checkpoint_table(l->head), 8) != 0 ||
+      memcmp(header + FW_CHECKPOINT_AT_PAYLOAD_BYTES, record, FW_CHECKPOINT_PART_RECORD) != 0 ||
+      memcmp(header + FW_CHECKPOINT_AT_FINGERPRINT, l->head + FW_CHECKPOINT_AT_FINGERPRINT, 16) != 0 ||
+      memcmp(header + FW_CHECKPOINT_AT_ELEMENT, l->head + FW_CHECKPOINT_AT_ELEMENT, 4) != 0)
+    return fw_checkpoint_fail(err, FURROW_E_FORMAT, FW_CHECKPOINT_AT_PART_ID, "the part is of another checkpoint");
+  const uint64_t payload = part->size - FW_CHECKPOINT_HEADER,
+                 snapshot = fw_get_le64(header + FW_CHECKPOINT_AT_SNAPSHOT_BYTES);
+  if (snapshot > payload || fw_get_le64(header + FW_CHECKPOINT_AT_BEST_BYTES) != payload - snapshot)
+    return fw_checkpoint_fail(err, FURROW_E_FORMAT, FW_CHECKPOINT_AT_SNAPSHOT_BYTES,
+                              "the sizes of the parts do not add up");
+  if (fw_get_le32(header + FW_CHECKPOINT_AT_PART_UNUSED))
+    return fw_checkpoint_fail(err, FURROW_E_FORMAT, FW_CHECKPOINT_AT_PART_UNUSED,
+                              "unused bytes of the checkpoint's header are not 0");
+  return FURROW_OK;
+}
+
+static void close_part(opened_part *part) {
+  fw_input_close(part->input);
+  fw_free(part->path);
+}
+
+static furrow_status open_part(const loading *l, unsigned rank, opened_part *part, furrow_error *err) {
+  const uint64_t history = fw_get_le32(l->head + FW_CHECKPOINT_AT_EPOCHS) * (uint64_t)FW_CHECKPOINT_EPOCH;
+  furrow_status status = l->in_parts
+                             ? fw_checkpoint_name_part(&part->path, l->path, fw_get_le64(fw_checkpoint_table(l->head)),
+                                                       rank, l->parts, err)
+                             : fw_strndup(&part->path, l->path, strlen(l->path), err);
+  if (status != FURROW_OK) return status;
+  status = open_file(&part->input, part->path, &part->size, part->header, err);
+  if (status == FURROW_E_NOT_FOUND) /* which would mean that none was saved */
+    status = fw_fail(err, FURROW_E_FORMAT, "part %u-of-%u of the checkpoint is missing", rank, l->parts);
+  if (status == FURROW_OK && l->in_parts) status = check_part(l, rank, part, err);
+  if (status == FURROW_OK && !l->in_parts && memcmp(part->header, l->head, FW_CHECKPOINT_HEADER) != 0)
+    status = fw_checkpoint_fail(err, FURROW_E_FORMAT, 0, "the checkpoint was replaced while it was read");
+  part->start = FW_CHECKPOINT_HEADER + (l->in_parts ? 0 : history);
+  part->snapshot_bytes = fw_get_le64(part->header + FW_CHECKPOINT_AT_SNAPSHOT_BYTES);
+  part->best_bytes = fw_get_le64(part->header + FW_CHECKPOINT_AT_BEST_BYTES);
+  return status;
+}
+
+static furrow_status verify_part(loading *l, unsigned rank, opened_part *part, furrow_error *err) {
+  uint64_t digest = 0;
+  FW_TRY(open_part(l, rank, part, err));
+  FW_TRY(digest_file(part->input, part->size, &digest, err));
+  return fw_checkpoint_check_digest(part->header, digest, err);
+}
+
+/* This rank's features of a part, now or of the best epoch. */
+static furrow_status take_part(loading *l, unsigned rank, bool best, uint64_t *taken, opened_part *part,
+                               furrow_error *err) {
+  FW_TRY(open_part(l, rank, part, err));
+  if (rank == 0) l->has_best = part->best_bytes > 0;
+  if (l->has_best != (part->best_bytes > 0))
+    return fw_checkpoint_fail(err, FURROW_E_FORMAT, FW_CHECKPOINT_AT_BEST_BYTES,
+                              "some parts have a best epoch, and some have none");
+  if (best && !l->has_best) return FURROW_OK;
+  fw_snapshot_range range = {.read = read_bytes, .from = part->input, .rank = rank, .ranks = l->parts};
+  range.begin = part->start + (best ? part->snapshot_bytes : 0);
+  range.end = range.begin + (best ? part->best_bytes : part->snapshot_bytes);
+  range.dense = rank == 0;
+  furrow_status status = l->snapshot_ops->take(l->snapshot_ops->object, &range, taken, err);
+  if (status == FURROW_E_FORMAT && err) err->offset += range.begin;
+  return status;
+}
+
+/* Errors name the part. */
+static furrow_status end_part(opened_part *part, furrow_status status, furrow_error *err) {
+  if (status != FURROW_OK && part->path && !(err && err->file[0])) fw_error_set_file(err, part->path);
+  close_part(part);
+  return status;
+}
+
+static furrow_status append(void *to, const void *bytes, size_t size, furrow_error *err) {
+  fw_buffer_append(to, bytes, size);
+  return fw_buffer_status(to, err);
+}
+
+static furrow_status take_parts(loading *l, bool best, uint64_t *taken, furrow_error *err) {
+  furrow_status status = FURROW_OK;
+  for (unsigned r = 0; status == FURROW_OK && r < l->parts; r++) {
+    opened_part part = {0};
+    status = end_part(&part, take_part(l, r, best, taken, &part, err), err);
+  }
+  return status;
+}
+
+/* The best epoch first: its bytes are kept, and the features of the last one, which are at least the same, take their
+ * place in the object. */
+static furrow_status take_all(loading *l, fw_checkpoint *made, furrow_error *err) {
+  const fw_snapshot_ops *ops = l->snapshot_ops;
+  uint64_t taken = 0;
+  FW_TRY(take_parts(l, true, &taken, err));
+  if (l->has_best) FW_TRY(ops->write(ops->object, append, &made->best_snapshot, err));
+  taken = 0;
+  FW_TRY(take_parts(l, false, &taken, err));
+  if (ops->count(ops->object) == taken) return FURROW_OK;
+  return fw_checkpoint_fail(err, FURROW_E_FORMAT, FW_CHECKPOINT_AT_BEST,
+                            "the best epoch has features that the last one does not have");
+}
+
+/* Every rank checks some files; then each reads its own features from all. */
+static furrow_status load_parts(loading *l, fw_checkpoint *made, furrow_error *err) {
+  furrow_status status = FURROW_OK;
+  for (unsigned r = l->comm->rank; status == FURROW_OK && r < l->parts; r += l->comm->ranks) {
+    opened_part part = {0};
+    status = end_part(&part, verify_part(l, r, &part, err), err);
+  }
+  FW_TRY(fw_comm_share_status(l->comm, status, err));
+  return take_all(l, made, err);
+}
+
+static furrow_status load_by_part(loading *l, fw_checkpoint *checkpoint, furrow_error *err) {
+  fw_checkpoint made = {0};
+  furrow_status status = fw_checkpoint_read_head(l->path, &l->head, err);
+  if (status == FURROW_OK) {
+    l->in_parts = fw_checkpoint_is_in_parts(l->head);
+    l->parts = l->in_parts ? fw_get_le32(l->head + FW_CHECKPOINT_AT_RANKS) : 1;
+    status = fw_checkpoint_check_plan(l->head, l->snapshot_ops, err);
+  }
+  if (status == FURROW_OK) status = fw_checkpoint_decode_history(l->head, &made, err);
+  status = fw_comm_share_status(l->comm, status, err);
+  if (status == FURROW_OK) status = load_parts(l, &made, err);
+  if (status == FURROW_OK) {
+    fw_checkpoint_take_numbers(l->head, &made);
+    *checkpoint = made;
+  } else {
+    fw_checkpoint_clear(&made);
+  }
+  fw_free(l->head);
+  return status;
+}
+
+/* ---- Whole, or in parts ---------------------------------------------------------------------------------------- */
+
+static furrow_status load_whole(const char *path, fw_checkpoint *checkpoint, const fw_snapshot_ops *snapshot_ops,
+                                furrow_error *err) {
+  unsigned char *bytes = NULL;
+  size_t size = 0;
+  furrow_status status = fw_checkpoint_read_file(path, &bytes, &size, err);
+  if (status == FURROW_OK) status = fw_checkpoint_decode(bytes, size, checkpoint, snapshot_ops, err);
+  fw_free(bytes);
+  return status;
+}
+
+/* Whether the parameters are in parts: then the file has another version. */
+static furrow_status find_parts(const char *path, bool *parts, furrow_error *err) {
+  unsigned char header[FW_CHECKPOINT_HEADER];
+  fw_input *input = NULL;
+  uint64_t size = 0;
+  FW_TRY(open_file(&input, path, &size, header, err));
+  fw_input_close(input);
+  *parts = memcmp(header, FW_CHECKPOINT_MAGIC, 8) == 0 && fw_checkpoint_is_in_parts(header);
+  return FURROW_OK;
+}
+
+static furrow_status load_either(const char *path, fw_checkpoint *checkpoint, const fw_snapshot_ops *snapshot_ops,
+                                 const furrow_comm *comm, furrow_error *err) {
+  loading l = {.path = path, .snapshot_ops = snapshot_ops, .comm = comm};
+  bool parts = false;
+  furrow_status status = fw_comm_share_status(comm, find_parts(path, &parts, err), err);
+  if (status != FURROW_OK) return status;
+  if (snapshot_ops->take && (parts || comm->ranks > 1)) return load_by_part(&l, checkpoint, err);
+  return load_whole(path, checkpoint, snapshot_ops, err);
+}
+
+/* All ranks go on from the checkpoint that the first one finds, or none does. */
+static furrow_status find_checkpoint(const char *path, const furrow_comm *comm, furrow_error *err) {
+  struct stat info;
+  uint32_t found = FURROW_OK;
+  furrow_status status = fw_path_stat(path, &info, err);
+  if (comm->ranks == 1) return status;
+  found = (uint32_t)status;
+  FW_TRY(comm->broadcast(comm, &found, sizeof found, 0, err));
+  if (status == (furrow_status)found) return status;
+  status = fw_fail(err, FURROW_E_STATE, "%s a checkpoint that the first process %s",
+                   found ? "there is" : "there is not", found ? "does not find" : "finds");
+  fw_error_set_hint(err, "all processes must see the same file system");
+  return status;
+}
+
+furrow_status fw_checkpoint_load(const char *folder, fw_checkpoint *checkpoint, const fw_snapshot_ops *snapshot_ops,
+                                 const furrow_comm *comm, furrow_error *err) {
+  char *path = NULL;
+  fw_checkpoint made = {0};
+  furrow_status status = fw_comm_share_status(comm, fw_checkpoint_name_file(&path, folder, err), err);
+  if (status == FURROW_OK) {
+    status = find_checkpoint(path, comm, err);
+    const bool none = status == FURROW_E_NOT_FOUND; /* on all ranks */
+    if (status == FURROW_OK) status = load_either(path, &made, snapshot_ops, comm, err);
+    if (!none) status = fw_comm_share_status(comm, status, err);
+    if (status != FURROW_OK && err && !err->file[0]) fw_error_set_file(err, path);
+  }
+  if (status == FURROW_OK)
+    *checkpoint = made;
+  else
+    fw_checkpoint_clear(&made);
+  fw_free(path);
+  return status;
+}

@@ -1,0 +1,234 @@
+/* learn/checkpoint/checkpoint_save.c: writes a checkpoint: one file, or of several ranks a part of each and a file that
+ * names them. */
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include "base/endian.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "io/atomic_file.h"
+#include "learn/checkpoint/checkpoint_folder.h"
+#include "learn/checkpoint/checkpoint_layout.h"
+
+typedef struct writer {
+  fw_atomic_file *file;
+  XXH3_state_t *hash;
+  uint64_t skip; /* bytes that are not written */
+} writer;
+
+static furrow_status write_bytes(void *to, const void *bytes, size_t size, furrow_error *err) {
+  writer *w = to;
+  const size_t skipped = w->skip < size ? (size_t)w->skip : size;
+  w->skip -= skipped;
+  XXH3_64bits_update(w->hash, (const char *)bytes + skipped, size - skipped);
+  return fw_atomic_file_write(w->file, (const char *)bytes + skipped, size - skipped, err);
+}
+
+/* A checkpoint that is being saved: whole, or in parts. */
+typedef struct saving {
+  const char *folder;
+  char *path; /* of the checkpoint */
+  const fw_checkpoint *checkpoint;
+  const fw_snapshot_ops *snapshot_ops;
+  const furrow_comm *comm;
+  uint64_t fingerprint;
+  uint64_t snapshot_bytes, best_bytes; /* of the file that is being written */
+  /* parts */
+  uint64_t id;
+  unsigned char *table;
+  size_t table_bytes;
+} saving;
+
+static furrow_status write_history(writer *w, const saving *s, furrow_error *err) {
+  furrow_status status = FURROW_OK;
+  for (size_t i = 0; status == FURROW_OK && i < s->checkpoint->epochs; i++) {
+    unsigned char bytes[FW_CHECKPOINT_EPOCH];
+    fw_checkpoint_put_epoch(bytes, &s->checkpoint->history[i]);
+    status = write_bytes(w, bytes, sizeof bytes, err);
+  }
+  return status;
+}
+
+/* Parameters now and of the best epoch. What all ranks have alike is in the part of the first alone. */
+static furrow_status write_snapshots(writer *w, saving *s, furrow_error *err) {
+  const uint64_t start = fw_atomic_file_size(w->file);
+  const uint64_t skip = fw_comm_is_first(s->comm) ? 0 : s->snapshot_ops->dense_bytes;
+  const fw_buffer *best = &s->checkpoint->best_snapshot;
+  w->skip = skip;
+  furrow_status status = s->snapshot_ops->write(s->snapshot_ops->object, write_bytes, w, err);
+  s->snapshot_bytes = fw_atomic_file_size(w->file) - start;
+  w->skip = skip;
+  if (status == FURROW_OK && best->size) status = write_bytes(w, best->bytes, best->size, err);
+  s->best_bytes = fw_atomic_file_size(w->file) - start - s->snapshot_bytes;
+  return status;
+}
+
+static furrow_status write_whole(writer *w, saving *s, furrow_error *err) {
+  furrow_status status = write_history(w, s, err);
+  return status == FURROW_OK ? write_snapshots(w, s, err) : status;
+}
+
+static furrow_status write_commit(writer *w, saving *s, furrow_error *err) {
+  furrow_status status = write_history(w, s, err);
+  s->snapshot_bytes = s->table_bytes;
+  s->best_bytes = 0;
+  return status == FURROW_OK ? write_bytes(w, s->table, s->table_bytes, err) : status;
+}
+
+static void head_whole(unsigned char *header, const saving *s) {
+  memcpy(header + FW_CHECKPOINT_AT_MAGIC, FW_CHECKPOINT_MAGIC, 8);
+  fw_put_le32(header + FW_CHECKPOINT_AT_VERSION, FW_CHECKPOINT_VERSION);
+  fw_put_le32(header + FW_CHECKPOINT_AT_EPOCHS, (uint32_t)s->checkpoint->epochs);
+  fw_put_le32(header + FW_CHECKPOINT_AT_BEST, s->checkpoint->best);
+  fw_put_le32(header + FW_CHECKPOINT_AT_HALVINGS, s->checkpoint->halvings);
+  fw_put_le64(header + FW_CHECKPOINT_AT_BEST_STEPS, s->checkpoint->best_steps);
+}
+
+static void head_commit(unsigned char *header, const saving *s) {
+  head_whole(header, s);
+  fw_put_le32(header + FW_CHECKPOINT_AT_VERSION, FW_CHECKPOINT_PARTS_VERSION);
+  fw_put_le32(header + FW_CHECKPOINT_AT_RANKS, s->comm->ranks);
+}
+
+static void head_part(unsigned char *header, const saving *s) {
+  memcpy(header + FW_CHECKPOINT_AT_MAGIC, FW_CHECKPOINT_PART_MAGIC, 8);
+  fw_put_le32(header + FW_CHECKPOINT_AT_VERSION, FW_CHECKPOINT_PARTS_VERSION);
+  fw_put_le32(header + FW_CHECKPOINT_AT_PART_RANK, s->comm->rank);
+  fw_put_le32(header + FW_CHECKPOINT_AT_PART_RANKS, s->comm->ranks);
+  fw_put_le64(header + FW_CHECKPOINT_AT_PART_ID, s->id);
+}
+
+/* The files of a checkpoint differ in their payload and in some fields of the header. */
+typedef struct file_kind {
+  furrow_status (*payload)(writer *w, saving *s, furrow_error *err);
+  void (*head)(unsigned char *header, const saving *s);
+} file_kind;
+
+static const file_kind whole_file = {write_whole, head_whole}, commit_file = {write_commit, head_commit},
+                       part_file = {write_snapshots, head_part};
+
+static void complete_header(unsigned char *header, const writer *w, const saving *s) {
+  fw_put_le32(header + FW_CHECKPOINT_AT_ELEMENT, (uint32_t)s->snapshot_ops->element);
+  fw_put_le64(header + FW_CHECKPOINT_AT_PAYLOAD_BYTES, fw_atomic_file_size(w->file) - FW_CHECKPOINT_HEADER);
+  fw_put_le64(header + FW_CHECKPOINT_AT_PAYLOAD_DIGEST, XXH3_64bits_digest(w->hash));
+  fw_put_le64(header + FW_CHECKPOINT_AT_FINGERPRINT, s->fingerprint);
+  fw_put_le64(header + FW_CHECKPOINT_AT_STEPS, s->checkpoint->steps);
+  fw_put_le64(header + FW_CHECKPOINT_AT_SNAPSHOT_BYTES, s->snapshot_bytes);
+  fw_put_le64(header + FW_CHECKPOINT_AT_BEST_BYTES, s->best_bytes);
+  fw_put_le64(header + FW_CHECKPOINT_AT_HEADER_DIGEST, XXH3_64bits(header, FW_CHECKPOINT_AT_HEADER_DIGEST));
+}
+
+/* The file appears complete or not at all; `header` is left filled in. */
+static furrow_status write_file(const char *path, const file_kind *kind, saving *s,
+                                unsigned char header[FW_CHECKPOINT_HEADER], furrow_error *err) {
+  writer w = {.hash = XXH3_createState()};
+  memset(header, 0, FW_CHECKPOINT_HEADER);
+  furrow_status status = w.hash ? fw_atomic_file_open(&w.file, path, err) : fw_fail_memory(err, 576);
+  if (status == FURROW_OK) status = fw_atomic_file_write(w.file, header, FW_CHECKPOINT_HEADER, err);
+  if (status == FURROW_OK) {
+    XXH3_64bits_reset(w.hash);
+    status = kind->payload(&w, s, err);
+  }
+  if (status == FURROW_OK) {
+    kind->head(header, s);
+    complete_header(header, &w, s);
+    status = fw_atomic_file_write_at(w.file, 0, header, FW_CHECKPOINT_HEADER, err);
+  }
+  if (status == FURROW_OK) status = fw_atomic_file_commit(w.file, err);
+  fw_atomic_file_close(w.file);
+  XXH3_freeState(w.hash);
+  return status;
+}
+
+/* One process writes all: it is alone, or all have the same. */
+static furrow_status save_whole(saving *s, furrow_error *err) {
+  unsigned char header[FW_CHECKPOINT_HEADER];
+  furrow_status status = FURROW_OK;
+  if (!fw_comm_is_first(s->comm)) return status;
+  status = fw_checkpoint_make_folder(s->folder, err);
+  if (status == FURROW_OK) status = write_file(s->path, &whole_file, s, header, err);
+  return status == FURROW_OK ? fw_checkpoint_remove_left(s->folder, &(fw_checkpoint_wanted){0}, err) : status;
+}
+
+/* A number that no other checkpoint in the folder has. */
+static uint64_t draw_id(const saving *s) {
+  struct {
+    struct timespec now;
+    uint64_t process, steps;
+  } seed;
+  memset(&seed, 0, sizeof seed);
+  clock_gettime(CLOCK_REALTIME, &seed.now);
+  seed.process = (uint64_t)getpid();
+  seed.steps = s->checkpoint->steps;
+  return XXH3_64bits(&seed, sizeof seed);
+}
+
+/* The records of all parts, for the file that names them. */
+static furrow_status gather_table(saving *s, const unsigned char *header, furrow_error *err) {
+  unsigned char record[FW_CHECKPOINT_PART_RECORD];
+  size_t *sizes = NULL;
+  memcpy(record, header + FW_CHECKPOINT_AT_PAYLOAD_BYTES, 8);
+  memcpy(record + 8, header + FW_CHECKPOINT_AT_PAYLOAD_DIGEST, 8);
+  s->table_bytes = FW_CHECKPOINT_PARTS_ID + (size_t)s->comm->ranks * FW_CHECKPOINT_PART_RECORD;
+  furrow_status status = fw_alloc((void **)&s->table, s->table_bytes, 1, err);
+  if (status == FURROW_OK) status = fw_alloc((void **)&sizes, s->comm->ranks, sizeof *sizes, err);
+  status = fw_comm_share_status(s->comm, status, err);
+  if (status == FURROW_OK) {
+    for (unsigned r = 0; r < s->comm->ranks; r++) sizes[r] = sizeof record;
+    fw_put_le64(s->table, s->id);
+    status = s->comm->gather(s->comm, record, sizeof record, s->table + FW_CHECKPOINT_PARTS_ID, sizes, err);
+  }
+  fw_free(sizes);
+  return status;
+}
+
+/* The file that names the parts makes them the checkpoint. It may be there even after a failure of its folder's sync:
+ * then the parts stay, and the next checkpoint removes those that are not its own. */
+static furrow_status commit_parts(saving *s, furrow_error *err) {
+  unsigned char header[FW_CHECKPOINT_HEADER];
+  furrow_status status = FURROW_OK;
+  if (fw_comm_is_first(s->comm)) {
+    status = write_file(s->path, &commit_file, s, header, err);
+    const fw_checkpoint_wanted others = {.keeps = true, .kept = s->id};
+    if (status == FURROW_OK) status = fw_checkpoint_remove_left(s->folder, &others, err);
+  }
+  return fw_comm_share_status(s->comm, status, err);
+}
+
+static furrow_status save_parts(saving *s, furrow_error *err) {
+  unsigned char header[FW_CHECKPOINT_HEADER];
+  char *part = NULL;
+  furrow_status status = FURROW_OK;
+  if (fw_comm_is_first(s->comm)) status = fw_checkpoint_make_folder(s->folder, err);
+  FW_TRY(fw_comm_share_status(s->comm, status, err));
+  s->id = draw_id(s);
+  FW_TRY(s->comm->broadcast(s->comm, &s->id, sizeof s->id, 0, err));
+  status = fw_checkpoint_name_part(&part, s->path, s->id, s->comm->rank, s->comm->ranks, err);
+  if (status == FURROW_OK) status = write_file(part, &part_file, s, header, err);
+  status = fw_comm_share_status(s->comm, status, err);
+  if (status == FURROW_OK) status = gather_table(s, header, err);
+  if (status == FURROW_OK)
+    status = commit_parts(s, err);
+  else if (part)
+    (void)remove(part);
+  fw_free(part);
+  return status;
+}
+
+furrow_status fw_checkpoint_save(const char *folder, const fw_checkpoint *checkpoint,
+                                 const fw_snapshot_ops *snapshot_ops, const furrow_comm *comm, furrow_error *err) {
+  saving s = {.folder = folder, .checkpoint = checkpoint, .snapshot_ops = snapshot_ops, .comm = comm};
+  furrow_status status = fw_checkpoint_name_file(&s.path, folder, err);
+  if (status == FURROW_OK) status = fw_plan_fingerprint(snapshot_ops->plan, &s.fingerprint, err);
+  status = fw_comm_share_status(comm, status, err);
+  if (status == FURROW_OK && comm->ranks > 1 && snapshot_ops->take)
+    status = save_parts(&s, err);
+  else if (status == FURROW_OK)
+    status = fw_comm_share_status(comm, save_whole(&s, err), err);
+  fw_free(s.table);
+  fw_free(s.path);
+  return status;
+}

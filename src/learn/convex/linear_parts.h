@@ -1,0 +1,60 @@
+/* learn/convex/linear_parts.h: what the files of a linear problem share: its rows (linear_rows.c), the objective over
+ * them (linear_problem.c) and its solver (linear_solver.c). */
+#ifndef FW_LEARN_CONVEX_LINEAR_PARTS_H
+#define FW_LEARN_CONVEX_LINEAR_PARTS_H
+
+#include "learn/convex/linear_problem.h"
+
+struct fw_linear_problem {
+  fw_loss_type loss;
+  size_t outputs, factors;
+  size_t width; /* parameters of a feature: outputs + factors */
+  double delta, l2, factor_l2;
+  double *factor_scale; /* by feature, where there are factors: what factor_l2 is multiplied with */
+  fw_spin_pool *pool;
+  /* ranks: rank r has blocks, rows and features begin[r] … begin[r + 1] - 1 */
+  const furrow_comm *comm;
+  size_t *block_begin, *row_begin, *feature_begin;
+  size_t first_feature, last_feature; /* of this rank, up to before the last: it sums their gradient */
+  /* rows of this rank: their uses of features, numbered by ascending key */
+  size_t rows, features;
+  uint64_t *key;
+  double *label, *weight; /* weight NULL: all 1 */
+  uint64_t *offset;       /* rows + 1 */
+  uint32_t *feature;
+  float *value; /* NULL: all 1 */
+  /* blocks */
+  size_t blocks;
+  double *block_value, *block_gradient; /* gradient: outputs biases, or all parameters where by_feature is false */
+  double *all_value, *all_gradient;     /* the same of all ranks; alone they are those above */
+  double *slope; /* derivatives by the outputs, then by the sums of the vectors (`width` in all): by feature those of
+                    each row, else for each block those of its row at work */
+  double *all_slope, *own_gradient; /* by feature: of the rows of all ranks; of this rank's features, not alone */
+  /* the transposed copy */
+  bool by_feature;
+  uint64_t *use_offset; /* features + 1 */
+  uint32_t *use_row;    /* of this rank's features, as use_value; rows of all ranks */
+  float *use_value;     /* NULL: all 1 */
+  size_t segments;
+  uint32_t *segment_feature; /* of the first use of each segment */
+  double *cut;               /* 2 * width for each segment: sums of features that began before it, that end behind */
+};
+
+/* Where piece i of `pieces` equal ones begins. */
+static inline size_t fw_piece_begin(size_t total, size_t pieces, size_t i) {
+  const size_t each = total / pieces, rest = total % pieces;
+  return i * each + (i < rest ? i : rest);
+}
+
+/* Fills the arrays of rows, of which each rank then has those of its blocks, and those of blocks, rows and keys. */
+furrow_status fw_linear_rows_take(fw_linear_problem *p, const fw_linear_params *params, furrow_error *err);
+/* Fills the transposed copy and its segments. */
+furrow_status fw_linear_rows_transpose(fw_linear_problem *p, furrow_error *err);
+
+/* Lets one rank after the other add its rows to the state, so that it has the bits of one process. */
+furrow_status fw_linear_add_by_rank(const fw_linear_problem *p, void (*add)(const fw_linear_problem *p, void *state),
+                                    void *state, size_t bytes, furrow_error *err);
+/* By feature: the sum of weight * value^2 of its uses. */
+furrow_status fw_linear_sum_squares(const fw_linear_problem *p, double *square, furrow_error *err);
+
+#endif

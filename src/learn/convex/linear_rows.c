@@ -1,0 +1,355 @@
+/* learn/convex/linear_rows.c: the rows of a linear problem, copied, moved to the ranks that have their blocks, and
+ * transposed. */
+#include <assert.h>
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/sort.h"
+#include "learn/convex/linear_parts.h"
+#include "learn/convex/shared_arrays.h"
+#include "learn/data/local_ids.h"
+
+enum { MOST_BLOCKS = 64, LEAST_ROWS = 256, MOST_SEGMENTS = 256, LEAST_USES = 1 << 14 };
+
+/* ---- Copying the rows ---- */
+
+/* Numbers the rows of all ranks, those of this rank from *first on. *values: whether those of some rank have values. */
+static furrow_status count_rows(fw_linear_problem *p, const fw_linear_params *params, uint64_t *first, uint64_t *all,
+                                uint64_t *values, furrow_error *err) {
+  p->rows = params->use ? params->count : params->rows->size;
+  *values = params->rows->value.any != NULL;
+  FW_TRY(fw_comm_offset(p->comm, p->rows, first, all, err));
+  FW_TRY(fw_comm_max_u64(p->comm, values, 1, err));
+  if (*all == 0) return fw_fail(err, FURROW_E_ARGUMENT, "there are no rows to learn from");
+  if (*all > UINT32_MAX) return fw_fail(err, FURROW_E_ARGUMENT, "%" PRIu64 " rows are more than 2^32 - 1", *all);
+  return FURROW_OK;
+}
+
+static bool takes_label(const fw_linear_params *params, double label) {
+  if (params->loss == FW_LOSS_LOG) return label == 1 || label == -1;
+  if (params->loss == FW_LOSS_SOFTMAX) return label >= 0 && label < (double)params->outputs && label == floor(label);
+  return isfinite(label);
+}
+
+static furrow_status check_row(const fw_linear_params *params, size_t row, furrow_error *err) {
+  if (!takes_label(params, params->label[row]))
+    return fw_fail(err, FURROW_E_RANGE, "row %" PRIu64 ": %s cannot take the label %g", params->first_row + row + 1,
+                   fw_loss_name(params->loss), params->label[row]);
+  if (params->weight && !(params->weight[row] >= 0 && isfinite(params->weight[row])))
+    return fw_fail(err, FURROW_E_RANGE, "row %" PRIu64 ": the weight %g is not a number from 0 on",
+                   params->first_row + row + 1, params->weight[row]);
+  return FURROW_OK;
+}
+
+static size_t row_number(const fw_linear_params *params, size_t i) {
+  return params->use ? params->use[i] : i;
+}
+
+/* Memory of the rows; offset, label and weight are filled. */
+static furrow_status take_rows(fw_linear_problem *p, const fw_linear_params *params, bool values, double *total,
+                               furrow_error *err) {
+  const furrow_rowblock *rows = params->rows;
+  FW_TRY(fw_alloc((void **)&p->offset, p->rows + 1, sizeof *p->offset, err));
+  FW_TRY(fw_alloc((void **)&p->label, p->rows, sizeof *p->label, err));
+  if (params->weight) FW_TRY(fw_alloc((void **)&p->weight, p->rows, sizeof *p->weight, err));
+  p->offset[0] = 0;
+  for (size_t i = 0; i < p->rows; i++) {
+    const size_t row = row_number(params, i);
+    assert(row < rows->size);
+    FW_TRY(check_row(params, row, err));
+    p->offset[i + 1] = p->offset[i] + (rows->offset[row + 1] - rows->offset[row]);
+    p->label[i] = params->label[row];
+    *total += p->weight ? p->weight[i] = params->weight[row] : 1;
+  }
+  const size_t uses = (size_t)p->offset[p->rows];
+  FW_TRY(fw_alloc((void **)&p->feature, uses, sizeof *p->feature, err));
+  return values ? fw_alloc((void **)&p->value, uses, sizeof *p->value, err) : FURROW_OK;
+}
+
+static furrow_status copy_values(fw_linear_problem *p, const furrow_row *row, uint64_t number, float *to,
+                                 furrow_error *err) {
+  if (!p->value) return FURROW_OK;
+  float sum = 0;
+  for (size_t k = 0; k < row->length; k++) {
+    to[k] = (float)furrow_row_get_value(row, k);
+    sum += to[k] * 0.0F; /* NaN where one is not finite */
+  }
+  if (sum == 0) return FURROW_OK;
+  return fw_fail(err, FURROW_E_RANGE, "row %" PRIu64 " has a value that is not finite", number + 1);
+}
+
+/* Numbers in order of appearance become numbers by ascending key. */
+static furrow_status order_features(fw_linear_problem *p, const fw_local_ids *ids, furrow_error *err) {
+  uint32_t *rank = NULL;
+  p->features = ids->count;
+  FW_TRY(fw_alloc((void **)&p->key, ids->count, sizeof *p->key, err));
+  FW_TRY(fw_alloc((void **)&rank, ids->count, sizeof *rank, err));
+  if (ids->count > 0) memcpy(p->key, ids->key, ids->count * sizeof *p->key);
+  fw_sort_u64(p->key, ids->count);
+  for (size_t i = 0; i < ids->count; i++)
+    rank[i] = (uint32_t)fw_lower_bound_u64(p->key, ids->count, sizeof *p->key, ids->key[i]);
+  for (uint64_t i = 0; i < p->offset[p->rows]; i++) p->feature[i] = rank[p->feature[i]];
+  fw_free(rank);
+  return FURROW_OK;
+}
+
+static furrow_status add_rows(fw_linear_problem *p, const fw_linear_params *params, fw_local_ids *ids,
+                              furrow_error *err) {
+  fw_local_ids_start(ids);
+  for (size_t i = 0; i < p->rows; i++) {
+    const size_t number = row_number(params, i), at = (size_t)p->offset[i];
+    const furrow_row row = furrow_rowblock_row(params->rows, number);
+    FW_TRY(fw_local_ids_reserve(ids, row.length, err));
+    FW_TRY(fw_local_ids_add(ids, &row, p->feature + at, err));
+    FW_TRY(copy_values(p, &row, params->first_row + number, p->value ? p->value + at : NULL, err));
+  }
+  return fw_local_ids_finish(ids, p->feature, (size_t)p->offset[p->rows], err);
+}
+
+static furrow_status number_features(fw_linear_problem *p, const fw_linear_params *params, furrow_error *err) {
+  fw_local_ids ids;
+  furrow_status status = fw_local_ids_init(&ids, params->range, NULL, err);
+  if (status == FURROW_OK) status = add_rows(p, params, &ids, err);
+  if (status == FURROW_OK) status = order_features(p, &ids, err);
+  fw_local_ids_clear(&ids);
+  return status;
+}
+
+/* What this rank can do alone. */
+static furrow_status read_rows(fw_linear_problem *p, const fw_linear_params *params, bool values, double *total,
+                               furrow_error *err) {
+  FW_TRY(take_rows(p, params, values, total, err));
+  return number_features(p, params, err);
+}
+
+/* From numbers among this rank's keys to numbers among those of all ranks. */
+static furrow_status join_features(fw_linear_problem *p, furrow_error *err) {
+  uint64_t *own = NULL;
+  const size_t count = p->features;
+  if (p->comm->ranks == 1) return FURROW_OK;
+  furrow_status status = fw_alloc((void **)&own, count, sizeof *own, err);
+  if (status == FURROW_OK && count > 0) memcpy(own, p->key, count * sizeof *own);
+  status = fw_comm_all_ok(p->comm, status, err);
+  if (status == FURROW_OK) status = fw_share_keys(p->comm, &p->key, &p->features, err);
+  if (status == FURROW_OK && p->features > UINT32_MAX)
+    status = fw_fail(err, FURROW_E_RANGE, "%zu features are more than 2^32 - 1", p->features);
+  for (size_t i = 0; status == FURROW_OK && i < count; i++)
+    own[i] = fw_lower_bound_u64(p->key, p->features, sizeof *p->key, own[i]);
+  for (uint64_t i = 0; status == FURROW_OK && i < p->offset[p->rows]; i++) p->feature[i] = (uint32_t)own[p->feature[i]];
+  fw_free(own);
+  return status;
+}
+
+/* ---- Rows to the ranks that have their blocks ---- */
+
+/* Blocks are cut as if one process had all rows. */
+static furrow_status divide_blocks(fw_linear_problem *p, size_t rows, furrow_error *err) {
+  const unsigned ranks = p->comm->ranks;
+  p->blocks = rows / LEAST_ROWS < 1 ? 1 : rows / LEAST_ROWS;
+  if (p->blocks > MOST_BLOCKS) p->blocks = MOST_BLOCKS;
+  FW_TRY(fw_alloc_zero((void **)&p->block_begin, ranks + 1, 3 * sizeof *p->block_begin, err));
+  p->row_begin = p->block_begin + ranks + 1;
+  p->feature_begin = p->row_begin + ranks + 1;
+  for (unsigned r = 0; r <= ranks; r++) {
+    p->block_begin[r] = r == ranks ? p->blocks : fw_piece_begin(p->blocks, ranks, r);
+    p->row_begin[r] = r == ranks ? rows : fw_piece_begin(rows, p->blocks, p->block_begin[r]);
+    p->feature_begin[r] = r == 0 ? 0 : p->features; /* alone; others divide them later */
+  }
+  return FURROW_OK;
+}
+
+/* From the lengths of rows to their offsets, with one more behind them. */
+static furrow_status sum_lengths(fw_linear_problem *p, furrow_error *err) {
+  uint64_t *offset = NULL;
+  FW_TRY(fw_alloc((void **)&offset, p->rows + 1, sizeof *offset, err));
+  offset[0] = 0;
+  for (size_t i = 0; i < p->rows; i++) offset[i + 1] = offset[i] + p->offset[i];
+  fw_free(p->offset);
+  p->offset = offset;
+  return FURROW_OK;
+}
+
+/* rows, uses: where those for each rank begin. */
+static furrow_status move_arrays(fw_linear_problem *p, const size_t *rows, const size_t *uses, furrow_error *err) {
+  const furrow_comm *comm = p->comm;
+  for (size_t i = 0; i < p->rows; i++) p->offset[i] = p->offset[i + 1] - p->offset[i];
+  FW_TRY(fw_share_move(comm, (void **)&p->offset, sizeof *p->offset, rows, &p->rows, NULL, err));
+  FW_TRY(fw_share_move(comm, (void **)&p->label, sizeof *p->label, rows, NULL, NULL, err));
+  if (p->weight) FW_TRY(fw_share_move(comm, (void **)&p->weight, sizeof *p->weight, rows, NULL, NULL, err));
+  FW_TRY(fw_share_move(comm, (void **)&p->feature, sizeof *p->feature, uses, NULL, NULL, err));
+  if (p->value) FW_TRY(fw_share_move(comm, (void **)&p->value, sizeof *p->value, uses, NULL, NULL, err));
+  return fw_comm_all_ok(comm, sum_lengths(p, err), err);
+}
+
+/* `first`: the number of this rank's first row among those of all ranks. */
+static furrow_status move_rows(fw_linear_problem *p, uint64_t first, furrow_error *err) {
+  const unsigned ranks = p->comm->ranks;
+  size_t *begin = NULL;
+  if (ranks == 1) return FURROW_OK;
+  FW_TRY(fw_comm_all_ok(p->comm, fw_alloc((void **)&begin, ranks + 1, 2 * sizeof *begin, err), err));
+  for (unsigned r = 0; r <= ranks; r++) {
+    const size_t at = p->row_begin[r] > first ? p->row_begin[r] - first : 0;
+    begin[r] = at < p->rows ? at : p->rows;
+    begin[ranks + 1 + r] = (size_t)p->offset[begin[r]];
+  }
+  const furrow_status status = move_arrays(p, begin, begin + ranks + 1, err);
+  fw_free(begin);
+  return status;
+}
+
+furrow_status fw_linear_rows_take(fw_linear_problem *p, const fw_linear_params *params, furrow_error *err) {
+  size_t size;
+  uint64_t first = 0, all = 0, values = 0;
+  double total = 0;
+  FW_TRY(count_rows(p, params, &first, &all, &values, err));
+  FW_TRY(fw_comm_share_status(p->comm, read_rows(p, params, values, &total, err), err));
+  FW_TRY(fw_comm_sum_f64(p->comm, &total, 1, err));
+  if (total == 0) return fw_fail(err, FURROW_E_ARGUMENT, "all rows have weight 0");
+  FW_TRY(join_features(p, err));
+  if (!fw_size_mul(p->features + 1, p->width * sizeof(double), &size)) return fw_fail_memory(err, SIZE_MAX);
+  FW_TRY(fw_comm_all_ok(p->comm, divide_blocks(p, (size_t)all, err), err));
+  return move_rows(p, first, err);
+}
+
+/* ---- The transposed copy ---- */
+
+/* use_offset[f + 1] is where the next use of feature f goes while rows are copied, and its end at last. */
+static void fill_uses(fw_linear_problem *p) {
+  const size_t first = p->row_begin[p->comm->rank];
+  for (size_t row = 0; row < p->rows; row++)
+    for (uint64_t i = p->offset[row]; i < p->offset[row + 1]; i++) {
+      const uint64_t at = p->use_offset[p->feature[i] + 1]++;
+      p->use_row[at] = (uint32_t)(first + row);
+      if (p->value) p->use_value[at] = p->value[i];
+    }
+}
+
+static void count_uses(fw_linear_problem *p, uint64_t uses) {
+  uint64_t before = 0;
+  for (uint64_t i = 0; i < uses; i++) p->use_offset[p->feature[i] + 1]++;
+  for (size_t f = 0; f < p->features; f++) {
+    const uint64_t count = p->use_offset[f + 1];
+    p->use_offset[f + 1] = before;
+    before += count;
+  }
+}
+
+/* Features for each rank, of about as many uses. `uses`: of all. */
+static void divide_features(fw_linear_problem *p, size_t uses) {
+  const unsigned ranks = p->comm->ranks;
+  for (unsigned r = 1; r < ranks; r++)
+    p->feature_begin[r] =
+        fw_lower_bound_u64(p->use_offset, p->features, sizeof *p->use_offset, fw_piece_begin(uses, ranks, r));
+  p->first_feature = p->feature_begin[p->comm->rank];
+  p->last_feature = p->feature_begin[p->comm->rank + 1];
+}
+
+/* What ranks sent of this rank's features, by rank and feature, is put in the order of features and ranks. counts: by
+ * rank and feature.
+ */
+static furrow_status join_uses(fw_linear_problem *p, const uint64_t *counts, furrow_error *err) {
+  const size_t own = p->last_feature - p->first_feature;
+  const uint64_t base = p->use_offset[p->first_feature], uses = p->use_offset[p->last_feature] - base;
+  uint32_t *row = NULL;
+  float *value = NULL;
+  uint64_t *next = NULL, from = 0;
+  furrow_status status = fw_alloc((void **)&row, uses, sizeof *row, err);
+  if (status == FURROW_OK && p->value) status = fw_alloc((void **)&value, uses, sizeof *value, err);
+  if (status == FURROW_OK) status = fw_alloc((void **)&next, own, sizeof *next, err);
+  for (size_t f = 0; status == FURROW_OK && f < own; f++) next[f] = p->use_offset[p->first_feature + f] - base;
+  for (size_t i = 0; status == FURROW_OK && i < own * p->comm->ranks; from += counts[i++]) {
+    if (counts[i] == 0) continue;
+    memcpy(row + next[i % own], p->use_row + from, counts[i] * sizeof *row);
+    if (value) memcpy(value + next[i % own], p->use_value + from, counts[i] * sizeof *value);
+    next[i % own] += counts[i];
+  }
+  fw_free(next);
+  if (status == FURROW_OK) {
+    fw_free(p->use_row);
+    fw_free(p->use_value);
+    p->use_row = row;
+    p->use_value = value;
+  } else {
+    fw_free(row);
+    fw_free(value);
+  }
+  return status;
+}
+
+/* counts: own uses by feature, which become those that all ranks have of this rank's features. begin: own uses for
+ * each rank. */
+static furrow_status move_uses(fw_linear_problem *p, uint64_t **counts, const size_t *begin, furrow_error *err) {
+  const furrow_comm *comm = p->comm;
+  FW_TRY(fw_share_move(comm, (void **)counts, sizeof **counts, p->feature_begin, NULL, NULL, err));
+  FW_TRY(fw_share_move(comm, (void **)&p->use_row, sizeof *p->use_row, begin, NULL, NULL, err));
+  if (p->value) FW_TRY(fw_share_move(comm, (void **)&p->use_value, sizeof *p->use_value, begin, NULL, NULL, err));
+  return fw_comm_all_ok(comm, join_uses(p, *counts, err), err);
+}
+
+/* From the uses of this rank's rows to those of its features; use_offset becomes that of all ranks. */
+static furrow_status share_uses(fw_linear_problem *p, size_t *uses, furrow_error *err) {
+  const unsigned ranks = p->comm->ranks;
+  uint64_t *counts = NULL;
+  size_t *begin = NULL;
+  furrow_status status = fw_alloc((void **)&counts, p->features, sizeof *counts, err);
+  if (status == FURROW_OK) status = fw_alloc((void **)&begin, ranks + 1, sizeof *begin, err);
+  uint64_t *own = p->use_offset;
+  for (size_t f = 0; status == FURROW_OK && f < p->features; f++) counts[f] = own[f + 1] - own[f];
+  p->use_offset = NULL;
+  if (status == FURROW_OK) status = fw_alloc_zero((void **)&p->use_offset, p->features + 1, sizeof *own, err);
+  status = fw_comm_all_ok(p->comm, status, err);
+  if (status == FURROW_OK) {
+    memcpy(p->use_offset + 1, counts, p->features * sizeof *own);
+    status = fw_comm_sum_i64(p->comm, (int64_t *)(p->use_offset + 1), p->features, err);
+  }
+  if (status == FURROW_OK) {
+    for (size_t f = 0; f < p->features; f++) p->use_offset[f + 1] += p->use_offset[f];
+    *uses = (size_t)p->use_offset[p->features];
+    divide_features(p, *uses);
+    for (unsigned r = 0; r <= ranks; r++) begin[r] = (size_t)own[p->feature_begin[r]];
+    status = move_uses(p, &counts, begin, err);
+  }
+  fw_free(own);
+  fw_free(counts);
+  fw_free(begin);
+  return status;
+}
+
+static void start_segments(fw_linear_problem *p, size_t uses) {
+  size_t f = 0;
+  for (size_t s = 0; s < p->segments; s++) {
+    while (p->use_offset[f + 1] <= fw_piece_begin(uses, p->segments, s)) f++;
+    p->segment_feature[s] = (uint32_t)f;
+  }
+}
+
+static furrow_status transpose_own(fw_linear_problem *p, size_t uses, furrow_error *err) {
+  FW_TRY(fw_alloc_zero((void **)&p->use_offset, p->features + 1, sizeof *p->use_offset, err));
+  FW_TRY(fw_alloc((void **)&p->use_row, uses, sizeof *p->use_row, err));
+  if (p->value) FW_TRY(fw_alloc((void **)&p->use_value, uses, sizeof *p->use_value, err));
+  count_uses(p, uses);
+  fill_uses(p);
+  return FURROW_OK;
+}
+
+/* Segments are cut as if one process had all uses. */
+static furrow_status make_segments(fw_linear_problem *p, size_t uses, furrow_error *err) {
+  const size_t own = p->last_feature - p->first_feature;
+  p->segments = uses / LEAST_USES < 1 ? 1 : uses / LEAST_USES;
+  if (p->segments > MOST_SEGMENTS) p->segments = MOST_SEGMENTS;
+  FW_TRY(fw_alloc((void **)&p->segment_feature, p->segments, sizeof *p->segment_feature, err));
+  FW_TRY(fw_alloc((void **)&p->cut, p->segments, 2 * p->width * sizeof *p->cut, err));
+  if (p->comm->ranks > 1) FW_TRY(fw_alloc((void **)&p->own_gradient, own, p->width * sizeof *p->own_gradient, err));
+  start_segments(p, uses);
+  return FURROW_OK;
+}
+
+furrow_status fw_linear_rows_transpose(fw_linear_problem *p, furrow_error *err) {
+  size_t uses = (size_t)p->offset[p->rows];
+  FW_TRY(fw_comm_all_ok(p->comm, transpose_own(p, uses, err), err));
+  if (p->comm->ranks > 1) FW_TRY(share_uses(p, &uses, err));
+  return make_segments(p, uses, err);
+}

@@ -1,0 +1,186 @@
+/* learn/convex/linear_solver.c: where L-BFGS starts on a linear problem, how it scales the parameters, and its steps.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "learn/convex/linear_parts.h"
+
+#define LEAST_SHARE 1e-6 /* of a class, for the first bias */
+
+struct fw_linear_solver {
+  fw_linear_problem *problem;
+  fw_lbfgs *lbfgs;
+};
+
+/* The weight of all rows, the mean of their labels and the deviation from it. */
+typedef struct label_sums {
+  double total, mean, deviation;
+} label_sums;
+
+static void add_labels(const fw_linear_problem *p, void *state) {
+  label_sums *s = state;
+  for (size_t i = 0; i < p->rows; i++) {
+    const double weight = p->weight ? p->weight[i] : 1;
+    s->total += weight;
+    s->mean += weight * p->label[i];
+  }
+}
+
+static void add_deviations(const fw_linear_problem *p, void *state) {
+  label_sums *s = state;
+  for (size_t i = 0; i < p->rows; i++)
+    s->deviation += (p->weight ? p->weight[i] : 1) * (p->label[i] - s->mean) * (p->label[i] - s->mean);
+}
+
+static furrow_status sum_labels(const fw_linear_problem *p, label_sums *s, furrow_error *err) {
+  *s = (label_sums){0};
+  FW_TRY(fw_linear_add_by_rank(p, add_labels, s, sizeof *s, err));
+  s->mean /= s->total;
+  FW_TRY(fw_linear_add_by_rank(p, add_deviations, s, sizeof *s, err));
+  s->deviation = sqrt(s->deviation / s->total);
+  return FURROW_OK;
+}
+
+static double limit_share(double share) {
+  return share < LEAST_SHARE ? LEAST_SHARE : share > 1 - LEAST_SHARE ? 1 - LEAST_SHARE : share;
+}
+
+/* state: the shares of the classes, then the sum of all weights. */
+static void add_shares(const fw_linear_problem *p, void *state) {
+  double *share = state;
+  const double total = share[p->outputs];
+  for (size_t i = 0; i < p->rows; i++) share[(size_t)p->label[i]] += (p->weight ? p->weight[i] : 1) / total;
+}
+
+/* Shares of classes (log: of the positive one) and the bias that a model without features would have. share: space for
+ * one number more. */
+static furrow_status start_bias(const fw_linear_problem *p, const label_sums *sums, double *share, double *bias,
+                                furrow_error *err) {
+  if (p->loss == FW_LOSS_LOG) {
+    share[0] = limit_share((1 + sums->mean) / 2);
+    bias[0] = log(share[0] / (1 - share[0]));
+  } else if (p->loss == FW_LOSS_SOFTMAX) {
+    memset(share, 0, p->outputs * sizeof *share);
+    share[p->outputs] = sums->total;
+    FW_TRY(fw_linear_add_by_rank(p, add_shares, share, (p->outputs + 1) * sizeof *share, err));
+    for (size_t k = 0; k < p->outputs; k++) share[k] = limit_share(share[k]);
+    for (size_t k = 0; k < p->outputs; k++) bias[k] = log(share[k]);
+  } else {
+    bias[0] = sums->mean;
+  }
+  return FURROW_OK;
+}
+
+/* Mean square of the numbers of vectors. */
+static double mean_square_factors(const fw_linear_problem *p, const double *x) {
+  double sum = 0;
+  for (size_t f = 0; f < p->features; f++)
+    for (size_t j = p->outputs; j < p->width; j++) sum += x[f * p->width + j] * x[f * p->width + j];
+  return p->factors > 0 && p->features > 0 ? sum / (double)(p->features * p->factors) : 0;
+}
+
+/* About the second derivatives: those of a model without features. Regression: of the squared difference. Those by a
+ * number of a vector have the squares of the numbers that it is multiplied with. */
+static furrow_status fill_diagonal(const fw_linear_problem *p, const label_sums *sums, const double *share,
+                                   const double *start, double *diagonal, furrow_error *err) {
+  const bool classes = p->loss == FW_LOSS_LOG || p->loss == FW_LOSS_SOFTMAX;
+  const double others = mean_square_factors(p, start);
+  double *square = diagonal; /* by feature first; spread over its parameters from the end on */
+  FW_TRY(fw_linear_sum_squares(p, square, err));
+  for (size_t k = 0; k < p->outputs; k++)
+    diagonal[p->features * p->width + k] = sums->total * (classes ? share[k] * (1 - share[k]) : 1);
+  for (size_t f = p->features; f-- > 0;) {
+    const double sum = square[f];
+    for (size_t k = p->width; k-- > 0;) {
+      const size_t output = k < p->outputs ? k : 0;
+      const double curve = sum * (classes ? share[output] * (1 - share[output]) : 1);
+      const double second = k < p->outputs ? curve + p->l2 : curve * others + p->factor_l2 * p->factor_scale[f];
+      diagonal[f * p->width + k] = second > 0 ? second : 1; /* 0: the parameter never matters */
+    }
+  }
+  return FURROW_OK;
+}
+
+static void fill_start(const fw_linear_problem *p, const fw_linear_solver_params *params, const double *bias,
+                       double *start) {
+  const size_t weights = p->features * p->width;
+  if (params->w)
+    memcpy(start, params->w, weights * sizeof *start);
+  else
+    memset(start, 0, weights * sizeof *start);
+  memcpy(start + weights, params->bias ? params->bias : bias, p->outputs * sizeof *start);
+}
+
+/* memory: of start, diagonal, and shares and biases of the outputs */
+static furrow_status start_lbfgs(fw_linear_solver *solver, const fw_linear_solver_params *params, double *memory,
+                                 furrow_error *err) {
+  const fw_linear_problem *p = solver->problem;
+  const size_t size = fw_linear_problem_size(p);
+  double *start = memory, *diagonal = start + size, *bias = diagonal + size, *share = bias + p->outputs;
+  label_sums sums;
+  FW_TRY(sum_labels(p, &sums, err));
+  const bool regression = fw_loss_is_regression(p->loss);
+  const double tolerance = params->tolerance > 0 ? params->tolerance : 1e-4;
+  const double share_left = params->value_tolerance > 0 ? params->value_tolerance : 1e-8 * tolerance;
+  fw_lbfgs_params lbfgs = {
+      .tolerance = tolerance, .value_tolerance = share_left, .diagonal = diagonal, .pool = p->pool};
+  if (regression && sums.deviation > 0) lbfgs.tolerance *= sums.deviation;
+  FW_TRY(start_bias(p, &sums, share, bias, err));
+  fill_start(p, params, bias, start);
+  FW_TRY(fill_diagonal(p, &sums, share, start, diagonal, err));
+  return fw_lbfgs_create(&solver->lbfgs, size, start, &lbfgs, err);
+}
+
+furrow_status fw_linear_solver_create(fw_linear_solver **solver, fw_linear_problem *problem,
+                                      const fw_linear_solver_params *params, furrow_error *err) {
+  const fw_linear_solver_params defaults = {0};
+  fw_linear_solver *s = NULL;
+  double *memory = NULL;
+  furrow_status status = fw_alloc_zero((void **)&s, 1, sizeof *s, err);
+  if (status == FURROW_OK)
+    status =
+        fw_alloc((void **)&memory, fw_linear_problem_size(problem) + problem->outputs + 1, 2 * sizeof *memory, err);
+  status = fw_comm_all_ok(problem->comm, status, err);
+  if (status == FURROW_OK) {
+    s->problem = problem;
+    status = fw_comm_all_ok(problem->comm, start_lbfgs(s, params ? params : &defaults, memory, err), err);
+  }
+  fw_free(memory);
+  if (status == FURROW_OK)
+    *solver = s;
+  else
+    fw_linear_solver_free(s);
+  return status;
+}
+
+void fw_linear_solver_free(fw_linear_solver *s) {
+  if (!s) return;
+  fw_lbfgs_free(s->lbfgs);
+  fw_free(s);
+}
+
+furrow_status fw_linear_solver_step(fw_linear_solver *s, fw_lbfgs_state *state, furrow_error *err) {
+  return fw_lbfgs_step(s->lbfgs, fw_linear_problem_evaluate, s->problem, state, err);
+}
+
+const double *fw_linear_solver_weights(const fw_linear_solver *s) {
+  return fw_lbfgs_x(s->lbfgs);
+}
+
+const double *fw_linear_solver_bias(const fw_linear_solver *s) {
+  return fw_lbfgs_x(s->lbfgs) + s->problem->features * s->problem->width;
+}
+
+double fw_linear_solver_value(const fw_linear_solver *s) {
+  return fw_lbfgs_value(s->lbfgs);
+}
+
+double fw_linear_solver_largest_gradient(const fw_linear_solver *s) {
+  return fw_lbfgs_largest_gradient(s->lbfgs);
+}
+
+size_t fw_linear_solver_passes(const fw_linear_solver *s) {
+  return fw_lbfgs_evaluations(s->lbfgs);
+}
