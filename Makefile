@@ -9,7 +9,7 @@
 #   make soak          furrow serve under load for SECONDS (1200), while models and indexes are replaced
 #   make power-test    the power fails at every point of every kind of save; what the disk can have then is read
 #   make crash-test    random changes with random kills and errors of the disk for SECONDS, from SEED (1)
-#   make memory-test   each allocation of each kind of command fails in turn
+#   make fault-test    each allocation, and each call about files, of each kind of command fails in turn
 #   make install       to PREFIX (/usr/local), under DESTDIR if given
 #   make deb           Debian packages, in build-deb/packages
 #   make deb-test      lintian over them, and what is unpacked from them in use
@@ -56,9 +56,10 @@ build = $(CMAKE) --build $(1) -j $(JOBS) --target
 SECONDS ?= 1200
 MINUTES ?= 30
 SEED ?= 1
+FAULTS ?= memory call
 
 .PHONY: all test demo bench soak install deb deb-test python python-test python-asan asan tsan tsan-full valgrind valgrind-sample mpi-test neon
-.PHONY: s390x reproducible sbom coverage fuzz fuzz-long mutation power-test crash-test memory-test crash-programs reliability docs format clean
+.PHONY: s390x reproducible sbom coverage fuzz fuzz-long mutation power-test crash-test fault-test crash-programs reliability docs format clean
 
 all:
 	@tools/require_packages.sh build
@@ -159,13 +160,13 @@ power-test: crash-programs
 crash-test: crash-programs
 	@$(crash)/crash_test.py --seconds $(SECONDS) --seed $(SEED) $(crash_figures)
 
-# Each allocation of each kind of command fails in turn.
-memory-test: crash-programs
-	@$(crash)/memory_test.py --jobs $(JOBS) $(crash_figures)
+# Each allocation of each kind of command fails in turn, then each call about files and threads.
+fault-test: crash-programs
+	@for kind in $(FAULTS); do $(crash)/fault_test.py $$kind --jobs $(JOBS) $(crash_figures) || exit 1; done
 
 crash-programs: all
 	@$(configure) $(BUILD) -DFURROW_TESTS=ON $(CMAKE_FLAGS)
-	@$(call build,$(BUILD)) all disk_layer memory_layer
+	@$(call build,$(BUILD)) all disk_layer fault_layer
 
 soak: all
 	@FURROW_BUILD=$(BUILD) python3 bench/serve/soak_serve.py --seconds $(SECONDS)

@@ -18,7 +18,7 @@ BUILD = os.path.abspath(os.environ.get("FURROW_BUILD") or os.path.join(os.path.d
 COMMAND = os.path.join(BUILD, "furrow")
 SERVER = os.path.join(BUILD, "furrow-serve")
 LAYER = os.path.join(BUILD, "tests", "libdisk_layer.so")
-MEMORY_LAYER = os.path.join(BUILD, "tests", "libmemory_layer.so")
+FAULT_LAYER = os.path.join(BUILD, "tests", "libfault_layer.so")
 LOG_COLUMNS = ["--schema", "auto", "--label", "click", "--user", "user", "--item", "item"]
 LIMIT = 120  # seconds for one command: far more than any takes
 
@@ -391,7 +391,7 @@ def all_saves():
 def make_work_folder():
     """A folder in memory if there is one: the disk is a model here, and real syncs only cost time. Ends the test where
     it has not been built."""
-    for path in (COMMAND, LAYER, MEMORY_LAYER):
+    for path in (COMMAND, LAYER, FAULT_LAYER):
         if not os.path.exists(path):
             sys.exit(f"{path} is missing: make crash-programs builds it (FURROW_BUILD is the folder of the programs)")
     memory = "/dev/shm"

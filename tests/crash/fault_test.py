@@ -1,19 +1,20 @@
 #!/usr/bin/env python3
-"""Every kind of command with an allocation that fails: the first, the second, and so on.
+"""Every kind of command with a call that fails: the first, the second, and so on.
 
-    tests/crash/memory_test.py [--sample N] [--only WORD] [--seed N] [--jobs N] [--json FILE]
+    tests/crash/fault_test.py memory|call [--sample N] [--only WORD] [--seed N] [--jobs N] [--json FILE]
 
-A run without a fault counts the allocations of a command. Then it is run again for each of them, which fails (once, or
-with all later ones: memory_layer.c). What must be there afterwards:
+memory: allocations. call: calls about files, folders and threads, with an error of the disk, of rights, or a full disk.
+
+A run without a fault counts the calls of a command. Then it is run again for each of them, which fails (once, or with
+all later ones: fault_layer.c). What must be there afterwards:
 
   exit code 0             what a run without a fault prints and writes
   another exit code       one that docs/commands.md lists, and a message; the old state, or the new one if the message
                           says "written, but …"
   a signal                never
 
-Threads make the order of allocations differ from run to run, so commands use one thread where they can. --sample N
-takes N allocations of each command at random, the first and the last among them. FURROW_BUILD is the folder of the
-programs.
+Threads make the order of calls differ from run to run, so commands use one thread where they can. --sample N takes N
+calls of each command at random, the first and the last among them. FURROW_BUILD is the folder of the programs.
 """
 import argparse
 import concurrent.futures
@@ -25,20 +26,16 @@ import shutil
 import subprocess
 import sys
 
-from saves import (COMMAND, INFO, LIMIT, LOG_COLUMNS, MEMORY_LAYER, Inputs, Resume, Save, all_saves, fresh,
+from saves import (COMMAND, INFO, LIMIT, LOG_COLUMNS, FAULT_LAYER, Inputs, Resume, Save, all_saves, fresh,
                    make_work_folder)
 
 EXIT_CODES = range(1, 14)
 UNSTABLE = re.compile(rb"(?m)^.*(second|written|/s\b).*$|^ +[a-z ]+ [0-9]+\.[0-9]+$|[0-9a-f]{16}")  # times, paths, shards
 
 
-def run(words, root, fault=None, count=None):
-    """A command under the layer: (exit code, output, messages)."""
-    env = {**os.environ, "LD_PRELOAD": MEMORY_LAYER, "OMP_NUM_THREADS": "1"}
-    if fault:
-        env["MEMORY_FAIL"] = fault
-    if count:
-        env["MEMORY_COUNT"] = count
+def run(words, root, **settings):
+    """A command under the layer: (exit code, output, messages). Settings are those of fault_layer.c."""
+    env = {**os.environ, "LD_PRELOAD": FAULT_LAYER, **settings}
     done = subprocess.run([COMMAND, *map(str, words)], capture_output=True, env=env, timeout=LIMIT, cwd=root,
                           stdin=subprocess.DEVNULL)
     return done.returncode, done.stdout, done.stderr.decode(errors="replace")
@@ -106,21 +103,26 @@ def training_commands():
 # ---- One command ----
 
 
+def read_text(path):
+    with open(path, encoding="ascii") as file:
+        return file.read()
+
+
 class Sweep:
     """All faults of a command."""
 
     def __init__(self, save, inputs, work, options):
         self.save, self.inputs, self.options = save, inputs, options
-        self.root, self.count = os.path.join(work, save.name), os.path.join(work, save.name + ".count")
+        self.root = os.path.join(work, save.name)
+        count, self.name = self.root + ".count", self.root + ".name"
         self.failures = []
         self.prepare()
         self.old = self.state()
-        code, self.out, err = self.run(count=self.count)
+        code, self.out, err = self.run(FAULT_COUNT=f"{options.fail}:{count}")
         if code != 0:
             raise AssertionError(f"{save.name}: {code} {err}")
         self.new = self.state()
-        with open(self.count, encoding="ascii") as file:
-            self.calls = int(file.read())
+        self.calls = int(read_text(count))
 
     def prepare(self):
         self.save.prepare(fresh(self.root), self.inputs)
@@ -128,14 +130,14 @@ class Sweep:
     def words(self):
         return [str(w) for w in self.save.command(self.root, self.inputs)]
 
-    def run(self, fault=None, count=None):
-        return run(self.words(), self.root, fault, count)
+    def run(self, **settings):
+        return run(self.words(), self.root, **settings)
 
     def state(self):
         return self.save.read(self.root, self.inputs) if not isinstance(self.save, Resume) else None
 
     def numbers(self):
-        """Which allocations fail."""
+        """Which calls fail."""
         every = range(1, self.calls + 1)
         if not self.options.sample or self.calls <= self.options.sample:
             return list(every)
@@ -163,10 +165,10 @@ class Sweep:
         for n in numbers:
             kind = "sticky" if n % 3 == 0 else "once"
             self.prepare()
-            code, out, err = self.run(f"{n}:{kind}")
+            code, out, err = self.run(FAULT_PLAN=f"{self.options.fail}:{n}:{kind}", FAULT_NAME=self.name)
             wrong = self.judge(code, out, err)
             if wrong:
-                self.failures.append(f"{self.save.name}, allocation {n} of {self.calls} {kind}: {wrong}: {code}\n"
+                self.failures.append(f"{self.save.name}, {read_text(self.name)}, call {n} of {self.calls} {kind}: {wrong}: {code}\n"
                                      f"  {' '.join(self.words())}\n  {err.strip()[:300]}")
         shutil.rmtree(self.root, ignore_errors=True)
         return len(numbers)
@@ -174,7 +176,8 @@ class Sweep:
 
 def read_options():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sample", type=int, help="allocations of each command; otherwise all")
+    parser.add_argument("fail", choices=("memory", "call"), help="what fails")
+    parser.add_argument("--sample", type=int, help="calls of each command; otherwise all")
     parser.add_argument("--only", default="", help="commands whose names have this in them")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
@@ -198,13 +201,13 @@ def main():
                 counts["commands"] += 1
                 counts["runs"] += runs
                 counts["failures"] += len(made.failures)
-                print(f"{'FAILED' if made.failures else 'ok    '} {made.save.name}: {runs} of {made.calls} allocations",
+                print(f"{'FAILED' if made.failures else 'ok    '} {made.save.name}: {runs} of {made.calls} calls",
                       flush=True)
                 for failure in made.failures[:3]:
                     print(f"  {failure}", flush=True)
     finally:
         shutil.rmtree(work, ignore_errors=True)
-    line = json.dumps({"test": "memory", "seed": options.seed, **counts})
+    line = json.dumps({"test": options.fail, "seed": options.seed, **counts})
     print(line)
     if options.json:
         with open(options.json, "a", encoding="ascii") as file:
