@@ -1,4 +1,5 @@
 /* cli/index/cmd_index_info.c: furrow index info: summarises an index file. */
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stddef.h>
@@ -6,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "core/commands.h"
+#include "core/fail.h"
 #include "core/report.h"
 #include "index/index_names.h"
 #include "index/index_source.h"
@@ -150,10 +152,10 @@ static void report_children(report *r, const furrow_index *index, const char *pa
   }
 }
 
-static void report_file(report *r, const info_values *values, const furrow_index *index, const furrow_id_names *names) {
-  struct stat found;
+static void report_file(report *r, const info_values *values, const struct stat *file, const furrow_index *index,
+                        const furrow_id_names *names) {
   report_text(r, "file", values->path);
-  if (stat(values->path, &found) == 0) report_u64(r, "bytes", (uint64_t)found.st_size);
+  if (file) report_u64(r, "bytes", (uint64_t)file->st_size);
   report_index(r, index);
   if (names) report_u64(r, "names", furrow_id_names_count(names));
   if (r->json) report_list(r, "inside");
@@ -223,6 +225,9 @@ static furrow_status info_shards(const info_values *info, output *out, furrow_er
 static furrow_status info_run(const void *values, output *out, furrow_error *err) {
   const info_values *info = values;
   if (furrow_is_shards(info->path)) return info_shards(info, out, err);
+  struct stat file;
+  const bool is_file = stat(info->path, &file) == 0;
+  if (!is_file && errno != ENOENT) return fail_file(err, FURROW_E_IO, info->path, "cannot be read", errno);
   furrow_index_load_params params;
   furrow_index *index = NULL;
   index_source_params(&info->source, &params);
@@ -233,7 +238,7 @@ static furrow_status info_run(const void *values, output *out, furrow_error *err
   report r;
   status = index_names_load(&names, info->path, err); /* names that do not fit are an error, but behind the report */
   report_start(&r, out, info->json);
-  report_file(&r, info, index, names);
+  report_file(&r, info, is_file ? &file : NULL, index, names);
   report_finish(&r);
   furrow_id_names_free(names);
   furrow_index_free(index);

@@ -1,5 +1,4 @@
 /* cli/info/path_model.c: models and matrices for 'furrow info'. */
-#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -72,30 +71,29 @@ static bool has_graph(const furrow_model_listing *listing) {
   return false;
 }
 
-/* Whether the model is of a raw log and has names of users and items. */
-static bool names_items(const path_inspection *look) {
+/* Whether the model is of a raw log and has names of users and items. One whose encoder is missing or refused has not;
+ * one whose encoder cannot be read is an error. */
+static furrow_status names_items(const path_inspection *look, bool *both, furrow_error *err) {
   furrow_encoder *encoder = NULL;
-  furrow_error ignored;
-  const furrow_status status = furrow_encoder_load(&encoder, look->path, &ignored);
-  if (status == FURROW_E_MEMORY) look->r->out->errnum = ENOMEM;
-  bool both = status == FURROW_OK;
-  for (int side = FURROW_SIDE_USER; both && side <= FURROW_SIDE_ITEM; side++) {
+  const furrow_status status = furrow_encoder_load(&encoder, look->path, err);
+  *both = status == FURROW_OK;
+  for (int side = FURROW_SIDE_USER; *both && side <= FURROW_SIDE_ITEM; side++) {
     const size_t at = furrow_encoder_side_field(encoder, (furrow_side)side);
     furrow_encoder_field field = {0};
     if (at != SIZE_MAX) furrow_encoder_get_field(encoder, at, &field);
-    both = field.entries > 0;
+    *both = field.entries > 0;
   }
   furrow_encoder_free(encoder);
-  return both;
+  return status == FURROW_E_MEMORY || status == FURROW_E_IO ? status : FURROW_OK;
 }
 
-static void advise_model(path_inspection *look, bool trees, bool graph) {
+static void advise_model(path_inspection *look, bool trees, bool graph, bool named) {
   path_advise(look, "furrow model info @");
   path_advise(look, "furrow model verify @");
   if (trees) path_advise(look, "furrow model trees @ | head");
   path_advise(look, trees ? "furrow model importance @" : "furrow model export @ @.safetensors");
   if (graph || trees) advise_scoring(look, graph ? "" : " --algorithm gbdt");
-  if (graph && names_items(look)) path_advise(look, "furrow recommend --model @ --users all");
+  if (named) path_advise(look, "furrow recommend --model @ --users all");
   if (graph && !trees) path_advise(look, "furrow train --conf @/graph.json --dry-run");
 }
 
@@ -123,13 +121,15 @@ static furrow_status describe_model(path_inspection *look, furrow_error *err) {
   if (status != FURROW_OK) return status;
   const bool graph = has_graph(listing);
   const bool trees = forest_is_listed(listing);
-  advise_model(look, trees, graph);
+  bool named = false;
+  const furrow_status found = graph ? names_items(look, &named, err) : FURROW_OK;
+  advise_model(look, trees, graph, named);
   if (!look->r->json) report_u64(look->r, "matrices", listing->matrix_count);
   report_bool(look->r, "trees", trees);
   report_bool(look->r, "graph", graph);
-  status = report_matrices(look->r, listing, err);
+  if (found == FURROW_OK) status = report_matrices(look->r, listing, err);
   furrow_model_listing_free(listing);
-  return status;
+  return found == FURROW_OK ? status : found;
 }
 
 /* ---- A file of a matrix folder -------------------------------------------------------------------------- */

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -158,20 +159,31 @@ static bool has_both(const encode_values *encode) {
          (lstat(encode->out, &found) != 0 || S_ISREG(found.st_mode));
 }
 
+/* The number of the dictionary's file, which another one takes the place of when it is replaced; 0: there is none. */
+static ino_t dictionary_inode(const encode_values *encode) {
+  char path[PATH_MAX];
+  struct stat found;
+  snprintf(path, sizeof path, "%s/dictionary.furrow", encode->dictionary);
+  return stat(path, &found) == 0 ? found.st_ino : 0;
+}
+
 /* Rows never stand beside the dictionary of others: the old ones go aside, then the dictionary is replaced, then the
- * new rows get their name. */
+ * new rows get their name. If that fails, the old ones come back only to their own dictionary. */
 static furrow_status replace_both(const encode_values *encode, const furrow_encoder *encoder, const char *staged,
                                   furrow_error *err) {
   char *aside = NULL;
   furrow_status status = furrow_temporary_path(&aside, encode->out, 1 + 2 * (uint64_t)getpid(), err);
   if (status != FURROW_OK) return status;
+  const ino_t before = dictionary_inode(encode);
   const bool moved = encode->sink.force && rename(encode->out, aside) == 0;
+  if (encode->sink.force && !moved && errno != ENOENT)
+    status = fail_file(err, FURROW_E_IO, encode->out, "cannot be renamed", errno);
   if (moved) permissions_copy(aside, staged);
   if (moved) status = names_sync(encode->out, err);
   if (status == FURROW_OK) status = furrow_encoder_save(encoder, encode->dictionary, encode->sink.force, err);
   if (status == FURROW_OK && renameat2(AT_FDCWD, staged, AT_FDCWD, encode->out, RENAME_NOREPLACE) != 0)
     status = fail_file(err, errno == EEXIST ? FURROW_E_EXISTS : FURROW_E_IO, encode->out, "cannot be renamed", errno);
-  if (moved && status != FURROW_OK) (void)!rename(aside, encode->out);
+  if (moved && status != FURROW_OK && dictionary_inode(encode) == before) (void)!rename(aside, encode->out);
   if (moved) unlink(aside);
   furrow_free(aside);
   return status == FURROW_OK ? names_sync(encode->out, err) : status;

@@ -314,8 +314,9 @@ static furrow_status name_files(split_job *job, furrow_error *err) {
   const char *out = job->values->out;
   size_t n = strlen(out);
   struct stat found;
-  bool is_directory = stat(out, &found) == 0 && S_ISDIR(found.st_mode);
-  const char *between = !is_directory ? "." : out[n - 1] == '/' ? "" : "/";
+  const bool exists = stat(out, &found) == 0;
+  if (!exists && errno != ENOENT && errno != ENOTDIR) return fail_file(err, FURROW_E_IO, out, "cannot be read", errno);
+  const char *between = !exists || !S_ISDIR(found.st_mode) ? "." : out[n - 1] == '/' ? "" : "/";
   for (size_t i = 0; i < job->count; i++) {
     split_file *file = &job->files[i];
     if (asprintf(&file->path, "%s%s%s%s", out, between, job->names.name[i], job->ending) < 0) return fail_memory(err);

@@ -363,6 +363,10 @@ furrow_status fw_atomic_file_commit(fw_atomic_file *file, furrow_error *err) {
   return hand_on(file, status, err);
 }
 
+bool fw_atomic_file_is_in_place(const fw_atomic_file *file) {
+  return file->committed;
+}
+
 /* ---- pairs ---- */
 
 furrow_status fw_atomic_file_lock_folder(const fw_atomic_file *file, furrow_error *err) {

@@ -45,6 +45,8 @@ furrow_status fw_atomic_file_lock_folder(const fw_atomic_file *file, furrow_erro
 furrow_status fw_atomic_file_prepare(fw_atomic_file *file, furrow_error *err) FURROW_MUST_USE;
 /* Flushes, syncs, renames, syncs the directory. Then nothing more can be written. */
 furrow_status fw_atomic_file_commit(fw_atomic_file *file, furrow_error *err) FURROW_MUST_USE;
+/* Whether the new file has its name, as it has where only the sync of the directory failed. */
+bool fw_atomic_file_is_in_place(const fw_atomic_file *file);
 /* The same for a file and one that says what is in it. Where bytes cannot be written, both stay what they were. If a
  * rename fails, or the process or the machine stops between two, `file` is the old or the new one and `beside` may be
  * missing: there are never two that do not belong together, of one process or of two. */

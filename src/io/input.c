@@ -309,11 +309,11 @@ static furrow_status not_a_file(const char *path, const char *why, furrow_error 
 }
 
 furrow_status fw_path_read_json(char **text, size_t *size, const char *path, furrow_error *err) {
-  struct stat info = {0};
+  struct stat info;
   void *memory = NULL;
   fw_input *input = NULL;
-  if (fw_path_stat(path, &info, NULL) == FURROW_OK && !S_ISREG(info.st_mode))
-    return not_a_file(path, "that is not a regular file", err);
+  FW_TRY(fw_path_stat(path, &info, err));
+  if (!S_ISREG(info.st_mode)) return not_a_file(path, "that is not a regular file", err);
   if (info.st_size > FILE_MAX) return not_a_file(path, "too large for a file of JSON", err);
   furrow_status status = fw_input_open(&input, path, err);
   if (status == FURROW_OK) status = fw_alloc(&memory, (size_t)info.st_size, 1, err);

@@ -285,6 +285,7 @@ typedef struct saving {
   fw_shards_manifest made, old; /* old: of the manifest that is replaced; empty: none */
   fw_shard_entry own;
   bool written;           /* the own shard */
+  bool published;         /* the manifest has its name */
   furrow_file_lock *lock; /* rank 0's, of the manifest that is replaced: shards go that nobody else may begin to use */
 } saving;
 
@@ -325,10 +326,11 @@ static void remove_shard(const saving *s, const char *file) {
   fw_free(path);
 }
 
-/* Where it fails the own shard goes again, unless the old manifest names it; else shards go that only the old one
+/* Where it fails the own shard goes again, unless the manifest in place names it; else shards go that only the old one
  * names, as far as this machine has them. */
 static void clean_up(const saving *s, furrow_status status) {
-  if (status != FURROW_OK && s->written && !names_file(&s->old, s->own.file)) remove_shard(s, s->own.file);
+  if (status != FURROW_OK && s->written && !s->published && !names_file(&s->old, s->own.file))
+    remove_shard(s, s->own.file);
   for (size_t i = 0; status == FURROW_OK && i < s->old.count; i++)
     if (!names_file(&s->made, s->old.shards[i].file)) remove_shard(s, s->old.shards[i].file);
 }
@@ -364,6 +366,7 @@ static furrow_status write_manifest(saving *s, furrow_error *err) {
   if (status == FURROW_OK) status = fw_atomic_file_write(file, text.bytes, text.size, err);
   if (status == FURROW_OK)
     status = fw_id_names_commit(file, s->params->names, s->path, &stamp, s->params->overwrite, err);
+  s->published = file && fw_atomic_file_is_in_place(file);
   fw_atomic_file_close(file);
   fw_buffer_clear(&text);
   return status;
@@ -412,9 +415,12 @@ static furrow_status save_all(saving *s, const fw_index_writer *writer, furrow_e
   if (status != FURROW_OK) return status;
   status = fw_comm_all_ok(comm, write_own(s, writer, err), err);
   if (status == FURROW_OK) status = collect(s, err);
-  if (status == FURROW_OK)
-    status = fw_comm_all_ok(comm, fw_comm_is_first(comm) ? write_manifest(s, err) : FURROW_OK, err);
-  return status;
+  if (status != FURROW_OK) return status;
+  if (fw_comm_is_first(comm)) status = write_manifest(s, err);
+  const furrow_status told =
+      comm->broadcast(comm, &s->published, sizeof s->published, 0, status == FURROW_OK ? err : NULL);
+  if (told != FURROW_OK) s->published = true; /* as far as this rank knows */
+  return fw_comm_all_ok(comm, status == FURROW_OK ? told : status, err);
 }
 
 furrow_status furrow_index_save_shards(const furrow_index *index, const char *path,
