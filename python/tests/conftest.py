@@ -7,6 +7,7 @@ FURROW_TEST_WITHOUT=torch,faiss lets these modules look as if they were not inst
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -14,6 +15,10 @@ import pytest
 
 for name in filter(None, os.environ.get("FURROW_TEST_WITHOUT", "").split(",")):
     sys.modules[name] = None  # type: ignore[assignment]
+
+
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # as in the background of a script: tests of Ctrl-C need it
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

@@ -522,8 +522,8 @@ def test_a_signal_handler_that_raises_stops_a_fit():
     X, y = make_rows(5000)
     before = signal.signal(signal.SIGALRM, ring)
     try:
-        signal.setitimer(signal.ITIMER_REAL, 0.3)
         with pytest.raises(Alarm):
+            signal.setitimer(signal.ITIMER_REAL, 0.3)
             Classifier("gbdt", n_estimators=100000).fit(X, y)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)

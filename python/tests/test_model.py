@@ -503,11 +503,11 @@ def test_interrupt() -> None:
     model = load_model(make.model("gbdt"))
     X = np.zeros((300000, 6), dtype=np.float32)
     timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
-    start = time.monotonic()
+    start, worked = time.monotonic(), time.process_time()
     with pytest.raises(KeyboardInterrupt):
-        while time.monotonic() - start < 30:
+        timer.start()
+        while time.monotonic() - start < 120:
             model.explain(X, threads=1)
-    assert time.monotonic() - start < 10
+    assert time.process_time() - worked < 10  # processor time, whatever else runs
     timer.join()
     assert len(model.scores(X[:10])[0]) == 10

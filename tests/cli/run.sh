@@ -7,6 +7,10 @@
 update=
 [ "$1" = --update ] && update=yes && shift
 [ -x "$1" ] || { echo "usage: run.sh [--update] FURROW [CASE...]" >&2 && exit 2; }
+# Signals that were ignored on entry (as in the background of a script) would be so in every case, and no shell can change it.
+if [ -z "${FURROW_CLI_SIGNALS:-}" ] && env --default-signal=INT true 2>/dev/null; then
+  FURROW_CLI_SIGNALS=default exec env --default-signal=HUP,INT,QUIT,TERM,PIPE bash "$0" ${update:+--update} "$@"
+fi
 here=$(cd "$(dirname "$0")" && pwd)
 furrow=$(realpath "$1")
 shift

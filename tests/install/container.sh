@@ -70,7 +70,7 @@ printf '1 1:1\n0 2:1\n1 1:1 3:1\n0 2:1 3:1\n%.0s' $(seq 50) >"$work/rows.libsvm"
 echo secret-of-the-test >"$work/token"
 "$build/furrow-serve" --listen 127.0.0.1:0 --token-file "$work/token" --model "m=$work/model" >"$work/said" 2>&1 &
 server=$!
-for i in $(seq 100); do
+for i in $(seq 1200); do
   port=$(sed -n 's,^listening on http://127.0.0.1:,,p' "$work/said")
   [ -z "$port" ] && kill -0 $server 2>/dev/null && sleep 0.1 || break
 done

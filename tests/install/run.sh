@@ -28,7 +28,7 @@ try_serve() {
   [ -d "$work/model" ] || make_model
   "$1" serve --model "m=$work/model" --listen 127.0.0.1:0 >"$work/said" 2>&1 &
   local server=$! i
-  for i in $(seq 100); do
+  for i in $(seq 1200); do
     grep -q '^listening on http://127.0.0.1:[0-9]*$' "$work/said" && break
     kill -0 $server 2>/dev/null || break
     sleep 0.1

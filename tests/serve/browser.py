@@ -63,7 +63,7 @@ class Browser:
         os.close(commands)
         os.close(answers)
         self.pending, self.last, self.events = b"", 0, []
-        self.version = self.call("Browser.getVersion", timeout=60)["product"]
+        self.version = self.call("Browser.getVersion", timeout=180)["product"]
 
     def __enter__(self):
         return self
@@ -93,7 +93,7 @@ class Browser:
         message, self.pending = self.pending.split(b"\0", 1)
         return json.loads(message)
 
-    def call(self, method, session=None, timeout=60, **parameters):
+    def call(self, method, session=None, timeout=180, **parameters):
         self.last += 1
         message = {"id": self.last, "method": method, "params": parameters}
         if session:
@@ -161,7 +161,7 @@ class Page:
             raise BrowserError(f"{script}: {details.get('exception', {}).get('description', details['text'])}")
         return found["result"].get("value")
 
-    def wait(self, script, timeout=60):
+    def wait(self, script, timeout=180):
         """Waits until an expression is true, and returns its value."""
         until = time.monotonic() + timeout
         while True:

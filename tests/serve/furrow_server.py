@@ -14,6 +14,7 @@ import random
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -65,7 +66,7 @@ class Server:
         with open(self.errors.name) as file:
             return file.read()
 
-    def connect(self, timeout=30):
+    def connect(self, timeout=120):
         return http.client.HTTPConnection(self.host, self.port, timeout=timeout)
 
     def request(self, method, path, body=None, headers=None, connection=None):
@@ -104,6 +105,22 @@ class Server:
     def kill(self):
         self.process.kill()
         self.process.wait()
+
+
+def free_port():
+    """A port that nobody listens on, below those that the system gives to connections: it is free again after a server
+    that had it has ended."""
+    with open("/proc/sys/net/ipv4/ip_local_port_range") as file:
+        low = int(file.read().split()[0])
+    draw = random.SystemRandom()
+    for _ in range(1000):
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", draw.randrange(low - 12000, low) if low > 20000 else 0))
+            except OSError:
+                continue
+            return probe.getsockname()[1]
+    raise AssertionError("no port is free")
 
 
 def is_sanitized():

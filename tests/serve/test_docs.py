@@ -17,12 +17,11 @@ import decimal
 import json
 import os
 import re
-import socket
 import subprocess
 import sys
 import tempfile
 
-from furrow_server import BUILD, Server, run
+from furrow_server import BUILD, Server, free_port, run
 
 SOURCE = os.environ.get("FURROW_SOURCE") or os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 PAGE = f"{SOURCE}/docs/serving.md"
@@ -42,7 +41,7 @@ def shell_block(text, word):
 
 
 def bash(script, folder):
-    done = subprocess.run(["bash", "-c", script], cwd=folder, capture_output=True, text=True, timeout=60,
+    done = subprocess.run(["bash", "-c", script], cwd=folder, capture_output=True, text=True, timeout=300,
                           env={**os.environ, "PATH": f"{os.path.abspath(BUILD)}:{os.environ['PATH']}"})
     assert done.returncode == 0, (script, done.stdout, done.stderr)
     return done.stdout
@@ -73,12 +72,6 @@ def check_five_lines(text, folder):
     assert len(answers[0]["predictions"]) == 1 and 3 < answers[0]["predictions"][0] < 6, printed
     best = answers[1]["recommendations"][0]
     assert best["user"] == "u0" and len(best["items"]) == 3 and best["items"][0]["item"].startswith("tea-"), printed
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def test_five_lines_of_the_page(folder):

@@ -191,7 +191,7 @@ def test_checkpoint_and_restart(folder):
         assert (document["vectors"], document["fresh"], document["removed"]) == (2150, 1, 1), document
         assert add(server, vectors=[far(2)]) == [2301]
         second = subprocess.run([PROGRAM, "--listen", "127.0.0.1:0", "--index", f"items={path}", "--writable", "items"],
-                                capture_output=True, text=True, timeout=30)
+                                capture_output=True, text=True, timeout=300)
         assert second.returncode != 0 and str(server.process.pid) in second.stderr, second
         assert server.stop() == 0  # makes a checkpoint
     assert os.path.getsize(f"{path}.log") < 100
@@ -240,7 +240,7 @@ def test_log_of_an_index_that_is_only_read(folder):
         assert status == 409 and answer["code"] == "E_STATE" and "--writable items" in answer["hint"], answer
         assert answer["version"] == 1 and "items.index.log" in reader.get(INDEX)[1]["last_error"]
         assert search(reader, [vectors[3]])[0][0]["id"] == 3  # what was loaded before goes on
-        done = subprocess.run([PROGRAM, "--listen", "127.0.0.1:0", *read], capture_output=True, text=True, timeout=30)
+        done = subprocess.run([PROGRAM, "--listen", "127.0.0.1:0", *read], capture_output=True, text=True, timeout=300)
         assert done.returncode != 0 and "--writable items" in done.stderr, done
         checkpoint(writer)
         status, answer = reader.post(f"{INDEX}:reload", {})
@@ -248,7 +248,7 @@ def test_log_of_an_index_that_is_only_read(folder):
         assert search(reader, [far(1)])[0][0]["id"] == 500
         add(writer, vectors=[far(2)])
         writer.kill()
-    done = subprocess.run([PROGRAM, "--listen", "127.0.0.1:0", *read], capture_output=True, text=True, timeout=30)
+    done = subprocess.run([PROGRAM, "--listen", "127.0.0.1:0", *read], capture_output=True, text=True, timeout=300)
     assert done.returncode != 0 and "hint" in done.stderr, done
     with serve(path) as server:
         assert server.stop() == 0  # folds them
@@ -286,7 +286,7 @@ def test_two_paths_to_one_file(folder):
     start = [PROGRAM, "--listen", "127.0.0.1:0", "--index", f"items={link}"]
 
     def refused(*words):
-        done = subprocess.run([*start, *words], capture_output=True, text=True, timeout=30)
+        done = subprocess.run([*start, *words], capture_output=True, text=True, timeout=300)
         assert done.returncode != 0, done
         return done.stderr
 
@@ -328,7 +328,7 @@ def test_log_without_names(folder):
     furrow("index", "names", other, "--set", f"{folder}/names.txt")
     os.rename(f"{other}.names", f"{path}.names")
     done = subprocess.run([PROGRAM, "--listen", "127.0.0.1:0", "--index", f"items={path}", "--writable", "items"],
-                          capture_output=True, text=True, timeout=30)
+                          capture_output=True, text=True, timeout=300)
     assert done.returncode != 0 and "ids without names" in done.stderr, done
     os.remove(f"{path}.names")
     with serve(path) as server:
@@ -557,7 +557,7 @@ def test_foreign_change(folder):
 
 def refused(*words):
     """What the command says that must not change an index."""
-    done = subprocess.run([COMMAND, "index", *map(str, words)], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([COMMAND, "index", *map(str, words)], capture_output=True, text=True, timeout=300)
     assert done.returncode == 12, done
     return done.stderr
 
@@ -592,7 +592,7 @@ def test_kinds(folder):
     for kind, words in kinds.items():
         path, _ = build_index(folder, kind, 1000, 16, False, *words)
         done = subprocess.run([PROGRAM, "--listen", "127.0.0.1:0", "--index", f"items={path}", "--writable", "items"],
-                              capture_output=True, text=True, timeout=30)
+                              capture_output=True, text=True, timeout=300)
         assert done.returncode != 0 and "hint" in done.stderr, (kind, done)
         assert not os.path.exists(f"{path}.log"), kind
     with open(f"{folder}/ids.txt", "w") as file:

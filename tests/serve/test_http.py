@@ -1,5 +1,6 @@
 """HTTP as clients really send it: in pieces, many at once, too much, too slowly, wrongly."""
 import atexit
+import calendar
 import functools
 import gzip
 import json
@@ -46,7 +47,7 @@ class Raw:
         self.socket = socket.socket(socket.AF_INET6 if ":" in server.host else socket.AF_INET)
         if small:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        self.socket.settimeout(20)
+        self.socket.settimeout(120)
         self.socket.connect((server.host, server.port))
         self.rest = b""
 
@@ -93,6 +94,17 @@ def ask(server, data):
 
 def files(server):
     return len(os.listdir(f"/proc/{server.process.pid}/fd"))
+
+
+def has_read(server, raw):
+    """Whether the server has taken all that was sent on a connection: nothing waits at its end of it."""
+    ends = f":{server.port:04X}", f":{raw.socket.getsockname()[1]:04X}"
+    with open(f"/proc/{server.process.pid}/net/tcp") as file:
+        for line in file:
+            _, local, remote, _, queues, *_ = line.split()
+            if local.endswith(ends[0]) and remote.endswith(ends[1]):
+                return queues.endswith(":00000000")
+    return False
 
 
 def wait_until(is_so, seconds=60):
@@ -253,10 +265,11 @@ def test_versions(folder):
 
 def test_headers(folder):
     with Server(*words()) as server:
+        before = int(time.time())
         _, headers, _ = ask(server, search(1))
         assert headers["cache-control"] == "no-store" and headers["x-content-type-options"] == "nosniff"
-        told = time.mktime(time.strptime(headers["date"], "%a, %d %b %Y %H:%M:%S GMT"))
-        assert abs(told - time.mktime(time.gmtime())) < 3
+        told = calendar.timegm(time.strptime(headers["date"], "%a, %d %b %Y %H:%M:%S GMT"))
+        assert before - 2 <= told <= time.time() + 2
 
 
 def test_gzip(folder):
@@ -309,7 +322,7 @@ def test_smuggling(folder):
 
 
 def test_timeouts(folder):
-    with Server(*words(), "--timeout", "1", "--idle-timeout", "1.4") as server:
+    with Server(*words(), "--timeout", "4", "--idle-timeout", "5.6") as server:
         before = files(server)
         with Raw(server) as idle, Raw(server) as head, Raw(server) as body, Raw(server) as drip, Raw(server) as used:
             begin = time.monotonic()
@@ -318,38 +331,40 @@ def test_timeouts(folder):
             head.send(HEALTH[:-2])
             body.send(search(1)[:-1])
             for byte in HEALTH[:-2]:  # a byte now and then is too slow as well
-                if time.monotonic() - begin > 1.6:
+                if time.monotonic() - begin > 4.6:
                     break
                 drip.send(bytes([byte]))
-                time.sleep(0.07)
+                time.sleep(0.15)
             for raw in (head, body, drip):
                 status, headers, _ = raw.answer()
                 assert status == 408 and headers["connection"] == "close"
-            assert idle.ends() and used.ends() and 1.2 < time.monotonic() - begin < 20
+            assert idle.ends() and used.ends() and 5 < time.monotonic() - begin < 60
         wait_until(lambda: files(server) <= before)
 
 
 def test_slow_reader(folder):
     """Who does not read is not answered more than once, whatever it asks; and is cut."""
-    with Server(*words(), "--timeout", "1") as server, Raw(server, small=True) as raw:
+    with Server(*words(), "--timeout", "1") as server:
+        alone = files(server)
         ask(server, HEALTH.replace(b"/healthz", b"/openapi.json"))
-        before = server.memory()
+        before, raw = server.memory(), Raw(server, small=True)
         raw.socket.settimeout(0.3)
         sent, data = 0, HEALTH.replace(b"/healthz", b"/openapi.json") * 1000
         try:
             while sent < 64 << 20:
                 sent += raw.socket.send(data)
-        except TimeoutError:
+        except (TimeoutError, ConnectionError):  # or it is cut already
             pass
         assert sent < 32 << 20, sent
         assert server.memory() - before < 4 << 20 or is_sanitized(), server.memory() - before
-        raw.socket.settimeout(20)
-        time.sleep(1.3)
+        raw.socket.settimeout(120)
+        wait_until(lambda: files(server) <= alone)
         try:
             while raw.socket.recv(1 << 20):
                 pass
         except ConnectionResetError:
             pass
+        raw.socket.close()
         assert ask(server, HEALTH)[0] == 200
 
 
@@ -437,7 +452,7 @@ def test_graceful_stop(folder):
             begun.send(data[-1:])
             status, headers, body = begun.answer()
             assert status == 200 and headers["connection"] == "close" and first_id(body) == 77 and begun.ends()
-        assert server.process.wait(10) == 0
+        assert server.process.wait(120) == 0
 
 
 def test_stop_loses_no_request(folder):
@@ -483,14 +498,14 @@ def test_requests_that_wait_count(folder):
         before, raws = server.memory(), [Raw(server) for _ in range(400)]
         for raw in raws:
             raw.send(part)
-        refused = 0
-        for raw in raws:
-            raw.socket.settimeout(0.02)
+            raw.socket.setblocking(False)
+
+        def is_refused(raw):
             try:
-                refused += raw.answer()[0] == 503
+                return raw.socket.recv(12, socket.MSG_PEEK) == b"HTTP/1.1 503"
             except OSError:
-                pass
-        assert refused > 200, refused
+                return False
+        wait_until(lambda: sum(map(is_refused, raws)) > 200)
         assert server.memory() - before < 24 << 20 or is_sanitized()
         for raw in raws:
             raw.socket.close()
@@ -500,10 +515,10 @@ def test_requests_that_wait_count(folder):
 def test_stop_cuts_what_does_not_end(folder):
     with Server(*words(), "--drain", "0.3") as server, Raw(server) as raw:
         raw.send(search(1)[:-1])
-        time.sleep(0.5)  # the server has read it
+        wait_until(lambda: has_read(server, raw))
         begin = time.monotonic()
         server.stop()
-        assert time.monotonic() - begin < 20 and "cut off" in server.stderr()
+        assert time.monotonic() - begin < 60 and "cut off" in server.stderr()
 
 
 def test_port_in_use(folder):

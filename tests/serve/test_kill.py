@@ -126,6 +126,9 @@ def test_kill(folder):
             for client in clients:
                 client.start()
             time.sleep(draw.uniform(0.01, 0.6))
+            end = time.monotonic() + 60
+            while kill == KILLS - 1 and not done and not any(client.done for client in clients) and time.monotonic() < end:
+                time.sleep(0.01)
             server.kill()
             for client in clients:
                 client.join()

@@ -17,7 +17,7 @@ import sys
 import threading
 import time
 
-from furrow_server import Server, build_index, run, train_events
+from furrow_server import Server, build_index, free_port, run, train_events
 
 SOURCE = os.environ.get("FURROW_SOURCE") or os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 NGINX = shutil.which("nginx", path=os.environ.get("PATH", "") + ":/usr/sbin:/usr/local/sbin")
@@ -29,12 +29,6 @@ def documented():
     """The nginx blocks of the document: an upstream { … } and a server { … }, then an upstream of two."""
     with open(f"{SOURCE}/docs/serving.md") as file:
         return re.findall(r"```nginx\n(.*?)```", file.read(), re.S)
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 class Nginx:
@@ -66,7 +60,7 @@ class Nginx:
         self.wait()
 
     def wait(self):
-        for _ in range(100):
+        for _ in range(1200):
             if self.process.poll() is not None:
                 raise AssertionError(f"nginx does not start: {self.process.stderr.read()}")
             try:
@@ -81,14 +75,14 @@ class Nginx:
 
     def __exit__(self, kind, value, trace):
         self.process.terminate()
-        self.process.wait(20)
+        self.process.wait(120)
         self.process.stderr.close()
         if kind is not None:
             with open(f"{self.folder}/error.log") as file:
                 print(file.read(), file=sys.stderr)
 
     def connect(self):
-        return http.client.HTTPSConnection("localhost", self.port, timeout=30, context=self.context)
+        return http.client.HTTPSConnection("localhost", self.port, timeout=300, context=self.context)
 
     def request(self, method, path, body=None, headers=None, connection=None):
         """Returns (status, headers, bytes)."""
@@ -181,7 +175,7 @@ def test_large_bodies_and_compression(folder):
 def test_a_restart_behind_nginx(folder):
     """While the service is down, nginx answers 502; afterwards requests succeed again."""
     model = train_events(folder)
-    with start(folder, "--model", f"ctr={model}") as server:
+    with start(folder, "--model", f"ctr={model}", listen=f"127.0.0.1:{free_port()}") as server:
         with Nginx(folder, server.port) as nginx:
             assert post(nginx, "/v1/models/ctr:predict", ROW)[0] == 200
             assert server.stop() == 0
@@ -194,35 +188,42 @@ def test_rolling_restart(folder):
     """Two services are restarted one after the other, and no request fails."""
     model = train_events(folder)
     words = ["--model", f"ctr={model}"]
-    servers = [start(folder, *words), start(folder, *words)]
+    servers = [start(folder, *words, listen=f"127.0.0.1:{free_port()}") for _ in range(2)]
     ports = [server.port for server in servers]
-    done = threading.Event()
+    done, statuses = threading.Event(), []
 
     def ask(_):
-        """Returns the statuses of requests, some on kept connections."""
-        statuses, connection = [], nginx.connect()
+        """Collects the statuses of requests, some on kept connections."""
+        connection, count = nginx.connect(), 0
         while not done.is_set():
-            statuses.append(post(nginx, "/v1/models/ctr:predict", ROW,
-                                 connection=connection if len(statuses) % 4 else None)[0])
+            statuses.append(post(nginx, "/v1/models/ctr:predict", ROW, connection=connection if count % 4 else None)[0])
+            count += 1
         connection.close()
-        return statuses
+
+    def go_on(more=25):
+        """Waits for so many answers, or for the end of all who ask."""
+        wanted, end = len(statuses) + more, time.monotonic() + 120
+        while len(statuses) < wanted and not all(answer.done() for answer in answers):
+            assert time.monotonic() < end, f"{wanted - len(statuses)} answers are missing"
+            time.sleep(0.01)
 
     with Nginx(folder, *ports) as nginx, concurrent.futures.ThreadPoolExecutor(4) as pool:
         answers = [pool.submit(ask, i) for i in range(4)]
         try:
             for i in range(2):
-                time.sleep(0.3)
+                go_on()
                 assert servers[i].stop() == 0
                 servers[i].__exit__(None, None, None)
-                time.sleep(0.3)
+                go_on()
                 servers[i] = start(folder, *words, listen=f"127.0.0.1:{ports[i]}")
-            time.sleep(0.3)
+            go_on()
         finally:
             done.set()
             concurrent.futures.wait(answers)
             for server in servers:
                 server.__exit__(None, None, None)
-        statuses = [status for answer in answers for status in answer.result()]
+        for answer in answers:
+            answer.result()
     assert len(statuses) > 100 and set(statuses) == {200}, collections.Counter(statuses)
 
 

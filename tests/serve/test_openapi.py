@@ -173,7 +173,7 @@ def test_outside_validator(folder):
     if not command and not installed:
         print("skipped the outside validator: neither FURROW_OPENAPI_VALIDATOR nor validate-api is there")
         return
-    done = subprocess.run([*(command or installed), path], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([*(command or installed), path], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
     assert command or json.loads(done.stdout)["valid"] is True, done.stdout
 

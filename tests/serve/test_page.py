@@ -465,9 +465,13 @@ def test_live(_):
     assert page.ask("window.shifts") == 0, page.ask("window.shifts")
     page.ask('Object.defineProperty(document, "hidden", { value: true, configurable: true }); refresh()')
     page.ask("new Promise((done) => setTimeout(done, 300))")
-    asked = page.ask("performance.getEntriesByType('resource').length")
-    page.ask("new Promise((done) => setTimeout(done, 2300))")
-    assert page.ask("performance.getEntriesByType('resource').length") == asked
+    for _ in range(5):  # what was asked before may be answered late; a page that goes on asking never stops
+        asked = page.ask("performance.getEntriesByType('resource').length")
+        page.ask("new Promise((done) => setTimeout(done, 2300))")
+        if page.ask("performance.getEntriesByType('resource').length") == asked:
+            break
+    else:
+        raise AssertionError("a page that nobody sees goes on asking")
     page.ask("delete document.hidden; refresh()")
     page.wait(f"performance.getEntriesByType('resource').length > {asked}")
     assert page.complaints() == [], page.complaints()

@@ -435,7 +435,7 @@ def test_names_go(folder):
             assert status in (409, 500) and answer["version"] == 1, (change, answer)
             if change is not lost:
                 done = subprocess.run([PROGRAM, "--listen", "127.0.0.1:0", "--index", f"items={path}"],
-                                      capture_output=True, text=True, timeout=30)
+                                      capture_output=True, text=True, timeout=300)
                 assert done.returncode != 0 and "items.index.names" in done.stderr, (change, done)
         os.rmdir(names)
         os.rename(kept, names)
@@ -463,7 +463,7 @@ def test_reload_by_itself(folder):
         try:
             shutil.copy(other, f"{path}.part")
             os.rename(f"{path}.part", path)
-            for _ in range(100):
+            for _ in range(600):
                 document = server.get("/v1/indexes/items")[1]
                 if document["version"] == 2:
                     break

@@ -18,7 +18,7 @@ def write_token(folder, token=TOKEN):
     return path
 
 
-def raw(server, data, wait=10):
+def raw(server, data, wait=120):
     """Sends bytes as they are; returns (status, everything that came)."""
     with socket.create_connection((server.host, server.port), timeout=wait) as connection:
         try:

@@ -9,7 +9,7 @@ from furrow_server import PROGRAM, Server, build_index, train_events
 
 def start(*words):
     """Runs the program until it fails; returns (exit code, what it printed)."""
-    done = subprocess.run([PROGRAM, *map(str, words)], capture_output=True, text=True, timeout=30)
+    done = subprocess.run([PROGRAM, *map(str, words)], capture_output=True, text=True, timeout=300)
     return done.returncode, done.stdout + done.stderr
 
 

@@ -4,7 +4,7 @@ set -m # else signals are ignored in the background
 for signal in INT TERM; do
   : >said
   furrow demo $small >said 2>err &
-  for ((i = 0; i < 3000; i++)); do
+  for ((i = 0; i < 15000; i++)); do
     grep -q '^\$ furrow train' said && break
     sleep 0.02
   done

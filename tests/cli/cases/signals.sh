@@ -6,9 +6,10 @@ stop() {
   local file=$1 signal=$2 tries=0 code round
   shift 2
   for ((round = 0; round < 20; round++)); do
+    tries=0
     "$@" </dev/fd/9 >/dev/null 2>err &
     local process=$!
-    until compgen -G "out/.${file#out/}.furrow-*" >/dev/null || [ $((tries++)) -gt 5000 ]; do read -r -t 0.002 <>pause; done
+    until compgen -G "out/.${file#out/}.furrow-*" >/dev/null || ! kill -0 $process 2>/dev/null || [ $((tries++)) -gt 30000 ]; do read -r -t 0.002 <>pause; done
     kill -"$signal" $process 2>/dev/null
     { wait $process; } 2>/dev/null
     code=$?
@@ -23,16 +24,22 @@ for ((i = 0; i < 200; i++)); do sed 1d small.libsvm; done >part.libsvm
 for ((i = 0; i < 300; i++)); do cat part.libsvm; done >some.libsvm
 furrow train -q --model lr --train part.libsvm --index-base 0 --out lr.model --epochs 1
 mkdir out && mkfifo pause
-# input that pauses, so that the command is in the middle whatever the machine
+# input that pauses until the command has ended, so that it is in the middle whatever the machine
 slowly() {
-  cat some.libsvm && sleep 1.5 && cat some.libsvm
+  cat some.libsvm && read -r -t 300 <>pause
 }
 exec 9< <(slowly)
+feeder=$!
 stop out/rows INT furrow rows convert - out/rows --format libsvm --to libsvm --chunk 64KiB
+kill $feeder 2>/dev/null
 exec 9< <(slowly)
+feeder=$!
 stop out/rows.csv TERM furrow rows convert - out/rows.csv --format libsvm --columns 10 --chunk 64KiB
+kill $feeder 2>/dev/null
 exec 9< <(slowly)
+feeder=$!
 stop out/scores.npy INT furrow predict --model lr.model --data - --scores out/scores.npy
+kill $feeder 2>/dev/null
 exec 9</dev/null
 # and what reads no stream, but has much to write
 seq 0 800000 | awk '{ print "0\t" $1 "\t" $1 / 8 }' >big.tsv

@@ -38,15 +38,20 @@ done
 # a directory that the command has made goes with its files; the rows are one block, which takes longer than the signals
 for ((i = 0; i < 10; i++)); do cat some.libsvm; done >many.libsvm
 for signals in 1 2; do
-  furrow rows split many.libsvm --fractions 0.5,0.5 --out out/parts/ --chunk 1GiB >/dev/null 2>err &
-  process=$!
-  until [ -d out/parts ] || ! kill -0 $process; do :; done
-  for ((i = 0; i < signals; i++)); do
-    while grep -q '^ShdPnd:.*[1-9a-f]' /proc/$process/status; do :; done # the one before has come
-    kill -INT $process
+  for ((round = 0; round < 20; round++)); do # again where it had done its work before the signal came
+    rm -rf out/parts
+    furrow rows split many.libsvm --fractions 0.5,0.5 --out out/parts/ --chunk 1GiB >/dev/null 2>err &
+    process=$!
+    until [ -d out/parts ] || ! kill -0 $process; do :; done
+    for ((i = 0; i < signals; i++)); do
+      while grep -q '^ShdPnd:.*[1-9a-f]' /proc/$process/status; do :; done # the one before has come
+      kill -INT $process
+    done
+    { wait $process; } 2>/dev/null
+    code=$?
+    [ $code -eq 0 ] || break
   done
-  { wait $process; } 2>/dev/null
-  echo "rows split: exit $?"
+  echo "rows split: exit $code"
   ls -A out
 done
 # a pipe that nobody writes to, and one whose writer writes nothing

@@ -4,11 +4,12 @@ awk 'BEGIN { r = 5; for (i = 0; i < 8000; i++) { r = r * 16807 % 2147483647; a =
 killed() { # NAME THREADS OPTIONS…: kills it as soon as there is a new checkpoint, or some time later
   local name=$1 threads=$2 run stopped=0
   shift 2
-  local train=(furrow train -q "$@" --train t.libsvm --out "$name" --checkpoint "kept_$name" --resume)
-  for run in 1 2 3 4 5; do
+  # one that comes to its end before it is killed, on a busy machine, begins anew
+  local again=0 train=(furrow train -q "$@" --train t.libsvm --out "$name" --checkpoint "kept_$name" --resume)
+  for ((run = 1; run <= 5; run++)); do
     : >mark
     "${train[@]}" --threads "$threads" 2>>err &
-    for ((i = 0; i < 200; i++)); do
+    for ((i = 0; i < 12000; i++)); do
       [ "kept_$name/checkpoint" -nt mark ] && break
       kill -0 $! 2>/dev/null || break
       sleep 0.01
@@ -16,6 +17,11 @@ killed() { # NAME THREADS OPTIONS…: kills it as soon as there is a new checkpo
     [ $run -eq 1 ] || sleep "0.0$((RANDOM % 10))"
     kill -KILL $! 2>/dev/null
     wait $! 2>/dev/null
+    if [ -e "$name" ] && [ $stopped -eq 0 ] && [ $((again++)) -lt 20 ]; then
+      rm -rf "$name" "kept_$name"
+      run=0
+      continue
+    fi
     [ ! -e "$name" ] || break
     threads=$((3 - threads))
     stopped=$((stopped + 1))

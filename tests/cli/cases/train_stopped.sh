@@ -4,14 +4,14 @@ set -m # else signals are ignored in the background
 for signal in INT TERM; do
   : >said
   furrow train --model fm --train t.libsvm --out m --epochs 1000000 >said 2>err &
-  for ((i = 0; i < 3000; i++)); do [ "$(wc -l <said)" -ge 3 ] && break; sleep 0.02; done
+  for ((i = 0; i < 15000; i++)); do [ "$(wc -l <said)" -ge 3 ] && break; sleep 0.02; done
   kill -$signal $!
   { wait $!; } 2>/dev/null
   echo "$signal: exit $?"
   cat err
 done
 furrow train -q --model fm --train t.libsvm --out m --epochs 1000000 --checkpoint ck 2>err &
-for ((i = 0; i < 3000; i++)); do [ -e ck/checkpoint ] && break; sleep 0.02; done
+for ((i = 0; i < 15000; i++)); do [ -e ck/checkpoint ] && break; sleep 0.02; done
 kill -INT $!
 { wait $!; } 2>/dev/null
 echo "INT: exit $?"

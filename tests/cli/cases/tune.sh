@@ -43,7 +43,7 @@ try furrow train --conf bad.json --train t.libsvm --out b
 set -m # else signals are ignored in the background
 : >table
 furrow tune --model gbdt --trees 3000 --train t.libsvm --runs 1000 --conf-out so_far.json --out never >table 2>err &
-for ((i = 0; i < 3000; i++)); do [ "$(wc -l <table)" -ge 3 ] && break; sleep 0.02; done
+for ((i = 0; i < 15000; i++)); do [ "$(wc -l <table)" -ge 3 ] && break; sleep 0.02; done
 kill -INT $!
 { wait $!; } 2>/dev/null
 echo "INT: exit $?"

@@ -343,7 +343,7 @@ static void add_at(void *context, size_t i) {
 /* In the child: 0 if the pool works, and ends, without its threads. */
 static int use_inherited(fw_pool *pool) {
   unsigned task = 0, counts[100] = {0}, sum = 0;
-  alarm(20); /* a wait for a thread that is not there ends the child */
+  alarm(200); /* a wait for a thread that is not there ends the child */
   if (!fw_pool_is_inherited(pool) || fw_pool_submit(pool, count_task, &task, NULL) != FURROW_OK) return 1;
   fw_pool_wait(pool);
   if (fw_pool_for(pool, 100, add_at, counts, NULL) != FURROW_OK) return 2;

@@ -105,12 +105,12 @@ static void expect(int fd, const char *wanted) {
 }
 
 static void wait_for(const atomic_int *count, int wanted) {
-  for (int i = 0; i < 5000 && atomic_load(count) < wanted; i++) usleep(1000);
+  for (int i = 0; i < 60000 && atomic_load(count) < wanted; i++) usleep(1000);
   assert_int_equal(atomic_load(count), wanted);
 }
 
 static http_request *wait_for_kept(seen *s) {
-  for (int i = 0; i < 5000 && !atomic_load(&s->kept); i++) usleep(1000);
+  for (int i = 0; i < 60000 && !atomic_load(&s->kept); i++) usleep(1000);
   http_request *request = atomic_exchange(&s->kept, NULL);
   assert_non_null(request);
   return request;
