@@ -214,8 +214,7 @@ static furrow_status inflate_step(fw_bytes_in *in, void *buffer, size_t size, si
   *ended = result == Z_STREAM_END;
   if (result == Z_OK || result == Z_STREAM_END) return FURROW_OK;
   if (result == Z_MEM_ERROR) return fw_fail_memory(err, (size_t)1 << MAX_WBITS);
-  if (result == Z_BUF_ERROR && in->packed_left > 0) return FURROW_OK;
-  return fail_inflate(in, err, result == Z_BUF_ERROR ? "cut short" : z->msg ? z->msg : "not deflated");
+  return fail_inflate(in, err, result == Z_DATA_ERROR ? z->msg : "cut short");
 }
 
 /* size is not more than the part has, by its header. After its last byte the deflated text has to end, too. */

@@ -68,6 +68,7 @@ static furrow_status read_descr(cursor *c, fw_npy_header *header) {
   if (!take_string(c, &text, &length)) return fail_at(c, place, FURROW_E_FORMAT, "has a descr that is not a string");
   if (length < 2 || length >= sizeof header->descr || !strchr("<>|=", text[0]))
     return fail_at(c, place, FURROW_E_UNSUPPORTED, "has a type of elements that is not supported");
+  /* not covered: both comparisons are for machines of the other byte order */
   header->swapped = (text[0] == '>') != FW_BIG_ENDIAN && text[0] != '|' && text[0] != '=';
   memcpy(header->descr, text + 1, length - 1);
   header->descr[length - 1] = 0;

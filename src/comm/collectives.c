@@ -46,13 +46,29 @@ static size_t slice_begin(size_t count, unsigned r, unsigned ranks) {
   return r * each + (r < more ? r : more);
 }
 
+/* Memory of a call. What is small is at hand: a rank that lacked it would leave the call, and meet the others, which
+ * wait in it, in another one. */
+typedef struct call_memory {
+  uint64_t own[1024];
+  void *memory;
+} call_memory;
+
+static furrow_status take_memory(call_memory *m, size_t count, size_t size, furrow_error *err) {
+  m->memory = m->own;
+  return size <= sizeof m->own / count ? FURROW_OK : fw_alloc(&m->memory, count, size, err);
+}
+
+static void drop_memory(call_memory *m) {
+  if (m->memory != m->own) fw_free(m->memory);
+}
+
 /* Few numbers: all ranks get those of all, and combine them. */
 static furrow_status combine_few(const furrow_comm *comm, combination operation, void *values, size_t count,
                                  furrow_error *err) {
   const size_t bytes = count * width_of(operation);
-  void *memory = NULL;
-  FW_TRY(fw_alloc(&memory, comm->ranks, bytes + sizeof(size_t), err));
-  size_t *sizes = memory;
+  call_memory m;
+  FW_TRY(take_memory(&m, comm->ranks, bytes + sizeof(size_t), err));
+  size_t *sizes = m.memory;
   char *all = (char *)(sizes + comm->ranks);
   for (unsigned r = 0; r < comm->ranks; r++) sizes[r] = bytes;
   const furrow_status status = comm->gather(comm, values, bytes, all, sizes, err);
@@ -60,7 +76,7 @@ static furrow_status combine_few(const furrow_comm *comm, combination operation,
     memcpy(values, all, bytes);
     for (unsigned r = 1; r < comm->ranks; r++) combine(operation, values, all + r * bytes, count);
   }
-  fw_free(memory);
+  drop_memory(&m);
   return status;
 }
 
@@ -117,32 +133,32 @@ furrow_status fw_comm_max_u64(const furrow_comm *comm, uint64_t *values, size_t 
 
 /* One number of every rank, for all ranks. */
 static furrow_status gather_numbers(const furrow_comm *comm, uint64_t mine, uint64_t *all, furrow_error *err) {
-  void *memory = NULL;
-  FW_TRY(fw_alloc(&memory, comm->ranks, sizeof(size_t), err));
-  size_t *sizes = memory;
+  call_memory m;
+  FW_TRY(take_memory(&m, comm->ranks, sizeof(size_t), err));
+  size_t *sizes = m.memory;
   for (unsigned r = 0; r < comm->ranks; r++) sizes[r] = sizeof mine;
   const furrow_status status = comm->gather(comm, &mine, sizeof mine, all, sizes, err);
-  fw_free(memory);
+  drop_memory(&m);
   return status;
 }
 
 furrow_status fw_comm_offset(const furrow_comm *comm, uint64_t mine, uint64_t *before, uint64_t *all,
                              furrow_error *err) {
-  void *memory = NULL;
+  call_memory m;
   if (comm->ranks == 1) {
     *before = 0;
     *all = mine;
     return FURROW_OK;
   }
-  FW_TRY(fw_alloc(&memory, comm->ranks, sizeof(uint64_t), err));
-  uint64_t *counts = memory, sum = 0;
+  FW_TRY(take_memory(&m, comm->ranks, sizeof(uint64_t), err));
+  uint64_t *counts = m.memory, sum = 0;
   const furrow_status status = gather_numbers(comm, mine, counts, err);
   for (unsigned r = 0; status == FURROW_OK && r < comm->ranks; r++) {
     if (r == comm->rank) *before = sum;
     sum += counts[r];
   }
   if (status == FURROW_OK) *all = sum;
-  fw_free(memory);
+  drop_memory(&m);
   return status;
 }
 
@@ -154,9 +170,10 @@ static size_t sum_of(const size_t *sizes, unsigned ranks) {
 
 furrow_status fw_comm_gather_all(const furrow_comm *comm, const void *bytes, size_t size, void **all, size_t *total,
                                  size_t *sizes, furrow_error *err) {
-  void *memory = NULL, *joined = NULL;
-  FW_TRY(fw_alloc(&memory, comm->ranks, sizeof(size_t), err));
-  size_t *parts = memory;
+  void *joined = NULL;
+  call_memory m;
+  FW_TRY(take_memory(&m, comm->ranks, sizeof(size_t), err));
+  size_t *parts = m.memory;
   _Static_assert(sizeof(size_t) == sizeof(uint64_t), "sizes are numbers of 64 bits");
   furrow_status status = gather_numbers(comm, size, (uint64_t *)parts, err);
   if (status == FURROW_OK)
@@ -169,18 +186,19 @@ furrow_status fw_comm_gather_all(const furrow_comm *comm, const void *bytes, siz
   } else {
     fw_free(joined);
   }
-  fw_free(memory);
+  drop_memory(&m);
   return status;
 }
 
 furrow_status fw_comm_exchange_all(const furrow_comm *comm, const void *send, const size_t *send_size, void **receive,
                                    size_t *receive_size, furrow_error *err) {
-  void *memory = NULL, *received = NULL;
-  FW_TRY(fw_alloc(&memory, comm->ranks, sizeof(size_t), err));
-  size_t *each = memory;
+  void *received = NULL;
+  call_memory m;
+  FW_TRY(take_memory(&m, comm->ranks, sizeof(size_t), err));
+  size_t *each = m.memory;
   for (unsigned r = 0; r < comm->ranks; r++) each[r] = sizeof(size_t);
   furrow_status status = comm->exchange(comm, send_size, each, receive_size, each, err);
-  fw_free(memory);
+  drop_memory(&m);
   if (status == FURROW_OK)
     status = fw_comm_all_ok(comm, fw_alloc(&received, sum_of(receive_size, comm->ranks) + 1, 1, err), err);
   if (status == FURROW_OK) status = comm->exchange(comm, send, send_size, received, receive_size, err);

@@ -48,7 +48,6 @@ furrow_status fw_comm_of(const furrow_comm **comm, const furrow_comm *given, fur
   furrow_comm known;
   furrow_comm_init(&known);
   FW_TRY(FW_PARAMS_READ(&known, given, furrow_comm, err));
-  if (known.size != sizeof known) return fw_fail(err, FURROW_E_ARGUMENT, "comm: of another version of the library");
   if (known.ranks == 0 || known.rank >= known.ranks)
     return fw_fail(err, FURROW_E_ARGUMENT, "comm: rank %u of %u", known.rank, known.ranks);
   if (!known.exchange || !known.gather || !known.broadcast || !known.barrier)

@@ -175,7 +175,7 @@ static int put_out(int fd, const char *data, size_t size) {
     if (n > 0) {
       data += n;
       size -= (size_t)n;
-    } else if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+    } else if (n < 0 && errno == EAGAIN) {
       poll(&(struct pollfd){.fd = fd, .events = POLLOUT}, 1, -1);
     } else if (n == 0 || errno != EINTR) {
       return n == 0 ? ENOSPC : errno;
@@ -191,7 +191,7 @@ static furrow_status put_to_caller(const furrow_output *output, const char *data
   furrow_status status = output->write(output->user, data, size, &error);
   if (status == FURROW_OK) return FURROW_OK;
   error.status = fw_failed_status(status);
-  if (err) *err = error;
+  *err = error;
   return error.status;
 }
 
@@ -303,7 +303,7 @@ static furrow_status settle(fw_atomic_file *file, furrow_error *err) {
 
 /* Nobody takes the file for a leftover once it has its name, unless that is a temporary one again. */
 static void let_go(fw_atomic_file *file) {
-  if (file->held < 0 || fw_target_is_temporary(file->target.name)) return;
+  if (fw_target_is_temporary(file->target.name)) return;
   /* closing alone would leave the lock to a process that was forked meanwhile */
   if (!file->replacing.is_own) flock(file->held, LOCK_UN);
   close(file->held);
@@ -312,7 +312,7 @@ static void let_go(fw_atomic_file *file) {
 
 static furrow_status put_in_place(fw_atomic_file *file, furrow_error *err) {
   if (rename_temporary(file) != 0) {
-    if (errno == EEXIST && file->keep_existing)
+    if (errno == EEXIST)
       return fw_target_fail(&file->target, err, FURROW_E_EXISTS, "there is a file of that name already");
     return fw_target_fail_errno(&file->target, err, errno, "cannot put the new file in place");
   }

@@ -123,15 +123,13 @@ void fw_dir_names_clear(fw_dir_names *list) {
 }
 
 furrow_status fw_path_join(char **path, const char *folder, const char *name, furrow_error *err) {
-  size_t a = strlen(folder), b = strlen(name), bytes;
+  size_t a = strlen(folder), b = strlen(name);
   const char *scheme = strstr(folder, "://");
   const size_t root = scheme ? (size_t)(scheme + 3 - folder) : 1; /* "memory://" keeps its slashes, as "/" does */
   while (a > root && folder[a - 1] == '/') a--;
   const bool slash = a > 0 && b > 0 && folder[a - 1] != '/';
-  if (!fw_size_add(a + slash + 1, b, &bytes)) return fw_fail_memory(err, SIZE_MAX);
   void *memory;
-  furrow_status status = fw_alloc(&memory, bytes, 1, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_alloc(&memory, a + slash + b + 1, 1, err));
   char *text = memory;
   memcpy(text, folder, a);
   if (slash) text[a] = '/';

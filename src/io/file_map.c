@@ -91,6 +91,7 @@ static bool give_zeros(uintptr_t address) {
 static void pass_on(int number, siginfo_t *info, void *context) {
   const bool sent = info->si_code <= 0; /* by a program, not because of an access, which would come again */
   if (handler_before.sa_handler == SIG_IGN && sent) return;
+  /* not covered: the signal ends the process, and nobody counts */
   if (handler_before.sa_handler == SIG_DFL || handler_before.sa_handler == SIG_IGN) {
     signal(number, SIG_DFL);
     if (sent) raise(number); /* comes when we return */

@@ -280,7 +280,7 @@ static furrow_status read_some(const fw_input *input, void *buffer, size_t size,
     if (status != FURROW_OK) return status;
     *n = read(input->fd, buffer, size < SSIZE_MAX ? size : SSIZE_MAX);
     waits = *n < 0;
-  } while (waits && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR));
+  } while (waits && (errno == EAGAIN || errno == EINTR));
   return FURROW_OK;
 }
 

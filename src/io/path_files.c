@@ -48,9 +48,7 @@ static furrow_status paths_add(path_list *list, const char *a, size_t na, const 
   furrow_status status = fw_grow(&memory, &list->capacity, list->npaths + 1, sizeof *list->paths, err);
   list->paths = memory;
   if (status != FURROW_OK) return status;
-  size_t bytes;
-  if (!fw_size_add(na, nb, &bytes) || !fw_size_add(bytes, 1, &bytes)) return fw_fail_memory(err, SIZE_MAX);
-  status = fw_alloc(&memory, bytes, 1, err);
+  status = fw_alloc(&memory, na + nb + 1, 1, err);
   if (status != FURROW_OK) return status;
   char *path = memory;
   memcpy(path, a, na);

@@ -23,14 +23,12 @@ static unsigned slot_bits(size_t count) {
   return bits;
 }
 
-/* false: it does not fit in memory. */
-static bool plan(layout *l, size_t count, uint64_t text_bytes) {
-  size_t bytes;
+/* At most FW_STRING_TABLE_MOST texts, whose bytes are in memory: no sum here overflows. */
+static void plan(layout *l, size_t count, uint64_t text_bytes) {
   *l = (layout){.text_bytes = (size_t)text_bytes, .slots = (size_t)1 << slot_bits(count), .at_offsets = HEADER};
-  if (text_bytes > SIZE_MAX / 2 || !fw_size_mul(count + 1, 8, &bytes) || !fw_size_add(bytes, HEADER, &l->at_text) ||
-      !fw_size_add(l->at_text, (l->text_bytes + 7) / 8 * 8, &l->at_slots) || !fw_size_mul(l->slots, 8, &bytes))
-    return false;
-  return fw_size_add(l->at_slots, bytes, &l->size);
+  l->at_text = HEADER + 8 * (count + 1);
+  l->at_slots = l->at_text + (l->text_bytes + 7) / 8 * 8;
+  l->size = l->at_slots + 8 * l->slots;
 }
 
 static void set_view(fw_string_table *table, const void *image, size_t count, const layout *l) {
@@ -105,11 +103,11 @@ furrow_status fw_string_table_build(fw_buffer *out, const fw_texts *texts, size_
   layout l;
   if (count > FW_STRING_TABLE_MOST)
     return fw_fail(err, FURROW_E_RANGE, "a table holds at most %zu texts", FW_STRING_TABLE_MOST);
-  if (!plan(&l, count, count ? texts->offsets[count] - texts->offsets[0] : 0)) return fw_fail_memory(err, SIZE_MAX);
+  plan(&l, count, count ? texts->offsets[count] - texts->offsets[0] : 0);
   FW_TRY(fw_buffer_status(out, err));
-  size_t size, twin = 0;
+  const size_t size = out->size + l.size;
+  size_t twin = 0;
   void *bytes = out->bytes;
-  if (!fw_size_add(out->size, l.size, &size) || size == SIZE_MAX) return fw_fail_memory(err, SIZE_MAX);
   FW_TRY(fw_grow(&bytes, &out->capacity, size + 1, 1, err)); /* a buffer has space for a 0 behind its bytes */
   out->bytes = bytes;
   unsigned char *image = (unsigned char *)out->bytes + out->size;
@@ -142,7 +140,8 @@ static furrow_status read_header(layout *l, size_t *count, const unsigned char *
   if (fw_get_le32(image + AT_SLOT_BITS) != slot_bits((size_t)texts))
     return refuse(err, AT_SLOT_BITS, "has another number of slots than its count needs");
   if (fw_get_le32(image + AT_ZERO) != 0) return refuse(err, AT_ZERO, "has a byte that must be 0 and is not");
-  if (!plan(l, (size_t)texts, bytes) || l->size > size) return refuse(err, size, "is cut short");
+  plan(l, (size_t)texts, bytes);
+  if (l->size > size) return refuse(err, size, "is cut short");
   if (fw_get_le64(image + AT_DIGEST) != XXH3_64bits(image + 8, l->size - 8))
     return refuse(err, AT_DIGEST, "is damaged: its digest does not match");
   *count = (size_t)texts;

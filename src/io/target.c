@@ -1,6 +1,7 @@
 /* io/target.c: links followed, a directory held open, a temporary name that nobody else has. */
 #include "io/target.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -46,11 +47,9 @@ static char *base_name(char *path) {
 
 /* Replaces *path by what the link there says: the link's text, beside the link unless it is absolute. */
 static furrow_status follow_link(char **path, const char *link, size_t length, furrow_error *err) {
-  size_t kept = link[0] == '/' ? 0 : (size_t)(base_name(*path) - *path), bytes;
+  size_t kept = link[0] == '/' ? 0 : (size_t)(base_name(*path) - *path);
   void *memory;
-  if (!fw_size_add(kept, length, &bytes) || !fw_size_add(bytes, 1, &bytes)) return fw_fail_memory(err, SIZE_MAX);
-  furrow_status status = fw_alloc(&memory, bytes, 1, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_alloc(&memory, kept + length + 1, 1, err));
   char *followed = memory;
   memcpy(followed, *path, kept);
   memcpy(followed + kept, link, length);
@@ -67,7 +66,8 @@ static bool is_planted(const char *path) {
   char parent[PATH_MAX];
   const char *slash = strrchr(path, '/');
   const size_t length = slash ? (size_t)(slash - path) + 1 : 1;
-  if (length >= sizeof parent || lstat(path, &link) != 0) return false;
+  assert(length < sizeof parent); /* the kernel has read this path as that of a link */
+  if (lstat(path, &link) != 0) return false;
   memcpy(parent, slash ? path : ".", length);
   parent[length] = 0;
   if (stat(parent, &folder) != 0) return false;

@@ -36,10 +36,7 @@ furrow_status fw_packed_create(fw_packed *packed, const float *vectors, size_t n
                                furrow_error *err) {
   fw_packed made = {.n = n, .d = d, .blocks = (n + FW_PACK_WIDTH - 1) / FW_PACK_WIDTH};
   size_t lanes = made.blocks * FW_PACK_WIDTH;
-  size_t count = 0;
-  if (!fw_size_mul(lanes, d, &count) || !fw_size_add(count, lanes + ALIGNMENT / sizeof(float), &count))
-    return fw_fail_memory(err, SIZE_MAX);
-  furrow_status status = fw_alloc(&made.memory, count, sizeof(float), err);
+  furrow_status status = fw_alloc(&made.memory, lanes * (d + 1) + ALIGNMENT / sizeof(float), sizeof(float), err);
   if (status != FURROW_OK) return status;
   made.values = (float *)(((uintptr_t)made.memory + ALIGNMENT - 1) & ~(uintptr_t)(ALIGNMENT - 1));
   made.bias = made.values + lanes * d;

@@ -12,25 +12,22 @@
 #define MOST_VALUE 127
 #define ROUND_UP (1 + 64 * FLT_EPSILON) /* bounds stay bounds when they become floats */
 
-/* The parts of the memory of a sketch, in order; each begins at a multiple of ALIGNMENT. */
-static bool lay_out(fw_sketch *s, uint8_t *base, size_t *bytes) {
+/* The parts of the memory of a sketch, in order; each begins at a multiple of ALIGNMENT. The vectors themselves take
+ * more memory, so no sum overflows. */
+static void lay_out(fw_sketch *s, uint8_t *base, size_t *bytes) {
   const size_t lanes = s->blocks * FW_PACK_WIDTH;
   const size_t sizes[] = {4 * s->quads, sizeof(int32_t), sizeof(float), sizeof(float)};
   size_t at[sizeof sizes / sizeof *sizes + 1];
   at[0] = 0;
-  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-    size_t part = 0;
-    if (!fw_size_mul(lanes, sizes[i], &part) || !fw_size_add(at[i], part + ALIGNMENT - 1, &at[i + 1])) return false;
-    at[i + 1] &= ~(size_t)(ALIGNMENT - 1);
-  }
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+    at[i + 1] = (at[i] + lanes * sizes[i] + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
   *bytes = at[4] + sizeof(float) * s->d;
-  if (!base) return true;
+  if (!base) return;
   s->values = (int8_t *)base;
   s->start = (int32_t *)(base + at[1]);
   s->bias = (float *)(base + at[2]);
   s->length = (float *)(base + at[3]);
   s->centre = (float *)(base + at[4]);
-  return true;
 }
 
 /* ---- Measuring and rounding ----
@@ -146,7 +143,7 @@ furrow_status fw_sketch_create(fw_sketch **sketch, const float *vectors, size_t 
   void *memory = NULL;
   size_t bytes = 0;
   if (n < FW_SKETCH_MIN_N || d < FW_SKETCH_MIN_D || d > FW_SKETCH_MAX_D) return FURROW_OK;
-  if (!lay_out(&made, NULL, &bytes)) return fw_fail_memory(err, SIZE_MAX);
+  lay_out(&made, NULL, &bytes);
   furrow_status status = fw_alloc(&made.memory, bytes + ALIGNMENT, 1, err);
   if (status == FURROW_OK) status = fw_alloc(&memory, 1, sizeof made, err);
   if (status == FURROW_OK) {
@@ -171,5 +168,6 @@ void fw_sketch_free(fw_sketch *sketch) {
 size_t fw_sketch_memory(const fw_sketch *sketch) {
   fw_sketch shape = *sketch;
   size_t bytes = 0;
-  return lay_out(&shape, NULL, &bytes) ? bytes + ALIGNMENT + sizeof *sketch : 0;
+  lay_out(&shape, NULL, &bytes);
+  return bytes + ALIGNMENT + sizeof *sketch;
 }

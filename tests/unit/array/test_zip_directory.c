@@ -251,6 +251,25 @@ static void members(void **state) {
   expect_bytes(&z, FURROW_E_FORMAT, DIRECTORY, "fewer bytes than the directory says");
 }
 
+/* What only one check sees: one of the three numbers alone is missing, or a record is cut by what follows it. */
+static void wide_numbers(void **state) {
+  (void)state;
+  archive z;
+  for (int full = 0; full < 2; full++) { /* the size, the packed size */
+    make_archive(&z, true);
+    set(&z, DIRECTORY + 20, full == 1 ? UINT32_MAX : DATA, 4);
+    set(&z, DIRECTORY + 24, full == 0 ? UINT32_MAX : DATA, 4);
+    set(&z, DIRECTORY + 42, A, 4);
+    expect_bytes(&z, FURROW_OK, 0, NULL);
+    set(&z, DIRECTORY + 49, 7, 2);
+    expect_bytes(&z, FURROW_E_FORMAT, DIRECTORY, no_sizes);
+  }
+  make_archive(&z, true);
+  set(&z, END64 + 1, FW_ZIP_END64, 4);
+  set(&z, LOCATOR + 8, END64 + 1, 4);
+  expect_bytes(&z, FURROW_E_FORMAT, LOCATOR, nowhere);
+}
+
 /* A member without a name, whose entry ends the directory; an archive without members. */
 static void small_archives(void **state) {
   (void)state;
@@ -288,10 +307,8 @@ static void large_directories(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(numbers),
-      cmocka_unit_test(members),
-      cmocka_unit_test(small_archives),
-      cmocka_unit_test(large_directories),
+      cmocka_unit_test(numbers),        cmocka_unit_test(members),           cmocka_unit_test(wide_numbers),
+      cmocka_unit_test(small_archives), cmocka_unit_test(large_directories),
   };
   return cmocka_run_group_tests(tests, enter_dir, leave_dir);
 }

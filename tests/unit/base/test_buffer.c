@@ -130,10 +130,26 @@ static void not_characters(void **state) {
   }
 }
 
+/* More bytes than a size can count, behind none and behind some: nothing is read of them. */
+static void sizes_overflow(void **state) {
+  (void)state;
+  const volatile size_t most = SIZE_MAX;
+  for (int some = 0; some < 2; some++) {
+    fw_buffer buffer = {0};
+    furrow_error err;
+    if (some) fw_buffer_append(&buffer, "ab", 2);
+    fw_buffer_append(&buffer, "", most);
+    fw_buffer_append(&buffer, "c", 1); /* what is missing stays so */
+    assert_int_equal(buffer.size, some ? 2 : 0);
+    assert_int_equal(fw_buffer_status(&buffer, &err), FURROW_E_MEMORY);
+    fw_buffer_clear(&buffer);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(pieces),         cmocka_unit_test(json_strings),   cmocka_unit_test(memory_runs_out),
-      cmocka_unit_test(all_characters), cmocka_unit_test(not_characters),
+      cmocka_unit_test(all_characters), cmocka_unit_test(not_characters), cmocka_unit_test(sizes_overflow),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

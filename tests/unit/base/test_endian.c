@@ -38,12 +38,44 @@ static void get_reads_the_stated_order(void **state) {
 FW_ENDIAN_WIDTHS(FW_X)
 #undef FW_X
 
+typedef struct taken {
+  unsigned char bytes[10000];
+  size_t size;
+  int calls, failing_call;
+} taken;
+
+static furrow_status take(void *to, const void *got, size_t size, furrow_error *err) {
+  taken *t = to;
+  (void)err;
+  if (++t->calls == t->failing_call) return FURROW_E_IO;
+  memcpy(t->bytes + t->size, got, size);
+  t->size += size;
+  return FURROW_OK;
+}
+
+/* Elements reversed on their way, in pieces; the first failure of the sink ends it. */
+static void elements_go_out_reversed(void **state) {
+  (void)state;
+  static unsigned char from[9000];
+  for (size_t i = 0; i < sizeof from; i++) from[i] = (unsigned char)(i * 31 >> 3);
+  for (size_t size = 1; size <= 8; size *= 2) {
+    taken t = {.size = 0};
+    assert_int_equal(fw_put_swapped(take, &t, from, size, sizeof from / size, NULL), FURROW_OK);
+    assert_int_equal(t.calls, 3);
+    assert_int_equal(t.size, sizeof from);
+    for (size_t i = 0; i < sizeof from; i++)
+      assert_int_equal(t.bytes[i], from[i / size * size + (size - 1 - i % size)]);
+  }
+  taken t = {.failing_call = 2};
+  assert_int_equal(fw_put_swapped(take, &t, from, 4, sizeof from / 4, NULL), FURROW_E_IO);
+  assert_int_equal(t.calls, 2);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(get_reads_the_stated_order),
-      cmocka_unit_test(put_16_writes_what_get_reads),
-      cmocka_unit_test(put_32_writes_what_get_reads),
-      cmocka_unit_test(put_64_writes_what_get_reads),
+      cmocka_unit_test(get_reads_the_stated_order),   cmocka_unit_test(put_16_writes_what_get_reads),
+      cmocka_unit_test(put_32_writes_what_get_reads), cmocka_unit_test(put_64_writes_what_get_reads),
+      cmocka_unit_test(elements_go_out_reversed),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -151,6 +151,71 @@ static void lies_are_refused(void **state) {
   fw_buffer_clear(&a.bytes);
 }
 
+/* Headers whose counts are at a limit: the error names the first number that cannot be. */
+static void limits(void **state) {
+  (void)state;
+  arena a;
+  fw_buffer image = {0};
+  fill(&a, 9);
+  build(&image, &a);
+  const struct {
+    size_t at;
+    uint64_t value; /* 8 bytes */
+    size_t size, found;
+  } cases[] = {
+      {8, 9, 31, 31},
+      {8, 9, 32, 8},
+      {8, 9, 32 + 8 * 9 - 1, 8},
+      {8, 9, 32 + 8 * 9, 32 + 8 * 9},
+      {16, image.size, image.size, image.size},
+      {16, image.size + 1, image.size, 16},
+      {8, FW_STRING_TABLE_MOST + 1, (size_t)1 << 40, 8},
+      {8, FW_STRING_TABLE_MOST, (size_t)1 << 40, 24}, /* so many need more slots */
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    fw_string_table table;
+    furrow_error err;
+    char *copy = malloc(image.size);
+    memcpy(copy, image.bytes, image.size);
+    fw_put_le64(copy + cases[i].at, cases[i].value);
+    assert_int_equal(fw_string_table_open(&table, copy, cases[i].size, &err), FURROW_E_FORMAT);
+    if (err.offset != cases[i].found) fail_msg("case %zu: byte %zu, %s", i, (size_t)err.offset, err.message);
+    free(copy);
+  }
+  fw_buffer_clear(&image);
+  fw_buffer_clear(&a.bytes);
+}
+
+static void too_many_texts(void **state) {
+  (void)state;
+  static const fw_texts texts = {.count = FW_STRING_TABLE_MOST + 1};
+  fw_buffer image = {0};
+  furrow_error err;
+  assert_int_equal(fw_string_table_build(&image, &texts, NULL, &err), FURROW_E_RANGE);
+  assert_string_equal(err.message, "a table holds at most 4294967294 texts");
+  assert_null(image.bytes);
+}
+
+/* A buffer that lacked memory before takes no table; a caller that does not ask for equal texts gets only the error. */
+static void without_place(void **state) {
+  (void)state;
+  arena a;
+  fill(&a, 5);
+  const fw_texts texts = texts_of(&a);
+  fw_buffer image = {.missing = 100};
+  furrow_error err;
+  assert_int_equal(fw_string_table_build(&image, &texts, NULL, &err), FURROW_E_MEMORY);
+  assert_int_equal(image.size, 0);
+  put(&a, "", 0);
+  put(&a, "", 0);
+  const fw_texts equal = texts_of(&a);
+  fw_buffer other = {0};
+  assert_int_equal(fw_string_table_build(&other, &equal, NULL, &err), FURROW_E_EXISTS);
+  assert_int_equal(other.size, 0);
+  fw_buffer_clear(&other);
+  fw_buffer_clear(&a.bytes);
+}
+
 /* Slots that point elsewhere: beyond the texts, none, all; and two that are swapped, which only verify sees. */
 static void lying_slots(void **state) {
   (void)state;
@@ -183,7 +248,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_text_is_found), cmocka_unit_test(equal_texts_are_refused),
       cmocka_unit_test(damage_is_refused),   cmocka_unit_test(lies_are_refused),
-      cmocka_unit_test(lying_slots),
+      cmocka_unit_test(lying_slots),         cmocka_unit_test(limits),
+      cmocka_unit_test(too_many_texts),      cmocka_unit_test(without_place),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
