@@ -177,24 +177,22 @@ static int compare_cells(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* Puts the features of a row into w->cells, by column. */
-static furrow_status order_cells(fw_text_writer *w, const furrow_row *row, furrow_error *err) {
-  void *memory = w->cells;
-  furrow_status status = fw_grow(&memory, &w->cell_capacity, row->length, sizeof *w->cells, err);
-  w->cells = memory;
-  if (status != FURROW_OK) return status;
+/* Puts the features of a row into w->cells, by column; check_csv_row has made room for them. */
+static void order_cells(fw_text_writer *w, const furrow_row *row) {
   bool ordered = true;
   for (size_t i = 0; i < row->length; i++) {
     w->cells[i] = (cell){.column = furrow_row_get_index(row, i), .at = i};
     if (i) ordered &= w->cells[i - 1].column <= w->cells[i].column;
   }
   if (!ordered) qsort(w->cells, row->length, sizeof *w->cells, compare_cells);
-  return FURROW_OK;
 }
 
 static furrow_status check_csv_row(fw_text_writer *w, const furrow_row *row, uint64_t number, furrow_error *err) {
-  furrow_status status = order_cells(w, row, err);
+  void *memory = w->cells;
+  const furrow_status status = fw_grow(&memory, &w->cell_capacity, row->length, sizeof *w->cells, err);
+  w->cells = memory;
   if (status != FURROW_OK) return status;
+  order_cells(w, row);
   for (size_t i = 1; i < row->length; i++) {
     if (w->cells[i].column == w->cells[i - 1].column) {
       return fw_fail(err, FURROW_E_UNSUPPORTED, "index %" PRIu64 " twice in row %" PRIu64 " cannot be written as csv",
@@ -251,12 +249,11 @@ static furrow_status write_csv_header(fw_text_writer *w, bool has_label, furrow_
 }
 
 static furrow_status write_csv_cells(fw_text_writer *w, const furrow_row *row, furrow_error *err) {
-  furrow_status status = order_cells(w, row, err);
   const char delimiter = w->params.delimiter;
   size_t next = 0;
-  for (uint64_t column = 0; status == FURROW_OK && column < w->params.columns; column++) {
-    status = ensure_capacity(w, err);
-    if (status != FURROW_OK) break;
+  order_cells(w, row);
+  for (uint64_t column = 0; column < w->params.columns; column++) {
+    FW_TRY(ensure_capacity(w, err));
     if (column) put_char(w, delimiter);
     if (next < row->length && w->cells[next].column == column) {
       if (row->value.any) {
@@ -269,7 +266,7 @@ static furrow_status write_csv_cells(fw_text_writer *w, const furrow_row *row, f
       put_char(w, '0');
     }
   }
-  return status;
+  return FURROW_OK;
 }
 
 static furrow_status write_csv_row(fw_text_writer *w, const furrow_row *row, furrow_error *err) {

@@ -207,7 +207,7 @@ static furrow_status add_elements(fw_element_sketch *e, char separator, const ch
   e->cells++;
   for (const char *next;; text = next + 1) {
     next = memchr(text, separator, (size_t)(end - text));
-    if (!next || next == end) break;
+    if (!next) break;
     add_element(e, text, next);
     e->separators++;
     if (next + 1 < end && next[1] == ' ' && separator != ' ') {

@@ -107,8 +107,8 @@ static furrow_status take_batch(void *user, uint64_t piece, const fw_table_curso
   for (size_t c = 0; c < o->count; c++) {
     const fw_table_cell *cells = &batch->cells[c * FW_TABLE_RECORDS];
     for (size_t r = 0; r < batch->records; r++) {
-      const bool list = cells[r].kind == FW_TABLE_LIST;
-      FW_TRY(fw_column_sketch_add(&o->sketches[c], cells[r].text, cells[r].length, list && cells[r].length > 0, err));
+      const bool list = cells[r].kind == FW_TABLE_LIST; /* which has an element */
+      FW_TRY(fw_column_sketch_add(&o->sketches[c], cells[r].text, cells[r].length, list, err));
     }
   }
   return FURROW_OK;
@@ -196,7 +196,7 @@ static furrow_status join_ranks(observation *o, name_list *others, furrow_error 
 static uint32_t count_threads(const observation *o) {
   const fw_table_scan_params params = {.threads = o->params->threads, .max_line = o->params->max_line_bytes};
   const size_t threads = fw_table_scan_threads(&params), most = MOST_SKETCHES / (o->count ? o->count : 1);
-  return (uint32_t)(threads <= most ? threads : most > 0 ? most : 1);
+  return (uint32_t)(threads <= most ? threads : most);
 }
 
 static furrow_status create_table(const observation *o, fw_table **table, furrow_error *err) {
@@ -353,7 +353,7 @@ static furrow_status settle_time_parts(const observation *o, furrow_schema *sche
   if (!time || time->parts == 0 || (labels && labels->distinct == 2)) return FURROW_OK;
   if (!fw_schema_of_role(schema, FW_ROLE_USER) || !fw_schema_of_role(schema, FW_ROLE_ITEM)) return FURROW_OK;
   time->parts = 0;
-  fw_buffer_format(&why, "%s; hour and weekday are features of clicks, not of ratings", time->why ? time->why : "");
+  fw_buffer_format(&why, "%s; hour and weekday are features of clicks, not of ratings", time->why);
   fw_buffer_byte(&why, 0);
   furrow_status status = fw_buffer_status(&why, err);
   if (status == FURROW_OK) status = fw_column_set_text(&time->why, why.bytes, err);

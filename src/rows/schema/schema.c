@@ -335,7 +335,7 @@ static furrow_status check_cross_name(const furrow_schema *schema, const char *n
   if (c->kind == FW_AS_CATEGORY || c->kind == FW_AS_SET) return FURROW_OK;
   if (c->kind == FW_AS_NUMBER && c->scale == FW_SCALE_BINS) return FURROW_OK;
   fw_fail(err, FURROW_E_ARGUMENT, "cross: %s is a %s", name, fw_column_kind_name(c->kind));
-  fw_error_set_hint(err, "categories, sets, parts of times and numbers in bins can be crossed");
+  fw_error_set_hint(err, "categories, parts of times and numbers in bins can be crossed");
   return FURROW_E_ARGUMENT;
 }
 

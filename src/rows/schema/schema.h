@@ -156,7 +156,6 @@ furrow_status fw_schema_check(const furrow_schema *schema, furrow_error *err) FU
 
 const char *fw_column_kind_name(fw_column_kind kind);
 const char *fw_role_name(fw_role role);
-const char *fw_scale_name(fw_number_scale scale);
 const char *fw_time_unit_name(fw_time_unit unit);
 const char *fw_time_part_name(fw_time_part part);
 unsigned fw_time_part_values(fw_time_part part);

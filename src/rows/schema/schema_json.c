@@ -78,9 +78,6 @@ const char *fw_column_kind_name(fw_column_kind kind) {
 const char *fw_role_name(fw_role role) {
   return role_names[role];
 }
-const char *fw_scale_name(fw_number_scale scale) {
-  return scale_names[scale];
-}
 const char *fw_time_part_name(fw_time_part part) {
   return part_names[part];
 }

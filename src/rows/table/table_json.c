@@ -33,7 +33,7 @@ typedef struct json_text {
 } json_text;
 
 static bool malformed(json_record *r, const char *message) {
-  if (!r->wrong) r->wrong = message;
+  r->wrong = message;
   return false;
 }
 
@@ -401,7 +401,8 @@ static bool read_line(json_record *r) {
   if (*r->at != '{') return malformed(r, "a line that is not an object of JSON");
   if (!read_object(r, NULL)) return false;
   skip_blanks(r);
-  return r->at == r->end || malformed(r, "text follows the object");
+  if (r->at < r->end) return malformed(r, "text follows the object");
+  return true;
 }
 
 furrow_status fw_table_json_line(const fw_table *table, const fw_table_cursor *cursor, fw_table_batch *batch,

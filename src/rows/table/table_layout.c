@@ -278,7 +278,7 @@ static furrow_status number_columns(fw_table_layout *layout, const table_head *h
     open = again && count == columns;
   }
   if (columns == 0) return fw_fail(err, FURROW_E_FORMAT, "the first record has a quote that is not closed");
-  columns -= open && columns > 1;
+  columns -= open; /* it counts as one, so that there are two */
   while (layout->columns < columns) FW_TRY(add_number_name(layout, &capacity, err));
   return FURROW_OK;
 }
@@ -411,15 +411,14 @@ static furrow_status fail_hint(furrow_error *err, const char *name, const char *
   return status;
 }
 
+/* `first`: the first byte that is not blank. */
 static furrow_status find_kind(fw_table_layout *layout, const fw_table_hints *hints, const table_head *head,
-                               furrow_error *err) {
+                               const char *first, furrow_error *err) {
   const char *kind = hints->kind;
-  const char *first = head->text;
-  while (first < head->end && (fw_is_blank(*first) || fw_is_line_end(*first))) first++;
   layout->kind = FW_TABLE_DELIMITED;
   if (!kind) {
-    if (first < head->end && *first == '{') layout->kind = FW_TABLE_JSON;
-    const char *behind = first + (first < head->end);
+    if (*first == '{') layout->kind = FW_TABLE_JSON;
+    const char *behind = first + 1;
     while (behind < head->end && (fw_is_blank(*behind) || fw_is_line_end(*behind))) behind++;
     if (behind < head->end && *first == '[' && *behind == '{')
       return fw_fail(err, FURROW_E_FORMAT, "this is one array of JSON: a table of JSON has an object on each line");
@@ -475,7 +474,7 @@ furrow_status fw_table_layout_find(fw_table_layout *layout, const fw_table_hints
   const char *p = text.text;
   while (p < text.end && (fw_is_blank(*p) || fw_is_line_end(*p))) p++;
   if (p == text.end) return fw_fail(err, FURROW_E_FORMAT, "the table is empty");
-  furrow_status status = find_kind(&found, &known, &text, err);
+  furrow_status status = find_kind(&found, &known, &text, p, err);
   if (status == FURROW_OK)
     status = found.kind == FW_TABLE_DELIMITED ? find_delimited(&found, &known, &text, err)
                                               : find_told_columns(&found, &text, err);

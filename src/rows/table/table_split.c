@@ -441,8 +441,9 @@ static furrow_status find_last(table_split *s, furrow_error *err) {
   find_unit(s);
   FW_TRY(scan(s, note_events, err));
   void *memory = NULL;
-  FW_TRY(fw_comm_all_ok(s->comm, fw_alloc_zero(&memory, s->count, 1, err), err));
-  s->to = memory;
+  const furrow_status status = fw_alloc_zero(&memory, s->count, 1, err);
+  s->to = memory; /* before ranks agree: where another one fails, it is to be freed */
+  FW_TRY(fw_comm_all_ok(s->comm, status, err));
   if (s->comm->ranks > 1) return choose_last_of_ranks(s, err);
   choose_last(s->events, s->count, s->params.last, mark_last, s);
   fw_free(s->events);

@@ -83,6 +83,47 @@ static void figures_of_cells(void **state) {
   fw_column_sketch_clear(&s);
 }
 
+/* Registers that are full: as many values as a hash tells apart, whatever the others say. */
+static void full_registers(void **state) {
+  (void)state;
+  fw_distinct d = {{0}};
+  double before = 0;
+  for (uint64_t i = 0; i < (uint64_t)1 << FW_SKETCH_BITS; i++) {
+    fw_distinct_add(&d, i << (64 - FW_SKETCH_BITS)); /* nothing but zeros behind the number of the register */
+    const double now = fw_distinct_count(&d);
+    assert_true(now >= before);
+    if (i == 0) assert_true(now > 0.99 && now < 1.01);
+    before = now;
+  }
+  assert_true(before > 1e18);
+}
+
+/* Cells that begin as integers, sets or numbers and are none; blanks of all kinds; sizes beyond the steps. */
+static void odd_cells(void **state) {
+  (void)state;
+  static const char *const cells[] = {
+      "99999999999999999999", "0x", "0:", "a\tb\nc\rd  e", "|:1|b:|c:x|d:2||", "e; ", "1e300", "1e-300", "0"};
+  fw_column_sketch s;
+  fw_column_sketch_init(&s, 10);
+  assert_true(fw_column_sketch_mean(&s) == 0);
+  for (size_t i = 0; i < sizeof cells / sizeof *cells; i++) add(&s, cells[i]);
+  assert_int_equal(s.cells, 9);
+  assert_int_equal(s.numbers, 4);
+  assert_int_equal(s.integers, 1);
+  assert_int_equal(s.padded, 0);
+  assert_int_equal(s.magnitudes[0], 1);
+  assert_int_equal(s.magnitudes[FW_SKETCH_MAGNITUDES - 1], 2);
+  assert_int_equal(s.words, 1 + 1 + 5 + 1 + 1);
+  const fw_element_sketch *bar = &s.elements[FW_SEPARATOR_BAR], *semicolon = &s.elements[FW_SEPARATOR_SEMICOLON];
+  assert_true(bar->cells == 1 && bar->elements == 4 && bar->separators == 6 && bar->valued == 1);
+  assert_true(semicolon->cells == 1 && semicolon->elements == 1 && semicolon->separators == 1);
+  fw_column_sketch_clear(&s);
+  fw_column_sketch_init(&s, 10);
+  add(&s, "-1");
+  assert_true(fw_column_sketch_mean(&s) == 0);
+  fw_column_sketch_clear(&s);
+}
+
 static void means_are_near(void **state) {
   (void)state;
   fw_column_sketch s;
@@ -214,6 +255,8 @@ int main(void) {
       cmocka_unit_test(distinct_counts),
       cmocka_unit_test(few_values_are_counted),
       cmocka_unit_test(figures_of_cells),
+      cmocka_unit_test(full_registers),
+      cmocka_unit_test(odd_cells),
       cmocka_unit_test(means_are_near),
       cmocka_unit_test(pieces_merge_into_the_whole),
       cmocka_unit_test(what_names_say),

@@ -545,6 +545,248 @@ static void history_refused(void **state) {
                  "column t: the time is missing, which the history needs");
 }
 
+/* What a cross cannot combine. */
+static void crosses_refused(void **state) {
+  (void)state;
+  static const struct {
+    const char *of, *message;
+    furrow_status status;
+  } cases[] = {
+      {"\"a\",\"n\"", "cross: n is a number", FURROW_E_FORMAT},
+      {"\"a\",\"s\"", "cross: only categories, bins and parts of times of the log can be crossed", FURROW_E_ARGUMENT},
+      {"\"a\",\"t.age\"", "cross: t.age is a number", FURROW_E_FORMAT},
+      {"\"a\",\"genre\"", "cross: only categories, bins and parts of times of the log can be crossed",
+       FURROW_E_ARGUMENT},
+  };
+  put_text(TABLE, "a,genre\nk,x\n");
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char schema[600];
+    snprintf(schema, sizeof schema,
+             "{\"columns\":{\"a\":{\"as\":\"category\"},\"n\":{\"as\":\"number\"},\"s\":{\"as\":\"set\",\"separator\":"
+             "\"|\"},\"t\":{\"as\":\"time\",\"unit\":\"s\",\"parts\":[\"age\"]},\"genre\":{\"as\":\"category\"}},"
+             "\"tables\":{\"" TABLE "\":\"a\"},\"cross\":[{\"of\":[%s],\"bits\":4}]}",
+             cases[i].of);
+    expect_refused(schema, "a,n,s,t\nk,1,p,5\n", cases[i].status, cases[i].message);
+  }
+}
+
+/* ---- The format of rows --------------------------------------------------------------------------------- */
+
+#define WEIGHED                                                                                                 \
+  "{\"columns\":{\"y\":{\"as\":\"label\"},\"w\":{\"as\":\"weight\"},\"a\":{\"as\":\"category\"},\"n\":{\"as\":" \
+  "\"number\",\"scale\":\"none\"}}}"
+
+static furrow_status open_table(furrow_parser **parser, const char *uri, furrow_value_type type, uint32_t nparts,
+                                furrow_error *err) {
+  furrow_parser_params params;
+  furrow_parser_params_init(&params);
+  params.format = "table";
+  params.value_type = type;
+  params.nparts = nparts;
+  params.threads = 1;
+  *parser = NULL;
+  return furrow_parser_open(parser, uri, &params, err);
+}
+
+static void the_format_table(void **state) {
+  (void)state;
+  furrow_parser *parser;
+  furrow_error err = {0};
+  fw_buffer text = {0};
+  put_text(LOG, "y,w,a,n\n1,2,k,3\n0,1,l,4\n");
+  furrow_encoder *encoder = build_encoder(LOG, WEIGHED);
+  save_encoder(encoder);
+  assert_int_equal(open_table(&parser, LOG, FURROW_VALUE_F32, 1, &err), FURROW_E_ARGUMENT);
+  assert_string_equal(err.message, "format table needs the argument encoder");
+  assert_string_equal(err.hint, "LOG?format=table&encoder=DIR, where DIR is a model or was made by furrow rows encode");
+  assert_int_equal(open_table(&parser, LOG "?encoder=" ENCODER_PLACE, FURROW_VALUE_I32, 1, &err), FURROW_OK);
+  assert_int_equal(furrow_parser_next(parser, &err), FURROW_E_UNSUPPORTED);
+  assert_string_equal(err.message, "rows of a table have values of type f32");
+  furrow_parser_close(parser);
+  assert_int_equal(open_table(&parser, LOG "?encoder=" ENCODER_PLACE, FURROW_VALUE_F32, 2, &err), FURROW_OK);
+  assert_int_equal(furrow_parser_column_count(parser), 2);
+  assert_string_equal(furrow_parser_column_name(parser, 0), "a");
+  assert_string_equal(furrow_parser_column_name(parser, 1), "n");
+  assert_null(furrow_parser_column_name(parser, 2));
+  assert_string_equal(furrow_parser_label_name(parser), "y");
+  assert_string_equal(furrow_parser_weight_name(parser), "w");
+  assert_int_equal(furrow_parser_label_column(parser), -1);
+  assert_int_equal(furrow_parser_weight_column(parser), -1);
+  furrow_parser_close(parser);
+  put_text("memory://new.csv", "a,n\nk,5\nl,6\n"); /* neither label nor weight */
+  expect_rows(encoder, "memory://new.csv", "&label=optional", "- a=k n:5\n- a=l n:6\n");
+  expect_rows(encoder, "memory://new.csv", "&label=none", "- a=k n:5\n- a=l n:6\n");
+  assert_int_equal(read_encoded(encoder, "memory://new.csv", "", 1, 0, &text, &err), FURROW_E_FORMAT);
+  assert_string_equal(err.message, "the log lacks columns that the schema has: y, w");
+  assert_string_equal(err.hint, "");
+  put_text("memory://new.csv", "1 2:3\n0 1:2\n"); /* rows that are encoded already */
+  assert_int_equal(read_encoded(encoder, "memory://new.csv", "", 1, 0, &text, &err), FURROW_E_FORMAT);
+  assert_string_equal(err.hint, "rows that are encoded already are read by their own format, such as libffm");
+  fw_buffer_clear(&text);
+  furrow_encoder_free(encoder);
+}
+
+/* A log that is longer than what is looked at first: whether it has labels its first records say. */
+static void labels_of_long_logs(void **state) {
+  (void)state;
+  fw_buffer log = {0}, bare = {0}, text = {0};
+  furrow_error err = {0};
+  put_text(LOG, "y,w,a,n\n1,1,k,3\n0,1,l,4\n");
+  furrow_encoder *encoder = build_encoder(LOG, WEIGHED);
+  save_encoder(encoder);
+  for (int i = 0; i < 9000; i++) {
+    fw_buffer_format(&log, "{\"y\":%d,\"w\":1,\"a\":\"k\",\"n\":%d}\n", i % 2, i);
+    fw_buffer_format(&bare, "{\"y\":null,\"w\":1,\"a\":\"k\",\"n\":%d}\n", i);
+  }
+  fw_buffer_byte(&log, 0);
+  fw_buffer_byte(&bare, 0);
+  put_text("memory://long.json", log.bytes);
+  if (read_encoded(encoder, "memory://long.json", "&label=optional", 1, 0, &text, &err) != FURROW_OK)
+    fail_msg("%s", err.message);
+  assert_memory_equal(text.bytes, "0 a=k n:0\n1 a=k n:1\n", 20);
+  text.size = 0;
+  put_text("memory://long.json", bare.bytes);
+  if (read_encoded(encoder, "memory://long.json", "&label=optional", 1, 0, &text, &err) != FURROW_OK)
+    fail_msg("%s", err.message);
+  assert_memory_equal(text.bytes, "- a=k n:0\n- a=k n:1\n", 20);
+  assert_int_equal(furrow_memory_file_remove("memory://long.json", NULL), FURROW_OK);
+  fw_buffer_clear(&log);
+  fw_buffer_clear(&bare);
+  fw_buffer_clear(&text);
+  furrow_encoder_free(encoder);
+}
+
+/* Rows that depend on those before them: all again after a rewind, and never in parts. */
+static void rows_with_a_history(void **state) {
+  (void)state;
+  furrow_parser *parser;
+  furrow_error err = {0};
+  put_text(LOG, "u,i,t\np,m1,1\np,m2,2\np,m3,3\n");
+  furrow_encoder *encoder = build_encoder(
+      LOG, "{\"columns\":{\"u\":{\"as\":\"category\",\"role\":\"user\"},\"i\":{\"as\":\"category\",\"role\":\"item\"},"
+           "\"t\":{\"as\":\"time\",\"unit\":\"s\",\"role\":\"time\",\"parts\":[]}},\"history\":2}");
+  save_encoder(encoder);
+  assert_int_equal(open_table(&parser, LOG "?encoder=" ENCODER_PLACE, FURROW_VALUE_F32, 2, &err), FURROW_E_ARGUMENT);
+  assert_string_equal(err.message, "rows with a history cannot be read in parts");
+  assert_null(parser);
+  assert_int_equal(open_table(&parser, LOG "?encoder=" ENCODER_PLACE, FURROW_VALUE_F32, 1, &err), FURROW_OK);
+  for (int pass = 0; pass < 2; pass++) {
+    fw_buffer text = {0};
+    assert_int_equal(furrow_parser_next(parser, &err), FURROW_OK);
+    for (size_t i = 0; i < 3; i++) put_row_text(&text, encoder, furrow_parser_value(parser), i);
+    fw_buffer_byte(&text, 0);
+    assert_string_equal(text.bytes,
+                        "1 u=p i=m1\n1 u=p i=m2 history=m1\n1 u=p i=m3 history=m1:0.7071 history=m2:0.7071\n");
+    fw_buffer_clear(&text);
+    assert_int_equal(furrow_parser_rewind(parser, &err), FURROW_OK);
+  }
+  furrow_parser_close(parser);
+  furrow_encoder_free(encoder);
+}
+
+/* ---- Tables that are elsewhere, or of something else ------------------------------------------------------ */
+
+static void tables_in_folders(void **state) {
+  (void)state;
+  static const char schema[] = "{\"columns\":{\"i\":{\"as\":\"category\"},\"genre\":{\"as\":\"category\"}},\"tables\":{"
+                               "\"table.csv\":\"i\"}}";
+  static const char absolute[] = "{\"columns\":{\"i\":{\"as\":\"category\"},\"genre\":{\"as\":\"category\"}},"
+                                 "\"tables\":{\"/nowhere/table.csv\":\"i\"}}";
+  furrow_encoder *encoder;
+  furrow_encoder_params params;
+  furrow_error err = {0};
+  furrow_encoder_params_init(&params);
+  put_text(LOG, "i,x\nm1,1\nm2,2\n");
+  put_text("memory://folder/table.csv", "i,genre\nm1,a\nm3,b\n");
+  assert_int_equal(try_build(&encoder, LOG, schema, &params, &err), FURROW_E_NOT_FOUND);
+  params.folder = "memory://folder";
+  if (try_build(&encoder, LOG, schema, &params, &err) != FURROW_OK) fail_msg("%s", err.message);
+  expect_rows(encoder, LOG, "", "1 i=m1 genre=a\n1 i=m2\n");
+  furrow_encoder_free(encoder);
+  assert_int_equal(try_build(&encoder, LOG, absolute, &params, &err), FURROW_E_NOT_FOUND);
+  assert_null(encoder);
+  put_text("memory://folder/table.csv", "i,genre\nx1,a\nx3,b\n"); /* of other items */
+  assert_int_equal(try_build(&encoder, LOG, schema, &params, &err), FURROW_E_FORMAT);
+  assert_string_equal(err.message, "table table.csv: its column i has none of the values that the log has in i");
+  put_text("memory://folder/table.csv", "i,genre\n");
+  assert_int_equal(try_build(&encoder, LOG, schema, &params, &err), FURROW_E_FORMAT);
+  assert_string_equal(err.message, "table table.csv: its column i has none of the values that the log has in i");
+  assert_null(encoder);
+  assert_int_equal(furrow_memory_file_remove("memory://folder/table.csv", NULL), FURROW_OK);
+}
+
+/* A label or the role of an item is the log's own; all that is absent is named. */
+static void columns_of_the_log(void **state) {
+  (void)state;
+  put_text(TABLE, "i,y,genre\nm1,1,a\n");
+  expect_refused("{\"columns\":{\"y\":{\"as\":\"label\"},\"i\":{\"as\":\"category\"},\"genre\":{\"as\":\"category\"},"
+                 "\"b\":{\"as\":\"category\"}},\"tables\":{\"" TABLE "\":\"i\"}}",
+                 "i,x\nm1,1\n", FURROW_E_FORMAT, "the schema has columns that the data does not have: y, b");
+  put_text(TABLE, "i,genre\nm1,a\n");
+  expect_refused(
+      "{\"columns\":{\"a\":{\"as\":\"category\"},\"i\":{\"as\":\"category\"},\"genre\":{\"as\":\"category\"}},"
+      "\"tables\":{\"" TABLE "\":{\"key\":\"i\",\"column\":\"item\"}}}",
+      "i,x\nm1,1\n", FURROW_E_FORMAT,
+      "the schema has columns that the data does not have: a, item (the key of " TABLE ")");
+}
+
+/* Of a log with many columns the hint has the first ones. */
+static void hints_are_cut_short(void **state) {
+  (void)state;
+  fw_buffer log = {0};
+  furrow_encoder *encoder;
+  furrow_error err = {0};
+  for (int i = 0; i < 60; i++) fw_buffer_format(&log, "%scolumn%d", i ? "," : "", i);
+  for (int i = 0; i < 60; i++) fw_buffer_format(&log, "%s%d", i ? "," : "\n", i);
+  fw_buffer_text(&log, "\n");
+  fw_buffer_byte(&log, 0);
+  put_text(LOG, log.bytes);
+  assert_int_equal(try_build(&encoder, LOG, "{\"columns\":{\"a\":{\"as\":\"category\"}}}", NULL, &err),
+                   FURROW_E_FORMAT);
+  assert_memory_equal(err.hint, "the log has the columns column0, column1, ", 42);
+  assert_null(strstr(err.hint, "column40"));
+  assert_int_equal(try_build(&encoder, LOG, "{\"columns\":{\"a\":{\"as\":\"category\"}}}", NULL, NULL),
+                   FURROW_E_FORMAT);
+  assert_int_equal(furrow_memory_file_remove(LOG, NULL), FURROW_OK);
+  fw_buffer_clear(&log);
+}
+
+/* A log of which no record can be read. */
+static void bad_logs(void **state) {
+  (void)state;
+  furrow_encoder *encoder;
+  furrow_encoder_params params;
+  furrow_error err = {0};
+  furrow_encoder_params_init(&params);
+  params.on_bad = FURROW_ON_BAD_SKIP;
+  put_text(LOG, "y,a\nx,k\nz,l\n");
+  static const char schema[] = "{\"columns\":{\"y\":{\"as\":\"label\"},\"a\":{\"as\":\"category\"}}}";
+  assert_int_equal(try_build(&encoder, LOG, schema, &params, &err), FURROW_E_FORMAT);
+  assert_string_equal(err.message, "the log has no records that can be read");
+  assert_string_equal(err.file, LOG);
+  assert_int_equal(try_build(&encoder, LOG, schema, &params, NULL), FURROW_E_FORMAT);
+  assert_null(encoder);
+}
+
+/* An encoder that is there already stays, and so does one of which a file is there. */
+static void saves_that_are_refused(void **state) {
+  (void)state;
+  furrow_error err = {0};
+  furrow_encoder *loaded = NULL;
+  put_text(LOG, "y,a\n1,k\n");
+  furrow_encoder *encoder = build_encoder(LOG, "{\"columns\":{\"y\":{\"as\":\"label\"},\"a\":{\"as\":\"category\"}}}");
+  save_encoder(encoder);
+  assert_int_equal(furrow_encoder_save(encoder, ENCODER_PLACE, false, &err), FURROW_E_EXISTS);
+  assert_int_equal(furrow_memory_file_remove(ENCODER_PLACE "/dictionary.furrow", NULL), FURROW_OK);
+  assert_int_equal(furrow_encoder_save(encoder, ENCODER_PLACE, false, &err), FURROW_E_EXISTS);
+  assert_int_equal(furrow_encoder_load(&loaded, ENCODER_PLACE, &err), FURROW_E_NOT_FOUND);
+  assert_null(loaded);
+  save_encoder(encoder);
+  assert_int_equal(furrow_encoder_load(&loaded, ENCODER_PLACE, &err), FURROW_OK);
+  furrow_encoder_free(loaded);
+  furrow_encoder_free(encoder);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(categories),
@@ -571,6 +813,15 @@ int main(void) {
       cmocka_unit_test(events_of_any_bytes),
       cmocka_unit_test(sides),
       cmocka_unit_test(history_refused),
+      cmocka_unit_test(crosses_refused),
+      cmocka_unit_test(the_format_table),
+      cmocka_unit_test(labels_of_long_logs),
+      cmocka_unit_test(rows_with_a_history),
+      cmocka_unit_test(tables_in_folders),
+      cmocka_unit_test(columns_of_the_log),
+      cmocka_unit_test(hints_are_cut_short),
+      cmocka_unit_test(bad_logs),
+      cmocka_unit_test(saves_that_are_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,9 @@
 /* tests/unit/rows/test_propose.c: schemas proposed from logs. */
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/buffer.h"
 #include "base/rng.h"
@@ -211,7 +213,48 @@ static void put_class(fw_buffer *t, uint64_t row, uint64_t c) {
   fw_buffer_text(t, classes[c % 3]);
 }
 
+static void put_signed(fw_buffer *t, uint64_t row, uint64_t c) {
+  (void)row;
+  fw_buffer_format(t, "%d", (int)(c % 101) - 50);
+}
+static void put_commoner(fw_buffer *t, uint64_t row, uint64_t c) {
+  (void)row;
+  fw_buffer_text(t, c % 4 ? "ape" : "apes");
+}
+static void put_fraction(fw_buffer *t, uint64_t row, uint64_t c) {
+  (void)row;
+  fw_buffer_format(t, "%g", 0.5 + (double)(c % 90));
+}
+static void put_na(fw_buffer *t, uint64_t row, uint64_t c) {
+  (void)row;
+  fw_buffer_text(t, c % 2 ? "NA" : "null");
+}
+static void put_small_codes(fw_buffer *t, uint64_t row, uint64_t c) {
+  (void)row;
+  fw_buffer_format(t, "0%d", 1 + (int)(c % 5));
+}
+static void put_large(fw_buffer *t, uint64_t row, uint64_t c) {
+  (void)row;
+  fw_buffer_format(t, "%d", 1000 * (int)(c % 3));
+}
+static void put_low(fw_buffer *t, uint64_t row, uint64_t c) {
+  (void)row;
+  fw_buffer_format(t, "%d", -1000 * (int)(c % 3));
+}
+static void put_animal(fw_buffer *t, uint64_t row, uint64_t c) {
+  (void)row;
+  fw_buffer_format(t, "animal%d", (int)(c % 4));
+}
+
 static const example examples[] = {
+    {"balance", put_signed, "{\"as\": \"number\", \"scale\": \"standard\"}"},
+    {"target", put_commoner, "{\"as\": \"label\", \"classes\": [\"ape\", \"apes\"]}"},
+    {"sample_weight", put_signed, "{\"as\": \"number\", \"scale\": \"standard\"}"},
+    {"sample_weight", put_city, "{\"as\": \"category\"}"},
+    {"sample_weight", put_number_or_na, "{\"as\": \"number\", \"scale\": \"standard\"}"},
+    {"qid", put_fraction, "{\"as\": \"number\", \"scale\": \"standard\"}"},
+    {"nothing", put_na, "{\"as\": \"category\"}"},
+    {"code", put_small_codes, "{\"as\": \"category\"}"},
     {"user_id", put_user, "{\"as\": \"category\", \"role\": \"user\"}"},
     {"movieId", put_id, "{\"as\": \"category\", \"role\": \"item\"}"},
     {"shop_id", put_id, "{\"as\": \"category\"}"},
@@ -418,6 +461,7 @@ static void many_columns_are_cut_short(void **state) {
   for (int i = 0; i < 25; i++) fw_buffer_format(&text, "%sc%d", i ? "," : "", i);
   for (int i = 0; i < 20; i++) fw_buffer_format(&wanted, "%sc%d", i ? ", " : "", i);
   fw_buffer_text(&wanted, " and 5 more");
+  fw_buffer_byte(&wanted, 0);
   for (int row = 0; row < 3; row++)
     for (int i = 0; i < 25; i++) fw_buffer_format(&text, "%s%d", i ? "," : "\n", row + i);
   fw_buffer_text(&text, "\n");
@@ -636,9 +680,300 @@ static void labels_in_doubt(void **state) {
   expect_no_label("answer", put_yes, "no column is known to be the label; answer may be one");
   expect_no_label("response", put_hex, "no column is known to be the label; response may be one");
   expect_no_label("level_id", put_level, NULL);
+  expect_no_label("index", put_level, NULL);
+  expect_no_label("code", put_small_codes, NULL);
+  expect_no_label("profit", put_large, NULL);
+  expect_no_label("loss", put_low, NULL);
+  expect_no_label("animals", put_animal, NULL);
+  expect_no_label("shares", put_amount, NULL);
   expect_no_label("price", put_real, NULL);
   expect_no_label("animal", put_rare, NULL);
   expect_no_label("page", put_constant, NULL);
+}
+
+/* Two columns look like labels; and a log without items, of which nobody asks for one. */
+static void several_labels_in_doubt(void **state) {
+  (void)state;
+  fw_buffer text = {0};
+  furrow_schema *schema;
+  furrow_error err = {0};
+  furrow_schema_propose_params params;
+  furrow_schema_propose_params_init(&params);
+  params.strict = true;
+  fw_buffer_text(&text, "user,item,opinion,watched\n");
+  for (int i = 0; i < 200; i++) fw_buffer_format(&text, "u%d,i%d,%d,%s\n", i % 9, i % 31, i % 5, i % 3 ? "no" : "yes");
+  add_file("memory://log.csv", &text);
+  assert_int_equal(propose(&schema, "memory://log.csv", &params, &err), FURROW_E_ARGUMENT);
+  assert_string_equal(err.message, "no column is known to be the label; opinion, watched may be one");
+  assert_string_equal(err.hint, "--label opinion, or --label '' if the log has none");
+  remove_file("memory://log.csv", &text);
+  fw_buffer_text(&text, "user,opinion,lists\n");
+  for (int i = 0; i < 200; i++) fw_buffer_format(&text, "u%d,%d,%d\n", i % 9, i % 5, i % 2);
+  add_file("memory://log.csv", &text);
+  assert_int_equal(propose(&schema, "memory://log.csv", &params, &err), FURROW_OK);
+  furrow_schema_free(schema);
+  remove_file("memory://log.csv", &text);
+  for (int i = 0; i < 2500; i++) /* lists, and more values than are counted one by one */
+    fw_buffer_format(&text, "{\"user\":\"u%d\",\"item\":\"i%d\",\"tags\":[%d,%d],\"x\":%d}\n", i % 9, i % 31, i % 2,
+                     i % 3, i);
+  add_file("memory://log.jsonl", &text);
+  assert_int_equal(propose(&schema, "memory://log.jsonl", &params, &err), FURROW_OK);
+  furrow_schema_free(schema);
+  remove_file("memory://log.jsonl", &text);
+}
+
+static void expect_text(const char *uri, const furrow_schema_propose_params *params, const char *part) {
+  char *text = text_of(uri, params, true);
+  if (!strstr(text, part)) fail_msg("%s is not in %s", part, text);
+  furrow_free(text);
+}
+
+/* Where a user is known, and one identifier alone repeats. */
+static void the_only_id(void **state) {
+  (void)state;
+  static const struct {
+    const char *head;
+    int other, third; /* distinct values */
+    bool found;
+  } cases[] = {
+      {"user_id,shop_id,x", 40, 0, true},
+      {"user_id,shop_id,x", 5, 0, false},    /* too few */
+      {"user_id,shop_id,x", 1000, 0, false}, /* different in each row */
+      {"user_id,shop_id,town_id", 40, 50, false},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    fw_buffer text = {0};
+    fw_buffer_format(&text, "%s\n", cases[i].head);
+    for (int row = 0; row < 400; row++)
+      fw_buffer_format(&text, "u%d,%d,%g\n", row % 7, row % cases[i].other,
+                       cases[i].third ? row % cases[i].third : row / 8.0);
+    add_file("memory://log.csv", &text);
+    char *found = text_of("memory://log.csv", NULL, true);
+    assert_int_equal(strstr(found, "the only id beside the user") != NULL, cases[i].found);
+    assert_int_equal(strstr(found, "\"role\": \"item\"") != NULL, cases[i].found);
+    furrow_free(found);
+    remove_file("memory://log.csv", &text);
+  }
+}
+
+/* Examples that a line of text cannot hold, or not whole. */
+static void odd_examples(void **state) {
+  (void)state;
+  static const struct {
+    const char *cell, *wanted; /* of a file of JSON lines */
+  } cases[] = {
+      {"\xff\xfe", "texts such as 2 bytes"},
+      {"\\u0001", "texts such as 1 bytes"},
+      {"x\x7f", "texts such as 2 bytes"},
+      {"ééééééééééééééééééééééééééééééééééééééé", "é…"},
+      {"aéééééééééééééééééééééééééééééééééééééé", "é…"},
+      {"\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80"
+       "\x80\x80"
+       "\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80"
+       "\x80\x80",
+       "texts such as …, 1 distinct"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    fw_buffer text = {0};
+    for (int row = 0; row < 30; row++) fw_buffer_format(&text, "{\"a\":\"%s\",\"b\":%d.5}\n", cases[i].cell, row);
+    add_file("memory://log.jsonl", &text);
+    expect_text("memory://log.jsonl", NULL, cases[i].wanted);
+    remove_file("memory://log.jsonl", &text);
+  }
+}
+
+/* Names of classes are text. */
+static void classes_that_are_not_text(void **state) {
+  (void)state;
+  static const char *const cells[] = {"\xff\xfe", "a\\u0000b"};
+  for (size_t i = 0; i < 2; i++) {
+    fw_buffer text = {0};
+    for (int row = 0; row < 30; row++)
+      fw_buffer_format(&text, "{\"target\":\"%s\",\"b\":%d.5}\n", row % 3 ? cells[i] : "x", row);
+    add_file("memory://log.jsonl", &text);
+    expect_refused("memory://log.jsonl", NULL, FURROW_E_FORMAT,
+                   "column target: a name of a class is not text in UTF-8");
+    remove_file("memory://log.jsonl", &text);
+  }
+}
+
+/* Of so many values and elements those that occur once are left out. */
+static void many_values(void **state) {
+  (void)state;
+  fw_buffer text = {0};
+  for (int i = 0; i < 26000; i++)
+    fw_buffer_format(&text, "{\"c\":\"v%d\",\"l\":[\"e%d\",\"f%d\"],\"n\":%d.5}\n", i % 13000, i % 7000, i % 7001,
+                     i % 90);
+  add_file("memory://log.jsonl", &text);
+  expect_schema(
+      "memory://log.jsonl", NULL,
+      "    \"c\": {\"as\": \"category\", \"min_count\": 2},\n    \"l\": {\"as\": \"set\", \"separator\": \"|\", "
+      "\"min_count\": 2},\n    \"n\": {\"as\": \"number\", \"scale\": \"standard\"}\n  }\n");
+  char *why = text_of("memory://log.jsonl", NULL, true);
+  assert_non_null(strstr(why, "; values that occur once are left out"));
+  assert_non_null(strstr(why, "; elements that occur once are left out"));
+  furrow_free(why);
+  remove_file("memory://log.jsonl", &text);
+}
+
+/* More columns than each get many values, more threads than sketches; and more columns than there may be. */
+static void many_columns(void **state) {
+  (void)state;
+  fw_buffer text = {0};
+  furrow_schema *schema;
+  furrow_schema_propose_params params;
+  furrow_schema_propose_params_init(&params);
+  params.threads = 40;
+  for (int i = 0; i < 1100; i++) fw_buffer_format(&text, "%sc%d", i ? "," : "", i);
+  for (int row = 0; row < 70; row++)
+    for (int i = 0; i < 1100; i++) fw_buffer_format(&text, "%s%c%d", i ? "," : "\n", 'a' + i % 20, row % (i % 69 + 2));
+  add_file("memory://wide.csv", &text);
+  assert_int_equal(propose(&schema, "memory://wide.csv", &params, NULL), FURROW_OK);
+  assert_int_equal(furrow_schema_column_count(schema), 1100);
+  furrow_schema_free(schema);
+  remove_file("memory://wide.csv", &text);
+  for (int i = 0; i < 10001; i++) fw_buffer_format(&text, "%sc%d", i ? "," : "", i);
+  for (int i = 0; i < 10001; i++) fw_buffer_format(&text, "%s%d", i ? "," : "\n", i % 10);
+  add_file("memory://wide.csv", &text);
+  expect_refused("memory://wide.csv?header=yes", NULL, FURROW_E_UNSUPPORTED, "the log has more than 10000 columns");
+  remove_file("memory://wide.csv", &text);
+  fw_buffer_text(&text, "{\"a\":1}\n");
+  for (int i = 0; i < 120000; i++) fw_buffer_byte(&text, i % 100 == 99 ? '\n' : ' ');
+  for (int i = 0; i < 10001; i++) fw_buffer_format(&text, "%s\"k%05d\":1", i ? "," : "{", i);
+  fw_buffer_text(&text, "}\n");
+  add_file("memory://wide.jsonl", &text);
+  expect_refused("memory://wide.jsonl", NULL, FURROW_E_UNSUPPORTED, "the log has more than 10000 columns");
+  remove_file("memory://wide.jsonl", &text);
+}
+
+/* A column without a name has its number; one that no schema can name is left out. */
+static void names_that_are_none(void **state) {
+  (void)state;
+  fw_buffer text = {0};
+  for (int i = 0; i < 9000; i++)
+    fw_buffer_format(&text, "{\"a\":\"x%d\"%s}\n", i % 7, i == 8000 ? ",\"\":1,\"\\u0000b\":2" : "");
+  add_file("memory://log.jsonl", &text);
+  expect_schema("memory://log.jsonl", NULL, "    \"a\": {\"as\": \"category\"}\n  }\n");
+  remove_file("memory://log.jsonl", &text);
+  fw_buffer_text(&text, "{}\n{}\n");
+  add_file("memory://log.jsonl", &text);
+  furrow_schema *schema;
+  furrow_error err = {0};
+  assert_int_equal(propose(&schema, "memory://log.jsonl", NULL, &err), FURROW_E_ARGUMENT);
+  assert_string_equal(err.message, "columns: there are none");
+  remove_file("memory://log.jsonl", &text);
+}
+
+/* Columns of Vowpal Wabbit's text that the caller names, and weights that are not there. */
+static void vowpal_wabbit_by_name(void **state) {
+  (void)state;
+  fw_buffer text = {0};
+  furrow_schema_propose_params params;
+  for (int i = 0; i < 100; i++)
+    fw_buffer_format(&text, "%d %d 't%d |user u%d |f price:%d\n", i % 2 ? 1 : -1, 1 + i % 3, i % 5, i % 7, i % 11);
+  add_file("memory://events.vw", &text);
+  furrow_schema_propose_params_init(&params);
+  params.group = "tag";
+  params.label = "weight";
+  expect_text("memory://events.vw", &params, "named as the group");
+  expect_text("memory://events.vw", &params, "named as the label");
+  furrow_schema_propose_params_init(&params);
+  params.weight = "label";
+  expect_refused("memory://events.vw", &params, FURROW_E_ARGUMENT,
+                 "column label cannot be the weight: it has negative numbers");
+  remove_file("memory://events.vw", &text);
+  for (int i = 0; i < 100; i++) fw_buffer_format(&text, "%d |user u%d |f price:%d\n", i % 2 ? 1 : -1, i % 7, i % 11);
+  add_file("memory://events.vw", &text);
+  expect_text("memory://events.vw", NULL, "\"weight\": {\"as\": \"ignore\"");
+  remove_file("memory://events.vw", &text);
+}
+
+/* Times that the caller names, whatever their numbers are; a column of times that has no parts; no item. */
+static void times_by_name(void **state) {
+  (void)state;
+  fw_buffer text = {0};
+  furrow_schema_propose_params params;
+  furrow_comm nobody = {0};
+  furrow_schema *schema;
+  furrow_schema_propose_params_init(&params);
+  params.time = "step";
+  fw_buffer_text(&text, "user,item,step,rating,phone\n");
+  for (int i = 0; i < 200; i++)
+    fw_buffer_format(&text, "u%d,i%d,%d,%d,%d\n", i % 9, i % 31, i, 1 + i % 5, 1700000000 + i * 1000);
+  add_file("memory://log.csv", &text);
+  expect_schema(
+      "memory://log.csv", &params,
+      "    \"user\": {\"as\": \"category\", \"role\": \"user\"},\n    \"item\": {\"as\": \"category\", "
+      "\"role\": \"item\"},\n    \"step\": {\"as\": \"time\", \"role\": \"time\", \"unit\": \"s\", \"parts\": []},\n"
+      "    \"rating\": {\"as\": \"label\"},\n    \"phone\": {\"as\": \"number\", \"scale\": \"standard\"}\n  }\n");
+  params.item =
+      "a name that is far longer than any that is looked for among those that a log has, so that none is offered";
+  assert_int_equal(propose(&schema, "memory://log.csv", &params, NULL), FURROW_E_ARGUMENT);
+  params.item = NULL;
+  params.comm = &nobody;
+  assert_int_equal(propose(&schema, "memory://log.csv", &params, NULL), FURROW_E_ARGUMENT);
+  assert_null(schema);
+  remove_file("memory://log.csv", &text);
+  fw_buffer_text(&text, "user,when,rating\n");
+  for (int i = 0; i < 200; i++) fw_buffer_format(&text, "u%d,%d,%d\n", i % 9, 1700000000 + i * 10000, 1 + i % 5);
+  add_file("memory://log.csv", &text);
+  expect_text("memory://log.csv", NULL, "\"parts\": [\"hour\", \"weekday\"]"); /* nothing is recommended */
+  remove_file("memory://log.csv", &text);
+}
+
+/* A pipe is read once: a column that turns up late is too late. */
+static void *write_pipe(void *item) {
+  const fw_buffer *text = item;
+  int *fd = (int *)(void *)(text->bytes);
+  for (size_t at = sizeof *fd; at < text->size;) {
+    const ssize_t n = write(*fd, text->bytes + at, text->size - at);
+    if (n <= 0) break;
+    at += (size_t)n;
+  }
+  close(*fd);
+  return NULL;
+}
+
+static void late_columns_of_a_pipe(void **state) {
+  (void)state;
+  int fds[2];
+  char path[64];
+  pthread_t thread;
+  fw_buffer text = {0};
+  furrow_schema *schema;
+  furrow_error err = {0};
+  assert_int_equal(pipe(fds), 0);
+  fw_buffer_append(&text, &fds[1], sizeof fds[1]);
+  for (int i = 0; i < 9000; i++) fw_buffer_format(&text, "{\"a\":\"x%d\"%s}\n", i % 7, i == 8999 ? ",\"late\":1" : "");
+  snprintf(path, sizeof path, "/proc/self/fd/%d", fds[0]);
+  assert_int_equal(pthread_create(&thread, NULL, write_pipe, &text), 0);
+  assert_int_equal(propose(&schema, path, NULL, &err), FURROW_E_UNSUPPORTED);
+  assert_string_equal(err.message, "column late is not in the first records, and a pipe cannot be read again");
+  assert_string_equal(err.hint, "write the log to a file first");
+  close(fds[0]);
+  assert_int_equal(pthread_join(thread, NULL), 0);
+  fw_buffer_clear(&text);
+}
+
+/* Lists of one element are categories, unless some cells are not lists, or elements have values. */
+static void lists_of_one(void **state) {
+  (void)state;
+  static const struct {
+    const char *even, *odd, *wanted;
+  } cases[] = {
+      {"[\"x\"]", "[\"y\"]", "each list has one element"},
+      {"[\"x\"]", "\"y\"", "\"as\": \"set\""},
+      {"[\"x\"]", "[\"x\",\"y\"]", "\"as\": \"set\""},
+      {"[\"x:1\"]", "[\"y:2\"]", "\"values\": true"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    fw_buffer text = {0};
+    for (int row = 0; row < 60; row++)
+      fw_buffer_format(&text, "{\"a\":%s,\"b\":%d.5}\n", row % 2 ? cases[i].odd : cases[i].even, row);
+    add_file("memory://log.jsonl", &text);
+    expect_text("memory://log.jsonl", NULL, cases[i].wanted);
+    remove_file("memory://log.jsonl", &text);
+  }
 }
 
 static void logs_without_rows(void **state) {
@@ -668,6 +1003,17 @@ int main(void) {
       cmocka_unit_test(what_columns_cannot_be),
       cmocka_unit_test(tables_that_are_not_named_well),
       cmocka_unit_test(many_columns_are_cut_short),
+      cmocka_unit_test(several_labels_in_doubt),
+      cmocka_unit_test(the_only_id),
+      cmocka_unit_test(odd_examples),
+      cmocka_unit_test(classes_that_are_not_text),
+      cmocka_unit_test(many_values),
+      cmocka_unit_test(many_columns),
+      cmocka_unit_test(names_that_are_none),
+      cmocka_unit_test(vowpal_wabbit_by_name),
+      cmocka_unit_test(times_by_name),
+      cmocka_unit_test(lists_of_one),
+      cmocka_unit_test(late_columns_of_a_pipe),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

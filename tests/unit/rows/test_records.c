@@ -434,6 +434,81 @@ static furrow_status falling_offsets(void *rows, const furrow_rowblock **block, 
   return FURROW_OK;
 }
 
+/* Blocks of one row: one without rows first, then as many as `given` says; labels end with the second. */
+static unsigned given;
+
+static furrow_status next_given(void *rows, const furrow_rowblock **block, furrow_error *err) {
+  static const uint64_t offsets[] = {0, 1};
+  static const uint32_t indices[] = {3};
+  static const float labels[] = {1};
+  static const furrow_rowblock none = {.size = 0};
+  static const furrow_rowblock labelled = {.size = 1, .offset = offsets, .label = {labels}, .index = {indices}};
+  static furrow_rowblock bare;
+  (void)rows, (void)err;
+  bare = labelled;
+  bare.label.any = NULL;
+  if (given > 3) return FURROW_END;
+  *block = given == 0 ? &none : given < 3 ? &labelled : &bare;
+  given++;
+  return FURROW_OK;
+}
+
+static furrow_status strange_types(void *rows, const furrow_rowblock **block, furrow_error *err) {
+  static furrow_rowblock wrong;
+  wrong = (furrow_rowblock){.size = 1};
+  if (given++ == 0)
+    wrong.key_type = (furrow_key_type)99;
+  else
+    wrong.value_type = (furrow_value_type)99;
+  (void)rows, (void)err;
+  *block = &wrong;
+  return FURROW_OK;
+}
+
+static furrow_status cannot_rewind(void *rows, furrow_error *err) {
+  (void)rows, (void)err;
+  return FURROW_E_UNSUPPORTED;
+}
+
+/* A reader that has no function to close or rewind it, or one that fails. */
+static void readers_that_give_odd_blocks(void **state) {
+  (void)state;
+  static const furrow_rows_format once = {
+      .size = sizeof once, .name = "odd_once", .open_rows = open_nothing, .next_rows = next_given};
+  static const furrow_rows_format types = {.size = sizeof types,
+                                           .name = "odd_types",
+                                           .open_rows = open_nothing,
+                                           .next_rows = strange_types,
+                                           .rewind_rows = cannot_rewind};
+  furrow_parser *parser = NULL;
+  furrow_error err;
+  assert_true(test_write_text("odd", "1 2 3\n"));
+  assert_int_equal(furrow_rows_format_register(&once, NULL), FURROW_OK);
+  assert_int_equal(furrow_rows_format_register(&types, NULL), FURROW_OK);
+  given = 0;
+  assert_int_equal(furrow_parser_open_part(&parser, "odd", 0, 1, "odd_once", NULL), FURROW_OK);
+  for (int i = 0; i < 2; i++) {
+    assert_int_equal(furrow_parser_next(parser, &err), FURROW_OK);
+    assert_int_equal(furrow_parser_value(parser)->size, 1);
+  }
+  assert_int_equal(furrow_parser_next(parser, &err), FURROW_E_PARSE);
+  assert_string_equal(err.message, "rows from here on have no label, those before have one");
+  assert_int_equal(furrow_parser_rewind(parser, &err), FURROW_E_STATE);
+  assert_string_equal(err.message, "rows of format odd_once can be read only once");
+  furrow_parser_close(parser);
+  given = 0;
+  assert_int_equal(furrow_parser_open_part(&parser, "odd", 0, 1, "odd_types", NULL), FURROW_OK);
+  assert_int_equal(furrow_parser_next(parser, &err), FURROW_E_FORMAT);
+  assert_string_equal(err.message, "format odd_types: the block has a key_type or value_type that is not a type");
+  assert_int_equal(furrow_parser_rewind(parser, &err), FURROW_E_UNSUPPORTED);
+  assert_string_equal(err.message, "format odd_types cannot read its rows again");
+  furrow_parser_close(parser);
+  assert_int_equal(furrow_parser_open_part(&parser, "odd", 0, 1, "odd_types", NULL), FURROW_OK);
+  assert_int_equal(furrow_parser_next(parser, NULL), FURROW_E_FORMAT);
+  assert_int_equal(furrow_parser_rewind(parser, NULL), FURROW_E_UNSUPPORTED);
+  furrow_parser_close(parser);
+}
+
 static void close_nothing(void *rows) {
   (void)rows;
 }
@@ -471,7 +546,7 @@ static void odd_functions_are_failures(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       IN_DIR(every_record_is_read_once),     IN_DIR(bad_records_have_a_place),   IN_DIR(custom_readers),
-      IN_DIR(halves_of_formats_are_refused), IN_DIR(odd_functions_are_failures),
+      IN_DIR(halves_of_formats_are_refused), IN_DIR(odd_functions_are_failures), IN_DIR(readers_that_give_odd_blocks),
   };
   return cmocka_run_group_tests(tests, register_formats, NULL);
 }

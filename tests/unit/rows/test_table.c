@@ -154,6 +154,19 @@ static void layouts(void **state) {
       {"a,b\n", "header=maybe", ": E_ARGUMENT 0+0 header of a table must be one of: yes, no, auto 'maybe'"},
       {"a,b\n", "delimiter=x",
        ": E_ARGUMENT 0+0 delimiter must be one byte that is not a letter, a digit or a quote 'x'"},
+      {"a,b\n1,2\n", "delimiter=ab",
+       ": E_ARGUMENT 0+0 delimiter must be one byte that is not a letter, a digit or a quote 'ab'"},
+      {"a,b\n1,2\n", "delimiter=\"",
+       ": E_ARGUMENT 0+0 delimiter must be one byte that is not a letter, a digit or a quote '\"'"},
+      {"a,b\tc\n1,2\t3\n", "delimiter=tab", "a,b~c: 1,2~3 / "},
+      {"a,b\n", "quotes=maybe", ": E_ARGUMENT 0+0 quotes of a table must be one of: yes, no, auto 'maybe'"},
+      {"a,b\n", "newlines=maybe", ": E_ARGUMENT 0+0 newlines of a table must be one of: yes, no, auto 'maybe'"},
+      {"a,,b\nc,d,e\n", "", "0~1~2: a~-~b / c~d~e / "},
+      {"\"a\"b,c\n1,2\n", "header=no", ": E_FORMAT 0+0 the first record has a quote that is not closed ''"},
+      {"\"a,b\n1,2\n", "delimiter=,&header=yes",
+       ": E_FORMAT 0+1 a quote in the header is not closed, or text follows it '\"a,b'"},
+      {"[", "", "[: "},
+      {"[ 1,2\n", "", "0~1: [ 1~2 / "},
       {"a,\"b\n1,2\n", "header=yes&newlines=no",
        ": E_FORMAT 0+3 a quote in the header is not closed, or text follows it '\"b'"},
   };
@@ -169,6 +182,11 @@ static void kinds(void **state) {
       {"user|age\nann|5\n", "", "user~age: ann~5 / "},
       {"|a x\n", "", "label~weight~tag~a: -~-~-~[x] / "},
       {"|a x\n", "kind=csv&header=no", "0~1: -~a x / "},
+      {"x |a y\nz |b c\n", "", "x~a y: z~b c / "},
+      {"1 2 3 4 |a y\n1 2 3 4 |b c\n", "", "0~1: 1 2 3 4~a y / 1 2 3 4~b c / "},
+      {"1 't |a x | y | z\n", "", "1 't~a x~y~z: "},
+      {"1 |a\n2 |b\n", "", "0~1: 1~a / 2~b / "},
+      {"1 | x |a y\n2 |b z\n", "", "label~weight~tag~features~a~b: 1~-~-~[x]~[y]~- / 2~-~-~-~-~[z] / "},
       {"1 1.5 't|a x\n", "", "label~weight~tag~a: 1~1.5~t~[x] / "},
       {" \n {\"a\":1}\n", "", "a: 1 / "},
       {"{\"a\":1}\n", "kind=csv&header=no", "0: {\"a\":1} / "},
@@ -251,6 +269,116 @@ static void json_lines(void **state) {
   EXPECT(list);
 }
 
+/* Lines that are cut anywhere, values that nobody wants, escapes that say nothing. */
+static void json_mistakes(void **state) {
+  (void)state;
+  static const example list[] = {
+      {"{\"a\":false,\"b\":1E+5,\"c\":2e-7,\"d\":-0.5}\n", "", "a~b~c~d: false~1E+5~2e-7~-0.5 / "},
+      {"{\"a\":\"\\ue000\\uD83D\\uDE00\\u00Ff\"}\n", "", "a: \xee\x80\x80\xf0\x9f\x98\x80\xc3\xbf / "},
+      {"{\"a\":{\"b\":{}},\"c\":[[]],\"d\":[{ }],\"e\":[[ ]]}\n", "", "a.b~c~d~e: {}~[[]]~[{ }]~[[ ]] / "},
+      {"{\"a\\u0000b\":1,\"c\":2}\n", "", "c: 2 / "},
+      {"{\"a\":1}\n{\"a\":1", "", "a: E_PARSE 8+7 a comma or } is missing ''"},
+      {"{\"a\":1}\n{\"a\":-", "", "a: E_PARSE 8+6 not a number of JSON '-'"},
+      {"{\"a\":1}\n{\"a\":1.", "", "a: E_PARSE 8+6 not a number of JSON '1.'"},
+      {"{\"a\":1}\n{\"a\":1e", "", "a: E_PARSE 8+6 not a number of JSON '1e'"},
+      {"{\"a\":1}\n{\"a\":1e+", "", "a: E_PARSE 8+6 not a number of JSON '1e+'"},
+      {"{\"a\":1}\n{\"a\":fals}", "", "a: E_PARSE 8+6 not a value of JSON 'fals}'"},
+      {"{\"a\":1}\n{\"a\":\"\\", "", "a: E_PARSE 8+7 not an escape sequence '\\'"},
+      {"{\"a\":1}\n{\"a\":\"x\\\"", "", "a: E_PARSE 8+8 a string is not closed '\\\"'"},
+      {"{\"a\":1}\n{\"a\":\"\\u12", "", "a: E_PARSE 8+7 not an escape sequence '\\u12'"},
+      {"{\"a\":1}\n{\"a\":\"\\u12g4\"}", "", "a: E_PARSE 8+7 not an escape sequence '\\u12g4\"}'"},
+      {"{\"a\":1}\n{\"a\":\"\\u12:4\"}", "", "a: E_PARSE 8+7 not an escape sequence '\\u12:4\"}'"},
+      {"{\"a\":1}\n{\"a\":\"\\udc00\"}", "", "a: E_PARSE 8+7 half of a pair of \\u escapes '\\udc00\"}'"},
+      {"{\"a\":1}\n{\"a\":\"\\ud800\\u0041\"}", "", "a: E_PARSE 8+7 half of a pair of \\u escapes '\\ud800\\u0041\"}'"},
+      {"{\"a\":1}\n{\"a\":\"\\ud800\\uf000\"}", "", "a: E_PARSE 8+7 half of a pair of \\u escapes '\\ud800\\uf000\"}'"},
+      {"{\"a\":1}\n{\"a\":\"\\ud800abcdef\"}", "", "a: E_PARSE 8+7 half of a pair of \\u escapes '\\ud800abcdef\"}'"},
+      {"{\"a\":1}\n{\"a\":\"\\ud800\\nbcdef\"}", "",
+       "a: E_PARSE 8+7 half of a pair of \\u escapes '\\ud800\\nbcdef\"}'"},
+      {"{\"a\":1}\n{\"a\":[\"\\ud800\"]}", "", "a: E_PARSE 8+8 half of a pair of \\u escapes '\\ud800\"]}'"},
+      {"{\"a\":1}\n{\"\\ud800\":1}", "", "a: E_PARSE 8+3 half of a pair of \\u escapes '\\ud800\":1}'"},
+      {"{\"a\":1}\n{\"a\":{\"b\":{x:1}}}", "", "a~a.b: E_PARSE 8+12 a key in quotes is missing 'x:1}}}'"},
+      {"{\"a\":1}\n{\"a\":{\"b\":{", "", "a~a.b: E_PARSE 8+12 a key in quotes is missing ''"},
+      {"{\"a\":1}\n{\"a\":{\"b\":{\"c", "", "a~a.b: E_PARSE 8+12 a string is not closed '\"c'"},
+      {"{\"a\":1}\n{\"a\":{\"b\":{\"c\" 1}}}", "", "a~a.b: E_PARSE 8+16 a colon is missing behind the key '1}}}'"},
+      {"{\"a\":1}\n{\"a\":{\"b\":{\"c\":}}}", "", "a~a.b: E_PARSE 8+16 not a value of JSON '}}}'"},
+      {"{\"a\":1}\n{\"a\":{\"b\":{\"c\":1", "", "a~a.b: E_PARSE 8+17 a comma or } is missing ''"},
+      {"{\"a\":1}\n{\"a\":{\"b\":{\"c\":1]}}", "", "a~a.b: E_PARSE 8+17 a comma or } is missing ']}}'"},
+      {"{\"a\":1}\n{\"a\":[[1", "", "a: E_PARSE 8+9 a comma or ] is missing ''"},
+      {"{\"a\":1}\n{\"a\":[[1}", "", "a: E_PARSE 8+9 a comma or ] is missing '}'"},
+      {"{\"a\":1}\n{\"a\":[1,[2}", "", "a: E_PARSE 8+11 a comma or ] is missing '}'"},
+      {"{\"a\":1}\n{\"a\":[", "", "a: E_PARSE 8+7 a value is missing ''"},
+      {"{\"a\":1}\n{\"a\":[1", "", "a: E_PARSE 8+8 a comma or ] is missing ''"},
+      {"{\"a\":1}\n{\"a\":[x]}", "", "a: E_PARSE 8+7 not a value of JSON 'x]}'"},
+      {"{\"a\":1}\n{", "", "a: E_PARSE 8+2 a key in quotes is missing ''"},
+      {"{\"a\":1}\n{\"a", "", "a: E_PARSE 8+2 a string is not closed '\"a'"},
+      {"{\"a\":1}\n{\"a\":1,\"\\u0061\":2}", "", "a: E_PARSE 8+1 a key is there twice '{\"a\":1,\"\\u0061\":2}'"},
+      {"{\"a\":1}\n{\"a\":1,\"a\":\"a text that is long\"}", "",
+       "a: E_PARSE 8+9 a key is there twice 'a\":\"a text that is l'"},
+  };
+  EXPECT(list);
+}
+
+/* Bytes that a head must not have, further on. */
+static void control_characters(void **state) {
+  (void)state;
+  static const struct {
+    const char *text;
+    size_t head, size; /* bytes that are looked at first, and all */
+    const char *message;
+    uint64_t column;
+  } list[] = {
+      /* strchr finds the 0 at the end of the list of letters */
+      {"{\"a\":1}\n{\"a\":\"\\\0\"}\n", 8, 18, "not an escape sequence", 7},
+      {"1 |u a\n1 |u a\x1f"
+       "b\n",
+       7, 16, "a feature has the control character 0x1f in it", 6},
+  };
+  for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+    fw_table_layout layout;
+    fw_table *table;
+    fw_table_batch batch;
+    furrow_error err;
+    char *memory;
+    const char *padded = pad_text(list[i].text, list[i].size, &memory);
+    fw_table_cursor cursor = {.text = padded, .length = list[i].size};
+    assert_int_equal(fw_table_layout_find(&layout, NULL, list[i].text, list[i].head, true, NULL), FURROW_OK);
+    assert_int_equal(fw_table_create(&table, &layout, (const char *const *)layout.names, layout.columns, NULL, NULL),
+                     FURROW_OK);
+    assert_int_equal(fw_table_batch_init(&batch, table, NULL), FURROW_OK);
+    assert_int_equal(fw_table_next(table, &cursor, &batch, &err), FURROW_OK);
+    assert_int_equal(batch.records, 1);
+    assert_int_equal(fw_table_next(table, &cursor, &batch, &err), FURROW_E_PARSE);
+    assert_string_equal(err.message, list[i].message);
+    assert_int_equal(err.offset, list[i].head);
+    assert_int_equal(err.column, list[i].column);
+    fw_table_batch_clear(&batch);
+    fw_table_free(table);
+    fw_table_layout_clear(&layout);
+    free(memory);
+  }
+}
+
+/* Arrays within arrays up to a limit, whether a column wants them or not. */
+static void json_depth(void **state) {
+  (void)state;
+  for (int deep = 60; deep < 70; deep++) {
+    fw_buffer text = {0}, out = {0};
+    fw_chunk_stats stats = {0};
+    furrow_error err;
+    fw_buffer_text(&text, "{\"a\":1}\n{\"a\":");
+    for (int i = 0; i < deep; i++) fw_buffer_byte(&text, '[');
+    for (int i = 0; i < deep; i++) fw_buffer_byte(&text, ']');
+    fw_buffer_text(&text, "}\n");
+    read_text(text.bytes, text.size, "", FURROW_ON_BAD_ERROR, &out, &stats, &err);
+    if (deep < 64)
+      assert_null(strstr(out.bytes, "E_"));
+    else
+      assert_non_null(strstr(out.bytes, "a: E_PARSE 8+70 more than 64 arrays or objects within each other '"));
+    fw_buffer_clear(&text);
+    fw_buffer_clear(&out);
+  }
+}
+
 static void vw_text(void **state) {
   (void)state;
   static const example list[] = {
@@ -261,6 +389,13 @@ static void vw_text(void **state) {
       {"1 | a  b\t|n c\n", "", "label~weight~tag~features~n: 1~-~-~[a+b]~[c] / "},
       {"1:0.5:0.3 |u a\n\n", "", "label~weight~tag~u: 1:0.5:0.3~-~-~[a] / "},
       {"1 |u:2 a:1e2|v x\r\n", "", "label~weight~tag~u~v: 1~-~-~[a:200]~[x] / "},
+      {"1 |u a\n1 |u:x a\n", "", "label~weight~tag~u: E_PARSE 7+4 the scale of a namespace is not a number 'u:x'"},
+      {"1 |u a\n1 |u:2", "kind=vw", "label~weight~tag~u: 1~-~-~[a] / 1~-~-~- / "},
+      {"1 |u a\n1 |u", "kind=vw", "label~weight~tag~u: 1~-~-~[a] / 1~-~-~- / "},
+      {"1 |u a\n1 |", "kind=vw", "label~weight~tag~u~features: 1~-~-~[a]~- / 1~-~-~-~- / "},
+      {"1 |u a\n1 ||u a\n", "kind=vw", "label~weight~tag~u~features: 1~-~-~[a]~- / 1~-~-~[a]~- / "},
+      {"1 2 3 4 5 6 |u a\n", "kind=vw", ": E_FORMAT 0+7 more than a label, a weight and a base before the first | '4'"},
+      {"1 2 3 4|u a\n1 |u b\n", "kind=vw", "label~weight~tag~base~u: 1~2~4~3~[a] / 1~-~-~-~[b] / "},
       {"1 |u a\n1 a b\n", "kind=vw", "label~weight~tag~u: E_PARSE 7+1 the line has no | '1'"},
       {"1 |u a\n1 x |u a\n", "kind=vw", "label~weight~tag~u: E_PARSE 7+3 the weight is not a number 'x'"},
       {"1 |u a\n1 2 x |u a\n", "kind=vw", "label~weight~tag~u: E_PARSE 7+5 the base is not a number 'x'"},
@@ -275,6 +410,53 @@ static void vw_text(void **state) {
        "'label'"},
   };
   EXPECT(list);
+}
+
+/* Of a head that ends within a line, what is whole counts. */
+static void heads_that_are_cut(void **state) {
+  (void)state;
+  static const struct {
+    const char *kind, *head, *wanted;
+  } list[] = {
+      {NULL, "{\"a\":1}\n{\"b\":", "a"},
+      {NULL, "{\"a\":1}\n{\"b\":2}\n", "a~b"},
+      {NULL, "{\"a\":1,\"b\":", "E_FORMAT there is no record in the first bytes of the table"},
+      {"json", "[1]\n[2", "E_FORMAT a line that is not an object of JSON"},
+      {NULL, "u,v\n1,2\n3", "u~v"},
+      {NULL, "1,2\n3,4\n5", "0~1"},
+      {NULL, "u,v,w", "E_FORMAT the header is longer than 5 bytes"},
+  };
+  for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+    const fw_table_hints hints = {.kind = list[i].kind};
+    fw_table_layout layout = {0};
+    furrow_error err = {0};
+    fw_buffer out = {0};
+    const furrow_status status = fw_table_layout_find(&layout, &hints, list[i].head, strlen(list[i].head), false, &err);
+    if (status != FURROW_OK) fw_buffer_format(&out, "%s %s", furrow_status_name(status), err.message);
+    for (size_t k = 0; k < layout.columns; k++) fw_buffer_format(&out, "%s%s", k ? "~" : "", layout.names[k]);
+    fw_buffer_byte(&out, 0);
+    assert_string_equal(out.bytes, list[i].wanted);
+    fw_table_layout_clear(&layout);
+    fw_buffer_clear(&out);
+    assert_int_equal(fw_table_layout_find(&layout, &hints, list[i].head, strlen(list[i].head), false, NULL), status);
+    fw_table_layout_clear(&layout);
+  }
+}
+
+/* Columns are found by name, then by number. */
+static void columns_by_number(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    size_t wanted;
+  } list[] = {{"u", 0},         {"v", 1},         {"1", 1},
+              {"2", SIZE_MAX},  {"1x", SIZE_MAX}, {"18446744073709551617", SIZE_MAX},
+              {"-1", SIZE_MAX}, {"", SIZE_MAX}};
+  fw_table_layout layout;
+  assert_int_equal(fw_table_layout_find(&layout, NULL, "u,v\n1,2\n", 8, true, NULL), FURROW_OK);
+  for (size_t i = 0; i < sizeof list / sizeof *list; i++)
+    assert_int_equal(fw_table_layout_column(&layout, list[i].name), list[i].wanted);
+  fw_table_layout_clear(&layout);
 }
 
 /* A long list of a namespace that comes in parts does not fit into one block of the scratch text. */
@@ -497,6 +679,11 @@ static int tests(void) {
       cmocka_unit_test(kinds),
       cmocka_unit_test(delimited),
       cmocka_unit_test(json_lines),
+      cmocka_unit_test(json_mistakes),
+      cmocka_unit_test(control_characters),
+      cmocka_unit_test(json_depth),
+      cmocka_unit_test(heads_that_are_cut),
+      cmocka_unit_test(columns_by_number),
       cmocka_unit_test(vw_text),
       cmocka_unit_test(long_lists),
       cmocka_unit_test(skipped),

@@ -244,7 +244,24 @@ static void what_is_refused(void **state) {
   expect_refused(&s, good, 2, FURROW_E_ARGUMENT, "last: 0 is neither a share below 1 nor a number of rows");
   s.params.last = 1.5;
   expect_refused(&s, good, 2, FURROW_E_ARGUMENT, "last: 1.5 is neither a share below 1 nor a number of rows");
+  s.params.last = INFINITY;
+  expect_refused(&s, good, 2, FURROW_E_ARGUMENT, "last: inf is neither a share below 1 nor a number of rows");
   s.params.last = 0.5;
+  s.params.shares = shares;
+  expect_refused(&s, good, 2, FURROW_E_ARGUMENT, "group: either time or group decides, not both");
+  s.params.shares = NULL;
+  expect_refused(&s, "u,t\na,\n", 2, FURROW_E_PARSE, "column t: not a time: a number, or ISO 8601");
+  s.params.user =
+      "a name that is far longer than any that is looked for among the columns of a log, so that none is offered";
+  assert_int_equal(split(&s, good, strlen(good), 2), FURROW_E_ARGUMENT);
+  assert_string_equal(s.err.hint, "");
+  s.params.user = NULL;
+  s.paths[1] = "memory://file";
+  expect_refused(&s, good, 2, FURROW_E_UNSUPPORTED, "this file system can be read, not written");
+  s.paths[1] = s.path[1];
+  s.params.comm = &(furrow_comm){0};
+  assert_int_equal(split(&s, good, strlen(good), 2), FURROW_E_ARGUMENT);
+  s.params.comm = NULL;
   expect_refused(&s, good, 3, FURROW_E_ARGUMENT, "paths: a split by time makes two files, not 3");
   expect_refused(&s, log, 2, FURROW_E_PARSE, "column t: not a time: a number, or ISO 8601");
   assert_int_equal(s.err.line, 4);
@@ -265,7 +282,43 @@ static void what_is_refused(void **state) {
   s.params.shares = shares;
   expect_refused(&s, good, 2, FURROW_E_ARGUMENT, "shares: they add up to 0.9, not to 1");
   expect_refused(&s, good, 1, FURROW_E_ARGUMENT, "paths: from 2 to 64 files, not 1");
+  expect_refused(&s, good, 65, FURROW_E_ARGUMENT, "paths: from 2 to 64 files, not 65");
+  s.params.shares = (const double[]){1, 0};
+  expect_refused(&s, good, 2, FURROW_E_ARGUMENT, "shares: 0 is not positive");
+  s.params.shares = (const double[]){0.5, 0.5};
+  expect_refused(&s, "u,t\na,1\n,2\n", 2, FURROW_E_PARSE, "column u: no group");
   clear(&s);
+}
+
+/* Writes other records of as many bytes over the log, as soon as all of it was read. */
+static bool change_log(void *user, const char *phase, uint64_t done, uint64_t total) {
+  const char *const *change = user;
+  (void)phase;
+  if (done < total) return true;
+  FILE *file = fopen(change[0], "r+b");
+  assert_non_null(file);
+  assert_true(fputs(change[1], file) >= 0);
+  assert_int_equal(fclose(file), 0);
+  return true;
+}
+
+static void a_log_that_changes(void **state) {
+  (void)state;
+  static const char *const texts[] = {"u,t\na,1\na,2\na,3\n", "u,t\na,1\na,21111\n"};
+  for (int i = 0; i < 2; i++) {
+    setup s;
+    make(&s);
+    assert_true(test_write_text(s.path[3], texts[i]));
+    const char *change[] = {s.path[3], texts[1 - i]};
+    s.params.time = "t";
+    s.params.last = 1;
+    s.params.progress = change_log;
+    s.params.progress_user = change;
+    assert_int_equal(furrow_table_split(s.path[3], s.paths, 2, &s.params, s.rows, &s.err), FURROW_E_FORMAT);
+    assert_string_equal(s.err.message, "the log changed while it was read");
+    assert_int_equal(test_entries(s.dir), 1);
+    clear(&s);
+  }
 }
 
 static void bad_records_go_nowhere(void **state) {
@@ -296,6 +349,7 @@ int main(void) {
       cmocka_unit_test(by_chance),
       cmocka_unit_test(what_is_refused),
       cmocka_unit_test(bad_records_go_nowhere),
+      cmocka_unit_test(a_log_that_changes),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
 /* tests/unit/rows/test_writer.c: rows to text and to row caches, and back. */
+#include "base/buffer.h"
 #include "rows/cache.h"
 #include "support/failing_alloc.h"
 #include "support/sample_block.h"
@@ -616,6 +617,138 @@ static void standard_output_gets_the_text(void **state) {
   assert_file("1 4 2\n-0.5\n3e+20 0 3 1\n");
 }
 
+/* ---- A caller that takes no more ---- */
+
+typedef struct taker {
+  fw_buffer text;
+  long calls; /* that it takes; the next one fails */
+} taker;
+
+static furrow_status take_some(void *user, const void *bytes, size_t length, furrow_error *err) {
+  taker *t = user;
+  if (t->calls-- <= 0) {
+    snprintf(err->message, sizeof err->message, "enough");
+    return FURROW_E_CANCELLED;
+  }
+  fw_buffer_append(&t->text, bytes, length);
+  return FURROW_OK;
+}
+
+/* Files are written in pieces of 1 MiB. */
+enum { TAKEN_ROWS = 70000, LONG_ROW = 88000 };
+
+/* A row of nearly 1 MiB, then many of 0 to 2 features, so that the buffers are full within a row, at its end or between
+ * two: `shift` says where. */
+static furrow_status write_rows_to(taker *t, const furrow_rows_writer_params *params, size_t shift) {
+  static uint64_t offset[TAKEN_ROWS + 1];
+  static uint32_t index[LONG_ROW + 2 * TAKEN_ROWS];
+  static float label[TAKEN_ROWS];
+  const bool csv = strcmp(params->format, "csv") == 0;
+  size_t used = 0;
+  for (size_t i = 0; i < TAKEN_ROWS; i++) {
+    const size_t features = i == 0 && !csv ? LONG_ROW - shift : i % 3;
+    for (size_t k = 0; k < features; k++) index[used++] = (uint32_t)(i == 0 ? 4000000000u + k : k);
+    offset[i + 1] = used;
+  }
+  const furrow_rowblock block = {
+      .size = csv ? 12 : TAKEN_ROWS, .offset = offset, .label = {.f32 = label}, .index = {.u32 = index}};
+  furrow_rows_writer *writer = NULL;
+  furrow_output output;
+  furrow_output_init(&output);
+  output.write = take_some;
+  output.user = t;
+  furrow_error err = {0};
+  assert_int_equal(furrow_rows_writer_open_output(&writer, &output, params, NULL), FURROW_OK);
+  furrow_status status = furrow_rows_writer_write_block(writer, &block, &err);
+  if (status == FURROW_OK) status = furrow_rows_writer_commit(writer, &err);
+  if (status != FURROW_OK) assert_string_equal(err.message, "enough");
+  furrow_rows_writer_close(writer);
+  return status;
+}
+
+static void expect_to_stop(const furrow_rows_writer_params *params, size_t shift) {
+  taker all = {.calls = 1000};
+  assert_int_equal(write_rows_to(&all, params, shift), FURROW_OK);
+  const long calls = 1000 - all.calls;
+  for (long n = 0; n < calls; n++) {
+    taker some = {.calls = n};
+    assert_int_equal(write_rows_to(&some, params, shift), FURROW_E_CANCELLED);
+    assert_true(some.text.size < all.text.size && (n > 0 || some.text.size == 0));
+    if (n > 0) assert_memory_equal(some.text.bytes, all.text.bytes, some.text.size);
+    fw_buffer_clear(&some.text);
+  }
+  assert_true(calls > 1);
+  fw_buffer_clear(&all.text);
+}
+
+static void a_caller_stops_the_writing(void **state) {
+  (void)state;
+  furrow_rows_writer_params params;
+  furrow_rows_writer_params_init(&params);
+  for (size_t shift = 0; shift < 4; shift++) expect_to_stop(&params, shift);
+  params.format = "csv";
+  params.columns = 100000;
+  expect_to_stop(&params, 0);
+}
+
+/* A header that fills the buffers: within a name, or before one. */
+static void a_caller_stops_the_header(void **state) {
+  (void)state;
+  static char name[1200000];
+  static const char *names[40000];
+  furrow_rows_writer_params params;
+  furrow_rows_writer_params_init(&params);
+  params.format = "csv";
+  params.columns = 2;
+  params.header = true;
+  params.names = names;
+  memset(name, 'n', sizeof name - 1);
+  name[sizeof name - 2] = ' ';
+  names[0] = "a";
+  names[1] = name;
+  expect_to_stop(&params, 0);
+  params.columns = 40000;
+  for (size_t i = 0; i < 40000; i++) names[i] = "a name of thirty-one characters";
+  taker none = {0};
+  assert_int_equal(write_rows_to(&none, &params, 0), FURROW_E_CANCELLED);
+  assert_int_equal(none.text.size, 0);
+}
+
+/* Names of columns that a reader would take for something else. */
+static void names_in_quotes(void **state) {
+  (void)state;
+  static const char *names[] = {"say \"a\"", "", "b,c"};
+  static const uint64_t offset[] = {0, 1};
+  static const uint32_t index[] = {1};
+  const furrow_rowblock block = {.size = 1, .offset = offset, .index = {.u32 = index}};
+  furrow_rows_writer_params params;
+  furrow_rows_writer_params_init(&params);
+  params.format = "csv";
+  params.columns = 3;
+  params.header = true;
+  params.names = names;
+  taker t = {.calls = 9};
+  furrow_output output;
+  furrow_output_init(&output);
+  output.write = take_some;
+  output.user = &t;
+  furrow_rows_writer *writer = NULL;
+  furrow_error err = {0};
+  assert_int_equal(furrow_rows_writer_open_output(&writer, &output, &params, NULL), FURROW_OK);
+  assert_int_equal(furrow_rows_writer_write_block(writer, &block, NULL), FURROW_OK);
+  assert_int_equal(furrow_rows_writer_commit(writer, NULL), FURROW_OK);
+  furrow_rows_writer_close(writer);
+  fw_buffer_byte(&t.text, 0);
+  assert_string_equal(t.text.bytes, "\"say \"\"a\"\"\",\"\",\"b,c\"\n,1,\n");
+  fw_buffer_clear(&t.text);
+  names[1] = "two\nlines";
+  assert_int_equal(furrow_rows_writer_open_output(&writer, &output, &params, NULL), FURROW_OK);
+  assert_int_equal(furrow_rows_writer_write_block(writer, &block, &err), FURROW_E_UNSUPPORTED);
+  assert_string_equal(err.message, "a column name with a line break cannot be written as csv");
+  furrow_rows_writer_close(writer);
+  fw_buffer_clear(&t.text);
+}
+
 static void a_full_disk_is_an_error(void **state) {
   (void)state;
   if (access("/dev/full", W_OK) != 0) skip();
@@ -690,6 +823,9 @@ int main(void) {
       cmocka_unit_test(the_file_appears_with_commit),
       cmocka_unit_test(files_of_no_rows),
       cmocka_unit_test(standard_output_gets_the_text),
+      cmocka_unit_test(a_caller_stops_the_writing),
+      cmocka_unit_test(a_caller_stops_the_header),
+      cmocka_unit_test(names_in_quotes),
       cmocka_unit_test(a_full_disk_is_an_error),
       cmocka_unit_test(writing_without_memory_leaves_nothing),
   };
