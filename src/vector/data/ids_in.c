@@ -185,10 +185,10 @@ static furrow_status load_array(furrow_ids *ids, const char *path, fw_array_kind
 
 /* ---- Interface ------------------------------------------------------------------------------------------ */
 
-/* Whether a file is text: its name says so, or says nothing. */
+/* Whether a file is text: its name does not say another kind. */
 static bool is_text(const char *path) {
   fw_data_kind found;
-  return fw_data_path_ends(path, "txt") || fw_data_kind_find(&found, path, NULL, "i64", NULL) != FURROW_OK;
+  return fw_data_kind_find(&found, path, NULL, "i64", NULL) != FURROW_OK;
 }
 
 furrow_status furrow_ids_load(furrow_ids *ids, const char *path, const char *kind, furrow_error *err) {

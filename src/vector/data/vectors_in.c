@@ -12,7 +12,8 @@
 
 /* ---- Kinds of files -------------------------------------------------------------------------------------- */
 
-bool fw_data_path_ends(const char *path, const char *ending) {
+/* Whether a path ends in a dot and `ending`, before .gz or .zst. */
+static bool path_ends(const char *path, const char *ending) {
   size_t length = strlen(path);
   const size_t n = strlen(ending);
   if (length > 3 && strcmp(path + length - 3, ".gz") == 0)
@@ -43,7 +44,7 @@ furrow_status fw_data_kind_find(fw_data_kind *kind, const char *path, const char
   fw_data_kind found = {0};
   if (name) snprintf(named, sizeof named, "x.%s", name);
   const char *tells = name ? named : path;
-  found.raw = fw_data_path_ends(tells, raw_name);
+  found.raw = path_ends(tells, raw_name);
   if (!found.raw && fw_array_kind_of(&found.array, tells, NULL) != FURROW_OK)
     return fail_kind(path, name, raw_name, err);
   *kind = found;
@@ -119,7 +120,7 @@ furrow_status furrow_vectors_reader_restrict(furrow_vectors_reader *vectors, uin
                                              furrow_error *err) {
   const furrow_vectors_reader before = *vectors;
   uint64_t end;
-  if (__builtin_add_overflow(first, count, &end) || (before.count != FURROW_COUNT_UNKNOWN && end > before.count))
+  if (__builtin_add_overflow(first, count, &end) || end > before.count) /* which is the largest number if not known */
     return fail_short(vectors, first, count, err);
   vectors->restricted = true;
   vectors->first = before.first + first;

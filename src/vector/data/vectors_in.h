@@ -14,8 +14,6 @@ typedef struct fw_data_kind {
  */
 furrow_status fw_data_kind_find(fw_data_kind *kind, const char *path, const char *name, const char *raw_name,
                                 furrow_error *err) FURROW_MUST_USE;
-/* Whether a path ends in a dot and `ending`, before .gz or .zst. */
-bool fw_data_path_ends(const char *path, const char *ending);
 
 typedef struct fw_vectors_methods {
   /* Up to `rows` vectors; ids may be NULL. */

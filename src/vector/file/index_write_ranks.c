@@ -263,9 +263,10 @@ static furrow_status join_file(together *t, const char *path, const invitation *
   FW_TRY(fw_target_find(&t->target, path, err));
   t->fd = open_temporary(t, made->name);
   if (t->fd >= 0) return FURROW_OK;
-  fw_target_fail_errno(&t->target, err, errno, "cannot open the file that rank 0 made beside it");
+  const furrow_status status =
+      fw_target_fail_errno(&t->target, err, errno, "cannot open the file that rank 0 made beside it");
   fw_error_set_hint(err, "the folder must be on a file system that all processes share; shards need none");
-  return FURROW_E_IO;
+  return status;
 }
 
 static furrow_status open_file(together *t, const char *path, bool overwrite, furrow_error *err) {

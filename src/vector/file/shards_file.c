@@ -187,8 +187,8 @@ static furrow_status check_sums(const fw_shards_manifest *m, const char *path, f
   uint64_t sum = 0;
   if (m->count == 0) return fail_manifest(path, err, "the manifest has no shards");
   for (size_t i = 0; i < m->count; i++) {
-    if (__builtin_add_overflow(sum, m->shards[i].vectors, &sum) || sum > INT64_MAX)
-      return fail_manifest(path, err, "the shards have too many vectors");
+    sum += m->shards[i].vectors; /* both below 2^63 */
+    if (sum > INT64_MAX) return fail_manifest(path, err, "the shards have too many vectors");
     for (size_t j = 0; j < i; j++)
       if (strcmp(m->shards[i].file, m->shards[j].file) == 0)
         return fail_manifest(path, err, "two shards are the same file");

@@ -1,5 +1,6 @@
 /* tests/unit/vector/test_id_names.c: names of ids: looked up, changed, kept beside an index, refused where they do not
  * fit it. */
+#include <dlfcn.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/resource.h>
@@ -11,6 +12,7 @@
 #include "support/failing_alloc.h"
 #include "support/own_dir.h"
 #include "support/reject_list.h"
+#include "vector/data/id_names.h"
 
 enum { D = 4, MANY = 1000 };
 
@@ -243,8 +245,8 @@ static void the_first_line_decides(void **state) {
   static const struct {
     const char *text;
     size_t ids, names;
-  } files[] = {{"1\n2\n", 2, 0},          {"\n 1, 2\t3\r\n4", 4, 0}, {"-7", 1, 0},       {"", 0, 0},
-               {"12 Monkeys\n3\n", 0, 2}, {"a\n1\n", 0, 2},          {"1.5\n2\n", 0, 2}, {"1984b", 0, 1}};
+  } files[] = {{"1\n2\n", 2, 0}, {"\n 1, 2\t3\r\n4", 4, 0}, {"-7", 1, 0},    {"", 0, 0},   {"12 Monkeys\n3\n", 0, 2},
+               {"a\n1\n", 0, 2}, {"1.5\n2\n", 0, 2},        {"1984b", 0, 1}, {"1-2", 0, 1}};
   furrow_ids ids;
   furrow_name_list list;
   furrow_error err;
@@ -291,6 +293,7 @@ static void names_must_fit(void **state) {
   furrow_id_names *names = made_names("n", NULL, 3), *loaded = NULL;
   furrow_error err;
   assert_int_equal(furrow_id_names_load(&loaded, "i", &err), FURROW_E_NOT_FOUND);
+  assert_string_equal(err.message, "has no names of ids");
   assert_int_equal(save(four, names, "i", false, &err), FURROW_E_ARGUMENT);
   assert_string_equal(err.message, "id 3 has no name");
   assert_int_not_equal(access("i", F_OK), 0);
@@ -423,6 +426,80 @@ static void files_are_refused_as_listed(void **state) {
   }
   fclose(list);
   reject_list_is_complete("index_names");
+  furrow_index_free(index);
+}
+
+/* Files that end within the header, where ids or the table begin, and one that ends while it is read. */
+static size_t short_read; /* a read of so many bytes finds none */
+
+ssize_t pread(int fd, void *buffer, size_t size, off_t offset) {
+  static ssize_t (*_Atomic next)(int, void *, size_t, off_t);
+  if (!next) next = (ssize_t(*)(int, void *, size_t, off_t))dlsym(RTLD_NEXT, "pread");
+  return short_read && size == short_read ? 0 : next(fd, buffer, size, offset);
+}
+
+static void files_that_end_early(void **state) {
+  (void)state;
+  static const int64_t ids[] = {3, 12, 1000};
+  static const struct {
+    size_t size;
+    uint64_t offset;
+    const char *message;
+  } ends[] = {{7, 0, "is not a file of names"},
+              {8, 8, "is cut short"},
+              {63, 63, "is cut short"},
+              {64, 16, "has more names than bytes for them"},
+              {64 + 24, 64 + 24, "the table of texts is cut short"}};
+  furrow_index *index = made_index(3, 5, ids);
+  furrow_id_names *names = made_names("n", ids, 3), *loaded = NULL;
+  furrow_error err;
+  assert_int_equal(save(index, names, "i", true, NULL), FURROW_OK);
+  copy_file("i.names", "whole");
+  for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+    copy_file("whole", "i.names");
+    assert_int_equal(truncate("i.names", (off_t)ends[i].size), 0);
+    assert_int_equal(furrow_id_names_load(&loaded, "i", &err), FURROW_E_FORMAT);
+    assert_string_equal(err.message, ends[i].message);
+    assert_int_equal(err.offset, ends[i].offset);
+  }
+  copy_file("whole", "i.names");
+  short_read = names->size;
+  assert_int_equal(furrow_id_names_load(&loaded, "i", &err), FURROW_E_FORMAT);
+  short_read = 0;
+  assert_string_equal(err.message, "is cut short");
+  assert_int_equal(err.offset, 0);
+  assert_null(loaded);
+  furrow_id_names_free(names);
+  furrow_index_free(index);
+}
+
+/* Of a link to an index, names are beside the index, or beside the link; a link to nowhere is not the same as none. */
+static void links(void **state) {
+  (void)state;
+  furrow_index *index = made_index(3, 5, NULL);
+  furrow_id_names *names = made_names("n", NULL, 3), *other = made_names("m", NULL, 3), *loaded = NULL;
+  furrow_error err;
+  assert_int_equal(mkdir("sub", 0755), 0);
+  assert_int_equal(save(index, names, "sub/i", true, NULL), FURROW_OK);
+  assert_int_equal(symlink("sub/i", "l"), 0);
+  assert_int_equal(furrow_id_names_load(&loaded, "l", &err), FURROW_OK);
+  assert_name(loaded, 0, "n 0");
+  furrow_id_names_free(loaded);
+  assert_int_equal(furrow_id_names_save(other, "sub/i", &err), FURROW_OK);
+  copy_file("sub/i.names", "l.names");
+  assert_int_equal(furrow_id_names_save(names, "sub/i", &err), FURROW_OK);
+  assert_int_equal(furrow_id_names_load(&loaded, "l", &err), FURROW_OK);
+  assert_name(loaded, 0, "m 0");
+  furrow_id_names_free(loaded);
+  loaded = NULL;
+  assert_int_equal(remove("l.names"), 0);
+  assert_int_equal(symlink("nowhere", "l.names"), 0);
+  assert_int_equal(furrow_id_names_load(&loaded, "l", &err), FURROW_E_FORMAT);
+  assert_string_equal(err.message, "is a link to a file that is not there");
+  assert_string_equal(err.file, "l.names");
+  assert_null(loaded);
+  furrow_id_names_free(names);
+  furrow_id_names_free(other);
   furrow_index_free(index);
 }
 
@@ -564,6 +641,8 @@ int main(void) {
       IN_DIR(ids_of_an_index_are_listed),
       IN_DIR(names_of_an_index_are_set),
       IN_DIR(files_are_refused_as_listed),
+      IN_DIR(files_that_end_early),
+      IN_DIR(links),
       IN_DIR(each_step_can_be_the_last),
       IN_DIR(a_kill_leaves_an_index_with_its_names),
       IN_DIR(no_memory),

@@ -1,4 +1,7 @@
 /* tests/unit/vector/test_index_disk.c: lists in a data file of their own (ilod). */
+#include <dlfcn.h>
+#include <sys/stat.h>
+
 #include "support/index_check.h"
 #include "support/own_dir.h"
 
@@ -238,6 +241,73 @@ static void a_data_file_is_cut(void **state) {
   furrow_index_free(index);
 }
 
+static ino_t shorter; /* the file that has no bytes any more when it is read */
+
+ssize_t pread(int fd, void *buffer, size_t size, off_t offset) {
+  static ssize_t (*_Atomic next)(int, void *, size_t, off_t);
+  struct stat info;
+  if (!next) next = (ssize_t(*)(int, void *, size_t, off_t))dlsym(RTLD_NEXT, "pread");
+  return shorter && fstat(fd, &info) == 0 && info.st_ino == shorter ? 0 : next(fd, buffer, size, offset);
+}
+
+/* The size of a file is asked first; the bytes may be gone when they are read. */
+static void files_become_shorter(void **state) {
+  static const char *const files[] = {"a.index", "a.data"};
+  furrow_index *index = NULL;
+  furrow_error err;
+  struct stat info;
+  (void)state;
+  write_both("a.index", "a.data", "a.data");
+  for (size_t i = 0; i < 2; i++) {
+    assert_int_equal(stat(files[i], &info), 0);
+    shorter = info.st_ino;
+    assert_int_equal(furrow_index_load(&index, "a.index", NULL, &err), FURROW_E_IO);
+    assert_string_equal(err.file, files[i]);
+    assert_non_null(strstr(err.message, "became shorter"));
+    assert_int_equal(furrow_index_load(&index, "a.index", NULL, NULL), FURROW_E_IO);
+    assert_null(index);
+    shorter = 0;
+  }
+}
+
+typedef struct told {
+  size_t count;
+  char first[200];
+} told;
+
+static void keep_finding(void *user, const furrow_index_finding *finding) {
+  told *t = user;
+  if (t->count++ == 0) snprintf(t->first, sizeof t->first, "%s: %s", finding->path, finding->message);
+}
+
+/* Ids in a data file are checked; those that are not there are not. */
+static void ids_of_a_data_file_are_verified(void **state) {
+  furrow_index_load_params params;
+  furrow_error err;
+  uint8_t data[DATA_SIZE];
+  (void)state;
+  furrow_index_load_params_init(&params);
+  write_both("a.index", "a.data", "a.data");
+  told found = {0};
+  assert_int_equal(furrow_index_verify("a.index", &params, keep_finding, &found, &err), FURROW_OK);
+  assert_string_equal(found.first,
+                      "lists/slots: 1 free place covers lists: adding vectors with Faiss would destroy some");
+  make_data(data);
+  fw_put_le64(data + 10, 0); /* the second id of the first list is the first one again */
+  fw_put_le64(data + 2, 0);
+  assert_true(test_write_file("a.data", data, sizeof data));
+  found = (told){0};
+  assert_int_equal(furrow_index_verify("a.index", &params, keep_finding, &found, &err), FURROW_OK);
+  assert_int_equal(found.count, 2);
+  assert_non_null(strstr(found.first, "id"));
+  params.lists_optional = true;
+  assert_int_equal(remove("a.data"), 0);
+  found = (told){0};
+  assert_int_equal(furrow_index_verify("a.index", &params, keep_finding, &found, &err), FURROW_OK);
+  assert_int_equal(found.count, 1);
+  assert_string_equal(found.first, "lists: their data file was not looked at");
+}
+
 int main(void) {
 #define IN_DIR(test) cmocka_unit_test_setup_teardown(test, enter_dir, leave_dir)
   const struct CMUnitTest tests[] = {
@@ -245,6 +315,7 @@ int main(void) {
       IN_DIR(lists_may_be_missing_if_allowed),  IN_DIR(lists_become_part_of_the_file),
       IN_DIR(a_data_file_is_checked),           IN_DIR(ranges_are_checked),
       IN_DIR(lists_do_not_multiply_the_data),   IN_DIR(a_data_file_is_cut),
+      IN_DIR(ids_of_a_data_file_are_verified),  IN_DIR(files_become_shorter),
   };
 #undef IN_DIR
   return cmocka_run_group_tests(tests, NULL, NULL);

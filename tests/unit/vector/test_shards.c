@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/rng.h"
 #include "furrow/vector_data.h"
@@ -250,9 +251,10 @@ static void compare_all(const char *name) {
     params.filter = filtered ? &filter : NULL;
     for (size_t i = 0; i < sizeof ks / sizeof *ks; i++) {
       params.nprobe = i == 1 ? 9 : 3;
+      params.k_factor = i == 2 ? 4 : 0;
       compare_best(joined, name, ks[i], &params);
     }
-    compare_range(joined, 12, &params);
+    compare_range(joined, furrow_index_ivf(index)->metric == FURROW_METRIC_IP ? 1 : 12, &params);
   }
   furrow_searcher_free(joined);
   furrow_index_free(index);
@@ -364,6 +366,208 @@ static void test_damaged(void **state) {
   assert_int_equal(open_parts(false), FURROW_E_NOT_FOUND);
 }
 
+static furrow_status parse(fw_shards_manifest *manifest, const char *text) {
+  return fw_shards_manifest_parse(manifest, text, strlen(text), "m", NULL);
+}
+
+/* The largest numbers that a manifest may have, and those above. */
+static void test_limits(void **state) {
+  (void)state;
+  static const struct {
+    uint64_t d, first, second;
+    bool good;
+  } numbers[] = {{FW_INDEX_MAX_D, 1, 1, true},
+                 {FW_INDEX_MAX_D + 1, 1, 1, false},
+                 {1, INT64_MAX, 0, true},
+                 {1, INT64_MAX, 1, false},
+                 {1, INT64_MAX, INT64_MAX, false}};
+  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+    fw_shard_entry entries[2] = {{.file = "a", .vectors = numbers[i].first},
+                                 {.file = "b", .vectors = numbers[i].second}};
+    fw_shards_manifest made = {.d = numbers[i].d, .shards = entries, .count = 2}, found;
+    fw_buffer text = {0};
+    made.vectors = (numbers[i].first + numbers[i].second) & INT64_MAX;
+    fw_shards_manifest_write(&made, &text);
+    fw_buffer_append(&text, "", 1);
+    assert_int_equal(parse(&found, text.bytes), numbers[i].good ? FURROW_OK : FURROW_E_FORMAT);
+    if (numbers[i].good) assert_int_equal(found.shards[0].vectors, numbers[i].first);
+    fw_shards_manifest_clear(&found);
+    fw_buffer_clear(&text);
+  }
+}
+
+/* What begins like a manifest: a brace behind blanks. "-" is not a file. */
+static void test_is_shards(void **state) {
+  (void)state;
+  static const char *const texts[] = {"{}", " \t\r\n{", "", " \n ", "x{", "\n[{"};
+  for (size_t i = 0; i < 6; i++) {
+    assert_true(test_write_text("m", texts[i]));
+    assert_int_equal(furrow_is_shards("m"), i < 2);
+  }
+  for (int blanks = 63; blanks < 66; blanks++) { /* so much is read */
+    char text[80];
+    snprintf(text, sizeof text, "%*s{", blanks, "");
+    assert_true(test_write_text("m", text));
+    assert_int_equal(furrow_is_shards("m"), blanks < 64);
+  }
+  assert_true(test_write_text("-", "{}"));
+  assert_false(furrow_is_shards("-"));
+  assert_int_equal(remove("-") | remove("m"), 0);
+}
+
+static void expect_not_saved(const furrow_index *index, const char *path, furrow_status wanted, const char *message) {
+  furrow_error err = {0};
+  assert_int_equal(furrow_index_save_shards(index, path, &overwriting, &err), wanted);
+  if (!strstr(err.message, message)) fail_msg("%s, not %s", err.message, message);
+}
+
+/* Indexes and names that shards cannot have. */
+static void test_not_saved(void **state) {
+  (void)state;
+  furrow_index *index = NULL, *mapped = NULL;
+  char path[250];
+  memset(path, 'p', sizeof path - 1);
+  path[sizeof path - 1] = 0;
+  train_once(&kinds[6].spec); /* an id map around lists */
+  assert_int_equal(furrow_index_load(&mapped, "trained", NULL, NULL), FURROW_OK);
+  furrow_index *ivf = (furrow_index *)(uintptr_t)furrow_index_ivf(mapped);
+  ivf->ivf.direct_map.type = FURROW_DIRECT_MAP_ARRAY;
+  assert_int_equal(furrow_index_save_shards(mapped, "mapped", &overwriting, NULL), FURROW_OK);
+  train_once(&kinds[1].spec);
+  assert_int_equal(furrow_index_load(&index, "trained", NULL, NULL), FURROW_OK);
+  expect_not_saved(index, "-", FURROW_E_ARGUMENT, "shards cannot be written to standard output");
+  expect_not_saved(index, path, FURROW_E_ARGUMENT, "the name of the index is too long for the names of its shards");
+  expect_not_saved(index->child[0], "parts", FURROW_E_UNSUPPORTED, "flat vectors cannot be in shards");
+  index->ivf.direct_map.type = FURROW_DIRECT_MAP_ARRAY;
+  expect_not_saved(index, "parts", FURROW_E_UNSUPPORTED, "the ids of every shard would begin at 0");
+  furrow_index_free(index);
+  furrow_index_free(mapped);
+}
+
+/* A file that only looks like a manifest is replaced; it has no shards to remove. */
+static void test_replaced(void **state) {
+  (void)state;
+  static const char *const texts[] = {"{}", "{\"format\": \"other\"}", "{"};
+  furrow_index *index = NULL;
+  train_once(&kinds[1].spec);
+  assert_int_equal(furrow_index_load(&index, "trained", NULL, NULL), FURROW_OK);
+  for (size_t i = 0; i < 3; i++) {
+    assert_int_equal(system("rm -f parts*"), 0);
+    assert_true(test_write_text("parts", texts[i]));
+    assert_int_equal(furrow_index_save_shards(index, "parts", &overwriting, NULL), FURROW_OK);
+    assert_int_equal(count_files(), 2);
+    assert_int_equal(open_parts(true), FURROW_OK);
+  }
+  furrow_index_free(index);
+}
+
+/* Writes the manifest of `parts` with something changed. */
+static void write_manifest(const fw_shards_manifest *m) {
+  fw_buffer text = {0};
+  fw_shards_manifest_write(m, &text);
+  assert_true(test_write_file("parts", text.bytes, text.size));
+  fw_buffer_clear(&text);
+}
+
+static void expect_not_opened(const fw_shards_manifest *m, bool search_only, furrow_status wanted,
+                              const char *message) {
+  furrow_shards *shards = NULL;
+  furrow_shards_params params;
+  furrow_index_load_params load;
+  furrow_error err = {0};
+  furrow_shards_params_init(&params);
+  furrow_index_load_params_init(&load);
+  load.search_only = search_only;
+  params.load = &load;
+  write_manifest(m);
+  const furrow_status status = furrow_shards_open(&shards, "parts", &params, &err);
+  if (status != wanted || !strstr(err.message, message))
+    fail_msg("%s: %s, not %s", furrow_status_name(status), err.message, message);
+  assert_null(shards);
+}
+
+/* Gives the manifest another file as its first shard. */
+static void put_shard(fw_shards_manifest *m, const char *file, uint64_t count) {
+  struct stat info;
+  assert_int_equal(stat(file, &info), 0);
+  snprintf(m->shards[0].file, sizeof m->shards[0].file, "%s", file);
+  m->vectors += count - m->shards[0].vectors;
+  m->shards[0].vectors = count;
+  m->shards[0].bytes = (uint64_t)info.st_size;
+}
+
+/* Shards that are sound, but not those of their manifest. */
+static void test_other_shards(void **state) {
+  (void)state;
+  furrow_index_spec spec = kinds[1].spec;
+  index_file text = {0};
+  fw_shards_manifest m;
+  assert_int_equal(system("rm -f parts*"), 0);
+  spec.nlist = 8;
+  train_once(&spec);
+  assert_int_equal(rename("trained", "parts_other"), 0);
+  train_once(&kinds[1].spec);
+  write_shards(2, N);
+  read_whole("parts", &text);
+  assert_int_equal(fw_shards_manifest_parse(&m, (const char *)text.bytes, text.size, "parts", NULL), FURROW_OK);
+  m.d++;
+  expect_not_opened(&m, false, FURROW_E_FORMAT, "the dimension is not that of the manifest");
+  m.d--;
+  m.shards[0].vectors++;
+  m.shards[1].vectors--;
+  expect_not_opened(&m, false, FURROW_E_FORMAT, "the number of vectors is not that of the manifest");
+  m.shards[0].vectors--;
+  m.shards[1].vectors++;
+  m.quantizers++;
+  expect_not_opened(&m, false, FURROW_E_FORMAT, "the quantizers are not those of the manifest");
+  m.quantizers--;
+  put_shard(&m, "parts_other", 0);
+  expect_not_opened(&m, false, FURROW_E_FORMAT, "the quantizers are not those of the manifest");
+  expect_not_opened(&m, true, FURROW_E_FORMAT, "the number of lists is not that of the first shard");
+  furrow_index *index = NULL;
+  assert_int_equal(furrow_index_load(&index, "trained", NULL, NULL), FURROW_OK);
+  assert_int_equal(furrow_index_save(index->child[0], "parts_flat", &overwriting, NULL), FURROW_OK);
+  furrow_index_free(index);
+  put_shard(&m, "parts_flat", 9);
+  expect_not_opened(&m, false, FURROW_E_UNSUPPORTED, "flat vectors cannot be in shards");
+  fw_shards_manifest_clear(&m);
+  index_file_clear(&text);
+}
+
+/* Calls that are refused, and questions about shards that are not there. */
+static void test_calls(void **state) {
+  (void)state;
+  furrow_shards *shards = NULL;
+  furrow_shards_params params;
+  furrow_search_params search;
+  furrow_range_result *range = NULL;
+  furrow_error err;
+  float distance;
+  int64_t id;
+  furrow_shards_params_init(&params);
+  furrow_search_params_init(&search);
+  assert_int_equal(system("rm -f parts*"), 0);
+  train_once(&kinds[1].spec);
+  write_shards(2, N);
+  for (int loaded = 0; loaded < 2; loaded++) {
+    params.manifest_only = !loaded;
+    assert_int_equal(furrow_shards_open(&shards, "parts", &params, NULL), FURROW_OK);
+    assert_int_equal(furrow_shards_vectors_of(shards, 2), 0);
+    assert_int_equal(furrow_shards_bytes_of(shards, 2), 0);
+    assert_null(furrow_shards_index(shards, 2));
+    assert_int_equal(furrow_shards_search_range(shards, queries, 1, 1, &search, &range, &err),
+                     loaded ? FURROW_OK : FURROW_E_STATE);
+    if (loaded) {
+      assert_int_equal(furrow_shards_search(shards, queries, 1, 0, &search, &distance, &id, &err), FURROW_E_ARGUMENT);
+      assert_string_equal(err.message, "k is 0, but must be positive");
+    }
+    furrow_range_result_free(range);
+    furrow_shards_free(shards);
+  }
+  params.comm = &(const furrow_comm){0};
+  assert_int_equal(furrow_shards_open(&shards, "parts", &params, &err), FURROW_E_ARGUMENT);
+}
+
 /* ---- Memory ---------------------------------------------------------------------------------------------- */
 
 static furrow_status open_and_search(void) {
@@ -440,6 +644,12 @@ int main(void) {
       cmocka_unit_test(test_files),
       cmocka_unit_test(test_refused),
       cmocka_unit_test(test_damaged),
+      cmocka_unit_test(test_limits),
+      cmocka_unit_test(test_is_shards),
+      cmocka_unit_test(test_not_saved),
+      cmocka_unit_test(test_replaced),
+      cmocka_unit_test(test_other_shards),
+      cmocka_unit_test(test_calls),
       cmocka_unit_test(test_no_memory),
       cmocka_unit_test(test_reject),
   };

@@ -712,17 +712,135 @@ static void test_no_memory(void **state) {
   assert_int_equal(status, FURROW_OK);
 }
 
+static void expect_no_vectors(const char *folder, furrow_vectors_reader_params *params) {
+  furrow_vectors_reader *reader = NULL;
+  furrow_error err;
+  float out[64];
+  size_t got = 9;
+  if (furrow_vectors_reader_open_matrix(&reader, folder, params, &err) != FURROW_OK) fail_msg("%s", err.message);
+  assert_int_equal(furrow_vectors_reader_count(reader), 0);
+  for (int round = 0; round < 2; round++) {
+    assert_int_equal(furrow_vectors_reader_next(reader, 1, out, NULL, &got, &err), FURROW_OK);
+    assert_int_equal(got, 0);
+    assert_int_equal(furrow_vectors_reader_rewind(reader, &err), FURROW_OK);
+  }
+  furrow_vectors_reader_close(reader);
+}
+
+/* Ids that a matrix does not have: no vectors, of whatever dimension. */
+static void test_no_vectors(void **state) {
+  const made rows = {.format = "ColIdValueText", .row_type = 10, .rows = 4, .cols = 6};
+  const made hashed = {.format = "ColIdValueText", .row_type = 10, .rows = 4, .cols = 6, .hash_parts = 2};
+  static const char *const folders[] = {"rows", "hashed"};
+  furrow_vectors_reader_params params;
+  (void)state;
+  made_save("rows", &rows);
+  made_save("hashed", &hashed);
+  for (size_t i = 0; i < 2; i++)
+    for (int columns = 0; columns < (i == 0 ? 2 : 1); columns++)
+      for (int d = 0; d < 8; d += 7) {
+        furrow_vectors_reader_params_init(&params);
+        params.vectors = columns ? FURROW_AXIS_COLUMNS : FURROW_AXIS_ROWS;
+        params.threads = 1;
+        params.d = (size_t)d;
+        params.first_id = 1000;
+        expect_no_vectors(folders[i], &params);
+        params.first_id = INT64_MIN;
+        params.end_id = -1;
+        expect_no_vectors(folders[i], &params);
+      }
+}
+
+/* Ids that 32 bits do not hold, kinds that are only read, and samples of nothing. */
+static void test_writers_refused(void **state) {
+  static const int64_t ids[] = {(int64_t)INT32_MIN - 1, (int64_t)INT32_MAX + 1};
+  furrow_vectors_writer_params params;
+  furrow_vectors_writer *out = NULL;
+  furrow_reservoir *sample = NULL;
+  furrow_error err;
+  (void)state;
+  furrow_vectors_writer_params_init(&params);
+  params.dim = 1;
+  assert_int_equal(furrow_vectors_writer_open(&out, "x.bvecs", &params, &err), FURROW_E_ARGUMENT);
+  params.ids = true;
+  assert_int_equal(furrow_vectors_writer_open(&out, "x.u8bin", &params, &err), FURROW_E_ARGUMENT);
+  assert_null(out);
+  for (size_t i = 0; i < 2; i++) {
+    assert_int_equal(furrow_vectors_writer_open(&out, "x.ivecs", &params, &err), FURROW_OK);
+    assert_int_equal(furrow_vectors_writer_write(out, &ids[i], 1, &err), FURROW_E_RANGE);
+    furrow_vectors_writer_close(out);
+    assert_int_not_equal(access("x.ivecs", F_OK), 0);
+  }
+  assert_int_equal(furrow_reservoir_create(&sample, 0, 1, 1, &err), FURROW_E_ARGUMENT);
+  assert_string_equal(err.message, "d must be set");
+  assert_int_equal(furrow_reservoir_create(&sample, 1, 0, 1, &err), FURROW_E_ARGUMENT);
+  assert_string_equal(err.message, "size must be set");
+  assert_int_equal(furrow_reservoir_create(&sample, SIZE_MAX / 2, 1, 1, &err), FURROW_E_ARGUMENT);
+  assert_int_equal(furrow_reservoir_create_part(&sample, 1, 1, 1, 11, 0, 10, &err), FURROW_E_ARGUMENT);
+  assert_null(sample);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, enter_dir, leave_dir)
+
+/* Names that look like those of a kind, and ids that are not integers. */
+static void test_names_and_ids_refused(void **state) {
+  static const char *const paths[] = {".f32", "xf32", "x.f32x"};
+  static const char *const types[] = {"<f8", "<f2", "<f4"};
+  furrow_vectors_reader_params params;
+  furrow_vectors_reader *reader = NULL;
+  furrow_ids ids = {0};
+  furrow_error err;
+  (void)state;
+  furrow_vectors_reader_params_init(&params);
+  params.d = 1;
+  for (size_t i = 0; i < 3; i++) {
+    assert_true(test_write_file(paths[i], "\0\0\0\0", 4));
+    assert_int_equal(furrow_vectors_reader_open(&reader, paths[i], &params, &err), FURROW_E_ARGUMENT);
+    assert_null(reader);
+  }
+  for (size_t i = 0; i < 3; i++) {
+    char file[128 + 8] = "\x93NUMPY\1\0\x76\0";
+    const int length = snprintf(file + 10, 118, "{'descr': '%s', 'fortran_order': False, 'shape': (1,), }", types[i]);
+    memset(file + 10 + length, ' ', 117 - (size_t)length);
+    file[127] = '\n';
+    assert_true(test_write_file("r.npy", file, 128 + (i == 0 ? 8 : i == 1 ? 2 : 4)));
+    assert_int_equal(furrow_ids_load(&ids, "r.npy", NULL, &err), FURROW_E_FORMAT);
+    assert_string_equal(err.message, "has real numbers where ids are wanted");
+    assert_string_equal(err.file, "r.npy");
+    assert_null(ids.ids);
+  }
+  assert_true(test_write_text("i.txt", "12 34x 5\n"));
+  assert_int_equal(furrow_ids_load(&ids, "i.txt", NULL, &err), FURROW_E_PARSE);
+  assert_string_equal(err.token, "34x");
+  assert_true(test_write_text("i.txt", "12 3-4\n"));
+  assert_int_equal(furrow_ids_load(&ids, "i.txt", NULL, &err), FURROW_E_PARSE);
+  assert_string_equal(err.token, "3-4");
+}
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      TEST(test_kinds),          TEST(test_compressed),   TEST(test_integers),
-      TEST(test_refused),        TEST(test_ids),          TEST(test_rows_out),
-      TEST(test_columns),        TEST(test_rows),         TEST(test_matrix_refused),
-      TEST(test_sample),         TEST(test_small_sample), TEST(test_exact),
-      TEST(test_exact_ties),     TEST(test_no_memory),    TEST(test_memory),
-      TEST(test_memory_refused), TEST(test_parts),        TEST(test_cut_short),
+      TEST(test_kinds),
+      TEST(test_compressed),
+      TEST(test_integers),
+      TEST(test_refused),
+      TEST(test_ids),
+      TEST(test_rows_out),
+      TEST(test_columns),
+      TEST(test_rows),
+      TEST(test_matrix_refused),
+      TEST(test_sample),
+      TEST(test_small_sample),
+      TEST(test_exact),
+      TEST(test_exact_ties),
+      TEST(test_no_memory),
+      TEST(test_memory),
+      TEST(test_memory_refused),
+      TEST(test_parts),
+      TEST(test_cut_short),
       TEST(test_long_rows),
+      TEST(test_names_and_ids_refused),
+      TEST(test_no_vectors),
+      TEST(test_writers_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
