@@ -99,9 +99,8 @@ furrow_status fw_linear_solver_step(fw_linear_solver *solver, fw_lbfgs_state *st
  * those of the start. */
 const double *fw_linear_solver_weights(const fw_linear_solver *solver);
 const double *fw_linear_solver_bias(const fw_linear_solver *solver);
-/* After a step: the objective, its largest derivative, and passes over the rows so far. */
+/* After a step: the objective, and passes over the rows so far. */
 double fw_linear_solver_value(const fw_linear_solver *solver);
-double fw_linear_solver_largest_gradient(const fw_linear_solver *solver);
 size_t fw_linear_solver_passes(const fw_linear_solver *solver);
 
 #endif

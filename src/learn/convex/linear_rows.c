@@ -176,11 +176,11 @@ static furrow_status sum_lengths(fw_linear_problem *p, furrow_error *err) {
 static furrow_status move_arrays(fw_linear_problem *p, const size_t *rows, const size_t *uses, furrow_error *err) {
   const furrow_comm *comm = p->comm;
   for (size_t i = 0; i < p->rows; i++) p->offset[i] = p->offset[i + 1] - p->offset[i];
-  FW_TRY(fw_share_move(comm, (void **)&p->offset, sizeof *p->offset, rows, &p->rows, NULL, err));
-  FW_TRY(fw_share_move(comm, (void **)&p->label, sizeof *p->label, rows, NULL, NULL, err));
-  if (p->weight) FW_TRY(fw_share_move(comm, (void **)&p->weight, sizeof *p->weight, rows, NULL, NULL, err));
-  FW_TRY(fw_share_move(comm, (void **)&p->feature, sizeof *p->feature, uses, NULL, NULL, err));
-  if (p->value) FW_TRY(fw_share_move(comm, (void **)&p->value, sizeof *p->value, uses, NULL, NULL, err));
+  FW_TRY(fw_share_move(comm, (void **)&p->offset, sizeof *p->offset, rows, &p->rows, err));
+  FW_TRY(fw_share_move(comm, (void **)&p->label, sizeof *p->label, rows, NULL, err));
+  if (p->weight) FW_TRY(fw_share_move(comm, (void **)&p->weight, sizeof *p->weight, rows, NULL, err));
+  FW_TRY(fw_share_move(comm, (void **)&p->feature, sizeof *p->feature, uses, NULL, err));
+  if (p->value) FW_TRY(fw_share_move(comm, (void **)&p->value, sizeof *p->value, uses, NULL, err));
   return fw_comm_all_ok(comm, sum_lengths(p, err), err);
 }
 
@@ -189,7 +189,7 @@ static furrow_status move_rows(fw_linear_problem *p, uint64_t first, furrow_erro
   const unsigned ranks = p->comm->ranks;
   size_t *begin = NULL;
   if (ranks == 1) return FURROW_OK;
-  FW_TRY(fw_comm_all_ok(p->comm, fw_alloc((void **)&begin, ranks + 1, 2 * sizeof *begin, err), err));
+  FW_TRY(fw_share_sizes(p->comm, &begin, 2 * (ranks + 1), err));
   for (unsigned r = 0; r <= ranks; r++) {
     const size_t at = p->row_begin[r] > first ? p->row_begin[r] - first : 0;
     begin[r] = at < p->rows ? at : p->rows;
@@ -283,9 +283,9 @@ static furrow_status join_uses(fw_linear_problem *p, const uint64_t *counts, fur
  * each rank. */
 static furrow_status move_uses(fw_linear_problem *p, uint64_t **counts, const size_t *begin, furrow_error *err) {
   const furrow_comm *comm = p->comm;
-  FW_TRY(fw_share_move(comm, (void **)counts, sizeof **counts, p->feature_begin, NULL, NULL, err));
-  FW_TRY(fw_share_move(comm, (void **)&p->use_row, sizeof *p->use_row, begin, NULL, NULL, err));
-  if (p->value) FW_TRY(fw_share_move(comm, (void **)&p->use_value, sizeof *p->use_value, begin, NULL, NULL, err));
+  FW_TRY(fw_share_move(comm, (void **)counts, sizeof **counts, p->feature_begin, NULL, err));
+  FW_TRY(fw_share_move(comm, (void **)&p->use_row, sizeof *p->use_row, begin, NULL, err));
+  if (p->value) FW_TRY(fw_share_move(comm, (void **)&p->use_value, sizeof *p->use_value, begin, NULL, err));
   return fw_comm_all_ok(comm, join_uses(p, *counts, err), err);
 }
 

@@ -177,10 +177,6 @@ double fw_linear_solver_value(const fw_linear_solver *s) {
   return fw_lbfgs_value(s->lbfgs);
 }
 
-double fw_linear_solver_largest_gradient(const fw_linear_solver *s) {
-  return fw_lbfgs_largest_gradient(s->lbfgs);
-}
-
 size_t fw_linear_solver_passes(const fw_linear_solver *s) {
   return fw_lbfgs_evaluations(s->lbfgs);
 }

@@ -8,7 +8,6 @@
 furrow_status fw_share_keys(const furrow_comm *comm, uint64_t **keys, size_t *count, furrow_error *err) {
   void *all = NULL;
   size_t size = 0, kept = 0;
-  if (comm->ranks == 1) return FURROW_OK;
   FW_TRY(fw_comm_gather_all(comm, *keys, *count * sizeof **keys, &all, &size, NULL, err));
   uint64_t *joined = all;
   fw_sort_u64(joined, size / sizeof *joined);
@@ -20,19 +19,22 @@ furrow_status fw_share_keys(const furrow_comm *comm, uint64_t **keys, size_t *co
   return FURROW_OK;
 }
 
+furrow_status fw_share_sizes(const furrow_comm *comm, size_t **sizes, size_t count, furrow_error *err) {
+  const furrow_status status = fw_comm_all_ok(comm, fw_alloc((void **)sizes, count, sizeof **sizes, err), err);
+  if (status != FURROW_OK) fw_free(*sizes);
+  return status;
+}
+
 furrow_status fw_share_move(const furrow_comm *comm, void **array, size_t bytes, const size_t *begin, size_t *count,
-                            size_t *from, furrow_error *err) {
+                            furrow_error *err) {
   size_t *sizes = NULL, total = 0;
   void *received = NULL;
-  FW_TRY(fw_comm_all_ok(comm, fw_alloc((void **)&sizes, comm->ranks, 2 * sizeof *sizes, err), err));
+  FW_TRY(fw_share_sizes(comm, &sizes, 2 * comm->ranks, err));
   size_t *send = sizes, *receive = sizes + comm->ranks;
   for (unsigned r = 0; r < comm->ranks; r++) send[r] = (begin[r + 1] - begin[r]) * bytes;
   furrow_status status = fw_comm_exchange_all(comm, *array, send, &received, receive, err);
-  for (unsigned r = 0; status == FURROW_OK && r < comm->ranks; r++) {
-    total += receive[r];
-    if (from) from[r] = receive[r] / bytes;
-  }
   if (status == FURROW_OK) {
+    for (unsigned r = 0; r < comm->ranks; r++) total += receive[r];
     fw_free(*array);
     *array = received;
     if (count) *count = total / bytes;
@@ -44,7 +46,7 @@ furrow_status fw_share_move(const furrow_comm *comm, void **array, size_t bytes,
 furrow_status fw_share_gather(const furrow_comm *comm, const void *own, void *all, size_t bytes, const size_t *begin,
                               furrow_error *err) {
   size_t *sizes = NULL;
-  FW_TRY(fw_comm_all_ok(comm, fw_alloc((void **)&sizes, comm->ranks, sizeof *sizes, err), err));
+  FW_TRY(fw_share_sizes(comm, &sizes, comm->ranks, err));
   for (unsigned r = 0; r < comm->ranks; r++) sizes[r] = (begin[r + 1] - begin[r]) * bytes;
   const furrow_status status = comm->gather(comm, own, sizes[comm->rank], all, sizes, err);
   fw_free(sizes);

@@ -302,11 +302,14 @@ static furrow_status add_class(const fw_samples *samples, value_pass pass, const
 static furrow_status pass_on(const furrow_comm *comm, const fw_buffer *ready, void **came, size_t *bytes,
                              furrow_error *err) {
   size_t *sizes = NULL;
-  FW_TRY(fw_comm_all_ok(comm, fw_alloc_zero((void **)&sizes, comm->ranks, 2 * sizeof *sizes, err), err));
-  size_t *received = sizes + comm->ranks;
-  if (comm->rank + 1 < comm->ranks) sizes[comm->rank + 1] = ready->size;
-  const furrow_status status = fw_comm_exchange_all(comm, ready->bytes, sizes, came, received, err);
-  if (status == FURROW_OK) *bytes = comm->rank > 0 ? received[comm->rank - 1] : 0;
+  furrow_status status = fw_alloc_zero((void **)&sizes, comm->ranks, 2 * sizeof *sizes, err);
+  status = fw_comm_all_ok(comm, status, err);
+  if (status == FURROW_OK) {
+    size_t *received = sizes + comm->ranks;
+    if (comm->rank + 1 < comm->ranks) sizes[comm->rank + 1] = ready->size;
+    status = fw_comm_exchange_all(comm, ready->bytes, sizes, came, received, err);
+    if (status == FURROW_OK) *bytes = comm->rank > 0 ? received[comm->rank - 1] : 0;
+  }
   fw_free(sizes);
   return status;
 }

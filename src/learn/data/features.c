@@ -117,10 +117,6 @@ uint64_t fw_features_count(const fw_features *features) {
   return features->count;
 }
 
-bool fw_features_owns(const fw_features *features, uint64_t key) {
-  return fw_feature_owner(key, features->params.ranks) == features->params.rank;
-}
-
 /* ---- Find ---- */
 
 static size_t home_of(const fw_features *features, uint64_t key) {
@@ -232,7 +228,7 @@ static furrow_status add(fw_features *features, uint64_t key, void **record, fur
 }
 
 furrow_status fw_features_make(fw_features *features, uint64_t key, void **record, furrow_error *err) {
-  assert(fw_features_owns(features, key));
+  assert(fw_feature_owner(key, features->params.ranks) == features->params.rank);
   void *found = fw_features_find(features, key);
   if (!found && features->array)
     return fw_fail(err, FURROW_E_RANGE, "feature %" PRIu64 " is beyond the range of %" PRIu64, key,

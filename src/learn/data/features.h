@@ -37,8 +37,6 @@ bool fw_features_is_open(const fw_features *features);
 /* Bytes that it takes now. */
 size_t fw_features_memory(const fw_features *features);
 
-/* Whether a feature is its own. */
-bool fw_features_owns(const fw_features *features, uint64_t key);
 /* Features that have a record. */
 uint64_t fw_features_count(const fw_features *features);
 

@@ -88,6 +88,7 @@ static furrow_status draw_rows(draw **draws, size_t *all, const furrow_rowblock 
     (*draws)[i] = (draw){.number = fw_rng_hash(of_this, groups ? ((uint64_t *)by)[i] : i), .row = i};
     if (!groups) memcpy(&(*draws)[i].label, (uint64_t *)by + i, sizeof(double));
   }
+  if (status != FURROW_OK) fw_free(*draws);
   fw_free(own);
   fw_free(by);
   return status;

@@ -110,20 +110,28 @@ typedef struct arguments {
   fw_buffer text; /* "key=value&key=value" */
 } arguments;
 
-/* The value as it stands in a URI; NULL: there is none. */
-static void add_argument(arguments *a, const char *key, const char *value) {
-  if (!value || (a->parsed && fw_uri_arg_value(a->parsed, key))) return;
+/* False: there is no value, or the URI has the argument. */
+static bool begin_argument(arguments *a, const char *key, const char *value) {
+  if (!value || (a->parsed && fw_uri_arg_value(a->parsed, key))) return false;
   fw_buffer_format(&a->text, "%s%s=", a->text.size > 0 ? "&" : "", key);
-  fw_buffer_text(&a->text, value);
+  return true;
+}
+
+/* The value as it stands in a URI. */
+static void add_argument(arguments *a, const char *key, const char *value) {
+  if (begin_argument(a, key, value)) fw_buffer_text(&a->text, value);
 }
 
 static void add_escaped(arguments *a, const char *key, const char *value) {
-  fw_buffer escaped = {0};
-  if (!value) return;
-  fw_uri_encode(&escaped, value);
-  fw_buffer_append(&escaped, "", 1);
-  if (fw_buffer_status(&escaped, NULL) == FURROW_OK) add_argument(a, key, escaped.bytes);
-  fw_buffer_clear(&escaped);
+  if (begin_argument(a, key, value)) fw_uri_encode(&a->text, value);
+}
+
+/* csv takes the byte as it stands. What would end the argument stays escaped, and csv refuses it. */
+static void add_delimiter(arguments *a, const char *value) {
+  if (value && strpbrk(value, "&#"))
+    add_escaped(a, "delimiter", value);
+  else
+    add_argument(a, "delimiter", value ? value : "auto");
 }
 
 /* The URI with the arguments, to be freed. Clears them. */
@@ -181,7 +189,7 @@ static furrow_status find_label(fw_samples *samples, const fw_uri *parsed, const
   params.format = "csv";
   char *text = NULL;
   arguments a = {.parsed = parsed};
-  add_escaped(&a, "delimiter", data->delimiter ? data->delimiter : "auto");
+  add_delimiter(&a, data->delimiter);
   furrow_status status = join_arguments(&text, uri, &a, err);
   if (status == FURROW_OK) status = furrow_parser_open(&parser, text, &params, err);
   if (status == FURROW_OK) status = find_label_name(&samples->label, parser, err);
@@ -205,11 +213,11 @@ static furrow_status add_arguments(char **changed, const fw_samples *samples, co
   if (!data->has_label && begins_with_label(samples->format)) add_argument(&a, "has_label", "no");
   if (strcmp(samples->format, fw_format_table.public.name) == 0) {
     add_escaped(&a, "encoder", data->encoder);
-    if (data->delimiter) add_escaped(&a, "delimiter", data->delimiter);
+    add_escaped(&a, "delimiter", data->delimiter);
     if (data->label_optional) add_argument(&a, "label", "optional");
   }
   if (strcmp(samples->format, "csv") == 0) {
-    add_escaped(&a, "delimiter", data->delimiter ? data->delimiter : "auto");
+    add_delimiter(&a, data->delimiter);
     if (data->has_label) add_escaped(&a, "label_column", samples->label ? samples->label : data->label_column);
     add_escaped(&a, "weight_column", data->weight_column);
     add_argument(&a, "columns", data->columns);
@@ -378,9 +386,13 @@ static furrow_status number_rows(fw_samples *samples, furrow_status status, furr
 furrow_status fw_samples_open(fw_samples **samples, const char *uri, const fw_data_conf *data,
                               const furrow_parser_params *params, bool stream, const furrow_comm *comm,
                               furrow_error *err) {
-  void *memory;
+  void *memory = NULL;
   furrow_status status = fw_alloc_zero(&memory, 1, sizeof **samples, err);
-  if (status != FURROW_OK) return fw_comm_share_status(comm, status, err);
+  status = fw_comm_share_status(comm, status, err);
+  if (status != FURROW_OK) {
+    fw_free(memory);
+    return status;
+  }
   fw_samples *s = memory;
   furrow_parser_stats_init(&s->stats);
   furrow_parser_params *p = &s->params;

@@ -196,6 +196,14 @@ static void misfits(void **state) {
                      "momentum is for Momentum, which no layer has");
   conf_expect_misfit("deepfm", "",
                      "embedding needs the number of fields: set fields (data/numfield), which every row must have");
+  conf_expect_misfit("svm", "solver=lbfgs", "the solver lbfgs is for lr, linear, robust, softmax and fm");
+  conf_expect_misfit("dnn", "solver=lbfgs", "the solver lbfgs is for lr, linear, robust, softmax and fm");
+  conf_expect_misfit("mlr", "solver=lbfgs", "the solver lbfgs is for lr, linear, robust, softmax and fm");
+  conf_expect_misfit("fm", "loss=bpr format=libffm item-fields=1 negative-sampling=hour hour-field=2 optimizer=adam",
+                     "negative-sampling=hour is for rows that `negatives` draws, not for BPRLoss");
+  conf_expect_misfit("dnn", "loss=bpr format=libffm item-fields=1", "BPRLoss is for fm alone");
+  conf_expect_misfit("fm", "loss=warp format=libffm item-fields=1 optimizer=sgd",
+                     "WARPLoss is trained with Adam or published-adagrad, not with SGD");
   conf_expect_misfit("pnn", "fields=1", "innerPooling multiplies fields in pairs, but there is one field");
   conf_expect_misfit("deepfm", "fields=4000000000", "embedding has 32000000000 outputs; there may be 16777216");
   conf_expect_misfit("deepfm", "fields=1000000 fc=10000",
@@ -242,6 +250,36 @@ static void refused_keys(void **state) {
   expect_refused("fc", "100,", "fc must be widths of layers from 1 to 16777216, with commas between them");
   expect_refused("fc", "0", "fc must be widths of layers from 1 to 16777216, with commas between them");
   expect_refused("fc", "1099511627776", "fc must be widths of layers from 1 to 16777216, with commas between them");
+  expect_refused("fc", "9223372036854775808",
+                 "fc must be widths of layers from 1 to 16777216, with commas between them");
+  expect_refused("fc", "100;50", "fc must be widths of layers from 1 to 16777216, with commas between them");
+  expect_refused("labels", "", "labels must be numbers in ascending order, with commas between them");
+  expect_refused("labels", "1,x", "labels must be numbers in ascending order, with commas between them");
+  expect_refused("labels", "2,1", "labels must be numbers in ascending order, with commas between them");
+  expect_refused("labels", "1,inf", "labels must be numbers in ascending order, with commas between them");
+  expect_refused("labels", "1;2", "labels must be numbers in ascending order, with commas between them");
+  expect_refused("item-fields", "1,", "item-fields must be numbers of fields, with commas between them: 1,4,5");
+  expect_refused("item-fields", "1;2", "item-fields must be numbers of fields, with commas between them: 1,4,5");
+  expect_refused("item-fields", "18446744073709551616",
+                 "item-fields must be numbers of fields, with commas between them: 1,4,5");
+  expect_refused("item-fields", "3,10,3", "item-fields has a field twice");
+  expect_refused("keep", "worst", "keep must be one of last|best");
+  static const char *const categories[] = {"some", "3:", "3;4", "18446744073709551616", "3:18446744073709551616"};
+  for (size_t i = 0; i < sizeof categories / sizeof *categories; i++)
+    expect_refused("categories", categories[i],
+                   "categories must be none, all, or features with their numbers of values: 0:2,7:5");
+  expect_hint("format", "tsv!", "format must be a format of rows: libsvm, libfm, libffm, csv, dummy, dense, table",
+              "register other formats first, or load the plugin that has them");
+  char name[300];
+  memset(name, 'x', sizeof name);
+  name[sizeof name - 1] = 0;
+  expect_refused("model-type", name,
+                 "model-type must be T_FLOAT_ or T_DOUBLE_ with DENSE, SPARSE or SPARSE_LONGKEY behind it");
+  expect_refused("loss", "logistix",
+                 "loss must be one of LogLoss, HingeLoss, L2Loss, HuberLoss, CrossEntropyLoss, SoftmaxLoss, BPRLoss, "
+                 "WARPLoss, SampledSoftmaxLoss");
+  expect_refused("optimizer", "angel-adagraf",
+                 "optimizer must be one of SGD, Momentum, AdaGrad, AdaDelta, Adam, FTRL, published-adagrad");
   expect_refused("optimizer", "",
                  "optimizer must be one of SGD, Momentum, AdaGrad, AdaDelta, Adam, FTRL, published-adagrad");
   expect_refused("model-type", "T_LONG_DENSE",
@@ -250,6 +288,66 @@ static void refused_keys(void **state) {
       "algorithm", "lda",
       "algorithm must be one of lr, svm, linear, robust, softmax, mlr, fm, ffm, dnn, wide_and_deep, deepfm, pnn, "
       "nfm, gbdt");
+}
+
+/* Nothing of the text is kept. */
+static void expect_unread(const char *json, size_t size, const char *message, uint64_t offset, const char *hint) {
+  furrow_learn_conf *conf = conf_new();
+  furrow_error error = {0};
+  assert_int_equal(furrow_learn_conf_read(conf, json, size, "made.json", &error), FURROW_E_FORMAT);
+  if (strcmp(error.message, message) != 0 || strcmp(error.hint, hint) != 0 || error.offset != offset)
+    fail_msg("%.*s: %s, at byte %llu, hint: %s", (int)size, json, error.message, (unsigned long long)error.offset,
+             error.hint);
+  assert_string_equal(furrow_learn_conf_get(conf, "epochs"), "30");
+  assert_int_equal(furrow_learn_conf_read(conf, json, size, "made.json", NULL), FURROW_E_FORMAT);
+  furrow_learn_conf_free(conf);
+}
+
+/* Beside those of tests/reject/conf. */
+static void refused_files(void **state) {
+  (void)state;
+  static const struct {
+    const char *json, *message;
+    uint64_t offset;
+    const char *hint;
+  } files[] = {
+      {"{'train':{'epoch':7,'deca':1}}", "train/deca is not one of Angel's keys", 27, "did you mean decay?"},
+      {"{'train':{'epoch':7,'xyzxyzxyz':1}}", "train/xyzxyzxyz is not one of Angel's keys", 32, ""},
+      {"{'furrow':{'epochs':7,'xyzxyzxyz':1}}", "furrow/xyzxyzxyz is not one of Furrow's keys", 34, ""},
+      {"{'furrow':{'epochs':7,'epochs~0':1}}", "furrow/epochs\\u0000 is not one of Furrow's keys", 37,
+       "did you mean epochs?"},
+      {"{'furrow':{'save':'a~0b'}}", "furrow/save has a byte 0 in it", 18, ""},
+      {"{'furrow':{'model-type':'T_FLOAT_DENSE~0'}}",
+       "furrow/model-type must be T_FLOAT_ or T_DOUBLE_ with DENSE, SPARSE or SPARSE_LONGKEY behind it", 24, ""},
+      {"{'default_optimizer':{'type':'Adam','beta':0.5,'beta':0.5}}", "default_optimizer/beta is there twice", 54, ""},
+      {"{'default_optimizer':{'type':7}}", "default_optimizer/type is not a string", 29, ""},
+      {"{'default_optimizer':{'type':'AdaGrad','variant':7}}", "default_optimizer/variant is not a string", 49, ""},
+      {"{'default_optimizer':{'type':'Adam','':7}}", "default_optimizer/ is not one of Angel's keys", 39, ""},
+      {"{'layers':[{'name':'a','type':7}]}", "layers/0/type is not a string", 30, ""},
+      {"{'layers':[{'name':'a','type':'FCLayer','inputlayer':'b~0'}]}", "layers/0/inputlayer has a byte 0 in it", 53,
+       ""},
+      {"{'layers':[{'name':'a','type':'FCLayer','inputlayer':7}]}", "layers/0/inputlayer is not a string", 53, ""},
+      {"{'layers':[{'name':'a','type':'FCLayer','transfuncs':['relu','rely']}]}",
+       "layers/0/transfuncs/1 must be one of Identity, Relu, Sigmoid, Tanh, Softmax, Dropout, SigmoidWithDropout, "
+       "TanhWithDropout",
+       61, ""},
+      {"{'layers':[{'name':'a','type':'FCLayer','transfuncs':7}]}", "layers/0/transfuncs is not an array", 53, ""},
+      {"{'layers':[{'name':'a','type':'FCLayer','inputlayer':'b','outputdim':2,'transfunc':'relu','transfuncs':[]}]}",
+       "layers/0/transfunc is not of a stack; transfuncs is", 83, ""},
+      {"{'layers':[{'name':'a','type':'FCLayer','inputlayer':'b','outputdim':0}]}",
+       "layers/0/outputdim is not positive", 69, ""},
+      {"{'layers':[{'name':'a','type':'FCLayer','inputlayer':'b','outputdim':2,'transfuncs':['relu','relu']}]}",
+       "layers/0/transfuncs has 2 elements, but outputdims 1", 84, ""},
+      {"{'layers':{'a':{'type':'FCLayer'},'b':7}}", "layers/a/inputlayer is missing", 15, ""},
+      {"{'layers':{7:7}}", "a key is missing in layers", 11, ""},
+  };
+  for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+    char json[256];
+    size_t size = 0;
+    for (const char *c = files[i].json; *c; c++) /* ' for ", and ~0 for the escape of the byte 0 */
+      size += (size_t)sprintf(json + size, *c == '\'' ? "\"" : *c == '~' ? "\\u000" : "%c", *c);
+    expect_unread(json, size, files[i].message, files[i].offset, files[i].hint);
+  }
 }
 
 /* Keys of Angel's cluster are accepted and listed, each once. */
@@ -508,6 +606,97 @@ static void shapes_from_json(void **state) {
   furrow_learn_conf_free(conf);
 }
 
+/* What a JSON file says of all layers counts for an algorithm by name, unless a key says it. */
+static void defaults_from_json(void **state) {
+  (void)state;
+  furrow_learn_conf *conf = conf_builtin("dnn", "fc=7 input-width=9");
+  conf_read(conf, "{\"default_transfunc\":\"tanh\",\"default_lossfunc\":{\"type\":\"huberloss\",\"delta\":2.5}}");
+  fw_plan *plan = conf_plan(conf);
+  expect_graph(plan, "input:9 fclayer_0(0)7 fclayer(1)1 simpleLossLayer(2)1");
+  for (size_t i = 0; i < 2; i++) assert_int_equal(plan->graph.layers[i].activation, FW_ACTIVATION_TANH);
+  assert_int_equal(plan->graph.loss, FW_LOSS_HUBER);
+  assert_true(plan->graph.layers[3].delta == 2.5);
+  fw_plan_free(plan);
+  conf_set_all(conf, "activation=sigmoid dropout=0.25 loss=l2loss");
+  plan = conf_plan(conf);
+  for (size_t i = 0; i < 2; i++) assert_int_equal(plan->graph.layers[i].activation, FW_ACTIVATION_SIGMOID_DROPOUT);
+  assert_int_equal(plan->graph.loss, FW_LOSS_L2);
+  fw_plan_free(plan);
+  furrow_learn_conf_free(conf);
+}
+
+#define INPUT_OF(width) \
+  "{\"layers\":[{\"name\":\"a\",\"type\":\"SimpleInputLayer\",\"outputdim\":" #width ",\"transfunc\":\"identity\"}]}"
+
+static void expect_shape(const char *algorithm, const char *json, const char *settings, const char *expected) {
+  furrow_learn_conf *conf = conf_new();
+  conf_read(conf, json);
+  conf_set(conf, "algorithm", algorithm);
+  conf_set_all(conf, settings);
+  fw_plan *plan = conf_plan(conf);
+  expect_graph(plan, expected);
+  fw_plan_free(plan);
+  furrow_learn_conf_free(conf);
+}
+
+static void widths_from_json(void **state) {
+  (void)state;
+  expect_shape("softmax", INPUT_OF(3), "", "input:3 softmaxLossLayer(0)3");
+  expect_shape("softmax", INPUT_OF(3), "classes=5", "input:5 softmaxLossLayer(0)5");
+  expect_shape("mlr", INPUT_OF(4), "", "sigmoid_layer:4 softmax_layer:4 dotpooling_layer(0,1)1 simpleLossLayer(2)1");
+  expect_shape("dnn", INPUT_OF(6), "fc=2", "input:6 fclayer_0(0)2 fclayer(1)1 simpleLossLayer(2)1");
+}
+
+/* Furrow's own rates, by the optimizer; FTRL has one of its own. */
+static void recommended_rates(void **state) {
+  (void)state;
+  static const struct {
+    const char *optimizer;
+    double rate;
+  } rates[] = {{"sgd", 0.05},   {"momentum", 0.01}, {"angel-adagrad", 0.01},
+               {"adadelta", 1}, {"adam", 0.01},     {"published-adagrad", 0.1}};
+  for (size_t i = 0; i < sizeof rates / sizeof *rates; i++) {
+    furrow_learn_conf *conf = conf_builtin("dnn", "defaults=furrow");
+    conf_set(conf, "optimizer", rates[i].optimizer);
+    fw_plan *plan = conf_plan(conf);
+    assert_true(plan->graph.layers[0].optimizer.lr == rates[i].rate);
+    fw_plan_free(plan);
+    furrow_learn_conf_free(conf);
+  }
+}
+
+static void layers_that_are_too_wide(void **state) {
+  (void)state;
+  furrow_learn_conf *conf = conf_new();
+  conf_read(conf, "{\"default_transfunc\":\"identity\",\"layers\":["
+                  "{\"name\":\"a\",\"type\":\"SimpleInputLayer\",\"outputdim\":16777216},"
+                  "{\"name\":\"b\",\"type\":\"SimpleInputLayer\",\"outputdim\":1},"
+                  "{\"name\":\"c\",\"type\":\"ConcatLayer\",\"outputdim\":2,\"inputlayers\":[\"a\",\"b\"]},"
+                  "{\"name\":\"d\",\"type\":\"FCLayer\",\"outputdims\":[1],\"inputlayer\":\"c\"},"
+                  "{\"name\":\"e\",\"type\":\"SimpleLossLayer\",\"inputlayer\":\"d\",\"lossfunc\":\"logloss\"}]}");
+  assert_int_equal(furrow_learn_conf_check(conf, &err), FURROW_E_ARGUMENT);
+  assert_string_equal(err.message, "layers/2 has 16777217 outputs; there may be 16777216");
+  furrow_learn_conf_free(conf);
+}
+
+/* The class that starts a job says no more where the algorithm is known. */
+static void runners(void **state) {
+  (void)state;
+  furrow_learn_conf *conf = conf_new();
+  conf_set(conf, "angel.app.submit.class", "LRRunner");
+  assert_null(furrow_learn_conf_ignored(conf, 0, NULL));
+  expect_setting(conf, "algorithm", "lr");
+  conf_set(conf, "ml.gbdt.task.type", "classification");
+  furrow_learn_conf_free(conf);
+  conf = conf_builtin("svm", "");
+  conf_set(conf, "angel.app.submit.class", "com.tencent.angel.ml.LRRunner");
+  assert_string_equal(furrow_learn_conf_ignored(conf, 0, NULL), "angel.app.submit.class");
+  fw_plan *plan = conf_plan(conf);
+  assert_string_equal(plan->model.algorithm, "svm");
+  fw_plan_free(plan);
+  furrow_learn_conf_free(conf);
+}
+
 /* ---- Files ---- */
 
 static const char *const samples[] = {"lr", "svm", "linear",        "robust", "softmax", "mlr",
@@ -745,6 +934,7 @@ int main(void) {
       cmocka_unit_test(hidden_layers),
       cmocka_unit_test(misfits),
       cmocka_unit_test(refused_keys),
+      cmocka_unit_test(refused_files),
       cmocka_unit_test(ignored_keys),
       cmocka_unit_test(translated_keys),
       cmocka_unit_test(published_members),
@@ -756,6 +946,11 @@ int main(void) {
       cmocka_unit_test(batches),
       cmocka_unit_test(graph_wins),
       cmocka_unit_test(shapes_from_json),
+      cmocka_unit_test(defaults_from_json),
+      cmocka_unit_test(widths_from_json),
+      cmocka_unit_test(recommended_rates),
+      cmocka_unit_test(layers_that_are_too_wide),
+      cmocka_unit_test(runners),
       cmocka_unit_test(sample_files),
       GOLDEN_TEST_IN_DIR(graph_of_a_model),
       cmocka_unit_test(layers_by_name),

@@ -375,6 +375,76 @@ static void keys_do_not_say_layers(void **state) {
   furrow_learn_conf_free(conf);
 }
 
+/* Not even an algorithm by name says what a JSON file has for all layers. */
+static void keys_do_not_say_defaults(void **state) {
+  (void)state;
+  static const char *const files[] = {"{\"default_optimizer\":\"adam\"}", "{\"default_transfunc\":\"tanh\"}",
+                                      "{\"default_lossfunc\":\"l2loss\"}"};
+  for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+    furrow_learn_conf *conf = conf_builtin("dnn", "");
+    conf_read(conf, files[i]);
+    char *text = NULL;
+    size_t size = 7;
+    assert_int_equal(furrow_learn_conf_describe(conf, FURROW_DESCRIBE_KEYS, 0, &text, &size, &err),
+                     FURROW_E_UNSUPPORTED);
+    assert_string_equal(err.message, "layers of a JSON file are more than keys can say");
+    assert_true(!text && size == 7);
+    furrow_learn_conf_free(conf);
+  }
+}
+
+static void refused_kinds(void **state) {
+  (void)state;
+  furrow_learn_conf *conf = conf_builtin("gbdt", "");
+  char *text = NULL;
+  size_t size = 7;
+  static const furrow_describe_format drawn[] = {FURROW_DESCRIBE_DOT, FURROW_DESCRIBE_SVG};
+  for (size_t i = 0; i < 2; i++) {
+    assert_int_equal(furrow_learn_conf_describe(conf, drawn[i], 0, &text, &size, &err), FURROW_E_UNSUPPORTED);
+    assert_string_equal(err.message, "gbdt has no graph to draw; its trees can be drawn when they are grown");
+  }
+  assert_int_equal(
+      furrow_learn_conf_describe(conf, (furrow_describe_format)(FURROW_DESCRIBE_KEYS + 1), 0, &text, &size, &err),
+      FURROW_E_ARGUMENT);
+  assert_string_equal(err.message, "no such kind of description");
+  assert_true(!text && size == 7);
+  furrow_learn_conf_free(conf);
+}
+
+/* ---- Text ---- */
+
+static void expect_text(const char *algorithm, const char *settings, const char *lines) {
+  furrow_learn_conf *conf = conf_builtin(algorithm, settings);
+  char *text = conf_describe(conf, FURROW_DESCRIBE_TEXT);
+  if (!strstr(text, lines)) fail_msg("%s %s:\n%s\nhas not\n%s", algorithm, settings, text, lines);
+  furrow_free(text);
+  furrow_learn_conf_free(conf);
+}
+
+static void texts(void **state) {
+  (void)state;
+  expect_text("lr", "defaults=furrow",
+              "data        of a format that is found, labels as they are found\n"
+              "training    the exact minimum, by L-BFGS\n");
+  expect_text("fm", "defaults=furrow solver=lbfgs",
+              "training    from the linear model on, by L-BFGS, for several strengths of L2\n");
+  expect_text("wide_and_deep", "defaults=furrow",
+              "data        of a format that is found, as many fields as its longest row has features (shown: 2), "
+              "labels as they are found\n"
+              "training    from the linear model on, epochs by the number of rows until 4 are not better, 128 rows an "
+              "update, learning rate 0.01, StandardDecay\n");
+  expect_text("softmax", "defaults=furrow",
+              ", as many classes as it has labels (shown: 2), labels as they are found\n");
+  expect_text("robust", "epochs=1 label=NoTrans updates=7 range=1000 fields=4 l1=0.5 huber-delta=2",
+              "data        libsvm, features 0 … 999, 4 fields\n"
+              "training    1 epoch, 7 updates an epoch, learning rate 0.5, StandardDecay\n");
+  expect_text("dnn", "activation=dropout dropout=0.25 l1=0.5 lr=0.125", "Dropout 0.25  ");
+  expect_text("gbdt", "trees=1 objective=multi:softmax classes=3 leaves=31 levels=3",
+              "training    1 round of 3 trees, learning rate 0.5, lambda 1, alpha 0\n"
+              "a tree      2 splits deep, 7 nodes at most, 10 candidates a feature, best first to 31 leaves\n"
+              "matrices    gbdt.split.feature, gbdt.split.value, gbdt.node.predict: 3 x 7 each\n");
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(graph_json),
@@ -388,6 +458,9 @@ int main(void) {
       cmocka_unit_test(keys_are_a_configuration),
       cmocka_unit_test(keys_that_are_set),
       cmocka_unit_test(keys_do_not_say_layers),
+      cmocka_unit_test(keys_do_not_say_defaults),
+      cmocka_unit_test(refused_kinds),
+      cmocka_unit_test(texts),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
