@@ -1,5 +1,4 @@
 /* learn/conf/conf_keys.c: the keys of a configuration, and reading their values. */
-#include <assert.h>
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
@@ -155,8 +154,8 @@ static furrow_status parse_separator(const char *text, size_t size, furrow_error
 const char *fw_next_width(const char *widths, int64_t *width) {
   bool overflow = false;
   const char *end = fw_read_i64(widths, widths + strlen(widths), width, &overflow);
-  assert(end && !overflow); /* the list was checked: fw_key_parse */
-  return *end == ',' ? end + 1 : NULL;
+  if (!end || overflow) *width = 0;
+  return end && *end == ',' ? end + 1 : NULL;
 }
 
 static furrow_status parse_widths(const char *text, size_t size, furrow_error *err) {
@@ -175,8 +174,7 @@ static furrow_status parse_widths(const char *text, size_t size, furrow_error *e
 
 const char *fw_next_number(const char *numbers, double *number) {
   const char *end = fw_read_f64(numbers, numbers + strlen(numbers), number);
-  assert(end);
-  return *end == ',' ? end + 1 : NULL;
+  return end && *end == ',' ? end + 1 : NULL;
 }
 
 static furrow_status parse_numbers(const char *text, size_t size, furrow_error *err) {
@@ -194,8 +192,7 @@ static furrow_status parse_numbers(const char *text, size_t size, furrow_error *
 const char *fw_next_field(const char *fields, uint64_t *field) {
   bool overflow = false;
   const char *end = fw_read_u64(fields, fields + strlen(fields), field, &overflow);
-  assert(end && !overflow);
-  return *end == ',' ? end + 1 : NULL;
+  return end && *end == ',' ? end + 1 : NULL;
 }
 
 /* Whether a field is in a list that was checked, and ends in a comma. */

@@ -50,10 +50,12 @@ furrow_status fw_rank_groups_init(fw_rank_groups *all, const furrow_comm *comm, 
   void *memory = NULL, *gathered = NULL;
   size_t bytes = 0;
   *all = (fw_rank_groups){0};
-  FW_TRY(fw_comm_share_status(comm, fw_alloc(&memory, own->count, sizeof *qid, err), err));
-  uint64_t *mine = memory;
-  for (size_t g = 0; g < own->count; g++) mine[g] = qid[own->row[own->begin[g]]];
-  furrow_status status = fw_comm_gather_all(comm, mine, own->count * sizeof *mine, &gathered, &bytes, NULL, err);
+  furrow_status status = fw_comm_share_status(comm, fw_alloc(&memory, own->count, sizeof *qid, err), err);
+  if (status == FURROW_OK) {
+    uint64_t *mine = memory;
+    for (size_t g = 0; g < own->count; g++) mine[g] = qid[own->row[own->begin[g]]];
+    status = fw_comm_gather_all(comm, mine, own->count * sizeof *mine, &gathered, &bytes, NULL, err);
+  }
   fw_free(memory);
   if (status != FURROW_OK) return status;
   all->count = bytes / sizeof *qid;
@@ -79,12 +81,14 @@ furrow_status fw_rank_groups_ndcg(const fw_rank_groups *all, const furrow_comm *
   void *memory = NULL, *gathered = NULL;
   size_t bytes = 0;
   double sum = 0, weights = 0;
-  FW_TRY(fw_comm_share_status(comm, fw_alloc(&memory, own->count, sizeof(group_figure), err), err));
-  group_figure *mine = memory;
-  for (size_t g = 0; g < own->count; g++)
-    if (!fw_row_group_ndcg(own, g, score, label, weight, &mine[g].ndcg, &mine[g].weight))
-      mine[g] = (group_figure){0, -1};
-  const furrow_status status = fw_comm_gather_all(comm, mine, own->count * sizeof *mine, &gathered, &bytes, NULL, err);
+  furrow_status status = fw_comm_share_status(comm, fw_alloc(&memory, own->count, sizeof(group_figure), err), err);
+  if (status == FURROW_OK) {
+    group_figure *mine = memory;
+    for (size_t g = 0; g < own->count; g++)
+      if (!fw_row_group_ndcg(own, g, score, label, weight, &mine[g].ndcg, &mine[g].weight))
+        mine[g] = (group_figure){0, -1};
+    status = fw_comm_gather_all(comm, mine, own->count * sizeof *mine, &gathered, &bytes, NULL, err);
+  }
   fw_free(memory);
   if (status != FURROW_OK) return status;
   const group_figure *figure = gathered;

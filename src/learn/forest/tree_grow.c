@@ -128,12 +128,16 @@ static size_t least_rows(const fw_forest_conf *conf, uint64_t rows) {
 furrow_status fw_grower_create(fw_grower **grower, const fw_forest_conf *conf, const fw_binned *binned,
                                const furrow_comm *comm, uint64_t all_rows, fw_spin_pool *pool, furrow_error *err) {
   fw_grower *g = NULL;
-  FW_TRY(fw_comm_share_status(comm, fw_alloc_zero((void **)&g, 1, sizeof *g, err), err));
+  furrow_status status = fw_comm_share_status(comm, fw_alloc_zero((void **)&g, 1, sizeof *g, err), err);
+  if (status != FURROW_OK) {
+    fw_free(g);
+    return status;
+  }
   g->conf = conf;
   g->binned = binned;
   g->pool = pool;
   g->min_rows = least_rows(conf, all_rows);
-  furrow_status status = fw_histograms_init(&g->all, binned, comm, all_rows, pool, err);
+  status = fw_histograms_init(&g->all, binned, comm, all_rows, pool, err);
   if (status == FURROW_OK) status = fw_grow_ranks_init(&g->ranks, comm, &g->all, pool, err);
   if (status == FURROW_OK) status = make_ranges(g, err);
   if (status != FURROW_OK) {

@@ -317,9 +317,9 @@ static furrow_status share_changed(const folding *f, layer_index input, furrow_e
   const furrow_comm *comm = fw_net_comm(f->net);
   void *weights = fw_net_dense(f->net, parameter, 0);
   double *own = NULL;
-  FW_TRY(fw_comm_all_ok(comm, fw_alloc((void **)&own, count, sizeof *own, err), err));
-  for (size_t i = 0; i < count; i++) own[i] = fw_net_owns(f->net, i) ? get(f, weights, i) : 0;
-  const furrow_status status = fw_comm_sum_f64(comm, own, count, err);
+  furrow_status status = fw_comm_all_ok(comm, fw_alloc((void **)&own, count, sizeof *own, err), err);
+  for (size_t i = 0; status == FURROW_OK && i < count; i++) own[i] = fw_net_owns(f->net, i) ? get(f, weights, i) : 0;
+  if (status == FURROW_OK) status = fw_comm_sum_f64(comm, own, count, err);
   for (size_t i = 0; status == FURROW_OK && i < count; i++) set(f, weights, i, own[i]);
   fw_free(own);
   return status;

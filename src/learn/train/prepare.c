@@ -473,7 +473,7 @@ static void remember(fw_fit *f, const fw_data_facts *facts) {
 
 furrow_status fw_fit_prepare(fw_fit *f, furrow_error *err) {
   fw_data_facts facts = {0};
-  FW_TRY(settle_index_base(f, err));
+  FW_TRY(fw_fit_share_failure(f, settle_index_base(f, err), err));
   if (!f->trainer->plan->train.recommended && !f->trainer->plan->data.scale && !weighs_classes(f->trainer->plan))
     return FURROW_OK;
   furrow_status status = FURROW_OK;

@@ -172,7 +172,6 @@ static furrow_status copy_options(const furrow_matrix_meta *meta, furrow_matrix_
 
 static void fill_spec(const fw_convert_plan *plan, const furrow_matrix_meta *meta,
                       const furrow_model_convert_params *params, col_range range, furrow_matrix_spec *spec) {
-  const bool hash = is_hash_matrix(meta);
   furrow_matrix_spec_init(spec);
   spec->matrix_id = meta->matrix_id;
   spec->name = meta->matrix_name;
@@ -184,7 +183,6 @@ static void fill_spec(const fw_convert_plan *plan, const furrow_matrix_meta *met
   spec->saved_rows = plan->rows;
   spec->saved_row_count = plan->row_count;
   spec->hash_parts = params->hash_parts;
-  if (!asks_for_grid(params) && hash) spec->hash_parts = meta->parts[meta->part_count - 1].part_id + 1;
   if (spec->hash_parts == 0) {
     spec->block_rows = params->part_rows > 0 ? params->part_rows : meta->block_row > 0 ? meta->block_row : 0;
     spec->block_cols = params->part_cols > 0 ? params->part_cols : meta->block_col > 0 ? meta->block_col : 0;

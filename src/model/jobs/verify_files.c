@@ -129,7 +129,7 @@ static furrow_status check_file(fw_verification *v, const piece *pieces, size_t 
 /* ---- Files that nobody uses ---- */
 
 static bool is_data_name(const char *name) {
-  return name[0] && name[strspn(name, "0123456789")] == 0;
+  return name[strspn(name, "0123456789")] == 0; /* no name is empty */
 }
 
 /* Pieces sorted by file. */

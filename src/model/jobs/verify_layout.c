@@ -273,7 +273,7 @@ static furrow_status check_counts(fw_verification *v, const furrow_partition_met
 static furrow_status check_nnz(fw_verification *v, const furrow_partition_meta *p, furrow_error *err) {
   int64_t elements = 0;
   for (size_t r = 0; r < p->row_count; r++) elements += p->rows[r].element_num > 0 ? p->rows[r].element_num : 0;
-  if (p->nnz >= elements) return FURROW_OK;
+  if (p->nnz < 0 || p->nnz >= elements) return FURROW_OK; /* -1: not known */
   return fw_findings_add(list_of(v, p), FW_REMARK_STATUS, p->part_id, IN_META, err,
                          "nnz is %" PRId64 ", less than the %" PRId64 " %s of its rows", p->nnz, elements,
                          fw_plural((uint64_t)elements, "element", "elements"));

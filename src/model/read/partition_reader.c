@@ -58,10 +58,9 @@ static uint64_t place(const furrow_partition_reader *r) {
   return (uint64_t)meta->offset + (uint64_t)meta->length - r->bytes_ahead - (r->end - r->begin);
 }
 
-/* Completes an error about the data: partition, file, byte. */
+/* Completes an error about the data: partition, file, byte. It is always the reader's own one. */
 static furrow_status locate_in_data(const furrow_partition_reader *r, uint64_t offset, furrow_status status,
                                     furrow_error *err) {
-  if (!err) return status;
   char message[sizeof err->message];
   memcpy(message, err->message, sizeof message);
   const int n = snprintf(err->message, sizeof err->message, "partition %d: ", (int)r->part->meta->part_id);
@@ -231,7 +230,7 @@ static furrow_status decode(furrow_partition_reader *r, uint64_t limit, bool *pr
                                                    r->bytes_ahead == 0, &used, &r->batch, err);
   r->batch.capacity = batch_capacity;
   if (status != FURROW_OK) {
-    const uint64_t offset = err && err->offset != FURROW_NO_OFFSET ? err->offset : 0;
+    const uint64_t offset = err->offset != FURROW_NO_OFFSET ? err->offset : 0;
     return locate_in_data(r, place(r) + offset, status, err);
   }
   r->begin += used;

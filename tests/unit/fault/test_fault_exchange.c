@@ -42,6 +42,33 @@ static furrow_status import_matrix(furrow_error *err) {
   return furrow_model_import(file, "back", &params, NULL, err);
 }
 
+/* ---- More than the buffers hold ---- */
+
+static furrow_axis axis; /* of the job that runs */
+
+static furrow_status export_large(furrow_error *err) {
+  furrow_model_export_params params;
+  furrow_model_export_params_init(&params);
+  params.overwrite = true;
+  params.threads = 1;
+  params.vectors = axis;
+  return furrow_model_export("large", file, &params, NULL, err);
+}
+
+/* Memory for nothing: pieces go from the file to the folder. */
+static furrow_status import_in_pieces(furrow_error *err) {
+  furrow_model_import_params params;
+  param_parts parts;
+  import_params_init(&params, &parts);
+  parts.write.threads = 1;
+  parts.write.overwrite = true;
+  parts.spec.format = axis == FURROW_AXIS_COLUMNS ? "TextColumn" : "ColIdValueText";
+  parts.spec.block_cols = axis == FURROW_AXIS_COLUMNS ? 2 : 20000;
+  params.vectors = axis;
+  params.memory = 1;
+  return furrow_model_import(file, "back", &params, NULL, err);
+}
+
 static furrow_status no_visit(void *user, const furrow_array_info *array) {
   (void)user;
   (void)array;
@@ -196,7 +223,8 @@ static void starve(furrow_status (*job)(furrow_error *), const char *name) {
 }
 
 static void meet_all(furrow_status (*job)(furrow_error *), const char *name) {
-  fault_spares_fstat = job == export_matrix || job == export_model || job == import_matrix || job == convert;
+  fault_spares_fstat =
+      job == export_matrix || job == export_model || job == import_matrix || job == convert || job == import_in_pieces;
   furrow_error err = {.status = FURROW_OK};
   made_check(job(&err), &err);
   for (call_fault kind = FAULT_ERROR; kind < CALL_FAULTS; kind++) meet_each(job, name, kind);
@@ -242,6 +270,68 @@ static void files_both_ways(void **state) {
   meet_all(export_model, file);
 }
 
+static double whole(int32_t row, int64_t col) {
+  return (double)(row * 1000 + col % 1000);
+}
+
+/* Only errors, and only of writing: everything else is as above. */
+static void fail_writes(furrow_status (*job)(furrow_error *), const char *name) {
+  furrow_error err = {.status = FURROW_OK};
+  made_check(job(&err), &err);
+  const snapshot before = look();
+  fault_spares_fstat = true;
+  for (long n = 1, failures = 0;; n++) {
+    const size_t descriptors = open_descriptors();
+    fault_at(FAULT_ERROR, n);
+    const furrow_status status = job(&err);
+    const bool met = atomic_load(&fault_met);
+    fault_at(FAULT_ERROR, 0);
+    if (status != FURROW_OK) remove_hidden(&err);
+    if (status != FURROW_OK) assert_int_equal(err.status, status);
+    if (open_descriptors() != descriptors) fail_msg("%s, %s %ld: a descriptor stays open", name, fault_call, n);
+    if (strstr(fault_call, "write")) {
+      if (met) assert_int_equal(status, FURROW_E_IO);
+      failures += met;
+      expect_unchanged(&before, name, n);
+    } else {
+      restore_ids(export_matrix);
+    }
+    if (!met) {
+      assert_true(failures > 1); /* not the last piece alone */
+      break;
+    }
+  }
+  free(before.bytes);
+}
+
+static void large_files(void **state) {
+  (void)state;
+  static const char *const names[] = {"x.npy", "x.tsv"};
+  const made m = {
+      .format = "ColIdValueBinary", .row_type = 3, .rows = 2, .cols = 70000, .value = whole, .present = some};
+  made_save("large", &m);
+  for (axis = FURROW_AXIS_ROWS; axis <= FURROW_AXIS_COLUMNS; axis++)
+    for (size_t i = 0; i < 2; i++) {
+      file = names[i];
+      fail_writes(export_large, file);
+    }
+  axis = FURROW_AXIS_ROWS;
+  file = "x.npy";
+  furrow_error err = {.status = FURROW_OK};
+  made_check(export_large(&err), &err);
+  fail_writes(import_in_pieces, "rows in pieces");
+}
+
+static void small_pieces(void **state) {
+  (void)state;
+  furrow_error err = {.status = FURROW_OK};
+  file = "x.npy";
+  for (axis = FURROW_AXIS_ROWS; axis <= FURROW_AXIS_COLUMNS; axis++) {
+    made_check(export_matrix(&err), &err);
+    meet_all(import_in_pieces, "pieces");
+  }
+}
+
 static void folders(void **state) {
   (void)state;
   file = NULL;
@@ -255,6 +345,7 @@ static void folders(void **state) {
 #define IN_MODEL(test) cmocka_unit_test_setup_teardown(test, enter_model, leave_dir)
 
 int main(void) {
-  const struct CMUnitTest tests[] = {IN_MODEL(files_both_ways), IN_MODEL(folders)};
+  const struct CMUnitTest tests[] = {IN_MODEL(files_both_ways), IN_MODEL(large_files), IN_MODEL(small_pieces),
+                                     IN_MODEL(folders)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

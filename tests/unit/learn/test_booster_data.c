@@ -440,6 +440,89 @@ static void other_rows_in_the_second_pass_are_refused(void **state) {
   fw_forest_free(forest);
 }
 
+static void expect_refused(furrow_status found, const furrow_error *err, furrow_status status, const char *message) {
+  assert_int_equal(found, status);
+  assert_int_equal(err->status, status);
+  assert_string_equal(err->message, message);
+}
+
+/* Calls that come too early, too late or twice; what the booster holds at each step is counted. */
+static void calls_out_of_order_are_refused(void **state) {
+  (void)state;
+  table_rules rules = usual;
+  table t = table_make(&rules);
+  table_lists lists = table_list(&t);
+  fw_plan plan = table_plan(&rules), deeper = plan;
+  deeper.forest.levels++;
+  fw_forest *grown = table_grow(&t, true, &plan, 1, 2), *empty = table_forest(&plan), *other = table_forest(&deeper);
+  fw_spin_pool *pool = NULL;
+  fw_booster *b = NULL;
+  furrow_error err = {0};
+  static const char early[] = "rows are taken after the cuts, before the rounds";
+  assert_int_equal(fw_spin_pool_create(&pool, 1, NULL), FURROW_OK);
+  assert_int_equal(fw_booster_create(&b, &plan, pool, &err), FURROW_OK);
+  const size_t nothing = fw_booster_memory(b);
+  assert_int_equal(table_pass(&t, &lists, 0, t.rows, 500, b, fw_booster_scan_rows, &err), FURROW_OK);
+  const size_t scanned = fw_booster_memory(b);
+  assert_true(scanned > nothing + t.rows * sizeof(float));
+  expect_refused(table_pass(&t, &lists, 0, t.rows, 500, b, fw_booster_add_rows, &err), &err, FURROW_E_STATE, early);
+  expect_refused(fw_booster_begin(b, empty, &err), &err, FURROW_E_STATE, "rounds begin once, after the rows are taken");
+  assert_int_equal(fw_booster_choose_cuts(b, &err), FURROW_OK);
+  expect_refused(fw_booster_choose_cuts(b, &err), &err, FURROW_E_STATE, "the cuts are chosen already");
+  expect_refused(fw_booster_resume(b, other, &err), &err, FURROW_E_ARGUMENT,
+                 "the forest has 1 classes and 6 levels, the plan 1 and 5");
+  assert_int_equal(fw_booster_resume(b, grown, &err), FURROW_OK);
+  expect_refused(fw_booster_resume(b, grown, &err), &err, FURROW_E_STATE,
+                 "trees to go on from come once, before the second pass");
+  assert_int_equal(table_pass(&t, &lists, 0, t.rows, 500, b, fw_booster_add_rows, &err), FURROW_OK);
+  expect_refused(fw_booster_begin(b, empty, &err), &err, FURROW_E_STATE,
+                 "the forest has 0 trees, but the rows have scores of 2");
+  assert_int_equal(fw_booster_begin(b, grown, &err), FURROW_OK);
+  expect_refused(fw_booster_begin(b, grown, &err), &err, FURROW_E_STATE, "rounds begin once, after the rows are taken");
+  expect_refused(table_pass(&t, &lists, 0, 1, 1, b, fw_booster_add_valid_rows, &err), &err, FURROW_E_STATE, early);
+  assert_int_equal(fw_booster_round(b, &err), FURROW_OK);
+  assert_int_equal(grown->trees, 3);
+  assert_true(fw_booster_memory(b) > t.rows * (2 * sizeof(float) + sizeof(double)));
+  fw_booster_free(b);
+  fw_spin_pool_free(pool);
+  fw_forest_free(grown);
+  fw_forest_free(empty);
+  fw_forest_free(other);
+  table_lists_free(&lists);
+  table_free(&t);
+}
+
+static void ranked_rows_need_groups(void **state) {
+  (void)state;
+  table_rules rules = usual;
+  rules.rows = 60;
+  rules.loss = FW_LOSS_LAMBDA;
+  rules.classes = 3;
+  table t = table_make(&rules);
+  const fw_plan plan = table_plan(&rules);
+  fw_forest *forest = table_forest(&plan);
+  fw_spin_pool *pool = NULL;
+  fw_booster *b = NULL;
+  furrow_error err = {0};
+  assert_int_equal(fw_spin_pool_create(&pool, 1, NULL), FURROW_OK);
+  assert_int_equal(table_boost(&t, NULL, t.rows, &plan, pool, forest, &b, &err), FURROW_OK);
+  assert_int_equal(fw_booster_round(b, &err), FURROW_OK);
+  assert_true(fw_booster_memory(b) > t.rows * 6 * sizeof(double));
+  fw_booster_free(b);
+  b = NULL;
+  fw_forest_free(forest);
+  forest = table_forest(&plan);
+  free(t.qid);
+  t.qid = NULL;
+  expect_refused(table_boost(&t, NULL, t.rows, &plan, pool, forest, &b, &err), &err, FURROW_E_ARGUMENT,
+                 "rows that are ranked need a qid");
+  assert_null(b);
+  assert_int_equal(forest->trees, 0);
+  fw_spin_pool_free(pool);
+  fw_forest_free(forest);
+  table_free(&t);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(threads_do_not_matter),
@@ -456,6 +539,8 @@ int main(void) {
       cmocka_unit_test(gradients_that_are_not_numbers_are_refused),
       cmocka_unit_test(first_of_equal_features_counts),
       cmocka_unit_test(other_rows_in_the_second_pass_are_refused),
+      cmocka_unit_test(calls_out_of_order_are_refused),
+      cmocka_unit_test(ranked_rows_need_groups),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -612,6 +612,63 @@ static void threads_ask_at_once(void **state) {
   furrow_trainer_free(trainer);
 }
 
+/* Groups whose rows are in several evaluations are ranked together once these are merged; a model that ranks has no
+ * curves. */
+static void groups_are_merged(void **state) {
+  (void)state;
+  enum { RANKED = 60 };
+  FILE *file = fopen("ranked", "w");
+  assert_non_null(file);
+  for (unsigned i = 0; i < RANKED; i++)
+    fprintf(file, "%u qid:%u 1:%u 2:%u\n", i / 6 % 3, 1 + i % 6, i * 7 % 9, i * 11 % 4);
+  assert_int_equal(fclose(file), 0);
+  furrow_trainer *trainer = new_trainer("gbdt", "trees=2 depth=2 objective=rank:ndcg valid-ratio=0", 1, false);
+  fit_or_fail(trainer, "ranked", NULL, NULL);
+  furrow_scorer *scorer = NULL;
+  furrow_scorer_scratch *space = NULL;
+  furrow_sample_reader *samples = NULL;
+  const furrow_rowblock *block = NULL;
+  furrow_evaluation *whole = NULL, *parts[2] = {0};
+  furrow_learn_metrics found, merged;
+  furrow_curve_point point = {.x = 7};
+  furrow_learn_metrics_init(&found);
+  furrow_learn_metrics_init(&merged);
+  assert_int_equal(furrow_scorer_create(&scorer, trainer, &err), FURROW_OK);
+  assert_int_equal(furrow_scorer_scratch_create(&space, scorer, &err), FURROW_OK);
+  assert_int_equal(furrow_sample_reader_open(&samples, furrow_scorer_conf(scorer), "ranked", NULL, &err), FURROW_OK);
+  assert_int_equal(furrow_sample_reader_next(samples, &block, &err), FURROW_OK);
+  assert_int_equal(block->size, RANKED);
+  assert_int_equal(furrow_evaluation_create(&whole, scorer, &err), FURROW_OK);
+  assert_int_equal(furrow_evaluation_add_block(whole, space, block, &err), FURROW_OK);
+  furrow_evaluation_get_metrics(whole, &found);
+  assert_true(found.ndcg > 0 && found.ndcg <= 1);
+  for (size_t h = 0; h < 2; h++) { /* row 25 is within all groups */
+    furrow_rowblock part;
+    assert_int_equal(furrow_rowblock_slice(block, h * 25, h ? RANKED : 25, &part, &err), FURROW_OK);
+    assert_int_equal(furrow_evaluation_create(&parts[h], scorer, &err), FURROW_OK);
+    assert_int_equal(furrow_evaluation_add_block(parts[h], space, &part, &err), FURROW_OK);
+  }
+  furrow_evaluation_merge(parts[0], parts[1]);
+  furrow_evaluation_get_metrics(parts[0], &merged);
+  assert_int_equal(merged.rows, RANKED);
+  assert_true(merged.ndcg == found.ndcg);
+  assert_int_equal(furrow_evaluation_roc_curve(whole, &point, 1), 0);
+  assert_int_equal(furrow_evaluation_pr_curve(whole, &point, 1), 0);
+  assert_true(point.x == 7);
+  furrow_rowblock bare = *block;
+  bare.qid = NULL;
+  assert_int_equal(furrow_evaluation_add_block(whole, space, &bare, &err), FURROW_E_RANGE);
+  assert_string_equal(err.message, "row 61: the row has no qid, the group whose rows the model ranks");
+  furrow_evaluation_get_metrics(whole, &merged);
+  assert_memory_equal(&merged, &found, sizeof found);
+  for (size_t h = 0; h < 2; h++) furrow_evaluation_free(parts[h]);
+  furrow_evaluation_free(whole);
+  furrow_sample_reader_close(samples);
+  furrow_scorer_scratch_free(space);
+  furrow_scorer_free(scorer);
+  furrow_trainer_free(trainer);
+}
+
 static void labels_that_a_loss_cannot_take_are_refused(void **state) {
   (void)state;
   furrow_trainer *trainer = trained(&models[11]); /* softmax of 2 classes */
@@ -792,6 +849,7 @@ int main(void) {
       cmocka_unit_test(threads_score_at_once),
       cmocka_unit_test(evaluation_is_that_of_training),
       cmocka_unit_test(threads_ask_at_once),
+      cmocka_unit_test(groups_are_merged),
       cmocka_unit_test(labels_that_a_loss_cannot_take_are_refused),
       cmocka_unit_test(inner_products_rank_as_the_model),
       cmocka_unit_test(vectors_need_a_factorization_machine),

@@ -637,6 +637,131 @@ static void no_elements(void **state) {
   assert_int_equal(result.elements, 0);
 }
 
+/* Types that a format has not, and vectors without elements. */
+static void refused_exports(void **state) {
+  (void)state;
+  const made what = {"RowIdColIdValueBinaryRowFormat", 3, false, false, {0, 1, 2}, 0};
+  static const char *const sparse[] = {"x.npz", "x.tsv", "x.libsvm"};
+  furrow_matrix_selection selection;
+  furrow_model_export_params p = exporting(FURROW_AXIS_ROWS);
+  furrow_error err;
+  make_matrix("m", &what);
+  p.convert = true;
+  p.type = (furrow_element_type)9;
+  assert_int_equal(furrow_model_export("m", "x.npy", &p, NULL, &err), FURROW_E_ARGUMENT);
+  assert_string_equal(err.message, "params.type is not an element type");
+  p.type = FURROW_ELEMENT_F32;
+  for (size_t i = 0; i < 3; i++) {
+    assert_int_equal(furrow_model_export("m", sparse[i], &p, NULL, &err), FURROW_E_ARGUMENT);
+    assert_non_null(strstr(err.message, "keeps the type of the elements"));
+    assert_int_equal(access(sparse[i], F_OK), -1);
+  }
+  good(furrow_model_export("m", "x.fvecs", &p, NULL, &err), &err); /* what it has anyway */
+  p.type = FURROW_ELEMENT_F64;
+  for (size_t i = 0; i < 3; i++) good(furrow_model_export("m", sparse[i], &p, NULL, &err), &err);
+  p = exporting(FURROW_AXIS_ROWS);
+  furrow_matrix_selection_init(&selection);
+  selection.first_col = 500;
+  p.selection = &selection;
+  assert_int_equal(furrow_model_export("m", "none.npy", &p, NULL, &err), FURROW_E_RANGE);
+  assert_string_equal(err.message, "the matrix has no elements to make vectors of");
+  assert_int_equal(access("none.npy", F_OK), -1);
+}
+
+/* Columns below 0: dense files and text have them, SciPy has not. */
+static void columns_below_zero(void **state) {
+  (void)state;
+  param_parts parts;
+  furrow_model_import_params in = importing(FURROW_AXIS_ROWS, &parts);
+  const furrow_model_export_params out = exporting(FURROW_AXIS_ROWS);
+  furrow_matrix_meta *meta = NULL;
+  furrow_error err;
+  assert_true(test_write_text("t.tsv", "0\t-5\t2\n3\t4\t1\n2\t7\t1\n"));
+  good(furrow_model_import("t.tsv", "n", &in, NULL, &err), &err);
+  good(furrow_matrix_meta_load(&meta, "n", NULL, &err), &err);
+  assert_int_equal(meta->col, 13);
+  assert_int_equal(meta->parts[0].start_col, -5);
+  furrow_matrix_meta_free(meta);
+  assert_int_equal(furrow_model_export("n", "x.npz", &out, NULL, &err), FURROW_E_RANGE);
+  assert_string_equal(err.message, "column -5 cannot be an index of a sparse matrix");
+  assert_int_equal(access("x.npz", F_OK), -1);
+  in = importing(FURROW_AXIS_ROWS, &parts);
+  parts.spec.first_col = 3; /* said by the caller: then the columns below it have no place */
+  assert_int_equal(furrow_model_import("t.tsv", "o", &in, NULL, &err), FURROW_E_RANGE);
+  parts.spec.first_col = 20;
+  assert_int_equal(furrow_model_import("t.tsv", "o", &in, NULL, &err), FURROW_E_RANGE);
+  assert_int_equal(access("o", F_OK), -1);
+  assert_true(test_write_text("t.tsv", "0\t-9223372036854775808\t2\n3\t9223372036854775807\t1\n"));
+  in = importing(FURROW_AXIS_ROWS, &parts);
+  assert_int_equal(furrow_model_import("t.tsv", "o", &in, NULL, &err), FURROW_E_RANGE);
+  assert_non_null(strstr(err.message, "are more than 64 bits can count"));
+  parts.spec.hash_parts = 2;
+  good(furrow_model_import("t.tsv", "o", &in, NULL, &err), &err);
+  check_rows("o", (const int32_t[]){0, 1, 2, 3}, 4);
+  furrow_matrix *matrix = NULL;
+  good(furrow_matrix_load(&matrix, "o", NULL, &err), &err);
+  assert_true(furrow_matrix_get(matrix, 3, INT64_MAX) == 1 && furrow_matrix_get(matrix, 0, INT64_MIN) == 2);
+  furrow_matrix_free(matrix);
+  assert_int_equal(furrow_model_export("o", "x.npy", &out, NULL, &err), FURROW_E_RANGE); /* too many to count */
+}
+
+/* Elements of hash partitions that are left out are counted where they would be; saved rows without elements. */
+static void saved_rows_of_hash_partitions(void **state) {
+  (void)state;
+  static const int32_t saved[] = {3, 9};
+  param_parts parts;
+  furrow_model_import_params in = importing(FURROW_AXIS_ROWS, &parts);
+  furrow_model_import_result result;
+  furrow_model_import_result_init(&result);
+  furrow_matrix_meta *meta = NULL;
+  furrow_error err;
+  assert_true(test_write_text("t.tsv", "0\t1\t2\n3\t4\t1\n2\t7\t1\n0\t8\t1\n"));
+  parts.spec.saved_rows = saved;
+  parts.spec.saved_row_count = 2;
+  parts.spec.hash_parts = 2;
+  good(furrow_model_import("t.tsv", "n", &in, &result, &err), &err);
+  assert_int_equal(result.elements, 1);
+  assert_int_equal(result.left_out, 3);
+  assert_int_equal(result.rows, 10); /* row 9 is saved, though it has no elements */
+  good(furrow_matrix_meta_load(&meta, "n", NULL, &err), &err);
+  assert_int_equal(meta->part_count, 2);
+  assert_int_equal(meta->parts[0].nnz + meta->parts[1].nnz, 4);
+  furrow_matrix_meta_free(meta);
+  parts.spec.hash_parts = 0;
+  parts.spec.saved_row_count = 0;
+  assert_int_equal(furrow_model_import("t.tsv", "o", &in, &result, &err), FURROW_E_ARGUMENT);
+  assert_non_null(strstr(err.message, "saved_rows"));
+  static const int32_t last[] = {INT32_MAX};
+  parts.spec.saved_rows = last;
+  parts.spec.saved_row_count = 1;
+  assert_int_equal(furrow_model_import("t.tsv", "o", &in, &result, &err), FURROW_E_ARGUMENT);
+  assert_int_equal(access("o", F_OK), -1);
+}
+
+/* More rows than are noted before they are sorted, in an order that has every case of merging. */
+static void many_rows(void **state) {
+  (void)state;
+  enum { MANY = 9000 };
+  param_parts parts;
+  furrow_model_import_params in = importing(FURROW_AXIS_ROWS, &parts);
+  furrow_model_import_result result;
+  furrow_model_import_result_init(&result);
+  furrow_error err;
+  FILE *file = fopen("t.tsv", "w");
+  assert_non_null(file);
+  for (int i = 0; i < MANY; i++) fprintf(file, "%d\t0\t%d\n", i * 7919 % MANY, i + 1);
+  for (int i = 0; i < MANY; i += 100) fprintf(file, "%d\t1\t1\n", i * 7919 % MANY);
+  assert_int_equal(fclose(file), 0);
+  good(furrow_model_import("t.tsv", "n", &in, &result, &err), &err);
+  assert_int_equal(result.rows, MANY);
+  assert_int_equal(result.elements, MANY + MANY / 100);
+  furrow_matrix *matrix = NULL;
+  good(furrow_matrix_load(&matrix, "n", NULL, &err), &err);
+  assert_int_equal(furrow_matrix_row_count(matrix), MANY);
+  for (int i = 0; i < MANY; i += 37) assert_true(furrow_matrix_get(matrix, i * 7919 % MANY, 0) == i + 1);
+  furrow_matrix_free(matrix);
+}
+
 /* ---- Memory that runs out ------------------------------------------------------------------------------- */
 
 /* Both ways once; the n-th allocation fails. */
@@ -691,6 +816,10 @@ int main(void) {
       cmocka_unit_test_setup_teardown(into_its_source, enter_dir, leave_dir),
       cmocka_unit_test_setup_teardown(rows_without_elements, enter_dir, leave_dir),
       cmocka_unit_test_setup_teardown(no_elements, enter_dir, leave_dir),
+      cmocka_unit_test_setup_teardown(refused_exports, enter_dir, leave_dir),
+      cmocka_unit_test_setup_teardown(columns_below_zero, enter_dir, leave_dir),
+      cmocka_unit_test_setup_teardown(saved_rows_of_hash_partitions, enter_dir, leave_dir),
+      cmocka_unit_test_setup_teardown(many_rows, enter_dir, leave_dir),
       cmocka_unit_test_setup_teardown(failing_allocations, enter_dir, leave_dir),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -138,6 +138,9 @@ static const csr_case csr_cases[] = {
     {CSR, SHAPE, BEGINS, {0, 3}, FURROW_E_FORMAT, "an index is not within the shape"},
 };
 
+/* Indices and vectors beyond the rows that a matrix has: only one of the two axes has rows. */
+static const csr_case wide_case = {CSR, {2, INT64_MAX}, 2, BEGINS, {0, INT32_MAX}, FURROW_OK, ""};
+
 static void make_csr(const csr_case *c) {
   static const unsigned char data[] = {0, 0, 128, 63, 0, 0, 0, 64}; /* 1, 2 */
   fw_zip_writer *zip = NULL;
@@ -160,6 +163,17 @@ static void archives(void **state) {
       expect("c.npz", &p, csr_cases[i].status, csr_cases[i].message);
     }
   }
+}
+
+static void archives_of_many_rows(void **state) {
+  (void)state;
+  furrow_model_import_params p = importing(FURROW_AXIS_COLUMNS);
+  make_csr(&wide_case);
+  expect("c.npz", &p, FURROW_E_RANGE, "the index 2147483647 is not a row: those are 0 to 2147483646");
+  p = importing(FURROW_AXIS_ROWS);
+  parts.spec.first_col = 5;
+  make_csr(&csr_cases[0]);
+  expect("c.npz", &p, FURROW_E_RANGE, "");
 }
 
 /* ---- Dense files ---------------------------------------------------------------------------------------- */
@@ -193,6 +207,129 @@ static void dense_files(void **state) {
   expect("d.npy", &p, FURROW_E_FORMAT, "there are no vectors");
 }
 
+/* An array of one dimension is one row, each number a column. */
+static void flat_arrays(void **state) {
+  (void)state;
+  char file[FW_NPY_HEADER + 12] = {0};
+  const furrow_model_import_params p = importing(FURROW_AXIS_AUTO);
+  furrow_matrix *matrix = NULL;
+  fw_npy_write_header(file, "<f4", 1, 3, 0);
+  file[FW_NPY_HEADER + 10] = (char)0x80; /* the last one is 1 */
+  file[FW_NPY_HEADER + 11] = 0x3f;
+  assert_true(test_write_file("flat.npy", file, sizeof file));
+  assert_int_equal(furrow_model_import("flat.npy", "made", &p, NULL, NULL), FURROW_OK);
+  assert_int_equal(furrow_matrix_load(&matrix, "made", NULL, NULL), FURROW_OK);
+  assert_int_equal(furrow_matrix_row_count(matrix), 1);
+  assert_int_equal(furrow_matrix_count(matrix), 3);
+  assert_true(furrow_matrix_get(matrix, 0, 2) == 1);
+  furrow_matrix_free(matrix);
+}
+
+static furrow_status note_dimensions(void *user, const furrow_array_info *array) {
+  *(size_t *)user = array->dimensions;
+  return FURROW_OK;
+}
+
+static void dimensions_are_listed(void **state) {
+  (void)state;
+  char file[FW_NPY_HEADER + 12] = {0};
+  size_t dimensions = 0;
+  fw_npy_write_header(file, "<f4", 1, 3, 0);
+  assert_true(test_write_file("flat.npy", file, sizeof file));
+  assert_int_equal(furrow_arrays_for_each("flat.npy", note_dimensions, &dimensions, NULL), FURROW_OK);
+  assert_int_equal(dimensions, 1);
+  make_dense("d.npy", 2, 3);
+  assert_int_equal(furrow_arrays_for_each("d.npy", note_dimensions, &dimensions, NULL), FURROW_OK);
+  assert_int_equal(dimensions, 2);
+}
+
+static void pack(const char *path) {
+  char command[64];
+  snprintf(command, sizeof command, "gzip -f %s", path);
+  assert_int_equal(system(command), 0);
+}
+
+/* Streams, whose size nobody knows: what they promise is believed only as far as memory is not taken for it. */
+static void packed_files(void **state) {
+  (void)state;
+  furrow_model_import_params p = importing(FURROW_AXIS_ROWS);
+  char file[FW_NPY_HEADER + 8] = {0};
+  p.format = FURROW_EXCHANGE_NPY;
+  make_dense("d.npy", 2, 3);
+  pack("d.npy");
+  expect("d.npy.gz", &p, FURROW_OK, "");
+  assert_true(test_write_file("v.fvecs", "\1\0\0\0\0\0\200\77", 8));
+  pack("v.fvecs");
+  p.format = FURROW_EXCHANGE_FVECS;
+  expect("v.fvecs.gz", &p, FURROW_E_ARGUMENT, "a stream that does not say how many vectors it has");
+  p.format = FURROW_EXCHANGE_NPY;
+  fw_npy_write_header(file, "<f4", 2, 3, 1);
+  assert_true(test_write_file("cut.npy", file, FW_NPY_HEADER + 8));
+  pack("cut.npy");
+  expect("cut.npy.gz", &p, FURROW_E_FORMAT, "");
+  fw_npy_write_header(file, "<f4", 2, 3000000000, 1);
+  assert_true(test_write_file("rows.npy", file, FW_NPY_HEADER + 8));
+  pack("rows.npy");
+  expect("rows.npy.gz", &p, FURROW_E_RANGE, "more rows than a matrix has");
+  fw_npy_write_header(file, "<f4", 2, 2000000000, 1000);
+  assert_true(test_write_file("all.npy", file, FW_NPY_HEADER + 8));
+  pack("all.npy");
+  expect("all.npy.gz", &p, FURROW_E_MEMORY, "2000000000 vectors of 1000 elements are more than");
+}
+
+/* Arrays that do not fit memory, where the folder is not laid out as they are. */
+static void no_way_through(void **state) {
+  (void)state;
+  static const int32_t rows[] = {0, 1, 2};
+  static const int64_t falling[] = {9, 4, 6}, rising[] = {-4, 4, 6};
+  unsigned char ids[FW_NPY_HEADER + 24];
+  const char *message = "and this format needs them all at once";
+#define REFUSED(axis, format_name, change)          \
+  do {                                              \
+    furrow_model_import_params p = importing(axis); \
+    p.memory = 1;                                   \
+    parts.spec.format = format_name;                \
+    change;                                         \
+    expect("d.npy", &p, FURROW_E_MEMORY, message);  \
+  } while (0)
+  make_dense("d.npy", 3, 3);
+  REFUSED(FURROW_AXIS_COLUMNS, "ColIdValueText", (void)0);
+  REFUSED(FURROW_AXIS_ROWS, "TextColumn", (void)0);
+  REFUSED(FURROW_AXIS_COLUMNS, "TextColumn", parts.spec.hash_parts = 2);
+  REFUSED(FURROW_AXIS_COLUMNS, "TextColumn", parts.spec.block_rows = 2);
+  REFUSED(FURROW_AXIS_COLUMNS, "TextColumn", parts.spec.cols = 2);
+  REFUSED(FURROW_AXIS_COLUMNS, "TextColumn", parts.spec.rows = 5; parts.spec.row_type = 7);
+  REFUSED(FURROW_AXIS_ROWS, "ColIdValueText", parts.spec.cols = 5; parts.spec.row_type = 7);
+  REFUSED(FURROW_AXIS_ROWS, "ColIdValueText", parts.spec.saved_rows = rows; parts.spec.saved_row_count = 3);
+  fw_npy_write_header((char *)ids, "<i8", 1, 3, 0);
+  for (size_t i = 0; i < 3; i++) fw_put_le64(ids + FW_NPY_HEADER + 8 * i, (uint64_t)falling[i]);
+  assert_true(test_write_file("d.npy.ids.npy", ids, sizeof ids));
+  REFUSED(FURROW_AXIS_COLUMNS, "TextColumn", (void)0);
+  for (size_t i = 0; i < 3; i++) fw_put_le64(ids + FW_NPY_HEADER + 8 * i, (uint64_t)rising[i]);
+  assert_true(test_write_file("d.npy.ids.npy", ids, sizeof ids));
+  REFUSED(FURROW_AXIS_COLUMNS, "TextColumn", parts.spec.first_col = 2; parts.spec.cols = 9);
+#undef REFUSED
+  furrow_model_import_params p = importing(FURROW_AXIS_COLUMNS);
+  p.memory = 1;
+  parts.spec.format = "TextColumn"; /* ids that ascend, of any sign */
+  expect("d.npy", &p, FURROW_OK, "");
+  assert_int_equal(unlink("d.npy.ids.npy"), 0);
+  p = importing(FURROW_AXIS_ROWS);
+  p.memory = 1;
+  parts.spec.format = "ColIdValueText";
+  parts.spec.rows = 5; /* two of them are not in the file */
+  expect("d.npy", &p, FURROW_OK, "");
+  parts.spec.format = "NoSuchFormat";
+  expect("d.npy", &p, FURROW_E_NOT_FOUND, "no such format");
+}
+
+static void empty_tensors(void **state) {
+  (void)state;
+  const furrow_model_import_params p = importing(FURROW_AXIS_AUTO);
+  assert_true(test_write_file("t.safetensors", "\2\0\0\0\0\0\0\0{}", 10));
+  expect("t.safetensors", &p, FURROW_E_FORMAT, "there is no tensor in it");
+}
+
 /* Ids: as many as vectors, in any order. */
 static void ids_of_vectors(void **state) {
   (void)state;
@@ -212,7 +349,13 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(notes, enter_dir, leave_dir),
       cmocka_unit_test_setup_teardown(archives, enter_dir, leave_dir),
+      cmocka_unit_test_setup_teardown(archives_of_many_rows, enter_dir, leave_dir),
       cmocka_unit_test_setup_teardown(dense_files, enter_dir, leave_dir),
+      cmocka_unit_test_setup_teardown(flat_arrays, enter_dir, leave_dir),
+      cmocka_unit_test_setup_teardown(dimensions_are_listed, enter_dir, leave_dir),
+      cmocka_unit_test_setup_teardown(packed_files, enter_dir, leave_dir),
+      cmocka_unit_test_setup_teardown(no_way_through, enter_dir, leave_dir),
+      cmocka_unit_test_setup_teardown(empty_tensors, enter_dir, leave_dir),
       cmocka_unit_test_setup_teardown(ids_of_vectors, enter_dir, leave_dir),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

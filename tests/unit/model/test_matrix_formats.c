@@ -805,6 +805,69 @@ static void test_angel1_refused(void **state) {
   record_list_clear(&empty);
 }
 
+/* A dense partition without columns has rows without elements; one that ends before it begins is refused. */
+static void test_angel1_widths(void **state) {
+  (void)state;
+  furrow_matrix_format_context context = context_of(&fw_angel1, FURROW_ELEMENT_F32, 32, ",");
+  context.dense = true;
+  context.first_col = context.end_col = 10;
+  record_list list = decode_windows(&fw_angel1, &context, "\0\0\0\1\0\0\0\4", 8, 8, 2, decode_by_format);
+  assert_int_equal(list.status, FURROW_OK);
+  assert_int_equal(list.count, 0);
+  record_list_clear(&list);
+  context.end_col = 9;
+  list = decode_windows(&fw_angel1, &context, "\0\0\0\1\0\0\0\4", 8, 8, 2, decode_by_format);
+  assert_int_equal(list.status, FURROW_E_FORMAT);
+  assert_string_equal(list.err.message, "the partition ends before it begins");
+  record_list_clear(&list);
+  context.dense = false; /* sparse rows say how many elements they have */
+  list = decode_windows(&fw_angel1, &context, angel1_sparse, sizeof angel1_sparse - 1, 50, 5, decode_by_format);
+  assert_int_equal(list.status, FURROW_OK);
+  assert_int_equal(list.count, 3);
+  record_list_clear(&list);
+}
+
+/* A rest of a record is an error when all records before it are taken, not earlier. */
+static void test_rest_of_a_record(void **state) {
+  (void)state;
+  static const char bytes[] = "\0\0\0\1\x3f\x80\0\0\0\0\0\2\x40\0\0\0\0\0";
+  uint64_t words[4] = {0};
+  int64_t cols[2];
+  float values[2];
+  furrow_error err = {0};
+  furrow_matrix_format_context context = context_of(&fw_col_id_value_binary, FURROW_ELEMENT_F32, 32, ",");
+  furrow_matrix_records records = {.capacity = 1, .col_ids = cols, .values = values};
+  size_t used = 0;
+  context.state = words;
+  assert_int_equal(fw_col_id_value_binary.decode(&context, bytes, 18, true, &used, &records, &err), FURROW_OK);
+  assert_int_equal(records.count, 1);
+  assert_int_equal(used, 8);
+  assert_int_equal(cols[0], 1);
+  records.count = 0;
+  records.capacity = 2;
+  assert_int_equal(fw_col_id_value_binary.decode(&context, bytes, 18, true, &used, &records, &err), FURROW_E_FORMAT);
+  assert_string_equal(err.message, "the last record has 2 of 8 bytes");
+  assert_int_equal(err.offset, 16);
+}
+
+/* A field too many here and one too few there: as many fields as there should be, but not in their lines. */
+static void test_fields_of_other_lines(void **state) {
+  (void)state;
+  static char text[2048];
+  for (int before = 0; before < 80; before += 13) {
+    size_t size = 0;
+    for (int i = 0; i < before; i++) size += (size_t)snprintf(text + size, sizeof text - size, "%d,5\n", i);
+    const size_t wrong = size;
+    size += (size_t)snprintf(text + size, sizeof text - size, "1,2,3\n4\n");
+    for (int i = 0; i < 150; i++) size += (size_t)snprintf(text + size, sizeof text - size, "%d,5\n", i);
+    furrow_matrix_format_context context = context_of(&fw_col_id_value_text, FURROW_ELEMENT_F32, 32, ",");
+    record_list list = decode_windows(&fw_col_id_value_text, &context, text, size, size, 400, decode_by_format);
+    assert_int_equal(list.status, FURROW_E_PARSE);
+    assert_in_range(list.err.offset, wrong, wrong + 8);
+    record_list_clear(&list);
+  }
+}
+
 static int run_all(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_round_trips),
@@ -826,6 +889,9 @@ static int run_all(void) {
       cmocka_unit_test(test_snapshot),
       cmocka_unit_test(test_angel1),
       cmocka_unit_test(test_angel1_refused),
+      cmocka_unit_test(test_angel1_widths),
+      cmocka_unit_test(test_rest_of_a_record),
+      cmocka_unit_test(test_fields_of_other_lines),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -501,6 +501,71 @@ static void files_that_change(void **state) {
   furrow_matrix_source_close(source);
 }
 
+/* An error that nobody wants to read; it stays the same when it is asked for again. */
+static void readers_without_errors(void **state) {
+  (void)state;
+  furrow_partition_reader *reader = NULL;
+  furrow_panel panel;
+  furrow_error err = {0};
+  folder_of_bytes("broken", "ColIdValueTextRowFormat", 24, 9, 2, "5,1\n6x,2\n", 10);
+  furrow_matrix_source *source = open_good("broken", NULL);
+  assert_int_equal(furrow_partition_reader_open(&reader, source, 1, NULL), FURROW_E_ARGUMENT);
+  assert_int_equal(furrow_partition_reader_open(&reader, source, 0, NULL), FURROW_OK);
+  furrow_status status = FURROW_OK;
+  while (status == FURROW_OK) status = furrow_partition_reader_next(reader, &panel, NULL);
+  assert_int_equal(status, FURROW_E_PARSE);
+  assert_int_equal(furrow_partition_reader_next(reader, &panel, &err), FURROW_E_PARSE);
+  assert_string_equal(err.file, "broken/0");
+  assert_non_null(strstr(err.message, "partition 0: "));
+  furrow_partition_reader_close(reader);
+  reader = NULL;
+  assert_int_equal(remove("broken/0"), 0);
+  assert_int_equal(furrow_partition_reader_open(&reader, source, 0, NULL), FURROW_E_NOT_FOUND);
+  assert_null(reader);
+  furrow_matrix_source_close(source);
+}
+
+/* A row of a checkpoint that is saved in no known way: the error has no place of its own. */
+static void checkpoints_saved_otherwise(void **state) {
+  (void)state;
+  matrix_folder f;
+  furrow_error err = {0};
+  cell_table found;
+  folder_begin(&f, "snapshot", "SnapshotFormat", 24, 1, 3);
+  folder_add_part(&f, &(folder_part){.end_row = 1, .end_col = 3, .file = "0", .length = 12});
+  folder_add_row(&f, 0, 3, 2);
+  folder_write(&f, "0", "\0\0\0\1\0\0\0\2\0\0\0\3", 12);
+  folder_end(&f);
+  table_init(&found, FURROW_ELEMENT_I32);
+  assert_int_equal(read_all("snapshot", NULL, 1, &found, &err), FURROW_E_FORMAT);
+  assert_string_equal(err.message, "partition 0: saveType of row 0 is 2; a snapshot has 0 (dense) and 1 (sparse)");
+  assert_int_equal(err.offset, 0);
+  assert_int_equal(found.count, 0);
+  table_clear(&found);
+}
+
+/* Lists of rows and parameters that do not belong together. */
+static void orders_that_are_wrong(void **state) {
+  (void)state;
+  static const int32_t rows[] = {0};
+  furrow_matrix_source_params params;
+  furrow_matrix_source *source = NULL;
+  furrow_error err = {0};
+  folder_of_bytes("order", "ColIdValueTextRowFormat", 24, 9, 1, "5,1\n", 4);
+  furrow_matrix_source_params_init(&params);
+  params.row_order = FURROW_MATRIX_ROW_ORDER_LIST;
+  params.row_count = 1;
+  assert_int_equal(furrow_matrix_source_open(&source, "order", &params, &err), FURROW_E_ARGUMENT);
+  assert_string_equal(err.message, "rows are listed for the row order LIST, and only for it");
+  params.rows = rows;
+  assert_int_equal(furrow_matrix_source_open(&source, "order/", &params, &err), FURROW_OK); /* the same folder */
+  furrow_matrix_source_close(source);
+  source = NULL;
+  params.row_order = (furrow_matrix_row_order)9;
+  assert_int_equal(furrow_matrix_source_open(&source, "order", &params, &err), FURROW_E_ARGUMENT);
+  assert_null(source);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(every_format_and_type, enter_dir, leave_dir),
@@ -517,6 +582,9 @@ int main(void) {
       cmocka_unit_test_setup_teardown(the_first_error_counts, enter_dir, leave_dir),
       cmocka_unit_test_setup_teardown(selections, enter_dir, leave_dir),
       cmocka_unit_test_setup_teardown(files_that_change, enter_dir, leave_dir),
+      cmocka_unit_test_setup_teardown(readers_without_errors, enter_dir, leave_dir),
+      cmocka_unit_test_setup_teardown(checkpoints_saved_otherwise, enter_dir, leave_dir),
+      cmocka_unit_test_setup_teardown(orders_that_are_wrong, enter_dir, leave_dir),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -206,6 +206,29 @@ static void overlap_and_gap(void **state) {
   expect_finding("m", true, 1, file, (uint64_t)second.offset, "12 bytes before");
 }
 
+/* Two partitions in one place, one within another, one without bytes, and one that begins behind the file. */
+static void odd_offsets(void **state) {
+  (void)state;
+  char file[16];
+  made_save("m", &binary);
+  const furrow_partition_meta first = place_of("m", 0, file), second = place_of("m", 1, file);
+  char from[128], to[128];
+  snprintf(from, sizeof from, "\"offset\":%lld,\"length\":%lld", (long long)second.offset, (long long)second.length);
+  snprintf(to, sizeof to, "\"offset\":0,\"length\":%lld", (long long)first.length);
+  made_edit_meta("m", from, to, 0);
+  expect_finding("m", true, 1, file, 0, "the partition overlaps partition 0, which ends at byte 96");
+  made_edit_meta("m", to, "\"offset\":24,\"length\":12", 1);
+  expect_finding("m", true, 1, file, 24, "the partition overlaps partition 0, which ends at byte 96");
+  made_edit_meta("m", "\"offset\":24,\"length\":12", "\"offset\":24,\"length\":0", 0);
+  static notes found;
+  assert_int_not_equal(verify_all("m", &found), FURROW_OK);
+  for (size_t i = 0; i < found.count; i++) assert_null(strstr(found.items[i].message, "overlaps"));
+  made_edit_meta("m", "\"offset\":24,\"length\":0", "\"offset\":500,\"length\":0", 0);
+  expect_finding("m", true, 1, file, 192, "the file ends here, but the partition has bytes 500 to 500");
+  assert_int_equal(symlink("nowhere", "m/link"), 0); /* is not looked at */
+  expect_finding("m", true, 1, file, 192, "the file ends here");
+}
+
 static void names_of_files(void **state) {
   (void)state;
   made_save("m", &text);
@@ -267,6 +290,24 @@ static void lists_of_rows(void **state) {
   expect_finding("m", true, 2, "_meta", NONE, "row 1 is not in it, but in partition 1");
 }
 
+/* The lists of rows of neighbours: the same in another order is right; one more row is not. */
+static void rows_of_neighbours(void **state) {
+  (void)state;
+  static const char row0[] = "\"0\":{\"rowId\":0,\"offset\":0,\"elementNum\":4,\"saveType\":0}",
+                    row1[] = "\"1\":{\"rowId\":1,\"offset\":0,\"elementNum\":4,\"saveType\":0}";
+  char both[256], swapped[256];
+  made_save("m", &binary);
+  snprintf(both, sizeof both, "%s,%s", row0, row1);
+  snprintf(swapped, sizeof swapped, "%s,%s", row1, row0);
+  made_edit_meta("m", both, swapped, 0);
+  static notes found;
+  assert_int_equal(verify_all("m", &found), FURROW_OK);
+  assert_int_equal(found.count, 1);
+  assert_non_null(strstr(found.items[0].message, "row 1 is listed before row 0"));
+  made_edit_meta("m", swapped, row0, 0);
+  expect_finding("m", true, 1, "_meta", NONE, "row 1 is in it, but not in partition 0 of the same rows");
+}
+
 static void counts(void **state) {
   (void)state;
   made_save("m", &text);
@@ -280,6 +321,58 @@ static void counts(void **state) {
   expect_finding("m", false, -1, "_meta", NONE, "not a whole number");
 }
 
+/* Options of the range of columns: numbers that do not fit, none at all, a range that ends before it begins. */
+static void odd_options(void **state) {
+  (void)state;
+  static const char right[] = "\"feature.index.range.end\":\"20\"";
+  static const struct {
+    const char *option, *words;
+  } odd[] = {{"\"feature.index.range.end\":\"\"", "range.end is \"\", which is not a whole number"},
+             {"\"feature.index.range.end\":\"99999999999999999999\"", "99\", which is not a whole number"},
+             {"\"feature.index.range.end\":\"20 \"", "20 \", which is not a whole number"},
+             {"\"feature.index.range.end\":\"-5\"", "the options give columns 0 to -5 (end), but col is 20"}};
+  made_save("m", &text);
+  for (size_t i = 0; i < sizeof odd / sizeof odd[0]; i++) {
+    made_edit_meta("m", right, odd[i].option, 0);
+    static notes found;
+    assert_int_equal(verify_all("m", &found), FURROW_OK); /* then col counts */
+    assert_int_equal(found.count, 1);
+    assert_non_null(strstr(found.items[0].message, odd[i].words));
+    made_edit_meta("m", odd[i].option, right, 0);
+  }
+  made_edit_meta("m", "\"feature.index.range.start\":\"0\"", "\"feature.index.range.begin\":\"0\"", 0);
+  expect_clean("m");
+  made_edit_meta("m", "\"col\":20", "\"col\":-1", 0);
+  expect_clean("m"); /* the count of columns is not known */
+}
+
+/* Hash partitions are marked twice, by their columns and by the blocks of the matrix. */
+static void ranges_and_hashes(void **state) {
+  (void)state;
+  made_save("m", &text);
+  made_edit_meta("m", "\"startCol\":8,\"endCol\":12", "\"startCol\":0,\"endCol\":0", 0);
+  expect_finding("m", true, -1, "_meta", NONE, "4 partitions have a range of columns and 1 has none");
+  made_edit_meta("m", "\"startCol\":0,\"endCol\":0", "\"startCol\":8,\"endCol\":12", 0);
+  made_edit_meta("m", "\"blockRow\":2,\"blockCol\":4", "\"blockRow\":-1,\"blockCol\":-1", 0);
+  expect_finding("m", false, -1, "_meta", NONE, "the partitions are ranges, but blockRow is -1 and blockCol -1");
+  expect_finding("m", false, 0, "_meta", NONE, "are not a block of -1 by -1");
+  const made m = {.format = "RowIdColIdValueText", .row_type = 10, .rows = 1, .cols = 9, .hash_parts = 3};
+  made_save("h", &m);
+  made_edit_meta("h", "\"blockRow\":-1", "\"blockRow\":1", 0);
+  expect_finding("h", false, -1, "_meta", NONE, "the partitions are hash partitions, but blockRow is 1");
+}
+
+/* Partitions in the same place, and outside of the matrix. */
+static void corners(void **state) {
+  (void)state;
+  made_save("m", &binary);
+  made_edit_meta("m", "\"startCol\":4,\"endCol\":8", "\"startCol\":0,\"endCol\":8", 0);
+  expect_finding("m", true, 1, "_meta", NONE, "columns 0 to 8 (ends) overlap those of partition 0");
+  made_edit_meta("m", "\"startCol\":0,\"endCol\":8", "\"startCol\":4,\"endCol\":8", 0);
+  made_edit_meta("m", "\"startCol\":0,\"endCol\":4", "\"startCol\":-3,\"endCol\":4", 0);
+  expect_finding("m", true, 0, "_meta", NONE, "columns -3 to 4 (end) are not within those of the matrix, 0 to 20");
+}
+
 static void kinds(void **state) {
   (void)state;
   made_save("m", &text);
@@ -288,6 +381,73 @@ static void kinds(void **state) {
   made_edit_meta("m", "NoSuchFormat", "ColIdValueTextRowFormat", 0);
   made_edit_meta("m", "\"rowType\":7", "\"rowType\":29", 0);
   expect_finding("m", true, -1, "_meta", NONE, "objects");
+}
+
+/* What the caller says instead of the metadata. */
+static void told_by_the_caller(void **state) {
+  (void)state;
+  furrow_matrix_source_params params;
+  static notes found;
+  furrow_error err = {.status = FURROW_OK};
+  made_save("m", &text);
+  assert_int_equal(rename("m/_meta", "m/meta"), 0);
+  furrow_matrix_source_params_init(&params);
+  params.meta_name = "meta";
+  params.separator = ",";
+  memset(&found, 0, sizeof found);
+  assert_int_equal(furrow_matrix_verify("m", VERIFY(&params, 1, note, &found), &err), FURROW_OK);
+  assert_int_equal(found.count, 0);
+  params.separator = ";";
+  assert_int_equal(furrow_matrix_verify("m", VERIFY(&params, 1, note, &found), &err), FURROW_E_PARSE);
+  assert_int_equal(found.count, 5); /* each partition has one that is fatal */
+  assert_string_equal(err.file, "m/0");
+  params.row_type = 77;
+  memset(&found, 0, sizeof found);
+  assert_int_equal(furrow_matrix_verify("m", VERIFY(&params, 1, note, &found), &err), FURROW_E_FORMAT);
+  assert_string_equal(found.items[0].message, "rowType 77 is not a row type");
+  assert_string_equal(found.items[0].file, "meta");
+  assert_string_equal(err.file, "m/meta");
+}
+
+/* ---- Progress ---- */
+
+typedef struct told {
+  uint64_t done, total, calls, stop_at;
+} told;
+
+static bool tell(void *user, const char *step, uint64_t done, uint64_t total) {
+  told *t = user;
+  assert_string_equal(step, "reading");
+  assert_true(done >= t->done && done <= total);
+  t->done = done;
+  t->total = total;
+  return ++t->calls != t->stop_at;
+}
+
+static void progress(void **state) {
+  (void)state;
+  furrow_matrix_verify_params params = *VERIFY(NULL, 1, NULL, NULL);
+  told t = {0};
+  furrow_error err = {.status = FURROW_OK};
+  size_t sizes[3];
+  made_save("m", &text);
+  free(made_read("m", "0", &sizes[0]));
+  free(made_read("m", "2", &sizes[1]));
+  free(made_read("m", "3", &sizes[2]));
+  params.progress = tell;
+  params.progress_user = &t;
+  made_check(furrow_matrix_verify("m", &params, &err), &err);
+  assert_int_equal(t.calls, 10); /* before and behind each partition */
+  assert_int_equal(t.total, sizes[0] + sizes[1] + sizes[2]);
+  assert_int_equal(t.done, t.total);
+  for (uint64_t stop = 1; stop <= 10; stop++)
+    for (unsigned threads = 1; threads < 3; threads++) {
+      t = (told){.stop_at = stop};
+      params.threads = threads;
+      assert_int_equal(furrow_matrix_verify("m", &params, &err), FURROW_E_CANCELLED);
+      assert_int_equal(err.status, FURROW_E_CANCELLED);
+      assert_int_equal(t.calls, stop); /* and it is not asked again */
+    }
 }
 
 static void unreadable_metadata(void **state) {
@@ -388,9 +548,9 @@ static void wrong_counts(void **state) {
   made_edit_meta("m", "\"elementNum\":4", "\"elementNum\":3", 5);
   static notes found;
   assert_int_not_equal(verify_all("m", &found), FURROW_OK);
-  bool told = false;
-  for (size_t i = 0; i < found.count; i++) told = told || (found.items[i].fatal && found.items[i].part_id == 2);
-  assert_true(told);
+  bool named = false;
+  for (size_t i = 0; i < found.count; i++) named = named || (found.items[i].fatal && found.items[i].part_id == 2);
+  assert_true(named);
 }
 
 /* Exchanges the first two lines of partition i. */
@@ -417,6 +577,64 @@ static void disorder(void **state) {
   made_save("n", &text);
   swap_lines("n", 1, true);
   expect_finding("n", false, 1, file, NONE, "stored twice, the first in row 0, column 6");
+}
+
+/* Lines of a file in another order: order[i] is the line that comes i-th. All lines are as long. */
+static void reorder(const char *folder, const char *file, const char *order) {
+  size_t size;
+  char *bytes = made_read(folder, file, &size), *copy = malloc(size);
+  assert_non_null(copy);
+  const size_t lines = strlen(order), line = size / lines;
+  assert_int_equal(line * lines, size);
+  for (size_t i = 0; i < lines; i++) memcpy(copy + i * line, bytes + (size_t)(order[i] - '0') * line, line);
+  made_write(folder, file, copy, size);
+  free(copy);
+  free(bytes);
+}
+
+static double one(int32_t row, int64_t col) {
+  (void)row;
+  (void)col;
+  return 1;
+}
+
+/* More than one of a kind is told once. Rows that come back are read again, to find what is there twice. */
+static void disorder_of_many(void **state) {
+  (void)state;
+  made m = {.format = "RowIdColIdValueText", .row_type = 7, .rows = 2, .cols = 4, .value = one};
+  made_save("m", &m);
+  reorder("m", "0", "32104567");
+  expect_finding("m", false, 0, "0", NONE, "column 2 of row 0 comes behind a higher one, and not it alone");
+  made_save("n", &m);
+  reorder("n", "0", "04152637"); /* rows in turn: columns ascend within each */
+  expect_clean("n");
+  made_save("o", &m);
+  reorder("o", "0", "04151537");
+  expect_finding("o", false, 0, "0", NONE, "2 elements are stored twice, the first in row 0, column 1");
+  m.format = "ColIdValueText";
+  m.rows = 1;
+  made_save("p", &m);
+  reorder("p", "0", "1111");
+  expect_finding("p", false, 0, "0", NONE, "3 elements are stored twice, the first in row 0, column 1");
+  made_save("q", &m);
+  reorder("q", "0", "3131");
+  expect_finding("q", false, 0, "0", NONE, "2 elements are stored twice, the first in row 0, column 1");
+  m.format = "TextColumn";
+  m.rows = 2;
+  made_save("r", &m);
+  reorder("r", "0", "3121");
+  expect_finding("r", false, 0, "0", NONE, "1 element is stored twice, the first in row 0, column 1");
+}
+
+/* Hash partitions may have any column, but the matrix has a range of them. */
+static void columns_outside(void **state) {
+  (void)state;
+  const made m = {.format = "ColIdValueText", .row_type = 10, .rows = 1, .cols = 9, .hash_parts = 1, .value = one};
+  made_save("m", &m);
+  made_edit_meta("m", "\"col\":9", "\"col\":5", 0);
+  made_edit_meta("m", "range.end\":\"9\"", "range.end\":\"7\"", 0);
+  made_edit_meta("m", "range.start\":\"0\"", "range.start\":\"2\"", 0);
+  expect_finding("m", false, 0, "0", NONE, "4 columns are not one of the matrix (2 to 6), the first is 0");
 }
 
 static void hash_partitions(void **state) {
@@ -515,12 +733,19 @@ int main(void) {
                                      IN_DIR(no_regular_file),
                                      IN_DIR(cut_and_extended),
                                      IN_DIR(overlap_and_gap),
+                                     IN_DIR(odd_offsets),
                                      IN_DIR(names_of_files),
                                      IN_DIR(holes_and_overlaps_of_the_grid),
                                      IN_DIR(lost_partition),
                                      IN_DIR(lists_of_rows),
+                                     IN_DIR(rows_of_neighbours),
                                      IN_DIR(counts),
+                                     IN_DIR(odd_options),
+                                     IN_DIR(ranges_and_hashes),
+                                     IN_DIR(corners),
                                      IN_DIR(kinds),
+                                     IN_DIR(told_by_the_caller),
+                                     IN_DIR(progress),
                                      IN_DIR(unreadable_metadata),
                                      IN_DIR(metadata_with_a_rest),
                                      IN_DIR(server_metadata),
@@ -528,6 +753,8 @@ int main(void) {
                                      IN_DIR(record_of_another_partition),
                                      IN_DIR(wrong_counts),
                                      IN_DIR(disorder),
+                                     IN_DIR(disorder_of_many),
+                                     IN_DIR(columns_outside),
                                      IN_DIR(hash_partitions),
                                      IN_DIR(six_decimals),
                                      IN_DIR(every_byte),

@@ -346,6 +346,9 @@ static void elements_fit_or_do_not(void **state) {
   assert_true(!fits(NAN, FURROW_ELEMENT_I64) && !fits(INFINITY, FURROW_ELEMENT_I32));
   assert_true(fits(NAN, FURROW_ELEMENT_F32) && fits(-INFINITY, FURROW_ELEMENT_F32));
   assert_true(fits(3.4028235e38, FURROW_ELEMENT_F32) && !fits(3.5e38, FURROW_ELEMENT_F32));
+  assert_true(fits(-0x1p63, FURROW_ELEMENT_I64) && !fits(-0x1.0000000000001p63, FURROW_ELEMENT_I64));
+  assert_true(fits(0x1.fffffffffffffp62, FURROW_ELEMENT_I64) && !fits(0x1p63, FURROW_ELEMENT_I64));
+  assert_true(!fits(-INFINITY, FURROW_ELEMENT_I64) && !fits(-INFINITY, FURROW_ELEMENT_I32));
   for (int from = 0; from < 4; from++)
     for (int to = 0; to < 4; to++) {
       int64_t source[6], target[12], back[6];
@@ -356,9 +359,180 @@ static void elements_fit_or_do_not(void **state) {
       assert_int_equal(fw_elements_copy(back, 1, (furrow_element_type)from, target, 2, (furrow_element_type)to, 6), 6);
       assert_memory_equal(back, source, 6 * furrow_element_size((furrow_element_type)from));
     }
-  const int64_t large[] = {5, (int64_t)1 << 40};
-  int32_t small[2];
-  assert_int_equal(fw_elements_copy(small, 1, FURROW_ELEMENT_I32, large, 1, FURROW_ELEMENT_I64, 2), 1);
+  const int64_t large[] = {INT32_MIN, INT32_MAX, (int64_t)INT32_MAX + 1, (int64_t)INT32_MIN - 1};
+  int32_t small[4];
+  assert_int_equal(fw_elements_copy(small, 1, FURROW_ELEMENT_I32, large, 1, FURROW_ELEMENT_I64, 4), 2);
+  assert_true(small[0] == INT32_MIN && small[1] == INT32_MAX);
+  assert_int_equal(fw_elements_copy(small, 1, FURROW_ELEMENT_I32, large + 3, 1, FURROW_ELEMENT_I64, 1), 0);
+  assert_int_equal(fw_elements_copy(small, 1, FURROW_ELEMENT_I32, large, 1, FURROW_ELEMENT_I64, 0), 0);
+}
+
+/* ---- what does not fit ---- */
+
+static void expect_panel_refused(furrow_matrix_writer *writer, const furrow_panel *panel, furrow_status wanted,
+                                 const char *message) {
+  furrow_error err = {0};
+  assert_int_equal(furrow_matrix_writer_write_panel(writer, panel, &err), wanted);
+  assert_int_equal(err.status, wanted);
+  assert_string_equal(err.file, "w");
+  if (!strstr(err.message, message)) fail_msg("%s, not %s", err.message, message);
+}
+
+/* Columns behind the last one that can be counted, or of more bits than the row type has. */
+static void columns_that_do_not_fit(void **state) {
+  (void)state;
+  static const int64_t far[] = {4, (int64_t)1 << 40}, low[] = {INT64_MIN + 7, 4};
+  static const float values[] = {1, 2};
+  static const int32_t row = 0;
+  furrow_matrix_spec spec;
+  furrow_matrix_spec_init(&spec);
+  spec.rows = 1;
+  spec.cols = -1;
+  spec.hash_parts = 1;
+  furrow_panel panel = {
+      .rows = 1, .row_ids = &row, .cols = 2, .first_col = INT64_MAX, .type = FURROW_ELEMENT_F32, .values.f32 = values};
+  furrow_matrix_writer *writer = open_writer("ColIdValueText", 10, &spec);
+  assert_int_equal(begin(writer, 0), FURROW_OK);
+  expect_panel_refused(writer, &panel, FURROW_E_RANGE, "the columns behind it are too many");
+  panel.col_ids = far;
+  expect_panel_refused(writer, &panel, FURROW_E_RANGE, "column 1099511627776: does not fit 32 bits");
+  panel.col_ids = low;
+  expect_panel_refused(writer, &panel, FURROW_E_RANGE, "does not fit 32 bits");
+  panel.col_ids = NULL;
+  panel.first_col = 3;
+  assert_int_equal(furrow_matrix_writer_write_panel(writer, &panel, NULL), FURROW_OK); /* nothing was spoilt */
+  commit(writer);
+  expect_text("0", "3,1.0\n4,2.0\n");
+}
+
+/* An element that the type does not have ends the writing: some of its panel is in the file by then. */
+static void elements_that_do_not_fit(void **state) {
+  (void)state;
+  static const double values[] = {1, 2, 3, 0.5};
+  static const int32_t rows[] = {0, 1, 2};
+  static const char *const formats[] = {"ColIdValueText", "TextColumn"};
+  for (int by_column = 0; by_column < 2; by_column++) {
+    furrow_matrix_spec spec;
+    furrow_error err;
+    furrow_matrix_spec_init(&spec);
+    spec.rows = 2;
+    spec.cols = 20;
+    furrow_panel panel = {
+        .rows = 2, .row_ids = rows, .cols = 2, .first_col = 5, .type = FURROW_ELEMENT_F64, .values.f64 = values};
+    furrow_matrix_writer *writer = open_writer(formats[by_column], 24, &spec);
+    assert_int_equal(begin(writer, 0), FURROW_OK);
+    if (by_column) {
+      panel.rows = 1;
+      expect_panel_refused(writer, &panel, FURROW_E_STATE, "a panel of a column format has all saved rows");
+      panel.rows = 3;
+      expect_panel_refused(writer, &panel, FURROW_E_STATE, "a panel of a column format has all saved rows");
+      panel.rows = 2;
+    }
+    expect_panel_refused(writer, &panel, FURROW_E_RANGE, "row 1, column 6");
+    panel.cols = 1;
+    expect_panel_refused(writer, &panel, FURROW_E_RANGE, "row 1, column 6"); /* and so does all that follows */
+    assert_int_equal(begin(writer, 0), FURROW_E_RANGE);
+    assert_int_equal(furrow_matrix_writer_commit(writer, &err), FURROW_E_RANGE);
+    furrow_matrix_writer_close(writer);
+    assert_int_equal(golden_file_count("."), 0);
+  }
+}
+
+/* The same from a matrix in memory, for rows and columns as files have them. */
+static void elements_of_matrices_that_do_not_fit(void **state) {
+  (void)state;
+  static const double values[] = {1, 2, 3, 0.5, 5, 6};
+  static const int64_t dense[] = {0, 1, 2}, sparse[] = {2, 5, 7}, far[] = {2, 5, (int64_t)1 << 40},
+                       low[] = {-((int64_t)1 << 40), 5, 7};
+  static const int32_t rows[] = {0, 1};
+  static const struct {
+    const char *format;
+    int32_t row_type, hash_parts;
+    const int64_t *cols;
+    furrow_element_type type;
+    const char *message;
+  } cases[] = {
+      {"ColIdValueText", 24, 0, sparse, FURROW_ELEMENT_F64, "row 1, column 5"},
+      {"TextColumn", 24, 0, sparse, FURROW_ELEMENT_F64, "row 1, column 5"},
+      {"RowIdColIdValueBinary", 24, 2, sparse, FURROW_ELEMENT_F64, "row 1, column 5"},
+      {"BinaryColumn", 24, 2, sparse, FURROW_ELEMENT_F64, "row 1, column 5"},
+      {"ValueText", 21, 0, dense, FURROW_ELEMENT_F64, "row 1, column 1"},
+      {"BinaryColumn", 21, 0, dense, FURROW_ELEMENT_F64, "row 1, column 1"},
+      {"ColIdValueText", 3, 2, far, FURROW_ELEMENT_F64, "column 1099511627776: does not fit 32 bits"},
+      {"TextColumn", 3, 2, low, FURROW_ELEMENT_F64, "column -1099511627776: does not fit 32 bits"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+    for (unsigned threads = 1; threads < 3; threads++) {
+      const furrow_panel panel = {
+          .rows = 2, .row_ids = rows, .cols = 3, .col_ids = cases[i].cols, .type = cases[i].type, .values.f64 = values};
+      furrow_matrix_spec spec;
+      furrow_matrix_write_params params;
+      furrow_matrix *matrix = NULL;
+      furrow_matrix_meta *plan = NULL;
+      furrow_error err = {0};
+      furrow_matrix_spec_init(&spec);
+      spec.name = "w";
+      spec.format = cases[i].format;
+      spec.row_type = cases[i].row_type;
+      spec.rows = 2;
+      spec.cols = cases[i].cols == dense ? 3 : 10;
+      spec.hash_parts = cases[i].hash_parts;
+      sample_check(furrow_matrix_create(&matrix, &panel, 1, &err), &err);
+      sample_check(furrow_matrix_plan(&plan, &spec, &err), &err);
+      furrow_matrix_write_params_init(&params);
+      params.threads = threads;
+      assert_int_equal(furrow_matrix_save(matrix, "w", plan, &params, &err), FURROW_E_RANGE);
+      if (!strstr(err.message, cases[i].message)) fail_msg("case %zu: %s", i, err.message);
+      assert_int_equal(furrow_matrix_save(matrix, "w", plan, &params, NULL), FURROW_E_RANGE);
+      furrow_matrix_meta_free(plan);
+      furrow_matrix_free(matrix);
+      assert_int_equal(golden_file_count("."), 0);
+    }
+}
+
+/* Plans that a caller has changed. */
+static void plans_that_are_wrong(void **state) {
+  (void)state;
+  const sample_matrix s = {2, 10, FURROW_ELEMENT_F32, true, true, 1};
+  furrow_matrix_spec spec;
+  furrow_matrix_meta *plan = NULL;
+  furrow_matrix *matrix = sample_make_matrix(&s);
+  furrow_error err;
+#define REFUSED(change, wanted, words)                                         \
+  sample_spec(&spec, &s, "ColIdValueText", 7);                                 \
+  spec.block_cols = 5;                                                         \
+  sample_check(furrow_matrix_plan(&plan, &spec, &err), &err);                  \
+  change;                                                                      \
+  assert_int_equal(furrow_matrix_save(matrix, "w", plan, NULL, &err), wanted); \
+  if (!strstr(err.message, words)) fail_msg("%s, not %s", err.message, words); \
+  assert_int_equal(furrow_matrix_save(matrix, "w", plan, NULL, NULL), wanted); \
+  furrow_matrix_meta_free(plan);                                               \
+  assert_int_equal(golden_file_count("."), 0)
+  REFUSED(plan->matrix_name = NULL, FURROW_E_ARGUMENT, "the plan has no matrix name");
+  REFUSED(plan->parts[1].part_id = 0, FURROW_E_ARGUMENT, "the plan's partitions do not ascend");
+  REFUSED(plan->parts[0].end_col = 0, FURROW_E_ARGUMENT, "a dense row type cannot have hash partitions");
+  REFUSED(plan->parts[1].end_col = 4, FURROW_E_ARGUMENT, "the plan has a partition that ends before it starts");
+  REFUSED(plan->parts[1].end_col = (int64_t)1 << 40, FURROW_E_RANGE, "more columns than Angel's metadata can count");
+  REFUSED(plan->row_type = 99, FURROW_E_ARGUMENT, "the plan has no row type");
+  REFUSED(plan->row_type = 29, FURROW_E_UNSUPPORTED, "rows of Java objects are not written");
+  REFUSED(plan->parts[1].start_col = 3, FURROW_E_ARGUMENT, "partitions of the plan overlap");
+  REFUSED(plan->parts[0].row_count = 1, FURROW_E_RANGE, "row 1, column 0: in none of the plan's partitions");
+#undef REFUSED
+  furrow_matrix_free(matrix);
+}
+
+static void what_is_complete_stays_so(void **state) {
+  (void)state;
+  furrow_error err = {0};
+  furrow_matrix_writer *writer = open_writer("ColIdValueText", 10, NULL);
+  assert_int_equal(begin(writer, 0), FURROW_OK);
+  assert_int_equal(put_run(writer, 0, 3, 1), FURROW_OK);
+  assert_int_equal(furrow_matrix_writer_commit(writer, &err), FURROW_OK);
+  assert_int_equal(begin(writer, 1), FURROW_E_STATE);
+  assert_int_equal(furrow_matrix_writer_commit(writer, &err), FURROW_E_STATE);
+  assert_non_null(strstr(err.message, "the matrix is complete already"));
+  furrow_matrix_writer_close(writer);
+  expect_text("0", "3,1.0\n");
 }
 
 #define IN_DIR(test) cmocka_unit_test_setup_teardown(test, enter_dir, leave_dir)
@@ -375,6 +549,11 @@ int main(void) {
       IN_DIR(elements_outside_of_the_plan_are_named),
       IN_DIR(matrices_come_back),
       IN_DIR(models_are_complete_or_not_there),
+      IN_DIR(columns_that_do_not_fit),
+      IN_DIR(elements_that_do_not_fit),
+      IN_DIR(elements_of_matrices_that_do_not_fit),
+      IN_DIR(plans_that_are_wrong),
+      IN_DIR(what_is_complete_stays_so),
       cmocka_unit_test(elements_fit_or_do_not),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

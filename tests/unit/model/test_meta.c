@@ -481,6 +481,106 @@ static void folders(void **state) {
   snprintf(address, sizeof address, "file://%s/", dir);
   expect_load(address, NULL, FURROW_OK, 1);
   expect_load("hdfs://there/x", NULL, FURROW_E_UNSUPPORTED, 0);
+  made.bytes[strlen("....{\"matrixId\":")] = '2'; /* as long as the other one */
+  write_made("meta");
+  expect_load(".", NULL, FURROW_E_FORMAT, 0);
+  assert_non_null(strstr(err.message, "ambiguous"));
+  assert_int_equal(mkdir("unnamed", 0777), 0);
+  put_psmeta(&made, 9, 1);
+  write_made("unnamed/psmeta."); /* of no server */
+  expect_load("unnamed", NULL, FURROW_E_NOT_FOUND, 0);
+}
+
+/* Texts of Java: units of UTF-16 in one to three bytes each; a pair of them beyond 16 bits. The name stands before the
+ * row type, which begins with this byte. */
+static furrow_status read_name(const char *name, unsigned char behind, furrow_matrix_meta **meta) {
+  static meta_bytes m;
+  put_angel1(&made, 6);
+  m.size = 0;
+  meta_put_bytes(&m, made.bytes, 4);
+  meta_put_text(&m, name);
+  meta_put_bytes(&m, made.bytes + 4 + 2 + strlen("lr_weight"), made.size - 4 - 2 - strlen("lr_weight"));
+  m.bytes[4 + 2 + strlen(name)] = behind;
+  return furrow_matrix_meta_read(meta, m.bytes, m.size, "meta", &err);
+}
+
+static void texts_of_java(void **state) {
+  (void)state;
+  static const char *const good[][2] = {{"\xed\xa0\xbd\xed\xb0\x80", "\xf0\x9f\x90\x80"}, /* the first low one */
+                                        {"\xed\xa0\xbd\xed\xbf\xbf", "\xf0\x9f\x9f\xbf"}, /* the last */
+                                        {"\xed\x9f\xbf", "\xed\x9f\xbf"},
+                                        {"\xee\x80\x80", "\xee\x80\x80"}};
+  static const char *const bad[] = {"\xe6\x41\x41",             /* no continuation */
+                                    "\xe6\xa8",                 /* its third byte would be the next field's */
+                                    "\xc3",                     /* its second one */
+                                    "\xed\xa0\xbd",             /* half a pair */
+                                    "\xed\xa0\xbd\x41",         /* followed by something else */
+                                    "\xed\xa0\xbd\xed\xaf\xbf", /* followed by another first half */
+                                    "\xed\xa0\xbd\xee\x80\x80", /* followed by what comes behind the second halves */
+                                    "\xed\xa0\xbd\xe6\x41\x41", /* followed by nothing that can be read */
+                                    "\xed\xb0\x80",             /* the second half alone */
+                                    "\x80"};
+  furrow_matrix_meta *meta = NULL;
+  for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+    assert_int_equal(read_name(good[i][0], 0, &meta), FURROW_OK);
+    assert_string_equal(meta->matrix_name, good[i][1]);
+    furrow_matrix_meta_free(meta);
+  }
+  for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+    assert_int_equal(read_name(bad[i], 0x80, &meta), FURROW_E_FORMAT);
+    assert_string_equal(err.message, "neither JSON with its length in front nor the binary form of Angel 1.x, in which "
+                                     "matrixName is not UTF-8 as Java writes it");
+    assert_int_equal(err.offset, 4);
+  }
+  /* a name that says nothing does not tell the form either */
+  assert_int_equal(read_name("", 0x80, &meta), FURROW_E_FORMAT);
+  assert_string_equal(err.message, "neither JSON with its length in front nor the binary form of Angel 1.x, in which "
+                                   "rowType is negative");
+  assert_int_equal(read_name("m", 0x80, &meta), FURROW_E_FORMAT);
+  assert_string_equal(err.message, "as metadata of Angel 1.x: rowType is negative");
+}
+
+/* The first five bytes tell what it is. */
+static void few_bytes(void **state) {
+  (void)state;
+  furrow_matrix_meta *meta = NULL;
+  assert_int_equal(furrow_matrix_meta_read(&meta, "{", 0, "meta", &err), FURROW_E_FORMAT);
+  assert_string_equal(err.message, "the file is too short for metadata");
+  assert_int_equal(furrow_matrix_meta_read(&meta, "{", 1, "meta", &err), FURROW_E_FORMAT);
+  assert_string_equal(err.message, "the JSON has no length (4 bytes) in front of it");
+  assert_int_equal(furrow_matrix_meta_read(&meta, "\0\0\0\1", 4, "meta", &err), FURROW_E_FORMAT);
+  assert_string_equal(err.message, "the file is too short for metadata");
+  assert_int_equal(furrow_matrix_meta_read(&meta, "\0\0\0\1{", 5, NULL, &err), FURROW_E_FORMAT);
+  assert_null(strstr(err.message, "too short"));
+}
+
+/* Numbers as text, which Angel's JSON may have. */
+static void numbers_as_text(void **state) {
+  (void)state;
+  static const struct {
+    const char *text, *message;
+  } bad[] = {{"\"\"", "is not an integer"},
+             {"\"7x\"", "is not an integer"},
+             {"\"99999999999999999999\"", "does not fit 64 bits"},
+             {"\"-99999999999999999999\"", "does not fit 64 bits"}};
+  static char json[4096];
+  const char *const place = strstr(meta_of_bias, "\"matrixId\":1,");
+  assert_non_null(place);
+  const size_t before = (size_t)(place - meta_of_bias) + strlen("\"matrixId\":");
+  snprintf(json, sizeof json, "%.*s\"77\"%s", (int)before, meta_of_bias, meta_of_bias + before + 1);
+  furrow_matrix_meta *meta = read_json(json);
+  assert_int_equal(meta->matrix_id, 77);
+  assert_null(furrow_matrix_meta_partition(meta, 5));
+  meta->part_count = 0;
+  assert_null(furrow_matrix_meta_partition(meta, 0));
+  furrow_matrix_meta_free(meta);
+  for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+    snprintf(json, sizeof json, "%.*s%s%s", (int)before, meta_of_bias, bad[i].text, meta_of_bias + before + 1);
+    made.size = 0;
+    meta_put_json(&made, json);
+    assert_int_equal(furrow_matrix_meta_read(&meta, made.bytes, made.size, "_meta", &err), FURROW_E_FORMAT);
+    if (!strstr(err.message, bad[i].message)) fail_msg("%s, not %s", err.message, bad[i].message);
+  }
 }
 
 static void servers_that_disagree(void **state) {
@@ -616,6 +716,9 @@ int main(void) {
       cmocka_unit_test(psmeta),
       cmocka_unit_test(angel1),
       cmocka_unit_test(damaged),
+      cmocka_unit_test(texts_of_java),
+      cmocka_unit_test(few_bytes),
+      cmocka_unit_test(numbers_as_text),
       cmocka_unit_test_setup_teardown(folders, enter_dir, leave_dir),
       cmocka_unit_test_setup_teardown(servers_that_disagree, enter_dir, leave_dir),
       cmocka_unit_test(unfit_metadata),

@@ -3,6 +3,8 @@
 #include <fcntl.h>
 
 #include "support/golden_case.h"
+#include "support/made_matrix.h"
+#include "support/meta_bytes.h"
 #include "support/model_params.h"
 #include "support/own_dir.h"
 #include "support/sample_matrix.h"
@@ -109,8 +111,8 @@ static void partitions_there_and_back(void **state) {
       sample_expect(&small, "hash3", false);
       sample_convert("hash3", "last", &back, NULL);
       golden_expect_same("last", "old");
-      static const char *const made[] = {"range", "again", "hash", "hash3", "last"};
-      for (size_t i = 0; i < 5; i++) assert_true(test_remove_dir(made[i]));
+      static const char *const targets[] = {"range", "again", "hash", "hash3", "last"};
+      for (size_t i = 0; i < 5; i++) assert_true(test_remove_dir(targets[i]));
     }
     assert_true(test_remove_dir("old"));
   }
@@ -714,6 +716,266 @@ static void columns_outside_of_the_range(void **state) {
   sample_convert("old", "new", &params, NULL);
 }
 
+/* ---- what a caller asks for ---- */
+
+static void expect_refused(const furrow_model_convert_params *params, furrow_status wanted, const char *message) {
+  furrow_error err = {0};
+  const int entries = test_entries(".");
+  assert_int_equal(furrow_model_convert("old", "new", params, NULL, &err), wanted);
+  assert_int_equal(err.status, wanted);
+  if (!strstr(err.message, message)) fail_msg("%s, not %s", err.message, message);
+  assert_int_equal(test_entries("."), entries);
+}
+
+static void parameters_that_are_wrong(void **state) {
+  (void)state;
+  furrow_model_convert_params params;
+  save_small("ColIdValueTextRowFormat", "old");
+#define REFUSED(change, message)             \
+  furrow_model_convert_params_init(&params); \
+  change;                                    \
+  expect_refused(&params, FURROW_E_ARGUMENT, message)
+  REFUSED(params.part_rows = -1, "part_rows is negative");
+  REFUSED(params.part_cols = -1, "part_cols is negative");
+  REFUSED(params.hash_parts = -1, "hash_parts is negative");
+  REFUSED(params.servers = -1, "servers is negative");
+  REFUSED(params.parts_per_file = -1, "parts_per_file is negative");
+  REFUSED(params.hash_parts = params.part_rows = 1, "hash_parts and part_rows or part_cols exclude each other");
+  REFUSED(params.hash_parts = 1; params.part_cols = 1, "hash_parts and part_rows or part_cols exclude each other");
+  REFUSED(params.row_type = 77, "row_type 77 is none");
+#undef REFUSED
+}
+
+/* Elements of columns first … end-1 of some rows, and no others. */
+static void expect_range(const char *folder, const int32_t *rows, size_t row_count, int64_t first, int64_t end) {
+  furrow_matrix *matrix = NULL;
+  furrow_error err = {0};
+  uint64_t count = 0;
+  sample_check(furrow_matrix_load(&matrix, folder, NULL, &err), &err);
+  for (size_t i = 0; i < row_count; i++)
+    for (int64_t c = first; c < end; c++) {
+      if (!sample_has(&small, rows[i], c)) continue;
+      assert_true(furrow_matrix_get(matrix, rows[i], c) == (double)sample_value(&small, rows[i], c));
+      count++;
+    }
+  assert_true(count > 0);
+  assert_int_equal(furrow_matrix_count(matrix), count);
+  furrow_matrix_free(matrix);
+}
+
+static void partitions_are_chosen(void **state) {
+  (void)state;
+  static const int32_t rows[] = {0, 1, 2}, middle[] = {3, 2, 4};
+  furrow_model_convert_params params;
+  param_parts parts;
+  save_small("ColIdValueTextRowFormat", "old");
+  convert_params_init(&params, &parts);
+  parts.selection.part_ids = middle;
+  parts.selection.part_count = 3;
+  sample_convert("old", "three", &params, NULL);
+  expect_range("three", rows, 3, 14, 35); /* partitions have 7 columns each */
+  parts.selection.end_col = 30;
+  sample_convert("old", "cut", &params, NULL);
+  expect_range("cut", rows, 3, 14, 30);
+  parts.selection.rows = rows + 1;
+  parts.selection.row_count = 1;
+  parts.selection.end_col = INT64_MAX;
+  sample_convert("old", "row", &params, NULL);
+  expect_range("row", rows + 1, 1, 14, 35);
+}
+
+/* Columns and rows that are not there; blocks of rows of which none is chosen are left out. */
+static void what_is_chosen_must_be_there(void **state) {
+  (void)state;
+  static const int32_t last[] = {2};
+  furrow_matrix_spec spec;
+  furrow_model_convert_params params;
+  param_parts parts;
+  furrow_matrix_meta *meta = NULL;
+  sample_spec(&spec, &small, "ColIdValueText", sample_row_type(small.type, 3));
+  spec.block_rows = 2;
+  spec.block_cols = 30;
+  sample_save(&small, &spec, "old", false);
+  convert_params_init(&params, &parts);
+  parts.selection.first_col = 50;
+  expect_refused(&params, FURROW_E_NOT_FOUND, "the matrix has none of the chosen columns");
+  parts.selection.first_col = -9;
+  parts.selection.end_col = 0;
+  expect_refused(&params, FURROW_E_NOT_FOUND, "the matrix has none of the chosen columns");
+  convert_params_init(&params, &parts);
+  parts.selection.rows = last;
+  expect_refused(&params, FURROW_E_NOT_FOUND, "none of the chosen rows is saved");
+  parts.selection.row_count = 1;
+  sample_convert("old", "new", &params, NULL);
+  expect_range("new", last, 1, 0, 50);
+  assert_int_equal(furrow_matrix_meta_load(&meta, "new", NULL, NULL), FURROW_OK);
+  assert_int_equal(meta->part_count, 2);
+  assert_int_equal(meta->parts[0].part_id, 2); /* it keeps its id */
+  furrow_matrix_meta_free(meta);
+}
+
+/* The grid that is there already, its options, and files of another size. */
+static void a_grid_that_is_there(void **state) {
+  (void)state;
+  static const furrow_matrix_option option = {"matrix.hogwild", "true"};
+  furrow_matrix_spec spec;
+  furrow_model_convert_params params;
+  param_parts parts;
+  furrow_matrix_meta *meta = NULL;
+  sample_spec(&spec, &small, "ColIdValueTextRowFormat", sample_row_type(small.type, 3));
+  spec.block_cols = 7;
+  spec.servers = 2;
+  spec.parts_per_file = 2;
+  spec.options = &option;
+  spec.option_count = 1;
+  sample_save(&small, &spec, "old", false);
+  convert_params_init(&params, &parts);
+  params.part_cols = 7;
+  params.part_rows = 3;
+  sample_convert("old", "same", &params, NULL);
+  golden_expect_same("same", "old");
+  params.part_rows = 2; /* and all else as it was */
+  sample_convert("old", "rows", &params, NULL);
+  sample_expect(&small, "rows", false);
+  params.part_rows = 0;
+  params.part_cols = 9;
+  sample_convert("old", "cols", &params, NULL);
+  sample_expect(&small, "cols", false);
+  assert_int_equal(furrow_matrix_meta_load(&meta, "cols", NULL, NULL), FURROW_OK);
+  assert_string_equal(furrow_matrix_meta_option(meta, "matrix.hogwild"), "true");
+  assert_string_equal(furrow_matrix_meta_option(meta, "feature.index.range.end"), "50");
+  furrow_matrix_meta_free(meta);
+  convert_params_init(&params, &parts);
+  params.servers = 8;
+  sample_convert("old", "servers", &params, NULL); /* a file for each */
+  assert_int_equal(test_entries("servers"), 1 + 8);
+  params.servers = 0;
+  params.parts_per_file = 3;
+  sample_convert("old", "files", &params, NULL);
+  sample_expect(&small, "files", false);
+  assert_int_equal(furrow_matrix_meta_load(&meta, "files", NULL, NULL), FURROW_OK);
+  for (size_t i = 0; i < meta->part_count; i++) {
+    size_t together = 0;
+    for (size_t k = 0; k < meta->part_count; k++)
+      together += strcmp(meta->parts[i].file_name, meta->parts[k].file_name) == 0;
+    assert_in_range(together, 1, 3);
+  }
+  furrow_matrix_meta_free(meta);
+}
+
+/* Parameters that repeat what the source has change nothing: a copy. */
+static void the_same_in_other_words(void **state) {
+  (void)state;
+  furrow_model_convert_params params;
+  param_parts parts;
+  save_small("ColIdValueTextRowFormat", "old");
+  convert_params_init(&params, &parts);
+  parts.write.separator = ",";
+  parts.write.meta_name = "_meta";
+  sample_convert("old", "a", &params, NULL);
+  golden_expect_same("a", "old");
+  params.format = "ColIdValueBinary";
+  sample_convert("old", "binary", &params, NULL);
+  params.format = NULL;
+  parts.write.separator = ";"; /* there is none to change */
+  sample_convert("binary", "b", &params, NULL);
+  golden_expect_same("b", "binary");
+  convert_params_init(&params, &parts);
+  parts.source.format = "ColIdValueText";
+  sample_convert("old", "c", &params, NULL);
+  golden_expect_same("c", "old");
+  convert_params_init(&params, &parts);
+  parts.source.row_type = sample_row_type(small.type, 3);
+  sample_convert("old", "d", &params, NULL);
+  golden_expect_same("d", "old");
+}
+
+/* ---- what servers wrote ---- */
+
+/* Replaces the metadata by what one server would have written. */
+static void make_psmeta(const char *folder) {
+  static meta_bytes m;
+  char path[TEST_PATH];
+  furrow_matrix_meta *meta = NULL;
+  assert_int_equal(furrow_matrix_meta_load(&meta, folder, NULL, NULL), FURROW_OK);
+  m.size = 0;
+  meta_put(&m, (uint64_t)meta->matrix_id, 4);
+  meta_put(&m, meta->part_count, 4);
+  for (size_t i = 0; i < meta->part_count; i++) {
+    const furrow_partition_meta *p = &meta->parts[i];
+    const int32_t numbers[] = {p->part_id, p->start_row, p->end_row}, saved[] = {p->save_row_num, p->save_col_num};
+    for (size_t k = 0; k < 3; k++) meta_put(&m, (uint64_t)numbers[k], 4);
+    meta_put(&m, (uint64_t)p->start_col, 8);
+    meta_put(&m, (uint64_t)p->end_col, 8);
+    meta_put(&m, (uint64_t)p->nnz, 8);
+    for (size_t k = 0; k < 2; k++) meta_put(&m, (uint64_t)saved[k], 4);
+    meta_put(&m, (uint64_t)p->save_col_elem_num, 4);
+    meta_put_text(&m, p->file_name);
+    meta_put(&m, (uint64_t)p->offset, 8);
+    meta_put(&m, (uint64_t)p->length, 8);
+    meta_put(&m, p->row_count, 4);
+    for (size_t r = 0; r < p->row_count; r++) {
+      meta_put(&m, (uint64_t)p->rows[r].row_id, 4);
+      meta_put(&m, (uint64_t)p->rows[r].offset, 8);
+      meta_put(&m, (uint64_t)p->rows[r].element_num, 4);
+      meta_put(&m, (uint64_t)p->rows[r].save_type, 4);
+    }
+  }
+  furrow_matrix_meta_free(meta);
+  assert_int_equal(unlink(test_path(path, folder, "_meta")), 0);
+  assert_true(test_write_file(test_path(path, folder, "psmeta"), m.bytes, m.size));
+}
+
+static void metadata_of_servers(void **state) {
+  (void)state;
+  for (int hash = 0; hash < 2; hash++) {
+    furrow_matrix_spec spec;
+    furrow_model_convert_params params;
+    param_parts parts;
+    furrow_matrix_meta *meta = NULL;
+    sample_spec(&spec, &small, "RowIdColIdValueText", sample_row_type(small.type, 3));
+    if (hash) spec.hash_parts = 3;
+    if (!hash) spec.block_cols = 20;
+    sample_save(&small, &spec, "old", false);
+    make_psmeta("old");
+    convert_params_init(&params, &parts);
+    expect_refused(&params, FURROW_E_ARGUMENT, "the metadata does not say the format");
+    parts.source.format = "RowIdColIdValueText";
+    parts.source.row_type = sample_row_type(small.type, 3);
+    params.format = "ColIdValueBinary";
+    sample_convert("old", "same", &params, NULL);
+    sample_expect(&small, "same", false);
+    assert_int_equal(furrow_matrix_meta_load(&meta, "same", NULL, NULL), FURROW_OK);
+    assert_string_equal(meta->matrix_name, "old"); /* that of the folder */
+    assert_int_equal(meta->row, 3);
+    assert_int_equal(meta->col, hash ? -1 : 50);
+    assert_int_equal(meta->block_row, hash ? -1 : 3);
+    assert_int_equal(meta->block_col, hash ? -1 : 20);
+    furrow_matrix_meta_free(meta);
+    params.part_cols = 8;
+    if (hash) expect_refused(&params, FURROW_E_ARGUMENT, "cols");
+    if (!hash) sample_convert("old", "other", &params, NULL);
+    if (!hash) sample_expect(&small, "other", false);
+    assert_true(test_remove_dir("old"));
+    assert_true(test_remove_dir("same"));
+  }
+}
+
+/* Sparse partitions that lie outside of the range that the options give: the matrix has their columns, too. */
+static void more_columns_than_the_options_say(void **state) {
+  (void)state;
+  furrow_model_convert_params params;
+  save_small("ColIdValueTextRowFormat", "old");
+  made_edit_meta("old", "range.end\":\"50\"", "range.end\":\"40\"", 0);
+  made_edit_meta("old", "range.start\":\"0\"", "range.start\":\"9\"", 0);
+  furrow_model_convert_params_init(&params);
+  params.part_cols = 11;
+  sample_convert("old", "new", &params, NULL);
+  sample_expect(&small, "new", false);
+  lie_about_columns("old", 2, INT64_MIN, INT64_MAX, 0);
+  expect_refused(&params, FURROW_E_ARGUMENT, "cols");
+}
+
 #define IN_DIR(test) cmocka_unit_test_setup_teardown(test, enter_dir, leave_dir)
 
 int main(void) {
@@ -738,6 +1000,13 @@ int main(void) {
       IN_DIR(separators_that_numbers_consist_of),
       IN_DIR(angel_bytes_alone_rewrite),
       IN_DIR(columns_outside_of_the_range),
+      IN_DIR(parameters_that_are_wrong),
+      IN_DIR(partitions_are_chosen),
+      IN_DIR(what_is_chosen_must_be_there),
+      IN_DIR(a_grid_that_is_there),
+      IN_DIR(the_same_in_other_words),
+      IN_DIR(metadata_of_servers),
+      IN_DIR(more_columns_than_the_options_say),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
