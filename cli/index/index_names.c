@@ -11,10 +11,17 @@
 #include "core/fail.h"
 #include "core/ranks_join.h"
 #include "core/text_file.h"
+#include "index/index_source.h"
 #include "rows/rows_sink.h"
 
+/* Names and index are of one save: they are read one after the other, and may be replaced meanwhile. */
 furrow_status index_names_load(furrow_id_names **names, const char *path, furrow_error *err) {
   furrow_status status = furrow_id_names_load(names, path, err);
+  if (index_source_was_replaced(path)) {
+    status = fail_file(err, FURROW_E_STATE, path, "was replaced while it was read", 0);
+    add_hint(err, "run the command again");
+    return status;
+  }
   if (status == FURROW_E_NOT_FOUND) return FURROW_OK;
   if (status != FURROW_E_FORMAT) return status;
   /* --set and --drop leave a file alone that does not begin as names do */

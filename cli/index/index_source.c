@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "core/fail.h"
 #include "rows/rows_sink.h"
@@ -32,10 +33,23 @@ furrow_status index_source_check(const char *path, furrow_error *err) {
   return fail(err, FURROW_E_ARGUMENT, "an index cannot be read from standard input");
 }
 
+/* The file of the index that was loaded last; st_ino 0: none. */
+static struct stat loaded;
+static const char *loaded_path;
+
+bool index_source_was_replaced(const char *path) {
+  struct stat now;
+  return loaded.st_ino && strcmp(path, loaded_path) == 0 && stat(path, &now) == 0 &&
+         (now.st_ino != loaded.st_ino || now.st_dev != loaded.st_dev || now.st_size != loaded.st_size ||
+          now.st_mtim.tv_sec != loaded.st_mtim.tv_sec || now.st_mtim.tv_nsec != loaded.st_mtim.tv_nsec);
+}
+
 furrow_status index_source_load(furrow_index **index, const char *path, const furrow_index_load_params *params,
                                 furrow_error *err) {
   furrow_status status = index_source_check(path, err);
   if (status != FURROW_OK) return status;
+  if (stat(path, &loaded) != 0) loaded.st_ino = 0;
+  loaded_path = path;
   status = furrow_index_load(index, path, params, err);
   if (status == FURROW_E_FORMAT && furrow_is_shards(path)) {
     fail_file(err, FURROW_E_ARGUMENT, path, "is a manifest of shards, not an index file", 0);

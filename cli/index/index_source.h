@@ -20,6 +20,8 @@ furrow_status index_source_check(const char *path, furrow_error *err);
 /* Loads an index file with furrow_index_load. */
 furrow_status index_source_load(furrow_index **index, const char *path, const furrow_index_load_params *params,
                                 furrow_error *err);
+/* Whether another file has the path of the index that was loaded last. */
+bool index_source_was_replaced(const char *path);
 /* E_ARGUMENT: `target` is the data file with the lists of the index. */
 furrow_status index_source_apart(const furrow_index *index, const char *path, const char *target, furrow_error *err);
 

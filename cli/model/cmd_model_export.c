@@ -36,7 +36,8 @@ static const option export_operands[] = {{.name = "SRC",
                                           .kind = OPTION_TEXT,
                                           .help = "the file to write, or - for standard output",
                                           .offset = offsetof(export_values, destination),
-                                          .required = true},
+                                          .required = true,
+                                          .written = true},
                                          {0}};
 
 #define AT(field) offsetof(export_values, field)
@@ -61,7 +62,8 @@ static const option export_options[] = {
      .kind = OPTION_TEXT,
      .argument = "FILE",
      .help = "file for the ids of the vectors, for formats that cannot hold ids (FILE.ids.npy; names: FILE.names.txt)",
-     .offset = AT(ids)},
+     .offset = AT(ids),
+     .written = true},
     {.name = "no-ids", .kind = OPTION_FLAG, .help = "do not write the ids", .offset = AT(no_ids)},
     {.name = "force", .kind = OPTION_FLAG, .help = "replace existing files", .offset = AT(force)},
     {0}};

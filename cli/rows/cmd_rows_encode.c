@@ -169,8 +169,8 @@ static ino_t dictionary_inode(const encode_values *encode) {
 
 /* Rows never stand beside the dictionary of others: the old ones go aside, then the dictionary is replaced, then the
  * new rows get their name. If that fails, the old ones come back only to their own dictionary. */
-static furrow_status replace_both(const encode_values *encode, const furrow_encoder *encoder, const char *staged,
-                                  furrow_error *err) {
+static furrow_status rename_both(const encode_values *encode, const furrow_encoder *encoder, const char *staged,
+                                 furrow_error *err) {
   char *aside = NULL;
   furrow_status status = furrow_temporary_path(&aside, encode->out, 1 + 2 * (uint64_t)getpid(), err);
   if (status != FURROW_OK) return status;
@@ -187,6 +187,18 @@ static furrow_status replace_both(const encode_values *encode, const furrow_enco
   if (moved) unlink(aside);
   furrow_free(aside);
   return status == FURROW_OK ? names_sync(encode->out, err) : status;
+}
+
+/* The folder of the rows is locked meanwhile: those of two processes do not mix. */
+static furrow_status replace_both(const encode_values *encode, const furrow_encoder *encoder, const char *staged,
+                                  furrow_error *err) {
+  char folder[PATH_MAX];
+  furrow_file_lock *lock = NULL;
+  path_folder(encode->out, folder, sizeof folder);
+  furrow_status status = furrow_file_lock_open(&lock, folder, err);
+  if (status == FURROW_OK) status = rename_both(encode, encoder, staged, err);
+  furrow_file_lock_close(lock);
+  return status;
 }
 
 /* A new dictionary is kept when all rows have been written, so that none is left of a log that cannot be read. */

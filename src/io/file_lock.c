@@ -96,7 +96,7 @@ static furrow_file_lock *find_own(uint64_t device, uint64_t inode) {
   return lock;
 }
 
-static bool is_own(const struct stat *file) {
+bool fw_file_lock_is_own(const struct stat *file) {
   pthread_mutex_lock(&own_mutex);
   const bool own = find_own(file->st_dev, file->st_ino) != NULL;
   pthread_mutex_unlock(&own_mutex);
@@ -216,7 +216,7 @@ furrow_status fw_replacing_begin(fw_replacing *old, const fw_target *target, fur
     if (fd < 0) return FURROW_OK;
     old->fd = fd;
     if (fstat(fd, &file) != 0) return FURROW_OK;
-    old->is_own = is_own(&file);
+    old->is_own = fw_file_lock_is_own(&file);
     old->device = file.st_dev;
     old->inode = file.st_ino;
     if (!old->is_own && wait_for_lock(fd, RENAME_PAUSES) == TAKEN) {
@@ -264,7 +264,7 @@ furrow_status fw_target_check_free(const fw_target *target, furrow_error *err) {
 
 furrow_status fw_target_lock(const fw_target *target, furrow_error *err) {
   struct stat folder;
-  if (fstat(target->directory, &folder) != 0 || is_own(&folder)) return FURROW_OK;
+  if (fstat(target->directory, &folder) != 0 || fw_file_lock_is_own(&folder)) return FURROW_OK;
   if (wait_for_lock(target->directory, SET_PAUSES) != TAKEN) return FURROW_OK;
   return fail_locked(target->path, &folder, err);
 }

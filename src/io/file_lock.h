@@ -3,6 +3,8 @@
 #ifndef FW_IO_FILE_LOCK_H
 #define FW_IO_FILE_LOCK_H
 
+#include <sys/stat.h>
+
 #include "io/target.h"
 
 /* The old one, locked for the moment of the rename. */
@@ -18,6 +20,9 @@ furrow_status fw_replacing_begin(fw_replacing *old, const fw_target *target, fur
 /* `fd`: the new one, in place; -1: none is. A furrow_file_lock that this process has on the old one becomes one on the
  * new one, so that the path stays locked. */
 void fw_replacing_end(fw_replacing *old, int fd);
+
+/* Whether this process has a furrow_file_lock on the file. */
+bool fw_file_lock_is_own(const struct stat *file);
 
 /* Begins and ends it without a change: E_STATE if the target could not be replaced now. */
 furrow_status fw_target_check_free(const fw_target *target, furrow_error *err) FURROW_MUST_USE;

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "furrow/io.h"
+#include "io/file_lock.h"
 #include "io/target.h"
 
 #define MAX_DEPTH 100
@@ -208,7 +209,8 @@ static bool is_settled(int directory, const char *temporary) {
   if (!fw_target_of_temporary(name, temporary)) return false;
   const int fd = openat(directory, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (fd < 0) return errno == ENOENT;
-  const bool settled = flock(fd, LOCK_EX | LOCK_NB) == 0;
+  struct stat info;
+  const bool settled = flock(fd, LOCK_EX | LOCK_NB) == 0 || (fstat(fd, &info) == 0 && fw_file_lock_is_own(&info));
   close(fd);
   return settled;
 }

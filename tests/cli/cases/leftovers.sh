@@ -33,6 +33,12 @@ killed furrow model convert big out/copy --format ColIdValueTextRow --threads 1 
 killed furrow model export big out/w.npz --threads 1 --force
 furrow rows convert some.libsvm out/last --to libsvm >/dev/null
 hidden
+# of a model that is trained in place, which the process has locked itself
+train=(furrow train -q --model fm --train part.libsvm --index-base 0 --epochs 1 --out out/fm)
+"${train[@]}" >/dev/null
+killed "${train[@]}" --load out/fm --force
+"${train[@]}" --load out/fm --force >/dev/null
+hidden
 # one that lives
 mkfifo pipe
 furrow rows convert pipe out/slow --format libsvm --to libsvm --chunk 64KiB >/dev/null &

@@ -71,6 +71,31 @@ for ((i = 0; i < 4; i++)); do
   good=$(grep -o '\<0\>' <<<"$codes" | wc -l)
   [ $((after - before)) -eq $((good * 100)) ] && [ "$good" -gt 0 ] || echo "from $before to $after: $codes"
 done
+# two that encode: rows and dictionary are of one of them
+awk 'BEGIN { print "user,item,click"; for (i = 0; i < 600; i++) print "u" i % 37 ",i" i % 23 "," i % 2 }' >forth.csv
+(head -n 1 forth.csv && sed 1d forth.csv | tac) >back.csv
+encode() { furrow rows encode "$1.csv" --schema auto --label click --out "$2.ffm" --dictionary "$2.d" --force -q; }
+encode forth forth >/dev/null && encode back back >/dev/null
+for ((i = 0; i < 10; i++)); do
+  encode forth both >/dev/null 2>&1 &
+  encode back both >/dev/null 2>&1
+  wait $!
+  for log in forth back none; do cmp -s both.ffm $log.ffm && diff -rq both.d $log.d >/dev/null && break; done
+  [ $log != none ] || echo "rows of one log, dictionary of the other"
+done
+# an index and its names that are replaced while others read them: an answer of one of the two, or none
+tac names.txt | sed s/name/other/ >names.2.txt
+furrow index build --train v.fvecs --base v.fvecs --out 1.index --nlist 4 --m 2 --nbits 4 --names names.txt -q >/dev/null
+furrow index build --train v.fvecs --base v.fvecs --out 2.index --nlist 2 --m 2 --nbits 4 --names names.2.txt -q >/dev/null
+for n in 1 2; do furrow index search $n.index v.fvecs -k 3 --nprobe 4 >answer.$n; done
+while [ ! -e stop ]; do for n in 1 2; do furrow index convert $n.index x.index --force -q >/dev/null; done; done &
+until [ -e x.index ]; do sleep 0.01; done
+for ((i = 0; i < 40; i++)); do
+  furrow index search x.index v.fvecs -k 3 --nprobe 4 >answer 2>/dev/null || continue
+  cmp -s answer answer.1 || cmp -s answer answer.2 || echo "an answer of both"
+done
+: >stop
+wait
 # two that make the same row cache: of the same data, and of other data
 for ((i = 0; i < 40; i++)); do cat part.libsvm; done >a.libsvm
 sed 's/^1 /0 /' a.libsvm >b.libsvm

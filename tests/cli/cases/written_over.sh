@@ -55,6 +55,8 @@ refused model trees m --svg m/graph.json
 refused model trees m --dot m/furrow.json
 refused model importance m --svg m/graph.json
 refused model export m m/graph.json --to npz
+refused model export fm x.fbin --vectors item --ids ./x.fbin
+refused model export fm x.fbin --vectors item --ids fm/graph.json
 [ "$(sums)" = "$before" ] && echo nothing has changed
 # what is not part of the model may lie in its directory and be replaced
 for force in '' --force; do
