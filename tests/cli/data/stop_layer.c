@@ -1,5 +1,6 @@
 /* Stands between the command and the C library (LD_PRELOAD): raises a signal at the first call of STOP_CALL, which is
- * fsync (or fdatasync) or unlinkat, and then makes the call. STOP_SEEN: a file that appears when the layer is loaded.
+ * fsync (or fdatasync), unlinkat or renameat2, and then makes the call. STOP_SEEN: a file that appears when the layer
+ * is loaded.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -34,4 +35,9 @@ int fdatasync(int fd) {
 int unlinkat(int fd, const char *path, int flags) {
   stop_at("unlinkat");
   return (int)syscall(SYS_unlinkat, fd, path, flags);
+}
+
+int renameat2(int from, const char *old, int to, const char *name, unsigned flags) {
+  stop_at("renameat2");
+  return (int)syscall(SYS_renameat2, from, old, to, name, flags);
 }
