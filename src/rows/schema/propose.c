@@ -38,7 +38,7 @@ typedef struct observation {
   const furrow_comm *comm; /* whose ranks look at parts */
   fw_table_source *source;
   fw_evidence *columns;
-  size_t count;
+  size_t count, capacity;
   furrow_parser_stats stats;
 } observation;
 
@@ -231,7 +231,7 @@ static furrow_status add_column(observation *o, const char *name, furrow_error *
   if (o->count == MOST_COLUMNS)
     return fw_fail(err, FURROW_E_UNSUPPORTED, "the log has more than %d columns", MOST_COLUMNS);
   void *columns = o->columns;
-  const furrow_status status = fw_realloc(&columns, o->count + 1, sizeof *o->columns, err);
+  const furrow_status status = fw_grow(&columns, &o->capacity, o->count + 1, sizeof *o->columns, err);
   o->columns = columns;
   if (status != FURROW_OK) return status;
   fw_evidence *added = &o->columns[o->count];
