@@ -133,7 +133,7 @@ def page_lines(figures):
         if name not in figures:
             continue
         at = figures[name]
-        counts = ", ".join(shown_count(key, value) for key, value in at["counts"].items())
+        counts = ", ".join(shown_count(key, value) for key, value in sorted(at["counts"].items()))
         lines.append("| %s | %s | %s | `%s`, %d min | %s, %s |\n" %
                      (what, counts, "failed" if at["exit code"] else "nothing wrong", at["command"],
                       (at["seconds"] + 59) // 60, at["commit"], at["day"]))
