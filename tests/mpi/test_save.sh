@@ -80,9 +80,9 @@ began=$(date +%s%N)
 run 2 killed $sparse --epochs 1 --checkpoint kept
 expect $? = 0
 took=$((($(date +%s%N) - began) / 1000000)) # milliseconds until a job of this machine has saved
-for more in -100 50 200 350; do
+for percent in 85 105 130 160; do
   (
-    wait=$((took + more))
+    wait=$((took * percent / 100 + 1))
     SECONDS_MAX=$((wait / 1000)).$(printf %03d $((wait % 1000))) run 2 killed $sparse --epochs 400 --checkpoint kept --resume --force
   ) 2>/dev/null
   code=$? # run_ranks.sh returns when no process of the job is left, and says where that was not so
