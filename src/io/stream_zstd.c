@@ -8,9 +8,12 @@
 
 typedef struct zstd_state {
   ZSTD_DStream *stream;
-  bool inside; /* of a frame */
-  bool begun;  /* the first one */
+  bool inside;            /* of a frame */
+  bool begun;             /* the first one */
+  uint64_t told, decoded; /* bytes of this frame: as its header says, and so far */
 } zstd_state;
+
+enum { HEADER_MOST = 18 }; /* bytes of a frame's header */
 
 static furrow_status create(void **state, furrow_error *err) {
   void *memory;
@@ -55,6 +58,12 @@ static furrow_status read_zstd(void *state, fw_source *source, void *buffer, siz
     if (status != FURROW_OK) return status;
     bool dry = fw_source_unused(source) == 0;
     if (dry && !zstd->inside && zstd->begun) break;
+    if (!zstd->inside) {
+      status = fw_source_fill(source, HEADER_MOST, err);
+      if (status != FURROW_OK) return status;
+      zstd->told = ZSTD_getFrameContentSize(source->buffer + source->used, fw_source_unused(source));
+      zstd->decoded = 0;
+    }
     size_t before = out.pos;
     ZSTD_inBuffer in = {source->buffer + source->used, fw_source_unused(source), 0};
     size_t code = ZSTD_decompressStream(zstd->stream, &out, &in);
@@ -63,6 +72,10 @@ static furrow_status read_zstd(void *state, fw_source *source, void *buffer, siz
     if (ZSTD_isError(code)) return fail_zstd(zstd, source, code, err);
     zstd->inside = code != 0;
     zstd->begun = true;
+    zstd->decoded += out.pos - before;
+    /* zstd itself compares them only where the frame is decoded in one call */
+    if (code == 0 && zstd->told < ZSTD_CONTENTSIZE_ERROR && zstd->decoded != zstd->told)
+      return fw_source_fail(source, "zstd", "is damaged", "a frame of another size than its header says", err);
     if (dry && out.pos == before) return fw_source_fail(source, "zstd", "is cut short", NULL, err);
   }
   return FURROW_OK;
