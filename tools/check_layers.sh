@@ -2,6 +2,7 @@
 # tools/check_layers.sh: the rules of src/README.md, with the modules and subfolders read from its tables:
 #   - a file includes headers of its own module and of the modules that the table allows; a public header counts as part of
 #     the module that the table gives it to
+#   - within a module, a file includes headers of its own subfolder and of the subfolders above it in the table
 #   - includes are written from src (module/header.h, module/subfolder/header.h), those of cli from cli, those of serve from
 #     serve or cli, those of python/src
 #     without a folder (py_core.h), and there public headers as in any program (<furrow/rows.h>)
@@ -19,7 +20,7 @@ sources=$(grep -E '^(src|include|cli|serve|python/src)/.*\.(c|h|inc)$' <<<"$all"
 
 # Shared by the scripts below: the tables of src/README.md.
 #   modules: | `name` | what for | `module` … that it may include | `header.h` … of include/furrow |
-#   subfolders: | `module/subfolder` | what for |
+#   subfolders: | `module/subfolder` | what for |, from the bottom to the top; `module/` is the folder of the module itself
 tables='
   function read_tables(line, cell, list, count, i) {
     while ((getline line < "src/README.md") > 0) {
@@ -27,7 +28,8 @@ tables='
       split(line, cell, "|")
       gsub(/[ `]/, "", cell[2])
       if (cell[2] ~ /\//) {
-        subfolders[cell[2]] = 1
+        sub(/\/$/, "", cell[2])
+        subfolders[cell[2]] = ++level
         continue
       }
       modules[cell[2]] = 1
@@ -81,6 +83,20 @@ check_includes() {
       if (part[1] == "cli" || part[1] == "serve" || part[1] == "python") return part[1]
       return part[1] == "include" ? owner_of(part[3]) : part[2]
     }
+    # The folder of a path as the table of subfolders spells it: src/kern/x/y.c -> kern/x, cli/core/y.c -> cli/core
+    function subfolder_of(path) {
+      sub(/^src\//, "", path)
+      sub(/\/[^\/]*$/, "", path)
+      return path
+    }
+    # A header of this module is in this subfolder or below it. A folder that is not listed has no order to keep.
+    function check_order(path, own, other) {
+      own = subfolder_of(FILENAME)
+      other = subfolder_of(path)
+      if (own == other || module_of(FILENAME) != module_of(path)) return
+      if (!(own in subfolders) || !(other in subfolders)) complain(path ": src/README.md gives " own " or " other " no place in its module")
+      else if (subfolders[other] > subfolders[own]) complain(own " may not include " path ", which is above it in src/README.md")
+    }
     function owner_of(header) {
       return header in owner ? owner[header] : "the owner of furrow/" header
     }
@@ -104,19 +120,31 @@ check_includes() {
         else if (other != module && !((module, other) in may) && !((module, "furrow") in may && part[2] in owner))
           complain(module " may not include " header ", which belongs to " other)
       } else if (module == "cli") {
-        if (quoted && !(("cli/" header) in exists)) complain(header ": not a header of cli, written from cli")
+        if (quoted && part[1] == "base") {
+          if (!(("src/" header) in exists)) complain(header ": does not exist")
+        } else if (quoted && !(("cli/" header) in exists)) {
+          complain(header ": not a header of cli, written from cli")
+        } else if (quoted) {
+          check_order("cli/" header)
+        }
         if (!quoted && !(header in libc) && part[1] != "sys")
-          complain(header ": cli includes only furrow/*.h, its own headers and the C library")
+          complain(header ": cli includes only furrow/*.h, base/*.h, its own headers and the C library")
       } else if (module == "serve") {
-        if (quoted && !(("serve/" header) in exists) && !(("cli/" header) in exists))
+        if (quoted && part[1] == "base") {
+          if (!(("src/" header) in exists)) complain(header ": does not exist")
+        } else if (quoted && !(("serve/" header) in exists) && !(("cli/" header) in exists)) {
           complain(header ": not a header of serve or cli, written from there")
+        } else if (quoted && ("serve/" header) in exists) {
+          check_order("serve/" header)
+        }
         if (!quoted && !(header in libc) && part[1] !~ /^(sys|netinet|arpa)$/ && header !~ /^(event2\/.*|zlib|netdb|malloc)\.h$/)
-          complain(header ": serve includes only furrow/*.h, its own headers, those of cli, libevent, zlib and the C library")
+          complain(header ": serve includes only furrow/*.h, base/*.h, its own headers and cli headers, libevent, zlib and the C library")
       } else if (part[1] in modules) {
         if (!quoted) complain(header ": our own headers stand in quotes")
         if (FILENAME ~ /^include\//) complain(header ": a public header includes only public headers")
         else if (!(("src/" header) in exists)) complain(header ": does not exist")
         else if (part[1] != module && !((module, part[1]) in may)) complain(module " may not include " header)
+        else check_order("src/" header)
       } else if (quoted) {
         complain(header ": not written as module/header.h")
       }
