@@ -24,18 +24,10 @@ if(FURROW_WERROR)
   target_compile_options(furrow_flags INTERFACE -Werror)
 endif()
 
-# Small code: furrow_small for code that runs once, furrow_packed for the rest, whose functions and branches then follow each
-# other without gaps. Kernels stay aligned (furrow_aligned).
-include(CheckCCompilerFlag)
-check_c_compiler_flag(-Oz FURROW_COMPILES_OZ)
-set(furrow_small $<$<CONFIG:Release>:$<IF:$<BOOL:${FURROW_COMPILES_OZ}>,-Oz,-Os>>)
+# Long loops over rows: vectors alone, without a copy of the loop for every condition in it.
 set(furrow_vectorized $<$<CONFIG:Release>:-O3>)
 if(CMAKE_C_COMPILER_ID STREQUAL GNU)
   set(furrow_vectorized $<$<CONFIG:Release>:-ftree-vectorize> $<$<CONFIG:Release>:-fvect-cost-model=dynamic>)
-  set(furrow_packed $<$<CONFIG:Release>:-fno-align-functions> $<$<CONFIG:Release>:-fno-align-jumps>
-    $<$<CONFIG:Release>:-fno-align-labels> $<$<CONFIG:Release>:-fno-align-loops>)
-  set(furrow_aligned $<$<CONFIG:Release>:-falign-functions> $<$<CONFIG:Release>:-falign-jumps>
-    $<$<CONFIG:Release>:-falign-labels> $<$<CONFIG:Release>:-falign-loops>)
 endif()
 
 # The same sources give the same bytes wherever they lie: no file has a path of the build machine. Coverage keeps
