@@ -210,8 +210,8 @@ typedef struct furrow_trainer furrow_trainer;
 /* How a trainer is made. */
 typedef struct furrow_trainer_params {
   size_t size;             /* set by furrow_trainer_params_init */
-  unsigned threads;        /* 0: one for each processor. The model does not depend on it, unless hogwild */
-  bool hogwild;            /* threads update without waiting for each other: faster, not repeatable */
+  unsigned threads;        /* 0: one for each processor. The model does not depend on it */
+  bool hogwild;            /* has no effect: a fit adds a note that says so */
   const char *load;        /* an existing model to train further (incremental training); NULL: a new one */
   uint64_t max_features;   /* refuse more features than that where the range is open; 0: no limit */
   const furrow_comm *comm; /* processes that train one model together, each with its part of the data; it must outlive

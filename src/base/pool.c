@@ -432,7 +432,6 @@ void fw_spin_pool_run(fw_spin_pool *pool, size_t count, void (*body)(void *conte
 
 /* How often a thread looks for work before it lets other threads of its processor run, and before it sleeps. */
 enum { STAGE_SPINS = 2000, STAGE_YIELDS = 2000 };
-enum { TAKER_SPINS = 200 };   /* of a thread that takes tasks, before it does other work */
 enum { ATTEND_NS = 5000000 }; /* the caller sleeps no longer */
 
 typedef struct stage_run {
@@ -455,20 +454,12 @@ static bool has_task(uint64_t tasks) {
   return (uint32_t)tasks < tasks >> 32;
 }
 
-/* Whether some threads take no tasks. */
-static bool is_divided(const stage_run *r) {
-  return r->stages->takers && atomic_load_explicit(r->stages->takers, memory_order_relaxed) < r->threads;
-}
-
-/* Wakes a sleeper, which wakes the next one if there is still work for it; or all, of whom some take no tasks. */
+/* Wakes a sleeper, which wakes the next one if there is still work for it. */
 static void wake_one(stage_run *r) {
   if (atomic_load(&r->sleepers) == 0) return;
   pthread_mutex_lock(&r->lock);
   atomic_fetch_add(&r->wakes, 1);
-  if (is_divided(r))
-    pthread_cond_broadcast(&r->work);
-  else
-    pthread_cond_signal(&r->work);
+  pthread_cond_signal(&r->work);
   pthread_mutex_unlock(&r->lock);
 }
 
@@ -479,9 +470,9 @@ static void end_stages(stage_run *r) {
   pthread_mutex_unlock(&r->lock);
 }
 
-/* Starts the next stage, if it can begin. Its first task is the thread's own, if it takes tasks (true), so that a stage
- * of one task needs no other thread to notice it. */
-static bool start_stage(stage_run *r, bool takes) {
+/* Starts the next stage, if it can begin. Its first task is the thread's own, so that a stage of one task needs no
+ * other thread to notice it. */
+static bool start_stage(stage_run *r) {
   unsigned seen;
   do {
     seen = atomic_load(&r->asides);
@@ -492,9 +483,9 @@ static bool start_stage(stage_run *r, bool takes) {
     }
     if (count != FW_STAGE_WAIT) {
       atomic_store_explicit(&r->done, 0, memory_order_relaxed);
-      atomic_exchange(&r->tasks, (uint64_t)count << 32 | takes);
+      atomic_exchange(&r->tasks, (uint64_t)count << 32 | 1);
       wake_one(r); /* also for one task: next may have made work aside possible */
-      return takes;
+      return true;
     }
     atomic_exchange(&r->waiting, true);
     wake_one(r);
@@ -507,15 +498,15 @@ static void run_task_of_stage(stage_run *r, uint32_t i, uint32_t count) {
   for (;;) {
     r->stages->task(r->context, i);
     if (atomic_fetch_add(&r->done, 1) + 1 < count) return;
-    if (!start_stage(r, true)) return;
+    if (!start_stage(r)) return;
     i = 0;
     count = (uint32_t)(atomic_load(&r->tasks) >> 32);
   }
 }
 
-static void try_next_stage(stage_run *r, bool takes) {
+static void try_next_stage(stage_run *r) {
   if (!atomic_load(&r->waiting) || !atomic_exchange(&r->waiting, false)) return;
-  if (start_stage(r, takes)) run_task_of_stage(r, 0, (uint32_t)(atomic_load(&r->tasks) >> 32));
+  if (start_stage(r)) run_task_of_stage(r, 0, (uint32_t)(atomic_load(&r->tasks) >> 32));
 }
 
 static bool take_task_of_stage(stage_run *r) {
@@ -526,15 +517,15 @@ static bool take_task_of_stage(stage_run *r) {
   return true;
 }
 
-static void end_aside(stage_run *r, bool takes) {
+static void end_aside(stage_run *r) {
   atomic_fetch_add(&r->asides, 1);
   wake_one(r);
-  try_next_stage(r, takes);
+  try_next_stage(r);
 }
 
-static bool work_aside(stage_run *r, bool takes) {
+static bool work_aside(stage_run *r) {
   if (!r->stages->aside(r->context)) return false;
-  end_aside(r, takes);
+  end_aside(r);
   return true;
 }
 
@@ -558,35 +549,34 @@ static void sleep_until_called(stage_run *r, unsigned wakes, bool attends) {
 }
 
 /* Looks once more as a sleeper, so that no work appears unnoticed between the last look and the sleep. */
-static void sleep_until_work(stage_run *r, bool takes, bool attends) {
+static void sleep_until_work(stage_run *r, bool attends) {
   atomic_fetch_add(&r->sleepers, 1);
   const unsigned wakes = atomic_load(&r->wakes);
-  const bool ready = takes && has_task(atomic_load(&r->tasks)), aside = !ready && r->stages->aside(r->context);
+  const bool ready = has_task(atomic_load(&r->tasks)), aside = !ready && r->stages->aside(r->context);
   if (!ready && !aside) sleep_until_called(r, wakes, attends);
   atomic_fetch_sub(&r->sleepers, 1);
-  if (aside) end_aside(r, takes);
-  if (!is_divided(r) && has_task(atomic_load(&r->tasks))) wake_one(r);
+  if (aside) end_aside(r);
+  if (has_task(atomic_load(&r->tasks))) wake_one(r);
 }
 
 /* Work appears when next or aside returns, and each time a sleeper is woken for it. The timed sleep of the caller is
  * for attend alone. */
 static void work_in_stages(void *context, size_t i) {
+  (void)i;
   stage_run *r = context;
   const bool attends = pthread_equal(pthread_self(), r->caller);
   unsigned idle = 0;
-  try_next_stage(r, true);
+  try_next_stage(r);
   while (!atomic_load(&r->ended)) {
-    const bool divided = is_divided(r), takes = !divided || i < atomic_load(r->stages->takers);
-    const bool patient = divided && takes && idle < TAKER_SPINS; /* the others may see to the work aside */
     if (attends) r->stages->attend(r->context);
-    if ((takes && take_task_of_stage(r)) || (!patient && work_aside(r, takes)))
+    if (take_task_of_stage(r) || work_aside(r))
       idle = 0;
     else if (++idle < STAGE_SPINS)
       relax();
     else if (idle < STAGE_SPINS + STAGE_YIELDS)
       sched_yield();
     else
-      sleep_until_work(r, takes, attends);
+      sleep_until_work(r, attends);
   }
 }
 

@@ -73,9 +73,6 @@ typedef struct fw_stages {
   bool (*aside)(void *context);
   /* On the caller's thread alone, now and then. */
   void (*attend)(void *context);
-  /* How many threads take tasks; where it is less than all, these do nothing else as long as there are tasks, and what
-   * they work on stays in their caches. NULL: all do. It may change at any time. */
-  const atomic_uint *takers;
 } fw_stages;
 
 /* Returns when next has returned FW_STAGE_END and no thread is in any function of `stages`. As fw_spin_pool_run, one

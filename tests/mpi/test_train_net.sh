@@ -72,7 +72,6 @@ check softmax --model softmax --solver steps --epochs 3 --classes 3 --train clas
 check fm --model fm --rank 4 --epochs 4 --solver steps --train two.libsvm --patience 1 --keep best
 check angel --defaults angel --model fm --rank 4 --epochs 3 --range 301 --train two.libsvm
 check tiny --defaults angel --model lr --epochs 2 --valid-ratio 0 --train tiny.libsvm
-check stale --model fm --rank 4 --epochs 3 --solver steps --batch 64 --staleness 3 --train two.libsvm
 check more --model fm --load fm.1 --rank 4 --epochs 2 --train two.libsvm
 
 # Deep models are near those of one process, and the same in every run.

@@ -15,18 +15,6 @@
 #include "support/learn_conf.h"
 #include "support/own_dir.h"
 
-/* Hogwild's threads write weights that others read: what a thread sanitizer looks for. */
-#if defined(__SANITIZE_THREAD__)
-#define HOGWILD_THREADS 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define HOGWILD_THREADS 1
-#endif
-#endif
-#ifndef HOGWILD_THREADS
-#define HOGWILD_THREADS 3
-#endif
-
 enum { CLICK_FIELDS = 6, CLICK_VALUES = 20 };
 
 /* `rows` rows of CLICK_FIELDS features (feature = field * CLICK_VALUES + value, from 1) whose label is drawn by the

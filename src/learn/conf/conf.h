@@ -191,10 +191,9 @@ typedef struct fw_model_conf {
 } fw_model_conf;
 
 typedef struct fw_train_conf {
-  uint32_t epochs;    /* 0: by the number of rows */
-  uint32_t batch;     /* rows of an update; 0: rows / updates, rounded up */
-  uint32_t updates;   /* of an epoch, where batch is 0 */
-  uint32_t staleness; /* updates that follow one from the same weights */
+  uint32_t epochs;  /* 0: by the number of rows */
+  uint32_t batch;   /* rows of an update; 0: rows / updates, rounded up */
+  uint32_t updates; /* of an epoch, where batch is 0 */
   double lr;
   fw_decay_type decay;
   double decay_alpha, decay_beta;

@@ -148,7 +148,7 @@ typedef enum fw_value_kind {
   X(BATCH, "batch", "ml.minibatch.size", "train/batchsize", INT, 1, 16777216, "128", "N",                              \
     "rows of an update; wins over updates")                                                                            \
   X(STALENESS, "staleness", "angel.staleness", NULL, INT, 0, 64, "0", "K",                                             \
-    "K + 1 updates are made from the same weights, one after the other: ranks exchange numbers once for all of them")  \
+    "accepted for older configurations; has no effect")                                                                \
   X(LR, "lr", "ml.learn.rate", "train/lr", REAL, 0, 1e300, "0.5", "X",                                                 \
     "learning rate; wins over those of optimizers in the JSON")                                                        \
   X(DECAY, "decay", "ml.opt.decay.class.name", "train/decayclass", DECAY, 0, 0, "StandardDecay",                       \

@@ -82,7 +82,6 @@ static double decay_alpha(const furrow_learn_conf *conf, fw_decay_type decay) {
 static void plan_train(fw_train_conf *train, const furrow_learn_conf *conf) {
   train->epochs = (uint32_t)fw_conf_value(conf, FW_KEY_EPOCHS).integer;
   plan_batch(train, conf);
-  train->staleness = (uint32_t)fw_conf_value(conf, FW_KEY_STALENESS).integer;
   train->lr = fw_conf_value(conf, FW_KEY_LR).real;
   train->decay = (fw_decay_type)fw_conf_value(conf, FW_KEY_DECAY).integer;
   train->decay_alpha = decay_alpha(conf, train->decay);

@@ -46,8 +46,6 @@ static void add_train(fw_buffer *text, const fw_train_conf *train) {
   for (size_t i = 0; i < sizeof reals / sizeof *reals; i++) add_real(text, reals[i]);
   for (size_t i = 0; i < sizeof wholes / sizeof *wholes; i++) add_whole(text, wholes[i]);
   /* only where they are set: checkpoints of before stay good */
-  if (train->staleness) add_text(text, "staleness");
-  if (train->staleness) add_whole(text, train->staleness);
   if (train->bias_optimizer) add_text(text, "bias_optimizer");
   if (train->ftrl_keeps_first_weights) add_text(text, "ftrl_keeps_first_weights");
 }

@@ -136,18 +136,6 @@ static void take_uses(const void *net, void *pass, const uint32_t *uses, size_t 
   }
 }
 
-static void cut(const void *net, const void *from, size_t row, size_t use, void *pass) {
-  const real_net *of = net;
-  const real_pass *whole = &((const pass_memory *)from)->pass, *self = &((const pass_memory *)pass)->pass;
-  for (size_t i = 0; i < of->count; i++) {
-    const node *layer = &of->nodes[i];
-    const size_t width = has_slots(layer) ? layer->record_width : layer->width;
-    const size_t first = has_slots(layer) ? use : row, count = has_slots(layer) ? self->batch->uses : self->batch->rows;
-    if (layer->record_width && count)
-      memcpy(self->tensors[i].grad, whole->tensors[i].grad + first * width, count * width * sizeof(real));
-  }
-}
-
 /* ---- Dense arrays ---- */
 
 static size_t tasks_of(const node *self) {
@@ -161,26 +149,10 @@ static size_t dense_tasks(const void *net) {
   return count;
 }
 
-/* Layers of a graph, at most (learn/conf/graph.c). */
-#define LAYERS_MAX 512
-
-static void sum_dense(const void *net, const void *pass, size_t begin, size_t end, void *dense, size_t task) {
+static void sum_dense(const void *net, const void *pass, void *dense, size_t task) {
   const real_net *of = net;
   real_pass self = ((const pass_memory *)pass)->pass;
-  fw_minibatch rows = *self.batch;
-  tensor shifted[LAYERS_MAX];
   size_t i = 0;
-  assert(of->count <= LAYERS_MAX);
-  for (; i < of->count; i++) {
-    const tensor *whole = &self.tensors[i];
-    shifted[i] =
-        (tensor){.out = whole->out + begin * of->nodes[i].width, .grad = whole->grad + begin * of->nodes[i].width};
-  }
-  rows.rows = end - begin;
-  self.batch = &rows;
-  self.tensors = shifted;
-  if (self.x) self.x += begin * rows.columns;
-  i = 0;
   for (; task >= tasks_of(&of->nodes[i]); i++) task -= tasks_of(&of->nodes[i]);
   assert(i < of->count);
   self.dense = dense;
@@ -200,5 +172,4 @@ const fw_net_rank_ops REAL_NAME(fw_net_rank_ops) = {
     .take_uses = take_uses,
     .dense_tasks = dense_tasks,
     .sum_dense = sum_dense,
-    .cut = cut,
 };

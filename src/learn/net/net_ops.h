@@ -31,12 +31,9 @@ typedef struct fw_net_rank_ops {
   void (*take_rows)(const void *net, void *pass, const uint32_t *rows, size_t count, const void *bytes);
   void (*put_uses)(const void *net, const void *pass, const uint32_t *uses, size_t count, void *bytes);
   void (*take_uses)(const void *net, void *pass, const uint32_t *uses, size_t count, const void *bytes);
-  /* Gradients of dense arrays over rows begin … end-1 of the rank's own: tasks, and one of them. */
+  /* Gradients of dense arrays over the rank's own rows: tasks, and one of them. */
   size_t (*dense_tasks)(const void *net);
-  void (*sum_dense)(const void *net, const void *pass, size_t begin, size_t end, void *dense, size_t task);
-  /* Gradients of some rows and uses, from the first ones on, out of one pass of features into another, which has no
-   * others. */
-  void (*cut)(const void *net, const void *from, size_t row, size_t use, void *pass);
+  void (*sum_dense)(const void *net, const void *pass, void *dense, size_t task);
 } fw_net_rank_ops;
 
 /* `net` and `pass` are those of the type: real_net and real_pass of net/layer.h. */

@@ -49,14 +49,6 @@ typedef struct bytes {
   size_t capacity;
 } bytes;
 
-/* The rows of all ranks that an update is made from, where a batch has several updates. */
-typedef struct slice {
-  fw_batcher *batcher;
-  fw_pass *pass;
-  fw_minibatch *batch;
-  size_t first_row, first_use; /* in the batch */
-} slice;
-
 struct fw_rank_batch {
   fw_net *net;
   const furrow_comm *comm;
@@ -65,11 +57,7 @@ struct fw_rank_batch {
   uint64_t max_features;
   fw_batcher *batcher; /* joins the parts of all ranks */
   fw_batch_slot whole; /* the result: of its members number, out and loss are allocated */
-  void *dense;         /* gradients of dense arrays, for each slice */
-  slice *slices;       /* at most slice_capacity */
-  size_t slice_capacity, slice_count, slice_rows;
-  uint32_t *cutting; /* numbers that are needed for a slice */
-  size_t cutting_capacity;
+  void *dense;         /* gradients of dense arrays */
   /* for each rank */
   header *sent, *received;
   fw_batch_part *parts;
@@ -94,12 +82,6 @@ void fw_rank_batch_free(fw_rank_batch *b) {
   void *const memory[] = {b->dense,        b->sent,  b->received, b->parts,      b->writers,   b->send_size,
                           b->receive_size, b->order, b->send.at,  b->receive.at, b->weights.at};
   for (size_t i = 0; i < sizeof memory / sizeof *memory; i++) fw_free(memory[i]);
-  for (size_t i = 0; b->slices && i < b->slice_capacity; i++) {
-    fw_pass_free(b->slices[i].pass);
-    fw_batcher_free(b->slices[i].batcher);
-  }
-  fw_free(b->slices);
-  fw_free(b->cutting);
   fw_free(b);
 }
 
@@ -111,10 +93,7 @@ static furrow_status create_lists(fw_rank_batch *b, furrow_error *err) {
   FW_TRY(fw_alloc_zero((void **)&b->writers, ranks, sizeof *b->writers, err));
   FW_TRY(fw_alloc_zero((void **)&b->send_size, ranks, sizeof *b->send_size, err));
   FW_TRY(fw_alloc_zero((void **)&b->receive_size, ranks, sizeof *b->receive_size, err));
-  FW_TRY(fw_alloc_zero((void **)&b->slices, b->slice_capacity, sizeof *b->slices, err));
-  size_t dense;
-  if (!fw_size_mul(b->sizes.dense + 1, b->slice_capacity, &dense)) return fw_fail_memory(err, SIZE_MAX);
-  return fw_alloc_zero(&b->dense, dense, fw_net_element_size(b->net), err);
+  return fw_alloc_zero(&b->dense, b->sizes.dense + 1, fw_net_element_size(b->net), err);
 }
 
 static furrow_status create_batcher(fw_rank_batch *b, furrow_error *err) {
@@ -123,16 +102,7 @@ static furrow_status create_batcher(fw_rank_batch *b, furrow_error *err) {
   rules.unlisted = fw_net_sums_by_row(b->net);
   b->whole = (fw_batch_slot){.net = b->net, .graph = &plan->graph, .task_rows = FW_TASK_ROWS};
   FW_TRY(fw_batcher_create(&b->batcher, &rules, err));
-  for (size_t i = 0; i < b->slice_capacity && b->slice_capacity > 1; i++) {
-    rules.beside = b->batcher; /* joined before */
-    FW_TRY(fw_batcher_create(&b->slices[i].batcher, &rules, err));
-    FW_TRY(fw_pass_create(&b->slices[i].pass, b->net, err));
-  }
   return fw_batch_slot_init_pass(&b->whole, err);
-}
-
-bool fw_rank_batch_is_needed(const fw_net *net) {
-  return fw_net_comm(net)->ranks > 1 || fw_net_plan(net)->train.staleness > 0;
 }
 
 furrow_status fw_rank_batch_create(fw_rank_batch **batch, fw_net *net, uint64_t max_features, furrow_error *err) {
@@ -143,7 +113,6 @@ furrow_status fw_rank_batch_create(fw_rank_batch **batch, fw_net *net, uint64_t 
   made->ops = fw_net_ranks(net);
   made->sizes = made->ops->sizes(fw_net_real(net));
   made->max_features = max_features;
-  made->slice_capacity = 1 + (size_t)fw_net_plan(net)->train.staleness;
   furrow_status status = create_lists(made, err);
   if (status == FURROW_OK) status = create_batcher(made, err);
   if (status == FURROW_OK)
@@ -360,94 +329,12 @@ static totals sum_headers(const header *list, unsigned ranks) {
   return sum;
 }
 
-/* ---- Slices ---- */
-
-void fw_rank_batch_set_slice(fw_rank_batch *b, size_t rows) {
-  b->slice_rows = rows;
-}
-
-/* Different features of uses begin … end-1 of the whole batch, numbered by first appearance: use_key has the number of
- * each use, keys those that there are. */
-static size_t number_features(const fw_minibatch *whole, size_t begin, size_t end, uint32_t *number, uint32_t *use_key,
-                              uint64_t *keys) {
-  size_t count = 0;
-  memset(number, 0xff, whole->features * sizeof *number);
-  for (size_t use = begin; use < end; use++) {
-    uint32_t *known = &number[whole->feature[use]];
-    if (*known == UINT32_MAX) {
-      *known = (uint32_t)count;
-      keys[count++] = whole->key[whole->feature[use]];
-    }
-    use_key[use - begin] = *known;
-  }
-  return count;
-}
-
-/* A part of the whole batch as a part of one rank, which is then all that there is. */
-static furrow_status cut_part(fw_rank_batch *b, size_t begin, size_t end, fw_batch_part *part, furrow_error *err) {
-  const fw_minibatch *whole = b->whole.batch;
-  *part = (fw_batch_part){.rows = end - begin, .label = whole->label + begin, .key_type = FURROW_KEY_U64};
-  if (whole->weight) part->weight = whole->weight + begin;
-  if (!whole->offset) return FURROW_OK;
-  const size_t first = whole->offset[begin], uses = whole->offset[end] - first;
-  void *memory = b->cutting;
-  const size_t numbers = 2 * whole->features + whole->features + uses + part->rows;
-  furrow_status status = fw_grow(&memory, &b->cutting_capacity, numbers, sizeof *b->cutting, err);
-  b->cutting = memory;
-  if (status != FURROW_OK) return status;
-  uint64_t *keys = memory;
-  uint32_t *number = b->cutting + 2 * whole->features, *use_key = number + whole->features, *rows = use_key + uses;
-  for (size_t row = begin; row < end; row++) rows[row - begin] = whole->offset[row + 1] - whole->offset[row];
-  part->keys = number_features(whole, first, first + uses, number, use_key, keys);
-  part->uses = uses;
-  part->key = keys;
-  part->use_key = use_key;
-  part->row_uses = rows;
-  if (whole->value) part->value = whole->value + first;
-  return FURROW_OK;
-}
-
-static furrow_status cut_slice(fw_rank_batch *b, size_t i, size_t rows, furrow_error *err) {
-  const fw_minibatch *whole = b->whole.batch;
-  const size_t begin = i * rows, left = whole->rows - begin;
-  slice *s = &b->slices[i];
-  fw_batch_part part;
-  FW_TRY(cut_part(b, begin, begin + (left < rows ? left : rows), &part, err));
-  s->first_row = begin;
-  s->first_use = whole->offset ? whole->offset[begin] : 0;
-  FW_TRY(fw_batcher_join(s->batcher, &part, 1, &s->batch, err));
-  char *dense = (char *)b->dense + i * b->sizes.dense * fw_net_element_size(b->net);
-  return b->ops->begin_features(fw_net_real(b->net), fw_pass_real(s->pass), s->batch, false, dense, err);
-}
-
-/* Slices may have more rows than asked for where every rank brings a row of a stream at least. */
-static furrow_status cut_slices(fw_rank_batch *b, furrow_error *err) {
-  const size_t all = b->whole.batch->rows;
-  const size_t rows = b->slice_rows ? larger(b->slice_rows, (all + b->slice_capacity - 1) / b->slice_capacity) : all;
-  b->slice_count = (all + rows - 1) / rows;
-  for (size_t i = 0; b->slice_count > 1 && i < b->slice_count; i++) FW_TRY(cut_slice(b, i, rows, err));
-  return FURROW_OK;
-}
-
-size_t fw_rank_batch_slices(const fw_rank_batch *b) {
-  return b->slice_count;
-}
-
-fw_pass *fw_rank_batch_slice(fw_rank_batch *b, size_t i) {
-  slice *s = &b->slices[i];
-  if (b->slice_count == 1) return b->whole.pass;
-  b->ops->cut(fw_net_real(b->net), fw_pass_real(b->whole.pass), s->first_row, s->first_use, fw_pass_real(s->pass));
-  return s->pass;
-}
-
 /* The rows of all ranks with the features of this one, and its records. */
 static furrow_status join_parts(fw_rank_batch *b, bool grow, furrow_error *err) {
   fw_batch_slot *whole = &b->whole;
   take_parts(b);
-  furrow_status status = fw_batcher_join(b->batcher, b->parts, b->comm->ranks, &whole->batch, err);
-  if (status == FURROW_OK)
-    status = b->ops->begin_features(fw_net_real(b->net), fw_pass_real(whole->pass), whole->batch, grow, b->dense, err);
-  return status == FURROW_OK ? cut_slices(b, err) : status;
+  FW_TRY(fw_batcher_join(b->batcher, b->parts, b->comm->ranks, &whole->batch, err));
+  return b->ops->begin_features(fw_net_real(b->net), fw_pass_real(whole->pass), whole->batch, grow, b->dense, err);
 }
 
 /* ---- Step 2: weights ---- */
@@ -614,34 +501,15 @@ furrow_status fw_rank_batch_number(fw_rank_batch *b, const fw_batch_slot *own, f
 /* ---- Dense arrays ---- */
 
 size_t fw_rank_batch_dense_tasks(const fw_rank_batch *b) {
-  return b->slice_count * b->ops->dense_tasks(fw_net_real(b->net));
-}
-
-/* The first of the rank's own rows that is at `row` of the whole batch, or behind it. */
-static size_t own_row(const fw_batch_part *own, size_t row) {
-  size_t low = 0, high = own->rows;
-  while (low < high) {
-    const size_t middle = low + (high - low) / 2;
-    if (own->row[middle] < row)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low;
+  return b->ops->dense_tasks(fw_net_real(b->net));
 }
 
 void fw_rank_batch_sum_dense(fw_rank_batch *b, const fw_batch_slot *own, size_t task) {
-  const size_t tasks = b->ops->dense_tasks(fw_net_real(b->net)), i = task / tasks;
-  const fw_batch_part *part = &b->parts[b->comm->rank];
-  size_t begin = 0, end = part->rows;
-  if (b->slice_count > 1) begin = own_row(part, b->slices[i].first_row);
-  if (i + 1 < b->slice_count) end = own_row(part, b->slices[i + 1].first_row);
-  char *dense = (char *)b->dense + i * b->sizes.dense * fw_net_element_size(b->net);
-  b->ops->sum_dense(fw_net_real(b->net), fw_pass_real(own->pass), begin, end, dense, task % tasks);
+  b->ops->sum_dense(fw_net_real(b->net), fw_pass_real(own->pass), b->dense, task);
 }
 
 furrow_status fw_rank_batch_add_dense(fw_rank_batch *b, furrow_error *err) {
-  const size_t count = b->slice_count * b->sizes.dense;
+  const size_t count = b->sizes.dense;
   if (fw_net_element_size(b->net) == sizeof(float)) return fw_comm_sum_f32(b->comm, b->dense, count, err);
   return fw_comm_sum_f64(b->comm, b->dense, count, err);
 }

@@ -19,17 +19,10 @@
 
 typedef struct fw_rank_batch fw_rank_batch;
 
-/* Whether a net is trained by such batches: there are several ranks, or updates are made from older weights. */
-bool fw_rank_batch_is_needed(const fw_net *net);
-
 /* max_features: of all ranks together; 0: no limit. */
 furrow_status fw_rank_batch_create(fw_rank_batch **batch, fw_net *net, uint64_t max_features,
                                    furrow_error *err) FURROW_MUST_USE;
 void fw_rank_batch_free(fw_rank_batch *batch);
-
-/* From now on a batch is cut into slices of so many rows, at most 1 + train.staleness of them, and there is an update
- * from each, one after the other; the weights are those before the first. 0: it is not cut. */
-void fw_rank_batch_set_slice(fw_rank_batch *batch, size_t rows);
 
 /* Steps 1 and 2: `own` has been filled, with status `filled`; it may be empty. With `grow` new features get their
  * records. A failure of any rank is one of all. */
@@ -46,10 +39,6 @@ furrow_status fw_rank_batch_gather(fw_rank_batch *batch, const fw_batch_slot *ow
  * fw_rank_batch_number gives fw_rank_batch_whole the numbers of its rows. */
 bool fw_rank_batch_is_sound(const fw_rank_batch *batch);
 furrow_status fw_rank_batch_number(fw_rank_batch *batch, const fw_batch_slot *own, furrow_error *err) FURROW_MUST_USE;
-
-/* Slices of the batch, and the pass that updates features from one of them when gradients have been gathered. */
-size_t fw_rank_batch_slices(const fw_rank_batch *batch);
-fw_pass *fw_rank_batch_slice(fw_rank_batch *batch, size_t slice);
 
 /* Gradients of dense arrays over own rows: tasks, one of them; then their sum over all ranks. */
 size_t fw_rank_batch_dense_tasks(const fw_rank_batch *batch);

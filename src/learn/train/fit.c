@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/params.h"
+#include "learn/conf/conf_data.h"
 #include "learn/data/samples.h"
 #include "learn/forest/booster.h"
 #include "learn/train/divergence.h"
@@ -520,10 +521,18 @@ void fw_fit_choose_ops(fw_fit *f) {
   const fw_data_conf *data = &t->plan->data;
   const bool all = data->sample_ratio >= 1 && data->posneg_ratio <= 0 && !f->params.stream;
   const bool pairs = t->plan->train.lbfgs_pairs;
-  f->exact = t->plan->train.lbfgs && all && !t->hogwild && !t->loaded;
+  f->exact = t->plan->train.lbfgs && all && !t->loaded;
   f->exact &= !pairs || takes_factors(f);
   f->ops = t->forest ? &fw_fit_forest : !f->exact ? &fw_fit_net : pairs ? &fw_fit_factors : &fw_fit_convex;
   if (fw_loss_ranks(t->plan->graph.loss) && !t->forest) f->ops = &fw_fit_rank;
+}
+
+/* Settings of 1.0 that did not pay: docs/design/learn.md. */
+static furrow_status note_ignored(furrow_trainer *t, furrow_error *err) {
+  if (t->hogwild)
+    FW_TRY(fw_notes_add(&t->notes, false, err, "hogwild has no effect: threads that wait for each other are faster"));
+  if (fw_conf_value(t->conf, FW_KEY_STALENESS).integer == 0) return FURROW_OK;
+  return fw_notes_add(&t->notes, false, err, "staleness has no effect: a larger batch saves more exchanges");
 }
 
 /* What the plan says where the caller does not. */
@@ -539,6 +548,7 @@ furrow_status furrow_trainer_fit(furrow_trainer *trainer, const char *train, con
   furrow_trainer_fit_params_init(&f.params);
   FW_TRY(FW_PARAMS_READ(&f.params, params, furrow_trainer_fit_params, err));
   fw_notes_clear(&trainer->notes);
+  FW_TRY(note_ignored(trainer, err));
   f.anew = !trainer->loaded && !trainer->trained;
   f.separate = valid != NULL;
   furrow_status status = fw_fit_settle_encoder(&f, err);
@@ -568,7 +578,6 @@ furrow_status furrow_trainer_fit(furrow_trainer *trainer, const char *train, con
   fw_samples_close(f.samples);
   fw_samples_close(f.valid_samples);
   fw_tally_free(f.tally);
-  fw_hogwild_free(f.hogwild);
   fw_booster_free(f.booster);
   fw_convex_fit_free(f.convex);
   fw_factor_fit_free(f.factors);

@@ -6,7 +6,6 @@
 #include "learn/checkpoint/checkpoint.h"
 #include "learn/data/epoch_rows.h"
 #include "learn/data/scaling.h"
-#include "learn/net/hogwild.h"
 #include "learn/train/trainer.h"
 
 typedef struct fw_fit fw_fit;
@@ -65,7 +64,6 @@ struct fw_fit {
   uint64_t reported;             /* rows at the last call of progress */
   fw_buffer best_snapshot;       /* the net of the best epoch, where it is to be kept */
   uint64_t best_steps;           /* updates up to that epoch */
-  fw_hogwild *hogwild;           /* nets; NULL: the threads wait for each other */
   size_t batch;                  /* nets: rows of one */
   struct fw_booster *booster;    /* forests */
   struct fw_convex_fit *convex;  /* exact minimum, and the linear model that a net begins with */

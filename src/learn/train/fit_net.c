@@ -1,4 +1,4 @@
-/* learn/train/fit_net.c: epochs of a net: batches, hogwild, the best epoch as a snapshot. */
+/* learn/train/fit_net.c: epochs of a net: batches, the best epoch as a snapshot. */
 #include <math.h>
 
 #include "base/error.h"
@@ -23,16 +23,9 @@ static furrow_status choose_batch(fw_fit *f, furrow_error *err) {
   return status;
 }
 
-static furrow_status renew_hogwild(fw_fit *f, furrow_error *err) {
-  fw_hogwild_free(f->hogwild);
-  f->hogwild = NULL;
-  return f->trainer->hogwild ? fw_hogwild_create(&f->hogwild, f->trainer, err) : FURROW_OK;
-}
-
 static furrow_status begin(fw_fit *f, furrow_error *err) {
   FW_TRY(choose_batch(f, err));
-  FW_TRY(fw_linear_start(f, err));
-  return renew_hogwild(f, err);
+  return fw_linear_start(f, err);
 }
 
 /* Rows of a batch that are asked for: of rows in memory, ranks take their own of them; of streamed rows each takes its
@@ -55,13 +48,7 @@ static fw_row_source source_of(const fw_fit *f, fw_epoch_rows *epoch_rows, size_
 /* ---- An epoch ------------------------------------------------------------------------------------------- */
 
 static furrow_status train_ranks(fw_fit *f, const fw_row_source *from, furrow_error *err) {
-  const bool stale = f->trainer->plan->train.staleness > 0;
-  const fw_rank_epoch epoch = {.from = from,
-                               .slice_rows = stale ? f->batch : 0,
-                               .epoch = f->epoch,
-                               .tally = f->tally,
-                               .done = fw_fit_progress,
-                               .user = f};
+  const fw_rank_epoch epoch = {.from = from, .epoch = f->epoch, .tally = f->tally, .done = fw_fit_progress, .user = f};
   double loss;
   return fw_trainer_update_ranks(f->trainer, &epoch, &loss, err);
 }
@@ -88,16 +75,12 @@ static double rate_of(const furrow_trainer *trainer, uint32_t epoch) {
 
 static furrow_status train_epoch(fw_fit *f, fw_epoch *epoch, furrow_error *err) {
   const double start = fw_fit_seconds();
-  const fw_row_source from = source_of(f, f->train, f->batch * (1 + (size_t)f->trainer->plan->train.staleness));
+  const fw_row_source from = source_of(f, f->train, f->batch);
   f->reported = 0;
   fw_tally_clear(f->tally, FW_EXACT_TRAIN_ROWS);
   epoch->shown.learning_rate = rate_of(f->trainer, epoch->shown.epoch);
   furrow_status status = fw_epoch_rows_start(f->train, epoch->shown.epoch, err);
-  if (status == FURROW_OK && f->hogwild) {
-    status = fw_hogwild_epoch(f->hogwild, &from, epoch->shown.epoch, f->tally, fw_fit_progress, f, err);
-  } else if (status == FURROW_OK) {
-    status = f->trainer->rank_batch ? train_ranks(f, &from, err) : train_alone(f, &from, err);
-  }
+  if (status == FURROW_OK) status = f->trainer->rank_batch ? train_ranks(f, &from, err) : train_alone(f, &from, err);
   if (status == FURROW_E_RANGE && err && !err->file[0]) fw_error_set_file(err, fw_samples_name(f->samples));
   if (status != FURROW_OK) return status;
   fw_tally_metrics(f->tally, &epoch->train);
@@ -138,7 +121,7 @@ furrow_status fw_fit_net_restore(fw_fit *f, furrow_error *err) {
   if (status == FURROW_OK) status = fw_trainer_adopt(t, net, err);
   if (status != FURROW_OK) fw_net_free(net);
   if (status == FURROW_OK) t->steps = f->best_steps;
-  return status == FURROW_OK ? renew_hogwild(f, err) : status;
+  return status;
 }
 
 furrow_status fw_fit_net_make(const furrow_trainer *trainer, fw_snapshot_ops *made, furrow_error *err) {

@@ -58,7 +58,6 @@ static furrow_status check(const fw_fit *f, furrow_error *err) {
   const fw_data_conf *data = &t->plan->data;
   if (!fw_samples_block(f->samples)) return refuse(f, "from rows in memory, not from streamed ones", err);
   if (t->comm->ranks > 1) return refuse(f, "by one process", err);
-  if (t->hogwild) return refuse(f, "without hogwild", err);
   if (f->params.checkpoint) return refuse(f, "without checkpoints", err);
   if (f->params.folds > 0) return refuse(f, "without folds, which would take users apart", err);
   if (data->sample_ratio < 1 || data->posneg_ratio > 0)

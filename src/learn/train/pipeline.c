@@ -11,7 +11,6 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "learn/train/fit.h"
-#include "learn/train/thread_limit.h"
 
 /* Slots: at least a few, even of large batches; else so many that they hold that many rows, and arrays over that many
  * features (local_ids.h). */
@@ -19,8 +18,6 @@ enum { LEAST_SLOTS = 3, MOST_SLOTS = 8, SLOT_ROWS = 1 << 16, SLOT_FEATURES = 1 <
 enum { MOST_PASSES = 2, LINE = 64 };
 /* Tasks of rows that each thread should get, unless a task would take less time than that. */
 enum { THREAD_TASKS = 4, LEAST_TASK_NS = 4000 };
-/* Where each thread has rows for so long, it is not asked whether fewer threads would be faster. */
-enum { LEAST_SHARE_NS = 50000 };
 
 typedef struct flight {
   fw_batch_slot slot;
@@ -39,7 +36,6 @@ struct fw_pipeline {
   /* the run */
   const fw_pipeline_job *job;
   atomic_bool stop;
-  atomic_uint takers;              /* threads that take tasks */
   _Alignas(64) atomic_bool offers; /* there is work aside */
   /* under the lock: batches that have a slot, have begun, have outputs, are trained, are taken, have no slot any more
    */
@@ -54,9 +50,7 @@ struct fw_pipeline {
   _Alignas(64) flight *now; /* NULL: none */
   bool updating;
   fw_step step;
-  double row_ns;             /* that a row took in a task of the last batch; 0: not known */
-  double began;              /* the batch, or the end of the one before it */
-  fw_thread_limit limits[2]; /* of scoring, of training */
+  double row_ns; /* that a row took in a task of the last batch; 0: not known */
   furrow_status status;
   furrow_error error;
   /* for the caller */
@@ -216,23 +210,8 @@ static void end_rows(fw_pipeline *p) {
   unlock(p);
 }
 
-static bool is_little_work(const fw_pipeline *p, size_t rows) {
-  return p->row_ns * (double)rows < (double)LEAST_SHARE_NS * fw_spin_pool_threads(p->trainer->pool);
-}
-
-static void measure_batch(fw_pipeline *p, size_t rows) {
-  const double now = fw_fit_seconds(), took = now - p->began;
-  p->began = now;
-  if (rows < p->job->from->rows || !is_little_work(p, rows)) return;
-  fw_thread_limit *limit = &p->limits[p->job->train];
-  const unsigned before = limit->tried;
-  fw_thread_limit_add(limit, took);
-  if (limit->tried != before) atomic_store(&p->takers, limit->tried); /* all threads read it all the time */
-}
-
 static void end_batch(fw_pipeline *p) {
   const size_t rows = p->now->slot.batch->rows;
-  measure_batch(p, rows);
   if (p->job->train) p->trainer->steps++;
   p->now = NULL;
   p->updating = false;
@@ -365,7 +344,6 @@ static furrow_status create(furrow_trainer *trainer, furrow_error *err) {
   trainer->pipeline = (fw_pipeline *)(((uintptr_t)memory + LINE - 1) / LINE * LINE);
   trainer->pipeline->memory = memory;
   trainer->pipeline->trainer = trainer;
-  for (int i = 0; i < 2; i++) fw_thread_limit_init(&trainer->pipeline->limits[i], fw_spin_pool_threads(trainer->pool));
   return FURROW_OK;
 }
 
@@ -382,9 +360,6 @@ static void start_run(fw_pipeline *p, const fw_pipeline_job *job, size_t slots) 
   p->ended = p->updating = false;
   p->now = NULL;
   p->status = p->caller_status = FURROW_OK;
-  fw_thread_limit_start(&p->limits[job->train]);
-  atomic_store(&p->takers, p->limits[job->train].tried);
-  p->began = fw_fit_seconds();
   atomic_store(&p->stop, false);
   atomic_store(&p->batches, 0);
   atomic_store(&p->rows, 0);
@@ -402,7 +377,7 @@ furrow_status fw_pipeline_run(furrow_trainer *trainer, const fw_pipeline_job *jo
   const size_t slots = wanted_slots(p, job->from);
   FW_TRY(ensure_slots(p, slots, err));
   start_run(p, job, slots);
-  const fw_stages stages = {next_stage, run_task, work_aside, report, &p->takers};
+  const fw_stages stages = {next_stage, run_task, work_aside, report};
   fw_spin_pool_run_stages(trainer->pool, &stages, p);
   for (; p->taken < p->scored; p->taken++) job->take(job->user, &flight_of(p, p->taken)->slot);
   if (p->status != FURROW_OK && err) *err = p->error;

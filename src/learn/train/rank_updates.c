@@ -12,7 +12,6 @@ typedef struct flight {
   fw_batch_slot *own, *next; /* of this rank */
   const fw_row_source *from;
   const fw_step *step; /* NULL: scoring */
-  fw_pass *pass;       /* of the rank's own features, for the update */
   fw_tally *tally;
   bool counts;          /* rows are counted by all ranks: each finds the terms of its own */
   furrow_status filled; /* how `next` was filled, or `own` before it is begun */
@@ -35,13 +34,13 @@ static void run_dense(void *context, size_t i) {
 
 static void run_sums(void *context, size_t i) {
   flight *f = context;
-  fw_net_sum(f->trainer->net, f->pass, i);
+  fw_net_sum(f->trainer->net, fw_rank_batch_whole(f->batch)->pass, i);
 }
 
 static void run_parameters(void *context, size_t i) {
   flight *f = context;
   if (i > 0)
-    fw_net_update(f->trainer->net, f->pass, f->step, i - 1);
+    fw_net_update(f->trainer->net, fw_rank_batch_whole(f->batch)->pass, f->step, i - 1);
   else if (f->tally)
     fw_batch_slot_tally(fw_rank_batch_whole(f->batch), f->tally);
 }
@@ -79,25 +78,14 @@ static furrow_status pass_rows(flight *f, furrow_error *err) {
   return f->step ? fw_batch_slot_loss(whole, &loss, err) : fw_batch_slot_check(whole, err);
 }
 
-static void update_slice(flight *f, size_t slice, uint32_t epoch) {
+static furrow_status update_parameters(flight *f, furrow_error *err) {
   furrow_trainer *t = f->trainer;
-  const fw_step step = fw_trainer_step_at(t, t->steps + 1, epoch);
-  f->step = &step;
-  f->pass = fw_rank_batch_slice(f->batch, slice);
-  fw_spin_pool_run(t->pool, fw_net_sum_tasks(t->net, f->pass), run_sums, f);
-  fw_spin_pool_run(t->pool, 1 + fw_net_update_tasks(t->net, f->pass), run_parameters, f);
-  t->steps++;
-}
-
-static furrow_status update_parameters(flight *f, uint32_t epoch, furrow_error *err) {
-  fw_tally *tally = f->tally;
-  fw_spin_pool_run(f->trainer->pool, fw_rank_batch_dense_tasks(f->batch), run_dense, f);
+  const fw_pass *pass = fw_rank_batch_whole(f->batch)->pass;
+  fw_spin_pool_run(t->pool, fw_rank_batch_dense_tasks(f->batch), run_dense, f);
   FW_TRY(fw_rank_batch_add_dense(f->batch, err));
-  for (size_t i = 0; i < fw_rank_batch_slices(f->batch); i++) {
-    update_slice(f, i, epoch);
-    f->tally = NULL; /* the first has counted all rows */
-  }
-  f->tally = tally;
+  fw_spin_pool_run(t->pool, fw_net_sum_tasks(t->net, pass), run_sums, f);
+  fw_spin_pool_run(t->pool, 1 + fw_net_update_tasks(t->net, pass), run_parameters, f);
+  t->steps++;
   return FURROW_OK;
 }
 
@@ -105,7 +93,7 @@ static furrow_status update(flight *f, uint32_t epoch, double *loss, furrow_erro
   const fw_step step = fw_trainer_step_at(f->trainer, f->trainer->steps + 1, epoch);
   f->step = &step;
   furrow_status status = pass_rows(f, err);
-  if (status == FURROW_OK) status = update_parameters(f, epoch, err);
+  if (status == FURROW_OK) status = update_parameters(f, err);
   if (status == FURROW_OK) status = fw_batch_slot_loss(fw_rank_batch_whole(f->batch), loss, err);
   f->step = NULL;
   return status;
@@ -118,7 +106,6 @@ furrow_status fw_trainer_update_ranks(furrow_trainer *trainer, const fw_rank_epo
   uint64_t rows = 0;
   f.tally = epoch->tally;
   f.counts = epoch->tally != NULL;
-  fw_rank_batch_set_slice(f.batch, epoch->slice_rows);
   furrow_status status = begin(&f, true, err);
   while (status == FURROW_OK && whole->batch) {
     status = update(&f, epoch->epoch, loss, err);
@@ -135,7 +122,6 @@ furrow_status fw_trainer_score_ranks(furrow_trainer *trainer, const fw_row_sourc
                                      void *user, furrow_error *err) {
   flight f = take_off(trainer, from);
   f.counts = take == fw_tally_batch;
-  fw_rank_batch_set_slice(f.batch, 0);
   furrow_status status = begin(&f, false, err);
   while (status == FURROW_OK && fw_rank_batch_whole(f.batch)->batch) {
     status = pass_rows(&f, err);

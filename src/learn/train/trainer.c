@@ -40,7 +40,7 @@ furrow_status fw_trainer_adopt(furrow_trainer *trainer, fw_net *net, furrow_erro
     status = fw_batch_slot_init(&slots[i], net, i > 0 ? &slots[0] : NULL, err);
     if (status == FURROW_OK) status = fw_batch_slot_init_pass(&slots[i], err);
   }
-  if (status == FURROW_OK && fw_rank_batch_is_needed(net))
+  if (status == FURROW_OK && fw_net_comm(net)->ranks > 1)
     status = fw_rank_batch_create(&rank_batch, net, trainer->max_features, err);
   if (status != FURROW_OK) {
     clear_slots(slots);
@@ -281,7 +281,6 @@ static furrow_status load_forest(furrow_trainer *trainer, const furrow_trainer_p
 
 static furrow_status open_forest(furrow_trainer *trainer, const furrow_trainer_params *params, furrow_error *err) {
   const fw_plan *plan = trainer->plan;
-  if (params->hogwild) return fw_fail(err, FURROW_E_ARGUMENT, "hogwild is not for gbdt");
   if (params->max_features > 0) return fw_fail(err, FURROW_E_ARGUMENT, "max-features is not for gbdt");
   if (params->load) return load_forest(trainer, params, err);
   return fw_forest_create(&trainer->forest, plan->graph.outputs, plan->forest.levels, true, err);
@@ -289,9 +288,6 @@ static furrow_status open_forest(furrow_trainer *trainer, const furrow_trainer_p
 
 static furrow_status open_alone(furrow_trainer *trainer, const furrow_learn_conf *conf,
                                 const furrow_trainer_params *params, furrow_error *err) {
-  if (params->hogwild && trainer->comm->ranks > 1)
-    return fw_fail(err, FURROW_E_UNSUPPORTED, "hogwild is for the threads of one process, not for %u",
-                   trainer->comm->ranks);
   trainer->hogwild = params->hogwild;
   trainer->max_features = params->max_features;
   trainer->loaded = params->load != NULL;
@@ -301,8 +297,6 @@ static furrow_status open_alone(furrow_trainer *trainer, const furrow_learn_conf
   if (status == FURROW_OK && !trainer->plan->data.has_label) {
     status = fw_fail(err, FURROW_E_ARGUMENT, "training needs labels, and the configuration says that rows have none");
   }
-  if (status == FURROW_OK && trainer->hogwild && trainer->plan->train.staleness > 0)
-    status = fw_fail(err, FURROW_E_ARGUMENT, "hogwild and staleness do not go together");
   if (status == FURROW_OK) status = fw_spin_pool_create(&trainer->pool, params->threads, err);
   if (status != FURROW_OK) return status;
   return trainer->plan->forest.used ? open_forest(trainer, params, err) : open_net(trainer, params, err);

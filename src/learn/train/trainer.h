@@ -37,9 +37,9 @@ struct furrow_trainer {
   fw_batch_slot slots[FW_TRAINER_SLOTS]; /* of single steps, and of several ranks: one is trained, one filled */
   fw_pipeline *pipeline;                 /* of epochs; NULL: there was none yet */
   fw_rank_batch *rank_batch;             /* nets of several ranks; else NULL */
-  bool hogwild;
-  bool loaded;  /* it goes on from a model */
-  bool trained; /* it goes on from a fit, or from steps */
+  bool hogwild;                          /* was asked for: a fit says that it has no effect */
+  bool loaded;                           /* it goes on from a model */
+  bool trained;                          /* it goes on from a fit, or from steps */
   uint64_t max_features;
   bool fell_back;       /* the net is the linear model */
   atomic_bool diverged; /* a loss or score was not a number */
@@ -65,7 +65,6 @@ furrow_status fw_trainer_update(furrow_trainer *trainer, fw_batch_slot *slot, ui
 typedef furrow_status (*fw_rows_progress)(void *user, uint64_t rows, furrow_error *err);
 typedef struct fw_rank_epoch {
   const fw_row_source *from;
-  size_t slice_rows; /* of an update, where a batch has several (train.staleness); 0: it has one */
   uint32_t epoch;
   fw_tally *tally; /* counts the rows of all ranks, in the order of one process; may be NULL */
   fw_rows_progress done;

@@ -12,7 +12,6 @@ for type in T_FLOAT_DENSE T_DOUBLE_SPARSE; do
   diff -r $type again && echo "$type: same for any number of threads"
   furrow eval --model $type --data t.libffm | awk '/^accuracy/ { print ($2 > 0.98 ? "learned" : $0) }'
 done
-fit wild --hogwild --threads 2 && furrow eval --model wild --data t.libffm | awk '/^accuracy/ { print ($2 > 0.9 ? "learned" : $0) }'
 fit more --load T_FLOAT_DENSE && furrow eval --model more --data t.libffm | awk '/^accuracy/ { print ($2 > 0.98 ? "learned" : $0) }'
 ls T_FLOAT_DENSE
 furrow model info T_FLOAT_DENSE --no-stats | awk '/embedding_embedding/ { print $1, $2, $3, $4, $5, $6 }'

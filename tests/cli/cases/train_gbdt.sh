@@ -31,7 +31,6 @@ try furrow predict --model xor.model --data xor.libsvm
 furrow predict --model xor.model --algorithm gbdt -D ml.learn.rate=0.5 -D label=PosNegTrans --data xor.libsvm | cut -d, -f 1,4 | head -n 1
 # What does not go
 try furrow train --defaults angel --model gbdt --train xor.libsvm --out no --epochs 3
-try furrow train --defaults angel --model gbdt --train xor.libsvm --out no --hogwild
 try furrow train --defaults angel --model gbdt --load more.model --train xor.libsvm --out no --depth 5
 try furrow train --defaults angel --model gbdt --dry-run --svg no.svg
 try furrow train --defaults angel --model gbdt --train xor.libsvm --out no --objective multi:softmax --classes 2 --label-threshold 3 --label AddOneTrans

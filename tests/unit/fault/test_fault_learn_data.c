@@ -43,7 +43,7 @@ static int write_data(void **state) {
 
 typedef struct job {
   const char *algorithm, *settings, *data;
-  bool streams, hogwild;
+  bool streams;
 } job;
 
 static furrow_status create(furrow_trainer **trainer, const job *of, furrow_error *error) {
@@ -51,7 +51,6 @@ static furrow_status create(furrow_trainer **trainer, const job *of, furrow_erro
   furrow_trainer_params params;
   furrow_trainer_params_init(&params);
   params.threads = 1;
-  params.hogwild = of->hogwild;
   furrow_status status = furrow_learn_conf_create(&conf, error);
   if (status == FURROW_OK) status = furrow_learn_conf_set_algorithm(conf, of->algorithm, error);
   char settings[256];
@@ -161,8 +160,7 @@ static const job jobs[] = {
     {"fm", "epochs=1 rank=2 defaults=angel posneg-ratio=1 valid-ratio=0.2 batch=16", "clicks", true, false},
     {"deepfm", "epochs=2 rank=2 fc=4 fields=6 defaults=angel batch=16 posneg-ratio=1 shuffle=yes", "clicks", false,
      true},
-    {"dnn", "epochs=1 fc=4 input-width=4 batch=16 staleness=1 solver=steps start=random class-weights=1,2", "clicks",
-     false, false},
+    {"dnn", "epochs=1 fc=4 input-width=4 batch=16 solver=steps start=random class-weights=1,2", "clicks", false, false},
 };
 
 static furrow_status train(const job *of, fw_buffer *net, furrow_error *error) {

@@ -120,7 +120,7 @@ typedef struct job {
 static const job jobs[] = {
     {"lr", "epochs=1 class-weights=balanced", "plain", false},
     {"fm", "epochs=1 rank=2", "many", false},
-    {"deepfm", "epochs=2 rank=2 fc=4 defaults=angel fields=4 batch=20 short-rows=yes staleness=1", "plain", false},
+    {"deepfm", "epochs=2 rank=2 fc=4 defaults=angel fields=4 batch=20 short-rows=yes", "plain", false},
     {"linear", "solver=steps epochs=2 scale=auto", "quantities", true},
 };
 

@@ -152,18 +152,6 @@ static void breaks_do_not_matter(void **state) {
   }
 }
 
-/* Workers have batches of a net that is gone after going back. */
-static void hogwild_goes_back(void **state) {
-  (void)state;
-  write_tame("tame");
-  furrow_trainer *trainer =
-      new_trainer("linear", "epochs=8 batch=20 optimizer=momentum lr=0.4 valid-ratio=0.1 keep=best index-base=1",
-                  HOGWILD_THREADS, true);
-  const furrow_status status = furrow_trainer_fit(trainer, "tame", NULL, NULL, &err);
-  assert_true(status == FURROW_OK || status == FURROW_E_RANGE);
-  furrow_trainer_free(trainer);
-}
-
 /* FTRL's rate is alpha. */
 static void alpha_is_halved(void **state) {
   (void)state;
@@ -232,7 +220,6 @@ int main(void) {
       cmocka_unit_test(no_bad_model_without_a_word),
       cmocka_unit_test(halving_helps),
       cmocka_unit_test(breaks_do_not_matter),
-      cmocka_unit_test(hogwild_goes_back),
       cmocka_unit_test(alpha_is_halved),
       cmocka_unit_test(no_way_back),
       cmocka_unit_test(slow_starts_do_not_diverge),

@@ -384,14 +384,8 @@ static void a_model_grows_on_with_other_rows(void **state) {
 
 static void trees_are_not_trained_step_by_step(void **state) {
   (void)state;
-  furrow_trainer *trainer = new_trainer("gbdt", usual, 1, false), *wild = NULL;
+  furrow_trainer *trainer = new_trainer("gbdt", usual, 1, false);
   assert_int_equal(furrow_trainer_step(trainer, &(furrow_rowblock){0}, NULL, &err), FURROW_E_UNSUPPORTED);
-  furrow_trainer_params params;
-  furrow_trainer_params_init(&params);
-  params.hogwild = true;
-  furrow_learn_conf *conf = conf_builtin("gbdt", usual);
-  assert_int_equal(furrow_trainer_create(&wild, conf, &params, &err), FURROW_E_ARGUMENT);
-  furrow_learn_conf_free(conf);
   furrow_trainer_free(trainer);
 }
 

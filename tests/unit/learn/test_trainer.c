@@ -1,6 +1,5 @@
 /* tests/unit/learn/test_trainer.c: training: the same numbers for any number of threads, steps, evaluation, what stops
  * it. */
-#include "learn/train/thread_limit.h"
 #include "support/made_clicks.h"
 
 static int write_data(void **state) {
@@ -163,18 +162,21 @@ static void models_learn(void **state) {
   }
 }
 
-static void hogwild_learns(void **state) {
+/* It is accepted, and a note says that it changes nothing. */
+static void hogwild_has_no_effect(void **state) {
   (void)state;
-  static const char *const settings[] = {"lr=0.1 rank=4 epochs=3", "lr=0.1 rank=4 epochs=3 range=120"};
-  for (size_t i = 0; i < 2; i++) {
-    furrow_trainer *trainer = new_trainer("fm", settings[i], HOGWILD_THREADS, true);
-    fit_or_fail(trainer, "clicks", "test", NULL);
-    const size_t count = furrow_trainer_epoch_count(trainer);
-    assert_int_equal(count, 3);
-    assert_int_equal(epoch_at(trainer, 2)->train->rows, 3000);
-    assert_true(epoch_at(trainer, 2)->valid->auc > 0.85);
-    furrow_trainer_free(trainer);
-  }
+  furrow_trainer *plain = new_trainer("fm", "lr=0.1 rank=4 epochs=1", 2, false);
+  furrow_trainer *wild = new_trainer("fm", "lr=0.1 rank=4 epochs=1", 2, true);
+  fit_or_fail(plain, "clicks", "test", NULL);
+  fit_or_fail(wild, "clicks", "test", NULL);
+  fw_buffer a = snapshot_of(plain), b = snapshot_of(wild);
+  assert_same_snapshot(&a, &b);
+  assert_non_null(strstr(furrow_trainer_get_note(wild, 0, NULL), "hogwild has no effect"));
+  assert_int_equal(furrow_trainer_note_count(wild), furrow_trainer_note_count(plain) + 1);
+  fw_buffer_clear(&a);
+  fw_buffer_clear(&b);
+  furrow_trainer_free(plain);
+  furrow_trainer_free(wild);
 }
 
 static void batches_may_be_given_by_their_number(void **state) {
@@ -206,23 +208,21 @@ static void training_stops_early(void **state) {
   furrow_trainer_fit_params_init(&params);
   params.patience = 2;
   params.keep_best = true;
-  for (int hogwild = 0; hogwild < 2; hogwild++) {
-    furrow_trainer *trainer = new_trainer("fm", "lr=0.05 rank=4 epochs=10", 1, hogwild);
-    fit_or_fail(trainer, "clicks", "reverse", &params);
-    const size_t count = furrow_trainer_epoch_count(trainer);
-    const uint32_t best = furrow_trainer_best_epoch(trainer);
-    assert_int_equal(count, 3);
-    assert_int_equal(best, 1);
-    assert_true(epoch_at(trainer, 0)->best && !epoch_at(trainer, 1)->best && !epoch_at(trainer, 2)->best);
-    furrow_trainer *once = new_trainer("fm", "lr=0.05 rank=4 epochs=1", 1, hogwild);
-    fit_or_fail(once, "clicks", "reverse", NULL);
-    fw_buffer a = snapshot_of(trainer), b = snapshot_of(once);
-    assert_same_snapshot(&a, &b);
-    fw_buffer_clear(&a);
-    fw_buffer_clear(&b);
-    furrow_trainer_free(trainer);
-    furrow_trainer_free(once);
-  }
+  furrow_trainer *trainer = new_trainer("fm", "lr=0.05 rank=4 epochs=10", 1, false);
+  fit_or_fail(trainer, "clicks", "reverse", &params);
+  const size_t count = furrow_trainer_epoch_count(trainer);
+  const uint32_t best = furrow_trainer_best_epoch(trainer);
+  assert_int_equal(count, 3);
+  assert_int_equal(best, 1);
+  assert_true(epoch_at(trainer, 0)->best && !epoch_at(trainer, 1)->best && !epoch_at(trainer, 2)->best);
+  furrow_trainer *once = new_trainer("fm", "lr=0.05 rank=4 epochs=1", 1, false);
+  fit_or_fail(once, "clicks", "reverse", NULL);
+  fw_buffer a = snapshot_of(trainer), b = snapshot_of(once);
+  assert_same_snapshot(&a, &b);
+  fw_buffer_clear(&a);
+  fw_buffer_clear(&b);
+  furrow_trainer_free(trainer);
+  furrow_trainer_free(once);
 }
 
 static void the_metric_decides(void **state) {
@@ -318,12 +318,10 @@ static void rows_that_do_not_fit_stop(void **state) {
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     assert_true(test_write_text("bad", cases[i].text));
-    for (int hogwild = 0; hogwild < 2; hogwild++) {
-      furrow_trainer *trainer = new_trainer("lr", cases[i].settings, hogwild ? HOGWILD_THREADS : 2, hogwild);
-      assert_int_not_equal(furrow_trainer_fit(trainer, "bad", NULL, NULL, &err), FURROW_OK);
-      if (!strstr(err.message, cases[i].message)) fail_msg("%s", err.message);
-      furrow_trainer_free(trainer);
-    }
+    furrow_trainer *trainer = new_trainer("lr", cases[i].settings, 2, false);
+    assert_int_not_equal(furrow_trainer_fit(trainer, "bad", NULL, NULL, &err), FURROW_OK);
+    if (!strstr(err.message, cases[i].message)) fail_msg("%s", err.message);
+    furrow_trainer_free(trainer);
   }
 }
 
@@ -507,59 +505,6 @@ static void labels_are_needed(void **state) {
   furrow_learn_conf_free(conf);
 }
 
-/* ---- The number of threads that train a batch ---- */
-
-/* Seconds of a batch by threads: `work` of it is divided among them, and each costs something. */
-static double seconds_of(unsigned threads, double work, double cost) {
-  return work / threads + cost * threads;
-}
-
-/* The number that is found in an epoch of `batches`, of which some take much longer by chance. */
-static unsigned settle(fw_thread_limit *limit, double work, double cost, unsigned batches) {
-  fw_thread_limit_start(limit);
-  for (unsigned i = 0; i < batches; i++)
-    fw_thread_limit_add(limit, seconds_of(limit->tried, work, cost) * (i % 3 == 0 ? 5 : 1));
-  return limit->tried;
-}
-
-static unsigned found(unsigned threads, double work, double cost) {
-  fw_thread_limit limit;
-  fw_thread_limit_init(&limit, threads);
-  return settle(&limit, work, cost, 1000);
-}
-
-static void the_fastest_number_is_found(void **state) {
-  (void)state;
-  assert_int_equal(found(16, 1, 0), 16);
-  assert_int_equal(found(16, 1, 1), 1);
-  assert_int_equal(found(16, 16, 1), 4);
-  assert_int_equal(found(12, 1, 0.001), 12);
-  assert_int_equal(found(12, 0.01, 1), 1);
-  assert_int_equal(found(3, 0, 1), 1);
-  assert_int_equal(found(2, 1, 0.01), 2);
-  assert_int_equal(found(1, 1, 1), 1);
-}
-
-static void a_short_epoch_keeps_all_threads(void **state) {
-  (void)state;
-  fw_thread_limit limit;
-  fw_thread_limit_init(&limit, 16);
-  assert_int_equal(settle(&limit, 0, 1, FW_LIMIT_SKIPPED + FW_LIMIT_BATCHES - 1), 16);
-}
-
-/* What was true in one epoch need not be so in the next. */
-static void later_epochs_go_up_and_down(void **state) {
-  (void)state;
-  fw_thread_limit limit;
-  fw_thread_limit_init(&limit, 16);
-  assert_int_equal(settle(&limit, 1, 1, 1000), 1);
-  assert_int_equal(settle(&limit, 1, 0, 1000), 16);
-  assert_int_equal(settle(&limit, 16, 1, 1000), 4);
-  assert_int_equal(settle(&limit, 64, 1, 1000), 8);
-  assert_int_equal(settle(&limit, 4, 1, 1000), 2);
-  assert_int_equal(settle(&limit, 4, 1, 1000), 2);
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(threads_do_not_matter),
@@ -567,7 +512,7 @@ int main(void) {
       cmocka_unit_test(rows_of_arrays_are_those_of_files),
       cmocka_unit_test(steps_are_those_of_fit),
       cmocka_unit_test(models_learn),
-      cmocka_unit_test(hogwild_learns),
+      cmocka_unit_test(hogwild_has_no_effect),
       cmocka_unit_test(batches_may_be_given_by_their_number),
       cmocka_unit_test(training_stops_early),
       cmocka_unit_test(the_metric_decides),
@@ -580,9 +525,6 @@ int main(void) {
       cmocka_unit_test(solvers_and_trees_may_be_stopped),
       cmocka_unit_test(labels_are_needed),
       cmocka_unit_test(structs_may_be_shorter),
-      cmocka_unit_test(the_fastest_number_is_found),
-      cmocka_unit_test(a_short_epoch_keeps_all_threads),
-      cmocka_unit_test(later_epochs_go_up_and_down),
   };
   return cmocka_run_group_tests(tests, write_data, leave_dir);
 }

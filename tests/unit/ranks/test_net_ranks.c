@@ -82,7 +82,6 @@ typedef struct job {
   const char *algorithm, *settings, *train, *valid;
   unsigned threads;
   uint64_t max_features;
-  bool hogwild;
   furrow_trainer_fit_params fit;
 } job;
 
@@ -101,7 +100,6 @@ static furrow_status create(rank *r) {
   params.threads = r->job->threads ? r->job->threads : 1;
   params.comm = &r->comm;
   params.max_features = r->job->max_features;
-  params.hogwild = r->job->hogwild;
   furrow_status status = furrow_learn_conf_create(&conf, &r->error);
   if (status == FURROW_OK) status = furrow_learn_conf_set_algorithm(conf, r->job->algorithm, &r->error);
   if (!strstr(r->job->settings, "defaults=")) conf_set_all(conf, "defaults=angel shuffle=yes");
@@ -271,62 +269,6 @@ static void deep_models_are_near(void **state) {
   for (size_t i = 0; i < sizeof jobs / sizeof *jobs; i++) check_job(&jobs[i], 1e-5);
 }
 
-/* ---- Older weights ---- */
-
-static void stale_updates_do_not_depend_on_ranks(void **state) {
-  (void)state;
-  static const job jobs[] = {
-      {.algorithm = "lr", .settings = "lr=0.3 epochs=3 batch=64 staleness=2", .train = "two", .valid = "clicks"},
-      {.algorithm = "softmax", .settings = "lr=0.1 epochs=2 batch=70 classes=4 staleness=1", .train = "many"},
-      {.algorithm = "fm",
-       .settings = "lr=0.05 epochs=2 batch=50 rank=4 optimizer=Adam staleness=3 model-type=T_DOUBLE_SPARSE",
-       .train = "two"},
-      {.algorithm = "ffm",
-       .settings = "lr=0.05 epochs=2 batch=60 rank=3 fields=5 format=libffm staleness=1",
-       .train = "fields"},
-  };
-  static const job deep[] = {
-      {.algorithm = "deepfm",
-       .settings = "lr=0.05 epochs=2 batch=60 rank=4 fields=6 fc=8,4 staleness=2",
-       .train = "clicks"},
-      {.algorithm = "dnn",
-       .settings = "lr=0.05 epochs=2 batch=60 fc=8,5 format=dense range=6 staleness=3",
-       .train = "dense"},
-  };
-  for (size_t i = 0; i < sizeof jobs / sizeof *jobs; i++) check_job(&jobs[i], 0);
-  for (size_t i = 0; i < sizeof deep / sizeof *deep; i++) check_job(&deep[i], 1e-5);
-}
-
-/* Plain descent: two steps from the same weights are one step with twice the rate from the rows of both. */
-static void stale_updates_add_up(void **state) {
-  (void)state;
-  const job twice = {.algorithm = "lr",
-                     .settings = "lr=0.1 epochs=3 batch=100 staleness=1 optimizer=SGD valid-ratio=0",
-                     .train = "two"};
-  const job once = {
-      .algorithm = "lr", .settings = "lr=0.2 epochs=3 batch=200 optimizer=SGD valid-ratio=0", .train = "two"};
-  const job fresh = {
-      .algorithm = "lr", .settings = "lr=0.1 epochs=3 batch=100 optimizer=SGD valid-ratio=0", .train = "two"};
-  rank a[1], b[1], c[1];
-  run_job(a, 1, &twice);
-  run_job(b, 1, &once);
-  run_job(c, 1, &fresh);
-  check_ok(a);
-  check_ok(b);
-  check_ok(c);
-  assert_int_equal(a->trainer->steps, 36);
-  assert_int_equal(b->trainer->steps, 18);
-  compare_nets(a, b, 1, 1e-5);
-  fw_buffer stale = snapshot_of(a->trainer), other = snapshot_of(c->trainer);
-  assert_int_equal(stale.size, other.size);
-  assert_memory_not_equal(stale.bytes, other.bytes, stale.size);
-  fw_buffer_clear(&stale);
-  fw_buffer_clear(&other);
-  free_ranks(a, 1);
-  free_ranks(b, 1);
-  free_ranks(c, 1);
-}
-
 /* ---- Parts of different size ---- */
 
 static void ranks_may_have_no_rows(void **state) {
@@ -458,11 +400,6 @@ static void one_rank_can_stop_all(void **state) {
   free_ranks(ranks, 3);
 }
 
-static void hogwild_is_for_one_process(void **state) {
-  (void)state;
-  check_failure(&(job){.algorithm = "lr", .settings = "", .hogwild = true}, 2, FURROW_E_UNSUPPORTED, "hogwild");
-}
-
 /* ---- Streamed rows ---- */
 
 /* Batches are others than those of one process, but the same in every run. */
@@ -493,7 +430,7 @@ static void streams_are_trained_together(void **state) {
 /* Every rank brings a row at least, which may be more than the batch has. */
 static void small_batches_of_streams(void **state) {
   (void)state;
-  job of = {.algorithm = "fm", .settings = "lr=0.1 epochs=1 batch=2 rank=2 staleness=1", .train = "few"};
+  job of = {.algorithm = "fm", .settings = "lr=0.1 epochs=1 batch=2 rank=2", .train = "few"};
   rank ranks[MOST_RANKS];
   furrow_trainer_fit_params_init(&of.fit);
   of.fit.stream = true;
@@ -557,19 +494,11 @@ static void steps_take_the_rows_of_all_ranks(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(sparse_models_have_the_same_bits),
-      cmocka_unit_test(deep_models_are_near),
-      cmocka_unit_test(stale_updates_do_not_depend_on_ranks),
-      cmocka_unit_test(stale_updates_add_up),
-      cmocka_unit_test(ranks_may_have_no_rows),
-      cmocka_unit_test(memory_is_divided),
-      cmocka_unit_test(best_epochs_are_restored),
-      cmocka_unit_test(divergence_is_that_of_one_process),
-      cmocka_unit_test(failures_are_those_of_all_ranks),
-      cmocka_unit_test(one_rank_can_stop_all),
-      cmocka_unit_test(hogwild_is_for_one_process),
-      cmocka_unit_test(streams_are_trained_together),
-      cmocka_unit_test(steps_take_the_rows_of_all_ranks),
+      cmocka_unit_test(sparse_models_have_the_same_bits), cmocka_unit_test(deep_models_are_near),
+      cmocka_unit_test(ranks_may_have_no_rows),           cmocka_unit_test(memory_is_divided),
+      cmocka_unit_test(best_epochs_are_restored),         cmocka_unit_test(divergence_is_that_of_one_process),
+      cmocka_unit_test(failures_are_those_of_all_ranks),  cmocka_unit_test(one_rank_can_stop_all),
+      cmocka_unit_test(streams_are_trained_together),     cmocka_unit_test(steps_take_the_rows_of_all_ranks),
       cmocka_unit_test(small_batches_of_streams),
   };
   return cmocka_run_group_tests(tests, write_data, leave_dir);

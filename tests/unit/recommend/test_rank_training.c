@@ -58,7 +58,6 @@ static bool has_note(const furrow_trainer *trainer, const char *text) {
 
 static void rows_that_cannot_be_ranked(void **state) {
   (void)state;
-  refuse("loss=bpr epochs=2", true, NULL, FURROW_E_UNSUPPORTED, "without hogwild");
   refuse("loss=bpr epochs=2 sample-ratio=0.5", false, NULL, FURROW_E_UNSUPPORTED, "with all rows");
   refuse("loss=warp epochs=2 posneg-ratio=0.5", false, NULL, FURROW_E_UNSUPPORTED, "with all rows");
   refuse("loss=bpr epochs=2", false, "unknown.libffm", FURROW_E_ARGUMENT, "has an item of the training data");
