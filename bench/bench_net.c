@@ -166,9 +166,11 @@ int main(int argc, char **argv) {
   fw_net *net = NULL;
   fw_pass *pass = NULL;
   fw_batcher *batcher = NULL;
-  const fw_net_params params = {.training = true, .seed = 1};
+  const fw_parameters_params params = {.training = true, .seed = 1};
   const double start = thread_seconds();
-  check(fw_net_create(&net, &g.plan, &params, &err), &err);
+  fw_parameters *parameters = NULL;
+  check(fw_parameters_create(&parameters, &g.plan, &params, &err), &err);
+  check(fw_net_create(&net, parameters, &err), &err);
   const double created = thread_seconds() - start;
   check(fw_pass_create(&pass, net, &err), &err);
   const bool fixed = strcmp(algorithm, "deepfm") == 0 || strcmp(algorithm, "pnn") == 0;
@@ -195,5 +197,6 @@ int main(int argc, char **argv) {
   fw_batcher_free(batcher);
   fw_pass_free(pass);
   fw_net_free(net);
+  fw_parameters_free(parameters);
   return 0;
 }

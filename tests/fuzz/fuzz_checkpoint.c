@@ -13,7 +13,7 @@
 #include "fuzz/harness/fuzz_check.h"
 #include "learn/checkpoint/checkpoint.h"
 #include "learn/data/minibatch.h"
-#include "learn/net/snapshot.h"
+#include "learn/parameters/snapshot.h"
 
 static fw_plan *make_plan(const char *range, const char *type) {
   furrow_learn_conf *conf = NULL;
@@ -28,12 +28,12 @@ static fw_plan *make_plan(const char *range, const char *type) {
   return plan;
 }
 
-static void complete_header(uint8_t *file, size_t size, const fw_net *net) {
+static void complete_header(uint8_t *file, size_t size, const fw_parameters *net) {
   uint64_t fingerprint;
-  check(fw_plan_fingerprint(fw_net_plan(net), &fingerprint, NULL) == FURROW_OK);
+  check(fw_plan_fingerprint(net->plan, &fingerprint, NULL) == FURROW_OK);
   memcpy(file, FW_CHECKPOINT_MAGIC, 8);
   fw_put_le32(file + 8, FW_CHECKPOINT_VERSION);
-  fw_put_le32(file + 12, (uint32_t)fw_net_element_size(net));
+  fw_put_le32(file + 12, (uint32_t)net->element);
   fw_put_le64(file + 16, size - FW_CHECKPOINT_HEADER);
   fw_put_le64(file + 24, XXH3_64bits(file + FW_CHECKPOINT_HEADER, size - FW_CHECKPOINT_HEADER));
   fw_put_le64(file + 32, fingerprint);
@@ -46,8 +46,8 @@ static furrow_status append(void *to, const void *bytes, size_t size, furrow_err
 }
 
 /* The file that a training would write. */
-static void save_again(const fw_checkpoint *checkpoint, fw_net *net, const uint8_t *file, size_t size) {
-  const fw_snapshot_ops snapshot_ops = fw_net_snapshot_ops(net);
+static void save_again(const fw_checkpoint *checkpoint, fw_parameters *net, const uint8_t *file, size_t size) {
+  const fw_snapshot_ops snapshot_ops = fw_parameters_snapshot_ops(net);
   char folder[TEST_PATH], path[TEST_PATH];
   fuzz_folder(folder, "saved");
   check(fw_checkpoint_save(folder, checkpoint, &snapshot_ops, fw_comm_self(), NULL) == FURROW_OK);
@@ -58,14 +58,14 @@ static void save_again(const fw_checkpoint *checkpoint, fw_net *net, const uint8
   free(bytes);
 }
 
-static void decode(const uint8_t *file, size_t size, fw_net *net) {
+static void decode(const uint8_t *file, size_t size, fw_parameters *net) {
   fw_checkpoint checkpoint = {0};
   furrow_error err;
-  const fw_snapshot_ops snapshot_ops = fw_net_snapshot_ops(net);
+  const fw_snapshot_ops snapshot_ops = fw_parameters_snapshot_ops(net);
   const furrow_status status = fw_checkpoint_decode(file, size, &checkpoint, &snapshot_ops, &err);
   if (status == FURROW_OK) {
     fw_buffer again = {0};
-    check(fw_net_snapshot_write(net, append, &again, NULL) == FURROW_OK);
+    check(fw_parameters_snapshot_write(net, append, &again, NULL) == FURROW_OK);
     const size_t at = FW_CHECKPOINT_HEADER + checkpoint.epochs * FW_CHECKPOINT_EPOCH;
     check(again.size + checkpoint.best_snapshot.size == size - at);
     check(memcmp(again.bytes, file + at, again.size) == 0);
@@ -98,7 +98,7 @@ static some_bytes copy_bytes(const uint8_t *data, size_t size, size_t least) {
   return made;
 }
 
-static void complete_part(some_bytes *part, const some_bytes *names, uint32_t rank, const fw_net *net) {
+static void complete_part(some_bytes *part, const some_bytes *names, uint32_t rank, const fw_parameters *net) {
   uint8_t *header = part->bytes;
   complete_header(header, part->size, net);
   memcpy(header, FW_CHECKPOINT_PART_MAGIC, 8);
@@ -111,7 +111,7 @@ static void complete_part(some_bytes *part, const some_bytes *names, uint32_t ra
   fw_put_le64(header + 88, XXH3_64bits(header, 88));
 }
 
-static void complete_names(some_bytes *names, const some_bytes parts[PARTS], const fw_net *net) {
+static void complete_names(some_bytes *names, const some_bytes parts[PARTS], const fw_parameters *net) {
   uint8_t *table = names->bytes + names->size - TABLE;
   fw_put_le64(table, PART_ID);
   for (size_t i = 0; i < PARTS; i++) memcpy(table + 8 + 16 * i, parts[i].bytes + 16, 16);
@@ -123,16 +123,16 @@ static void complete_names(some_bytes *names, const some_bytes parts[PARTS], con
   fw_put_le64(names->bytes + 88, XXH3_64bits(names->bytes, 88));
 }
 
-static void load_parts(fw_net *net, const some_bytes parts[PARTS]) {
+static void load_parts(fw_parameters *net, const some_bytes parts[PARTS]) {
   fw_checkpoint checkpoint = {0};
   furrow_error err;
-  const fw_snapshot_ops snapshot_ops = fw_net_snapshot_ops(net);
+  const fw_snapshot_ops snapshot_ops = fw_parameters_snapshot_ops(net);
   const furrow_status status = fw_checkpoint_load(FOLDER, &checkpoint, &snapshot_ops, fw_comm_self(), &err);
   if (status == FURROW_OK) {
     fw_buffer again = {0};
-    check(fw_net_snapshot_write(net, append, &again, NULL) == FURROW_OK);
+    check(fw_parameters_snapshot_write(net, append, &again, NULL) == FURROW_OK);
     check(again.size + 8 == fw_get_le64(parts[0].bytes + 56) + fw_get_le64(parts[1].bytes + 56));
-    check(fw_net_snapshot_check(net, (const unsigned char *)again.bytes, again.size, NULL) == FURROW_OK);
+    check(fw_parameters_snapshot_check(net, (const unsigned char *)again.bytes, again.size, NULL) == FURROW_OK);
     fw_buffer_clear(&again);
   } else {
     check(status == FURROW_E_FORMAT || status == FURROW_E_STALE);
@@ -141,7 +141,7 @@ static void load_parts(fw_net *net, const some_bytes parts[PARTS]) {
 }
 
 /* Files in memory, which the reader finds by the names of a checkpoint and its parts. */
-static void decode_parts(const uint8_t *data, size_t size, bool complete, fw_net *net) {
+static void decode_parts(const uint8_t *data, size_t size, bool complete, fw_parameters *net) {
   static const char *const paths[] = {FOLDER "/checkpoint", FOLDER "/checkpoint.0123456789abcdef.0-of-2",
                                       FOLDER "/checkpoint.0123456789abcdef.1-of-2"};
   if (size < 4) return;
@@ -174,13 +174,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   }
   if (size < 1) return 0;
   const bool complete = !(data[0] & 1);
-  fw_net *net = NULL;
-  const fw_net_params params = {.training = true};
-  check(fw_net_create(&net, plans[data[0] >> 1 & 1], &params, NULL) == FURROW_OK);
+  fw_parameters *net = NULL;
+  const fw_parameters_params params = {.training = true};
+  check(fw_parameters_create(&net, plans[data[0] >> 1 & 1], &params, NULL) == FURROW_OK);
   size--;
   if (data[0] & 4) {
     decode_parts(data + 1, size, complete, net);
-    fw_net_free(net);
+    fw_parameters_free(net);
     return 0;
   }
   const size_t bytes = complete && size < FW_CHECKPOINT_HEADER ? FW_CHECKPOINT_HEADER : size;
@@ -190,6 +190,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (complete) complete_header(file, bytes, net);
   decode(file, bytes, net);
   free(file);
-  fw_net_free(net);
+  fw_parameters_free(net);
   return 0;
 }

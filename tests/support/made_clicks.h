@@ -9,7 +9,7 @@
 
 #include "base/buffer.h"
 #include "base/rng.h"
-#include "learn/net/snapshot.h"
+#include "learn/parameters/snapshot.h"
 #include "learn/train/trainer.h"
 #include "support/cmocka_all.h"
 #include "support/learn_conf.h"
@@ -72,8 +72,9 @@ static inline furrow_status append_to_snapshot(void *to, const void *bytes, size
 static inline fw_buffer snapshot_of(const furrow_trainer *trainer) {
   fw_buffer snapshot = {0};
   const fw_forest *forest = trainer->forest;
-  const furrow_status status = forest ? fw_forest_snapshot_write(forest, append_to_snapshot, &snapshot, &err)
-                                      : fw_net_snapshot_write(trainer->net, append_to_snapshot, &snapshot, &err);
+  const furrow_status status =
+      forest ? fw_forest_snapshot_write(forest, append_to_snapshot, &snapshot, &err)
+             : fw_parameters_snapshot_write(trainer->parameters, append_to_snapshot, &snapshot, &err);
   assert_int_equal(status, FURROW_OK);
   return snapshot;
 }

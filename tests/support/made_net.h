@@ -226,11 +226,27 @@ static inline void batch_make_dense(fw_minibatch *batch, const made_rules *rules
 
 /* ---- Runs ---- */
 
+/* A net with parameters of its own; and both freed. */
+static inline furrow_status net_create(fw_net **net, const fw_plan *plan, const fw_parameters_params *params,
+                                       furrow_error *err) {
+  fw_parameters *parameters = NULL;
+  furrow_status status = fw_parameters_create(&parameters, plan, params, err);
+  if (status == FURROW_OK) status = fw_net_create(net, parameters, err);
+  if (status != FURROW_OK) fw_parameters_free(parameters);
+  return status;
+}
+
+static inline void net_free(fw_net *net) {
+  fw_parameters *parameters = net ? fw_net_parameters(net) : NULL;
+  fw_net_free(net);
+  fw_parameters_free(parameters);
+}
+
 static inline fw_net *net_make(const made_plan *made, uint64_t seed) {
   fw_net *net = NULL;
   furrow_error error = {0};
-  const fw_net_params params = {.training = true, .seed = seed};
-  assert_int_equal(fw_net_create(&net, &made->plan, &params, &error), FURROW_OK);
+  const fw_parameters_params params = {.training = true, .seed = seed};
+  assert_int_equal(net_create(&net, &made->plan, &params, &error), FURROW_OK);
   return net;
 }
 

@@ -8,7 +8,7 @@
 
 #include "base/mem.h"
 #include "learn/checkpoint/checkpoint.h"
-#include "learn/net/snapshot.h"
+#include "learn/parameters/snapshot.h"
 #include "support/learn_conf.h"
 #include "support/thread_ranks.h"
 
@@ -21,7 +21,7 @@ typedef struct rank_net {
   const char *folder;
   uint64_t salt; /* of its numbers; those of its best epoch have salt + 1 */
   bool keeps_best;
-  fw_net *net;
+  fw_parameters *net;
   fw_buffer best; /* of salt + 1, with fewer features */
   fw_checkpoint checkpoint;
   furrow_status status;
@@ -53,11 +53,11 @@ static inline double rank_number(uint64_t salt, size_t parameter, size_t array, 
   return (double)(bits >> 44) / 1024;
 }
 
-static inline void rank_put(const fw_net *net, void *numbers, size_t count, uint64_t salt, size_t parameter,
+static inline void rank_put(const fw_parameters *net, void *numbers, size_t count, uint64_t salt, size_t parameter,
                             size_t array, uint64_t key) {
   for (size_t r = 0; numbers && r < count; r++) {
     const double number = rank_number(salt, parameter, array, key * 64 + r);
-    if (fw_net_element_size(net) == sizeof(double))
+    if (net->element == sizeof(double))
       ((double *)numbers)[r] = number;
     else
       ((float *)numbers)[r] = (float)number;
@@ -65,19 +65,20 @@ static inline void rank_put(const fw_net *net, void *numbers, size_t count, uint
 }
 
 /* Features that the last epoch has and an earlier one did not have come at the end. */
-static inline furrow_status rank_fill(fw_net *net, uint64_t salt, size_t keys, furrow_error *e) {
-  const bool open = fw_net_is_open(net);
+static inline furrow_status rank_fill(fw_parameters *net, uint64_t salt, size_t keys, furrow_error *e) {
+  const bool open = fw_parameters_are_open(net);
   const size_t count = open ? keys : RANK_NET_RANGE;
   furrow_status status = FURROW_OK;
-  for (size_t i = 0; status == FURROW_OK && i < fw_net_parameters(net); i++) {
-    const fw_parameter *about = fw_net_parameter(net, i);
+  for (size_t i = 0; status == FURROW_OK && i < net->count; i++) {
+    const fw_parameter *about = &net->list[i];
     for (size_t array = 0; array <= about->state; array++) {
-      if (!about->by_feature) rank_put(net, fw_net_dense(net, i, array), about->cols, salt, i, array, 0);
+      if (!about->by_feature) rank_put(net, fw_parameters_dense(net, i, array), about->cols, salt, i, array, 0);
       for (size_t k = 0; status == FURROW_OK && about->by_feature && k < count; k++) {
         const uint64_t key = open ? rank_key(k) : k;
-        if (!fw_net_owns(net, key)) continue;
-        if (open) status = fw_net_make_feature(net, key, e);
-        if (status == FURROW_OK) rank_put(net, fw_net_feature(net, i, key, array), about->rows, salt, i, array, key);
+        if (!fw_parameters_own(net, key)) continue;
+        if (open) status = fw_parameters_make(net, key, e);
+        if (status == FURROW_OK)
+          rank_put(net, fw_parameters_feature(net, i, key, array), about->rows, salt, i, array, key);
       }
     }
   }
@@ -90,8 +91,8 @@ static inline furrow_status rank_append(void *to, const void *bytes, size_t size
 }
 
 static inline furrow_status rank_make(rank_net *r) {
-  const fw_net_params params = {.training = true, .seed = 1, .comm = &r->comm};
-  return fw_net_create(&r->net, r->plan, &params, &r->error);
+  const fw_parameters_params params = {.training = true, .seed = 1, .comm = &r->comm};
+  return fw_parameters_create(&r->net, r->plan, &params, &r->error);
 }
 
 /* Fills a new net; takes the bytes of the best epoch on the way. */
@@ -99,7 +100,7 @@ static inline furrow_status rank_train(rank_net *r) {
   furrow_status status = rank_make(r);
   if (status == FURROW_OK && r->keeps_best) {
     status = rank_fill(r->net, r->salt + 1, RANK_NET_KEYS / 2, &r->error);
-    if (status == FURROW_OK) status = fw_net_snapshot_write(r->net, rank_append, &r->best, &r->error);
+    if (status == FURROW_OK) status = fw_parameters_snapshot_write(r->net, rank_append, &r->best, &r->error);
   }
   return status == FURROW_OK ? rank_fill(r->net, r->salt, RANK_NET_KEYS, &r->error) : status;
 }
@@ -118,7 +119,7 @@ static inline void *rank_save(void *item) {
                                     .epochs = 2,
                                     .history = epochs,
                                     .best_snapshot = r->best};
-  const fw_snapshot_ops ops = fw_net_snapshot_ops(r->net);
+  const fw_snapshot_ops ops = fw_parameters_snapshot_ops(r->net);
   r->status = fw_checkpoint_save(r->folder, &checkpoint, &ops, &r->comm, &r->error);
   return NULL;
 }
@@ -128,7 +129,7 @@ static inline void *rank_load(void *item) {
   r->status = fw_comm_all_ok(&r->comm, rank_make(r), &r->error);
   if (r->status == FURROW_OK) r->status = fw_checkpoint_tidy(r->folder, &r->comm, &r->error);
   if (r->status != FURROW_OK) return NULL;
-  const fw_snapshot_ops ops = fw_net_snapshot_ops(r->net);
+  const fw_snapshot_ops ops = fw_parameters_snapshot_ops(r->net);
   r->status = fw_checkpoint_load(r->folder, &r->checkpoint, &ops, &r->comm, &r->error);
   return NULL;
 }
@@ -143,7 +144,7 @@ static inline void rank_nets_run(rank_net *nets, unsigned ranks, void *(*body)(v
 
 static inline void rank_nets_free(rank_net *nets, unsigned ranks) {
   for (unsigned r = 0; r < ranks; r++) {
-    fw_net_free(nets[r].net);
+    fw_parameters_free(nets[r].net);
     fw_buffer_clear(&nets[r].best);
     fw_checkpoint_clear(&nets[r].checkpoint);
     nets[r].net = NULL;
@@ -169,8 +170,8 @@ static inline void rank_assert_loaded(const rank_net *loaded, uint64_t salt) {
   rank_net made = {.comm = loaded->comm, .plan = loaded->plan, .salt = salt, .keeps_best = loaded->keeps_best};
   fw_buffer a = {0}, b = {0};
   assert_int_equal(rank_train(&made), FURROW_OK);
-  assert_int_equal(fw_net_snapshot_write(made.net, rank_append, &a, NULL), FURROW_OK);
-  assert_int_equal(fw_net_snapshot_write(loaded->net, rank_append, &b, NULL), FURROW_OK);
+  assert_int_equal(fw_parameters_snapshot_write(made.net, rank_append, &a, NULL), FURROW_OK);
+  assert_int_equal(fw_parameters_snapshot_write(loaded->net, rank_append, &b, NULL), FURROW_OK);
   rank_assert_same(&a, &b);
   rank_assert_same(&made.best, &loaded->checkpoint.best_snapshot);
   assert_int_equal(loaded->checkpoint.steps, 20 + salt);

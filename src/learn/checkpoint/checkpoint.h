@@ -4,7 +4,7 @@
 
 #include "base/buffer.h"
 #include "furrow/io.h"
-#include "learn/net/snapshot.h"
+#include "learn/parameters/snapshot.h"
 
 #define FW_CHECKPOINT_NAME "checkpoint"
 #define FW_CHECKPOINT_MAGIC "FWTRAIN1"

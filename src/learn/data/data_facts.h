@@ -5,8 +5,8 @@
 
 #include "furrow/rows.h"
 #include "learn/data/epoch_rows.h"
-#include "learn/data/features.h"
 #include "learn/data/scaling.h"
+#include "learn/parameters/features.h"
 
 #define FW_CLASSES_MAX 1000 /* different labels that are counted */
 

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "learn/net/snapshot.h"
+#include "learn/parameters/snapshot.h"
 
 #define FW_FOREST_LEVELS 20          /* most levels of nodes */
 #define FW_FOREST_NODES (1ULL << 31) /* most nodes of all trees */

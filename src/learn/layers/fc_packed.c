@@ -89,21 +89,21 @@ static void pack_weights(const real_net *net, const node *self, size_t begin, si
 /* A thread that packs everything meanwhile may have seen the weights before: it must do so again. */
 void REAL_NAME(fw_pack_weights)(const real_net *net, const node *self, size_t begin, size_t end, size_t begin_col,
                                 size_t end_col) {
-  int now = PACKED_NOW;
+  int now = FW_COPIES_BEING_MADE;
   pack_weights(net, self, begin, end, begin_col, end_col);
-  atomic_compare_exchange_strong(net->packing, &now, PACKED_STALE);
+  atomic_compare_exchange_strong(net->parameters->copies, &now, FW_COPIES_STALE);
 }
 
 static bool is_fresh(const real_net *net) {
-  return atomic_load_explicit(net->packing, memory_order_acquire) == PACKED_FRESH;
+  return atomic_load_explicit(net->parameters->copies, memory_order_acquire) == FW_COPIES_FRESH;
 }
 
 void REAL_NAME(fw_pack_stale)(const real_net *net) {
-  int stale = PACKED_STALE, now = PACKED_NOW;
-  if (is_fresh(net) || !atomic_compare_exchange_strong(net->packing, &stale, PACKED_NOW)) return;
+  int stale = FW_COPIES_STALE, now = FW_COPIES_BEING_MADE;
+  if (is_fresh(net) || !atomic_compare_exchange_strong(net->parameters->copies, &stale, FW_COPIES_BEING_MADE)) return;
   for (size_t i = 0; i < net->count; i++)
     pack_weights(net, &net->nodes[i], 0, net->nodes[i].in_width, 0, net->nodes[i].width);
-  atomic_compare_exchange_strong(net->packing, &now, PACKED_FRESH);
+  atomic_compare_exchange_strong(net->parameters->copies, &now, FW_COPIES_FRESH);
 }
 
 /* ---- Rows ---- */

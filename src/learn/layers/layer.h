@@ -4,12 +4,9 @@
 #ifndef FW_LEARN_LAYERS_LAYER_H
 #define FW_LEARN_LAYERS_LAYER_H
 
-#include <stdatomic.h>
-
 #include "base/arena.h"
 #include "kern/math/gather.h"
 #include "kern/math/steps.h"
-#include "learn/data/features.h"
 #include "learn/layers/real.h"
 #include "learn/net/net.h"
 
@@ -20,7 +17,7 @@ typedef struct packed_weights packed_weights; /* fc_packed.c */
 /* Inputs that an fc layer can read side by side. */
 #define MOST_PARTS 4
 
-/* A layer with its parameters. */
+/* A layer with its parameters, which it borrows. */
 typedef struct node {
   const fw_layer *layer;
   size_t index; /* in the graph, and of its tensors in a pass */
@@ -60,10 +57,8 @@ typedef struct tensor {
   real *packed; /* the gradient as it is packed for the gradient of weights; NULL: it is not */
 } tensor;
 
-/* Whether packed weights are those of the net; PACKED_NOW: a thread packs them. */
-enum { PACKED_FRESH, PACKED_STALE, PACKED_NOW };
-
 typedef struct real_net {
+  const fw_parameters *parameters;
   const fw_plan *plan;
   node *nodes;
   size_t count; /* without the loss layer: the loss takes the output of its input */
@@ -71,12 +66,9 @@ typedef struct real_net {
   bool training;
   uint64_t seed;
   fw_features *features; /* records of features; NULL: dense data */
-  size_t record_reals;   /* numbers of a record */
   real *nothing;         /* a record of zeros, for features that the model does not have */
-  fw_arena arena;        /* of nodes and dense arrays */
-  size_t dense_reals;    /* numbers of the dense arrays */
+  fw_arena arena;        /* of nodes and packed weights */
   size_t dense_sums;     /* numbers of real_pass.dense */
-  atomic_int *packing;   /* PACKED_… */
 } real_net;
 
 /* What a pass is for. Where features are divided among ranks, a batch has two on each of them: one for the rank's own
@@ -221,8 +213,7 @@ void REAL_NAME(fw_field_aware_use)(const real_net *net, const node *self, const 
 void REAL_NAME(fw_update_summed)(const node *self, const real_pass *pass, size_t begin, size_t end);
 
 /* The net itself (net_build.c). */
-furrow_status REAL_NAME(fw_net_build)(void **net, const fw_plan *plan, const fw_net_params *params,
-                                      furrow_error *err) FURROW_MUST_USE;
+furrow_status REAL_NAME(fw_net_build)(void **net, const fw_parameters *parameters, furrow_error *err) FURROW_MUST_USE;
 void REAL_NAME(fw_net_clear)(void *net);
 
 extern const layer_ops REAL_NAME(fw_input_sparse_ops), REAL_NAME(fw_input_dense_ops), REAL_NAME(fw_embedding_ops),

@@ -283,7 +283,7 @@ static size_t first_feature(const fw_minibatch *batch, size_t task) {
 /* Inlined by force: a call that does nothing else is dropped. */
 static inline __attribute__((always_inline)) void ask_for_records(const real_net *net, const real_pass *pass,
                                                                   size_t begin, size_t end) {
-  const size_t bytes = net->record_reals * sizeof(real);
+  const size_t bytes = net->parameters->record_numbers * sizeof(real);
   for (size_t feature = begin; feature < end; feature++) {
     const char *record = (const char *)pass->record[feature];
     for (size_t at = 0; at < bytes; at += CACHE_LINE) __builtin_prefetch(record + at, 1);
@@ -329,31 +329,9 @@ static void update(const void *net, void *pass, const fw_step *step, size_t task
 
 /* ---- The table of functions for net.c ---- */
 
-static size_t memory(const void *net) {
-  const real_net *of = net;
-  return of->dense_reals * sizeof(real) + (of->features ? fw_features_memory(of->features) : 0);
-}
-
-static fw_features *features(const void *net) {
-  return ((const real_net *)net)->features;
-}
-
-static void *dense(const void *net, size_t layer, bool bias, size_t array) {
-  const node *self = &((const real_net *)net)->nodes[layer];
-  if (bias) return array == 0 ? self->bias : self->bias_state[array - 1];
-  if (array == 0) atomic_store(((const real_net *)net)->packing, PACKED_STALE); /* the caller may write */
-  return array == 0 ? self->weight : self->state[array - 1];
-}
-
-static size_t record_offset(const void *net, size_t layer, size_t array) {
-  const node *self = &((const real_net *)net)->nodes[layer];
-  return (self->record_at + array * self->record_width) * sizeof(real);
-}
-
 const fw_net_ops REAL_NAME(fw_net_ops) = {
     .create = REAL_NAME(fw_net_build),
     .free = REAL_NAME(fw_net_clear),
-    .memory = memory,
     .pass_create = pass_create,
     .pass_free = pass_free,
     .begin = begin_batch,
@@ -365,8 +343,5 @@ const fw_net_ops REAL_NAME(fw_net_ops) = {
     .sum = sum,
     .update_tasks = update_tasks,
     .update = update,
-    .features = features,
-    .dense = dense,
-    .record_offset = record_offset,
     .ranks = &REAL_NAME(fw_net_rank_ops),
 };

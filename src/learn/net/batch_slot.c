@@ -10,11 +10,11 @@
 #include "learn/data/minibatch.h"
 
 furrow_status fw_batch_slot_init(fw_batch_slot *slot, fw_net *net, const fw_batch_slot *beside, furrow_error *err) {
-  const fw_plan *plan = fw_net_plan(net);
+  const fw_plan *plan = fw_net_parameters(net)->plan;
   fw_batcher_params rules = fw_plan_rules(plan);
   rules.graph = &plan->graph;
   rules.beside = beside ? beside->batcher : NULL;
-  rules.unlisted = fw_net_sums_by_row(net) || fw_net_comm(net)->ranks > 1; /* then it has the list */
+  rules.unlisted = fw_net_sums_by_row(net) || fw_net_parameters(net)->comm->ranks > 1; /* then it has the list */
   *slot = (fw_batch_slot){.net = net, .graph = &plan->graph, .task_rows = FW_TASK_ROWS};
   return fw_batcher_create(&slot->batcher, &rules, err);
 }

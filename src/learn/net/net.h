@@ -1,4 +1,4 @@
-/* learn/net/net.h: a graph with its parameters, for float or double (the element type of the model).
+/* learn/net/net.h: a graph of layers at work on its parameters, in float or double.
  *
  * An update has two phases. First rows: forward and backward pass over ranges of rows, each task its own. Then
  * parameters: each task owns some parameters, sums their gradient over the rows in order, and applies the optimizer.
@@ -14,42 +14,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "comm/collectives.h"
-#include "learn/conf/conf.h"
 #include "learn/data/minibatch.h"
+#include "learn/parameters/parameters.h"
 
 typedef struct fw_net fw_net;
 typedef struct fw_pass fw_pass; /* what one batch needs: outputs and gradients of every layer, records of features */
 
-typedef struct fw_net_params {
-  bool training; /* with optimizer state; else weights alone */
-  uint64_t seed;
-  uint64_t max_features;   /* 0: no limit */
-  const furrow_comm *comm; /* NULL: all features are the net's own; else those of the communicator's rank */
-} fw_net_params;
-
-/* Whether rows of the data have every column (fw_minibatch.x): then an input layer's weights are one dense array. */
-bool fw_plan_dense(const fw_plan *plan);
-
-/* Parameters of the graph. First weights depend on seed, layer and feature alone; a net that does not train starts with
- * zeros. Features of a dense row type have their records at once, those of a sparse one, or without a range, get them
- * as they appear.
- *
- * With a communicator of several ranks, feature `key` belongs to rank key % ranks, and its record exists there alone;
- * dense arrays are the same on all ranks. The plan and the communicator must stay while the net is used. */
-furrow_status fw_net_create(fw_net **net, const fw_plan *plan, const fw_net_params *params,
-                            furrow_error *err) FURROW_MUST_USE;
+/* A net that computes with these parameters, which must outlive it. */
+furrow_status fw_net_create(fw_net **net, fw_parameters *parameters, furrow_error *err) FURROW_MUST_USE;
+/* Takes NULL. */
 void fw_net_free(fw_net *net);
-/* The plan that it was made from, which must outlive it. */
-const fw_plan *fw_net_plan(const fw_net *net);
-/* The ranks that its features are divided among: never NULL. */
-const furrow_comm *fw_net_comm(const fw_net *net);
-/* Whether a feature is the net's own. */
-bool fw_net_owns(const fw_net *net, uint64_t key);
-/* Bytes of a number of the net: 4 or 8. */
-size_t fw_net_element_size(const fw_net *net);
-/* Bytes of parameters and optimizer state now. */
-size_t fw_net_memory(const fw_net *net);
+fw_parameters *fw_net_parameters(const fw_net *net);
 
 furrow_status fw_pass_create(fw_pass **pass, const fw_net *net, furrow_error *err) FURROW_MUST_USE;
 void fw_pass_free(fw_pass *pass);
@@ -99,37 +74,5 @@ void fw_loss_score(const fw_graph *graph, const double *out, furrow_score *score
 bool fw_loss_takes(const fw_graph *graph, double label);
 /* E_RANGE for a label that the loss does not take; NaN: the row has none. */
 furrow_status fw_loss_refuse(const fw_graph *graph, double label, furrow_error *err);
-
-/* ---- Parameters, for saving and loading ----------------------------------------------------------------- */
-
-/* What a layer keeps. A weight of an input layer or embedding has a column for each feature; the rest are one row. */
-typedef struct fw_parameter {
-  const char *name; /* of the matrix: input_weight */
-  size_t layer;
-  bool by_feature; /* weights of features, else a dense array */
-  bool bias;
-  size_t rows;   /* by feature: outputs or factors; else 1 */
-  uint64_t cols; /* dense array: its length; by feature: the range, 0: open */
-  size_t state;  /* arrays of optimizer state of the same shape */
-} fw_parameter;
-
-/* In the order of Angel's matrix ids. */
-size_t fw_net_parameters(const fw_net *net);
-const fw_parameter *fw_net_parameter(const fw_net *net, size_t i);
-/* A dense array: array 0 is the weights, 1 … state the optimizer's. Of the element type of the model. Layers
- * keep copies of weights: a caller that writes them asks for them again after a batch has begun. */
-void *fw_net_dense(const fw_net *net, size_t parameter, size_t array);
-/* Whether features get their records as they appear. */
-bool fw_net_is_open(const fw_net *net);
-/* Features that have a record here, by ascending key, to be freed with fw_free; NULL: all of 0 … *count - 1 have one
- * (never where there are several ranks). */
-furrow_status fw_net_features(const fw_net *net, uint64_t **keys, size_t *count, furrow_error *err) FURROW_MUST_USE;
-/* Where the `rows` numbers of a feature are, in array `array`; NULL: it has no record here. `make` gives it one; it
- * must be the net's own. */
-void *fw_net_feature(const fw_net *net, size_t parameter, uint64_t key, size_t array);
-furrow_status fw_net_make_feature(fw_net *net, uint64_t key, furrow_error *err) FURROW_MUST_USE;
-
-/* The weights of `from`, not its optimizer state, for a net of the same plan, or of one whose numbers are doubles. */
-furrow_status fw_net_copy_weights(fw_net *to, const fw_net *from, furrow_error *err) FURROW_MUST_USE;
 
 #endif

@@ -2,8 +2,8 @@
 #ifndef FW_LEARN_NET_NET_OPS_H
 #define FW_LEARN_NET_NET_OPS_H
 
-#include "learn/data/features.h"
 #include "learn/net/net.h"
+#include "learn/parameters/features.h"
 
 /* What one number, row or use of a net takes where its features are divided among ranks: bytes. */
 typedef struct fw_net_sizes {
@@ -38,9 +38,8 @@ typedef struct fw_net_rank_ops {
 
 /* `net` and `pass` are those of the type: real_net and real_pass of net/layer.h. */
 typedef struct fw_net_ops {
-  furrow_status (*create)(void **net, const fw_plan *plan, const fw_net_params *params, furrow_error *err);
+  furrow_status (*create)(void **net, const fw_parameters *parameters, furrow_error *err);
   void (*free)(void *net);
-  size_t (*memory)(const void *net);
   furrow_status (*pass_create)(void **pass, const void *net, furrow_error *err);
   void (*pass_free)(void *pass);
   furrow_status (*begin)(const void *net, void *pass, const fw_minibatch *batch, bool grow, furrow_error *err);
@@ -52,10 +51,6 @@ typedef struct fw_net_ops {
   void (*sum)(const void *net, void *pass, size_t task);
   size_t (*update_tasks)(const void *net, const void *pass);
   void (*update)(const void *net, void *pass, const fw_step *step, size_t task);
-  fw_features *(*features)(const void *net); /* NULL: dense data */
-  /* Of a layer: its biases or an array of its dense weights; where in a record an array of its numbers is, in bytes */
-  void *(*dense)(const void *net, size_t layer, bool bias, size_t array);
-  size_t (*record_offset)(const void *net, size_t layer, size_t array);
   const fw_net_rank_ops *ranks;
 } fw_net_ops;
 
@@ -66,7 +61,5 @@ extern const fw_net_rank_ops fw_net_rank_ops_f32, fw_net_rank_ops_f64;
 const fw_net_rank_ops *fw_net_ranks(const fw_net *net);
 void *fw_net_real(const fw_net *net);
 void *fw_pass_real(const fw_pass *pass);
-/* Features that have a record here. */
-uint64_t fw_net_feature_count(const fw_net *net);
 
 #endif

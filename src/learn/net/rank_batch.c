@@ -10,8 +10,8 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "learn/data/features.h"
 #include "learn/net/net_ops.h"
+#include "learn/parameters/features.h"
 
 enum { HAS_FAILED = 1, HAS_VALUES = 2, HAS_WEIGHTS = 4, HAS_WIDE_KEYS = 8, HAS_POSITIONS = 16 };
 
@@ -93,11 +93,11 @@ static furrow_status create_lists(fw_rank_batch *b, furrow_error *err) {
   FW_TRY(fw_alloc_zero((void **)&b->writers, ranks, sizeof *b->writers, err));
   FW_TRY(fw_alloc_zero((void **)&b->send_size, ranks, sizeof *b->send_size, err));
   FW_TRY(fw_alloc_zero((void **)&b->receive_size, ranks, sizeof *b->receive_size, err));
-  return fw_alloc_zero(&b->dense, b->sizes.dense + 1, fw_net_element_size(b->net), err);
+  return fw_alloc_zero(&b->dense, b->sizes.dense + 1, fw_net_parameters(b->net)->element, err);
 }
 
 static furrow_status create_batcher(fw_rank_batch *b, furrow_error *err) {
-  const fw_plan *plan = fw_net_plan(b->net);
+  const fw_plan *plan = fw_net_parameters(b->net)->plan;
   fw_batcher_params rules = fw_plan_rules(plan);
   rules.unlisted = fw_net_sums_by_row(b->net);
   b->whole = (fw_batch_slot){.net = b->net, .graph = &plan->graph, .task_rows = FW_TASK_ROWS};
@@ -109,7 +109,7 @@ furrow_status fw_rank_batch_create(fw_rank_batch **batch, fw_net *net, uint64_t 
   fw_rank_batch *made = NULL;
   FW_TRY(fw_alloc_zero((void **)&made, 1, sizeof *made, err));
   made->net = net;
-  made->comm = fw_net_comm(net);
+  made->comm = fw_net_parameters(net)->comm;
   made->ops = fw_net_ranks(net);
   made->sizes = made->ops->sizes(fw_net_real(net));
   made->max_features = max_features;
@@ -350,7 +350,7 @@ static furrow_status check_notices(const fw_rank_batch *b, notice own, furrow_st
   }
   if (status != FURROW_OK) return status;
   if (own.failed) return fw_fail(err, FURROW_E_STATE, "another process failed");
-  if (b->max_features && fw_net_is_open(b->net) && own.features > b->max_features)
+  if (b->max_features && fw_parameters_are_open(fw_net_parameters(b->net)) && own.features > b->max_features)
     return fw_fail(err, FURROW_E_RANGE, "the data has more than %" PRIu64 " features", b->max_features);
   return FURROW_OK;
 }
@@ -391,7 +391,8 @@ static void take_weights(const fw_rank_batch *b, const fw_batch_slot *own) {
 /* `status`: how the parts were joined. */
 static furrow_status exchange_weights(fw_rank_batch *b, const fw_batch_slot *own, furrow_status status,
                                       furrow_error *err) {
-  const notice mine = {.failed = status != FURROW_OK, .features = fw_net_feature_count(b->net)};
+  const notice mine = {.failed = status != FURROW_OK,
+                       .features = fw_parameters_feature_count(fw_net_parameters(b->net))};
   furrow_error lost;
   put_weights(b, &mine);
   const furrow_status exchanged = b->comm->exchange(b->comm, b->send.at, b->send_size, b->weights.at, b->receive_size,
@@ -510,6 +511,6 @@ void fw_rank_batch_sum_dense(fw_rank_batch *b, const fw_batch_slot *own, size_t 
 
 furrow_status fw_rank_batch_add_dense(fw_rank_batch *b, furrow_error *err) {
   const size_t count = b->sizes.dense;
-  if (fw_net_element_size(b->net) == sizeof(float)) return fw_comm_sum_f32(b->comm, b->dense, count, err);
+  if (fw_net_parameters(b->net)->element == sizeof(float)) return fw_comm_sum_f32(b->comm, b->dense, count, err);
   return fw_comm_sum_f64(b->comm, b->dense, count, err);
 }

@@ -26,23 +26,3 @@ bool fw_layer_is_pairs(const fw_graph *graph, const fw_layer *layer) {
   return layer->type == FW_LAYER_BI_INNER_SUM && graph->layers[layer->inputs[0]].type == FW_LAYER_EMBEDDING &&
          graph->layers[layer->inputs[0]].slots == 0;
 }
-
-size_t fw_layer_parameter(const fw_net *net, size_t layer, bool bias) {
-  for (size_t i = 0; i < fw_net_parameters(net); i++)
-    if (fw_net_parameter(net, i)->layer == layer && fw_net_parameter(net, i)->bias == bias) return i;
-  return SIZE_MAX;
-}
-
-double fw_net_number(const fw_net *net, const void *numbers, size_t i) {
-  if (!numbers) return 0;
-  return fw_net_element_size(net) == sizeof(double) ? ((const double *)numbers)[i]
-                                                    : (double)((const float *)numbers)[i];
-}
-
-double fw_net_weight(const fw_net *net, size_t parameter, uint64_t feature, size_t output) {
-  const fw_parameter *about = fw_net_parameter(net, parameter);
-  if (about->by_feature) return fw_net_number(net, fw_net_feature(net, parameter, feature, 0), output);
-  const size_t width = fw_net_plan(net)->graph.layers[about->layer].width;
-  if (feature >= about->cols / width) return 0;
-  return fw_net_number(net, fw_net_dense(net, parameter, 0), (size_t)feature * width + output);
-}

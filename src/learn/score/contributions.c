@@ -135,28 +135,30 @@ static furrow_status list_entries(fw_explainer *e, const furrow_row *row, furrow
   return FURROW_OK;
 }
 
-static void add_linear(fw_explainer *e, const fw_net *net, size_t layer, double times, size_t count) {
-  const size_t weight = fw_layer_parameter(net, layer, false), bias = fw_layer_parameter(net, layer, true);
-  for (size_t c = 0; c < e->classes; c++) e->bias[c] += times * fw_net_number(net, fw_net_dense(net, bias, 0), c);
+static void add_linear(fw_explainer *e, const fw_parameters *p, size_t layer, double times, size_t count) {
+  const size_t weight = fw_parameters_find(p, layer, false), bias = fw_parameters_find(p, layer, true);
+  for (size_t c = 0; c < e->classes; c++)
+    e->bias[c] += times * fw_parameters_get(p, fw_parameters_dense(p, bias, 0), c);
   for (size_t i = 0; i < count; i++)
     for (size_t c = 0; c < e->classes; c++)
-      e->values[i * e->classes + c] += times * e->entries[i].x * fw_net_weight(net, weight, e->entries[i].feature, c);
+      e->values[i * e->classes + c] +=
+          times * e->entries[i].x * fw_parameters_get(p, fw_parameters_weights(p, weight, e->entries[i].feature), c);
 }
 
 /* Adds half of <u_i, sum of the others' u> for each feature. */
-static void add_pairs(fw_explainer *e, const fw_net *net, size_t embedding, size_t factors, double times,
+static void add_pairs(fw_explainer *e, const fw_parameters *p, size_t embedding, size_t factors, double times,
                       size_t count) {
-  const size_t parameter = fw_layer_parameter(net, embedding, false);
+  const size_t parameter = fw_parameters_find(p, embedding, false);
   memset(e->sum, 0, factors * sizeof *e->sum);
   for (size_t i = 0; i < count; i++) {
-    const void *v = fw_net_feature(net, parameter, e->entries[i].feature, 0);
-    for (size_t f = 0; v && f < factors; f++) e->sum[f] += e->entries[i].x * fw_net_number(net, v, f);
+    const void *v = fw_parameters_feature(p, parameter, e->entries[i].feature, 0);
+    for (size_t f = 0; v && f < factors; f++) e->sum[f] += e->entries[i].x * fw_parameters_get(p, v, f);
   }
   for (size_t i = 0; i < count; i++) {
-    const void *v = fw_net_feature(net, parameter, e->entries[i].feature, 0);
+    const void *v = fw_parameters_feature(p, parameter, e->entries[i].feature, 0);
     double products = 0;
     for (size_t f = 0; v && f < factors; f++) {
-      const double u = e->entries[i].x * fw_net_number(net, v, f);
+      const double u = e->entries[i].x * fw_parameters_get(p, v, f);
       products += u * (e->sum[f] - u);
     }
     e->values[i] += times * products / 2; /* such a layer has one output */
@@ -167,7 +169,7 @@ static void add_pairs(fw_explainer *e, const fw_net *net, size_t embedding, size
 static furrow_status explain_net(fw_explainer *e, const furrow_scorer *scorer, const furrow_row *row,
                                  furrow_error *err) {
   const fw_graph *graph = &fw_scorer_plan(scorer)->graph;
-  const fw_net *net = fw_scorer_net(scorer);
+  const fw_parameters *p = fw_scorer_parameters(scorer);
   const double *times = fw_scorer_additive(scorer);
   FW_TRY(list_entries(e, row, err));
   FW_TRY(reserve(e, row->length, err));
@@ -176,12 +178,12 @@ static furrow_status explain_net(fw_explainer *e, const furrow_scorer *scorer, c
   for (size_t i = 0; i < row->length; i++) e->features[i] = e->entries[i].feature;
   for (size_t i = 0; i < graph->count; i++) {
     const fw_layer *layer = &graph->layers[i];
-    if (times[i] > 0 && fw_layer_is_linear(layer)) add_linear(e, net, i, times[i], row->length);
+    if (times[i] > 0 && fw_layer_is_linear(layer)) add_linear(e, p, i, times[i], row->length);
     if (!(times[i] > 0 && fw_layer_is_pairs(graph, layer))) continue;
     void *memory = e->sum;
     FW_TRY(fw_grow(&memory, &e->sum_capacity, layer->factors, sizeof *e->sum, err));
     e->sum = memory;
-    add_pairs(e, net, layer->inputs[0], layer->factors, times[i], row->length);
+    add_pairs(e, p, layer->inputs[0], layer->factors, times[i], row->length);
   }
   return FURROW_OK;
 }

@@ -10,27 +10,27 @@
 
 /* Where a graph has what a factorization machine needs: indices of parameters, SIZE_MAX: nowhere. */
 typedef struct machine {
-  const fw_net *net;
+  const fw_parameters *p;
   size_t weight, bias, embedding, factors;
 } machine;
 
 static void look_at_layer(machine *m, const fw_graph *graph, size_t i, size_t *crosses, size_t *inputs) {
   const fw_layer *layer = &graph->layers[i];
   if (layer->type == FW_LAYER_BI_INNER_SUM) {
-    m->embedding = fw_layer_parameter(m->net, layer->inputs[0], false);
+    m->embedding = fw_parameters_find(m->p, layer->inputs[0], false);
     m->factors = layer->factors;
     ++*crosses;
   }
   if (layer->type == FW_LAYER_INPUT && layer->width == 1 && layer->activation == FW_ACTIVATION_IDENTITY) {
-    m->weight = fw_layer_parameter(m->net, i, false);
-    m->bias = fw_layer_parameter(m->net, i, true);
+    m->weight = fw_parameters_find(m->p, i, false);
+    m->bias = fw_parameters_find(m->p, i, true);
     ++*inputs;
   }
 }
 
 static furrow_status find_machine(machine *m, const furrow_scorer *scorer, furrow_error *err) {
   const fw_plan *plan = fw_scorer_plan(scorer);
-  *m = (machine){.net = fw_scorer_net(scorer)};
+  *m = (machine){.p = fw_scorer_parameters(scorer)};
   size_t crosses = 0, inputs = 0;
   for (size_t i = 0; i < plan->graph.count; i++) look_at_layer(m, &plan->graph, i, &crosses, &inputs);
   if (crosses != 1)
@@ -51,10 +51,10 @@ static double sums_of(const machine *m, const furrow_row *row, double *sum) {
   for (size_t i = 0; i < row->length; i++) {
     const uint64_t key = furrow_row_get_index(row, i);
     const double x = furrow_row_get_value(row, i);
-    linear += x * fw_net_number(m->net, fw_net_feature(m->net, m->weight, key, 0), 0);
-    const void *v = fw_net_feature(m->net, m->embedding, key, 0);
+    linear += x * fw_parameters_get(m->p, fw_parameters_feature(m->p, m->weight, key, 0), 0);
+    const void *v = fw_parameters_feature(m->p, m->embedding, key, 0);
     for (size_t f = 0; f < m->factors; f++) {
-      const double u = x * fw_net_number(m->net, v, f);
+      const double u = x * fw_parameters_get(m->p, v, f);
       sum[f] += u;
       squares += u * u;
     }
@@ -78,7 +78,7 @@ static furrow_status vector_of(const furrow_scorer *scorer, const furrow_row *ro
   if (status != FURROW_OK) return status;
   double sum[MOST_FACTORS];
   *own = sums_of(&m, row, sum);
-  *bias = fw_net_number(m.net, fw_net_dense(m.net, m.bias, 0), 0);
+  *bias = fw_parameters_get(m.p, fw_parameters_dense(m.p, m.bias, 0), 0);
   for (size_t f = 0; f < m.factors; f++) vector[f] = (float)sum[f];
   *last = vector + m.factors;
   return FURROW_OK;
@@ -111,7 +111,7 @@ furrow_status furrow_scorer_features(const furrow_scorer *scorer, uint64_t first
   const fw_forest *forest = fw_scorer_forest(scorer);
   const fw_plan *plan = fw_scorer_plan(scorer);
   furrow_status status = forest ? fw_forest_features(forest, &keys, &have, err)
-                                : fw_net_features(fw_scorer_net(scorer), &keys, &have, err);
+                                : fw_parameters_keys(fw_scorer_parameters(scorer), &keys, &have, err);
   if (!forest && fw_plan_dense(plan)) have = (size_t)plan->data.range;
   if (status == FURROW_OK) status = fw_alloc((void **)&found, have, sizeof *found, err);
   for (size_t i = 0; status == FURROW_OK && i < have; i++) {

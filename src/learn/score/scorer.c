@@ -14,8 +14,8 @@
 #include "learn/data/minibatch.h"
 #include "learn/forest/forest_files.h"
 #include "learn/forest/forest_predictor.h"
+#include "learn/parameters/parameters_load.h"
 #include "learn/score/additive.h"
-#include "learn/score/model_in.h"
 #include "learn/train/trainer.h"
 
 #define ROWS_AT_ONCE 256
@@ -23,7 +23,8 @@
 struct furrow_scorer {
   furrow_learn_conf *conf;
   fw_plan *plan;
-  fw_net *net; /* NULL: trees */
+  fw_parameters *parameters; /* NULL: trees */
+  fw_net *net;
   fw_forest *forest;
   fw_forest_predictor *predictor;
   char **names; /* of features; NULL: they have none */
@@ -44,7 +45,8 @@ struct furrow_scorer_scratch {
 
 static furrow_status make_net(furrow_scorer *scorer, furrow_error *err) {
   FW_TRY(fw_additive_create(&scorer->additive, &scorer->plan->graph, err));
-  return fw_net_create(&scorer->net, scorer->plan, &(fw_net_params){0}, err);
+  FW_TRY(fw_parameters_create(&scorer->parameters, scorer->plan, &(fw_parameters_params){0}, err));
+  return fw_net_create(&scorer->net, scorer->parameters, err);
 }
 
 static furrow_status make_predictor(furrow_scorer *scorer, furrow_error *err) {
@@ -61,7 +63,7 @@ static furrow_status load_model(furrow_scorer *scorer, const char *folder, const
   }
   furrow_status status = make_net(scorer, err);
   if (status != FURROW_OK) return status;
-  return fw_model_load(scorer->net, scorer->plan, folder, params->fc_order, params->threads, err);
+  return fw_parameters_load(scorer->parameters, folder, params->fc_order, params->threads, err);
 }
 
 /* The names of the features, from the list of the key `columns`. */
@@ -120,7 +122,7 @@ static furrow_status copy_model(furrow_scorer *scorer, const furrow_trainer *tra
   const fw_forest *forest = trainer->forest;
   furrow_status status = forest ? fw_forest_copy(&scorer->forest, forest, err) : make_net(scorer, err);
   if (status != FURROW_OK) return status;
-  return forest ? make_predictor(scorer, err) : fw_net_copy_weights(scorer->net, trainer->net, err);
+  return forest ? make_predictor(scorer, err) : fw_parameters_copy(scorer->parameters, trainer->parameters, err);
 }
 
 furrow_status furrow_scorer_create(furrow_scorer **scorer, const furrow_trainer *trainer, furrow_error *err) {
@@ -136,6 +138,7 @@ furrow_status furrow_scorer_create(furrow_scorer **scorer, const furrow_trainer 
 void furrow_scorer_free(furrow_scorer *scorer) {
   if (!scorer) return;
   fw_net_free(scorer->net);
+  fw_parameters_free(scorer->parameters);
   furrow_encoder_free(scorer->encoder);
   fw_free(scorer->additive);
   fw_forest_predictor_free(scorer->predictor);
@@ -155,8 +158,8 @@ const fw_plan *fw_scorer_plan(const furrow_scorer *scorer) {
   return scorer->plan;
 }
 
-const fw_net *fw_scorer_net(const furrow_scorer *scorer) {
-  return scorer->net;
+const fw_parameters *fw_scorer_parameters(const furrow_scorer *scorer) {
+  return scorer->parameters;
 }
 
 const fw_forest *fw_scorer_forest(const furrow_scorer *scorer) {

@@ -4,12 +4,12 @@
 
 #include "comm/collectives.h"
 #include "learn/forest/forest.h"
-#include "learn/net/net.h"
+#include "learn/parameters/parameters.h"
 #include "learn/score/contributions.h"
 
 const fw_plan *fw_scorer_plan(const furrow_scorer *scorer);
 /* The one that it has; the other is NULL. */
-const fw_net *fw_scorer_net(const furrow_scorer *scorer);
+const fw_parameters *fw_scorer_parameters(const furrow_scorer *scorer);
 const fw_forest *fw_scorer_forest(const furrow_scorer *scorer);
 /* A net's, by fw_additive_create. */
 const double *fw_scorer_additive(const furrow_scorer *scorer);

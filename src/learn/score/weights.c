@@ -26,14 +26,14 @@ static furrow_status check_wide(const furrow_scorer *scorer, furrow_error *err) 
 /* The length of a feature's vector; NaN: there is not one embedding. */
 static double vector_length(const furrow_scorer *scorer, uint64_t feature) {
   const fw_graph *graph = &fw_scorer_plan(scorer)->graph;
-  const fw_net *net = fw_scorer_net(scorer);
+  const fw_parameters *p = fw_scorer_parameters(scorer);
   size_t embeddings = 0;
   double squares = 0;
   for (size_t i = 0; i < graph->count; i++) {
     if (graph->layers[i].type != FW_LAYER_EMBEDDING) continue;
-    const void *v = fw_net_feature(net, fw_layer_parameter(net, i, false), feature, 0);
+    const void *v = fw_parameters_feature(p, fw_parameters_find(p, i, false), feature, 0);
     for (size_t f = 0; v && f < graph->layers[i].factors; f++)
-      squares += fw_net_number(net, v, f) * fw_net_number(net, v, f);
+      squares += fw_parameters_get(p, v, f) * fw_parameters_get(p, v, f);
     embeddings++;
   }
   return embeddings == 1 ? sqrt(squares) : NAN;
@@ -43,13 +43,14 @@ furrow_status furrow_scorer_feature_weights(const furrow_scorer *scorer, uint64_
                                             double *norm, furrow_error *err) {
   FW_TRY(check_wide(scorer, err));
   const fw_graph *graph = &fw_scorer_plan(scorer)->graph;
-  const fw_net *net = fw_scorer_net(scorer);
+  const fw_parameters *p = fw_scorer_parameters(scorer);
   memset(weights, 0, graph->outputs * sizeof *weights);
   for (size_t i = 0; i < graph->count; i++) {
     if (!is_wide(scorer, i)) continue;
-    const size_t parameter = fw_layer_parameter(net, i, false);
+    const size_t parameter = fw_parameters_find(p, i, false);
     for (size_t c = 0; c < graph->outputs; c++)
-      weights[c] += fw_scorer_additive(scorer)[i] * fw_net_weight(net, parameter, feature, c);
+      weights[c] +=
+          fw_scorer_additive(scorer)[i] * fw_parameters_get(p, fw_parameters_weights(p, parameter, feature), c);
   }
   if (norm) *norm = vector_length(scorer, feature);
   return FURROW_OK;
@@ -58,13 +59,13 @@ furrow_status furrow_scorer_feature_weights(const furrow_scorer *scorer, uint64_
 furrow_status furrow_scorer_bias(const furrow_scorer *scorer, double *bias, furrow_error *err) {
   FW_TRY(check_wide(scorer, err));
   const fw_graph *graph = &fw_scorer_plan(scorer)->graph;
-  const fw_net *net = fw_scorer_net(scorer);
+  const fw_parameters *p = fw_scorer_parameters(scorer);
   memset(bias, 0, graph->outputs * sizeof *bias);
   for (size_t i = 0; i < graph->count; i++) {
     if (!is_wide(scorer, i)) continue;
-    const void *numbers = fw_net_dense(net, fw_layer_parameter(net, i, true), 0);
+    const void *numbers = fw_parameters_dense(p, fw_parameters_find(p, i, true), 0);
     for (size_t c = 0; c < graph->outputs; c++)
-      bias[c] += fw_scorer_additive(scorer)[i] * fw_net_number(net, numbers, c);
+      bias[c] += fw_scorer_additive(scorer)[i] * fw_parameters_get(p, numbers, c);
   }
   return FURROW_OK;
 }

@@ -62,7 +62,7 @@ static double best_loss(const furrow_trainer *t) {
 bool fw_fit_diverged(const fw_fit *f, furrow_status status, const fw_epoch *epoch) {
   const furrow_trainer *t = f->trainer;
   if (t->forest || f->exact || f->rank) return false;
-  if (status != FURROW_OK) return status == FURROW_E_RANGE && t->diverged;
+  if (status != FURROW_OK) return status == FURROW_E_RANGE && t->steps.diverged;
   const double loss = epoch->train.loss, constant = fw_fit_constant_loss(f, &epoch->train);
   if (epoch->train.weight > 0 && !isfinite(loss)) return true;
   return loss > FAR * fmax(constant, start_loss(f, &epoch->train)) && (t->epochs == 0 || loss > FAR * best_loss(t));
@@ -81,21 +81,18 @@ static furrow_status give_up(const fw_fit *f, furrow_status status, const fw_epo
 
 static furrow_status start_again(fw_fit *f, furrow_error *err) {
   furrow_trainer *t = f->trainer;
-  fw_net *net = NULL;
-  t->steps = 0;
-  furrow_status status = fw_trainer_new_net(t, &net, err);
-  if (status == FURROW_OK) status = fw_trainer_adopt(t, net, err);
-  if (status != FURROW_OK) fw_net_free(net);
-  return status == FURROW_OK ? f->ops->begin(f, err) : status;
+  t->steps.count = 0;
+  FW_TRY(fw_trainer_restart(t, err));
+  return f->ops->begin(f, err);
 }
 
 furrow_status fw_fit_go_back(fw_fit *f, furrow_status status, const fw_epoch *epoch, furrow_error *err) {
   furrow_trainer *t = f->trainer;
   const bool kept = t->best > 0 && f->best_snapshot.size > 0;
-  if (t->halvings == FW_HALVINGS_MAX || (!f->anew && !kept) || fw_samples_pass_once(f->samples))
+  if (t->steps.halvings == FW_HALVINGS_MAX || (!f->anew && !kept) || fw_samples_pass_once(f->samples))
     return give_up(f, status, epoch, err);
-  t->halvings++;
-  t->diverged = false;
+  t->steps.halvings++;
+  t->steps.diverged = false;
   t->best = kept ? t->best : 0;
   t->epochs = t->best;
   return kept ? f->ops->restore(f, err) : start_again(f, err);
@@ -103,7 +100,7 @@ furrow_status fw_fit_go_back(fw_fit *f, furrow_status status, const fw_epoch *ep
 
 /* By their number alone, which a checkpoint has. */
 furrow_status fw_fit_note_halvings(fw_fit *f, furrow_error *err) {
-  const uint32_t times = f->trainer->halvings;
+  const uint32_t times = f->trainer->steps.halvings;
   if (times == 0) return FURROW_OK;
   return fw_notes_add(&f->trainer->notes, false, err,
                       "training diverged%s: it went back and halved the learning rate%s, to 1/%u",

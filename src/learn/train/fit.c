@@ -13,12 +13,12 @@
 #include "learn/conf/conf_data.h"
 #include "learn/data/samples.h"
 #include "learn/forest/booster.h"
+#include "learn/parameters/fold.h"
 #include "learn/train/divergence.h"
 #include "learn/train/encoded_data.h"
 #include "learn/train/fit_convex.h"
 #include "learn/train/fit_factors.h"
 #include "learn/train/fit_rank.h"
-#include "learn/train/fold.h"
 #include "learn/train/leave_out.h"
 #include "learn/train/prepare.h"
 
@@ -173,7 +173,8 @@ static furrow_status validate(fw_fit *f, fw_epoch *epoch, furrow_error *err) {
   fw_tally_clear(f->tally, FW_EXACT_ROWS);
   furrow_status status = f->ops->score_valid(f, err);
   if (status == FURROW_E_RANGE) return name_valid(f, status, err);
-  const bool counted = f->ops->scores_all_ranks || f->trainer->rank_batch; /* the rows of all ranks */
+  const bool counted =
+      f->ops->scores_all_ranks || (f->trainer->solver && f->trainer->solver->ranks); /* the rows of all ranks */
   if (status == FURROW_OK && !counted) status = fw_tally_reduce(f->tally, f->trainer->comm, err);
   if (status != FURROW_OK) return status;
   fw_tally_metrics(f->tally, &epoch->valid);
@@ -241,8 +242,8 @@ static furrow_status save_checkpoint(fw_fit *f, furrow_error *err) {
   const furrow_trainer *t = f->trainer;
   const uint32_t every = f->params.checkpoint_every ? f->params.checkpoint_every : 1;
   if (!f->params.checkpoint || (t->epochs % every != 0 && t->epochs != t->plan->train.epochs)) return FURROW_OK;
-  fw_checkpoint checkpoint = {.steps = t->steps, .best = t->best, .epochs = t->epochs, .history = t->history};
-  checkpoint.halvings = t->halvings;
+  fw_checkpoint checkpoint = {.steps = t->steps.count, .best = t->best, .epochs = t->epochs, .history = t->history};
+  checkpoint.halvings = t->steps.halvings;
   checkpoint.best_steps = f->best_steps;
   if (t->best != t->epochs) checkpoint.best_snapshot = f->best_snapshot;
   const fw_snapshot_ops snapshot_ops = f->ops->snapshot_ops(t);
@@ -261,9 +262,9 @@ static void take_checkpoint(fw_fit *f, fw_checkpoint *checkpoint) {
   fw_free(t->history);
   t->history = checkpoint->history;
   t->epochs = t->history_capacity = checkpoint->epochs;
-  t->steps = checkpoint->steps;
+  t->steps.count = checkpoint->steps;
   t->best = checkpoint->best;
-  t->halvings = checkpoint->halvings;
+  t->steps.halvings = checkpoint->halvings;
   f->best_steps = checkpoint->best_steps;
   f->best_snapshot = checkpoint->best_snapshot;
   for (size_t i = 0; t->plan->graph.loss == FW_LOSS_LAMBDA && i < t->epochs; i++) restore_ndcg(&t->history[i]);
@@ -347,10 +348,10 @@ static furrow_status report_epoch(const fw_fit *f, const fw_epoch *epoch, furrow
 
 /* Ranks go on, or back, together. */
 static furrow_status share_divergence(fw_fit *f, furrow_status status, furrow_error *err) {
-  uint64_t diverged = f->trainer->diverged;
+  uint64_t diverged = f->trainer->steps.diverged;
   status = fw_fit_share_failure(f, status, err);
   if (f->trainer->comm->ranks > 1) FW_TRY(fw_comm_max_u64(f->trainer->comm, &diverged, 1, err));
-  f->trainer->diverged = diverged > 0;
+  f->trainer->steps.diverged = diverged > 0;
   return status;
 }
 
@@ -367,7 +368,7 @@ static furrow_status run_epoch(fw_fit *f, furrow_error *err) {
   FW_TRY(status);
   FW_TRY(fw_fit_share_failure(f, report_epoch(f, &epoch, err), err));
   status = share_divergence(f, validate(f, &epoch, err), err);
-  if (status != FURROW_OK && f->trainer->diverged) return fw_fit_go_back(f, status, &epoch, err);
+  if (status != FURROW_OK && f->trainer->steps.diverged) return fw_fit_go_back(f, status, &epoch, err);
   FW_TRY(status);
   to_units_of_data(f, &epoch.valid);
   status = add_to_history(f, &epoch, err);
@@ -402,8 +403,8 @@ static furrow_status run_all_epochs(fw_fit *f, furrow_error *err) {
   furrow_trainer *t = f->trainer;
   t->epochs = 0;
   t->best = 0;
-  t->halvings = 0;
-  t->diverged = t->fell_back = false;
+  t->steps.halvings = 0;
+  t->steps.diverged = t->fell_back = false;
   f->phase = "training";
   furrow_status status = begin_checkpoints(f, err);
   if (status == FURROW_OK) status = f->ops->begin(f, err);
@@ -413,7 +414,7 @@ static furrow_status run_all_epochs(fw_fit *f, furrow_error *err) {
   if (status == FURROW_OK && back) status = f->ops->restore(f, err);
   t->seen.saved_epoch = f->params.keep_best ? t->best : 0;
   if (status == FURROW_OK && f->ops->finish) status = f->ops->finish(f, err);
-  t->trained |= t->steps > 0;
+  t->trained |= t->steps.count > 0;
   if (status == FURROW_OK) status = fw_fit_note_halvings(f, err);
   return status == FURROW_OK ? fw_fit_compare_constant(f, err) : status;
 }
@@ -490,10 +491,10 @@ static furrow_status change_units(fw_fit *f, bool back, furrow_error *err) {
     scale_delta(f, true);
     if (f->widen) FW_TRY(use_doubles(t, err));
     FW_TRY(fw_trainer_forget_steps(t, err));
-    return fw_fold_scaling(t->net, t->plan, &f->scaling, err);
+    return fw_parameters_fold(t->parameters, &f->scaling, err);
   }
   furrow_status status = f->anew ? FURROW_OK : fw_scaling_invert(&inverse, &f->scaling, err);
-  if (status == FURROW_OK && !f->anew) status = fw_fold_scaling(t->net, t->plan, &inverse, err);
+  if (status == FURROW_OK && !f->anew) status = fw_parameters_fold(t->parameters, &inverse, err);
   fw_scaling_clear(&inverse);
   if (status != FURROW_OK) return status;
   scale_delta(f, false);

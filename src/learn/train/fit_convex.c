@@ -69,7 +69,7 @@ static furrow_status take_rows(fw_convex_fit *c, const fw_fit *f, const fw_epoch
 static furrow_status check_features(const fw_convex_fit *c, const furrow_trainer *t, furrow_error *err) {
   size_t features = 0;
   (void)fw_linear_problem_keys(c->problem, &features);
-  if (t->max_features == 0 || features <= t->max_features || !fw_net_is_open(t->net)) return FURROW_OK;
+  if (t->max_features == 0 || features <= t->max_features || !fw_parameters_are_open(t->parameters)) return FURROW_OK;
   return fw_fail(err, FURROW_E_RANGE, "the data has more than %" PRIu64 " features", t->max_features);
 }
 
@@ -169,8 +169,11 @@ furrow_status fw_convex_fit_solve(fw_convex_fit *convex, const fw_fit *f, furrow
   return convert(convex, f, err);
 }
 
-const double *fw_convex_fit_parameters(const fw_convex_fit *convex) {
-  return convex->in_net_units ? convex->in_net_units : fw_linear_solver_weights(convex->solver);
+fw_linear_model fw_convex_model(const fw_convex_fit *convex) {
+  fw_linear_model model = {.outputs = convex->outputs};
+  model.keys = fw_linear_problem_keys(convex->problem, &model.features);
+  model.weights = convex->in_net_units ? convex->in_net_units : fw_linear_solver_weights(convex->solver);
+  return model;
 }
 
 /* ---- Epochs ---- */
@@ -200,18 +203,18 @@ static furrow_status train_iterations(fw_fit *f, fw_epoch *epoch, furrow_error *
     FW_TRY(fw_fit_ask(f, i + 1, FW_EPOCH_ITERATIONS, err));
   }
   f->done = state != FW_LBFGS_GOING;
-  f->trainer->steps++;
+  f->trainer->steps.count++;
   epoch->shown.learning_rate = 1;
   fw_tally_clear(f->tally, FW_EXACT_TRAIN_ROWS);
   FW_TRY(fw_convex_fit_tally(f->convex, fw_linear_solver_weights(f->convex->solver), f, err));
   fw_tally_metrics(f->tally, &epoch->train);
   epoch->shown.seconds = fw_fit_seconds() - start;
-  return f->valid ? fw_linear_put(f->trainer->net, f->convex, err) : FURROW_OK;
+  return f->valid ? fw_convex_put(f->convex, f->trainer->parameters, err) : FURROW_OK;
 }
 
 /* With validation rows the net has the weights of each epoch, or of the best one, already. */
 static furrow_status finish(fw_fit *f, furrow_error *err) {
-  if (!f->valid) FW_TRY(fw_linear_put(f->trainer->net, f->convex, err));
+  if (!f->valid) FW_TRY(fw_convex_put(f->convex, f->trainer->parameters, err));
   if (f->done) return FURROW_OK;
   return fw_notes_add(&f->trainer->notes, false, err,
                       "the minimum was not reached in %zu iterations; more epochs (key `epochs`) may help",

@@ -4,6 +4,7 @@
 #define FW_LEARN_TRAIN_FIT_CONVEX_H
 
 #include "learn/convex/linear_problem.h"
+#include "learn/parameters/linear_parameters.h"
 #include "learn/train/fit.h"
 
 enum { FW_EPOCH_ITERATIONS = 10 }; /* of the solver, in an epoch */
@@ -32,8 +33,8 @@ furrow_status fw_convex_fit_solve(fw_convex_fit *convex, const fw_fit *fit, furr
 /* Counts the scores of the rows at x in fit->tally, those of all ranks. */
 furrow_status fw_convex_fit_tally(fw_convex_fit *convex, const double *x, const fw_fit *fit,
                                   furrow_error *err) FURROW_MUST_USE;
-/* W[feature][output] and behind it b[output], for rows as the net has them. */
-const double *fw_convex_fit_parameters(const fw_convex_fit *convex);
+/* The solution, for rows as the net has them; valid while the problem stays as it is. */
+fw_linear_model fw_convex_model(const fw_convex_fit *convex);
 
 /* The strength of regularisation that the plan has for a linear model; 1 where it leaves it to Furrow. */
 double fw_convex_strength(const fw_fit *fit);

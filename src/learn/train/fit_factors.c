@@ -56,7 +56,7 @@ static void add_noise(fw_factor_fit *p, double deviation) {
 
 /* The weights of the linear model, which has the same features: both are of the rows to train with. */
 static void take_linear(fw_factor_fit *p, const fw_convex_fit *linear) {
-  const double *w = fw_convex_fit_parameters(linear);
+  const double *w = fw_convex_model(linear).weights;
   const size_t features = feature_count(p);
   for (size_t i = 0; i <= features; i++) p->x[i * (1 + p->factors)] = w[i];
 }
@@ -148,6 +148,12 @@ static furrow_status solve(fw_factor_fit *p, double l2, int iterations, double l
   return status;
 }
 
+static furrow_status put_factors(const furrow_trainer *t, const fw_factor_fit *p, furrow_error *err) {
+  size_t features = 0;
+  const uint64_t *keys = fw_linear_problem_keys(p->rows->problem, &features);
+  return fw_parameters_put_factors(t->parameters, keys, features, p->x, err);
+}
+
 static furrow_status train_strength(fw_fit *f, fw_epoch *epoch, furrow_error *err) {
   const double start = fw_fit_seconds();
   const fw_plan *plan = f->trainer->plan;
@@ -157,13 +163,13 @@ static furrow_status train_strength(fw_fit *f, fw_epoch *epoch, furrow_error *er
   add_noise(p, plan->train.init_embedding);
   f->reported = 0;
   FW_TRY(solve(p, f->linear_l2, ITERATIONS, LEAST_GAIN, f, err));
-  f->trainer->steps++;
+  f->trainer->steps.count++;
   epoch->shown.learning_rate = 1;
   fw_tally_clear(f->tally, FW_EXACT_TRAIN_ROWS);
   FW_TRY(fw_convex_fit_tally(p->rows, p->x, f, err));
   fw_tally_metrics(f->tally, &epoch->train);
   epoch->shown.seconds = fw_fit_seconds() - start;
-  return fw_factors_put(f->trainer->net, p->rows->problem, p->x, err);
+  return put_factors(f->trainer, p, err);
 }
 
 static furrow_status keep(fw_fit *f, furrow_error *err) {
@@ -211,7 +217,7 @@ static furrow_status solve_all(fw_fit *f, furrow_error *err) {
     take_best(&all, p, f->trainer->plan->train.init_embedding);
     status = solve(&all, f->linear_l2, LAST_ITERATIONS, LEAST_GAIN / 10, NULL, err);
   }
-  if (status == FURROW_OK) status = fw_factors_put(f->trainer->net, all.rows->problem, all.x, err);
+  if (status == FURROW_OK) status = put_factors(f->trainer, &all, err);
   fw_convex_fit_free(all.rows);
   fw_free(all.x);
   fw_free(all.best);

@@ -194,7 +194,7 @@ static furrow_status train_round(fw_fit *f, fw_epoch *epoch, furrow_error *err) 
   fw_tally_metrics(f->tally, &epoch->train);
   epoch->train.rows = rows;
   epoch->shown.seconds = fw_fit_seconds() - start;
-  f->trainer->steps++;
+  f->trainer->steps.count++;
   return FURROW_OK;
 }
 

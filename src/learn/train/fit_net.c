@@ -4,10 +4,9 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "learn/data/samples.h"
-#include "learn/net/snapshot.h"
+#include "learn/parameters/snapshot.h"
 #include "learn/train/fit.h"
 #include "learn/train/linear_start.h"
-#include "learn/train/pipeline.h"
 
 enum { VALID_ROWS = 512 };
 
@@ -47,29 +46,12 @@ static fw_row_source source_of(const fw_fit *f, fw_epoch_rows *epoch_rows, size_
 
 /* ---- An epoch ------------------------------------------------------------------------------------------- */
 
-static furrow_status train_ranks(fw_fit *f, const fw_row_source *from, furrow_error *err) {
-  const fw_rank_epoch epoch = {.from = from, .epoch = f->epoch, .tally = f->tally, .done = fw_fit_progress, .user = f};
-  double loss;
-  return fw_trainer_update_ranks(f->trainer, &epoch, &loss, err);
-}
-
-static furrow_status train_alone(fw_fit *f, const fw_row_source *from, furrow_error *err) {
-  const fw_pipeline_job job = {.from = from,
-                               .train = true,
-                               .epoch = f->epoch,
-                               .take = fw_tally_batch,
-                               .user = f->tally,
-                               .done = fw_fit_progress,
-                               .done_user = f};
-  return fw_pipeline_run(f->trainer, &job, err);
-}
-
 /* That of the first layer, which may have one of its own. */
 static double rate_of(const furrow_trainer *trainer, uint32_t epoch) {
-  const fw_step step = fw_trainer_step_at(trainer, trainer->steps + 1, epoch);
+  const fw_step step = fw_steps_next(&trainer->steps, &trainer->plan->train, epoch);
   const fw_optimizer *first = &trainer->plan->graph.layers[0].optimizer;
   const bool ftrl = first->type == FW_OPTIMIZER_FTRL && trainer->plan->train.recommended; /* alpha is its rate */
-  if (ftrl) return ldexp(first->a, -(int)trainer->halvings);
+  if (ftrl) return ldexp(first->a, -(int)trainer->steps.halvings);
   return isnan(first->lr) ? step.rate : first->lr * step.scale;
 }
 
@@ -80,7 +62,14 @@ static furrow_status train_epoch(fw_fit *f, fw_epoch *epoch, furrow_error *err) 
   fw_tally_clear(f->tally, FW_EXACT_TRAIN_ROWS);
   epoch->shown.learning_rate = rate_of(f->trainer, epoch->shown.epoch);
   furrow_status status = fw_epoch_rows_start(f->train, epoch->shown.epoch, err);
-  if (status == FURROW_OK) status = f->trainer->rank_batch ? train_ranks(f, &from, err) : train_alone(f, &from, err);
+  const fw_net_job job = {.from = &from,
+                          .train = true,
+                          .epoch = epoch->shown.epoch,
+                          .take = fw_tally_batch,
+                          .user = f->tally,
+                          .done = fw_fit_progress,
+                          .done_user = f};
+  if (status == FURROW_OK) status = fw_net_solver_run(f->trainer->solver, &job, err);
   if (status == FURROW_E_RANGE && err && !err->file[0]) fw_error_set_file(err, fw_samples_name(f->samples));
   if (status != FURROW_OK) return status;
   fw_tally_metrics(f->tally, &epoch->train);
@@ -91,7 +80,7 @@ static furrow_status train_epoch(fw_fit *f, fw_epoch *epoch, furrow_error *err) 
 furrow_status fw_fit_net_score(fw_fit *f, fw_scored_batch take, void *user, furrow_error *err) {
   const fw_row_source from = source_of(f, f->valid, VALID_ROWS);
   FW_TRY(fw_epoch_rows_start(f->valid, 0, err));
-  return fw_trainer_score(f->trainer, &from, take, user, err);
+  return fw_net_solver_run(f->trainer->solver, &(fw_net_job){.from = &from, .take = take, .user = user}, err);
 }
 
 furrow_status fw_fit_net_score_valid(fw_fit *f, furrow_error *err) {
@@ -107,28 +96,28 @@ static furrow_status append_snapshot(void *to, const void *bytes, size_t size, f
 
 furrow_status fw_fit_net_keep(fw_fit *f, furrow_error *err) {
   fw_buffer_reset(&f->best_snapshot);
-  f->best_steps = f->trainer->steps;
-  return fw_net_snapshot_write(f->trainer->net, append_snapshot, &f->best_snapshot, err);
+  f->best_steps = f->trainer->steps.count;
+  return fw_parameters_snapshot_write(f->trainer->parameters, append_snapshot, &f->best_snapshot, err);
 }
 
 furrow_status fw_fit_net_restore(fw_fit *f, furrow_error *err) {
   furrow_trainer *t = f->trainer;
   const fw_buffer *snapshot = &f->best_snapshot;
-  fw_net *net = NULL;
-  furrow_status status = fw_trainer_new_net(t, &net, err);
+  fw_parameters *parameters = NULL;
+  furrow_status status = fw_trainer_new_parameters(t, &parameters, err);
   if (status == FURROW_OK)
-    status = fw_net_snapshot_read(net, (const unsigned char *)snapshot->bytes, snapshot->size, err);
-  if (status == FURROW_OK) status = fw_trainer_adopt(t, net, err);
-  if (status != FURROW_OK) fw_net_free(net);
-  if (status == FURROW_OK) t->steps = f->best_steps;
+    status = fw_parameters_snapshot_read(parameters, (const unsigned char *)snapshot->bytes, snapshot->size, err);
+  if (status == FURROW_OK) status = fw_trainer_adopt(t, parameters, err);
+  if (status != FURROW_OK) fw_parameters_free(parameters);
+  if (status == FURROW_OK) t->steps.count = f->best_steps;
   return status;
 }
 
 furrow_status fw_fit_net_make(const furrow_trainer *trainer, fw_snapshot_ops *made, furrow_error *err) {
-  fw_net *net = NULL;
-  furrow_status status = fw_trainer_new_net(trainer, &net, err);
-  if (status == FURROW_OK) *made = fw_net_snapshot_ops(net);
-  return status;
+  fw_parameters *parameters = NULL;
+  FW_TRY(fw_trainer_new_parameters(trainer, &parameters, err));
+  *made = fw_parameters_snapshot_ops(parameters);
+  return FURROW_OK;
 }
 
 furrow_status fw_fit_net_adopt(furrow_trainer *trainer, void *made, furrow_error *err) {
@@ -136,11 +125,11 @@ furrow_status fw_fit_net_adopt(furrow_trainer *trainer, void *made, furrow_error
 }
 
 void fw_fit_net_drop(void *made) {
-  fw_net_free(made);
+  fw_parameters_free(made);
 }
 
 fw_snapshot_ops fw_fit_net_snapshot_ops(const furrow_trainer *trainer) {
-  return fw_net_snapshot_ops(trainer->net);
+  return fw_parameters_snapshot_ops(trainer->parameters);
 }
 
 const fw_fit_ops fw_fit_net = {.begin = begin,

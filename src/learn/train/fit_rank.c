@@ -1,5 +1,5 @@
 /* learn/train/fit_rank.c: epochs of a factorization machine that learns to rank. Its vectors and weights are trained in
- * arrays of their own (learn/rank) and copied into the net after each epoch.
+ * arrays of their own (learn/rank) and copied into the parameters after each epoch.
  *
  * Rows that were held out chose the number of epochs; at the end the machine is trained again with all rows, for so
  * many epochs. */
@@ -19,7 +19,7 @@
 struct fw_rank_fit {
   fw_rank_data data;
   fw_rank_trainer *trainer;
-  size_t weight, embedding; /* parameters of the net */
+  size_t weight, embedding; /* indices of parameters */
 };
 
 void fw_rank_fit_free(fw_rank_fit *rank) {
@@ -67,47 +67,37 @@ static furrow_status check(const fw_fit *f, furrow_error *err) {
 
 /* ---- Vectors and weights, from the net and back ---- */
 
-static float get(const fw_net *net, const void *numbers, size_t i) {
-  return fw_net_element_size(net) == sizeof(double) ? (float)((const double *)numbers)[i] : ((const float *)numbers)[i];
-}
-
-static void put(const fw_net *net, void *numbers, size_t i, float value) {
-  if (fw_net_element_size(net) == sizeof(double))
-    ((double *)numbers)[i] = (double)value;
-  else
-    ((float *)numbers)[i] = value;
-}
-
-static void find_parameters(fw_rank_fit *rank, const fw_net *net) {
-  const fw_graph *graph = &fw_net_plan(net)->graph;
-  for (size_t i = 0; i < fw_net_parameters(net); i++) {
-    const fw_parameter *parameter = fw_net_parameter(net, i);
-    const fw_layer_type type = graph->layers[parameter->layer].type;
-    if (type == FW_LAYER_INPUT && !parameter->bias) rank->weight = i;
+static void find_parameters(fw_rank_fit *rank, const fw_parameters *p) {
+  const fw_graph *graph = &p->plan->graph;
+  for (size_t i = 0; i < p->count; i++) {
+    const fw_layer_type type = graph->layers[p->list[i].layer].type;
+    if (type == FW_LAYER_INPUT && !p->list[i].bias) rank->weight = i;
     if (type == FW_LAYER_EMBEDDING) rank->embedding = i;
   }
 }
 
-/* First numbers are the net's: drawn by the seed, or those of a model that is trained further. */
-static furrow_status take_from_net(const fw_rank_fit *rank, fw_net *net, size_t factors, furrow_error *err) {
+/* First numbers are drawn by the seed, or those of a model that is trained further. */
+static furrow_status take_parameters(const fw_rank_fit *rank, fw_parameters *p, size_t factors, furrow_error *err) {
   const fw_rank_numbers *features = &rank->data.features;
   for (size_t i = 0; i < features->count; i++) {
-    if (fw_net_is_open(net)) FW_TRY(fw_net_make_feature(net, features->key[i], err));
-    const void *v = fw_net_feature(net, rank->embedding, features->key[i], 0);
-    const void *w = fw_net_feature(net, rank->weight, features->key[i], 0);
-    if (!v || !w) return fw_fail(err, FURROW_E_RANGE, "the index %" PRIu64 " is beyond the range", features->key[i]);
-    for (size_t k = 0; k < factors; k++) fw_rank_trainer_vector(rank->trainer, i)[k] = get(net, v, k);
-    *fw_rank_trainer_weight(rank->trainer, i) = get(net, w, 0);
+    FW_TRY(fw_parameters_make(p, features->key[i], err));
+    const void *v = fw_parameters_feature(p, rank->embedding, features->key[i], 0);
+    const void *w = fw_parameters_feature(p, rank->weight, features->key[i], 0);
+    float *vector = fw_rank_trainer_vector(rank->trainer, i);
+    for (size_t k = 0; k < factors; k++) vector[k] = (float)fw_parameters_get(p, v, k);
+    *fw_rank_trainer_weight(rank->trainer, i) = (float)fw_parameters_get(p, w, 0);
   }
   return FURROW_OK;
 }
 
-static void put_into_net(const fw_rank_fit *rank, fw_net *net, size_t factors) {
+static void put_parameters(const fw_rank_fit *rank, const fw_parameters *p, size_t factors) {
   const fw_rank_numbers *features = &rank->data.features;
   for (size_t i = 0; i < features->count; i++) {
-    void *v = fw_net_feature(net, rank->embedding, features->key[i], 0);
-    for (size_t k = 0; k < factors; k++) put(net, v, k, fw_rank_trainer_vector(rank->trainer, i)[k]);
-    put(net, fw_net_feature(net, rank->weight, features->key[i], 0), 0, *fw_rank_trainer_weight(rank->trainer, i));
+    void *v = fw_parameters_feature(p, rank->embedding, features->key[i], 0);
+    void *w = fw_parameters_feature(p, rank->weight, features->key[i], 0);
+    const float *vector = fw_rank_trainer_vector(rank->trainer, i);
+    for (size_t k = 0; k < factors; k++) fw_parameters_put(p, v, k, (double)vector[k]);
+    fw_parameters_put(p, w, 0, (double)*fw_rank_trainer_weight(rank->trainer, i));
   }
 }
 
@@ -154,8 +144,8 @@ static furrow_status make_trainer(fw_rank_fit *rank, const fw_fit *f, furrow_err
                                  .pool = f->trainer->pool};
   FW_TRY(fw_rank_data_finish(&rank->data, err));
   FW_TRY(fw_rank_trainer_create(&rank->trainer, &rank->data, &params, err));
-  find_parameters(rank, f->trainer->net);
-  return take_from_net(rank, f->trainer->net, embedding->factors, err);
+  find_parameters(rank, f->trainer->parameters);
+  return take_parameters(rank, f->trainer->parameters, embedding->factors, err);
 }
 
 /* all: those that were held out, too. */
@@ -225,7 +215,7 @@ static void fill_metrics(const fw_fit *f, furrow_learn_metrics *metrics, uint64_
 static furrow_status train_epoch(fw_fit *f, fw_epoch *epoch, furrow_error *err) {
   const double start = fw_fit_seconds();
   const fw_layer *embedding = embedding_of(f);
-  const fw_step step = fw_trainer_step_at(f->trainer, f->trainer->steps + 1, epoch->shown.epoch);
+  const fw_step step = fw_steps_next(&f->trainer->steps, &f->trainer->plan->train, epoch->shown.epoch);
   double loss = 0;
   epoch->shown.learning_rate = isnan(embedding->optimizer.lr) ? step.rate : embedding->optimizer.lr * step.scale;
   const furrow_status status =
@@ -234,8 +224,8 @@ static furrow_status train_epoch(fw_fit *f, fw_epoch *epoch, furrow_error *err) 
     fw_error_set_file(err, fw_samples_name(f->samples));
     return status;
   }
-  put_into_net(f->rank, f->trainer->net, embedding->factors);
-  f->trainer->steps++;
+  put_parameters(f->rank, f->trainer->parameters, embedding->factors);
+  f->trainer->steps.count++;
   fill_metrics(f, &epoch->train, f->rank->data.train.count, loss);
   epoch->shown.seconds = fw_fit_seconds() - start;
   return FURROW_OK;
@@ -254,11 +244,7 @@ static furrow_status validate(fw_fit *f, fw_epoch *epoch, furrow_error *err) {
 /* Training with all rows, from the first weights on, for as many epochs as were best. */
 static furrow_status train_all(fw_fit *f, furrow_error *err) {
   furrow_trainer *t = f->trainer;
-  fw_net *net = NULL;
-  FW_TRY(fw_trainer_new_net(t, &net, err));
-  furrow_status status = fw_trainer_adopt(t, net, err);
-  if (status != FURROW_OK) fw_net_free(net);
-  FW_TRY(status);
+  FW_TRY(fw_trainer_restart(t, err));
   fw_rank_fit_free(f->rank);
   f->rank = NULL;
   FW_TRY(make_fit(&f->rank, f, true, err));

@@ -4,17 +4,8 @@
 
 #include "learn/train/fit_convex.h"
 
-/* Puts the linear model into the input layer that is one by itself, or part of a sum; a net without such a layer stays
- * as it is. */
-furrow_status fw_linear_put(fw_net *net, const fw_convex_fit *convex, furrow_error *err) FURROW_MUST_USE;
-
-/* Puts the weights and vectors of a problem with factors at x into a factorization machine. */
-furrow_status fw_factors_put(fw_net *net, const fw_linear_problem *problem, const double *x,
-                             furrow_error *err) FURROW_MUST_USE;
-
-/* Sets the bias that is added to the outputs as they are: of the linear layer, or of the last fc layer; a net that has
- * neither stays as it is. */
-void fw_linear_put_bias(fw_net *net, const double *outputs);
+/* Writes the linear model into the layer of the parameters that is one, if there is such a layer. */
+furrow_status fw_convex_put(const fw_convex_fit *convex, fw_parameters *parameters, furrow_error *err) FURROW_MUST_USE;
 
 /* Before the first epoch of a net: solves fit->convex, and puts it into the net unless a checkpoint was loaded. Does
  * nothing where the plan, or the data, does not allow for it. Where numbers are predicted, fit->linear_l2 is the

@@ -140,7 +140,7 @@ static void put_training(fw_json_out *json, const furrow_trainer *t) {
   put_unsigned(json, "best_epoch", t->best);
   put_bool(json, "exact_minimum", t->seen.exact);
   put_bool(json, "linear_model_kept", t->fell_back);
-  put_unsigned(json, "rate_halved", t->halvings);
+  put_unsigned(json, "rate_halved", t->steps.halvings);
   fw_json_out_close(json);
 }
 

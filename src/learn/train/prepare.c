@@ -14,9 +14,9 @@
 #include "learn/data/label_map.h"
 #include "learn/data/minibatch.h"
 #include "learn/data/samples.h"
+#include "learn/parameters/fold.h"
 #include "learn/rank/rank_data.h"
 #include "learn/train/fit_factors.h"
-#include "learn/train/fold.h"
 #include "learn/train/linear_start.h"
 #include "rows/schema/column_names.h"
 
@@ -420,7 +420,7 @@ static void start_bias(fw_fit *f, const fw_data_facts *facts) {
   for (size_t k = 0; many && k < graph->outputs; k++)
     outputs[k] = log((double)facts->of_label[k] / (double)facts->rows);
   if (fw_loss_is_regression(graph->loss) && f->scaling.label_factor == 0) outputs[0] = facts->label_mean;
-  fw_linear_put_bias(t->net, outputs);
+  fw_parameters_put_bias(t->parameters, outputs);
 }
 
 /* ---- Weights of classes ---- */

@@ -12,64 +12,43 @@
 #include "learn/data/class_weights.h"
 #include "learn/data/minibatch.h"
 #include "learn/forest/forest_files.h"
-#include "learn/score/model_in.h"
+#include "learn/parameters/parameters_load.h"
+#include "learn/parameters/parameters_save.h"
 #include "learn/score/scorer.h"
 #include "learn/train/model_json_out.h"
-#include "learn/train/model_out.h"
-#include "learn/train/pipeline.h"
 
 /* ---- Open and close ------------------------------------------------------------------------------------- */
 
-static void clear_slots(fw_batch_slot *slots) {
-  for (int i = 0; i < FW_TRAINER_SLOTS; i++) fw_batch_slot_clear(&slots[i]);
+furrow_status fw_trainer_new_parameters(const furrow_trainer *trainer, fw_parameters **parameters, furrow_error *err) {
+  const fw_parameters_params params = {.training = true,
+                                       .seed = trainer->plan->train.seed,
+                                       .max_features = trainer->max_features,
+                                       .comm = trainer->comm};
+  return fw_parameters_create(parameters, trainer->plan, &params, err);
 }
 
-furrow_status fw_trainer_new_net(const furrow_trainer *trainer, fw_net **net, furrow_error *err) {
-  const fw_net_params params = {.training = true,
-                                .seed = trainer->plan->train.seed,
-                                .max_features = trainer->max_features,
-                                .comm = trainer->comm};
-  return fw_net_create(net, trainer->plan, &params, err);
-}
-
-furrow_status fw_trainer_adopt(furrow_trainer *trainer, fw_net *net, furrow_error *err) {
-  fw_batch_slot slots[FW_TRAINER_SLOTS] = {{0}};
-  fw_rank_batch *rank_batch = NULL;
-  furrow_status status = FURROW_OK;
-  for (int i = 0; status == FURROW_OK && i < FW_TRAINER_SLOTS; i++) {
-    status = fw_batch_slot_init(&slots[i], net, i > 0 ? &slots[0] : NULL, err);
-    if (status == FURROW_OK) status = fw_batch_slot_init_pass(&slots[i], err);
-  }
-  if (status == FURROW_OK && fw_net_comm(net)->ranks > 1)
-    status = fw_rank_batch_create(&rank_batch, net, trainer->max_features, err);
-  if (status != FURROW_OK) {
-    clear_slots(slots);
-    return status;
-  }
-  clear_slots(trainer->slots);
-  fw_pipeline_free(trainer->pipeline);
-  trainer->pipeline = NULL;
-  fw_rank_batch_free(trainer->rank_batch);
-  trainer->rank_batch = rank_batch;
-  fw_net_free(trainer->net);
-  trainer->net = net;
-  memcpy(trainer->slots, slots, sizeof slots);
+furrow_status fw_trainer_adopt(furrow_trainer *trainer, fw_parameters *parameters, furrow_error *err) {
+  fw_net_solver *solver = NULL;
+  FW_TRY(fw_net_solver_create(&solver, parameters, trainer->pool, &trainer->steps, trainer->max_features, err));
+  fw_net_solver_free(trainer->solver);
+  fw_parameters_free(trainer->parameters);
+  trainer->solver = solver;
+  trainer->parameters = parameters;
   return FURROW_OK;
 }
 
-static furrow_status make_net(furrow_trainer *trainer, furrow_error *err) {
-  fw_net *net = NULL;
-  furrow_status status = fw_trainer_new_net(trainer, &net, err);
-  if (status == FURROW_OK) status = fw_trainer_adopt(trainer, net, err);
-  if (status != FURROW_OK) fw_net_free(net);
+furrow_status fw_trainer_restart(furrow_trainer *trainer, furrow_error *err) {
+  fw_parameters *parameters = NULL;
+  FW_TRY(fw_trainer_new_parameters(trainer, &parameters, err));
+  const furrow_status status = fw_trainer_adopt(trainer, parameters, err);
+  if (status != FURROW_OK) fw_parameters_free(parameters);
   return status;
 }
 
 static furrow_status open_net(furrow_trainer *trainer, const furrow_trainer_params *params, furrow_error *err) {
-  furrow_status status = make_net(trainer, err);
-  if (status == FURROW_OK && params->load)
-    status = fw_model_load(trainer->net, trainer->plan, params->load, FURROW_FC_IN_OUT, params->threads, err);
-  return status;
+  FW_TRY(fw_trainer_restart(trainer, err));
+  if (!params->load) return FURROW_OK;
+  return fw_parameters_load(trainer->parameters, params->load, FURROW_FC_IN_OUT, params->threads, err);
 }
 
 bool furrow_trainer_is_exact(const furrow_trainer *trainer) {
@@ -90,18 +69,18 @@ const char *furrow_trainer_get_note(const furrow_trainer *trainer, size_t i, boo
 
 /* A graph of other shapes has nothing to take over; one that was trained, or loaded, has the same. */
 static furrow_status replace_net(furrow_trainer *trainer, furrow_error *err) {
-  return trainer->loaded || trainer->trained ? fw_trainer_forget_steps(trainer, err) : make_net(trainer, err);
+  return trainer->loaded || trainer->trained ? fw_trainer_forget_steps(trainer, err) : fw_trainer_restart(trainer, err);
 }
 
 furrow_status fw_trainer_forget_steps(furrow_trainer *trainer, furrow_error *err) {
-  fw_net *net = NULL;
-  furrow_status status = fw_trainer_new_net(trainer, &net, err);
-  if (status == FURROW_OK) status = fw_net_copy_weights(net, trainer->net, err);
-  if (status == FURROW_OK) status = fw_trainer_adopt(trainer, net, err);
+  fw_parameters *parameters = NULL;
+  furrow_status status = fw_trainer_new_parameters(trainer, &parameters, err);
+  if (status == FURROW_OK) status = fw_parameters_copy(parameters, trainer->parameters, err);
+  if (status == FURROW_OK) status = fw_trainer_adopt(trainer, parameters, err);
   if (status == FURROW_OK)
-    trainer->steps = 0;
+    trainer->steps.count = 0;
   else
-    fw_net_free(net);
+    fw_parameters_free(parameters);
   return status;
 }
 
@@ -329,10 +308,8 @@ furrow_status furrow_trainer_create(furrow_trainer **trainer, const furrow_learn
 void furrow_trainer_free(furrow_trainer *trainer) {
   if (!trainer) return;
   fw_spin_pool_free(trainer->pool);
-  clear_slots(trainer->slots);
-  fw_pipeline_free(trainer->pipeline);
-  fw_rank_batch_free(trainer->rank_batch);
-  fw_net_free(trainer->net);
+  fw_net_solver_free(trainer->solver);
+  fw_parameters_free(trainer->parameters);
   fw_forest_free(trainer->forest);
   fw_plan_free(trainer->plan);
   furrow_learn_conf_free(trainer->conf);
@@ -365,50 +342,13 @@ furrow_status furrow_trainer_save(const furrow_trainer *trainer, const char *fol
   furrow_status status = fw_model_json_write(trainer, used.folds, used.folds ? used.fold_count : 0, &about, err);
   status = fw_comm_share_status(trainer->comm, status, err);
   if (status == FURROW_OK && !trainer->forest) {
-    status = fw_model_save(trainer->net, trainer->plan, trainer->conf, &about, folder, params, err);
+    status = fw_parameters_save(trainer->parameters, trainer->conf, &about, folder, params, err);
   } else if (status == FURROW_OK) { /* all ranks have all trees */
     if (fw_comm_is_first(trainer->comm)) status = save_forest(trainer, &about, folder, params, err);
     status = fw_comm_share_status(trainer->comm, status, err);
   }
   fw_buffer_clear(&about);
   return status;
-}
-
-/* ---- Updates -------------------------------------------------------------------------------------------- */
-
-typedef struct update {
-  fw_batch_slot *slot;
-  fw_step step;
-} update;
-
-static void run_rows(void *context, size_t i) {
-  update *u = context;
-  fw_batch_slot_run(u->slot, &u->step, i);
-}
-
-static void run_parameters(void *context, size_t i) {
-  update *u = context;
-  fw_net_update(u->slot->net, u->slot->pass, &u->step, i);
-}
-
-fw_step fw_trainer_step_at(const furrow_trainer *trainer, uint64_t number, uint32_t epoch) {
-  const fw_train_conf *train = &trainer->plan->train;
-  const double factor = ldexp(1, -(int)trainer->halvings);
-  const double rate = factor * fw_decay_rate(train, train->decay_on_batch ? number : epoch);
-  return (fw_step){.number = number, .rate = rate, .scale = rate / train->lr, .halvings = trainer->halvings};
-}
-
-furrow_status fw_trainer_update(furrow_trainer *trainer, fw_batch_slot *slot, uint32_t epoch, double *loss,
-                                furrow_error *err) {
-  update u = {.slot = slot, .step = fw_trainer_step_at(trainer, trainer->steps + 1, epoch)};
-  fw_batch_slot_start(slot, false);
-  fw_spin_pool_run(trainer->pool, fw_batch_slot_tasks(slot), run_rows, &u);
-  const furrow_status status = fw_batch_slot_loss(slot, loss, err);
-  if (status != FURROW_OK) trainer->diverged = true;
-  if (status != FURROW_OK) return status;
-  fw_spin_pool_run(trainer->pool, fw_net_update_tasks(trainer->net, slot->pass), run_parameters, &u);
-  trainer->steps++;
-  return FURROW_OK;
 }
 
 /* ---- Rows of a block ------------------------------------------------------------------------------------ */
@@ -433,32 +373,13 @@ static furrow_status fill_from_block(void *source, fw_batcher *batcher, size_t r
   return status;
 }
 
-/* The rows of all ranks are one batch. */
-static furrow_status step_ranks(furrow_trainer *trainer, const fw_row_source *from, uint32_t epoch, double *loss,
-                                furrow_error *err) {
-  const uint64_t before = trainer->steps;
-  const fw_rank_epoch one = {.from = from, .epoch = epoch};
-  FW_TRY(fw_trainer_update_ranks(trainer, &one, loss, err));
-  return trainer->steps > before ? FURROW_OK : fw_fail(err, FURROW_E_ARGUMENT, "a batch without rows");
-}
-
-static furrow_status step_alone(furrow_trainer *trainer, const fw_row_source *from, uint32_t epoch, double *loss,
-                                furrow_error *err) {
-  fw_batch_slot *slot = &trainer->slots[0];
-  FW_TRY(fw_batch_slot_fill(slot, from, err));
-  if (!slot->batch) return fw_fail(err, FURROW_E_ARGUMENT, "a batch without rows");
-  FW_TRY(fw_batch_slot_begin(slot, true, err));
-  return fw_trainer_update(trainer, slot, epoch, loss, err);
-}
-
 static furrow_status step(furrow_trainer *trainer, const furrow_rowblock *batch, double *loss, furrow_error *err) {
   block_rows rows = {.block = batch};
   const fw_row_source from = {.fill = fill_from_block, .source = &rows, .rows = batch->size};
   const uint32_t epoch = trainer->epochs ? (uint32_t)trainer->epochs : 1;
   double mean = 0;
-  furrow_status status = trainer->rank_batch ? step_ranks(trainer, &from, epoch, &mean, err)
-                                             : step_alone(trainer, &from, epoch, &mean, err);
-  trainer->trained |= trainer->steps > 0;
+  const furrow_status status = fw_net_solver_step(trainer->solver, &from, epoch, &mean, err);
+  trainer->trained |= trainer->steps.count > 0;
   if (status == FURROW_OK && loss) *loss = mean;
   return status;
 }
@@ -491,17 +412,6 @@ furrow_status furrow_trainer_step(furrow_trainer *trainer, const furrow_rowblock
 
 /* ---- Evaluation ----------------------------------------------------------------------------------------- */
 
-void fw_tally_batch(void *user, const fw_batch_slot *slot) {
-  fw_batch_slot_tally(slot, user);
-}
-
-furrow_status fw_trainer_score(furrow_trainer *trainer, const fw_row_source *from, fw_scored_batch take, void *user,
-                               furrow_error *err) {
-  const fw_pipeline_job job = {.from = from, .take = take, .user = user};
-  if (trainer->rank_batch) return fw_trainer_score_ranks(trainer, from, take, user, err);
-  return fw_pipeline_run(trainer, &job, err);
-}
-
 static furrow_status evaluate_forest(const furrow_trainer *trainer, const furrow_rowblock *rows,
                                      furrow_learn_metrics *metrics, furrow_error *err) {
   furrow_scorer *scorer = NULL;
@@ -530,7 +440,9 @@ furrow_status furrow_trainer_evaluate(furrow_trainer *trainer, const furrow_rowb
   const fw_row_source from = {.fill = fill_from_block, .source = &block, .rows = AT_ONCE};
   fw_tally *tally = NULL;
   furrow_status status = fw_tally_create(&tally, &trainer->plan->graph, err);
-  if (status == FURROW_OK) status = fw_trainer_score(trainer, &from, fw_tally_batch, tally, err);
+  if (status == FURROW_OK)
+    status =
+        fw_net_solver_run(trainer->solver, &(fw_net_job){.from = &from, .take = fw_tally_batch, .user = tally}, err);
   if (status == FURROW_OK) {
     furrow_learn_metrics full;
     fw_tally_metrics(tally, &full);

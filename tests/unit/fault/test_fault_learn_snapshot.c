@@ -26,7 +26,7 @@ static furrow_status take(rank_net *r, const fw_buffer *bytes, long fails, bool 
   const source from = {bytes, fails};
   const fw_snapshot_range range = {.read = read_some, .from = &from, .end = bytes->size, .ranks = 1, .dense = true};
   reads = 0;
-  return fw_net_snapshot_take(r->net, &range, fill, taken, &r->error);
+  return fw_parameters_snapshot_take(r->net, &range, fill, taken, &r->error);
 }
 
 static furrow_status create(rank_net *r, const fw_plan *plan) {
@@ -39,8 +39,8 @@ static fw_buffer snapshot_of_new(const fw_plan *plan) {
   fw_buffer bytes = {0};
   assert_int_equal(create(&made, plan), FURROW_OK);
   assert_int_equal(rank_fill(made.net, made.salt, RANK_NET_KEYS, &made.error), FURROW_OK);
-  assert_int_equal(fw_net_snapshot_write(made.net, rank_append, &bytes, &made.error), FURROW_OK);
-  fw_net_free(made.net);
+  assert_int_equal(fw_parameters_snapshot_write(made.net, rank_append, &bytes, &made.error), FURROW_OK);
+  fw_parameters_free(made.net);
   return bytes;
 }
 
@@ -70,10 +70,10 @@ static void a_read_that_fails(void **state) {
       assert_true(all > 1 + fill);
       taken = 0;
       assert_int_equal(take(&r, &bytes, 0, true, &taken), FURROW_OK);
-      assert_int_equal(fw_net_snapshot_write(r.net, rank_append, &again, &r.error), FURROW_OK);
+      assert_int_equal(fw_parameters_snapshot_write(r.net, rank_append, &again, &r.error), FURROW_OK);
       rank_assert_same(&again, &bytes);
       fw_buffer_clear(&again);
-      fw_net_free(r.net);
+      fw_parameters_free(r.net);
     }
     fw_buffer_clear(&bytes);
     fw_plan_free(plan);
@@ -100,17 +100,17 @@ static void a_write_that_fails(void **state) {
     full_disk disk = {0};
     assert_int_equal(create(&r, plan), FURROW_OK);
     assert_int_equal(rank_fill(r.net, r.salt, RANK_NET_KEYS, &r.error), FURROW_OK);
-    assert_int_equal(fw_net_snapshot_write(r.net, write_some, &disk, &r.error), FURROW_OK);
+    assert_int_equal(fw_parameters_snapshot_write(r.net, write_some, &disk, &r.error), FURROW_OK);
     const long all = disk.writes;
     assert_true(all > 4);
     for (long n = 1; n <= all; n++) {
       disk = (full_disk){0, n};
       r.error = (furrow_error){0};
-      assert_int_equal(fw_net_snapshot_write(r.net, write_some, &disk, &r.error), FURROW_E_IO);
+      assert_int_equal(fw_parameters_snapshot_write(r.net, write_some, &disk, &r.error), FURROW_E_IO);
       assert_string_equal(r.error.message, "the disk is full");
       assert_int_equal(disk.writes, n); /* nothing follows it */
     }
-    fw_net_free(r.net);
+    fw_parameters_free(r.net);
     fw_plan_free(plan);
   }
 }
@@ -125,9 +125,9 @@ static void a_feature_beyond_the_range(void **state) {
   uint64_t taken = 0;
   assert_int_equal(fw_plan_of_conf(&plan, conf, &err), FURROW_OK);
   assert_int_equal(create(&r, plan), FURROW_OK);
-  assert_true(fw_net_is_open(r.net));
-  assert_int_equal(fw_net_make_feature(r.net, 999, &r.error), FURROW_OK);
-  assert_int_equal(fw_net_snapshot_write(r.net, rank_append, &bytes, &r.error), FURROW_OK);
+  assert_true(fw_parameters_are_open(r.net));
+  assert_int_equal(fw_parameters_make(r.net, 999, &r.error), FURROW_OK);
+  assert_int_equal(fw_parameters_snapshot_write(r.net, rank_append, &bytes, &r.error), FURROW_OK);
   assert_int_equal(take(&r, &bytes, 0, false, &taken), FURROW_OK);
   assert_int_equal(taken, 1);
   size_t at = 0;
@@ -138,7 +138,7 @@ static void a_feature_beyond_the_range(void **state) {
   assert_string_equal(r.error.message, "a feature is beyond the model's range");
   assert_int_equal(taken, 1);
   fw_buffer_clear(&bytes);
-  fw_net_free(r.net);
+  fw_parameters_free(r.net);
   fw_plan_free(plan);
   furrow_learn_conf_free(conf);
 }

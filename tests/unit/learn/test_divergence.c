@@ -50,7 +50,7 @@ static void no_bad_model_without_a_word(void **state) {
     const furrow_status status = furrow_trainer_fit(trainer, wild[w].data, NULL, NULL, &err);
     if (status != FURROW_OK) {
       assert_int_equal(status, FURROW_E_RANGE);
-      assert_int_equal(trainer->halvings, 3);
+      assert_int_equal(trainer->steps.halvings, 3);
       if (!strstr(err.hint, "key `lr`")) fail_msg("%s: %s; hint: %s", wild[w].algorithm, err.message, err.hint);
       errors++;
     } else {
@@ -62,7 +62,7 @@ static void no_bad_model_without_a_word(void **state) {
       if (!(m->loss <= constant_of(trainer, m) * 1.001) && !(noted && warning))
         fail_msg("%s %s: the loss is %g, a constant's %g, and nobody says so", wild[w].algorithm, wild[w].settings,
                  m->loss, constant_of(trainer, m));
-      assert_int_equal(has_note(trainer, "training diverged", &warning), trainer->halvings > 0);
+      assert_int_equal(has_note(trainer, "training diverged", &warning), trainer->steps.halvings > 0);
       warnings += noted;
     }
     furrow_trainer_free(trainer);
@@ -108,11 +108,11 @@ static void halving_helps(void **state) {
     assert_int_equal(epochs, 8); /* those that diverged are not among them */
     for (size_t i = 0; i < epochs; i++) assert_int_equal(epoch_at(trainer, i)->epoch, i + 1);
     if (!(last->loss < 0.05 * constant_of(trainer, last))) fail_msg("%s: %g", halved[h].settings, last->loss);
-    assert_int_equal(has_note(trainer, "training diverged", &warning), trainer->halvings > 0);
-    if (trainer->halvings > 0) assert_false(warning);
-    const double rate = ldexp(fw_decay_rate(&trainer->plan->train, epochs), -(int)trainer->halvings);
+    assert_int_equal(has_note(trainer, "training diverged", &warning), trainer->steps.halvings > 0);
+    if (trainer->steps.halvings > 0) assert_false(warning);
+    const double rate = ldexp(fw_decay_rate(&trainer->plan->train, epochs), -(int)trainer->steps.halvings);
     assert_float_equal(epoch_at(trainer, epochs - 1)->learning_rate, rate, 1e-9);
-    times += trainer->halvings;
+    times += trainer->steps.halvings;
     furrow_trainer_free(trainer);
   }
   assert_true(times > 0);
@@ -142,7 +142,7 @@ static void breaks_do_not_matter(void **state) {
     fit_or_fail(resumed, "tame", NULL, &params);
     fw_buffer a = snapshot_of(whole), b = snapshot_of(resumed);
     assert_same_snapshot(&a, &b);
-    assert_int_equal(whole->halvings, resumed->halvings);
+    assert_int_equal(whole->steps.halvings, resumed->steps.halvings);
     assert_int_equal(furrow_trainer_note_count(whole), furrow_trainer_note_count(resumed));
     fw_buffer_clear(&a);
     fw_buffer_clear(&b);
@@ -163,7 +163,7 @@ static void alpha_is_halved(void **state) {
                                             : "epochs=1 optimizer=ftrl ftrl-alpha=0.1 lr=0.4 index-base=1",
                                           1, false);
     own_rows rows = read_rows("tame");
-    trainer->halvings = i ? 0 : 2;
+    trainer->steps.halvings = i ? 0 : 2;
     assert_int_equal(furrow_trainer_step(trainer, &rows.block, NULL, &err), FURROW_OK);
     found[i] = snapshot_of(trainer);
     close_rows(&rows);
@@ -186,7 +186,7 @@ static void no_way_back(void **state) {
   trainer = own_trainer("linear", "defaults=angel " EXPLODES "lr=0.5", 1, "model");
   assert_int_equal(furrow_trainer_fit(trainer, "quantities", NULL, NULL, &err), FURROW_E_RANGE);
   assert_non_null(strstr(err.hint, "key `lr`"));
-  assert_int_equal(trainer->halvings, 0);
+  assert_int_equal(trainer->steps.halvings, 0);
   furrow_trainer_free(trainer);
 }
 
@@ -207,7 +207,7 @@ static void slow_starts_do_not_diverge(void **state) {
     furrow_trainer *trainer = new_trainer(slow[i].algorithm, slow[i].settings, 1, false);
     bool warning = false;
     fit_or_fail(trainer, slow[i].data, NULL, NULL);
-    assert_int_equal(trainer->halvings, 0);
+    assert_int_equal(trainer->steps.halvings, 0);
     assert_int_equal(furrow_trainer_epoch_count(trainer), 6);
     if (!has_note(trainer, "worse than a constant", &warning)) fail_msg("%s is not warned of", slow[i].algorithm);
     assert_true(warning);

@@ -162,7 +162,7 @@ static void keys_of_steps_choose_them(void **state) {
                                          "loss=l2 valid-ratio=0 epochs=2"};
   for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
     furrow_trainer *fm = fitted("fm", settings[i], "ratings", NULL);
-    if (fm->steps < 10 && epoch_at(fm, 0)->learning_rate == 1) fail_msg("%s: by L-BFGS", settings[i]);
+    if (fm->steps.count < 10 && epoch_at(fm, 0)->learning_rate == 1) fail_msg("%s: by L-BFGS", settings[i]);
     furrow_trainer_free(fm);
   }
   furrow_learn_conf *conf = NULL;

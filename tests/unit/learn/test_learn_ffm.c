@@ -15,8 +15,9 @@ static void graph_ffm(made_plan *made, int32_t row_type, size_t rank) {
 }
 
 static double number_of(const fw_net *net, size_t parameter, uint64_t key, size_t i) {
-  const void *numbers = key == UINT64_MAX ? fw_net_dense(net, parameter, 0) : fw_net_feature(net, parameter, key, 0);
-  return fw_net_element_size(net) == 8 ? ((const double *)numbers)[i] : (double)((const float *)numbers)[i];
+  const void *numbers = key == UINT64_MAX ? fw_parameters_dense(fw_net_parameters(net), parameter, 0)
+                                          : fw_parameters_feature(fw_net_parameters(net), parameter, key, 0);
+  return fw_net_parameters(net)->element == 8 ? ((const double *)numbers)[i] : (double)((const float *)numbers)[i];
 }
 
 static double value_of(const fw_minibatch *batch, uint32_t use) {
@@ -61,7 +62,7 @@ static void test_formula(void **state) {
     batch_make(&batch, &rules);
     fw_net *net = net_make(&made, 3);
     fw_pass *pass = pass_make(net);
-    const double most = fw_net_element_size(net) == 8 ? 1e-11 : 1e-4;
+    const double most = fw_net_parameters(net)->element == 8 ? 1e-11 : 1e-4;
     assert_int_equal(fw_net_begin(net, pass, &batch, true, NULL), FURROW_OK);
     fw_net_forward(net, pass, 0, 7);
     fw_net_forward(net, pass, 7, batch.rows);
@@ -73,7 +74,7 @@ static void test_formula(void **state) {
     }
     batch_free(&batch);
     fw_pass_free(pass);
-    fw_net_free(net);
+    net_free(net);
   }
 }
 
@@ -108,8 +109,8 @@ static void test_own_field_stays(void **state) {
       assert_true(own == (number_of(net, 2, key, i) == number_of(first, 2, key, i)));
     }
   fw_pass_free(pass);
-  fw_net_free(first);
-  fw_net_free(net);
+  net_free(first);
+  net_free(net);
 }
 
 int main(void) {

@@ -458,12 +458,13 @@ static void incremental_training_takes_new_features(void **state) {
   furrow_trainer_params_init(&params);
   params.load = "model";
   assert_int_equal(furrow_trainer_create(&more, conf, &params, &err), FURROW_OK);
-  const float *old = fw_net_feature(trainer->net, 2, 7, 0);
-  assert_memory_equal(fw_net_feature(more->net, 2, 7, 0), old, 4 * sizeof *old);
-  assert_null(fw_net_feature(more->net, 2, 500, 0));
+  const float *old = fw_parameters_feature(trainer->parameters, 2, 7, 0);
+  assert_memory_equal(fw_parameters_feature(more->parameters, 2, 7, 0), old, 4 * sizeof *old);
+  assert_null(fw_parameters_feature(more->parameters, 2, 500, 0));
   fit_or_fail(more, "new", NULL, NULL);
-  assert_non_null(fw_net_feature(more->net, 2, 500, 0));
-  assert_memory_equal(fw_net_feature(more->net, 2, 7, 0), old, 4 * sizeof *old); /* was not in these rows */
+  assert_non_null(fw_parameters_feature(more->parameters, 2, 500, 0));
+  assert_memory_equal(fw_parameters_feature(more->parameters, 2, 7, 0), old,
+                      4 * sizeof *old); /* was not in these rows */
   assert_true(epoch_at(more, 4)->train->auc > 0.99);
   furrow_learn_conf_free(conf);
   furrow_trainer_free(more);

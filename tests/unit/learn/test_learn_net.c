@@ -21,13 +21,14 @@ static void plan_nfm(made_plan *made, int32_t row_type, int64_t range) {
 /* Every number of the features of a batch, and of the dense arrays, with the optimizer's. */
 static size_t all_numbers(const fw_net *net, const fw_minibatch *batch, float *numbers, size_t capacity) {
   size_t n = 0;
-  for (size_t i = 0; i < fw_net_parameters(net); i++) {
-    const fw_parameter *p = fw_net_parameter(net, i);
+  for (size_t i = 0; i < fw_net_parameters(net)->count; i++) {
+    const fw_parameter *p = &fw_net_parameters(net)->list[i];
     for (size_t array = 0; array <= p->state; array++) {
       const size_t pieces = p->by_feature ? batch->features : 1, size = p->by_feature ? p->rows : (size_t)p->cols;
       for (size_t k = 0; k < pieces; k++, n += size) {
         assert_true(n + size <= capacity);
-        const void *from = p->by_feature ? fw_net_feature(net, i, batch->key[k], array) : fw_net_dense(net, i, array);
+        const void *from = p->by_feature ? fw_parameters_feature(fw_net_parameters(net), i, batch->key[k], array)
+                                         : fw_parameters_dense(fw_net_parameters(net), i, array);
         memcpy(numbers + n, from, size * sizeof(float));
       }
     }
@@ -52,7 +53,7 @@ static size_t train_split(const made_plan *made, const fw_minibatch *batch, size
   }
   const size_t n = all_numbers(net, batch, numbers, capacity);
   fw_pass_free(pass);
-  fw_net_free(net);
+  net_free(net);
   return n;
 }
 
@@ -114,14 +115,15 @@ static size_t train_packed(const made_plan *made, const fw_minibatch *batch, boo
   for (uint64_t t = 1; t <= 3; t++) {
     const fw_step step = {.number = t, .rate = 0.1, .scale = 1};
     assert_int_equal(fw_net_begin(net, pass, batch, true, NULL), FURROW_OK);
-    for (size_t i = 0; touched && i < fw_net_parameters(net); i++)
-      if (!fw_net_parameter(net, i)->by_feature) assert_non_null(fw_net_dense(net, i, 0));
+    for (size_t i = 0; touched && i < fw_net_parameters(net)->count; i++)
+      if (!fw_net_parameters(net)->list[i].by_feature)
+        assert_non_null(fw_parameters_dense(fw_net_parameters(net), i, 0));
     net_rows(net, pass, batch, &step, piece);
     for (size_t task = fw_net_update_tasks(net, pass); task-- > 0;) fw_net_update(net, pass, &step, task);
   }
   const size_t n = all_numbers(net, batch, numbers, capacity);
   fw_pass_free(pass);
-  fw_net_free(net);
+  net_free(net);
   return n;
 }
 
@@ -157,16 +159,16 @@ static void test_written_weights(void **state) {
   fw_pass *pass = pass_make(net);
   double loss = 0;
   net_step(net, pass, &batch, &(fw_step){.number = 1, .rate = 0.1, .scale = 1});
-  for (size_t i = 0; i < fw_net_parameters(net); i++) {
-    const fw_parameter *p = fw_net_parameter(net, i);
-    if (!p->by_feature) memset(fw_net_dense(net, i, 0), 0, (size_t)p->cols * sizeof(float));
+  for (size_t i = 0; i < fw_net_parameters(net)->count; i++) {
+    const fw_parameter *p = &fw_net_parameters(net)->list[i];
+    if (!p->by_feature) memset(fw_parameters_dense(fw_net_parameters(net), i, 0), 0, (size_t)p->cols * sizeof(float));
     for (size_t k = 0; p->by_feature && k < batch.features; k++)
-      memset(fw_net_feature(net, i, batch.key[k], 0), 0, p->rows * sizeof(float));
+      memset(fw_parameters_feature(fw_net_parameters(net), i, batch.key[k], 0), 0, p->rows * sizeof(float));
   }
   loss = net_step(net, pass, &batch, &(fw_step){.number = 2, .rate = 0.1, .scale = 1});
   assert_true(fabs(loss - log(2)) < 1e-6);
   fw_pass_free(pass);
-  fw_net_free(net);
+  net_free(net);
   batch_free(&batch);
 }
 
@@ -191,7 +193,7 @@ static size_t train_linear(const made_plan *made, const fw_minibatch *batch, siz
   }
   const size_t n = all_numbers(net, batch, numbers, capacity);
   fw_pass_free(pass);
-  fw_net_free(net);
+  net_free(net);
   return n;
 }
 
@@ -228,7 +230,7 @@ static void test_not_summed_by_row(void **state) {
   plan_nfm(&made, T_FLOAT_DENSE, 900);
   fw_net *net = net_make(&made, 11);
   assert_false(fw_net_sums_by_row(net));
-  fw_net_free(net);
+  net_free(net);
 }
 
 /* ---- First weights ---- */
@@ -242,25 +244,25 @@ static void test_first_weights(void **state) {
   fw_net *net = net_make(&made, 1), *same = net_make(&made, 1), *other = net_make(&made, 2);
   double sum = 0, squares = 0, differ = 0;
   for (uint64_t key = 0; key < 5000; key++) {
-    assert_true(*(const float *)fw_net_feature(net, 0, key, 0) == 0);
-    const float *v = fw_net_feature(net, 2, key, 0);
-    assert_memory_equal(v, fw_net_feature(same, 2, key, 0), 8 * sizeof *v);
-    differ += memcmp(v, fw_net_feature(other, 2, key, 0), 8 * sizeof *v) != 0;
+    assert_true(*(const float *)fw_parameters_feature(fw_net_parameters(net), 0, key, 0) == 0);
+    const float *v = fw_parameters_feature(fw_net_parameters(net), 2, key, 0);
+    assert_memory_equal(v, fw_parameters_feature(fw_net_parameters(same), 2, key, 0), 8 * sizeof *v);
+    differ += memcmp(v, fw_parameters_feature(fw_net_parameters(other), 2, key, 0), 8 * sizeof *v) != 0;
     for (size_t j = 0; j < 8; j++) {
       sum += (double)v[j] / 40000;
       squares += (double)v[j] * (double)v[j] / 40000;
-      assert_true(((const float *)fw_net_feature(net, 2, key, 1))[j] == 0);
+      assert_true(((const float *)fw_parameters_feature(fw_net_parameters(net), 2, key, 1))[j] == 0);
     }
   }
   assert_true(fabs(sum) < 3e-4 && fabs(sqrt(squares) - 0.01) < 2e-4 && differ == 5000);
-  const float *fc = fw_net_dense(net, 3, 0);
+  const float *fc = fw_parameters_dense(fw_net_parameters(net), 3, 0);
   const double limit = sqrt(6.0 / (8 + 40));
   double largest = 0;
   for (size_t i = 0; i < 320; i++) largest = fmax(largest, fabs((double)fc[i]));
   assert_true(largest <= limit && largest > limit * 0.9);
-  fw_net_free(net);
-  fw_net_free(same);
-  fw_net_free(other);
+  net_free(net);
+  net_free(same);
+  net_free(other);
 }
 
 /* A hidden input layer must not start with zeros, or it would stay there. */
@@ -277,9 +279,10 @@ static void test_hidden_input_starts(void **state) {
     double largest = 0;
     for (uint64_t key = 0; key < 50; key++)
       for (size_t j = 0; j < 20; j++)
-        largest = fmax(largest, fabs((double)((const float *)fw_net_feature(net, 0, key, 0))[j]));
+        largest =
+            fmax(largest, fabs((double)((const float *)fw_parameters_feature(fw_net_parameters(net), 0, key, 0))[j]));
     assert_true(i == 0 ? largest > 0.2 && largest <= sqrt(6.0 / 70) : largest == 0);
-    fw_net_free(net);
+    net_free(net);
   }
 }
 
@@ -287,7 +290,7 @@ static void test_hidden_input_starts(void **state) {
 
 static void check_parameter(const fw_net *net, size_t i, const char *name, bool by_feature, size_t rows, uint64_t cols,
                             size_t states) {
-  const fw_parameter *p = fw_net_parameter(net, i);
+  const fw_parameter *p = &fw_net_parameters(net)->list[i];
   assert_string_equal(p->name, name);
   assert_int_equal(p->by_feature, by_feature);
   assert_int_equal(p->rows, rows);
@@ -301,7 +304,7 @@ static void test_parameters(void **state) {
   made_plan made;
   plan_nfm(&made, T_FLOAT_DENSE, 900);
   fw_net *net = net_make(&made, 1);
-  assert_int_equal(fw_net_parameters(net), 7);
+  assert_int_equal(fw_net_parameters(net)->count, 7);
   check_parameter(net, 0, "input_weight", true, 1, 900, 2);
   check_parameter(net, 1, "input_bias", false, 1, 1, 0);
   check_parameter(net, 2, "embedding_embedding", true, 8, 900, 2);
@@ -309,15 +312,15 @@ static void test_parameters(void **state) {
   check_parameter(net, 4, "fc_0_bias", false, 1, 40, 0);
   check_parameter(net, 5, "fc_weight", false, 1, 40, 2);
   check_parameter(net, 6, "fc_bias", false, 1, 1, 0);
-  assert_true(fw_net_memory(net) >= (900 * 27 + 3 * 360 + 42) * sizeof(float));
+  assert_true(fw_parameters_memory(fw_net_parameters(net)) >= (900 * 27 + 3 * 360 + 42) * sizeof(float));
   uint64_t *keys = NULL;
   size_t count = 0;
-  assert_int_equal(fw_net_features(net, &keys, &count, NULL), FURROW_OK);
-  assert_true(keys == NULL && count == 900 && !fw_net_is_open(net));
-  assert_null(fw_net_feature(net, 0, 900, 0));
+  assert_int_equal(fw_parameters_keys(fw_net_parameters(net), &keys, &count, NULL), FURROW_OK);
+  assert_true(keys == NULL && count == 900 && !fw_parameters_are_open(fw_net_parameters(net)));
+  assert_null(fw_parameters_feature(fw_net_parameters(net), 0, 900, 0));
   furrow_error err = {0};
-  assert_int_equal(fw_net_make_feature(net, 900, &err), FURROW_E_RANGE);
-  fw_net_free(net);
+  assert_int_equal(fw_parameters_make(fw_net_parameters(net), 900, &err), FURROW_E_RANGE);
+  net_free(net);
 }
 
 static void test_dense_data_parameters(void **state) {
@@ -328,14 +331,14 @@ static void test_dense_data_parameters(void **state) {
   plan_loss(&made, plan_input(&made, "input", 3, FW_ACTIVATION_IDENTITY), FW_LOSS_SOFTMAX);
   fw_net *net = net_make(&made, 1);
   check_parameter(net, 0, "input_weight", false, 1, 36, 0);
-  assert_non_null(fw_net_dense(net, 0, 0));
-  fw_net_free(net);
+  assert_non_null(fw_parameters_dense(fw_net_parameters(net), 0, 0));
+  net_free(net);
   plan_start(&made, T_FLOAT_DENSE, 12);
   made.plan.data.format = "dense";
   plan_loss(&made, plan_cross(&made, FW_LAYER_BI_INNER_SUM, plan_embedding(&made, 4, 0)), FW_LOSS_LOG);
   furrow_error err = {0};
-  const fw_net_params params = {.training = true};
-  assert_int_equal(fw_net_create(&net, &made.plan, &params, &err), FURROW_E_ARGUMENT);
+  const fw_parameters_params params = {.training = true};
+  assert_int_equal(net_create(&net, &made.plan, &params, &err), FURROW_E_ARGUMENT);
 }
 
 /* ---- Features that come, and features that are missing ---- */
@@ -346,24 +349,25 @@ static void test_many_features(void **state) {
   made_plan made;
   plan_nfm(&made, T_FLOAT_SPARSE, -1);
   fw_net *net = net_make(&made, 1);
-  assert_true(fw_net_is_open(net));
+  assert_true(fw_parameters_are_open(fw_net_parameters(net)));
   const void *early = NULL;
   for (uint64_t i = 0; i < MANY; i++) {
     const uint64_t key = fw_rng_hash(9, i);
-    assert_int_equal(fw_net_make_feature(net, key, NULL), FURROW_OK);
-    assert_int_equal(fw_net_make_feature(net, key, NULL), FURROW_OK);
-    if (i == 0) early = fw_net_feature(net, 2, key, 0);
+    assert_int_equal(fw_parameters_make(fw_net_parameters(net), key, NULL), FURROW_OK);
+    assert_int_equal(fw_parameters_make(fw_net_parameters(net), key, NULL), FURROW_OK);
+    if (i == 0) early = fw_parameters_feature(fw_net_parameters(net), 2, key, 0);
   }
-  assert_ptr_equal(early, fw_net_feature(net, 2, fw_rng_hash(9, 0), 0));
-  assert_null(fw_net_feature(net, 0, 12345, 0));
+  assert_ptr_equal(early, fw_parameters_feature(fw_net_parameters(net), 2, fw_rng_hash(9, 0), 0));
+  assert_null(fw_parameters_feature(fw_net_parameters(net), 0, 12345, 0));
   uint64_t *keys = NULL;
   size_t count = 0;
-  assert_int_equal(fw_net_features(net, &keys, &count, NULL), FURROW_OK);
+  assert_int_equal(fw_parameters_keys(fw_net_parameters(net), &keys, &count, NULL), FURROW_OK);
   assert_int_equal(count, MANY);
   for (size_t i = 1; i < count; i++) assert_true(keys[i - 1] < keys[i]);
-  for (uint64_t i = 0; i < MANY; i += 1000) assert_non_null(fw_net_feature(net, 0, keys[i], 0));
+  for (uint64_t i = 0; i < MANY; i += 1000)
+    assert_non_null(fw_parameters_feature(fw_net_parameters(net), 0, keys[i], 0));
   free(keys);
-  fw_net_free(net);
+  net_free(net);
 }
 
 static void test_most_features(void **state) {
@@ -372,13 +376,14 @@ static void test_most_features(void **state) {
   plan_nfm(&made, T_FLOAT_DENSE, -1);
   fw_net *net = NULL;
   furrow_error err = {0};
-  const fw_net_params params = {.training = true, .max_features = 3};
-  assert_int_equal(fw_net_create(&net, &made.plan, &params, &err), FURROW_OK);
-  for (uint64_t key = 0; key < 3; key++) assert_int_equal(fw_net_make_feature(net, key * 7, &err), FURROW_OK);
-  assert_int_equal(fw_net_make_feature(net, 7, &err), FURROW_OK);
-  assert_int_equal(fw_net_make_feature(net, 8, &err), FURROW_E_RANGE);
+  const fw_parameters_params params = {.training = true, .max_features = 3};
+  assert_int_equal(net_create(&net, &made.plan, &params, &err), FURROW_OK);
+  for (uint64_t key = 0; key < 3; key++)
+    assert_int_equal(fw_parameters_make(fw_net_parameters(net), key * 7, &err), FURROW_OK);
+  assert_int_equal(fw_parameters_make(fw_net_parameters(net), 7, &err), FURROW_OK);
+  assert_int_equal(fw_parameters_make(fw_net_parameters(net), 8, &err), FURROW_E_RANGE);
   assert_non_null(strstr(err.message, "3"));
-  fw_net_free(net);
+  net_free(net);
 }
 
 /* Scoring: features without a record count as 0, and get none. A net that does not train starts with zeros. */
@@ -403,17 +408,18 @@ static void test_missing_features(void **state) {
   assert_true(missing == nothing);
   uint64_t *keys = NULL;
   size_t count = 1;
-  assert_int_equal(fw_net_features(net, &keys, &count, NULL), FURROW_OK);
+  assert_int_equal(fw_parameters_keys(fw_net_parameters(net), &keys, &count, NULL), FURROW_OK);
   assert_int_equal(count, 0);
   free(keys);
   fw_pass_free(pass);
-  fw_net_free(net);
-  const fw_net_params params = {.training = false, .seed = 1};
-  assert_int_equal(fw_net_create(&net, &made.plan, &params, NULL), FURROW_OK);
-  assert_int_equal(fw_net_make_feature(net, 5, NULL), FURROW_OK);
-  for (size_t j = 0; j < 8; j++) assert_true(((const float *)fw_net_feature(net, 2, 5, 0))[j] == 0);
-  assert_int_equal(fw_net_parameter(net, 2)->state, 0);
-  fw_net_free(net);
+  net_free(net);
+  const fw_parameters_params params = {.training = false, .seed = 1};
+  assert_int_equal(net_create(&net, &made.plan, &params, NULL), FURROW_OK);
+  assert_int_equal(fw_parameters_make(fw_net_parameters(net), 5, NULL), FURROW_OK);
+  for (size_t j = 0; j < 8; j++)
+    assert_true(((const float *)fw_parameters_feature(fw_net_parameters(net), 2, 5, 0))[j] == 0);
+  assert_int_equal(fw_net_parameters(net)->list[2].state, 0);
+  net_free(net);
   batch_free(&batch);
   batch_free(&empty);
 }
@@ -438,7 +444,7 @@ static void test_loss_falls(void **state) {
   }
   assert_true(first > 0.5 && last < first / 2);
   fw_pass_free(pass);
-  fw_net_free(net);
+  net_free(net);
 }
 
 /* ---- Memory that runs out ---- */
@@ -450,15 +456,15 @@ static bool run_all(const made_plan *made, const fw_minibatch *batch) {
   uint64_t *keys = NULL;
   size_t count = 0;
   furrow_error err = {0};
-  const fw_net_params params = {.training = true, .seed = 1};
-  furrow_status status = fw_net_create(&net, &made->plan, &params, &err);
+  const fw_parameters_params params = {.training = true, .seed = 1};
+  furrow_status status = net_create(&net, &made->plan, &params, &err);
   if (status == FURROW_OK) status = fw_pass_create(&pass, net, &err);
   if (status == FURROW_OK) status = fw_net_begin(net, pass, batch, true, &err);
-  if (status == FURROW_OK) status = fw_net_features(net, &keys, &count, &err);
+  if (status == FURROW_OK) status = fw_parameters_keys(fw_net_parameters(net), &keys, &count, &err);
   assert_true(status == FURROW_OK || status == FURROW_E_MEMORY);
   free(keys);
   fw_pass_free(pass);
-  fw_net_free(net);
+  net_free(net);
   return status == FURROW_OK;
 }
 

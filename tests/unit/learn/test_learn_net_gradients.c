@@ -26,14 +26,14 @@ static void put(const check *c, void *numbers, size_t i, double number) {
 /* All weights in one row: dense arrays, then the numbers of the features of the batch. */
 static size_t weights_of(const check *c, void **where, size_t *at, size_t capacity) {
   size_t n = 0;
-  for (size_t i = 0; i < fw_net_parameters(c->net); i++) {
-    const fw_parameter *parameter = fw_net_parameter(c->net, i);
+  for (size_t i = 0; i < fw_net_parameters(c->net)->count; i++) {
+    const fw_parameter *parameter = &fw_net_parameters(c->net)->list[i];
     const size_t columns = parameter->by_feature ? c->batch->features : (size_t)parameter->cols;
     for (size_t col = 0; col < columns; col++)
       for (size_t row = 0; row < parameter->rows; row++, n++) {
         assert_true(n < capacity);
-        where[n] =
-            parameter->by_feature ? fw_net_feature(c->net, i, c->batch->key[col], 0) : fw_net_dense(c->net, i, 0);
+        where[n] = parameter->by_feature ? fw_parameters_feature(fw_net_parameters(c->net), i, c->batch->key[col], 0)
+                                         : fw_parameters_dense(fw_net_parameters(c->net), i, 0);
         at[n] = parameter->by_feature ? row : col;
         assert_non_null(where[n]);
       }
@@ -76,7 +76,7 @@ static void check_gradients(const made_plan *made, const fw_minibatch *batch) {
   for (size_t i = 0; i < n; i++) compare(&c, where[i], at[i], gradient[i]);
   assert_true(c.compared > 0 && c.not_zero * 2 > c.compared);
   fw_pass_free(c.pass);
-  fw_net_free(net);
+  net_free(net);
   free(where);
   free(at);
   free(before);

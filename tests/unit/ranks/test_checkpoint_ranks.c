@@ -5,7 +5,6 @@
 #include <xxhash.h>
 
 #include "base/endian.h"
-#include "learn/net/net_ops.h"
 #include "support/made_clicks.h"
 #include "support/rank_nets.h"
 
@@ -89,23 +88,24 @@ static void free_trainings(training *items, unsigned ranks) {
 
 /* Every number of one process's net is that of the rank that has the feature. */
 static void assert_same_nets(const training *one, const training *many, unsigned ranks) {
-  const fw_net *net = one->trainer->net;
-  const size_t size = fw_net_element_size(net);
+  const fw_parameters *net = one->trainer->parameters;
+  const size_t size = net->element;
   uint64_t *keys = NULL, all = 0;
   size_t count = 0;
-  assert_int_equal(fw_net_features(net, &keys, &count, NULL), FURROW_OK);
-  for (unsigned r = 0; r < ranks; r++) all += fw_net_feature_count(many[r].trainer->net);
+  assert_int_equal(fw_parameters_keys(net, &keys, &count, NULL), FURROW_OK);
+  for (unsigned r = 0; r < ranks; r++) all += fw_parameters_feature_count(many[r].trainer->parameters);
   assert_int_equal(all, count);
-  for (size_t p = 0; p < fw_net_parameters(net); p++) {
-    const fw_parameter *about = fw_net_parameter(net, p);
+  for (size_t p = 0; p < net->count; p++) {
+    const fw_parameter *about = &net->list[p];
     for (size_t array = 0; array <= about->state; array++) {
       for (unsigned r = 0; !about->by_feature && r < ranks; r++)
-        assert_memory_equal(fw_net_dense(net, p, array), fw_net_dense(many[r].trainer->net, p, array),
-                            about->cols * size);
+        assert_memory_equal(fw_parameters_dense(net, p, array),
+                            fw_parameters_dense(many[r].trainer->parameters, p, array), about->cols * size);
       for (size_t f = 0; about->by_feature && f < count; f++) {
         const uint64_t key = keys ? keys[f] : f;
-        assert_memory_equal(fw_net_feature(net, p, key, array),
-                            fw_net_feature(many[key % ranks].trainer->net, p, key, array), about->rows * size);
+        assert_memory_equal(fw_parameters_feature(net, p, key, array),
+                            fw_parameters_feature(many[key % ranks].trainer->parameters, p, key, array),
+                            about->rows * size);
       }
     }
   }
@@ -337,7 +337,7 @@ static void lies_are_refused(void **state) {
     rank_net net = what; /* without removing parts that it does not name */
     net.comm = thread_comm(0, 1);
     assert_int_equal(rank_make(&net), FURROW_OK);
-    const fw_snapshot_ops ops = fw_net_snapshot_ops(net.net);
+    const fw_snapshot_ops ops = fw_parameters_snapshot_ops(net.net);
     assert_int_equal(fw_checkpoint_load("lies", &net.checkpoint, &ops, &net.comm, &net.error), FURROW_E_FORMAT);
     assert_string_equal(net.error.message, lies[i].message);
     rank_nets_free(&net, 1);

@@ -1,7 +1,6 @@
 /* tests/unit/ranks/test_net_ranks.c: nets that several ranks train together: threads with a communicator of their own.
  */
 #include "base/mem.h"
-#include "learn/net/net_ops.h"
 #include "support/made_clicks.h"
 #include "support/thread_ranks.h"
 
@@ -129,15 +128,15 @@ static void free_ranks(rank *ranks, unsigned count) {
 
 /* ---- Comparison ---- */
 
-static double number_at(const fw_net *net, const void *numbers, size_t i) {
-  return fw_net_element_size(net) == sizeof(float) ? (double)((const float *)numbers)[i] : ((const double *)numbers)[i];
+static double number_at(const fw_parameters *net, const void *numbers, size_t i) {
+  return net->element == sizeof(float) ? (double)((const float *)numbers)[i] : ((const double *)numbers)[i];
 }
 
 /* `near` 0: the same bits. */
-static void compare(const fw_net *net, const void *a, const void *b, size_t count, double near) {
+static void compare(const fw_parameters *net, const void *a, const void *b, size_t count, double near) {
   assert_non_null(a);
   assert_non_null(b);
-  if (near == 0 && count) assert_memory_equal(a, b, count * fw_net_element_size(net));
+  if (near == 0 && count) assert_memory_equal(a, b, count * net->element);
   for (size_t i = 0; near > 0 && i < count; i++) {
     const double x = number_at(net, a, i), y = number_at(net, b, i);
     if (!(fabs(x - y) <= near * (1 + fabs(x)))) fail_msg("%g is not %g", y, x);
@@ -145,22 +144,24 @@ static void compare(const fw_net *net, const void *a, const void *b, size_t coun
 }
 
 static void compare_nets(const rank *alone, const rank *ranks, unsigned count, double near) {
-  const fw_net *net = alone->trainer->net;
+  const fw_parameters *net = alone->trainer->parameters;
   uint64_t *keys = NULL, all = 0;
   size_t features = 0;
-  assert_int_equal(fw_net_features(net, &keys, &features, NULL), FURROW_OK);
-  for (unsigned r = 0; r < count; r++) all += fw_net_feature_count(ranks[r].trainer->net);
+  assert_int_equal(fw_parameters_keys(net, &keys, &features, NULL), FURROW_OK);
+  for (unsigned r = 0; r < count; r++) all += fw_parameters_feature_count(ranks[r].trainer->parameters);
   assert_int_equal(all, features);
-  for (size_t p = 0; p < fw_net_parameters(net); p++) {
-    const fw_parameter *about = fw_net_parameter(net, p);
+  for (size_t p = 0; p < net->count; p++) {
+    const fw_parameter *about = &net->list[p];
     for (size_t array = 0; array <= about->state; array++) {
       for (unsigned r = 0; !about->by_feature && r < count; r++)
-        compare(net, fw_net_dense(net, p, array), fw_net_dense(ranks[r].trainer->net, p, array), about->cols, near);
+        compare(net, fw_parameters_dense(net, p, array), fw_parameters_dense(ranks[r].trainer->parameters, p, array),
+                about->cols, near);
       for (size_t f = 0; about->by_feature && f < features; f++) {
         const uint64_t key = keys ? keys[f] : f;
-        const fw_net *owner = ranks[key % count].trainer->net;
-        assert_true(fw_net_owns(owner, key));
-        compare(net, fw_net_feature(net, p, key, array), fw_net_feature(owner, p, key, array), about->rows, near);
+        const fw_parameters *owner = ranks[key % count].trainer->parameters;
+        assert_true(fw_parameters_own(owner, key));
+        compare(net, fw_parameters_feature(net, p, key, array), fw_parameters_feature(owner, p, key, array),
+                about->rows, near);
       }
     }
   }
@@ -295,10 +296,10 @@ static void memory_is_divided(void **state) {
     run_job(ranks, RANKS, &of);
     check_ok(alone);
     const size_t slots = i == 0 ? 0 : 16 * 1024; /* the smallest table */
-    const size_t whole = fw_net_memory(alone->trainer->net) - slots;
+    const size_t whole = fw_parameters_memory(alone->trainer->parameters) - slots;
     for (unsigned r = 0; r < RANKS; r++) {
       check_ok(&ranks[r]);
-      const size_t part = fw_net_memory(ranks[r].trainer->net) - slots;
+      const size_t part = fw_parameters_memory(ranks[r].trainer->parameters) - slots;
       assert_in_range(part, whole / RANKS * 9 / 10, whole / RANKS * 11 / 10 + 64);
     }
     free_ranks(alone, 1);
@@ -327,7 +328,7 @@ static void divergence_is_that_of_one_process(void **state) {
   rank alone[1], ranks[3];
   check_job(&halved, 0);
   run_job(alone, 1, &halved);
-  assert_true(alone->trainer->halvings > 0);
+  assert_true(alone->trainer->steps.halvings > 0);
   free_ranks(alone, 1);
   run_job(alone, 1, &lost);
   run_job(ranks, 3, &lost);

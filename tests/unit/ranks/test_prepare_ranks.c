@@ -88,7 +88,7 @@ static void compare_seen(const furrow_trainer *a, const furrow_trainer *b) {
   assert_int_equal(a->seen.exact, b->seen.exact);
   assert_int_equal(a->seen.saved_epoch, b->seen.saved_epoch);
   assert_int_equal(a->fell_back, b->fell_back);
-  assert_int_equal(a->halvings, b->halvings);
+  assert_int_equal(a->steps.halvings, b->steps.halvings);
   assert_int_equal(a->train_read.rows, b->train_read.rows);
   assert_int_equal(a->train_read.bad_rows, b->train_read.bad_rows);
 }
@@ -126,36 +126,38 @@ static void compare_history(const furrow_trainer *a, const furrow_trainer *b, do
 }
 
 /* share 0: the same bytes. */
-static void compare_numbers(const fw_net *net, const void *a, const void *b, size_t count, double share) {
-  const bool wide = fw_net_element_size(net) == sizeof(double);
+static void compare_numbers(const fw_parameters *net, const void *a, const void *b, size_t count, double share) {
+  const bool wide = net->element == sizeof(double);
   for (size_t i = 0; i < count; i++)
     assert_near(wide ? ((const double *)a)[i] : (double)((const float *)a)[i],
                 wide ? ((const double *)b)[i] : (double)((const float *)b)[i], share);
 }
 
 /* The features of a rank's net, of which there must be as many as in that of one process, over all ranks. */
-static size_t compare_weights(const fw_net *rank, const fw_net *alone, double share) {
+static size_t compare_weights(const fw_parameters *rank, const fw_parameters *alone, double share) {
   uint64_t *keys = NULL;
   size_t count = 0;
-  assert_int_equal(fw_net_features(rank, &keys, &count, NULL), FURROW_OK);
-  for (size_t p = 0; p < fw_net_parameters(alone); p++) {
-    const fw_parameter *about = fw_net_parameter(alone, p);
+  assert_int_equal(fw_parameters_keys(rank, &keys, &count, NULL), FURROW_OK);
+  for (size_t p = 0; p < alone->count; p++) {
+    const fw_parameter *about = &alone->list[p];
     if (!about->by_feature)
-      compare_numbers(alone, fw_net_dense(rank, p, 0), fw_net_dense(alone, p, 0), (size_t)about->cols, share);
+      compare_numbers(alone, fw_parameters_dense(rank, p, 0), fw_parameters_dense(alone, p, 0), (size_t)about->cols,
+                      share);
     for (size_t i = 0; about->by_feature && i < count; i++) {
       const uint64_t key = keys ? keys[i] : i;
-      assert_non_null(fw_net_feature(alone, p, key, 0));
-      compare_numbers(alone, fw_net_feature(rank, p, key, 0), fw_net_feature(alone, p, key, 0), about->rows, share);
+      assert_non_null(fw_parameters_feature(alone, p, key, 0));
+      compare_numbers(alone, fw_parameters_feature(rank, p, key, 0), fw_parameters_feature(alone, p, key, 0),
+                      about->rows, share);
     }
   }
   free(keys);
   return count;
 }
 
-static size_t features_of(const fw_net *net) {
+static size_t features_of(const fw_parameters *net) {
   uint64_t *keys = NULL;
   size_t count = 0;
-  assert_int_equal(fw_net_features(net, &keys, &count, NULL), FURROW_OK);
+  assert_int_equal(fw_parameters_keys(net, &keys, &count, NULL), FURROW_OK);
   free(keys);
   return count;
 }
@@ -169,9 +171,9 @@ static void compare_ranks(const training *ranks, unsigned count, const training 
     compare_seen(ranks[r].trainer, alone->trainer);
     compare_notes(ranks[r].trainer, alone->trainer);
     compare_history(ranks[r].trainer, alone->trainer, share);
-    features += compare_weights(ranks[r].trainer->net, alone->trainer->net, share);
+    features += compare_weights(ranks[r].trainer->parameters, alone->trainer->parameters, share);
   }
-  assert_int_equal(features, features_of(alone->trainer->net));
+  assert_int_equal(features, features_of(alone->trainer->parameters));
 }
 
 /* share: by which weights may differ. */

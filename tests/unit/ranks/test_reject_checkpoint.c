@@ -6,7 +6,6 @@
 #include "base/endian.h"
 #include "learn/checkpoint/checkpoint.h"
 #include "learn/data/minibatch.h"
-#include "learn/net/net_ops.h"
 #include "support/cmocka_all.h"
 #include "support/own_dir.h"
 
@@ -21,7 +20,7 @@ typedef struct file {
 } file;
 
 static fw_plan *plan;
-static fw_net *net;
+static fw_parameters *net;
 static fw_buffer snapshot; /* of the net */
 static fw_snapshot_ops ops;
 
@@ -33,7 +32,7 @@ static furrow_status append(void *to, const void *bytes, size_t size, furrow_err
 static int make_net(void **state) {
   (void)state;
   furrow_learn_conf *conf = NULL;
-  const fw_net_params params = {.training = true};
+  const fw_parameters_params params = {.training = true};
   assert_int_equal(furrow_learn_conf_create(&conf, NULL), FURROW_OK);
   assert_int_equal(furrow_learn_conf_set_algorithm(conf, "fm", NULL), FURROW_OK);
   assert_int_equal(furrow_learn_conf_set(conf, "rank", "2", NULL), FURROW_OK);
@@ -41,16 +40,16 @@ static int make_net(void **state) {
   assert_int_equal(furrow_learn_conf_set(conf, "model-type", "T_FLOAT_DENSE", NULL), FURROW_OK);
   assert_int_equal(fw_plan_of_conf(&plan, conf, NULL), FURROW_OK);
   furrow_learn_conf_free(conf);
-  assert_int_equal(fw_net_create(&net, plan, &params, NULL), FURROW_OK);
-  assert_int_equal(fw_net_snapshot_write(net, append, &snapshot, NULL), FURROW_OK);
-  ops = fw_net_snapshot_ops(net);
+  assert_int_equal(fw_parameters_create(&net, plan, &params, NULL), FURROW_OK);
+  assert_int_equal(fw_parameters_snapshot_write(net, append, &snapshot, NULL), FURROW_OK);
+  ops = fw_parameters_snapshot_ops(net);
   return 0;
 }
 
 static int free_net(void **state) {
   (void)state;
   fw_buffer_clear(&snapshot);
-  fw_net_free(net);
+  fw_parameters_free(net);
   fw_plan_free(plan);
   return 0;
 }

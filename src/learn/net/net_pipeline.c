@@ -1,16 +1,15 @@
-/* learn/train/pipeline.c: batches on their way through the net of one process.
+/* learn/net/net_pipeline.c: batches on their way through the net of one process.
  *
  * A batch is filled, begun (it finds its records), trained in two stages (rows, then parameters) and taken (its scores
  * are counted). Stages are those of base/pool.h; the rest is work aside. A batch has a slot from the time that its rows
  * are claimed until it is trained and taken, and a pass from the time that it is begun until it is trained: passes are
  * large, and two are enough. */
-#include "learn/train/pipeline.h"
-
 #include <sched.h>
+#include <time.h>
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "learn/train/fit.h"
+#include "learn/net/net_solver.h"
 
 /* Slots: at least a few, even of large batches; else so many that they hold that many rows, and arrays over that many
  * features (local_ids.h). */
@@ -28,13 +27,13 @@ typedef struct flight {
 
 /* What threads read all the time, and what they write often, do not share lines of cache. */
 struct fw_pipeline {
-  furrow_trainer *trainer;
+  fw_net_solver *solver;
   flight flights[MOST_SLOTS];
   fw_pass *passes[MOST_PASSES];
   unsigned slot_count, pass_count;
   void *memory;
   /* the run */
-  const fw_pipeline_job *job;
+  const fw_net_job *job;
   atomic_bool stop;
   _Alignas(64) atomic_bool offers; /* there is work aside */
   /* under the lock: batches that have a slot, have begun, have outputs, are trained, are taken, have no slot any more
@@ -60,6 +59,12 @@ struct fw_pipeline {
   furrow_status caller_status;
   furrow_error caller_error;
 };
+
+static double seconds_now(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
 
 /* The lock is held for some ten instructions, and what waits for it is the next stage: nobody sleeps. */
 
@@ -199,7 +204,7 @@ static furrow_status check_rows(fw_pipeline *p) {
   const fw_batch_slot *slot = &p->now->slot;
   if (!atomic_load(&slot->unsound)) return FURROW_OK;
   p->status = p->job->train ? fw_batch_slot_loss(slot, &loss, &p->error) : fw_batch_slot_check(slot, &p->error);
-  if (p->status != FURROW_OK) p->trainer->diverged = true;
+  if (p->status != FURROW_OK) p->solver->steps->diverged = true;
   return p->status;
 }
 
@@ -212,7 +217,7 @@ static void end_rows(fw_pipeline *p) {
 
 static void end_batch(fw_pipeline *p) {
   const size_t rows = p->now->slot.batch->rows;
-  if (p->job->train) p->trainer->steps++;
+  if (p->job->train) p->solver->steps->count++;
   p->now = NULL;
   p->updating = false;
   lock(p);
@@ -242,7 +247,7 @@ static flight *find_next(fw_pipeline *p, bool *end) {
 /* Rows of a task: many of them for the sake of matrix products, few for all threads to be busy to the end. Nothing that
  * a batch does depends on it. */
 static size_t rows_of_task(const fw_pipeline *p, size_t rows) {
-  const unsigned threads = fw_spin_pool_threads(p->trainer->pool);
+  const unsigned threads = fw_spin_pool_threads(p->solver->pool);
   size_t count = FW_TASK_ROWS_MOST;
   if (threads == 1 || p->row_ns == 0) return FW_TASK_ROWS;
   while (count > FW_TASK_ROWS_LEAST && rows / count < THREAD_TASKS * threads &&
@@ -253,7 +258,7 @@ static size_t rows_of_task(const fw_pipeline *p, size_t rows) {
 
 /* The last tasks are cut in two, one for each thread, so that no thread waits for long. */
 static void cut_rows(const fw_pipeline *p, fw_batch_slot *slot) {
-  const unsigned threads = fw_spin_pool_threads(p->trainer->pool);
+  const unsigned threads = fw_spin_pool_threads(p->solver->pool);
   slot->task_rows = rows_of_task(p, slot->batch->rows);
   const bool short_task = p->row_ns * (double)(slot->task_rows / 2) < LEAST_TASK_NS;
   slot->halved = threads == 1 || short_task || fw_net_sum_tasks(slot->net, slot->pass) > 0 ? 0 : threads;
@@ -264,7 +269,7 @@ static size_t start_rows(fw_pipeline *p) {
   if (atomic_load(&p->stop)) return FW_STAGE_END;
   p->now = find_next(p, &end);
   if (!p->now) return end ? FW_STAGE_END : FW_STAGE_WAIT;
-  p->step = fw_trainer_step_at(p->trainer, p->trainer->steps + 1, p->job->epoch);
+  p->step = fw_steps_next(p->solver->steps, &p->solver->plan->train, p->job->epoch);
   cut_rows(p, &p->now->slot);
   fw_batch_slot_start(&p->now->slot, p->job->take == fw_tally_batch);
   return fw_batch_slot_tasks(&p->now->slot);
@@ -276,7 +281,7 @@ static size_t next_stage(void *context) {
     if (check_rows(p) != FURROW_OK) return FW_STAGE_END;
     end_rows(p);
     p->updating = p->job->train;
-    if (p->updating) return fw_net_update_tasks(p->trainer->net, p->now->slot.pass);
+    if (p->updating) return fw_net_update_tasks(p->solver->net, p->now->slot.pass);
   }
   if (p->now) end_batch(p);
   return start_rows(p);
@@ -284,16 +289,16 @@ static size_t next_stage(void *context) {
 
 static void run_rows(fw_pipeline *p, size_t i) {
   fw_batch_slot *slot = &p->now->slot;
-  const double start = i == 0 ? fw_fit_seconds() : 0;
+  const double start = i == 0 ? seconds_now() : 0;
   fw_batch_slot_run(slot, p->job->train ? &p->step : NULL, i);
   if (i == 0 && slot->batch->rows >= (slot->halved + 1) * slot->task_rows)
-    p->row_ns = (fw_fit_seconds() - start) * 1e9 / (double)slot->task_rows;
+    p->row_ns = (seconds_now() - start) * 1e9 / (double)slot->task_rows;
 }
 
 static void run_task(void *context, size_t i) {
   fw_pipeline *p = context;
   if (p->updating)
-    fw_net_update(p->trainer->net, p->now->slot.pass, &p->step, i);
+    fw_net_update(p->solver->net, p->now->slot.pass, &p->step, i);
   else
     run_rows(p, i);
 }
@@ -315,8 +320,8 @@ static void report(void *context) {
 /* ---- The run ------------------------------------------------------------------------------------------------ */
 
 static size_t wanted_slots(const fw_pipeline *p, const fw_row_source *from) {
-  const unsigned threads = fw_spin_pool_threads(p->trainer->pool);
-  const int64_t range = p->trainer->plan->data.range;
+  const unsigned threads = fw_spin_pool_threads(p->solver->pool);
+  const int64_t range = p->solver->plan->data.range;
   if (threads == 1) return 1;
   size_t count = threads < MOST_SLOTS ? threads + 1 : MOST_SLOTS;
   if (count > SLOT_ROWS / from->rows) count = SLOT_ROWS / from->rows;
@@ -328,22 +333,22 @@ static furrow_status ensure_slots(fw_pipeline *p, size_t count, furrow_error *er
   const unsigned passes = count > 1 ? MOST_PASSES : 1;
   for (; p->slot_count < count; p->slot_count++) {
     fw_batch_slot *slot = &p->flights[p->slot_count].slot;
-    const furrow_status status = fw_batch_slot_init(slot, p->trainer->net, NULL, err);
+    const furrow_status status = fw_batch_slot_init(slot, p->solver->net, NULL, err);
     if (status != FURROW_OK) fw_batch_slot_clear(slot);
     if (status != FURROW_OK) return status;
   }
   for (; p->pass_count < passes; p->pass_count++)
-    FW_TRY(fw_pass_create(&p->passes[p->pass_count], p->trainer->net, err));
+    FW_TRY(fw_pass_create(&p->passes[p->pass_count], p->solver->net, err));
   return FURROW_OK;
 }
 
-static furrow_status create(furrow_trainer *trainer, furrow_error *err) {
+static furrow_status create(fw_net_solver *solver, furrow_error *err) {
   void *memory = NULL;
-  if (trainer->pipeline) return FURROW_OK;
-  FW_TRY(fw_alloc_zero(&memory, 1, sizeof *trainer->pipeline + LINE, err));
-  trainer->pipeline = (fw_pipeline *)(((uintptr_t)memory + LINE - 1) / LINE * LINE);
-  trainer->pipeline->memory = memory;
-  trainer->pipeline->trainer = trainer;
+  if (solver->pipeline) return FURROW_OK;
+  FW_TRY(fw_alloc_zero(&memory, 1, sizeof *solver->pipeline + LINE, err));
+  solver->pipeline = (fw_pipeline *)(((uintptr_t)memory + LINE - 1) / LINE * LINE);
+  solver->pipeline->memory = memory;
+  solver->pipeline->solver = solver;
   return FURROW_OK;
 }
 
@@ -354,7 +359,7 @@ void fw_pipeline_free(fw_pipeline *p) {
   fw_free(p->memory);
 }
 
-static void start_run(fw_pipeline *p, const fw_pipeline_job *job, size_t slots) {
+static void start_run(fw_pipeline *p, const fw_net_job *job, size_t slots) {
   p->job = job;
   p->claimed = p->begun = p->scored = p->trained = p->taken = p->left = p->reported = 0;
   p->ended = p->updating = false;
@@ -371,14 +376,14 @@ static void start_run(fw_pipeline *p, const fw_pipeline_job *job, size_t slots) 
   offer(p);
 }
 
-furrow_status fw_pipeline_run(furrow_trainer *trainer, const fw_pipeline_job *job, furrow_error *err) {
-  FW_TRY(create(trainer, err));
-  fw_pipeline *p = trainer->pipeline;
+furrow_status fw_pipeline_run(fw_net_solver *solver, const fw_net_job *job, furrow_error *err) {
+  FW_TRY(create(solver, err));
+  fw_pipeline *p = solver->pipeline;
   const size_t slots = wanted_slots(p, job->from);
   FW_TRY(ensure_slots(p, slots, err));
   start_run(p, job, slots);
   const fw_stages stages = {next_stage, run_task, work_aside, report};
-  fw_spin_pool_run_stages(trainer->pool, &stages, p);
+  fw_spin_pool_run_stages(solver->pool, &stages, p);
   for (; p->taken < p->scored; p->taken++) job->take(job->user, &flight_of(p, p->taken)->slot);
   if (p->status != FURROW_OK && err) *err = p->error;
   if (p->status != FURROW_OK) return p->status;

@@ -1,5 +1,5 @@
-/* learn/train/model_out.c: the parameters of a net as a model directory: a matrix for each, graph.json. */
-#include "learn/train/model_out.h"
+/* learn/parameters/parameters_save.c: parameters as a model directory: a matrix for each, graph.json. */
+#include "learn/parameters/parameters_save.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -7,14 +7,14 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/params.h"
-#include "learn/train/column_exchange.h"
+#include "learn/parameters/column_exchange.h"
 #include "model/write/matrix_writer.h"
 #include "rows/encode/encoder.h"
 
 #define PANEL_NUMBERS 65536 /* of a panel that is written at once */
 #define FEW_COLUMNS 1000000 /* so many are written densely, however few of them have a feature */
 
-/* The features of a net. */
+/* Which features are saved. */
 typedef struct saved_features {
   uint64_t *keys; /* of this rank, ascending; NULL: 0 … count-1 */
   size_t count;
@@ -109,7 +109,7 @@ static furrow_status plan_matrix(furrow_matrix_meta **meta, const fw_plan *plan,
 
 /* One matrix that is being written. */
 typedef struct writing {
-  const fw_net *net;
+  const fw_parameters *p;
   size_t parameter;
   const fw_parameter *about;
   const furrow_comm *comm;
@@ -130,9 +130,9 @@ static void copy_column(const writing *w, int64_t col, size_t first, size_t rows
   const size_t size = furrow_element_size(w->type);
   const char *from = NULL;
   if (w->about->by_feature)
-    from = fw_net_feature(w->net, w->parameter, (uint64_t)col, 0);
+    from = fw_parameters_feature(w->p, w->parameter, (uint64_t)col, 0);
   else
-    from = (const char *)fw_net_dense(w->net, w->parameter, 0) + (size_t)col * size;
+    from = (const char *)fw_parameters_dense(w->p, w->parameter, 0) + (size_t)col * size;
   if (from)
     memcpy(to, from + first * size, rows * size);
   else
@@ -345,7 +345,7 @@ static furrow_status put_parts(writing *w, const furrow_matrix_meta *meta, const
   furrow_status status = FURROW_OK;
   if (w->comm->ranks > 1 && w->about->by_feature) {
     fw_column_exchange *exchange = NULL;
-    FW_TRY(fw_column_exchange_create(&exchange, w->net, w->parameter, w->keys, w->key_count, PANEL_NUMBERS, err));
+    FW_TRY(fw_column_exchange_create(&exchange, w->p, w->parameter, w->keys, w->key_count, PANEL_NUMBERS, err));
     status = put_exchanged(w, meta, format, exchange, err);
     fw_column_exchange_free(exchange);
     return status;
@@ -366,10 +366,11 @@ static furrow_status commit_matrix(writing *w, const furrow_matrix_meta *meta, f
   return fw_comm_share_status(w->comm, status, err);
 }
 
-static furrow_status put_matrix(furrow_model_writer *model, const fw_net *net, const fw_plan *plan, size_t i,
+static furrow_status put_matrix(furrow_model_writer *model, const fw_parameters *p, size_t i,
                                 const saved_features *features, const fw_save_params *params, furrow_error *err) {
-  const fw_parameter *about = fw_net_parameter(net, i);
-  writing w = {.net = net, .parameter = i, .about = about, .comm = fw_net_comm(net), .servers = params->servers};
+  const fw_plan *plan = p->plan;
+  const fw_parameter *about = &p->list[i];
+  writing w = {.p = p, .parameter = i, .about = about, .comm = p->comm, .servers = params->servers};
   const int64_t cols = columns_of(about, features);
   const int32_t row_type = about->by_feature ? feature_type(plan, features, cols) : dense_type(plan->model.row_type);
   const furrow_matrix_format *format = furrow_layer_formats_get(params->formats, kind_of(plan, about));
@@ -440,12 +441,12 @@ furrow_status fw_save_params_read(fw_save_params *params, const furrow_trainer_s
   return FURROW_OK;
 }
 
-static furrow_status list_features(saved_features *features, const fw_net *net, furrow_error *err) {
-  const furrow_comm *comm = fw_net_comm(net);
-  furrow_status status = fw_comm_share_status(comm, fw_net_features(net, &features->keys, &features->count, err), err);
+static furrow_status list_features(saved_features *features, const fw_parameters *p, furrow_error *err) {
+  const furrow_comm *comm = p->comm;
+  furrow_status status = fw_comm_share_status(comm, fw_parameters_keys(p, &features->keys, &features->count, err), err);
   if (status != FURROW_OK) return status;
   int64_t total = (int64_t)features->count;
-  features->open = fw_net_is_open(net);
+  features->open = fw_parameters_are_open(p);
   if (features->keys && features->count) features->end = features->keys[features->count - 1] + 1;
   FW_TRY(fw_comm_max_u64(comm, &features->end, 1, err));
   FW_TRY(fw_comm_sum_i64(comm, &total, 1, err));
@@ -467,18 +468,16 @@ static furrow_status open_model(furrow_model_writer **model, const furrow_comm *
   return fw_comm_share_status(comm, status, err);
 }
 
-furrow_status fw_model_save(const fw_net *net, const fw_plan *plan, const furrow_learn_conf *conf,
-                            const fw_buffer *about, const char *folder, const furrow_trainer_save_params *params,
-                            furrow_error *err) {
-  const furrow_comm *comm = fw_net_comm(net);
+furrow_status fw_parameters_save(const fw_parameters *p, const furrow_learn_conf *conf, const fw_buffer *about,
+                                 const char *folder, const furrow_trainer_save_params *params, furrow_error *err) {
+  const furrow_comm *comm = p->comm;
   fw_save_params used;
   FW_TRY(fw_save_params_read(&used, params, comm->ranks, err));
   furrow_model_writer *model = NULL;
   saved_features features = {0};
-  furrow_status status = list_features(&features, net, err);
+  furrow_status status = list_features(&features, p, err);
   if (status == FURROW_OK) status = open_model(&model, comm, folder, &used, err);
-  for (size_t i = 0; status == FURROW_OK && i < fw_net_parameters(net); i++)
-    status = put_matrix(model, net, plan, i, &features, &used, err);
+  for (size_t i = 0; status == FURROW_OK && i < p->count; i++) status = put_matrix(model, p, i, &features, &used, err);
   if (status == FURROW_OK && fw_comm_is_first(comm)) {
     status = fw_model_put_graph(model, conf, about, err);
     if (status == FURROW_OK) status = furrow_model_writer_commit(model, err);

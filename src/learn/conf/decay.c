@@ -1,4 +1,4 @@
-/* learn/net/decay.c: the learning rate of a step.
+/* learn/conf/decay.c: the learning rate of a step.
  *
  * StandardDecay        lr / sqrt(1 + alpha n)
  * WarmRestarts         from lr down to lr / 10 along half a cosine in `intervals` steps, then anew from a top that is

@@ -1,13 +1,13 @@
-/* learn/train/rank_updates.c: updates and scores of a net whose rows and features are divided among ranks. */
+/* learn/net/net_ranks_run.c: updates and scores of a net whose rows and features are divided among ranks. */
 #include <assert.h>
 
 #include "base/error.h"
-#include "learn/train/trainer.h"
+#include "learn/net/net_solver.h"
 
 /* One batch in flight. The tasks of its first phase are the rows, and before them filling the batch that follows; those
  * of the last are the count of the scores, if it is wanted, then parameters. */
 typedef struct flight {
-  furrow_trainer *trainer;
+  fw_net_solver *solver;
   fw_rank_batch *batch;
   fw_batch_slot *own, *next; /* of this rank */
   const fw_row_source *from;
@@ -34,23 +34,15 @@ static void run_dense(void *context, size_t i) {
 
 static void run_sums(void *context, size_t i) {
   flight *f = context;
-  fw_net_sum(f->trainer->net, fw_rank_batch_whole(f->batch)->pass, i);
+  fw_net_sum(f->solver->net, fw_rank_batch_whole(f->batch)->pass, i);
 }
 
 static void run_parameters(void *context, size_t i) {
   flight *f = context;
   if (i > 0)
-    fw_net_update(f->trainer->net, fw_rank_batch_whole(f->batch)->pass, f->step, i - 1);
+    fw_net_update(f->solver->net, fw_rank_batch_whole(f->batch)->pass, f->step, i - 1);
   else if (f->tally)
     fw_batch_slot_tally(fw_rank_batch_whole(f->batch), f->tally);
-}
-
-static flight take_off(furrow_trainer *trainer, const fw_row_source *from) {
-  flight f = {.trainer = trainer, .batch = trainer->rank_batch, .from = from};
-  f.own = &trainer->slots[0];
-  f.next = &trainer->slots[1];
-  f.filled = fw_batch_slot_fill(f.own, from, &f.error);
-  return f;
 }
 
 /* What `own` was filled with becomes a batch of all ranks. */
@@ -68,10 +60,10 @@ static void swap_slots(flight *f) {
 /* Forward pass, and with a step the backward pass; outputs and gradients go to all ranks. */
 static furrow_status pass_rows(flight *f, furrow_error *err) {
   f->own->has_terms = f->counts;
-  fw_spin_pool_run(f->trainer->pool, 1 + fw_batch_slot_tasks(f->own), run_rows, f);
+  fw_spin_pool_run(f->solver->pool, 1 + fw_batch_slot_tasks(f->own), run_rows, f);
   FW_TRY(fw_rank_batch_gather(f->batch, f->own, f->step != NULL, err));
   if (fw_rank_batch_is_sound(f->batch)) return FURROW_OK;
-  f->trainer->diverged = true;
+  f->solver->steps->diverged = true;
   FW_TRY(fw_rank_batch_number(f->batch, f->own, err));
   double loss;
   const fw_batch_slot *whole = fw_rank_batch_whole(f->batch);
@@ -79,18 +71,18 @@ static furrow_status pass_rows(flight *f, furrow_error *err) {
 }
 
 static furrow_status update_parameters(flight *f, furrow_error *err) {
-  furrow_trainer *t = f->trainer;
+  fw_net_solver *t = f->solver;
   const fw_pass *pass = fw_rank_batch_whole(f->batch)->pass;
   fw_spin_pool_run(t->pool, fw_rank_batch_dense_tasks(f->batch), run_dense, f);
   FW_TRY(fw_rank_batch_add_dense(f->batch, err));
   fw_spin_pool_run(t->pool, fw_net_sum_tasks(t->net, pass), run_sums, f);
   fw_spin_pool_run(t->pool, 1 + fw_net_update_tasks(t->net, pass), run_parameters, f);
-  t->steps++;
+  t->steps->count++;
   return FURROW_OK;
 }
 
 static furrow_status update(flight *f, uint32_t epoch, double *loss, furrow_error *err) {
-  const fw_step step = fw_trainer_step_at(f->trainer, f->trainer->steps + 1, epoch);
+  const fw_step step = fw_steps_next(f->solver->steps, &f->solver->plan->train, epoch);
   f->step = &step;
   furrow_status status = pass_rows(f, err);
   if (status == FURROW_OK) status = update_parameters(f, err);
@@ -99,36 +91,25 @@ static furrow_status update(flight *f, uint32_t epoch, double *loss, furrow_erro
   return status;
 }
 
-furrow_status fw_trainer_update_ranks(furrow_trainer *trainer, const fw_rank_epoch *epoch, double *loss,
-                                      furrow_error *err) {
-  flight f = take_off(trainer, epoch->from);
+furrow_status fw_net_run_ranks(fw_net_solver *solver, const fw_net_job *job, double *loss, furrow_error *err) {
+  flight f = {.solver = solver,
+              .batch = solver->ranks,
+              .own = &solver->slots[0],
+              .next = &solver->slots[1],
+              .from = job->from,
+              .tally = job->train ? job->user : NULL,
+              .counts = job->take == fw_tally_batch};
   const fw_batch_slot *whole = fw_rank_batch_whole(f.batch);
   uint64_t rows = 0;
-  f.tally = epoch->tally;
-  f.counts = epoch->tally != NULL;
-  furrow_status status = begin(&f, true, err);
+  f.filled = fw_batch_slot_fill(f.own, f.from, &f.error);
+  furrow_status status = begin(&f, job->train, err);
   while (status == FURROW_OK && whole->batch) {
-    status = update(&f, epoch->epoch, loss, err);
-    if (status != FURROW_OK) break;
+    FW_TRY(job->train ? update(&f, job->epoch, loss, err) : pass_rows(&f, err));
+    if (!job->train) job->take(job->user, whole);
     rows += whole->batch->rows;
-    if (epoch->done && f.filled == FURROW_OK) f.filled = epoch->done(epoch->user, rows, &f.error);
+    if (job->done && f.filled == FURROW_OK) f.filled = job->done(job->done_user, rows, &f.error);
     swap_slots(&f);
-    status = begin(&f, true, err);
-  }
-  return status;
-}
-
-furrow_status fw_trainer_score_ranks(furrow_trainer *trainer, const fw_row_source *from, fw_scored_batch take,
-                                     void *user, furrow_error *err) {
-  flight f = take_off(trainer, from);
-  f.counts = take == fw_tally_batch;
-  furrow_status status = begin(&f, false, err);
-  while (status == FURROW_OK && fw_rank_batch_whole(f.batch)->batch) {
-    status = pass_rows(&f, err);
-    if (status != FURROW_OK) break;
-    take(user, fw_rank_batch_whole(f.batch));
-    swap_slots(&f);
-    status = begin(&f, false, err);
+    status = begin(&f, job->train, err);
   }
   return status;
 }

@@ -1,5 +1,5 @@
-/* learn/score/model_in.c: the parameters of a net from the matrices of a model directory. */
-#include "learn/score/model_in.h"
+/* learn/parameters/parameters_load.c: the parameters of a net from the matrices of a model directory. */
+#include "learn/parameters/parameters_load.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -11,10 +11,9 @@
 
 /* One matrix that is being read. */
 typedef struct reading {
-  fw_net *net;
+  fw_parameters *p;
   size_t parameter;
   const fw_parameter *about;
-  bool wide; /* the net computes in double */
   bool open; /* features get their records as they come */
   const char *folder;
 } reading;
@@ -22,13 +21,6 @@ typedef struct reading {
 static furrow_status misfit(const reading *in, furrow_error *err) {
   fw_error_set_file(err, in->folder);
   return FURROW_E_FORMAT;
-}
-
-static void put(const reading *in, void *numbers, size_t at, double value) {
-  if (in->wide)
-    ((double *)numbers)[at] = value;
-  else
-    ((float *)numbers)[at] = (float)value;
 }
 
 /* Where the numbers of a column are; *at: the index of row 0 among them. *numbers is NULL for a feature of another
@@ -42,19 +34,16 @@ static furrow_status place_of(const reading *in, int64_t col, void **numbers, si
     return misfit(in, err);
   }
   if (!about->by_feature) {
-    *numbers = fw_net_dense(in->net, in->parameter, 0);
+    *numbers = fw_parameters_dense(in->p, in->parameter, 0);
     *at = (size_t)col;
     return FURROW_OK;
   }
-  if (!fw_net_owns(in->net, (uint64_t)col)) {
+  if (!fw_parameters_own(in->p, (uint64_t)col)) {
     *numbers = NULL;
     return FURROW_OK;
   }
-  if (in->open) {
-    furrow_status status = fw_net_make_feature(in->net, (uint64_t)col, err);
-    if (status != FURROW_OK) return status;
-  }
-  *numbers = fw_net_feature(in->net, in->parameter, (uint64_t)col, 0);
+  FW_TRY(fw_parameters_make(in->p, (uint64_t)col, err));
+  *numbers = fw_parameters_feature(in->p, in->parameter, (uint64_t)col, 0);
   *at = 0;
   return FURROW_OK;
 }
@@ -70,7 +59,7 @@ static furrow_status take_panel(void *user, size_t part, const furrow_panel *pan
     if (status != FURROW_OK) return status;
     for (size_t r = 0; numbers && r < panel->rows; r++) {
       const size_t row = (size_t)panel->row_ids[r];
-      if (row < rows) put(in, numbers, at + row, furrow_panel_get(panel, r, c));
+      if (row < rows) fw_parameters_put(in->p, numbers, at + row, furrow_panel_get(panel, r, c));
     }
   }
   return FURROW_OK;
@@ -115,8 +104,8 @@ static void transpose(const void *from, void *to, size_t out, size_t in, size_t 
 }
 
 static furrow_status transpose_weights(const reading *in, const fw_layer *layer, furrow_error *err) {
-  const size_t size = in->wide ? sizeof(double) : sizeof(float);
-  void *weights = fw_net_dense(in->net, in->parameter, 0), *copy = NULL;
+  const size_t size = in->p->element;
+  void *weights = fw_parameters_dense(in->p, in->parameter, 0), *copy = NULL;
   furrow_status status = fw_alloc(&copy, in->about->cols, size, err);
   if (status != FURROW_OK) return status;
   memcpy(copy, weights, in->about->cols * size);
@@ -149,16 +138,15 @@ static furrow_status read_matrix(reading *in, unsigned threads, furrow_error *er
   return status;
 }
 
-static furrow_status load_parameter(fw_net *net, const fw_plan *plan, const char *folder, size_t i,
-                                    furrow_fc_order fc_order, unsigned threads, furrow_error *err) {
-  const fw_parameter *about = fw_net_parameter(net, i);
-  const fw_layer *layer = &plan->graph.layers[about->layer];
+static furrow_status load_parameter(fw_parameters *p, const char *folder, size_t i, furrow_fc_order fc_order,
+                                    unsigned threads, furrow_error *err) {
+  const fw_parameter *about = &p->list[i];
+  const fw_layer *layer = &p->plan->graph.layers[about->layer];
   char *path = NULL;
   furrow_status status = fw_path_join(&path, folder, about->name, err);
   if (status != FURROW_OK) return status;
-  reading in = {.net = net, .parameter = i, .about = about, .folder = path};
-  in.wide = furrow_matrix_row_type_get(plan->model.row_type)->element == FURROW_ELEMENT_F64;
-  in.open = about->by_feature && fw_net_is_open(net);
+  reading in = {.p = p, .parameter = i, .about = about, .folder = path};
+  in.open = about->by_feature && fw_parameters_are_open(p);
   status = read_matrix(&in, threads, err);
   if (status == FURROW_OK && fc_order == FURROW_FC_OUT_IN && layer->type == FW_LAYER_FC && !about->bias)
     status = transpose_weights(&in, layer, err);
@@ -171,13 +159,13 @@ static bool no_name(void *user, const char *name) {
   return false;
 }
 
-furrow_status fw_model_load(fw_net *net, const fw_plan *plan, const char *folder, furrow_fc_order fc_order,
-                            unsigned threads, furrow_error *err) {
+furrow_status fw_parameters_load(fw_parameters *p, const char *folder, furrow_fc_order fc_order, unsigned threads,
+                                 furrow_error *err) {
   fw_dir_names none = {0};
   furrow_status status = fw_dir_names_read(&none, folder, no_name, NULL, err); /* whether it is there at all */
   fw_dir_names_clear(&none);
-  for (size_t i = 0; status == FURROW_OK && i < fw_net_parameters(net); i++)
-    status = load_parameter(net, plan, folder, i, fc_order, threads, err);
+  for (size_t i = 0; status == FURROW_OK && i < p->count; i++)
+    status = load_parameter(p, folder, i, fc_order, threads, err);
   return status;
 }
 

@@ -1,13 +1,11 @@
-/* learn/net/snapshot.c: arrays of numbers as bytes in a fixed order; all numbers of a net. */
-#include "learn/net/snapshot.h"
+/* learn/net/snapshot.c: arrays of numbers as bytes in a fixed order; all numbers of parameters. */
+#include "learn/parameters/snapshot.h"
 
 #include <string.h>
 
 #include "base/endian.h"
 #include "base/error.h"
 #include "base/mem.h"
-#include "learn/data/features.h"
-#include "learn/net/net_ops.h"
 
 enum { PIECE = 1 << 16 };
 
@@ -28,69 +26,54 @@ furrow_status fw_snapshot_write(const void *numbers, size_t count, size_t size, 
   return status;
 }
 
-/* ---- Nets ------------------------------------------------------------------------------------------------------- */
+/* ---- Parameters
+ * ------------------------------------------------------------------------------------------------------- */
 
-/* Bytes of a feature's numbers in all parameters and arrays. */
-static size_t feature_bytes(const fw_net *net) {
-  size_t count = 0;
-  for (size_t i = 0; i < fw_net_parameters(net); i++) {
-    const fw_parameter *about = fw_net_parameter(net, i);
-    if (about->by_feature) count += about->rows * (1 + about->state);
-  }
-  return count * fw_net_element_size(net);
+/* A record is written as it lies: the numbers of a feature in all layers and arrays. */
+static size_t feature_bytes(const fw_parameters *p) {
+  return p->record_numbers * p->element;
 }
 
 /* ---- Writing -------------------------------------------------------------------------------------------- */
 
-static furrow_status write_dense(const fw_net *net, fw_snapshot_sink sink, void *to, furrow_error *err) {
-  furrow_status status = FURROW_OK;
-  for (size_t i = 0; i < fw_net_parameters(net); i++) {
-    const fw_parameter *about = fw_net_parameter(net, i);
-    for (size_t array = 0; !about->by_feature && status == FURROW_OK && array <= about->state; array++)
-      status = fw_snapshot_write(fw_net_dense(net, i, array), about->cols, fw_net_element_size(net), sink, to, err);
+static furrow_status write_dense(const fw_parameters *p, fw_snapshot_sink sink, void *to, furrow_error *err) {
+  for (size_t i = 0; i < p->count; i++) {
+    const fw_parameter *about = &p->list[i];
+    for (size_t array = 0; !about->by_feature && array <= about->state; array++)
+      FW_TRY(fw_snapshot_write(about->array[array], about->cols, p->element, sink, to, err));
   }
-  return status;
-}
-
-static unsigned char *put_feature(const fw_net *net, uint64_t key, unsigned char *at) {
-  const size_t size = fw_net_element_size(net);
-  for (size_t i = 0; i < fw_net_parameters(net); i++) {
-    const fw_parameter *about = fw_net_parameter(net, i);
-    for (size_t array = 0; about->by_feature && array <= about->state; array++) {
-      fw_snapshot_copy(at, fw_net_feature(net, i, key, array), about->rows, size);
-      at += about->rows * size;
-    }
-  }
-  return at;
+  return FURROW_OK;
 }
 
 /* Features go to the sink some at a time. */
-static furrow_status write_features(const fw_net *net, const uint64_t *keys, size_t count, fw_snapshot_sink sink,
+static furrow_status write_features(const fw_parameters *p, const uint64_t *keys, size_t count, fw_snapshot_sink sink,
                                     void *to, furrow_error *err) {
-  const size_t bytes = feature_bytes(net), at_once = bytes < PIECE ? PIECE / bytes : 1;
+  const size_t bytes = feature_bytes(p), at_once = bytes < PIECE ? PIECE / bytes : 1;
   void *memory;
   furrow_status status = fw_alloc(&memory, at_once, bytes, err);
   if (status != FURROW_OK) return status;
   for (size_t done = 0, n; status == FURROW_OK && done < count; done += n) {
     n = count - done < at_once ? count - done : at_once;
-    unsigned char *at = memory;
-    for (size_t i = done; i < done + n; i++) at = put_feature(net, keys ? keys[i] : i, at);
+    for (size_t i = 0; i < n; i++)
+      fw_snapshot_copy((char *)memory + i * bytes, fw_features_find(p->features, keys ? keys[done + i] : done + i),
+                       p->record_numbers, p->element);
     status = sink(to, memory, n * bytes, err);
   }
   fw_free(memory);
   return status;
 }
 
-furrow_status fw_net_snapshot_write(const fw_net *net, fw_snapshot_sink sink, void *to, furrow_error *err) {
+furrow_status fw_parameters_snapshot_write(const fw_parameters *p, fw_snapshot_sink sink, void *to, furrow_error *err) {
   uint64_t *keys = NULL;
   size_t count = 0;
-  furrow_status status = write_dense(net, sink, to, err);
-  if (status == FURROW_OK) status = fw_net_features(net, &keys, &count, err);
+  furrow_status status = write_dense(p, sink, to, err);
+  if (status == FURROW_OK) status = fw_parameters_keys(p, &keys, &count, err);
   if (status != FURROW_OK) return status;
   const uint64_t number = count;
   status = fw_snapshot_write(&number, 1, sizeof number, sink, to, err);
-  if (status == FURROW_OK && fw_net_is_open(net)) status = fw_snapshot_write(keys, count, sizeof *keys, sink, to, err);
-  if (status == FURROW_OK && feature_bytes(net) > 0) status = write_features(net, keys, count, sink, to, err);
+  if (status == FURROW_OK && fw_parameters_are_open(p))
+    status = fw_snapshot_write(keys, count, sizeof *keys, sink, to, err);
+  if (status == FURROW_OK && feature_bytes(p) > 0) status = write_features(p, keys, count, sink, to, err);
   fw_free(keys);
   return status;
 }
@@ -106,10 +89,10 @@ typedef struct cursor {
 } cursor;
 
 typedef struct snapshot {
-  fw_net *net;
+  fw_parameters *p;
   const fw_snapshot_range *range;
   uint64_t at;          /* before it all is read */
-  bool fill;            /* the net, else the bytes are only looked at */
+  bool fill;            /* the parameters, else the bytes are only looked at */
   cursor keys, numbers; /* numbers: dense arrays, too */
   uint64_t taken;
 } snapshot;
@@ -159,43 +142,36 @@ static furrow_status read_array(snapshot *in, void *to, uint64_t count, size_t s
 }
 
 static furrow_status read_dense(snapshot *in, furrow_error *err) {
-  const fw_net *net = in->net;
-  const size_t size = fw_net_element_size(net);
-  for (size_t i = 0; in->range->dense && i < fw_net_parameters(net); i++) {
-    const fw_parameter *about = fw_net_parameter(net, i);
+  const fw_parameters *p = in->p;
+  const size_t size = p->element;
+  for (size_t i = 0; in->range->dense && i < p->count; i++) {
+    const fw_parameter *about = &p->list[i];
     for (size_t array = 0; !about->by_feature && array <= about->state; array++) {
       if (!has_bytes(in, about->cols, size)) return fail_snapshot(in, err, "the parameters end inside a layer's array");
-      FW_TRY(read_array(in, fw_net_dense(net, i, array), about->cols, size, err));
+      FW_TRY(read_array(in, fw_parameters_dense(p, i, array), about->cols, size, err));
     }
   }
   return FURROW_OK;
 }
 
-static furrow_status fill_feature(fw_net *net, uint64_t key, const unsigned char *bytes, furrow_error *err) {
-  const size_t size = fw_net_element_size(net);
-  furrow_status status = fw_net_is_open(net) ? fw_net_make_feature(net, key, err) : FURROW_OK;
-  for (size_t i = 0; status == FURROW_OK && i < fw_net_parameters(net); i++) {
-    const fw_parameter *about = fw_net_parameter(net, i);
-    for (size_t array = 0; about->by_feature && array <= about->state; array++) {
-      fw_snapshot_copy(fw_net_feature(net, i, key, array), bytes, about->rows, size);
-      bytes += about->rows * size;
-    }
-  }
-  return status;
+static furrow_status fill_feature(fw_parameters *p, uint64_t key, const unsigned char *bytes, furrow_error *err) {
+  FW_TRY(fw_parameters_make(p, key, err));
+  fw_snapshot_copy(fw_features_find(p->features, key), bytes, p->record_numbers, p->element);
+  return FURROW_OK;
 }
 
 /* Key i of the snapshot: listed, or those of the range that are its rank's. */
 static furrow_status read_key(snapshot *in, uint64_t i, uint64_t *key, furrow_error *err) {
   const unsigned char *bytes = NULL;
   *key = i * in->range->ranks + in->range->rank;
-  if (!fw_net_is_open(in->net)) return FURROW_OK;
+  if (!fw_parameters_are_open(in->p)) return FURROW_OK;
   FW_TRY(next_bytes(&in->keys, sizeof *key, &bytes, err));
   *key = fw_get_le64(bytes);
   return FURROW_OK;
 }
 
 static const char *key_fault(const snapshot *in, uint64_t i, uint64_t before, uint64_t key) {
-  const int64_t range = fw_net_plan(in->net)->data.range;
+  const int64_t range = in->p->plan->data.range;
   if (i > 0 && key <= before) return "the features do not ascend";
   if (range > 0 && key >= (uint64_t)range) return "a feature is beyond the model's range";
   if (fw_feature_owner(key, in->range->ranks) != in->range->rank) return "a feature is that of another rank";
@@ -203,7 +179,7 @@ static const char *key_fault(const snapshot *in, uint64_t i, uint64_t before, ui
 }
 
 static furrow_status read_records(snapshot *in, uint64_t count, furrow_error *err) {
-  const size_t bytes = feature_bytes(in->net), key_size = fw_net_is_open(in->net) ? sizeof(uint64_t) : 0;
+  const size_t bytes = feature_bytes(in->p), key_size = fw_parameters_are_open(in->p) ? sizeof(uint64_t) : 0;
   if (bytes + key_size == 0) return FURROW_OK;
   if (!has_bytes(in, count, bytes + key_size)) return fail_snapshot(in, err, "the parameters end inside the features");
   set_cursor(&in->keys, in->at);
@@ -216,8 +192,8 @@ static furrow_status read_records(snapshot *in, uint64_t count, furrow_error *er
     if (fault) return fail_snapshot(in, err, fault);
     if (in->fill) FW_TRY(next_bytes(&in->numbers, bytes, &numbers, err));
     if (in->fill) in->at += bytes;
-    if (!fw_net_owns(in->net, key)) continue;
-    if (in->fill) FW_TRY(fill_feature(in->net, key, numbers, err));
+    if (!fw_parameters_own(in->p, key)) continue;
+    if (in->fill) FW_TRY(fill_feature(in->p, key, numbers, err));
     in->taken++;
   }
   if (!in->fill) in->at += count * bytes;
@@ -237,19 +213,19 @@ static furrow_status read_features(snapshot *in, furrow_error *err) {
   set_cursor(&in->numbers, in->at);
   FW_TRY(next_bytes(&in->numbers, sizeof(uint64_t), &bytes, err));
   const uint64_t count = fw_get_le64(bytes);
-  const uint64_t all = feature_bytes(in->net) > 0 ? (uint64_t)fw_net_plan(in->net)->data.range : 0;
-  if (!fw_net_is_open(in->net) && count != count_own(all, range->rank, range->ranks))
+  const uint64_t all = feature_bytes(in->p) > 0 ? (uint64_t)in->p->plan->data.range : 0;
+  if (!fw_parameters_are_open(in->p) && count != count_own(all, range->rank, range->ranks))
     return fail_snapshot(in, err, "the number of features is not that of the model's range");
   in->at += sizeof count;
   return read_records(in, count, err);
 }
 
-furrow_status fw_net_snapshot_take(fw_net *net, const fw_snapshot_range *range, bool fill, uint64_t *taken,
-                                   furrow_error *err) {
-  const size_t bytes = feature_bytes(net), capacity = bytes > PIECE ? bytes : PIECE;
+furrow_status fw_parameters_snapshot_take(fw_parameters *p, const fw_snapshot_range *range, bool fill, uint64_t *taken,
+                                          furrow_error *err) {
+  const size_t bytes = feature_bytes(p), capacity = bytes > PIECE ? bytes : PIECE;
   void *memory = NULL;
   FW_TRY(fw_alloc(&memory, 2, capacity, err));
-  snapshot in = {.net = net, .range = range, .at = range->begin, .fill = fill};
+  snapshot in = {.p = p, .range = range, .at = range->begin, .fill = fill};
   in.keys = (cursor){.range = range, .buffer = memory, .capacity = capacity};
   in.numbers = (cursor){.range = range, .buffer = (unsigned char *)memory + capacity, .capacity = capacity};
   furrow_status status = read_dense(&in, err);
@@ -266,62 +242,55 @@ static furrow_status read_memory(const void *from, uint64_t at, void *bytes, siz
   return FURROW_OK;
 }
 
-static furrow_status take_memory(fw_net *net, const unsigned char *bytes, size_t size, bool fill, furrow_error *err) {
-  const furrow_comm *comm = fw_net_comm(net);
+static furrow_status take_memory(fw_parameters *p, const unsigned char *bytes, size_t size, bool fill,
+                                 furrow_error *err) {
+  const furrow_comm *comm = p->comm;
   const fw_snapshot_range range = {
       .read = read_memory, .from = bytes, .end = size, .dense = true, .rank = comm->rank, .ranks = comm->ranks};
   uint64_t taken = 0;
-  return fw_net_snapshot_take(net, &range, fill, &taken, err);
+  return fw_parameters_snapshot_take(p, &range, fill, &taken, err);
 }
 
-furrow_status fw_net_snapshot_check(fw_net *net, const unsigned char *bytes, size_t size, furrow_error *err) {
-  return take_memory(net, bytes, size, false, err);
+furrow_status fw_parameters_snapshot_check(fw_parameters *p, const unsigned char *bytes, size_t size,
+                                           furrow_error *err) {
+  return take_memory(p, bytes, size, false, err);
 }
 
-furrow_status fw_net_snapshot_read(fw_net *net, const unsigned char *bytes, size_t size, furrow_error *err) {
-  return take_memory(net, bytes, size, true, err);
+furrow_status fw_parameters_snapshot_read(fw_parameters *p, const unsigned char *bytes, size_t size,
+                                          furrow_error *err) {
+  return take_memory(p, bytes, size, true, err);
 }
 
 /* ---- For checkpoints ---- */
 
 static furrow_status write_snapshot(const void *object, fw_snapshot_sink sink, void *to, furrow_error *err) {
-  return fw_net_snapshot_write(object, sink, to, err);
+  return fw_parameters_snapshot_write(object, sink, to, err);
 }
 
 static furrow_status restore_snapshot(void *object, const unsigned char *bytes, size_t size, furrow_error *err) {
-  return fw_net_snapshot_read(object, bytes, size, err);
+  return fw_parameters_snapshot_read(object, bytes, size, err);
 }
 
 static furrow_status check_snapshot(void *object, const unsigned char *bytes, size_t size, furrow_error *err) {
-  return fw_net_snapshot_check(object, bytes, size, err);
+  return fw_parameters_snapshot_check(object, bytes, size, err);
 }
 
 static furrow_status take_snapshot(void *object, const fw_snapshot_range *range, uint64_t *taken, furrow_error *err) {
-  return fw_net_snapshot_take(object, range, true, taken, err);
+  return fw_parameters_snapshot_take(object, range, true, taken, err);
 }
 
 static uint64_t count_features(const void *object) {
-  return fw_net_feature_count(object);
+  return fw_parameters_feature_count(object);
 }
 
-/* Bytes of the dense arrays and their states. */
-static uint64_t dense_bytes(const fw_net *net) {
-  uint64_t count = 0;
-  for (size_t i = 0; i < fw_net_parameters(net); i++) {
-    const fw_parameter *about = fw_net_parameter(net, i);
-    if (!about->by_feature) count += about->cols * (1 + about->state);
-  }
-  return count * fw_net_element_size(net);
-}
-
-fw_snapshot_ops fw_net_snapshot_ops(fw_net *net) {
-  return (fw_snapshot_ops){.plan = fw_net_plan(net),
-                           .element = fw_net_element_size(net),
-                           .object = net,
+fw_snapshot_ops fw_parameters_snapshot_ops(fw_parameters *p) {
+  return (fw_snapshot_ops){.plan = p->plan,
+                           .element = p->element,
+                           .object = p,
                            .write = write_snapshot,
                            .read = restore_snapshot,
                            .check = check_snapshot,
                            .take = take_snapshot,
                            .count = count_features,
-                           .dense_bytes = dense_bytes(net)};
+                           .dense_bytes = p->dense_numbers * p->element};
 }

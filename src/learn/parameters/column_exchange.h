@@ -1,12 +1,12 @@
-/* learn/train/column_exchange.h: weights of features from the ranks that have them to the ranks that write them.
+/* learn/parameters/column_exchange.h: weights of features from the ranks that have them to the ranks that write them.
  *
  * The columns of a partition follow each other, while rank key % ranks has the weights of feature `key`. The exchange
  * goes in rounds: every rank asks for some columns of the partition that it writes, and every rank sends it those of
  * its own features, at most as many as fit a buffer. No rank keeps more than its own features and that buffer. */
-#ifndef FW_LEARN_TRAIN_COLUMN_EXCHANGE_H
-#define FW_LEARN_TRAIN_COLUMN_EXCHANGE_H
+#ifndef FW_LEARN_PARAMETERS_COLUMN_EXCHANGE_H
+#define FW_LEARN_PARAMETERS_COLUMN_EXCHANGE_H
 
-#include "learn/net/net.h"
+#include "learn/parameters/parameters.h"
 
 /* What a rank asks for in a round. */
 typedef struct fw_column_request {
@@ -26,7 +26,7 @@ typedef struct fw_column_exchange fw_column_exchange;
 
 /* `keys` are the rank's own features, ascending. A round brings at most `numbers` numbers, but one column at least from
  * each rank. Collective, as every call but free. */
-furrow_status fw_column_exchange_create(fw_column_exchange **exchange, const fw_net *net, size_t parameter,
+furrow_status fw_column_exchange_create(fw_column_exchange **exchange, const fw_parameters *p, size_t parameter,
                                         const uint64_t *keys, size_t count, size_t numbers,
                                         furrow_error *err) FURROW_MUST_USE;
 void fw_column_exchange_free(fw_column_exchange *exchange);

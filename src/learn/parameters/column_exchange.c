@@ -1,5 +1,6 @@
-/* learn/train/column_exchange.c: weights of features from the ranks that have them to the ranks that write them. */
-#include "learn/train/column_exchange.h"
+/* learn/parameters/column_exchange.c: weights of features from the ranks that have them to the ranks that write them.
+ */
+#include "learn/parameters/column_exchange.h"
 
 #include <string.h>
 
@@ -7,7 +8,7 @@
 #include "base/mem.h"
 
 struct fw_column_exchange {
-  const fw_net *net;
+  const fw_parameters *p;
   const furrow_comm *comm;
   size_t parameter, element;
   const uint64_t *keys;
@@ -68,15 +69,15 @@ static furrow_status allocate(fw_column_exchange *x, furrow_error *err) {
   return FURROW_OK;
 }
 
-furrow_status fw_column_exchange_create(fw_column_exchange **exchange, const fw_net *net, size_t parameter,
+furrow_status fw_column_exchange_create(fw_column_exchange **exchange, const fw_parameters *p, size_t parameter,
                                         const uint64_t *keys, size_t count, size_t numbers, furrow_error *err) {
-  const furrow_comm *comm = fw_net_comm(net);
-  const size_t rows = fw_net_parameter(net, parameter)->rows;
+  const furrow_comm *comm = p->comm;
+  const size_t rows = p->list[parameter].rows;
   fw_column_exchange *made = NULL;
   furrow_status status = fw_alloc_zero((void **)&made, 1, sizeof *made, err);
   if (status == FURROW_OK) {
-    *made = (fw_column_exchange){.net = net, .comm = comm, .parameter = parameter, .keys = keys, .key_count = count};
-    made->element = fw_net_element_size(net);
+    *made = (fw_column_exchange){.p = p, .comm = comm, .parameter = parameter, .keys = keys, .key_count = count};
+    made->element = p->element;
     made->numbers = numbers / comm->ranks > rows ? numbers / comm->ranks : rows;
     made->buffer_bytes = answer_bytes(made, made->numbers, 1);
     status = allocate(made, err);
@@ -112,7 +113,7 @@ static size_t answer(const fw_column_exchange *x, const fw_column_request *reque
   memcpy(to, x->keys + first, count * sizeof *x->keys);
   to += count * sizeof *x->keys;
   for (size_t i = 0; i < count; i++, to += bytes) {
-    const char *from = fw_net_feature(x->net, x->parameter, x->keys[first + i], 0);
+    const char *from = fw_parameters_feature(x->p, x->parameter, x->keys[first + i], 0);
     memcpy(to, from + request->first * x->element, bytes);
   }
   return count;

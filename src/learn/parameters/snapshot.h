@@ -1,11 +1,11 @@
-/* learn/net/snapshot.h: the numbers of nets and forests as bytes in a fixed order (little endian), for checkpoints and
- * the best epoch: docs/formats/checkpoint.md. */
-#ifndef FW_LEARN_NET_SNAPSHOT_H
-#define FW_LEARN_NET_SNAPSHOT_H
+/* learn/parameters/snapshot.h: the numbers of parameters and forests as bytes in a fixed order (little endian), for
+ * checkpoints and the best epoch: docs/formats/checkpoint.md. */
+#ifndef FW_LEARN_PARAMETERS_SNAPSHOT_H
+#define FW_LEARN_PARAMETERS_SNAPSHOT_H
 
 #include <stddef.h>
 
-#include "learn/net/net.h"
+#include "learn/parameters/parameters.h"
 
 /* Takes bytes one after the other. */
 typedef furrow_status (*fw_snapshot_sink)(void *to, const void *bytes, size_t size, furrow_error *err);
@@ -22,11 +22,11 @@ typedef struct fw_snapshot_range {
   furrow_status (*read)(const void *from, uint64_t at, void *bytes, size_t size, furrow_error *err);
   const void *from;
   uint64_t begin, end;
-  unsigned rank, ranks; /* the features that it has: those of the net of this rank; 0 of 1: all */
+  unsigned rank, ranks; /* the features that it has: those of this rank; 0 of 1: all */
   bool dense;           /* it begins with the dense arrays */
 } fw_snapshot_range;
 
-/* A net or a forest in training, as bytes and back. */
+/* Parameters or a forest in training, as bytes and back. */
 typedef struct fw_snapshot_ops {
   const fw_plan *plan;
   size_t element; /* bytes of a number */
@@ -44,25 +44,25 @@ typedef struct fw_snapshot_ops {
   uint64_t dense_bytes;
 } fw_snapshot_ops;
 
-/* ---- Nets ---- */
+/* ---- Parameters ---- */
 
-/* All numbers of a net, its optimizers' included: each dense array, then its own features by ascending key: their
+/* All numbers, the optimizers' included: each dense array, then its own features by ascending key: their
  * number, their keys unless the range is known, and the numbers of each. */
-furrow_status fw_net_snapshot_write(const fw_net *net, fw_snapshot_sink sink, void *to,
-                                    furrow_error *err) FURROW_MUST_USE;
-/* Fills a net of the same plan that has no feature yet that the snapshot does not have. E_FORMAT: the bytes are not
- * those of such a net; the offset is that of the wrong byte. */
-furrow_status fw_net_snapshot_read(fw_net *net, const unsigned char *bytes, size_t size,
-                                   furrow_error *err) FURROW_MUST_USE;
-/* Whether that would succeed; the net stays as it is. */
-furrow_status fw_net_snapshot_check(fw_net *net, const unsigned char *bytes, size_t size,
-                                    furrow_error *err) FURROW_MUST_USE;
+furrow_status fw_parameters_snapshot_write(const fw_parameters *p, fw_snapshot_sink sink, void *to,
+                                           furrow_error *err) FURROW_MUST_USE;
+/* Fills parameters of the same plan that have no feature yet that the snapshot does not have. E_FORMAT: the bytes are
+ * not those of such parameters; the offset is that of the wrong byte. */
+furrow_status fw_parameters_snapshot_read(fw_parameters *p, const unsigned char *bytes, size_t size,
+                                          furrow_error *err) FURROW_MUST_USE;
+/* Whether that would succeed; the parameters stay as they are. */
+furrow_status fw_parameters_snapshot_check(fw_parameters *p, const unsigned char *bytes, size_t size,
+                                           furrow_error *err) FURROW_MUST_USE;
 /* The same of a snapshot of any rank, some bytes at a time: features of other ranks are left out. *taken grows by the
- * number of features that are the net's own. fill false: the net stays as it is. Offsets of errors count from
- * range->begin. */
-furrow_status fw_net_snapshot_take(fw_net *net, const fw_snapshot_range *range, bool fill, uint64_t *taken,
-                                   furrow_error *err) FURROW_MUST_USE;
-/* The net as checkpoints take it. */
-fw_snapshot_ops fw_net_snapshot_ops(fw_net *net);
+ * number of features that are this rank's own. fill false: the parameters stay as they are. Offsets of errors count
+ * from range->begin. */
+furrow_status fw_parameters_snapshot_take(fw_parameters *p, const fw_snapshot_range *range, bool fill, uint64_t *taken,
+                                          furrow_error *err) FURROW_MUST_USE;
+/* The parameters as checkpoints take them. */
+fw_snapshot_ops fw_parameters_snapshot_ops(fw_parameters *p);
 
 #endif

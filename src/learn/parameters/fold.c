@@ -1,4 +1,4 @@
-/* learn/train/fold.c: a scaling folded into the parameters of a net.
+/* learn/parameters/fold.c: a scaling folded into the parameters of a net.
  *
  * With v' = v * factor a feature's vector is z * v = x * v' - c, c = mean * v'. C is the sum of the c of all features;
  * those with a mean are in every row, each in a slot of its own, so C is the same for all rows. What takes the vectors:
@@ -8,7 +8,7 @@
  *                                         and b, too, which take what is linear in them
  *   BiInnerSumCross  over all pairs       w of feature i -= <v', C - c>, b += (|C|² - sum of |c|²) / 2, where w and b
  *                                         are those of the input layer that is summed with it */
-#include "learn/train/fold.h"
+#include "learn/parameters/fold.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -167,11 +167,10 @@ bool fw_fold_can_scale_labels(const fw_plan *plan) {
 /* ---- Parameters ---- */
 
 typedef struct folding {
-  fw_net *net;
+  fw_parameters *p;
   const fw_plan *plan;
   const fw_graph *graph;
   const fw_scaling *scaling;
-  bool f64;
   uint64_t *keys; /* of records; NULL: 0 … records - 1 */
   size_t records;
   size_t centred;  /* features with a mean */
@@ -182,14 +181,11 @@ typedef struct folding {
 } folding;
 
 static double get(const folding *f, const void *numbers, size_t i) {
-  return f->f64 ? ((const double *)numbers)[i] : (double)((const float *)numbers)[i];
+  return fw_parameters_get(f->p, numbers, i);
 }
 
 static void set(const folding *f, void *numbers, size_t i, double number) {
-  if (f->f64)
-    ((double *)numbers)[i] = number;
-  else
-    ((float *)numbers)[i] = (float)number;
+  fw_parameters_put(f->p, numbers, i, number);
 }
 
 static void multiply(const folding *f, void *numbers, size_t count, double by) {
@@ -202,30 +198,23 @@ static double dot(const folding *f, const void *numbers, const double *with, siz
   return sum;
 }
 
-/* The number of a layer's weights, or of its bias. */
 static size_t parameter_of(const folding *f, layer_index layer, bool bias) {
-  size_t i = 0;
-  while (fw_net_parameter(f->net, i)->layer != (size_t)layer || fw_net_parameter(f->net, i)->bias != bias) i++;
-  return i;
+  return fw_parameters_find(f->p, (size_t)layer, bias);
 }
 
 static void *bias_of(const folding *f, layer_index layer) {
-  return fw_net_dense(f->net, parameter_of(f, layer, true), 0);
+  return fw_parameters_dense(f->p, parameter_of(f, layer, true), 0);
 }
 
 /* Weights of an fc layer for input `at`. */
 static void *fc_row(const folding *f, layer_index fc, size_t at) {
-  char *weights = fw_net_dense(f->net, parameter_of(f, fc, false), 0);
-  return weights + at * layer_at(f->graph, fc)->width * fw_net_element_size(f->net);
+  char *weights = fw_parameters_dense(f->p, parameter_of(f, fc, false), 0);
+  return weights + at * layer_at(f->graph, fc)->width * f->p->element;
 }
 
 /* Weights of a feature; NULL: it has no record. */
 static void *feature_row(const folding *f, layer_index layer, uint64_t key) {
-  const size_t parameter = parameter_of(f, layer, false);
-  const fw_parameter *about = fw_net_parameter(f->net, parameter);
-  if (about->by_feature) return fw_net_feature(f->net, parameter, key, 0);
-  const size_t width = layer_at(f->graph, layer)->width;
-  return (char *)fw_net_dense(f->net, parameter, 0) + (size_t)key * width * fw_net_element_size(f->net);
+  return fw_parameters_weights(f->p, parameter_of(f, layer, false), key);
 }
 
 static uint64_t key_of_record(const folding *f, size_t i) {
@@ -237,8 +226,8 @@ static uint64_t key_of_record(const folding *f, size_t i) {
 /* Numbers that only the rank of a feature has, and that are 0 elsewhere, for all ranks: nothing is lost in such a sum,
  * so that what is made of them has the bits of one process. */
 static furrow_status share(const folding *f, layer_index layer, double *numbers, size_t count, furrow_error *err) {
-  const bool everywhere = !fw_net_parameter(f->net, parameter_of(f, layer, false))->by_feature;
-  return everywhere ? FURROW_OK : fw_comm_sum_f64(fw_net_comm(f->net), numbers, count, err);
+  const bool everywhere = !f->p->list[parameter_of(f, layer, false)].by_feature;
+  return everywhere ? FURROW_OK : fw_comm_sum_f64(f->p->comm, numbers, count, err);
 }
 
 /* ---- Input layers ---- */
@@ -313,12 +302,13 @@ static double mean_of(const folding *f, uint64_t key, size_t *next) {
 
 /* The weights of a dense input layer, which all ranks have, where each of them changed those of its own features. */
 static furrow_status share_changed(const folding *f, layer_index input, furrow_error *err) {
-  const size_t parameter = parameter_of(f, input, false), count = (size_t)fw_net_parameter(f->net, parameter)->cols;
-  const furrow_comm *comm = fw_net_comm(f->net);
-  void *weights = fw_net_dense(f->net, parameter, 0);
+  const size_t parameter = parameter_of(f, input, false), count = (size_t)f->p->list[parameter].cols;
+  const furrow_comm *comm = f->p->comm;
+  void *weights = fw_parameters_dense(f->p, parameter, 0);
   double *own = NULL;
   furrow_status status = fw_comm_all_ok(comm, fw_alloc((void **)&own, count, sizeof *own, err), err);
-  for (size_t i = 0; status == FURROW_OK && i < count; i++) own[i] = fw_net_owns(f->net, i) ? get(f, weights, i) : 0;
+  for (size_t i = 0; status == FURROW_OK && i < count; i++)
+    own[i] = fw_parameters_own(f->p, i) ? get(f, weights, i) : 0;
   if (status == FURROW_OK) status = fw_comm_sum_f64(comm, own, count, err);
   for (size_t i = 0; status == FURROW_OK && i < count; i++) set(f, weights, i, own[i]);
   fw_free(own);
@@ -343,8 +333,8 @@ static furrow_status fold_inner_sum(const folding *f, layer_index cross, layer_i
   for (size_t k = 0; k < factors; k++) square += f->sum[k] * f->sum[k];
   void *bias = bias_of(f, input);
   set(f, bias, 0, get(f, bias, 0) + (square - f->squares) / 2);
-  const bool divided = fw_net_parameter(f->net, parameter_of(f, input, false))->by_feature;
-  return divided || fw_net_comm(f->net)->ranks == 1 ? FURROW_OK : share_changed(f, input, err);
+  const bool divided = f->p->list[parameter_of(f, input, false)].by_feature;
+  return divided || f->p->comm->ranks == 1 ? FURROW_OK : share_changed(f, input, err);
 }
 
 /* ---- Fc layers behind an embedding ---- */
@@ -444,11 +434,11 @@ static furrow_status fold_embedding(folding *f, layer_index embedding, bool mean
 /* Layers that are summed into the output: weights and bias times `by`. */
 static void scale_layer(const folding *f, layer_index layer, double by) {
   const size_t parameter = parameter_of(f, layer, false);
-  const fw_parameter *about = fw_net_parameter(f->net, parameter);
+  const fw_parameter *about = &f->p->list[parameter];
   if (about->by_feature)
     for (size_t i = 0; i < f->records; i++) multiply(f, feature_row(f, layer, key_of_record(f, i)), about->rows, by);
   else
-    multiply(f, fw_net_dense(f->net, parameter, 0), (size_t)about->cols, by);
+    multiply(f, fw_parameters_dense(f->p, parameter, 0), (size_t)about->cols, by);
 }
 
 static void scale_outputs(const folding *f, layer_index i, double by, double *constant) {
@@ -555,7 +545,7 @@ static furrow_status take_memory(folding *f, furrow_error *err) {
   FW_TRY(fw_alloc((void **)&f->terms, f->centred, most * sizeof *f->terms, err));
   FW_TRY(fw_alloc((void **)&f->sum, factors, sizeof *f->sum, err));
   FW_TRY(fw_alloc((void **)&f->by_slot, width, sizeof *f->by_slot, err));
-  return fw_net_features(f->net, &f->keys, &f->records, err);
+  return fw_parameters_keys(f->p, &f->keys, &f->records, err);
 }
 
 static furrow_status fold_all(folding *f, bool means, furrow_error *err) {
@@ -567,11 +557,10 @@ static furrow_status fold_all(folding *f, bool means, furrow_error *err) {
   return FURROW_OK;
 }
 
-furrow_status fw_fold_scaling(fw_net *net, const fw_plan *plan, const fw_scaling *scaling, furrow_error *err) {
-  folding f = {.net = net, .plan = plan, .graph = &plan->graph, .scaling = scaling};
+furrow_status fw_parameters_fold(fw_parameters *p, const fw_scaling *scaling, furrow_error *err) {
+  folding f = {.p = p, .plan = p->plan, .graph = &p->plan->graph, .scaling = scaling};
   bool means = false;
-  f.f64 = fw_net_element_size(net) == sizeof(double);
-  furrow_status status = fw_comm_all_ok(fw_net_comm(net), take_memory(&f, err), err);
+  furrow_status status = fw_comm_all_ok(p->comm, take_memory(&f, err), err);
   if (status == FURROW_OK) status = check(&f, &means, err);
   if (status == FURROW_OK) status = fold_all(&f, means, err);
   fw_free(f.terms);

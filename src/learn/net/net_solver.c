@@ -1,0 +1,102 @@
+/* learn/net/net_solver.c: a net with all that training it needs; single steps, learning rates. */
+#include "learn/net/net_solver.h"
+
+#include <math.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+
+fw_step fw_steps_next(const fw_steps *steps, const fw_train_conf *train, uint32_t epoch) {
+  const uint64_t number = steps->count + 1;
+  const double rate = ldexp(fw_decay_rate(train, train->decay_on_batch ? number : epoch), -(int)steps->halvings);
+  return (fw_step){.number = number, .rate = rate, .scale = rate / train->lr, .halvings = steps->halvings};
+}
+
+/* ---- Create, free ---- */
+
+static furrow_status create_slots(fw_net_solver *s, fw_parameters *parameters, uint64_t max_features,
+                                  furrow_error *err) {
+  FW_TRY(fw_net_create(&s->net, parameters, err));
+  for (int i = 0; i < 2; i++) {
+    FW_TRY(fw_batch_slot_init(&s->slots[i], s->net, i > 0 ? &s->slots[0] : NULL, err));
+    FW_TRY(fw_batch_slot_init_pass(&s->slots[i], err));
+  }
+  return parameters->comm->ranks > 1 ? fw_rank_batch_create(&s->ranks, s->net, max_features, err) : FURROW_OK;
+}
+
+furrow_status fw_net_solver_create(fw_net_solver **solver, fw_parameters *parameters, fw_spin_pool *pool,
+                                   fw_steps *steps, uint64_t max_features, furrow_error *err) {
+  void *memory = NULL;
+  FW_TRY(fw_alloc_zero(&memory, 1, sizeof **solver, err));
+  fw_net_solver *made = memory;
+  made->plan = parameters->plan;
+  made->pool = pool;
+  made->steps = steps;
+  const furrow_status status = create_slots(made, parameters, max_features, err);
+  if (status == FURROW_OK)
+    *solver = made;
+  else
+    fw_net_solver_free(made);
+  return status;
+}
+
+void fw_net_solver_free(fw_net_solver *s) {
+  if (!s) return;
+  fw_pipeline_free(s->pipeline);
+  fw_rank_batch_free(s->ranks);
+  for (int i = 0; i < 2; i++) fw_batch_slot_clear(&s->slots[i]);
+  fw_net_free(s->net);
+  fw_free(s);
+}
+
+/* ---- A single step ---- */
+
+typedef struct single_step {
+  fw_batch_slot *slot;
+  fw_step step;
+} single_step;
+
+static void run_rows(void *context, size_t i) {
+  single_step *s = context;
+  fw_batch_slot_run(s->slot, &s->step, i);
+}
+
+static void run_parameters(void *context, size_t i) {
+  single_step *s = context;
+  fw_net_update(s->slot->net, s->slot->pass, &s->step, i);
+}
+
+static furrow_status step_alone(fw_net_solver *solver, const fw_row_source *from, uint32_t epoch, double *loss,
+                                furrow_error *err) {
+  single_step s = {.slot = &solver->slots[0], .step = fw_steps_next(solver->steps, &solver->plan->train, epoch)};
+  FW_TRY(fw_batch_slot_fill(s.slot, from, err));
+  if (!s.slot->batch) return FURROW_OK;
+  FW_TRY(fw_batch_slot_begin(s.slot, true, err));
+  fw_batch_slot_start(s.slot, false);
+  fw_spin_pool_run(solver->pool, fw_batch_slot_tasks(s.slot), run_rows, &s);
+  const furrow_status status = fw_batch_slot_loss(s.slot, loss, err);
+  if (status != FURROW_OK) solver->steps->diverged = true;
+  if (status != FURROW_OK) return status;
+  fw_spin_pool_run(solver->pool, fw_net_update_tasks(solver->net, s.slot->pass), run_parameters, &s);
+  solver->steps->count++;
+  return FURROW_OK;
+}
+
+furrow_status fw_net_solver_step(fw_net_solver *solver, const fw_row_source *from, uint32_t epoch, double *loss,
+                                 furrow_error *err) {
+  const fw_net_job job = {.from = from, .train = true, .epoch = epoch};
+  const uint64_t before = solver->steps->count;
+  FW_TRY(solver->ranks ? fw_net_run_ranks(solver, &job, loss, err) : step_alone(solver, from, epoch, loss, err));
+  return solver->steps->count > before ? FURROW_OK : fw_fail(err, FURROW_E_ARGUMENT, "a batch without rows");
+}
+
+/* ---- All batches of a source ---- */
+
+void fw_tally_batch(void *user, const fw_batch_slot *slot) {
+  fw_batch_slot_tally(slot, user);
+}
+
+furrow_status fw_net_solver_run(fw_net_solver *solver, const fw_net_job *job, furrow_error *err) {
+  double loss;
+  return solver->ranks ? fw_net_run_ranks(solver, job, &loss, err) : fw_pipeline_run(solver, job, err);
+}
