@@ -3,7 +3,7 @@
 #define FW_LEARN_FOREST_RANK_GROUPS_H
 
 #include "comm/collectives.h"
-#include "learn/score/row_groups.h"
+#include "learn/metrics/row_groups.h"
 
 typedef struct fw_rank_groups {
   size_t count;    /* of all ranks */

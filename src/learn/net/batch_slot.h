@@ -8,7 +8,7 @@
 
 #include "learn/data/minibatch.h"
 #include "learn/net/net.h"
-#include "learn/score/metrics.h"
+#include "learn/metrics/metrics.h"
 
 typedef struct fw_batch_slot {
   fw_net *net;

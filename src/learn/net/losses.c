@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "base/error.h"
-#include "learn/score/row_groups.h"
+#include "learn/metrics/row_groups.h"
 
 #define CROSS_ENTROPY_EPS 1e-9 /* as Angel */
 

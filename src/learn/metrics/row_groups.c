@@ -1,5 +1,5 @@
-/* learn/score/row_groups.c: rows in groups by their qid, and how well scores order the rows of each. */
-#include "learn/score/row_groups.h"
+/* learn/metrics/row_groups.c: rows in groups by their qid, and how well scores order the rows of each. */
+#include "learn/metrics/row_groups.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* learn/score/metrics.c: figures of scored rows. */
-#include "learn/score/metrics.h"
+/* learn/metrics/metrics.c: figures of scored rows. */
+#include "learn/metrics/metrics.h"
 
 #include <math.h>
 #include <stddef.h>

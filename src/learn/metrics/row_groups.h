@@ -1,6 +1,6 @@
-/* learn/score/row_groups.h: rows in groups by their qid, and how well scores order the rows of each. */
-#ifndef FW_LEARN_SCORE_ROW_GROUPS_H
-#define FW_LEARN_SCORE_ROW_GROUPS_H
+/* learn/metrics/row_groups.h: rows in groups by their qid, and how well scores order the rows of each. */
+#ifndef FW_LEARN_METRICS_ROW_GROUPS_H
+#define FW_LEARN_METRICS_ROW_GROUPS_H
 
 #include <stddef.h>
 #include <stdint.h>
