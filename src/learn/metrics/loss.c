@@ -1,5 +1,5 @@
-/* learn/net/losses.c: losses, their derivatives, and what an output says about a row. */
-#include "learn/net/net.h"
+/* learn/metrics/loss.c: losses, their derivatives, and what an output says about a row. */
+#include "learn/metrics/loss.h"
 
 #include <float.h>
 #include <math.h>
