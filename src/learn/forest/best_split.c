@@ -1,9 +1,9 @@
-/* learn/forest/best_split.c: the question that lowers the objective most.
+/* learn/forest/best_split.c: the split with the largest gain.
  *
  * For a leaf of value v, rows with gradients g and hessians h add G v + (H + lambda) v^2 / 2 + alpha |v| to the
  * objective; the best v lowers it by T(G)^2 / (H + lambda) / 2, where T takes alpha off |G| (Chen, Guestrin, "XGBoost:
  * a scalable tree boosting system", 2016). */
-#include "learn/forest/best_split.h"
+#include "learn/forest/tree_grow.h"
 
 #include <math.h>
 
@@ -43,7 +43,7 @@ typedef struct search {
   fw_best_split best;
 } search;
 
-/* Twice the gain of a split, less nothing; below 0: it is not allowed. */
+/* The worth of both children; below 0 if a child is too small. */
 static inline double worth_of_split(const search *s, int64_t gradient, int64_t hessian) {
   const int64_t right = s->node.hessian - hessian;
   const double hl = (double)hessian * s->rules->hessian_unit, hr = (double)right * s->rules->hessian_unit;

@@ -720,22 +720,3 @@ size_t fw_booster_rows(const fw_booster *b, bool valid) {
   const row_set *set = valid ? &b->valid : &b->train;
   return b->comm->ranks > 1 ? (size_t)set->all : set->binned.rows;
 }
-
-static size_t set_memory(const fw_booster *b, const row_set *set) {
-  if (set->binned.row_capacity == 0) return 0;
-  return fw_binned_memory(&set->binned) + (set->rows.binned ? fw_node_rows_memory(&set->rows) : 0) +
-         (set->score ? set->binned.rows * b->classes * sizeof *set->score : 0) + set->qid_capacity * sizeof *set->qid +
-         (set->groups.row ? set->binned.rows * sizeof *set->groups.row : 0);
-}
-
-size_t fw_booster_memory(const fw_booster *b) {
-  const size_t rows = b->train.binned.rows;
-  size_t bytes = set_memory(b, &b->train) + set_memory(b, &b->valid) + fw_lambdas_memory(&b->lambdas);
-  if (b->stats) bytes += fw_feature_stats_memory(b->stats);
-  if (b->cuts) bytes += fw_cuts_memory(b->cuts);
-  if (b->grower) bytes += fw_grower_memory(b->grower);
-  bytes += (b->label_capacity + b->weight_capacity) * sizeof(float);
-  if (b->gradients.pair) bytes += rows * sizeof *b->gradients.pair;
-  if (b->log_sum) bytes += rows * sizeof *b->log_sum;
-  return bytes;
-}

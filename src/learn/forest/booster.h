@@ -56,7 +56,5 @@ furrow_status fw_booster_tally_all(const fw_booster *booster, bool valid, size_t
                                    furrow_error *err) FURROW_MUST_USE;
 /* Of all ranks: those for training after the cuts are chosen, those for validation after fw_booster_begin. */
 size_t fw_booster_rows(const fw_booster *booster, bool valid);
-/* Bytes that the booster holds now. */
-size_t fw_booster_memory(const fw_booster *booster);
 
 #endif

@@ -187,15 +187,10 @@ void fw_histogram_add_rows(const fw_histograms *all, fw_histogram *histogram, co
 
 /* ---- Sums and differences ------------------------------------------------------------------------------- */
 
-/* Bins of the features begin … end-1. */
-static size_t first_bin(const fw_histograms *all, size_t feature) {
-  const fw_cuts *cuts = all->binned->cuts;
-  return feature < cuts->count ? cuts->feature[feature].first_bin : cuts->bins;
-}
-
 void fw_histogram_add(const fw_histograms *all, size_t begin, size_t end, fw_histogram *into,
                       const fw_histogram *from) {
-  for (size_t i = first_bin(all, begin); i < first_bin(all, end); i++) into->packed[i] += from->packed[i];
+  const size_t last = fw_cuts_first_bin(all->binned->cuts, end);
+  for (size_t i = fw_cuts_first_bin(all->binned->cuts, begin); i < last; i++) into->packed[i] += from->packed[i];
   for (size_t i = all->wide_begin[begin]; i < all->wide_begin[end]; i++) {
     into->wide[i].gradient += from->wide[i].gradient;
     into->wide[i].hessian += from->wide[i].hessian;
@@ -204,7 +199,8 @@ void fw_histogram_add(const fw_histograms *all, size_t begin, size_t end, fw_his
 
 void fw_histogram_subtract(const fw_histograms *all, size_t begin, size_t end, fw_histogram *into,
                            const fw_histogram *from) {
-  for (size_t i = first_bin(all, begin); i < first_bin(all, end); i++) into->packed[i] -= from->packed[i];
+  const size_t last = fw_cuts_first_bin(all->binned->cuts, end);
+  for (size_t i = fw_cuts_first_bin(all->binned->cuts, begin); i < last; i++) into->packed[i] -= from->packed[i];
   for (size_t i = all->wide_begin[begin]; i < all->wide_begin[end]; i++) {
     into->wide[i].gradient -= from->wide[i].gradient;
     into->wide[i].hessian -= from->wide[i].hessian;

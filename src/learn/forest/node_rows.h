@@ -4,7 +4,7 @@
 #ifndef FW_LEARN_FOREST_NODE_ROWS_H
 #define FW_LEARN_FOREST_NODE_ROWS_H
 
-#include "learn/forest/binned.h"
+#include "learn/forest/bins.h"
 #include "learn/forest/forest.h"
 
 typedef struct fw_node_rows {
@@ -31,7 +31,6 @@ typedef struct fw_row_split {
 /* The caller's struct. The rows are 0 … binned->rows - 1, in this order. */
 furrow_status fw_node_rows_init(fw_node_rows *rows, const fw_binned *binned, furrow_error *err) FURROW_MUST_USE;
 void fw_node_rows_clear(fw_node_rows *rows);
-size_t fw_node_rows_memory(const fw_node_rows *rows);
 
 /* Takes all rows, in order. */
 void fw_node_rows_take_all(fw_node_rows *rows);

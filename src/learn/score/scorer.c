@@ -12,7 +12,7 @@
 #include "learn/conf/conf_data.h"
 #include "learn/data/label_map.h"
 #include "learn/data/minibatch.h"
-#include "learn/forest/forest_files.h"
+#include "learn/forest/forest.h"
 #include "learn/forest/forest_predictor.h"
 #include "learn/metrics/loss.h"
 #include "learn/score/additive.h"

@@ -11,7 +11,7 @@
 #include "learn/conf/conf_data.h"
 #include "learn/data/class_weights.h"
 #include "learn/data/minibatch.h"
-#include "learn/forest/forest_files.h"
+#include "learn/forest/forest.h"
 #include "learn/score/model_in.h"
 #include "learn/score/scorer.h"
 #include "learn/train/model_json_out.h"
