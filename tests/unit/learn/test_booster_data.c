@@ -214,7 +214,7 @@ static double booster_loss(const fw_booster *booster, bool valid, const fw_plan 
   fw_tally *tally = NULL;
   furrow_learn_metrics metrics;
   assert_int_equal(fw_tally_create(&tally, &plan->graph, NULL), FURROW_OK);
-  fw_booster_tally(booster, valid, 1, tally);
+  assert_int_equal(fw_booster_tally(booster, valid, 1, tally, NULL), FURROW_OK);
   fw_tally_metrics(tally, &metrics);
   fw_tally_free(tally);
   return metrics.loss;
