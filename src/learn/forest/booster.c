@@ -322,7 +322,7 @@ static furrow_status make_groups(const fw_booster *b, row_set *set, furrow_error
 static furrow_status ready_set(fw_booster *b, row_set *set, furrow_error *err) {
   if (set->all == 0) return FURROW_OK;
   FW_TRY(fw_binned_finish(&set->binned, b->pool, err));
-  FW_TRY(fw_node_rows_init(&set->rows, &set->binned, err));
+  FW_TRY(fw_node_rows_init(&set->rows, &set->binned, b->pool, err));
   FW_TRY(fw_alloc_zero((void **)&set->score, set->binned.rows, b->classes * sizeof *set->score, err));
   take_before(b, set);
   return FURROW_OK;
@@ -396,7 +396,7 @@ static furrow_status apply_forest(fw_booster *b, row_set *set, size_t tree, furr
   if (rows == 0) return FURROW_OK;
   fw_node_rows_take_all(&set->rows);
   return fw_node_rows_apply_tree(&set->rows, 0, rows, b->forest, tree, b->plan->train.lr,
-                                 set->score + tree % b->classes * rows, b->pool, err);
+                                 set->score + tree % b->classes * rows, err);
 }
 
 static furrow_status check_forest(const fw_booster *b, const fw_forest *forest, furrow_error *err) {
@@ -549,7 +549,7 @@ static furrow_status grow_tree(fw_booster *b, uint64_t round, size_t class_numbe
                             .check_user = b->check_user};
   furrow_status status = fw_grower_tree(b->grower, &growth, err);
   if (status == FURROW_OK)
-    status = fw_node_rows_apply_tree(&b->train.rows, row_count, rows, b->forest, tree, rate, score, b->pool, err);
+    status = fw_node_rows_apply_tree(&b->train.rows, row_count, rows, b->forest, tree, rate, score, err);
   if (status == FURROW_OK) status = apply_forest(b, &b->valid, tree, err);
   return fw_comm_share_status(b->comm, status, err);
 }

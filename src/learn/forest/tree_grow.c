@@ -281,7 +281,7 @@ static fw_row_split row_split_of(const grown *node) {
 
 static size_t count_left(const fw_grower *g, const grown *node) {
   const fw_row_split split = row_split_of(node);
-  return fw_node_rows_count(g->growth->rows, &split, g->pool);
+  return fw_node_rows_count(g->growth->rows, &split);
 }
 
 /* The best splits of the first n nodes that are asked about, over the features of all ranks. */
@@ -467,7 +467,7 @@ static fw_row_split scored_split_of(const fw_grower *g, const grown *node) {
 /* A node without a split is a leaf: its rows get its score. */
 static void finish_leaf(fw_grower *g, grown *leaf) {
   drop_histogram(g, leaf);
-  fw_node_rows_add(g->growth->rows, leaf->begin, leaf->end, score_of(g, leaf->node), g->growth->score, g->pool);
+  fw_node_rows_add(g->growth->rows, leaf->begin, leaf->end, score_of(g, leaf->node), g->growth->score);
 }
 
 /* Memory for the pairs of a level of so many nodes, for their splits and their children. */
@@ -507,7 +507,7 @@ static void give_rows(const fw_grower *g, grown *children, const fw_row_split *s
 
 /* Splits the rows of this rank, and counts those of all that went left. keep: there are nodes beside these. */
 static furrow_status split_rows(const fw_grower *g, fw_row_split *splits, size_t n, bool keep, furrow_error *err) {
-  const furrow_status status = fw_node_rows_split(g->growth->rows, splits, n, keep, g->pool, err);
+  const furrow_status status = fw_node_rows_split(g->growth->rows, splits, n, keep, err);
   for (size_t i = 0; i < n; i++) g->count[i] = (int64_t)(splits[i].middle - splits[i].begin);
   return fw_grow_ranks_count(&g->ranks, status, g->count, n, err);
 }
@@ -528,7 +528,7 @@ static furrow_status grow_level(fw_grower *g, bool last, furrow_error *err) {
   FW_TRY(find_level(g, err));
   const size_t n = list_splits(g);
   if (last) {
-    fw_node_rows_score(g->growth->rows, g->splits, n, g->growth->score, g->pool);
+    fw_node_rows_score(g->growth->rows, g->splits, n, g->growth->score);
     for (size_t i = 0; i < g->level_count; i++)
       if (g->level[i].best.gain > 0) drop_histogram(g, &g->level[i]);
     g->level_count = 0;
@@ -591,7 +591,7 @@ static furrow_status split_leaf(fw_grower *g, grown *leaf, bool last, furrow_err
   fw_row_split split = scored_split_of(g, leaf);
   if (last || 2 * children[0].node + 2 >= g->growth->forest->nodes) {
     drop_histogram(g, leaf);
-    fw_node_rows_score(g->growth->rows, &split, 1, g->growth->score, g->pool);
+    fw_node_rows_score(g->growth->rows, &split, 1, g->growth->score);
     return FURROW_OK;
   }
   furrow_status status = split_rows(g, &split, 1, true, err);
@@ -659,7 +659,7 @@ furrow_status fw_grower_tree(fw_grower *g, const fw_growth *growth, furrow_error
   g->level_count = g->pair_count = g->piece_count = g->part_count = 0;
   furrow_status status = plant(g, err);
   if (status == FURROW_OK && levels < 2)
-    fw_node_rows_add(growth->rows, 0, growth->row_count, score_of(g, 0), growth->score, g->pool);
+    fw_node_rows_add(growth->rows, 0, growth->row_count, score_of(g, 0), growth->score);
   if (status == FURROW_OK && levels >= 2 && g->conf->leaves > 0) status = grow_best_first(g, err);
   for (unsigned level = 0; status == FURROW_OK && g->level_count > 0 && level + 1 < levels; level++) {
     status = ready_level(g, status, g->level_count, err);
