@@ -15,9 +15,6 @@
 
 enum { FEW_ROWS = 2 }; /* of a leaf, that rows may be too few for: Furrow recommends so many for all data */
 
-/* Rows that one task finds the terms of, and how many tasks at most. */
-enum { TERM_ROWS = 1 << 10, TERM_TASKS = 64 };
-
 /* What hashes are for: each has a stream of its own. */
 enum { STREAM_ROWS = 1, STREAM_FEATURES, STREAM_ROUNDING };
 
@@ -32,7 +29,7 @@ typedef struct row_set {
   uint64_t *qid; /* of rows that are ranked, until they are in groups */
   size_t qid_capacity;
   fw_row_groups groups;
-  fw_group_order all_groups; /* of all ranks, if there are several */
+  fw_group_order order; /* of all ranks' groups */
 } row_set;
 
 struct fw_booster {
@@ -59,8 +56,6 @@ struct fw_booster {
   size_t column_capacity, start_trees;
   double *base; /* of each class: what scores start at, folded into the first trees */
   double most_weight;
-  double *out;           /* of a row, for tallies: TERM_TASKS times */
-  fw_tally_row *counted; /* what is counted of rows, side by side: TERM_TASKS * TERM_ROWS */
   furrow_status (*check)(void *user, furrow_error *err);
   void *check_user;
 };
@@ -77,9 +72,7 @@ furrow_status fw_booster_create(fw_booster **booster, const fw_plan *plan, fw_sp
   b->pool = pool;
   b->comm = fw_comm_self();
   b->classes = loss == FW_LOSS_SOFTMAX ? plan->graph.outputs : 1;
-  furrow_status status = fw_alloc((void **)&b->out, b->classes, TERM_TASKS * sizeof *b->out, err);
-  if (status == FURROW_OK) status = fw_alloc((void **)&b->counted, TERM_TASKS, TERM_ROWS * sizeof *b->counted, err);
-  if (status == FURROW_OK) status = fw_alloc_zero((void **)&b->base, b->classes, sizeof *b->base, err);
+  furrow_status status = fw_alloc_zero((void **)&b->base, b->classes, sizeof *b->base, err);
   if (status == FURROW_OK) status = fw_feature_stats_create(&b->stats, plan, err);
   if (status == FURROW_OK)
     *booster = b;
@@ -108,7 +101,7 @@ static void clear_set(row_set *set) {
   fw_free(set->before);
   fw_free(set->qid);
   fw_row_groups_clear(&set->groups);
-  fw_group_order_clear(&set->all_groups);
+  fw_group_order_clear(&set->order);
 }
 
 void fw_booster_free(fw_booster *b) {
@@ -120,8 +113,8 @@ void fw_booster_free(fw_booster *b) {
   clear_set(&b->valid);
   fw_feature_stats_free(b->stats);
   fw_cuts_free(b->cuts);
-  void *const arrays[] = {b->label,  b->weight, b->gradients.pair, b->log_sum, b->allowed,
-                          b->chance, b->out,    b->base,           b->counted, b->columns};
+  void *const arrays[] = {b->label,   b->weight, b->gradients.pair, b->log_sum,
+                          b->allowed, b->chance, b->base,           b->columns};
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) fw_free(arrays[i]);
   fw_free(b);
 }
@@ -297,7 +290,7 @@ static furrow_status list_groups(const fw_booster *b, row_set *set, furrow_error
   if (set->binned.rows > 0 && !set->qid) status = fw_fail(err, FURROW_E_ARGUMENT, "rows that are ranked need a qid");
   if (status == FURROW_OK) status = fw_row_groups_init(&set->groups, set->qid, set->binned.rows, err);
   FW_TRY(fw_comm_share_status(b->comm, status, err));
-  if (b->comm->ranks > 1) FW_TRY(fw_group_order_init(&set->all_groups, b->comm, &set->groups, set->qid, err));
+  FW_TRY(fw_group_order_init(&set->order, b->comm, &set->groups, set->qid, err));
   fw_free(set->qid);
   set->qid = NULL;
   set->qid_capacity = 0;
@@ -443,11 +436,6 @@ furrow_status fw_booster_begin(fw_booster *b, fw_forest *forest, furrow_error *e
 
 /* ---- Rounds --------------------------------------------------------------------------------------------- */
 
-/* Whether something with this hash is in a share of all. */
-static bool is_chosen(uint64_t hash, double ratio) {
-  return (double)hash < ratio * 0x1p64;
-}
-
 /* Whether this rank has the least hash of all; of equal ones the first rank has. */
 static furrow_status has_least(const fw_booster *b, uint64_t least, bool *has, furrow_error *err) {
   uint64_t most = ~least, before = 0, all = 0;
@@ -474,7 +462,7 @@ static furrow_status choose_rows(fw_booster *b, uint64_t round, size_t *count, f
   for (size_t i = 0; i < n; i++) {
     const uint64_t hash = fw_rng_hash(seed, b->train.first + i);
     if (hash < least) least = hash, first = i;
-    if (is_chosen(hash, ratio))
+    if ((double)hash < ratio * 0x1p64)
       row[chosen++] = (uint32_t)i;
     else
       other[others++] = (uint32_t)i;
@@ -574,90 +562,14 @@ furrow_status fw_booster_round(fw_booster *b, furrow_error *err) {
 
 /* ---- Figures -------------------------------------------------------------------------------------------- */
 
-/* Rows that are counted: first, first + every … What can be found of them one by one, all threads find beforehand. */
-typedef struct counted_rows {
-  const fw_booster *booster;
-  const row_set *set;
-  size_t first, every, count;
-  size_t from, to; /* of them: those that are found now */
-  fw_tally_row *found;
-} counted_rows;
-
-/* Scores of a row, class by class; `task` has memory for them. */
-static const double *scores_of(const counted_rows *counted, size_t row, size_t task) {
-  const fw_booster *b = counted->booster;
-  const row_set *set = counted->set;
-  if (b->classes == 1) return set->score + row;
-  double *out = b->out + task * b->classes;
-  for (size_t c = 0; c < b->classes; c++) out[c] = set->score[c * set->binned.rows + row];
-  return out;
-}
-
-static void find_task_rows(void *context, size_t task) {
-  const counted_rows *counted = context;
-  const fw_binned *rows = &counted->set->binned;
-  const size_t begin = counted->from + task * TERM_ROWS;
-  const size_t end = counted->to - begin < TERM_ROWS ? counted->to : begin + TERM_ROWS;
-  for (size_t i = begin; i < end; i++) {
-    const size_t row = counted->first + i * counted->every;
-    const double *out = scores_of(counted, row, task);
-    counted->found[i - counted->from] =
-        (fw_tally_row){.terms = fw_row_terms_of(&counted->booster->plan->graph, out, (double)rows->label[row]),
-                       .out = *out,
-                       .label = rows->label[row],
-                       .weight = rows->weight ? rows->weight[row] : 1};
-  }
-}
-
-/* Up to TERM_TASKS * TERM_ROWS rows from `from` on. */
-static void find_rows(counted_rows *counted, size_t from, fw_tally_row *found) {
-  const size_t most = (size_t)TERM_TASKS * TERM_ROWS;
-  counted->from = from;
-  counted->to = counted->count - from < most ? counted->count : from + most;
-  counted->found = found;
-  fw_spin_pool_run(counted->booster->pool, (counted->to - from + TERM_ROWS - 1) / TERM_ROWS, find_task_rows, counted);
-}
-
-/* All rows of this rank are found before its turn. */
-static void add_counted(void *user, fw_tally *tally) {
-  const counted_rows *counted = user;
-  fw_tally_add_rows(tally, counted->found, counted->count, false, counted->booster->pool);
-}
-
-/* Sums are in the order of all ranks' rows: the ranks take turns. */
-static furrow_status tally_ranks(counted_rows *counted, fw_tally *tally, furrow_error *err) {
-  const furrow_comm *comm = counted->booster->comm;
-  fw_tally_row *found = NULL;
-  furrow_status status = fw_alloc((void **)&found, counted->count + 1, sizeof *found, err);
-  status = fw_comm_share_status(comm, status, err);
-  if (status == FURROW_OK) {
-    for (size_t from = 0; from < counted->count; from = counted->to) find_rows(counted, from, found + from);
-    counted->found = found;
-    status = fw_tally_add_by_rank(tally, comm, add_counted, counted, err);
-  }
-  fw_free(found);
-  return status;
-}
-
 furrow_status fw_booster_tally(const fw_booster *b, bool valid, size_t every, fw_tally *tally, furrow_error *err) {
   const row_set *set = valid ? &b->valid : &b->train;
   const fw_binned *rows = &set->binned;
-  const bool alone = b->comm->ranks == 1;
-  counted_rows counted = {.booster = b, .set = set, .every = every};
+  const fw_scored_rows scored = {set->score, rows->rows, rows->label, rows->weight, set->first};
   double ndcg = 0;
-  counted.first = alone ? 0 : (size_t)((every - set->first % every) % every);
-  counted.count = counted.first < rows->rows ? (rows->rows - counted.first - 1) / every + 1 : 0;
-  for (size_t from = 0; alone && from < counted.count; from = counted.to) {
-    find_rows(&counted, from, b->counted);
-    fw_tally_add_rows(tally, b->counted, counted.to - from, counted.to == counted.count, b->pool);
-  }
-  if (!alone) FW_TRY(tally_ranks(&counted, tally, err));
-  if ((alone ? set->groups.count : set->all_groups.count) == 0) return FURROW_OK;
-  if (alone)
-    ndcg = fw_row_groups_ndcg(&set->groups, set->score, rows->label, rows->weight);
-  else
-    FW_TRY(fw_group_order_ndcg(&set->all_groups, b->comm, &set->groups, set->score, rows->label, rows->weight, &ndcg,
-                               err));
+  FW_TRY(fw_tally_add_scored(tally, &scored, every, b->comm, b->pool, err));
+  if (set->order.count == 0) return FURROW_OK;
+  FW_TRY(fw_group_order_ndcg(&set->order, b->comm, &set->groups, set->score, rows->label, rows->weight, &ndcg, err));
   fw_tally_put_ndcg(tally, ndcg);
   return FURROW_OK;
 }

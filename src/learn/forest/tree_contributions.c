@@ -211,11 +211,8 @@ furrow_status fw_tree_explainer_create(fw_tree_explainer **explainer, const fw_f
 
 void fw_tree_explainer_free(fw_tree_explainer *explainer) {
   if (!explainer) return;
-  fw_free(explainer->features);
-  fw_free(explainer->nodes);
-  fw_free(explainer->roots);
-  fw_free(explainer->bias);
-  fw_free(explainer->x);
+  void *const arrays[] = {explainer->features, explainer->nodes, explainer->roots, explainer->bias, explainer->x};
+  for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) fw_free(arrays[i]);
   fw_free(explainer);
 }
 

@@ -189,7 +189,8 @@ furrow_status fw_group_order_init(fw_group_order *order, const furrow_comm *comm
                                   const uint64_t *qid, furrow_error *err) {
   void *memory = NULL, *gathered = NULL;
   size_t bytes = 0;
-  *order = (fw_group_order){0};
+  *order = (fw_group_order){.count = own->count};
+  if (comm->ranks == 1) return FURROW_OK;
   furrow_status status = fw_comm_share_status(comm, fw_alloc(&memory, own->count, sizeof *qid, err), err);
   if (status == FURROW_OK) {
     uint64_t *mine = memory;
@@ -219,6 +220,10 @@ furrow_status fw_group_order_ndcg(const fw_group_order *order, const furrow_comm
   void *memory = NULL, *gathered = NULL;
   size_t bytes = 0;
   double sum = 0, weights = 0;
+  if (comm->ranks == 1) {
+    *ndcg = fw_row_groups_ndcg(own, score, label, weight);
+    return FURROW_OK;
+  }
   furrow_status status = fw_comm_share_status(comm, fw_alloc(&memory, own->count, sizeof(group_figure), err), err);
   if (status == FURROW_OK) {
     group_figure *mine = memory;

@@ -43,7 +43,7 @@ double fw_row_groups_ndcg(const fw_row_groups *groups, const double *score, cons
 /* The groups of all ranks' rows, in the order of their qid; the rows of a group are all on one rank. */
 typedef struct fw_group_order {
   size_t count;
-  uint32_t *group; /* numbers of groups: rank 0's come first, then rank 1's … */
+  uint32_t *group; /* numbers of groups: rank 0's come first, then rank 1's …; of one process NULL */
 } fw_group_order;
 
 /* The caller's struct; qid: of each of this rank's rows. E_ARGUMENT: rows of a group are on two ranks. */
