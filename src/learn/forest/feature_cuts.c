@@ -187,16 +187,15 @@ static furrow_status sort_sample(chooser *c, fw_spin_pool *pool, furrow_error *e
   return status;
 }
 
-/* Whether this rank chooses the cuts of a feature. */
-static bool is_own(const fw_feature_stats *s, size_t i) {
-  return !s->comm || (i >= s->chosen_from && i < s->chosen_to);
-}
-
+/* Of the features whose cuts this rank chooses. */
 static furrow_status reserve_cuts(chooser *c, furrow_error *err) {
-  const size_t n = c->stats->count;
+  const fw_feature_stats *s = c->stats;
   c->first_cut[0] = 0;
-  for (size_t i = 0; i < n; i++) c->first_cut[i + 1] = c->first_cut[i] + (is_own(c->stats, i) ? most_cuts(c, i) : 0);
-  return fw_alloc((void **)&c->cut, c->first_cut[n], sizeof *c->cut, err);
+  for (size_t i = 0; i < s->count; i++) {
+    const bool own = !s->comm || (i >= s->chosen_from && i < s->chosen_to);
+    c->first_cut[i + 1] = c->first_cut[i] + (own ? most_cuts(c, i) : 0);
+  }
+  return fw_alloc((void **)&c->cut, c->first_cut[s->count], sizeof *c->cut, err);
 }
 
 static void choose_cuts(void *context, size_t i) {

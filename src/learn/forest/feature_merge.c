@@ -166,13 +166,6 @@ static void order_sample(const fw_feature_stats *s, const uint32_t *owner, unsig
   for (size_t i = 0; i < s->sample.count; i++) ordered[at[owner[s->sample.value[i].number]]++] = s->sample.value[i];
 }
 
-static furrow_status make_sample_memory(const fw_feature_stats *s, unsigned ranks, uint32_t **owner, sampled **ordered,
-                                        size_t **sizes, furrow_error *err) {
-  FW_TRY(fw_alloc((void **)owner, s->count, sizeof **owner, err));
-  FW_TRY(fw_alloc((void **)ordered, s->sample.count, sizeof **ordered, err));
-  return fw_alloc((void **)sizes, ranks, 2 * sizeof **sizes, err);
-}
-
 /* Every rank gets what all ranks have sampled of its features; `own` has the features as they were numbered when the
  * sample was made, and takes the numbers that they have now in place of their counts. */
 static furrow_status exchange_sample(fw_feature_stats *s, const furrow_comm *comm, feature_list *own,
@@ -185,7 +178,9 @@ static furrow_status exchange_sample(fw_feature_stats *s, const furrow_comm *com
     own->feature[i].count = fw_feature_stats_find(s, own->feature[i].id)->number - 1;
   for (size_t i = 0; i < s->sample.count; i++)
     s->sample.value[i].number = own->feature[s->sample.value[i].number].count;
-  furrow_status status = make_sample_memory(s, comm->ranks, &owner, &ordered, &sizes, err);
+  furrow_status status = fw_alloc((void **)&owner, s->count, sizeof *owner, err);
+  if (status == FURROW_OK) status = fw_alloc((void **)&ordered, s->sample.count, sizeof *ordered, err);
+  if (status == FURROW_OK) status = fw_alloc((void **)&sizes, comm->ranks, 2 * sizeof *sizes, err);
   status = fw_comm_share_status(comm, status, err);
   if (status == FURROW_OK) {
     divide_features(s, comm, owner);

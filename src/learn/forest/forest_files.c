@@ -328,10 +328,10 @@ static furrow_status read_matrix(reading *r, matrix_id kind, furrow_error *err) 
  * on from such a leaf, leaves the tree, and takes the leaf's prediction: so the node is a leaf. */
 
 /* Numbers of nodes that no row reaches mean nothing; nor does the split value of a leaf. */
-static void clear_node(fw_forest *forest, size_t at, bool there) {
+static void clear_node(fw_forest *forest, size_t at) {
   const size_t node = at % forest->nodes;
   if (node >= forest->nodes / 2 && forest->feature[at] == 0 && forest->value[at] == 0) forest->feature[at] = -1;
-  if (!there) {
+  if (!fw_forest_has_node(forest, at / forest->nodes, node)) {
     forest->feature[at] = -1;
     forest->predict[at] = 0;
     if (forest->gain) forest->gain[at] = forest->gradient[at] = forest->hessian[at] = 0;
@@ -339,12 +339,6 @@ static void clear_node(fw_forest *forest, size_t at, bool there) {
   if (forest->feature[at] != -1) return;
   forest->value[at] = 0;
   forest->missing_flipped[at] = 0;
-}
-
-static void clear_trees(fw_forest *forest) {
-  for (size_t tree = 0; tree < forest->trees; tree++)
-    for (size_t node = 0; node < forest->nodes; node++)
-      clear_node(forest, tree * forest->nodes + node, fw_forest_has_node(forest, tree, node));
 }
 
 static bool is_wanted(const reading *r, matrix_id kind) {
@@ -359,7 +353,7 @@ furrow_status fw_forest_load(fw_forest **forest, const fw_plan *plan, const char
   for (matrix_id kind = 0; status == FURROW_OK && kind < MATRICES; kind++)
     if (is_wanted(&r, kind)) status = read_matrix(&r, kind, err);
   if (status == FURROW_OK) {
-    clear_trees(r.forest);
+    for (size_t at = 0; at < r.forest->trees * r.forest->nodes; at++) clear_node(r.forest, at);
     status = fw_forest_check(r.forest, plan->data.range > 0 ? (uint64_t)plan->data.range : 0, err);
     if (status != FURROW_OK) fw_error_set_file(err, folder);
   }

@@ -279,11 +279,6 @@ static fw_row_split row_split_of(const grown *node) {
                         .absent_left = node->best.absent_left};
 }
 
-static size_t count_left(const fw_grower *g, const grown *node) {
-  const fw_row_split split = row_split_of(node);
-  return fw_node_rows_count(g->growth->rows, &split);
-}
-
 /* The best splits of the first n nodes that are asked about, over the features of all ranks. */
 static furrow_status share_best(fw_grower *g, size_t n, furrow_error *err) {
   for (size_t i = 0; i < n; i++) g->asked_best[i] = &g->asked[i]->best;
@@ -300,12 +295,14 @@ static size_t keep_unsettled(const fw_grower *g, size_t n) {
 
 /* Nodes whose split leaves a child too few rows are searched again, with a higher limit. */
 static furrow_status enforce_min_rows(fw_grower *g, size_t n, furrow_error *err) {
-  furrow_status status = FURROW_OK;
-  while (status == FURROW_OK && (n = keep_unsettled(g, n)) > 0) {
+  while ((n = keep_unsettled(g, n)) > 0) {
     size_t again = 0;
-    for (size_t i = 0; i < n; i++) g->count[i] = (int64_t)count_left(g, g->asked[i]);
-    status = fw_grow_ranks_count(&g->ranks, status, g->count, n, err);
-    for (size_t i = 0; status == FURROW_OK && i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
+      const fw_row_split split = row_split_of(g->asked[i]);
+      g->count[i] = (int64_t)fw_node_rows_count(g->growth->rows, &split);
+    }
+    FW_TRY(fw_grow_ranks_count(&g->ranks, FURROW_OK, g->count, n, err));
+    for (size_t i = 0; i < n; i++) {
       grown *node = g->asked[i];
       const size_t lefts = (size_t)g->count[i];
       if (lefts >= g->min_rows && node->rows - lefts >= g->min_rows) continue;
@@ -314,9 +311,9 @@ static furrow_status enforce_min_rows(fw_grower *g, size_t n, furrow_error *err)
       g->asked[again++] = node;
     }
     n = again;
-    if (status == FURROW_OK && n > 0) status = share_best(g, n, err);
+    if (n > 0) FW_TRY(share_best(g, n, err));
   }
-  return status;
+  return FURROW_OK;
 }
 
 static void drop_histogram(fw_grower *g, grown *node) {
@@ -334,9 +331,8 @@ static furrow_status reserve_pairs(fw_grower *g, furrow_error *err) {
   FW_TRY(fw_grow((void **)&g->asked_best, &g->best_capacity, n, sizeof *g->asked_best, err));
   FW_TRY(fw_grow((void **)&g->filled, &g->filled_capacity, n, sizeof *g->filled, err));
   FW_TRY(fw_grow((void **)&g->count, &g->count_capacity, n + 1, sizeof *g->count, err));
-  furrow_status status = FURROW_OK;
-  for (size_t i = 0; status == FURROW_OK && i < g->pair_count; i++) status = cut_pieces(g, &g->pairs[i], rows, err);
-  return status;
+  for (size_t i = 0; i < g->pair_count; i++) FW_TRY(cut_pieces(g, &g->pairs[i], rows, err));
+  return FURROW_OK;
 }
 
 /* Histograms of the rows of all ranks, each rank's slice of them. */
@@ -403,15 +399,13 @@ static void add_children(fw_grower *g, grown *left, grown *right) {
 /* The best splits of all nodes of the level: the root, or pairs. */
 static furrow_status find_level(fw_grower *g, furrow_error *err) {
   const bool keep = g->level_count <= g->most_histograms;
-  furrow_status status = FURROW_OK;
   if (g->binned->cuts->count == 0) return FURROW_OK;
   if (g->level_count == 1 && g->level[0].may_split) add_pair(g, &g->level[0], NULL);
-  for (size_t i = 0; status == FURROW_OK && i + 1 < g->level_count; i += 2) {
+  for (size_t i = 0; i + 1 < g->level_count; i += 2) {
     add_children(g, &g->level[i], &g->level[i + 1]);
-    if (g->pair_count + 2 > g->most_histograms) status = work_on_pairs(g, keep, err);
+    if (g->pair_count + 2 > g->most_histograms) FW_TRY(work_on_pairs(g, keep, err));
   }
-  if (status == FURROW_OK && g->pair_count) status = work_on_pairs(g, keep, err);
-  return status;
+  return g->pair_count ? work_on_pairs(g, keep, err) : FURROW_OK;
 }
 
 /* Both children need some hessian, and rows to have it. */
@@ -576,13 +570,6 @@ static void queue_leaf(fw_grower *g, grown *leaf) {
     finish_leaf(g, leaf);
 }
 
-/* Two leaves with rows, whose splits are wanted. */
-static furrow_status find_children(fw_grower *g, grown *children, furrow_error *err) {
-  const bool keep = g->level_count + 2 <= g->most_histograms;
-  add_children(g, &children[0], &children[1]);
-  return g->pair_count ? work_on_pairs(g, keep, err) : FURROW_OK;
-}
-
 /* Splits a leaf; `last`: its children are not split any more. */
 static furrow_status split_leaf(fw_grower *g, grown *leaf, bool last, furrow_error *err) {
   grown children[2];
@@ -597,7 +584,9 @@ static furrow_status split_leaf(fw_grower *g, grown *leaf, bool last, furrow_err
   furrow_status status = split_rows(g, &split, 1, true, err);
   if (status == FURROW_OK) {
     give_rows(g, children, &split, g->count[0]);
-    status = find_children(g, children, err);
+    const bool keep = g->level_count + 2 <= g->most_histograms;
+    add_children(g, &children[0], &children[1]);
+    if (g->pair_count) status = work_on_pairs(g, keep, err);
   }
   if (status == FURROW_OK) {
     queue_leaf(g, &children[0]);
