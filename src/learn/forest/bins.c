@@ -38,6 +38,20 @@ double fw_cut_between(float a, float b) {
   return (low + high) / 2;
 }
 
+size_t fw_counts_to_places(size_t *at, size_t blocks, size_t keys, size_t spare, size_t *end) {
+  size_t next = 0;
+  for (size_t key = 0; key < keys; key++) {
+    next += spare;
+    for (size_t block = 0; block < blocks; block++) {
+      const size_t count = at[block * keys + key];
+      at[block * keys + key] = next;
+      next += count;
+    }
+    end[key] = next;
+  }
+  return next;
+}
+
 /* ---- Memory --------------------------------------------------------------------------------------------- */
 
 /* Up to 16 bytes a power of two, then steps of 16: a row of 28 features is half a cache line. */
@@ -297,20 +311,6 @@ static void fill_block(void *context, size_t block) {
   }
 }
 
-/* Counts become places: features in order, blocks of each in order. */
-static void place_blocks(turner *t) {
-  size_t sum = 0;
-  for (size_t f = 0; f < t->sparse; f++) {
-    for (size_t block = 0; block < t->blocks; block++) {
-      size_t *at = &t->at[block * t->sparse + f];
-      const size_t count = *at;
-      *at = sum;
-      sum += count;
-    }
-    t->binned->column_end[f] = sum;
-  }
-}
-
 static furrow_status make_columns(fw_binned *b, size_t sparse, furrow_error *err) {
   size_t *ends = NULL;
   FW_TRY(fw_alloc((void **)&ends, sparse + 1, sizeof *ends, err));
@@ -321,13 +321,6 @@ static furrow_status make_columns(fw_binned *b, size_t sparse, furrow_error *err
   return fw_alloc((void **)&b->column_bin, b->entries, sizeof *b->column_bin, err);
 }
 
-static void name_owners(turner *t) {
-  const fw_cuts *cuts = t->binned->cuts;
-  uint32_t *owner = t->owner;
-  for (size_t f = 0; f < t->sparse; f++)
-    for (uint32_t i = 0; i < cuts->feature[cuts->dense + f].bins; i++) *owner++ = (uint32_t)f;
-}
-
 static furrow_status transpose_lists(fw_binned *b, fw_spin_pool *pool, furrow_error *err) {
   const fw_cuts *cuts = b->cuts;
   turner t = {.binned = b, .blocks = fw_spin_pool_threads(pool), .sparse = cuts->count - cuts->dense};
@@ -336,9 +329,10 @@ static furrow_status transpose_lists(fw_binned *b, fw_spin_pool *pool, furrow_er
     status = fw_alloc((void **)&t.owner, cuts->bins - cuts->first_sparse_bin, sizeof *t.owner, err);
   if (status == FURROW_OK) status = fw_alloc_zero((void **)&t.at, t.blocks, t.sparse * sizeof *t.at, err);
   if (status == FURROW_OK) {
-    name_owners(&t);
+    for (size_t f = cuts->dense, bin = 0; f < cuts->count; f++)
+      for (uint32_t i = 0; i < cuts->feature[f].bins; i++) t.owner[bin++] = (uint32_t)(f - cuts->dense);
     fw_spin_pool_run(pool, t.blocks, count_block, &t);
-    place_blocks(&t);
+    fw_counts_to_places(t.at, t.blocks, t.sparse, 0, b->column_end);
     fw_spin_pool_run(pool, t.blocks, fill_block, &t);
   }
   fw_free(t.owner);

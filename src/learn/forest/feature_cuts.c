@@ -144,25 +144,6 @@ static void move_block(void *context, size_t block) {
     sort->chooser->value[at[s->sample.value[i].number]++] = s->sample.value[i].value;
 }
 
-/* Counts become places: the least and the most of a feature, then its values block by block. */
-static size_t place_values(const sample_sort *sort) {
-  const chooser *c = sort->chooser;
-  const size_t features = c->stats->count;
-  size_t next = 0;
-  for (size_t f = 0; f < features; f++) {
-    c->first[f] = next;
-    next += 2;
-    for (size_t block = 0; block < sort->blocks; block++) {
-      size_t *at = &sort->at[block * features + f];
-      const size_t values = *at;
-      *at = next;
-      next += values;
-    }
-  }
-  c->first[features] = next;
-  return next;
-}
-
 static furrow_status move_values(sample_sort *sort, size_t values, fw_spin_pool *pool, furrow_error *err) {
   chooser *c = sort->chooser;
   FW_TRY(fw_alloc((void **)&c->value, values, sizeof *c->value, err));
@@ -182,7 +163,9 @@ static furrow_status sort_sample(chooser *c, fw_spin_pool *pool, furrow_error *e
   sample_sort sort = {.chooser = c, .blocks = features < c->stats->sample.count / threads ? threads : 1};
   FW_TRY(fw_alloc_zero((void **)&sort.at, features, sort.blocks * sizeof *sort.at, err));
   fw_spin_pool_run(pool, sort.blocks, count_block, &sort);
-  const furrow_status status = move_values(&sort, place_values(&sort), pool, err);
+  c->first[0] = 0; /* the least and the most of a feature come before its values */
+  const size_t values = fw_counts_to_places(sort.at, sort.blocks, features, 2, c->first + 1);
+  const furrow_status status = move_values(&sort, values, pool, err);
   fw_free(sort.at);
   return status;
 }
