@@ -11,9 +11,8 @@
 #include "base/buffer.h"
 #include "fuzz/harness/fuzz_check.h"
 #include "fuzz/harness/isa_harness.h"
-#include "learn/forest/forest_files.h"
+#include "learn/forest/forest.h"
 #include "learn/forest/forest_predictor.h"
-#include "learn/forest/forest_trees.h"
 
 enum { TREES = 2, NODES = 7, FEATURES = 9, ROWS = 37 };
 

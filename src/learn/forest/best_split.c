@@ -1,9 +1,9 @@
-/* learn/forest/best_split.c: the question that lowers the objective most.
+/* learn/forest/best_split.c: the split with the largest gain.
  *
  * For a leaf of value v, rows with gradients g and hessians h add G v + (H + lambda) v^2 / 2 + alpha |v| to the
  * objective; the best v lowers it by T(G)^2 / (H + lambda) / 2, where T takes alpha off |G| (Chen, Guestrin, "XGBoost:
  * a scalable tree boosting system", 2016). */
-#include "learn/forest/best_split.h"
+#include "learn/forest/tree_grow.h"
 
 #include <math.h>
 
@@ -38,16 +38,16 @@ void fw_best_split_keep(const fw_cuts *cuts, fw_best_split *best, const fw_best_
 typedef struct search {
   const fw_split_rules *rules;
   fw_sum node;
-  double worth, least_hessian;
-  double limit; /* a split must gain more */
+  fw_gain_rule rule; /* for the cuts of a feature */
+  double limit;      /* a split must gain more */
   fw_best_split best;
 } search;
 
-/* Twice the gain of a split, less nothing; below 0: it is not allowed. */
+/* The worth of both children; below 0 if a child is too small. */
 static inline double worth_of_split(const search *s, int64_t gradient, int64_t hessian) {
   const int64_t right = s->node.hessian - hessian;
   const double hl = (double)hessian * s->rules->hessian_unit, hr = (double)right * s->rules->hessian_unit;
-  if (hl < s->least_hessian || hr < s->least_hessian || hessian <= 0 || right <= 0) return -1;
+  if (hl < s->rule.least || hr < s->rule.least || hessian <= 0 || right <= 0) return -1;
   const double gl = (double)gradient * s->rules->gradient_unit;
   const double gr = (double)(s->node.gradient - gradient) * s->rules->gradient_unit;
   return worth_of(s->rules, gl, hl) + worth_of(s->rules, gr, hr);
@@ -71,7 +71,7 @@ static inline bool is_allowed(const search *s, size_t feature) {
  * rows go the right way. Else the node has to say so. */
 static void offer_presence(search *s, uint32_t f, fw_sum absent) {
   const fw_cut_feature *feature = &s->rules->all->binned->cuts->feature[f];
-  const double gain = 0.5 * (worth_of_split(s, absent.gradient, absent.hessian) - s->worth);
+  const double gain = 0.5 * (worth_of_split(s, absent.gradient, absent.hessian) - s->rule.worth);
   const fw_sum present = {s->node.gradient - absent.gradient, s->node.hessian - absent.hessian};
   const int32_t last = (int32_t)feature->bins - 1;
   if (!(gain > s->limit)) return;
@@ -109,18 +109,6 @@ static void load_bins(const fw_histograms *all, const fw_histogram *histogram, s
     for (uint32_t i = 0; i < feature->bins; i++) add_bin(r, i, fw_pair_gradient(packed[i]), fw_pair_hessian(packed[i]));
 }
 
-static fw_gain_rule gain_rule(const search *s) {
-  const fw_split_rules *rules = s->rules;
-  return (fw_gain_rule){.g_unit = rules->gradient_unit,
-                        .h_unit = rules->hessian_unit,
-                        .alpha = rules->conf->alpha,
-                        .lambda = rules->conf->lambda,
-                        .least = s->least_hessian,
-                        .g = (double)s->node.gradient,
-                        .h = (double)s->node.hessian,
-                        .worth = s->worth};
-}
-
 /* The cut that gains most, of equal ones the first. */
 typedef struct best_cut {
   double gain;
@@ -143,15 +131,14 @@ static void offer_cuts(search *s, uint32_t f, running *r, fw_sum absent) {
   const fw_cut_feature *feature = &cuts->feature[f];
   const double *value = cuts->cut + feature->first_cut;
   const bool some = absent.gradient != 0 || absent.hessian != 0;
-  const fw_gain_rule rule = gain_rule(s);
-  best_cut best = find_cut(&rule, r, feature->bins - 1);
+  best_cut best = find_cut(&s->rule, r, feature->bins - 1);
   bool absent_left = !some && value[best.at] >= 0;
   if (some) {
     for (uint32_t i = 0; i + 1 < feature->bins; i++) {
       r->g[i] += (double)absent.gradient;
       r->h[i] += (double)absent.hessian;
     }
-    const best_cut with = find_cut(&rule, r, feature->bins - 1);
+    const best_cut with = find_cut(&s->rule, r, feature->bins - 1);
     const bool first = with.at < best.at || (with.at == best.at && value[with.at] >= 0);
     absent_left = with.gain > best.gain || (with.gain == best.gain && first);
     if (absent_left) best = with;
@@ -173,14 +160,14 @@ static void try_singles(search *s, const fw_histogram *histogram, size_t begin, 
   const fw_cuts *cuts = s->rules->all->binned->cuts;
   if (begin >= end) return;
   const uint64_t *packed = histogram->packed + cuts->feature[begin].first_bin;
-  const double least = ceil(s->least_hessian / s->rules->hessian_unit); /* exact: the unit is a power of two */
+  const double least = ceil(s->rule.least / s->rules->hessian_unit); /* exact: the unit is a power of two */
   const int64_t least_hessian = least < 1 ? 1 : least < 0x1p40 ? (int64_t)least : INT64_C(1) << 40;
   const int64_t most_hessian = s->node.hessian - least_hessian;
   for (size_t f = begin; f < end; f++) {
     const int64_t hessian = fw_pair_hessian(packed[f - begin]);
     if (hessian < least_hessian || hessian > most_hessian || !is_allowed(s, f)) continue;
     const fw_sum absent = {s->node.gradient - fw_pair_gradient(packed[f - begin]), s->node.hessian - hessian};
-    const double gain = 0.5 * (worth_of_split(s, absent.gradient, absent.hessian) - s->worth);
+    const double gain = 0.5 * (worth_of_split(s, absent.gradient, absent.hessian) - s->rule.worth);
     if (gain > s->limit && gain >= s->best.gain) offer_presence(s, (uint32_t)f, absent);
   }
 }
@@ -194,9 +181,17 @@ static size_t first_single(const fw_histograms *all, size_t begin, size_t end) {
 
 fw_best_split fw_best_split_find(const fw_split_rules *rules, const fw_histogram *histogram, fw_sum node,
                                  double least_hessian, size_t begin, size_t end) {
-  search s = {.rules = rules, .node = node, .least_hessian = least_hessian};
-  s.worth = worth_of(rules, (double)node.gradient * rules->gradient_unit, (double)node.hessian * rules->hessian_unit);
-  s.limit = fmax(rules->conf->min_gain, NOISE * s.worth);
+  const double g = (double)node.gradient, h = (double)node.hessian;
+  search s = {.rules = rules, .node = node};
+  s.rule = (fw_gain_rule){.g_unit = rules->gradient_unit,
+                          .h_unit = rules->hessian_unit,
+                          .alpha = rules->conf->alpha,
+                          .lambda = rules->conf->lambda,
+                          .least = least_hessian,
+                          .g = g,
+                          .h = h,
+                          .worth = worth_of(rules, g * rules->gradient_unit, h * rules->hessian_unit)};
+  s.limit = fmax(rules->conf->min_gain, NOISE * s.rule.worth);
   const size_t single = first_single(rules->all, begin, end);
   for (size_t f = begin; f < single; f++)
     if (is_allowed(&s, f)) try_feature(&s, histogram, (uint32_t)f);

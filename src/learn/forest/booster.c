@@ -11,83 +11,9 @@
 #include "base/sort.h"
 #include "learn/forest/feature_stats.h"
 #include "learn/forest/forest_predictor.h"
-#include "learn/forest/rank_groups.h"
 #include "learn/forest/tree_grow.h"
 
-/* ---- Trees from before ------------------------------------------------------------------------------------------ */
-
-/* Scores that rows have from trees that were there before the first round, by the values themselves, not by bins. */
-typedef struct start_scores {
-  fw_forest_predictor *predictor;
-  fw_predict_scratch *scratch;
-  size_t classes;
-  uint32_t *columns; /* 0, 1 …, for dense rows */
-  size_t column_capacity;
-} start_scores;
-
-static void start_scores_free(start_scores *start) {
-  if (!start) return;
-  fw_predict_scratch_free(start->scratch);
-  fw_forest_predictor_free(start->predictor);
-  fw_free(start->columns);
-  fw_free(start);
-}
-
-static furrow_status start_scores_create(start_scores **start, const fw_forest *forest, double rate,
-                                         furrow_error *err) {
-  start_scores *made = NULL;
-  furrow_status status = fw_alloc_zero((void **)&made, 1, sizeof *made, err);
-  if (status != FURROW_OK) return status;
-  made->classes = forest->classes;
-  status = fw_forest_predictor_create(&made->predictor, forest, rate, err);
-  if (status == FURROW_OK) status = fw_predict_scratch_create(&made->scratch, made->predictor, err);
-  if (status == FURROW_OK)
-    *start = made;
-  else
-    start_scores_free(made);
-  return status;
-}
-
-static furrow_status number_columns(start_scores *start, size_t columns, furrow_error *err) {
-  const size_t before = start->column_capacity;
-  furrow_status status =
-      fw_grow((void **)&start->columns, &start->column_capacity, columns, sizeof *start->columns, err);
-  for (size_t i = before; status == FURROW_OK && i < start->column_capacity; i++) start->columns[i] = (uint32_t)i;
-  return status;
-}
-
-static furrow_row row_of(const start_scores *start, const fw_minibatch *batch, size_t i) {
-  if (batch->x)
-    return (furrow_row){.length = batch->columns,
-                        .index = {.u32 = start->columns},
-                        .key_type = FURROW_KEY_U32,
-                        .value = {.f32 = batch->x + i * batch->columns},
-                        .value_type = FURROW_VALUE_F32};
-  const size_t begin = batch->offset[i];
-  furrow_row row = {.length = batch->offset[i + 1] - begin,
-                    .index = {.u64 = batch->key + begin},
-                    .key_type = FURROW_KEY_U64,
-                    .value_type = FURROW_VALUE_F32};
-  if (batch->value) row.value.f32 = batch->value + begin;
-  return row;
-}
-
-/* Scores of a batch of plain rules: `classes` numbers for each row to out. */
-static furrow_status start_scores_rows(start_scores *start, const fw_minibatch *batch, double *out, furrow_error *err) {
-  furrow_status status = batch->x ? number_columns(start, batch->columns, err) : FURROW_OK;
-  for (size_t i = 0; status == FURROW_OK && i < batch->rows; i++) {
-    const furrow_row row = row_of(start, batch, i);
-    fw_forest_predict_row(start->predictor, start->scratch, &row, out + i * start->classes);
-  }
-  return status;
-}
-
-/* ---- The booster ------------------------------------------------------------------------------------------------ */
-
 enum { FEW_ROWS = 2 }; /* of a leaf, that rows may be too few for: Furrow recommends so many for all data */
-
-/* Rows that one task finds the terms of, and how many tasks at most. */
-enum { TERM_ROWS = 1 << 10, TERM_TASKS = 64 };
 
 /* What hashes are for: each has a stream of its own. */
 enum { STREAM_ROWS = 1, STREAM_FEATURES, STREAM_ROUNDING };
@@ -103,7 +29,7 @@ typedef struct row_set {
   uint64_t *qid; /* of rows that are ranked, until they are in groups */
   size_t qid_capacity;
   fw_row_groups groups;
-  fw_rank_groups all_groups; /* of all ranks, if there are several */
+  fw_group_order order; /* of all ranks' groups */
 } row_set;
 
 struct fw_booster {
@@ -123,12 +49,13 @@ struct fw_booster {
   uint8_t *allowed;
   uint64_t *chance; /* of features: random numbers to choose them by */
   fw_forest *forest;
-  start_scores *start; /* of trees that were there before; NULL: none */
-  size_t start_trees;
+  /* of trees that were there before the first round: rows get their scores by values, not by bins; NULL: none */
+  fw_forest_predictor *predictor;
+  fw_predict_scratch *scratch;
+  uint32_t *columns; /* 0, 1 …, for dense rows */
+  size_t column_capacity, start_trees;
   double *base; /* of each class: what scores start at, folded into the first trees */
   double most_weight;
-  double *out;           /* of a row, for tallies: TERM_TASKS times */
-  fw_tally_row *counted; /* what is counted of rows, side by side: TERM_TASKS * TERM_ROWS */
   furrow_status (*check)(void *user, furrow_error *err);
   void *check_user;
 };
@@ -140,21 +67,17 @@ furrow_status fw_booster_create(fw_booster **booster, const fw_plan *plan, fw_sp
   if (loss != FW_LOSS_LOG && loss != FW_LOSS_L2 && loss != FW_LOSS_SOFTMAX && loss != FW_LOSS_LAMBDA)
     return fw_fail(err, FURROW_E_UNSUPPORTED, "trees are not grown for %s", fw_loss_name(loss));
   fw_booster *b = NULL;
-  furrow_status status = fw_alloc_zero((void **)&b, 1, sizeof *b, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_alloc_zero((void **)&b, 1, sizeof *b, err));
   b->plan = plan;
   b->pool = pool;
   b->comm = fw_comm_self();
   b->classes = loss == FW_LOSS_SOFTMAX ? plan->graph.outputs : 1;
-  status = fw_alloc((void **)&b->out, b->classes, TERM_TASKS * sizeof *b->out, err);
-  if (status == FURROW_OK) status = fw_alloc((void **)&b->counted, TERM_TASKS, TERM_ROWS * sizeof *b->counted, err);
-  if (status == FURROW_OK) status = fw_alloc_zero((void **)&b->base, b->classes, sizeof *b->base, err);
+  furrow_status status = fw_alloc_zero((void **)&b->base, b->classes, sizeof *b->base, err);
   if (status == FURROW_OK) status = fw_feature_stats_create(&b->stats, plan, err);
-  if (status == FURROW_OK) {
+  if (status == FURROW_OK)
     *booster = b;
-  } else {
+  else
     fw_booster_free(b);
-  }
   return status;
 }
 
@@ -164,9 +87,11 @@ void fw_booster_set_comm(fw_booster *b, const furrow_comm *comm, uint64_t first_
   fw_feature_stats_set_first_row(b->stats, first_row);
 }
 
-/* The failure of one rank is that of all. */
-static furrow_status on_all_ranks(const fw_booster *b, furrow_status status, furrow_error *err) {
-  return fw_comm_share_status(b->comm, status, err);
+static void drop_predictor(fw_booster *b) {
+  fw_predict_scratch_free(b->scratch);
+  fw_forest_predictor_free(b->predictor);
+  b->scratch = NULL;
+  b->predictor = NULL;
 }
 
 static void clear_set(row_set *set) {
@@ -176,20 +101,20 @@ static void clear_set(row_set *set) {
   fw_free(set->before);
   fw_free(set->qid);
   fw_row_groups_clear(&set->groups);
-  fw_rank_groups_clear(&set->all_groups);
+  fw_group_order_clear(&set->order);
 }
 
 void fw_booster_free(fw_booster *b) {
   if (!b) return;
   fw_grower_free(b->grower);
-  start_scores_free(b->start);
+  drop_predictor(b);
   fw_lambdas_clear(&b->lambdas);
   clear_set(&b->train);
   clear_set(&b->valid);
   fw_feature_stats_free(b->stats);
   fw_cuts_free(b->cuts);
-  void *const arrays[] = {b->label,  b->weight, b->gradients.pair, b->log_sum, b->allowed,
-                          b->chance, b->out,    b->base,           b->counted};
+  void *const arrays[] = {b->label,   b->weight, b->gradients.pair, b->log_sum,
+                          b->allowed, b->chance, b->base,           b->columns};
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) fw_free(arrays[i]);
   fw_free(b);
 }
@@ -197,17 +122,13 @@ void fw_booster_free(fw_booster *b) {
 /* ---- Passes --------------------------------------------------------------------------------------------- */
 
 static furrow_status keep_labels(fw_booster *b, const fw_minibatch *batch, furrow_error *err) {
-  const size_t rows = b->looked + batch->rows;
-  furrow_status status = fw_grow((void **)&b->label, &b->label_capacity, rows, sizeof *b->label, err);
-  if (status != FURROW_OK) return status;
+  const size_t rows = b->looked + batch->rows, known = b->weight ? b->looked : 0;
+  FW_TRY(fw_grow((void **)&b->label, &b->label_capacity, rows, sizeof *b->label, err));
   memcpy(b->label + b->looked, batch->label, batch->rows * sizeof *b->label);
-  if (batch->weight || b->weight) {
-    const size_t known = b->weight ? b->looked : 0;
-    status = fw_grow((void **)&b->weight, &b->weight_capacity, rows, sizeof *b->weight, err);
-    if (status != FURROW_OK) return status;
-    for (size_t i = known; i < b->looked; i++) b->weight[i] = 1;
-    for (size_t i = 0; i < batch->rows; i++) b->weight[b->looked + i] = batch->weight ? batch->weight[i] : 1;
-  }
+  if (!batch->weight && !b->weight) return FURROW_OK;
+  FW_TRY(fw_grow((void **)&b->weight, &b->weight_capacity, rows, sizeof *b->weight, err));
+  for (size_t i = known; i < b->looked; i++) b->weight[i] = 1;
+  for (size_t i = 0; i < batch->rows; i++) b->weight[b->looked + i] = batch->weight ? batch->weight[i] : 1;
   return FURROW_OK;
 }
 
@@ -236,7 +157,7 @@ static furrow_status number_rows(fw_booster *b, furrow_error *err) {
   if (first != b->train.first)
     status = fw_fail(err, FURROW_E_STATE, "the first row of rank %u is %" PRIu64 ", not %" PRIu64, b->comm->rank, first,
                      b->train.first);
-  return on_all_ranks(b, status, err);
+  return fw_comm_share_status(b->comm, status, err);
 }
 
 furrow_status fw_booster_choose_cuts(fw_booster *b, furrow_error *err) {
@@ -250,7 +171,7 @@ furrow_status fw_booster_choose_cuts(fw_booster *b, furrow_error *err) {
     status = fw_binned_init(&b->train.binned, cuts, b->looked, count_entries(b), err);
   }
   if (status == FURROW_OK) status = fw_binned_init(&b->valid.binned, cuts, 0, 0, err);
-  return on_all_ranks(b, status, err);
+  return fw_comm_share_status(b->comm, status, err);
 }
 
 /* Whether a batch has the labels and weights that the first pass saw from row `at` on. */
@@ -269,20 +190,51 @@ static furrow_status check_shape(const fw_booster *b, const fw_forest *forest, f
 }
 
 furrow_status fw_booster_resume(fw_booster *b, const fw_forest *forest, furrow_error *err) {
-  if (b->start || b->train.binned.rows > 0)
+  if (b->predictor || b->train.binned.rows > 0)
     return fw_fail(err, FURROW_E_STATE, "trees to go on from come once, before the second pass");
-  furrow_status status = check_shape(b, forest, err);
-  if (status != FURROW_OK || forest->trees == 0) return status;
+  FW_TRY(check_shape(b, forest, err));
+  if (forest->trees == 0) return FURROW_OK;
   b->start_trees = forest->trees;
-  return start_scores_create(&b->start, forest, b->plan->train.lr, err);
+  furrow_status status = fw_forest_predictor_create(&b->predictor, forest, b->plan->train.lr, err);
+  if (status == FURROW_OK) status = fw_predict_scratch_create(&b->scratch, b->predictor, err);
+  if (status != FURROW_OK) drop_predictor(b);
+  return status;
 }
 
+static furrow_status number_columns(fw_booster *b, size_t columns, furrow_error *err) {
+  const size_t before = b->column_capacity;
+  FW_TRY(fw_grow((void **)&b->columns, &b->column_capacity, columns, sizeof *b->columns, err));
+  for (size_t i = before; i < b->column_capacity; i++) b->columns[i] = (uint32_t)i;
+  return FURROW_OK;
+}
+
+static furrow_row row_of(const fw_booster *b, const fw_minibatch *batch, size_t i) {
+  if (batch->x)
+    return (furrow_row){.length = batch->columns,
+                        .index = {.u32 = b->columns},
+                        .key_type = FURROW_KEY_U32,
+                        .value = {.f32 = batch->x + i * batch->columns},
+                        .value_type = FURROW_VALUE_F32};
+  const size_t begin = batch->offset[i];
+  return (furrow_row){.length = batch->offset[i + 1] - begin,
+                      .index = {.u64 = batch->key + begin},
+                      .key_type = FURROW_KEY_U64,
+                      .value = {.f32 = batch->value ? batch->value + begin : NULL},
+                      .value_type = FURROW_VALUE_F32};
+}
+
+/* Scores of a batch by the trees that were there before; `rows`: those before the batch. */
 static furrow_status score_before(fw_booster *b, row_set *set, const fw_minibatch *batch, size_t rows,
                                   furrow_error *err) {
-  const size_t had = rows * b->classes, more = batch->rows * b->classes;
-  if (!b->start) return FURROW_OK;
-  furrow_status status = fw_grow((void **)&set->before, &set->before_capacity, had + more, sizeof *set->before, err);
-  return status == FURROW_OK ? start_scores_rows(b->start, batch, set->before + had, err) : status;
+  const size_t all = (rows + batch->rows) * b->classes;
+  if (!b->predictor) return FURROW_OK;
+  FW_TRY(fw_grow((void **)&set->before, &set->before_capacity, all, sizeof *set->before, err));
+  if (batch->x) FW_TRY(number_columns(b, batch->columns, err));
+  for (size_t i = 0; i < batch->rows; i++) {
+    const furrow_row row = row_of(b, batch, i);
+    fw_forest_predict_row(b->predictor, b->scratch, &row, set->before + (rows + i) * b->classes);
+  }
+  return FURROW_OK;
 }
 
 static furrow_status keep_groups(row_set *set, const fw_minibatch *batch, size_t rows, furrow_error *err) {
@@ -303,7 +255,7 @@ static furrow_status take(fw_booster *b, row_set *set, const fw_minibatch *batch
   FW_TRY(fw_feature_stats_numbers(b->stats, batch, count, b->pool, &numbers, err));
   for (size_t i = 0; i < count; rows += batch[i++].rows) {
     if (set->first + rows + batch[i].rows > FW_MAX_ROWS) return fail_rows(err);
-    FW_TRY(score_before(b, set, &batch[i], rows, err)); /* rows before the batch */
+    FW_TRY(score_before(b, set, &batch[i], rows, err));
     FW_TRY(keep_groups(set, &batch[i], rows, err));
   }
   return fw_binned_add(&set->binned, batch, numbers, count, b->pool, err);
@@ -337,8 +289,8 @@ static furrow_status list_groups(const fw_booster *b, row_set *set, furrow_error
   furrow_status status = FURROW_OK;
   if (set->binned.rows > 0 && !set->qid) status = fw_fail(err, FURROW_E_ARGUMENT, "rows that are ranked need a qid");
   if (status == FURROW_OK) status = fw_row_groups_init(&set->groups, set->qid, set->binned.rows, err);
-  FW_TRY(on_all_ranks(b, status, err));
-  if (b->comm->ranks > 1) FW_TRY(fw_rank_groups_init(&set->all_groups, b->comm, &set->groups, set->qid, err));
+  FW_TRY(fw_comm_share_status(b->comm, status, err));
+  FW_TRY(fw_group_order_init(&set->order, b->comm, &set->groups, set->qid, err));
   fw_free(set->qid);
   set->qid = NULL;
   set->qid_capacity = 0;
@@ -362,29 +314,24 @@ static furrow_status make_groups(const fw_booster *b, row_set *set, furrow_error
 
 static furrow_status ready_set(fw_booster *b, row_set *set, furrow_error *err) {
   if (set->all == 0) return FURROW_OK;
-  furrow_status status = fw_binned_finish(&set->binned, b->pool, err);
-  if (status == FURROW_OK) status = fw_node_rows_init(&set->rows, &set->binned, err);
-  if (status == FURROW_OK)
-    status = fw_alloc_zero((void **)&set->score, set->binned.rows, b->classes * sizeof *set->score, err);
-  if (status == FURROW_OK) take_before(b, set);
-  return status;
+  FW_TRY(fw_binned_finish(&set->binned, b->pool, err));
+  FW_TRY(fw_node_rows_init(&set->rows, &set->binned, b->pool, err));
+  FW_TRY(fw_alloc_zero((void **)&set->score, set->binned.rows, b->classes * sizeof *set->score, err));
+  take_before(b, set);
+  return FURROW_OK;
 }
 
 static furrow_status make_arrays(fw_booster *b, furrow_error *err) {
   const size_t rows = b->train.binned.rows, features = b->cuts->count;
-  furrow_status status = fw_alloc((void **)&b->gradients.pair, rows, sizeof *b->gradients.pair, err);
-  if (status == FURROW_OK) fw_prefer_large_pages(b->gradients.pair, rows * sizeof *b->gradients.pair);
-  if (status == FURROW_OK && b->plan->graph.loss == FW_LOSS_SOFTMAX)
-    status = fw_alloc((void **)&b->log_sum, rows, sizeof *b->log_sum, err);
-  if (status == FURROW_OK && b->plan->graph.loss == FW_LOSS_LAMBDA)
-    status = fw_lambdas_init(&b->lambdas, &b->train.groups, b->train.binned.label, b->plan->forest.truncation, err);
-  if (status == FURROW_OK && b->plan->forest.feature_ratio < 1) {
-    status = fw_alloc((void **)&b->allowed, features, sizeof *b->allowed, err);
-    if (status == FURROW_OK) status = fw_alloc((void **)&b->chance, features, 2 * sizeof *b->chance, err);
-  }
-  FW_TRY(on_all_ranks(b, status, err));
-  status = fw_grower_create(&b->grower, &b->plan->forest, &b->train.binned, b->comm, b->train.all, b->pool, err);
-  return on_all_ranks(b, status, err);
+  const fw_loss_type loss = b->plan->graph.loss;
+  FW_TRY(fw_alloc((void **)&b->gradients.pair, rows, sizeof *b->gradients.pair, err));
+  fw_prefer_large_pages(b->gradients.pair, rows * sizeof *b->gradients.pair);
+  if (loss == FW_LOSS_SOFTMAX) FW_TRY(fw_alloc((void **)&b->log_sum, rows, sizeof *b->log_sum, err));
+  if (loss == FW_LOSS_LAMBDA)
+    FW_TRY(fw_lambdas_init(&b->lambdas, &b->train.groups, b->train.binned.label, b->plan->forest.truncation, err));
+  if (!(b->plan->forest.feature_ratio < 1)) return FURROW_OK;
+  FW_TRY(fw_alloc((void **)&b->allowed, features, sizeof *b->allowed, err));
+  return fw_alloc((void **)&b->chance, features, 2 * sizeof *b->chance, err);
 }
 
 /* The share of a class, but at least half a row's: its logarithm is a number. */
@@ -442,7 +389,7 @@ static furrow_status apply_forest(fw_booster *b, row_set *set, size_t tree, furr
   if (rows == 0) return FURROW_OK;
   fw_node_rows_take_all(&set->rows);
   return fw_node_rows_apply_tree(&set->rows, 0, rows, b->forest, tree, b->plan->train.lr,
-                                 set->score + tree % b->classes * rows, b->pool, err);
+                                 set->score + tree % b->classes * rows, err);
 }
 
 static furrow_status check_forest(const fw_booster *b, const fw_forest *forest, furrow_error *err) {
@@ -464,15 +411,17 @@ static furrow_status check_forest(const fw_booster *b, const fw_forest *forest, 
 }
 
 furrow_status fw_booster_begin(fw_booster *b, fw_forest *forest, furrow_error *err) {
-  FW_TRY(on_all_ranks(b, check_forest(b, forest, err), err));
+  FW_TRY(fw_comm_share_status(b->comm, check_forest(b, forest, err), err));
   FW_TRY(fw_comm_offset(b->comm, b->valid.binned.rows, &b->valid.first, &b->valid.all, err));
   if (b->valid.all > FW_MAX_ROWS) return fail_rows(err);
   furrow_status status = ready_set(b, &b->train, err);
   if (status == FURROW_OK) status = ready_set(b, &b->valid, err);
-  FW_TRY(on_all_ranks(b, status, err));
+  FW_TRY(fw_comm_share_status(b->comm, status, err));
   FW_TRY(make_groups(b, &b->train, err));
   FW_TRY(make_groups(b, &b->valid, err));
-  FW_TRY(make_arrays(b, err));
+  FW_TRY(fw_comm_share_status(b->comm, make_arrays(b, err), err));
+  status = fw_grower_create(&b->grower, &b->plan->forest, &b->train.binned, b->comm, b->train.all, b->pool, err);
+  FW_TRY(fw_comm_share_status(b->comm, status, err));
   FW_TRY(weigh_labels(b, err));
   fw_feature_stats_free(b->stats);
   fw_free(b->label);
@@ -481,17 +430,11 @@ furrow_status fw_booster_begin(fw_booster *b, fw_forest *forest, furrow_error *e
   b->label = b->weight = NULL;
   b->label_capacity = b->weight_capacity = 0;
   b->forest = forest;
-  start_scores_free(b->start);
-  b->start = NULL;
+  drop_predictor(b);
   return FURROW_OK;
 }
 
 /* ---- Rounds --------------------------------------------------------------------------------------------- */
-
-/* Whether something with this hash is in a share of all. */
-static bool is_chosen(uint64_t hash, double ratio) {
-  return (double)hash < ratio * 0x1p64;
-}
 
 /* Whether this rank has the least hash of all; of equal ones the first rank has. */
 static furrow_status has_least(const fw_booster *b, uint64_t least, bool *has, furrow_error *err) {
@@ -519,7 +462,7 @@ static furrow_status choose_rows(fw_booster *b, uint64_t round, size_t *count, f
   for (size_t i = 0; i < n; i++) {
     const uint64_t hash = fw_rng_hash(seed, b->train.first + i);
     if (hash < least) least = hash, first = i;
-    if (is_chosen(hash, ratio))
+    if ((double)hash < ratio * 0x1p64)
       row[chosen++] = (uint32_t)i;
     else
       other[others++] = (uint32_t)i;
@@ -594,9 +537,9 @@ static furrow_status grow_tree(fw_booster *b, uint64_t round, size_t class_numbe
                             .check_user = b->check_user};
   furrow_status status = fw_grower_tree(b->grower, &growth, err);
   if (status == FURROW_OK)
-    status = fw_node_rows_apply_tree(&b->train.rows, row_count, rows, b->forest, tree, rate, score, b->pool, err);
+    status = fw_node_rows_apply_tree(&b->train.rows, row_count, rows, b->forest, tree, rate, score, err);
   if (status == FURROW_OK) status = apply_forest(b, &b->valid, tree, err);
-  return on_all_ranks(b, status, err);
+  return fw_comm_share_status(b->comm, status, err);
 }
 
 void fw_booster_set_check(fw_booster *b, furrow_status (*check)(void *user, furrow_error *err), void *user) {
@@ -608,7 +551,7 @@ furrow_status fw_booster_round(fw_booster *b, furrow_error *err) {
   if (!b->forest) return fw_fail(err, FURROW_E_STATE, "rounds have not begun");
   const size_t trees = b->forest->trees;
   const uint64_t round = trees / b->classes;
-  furrow_status status = on_all_ranks(b, fw_forest_add(b->forest, b->classes, err), err);
+  furrow_status status = fw_comm_share_status(b->comm, fw_forest_add(b->forest, b->classes, err), err);
   if (status == FURROW_OK && b->log_sum)
     fw_gradients_log_sums(b->train.score, round == 0 ? b->base : NULL, b->train.binned.rows, b->classes, b->pool,
                           b->log_sum);
@@ -619,100 +562,14 @@ furrow_status fw_booster_round(fw_booster *b, furrow_error *err) {
 
 /* ---- Figures -------------------------------------------------------------------------------------------- */
 
-/* Rows that are counted: first, first + every … What can be found of them one by one, all threads find beforehand. */
-typedef struct counted_rows {
-  const fw_booster *booster;
-  const row_set *set;
-  size_t first, every, count;
-  size_t from, to; /* of them: those that are found now */
-  fw_tally_row *found;
-} counted_rows;
-
-static counted_rows count_rows(const fw_booster *b, const row_set *set, size_t first, size_t every) {
-  const size_t rows = set->binned.rows;
-  return (counted_rows){b, set, first, every, first < rows ? (rows - first - 1) / every + 1 : 0, 0, 0, NULL};
-}
-
-/* Scores of a row, class by class; `task` has memory for them. */
-static const double *scores_of(const counted_rows *counted, size_t row, size_t task) {
-  const fw_booster *b = counted->booster;
-  const row_set *set = counted->set;
-  if (b->classes == 1) return set->score + row;
-  double *out = b->out + task * b->classes;
-  for (size_t c = 0; c < b->classes; c++) out[c] = set->score[c * set->binned.rows + row];
-  return out;
-}
-
-static void find_task_rows(void *context, size_t task) {
-  const counted_rows *counted = context;
-  const fw_binned *rows = &counted->set->binned;
-  const size_t begin = counted->from + task * TERM_ROWS;
-  const size_t end = counted->to - begin < TERM_ROWS ? counted->to : begin + TERM_ROWS;
-  for (size_t i = begin; i < end; i++) {
-    const size_t row = counted->first + i * counted->every;
-    const double *out = scores_of(counted, row, task);
-    counted->found[i - counted->from] =
-        (fw_tally_row){.terms = fw_row_terms_of(&counted->booster->plan->graph, out, (double)rows->label[row]),
-                       .out = *out,
-                       .label = rows->label[row],
-                       .weight = rows->weight ? rows->weight[row] : 1};
-  }
-}
-
-/* Up to TERM_TASKS * TERM_ROWS rows from `from` on. */
-static void find_rows(counted_rows *counted, size_t from, fw_tally_row *found) {
-  const size_t most = (size_t)TERM_TASKS * TERM_ROWS;
-  counted->from = from;
-  counted->to = counted->count - from < most ? counted->count : from + most;
-  counted->found = found;
-  fw_spin_pool_run(counted->booster->pool, (counted->to - from + TERM_ROWS - 1) / TERM_ROWS, find_task_rows, counted);
-}
-
-void fw_booster_tally(const fw_booster *b, bool valid, size_t every, fw_tally *tally) {
+furrow_status fw_booster_tally(const fw_booster *b, bool valid, size_t every, fw_tally *tally, furrow_error *err) {
   const row_set *set = valid ? &b->valid : &b->train;
-  counted_rows counted = count_rows(b, set, 0, every);
-  for (size_t from = 0; from < counted.count; from = counted.to) {
-    find_rows(&counted, from, b->counted);
-    fw_tally_add_rows(tally, b->counted, counted.to - from, counted.to == counted.count, b->pool);
-  }
-  if (set->groups.count > 0)
-    fw_tally_put_ndcg(tally, fw_row_groups_ndcg(&set->groups, set->score, set->binned.label, set->binned.weight));
-}
-
-/* All rows of this rank are found before its turn. */
-static void add_counted(void *user, fw_tally *tally) {
-  const counted_rows *counted = user;
-  fw_tally_add_rows(tally, counted->found, counted->count, false, counted->booster->pool);
-}
-
-/* Every `every`-th row of those of all ranks. Sums are in their order: the ranks take turns. */
-static furrow_status tally_ranks(const fw_booster *b, const row_set *set, size_t every, fw_tally *tally,
-                                 furrow_error *err) {
-  counted_rows counted = count_rows(b, set, (size_t)((every - set->first % every) % every), every);
-  void *memory = NULL;
-  furrow_status status = fw_alloc(&memory, counted.count + 1, sizeof *counted.found, err);
-  status = on_all_ranks(b, status, err);
-  if (status == FURROW_OK) {
-    fw_tally_row *found = memory;
-    for (size_t from = 0; from < counted.count; from = counted.to) find_rows(&counted, from, found + from);
-    counted.found = found;
-    status = fw_tally_add_by_rank(tally, b->comm, add_counted, &counted, err);
-  }
-  fw_free(memory);
-  return status;
-}
-
-furrow_status fw_booster_tally_all(const fw_booster *b, bool valid, size_t every, fw_tally *tally, furrow_error *err) {
-  const row_set *set = valid ? &b->valid : &b->train;
+  const fw_binned *rows = &set->binned;
+  const fw_scored_rows scored = {set->score, rows->rows, rows->label, rows->weight, set->first};
   double ndcg = 0;
-  if (b->comm->ranks == 1) {
-    fw_booster_tally(b, valid, every, tally);
-    return FURROW_OK;
-  }
-  FW_TRY(tally_ranks(b, set, every, tally, err));
-  if (set->all_groups.count == 0) return FURROW_OK;
-  FW_TRY(fw_rank_groups_ndcg(&set->all_groups, b->comm, &set->groups, set->score, set->binned.label, set->binned.weight,
-                             &ndcg, err));
+  FW_TRY(fw_tally_add_scored(tally, &scored, every, b->comm, b->pool, err));
+  if (set->order.count == 0) return FURROW_OK;
+  FW_TRY(fw_group_order_ndcg(&set->order, b->comm, &set->groups, set->score, rows->label, rows->weight, &ndcg, err));
   fw_tally_put_ndcg(tally, ndcg);
   return FURROW_OK;
 }
@@ -720,23 +577,4 @@ furrow_status fw_booster_tally_all(const fw_booster *b, bool valid, size_t every
 size_t fw_booster_rows(const fw_booster *b, bool valid) {
   const row_set *set = valid ? &b->valid : &b->train;
   return b->comm->ranks > 1 ? (size_t)set->all : set->binned.rows;
-}
-
-static size_t set_memory(const fw_booster *b, const row_set *set) {
-  if (set->binned.row_capacity == 0) return 0;
-  return fw_binned_memory(&set->binned) + (set->rows.binned ? fw_node_rows_memory(&set->rows) : 0) +
-         (set->score ? set->binned.rows * b->classes * sizeof *set->score : 0) + set->qid_capacity * sizeof *set->qid +
-         (set->groups.row ? set->binned.rows * sizeof *set->groups.row : 0);
-}
-
-size_t fw_booster_memory(const fw_booster *b) {
-  const size_t rows = b->train.binned.rows;
-  size_t bytes = set_memory(b, &b->train) + set_memory(b, &b->valid) + fw_lambdas_memory(&b->lambdas);
-  if (b->stats) bytes += fw_feature_stats_memory(b->stats);
-  if (b->cuts) bytes += fw_cuts_memory(b->cuts);
-  if (b->grower) bytes += fw_grower_memory(b->grower);
-  bytes += (b->label_capacity + b->weight_capacity) * sizeof(float);
-  if (b->gradients.pair) bytes += rows * sizeof *b->gradients.pair;
-  if (b->log_sum) bytes += rows * sizeof *b->log_sum;
-  return bytes;
 }

@@ -12,7 +12,7 @@
 #include "learn/conf/conf.h"
 #include "learn/data/minibatch.h"
 #include "learn/forest/forest.h"
-#include "learn/score/metrics.h"
+#include "learn/metrics/metrics.h"
 
 typedef struct fw_booster fw_booster;
 
@@ -48,15 +48,11 @@ furrow_status fw_booster_begin(fw_booster *booster, fw_forest *forest, furrow_er
 void fw_booster_set_check(fw_booster *booster, furrow_status (*check)(void *user, furrow_error *err), void *user);
 /* One round. E_RANGE: a gradient is not a number (nothing is added then). */
 furrow_status fw_booster_round(fw_booster *booster, furrow_error *err) FURROW_MUST_USE;
-/* Counts scores: of every `every`-th row (1: all), for the rows of training or validation. */
-void fw_booster_tally(const fw_booster *booster, bool valid, size_t every, fw_tally *tally);
-/* The same over all ranks' rows, for each rank: in the order of rows, so that figures are those of one process to the
- * last bit. */
-furrow_status fw_booster_tally_all(const fw_booster *booster, bool valid, size_t every, fw_tally *tally,
-                                   furrow_error *err) FURROW_MUST_USE;
+/* Counts scores: of every `every`-th row (1: all), for the rows of training or validation of all ranks; in the order of
+ * rows, so that each rank has the figures of one process to the last bit. */
+furrow_status fw_booster_tally(const fw_booster *booster, bool valid, size_t every, fw_tally *tally,
+                               furrow_error *err) FURROW_MUST_USE;
 /* Of all ranks: those for training after the cuts are chosen, those for validation after fw_booster_begin. */
 size_t fw_booster_rows(const fw_booster *booster, bool valid);
-/* Bytes that the booster holds now. */
-size_t fw_booster_memory(const fw_booster *booster);
 
 #endif

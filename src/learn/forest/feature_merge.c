@@ -36,14 +36,10 @@ static furrow_status make_list(feature_list *list, furrow_error *err) {
 
 /* ---- What this rank knows ---- */
 
-static seen *record_of(const fw_feature_stats *s, uint64_t id) {
-  return s->dense ? &s->columns[id] : fw_features_find(s->features, id);
-}
-
 /* The values of a feature that others have to know. */
 static size_t values_of(const fw_feature_stats *s, uint32_t number, float *value) {
-  const seen *feature = record_of(s, s->ids[number]);
-  const value_set *set = number < s->set_capacity ? s->sets[number] : NULL;
+  const seen *feature = fw_feature_stats_find(s, s->ids[number]);
+  const value_set *set = fw_feature_stats_set(s, number);
   const float both[2] = {feature->least, feature->most};
   const size_t n = set ? set->count : feature->least < feature->most ? 2 : 1;
   if (value) memcpy(value, set ? set->value : both, n * sizeof *value);
@@ -58,16 +54,16 @@ static furrow_status list_own(const fw_feature_stats *s, feature_list *list, fur
   float *value = list->value;
   for (uint32_t i = 0; i < s->count; i++) {
     const uint32_t n = (uint32_t)values_of(s, i, value);
-    list->feature[i] = (sent_feature){s->ids[i], record_of(s, s->ids[i])->count, n};
+    list->feature[i] = (sent_feature){s->ids[i], fw_feature_stats_find(s, s->ids[i])->count, n};
     value += n;
   }
   return FURROW_OK;
 }
 
-/* Features are counted anew, from the lists of all ranks. */
+/* Features are counted again, from the lists of all ranks. */
 static void forget(fw_feature_stats *s) {
   for (uint32_t i = 0; i < s->count; i++) {
-    seen *feature = record_of(s, s->ids[i]);
+    seen *feature = fw_feature_stats_find(s, s->ids[i]);
     feature->number = FW_NOT_MET;
     feature->count = 0;
   }
@@ -142,7 +138,7 @@ static furrow_status find_step(fw_feature_stats *s, const furrow_comm *comm, fur
   FW_TRY(fw_comm_max_u64(comm, &step, 1, err));
   while (s->step < step) fw_feature_stats_thin(s);
   for (;; fw_feature_stats_thin(s)) {
-    int64_t size[2] = {(int64_t)s->sample_count, (int64_t)s->sample_rows};
+    int64_t size[2] = {(int64_t)s->sample.count, (int64_t)s->sample.rows};
     FW_TRY(fw_comm_sum_i64(comm, size, 2, err));
     if ((size_t)size[0] <= FW_SAMPLE_VALUES || size[1] <= 1) return FURROW_OK;
   }
@@ -151,11 +147,11 @@ static furrow_status find_step(fw_feature_stats *s, const furrow_comm *comm, fur
 /* Writes which rank chooses the cuts of each feature: about as many uses for each, in the order of ranks. */
 static void divide_features(fw_feature_stats *s, const furrow_comm *comm, uint32_t *owner) {
   uint64_t total = 0, before = 0;
-  for (uint32_t i = 0; i < s->count; i++) total += record_of(s, s->ids[i])->count;
+  for (uint32_t i = 0; i < s->count; i++) total += fw_feature_stats_find(s, s->ids[i])->count;
   s->chosen_from = s->chosen_to = 0;
   for (uint32_t i = 0; i < s->count; i++) {
     owner[i] = (uint32_t)((double)before / (double)(total + 1) * comm->ranks);
-    before += record_of(s, s->ids[i])->count;
+    before += fw_feature_stats_find(s, s->ids[i])->count;
     s->chosen_from += owner[i] < comm->rank;
     s->chosen_to += owner[i] <= comm->rank;
   }
@@ -165,16 +161,9 @@ static void divide_features(fw_feature_stats *s, const furrow_comm *comm, uint32
 static void order_sample(const fw_feature_stats *s, const uint32_t *owner, unsigned ranks, sampled *ordered,
                          size_t *sizes, size_t *at) {
   for (unsigned r = 0; r < ranks; r++) sizes[r] = 0;
-  for (size_t i = 0; i < s->sample_count; i++) sizes[owner[s->sample[i].number]] += sizeof *ordered;
+  for (size_t i = 0; i < s->sample.count; i++) sizes[owner[s->sample.value[i].number]] += sizeof *ordered;
   for (unsigned r = 0; r < ranks; r++) at[r] = r > 0 ? at[r - 1] + sizes[r - 1] / sizeof *ordered : 0;
-  for (size_t i = 0; i < s->sample_count; i++) ordered[at[owner[s->sample[i].number]]++] = s->sample[i];
-}
-
-static furrow_status make_sample_memory(const fw_feature_stats *s, unsigned ranks, uint32_t **owner, sampled **ordered,
-                                        size_t **sizes, furrow_error *err) {
-  FW_TRY(fw_alloc((void **)owner, s->count, sizeof **owner, err));
-  FW_TRY(fw_alloc((void **)ordered, s->sample_count, sizeof **ordered, err));
-  return fw_alloc((void **)sizes, ranks, 2 * sizeof **sizes, err);
+  for (size_t i = 0; i < s->sample.count; i++) ordered[at[owner[s->sample.value[i].number]]++] = s->sample.value[i];
 }
 
 /* Every rank gets what all ranks have sampled of its features; `own` has the features as they were numbered when the
@@ -185,9 +174,13 @@ static furrow_status exchange_sample(fw_feature_stats *s, const furrow_comm *com
   uint32_t *owner = NULL;
   sampled *ordered = NULL;
   size_t *sizes = NULL;
-  for (size_t i = 0; i < own->features; i++) own->feature[i].count = record_of(s, own->feature[i].id)->number - 1;
-  for (size_t i = 0; i < s->sample_count; i++) s->sample[i].number = own->feature[s->sample[i].number].count;
-  furrow_status status = make_sample_memory(s, comm->ranks, &owner, &ordered, &sizes, err);
+  for (size_t i = 0; i < own->features; i++)
+    own->feature[i].count = fw_feature_stats_find(s, own->feature[i].id)->number - 1;
+  for (size_t i = 0; i < s->sample.count; i++)
+    s->sample.value[i].number = own->feature[s->sample.value[i].number].count;
+  furrow_status status = fw_alloc((void **)&owner, s->count, sizeof *owner, err);
+  if (status == FURROW_OK) status = fw_alloc((void **)&ordered, s->sample.count, sizeof *ordered, err);
+  if (status == FURROW_OK) status = fw_alloc((void **)&sizes, comm->ranks, 2 * sizeof *sizes, err);
   status = fw_comm_share_status(comm, status, err);
   if (status == FURROW_OK) {
     divide_features(s, comm, owner);
@@ -195,11 +188,11 @@ static furrow_status exchange_sample(fw_feature_stats *s, const furrow_comm *com
     status = fw_comm_exchange_all(comm, ordered, sizes, &received, sizes + comm->ranks, err);
   }
   if (status == FURROW_OK) {
-    fw_free(s->sample);
-    s->sample = received;
-    s->sample_count = 0;
-    for (unsigned r = 0; r < comm->ranks; r++) s->sample_count += sizes[comm->ranks + r] / sizeof *ordered;
-    s->sample_capacity = s->sample_count;
+    fw_free(s->sample.value);
+    s->sample.value = received;
+    s->sample.count = 0;
+    for (unsigned r = 0; r < comm->ranks; r++) s->sample.count += sizes[comm->ranks + r] / sizeof *ordered;
+    s->sample.capacity = s->sample.count;
     s->comm = comm;
   }
   fw_free(owner);
@@ -211,7 +204,7 @@ static furrow_status exchange_sample(fw_feature_stats *s, const furrow_comm *com
 furrow_status fw_feature_stats_merge(fw_feature_stats *s, const furrow_comm *comm, furrow_error *err) {
   feature_list own = {0};
   uint64_t before = 0;
-  fw_feature_scan_finish(s);
+  fw_feature_stats_finish(s);
   if (comm->ranks == 1) return FURROW_OK;
   FW_TRY(fw_comm_offset(comm, s->rows, &before, &s->rows, err));
   FW_TRY(find_kind(s, comm, err));

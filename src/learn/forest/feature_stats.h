@@ -6,7 +6,7 @@
 #include "comm/collectives.h"
 #include "learn/conf/conf.h"
 #include "learn/data/minibatch.h"
-#include "learn/forest/cuts.h"
+#include "learn/forest/bins.h"
 #include "learn/parameters/features.h"
 
 #define FW_MAX_ROWS (UINT64_C(1) << 30) /* of training, and of validation: three passes have numbers of 32 bits */
@@ -35,7 +35,11 @@ furrow_status fw_feature_stats_choose_cuts(fw_feature_stats *stats, fw_spin_pool
 furrow_status fw_feature_stats_numbers(fw_feature_stats *stats, const fw_minibatch *batch, size_t count,
                                        fw_spin_pool *pool, const uint32_t *const **numbers,
                                        furrow_error *err) FURROW_MUST_USE;
-size_t fw_feature_stats_memory(const fw_feature_stats *stats);
+
+/* Chooses cuts for n values (in any order; they are sorted as they lie), `splits` at most: between all different ones
+ * if these are few, else so that bins hold about as many each. Returns how many. `spare` holds n, or the
+ * values are sorted. */
+size_t fw_cuts_choose(float *values, size_t n, float *spare, size_t splits, double *cut);
 
 /* ---- For feature_*.c ---- */
 
@@ -44,7 +48,6 @@ size_t fw_feature_stats_memory(const fw_feature_stats *stats);
 /* What is known of a feature. */
 typedef struct seen {
   uint32_t number; /* + 1: in order of appearance, after the cut that of fw_cuts; 0: none */
-  uint32_t last;   /* stamp of the row that had it last */
   uint32_t count;
   float least, most;
 } seen;
@@ -60,29 +63,12 @@ typedef struct sampled {
   float value;
 } sampled;
 
-/* What a thread has found of a feature, beside other threads. */
-typedef struct feature_facts {
-  uint32_t count;
-  float least, most;
-} feature_facts;
-
-/* What is known of one of the batches that come together. */
-typedef struct batch_scan {
-  void **records; /* of uses; NULL: there is none */
-  uint32_t *numbers;
-  size_t record_capacity, number_capacity;
-  struct key_stamp *keys; /* of rows whose keys do not ascend: a table */
-  size_t key_capacity;
-  uint32_t stamp;
-  bool has_unknown;     /* some feature has no number yet */
-  feature_facts *facts; /* by number: of this batch, of others before it */
-  size_t fact_capacity;
-  sampled *sample; /* of this batch */
-  size_t *row_end; /* in it */
-  size_t sample_count, sample_rows, sample_capacity, row_capacity;
-  furrow_status status;
-  furrow_error error;
-} batch_scan;
+/* Every k-th row: the values of features, row after row. */
+typedef struct row_sample {
+  sampled *value;
+  size_t *row_end;
+  size_t count, rows, capacity, row_capacity;
+} row_sample;
 
 struct fw_feature_stats {
   const fw_plan *plan;
@@ -90,22 +76,18 @@ struct fw_feature_stats {
   seen *columns; /* of dense data */
   size_t column_count;
   fw_features *features; /* of sparse data: records are `seen` */
-  void **records;        /* of the uses of a batch */
   uint32_t *numbers;     /* of columns */
-  size_t record_capacity, number_capacity;
-  batch_scan *scans; /* of sparse batches that come together */
+  size_t number_capacity;
+  struct batch_scan *scans; /* of sparse batches that come together */
   const uint32_t **scan_numbers;
   size_t scan_capacity, scan_numbers_capacity;
-  uint32_t count, stamp;
+  uint32_t count;
   uint64_t rows;
   uint64_t *ids; /* of features in order of appearance */
   size_t id_capacity;
   value_set **sets; /* of features that are categories and have more than a value */
   size_t set_capacity;
-  sampled *sample;
-  size_t sample_count, sample_capacity;
-  size_t *row_end; /* of each row of the sample */
-  size_t sample_rows, sample_row_capacity;
+  row_sample sample;
   uint64_t step;                   /* every so many rows are in the sample */
   uint64_t first_row;              /* number of the first row among those of all ranks */
   const furrow_comm *comm;         /* after a merge with other ranks; else NULL */
@@ -114,6 +96,9 @@ struct fw_feature_stats {
 
 enum { FW_NOT_MET = 0 }; /* a feature's number before its first value */
 
+/* The record of a feature that has a number, and its different values: NULL unless it is a category of several. */
+seen *fw_feature_stats_find(const fw_feature_stats *stats, uint64_t id);
+value_set *fw_feature_stats_set(const fw_feature_stats *stats, size_t number);
 /* Makes what there is of a kind of rows: `columns` of dense data; a table of features. */
 furrow_status fw_feature_stats_make_columns(fw_feature_stats *stats, size_t columns, furrow_error *err) FURROW_MUST_USE;
 furrow_status fw_feature_stats_make_features(fw_feature_stats *stats, furrow_error *err) FURROW_MUST_USE;
@@ -123,22 +108,10 @@ furrow_status fw_feature_stats_note(fw_feature_stats *stats, seen *feature, uint
                                     furrow_error *err) FURROW_MUST_USE;
 /* Doubles the step: keeps every other row of the sample. */
 void fw_feature_stats_thin(fw_feature_stats *stats);
+/* After the last batch of the first pass: features know what all threads have found. */
+void fw_feature_stats_finish(fw_feature_stats *stats);
+/* Values of categories; then sample and ids as well, which are not needed after the cuts are chosen. */
 void fw_feature_stats_drop_sets(fw_feature_stats *stats);
-
-/* Sparse batches: of the first pass, without categories; features of the second. */
-furrow_status fw_feature_scan_add(fw_feature_stats *stats, const fw_minibatch *batch, size_t count, fw_spin_pool *pool,
-                                  furrow_error *err) FURROW_MUST_USE;
-furrow_status fw_feature_scan_numbers(fw_feature_stats *stats, const fw_minibatch *batch, size_t count,
-                                      fw_spin_pool *pool, furrow_error *err) FURROW_MUST_USE;
-/* After the last batch of the first pass: features know what the scans have found. */
-void fw_feature_scan_finish(fw_feature_stats *stats);
-void fw_feature_scan_clear(fw_feature_stats *stats);
-size_t fw_feature_scan_memory(const fw_feature_stats *stats);
-/* E_RANGE: a feature is beyond the model's range. */
-furrow_status fw_feature_stats_check_keys(const fw_feature_stats *stats, const fw_minibatch *batch,
-                                          furrow_error *err) FURROW_MUST_USE;
-
-/* Sample, values of categories and ids, which are not needed after the cuts are chosen. */
 void fw_feature_stats_drop_sample(fw_feature_stats *stats);
 
 #endif

@@ -1,7 +1,9 @@
-/* learn/forest/forest.c: boosted trees in arrays: made, added to, cut, copied, checked. */
+/* learn/forest/forest.c: boosted trees in arrays: made, added to, cut, copied, looked at, checked; as bytes of a
+ * checkpoint. */
 #include "learn/forest/forest.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/endian.h"
@@ -9,37 +11,38 @@
 #include "base/mem.h"
 #include "base/sort.h"
 
-/* Arrays of a forest, and the bytes of a node in each. */
-enum { ARRAYS = 7 };
+/* The arrays of a forest: where they are in it, and the bytes of a node; statistics of training come last. */
+enum { ARRAYS = 7, STATS = 3 };
+#define ARRAY(member) \
+  { offsetof(fw_forest, member), sizeof *((fw_forest *)0)->member }
+static const struct {
+  size_t offset, size;
+} arrays[ARRAYS] = {ARRAY(feature), ARRAY(value),    ARRAY(predict), ARRAY(missing_flipped),
+                    ARRAY(gain),    ARRAY(gradient), ARRAY(hessian)};
+#undef ARRAY
 
-typedef struct node_array {
-  void **numbers;
-  size_t size;
-  bool used;
-} node_array;
-
-static void list_arrays(fw_forest *forest, bool with_stats, node_array *arrays) {
-  const node_array list[ARRAYS] = {{(void **)&forest->feature, sizeof *forest->feature, true},
-                                   {(void **)&forest->value, sizeof *forest->value, true},
-                                   {(void **)&forest->predict, sizeof *forest->predict, true},
-                                   {(void **)&forest->missing_flipped, sizeof *forest->missing_flipped, true},
-                                   {(void **)&forest->gain, sizeof *forest->gain, with_stats},
-                                   {(void **)&forest->gradient, sizeof *forest->gradient, with_stats},
-                                   {(void **)&forest->hessian, sizeof *forest->hessian, with_stats}};
-  memcpy(arrays, list, sizeof list);
+static void **array_of(const fw_forest *forest, size_t i) {
+  return (void **)((uintptr_t)forest + arrays[i].offset);
 }
 
-/* Grows every array to so many trees; an array that is longer than `capacity` does no harm. */
-static furrow_status ensure_capacity(fw_forest *forest, bool with_stats, size_t trees, furrow_error *err) {
-  node_array arrays[ARRAYS];
-  list_arrays(forest, with_stats, arrays);
-  for (size_t i = 0; i < ARRAYS; i++) {
-    if (!arrays[i].used) continue;
-    furrow_status status = fw_realloc(arrays[i].numbers, trees * forest->nodes, arrays[i].size, err);
-    if (status != FURROW_OK) return status;
-  }
+static size_t array_count(const fw_forest *forest) {
+  return forest->gain ? ARRAYS : ARRAYS - STATS;
+}
+
+/* Grows the first `used` arrays to `trees` trees; an array that is longer than `capacity` does no harm. */
+static furrow_status ensure_capacity(fw_forest *forest, size_t used, size_t trees, furrow_error *err) {
+  for (size_t i = 0; i < used; i++) FW_TRY(fw_realloc(array_of(forest, i), trees * forest->nodes, arrays[i].size, err));
   forest->capacity = trees;
   return FURROW_OK;
+}
+
+/* Gives a forest away if it was made; else it is freed. */
+static furrow_status take_forest(fw_forest **forest, fw_forest *made, furrow_status status) {
+  if (status == FURROW_OK)
+    *forest = made;
+  else
+    fw_forest_free(made);
+  return status;
 }
 
 furrow_status fw_forest_create(fw_forest **forest, size_t classes, unsigned levels, bool with_stats,
@@ -49,51 +52,35 @@ furrow_status fw_forest_create(fw_forest **forest, size_t classes, unsigned leve
   if (levels == 0 || levels > FW_FOREST_LEVELS)
     return fw_fail(err, FURROW_E_RANGE, "trees have 1 to %d levels of nodes, not %u", FW_FOREST_LEVELS, levels);
   fw_forest *made = NULL;
-  furrow_status status = fw_alloc_zero((void **)&made, 1, sizeof *made, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_alloc_zero((void **)&made, 1, sizeof *made, err));
   made->classes = classes;
   made->levels = levels;
   made->nodes = ((size_t)1 << levels) - 1;
-  status = ensure_capacity(made, with_stats, 0, err);
-  if (status == FURROW_OK)
-    *forest = made;
-  else
-    fw_forest_free(made);
-  return status;
+  const furrow_status status = ensure_capacity(made, with_stats ? ARRAYS : ARRAYS - STATS, 0, err);
+  return take_forest(forest, made, status);
 }
 
 void fw_forest_free(fw_forest *forest) {
   if (!forest) return;
-  node_array arrays[ARRAYS];
-  list_arrays(forest, true, arrays);
-  for (size_t i = 0; i < ARRAYS; i++) fw_free(*arrays[i].numbers);
+  for (size_t i = 0; i < ARRAYS; i++) fw_free(*array_of(forest, i));
   fw_free(forest);
 }
 
 /* Capacity grows by half, up to the largest forest. */
-static size_t next_capacity(const fw_forest *forest, size_t trees) {
-  const size_t most = FW_FOREST_NODES / forest->nodes, half = forest->capacity + forest->capacity / 2;
-  const size_t wanted = half > trees ? half : trees;
-  return wanted < most ? wanted : most;
-}
-
 furrow_status fw_forest_add(fw_forest *forest, size_t trees, furrow_error *err) {
-  const size_t before = forest->trees, most = FW_FOREST_NODES / forest->nodes;
+  const size_t before = forest->trees, all = before + trees, most = FW_FOREST_NODES / forest->nodes;
   if (trees > most - before)
     return fw_fail(err, FURROW_E_RANGE, "%zu trees and %zu more of %u levels are more than the %zu that can be", before,
                    trees, forest->levels, most);
-  const bool with_stats = forest->gain != NULL;
-  if (before + trees > forest->capacity) {
-    furrow_status status = ensure_capacity(forest, with_stats, next_capacity(forest, before + trees), err);
-    if (status != FURROW_OK) return status;
+  if (all > forest->capacity) {
+    const size_t half = forest->capacity + forest->capacity / 2, wanted = half > all ? half : all;
+    FW_TRY(ensure_capacity(forest, array_count(forest), wanted < most ? wanted : most, err));
   }
-  node_array arrays[ARRAYS];
-  list_arrays(forest, with_stats, arrays);
   const size_t from = before * forest->nodes, count = trees * forest->nodes;
-  for (size_t i = 0; i < ARRAYS; i++)
-    if (arrays[i].used) memset((char *)*arrays[i].numbers + from * arrays[i].size, 0, count * arrays[i].size);
+  for (size_t i = 0; i < array_count(forest); i++)
+    memset((char *)*array_of(forest, i) + from * arrays[i].size, 0, count * arrays[i].size);
   for (size_t at = from; at < from + count; at++) forest->feature[at] = -1;
-  forest->trees += trees;
+  forest->trees = all;
   return FURROW_OK;
 }
 
@@ -102,22 +89,12 @@ void fw_forest_truncate(fw_forest *forest, size_t trees) {
 }
 
 furrow_status fw_forest_copy(fw_forest **copy, const fw_forest *forest, furrow_error *err) {
-  const bool with_stats = forest->gain != NULL;
   fw_forest *made = NULL;
-  furrow_status status = fw_forest_create(&made, forest->classes, forest->levels, with_stats, err);
-  if (status == FURROW_OK) status = fw_forest_add(made, forest->trees, err);
-  if (status != FURROW_OK) {
-    fw_forest_free(made);
-    return status;
-  }
-  fw_forest source = *forest; /* the list is of addresses that can be written */
-  node_array to[ARRAYS], from[ARRAYS];
-  list_arrays(made, with_stats, to);
-  list_arrays(&source, with_stats, from);
-  for (size_t i = 0; i < ARRAYS; i++)
-    if (to[i].used) memcpy(*to[i].numbers, *from[i].numbers, forest->trees * forest->nodes * to[i].size);
-  *copy = made;
-  return FURROW_OK;
+  FW_TRY(fw_forest_create(&made, forest->classes, forest->levels, forest->gain != NULL, err));
+  const furrow_status status = fw_forest_add(made, forest->trees, err);
+  for (size_t i = 0; status == FURROW_OK && i < array_count(forest); i++)
+    memcpy(*array_of(made, i), *array_of(forest, i), forest->trees * forest->nodes * arrays[i].size);
+  return take_forest(copy, made, status);
 }
 
 bool fw_forest_has_node(const fw_forest *forest, size_t tree, size_t node) {
@@ -129,19 +106,17 @@ bool fw_forest_has_node(const fw_forest *forest, size_t tree, size_t node) {
 }
 
 furrow_status fw_forest_add_stats(fw_forest *forest, furrow_error *err) {
-  void *sums[3] = {NULL, NULL, NULL};
+  void *made[STATS] = {NULL};
   furrow_status status = FURROW_OK;
   if (forest->gain) return FURROW_OK;
-  for (size_t i = 0; status == FURROW_OK && i < 3; i++)
-    status = fw_alloc_zero(&sums[i], forest->capacity * forest->nodes, sizeof(double), err);
-  if (status != FURROW_OK) {
-    for (size_t i = 0; i < 3; i++) fw_free(sums[i]);
-    return status;
-  }
-  forest->gain = sums[0];
-  forest->gradient = sums[1];
-  forest->hessian = sums[2];
-  return FURROW_OK;
+  for (size_t i = 0; status == FURROW_OK && i < STATS; i++)
+    status = fw_alloc_zero(&made[i], forest->capacity * forest->nodes, sizeof(double), err);
+  for (size_t i = 0; i < STATS; i++)
+    if (status == FURROW_OK)
+      *array_of(forest, ARRAYS - STATS + i) = made[i];
+    else
+      fw_free(made[i]);
+  return status;
 }
 
 furrow_status fw_forest_features(const fw_forest *forest, uint64_t **features, size_t *count, furrow_error *err) {
@@ -149,8 +124,7 @@ furrow_status fw_forest_features(const fw_forest *forest, uint64_t **features, s
   uint64_t *list = NULL;
   size_t splits = 0, different = 0;
   for (size_t at = 0; at < nodes; at++) splits += forest->feature[at] >= 0;
-  furrow_status status = fw_alloc((void **)&list, splits, sizeof *list, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_alloc((void **)&list, splits, sizeof *list, err));
   splits = 0;
   for (size_t at = 0; at < nodes; at++)
     if (forest->feature[at] >= 0) list[splits++] = (uint64_t)forest->feature[at];
@@ -171,6 +145,108 @@ unsigned fw_forest_depth(const fw_forest *forest, size_t tree) {
 
 bool fw_forest_absent_left(const fw_forest *forest, size_t at) {
   return (0 <= forest->value[at]) != (forest->missing_flipped[at] != 0);
+}
+
+/* ---- Nodes, importance of features ---------------------------------------------------------------------- */
+
+void fw_forest_node(const fw_forest *forest, size_t tree, size_t node, furrow_tree_node *about) {
+  const size_t at = tree * forest->nodes + node;
+  *about = (furrow_tree_node){.size = sizeof *about,
+                              .exists = fw_forest_has_node(forest, tree, node),
+                              .feature = -1,
+                              .gain = NAN,
+                              .cover = NAN};
+  if (!about->exists) return;
+  about->is_leaf = forest->feature[at] < 0;
+  about->feature = forest->feature[at];
+  about->value = forest->value[at];
+  about->absent_left = !about->is_leaf && fw_forest_absent_left(forest, at);
+  about->predict = forest->predict[at];
+  if (!forest->gain) return;
+  about->gain = forest->gain[at];
+  about->cover = forest->hessian[at];
+}
+
+size_t fw_tree_leaves(const fw_forest *forest, size_t tree) {
+  size_t leaves = 1; /* each split makes two of one */
+  for (size_t node = 0; node < forest->nodes; node++)
+    leaves += forest->feature[tree * forest->nodes + node] >= 0 && fw_forest_has_node(forest, tree, node);
+  return leaves;
+}
+
+void fw_forest_info(const fw_forest *forest, furrow_forest_info *info) {
+  *info = (furrow_forest_info){.size = sizeof *info,
+                               .trees = forest->trees,
+                               .classes = forest->classes,
+                               .levels = forest->levels,
+                               .sums = forest->gain != NULL};
+  for (size_t tree = 0; tree < forest->trees; tree++) {
+    const unsigned depth = fw_forest_depth(forest, tree);
+    if (depth > info->depth) info->depth = depth;
+    info->leaves += fw_tree_leaves(forest, tree);
+  }
+}
+
+typedef struct split {
+  int32_t feature;
+  size_t at;
+} split;
+
+/* By feature, and in the order of trees, so that sums are always made in the same order. */
+static int compare_splits(const void *a, const void *b) {
+  const split *x = a, *y = b;
+  if (x->feature != y->feature) return x->feature < y->feature ? -1 : 1;
+  return (x->at > y->at) - (x->at < y->at);
+}
+
+static int compare_importance(const void *a, const void *b) {
+  const furrow_feature_importance *x = a, *y = b;
+  if (x->gain > y->gain || x->gain < y->gain) return x->gain < y->gain ? 1 : -1;
+  if (isnan(x->gain) && x->count != y->count) return x->count < y->count ? 1 : -1;
+  return (x->feature > y->feature) - (x->feature < y->feature);
+}
+
+static furrow_status list_splits(const fw_forest *forest, split **list, size_t *count, furrow_error *err) {
+  size_t splits = 0;
+  for (size_t tree = 0; tree < forest->trees; tree++) splits += fw_tree_leaves(forest, tree) - 1;
+  FW_TRY(fw_alloc((void **)list, splits, sizeof **list, err));
+  *count = 0;
+  for (size_t at = 0; at < forest->trees * forest->nodes; at++)
+    if (forest->feature[at] >= 0 && fw_forest_has_node(forest, at / forest->nodes, at % forest->nodes))
+      (*list)[(*count)++] = (split){forest->feature[at], at};
+  qsort(*list, *count, sizeof **list, compare_splits);
+  return FURROW_OK;
+}
+
+/* The sums of each feature; returns how many there are. */
+static size_t add_splits(const fw_forest *forest, const split *splits, size_t count, furrow_feature_importance *list) {
+  const bool known = forest->gain != NULL;
+  size_t features = 0;
+  for (size_t i = 0; i < count; i++) {
+    if (i == 0 || splits[i].feature != splits[i - 1].feature)
+      list[features++] = (furrow_feature_importance){splits[i].feature, 0, known ? 0 : NAN, known ? 0 : NAN};
+    furrow_feature_importance *of = &list[features - 1];
+    of->count++;
+    of->gain += known ? forest->gain[splits[i].at] : 0;
+    of->cover += known ? forest->hessian[splits[i].at] : 0;
+  }
+  return features;
+}
+
+furrow_status fw_forest_importance(const fw_forest *forest, furrow_feature_importance **list, size_t *count,
+                                   furrow_error *err) {
+  split *splits = NULL;
+  furrow_feature_importance *made = NULL;
+  size_t split_count = 0;
+  FW_TRY(list_splits(forest, &splits, &split_count, err));
+  const furrow_status status = fw_alloc((void **)&made, split_count, sizeof *made, err);
+  if (status == FURROW_OK) {
+    *count = add_splits(forest, splits, split_count, made);
+    *list = made;
+    qsort(made, *count, sizeof *made, compare_importance);
+  }
+  fw_free(splits);
+  return status;
 }
 
 /* ---- Checking ------------------------------------------------------------------------------------------- */
@@ -200,60 +276,35 @@ static furrow_status check_node(const fw_forest *forest, size_t at, uint64_t fea
 }
 
 furrow_status fw_forest_check(const fw_forest *forest, uint64_t features, furrow_error *err) {
-  const size_t count = forest->trees * forest->nodes;
-  for (size_t at = 0; at < count; at++) {
-    furrow_status status = check_node(forest, at, features, err);
-    if (status != FURROW_OK) return status;
-  }
+  for (size_t at = 0; at < forest->trees * forest->nodes; at++) FW_TRY(check_node(forest, at, features, err));
   return FURROW_OK;
 }
 
-/* ---- Snapshots -------------------------------------------------------------------------------------------------- */
+/* ---- Snapshots ------------------------------------------------------------------------------------------ */
 
 #define MAGIC "FWTREES1"
 
-/* Places of the header's fields, behind which the arrays follow each other. */
+/* Places of the header's fields; the arrays follow, one after the other. */
 enum { AT_MAGIC = 0, AT_LEVELS = 8, AT_STATS = 12, AT_CLASSES = 16, AT_TREES = 24, HEADER = 32 };
 
-/* ---- Writing -------------------------------------------------------------------------------------------- */
-
-static furrow_status write_arrays(const fw_forest *f, fw_snapshot_sink sink, void *to, furrow_error *err) {
-  const struct {
-    const void *numbers;
-    size_t size;
-  } arrays[] = {{f->feature, sizeof *f->feature}, {f->value, sizeof *f->value},
-                {f->predict, sizeof *f->predict}, {f->missing_flipped, sizeof *f->missing_flipped},
-                {f->gain, sizeof *f->gain},       {f->gradient, sizeof *f->gradient},
-                {f->hessian, sizeof *f->hessian}};
-  furrow_status status = FURROW_OK;
-  for (size_t i = 0; status == FURROW_OK && i < sizeof arrays / sizeof *arrays; i++)
-    if (arrays[i].numbers)
-      status = fw_snapshot_write(arrays[i].numbers, f->trees * f->nodes, arrays[i].size, sink, to, err);
-  return status;
-}
-
 furrow_status fw_forest_snapshot_write(const fw_forest *forest, fw_snapshot_sink sink, void *to, furrow_error *err) {
+  const size_t count = forest->trees * forest->nodes;
   unsigned char header[HEADER];
   memcpy(header + AT_MAGIC, MAGIC, 8);
   fw_put_le32(header + AT_LEVELS, forest->levels);
   fw_put_le32(header + AT_STATS, forest->gain != NULL);
   fw_put_le64(header + AT_CLASSES, forest->classes);
   fw_put_le64(header + AT_TREES, forest->trees);
-  furrow_status status = sink(to, header, sizeof header, err);
-  return status == FURROW_OK ? write_arrays(forest, sink, to, err) : status;
+  FW_TRY(sink(to, header, sizeof header, err));
+  for (size_t i = 0; i < array_count(forest); i++)
+    FW_TRY(fw_snapshot_write(*array_of(forest, i), count, arrays[i].size, sink, to, err));
+  return FURROW_OK;
 }
-
-/* ---- Reading -------------------------------------------------------------------------------------------- */
 
 static furrow_status fail_at(furrow_error *err, size_t offset, const char *message) {
   furrow_status status = fw_fail(err, FURROW_E_FORMAT, "%s", message);
   if (err) err->offset = offset;
   return status;
-}
-
-/* Bytes of a node in all arrays. */
-static size_t node_bytes(bool with_stats) {
-  return sizeof(int32_t) + 2 * sizeof(double) + 1 + (with_stats ? 3 * sizeof(double) : 0);
 }
 
 static furrow_status check_header(const unsigned char *bytes, size_t size, furrow_error *err) {
@@ -268,50 +319,29 @@ static furrow_status check_header(const unsigned char *bytes, size_t size, furro
   const uint64_t nodes = (UINT64_C(1) << levels) - 1;
   if (trees % classes != 0 || trees > FW_FOREST_NODES / nodes)
     return fail_at(err, AT_TREES, "the number of trees cannot be");
-  const uint64_t wanted = HEADER + trees * nodes * node_bytes(stats != 0);
+  uint64_t wanted = HEADER;
+  for (size_t i = 0; i < (stats ? ARRAYS : ARRAYS - STATS); i++) wanted += trees * nodes * arrays[i].size;
   if (size < wanted) return fail_at(err, size, "the forest ends inside its nodes");
   if (size > wanted) return fail_at(err, (size_t)wanted, "bytes follow the forest");
   return FURROW_OK;
 }
 
-static const unsigned char *read_array(void *numbers, const unsigned char *from, size_t count, size_t size) {
-  fw_snapshot_copy(numbers, from, count, size);
-  return from + count * size;
-}
-
-static void read_arrays(fw_forest *f, const unsigned char *at) {
-  const size_t count = f->trees * f->nodes;
-  at = read_array(f->feature, at, count, sizeof *f->feature);
-  at = read_array(f->value, at, count, sizeof *f->value);
-  at = read_array(f->predict, at, count, sizeof *f->predict);
-  at = read_array(f->missing_flipped, at, count, sizeof *f->missing_flipped);
-  if (!f->gain) return;
-  at = read_array(f->gain, at, count, sizeof *f->gain);
-  at = read_array(f->gradient, at, count, sizeof *f->gradient);
-  read_array(f->hessian, at, count, sizeof *f->hessian);
-}
-
 /* A node that is wrong is named by the message; the offset is that of the first node. */
-static furrow_status check_nodes(const fw_forest *forest, furrow_error *err) {
-  furrow_status status = fw_forest_check(forest, 0, err);
+static furrow_status read_nodes(fw_forest *forest, const unsigned char *at, furrow_error *err) {
+  const size_t count = forest->trees * forest->nodes;
+  for (size_t i = 0; i < array_count(forest); at += count * arrays[i++].size)
+    fw_snapshot_copy(*array_of(forest, i), at, count, arrays[i].size);
+  const furrow_status status = fw_forest_check(forest, 0, err);
   if (status != FURROW_OK && err) err->offset = HEADER;
   return status;
 }
 
 furrow_status fw_forest_snapshot_read(fw_forest **forest, const unsigned char *bytes, size_t size, furrow_error *err) {
-  furrow_status status = check_header(bytes, size, err);
-  if (status != FURROW_OK) return status;
   fw_forest *made = NULL;
-  status = fw_forest_create(&made, (size_t)fw_get_le64(bytes + AT_CLASSES), fw_get_le32(bytes + AT_LEVELS),
-                            fw_get_le32(bytes + AT_STATS) != 0, err);
-  if (status == FURROW_OK) status = fw_forest_add(made, (size_t)fw_get_le64(bytes + AT_TREES), err);
-  if (status == FURROW_OK) {
-    read_arrays(made, bytes + HEADER);
-    status = check_nodes(made, err);
-  }
-  if (status == FURROW_OK)
-    *forest = made;
-  else
-    fw_forest_free(made);
-  return status;
+  FW_TRY(check_header(bytes, size, err));
+  FW_TRY(fw_forest_create(&made, (size_t)fw_get_le64(bytes + AT_CLASSES), fw_get_le32(bytes + AT_LEVELS),
+                          fw_get_le32(bytes + AT_STATS) != 0, err));
+  furrow_status status = fw_forest_add(made, (size_t)fw_get_le64(bytes + AT_TREES), err);
+  if (status == FURROW_OK) status = read_nodes(made, bytes + HEADER, err);
+  return take_forest(forest, made, status);
 }

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buffer.h"
 #include "learn/parameters/snapshot.h"
 
 #define FW_FOREST_LEVELS 20          /* most levels of nodes */
@@ -51,6 +52,12 @@ furrow_status fw_forest_add_stats(fw_forest *forest, furrow_error *err) FURROW_M
 /* The features of all splits, ascending, to be freed with fw_free. */
 furrow_status fw_forest_features(const fw_forest *forest, uint64_t **features, size_t *count,
                                  furrow_error *err) FURROW_MUST_USE;
+void fw_forest_info(const fw_forest *forest, furrow_forest_info *info);
+void fw_forest_node(const fw_forest *forest, size_t tree, size_t node, furrow_tree_node *about);
+size_t fw_tree_leaves(const fw_forest *forest, size_t tree);
+/* As furrow_scorer_feature_importance gives it. */
+furrow_status fw_forest_importance(const fw_forest *forest, furrow_feature_importance **list, size_t *count,
+                                   furrow_error *err) FURROW_MUST_USE;
 /* Splits on the longest way from the root of a tree. */
 unsigned fw_forest_depth(const fw_forest *forest, size_t tree);
 /* Whether rows without the feature of a node go to 2n+1. `at` is tree * nodes + node. */
@@ -65,5 +72,33 @@ furrow_status fw_forest_snapshot_write(const fw_forest *forest, fw_snapshot_sink
                                        furrow_error *err) FURROW_MUST_USE;
 furrow_status fw_forest_snapshot_read(fw_forest **forest, const unsigned char *bytes, size_t size,
                                       furrow_error *err) FURROW_MUST_USE;
+
+/* ---- Files ---------------------------------------------------------------------------------------------- */
+
+/* A forest is a model directory, as Angel writes it: gbdt.split.feature (T_INT_DENSE), gbdt.split.value and
+ * gbdt.node.predict (T_DOUBLE_DENSE): a row for each tree, a column for each node. Furrow adds to Angel's three:
+ * gbdt.split.missing (T_INT_DENSE, missing_flipped), only if a node needs it; gbdt.split.gain and gbdt.node.grad.stats
+ * (gradients, then hessians), which Angel names but does not save, if the plan says so (node-stats). */
+
+/* `conf` gives graph.json, `about` (may be NULL) is the text of furrow.json. params NULL: the defaults. */
+furrow_status fw_forest_save(const fw_forest *forest, const fw_plan *plan, const furrow_learn_conf *conf,
+                             const fw_buffer *about, const char *folder, const furrow_trainer_save_params *params,
+                             furrow_error *err) FURROW_MUST_USE;
+/* Reads a model directory, ours or Angel's; classes and range (features) as the plan has them, levels and trees as the
+ * matrices have them. E_NOT_FOUND names the matrix that is missing; E_FORMAT the one that does not fit, and tree and
+ * node of what is wrong in it. */
+furrow_status fw_forest_load(fw_forest **forest, const fw_plan *plan, const char *folder, unsigned threads,
+                             furrow_error *err) FURROW_MUST_USE;
+
+/* ---- Text ----------------------------------------------------------------------------------------------- */
+
+enum { FW_TREE_LEAVES_DRAWN = 2048 }; /* most leaves of a picture */
+
+/* Trees first … end-1; the buffer reports that memory ran out. */
+void fw_trees_text(fw_buffer *out, const fw_forest *forest, size_t first, size_t end);
+void fw_trees_json(fw_buffer *out, const fw_forest *forest, size_t first, size_t end);
+void fw_trees_dot(fw_buffer *out, const fw_forest *forest, size_t first, size_t end);
+/* One tree. */
+void fw_tree_svg(fw_buffer *out, const fw_forest *forest, size_t tree);
 
 #endif

@@ -1,6 +1,6 @@
 /* learn/forest/forest_files.c: a forest as a model directory, written and read: a matrix for each kind of number,
  * graph.json. */
-#include "learn/forest/forest_files.h"
+#include "learn/forest/forest.h"
 
 #include <errno.h>
 #include <string.h>
@@ -10,71 +10,56 @@
 #include "base/mem.h"
 #include "io/dir_names.h"
 #include "io/input.h"
+#include "learn/conf/model_dir.h"
 #include "learn/parameters/parameters_save.h"
 
 /* ---- The matrices, and where their numbers are in a forest ------------------------------------------------------ */
 
-/* X(name, Angel's name, Angel's number of it, row type: 21 T_INT_DENSE, 0 T_DOUBLE_DENSE). The last is Furrow's own. */
-#define MATRIX_LIST(X)                    \
-  X(FEATURE, "gbdt.split.feature", 4, 21) \
-  X(VALUE, "gbdt.split.value", 5, 0)      \
-  X(GAIN, "gbdt.split.gain", 6, 0)        \
-  X(SUMS, "gbdt.node.grad.stats", 7, 0)   \
-  X(PREDICT, "gbdt.node.predict", 8, 0)   \
-  X(MISSING, "gbdt.split.missing", 10, 21)
+typedef enum matrix_id { FEATURE, VALUE, PREDICT, GAIN, SUMS, MISSING, MATRICES } matrix_id;
 
-typedef enum matrix_id {
-#define FURROW_X(name, text, id, row_type) MATRIX_##name,
-  MATRIX_LIST(FURROW_X)
-#undef FURROW_X
-      MATRICES
-} matrix_id;
-
+/* In the order in which they are read. */
 typedef struct matrix_spec {
   matrix_id kind;
   const char *name;
-  int32_t id, row_type;
+  int32_t id, row_type; /* Angel's number of it; 21: T_INT_DENSE, 0: T_DOUBLE_DENSE */
 } matrix_spec;
 
 static const matrix_spec matrices[MATRICES] = {
-#define FURROW_X(name, text, id, row_type) {MATRIX_##name, text, id, row_type},
-    MATRIX_LIST(FURROW_X)
-#undef FURROW_X
+    {FEATURE, "gbdt.split.feature", 4, 21}, {VALUE, "gbdt.split.value", 5, 0},
+    {PREDICT, "gbdt.node.predict", 8, 0},   {GAIN, "gbdt.split.gain", 6, 0},
+    {SUMS, "gbdt.node.grad.stats", 7, 0},   {MISSING, "gbdt.split.missing", 10, 21}, /* Furrow's own */
 };
 
 /* Columns: the nodes of a tree; twice as many where a node has two sums. */
 static size_t column_count(const fw_forest *forest, const matrix_spec *about) {
-  return about->kind == MATRIX_SUMS ? 2 * forest->nodes : forest->nodes;
+  return about->kind == SUMS ? 2 * forest->nodes : forest->nodes;
 }
 
-/* Sums: the gradients of all nodes, then the hessians. */
-static double *sum_at(const fw_forest *forest, size_t tree, size_t col) {
-  const size_t base = tree * forest->nodes;
-  return col < forest->nodes ? &forest->gradient[base + col] : &forest->hessian[base + col - forest->nodes];
+/* Where a number of a matrix of doubles is. Sums: the gradients of all nodes, then the hessians. */
+static double *real_at(const fw_forest *forest, const matrix_spec *about, size_t tree, size_t col) {
+  const size_t at = tree * forest->nodes + col;
+  switch (about->kind) {
+  case VALUE: return &forest->value[at];
+  case PREDICT: return &forest->predict[at];
+  case GAIN: return &forest->gain[at];
+  default: return col < forest->nodes ? &forest->gradient[at] : &forest->hessian[at - forest->nodes];
+  }
 }
 
 static double number_at(const fw_forest *forest, const matrix_spec *about, size_t tree, size_t col) {
   const size_t at = tree * forest->nodes + col;
-  switch (about->kind) {
-  case MATRIX_FEATURE: return forest->feature[at];
-  case MATRIX_VALUE: return forest->value[at];
-  case MATRIX_GAIN: return forest->gain[at];
-  case MATRIX_SUMS: return *sum_at(forest, tree, col);
-  case MATRIX_PREDICT: return forest->predict[at];
-  default: return forest->missing_flipped[at];
-  }
+  if (about->kind == FEATURE) return forest->feature[at];
+  return about->kind == MISSING ? forest->missing_flipped[at] : *real_at(forest, about, tree, col);
 }
 
 static void set_number(fw_forest *forest, const matrix_spec *about, size_t tree, size_t col, double number) {
   const size_t at = tree * forest->nodes + col;
-  switch (about->kind) {
-  case MATRIX_FEATURE: forest->feature[at] = (int32_t)number; break;
-  case MATRIX_VALUE: forest->value[at] = number; break;
-  case MATRIX_GAIN: forest->gain[at] = number; break;
-  case MATRIX_SUMS: *sum_at(forest, tree, col) = number; break;
-  case MATRIX_PREDICT: forest->predict[at] = number; break;
-  default: forest->missing_flipped[at] = number == 0 ? 0 : number == 1 ? 1 : 2; break; /* 2: the check refuses it */
-  }
+  if (about->kind == FEATURE)
+    forest->feature[at] = (int32_t)number;
+  else if (about->kind == MISSING)
+    forest->missing_flipped[at] = number == 0 ? 0 : number == 1 ? 1 : 2; /* 2: the check refuses it */
+  else
+    *real_at(forest, about, tree, col) = number;
 }
 
 /* ---- Writing ---------------------------------------------------------------------------------------------------- */
@@ -148,21 +133,18 @@ static furrow_status put_part(writing *w, const furrow_partition_meta *part, boo
   const size_t trees = w->forest->trees, step = by_column ? trees : 1;
   const size_t most = PANEL_NUMBERS / step > 0 ? PANEL_NUMBERS / step : 1;
   const size_t end = (size_t)part->end_col;
-  furrow_status status = FURROW_OK;
-  for (size_t tree = 0; status == FURROW_OK && tree < trees; tree += step) {
-    for (size_t col = (size_t)part->start_col; status == FURROW_OK && col < end; col += most)
-      status = put_panel(w, tree, step, col, end - col < most ? end - col : most, err);
-  }
-  return status;
+  for (size_t tree = 0; tree < trees; tree += step)
+    for (size_t col = (size_t)part->start_col; col < end; col += most)
+      FW_TRY(put_panel(w, tree, step, col, end - col < most ? end - col : most, err));
+  return FURROW_OK;
 }
 
-static furrow_status ensure_capacity(writing *w, furrow_error *err) {
-  const size_t trees = w->forest->trees;
-  const size_t numbers = trees > PANEL_NUMBERS ? trees : PANEL_NUMBERS;
-  furrow_status status = fw_alloc((void **)&w->values, numbers, furrow_element_size(w->type), err);
-  if (status == FURROW_OK) status = fw_alloc((void **)&w->tree_ids, trees, sizeof *w->tree_ids, err);
-  for (size_t t = 0; status == FURROW_OK && t < trees; t++) w->tree_ids[t] = (int32_t)t;
-  return status;
+static furrow_status reserve_panel(writing *w, furrow_error *err) {
+  const size_t trees = w->forest->trees, numbers = trees > PANEL_NUMBERS ? trees : PANEL_NUMBERS;
+  FW_TRY(fw_alloc((void **)&w->values, numbers, furrow_element_size(w->type), err));
+  FW_TRY(fw_alloc((void **)&w->tree_ids, trees, sizeof *w->tree_ids, err));
+  for (size_t t = 0; t < trees; t++) w->tree_ids[t] = (int32_t)t;
+  return FURROW_OK;
 }
 
 static furrow_status put_matrix(furrow_model_writer *model, const fw_forest *forest, const matrix_spec *about,
@@ -172,7 +154,7 @@ static furrow_status put_matrix(furrow_model_writer *model, const fw_forest *for
   const furrow_matrix_format *format = furrow_layer_formats_get(params->formats, FURROW_LAYER_OTHER);
   furrow_matrix_meta *meta = NULL;
   furrow_status status = plan_matrix(&meta, &w, params, err);
-  if (status == FURROW_OK) status = ensure_capacity(&w, err);
+  if (status == FURROW_OK) status = reserve_panel(&w, err);
   if (status == FURROW_OK) status = furrow_matrix_writer_open_in(&w.writer, model, meta, &params->write, err);
   for (size_t i = 0; status == FURROW_OK && i < meta->part_count; i++) {
     status = furrow_matrix_writer_begin_partition(w.writer, i, err);
@@ -191,12 +173,12 @@ static furrow_status put_matrix(furrow_model_writer *model, const fw_forest *for
 
 static bool is_saved(const fw_forest *forest, const fw_plan *plan, matrix_id id) {
   switch (id) {
-  case MATRIX_MISSING:
+  case MISSING:
     for (size_t at = 0; at < forest->trees * forest->nodes; at++)
       if (forest->missing_flipped[at]) return true;
     return false;
-  case MATRIX_GAIN:
-  case MATRIX_SUMS: return plan->forest.node_stats && forest->gain;
+  case GAIN:
+  case SUMS: return plan->forest.node_stats && forest->gain;
   default: return true;
   }
 }
@@ -219,28 +201,30 @@ furrow_status fw_forest_save(const fw_forest *forest, const fw_plan *plan, const
 
 /* ---- Reading ---------------------------------------------------------------------------------------------------- */
 
+typedef struct reading {
+  const fw_plan *plan;
+  const char *folder;
+  unsigned threads;
+  bool with_stats;
+  fw_forest *forest; /* NULL: its features are not read yet */
+} reading;
+
 /* ---- One matrix ---- */
 
-static bool is_there(const char *folder, const matrix_spec *about) {
+static bool is_there(const char *folder, matrix_id kind) {
   char *path = NULL;
   struct stat info;
-  if (fw_path_join(&path, folder, about->name, NULL) != FURROW_OK) return false;
+  if (fw_path_join(&path, folder, matrices[kind].name, NULL) != FURROW_OK) return false;
   const bool there = fw_path_stat(path, &info, NULL) == FURROW_OK && S_ISDIR(info.st_mode);
   fw_free(path);
   return there;
 }
 
-bool fw_forest_is_at(const char *folder) {
-  return is_there(folder, &matrices[MATRIX_FEATURE]);
-}
-
-static furrow_status open_matrix(furrow_matrix_source **source, const char *folder, const matrix_spec *about,
-                                 furrow_error *err) {
+static furrow_status open_matrix(furrow_matrix_source **source, const char *folder, matrix_id kind, furrow_error *err) {
   char *path = NULL;
-  furrow_status status = fw_path_join(&path, folder, about->name, err);
-  if (status != FURROW_OK) return status;
-  status = furrow_matrix_source_open(source, path, NULL, err);
-  if (status == FURROW_E_NOT_FOUND && !is_there(folder, about)) {
+  FW_TRY(fw_path_join(&path, folder, matrices[kind].name, err));
+  const furrow_status status = furrow_matrix_source_open(source, path, NULL, err);
+  if (status == FURROW_E_NOT_FOUND && !is_there(folder, kind)) {
     fw_fail(err, status, "there is no such matrix, which a forest has");
     fw_error_set_file(err, path);
   }
@@ -248,32 +232,23 @@ static furrow_status open_matrix(furrow_matrix_source **source, const char *fold
   return status;
 }
 
-static furrow_status misfit(const furrow_matrix_source *source, furrow_error *err) {
-  fw_error_set_file(err, furrow_matrix_source_folder(source));
-  return FURROW_E_FORMAT;
-}
-
 /* Whole numbers for features, others for the rest. Angel 1 has floats where later ones have doubles. */
-static furrow_status check_type(const furrow_matrix_source *source, const matrix_spec *about, furrow_error *err) {
-  const furrow_matrix_row_type *type = furrow_matrix_source_row_type(source);
+static furrow_status check_type(const furrow_matrix_row_type *type, const matrix_spec *about, furrow_error *err) {
   const bool whole = furrow_matrix_row_type_get(about->row_type)->element == FURROW_ELEMENT_I32;
   if (whole ? type->element == FURROW_ELEMENT_I32
             : type->element == FURROW_ELEMENT_F64 || type->element == FURROW_ELEMENT_F32)
     return FURROW_OK;
-  fw_fail(err, FURROW_E_FORMAT, "%s is of %s, but it must be of %s", about->name, type->name,
-          whole ? "T_INT" : "T_DOUBLE or T_FLOAT");
-  return misfit(source, err);
+  return fw_fail(err, FURROW_E_FORMAT, "%s is of %s, but it must be of %s", about->name, type->name,
+                 whole ? "T_INT" : "T_DOUBLE or T_FLOAT");
 }
 
-static furrow_status check_shape(const furrow_matrix_source *source, const fw_forest *forest, const matrix_spec *about,
+static furrow_status check_shape(const furrow_matrix_meta *meta, const fw_forest *forest, const matrix_spec *about,
                                  furrow_error *err) {
-  const furrow_matrix_meta *meta = furrow_matrix_source_meta(source);
   const size_t cols = column_count(forest, about);
   if (meta->row >= 0 && (size_t)meta->row == forest->trees && meta->col >= 0 && (uint64_t)meta->col == cols)
     return FURROW_OK;
-  fw_fail(err, FURROW_E_FORMAT, "%s has %d rows of %lld columns, but %zu trees of %zu nodes want %zu of %zu",
-          about->name, meta->row, (long long)meta->col, forest->trees, forest->nodes, forest->trees, cols);
-  return misfit(source, err);
+  return fw_fail(err, FURROW_E_FORMAT, "%s has %d rows of %lld columns, but %zu trees of %zu nodes want %zu of %zu",
+                 about->name, meta->row, (long long)meta->col, forest->trees, forest->nodes, forest->trees, cols);
 }
 
 static furrow_status take_row(const furrow_matrix *matrix, fw_forest *forest, const matrix_spec *about, size_t tree,
@@ -291,36 +266,6 @@ static furrow_status take_row(const furrow_matrix *matrix, fw_forest *forest, co
   return FURROW_OK;
 }
 
-static furrow_status take_matrix(const furrow_matrix_source *source, const furrow_matrix *matrix, fw_forest *forest,
-                                 const matrix_spec *about, furrow_error *err) {
-  for (size_t tree = 0; tree < forest->trees; tree++)
-    if (take_row(matrix, forest, about, tree, err) != FURROW_OK) return misfit(source, err);
-  return FURROW_OK;
-}
-
-static furrow_status load_matrix(furrow_matrix **matrix, const furrow_matrix_source *source, unsigned threads,
-                                 furrow_error *err) {
-  furrow_matrix_load_params params;
-  furrow_matrix_load_params_init(&params);
-  params.threads = threads;
-  return furrow_matrix_load_source(matrix, source, &params, err);
-}
-
-static furrow_status read_matrix(fw_forest *forest, const char *folder, matrix_id kind, unsigned threads,
-                                 furrow_error *err) {
-  const matrix_spec *about = &matrices[kind];
-  furrow_matrix_source *source = NULL;
-  furrow_matrix *matrix = NULL;
-  furrow_status status = open_matrix(&source, folder, about, err);
-  if (status == FURROW_OK) status = check_type(source, about, err);
-  if (status == FURROW_OK) status = check_shape(source, forest, about, err);
-  if (status == FURROW_OK) status = load_matrix(&matrix, source, threads, err);
-  if (status == FURROW_OK) status = take_matrix(source, matrix, forest, about, err);
-  furrow_matrix_free(matrix);
-  furrow_matrix_source_close(source);
-  return status;
-}
-
 /* ---- The matrix that says how many trees of how many nodes there are ---- */
 
 /* Levels of trees of so many nodes; 0: no such trees. */
@@ -330,54 +275,49 @@ static unsigned levels_of(int64_t nodes) {
   return 0;
 }
 
-static furrow_status check_forest_shape(const furrow_matrix_source *source, const fw_plan *plan, furrow_error *err) {
-  const furrow_matrix_meta *meta = furrow_matrix_source_meta(source);
-  const size_t classes = plan->graph.outputs;
-  if (levels_of(meta->col) == 0) {
-    fw_fail(err, FURROW_E_FORMAT, "%s has %lld columns, but a tree has 2^levels - 1 nodes, levels 1 to %d",
-            matrices[MATRIX_FEATURE].name, (long long)meta->col, FW_FOREST_LEVELS);
-    return misfit(source, err);
-  }
-  if (meta->row < 1 || (size_t)meta->row % classes != 0) {
-    fw_fail(err, FURROW_E_FORMAT, "%s has %d rows, but there is a tree for each of %zu classes in a round",
-            matrices[MATRIX_FEATURE].name, meta->row, classes);
-    return misfit(source, err);
-  }
+static furrow_status check_trees(const furrow_matrix_meta *meta, size_t classes, furrow_error *err) {
+  if (levels_of(meta->col) == 0)
+    return fw_fail(err, FURROW_E_FORMAT, "%s has %lld columns, but a tree has 2^levels - 1 nodes, levels 1 to %d",
+                   matrices[FEATURE].name, (long long)meta->col, FW_FOREST_LEVELS);
+  if (meta->row < 1 || (size_t)meta->row % classes != 0)
+    return fw_fail(err, FURROW_E_FORMAT, "%s has %d rows, but there is a tree for each of %zu classes in a round",
+                   matrices[FEATURE].name, meta->row, classes);
   return FURROW_OK;
 }
 
 /* A forest of as many trees as the matrix has rows; nothing is made for them before the matrix has been read. */
-static furrow_status begin_forest(fw_forest **forest, const furrow_matrix_source *source, const furrow_matrix *features,
-                                  const fw_plan *plan, bool with_stats, furrow_error *err) {
+static furrow_status begin_forest(reading *r, const furrow_matrix_meta *meta, const furrow_matrix *features,
+                                  furrow_error *err) {
+  if (furrow_matrix_count(features) != (uint64_t)meta->row * (uint64_t)meta->col)
+    return fw_fail(err, FURROW_E_FORMAT, "%s has %llu numbers, but %d rows of %lld columns", matrices[FEATURE].name,
+                   (unsigned long long)furrow_matrix_count(features), meta->row, (long long)meta->col);
+  FW_TRY(fw_forest_create(&r->forest, r->plan->graph.outputs, levels_of(meta->col), r->with_stats, err));
+  return fw_forest_add(r->forest, (size_t)meta->row, err);
+}
+
+/* The first matrix is that of features. */
+static furrow_status take_matrix(reading *r, const furrow_matrix_source *source, const matrix_spec *about,
+                                 furrow_error *err) {
   const furrow_matrix_meta *meta = furrow_matrix_source_meta(source);
-  const matrix_spec *about = &matrices[MATRIX_FEATURE];
-  if (furrow_matrix_count(features) != (uint64_t)meta->row * (uint64_t)meta->col) {
-    fw_fail(err, FURROW_E_FORMAT, "%s has %llu numbers, but %d rows of %lld columns", about->name,
-            (unsigned long long)furrow_matrix_count(features), meta->row, (long long)meta->col);
-    return misfit(source, err);
-  }
-  fw_forest *made = NULL;
-  furrow_status status = fw_forest_create(&made, plan->graph.outputs, levels_of(meta->col), with_stats, err);
-  if (status == FURROW_OK) status = fw_forest_add(made, (size_t)meta->row, err);
-  if (status == FURROW_OK) status = take_matrix(source, features, made, about, err);
-  if (status == FURROW_OK)
-    *forest = made;
-  else
-    fw_forest_free(made);
+  furrow_matrix *matrix = NULL;
+  furrow_matrix_load_params params;
+  furrow_matrix_load_params_init(&params);
+  params.threads = r->threads;
+  FW_TRY(check_type(furrow_matrix_source_row_type(source), about, err));
+  FW_TRY(r->forest ? check_shape(meta, r->forest, about, err) : check_trees(meta, r->plan->graph.outputs, err));
+  furrow_status status = furrow_matrix_load_source(&matrix, source, &params, err);
+  if (status == FURROW_OK && !r->forest) status = begin_forest(r, meta, matrix, err);
+  for (size_t tree = 0; status == FURROW_OK && tree < r->forest->trees; tree++)
+    status = take_row(matrix, r->forest, about, tree, err);
+  furrow_matrix_free(matrix);
   return status;
 }
 
-static furrow_status read_features(fw_forest **forest, const fw_plan *plan, const char *folder, bool with_stats,
-                                   unsigned threads, furrow_error *err) {
-  const matrix_spec *about = &matrices[MATRIX_FEATURE];
+static furrow_status read_matrix(reading *r, matrix_id kind, furrow_error *err) {
   furrow_matrix_source *source = NULL;
-  furrow_matrix *matrix = NULL;
-  furrow_status status = open_matrix(&source, folder, about, err);
-  if (status == FURROW_OK) status = check_type(source, about, err);
-  if (status == FURROW_OK) status = check_forest_shape(source, plan, err);
-  if (status == FURROW_OK) status = load_matrix(&matrix, source, threads, err);
-  if (status == FURROW_OK) status = begin_forest(forest, source, matrix, plan, with_stats, err);
-  furrow_matrix_free(matrix);
+  FW_TRY(open_matrix(&source, r->folder, kind, err));
+  const furrow_status status = take_matrix(r, source, &matrices[kind], err);
+  if (status == FURROW_E_FORMAT && err && !err->file[0]) fw_error_set_file(err, furrow_matrix_source_folder(source));
   furrow_matrix_source_close(source);
   return status;
 }
@@ -389,10 +329,10 @@ static furrow_status read_features(fw_forest **forest, const fw_plan *plan, cons
  * on from such a leaf, leaves the tree, and takes the leaf's prediction: so the node is a leaf. */
 
 /* Numbers of nodes that no row reaches mean nothing; nor does the split value of a leaf. */
-static void clear_node(fw_forest *forest, size_t at, bool there) {
+static void clear_node(fw_forest *forest, size_t at) {
   const size_t node = at % forest->nodes;
   if (node >= forest->nodes / 2 && forest->feature[at] == 0 && forest->value[at] == 0) forest->feature[at] = -1;
-  if (!there) {
+  if (!fw_forest_has_node(forest, at / forest->nodes, node)) {
     forest->feature[at] = -1;
     forest->predict[at] = 0;
     if (forest->gain) forest->gain[at] = forest->gradient[at] = forest->hessian[at] = 0;
@@ -402,34 +342,25 @@ static void clear_node(fw_forest *forest, size_t at, bool there) {
   forest->missing_flipped[at] = 0;
 }
 
-static void clear_trees(fw_forest *forest) {
-  for (size_t tree = 0; tree < forest->trees; tree++)
-    for (size_t node = 0; node < forest->nodes; node++)
-      clear_node(forest, tree * forest->nodes + node, fw_forest_has_node(forest, tree, node));
-}
-
-static furrow_status finish(fw_forest *forest, const fw_plan *plan, const char *folder, furrow_error *err) {
-  clear_trees(forest);
-  furrow_status status = fw_forest_check(forest, plan->data.range > 0 ? (uint64_t)plan->data.range : 0, err);
-  if (status != FURROW_OK) fw_error_set_file(err, folder);
-  return status;
+static bool is_wanted(const reading *r, matrix_id kind) {
+  return kind == MISSING ? is_there(r->folder, MISSING) : r->with_stats || (kind != GAIN && kind != SUMS);
 }
 
 furrow_status fw_forest_load(fw_forest **forest, const fw_plan *plan, const char *folder, unsigned threads,
                              furrow_error *err) {
-  const bool with_stats = is_there(folder, &matrices[MATRIX_GAIN]) || is_there(folder, &matrices[MATRIX_SUMS]);
-  fw_forest *made = NULL;
-  furrow_status status = read_features(&made, plan, folder, with_stats, threads, err);
-  if (status == FURROW_OK) status = read_matrix(made, folder, MATRIX_VALUE, threads, err);
-  if (status == FURROW_OK) status = read_matrix(made, folder, MATRIX_PREDICT, threads, err);
-  if (status == FURROW_OK && with_stats) status = read_matrix(made, folder, MATRIX_GAIN, threads, err);
-  if (status == FURROW_OK && with_stats) status = read_matrix(made, folder, MATRIX_SUMS, threads, err);
-  if (status == FURROW_OK && is_there(folder, &matrices[MATRIX_MISSING]))
-    status = read_matrix(made, folder, MATRIX_MISSING, threads, err);
-  if (status == FURROW_OK) status = finish(made, plan, folder, err);
+  reading r = {.plan = plan, .folder = folder, .threads = threads};
+  r.with_stats = is_there(folder, GAIN) || is_there(folder, SUMS);
+  furrow_status status = FURROW_OK;
+  for (matrix_id kind = 0; status == FURROW_OK && kind < MATRICES; kind++)
+    if (is_wanted(&r, kind)) status = read_matrix(&r, kind, err);
+  if (status == FURROW_OK) {
+    for (size_t at = 0; at < r.forest->trees * r.forest->nodes; at++) clear_node(r.forest, at);
+    status = fw_forest_check(r.forest, plan->data.range > 0 ? (uint64_t)plan->data.range : 0, err);
+    if (status != FURROW_OK) fw_error_set_file(err, folder);
+  }
   if (status == FURROW_OK)
-    *forest = made;
+    *forest = r.forest;
   else
-    fw_forest_free(made);
+    fw_forest_free(r.forest);
   return status;
 }

@@ -84,33 +84,24 @@ static furrow_status mark_slots(fw_forest_predictor *w, const fw_forest *forest,
     if (forest->feature[at] < 0) continue;
     const uint64_t feature = (uint64_t)forest->feature[at];
     void *record = feature < w->direct_count ? &w->direct[feature] : NULL;
-    if (!record) {
-      furrow_status status = fw_features_make(w->table, feature, &record, err);
-      if (status != FURROW_OK) return status;
-    }
+    if (!record) FW_TRY(fw_features_make(w->table, feature, &record, err));
     feature_slots *of = record;
-    if (fw_forest_absent_left(forest, at))
-      of->left = 1;
-    else
-      of->right = 1;
+    *(fw_forest_absent_left(forest, at) ? &of->left : &of->right) = 1;
   }
   return FURROW_OK;
 }
 
-/* Numbers those that are used from `slot` on; the others are `none`, which is known when all are numbered. */
+/* Numbers those that are used from `slot` on; the others are 0, which is a slot of no feature. */
 static uint32_t number_slots(feature_slots *of, uint32_t slot) {
-  of->left = of->left ? slot++ : UINT32_MAX;
-  of->right = of->right ? slot++ : UINT32_MAX;
+  of->left = of->left ? slot++ : 0;
+  of->right = of->right ? slot++ : 0;
   return slot;
 }
 
-static void settle_slots(feature_slots *of, uint32_t none) {
-  of->left = (of->left == UINT32_MAX ? none : of->left) * GROUP_ROWS;
-  of->right = (of->right == UINT32_MAX ? none : of->right) * GROUP_ROWS;
-}
-
-static void fill_group(uint32_t *absent, uint32_t slot, uint32_t value) {
-  for (size_t i = 0; i < GROUP_ROWS; i++) absent[slot + i] = value;
+/* The place of a slot in a group of rows, all of them without the feature; one that is not used is `none`. */
+static uint32_t settle_slot(const fw_forest_predictor *w, uint32_t slot, uint32_t absent) {
+  for (size_t i = 0; slot > 0 && i < GROUP_ROWS; i++) w->absent[slot * GROUP_ROWS + i] = absent;
+  return slot > 0 ? slot * GROUP_ROWS : w->none;
 }
 
 /* Features by ascending number: their slots, and a row without any of them. */
@@ -122,28 +113,26 @@ static furrow_status settle_features(fw_forest_predictor *w, const uint64_t *key
   if (slot >= UINT32_MAX / GROUP_ROWS) return fw_fail(err, FURROW_E_RANGE, "trees split by too many features");
   w->none = slot * GROUP_ROWS;
   w->slots = ((size_t)slot + 1) * GROUP_ROWS;
-  furrow_status status = fw_alloc_zero((void **)&w->absent, w->slots, sizeof *w->absent, err);
-  for (size_t i = 0; status == FURROW_OK && i < w->direct_count + key_count; i++) {
+  FW_TRY(fw_alloc_zero((void **)&w->absent, w->slots, sizeof *w->absent, err));
+  for (size_t i = 0; i < w->direct_count + key_count; i++) {
     feature_slots *of = i < w->direct_count ? &w->direct[i] : fw_features_find(w->table, keys[i - w->direct_count]);
-    settle_slots(of, slot);
-    if (of->left != w->none) fill_group(w->absent, of->left, ABSENT_LEFT);
-    if (of->right != w->none) fill_group(w->absent, of->right, ABSENT_RIGHT);
+    of->left = settle_slot(w, of->left, ABSENT_LEFT);
+    of->right = settle_slot(w, of->right, ABSENT_RIGHT);
   }
-  return status;
+  return FURROW_OK;
 }
 
 static furrow_status make_slots(fw_forest_predictor *w, const fw_forest *forest, furrow_error *err) {
+  const fw_features_params params = {.bytes = sizeof(feature_slots), .first = no_slots};
   const size_t largest = largest_feature(forest);
-  w->direct_count = largest < DIRECT_FEATURES ? largest + 1 : 0;
-  furrow_status status = fw_alloc_zero((void **)&w->direct, w->direct_count, sizeof *w->direct, err);
-  if (status == FURROW_OK && w->direct_count == 0)
-    status =
-        fw_features_create(&w->table, &(fw_features_params){.bytes = sizeof(feature_slots), .first = no_slots}, err);
-  if (status == FURROW_OK) status = mark_slots(w, forest, err);
   uint64_t *keys = NULL;
   size_t key_count = 0;
-  if (status == FURROW_OK && w->table) status = fw_features_keys(w->table, &keys, &key_count, err);
-  if (status == FURROW_OK) status = settle_features(w, keys, key_count, err);
+  w->direct_count = largest < DIRECT_FEATURES ? largest + 1 : 0;
+  FW_TRY(fw_alloc_zero((void **)&w->direct, w->direct_count, sizeof *w->direct, err));
+  if (w->direct_count == 0) FW_TRY(fw_features_create(&w->table, &params, err));
+  FW_TRY(mark_slots(w, forest, err));
+  if (w->table) FW_TRY(fw_features_keys(w->table, &keys, &key_count, err));
+  const furrow_status status = settle_features(w, keys, key_count, err);
   fw_free(keys);
   return status;
 }
@@ -191,34 +180,32 @@ static size_t measure_bundles(fw_forest_predictor *w, const fw_forest *forest) {
 /* Trees that the last bundle lacks are packed as ones that say 0. */
 static furrow_status pack_trees(fw_forest_predictor *w, const fw_forest *forest, double rate, furrow_error *err) {
   uint32_t *from = NULL;
-  furrow_status status = fw_alloc_zero((void **)&w->bundles, (w->trees + BUNDLE - 1) / BUNDLE, sizeof *w->bundles, err);
-  if (status != FURROW_OK) return status;
+  size_t end = 0;
+  FW_TRY(fw_alloc_zero((void **)&w->bundles, (w->trees + BUNDLE - 1) / BUNDLE, sizeof *w->bundles, err));
   const size_t count = measure_bundles(w, forest);
-  status = fw_alloc_zero((void **)&w->nodes, count, sizeof *w->nodes, err);
-  if (status == FURROW_OK) status = fw_alloc_zero((void **)&w->leaves, count, sizeof *w->leaves, err);
-  if (status == FURROW_OK) status = fw_alloc((void **)&from, (size_t)1 << forest->levels, sizeof *from, err);
-  size_t at = 0;
-  for (size_t tree = 0; status == FURROW_OK && tree < w->trees; tree++) {
+  FW_TRY(fw_alloc_zero((void **)&w->nodes, count, sizeof *w->nodes, err));
+  FW_TRY(fw_alloc_zero((void **)&w->leaves, count, sizeof *w->leaves, err));
+  FW_TRY(fw_alloc((void **)&from, (size_t)1 << forest->levels, sizeof *from, err));
+  for (size_t tree = 0; tree < w->trees; tree++) {
     fw_traverse_tree *of = &w->bundles[tree / BUNDLE];
     if (tree % BUNDLE == 0) {
-      of->nodes = w->nodes + at, of->leaves = w->leaves + at;
-      at += (size_t)BUNDLE << of->depth;
+      of->nodes = w->nodes + end, of->leaves = w->leaves + end;
+      end += (size_t)BUNDLE << of->depth;
     }
-    const size_t offset = (size_t)(of->nodes - w->nodes) + ((tree % BUNDLE) << of->depth);
-    pack_tree(w, forest, tree, of->depth, rate, from, w->nodes + offset, w->leaves + offset);
+    const size_t at = (size_t)(of->nodes - w->nodes) + ((tree % BUNDLE) << of->depth);
+    pack_tree(w, forest, tree, of->depth, rate, from, w->nodes + at, w->leaves + at);
   }
   fw_free(from);
-  return status;
+  return FURROW_OK;
 }
 
 furrow_status fw_forest_predictor_create(fw_forest_predictor **predictor, const fw_forest *forest, double rate,
                                          furrow_error *err) {
   fw_forest_predictor *made = NULL;
-  furrow_status status = fw_alloc_zero((void **)&made, 1, sizeof *made, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_alloc_zero((void **)&made, 1, sizeof *made, err));
   made->classes = forest->classes;
   made->trees = forest->trees;
-  status = make_slots(made, forest, err);
+  furrow_status status = make_slots(made, forest, err);
   if (status == FURROW_OK) status = pack_trees(made, forest, rate, err);
   if (status != FURROW_OK) {
     fw_forest_predictor_free(made);
@@ -232,11 +219,9 @@ furrow_status fw_forest_predictor_create(fw_forest_predictor **predictor, const 
 
 void fw_forest_predictor_free(fw_forest_predictor *predictor) {
   if (!predictor) return;
-  fw_free(predictor->bundles);
-  fw_free(predictor->nodes);
-  fw_free(predictor->leaves);
-  fw_free(predictor->absent);
-  fw_free(predictor->direct);
+  void *const arrays[] = {predictor->bundles, predictor->nodes, predictor->leaves, predictor->absent,
+                          predictor->direct};
+  for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) fw_free(arrays[i]);
   fw_features_free(predictor->table);
   fw_free(predictor);
 }
@@ -246,17 +231,16 @@ void fw_forest_predictor_free(fw_forest_predictor *predictor) {
 furrow_status fw_predict_scratch_create(fw_predict_scratch **space, const fw_forest_predictor *predictor,
                                         furrow_error *err) {
   fw_predict_scratch *made = NULL;
-  furrow_status status = fw_alloc_zero((void **)&made, 1, sizeof *made, err);
-  if (status != FURROW_OK) return status;
-  status = fw_alloc((void **)&made->slots, predictor->groups * predictor->slots, sizeof *made->slots, err);
-  if (status != FURROW_OK) {
-    fw_predict_scratch_free(made);
-    return status;
-  }
-  for (size_t i = 0; i < predictor->groups; i++)
+  FW_TRY(fw_alloc_zero((void **)&made, 1, sizeof *made, err));
+  const furrow_status status =
+      fw_alloc((void **)&made->slots, predictor->groups * predictor->slots, sizeof *made->slots, err);
+  for (size_t i = 0; status == FURROW_OK && i < predictor->groups; i++)
     memcpy(made->slots + i * predictor->slots, predictor->absent, predictor->slots * sizeof *made->slots);
-  *space = made;
-  return FURROW_OK;
+  if (status == FURROW_OK)
+    *space = made;
+  else
+    fw_predict_scratch_free(made);
+  return status;
 }
 
 void fw_predict_scratch_free(fw_predict_scratch *space) {

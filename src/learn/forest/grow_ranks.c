@@ -1,5 +1,5 @@
 /* learn/forest/grow_ranks.c: histograms and best splits of a tree whose rows are divided over ranks. */
-#include "learn/forest/grow_ranks.h"
+#include "learn/forest/tree_grow.h"
 
 #include <string.h>
 
@@ -42,10 +42,6 @@ void fw_grow_ranks_clear(fw_grow_ranks *r) {
   fw_free(r->receive);
   fw_free(r->best);
   *r = (fw_grow_ranks){0};
-}
-
-size_t fw_grow_ranks_memory(const fw_grow_ranks *r) {
-  return (r->send_capacity + r->receive_capacity) * sizeof *r->send + r->best_capacity * sizeof *r->best;
 }
 
 /* ---- Histograms ----------------------------------------------------------------------------------------- */

@@ -15,12 +15,6 @@ typedef struct counter {
   int64_t *count; /* rows of each bin */
 } counter;
 
-static bool has_large(const int64_t *count, size_t n) {
-  for (size_t i = 0; i < n; i++)
-    if (count[i] > (int64_t)FW_PAIR_ROWS) return true;
-  return false;
-}
-
 static void count_bins(void *context, size_t f) {
   const counter *c = context;
   const fw_binned *b = c->binned;
@@ -42,8 +36,10 @@ static void place_wide(fw_histograms *all, const int64_t *count) {
   const fw_cuts *cuts = all->binned->cuts;
   all->wide_begin[0] = 0;
   for (size_t f = 0; f < cuts->count; f++) {
-    const bool wide = count && has_large(count + cuts->feature[f].first_bin, cuts->feature[f].bins);
-    all->wide_begin[f + 1] = all->wide_begin[f] + (wide ? cuts->feature[f].bins : 0);
+    const fw_cut_feature *feature = &cuts->feature[f];
+    bool wide = false;
+    for (size_t i = 0; count && i < feature->bins; i++) wide |= count[feature->first_bin + i] > (int64_t)FW_PAIR_ROWS;
+    all->wide_begin[f + 1] = all->wide_begin[f] + (wide ? feature->bins : 0);
   }
   all->wide = all->wide_begin[cuts->count];
 }
@@ -53,9 +49,7 @@ furrow_status fw_histograms_init(fw_histograms *all, const fw_binned *binned, co
   const fw_cuts *cuts = binned->cuts;
   const bool large = all_rows > FW_PAIR_ROWS;
   counter c = {binned, NULL};
-  memset(all, 0, sizeof *all);
-  all->binned = binned;
-  all->bins = cuts->bins;
+  *all = (fw_histograms){.binned = binned, .bins = cuts->bins};
   furrow_status status = fw_alloc((void **)&all->wide_begin, cuts->count + 1, sizeof *all->wide_begin, err);
   if (status == FURROW_OK && large) status = fw_alloc_zero((void **)&c.count, cuts->bins, sizeof *c.count, err);
   status = fw_comm_share_status(comm, status, err);
@@ -187,15 +181,10 @@ void fw_histogram_add_rows(const fw_histograms *all, fw_histogram *histogram, co
 
 /* ---- Sums and differences ------------------------------------------------------------------------------- */
 
-/* Bins of the features begin … end-1. */
-static size_t first_bin(const fw_histograms *all, size_t feature) {
-  const fw_cuts *cuts = all->binned->cuts;
-  return feature < cuts->count ? cuts->feature[feature].first_bin : cuts->bins;
-}
-
 void fw_histogram_add(const fw_histograms *all, size_t begin, size_t end, fw_histogram *into,
                       const fw_histogram *from) {
-  for (size_t i = first_bin(all, begin); i < first_bin(all, end); i++) into->packed[i] += from->packed[i];
+  const size_t last = fw_cuts_first_bin(all->binned->cuts, end);
+  for (size_t i = fw_cuts_first_bin(all->binned->cuts, begin); i < last; i++) into->packed[i] += from->packed[i];
   for (size_t i = all->wide_begin[begin]; i < all->wide_begin[end]; i++) {
     into->wide[i].gradient += from->wide[i].gradient;
     into->wide[i].hessian += from->wide[i].hessian;
@@ -204,7 +193,8 @@ void fw_histogram_add(const fw_histograms *all, size_t begin, size_t end, fw_his
 
 void fw_histogram_subtract(const fw_histograms *all, size_t begin, size_t end, fw_histogram *into,
                            const fw_histogram *from) {
-  for (size_t i = first_bin(all, begin); i < first_bin(all, end); i++) into->packed[i] -= from->packed[i];
+  const size_t last = fw_cuts_first_bin(all->binned->cuts, end);
+  for (size_t i = fw_cuts_first_bin(all->binned->cuts, begin); i < last; i++) into->packed[i] -= from->packed[i];
   for (size_t i = all->wide_begin[begin]; i < all->wide_begin[end]; i++) {
     into->wide[i].gradient -= from->wide[i].gradient;
     into->wide[i].hessian -= from->wide[i].hessian;

@@ -9,7 +9,7 @@
 
 #include "base/pool.h"
 #include "comm/collectives.h"
-#include "learn/forest/binned.h"
+#include "learn/forest/bins.h"
 #include "learn/forest/gradients.h"
 
 typedef struct fw_sum {

@@ -32,9 +32,8 @@ typedef struct fw_row_chunk {
   size_t left_to, right_to;
 } row_chunk;
 
-furrow_status fw_node_rows_init(fw_node_rows *rows, const fw_binned *binned, furrow_error *err) {
-  memset(rows, 0, sizeof *rows);
-  rows->binned = binned;
+furrow_status fw_node_rows_init(fw_node_rows *rows, const fw_binned *binned, fw_spin_pool *pool, furrow_error *err) {
+  *rows = (fw_node_rows){.binned = binned, .pool = pool};
   furrow_status status = fw_alloc((void **)&rows->all, binned->rows, sizeof *rows->all, err);
   for (size_t i = 0; status == FURROW_OK && i < 2; i++)
     status = fw_alloc((void **)&rows->order[i], binned->rows, sizeof *rows->order[i], err);
@@ -49,12 +48,6 @@ void fw_node_rows_clear(fw_node_rows *rows) {
   void *const arrays[] = {rows->all, rows->order[0], rows->order[1], rows->bits, rows->chunks, rows->sides};
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) fw_free(arrays[i]);
   memset(rows, 0, sizeof *rows);
-}
-
-size_t fw_node_rows_memory(const fw_node_rows *rows) {
-  return rows->binned->rows * 3 * sizeof *rows->row + rows->chunk_capacity * sizeof *rows->chunks +
-         rows->side_capacity * sizeof *rows->sides +
-         (rows->bits ? SETS * fw_bit_words(rows->binned->rows) * sizeof *rows->bits : 0);
 }
 
 void fw_node_rows_take_all(fw_node_rows *rows) {
@@ -157,16 +150,34 @@ static bool wants_set(const fw_binned *b, const fw_row_split *split) {
   return (split->end - split->begin) * FEW >= entries;
 }
 
-typedef struct set_job {
+/* Some splits, with a set for each that wants one. Rows are moved to the other order, or scored. */
+typedef struct split_job {
   fw_node_rows *rows;
-  const fw_row_split *split[SETS];
-  bool clear;
-} set_job;
+  fw_row_split *splits;
+  size_t count, set_count;
+  const uint64_t *bits[MOST_SPLITS];  /* of each split; NULL: it has no set */
+  const fw_row_split *with_set[SETS]; /* those that have one */
+  bool clear;                         /* sets are cleared, not filled */
+  uint32_t *to;
+  double *score;
+} split_job;
+
+/* As many splits as there are sets for. */
+static void take_splits(split_job *job, size_t count) {
+  const fw_node_rows *rows = job->rows;
+  job->count = job->set_count = 0;
+  for (; job->count < count && job->count < MOST_SPLITS; job->count++) {
+    const bool set = wants_set(rows->binned, &job->splits[job->count]);
+    if (set && job->set_count == SETS) break;
+    job->bits[job->count] = set ? rows->bits + job->set_count * fw_bit_words(rows->binned->rows) : NULL;
+    if (set) job->with_set[job->set_count++] = &job->splits[job->count];
+  }
+}
 
 static void fill_set(void *context, size_t i) {
-  const set_job *job = context;
+  const split_job *job = context;
   const fw_binned *b = job->rows->binned;
-  const fw_row_split *split = job->split[i];
+  const fw_row_split *split = job->with_set[i];
   uint64_t *bits = job->rows->bits + i * fw_bit_words(b->rows);
   for (size_t at = fw_column_begin(b, split->feature); at < fw_column_end(b, split->feature); at++) {
     const uint32_t row = b->column_row[at];
@@ -177,43 +188,30 @@ static void fill_set(void *context, size_t i) {
   }
 }
 
-/* ---- Chunks --------------------------------------------------------------------------------------------- */
+/* ---- Moving rows ---------------------------------------------------------------------------------------- */
 
-typedef struct mover {
-  fw_node_rows *rows;
-  uint32_t *to;
-  const fw_row_split *splits; /* of rows that are scored, with the sets that they have */
-  const uint64_t *const *sets;
-  size_t count;
-  double *score;
-} mover;
+static size_t chunks_of(size_t begin, size_t end) {
+  return (end - begin + CHUNK - 1) / CHUNK;
+}
+
+static row_chunk chunk_of(fw_row_split *split, const uint64_t *bits, size_t i) {
+  const size_t begin = split->begin + i * CHUNK, end = split->end - begin < CHUNK ? split->end : begin + CHUNK;
+  return (row_chunk){.split = split, .bits = bits, .begin = begin, .end = end};
+}
 
 static void ask_chunk(void *context, size_t i) {
-  const mover *m = context;
-  row_chunk *chunk = &m->rows->chunks[i];
-  chunk->lefts = find_sides(m->rows, chunk, m->rows->sides + i * CHUNK_WORDS);
+  const fw_node_rows *rows = ((const split_job *)context)->rows;
+  rows->chunks[i].lefts = find_sides(rows, &rows->chunks[i], rows->sides + i * CHUNK_WORDS);
 }
 
 static void move_chunk(void *context, size_t i) {
-  const mover *m = context;
-  const row_chunk *chunk = &m->rows->chunks[i];
+  const split_job *job = context;
+  const row_chunk *chunk = &job->rows->chunks[i];
   const size_t n = chunk->end - chunk->begin;
   uint32_t lefts[CHUNK], rights[CHUNK];
-  fw_trees_table()->sort(m->rows->row + chunk->begin, m->rows->sides + i * CHUNK_WORDS, n, lefts, rights);
-  memcpy(m->to + chunk->left_to, lefts, chunk->lefts * sizeof *lefts);
-  memcpy(m->to + chunk->right_to, rights, (n - chunk->lefts) * sizeof *rights);
-}
-
-static furrow_status add_chunks(fw_node_rows *rows, fw_row_split *split, const uint64_t *bits, size_t *count,
-                                furrow_error *err) {
-  const size_t chunks = *count + (split->end - split->begin + CHUNK - 1) / CHUNK;
-  FW_TRY(fw_grow((void **)&rows->chunks, &rows->chunk_capacity, chunks, sizeof *rows->chunks, err));
-  FW_TRY(fw_grow((void **)&rows->sides, &rows->side_capacity, chunks * CHUNK_WORDS, sizeof *rows->sides, err));
-  for (size_t begin = split->begin; begin < split->end; begin += CHUNK) {
-    const size_t end = split->end - begin < CHUNK ? split->end : begin + CHUNK;
-    rows->chunks[(*count)++] = (row_chunk){.split = split, .bits = bits, .begin = begin, .end = end};
-  }
-  return FURROW_OK;
+  fw_trees_table()->sort(job->rows->row + chunk->begin, job->rows->sides + i * CHUNK_WORDS, n, lefts, rights);
+  memcpy(job->to + chunk->left_to, lefts, chunk->lefts * sizeof *lefts);
+  memcpy(job->to + chunk->right_to, rights, (n - chunk->lefts) * sizeof *rights);
 }
 
 /* Where the rows of each chunk go: chunks of a split follow each other. */
@@ -233,26 +231,46 @@ static void place_chunks(fw_node_rows *rows, size_t count) {
   }
 }
 
+static furrow_status move_rows(split_job *job, furrow_error *err) {
+  fw_node_rows *rows = job->rows;
+  size_t count = 0, chunks = 0;
+  for (size_t i = 0; i < job->count; i++) chunks += chunks_of(job->splits[i].begin, job->splits[i].end);
+  FW_TRY(fw_grow((void **)&rows->chunks, &rows->chunk_capacity, chunks, sizeof *rows->chunks, err));
+  FW_TRY(fw_grow((void **)&rows->sides, &rows->side_capacity, chunks * CHUNK_WORDS, sizeof *rows->sides, err));
+  for (size_t i = 0; i < job->count; i++) {
+    fw_row_split *split = &job->splits[i];
+    split->middle = split->begin;
+    for (size_t k = 0; k < chunks_of(split->begin, split->end); k++)
+      rows->chunks[count++] = chunk_of(split, job->bits[i], k);
+  }
+  fw_spin_pool_run(rows->pool, chunks, ask_chunk, job);
+  place_chunks(rows, chunks);
+  fw_spin_pool_run(rows->pool, chunks, move_chunk, job);
+  return FURROW_OK;
+}
+
 /* ---- Scores --------------------------------------------------------------------------------------------- */
 
-static void score_chunk(const mover *m, const row_chunk *chunk) {
-  const uint32_t *row = m->rows->row + chunk->begin;
+static void score_chunk(const split_job *job, const row_chunk *chunk) {
+  const uint32_t *row = job->rows->row + chunk->begin;
   const double add[2] = {chunk->split->right, chunk->split->left};
+  double *score = job->score;
   uint64_t left[CHUNK_WORDS];
-  find_sides(m->rows, chunk, left);
-  for (size_t k = 0; k < chunk->end - chunk->begin; k++) m->score[row[k]] += add[left[k / 64] >> k % 64 & 1];
+  find_sides(job->rows, chunk, left);
+  for (size_t k = 0; k < chunk->end - chunk->begin; k++) score[row[k]] += add[left[k / 64] >> k % 64 & 1];
 }
 
 /* The rows of all splits whose numbers are in range i. */
 static void score_range(void *context, size_t i) {
-  const mover *m = context;
-  for (size_t s = 0; s < m->count; s++) {
-    fw_row_split split = m->splits[s];
-    split.begin = first_row(m->rows->row, split.begin, split.end, i * SCORED);
-    split.end = first_row(m->rows->row, split.begin, split.end, (i + 1) * SCORED);
-    for (size_t begin = split.begin; begin < split.end; begin += CHUNK) {
-      const size_t end = split.end - begin < CHUNK ? split.end : begin + CHUNK;
-      score_chunk(m, &(row_chunk){.split = &split, .bits = m->sets[s], .begin = begin, .end = end});
+  const split_job *job = context;
+  const uint32_t *row = job->rows->row;
+  for (size_t s = 0; s < job->count; s++) {
+    fw_row_split split = job->splits[s];
+    split.begin = first_row(row, split.begin, split.end, i * SCORED);
+    split.end = first_row(row, split.begin, split.end, (i + 1) * SCORED);
+    for (size_t k = 0; k < chunks_of(split.begin, split.end); k++) {
+      const row_chunk chunk = chunk_of(&split, job->bits[s], k);
+      score_chunk(job, &chunk);
     }
   }
 }
@@ -269,75 +287,36 @@ static void add_range(void *context, size_t i) {
   for (size_t k = begin; k < end; k++) a->score[a->row[k]] += a->value;
 }
 
-void fw_node_rows_add(const fw_node_rows *rows, size_t begin, size_t end, double value, double *score,
-                      fw_spin_pool *pool) {
+void fw_node_rows_add(const fw_node_rows *rows, size_t begin, size_t end, double value, double *score) {
   adder a = {rows->row, begin, end, value, score};
-  fw_spin_pool_run(pool, (end - begin + SCORED - 1) / SCORED, add_range, &a);
+  fw_spin_pool_run(rows->pool, (end - begin + SCORED - 1) / SCORED, add_range, &a);
 }
 
 /* ---- Splits --------------------------------------------------------------------------------------------- */
 
-/* Some splits, with a set for each that wants one. */
-typedef struct batch {
-  set_job sets;
-  const uint64_t *bits[MOST_SPLITS]; /* of each split, NULL: it has no set */
-  size_t set_count, count;
-} batch;
-
-/* As many splits as there are sets for. */
-static batch take_splits(fw_node_rows *rows, const fw_row_split *splits, size_t count) {
-  batch b = {.sets = {.rows = rows}};
-  for (; b.count < count && b.count < MOST_SPLITS; b.count++) {
-    const bool set = wants_set(rows->binned, &splits[b.count]);
-    if (set && b.set_count == SETS) break;
-    b.bits[b.count] = set ? rows->bits + b.set_count * fw_bit_words(rows->binned->rows) : NULL;
-    if (set) b.sets.split[b.set_count++] = &splits[b.count];
-  }
-  return b;
-}
-
-static furrow_status split_batch(fw_node_rows *rows, fw_row_split *splits, const batch *b, uint32_t *to,
-                                 fw_spin_pool *pool, furrow_error *err) {
-  mover m = {.rows = rows, .to = to};
-  size_t chunks = 0;
-  for (size_t i = 0; i < b->count; i++) {
-    splits[i].middle = splits[i].begin;
-    FW_TRY(add_chunks(rows, &splits[i], b->bits[i], &chunks, err));
-  }
-  fw_spin_pool_run(pool, chunks, ask_chunk, &m);
-  place_chunks(rows, chunks);
-  fw_spin_pool_run(pool, chunks, move_chunk, &m);
-  return FURROW_OK;
-}
-
-static void score_batch(fw_node_rows *rows, const fw_row_split *splits, const batch *b, double *score,
-                        fw_spin_pool *pool) {
-  mover m = {.rows = rows, .splits = splits, .sets = b->bits, .count = b->count, .score = score};
-  fw_spin_pool_run(pool, (rows->binned->rows + SCORED - 1) / SCORED, score_range, &m);
-}
-
 /* to NULL: rows are scored, else they are moved. */
 static furrow_status run_splits(fw_node_rows *rows, fw_row_split *splits, size_t count, uint32_t *to, double *score,
-                                fw_spin_pool *pool, furrow_error *err) {
+                                furrow_error *err) {
   furrow_status status = FURROW_OK;
-  for (size_t at = 0; status == FURROW_OK && at < count;) {
-    batch b = take_splits(rows, splits + at, count - at);
-    fw_spin_pool_run(pool, b.set_count, fill_set, &b.sets);
+  split_job job = {.rows = rows, .to = to, .score = score};
+  for (size_t at = 0; status == FURROW_OK && at < count; at += job.count) {
+    job.splits = splits + at;
+    job.clear = false;
+    take_splits(&job, count - at);
+    fw_spin_pool_run(rows->pool, job.set_count, fill_set, &job);
     if (to)
-      status = split_batch(rows, splits + at, &b, to, pool, err);
+      status = move_rows(&job, err);
     else
-      score_batch(rows, splits + at, &b, score, pool);
-    b.sets.clear = true;
-    fw_spin_pool_run(pool, b.set_count, fill_set, &b.sets);
-    at += b.count;
+      fw_spin_pool_run(rows->pool, (rows->binned->rows + SCORED - 1) / SCORED, score_range, &job);
+    job.clear = true;
+    fw_spin_pool_run(rows->pool, job.set_count, fill_set, &job);
   }
   return status;
 }
 
-furrow_status fw_node_rows_split(fw_node_rows *rows, fw_row_split *splits, size_t count, bool keep, fw_spin_pool *pool,
-                                 furrow_error *err) {
+furrow_status fw_node_rows_split(fw_node_rows *rows, fw_row_split *splits, size_t count, bool keep, furrow_error *err) {
   uint32_t *from = rows->order[rows->row == rows->order[1]], *to = rows->order[rows->row == rows->order[0]];
-  FW_TRY(run_splits(rows, splits, count, to, NULL, pool, err));
+  FW_TRY(run_splits(rows, splits, count, to, NULL, err));
   if (!keep || rows->row == rows->all) {
     rows->row = to;
     return FURROW_OK;
@@ -347,26 +326,75 @@ furrow_status fw_node_rows_split(fw_node_rows *rows, fw_row_split *splits, size_
   return FURROW_OK;
 }
 
-void fw_node_rows_score(fw_node_rows *rows, fw_row_split *splits, size_t count, double *score, fw_spin_pool *pool) {
-  (void)run_splits(rows, splits, count, NULL, score, pool, NULL); /* allocates nothing */
+void fw_node_rows_score(fw_node_rows *rows, fw_row_split *splits, size_t count, double *score) {
+  (void)run_splits(rows, splits, count, NULL, score, NULL); /* allocates nothing */
 }
 
 typedef struct row_counter {
   const fw_node_rows *rows;
-  const fw_row_split *split;
+  fw_row_split split;
   atomic_size_t lefts;
 } row_counter;
 
 static void count_chunk(void *context, size_t i) {
   row_counter *c = context;
-  fw_row_split split = *c->split;
-  const size_t begin = split.begin + i * CHUNK, end = split.end - begin < CHUNK ? split.end : begin + CHUNK;
+  const row_chunk chunk = chunk_of(&c->split, NULL, i);
   uint64_t left[CHUNK_WORDS];
-  atomic_fetch_add(&c->lefts, find_sides(c->rows, &(row_chunk){.split = &split, .begin = begin, .end = end}, left));
+  atomic_fetch_add(&c->lefts, find_sides(c->rows, &chunk, left));
 }
 
-size_t fw_node_rows_count(const fw_node_rows *rows, const fw_row_split *split, fw_spin_pool *pool) {
-  row_counter c = {.rows = rows, .split = split};
-  fw_spin_pool_run(pool, (split->end - split->begin + CHUNK - 1) / CHUNK, count_chunk, &c);
+size_t fw_node_rows_count(const fw_node_rows *rows, const fw_row_split *split) {
+  row_counter c = {.rows = rows, .split = *split};
+  fw_spin_pool_run(rows->pool, chunks_of(split->begin, split->end), count_chunk, &c);
   return c.lefts;
+}
+
+/* ---- Rows through a tree that is grown already, by their bins ------------------------------------------- */
+
+/* The split of node `at` of a forest. */
+static void fill_split(const fw_node_rows *rows, const fw_forest *forest, size_t at, fw_row_split *split) {
+  const fw_cuts *cuts = rows->binned->cuts;
+  split->feature = fw_cuts_find(cuts, (uint64_t)forest->feature[at]);
+  if (split->feature != FW_NO_FEATURE) split->last_left = fw_cuts_last_left(cuts, split->feature, forest->value[at]);
+  split->absent_left = fw_forest_absent_left(forest, at);
+}
+
+/* The children that have rows; returns how many. */
+static size_t list_children(const fw_row_split *splits, size_t count, fw_row_split *children) {
+  size_t n = 0;
+  for (size_t i = 0; i < count; i++) {
+    const fw_row_split *of = &splits[i];
+    if (of->begin < of->middle)
+      children[n++] = (fw_row_split){.begin = of->begin, .end = of->middle, .node = 2 * of->node + 1};
+    if (of->middle < of->end)
+      children[n++] = (fw_row_split){.begin = of->middle, .end = of->end, .node = 2 * of->node + 2};
+  }
+  return n;
+}
+
+furrow_status fw_node_rows_apply_tree(fw_node_rows *rows, size_t begin, size_t end, const fw_forest *forest,
+                                      size_t tree, double rate, double *score, furrow_error *err) {
+  const size_t first = tree * forest->nodes, last = (forest->nodes + 1) / 2; /* nodes of the last level */
+  const size_t most = last < end - begin ? last : end - begin;               /* all that are kept have rows */
+  fw_row_split *level = NULL, *next = NULL;
+  furrow_status status = fw_alloc((void **)&level, most, sizeof *level, err);
+  if (status == FURROW_OK) status = fw_alloc((void **)&next, most, sizeof *next, err);
+  size_t count = status == FURROW_OK && begin < end;
+  if (count) next[0] = (fw_row_split){.begin = begin, .end = end};
+  while (status == FURROW_OK && count > 0) {
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++) { /* rows in leaves get the leaf's score, inner nodes their splits */
+      const size_t at = first + next[i].node;
+      level[kept] = next[i];
+      if (forest->feature[at] < 0)
+        fw_node_rows_add(rows, next[i].begin, next[i].end, rate * forest->predict[at], score);
+      else
+        fill_split(rows, forest, at, &level[kept++]);
+    }
+    status = fw_node_rows_split(rows, level, kept, false, err);
+    count = list_children(level, kept, next);
+  }
+  fw_free(level);
+  fw_free(next);
+  return status;
 }

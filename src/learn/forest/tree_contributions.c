@@ -12,7 +12,7 @@
  * gives its feature what the leaves below it add up to, divided by its own factor. Where a feature occurs again below,
  * the lower edge's factor replaces the upper one's, and the lower edge takes back what the upper one gives for its
  * leaves. The cost of a tree is its number of nodes, times the walks: one up to depth 8, three for the deepest. */
-#include "learn/forest/tree_contributions.h"
+#include "learn/forest/forest_predictor.h"
 
 #include <math.h>
 #include <string.h>
@@ -117,8 +117,10 @@ static double left_share(const fw_forest *forest, size_t base, size_t node) {
   return left + right > 0 ? left / (left + right) : 0.5;
 }
 
-static uint32_t slot_of(const fw_tree_explainer *e, int32_t feature) {
-  return (uint32_t)fw_lower_bound_u64(e->features, e->feature_count, sizeof *e->features, (uint64_t)feature);
+/* The number of a feature; `feature_count`: no tree splits by it. */
+static size_t slot_of(const fw_tree_explainer *e, uint64_t feature) {
+  const size_t slot = fw_lower_bound_u64(e->features, e->feature_count, sizeof *e->features, feature);
+  return slot < e->feature_count && e->features[slot] == feature ? slot : e->feature_count;
 }
 
 static double pack_node(packing *p, size_t node, unsigned level);
@@ -140,7 +142,7 @@ static double pack_node(packing *p, size_t node, unsigned level) {
   const size_t base = p->tree * forest->nodes, at = p->count++;
   explained_node *to = &p->explainer->nodes[at];
   const bool leaf = forest->feature[base + node] < 0;
-  to->slot = leaf ? LEAF : slot_of(p->explainer, forest->feature[base + node]);
+  to->slot = leaf ? LEAF : (uint32_t)slot_of(p->explainer, (uint64_t)forest->feature[base + node]);
   to->value = leaf ? p->rate * forest->predict[base + node] : forest->value[base + node];
   if (leaf) return to->value;
   to->absent_left = fw_forest_absent_left(forest, base + node);
@@ -211,11 +213,8 @@ furrow_status fw_tree_explainer_create(fw_tree_explainer **explainer, const fw_f
 
 void fw_tree_explainer_free(fw_tree_explainer *explainer) {
   if (!explainer) return;
-  fw_free(explainer->features);
-  fw_free(explainer->nodes);
-  fw_free(explainer->roots);
-  fw_free(explainer->bias);
-  fw_free(explainer->x);
+  void *const arrays[] = {explainer->features, explainer->nodes, explainer->roots, explainer->bias, explainer->x};
+  for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) fw_free(arrays[i]);
   fw_free(explainer);
 }
 
@@ -290,10 +289,8 @@ static void walk_trees(fw_tree_explainer *e, double *values) {
 
 static void set_row(fw_tree_explainer *e, const furrow_row *row, bool there) {
   for (size_t i = row->length; i-- > 0;) {
-    const uint64_t feature = furrow_row_get_index(row, i);
-    const size_t slot = fw_lower_bound_u64(e->features, e->feature_count, sizeof *e->features, feature);
-    if (slot == e->feature_count || e->features[slot] != feature) continue;
-    e->x[slot] = there ? (double)(float)furrow_row_get_value(row, i) : NAN;
+    const size_t slot = slot_of(e, furrow_row_get_index(row, i));
+    if (slot < e->feature_count) e->x[slot] = there ? (double)(float)furrow_row_get_value(row, i) : NAN;
   }
 }
 

@@ -9,7 +9,7 @@
  * hessians; if the rows of the best split turn out to be fewer, the node is searched again with a higher limit.
  *
  * Where rows are divided over ranks, all ranks take the same steps, each with its own rows: counts of rows and sums of
- * nodes are those of all ranks, and a rank looks for splits in its slice of the features (grow_ranks.h). A failure of
+ * nodes are those of all ranks, and a rank looks for splits in its slice of the features (grow_ranks.c). A failure of
  * one rank is carried to the next call that all ranks make, and ends all. */
 #include "learn/forest/tree_grow.h"
 
@@ -19,7 +19,6 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "learn/forest/grow_ranks.h"
 
 #define HISTOGRAM_BYTES ((size_t)128 << 20) /* of all histograms, about */
 enum {
@@ -88,31 +87,32 @@ struct fw_grower {
   fw_histogram **filled;
   int64_t *count;
   size_t asked_capacity, best_capacity, filled_capacity, count_capacity;
+  /* the tree that is grown */
+  const fw_growth *growth;
+  fw_split_rules rules;
+  size_t level_count; /* nodes of the level */
+  size_t pair_count, piece_count, part_count;
+  size_t stride; /* pairs and ranges of a task */
 };
 
 /* ---- Create, free --------------------------------------------------------------------------------------- */
 
-/* The features that this rank looks for splits in; of one process all. */
-static size_t own_begin(const fw_grower *g) {
-  return g->ranks.slice[g->ranks.comm->rank];
-}
-
-static size_t own_end(const fw_grower *g) {
-  return g->ranks.slice[g->ranks.comm->rank + 1];
+/* The features that this rank looks for splits in: own[0] … own[1] - 1; of one process all. */
+static const size_t *own_features(const fw_grower *g) {
+  return &g->ranks.slice[g->ranks.comm->rank];
 }
 
 static furrow_status make_ranges(fw_grower *g, furrow_error *err) {
   const fw_cuts *cuts = g->binned->cuts;
   const size_t share = cuts->bins / (RANGES * (size_t)fw_spin_pool_threads(g->pool));
   const size_t least = share < FW_BINS ? FW_BINS : share < RANGE_BINS ? share : RANGE_BINS;
-  furrow_status status = fw_alloc((void **)&g->range, cuts->bins / least + 2, sizeof *g->range, err);
-  if (status != FURROW_OK) return status;
-  const size_t begin = own_begin(g), last = own_end(g);
-  size_t first = begin < cuts->count ? cuts->feature[begin].first_bin : cuts->bins;
-  g->range[0] = begin;
-  for (size_t f = begin; f < last; f++) {
-    const size_t end = f + 1 < cuts->count ? cuts->feature[f + 1].first_bin : cuts->bins;
-    if (end - first < least && f + 1 < last) continue;
+  FW_TRY(fw_alloc((void **)&g->range, cuts->bins / least + 2, sizeof *g->range, err));
+  const size_t *own = own_features(g);
+  size_t first = fw_cuts_first_bin(cuts, own[0]);
+  g->range[0] = own[0];
+  for (size_t f = own[0]; f < own[1]; f++) {
+    const size_t end = fw_cuts_first_bin(cuts, f + 1);
+    if (end - first < least && f + 1 < own[1]) continue;
     g->range[++g->ranges] = f + 1;
     first = end;
   }
@@ -160,22 +160,7 @@ void fw_grower_free(fw_grower *g) {
   fw_free(g);
 }
 
-size_t fw_grower_memory(const fw_grower *g) {
-  return g->all.made * fw_histogram_bytes(&g->all) + g->piece_capacity * sizeof *g->pieces +
-         g->found_capacity * sizeof *g->found + fw_grow_ranks_memory(&g->ranks) +
-         (g->level_capacity + g->next_capacity) * sizeof *g->level;
-}
-
 /* ---- Histograms and best splits of a few pairs ---------------------------------------------------------- */
-
-typedef struct work {
-  fw_grower *grower;
-  const fw_growth *growth;
-  fw_split_rules rules;
-  size_t count; /* nodes of the level */
-  size_t pair_count, piece_count, part_count;
-  size_t stride; /* pairs and ranges of a task */
-} work;
 
 /* A part of the sum that no other thread is at; *fresh: nothing is in it yet. */
 static unsigned take_part(pair *p, bool *fresh) {
@@ -187,24 +172,19 @@ static unsigned take_part(pair *p, bool *fresh) {
 }
 
 static void fill_piece(void *context, size_t i) {
-  const work *w = context;
-  const fw_grower *g = w->grower;
+  const fw_grower *g = context;
   const piece *p = &g->pieces[i];
   bool fresh = false;
   const unsigned part = take_part(p->pair, &fresh);
   fw_histogram *histogram = g->parts[p->pair->first_part + part];
   if (fresh) fw_histogram_clear(&g->all, histogram);
-  fw_histogram_add_rows(&g->all, histogram, w->growth->rows->row + p->begin, p->end - p->begin,
-                        w->growth->gradients->pair);
+  fw_histogram_add_rows(&g->all, histogram, g->growth->rows->row + p->begin, p->end - p->begin,
+                        g->growth->gradients->pair);
   atomic_fetch_or(&p->pair->idle, UINT64_C(1) << part);
 }
 
-static fw_best_split find_in(const work *w, const grown *node, size_t begin, size_t end) {
-  return fw_best_split_find(&w->rules, node->histogram, node->sum, node->least_hessian, begin, end);
-}
-
-static bool is_alone(const fw_grower *g) {
-  return g->ranks.comm->ranks == 1;
+static fw_best_split find_in(const fw_grower *g, const grown *node, size_t begin, size_t end) {
+  return fw_best_split_find(&g->rules, node->histogram, node->sum, node->least_hessian, begin, end);
 }
 
 static void add_parts(const fw_grower *g, pair *p, size_t begin, size_t end) {
@@ -215,143 +195,125 @@ static void add_parts(const fw_grower *g, pair *p, size_t begin, size_t end) {
 
 /* Of one pair, the features of one rank: other ranks want a sum. */
 static void join_parts(void *context, size_t i) {
-  const work *w = context;
-  const fw_grower *g = w->grower;
+  const fw_grower *g = context;
   const size_t rank = i % g->ranks.comm->ranks;
   add_parts(g, &g->pairs[i / g->ranks.comm->ranks], g->ranks.slice[rank], g->ranks.slice[rank + 1]);
 }
 
 /* All that a range of features needs, for one pair: parts into a sum, the difference, and the best of both. */
 static void find_best(void *context, size_t i) {
-  const work *w = context;
-  const fw_grower *g = w->grower;
+  const fw_grower *g = context;
   pair *p = &g->pairs[i / g->ranges];
   const size_t range = i % g->ranges, begin = g->range[range], end = g->range[range + 1];
   fw_best_split *found = &g->found[2 * i];
-  if (is_alone(g)) add_parts(g, p, begin, end);
+  if (g->ranks.comm->ranks == 1) add_parts(g, p, begin, end);
   found[0] = found[1] = (fw_best_split){0};
-  if (p->filled->may_split) found[0] = find_in(w, p->filled, begin, end);
+  if (p->filled->may_split) found[0] = find_in(g, p->filled, begin, end);
   if (!p->rest) return;
   fw_histogram_subtract(&g->all, begin, end, p->rest->histogram, p->filled->histogram);
-  found[1] = find_in(w, p->rest, begin, end);
+  found[1] = find_in(g, p->rest, begin, end);
 }
 
 /* Histograms for the parts of a sum: those that could be made are listed. */
-static furrow_status get_parts(work *w, pair *p, size_t count, furrow_error *err) {
-  fw_grower *g = w->grower;
-  p->first_part = w->part_count;
-  FW_TRY(fw_grow((void **)&g->parts, &g->part_capacity, w->part_count + count, sizeof *g->parts, err));
-  for (; p->parts < count; p->parts++) FW_TRY(fw_histogram_get(&g->all, &g->parts[w->part_count++], err));
+static furrow_status get_parts(fw_grower *g, pair *p, size_t count, furrow_error *err) {
+  p->first_part = g->part_count;
+  FW_TRY(fw_grow((void **)&g->parts, &g->part_capacity, g->part_count + count, sizeof *g->parts, err));
+  for (; p->parts < count; p->parts++) FW_TRY(fw_histogram_get(&g->all, &g->parts[g->part_count++], err));
   return FURROW_OK;
 }
 
 /* Several pairs and ranges, one after the other: threads would wait for each other to take so small tasks. */
 static void find_some(void *context, size_t i) {
-  const work *w = context;
-  const size_t all = w->pair_count * w->grower->ranges, end = (i + 1) * w->stride < all ? (i + 1) * w->stride : all;
-  for (size_t k = i * w->stride; k < end; k++) find_best(context, k);
+  const fw_grower *g = context;
+  const size_t all = g->pair_count * g->ranges, end = (i + 1) * g->stride < all ? (i + 1) * g->stride : all;
+  for (size_t k = i * g->stride; k < end; k++) find_best(context, k);
 }
 
 /* The rows of a node in pieces, so that all threads have something to do; sums of whole numbers are the same however
  * they are cut. */
-static furrow_status cut_pieces(work *w, pair *p, size_t rows, furrow_error *err) {
-  fw_grower *g = w->grower;
+static furrow_status cut_pieces(fw_grower *g, pair *p, size_t rows, furrow_error *err) {
   const size_t n = p->filled->end - p->filled->begin, threads = fw_spin_pool_threads(g->pool);
   const size_t few = g->all.bins / PIECE_BINS > PIECE_ROWS ? g->all.bins / PIECE_BINS : PIECE_ROWS;
   const size_t share = rows / (PIECES * threads) + 1, least = share > few ? share : few;
   const size_t wanted = threads == 1 || n < 2 * least ? 1 : n / least;
   const size_t pieces = threads > MOST_PARTS && wanted > MOST_PARTS ? MOST_PARTS : wanted;
-  FW_TRY(get_parts(w, p, pieces < threads ? pieces : threads, err));
+  FW_TRY(get_parts(g, p, pieces < threads ? pieces : threads, err));
   p->filled->histogram = g->parts[p->first_part];
-  FW_TRY(fw_grow((void **)&g->pieces, &g->piece_capacity, w->piece_count + pieces, sizeof *g->pieces, err));
+  FW_TRY(fw_grow((void **)&g->pieces, &g->piece_capacity, g->piece_count + pieces, sizeof *g->pieces, err));
   for (size_t i = 0; i < pieces; i++)
-    g->pieces[w->piece_count++] =
+    g->pieces[g->piece_count++] =
         (piece){p->filled->begin + n * i / pieces, p->filled->begin + n * (i + 1) / pieces, p};
   return FURROW_OK;
 }
 
 /* All parts but those that are nodes' histograms. */
-static void put_parts(work *w) {
-  fw_grower *g = w->grower;
-  for (size_t i = 0; i < w->pair_count; i++) {
+static void put_parts(fw_grower *g) {
+  for (size_t i = 0; i < g->pair_count; i++) {
     const pair *p = &g->pairs[i];
     for (size_t k = 0; k < p->parts; k++)
       if (g->parts[p->first_part + k] != p->filled->histogram) fw_histogram_put(&g->all, g->parts[p->first_part + k]);
   }
-  w->piece_count = w->part_count = 0;
+  g->piece_count = g->part_count = 0;
 }
 
-static void keep_best(const work *w) {
-  const fw_grower *g = w->grower;
-  for (size_t i = 0; i < w->pair_count * g->ranges; i++) {
+static void keep_best(const fw_grower *g) {
+  for (size_t i = 0; i < g->pair_count * g->ranges; i++) {
     const pair *p = &g->pairs[i / g->ranges];
     fw_best_split_keep(g->binned->cuts, &p->filled->best, &g->found[2 * i]);
     if (p->rest) fw_best_split_keep(g->binned->cuts, &p->rest->best, &g->found[2 * i + 1]);
   }
 }
 
-/* Whether rows of these hessians are surely so many: none has more than the most. */
-static bool is_enough(const work *w, int64_t hessian) {
-  return (double)hessian >= (double)w->grower->min_rows * w->growth->gradients->most_hessian;
+/* Whether it is known without counting that both children have enough rows: no row has more than the most hessian. */
+static bool is_settled(const fw_grower *g, const grown *node) {
+  const double enough = (double)g->min_rows * g->growth->gradients->most_hessian;
+  const int64_t left = node->best.left.hessian, right = node->sum.hessian - left;
+  return !(node->best.gain > 0) || g->min_rows <= 1 || ((double)left >= enough && (double)right >= enough);
 }
 
-/* Whether it is known without counting that both children have enough rows. */
-static bool is_settled(const work *w, const grown *node) {
-  const fw_best_split *best = &node->best;
-  return !(best->gain > 0) || w->grower->min_rows <= 1 ||
-         (is_enough(w, best->left.hessian) && is_enough(w, node->sum.hessian - best->left.hessian));
-}
-
-static size_t count_left(const work *w, const grown *node) {
-  const fw_best_split *best = &node->best;
-  const fw_row_split split = {.begin = node->begin,
-                              .end = node->end,
-                              .feature = best->feature,
-                              .last_left = best->last_left,
-                              .absent_left = best->absent_left};
-  return fw_node_rows_count(w->growth->rows, &split, w->grower->pool);
-}
-
-static bool has_min_rows(const work *w, const grown *node, size_t lefts) {
-  const size_t least = w->grower->min_rows;
-  return lefts >= least && node->rows - lefts >= least;
+static fw_row_split row_split_of(const grown *node) {
+  return (fw_row_split){.begin = node->begin,
+                        .end = node->end,
+                        .feature = node->best.feature,
+                        .last_left = node->best.last_left,
+                        .absent_left = node->best.absent_left};
 }
 
 /* The best splits of the first n nodes that are asked about, over the features of all ranks. */
-static furrow_status share_best(work *w, size_t n, furrow_error *err) {
-  fw_grower *g = w->grower;
+static furrow_status share_best(fw_grower *g, size_t n, furrow_error *err) {
   for (size_t i = 0; i < n; i++) g->asked_best[i] = &g->asked[i]->best;
   return fw_grow_ranks_keep_best(&g->ranks, g->asked_best, n, err);
 }
 
 /* Keeps those of the first n nodes that are asked about whose rows have to be counted. */
-static size_t keep_unsettled(const work *w, size_t n) {
-  fw_grower *g = w->grower;
+static size_t keep_unsettled(const fw_grower *g, size_t n) {
   size_t kept = 0;
   for (size_t i = 0; i < n; i++)
-    if (!is_settled(w, g->asked[i])) g->asked[kept++] = g->asked[i];
+    if (!is_settled(g, g->asked[i])) g->asked[kept++] = g->asked[i];
   return kept;
 }
 
 /* Nodes whose split leaves a child too few rows are searched again, with a higher limit. */
-static furrow_status enforce_min_rows(work *w, size_t n, furrow_error *err) {
-  fw_grower *g = w->grower;
-  furrow_status status = FURROW_OK;
-  while (status == FURROW_OK && (n = keep_unsettled(w, n)) > 0) {
+static furrow_status enforce_min_rows(fw_grower *g, size_t n, furrow_error *err) {
+  while ((n = keep_unsettled(g, n)) > 0) {
     size_t again = 0;
-    for (size_t i = 0; i < n; i++) g->count[i] = (int64_t)count_left(w, g->asked[i]);
-    status = fw_grow_ranks_count(&g->ranks, status, g->count, n, err);
-    for (size_t i = 0; status == FURROW_OK && i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
+      const fw_row_split split = row_split_of(g->asked[i]);
+      g->count[i] = (int64_t)fw_node_rows_count(g->growth->rows, &split);
+    }
+    FW_TRY(fw_grow_ranks_count(&g->ranks, FURROW_OK, g->count, n, err));
+    for (size_t i = 0; i < n; i++) {
       grown *node = g->asked[i];
-      if (has_min_rows(w, node, (size_t)g->count[i])) continue;
-      node->least_hessian = fmax(2 * node->least_hessian, w->rules.hessian_unit);
-      node->best = find_in(w, node, own_begin(g), own_end(g));
+      const size_t lefts = (size_t)g->count[i];
+      if (lefts >= g->min_rows && node->rows - lefts >= g->min_rows) continue;
+      node->least_hessian = fmax(2 * node->least_hessian, g->rules.hessian_unit);
+      node->best = find_in(g, node, own_features(g)[0], own_features(g)[1]);
       g->asked[again++] = node;
     }
     n = again;
-    if (status == FURROW_OK && n > 0) status = share_best(w, n, err);
+    if (n > 0) FW_TRY(share_best(g, n, err));
   }
-  return status;
+  return FURROW_OK;
 }
 
 static void drop_histogram(fw_grower *g, grown *node) {
@@ -360,153 +322,146 @@ static void drop_histogram(fw_grower *g, grown *node) {
 }
 
 /* Memory for what the pairs need. */
-static furrow_status reserve_pairs(work *w, furrow_error *err) {
-  fw_grower *g = w->grower;
-  const size_t n = 2 * w->pair_count;
+static furrow_status reserve_pairs(fw_grower *g, furrow_error *err) {
+  const size_t n = 2 * g->pair_count;
   size_t rows = 0;
-  for (size_t i = 0; i < w->pair_count; i++) rows += g->pairs[i].filled->end - g->pairs[i].filled->begin;
+  for (size_t i = 0; i < g->pair_count; i++) rows += g->pairs[i].filled->end - g->pairs[i].filled->begin;
   FW_TRY(fw_grow((void **)&g->found, &g->found_capacity, n * g->ranges, sizeof *g->found, err));
   FW_TRY(fw_grow((void **)&g->asked, &g->asked_capacity, n, sizeof *g->asked, err));
   FW_TRY(fw_grow((void **)&g->asked_best, &g->best_capacity, n, sizeof *g->asked_best, err));
   FW_TRY(fw_grow((void **)&g->filled, &g->filled_capacity, n, sizeof *g->filled, err));
   FW_TRY(fw_grow((void **)&g->count, &g->count_capacity, n + 1, sizeof *g->count, err));
-  furrow_status status = FURROW_OK;
-  for (size_t i = 0; status == FURROW_OK && i < w->pair_count; i++) status = cut_pieces(w, &g->pairs[i], rows, err);
-  return status;
+  for (size_t i = 0; i < g->pair_count; i++) FW_TRY(cut_pieces(g, &g->pairs[i], rows, err));
+  return FURROW_OK;
 }
 
 /* Histograms of the rows of all ranks, each rank's slice of them. */
-static furrow_status fill_pairs(work *w, furrow_status status, furrow_error *err) {
-  fw_grower *g = w->grower;
-  if (status == FURROW_OK) fw_spin_pool_run(g->pool, w->piece_count, fill_piece, w);
-  if (is_alone(g)) return status;
+static furrow_status fill_pairs(fw_grower *g, furrow_status status, furrow_error *err) {
+  if (status == FURROW_OK) fw_spin_pool_run(g->pool, g->piece_count, fill_piece, g);
+  if (g->ranks.comm->ranks == 1) return status;
   if (status == FURROW_OK) {
-    fw_spin_pool_run(g->pool, w->pair_count * g->ranks.comm->ranks, join_parts, w);
-    for (size_t i = 0; i < w->pair_count; i++) g->filled[i] = g->pairs[i].filled->histogram;
+    fw_spin_pool_run(g->pool, g->pair_count * g->ranks.comm->ranks, join_parts, g);
+    for (size_t i = 0; i < g->pair_count; i++) g->filled[i] = g->pairs[i].filled->histogram;
   }
-  return fw_grow_ranks_add(&g->ranks, status, g->filled, w->pair_count, err);
+  return fw_grow_ranks_add(&g->ranks, status, g->filled, g->pair_count, err);
 }
 
-static furrow_status search_pairs(work *w, furrow_error *err) {
-  fw_grower *g = w->grower;
+static furrow_status search_pairs(fw_grower *g, furrow_error *err) {
   size_t n = 0;
   const size_t tasks = RANGES * (size_t)fw_spin_pool_threads(g->pool);
-  w->stride = w->pair_count * g->ranges / tasks + 1;
-  fw_spin_pool_run(g->pool, (w->pair_count * g->ranges + w->stride - 1) / w->stride, find_some, w);
-  keep_best(w);
-  for (size_t i = 0; i < w->pair_count; i++) {
+  g->stride = g->pair_count * g->ranges / tasks + 1;
+  fw_spin_pool_run(g->pool, (g->pair_count * g->ranges + g->stride - 1) / g->stride, find_some, g);
+  keep_best(g);
+  for (size_t i = 0; i < g->pair_count; i++) {
     if (g->pairs[i].filled->may_split) g->asked[n++] = g->pairs[i].filled;
     if (g->pairs[i].rest) g->asked[n++] = g->pairs[i].rest;
   }
-  FW_TRY(share_best(w, n, err));
-  return enforce_min_rows(w, n, err);
+  FW_TRY(share_best(g, n, err));
+  return enforce_min_rows(g, n, err);
 }
 
-static furrow_status work_on_pairs(work *w, bool keep, furrow_error *err) {
-  fw_grower *g = w->grower;
-  furrow_status status = reserve_pairs(w, err);
-  status = fill_pairs(w, status, err);
-  if (status == FURROW_OK) status = search_pairs(w, err);
-  put_parts(w);
-  for (size_t i = 0; !keep && i < w->pair_count; i++) {
+static furrow_status work_on_pairs(fw_grower *g, bool keep, furrow_error *err) {
+  furrow_status status = reserve_pairs(g, err);
+  status = fill_pairs(g, status, err);
+  if (status == FURROW_OK) status = search_pairs(g, err);
+  put_parts(g);
+  for (size_t i = 0; !keep && i < g->pair_count; i++) {
     drop_histogram(g, g->pairs[i].filled);
     if (g->pairs[i].rest) drop_histogram(g, g->pairs[i].rest);
   }
-  w->pair_count = 0;
+  g->pair_count = 0;
   return status;
 }
 
 /* ---- A level -------------------------------------------------------------------------------------------- */
 
 /* There is memory for all pairs of a level: see reserve_level. */
-static void add_pair(work *w, grown *filled, grown *rest) {
-  w->grower->pairs[w->pair_count++] = (pair){.filled = filled, .rest = rest};
+static void add_pair(fw_grower *g, grown *filled, grown *rest) {
+  g->pairs[g->pair_count++] = (pair){.filled = filled, .rest = rest};
 }
 
 /* Two children; the parent's histogram, if it was kept, is that of both now. */
-static void add_children(work *w, grown *left, grown *right) {
+static void add_children(fw_grower *g, grown *left, grown *right) {
   grown *small = left->rows <= right->rows ? left : right;
   grown *large = small == left ? right : left;
   fw_histogram *parent = left->histogram;
   left->histogram = right->histogram = NULL;
   if (parent && large->may_split) {
     large->histogram = parent;
-    add_pair(w, small, large);
+    add_pair(g, small, large);
     return;
   }
-  fw_histogram_put(&w->grower->all, parent);
-  if (small->may_split) add_pair(w, small, NULL);
-  if (large->may_split) add_pair(w, large, NULL);
+  fw_histogram_put(&g->all, parent);
+  if (small->may_split) add_pair(g, small, NULL);
+  if (large->may_split) add_pair(g, large, NULL);
 }
 
 /* The best splits of all nodes of the level: the root, or pairs. */
-static furrow_status find_level(work *w, furrow_error *err) {
-  fw_grower *g = w->grower;
-  const bool keep = w->count <= g->most_histograms;
-  furrow_status status = FURROW_OK;
+static furrow_status find_level(fw_grower *g, furrow_error *err) {
+  const bool keep = g->level_count <= g->most_histograms;
   if (g->binned->cuts->count == 0) return FURROW_OK;
-  if (w->count == 1 && g->level[0].may_split) add_pair(w, &g->level[0], NULL);
-  for (size_t i = 0; status == FURROW_OK && i + 1 < w->count; i += 2) {
-    add_children(w, &g->level[i], &g->level[i + 1]);
-    if (w->pair_count + 2 > g->most_histograms) status = work_on_pairs(w, keep, err);
+  if (g->level_count == 1 && g->level[0].may_split) add_pair(g, &g->level[0], NULL);
+  for (size_t i = 0; i + 1 < g->level_count; i += 2) {
+    add_children(g, &g->level[i], &g->level[i + 1]);
+    if (g->pair_count + 2 > g->most_histograms) FW_TRY(work_on_pairs(g, keep, err));
   }
-  if (status == FURROW_OK && w->pair_count) status = work_on_pairs(w, keep, err);
-  return status;
+  return g->pair_count ? work_on_pairs(g, keep, err) : FURROW_OK;
 }
 
 /* Both children need some hessian, and rows to have it. */
-static void look_at_node(const work *w, grown *node) {
-  const double h = (double)node->sum.hessian * w->rules.hessian_unit, least = w->grower->conf->min_child_weight;
-  const size_t rows = node->rows, least_rows = w->grower->min_rows;
+static void look_at_node(const fw_grower *g, grown *node) {
+  const double h = (double)node->sum.hessian * g->rules.hessian_unit, least = g->conf->min_child_weight;
+  const size_t rows = node->rows, least_rows = g->min_rows;
   node->may_split = rows >= 2 && rows / 2 >= least_rows && h > 0 && h >= 2 * least;
   node->least_hessian = least_rows > 1 ? fmax(least, h * (double)least_rows / (double)rows) : least;
 }
 
-static void write_node(const work *w, const grown *node) {
-  fw_forest *forest = w->growth->forest;
-  const size_t at = w->growth->tree * forest->nodes + node->node;
-  const double g = (double)node->sum.gradient * w->rules.gradient_unit;
-  const double h = (double)node->sum.hessian * w->rules.hessian_unit;
-  forest->predict[at] = fw_leaf_value(&w->rules, g, h) + w->growth->start;
-  if (forest->gradient) forest->gradient[at] = g;
-  if (forest->hessian) forest->hessian[at] = h;
+static void write_node(const fw_grower *g, const grown *node) {
+  fw_forest *forest = g->growth->forest;
+  const size_t at = g->growth->tree * forest->nodes + node->node;
+  const double gradient = (double)node->sum.gradient * g->rules.gradient_unit;
+  const double hessian = (double)node->sum.hessian * g->rules.hessian_unit;
+  forest->predict[at] = fw_leaf_value(&g->rules, gradient, hessian) + g->growth->start;
+  if (forest->gradient) forest->gradient[at] = gradient;
+  if (forest->hessian) forest->hessian[at] = hessian;
 }
 
-static void write_split(const work *w, const grown *node) {
-  fw_forest *forest = w->growth->forest;
-  const size_t at = w->growth->tree * forest->nodes + node->node;
-  forest->feature[at] = (int32_t)w->grower->binned->cuts->feature[node->best.feature].id;
+static void write_split(const fw_grower *g, const grown *node) {
+  fw_forest *forest = g->growth->forest;
+  const size_t at = g->growth->tree * forest->nodes + node->node;
+  forest->feature[at] = (int32_t)g->binned->cuts->feature[node->best.feature].id;
   forest->value[at] = node->best.value;
   forest->missing_flipped[at] = node->best.absent_left != (node->best.value >= 0);
   if (forest->gain) forest->gain[at] = node->best.gain;
 }
 
-static double score_of(const work *w, size_t node) {
-  const fw_growth *growth = w->growth;
-  return growth->rate * growth->forest->predict[growth->tree * growth->forest->nodes + node];
+static double score_of(const fw_grower *g, size_t node) {
+  return g->growth->rate * g->growth->forest->predict[g->growth->tree * g->growth->forest->nodes + node];
 }
 
 /* The children of a node, without their rows; the right one has the number of the node's rows until they are split. */
-static void make_children(const work *w, const grown *node, grown *left) {
+static void make_children(const fw_grower *g, const grown *node, grown *left) {
   const fw_sum sum = node->best.left;
   left[0] = (grown){.node = 2 * node->node + 1, .sum = sum, .histogram = node->histogram};
   left[1] = (grown){.node = 2 * node->node + 2,
                     .rows = node->rows,
                     .sum = {node->sum.gradient - sum.gradient, node->sum.hessian - sum.hessian}};
-  write_node(w, &left[0]);
-  write_node(w, &left[1]);
+  write_node(g, &left[0]);
+  write_node(g, &left[1]);
 }
 
 /* With the children's scores: they are made. */
-static fw_row_split row_split_of(const work *w, const grown *node) {
-  const fw_best_split *best = &node->best;
-  return (fw_row_split){.begin = node->begin,
-                        .end = node->end,
-                        .feature = best->feature,
-                        .last_left = best->last_left,
-                        .absent_left = best->absent_left,
-                        .left = score_of(w, 2 * node->node + 1),
-                        .right = score_of(w, 2 * node->node + 2)};
+static fw_row_split scored_split_of(const fw_grower *g, const grown *node) {
+  fw_row_split split = row_split_of(node);
+  split.left = score_of(g, 2 * node->node + 1);
+  split.right = score_of(g, 2 * node->node + 2);
+  return split;
+}
+
+/* A node without a split is a leaf: its rows get its score. */
+static void finish_leaf(fw_grower *g, grown *leaf) {
+  drop_histogram(g, leaf);
+  fw_node_rows_add(g->growth->rows, leaf->begin, leaf->end, score_of(g, leaf->node), g->growth->score);
 }
 
 /* Memory for the pairs of a level of so many nodes, for their splits and their children. */
@@ -518,70 +473,64 @@ static furrow_status reserve_level(fw_grower *g, size_t count, furrow_error *err
 }
 
 /* Nodes without a split are leaves now: their rows get their scores. The others are listed with their children. */
-static size_t list_splits(work *w) {
-  fw_grower *g = w->grower;
+static size_t list_splits(fw_grower *g) {
   size_t n = 0;
-  for (size_t i = 0; i < w->count; i++) {
+  for (size_t i = 0; i < g->level_count; i++) {
     grown *node = &g->level[i];
     if (!(node->best.gain > 0)) {
-      drop_histogram(g, node);
-      fw_node_rows_add(w->growth->rows, node->begin, node->end, score_of(w, node->node), w->growth->score, g->pool);
+      finish_leaf(g, node);
       continue;
     }
-    write_split(w, node);
-    make_children(w, node, &g->next[2 * n]);
-    g->splits[n++] = row_split_of(w, node);
+    write_split(g, node);
+    make_children(g, node, &g->next[2 * n]);
+    g->splits[n++] = scored_split_of(g, node);
   }
   return n;
 }
 
 /* `lefts`: of all ranks' rows. */
-static void give_rows(const work *w, grown *children, const fw_row_split *split, int64_t lefts) {
+static void give_rows(const fw_grower *g, grown *children, const fw_row_split *split, int64_t lefts) {
   children[0].rows = (size_t)lefts;
   children[1].rows -= (size_t)lefts;
   children[0].begin = split->begin;
   children[0].end = children[1].begin = split->middle;
   children[1].end = split->end;
-  look_at_node(w, &children[0]);
-  look_at_node(w, &children[1]);
+  look_at_node(g, &children[0]);
+  look_at_node(g, &children[1]);
 }
 
 /* Splits the rows of this rank, and counts those of all that went left. keep: there are nodes beside these. */
-static furrow_status split_rows(const work *w, fw_row_split *splits, size_t n, bool keep, furrow_error *err) {
-  const fw_grower *g = w->grower;
-  const furrow_status status = fw_node_rows_split(w->growth->rows, splits, n, keep, g->pool, err);
+static furrow_status split_rows(const fw_grower *g, fw_row_split *splits, size_t n, bool keep, furrow_error *err) {
+  const furrow_status status = fw_node_rows_split(g->growth->rows, splits, n, keep, err);
   for (size_t i = 0; i < n; i++) g->count[i] = (int64_t)(splits[i].middle - splits[i].begin);
   return fw_grow_ranks_count(&g->ranks, status, g->count, n, err);
 }
 
 /* The children, with their rows, are the next level. */
-static void go_down(work *w, size_t n) {
-  fw_grower *g = w->grower;
-  for (size_t i = 0; i < n; i++) give_rows(w, &g->next[2 * i], &g->splits[i], g->count[i]);
+static void go_down(fw_grower *g, size_t n) {
+  for (size_t i = 0; i < n; i++) give_rows(g, &g->next[2 * i], &g->splits[i], g->count[i]);
   grown *level = g->level;
   const size_t capacity = g->level_capacity;
   g->level = g->next;
   g->level_capacity = g->next_capacity;
   g->next = level;
   g->next_capacity = capacity;
-  w->count = 2 * n;
+  g->level_count = 2 * n;
 }
 
-static furrow_status grow_level(work *w, bool last, furrow_error *err) {
-  fw_grower *g = w->grower;
-  const fw_growth *growth = w->growth;
-  FW_TRY(find_level(w, err));
-  const size_t n = list_splits(w);
+static furrow_status grow_level(fw_grower *g, bool last, furrow_error *err) {
+  FW_TRY(find_level(g, err));
+  const size_t n = list_splits(g);
   if (last) {
-    fw_node_rows_score(growth->rows, g->splits, n, growth->score, g->pool);
-    for (size_t i = 0; i < w->count; i++)
+    fw_node_rows_score(g->growth->rows, g->splits, n, g->growth->score);
+    for (size_t i = 0; i < g->level_count; i++)
       if (g->level[i].best.gain > 0) drop_histogram(g, &g->level[i]);
-    w->count = 0;
+    g->level_count = 0;
     return FURROW_OK;
   }
-  for (size_t i = 0; i < w->count; i++) g->level[i].histogram = NULL; /* their children have them */
-  const furrow_status status = split_rows(w, g->splits, n, false, err);
-  go_down(w, n);
+  for (size_t i = 0; i < g->level_count; i++) g->level[i].histogram = NULL; /* their children have them */
+  const furrow_status status = split_rows(g, g->splits, n, false, err);
+  go_down(g, n);
   return status;
 }
 
@@ -593,19 +542,19 @@ static bool is_before(const grown *a, const grown *b) {
   return a->best.gain != b->best.gain ? a->best.gain > b->best.gain : a->node < b->node;
 }
 
-static void push_leaf(work *w, const grown *leaf) {
-  grown *heap = w->grower->level;
-  size_t at = w->count++;
+static void push_leaf(fw_grower *g, const grown *leaf) {
+  grown *heap = g->level;
+  size_t at = g->level_count++;
   for (; at > 0 && is_before(leaf, &heap[(at - 1) / 2]); at = (at - 1) / 2) heap[at] = heap[(at - 1) / 2];
   heap[at] = *leaf;
 }
 
-static grown pop_leaf(work *w) {
-  grown *heap = w->grower->level;
-  const grown top = heap[0], *last = &heap[--w->count];
+static grown pop_leaf(fw_grower *g) {
+  grown *heap = g->level;
+  const grown top = heap[0], *last = &heap[--g->level_count];
   size_t at = 0;
-  for (size_t child = 1; child < w->count; child = 2 * at + 1) {
-    if (child + 1 < w->count && is_before(&heap[child + 1], &heap[child])) child++;
+  for (size_t child = 1; child < g->level_count; child = 2 * at + 1) {
+    if (child + 1 < g->level_count && is_before(&heap[child + 1], &heap[child])) child++;
     if (is_before(last, &heap[child])) break;
     heap[at] = heap[child];
     at = child;
@@ -614,48 +563,34 @@ static grown pop_leaf(work *w) {
   return top;
 }
 
-/* A leaf without a split stays one: its rows get its score. */
-static void finish_leaf(work *w, grown *leaf) {
-  drop_histogram(w->grower, leaf);
-  fw_node_rows_add(w->growth->rows, leaf->begin, leaf->end, score_of(w, leaf->node), w->growth->score, w->grower->pool);
-}
-
-static void queue_leaf(work *w, grown *leaf) {
+static void queue_leaf(fw_grower *g, grown *leaf) {
   if (leaf->best.gain > 0)
-    push_leaf(w, leaf);
+    push_leaf(g, leaf);
   else
-    finish_leaf(w, leaf);
-}
-
-/* Two leaves with rows, whose splits are wanted. */
-static furrow_status find_children(work *w, grown *children, furrow_error *err) {
-  fw_grower *g = w->grower;
-  const bool keep = w->count + 2 <= g->most_histograms;
-  add_children(w, &children[0], &children[1]);
-  return w->pair_count ? work_on_pairs(w, keep, err) : FURROW_OK;
+    finish_leaf(g, leaf);
 }
 
 /* Splits a leaf; `last`: its children are not split any more. */
-static furrow_status split_leaf(work *w, grown *leaf, bool last, furrow_error *err) {
-  fw_grower *g = w->grower;
-  const fw_growth *growth = w->growth;
+static furrow_status split_leaf(fw_grower *g, grown *leaf, bool last, furrow_error *err) {
   grown children[2];
-  write_split(w, leaf);
-  make_children(w, leaf, children);
-  fw_row_split split = row_split_of(w, leaf);
-  if (last || 2 * children[0].node + 2 >= growth->forest->nodes) {
+  write_split(g, leaf);
+  make_children(g, leaf, children);
+  fw_row_split split = scored_split_of(g, leaf);
+  if (last || 2 * children[0].node + 2 >= g->growth->forest->nodes) {
     drop_histogram(g, leaf);
-    fw_node_rows_score(growth->rows, &split, 1, growth->score, g->pool);
+    fw_node_rows_score(g->growth->rows, &split, 1, g->growth->score);
     return FURROW_OK;
   }
-  furrow_status status = split_rows(w, &split, 1, true, err);
+  furrow_status status = split_rows(g, &split, 1, true, err);
   if (status == FURROW_OK) {
-    give_rows(w, children, &split, g->count[0]);
-    status = find_children(w, children, err);
+    give_rows(g, children, &split, g->count[0]);
+    const bool keep = g->level_count + 2 <= g->most_histograms;
+    add_children(g, &children[0], &children[1]);
+    if (g->pair_count) status = work_on_pairs(g, keep, err);
   }
   if (status == FURROW_OK) {
-    queue_leaf(w, &children[0]);
-    queue_leaf(w, &children[1]);
+    queue_leaf(g, &children[0]);
+    queue_leaf(g, &children[1]);
   } else {
     drop_histogram(g, &children[0]);
     drop_histogram(g, &children[1]);
@@ -663,70 +598,62 @@ static furrow_status split_leaf(work *w, grown *leaf, bool last, furrow_error *e
   return status;
 }
 
-static furrow_status check(const work *w, furrow_error *err) {
-  const fw_growth *growth = w->growth;
-  return growth->check ? growth->check(growth->check_user, err) : FURROW_OK;
-}
-
 /* Before the next level of so many nodes, or the next split: whether all ranks can go on. */
-static furrow_status ready_level(work *w, furrow_status status, size_t count, furrow_error *err) {
-  fw_grower *g = w->grower;
-  if (status == FURROW_OK) status = check(w, err);
+static furrow_status ready_level(fw_grower *g, furrow_status status, size_t count, furrow_error *err) {
+  if (status == FURROW_OK && g->growth->check) status = g->growth->check(g->growth->check_user, err);
   if (status == FURROW_OK) status = reserve_level(g, count, err);
   if (status == FURROW_OK)
-    status = fw_grow((void **)&g->level, &g->level_capacity, w->count + 1, sizeof *g->level, err);
+    status = fw_grow((void **)&g->level, &g->level_capacity, g->level_count + 1, sizeof *g->level, err);
   return fw_comm_share_status(g->ranks.comm, status, err);
 }
 
 /* The root is level[0]. */
-static furrow_status grow_best_first(work *w, furrow_error *err) {
-  fw_grower *g = w->grower;
+static furrow_status grow_best_first(fw_grower *g, furrow_error *err) {
   const size_t most = g->conf->leaves;
-  furrow_status status = ready_level(w, FURROW_OK, 1, err);
-  if (status == FURROW_OK) status = find_level(w, err);
-  if (status == FURROW_OK && !(g->level[0].best.gain > 0)) finish_leaf(w, &g->level[--w->count]);
-  for (size_t leaves = 1; w->count > 0 && leaves < most; leaves++) {
-    status = ready_level(w, status, 2, err);
+  furrow_status status = ready_level(g, FURROW_OK, 1, err);
+  if (status == FURROW_OK) status = find_level(g, err);
+  if (status == FURROW_OK && !(g->level[0].best.gain > 0)) finish_leaf(g, &g->level[--g->level_count]);
+  for (size_t leaves = 1; g->level_count > 0 && leaves < most; leaves++) {
+    status = ready_level(g, status, 2, err);
     if (status != FURROW_OK) break;
-    grown leaf = pop_leaf(w);
-    status = split_leaf(w, &leaf, leaves + 1 == most, err);
+    grown leaf = pop_leaf(g);
+    status = split_leaf(g, &leaf, leaves + 1 == most, err);
   }
-  while (status == FURROW_OK && w->count > 0) finish_leaf(w, &g->level[--w->count]);
+  while (status == FURROW_OK && g->level_count > 0) finish_leaf(g, &g->level[--g->level_count]);
   return status;
 }
 
 /* ---- A tree --------------------------------------------------------------------------------------------- */
 
-static furrow_status plant(work *w, furrow_error *err) {
-  fw_grower *g = w->grower;
-  const fw_growth *growth = w->growth;
+static furrow_status plant(fw_grower *g, furrow_error *err) {
   const furrow_status status = fw_grow((void **)&g->level, &g->level_capacity, 1, sizeof *g->level, err);
-  const fw_gradients *gradients = growth->gradients;
+  const fw_gradients *gradients = g->growth->gradients;
   fw_sum sum = {gradients->gradient_sum, gradients->hessian_sum};
-  if (growth->row_count < growth->rows->binned->rows)
-    sum = fw_gradient_pairs_sum(growth->rows->row, growth->row_count, gradients->pair);
-  int64_t all[4] = {(int64_t)growth->row_count, sum.gradient, sum.hessian};
+  if (g->growth->row_count < g->growth->rows->binned->rows)
+    sum = fw_gradient_pairs_sum(g->growth->rows->row, g->growth->row_count, gradients->pair);
+  int64_t all[4] = {(int64_t)g->growth->row_count, sum.gradient, sum.hessian};
   FW_TRY(fw_grow_ranks_count(&g->ranks, status, all, 3, err));
-  g->level[0] = (grown){.end = growth->row_count, .rows = (size_t)all[0], .sum = {all[1], all[2]}};
-  look_at_node(w, &g->level[0]);
-  write_node(w, &g->level[0]);
-  w->count = 1;
+  g->level[0] = (grown){.end = g->growth->row_count, .rows = (size_t)all[0], .sum = {all[1], all[2]}};
+  look_at_node(g, &g->level[0]);
+  write_node(g, &g->level[0]);
+  g->level_count = 1;
   return FURROW_OK;
 }
 
 furrow_status fw_grower_tree(fw_grower *g, const fw_growth *growth, furrow_error *err) {
-  work w = {.grower = g, .growth = growth};
-  w.rules = (fw_split_rules){g->conf, &g->all, growth->allowed, growth->gradients->gradient_unit,
-                             growth->gradients->hessian_unit};
+  const fw_gradients *gradients = growth->gradients;
   const unsigned levels = growth->forest->levels;
-  furrow_status status = plant(&w, err);
+  g->growth = growth;
+  g->rules = (fw_split_rules){g->conf, &g->all, growth->allowed, gradients->gradient_unit, gradients->hessian_unit};
+  g->level_count = g->pair_count = g->piece_count = g->part_count = 0;
+  furrow_status status = plant(g, err);
   if (status == FURROW_OK && levels < 2)
-    fw_node_rows_add(growth->rows, 0, growth->row_count, score_of(&w, 0), growth->score, g->pool);
-  if (status == FURROW_OK && levels >= 2 && g->conf->leaves > 0) status = grow_best_first(&w, err);
-  for (unsigned level = 0; status == FURROW_OK && w.count > 0 && level + 1 < levels; level++) {
-    status = ready_level(&w, status, w.count, err);
-    if (status == FURROW_OK) status = grow_level(&w, level + 2 == levels, err);
+    fw_node_rows_add(growth->rows, 0, growth->row_count, score_of(g, 0), growth->score);
+  if (status == FURROW_OK && levels >= 2 && g->conf->leaves > 0) status = grow_best_first(g, err);
+  for (unsigned level = 0; status == FURROW_OK && g->level_count > 0 && level + 1 < levels; level++) {
+    status = ready_level(g, status, g->level_count, err);
+    if (status == FURROW_OK) status = grow_level(g, level + 2 == levels, err);
   }
-  for (size_t i = 0; i < w.count; i++) drop_histogram(g, &g->level[i]); /* after a failure */
+  for (size_t i = 0; i < g->level_count; i++) drop_histogram(g, &g->level[i]); /* after a failure */
   return status;
 }

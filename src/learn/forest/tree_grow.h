@@ -1,9 +1,75 @@
-/* learn/forest/tree_grow.h: one tree, level by level or the best leaf first. */
+/* learn/forest/tree_grow.h: one tree, level by level or the best leaf first: the best splits of nodes, over the
+ * features of all ranks, and the nodes that follow from them. */
 #ifndef FW_LEARN_FOREST_TREE_GROW_H
 #define FW_LEARN_FOREST_TREE_GROW_H
 
-#include "learn/forest/best_split.h"
+#include "learn/conf/conf.h"
+#include "learn/forest/histogram.h"
 #include "learn/forest/node_rows.h"
+
+/* ---- best_split.c: the split with the largest gain ---- */
+
+typedef struct fw_best_split {
+  double gain; /* 0: there is none */
+  uint32_t feature;
+  int32_t last_left; /* bins up to this one go left; -1: none does */
+  bool absent_left;
+  double value;
+  fw_sum left;
+} fw_best_split;
+
+typedef struct fw_split_rules {
+  const fw_forest_conf *conf;
+  const fw_histograms *all;
+  const uint8_t *allowed; /* for each feature; NULL: all are */
+  double gradient_unit, hessian_unit;
+} fw_split_rules;
+
+/* The best leaf of a node with these sums. */
+double fw_leaf_value(const fw_split_rules *rules, double gradient, double hessian);
+
+/* The better of two: more gain; if that is equal, the smaller feature, which the first has if neither has. */
+void fw_best_split_keep(const fw_cuts *cuts, fw_best_split *best, const fw_best_split *other);
+/* The best over the features begin … end-1 that leaves both children a sum of hessians of at least `least_hessian`. */
+fw_best_split fw_best_split_find(const fw_split_rules *rules, const fw_histogram *histogram, fw_sum node,
+                                 double least_hessian, size_t begin, size_t end);
+
+/* ---- grow_ranks.c: histograms and best splits of a tree whose rows are divided over ranks ---- */
+
+/* Features are divided into a slice for each rank. A rank sends the histograms of its rows slice by slice to all
+ * others, and adds up its own slice of theirs; then it looks for splits in this slice, and all ranks learn the best of
+ * every rank. */
+typedef struct fw_grow_ranks {
+  const furrow_comm *comm;
+  const fw_histograms *all;
+  fw_spin_pool *pool;
+  size_t *slice;           /* ranks + 1: rank r's features are slice[r] … slice[r + 1] - 1 */
+  size_t *words;           /* of each rank's slice in a message */
+  size_t *sent, *received; /* bytes of a message to each rank, and from each */
+  uint64_t *send, *receive;
+  size_t send_capacity, receive_capacity;
+  fw_best_split *best; /* of this rank, then of all */
+  size_t best_capacity;
+} fw_grow_ranks;
+
+/* The caller's struct, to be cleared after a failure, too. */
+furrow_status fw_grow_ranks_init(fw_grow_ranks *ranks, const furrow_comm *comm, const fw_histograms *all,
+                                 fw_spin_pool *pool, furrow_error *err) FURROW_MUST_USE;
+void fw_grow_ranks_clear(fw_grow_ranks *ranks);
+
+/* The calls below are for all ranks, with the same count. `status` is what this rank has come to: the failure of one
+ * rank is that of all. */
+/* This rank's slice of each histogram becomes the sum over all ranks; the other slices are of no use afterwards. */
+furrow_status fw_grow_ranks_add(fw_grow_ranks *ranks, furrow_status status, fw_histogram *const *histogram,
+                                size_t count, furrow_error *err) FURROW_MUST_USE;
+/* Of each split the best that a rank has; at most two for each histogram of the call before. */
+furrow_status fw_grow_ranks_keep_best(fw_grow_ranks *ranks, fw_best_split *const *best, size_t count,
+                                      furrow_error *err) FURROW_MUST_USE;
+/* Sums of `count` numbers; behind them there is memory for one more. */
+furrow_status fw_grow_ranks_count(const fw_grow_ranks *ranks, furrow_status status, int64_t *number, size_t count,
+                                  furrow_error *err) FURROW_MUST_USE;
+
+/* ---- tree_grow.c: a tree ---- */
 
 typedef struct fw_grower fw_grower;
 
@@ -13,7 +79,6 @@ furrow_status fw_grower_create(fw_grower **grower, const fw_forest_conf *conf, c
                                const furrow_comm *comm, uint64_t all_rows, fw_spin_pool *pool,
                                furrow_error *err) FURROW_MUST_USE;
 void fw_grower_free(fw_grower *grower);
-size_t fw_grower_memory(const fw_grower *grower);
 
 typedef struct fw_growth {
   const fw_gradients *gradients;

@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/params.h"
-#include "learn/forest/tree_contributions.h"
+#include "learn/forest/forest_predictor.h"
 #include "learn/score/additive.h"
 #include "learn/score/scorer.h"
 

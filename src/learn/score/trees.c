@@ -1,5 +1,5 @@
 /* learn/score/trees.c: the trees of a scorer: their shape, nodes, importance, descriptions. */
-#include "learn/forest/forest_trees.h"
+#include "learn/forest/forest.h"
 
 #include "base/error.h"
 #include "base/params.h"

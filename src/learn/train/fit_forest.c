@@ -190,7 +190,7 @@ static furrow_status train_round(fw_fit *f, fw_epoch *epoch, furrow_error *err) 
   furrow_status status = fw_booster_round(f->booster, err);
   if (status != FURROW_OK) return status;
   fw_tally_clear(f->tally, FW_EXACT_TRAIN_ROWS);
-  FW_TRY(fw_booster_tally_all(f->booster, false, (rows + TALLIED - 1) / TALLIED, f->tally, err));
+  FW_TRY(fw_booster_tally(f->booster, false, (rows + TALLIED - 1) / TALLIED, f->tally, err));
   fw_tally_metrics(f->tally, &epoch->train);
   epoch->train.rows = rows;
   epoch->shown.seconds = fw_fit_seconds() - start;
@@ -199,7 +199,7 @@ static furrow_status train_round(fw_fit *f, fw_epoch *epoch, furrow_error *err) 
 }
 
 static furrow_status score_valid(fw_fit *f, furrow_error *err) {
-  return fw_booster_tally_all(f->booster, true, 1, f->tally, err);
+  return fw_booster_tally(f->booster, true, 1, f->tally, err);
 }
 
 /* ---- The best round, checkpoints ------------------------------------------------------------------------ */

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "learn/data/samples.h"
+#include "learn/metrics/loss.h"
 #include "learn/train/divergence.h"
 
 furrow_status fw_convex_put(const fw_convex_fit *convex, fw_parameters *parameters, furrow_error *err) {

@@ -11,7 +11,7 @@
 #include "learn/conf/conf_data.h"
 #include "learn/data/class_weights.h"
 #include "learn/data/minibatch.h"
-#include "learn/forest/forest_files.h"
+#include "learn/forest/forest.h"
 #include "learn/parameters/parameters_load.h"
 #include "learn/parameters/parameters_save.h"
 #include "learn/score/scorer.h"

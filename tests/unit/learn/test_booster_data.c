@@ -1,4 +1,6 @@
 /* tests/unit/learn/test_booster_data.c: forests depend on rows, plan and seed alone; what odd rows do. */
+#include <malloc.h>
+
 #include "support/made_forest.h"
 #include "support/made_table.h"
 
@@ -77,6 +79,16 @@ static void weights_are_copies(void **state) {
   table_free(&twice);
 }
 
+/* Bytes that are allocated; 0 where the C library does not count them. */
+static size_t bytes_in_use(void) {
+#ifdef __GLIBC__
+  const struct mallinfo2 info = mallinfo2();
+  return info.uordblks + info.hblkhd;
+#else
+  return 0;
+#endif
+}
+
 /* 300,000 features that one row each has make histograms large, so that few are kept; they cannot be split by. */
 static void check_with_few_histograms(uint32_t leaves) {
   enum { ROWS = 3000, MANY = 100 };
@@ -107,13 +119,14 @@ static void check_with_few_histograms(uint32_t leaves) {
   fw_spin_pool *pool = NULL;
   fw_booster *booster = NULL;
   assert_int_equal(fw_spin_pool_create(&pool, 2, NULL), FURROW_OK);
+  const size_t before = bytes_in_use();
   assert_int_equal(fw_booster_create(&booster, &plan, pool, NULL), FURROW_OK);
   assert_int_equal(fw_booster_scan_rows(booster, &batch, 1, NULL), FURROW_OK);
   assert_int_equal(fw_booster_choose_cuts(booster, NULL), FURROW_OK);
   assert_int_equal(fw_booster_add_rows(booster, &batch, 1, NULL), FURROW_OK);
   assert_int_equal(fw_booster_begin(booster, other, NULL), FURROW_OK);
   assert_int_equal(fw_booster_round(booster, NULL), FURROW_OK);
-  assert_true(fw_booster_memory(booster) < (size_t)300 << 20);
+  assert_true(bytes_in_use() - before < (size_t)300 << 20);
   assert_same_forest(forest, other);
   fw_booster_free(booster);
   fw_spin_pool_free(pool);
@@ -201,7 +214,7 @@ static double booster_loss(const fw_booster *booster, bool valid, const fw_plan 
   fw_tally *tally = NULL;
   furrow_learn_metrics metrics;
   assert_int_equal(fw_tally_create(&tally, &plan->graph, NULL), FURROW_OK);
-  fw_booster_tally(booster, valid, 1, tally);
+  assert_int_equal(fw_booster_tally(booster, valid, 1, tally, NULL), FURROW_OK);
   fw_tally_metrics(tally, &metrics);
   fw_tally_free(tally);
   return metrics.loss;
@@ -446,7 +459,7 @@ static void expect_refused(furrow_status found, const furrow_error *err, furrow_
   assert_string_equal(err->message, message);
 }
 
-/* Calls that come too early, too late or twice; what the booster holds at each step is counted. */
+/* Calls that come too early, too late or twice. */
 static void calls_out_of_order_are_refused(void **state) {
   (void)state;
   table_rules rules = usual;
@@ -461,10 +474,7 @@ static void calls_out_of_order_are_refused(void **state) {
   static const char early[] = "rows are taken after the cuts, before the rounds";
   assert_int_equal(fw_spin_pool_create(&pool, 1, NULL), FURROW_OK);
   assert_int_equal(fw_booster_create(&b, &plan, pool, &err), FURROW_OK);
-  const size_t nothing = fw_booster_memory(b);
   assert_int_equal(table_pass(&t, &lists, 0, t.rows, 500, b, fw_booster_scan_rows, &err), FURROW_OK);
-  const size_t scanned = fw_booster_memory(b);
-  assert_true(scanned > nothing + t.rows * sizeof(float));
   expect_refused(table_pass(&t, &lists, 0, t.rows, 500, b, fw_booster_add_rows, &err), &err, FURROW_E_STATE, early);
   expect_refused(fw_booster_begin(b, empty, &err), &err, FURROW_E_STATE, "rounds begin once, after the rows are taken");
   assert_int_equal(fw_booster_choose_cuts(b, &err), FURROW_OK);
@@ -482,7 +492,6 @@ static void calls_out_of_order_are_refused(void **state) {
   expect_refused(table_pass(&t, &lists, 0, 1, 1, b, fw_booster_add_valid_rows, &err), &err, FURROW_E_STATE, early);
   assert_int_equal(fw_booster_round(b, &err), FURROW_OK);
   assert_int_equal(grown->trees, 3);
-  assert_true(fw_booster_memory(b) > t.rows * (2 * sizeof(float) + sizeof(double)));
   fw_booster_free(b);
   fw_spin_pool_free(pool);
   fw_forest_free(grown);
@@ -507,7 +516,6 @@ static void ranked_rows_need_groups(void **state) {
   assert_int_equal(fw_spin_pool_create(&pool, 1, NULL), FURROW_OK);
   assert_int_equal(table_boost(&t, NULL, t.rows, &plan, pool, forest, &b, &err), FURROW_OK);
   assert_int_equal(fw_booster_round(b, &err), FURROW_OK);
-  assert_true(fw_booster_memory(b) > t.rows * 6 * sizeof(double));
   fw_booster_free(b);
   b = NULL;
   fw_forest_free(forest);

@@ -1,6 +1,6 @@
 /* tests/unit/learn/test_contributions.c: contributions of features against Shapley values by their definition, over all
  * sets of features; weights; models that have neither. */
-#include "learn/forest/forest_files.h"
+#include "learn/forest/forest.h"
 #include "learn/score/scorer.h"
 #include "support/failing_alloc.h"
 #include "support/made_clicks.h"

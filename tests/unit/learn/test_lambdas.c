@@ -1,5 +1,5 @@
 /* tests/unit/learn/test_lambdas.c: rows in groups: NDCG, and gradients against plain sums over pairs. */
-#include "learn/forest/lambdas.h"
+#include "learn/forest/gradients.h"
 
 #include <math.h>
 #include <stdlib.h>

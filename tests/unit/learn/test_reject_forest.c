@@ -1,6 +1,6 @@
 /* tests/unit/learn/test_reject_forest.c: each model of tests/reject/forest is refused as its list says: status, file,
  * byte, message; with one thread and with two. */
-#include "learn/forest/forest_files.h"
+#include "learn/forest/forest.h"
 #include "support/reject_list.h"
 
 static furrow_status read_folder(const char *name, unsigned threads, furrow_error *err) {

@@ -1,6 +1,5 @@
 /* tests/unit/learn/test_trees.c: what a scorer says of its trees: shape, nodes, importance, descriptions. */
-#include "learn/forest/forest_files.h"
-#include "learn/forest/forest_trees.h"
+#include "learn/forest/forest.h"
 #include "support/failing_alloc.h"
 #include "support/learn_conf.h"
 #include "support/made_forest.h"

@@ -106,7 +106,7 @@ static furrow_status count_figures(const rank_run *r, const fw_booster *booster,
                                    furrow_learn_metrics *figures, furrow_error *err) {
   fw_tally *tally = NULL;
   FW_TRY(fw_tally_create(&tally, &r->job->plan->graph, err));
-  const furrow_status status = fw_booster_tally_all(booster, valid, every, tally, err);
+  const furrow_status status = fw_booster_tally(booster, valid, every, tally, err);
   fw_tally_metrics(tally, figures);
   fw_tally_free(tally);
   return status;

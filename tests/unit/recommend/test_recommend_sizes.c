@@ -2,6 +2,7 @@
  * initialised are refused, before the model is looked at: calls of a recommender get none. */
 #include "furrow/learn.h"
 #include "furrow/recommend.h"
+#include "learn/conf/model_dir.h"
 #include "learn/parameters/parameters_save.h"
 #include "support/given_sizes.h"
 #include "support/own_dir.h"

@@ -1,9 +1,9 @@
-/* learn/forest/lambdas.c: gradients and hessians of rows that are ranked within groups.
+/* learn/forest/ranking_gradients.c: gradients and hessians of rows that are ranked within groups.
  *
  * Rows are put in the order of their scores; a pair of different labels pushes the better row up and the other one down
  * by the slope of ln(1 + exp(-difference of scores)), times what swapping them would change of NDCG. Loops over pairs
- * are plain C that compilers turn into vectors (this file is compiled with -O3). */
-#include "learn/forest/lambdas.h"
+ * are plain C that compilers can turn into vectors. */
+#include "learn/forest/gradients.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -12,7 +12,6 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/sort.h"
-#include "learn/forest/gradients.h"
 
 enum { BLOCK = 64, PARTIAL_SUMS = 8, MOST_TASKS = 256 };
 #define NEAR 0.01F /* added to the distance of two scores, which divides their pair: far ones are settled */
@@ -54,11 +53,6 @@ void fw_lambdas_clear(fw_lambdas *l) {
   void *const arrays[] = {l->gradient, l->hessian, l->score, l->gain, l->g, l->h, l->ideal, l->discount, l->key};
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) fw_free(arrays[i]);
   *l = (fw_lambdas){0};
-}
-
-size_t fw_lambdas_memory(const fw_lambdas *l) {
-  if (!l->groups) return 0;
-  return l->groups->begin[l->groups->count] * (6 * sizeof *l->score + sizeof *l->key);
 }
 
 /* ---- The order of a group ---- */

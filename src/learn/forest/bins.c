@@ -1,14 +1,56 @@
-/* learn/forest/binned.c: rows into bins, and bins by feature. */
-#include "learn/forest/binned.h"
+/* learn/forest/bins.c: cuts of features, rows into bins, and bins by feature. */
+#include "learn/forest/bins.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/sort.h"
 #include "kern/math/trees.h"
 
 enum { ROWS_AT_ONCE = 512, LINE = 64 };
+
+/* ---- Cuts ----------------------------------------------------------------------------------------------- */
+
+void fw_cuts_free(fw_cuts *cuts) {
+  if (!cuts) return;
+  void *const arrays[] = {cuts->feature, cuts->cut, cuts->edge, cuts->full_edge, cuts->pivot, cuts->by_id};
+  for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) fw_free(arrays[i]);
+  fw_free(cuts);
+}
+
+uint32_t fw_cuts_find(const fw_cuts *cuts, uint64_t id) {
+  const size_t at = fw_lower_bound_u64(&cuts->by_id->id, cuts->count, sizeof *cuts->by_id, id);
+  return at < cuts->count && cuts->by_id[at].id == id ? cuts->by_id[at].feature : FW_NO_FEATURE;
+}
+
+int32_t fw_cuts_last_left(const fw_cuts *cuts, uint32_t feature, double value) {
+  const fw_cut_feature *f = &cuts->feature[feature];
+  if ((double)f->most <= value) return (int32_t)f->bins - 1;
+  int32_t bins = 0;
+  while (bins + 1 < (int32_t)f->bins && cuts->cut[f->first_cut + (size_t)bins] <= value) bins++;
+  return bins - 1;
+}
+
+double fw_cut_between(float a, float b) {
+  const double low = a == -INFINITY ? -0x1p129 : (double)a, high = b == INFINITY ? 0x1p129 : (double)b;
+  return (low + high) / 2;
+}
+
+size_t fw_counts_to_places(size_t *at, size_t blocks, size_t keys, size_t spare, size_t *end) {
+  size_t next = 0;
+  for (size_t key = 0; key < keys; key++) {
+    next += spare;
+    for (size_t block = 0; block < blocks; block++) {
+      const size_t count = at[block * keys + key];
+      at[block * keys + key] = next;
+      next += count;
+    }
+    end[key] = next;
+  }
+  return next;
+}
 
 /* ---- Memory --------------------------------------------------------------------------------------------- */
 
@@ -20,16 +62,10 @@ static size_t stride_for(size_t bytes) {
   return stride >= bytes ? stride : (bytes + 15) / 16 * 16;
 }
 
-static furrow_status resize(void *array, size_t count, size_t size, furrow_error *err) {
-  void **memory = array;
-  return fw_realloc(memory, count, size, err);
-}
-
 /* Rows begin where cache lines do, so that few rows have bytes in two. */
 static furrow_status grow_bytes(fw_binned *b, size_t capacity, furrow_error *err) {
   void *memory = NULL;
-  furrow_status status = fw_alloc(&memory, capacity + LINE, b->stride, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_alloc(&memory, capacity + LINE, b->stride, err));
   fw_prefer_large_pages(memory, (capacity + LINE) * b->stride);
   uint8_t *aligned = (uint8_t *)(((uintptr_t)memory + LINE - 1) / LINE * LINE);
   if (b->rows) memcpy(aligned, b->byte, b->rows * b->stride);
@@ -42,29 +78,23 @@ static furrow_status grow_bytes(fw_binned *b, size_t capacity, furrow_error *err
 static furrow_status grow_rows(fw_binned *b, size_t rows, furrow_error *err) {
   if (rows <= b->row_capacity) return FURROW_OK;
   const size_t capacity = b->row_capacity + b->row_capacity / 2 > rows ? b->row_capacity + b->row_capacity / 2 : rows;
-  size_t *ends = b->end ? b->end - 1 : NULL;
-  furrow_status status = resize(&b->label, capacity, sizeof *b->label, err);
-  if (status == FURROW_OK && b->weight) status = resize(&b->weight, capacity, sizeof *b->weight, err);
-  if (status == FURROW_OK && b->stride) status = grow_bytes(b, capacity, err);
-  if (status == FURROW_OK && b->cuts->count > b->cuts->dense) {
-    status = resize(&ends, capacity + 1, sizeof *ends, err);
-    if (status == FURROW_OK) {
-      ends[0] = 0;
-      b->end = ends + 1;
-    }
+  FW_TRY(fw_realloc((void **)&b->label, capacity, sizeof *b->label, err));
+  if (b->weight) FW_TRY(fw_realloc((void **)&b->weight, capacity, sizeof *b->weight, err));
+  if (b->stride) FW_TRY(grow_bytes(b, capacity, err));
+  if (b->cuts->count > b->cuts->dense) {
+    size_t *ends = b->end ? b->end - 1 : NULL;
+    FW_TRY(fw_realloc((void **)&ends, capacity + 1, sizeof *ends, err));
+    ends[0] = 0;
+    b->end = ends + 1;
   }
-  if (status == FURROW_OK) b->row_capacity = capacity;
-  return status;
+  b->row_capacity = capacity;
+  return FURROW_OK;
 }
 
 furrow_status fw_binned_init(fw_binned *b, const fw_cuts *cuts, size_t rows, size_t entries, furrow_error *err) {
-  memset(b, 0, sizeof *b);
-  b->cuts = cuts;
-  b->stride = stride_for(cuts->dense);
-  furrow_status status = grow_rows(b, rows, err);
-  if (status == FURROW_OK && entries)
-    status = fw_grow((void **)&b->bin, &b->entry_capacity, entries, sizeof *b->bin, err);
-  return status;
+  *b = (fw_binned){.cuts = cuts, .stride = stride_for(cuts->dense)};
+  FW_TRY(grow_rows(b, rows, err));
+  return entries ? fw_grow((void **)&b->bin, &b->entry_capacity, entries, sizeof *b->bin, err) : FURROW_OK;
 }
 
 void fw_binned_clear(fw_binned *b) {
@@ -77,21 +107,11 @@ void fw_binned_clear(fw_binned *b) {
   memset(b, 0, sizeof *b);
 }
 
-size_t fw_binned_memory(const fw_binned *b) {
-  size_t bytes = b->row_capacity * (sizeof(float) * (b->weight ? 2 : 1) + b->stride + (b->end ? sizeof *b->end : 0));
-  bytes += b->entry_capacity * sizeof *b->bin;
-  if (b->column) bytes += b->rows * b->cuts->dense;
-  if (b->column_row) bytes += b->entries * (sizeof *b->column_row + (b->column_bin ? 1 : 0));
-  if (b->column_end) bytes += (b->cuts->count - b->cuts->dense + 1) * sizeof *b->column_end;
-  return bytes;
-}
-
 /* ---- Rows ----------------------------------------------------------------------------------------------- */
 
 /* The first rows that come with weights: those before them had 1. */
 static furrow_status keep_weights(fw_binned *b, furrow_error *err) {
-  furrow_status status = resize(&b->weight, b->row_capacity, sizeof *b->weight, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_realloc((void **)&b->weight, b->row_capacity, sizeof *b->weight, err));
   for (size_t i = 0; i < b->rows; i++) b->weight[i] = 1;
   return FURROW_OK;
 }
@@ -247,8 +267,7 @@ static void transpose_rows(void *context, size_t i) {
 }
 
 static furrow_status transpose_bytes(fw_binned *b, fw_spin_pool *pool, furrow_error *err) {
-  furrow_status status = fw_alloc((void **)&b->column, b->rows, b->cuts->dense, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_alloc((void **)&b->column, b->rows, b->cuts->dense, err));
   fw_prefer_large_pages(b->column, b->rows * b->cuts->dense);
   fw_spin_pool_run(pool, (b->rows + ROWS_AT_ONCE - 1) / ROWS_AT_ONCE, transpose_rows, b);
   return FURROW_OK;
@@ -292,37 +311,14 @@ static void fill_block(void *context, size_t block) {
   }
 }
 
-/* Counts become places: features in order, blocks of each in order. */
-static void place_blocks(turner *t) {
-  size_t sum = 0;
-  for (size_t f = 0; f < t->sparse; f++) {
-    for (size_t block = 0; block < t->blocks; block++) {
-      size_t *at = &t->at[block * t->sparse + f];
-      const size_t count = *at;
-      *at = sum;
-      sum += count;
-    }
-    t->binned->column_end[f] = sum;
-  }
-}
-
 static furrow_status make_columns(fw_binned *b, size_t sparse, furrow_error *err) {
   size_t *ends = NULL;
-  furrow_status status = fw_alloc((void **)&ends, sparse + 1, sizeof *ends, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_alloc((void **)&ends, sparse + 1, sizeof *ends, err));
   ends[0] = 0;
   b->column_end = ends + 1;
-  status = fw_alloc((void **)&b->column_row, b->entries, sizeof *b->column_row, err);
-  if (status == FURROW_OK && b->cuts->single > b->cuts->dense)
-    status = fw_alloc((void **)&b->column_bin, b->entries, sizeof *b->column_bin, err);
-  return status;
-}
-
-static void name_owners(turner *t) {
-  const fw_cuts *cuts = t->binned->cuts;
-  uint32_t *owner = t->owner;
-  for (size_t f = 0; f < t->sparse; f++)
-    for (uint32_t i = 0; i < cuts->feature[cuts->dense + f].bins; i++) *owner++ = (uint32_t)f;
+  FW_TRY(fw_alloc((void **)&b->column_row, b->entries, sizeof *b->column_row, err));
+  if (b->cuts->single == b->cuts->dense) return FURROW_OK;
+  return fw_alloc((void **)&b->column_bin, b->entries, sizeof *b->column_bin, err);
 }
 
 static furrow_status transpose_lists(fw_binned *b, fw_spin_pool *pool, furrow_error *err) {
@@ -333,9 +329,10 @@ static furrow_status transpose_lists(fw_binned *b, fw_spin_pool *pool, furrow_er
     status = fw_alloc((void **)&t.owner, cuts->bins - cuts->first_sparse_bin, sizeof *t.owner, err);
   if (status == FURROW_OK) status = fw_alloc_zero((void **)&t.at, t.blocks, t.sparse * sizeof *t.at, err);
   if (status == FURROW_OK) {
-    name_owners(&t);
+    for (size_t f = cuts->dense, bin = 0; f < cuts->count; f++)
+      for (uint32_t i = 0; i < cuts->feature[f].bins; i++) t.owner[bin++] = (uint32_t)(f - cuts->dense);
     fw_spin_pool_run(pool, t.blocks, count_block, &t);
-    place_blocks(&t);
+    fw_counts_to_places(t.at, t.blocks, t.sparse, 0, b->column_end);
     fw_spin_pool_run(pool, t.blocks, fill_block, &t);
   }
   fw_free(t.owner);
@@ -344,8 +341,7 @@ static furrow_status transpose_lists(fw_binned *b, fw_spin_pool *pool, furrow_er
 }
 
 furrow_status fw_binned_finish(fw_binned *b, fw_spin_pool *pool, furrow_error *err) {
-  furrow_status status = grow_rows(b, b->rows ? b->rows : 1, err); /* a rank may have none: lists need their begin */
-  if (status == FURROW_OK && b->stride) status = transpose_bytes(b, pool, err);
-  if (status == FURROW_OK && b->cuts->count > b->cuts->dense) status = transpose_lists(b, pool, err);
-  return status;
+  FW_TRY(grow_rows(b, b->rows ? b->rows : 1, err)); /* a rank may have none: lists need their begin */
+  if (b->stride) FW_TRY(transpose_bytes(b, pool, err));
+  return b->cuts->count > b->cuts->dense ? transpose_lists(b, pool, err) : FURROW_OK;
 }

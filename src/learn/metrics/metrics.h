@@ -1,10 +1,10 @@
-/* learn/score/metrics.h: figures of scored rows. */
-#ifndef FW_LEARN_SCORE_METRICS_H
-#define FW_LEARN_SCORE_METRICS_H
+/* learn/metrics/metrics.h: figures of scored rows. */
+#ifndef FW_LEARN_METRICS_METRICS_H
+#define FW_LEARN_METRICS_METRICS_H
 
 #include "comm/collectives.h"
 #include "learn/conf/conf.h"
-#include "learn/score/ranking.h"
+#include "learn/metrics/ranking.h"
 
 /* A confusion matrix of more classes is not kept: it would need more than 8 MiB. */
 enum { FW_CONFUSION_CLASSES = 1024 };
@@ -51,6 +51,18 @@ furrow_status fw_tally_reduce(fw_tally *tally, const furrow_comm *comm, furrow_e
  * bits of one process. Then the tally is for fw_tally_metrics alone, until it is cleared. */
 furrow_status fw_tally_add_by_rank(fw_tally *tally, const furrow_comm *comm, void (*add)(void *user, fw_tally *tally),
                                    void *user, furrow_error *err) FURROW_MUST_USE;
+
+/* Rows that have their scores: those of output 0 for all rows, of output 1 … */
+typedef struct fw_scored_rows {
+  const double *score;
+  size_t count;
+  const float *label, *weight; /* weight NULL: all 1 */
+  uint64_t first;              /* number of the first row among those of all ranks */
+} fw_scored_rows;
+/* Adds every `every`-th of all ranks' rows, in their order and with several threads: each rank has the sums of one
+ * process, to the last bit. Over several ranks the tally is for fw_tally_metrics alone, until it is cleared. */
+furrow_status fw_tally_add_scored(fw_tally *tally, const fw_scored_rows *rows, size_t every, const furrow_comm *comm,
+                                  fw_spin_pool *pool, furrow_error *err) FURROW_MUST_USE;
 
 /* Whether models of a loss have the figure at this place of furrow_learn_metrics. */
 bool fw_loss_has_metric(fw_loss_type loss, size_t offset);

@@ -1,5 +1,5 @@
-/* learn/score/metrics.c: figures of scored rows. */
-#include "learn/score/metrics.h"
+/* learn/metrics/metrics.c: figures of scored rows. */
+#include "learn/metrics/metrics.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/params.h"
-#include "learn/net/net.h"
+#include "learn/metrics/loss.h"
 
 enum { SUM_ROWS, SUM_WEIGHT, SUM_LOSS, SUM_LOGLOSS, SUM_SQUARE, SUM_ABSOLUTE, SUM_LABEL, SUM_SCORE, SUMS };
 
@@ -307,6 +307,78 @@ furrow_status fw_tally_add_by_rank(fw_tally *t, const furrow_comm *comm, void (*
     if (comm->ranks > 1) FW_TRY(take_sums(t, comm, r, err));
   }
   return t->ranking ? fw_ranking_sum_ranks(t->ranking, comm, err) : FURROW_OK;
+}
+
+/* ---- Rows that have their scores ------------------------------------------------------------------------ */
+
+/* Rows that one task finds the terms of, and how many tasks at most. */
+enum { TERM_ROWS = 1 << 10, TERM_TASKS = 64 };
+
+/* Rows first, first + every … are added; what can be found of them one by one, all threads find beforehand. */
+typedef struct scored_job {
+  const fw_graph *graph;
+  const fw_scored_rows *rows;
+  fw_spin_pool *pool;
+  size_t first, every, count;
+  size_t from, to; /* of them: those that are found now */
+  double *out;     /* of a row, for each task */
+  fw_tally_row *found;
+  size_t kept; /* the number of the first one that is kept */
+} scored_job;
+
+/* The outputs of a row; `task` has memory for them. */
+static const double *outputs_of(const scored_job *job, size_t row, size_t task) {
+  if (job->graph->loss != FW_LOSS_SOFTMAX) return job->rows->score + row;
+  double *out = job->out + task * job->graph->outputs;
+  for (size_t c = 0; c < job->graph->outputs; c++) out[c] = job->rows->score[c * job->rows->count + row];
+  return out;
+}
+
+static void find_rows(void *context, size_t task) {
+  const scored_job *job = context;
+  const fw_scored_rows *rows = job->rows;
+  const size_t begin = job->from + task * TERM_ROWS, end = job->to - begin < TERM_ROWS ? job->to : begin + TERM_ROWS;
+  for (size_t i = begin; i < end; i++) {
+    const size_t row = job->first + i * job->every;
+    const double *out = outputs_of(job, row, task);
+    job->found[i - job->kept] = (fw_tally_row){.terms = fw_row_terms_of(job->graph, out, (double)rows->label[row]),
+                                               .out = *out,
+                                               .label = rows->label[row],
+                                               .weight = rows->weight ? rows->weight[row] : 1};
+  }
+}
+
+/* All rows of this rank are found before its turn. */
+static void add_found(void *user, fw_tally *tally) {
+  const scored_job *job = user;
+  fw_tally_add_rows(tally, job->found, job->count, false, job->pool);
+}
+
+static furrow_status add_scored(fw_tally *t, scored_job *job, const furrow_comm *comm, furrow_error *err) {
+  const size_t most = (size_t)TERM_TASKS * TERM_ROWS;
+  const bool alone = comm->ranks == 1;
+  for (; job->from < job->count; job->from = job->to) {
+    job->to = job->count - job->from < most ? job->count : job->from + most;
+    job->kept = alone ? job->from : 0;
+    fw_spin_pool_run(job->pool, (job->to - job->from + TERM_ROWS - 1) / TERM_ROWS, find_rows, job);
+    if (alone) fw_tally_add_rows(t, job->found, job->to - job->from, job->to == job->count, job->pool);
+  }
+  return alone ? FURROW_OK : fw_tally_add_by_rank(t, comm, add_found, job, err);
+}
+
+furrow_status fw_tally_add_scored(fw_tally *t, const fw_scored_rows *rows, size_t every, const furrow_comm *comm,
+                                  fw_spin_pool *pool, furrow_error *err) {
+  scored_job job = {.graph = t->graph, .rows = rows, .every = every, .pool = pool};
+  job.first = (size_t)((every - rows->first % every) % every);
+  job.count = job.first < rows->count ? (rows->count - job.first - 1) / every + 1 : 0;
+  const size_t most = (size_t)TERM_TASKS * TERM_ROWS, kept = comm->ranks == 1 && most < job.count ? most : job.count;
+  furrow_status status = fw_alloc((void **)&job.found, kept, sizeof *job.found, err);
+  if (status == FURROW_OK) status = fw_alloc((void **)&job.out, t->graph->outputs, TERM_TASKS * sizeof *job.out, err);
+  status = fw_comm_share_status(comm, status, err);
+  if (status == FURROW_OK) status = add_scored(t, &job, comm, err);
+  fw_free(job.found);
+  fw_free(job.out);
+  return status;
 }
 
 /* ---- Classes -------------------------------------------------------------------------------------------- */
