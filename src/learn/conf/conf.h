@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/number_out.h"
 #include "furrow/learn.h"
 
 /* X(name, Angel's class name): types of layers; in JSON in any case */
@@ -181,6 +182,9 @@ typedef struct fw_data_conf {
 
 /* A label as it is compared: rows that are read have floats, so that 0.1 must be the nearest float. */
 double fw_label_number(double label);
+/* A label as people write it: 3, 0.1; returns `text`. */
+enum { FW_LABEL_TEXT = FW_NUMBER_TEXT + 1 };
+const char *fw_label_text(char text[FW_LABEL_TEXT], double label);
 
 typedef struct fw_model_conf {
   const char *algorithm;             /* short name; NULL: the graph is from JSON */

@@ -227,6 +227,12 @@ double fw_label_number(double label) {
   return label == trunc(label) ? label : (double)(float)label;
 }
 
+const char *fw_label_text(char text[FW_LABEL_TEXT], double label) {
+  const bool whole = label == trunc(label) && fabs(label) < 1e15;
+  text[whole ? fw_write_f64(text, label) : fw_write_f32(text, (float)label)] = 0;
+  return text;
+}
+
 static furrow_status take_labels(plan_memory *memory, const char *text, furrow_error *err) {
   fw_data_conf *data = &memory->plan.data;
   void *taken = NULL;
