@@ -265,15 +265,15 @@ typedef struct fw_plan {
   void *memory;
 } fw_plan;
 
-/* Resolves, and checks what furrow_learn_conf_check does. `has_fields`: the data has fields (libffm): then a slot
- * of an embedding is a field. Where no consumer of an embedding needs fixed slots (all are BiInnerSumCross or
- * BiInteractionCross) its slots are free. The plan is independent of the conf. */
-furrow_status fw_plan_create(fw_plan **plan, const furrow_learn_conf *conf, bool has_fields,
-                             furrow_error *err) FURROW_MUST_USE;
-/* The same; the data format says whether rows have fields (libffm, libfm). */
+/* Resolves, and checks what furrow_learn_conf_check does. Where no consumer of an embedding needs fixed slots (all are
+ * BiInnerSumCross or BiInteractionCross) its slots are free. The plan is independent of the conf. */
 furrow_status fw_plan_of_conf(fw_plan **plan, const furrow_learn_conf *conf, furrow_error *err) FURROW_MUST_USE;
+/* Whether the rows of a data format have fields: then a slot of an embedding is a field. */
 bool fw_format_has_fields(const char *format);
 void fw_plan_free(fw_plan *plan);
+/* One number for all of a plan that the numbers of a training depend on; how many epochs there are to be is not among
+ * them. */
+furrow_status fw_plan_fingerprint(const fw_plan *plan, uint64_t *fingerprint, furrow_error *err) FURROW_MUST_USE;
 furrow_status fw_learn_conf_copy(furrow_learn_conf **copy, const furrow_learn_conf *conf,
                                  furrow_error *err) FURROW_MUST_USE;
 
@@ -299,11 +299,10 @@ bool fw_activation_drops(fw_activation activation);
 /* Arrays of state that an optimizer keeps for a weight. */
 size_t fw_optimizer_state(fw_optimizer_type type);
 
-/* A learning rate for features of about unit scale and batches of 32; of FTRL its alpha, which goes with this beta. */
+/* A learning rate for features of about unit scale and batches of 32; of FTRL its alpha. */
 double fw_recommended_rate(fw_optimizer_type type);
 /* Whether some layer is trained by an optimizer with a rate: any but FTRL and AdaDelta. */
 bool fw_graph_has_rate(const fw_graph *graph);
-#define FW_RECOMMENDED_FTRL_BETA 0.001
 
 /* The learning rate of step n = 1, 2 … (epochs, or batches with decay_on_batch): n alone decides. */
 double fw_decay_rate(const fw_train_conf *train, uint64_t n);

@@ -7,7 +7,6 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/number_out.h"
-#include "learn/data/minibatch.h"
 
 /* ---- Counts, which stop at FW_COUNT_UNKNOWN ---- */
 

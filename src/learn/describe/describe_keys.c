@@ -3,7 +3,6 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "learn/checkpoint/checkpoint.h"
 #include "learn/describe/describe.h"
 
 /* What is trained, and where from and where to, is not how. */
