@@ -157,9 +157,8 @@ furrow_status fw_checkpoint_check_magic(const char *path, furrow_error *err) {
   char magic[8] = {0};
   size_t got = 0;
   fw_input *input = NULL;
-  furrow_status status = fw_input_open_regular(&input, path, err);
-  if (status != FURROW_OK) return status;
-  status = fw_input_read_at(input, magic, sizeof magic, 0, &got, err);
+  FW_TRY(fw_input_open_regular(&input, path, err));
+  furrow_status status = fw_input_read_at(input, magic, sizeof magic, 0, &got, err);
   fw_input_close(input);
   if (status != FURROW_OK || memcmp(magic, FW_CHECKPOINT_MAGIC, sizeof magic) == 0) return status;
   return fw_checkpoint_fail(err, FURROW_E_FORMAT, 0, "not a checkpoint of a training");
@@ -237,8 +236,7 @@ furrow_status fw_checkpoint_check_parts(const unsigned char *bytes, furrow_error
 furrow_status fw_checkpoint_check_plan(const unsigned char *bytes, const fw_snapshot_ops *snapshot_ops,
                                        furrow_error *err) {
   uint64_t fingerprint;
-  furrow_status status = fw_plan_fingerprint(snapshot_ops->plan, &fingerprint, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_plan_fingerprint(snapshot_ops->plan, &fingerprint, err));
   if (fw_get_le64(bytes + FW_CHECKPOINT_AT_FINGERPRINT) != fingerprint ||
       fw_get_le32(bytes + FW_CHECKPOINT_AT_ELEMENT) != snapshot_ops->element)
     return fw_checkpoint_fail(err, FURROW_E_STALE, FW_CHECKPOINT_AT_FINGERPRINT,
@@ -251,8 +249,7 @@ furrow_status fw_checkpoint_check_plan(const unsigned char *bytes, const fw_snap
 furrow_status fw_checkpoint_decode_history(const unsigned char *bytes, fw_checkpoint *checkpoint, furrow_error *err) {
   const size_t epochs = fw_get_le32(bytes + FW_CHECKPOINT_AT_EPOCHS);
   void *memory;
-  furrow_status status = fw_alloc(&memory, epochs, sizeof *checkpoint->history, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_alloc(&memory, epochs, sizeof *checkpoint->history, err));
   checkpoint->history = memory;
   checkpoint->epochs = epochs;
   for (size_t i = 0; i < epochs; i++) {

@@ -194,12 +194,10 @@ static void close_part(opened_part *part) {
 
 static furrow_status open_part(const loading *l, unsigned rank, opened_part *part, furrow_error *err) {
   const uint64_t history = fw_get_le32(l->head + FW_CHECKPOINT_AT_EPOCHS) * (uint64_t)FW_CHECKPOINT_EPOCH;
-  furrow_status status = l->in_parts
-                             ? fw_checkpoint_name_part(&part->path, l->path, fw_get_le64(fw_checkpoint_table(l->head)),
-                                                       rank, l->parts, err)
-                             : fw_strndup(&part->path, l->path, strlen(l->path), err);
-  if (status != FURROW_OK) return status;
-  status = open_file(&part->input, part->path, &part->size, part->header, err);
+  FW_TRY(l->in_parts ? fw_checkpoint_name_part(&part->path, l->path, fw_get_le64(fw_checkpoint_table(l->head)), rank,
+                                               l->parts, err)
+                     : fw_strndup(&part->path, l->path, strlen(l->path), err));
+  furrow_status status = open_file(&part->input, part->path, &part->size, part->header, err);
   if (status == FURROW_E_NOT_FOUND) /* which would mean that none was saved */
     status = fw_fail(err, FURROW_E_FORMAT, "part %u-of-%u of the checkpoint is missing", rank, l->parts);
   if (status == FURROW_OK && l->in_parts) status = check_part(l, rank, part, err);
@@ -330,8 +328,7 @@ static furrow_status load_either(const char *path, fw_checkpoint *checkpoint, co
                                  const furrow_comm *comm, furrow_error *err) {
   loading l = {.path = path, .snapshot_ops = snapshot_ops, .comm = comm};
   bool parts = false;
-  furrow_status status = fw_comm_share_status(comm, find_parts(path, &parts, err), err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_comm_share_status(comm, find_parts(path, &parts, err), err));
   if (snapshot_ops->take && (parts || comm->ranks > 1)) return load_by_part(&l, checkpoint, err);
   return load_whole(path, checkpoint, snapshot_ops, err);
 }

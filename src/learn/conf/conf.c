@@ -98,8 +98,7 @@ furrow_status furrow_learn_conf_set(furrow_learn_conf *conf, const char *key, co
   if (found == FW_KEYS) return fw_conf_set_angel(conf, key, value, err);
   if (fw_key_parse(found, value, strlen(value), &parsed, &spec) != FURROW_OK) return bad_value(key, value, &spec, err);
   const char *kept = parsed.text ? parsed.text : value;
-  furrow_status status = fw_strndup(&text, kept, strlen(kept), err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_strndup(&text, kept, strlen(kept), err));
   fw_free((void *)(uintptr_t)conf->keys[found].text);
   conf->keys[found] = parsed;
   conf->keys[found].text = text;
@@ -200,8 +199,7 @@ const char *furrow_learn_conf_get(const furrow_learn_conf *conf, const char *key
 
 furrow_status fw_graph_spec_create(fw_graph_spec **graph, furrow_error *err) {
   void *memory = NULL;
-  furrow_status status = fw_alloc_zero(&memory, 1, sizeof(fw_graph_spec), err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_alloc_zero(&memory, 1, sizeof(fw_graph_spec), err));
   *graph = memory;
   (*graph)->users = 1;
   return FURROW_OK;
@@ -216,8 +214,7 @@ void fw_graph_spec_release(fw_graph_spec *graph) {
 
 furrow_status fw_arena_text(fw_arena *arena, const char **copy, const char *text, size_t n, furrow_error *err) {
   void *memory = NULL;
-  furrow_status status = fw_arena_take(arena, &memory, n + 1, 1, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_arena_take(arena, &memory, n + 1, 1, err));
   memcpy(memory, text, n);
   ((char *)memory)[n] = 0;
   *copy = memory;

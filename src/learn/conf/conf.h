@@ -274,6 +274,10 @@ void fw_plan_free(fw_plan *plan);
 /* One number for all of a plan that the numbers of a training depend on; how many epochs there are to be is not among
  * them. */
 furrow_status fw_plan_fingerprint(const fw_plan *plan, uint64_t *fingerprint, furrow_error *err) FURROW_MUST_USE;
+/* Sets the keys of what a model's furrow.json says of the data. E_FORMAT: not such a file; E_UNSUPPORTED: of a later
+ * version. */
+furrow_status fw_model_json_read(furrow_learn_conf *conf, const char *text, size_t size, const char *file,
+                                 furrow_error *err) FURROW_MUST_USE;
 furrow_status fw_learn_conf_copy(furrow_learn_conf **copy, const furrow_learn_conf *conf,
                                  furrow_error *err) FURROW_MUST_USE;
 

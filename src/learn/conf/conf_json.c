@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/suggestion.h"
-#include "learn/conf/conf_json.h"
+#include "learn/conf/conf_data.h"
 
 /* ---- Texts ---- */
 
@@ -24,17 +24,33 @@ furrow_status fw_json_trimmed(furrow_json *json, furrow_json_text *text, furrow_
   return status;
 }
 
-furrow_status fw_json_unknown(furrow_json *json, furrow_json_text member, const char *const *known, size_t count,
-                              furrow_error *err) {
+/* The beginning of a member's name, with a 0 behind it. Returns whether it is all of the name. */
+static bool copy_name(char name[FW_SUGGESTION_LENGTH + 1], furrow_json_text member) {
+  const size_t n = member.size < FW_SUGGESTION_LENGTH ? member.size : FW_SUGGESTION_LENGTH;
+  memcpy(name, member.bytes, n);
+  name[n] = 0;
+  return member.size == n && !memchr(name, 0, n);
+}
+
+static furrow_status refuse_member(furrow_json *json, furrow_json_text member, const char *whose,
+                                   const char *const *known, size_t count, furrow_error *err) {
   char written[FW_SUGGESTION_LENGTH + 1];
   fw_suggestion suggestion = {NULL, SIZE_MAX};
-  const size_t n = member.size < FW_SUGGESTION_LENGTH ? member.size : FW_SUGGESTION_LENGTH;
-  memcpy(written, member.bytes, n);
-  written[n] = 0;
+  copy_name(written, member);
   for (size_t i = 0; i < count; i++) fw_suggestion_offer(&suggestion, written, known[i]);
-  furrow_status status = furrow_json_fail(json, furrow_json_next_offset(json), NULL, err, "is not one of Angel's keys");
+  furrow_status status =
+      furrow_json_fail(json, furrow_json_next_offset(json), NULL, err, "is not one of %s keys", whose);
   if (fw_suggestion_is_near(&suggestion, written)) fw_error_set_hint(err, "did you mean %s?", suggestion.word);
   return status;
+}
+
+furrow_status fw_json_unknown(furrow_json *json, furrow_json_text member, const char *const *known, size_t count,
+                              furrow_error *err) {
+  return refuse_member(json, member, "Angel's", known, count, err);
+}
+
+static furrow_status fail_twice(furrow_json *json, furrow_error *err) {
+  return furrow_json_fail(json, furrow_json_next_offset(json), NULL, err, "is there twice");
 }
 
 /* ---- Plain values ---- */
@@ -69,7 +85,7 @@ static furrow_status read_value(furrow_json *json, fw_key key, bool any, fw_valu
   furrow_json_text text = {NULL, 0};
   fw_value parsed;
   char *copy = NULL;
-  if (value->text) return furrow_json_fail(json, furrow_json_next_offset(json), NULL, err, "is there twice");
+  if (value->text) return fail_twice(json, err);
   furrow_status status = value_text(json, fw_key_kind(key), any, &text, err);
   if (status != FURROW_OK) return status;
   if (fw_key_parse(key, text.bytes, text.size, &parsed, &spec) != FURROW_OK) {
@@ -77,9 +93,8 @@ static furrow_status read_value(furrow_json *json, fw_key key, bool any, fw_valu
     if (spec.hint[0]) fw_error_set_hint(err, "%s", spec.hint);
     return status;
   }
-  status = parsed.text ? fw_strndup(&copy, parsed.text, strlen(parsed.text), err)
-                       : fw_strndup(&copy, text.bytes, text.size, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(parsed.text ? fw_strndup(&copy, parsed.text, strlen(parsed.text), err)
+                     : fw_strndup(&copy, text.bytes, text.size, err));
   *value = parsed;
   value->text = copy;
   return FURROW_OK;
@@ -110,24 +125,14 @@ static furrow_status read_section(furrow_json *json, const char *section, fw_val
 
 /* ---- Keys that Angel does not have ---- */
 
-static furrow_status unknown_key(furrow_json *json, const char *written, furrow_error *err) {
-  const furrow_learn_key *key;
-  fw_suggestion suggestion = {NULL, SIZE_MAX};
-  for (size_t i = 0; (key = furrow_learn_key_at(i)); i++) fw_suggestion_offer(&suggestion, written, key->name);
-  furrow_status status =
-      furrow_json_fail(json, furrow_json_next_offset(json), NULL, err, "is not one of Furrow's keys");
-  if (fw_suggestion_is_near(&suggestion, written)) fw_error_set_hint(err, "did you mean %s?", suggestion.word);
-  return status;
-}
-
 /* A number, true or false stand for their text. */
 static furrow_status read_key(furrow_json *json, furrow_json_text member, fw_value keys[FW_KEYS], furrow_error *err) {
   char name[FW_SUGGESTION_LENGTH + 1];
-  const size_t n = member.size < FW_SUGGESTION_LENGTH ? member.size : FW_SUGGESTION_LENGTH;
-  memcpy(name, member.bytes, n);
-  name[n] = 0;
-  const fw_key key = member.size == n && !memchr(name, 0, n) ? fw_key_find(name) : FW_KEYS;
-  return key == FW_KEYS ? unknown_key(json, name, err) : read_value(json, key, true, &keys[key], err);
+  const char *known[FW_KEYS];
+  const fw_key key = copy_name(name, member) ? fw_key_find(name) : FW_KEYS;
+  if (key != FW_KEYS) return read_value(json, key, true, &keys[key], err);
+  for (size_t i = 0; i < FW_KEYS; i++) known[i] = fw_key_facts((fw_key)i)->name;
+  return refuse_member(json, member, "Furrow's", known, FW_KEYS, err);
 }
 
 static furrow_status read_keys(furrow_json *json, fw_value keys[FW_KEYS], furrow_error *err) {
@@ -159,7 +164,7 @@ static furrow_status read_member(furrow_json *json, furrow_json_text member, fw_
                                  furrow_error *err) {
   for (size_t i = 0; i < SECTIONS; i++) {
     if (!furrow_json_is(member, section_names[i])) continue;
-    if (*seen & 1u << i) return furrow_json_fail(json, furrow_json_next_offset(json), NULL, err, "is there twice");
+    if (*seen & 1u << i) return fail_twice(json, err);
     *seen |= 1u << i;
     return read_part(json, i, spec, err);
   }
@@ -205,7 +210,7 @@ static size_t member_count(const typed_object *object) {
   return n;
 }
 
-furrow_status fw_json_name(furrow_json *json, const fw_names *names, int64_t *which, furrow_error *err) {
+static furrow_status read_name(furrow_json *json, const fw_names *names, int64_t *which, furrow_error *err) {
   furrow_error spec = {0};
   furrow_json_text text;
   furrow_status status = fw_json_trimmed(json, &text, err);
@@ -215,12 +220,12 @@ furrow_status fw_json_name(furrow_json *json, const fw_names *names, int64_t *wh
 }
 
 static furrow_status read_type(furrow_json *json, typed_object *object, furrow_error *err) {
-  if (object->type >= 0) return furrow_json_fail(json, furrow_json_next_offset(json), NULL, err, "is there twice");
-  return fw_json_name(json, object->types, &object->type, err);
+  if (object->type >= 0) return fail_twice(json, err);
+  return read_name(json, object->types, &object->type, err);
 }
 
 static furrow_status read_number(furrow_json *json, double *number, uint64_t *place, furrow_error *err) {
-  if (!isnan(*number)) return furrow_json_fail(json, furrow_json_next_offset(json), NULL, err, "is there twice");
+  if (!isnan(*number)) return fail_twice(json, err);
   furrow_status status = furrow_json_f64(json, number, err);
   *place = furrow_json_offset(json);
   return status;
@@ -228,8 +233,7 @@ static furrow_status read_number(furrow_json *json, double *number, uint64_t *pl
 
 static furrow_status read_text(furrow_json *json, typed_object *object, furrow_error *err) {
   furrow_json_text text;
-  if (object->text_offset > 0)
-    return furrow_json_fail(json, furrow_json_next_offset(json), NULL, err, "is there twice");
+  if (object->text_offset > 0) return fail_twice(json, err);
   furrow_status status = furrow_json_string(json, &text, err);
   object->text_offset = furrow_json_offset(json);
   object->published = status == FURROW_OK && furrow_json_is(text, FW_ADAGRAD_VARIANT);
@@ -309,14 +313,13 @@ furrow_status fw_json_optimizer(furrow_json *json, fw_optimizer_spec *spec, furr
                          .members = {"lr", "reg1", "reg2", "momentum", "alpha", "beta", "gamma"},
                          .texts = {"variant"}};
   fw_optimizer_spec made = {.spec = true, .a = NAN, .b = NAN};
-  furrow_status status = read_object(json, &object, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(read_object(json, &object, err));
   made.type = (fw_optimizer_type)object.type;
   if (object.text_offset > 0 && (made.type != FW_OPTIMIZER_ADAGRAD || !object.published))
     return furrow_json_fail(json, object.text_offset, "variant", err, "must be %s, and AdaGrad alone has it",
                             FW_ADAGRAD_VARIANT);
   if (object.published) made.type = FW_OPTIMIZER_PUBLISHED_ADAGRAD;
-  status = take_numbers(json, &object, &made, err);
+  furrow_status status = take_numbers(json, &object, &made, err);
   if (status == FURROW_OK) *spec = made;
   return status;
 }

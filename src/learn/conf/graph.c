@@ -75,8 +75,7 @@ static furrow_status add_layer(resolver *r, const fw_layer_spec *spec, const fw_
 
 static furrow_status take_inputs(const resolver *r, const fw_layer_spec *spec, const size_t **inputs) {
   void *memory = NULL;
-  furrow_status status = fw_arena_take(r->arena, &memory, spec->input_count, sizeof **inputs, r->err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_arena_take(r->arena, &memory, spec->input_count, sizeof **inputs, r->err));
   size_t *list = memory;
   for (size_t k = 0; k < spec->input_count; k++) list[k] = r->built[find_layer(r->spec, spec->inputs[k])];
   *inputs = list;
@@ -238,8 +237,7 @@ static furrow_status name_of_stack(const resolver *r, const fw_layer_spec *spec,
 
 static furrow_status take_previous(const resolver *r, fw_layer *layer) {
   void *memory = NULL;
-  furrow_status status = fw_arena_take(r->arena, &memory, 1, sizeof *layer->inputs, r->err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_arena_take(r->arena, &memory, 1, sizeof *layer->inputs, r->err));
   *(size_t *)memory = r->graph->count - 1;
   layer->inputs = memory;
   return FURROW_OK;
@@ -366,8 +364,7 @@ static furrow_status build_loss(resolver *r, const fw_layer_spec *spec, fw_layer
 
 static furrow_status build(resolver *r, const fw_layer_spec *spec) {
   fw_layer layer = {.name = spec->name, .type = spec->type, .input_count = spec->input_count, .stack_size = 1};
-  furrow_status status = take_inputs(r, spec, &layer.inputs);
-  if (status != FURROW_OK) return status;
+  FW_TRY(take_inputs(r, spec, &layer.inputs));
   switch (spec->type) {
   case FW_LAYER_INPUT: return build_input(r, spec, &layer);
   case FW_LAYER_EMBEDDING: return build_embedding(r, spec, &layer);

@@ -1,4 +1,4 @@
-/* learn/conf/graph_json.c: graph.json, as Angel writes it: sections data, model, train with all their values; layers in
+/* learn/describe/graph_json.c: graph.json, as Angel writes it: sections data, model, train with all their values; layers in
  * order of construction, a stack of fc layers as one, each with its own optimizer.
  *
  * Angel leaves out an optimizer's rate and regularisation, and knows no base of indices, no seed …: these stand there
