@@ -1,4 +1,5 @@
-/* learn/checkpoint/checkpoint_load.c: reads a checkpoint: whole, or the features of one rank from the parts of all. */
+/* learn/checkpoint/checkpoint_load.c: reads a checkpoint: whole, or the features of one rank from the parts of all; or
+ * only what it says of itself. */
 #include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -14,8 +15,7 @@
 /* The net or forest itself, and the bytes of the best epoch. */
 static furrow_status decode_snapshots(const unsigned char *bytes, fw_checkpoint *checkpoint,
                                       const fw_snapshot_ops *snapshot_ops, furrow_error *err) {
-  const size_t snapshot = fw_get_le64(bytes + FW_CHECKPOINT_AT_SNAPSHOT_BYTES),
-               best = fw_get_le64(bytes + FW_CHECKPOINT_AT_BEST_BYTES);
+  const size_t snapshot = fw_get_le64(bytes + FW_AT_SNAPSHOT_BYTES), best = fw_get_le64(bytes + FW_AT_BEST_BYTES);
   size_t at = FW_CHECKPOINT_HEADER + checkpoint->epochs * FW_CHECKPOINT_EPOCH;
   furrow_status status = snapshot_ops->read(snapshot_ops->object, bytes + at, snapshot, err);
   if (status == FURROW_OK && best > 0) {
@@ -27,24 +27,30 @@ static furrow_status decode_snapshots(const unsigned char *bytes, fw_checkpoint 
   return status == FURROW_OK ? fw_buffer_status(&checkpoint->best_snapshot, err) : status;
 }
 
+/* Into a checkpoint of zeros, to be cleared if this fails. */
+static furrow_status decode(const unsigned char *bytes, size_t size, fw_checkpoint *made,
+                            const fw_snapshot_ops *snapshot_ops, furrow_error *err) {
+  FW_TRY(fw_checkpoint_check_header(bytes, size, err));
+  FW_TRY(fw_checkpoint_check_plan(bytes, snapshot_ops, err));
+  if (fw_checkpoint_is_in_parts(bytes))
+    return fw_checkpoint_damaged(err, FW_AT_RANKS, "the checkpoint has its parameters in other files");
+  FW_TRY(fw_checkpoint_decode_history(bytes, made, err));
+  fw_checkpoint_take_numbers(bytes, made);
+  return decode_snapshots(bytes, made, snapshot_ops, err);
+}
+
+static furrow_status give(fw_checkpoint *checkpoint, fw_checkpoint *made, furrow_status status) {
+  if (status == FURROW_OK)
+    *checkpoint = *made;
+  else
+    fw_checkpoint_clear(made);
+  return status;
+}
+
 furrow_status fw_checkpoint_decode(const unsigned char *bytes, size_t size, fw_checkpoint *checkpoint,
                                    const fw_snapshot_ops *snapshot_ops, furrow_error *err) {
   fw_checkpoint made = {0};
-  furrow_status status = fw_checkpoint_check_header(bytes, size, err);
-  if (status == FURROW_OK) status = fw_checkpoint_check_parts(bytes, err);
-  if (status == FURROW_OK) status = fw_checkpoint_check_plan(bytes, snapshot_ops, err);
-  if (status == FURROW_OK && fw_checkpoint_is_in_parts(bytes))
-    status = fw_checkpoint_fail(err, FURROW_E_FORMAT, FW_CHECKPOINT_AT_RANKS,
-                                "the checkpoint has its parameters in other files");
-  if (status == FURROW_OK) status = fw_checkpoint_decode_history(bytes, &made, err);
-  if (status == FURROW_OK) status = decode_snapshots(bytes, &made, snapshot_ops, err);
-  if (status != FURROW_OK) {
-    fw_checkpoint_clear(&made);
-    return status;
-  }
-  fw_checkpoint_take_numbers(bytes, &made);
-  *checkpoint = made;
-  return FURROW_OK;
+  return give(checkpoint, &made, decode(bytes, size, &made, snapshot_ops, err));
 }
 
 /* ---- Files ----------------------------------------------------------------------------------------------------- */
@@ -74,8 +80,7 @@ static furrow_status open_file(fw_input **input, const char *path, uint64_t *siz
 static furrow_status read_bytes(const void *input, uint64_t at, void *bytes, size_t size, furrow_error *err) {
   size_t got = 0;
   FW_TRY(fw_input_read_at(input, bytes, size, at, &got, err));
-  return got == size ? FURROW_OK
-                     : fw_checkpoint_fail(err, FURROW_E_FORMAT, at + got, "the checkpoint ends while it is read");
+  return got == size ? FURROW_OK : fw_checkpoint_damaged(err, at + got, "the checkpoint ends while it is read");
 }
 
 static furrow_status digest_file(const fw_input *input, uint64_t size, uint64_t *digest, furrow_error *err) {
@@ -106,9 +111,7 @@ furrow_status fw_checkpoint_read_head(const char *path, unsigned char **head, fu
   furrow_status status = fw_checkpoint_check_fields(header, size, false, err);
   if (status == FURROW_OK) status = fw_checkpoint_check_parts(header, err);
   if (status == FURROW_OK) {
-    kept = size - (in_parts ? 0
-                            : fw_get_le64(header + FW_CHECKPOINT_AT_SNAPSHOT_BYTES) +
-                                  fw_get_le64(header + FW_CHECKPOINT_AT_BEST_BYTES));
+    kept = size - (in_parts ? 0 : fw_get_le64(header + FW_AT_SNAPSHOT_BYTES) + fw_get_le64(header + FW_AT_BEST_BYTES));
     status = fw_alloc(&made, kept, 1, err);
   }
   if (status == FURROW_OK) status = read_bytes(input, 0, made, kept, err);
@@ -121,7 +124,7 @@ furrow_status fw_checkpoint_read_head(const char *path, unsigned char **head, fu
   return status;
 }
 
-furrow_status fw_checkpoint_read_file(const char *path, unsigned char **bytes, size_t *size, furrow_error *err) {
+static furrow_status read_file(const char *path, unsigned char **bytes, size_t *size, furrow_error *err) {
   unsigned char header[FW_CHECKPOINT_HEADER];
   fw_input *input = NULL;
   void *memory = NULL;
@@ -166,24 +169,20 @@ static furrow_status check_part(const loading *l, unsigned rank, const opened_pa
   const unsigned char *header = part->header, *record = fw_checkpoint_table(l->head) + FW_CHECKPOINT_PARTS_ID +
                                                         (size_t)rank * FW_CHECKPOINT_PART_RECORD;
   FW_TRY(fw_checkpoint_check_fields(header, part->size, true, err));
-  const uint32_t its_rank = fw_get_le32(header + FW_CHECKPOINT_AT_PART_RANK),
-                 ranks = fw_get_le32(header + FW_CHECKPOINT_AT_PART_RANKS);
+  const uint32_t its_rank = fw_get_le32(header + FW_AT_PART_RANK), ranks = fw_get_le32(header + FW_AT_PART_RANKS);
   if (its_rank != rank || ranks != l->parts)
-    return fw_checkpoint_fail(err, FURROW_E_FORMAT, FW_CHECKPOINT_AT_PART_RANK,
-                              "the part is %" PRIu32 "-of-%" PRIu32 ", not %u-of-%u", its_rank, ranks, rank, l->parts);
-  if (memcmp(header + FW_CHECKPOINT_AT_PART_ID, fw_checkpoint_table(l->head), 8) != 0 ||
-      memcmp(header + FW_CHECKPOINT_AT_PAYLOAD_BYTES, record, FW_CHECKPOINT_PART_RECORD) != 0 ||
-      memcmp(header + FW_CHECKPOINT_AT_FINGERPRINT, l->head + FW_CHECKPOINT_AT_FINGERPRINT, 16) != 0 ||
-      memcmp(header + FW_CHECKPOINT_AT_ELEMENT, l->head + FW_CHECKPOINT_AT_ELEMENT, 4) != 0)
-    return fw_checkpoint_fail(err, FURROW_E_FORMAT, FW_CHECKPOINT_AT_PART_ID, "the part is of another checkpoint");
-  const uint64_t payload = part->size - FW_CHECKPOINT_HEADER,
-                 snapshot = fw_get_le64(header + FW_CHECKPOINT_AT_SNAPSHOT_BYTES);
-  if (snapshot > payload || fw_get_le64(header + FW_CHECKPOINT_AT_BEST_BYTES) != payload - snapshot)
-    return fw_checkpoint_fail(err, FURROW_E_FORMAT, FW_CHECKPOINT_AT_SNAPSHOT_BYTES,
-                              "the sizes of the parts do not add up");
-  if (fw_get_le32(header + FW_CHECKPOINT_AT_PART_UNUSED))
-    return fw_checkpoint_fail(err, FURROW_E_FORMAT, FW_CHECKPOINT_AT_PART_UNUSED,
-                              "unused bytes of the checkpoint's header are not 0");
+    return fw_checkpoint_damaged(err, FW_AT_PART_RANK, "the part is %" PRIu32 "-of-%" PRIu32 ", not %u-of-%u", its_rank,
+                                 ranks, rank, l->parts);
+  if (memcmp(header + FW_AT_PART_ID, fw_checkpoint_table(l->head), 8) != 0 ||
+      memcmp(header + FW_AT_PAYLOAD_BYTES, record, FW_CHECKPOINT_PART_RECORD) != 0 ||
+      memcmp(header + FW_AT_FINGERPRINT, l->head + FW_AT_FINGERPRINT, 16) != 0 ||
+      memcmp(header + FW_AT_ELEMENT, l->head + FW_AT_ELEMENT, 4) != 0)
+    return fw_checkpoint_damaged(err, FW_AT_PART_ID, "the part is of another checkpoint");
+  const uint64_t payload = part->size - FW_CHECKPOINT_HEADER, snapshot = fw_get_le64(header + FW_AT_SNAPSHOT_BYTES);
+  if (snapshot > payload || fw_get_le64(header + FW_AT_BEST_BYTES) != payload - snapshot)
+    return fw_checkpoint_damaged(err, FW_AT_SNAPSHOT_BYTES, "the sizes of the parts do not add up");
+  if (fw_get_le32(header + FW_AT_PART_UNUSED))
+    return fw_checkpoint_damaged(err, FW_AT_PART_UNUSED, "unused bytes of the checkpoint's header are not 0");
   return FURROW_OK;
 }
 
@@ -193,7 +192,7 @@ static void close_part(opened_part *part) {
 }
 
 static furrow_status open_part(const loading *l, unsigned rank, opened_part *part, furrow_error *err) {
-  const uint64_t history = fw_get_le32(l->head + FW_CHECKPOINT_AT_EPOCHS) * (uint64_t)FW_CHECKPOINT_EPOCH;
+  const uint64_t history = fw_get_le32(l->head + FW_AT_EPOCHS) * (uint64_t)FW_CHECKPOINT_EPOCH;
   FW_TRY(l->in_parts ? fw_checkpoint_name_part(&part->path, l->path, fw_get_le64(fw_checkpoint_table(l->head)), rank,
                                                l->parts, err)
                      : fw_strndup(&part->path, l->path, strlen(l->path), err));
@@ -202,10 +201,10 @@ static furrow_status open_part(const loading *l, unsigned rank, opened_part *par
     status = fw_fail(err, FURROW_E_FORMAT, "part %u-of-%u of the checkpoint is missing", rank, l->parts);
   if (status == FURROW_OK && l->in_parts) status = check_part(l, rank, part, err);
   if (status == FURROW_OK && !l->in_parts && memcmp(part->header, l->head, FW_CHECKPOINT_HEADER) != 0)
-    status = fw_checkpoint_fail(err, FURROW_E_FORMAT, 0, "the checkpoint was replaced while it was read");
+    status = fw_checkpoint_damaged(err, 0, "the checkpoint was replaced while it was read");
   part->start = FW_CHECKPOINT_HEADER + (l->in_parts ? 0 : history);
-  part->snapshot_bytes = fw_get_le64(part->header + FW_CHECKPOINT_AT_SNAPSHOT_BYTES);
-  part->best_bytes = fw_get_le64(part->header + FW_CHECKPOINT_AT_BEST_BYTES);
+  part->snapshot_bytes = fw_get_le64(part->header + FW_AT_SNAPSHOT_BYTES);
+  part->best_bytes = fw_get_le64(part->header + FW_AT_BEST_BYTES);
   return status;
 }
 
@@ -222,8 +221,7 @@ static furrow_status take_part(loading *l, unsigned rank, bool best, uint64_t *t
   FW_TRY(open_part(l, rank, part, err));
   if (rank == 0) l->has_best = part->best_bytes > 0;
   if (l->has_best != (part->best_bytes > 0))
-    return fw_checkpoint_fail(err, FURROW_E_FORMAT, FW_CHECKPOINT_AT_BEST_BYTES,
-                              "some parts have a best epoch, and some have none");
+    return fw_checkpoint_damaged(err, FW_AT_BEST_BYTES, "some parts have a best epoch, and some have none");
   if (best && !l->has_best) return FURROW_OK;
   fw_snapshot_range range = {.read = read_bytes, .from = part->input, .rank = rank, .ranks = l->parts};
   range.begin = part->start + (best ? part->snapshot_bytes : 0);
@@ -265,8 +263,7 @@ static furrow_status take_all(loading *l, fw_checkpoint *made, furrow_error *err
   taken = 0;
   FW_TRY(take_parts(l, false, &taken, err));
   if (ops->count(ops->object) == taken) return FURROW_OK;
-  return fw_checkpoint_fail(err, FURROW_E_FORMAT, FW_CHECKPOINT_AT_BEST,
-                            "the best epoch has features that the last one does not have");
+  return fw_checkpoint_damaged(err, FW_AT_BEST, "the best epoch has features that the last one does not have");
 }
 
 /* Every rank checks some files; then each reads its own features from all. */
@@ -280,23 +277,18 @@ static furrow_status load_parts(loading *l, fw_checkpoint *made, furrow_error *e
   return take_all(l, made, err);
 }
 
-static furrow_status load_by_part(loading *l, fw_checkpoint *checkpoint, furrow_error *err) {
-  fw_checkpoint made = {0};
-  furrow_status status = fw_checkpoint_read_head(l->path, &l->head, err);
-  if (status == FURROW_OK) {
-    l->in_parts = fw_checkpoint_is_in_parts(l->head);
-    l->parts = l->in_parts ? fw_get_le32(l->head + FW_CHECKPOINT_AT_RANKS) : 1;
-    status = fw_checkpoint_check_plan(l->head, l->snapshot_ops, err);
-  }
-  if (status == FURROW_OK) status = fw_checkpoint_decode_history(l->head, &made, err);
-  status = fw_comm_share_status(l->comm, status, err);
-  if (status == FURROW_OK) status = load_parts(l, &made, err);
-  if (status == FURROW_OK) {
-    fw_checkpoint_take_numbers(l->head, &made);
-    *checkpoint = made;
-  } else {
-    fw_checkpoint_clear(&made);
-  }
+static furrow_status load_head(loading *l, fw_checkpoint *made, furrow_error *err) {
+  FW_TRY(fw_checkpoint_read_head(l->path, &l->head, err));
+  l->in_parts = fw_checkpoint_is_in_parts(l->head);
+  l->parts = l->in_parts ? fw_get_le32(l->head + FW_AT_RANKS) : 1;
+  FW_TRY(fw_checkpoint_check_plan(l->head, l->snapshot_ops, err));
+  fw_checkpoint_take_numbers(l->head, made);
+  return fw_checkpoint_decode_history(l->head, made, err);
+}
+
+static furrow_status load_by_part(loading *l, fw_checkpoint *made, furrow_error *err) {
+  furrow_status status = fw_comm_share_status(l->comm, load_head(l, made, err), err);
+  if (status == FURROW_OK) status = load_parts(l, made, err);
   fw_free(l->head);
   return status;
 }
@@ -307,8 +299,8 @@ static furrow_status load_whole(const char *path, fw_checkpoint *checkpoint, con
                                 furrow_error *err) {
   unsigned char *bytes = NULL;
   size_t size = 0;
-  furrow_status status = fw_checkpoint_read_file(path, &bytes, &size, err);
-  if (status == FURROW_OK) status = fw_checkpoint_decode(bytes, size, checkpoint, snapshot_ops, err);
+  furrow_status status = read_file(path, &bytes, &size, err);
+  if (status == FURROW_OK) status = decode(bytes, size, checkpoint, snapshot_ops, err);
   fw_free(bytes);
   return status;
 }
@@ -360,10 +352,70 @@ furrow_status fw_checkpoint_load(const char *folder, fw_checkpoint *checkpoint, 
     if (!none) status = fw_comm_share_status(comm, status, err);
     if (status != FURROW_OK && err && !err->file[0]) fw_error_set_file(err, path);
   }
-  if (status == FURROW_OK)
-    *checkpoint = made;
-  else
-    fw_checkpoint_clear(&made);
   fw_free(path);
+  return give(checkpoint, &made, status);
+}
+
+/* ---- What a checkpoint says of itself ---- */
+
+/* An info and the epoch that it shows. */
+typedef struct inspected {
+  furrow_checkpoint_info info;
+  fw_epoch last;
+} inspected;
+
+/* What the records of parts say, where there are any. */
+static uint64_t bytes_of_parts(const unsigned char *bytes) {
+  uint64_t sum = 0;
+  for (uint32_t r = 0; fw_checkpoint_is_in_parts(bytes) && r < fw_get_le32(bytes + FW_AT_RANKS); r++)
+    sum += FW_CHECKPOINT_HEADER +
+           fw_get_le64(fw_checkpoint_table(bytes) + FW_CHECKPOINT_PARTS_ID + (size_t)r * FW_CHECKPOINT_PART_RECORD);
+  return sum;
+}
+
+static furrow_status inspect(const unsigned char *bytes, size_t size, inspected *made, furrow_error *err) {
+  fw_checkpoint checkpoint = {0};
+  furrow_status status = fw_checkpoint_check_header(bytes, size, err);
+  if (status == FURROW_OK) status = fw_checkpoint_decode_history(bytes, &checkpoint, err);
+  if (status == FURROW_OK) {
+    made->info = (furrow_checkpoint_info){.bytes = size + bytes_of_parts(bytes),
+                                          .number_size = fw_get_le32(bytes + FW_AT_ELEMENT),
+                                          .steps = fw_get_le64(bytes + FW_AT_STEPS),
+                                          .epochs = (uint32_t)checkpoint.epochs,
+                                          .best = fw_get_le32(bytes + FW_AT_BEST)};
+    if (checkpoint.epochs > 0) {
+      made->last = checkpoint.history[checkpoint.epochs - 1];
+      fw_epochs_link(&made->last, 1);
+      made->info.last = &made->last.shown;
+    }
+  }
+  fw_checkpoint_clear(&checkpoint);
   return status;
+}
+
+furrow_status furrow_checkpoint_info_load(furrow_checkpoint_info **info, const char *path, furrow_error *err) {
+  struct stat found;
+  char *file = NULL;
+  unsigned char *bytes = NULL;
+  size_t size = 0;
+  void *made = NULL;
+  const bool folder = fw_path_stat(path, &found, NULL) == FURROW_OK && S_ISDIR(found.st_mode);
+  furrow_status status =
+      folder ? fw_checkpoint_name_file(&file, path, err) : fw_strndup(&file, path, strlen(path), err);
+  if (status == FURROW_OK) status = fw_alloc_zero(&made, 1, sizeof(inspected), err);
+  if (status == FURROW_OK) status = fw_checkpoint_check_magic(file, err);
+  if (status == FURROW_OK) status = read_file(file, &bytes, &size, err);
+  if (status == FURROW_OK) status = inspect(bytes, size, made, err);
+  if (status == FURROW_OK)
+    *info = &((inspected *)made)->info;
+  else
+    fw_free(made);
+  if (status != FURROW_OK && file) fw_error_set_file(err, file);
+  fw_free(bytes);
+  fw_free(file);
+  return status;
+}
+
+void furrow_checkpoint_info_free(furrow_checkpoint_info *info) {
+  fw_free(info); /* the first member of what was allocated */
 }

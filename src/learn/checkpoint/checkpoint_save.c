@@ -10,7 +10,6 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "io/atomic_file.h"
-#include "learn/checkpoint/checkpoint_folder.h"
 #include "learn/checkpoint/checkpoint_layout.h"
 
 typedef struct writer {
@@ -79,26 +78,26 @@ static furrow_status write_commit(writer *w, saving *s, furrow_error *err) {
 }
 
 static void head_whole(unsigned char *header, const saving *s) {
-  memcpy(header + FW_CHECKPOINT_AT_MAGIC, FW_CHECKPOINT_MAGIC, 8);
-  fw_put_le32(header + FW_CHECKPOINT_AT_VERSION, FW_CHECKPOINT_VERSION);
-  fw_put_le32(header + FW_CHECKPOINT_AT_EPOCHS, (uint32_t)s->checkpoint->epochs);
-  fw_put_le32(header + FW_CHECKPOINT_AT_BEST, s->checkpoint->best);
-  fw_put_le32(header + FW_CHECKPOINT_AT_HALVINGS, s->checkpoint->halvings);
-  fw_put_le64(header + FW_CHECKPOINT_AT_BEST_STEPS, s->checkpoint->best_steps);
+  memcpy(header + FW_AT_MAGIC, FW_CHECKPOINT_MAGIC, 8);
+  fw_put_le32(header + FW_AT_VERSION, FW_CHECKPOINT_VERSION);
+  fw_put_le32(header + FW_AT_EPOCHS, (uint32_t)s->checkpoint->epochs);
+  fw_put_le32(header + FW_AT_BEST, s->checkpoint->best);
+  fw_put_le32(header + FW_AT_HALVINGS, s->checkpoint->halvings);
+  fw_put_le64(header + FW_AT_BEST_STEPS, s->checkpoint->best_steps);
 }
 
 static void head_commit(unsigned char *header, const saving *s) {
   head_whole(header, s);
-  fw_put_le32(header + FW_CHECKPOINT_AT_VERSION, FW_CHECKPOINT_PARTS_VERSION);
-  fw_put_le32(header + FW_CHECKPOINT_AT_RANKS, s->comm->ranks);
+  fw_put_le32(header + FW_AT_VERSION, FW_CHECKPOINT_PARTS_VERSION);
+  fw_put_le32(header + FW_AT_RANKS, s->comm->ranks);
 }
 
 static void head_part(unsigned char *header, const saving *s) {
-  memcpy(header + FW_CHECKPOINT_AT_MAGIC, FW_CHECKPOINT_PART_MAGIC, 8);
-  fw_put_le32(header + FW_CHECKPOINT_AT_VERSION, FW_CHECKPOINT_PARTS_VERSION);
-  fw_put_le32(header + FW_CHECKPOINT_AT_PART_RANK, s->comm->rank);
-  fw_put_le32(header + FW_CHECKPOINT_AT_PART_RANKS, s->comm->ranks);
-  fw_put_le64(header + FW_CHECKPOINT_AT_PART_ID, s->id);
+  memcpy(header + FW_AT_MAGIC, FW_CHECKPOINT_PART_MAGIC, 8);
+  fw_put_le32(header + FW_AT_VERSION, FW_CHECKPOINT_PARTS_VERSION);
+  fw_put_le32(header + FW_AT_PART_RANK, s->comm->rank);
+  fw_put_le32(header + FW_AT_PART_RANKS, s->comm->ranks);
+  fw_put_le64(header + FW_AT_PART_ID, s->id);
 }
 
 /* The files of a checkpoint differ in their payload and in some fields of the header. */
@@ -111,14 +110,14 @@ static const file_kind whole_file = {write_whole, head_whole}, commit_file = {wr
                        part_file = {write_snapshots, head_part};
 
 static void complete_header(unsigned char *header, const writer *w, const saving *s) {
-  fw_put_le32(header + FW_CHECKPOINT_AT_ELEMENT, (uint32_t)s->snapshot_ops->element);
-  fw_put_le64(header + FW_CHECKPOINT_AT_PAYLOAD_BYTES, fw_atomic_file_size(w->file) - FW_CHECKPOINT_HEADER);
-  fw_put_le64(header + FW_CHECKPOINT_AT_PAYLOAD_DIGEST, XXH3_64bits_digest(w->hash));
-  fw_put_le64(header + FW_CHECKPOINT_AT_FINGERPRINT, s->fingerprint);
-  fw_put_le64(header + FW_CHECKPOINT_AT_STEPS, s->checkpoint->steps);
-  fw_put_le64(header + FW_CHECKPOINT_AT_SNAPSHOT_BYTES, s->snapshot_bytes);
-  fw_put_le64(header + FW_CHECKPOINT_AT_BEST_BYTES, s->best_bytes);
-  fw_put_le64(header + FW_CHECKPOINT_AT_HEADER_DIGEST, XXH3_64bits(header, FW_CHECKPOINT_AT_HEADER_DIGEST));
+  fw_put_le32(header + FW_AT_ELEMENT, (uint32_t)s->snapshot_ops->element);
+  fw_put_le64(header + FW_AT_PAYLOAD_BYTES, fw_atomic_file_size(w->file) - FW_CHECKPOINT_HEADER);
+  fw_put_le64(header + FW_AT_PAYLOAD_DIGEST, XXH3_64bits_digest(w->hash));
+  fw_put_le64(header + FW_AT_FINGERPRINT, s->fingerprint);
+  fw_put_le64(header + FW_AT_STEPS, s->checkpoint->steps);
+  fw_put_le64(header + FW_AT_SNAPSHOT_BYTES, s->snapshot_bytes);
+  fw_put_le64(header + FW_AT_BEST_BYTES, s->best_bytes);
+  fw_put_le64(header + FW_AT_HEADER_DIGEST, XXH3_64bits(header, FW_AT_HEADER_DIGEST));
 }
 
 /* The file appears complete or not at all; `header` is left filled in. */
@@ -170,8 +169,8 @@ static uint64_t draw_id(const saving *s) {
 static furrow_status gather_table(saving *s, const unsigned char *header, furrow_error *err) {
   unsigned char record[FW_CHECKPOINT_PART_RECORD];
   size_t *sizes = NULL;
-  memcpy(record, header + FW_CHECKPOINT_AT_PAYLOAD_BYTES, 8);
-  memcpy(record + 8, header + FW_CHECKPOINT_AT_PAYLOAD_DIGEST, 8);
+  memcpy(record, header + FW_AT_PAYLOAD_BYTES, 8);
+  memcpy(record + 8, header + FW_AT_PAYLOAD_DIGEST, 8);
   s->table_bytes = FW_CHECKPOINT_PARTS_ID + (size_t)s->comm->ranks * FW_CHECKPOINT_PART_RECORD;
   furrow_status status = fw_alloc((void **)&s->table, s->table_bytes, 1, err);
   if (status == FURROW_OK) status = fw_alloc((void **)&sizes, s->comm->ranks, sizeof *sizes, err);
