@@ -54,7 +54,7 @@ READERS = {
     "checkpoints": ["src/learn/checkpoint/checkpoint_layout.c",
                     "src/learn/checkpoint/checkpoint_load.c", "src/learn/net/snapshot.c"],
     "models and trees": ["src/learn/conf/model_json.c", "src/learn/conf/conf_json*.c",
-                         "src/learn/describe/graph_json.c", "src/learn/forest/forest_files.c",
+                         "src/learn/describe/describe_json.c", "src/learn/forest/forest_files.c",
                          "src/learn/forest/forest.c", "src/learn/score/model_in.c"],
     "schemas and dictionaries": ["src/rows/schema/schema*.c", "src/rows/encode/dictionary*.c",
                                  "src/rows/schema/time_cell.c"],

@@ -1,7 +1,7 @@
 /* learn/conf/conf.h: a configuration as plain data, made from the JSON file, Angel's keys and the short names.
  *
  * conf.c owns it; conf_keys.c has the table of keys; conf_json.c reads JSON; graphs.c builds the graphs of the
- * algorithms; graph.c resolves a graph; graph_json.c writes graph.json; describe_*.c the rest. */
+ * algorithms; graph.c resolves a graph; conf_plan.c resolves the rest. */
 #ifndef FW_LEARN_CONF_CONF_H
 #define FW_LEARN_CONF_CONF_H
 
