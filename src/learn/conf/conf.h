@@ -12,25 +12,35 @@
 #include "base/number_out.h"
 #include "furrow/learn.h"
 
-/* X(name, Angel's class name): types of layers; in JSON in any case */
-#define FW_LAYER_TYPES(X)                 \
-  X(INPUT, "SimpleInputLayer")            \
-  X(EMBEDDING, "Embedding")               \
-  X(FC, "FCLayer")                        \
-  X(BI_INNER_SUM, "BiInnerSumCross")      \
-  X(BI_INNER, "BiInnerCross")             \
-  X(BI_INTERACTION, "BiInteractionCross") \
-  X(CONCAT, "ConcatLayer")                \
-  X(SUM_POOLING, "SumPooling")            \
-  X(MUL_POOLING, "MulPooling")            \
-  X(DOT_POOLING, "DotPooling")            \
-  X(LOSS, "SimpleLossLayer")              \
-  X(FIELD_AWARE, "FieldAwareCross") /* not Angel's; at the end, since fingerprints have the numbers */
+/* X(name, Angel's class name, family): types of layers; in JSON in any case */
+#define FW_LAYER_TYPES(X)                        \
+  X(INPUT, "SimpleInputLayer", INPUT)            \
+  X(EMBEDDING, "Embedding", EMBEDDING)           \
+  X(FC, "FCLayer", FC)                           \
+  X(BI_INNER_SUM, "BiInnerSumCross", CROSS)      \
+  X(BI_INNER, "BiInnerCross", CROSS)             \
+  X(BI_INTERACTION, "BiInteractionCross", CROSS) \
+  X(CONCAT, "ConcatLayer", JOIN)                 \
+  X(SUM_POOLING, "SumPooling", JOIN)             \
+  X(MUL_POOLING, "MulPooling", JOIN)             \
+  X(DOT_POOLING, "DotPooling", JOIN)             \
+  X(LOSS, "SimpleLossLayer", LOSS)               \
+  X(FIELD_AWARE, "FieldAwareCross", CROSS) /* not Angel's; at the end, since fingerprints have the numbers */
 typedef enum fw_layer_type {
-#define FURROW_X(name, text) FW_LAYER_##name,
+#define FURROW_X(name, text, family) FW_LAYER_##name,
   FW_LAYER_TYPES(FURROW_X)
 #undef FURROW_X
 } fw_layer_type;
+
+/* Types with the same members in JSON: crosses take one embedding, joins any number of layers. */
+typedef enum fw_layer_family {
+  FW_FAMILY_INPUT,
+  FW_FAMILY_EMBEDDING,
+  FW_FAMILY_FC,
+  FW_FAMILY_CROSS,
+  FW_FAMILY_JOIN,
+  FW_FAMILY_LOSS
+} fw_layer_family;
 
 /* X(name, Angel's class name) */
 #define FW_ACTIVATIONS(X)                  \
@@ -286,6 +296,7 @@ size_t fw_plan_classes(const fw_plan *plan);
 
 /* Angel's name of each; and the reverse, in any case, for `size` bytes. */
 const char *fw_layer_type_name(fw_layer_type type);
+fw_layer_family fw_layer_type_family(fw_layer_type type);
 const char *fw_activation_name(fw_activation activation);
 const char *fw_loss_name(fw_loss_type loss);
 const char *fw_optimizer_name(fw_optimizer_type type);

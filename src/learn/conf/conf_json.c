@@ -32,8 +32,8 @@ static bool copy_name(char name[FW_SUGGESTION_LENGTH + 1], furrow_json_text memb
   return member.size == n && !memchr(name, 0, n);
 }
 
-static furrow_status refuse_member(furrow_json *json, furrow_json_text member, const char *whose,
-                                   const char *const *known, size_t count, furrow_error *err) {
+furrow_status fw_json_refuse(furrow_json *json, furrow_json_text member, const char *whose, const char *const *known,
+                             size_t count, furrow_error *err) {
   char written[FW_SUGGESTION_LENGTH + 1];
   fw_suggestion suggestion = {NULL, SIZE_MAX};
   copy_name(written, member);
@@ -42,11 +42,6 @@ static furrow_status refuse_member(furrow_json *json, furrow_json_text member, c
       furrow_json_fail(json, furrow_json_next_offset(json), NULL, err, "is not one of %s keys", whose);
   if (fw_suggestion_is_near(&suggestion, written)) fw_error_set_hint(err, "did you mean %s?", suggestion.word);
   return status;
-}
-
-furrow_status fw_json_unknown(furrow_json *json, furrow_json_text member, const char *const *known, size_t count,
-                              furrow_error *err) {
-  return refuse_member(json, member, "Angel's", known, count, err);
 }
 
 static furrow_status fail_twice(furrow_json *json, furrow_error *err) {
@@ -109,7 +104,7 @@ static furrow_status unknown_value(furrow_json *json, const char *section, furro
     if (key->json_path && strncmp(key->json_path, section, n) == 0 && key->json_path[n] == '/')
       known[count++] = key->json_path + n + 1;
   if (strcmp(section, "train") == 0) known[count++] = "decay";
-  return fw_json_unknown(json, member, known, count, err);
+  return fw_json_refuse(json, member, "Angel's", known, count, err);
 }
 
 static furrow_status read_section(furrow_json *json, const char *section, fw_value values[FW_KEYS], furrow_error *err) {
@@ -132,7 +127,7 @@ static furrow_status read_key(furrow_json *json, furrow_json_text member, fw_val
   const fw_key key = copy_name(name, member) ? fw_key_find(name) : FW_KEYS;
   if (key != FW_KEYS) return read_value(json, key, true, &keys[key], err);
   for (size_t i = 0; i < FW_KEYS; i++) known[i] = fw_key_facts((fw_key)i)->name;
-  return refuse_member(json, member, "Furrow's", known, FW_KEYS, err);
+  return fw_json_refuse(json, member, "Furrow's", known, FW_KEYS, err);
 }
 
 static furrow_status read_keys(furrow_json *json, fw_value keys[FW_KEYS], furrow_error *err) {
@@ -168,7 +163,7 @@ static furrow_status read_member(furrow_json *json, furrow_json_text member, fw_
     *seen |= 1u << i;
     return read_part(json, i, spec, err);
   }
-  return fw_json_unknown(json, member, section_names, SECTIONS, err);
+  return fw_json_refuse(json, member, "Angel's", section_names, SECTIONS, err);
 }
 
 furrow_status fw_conf_json_read(fw_conf_json *spec, const char *text, size_t size, const char *file,
@@ -196,19 +191,13 @@ enum { MOST_NUMBERS = 8 };
 typedef struct typed_object {
   const fw_names *types;
   const char *members[MOST_NUMBERS]; /* names of the numbers, NULL behind the last */
-  const char *texts[2];              /* a member that is a text */
+  const char *text;                  /* name of a member that is a text; NULL: none */
   uint64_t text_offset;              /* of the text; 0: not there */
   bool published;                    /* whether it is FW_ADAGRAD_VARIANT */
   int64_t type;                      /* -1: not there */
   double numbers[MOST_NUMBERS];      /* NaN: not there */
   uint64_t offsets[MOST_NUMBERS];
 } typed_object;
-
-static size_t member_count(const typed_object *object) {
-  size_t n = 0;
-  while (n < MOST_NUMBERS && object->members[n]) n++;
-  return n;
-}
 
 static furrow_status read_name(furrow_json *json, const fw_names *names, int64_t *which, furrow_error *err) {
   furrow_error spec = {0};
@@ -248,19 +237,16 @@ static bool is_member(furrow_json_text member, const char *name) {
 
 static furrow_status read_object_member(furrow_json *json, typed_object *object, furrow_json_text member,
                                         furrow_error *err) {
-  const char *known[MOST_NUMBERS + 3] = {"type"};
-  const size_t count = member_count(object);
+  const char *known[MOST_NUMBERS + 2] = {"type"};
   size_t n = 1;
   if (furrow_json_is(member, "type")) return read_type(json, object, err);
-  for (size_t i = 0; i < count; i++) {
+  for (size_t i = 0; object->members[i]; i++) {
     if (is_member(member, object->members[i])) return read_number(json, &object->numbers[i], &object->offsets[i], err);
     known[n++] = object->members[i];
   }
-  for (size_t i = 0; i < 2 && object->texts[i]; i++) {
-    if (furrow_json_is(member, object->texts[i])) return read_text(json, object, err);
-    known[n++] = object->texts[i];
-  }
-  return fw_json_unknown(json, member, known, n, err);
+  if (object->text && furrow_json_is(member, object->text)) return read_text(json, object, err);
+  if (object->text) known[n++] = object->text;
+  return fw_json_refuse(json, member, "Angel's", known, n, err);
 }
 
 static furrow_status read_object(furrow_json *json, typed_object *object, furrow_error *err) {
@@ -311,7 +297,7 @@ static furrow_status take_numbers(const furrow_json *json, const typed_object *o
 furrow_status fw_json_optimizer(furrow_json *json, fw_optimizer_spec *spec, furrow_error *err) {
   typed_object object = {.types = &fw_optimizer_names,
                          .members = {"lr", "reg1", "reg2", "momentum", "alpha", "beta", "gamma"},
-                         .texts = {"variant"}};
+                         .text = "variant"};
   fw_optimizer_spec made = {.spec = true, .a = NAN, .b = NAN};
   FW_TRY(read_object(json, &object, err));
   made.type = (fw_optimizer_type)object.type;
@@ -329,7 +315,7 @@ furrow_status fw_json_optimizer(furrow_json *json, fw_optimizer_spec *spec, furr
 furrow_status fw_json_activation(furrow_json *json, fw_activation_spec *spec, furrow_error *err) {
   typed_object object = {.types = &fw_activation_names,
                          .members = {"proba"},
-                         .texts = {"actiontype"}}; /* train or predict: we know which it is */
+                         .text = "actiontype"}; /* train or predict: we know which it is */
   furrow_status status = read_object(json, &object, err);
   if (status == FURROW_OK) status = check_number(json, &object, 0, FW_KEY_DROPOUT, err);
   if (status != FURROW_OK) return status;

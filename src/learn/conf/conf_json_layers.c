@@ -13,24 +13,18 @@ static const char *const member_names[MEMBERS] = {"name",       "type",       "o
                                                   "numfactors", "inputlayer", "inputlayers", "transfunc",
                                                   "transfuncs", "lossfunc",   "optimizer"};
 
-/* What a type may have, and must have. Angel wants outputdim of poolings, too; we know it. */
+/* What a layer may have, and must have, by its family. Angel wants outputdim of poolings, too; we know it. */
 #define BIT(member) (1u << (member))
 static const struct {
   unsigned may, must;
-} type_members[] = {
-    [FW_LAYER_INPUT] = {BIT(WIDTH) | BIT(ACTIVATION) | BIT(OPTIMIZER), BIT(WIDTH)},
-    [FW_LAYER_EMBEDDING] = {BIT(WIDTH) | BIT(FACTORS) | BIT(OPTIMIZER), BIT(WIDTH) | BIT(FACTORS)},
-    [FW_LAYER_FC] = {BIT(WIDTH) | BIT(WIDTHS) | BIT(INPUT) | BIT(ACTIVATION) | BIT(ACTIVATIONS) | BIT(OPTIMIZER),
-                     BIT(INPUT)},
-    [FW_LAYER_BI_INNER_SUM] = {BIT(WIDTH) | BIT(INPUT), BIT(INPUT)},
-    [FW_LAYER_BI_INNER] = {BIT(WIDTH) | BIT(INPUT), BIT(INPUT)},
-    [FW_LAYER_BI_INTERACTION] = {BIT(WIDTH) | BIT(INPUT), BIT(INPUT)},
-    [FW_LAYER_CONCAT] = {BIT(WIDTH) | BIT(INPUTS), BIT(INPUTS)},
-    [FW_LAYER_SUM_POOLING] = {BIT(WIDTH) | BIT(INPUTS), BIT(INPUTS)},
-    [FW_LAYER_MUL_POOLING] = {BIT(WIDTH) | BIT(INPUTS), BIT(INPUTS)},
-    [FW_LAYER_DOT_POOLING] = {BIT(WIDTH) | BIT(INPUTS), BIT(INPUTS)},
-    [FW_LAYER_FIELD_AWARE] = {BIT(WIDTH) | BIT(INPUT), BIT(INPUT)},
-    [FW_LAYER_LOSS] = {BIT(WIDTH) | BIT(INPUT) | BIT(LOSS), BIT(INPUT)},
+} family_members[] = {
+    [FW_FAMILY_INPUT] = {BIT(WIDTH) | BIT(ACTIVATION) | BIT(OPTIMIZER), BIT(WIDTH)},
+    [FW_FAMILY_EMBEDDING] = {BIT(WIDTH) | BIT(FACTORS) | BIT(OPTIMIZER), BIT(WIDTH) | BIT(FACTORS)},
+    [FW_FAMILY_FC] = {BIT(WIDTH) | BIT(WIDTHS) | BIT(INPUT) | BIT(ACTIVATION) | BIT(ACTIVATIONS) | BIT(OPTIMIZER),
+                      BIT(INPUT)},
+    [FW_FAMILY_CROSS] = {BIT(WIDTH) | BIT(INPUT), BIT(INPUT)},
+    [FW_FAMILY_JOIN] = {BIT(WIDTH) | BIT(INPUTS), BIT(INPUTS)},
+    [FW_FAMILY_LOSS] = {BIT(WIDTH) | BIT(INPUT) | BIT(LOSS), BIT(INPUT)},
 };
 
 /* A layer while it is read. */
@@ -155,14 +149,15 @@ static furrow_status read_known_member(furrow_json *json, reading *r, furrow_jso
     r->seen |= BIT(i);
     return read_member(json, r, i, err);
   }
-  return fw_json_unknown(json, key, member_names, MEMBERS, err);
+  return fw_json_refuse(json, key, "Angel's", member_names, MEMBERS, err);
 }
 
 /* ---- What a type must have ---- */
 
 static furrow_status check_members(const furrow_json *json, const reading *r, uint64_t begin, furrow_error *err) {
-  const unsigned must = type_members[r->layer.type].must | BIT(TYPE) | (r->layer.name ? 0 : BIT(NAME));
-  const unsigned may = type_members[r->layer.type].may | BIT(TYPE) | BIT(NAME);
+  const fw_layer_family family = fw_layer_type_family(r->layer.type);
+  const unsigned must = family_members[family].must | BIT(TYPE) | (r->layer.name ? 0 : BIT(NAME));
+  const unsigned may = family_members[family].may | BIT(TYPE) | BIT(NAME);
   for (size_t i = 0; i < MEMBERS; i++) {
     if (must & ~r->seen & BIT(i)) return furrow_json_fail(json, begin, member_names[i], err, "is missing");
     if (r->seen & BIT(TYPE) && r->seen & ~may & BIT(i))

@@ -122,23 +122,23 @@ static int word_of(const char *words, const char *text, size_t size) {
   }
 }
 
+/* One of some words, whose number is the value. */
+static furrow_status parse_words(const char *words, const char *wanted, const char *text, size_t size, fw_value *value,
+                                 furrow_error *err) {
+  value->integer = word_of(words, text, size);
+  return value->integer >= 0 ? FURROW_OK : fw_fail(err, FURROW_E_ARGUMENT, "must be %s", wanted);
+}
+
 static furrow_status parse_yes_no(const char *text, size_t size, fw_value *value, furrow_error *err) {
-  const int word = word_of("no|yes|false|true|0|1", text, size);
-  if (word < 0) return fw_fail(err, FURROW_E_ARGUMENT, "must be yes or no");
-  value->integer = word % 2;
+  FW_TRY(parse_words("no|yes|false|true|0|1", "yes or no", text, size, value, err));
+  value->integer %= 2;
   return FURROW_OK;
 }
 
 static furrow_status parse_index_base(const char *text, size_t size, fw_value *value, furrow_error *err) {
-  const int word = word_of("0|1|auto", text, size);
-  if (word < 0) return fw_fail(err, FURROW_E_ARGUMENT, "must be 0, 1 or auto");
-  value->integer = word == 2 ? -1 : word;
+  FW_TRY(parse_words("0|1|auto", "0, 1 or auto", text, size, value, err));
+  if (value->integer == 2) value->integer = -1;
   return FURROW_OK;
-}
-
-static furrow_status parse_action(const char *text, size_t size, furrow_error *err) {
-  if (word_of("train|inctrain|predict", text, size) >= 0) return FURROW_OK;
-  return fw_fail(err, FURROW_E_ARGUMENT, "must be train, inctrain or predict");
 }
 
 /* Blanks and tabs, however many, stand between the fields of text formats; Angel splits by any regular expression. */
@@ -149,12 +149,6 @@ static furrow_status parse_separator(const char *text, size_t size, furrow_error
   fw_fail(err, FURROW_E_ARGUMENT, "must stand for blanks, as \\s+ does");
   fw_error_set_hint(err, "values with commas between them are the format csv, with the argument label_column=0");
   return FURROW_E_ARGUMENT;
-}
-
-static furrow_status parse_word(const key_rule *rule, const char *text, size_t size, fw_value *value,
-                                furrow_error *err) {
-  value->integer = word_of(rule->facts.value, text, size);
-  return value->integer >= 0 ? FURROW_OK : fw_fail(err, FURROW_E_ARGUMENT, "must be one of %s", rule->facts.value);
 }
 
 /* ---- Lists ---- */
@@ -303,6 +297,7 @@ static furrow_status parse_text(const char *text, size_t size, furrow_error *err
 
 furrow_status fw_key_parse(fw_key key, const char *text, size_t size, fw_value *value, furrow_error *err) {
   const key_rule *rule = &rules[key];
+  const char *words = rule->facts.value;
   *value = (fw_value){0};
   switch (rule->kind) {
   case FW_VALUE_TEXT: return parse_text(text, size, err);
@@ -313,12 +308,14 @@ furrow_status fw_key_parse(fw_key key, const char *text, size_t size, fw_value *
   case FW_VALUE_FORMAT: return parse_format(text, size, err);
   case FW_VALUE_ROW_TYPE: return parse_row_type(text, size, value, err);
   case FW_VALUE_INDEX_BASE: return parse_index_base(text, size, value, err);
-  case FW_VALUE_WORD: return parse_word(rule, text, size, value, err);
+  case FW_VALUE_WORD:
+    value->integer = word_of(words, text, size);
+    return value->integer >= 0 ? FURROW_OK : fw_fail(err, FURROW_E_ARGUMENT, "must be one of %s", words);
   case FW_VALUE_WIDTHS:
   case FW_VALUE_CATEGORIES:
   case FW_VALUE_NUMBERS:
   case FW_VALUE_FIELDS: return parse_list(rule->kind, text, size, err);
-  case FW_VALUE_ACTION: return parse_action(text, size, err);
+  case FW_VALUE_ACTION: return parse_words(words, "train, inctrain or predict", text, size, value, err);
   case FW_VALUE_SEPARATOR: return parse_separator(text, size, err);
   case FW_VALUE_OBJECTIVE: return parse_name(&fw_objective_names, text, size, value, err);
   case FW_VALUE_LABEL: return parse_name(&fw_label_names, text, size, value, err);

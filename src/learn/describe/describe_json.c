@@ -246,35 +246,22 @@ static void put_stack(fw_json_out *json, const fw_graph *graph, const fw_layer *
 
 static void put_graph_layer(fw_json_out *json, const fw_graph *graph, const fw_layer *layer) {
   open_layer(json, layer, layer->name);
-  switch (layer->type) {
-  case FW_LAYER_INPUT:
-    put_integer(json, "outputdim", (int64_t)layer->width);
+  const int64_t width = layer->type == FW_LAYER_EMBEDDING ? layer->outputdim : (int64_t)layer->width;
+  put_integer(json, "outputdim", layer->type == FW_LAYER_LOSS ? -1 : width);
+  switch (fw_layer_type_family(layer->type)) {
+  case FW_FAMILY_INPUT:
     fw_json_out_key(json, "transfunc");
     put_activation(json, layer);
     put_optimizer(json, &layer->optimizer);
     break;
-  case FW_LAYER_EMBEDDING:
-    put_integer(json, "outputdim", layer->outputdim);
+  case FW_FAMILY_EMBEDDING:
     put_integer(json, "numfactors", (int64_t)layer->factors);
     put_optimizer(json, &layer->optimizer);
     break;
-  case FW_LAYER_LOSS:
-    put_integer(json, "outputdim", -1);
-    fw_json_out_member(json, "inputlayer", graph->layers[layer->inputs[0]].name);
-    put_loss(json, layer);
-    break;
-  case FW_LAYER_BI_INNER_SUM:
-  case FW_LAYER_BI_INNER:
-  case FW_LAYER_BI_INTERACTION:
-  case FW_LAYER_FIELD_AWARE:
-    put_integer(json, "outputdim", (int64_t)layer->width);
-    fw_json_out_member(json, "inputlayer", graph->layers[layer->inputs[0]].name);
-    break;
-  default:
-    put_integer(json, "outputdim", (int64_t)layer->width);
-    put_inputs(json, "inputlayers", graph, layer);
-    break;
+  case FW_FAMILY_JOIN: put_inputs(json, "inputlayers", graph, layer); break;
+  default: fw_json_out_member(json, "inputlayer", graph->layers[layer->inputs[0]].name); break;
   }
+  if (layer->type == FW_LAYER_LOSS) put_loss(json, layer);
   fw_json_out_close(json);
 }
 
