@@ -55,25 +55,21 @@ furrow_status fw_checkpoint_decode(const unsigned char *bytes, size_t size, fw_c
 
 /* ---- Files ----------------------------------------------------------------------------------------------------- */
 
-/* Opens a regular file and reads its header, or what there is of it. */
-static furrow_status open_file(fw_input **input, const char *path, uint64_t *size,
-                               unsigned char header[FW_CHECKPOINT_HEADER], furrow_error *err) {
+/* All zeros, then opened, then closed, also if opening fails. */
+typedef struct opened_file {
+  fw_input *input;
+  uint64_t size;
+  unsigned char header[FW_CHECKPOINT_HEADER]; /* or what there is of it, and zeros */
+} opened_file;
+
+static furrow_status open_file(opened_file *file, const char *path, furrow_error *err) {
   struct stat info;
-  fw_input *opened = NULL;
   size_t got = 0;
-  furrow_status status = fw_input_open_regular(&opened, path, err);
-  if (status != FURROW_OK) return status;
-  if (fw_input_stat(opened, &info, NULL) != FURROW_OK || !S_ISREG(info.st_mode))
-    status = fw_fail(err, FURROW_E_FORMAT, "a checkpoint is a regular file");
-  memset(header, 0, FW_CHECKPOINT_HEADER);
-  if (status == FURROW_OK) status = fw_input_read_at(opened, header, FW_CHECKPOINT_HEADER, 0, &got, err);
-  if (status != FURROW_OK) {
-    fw_input_close(opened);
-    return status;
-  }
-  *size = (uint64_t)info.st_size;
-  *input = opened;
-  return FURROW_OK;
+  FW_TRY(fw_input_open_regular(&file->input, path, err));
+  if (fw_input_stat(file->input, &info, NULL) != FURROW_OK || !S_ISREG(info.st_mode))
+    return fw_fail(err, FURROW_E_FORMAT, "a checkpoint is a regular file");
+  file->size = (uint64_t)info.st_size;
+  return fw_input_read_at(file->input, file->header, FW_CHECKPOINT_HEADER, 0, &got, err);
 }
 
 /* Exactly so many bytes; for fw_snapshot_range. */
@@ -101,22 +97,24 @@ static furrow_status digest_file(const fw_input *input, uint64_t size, uint64_t 
 }
 
 /* Header, history and records: all of a file that names parts, the beginning of a whole one. */
-furrow_status fw_checkpoint_read_head(const char *path, unsigned char **head, furrow_error *err) {
-  unsigned char header[FW_CHECKPOINT_HEADER];
-  uint64_t size = 0, kept = 0;
-  fw_input *input = NULL;
-  void *made = NULL;
-  FW_TRY(open_file(&input, path, &size, header, err));
+static furrow_status read_head(const opened_file *file, unsigned char **head, furrow_error *err) {
+  const unsigned char *header = file->header;
+  FW_TRY(fw_checkpoint_check_fields(header, file->size, false, err));
+  FW_TRY(fw_checkpoint_check_parts(header, err));
   const bool in_parts = fw_checkpoint_is_in_parts(header);
-  furrow_status status = fw_checkpoint_check_fields(header, size, false, err);
-  if (status == FURROW_OK) status = fw_checkpoint_check_parts(header, err);
-  if (status == FURROW_OK) {
-    kept = size - (in_parts ? 0 : fw_get_le64(header + FW_AT_SNAPSHOT_BYTES) + fw_get_le64(header + FW_AT_BEST_BYTES));
-    status = fw_alloc(&made, kept, 1, err);
-  }
-  if (status == FURROW_OK) status = read_bytes(input, 0, made, kept, err);
-  if (status == FURROW_OK && in_parts) status = fw_checkpoint_check_header(made, kept, err);
-  fw_input_close(input);
+  const uint64_t snapshots = fw_get_le64(header + FW_AT_SNAPSHOT_BYTES) + fw_get_le64(header + FW_AT_BEST_BYTES);
+  const size_t kept = (size_t)(file->size - (in_parts ? 0 : snapshots));
+  FW_TRY(fw_alloc((void **)head, kept, 1, err));
+  FW_TRY(read_bytes(file->input, 0, *head, kept, err));
+  return in_parts ? fw_checkpoint_check_header(*head, kept, err) : FURROW_OK;
+}
+
+furrow_status fw_checkpoint_read_head(const char *path, unsigned char **head, furrow_error *err) {
+  opened_file file = {0};
+  unsigned char *made = NULL;
+  furrow_status status = open_file(&file, path, err);
+  if (status == FURROW_OK) status = read_head(&file, &made, err);
+  fw_input_close(file.input);
   if (status == FURROW_OK)
     *head = made;
   else
@@ -124,22 +122,13 @@ furrow_status fw_checkpoint_read_head(const char *path, unsigned char **head, fu
   return status;
 }
 
+/* `bytes` are to be freed, also if this fails. */
 static furrow_status read_file(const char *path, unsigned char **bytes, size_t *size, furrow_error *err) {
-  unsigned char header[FW_CHECKPOINT_HEADER];
-  fw_input *input = NULL;
-  void *memory = NULL;
-  uint64_t length = 0;
-  size_t got = 0;
-  furrow_status status = open_file(&input, path, &length, header, err);
-  if (status == FURROW_OK) status = fw_alloc(&memory, (size_t)length, 1, err);
-  if (status == FURROW_OK) status = fw_input_read_at(input, memory, (size_t)length, 0, &got, err);
-  fw_input_close(input);
-  if (status == FURROW_OK) {
-    *bytes = memory;
-    *size = got;
-  } else {
-    fw_free(memory);
-  }
+  opened_file file = {0};
+  furrow_status status = open_file(&file, path, err);
+  if (status == FURROW_OK) status = fw_alloc((void **)bytes, (size_t)file.size, 1, err);
+  if (status == FURROW_OK) status = fw_input_read_at(file.input, *bytes, (size_t)file.size, 0, size, err);
+  fw_input_close(file.input);
   return status;
 }
 
@@ -156,19 +145,18 @@ typedef struct loading {
   bool has_best;
 } loading;
 
-/* A file with parameters, opened. */
+/* A file with parameters. */
 typedef struct opened_part {
-  fw_input *input;
+  opened_file file;
   char *path;
-  uint64_t size, start; /* where its parameters begin */
+  uint64_t start; /* where its parameters begin */
   uint64_t snapshot_bytes, best_bytes;
-  unsigned char header[FW_CHECKPOINT_HEADER];
 } opened_part;
 
 static furrow_status check_part(const loading *l, unsigned rank, const opened_part *part, furrow_error *err) {
-  const unsigned char *header = part->header, *record = fw_checkpoint_table(l->head) + FW_CHECKPOINT_PARTS_ID +
-                                                        (size_t)rank * FW_CHECKPOINT_PART_RECORD;
-  FW_TRY(fw_checkpoint_check_fields(header, part->size, true, err));
+  const unsigned char *header = part->file.header, *record = fw_checkpoint_table(l->head) + FW_CHECKPOINT_PARTS_ID +
+                                                             (size_t)rank * FW_CHECKPOINT_PART_RECORD;
+  FW_TRY(fw_checkpoint_check_fields(header, part->file.size, true, err));
   const uint32_t its_rank = fw_get_le32(header + FW_AT_PART_RANK), ranks = fw_get_le32(header + FW_AT_PART_RANKS);
   if (its_rank != rank || ranks != l->parts)
     return fw_checkpoint_damaged(err, FW_AT_PART_RANK, "the part is %" PRIu32 "-of-%" PRIu32 ", not %u-of-%u", its_rank,
@@ -178,7 +166,8 @@ static furrow_status check_part(const loading *l, unsigned rank, const opened_pa
       memcmp(header + FW_AT_FINGERPRINT, l->head + FW_AT_FINGERPRINT, 16) != 0 ||
       memcmp(header + FW_AT_ELEMENT, l->head + FW_AT_ELEMENT, 4) != 0)
     return fw_checkpoint_damaged(err, FW_AT_PART_ID, "the part is of another checkpoint");
-  const uint64_t payload = part->size - FW_CHECKPOINT_HEADER, snapshot = fw_get_le64(header + FW_AT_SNAPSHOT_BYTES);
+  const uint64_t payload = part->file.size - FW_CHECKPOINT_HEADER,
+                 snapshot = fw_get_le64(header + FW_AT_SNAPSHOT_BYTES);
   if (snapshot > payload || fw_get_le64(header + FW_AT_BEST_BYTES) != payload - snapshot)
     return fw_checkpoint_damaged(err, FW_AT_SNAPSHOT_BYTES, "the sizes of the parts do not add up");
   if (fw_get_le32(header + FW_AT_PART_UNUSED))
@@ -186,33 +175,28 @@ static furrow_status check_part(const loading *l, unsigned rank, const opened_pa
   return FURROW_OK;
 }
 
-static void close_part(opened_part *part) {
-  fw_input_close(part->input);
-  fw_free(part->path);
-}
-
 static furrow_status open_part(const loading *l, unsigned rank, opened_part *part, furrow_error *err) {
   const uint64_t history = fw_get_le32(l->head + FW_AT_EPOCHS) * (uint64_t)FW_CHECKPOINT_EPOCH;
   FW_TRY(l->in_parts ? fw_checkpoint_name_part(&part->path, l->path, fw_get_le64(fw_checkpoint_table(l->head)), rank,
                                                l->parts, err)
                      : fw_strndup(&part->path, l->path, strlen(l->path), err));
-  furrow_status status = open_file(&part->input, part->path, &part->size, part->header, err);
+  furrow_status status = open_file(&part->file, part->path, err);
   if (status == FURROW_E_NOT_FOUND) /* which would mean that none was saved */
     status = fw_fail(err, FURROW_E_FORMAT, "part %u-of-%u of the checkpoint is missing", rank, l->parts);
   if (status == FURROW_OK && l->in_parts) status = check_part(l, rank, part, err);
-  if (status == FURROW_OK && !l->in_parts && memcmp(part->header, l->head, FW_CHECKPOINT_HEADER) != 0)
+  if (status == FURROW_OK && !l->in_parts && memcmp(part->file.header, l->head, FW_CHECKPOINT_HEADER) != 0)
     status = fw_checkpoint_damaged(err, 0, "the checkpoint was replaced while it was read");
   part->start = FW_CHECKPOINT_HEADER + (l->in_parts ? 0 : history);
-  part->snapshot_bytes = fw_get_le64(part->header + FW_AT_SNAPSHOT_BYTES);
-  part->best_bytes = fw_get_le64(part->header + FW_AT_BEST_BYTES);
+  part->snapshot_bytes = fw_get_le64(part->file.header + FW_AT_SNAPSHOT_BYTES);
+  part->best_bytes = fw_get_le64(part->file.header + FW_AT_BEST_BYTES);
   return status;
 }
 
 static furrow_status verify_part(loading *l, unsigned rank, opened_part *part, furrow_error *err) {
   uint64_t digest = 0;
   FW_TRY(open_part(l, rank, part, err));
-  FW_TRY(digest_file(part->input, part->size, &digest, err));
-  return fw_checkpoint_check_digest(part->header, digest, err);
+  FW_TRY(digest_file(part->file.input, part->file.size, &digest, err));
+  return fw_checkpoint_check_digest(part->file.header, digest, err);
 }
 
 /* This rank's features of a part, now or of the best epoch. */
@@ -223,7 +207,7 @@ static furrow_status take_part(loading *l, unsigned rank, bool best, uint64_t *t
   if (l->has_best != (part->best_bytes > 0))
     return fw_checkpoint_damaged(err, FW_AT_BEST_BYTES, "some parts have a best epoch, and some have none");
   if (best && !l->has_best) return FURROW_OK;
-  fw_snapshot_range range = {.read = read_bytes, .from = part->input, .rank = rank, .ranks = l->parts};
+  fw_snapshot_range range = {.read = read_bytes, .from = part->file.input, .rank = rank, .ranks = l->parts};
   range.begin = part->start + (best ? part->snapshot_bytes : 0);
   range.end = range.begin + (best ? part->best_bytes : part->snapshot_bytes);
   range.dense = rank == 0;
@@ -235,7 +219,8 @@ static furrow_status take_part(loading *l, unsigned rank, bool best, uint64_t *t
 /* Errors name the part. */
 static furrow_status end_part(opened_part *part, furrow_status status, furrow_error *err) {
   if (status != FURROW_OK && part->path && !(err && err->file[0])) fw_error_set_file(err, part->path);
-  close_part(part);
+  fw_input_close(part->file.input);
+  fw_free(part->path);
   return status;
 }
 
@@ -307,13 +292,11 @@ static furrow_status load_whole(const char *path, fw_checkpoint *checkpoint, con
 
 /* Whether the parameters are in parts: then the file has another version. */
 static furrow_status find_parts(const char *path, bool *parts, furrow_error *err) {
-  unsigned char header[FW_CHECKPOINT_HEADER];
-  fw_input *input = NULL;
-  uint64_t size = 0;
-  FW_TRY(open_file(&input, path, &size, header, err));
-  fw_input_close(input);
-  *parts = memcmp(header, FW_CHECKPOINT_MAGIC, 8) == 0 && fw_checkpoint_is_in_parts(header);
-  return FURROW_OK;
+  opened_file file = {0};
+  const furrow_status status = open_file(&file, path, err);
+  fw_input_close(file.input);
+  *parts = memcmp(file.header, FW_CHECKPOINT_MAGIC, 8) == 0 && fw_checkpoint_is_in_parts(file.header);
+  return status;
 }
 
 static furrow_status load_either(const char *path, fw_checkpoint *checkpoint, const fw_snapshot_ops *snapshot_ops,

@@ -117,12 +117,6 @@ static const char *find_in(const char *list, const char *name) {
   return NULL;
 }
 
-static const char *find_ignored(const char *name, bool *changes_model) {
-  const char *found = find_in(cluster_keys, name);
-  *changes_model = !found;
-  return found ? found : find_in(model_keys, name);
-}
-
 furrow_status fw_conf_ignore(furrow_learn_conf *conf, const char *key, bool changes_model, furrow_error *err) {
   void *memory = conf->ignored;
   for (size_t i = 0; i < conf->ignored_count; i++)
@@ -208,9 +202,9 @@ static furrow_status unknown_key(const char *name, furrow_error *err) {
 }
 
 furrow_status fw_conf_set_angel(furrow_learn_conf *conf, const char *key, const char *value, furrow_error *err) {
-  bool changes_model = false;
   for (size_t i = 0; i < COUNT(setters); i++)
     if (strcmp(setters[i].key, key) == 0) return setters[i].set(conf, value, err);
-  const char *known = find_ignored(key, &changes_model);
-  return known ? fw_conf_ignore(conf, known, changes_model, err) : unknown_key(key, err);
+  const char *of_cluster = find_in(cluster_keys, key), *of_model = find_in(model_keys, key);
+  if (!of_cluster && !of_model) return unknown_key(key, err);
+  return fw_conf_ignore(conf, of_cluster ? of_cluster : of_model, !of_cluster, err);
 }

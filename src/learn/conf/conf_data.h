@@ -275,7 +275,10 @@ const furrow_learn_key *fw_key_facts(fw_key key);
  * goes on from the key's name: "must be …". */
 furrow_status fw_key_parse(fw_key key, const char *text, size_t size, fw_value *value,
                            furrow_error *err) FURROW_MUST_USE;
-/* The same for a number that was read elsewhere. */
+/* Replaces a value by one that was read from a text, which is copied. */
+furrow_status fw_value_keep(fw_value *value, fw_value parsed, const char *text, size_t size,
+                            furrow_error *err) FURROW_MUST_USE;
+/* Checks a number that was read elsewhere, as fw_key_parse does. */
 furrow_status fw_key_check(fw_key key, double number, furrow_error *err) FURROW_MUST_USE;
 
 /* ---- Furrow's own defaults (recommended.c) ---- */

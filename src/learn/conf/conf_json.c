@@ -79,20 +79,13 @@ static furrow_status read_value(furrow_json *json, fw_key key, bool any, fw_valu
   furrow_error spec = {0};
   furrow_json_text text = {NULL, 0};
   fw_value parsed;
-  char *copy = NULL;
   if (value->text) return fail_twice(json, err);
-  furrow_status status = value_text(json, fw_key_kind(key), any, &text, err);
-  if (status != FURROW_OK) return status;
-  if (fw_key_parse(key, text.bytes, text.size, &parsed, &spec) != FURROW_OK) {
-    status = furrow_json_fail(json, furrow_json_offset(json), NULL, err, "%s", spec.message);
-    if (spec.hint[0]) fw_error_set_hint(err, "%s", spec.hint);
-    return status;
-  }
-  FW_TRY(parsed.text ? fw_strndup(&copy, parsed.text, strlen(parsed.text), err)
-                     : fw_strndup(&copy, text.bytes, text.size, err));
-  *value = parsed;
-  value->text = copy;
-  return FURROW_OK;
+  FW_TRY(value_text(json, fw_key_kind(key), any, &text, err));
+  if (fw_key_parse(key, text.bytes, text.size, &parsed, &spec) == FURROW_OK)
+    return fw_value_keep(value, parsed, text.bytes, text.size, err);
+  const furrow_status status = furrow_json_fail(json, furrow_json_offset(json), NULL, err, "%s", spec.message);
+  if (spec.hint[0]) fw_error_set_hint(err, "%s", spec.hint);
+  return status;
 }
 
 static furrow_status unknown_value(furrow_json *json, const char *section, furrow_json_text member, furrow_error *err) {
