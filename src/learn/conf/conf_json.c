@@ -54,25 +54,17 @@ static furrow_status fail_twice(furrow_json *json, furrow_error *err) {
 static furrow_status value_text(furrow_json *json, fw_value_kind kind, bool any, furrow_json_text *text,
                                 furrow_error *err) {
   const furrow_json_kind next = furrow_json_peek(json);
-  if (any && next != FURROW_JSON_STRING && next != FURROW_JSON_NUMBER && next != FURROW_JSON_BOOL)
-    return furrow_json_fail(json, furrow_json_next_offset(json), NULL, err, "must be a text, a number, true or false");
-  if (any) return next == FURROW_JSON_STRING ? fw_json_trimmed(json, text, err) : furrow_json_skip(json, text, err);
-  double number;
+  const bool plain = next == FURROW_JSON_NUMBER || next == FURROW_JSON_BOOL;
+  const bool number = kind == FW_VALUE_INT || kind == FW_VALUE_REAL;
+  double wanted;
   bool yes;
-  switch (kind) {
-  case FW_VALUE_INT:
-  case FW_VALUE_REAL:
-    if (next != FURROW_JSON_NUMBER) return furrow_json_f64(json, &number, err);
-    return furrow_json_skip(json, text, err);
-  case FW_VALUE_YES_NO:
-    if (next != FURROW_JSON_BOOL) return furrow_json_bool(json, &yes, err);
-    return furrow_json_skip(json, text, err);
-  case FW_VALUE_INDEX_BASE:
-    if (next == FURROW_JSON_NUMBER) return furrow_json_skip(json, text, err);
-    break;
-  default: break;
-  }
-  return fw_json_trimmed(json, text, err);
+  if (any && next != FURROW_JSON_STRING && !plain)
+    return furrow_json_fail(json, furrow_json_next_offset(json), NULL, err, "must be a text, a number, true or false");
+  if (!any && number && next != FURROW_JSON_NUMBER) return furrow_json_f64(json, &wanted, err);
+  if (!any && kind == FW_VALUE_YES_NO && next != FURROW_JSON_BOOL) return furrow_json_bool(json, &yes, err);
+  const bool base = kind == FW_VALUE_INDEX_BASE && next == FURROW_JSON_NUMBER;
+  const bool as_it_stands = any ? plain : number || kind == FW_VALUE_YES_NO || base;
+  return as_it_stands ? furrow_json_skip(json, text, err) : fw_json_trimmed(json, text, err);
 }
 
 static furrow_status read_value(furrow_json *json, fw_key key, bool any, fw_value *value, furrow_error *err) {
@@ -88,46 +80,36 @@ static furrow_status read_value(furrow_json *json, fw_key key, bool any, fw_valu
   return status;
 }
 
-static furrow_status unknown_value(furrow_json *json, const char *section, furrow_json_text member, furrow_error *err) {
+/* The key of a member of Angel's section, or (NULL) of Furrow's, whose members have the names of keys. */
+static fw_key find_key(const char *section, furrow_json_text member) {
+  char name[FW_SUGGESTION_LENGTH + 1];
+  if (section) return fw_key_at_path(section, member);
+  return copy_name(name, member) ? fw_key_find(name) : FW_KEYS;
+}
+
+static furrow_status refuse_key(furrow_json *json, const char *section, furrow_json_text member, furrow_error *err) {
   const char *known[FW_KEYS + 1];
-  const size_t n = strlen(section);
+  const size_t n = section ? strlen(section) : 0;
   size_t count = 0;
   const furrow_learn_key *key;
   for (size_t i = 0; (key = furrow_learn_key_at(i)); i++)
-    if (key->json_path && strncmp(key->json_path, section, n) == 0 && key->json_path[n] == '/')
+    if (!section)
+      known[count++] = key->name;
+    else if (key->json_path && strncmp(key->json_path, section, n) == 0 && key->json_path[n] == '/')
       known[count++] = key->json_path + n + 1;
-  if (strcmp(section, "train") == 0) known[count++] = "decay";
-  return fw_json_refuse(json, member, "Angel's", known, count, err);
+  if (section && strcmp(section, "train") == 0) known[count++] = "decay";
+  return fw_json_refuse(json, member, section ? "Angel's" : "Furrow's", known, count, err);
 }
 
+/* In Furrow's section a number, true or false stand for their text. */
 static furrow_status read_section(furrow_json *json, const char *section, fw_value values[FW_KEYS], furrow_error *err) {
   furrow_json_text member;
   furrow_status status = furrow_json_object(json, err);
   while (status == FURROW_OK && (status = furrow_json_member(json, &member, err)) == FURROW_OK) {
-    const fw_key key = fw_key_at_path(section, member);
+    const fw_key key = find_key(section, member);
     status =
-        key == FW_KEYS ? unknown_value(json, section, member, err) : read_value(json, key, false, &values[key], err);
+        key == FW_KEYS ? refuse_key(json, section, member, err) : read_value(json, key, !section, &values[key], err);
   }
-  return status == FURROW_END ? FURROW_OK : status;
-}
-
-/* ---- Keys that Angel does not have ---- */
-
-/* A number, true or false stand for their text. */
-static furrow_status read_key(furrow_json *json, furrow_json_text member, fw_value keys[FW_KEYS], furrow_error *err) {
-  char name[FW_SUGGESTION_LENGTH + 1];
-  const char *known[FW_KEYS];
-  const fw_key key = copy_name(name, member) ? fw_key_find(name) : FW_KEYS;
-  if (key != FW_KEYS) return read_value(json, key, true, &keys[key], err);
-  for (size_t i = 0; i < FW_KEYS; i++) known[i] = fw_key_facts((fw_key)i)->name;
-  return fw_json_refuse(json, member, "Furrow's", known, FW_KEYS, err);
-}
-
-static furrow_status read_keys(furrow_json *json, fw_value keys[FW_KEYS], furrow_error *err) {
-  furrow_json_text member;
-  furrow_status status = furrow_json_object(json, err);
-  while (status == FURROW_OK && (status = furrow_json_member(json, &member, err)) == FURROW_OK)
-    status = read_key(json, member, keys, err);
   return status == FURROW_END ? FURROW_OK : status;
 }
 
@@ -143,7 +125,7 @@ static furrow_status read_part(furrow_json *json, size_t section, fw_conf_json *
   case ACTIVATION: return fw_json_activation(json, &spec->defaults.activation, err);
   case LOSS: return fw_json_loss(json, &spec->defaults.loss, err);
   case LAYERS: return fw_json_layers(json, &spec->graph, err);
-  case FURROW: return read_keys(json, spec->keys, err);
+  case FURROW: return read_section(json, NULL, spec->keys, err);
   default: return read_section(json, section_names[section], spec->values, err);
   }
 }

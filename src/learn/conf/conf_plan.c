@@ -109,7 +109,9 @@ static furrow_status put_field(plan_memory *memory, const struct plan_field *fie
   return FURROW_OK;
 }
 
-static fw_value get_field(const fw_plan *plan, const struct plan_field *field) {
+static fw_value get_field(const fw_plan *plan, fw_key key) {
+  const struct plan_field *field = plan_fields;
+  while (field->key != key) field++;
   const void *at = (const char *)plan + field->offset;
   switch (field->type) {
   case TEXT: return (fw_value){.text = *(const char *const *)at};
@@ -137,11 +139,8 @@ fw_value fw_plan_value(const fw_plan *plan, fw_key key) {
   case FW_KEY_MODEL_TYPE: return (fw_value){.text = furrow_matrix_row_type_get(plan->model.row_type)->name};
   case FW_KEY_OBJECTIVE: return (fw_value){.text = fw_objective_name(plan->graph.loss)};
   case FW_KEY_CLASSES: return (fw_value){.integer = plan->graph.outputs > 1 ? (int64_t)plan->graph.outputs : 2};
-  default: break;
+  default: return get_field(plan, key);
   }
-  size_t i = 0;
-  while (plan_fields[i].key != key) i++;
-  return get_field(plan, &plan_fields[i]);
 }
 
 bool fw_plan_differs(const fw_plan *plan, fw_key key) {
@@ -155,23 +154,14 @@ bool fw_plan_differs(const fw_plan *plan, fw_key key) {
 
 /* ---- Training ---- */
 
-/* Rows of an update: batch where it is set, else the number of updates where that is set, else 128. Keys before the
- * file. */
-static void plan_batch(fw_train_conf *train, const furrow_learn_conf *conf) {
+static void plan_train(fw_train_conf *train, const furrow_learn_conf *conf) {
+  /* batch where it is set, else the number of updates where that is set, else 128; keys before the file */
   const bool by_key = fw_conf_has_key(conf, FW_KEY_UPDATES) && !fw_conf_has_key(conf, FW_KEY_BATCH);
   const bool by_updates = by_key || (fw_conf_is_set(conf, FW_KEY_UPDATES) && !fw_conf_is_set(conf, FW_KEY_BATCH));
   if (by_updates) train->batch = 0;
-}
-
-/* Angel's StandardDecay reads ml.learn.decay, which has a default: decay-alpha never counts. Here it does. */
-static double decay_alpha(const furrow_learn_conf *conf, fw_decay_type decay) {
-  const bool older = decay == FW_DECAY_STANDARD && !fw_conf_is_set(conf, FW_KEY_DECAY_ALPHA);
-  return fw_conf_value(conf, older ? FW_KEY_LEARN_DECAY : FW_KEY_DECAY_ALPHA).real;
-}
-
-static void plan_train(fw_train_conf *train, const furrow_learn_conf *conf) {
-  plan_batch(train, conf);
-  train->decay_alpha = decay_alpha(conf, train->decay);
+  /* Angel's StandardDecay reads ml.learn.decay, which has a default: decay-alpha never counts. Here it does. */
+  if (train->decay == FW_DECAY_STANDARD && !fw_conf_is_set(conf, FW_KEY_DECAY_ALPHA))
+    train->decay_alpha = fw_conf_value(conf, FW_KEY_LEARN_DECAY).real;
   train->recommended = fw_conf_recommends(conf);
   train->bias_optimizer = train->ftrl_keeps_first_weights = train->published_adagrad = train->recommended;
 }
@@ -370,13 +360,6 @@ static furrow_status check_class_weights(const fw_plan *plan, furrow_error *err)
 
 /* ---- Trees ---- */
 
-/* Keys of graphs that trees have, too. */
-static uint64_t used_keys(void) {
-  uint64_t used = (uint64_t)1 << (FW_KEY_CLASSES - FW_KEY_LOSS);
-  for (unsigned key = FW_KEY_TREES; key <= FW_KEY_TRUNCATION; key++) used |= (uint64_t)1 << (key - FW_KEY_LOSS);
-  return used;
-}
-
 static furrow_status take_categories(plan_memory *memory, const furrow_learn_conf *conf, furrow_error *err) {
   fw_forest_conf *forest = &memory->plan.forest;
   fw_element *features = NULL;
@@ -401,7 +384,9 @@ static furrow_status check_tree_keys(const furrow_learn_conf *conf, furrow_error
     if (key != FW_KEY_LR && key != FW_KEY_SEED && fw_conf_has_key(conf, (fw_key)key))
       return fw_fail(err, FURROW_E_ARGUMENT, "%s is not for gbdt%s", fw_key_facts((fw_key)key)->name,
                      key == FW_KEY_EPOCHS ? ": its rounds are trees" : "");
-  return fw_graph_keys_unused(conf, used_keys(), "gbdt", err);
+  const uint64_t classes = (uint64_t)1 << (FW_KEY_CLASSES - FW_KEY_LOSS);
+  const uint64_t of_trees = UINT64_MAX << (FW_KEY_TREES - FW_KEY_LOSS); /* to the last key */
+  return fw_graph_keys_unused(conf, classes | of_trees, "gbdt", err);
 }
 
 /* What trees alone have, or do not take. */

@@ -94,20 +94,22 @@ static void put_bytes(fw_buffer *out, uint64_t bytes) {
   fw_buffer_format(out, unit && value < 99.95 ? "%.1f %s" : "%.0f %s", value, units[unit]);
 }
 
-void fw_buffer_parameters(fw_buffer *out, const fw_description *about) {
-  fw_buffer_count(out, about->features == FW_COUNT_UNKNOWN ? about->fixed : about->parameters);
+/* A number of the whole model; with an unknown number of features what is fixed, and what each feature adds. */
+static void put_sum(fw_buffer *out, void (*put)(fw_buffer *out, uint64_t number), const fw_description *about,
+                    uint64_t all, uint64_t fixed, uint64_t each) {
+  put(out, about->features == FW_COUNT_UNKNOWN ? fixed : all);
   if (about->features != FW_COUNT_UNKNOWN) return;
   fw_buffer_text(out, " + ");
-  fw_buffer_count(out, about->each);
+  put(out, each);
   fw_buffer_text(out, " for each feature");
 }
 
+void fw_buffer_parameters(fw_buffer *out, const fw_description *about) {
+  put_sum(out, fw_buffer_count, about, about->parameters, about->fixed, about->each);
+}
+
 void fw_buffer_memory(fw_buffer *out, const fw_description *about) {
-  put_bytes(out, about->features == FW_COUNT_UNKNOWN ? about->fixed_bytes : about->bytes);
-  if (about->features != FW_COUNT_UNKNOWN) return;
-  fw_buffer_text(out, " + ");
-  put_bytes(out, about->each_bytes);
-  fw_buffer_text(out, " for each feature");
+  put_sum(out, put_bytes, about, about->bytes, about->fixed_bytes, about->each_bytes);
 }
 
 void fw_buffer_activation(fw_buffer *out, const fw_layer *layer) {
