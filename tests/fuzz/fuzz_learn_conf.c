@@ -42,7 +42,7 @@ static void check_conf(furrow_learn_conf *conf) {
   fw_plan *plan = NULL;
   furrow_error err = {0};
   size_t size;
-  const furrow_status status = fw_plan_create(&plan, conf, false, &err);
+  const furrow_status status = fw_plan_of_conf(&plan, conf, &err);
   if (status != FURROW_OK) {
     check(status == FURROW_E_ARGUMENT && err.message[0]);
     return;

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "fuzz/harness/fuzz_check.h"
-#include "learn/conf/model_json.h"
+#include "learn/conf/conf.h"
 
 static void check_conf(furrow_learn_conf *conf, const char *algorithm) {
   fw_plan *plan = NULL;

@@ -77,7 +77,7 @@ static inline void conf_expect_misfit(const char *algorithm, const char *setting
 
 static inline fw_plan *conf_plan(const furrow_learn_conf *conf) {
   fw_plan *plan = NULL;
-  if (fw_plan_create(&plan, conf, false, &err) != FURROW_OK) fail_msg("%s", err.message);
+  if (fw_plan_of_conf(&plan, conf, &err) != FURROW_OK) fail_msg("%s", err.message);
   return plan;
 }
 

@@ -61,8 +61,4 @@ furrow_status fw_checkpoint_tidy(const char *folder, const furrow_comm *comm, fu
 furrow_status fw_checkpoint_decode(const unsigned char *bytes, size_t size, fw_checkpoint *checkpoint,
                                    const fw_snapshot_ops *snapshot_ops, furrow_error *err) FURROW_MUST_USE;
 
-/* One number for all of a plan that the numbers of a training depend on; how many epochs there are to be is not among
- * them. */
-furrow_status fw_plan_fingerprint(const fw_plan *plan, uint64_t *fingerprint, furrow_error *err) FURROW_MUST_USE;
-
 #endif

@@ -1,7 +1,5 @@
 /* learn/checkpoint/checkpoint_folder.c: the folder of checkpoints: whose it is, and what killed trainings left in it.
  */
-#include "learn/checkpoint/checkpoint_folder.h"
-
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

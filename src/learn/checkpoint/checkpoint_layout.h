@@ -8,26 +8,26 @@
 
 /* Places of the header's fields. */
 enum {
-  FW_CHECKPOINT_AT_MAGIC = 0,
-  FW_CHECKPOINT_AT_VERSION = 8,
-  FW_CHECKPOINT_AT_ELEMENT = 12,
-  FW_CHECKPOINT_AT_PAYLOAD_BYTES = 16,
-  FW_CHECKPOINT_AT_PAYLOAD_DIGEST = 24,
-  FW_CHECKPOINT_AT_FINGERPRINT = 32,
-  FW_CHECKPOINT_AT_STEPS = 40,
-  FW_CHECKPOINT_AT_EPOCHS = 48,
-  FW_CHECKPOINT_AT_BEST = 52,
-  FW_CHECKPOINT_AT_SNAPSHOT_BYTES = 56,
-  FW_CHECKPOINT_AT_BEST_BYTES = 64,
-  FW_CHECKPOINT_AT_HALVINGS = 72,
-  FW_CHECKPOINT_AT_RANKS = 76, /* parts of the checkpoint; 0: it is whole */
-  FW_CHECKPOINT_AT_BEST_STEPS = 80,
-  FW_CHECKPOINT_AT_HEADER_DIGEST = 88,
+  FW_AT_MAGIC = 0,
+  FW_AT_VERSION = 8,
+  FW_AT_ELEMENT = 12,
+  FW_AT_PAYLOAD_BYTES = 16,
+  FW_AT_PAYLOAD_DIGEST = 24,
+  FW_AT_FINGERPRINT = 32,
+  FW_AT_STEPS = 40,
+  FW_AT_EPOCHS = 48,
+  FW_AT_BEST = 52,
+  FW_AT_SNAPSHOT_BYTES = 56,
+  FW_AT_BEST_BYTES = 64,
+  FW_AT_HALVINGS = 72,
+  FW_AT_RANKS = 76, /* parts of the checkpoint; 0: it is whole */
+  FW_AT_BEST_STEPS = 80,
+  FW_AT_HEADER_DIGEST = 88,
   /* of a part, instead of epochs, best, halvings and best steps */
-  FW_CHECKPOINT_AT_PART_RANK = FW_CHECKPOINT_AT_EPOCHS,
-  FW_CHECKPOINT_AT_PART_RANKS = FW_CHECKPOINT_AT_BEST,
-  FW_CHECKPOINT_AT_PART_UNUSED = FW_CHECKPOINT_AT_HALVINGS,
-  FW_CHECKPOINT_AT_PART_ID = FW_CHECKPOINT_AT_BEST_STEPS
+  FW_AT_PART_RANK = FW_AT_EPOCHS,
+  FW_AT_PART_RANKS = FW_AT_BEST,
+  FW_AT_PART_UNUSED = FW_AT_HALVINGS,
+  FW_AT_PART_ID = FW_AT_BEST_STEPS
 };
 
 /* What a checkpoint of several ranks has behind its history: the id of its parts, then the bytes and the digest of the
@@ -46,9 +46,9 @@ furrow_status fw_checkpoint_name_part(char **path, const char *checkpoint, uint6
 /* Whether it is the name of a part; *end is what follows it in the name. */
 bool fw_checkpoint_is_part(const char *name, uint64_t *id, const char **end);
 
-/* An error at a byte of the file. */
-furrow_status fw_checkpoint_fail(furrow_error *err, furrow_status status, uint64_t offset, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
+/* E_FORMAT at a byte of the file. */
+furrow_status fw_checkpoint_damaged(furrow_error *err, uint64_t offset, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* Refuses other files, which may be large, by their first bytes. */
 furrow_status fw_checkpoint_check_magic(const char *path, furrow_error *err) FURROW_MUST_USE;
@@ -58,10 +58,10 @@ furrow_status fw_checkpoint_check_fields(const unsigned char *bytes, uint64_t si
 /* Whether the digest is that of the payload. */
 furrow_status fw_checkpoint_check_digest(const unsigned char *header, uint64_t digest,
                                          furrow_error *err) FURROW_MUST_USE;
-/* Both, of a file in memory. */
-furrow_status fw_checkpoint_check_header(const unsigned char *bytes, size_t size, furrow_error *err) FURROW_MUST_USE;
 /* The three parts of the payload must add up to it. */
 furrow_status fw_checkpoint_check_parts(const unsigned char *bytes, furrow_error *err) FURROW_MUST_USE;
+/* All three, of a file in memory. */
+furrow_status fw_checkpoint_check_header(const unsigned char *bytes, size_t size, furrow_error *err) FURROW_MUST_USE;
 /* E_STALE: it is of another configuration. */
 furrow_status fw_checkpoint_check_plan(const unsigned char *bytes, const fw_snapshot_ops *snapshot_ops,
                                        furrow_error *err) FURROW_MUST_USE;
@@ -74,10 +74,23 @@ furrow_status fw_checkpoint_decode_history(const unsigned char *bytes, fw_checkp
                                            furrow_error *err) FURROW_MUST_USE;
 void fw_checkpoint_take_numbers(const unsigned char *header, fw_checkpoint *checkpoint);
 
-/* All bytes of a file. */
-furrow_status fw_checkpoint_read_file(const char *path, unsigned char **bytes, size_t *size,
-                                      furrow_error *err) FURROW_MUST_USE;
 /* Header, history and records of parts, checked. */
 furrow_status fw_checkpoint_read_head(const char *path, unsigned char **head, furrow_error *err) FURROW_MUST_USE;
+
+/* ---- The folder of checkpoints ---- */
+
+/* What is to be removed from a folder. */
+typedef struct fw_checkpoint_wanted {
+  bool all;     /* temporary files of checkpoints, too */
+  bool damaged; /* no parts: nobody knows which are those of the checkpoint */
+  bool keeps;   /* parts of this checkpoint */
+  uint64_t kept;
+} fw_checkpoint_wanted;
+
+/* Makes it where there is none. */
+furrow_status fw_checkpoint_make_folder(const char *folder, furrow_error *err) FURROW_MUST_USE;
+/* What stays does no harm. */
+furrow_status fw_checkpoint_remove_left(const char *folder, const fw_checkpoint_wanted *wanted,
+                                        furrow_error *err) FURROW_MUST_USE;
 
 #endif

@@ -1,4 +1,5 @@
-/* learn/checkpoint/checkpoint_load.c: reads a checkpoint: whole, or the features of one rank from the parts of all. */
+/* learn/checkpoint/checkpoint_load.c: reads a checkpoint: whole, or the features of one rank from the parts of all; or
+ * only what it says of itself. */
 #include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -14,8 +15,7 @@
 /* The net or forest itself, and the bytes of the best epoch. */
 static furrow_status decode_snapshots(const unsigned char *bytes, fw_checkpoint *checkpoint,
                                       const fw_snapshot_ops *snapshot_ops, furrow_error *err) {
-  const size_t snapshot = fw_get_le64(bytes + FW_CHECKPOINT_AT_SNAPSHOT_BYTES),
-               best = fw_get_le64(bytes + FW_CHECKPOINT_AT_BEST_BYTES);
+  const size_t snapshot = fw_get_le64(bytes + FW_AT_SNAPSHOT_BYTES), best = fw_get_le64(bytes + FW_AT_BEST_BYTES);
   size_t at = FW_CHECKPOINT_HEADER + checkpoint->epochs * FW_CHECKPOINT_EPOCH;
   furrow_status status = snapshot_ops->read(snapshot_ops->object, bytes + at, snapshot, err);
   if (status == FURROW_OK && best > 0) {
@@ -27,55 +27,56 @@ static furrow_status decode_snapshots(const unsigned char *bytes, fw_checkpoint 
   return status == FURROW_OK ? fw_buffer_status(&checkpoint->best_snapshot, err) : status;
 }
 
+/* Into a checkpoint of zeros, to be cleared if this fails. */
+static furrow_status decode(const unsigned char *bytes, size_t size, fw_checkpoint *made,
+                            const fw_snapshot_ops *snapshot_ops, furrow_error *err) {
+  FW_TRY(fw_checkpoint_check_header(bytes, size, err));
+  FW_TRY(fw_checkpoint_check_plan(bytes, snapshot_ops, err));
+  if (fw_checkpoint_is_in_parts(bytes))
+    return fw_checkpoint_damaged(err, FW_AT_RANKS, "the checkpoint has its parameters in other files");
+  FW_TRY(fw_checkpoint_decode_history(bytes, made, err));
+  fw_checkpoint_take_numbers(bytes, made);
+  return decode_snapshots(bytes, made, snapshot_ops, err);
+}
+
+static furrow_status give(fw_checkpoint *checkpoint, fw_checkpoint *made, furrow_status status) {
+  if (status == FURROW_OK)
+    *checkpoint = *made;
+  else
+    fw_checkpoint_clear(made);
+  return status;
+}
+
 furrow_status fw_checkpoint_decode(const unsigned char *bytes, size_t size, fw_checkpoint *checkpoint,
                                    const fw_snapshot_ops *snapshot_ops, furrow_error *err) {
   fw_checkpoint made = {0};
-  furrow_status status = fw_checkpoint_check_header(bytes, size, err);
-  if (status == FURROW_OK) status = fw_checkpoint_check_parts(bytes, err);
-  if (status == FURROW_OK) status = fw_checkpoint_check_plan(bytes, snapshot_ops, err);
-  if (status == FURROW_OK && fw_checkpoint_is_in_parts(bytes))
-    status = fw_checkpoint_fail(err, FURROW_E_FORMAT, FW_CHECKPOINT_AT_RANKS,
-                                "the checkpoint has its parameters in other files");
-  if (status == FURROW_OK) status = fw_checkpoint_decode_history(bytes, &made, err);
-  if (status == FURROW_OK) status = decode_snapshots(bytes, &made, snapshot_ops, err);
-  if (status != FURROW_OK) {
-    fw_checkpoint_clear(&made);
-    return status;
-  }
-  fw_checkpoint_take_numbers(bytes, &made);
-  *checkpoint = made;
-  return FURROW_OK;
+  return give(checkpoint, &made, decode(bytes, size, &made, snapshot_ops, err));
 }
 
 /* ---- Files ----------------------------------------------------------------------------------------------------- */
 
-/* Opens a regular file and reads its header, or what there is of it. */
-static furrow_status open_file(fw_input **input, const char *path, uint64_t *size,
-                               unsigned char header[FW_CHECKPOINT_HEADER], furrow_error *err) {
+/* All zeros, then opened, then closed, also if opening fails. */
+typedef struct opened_file {
+  fw_input *input;
+  uint64_t size;
+  unsigned char header[FW_CHECKPOINT_HEADER]; /* or what there is of it, and zeros */
+} opened_file;
+
+static furrow_status open_file(opened_file *file, const char *path, furrow_error *err) {
   struct stat info;
-  fw_input *opened = NULL;
   size_t got = 0;
-  furrow_status status = fw_input_open_regular(&opened, path, err);
-  if (status != FURROW_OK) return status;
-  if (fw_input_stat(opened, &info, NULL) != FURROW_OK || !S_ISREG(info.st_mode))
-    status = fw_fail(err, FURROW_E_FORMAT, "a checkpoint is a regular file");
-  memset(header, 0, FW_CHECKPOINT_HEADER);
-  if (status == FURROW_OK) status = fw_input_read_at(opened, header, FW_CHECKPOINT_HEADER, 0, &got, err);
-  if (status != FURROW_OK) {
-    fw_input_close(opened);
-    return status;
-  }
-  *size = (uint64_t)info.st_size;
-  *input = opened;
-  return FURROW_OK;
+  FW_TRY(fw_input_open_regular(&file->input, path, err));
+  if (fw_input_stat(file->input, &info, NULL) != FURROW_OK || !S_ISREG(info.st_mode))
+    return fw_fail(err, FURROW_E_FORMAT, "a checkpoint is a regular file");
+  file->size = (uint64_t)info.st_size;
+  return fw_input_read_at(file->input, file->header, FW_CHECKPOINT_HEADER, 0, &got, err);
 }
 
 /* Exactly so many bytes; for fw_snapshot_range. */
 static furrow_status read_bytes(const void *input, uint64_t at, void *bytes, size_t size, furrow_error *err) {
   size_t got = 0;
   FW_TRY(fw_input_read_at(input, bytes, size, at, &got, err));
-  return got == size ? FURROW_OK
-                     : fw_checkpoint_fail(err, FURROW_E_FORMAT, at + got, "the checkpoint ends while it is read");
+  return got == size ? FURROW_OK : fw_checkpoint_damaged(err, at + got, "the checkpoint ends while it is read");
 }
 
 static furrow_status digest_file(const fw_input *input, uint64_t size, uint64_t *digest, furrow_error *err) {
@@ -96,24 +97,24 @@ static furrow_status digest_file(const fw_input *input, uint64_t size, uint64_t 
 }
 
 /* Header, history and records: all of a file that names parts, the beginning of a whole one. */
-furrow_status fw_checkpoint_read_head(const char *path, unsigned char **head, furrow_error *err) {
-  unsigned char header[FW_CHECKPOINT_HEADER];
-  uint64_t size = 0, kept = 0;
-  fw_input *input = NULL;
-  void *made = NULL;
-  FW_TRY(open_file(&input, path, &size, header, err));
+static furrow_status read_head(const opened_file *file, unsigned char **head, furrow_error *err) {
+  const unsigned char *header = file->header;
+  FW_TRY(fw_checkpoint_check_fields(header, file->size, false, err));
+  FW_TRY(fw_checkpoint_check_parts(header, err));
   const bool in_parts = fw_checkpoint_is_in_parts(header);
-  furrow_status status = fw_checkpoint_check_fields(header, size, false, err);
-  if (status == FURROW_OK) status = fw_checkpoint_check_parts(header, err);
-  if (status == FURROW_OK) {
-    kept = size - (in_parts ? 0
-                            : fw_get_le64(header + FW_CHECKPOINT_AT_SNAPSHOT_BYTES) +
-                                  fw_get_le64(header + FW_CHECKPOINT_AT_BEST_BYTES));
-    status = fw_alloc(&made, kept, 1, err);
-  }
-  if (status == FURROW_OK) status = read_bytes(input, 0, made, kept, err);
-  if (status == FURROW_OK && in_parts) status = fw_checkpoint_check_header(made, kept, err);
-  fw_input_close(input);
+  const uint64_t snapshots = fw_get_le64(header + FW_AT_SNAPSHOT_BYTES) + fw_get_le64(header + FW_AT_BEST_BYTES);
+  const size_t kept = (size_t)(file->size - (in_parts ? 0 : snapshots));
+  FW_TRY(fw_alloc((void **)head, kept, 1, err));
+  FW_TRY(read_bytes(file->input, 0, *head, kept, err));
+  return in_parts ? fw_checkpoint_check_header(*head, kept, err) : FURROW_OK;
+}
+
+furrow_status fw_checkpoint_read_head(const char *path, unsigned char **head, furrow_error *err) {
+  opened_file file = {0};
+  unsigned char *made = NULL;
+  furrow_status status = open_file(&file, path, err);
+  if (status == FURROW_OK) status = read_head(&file, &made, err);
+  fw_input_close(file.input);
   if (status == FURROW_OK)
     *head = made;
   else
@@ -121,22 +122,13 @@ furrow_status fw_checkpoint_read_head(const char *path, unsigned char **head, fu
   return status;
 }
 
-furrow_status fw_checkpoint_read_file(const char *path, unsigned char **bytes, size_t *size, furrow_error *err) {
-  unsigned char header[FW_CHECKPOINT_HEADER];
-  fw_input *input = NULL;
-  void *memory = NULL;
-  uint64_t length = 0;
-  size_t got = 0;
-  furrow_status status = open_file(&input, path, &length, header, err);
-  if (status == FURROW_OK) status = fw_alloc(&memory, (size_t)length, 1, err);
-  if (status == FURROW_OK) status = fw_input_read_at(input, memory, (size_t)length, 0, &got, err);
-  fw_input_close(input);
-  if (status == FURROW_OK) {
-    *bytes = memory;
-    *size = got;
-  } else {
-    fw_free(memory);
-  }
+/* `bytes` are to be freed, also if this fails. */
+static furrow_status read_file(const char *path, unsigned char **bytes, size_t *size, furrow_error *err) {
+  opened_file file = {0};
+  furrow_status status = open_file(&file, path, err);
+  if (status == FURROW_OK) status = fw_alloc((void **)bytes, (size_t)file.size, 1, err);
+  if (status == FURROW_OK) status = fw_input_read_at(file.input, *bytes, (size_t)file.size, 0, size, err);
+  fw_input_close(file.input);
   return status;
 }
 
@@ -153,69 +145,58 @@ typedef struct loading {
   bool has_best;
 } loading;
 
-/* A file with parameters, opened. */
+/* A file with parameters. */
 typedef struct opened_part {
-  fw_input *input;
+  opened_file file;
   char *path;
-  uint64_t size, start; /* where its parameters begin */
+  uint64_t start; /* where its parameters begin */
   uint64_t snapshot_bytes, best_bytes;
-  unsigned char header[FW_CHECKPOINT_HEADER];
 } opened_part;
 
 static furrow_status check_part(const loading *l, unsigned rank, const opened_part *part, furrow_error *err) {
-  const unsigned char *header = part->header, *record = fw_checkpoint_table(l->head) + FW_CHECKPOINT_PARTS_ID +
-                                                        (size_t)rank * FW_CHECKPOINT_PART_RECORD;
-  FW_TRY(fw_checkpoint_check_fields(header, part->size, true, err));
-  const uint32_t its_rank = fw_get_le32(header + FW_CHECKPOINT_AT_PART_RANK),
-                 ranks = fw_get_le32(header + FW_CHECKPOINT_AT_PART_RANKS);
+  const unsigned char *header = part->file.header, *record = fw_checkpoint_table(l->head) + FW_CHECKPOINT_PARTS_ID +
+                                                             (size_t)rank * FW_CHECKPOINT_PART_RECORD;
+  FW_TRY(fw_checkpoint_check_fields(header, part->file.size, true, err));
+  const uint32_t its_rank = fw_get_le32(header + FW_AT_PART_RANK), ranks = fw_get_le32(header + FW_AT_PART_RANKS);
   if (its_rank != rank || ranks != l->parts)
-    return fw_checkpoint_fail(err, FURROW_E_FORMAT, FW_CHECKPOINT_AT_PART_RANK,
-                              "the part is %" PRIu32 "-of-%" PRIu32 ", not %u-of-%u", its_rank, ranks, rank, l->parts);
-  if (memcmp(header + FW_CHECKPOINT_AT_PART_ID, fw_checkpoint_table(l->head), 8) != 0 ||
-      memcmp(header + FW_CHECKPOINT_AT_PAYLOAD_BYTES, record, FW_CHECKPOINT_PART_RECORD) != 0 ||
-      memcmp(header + FW_CHECKPOINT_AT_FINGERPRINT, l->head + FW_CHECKPOINT_AT_FINGERPRINT, 16) != 0 ||
-      memcmp(header + FW_CHECKPOINT_AT_ELEMENT, l->head + FW_CHECKPOINT_AT_ELEMENT, 4) != 0)
-    return fw_checkpoint_fail(err, FURROW_E_FORMAT, FW_CHECKPOINT_AT_PART_ID, "the part is of another checkpoint");
-  const uint64_t payload = part->size - FW_CHECKPOINT_HEADER,
-                 snapshot = fw_get_le64(header + FW_CHECKPOINT_AT_SNAPSHOT_BYTES);
-  if (snapshot > payload || fw_get_le64(header + FW_CHECKPOINT_AT_BEST_BYTES) != payload - snapshot)
-    return fw_checkpoint_fail(err, FURROW_E_FORMAT, FW_CHECKPOINT_AT_SNAPSHOT_BYTES,
-                              "the sizes of the parts do not add up");
-  if (fw_get_le32(header + FW_CHECKPOINT_AT_PART_UNUSED))
-    return fw_checkpoint_fail(err, FURROW_E_FORMAT, FW_CHECKPOINT_AT_PART_UNUSED,
-                              "unused bytes of the checkpoint's header are not 0");
+    return fw_checkpoint_damaged(err, FW_AT_PART_RANK, "the part is %" PRIu32 "-of-%" PRIu32 ", not %u-of-%u", its_rank,
+                                 ranks, rank, l->parts);
+  if (memcmp(header + FW_AT_PART_ID, fw_checkpoint_table(l->head), 8) != 0 ||
+      memcmp(header + FW_AT_PAYLOAD_BYTES, record, FW_CHECKPOINT_PART_RECORD) != 0 ||
+      memcmp(header + FW_AT_FINGERPRINT, l->head + FW_AT_FINGERPRINT, 16) != 0 ||
+      memcmp(header + FW_AT_ELEMENT, l->head + FW_AT_ELEMENT, 4) != 0)
+    return fw_checkpoint_damaged(err, FW_AT_PART_ID, "the part is of another checkpoint");
+  const uint64_t payload = part->file.size - FW_CHECKPOINT_HEADER,
+                 snapshot = fw_get_le64(header + FW_AT_SNAPSHOT_BYTES);
+  if (snapshot > payload || fw_get_le64(header + FW_AT_BEST_BYTES) != payload - snapshot)
+    return fw_checkpoint_damaged(err, FW_AT_SNAPSHOT_BYTES, "the sizes of the parts do not add up");
+  if (fw_get_le32(header + FW_AT_PART_UNUSED))
+    return fw_checkpoint_damaged(err, FW_AT_PART_UNUSED, "unused bytes of the checkpoint's header are not 0");
   return FURROW_OK;
 }
 
-static void close_part(opened_part *part) {
-  fw_input_close(part->input);
-  fw_free(part->path);
-}
-
 static furrow_status open_part(const loading *l, unsigned rank, opened_part *part, furrow_error *err) {
-  const uint64_t history = fw_get_le32(l->head + FW_CHECKPOINT_AT_EPOCHS) * (uint64_t)FW_CHECKPOINT_EPOCH;
-  furrow_status status = l->in_parts
-                             ? fw_checkpoint_name_part(&part->path, l->path, fw_get_le64(fw_checkpoint_table(l->head)),
-                                                       rank, l->parts, err)
-                             : fw_strndup(&part->path, l->path, strlen(l->path), err);
-  if (status != FURROW_OK) return status;
-  status = open_file(&part->input, part->path, &part->size, part->header, err);
+  const uint64_t history = fw_get_le32(l->head + FW_AT_EPOCHS) * (uint64_t)FW_CHECKPOINT_EPOCH;
+  FW_TRY(l->in_parts ? fw_checkpoint_name_part(&part->path, l->path, fw_get_le64(fw_checkpoint_table(l->head)), rank,
+                                               l->parts, err)
+                     : fw_strndup(&part->path, l->path, strlen(l->path), err));
+  furrow_status status = open_file(&part->file, part->path, err);
   if (status == FURROW_E_NOT_FOUND) /* which would mean that none was saved */
     status = fw_fail(err, FURROW_E_FORMAT, "part %u-of-%u of the checkpoint is missing", rank, l->parts);
   if (status == FURROW_OK && l->in_parts) status = check_part(l, rank, part, err);
-  if (status == FURROW_OK && !l->in_parts && memcmp(part->header, l->head, FW_CHECKPOINT_HEADER) != 0)
-    status = fw_checkpoint_fail(err, FURROW_E_FORMAT, 0, "the checkpoint was replaced while it was read");
+  if (status == FURROW_OK && !l->in_parts && memcmp(part->file.header, l->head, FW_CHECKPOINT_HEADER) != 0)
+    status = fw_checkpoint_damaged(err, 0, "the checkpoint was replaced while it was read");
   part->start = FW_CHECKPOINT_HEADER + (l->in_parts ? 0 : history);
-  part->snapshot_bytes = fw_get_le64(part->header + FW_CHECKPOINT_AT_SNAPSHOT_BYTES);
-  part->best_bytes = fw_get_le64(part->header + FW_CHECKPOINT_AT_BEST_BYTES);
+  part->snapshot_bytes = fw_get_le64(part->file.header + FW_AT_SNAPSHOT_BYTES);
+  part->best_bytes = fw_get_le64(part->file.header + FW_AT_BEST_BYTES);
   return status;
 }
 
 static furrow_status verify_part(loading *l, unsigned rank, opened_part *part, furrow_error *err) {
   uint64_t digest = 0;
   FW_TRY(open_part(l, rank, part, err));
-  FW_TRY(digest_file(part->input, part->size, &digest, err));
-  return fw_checkpoint_check_digest(part->header, digest, err);
+  FW_TRY(digest_file(part->file.input, part->file.size, &digest, err));
+  return fw_checkpoint_check_digest(part->file.header, digest, err);
 }
 
 /* This rank's features of a part, now or of the best epoch. */
@@ -224,10 +205,9 @@ static furrow_status take_part(loading *l, unsigned rank, bool best, uint64_t *t
   FW_TRY(open_part(l, rank, part, err));
   if (rank == 0) l->has_best = part->best_bytes > 0;
   if (l->has_best != (part->best_bytes > 0))
-    return fw_checkpoint_fail(err, FURROW_E_FORMAT, FW_CHECKPOINT_AT_BEST_BYTES,
-                              "some parts have a best epoch, and some have none");
+    return fw_checkpoint_damaged(err, FW_AT_BEST_BYTES, "some parts have a best epoch, and some have none");
   if (best && !l->has_best) return FURROW_OK;
-  fw_snapshot_range range = {.read = read_bytes, .from = part->input, .rank = rank, .ranks = l->parts};
+  fw_snapshot_range range = {.read = read_bytes, .from = part->file.input, .rank = rank, .ranks = l->parts};
   range.begin = part->start + (best ? part->snapshot_bytes : 0);
   range.end = range.begin + (best ? part->best_bytes : part->snapshot_bytes);
   range.dense = rank == 0;
@@ -239,7 +219,8 @@ static furrow_status take_part(loading *l, unsigned rank, bool best, uint64_t *t
 /* Errors name the part. */
 static furrow_status end_part(opened_part *part, furrow_status status, furrow_error *err) {
   if (status != FURROW_OK && part->path && !(err && err->file[0])) fw_error_set_file(err, part->path);
-  close_part(part);
+  fw_input_close(part->file.input);
+  fw_free(part->path);
   return status;
 }
 
@@ -267,8 +248,7 @@ static furrow_status take_all(loading *l, fw_checkpoint *made, furrow_error *err
   taken = 0;
   FW_TRY(take_parts(l, false, &taken, err));
   if (ops->count(ops->object) == taken) return FURROW_OK;
-  return fw_checkpoint_fail(err, FURROW_E_FORMAT, FW_CHECKPOINT_AT_BEST,
-                            "the best epoch has features that the last one does not have");
+  return fw_checkpoint_damaged(err, FW_AT_BEST, "the best epoch has features that the last one does not have");
 }
 
 /* Every rank checks some files; then each reads its own features from all. */
@@ -282,23 +262,18 @@ static furrow_status load_parts(loading *l, fw_checkpoint *made, furrow_error *e
   return take_all(l, made, err);
 }
 
-static furrow_status load_by_part(loading *l, fw_checkpoint *checkpoint, furrow_error *err) {
-  fw_checkpoint made = {0};
-  furrow_status status = fw_checkpoint_read_head(l->path, &l->head, err);
-  if (status == FURROW_OK) {
-    l->in_parts = fw_checkpoint_is_in_parts(l->head);
-    l->parts = l->in_parts ? fw_get_le32(l->head + FW_CHECKPOINT_AT_RANKS) : 1;
-    status = fw_checkpoint_check_plan(l->head, l->snapshot_ops, err);
-  }
-  if (status == FURROW_OK) status = fw_checkpoint_decode_history(l->head, &made, err);
-  status = fw_comm_share_status(l->comm, status, err);
-  if (status == FURROW_OK) status = load_parts(l, &made, err);
-  if (status == FURROW_OK) {
-    fw_checkpoint_take_numbers(l->head, &made);
-    *checkpoint = made;
-  } else {
-    fw_checkpoint_clear(&made);
-  }
+static furrow_status load_head(loading *l, fw_checkpoint *made, furrow_error *err) {
+  FW_TRY(fw_checkpoint_read_head(l->path, &l->head, err));
+  l->in_parts = fw_checkpoint_is_in_parts(l->head);
+  l->parts = l->in_parts ? fw_get_le32(l->head + FW_AT_RANKS) : 1;
+  FW_TRY(fw_checkpoint_check_plan(l->head, l->snapshot_ops, err));
+  fw_checkpoint_take_numbers(l->head, made);
+  return fw_checkpoint_decode_history(l->head, made, err);
+}
+
+static furrow_status load_by_part(loading *l, fw_checkpoint *made, furrow_error *err) {
+  furrow_status status = fw_comm_share_status(l->comm, load_head(l, made, err), err);
+  if (status == FURROW_OK) status = load_parts(l, made, err);
   fw_free(l->head);
   return status;
 }
@@ -309,29 +284,26 @@ static furrow_status load_whole(const char *path, fw_checkpoint *checkpoint, con
                                 furrow_error *err) {
   unsigned char *bytes = NULL;
   size_t size = 0;
-  furrow_status status = fw_checkpoint_read_file(path, &bytes, &size, err);
-  if (status == FURROW_OK) status = fw_checkpoint_decode(bytes, size, checkpoint, snapshot_ops, err);
+  furrow_status status = read_file(path, &bytes, &size, err);
+  if (status == FURROW_OK) status = decode(bytes, size, checkpoint, snapshot_ops, err);
   fw_free(bytes);
   return status;
 }
 
 /* Whether the parameters are in parts: then the file has another version. */
 static furrow_status find_parts(const char *path, bool *parts, furrow_error *err) {
-  unsigned char header[FW_CHECKPOINT_HEADER];
-  fw_input *input = NULL;
-  uint64_t size = 0;
-  FW_TRY(open_file(&input, path, &size, header, err));
-  fw_input_close(input);
-  *parts = memcmp(header, FW_CHECKPOINT_MAGIC, 8) == 0 && fw_checkpoint_is_in_parts(header);
-  return FURROW_OK;
+  opened_file file = {0};
+  const furrow_status status = open_file(&file, path, err);
+  fw_input_close(file.input);
+  *parts = memcmp(file.header, FW_CHECKPOINT_MAGIC, 8) == 0 && fw_checkpoint_is_in_parts(file.header);
+  return status;
 }
 
 static furrow_status load_either(const char *path, fw_checkpoint *checkpoint, const fw_snapshot_ops *snapshot_ops,
                                  const furrow_comm *comm, furrow_error *err) {
   loading l = {.path = path, .snapshot_ops = snapshot_ops, .comm = comm};
   bool parts = false;
-  furrow_status status = fw_comm_share_status(comm, find_parts(path, &parts, err), err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_comm_share_status(comm, find_parts(path, &parts, err), err));
   if (snapshot_ops->take && (parts || comm->ranks > 1)) return load_by_part(&l, checkpoint, err);
   return load_whole(path, checkpoint, snapshot_ops, err);
 }
@@ -363,10 +335,70 @@ furrow_status fw_checkpoint_load(const char *folder, fw_checkpoint *checkpoint, 
     if (!none) status = fw_comm_share_status(comm, status, err);
     if (status != FURROW_OK && err && !err->file[0]) fw_error_set_file(err, path);
   }
-  if (status == FURROW_OK)
-    *checkpoint = made;
-  else
-    fw_checkpoint_clear(&made);
   fw_free(path);
+  return give(checkpoint, &made, status);
+}
+
+/* ---- What a checkpoint says of itself ---- */
+
+/* An info and the epoch that it shows. */
+typedef struct inspected {
+  furrow_checkpoint_info info;
+  fw_epoch last;
+} inspected;
+
+/* What the records of parts say, where there are any. */
+static uint64_t bytes_of_parts(const unsigned char *bytes) {
+  uint64_t sum = 0;
+  for (uint32_t r = 0; fw_checkpoint_is_in_parts(bytes) && r < fw_get_le32(bytes + FW_AT_RANKS); r++)
+    sum += FW_CHECKPOINT_HEADER +
+           fw_get_le64(fw_checkpoint_table(bytes) + FW_CHECKPOINT_PARTS_ID + (size_t)r * FW_CHECKPOINT_PART_RECORD);
+  return sum;
+}
+
+static furrow_status inspect(const unsigned char *bytes, size_t size, inspected *made, furrow_error *err) {
+  fw_checkpoint checkpoint = {0};
+  furrow_status status = fw_checkpoint_check_header(bytes, size, err);
+  if (status == FURROW_OK) status = fw_checkpoint_decode_history(bytes, &checkpoint, err);
+  if (status == FURROW_OK) {
+    made->info = (furrow_checkpoint_info){.bytes = size + bytes_of_parts(bytes),
+                                          .number_size = fw_get_le32(bytes + FW_AT_ELEMENT),
+                                          .steps = fw_get_le64(bytes + FW_AT_STEPS),
+                                          .epochs = (uint32_t)checkpoint.epochs,
+                                          .best = fw_get_le32(bytes + FW_AT_BEST)};
+    if (checkpoint.epochs > 0) {
+      made->last = checkpoint.history[checkpoint.epochs - 1];
+      fw_epochs_link(&made->last, 1);
+      made->info.last = &made->last.shown;
+    }
+  }
+  fw_checkpoint_clear(&checkpoint);
   return status;
+}
+
+furrow_status furrow_checkpoint_info_load(furrow_checkpoint_info **info, const char *path, furrow_error *err) {
+  struct stat found;
+  char *file = NULL;
+  unsigned char *bytes = NULL;
+  size_t size = 0;
+  void *made = NULL;
+  const bool folder = fw_path_stat(path, &found, NULL) == FURROW_OK && S_ISDIR(found.st_mode);
+  furrow_status status =
+      folder ? fw_checkpoint_name_file(&file, path, err) : fw_strndup(&file, path, strlen(path), err);
+  if (status == FURROW_OK) status = fw_alloc_zero(&made, 1, sizeof(inspected), err);
+  if (status == FURROW_OK) status = fw_checkpoint_check_magic(file, err);
+  if (status == FURROW_OK) status = read_file(file, &bytes, &size, err);
+  if (status == FURROW_OK) status = inspect(bytes, size, made, err);
+  if (status == FURROW_OK)
+    *info = &((inspected *)made)->info;
+  else
+    fw_free(made);
+  if (status != FURROW_OK && file) fw_error_set_file(err, file);
+  fw_free(bytes);
+  fw_free(file);
+  return status;
+}
+
+void furrow_checkpoint_info_free(furrow_checkpoint_info *info) {
+  fw_free(info); /* the first member of what was allocated */
 }

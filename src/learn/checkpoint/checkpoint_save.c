@@ -10,7 +10,6 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "io/atomic_file.h"
-#include "learn/checkpoint/checkpoint_folder.h"
 #include "learn/checkpoint/checkpoint_layout.h"
 
 typedef struct writer {
@@ -43,13 +42,12 @@ typedef struct saving {
 } saving;
 
 static furrow_status write_history(writer *w, const saving *s, furrow_error *err) {
-  furrow_status status = FURROW_OK;
-  for (size_t i = 0; status == FURROW_OK && i < s->checkpoint->epochs; i++) {
+  for (size_t i = 0; i < s->checkpoint->epochs; i++) {
     unsigned char bytes[FW_CHECKPOINT_EPOCH];
     fw_checkpoint_put_epoch(bytes, &s->checkpoint->history[i]);
-    status = write_bytes(w, bytes, sizeof bytes, err);
+    FW_TRY(write_bytes(w, bytes, sizeof bytes, err));
   }
-  return status;
+  return FURROW_OK;
 }
 
 /* Parameters now and of the best epoch. What all ranks have alike is in the part of the first alone. */
@@ -66,75 +64,54 @@ static furrow_status write_snapshots(writer *w, saving *s, furrow_error *err) {
   return status;
 }
 
-static furrow_status write_whole(writer *w, saving *s, furrow_error *err) {
-  furrow_status status = write_history(w, s, err);
-  return status == FURROW_OK ? write_snapshots(w, s, err) : status;
-}
+/* The files of a checkpoint: all of it, the file that names the parts of ranks, a part. */
+typedef enum file_kind { WHOLE, COMMIT, PART } file_kind;
 
-static furrow_status write_commit(writer *w, saving *s, furrow_error *err) {
-  furrow_status status = write_history(w, s, err);
+static furrow_status write_payload(writer *w, saving *s, file_kind kind, furrow_error *err) {
+  if (kind != PART) FW_TRY(write_history(w, s, err));
+  if (kind != COMMIT) return write_snapshots(w, s, err);
   s->snapshot_bytes = s->table_bytes;
   s->best_bytes = 0;
-  return status == FURROW_OK ? write_bytes(w, s->table, s->table_bytes, err) : status;
+  return write_bytes(w, s->table, s->table_bytes, err);
 }
 
-static void head_whole(unsigned char *header, const saving *s) {
-  memcpy(header + FW_CHECKPOINT_AT_MAGIC, FW_CHECKPOINT_MAGIC, 8);
-  fw_put_le32(header + FW_CHECKPOINT_AT_VERSION, FW_CHECKPOINT_VERSION);
-  fw_put_le32(header + FW_CHECKPOINT_AT_EPOCHS, (uint32_t)s->checkpoint->epochs);
-  fw_put_le32(header + FW_CHECKPOINT_AT_BEST, s->checkpoint->best);
-  fw_put_le32(header + FW_CHECKPOINT_AT_HALVINGS, s->checkpoint->halvings);
-  fw_put_le64(header + FW_CHECKPOINT_AT_BEST_STEPS, s->checkpoint->best_steps);
-}
-
-static void head_commit(unsigned char *header, const saving *s) {
-  head_whole(header, s);
-  fw_put_le32(header + FW_CHECKPOINT_AT_VERSION, FW_CHECKPOINT_PARTS_VERSION);
-  fw_put_le32(header + FW_CHECKPOINT_AT_RANKS, s->comm->ranks);
-}
-
-static void head_part(unsigned char *header, const saving *s) {
-  memcpy(header + FW_CHECKPOINT_AT_MAGIC, FW_CHECKPOINT_PART_MAGIC, 8);
-  fw_put_le32(header + FW_CHECKPOINT_AT_VERSION, FW_CHECKPOINT_PARTS_VERSION);
-  fw_put_le32(header + FW_CHECKPOINT_AT_PART_RANK, s->comm->rank);
-  fw_put_le32(header + FW_CHECKPOINT_AT_PART_RANKS, s->comm->ranks);
-  fw_put_le64(header + FW_CHECKPOINT_AT_PART_ID, s->id);
-}
-
-/* The files of a checkpoint differ in their payload and in some fields of the header. */
-typedef struct file_kind {
-  furrow_status (*payload)(writer *w, saving *s, furrow_error *err);
-  void (*head)(unsigned char *header, const saving *s);
-} file_kind;
-
-static const file_kind whole_file = {write_whole, head_whole}, commit_file = {write_commit, head_commit},
-                       part_file = {write_snapshots, head_part};
-
-static void complete_header(unsigned char *header, const writer *w, const saving *s) {
-  fw_put_le32(header + FW_CHECKPOINT_AT_ELEMENT, (uint32_t)s->snapshot_ops->element);
-  fw_put_le64(header + FW_CHECKPOINT_AT_PAYLOAD_BYTES, fw_atomic_file_size(w->file) - FW_CHECKPOINT_HEADER);
-  fw_put_le64(header + FW_CHECKPOINT_AT_PAYLOAD_DIGEST, XXH3_64bits_digest(w->hash));
-  fw_put_le64(header + FW_CHECKPOINT_AT_FINGERPRINT, s->fingerprint);
-  fw_put_le64(header + FW_CHECKPOINT_AT_STEPS, s->checkpoint->steps);
-  fw_put_le64(header + FW_CHECKPOINT_AT_SNAPSHOT_BYTES, s->snapshot_bytes);
-  fw_put_le64(header + FW_CHECKPOINT_AT_BEST_BYTES, s->best_bytes);
-  fw_put_le64(header + FW_CHECKPOINT_AT_HEADER_DIGEST, XXH3_64bits(header, FW_CHECKPOINT_AT_HEADER_DIGEST));
+static void fill_header(unsigned char *header, const writer *w, const saving *s, file_kind kind) {
+  memcpy(header + FW_AT_MAGIC, kind == PART ? FW_CHECKPOINT_PART_MAGIC : FW_CHECKPOINT_MAGIC, 8);
+  fw_put_le32(header + FW_AT_VERSION, kind == WHOLE ? FW_CHECKPOINT_VERSION : FW_CHECKPOINT_PARTS_VERSION);
+  if (kind == PART) {
+    fw_put_le32(header + FW_AT_PART_RANK, s->comm->rank);
+    fw_put_le32(header + FW_AT_PART_RANKS, s->comm->ranks);
+    fw_put_le64(header + FW_AT_PART_ID, s->id);
+  } else {
+    fw_put_le32(header + FW_AT_EPOCHS, (uint32_t)s->checkpoint->epochs);
+    fw_put_le32(header + FW_AT_BEST, s->checkpoint->best);
+    fw_put_le32(header + FW_AT_HALVINGS, s->checkpoint->halvings);
+    fw_put_le32(header + FW_AT_RANKS, kind == COMMIT ? s->comm->ranks : 0);
+    fw_put_le64(header + FW_AT_BEST_STEPS, s->checkpoint->best_steps);
+  }
+  fw_put_le32(header + FW_AT_ELEMENT, (uint32_t)s->snapshot_ops->element);
+  fw_put_le64(header + FW_AT_PAYLOAD_BYTES, fw_atomic_file_size(w->file) - FW_CHECKPOINT_HEADER);
+  fw_put_le64(header + FW_AT_PAYLOAD_DIGEST, XXH3_64bits_digest(w->hash));
+  fw_put_le64(header + FW_AT_FINGERPRINT, s->fingerprint);
+  fw_put_le64(header + FW_AT_STEPS, s->checkpoint->steps);
+  fw_put_le64(header + FW_AT_SNAPSHOT_BYTES, s->snapshot_bytes);
+  fw_put_le64(header + FW_AT_BEST_BYTES, s->best_bytes);
+  fw_put_le64(header + FW_AT_HEADER_DIGEST, XXH3_64bits(header, FW_AT_HEADER_DIGEST));
 }
 
 /* The file appears complete or not at all; `header` is left filled in. */
-static furrow_status write_file(const char *path, const file_kind *kind, saving *s,
-                                unsigned char header[FW_CHECKPOINT_HEADER], furrow_error *err) {
+static furrow_status write_file(const char *path, file_kind kind, saving *s, unsigned char header[FW_CHECKPOINT_HEADER],
+                                furrow_error *err) {
   writer w = {.hash = XXH3_createState()};
   memset(header, 0, FW_CHECKPOINT_HEADER);
   furrow_status status = w.hash ? fw_atomic_file_open(&w.file, path, err) : fw_fail_memory(err, 576);
   if (status == FURROW_OK) status = fw_atomic_file_write(w.file, header, FW_CHECKPOINT_HEADER, err);
   if (status == FURROW_OK) {
     XXH3_64bits_reset(w.hash);
-    status = kind->payload(&w, s, err);
+    status = write_payload(&w, s, kind, err);
   }
   if (status == FURROW_OK) {
-    kind->head(header, s);
-    complete_header(header, &w, s);
+    fill_header(header, &w, s, kind);
     status = fw_atomic_file_write_at(w.file, 0, header, FW_CHECKPOINT_HEADER, err);
   }
   if (status == FURROW_OK) status = fw_atomic_file_commit(w.file, err);
@@ -149,7 +126,7 @@ static furrow_status save_whole(saving *s, furrow_error *err) {
   furrow_status status = FURROW_OK;
   if (!fw_comm_is_first(s->comm)) return status;
   status = fw_checkpoint_make_folder(s->folder, err);
-  if (status == FURROW_OK) status = write_file(s->path, &whole_file, s, header, err);
+  if (status == FURROW_OK) status = write_file(s->path, WHOLE, s, header, err);
   return status == FURROW_OK ? fw_checkpoint_remove_left(s->folder, &(fw_checkpoint_wanted){0}, err) : status;
 }
 
@@ -170,8 +147,8 @@ static uint64_t draw_id(const saving *s) {
 static furrow_status gather_table(saving *s, const unsigned char *header, furrow_error *err) {
   unsigned char record[FW_CHECKPOINT_PART_RECORD];
   size_t *sizes = NULL;
-  memcpy(record, header + FW_CHECKPOINT_AT_PAYLOAD_BYTES, 8);
-  memcpy(record + 8, header + FW_CHECKPOINT_AT_PAYLOAD_DIGEST, 8);
+  memcpy(record, header + FW_AT_PAYLOAD_BYTES, 8);
+  memcpy(record + 8, header + FW_AT_PAYLOAD_DIGEST, 8);
   s->table_bytes = FW_CHECKPOINT_PARTS_ID + (size_t)s->comm->ranks * FW_CHECKPOINT_PART_RECORD;
   furrow_status status = fw_alloc((void **)&s->table, s->table_bytes, 1, err);
   if (status == FURROW_OK) status = fw_alloc((void **)&sizes, s->comm->ranks, sizeof *sizes, err);
@@ -191,7 +168,7 @@ static furrow_status commit_parts(saving *s, furrow_error *err) {
   unsigned char header[FW_CHECKPOINT_HEADER];
   furrow_status status = FURROW_OK;
   if (fw_comm_is_first(s->comm)) {
-    status = write_file(s->path, &commit_file, s, header, err);
+    status = write_file(s->path, COMMIT, s, header, err);
     const fw_checkpoint_wanted others = {.keeps = true, .kept = s->id};
     if (status == FURROW_OK) status = fw_checkpoint_remove_left(s->folder, &others, err);
   }
@@ -207,7 +184,7 @@ static furrow_status save_parts(saving *s, furrow_error *err) {
   s->id = draw_id(s);
   FW_TRY(s->comm->broadcast(s->comm, &s->id, sizeof s->id, 0, err));
   status = fw_checkpoint_name_part(&part, s->path, s->id, s->comm->rank, s->comm->ranks, err);
-  if (status == FURROW_OK) status = write_file(part, &part_file, s, header, err);
+  if (status == FURROW_OK) status = write_file(part, PART, s, header, err);
   status = fw_comm_share_status(s->comm, status, err);
   if (status == FURROW_OK) status = gather_table(s, header, err);
   if (status == FURROW_OK)

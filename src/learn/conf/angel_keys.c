@@ -1,6 +1,5 @@
 /* learn/conf/angel_keys.c: Angel's keys that are not in the table of settings: other names of settings, and names that
  * mean nothing without Angel's cluster. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -10,319 +9,112 @@
 
 /* ---- Keys without a meaning here ---- */
 
-/* Of Angel 3.2 and of its published documents, sorted. A name that ends in a dot is a family. */
-static const char *const cluster_keys[] = {
-    "angel.am.admin.user.env",
-    "angel.am.appstate.timeout.ms",
-    "angel.am.class",
-    "angel.am.containerlauncher.thread.count",
-    "angel.am.cpu.vcores",
-    "angel.am.env",
-    "angel.am.heartbeat.interval.ms",
-    "angel.am.host",
-    "angel.am.java.opts",
-    "angel.am.log.level",
-    "angel.am.matrix.diskio.worker.pool.size",
-    "angel.am.max-attempts",
-    "angel.am.memory.gb",
-    "angel.am.memory.mb",
-    "angel.am.port",
-    "angel.am.resource.cpu-vcores",
-    "angel.am.slow.check.enable",
-    "angel.am.slow.check.interval.ms",
-    "angel.am.slow.check.polices",
-    "angel.am.task.slowest.discount",
-    "angel.am.use.dummy.dataspliter",
-    "angel.am.wait.matrix.timeout.ms",
-    "angel.am.write.state.interval.ms",
-    "angel.app.config.file",
-    "angel.app.serilize.state.file",
-    "angel.app.type",
-    "angel.app.user.resource.files",
-    "angel.checkpoint.max.results.for.single.matrix",
-    "angel.client.heartbeat.interval.ms",
-    "angel.client.heartbeat.interval.timeout.ms",
-    "angel.cluster.local.dir",
-    "angel.compress.bytes",
-    "angel.deploy.mode",
-    "angel.input.format",
-    "angel.inputformat",
-    "angel.job.acl-modify-job",
-    "angel.job.acl-view-job",
-    "angel.job.cache.archives",
-    "angel.job.cache.files",
-    "angel.job.complete.cancel.delegation.tokens",
-    "angel.job.dir",
-    "angel.job.input.path",
-    "angel.job.jar",
-    "angel.job.libjar",
-    "angel.job.libjars",
-    "angel.job.name",
-    "angel.job.submit.host",
-    "angel.job.submit.host.address",
-    "angel.jobid",
-    "angel.kerberos.keytab",
-    "angel.kerberos.keytab.name",
-    "angel.kerberos.principal",
-    "angel.kubernetes.",
-    "angel.listen.port.range",
-    "angel.log.fast.write.enable",
-    "angel.log.flush.min.size",
-    "angel.log.path",
-    "angel.matrix.oplog.merger.pool.size",
-    "angel.matrixtransfer.check.interval.ms",
-    "angel.matrixtransfer.client.requester.pool.size",
-    "angel.matrixtransfer.client.responser.pool.size",
-    "angel.matrixtransfer.max.requestnum",
-    "angel.matrixtransfer.max.requestnum.perserver",
-    "angel.matrixtransfer.max.retry.counter",
-    "angel.matrixtransfer.request.timeout.ms",
-    "angel.matrixtransfer.retry.interval.ms",
-    "angel.matrixtransfer.server.rpc.limit.factor",
-    "angel.matrixtransfer.server.rpc.limit.general.factor",
-    "angel.matrixtransfer.server.token.timeout.ms",
-    "angel.matrixtransfer.server.use.async.handler",
-    "angel.matrixtransfer.server.use.unlock.rpc",
-    "angel.matrixtransfer.server.worker.pool.size",
-    "angel.model.parse.name",
-    "angel.model.parse.thread.count",
-    "angel.model.partitioner.max.partition.number",
-    "angel.model.partitioner.partition.number.perserver",
-    "angel.model.partitioner.partition.size",
-    "angel.modelconverts.model.names",
-    "angel.modelconverts.serde.class",
-    "angel.netty.matrixtransfer.client.channel.type",
-    "angel.netty.matrixtransfer.client.eventgroup.threadnum",
-    "angel.netty.matrixtransfer.client.ioratio",
-    "angel.netty.matrixtransfer.client.max.connect.idletime.ms",
-    "angel.netty.matrixtransfer.client.max.connect.perserver",
-    "angel.netty.matrixtransfer.client.max.get.connect.timeout.ms",
-    "angel.netty.matrixtransfer.client.min.connect.perserver",
-    "angel.netty.matrixtransfer.client.rcvbuf",
-    "angel.netty.matrixtransfer.client.sndbuf",
-    "angel.netty.matrixtransfer.client.usedirectbuffer",
-    "angel.netty.matrixtransfer.client.usepool",
-    "angel.netty.matrixtransfer.max.message.size",
-    "angel.netty.matrixtransfer.server.channel.type",
-    "angel.netty.matrixtransfer.server.eventgroup.threadnum",
-    "angel.netty.matrixtransfer.server.ioratio",
-    "angel.netty.matrixtransfer.server.rcvbuf",
-    "angel.netty.matrixtransfer.server.sndbuf",
-    "angel.netty.matrixtransfer.server.use.stream.handler",
-    "angel.netty.matrixtransfer.server.usedirectbuffer",
-    "angel.netty.matrixtransfer.server.usepool",
-    "angel.netty.serving.transfer.server.eventgroup.threadnum",
-    "angel.network.max.bytes.flight",
-    "angel.output.path",
-    "angel.output.path.deleteonexist",
-    "angel.parse.model.path",
-    "angel.plugin.service.enable",
-    "angel.predict.data.path",
-    "angel.predict.out.path",
-    "angel.ps.backup.auto.enable",
-    "angel.ps.backup.interval.ms",
-    "angel.ps.backup.matrices",
-    "angel.ps.backup.parallel",
-    "angel.ps.checkpoint.max.num",
-    "angel.ps.class",
-    "angel.ps.cpu.vcores",
-    "angel.ps.env",
-    "angel.ps.ha.push.sync",
-    "angel.ps.ha.replication.number",
-    "angel.ps.ha.sync.send.buffer.size",
-    "angel.ps.ha.sync.worker.number",
-    "angel.ps.ha.use.event.push",
-    "angel.ps.heartbeat.data.collection.interval",
-    "angel.ps.heartbeat.interval.ms",
-    "angel.ps.heartbeat.timeout.ms",
-    "angel.ps.io.file.buffer.size",
-    "angel.ps.ip.list",
-    "angel.ps.java.opts",
-    "angel.ps.jvm.direct.factor.use.direct.buff",
-    "angel.ps.jvm.g1.conc.worker.num",
-    "angel.ps.jvm.g1.ihop",
-    "angel.ps.jvm.g1.max.newratio",
-    "angel.ps.jvm.g1.maxpausetime.ms",
-    "angel.ps.jvm.g1.min.newratio",
-    "angel.ps.jvm.g1.mixgc.live.threshold.percent",
-    "angel.ps.jvm.g1.mixgc.target.count",
-    "angel.ps.jvm.g1.regionsize.mb",
-    "angel.ps.jvm.g1.reserve.percent",
-    "angel.ps.jvm.g1.worker.num",
-    "angel.ps.jvm.parallel.gc.max.pause.time.ms",
-    "angel.ps.jvm.parallel.gc.threads",
-    "angel.ps.jvm.parallel.gc.use.adaptive.size",
-    "angel.ps.jvm.use.g1",
-    "angel.ps.jvm.use.parallel.gc",
-    "angel.ps.jvm.young.factor",
-    "angel.ps.log.level",
-    "angel.ps.matrix.diskio.worker.pool.size",
-    "angel.ps.max-attempts",
-    "angel.ps.max.lock.waittime",
-    "angel.ps.max.partition.number.single.file",
-    "angel.ps.memory.gb",
-    "angel.ps.memory.mb",
-    "angel.ps.number",
-    "angel.ps.partition.class",
-    "angel.ps.partition.source.class",
-    "angel.ps.priority",
-    "angel.ps.push.interval.ms",
-    "angel.ps.request.resource.minibatch.interval.ms",
-    "angel.ps.request.resource.minibatch.size",
-    "angel.ps.request.resource.use.minibatch",
-    "angel.ps.router.type",
-    "angel.ps.sparse.to.dense.factor",
-    "angel.ps.use.adaptive.key.enable",
-    "angel.ps.use.adaptive.storage.enable",
-    "angel.ps.use.independent.worker.pool",
-    "angel.psagent.cache.sync.timeinterval.ms",
-    "angel.psagent.class",
-    "angel.psagent.cpu.vcores",
-    "angel.psagent.env",
-    "angel.psagent.heartbeat.timeout.ms",
-    "angel.psagent.iplist",
-    "angel.psagent.java.opts",
-    "angel.psagent.log.level",
-    "angel.psagent.max.attempts",
-    "angel.psagent.memory.mb",
-    "angel.psagent.number",
-    "angel.psagent.priority",
-    "angel.psagent.sync.clock.enable",
-    "angel.psagent.sync.policy.class",
-    "angel.psagent.to.ps.heartbeat.interval.ms",
-    "angel.psagent.to.ps.heartbeat.timeout.ms",
-    "angel.psagent.update.split.adaption.enable",
-    "angel.psagent.update.split.view.enable",
-    "angel.pyangel.pyfile",
-    "angel.pyangel.pyfile.dependencies",
-    "angel.pyangel.python",
-    "angel.read.timeout.sec",
-    "angel.refresh.serverlocation.threshold",
-    "angel.remove.staging.dir.enable",
-    "angel.request.sleep.time.ms",
-    "angel.rpc.package.max.size",
-    "angel.running.mode",
-    "angel.save.model.epoch.trigger.enable",
-    "angel.save.model.every.howmany.epochs",
-    "angel.save.model.max.results.for.single.matrix",
-    "angel.serving.client.type",
-    "angel.serving.master.ip",
-    "angel.serving.master.port",
-    "angel.serving.model.load.check.inteval.second",
-    "angel.serving.model.load.timeout.minute",
-    "angel.serving.model.load.type",
-    "angel.serving.model.name",
-    "angel.serving.predict.local.output",
-    "angel.serving.sharding.concurrent.capacity",
-    "angel.serving.sharding.model.class",
-    "angel.serving.sharding.num",
-    "angel.serving.temp.path",
-    "angel.staging.dir",
-    "angel.submit.user.name",
-    "angel.task.actual.number",
-    "angel.task.data.storage.level",
-    "angel.task.disk.read.buffer.size",
-    "angel.task.error.tolerate",
-    "angel.task.estimize.sample.number",
-    "angel.task.iteration.number",
-    "angel.task.memory.storage.max.mb",
-    "angel.task.memorystorage.max.gb",
-    "angel.task.memorystorage.max.mb",
-    "angel.task.record.file.maxsize.mb",
-    "angel.task.user.task.class",
-    "angel.task.writer.buffer.size",
-    "angel.tmp.output.path",
-    "angel.tmp.output.path.prefix",
-    "angel.worker.class",
-    "angel.worker.cpu.vcores",
-    "angel.worker.env",
-    "angel.worker.heartbeat.interval.ms",
-    "angel.worker.heartbeat.timeout.ms",
-    "angel.worker.java.opts",
-    "angel.worker.jvm.direct.factor.use.direct.buff",
-    "angel.worker.jvm.g1.conc.worker.num",
-    "angel.worker.jvm.g1.ihop",
-    "angel.worker.jvm.g1.max.newratio",
-    "angel.worker.jvm.g1.maxpausetime.ms",
-    "angel.worker.jvm.g1.min.newratio",
-    "angel.worker.jvm.g1.mixgc.live.threshold.percent",
-    "angel.worker.jvm.g1.mixgc.target.count",
-    "angel.worker.jvm.g1.regionsize.mb",
-    "angel.worker.jvm.g1.reserve.percent",
-    "angel.worker.jvm.g1.worker.num",
-    "angel.worker.jvm.use.g1",
-    "angel.worker.jvm.young.factor",
-    "angel.worker.log.level",
-    "angel.worker.matrix.executors.num",
-    "angel.worker.max-attempts",
-    "angel.worker.memory.gb",
-    "angel.worker.memory.mb",
-    "angel.worker.priority",
-    "angel.worker.task.number",
-    "angel.worker.thread.num",
-    "angel.workergroup.actual.number",
-    "angel.workergroup.failed.tolerate",
-    "angel.workergroup.number",
-    "angel.workergroup.worker.number",
-    "matrix.average",
-    "matrix.hogwild",
-    "matrix.load.path",
-    "matrix.oplog.enablefilter",
-    "matrix.oplog.filter.threshold",
-    "matrix.oplog.type",
-    "matrix.save.path",
-    "matrix.staleness",
-    "matrix.value.type.classname",
-    "ml.client.rpc.maxattempts",
-    "ml.compress.bytes",
-    "ml.connection.read.timeout",
-    "ml.connection.timeout",
-    "ml.data.is.classification",
-    "ml.gbdt.batch.size",
-    "ml.gbdt.eval.metric",
-    "ml.gbdt.feature.importance.type",
-    "ml.gbdt.hist.subtraction",
-    "ml.gbdt.lighter.child.first",
-    "ml.gbdt.multi.class.grad.cache",
-    "ml.gbdt.parallel.mode",
-    "ml.gbdt.server.split",
-    "ml.gbdt.thread.num",
-    "ml.matrix.dot.use.parallel.executor",
-    "ml.model.is.classification",
-    "ml.rpc.timeout",
-    "ml.worker.thread.num",
-    "netty.client.io.threads",
-    "netty.io.mode",
-    "netty.server.io.threads",
-    "ps.matrix.partition.classname",
-    "queue",
-    "server.partition.class",
-    "server.partition.storage.class",
-};
+/* Of Angel 3.2 and of its published documents: names that end in a 0. One that ends in a dot is a family. */
+static const char cluster_keys[] =
+    "angel.am.admin.user.env\0angel.am.appstate.timeout.ms\0angel.am.class\0angel.am.containerlauncher.thread.count\0"
+    "angel.am.cpu.vcores\0angel.am.env\0angel.am.heartbeat.interval.ms\0angel.am.host\0angel.am.java.opts\0"
+    "angel.am.log.level\0angel.am.matrix.diskio.worker.pool.size\0angel.am.max-attempts\0angel.am.memory.gb\0"
+    "angel.am.memory.mb\0angel.am.port\0angel.am.resource.cpu-vcores\0angel.am.slow.check.enable\0"
+    "angel.am.slow.check.interval.ms\0angel.am.slow.check.polices\0angel.am.task.slowest.discount\0"
+    "angel.am.use.dummy.dataspliter\0angel.am.wait.matrix.timeout.ms\0angel.am.write.state.interval.ms\0"
+    "angel.app.config.file\0angel.app.serilize.state.file\0angel.app.type\0angel.app.user.resource.files\0"
+    "angel.checkpoint.max.results.for.single.matrix\0angel.client.heartbeat.interval.ms\0"
+    "angel.client.heartbeat.interval.timeout.ms\0angel.cluster.local.dir\0angel.compress.bytes\0angel.deploy.mode\0"
+    "angel.input.format\0angel.inputformat\0angel.job.acl-modify-job\0angel.job.acl-view-job\0"
+    "angel.job.cache.archives\0angel.job.cache.files\0angel.job.complete.cancel.delegation.tokens\0angel.job.dir\0"
+    "angel.job.input.path\0angel.job.jar\0angel.job.libjar\0angel.job.libjars\0angel.job.name\0angel.job.submit.host\0"
+    "angel.job.submit.host.address\0angel.jobid\0angel.kerberos.keytab\0angel.kerberos.keytab.name\0"
+    "angel.kerberos.principal\0angel.kubernetes.\0angel.listen.port.range\0angel.log.fast.write.enable\0"
+    "angel.log.flush.min.size\0angel.log.path\0angel.matrix.oplog.merger.pool.size\0"
+    "angel.matrixtransfer.check.interval.ms\0angel.matrixtransfer.client.requester.pool.size\0"
+    "angel.matrixtransfer.client.responser.pool.size\0angel.matrixtransfer.max.requestnum\0"
+    "angel.matrixtransfer.max.requestnum.perserver\0angel.matrixtransfer.max.retry.counter\0"
+    "angel.matrixtransfer.request.timeout.ms\0angel.matrixtransfer.retry.interval.ms\0"
+    "angel.matrixtransfer.server.rpc.limit.factor\0angel.matrixtransfer.server.rpc.limit.general.factor\0"
+    "angel.matrixtransfer.server.token.timeout.ms\0angel.matrixtransfer.server.use.async.handler\0"
+    "angel.matrixtransfer.server.use.unlock.rpc\0angel.matrixtransfer.server.worker.pool.size\0"
+    "angel.model.parse.name\0angel.model.parse.thread.count\0angel.model.partitioner.max.partition.number\0"
+    "angel.model.partitioner.partition.number.perserver\0angel.model.partitioner.partition.size\0"
+    "angel.modelconverts.model.names\0angel.modelconverts.serde.class\0"
+    "angel.netty.matrixtransfer.client.channel.type\0angel.netty.matrixtransfer.client.eventgroup.threadnum\0"
+    "angel.netty.matrixtransfer.client.ioratio\0angel.netty.matrixtransfer.client.max.connect.idletime.ms\0"
+    "angel.netty.matrixtransfer.client.max.connect.perserver\0"
+    "angel.netty.matrixtransfer.client.max.get.connect.timeout.ms\0"
+    "angel.netty.matrixtransfer.client.min.connect.perserver\0angel.netty.matrixtransfer.client.rcvbuf\0"
+    "angel.netty.matrixtransfer.client.sndbuf\0angel.netty.matrixtransfer.client.usedirectbuffer\0"
+    "angel.netty.matrixtransfer.client.usepool\0angel.netty.matrixtransfer.max.message.size\0"
+    "angel.netty.matrixtransfer.server.channel.type\0angel.netty.matrixtransfer.server.eventgroup.threadnum\0"
+    "angel.netty.matrixtransfer.server.ioratio\0angel.netty.matrixtransfer.server.rcvbuf\0"
+    "angel.netty.matrixtransfer.server.sndbuf\0angel.netty.matrixtransfer.server.use.stream.handler\0"
+    "angel.netty.matrixtransfer.server.usedirectbuffer\0angel.netty.matrixtransfer.server.usepool\0"
+    "angel.netty.serving.transfer.server.eventgroup.threadnum\0angel.network.max.bytes.flight\0angel.output.path\0"
+    "angel.output.path.deleteonexist\0angel.parse.model.path\0angel.plugin.service.enable\0angel.predict.data.path\0"
+    "angel.predict.out.path\0angel.ps.backup.auto.enable\0angel.ps.backup.interval.ms\0angel.ps.backup.matrices\0"
+    "angel.ps.backup.parallel\0angel.ps.checkpoint.max.num\0angel.ps.class\0angel.ps.cpu.vcores\0angel.ps.env\0"
+    "angel.ps.ha.push.sync\0angel.ps.ha.replication.number\0angel.ps.ha.sync.send.buffer.size\0"
+    "angel.ps.ha.sync.worker.number\0angel.ps.ha.use.event.push\0angel.ps.heartbeat.data.collection.interval\0"
+    "angel.ps.heartbeat.interval.ms\0angel.ps.heartbeat.timeout.ms\0angel.ps.io.file.buffer.size\0angel.ps.ip.list\0"
+    "angel.ps.java.opts\0angel.ps.jvm.direct.factor.use.direct.buff\0angel.ps.jvm.g1.conc.worker.num\0"
+    "angel.ps.jvm.g1.ihop\0angel.ps.jvm.g1.max.newratio\0angel.ps.jvm.g1.maxpausetime.ms\0"
+    "angel.ps.jvm.g1.min.newratio\0angel.ps.jvm.g1.mixgc.live.threshold.percent\0angel.ps.jvm.g1.mixgc.target.count\0"
+    "angel.ps.jvm.g1.regionsize.mb\0angel.ps.jvm.g1.reserve.percent\0angel.ps.jvm.g1.worker.num\0"
+    "angel.ps.jvm.parallel.gc.max.pause.time.ms\0angel.ps.jvm.parallel.gc.threads\0"
+    "angel.ps.jvm.parallel.gc.use.adaptive.size\0angel.ps.jvm.use.g1\0angel.ps.jvm.use.parallel.gc\0"
+    "angel.ps.jvm.young.factor\0angel.ps.log.level\0angel.ps.matrix.diskio.worker.pool.size\0angel.ps.max-attempts\0"
+    "angel.ps.max.lock.waittime\0angel.ps.max.partition.number.single.file\0angel.ps.memory.gb\0angel.ps.memory.mb\0"
+    "angel.ps.number\0angel.ps.partition.class\0angel.ps.partition.source.class\0angel.ps.priority\0"
+    "angel.ps.push.interval.ms\0angel.ps.request.resource.minibatch.interval.ms\0"
+    "angel.ps.request.resource.minibatch.size\0angel.ps.request.resource.use.minibatch\0angel.ps.router.type\0"
+    "angel.ps.sparse.to.dense.factor\0angel.ps.use.adaptive.key.enable\0angel.ps.use.adaptive.storage.enable\0"
+    "angel.ps.use.independent.worker.pool\0angel.psagent.cache.sync.timeinterval.ms\0angel.psagent.class\0"
+    "angel.psagent.cpu.vcores\0angel.psagent.env\0angel.psagent.heartbeat.timeout.ms\0angel.psagent.iplist\0"
+    "angel.psagent.java.opts\0angel.psagent.log.level\0angel.psagent.max.attempts\0angel.psagent.memory.mb\0"
+    "angel.psagent.number\0angel.psagent.priority\0angel.psagent.sync.clock.enable\0angel.psagent.sync.policy.class\0"
+    "angel.psagent.to.ps.heartbeat.interval.ms\0angel.psagent.to.ps.heartbeat.timeout.ms\0"
+    "angel.psagent.update.split.adaption.enable\0angel.psagent.update.split.view.enable\0angel.pyangel.pyfile\0"
+    "angel.pyangel.pyfile.dependencies\0angel.pyangel.python\0angel.read.timeout.sec\0"
+    "angel.refresh.serverlocation.threshold\0angel.remove.staging.dir.enable\0angel.request.sleep.time.ms\0"
+    "angel.rpc.package.max.size\0angel.running.mode\0angel.save.model.epoch.trigger.enable\0"
+    "angel.save.model.every.howmany.epochs\0angel.save.model.max.results.for.single.matrix\0"
+    "angel.serving.client.type\0angel.serving.master.ip\0angel.serving.master.port\0"
+    "angel.serving.model.load.check.inteval.second\0angel.serving.model.load.timeout.minute\0"
+    "angel.serving.model.load.type\0angel.serving.model.name\0angel.serving.predict.local.output\0"
+    "angel.serving.sharding.concurrent.capacity\0angel.serving.sharding.model.class\0angel.serving.sharding.num\0"
+    "angel.serving.temp.path\0angel.staging.dir\0angel.submit.user.name\0angel.task.actual.number\0"
+    "angel.task.data.storage.level\0angel.task.disk.read.buffer.size\0angel.task.error.tolerate\0"
+    "angel.task.estimize.sample.number\0angel.task.iteration.number\0angel.task.memory.storage.max.mb\0"
+    "angel.task.memorystorage.max.gb\0angel.task.memorystorage.max.mb\0angel.task.record.file.maxsize.mb\0"
+    "angel.task.user.task.class\0angel.task.writer.buffer.size\0angel.tmp.output.path\0angel.tmp.output.path.prefix\0"
+    "angel.worker.class\0angel.worker.cpu.vcores\0angel.worker.env\0angel.worker.heartbeat.interval.ms\0"
+    "angel.worker.heartbeat.timeout.ms\0angel.worker.java.opts\0angel.worker.jvm.direct.factor.use.direct.buff\0"
+    "angel.worker.jvm.g1.conc.worker.num\0angel.worker.jvm.g1.ihop\0angel.worker.jvm.g1.max.newratio\0"
+    "angel.worker.jvm.g1.maxpausetime.ms\0angel.worker.jvm.g1.min.newratio\0"
+    "angel.worker.jvm.g1.mixgc.live.threshold.percent\0angel.worker.jvm.g1.mixgc.target.count\0"
+    "angel.worker.jvm.g1.regionsize.mb\0angel.worker.jvm.g1.reserve.percent\0angel.worker.jvm.g1.worker.num\0"
+    "angel.worker.jvm.use.g1\0angel.worker.jvm.young.factor\0angel.worker.log.level\0"
+    "angel.worker.matrix.executors.num\0angel.worker.max-attempts\0angel.worker.memory.gb\0angel.worker.memory.mb\0"
+    "angel.worker.priority\0angel.worker.task.number\0angel.worker.thread.num\0angel.workergroup.actual.number\0"
+    "angel.workergroup.failed.tolerate\0angel.workergroup.number\0angel.workergroup.worker.number\0matrix.average\0"
+    "matrix.hogwild\0matrix.load.path\0matrix.oplog.enablefilter\0matrix.oplog.filter.threshold\0matrix.oplog.type\0"
+    "matrix.save.path\0matrix.staleness\0matrix.value.type.classname\0ml.client.rpc.maxattempts\0ml.compress.bytes\0"
+    "ml.connection.read.timeout\0ml.connection.timeout\0ml.data.is.classification\0ml.gbdt.batch.size\0"
+    "ml.gbdt.eval.metric\0ml.gbdt.feature.importance.type\0ml.gbdt.hist.subtraction\0ml.gbdt.lighter.child.first\0"
+    "ml.gbdt.multi.class.grad.cache\0ml.gbdt.parallel.mode\0ml.gbdt.server.split\0ml.gbdt.thread.num\0"
+    "ml.matrix.dot.use.parallel.executor\0ml.model.is.classification\0ml.rpc.timeout\0ml.worker.thread.num\0"
+    "netty.client.io.threads\0netty.io.mode\0netty.server.io.threads\0ps.matrix.partition.classname\0queue\0"
+    "server.partition.class\0server.partition.storage.class\0";
 
 /* Angel's training depends on them. */
-static const char *const model_keys[] = {
-    "ml.gbdt.full.hessian",      "ml.gbdt.max.leaf.weight",      "ml.gbdt.max.node.num",
-    "ml.gbdt.min.node.instance", "ml.gbdt.multi.class.strategy", "ml.mlr.v.init",
-};
+static const char model_keys[] =
+    "ml.gbdt.full.hessian\0ml.gbdt.max.leaf.weight\0ml.gbdt.max.node.num\0ml.gbdt.min.node.instance\0"
+    "ml.gbdt.multi.class.strategy\0ml.mlr.v.init\0";
 
 #define COUNT(list) (sizeof(list) / sizeof *(list))
 
-static int compare_key(const void *name, const void *entry) {
-  const char *known = *(const char *const *)entry;
-  const size_t n = strlen(known);
-  return known[n - 1] == '.' ? strncmp(name, known, n) : strcmp(name, known);
-}
-
-static const char *find_in(const char *const *list, size_t count, const char *name) {
-  const char *const *found = bsearch(name, list, count, sizeof *list, compare_key);
-  return found ? *found : NULL;
-}
-
-static const char *find_ignored(const char *name, bool *changes_model) {
-  const char *found = find_in(cluster_keys, COUNT(cluster_keys), name);
-  *changes_model = !found;
-  return found ? found : find_in(model_keys, COUNT(model_keys), name);
+static const char *find_in(const char *list, const char *name) {
+  for (size_t n; (n = strlen(list)) > 0; list += n + 1)
+    if (list[n - 1] == '.' ? strncmp(list, name, n) == 0 : strcmp(list, name) == 0) return list;
+  return NULL;
 }
 
 furrow_status fw_conf_ignore(furrow_learn_conf *conf, const char *key, bool changes_model, furrow_error *err) {
@@ -389,8 +181,8 @@ static const struct {
 
 /* ---- Any of them ---- */
 
-static void offer_list(fw_suggestion *suggestion, const char *written, const char *const *list, size_t count) {
-  for (size_t i = 0; i < count; i++) fw_suggestion_offer(suggestion, written, list[i]);
+static void offer_list(fw_suggestion *suggestion, const char *written, const char *list) {
+  for (; *list; list += strlen(list) + 1) fw_suggestion_offer(suggestion, written, list);
 }
 
 static furrow_status unknown_key(const char *name, furrow_error *err) {
@@ -401,8 +193,8 @@ static furrow_status unknown_key(const char *name, furrow_error *err) {
     if (key->angel_key) fw_suggestion_offer(&suggestion, name, key->angel_key);
   }
   for (size_t i = 0; i < COUNT(setters); i++) fw_suggestion_offer(&suggestion, name, setters[i].key);
-  offer_list(&suggestion, name, cluster_keys, COUNT(cluster_keys));
-  offer_list(&suggestion, name, model_keys, COUNT(model_keys));
+  offer_list(&suggestion, name, cluster_keys);
+  offer_list(&suggestion, name, model_keys);
   fw_fail(err, FURROW_E_ARGUMENT, "no such key");
   fw_error_set_token(err, name, strlen(name));
   if (fw_suggestion_is_near(&suggestion, name)) fw_error_set_hint(err, "did you mean %s?", suggestion.word);
@@ -410,9 +202,9 @@ static furrow_status unknown_key(const char *name, furrow_error *err) {
 }
 
 furrow_status fw_conf_set_angel(furrow_learn_conf *conf, const char *key, const char *value, furrow_error *err) {
-  bool changes_model = false;
   for (size_t i = 0; i < COUNT(setters); i++)
     if (strcmp(setters[i].key, key) == 0) return setters[i].set(conf, value, err);
-  const char *known = find_ignored(key, &changes_model);
-  return known ? fw_conf_ignore(conf, known, changes_model, err) : unknown_key(key, err);
+  const char *of_cluster = find_in(cluster_keys, key), *of_model = find_in(model_keys, key);
+  if (!of_cluster && !of_model) return unknown_key(key, err);
+  return fw_conf_ignore(conf, of_cluster ? of_cluster : of_model, !of_cluster, err);
 }

@@ -11,9 +11,9 @@
 
 furrow_status furrow_learn_conf_create(furrow_learn_conf **conf, furrow_error *err) {
   void *memory = NULL;
-  furrow_status status = fw_alloc_zero(&memory, 1, sizeof(furrow_learn_conf), err);
-  if (status == FURROW_OK) *conf = memory;
-  return status;
+  FW_TRY(fw_alloc_zero(&memory, 1, sizeof(furrow_learn_conf), err));
+  *conf = memory;
+  return FURROW_OK;
 }
 
 static void free_values(fw_value values[FW_KEYS]) {
@@ -36,16 +36,9 @@ void furrow_learn_conf_free(furrow_learn_conf *conf) {
 }
 
 static furrow_status copy_values(fw_value to[FW_KEYS], const fw_value from[FW_KEYS], furrow_error *err) {
-  furrow_status status = FURROW_OK;
-  for (size_t i = 0; status == FURROW_OK && i < FW_KEYS; i++) {
-    char *text = NULL;
-    if (!from[i].text) continue;
-    status = fw_strndup(&text, from[i].text, strlen(from[i].text), err);
-    if (status != FURROW_OK) break;
-    to[i] = from[i];
-    to[i].text = text;
-  }
-  return status;
+  for (size_t i = 0; i < FW_KEYS; i++)
+    if (from[i].text) FW_TRY(fw_value_keep(&to[i], from[i], NULL, 0, err));
+  return FURROW_OK;
 }
 
 furrow_status fw_learn_conf_copy(furrow_learn_conf **copy, const furrow_learn_conf *conf, furrow_error *err) {
@@ -82,48 +75,42 @@ furrow_status furrow_learn_conf_set_algorithm(furrow_learn_conf *conf, const cha
   return FURROW_OK;
 }
 
-/* The message of fw_key_parse, with the key before it. */
-static furrow_status bad_value(const char *name, const char *text, const furrow_error *spec, furrow_error *err) {
-  fw_fail(err, FURROW_E_ARGUMENT, "%s %s", name, spec->message);
-  fw_error_set_token(err, text, strlen(text));
-  if (spec->hint[0]) fw_error_set_hint(err, "%s", spec->hint);
-  return FURROW_E_ARGUMENT;
+furrow_status fw_value_keep(fw_value *value, fw_value parsed, const char *text, size_t size, furrow_error *err) {
+  char *copy = NULL;
+  FW_TRY(fw_strndup(&copy, parsed.text ? parsed.text : text, parsed.text ? strlen(parsed.text) : size, err));
+  fw_free((void *)(uintptr_t)value->text);
+  *value = parsed;
+  value->text = copy;
+  return FURROW_OK;
 }
 
 furrow_status furrow_learn_conf_set(furrow_learn_conf *conf, const char *key, const char *value, furrow_error *err) {
   const fw_key found = fw_key_find(key);
   furrow_error spec = {0};
   fw_value parsed;
-  char *text = NULL;
   if (found == FW_KEYS) return fw_conf_set_angel(conf, key, value, err);
-  if (fw_key_parse(found, value, strlen(value), &parsed, &spec) != FURROW_OK) return bad_value(key, value, &spec, err);
-  const char *kept = parsed.text ? parsed.text : value;
-  furrow_status status = fw_strndup(&text, kept, strlen(kept), err);
-  if (status != FURROW_OK) return status;
-  fw_free((void *)(uintptr_t)conf->keys[found].text);
-  conf->keys[found] = parsed;
-  conf->keys[found].text = text;
-  return FURROW_OK;
+  if (fw_key_parse(found, value, strlen(value), &parsed, &spec) == FURROW_OK)
+    return fw_value_keep(&conf->keys[found], parsed, value, strlen(value), err);
+  fw_fail(err, FURROW_E_ARGUMENT, "%s %s", key, spec.message);
+  fw_error_set_token(err, value, strlen(value));
+  if (spec.hint[0]) fw_error_set_hint(err, "%s", spec.hint);
+  return FURROW_E_ARGUMENT;
 }
 
-/* Keys that were set before stay. */
-static void take_keys(furrow_learn_conf *conf, fw_conf_json *spec) {
-  for (size_t i = 0; i < FW_KEYS; i++) {
-    if (!spec->keys[i].text || conf->keys[i].text) continue;
-    conf->keys[i] = spec->keys[i];
-    spec->keys[i].text = NULL;
-  }
+static void take_value(fw_value *to, fw_value *from) {
+  if (!from->text) return;
+  fw_free((void *)(uintptr_t)to->text);
+  *to = *from;
+  from->text = NULL;
 }
 
-/* Values that the new file does not have stay; layers take the place of the graph, or of trees. */
+/* Keys that were set before stay, and values that the new file does not have; layers take the place of the graph, or of
+ * trees. */
 static void take_json(furrow_learn_conf *conf, fw_conf_json *spec) {
   fw_conf_json *kept = &conf->json;
-  take_keys(conf, spec);
   for (size_t i = 0; i < FW_KEYS; i++) {
-    if (!spec->values[i].text) continue;
-    fw_free((void *)(uintptr_t)kept->values[i].text);
-    kept->values[i] = spec->values[i];
-    spec->values[i].text = NULL;
+    if (!conf->keys[i].text) take_value(&conf->keys[i], &spec->keys[i]);
+    take_value(&kept->values[i], &spec->values[i]);
   }
   if (spec->defaults.optimizer.spec) kept->defaults.optimizer = spec->defaults.optimizer;
   if (spec->defaults.activation.spec) kept->defaults.activation = spec->defaults.activation;
@@ -200,8 +187,7 @@ const char *furrow_learn_conf_get(const furrow_learn_conf *conf, const char *key
 
 furrow_status fw_graph_spec_create(fw_graph_spec **graph, furrow_error *err) {
   void *memory = NULL;
-  furrow_status status = fw_alloc_zero(&memory, 1, sizeof(fw_graph_spec), err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_alloc_zero(&memory, 1, sizeof(fw_graph_spec), err));
   *graph = memory;
   (*graph)->users = 1;
   return FURROW_OK;
@@ -216,8 +202,7 @@ void fw_graph_spec_release(fw_graph_spec *graph) {
 
 furrow_status fw_arena_text(fw_arena *arena, const char **copy, const char *text, size_t n, furrow_error *err) {
   void *memory = NULL;
-  furrow_status status = fw_arena_take(arena, &memory, n + 1, 1, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_arena_take(arena, &memory, n + 1, 1, err));
   memcpy(memory, text, n);
   ((char *)memory)[n] = 0;
   *copy = memory;

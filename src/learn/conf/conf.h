@@ -1,7 +1,7 @@
 /* learn/conf/conf.h: a configuration as plain data, made from the JSON file, Angel's keys and the short names.
  *
  * conf.c owns it; conf_keys.c has the table of keys; conf_json.c reads JSON; graphs.c builds the graphs of the
- * algorithms; graph.c resolves a graph; graph_json.c writes graph.json; describe_*.c the rest. */
+ * algorithms; graph.c resolves a graph; conf_plan.c resolves the rest. */
 #ifndef FW_LEARN_CONF_CONF_H
 #define FW_LEARN_CONF_CONF_H
 
@@ -9,27 +9,38 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/number_out.h"
 #include "furrow/learn.h"
 
-/* X(name, Angel's class name): types of layers; in JSON in any case */
-#define FW_LAYER_TYPES(X)                 \
-  X(INPUT, "SimpleInputLayer")            \
-  X(EMBEDDING, "Embedding")               \
-  X(FC, "FCLayer")                        \
-  X(BI_INNER_SUM, "BiInnerSumCross")      \
-  X(BI_INNER, "BiInnerCross")             \
-  X(BI_INTERACTION, "BiInteractionCross") \
-  X(CONCAT, "ConcatLayer")                \
-  X(SUM_POOLING, "SumPooling")            \
-  X(MUL_POOLING, "MulPooling")            \
-  X(DOT_POOLING, "DotPooling")            \
-  X(LOSS, "SimpleLossLayer")              \
-  X(FIELD_AWARE, "FieldAwareCross") /* not Angel's; at the end, since fingerprints have the numbers */
+/* X(name, Angel's class name, family): types of layers; in JSON in any case */
+#define FW_LAYER_TYPES(X)                        \
+  X(INPUT, "SimpleInputLayer", INPUT)            \
+  X(EMBEDDING, "Embedding", EMBEDDING)           \
+  X(FC, "FCLayer", FC)                           \
+  X(BI_INNER_SUM, "BiInnerSumCross", CROSS)      \
+  X(BI_INNER, "BiInnerCross", CROSS)             \
+  X(BI_INTERACTION, "BiInteractionCross", CROSS) \
+  X(CONCAT, "ConcatLayer", JOIN)                 \
+  X(SUM_POOLING, "SumPooling", JOIN)             \
+  X(MUL_POOLING, "MulPooling", JOIN)             \
+  X(DOT_POOLING, "DotPooling", JOIN)             \
+  X(LOSS, "SimpleLossLayer", LOSS)               \
+  X(FIELD_AWARE, "FieldAwareCross", CROSS) /* not Angel's; at the end, since fingerprints have the numbers */
 typedef enum fw_layer_type {
-#define FURROW_X(name, text) FW_LAYER_##name,
+#define FURROW_X(name, text, family) FW_LAYER_##name,
   FW_LAYER_TYPES(FURROW_X)
 #undef FURROW_X
 } fw_layer_type;
+
+/* Types with the same members in JSON: crosses take one embedding, joins any number of layers. */
+typedef enum fw_layer_family {
+  FW_FAMILY_INPUT,
+  FW_FAMILY_EMBEDDING,
+  FW_FAMILY_FC,
+  FW_FAMILY_CROSS,
+  FW_FAMILY_JOIN,
+  FW_FAMILY_LOSS
+} fw_layer_family;
 
 /* X(name, Angel's class name) */
 #define FW_ACTIVATIONS(X)                  \
@@ -181,6 +192,9 @@ typedef struct fw_data_conf {
 
 /* A label as it is compared: rows that are read have floats, so that 0.1 must be the nearest float. */
 double fw_label_number(double label);
+/* A label as people write it: 3, 0.1; returns `text`. */
+enum { FW_LABEL_TEXT = FW_NUMBER_TEXT + 1 };
+const char *fw_label_text(char text[FW_LABEL_TEXT], double label);
 
 typedef struct fw_model_conf {
   const char *algorithm;             /* short name; NULL: the graph is from JSON */
@@ -260,15 +274,19 @@ typedef struct fw_plan {
   void *memory;
 } fw_plan;
 
-/* Resolves, and checks what furrow_learn_conf_check does. `has_fields`: the data has fields (libffm): then a slot
- * of an embedding is a field. Where no consumer of an embedding needs fixed slots (all are BiInnerSumCross or
- * BiInteractionCross) its slots are free. The plan is independent of the conf. */
-furrow_status fw_plan_create(fw_plan **plan, const furrow_learn_conf *conf, bool has_fields,
-                             furrow_error *err) FURROW_MUST_USE;
-/* The same; the data format says whether rows have fields (libffm, libfm). */
+/* Resolves, and checks what furrow_learn_conf_check does. Where no consumer of an embedding needs fixed slots (all are
+ * BiInnerSumCross or BiInteractionCross) its slots are free. The plan is independent of the conf. */
 furrow_status fw_plan_of_conf(fw_plan **plan, const furrow_learn_conf *conf, furrow_error *err) FURROW_MUST_USE;
+/* Whether the rows of a data format have fields: then a slot of an embedding is a field. */
 bool fw_format_has_fields(const char *format);
 void fw_plan_free(fw_plan *plan);
+/* One number for all of a plan that the numbers of a training depend on; how many epochs there are to be is not among
+ * them. */
+furrow_status fw_plan_fingerprint(const fw_plan *plan, uint64_t *fingerprint, furrow_error *err) FURROW_MUST_USE;
+/* Sets the keys of what a model's furrow.json says of the data. E_FORMAT: not such a file; E_UNSUPPORTED: of a later
+ * version. */
+furrow_status fw_model_json_read(furrow_learn_conf *conf, const char *text, size_t size, const char *file,
+                                 furrow_error *err) FURROW_MUST_USE;
 furrow_status fw_learn_conf_copy(furrow_learn_conf **copy, const furrow_learn_conf *conf,
                                  furrow_error *err) FURROW_MUST_USE;
 
@@ -277,6 +295,7 @@ size_t fw_plan_classes(const fw_plan *plan);
 
 /* Angel's name of each; and the reverse, in any case, for `size` bytes. */
 const char *fw_layer_type_name(fw_layer_type type);
+fw_layer_family fw_layer_type_family(fw_layer_type type);
 const char *fw_activation_name(fw_activation activation);
 const char *fw_loss_name(fw_loss_type loss);
 const char *fw_optimizer_name(fw_optimizer_type type);
@@ -294,11 +313,10 @@ bool fw_activation_drops(fw_activation activation);
 /* Arrays of state that an optimizer keeps for a weight. */
 size_t fw_optimizer_state(fw_optimizer_type type);
 
-/* A learning rate for features of about unit scale and batches of 32; of FTRL its alpha, which goes with this beta. */
+/* A learning rate for features of about unit scale and batches of 32; of FTRL its alpha. */
 double fw_recommended_rate(fw_optimizer_type type);
 /* Whether some layer is trained by an optimizer with a rate: any but FTRL and AdaDelta. */
 bool fw_graph_has_rate(const fw_graph *graph);
-#define FW_RECOMMENDED_FTRL_BETA 0.001
 
 /* The learning rate of step n = 1, 2 … (epochs, or batches with decay_on_batch): n alone decides. */
 double fw_decay_rate(const fw_train_conf *train, uint64_t n);

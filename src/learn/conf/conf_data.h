@@ -259,6 +259,12 @@ typedef struct fw_value {
   double real;
 } fw_value;
 
+/* An element of a list: real of FW_VALUE_NUMBERS, whole of widths, fields and (the feature) categories. */
+typedef union fw_element {
+  uint64_t whole;
+  double real;
+} fw_element;
+
 /* The key of a name, Angel's or short; FW_KEYS: none. */
 fw_key fw_key_find(const char *name);
 /* The key at a path of the JSON that is a plain value ("train/epoch"); FW_KEYS: none. */
@@ -269,18 +275,13 @@ const furrow_learn_key *fw_key_facts(fw_key key);
  * goes on from the key's name: "must be …". */
 furrow_status fw_key_parse(fw_key key, const char *text, size_t size, fw_value *value,
                            furrow_error *err) FURROW_MUST_USE;
-/* The same for a number that was read elsewhere. */
+/* Replaces a value by one that was read from a text, which is copied. */
+furrow_status fw_value_keep(fw_value *value, fw_value parsed, const char *text, size_t size,
+                            furrow_error *err) FURROW_MUST_USE;
+/* Checks a number that was read elsewhere, as fw_key_parse does. */
 furrow_status fw_key_check(fw_key key, double number, furrow_error *err) FURROW_MUST_USE;
-/* The first width of a FW_VALUE_WIDTHS; returns where the next one begins, NULL: it was the last. */
-const char *fw_next_width(const char *widths, int64_t *width);
-/* The first number of a FW_VALUE_NUMBERS; the same. */
-const char *fw_next_number(const char *numbers, double *number);
-/* The first field of a FW_VALUE_FIELDS; the same. */
-const char *fw_next_field(const char *fields, uint64_t *field);
-/* The feature of the first category of a FW_VALUE_CATEGORIES that is a list; the same. */
-const char *fw_next_category(const char *categories, uint64_t *feature);
 
-/* ---- Furrow's own defaults (recommended.c, recommended_rates.c) ---- */
+/* ---- Furrow's own defaults (recommended.c) ---- */
 
 /* The default of a key for an algorithm, of gbdt for an objective (by its number), as text; "auto": by the data. NULL:
  * none but Angel's. */
@@ -372,6 +373,17 @@ typedef struct fw_conf_json {
 furrow_status fw_conf_json_read(fw_conf_json *spec, const char *text, size_t size, const char *file,
                                 furrow_error *err) FURROW_MUST_USE;
 void fw_conf_json_clear(fw_conf_json *spec);
+/* An array of layers, or an object of them by name (conf_json_layers.c). */
+furrow_status fw_json_layers(furrow_json *json, fw_graph_spec **graph, furrow_error *err) FURROW_MUST_USE;
+/* Each is a name, or an object with the name as `type`. */
+furrow_status fw_json_optimizer(furrow_json *json, fw_optimizer_spec *spec, furrow_error *err) FURROW_MUST_USE;
+furrow_status fw_json_activation(furrow_json *json, fw_activation_spec *spec, furrow_error *err) FURROW_MUST_USE;
+furrow_status fw_json_loss(furrow_json *json, fw_loss_spec *spec, furrow_error *err) FURROW_MUST_USE;
+/* A string without blanks around it, as Angel takes them. */
+furrow_status fw_json_trimmed(furrow_json *json, furrow_json_text *text, furrow_error *err) FURROW_MUST_USE;
+/* E_FORMAT: the member that has just begun is none of Angel's, or Furrow's, keys. */
+furrow_status fw_json_refuse(furrow_json *json, furrow_json_text member, const char *whose, const char *const *known,
+                             size_t count, furrow_error *err) FURROW_MUST_USE;
 
 /* One of Angel's keys that was set and means nothing here. */
 typedef struct fw_ignored_key {
@@ -398,6 +410,9 @@ furrow_status fw_conf_ignore(furrow_learn_conf *conf, const char *key, bool chan
 
 /* What counts: the key, else the JSON, else the default. */
 fw_value fw_conf_value(const furrow_learn_conf *conf, fw_key key);
+/* Takes the elements of a list from `arena`; an empty list leaves both results as they are. */
+furrow_status fw_conf_take_list(const furrow_learn_conf *conf, fw_key key, fw_arena *arena, fw_element **elements,
+                                size_t *count, furrow_error *err) FURROW_MUST_USE;
 bool fw_conf_has_key(const furrow_learn_conf *conf, fw_key key);
 /* Whether the key or the JSON says it. */
 bool fw_conf_is_set(const furrow_learn_conf *conf, fw_key key);
@@ -421,16 +436,6 @@ extern const char fw_builtin_names[];
 
 /* Furrow's own default of a key for fm with a loss that ranks; NULL: that of fm. */
 const char *fw_recommended_ranking(fw_loss_type loss, fw_key key);
-/* Furrow's own default of a key of gbdt for an objective (the number that FW_KEY_OBJECTIVE has); NULL: the usual one.
- */
-const char *fw_recommended_forest(fw_key key, int64_t objective);
-/* gbdt: what keys and JSON say of trees, and the loss and outputs of the plan's graph, which has no layers. */
-furrow_status fw_forest_resolve(fw_plan *plan, fw_arena *arena, const furrow_learn_conf *conf,
-                                furrow_error *err) FURROW_MUST_USE;
-
-/* What the keys say of users and items; checks that the loss of the plan's graph can have it. */
-furrow_status fw_rank_resolve(fw_plan *plan, fw_arena *arena, const furrow_learn_conf *conf,
-                              furrow_error *err) FURROW_MUST_USE;
 
 /* Resolves a graph; all it holds is taken from `arena`. plan->data, model and train are set. */
 furrow_status fw_graph_resolve(fw_graph *graph, fw_arena *arena, const furrow_learn_conf *conf, fw_plan *plan,

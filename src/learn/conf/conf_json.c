@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/suggestion.h"
-#include "learn/conf/conf_json.h"
+#include "learn/conf/conf_data.h"
 
 /* ---- Texts ---- */
 
@@ -24,17 +24,28 @@ furrow_status fw_json_trimmed(furrow_json *json, furrow_json_text *text, furrow_
   return status;
 }
 
-furrow_status fw_json_unknown(furrow_json *json, furrow_json_text member, const char *const *known, size_t count,
-                              furrow_error *err) {
+/* The beginning of a member's name, with a 0 behind it. Returns whether it is all of the name. */
+static bool copy_name(char name[FW_SUGGESTION_LENGTH + 1], furrow_json_text member) {
+  const size_t n = member.size < FW_SUGGESTION_LENGTH ? member.size : FW_SUGGESTION_LENGTH;
+  memcpy(name, member.bytes, n);
+  name[n] = 0;
+  return member.size == n && !memchr(name, 0, n);
+}
+
+furrow_status fw_json_refuse(furrow_json *json, furrow_json_text member, const char *whose, const char *const *known,
+                             size_t count, furrow_error *err) {
   char written[FW_SUGGESTION_LENGTH + 1];
   fw_suggestion suggestion = {NULL, SIZE_MAX};
-  const size_t n = member.size < FW_SUGGESTION_LENGTH ? member.size : FW_SUGGESTION_LENGTH;
-  memcpy(written, member.bytes, n);
-  written[n] = 0;
+  copy_name(written, member);
   for (size_t i = 0; i < count; i++) fw_suggestion_offer(&suggestion, written, known[i]);
-  furrow_status status = furrow_json_fail(json, furrow_json_next_offset(json), NULL, err, "is not one of Angel's keys");
+  furrow_status status =
+      furrow_json_fail(json, furrow_json_next_offset(json), NULL, err, "is not one of %s keys", whose);
   if (fw_suggestion_is_near(&suggestion, written)) fw_error_set_hint(err, "did you mean %s?", suggestion.word);
   return status;
+}
+
+static furrow_status fail_twice(furrow_json *json, furrow_error *err) {
+  return furrow_json_fail(json, furrow_json_next_offset(json), NULL, err, "is there twice");
 }
 
 /* ---- Plain values ---- */
@@ -43,98 +54,62 @@ furrow_status fw_json_unknown(furrow_json *json, furrow_json_text member, const 
 static furrow_status value_text(furrow_json *json, fw_value_kind kind, bool any, furrow_json_text *text,
                                 furrow_error *err) {
   const furrow_json_kind next = furrow_json_peek(json);
-  if (any && next != FURROW_JSON_STRING && next != FURROW_JSON_NUMBER && next != FURROW_JSON_BOOL)
-    return furrow_json_fail(json, furrow_json_next_offset(json), NULL, err, "must be a text, a number, true or false");
-  if (any) return next == FURROW_JSON_STRING ? fw_json_trimmed(json, text, err) : furrow_json_skip(json, text, err);
-  double number;
+  const bool plain = next == FURROW_JSON_NUMBER || next == FURROW_JSON_BOOL;
+  const bool number = kind == FW_VALUE_INT || kind == FW_VALUE_REAL;
+  double wanted;
   bool yes;
-  switch (kind) {
-  case FW_VALUE_INT:
-  case FW_VALUE_REAL:
-    if (next != FURROW_JSON_NUMBER) return furrow_json_f64(json, &number, err);
-    return furrow_json_skip(json, text, err);
-  case FW_VALUE_YES_NO:
-    if (next != FURROW_JSON_BOOL) return furrow_json_bool(json, &yes, err);
-    return furrow_json_skip(json, text, err);
-  case FW_VALUE_INDEX_BASE:
-    if (next == FURROW_JSON_NUMBER) return furrow_json_skip(json, text, err);
-    break;
-  default: break;
-  }
-  return fw_json_trimmed(json, text, err);
+  if (any && next != FURROW_JSON_STRING && !plain)
+    return furrow_json_fail(json, furrow_json_next_offset(json), NULL, err, "must be a text, a number, true or false");
+  if (!any && number && next != FURROW_JSON_NUMBER) return furrow_json_f64(json, &wanted, err);
+  if (!any && kind == FW_VALUE_YES_NO && next != FURROW_JSON_BOOL) return furrow_json_bool(json, &yes, err);
+  const bool base = kind == FW_VALUE_INDEX_BASE && next == FURROW_JSON_NUMBER;
+  const bool as_it_stands = any ? plain : number || kind == FW_VALUE_YES_NO || base;
+  return as_it_stands ? furrow_json_skip(json, text, err) : fw_json_trimmed(json, text, err);
 }
 
 static furrow_status read_value(furrow_json *json, fw_key key, bool any, fw_value *value, furrow_error *err) {
   furrow_error spec = {0};
   furrow_json_text text = {NULL, 0};
   fw_value parsed;
-  char *copy = NULL;
-  if (value->text) return furrow_json_fail(json, furrow_json_next_offset(json), NULL, err, "is there twice");
-  furrow_status status = value_text(json, fw_key_kind(key), any, &text, err);
-  if (status != FURROW_OK) return status;
-  if (fw_key_parse(key, text.bytes, text.size, &parsed, &spec) != FURROW_OK) {
-    status = furrow_json_fail(json, furrow_json_offset(json), NULL, err, "%s", spec.message);
-    if (spec.hint[0]) fw_error_set_hint(err, "%s", spec.hint);
-    return status;
-  }
-  status = parsed.text ? fw_strndup(&copy, parsed.text, strlen(parsed.text), err)
-                       : fw_strndup(&copy, text.bytes, text.size, err);
-  if (status != FURROW_OK) return status;
-  *value = parsed;
-  value->text = copy;
-  return FURROW_OK;
+  if (value->text) return fail_twice(json, err);
+  FW_TRY(value_text(json, fw_key_kind(key), any, &text, err));
+  if (fw_key_parse(key, text.bytes, text.size, &parsed, &spec) == FURROW_OK)
+    return fw_value_keep(value, parsed, text.bytes, text.size, err);
+  const furrow_status status = furrow_json_fail(json, furrow_json_offset(json), NULL, err, "%s", spec.message);
+  if (spec.hint[0]) fw_error_set_hint(err, "%s", spec.hint);
+  return status;
 }
 
-static furrow_status unknown_value(furrow_json *json, const char *section, furrow_json_text member, furrow_error *err) {
+/* The key of a member of Angel's section, or (NULL) of Furrow's, whose members have the names of keys. */
+static fw_key find_key(const char *section, furrow_json_text member) {
+  char name[FW_SUGGESTION_LENGTH + 1];
+  if (section) return fw_key_at_path(section, member);
+  return copy_name(name, member) ? fw_key_find(name) : FW_KEYS;
+}
+
+static furrow_status refuse_key(furrow_json *json, const char *section, furrow_json_text member, furrow_error *err) {
   const char *known[FW_KEYS + 1];
-  const size_t n = strlen(section);
+  const size_t n = section ? strlen(section) : 0;
   size_t count = 0;
   const furrow_learn_key *key;
   for (size_t i = 0; (key = furrow_learn_key_at(i)); i++)
-    if (key->json_path && strncmp(key->json_path, section, n) == 0 && key->json_path[n] == '/')
+    if (!section)
+      known[count++] = key->name;
+    else if (key->json_path && strncmp(key->json_path, section, n) == 0 && key->json_path[n] == '/')
       known[count++] = key->json_path + n + 1;
-  if (strcmp(section, "train") == 0) known[count++] = "decay";
-  return fw_json_unknown(json, member, known, count, err);
+  if (section && strcmp(section, "train") == 0) known[count++] = "decay";
+  return fw_json_refuse(json, member, section ? "Angel's" : "Furrow's", known, count, err);
 }
 
+/* In Furrow's section a number, true or false stand for their text. */
 static furrow_status read_section(furrow_json *json, const char *section, fw_value values[FW_KEYS], furrow_error *err) {
   furrow_json_text member;
   furrow_status status = furrow_json_object(json, err);
   while (status == FURROW_OK && (status = furrow_json_member(json, &member, err)) == FURROW_OK) {
-    const fw_key key = fw_key_at_path(section, member);
+    const fw_key key = find_key(section, member);
     status =
-        key == FW_KEYS ? unknown_value(json, section, member, err) : read_value(json, key, false, &values[key], err);
+        key == FW_KEYS ? refuse_key(json, section, member, err) : read_value(json, key, !section, &values[key], err);
   }
-  return status == FURROW_END ? FURROW_OK : status;
-}
-
-/* ---- Keys that Angel does not have ---- */
-
-static furrow_status unknown_key(furrow_json *json, const char *written, furrow_error *err) {
-  const furrow_learn_key *key;
-  fw_suggestion suggestion = {NULL, SIZE_MAX};
-  for (size_t i = 0; (key = furrow_learn_key_at(i)); i++) fw_suggestion_offer(&suggestion, written, key->name);
-  furrow_status status =
-      furrow_json_fail(json, furrow_json_next_offset(json), NULL, err, "is not one of Furrow's keys");
-  if (fw_suggestion_is_near(&suggestion, written)) fw_error_set_hint(err, "did you mean %s?", suggestion.word);
-  return status;
-}
-
-/* A number, true or false stand for their text. */
-static furrow_status read_key(furrow_json *json, furrow_json_text member, fw_value keys[FW_KEYS], furrow_error *err) {
-  char name[FW_SUGGESTION_LENGTH + 1];
-  const size_t n = member.size < FW_SUGGESTION_LENGTH ? member.size : FW_SUGGESTION_LENGTH;
-  memcpy(name, member.bytes, n);
-  name[n] = 0;
-  const fw_key key = member.size == n && !memchr(name, 0, n) ? fw_key_find(name) : FW_KEYS;
-  return key == FW_KEYS ? unknown_key(json, name, err) : read_value(json, key, true, &keys[key], err);
-}
-
-static furrow_status read_keys(furrow_json *json, fw_value keys[FW_KEYS], furrow_error *err) {
-  furrow_json_text member;
-  furrow_status status = furrow_json_object(json, err);
-  while (status == FURROW_OK && (status = furrow_json_member(json, &member, err)) == FURROW_OK)
-    status = read_key(json, member, keys, err);
   return status == FURROW_END ? FURROW_OK : status;
 }
 
@@ -150,7 +125,7 @@ static furrow_status read_part(furrow_json *json, size_t section, fw_conf_json *
   case ACTIVATION: return fw_json_activation(json, &spec->defaults.activation, err);
   case LOSS: return fw_json_loss(json, &spec->defaults.loss, err);
   case LAYERS: return fw_json_layers(json, &spec->graph, err);
-  case FURROW: return read_keys(json, spec->keys, err);
+  case FURROW: return read_section(json, NULL, spec->keys, err);
   default: return read_section(json, section_names[section], spec->values, err);
   }
 }
@@ -159,11 +134,11 @@ static furrow_status read_member(furrow_json *json, furrow_json_text member, fw_
                                  furrow_error *err) {
   for (size_t i = 0; i < SECTIONS; i++) {
     if (!furrow_json_is(member, section_names[i])) continue;
-    if (*seen & 1u << i) return furrow_json_fail(json, furrow_json_next_offset(json), NULL, err, "is there twice");
+    if (*seen & 1u << i) return fail_twice(json, err);
     *seen |= 1u << i;
     return read_part(json, i, spec, err);
   }
-  return fw_json_unknown(json, member, section_names, SECTIONS, err);
+  return fw_json_refuse(json, member, "Angel's", section_names, SECTIONS, err);
 }
 
 furrow_status fw_conf_json_read(fw_conf_json *spec, const char *text, size_t size, const char *file,
@@ -191,7 +166,7 @@ enum { MOST_NUMBERS = 8 };
 typedef struct typed_object {
   const fw_names *types;
   const char *members[MOST_NUMBERS]; /* names of the numbers, NULL behind the last */
-  const char *texts[2];              /* a member that is a text */
+  const char *text;                  /* name of a member that is a text; NULL: none */
   uint64_t text_offset;              /* of the text; 0: not there */
   bool published;                    /* whether it is FW_ADAGRAD_VARIANT */
   int64_t type;                      /* -1: not there */
@@ -199,13 +174,7 @@ typedef struct typed_object {
   uint64_t offsets[MOST_NUMBERS];
 } typed_object;
 
-static size_t member_count(const typed_object *object) {
-  size_t n = 0;
-  while (n < MOST_NUMBERS && object->members[n]) n++;
-  return n;
-}
-
-furrow_status fw_json_name(furrow_json *json, const fw_names *names, int64_t *which, furrow_error *err) {
+static furrow_status read_name(furrow_json *json, const fw_names *names, int64_t *which, furrow_error *err) {
   furrow_error spec = {0};
   furrow_json_text text;
   furrow_status status = fw_json_trimmed(json, &text, err);
@@ -215,12 +184,12 @@ furrow_status fw_json_name(furrow_json *json, const fw_names *names, int64_t *wh
 }
 
 static furrow_status read_type(furrow_json *json, typed_object *object, furrow_error *err) {
-  if (object->type >= 0) return furrow_json_fail(json, furrow_json_next_offset(json), NULL, err, "is there twice");
-  return fw_json_name(json, object->types, &object->type, err);
+  if (object->type >= 0) return fail_twice(json, err);
+  return read_name(json, object->types, &object->type, err);
 }
 
 static furrow_status read_number(furrow_json *json, double *number, uint64_t *place, furrow_error *err) {
-  if (!isnan(*number)) return furrow_json_fail(json, furrow_json_next_offset(json), NULL, err, "is there twice");
+  if (!isnan(*number)) return fail_twice(json, err);
   furrow_status status = furrow_json_f64(json, number, err);
   *place = furrow_json_offset(json);
   return status;
@@ -228,8 +197,7 @@ static furrow_status read_number(furrow_json *json, double *number, uint64_t *pl
 
 static furrow_status read_text(furrow_json *json, typed_object *object, furrow_error *err) {
   furrow_json_text text;
-  if (object->text_offset > 0)
-    return furrow_json_fail(json, furrow_json_next_offset(json), NULL, err, "is there twice");
+  if (object->text_offset > 0) return fail_twice(json, err);
   furrow_status status = furrow_json_string(json, &text, err);
   object->text_offset = furrow_json_offset(json);
   object->published = status == FURROW_OK && furrow_json_is(text, FW_ADAGRAD_VARIANT);
@@ -244,19 +212,16 @@ static bool is_member(furrow_json_text member, const char *name) {
 
 static furrow_status read_object_member(furrow_json *json, typed_object *object, furrow_json_text member,
                                         furrow_error *err) {
-  const char *known[MOST_NUMBERS + 3] = {"type"};
-  const size_t count = member_count(object);
+  const char *known[MOST_NUMBERS + 2] = {"type"};
   size_t n = 1;
   if (furrow_json_is(member, "type")) return read_type(json, object, err);
-  for (size_t i = 0; i < count; i++) {
+  for (size_t i = 0; object->members[i]; i++) {
     if (is_member(member, object->members[i])) return read_number(json, &object->numbers[i], &object->offsets[i], err);
     known[n++] = object->members[i];
   }
-  for (size_t i = 0; i < 2 && object->texts[i]; i++) {
-    if (furrow_json_is(member, object->texts[i])) return read_text(json, object, err);
-    known[n++] = object->texts[i];
-  }
-  return fw_json_unknown(json, member, known, n, err);
+  if (object->text && furrow_json_is(member, object->text)) return read_text(json, object, err);
+  if (object->text) known[n++] = object->text;
+  return fw_json_refuse(json, member, "Angel's", known, n, err);
 }
 
 static furrow_status read_object(furrow_json *json, typed_object *object, furrow_error *err) {
@@ -307,16 +272,15 @@ static furrow_status take_numbers(const furrow_json *json, const typed_object *o
 furrow_status fw_json_optimizer(furrow_json *json, fw_optimizer_spec *spec, furrow_error *err) {
   typed_object object = {.types = &fw_optimizer_names,
                          .members = {"lr", "reg1", "reg2", "momentum", "alpha", "beta", "gamma"},
-                         .texts = {"variant"}};
+                         .text = "variant"};
   fw_optimizer_spec made = {.spec = true, .a = NAN, .b = NAN};
-  furrow_status status = read_object(json, &object, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(read_object(json, &object, err));
   made.type = (fw_optimizer_type)object.type;
   if (object.text_offset > 0 && (made.type != FW_OPTIMIZER_ADAGRAD || !object.published))
     return furrow_json_fail(json, object.text_offset, "variant", err, "must be %s, and AdaGrad alone has it",
                             FW_ADAGRAD_VARIANT);
   if (object.published) made.type = FW_OPTIMIZER_PUBLISHED_ADAGRAD;
-  status = take_numbers(json, &object, &made, err);
+  furrow_status status = take_numbers(json, &object, &made, err);
   if (status == FURROW_OK) *spec = made;
   return status;
 }
@@ -326,7 +290,7 @@ furrow_status fw_json_optimizer(furrow_json *json, fw_optimizer_spec *spec, furr
 furrow_status fw_json_activation(furrow_json *json, fw_activation_spec *spec, furrow_error *err) {
   typed_object object = {.types = &fw_activation_names,
                          .members = {"proba"},
-                         .texts = {"actiontype"}}; /* train or predict: we know which it is */
+                         .text = "actiontype"}; /* train or predict: we know which it is */
   furrow_status status = read_object(json, &object, err);
   if (status == FURROW_OK) status = check_number(json, &object, 0, FW_KEY_DROPOUT, err);
   if (status != FURROW_OK) return status;

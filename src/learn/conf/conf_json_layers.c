@@ -6,31 +6,25 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "learn/conf/conf_json.h"
+#include "learn/conf/conf_data.h"
 
 enum { NAME, TYPE, WIDTH, WIDTHS, FACTORS, INPUT, INPUTS, ACTIVATION, ACTIVATIONS, LOSS, OPTIMIZER, MEMBERS };
 static const char *const member_names[MEMBERS] = {"name",       "type",       "outputdim",   "outputdims",
                                                   "numfactors", "inputlayer", "inputlayers", "transfunc",
                                                   "transfuncs", "lossfunc",   "optimizer"};
 
-/* What a type may have, and must have. Angel wants outputdim of poolings, too; we know it. */
+/* What a layer may have, and must have, by its family. Angel wants outputdim of poolings, too; we know it. */
 #define BIT(member) (1u << (member))
 static const struct {
   unsigned may, must;
-} type_members[] = {
-    [FW_LAYER_INPUT] = {BIT(WIDTH) | BIT(ACTIVATION) | BIT(OPTIMIZER), BIT(WIDTH)},
-    [FW_LAYER_EMBEDDING] = {BIT(WIDTH) | BIT(FACTORS) | BIT(OPTIMIZER), BIT(WIDTH) | BIT(FACTORS)},
-    [FW_LAYER_FC] = {BIT(WIDTH) | BIT(WIDTHS) | BIT(INPUT) | BIT(ACTIVATION) | BIT(ACTIVATIONS) | BIT(OPTIMIZER),
-                     BIT(INPUT)},
-    [FW_LAYER_BI_INNER_SUM] = {BIT(WIDTH) | BIT(INPUT), BIT(INPUT)},
-    [FW_LAYER_BI_INNER] = {BIT(WIDTH) | BIT(INPUT), BIT(INPUT)},
-    [FW_LAYER_BI_INTERACTION] = {BIT(WIDTH) | BIT(INPUT), BIT(INPUT)},
-    [FW_LAYER_CONCAT] = {BIT(WIDTH) | BIT(INPUTS), BIT(INPUTS)},
-    [FW_LAYER_SUM_POOLING] = {BIT(WIDTH) | BIT(INPUTS), BIT(INPUTS)},
-    [FW_LAYER_MUL_POOLING] = {BIT(WIDTH) | BIT(INPUTS), BIT(INPUTS)},
-    [FW_LAYER_DOT_POOLING] = {BIT(WIDTH) | BIT(INPUTS), BIT(INPUTS)},
-    [FW_LAYER_FIELD_AWARE] = {BIT(WIDTH) | BIT(INPUT), BIT(INPUT)},
-    [FW_LAYER_LOSS] = {BIT(WIDTH) | BIT(INPUT) | BIT(LOSS), BIT(INPUT)},
+} family_members[] = {
+    [FW_FAMILY_INPUT] = {BIT(WIDTH) | BIT(ACTIVATION) | BIT(OPTIMIZER), BIT(WIDTH)},
+    [FW_FAMILY_EMBEDDING] = {BIT(WIDTH) | BIT(FACTORS) | BIT(OPTIMIZER), BIT(WIDTH) | BIT(FACTORS)},
+    [FW_FAMILY_FC] = {BIT(WIDTH) | BIT(WIDTHS) | BIT(INPUT) | BIT(ACTIVATION) | BIT(ACTIVATIONS) | BIT(OPTIMIZER),
+                      BIT(INPUT)},
+    [FW_FAMILY_CROSS] = {BIT(WIDTH) | BIT(INPUT), BIT(INPUT)},
+    [FW_FAMILY_JOIN] = {BIT(WIDTH) | BIT(INPUTS), BIT(INPUTS)},
+    [FW_FAMILY_LOSS] = {BIT(WIDTH) | BIT(INPUT) | BIT(LOSS), BIT(INPUT)},
 };
 
 /* A layer while it is read. */
@@ -40,9 +34,10 @@ typedef struct reading {
   fw_layer_spec layer;
   unsigned seen;
   uint64_t offsets[MEMBERS]; /* where the values begin */
-  size_t widths, activations;
+  size_t widths, activations, inputs;
   int64_t width_list[FW_INPUTS_MAX];
   fw_activation_spec activation_list[FW_INPUTS_MAX];
+  const char *input_list[FW_INPUTS_MAX];
 } reading;
 
 /* ---- Members ---- */
@@ -94,26 +89,6 @@ static furrow_status read_width(furrow_json *json, int64_t *width, furrow_error 
   return status;
 }
 
-static furrow_status too_many(const furrow_json *json, furrow_error *err) {
-  return furrow_json_fail(json, furrow_json_offset(json), NULL, err, "is beyond the %d that there may be",
-                          FW_INPUTS_MAX);
-}
-
-static furrow_status read_widths(furrow_json *json, reading *r, furrow_error *err) {
-  furrow_status status = furrow_json_array(json, err);
-  while (status == FURROW_OK && (status = furrow_json_element(json, err)) == FURROW_OK)
-    status = r->widths == FW_INPUTS_MAX ? too_many(json, err) : read_width(json, &r->width_list[r->widths++], err);
-  return status == FURROW_END ? FURROW_OK : status;
-}
-
-static furrow_status read_activations(furrow_json *json, reading *r, furrow_error *err) {
-  furrow_status status = furrow_json_array(json, err);
-  while (status == FURROW_OK && (status = furrow_json_element(json, err)) == FURROW_OK)
-    status = r->activations == FW_INPUTS_MAX ? too_many(json, err)
-                                             : fw_json_activation(json, &r->activation_list[r->activations++], err);
-  return status == FURROW_END ? FURROW_OK : status;
-}
-
 static furrow_status read_input(furrow_json *json, reading *r, const char **name, furrow_error *err) {
   furrow_json_text text;
   furrow_status status = fw_json_trimmed(json, &text, err);
@@ -122,40 +97,45 @@ static furrow_status read_input(furrow_json *json, reading *r, const char **name
   return status == FURROW_OK ? fw_arena_text(&r->graph->arena, name, text.bytes, text.size, err) : status;
 }
 
-static furrow_status keep_inputs(reading *r, const char **names, size_t count, furrow_error *err) {
+/* outputdims, transfuncs or inputlayers. */
+static furrow_status read_list(furrow_json *json, reading *r, size_t member, size_t *count, furrow_error *err) {
+  furrow_status status = furrow_json_array(json, err);
+  while (status == FURROW_OK && (status = furrow_json_element(json, err)) == FURROW_OK) {
+    const size_t i = (*count)++;
+    status = i == FW_INPUTS_MAX ? furrow_json_fail(json, furrow_json_offset(json), NULL, err,
+                                                   "is beyond the %d that there may be", FW_INPUTS_MAX)
+             : member == WIDTHS ? read_width(json, &r->width_list[i], err)
+             : member == INPUTS ? read_input(json, r, &r->input_list[i], err)
+                                : fw_json_activation(json, &r->activation_list[i], err);
+  }
+  return status == FURROW_END ? FURROW_OK : status;
+}
+
+static furrow_status keep_inputs(reading *r, furrow_error *err) {
   void *memory = NULL;
-  furrow_status status = fw_arena_take(&r->graph->arena, &memory, count, sizeof *names, err);
-  if (status != FURROW_OK) return status;
-  memcpy(memory, names, count * sizeof *names);
-  r->layer.inputs = memory;
-  r->layer.input_count = count;
+  FW_TRY(fw_arena_take(&r->graph->arena, &memory, r->inputs, sizeof *r->input_list, err));
+  r->layer.inputs = memcpy(memory, r->input_list, r->inputs * sizeof *r->input_list);
+  r->layer.input_count = r->inputs;
   return FURROW_OK;
 }
 
-static furrow_status read_inputs(furrow_json *json, reading *r, furrow_error *err) {
-  const char *names[FW_INPUTS_MAX];
-  size_t count = 0;
-  furrow_status status = furrow_json_array(json, err);
-  while (status == FURROW_OK && (status = furrow_json_element(json, err)) == FURROW_OK)
-    status = count == FW_INPUTS_MAX ? too_many(json, err) : read_input(json, r, &names[count++], err);
-  return status == FURROW_END ? keep_inputs(r, names, count, err) : status;
-}
-
 static furrow_status read_member(furrow_json *json, reading *r, size_t member, furrow_error *err) {
-  const char *input = NULL;
-  furrow_status status;
   switch (member) {
   case NAME: return read_name(json, r, err);
   case TYPE: return read_type(json, r, err);
   case WIDTH: r->layer.has_width = true; return read_width(json, &r->layer.width, err);
-  case WIDTHS: return read_widths(json, r, err);
+  case WIDTHS: return read_list(json, r, member, &r->widths, err);
   case FACTORS: return read_width(json, &r->layer.factors, err);
   case INPUT:
-    status = read_input(json, r, &input, err);
-    return status == FURROW_OK ? keep_inputs(r, &input, 1, err) : status;
-  case INPUTS: return read_inputs(json, r, err);
+    r->inputs = 1;
+    FW_TRY(read_input(json, r, &r->input_list[0], err));
+    return keep_inputs(r, err);
+  case INPUTS:
+    r->inputs = 0;
+    FW_TRY(read_list(json, r, member, &r->inputs, err));
+    return keep_inputs(r, err);
   case ACTIVATION: return fw_json_activation(json, &r->layer.activation, err);
-  case ACTIVATIONS: return read_activations(json, r, err);
+  case ACTIVATIONS: return read_list(json, r, member, &r->activations, err);
   case LOSS: return fw_json_loss(json, &r->layer.loss, err);
   default: return fw_json_optimizer(json, &r->layer.optimizer, err);
   }
@@ -169,14 +149,15 @@ static furrow_status read_known_member(furrow_json *json, reading *r, furrow_jso
     r->seen |= BIT(i);
     return read_member(json, r, i, err);
   }
-  return fw_json_unknown(json, key, member_names, MEMBERS, err);
+  return fw_json_refuse(json, key, "Angel's", member_names, MEMBERS, err);
 }
 
 /* ---- What a type must have ---- */
 
 static furrow_status check_members(const furrow_json *json, const reading *r, uint64_t begin, furrow_error *err) {
-  const unsigned must = type_members[r->layer.type].must | BIT(TYPE) | (r->layer.name ? 0 : BIT(NAME));
-  const unsigned may = type_members[r->layer.type].may | BIT(TYPE) | BIT(NAME);
+  const fw_layer_family family = fw_layer_type_family(r->layer.type);
+  const unsigned must = family_members[family].must | BIT(TYPE) | (r->layer.name ? 0 : BIT(NAME));
+  const unsigned may = family_members[family].may | BIT(TYPE) | BIT(NAME);
   for (size_t i = 0; i < MEMBERS; i++) {
     if (must & ~r->seen & BIT(i)) return furrow_json_fail(json, begin, member_names[i], err, "is missing");
     if (r->seen & BIT(TYPE) && r->seen & ~may & BIT(i))
@@ -210,11 +191,10 @@ static furrow_status check_stack(const furrow_json *json, const reading *r, uint
 /* An fc layer has lists, also where the file has one width and one activation. */
 static furrow_status keep_stack(const furrow_json *json, reading *r, uint64_t begin, furrow_error *err) {
   void *widths = NULL, *activations = NULL;
-  furrow_status status = check_stack(json, r, begin, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(check_stack(json, r, begin, err));
   if (r->seen & BIT(WIDTH)) r->width_list[r->widths++] = r->layer.width;
   if (r->layer.activation.spec) r->activation_list[r->activations++] = r->layer.activation;
-  status = fw_arena_take(&r->graph->arena, &widths, r->widths, sizeof r->width_list[0], err);
+  furrow_status status = fw_arena_take(&r->graph->arena, &widths, r->widths, sizeof r->width_list[0], err);
   if (status == FURROW_OK && r->activations)
     status = fw_arena_take(&r->graph->arena, &activations, r->activations, sizeof r->activation_list[0], err);
   if (status != FURROW_OK) return status;
@@ -230,8 +210,7 @@ static furrow_status keep_stack(const furrow_json *json, reading *r, uint64_t be
 static furrow_status add_layer(reading *r, furrow_error *err) {
   fw_graph_spec *graph = r->graph;
   void *layers = graph->layers;
-  furrow_status status = fw_grow(&layers, &r->capacity, graph->count + 1, sizeof *graph->layers, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_grow(&layers, &r->capacity, graph->count + 1, sizeof *graph->layers, err));
   graph->layers = layers;
   graph->layers[graph->count++] = r->layer;
   return FURROW_OK;

@@ -122,23 +122,23 @@ static int word_of(const char *words, const char *text, size_t size) {
   }
 }
 
+/* One of some words, whose number is the value. */
+static furrow_status parse_words(const char *words, const char *wanted, const char *text, size_t size, fw_value *value,
+                                 furrow_error *err) {
+  value->integer = word_of(words, text, size);
+  return value->integer >= 0 ? FURROW_OK : fw_fail(err, FURROW_E_ARGUMENT, "must be %s", wanted);
+}
+
 static furrow_status parse_yes_no(const char *text, size_t size, fw_value *value, furrow_error *err) {
-  const int word = word_of("no|yes|false|true|0|1", text, size);
-  if (word < 0) return fw_fail(err, FURROW_E_ARGUMENT, "must be yes or no");
-  value->integer = word % 2;
+  FW_TRY(parse_words("no|yes|false|true|0|1", "yes or no", text, size, value, err));
+  value->integer %= 2;
   return FURROW_OK;
 }
 
 static furrow_status parse_index_base(const char *text, size_t size, fw_value *value, furrow_error *err) {
-  const int word = word_of("0|1|auto", text, size);
-  if (word < 0) return fw_fail(err, FURROW_E_ARGUMENT, "must be 0, 1 or auto");
-  value->integer = word == 2 ? -1 : word;
+  FW_TRY(parse_words("0|1|auto", "0, 1 or auto", text, size, value, err));
+  if (value->integer == 2) value->integer = -1;
   return FURROW_OK;
-}
-
-static furrow_status parse_action(const char *text, size_t size, furrow_error *err) {
-  if (word_of("train|inctrain|predict", text, size) >= 0) return FURROW_OK;
-  return fw_fail(err, FURROW_E_ARGUMENT, "must be train, inctrain or predict");
 }
 
 /* Blanks and tabs, however many, stand between the fields of text formats; Angel splits by any regular expression. */
@@ -151,107 +151,75 @@ static furrow_status parse_separator(const char *text, size_t size, furrow_error
   return FURROW_E_ARGUMENT;
 }
 
-const char *fw_next_width(const char *widths, int64_t *width) {
+/* ---- Lists ---- */
+
+/* Reads one element: a number, and of a category also how many values it has, which may be left out. NULL: it is
+ * malformed. */
+static const char *read_element(fw_value_kind kind, const char *at, const char *end, fw_element *element) {
   bool overflow = false;
-  const char *end = fw_read_i64(widths, widths + strlen(widths), width, &overflow);
-  if (!end || overflow) *width = 0;
-  return end && *end == ',' ? end + 1 : NULL;
+  uint64_t values;
+  if (kind == FW_VALUE_NUMBERS) return fw_read_f64(at, end, &element->real);
+  at = fw_read_u64(at, end, &element->whole, &overflow);
+  if (kind == FW_VALUE_CATEGORIES && at && !overflow && at < end && *at == ':')
+    at = fw_read_u64(at + 1, end, &values, &overflow);
+  return overflow ? NULL : at;
 }
 
-static furrow_status parse_widths(const char *text, size_t size, furrow_error *err) {
-  const char *at = text, *end = text + size;
-  for (;;) {
-    int64_t width = 0;
-    bool overflow = false;
-    at = fw_read_i64(at, end, &width, &overflow);
-    if (!at || overflow || width < 1 || width > FW_WIDTH_MAX || (at < end && *at != ','))
-      return fw_fail(err, FURROW_E_ARGUMENT, "must be widths of layers from 1 to %d, with commas between them",
-                     FW_WIDTH_MAX);
-    if (at == end) return FURROW_OK;
-    at++;
-  }
+static bool takes_element(fw_value_kind kind, fw_element element, double last) {
+  if (kind == FW_VALUE_NUMBERS) return element.real > last && !isinf(element.real);
+  return kind != FW_VALUE_WIDTHS || (element.whole >= 1 && element.whole <= FW_WIDTH_MAX);
 }
 
-const char *fw_next_number(const char *numbers, double *number) {
-  const char *end = fw_read_f64(numbers, numbers + strlen(numbers), number);
-  return end && *end == ',' ? end + 1 : NULL;
+static furrow_status bad_list(fw_value_kind kind, furrow_error *err) {
+  if (kind == FW_VALUE_WIDTHS)
+    return fw_fail(err, FURROW_E_ARGUMENT, "must be widths of layers from 1 to %d, with commas between them",
+                   FW_WIDTH_MAX);
+  return fw_fail(err, FURROW_E_ARGUMENT, "must be %s",
+                 kind == FW_VALUE_NUMBERS  ? "numbers in ascending order, with commas between them"
+                 : kind == FW_VALUE_FIELDS ? "numbers of fields, with commas between them: 1,4,5"
+                                           : "none, all, or features with their numbers of values: 0:2,7:5");
 }
 
-static furrow_status parse_numbers(const char *text, size_t size, furrow_error *err) {
-  const char *at = text, *end = text + size;
-  double number = 0, last = -HUGE_VAL;
-  do {
-    at = fw_read_f64(at, end, &number);
-    if (!at || !(number > last) || isinf(number) || (at < end && *at != ','))
-      return fw_fail(err, FURROW_E_ARGUMENT, "must be numbers in ascending order, with commas between them");
-    last = number;
-  } while (at++ < end);
-  return FURROW_OK;
-}
-
-const char *fw_next_field(const char *fields, uint64_t *field) {
-  bool overflow = false;
-  const char *end = fw_read_u64(fields, fields + strlen(fields), field, &overflow);
-  return end && *end == ',' ? end + 1 : NULL;
-}
-
-/* Whether a field is in a list that was checked, and ends in a comma. */
-static bool field_occurs(const char *list, const char *end, uint64_t field) {
-  for (uint64_t other = 0; list < end; list++) {
-    bool overflow = false;
-    list = fw_read_u64(list, end, &other, &overflow);
-    if (other == field) return true;
+/* Whether a number is in a list that was checked, and ends in a comma. */
+static bool occurs(const char *list, const char *end, uint64_t number) {
+  for (fw_element other; list < end; list++) {
+    list = read_element(FW_VALUE_FIELDS, list, end, &other);
+    if (other.whole == number) return true;
   }
   return false;
 }
 
-static furrow_status parse_fields(const char *text, size_t size, furrow_error *err) {
+static furrow_status parse_list(fw_value_kind kind, const char *text, size_t size, furrow_error *err) {
   const char *at = text, *end = text + size;
+  double last = -HUGE_VAL;
+  if (kind == FW_VALUE_CATEGORIES && word_of("none|all", text, size) >= 0) return FURROW_OK;
   do {
     const char *begin = at;
-    uint64_t field = 0;
-    bool overflow = false;
-    at = fw_read_u64(at, end, &field, &overflow);
-    if (!at || overflow || (at < end && *at != ','))
-      return fw_fail(err, FURROW_E_ARGUMENT, "must be numbers of fields, with commas between them: 1,4,5");
-    if (field_occurs(text, begin, field)) return fw_fail(err, FURROW_E_ARGUMENT, "has a field twice");
+    fw_element element = {0};
+    at = read_element(kind, at, end, &element);
+    if (!at || (at < end && *at != ',') || !takes_element(kind, element, last)) return bad_list(kind, err);
+    if (kind == FW_VALUE_FIELDS && occurs(text, begin, element.whole))
+      return fw_fail(err, FURROW_E_ARGUMENT, "has a field twice");
+    last = element.real;
   } while (at++ < end);
   return FURROW_OK;
 }
 
-static furrow_status parse_word(const key_rule *rule, const char *text, size_t size, fw_value *value,
-                                furrow_error *err) {
-  value->integer = word_of(rule->facts.value, text, size);
-  return value->integer >= 0 ? FURROW_OK : fw_fail(err, FURROW_E_ARGUMENT, "must be one of %s", rule->facts.value);
-}
-
-const char *fw_next_category(const char *categories, uint64_t *feature) {
-  bool overflow = false;
-  *feature = 0;
-  fw_read_u64(categories, categories + strlen(categories), feature, &overflow);
-  const char *comma = strchr(categories, ',');
-  return comma ? comma + 1 : NULL;
-}
-
-/* A feature and, behind a colon, how many values it has: Angel wants that, here it may be left out. */
-static const char *read_category(const char *at, const char *end) {
-  uint64_t number = 0;
-  bool overflow = false;
-  at = fw_read_u64(at, end, &number, &overflow);
-  if (at && !overflow && at < end && *at == ':') at = fw_read_u64(at + 1, end, &number, &overflow);
-  return overflow ? NULL : at;
-}
-
-static furrow_status parse_categories(const char *text, size_t size, furrow_error *err) {
-  const char *at = text, *end = text + size;
-  if (word_of("none|all", text, size) >= 0) return FURROW_OK;
-  do {
-    at = read_category(at, end);
-    if (!at || (at < end && *at != ','))
-      return fw_fail(err, FURROW_E_ARGUMENT, "must be none, all, or features with their numbers of values: 0:2,7:5");
-  } while (at++ < end);
+furrow_status fw_conf_take_list(const furrow_learn_conf *conf, fw_key key, fw_arena *arena, fw_element **elements,
+                                size_t *count, furrow_error *err) {
+  const char *at = fw_conf_value(conf, key).text, *end = at + strlen(at);
+  void *taken = NULL;
+  size_t n = 1;
+  if (at == end) return FURROW_OK;
+  for (const char *comma = at; (comma = strchr(comma, ',')); comma++) n++;
+  FW_TRY(fw_arena_take(arena, &taken, n, sizeof **elements, err));
+  *elements = taken;
+  *count = n;
+  for (size_t i = 0; i < n; i++) at = read_element(fw_key_kind(key), at, end, &(*elements)[i]) + 1;
   return FURROW_OK;
 }
+
+/* ---- Names ---- */
 
 static furrow_status parse_name(const fw_names *names, const char *text, size_t size, fw_value *value,
                                 furrow_error *err) {
@@ -329,22 +297,25 @@ static furrow_status parse_text(const char *text, size_t size, furrow_error *err
 
 furrow_status fw_key_parse(fw_key key, const char *text, size_t size, fw_value *value, furrow_error *err) {
   const key_rule *rule = &rules[key];
+  const char *words = rule->facts.value;
   *value = (fw_value){0};
   switch (rule->kind) {
   case FW_VALUE_TEXT: return parse_text(text, size, err);
   case FW_VALUE_INT: return parse_integer(rule, text, size, value, err);
   case FW_VALUE_REAL: return parse_real(rule, text, size, value, err);
   case FW_VALUE_YES_NO: return parse_yes_no(text, size, value, err);
-  case FW_VALUE_WIDTHS: return parse_widths(text, size, err);
   case FW_VALUE_ALGORITHM: return parse_algorithm(text, size, value, err);
   case FW_VALUE_FORMAT: return parse_format(text, size, err);
   case FW_VALUE_ROW_TYPE: return parse_row_type(text, size, value, err);
   case FW_VALUE_INDEX_BASE: return parse_index_base(text, size, value, err);
-  case FW_VALUE_CATEGORIES: return parse_categories(text, size, err);
-  case FW_VALUE_WORD: return parse_word(rule, text, size, value, err);
-  case FW_VALUE_NUMBERS: return parse_numbers(text, size, err);
-  case FW_VALUE_FIELDS: return parse_fields(text, size, err);
-  case FW_VALUE_ACTION: return parse_action(text, size, err);
+  case FW_VALUE_WORD:
+    value->integer = word_of(words, text, size);
+    return value->integer >= 0 ? FURROW_OK : fw_fail(err, FURROW_E_ARGUMENT, "must be one of %s", words);
+  case FW_VALUE_WIDTHS:
+  case FW_VALUE_CATEGORIES:
+  case FW_VALUE_NUMBERS:
+  case FW_VALUE_FIELDS: return parse_list(rule->kind, text, size, err);
+  case FW_VALUE_ACTION: return parse_words(words, "train, inctrain or predict", text, size, value, err);
   case FW_VALUE_SEPARATOR: return parse_separator(text, size, err);
   case FW_VALUE_OBJECTIVE: return parse_name(&fw_objective_names, text, size, value, err);
   case FW_VALUE_LABEL: return parse_name(&fw_label_names, text, size, value, err);

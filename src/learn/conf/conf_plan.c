@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/sort.h"
 #include "learn/conf/conf_data.h"
 #include "learn/data/class_weights.h"
 
@@ -20,83 +21,148 @@ void fw_plan_free(fw_plan *plan) {
   fw_free(memory);
 }
 
-/* ---- Sections ---- */
+/* ---- Values of keys ---- */
 
-static furrow_status keep_text(plan_memory *memory, const furrow_learn_conf *conf, fw_key key, const char **text,
-                               furrow_error *err) {
-  const char *value = fw_conf_value(conf, key).text;
-  if (!value[0]) return FURROW_OK;
-  return fw_arena_text(&memory->arena, text, value, strlen(value), err);
+typedef enum field_type { TEXT, REAL, BOOL, I32, U32, I64 } field_type;
+
+/* Where a plan has the value of a key. Some are changed afterwards, by what else is set. */
+#define AT(member) offsetof(fw_plan, member)
+static const struct plan_field {
+  fw_key key;
+  field_type type;
+  size_t offset;
+} plan_fields[] = {
+    {FW_KEY_DATA, TEXT, AT(data.path)},
+    {FW_KEY_FORMAT, TEXT, AT(data.format)},
+    {FW_KEY_RANGE, I64, AT(data.range)},
+    {FW_KEY_FIELDS, I64, AT(data.fields)},
+    {FW_KEY_SHORT_ROWS, BOOL, AT(data.short_rows)},
+    {FW_KEY_VALID_RATIO, REAL, AT(data.valid_ratio)},
+    {FW_KEY_SAMPLE_RATIO, REAL, AT(data.sample_ratio)},
+    {FW_KEY_SHUFFLE, BOOL, AT(data.shuffle)},
+    {FW_KEY_POSNEG_RATIO, REAL, AT(data.posneg_ratio)},
+    {FW_KEY_LABEL, I32, AT(data.label)},
+    {FW_KEY_THRESHOLD, REAL, AT(data.threshold)},
+    {FW_KEY_HAS_LABEL, BOOL, AT(data.has_label)},
+    {FW_KEY_INDEX_BASE, I32, AT(data.index_base)},
+    {FW_KEY_COLUMNS, TEXT, AT(data.columns)},
+    {FW_KEY_LABEL_COLUMN, TEXT, AT(data.label_column)},
+    {FW_KEY_WEIGHT_COLUMN, TEXT, AT(data.weight_column)},
+    {FW_KEY_DELIMITER, TEXT, AT(data.delimiter)},
+    {FW_KEY_ENCODER, TEXT, AT(data.encoder)},
+    {FW_KEY_SCALE, BOOL, AT(data.scale)},
+    {FW_KEY_CLASS_WEIGHTS, TEXT, AT(data.class_weights)},
+    {FW_KEY_NEGATIVES, U32, AT(rank.negatives)},
+    {FW_KEY_HOUR_FIELD, I64, AT(rank.hour_field)},
+    {FW_KEY_POSITIVE_FROM, REAL, AT(rank.positive_from)},
+    {FW_KEY_MODEL_TYPE, I32, AT(model.row_type)},
+    {FW_KEY_MODEL_SIZE, I64, AT(model.size)},
+    {FW_KEY_BLOCK_SIZE, I64, AT(model.block_size)},
+    {FW_KEY_LOAD, TEXT, AT(model.load_path)},
+    {FW_KEY_SAVE, TEXT, AT(model.save_path)},
+    {FW_KEY_EPOCHS, U32, AT(train.epochs)},
+    {FW_KEY_BATCH, U32, AT(train.batch)},
+    {FW_KEY_UPDATES, U32, AT(train.updates)},
+    {FW_KEY_LR, REAL, AT(train.lr)},
+    {FW_KEY_DECAY, I32, AT(train.decay)},
+    {FW_KEY_DECAY_ALPHA, REAL, AT(train.decay_alpha)},
+    {FW_KEY_DECAY_BETA, REAL, AT(train.decay_beta)},
+    {FW_KEY_DECAY_INTERVALS, U32, AT(train.decay_intervals)},
+    {FW_KEY_DECAY_ON_BATCH, BOOL, AT(train.decay_on_batch)},
+    {FW_KEY_SEED, I64, AT(train.seed)},
+    {FW_KEY_INIT_INPUT, REAL, AT(train.init_input)},
+    {FW_KEY_INIT_EMBEDDING, REAL, AT(train.init_embedding)},
+    {FW_KEY_INIT_FC, REAL, AT(train.init_fc)},
+    {FW_KEY_START, BOOL, AT(train.start_linear)},
+    {FW_KEY_KEEP, BOOL, AT(train.keep_best)},
+    {FW_KEY_PATIENCE, U32, AT(train.patience)},
+    {FW_KEY_TREES, U32, AT(forest.rounds)},
+    {FW_KEY_LEVELS, U32, AT(forest.levels)},
+    {FW_KEY_SPLITS, U32, AT(forest.splits)},
+    {FW_KEY_FEATURE_RATIO, REAL, AT(forest.feature_ratio)},
+    {FW_KEY_ROW_RATIO, REAL, AT(forest.row_ratio)},
+    {FW_KEY_MIN_CHILD_WEIGHT, REAL, AT(forest.min_child_weight)},
+    {FW_KEY_MIN_GAIN, REAL, AT(forest.min_gain)},
+    {FW_KEY_REG_ALPHA, REAL, AT(forest.alpha)},
+    {FW_KEY_REG_LAMBDA, REAL, AT(forest.lambda)},
+    {FW_KEY_CATEGORIES, TEXT, AT(forest.category_text)},
+    {FW_KEY_NODE_STATS, BOOL, AT(forest.node_stats)},
+    {FW_KEY_LEAVES, U32, AT(forest.leaves)},
+    {FW_KEY_MIN_ROWS, U32, AT(forest.min_rows)},
+    {FW_KEY_FROM_AVERAGE, BOOL, AT(forest.from_average)},
+    {FW_KEY_TRUNCATION, U32, AT(forest.truncation)},
+};
+#undef AT
+enum { PLAN_FIELDS = sizeof plan_fields / sizeof *plan_fields };
+
+static furrow_status put_field(plan_memory *memory, const struct plan_field *field, fw_value value, furrow_error *err) {
+  void *at = (char *)&memory->plan + field->offset;
+  switch (field->type) {
+  case TEXT: return value.text[0] ? fw_arena_text(&memory->arena, at, value.text, strlen(value.text), err) : FURROW_OK;
+  case REAL: *(double *)at = value.real; break;
+  case BOOL: *(bool *)at = value.integer != 0; break;
+  case I32: *(int32_t *)at = (int32_t)value.integer; break;
+  case U32: *(uint32_t *)at = (uint32_t)value.integer; break;
+  case I64: *(int64_t *)at = value.integer; break;
+  }
+  return FURROW_OK;
 }
 
-static furrow_status plan_data(plan_memory *memory, const furrow_learn_conf *conf, furrow_error *err) {
-  fw_data_conf *data = &memory->plan.data;
-  data->index_base = (int)fw_conf_value(conf, FW_KEY_INDEX_BASE).integer;
-  data->range = fw_conf_value(conf, FW_KEY_RANGE).integer;
-  data->fields = fw_conf_value(conf, FW_KEY_FIELDS).integer;
-  data->short_rows = fw_conf_value(conf, FW_KEY_SHORT_ROWS).integer != 0;
-  data->valid_ratio = fw_conf_value(conf, FW_KEY_VALID_RATIO).real;
-  data->sample_ratio = fw_conf_value(conf, FW_KEY_SAMPLE_RATIO).real;
-  data->shuffle = fw_conf_value(conf, FW_KEY_SHUFFLE).integer != 0;
-  data->posneg_ratio = fw_conf_value(conf, FW_KEY_POSNEG_RATIO).real;
-  data->label = (fw_label_transform)fw_conf_value(conf, FW_KEY_LABEL).integer;
-  data->threshold = fw_conf_value(conf, FW_KEY_THRESHOLD).real;
-  data->has_label = fw_conf_value(conf, FW_KEY_HAS_LABEL).integer != 0;
-  data->scale = fw_conf_value(conf, FW_KEY_SCALE).integer != 0;
-  furrow_status status = keep_text(memory, conf, FW_KEY_FORMAT, &data->format, err);
-  if (status == FURROW_OK) status = keep_text(memory, conf, FW_KEY_CLASS_WEIGHTS, &data->class_weights, err);
-  if (status == FURROW_OK) status = keep_text(memory, conf, FW_KEY_COLUMNS, &data->columns, err);
-  if (status == FURROW_OK) status = keep_text(memory, conf, FW_KEY_LABEL_COLUMN, &data->label_column, err);
-  if (status == FURROW_OK) status = keep_text(memory, conf, FW_KEY_WEIGHT_COLUMN, &data->weight_column, err);
-  if (status == FURROW_OK) status = keep_text(memory, conf, FW_KEY_DELIMITER, &data->delimiter, err);
-  if (status == FURROW_OK) status = keep_text(memory, conf, FW_KEY_ENCODER, &data->encoder, err);
-  return status == FURROW_OK ? keep_text(memory, conf, FW_KEY_DATA, &data->path, err) : status;
+static fw_value get_field(const fw_plan *plan, fw_key key) {
+  const struct plan_field *field = plan_fields;
+  while (field->key != key) field++;
+  const void *at = (const char *)plan + field->offset;
+  switch (field->type) {
+  case TEXT: return (fw_value){.text = *(const char *const *)at};
+  case REAL: return (fw_value){.real = *(const double *)at};
+  case BOOL: return (fw_value){.integer = *(const bool *)at};
+  case I32: return (fw_value){.integer = *(const int32_t *)at};
+  case U32: return (fw_value){.integer = *(const uint32_t *)at};
+  case I64: break;
+  }
+  return (fw_value){.integer = *(const int64_t *)at};
 }
 
-static furrow_status plan_model(plan_memory *memory, const furrow_learn_conf *conf, furrow_error *err) {
-  fw_model_conf *model = &memory->plan.model;
-  const char *algorithm = fw_conf_algorithm(conf);
-  model->algorithm = algorithm ? fw_builtin_find(algorithm) : NULL;
-  model->row_type = (int32_t)fw_conf_value(conf, FW_KEY_MODEL_TYPE).integer;
-  model->size = fw_conf_value(conf, FW_KEY_MODEL_SIZE).integer;
-  model->block_size = fw_conf_value(conf, FW_KEY_BLOCK_SIZE).integer;
-  furrow_status status = keep_text(memory, conf, FW_KEY_LOAD, &model->load_path, err);
-  return status == FURROW_OK ? keep_text(memory, conf, FW_KEY_SAVE, &model->save_path, err) : status;
+/* Keys of trees, or all others. */
+static furrow_status take_fields(plan_memory *memory, const furrow_learn_conf *conf, bool trees, furrow_error *err) {
+  for (size_t i = 0; i < PLAN_FIELDS; i++)
+    if ((plan_fields[i].key >= FW_KEY_TREES) == trees)
+      FW_TRY(put_field(memory, &plan_fields[i], fw_conf_value(conf, plan_fields[i].key), err));
+  return FURROW_OK;
 }
 
-/* Rows of an update: batch where it is set, else the number of updates where that is set, else 128. Keys before the
- * file. */
-static void plan_batch(fw_train_conf *train, const furrow_learn_conf *conf) {
-  const bool by_key = fw_conf_has_key(conf, FW_KEY_UPDATES) && !fw_conf_has_key(conf, FW_KEY_BATCH);
-  const bool by_updates = by_key || (fw_conf_is_set(conf, FW_KEY_UPDATES) && !fw_conf_is_set(conf, FW_KEY_BATCH));
-  train->updates = (uint32_t)fw_conf_value(conf, FW_KEY_UPDATES).integer;
-  train->batch = by_updates ? 0 : (uint32_t)fw_conf_value(conf, FW_KEY_BATCH).integer;
+fw_value fw_plan_value(const fw_plan *plan, fw_key key) {
+  switch (key) {
+  case FW_KEY_LABEL: return (fw_value){.text = fw_label_transform_name(plan->data.label)};
+  case FW_KEY_DECAY: return (fw_value){.text = fw_decay_name(plan->train.decay)};
+  case FW_KEY_MODEL_TYPE: return (fw_value){.text = furrow_matrix_row_type_get(plan->model.row_type)->name};
+  case FW_KEY_OBJECTIVE: return (fw_value){.text = fw_objective_name(plan->graph.loss)};
+  case FW_KEY_CLASSES: return (fw_value){.integer = plan->graph.outputs > 1 ? (int64_t)plan->graph.outputs : 2};
+  default: return get_field(plan, key);
+  }
 }
 
-/* Angel's StandardDecay reads ml.learn.decay, which has a default: decay-alpha never counts. Here it does. */
-static double decay_alpha(const furrow_learn_conf *conf, fw_decay_type decay) {
-  const bool older = decay == FW_DECAY_STANDARD && !fw_conf_is_set(conf, FW_KEY_DECAY_ALPHA);
-  return fw_conf_value(conf, older ? FW_KEY_LEARN_DECAY : FW_KEY_DECAY_ALPHA).real;
+bool fw_plan_differs(const fw_plan *plan, fw_key key) {
+  const char *fallback = fw_key_facts(key)->fallback;
+  const fw_value now = fw_plan_value(plan, key);
+  fw_value usual = {0};
+  if (fallback[0] && fw_key_parse(key, fallback, strlen(fallback), &usual, NULL) != FURROW_OK) return true;
+  if (now.text) return strcmp(now.text, usual.text ? usual.text : fallback) != 0;
+  return now.integer != usual.integer || now.real != usual.real;
 }
+
+/* ---- Training ---- */
 
 static void plan_train(fw_train_conf *train, const furrow_learn_conf *conf) {
-  train->epochs = (uint32_t)fw_conf_value(conf, FW_KEY_EPOCHS).integer;
-  plan_batch(train, conf);
-  train->lr = fw_conf_value(conf, FW_KEY_LR).real;
-  train->decay = (fw_decay_type)fw_conf_value(conf, FW_KEY_DECAY).integer;
-  train->decay_alpha = decay_alpha(conf, train->decay);
-  train->decay_beta = fw_conf_value(conf, FW_KEY_DECAY_BETA).real;
-  train->decay_intervals = (uint32_t)fw_conf_value(conf, FW_KEY_DECAY_INTERVALS).integer;
-  train->decay_on_batch = fw_conf_value(conf, FW_KEY_DECAY_ON_BATCH).integer != 0;
-  train->seed = (uint64_t)fw_conf_value(conf, FW_KEY_SEED).integer;
-  train->init_input = fw_conf_value(conf, FW_KEY_INIT_INPUT).real;
-  train->init_embedding = fw_conf_value(conf, FW_KEY_INIT_EMBEDDING).real;
-  train->init_fc = fw_conf_value(conf, FW_KEY_INIT_FC).real;
+  /* batch where it is set, else the number of updates where that is set, else 128; keys before the file */
+  const bool by_key = fw_conf_has_key(conf, FW_KEY_UPDATES) && !fw_conf_has_key(conf, FW_KEY_BATCH);
+  const bool by_updates = by_key || (fw_conf_is_set(conf, FW_KEY_UPDATES) && !fw_conf_is_set(conf, FW_KEY_BATCH));
+  if (by_updates) train->batch = 0;
+  /* Angel's StandardDecay reads ml.learn.decay, which has a default: decay-alpha never counts. Here it does. */
+  if (train->decay == FW_DECAY_STANDARD && !fw_conf_is_set(conf, FW_KEY_DECAY_ALPHA))
+    train->decay_alpha = fw_conf_value(conf, FW_KEY_LEARN_DECAY).real;
   train->recommended = fw_conf_recommends(conf);
   train->bias_optimizer = train->ftrl_keeps_first_weights = train->published_adagrad = train->recommended;
-  train->start_linear = fw_conf_value(conf, FW_KEY_START).integer != 0;
-  train->keep_best = fw_conf_value(conf, FW_KEY_KEEP).integer != 0;
-  train->patience = (uint32_t)fw_conf_value(conf, FW_KEY_PATIENCE).integer;
 }
 
 /* A key that only steps of the optimizers take, FW_KEYS: none is set. */
@@ -112,17 +178,17 @@ static bool is_linear(const fw_graph *graph) {
          graph->loss != FW_LOSS_CROSS_ENTROPY;
 }
 
-/* A linear layer and the pairs of all features of a row. */
-static bool is_fm(const fw_graph *graph) {
-  size_t linear = 0, pairs = 0;
-  for (size_t i = 0; i + 1 < graph->count; i++) {
+/* Input layer, embedding, sum of the products of pairs: what splits into a vector of the user and one of the item. */
+static bool is_machine(const fw_graph *graph) {
+  size_t inputs = 0, embeddings = 0, crosses = 0;
+  for (size_t i = 0; i < graph->count; i++) {
     const fw_layer *layer = &graph->layers[i];
-    linear += layer->type == FW_LAYER_INPUT && layer->width == 1 && layer->activation == FW_ACTIVATION_IDENTITY;
-    pairs += layer->type == FW_LAYER_EMBEDDING && layer->slots == 0;
-    pairs += layer->type == FW_LAYER_BI_INNER_SUM || layer->type == FW_LAYER_SUM_POOLING;
+    inputs += layer->type == FW_LAYER_INPUT && layer->width == 1 && layer->activation == FW_ACTIVATION_IDENTITY;
+    embeddings += layer->type == FW_LAYER_EMBEDDING && layer->slots == 0;
+    crosses += layer->type == FW_LAYER_BI_INNER_SUM;
   }
-  return graph->count == 5 && linear == 1 && pairs == 3 &&
-         (fw_loss_is_regression(graph->loss) || graph->loss == FW_LOSS_LOG);
+  return graph->count == 5 && inputs == 1 && embeddings == 1 && crosses == 1 &&
+         graph->layers[3].type == FW_LAYER_SUM_POOLING;
 }
 
 /* The exact minimum, unless something is set that it does not take. Two classes of fm, or an l2 of fm, which is that of
@@ -130,11 +196,11 @@ static bool is_fm(const fw_graph *graph) {
 static furrow_status plan_solver(fw_plan *plan, const furrow_learn_conf *conf, furrow_error *err) {
   const fw_key other = step_key(conf);
   const fw_graph *graph = &plan->graph;
-  const bool set = fw_conf_is_set(conf, FW_KEY_SOLVER), fm = is_fm(graph);
+  const bool set = fw_conf_is_set(conf, FW_KEY_SOLVER), regression = fw_loss_is_regression(graph->loss);
+  const bool fm = is_machine(graph) && (regression || graph->loss == FW_LOSS_LOG);
   const bool own_l2 = plan->train.own_l2 = fw_conf_is_set(conf, FW_KEY_L2);
   if (fw_conf_value(conf, FW_KEY_SOLVER).integer == 0) return FURROW_OK;
-  plan->train.lbfgs =
-      (is_linear(graph) || (fm && (set || (fw_loss_is_regression(graph->loss) && !own_l2)))) && other == FW_KEYS;
+  plan->train.lbfgs = (is_linear(graph) || (fm && (set || (regression && !own_l2)))) && other == FW_KEYS;
   plan->train.lbfgs_pairs = plan->train.lbfgs && fm;
   if (plan->train.lbfgs || !set) return FURROW_OK;
   if (!is_linear(graph) && !fm)
@@ -226,19 +292,18 @@ double fw_label_number(double label) {
   return label == trunc(label) ? label : (double)(float)label;
 }
 
-static furrow_status take_labels(plan_memory *memory, const char *text, furrow_error *err) {
+const char *fw_label_text(char text[FW_LABEL_TEXT], double label) {
+  const bool whole = label == trunc(label) && fabs(label) < 1e15;
+  text[whole ? fw_write_f64(text, label) : fw_write_f32(text, (float)label)] = 0;
+  return text;
+}
+
+static furrow_status take_labels(plan_memory *memory, const furrow_learn_conf *conf, furrow_error *err) {
   fw_data_conf *data = &memory->plan.data;
-  void *taken = NULL;
-  size_t count = 1;
-  for (const char *at = text; (at = strchr(at, ',')); at++) count++;
-  FW_TRY(fw_arena_take(&memory->arena, &taken, count, sizeof(double), err));
-  double *labels = taken;
-  for (size_t i = 0; i < count; i++) {
-    text = fw_next_number(text, &labels[i]);
-    labels[i] = fw_label_number(labels[i]);
-  }
-  data->labels = labels;
-  data->label_count = count;
+  fw_element *labels = NULL;
+  FW_TRY(fw_conf_take_list(conf, FW_KEY_LABELS, &memory->arena, &labels, &data->label_count, err));
+  for (size_t i = 0; i < data->label_count; i++) labels[i].real = fw_label_number(labels[i].real);
+  data->labels = &labels->real;
   return FURROW_OK;
 }
 
@@ -269,7 +334,7 @@ static furrow_status plan_labels(plan_memory *memory, const furrow_learn_conf *c
   if (!labels[0]) return FURROW_OK;
   if (!two && loss != FW_LOSS_SOFTMAX)
     return fw_fail(err, FURROW_E_ARGUMENT, "labels are those of classes, and %s has none", fw_loss_name(loss));
-  FW_TRY(take_labels(memory, labels, err));
+  FW_TRY(take_labels(memory, conf, err));
   const size_t classes = two ? 2 : plan->graph.outputs;
   if (data->label_count != classes)
     return fw_fail(err, FURROW_E_ARGUMENT, "there are %zu labels, but %zu classes", data->label_count, classes);
@@ -292,6 +357,140 @@ static furrow_status check_class_weights(const fw_plan *plan, furrow_error *err)
   return status;
 }
 
+/* ---- Trees ---- */
+
+static furrow_status take_categories(plan_memory *memory, const furrow_learn_conf *conf, furrow_error *err) {
+  fw_forest_conf *forest = &memory->plan.forest;
+  fw_element *features = NULL;
+  forest->all_categories = strcmp(forest->category_text, "all") == 0;
+  if (forest->all_categories || strcmp(forest->category_text, "none") == 0) return FURROW_OK;
+  FW_TRY(fw_conf_take_list(conf, FW_KEY_CATEGORIES, &memory->arena, &features, &forest->category_count, err));
+  fw_sort_u64(&features->whole, forest->category_count);
+  forest->categories = &features->whole;
+  return FURROW_OK;
+}
+
+/* Levels of nodes: by depth, unless levels alone are set. */
+static unsigned plan_levels(const furrow_learn_conf *conf) {
+  const bool by_levels = fw_conf_is_set(conf, FW_KEY_LEVELS) && !fw_conf_is_set(conf, FW_KEY_DEPTH);
+  const int64_t depth = by_levels ? 0 : fw_conf_value(conf, FW_KEY_DEPTH).integer;
+  return (unsigned)(depth > 0 ? depth + 1 : fw_conf_value(conf, FW_KEY_LEVELS).integer);
+}
+
+/* Keys of epochs and optimizers say nothing of trees: who sets one expects something else. */
+static furrow_status check_tree_keys(const furrow_learn_conf *conf, furrow_error *err) {
+  for (unsigned key = FW_KEY_EPOCHS; key < FW_KEY_LOSS; key++)
+    if (key != FW_KEY_LR && key != FW_KEY_SEED && fw_conf_has_key(conf, (fw_key)key))
+      return fw_fail(err, FURROW_E_ARGUMENT, "%s is not for gbdt%s", fw_key_facts((fw_key)key)->name,
+                     key == FW_KEY_EPOCHS ? ": its rounds are trees" : "");
+  const uint64_t classes = (uint64_t)1 << (FW_KEY_CLASSES - FW_KEY_LOSS);
+  const uint64_t of_trees = UINT64_MAX << (FW_KEY_TREES - FW_KEY_LOSS); /* to the last key */
+  return fw_graph_keys_unused(conf, classes | of_trees, "gbdt", err);
+}
+
+/* What trees alone have, or do not take. */
+static furrow_status check_trees(const fw_plan *plan, const furrow_learn_conf *conf, furrow_error *err) {
+  const fw_loss_type loss = plan->graph.loss;
+  if (!(plan->train.lr > 0)) return fw_fail(err, FURROW_E_ARGUMENT, "the learning rate of gbdt must be more than 0");
+  FW_TRY(check_tree_keys(conf, err));
+  if (loss != FW_LOSS_SOFTMAX && fw_conf_is_set(conf, FW_KEY_CLASSES) &&
+      fw_conf_value(conf, FW_KEY_CLASSES).integer != 2)
+    return fw_fail(err, FURROW_E_ARGUMENT, "classes is for the objective multi:softmax, not for %s",
+                   fw_objective_name(loss));
+  if (loss != FW_LOSS_LAMBDA && fw_conf_has_key(conf, FW_KEY_TRUNCATION))
+    return fw_fail(err, FURROW_E_ARGUMENT, "truncation is for the objective rank:ndcg, not for %s",
+                   fw_objective_name(loss));
+  return plan->forest.leaves != 1 ? FURROW_OK
+                                  : fw_fail(err, FURROW_E_ARGUMENT, "leaves must be 2 at least, or 0 for no limit");
+}
+
+/* Trees in place of a graph: the plan's graph has a loss and outputs, but no layers. */
+static furrow_status plan_trees(plan_memory *memory, const furrow_learn_conf *conf, furrow_error *err) {
+#define FURROW_X(name, text, loss) FW_LOSS_##loss,
+  static const fw_loss_type losses[] = {FW_OBJECTIVES(FURROW_X)};
+#undef FURROW_X
+  fw_plan *plan = &memory->plan;
+  FW_TRY(take_fields(memory, conf, true, err));
+  plan->forest.used = plan->data.trees = true;
+  plan->forest.levels = plan_levels(conf);
+  plan->graph.loss = losses[fw_conf_value(conf, FW_KEY_OBJECTIVE).integer];
+  const int64_t classes = fw_conf_value(conf, FW_KEY_CLASSES).integer;
+  plan->graph.outputs = plan->graph.loss != FW_LOSS_SOFTMAX ? 1
+                        : classes > 0                       ? (size_t)classes
+                                                            : 2; /* until the data has been seen */
+  plan->train.epochs = plan->forest.rounds;
+  plan->train.decay = FW_DECAY_CONSTANT;
+  FW_TRY(check_trees(plan, conf, err));
+  return take_categories(memory, conf, err);
+}
+
+/* ---- Users and items ---- */
+
+static furrow_status check_apart(const fw_rank_conf *rank, furrow_error *err) {
+  for (size_t i = 0; i < rank->user_field_count; i++)
+    for (size_t k = 0; k < rank->item_field_count; k++)
+      if (rank->user_fields[i] == rank->item_fields[k])
+        return fw_fail(err, FURROW_E_ARGUMENT, "the field %llu is in user-fields and in item-fields",
+                       (unsigned long long)rank->user_fields[i]);
+  return FURROW_OK;
+}
+
+static furrow_status check_ranking(const fw_plan *plan, furrow_error *err) {
+  const fw_graph *graph = &plan->graph;
+  if (plan->rank.same_hour)
+    return fw_fail(err, FURROW_E_ARGUMENT, "negative-sampling=hour is for rows that `negatives` draws, not for %s",
+                   fw_loss_name(graph->loss));
+  if (!is_machine(graph)) {
+    fw_fail(err, FURROW_E_ARGUMENT, "%s is for fm alone", fw_loss_name(graph->loss));
+    fw_error_set_hint(err, "the key `negatives` draws negative rows for any model with LogLoss");
+    return FURROW_E_ARGUMENT;
+  }
+  for (size_t i = 0; i < graph->count; i++) {
+    const fw_optimizer_type type = graph->layers[i].optimizer.type;
+    if (graph->layers[i].type == FW_LAYER_EMBEDDING && type != FW_OPTIMIZER_ADAM &&
+        type != FW_OPTIMIZER_PUBLISHED_ADAGRAD)
+      return fw_fail(err, FURROW_E_ARGUMENT, "%s is trained with Adam or published-adagrad, not with %s",
+                     fw_loss_name(graph->loss), fw_optimizer_name(type));
+  }
+  return FURROW_OK;
+}
+
+/* Drawn rows are negatives of two classes. */
+static furrow_status check_negatives(const fw_plan *plan, const furrow_learn_conf *conf, furrow_error *err) {
+  static const fw_key keys[] = {FW_KEY_NEGATIVE_SAMPLING, FW_KEY_POSITIVE_FROM};
+  const fw_rank_conf *rank = &plan->rank;
+  for (size_t i = 0; rank->negatives == 0 && i < sizeof keys / sizeof *keys; i++)
+    if (fw_conf_is_set(conf, keys[i]))
+      return fw_fail(err, FURROW_E_ARGUMENT, "%s goes with negatives, or with a loss that ranks",
+                     fw_key_facts(keys[i])->name);
+  if (rank->negatives > 0 && !fw_loss_has_two_classes(plan->graph.loss))
+    return fw_fail(err, FURROW_E_ARGUMENT, "negatives are rows of the negative class, and %s has none",
+                   fw_loss_name(plan->graph.loss));
+  return FURROW_OK;
+}
+
+/* Takes the fields of users or items. */
+static furrow_status take_side(plan_memory *memory, const furrow_learn_conf *conf, fw_key key, const uint64_t **fields,
+                               size_t *count, furrow_error *err) {
+  fw_element *elements = NULL;
+  FW_TRY(fw_conf_take_list(conf, key, &memory->arena, &elements, count, err));
+  if (elements) *fields = &elements->whole;
+  return FURROW_OK;
+}
+
+static furrow_status plan_ranking(plan_memory *memory, const furrow_learn_conf *conf, furrow_error *err) {
+  fw_plan *plan = &memory->plan;
+  fw_rank_conf *rank = &plan->rank;
+  FW_TRY(take_side(memory, conf, FW_KEY_USER_FIELDS, &rank->user_fields, &rank->user_field_count, err));
+  FW_TRY(take_side(memory, conf, FW_KEY_ITEM_FIELDS, &rank->item_fields, &rank->item_field_count, err));
+  rank->popular = fw_conf_value(conf, FW_KEY_NEGATIVE_SAMPLING).integer == 1;
+  rank->same_hour = fw_conf_value(conf, FW_KEY_NEGATIVE_SAMPLING).integer == 2;
+  rank->has_positive_from = fw_conf_is_set(conf, FW_KEY_POSITIVE_FROM);
+  FW_TRY(check_apart(rank, err));
+  const bool items = fw_loss_ranks(plan->graph.loss) && !plan->forest.used;
+  return items ? check_ranking(plan, err) : check_negatives(plan, conf, err);
+}
+
 /* ---- The whole ---- */
 
 static furrow_status resolve_graph(plan_memory *memory, const furrow_learn_conf *conf, furrow_error *err) {
@@ -299,8 +498,7 @@ static furrow_status resolve_graph(plan_memory *memory, const furrow_learn_conf 
   fw_graph_spec *built = NULL;
   const fw_graph_spec *spec = conf->json.graph;
   furrow_status status = FURROW_OK;
-  if (plan->model.algorithm && strcmp(plan->model.algorithm, "gbdt") == 0)
-    return fw_forest_resolve(plan, &memory->arena, conf, err);
+  if (plan->model.algorithm && strcmp(plan->model.algorithm, "gbdt") == 0) return plan_trees(memory, conf, err);
   if (plan->model.algorithm) {
     status = fw_builtin_graph(&built, conf, plan->model.algorithm, err);
     spec = built;
@@ -318,22 +516,26 @@ static furrow_status resolve_graph(plan_memory *memory, const furrow_learn_conf 
   return status;
 }
 
-furrow_status fw_plan_create(fw_plan **plan, const furrow_learn_conf *conf, bool has_fields, furrow_error *err) {
+static furrow_status resolve(plan_memory *memory, const furrow_learn_conf *conf, furrow_error *err) {
+  fw_plan *plan = &memory->plan;
+  const char *algorithm = fw_conf_algorithm(conf);
+  FW_TRY(take_fields(memory, conf, false, err));
+  plan->model.algorithm = algorithm ? fw_builtin_find(algorithm) : NULL;
+  plan_train(&plan->train, conf);
+  FW_TRY(check_data(plan, conf, err));
+  FW_TRY(resolve_graph(memory, conf, err));
+  FW_TRY(plan_solver(plan, conf, err));
+  FW_TRY(plan_labels(memory, conf, err));
+  FW_TRY(check_class_weights(plan, err));
+  return plan_ranking(memory, conf, err);
+}
+
+furrow_status fw_plan_of_conf(fw_plan **plan, const furrow_learn_conf *conf, furrow_error *err) {
   void *taken = NULL;
-  furrow_status status = fw_alloc_zero(&taken, 1, sizeof(plan_memory), err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_alloc_zero(&taken, 1, sizeof(plan_memory), err));
   plan_memory *memory = taken;
   memory->plan.memory = memory;
-  (void)has_fields; /* a slot is a field then: the number of slots is the same */
-  status = plan_data(memory, conf, err);
-  if (status == FURROW_OK) status = plan_model(memory, conf, err);
-  if (status == FURROW_OK) plan_train(&memory->plan.train, conf);
-  if (status == FURROW_OK) status = check_data(&memory->plan, conf, err);
-  if (status == FURROW_OK) status = resolve_graph(memory, conf, err);
-  if (status == FURROW_OK) status = plan_solver(&memory->plan, conf, err);
-  if (status == FURROW_OK) status = plan_labels(memory, conf, err);
-  if (status == FURROW_OK) status = check_class_weights(&memory->plan, err);
-  if (status == FURROW_OK) status = fw_rank_resolve(&memory->plan, &memory->arena, conf, err);
+  furrow_status status = resolve(memory, conf, err);
   if (status == FURROW_OK)
     *plan = &memory->plan;
   else
@@ -343,122 +545,11 @@ furrow_status fw_plan_create(fw_plan **plan, const furrow_learn_conf *conf, bool
 
 furrow_status furrow_learn_conf_check(const furrow_learn_conf *conf, furrow_error *err) {
   fw_plan *plan = NULL;
-  furrow_status status = fw_plan_create(&plan, conf, false, err);
+  furrow_status status = fw_plan_of_conf(&plan, conf, err);
   fw_plan_free(plan);
   return status;
 }
 
 bool fw_format_has_fields(const char *format) {
   return strcmp(format, "libffm") == 0 || strcmp(format, "libfm") == 0 || strcmp(format, "table") == 0;
-}
-
-furrow_status fw_plan_of_conf(fw_plan **plan, const furrow_learn_conf *conf, furrow_error *err) {
-  fw_plan *made = NULL;
-  furrow_status status = fw_plan_create(&made, conf, false, err);
-  if (status != FURROW_OK || !fw_format_has_fields(made->data.format)) {
-    if (status == FURROW_OK) *plan = made;
-    return status;
-  }
-  fw_plan_free(made);
-  return fw_plan_create(plan, conf, true, err);
-}
-
-/* ---- A plan by its keys: for graph.json and descriptions -------------------------------------------------------- */
-
-static fw_value integer(int64_t value) {
-  return (fw_value){.integer = value};
-}
-
-static fw_value real(double value) {
-  return (fw_value){.real = value};
-}
-
-static fw_value text(const char *value) {
-  return (fw_value){.text = value};
-}
-
-static fw_value of_data(const fw_data_conf *data, fw_key key) {
-  switch (key) {
-  case FW_KEY_DATA: return text(data->path);
-  case FW_KEY_FORMAT: return text(data->format);
-  case FW_KEY_RANGE: return integer(data->range);
-  case FW_KEY_FIELDS: return integer(data->fields);
-  case FW_KEY_SHORT_ROWS: return integer(data->short_rows);
-  case FW_KEY_VALID_RATIO: return real(data->valid_ratio);
-  case FW_KEY_SAMPLE_RATIO: return real(data->sample_ratio);
-  case FW_KEY_SHUFFLE: return integer(data->shuffle);
-  case FW_KEY_POSNEG_RATIO: return real(data->posneg_ratio);
-  case FW_KEY_LABEL: return text(fw_label_transform_name(data->label));
-  case FW_KEY_THRESHOLD: return real(data->threshold);
-  case FW_KEY_HAS_LABEL: return integer(data->has_label);
-  default: return integer(data->index_base);
-  }
-}
-
-static fw_value of_model(const fw_model_conf *model, fw_key key) {
-  switch (key) {
-  case FW_KEY_MODEL_TYPE: return text(furrow_matrix_row_type_get(model->row_type)->name);
-  case FW_KEY_MODEL_SIZE: return integer(model->size);
-  case FW_KEY_BLOCK_SIZE: return integer(model->block_size);
-  case FW_KEY_LOAD: return text(model->load_path);
-  default: return text(model->save_path);
-  }
-}
-
-static fw_value of_train(const fw_train_conf *train, fw_key key) {
-  switch (key) {
-  case FW_KEY_EPOCHS: return integer(train->epochs);
-  case FW_KEY_BATCH: return integer(train->batch);
-  case FW_KEY_UPDATES: return integer(train->updates);
-  case FW_KEY_LR: return real(train->lr);
-  case FW_KEY_DECAY: return text(fw_decay_name(train->decay));
-  case FW_KEY_DECAY_ALPHA: return real(train->decay_alpha);
-  case FW_KEY_DECAY_BETA: return real(train->decay_beta);
-  case FW_KEY_DECAY_INTERVALS: return integer(train->decay_intervals);
-  case FW_KEY_DECAY_ON_BATCH: return integer(train->decay_on_batch);
-  case FW_KEY_SEED: return integer((int64_t)train->seed);
-  case FW_KEY_INIT_INPUT: return real(train->init_input);
-  case FW_KEY_INIT_EMBEDDING: return real(train->init_embedding);
-  default: return real(train->init_fc);
-  }
-}
-
-static fw_value of_forest(const fw_plan *plan, fw_key key) {
-  const fw_forest_conf *forest = &plan->forest;
-  switch (key) {
-  case FW_KEY_TREES: return integer(forest->rounds);
-  case FW_KEY_LEVELS: return integer(forest->levels);
-  case FW_KEY_SPLITS: return integer(forest->splits);
-  case FW_KEY_FEATURE_RATIO: return real(forest->feature_ratio);
-  case FW_KEY_ROW_RATIO: return real(forest->row_ratio);
-  case FW_KEY_MIN_CHILD_WEIGHT: return real(forest->min_child_weight);
-  case FW_KEY_MIN_GAIN: return real(forest->min_gain);
-  case FW_KEY_REG_ALPHA: return real(forest->alpha);
-  case FW_KEY_REG_LAMBDA: return real(forest->lambda);
-  case FW_KEY_OBJECTIVE: return text(fw_objective_name(plan->graph.loss));
-  case FW_KEY_CLASSES: return integer((int64_t)(plan->graph.outputs > 1 ? plan->graph.outputs : 2));
-  case FW_KEY_CATEGORIES: return text(forest->category_text);
-  case FW_KEY_LEAVES: return integer(forest->leaves);
-  case FW_KEY_MIN_ROWS: return integer(forest->min_rows);
-  case FW_KEY_FROM_AVERAGE: return integer(forest->from_average);
-  case FW_KEY_TRUNCATION: return integer(forest->truncation);
-  default: return integer(forest->node_stats);
-  }
-}
-
-fw_value fw_plan_value(const fw_plan *plan, fw_key key) {
-  const char *path = fw_key_facts(key)->json_path;
-  if (strncmp(path, "data/", 5) == 0) return of_data(&plan->data, key);
-  if (strncmp(path, "model/", 6) == 0) return of_model(&plan->model, key);
-  if (strncmp(path, "gbdt/", 5) == 0) return of_forest(plan, key);
-  return of_train(&plan->train, key);
-}
-
-bool fw_plan_differs(const fw_plan *plan, fw_key key) {
-  const char *fallback = fw_key_facts(key)->fallback;
-  const fw_value now = fw_plan_value(plan, key);
-  fw_value usual = {0};
-  if (fallback[0] && fw_key_parse(key, fallback, strlen(fallback), &usual, NULL) != FURROW_OK) return true;
-  if (now.text) return strcmp(now.text, usual.text ? usual.text : fallback) != 0;
-  return now.integer != usual.integer || now.real != usual.real;
 }

@@ -2,8 +2,9 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "base/buffer.h"
 #include "base/endian.h"
-#include "learn/checkpoint/checkpoint.h"
+#include "learn/conf/conf.h"
 
 static void add_whole(fw_buffer *text, uint64_t number) {
   unsigned char bytes[8];

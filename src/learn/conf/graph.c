@@ -35,9 +35,7 @@ static size_t find_layer(const fw_graph_spec *spec, const char *name) {
 
 /* Where an input stands: inputlayer, or inputlayers/1. */
 static const char *input_path(char buffer[64], const fw_layer_spec *layer, size_t k) {
-  const bool many = layer->type == FW_LAYER_CONCAT || layer->type == FW_LAYER_SUM_POOLING ||
-                    layer->type == FW_LAYER_MUL_POOLING || layer->type == FW_LAYER_DOT_POOLING;
-  if (!many) return "inputlayer";
+  if (fw_layer_type_family(layer->type) != FW_FAMILY_JOIN) return "inputlayer";
   snprintf(buffer, 64, "inputlayers/%zu", k);
   return buffer;
 }
@@ -54,15 +52,6 @@ static furrow_status check_names(const resolver *r) {
 
 /* ---- Layers of the graph ---- */
 
-static furrow_status check_width(const resolver *r, const fw_layer_spec *spec, uint64_t width) {
-  if (width > FW_WIDTH_MAX)
-    return FAIL(r, "%s has %llu outputs; there may be %d", spec->path, (unsigned long long)width, FW_WIDTH_MAX);
-  if (spec->has_width && spec->width > 0 && (uint64_t)spec->width != width)
-    return FAIL(r, "%s/outputdim is %lld, but its inputs make %llu", spec->path, (long long)spec->width,
-                (unsigned long long)width);
-  return FURROW_OK;
-}
-
 static furrow_status add_layer(resolver *r, const fw_layer_spec *spec, const fw_layer *layer) {
   fw_graph *graph = r->graph;
   if (graph->count == FW_LAYERS_MAX) return FAIL(r, "%s: there may be %d layers", spec->path, FW_LAYERS_MAX);
@@ -73,13 +62,31 @@ static furrow_status add_layer(resolver *r, const fw_layer_spec *spec, const fw_
   return FURROW_OK;
 }
 
+/* Adds a layer of this width, which the file may say, too. */
+static furrow_status add_of_width(resolver *r, const fw_layer_spec *spec, fw_layer *layer, uint64_t width) {
+  if (width > FW_WIDTH_MAX)
+    return FAIL(r, "%s has %llu outputs; there may be %d", spec->path, (unsigned long long)width, FW_WIDTH_MAX);
+  if (spec->has_width && spec->width > 0 && (uint64_t)spec->width != width)
+    return FAIL(r, "%s/outputdim is %lld, but its inputs make %llu", spec->path, (long long)spec->width,
+                (unsigned long long)width);
+  layer->width = (size_t)width;
+  return add_layer(r, spec, layer);
+}
+
 static furrow_status take_inputs(const resolver *r, const fw_layer_spec *spec, const size_t **inputs) {
   void *memory = NULL;
-  furrow_status status = fw_arena_take(r->arena, &memory, spec->input_count, sizeof **inputs, r->err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_arena_take(r->arena, &memory, spec->input_count, sizeof **inputs, r->err));
   size_t *list = memory;
   for (size_t k = 0; k < spec->input_count; k++) list[k] = r->built[find_layer(r->spec, spec->inputs[k])];
   *inputs = list;
+  return FURROW_OK;
+}
+
+static furrow_status take_input(const resolver *r, size_t input, const size_t **inputs) {
+  void *memory = NULL;
+  FW_TRY(fw_arena_take(r->arena, &memory, 1, sizeof **inputs, r->err));
+  *(size_t *)memory = input;
+  *inputs = memory;
   return FURROW_OK;
 }
 
@@ -196,36 +203,33 @@ static furrow_status check_same_slots(const resolver *r, const fw_layer_spec *sp
 }
 
 static furrow_status build_embedding(resolver *r, const fw_layer_spec *spec, fw_layer *layer) {
+  const int64_t fields = r->plan->data.fields;
+  const bool by_key = fw_conf_has_key(r->conf, FW_KEY_FIELDS) && fields > 0;
   uint64_t slots = 0;
-  furrow_status status = FURROW_OK;
   if (strcmp(r->plan->data.format, "dense") == 0)
     return FAIL(r, "%s: an embedding takes sparse data, not the format dense", spec->path);
   layer->factors = (size_t)spec->factors;
   layer->optimizer = resolve_optimizer(r, spec);
-  const int64_t fields = r->plan->data.fields;
-  const bool by_key = fw_conf_has_key(r->conf, FW_KEY_FIELDS) && fields > 0;
   layer->outputdim = spec->has_width && !by_key ? spec->width : fields * spec->factors;
   if (has_slots(r->spec, spec)) {
-    status = count_slots(r, spec, &slots);
-    if (status == FURROW_OK) status = check_same_slots(r, spec, slots);
-    if (status == FURROW_OK && slots * layer->factors > FW_WIDTH_MAX)
-      status = FAIL(r, "%s has %llu outputs; there may be %d", spec->path, (unsigned long long)(slots * layer->factors),
-                    FW_WIDTH_MAX);
+    FW_TRY(count_slots(r, spec, &slots));
+    FW_TRY(check_same_slots(r, spec, slots));
+    if (slots * layer->factors > FW_WIDTH_MAX)
+      return FAIL(r, "%s has %llu outputs; there may be %d", spec->path, (unsigned long long)(slots * layer->factors),
+                  FW_WIDTH_MAX);
     layer->outputdim = (int64_t)(slots * layer->factors);
   }
   layer->slots = (size_t)slots;
   layer->width = (size_t)slots * layer->factors;
-  return status == FURROW_OK ? add_layer(r, spec, layer) : status;
+  return add_layer(r, spec, layer);
 }
 
 /* ---- Other layers ---- */
 
 static furrow_status build_input(resolver *r, const fw_layer_spec *spec, fw_layer *layer) {
-  layer->width = (size_t)spec->width;
   layer->optimizer = resolve_optimizer(r, spec);
-  furrow_status status = check_width(r, spec, layer->width);
-  if (status == FURROW_OK) status = set_activation(r, spec, &spec->activation, layer);
-  return status == FURROW_OK ? add_layer(r, spec, layer) : status;
+  FW_TRY(set_activation(r, spec, &spec->activation, layer));
+  return add_of_width(r, spec, layer, (uint64_t)spec->width);
 }
 
 static furrow_status name_of_stack(const resolver *r, const fw_layer_spec *spec, size_t k, const char **name) {
@@ -236,35 +240,24 @@ static furrow_status name_of_stack(const resolver *r, const fw_layer_spec *spec,
   return fw_arena_text(r->arena, name, text, (size_t)n, r->err);
 }
 
-static furrow_status take_previous(const resolver *r, fw_layer *layer) {
-  void *memory = NULL;
-  furrow_status status = fw_arena_take(r->arena, &memory, 1, sizeof *layer->inputs, r->err);
-  if (status != FURROW_OK) return status;
-  *(size_t *)memory = r->graph->count - 1;
-  layer->inputs = memory;
-  return FURROW_OK;
-}
-
 static furrow_status build_fc(resolver *r, const fw_layer_spec *spec, fw_layer *layer) {
-  furrow_status status = FURROW_OK;
   layer->optimizer = resolve_optimizer(r, spec);
   layer->stack_name = spec->name;
   layer->stack_size = spec->fc_count;
   layer->width = r->graph->layers[layer->inputs[0]].width;
-  for (size_t k = 0; status == FURROW_OK && k < spec->fc_count; k++) {
+  for (size_t k = 0; k < spec->fc_count; k++) {
     layer->stack = k;
     layer->in_width = layer->width;
     layer->width = (size_t)spec->fc_widths[k];
     if ((uint64_t)layer->in_width * layer->width > FW_DENSE_MAX)
       return FAIL(r, "%s/outputdims/%zu makes %zu x %zu weights; there may be %d", spec->path, k, layer->in_width,
                   layer->width, FW_DENSE_MAX);
-    if (k > 0) status = take_previous(r, layer);
-    if (status == FURROW_OK) status = name_of_stack(r, spec, k, &layer->name);
-    if (status == FURROW_OK)
-      status = set_activation(r, spec, spec->fc_activations ? &spec->fc_activations[k] : NULL, layer);
-    if (status == FURROW_OK) status = add_layer(r, spec, layer);
+    if (k > 0) FW_TRY(take_input(r, r->graph->count - 1, &layer->inputs));
+    FW_TRY(name_of_stack(r, spec, k, &layer->name));
+    FW_TRY(set_activation(r, spec, spec->fc_activations ? &spec->fc_activations[k] : NULL, layer));
+    FW_TRY(add_layer(r, spec, layer));
   }
-  return status;
+  return FURROW_OK;
 }
 
 /* A feature's numbers are a vector for each field that it may meet. */
@@ -286,9 +279,7 @@ static furrow_status build_field_aware(resolver *r, const fw_layer_spec *spec, c
                   other->name);
   }
   layer->factors = embedding->factors / embedding->slots;
-  layer->width = 1;
-  furrow_status status = check_width(r, spec, layer->width);
-  return status == FURROW_OK ? add_layer(r, spec, layer) : status;
+  return add_of_width(r, spec, layer, 1);
 }
 
 static furrow_status build_cross(resolver *r, const fw_layer_spec *spec, fw_layer *layer) {
@@ -302,43 +293,30 @@ static furrow_status build_cross(resolver *r, const fw_layer_spec *spec, fw_laye
   if (spec->type == FW_LAYER_BI_INTERACTION) width = embedding->factors;
   if (spec->type == FW_LAYER_BI_INNER) width = n * (n - 1) / 2;
   if (width == 0) return FAIL(r, "%s multiplies fields in pairs, but there is one field", spec->path);
-  furrow_status status = check_width(r, spec, width);
-  layer->width = (size_t)width;
-  return status == FURROW_OK ? add_layer(r, spec, layer) : status;
+  return add_of_width(r, spec, layer, width);
 }
 
-static furrow_status build_concat(resolver *r, const fw_layer_spec *spec, fw_layer *layer) {
-  uint64_t width = 0;
-  for (size_t k = 0; k < layer->input_count; k++) width += r->graph->layers[layer->inputs[k]].width;
-  furrow_status status = check_width(r, spec, width);
-  layer->width = (size_t)width;
-  return status == FURROW_OK ? add_layer(r, spec, layer) : status;
-}
-
-static furrow_status build_pooling(resolver *r, const fw_layer_spec *spec, fw_layer *layer) {
+/* Concatenated, or pooled, which takes inputs of one width. */
+static furrow_status build_join(resolver *r, const fw_layer_spec *spec, fw_layer *layer) {
   const fw_layer *first = &r->graph->layers[layer->inputs[0]];
-  for (size_t k = 1; k < layer->input_count; k++) {
+  const bool concat = spec->type == FW_LAYER_CONCAT;
+  uint64_t width = 0;
+  for (size_t k = 0; k < layer->input_count; k++) {
     const fw_layer *other = &r->graph->layers[layer->inputs[k]];
-    if (other->width != first->width)
+    if (!concat && other->width != first->width)
       return FAIL(r, "%s/inputlayers/%zu has %zu outputs (%s), but %s has %zu", spec->path, k, other->width,
                   other->name, first->name, first->width);
+    width += other->width;
   }
-  layer->width = spec->type == FW_LAYER_DOT_POOLING ? 1 : first->width;
-  furrow_status status = check_width(r, spec, layer->width);
-  return status == FURROW_OK ? add_layer(r, spec, layer) : status;
+  return add_of_width(r, spec, layer, concat ? width : spec->type == FW_LAYER_DOT_POOLING ? 1 : first->width);
 }
 
 /* Whether a layer's outputs are probabilities: of sigmoid or softmax, or a pooling of such, as in mlr. */
 static bool is_probability(const fw_graph *graph, size_t i) {
   const fw_layer *layer = &graph->layers[i];
-  switch (layer->type) {
-  case FW_LAYER_INPUT:
-  case FW_LAYER_FC: return layer->activation == FW_ACTIVATION_SIGMOID || layer->activation == FW_ACTIVATION_SOFTMAX;
-  case FW_LAYER_SUM_POOLING:
-  case FW_LAYER_MUL_POOLING:
-  case FW_LAYER_DOT_POOLING: break;
-  default: return false;
-  }
+  if (layer->type == FW_LAYER_INPUT || layer->type == FW_LAYER_FC)
+    return layer->activation == FW_ACTIVATION_SIGMOID || layer->activation == FW_ACTIVATION_SOFTMAX;
+  if (fw_layer_type_family(layer->type) != FW_FAMILY_JOIN || layer->type == FW_LAYER_CONCAT) return false;
   for (size_t k = 0; k < layer->input_count; k++)
     if (!is_probability(graph, layer->inputs[k])) return false;
   return true;
@@ -366,21 +344,14 @@ static furrow_status build_loss(resolver *r, const fw_layer_spec *spec, fw_layer
 
 static furrow_status build(resolver *r, const fw_layer_spec *spec) {
   fw_layer layer = {.name = spec->name, .type = spec->type, .input_count = spec->input_count, .stack_size = 1};
-  furrow_status status = take_inputs(r, spec, &layer.inputs);
-  if (status != FURROW_OK) return status;
-  switch (spec->type) {
-  case FW_LAYER_INPUT: return build_input(r, spec, &layer);
-  case FW_LAYER_EMBEDDING: return build_embedding(r, spec, &layer);
-  case FW_LAYER_FC: return build_fc(r, spec, &layer);
-  case FW_LAYER_BI_INNER_SUM:
-  case FW_LAYER_BI_INNER:
-  case FW_LAYER_BI_INTERACTION:
-  case FW_LAYER_FIELD_AWARE: return build_cross(r, spec, &layer);
-  case FW_LAYER_CONCAT: return build_concat(r, spec, &layer);
-  case FW_LAYER_SUM_POOLING:
-  case FW_LAYER_MUL_POOLING:
-  case FW_LAYER_DOT_POOLING: return build_pooling(r, spec, &layer);
-  case FW_LAYER_LOSS: break;
+  FW_TRY(take_inputs(r, spec, &layer.inputs));
+  switch (fw_layer_type_family(spec->type)) {
+  case FW_FAMILY_INPUT: return build_input(r, spec, &layer);
+  case FW_FAMILY_EMBEDDING: return build_embedding(r, spec, &layer);
+  case FW_FAMILY_FC: return build_fc(r, spec, &layer);
+  case FW_FAMILY_CROSS: return build_cross(r, spec, &layer);
+  case FW_FAMILY_JOIN: return build_join(r, spec, &layer);
+  case FW_FAMILY_LOSS: break;
   }
   return build_loss(r, spec, &layer);
 }
@@ -405,15 +376,14 @@ static furrow_status visit_input(resolver *r, const fw_layer_spec *layer, size_t
 /* As deep as the longest way through the graph: FW_LAYERS_MAX at most. */
 static furrow_status visit(resolver *r, size_t i) {
   const fw_layer_spec *layer = &r->spec->layers[i];
-  furrow_status status = FURROW_OK;
   if (r->built[i] < NOT_YET) return FURROW_OK;
   if (layer->input_count == 0 && layer->type != FW_LAYER_INPUT && layer->type != FW_LAYER_EMBEDDING)
     return FAIL(r, "%s/inputlayers is empty", layer->path);
   r->built[i] = IN_PROGRESS;
-  for (size_t k = 0; status == FURROW_OK && k < layer->input_count; k++) status = visit_input(r, layer, k);
-  if (status == FURROW_OK) status = build(r, layer);
-  if (status == FURROW_OK) r->built[i] = r->graph->count - 1;
-  return status;
+  for (size_t k = 0; k < layer->input_count; k++) FW_TRY(visit_input(r, layer, k));
+  FW_TRY(build(r, layer));
+  r->built[i] = r->graph->count - 1;
+  return FURROW_OK;
 }
 
 static furrow_status find_loss(const resolver *r, size_t *loss) {
@@ -442,9 +412,8 @@ static furrow_status start(resolver *r) {
   size_t most = 0;
   for (size_t i = 0; i < r->spec->count; i++) most += r->spec->layers[i].fc_count ? r->spec->layers[i].fc_count : 1;
   if (most > FW_LAYERS_MAX) most = FW_LAYERS_MAX;
-  furrow_status status = fw_arena_take(r->arena, &layers, most, sizeof *r->graph->layers, r->err);
-  if (status == FURROW_OK) status = fw_arena_take(r->arena, &built, r->spec->count, sizeof *r->built, r->err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_arena_take(r->arena, &layers, most, sizeof *r->graph->layers, r->err));
+  FW_TRY(fw_arena_take(r->arena, &built, r->spec->count, sizeof *r->built, r->err));
   r->graph->layers = layers;
   r->graph->count = 0;
   r->built = built;
@@ -456,9 +425,9 @@ furrow_status fw_graph_resolve(fw_graph *graph, fw_arena *arena, const furrow_le
                                const fw_graph_spec *spec, furrow_error *err) {
   resolver r = {.graph = graph, .arena = arena, .conf = conf, .plan = plan, .spec = spec, .err = err};
   size_t loss = 0;
-  furrow_status status = check_names(&r);
-  if (status == FURROW_OK) status = find_loss(&r, &loss);
-  if (status == FURROW_OK) status = start(&r);
-  if (status == FURROW_OK) status = visit(&r, loss);
-  return status == FURROW_OK ? check_all_used(&r) : status;
+  FW_TRY(check_names(&r));
+  FW_TRY(find_loss(&r, &loss));
+  FW_TRY(start(&r));
+  FW_TRY(visit(&r, loss));
+  return check_all_used(&r);
 }

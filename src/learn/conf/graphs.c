@@ -12,14 +12,23 @@
 #include "learn/conf/conf_data.h"
 #include "model/jobs/algorithm.h"
 
-typedef struct builder {
+typedef struct builder builder;
+
+typedef struct algorithm {
+  const char *name;
+  void (*build)(builder *b);
+  fw_loss_type loss; /* of build_linear */
+} algorithm;
+
+struct builder {
+  const algorithm *algorithm;
   fw_graph_spec *graph;
   size_t capacity;
   const furrow_learn_conf *conf;
   uint64_t used;        /* keys of shapes that had a say: bits from FW_KEY_LOSS on */
   furrow_status status; /* the first failure; nothing is added after it */
   furrow_error *err;
-} builder;
+};
 
 /* ---- Parts ---- */
 
@@ -55,8 +64,12 @@ static const fw_layer_spec *from_json(const builder *b, fw_layer_type type) {
   return NULL;
 }
 
+static uint64_t bit_of(fw_key key) {
+  return (uint64_t)1 << (key - FW_KEY_LOSS);
+}
+
 static fw_value value_of(builder *b, fw_key key) {
-  if (key >= FW_KEY_LOSS) b->used |= (uint64_t)1 << (key - FW_KEY_LOSS);
+  if (key >= FW_KEY_LOSS) b->used |= bit_of(key);
   return fw_conf_value(b->conf, key);
 }
 
@@ -71,7 +84,7 @@ static const fw_layer_spec *from_json_without(builder *b, fw_layer_type type, fw
 
 furrow_status fw_graph_keys_unused(const furrow_learn_conf *conf, uint64_t used, const char *graph, furrow_error *err) {
   for (unsigned key = FW_KEY_LOSS; key < FW_KEYS; key++)
-    if (fw_conf_has_key(conf, (fw_key)key) && key != FW_KEY_HUBER_DELTA && !(used >> (key - FW_KEY_LOSS) & 1))
+    if (fw_conf_has_key(conf, (fw_key)key) && key != FW_KEY_HUBER_DELTA && !(used & bit_of(key)))
       return fw_fail(err, FURROW_E_ARGUMENT, "%s is not for %s", fw_key_facts((fw_key)key)->name, graph);
   return FURROW_OK;
 }
@@ -133,28 +146,24 @@ static fw_activation_spec hidden_activation(builder *b) {
   }
 }
 
-static size_t width_count(const char *widths) {
-  size_t n = 1;
-  int64_t width;
-  while ((widths = fw_next_width(widths, &width))) n++;
-  return n;
-}
-
 /* Hidden layers of the widths that the key has, and a last one of `outputs`. */
 static void stack_by_key(builder *b, fw_layer_spec *layer, int64_t outputs) {
-  const char *at = value_of(b, FW_KEY_FC).text;
-  const size_t hidden = width_count(at);
-  int64_t *widths = take(b, hidden + 1, sizeof *widths);
-  fw_activation_spec *activations = take(b, hidden + 1, sizeof *activations);
+  fw_element *hidden = NULL;
+  size_t count = 0;
+  b->used |= bit_of(FW_KEY_FC);
+  if (b->status == FURROW_OK)
+    b->status = fw_conf_take_list(b->conf, FW_KEY_FC, &b->graph->arena, &hidden, &count, b->err);
+  int64_t *widths = take(b, count + 1, sizeof *widths);
+  fw_activation_spec *activations = take(b, count + 1, sizeof *activations);
   if (!widths || !activations) return;
   const fw_activation_spec activation = hidden_activation(b);
-  for (size_t i = 0; i < hidden; i++) {
-    at = fw_next_width(at, &widths[i]);
+  for (size_t i = 0; i < count; i++) {
+    widths[i] = (int64_t)hidden[i].whole;
     activations[i] = activation;
   }
-  widths[hidden] = outputs;
-  activations[hidden] = (fw_activation_spec){true, FW_ACTIVATION_IDENTITY, 0};
-  layer->fc_count = hidden + 1;
+  widths[count] = outputs;
+  activations[count] = (fw_activation_spec){true, FW_ACTIVATION_IDENTITY, 0};
+  layer->fc_count = count + 1;
   layer->fc_widths = widths;
   layer->fc_activations = activations;
 }
@@ -180,19 +189,9 @@ static const char *add_fc(builder *b, const char *input, int64_t outputs) {
 
 /* ---- Algorithms ---- */
 
-static void build_lr(builder *b) {
-  add_input(b, "input", 1, FW_ACTIVATION_IDENTITY);
-  add_loss(b, "simpleLossLayer", "input", FW_LOSS_LOG, NAN);
-}
-
-static void build_svm(builder *b) {
-  add_input(b, "input", 1, FW_ACTIVATION_IDENTITY);
-  add_loss(b, "simpleLossLayer", "input", FW_LOSS_HINGE, NAN);
-}
-
 static void build_linear(builder *b) {
   add_input(b, "input", 1, FW_ACTIVATION_IDENTITY);
-  add_loss(b, "simpleLossLayer", "input", FW_LOSS_L2, NAN);
+  add_loss(b, "simpleLossLayer", "input", b->algorithm->loss, NAN);
 }
 
 static void build_robust(builder *b) {
@@ -304,30 +303,27 @@ static void build_dnn(builder *b) {
   add_loss(b, "simpleLossLayer", fc, loss, json ? spec.delta : NAN);
 }
 
-static const struct algorithm {
-  const char *name;
-  void (*build)(builder *b);
-} algorithms[] = {
-    {"lr", build_lr},
-    {"svm", build_svm},
-    {"linear", build_linear},
-    {"robust", build_robust},
-    {"softmax", build_softmax},
-    {"mlr", build_mlr},
-    {"fm", build_fm},
-    {"dnn", build_dnn},
-    {"wide_and_deep", build_wide_and_deep},
-    {"deepfm", build_deepfm},
-    {"pnn", build_pnn},
-    {"nfm", build_nfm},
-    {"ffm", build_ffm},
-    {"gbdt", NULL}, /* trees: conf_forest.c */
+static const algorithm algorithms[] = {
+    {"lr", build_linear, FW_LOSS_LOG},
+    {"svm", build_linear, FW_LOSS_HINGE},
+    {"linear", build_linear, FW_LOSS_L2},
+    {"robust", build_robust, 0},
+    {"softmax", build_softmax, 0},
+    {"mlr", build_mlr, 0},
+    {"fm", build_fm, 0},
+    {"dnn", build_dnn, 0},
+    {"wide_and_deep", build_wide_and_deep, 0},
+    {"deepfm", build_deepfm, 0},
+    {"pnn", build_pnn, 0},
+    {"nfm", build_nfm, 0},
+    {"ffm", build_ffm, 0},
+    {"gbdt", NULL, 0}, /* trees: conf_plan.c */
 };
 
 const char fw_builtin_names[] =
     "lr, svm, linear, robust, softmax, mlr, fm, ffm, dnn, wide_and_deep, deepfm, pnn, nfm, gbdt";
 
-static const struct algorithm *find(const char *name) {
+static const algorithm *find(const char *name) {
   const char *known = fw_algorithm_name(name);
   for (size_t i = 0; known && i < sizeof algorithms / sizeof *algorithms; i++)
     if (strcmp(algorithms[i].name, known) == 0) return &algorithms[i];
@@ -335,19 +331,17 @@ static const struct algorithm *find(const char *name) {
 }
 
 const char *fw_builtin_find(const char *name) {
-  const struct algorithm *found = find(name);
+  const algorithm *found = find(name);
   return found ? found->name : NULL;
 }
 
-furrow_status fw_builtin_graph(fw_graph_spec **graph, const furrow_learn_conf *conf, const char *algorithm,
+furrow_status fw_builtin_graph(fw_graph_spec **graph, const furrow_learn_conf *conf, const char *name,
                                furrow_error *err) {
-  const struct algorithm *found = find(algorithm);
-  builder b = {.conf = conf, .err = err};
-  if (!found) return fw_fail(err, FURROW_E_ARGUMENT, "no such algorithm; there are %s", fw_builtin_names);
-  b.status = fw_graph_spec_create(&b.graph, err);
-  if (b.status != FURROW_OK) return b.status;
-  found->build(&b);
-  if (b.status == FURROW_OK) b.status = fw_graph_keys_unused(conf, b.used, found->name, err);
+  builder b = {.algorithm = find(name), .conf = conf, .err = err};
+  if (!b.algorithm) return fw_fail(err, FURROW_E_ARGUMENT, "no such algorithm; there are %s", fw_builtin_names);
+  FW_TRY(fw_graph_spec_create(&b.graph, err));
+  b.algorithm->build(&b);
+  if (b.status == FURROW_OK) b.status = fw_graph_keys_unused(conf, b.used, b.algorithm->name, err);
   if (b.status == FURROW_OK)
     *graph = b.graph;
   else

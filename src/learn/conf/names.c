@@ -7,8 +7,10 @@
 #include "base/error.h"
 #include "learn/conf/conf_data.h"
 
-#define FURROW_X(name, text) text,
+#define FURROW_X(name, text, family) text,
 static const char *const layer_types[] = {FW_LAYER_TYPES(FURROW_X)};
+#undef FURROW_X
+#define FURROW_X(name, text) text,
 static const char *const activations[] = {FW_ACTIVATIONS(FURROW_X)};
 static const char *const losses[] = {FW_LOSSES(FURROW_X)};
 static const char *const decays[] = {FW_DECAYS(FURROW_X)};
@@ -32,6 +34,13 @@ const fw_names fw_objective_names = {objectives, COUNT(objectives), ""};
 
 const char *fw_layer_type_name(fw_layer_type type) {
   return layer_types[type];
+}
+
+fw_layer_family fw_layer_type_family(fw_layer_type type) {
+#define FURROW_X(name, text, family) FW_FAMILY_##family,
+  static const fw_layer_family families[] = {FW_LAYER_TYPES(FURROW_X)};
+#undef FURROW_X
+  return families[type];
 }
 
 const char *fw_activation_name(fw_activation activation) {

@@ -4,25 +4,31 @@
 #include "learn/conf/conf_data.h"
 
 typedef struct recommendation {
-  fw_key key;
+  fw_key key;       /* FW_KEYS behind the last */
   const char *text; /* "auto": by the data, when training begins */
 } recommendation;
 
 /* Whatever is trained. */
-static const recommendation of_all[] = {
-    {FW_KEY_FORMAT, "auto"}, {FW_KEY_INDEX_BASE, "auto"}, {FW_KEY_VALID_RATIO, "0"}, {FW_KEY_CLASSES, "auto"}};
+static const recommendation of_all[] = {{FW_KEY_FORMAT, "auto"},
+                                        {FW_KEY_INDEX_BASE, "auto"},
+                                        {FW_KEY_VALID_RATIO, "0"},
+                                        {FW_KEY_CLASSES, "auto"},
+                                        {FW_KEYS, NULL}};
 
 /* All graphs of layers: rate and strength are those of optimizers, batch by batch. */
 static const recommendation of_graphs[] = {
-    {FW_KEY_SHUFFLE, "yes"}, {FW_KEY_SCALE, "auto"},     {FW_KEY_EPOCHS, "auto"},    {FW_KEY_BATCH, "32"},
-    {FW_KEY_LR, "0.05"},     {FW_KEY_FTRL_ALPHA, "0.3"}, {FW_KEY_FTRL_BETA, "0.001"}};
+    {FW_KEY_SHUFFLE, "yes"}, {FW_KEY_SCALE, "auto"},     {FW_KEY_EPOCHS, "auto"},     {FW_KEY_BATCH, "32"},
+    {FW_KEY_LR, "0.05"},     {FW_KEY_FTRL_ALPHA, "0.3"}, {FW_KEY_FTRL_BETA, "0.001"}, {FW_KEYS, NULL}};
 
 /* One layer of weights and a convex loss: no rows are held out, as there is little to overfit. */
-static const recommendation of_linear[] = {
-    {FW_KEY_SOLVER, "lbfgs"}, {FW_KEY_OPTIMIZER, "FTRL"}, {FW_KEY_INPUT_OPTIMIZER, "FTRL"}, {FW_KEY_L2, "auto"}};
+static const recommendation of_linear[] = {{FW_KEY_SOLVER, "lbfgs"},
+                                           {FW_KEY_OPTIMIZER, "FTRL"},
+                                           {FW_KEY_INPUT_OPTIMIZER, "FTRL"},
+                                           {FW_KEY_L2, "auto"},
+                                           {FW_KEYS, NULL}};
 
 static const recommendation of_svm[] = {
-    {FW_KEY_OPTIMIZER, "FTRL"}, {FW_KEY_INPUT_OPTIMIZER, "FTRL"}, {FW_KEY_L2, "auto"}};
+    {FW_KEY_OPTIMIZER, "FTRL"}, {FW_KEY_INPUT_OPTIMIZER, "FTRL"}, {FW_KEY_L2, "auto"}, {FW_KEYS, NULL}};
 
 static const recommendation of_nets[] = {{FW_KEY_VALID_RATIO, "0.15"},
                                          {FW_KEY_PATIENCE, "4"},
@@ -35,70 +41,111 @@ static const recommendation of_nets[] = {{FW_KEY_VALID_RATIO, "0.15"},
                                          {FW_KEY_EMBEDDING_OPTIMIZER, "Adam"},
                                          {FW_KEY_FC_OPTIMIZER, "Adam"},
                                          {FW_KEY_L2, "0.0001"},
-                                         {FW_KEY_INIT_EMBEDDING, "0.1"}};
+                                         {FW_KEY_INIT_EMBEDDING, "0.1"},
+                                         {FW_KEYS, NULL}};
 
 /* Products of small vectors are too small for its fc layers to learn from. */
-static const recommendation of_nfm[] = {{FW_KEY_INIT_EMBEDDING, "0.2"}};
+static const recommendation of_nfm[] = {{FW_KEY_INIT_EMBEDDING, "0.2"}, {FW_KEYS, NULL}};
 
 /* Where numbers are predicted; two classes are learned by steps unless it is set. */
-static const recommendation of_fm[] = {{FW_KEY_SOLVER, "lbfgs"}};
+static const recommendation of_fm[] = {{FW_KEY_SOLVER, "lbfgs"}, {FW_KEYS, NULL}};
 
 /* Regions that begin alike would stay so. */
-static const recommendation of_mlr[] = {{FW_KEY_INIT_INPUT, "0.1"}};
+static const recommendation of_mlr[] = {{FW_KEY_INIT_INPUT, "0.1"}, {FW_KEYS, NULL}};
 
 /* fm that ranks items: L2 counts for each use of a feature. */
-static const recommendation of_ranking[] = {{FW_KEY_SCALE, "none"},         {FW_KEY_START, "random"},
-                                            {FW_KEY_EPOCHS, "200"},         {FW_KEY_PATIENCE, "8"},
-                                            {FW_KEY_KEEP, "best"},          {FW_KEY_VALID_RATIO, "0.1"},
-                                            {FW_KEY_BATCH, "256"},          {FW_KEY_DECAY, "ConstantLearningRate"},
-                                            {FW_KEY_INIT_EMBEDDING, "0.03"}};
+static const recommendation of_ranking[] = {{FW_KEY_SCALE, "none"},          {FW_KEY_START, "random"},
+                                            {FW_KEY_EPOCHS, "200"},          {FW_KEY_PATIENCE, "8"},
+                                            {FW_KEY_KEEP, "best"},           {FW_KEY_VALID_RATIO, "0.1"},
+                                            {FW_KEY_BATCH, "256"},           {FW_KEY_DECAY, "ConstantLearningRate"},
+                                            {FW_KEY_INIT_EMBEDDING, "0.03"}, {FW_KEYS, NULL}};
 
-static const recommendation of_softmax[] = {{FW_KEY_L2, "0.17"}, {FW_KEY_RANK, "128"}};
+static const recommendation of_softmax[] = {{FW_KEY_L2, "0.17"}, {FW_KEY_RANK, "128"}, {FW_KEYS, NULL}};
 
 /* Losses of pairs. */
-static const recommendation of_pairs[] = {{FW_KEY_L2, "0.01"}, {FW_KEY_RANK, "64"}};
+static const recommendation of_pairs[] = {{FW_KEY_L2, "0.01"}, {FW_KEY_RANK, "64"}, {FW_KEYS, NULL}};
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+enum { OBJECTIVES = 4 };
 
-static const char *find(const recommendation *list, size_t count, fw_key key) {
-  for (size_t i = 0; i < count; i++)
-    if (list[i].key == key) return list[i].text;
+/* Boosted trees: one value for all objectives, or one for each in the order of FW_OBJECTIVES. */
+typedef struct forest_recommendation {
+  fw_key key;
+  const char *text[OBJECTIVES];
+} forest_recommendation;
+
+#define SAME(text) \
+  { text, text, text, text }
+
+/* multi:softmax halves its steps (its hessians are twice p (1 - p)), so that its rate is twice as large. The hessians
+ * of reg:squarederror are numbers of rows, those of the others a quarter of that at most: lambda and the least leaf are
+ * larger there. */
+static const forest_recommendation of_forests[] = {
+    {FW_KEY_LR, {"0.1", "0.1", "0.2", "0.1"}},
+    {FW_KEY_TREES, SAME("200")},
+    {FW_KEY_DEPTH, SAME("6")},
+    {FW_KEY_LEAVES, {"16", "12", "12", "12"}},
+    {FW_KEY_SPLITS, SAME("254")},
+    {FW_KEY_FEATURE_RATIO, {"0.8", "0.5", "0.5", "0.8"}},
+    {FW_KEY_ROW_RATIO, {"0.6", "0.5", "0.8", "0.6"}},
+    {FW_KEY_MIN_CHILD_WEIGHT, SAME("0")},
+    {FW_KEY_MIN_ROWS, {"2", "0", "2", "2"}},
+    {FW_KEY_REG_LAMBDA, {"2", "20", "1", "2"}},
+    {FW_KEY_FROM_AVERAGE, SAME("yes")},
+};
+
+static const char *find(const recommendation *list, fw_key key) {
+  while (list->key != key && list->key != FW_KEYS) list++;
+  return list->text;
+}
+
+static const char *of_forest(int64_t objective, fw_key key) {
+  for (size_t i = 0; i < sizeof of_forests / sizeof *of_forests; i++)
+    if (of_forests[i].key == key) return of_forests[i].text[objective];
   return NULL;
 }
 
-static bool is_linear(const char *algorithm) {
-  static const char *const linear[] = {"lr", "linear", "robust", "softmax"};
-  for (size_t i = 0; i < COUNT(linear); i++)
-    if (strcmp(linear[i], algorithm) == 0) return true;
-  return false;
-}
-
 static const char *of_graph(const char *algorithm, fw_key key) {
-  if (is_linear(algorithm)) return find(of_linear, COUNT(of_linear), key);
-  if (strcmp(algorithm, "svm") == 0) return find(of_svm, COUNT(of_svm), key);
-  const char *text = NULL;
-  if (strcmp(algorithm, "nfm") == 0) text = find(of_nfm, COUNT(of_nfm), key);
-  if (strcmp(algorithm, "fm") == 0) text = find(of_fm, COUNT(of_fm), key);
-  if (strcmp(algorithm, "mlr") == 0) text = find(of_mlr, COUNT(of_mlr), key);
-  return text ? text : find(of_nets, COUNT(of_nets), key);
+  static const struct {
+    const char *algorithm;              /* NULL: all others */
+    const recommendation *own, *others; /* the second where the first has none */
+  } algorithms[] = {{"lr", of_linear, of_graphs},     {"linear", of_linear, of_graphs},
+                    {"robust", of_linear, of_graphs}, {"softmax", of_linear, of_graphs},
+                    {"svm", of_svm, of_graphs},       {"nfm", of_nfm, of_nets},
+                    {"fm", of_fm, of_nets},           {"mlr", of_mlr, of_nets},
+                    {NULL, of_nets, of_graphs}};
+  size_t i = 0;
+  while (algorithms[i].algorithm && strcmp(algorithms[i].algorithm, algorithm) != 0) i++;
+  const char *text = find(algorithms[i].own, key);
+  if (!text) text = find(algorithms[i].others, key);
+  return text ? text : find(of_graphs, key);
 }
 
 const char *fw_recommended_ranking(fw_loss_type loss, fw_key key) {
-  const char *text =
-      loss == FW_LOSS_SAMPLED_SOFTMAX ? find(of_softmax, COUNT(of_softmax), key) : find(of_pairs, COUNT(of_pairs), key);
-  return text ? text : find(of_ranking, COUNT(of_ranking), key);
+  const char *text = find(loss == FW_LOSS_SAMPLED_SOFTMAX ? of_softmax : of_pairs, key);
+  return text ? text : find(of_ranking, key);
 }
 
 const char *fw_recommended(const char *algorithm, int64_t objective, fw_key key) {
   if (!algorithm) return NULL;
-  const bool trees = strcmp(algorithm, "gbdt") == 0;
-  const char *text = trees ? fw_recommended_forest(key, objective) : of_graph(algorithm, key);
-  if (!text && !trees) text = find(of_graphs, COUNT(of_graphs), key);
-  return text ? text : find(of_all, COUNT(of_all), key);
+  const char *text = strcmp(algorithm, "gbdt") == 0 ? of_forest(objective, key) : of_graph(algorithm, key);
+  return text ? text : find(of_all, key);
 }
 
 const char *furrow_learn_recommended(const char *algorithm, const char *key) {
   const fw_key found = fw_key_find(key);
   const char *known = fw_builtin_find(algorithm);
   return found == FW_KEYS || !known ? NULL : fw_recommended(known, 0, found);
+}
+
+/* A gradient is the mean over the rows of a batch in every optimizer, so a rate means the same with any size of batch.
+ */
+double fw_recommended_rate(fw_optimizer_type type) {
+  static const double rates[] = {[FW_OPTIMIZER_SGD] = 0.05,
+                                 [FW_OPTIMIZER_MOMENTUM] = 0.01,
+                                 [FW_OPTIMIZER_ADAGRAD] = 0.01,
+                                 [FW_OPTIMIZER_ADADELTA] = 1,
+                                 [FW_OPTIMIZER_ADAM] = 0.01,
+                                 [FW_OPTIMIZER_FTRL] = 0.3,
+                                 [FW_OPTIMIZER_PUBLISHED_ADAGRAD] = 0.1};
+  return rates[type];
 }

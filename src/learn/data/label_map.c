@@ -8,7 +8,6 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
-#include "base/number_out.h"
 #include "base/sort.h"
 
 enum { SHOWN = 5 }; /* labels in a message */
@@ -23,12 +22,6 @@ double fw_label_class(const fw_data_conf *data, double label) {
 double fw_class_label(const fw_data_conf *data, double of) {
   if (data->label_count == 2) return data->labels[of > 0];
   return of >= 0 && of < (double)data->label_count ? data->labels[(size_t)of] : of;
-}
-
-const char *fw_label_text(char text[FW_LABEL_TEXT], double label) {
-  const bool whole = label == trunc(label) && fabs(label) < 1e15;
-  text[whole ? fw_write_f64(text, label) : fw_write_f32(text, (float)label)] = 0;
-  return text;
 }
 
 /* "1, 2, 3 …" */

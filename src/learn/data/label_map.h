@@ -2,7 +2,6 @@
 #ifndef FW_LEARN_DATA_LABEL_MAP_H
 #define FW_LEARN_DATA_LABEL_MAP_H
 
-#include "base/number_out.h"
 #include "learn/conf/conf.h"
 #include "learn/data/data_facts.h"
 
@@ -10,9 +9,6 @@
 double fw_label_class(const fw_data_conf *data, double label);
 /* The label of such a class; the class itself where data has no labels. */
 double fw_class_label(const fw_data_conf *data, double of);
-/* A label as people write it: 3, 0.1; returns `text`. */
-enum { FW_LABEL_TEXT = FW_NUMBER_TEXT + 1 };
-const char *fw_label_text(char text[FW_LABEL_TEXT], double label);
 /* E_RANGE: a label that is not one of data->labels, which the message lists. */
 furrow_status fw_label_refuse(const fw_data_conf *data, double label, furrow_error *err);
 

@@ -1,4 +1,5 @@
-/* learn/describe/describe.h: descriptions of a plan: describe.c counts, describe_*.c and graph_json.c write. */
+/* learn/describe/describe.h: descriptions of a plan: describe.c counts and writes text, the others JSON and pictures.
+ */
 #ifndef FW_LEARN_DESCRIBE_DESCRIBE_H
 #define FW_LEARN_DESCRIBE_DESCRIBE_H
 
@@ -37,8 +38,6 @@ typedef struct fw_description {
 bool fw_layer_takes_data(const fw_layer *layer);
 /* 1,234,567 or ? */
 void fw_buffer_count(fw_buffer *out, uint64_t count);
-/* 12.3 MB or ? */
-void fw_buffer_bytes(fw_buffer *out, uint64_t bytes);
 /* Of the whole model; with an unknown number of features: "101 + 9 for each feature". */
 void fw_buffer_parameters(fw_buffer *out, const fw_description *about);
 void fw_buffer_memory(fw_buffer *out, const fw_description *about);
@@ -47,15 +46,10 @@ void fw_buffer_optimizer(fw_buffer *out, const fw_optimizer *optimizer);
 /* Relu; Dropout 0.2; nothing for layers without one. */
 void fw_buffer_activation(fw_buffer *out, const fw_layer *layer);
 
-void fw_json_out_value(fw_json_out *json, fw_key key, fw_value value);
-void fw_json_out_inputs(fw_json_out *json, const char *key, const fw_graph *graph, const fw_layer *layer);
-void fw_json_out_optimizer(fw_json_out *json, const fw_optimizer *optimizer);
-
-/* Places of all layers: no two in one place, and no connection of one column through a layer (describe_layout.c). */
+/* Places of all layers: no two in one place, and no connection of one column through a layer. */
 void fw_describe_layout(fw_layer_place *positions, const fw_graph *graph);
 
 /* One function for each format; the buffer reports that memory ran out. */
-void fw_describe_text(fw_buffer *out, const fw_description *about);
 void fw_describe_json(fw_buffer *out, const fw_description *about);
 void fw_describe_dot(fw_buffer *out, const fw_description *about);
 void fw_describe_svg(fw_buffer *out, const fw_description *about);

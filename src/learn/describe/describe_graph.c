@@ -159,17 +159,8 @@ static void put_style(fw_buffer *out) {
 }
 
 static const char *class_of(const fw_layer *layer) {
-  switch (layer->type) {
-  case FW_LAYER_INPUT: return "input";
-  case FW_LAYER_EMBEDDING: return "embedding";
-  case FW_LAYER_FC: return "fc";
-  case FW_LAYER_BI_INNER_SUM:
-  case FW_LAYER_BI_INNER:
-  case FW_LAYER_BI_INTERACTION:
-  case FW_LAYER_FIELD_AWARE: return "cross";
-  case FW_LAYER_LOSS: return "loss";
-  default: return "join";
-  }
+  static const char *const classes[] = {"input", "embedding", "fc", "cross", "join", "loss"};
+  return classes[fw_layer_type_family(layer->type)];
 }
 
 /* ---- Places ---- */

@@ -93,8 +93,8 @@ static void recommended_values_are_taken(void **state) {
     conf_set(conf, "objective", objectives[i]);
     size_t set = 0;
     for (unsigned key = 0; key < FW_KEYS; key++) {
-      const char *value = fw_recommended_forest((fw_key)key, i);
-      if (!value) continue;
+      const char *value = fw_recommended("gbdt", i, (fw_key)key);
+      if (!value || (key != FW_KEY_LR && key < FW_KEY_TREES)) continue;
       conf_set(conf, fw_key_facts((fw_key)key)->name, value);
       set++;
     }

@@ -1,6 +1,6 @@
 /* tests/unit/learn/test_model_json.c: furrow.json of a model: what is taken from it, what is skipped, and each file
  * of tests/reject/model_json, which is refused as its list says: status, byte, message. */
-#include "learn/conf/model_json.h"
+#include "learn/conf/conf.h"
 #include "support/made_clicks.h"
 #include "support/own_data.h"
 #include "support/reject_list.h"

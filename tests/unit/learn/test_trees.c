@@ -17,7 +17,7 @@ static furrow_scorer *open_forest(const fw_forest *f, bool node_stats) {
   if (f->classes > 1) conf_set(conf, "objective", "multi:softmax");
   if (f->classes > 1) conf_set(conf, "classes", classes);
   conf_set(conf, "node-stats", node_stats ? "yes" : "no");
-  assert_int_equal(fw_plan_create(&plan, conf, false, &err), FURROW_OK);
+  assert_int_equal(fw_plan_of_conf(&plan, conf, &err), FURROW_OK);
   furrow_trainer_save_params_init(&params);
   params.overwrite = true;
   assert_int_equal(fw_forest_save(f, plan, conf, NULL, "model", &params, &err), FURROW_OK);

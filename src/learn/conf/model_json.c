@@ -1,4 +1,4 @@
-/* learn/conf/model_json_in.c: a model's own configuration: graph.json, and what furrow.json beside it says of the data
+/* learn/conf/model_json.c: a model's own configuration: graph.json, and what furrow.json says of the data
  * (docs/formats/furrow-json.md). */
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,16 +11,9 @@
 #include "io/input.h"
 #include "io/uri.h"
 #include "learn/conf/conf_data.h"
-#include "learn/conf/model_json.h"
 #include "rows/encode/encoder.h"
 
 enum { VERSION = 1 };
-
-/* A member of furrow.json that a key takes. */
-typedef struct member {
-  const char *name;
-  fw_key key;
-} member;
 
 static furrow_status set(furrow_learn_conf *conf, furrow_json *json, fw_key key, fw_buffer *text, furrow_error *err) {
   char *value = NULL;
@@ -93,15 +86,38 @@ static furrow_status read_value(furrow_learn_conf *conf, furrow_json *json, fw_k
   return status;
 }
 
-/* Members that are not in the list are for people. */
-static furrow_status read_members(furrow_learn_conf *conf, furrow_json *json, const member *members, size_t count,
-                                  furrow_error *err) {
+/* The digest of the dictionary, if it has that size. */
+static furrow_status read_dictionary(furrow_json *json, char dictionary[17], furrow_error *err) {
+  furrow_json_text digest;
+  if (furrow_json_peek(json) != FURROW_JSON_STRING) return furrow_json_skip(json, NULL, err);
+  FW_TRY(furrow_json_string(json, &digest, err));
+  if (digest.size == 16) snprintf(dictionary, 17, "%.16s", digest.bytes);
+  return FURROW_OK;
+}
+
+/* Other members are for people. */
+static furrow_status read_data(furrow_learn_conf *conf, furrow_json *json, char dictionary[17], furrow_error *err) {
+  static const struct {
+    const char *name;
+    fw_key key;
+  } members[] = {{"format", FW_KEY_FORMAT},
+                 {"index_base", FW_KEY_INDEX_BASE},
+                 {"columns", FW_KEY_COLUMNS},
+                 {"class_names", FW_KEY_CLASS_NAMES},
+                 {"label_column", FW_KEY_LABEL_COLUMN},
+                 {"weight_column", FW_KEY_WEIGHT_COLUMN},
+                 {"delimiter", FW_KEY_DELIMITER},
+                 {"user_fields", FW_KEY_USER_FIELDS},
+                 {"item_fields", FW_KEY_ITEM_FIELDS}};
+  const size_t count = sizeof members / sizeof *members;
   furrow_json_text key;
   furrow_status status = furrow_json_object(json, err);
   while (status == FURROW_OK && (status = furrow_json_member(json, &key, err)) == FURROW_OK) {
     size_t i = 0;
     while (i < count && !furrow_json_is(key, members[i].name)) i++;
-    status = i < count ? read_value(conf, json, members[i].key, err) : furrow_json_skip(json, NULL, err);
+    status = i < count                           ? read_value(conf, json, members[i].key, err)
+             : furrow_json_is(key, "dictionary") ? read_dictionary(json, dictionary, err)
+                                                 : furrow_json_skip(json, NULL, err);
   }
   return status == FURROW_END ? FURROW_OK : status;
 }
@@ -116,72 +132,37 @@ static furrow_status read_version(furrow_json *json, furrow_error *err) {
   return FURROW_E_UNSUPPORTED;
 }
 
-furrow_status fw_model_json_read(furrow_learn_conf *conf, const char *text, size_t size, const char *file,
-                                 furrow_error *err) {
-  static const member data[] = {{"format", FW_KEY_FORMAT},
-                                {"index_base", FW_KEY_INDEX_BASE},
-                                {"columns", FW_KEY_COLUMNS},
-                                {"class_names", FW_KEY_CLASS_NAMES},
-                                {"label_column", FW_KEY_LABEL_COLUMN},
-                                {"weight_column", FW_KEY_WEIGHT_COLUMN},
-                                {"delimiter", FW_KEY_DELIMITER},
-                                {"user_fields", FW_KEY_USER_FIELDS},
-                                {"item_fields", FW_KEY_ITEM_FIELDS}};
+/* `dictionary` stays as it is where the text names none. */
+static furrow_status read_model(furrow_learn_conf *conf, const char *text, size_t size, const char *file,
+                                char dictionary[17], furrow_error *err) {
   furrow_json json;
   furrow_json_text key;
   fw_json_open(&json, text, size, file);
   furrow_status status = furrow_json_object(&json, err);
-  while (status == FURROW_OK && (status = furrow_json_member(&json, &key, err)) == FURROW_OK) {
-    if (furrow_json_is(key, "version"))
-      status = read_version(&json, err);
-    else if (furrow_json_is(key, "data"))
-      status = read_members(conf, &json, data, sizeof data / sizeof *data, err);
-    else if (furrow_json_is(key, "labels"))
-      status = read_value(conf, &json, FW_KEY_LABELS, err);
-    else
-      status = furrow_json_skip(&json, NULL, err);
-  }
+  while (status == FURROW_OK && (status = furrow_json_member(&json, &key, err)) == FURROW_OK)
+    status = furrow_json_is(key, "version")  ? read_version(&json, err)
+             : furrow_json_is(key, "data")   ? read_data(conf, &json, dictionary, err)
+             : furrow_json_is(key, "labels") ? read_value(conf, &json, FW_KEY_LABELS, err)
+                                             : furrow_json_skip(&json, NULL, err);
   if (status == FURROW_END) status = furrow_json_end(&json, err);
   fw_json_close(&json);
   return status;
 }
 
-/* ---- The encoder ---- */
-
-/* data/dictionary of furrow.json; "": it has none. */
-static furrow_status find_dictionary(const char *text, size_t size, const char *file, char found[17],
-                                     furrow_error *err) {
-  furrow_json json;
-  furrow_json_text key, value;
-  unsigned depth = 1;
-  found[0] = 0;
-  fw_json_open(&json, text, size, file);
-  furrow_status status = furrow_json_object(&json, err);
-  while (status == FURROW_OK || (status == FURROW_END && --depth > 0)) {
-    status = furrow_json_member(&json, &key, err);
-    if (status != FURROW_OK) continue;
-    if (depth == 1 && furrow_json_is(key, "data")) {
-      status = furrow_json_object(&json, err);
-      depth += status == FURROW_OK;
-    } else if (depth == 2 && furrow_json_is(key, "dictionary") && furrow_json_peek(&json) == FURROW_JSON_STRING) {
-      status = furrow_json_string(&json, &value, err);
-      if (status == FURROW_OK && value.size == 16) snprintf(found, 17, "%.16s", value.bytes);
-    } else {
-      status = furrow_json_skip(&json, NULL, err);
-    }
-  }
-  fw_json_close(&json);
-  return status == FURROW_END ? FURROW_OK : status;
+furrow_status fw_model_json_read(furrow_learn_conf *conf, const char *text, size_t size, const char *file,
+                                 furrow_error *err) {
+  char dictionary[17];
+  return read_model(conf, text, size, file, dictionary, err);
 }
 
+/* ---- The encoder ---- */
+
 /* A model's features are those of its own dictionary. */
-static furrow_status take_encoder(furrow_learn_conf *conf, const char *folder, const char *text, size_t size,
-                                  const char *file, furrow_error *err) {
-  char wanted[17] = "", found[17];
+static furrow_status take_encoder(furrow_learn_conf *conf, const char *folder, const char *wanted, furrow_error *err) {
+  char found[17];
   bool there = false;
   FW_TRY(fw_encoder_in_directory(folder, &there, err));
   if (!there) return FURROW_OK;
-  if (text) FW_TRY(find_dictionary(text, size, file, wanted, err));
   FW_TRY(fw_encoder_digest(folder, found, err));
   if (wanted[0] && strcmp(wanted, found) != 0) {
     fw_fail(err, FURROW_E_FORMAT, "dictionary.furrow is not the one that the model was trained with");
@@ -201,7 +182,7 @@ static furrow_status check_absent(const char *path, furrow_error *err) {
 }
 
 furrow_status furrow_learn_conf_load_model(furrow_learn_conf *conf, const char *folder, furrow_error *err) {
-  char *path = NULL, *text = NULL;
+  char *path = NULL, *text = NULL, dictionary[17] = "";
   size_t size = 0;
   FW_TRY(fw_path_join(&path, folder, "graph.json", err));
   furrow_status status = furrow_learn_conf_load(conf, path, err);
@@ -209,10 +190,92 @@ furrow_status furrow_learn_conf_load_model(furrow_learn_conf *conf, const char *
   if (status != FURROW_OK) return status;
   FW_TRY(fw_path_join(&path, folder, "furrow.json", err));
   status = fw_path_read_json(&text, &size, path, err);
-  if (status == FURROW_OK) status = fw_model_json_read(conf, text, size, path, err);
+  if (status == FURROW_OK) status = read_model(conf, text, size, path, dictionary, err);
   if (status == FURROW_E_NOT_FOUND) status = check_absent(path, err);
-  if (status == FURROW_OK) status = take_encoder(conf, folder, text, size, path, err);
+  if (status == FURROW_OK) status = take_encoder(conf, folder, dictionary, err);
   fw_free(text);
   fw_free(path);
+  return status;
+}
+
+/* ---- Every value ---- */
+
+enum { MEMBER_TEXT = 256 }; /* longer paths, which Furrow does not write, are cut */
+
+typedef struct walk {
+  furrow_json json;
+  char member[MEMBER_TEXT];
+  fw_buffer text;
+  furrow_status (*visit)(void *user, const char *member, const char *text);
+  void *user;
+} walk;
+
+static furrow_status walk_value(walk *w, furrow_error *err);
+
+static furrow_status walk_scalar(walk *w, furrow_error *err) {
+  furrow_json_text value = {0};
+  const furrow_json_kind kind = furrow_json_peek(&w->json);
+  FW_TRY(kind == FURROW_JSON_STRING ? furrow_json_string(&w->json, &value, err)
+                                    : furrow_json_skip(&w->json, &value, err));
+  fw_buffer_reset(&w->text);
+  fw_buffer_append(&w->text, value.bytes, value.size);
+  fw_buffer_byte(&w->text, 0);
+  FW_TRY(fw_buffer_status(&w->text, err));
+  return w->visit(w->user, w->member, kind == FURROW_JSON_NULL ? NULL : w->text.bytes);
+}
+
+static furrow_status walk_object(walk *w, furrow_error *err) {
+  furrow_json_text key;
+  const size_t before = strlen(w->member);
+  furrow_status status;
+  FW_TRY(furrow_json_object(&w->json, err));
+  while ((status = furrow_json_member(&w->json, &key, err)) == FURROW_OK) {
+    const int size = key.size < MEMBER_TEXT ? (int)key.size : MEMBER_TEXT;
+    snprintf(w->member + before, sizeof w->member - before, "%s%.*s", before > 0 ? "/" : "", size, key.bytes);
+    FW_TRY(walk_value(w, err)); /* END, too, if visit said so */
+    w->member[before] = 0;
+  }
+  return status == FURROW_END ? FURROW_OK : status;
+}
+
+static furrow_status walk_array(walk *w, furrow_error *err) {
+  furrow_status status;
+  FW_TRY(furrow_json_array(&w->json, err));
+  while ((status = furrow_json_element(&w->json, err)) == FURROW_OK) FW_TRY(walk_value(w, err));
+  return status == FURROW_END ? FURROW_OK : status;
+}
+
+/* As deep as furrow_json goes. */
+static furrow_status walk_value(walk *w, furrow_error *err) {
+  const furrow_json_kind kind = furrow_json_peek(&w->json);
+  return kind == FURROW_JSON_OBJECT  ? walk_object(w, err)
+         : kind == FURROW_JSON_ARRAY ? walk_array(w, err)
+                                     : walk_scalar(w, err);
+}
+
+/* All that a reader of the model would refuse. */
+static furrow_status check(const char *text, size_t size, const char *path, furrow_error *err) {
+  furrow_learn_conf *conf = NULL;
+  furrow_status status = furrow_learn_conf_create(&conf, err);
+  if (status == FURROW_OK) status = fw_model_json_read(conf, text, size, path, err);
+  furrow_learn_conf_free(conf);
+  return status;
+}
+
+furrow_status furrow_model_json_for_each(const char *path,
+                                         furrow_status (*visit)(void *user, const char *member, const char *text),
+                                         void *user, furrow_error *err) {
+  walk w = {.visit = visit, .user = user};
+  char *text = NULL;
+  size_t size = 0;
+  FW_TRY(fw_path_read_json(&text, &size, path, err));
+  furrow_status status = check(text, size, path, err);
+  if (status == FURROW_OK) {
+    fw_json_open(&w.json, text, size, path);
+    status = walk_object(&w, err);
+    fw_json_close(&w.json);
+  }
+  fw_buffer_clear(&w.text);
+  fw_free(text);
   return status;
 }
