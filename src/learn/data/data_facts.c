@@ -185,7 +185,7 @@ static furrow_status take_facts(void *user, const furrow_rowblock *block, furrow
 }
 
 /* Calls take for the rows of this rank. */
-static furrow_status visit_blocks(const fw_samples *samples, block_taker take, void *user, furrow_error *err) {
+static furrow_status visit_blocks(fw_samples *samples, block_taker take, void *user, furrow_error *err) {
   fw_sample_pass *pass = NULL;
   const furrow_rowblock *block = fw_samples_block(samples);
   if (block) return take(user, block, err);
@@ -244,7 +244,7 @@ static furrow_status share_shape(fw_data_facts *facts, const furrow_comm *comm, 
 }
 
 /* All but the facts of features. */
-static furrow_status add_by_rank(fw_data_facts *facts, const fw_samples *samples, furrow_error *err) {
+static furrow_status add_by_rank(fw_data_facts *facts, fw_samples *samples, furrow_error *err) {
   const furrow_comm *comm = fw_samples_comm(samples);
   const furrow_rowblock *block = fw_samples_block(samples); /* NULL: rows are streamed, once */
   if (block) FW_TRY(share_shape(facts, comm, block, err));
@@ -287,8 +287,8 @@ static furrow_status get_features(const fw_features *features, fw_buffer *to, fu
 }
 
 /* Adds this rank's rows to the facts of a class that came from the rank before. */
-static furrow_status add_class(const fw_samples *samples, value_pass pass, const void *came, size_t bytes,
-                               fw_buffer *to, furrow_error *err) {
+static furrow_status add_class(fw_samples *samples, value_pass pass, const void *came, size_t bytes, fw_buffer *to,
+                               furrow_error *err) {
   const fw_features_params params = {.bytes = sizeof(feature_facts), .first = clear_record};
   furrow_status status = fw_features_create(&pass.features, &params, err);
   if (status == FURROW_OK) status = put_features(pass.features, came, bytes, err);
@@ -325,7 +325,7 @@ static furrow_status give_to_all(fw_data_facts *facts, const furrow_comm *comm, 
   return fw_comm_all_ok(comm, status, err);
 }
 
-static furrow_status add_values(fw_data_facts *facts, const fw_samples *samples, furrow_error *err) {
+static furrow_status add_values(fw_data_facts *facts, fw_samples *samples, furrow_error *err) {
   const furrow_comm *comm = fw_samples_comm(samples);
   const unsigned classes = fw_samples_block(samples) ? comm->ranks : 1; /* streamed rows are read once */
   const bool last = comm->rank + 1 == comm->ranks;
@@ -350,7 +350,7 @@ static furrow_status add_values(fw_data_facts *facts, const fw_samples *samples,
   return status;
 }
 
-furrow_status fw_data_facts_read(fw_data_facts *facts, const fw_samples *samples, bool values, furrow_error *err) {
+furrow_status fw_data_facts_read(fw_data_facts *facts, fw_samples *samples, bool values, furrow_error *err) {
   const furrow_comm *comm = fw_samples_comm(samples);
   const furrow_rowblock *all = fw_samples_block(samples);
   uint64_t some = values && (!all || fw_block_has_values(all));

@@ -48,7 +48,7 @@ furrow_status fw_sample_columns_check(const fw_data_conf *data, const char *form
 /* One pass over streamed samples. */
 typedef struct fw_sample_pass fw_sample_pass;
 
-furrow_status fw_sample_pass_open(fw_sample_pass **pass, const fw_samples *samples, furrow_error *err) FURROW_MUST_USE;
+furrow_status fw_sample_pass_open(fw_sample_pass **pass, fw_samples *samples, furrow_error *err) FURROW_MUST_USE;
 void fw_sample_pass_close(fw_sample_pass *pass);
 /* The next block, valid until the next call; END at the end. */
 furrow_status fw_sample_pass_next(fw_sample_pass *pass, const furrow_rowblock **block,
