@@ -7,7 +7,7 @@
  * of a row's features, too, and the objective factor_l2 / 2 * the sum of scale_i |v_i|². scale_i is n_i^0.75, where
  * n_i, the sum of weight * x_i² over rows, is the number of rows of a one-hot feature (at least 1).
  *
- * The losses are those of learn/net/losses.c: L2 is half of the squared difference. So l2 = 1 is what scikit-learn's
+ * The losses are those of learn/metrics/loss.c: L2 is half of the squared difference. So l2 = 1 is what scikit-learn's
  * LogisticRegression(C=1) and Ridge(alpha=1) minimise. Sums over rows are made in blocks or by feature, in an order
  * that the shape of the problem alone decides: the same bytes for any number of threads, and of ranks. */
 #ifndef FW_LEARN_CONVEX_LINEAR_PROBLEM_H

@@ -12,8 +12,8 @@
 #include "learn/conf/conf.h"
 #include "learn/data/label_map.h"
 #include "learn/data/local_ids.h"
-#include "learn/net/net.h"
-#include "learn/score/row_groups.h"
+#include "learn/metrics/loss.h"
+#include "learn/metrics/row_groups.h"
 
 struct fw_batcher {
   fw_batcher_params rules;

@@ -11,7 +11,6 @@
 #include "base/sort.h"
 #include "learn/forest/feature_stats.h"
 #include "learn/forest/forest_predictor.h"
-#include "learn/forest/rank_groups.h"
 #include "learn/forest/tree_grow.h"
 
 /* ---- Trees from before ------------------------------------------------------------------------------------------ */
@@ -103,7 +102,7 @@ typedef struct row_set {
   uint64_t *qid; /* of rows that are ranked, until they are in groups */
   size_t qid_capacity;
   fw_row_groups groups;
-  fw_rank_groups all_groups; /* of all ranks, if there are several */
+  fw_group_order all_groups; /* of all ranks, if there are several */
 } row_set;
 
 struct fw_booster {
@@ -176,7 +175,7 @@ static void clear_set(row_set *set) {
   fw_free(set->before);
   fw_free(set->qid);
   fw_row_groups_clear(&set->groups);
-  fw_rank_groups_clear(&set->all_groups);
+  fw_group_order_clear(&set->all_groups);
 }
 
 void fw_booster_free(fw_booster *b) {
@@ -338,7 +337,7 @@ static furrow_status list_groups(const fw_booster *b, row_set *set, furrow_error
   if (set->binned.rows > 0 && !set->qid) status = fw_fail(err, FURROW_E_ARGUMENT, "rows that are ranked need a qid");
   if (status == FURROW_OK) status = fw_row_groups_init(&set->groups, set->qid, set->binned.rows, err);
   FW_TRY(on_all_ranks(b, status, err));
-  if (b->comm->ranks > 1) FW_TRY(fw_rank_groups_init(&set->all_groups, b->comm, &set->groups, set->qid, err));
+  if (b->comm->ranks > 1) FW_TRY(fw_group_order_init(&set->all_groups, b->comm, &set->groups, set->qid, err));
   fw_free(set->qid);
   set->qid = NULL;
   set->qid_capacity = 0;
@@ -711,7 +710,7 @@ furrow_status fw_booster_tally_all(const fw_booster *b, bool valid, size_t every
   }
   FW_TRY(tally_ranks(b, set, every, tally, err));
   if (set->all_groups.count == 0) return FURROW_OK;
-  FW_TRY(fw_rank_groups_ndcg(&set->all_groups, b->comm, &set->groups, set->score, set->binned.label, set->binned.weight,
+  FW_TRY(fw_group_order_ndcg(&set->all_groups, b->comm, &set->groups, set->score, set->binned.label, set->binned.weight,
                              &ndcg, err));
   fw_tally_put_ndcg(tally, ndcg);
   return FURROW_OK;

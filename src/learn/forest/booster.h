@@ -12,7 +12,7 @@
 #include "learn/conf/conf.h"
 #include "learn/data/minibatch.h"
 #include "learn/forest/forest.h"
-#include "learn/score/metrics.h"
+#include "learn/metrics/metrics.h"
 
 typedef struct fw_booster fw_booster;
 

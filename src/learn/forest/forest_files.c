@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "io/dir_names.h"
 #include "io/input.h"
-#include "learn/train/model_out.h"
+#include "learn/conf/model_dir.h"
 
 /* ---- The matrices, and where their numbers are in a forest ------------------------------------------------------ */
 

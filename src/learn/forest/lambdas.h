@@ -4,7 +4,7 @@
 #define FW_LEARN_FOREST_LAMBDAS_H
 
 #include "base/pool.h"
-#include "learn/score/row_groups.h"
+#include "learn/metrics/row_groups.h"
 
 typedef struct fw_lambdas {
   const fw_row_groups *groups;

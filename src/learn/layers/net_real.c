@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "learn/layers/layer.h"
+#include "learn/metrics/loss.h"
 #include "learn/net/net_ops.h"
 
 #define ALIGNMENT 64

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "learn/data/minibatch.h"
+#include "learn/metrics/loss.h"
 #include "learn/net/rank_batch.h"
 
 furrow_status fw_batch_slot_init(fw_batch_slot *slot, fw_net *net, const fw_batch_slot *beside, furrow_error *err) {

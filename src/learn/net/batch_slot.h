@@ -7,8 +7,8 @@
 #include <stdatomic.h>
 
 #include "learn/data/minibatch.h"
+#include "learn/metrics/metrics.h"
 #include "learn/net/net.h"
-#include "learn/score/metrics.h"
 
 typedef struct fw_batch_slot {
   fw_net *net;

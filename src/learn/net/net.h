@@ -89,17 +89,6 @@ void fw_net_sum(const fw_net *net, fw_pass *pass, size_t task);
 size_t fw_net_update_tasks(const fw_net *net, const fw_pass *pass);
 void fw_net_update(fw_net *net, fw_pass *pass, const fw_step *step, size_t task);
 
-/* The loss of output z for label y, and its derivative by z. Not for softmax, whose output is a row of numbers. */
-double fw_loss_of(const fw_graph *graph, double z, double y);
-double fw_loss_slope(const fw_graph *graph, double z, double y);
-/* Loss and score of one row's outputs for a label. */
-double fw_loss_value(const fw_graph *graph, const double *out, double label);
-void fw_loss_score(const fw_graph *graph, const double *out, furrow_score *score);
-/* false: the loss cannot take the label (softmax: not a class). */
-bool fw_loss_takes(const fw_graph *graph, double label);
-/* E_RANGE for a label that the loss does not take; NaN: the row has none. */
-furrow_status fw_loss_refuse(const fw_graph *graph, double label, furrow_error *err);
-
 /* ---- Parameters, for saving and loading ----------------------------------------------------------------- */
 
 /* What a layer keeps. A weight of an input layer or embedding has a column for each feature; the rest are one row. */

@@ -6,9 +6,10 @@
 #include "base/mem.h"
 #include "base/params.h"
 #include "learn/data/label_map.h"
+#include "learn/metrics/loss.h"
+#include "learn/metrics/metrics.h"
+#include "learn/metrics/row_groups.h"
 #include "learn/net/batch_slot.h"
-#include "learn/score/metrics.h"
-#include "learn/score/row_groups.h"
 #include "learn/score/scorer.h"
 
 /* Rows of a model that ranks those of a group, which may come with any block. */

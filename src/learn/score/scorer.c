@@ -14,6 +14,7 @@
 #include "learn/data/minibatch.h"
 #include "learn/forest/forest_files.h"
 #include "learn/forest/forest_predictor.h"
+#include "learn/metrics/loss.h"
 #include "learn/score/additive.h"
 #include "learn/score/model_in.h"
 #include "learn/train/trainer.h"

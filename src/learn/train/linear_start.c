@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "learn/data/samples.h"
+#include "learn/metrics/loss.h"
 #include "learn/train/divergence.h"
 
 /* What interactions are multiplied with where they are not wanted: their part of a score is then beyond its last digit,

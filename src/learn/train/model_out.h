@@ -2,7 +2,7 @@
 #ifndef FW_LEARN_TRAIN_MODEL_OUT_H
 #define FW_LEARN_TRAIN_MODEL_OUT_H
 
-#include "base/buffer.h"
+#include "learn/conf/model_dir.h"
 #include "learn/net/net.h"
 
 /* `conf` gives graph.json, `about` (may be NULL) is the text of furrow.json. params NULL: the defaults. All ranks of
@@ -11,19 +11,5 @@
 furrow_status fw_model_save(const fw_net *net, const fw_plan *plan, const furrow_learn_conf *conf,
                             const fw_buffer *about, const char *folder, const furrow_trainer_save_params *params,
                             furrow_error *err) FURROW_MUST_USE;
-
-/* What the directories of nets and forests have in common: the parameters of saving, complete, and graph.json. */
-typedef struct fw_save_params {
-  furrow_matrix_write_params write;
-  const furrow_layer_formats *formats; /* NULL: the defaults */
-  int32_t servers;
-  int64_t part_size; /* 0: Angel's rule */
-} fw_save_params;
-
-/* Where the caller does not say how many servers there are to be, there are as many as ranks. */
-furrow_status fw_save_params_read(fw_save_params *params, const furrow_trainer_save_params *given, unsigned ranks,
-                                  furrow_error *err) FURROW_MUST_USE;
-furrow_status fw_model_put_graph(furrow_model_writer *model, const furrow_learn_conf *conf, const fw_buffer *about,
-                                 furrow_error *err) FURROW_MUST_USE;
 
 #endif

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "learn/score/metrics.h"
+#include "learn/metrics/metrics.h"
 #include "support/cmocka_all.h"
 #include "support/thread_ranks.h"
 

@@ -2,7 +2,7 @@
  * initialised are refused, before the model is looked at: calls of a recommender get none. */
 #include "furrow/learn.h"
 #include "furrow/recommend.h"
-#include "learn/train/model_out.h"
+#include "learn/conf/model_dir.h"
 #include "support/given_sizes.h"
 #include "support/own_dir.h"
 

@@ -1,5 +1,5 @@
-/* learn/score/ranking.c: rows of two classes in the order of their scores. */
-#include "learn/score/ranking.h"
+/* learn/metrics/ranking.c: rows of two classes in the order of their scores. */
+#include "learn/metrics/ranking.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/sort.h"
-#include "learn/score/score_list.h"
+#include "learn/metrics/score_list.h"
 
 /* What the figures come from, of all ties so far. */
 typedef struct sums_of_ties {

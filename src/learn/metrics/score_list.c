@@ -1,5 +1,5 @@
-/* learn/score/score_list.c: scores of rows of two classes, one by one, and their order. */
-#include "learn/score/score_list.h"
+/* learn/metrics/score_list.c: scores of rows of two classes, one by one, and their order. */
+#include "learn/metrics/score_list.h"
 
 #include "base/error.h"
 #include "base/mem.h"

@@ -1,11 +1,11 @@
-/* learn/net/losses.c: losses, their derivatives, and what an output says about a row. */
-#include "learn/net/net.h"
+/* learn/metrics/loss.c: losses, their derivatives, and what an output says about a row. */
+#include "learn/metrics/loss.h"
 
 #include <float.h>
 #include <math.h>
 
 #include "base/error.h"
-#include "learn/score/row_groups.h"
+#include "learn/metrics/row_groups.h"
 
 #define CROSS_ENTROPY_EPS 1e-9 /* as Angel */
 

@@ -1,6 +1,6 @@
-/* learn/score/score_list.h: scores of rows of two classes, one by one, and their order. */
-#ifndef FW_LEARN_SCORE_SCORE_LIST_H
-#define FW_LEARN_SCORE_SCORE_LIST_H
+/* learn/metrics/score_list.h: scores of rows of two classes, one by one, and their order. */
+#ifndef FW_LEARN_METRICS_SCORE_LIST_H
+#define FW_LEARN_METRICS_SCORE_LIST_H
 
 #include <math.h>
 #include <stdbool.h>

@@ -1,6 +1,7 @@
-/* learn/score/row_groups.c: rows in groups by their qid, and how well scores order the rows of each. */
-#include "learn/score/row_groups.h"
+/* learn/metrics/row_groups.c: rows in groups by their qid, and how well scores order the rows of each. */
+#include "learn/metrics/row_groups.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -9,21 +10,22 @@
 
 /* ---- Groups ---- */
 
+/* A row, or a group of all ranks. */
 typedef struct member {
   uint64_t qid;
-  uint32_t row;
+  uint32_t number;
 } member;
 
 static int compare_members(const void *a, const void *b) {
   const member *x = a, *y = b;
   if (x->qid != y->qid) return x->qid < y->qid ? -1 : 1;
-  return (x->row > y->row) - (x->row < y->row);
+  return (x->number > y->number) - (x->number < y->number);
 }
 
 static void list_groups(fw_row_groups *groups, const member *members, size_t rows) {
   for (size_t i = 0; i < rows; i++) {
     if (i == 0 || members[i].qid != members[i - 1].qid) groups->begin[groups->count++] = i;
-    groups->row[i] = members[i].row;
+    groups->row[i] = members[i].number;
   }
   groups->begin[groups->count] = rows;
 }
@@ -157,4 +159,84 @@ double fw_row_groups_ndcg(const fw_row_groups *groups, const double *score, cons
     weights += w;
   }
   return sum / weights; /* 0 / 0: NaN */
+}
+
+/* ---- Groups of all ranks ---- */
+
+static furrow_status fail_divided(uint64_t qid, furrow_error *err) {
+  fw_fail(err, FURROW_E_ARGUMENT, "the rows of group %" PRIu64 " (qid) are on more than one rank", qid);
+  fw_error_set_hint(err,
+                    "a rank must have whole groups, and here two parts of the data meet within one: use one process");
+  return FURROW_E_ARGUMENT;
+}
+
+static furrow_status order_groups(fw_group_order *order, const uint64_t *qid, furrow_error *err) {
+  member *groups = NULL;
+  furrow_status status = FURROW_OK;
+  FW_TRY(fw_alloc((void **)&order->group, order->count, sizeof *order->group, err));
+  FW_TRY(fw_alloc((void **)&groups, order->count, sizeof *groups, err));
+  for (size_t i = 0; i < order->count; i++) groups[i] = (member){qid[i], (uint32_t)i};
+  qsort(groups, order->count, sizeof *groups, compare_members);
+  for (size_t i = 0; i < order->count; i++) {
+    order->group[i] = groups[i].number;
+    if (status == FURROW_OK && i > 0 && groups[i].qid == groups[i - 1].qid) status = fail_divided(groups[i].qid, err);
+  }
+  fw_free(groups);
+  return status;
+}
+
+furrow_status fw_group_order_init(fw_group_order *order, const furrow_comm *comm, const fw_row_groups *own,
+                                  const uint64_t *qid, furrow_error *err) {
+  void *memory = NULL, *gathered = NULL;
+  size_t bytes = 0;
+  *order = (fw_group_order){0};
+  furrow_status status = fw_comm_share_status(comm, fw_alloc(&memory, own->count, sizeof *qid, err), err);
+  if (status == FURROW_OK) {
+    uint64_t *mine = memory;
+    for (size_t g = 0; g < own->count; g++) mine[g] = qid[own->row[own->begin[g]]];
+    status = fw_comm_gather_all(comm, mine, own->count * sizeof *mine, &gathered, &bytes, NULL, err);
+  }
+  fw_free(memory);
+  if (status != FURROW_OK) return status;
+  order->count = bytes / sizeof *qid;
+  status = fw_comm_share_status(comm, order_groups(order, gathered, err), err);
+  fw_free(gathered);
+  return status;
+}
+
+void fw_group_order_clear(fw_group_order *order) {
+  fw_free(order->group);
+  *order = (fw_group_order){0};
+}
+
+typedef struct group_figure {
+  double ndcg, weight; /* weight below 0: it does not count */
+} group_figure;
+
+furrow_status fw_group_order_ndcg(const fw_group_order *order, const furrow_comm *comm, const fw_row_groups *own,
+                                  const double *score, const float *label, const float *weight, double *ndcg,
+                                  furrow_error *err) {
+  void *memory = NULL, *gathered = NULL;
+  size_t bytes = 0;
+  double sum = 0, weights = 0;
+  furrow_status status = fw_comm_share_status(comm, fw_alloc(&memory, own->count, sizeof(group_figure), err), err);
+  if (status == FURROW_OK) {
+    group_figure *mine = memory;
+    for (size_t g = 0; g < own->count; g++)
+      if (!fw_row_group_ndcg(own, g, score, label, weight, &mine[g].ndcg, &mine[g].weight))
+        mine[g] = (group_figure){0, -1};
+    status = fw_comm_gather_all(comm, mine, own->count * sizeof *mine, &gathered, &bytes, NULL, err);
+  }
+  fw_free(memory);
+  if (status != FURROW_OK) return status;
+  const group_figure *figure = gathered;
+  for (size_t i = 0; i < order->count; i++) {
+    const group_figure *group = &figure[order->group[i]];
+    if (group->weight < 0) continue;
+    sum += group->weight * group->ndcg;
+    weights += group->weight;
+  }
+  fw_free(gathered);
+  *ndcg = sum / weights; /* 0 / 0: NaN */
+  return FURROW_OK;
 }

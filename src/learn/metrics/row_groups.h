@@ -1,11 +1,11 @@
-/* learn/score/row_groups.h: rows in groups by their qid, and how well scores order the rows of each. */
-#ifndef FW_LEARN_SCORE_ROW_GROUPS_H
-#define FW_LEARN_SCORE_ROW_GROUPS_H
+/* learn/metrics/row_groups.h: rows in groups by their qid, and how well scores order the rows of each. */
+#ifndef FW_LEARN_METRICS_ROW_GROUPS_H
+#define FW_LEARN_METRICS_ROW_GROUPS_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "furrow/status.h"
+#include "comm/collectives.h"
 
 /* Labels of rows that are ranked are grades: whole numbers from 0 (not relevant) to this. */
 enum { FW_GRADE_MAX = 31, FW_NDCG_TOP = 10 };
@@ -39,5 +39,20 @@ bool fw_row_group_ndcg(const fw_row_groups *groups, size_t group, const double *
  * rows (NULL: all 1); NaN: there are none. Rows with the same score share their places: the order of rows in the data
  * does not count. */
 double fw_row_groups_ndcg(const fw_row_groups *groups, const double *score, const float *label, const float *weight);
+
+/* The groups of all ranks' rows, in the order of their qid; the rows of a group are all on one rank. */
+typedef struct fw_group_order {
+  size_t count;
+  uint32_t *group; /* numbers of groups: rank 0's come first, then rank 1's … */
+} fw_group_order;
+
+/* The caller's struct; qid: of each of this rank's rows. E_ARGUMENT: rows of a group are on two ranks. */
+furrow_status fw_group_order_init(fw_group_order *order, const furrow_comm *comm, const fw_row_groups *own,
+                                  const uint64_t *qid, furrow_error *err) FURROW_MUST_USE;
+void fw_group_order_clear(fw_group_order *order);
+/* As fw_row_groups_ndcg of all rows on one rank, to the last bit. */
+furrow_status fw_group_order_ndcg(const fw_group_order *order, const furrow_comm *comm, const fw_row_groups *own,
+                                  const double *score, const float *label, const float *weight, double *ndcg,
+                                  furrow_error *err) FURROW_MUST_USE;
 
 #endif

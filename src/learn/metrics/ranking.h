@@ -1,7 +1,7 @@
-/* learn/score/ranking.h: rows of two classes in the order of their scores, and what follows from that order: AUC,
+/* learn/metrics/ranking.h: rows of two classes in the order of their scores, and what follows from that order: AUC,
  * average precision, curves, calibration. */
-#ifndef FW_LEARN_SCORE_RANKING_H
-#define FW_LEARN_SCORE_RANKING_H
+#ifndef FW_LEARN_METRICS_RANKING_H
+#define FW_LEARN_METRICS_RANKING_H
 
 #include "base/pool.h"
 #include "comm/collectives.h"

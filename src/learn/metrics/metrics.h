@@ -1,10 +1,10 @@
-/* learn/score/metrics.h: figures of scored rows. */
-#ifndef FW_LEARN_SCORE_METRICS_H
-#define FW_LEARN_SCORE_METRICS_H
+/* learn/metrics/metrics.h: figures of scored rows. */
+#ifndef FW_LEARN_METRICS_METRICS_H
+#define FW_LEARN_METRICS_METRICS_H
 
 #include "comm/collectives.h"
 #include "learn/conf/conf.h"
-#include "learn/score/ranking.h"
+#include "learn/metrics/ranking.h"
 
 /* A confusion matrix of more classes is not kept: it would need more than 8 MiB. */
 enum { FW_CONFUSION_CLASSES = 1024 };

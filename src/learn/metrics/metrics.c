@@ -1,5 +1,5 @@
-/* learn/score/metrics.c: figures of scored rows. */
-#include "learn/score/metrics.h"
+/* learn/metrics/metrics.c: figures of scored rows. */
+#include "learn/metrics/metrics.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/params.h"
-#include "learn/net/net.h"
+#include "learn/metrics/loss.h"
 
 enum { SUM_ROWS, SUM_WEIGHT, SUM_LOSS, SUM_LOGLOSS, SUM_SQUARE, SUM_ABSOLUTE, SUM_LABEL, SUM_SCORE, SUMS };
 
