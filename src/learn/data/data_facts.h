@@ -3,10 +3,8 @@
 #ifndef FW_LEARN_DATA_DATA_FACTS_H
 #define FW_LEARN_DATA_DATA_FACTS_H
 
-#include "furrow/rows.h"
-#include "learn/data/epoch_rows.h"
 #include "learn/data/features.h"
-#include "learn/data/scaling.h"
+#include "learn/data/samples.h"
 
 #define FW_CLASSES_MAX 1000 /* different labels that are counted */
 

@@ -317,43 +317,52 @@ static furrow_status add_index_hint(const fw_samples *samples, furrow_status sta
 
 /* ---- In memory ------------------------------------------------------------------------------------------ */
 
-static furrow_status load(fw_samples *s, furrow_error *err) {
+static furrow_status visit_pass(fw_samples *samples, fw_block_taker take, void *user, furrow_parser_stats *stats,
+                                furrow_error *err) {
   fw_sample_pass *pass = NULL;
-  const furrow_rowblock *block;
-  s->in_memory = true;
-  if (s->parser && fw_parser_whole(s->parser, &s->block)) { /* rows in memory stay where they are */
-    furrow_parser_get_stats(s->parser, &s->stats);
-    return FURROW_OK;
-  }
-  FW_TRY(furrow_container_create(&s->container, s->params.key_type, s->params.value_type, err));
-  furrow_status status = fw_sample_pass_open(&pass, s, err);
-  while (status == FURROW_OK && (status = fw_sample_pass_next(pass, &block, err)) == FURROW_OK) {
-    status = furrow_container_push_block(s->container, block, err);
-    if (status == FURROW_OK) status = fw_check_stopped(err);
-  }
-  if (status == FURROW_END) {
-    fw_sample_pass_get_stats(pass, &s->stats);
-    status = furrow_container_get_block(s->container, &s->block, err);
-  }
-  fw_sample_pass_close(pass);
-  return status;
-}
-
-/* Streamed rows of one rank; alone they need not be counted. */
-static furrow_status count_streamed(fw_samples *samples, uint64_t *rows, furrow_error *err) {
-  fw_sample_pass *pass = NULL;
-  const furrow_rowblock *block;
-  if (samples->comm->ranks == 1) return FURROW_OK;
+  const furrow_rowblock *block = NULL;
   furrow_status status = fw_sample_pass_open(&pass, samples, err);
-  while (status == FURROW_OK && (status = fw_sample_pass_next(pass, &block, err)) == FURROW_OK) *rows += block->size;
+  while (status == FURROW_OK && (status = fw_sample_pass_next(pass, &block, err)) == FURROW_OK)
+    status = take(user, block, err);
+  if (status == FURROW_END && stats) fw_sample_pass_get_stats(pass, stats);
   fw_sample_pass_close(pass);
   return status == FURROW_END ? FURROW_OK : status;
+}
+
+furrow_status fw_samples_visit(fw_samples *samples, fw_block_taker take, void *user, furrow_error *err) {
+  const furrow_rowblock *all = fw_samples_block(samples);
+  return all ? take(user, all, err) : visit_pass(samples, take, user, NULL, err);
+}
+
+static furrow_status take_block(void *container, const furrow_rowblock *block, furrow_error *err) {
+  FW_TRY(furrow_container_push_block(container, block, err));
+  return fw_check_stopped(err);
+}
+
+/* Rows that a program has in memory stay where they are. */
+static furrow_status load(fw_samples *s, furrow_error *err) {
+  if (s->parser && fw_parser_whole(s->parser, &s->block)) {
+    furrow_parser_get_stats(s->parser, &s->stats);
+  } else {
+    FW_TRY(furrow_container_create(&s->container, s->params.key_type, s->params.value_type, err));
+    FW_TRY(visit_pass(s, take_block, s->container, &s->stats, err));
+    FW_TRY(furrow_container_get_block(s->container, &s->block, err));
+  }
+  s->in_memory = true;
+  return FURROW_OK;
+}
+
+static furrow_status count_block(void *rows, const furrow_rowblock *block, furrow_error *err) {
+  (void)err;
+  *(uint64_t *)rows += block->size;
+  return FURROW_OK;
 }
 
 /* Where the rows of this rank are among all rows. */
 static furrow_status number_rows(fw_samples *samples, furrow_status status, furrow_error *err) {
   uint64_t rows = samples->block.size;
-  if (status == FURROW_OK && !samples->in_memory) status = count_streamed(samples, &rows, err);
+  if (status == FURROW_OK && !samples->in_memory && samples->comm->ranks > 1) /* alone they need not be counted */
+    status = fw_samples_visit(samples, count_block, &rows, err);
   if (!samples->failed) status = fw_comm_share_status(samples->comm, status, err);
   samples->failed = status != FURROW_OK;
   FW_TRY(status);
