@@ -125,10 +125,10 @@ static bool has_csv_argument(const fw_uri *uri, char *reason, size_t size) {
 /* The format that the caller names. */
 static furrow_status use_format(furrow_parser *p, const char *name, furrow_error *err) {
   const char *argument = fw_uri_arg_value(&p->uri, "format");
+  if (p->format.public.name && strcmp(p->format.public.name, name) == 0) return FURROW_OK;
   snprintf(p->reason, sizeof p->reason, "given");
   if (argument && strcmp(argument, "auto") != 0 && strcmp(argument, name) != 0)
     return fw_fail(err, FURROW_E_ARGUMENT, "the URI says format=%s, the caller says %s", argument, name);
-  if (p->format.public.name && strcmp(p->format.public.name, name) == 0) return FURROW_OK;
   return fw_format_find(name, &p->format, err);
 }
 
@@ -312,13 +312,13 @@ static furrow_status open_reader(furrow_parser *p, furrow_error *err) {
 }
 
 static furrow_status begin(furrow_parser *p, furrow_error *err) {
-  end_format(p);
   return p->format.public.open_rows ? open_reader(p, err) : begin_text(p, err);
 }
 
 furrow_status fw_parser_begin(furrow_parser *p, const char *format, const fw_uri *uri, furrow_error *err) {
   fw_uri copy = {0};
   FW_TRY(fw_uri_copy(&copy, uri, err));
+  end_format(p);
   fw_uri_clear(&p->uri);
   p->uri = copy;
   p->by_content = false;

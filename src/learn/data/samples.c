@@ -29,8 +29,8 @@ struct fw_samples {
    * weights; NULL: there is none, or it is not known */
   char *columns, *column_twice, *label_column, *weight_column;
   char *found_label; /* see fw_samples_found_label */
-  furrow_parser
-      *parser; /* at the first row, for who reads first; with rows that a program has in memory: their owner */
+  /* At the first row, for the first pass or the loading; of rows that a program has in memory: their owner. */
+  furrow_parser *parser;
   bool in_memory;
   furrow_container *container; /* in memory: owns the block; NULL: the parser does */
   furrow_rowblock block;
@@ -245,9 +245,10 @@ static furrow_status find_shared_base(fw_samples *s, furrow_error *err) {
   const furrow_status status = fw_comm_share_status(s->comm, found, err);
   s->failed = status != FURROW_OK;
   FW_TRY(status);
-  uint64_t all[] = {signs.features, signs.zeros};
-  FW_TRY(fw_comm_max_u64(s->comm, all, 2, err));
-  fw_parser_set_base(s->parser, fw_index_base(&(fw_base_signs){.features = all[0], .zeros = all[1]}));
+  uint64_t most[] = {signs.features, signs.zeros};
+  FW_TRY(fw_comm_max_u64(s->comm, most, 2, err));
+  signs = (fw_base_signs){.features = most[0], .zeros = most[1]};
+  fw_parser_set_base(s->parser, fw_index_base(&signs));
   return FURROW_OK;
 }
 
