@@ -143,6 +143,24 @@ furrow_status fw_uri_add_arg(fw_uri *uri, const char *key, const char *value, fu
   return status;
 }
 
+static furrow_status copy_parts(fw_uri *copy, const fw_uri *uri, furrow_error *err) {
+  FW_TRY(fw_alloc_zero((void **)&copy->paths, uri->npaths, sizeof *copy->paths, err));
+  for (; copy->npaths < uri->npaths; copy->npaths++)
+    FW_TRY(fw_strndup(&copy->paths[copy->npaths], uri->paths[copy->npaths], strlen(uri->paths[copy->npaths]), err));
+  for (size_t i = 0; i < uri->nargs; i++) FW_TRY(fw_uri_add_arg(copy, uri->args[i].key, uri->args[i].value, err));
+  return uri->cachefile ? fw_strndup(&copy->cachefile, uri->cachefile, strlen(uri->cachefile), err) : FURROW_OK;
+}
+
+furrow_status fw_uri_copy(fw_uri *copy, const fw_uri *uri, furrow_error *err) {
+  fw_uri made = {0};
+  const furrow_status status = copy_parts(&made, uri, err);
+  if (status == FURROW_OK)
+    *copy = made;
+  else
+    fw_uri_clear(&made);
+  return status;
+}
+
 /* The value of a hexadecimal digit; -1: it is not one. */
 static int hex_digit(char c) {
   if (c >= '0' && c <= '9') return c - '0';

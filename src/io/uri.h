@@ -22,6 +22,8 @@ typedef struct fw_uri {
 /* Takes `text` apart. E_ARGUMENT: no path, an empty path between semicolons, more than one ? or #, a key or value that
  * is empty or missing, an empty cachefile. The value runs to the next & and may contain =. */
 furrow_status fw_uri_parse(fw_uri *uri, const char *text, furrow_error *err) FURROW_MUST_USE;
+/* The caller's struct. */
+furrow_status fw_uri_copy(fw_uri *copy, const fw_uri *uri, furrow_error *err) FURROW_MUST_USE;
 /* Frees; all zeros afterwards. */
 void fw_uri_clear(fw_uri *uri);
 /* Adds an argument, unless the key is there. */

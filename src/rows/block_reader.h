@@ -30,13 +30,8 @@ extern const furrow_rows_format fw_format_memory;
 
 /* Whether the paths name rows in memory. E_ARGUMENT: some do and others do not. */
 furrow_status fw_memory_rows_named(char *const *paths, size_t npaths, bool *named, furrow_error *err) FURROW_MUST_USE;
-/* The same for a URI, as far as it can be told. */
 /* Checks types, offsets and indices of a block of the caller: E_ARGUMENT. */
 furrow_status fw_block_check(const furrow_rowblock *block, furrow_error *err) FURROW_MUST_USE;
-bool fw_memory_rows_in_uri(const char *uri);
-/* All rows of a parser as one block that borrows the arrays of rows in memory, valid until it is closed; false: they
- * are not one. */
-bool fw_parser_whole(const furrow_parser *parser, furrow_rowblock *block);
 /* All rows of a reader of them as one block that borrows its arrays; false: they are not one. */
 bool fw_memory_rows_whole(const fw_block_reader *reader, furrow_rowblock *block);
 

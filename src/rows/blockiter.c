@@ -19,10 +19,10 @@
 #include "io/fileset.h"
 #include "io/input.h"
 #include "io/process_stop.h"
-#include "io/uri.h"
 #include "rows/block_reader.h"
 #include "rows/cache.h"
 #include "rows/elements.h"
+#include "rows/parser.h"
 
 struct furrow_blockiter {
   furrow_container *current;
@@ -124,21 +124,17 @@ static uint64_t columns_of(uint64_t features, uint64_t max_index) {
 }
 
 /* Hands every block of the data set to `take`. */
-static furrow_status parse_all(const char *uri, const furrow_parser_params *params,
+static furrow_status parse_all(furrow_parser *parser,
                                furrow_status (*take)(void *to, const furrow_rowblock *block, furrow_error *err),
                                void *to, furrow_parser_stats *stats, furrow_error *err) {
-  furrow_parser *parser = NULL;
-  furrow_status status = furrow_parser_open(&parser, uri, params, err);
+  furrow_status status = FURROW_OK;
   while (status == FURROW_OK && (status = furrow_parser_next(parser, err)) == FURROW_OK) {
     status = take(to, furrow_parser_value(parser), err);
     if (status == FURROW_OK) status = fw_check_stopped(err);
   }
-  if (status == FURROW_END) {
-    furrow_parser_get_stats(parser, stats);
-    status = FURROW_OK;
-  }
-  furrow_parser_close(parser);
-  return status;
+  if (status != FURROW_END) return status;
+  furrow_parser_get_stats(parser, stats);
+  return FURROW_OK;
 }
 
 static furrow_status take_into_memory(void *to, const furrow_rowblock *block, furrow_error *err) {
@@ -149,30 +145,26 @@ static furrow_status take_into_cache(void *to, const furrow_rowblock *block, fur
   return fw_cache_writer_push_block(to, block, err);
 }
 
-/* Rows in memory stay where they are. */
-static furrow_status borrow_rows(furrow_blockiter *iter, const char *uri, const furrow_parser_params *params,
-                                 furrow_error *err) {
-  FW_TRY(furrow_parser_open(&iter->owner, uri, params, err));
-  furrow_rowblock *block = &iter->borrowed;
-  iter->borrows = fw_parser_whole(iter->owner, block);
-  if (!iter->borrows) return FURROW_OK;
+static uint64_t columns_of_block(const furrow_rowblock *block) {
   const size_t begin = (size_t)block->offset[0], count = (size_t)(block->offset[block->size] - block->offset[0]);
   const char *index = block->index.any;
-  const uint64_t largest =
-      count ? fw_largest_index(index + begin * furrow_key_size(block->key_type), block->key_type, count) : 0;
-  iter->num_col = columns_of(count, largest);
-  iter->stats.rows = block->size;
-  iter->stats.features = count;
-  return FURROW_OK;
+  return columns_of(
+      count, count ? fw_largest_index(index + begin * furrow_key_size(block->key_type), block->key_type, count) : 0);
 }
 
-static furrow_status open_in_memory(furrow_blockiter *iter, const char *uri, const furrow_parser_params *params,
+static furrow_status open_in_memory(furrow_blockiter *iter, const fw_uri *uri, const furrow_parser_params *params,
                                     furrow_error *err) {
-  if (fw_memory_rows_in_uri(uri)) {
-    FW_TRY(borrow_rows(iter, uri, params, err));
-    if (iter->borrows) return FURROW_OK;
+  furrow_parser *parser = NULL;
+  FW_TRY(fw_parser_open(&parser, uri, params, err));
+  iter->borrows = fw_parser_whole(parser, &iter->borrowed);
+  if (iter->borrows) { /* rows in memory stay where they are */
+    iter->owner = parser;
+    iter->num_col = columns_of_block(&iter->borrowed);
+    furrow_parser_get_stats(parser, &iter->stats);
+    return FURROW_OK;
   }
-  furrow_status status = parse_all(uri, params, take_into_memory, iter->current, &iter->stats, err);
+  const furrow_status status = parse_all(parser, take_into_memory, iter->current, &iter->stats, err);
+  furrow_parser_close(parser);
   if (status == FURROW_OK) iter->num_col = columns_of(iter->current->features, iter->current->max_index);
   return status;
 }
@@ -236,7 +228,6 @@ static furrow_status check_source(const fw_cache_info *info, const furrow_parser
 
 /* What a cache file is built from. */
 typedef struct cache_source {
-  const char *text; /* the URI */
   const fw_uri *uri;
   const furrow_parser_params *params;
   uint64_t stamp;
@@ -258,10 +249,13 @@ static furrow_status build_cache(const cache_source *source, const char *name, s
                                  furrow_parser_stats *stats, furrow_error *err) {
   const furrow_parser_params *params = source->params;
   fw_cache_writer *writer = NULL;
+  furrow_parser *parser = NULL;
   furrow_status status =
       fw_cache_writer_open(&writer, name, params->key_type, params->value_type, source->stamp, record_bytes, err);
   if (status == FURROW_OK) fw_cache_writer_keep_existing(writer);
-  if (status == FURROW_OK) status = parse_all(source->text, params, take_into_cache, writer, stats, err);
+  if (status == FURROW_OK) status = fw_parser_open(&parser, source->uri, params, err);
+  if (status == FURROW_OK) status = parse_all(parser, take_into_cache, writer, stats, err);
+  furrow_parser_close(parser);
   if (status == FURROW_OK) {
     status = check_unchanged(source, name, "the files changed while the row cache was made from them", err);
   }
@@ -339,43 +333,37 @@ static furrow_status check_params(const furrow_parser_params *params, furrow_err
   return FURROW_OK;
 }
 
-furrow_status fw_blockiter_open(furrow_blockiter **iter, const char *uri, const furrow_parser_params *params,
+furrow_status fw_blockiter_open(furrow_blockiter **iter, const fw_uri *uri, const furrow_parser_params *params,
                                 size_t record_bytes, furrow_error *err) {
   furrow_parser_params chosen;
   furrow_parser_params_init(&chosen);
   FW_TRY(FW_PARAMS_READ(&chosen, params, furrow_parser_params, err));
   if (!chosen.format) chosen.format = "auto";
-  furrow_status status = check_params(&chosen, err);
-  if (status != FURROW_OK) return status;
-  fw_uri parsed = {0};
+  FW_TRY(check_params(&chosen, err));
   furrow_blockiter *it = NULL;
-  void *memory;
-  status = fw_uri_parse(&parsed, uri, err);
-  if (status == FURROW_OK) status = fw_alloc_zero(&memory, 1, sizeof *it, err);
-  if (status != FURROW_OK) goto done;
-  it = memory;
+  FW_TRY(fw_alloc_zero((void **)&it, 1, sizeof *it, err));
   furrow_parser_stats_init(&it->stats);
-  status = furrow_container_create(&it->current, chosen.key_type, chosen.value_type, err);
-  if (status != FURROW_OK) goto done;
-  if (parsed.cachefile) {
-    cache_source source = {.text = uri, .uri = &parsed, .params = &chosen};
+  furrow_status status = furrow_container_create(&it->current, chosen.key_type, chosen.value_type, err);
+  if (status == FURROW_OK && uri->cachefile) {
+    cache_source source = {.uri = uri, .params = &chosen};
     status = open_cached(it, &source, record_bytes, err);
-  } else {
+  } else if (status == FURROW_OK) {
     status = open_in_memory(it, uri, &chosen, err);
   }
-  if (status == FURROW_OK) {
+  if (status == FURROW_OK)
     *iter = it;
-    it = NULL;
-  }
-done:
-  furrow_blockiter_close(it);
-  fw_uri_clear(&parsed);
+  else
+    furrow_blockiter_close(it);
   return status;
 }
 
 furrow_status furrow_blockiter_open(furrow_blockiter **iter, const char *uri, const furrow_parser_params *params,
                                     furrow_error *err) {
-  return fw_blockiter_open(iter, uri, params, 0, err);
+  fw_uri parsed = {0};
+  FW_TRY(fw_uri_parse(&parsed, uri, err));
+  const furrow_status status = fw_blockiter_open(iter, &parsed, params, 0, err);
+  fw_uri_clear(&parsed);
+  return status;
 }
 
 void furrow_blockiter_close(furrow_blockiter *iter) {

@@ -7,7 +7,6 @@
 #include "base/params.h"
 #include "base/sort.h"
 #include "io/file_system.h"
-#include "io/uri.h"
 #include "rows/block_reader.h"
 #include "rows/elements.h"
 
@@ -103,15 +102,6 @@ furrow_status fw_memory_rows_named(char *const *paths, size_t npaths, bool *name
   *named = count > 0;
   if (count == 0 || count == npaths) return FURROW_OK;
   return fw_fail(err, FURROW_E_ARGUMENT, "rows in memory and files are not read together");
-}
-
-bool fw_memory_rows_in_uri(const char *uri) {
-  fw_uri parsed = {0};
-  bool named = false;
-  if (strncmp(uri, "memory://", 9) != 0 || fw_uri_parse(&parsed, uri, NULL) != FURROW_OK) return false;
-  const furrow_status status = fw_memory_rows_named(parsed.paths, parsed.npaths, &named, NULL);
-  fw_uri_clear(&parsed);
-  return status == FURROW_OK && named;
 }
 
 /* ---- Reading -------------------------------------------------------------------------------------------- */

@@ -4,6 +4,8 @@
  * the slot of that number; the caller takes the slots in order. So the blocks and their order are the same for any
  * number of threads, reading overlaps parsing, memory is that of the slots, and the block that the caller holds is the
  * container that a thread filled. */
+#include "rows/parser.h"
+
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +14,6 @@
 #include "base/mem.h"
 #include "base/params.h"
 #include "base/pool.h"
-#include "io/uri.h"
 #include "kern/text/tokenizer.h"
 #include "rows/block_reader.h"
 #include "rows/format.h"
@@ -43,15 +44,19 @@ typedef enum base_state { BASE_KNOWN, BASE_TO_BE_FOUND } base_state;
 
 struct furrow_parser {
   furrow_parser_params params;
-  char *uri_text;
   fw_uri uri;
   fw_fileset set;
-  fw_split *split;         /* NULL: rows come from a reader */
+  fw_split *split; /* NULL: not opened yet, or rows come from a reader */
+  char *head;      /* the first bytes, until rows are read; NULL: not read yet */
+  size_t head_size, head_file;
+  bool head_whole;
   fw_block_reader *reader; /* NULL: rows are parsed */
   fw_format format;
   furrow_args *args;
   void *state; /* of the format */
   char reason[128];
+  bool named;         /* the caller names the format */
+  bool by_content;    /* it was found in the first bytes */
   fw_sniffed sniffed; /* what the data looks like */
   base_state base_state;
   uint32_t base;
@@ -117,22 +122,27 @@ static bool has_csv_argument(const fw_uri *uri, char *reason, size_t size) {
   return false;
 }
 
+/* The format that the caller names. */
+static furrow_status use_format(furrow_parser *p, const char *name, furrow_error *err) {
+  const char *argument = fw_uri_arg_value(&p->uri, "format");
+  if (p->format.public.name && strcmp(p->format.public.name, name) == 0) return FURROW_OK;
+  snprintf(p->reason, sizeof p->reason, "given");
+  if (argument && strcmp(argument, "auto") != 0 && strcmp(argument, name) != 0)
+    return fw_fail(err, FURROW_E_ARGUMENT, "the URI says format=%s, the caller says %s", argument, name);
+  return fw_format_find(name, &p->format, err);
+}
+
 /* The format by name or by the URI's arguments; none of them: it is to be found by the look of the data. */
 static furrow_status choose_by_name(furrow_parser *p, furrow_error *err) {
-  const char *name = p->params.format;
   const char *argument = fw_uri_arg_value(&p->uri, "format");
-  snprintf(p->reason, sizeof p->reason, "given");
-  if (strcmp(name, "auto") == 0 && argument && strcmp(argument, "auto") != 0) {
-    name = argument;
+  if (p->named) return use_format(p, p->params.format, err);
+  if (argument && strcmp(argument, "auto") != 0)
     snprintf(p->reason, sizeof p->reason, "argument format=%s", argument);
-  } else if (strcmp(name, "auto") == 0 && has_csv_argument(&p->uri, p->reason, sizeof p->reason)) {
-    name = "csv";
-  } else if (strcmp(name, "auto") == 0) {
+  else if (has_csv_argument(&p->uri, p->reason, sizeof p->reason))
+    argument = "csv";
+  else
     return FURROW_OK;
-  } else if (argument && strcmp(argument, "auto") != 0 && strcmp(argument, name) != 0) {
-    return fw_fail(err, FURROW_E_ARGUMENT, "the URI says format=%s, the caller says %s", argument, name);
-  }
-  return fw_format_find(name, &p->format, err);
+  return fw_format_find(argument, &p->format, err);
 }
 
 static furrow_status choose_format(furrow_parser *p, furrow_error *err) {
@@ -144,25 +154,21 @@ static furrow_status choose_format(furrow_parser *p, furrow_error *err) {
   return FURROW_OK;
 }
 
-/* A caller that names the format csv gets dmlc-core's delimiter for text without a header. */
 static furrow_status begin_format(furrow_parser *p, furrow_error *err) {
-  const bool named = strcmp(p->params.format, "auto") != 0;
-  if (!named && strcmp(p->format.public.name, "csv") == 0) FW_TRY(fw_uri_add_arg(&p->uri, "delimiter", "auto", err));
   FW_TRY(fw_args_create(&p->args, &p->format.public, &p->uri, err));
   const furrow_status status = p->format.public.open ? p->format.public.open(p->args, &p->state, err) : FURROW_OK;
   p->format_open = status == FURROW_OK;
   return status;
 }
 
-static furrow_status open_format(furrow_parser *p, const char *head, size_t size, bool whole, furrow_error *err) {
-  furrow_status status = begin_format(p, err);
-  if (status == FURROW_OK && p->format.look) status = p->format.look(p->state, head, size, whole, err);
-  if (status != FURROW_OK || !p->format.set_base) return status;
-  int64_t mode = furrow_args_int(p->args, "indexing_mode");
-  p->base = mode > 0;
-  p->format.set_base(p->state, p->base);
-  if (mode < 0) p->base_state = BASE_TO_BE_FOUND;
-  return FURROW_OK;
+static void end_format(furrow_parser *p) {
+  fw_block_reader_close(p->reader);
+  if (p->format_open && p->format.public.close) p->format.public.close(p->state);
+  fw_args_free(p->args);
+  p->reader = NULL;
+  p->args = NULL;
+  p->state = NULL;
+  p->format_open = false;
 }
 
 static bool is_of_records(const furrow_rows_format *format) {
@@ -192,45 +198,91 @@ static furrow_status set_records(furrow_parser *p, furrow_error *err) {
   return FURROW_OK;
 }
 
-/* Looks at the first bytes: are they text, in which format, what does the format want to know from them? */
-static furrow_status look_at_head(furrow_parser *p, furrow_error *err) {
+/* Opens the data and reads its first bytes, once. */
+static furrow_status read_head(furrow_parser *p, furrow_error *err) {
+  const furrow_parser_params *given = &p->params;
   void *head = NULL;
-  size_t got = 0;
-  size_t file = 0;
-  bool whole = true;
-  furrow_status status = fw_alloc(&head, MOST_HEAD_BYTES, 1, err);
-  if (status == FURROW_OK) status = fw_split_head(p->split, head, MOST_HEAD_BYTES, &got, &file, &whole, err);
-  if (status == FURROW_OK && !is_of_records(&p->format.public)) {
-    status = fw_sniff_text(head, got, err);
-    if (status != FURROW_OK) fw_error_set_file(err, p->set.files[file].path);
-  }
-  const bool given = p->format.public.name != NULL;
-  if (status == FURROW_OK && !is_of_records(&p->format.public))
-    p->sniffed = fw_sniff_format(head, got, whole, given ? 20 : 1000);
-  if (status == FURROW_OK && !given) {
-    snprintf(p->reason, sizeof p->reason, "content: %s", p->sniffed.why);
-    status = fw_format_find(p->sniffed.format, &p->format, err);
-  }
-  if (status == FURROW_OK) {
-    status = open_format(p, head, got, whole, err);
-    size_t skip = 0;
-    if (status == FURROW_OK && p->format.skip_head && got > 0)
-      status = p->format.skip_head(p->state, head, got, &skip, err);
-    p->pipe_rows_begin = skip;
-    if (status == FURROW_E_FORMAT || status == FURROW_E_PARSE) fw_error_set_file(err, p->set.files[file].path);
-  }
-  fw_free(head);
+  if (p->head) return FURROW_OK;
+  if (!p->split)
+    FW_TRY(
+        fw_split_open(&p->split, &p->set, given->part, given->nparts, given->chunk_bytes, given->max_line_bytes, err));
+  FW_TRY(fw_alloc(&head, MOST_HEAD_BYTES, 1, err));
+  const furrow_status status =
+      fw_split_head(p->split, head, MOST_HEAD_BYTES, &p->head_size, &p->head_file, &p->head_whole, err);
+  if (status == FURROW_OK)
+    p->head = head;
+  else
+    fw_free(head);
   return status;
+}
+
+/* Are the first bytes text, and in which format, as up to `most` lines tell? */
+static furrow_status sniff_head(furrow_parser *p, size_t most, furrow_error *err) {
+  FW_TRY(read_head(p, err));
+  if (is_of_records(&p->format.public)) return FURROW_OK;
+  const furrow_status status = fw_sniff_text(p->head, p->head_size, err);
+  if (status == FURROW_OK)
+    p->sniffed = fw_sniff_format(p->head, p->head_size, p->head_whole, most);
+  else
+    fw_error_set_file(err, p->set.files[p->head_file].path);
+  return status;
+}
+
+furrow_status fw_parser_find_format(furrow_parser *p, const char **name, furrow_error *err) {
+  if (!p->format.public.name) {
+    FW_TRY(sniff_head(p, 1000, err));
+    snprintf(p->reason, sizeof p->reason, "content: %s", p->sniffed.why);
+    FW_TRY(fw_format_find(p->sniffed.format, &p->format, err));
+    p->by_content = true;
+  }
+  *name = p->format.public.name;
+  return FURROW_OK;
+}
+
+furrow_status fw_parser_looks_like_dummy(furrow_parser *p, bool *dummy, furrow_error *err) {
+  FW_TRY(sniff_head(p, 1000, err));
+  *dummy = strcmp(p->sniffed.format, fw_format_dummy.public.name) == 0;
+  return FURROW_OK;
+}
+
+/* What the format wants to know from the first bytes. */
+static furrow_status show_head(furrow_parser *p, furrow_error *err) {
+  size_t skip = 0;
+  if (p->format.look) FW_TRY(p->format.look(p->state, p->head, p->head_size, p->head_whole, err));
+  if (p->format.skip_head && p->head_size > 0) FW_TRY(p->format.skip_head(p->state, p->head, p->head_size, &skip, err));
+  p->pipe_rows_begin = skip;
+  return FURROW_OK;
+}
+
+static furrow_status begin_text(furrow_parser *p, furrow_error *err) {
+  if (!p->by_content) FW_TRY(sniff_head(p, 20, err));
+  furrow_status status = begin_format(p, err);
+  if (status == FURROW_OK) status = show_head(p, err);
+  if (status == FURROW_E_FORMAT || status == FURROW_E_PARSE) fw_error_set_file(err, p->set.files[p->head_file].path);
+  FW_TRY(status);
+  if (p->format.set_base) {
+    const int64_t mode = furrow_args_int(p->args, "indexing_mode");
+    fw_parser_set_base(p, mode > 0);
+    if (mode < 0) p->base_state = BASE_TO_BE_FOUND;
+  }
+  FW_TRY(set_records(p, err));
+  if (p->params.whole_chunks) fw_split_align(p->split);
+  return FURROW_OK;
+}
+
+static void drop_slots(furrow_parser *p) {
+  for (size_t i = 0; i < p->nslots; i++) fw_chunk_clear(&p->slots[i].chunk);
+  fw_free(p->slots);
+  p->slots = NULL;
+  p->nslots = p->free_slots = 0;
 }
 
 /* One slot is with the caller, one is ready for it, one per thread is being filled, and one more per thread can be
  * while the caller fills one itself and takes none. */
 static furrow_status make_slots(furrow_parser *p, furrow_error *err) {
-  size_t count = p->params.threads == 1 ? 1 : 2 * p->params.threads + 2;
-  void *memory;
-  furrow_status status = fw_alloc_zero(&memory, count, sizeof(slot), err);
-  if (status != FURROW_OK) return status;
-  p->slots = memory;
+  const size_t count = p->params.threads == 1 ? 1 : 2 * p->params.threads + 2;
+  FW_TRY(fw_alloc_zero((void **)&p->slots, count, sizeof *p->slots, err));
+  furrow_status status = FURROW_OK;
   p->nslots = p->free_slots = count;
   for (size_t i = 0; i < count && status == FURROW_OK; i++) {
     fw_chunk *chunk = &p->slots[i].chunk;
@@ -240,17 +292,8 @@ static furrow_status make_slots(furrow_parser *p, furrow_error *err) {
     chunk->record_size = p->record_size;
     status = furrow_container_create(&chunk->out, p->params.key_type, p->params.value_type, err);
   }
+  if (status != FURROW_OK) drop_slots(p);
   return status;
-}
-
-static furrow_status open_files(furrow_parser *p, furrow_error *err) {
-  const furrow_parser_params *given = &p->params;
-  FW_TRY(fw_fileset_open(&p->set, p->uri.paths, p->uri.npaths, err));
-  FW_TRY(fw_split_open(&p->split, &p->set, given->part, given->nparts, given->chunk_bytes, given->max_line_bytes, err));
-  FW_TRY(look_at_head(p, err));
-  FW_TRY(set_records(p, err));
-  if (given->whole_chunks) fw_split_align(p->split);
-  return make_slots(p, err);
 }
 
 static furrow_status open_reader(furrow_parser *p, furrow_error *err) {
@@ -268,30 +311,70 @@ static furrow_status open_reader(furrow_parser *p, furrow_error *err) {
   return fw_block_reader_open(&p->reader, &p->format.public, p->state, &request, err);
 }
 
-furrow_status furrow_parser_open(furrow_parser **parser, const char *uri, const furrow_parser_params *params,
-                                 furrow_error *err) {
+static furrow_status begin(furrow_parser *p, furrow_error *err) {
+  return p->format.public.open_rows ? open_reader(p, err) : begin_text(p, err);
+}
+
+furrow_status fw_parser_begin(furrow_parser *p, const char *format, const fw_uri *uri, furrow_error *err) {
+  fw_uri copy = {0};
+  FW_TRY(fw_uri_copy(&copy, uri, err));
+  end_format(p);
+  fw_uri_clear(&p->uri);
+  p->uri = copy;
+  p->by_content = false;
+  FW_TRY(use_format(p, format, err));
+  return begin(p, err);
+}
+
+furrow_status fw_parser_open_files(furrow_parser **parser, const fw_uri *uri, const furrow_parser_params *params,
+                                   furrow_error *err) {
   furrow_parser_params given;
   furrow_parser_params_init(&given);
   FW_TRY(FW_PARAMS_READ(&given, params, furrow_parser_params, err));
-  furrow_status status = check_params(&given, err);
-  void *memory;
-  if (status == FURROW_OK) status = fw_alloc_zero(&memory, 1, sizeof(furrow_parser), err);
-  if (status != FURROW_OK) return status;
-  furrow_parser *p = memory;
+  FW_TRY(check_params(&given, err));
+  furrow_parser *p = NULL;
+  FW_TRY(fw_alloc_zero((void **)&p, 1, sizeof *p, err));
   p->params = given;
+  p->named = strcmp(given.format, "auto") != 0;
   pthread_mutex_init(&p->lock, NULL);
   pthread_mutex_init(&p->source, NULL);
   pthread_cond_init(&p->slot_freed, NULL);
   pthread_cond_init(&p->slot_ready, NULL);
-  status = fw_strndup(&p->uri_text, uri, strlen(uri), err);
-  if (status == FURROW_OK) status = fw_uri_parse(&p->uri, uri, err);
+  furrow_status status = fw_uri_copy(&p->uri, uri, err);
   if (status == FURROW_OK) status = choose_format(p, err);
-  if (status == FURROW_OK) status = p->format.public.open_rows ? open_reader(p, err) : open_files(p, err);
   p->params.format = NULL; /* the caller's string */
+  if (status == FURROW_OK && !p->format.public.open_rows)
+    status = fw_fileset_open(&p->set, p->uri.paths, p->uri.npaths, err);
   if (status == FURROW_OK)
     *parser = p;
   else
     furrow_parser_close(p);
+  return status;
+}
+
+furrow_status fw_parser_open(furrow_parser **parser, const fw_uri *uri, const furrow_parser_params *params,
+                             furrow_error *err) {
+  furrow_parser *p = NULL;
+  const char *format = NULL;
+  FW_TRY(fw_parser_open_files(&p, uri, params, err));
+  furrow_status status = fw_parser_find_format(p, &format, err);
+  /* A caller that names the format csv gets dmlc-core's delimiter for text without a header. */
+  if (status == FURROW_OK && !p->named && strcmp(format, "csv") == 0)
+    status = fw_uri_add_arg(&p->uri, "delimiter", "auto", err);
+  if (status == FURROW_OK) status = begin(p, err);
+  if (status == FURROW_OK)
+    *parser = p;
+  else
+    furrow_parser_close(p);
+  return status;
+}
+
+furrow_status furrow_parser_open(furrow_parser **parser, const char *uri, const furrow_parser_params *params,
+                                 furrow_error *err) {
+  fw_uri parsed = {0};
+  FW_TRY(fw_uri_parse(&parsed, uri, err));
+  const furrow_status status = fw_parser_open(parser, &parsed, params, err);
+  fw_uri_clear(&parsed);
   return status;
 }
 
@@ -448,16 +531,13 @@ void furrow_parser_close(furrow_parser *p) {
   if (!p) return;
   stop_threads(p);
   fw_pool_free(p->pool);
-  for (size_t i = 0; i < p->nslots; i++) fw_chunk_clear(&p->slots[i].chunk);
+  drop_slots(p);
   clear_workspace(&p->own);
-  fw_free(p->slots);
-  fw_block_reader_close(p->reader);
-  if (p->format_open && p->format.public.close) p->format.public.close(p->state);
-  fw_args_free(p->args);
+  end_format(p);
   fw_split_close(p->split);
   fw_fileset_clear(&p->set);
   fw_uri_clear(&p->uri);
-  fw_free(p->uri_text);
+  fw_free(p->head);
   pthread_cond_destroy(&p->slot_ready);
   pthread_cond_destroy(&p->slot_freed);
   pthread_mutex_destroy(&p->source);
@@ -563,8 +643,6 @@ static void give_back(furrow_parser *p, slot *s) {
   pthread_mutex_unlock(&p->lock);
 }
 
-static furrow_status find_base(furrow_parser *p, furrow_error *err);
-
 static furrow_status finish(furrow_parser *p, furrow_status status, const furrow_error *error) {
   p->final = status;
   if (error) p->final_error = *error;
@@ -581,8 +659,10 @@ static furrow_status advance_reader(furrow_parser *p, furrow_error *err) {
 
 static furrow_status advance(furrow_parser *p, furrow_error *err) {
   if (p->reader) return advance_reader(p, err);
-  furrow_status status = FURROW_OK;
-  if (p->base_state == BASE_TO_BE_FOUND) status = find_base(p, err);
+  furrow_status status = p->slots ? FURROW_OK : make_slots(p, err);
+  fw_free(p->head);
+  p->head = NULL;
+  if (status == FURROW_OK && p->base_state == BASE_TO_BE_FOUND) status = fw_parser_find_base(p, err);
   if (status == FURROW_OK) status = start(p, err);
   while (status == FURROW_OK) {
     slot *s = take_slot(p);
@@ -667,29 +747,60 @@ static bool has_zero(const furrow_rowblock *block) {
                          (block->field.any && smallest(block->field, block->key_type, begin, end) == 0));
 }
 
-/* Reads all parts once: the base is 1 if there are features and no index (nor field) is 0. */
-static furrow_status find_base(furrow_parser *p, furrow_error *err) {
-  for (size_t i = 0; i < p->set.nfiles; i++)
-    if (p->set.files[i].kind == FW_FILE_PIPE)
-      return fw_fail(err, FURROW_E_ARGUMENT, "indexing_mode=-1 has to read the data twice, and a pipe is read once");
-  furrow_parser *scan = NULL;
+uint32_t fw_index_base(const fw_base_signs *signs) {
+  return signs->features > 0 && signs->zeros == 0;
+}
+
+furrow_status fw_parser_find_signs(furrow_parser *p, fw_base_signs *signs, furrow_error *err) {
+  const base_state before = p->base_state;
+  furrow_status status = FURROW_OK;
+  p->base_state = BASE_KNOWN;
+  while (signs->zeros == 0 && (status = furrow_parser_next(p, err)) == FURROW_OK)
+    signs->zeros = has_zero(furrow_parser_value(p));
+  signs->features = p->stats.features > 0;
+  p->base_state = before;
+  return status == FURROW_OK || status == FURROW_END ? furrow_parser_rewind(p, err) : status;
+}
+
+/* The signs of all parts: a part alone does not know. */
+static furrow_status find_all_signs(furrow_parser *p, fw_base_signs *signs, furrow_error *err) {
+  if (p->params.nparts == 1) return fw_parser_find_signs(p, signs, err);
+  furrow_parser *all = NULL;
   furrow_parser_params params = p->params;
   params.part = 0;
   params.nparts = 1;
   params.format = p->format.public.name;
-  furrow_status status = furrow_parser_open(&scan, p->uri_text, &params, err);
-  if (status != FURROW_OK) return status;
-  scan->base_state = BASE_KNOWN;
-  bool zero = false;
-  while (!zero && (status = furrow_parser_next(scan, err)) == FURROW_OK) zero = has_zero(furrow_parser_value(scan));
-  if (status == FURROW_END) status = FURROW_OK;
-  if (status == FURROW_OK) {
-    p->base = !zero && scan->stats.features > 0;
-    p->format.set_base(p->state, p->base);
-    p->base_state = BASE_KNOWN;
-  }
-  furrow_parser_close(scan);
+  FW_TRY(fw_parser_open(&all, &p->uri, &params, err));
+  const furrow_status status = fw_parser_find_signs(all, signs, err);
+  furrow_parser_close(all);
   return status;
+}
+
+furrow_status fw_parser_reads_once(furrow_parser *p, bool *once, furrow_error *err) {
+  /* Whether a reader's paths are files is the reader's affair. */
+  if (p->format.public.open_rows && p->set.nfiles == 0 &&
+      fw_fileset_open(&p->set, p->uri.paths, p->uri.npaths, err) == FURROW_E_MEMORY)
+    return FURROW_E_MEMORY;
+  *once = false;
+  for (size_t i = 0; i < p->set.nfiles; i++) *once |= p->set.files[i].kind == FW_FILE_PIPE;
+  return FURROW_OK;
+}
+
+furrow_status fw_parser_find_base(furrow_parser *p, furrow_error *err) {
+  fw_base_signs signs = {0};
+  bool once = false;
+  FW_TRY(fw_parser_reads_once(p, &once, err));
+  if (once)
+    return fw_fail(err, FURROW_E_ARGUMENT, "indexing_mode=-1 has to read the data twice, and a pipe is read once");
+  FW_TRY(find_all_signs(p, &signs, err));
+  fw_parser_set_base(p, fw_index_base(&signs));
+  return FURROW_OK;
+}
+
+void fw_parser_set_base(furrow_parser *p, uint32_t base) {
+  p->base = base;
+  p->base_state = BASE_KNOWN;
+  p->format.set_base(p->state, base);
 }
 
 /* ---- What is known -------------------------------------------------------------------------------------- */
@@ -757,6 +868,9 @@ int64_t furrow_parser_weight_column(const furrow_parser *p) {
   return column == SIZE_MAX ? -1 : (int64_t)column;
 }
 
-bool fw_parser_whole(const furrow_parser *p, furrow_rowblock *block) {
-  return p->reader && fw_memory_rows_whole(p->reader, block);
+bool fw_parser_whole(furrow_parser *p, furrow_rowblock *block) {
+  if (!p->reader || !fw_memory_rows_whole(p->reader, block)) return false;
+  p->stats.rows = block->size;
+  p->stats.features = block->offset[block->size] - block->offset[0];
+  return true;
 }

@@ -5,8 +5,8 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/sort.h"
+#include "learn/conf/class_weights.h"
 #include "learn/conf/conf_data.h"
-#include "learn/data/class_weights.h"
 
 /* A plan and what it holds: one allocation to free. */
 typedef struct plan_memory {

@@ -10,7 +10,6 @@
 #include "base/mem.h"
 #include "base/sort.h"
 #include "io/digest.h"
-#include "learn/data/samples.h"
 
 /* The values of one feature, in the rows that list it. */
 typedef struct feature_facts {
@@ -160,17 +159,21 @@ static void add_in_order(fw_data_facts *facts, const furrow_row *row) {
   add_digest(facts, row);
 }
 
-/* All but the values of features. */
-static void add_row(fw_data_facts *facts, const furrow_row *row) {
-  add_in_order(facts, row);
-  add_shape(facts, row);
+/* All but the values of features: what depends on the rows before them, and what does not. */
+static void add_rows(fw_data_facts *facts, const furrow_rowblock *block, bool in_order, bool shape) {
+  for (size_t i = 0; i < block->size; i++) {
+    const furrow_row row = furrow_rowblock_row(block, i);
+    if (in_order) add_in_order(facts, &row);
+    if (shape) add_shape(facts, &row);
+  }
 }
 
 furrow_status fw_data_facts_add(fw_data_facts *facts, const furrow_rowblock *block, furrow_error *err) {
   value_pass values = {.features = facts->features, .row = facts->rows, .parts = 1};
   for (size_t i = 0; i < block->size; i++) {
     const furrow_row row = furrow_rowblock_row(block, i);
-    add_row(facts, &row);
+    add_in_order(facts, &row);
+    add_shape(facts, &row);
     if (facts->features) FW_TRY(add_features(&values, &row, err));
   }
   return FURROW_OK;
@@ -178,22 +181,8 @@ furrow_status fw_data_facts_add(fw_data_facts *facts, const furrow_rowblock *blo
 
 /* ---- Samples, of one process ---- */
 
-typedef furrow_status (*block_taker)(void *user, const furrow_rowblock *block, furrow_error *err);
-
 static furrow_status take_facts(void *user, const furrow_rowblock *block, furrow_error *err) {
   return fw_data_facts_add(user, block, err);
-}
-
-/* Calls take for the rows of this rank. */
-static furrow_status visit_blocks(const fw_samples *samples, block_taker take, void *user, furrow_error *err) {
-  fw_sample_pass *pass = NULL;
-  const furrow_rowblock *block = fw_samples_block(samples);
-  if (block) return take(user, block, err);
-  furrow_status status = fw_sample_pass_open(&pass, samples, err);
-  while (status == FURROW_OK && (status = fw_sample_pass_next(pass, &block, err)) == FURROW_OK)
-    status = take(user, block, err);
-  fw_sample_pass_close(pass);
-  return status == FURROW_END ? FURROW_OK : status;
 }
 
 /* ---- Samples, of many ----
@@ -205,10 +194,7 @@ static furrow_status visit_blocks(const fw_samples *samples, block_taker take, v
 
 static furrow_status take_rows(void *user, const furrow_rowblock *block, furrow_error *err) {
   (void)err;
-  for (size_t i = 0; i < block->size; i++) {
-    const furrow_row row = furrow_rowblock_row(block, i);
-    add_row(user, &row);
-  }
+  add_rows(user, block, true, true);
   return FURROW_OK;
 }
 
@@ -220,20 +206,10 @@ static furrow_status take_values(void *user, const furrow_rowblock *block, furro
   return FURROW_OK;
 }
 
-static void take_order(fw_data_facts *facts, const furrow_rowblock *block) {
-  for (size_t i = 0; i < block->size; i++) {
-    const furrow_row row = furrow_rowblock_row(block, i);
-    add_in_order(facts, &row);
-  }
-}
-
 /* The lengths, features and fields of the rows of all ranks. */
 static furrow_status share_shape(fw_data_facts *facts, const furrow_comm *comm, const furrow_rowblock *block,
                                  furrow_error *err) {
-  for (size_t i = 0; i < block->size; i++) {
-    const furrow_row row = furrow_rowblock_row(block, i);
-    add_shape(facts, &row);
-  }
+  add_rows(facts, block, false, true);
   uint64_t most[] = {facts->longest, ~(uint64_t)facts->shortest, facts->fields, facts->end};
   FW_TRY(fw_comm_max_u64(comm, most, sizeof most / sizeof *most, err));
   facts->longest = (size_t)most[0];
@@ -244,14 +220,14 @@ static furrow_status share_shape(fw_data_facts *facts, const furrow_comm *comm, 
 }
 
 /* All but the facts of features. */
-static furrow_status add_by_rank(fw_data_facts *facts, const fw_samples *samples, furrow_error *err) {
+static furrow_status add_by_rank(fw_data_facts *facts, fw_samples *samples, furrow_error *err) {
   const furrow_comm *comm = fw_samples_comm(samples);
   const furrow_rowblock *block = fw_samples_block(samples); /* NULL: rows are streamed, once */
   if (block) FW_TRY(share_shape(facts, comm, block, err));
   for (unsigned r = 0; r < comm->ranks; r++) {
     furrow_status status = FURROW_OK;
-    if (r == comm->rank && block) take_order(facts, block);
-    if (r == comm->rank && !block) status = visit_blocks(samples, take_rows, facts, err);
+    if (r == comm->rank && block) add_rows(facts, block, true, false);
+    if (r == comm->rank && !block) status = fw_samples_visit(samples, take_rows, facts, err);
     FW_TRY(fw_comm_share_status(comm, status, err));
     FW_TRY(comm->broadcast(comm, facts, offsetof(fw_data_facts, features), r, err));
   }
@@ -287,12 +263,12 @@ static furrow_status get_features(const fw_features *features, fw_buffer *to, fu
 }
 
 /* Adds this rank's rows to the facts of a class that came from the rank before. */
-static furrow_status add_class(const fw_samples *samples, value_pass pass, const void *came, size_t bytes,
-                               fw_buffer *to, furrow_error *err) {
+static furrow_status add_class(fw_samples *samples, value_pass pass, const void *came, size_t bytes, fw_buffer *to,
+                               furrow_error *err) {
   const fw_features_params params = {.bytes = sizeof(feature_facts), .first = clear_record};
   furrow_status status = fw_features_create(&pass.features, &params, err);
   if (status == FURROW_OK) status = put_features(pass.features, came, bytes, err);
-  if (status == FURROW_OK) status = visit_blocks(samples, take_values, &pass, err);
+  if (status == FURROW_OK) status = fw_samples_visit(samples, take_values, &pass, err);
   if (status == FURROW_OK) status = get_features(pass.features, to, err);
   fw_features_free(pass.features);
   return status;
@@ -325,7 +301,7 @@ static furrow_status give_to_all(fw_data_facts *facts, const furrow_comm *comm, 
   return fw_comm_all_ok(comm, status, err);
 }
 
-static furrow_status add_values(fw_data_facts *facts, const fw_samples *samples, furrow_error *err) {
+static furrow_status add_values(fw_data_facts *facts, fw_samples *samples, furrow_error *err) {
   const furrow_comm *comm = fw_samples_comm(samples);
   const unsigned classes = fw_samples_block(samples) ? comm->ranks : 1; /* streamed rows are read once */
   const bool last = comm->rank + 1 == comm->ranks;
@@ -350,13 +326,13 @@ static furrow_status add_values(fw_data_facts *facts, const fw_samples *samples,
   return status;
 }
 
-furrow_status fw_data_facts_read(fw_data_facts *facts, const fw_samples *samples, bool values, furrow_error *err) {
+furrow_status fw_data_facts_read(fw_data_facts *facts, fw_samples *samples, bool values, furrow_error *err) {
   const furrow_comm *comm = fw_samples_comm(samples);
   const furrow_rowblock *all = fw_samples_block(samples);
   uint64_t some = values && (!all || fw_block_has_values(all));
   FW_TRY(fw_comm_max_u64(comm, &some, 1, err));
   FW_TRY(fw_comm_all_ok(comm, fw_data_facts_init(facts, some, err), err));
-  if (comm->ranks == 1) return visit_blocks(samples, take_facts, facts, err);
+  if (comm->ranks == 1) return fw_samples_visit(samples, take_facts, facts, err);
   FW_TRY(add_by_rank(facts, samples, err));
   return facts->features ? add_values(facts, samples, err) : FURROW_OK;
 }

@@ -5,8 +5,9 @@
 
 #include "furrow/rows.h"
 #include "learn/data/epoch_rows.h"
+#include "learn/data/samples.h"
 #include "learn/data/scaling.h"
-#include "learn/parameters/features.h"
+#include "learn/data/features.h"
 
 #define FW_CLASSES_MAX 1000 /* different labels that are counted */
 
@@ -37,7 +38,7 @@ furrow_status fw_data_facts_add(fw_data_facts *facts, const furrow_rowblock *blo
 
 /* The facts of samples, those of the rows of all ranks, as one process has them to the last bit. `values`: as above,
  * where some value is not 1. To be cleared after a failure, too. */
-furrow_status fw_data_facts_read(fw_data_facts *facts, const fw_samples *samples, bool values,
+furrow_status fw_data_facts_read(fw_data_facts *facts, fw_samples *samples, bool values,
                                  furrow_error *err) FURROW_MUST_USE;
 
 /* Features that most rows list, but not all, as columns of csv data with empty cells: how many there are, the one that

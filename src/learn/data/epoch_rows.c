@@ -8,8 +8,6 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "learn/data/samples.h"
-#include "learn/net/batch_slot.h"
 
 /* Streamed rows are shuffled among so many (and those of the block that fills it up). */
 enum { WINDOW_ROWS = 1 << 16 };
@@ -83,26 +81,22 @@ static bool takes_all(const fw_epoch_rows *epoch_rows) {
 
 /* ---- Counts --------------------------------------------------------------------------------------------- */
 
-static void count_block(fw_epoch_rows *epoch_rows, const furrow_rowblock *block, uint64_t first_row) {
+typedef struct row_counter {
+  fw_epoch_rows *epoch_rows;
+  uint64_t next_row;
+} row_counter;
+
+static furrow_status count_block(void *user, const furrow_rowblock *block, furrow_error *err) {
+  row_counter *counter = user;
+  fw_epoch_rows *epoch_rows = counter->epoch_rows;
+  (void)err;
   for (size_t i = 0; i < block->size; i++) {
-    if (!is_in_subset(epoch_rows, first_row + i)) continue;
+    if (!is_in_subset(epoch_rows, counter->next_row++)) continue;
     const furrow_row row = furrow_rowblock_row(block, i);
     epoch_rows->rows++;
     epoch_rows->positives += fw_label_of(epoch_rows->data, &row) > 0;
   }
-}
-
-static furrow_status count_pass(fw_epoch_rows *epoch_rows, furrow_error *err) {
-  fw_sample_pass *pass = NULL;
-  const furrow_rowblock *block;
-  uint64_t first_row = fw_samples_first_row(epoch_rows->samples);
-  furrow_status status = fw_sample_pass_open(&pass, epoch_rows->samples, err);
-  while (status == FURROW_OK && (status = fw_sample_pass_next(pass, &block, err)) == FURROW_OK) {
-    count_block(epoch_rows, block, first_row);
-    first_row += block->size;
-  }
-  fw_sample_pass_close(pass);
-  return status == FURROW_END ? FURROW_OK : status;
+  return FURROW_OK;
 }
 
 /* The surplus of one class is left out: positives / negatives become the ratio. */
@@ -130,14 +124,9 @@ static furrow_status add_counts(fw_epoch_rows *epoch_rows, furrow_status status,
 
 static furrow_status count_rows(fw_epoch_rows *epoch_rows, furrow_error *err) {
   if (epoch_rows->counted) return FURROW_OK;
-  const furrow_rowblock *all = fw_samples_block(epoch_rows->samples);
-  furrow_status status = FURROW_OK;
+  row_counter counter = {epoch_rows, fw_samples_first_row(epoch_rows->samples)};
   epoch_rows->rows = epoch_rows->positives = 0;
-  if (all) {
-    count_block(epoch_rows, all, fw_samples_first_row(epoch_rows->samples));
-  } else {
-    status = count_pass(epoch_rows, err);
-  }
+  furrow_status status = fw_samples_visit(epoch_rows->samples, count_block, &counter, err);
   status = add_counts(epoch_rows, status, err);
   epoch_rows->counted = status == FURROW_OK;
   if (epoch_rows->counted && epoch_rows->params.posneg_ratio > 0) set_chances(epoch_rows);
@@ -145,9 +134,9 @@ static furrow_status count_rows(fw_epoch_rows *epoch_rows, furrow_error *err) {
 }
 
 furrow_status fw_epoch_rows_count(fw_epoch_rows *epoch_rows, uint64_t *rows, furrow_error *err) {
-  furrow_status status = count_rows(epoch_rows, err);
-  if (status == FURROW_OK) *rows = epoch_rows->rows;
-  return status;
+  FW_TRY(count_rows(epoch_rows, err));
+  *rows = epoch_rows->rows;
+  return FURROW_OK;
 }
 
 uint64_t fw_epoch_rows_known_rows(const fw_epoch_rows *epoch_rows) {
@@ -171,10 +160,8 @@ static furrow_status too_many_rows(uint64_t rows, furrow_error *err) {
 furrow_status fw_epoch_rows_list(const fw_epoch_rows *epoch_rows, uint32_t **rows, size_t *count, furrow_error *err) {
   const size_t all = fw_samples_block(epoch_rows->samples)->size;
   const uint64_t first = fw_samples_first_row(epoch_rows->samples);
-  void *list = NULL;
   if (all > UINT32_MAX) return too_many_rows(all, err);
-  FW_TRY(fw_alloc(&list, all + 1, sizeof **rows, err));
-  *rows = list;
+  FW_TRY(fw_alloc((void **)rows, all + 1, sizeof **rows, err));
   *count = 0;
   for (size_t i = 0; i < all; i++)
     if (is_in_subset(epoch_rows, first + i)) (*rows)[(*count)++] = (uint32_t)i;
@@ -197,10 +184,7 @@ static uint64_t epoch_seed(const fw_epoch_rows *epoch_rows, uint64_t use) {
 
 static furrow_status reserve_order(fw_epoch_rows *epoch_rows, uint64_t rows, furrow_error *err) {
   if (rows > UINT32_MAX) return too_many_rows(rows, err);
-  void *order = epoch_rows->order;
-  furrow_status status = fw_grow(&order, &epoch_rows->order_capacity, rows, sizeof *epoch_rows->order, err);
-  epoch_rows->order = order;
-  return status;
+  return fw_grow((void **)&epoch_rows->order, &epoch_rows->order_capacity, rows, sizeof *epoch_rows->order, err);
 }
 
 static void shuffle_order(fw_epoch_rows *epoch_rows, uint64_t first_row) {
@@ -240,9 +224,7 @@ static size_t bits_size(uint64_t rows) {
 
 static furrow_status mark_chosen(const fw_epoch_rows *epoch_rows, unsigned char **marks, furrow_error *err) {
   const uint64_t rows = epoch_rows->block.size;
-  void *memory = NULL;
-  FW_TRY(fw_alloc_zero(&memory, bits_size(rows), 1, err));
-  *marks = memory;
+  FW_TRY(fw_alloc_zero((void **)marks, bits_size(rows), 1, err));
   memcpy(*marks, &rows, sizeof rows);
   for (size_t i = 0; i < rows; i++)
     if (is_chosen(epoch_rows, i)) (*marks)[sizeof rows + i / 8] |= (unsigned char)(1 << i % 8);
@@ -420,10 +402,7 @@ furrow_status fw_epoch_rows_add(void *source, size_t first, size_t count, fw_bat
 
 furrow_status fw_epoch_rows_open(fw_epoch_rows **epoch_rows, fw_samples *samples, const fw_data_conf *data,
                                  const fw_epoch_rows_params *params, furrow_error *err) {
-  void *memory;
-  furrow_status status = fw_alloc_zero(&memory, 1, sizeof **epoch_rows, err);
-  if (status != FURROW_OK) return status;
-  *epoch_rows = memory;
+  FW_TRY(fw_alloc((void **)epoch_rows, 1, sizeof **epoch_rows, err));
   **epoch_rows = (fw_epoch_rows){.samples = samples, .data = data, .params = *params};
   return FURROW_OK;
 }

@@ -1,30 +1,10 @@
-/* learn/data/epoch_rows.h: from a URI to the rows of an epoch, in their order.
- *
- * Samples are the data: in memory, or read anew for each pass. Epoch rows are what an epoch takes of them: which rows,
- * in which order. Both depend on the seed, the epoch and a row's number alone. */
+/* learn/data/epoch_rows.h: what an epoch takes of samples: which rows, in which order. Both depend on the seed, the
+ * epoch and a row's number alone. */
 #ifndef FW_LEARN_DATA_EPOCH_ROWS_H
 #define FW_LEARN_DATA_EPOCH_ROWS_H
 
-#include "comm/collectives.h"
-#include "learn/conf/conf.h"
-#include "learn/data/holdout.h"
 #include "learn/data/minibatch.h"
-#include "learn/data/scaled_block.h"
-
-/* ---- Samples -------------------------------------------------------------------------------------------- */
-
-typedef struct fw_samples fw_samples;
-
-/* Opens `uri` in the format of `data` (unless params name one) as part comm->rank of comm->ranks. Not streamed: all
- * rows are read now. A #cachefile is used in both cases. */
-furrow_status fw_samples_open(fw_samples **samples, const char *uri, const fw_data_conf *data,
-                              const furrow_parser_params *params, bool stream, const furrow_comm *comm,
-                              furrow_error *err) FURROW_MUST_USE;
-void fw_samples_close(fw_samples *samples);
-/* From now on rows come in other units; `scaling` must outlive the samples. */
-furrow_status fw_samples_scale(fw_samples *samples, const fw_scaling *scaling, furrow_error *err) FURROW_MUST_USE;
-
-/* ---- Epoch rows ----------------------------------------------------------------------------------------------- */
+#include "learn/data/samples.h"
 
 typedef enum fw_row_subset {
   FW_SUBSET_ALL,

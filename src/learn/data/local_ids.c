@@ -45,11 +45,10 @@ static inline place *find_place(place *table, uint64_t seed, unsigned shift, uin
 
 /* A larger table with the same numbers. */
 static furrow_status make_table(fw_local_ids *n, unsigned shift, furrow_error *err) {
-  void *memory;
-  furrow_status status = fw_alloc_zero(&memory, (size_t)1 << (64 - shift), sizeof(place), err);
-  if (status != FURROW_OK) return status;
+  place *table = NULL;
+  FW_TRY(fw_alloc_zero((void **)&table, (size_t)1 << (64 - shift), sizeof *table, err));
   fw_free(n->table);
-  n->table = memory;
+  n->table = table;
   n->shift = shift;
   n->stamp = 1;
   for (size_t i = 0; i < n->count; i++)
@@ -97,20 +96,16 @@ void fw_local_ids_start(fw_local_ids *n) {
 
 /* Capacity for so many keys and one more, which is written but does not count. */
 static furrow_status reserve_keys(fw_local_ids *n, size_t count, furrow_error *err) {
-  void *key = n->key;
-  furrow_status status = fw_grow(&key, &n->capacity, count + 1, sizeof *n->key, err);
-  n->key = key;
-  return status;
+  return fw_grow((void **)&n->key, &n->capacity, count + 1, sizeof *n->key, err);
 }
 
 /* At most a quarter of the table is used. */
 furrow_status fw_local_ids_reserve(fw_local_ids *n, size_t more, furrow_error *err) {
   if (n->array) return FURROW_OK;
-  furrow_status status = reserve_keys(n, n->count + more, err);
+  FW_TRY(reserve_keys(n, n->count + more, err));
   unsigned shift = n->shift;
   while (n->table && ((size_t)1 << (64 - shift)) < 4 * (n->count + more)) shift--;
-  if (status == FURROW_OK && shift != n->shift) status = make_table(n, shift, err);
-  return status;
+  return shift != n->shift ? make_table(n, shift, err) : FURROW_OK;
 }
 
 /* ---- Numbers ---- */
@@ -165,9 +160,9 @@ static void number_by_array(fw_local_ids *n, uint32_t *number, size_t uses) {
 
 furrow_status fw_local_ids_finish(fw_local_ids *n, uint32_t *number, size_t uses, furrow_error *err) {
   if (!n->array) return FURROW_OK;
-  furrow_status status = reserve_keys(n, uses < n->range ? uses : (size_t)n->range, err);
-  if (status == FURROW_OK) number_by_array(n, number, uses);
-  return status;
+  FW_TRY(reserve_keys(n, uses < n->range ? uses : (size_t)n->range, err));
+  number_by_array(n, number, uses);
+  return FURROW_OK;
 }
 
 static uint64_t largest_u32(const uint32_t *keys, size_t count) {
@@ -191,8 +186,7 @@ furrow_status fw_local_ids_check(uint64_t range, uint64_t largest, furrow_error 
 furrow_status fw_local_ids_add(fw_local_ids *n, const furrow_row *row, uint32_t *number, furrow_error *err) {
   const bool wide = row->key_type == FURROW_KEY_U64;
   const uint64_t largest = wide ? largest_u64(row->index.u64, row->length) : largest_u32(row->index.u32, row->length);
-  furrow_status status = fw_local_ids_check(n->range, largest, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_local_ids_check(n->range, largest, err));
   if (n->array && !wide)
     memcpy(number, row->index.u32, row->length * sizeof *number);
   else if (n->array)

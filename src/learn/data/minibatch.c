@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -38,30 +39,8 @@ struct fw_batcher {
 
 /* ---- Memory --------------------------------------------------------------------------------------------- */
 
-static furrow_status resize_u32(uint32_t **array, size_t count, furrow_error *err) {
-  void *memory = *array;
-  furrow_status status = fw_realloc(&memory, count, sizeof **array, err);
-  *array = memory;
-  return status;
-}
-
-static furrow_status resize_f32(float **array, size_t count, furrow_error *err) {
-  void *memory = *array;
-  furrow_status status = fw_realloc(&memory, count, sizeof **array, err);
-  *array = memory;
-  return status;
-}
-
 static bool takes_groups(const fw_batcher *b) {
   return b->rules.graph && b->rules.graph->loss == FW_LOSS_LAMBDA;
-}
-
-static furrow_status resize_groups(fw_batcher *b, size_t count, furrow_error *err) {
-  void *memory = b->qid;
-  if (!takes_groups(b)) return FURROW_OK;
-  furrow_status status = fw_realloc(&memory, count, sizeof *b->qid, err);
-  b->qid = memory;
-  return status;
 }
 
 /* Grows by half, to `count` at least. */
@@ -74,33 +53,31 @@ static furrow_status grow_rows(fw_batcher *b, size_t rows, furrow_error *err) {
   if (rows < b->row_capacity) return FURROW_OK; /* <: there is an offset more than there are rows */
   size_t capacity = grown_capacity(b->row_capacity, rows + 64), dense = 0;
   if (b->rules.dense && !fw_size_mul(capacity, b->rules.range, &dense)) return fw_fail_memory(err, SIZE_MAX);
-  furrow_status status = resize_f32(&b->label, capacity, err);
-  if (status == FURROW_OK) status = resize_f32(&b->weight, capacity, err);
-  if (status == FURROW_OK) status = resize_u32(&b->offset, capacity, err);
-  if (status == FURROW_OK) status = resize_groups(b, capacity, err);
-  if (status == FURROW_OK && dense) status = resize_f32(&b->x, dense, err);
-  if (status == FURROW_OK) b->row_capacity = capacity;
-  return status;
+  FW_TRY(fw_realloc((void **)&b->label, capacity, sizeof *b->label, err));
+  FW_TRY(fw_realloc((void **)&b->weight, capacity, sizeof *b->weight, err));
+  FW_TRY(fw_realloc((void **)&b->offset, capacity, sizeof *b->offset, err));
+  if (takes_groups(b)) FW_TRY(fw_realloc((void **)&b->qid, capacity, sizeof *b->qid, err));
+  if (dense) FW_TRY(fw_realloc((void **)&b->x, dense, sizeof *b->x, err));
+  b->row_capacity = capacity;
+  return FURROW_OK;
 }
 
 static furrow_status grow_uses(fw_batcher *b, size_t uses, furrow_error *err) {
   if (uses <= b->use_capacity) return FURROW_OK;
   if (uses >= UINT32_MAX) return fw_fail(err, FURROW_E_RANGE, "a batch has more than %u features", UINT32_MAX - 1);
-  size_t capacity = grown_capacity(b->use_capacity, uses);
-  furrow_status status = resize_f32(&b->value, capacity, err);
-  if (status == FURROW_OK) status = resize_u32(&b->feature, capacity, err);
-  if (status == FURROW_OK) status = resize_u32(&b->place, capacity, err);
-  if (status == FURROW_OK) status = resize_u32(&b->use_row, capacity, err);
-  if (status == FURROW_OK) status = resize_u32(&b->use_place, capacity, err);
-  if (status == FURROW_OK) status = resize_u32(&b->use, capacity, err);
-  if (status == FURROW_OK) b->use_capacity = capacity;
-  return status;
+  const size_t capacity = grown_capacity(b->use_capacity, uses);
+  uint32_t **const numbers[] = {&b->feature, &b->place, &b->use_row, &b->use_place, &b->use};
+  FW_TRY(fw_realloc((void **)&b->value, capacity, sizeof *b->value, err));
+  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+    FW_TRY(fw_realloc((void **)numbers[i], capacity, sizeof **numbers[i], err));
+  b->use_capacity = capacity;
+  return FURROW_OK;
 }
 
 /* Capacity for n features more. */
 static furrow_status ensure_capacity(fw_batcher *b, size_t n, furrow_error *err) {
-  furrow_status status = grow_uses(b, b->uses + n, err);
-  return status == FURROW_OK ? fw_local_ids_reserve(&b->local_ids, n, err) : status;
+  FW_TRY(grow_uses(b, b->uses + n, err));
+  return fw_local_ids_reserve(&b->local_ids, n, err);
 }
 
 /* ---- Sparse rows ---------------------------------------------------------------------------------------- */
@@ -199,19 +176,16 @@ static furrow_status place_features(fw_batcher *b, const furrow_row *row, furrow
 }
 
 static furrow_status add_sparse(fw_batcher *b, const furrow_row *row, furrow_error *err) {
-  furrow_status status = ensure_capacity(b, row->length, err);
-  if (status == FURROW_OK) status = place_features(b, row, err);
-  if (status != FURROW_OK) return status;
-  if (b->rules.plain) {
+  FW_TRY(ensure_capacity(b, row->length, err));
+  FW_TRY(place_features(b, row, err));
+  if (b->rules.plain)
     list_features(b, row); /* what is beyond the range counts as 0 */
-  } else {
-    status = fw_local_ids_add(&b->local_ids, row, b->feature + b->uses, err);
-    if (status != FURROW_OK) return status;
-  }
+  else
+    FW_TRY(fw_local_ids_add(&b->local_ids, row, b->feature + b->uses, err));
   copy_values(b, row);
   b->uses += row->length;
   b->offset[b->rows + 1] = (uint32_t)b->uses;
-  return status;
+  return FURROW_OK;
 }
 
 /* ---- Dense rows, labels --------------------------------------------------------------------------------- */
@@ -274,6 +248,13 @@ furrow_status fw_row_label(const fw_data_conf *data, const fw_graph *graph, cons
   return FURROW_OK;
 }
 
+void fw_error_prefix_row(furrow_error *err, uint64_t number) {
+  if (!err) return;
+  char message[sizeof err->message];
+  snprintf(message, sizeof message, "%s", err->message);
+  snprintf(err->message, sizeof err->message, "row %" PRIu64 ": %.200s", number, message);
+}
+
 static furrow_status add_group(fw_batcher *b, const furrow_row *row, furrow_error *err) {
   if (!row->qid) return fw_fail_group(err);
   b->qid[b->rows] = *row->qid;
@@ -307,10 +288,9 @@ furrow_status fw_batcher_create(fw_batcher **batcher, const fw_batcher_params *r
   if (rules->dense && rules->range == 0) {
     return fw_fail(err, FURROW_E_ARGUMENT, "dense data needs the number of features: the key `range`");
   }
-  void *memory;
-  furrow_status status = fw_alloc_zero(&memory, 1, sizeof **batcher, err);
-  if (status != FURROW_OK) return status;
-  fw_batcher *b = memory;
+  fw_batcher *b = NULL;
+  furrow_status status = FURROW_OK;
+  FW_TRY(fw_alloc_zero((void **)&b, 1, sizeof *b, err));
   b->rules = *rules;
   if (!rules->dense && !rules->plain)
     status = fw_local_ids_init(&b->local_ids, rules->range, rules->beside ? &rules->beside->local_ids : NULL, err);
@@ -338,21 +318,18 @@ void fw_batcher_start(fw_batcher *b) {
 }
 
 furrow_status fw_batcher_add_at(fw_batcher *b, const furrow_row *row, uint32_t position, furrow_error *err) {
-  void *memory = b->position;
-  furrow_status status = fw_grow(&memory, &b->position_capacity, b->rows + 1, sizeof *b->position, err);
-  b->position = memory;
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_grow((void **)&b->position, &b->position_capacity, b->rows + 1, sizeof *b->position, err));
   b->position[b->rows] = position;
   b->has_position = true;
   return fw_batcher_add(b, row, err);
 }
 
 furrow_status fw_batcher_add(fw_batcher *b, const furrow_row *row, furrow_error *err) {
-  furrow_status status = grow_rows(b, b->rows + 1, err);
-  if (status == FURROW_OK) status = add_label(b, row, err);
-  if (status == FURROW_OK) status = b->rules.dense ? add_dense(b, row, err) : add_sparse(b, row, err);
-  if (status == FURROW_OK) b->rows++;
-  return status;
+  FW_TRY(grow_rows(b, b->rows + 1, err));
+  FW_TRY(add_label(b, row, err));
+  FW_TRY(b->rules.dense ? add_dense(b, row, err) : add_sparse(b, row, err));
+  b->rows++;
+  return FURROW_OK;
 }
 
 /* Without values and slots only the row of a use is needed. */
@@ -374,10 +351,8 @@ static inline void sort_uses(const fw_batcher *b, uint32_t *at, uint32_t *use) {
  * all are placed it is where they end. */
 static furrow_status list_uses_by_feature(fw_batcher *b, furrow_error *err) {
   const size_t features = b->local_ids.count;
-  void *memory = b->use_offset;
-  furrow_status status = fw_grow(&memory, &b->offset_capacity, features + 2, sizeof *b->use_offset, err);
-  uint32_t *const at = b->use_offset = memory;
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_grow((void **)&b->use_offset, &b->offset_capacity, features + 2, sizeof *b->use_offset, err));
+  uint32_t *const at = b->use_offset;
   memset(at, 0, (features + 2) * sizeof *at);
   for (size_t i = 0; i < b->uses; i++) at[b->feature[i] + 2]++;
   for (size_t f = 2; f < features + 2; f++) at[f] += at[f - 1];
@@ -391,39 +366,41 @@ static furrow_status list_uses_by_feature(fw_batcher *b, furrow_error *err) {
 
 /* What the arrays hold, features numbered. */
 static furrow_status hand_out(fw_batcher *b, fw_minibatch **batch, furrow_error *err) {
-  furrow_status status = FURROW_OK;
-  b->batch =
-      (fw_minibatch){.rows = b->rows, .label = b->label, .weight = b->has_weight ? b->weight : NULL, .qid = b->qid};
-  if (b->has_position) b->batch.position = b->position;
+  fw_minibatch *out = &b->batch;
+  *out = (fw_minibatch){.rows = b->rows,
+                        .label = b->label,
+                        .weight = b->has_weight ? b->weight : NULL,
+                        .qid = b->qid,
+                        .position = b->has_position ? b->position : NULL};
   if (b->rules.dense) {
-    b->batch.x = b->x;
-    b->batch.columns = b->rules.range;
+    out->x = b->x;
+    out->columns = b->rules.range;
   } else {
     b->offset[0] = 0;
-    b->batch.offset = b->offset;
-    b->batch.uses = b->uses;
-    b->batch.feature = b->feature;
-    b->batch.value = b->has_value ? b->value : NULL;
-    b->batch.place = b->has_place ? b->place : NULL;
-    b->batch.features = b->local_ids.count;
-    b->batch.key = b->local_ids.key;
+    out->offset = b->offset;
+    out->uses = b->uses;
+    out->feature = b->feature;
+    out->value = b->has_value ? b->value : NULL;
+    out->place = b->has_place ? b->place : NULL;
+    out->features = b->local_ids.count;
+    out->key = b->local_ids.key;
   }
   if (!b->rules.dense && !b->rules.plain && !b->rules.unlisted) {
-    status = list_uses_by_feature(b, err);
-    b->batch.use_offset = b->use_offset;
-    b->batch.use = needs_uses(b) ? b->use : NULL;
-    b->batch.use_row = b->use_row;
-    b->batch.use_place = b->has_place ? b->use_place : b->batch.use;
+    FW_TRY(list_uses_by_feature(b, err));
+    out->use_offset = b->use_offset;
+    out->use = needs_uses(b) ? b->use : NULL;
+    out->use_row = b->use_row;
+    out->use_place = b->has_place ? b->use_place : out->use;
   }
-  if (status == FURROW_OK) *batch = &b->batch;
-  return status;
+  *batch = out;
+  return FURROW_OK;
 }
 
 furrow_status fw_batcher_finish(fw_batcher *b, fw_minibatch **batch, furrow_error *err) {
-  furrow_status status = grow_rows(b, 0, err);
-  if (status == FURROW_OK && !b->rules.dense) status = ensure_capacity(b, 0, err);
-  if (status == FURROW_OK && !b->rules.dense) status = fw_local_ids_finish(&b->local_ids, b->feature, b->uses, err);
-  return status == FURROW_OK ? hand_out(b, batch, err) : status;
+  FW_TRY(grow_rows(b, 0, err));
+  if (!b->rules.dense) FW_TRY(ensure_capacity(b, 0, err));
+  if (!b->rules.dense) FW_TRY(fw_local_ids_finish(&b->local_ids, b->feature, b->uses, err));
+  return hand_out(b, batch, err);
 }
 
 /* ---- A batch of several ranks --------------------------------------------------------------------------- */
@@ -437,13 +414,10 @@ static furrow_status start_join(fw_batcher *b, fw_batch_part *parts, size_t coun
     uses += parts[p].uses;
     keys += parts[p].keys;
   }
-  void *memory = b->joined;
   fw_batcher_start(b);
-  furrow_status status = fw_grow(&memory, &b->joined_capacity, 2 * rows + uses + keys, sizeof *b->joined, err);
-  b->joined = memory;
-  if (status == FURROW_OK) status = grow_rows(b, rows, err);
-  if (status == FURROW_OK && !b->rules.dense) status = ensure_capacity(b, uses, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_grow((void **)&b->joined, &b->joined_capacity, 2 * rows + uses + keys, sizeof *b->joined, err));
+  FW_TRY(grow_rows(b, rows, err));
+  if (!b->rules.dense) FW_TRY(ensure_capacity(b, uses, err));
   uint32_t *at = b->joined;
   for (size_t p = 0; p < count; at += parts[p++].keys)
     parts[p].feature = at; /* one behind the other: see number_keys */
@@ -500,9 +474,8 @@ static void join_row(fw_batcher *b, size_t row, fw_batch_part *part) {
 furrow_status fw_batcher_join(fw_batcher *b, fw_batch_part *parts, size_t count, fw_minibatch **batch,
                               furrow_error *err) {
   uint32_t *part_of = NULL;
-  furrow_status status = start_join(b, parts, count, &part_of, err);
-  if (status == FURROW_OK) status = number_keys(b, parts, count, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(start_join(b, parts, count, &part_of, err));
+  FW_TRY(number_keys(b, parts, count, err));
   for (size_t p = 0; p < count; p++) {
     b->has_weight |= parts[p].weight != NULL;
     b->has_value |= parts[p].value != NULL;

@@ -54,6 +54,9 @@ typedef struct fw_batcher_params {
 /* What every row of a plan's data must be like. The plan must outlive the rules. */
 fw_batcher_params fw_plan_rules(const fw_plan *plan);
 
+/* "row N: " before an error's message. */
+void fw_error_prefix_row(furrow_error *err, uint64_t number);
+
 /* A label after the transform. */
 double fw_transform_label(const fw_data_conf *data, double label);
 /* A row's label after the transform; NaN: it has none. */

@@ -1,9 +1,22 @@
-/* learn/data/samples.h: the data that epochs are made from, block by block. */
+/* learn/data/samples.h: from a URI to the data that epochs are made from, in memory or read again in each pass. */
 #ifndef FW_LEARN_DATA_SAMPLES_H
 #define FW_LEARN_DATA_SAMPLES_H
 
-#include "learn/data/epoch_rows.h"
+#include "comm/collectives.h"
+#include "learn/conf/conf.h"
+#include "learn/data/holdout.h"
+#include "learn/data/scaling.h"
 
+typedef struct fw_samples fw_samples;
+
+/* Opens `uri` in the format of `data` (unless params name one) as part comm->rank of comm->ranks. Not streamed: all
+ * rows are read now. A #cachefile is used in both cases. */
+furrow_status fw_samples_open(fw_samples **samples, const char *uri, const fw_data_conf *data,
+                              const furrow_parser_params *params, bool stream, const furrow_comm *comm,
+                              furrow_error *err) FURROW_MUST_USE;
+void fw_samples_close(fw_samples *samples);
+/* From now on rows come in other units; `scaling` must outlive the samples. */
+furrow_status fw_samples_scale(fw_samples *samples, const fw_scaling *scaling, furrow_error *err) FURROW_MUST_USE;
 /* All rows; NULL: they are streamed. */
 const furrow_rowblock *fw_samples_block(const fw_samples *samples);
 /* The same before they were scaled. */
@@ -40,15 +53,15 @@ void fw_samples_get_stats(const fw_samples *samples, furrow_parser_stats *stats)
 
 /* Whether the indices of a format count from 0 or 1, as the data says. */
 bool fw_samples_has_index_base(const char *format);
-/* Columns that have no names are told apart by their number alone: rows to be scored must have as many as those that
- * were trained on; later blocks (first: false) may lack the last ones. */
-furrow_status fw_sample_columns_check(const fw_data_conf *data, const char *format, const furrow_rowblock *block,
-                                      bool first, furrow_error *err) FURROW_MUST_USE;
+
+/* Calls `take` for the rows of this rank: all in one block if they are in memory, else block by block in a pass. */
+typedef furrow_status (*fw_block_taker)(void *user, const furrow_rowblock *block, furrow_error *err);
+furrow_status fw_samples_visit(fw_samples *samples, fw_block_taker take, void *user, furrow_error *err) FURROW_MUST_USE;
 
 /* One pass over streamed samples. */
 typedef struct fw_sample_pass fw_sample_pass;
 
-furrow_status fw_sample_pass_open(fw_sample_pass **pass, const fw_samples *samples, furrow_error *err) FURROW_MUST_USE;
+furrow_status fw_sample_pass_open(fw_sample_pass **pass, fw_samples *samples, furrow_error *err) FURROW_MUST_USE;
 void fw_sample_pass_close(fw_sample_pass *pass);
 /* The next block, valid until the next call; END at the end. */
 furrow_status fw_sample_pass_next(fw_sample_pass *pass, const furrow_rowblock **block,

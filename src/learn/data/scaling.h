@@ -5,10 +5,7 @@
 #ifndef FW_LEARN_DATA_SCALING_H
 #define FW_LEARN_DATA_SCALING_H
 
-#include <stddef.h>
-#include <stdint.h>
-
-#include "furrow/status.h"
+#include "furrow/rows.h"
 
 typedef struct fw_scaling {
   size_t count;
@@ -27,5 +24,19 @@ furrow_status fw_scaling_init(fw_scaling *scaling, size_t count, furrow_error *e
 void fw_scaling_clear(fw_scaling *scaling);
 /* From z to x and from t to y: mean -mean * factor, factor 1 / factor. *inverse is for the caller to clear. */
 furrow_status fw_scaling_invert(fw_scaling *inverse, const fw_scaling *scaling, furrow_error *err) FURROW_MUST_USE;
+
+/* A block with scaled values and labels; the rest is that of `block`. Its arrays are kept for the next one. A row that
+ * does not list a feature whose mean is taken away gets it, behind its others: its value 0 is not 0 in these units. */
+typedef struct fw_scaled_block {
+  furrow_rowblock block;
+  float *value, *label;
+  uint64_t *offset; /* and index, field: where features were added */
+  void *index, *field;
+  size_t value_capacity, label_capacity, offset_capacity, index_capacity, field_capacity;
+} fw_scaled_block;
+
+furrow_status fw_scaled_block_fill(fw_scaled_block *scaled, const fw_scaling *scaling, const furrow_rowblock *block,
+                                   furrow_error *err) FURROW_MUST_USE;
+void fw_scaled_block_clear(fw_scaled_block *scaled);
 
 #endif

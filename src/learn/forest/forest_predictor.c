@@ -20,7 +20,7 @@
 #include "base/mem.h"
 #include "kern/math/traverse.h"
 #include "kern/unroll.h"
-#include "learn/parameters/features.h"
+#include "learn/data/features.h"
 
 enum { GROUP_ROWS = FW_TRAVERSE_ROWS, BUNDLE = 8, MOST_GROUPS = 16 };
 #define BLOCK_BYTES ((size_t)24 << 10)    /* for slots of the groups of rows of a block, unless one group takes more */

@@ -3,7 +3,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 
 #include "base/error.h"
 #include "base/mem.h"
@@ -238,11 +237,4 @@ void fw_batch_slot_tally(const fw_batch_slot *slot, fw_tally *tally) {
     else
       fw_tally_add(tally, slot->out + i * n, batch->label[i], weight_of(batch, i));
   }
-}
-
-void fw_error_prefix_row(furrow_error *err, uint64_t number) {
-  if (!err) return;
-  char message[sizeof err->message];
-  snprintf(message, sizeof message, "%s", err->message);
-  snprintf(err->message, sizeof err->message, "row %" PRIu64 ": %.200s", number, message);
 }

@@ -82,7 +82,4 @@ void fw_batch_slot_find_terms(fw_batch_slot *slot, size_t task);
 /* Counts the batch's scores. */
 void fw_batch_slot_tally(const fw_batch_slot *slot, fw_tally *tally);
 
-/* "row N: " before an error's message. */
-void fw_error_prefix_row(furrow_error *err, uint64_t number);
-
 #endif

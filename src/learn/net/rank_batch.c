@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "learn/net/net_ops.h"
-#include "learn/parameters/features.h"
+#include "learn/data/features.h"
 
 enum { HAS_FAILED = 1, HAS_VALUES = 2, HAS_WEIGHTS = 4, HAS_WIDE_KEYS = 8, HAS_POSITIONS = 16 };
 

@@ -13,7 +13,7 @@
 #include "base/arena.h"
 #include "comm/collectives.h"
 #include "learn/conf/conf.h"
-#include "learn/parameters/features.h"
+#include "learn/data/features.h"
 
 enum { FW_ARRAYS_MAX = 3 }; /* weights, and at most two arrays of optimizer state */
 

@@ -23,6 +23,8 @@ try furrow train -q --model lr --load damaged --train t.libsvm --out none
 try furrow model verify damaged
 echo "standard input, once"
 furrow train -q --model lr --train - --out s1 <t.libsvm && furrow eval --model s1 --data t.libsvm | awk '/^accuracy/ { print ($2 > 0.95) }'
+# the index base stands in the URI: the pipe is opened once all the same
+furrow train -q --model lr --train '-?indexing_mode=1' --out s8 <t.libsvm && furrow eval --model s8 --data t.libsvm | awk '/^accuracy/ { print ($2 > 0.95) }'
 awk '{ split($2, a, ":"); split($3, b, ":"); print $1, "1:" a[2] / 500 - 1, "2:" 2 * (b[2] - 500) - 1 }' t.libsvm >tame.libsvm
 furrow train -q --model lr --stream --train - --labels 3,7 --out s2 <tame.libsvm && furrow eval --model s2 --data tame.libsvm | awk '/^accuracy/ { print ($2 > 0.9) }'
 try furrow train -q --model lr --stream --train - --labels 3,7 --out s5 <t.libsvm

@@ -121,6 +121,19 @@ static void the_first_of_two_equal_keys_counts(void **state) {
   assert_null(fw_uri_arg_value(&uri, "format"));
 }
 
+static void copies_have_all_parts(void **state) {
+  (void)state;
+  fw_uri uri, copy;
+  char text[256], again[256];
+  assert_int_equal(fw_uri_parse(&uri, "a;b?k=v&l=w#c", NULL), FURROW_OK);
+  assert_int_equal(fw_uri_copy(&copy, &uri, NULL), FURROW_OK);
+  describe(&uri, text, sizeof text);
+  fw_uri_clear(&uri);
+  describe(&copy, again, sizeof again);
+  assert_string_equal(text, again);
+  fw_uri_clear(&copy);
+}
+
 static void clear_leaves_zeros_and_may_be_repeated(void **state) {
   (void)state;
   fw_uri uri, zeros;
@@ -220,6 +233,7 @@ int main(void) {
       cmocka_unit_test(good_uris_are_taken_apart),
       cmocka_unit_test(bad_uris_are_refused),
       cmocka_unit_test(the_first_of_two_equal_keys_counts),
+      cmocka_unit_test(copies_have_all_parts),
       cmocka_unit_test(clear_leaves_zeros_and_may_be_repeated),
       cmocka_unit_test(long_uris_do_not_matter),
       cmocka_unit_test(dmlc_core_refuses_the_same),

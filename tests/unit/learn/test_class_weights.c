@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "learn/data/class_weights.h"
+#include "learn/conf/class_weights.h"
 #include "support/cmocka_all.h"
 
 static furrow_error err;

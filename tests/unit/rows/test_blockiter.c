@@ -51,7 +51,10 @@ static furrow_parser_params params_of(const char *format) {
 static furrow_blockiter *open_iter(const char *text, const furrow_parser_params *params, size_t record_bytes) {
   furrow_blockiter *iter = NULL;
   furrow_error err;
-  furrow_status status = fw_blockiter_open(&iter, text, params, record_bytes, &err);
+  fw_uri parsed = {0};
+  assert_int_equal(fw_uri_parse(&parsed, text, NULL), FURROW_OK);
+  furrow_status status = fw_blockiter_open(&iter, &parsed, params, record_bytes, &err);
+  fw_uri_clear(&parsed);
   if (status != FURROW_OK) fail_msg("%s: %s", err.file, err.message);
   return iter;
 }
@@ -80,7 +83,7 @@ static furrow_container *rest_of(furrow_blockiter *iter, size_t *blocks) {
 /* The status of opening and reading to the end. */
 static furrow_status status_of(const char *text, const furrow_parser_params *params, furrow_error *err) {
   furrow_blockiter *iter = NULL;
-  furrow_status status = fw_blockiter_open(&iter, text, params, 0, err);
+  furrow_status status = furrow_blockiter_open(&iter, text, params, err);
   while (status == FURROW_OK) status = furrow_blockiter_next(iter, err);
   furrow_blockiter_close(iter);
   return status;

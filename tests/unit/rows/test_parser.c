@@ -2,7 +2,7 @@
  * threads, chunks and parts, compressed or not, from files or a pipe, the first time or again. */
 #include <pthread.h>
 
-#include "furrow/rows.h"
+#include "rows/parser.h"
 #include "support/cmocka_all.h"
 #include "support/each_isa.h"
 #include "support/own_dir.h"
@@ -942,6 +942,80 @@ static void line_limit(void **state) {
   free(text);
 }
 
+/* ---- Steps ---------------------------------------------------------------------------------------------- */
+
+static furrow_parser *open_files(fw_uri *uri, const char *text, const char *format) {
+  furrow_parser *parser = NULL;
+  furrow_parser_params p = params_of(format, 2, 100);
+  assert_int_equal(fw_uri_parse(uri, text, NULL), FURROW_OK);
+  assert_int_equal(fw_parser_open_files(&parser, uri, &p, NULL), FURROW_OK);
+  return parser;
+}
+
+/* The columns of a csv are known before the argument that names one of them is. */
+static void begun_again_with_other_arguments(void **state) {
+  (void)state;
+  fw_uri uri = {0};
+  reading *r = malloc(sizeof *r), *whole = malloc(sizeof *whole);
+  const char *format = NULL;
+  bool once = true;
+  assert_true(r && whole);
+  put("steps.csv", "a;b;c\n1;2;3\n4;5;6\n");
+  furrow_parser *parser = open_files(&uri, "steps.csv", "auto");
+  assert_int_equal(fw_parser_reads_once(parser, &once, NULL), FURROW_OK);
+  assert_false(once);
+  assert_int_equal(fw_parser_find_format(parser, &format, NULL), FURROW_OK);
+  assert_string_equal(format, "csv");
+  assert_int_equal(fw_uri_add_arg(&uri, "delimiter", "auto", NULL), FURROW_OK);
+  assert_int_equal(fw_parser_begin(parser, "csv", &uri, NULL), FURROW_OK);
+  assert_int_equal(furrow_parser_column_count(parser), 3);
+  assert_int_equal(fw_uri_add_arg(&uri, "label_column", furrow_parser_column_name(parser, 1), NULL), FURROW_OK);
+  assert_int_equal(fw_parser_begin(parser, "csv", &uri, NULL), FURROW_OK);
+  assert_string_equal(furrow_parser_label_name(parser), "b");
+  assert_int_equal(furrow_parser_column_count(parser), 2);
+  read_on(parser, r);
+  furrow_parser_close(parser);
+  fw_uri_clear(&uri);
+  const furrow_parser_params p = params_of("auto", 2, 100);
+  read_all("steps.csv?label_column=b", &p, whole);
+  assert_same_rows(r, whole);
+  parser = open_files(&uri, "steps.csv?format=csv", "auto");
+  assert_int_equal(fw_parser_begin(parser, "dummy", &uri, NULL), FURROW_E_ARGUMENT); /* the URI says something else */
+  assert_int_equal(fw_parser_begin(parser, "csv", &uri, NULL), FURROW_OK);           /* after a failure */
+  furrow_parser_close(parser);
+  fw_uri_clear(&uri);
+  free(r);
+  free(whole);
+}
+
+/* Signs are those of a part; the base that is found is that of all parts, and the rows come from the first on. */
+static void signs_of_the_index_base(void **state) {
+  (void)state;
+  fw_uri uri = {0};
+  reading *r = malloc(sizeof *r);
+  bool dummy = false;
+  assert_non_null(r);
+  put("from1", "1 1 2\n0 2 3\n");
+  put("from0", "1 1 2\n0 0 3\n");
+  for (uint32_t base = 0; base < 2; base++) {
+    furrow_parser *parser = open_files(&uri, base ? "from1" : "from0", "libsvm");
+    fw_base_signs signs = {0};
+    assert_int_equal(fw_parser_looks_like_dummy(parser, &dummy, NULL), FURROW_OK);
+    assert_true(dummy);
+    assert_int_equal(fw_parser_begin(parser, "libsvm", &uri, NULL), FURROW_OK);
+    assert_int_equal(fw_parser_find_signs(parser, &signs, NULL), FURROW_OK);
+    assert_true(signs.features && signs.zeros == !base);
+    assert_int_equal(fw_index_base(&signs), base);
+    assert_int_equal(fw_parser_find_base(parser, NULL), FURROW_OK);
+    read_on(parser, r);
+    assert_true(r->status == FURROW_END && r->rows == 2 && r->base == base);
+    furrow_parser_close(parser);
+    fw_uri_clear(&uri);
+  }
+  assert_int_equal(fw_index_base(&(fw_base_signs){0}), 0); /* rows without features */
+  free(r);
+}
+
 static int all_tests(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(random_sets),
@@ -965,6 +1039,8 @@ static int all_tests(void) {
       cmocka_unit_test(formats_chosen),
       cmocka_unit_test(nothing_to_read),
       cmocka_unit_test(line_limit),
+      cmocka_unit_test(begun_again_with_other_arguments),
+      cmocka_unit_test(signs_of_the_index_base),
   };
   return cmocka_run_group_tests(tests, enter_dir, leave_dir);
 }

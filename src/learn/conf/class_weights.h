@@ -1,6 +1,6 @@
-/* learn/data/class_weights.h: a factor for the weight of each row by its class: the key `class-weights`. */
-#ifndef FW_LEARN_DATA_CLASS_WEIGHTS_H
-#define FW_LEARN_DATA_CLASS_WEIGHTS_H
+/* learn/conf/class_weights.h: a factor for the weight of each row by its class: the key `class-weights`. */
+#ifndef FW_LEARN_CONF_CLASS_WEIGHTS_H
+#define FW_LEARN_CONF_CLASS_WEIGHTS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,12 +1,12 @@
-/* learn/parameters/features.h: a record of numbers for each feature: an array over a known range, or a table of 64-bit
+/* learn/data/features.h: a record of numbers for each feature: an array over a known range, or a table of 64-bit
  * keys.
  *
  * Where several ranks share a model, each stores the records of its own features: those with key % ranks == rank.
  *
  * A record is made once, with its first numbers, and never moves. Finding may run beside anything that writes into
  * records; making needs the store to itself. */
-#ifndef FW_LEARN_PARAMETERS_FEATURES_H
-#define FW_LEARN_PARAMETERS_FEATURES_H
+#ifndef FW_LEARN_DATA_FEATURES_H
+#define FW_LEARN_DATA_FEATURES_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* learn/data/class_weights.c: a factor for the weight of each row by its class. */
-#include "learn/data/class_weights.h"
+/* learn/conf/class_weights.c: a factor for the weight of each row by its class. */
+#include "learn/conf/class_weights.h"
 
 #include <math.h>
 #include <string.h>

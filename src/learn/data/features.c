@@ -1,9 +1,9 @@
-/* learn/parameters/features.c: a record of numbers for each feature: an array over a known range, or a table of 64-bit
+/* learn/data/features.c: a record of numbers for each feature: an array over a known range, or a table of 64-bit
  * keys.
  *
  * The table is one array of slots, searched from the key's hash on; a slot names the record by number. Records lie in
  * chunks, so that they stay where they are when there are more. */
-#include "learn/parameters/features.h"
+#include "learn/data/features.h"
 
 #include <assert.h>
 #include <inttypes.h>
