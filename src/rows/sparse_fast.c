@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/number_in.h"
-#include "kern/unroll.h"
+#include "kern/simd/unroll.h"
 #include "rows/rowbuilder.h"
 #include "rows/sparse.h"
 #include "rows/token_batch.h"

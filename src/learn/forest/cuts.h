@@ -12,7 +12,7 @@
 
 #include "base/pool.h"
 #include "furrow/status.h"
-#include "kern/unroll.h"
+#include "kern/simd/unroll.h"
 
 #define FW_BINS 255       /* most bins of a feature */
 #define FW_NO_BIN 255     /* as a byte: the row does not have the feature */

@@ -1,5 +1,5 @@
-/* kern/math/projection_tmpl.h: bounds of kern/math/projection.h, a tile of ROWS questions times COLS blocks held in
- * registers.
+/* kern/products/projection_tmpl.h: bounds of kern/products/projection.h, a tile of ROWS questions times COLS blocks
+ * held in registers.
  *
  * Before including it, define
  *   ROWS, COLS        questions and blocks of a tile
@@ -11,7 +11,7 @@
  *   vs_not_below(p, limit)      a bit for each of FW_HEAD_WIDTH integers, and vs_lane(bit), whose it is
  *   vs_largest(v) */
 
-#include "kern/unroll.h"
+#include "kern/simd/unroll.h"
 
 #define PARTS (FW_HEAD_WIDTH / WIDTH)
 #define VECTORS (COLS * PARTS)

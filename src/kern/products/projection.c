@@ -1,5 +1,5 @@
-/* kern/math/projection.c: the nearest of packed vectors by their heads in principal directions. */
-#include "kern/math/projection.h"
+/* kern/products/projection.c: the nearest of packed vectors by their heads in principal directions. */
+#include "kern/products/projection.h"
 
 #include <float.h>
 #include <math.h>
@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "kern/math/products.h"
+#include "kern/products/products.h"
 
 #define ROUND_UP (1 + 64 * FLT_EPSILON) /* bounds stay bounds when they become floats */
 #define MOST_D 2048

@@ -1,4 +1,4 @@
-/* kern/math/products_tmpl.h: inner products, a tile of ROWS vectors times COLS blocks held in registers.
+/* kern/products/products_tmpl.h: inner products, a tile of ROWS vectors times COLS blocks held in registers.
  *
  * Before including it, define
  *   ROWS, COLS         vectors and blocks of a tile
@@ -13,7 +13,7 @@
  * A score is a chain of multiply-adds that starts with -bias and goes up from the first number: it is the same wherever
  * in a tile its vector comes to lie. */
 
-#include "kern/unroll.h"
+#include "kern/simd/unroll.h"
 
 #define SUM_PARTS 8 /* registers of doubles that are summed at once */
 #define PARTS (FW_PACK_WIDTH / WIDTH)

@@ -1,5 +1,5 @@
-/* kern/scan/sketch.c: packed vectors rounded to 8 bits. */
-#include "kern/scan/sketch.h"
+/* kern/products/sketch.c: packed vectors rounded to 8 bits. */
+#include "kern/products/sketch.h"
 
 #include <float.h>
 #include <math.h>

@@ -1,5 +1,5 @@
-/* kern/math/projection_generic.c: bounds of heads in plain C. */
-#include "kern/math/projection.h"
+/* kern/products/projection_generic.c: bounds of heads in plain C. */
+#include "kern/products/projection.h"
 
 static void block_bounds(const int8_t *block, const int16_t *start, size_t pairs, const uint32_t *x, int16_t *out) {
   for (size_t lane = 0; lane < FW_HEAD_WIDTH; lane++) {

@@ -1,10 +1,10 @@
-/* kern/scan/sketch_avx512.c: the nearest of packed vectors by a sketch, with the byte products of AVX-512 VNNI. */
+/* kern/products/sketch_avx512.c: the nearest of packed vectors by a sketch, with the byte products of AVX-512 VNNI. */
 #include <float.h>
 #include <immintrin.h>
 #include <math.h>
 
-#include "kern/scan/sketch.h"
-#include "kern/unroll.h"
+#include "kern/products/sketch.h"
+#include "kern/simd/unroll.h"
 
 #define ROWS 6 /* questions and blocks of a tile */
 #define COLS 4

@@ -1,18 +1,18 @@
-/* kern/scan/sketch.h: packed vectors rounded to 8 bits, to find the few that can be the nearest.
+/* kern/products/sketch.h: packed vectors rounded to 8 bits, to find the few that can be the nearest.
  *
  * Vectors y are taken relative to their mean c and rounded: y - c = scale * values + rest. So is a question x, with a
  * scale of its own. The product of the integers then misses that of the vectors by no more than
  * |rest of x| |y - c| + |x| |rest of y|, which is known. Whatever cannot be the best within that is left out; the rest
  * is compared by exact products, so the answer is the one that all products would have given. */
-#ifndef FW_KERN_SCAN_SKETCH_H
-#define FW_KERN_SCAN_SKETCH_H
+#ifndef FW_KERN_PRODUCTS_SKETCH_H
+#define FW_KERN_PRODUCTS_SKETCH_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "furrow/status.h"
-#include "kern/math/products.h"
+#include "kern/products/products.h"
 
 #define FW_SKETCH_MIN_N 64 /* below, all products are as fast */
 #define FW_SKETCH_MIN_D 32

@@ -1,14 +1,14 @@
-/* kern/math/projection.h: packed vectors projected onto a few directions, to find the few that can be the nearest.
+/* kern/products/projection.h: packed vectors projected onto a few directions, to find the few that can be the nearest.
  *
  * In p orthonormal directions in which the packed vectors y (relative to their mean c) vary most, y - c has a head of p
  * numbers; behind them comes the length of what is left of it. So does a question x. By Cauchy and Schwarz, the product
  * of two heads is at least <x - c, y - c>, and it has p + 1 terms instead of d. Heads are rounded to bytes, and what
  * that may cost is known. What cannot be the nearest by this bound is skipped; distances to the others decide, and
  * those that floats cannot tell apart are compared in doubles. The answer is therefore the same at every level. */
-#ifndef FW_KERN_MATH_PROJECTION_H
-#define FW_KERN_MATH_PROJECTION_H
+#ifndef FW_KERN_PRODUCTS_PROJECTION_H
+#define FW_KERN_PRODUCTS_PROJECTION_H
 
-#include "kern/math/products.h"
+#include "kern/products/products.h"
 
 #define FW_HEAD_WIDTH 32 /* heads of a block */
 #define FW_HEAD_MOST 48  /* numbers of a head: coordinates and the length of the rest */

@@ -1,13 +1,13 @@
-/* kern/math/products.c: packing vectors for the kernels. */
-#include "kern/math/products.h"
+/* kern/products/products.c: packing vectors for the kernels. */
+#include "kern/products/products.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "kern/math/projection.h"
-#include "kern/scan/sketch.h"
+#include "kern/products/projection.h"
+#include "kern/products/sketch.h"
 
 #define ALIGNMENT 64
 

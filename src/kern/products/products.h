@@ -1,9 +1,9 @@
-/* kern/math/products.h: inner products of vectors with many others, packed for the processor.
+/* kern/products/products.h: inner products of vectors with many others, packed for the processor.
  *
  * The score of packed vector j for x is <x, y_j> - bias_j. With bias_j = |y_j|^2 / 2 the largest score belongs to the
  * nearest vector: |x - y_j|^2 = |x|^2 - 2 score. With bias 0 it is the largest inner product. */
-#ifndef FW_KERN_MATH_PRODUCTS_H
-#define FW_KERN_MATH_PRODUCTS_H
+#ifndef FW_KERN_PRODUCTS_PRODUCTS_H
+#define FW_KERN_PRODUCTS_PRODUCTS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,8 +13,8 @@
 
 #define FW_PACK_WIDTH 16 /* vectors of a block */
 
-typedef struct fw_sketch fw_sketch;         /* kern/scan/sketch.h */
-typedef struct fw_projection fw_projection; /* kern/math/projection.h */
+typedef struct fw_sketch fw_sketch;         /* kern/products/sketch.h */
+typedef struct fw_projection fw_projection; /* kern/products/projection.h */
 typedef struct fw_question fw_question;
 struct fw_heads;
 
@@ -58,7 +58,7 @@ typedef struct fw_products {
                 float *slack);
   /* All scores: out[i * out_stride + j], j < blocks * FW_PACK_WIDTH (those beyond n are -infinity). */
   void (*scores)(const fw_packed *packed, const float *x, size_t nx, size_t stride, float *out, size_t out_stride);
-  /* Bounds of heads for nx questions (kern/math/projection.h): x has the pairs of bytes of a question twice in each
+  /* Bounds of heads for nx questions (kern/products/projection.h): x has the pairs of bytes of a question twice in each
    * number, out[i * out_stride + j] is aligned to 64 bytes. */
   void (*bounds)(const struct fw_heads *heads, const uint32_t *x, size_t nx, int16_t *out, size_t out_stride);
   /* to = x - mean; returns its square. */

@@ -1,4 +1,4 @@
-/* kern/scan/sketch_avx2.c: scores by a sketch with the byte products of AVX2.
+/* kern/products/sketch_avx2.c: scores by a sketch with the byte products of AVX2.
  *
  * They add two products of an unsigned and a signed byte to 16 bits, so questions have seven bits here: 64 is added
  * to -63 … 63, and 2 * 127 * 127 fits. */
@@ -6,8 +6,8 @@
 #include <immintrin.h>
 #include <math.h>
 
-#include "kern/scan/sketch.h"
-#include "kern/unroll.h"
+#include "kern/products/sketch.h"
+#include "kern/simd/unroll.h"
 
 #define ROWS 6 /* questions of a tile */
 #define MOST 63

@@ -1,10 +1,10 @@
-/* kern/math/products_avx512.c: inner products with AVX-512. */
+/* kern/products/products_avx512.c: inner products with AVX-512. */
 #include <immintrin.h>
 #include <math.h>
 
-#include "kern/math/products.h"
-#include "kern/math/projection.h"
-#include "kern/scan/sketch.h"
+#include "kern/products/products.h"
+#include "kern/products/projection.h"
+#include "kern/products/sketch.h"
 
 typedef __m512 vf;
 typedef __m512i vi;
@@ -67,7 +67,7 @@ static inline void vd_store(double *p, vd v) {
   _mm512_storeu_pd(p, v);
 }
 
-#include "kern/math/products_tmpl.h"
+#include "kern/products/products_tmpl.h"
 
 static void nearest_by_sketch(const fw_packed *packed, const float *x, size_t nx, size_t stride, uint32_t *best,
                               float *score) {

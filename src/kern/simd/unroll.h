@@ -1,6 +1,6 @@
-/* kern/unroll.h: loops over registers, which only are registers when the loop is gone. */
-#ifndef FW_KERN_UNROLL_H
-#define FW_KERN_UNROLL_H
+/* kern/simd/unroll.h: loops over registers, which only are registers when the loop is gone. */
+#ifndef FW_KERN_SIMD_UNROLL_H
+#define FW_KERN_SIMD_UNROLL_H
 
 /* UNROLL for (…) …: the loop's bounds must be known when it is compiled. */
 #if defined(__clang__)

@@ -1,8 +1,8 @@
-/* kern/math/products_neon.c: inner products for AArch64. */
+/* kern/products/products_neon.c: inner products for AArch64. */
 #include <arm_neon.h>
 #include <math.h>
 
-#include "kern/math/products.h"
+#include "kern/products/products.h"
 
 typedef float32x4_t vf;
 typedef uint32x4_t vi;
@@ -70,7 +70,7 @@ static inline void vd_store(double *p, vd v) {
   vst1q_f64(p, v);
 }
 
-#include "kern/math/products_tmpl.h"
+#include "kern/products/products_tmpl.h"
 
 void fw_products_fill_neon(fw_products *products) {
   products->nearest = nearest;

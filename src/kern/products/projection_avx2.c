@@ -1,5 +1,5 @@
-/* kern/math/projection_avx2.c: bounds of heads with AVX2. */
-#include "kern/math/projection.h"
+/* kern/products/projection_avx2.c: bounds of heads with AVX2. */
+#include "kern/products/projection.h"
 
 #include <immintrin.h>
 
@@ -45,7 +45,7 @@ static inline int16_t vs_largest(vs v) {
   return most;
 }
 
-#include "kern/math/projection_tmpl.h"
+#include "kern/products/projection_tmpl.h"
 
 /* ---- Heads and keys ---- */
 

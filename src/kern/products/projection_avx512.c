@@ -1,5 +1,5 @@
-/* kern/math/projection_avx512.c: bounds of heads with AVX-512. */
-#include "kern/math/projection.h"
+/* kern/products/projection_avx512.c: bounds of heads with AVX-512. */
+#include "kern/products/projection.h"
 
 #include <immintrin.h>
 
@@ -44,7 +44,7 @@ static inline int16_t vs_largest(vs v) {
   return most;
 }
 
-#include "kern/math/projection_tmpl.h"
+#include "kern/products/projection_tmpl.h"
 
 /* ---- Keys ---- */
 

@@ -1,10 +1,10 @@
-/* kern/math/products_avx2.c: inner products with AVX2. */
+/* kern/products/products_avx2.c: inner products with AVX2. */
 #include <immintrin.h>
 #include <math.h>
 
-#include "kern/math/products.h"
-#include "kern/math/projection.h"
-#include "kern/scan/sketch.h"
+#include "kern/products/products.h"
+#include "kern/products/projection.h"
+#include "kern/products/sketch.h"
 
 typedef __m256 vf;
 typedef __m256i vi;
@@ -77,7 +77,7 @@ static inline void vd_store(double *p, vd v) {
   _mm256_storeu_pd(p, v);
 }
 
-#include "kern/math/products_tmpl.h"
+#include "kern/products/products_tmpl.h"
 
 void fw_products_fill_avx2(fw_products *products) {
   products->nearest = nearest;

@@ -1,9 +1,9 @@
-/* kern/math/products_generic.c: inner products in plain C. */
+/* kern/products/products_generic.c: inner products in plain C. */
 #include <math.h>
 #include <string.h>
 
-#include "kern/math/products.h"
-#include "kern/math/projection.h"
+#include "kern/products/products.h"
+#include "kern/products/projection.h"
 
 /* Scores of x for the vectors of one block. Each sum starts with -bias and goes up from the first number. */
 static void block_scores(const float *x, const float *block, const float *bias, size_t d, float *out) {
