@@ -167,6 +167,12 @@ furrow_status fw_format_check_keys(const furrow_panel *panel, size_t first, size
   return FURROW_OK;
 }
 
+bool fw_may_separate(char c) {
+  const char lower = (char)(c | 0x20);
+  return c != '\n' && c != '\r' && c != '\0' && c != '+' && c != '-' && c != '.' && !(c >= '0' && c <= '9') &&
+         !(lower >= 'a' && lower <= 'z');
+}
+
 furrow_status fw_format_error_at(furrow_error *err, furrow_status status, size_t offset, const char *token,
                                  size_t length) {
   if (err) err->offset = offset;

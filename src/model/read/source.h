@@ -53,7 +53,7 @@ furrow_matrix_format_context fw_source_context(const furrow_matrix_source *sourc
 /* Opens the file of a partition; E_STALE when it is another one than before. */
 furrow_status fw_source_open_file(const furrow_matrix_source *source, const fw_source_part *part, fw_input **input,
                                   furrow_error *err) FURROW_MUST_USE;
-/* Finds the separator of a text format by looking at its first record (model/format/separator.c). */
+/* Finds the separator of a text format by looking at its first record (model/read/separator.c). */
 furrow_status fw_source_find_separator(furrow_matrix_source *source, furrow_error *err) FURROW_MUST_USE;
 
 /* Place of a row in part->row_ids; meta->row_count when it is not there. */

@@ -12,6 +12,7 @@
 #include "base/params.h"
 #include "io/dir_names.h"
 #include "io/file_system.h"
+#include "model/format/matrix_format.h"
 
 /* ---- errors ---- */
 

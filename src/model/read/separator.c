@@ -1,4 +1,4 @@
-/* model/format/separator.c: what stands between the fields of a text format, told by its first record.
+/* model/read/separator.c: what stands between the fields of a text matrix, told by its first record.
  *
  * No metadata says it. The first field is a column or row id, digits; the second one begins as a number does. What lies
  * between is the separator, if the format can read the record with it. */
@@ -7,8 +7,8 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "io/input.h"
+#include "model/format/matrix_format.h"
 #include "model/read/source.h"
-#include "model/write/matrix_writer.h"
 
 enum { HEAD = 4096, PAD = 64, LONGEST = 64 };
 
@@ -28,13 +28,6 @@ static bool starts_number(const char *s, const char *end) {
   if (is_digit(*s)) return true;
   if (*s == '.') return s + 1 < end && is_digit(s[1]);
   return starts_word(s, end, "NaN") || starts_word(s, end, "Infinity");
-}
-
-/* Bytes that could belong to a number, or to a word, are in no separator that can be told. */
-bool fw_may_separate(char c) {
-  const char lower = (char)(c | 0x20);
-  return c != '\n' && c != '\r' && c != '\0' && c != '+' && c != '-' && c != '.' && !is_digit(c) &&
-         !(lower >= 'a' && lower <= 'z');
 }
 
 /* The bytes between the first field and the second; 0: there is no telling. */

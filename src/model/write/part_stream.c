@@ -1,4 +1,4 @@
-/* model/read/part_stream.c: one partition that comes as panels: checked, encoded into a buffer, appended to its file.
+/* model/write/part_stream.c: one partition that comes as panels: checked, encoded into a buffer, appended to its file.
  */
 #include <stdlib.h>
 #include <string.h>
