@@ -20,9 +20,10 @@
 #include "io/input.h"
 #include "io/process_stop.h"
 #include "io/uri.h"
-#include "rows/block_reader.h"
+#include "rows/block/block_reader.h"
+#include "rows/block/elements.h"
 #include "rows/cache.h"
-#include "rows/elements.h"
+#include "rows/text/chunk.h"
 
 struct furrow_blockiter {
   furrow_container *current;

@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "io/atomic_file.h"
 #include "io/input.h"
-#include "rows/elements.h"
+#include "rows/block/elements.h"
 
 /* Places of the header's fields. Bytes that no field takes are 0. */
 enum {

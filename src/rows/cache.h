@@ -2,7 +2,7 @@
 #ifndef FW_ROWS_CACHE_H
 #define FW_ROWS_CACHE_H
 
-#include "rows/container.h"
+#include "rows/block/container.h"
 
 #define FW_CACHE_MAGIC "FURROWRC"
 #define FW_CACHE_VERSION 1

@@ -14,8 +14,9 @@
 #include "base/pool.h"
 #include "io/uri.h"
 #include "kern/text/tokenizer.h"
-#include "rows/block_reader.h"
-#include "rows/format.h"
+#include "rows/block/block_reader.h"
+#include "rows/blockiter.h"
+#include "rows/registry.h"
 
 #define DEFAULT_CHUNK ((size_t)512 << 10)
 #define MAX_THREADS 1024

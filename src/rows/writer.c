@@ -4,9 +4,9 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/params.h"
+#include "rows/block/elements.h"
 #include "rows/cache_ranks.h"
-#include "rows/elements.h"
-#include "rows/writer_text.h"
+#include "rows/text/writer_text.h"
 
 /* Exactly one of text and cache is there. */
 struct furrow_rows_writer {

@@ -12,8 +12,8 @@
 #include "io/fileset.h"
 #include "io/uri.h"
 #include "learn/data/minibatch.h"
-#include "rows/block_reader.h"
-#include "rows/format.h"
+#include "rows/block/block_reader.h"
+#include "rows/encode/encoder.h"
 #include "rows/schema/column_names.h"
 
 struct fw_samples {

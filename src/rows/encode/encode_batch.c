@@ -12,9 +12,9 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/number_in.h"
-#include "rows/elements.h"
+#include "rows/block/elements.h"
 #include "rows/encode/encoder.h"
-#include "rows/schema/time_cell.h"
+#include "rows/table/time_cell.h"
 
 /* A batch on its way. */
 typedef struct work {

@@ -17,7 +17,7 @@
 #include "io/atomic_file.h"
 #include "io/dir_names.h"
 #include "io/target.h"
-#include "rows/elements.h"
+#include "rows/block/elements.h"
 
 /* ---- Making, loading ------------------------------------------------------------------------------------ */
 

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "rows/elements.h"
+#include "rows/block/elements.h"
 
 /* Where a user stands. */
 typedef enum user_state { USER_UNSEEN, USER_REPEATS /* the training data */, USER_GOES_ON } user_state;

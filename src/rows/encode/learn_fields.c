@@ -9,7 +9,6 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "rows/rank_stats.h"
 
 void fw_learned_clear(fw_learned *learned) {
   fw_text_counter_clear(&learned->texts);

@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "rows/encode/history.h"
-#include "rows/format.h"
+#include "rows/text/format.h"
 
 typedef struct table_state {
   furrow_encoder *encoder;

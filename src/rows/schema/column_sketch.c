@@ -8,8 +8,8 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/number_in.h"
-#include "rows/schema/time_cell.h"
-#include "rows/table/cells.h"
+#include "rows/table/time_cell.h"
+#include "rows/text/cells.h"
 
 /* ---- Distinct values ---- */
 

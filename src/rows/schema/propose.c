@@ -10,7 +10,6 @@
 #include "base/mem.h"
 #include "base/params.h"
 #include "base/suggestion.h"
-#include "rows/rank_stats.h"
 #include "rows/table/text_table.h"
 
 enum {

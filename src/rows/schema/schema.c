@@ -10,26 +10,6 @@
 #include "base/suggestion.h"
 #include "base/utf8.h"
 
-/* ---- Times ---- */
-
-unsigned fw_time_part_values(fw_time_part part) {
-  static const unsigned counts[] = {
-#define FW_X(name, text, values) values,
-      FW_TIME_PARTS(FW_X)
-#undef FW_X
-  };
-  return counts[part];
-}
-
-double fw_time_unit_scale(fw_time_unit unit) {
-  static const double scales[] = {
-#define FW_X(name, text, per_second) per_second,
-      FW_TIME_UNITS(FW_X)
-#undef FW_X
-  };
-  return scales[unit];
-}
-
 /* ---- Columns ---- */
 
 static void free_texts(char **texts, size_t count) {

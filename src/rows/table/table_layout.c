@@ -7,9 +7,9 @@
 #include "base/mem.h"
 #include "base/number_in.h"
 #include "base/number_out.h"
-#include "rows/format.h"
-#include "rows/rowbuilder.h"
 #include "rows/table/table_reader.h"
+#include "rows/text/format.h"
+#include "rows/text/rowbuilder.h"
 
 #define LOOKED_AT 100 /* records */
 

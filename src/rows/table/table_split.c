@@ -20,9 +20,8 @@
 #include "io/atomic_file.h"
 #include "io/file_system.h"
 #include "io/input.h"
-#include "rows/rank_stats.h"
-#include "rows/schema/time_cell.h"
 #include "rows/table/table_reader.h"
+#include "rows/table/time_cell.h"
 
 enum { MOST_FILES = 64 };
 

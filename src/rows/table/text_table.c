@@ -6,8 +6,8 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "kern/text/tokenizer.h"
-#include "rows/rowbuilder.h"
 #include "rows/table/table_reader.h"
+#include "rows/text/rowbuilder.h"
 
 #define TEXT_BLOCK ((size_t)64 << 10)
 
