@@ -10,7 +10,7 @@
 #include "base/params.h"
 #include "io/input.h"
 #include "model/meta/meta.h"
-#include "model/read/memory_slices.h"
+#include "model/read/load.h"
 #include "model/write/matrix_writer.h"
 
 furrow_element_type fw_import_element_type(fw_array_type type) {

@@ -7,8 +7,8 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "model/read/memory_slices.h"
-#include "model/read/selection.h"
+#include "model/read/load.h"
+#include "model/read/source.h"
 
 /* ---- What the metadata tells ---------------------------------------------------------------------------- */
 

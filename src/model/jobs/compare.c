@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "base/params.h"
 #include "furrow/model.h"
-#include "model/read/memory_slices.h"
+#include "model/read/load.h"
 
 typedef struct ranked {
   furrow_matrix_difference item;

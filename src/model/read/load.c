@@ -10,7 +10,6 @@
 #include "base/mem.h"
 #include "base/params.h"
 #include "base/pool.h"
-#include "model/read/load_plan.h"
 
 enum { CHUNK = 256, SMALL = 64 };
 

@@ -2,7 +2,7 @@
  *
  * Partitions are put in the order of their first columns, so that those of Angel's range partitioners are read straight
  * into place; other orders (hash partitions) are sorted afterwards. */
-#include "model/read/load_plan.h"
+#include "model/read/load.h"
 
 #include <stdlib.h>
 #include <string.h>

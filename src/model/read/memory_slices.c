@@ -2,7 +2,6 @@
  *
  * The metadata says how many elements a row has in a partition. Where that is not fine enough (hash partitions, parts
  * of a sparse partition), a sample of the columns themselves says how they are spread. */
-#include "model/read/memory_slices.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -11,7 +10,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/params.h"
-#include "model/read/load_plan.h"
+#include "model/read/load.h"
 
 enum { SAMPLES = 1 << 16, MOST_CUTS = 1 << 20 };
 

@@ -9,8 +9,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "io/input.h"
-#include "model/read/row_order.h"
-#include "model/read/selection.h"
+#include "model/read/source.h"
 
 #define WINDOW ((size_t)256 << 10)
 enum { PAD = 64 };

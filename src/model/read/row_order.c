@@ -1,5 +1,5 @@
 /* model/read/row_order.c: does the data of a partition contradict the order that its rows are read in? */
-#include "model/read/row_order.h"
+#include "model/read/source.h"
 
 #include <stdlib.h>
 #include <string.h>

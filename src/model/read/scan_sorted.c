@@ -6,7 +6,6 @@
 #include "base/params.h"
 #include "model/read/load.h"
 #include "model/read/matrix.h"
-#include "model/read/memory_slices.h"
 #include "model/read/source.h"
 
 enum {
