@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "base/params.h"
 #include "rows/block/elements.h"
-#include "rows/cache_ranks.h"
+#include "rows/cache.h"
 #include "rows/text/writer_text.h"
 
 /* Exactly one of text and cache is there. */

@@ -1,5 +1,5 @@
 /* rows/encode/number_stats.c: moments by piece, quantiles from a sample. */
-#include "rows/encode/number_stats.h"
+#include "rows/encode/learn_fields.h"
 
 #include <math.h>
 #include <stdlib.h>

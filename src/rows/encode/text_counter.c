@@ -1,5 +1,5 @@
 /* rows/encode/text_counter.c: a hash table of texts and their counts: open addressing, at most half full. */
-#include "rows/encode/text_counter.h"
+#include "rows/encode/learn_fields.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

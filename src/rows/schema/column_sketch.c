@@ -22,7 +22,7 @@ void fw_distinct_add(fw_distinct *distinct, uint64_t hash) {
   if (rank > distinct->registers[i]) distinct->registers[i] = rank;
 }
 
-void fw_distinct_merge(fw_distinct *into, const fw_distinct *from) {
+static void merge_distinct(fw_distinct *into, const fw_distinct *from) {
   for (size_t i = 0; i < REGISTERS; i++)
     if (from->registers[i] > into->registers[i]) into->registers[i] = from->registers[i];
 }
@@ -232,7 +232,7 @@ static furrow_status merge_elements(fw_element_sketch *into, const fw_element_sk
   into->blanks += from->blanks;
   into->valued += from->valued;
   into->integers += from->integers;
-  fw_distinct_merge(into->distinct, from->distinct);
+  merge_distinct(into->distinct, from->distinct);
   return FURROW_OK;
 }
 
@@ -380,7 +380,7 @@ furrow_status fw_column_sketch_merge(fw_column_sketch *into, const fw_column_ske
   into->hours |= from->hours;
   into->weekdays |= from->weekdays;
   for (size_t i = 0; i <= FW_UNIT_TEXT; i++) into->times[i] += from->times[i];
-  fw_distinct_merge(&into->distinct, &from->distinct);
+  merge_distinct(&into->distinct, &from->distinct);
   merge_examples(into->examples, from->examples, FW_SKETCH_EXAMPLES);
   merge_examples(&into->odd, &from->odd, 1);
   FW_TRY(merge_numbers(into, from, err));
@@ -404,4 +404,64 @@ uint64_t fw_column_sketch_distinct(const fw_column_sketch *s, bool *exact) {
   if (*exact) return s->values.count;
   const uint64_t about = (uint64_t)(fw_distinct_count(&s->distinct) + 0.5);
   return about < s->cells ? about : s->cells;
+}
+
+/* ---- Sketches of the parts of several ranks -------------------------------------------------------------- */
+
+/* A sketch is sent as it lies in memory, then what its pointers point to, in the order of its fields. The receiver sets
+ * the pointers to where that lies in what came, and merges. */
+
+/* Parts begin at multiples of 8. */
+static void put(fw_buffer *out, const void *bytes, size_t size) {
+  static const char zeros[8] = {0};
+  fw_buffer_append(out, bytes, size);
+  fw_buffer_append(out, zeros, (8 - size % 8) % 8);
+}
+
+static void write_sketch(const fw_column_sketch *s, fw_buffer *out) {
+  put(out, s, sizeof *s);
+  if (s->magnitudes) put(out, s->magnitudes, FW_SKETCH_MAGNITUDES * sizeof *s->magnitudes);
+  if (s->values.slots) put(out, s->values.slots, s->values.capacity * sizeof *s->values.slots);
+  if (s->values.texts.bytes) put(out, s->values.texts.bytes, s->values.texts.size);
+  for (size_t i = 0; i < FW_SEPARATOR_COUNT; i++)
+    if (s->elements[i].distinct) put(out, s->elements[i].distinct, sizeof *s->elements[i].distinct);
+}
+
+static void *take(char **at, size_t size) {
+  void *here = *at;
+  *at += (size + 7) / 8 * 8;
+  return here;
+}
+
+/* The sketch that begins at *at, which moves behind it; it borrows what came. */
+static void read_sketch(fw_column_sketch *s, char **at) {
+  memcpy(s, take(at, sizeof *s), sizeof *s);
+  if (s->magnitudes) s->magnitudes = take(at, FW_SKETCH_MAGNITUDES * sizeof *s->magnitudes);
+  if (s->values.slots) s->values.slots = take(at, s->values.capacity * sizeof *s->values.slots);
+  if (s->values.texts.bytes) s->values.texts.bytes = take(at, s->values.texts.size);
+  for (size_t i = 0; i < FW_SEPARATOR_COUNT; i++)
+    if (s->elements[i].distinct) s->elements[i].distinct = take(at, sizeof *s->elements[i].distinct);
+}
+
+furrow_status fw_column_sketch_join(fw_column_sketch *sketch, const furrow_comm *comm, furrow_error *err) {
+  fw_buffer mine = {0};
+  void *all = NULL;
+  size_t bytes = 0;
+  const size_t most = sketch->values.most;
+  if (comm->ranks == 1) return FURROW_OK;
+  write_sketch(sketch, &mine);
+  furrow_status status = fw_comm_all_ok(comm, fw_buffer_status(&mine, err), err);
+  if (status == FURROW_OK) status = fw_comm_gather_all(comm, mine.bytes, mine.size, &all, &bytes, NULL, err);
+  fw_buffer_clear(&mine);
+  if (status != FURROW_OK) return status;
+  fw_column_sketch_clear(sketch);
+  fw_column_sketch_init(sketch, most);
+  char *at = all;
+  for (unsigned r = 0; r < comm->ranks && status == FURROW_OK; r++) {
+    fw_column_sketch part;
+    read_sketch(&part, &at);
+    status = fw_column_sketch_merge(sketch, &part, err);
+  }
+  fw_free(all);
+  return fw_comm_all_ok(comm, status, err);
 }

@@ -7,7 +7,6 @@
 #include "base/mem.h"
 #include "base/number_out.h"
 #include "base/utf8.h"
-#include "rows/schema/class_names.h"
 #include "rows/schema/column_names.h"
 #include "rows/schema/propose.h"
 
