@@ -5,7 +5,6 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "io/stream_table.h"
 
 struct fw_stream {
   fw_source source;

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "io/stream_table.h"
+#include "io/stream.h"
 
 typedef struct zstd_state {
   ZSTD_DStream *stream;
