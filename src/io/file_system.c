@@ -188,9 +188,8 @@ furrow_status furrow_file_system_register(const char *name, const furrow_file_sy
   furrow_file_system_init(&full);
   FW_TRY(FW_PARAMS_READ(&full, system, furrow_file_system, err));
   FW_TRY(check_system(name, &full, err));
-  void *memory = NULL;
-  FW_TRY(fw_alloc_zero(&memory, 1, sizeof(fw_file_system), err));
-  fw_file_system *made = memory;
+  fw_file_system *made;
+  FW_TRY(FW_ALLOC_ZERO(&made, 1, err));
   *made = (fw_file_system){.calls = full, .holders = 1};
   furrow_status status = fw_strndup(&made->name, name, strlen(name), err);
   if (status == FURROW_OK) status = add_system(made, err);

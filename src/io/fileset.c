@@ -26,9 +26,7 @@ typedef struct file_list {
 /* Appends a file with a copy of the path. */
 static furrow_status file_list_add(file_list *list, const char *path, fw_file_kind kind, uint64_t size,
                                    int64_t mtime_ns, furrow_error *err) {
-  void *files = list->files;
-  furrow_status status = fw_grow(&files, &list->capacity, list->nfiles + 1, sizeof *list->files, err);
-  list->files = files;
+  furrow_status status = FW_GROW(&list->files, &list->capacity, list->nfiles + 1, err);
   fw_file file = {.kind = kind, .size = size, .mtime_ns = mtime_ns};
   if (status == FURROW_OK) status = fw_strndup(&file.path, path, strlen(path), err);
   if (status == FURROW_OK) list->files[list->nfiles++] = file;
@@ -72,13 +70,11 @@ static void paths_clear(path_list *list) {
 
 /* Appends a + b. */
 static furrow_status paths_add(path_list *list, const char *a, size_t na, const char *b, size_t nb, furrow_error *err) {
-  void *memory = list->paths;
-  furrow_status status = fw_grow(&memory, &list->capacity, list->npaths + 1, sizeof *list->paths, err);
-  list->paths = memory;
+  furrow_status status = FW_GROW(&list->paths, &list->capacity, list->npaths + 1, err);
   if (status != FURROW_OK) return status;
-  status = fw_alloc(&memory, na + nb + 1, 1, err);
+  char *path;
+  status = FW_ALLOC(&path, na + nb + 1, err);
   if (status != FURROW_OK) return status;
-  char *path = memory;
   memcpy(path, a, na);
   memcpy(path + na, b, nb);
   path[na + nb] = 0;
