@@ -424,9 +424,8 @@ static size_t choose_length(const fw_projection *v, const fw_packed *packed, con
 /* ---- The whole ------------------------------------------------------------------------------------------ */
 
 static furrow_status pack_axes(fw_projection *v, const double *axes, size_t p, furrow_error *err) {
-  void *memory = NULL;
-  FW_TRY(fw_alloc(&memory, p, v->d * sizeof(float), err));
-  float *rounded = memory;
+  float *rounded;
+  FW_TRY(FW_ALLOC_ROWS(&rounded, p, v->d, err));
   for (size_t i = 0; i < p * v->d; i++) rounded[i] = (float)axes[i];
   fw_packed_clear(&v->axes);
   v->p = p;
@@ -464,16 +463,18 @@ furrow_status fw_projection_create(fw_projection **projection, const fw_packed *
                                    size_t stride, bool l2, const float *x, size_t nx, size_t x_stride,
                                    furrow_error *err) {
   const size_t n = packed->n, d = packed->d;
-  void *memory = NULL, *work = NULL, *questions = NULL;
+  double *work = NULL;
+  sample *questions = NULL;
   if (n < LEAST_N || d < 2 * FW_HEAD_STEP || d > MOST_D || nx == 0) return FURROW_OK;
   if ((double)nx * (double)n < LEAST_WORK * (double)d) return FURROW_OK;
+  void *memory = NULL;
   FW_TRY(fw_alloc_zero(&memory, 1, sizeof(fw_projection) + 2 * d * sizeof(float), err));
   fw_projection *v = memory;
   *v = (fw_projection){.n = n, .d = d, .l2 = l2, .rows = vectors, .stride = stride, .mean = (float *)(v + 1)};
   v->zero = v->mean + d;
   v->kern = fw_products_table();
-  furrow_status status = fw_alloc(&work, d + d * d + 2 * FW_HEAD_MOST * d, sizeof(double), err);
-  if (status == FURROW_OK) status = fw_alloc_zero(&questions, 1, sizeof(sample), err);
+  furrow_status status = FW_ALLOC(&work, d + d * d + 2 * FW_HEAD_MOST * d, err);
+  if (status == FURROW_OK) status = FW_ALLOC_ZERO(&questions, 1, err);
   if (status == FURROW_OK) status = fill(v, packed, x, nx, x_stride, work, questions, err);
   fw_free(work);
   fw_free(questions);
