@@ -228,10 +228,8 @@ static furrow_status look_at_head(furrow_parser *p, furrow_error *err) {
  * while the caller fills one itself and takes none. */
 static furrow_status make_slots(furrow_parser *p, furrow_error *err) {
   size_t count = p->params.threads == 1 ? 1 : 2 * p->params.threads + 2;
-  void *memory;
-  furrow_status status = fw_alloc_zero(&memory, count, sizeof(slot), err);
+  furrow_status status = FW_ALLOC_ZERO(&p->slots, count, err);
   if (status != FURROW_OK) return status;
-  p->slots = memory;
   p->nslots = p->free_slots = count;
   for (size_t i = 0; i < count && status == FURROW_OK; i++) {
     fw_chunk *chunk = &p->slots[i].chunk;
@@ -275,10 +273,9 @@ furrow_status furrow_parser_open(furrow_parser **parser, const char *uri, const 
   furrow_parser_params_init(&given);
   FW_TRY(FW_PARAMS_READ(&given, params, furrow_parser_params, err));
   furrow_status status = check_params(&given, err);
-  void *memory;
-  if (status == FURROW_OK) status = fw_alloc_zero(&memory, 1, sizeof(furrow_parser), err);
+  furrow_parser *p = NULL;
+  if (status == FURROW_OK) status = FW_ALLOC_ZERO(&p, 1, err);
   if (status != FURROW_OK) return status;
-  furrow_parser *p = memory;
   p->params = given;
   pthread_mutex_init(&p->lock, NULL);
   pthread_mutex_init(&p->source, NULL);

@@ -15,9 +15,8 @@ static furrow_status fail(furrow_status status, furrow_error *said, furrow_error
 
 furrow_status fw_block_reader_open(fw_block_reader **reader, const furrow_rows_format *format, const void *state,
                                    const furrow_rows_request *request, furrow_error *err) {
-  void *memory = NULL;
-  FW_TRY(fw_alloc_zero(&memory, 1, sizeof(fw_block_reader), err));
-  fw_block_reader *r = memory;
+  fw_block_reader *r;
+  FW_TRY(FW_ALLOC_ZERO(&r, 1, err));
   r->format = format;
   r->key_type = request->key_type;
   r->value_type = request->value_type;

@@ -116,10 +116,9 @@ furrow_status furrow_container_create(furrow_container **container, furrow_key_t
                                       furrow_value_type value_type, furrow_error *err) {
   if (!furrow_key_size(key_type)) return fw_fail(err, FURROW_E_ARGUMENT, "no such index type: %d", (int)key_type);
   if (!furrow_value_size(value_type)) return fw_fail(err, FURROW_E_ARGUMENT, "no such value type: %d", (int)value_type);
-  void *memory;
-  furrow_status status = fw_alloc_zero(&memory, 1, sizeof **container, err);
+  furrow_container *c;
+  furrow_status status = FW_ALLOC_ZERO(&c, 1, err);
   if (status != FURROW_OK) return status;
-  furrow_container *c = memory;
   c->key_type = key_type;
   c->value_type = value_type;
   *container = c;

@@ -147,10 +147,8 @@ static void close_reader(void *context) {
 }
 
 static furrow_status hold_entries(reader *r, const furrow_rows_request *request, furrow_error *err) {
-  void *memory = NULL;
   size_t total = 0;
-  FW_TRY(fw_alloc_zero(&memory, request->npaths, sizeof(fw_memory_entry *), err));
-  r->entries = memory;
+  FW_TRY(FW_ALLOC_ZERO(&r->entries, request->npaths, err));
   for (; r->nentries < request->npaths; r->nentries++) {
     FW_TRY(fw_memory_hold(request->paths[r->nentries], kind, &r->entries[r->nentries], err));
     if (!r->entries[r->nentries]) {
@@ -170,9 +168,8 @@ static furrow_status hold_entries(reader *r, const furrow_rows_request *request,
 static furrow_status open_reader(const void *state, const furrow_rows_request *request, void **rows,
                                  furrow_error *err) {
   (void)state;
-  void *memory = NULL;
-  FW_TRY(fw_alloc_zero(&memory, 1, sizeof(reader), err));
-  reader *r = memory;
+  reader *r;
+  FW_TRY(FW_ALLOC_ZERO(&r, 1, err));
   r->key_type = request->key_type;
   r->block_features = request->chunk_bytes / 8 > 0 ? request->chunk_bytes / 8 : 1;
   const furrow_status status = hold_entries(r, request, err);
@@ -205,14 +202,10 @@ static size_t slice_end(const furrow_rowblock *all, size_t first, size_t limit, 
 static furrow_status reserve_dense(reader *r, size_t rows, size_t columns, furrow_error *err) {
   size_t features;
   if (!fw_size_mul(rows, columns, &features)) return fw_fail_memory(err, SIZE_MAX);
-  void *memory = r->offset;
-  furrow_status status = fw_grow(&memory, &r->row_capacity, rows + 1, sizeof *r->offset, err);
-  r->offset = memory;
+  furrow_status status = FW_GROW(&r->offset, &r->row_capacity, rows + 1, err);
   if (status != FURROW_OK) return status;
-  memory = r->index;
   const size_t before = r->feature_capacity;
-  status = fw_grow(&memory, &r->feature_capacity, features, furrow_key_size(r->key_type), err);
-  r->index = memory;
+  status = fw_grow(&r->index, &r->feature_capacity, features, furrow_key_size(r->key_type), err);
   if (r->feature_capacity != before) r->pattern = 0;
   return status;
 }
@@ -241,9 +234,7 @@ static double value_at(const furrow_dense_rows *table, size_t at) {
 static furrow_status copy_dense(reader *r, const furrow_dense_rows *table, size_t first, size_t rows,
                                 furrow_error *err) {
   FW_TRY(reserve_dense(r, rows, table->columns, err));
-  void *memory = r->value;
-  const furrow_status status = fw_grow(&memory, &r->value_capacity, rows * table->columns, sizeof *r->value, err);
-  r->value = memory;
+  const furrow_status status = FW_GROW(&r->value, &r->value_capacity, rows * table->columns, err);
   if (status != FURROW_OK) return status;
   r->pattern = 0;
   size_t used = 0;

@@ -13,9 +13,7 @@
 
 static furrow_status add_field(fw_dictionary *d, size_t *capacity, const char *name, fw_field field,
                                furrow_error *err) {
-  void *memory = d->fields;
-  FW_TRY(fw_grow(&memory, capacity, d->count + 1, sizeof *d->fields, err));
-  d->fields = memory;
+  FW_TRY(FW_GROW(&d->fields, capacity, d->count + 1, err));
   FW_TRY(fw_strndup(&field.name, name, strlen(name), err));
   d->fields[d->count++] = field;
   return FURROW_OK;
@@ -281,9 +279,7 @@ static furrow_status open_table(const fw_dictionary *d, fw_joined *table, size_t
 }
 
 static furrow_status open_tables(fw_dictionary *d, size_t count, size_t at, furrow_error *err) {
-  void *memory = NULL;
-  FW_TRY(fw_alloc_zero(&memory, count, sizeof *d->tables, err));
-  d->tables = memory;
+  FW_TRY(FW_ALLOC_ZERO(&d->tables, count, err));
   d->table_count = count;
   for (size_t i = 0; i < count; i++) FW_TRY(open_table(d, &d->tables[i], at + i * FW_DICT_TABLE, err));
   return FURROW_OK;
@@ -336,9 +332,8 @@ static furrow_status open_plan(fw_dictionary *d, const furrow_schema *schema, fu
   const uint64_t end = at + ((uint64_t)columns * 4 + 7) / 8 * 8 + (uint64_t)tables * FW_DICT_TABLE;
   if (end > d->size || columns != schema->count || tables != schema->table_count)
     return fail_at(err, FW_DICT_AT_COLUMNS, "not the columns and tables of the schema");
-  void *memory = NULL;
-  FW_TRY(fw_alloc(&memory, columns, sizeof(size_t), err));
-  size_t *column_table = memory;
+  size_t *column_table;
+  FW_TRY(FW_ALLOC(&column_table, columns, err));
   furrow_status status = FURROW_OK;
   for (size_t i = 0; i < columns && status == FURROW_OK; i++) {
     const uint32_t table = fw_get_le32(d->image + at + 4 * i);

@@ -71,9 +71,8 @@ static furrow_status join_path(char **path, const char *directory, const char *n
 
 furrow_status furrow_encoder_load(furrow_encoder **encoder, const char *directory, furrow_error *err) {
   char *schema = NULL, *dictionary = NULL;
-  void *memory = NULL;
-  FW_TRY(fw_alloc_zero(&memory, 1, sizeof **encoder, err));
-  furrow_encoder *made = memory;
+  furrow_encoder *made;
+  FW_TRY(FW_ALLOC_ZERO(&made, 1, err));
   furrow_schema *loaded = NULL;
   furrow_status status = join_path(&schema, directory, FW_SCHEMA_NAME, err);
   if (status == FURROW_OK) status = join_path(&dictionary, directory, FW_DICTIONARY_NAME, err);

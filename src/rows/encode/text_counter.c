@@ -50,10 +50,8 @@ static furrow_status grow_slots(fw_text_counter *counter, furrow_error *err) {
 
 static furrow_status append(fw_text_counter *counter, uint64_t hash, const char *text, uint32_t length, uint64_t n,
                             furrow_error *err) {
-  void *memory = counter->records;
   if (counter->size / 8 >= MOST_PLACE) return fw_fail(err, FURROW_E_RANGE, "the texts of a column take over 32 GiB");
-  FW_TRY(fw_grow(&memory, &counter->capacity, counter->size + record_size(length), 1, err));
-  counter->records = memory;
+  FW_TRY(FW_GROW(&counter->records, &counter->capacity, counter->size + record_size(length), err));
   fw_counted_text *record = record_at(counter, counter->size);
   record->hash = hash;
   record->count = n;
@@ -138,10 +136,9 @@ static void sort_from(sort_entry *entries, size_t n, size_t at) {
 }
 
 furrow_status fw_text_counter_sort(const fw_text_counter *counter, const fw_counted_text ***sorted, furrow_error *err) {
-  void *memory = NULL;
   size_t n = 0;
-  FW_TRY(fw_alloc(&memory, counter->count, sizeof(sort_entry), err));
-  sort_entry *entries = memory;
+  sort_entry *entries;
+  FW_TRY(FW_ALLOC(&entries, counter->count, err));
   for (size_t place = 0; place < counter->size; place += record_size(record_at(counter, place)->length))
     entries[n++] = (sort_entry){~record_at(counter, place)->count, record_at(counter, place)};
   if (n > 1) qsort(entries, n, sizeof *entries, compare_keys);
@@ -149,8 +146,7 @@ furrow_status fw_text_counter_sort(const fw_text_counter *counter, const fw_coun
     for (end = i + 1; end < n && entries[end].key == entries[i].key; end++) continue;
     if (end - i > 1) sort_from(entries + i, end - i, 0);
   }
-  const furrow_status status = fw_alloc(&memory, n, sizeof *sorted, err);
-  if (status == FURROW_OK) *sorted = memory;
+  const furrow_status status = FW_ALLOC(sorted, n, err);
   for (size_t i = 0; i < n && status == FURROW_OK; i++) (*sorted)[i] = entries[i].text;
   fw_free(entries);
   return status;

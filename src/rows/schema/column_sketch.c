@@ -199,11 +199,7 @@ static void add_element(fw_element_sketch *e, const char *text, const char *end)
 
 static furrow_status add_elements(fw_element_sketch *e, char separator, const char *text, const char *end,
                                   furrow_error *err) {
-  if (!e->distinct) {
-    void *memory = NULL;
-    FW_TRY(fw_alloc_zero(&memory, 1, sizeof *e->distinct, err));
-    e->distinct = memory;
-  }
+  if (!e->distinct) FW_TRY(FW_ALLOC_ZERO(&e->distinct, 1, err));
   e->cells++;
   for (const char *next;; text = next + 1) {
     next = memchr(text, separator, (size_t)(end - text));
@@ -221,11 +217,7 @@ static furrow_status add_elements(fw_element_sketch *e, char separator, const ch
 
 static furrow_status merge_elements(fw_element_sketch *into, const fw_element_sketch *from, furrow_error *err) {
   if (!from->distinct) return FURROW_OK;
-  if (!into->distinct) {
-    void *memory = NULL;
-    FW_TRY(fw_alloc_zero(&memory, 1, sizeof *into->distinct, err));
-    into->distinct = memory;
-  }
+  if (!into->distinct) FW_TRY(FW_ALLOC_ZERO(&into->distinct, 1, err));
   into->cells += from->cells;
   into->elements += from->elements;
   into->separators += from->separators;
@@ -250,11 +242,7 @@ static furrow_status add_number(fw_column_sketch *s, double value, furrow_error 
   if (value < s->least) s->least = value;
   if (value > s->most) s->most = value;
   if (value <= 0) return FURROW_OK;
-  if (!s->magnitudes) {
-    void *memory = NULL;
-    FW_TRY(fw_alloc_zero(&memory, FW_SKETCH_MAGNITUDES, sizeof *s->magnitudes, err));
-    s->magnitudes = memory;
-  }
+  if (!s->magnitudes) FW_TRY(FW_ALLOC_ZERO(&s->magnitudes, FW_SKETCH_MAGNITUDES, err));
   s->magnitudes[magnitude_of(value)]++;
   return FURROW_OK;
 }
@@ -359,11 +347,7 @@ static furrow_status merge_numbers(fw_column_sketch *into, const fw_column_sketc
   if (into->numbers == 0 || from->least < into->least) into->least = from->least;
   if (into->numbers == 0 || from->most > into->most) into->most = from->most;
   into->numbers += from->numbers;
-  if (from->magnitudes && !into->magnitudes) {
-    void *memory = NULL;
-    FW_TRY(fw_alloc_zero(&memory, FW_SKETCH_MAGNITUDES, sizeof *into->magnitudes, err));
-    into->magnitudes = memory;
-  }
+  if (from->magnitudes && !into->magnitudes) FW_TRY(FW_ALLOC_ZERO(&into->magnitudes, FW_SKETCH_MAGNITUDES, err));
   for (size_t i = 0; from->magnitudes && i < FW_SKETCH_MAGNITUDES; i++) into->magnitudes[i] += from->magnitudes[i];
   return FURROW_OK;
 }

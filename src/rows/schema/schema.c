@@ -35,10 +35,7 @@ static void clear_table(fw_side_table *table) {
 }
 
 furrow_status fw_schema_create(furrow_schema **schema, furrow_error *err) {
-  void *memory = NULL;
-  FW_TRY(fw_alloc_zero(&memory, 1, sizeof **schema, err));
-  *schema = memory;
-  return FURROW_OK;
+  return FW_ALLOC_ZERO(schema, 1, err);
 }
 
 void furrow_schema_free(furrow_schema *schema) {

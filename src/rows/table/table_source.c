@@ -78,9 +78,8 @@ static furrow_status open_source(fw_table_source *source, furrow_error *err) {
 }
 
 furrow_status fw_table_source_open(fw_table_source **source, const char *uri, furrow_error *err) {
-  void *memory = NULL;
-  FW_TRY(fw_alloc_zero(&memory, 1, sizeof(fw_table_source), err));
-  fw_table_source *s = memory;
+  fw_table_source *s;
+  FW_TRY(FW_ALLOC_ZERO(&s, 1, err));
   furrow_status status = fw_uri_parse(&s->uri, uri, err);
   if (status == FURROW_OK) status = open_source(s, err);
   if (status == FURROW_OK)

@@ -41,10 +41,8 @@ static furrow_status make_lists(fw_chunk *chunk, fw_window *window, furrow_error
   enum { BIT_LISTS = 3, LISTS = 9 };
   const size_t words = fw_bit_words(window->length + FW_KERN_PAD) + 1;
   const size_t each = window->length + 2 * FW_KERN_PAD;
-  void *memory = chunk->scratch;
   furrow_status status =
-      fw_grow(&memory, &chunk->scratch_capacity, BIT_LISTS * words + LISTS * (each / 2 + 1), sizeof(uint64_t), err);
-  chunk->scratch = memory;
+      FW_GROW(&chunk->scratch, &chunk->scratch_capacity, BIT_LISTS * words + LISTS * (each / 2 + 1), err);
   if (status != FURROW_OK) return status;
   uint64_t *bits = chunk->scratch;
   uint32_t *next = (uint32_t *)(bits + BIT_LISTS * words);

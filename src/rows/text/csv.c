@@ -335,10 +335,9 @@ static void close_csv(void *state) {
 }
 
 static furrow_status open_csv(const furrow_args *args, void **state, furrow_error *err) {
-  void *memory = NULL;
-  furrow_status status = fw_alloc_zero(&memory, 1, sizeof(fw_csv), err);
+  fw_csv *csv;
+  furrow_status status = FW_ALLOC_ZERO(&csv, 1, err);
   if (status != FURROW_OK) return status;
-  fw_csv *csv = memory;
   const char *header = furrow_args_text(args, "header");
   csv->rules.quotes = true;
   csv->header = *header == 'y' ? FW_CSV_HEADER_YES : *header == 'n' ? FW_CSV_HEADER_NO : FW_CSV_HEADER_AUTO;

@@ -144,9 +144,7 @@ static int compare_named(const void *a, const void *b) {
 
 /* All names, sorted; to be freed. */
 static furrow_status sort_names(named **sorted, char *const *names, size_t count, furrow_error *err) {
-  void *memory = NULL;
-  FW_TRY(fw_alloc(&memory, count, sizeof(named), err));
-  *sorted = memory;
+  FW_TRY(FW_ALLOC(sorted, count, err));
   for (size_t i = 0; i < count; i++) (*sorted)[i] = (named){names[i], i};
   qsort(*sorted, count, sizeof(named), compare_named);
   return FURROW_OK;
@@ -199,15 +197,10 @@ static furrow_status list_kept(fw_csv *csv, furrow_error *err) {
 }
 
 static furrow_status make_lists(fw_csv *csv, furrow_error *err) {
-  void *memory = NULL;
-  FW_TRY(fw_alloc(&memory, csv->width, sizeof(size_t), err));
-  csv->roles = memory;
-  FW_TRY(fw_alloc(&memory, csv->width, sizeof(size_t), err));
-  csv->skipped = memory;
-  FW_TRY(fw_alloc(&memory, csv->width, sizeof(uint64_t), err));
-  csv->kept = memory;
-  FW_TRY(fw_alloc(&memory, csv->nwanted, sizeof(size_t), err));
-  csv->order = memory;
+  FW_TRY(FW_ALLOC(&csv->roles, csv->width, err));
+  FW_TRY(FW_ALLOC(&csv->skipped, csv->width, err));
+  FW_TRY(FW_ALLOC(&csv->kept, csv->width, err));
+  FW_TRY(FW_ALLOC(&csv->order, csv->nwanted, err));
   for (size_t i = 0; i < csv->width; i++) csv->roles[i] = FW_CSV_NO_COLUMN;
   return FURROW_OK;
 }

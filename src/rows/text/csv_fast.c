@@ -214,9 +214,7 @@ furrow_status fw_csv_chunk(const void *state, fw_chunk *chunk, furrow_error *err
   const fw_csv *csv = state;
   fw_window window = {0};
   csv_batch b = {.batch = {.chunk = chunk, .window = &window, .values = true}, .csv = csv};
-  void *scratch = chunk->scratch;
-  FW_TRY(fw_grow(&scratch, &chunk->scratch_capacity, csv->nwanted, sizeof(uint64_t), err));
-  chunk->scratch = scratch;
+  FW_TRY(FW_GROW(&chunk->scratch, &chunk->scratch_capacity, csv->nwanted, err));
   const furrow_status status = fw_token_batch_parse_chunk(&b.batch, csv->rules.blanks ? ' ' : 0x1f,
                                                           csv->rules.delimiter, take_window, scan_row, err);
   if (csv->roles) fw_csv_sort_rows(csv, chunk->out, chunk->scratch);

@@ -73,17 +73,12 @@ furrow_status fw_args_create(furrow_args **args, const furrow_rows_format *forma
                              furrow_error *err) {
   furrow_status status = check_known(format, uri, err);
   if (status != FURROW_OK) return status;
-  void *memory = NULL;
-  status = fw_alloc_zero(&memory, 1, sizeof(furrow_args), err);
+  furrow_args *a;
+  status = FW_ALLOC_ZERO(&a, 1, err);
   if (status != FURROW_OK) return status;
-  furrow_args *a = memory;
   a->format = format;
-  memory = NULL;
-  status = fw_alloc_zero(&memory, format->nargs, sizeof(char *), err);
-  a->values = memory;
-  memory = NULL;
-  if (status == FURROW_OK) status = fw_alloc_zero(&memory, format->nargs, sizeof(int64_t), err);
-  a->integers = memory;
+  status = FW_ALLOC_ZERO(&a->values, format->nargs, err);
+  if (status == FURROW_OK) status = FW_ALLOC_ZERO(&a->integers, format->nargs, err);
   for (size_t i = 0; status == FURROW_OK && i < format->nargs; i++) {
     const char *given = fw_uri_arg_value(uri, format->args[i].name);
     const char *value = given ? given : format->args[i].fallback;

@@ -188,9 +188,7 @@ static void order_cells(fw_text_writer *w, const furrow_row *row) {
 }
 
 static furrow_status check_csv_row(fw_text_writer *w, const furrow_row *row, uint64_t number, furrow_error *err) {
-  void *memory = w->cells;
-  const furrow_status status = fw_grow(&memory, &w->cell_capacity, row->length, sizeof *w->cells, err);
-  w->cells = memory;
+  const furrow_status status = FW_GROW(&w->cells, &w->cell_capacity, row->length, err);
   if (status != FURROW_OK) return status;
   order_cells(w, row);
   for (size_t i = 1; i < row->length; i++) {
