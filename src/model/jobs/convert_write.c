@@ -386,13 +386,10 @@ static furrow_status check_outside(transfer *t, furrow_error *err) {
 
 static furrow_status match_parts(transfer *t, furrow_error *err) {
   const furrow_matrix_meta *old = furrow_matrix_source_meta(t->source), *now = t->plan->meta;
-  void *memory;
-  furrow_status status = fw_alloc_zero(&memory, now->part_count, sizeof *t->done, err);
+  furrow_status status = FW_ALLOC_ZERO(&t->done, now->part_count, err);
   if (status != FURROW_OK) return status;
-  t->done = memory;
-  status = fw_alloc_zero(&memory, now->part_count, sizeof *t->source_part, err);
+  status = FW_ALLOC_ZERO(&t->source_part, now->part_count, err);
   if (status != FURROW_OK) return status;
-  t->source_part = memory;
   for (size_t i = 0, k = 0; t->plan->same_grid && i < now->part_count; i++) {
     while (k < old->part_count && old->parts[k].part_id != now->parts[i].part_id) k++;
     t->source_part[i] = k;

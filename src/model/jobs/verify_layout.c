@@ -143,10 +143,8 @@ static int compare_cuts(const void *x, const void *y) {
 
 static furrow_status find_cuts(column_tree *tree, furrow_error *err) {
   const grid *g = tree->grid;
-  void *memory;
-  furrow_status status = fw_alloc(&memory, g->count, 2 * sizeof *tree->cuts, err);
+  furrow_status status = FW_ALLOC_ROWS(&tree->cuts, g->count, 2, err);
   if (status != FURROW_OK) return status;
-  tree->cuts = memory;
   for (size_t i = 0; i < g->count; i++) {
     tree->cuts[2 * i] = g->parts[i]->start_col;
     tree->cuts[2 * i + 1] = g->parts[i]->end_col;
@@ -160,13 +158,11 @@ static furrow_status find_cuts(column_tree *tree, furrow_error *err) {
 }
 
 static furrow_status make_tree(column_tree *tree, furrow_error *err) {
-  void *memory;
   furrow_status status = find_cuts(tree, err);
   if (status != FURROW_OK) return status;
   for (tree->slots = 1; tree->slots < tree->cut_count;) tree->slots *= 2;
-  status = fw_alloc(&memory, tree->slots, 2 * sizeof *tree->nodes, err);
+  status = FW_ALLOC_ROWS(&tree->nodes, tree->slots, 2, err);
   if (status != FURROW_OK) return status;
-  tree->nodes = memory;
   for (size_t i = 0; i < 2 * tree->slots; i++) tree->nodes[i] = (tree_node){NOBODY, NOBODY};
   return FURROW_OK;
 }

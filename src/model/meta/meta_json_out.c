@@ -209,11 +209,8 @@ static size_t largest_map(const furrow_matrix_meta *meta) {
 
 static furrow_status write_all(meta_writer *w, const furrow_matrix_meta *meta) {
   const size_t entries = largest_map(meta);
-  void *hashes = NULL, *order = NULL;
-  furrow_status status = fw_alloc(&hashes, entries, sizeof *w->hashes, w->err);
-  w->hashes = hashes;
-  if (status == FURROW_OK) status = fw_alloc(&order, entries, sizeof *w->order, w->err);
-  w->order = order;
+  furrow_status status = FW_ALLOC(&w->hashes, entries, w->err);
+  if (status == FURROW_OK) status = FW_ALLOC(&w->order, entries, w->err);
   if (status != FURROW_OK) return status;
   fw_buffer_append(&w->out, "\0\0\0\0", 4);
   status = write_object(w, &fw_matrix_fields, meta, meta->extra);
@@ -266,14 +263,13 @@ static size_t capacity_for(const uint32_t *hashes, size_t count) {
 
 furrow_status fw_java_map_order(const uint32_t *hashes, size_t count, size_t *order, furrow_error *err) {
   const size_t capacity = capacity_for(hashes, count);
-  void *memory = NULL;
-  furrow_status status = fw_alloc_zero(&memory, capacity + 1, sizeof(size_t), err);
+  size_t *next; /* where the next entry of a bucket goes */
+  furrow_status status = FW_ALLOC_ZERO(&next, capacity + 1, err);
   if (status != FURROW_OK) return status;
-  size_t *next = memory; /* where the next entry of a bucket goes */
   for (size_t i = 0; i < count; i++) next[bucket_of(hashes[i], capacity) + 1]++;
   for (size_t b = 0; b < capacity; b++) next[b + 1] += next[b];
   for (size_t i = 0; i < count; i++) order[next[bucket_of(hashes[i], capacity)]++] = i;
-  fw_free(memory);
+  fw_free(next);
   return FURROW_OK;
 }
 

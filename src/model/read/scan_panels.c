@@ -123,11 +123,8 @@ typedef struct panel_selector {
 static furrow_status choose_rows(panel_selector *selector, furrow_error *err) {
   const fw_source_part *part = selector->part;
   const size_t rows = part->meta->row_count;
-  void *positions = selector->positions, *ids = selector->row_ids;
-  furrow_status status = fw_grow(&positions, &selector->rows_capacity, rows, sizeof *selector->positions, err);
-  selector->positions = positions;
-  if (status == FURROW_OK) status = fw_grow(&ids, &selector->ids_capacity, rows, sizeof *selector->row_ids, err);
-  selector->row_ids = ids;
+  furrow_status status = FW_GROW(&selector->positions, &selector->rows_capacity, rows, err);
+  if (status == FURROW_OK) status = FW_GROW(&selector->row_ids, &selector->ids_capacity, rows, err);
   if (status != FURROW_OK) return status;
   selector->row_count = 0;
   for (size_t k = 0; k < rows; k++) {
@@ -182,11 +179,8 @@ static void slice_counted(const fw_selection *sel, furrow_panel *panel) {
 }
 
 static furrow_status ensure_capacity(panel_selector *selector, size_t cols, size_t bytes, furrow_error *err) {
-  void *values = selector->values, *ids = selector->col_ids;
-  furrow_status status = fw_grow(&values, &selector->values_capacity, bytes, 1, err);
-  selector->values = values;
-  if (status == FURROW_OK) status = fw_grow(&ids, &selector->cols_capacity, cols, sizeof *selector->col_ids, err);
-  selector->col_ids = ids;
+  furrow_status status = FW_GROW(&selector->values, &selector->values_capacity, bytes, err);
+  if (status == FURROW_OK) status = FW_GROW(&selector->col_ids, &selector->cols_capacity, cols, err);
   return status;
 }
 

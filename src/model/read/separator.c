@@ -80,10 +80,9 @@ static furrow_status reads_with(const furrow_matrix_source *source, const fw_sou
 }
 
 static furrow_status keep_separator(furrow_matrix_source *source, const char *text, size_t length, furrow_error *err) {
-  void *memory;
-  furrow_status status = fw_arena_take(&source->arena, &memory, length + 1, 1, err);
+  char *copy;
+  furrow_status status = FW_ARENA_TAKE(&source->arena, &copy, length + 1, err);
   if (status != FURROW_OK) return status;
-  char *copy = memory;
   memcpy(copy, text, length);
   copy[length] = 0;
   source->separator = copy;

@@ -61,16 +61,12 @@ static furrow_status find_row(fw_encode_part *part, fw_encode_row *row, int32_t 
 
 static furrow_status find_rows(fw_encode_part *part, furrow_error *err) {
   const furrow_partition_meta *meta = meta_of(part);
-  void *memory;
-  furrow_status status = fw_arena_take(&part->arena, &memory, meta->row_count, sizeof *part->rows, err);
+  furrow_status status = FW_ARENA_TAKE(&part->arena, &part->rows, meta->row_count, err);
   if (status != FURROW_OK) return status;
-  part->rows = memory;
-  status = fw_arena_take(&part->arena, &memory, meta->row_count, sizeof *part->counts, err);
+  status = FW_ARENA_TAKE(&part->arena, &part->counts, meta->row_count, err);
   if (status != FURROW_OK) return status;
-  part->counts = memory;
-  status = fw_arena_take(&part->arena, &memory, meta->row_count, sizeof *part->row_ids, err);
+  status = FW_ARENA_TAKE(&part->arena, &part->row_ids, meta->row_count, err);
   if (status != FURROW_OK) return status;
-  part->row_ids = memory;
   for (size_t r = 0; r < meta->row_count && status == FURROW_OK; r++) {
     part->row_ids[r] = meta->rows[r].row_id;
     status = find_row(part, &part->rows[r], part->row_ids[r], err);
@@ -87,14 +83,13 @@ typedef struct col_list {
 
 /* The row's columns as an array. */
 static furrow_status row_cols(fw_encode_part *part, const fw_encode_row *row, col_list *list, furrow_error *err) {
-  void *memory;
   if (row->view.col_ids && !row->picks) {
     *list = (col_list){row->view.col_ids, row->count};
     return FURROW_OK;
   }
-  furrow_status status = fw_arena_take(&part->arena, &memory, row->count, sizeof(int64_t), err);
+  int64_t *cols;
+  furrow_status status = FW_ARENA_TAKE(&part->arena, &cols, row->count, err);
   if (status != FURROW_OK) return status;
-  int64_t *cols = memory;
   for (size_t i = 0; i < row->count; i++) cols[i] = row_col(row, i);
   *list = (col_list){cols, row->count};
   return FURROW_OK;
@@ -123,16 +118,15 @@ static furrow_status merge_all(fw_encode_part *part, col_list *lists, size_t cou
   while (count > 1) {
     size_t left = 0;
     for (size_t i = 0; i < count; i += 2) {
-      void *memory;
+      int64_t *merged;
       if (i + 1 == count || is_same(&lists[i], &lists[i + 1])) {
         lists[left++] = lists[i];
         continue;
       }
-      furrow_status status =
-          fw_arena_take(&part->arena, &memory, lists[i].count + lists[i + 1].count, sizeof(int64_t), err);
+      furrow_status status = FW_ARENA_TAKE(&part->arena, &merged, lists[i].count + lists[i + 1].count, err);
       if (status != FURROW_OK) return status;
-      const size_t n = merge(memory, &lists[i], &lists[i + 1]);
-      lists[left++] = (col_list){memory, n};
+      const size_t n = merge(merged, &lists[i], &lists[i + 1]);
+      lists[left++] = (col_list){merged, n};
     }
     count = left;
   }
@@ -158,11 +152,10 @@ static furrow_status join_cols(fw_encode_part *part, furrow_error *err) {
 /* Angel adds the id of a hash partition to each column, as it would its first column. */
 static furrow_status shift_cols(fw_encode_part *part, furrow_error *err) {
   const furrow_partition_meta *meta = meta_of(part);
-  void *memory;
   if (!part->writer->context.angel_bytes || !fw_part_is_hash(meta) || meta->part_id == 0) return FURROW_OK;
-  furrow_status status = fw_arena_take(&part->arena, &memory, part->records, sizeof(int64_t), err);
+  int64_t *cols;
+  furrow_status status = FW_ARENA_TAKE(&part->arena, &cols, part->records, err);
   if (status != FURROW_OK) return status;
-  int64_t *cols = memory;
   for (size_t c = 0; c < part->records; c++) {
     const bool fits = part->writer->row_type->key_bits == 32 ? part->cols[c] <= INT32_MAX - meta->part_id
                                                              : part->cols[c] <= INT64_MAX - meta->part_id;

@@ -227,10 +227,9 @@ static furrow_status start(furrow_matrix_writer *writer, const furrow_matrix_met
 }
 
 static furrow_status create(furrow_matrix_writer **writer, const char *path, furrow_error *err) {
-  void *memory;
-  furrow_status status = fw_alloc_zero(&memory, 1, sizeof **writer, err);
+  furrow_matrix_writer *made;
+  furrow_status status = FW_ALLOC_ZERO(&made, 1, err);
   if (status != FURROW_OK) return status;
-  furrow_matrix_writer *made = memory;
   made->fd = -1;
   status = fw_strndup(&made->path, path, strlen(path), err);
   if (status == FURROW_OK)

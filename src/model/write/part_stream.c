@@ -58,10 +58,8 @@ static furrow_status fail_state(const fw_part_stream *stream, furrow_error *err,
 /* ---- begin ---- */
 
 furrow_status fw_part_stream_create(fw_part_stream **stream, furrow_matrix_writer *writer, furrow_error *err) {
-  void *memory;
-  furrow_status status = fw_alloc_zero(&memory, 1, sizeof **stream, err);
+  furrow_status status = FW_ALLOC_ZERO(stream, 1, err);
   if (status != FURROW_OK) return status;
-  *stream = memory;
   (*stream)->writer = writer;
   (*stream)->fd = -1;
   return FURROW_OK;
@@ -74,13 +72,9 @@ static int compare_rows(const void *a, const void *b) {
 
 static furrow_status list_rows(fw_part_stream *stream, furrow_error *err) {
   const furrow_partition_meta *part = part_of(stream);
-  void *memory = stream->rows;
-  furrow_status status = fw_grow(&memory, &stream->row_capacity, part->row_count, sizeof *stream->rows, err);
-  stream->rows = memory;
+  furrow_status status = FW_GROW(&stream->rows, &stream->row_capacity, part->row_count, err);
   if (status != FURROW_OK) return status;
-  memory = stream->counts;
-  status = fw_grow(&memory, &stream->count_capacity, part->row_count, sizeof *stream->counts, err);
-  stream->counts = memory;
+  status = FW_GROW(&stream->counts, &stream->count_capacity, part->row_count, err);
   if (status != FURROW_OK) return status;
   for (size_t i = 0; i < part->row_count; i++) stream->rows[i] = (stream_row){part->rows[i].row_id, i, 0, false};
   if (part->row_count > 1) qsort(stream->rows, part->row_count, sizeof *stream->rows, compare_rows);
@@ -97,10 +91,8 @@ static furrow_status ensure_capacity(fw_part_stream *stream, furrow_error *err) 
   fw_free(stream->buffer);
   stream->buffer = NULL;
   stream->capacity = 0;
-  void *memory;
-  furrow_status status = fw_alloc(&memory, need, 1, err);
+  furrow_status status = FW_ALLOC(&stream->buffer, need, err);
   if (status != FURROW_OK) return status;
-  stream->buffer = memory;
   stream->capacity = need;
   return FURROW_OK;
 }
