@@ -174,10 +174,8 @@ static furrow_status add_system(fw_file_system *system, furrow_error *err) {
   if (is_named("file", system->name, n) || is_named(memory_system.name, system->name, n))
     return fail_taken(system->name, err);
   pthread_mutex_lock(&lock);
-  void *memory = (void *)systems;
   furrow_status status = place_of(system->name, n) < nsystems ? fail_taken(system->name, err) : FURROW_OK;
-  if (status == FURROW_OK) status = fw_grow(&memory, &capacity, nsystems + 1, sizeof(fw_file_system *), err);
-  systems = memory;
+  if (status == FURROW_OK) status = FW_GROW(&systems, &capacity, nsystems + 1, err);
   if (status == FURROW_OK) systems[nsystems++] = system;
   pthread_mutex_unlock(&lock);
   return status;
