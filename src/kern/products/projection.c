@@ -174,10 +174,10 @@ static furrow_status allocate_heads(fw_projection *v, furrow_error *err) {
 
 /* Heads of all packed vectors. s: a sample of questions, which choose their scale; NULL: they keep it. */
 static furrow_status pack_heads(fw_projection *v, const sample *s, furrow_error *err) {
-  void *memory = NULL;
+  float *heads, most = 0;
   const size_t n = v->n;
-  FW_TRY(fw_alloc(&memory, n, (FW_HEAD_MOST + 1) * sizeof(float), err));
-  float *heads = memory, *square = heads + n * FW_HEAD_MOST, most = 0;
+  FW_TRY(FW_ALLOC_ROWS(&heads, n, FW_HEAD_MOST + 1, err));
+  float *square = heads + n * FW_HEAD_MOST;
   for (size_t i = 0; i < n; i += HEAD_BATCH)
     make_heads(v, v->rows + i * v->stride, n - i < HEAD_BATCH ? n - i : HEAD_BATCH, v->stride, true,
                heads + i * FW_HEAD_MOST, square + i);

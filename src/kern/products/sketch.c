@@ -140,22 +140,23 @@ furrow_status fw_sketch_create(fw_sketch **sketch, const float *vectors, size_t 
   fw_sketch made = {.n = n, .d = d, .blocks = (n + FW_PACK_WIDTH - 1) / FW_PACK_WIDTH, .quads = (d + 3) / 4, .l2 = l2};
   made.row = vectors;
   made.stride = stride;
-  void *memory = NULL;
+  fw_sketch *copy = NULL;
   size_t bytes = 0;
   if (n < FW_SKETCH_MIN_N || d < FW_SKETCH_MIN_D || d > FW_SKETCH_MAX_D) return FURROW_OK;
   lay_out(&made, NULL, &bytes);
   furrow_status status = fw_alloc(&made.memory, bytes + ALIGNMENT, 1, err);
-  if (status == FURROW_OK) status = fw_alloc(&memory, 1, sizeof made, err);
+  if (status == FURROW_OK) status = FW_ALLOC(&copy, 1, err);
   if (status == FURROW_OK) {
     const uintptr_t base = ((uintptr_t)made.memory + ALIGNMENT - 1) & ~(uintptr_t)(ALIGNMENT - 1);
     lay_out(&made, (uint8_t *)base, &bytes);
     if (fill(&made)) {
-      *sketch = memcpy(memory, &made, sizeof made);
+      *copy = made;
+      *sketch = copy;
       return FURROW_OK;
     }
   }
   fw_free(made.memory);
-  fw_free(memory);
+  fw_free(copy);
   return status;
 }
 
