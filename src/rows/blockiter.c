@@ -185,12 +185,10 @@ static furrow_status cache_name(char **name, const char *cachefile, const furrow
   char suffix[48] = "";
   if (params->nparts > 1) snprintf(suffix, sizeof suffix, ".split%u.part%u", params->nparts, params->part);
   size_t length = strlen(cachefile), bytes = length + strlen(suffix) + 1;
-  void *memory;
-  furrow_status status = fw_alloc(&memory, bytes, 1, err);
+  furrow_status status = FW_ALLOC(name, bytes, err);
   if (status != FURROW_OK) return status;
-  memcpy(memory, cachefile, length);
-  memcpy((char *)memory + length, suffix, bytes - length);
-  *name = memory;
+  memcpy(*name, cachefile, length);
+  memcpy(*name + length, suffix, bytes - length);
   return FURROW_OK;
 }
 
@@ -350,11 +348,9 @@ furrow_status fw_blockiter_open(furrow_blockiter **iter, const char *uri, const 
   if (status != FURROW_OK) return status;
   fw_uri parsed = {0};
   furrow_blockiter *it = NULL;
-  void *memory;
   status = fw_uri_parse(&parsed, uri, err);
-  if (status == FURROW_OK) status = fw_alloc_zero(&memory, 1, sizeof *it, err);
+  if (status == FURROW_OK) status = FW_ALLOC_ZERO(&it, 1, err);
   if (status != FURROW_OK) goto done;
-  it = memory;
   furrow_parser_stats_init(&it->stats);
   status = furrow_container_create(&it->current, chosen.key_type, chosen.value_type, err);
   if (status != FURROW_OK) goto done;

@@ -133,12 +133,8 @@ static furrow_status add_copy(furrow_rows_format *copy, furrow_error *err) {
   furrow_status status = FURROW_OK;
   if (format_named(copy->name))
     status = fw_fail(err, FURROW_E_EXISTS, "there is a format named %s already", copy->name);
-  void *memory = (void *)added;
-  if (status == FURROW_OK) status = fw_grow(&memory, &added_capacity, nadded + 1, sizeof *added, err);
-  if (status == FURROW_OK) {
-    added = memory;
-    added[nadded++] = copy;
-  }
+  if (status == FURROW_OK) status = FW_GROW(&added, &added_capacity, nadded + 1, err);
+  if (status == FURROW_OK) added[nadded++] = copy;
   pthread_mutex_unlock(&added_lock);
   return status;
 }
@@ -148,11 +144,11 @@ furrow_status furrow_rows_format_register(const furrow_rows_format *format, furr
   furrow_rows_format_init(&full);
   FW_TRY(FW_PARAMS_READ(&full, format, furrow_rows_format, err));
   FW_TRY(check_format(&full, err));
-  void *memory = NULL;
-  FW_TRY(fw_alloc(&memory, 1, sizeof full, err));
-  memcpy(memory, &full, sizeof full);
-  furrow_status status = add_copy(memory, err);
-  if (status != FURROW_OK) fw_free(memory);
+  furrow_rows_format *copy;
+  FW_TRY(FW_ALLOC(&copy, 1, err));
+  *copy = full;
+  furrow_status status = add_copy(copy, err);
+  if (status != FURROW_OK) fw_free(copy);
   return status;
 }
 

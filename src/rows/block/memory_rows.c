@@ -33,11 +33,11 @@ static void release_rows(void *context) {
 }
 
 static furrow_status add_rows(const char *path, const memory_rows *made, furrow_error *err) {
-  void *memory = NULL;
-  FW_TRY(fw_alloc(&memory, 1, sizeof *made, err));
-  memcpy(memory, made, sizeof *made);
-  const furrow_status status = fw_memory_add(path, kind, memory, 0, release_rows, memory, err);
-  if (status != FURROW_OK) fw_free(memory);
+  memory_rows *rows;
+  FW_TRY(FW_ALLOC(&rows, 1, err));
+  *rows = *made;
+  const furrow_status status = fw_memory_add(path, kind, rows, 0, release_rows, rows, err);
+  if (status != FURROW_OK) fw_free(rows);
   return status;
 }
 

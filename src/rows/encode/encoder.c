@@ -42,14 +42,13 @@ static furrow_status complete(furrow_encoder *encoder, furrow_error *err) {
 
 furrow_status fw_encoder_create(furrow_encoder **encoder, furrow_schema *schema, void *image, size_t size,
                                 furrow_error *err) {
-  void *memory = NULL;
-  furrow_status status = fw_alloc_zero(&memory, 1, sizeof **encoder, err);
+  furrow_encoder *made;
+  furrow_status status = FW_ALLOC_ZERO(&made, 1, err);
   if (status != FURROW_OK) {
     fw_free(image);
     furrow_schema_free(schema);
     return status;
   }
-  furrow_encoder *made = memory;
   made->schema = schema;
   status = fw_dictionary_open(&made->dictionary, schema, image, size, err);
   if (status == FURROW_OK) status = complete(made, err);

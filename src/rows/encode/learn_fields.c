@@ -300,9 +300,8 @@ static furrow_status check_found(const fw_table_layout *layout, const learner *l
 
 static furrow_status scan(fw_table_source *source, const fw_table *table, const fw_table_scan_params *params,
                           learner *learners, uint32_t threads, furrow_parser_stats *stats, furrow_error *err) {
-  void *memory = NULL;
-  FW_TRY(fw_alloc(&memory, threads, sizeof(void *), err));
-  void **users = memory;
+  void **users;
+  FW_TRY(FW_ALLOC(&users, threads, err));
   for (uint32_t i = 0; i < threads; i++) users[i] = &learners[i];
   const furrow_status status = fw_table_scan(source, table, params, users, take_batch, stats, err);
   fw_free((void *)users);

@@ -56,13 +56,13 @@ static furrow_status open_state(table_state *s, const furrow_args *args, furrow_
 }
 
 static furrow_status table_open(const furrow_args *args, void **state, furrow_error *err) {
-  void *memory = NULL;
-  FW_TRY(fw_alloc_zero(&memory, 1, sizeof(table_state), err));
-  const furrow_status status = open_state(memory, args, err);
+  table_state *opened;
+  FW_TRY(FW_ALLOC_ZERO(&opened, 1, err));
+  const furrow_status status = open_state(opened, args, err);
   if (status == FURROW_OK)
-    *state = memory;
+    *state = opened;
   else
-    table_close(memory);
+    table_close(opened);
   return status;
 }
 

@@ -32,10 +32,9 @@ static uint64_t slot_of(uint64_t hash, size_t place) {
 
 static furrow_status grow_slots(fw_text_counter *counter, furrow_error *err) {
   const size_t slots = counter->slots ? 2 * (counter->mask + 1) : FIRST_SLOTS;
-  void *memory = NULL;
-  FW_TRY(fw_alloc_zero(&memory, slots, sizeof(uint64_t), err));
-  fw_prefer_large_pages(memory, slots * sizeof(uint64_t));
-  uint64_t *fresh = memory;
+  uint64_t *fresh;
+  FW_TRY(FW_ALLOC_ZERO(&fresh, slots, err));
+  fw_prefer_large_pages(fresh, slots * sizeof(uint64_t));
   for (size_t place = 0; place < counter->size; place += record_size(record_at(counter, place)->length)) {
     const uint64_t hash = record_at(counter, place)->hash;
     size_t at = hash & (slots - 1);

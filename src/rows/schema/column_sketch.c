@@ -86,15 +86,15 @@ static fw_counted_value *find_slot(const fw_value_set *set, fw_counted_value *sl
 }
 
 static furrow_status grow_values(fw_value_set *set, furrow_error *err) {
-  void *memory = NULL;
+  fw_counted_value *slots;
   const size_t capacity = set->capacity ? 2 * set->capacity : 16;
-  FW_TRY(fw_alloc_zero(&memory, capacity, sizeof(fw_counted_value), err));
+  FW_TRY(FW_ALLOC_ZERO(&slots, capacity, err));
   for (size_t i = 0; i < set->capacity; i++) {
     const fw_counted_value *v = &set->slots[i];
-    if (v->count > 0) *find_slot(set, memory, capacity, v->hash, set->texts.bytes + v->at, v->length) = *v;
+    if (v->count > 0) *find_slot(set, slots, capacity, v->hash, set->texts.bytes + v->at, v->length) = *v;
   }
   fw_free(set->slots);
-  set->slots = memory;
+  set->slots = slots;
   set->capacity = capacity;
   return FURROW_OK;
 }

@@ -129,9 +129,8 @@ static furrow_status start_observer(observer *o, size_t columns, furrow_error *e
 
 static furrow_status scan_table(observation *o, const fw_table *table, observer *observers, uint32_t threads,
                                 furrow_error *err) {
-  void *memory = NULL;
-  FW_TRY(fw_alloc(&memory, threads, sizeof(void *), err));
-  void **users = memory;
+  void **users;
+  FW_TRY(FW_ALLOC(&users, threads, err));
   for (uint32_t i = 0; i < threads; i++) users[i] = &observers[i];
   const fw_table_scan_params params = {.threads = threads,
                                        .max_line = o->params->max_line_bytes,

@@ -243,14 +243,13 @@ static int compare_names(const void *a, const void *b) {
 }
 
 static furrow_status check_twice(const furrow_schema *schema, furrow_error *err) {
-  void *memory = NULL;
-  FW_TRY(fw_alloc(&memory, schema->count, sizeof(char *), err));
-  const char **names = memory, *twice = NULL;
+  const char **names, *twice = NULL;
+  FW_TRY(FW_ALLOC(&names, schema->count, err));
   for (size_t i = 0; i < schema->count; i++) names[i] = schema->columns[i].name;
   qsort(names, schema->count, sizeof *names, compare_names);
   for (size_t i = 1; i < schema->count; i++)
     if (strcmp(names[i - 1], names[i]) == 0) twice = names[i];
-  fw_free(memory);
+  fw_free(names);
   return twice ? fw_fail(err, FURROW_E_ARGUMENT, "columns: %s is there twice", twice) : FURROW_OK;
 }
 

@@ -23,9 +23,7 @@ typedef struct table_head {
 
 static furrow_status add_name(fw_table_layout *layout, size_t *capacity, const char *text, size_t length,
                               furrow_error *err) {
-  void *memory = (void *)layout->names;
-  const furrow_status status = fw_grow(&memory, capacity, layout->columns + 1, sizeof(char *), err);
-  layout->names = memory;
+  const furrow_status status = FW_GROW(&layout->names, capacity, layout->columns + 1, err);
   if (status != FURROW_OK) return status;
   FW_TRY(fw_strndup(&layout->names[layout->columns], text, length, err));
   layout->columns++;

@@ -177,9 +177,9 @@ static unsigned rank_of(const table_split *s, const event *e) {
 static furrow_status send_parts(const furrow_comm *comm, fw_buffer *parts, void **received, size_t *total,
                                 furrow_error *err) {
   fw_buffer all = {0};
-  void *memory = NULL;
-  furrow_status status = fw_alloc(&memory, 2 * (size_t)comm->ranks, sizeof(size_t), err);
-  size_t *send = memory, *receive = send + comm->ranks;
+  size_t *send = NULL;
+  furrow_status status = FW_ALLOC(&send, 2 * (size_t)comm->ranks, err);
+  size_t *receive = send + comm->ranks;
   for (unsigned r = 0; r < comm->ranks; r++) {
     if (status == FURROW_OK) status = fw_buffer_status(&parts[r], err);
     if (status == FURROW_OK) send[r] = parts[r].size;
@@ -192,7 +192,7 @@ static furrow_status send_parts(const furrow_comm *comm, fw_buffer *parts, void 
   *total = 0;
   for (unsigned r = 0; r < comm->ranks && status == FURROW_OK; r++) *total += receive[r];
   fw_buffer_clear(&all);
-  fw_free(memory);
+  fw_free(send);
   return status;
 }
 

@@ -158,13 +158,13 @@ void fw_table_batch_clear(fw_table_batch *batch) {
 furrow_status fw_table_reserve(struct fw_table_scratch *scratch, size_t size, furrow_error *err) {
   if ((size_t)(scratch->text_end - scratch->text) >= size) return FURROW_OK;
   const size_t block = size > TEXT_BLOCK ? size : TEXT_BLOCK;
-  void *memory = NULL;
+  char *memory;
   size_t bytes;
   if (!fw_size_add(block, 2 * FW_KERN_PAD, &bytes)) return fw_fail_memory(err, size);
-  FW_TRY(fw_arena_take(&scratch->arena, &memory, bytes, 1, err));
+  FW_TRY(FW_ARENA_TAKE(&scratch->arena, &memory, bytes, err));
   memset(memory, 0, FW_KERN_PAD);
-  memset((char *)memory + FW_KERN_PAD + block, 0, FW_KERN_PAD);
-  scratch->text = (char *)memory + FW_KERN_PAD;
+  memset(memory + FW_KERN_PAD + block, 0, FW_KERN_PAD);
+  scratch->text = memory + FW_KERN_PAD;
   scratch->text_end = scratch->text + block;
   return FURROW_OK;
 }

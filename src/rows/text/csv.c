@@ -355,15 +355,15 @@ static const furrow_arg dense_args[] = {
 };
 
 static furrow_status open_dense(const furrow_args *args, void **state, furrow_error *err) {
-  void *memory = NULL;
-  furrow_status status = fw_alloc_zero(&memory, 1, sizeof(fw_csv), err);
+  fw_csv *csv;
+  furrow_status status = FW_ALLOC_ZERO(&csv, 1, err);
   if (status != FURROW_OK) return status;
-  *(fw_csv *)memory = (fw_csv){.rules = {.delimiter = ' ', .blanks = true},
-                               .header = FW_CSV_HEADER_NO,
-                               .label_column = *furrow_args_text(args, "has_label") == 'n' ? FW_CSV_NO_COLUMN : 0,
-                               .labels = true,
-                               .weight_column = FW_CSV_NO_COLUMN};
-  *state = memory;
+  *csv = (fw_csv){.rules = {.delimiter = ' ', .blanks = true},
+                  .header = FW_CSV_HEADER_NO,
+                  .label_column = *furrow_args_text(args, "has_label") == 'n' ? FW_CSV_NO_COLUMN : 0,
+                  .labels = true,
+                  .weight_column = FW_CSV_NO_COLUMN};
+  *state = csv;
   return FURROW_OK;
 }
 

@@ -31,9 +31,7 @@ static furrow_status wanted_arg(fw_csv *csv, const char *text, furrow_error *err
   if (!*text) return FURROW_OK;
   for (const char *p = text; p;) {
     const size_t length = strcspn(p, ",");
-    void *memory = (void *)csv->wanted;
-    FW_TRY(fw_grow(&memory, &capacity, csv->nwanted + 1, sizeof(char *), err));
-    csv->wanted = memory;
+    FW_TRY(FW_GROW(&csv->wanted, &capacity, csv->nwanted + 1, err));
     FW_TRY(fw_uri_decode(&csv->wanted[csv->nwanted], p, length, err));
     csv->nwanted++;
     p = p[length] ? p + length + 1 : NULL;
@@ -76,9 +74,7 @@ furrow_status fw_csv_keep_names(fw_csv *csv, const char *line, const char *end, 
       csv->names_cut = true;
       return FURROW_OK;
     }
-    void *memory = (void *)csv->names;
-    FW_TRY(fw_grow(&memory, &capacity, csv->nnames + 1, sizeof(char *), err));
-    csv->names = memory;
+    FW_TRY(FW_GROW(&csv->names, &capacity, csv->nnames + 1, err));
     FW_TRY(fw_cell_copy(&cell, &csv->names[csv->nnames], err));
     csv->nnames++;
   }

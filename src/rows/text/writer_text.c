@@ -326,20 +326,18 @@ furrow_status fw_text_writer_check(const furrow_rows_writer_params *params, furr
 
 furrow_status fw_text_writer_open(fw_text_writer **writer, fw_atomic_file *file,
                                   const furrow_rows_writer_params *params, furrow_error *err) {
-  void *memory = NULL, *buffer = NULL;
-  furrow_status status = fw_alloc_zero(&memory, 1, sizeof **writer, err);
-  if (status == FURROW_OK) status = fw_alloc(&buffer, BUFFER_BYTES, 1, err);
+  fw_text_writer *w = NULL;
+  furrow_status status = FW_ALLOC_ZERO(&w, 1, err);
+  if (status == FURROW_OK) status = FW_ALLOC(&w->buffer, BUFFER_BYTES, err);
   if (status != FURROW_OK) {
-    fw_free(memory);
+    fw_free(w);
     fw_atomic_file_close(file);
     return status;
   }
-  fw_text_writer *w = memory;
   w->format = find_format(params->format);
   w->params = *params;
   w->params.format = w->format->name;
   w->file = file;
-  w->buffer = buffer;
   *writer = w;
   return FURROW_OK;
 }
