@@ -60,16 +60,14 @@ furrow_status fw_exchange_format_of(furrow_exchange_format *format, const char *
 
 furrow_status fw_exchange_ids_path(char **copy, const char *path, const char *ids, furrow_error *err) {
   static const char ending[] = ".ids.npy";
-  void *memory;
   *copy = NULL;
   if (ids) return ids[0] ? fw_strndup(copy, ids, strlen(ids), err) : FURROW_OK;
   if (strcmp(path, "-") == 0) return FURROW_OK;
   const size_t length = strlen(path);
-  furrow_status status = fw_alloc(&memory, length + sizeof ending, 1, err);
+  furrow_status status = FW_ALLOC(copy, length + sizeof ending, err);
   if (status != FURROW_OK) return status;
-  memcpy(memory, path, length);
-  memcpy((char *)memory + length, ending, sizeof ending);
-  *copy = memory;
+  memcpy(*copy, path, length);
+  memcpy(*copy + length, ending, sizeof ending);
   return FURROW_OK;
 }
 

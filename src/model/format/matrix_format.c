@@ -121,12 +121,13 @@ static furrow_status read_format(furrow_matrix_format *format, const furrow_matr
 /* Under the lock. */
 static furrow_status add_format(const furrow_matrix_format *format, furrow_error *err) {
   const char *const names[2] = {format->name, format->class_name};
-  void *copy;
+  furrow_matrix_format *copy;
   for (size_t k = 0; k < 2; k++)
     if (format_named(names[k])) return fw_fail(err, FURROW_E_EXISTS, "there is a format %s already", names[k]);
   FW_TRY(FW_GROW(&added, &added_capacity, added_count + 1, err));
-  FW_TRY(fw_alloc(&copy, 1, sizeof *format, err));
-  added[added_count++] = memcpy(copy, format, sizeof *format);
+  FW_TRY(FW_ALLOC(&copy, 1, err));
+  *copy = *format;
+  added[added_count++] = copy;
   return FURROW_OK;
 }
 

@@ -325,10 +325,9 @@ static uint64_t batch_bytes(const transfer *t, const batch *b) {
 
 static furrow_status load_rest(transfer *t, furrow_error *err) {
   const size_t count = t->plan->meta->part_count;
-  void *memory;
-  furrow_status status = fw_alloc(&memory, count, sizeof(int32_t), err);
+  batch b = {0};
+  furrow_status status = FW_ALLOC(&b.part_ids, count, err);
   if (status != FURROW_OK) return status;
-  batch b = {.part_ids = memory};
   while (b.first < count && status == FURROW_OK) {
     size_t limit = b.first;
     if (t->done[b.first]) {
@@ -344,7 +343,7 @@ static furrow_status load_rest(transfer *t, furrow_error *err) {
     if (status == FURROW_OK) status = fw_convert_progress(t->convert, batch_bytes(t, &b), err);
     b.first = b.end;
   }
-  fw_free(memory);
+  fw_free(b.part_ids);
   return status;
 }
 

@@ -90,10 +90,9 @@ static int by_corner(const void *a, const void *b) {
 }
 
 static furrow_status find_grid(const furrow_matrix_meta *meta, grid *g, furrow_error *err) {
-  void *memory;
-  furrow_status status = fw_alloc(&memory, meta->part_count, sizeof *g->parts, err);
+  *g = (grid){0};
+  furrow_status status = FW_ALLOC(&g->parts, meta->part_count, err);
   if (status != FURROW_OK) return status;
-  *g = (grid){.parts = memory};
   for (size_t i = 0; i < meta->part_count; i++)
     if (!is_hash(&meta->parts[i])) g->parts[g->count++] = &meta->parts[i];
   if (g->count > 1) qsort(g->parts, g->count, sizeof *g->parts, by_corner);

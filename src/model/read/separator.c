@@ -64,18 +64,17 @@ static furrow_status reads_with(const furrow_matrix_source *source, const fw_sou
   const size_t line = first_line(text, size);
   *good = line == size && size < (uint64_t)part->meta->length;
   if (*good) return FURROW_OK;
-  void *memory;
+  int64_t *ids;
   const size_t values = context.record_values + PAD;
-  furrow_status status = fw_alloc(&memory, values + 2 * (PAD + 1), 8, err);
+  furrow_status status = FW_ALLOC(&ids, values + 2 * (PAD + 1), err);
   if (status != FURROW_OK) return status;
-  int64_t *ids = memory;
   furrow_matrix_records records = {.capacity = 1, .values = ids + 2 * (PAD + 1)};
   if (source->format->flags & FURROW_MATRIX_FORMAT_COL_IDS) records.col_ids = ids;
   if (source->format->flags & FURROW_MATRIX_FORMAT_ROW_IDS) records.row_ids = (int32_t *)(ids + PAD + 1);
   size_t used = 0;
   status = source->format->decode(&context, text, line, true, &used, &records, NULL);
   *good = status == FURROW_OK && records.count == 1;
-  fw_free(memory);
+  fw_free(ids);
   return status == FURROW_E_MEMORY ? fw_fail_memory(err, 0) : FURROW_OK;
 }
 

@@ -17,9 +17,9 @@
 #include "model/meta/meta.h"
 
 static furrow_status take_text(furrow_matrix_source *source, const char **copy, const char *text, furrow_error *err) {
-  void *memory;
+  char *memory;
   const size_t size = strlen(text) + 1;
-  furrow_status status = fw_arena_take(&source->arena, &memory, size, 1, err);
+  furrow_status status = FW_ARENA_TAKE(&source->arena, &memory, size, err);
   if (status != FURROW_OK) return status;
   *copy = memcpy(memory, text, size);
   return FURROW_OK;
@@ -398,12 +398,10 @@ static void set_columns(const furrow_matrix_source *source, fw_source_part *part
 }
 
 static furrow_status take_parts(furrow_matrix_source *source, furrow_error *err) {
-  void *memory;
   const size_t count = source->meta->part_count;
-  furrow_status status = fw_arena_take(&source->arena, &memory, count, sizeof *source->parts, err);
+  furrow_status status = FW_ARENA_TAKE(&source->arena, &source->parts, count, err);
   if (status != FURROW_OK) return status;
-  memset(memory, 0, count * sizeof *source->parts);
-  source->parts = memory;
+  memset(source->parts, 0, count * sizeof *source->parts);
   for (size_t i = 0; i < count && status == FURROW_OK; i++) {
     source->parts[i].meta = &source->meta->parts[i];
     set_columns(source, &source->parts[i]);
@@ -451,14 +449,14 @@ furrow_status fw_matrix_source_open_with(furrow_matrix_source **source, const ch
   if ((params.row_order == FURROW_MATRIX_ROW_ORDER_LIST) != (params.row_count > 0) ||
       (params.row_count && !params.rows))
     return fw_fail(err, FURROW_E_ARGUMENT, "rows are listed for the row order LIST, and only for it");
-  void *memory;
-  furrow_status status = fw_alloc_zero(&memory, 1, sizeof **source, err);
+  furrow_matrix_source *opened;
+  furrow_status status = FW_ALLOC_ZERO(&opened, 1, err);
   if (status != FURROW_OK) return status;
-  status = open_source(memory, folder, meta, &params, err);
+  status = open_source(opened, folder, meta, &params, err);
   if (status == FURROW_OK)
-    *source = memory;
+    *source = opened;
   else
-    furrow_matrix_source_close(memory);
+    furrow_matrix_source_close(opened);
   return status;
 }
 

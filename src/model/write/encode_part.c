@@ -16,13 +16,11 @@ static const furrow_partition_meta *meta_of(const fw_encode_part *part) {
 /* Places of the row's elements that belong to a hash partition. */
 static furrow_status pick_hash(fw_encode_part *part, fw_encode_row *row, furrow_error *err) {
   const int32_t id = meta_of(part)->part_id, parts = part->writer->hash_parts;
-  size_t count = 0;
-  void *memory;
+  size_t *picks, count = 0, n = 0;
   for (size_t i = 0; i < row->view.count; i++)
     count += furrow_matrix_hash_partition(furrow_matrix_row_view_col(&row->view, i), parts) == id;
-  furrow_status status = fw_arena_take(&part->arena, &memory, count, sizeof *row->picks, err);
+  furrow_status status = FW_ARENA_TAKE(&part->arena, &picks, count, err);
   if (status != FURROW_OK) return status;
-  size_t *picks = memory, n = 0;
   for (size_t i = 0; i < row->view.count && n < count; i++)
     if (furrow_matrix_hash_partition(furrow_matrix_row_view_col(&row->view, i), parts) == id) picks[n++] = i;
   row->picks = picks;
@@ -136,10 +134,9 @@ static furrow_status merge_all(fw_encode_part *part, col_list *lists, size_t cou
 /* The union of the columns of all rows; as Angel: those of the first row alone. */
 static furrow_status join_cols(fw_encode_part *part, furrow_error *err) {
   const size_t rows = part->writer->context.angel_bytes && meta_of(part)->row_count ? 1 : meta_of(part)->row_count;
-  void *memory;
-  furrow_status status = fw_arena_take(&part->arena, &memory, rows, sizeof(col_list), err);
+  col_list *lists, none = {NULL, 0};
+  furrow_status status = FW_ARENA_TAKE(&part->arena, &lists, rows, err);
   if (status != FURROW_OK) return status;
-  col_list *lists = memory, none = {NULL, 0};
   for (size_t r = 0; r < rows && status == FURROW_OK; r++) status = row_cols(part, &part->rows[r], &lists[r], err);
   if (status == FURROW_OK) status = merge_all(part, lists, rows, err);
   if (status != FURROW_OK) return status;
