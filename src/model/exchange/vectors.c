@@ -1,6 +1,6 @@
 /* model/exchange/vectors.c: rows through the sorted visit, columns through stripes that are loaded one after the other.
  */
-#include "model/exchange/vectors.h"
+#include "model/exchange/exchange_job.h"
 
 #include <stdlib.h>
 #include <string.h>
