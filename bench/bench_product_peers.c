@@ -19,7 +19,7 @@
 #include "base/rng.h"
 #include "contest.h"
 #include "kern/math/gemm.h"
-#include "kern/math/products.h"
+#include "kern/products/products.h"
 
 #ifdef HAVE_OPENBLAS
 #include <cblas.h>

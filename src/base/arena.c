@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "base/mem.h"
@@ -57,7 +58,8 @@ furrow_status fw_arena_take(fw_arena *arena, void **memory, size_t count, size_t
     if (status != FURROW_OK) return status;
   }
   assert(arena->used <= arena->blocks->capacity && bytes <= arena->blocks->capacity - arena->used);
-  *memory = arena->blocks->start + arena->used;
+  void *taken = arena->blocks->start + arena->used;
+  memcpy(memory, &taken, sizeof taken); /* as bytes: the caller's pointer may have any type */
   arena->used += bytes;
   return FURROW_OK;
 }

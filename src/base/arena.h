@@ -20,4 +20,7 @@ void fw_arena_reset(fw_arena *arena);
 /* Frees everything; the arena is empty again. */
 void fw_arena_clear(fw_arena *arena);
 
+/* fw_arena_take for elements of a type: `p` is the address of a T *, and the size is sizeof(T). */
+#define FW_ARENA_TAKE(arena, p, count, err) fw_arena_take(arena, (void **)(p), count, sizeof **(p), err)
+
 #endif

@@ -25,9 +25,7 @@ void fw_json_close(furrow_json *json) {
 }
 
 furrow_status furrow_json_create(furrow_json **json, furrow_error *err) {
-  void *made;
-  FW_TRY(fw_alloc(&made, 1, sizeof **json, err));
-  *json = made;
+  FW_TRY(FW_ALLOC(json, 1, err));
   fw_json_open(*json, "", 0, NULL);
   return FURROW_OK;
 }

@@ -9,28 +9,39 @@
 
 #include "base/error.h"
 
+/* The caller's pointer may have any type (FW_ALLOC), so it is read and written as bytes. */
+static void *get_pointer(void **memory) {
+  void *p;
+  memcpy(&p, memory, sizeof p);
+  return p;
+}
+
+static void set_pointer(void **memory, void *p) {
+  memcpy(memory, &p, sizeof p);
+}
+
 furrow_status fw_alloc(void **memory, size_t count, size_t size, furrow_error *err) {
   size_t bytes;
   if (!fw_size_mul(count, size, &bytes)) return fw_fail_memory(err, SIZE_MAX);
   void *p = malloc(bytes ? bytes : 1);
   if (!p) return fw_fail_memory(err, bytes);
-  *memory = p;
+  set_pointer(memory, p);
   return FURROW_OK;
 }
 
 furrow_status fw_alloc_zero(void **memory, size_t count, size_t size, furrow_error *err) {
   void *p = calloc(count ? count : 1, size ? size : 1);
   if (!p) return fw_fail_memory(err, size != 0 && count > SIZE_MAX / size ? SIZE_MAX : count * size);
-  *memory = p;
+  set_pointer(memory, p);
   return FURROW_OK;
 }
 
 furrow_status fw_realloc(void **memory, size_t count, size_t size, furrow_error *err) {
   size_t bytes;
   if (!fw_size_mul(count, size, &bytes)) return fw_fail_memory(err, SIZE_MAX);
-  void *p = realloc(*memory, bytes ? bytes : 1);
+  void *p = realloc(get_pointer(memory), bytes ? bytes : 1);
   if (!p) return fw_fail_memory(err, bytes);
-  *memory = p;
+  set_pointer(memory, p);
   return FURROW_OK;
 }
 

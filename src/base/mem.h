@@ -60,4 +60,14 @@ static inline bool fw_same_bytes(const void *a, const void *b, size_t n) {
   return n == 0 || memcmp(a, b, n) == 0;
 }
 
+/* fw_alloc, fw_alloc_zero, fw_realloc and fw_grow for elements of a type: `p` is the address of a T *, and the size is
+ * sizeof(T). What is not a pointer to a pointer does not compile; `p` is evaluated once. */
+#define FW_ALLOC(p, count, err) fw_alloc((void **)(p), count, sizeof **(p), err)
+#define FW_ALLOC_ZERO(p, count, err) fw_alloc_zero((void **)(p), count, sizeof **(p), err)
+#define FW_REALLOC(p, count, err) fw_realloc((void **)(p), count, sizeof **(p), err)
+#define FW_GROW(p, capacity, count, err) fw_grow((void **)(p), capacity, count, sizeof **(p), err)
+/* Rows of `width` elements each; width * sizeof(T) must not overflow. */
+#define FW_ALLOC_ROWS(p, rows, width, err) fw_alloc((void **)(p), rows, (width) * sizeof **(p), err)
+#define FW_ALLOC_ZERO_ROWS(p, rows, width, err) fw_alloc_zero((void **)(p), rows, (width) * sizeof **(p), err)
+
 #endif

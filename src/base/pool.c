@@ -175,10 +175,9 @@ furrow_status fw_pool_for(fw_pool *pool, size_t count, void (*body)(void *contex
 
 static furrow_status grow_queue(fw_pool *pool, furrow_error *err) {
   size_t capacity = pool->capacity ? pool->capacity * 2 : 64;
-  void *memory;
-  furrow_status status = fw_alloc(&memory, capacity, sizeof(task), err);
+  task *tasks;
+  furrow_status status = FW_ALLOC(&tasks, capacity, err);
   if (status != FURROW_OK) return status;
-  task *tasks = memory;
   for (size_t i = 0; i < pool->queued; i++) tasks[i] = pool->tasks[(pool->head + i) % pool->capacity];
   fw_free(pool->tasks);
   pool->tasks = tasks;

@@ -110,10 +110,8 @@ static furrow_status fail_exists(const fw_atomic_dir *dir, furrow_error *err, co
 /* <directory of the target>/<name>, for a check that wants a path. */
 static furrow_status path_beside(const fw_atomic_dir *dir, const char *name, char **path, furrow_error *err) {
   size_t kept = (size_t)(dir->target.name - dir->target.resolved), length = strlen(name);
-  void *memory;
-  furrow_status status = fw_alloc(&memory, kept + length + 1, 1, err);
+  furrow_status status = FW_ALLOC(path, kept + length + 1, err);
   if (status != FURROW_OK) return status;
-  *path = memory;
   memcpy(*path, dir->target.resolved, kept);
   memcpy(*path + kept, name, length + 1);
   return FURROW_OK;
@@ -230,10 +228,9 @@ static furrow_status enter(fw_atomic_dir *dir, const char *path, const char *tem
 
 static furrow_status open_either(fw_atomic_dir **dir, const char *path, const char *temporary, fw_dir_check may_replace,
                                  furrow_error *err) {
-  void *memory;
-  furrow_status status = fw_alloc_zero(&memory, 1, sizeof(fw_atomic_dir), err);
+  fw_atomic_dir *opened;
+  furrow_status status = FW_ALLOC_ZERO(&opened, 1, err);
   if (status != FURROW_OK) return status;
-  fw_atomic_dir *opened = memory;
   opened->target.directory = opened->fd = opened->note = -1;
   opened->may_replace = may_replace;
   status = temporary ? enter(opened, path, temporary, err) : start(opened, path, err);

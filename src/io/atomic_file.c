@@ -128,18 +128,14 @@ static furrow_status start(fw_atomic_file *file, const char *path, furrow_error 
 
 static furrow_status open_any(fw_atomic_file **file, const char *path, const furrow_output *output,
                               const furrow_comm *comm, furrow_error *err) {
-  void *memory;
-  furrow_status status = fw_alloc_zero(&memory, 1, sizeof(fw_atomic_file), err);
+  fw_atomic_file *opened;
+  furrow_status status = FW_ALLOC_ZERO(&opened, 1, err);
   if (status != FURROW_OK) return status;
-  fw_atomic_file *opened = memory;
   opened->target.directory = opened->fd = opened->held = opened->note = -1;
   if (output) opened->output = *output;
   if (comm && comm->ranks > 1) opened->comm = comm;
-  status = fw_alloc(&memory, BUFFER_SIZE, 1, err);
-  if (status == FURROW_OK) {
-    opened->buffer = memory;
-    status = start(opened, path, err);
-  }
+  status = FW_ALLOC(&opened->buffer, BUFFER_SIZE, err);
+  if (status == FURROW_OK) status = start(opened, path, err);
   if (status == FURROW_OK)
     *file = opened;
   else

@@ -25,9 +25,7 @@ static furrow_status fail(furrow_error *err, const char *folder, int errnum) {
 }
 
 static furrow_status add_name(fw_dir_names *list, const char *name, furrow_error *err) {
-  void *memory = list->names;
-  furrow_status status = fw_grow(&memory, &list->capacity, list->count + 1, sizeof *list->names, err);
-  list->names = memory;
+  furrow_status status = FW_GROW(&list->names, &list->capacity, list->count + 1, err);
   if (status == FURROW_OK) status = fw_strndup(&list->names[list->count], name, strlen(name), err);
   if (status == FURROW_OK) list->count++;
   return status;
@@ -128,9 +126,8 @@ furrow_status fw_path_join(char **path, const char *folder, const char *name, fu
   const size_t root = scheme ? (size_t)(scheme + 3 - folder) : 1; /* "memory://" keeps its slashes, as "/" does */
   while (a > root && folder[a - 1] == '/') a--;
   const bool slash = a > 0 && b > 0 && folder[a - 1] != '/';
-  void *memory;
-  FW_TRY(fw_alloc(&memory, a + slash + b + 1, 1, err));
-  char *text = memory;
+  char *text;
+  FW_TRY(FW_ALLOC(&text, a + slash + b + 1, err));
   memcpy(text, folder, a);
   if (slash) text[a] = '/';
   memcpy(text + a + slash, name, b + 1);

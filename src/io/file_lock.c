@@ -160,24 +160,24 @@ static void keep_lock(furrow_file_lock *lock, int fd, const struct stat *file) {
 }
 
 furrow_status furrow_file_lock_open(furrow_file_lock **lock, const char *path, furrow_error *err) {
-  void *memory = NULL;
+  furrow_file_lock *made;
   struct stat file;
   int fd = -1;
   bool current = false;
   FW_TRY(fw_path_to_write(&path, err));
-  FW_TRY(fw_alloc(&memory, 1, sizeof **lock, err));
+  FW_TRY(FW_ALLOC(&made, 1, err));
   furrow_status status = FURROW_OK;
   while (status == FURROW_OK && !current) {
     if (fd >= 0) close(fd);
     status = lock_once(&fd, &file, &current, path, err);
   }
   if (status == FURROW_OK) {
-    *lock = memory;
+    *lock = made;
     keep_lock(*lock, fd, &file);
     return FURROW_OK;
   }
   if (fd >= 0) close(fd);
-  fw_free(memory);
+  fw_free(made);
   return status;
 }
 

@@ -145,11 +145,10 @@ static furrow_status fill_map(fw_file_map *map, const fw_input *input, const cha
 furrow_status fw_file_map_open(fw_file_map **map, const fw_input *input, uint64_t size, const char *path,
                                furrow_error *err) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
-  void *memory = NULL;
+  fw_file_map *made;
   if (size > SIZE_MAX / 2) return fail_map(err, path, EFBIG, "cannot be mapped");
-  FW_TRY(fw_alloc_zero(&memory, 1, sizeof(fw_file_map), err));
+  FW_TRY(FW_ALLOC_ZERO(&made, 1, err));
   pthread_once(&once, install_handler);
-  fw_file_map *made = memory;
   made->size = (size_t)size;
   made->fd = -1;
   const furrow_status status = fill_map(made, input, path, err);

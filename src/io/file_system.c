@@ -174,10 +174,8 @@ static furrow_status add_system(fw_file_system *system, furrow_error *err) {
   if (is_named("file", system->name, n) || is_named(memory_system.name, system->name, n))
     return fail_taken(system->name, err);
   pthread_mutex_lock(&lock);
-  void *memory = (void *)systems;
   furrow_status status = place_of(system->name, n) < nsystems ? fail_taken(system->name, err) : FURROW_OK;
-  if (status == FURROW_OK) status = fw_grow(&memory, &capacity, nsystems + 1, sizeof(fw_file_system *), err);
-  systems = memory;
+  if (status == FURROW_OK) status = FW_GROW(&systems, &capacity, nsystems + 1, err);
   if (status == FURROW_OK) systems[nsystems++] = system;
   pthread_mutex_unlock(&lock);
   return status;
@@ -188,9 +186,8 @@ furrow_status furrow_file_system_register(const char *name, const furrow_file_sy
   furrow_file_system_init(&full);
   FW_TRY(FW_PARAMS_READ(&full, system, furrow_file_system, err));
   FW_TRY(check_system(name, &full, err));
-  void *memory = NULL;
-  FW_TRY(fw_alloc_zero(&memory, 1, sizeof(fw_file_system), err));
-  fw_file_system *made = memory;
+  fw_file_system *made;
+  FW_TRY(FW_ALLOC_ZERO(&made, 1, err));
   *made = (fw_file_system){.calls = full, .holders = 1};
   furrow_status status = fw_strndup(&made->name, name, strlen(name), err);
   if (status == FURROW_OK) status = add_system(made, err);

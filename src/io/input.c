@@ -144,9 +144,8 @@ static furrow_status open_path(fw_input *input, furrow_error *err) {
 }
 
 static furrow_status open_input(fw_input **input, const char *path, bool is_stdin, furrow_error *err) {
-  void *memory = NULL;
-  FW_TRY(fw_alloc_zero(&memory, 1, sizeof(fw_input), err));
-  fw_input *opened = memory;
+  fw_input *opened;
+  FW_TRY(FW_ALLOC_ZERO(&opened, 1, err));
   opened->is_stdin = is_stdin;
   opened->fd = is_stdin ? STDIN_FILENO : -1;
   opened->may_wait = is_stdin;
@@ -310,14 +309,12 @@ static furrow_status not_a_file(const char *path, const char *why, furrow_error 
 
 furrow_status fw_path_read_json(char **text, size_t *size, const char *path, furrow_error *err) {
   struct stat info;
-  void *memory = NULL;
   fw_input *input = NULL;
   FW_TRY(fw_path_stat(path, &info, err));
   if (!S_ISREG(info.st_mode)) return not_a_file(path, "that is not a regular file", err);
   if (info.st_size > FILE_MAX) return not_a_file(path, "too large for a file of JSON", err);
   furrow_status status = fw_input_open(&input, path, err);
-  if (status == FURROW_OK) status = fw_alloc(&memory, (size_t)info.st_size, 1, err);
-  *text = memory;
+  if (status == FURROW_OK) status = FW_ALLOC(text, (size_t)info.st_size, err);
   if (status == FURROW_OK) status = fw_input_read_at(input, *text, (size_t)info.st_size, 0, size, err);
   fw_input_close(input);
   return status;

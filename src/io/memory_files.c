@@ -91,12 +91,10 @@ static void free_entry(fw_memory_entry *entry) {
 
 static furrow_status add_entry(fw_memory_entry *entry, const char *path, furrow_error *err) {
   pthread_mutex_lock(&lock);
-  void *memory = (void *)entries;
   furrow_status status = FURROW_OK;
   if (is_taken(entry->path))
     status = fail_path(err, FURROW_E_EXISTS, path, "there is something at that path in memory already");
-  if (status == FURROW_OK) status = fw_grow(&memory, &capacity, nentries + 1, sizeof(fw_memory_entry *), err);
-  entries = memory;
+  if (status == FURROW_OK) status = FW_GROW(&entries, &capacity, nentries + 1, err);
   if (status == FURROW_OK) entries[nentries++] = entry;
   pthread_mutex_unlock(&lock);
   return status;
@@ -106,15 +104,14 @@ furrow_status fw_memory_add(const char *path, const char *kind, const void *thin
                             void (*release)(void *user), void *user, furrow_error *err) {
   char *tidy = NULL;
   FW_TRY(memory_path(path, &tidy, err));
-  void *memory = NULL;
+  fw_memory_entry *entry;
   struct timespec now = {0};
   clock_gettime(CLOCK_REALTIME, &now);
-  furrow_status status = fw_alloc(&memory, 1, sizeof(fw_memory_entry), err);
+  furrow_status status = FW_ALLOC(&entry, 1, err);
   if (status != FURROW_OK) {
     fw_free(tidy);
     return status;
   }
-  fw_memory_entry *entry = memory;
   *entry = (fw_memory_entry){.path = tidy,
                              .kind = kind,
                              .thing = thing,

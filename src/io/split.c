@@ -106,10 +106,9 @@ furrow_status fw_split_open(fw_split **split, const fw_fileset *set, uint32_t pa
     fw_error_set_file(err, set->files[i].path);
     return status;
   }
-  void *memory;
-  furrow_status status = fw_alloc_zero(&memory, 1, sizeof(fw_split), err);
+  fw_split *s;
+  furrow_status status = FW_ALLOC_ZERO(&s, 1, err);
   if (status != FURROW_OK) return status;
-  fw_split *s = memory;
   uint64_t step = set->size / nparts + (set->size % nparts != 0);
   s->set = set;
   s->begin = step != 0 && part > set->size / step ? set->size : part * step;
@@ -162,9 +161,7 @@ static furrow_status hold_file(fw_split *split, size_t file, const fw_input **in
   }
   if (i == split->nopened) {
     i = free_slot;
-    void *memory = split->opened;
-    if (i == split->nopened) status = fw_realloc(&memory, split->nopened + 1, sizeof(open_file), err);
-    split->opened = memory;
+    if (i == split->nopened) status = FW_REALLOC(&split->opened, split->nopened + 1, err);
     fw_input *opened = NULL;
     if (status == FURROW_OK) status = fw_input_open(&opened, split->set->files[file].path, err);
     if (status == FURROW_OK) {
@@ -352,9 +349,7 @@ static furrow_status read_on(fw_split *split, fw_text *text, size_t *have, size_
 }
 
 static furrow_status keep_carry(fw_split *split, const char *bytes, size_t count, furrow_error *err) {
-  void *memory = split->carry;
-  furrow_status status = fw_grow(&memory, &split->carry_capacity, count, 1, err);
-  split->carry = memory;
+  furrow_status status = FW_GROW(&split->carry, &split->carry_capacity, count, err);
   if (status != FURROW_OK) return status;
   if (count) memcpy(split->carry, bytes, count);
   split->carried = count;

@@ -5,7 +5,6 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "io/stream_table.h"
 
 struct fw_stream {
   fw_source source;
@@ -137,13 +136,11 @@ static furrow_status find_kind(fw_stream *stream, fw_file_kind *kind, furrow_err
 
 static furrow_status start(fw_stream *stream, const fw_file *file, furrow_error *err) {
   fw_file_kind kind = file->kind;
-  void *buffer;
   furrow_status status = fw_strndup(&stream->path, file->path, strlen(file->path), err);
   if (status != FURROW_OK) return status;
   stream->source.path = stream->path;
-  status = fw_alloc(&buffer, FW_SOURCE_BUFFER, 1, err);
+  status = FW_ALLOC(&stream->source.buffer, FW_SOURCE_BUFFER, err);
   if (status != FURROW_OK) return status;
-  stream->source.buffer = buffer;
   fw_input **input = &stream->source.input;
   status = strcmp(stream->path, "-") == 0 ? fw_input_open_stdin(input, err) : fw_input_open(input, stream->path, err);
   if (status == FURROW_OK) status = find_kind(stream, &kind, err);
@@ -157,10 +154,9 @@ static furrow_status start(fw_stream *stream, const fw_file *file, furrow_error 
 }
 
 furrow_status fw_stream_open(fw_stream **stream, const fw_file *file, furrow_error *err) {
-  void *memory;
-  furrow_status status = fw_alloc_zero(&memory, 1, sizeof(fw_stream), err);
+  fw_stream *opened;
+  furrow_status status = FW_ALLOC_ZERO(&opened, 1, err);
   if (status != FURROW_OK) return status;
-  fw_stream *opened = memory;
   status = start(opened, file, err);
   if (status == FURROW_OK)
     *stream = opened;

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "io/stream_table.h"
+#include "io/stream.h"
 
 typedef struct gzip_state {
   z_stream z;
@@ -24,10 +24,9 @@ static void give_memory(voidpf opaque, voidpf memory) {
 }
 
 static furrow_status create(void **state, furrow_error *err) {
-  void *memory;
-  furrow_status status = fw_alloc_zero(&memory, 1, sizeof(gzip_state), err);
+  gzip_state *gzip;
+  furrow_status status = FW_ALLOC_ZERO(&gzip, 1, err);
   if (status != FURROW_OK) return status;
-  gzip_state *gzip = memory;
   gzip->z.zalloc = take_memory;
   gzip->z.zfree = give_memory;
   /* 16 + 15: the gzip wrapping alone, any window; headers and checksums are zlib's to check */

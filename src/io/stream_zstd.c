@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "io/stream_table.h"
+#include "io/stream.h"
 
 typedef struct zstd_state {
   ZSTD_DStream *stream;
@@ -16,10 +16,9 @@ typedef struct zstd_state {
 enum { HEADER_MOST = 18 }; /* bytes of a frame's header */
 
 static furrow_status create(void **state, furrow_error *err) {
-  void *memory;
-  furrow_status status = fw_alloc_zero(&memory, 1, sizeof(zstd_state), err);
+  zstd_state *zstd;
+  furrow_status status = FW_ALLOC_ZERO(&zstd, 1, err);
   if (status != FURROW_OK) return status;
-  zstd_state *zstd = memory;
   zstd->stream = ZSTD_createDStream();
   if (!zstd->stream) {
     fw_free(zstd);

@@ -47,9 +47,8 @@ static char *base_name(char *path) {
 /* Replaces *path by what the link there says: the link's text, beside the link unless it is absolute. */
 static furrow_status follow_link(char **path, const char *link, size_t length, furrow_error *err) {
   size_t kept = link[0] == '/' ? 0 : (size_t)(base_name(*path) - *path);
-  void *memory;
-  FW_TRY(fw_alloc(&memory, kept + length + 1, 1, err));
-  char *followed = memory;
+  char *followed;
+  FW_TRY(FW_ALLOC(&followed, kept + length + 1, err));
   memcpy(followed, *path, kept);
   memcpy(followed + kept, link, length);
   followed[kept + length] = 0;
@@ -154,10 +153,8 @@ furrow_status furrow_temporary_path(char **temporary, const char *path, uint64_t
   char name[FW_TARGET_MAX_NAME + 1];
   const char *slash = strrchr(path, '/');
   const size_t folder = slash ? (size_t)(slash - path) + 1 : 0;
-  void *memory = NULL;
   make_temporary(name, path + folder, number);
-  FW_TRY(fw_alloc(&memory, folder + strlen(name) + 1, 1, err));
-  *temporary = memory;
+  FW_TRY(FW_ALLOC(temporary, folder + strlen(name) + 1, err));
   memcpy(*temporary, path, folder);
   strcpy(*temporary + folder, name);
   return FURROW_OK;

@@ -42,10 +42,8 @@ static furrow_status fail(furrow_error *err, span bad, const char *what) {
 }
 
 static furrow_status parse_paths(fw_uri *uri, span list, furrow_error *err) {
-  void *memory;
-  furrow_status status = fw_alloc_zero(&memory, count_pieces(list, ';'), sizeof *uri->paths, err);
+  furrow_status status = FW_ALLOC_ZERO(&uri->paths, count_pieces(list, ';'), err);
   if (status != FURROW_OK) return status;
-  uri->paths = memory;
   span rest = list, path;
   bool more = true;
   while (more) {
@@ -70,10 +68,8 @@ static furrow_status parse_arg(fw_uri_arg *arg, span text, furrow_error *err) {
 }
 
 static furrow_status parse_args(fw_uri *uri, span list, furrow_error *err) {
-  void *memory;
-  furrow_status status = fw_alloc_zero(&memory, count_pieces(list, '&'), sizeof *uri->args, err);
+  furrow_status status = FW_ALLOC_ZERO(&uri->args, count_pieces(list, '&'), err);
   if (status != FURROW_OK) return status;
-  uri->args = memory;
   span rest = list, text;
   bool more = true;
   while (more) {
@@ -129,9 +125,7 @@ const char *fw_uri_arg_value(const fw_uri *uri, const char *key) {
 
 furrow_status fw_uri_add_arg(fw_uri *uri, const char *key, const char *value, furrow_error *err) {
   if (fw_uri_arg_value(uri, key)) return FURROW_OK;
-  void *memory = uri->args;
-  FW_TRY(fw_realloc(&memory, uri->nargs + 1, sizeof(fw_uri_arg), err));
-  uri->args = memory;
+  FW_TRY(FW_REALLOC(&uri->args, uri->nargs + 1, err));
   fw_uri_arg *arg = &uri->args[uri->nargs];
   *arg = (fw_uri_arg){NULL, NULL};
   FW_TRY(fw_strndup(&arg->key, key, strlen(key), err));

@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "furrow/io.h"
 #include "model/format/matrix_format.h"
-#include "rows/format.h"
+#include "rows/registry.h"
 
 /* Opens a shared object; a name without a folder is that of a file here, not of a library of the system. */
 static furrow_status open_object(const char *name, void **object, furrow_error *err) {

@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "kern/math/products.h"
+#include "kern/products/products.h"
 
 enum { BLOCK = 256, STRIP = 16, AT_ONCE = 16 };
 

@@ -19,10 +19,12 @@
 #include "io/fileset.h"
 #include "io/input.h"
 #include "io/process_stop.h"
-#include "rows/block_reader.h"
+#include "io/uri.h"
+#include "rows/block/block_reader.h"
+#include "rows/block/elements.h"
 #include "rows/cache.h"
-#include "rows/elements.h"
 #include "rows/parser.h"
+#include "rows/text/chunk.h"
 
 struct furrow_blockiter {
   furrow_container *current;
@@ -176,12 +178,10 @@ static furrow_status cache_name(char **name, const char *cachefile, const furrow
   char suffix[48] = "";
   if (params->nparts > 1) snprintf(suffix, sizeof suffix, ".split%u.part%u", params->nparts, params->part);
   size_t length = strlen(cachefile), bytes = length + strlen(suffix) + 1;
-  void *memory;
-  furrow_status status = fw_alloc(&memory, bytes, 1, err);
+  furrow_status status = FW_ALLOC(name, bytes, err);
   if (status != FURROW_OK) return status;
-  memcpy(memory, cachefile, length);
-  memcpy((char *)memory + length, suffix, bytes - length);
-  *name = memory;
+  memcpy(*name, cachefile, length);
+  memcpy(*name + length, suffix, bytes - length);
   return FURROW_OK;
 }
 
@@ -341,7 +341,7 @@ furrow_status fw_blockiter_open(furrow_blockiter **iter, const fw_uri *uri, cons
   if (!chosen.format) chosen.format = "auto";
   FW_TRY(check_params(&chosen, err));
   furrow_blockiter *it = NULL;
-  FW_TRY(fw_alloc_zero((void **)&it, 1, sizeof *it, err));
+  FW_TRY(FW_ALLOC_ZERO(&it, 1, err));
   furrow_parser_stats_init(&it->stats);
   furrow_status status = furrow_container_create(&it->current, chosen.key_type, chosen.value_type, err);
   if (status == FURROW_OK && uri->cachefile) {

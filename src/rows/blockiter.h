@@ -1,4 +1,4 @@
-/* rows/blockiter.h: the block iterator, with what tests need to turn. */
+/* rows/blockiter.h: parsers and block iterators from the inside. */
 #ifndef FW_ROWS_BLOCKITER_H
 #define FW_ROWS_BLOCKITER_H
 

@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "io/atomic_file.h"
 #include "io/input.h"
-#include "rows/elements.h"
+#include "rows/block/elements.h"
 
 /* Places of the header's fields. Bytes that no field takes are 0. */
 enum {
@@ -135,10 +135,9 @@ furrow_status fw_cache_writer_open(fw_cache_writer **writer, const char *path, f
                                    furrow_value_type value_type, uint64_t stamp, size_t record_bytes,
                                    furrow_error *err) {
   static const unsigned char no_header[FW_CACHE_HEADER] = {0};
-  void *memory;
-  furrow_status status = fw_alloc_zero(&memory, 1, sizeof **writer, err);
+  fw_cache_writer *w;
+  furrow_status status = FW_ALLOC_ZERO(&w, 1, err);
   if (status != FURROW_OK) return status;
-  fw_cache_writer *w = memory;
   w->record_bytes = record_bytes ? record_bytes : FW_CACHE_RECORD_BYTES;
   w->info = (fw_cache_info){.key_type = key_type, .value_type = value_type, .stamp = stamp};
   status = hash_create(&w->hash, err);
@@ -418,10 +417,9 @@ static furrow_status read_header(fw_cache_reader *r, furrow_error *err) {
 }
 
 furrow_status fw_cache_reader_open(fw_cache_reader **reader, const char *path, furrow_error *err) {
-  void *memory;
-  furrow_status status = fw_alloc_zero(&memory, 1, sizeof **reader, err);
+  fw_cache_reader *r;
+  furrow_status status = FW_ALLOC_ZERO(&r, 1, err);
   if (status != FURROW_OK) return status;
-  fw_cache_reader *r = memory;
   status = fw_strndup(&r->path, path, strlen(path), err);
   if (status == FURROW_OK) status = hash_create(&r->hash, err);
   if (status == FURROW_OK) status = fw_input_open_regular(&r->input, path, err);

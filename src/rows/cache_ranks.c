@@ -2,7 +2,7 @@
  *
  * Where a record ends depends on all rows before it, so parts cannot be joined by their bytes. Ranks parse at the same
  * time and keep their rows in caches of their own; the first rank copies the columns of these into one file. */
-#include "rows/cache_ranks.h"
+#include "rows/cache.h"
 
 #include <string.h>
 #include <unistd.h>

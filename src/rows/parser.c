@@ -15,8 +15,9 @@
 #include "base/params.h"
 #include "base/pool.h"
 #include "kern/text/tokenizer.h"
-#include "rows/block_reader.h"
-#include "rows/format.h"
+#include "rows/block/block_reader.h"
+#include "rows/blockiter.h"
+#include "rows/registry.h"
 
 #define DEFAULT_CHUNK ((size_t)512 << 10)
 #define MAX_THREADS 1024
@@ -281,7 +282,7 @@ static void drop_slots(furrow_parser *p) {
  * while the caller fills one itself and takes none. */
 static furrow_status make_slots(furrow_parser *p, furrow_error *err) {
   const size_t count = p->params.threads == 1 ? 1 : 2 * p->params.threads + 2;
-  FW_TRY(fw_alloc_zero((void **)&p->slots, count, sizeof *p->slots, err));
+  FW_TRY(FW_ALLOC_ZERO(&p->slots, count, err));
   furrow_status status = FURROW_OK;
   p->nslots = p->free_slots = count;
   for (size_t i = 0; i < count && status == FURROW_OK; i++) {
@@ -333,7 +334,7 @@ furrow_status fw_parser_open_files(furrow_parser **parser, const fw_uri *uri, co
   FW_TRY(FW_PARAMS_READ(&given, params, furrow_parser_params, err));
   FW_TRY(check_params(&given, err));
   furrow_parser *p = NULL;
-  FW_TRY(fw_alloc_zero((void **)&p, 1, sizeof *p, err));
+  FW_TRY(FW_ALLOC_ZERO(&p, 1, err));
   p->params = given;
   p->named = strcmp(given.format, "auto") != 0;
   pthread_mutex_init(&p->lock, NULL);

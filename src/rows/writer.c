@@ -4,9 +4,9 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/params.h"
-#include "rows/cache_ranks.h"
-#include "rows/elements.h"
-#include "rows/writer_text.h"
+#include "rows/block/elements.h"
+#include "rows/cache.h"
+#include "rows/text/writer_text.h"
 
 /* Exactly one of text and cache is there. */
 struct furrow_rows_writer {
@@ -64,9 +64,8 @@ static furrow_status open_either(furrow_rows_writer **writer, const destination 
   FW_TRY(fw_comm_of(&full.comm, full.comm, err));
   if (full.comm->ranks == 1) full.comm = NULL;
   if (full.comm && !to->path) return fw_fail(err, FURROW_E_ARGUMENT, "comm: several ranks write a file, not an output");
-  void *memory;
-  FW_TRY(fw_alloc_zero(&memory, 1, sizeof **writer, err));
-  furrow_rows_writer *w = memory;
+  furrow_rows_writer *w;
+  FW_TRY(FW_ALLOC_ZERO(&w, 1, err));
   furrow_status status = open_format(w, to, &full, err);
   if (status == FURROW_OK) {
     *writer = w;

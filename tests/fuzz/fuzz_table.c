@@ -11,8 +11,8 @@
 #include "fuzz/harness/fuzz_check.h"
 #include "fuzz/harness/isa_harness.h"
 #include "kern/text/tokenizer.h"
-#include "rows/table/cells.h"
 #include "rows/table/text_table.h"
+#include "rows/text/cells.h"
 
 typedef struct reading {
   const fw_table *table;

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "furrow/rows.h"
-#include "rows/container.h"
+#include "rows/block/container.h"
 #include "support/cmocka_all.h"
 
 enum { SAMPLE_ROWS = 64, SAMPLE_FEATURES = 640, SAMPLE_SHIFT = 5 };

@@ -9,7 +9,7 @@
 typedef REAL NAME(lanes) __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(REAL)), may_alias));
 #define LANES (VECTOR_BYTES / sizeof(REAL))
 
-#include "kern/unroll.h"
+#include "kern/simd/unroll.h"
 
 /* The most registers of a piece: 8 with the sums of squares are what there is of them. */
 #define MOST 4

@@ -11,7 +11,7 @@
  * added in their order. Neither its position in a tile nor the number of rows changes an element. */
 #include <string.h>
 
-#include "kern/unroll.h"
+#include "kern/simd/unroll.h"
 
 #define PANEL (COLS * WIDTH)
 #define WIDE 8 /* registers of a tile of one row */

@@ -6,7 +6,7 @@
  *   VECTOR_BYTES   of a register */
 #include <string.h>
 
-#include "kern/unroll.h"
+#include "kern/simd/unroll.h"
 
 typedef REAL NAME(lanes) __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(REAL)), may_alias));
 #define LANES (VECTOR_BYTES / sizeof(REAL))

@@ -10,7 +10,7 @@
  *
  * w weight, g gradient, r the rate, l1 and l2 the regularisation. A weight whose step would be 0 / 0 stays. */
 
-#include "kern/unroll.h"
+#include "kern/simd/unroll.h"
 
 #define LANES (VECTOR_BYTES / sizeof(REAL))
 

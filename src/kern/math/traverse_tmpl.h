@@ -1,7 +1,7 @@
 /* kern/math/traverse_tmpl.h: half a group of rows from where they are in a tree to their leaves: so many walks at once
  * that none waits for memory, and no more than there are registers for. */
 #include "kern/math/traverse.h"
-#include "kern/unroll.h"
+#include "kern/simd/unroll.h"
 
 enum { HALF = FW_TRAVERSE_ROWS / 2 };
 

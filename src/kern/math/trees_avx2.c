@@ -2,7 +2,7 @@
 #include <immintrin.h>
 
 #include "kern/math/trees.h"
-#include "kern/unroll.h"
+#include "kern/simd/unroll.h"
 
 #define LANES 8
 

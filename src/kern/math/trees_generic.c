@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "kern/math/trees.h"
-#include "kern/unroll.h"
+#include "kern/simd/unroll.h"
 
 #define LANES 4
 

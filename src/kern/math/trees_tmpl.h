@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "kern/math/trees.h"
-#include "kern/unroll.h"
+#include "kern/simd/unroll.h"
 
 typedef float lanes_f32 __attribute__((vector_size(LANES * 4), aligned(4), may_alias));
 typedef int32_t lanes_i32 __attribute__((vector_size(LANES * 4), aligned(4), may_alias));

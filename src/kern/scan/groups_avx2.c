@@ -6,7 +6,7 @@
 #include <immintrin.h>
 
 #include "kern/scan/scan.h"
-#include "kern/unroll.h"
+#include "kern/simd/unroll.h"
 
 /* Bits 7 … 2 of the rank are those of the group. */
 static uint8_t group_code(uint8_t rank) {

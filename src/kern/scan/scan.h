@@ -68,7 +68,7 @@ static inline fw_code_block fw_code_list_block(const fw_code_list *list, size_t 
  * bytes are the numbers of `values`, rounded down: low + step * (sum of bytes of a code) is not above the sum of its
  * values, except for rounding errors, which stay below `slack` of the whole comparison (fw_lut_slack). */
 typedef struct fw_lut {
-  size_t m, ksub, width; /* width: ksub rounded up to FW_PACK_WIDTH of kern/math/products.h */
+  size_t m, ksub, width; /* width: ksub rounded up to FW_PACK_WIDTH of kern/products/products.h */
   float *values;         /* [m][width], aligned to 64 bytes */
   uint8_t *bytes;        /* [m][FW_LUT_BYTES], aligned to 64 bytes; beyond ksub anything */
   uint8_t *wrapped;      /* [m][FW_LUT_BYTES]: values by fw_scan.wrap; NULL: none */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "kern/scan/scan.h"
-#include "kern/unroll.h"
+#include "kern/simd/unroll.h"
 
 /* ---- The table ------------------------------------------------------------------------------------------ */
 

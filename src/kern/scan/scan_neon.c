@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "kern/scan/scan.h"
-#include "kern/unroll.h"
+#include "kern/simd/unroll.h"
 
-#include "kern/neon_bits_tmpl.h"
+#include "kern/simd/neon_bits_tmpl.h"
 
 /* ---- The table ------------------------------------------------------------------------------------------ */
 

@@ -1,9 +1,9 @@
 /* kern/text/tokenizer_avx2.c: kernels for AVX2 and BMI. */
 #include <immintrin.h>
 
+#include "kern/simd/unroll.h"
 #include "kern/text/read_numbers.h"
 #include "kern/text/tokenizer.h"
-#include "kern/unroll.h"
 
 static inline uint64_t join_masks(__m256i low, __m256i high) {
   return (uint64_t)(uint32_t)_mm256_movemask_epi8(low) | (uint64_t)(uint32_t)_mm256_movemask_epi8(high) << 32;

@@ -1,9 +1,9 @@
 /* kern/text/tokenizer_avx512.c: kernels for AVX-512 with BW, DQ, VL, VBMI and VBMI2. */
 #include <immintrin.h>
 
+#include "kern/simd/unroll.h"
 #include "kern/text/read_numbers.h"
 #include "kern/text/tokenizer.h"
-#include "kern/unroll.h"
 
 /* The offsets of up to 64 marks: the numbers of the marked bytes, pushed together, are widened sixteen at a time. */
 static inline void store_offsets(uint32_t *out, __m512i packed, size_t found, size_t first) {

@@ -4,9 +4,9 @@
 #include "base/endian.h"
 #include "base/number_in.h"
 #include "base/powers.h"
+#include "kern/simd/unroll.h"
 #include "kern/text/read_numbers.h"
 #include "kern/text/tokenizer.h"
-#include "kern/unroll.h"
 
 /* ---- Masks of bytes, 16 at a time (two registers where there are none of 16 bytes) ----------------------- */
 

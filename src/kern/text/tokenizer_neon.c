@@ -1,11 +1,11 @@
 /* kern/text/tokenizer_neon.c: kernels for AArch64. */
 #include <arm_neon.h>
 
+#include "kern/simd/unroll.h"
 #include "kern/text/read_numbers.h"
 #include "kern/text/tokenizer.h"
-#include "kern/unroll.h"
 
-#include "kern/neon_bits_tmpl.h"
+#include "kern/simd/neon_bits_tmpl.h"
 
 static inline uint8x16_t load(const char *p) {
   return vld1q_u8((const uint8_t *)p);

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "learn/data/samples.h"
-#include "rows/format.h"
+#include "rows/registry.h"
 
 struct furrow_sample_reader {
   fw_plan *plan;

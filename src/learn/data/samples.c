@@ -9,10 +9,15 @@
 #include "base/mem.h"
 #include "base/number_in.h"
 #include "base/params.h"
+#include "io/fileset.h"
 #include "io/process_stop.h"
+#include "io/uri.h"
+#include "learn/data/minibatch.h"
+#include "rows/block/block_reader.h"
 #include "rows/blockiter.h"
-#include "rows/format.h"
+#include "rows/encode/encoder.h"
 #include "rows/parser.h"
+#include "rows/text/format.h"
 #include "rows/schema/column_names.h"
 
 struct fw_samples {

@@ -11,7 +11,7 @@
 #define FW_LEARN_FOREST_BINS_H
 
 #include "base/pool.h"
-#include "kern/unroll.h"
+#include "kern/simd/unroll.h"
 #include "learn/data/minibatch.h"
 
 #define FW_BINS 255       /* most bins of a feature */

@@ -19,7 +19,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "kern/math/traverse.h"
-#include "kern/unroll.h"
+#include "kern/simd/unroll.h"
 #include "learn/data/features.h"
 
 enum { GROUP_ROWS = FW_TRAVERSE_ROWS, BUNDLE = 8, MOST_GROUPS = 16 };

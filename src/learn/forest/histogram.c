@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "kern/unroll.h"
+#include "kern/simd/unroll.h"
 
 enum { AHEAD = 32 }; /* rows by which memory is prefetched ahead */
 

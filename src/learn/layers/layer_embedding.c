@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "kern/math/pairs.h"
-#include "kern/unroll.h"
+#include "kern/simd/unroll.h"
 #include "learn/layers/layer.h"
 
 /* Uses whose records memory is asked for before their turn. */

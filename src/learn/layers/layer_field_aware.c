@@ -6,7 +6,7 @@
  * fields give <S_fg, S_gf>. Pairs within a field give the sum over its features of <u_i, S_ff - u_i> / 2, u_i = x_i
  * v_{i,f}: exactly 0 for a field with one feature, in the gradient, too, so that no optimizer makes steps of rounding
  * errors. */
-#include "kern/unroll.h"
+#include "kern/simd/unroll.h"
 #include "learn/layers/layer.h"
 
 /* The embedding of a cross, and how its numbers lie. */

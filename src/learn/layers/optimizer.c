@@ -1,7 +1,7 @@
 /* learn/layers/optimizer.c: optimizers at a step; the rules themselves are kern/math/steps_tmpl.h. */
 #include <math.h>
 
-#include "kern/unroll.h"
+#include "kern/simd/unroll.h"
 #include "learn/layers/layer.h"
 
 static const fw_step_kernel *kernel_of(fw_optimizer_type type) {

@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "base/params.h"
 #include "model/exchange/exchange_job.h"
-#include "model/read/memory_slices.h"
+#include "model/read/load.h"
 #include "model/write/matrix_writer.h"
 
 /* What elements become: as asked, or what the format has. */

@@ -86,10 +86,8 @@ static furrow_status put_libsvm(void *user, const fw_vectors *v, furrow_error *e
 }
 
 static furrow_status open_text(text_out *out, furrow_error *err) {
-  void *memory;
-  furrow_status status = fw_alloc(&memory, BUFFER_SIZE, 1, err);
+  furrow_status status = FW_ALLOC(&out->buffer, BUFFER_SIZE, err);
   if (status != FURROW_OK) return status;
-  out->buffer = memory;
   status = fw_atomic_file_open(&out->file, out->job->path, err);
   if (status == FURROW_OK && !out->job->params->overwrite) fw_atomic_file_keep_existing(out->file);
   return status;

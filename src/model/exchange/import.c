@@ -10,7 +10,7 @@
 #include "base/params.h"
 #include "io/input.h"
 #include "model/meta/meta.h"
-#include "model/read/memory_slices.h"
+#include "model/read/load.h"
 #include "model/write/matrix_writer.h"
 
 furrow_element_type fw_import_element_type(fw_array_type type) {
@@ -88,10 +88,9 @@ static furrow_status fail_id(furrow_error *err, const char *file, furrow_status 
 
 /* Ids that do not ascend are sorted to see whether one is there twice. */
 static furrow_status check_unique(const fw_import_ids *ids, const char *file, size_t *place, furrow_error *err) {
-  void *memory;
-  furrow_status status = fw_alloc(&memory, ids->count, sizeof(id_position), err);
+  id_position *positions;
+  furrow_status status = FW_ALLOC(&positions, ids->count, err);
   if (status != FURROW_OK) return status;
-  id_position *positions = memory;
   for (size_t i = 0; i < ids->count; i++) positions[i] = (id_position){ids->ids[i], i};
   qsort(positions, ids->count, sizeof *positions, by_id);
   for (size_t i = 1; i < ids->count && status == FURROW_OK; i++) {
@@ -99,7 +98,7 @@ static furrow_status check_unique(const fw_import_ids *ids, const char *file, si
     *place = positions[i].place;
     status = fail_id(err, file, FURROW_E_FORMAT, positions[i].id, *place, "is there twice");
   }
-  fw_free(memory);
+  fw_free(positions);
   return status;
 }
 

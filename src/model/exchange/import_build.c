@@ -31,16 +31,14 @@ static size_t find_row(const int32_t *rows, size_t count, int32_t row) {
 
 /* Merges the pending rows into the list, from its end. */
 static furrow_status merge_pending(row_set *set, furrow_error *err) {
-  void *memory = set->rows;
   size_t kept = 0;
   if (set->pending_count == 0) return FURROW_OK;
   qsort(set->pending, set->pending_count, sizeof *set->pending, by_number);
   for (size_t i = 0; i < set->pending_count; i++) {
     if (kept == 0 || set->pending[kept - 1] != set->pending[i]) set->pending[kept++] = set->pending[i];
   }
-  furrow_status status = fw_grow(&memory, &set->capacity, set->count + kept, sizeof *set->rows, err);
+  furrow_status status = FW_GROW(&set->rows, &set->capacity, set->count + kept, err);
   if (status != FURROW_OK) return status;
-  set->rows = memory;
   size_t from = set->count, to = set->count + kept;
   set->count = to;
   for (size_t i = kept; i > 0;) {
@@ -98,12 +96,11 @@ static furrow_status put_run(void *user, const fw_import_run *run, furrow_error 
 }
 
 static furrow_status make_groups(filling *f, furrow_error *err) {
-  void *memory;
   const size_t n = f->set->count;
   furrow_status status = fw_matrix_build_groups(&f->build, n, n, err);
-  if (status == FURROW_OK) status = fw_arena_take(&f->build.matrix->arena, &memory, n, sizeof(int32_t), err);
+  int32_t *rows = NULL;
+  if (status == FURROW_OK) status = FW_ARENA_TAKE(&f->build.matrix->arena, &rows, n, err);
   if (status != FURROW_OK) return status;
-  int32_t *rows = memory;
   if (n) memcpy(rows, f->set->rows, n * sizeof *rows);
   for (size_t i = 0; i < n; i++) {
     f->build.groups[i].rows = 1;
@@ -134,11 +131,10 @@ static furrow_status write_once(fw_import *job, fw_import_matrix *m, const furro
 }
 
 furrow_status fw_import_elements(fw_import *job, fw_import_matrix *m, const fw_import_runs *runs, furrow_error *err) {
-  void *memory;
   furrow_matrix *matrix = NULL;
-  furrow_status status = fw_alloc_zero(&memory, 1, sizeof(row_set), err);
+  row_set *set;
+  furrow_status status = FW_ALLOC_ZERO(&set, 1, err);
   if (status != FURROW_OK) return status;
-  row_set *set = memory;
   filling f = {.set = set};
   fw_import_saved saved = {0};
   fw_import_runs kept;

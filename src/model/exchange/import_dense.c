@@ -29,19 +29,12 @@ static furrow_status fail(const transfer *t, furrow_error *err, furrow_status st
 
 /* ---- Groups ---------------------------------------------------------------------------------------------- */
 
-static furrow_status take_rows(transfer *t, size_t count, int32_t **rows, furrow_error *err) {
-  void *memory;
-  furrow_status status = fw_arena_take(&t->build.matrix->arena, &memory, count, sizeof(int32_t), err);
-  if (status == FURROW_OK) *rows = memory;
-  return status;
-}
-
 /* Vectors are columns: one group of all rows. */
 static furrow_status groups_by_columns(transfer *t, furrow_error *err) {
   const furrow_matrix_spec *spec = &t->m->spec;
   int32_t *rows = NULL;
   furrow_status status = fw_matrix_build_groups(&t->build, 1, 1, err);
-  if (status == FURROW_OK) status = take_rows(t, t->dim, &rows, err);
+  if (status == FURROW_OK) status = FW_ARENA_TAKE(&t->build.matrix->arena, &rows, t->dim, err);
   if (status != FURROW_OK) return status;
   for (size_t i = 0; i < t->dim; i++) rows[i] = spec->saved_rows ? spec->saved_rows[i] : (int32_t)i;
   t->build.groups[0].rows = t->dim;
@@ -62,7 +55,6 @@ static int by_row(const void *a, const void *b) {
 
 /* Groups come by row, vectors may not. */
 static furrow_status order_groups(transfer *t, row_position *positions, furrow_error *err) {
-  void *memory;
   bool ascends = true;
   for (size_t i = 0; i < t->vectors; i++) {
     positions[i] = (row_position){(int32_t)fw_import_id(t->ids, i), i};
@@ -70,22 +62,20 @@ static furrow_status order_groups(transfer *t, row_position *positions, furrow_e
   }
   if (ascends) return FURROW_OK;
   qsort(positions, t->vectors, sizeof *positions, by_row);
-  furrow_status status = fw_alloc(&memory, t->vectors, sizeof *t->groups, err);
+  furrow_status status = FW_ALLOC(&t->groups, t->vectors, err);
   if (status != FURROW_OK) return status;
-  t->groups = memory;
   for (size_t i = 0; i < t->vectors; i++) t->groups[positions[i].vector] = i;
   return FURROW_OK;
 }
 
 static furrow_status groups_by_rows(transfer *t, furrow_error *err) {
-  void *memory;
   int32_t *rows = NULL;
-  furrow_status status = fw_alloc(&memory, t->vectors, sizeof(row_position), err);
+  row_position *positions;
+  furrow_status status = FW_ALLOC(&positions, t->vectors, err);
   if (status != FURROW_OK) return status;
-  row_position *positions = memory;
   status = order_groups(t, positions, err);
   if (status == FURROW_OK) status = fw_matrix_build_groups(&t->build, t->vectors, t->vectors, err);
-  if (status == FURROW_OK) status = take_rows(t, t->vectors, &rows, err);
+  if (status == FURROW_OK) status = FW_ARENA_TAKE(&t->build.matrix->arena, &rows, t->vectors, err);
   for (size_t i = 0; status == FURROW_OK && i < t->vectors; i++) {
     rows[i] = positions[i].row;
     t->build.groups[i].rows = 1;
@@ -93,7 +83,7 @@ static furrow_status groups_by_rows(transfer *t, furrow_error *err) {
     t->build.slots[i].group = i;
     t->build.slots[i].capacity = t->dim;
   }
-  fw_free(memory);
+  fw_free(positions);
   return status;
 }
 

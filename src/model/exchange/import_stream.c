@@ -145,17 +145,13 @@ static furrow_status prepare(array_stream *s, furrow_error *err) {
   const bool by_columns = s->m->axis == FURROW_AXIS_COLUMNS;
   const size_t size = furrow_element_size(s->m->type), count = by_columns ? s->dim : s->vectors;
   const int32_t *saved = s->m->spec.saved_rows;
-  void *memory;
-  furrow_status status = fw_alloc(&memory, count, sizeof(int32_t), err);
+  furrow_status status = FW_ALLOC(&s->rows, count, err);
   if (status != FURROW_OK) return status;
-  s->rows = memory;
   for (size_t i = 0; i < count; i++)
     s->rows[i] = !by_columns ? (int32_t)fw_import_id(s->ids, i) : saved ? saved[i] : (int32_t)i;
   s->elements = PIECE_BYTES / size;
   if (by_columns && s->elements < s->dim) s->elements = s->dim;
-  status = fw_alloc(&memory, s->elements, size, err);
-  if (status == FURROW_OK) s->piece = memory;
-  return status;
+  return FW_ALLOC_ROWS(&s->piece, s->elements, size, err);
 }
 
 static furrow_status plan_and_write(array_stream *s, fw_import *job, fw_import_matrix *m, furrow_error *err) {

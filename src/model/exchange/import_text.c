@@ -40,16 +40,14 @@ typedef struct text_in {
 /* ---- Lines ---------------------------------------------------------------------------------------------- */
 
 static furrow_status read_more(text_in *t, furrow_error *err) {
-  void *memory = t->buffer;
   size_t got;
   if (t->begin > 0) {
     memmove(t->buffer, t->buffer + t->begin, t->end - t->begin);
     t->end -= t->begin;
     t->begin = 0;
   }
-  furrow_status status = fw_grow(&memory, &t->capacity, t->end + PIECE, 1, err);
+  furrow_status status = FW_GROW(&t->buffer, &t->capacity, t->end + PIECE, err);
   if (status != FURROW_OK) return status;
-  t->buffer = memory;
   status = fw_bytes_in_read(t->in, t->buffer + t->end, t->capacity - t->end, &got, err);
   if (status != FURROW_OK) return status;
   t->ended = got < t->capacity - t->end;
@@ -140,11 +138,9 @@ static furrow_status add_element(text_in *t, int32_t row, int64_t col, const cha
                                  furrow_error *err) {
   text_elements *all = &t->all;
   bool overflow = false;
-  void *rows = all->rows, *cols = all->cols, *values = all->values;
-  furrow_status status = fw_grow(&rows, &all->rows_capacity, all->count + 1, sizeof *all->rows, err);
-  all->rows = rows;
-  if (status == FURROW_OK) status = fw_grow(&cols, &all->cols_capacity, all->count + 1, sizeof *all->cols, err);
-  all->cols = cols;
+  void *values = all->values;
+  furrow_status status = FW_GROW(&all->rows, &all->rows_capacity, all->count + 1, err);
+  if (status == FURROW_OK) status = FW_GROW(&all->cols, &all->cols_capacity, all->count + 1, err);
   if (status == FURROW_OK) status = fw_grow(&values, &all->values_capacity, all->count + 1, all->element, err);
   all->values = values;
   if (status != FURROW_OK) return status;
@@ -185,10 +181,8 @@ static const char *skip_blanks(const char *s, const char *end) {
 }
 
 static furrow_status add_id(text_in *t, int64_t id, furrow_error *err) {
-  void *memory = t->ids;
-  furrow_status status = fw_grow(&memory, &t->id_capacity, t->id_count + 1, sizeof id, err);
+  furrow_status status = FW_GROW(&t->ids, &t->id_capacity, t->id_count + 1, err);
   if (status != FURROW_OK) return status;
-  t->ids = memory;
   t->ids[t->id_count++] = id;
   return FURROW_OK;
 }

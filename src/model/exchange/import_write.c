@@ -50,13 +50,11 @@ static furrow_status each_saved(void *source, fw_import_run_visitor visit, void 
 
 furrow_status fw_import_saved_open(fw_import_saved *saved, const furrow_matrix_spec *spec, const fw_import_runs *all,
                                    fw_import_runs *runs, furrow_error *err) {
-  void *memory;
   saved->all = all;
   *runs = *all;
   if (!spec->saved_rows) return FURROW_OK;
-  furrow_status status = fw_alloc(&memory, spec->saved_row_count, sizeof *saved->rows, err);
+  furrow_status status = FW_ALLOC(&saved->rows, spec->saved_row_count, err);
   if (status != FURROW_OK) return status;
-  saved->rows = memory;
   saved->count = spec->saved_row_count;
   if (saved->count) memcpy(saved->rows, spec->saved_rows, saved->count * sizeof *saved->rows);
   if (saved->count) qsort(saved->rows, saved->count, sizeof *saved->rows, by_number);

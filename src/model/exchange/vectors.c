@@ -1,14 +1,14 @@
 /* model/exchange/vectors.c: rows through the sorted visit, columns through stripes that are loaded one after the other.
  */
-#include "model/exchange/vectors.h"
+#include "model/exchange/exchange_job.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "model/read/memory_slices.h"
-#include "model/read/selection.h"
+#include "model/read/load.h"
+#include "model/read/source.h"
 
 /* ---- What the metadata tells ---------------------------------------------------------------------------- */
 
@@ -235,9 +235,11 @@ static furrow_status visit_panels(const furrow_matrix *matrix, fw_vectors_visito
                                   furrow_error *err) {
   const size_t panels = furrow_matrix_panel_count(matrix), rows = furrow_matrix_row_count(matrix);
   const furrow_element_type type = furrow_matrix_type(matrix);
-  void *heap = NULL, *indices = NULL, *values = NULL;
-  furrow_status status = fw_alloc(&heap, panels, sizeof(cursor), err);
-  if (status == FURROW_OK) status = fw_alloc(&indices, rows, sizeof(int64_t), err);
+  void *values = NULL;
+  cursor *heap = NULL;
+  int64_t *indices = NULL;
+  furrow_status status = FW_ALLOC(&heap, panels, err);
+  if (status == FURROW_OK) status = FW_ALLOC(&indices, rows, err);
   if (status == FURROW_OK) status = fw_alloc(&values, rows, furrow_element_size(type), err);
   if (status == FURROW_OK) {
     column_merge m = {heap, 0, indices, values, 0, furrow_element_size(type)};
@@ -256,14 +258,13 @@ static furrow_status visit_panels(const furrow_matrix *matrix, fw_vectors_visito
 
 /* One panel: its columns are the vectors, as they lie. */
 static furrow_status visit_panel(const furrow_panel *p, fw_vectors_visitor visit, void *user, furrow_error *err) {
-  void *memory;
-  furrow_status status = fw_alloc(&memory, p->rows, sizeof(int64_t), err);
+  int64_t *indices;
+  furrow_status status = FW_ALLOC(&indices, p->rows, err);
   if (status != FURROW_OK) return status;
-  int64_t *indices = memory;
   for (size_t r = 0; r < p->rows; r++) indices[r] = p->row_ids[r];
   const fw_vectors v = {p->cols, p->col_ids, p->first_col, p->rows, indices, 0, p->type, p->values};
   status = p->cols && p->rows ? visit(user, &v, err) : FURROW_OK;
-  fw_free(memory);
+  fw_free(indices);
   return status;
 }
 

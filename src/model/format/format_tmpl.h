@@ -1,7 +1,11 @@
 /* model/format/format_tmpl.h: a format of a family that has record_size, decode and encode with the flags as an
- * argument: the functions with constant flags, and the description. Included once for each, with FORMAT_CLASS its name,
- * a text FORMAT_OBJECT           the furrow_matrix_format that is defined FORMAT_FUNCTION(verb)   names of its
- * functions FORMAT_FLAGS            FURROW_FORMAT_… FORMAT_ABOUT            a line about it */
+ * argument: the functions with constant flags, and the description. Included once for each format, with
+ *
+ *   FORMAT_CLASS            its name, a text
+ *   FORMAT_OBJECT           the furrow_matrix_format that is defined
+ *   FORMAT_FUNCTION(verb)   names of its functions
+ *   FORMAT_FLAGS            FURROW_MATRIX_FORMAT_…
+ *   FORMAT_ABOUT            a line about it */
 
 static void FORMAT_FUNCTION(size)(const furrow_matrix_format_context *context, size_t *least, size_t *most) {
   record_size(context, FORMAT_FLAGS, least, most);

@@ -121,13 +121,13 @@ static furrow_status read_format(furrow_matrix_format *format, const furrow_matr
 /* Under the lock. */
 static furrow_status add_format(const furrow_matrix_format *format, furrow_error *err) {
   const char *const names[2] = {format->name, format->class_name};
-  void *list = added, *copy;
+  furrow_matrix_format *copy;
   for (size_t k = 0; k < 2; k++)
     if (format_named(names[k])) return fw_fail(err, FURROW_E_EXISTS, "there is a format %s already", names[k]);
-  FW_TRY(fw_grow(&list, &added_capacity, added_count + 1, sizeof *added, err));
-  added = list;
-  FW_TRY(fw_alloc(&copy, 1, sizeof *format, err));
-  added[added_count++] = memcpy(copy, format, sizeof *format);
+  FW_TRY(FW_GROW(&added, &added_capacity, added_count + 1, err));
+  FW_TRY(FW_ALLOC(&copy, 1, err));
+  *copy = *format;
+  added[added_count++] = copy;
   return FURROW_OK;
 }
 
@@ -165,6 +165,12 @@ furrow_status fw_format_check_keys(const furrow_panel *panel, size_t first, size
     if (!panel->col_ids && c + 1 < first + count) c = first + count - 2; /* the first and the last tell */
   }
   return FURROW_OK;
+}
+
+bool fw_may_separate(char c) {
+  const char lower = (char)(c | 0x20);
+  return c != '\n' && c != '\r' && c != '\0' && c != '+' && c != '-' && c != '.' && !(c >= '0' && c <= '9') &&
+         !(lower >= 'a' && lower <= 'z');
 }
 
 furrow_status fw_format_error_at(furrow_error *err, furrow_status status, size_t offset, const char *token,

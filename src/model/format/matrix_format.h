@@ -24,6 +24,10 @@ static inline size_t fw_element_bytes(furrow_element_type type) {
 furrow_status fw_format_check_keys(const furrow_panel *panel, size_t first, size_t count,
                                    furrow_error *err) FURROW_MUST_USE;
 
+/* Whether the separator of a text format may have the byte: not one that numbers, NaN and Infinity are made of, and no
+ * line end. */
+bool fw_may_separate(char c);
+
 /* Adds the place to an error that is set: the byte from the start of what decode was given, and the text that is wrong
  * (NULL: none). Returns its status. */
 furrow_status fw_format_error_at(furrow_error *err, furrow_status status, size_t offset, const char *token,

@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "base/params.h"
 #include "furrow/model.h"
-#include "model/read/memory_slices.h"
+#include "model/read/load.h"
 
 typedef struct ranked {
   furrow_matrix_difference item;
@@ -84,9 +84,7 @@ static void sift_up(top_heap *heap, size_t i) {
 
 static furrow_status push(top_heap *heap, const ranked *item, furrow_error *err) {
   if (heap->count < heap->limit) {
-    void *memory = heap->items;
-    furrow_status status = fw_grow(&memory, &heap->capacity, heap->count + 1, sizeof *heap->items, err);
-    heap->items = memory;
+    furrow_status status = FW_GROW(&heap->items, &heap->capacity, heap->count + 1, err);
     if (status != FURROW_OK) return status;
     heap->items[heap->count++] = *item;
     sift_up(heap, heap->count - 1);
@@ -212,12 +210,11 @@ static int compare_cuts(const void *x, const void *y) {
 static furrow_status find_cuts(const furrow_matrix_source *a, const furrow_matrix_source *b, size_t memory,
                                int64_t **cuts, size_t *count, furrow_error *err) {
   fw_memory_slices *s[2] = {NULL, NULL};
-  void *storage = NULL;
   furrow_status status = fw_memory_slices_by_columns(&s[0], a, NULL, memory / 2, err);
   if (status == FURROW_OK) status = fw_memory_slices_by_columns(&s[1], b, NULL, memory / 2, err);
-  if (status == FURROW_OK) status = fw_alloc(&storage, s[0]->count + s[1]->count + 1, sizeof **cuts, err);
+  int64_t *found = NULL;
+  if (status == FURROW_OK) status = FW_ALLOC(&found, s[0]->count + s[1]->count + 1, err);
   if (status == FURROW_OK) {
-    int64_t *found = storage;
     size_t n = 0, kept = 1;
     found[n++] = INT64_MIN;
     for (size_t k = 0; k < 2; k++)

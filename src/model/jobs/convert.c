@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "base/params.h"
 #include "io/file_system.h"
-#include "model/read/memory_slices.h"
+#include "model/read/load.h"
 #include "model/write/matrix_writer.h"
 
 furrow_status fw_convert_progress(fw_convert *convert, uint64_t bytes, furrow_error *err) {

@@ -36,16 +36,14 @@ static furrow_status check_panel(void *user, size_t part, const furrow_panel *pa
 
 static furrow_status check_source(fw_convert *convert, const furrow_matrix_source *source, furrow_error *err) {
   checker c = {.convert = convert, .meta = furrow_matrix_source_meta(source)};
-  void *memory;
-  furrow_status status = fw_alloc_zero(&memory, c.meta->part_count, sizeof *c.begun, err);
+  furrow_status status = FW_ALLOC_ZERO(&c.begun, c.meta->part_count, err);
   if (status != FURROW_OK) return status;
-  c.begun = memory;
   furrow_matrix_scan_params params;
   furrow_matrix_scan_params_init(&params);
   params.threads = convert->threads;
   status = furrow_matrix_for_each_panel(source, &params, check_panel, &c, err);
   convert->result.elements += atomic_load(&c.elements);
-  fw_free(memory);
+  fw_free(c.begun);
   return status;
 }
 

@@ -65,11 +65,10 @@ static size_t sort_ids(int32_t *ids, size_t count) {
 /* Of ascending ids, those that the selection has. */
 static furrow_status choose_rows(const furrow_matrix_selection *selection, int32_t *ids, size_t *count,
                                  furrow_error *err) {
-  void *memory;
   if (!selection->rows) return FURROW_OK;
-  furrow_status status = fw_alloc(&memory, selection->row_count, sizeof *ids, err);
+  int32_t *chosen;
+  furrow_status status = FW_ALLOC(&chosen, selection->row_count, err);
   if (status != FURROW_OK) return status;
-  int32_t *chosen = memory;
   for (size_t i = 0; i < selection->row_count; i++) chosen[i] = selection->rows[i];
   const size_t chosen_count = sort_ids(chosen, selection->row_count);
   size_t n = 0;
@@ -84,11 +83,9 @@ static furrow_status choose_rows(const furrow_matrix_selection *selection, int32
 /* Rows that any partition has and the selection takes, ascending. */
 static furrow_status list_rows(fw_convert_plan *plan, const furrow_matrix_meta *meta, furrow_error *err) {
   size_t count = 0, n = 0;
-  void *memory;
   for (size_t i = 0; i < meta->part_count; i++) count += meta->parts[i].row_count;
-  furrow_status status = fw_alloc(&memory, count, sizeof *plan->rows, err);
+  furrow_status status = FW_ALLOC(&plan->rows, count, err);
   if (status != FURROW_OK) return status;
-  plan->rows = memory;
   for (size_t i = 0; i < meta->part_count; i++)
     for (size_t r = 0; r < meta->parts[i].row_count && takes_part(&plan->selection, meta->parts[i].part_id); r++)
       plan->rows[n++] = meta->parts[i].rows[r].row_id;
@@ -159,10 +156,8 @@ static bool is_hash_matrix(const furrow_matrix_meta *meta) {
 
 static furrow_status copy_options(const furrow_matrix_meta *meta, furrow_matrix_option **options, size_t *count,
                                   furrow_error *err) {
-  void *memory;
-  furrow_status status = fw_alloc(&memory, meta->option_count, sizeof **options, err);
+  furrow_status status = FW_ALLOC(options, meta->option_count, err);
   if (status != FURROW_OK) return status;
-  *options = memory;
   *count = 0;
   for (size_t i = 0; i < meta->option_count; i++)
     if (strcmp(meta->options[i].key, RANGE_START) != 0 && strcmp(meta->options[i].key, RANGE_END) != 0)

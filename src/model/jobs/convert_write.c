@@ -325,10 +325,9 @@ static uint64_t batch_bytes(const transfer *t, const batch *b) {
 
 static furrow_status load_rest(transfer *t, furrow_error *err) {
   const size_t count = t->plan->meta->part_count;
-  void *memory;
-  furrow_status status = fw_alloc(&memory, count, sizeof(int32_t), err);
+  batch b = {0};
+  furrow_status status = FW_ALLOC(&b.part_ids, count, err);
   if (status != FURROW_OK) return status;
-  batch b = {.part_ids = memory};
   while (b.first < count && status == FURROW_OK) {
     size_t limit = b.first;
     if (t->done[b.first]) {
@@ -344,7 +343,7 @@ static furrow_status load_rest(transfer *t, furrow_error *err) {
     if (status == FURROW_OK) status = fw_convert_progress(t->convert, batch_bytes(t, &b), err);
     b.first = b.end;
   }
-  fw_free(memory);
+  fw_free(b.part_ids);
   return status;
 }
 
@@ -386,13 +385,10 @@ static furrow_status check_outside(transfer *t, furrow_error *err) {
 
 static furrow_status match_parts(transfer *t, furrow_error *err) {
   const furrow_matrix_meta *old = furrow_matrix_source_meta(t->source), *now = t->plan->meta;
-  void *memory;
-  furrow_status status = fw_alloc_zero(&memory, now->part_count, sizeof *t->done, err);
+  furrow_status status = FW_ALLOC_ZERO(&t->done, now->part_count, err);
   if (status != FURROW_OK) return status;
-  t->done = memory;
-  status = fw_alloc_zero(&memory, now->part_count, sizeof *t->source_part, err);
+  status = FW_ALLOC_ZERO(&t->source_part, now->part_count, err);
   if (status != FURROW_OK) return status;
-  t->source_part = memory;
   for (size_t i = 0, k = 0; t->plan->same_grid && i < now->part_count; i++) {
     while (k < old->part_count && old->parts[k].part_id != now->parts[i].part_id) k++;
     t->source_part[i] = k;

@@ -77,9 +77,7 @@ static furrow_status is_matrix(const char *folder, bool *found, furrow_error *er
 
 static furrow_status add_entry(furrow_model_entry **entries, size_t *count, size_t *capacity, furrow_model_entry entry,
                                furrow_error *err) {
-  void *memory = *entries;
-  furrow_status status = fw_grow(&memory, capacity, *count + 1, sizeof **entries, err);
-  *entries = memory;
+  furrow_status status = FW_GROW(entries, capacity, *count + 1, err);
   if (status == FURROW_OK) (*entries)[(*count)++] = entry;
   return status;
 }
@@ -210,10 +208,9 @@ furrow_status furrow_model_listing_load(furrow_model_listing **listing, const ch
   if (!path || !path[0]) return fw_fail(err, FURROW_E_ARGUMENT, "no path of a model is given");
   furrow_status status = fw_path_to_read(&path, err);
   if (status != FURROW_OK) return status;
-  void *memory;
-  status = fw_alloc_zero(&memory, 1, sizeof(listing_store), err);
+  listing_store *store;
+  status = FW_ALLOC_ZERO(&store, 1, err);
   if (status != FURROW_OK) return status;
-  listing_store *store = memory;
   store->listing.memory = store;
   status = fw_path_join(&store->path, path, "", err);
   store->listing.path = store->path;

@@ -39,10 +39,7 @@ static const struct output_key {
 enum { KEYS = sizeof keys / sizeof keys[0], OLD_KEYS = 2 };
 
 furrow_status furrow_layer_formats_create(furrow_layer_formats **conf, furrow_error *err) {
-  void *memory = NULL;
-  furrow_status status = fw_alloc_zero(&memory, 1, sizeof(furrow_layer_formats), err);
-  if (status == FURROW_OK) *conf = memory;
-  return status;
+  return FW_ALLOC_ZERO(conf, 1, err);
 }
 
 void furrow_layer_formats_free(furrow_layer_formats *conf) {

@@ -240,10 +240,9 @@ static int compare_ids(const void *a, const void *b) {
 static furrow_status count_rows(const furrow_matrix_meta *meta, uint64_t *rows, furrow_error *err) {
   size_t n = 0, distinct = 0;
   for (size_t p = 0; p < meta->part_count; p++) n += meta->parts[p].row_count;
-  void *memory;
-  furrow_status status = fw_alloc(&memory, n, sizeof(int32_t), err);
+  int32_t *ids;
+  furrow_status status = FW_ALLOC(&ids, n, err);
   if (status != FURROW_OK) return status;
-  int32_t *ids = memory;
   n = 0;
   for (size_t p = 0; p < meta->part_count; p++)
     for (size_t r = 0; r < meta->parts[p].row_count; r++) ids[n++] = meta->parts[p].rows[r].row_id;
@@ -285,10 +284,8 @@ furrow_status furrow_matrix_compute_stats(const furrow_matrix_source *source, co
   furrow_status status = count_rows(job.meta, &result.rows, err);
   if (status != FURROW_OK) return status;
   for (size_t p = 0; p < job.meta->part_count; p++) job.total += (uint64_t)job.meta->parts[p].length;
-  void *memory;
-  status = fw_alloc_zero(&memory, job.meta->part_count, sizeof *job.parts, err);
+  status = FW_ALLOC_ZERO(&job.parts, job.meta->part_count, err);
   if (status != FURROW_OK) return status;
-  job.parts = memory;
   for (size_t p = 0; job.progress && p < job.meta->part_count; p++)
     job.parts[p].expected = elements_of(&job.meta->parts[p]);
   pthread_mutex_init(&job.lock, NULL);

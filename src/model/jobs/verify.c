@@ -23,16 +23,15 @@
 
 /* All texts in one piece of memory, the file first. */
 static furrow_status add(fw_findings *list, furrow_matrix_finding finding, furrow_error *err) {
-  void *memory = list->items;
-  furrow_status status = fw_grow(&memory, &list->capacity, list->count + 1, sizeof *list->items, err);
-  list->items = memory;
+  furrow_status status = FW_GROW(&list->items, &list->capacity, list->count + 1, err);
   if (status != FURROW_OK) return status;
   const size_t file = strlen(finding.file) + 1, message = strlen(finding.message) + 1, hint = strlen(finding.hint) + 1;
-  status = fw_alloc(&memory, file + message + hint, 1, err);
+  char *texts;
+  status = FW_ALLOC(&texts, file + message + hint, err);
   if (status != FURROW_OK) return status;
-  finding.file = memcpy(memory, finding.file, file);
-  finding.message = memcpy((char *)memory + file, finding.message, message);
-  finding.hint = memcpy((char *)memory + file + message, finding.hint, hint);
+  finding.file = memcpy(texts, finding.file, file);
+  finding.message = memcpy(texts + file, finding.message, message);
+  finding.hint = memcpy(texts + file + message, finding.hint, hint);
   list->items[list->count++] = finding;
   return FURROW_OK;
 }
@@ -137,10 +136,8 @@ static furrow_status find_separator(verify_job *job, char **separator, furrow_er
 static furrow_status check_parts(verify_job *job, furrow_error *err) {
   const size_t n = job->v.meta->part_count;
   fw_pool *pool = NULL;
-  void *memory;
-  furrow_status status = fw_alloc_zero(&memory, n, sizeof *job->failed, err);
+  furrow_status status = FW_ALLOC_ZERO(&job->failed, n, err);
   if (status != FURROW_OK) return status;
-  job->failed = memory;
   const unsigned threads = job->params.threads ? job->params.threads : fw_processor_count();
   for (size_t i = 0; i < n; i++) job->total += (uint64_t)job->v.meta->parts[i].length;
   if (threads == 1) {
@@ -268,18 +265,16 @@ static furrow_status tell_error(const furrow_matrix_verify_params *params, const
 static furrow_status verify(verify_job *job, furrow_error *err) {
   furrow_matrix_meta *meta = NULL;
   furrow_error error = {.status = FURROW_OK};
-  void *memory = NULL;
   furrow_status status = furrow_matrix_meta_load(&meta, job->v.folder, job->source.meta_name, &error);
   if (status != FURROW_OK) return tell_error(&job->params, &error, err);
   job->v.meta = meta;
-  status = fw_alloc_zero(&memory, meta->part_count + 1, sizeof *job->v.parts, err);
+  status = FW_ALLOC_ZERO(&job->v.parts, meta->part_count + 1, err);
   if (status == FURROW_OK) {
-    job->v.parts = memory;
     status = check_matrix(job, err);
     if (status == FURROW_OK) status = tell_all(job, err);
     for (size_t i = 0; i <= meta->part_count; i++) fw_findings_clear(&job->v.parts[i]);
   }
-  fw_free(memory);
+  fw_free(job->v.parts);
   furrow_matrix_meta_free(meta);
   return status;
 }

@@ -41,24 +41,6 @@ static inline fw_findings *fw_verification_common(const fw_verification *v) {
 furrow_status fw_verify_files(fw_verification *v, furrow_error *err) FURROW_MUST_USE;
 /* The metadata against itself: options, the grid of partitions, blocks, rows, counts. */
 furrow_status fw_verify_layout(fw_verification *v, furrow_error *err) FURROW_MUST_USE;
-/* Partitions with a range of columns, by first row, end, first column. */
-typedef struct fw_grid {
-  const furrow_partition_meta **parts;
-  size_t count;
-} fw_grid;
-
-static inline bool fw_same_band(const furrow_partition_meta *p, const furrow_partition_meta *q) {
-  return p->start_row == q->start_row && p->end_row == q->end_row;
-}
-/* It can hold no element. */
-static inline bool fw_is_empty_part(const furrow_partition_meta *p) {
-  return p->start_row == p->end_row || p->start_col == p->end_col;
-}
-/* Partitions that share elements with one of another band of rows; each is told once. */
-furrow_status fw_verify_bands(fw_verification *v, const fw_grid *g, furrow_error *err) FURROW_MUST_USE;
-/* Adds to the findings of q that it overlaps p. */
-furrow_status fw_verify_add_overlap(fw_verification *v, const furrow_partition_meta *p, const furrow_partition_meta *q,
-                                    furrow_error *err) FURROW_MUST_USE;
 /* The columns of the matrix: what the options say, else 0 … col; false: not known. */
 bool fw_verify_columns(const furrow_matrix_meta *meta, int64_t *first, int64_t *end);
 /* Every record of partition `part`. `source` has this partition alone. Fails only for want of memory. */

@@ -223,10 +223,9 @@ static furrow_status check_meta_end(fw_verification *v, furrow_error *err) {
 
 furrow_status fw_verify_files(fw_verification *v, furrow_error *err) {
   const size_t n = v->meta->part_count;
-  void *memory;
-  furrow_status status = fw_alloc(&memory, n, sizeof(piece), err);
+  piece *pieces;
+  furrow_status status = FW_ALLOC(&pieces, n, err);
   if (status != FURROW_OK) return status;
-  piece *pieces = memory;
   for (size_t i = 0; i < n; i++) {
     const furrow_partition_meta *p = &v->meta->parts[i];
     pieces[i] = (piece){p->file_name, (uint64_t)p->offset, (uint64_t)p->length, i};

@@ -54,6 +54,28 @@ static furrow_status check_options(fw_verification *v, furrow_error *err) {
 
 /* ---- The grid: bands of rows, each cut into ranges of columns ---- */
 
+/* Partitions with a range of columns, by first row, end, first column. */
+typedef struct grid {
+  const furrow_partition_meta **parts;
+  size_t count;
+} grid;
+
+static bool same_band(const furrow_partition_meta *p, const furrow_partition_meta *q) {
+  return p->start_row == q->start_row && p->end_row == q->end_row;
+}
+
+/* Where the band of partition `first` ends. */
+static size_t band_end(const grid *g, size_t first) {
+  size_t end = first + 1;
+  while (end < g->count && same_band(g->parts[first], g->parts[end])) end++;
+  return end;
+}
+
+/* It can hold no element. */
+static bool is_empty_part(const furrow_partition_meta *p) {
+  return p->start_row == p->end_row || p->start_col == p->end_col;
+}
+
 static bool is_hash(const furrow_partition_meta *p) {
   return p->start_col == 0 && p->end_col == 0;
 }
@@ -67,11 +89,10 @@ static int by_corner(const void *a, const void *b) {
   return p->part_id < q->part_id ? -1 : 1;
 }
 
-static furrow_status find_grid(const furrow_matrix_meta *meta, fw_grid *g, furrow_error *err) {
-  void *memory;
-  furrow_status status = fw_alloc(&memory, meta->part_count, sizeof *g->parts, err);
+static furrow_status find_grid(const furrow_matrix_meta *meta, grid *g, furrow_error *err) {
+  *g = (grid){0};
+  furrow_status status = FW_ALLOC(&g->parts, meta->part_count, err);
   if (status != FURROW_OK) return status;
-  *g = (fw_grid){.parts = memory};
   for (size_t i = 0; i < meta->part_count; i++)
     if (!is_hash(&meta->parts[i])) g->parts[g->count++] = &meta->parts[i];
   if (g->count > 1) qsort(g->parts, g->count, sizeof *g->parts, by_corner);
@@ -82,13 +103,157 @@ static fw_findings *list_of(const fw_verification *v, const furrow_partition_met
   return &v->parts[p - v->meta->parts];
 }
 
-furrow_status fw_verify_add_overlap(fw_verification *v, const furrow_partition_meta *p, const furrow_partition_meta *q,
-                                    furrow_error *err) {
+/* Adds to the findings of q that it overlaps p. */
+static furrow_status add_overlap(fw_verification *v, const furrow_partition_meta *p, const furrow_partition_meta *q,
+                                 furrow_error *err) {
   return fw_findings_add(list_of(v, q), FURROW_E_FORMAT, q->part_id, IN_META, err,
                          "rows %" PRId32 " to %" PRId32 " and columns %" PRId64 " to %" PRId64
                          " (ends) overlap those of partition %" PRId32,
                          q->start_row, q->end_row, q->start_col, q->end_col, p->part_id);
 }
+
+/* ---- Partitions that overlap ---- */
+
+/* Bands are taken in the order of their first rows. A tree over the columns knows, for each of them, the partition so
+ * far that reaches down furthest: one of a later band overlaps an earlier one exactly where that reaches below its
+ * first row. Sorting and each step in the tree take log n. */
+
+#define NOBODY SIZE_MAX
+
+/* Columns are cut where a partition begins or ends; slot s is from cuts[s] to cuts[s + 1]. Node 1 has all slots, node i
+ * the halves 2i and 2i + 1. */
+typedef struct tree_node {
+  size_t whole;  /* the deepest of the partitions that have all slots of the node */
+  size_t within; /* … that have any */
+} tree_node;
+
+typedef struct column_tree {
+  const grid *grid;
+  int64_t *cuts;
+  size_t slots; /* a power of 2, of which the last may not be columns */
+  size_t cut_count;
+  tree_node *nodes;
+} column_tree;
+
+static int compare_cuts(const void *x, const void *y) {
+  const int64_t a = *(const int64_t *)x, b = *(const int64_t *)y;
+  return (a > b) - (a < b);
+}
+
+static furrow_status find_cuts(column_tree *tree, furrow_error *err) {
+  const grid *g = tree->grid;
+  furrow_status status = FW_ALLOC_ROWS(&tree->cuts, g->count, 2, err);
+  if (status != FURROW_OK) return status;
+  for (size_t i = 0; i < g->count; i++) {
+    tree->cuts[2 * i] = g->parts[i]->start_col;
+    tree->cuts[2 * i + 1] = g->parts[i]->end_col;
+  }
+  qsort(tree->cuts, 2 * g->count, sizeof *tree->cuts, compare_cuts);
+  size_t kept = 1;
+  for (size_t i = 1; i < 2 * g->count; i++)
+    if (tree->cuts[i] != tree->cuts[kept - 1]) tree->cuts[kept++] = tree->cuts[i];
+  tree->cut_count = kept;
+  return FURROW_OK;
+}
+
+static furrow_status make_tree(column_tree *tree, furrow_error *err) {
+  furrow_status status = find_cuts(tree, err);
+  if (status != FURROW_OK) return status;
+  for (tree->slots = 1; tree->slots < tree->cut_count;) tree->slots *= 2;
+  status = FW_ALLOC_ROWS(&tree->nodes, tree->slots, 2, err);
+  if (status != FURROW_OK) return status;
+  for (size_t i = 0; i < 2 * tree->slots; i++) tree->nodes[i] = (tree_node){NOBODY, NOBODY};
+  return FURROW_OK;
+}
+
+static size_t slot_of(const column_tree *tree, int64_t col) {
+  const int64_t *found = bsearch(&col, tree->cuts, tree->cut_count, sizeof col, compare_cuts);
+  return (size_t)(found - tree->cuts);
+}
+
+/* The one that ends later, of two the first. */
+static size_t deeper(const column_tree *tree, size_t x, size_t y) {
+  if (x == NOBODY || y == NOBODY) return x == NOBODY ? y : x;
+  const int32_t a = tree->grid->parts[x]->end_row, b = tree->grid->parts[y]->end_row;
+  return a > b || (a == b && x < y) ? x : y;
+}
+
+/* A partition's slots, and the node at hand with its own. */
+typedef struct step {
+  size_t first, end;
+  size_t node, node_first, node_end;
+} step;
+
+static step half_of(const step *s, bool upper) {
+  const size_t middle = s->node_first + (s->node_end - s->node_first) / 2;
+  return (step){s->first, s->end, 2 * s->node + upper, upper ? middle : s->node_first, upper ? s->node_end : middle};
+}
+
+static size_t find_deepest(const column_tree *tree, step s) {
+  if (s.end <= s.node_first || s.node_end <= s.first) return NOBODY;
+  const tree_node *node = &tree->nodes[s.node];
+  if (s.first <= s.node_first && s.node_end <= s.end) return node->within;
+  const size_t below = deeper(tree, find_deepest(tree, half_of(&s, false)), find_deepest(tree, half_of(&s, true)));
+  return deeper(tree, node->whole, below);
+}
+
+static void insert(column_tree *tree, step s, size_t part) {
+  if (s.end <= s.node_first || s.node_end <= s.first) return;
+  tree_node *node = &tree->nodes[s.node];
+  node->within = deeper(tree, node->within, part);
+  if (s.first <= s.node_first && s.node_end <= s.end) {
+    node->whole = deeper(tree, node->whole, part);
+    return;
+  }
+  insert(tree, half_of(&s, false), part);
+  insert(tree, half_of(&s, true), part);
+}
+
+static step at_root(const column_tree *tree, size_t part) {
+  const furrow_partition_meta *p = tree->grid->parts[part];
+  return (step){slot_of(tree, p->start_col), slot_of(tree, p->end_col), 1, 0, tree->slots};
+}
+
+/* First all of a band are looked up, then they are put in: what overlaps within a band is told elsewhere. */
+static furrow_status sweep(fw_verification *v, column_tree *tree, furrow_error *err) {
+  const grid *g = tree->grid;
+  furrow_status status = FURROW_OK;
+  for (size_t first = 0, end; first < g->count && status == FURROW_OK; first = end) {
+    end = band_end(g, first);
+    for (size_t i = first; i < end && status == FURROW_OK; i++) {
+      if (is_empty_part(g->parts[i])) continue;
+      const size_t other = find_deepest(tree, at_root(tree, i));
+      if (other != NOBODY && g->parts[other]->end_row > g->parts[i]->start_row)
+        status = add_overlap(v, g->parts[other], g->parts[i], err);
+    }
+    for (size_t i = first; i < end; i++)
+      if (!is_empty_part(g->parts[i])) insert(tree, at_root(tree, i), i);
+  }
+  return status;
+}
+
+/* Angel's grids have no such bands. */
+static bool bands_share_rows(const grid *g) {
+  int32_t reached = INT32_MIN;
+  for (size_t first = 0; first < g->count; first = band_end(g, first)) {
+    if (g->parts[first]->start_row < reached) return true;
+    reached = g->parts[first]->end_row;
+  }
+  return false;
+}
+
+/* Partitions that share elements with one of another band of rows; each is told once. */
+static furrow_status check_bands(fw_verification *v, const grid *g, furrow_error *err) {
+  column_tree tree = {.grid = g};
+  if (!bands_share_rows(g)) return FURROW_OK;
+  furrow_status status = make_tree(&tree, err);
+  if (status == FURROW_OK) status = sweep(v, &tree, err);
+  fw_free(tree.nodes);
+  fw_free(tree.cuts);
+  return status;
+}
+
+/* ---- Columns and rows that no partition has ---- */
 
 /* Columns `from` to `to` of a band are missing before partition q, or behind it. */
 static furrow_status tell_hole(fw_verification *v, const furrow_partition_meta *q, int64_t from, int64_t to,
@@ -107,8 +272,8 @@ static furrow_status check_band(fw_verification *v, const furrow_partition_meta 
   reached = known ? first : parts[0]->start_col;
   for (size_t i = 0; i < n && status == FURROW_OK; i++) {
     if (parts[i]->start_col > reached) status = tell_hole(v, parts[i], reached, parts[i]->start_col, err);
-    if (i > 0 && parts[i]->start_col < reached && !fw_is_empty_part(parts[i]))
-      status = fw_verify_add_overlap(v, last, parts[i], err);
+    if (i > 0 && parts[i]->start_col < reached && !is_empty_part(parts[i]))
+      status = add_overlap(v, last, parts[i], err);
     if (parts[i]->end_col < reached) continue;
     reached = parts[i]->end_col;
     last = parts[i];
@@ -129,7 +294,7 @@ static furrow_status check_outside(fw_verification *v, const furrow_partition_me
 }
 
 /* Rows of the matrix that no band has: they were not saved, or a partition is missing. */
-static furrow_status check_rows_covered(fw_verification *v, const fw_grid *g, furrow_error *err) {
+static furrow_status check_rows_covered(fw_verification *v, const grid *g, furrow_error *err) {
   int32_t reached = 0;
   furrow_status status = FURROW_OK;
   for (size_t i = 0; i <= g->count && status == FURROW_OK; i++) {
@@ -143,10 +308,10 @@ static furrow_status check_rows_covered(fw_verification *v, const fw_grid *g, fu
   return status;
 }
 
-static furrow_status check_grid(fw_verification *v, const fw_grid *g, furrow_error *err) {
-  furrow_status status = fw_verify_bands(v, g, err);
+static furrow_status check_grid(fw_verification *v, const grid *g, furrow_error *err) {
+  furrow_status status = check_bands(v, g, err);
   for (size_t first = 0, end; first < g->count && status == FURROW_OK; first = end) {
-    for (end = first + 1; end < g->count && fw_same_band(g->parts[first], g->parts[end]);) end++;
+    end = band_end(g, first);
     status = check_band(v, g->parts + first, end - first, err);
   }
   for (size_t i = 0; i < g->count && status == FURROW_OK; i++) status = check_outside(v, g->parts[i], err);
@@ -163,7 +328,7 @@ static bool fits_block(int64_t start, int64_t end, int64_t first, int64_t last, 
   return from % (uint64_t)block == 0 && (length == (uint64_t)block || (length < (uint64_t)block && end == last));
 }
 
-static furrow_status check_blocks(fw_verification *v, const fw_grid *g, furrow_error *err) {
+static furrow_status check_blocks(fw_verification *v, const grid *g, furrow_error *err) {
   const furrow_matrix_meta *m = v->meta;
   int64_t first, end;
   if (m->row <= 0 || !fw_verify_columns(m, &first, &end)) return FURROW_OK;
@@ -180,7 +345,7 @@ static furrow_status check_blocks(fw_verification *v, const fw_grid *g, furrow_e
 }
 
 /* Hash partitions are marked twice, by their columns and by the blocks of the matrix. */
-static furrow_status check_kinds(fw_verification *v, const fw_grid *g, furrow_error *err) {
+static furrow_status check_kinds(fw_verification *v, const grid *g, furrow_error *err) {
   const furrow_matrix_meta *m = v->meta;
   const bool hash_blocks = m->block_row == -1 && m->block_col == -1;
   if (g->count > 0 && g->count < m->part_count)
@@ -232,7 +397,7 @@ static furrow_status check_same_rows(fw_verification *v, furrow_error *err) {
   furrow_status status = FURROW_OK;
   const furrow_partition_meta *parts = v->meta->parts;
   for (size_t i = 1; i < v->meta->part_count && status == FURROW_OK; i++)
-    if (fw_same_band(&parts[i - 1], &parts[i])) status = check_row_lists(v, &parts[i - 1], &parts[i], err);
+    if (same_band(&parts[i - 1], &parts[i])) status = check_row_lists(v, &parts[i - 1], &parts[i], err);
   return status;
 }
 
@@ -280,7 +445,7 @@ static furrow_status check_nnz(fw_verification *v, const furrow_partition_meta *
 }
 
 furrow_status fw_verify_layout(fw_verification *v, furrow_error *err) {
-  fw_grid g;
+  grid g;
   furrow_status status = find_grid(v->meta, &g, err);
   if (status != FURROW_OK) return status;
   status = check_options(v, err);

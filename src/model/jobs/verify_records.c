@@ -124,10 +124,8 @@ static int by_key(const void *a, const void *b) {
 /* Columns in disorder hide repeats: a second reading sorts them. */
 static furrow_status find_repeats(record_check *check, const furrow_matrix_source *source, furrow_error *err) {
   key_list list = {.check = *check, .capacity = (size_t)check->seen.elements};
-  void *memory;
-  furrow_status status = fw_alloc(&memory, list.capacity, sizeof *list.keys, err);
+  furrow_status status = FW_ALLOC(&list.keys, list.capacity, err);
   if (status != FURROW_OK) return status;
-  list.keys = memory;
   status = read_panels(source, gather_keys, &list.check, err);
   if (list.count > 1) qsort(list.keys, list.count, sizeof *list.keys, by_key);
   observed *s = &check->seen;

@@ -48,9 +48,7 @@ furrow_status fw_meta_add_option(fw_meta_owner *owner, furrow_matrix_option opti
 }
 
 furrow_status fw_meta_add_row(fw_meta_owner *owner, const furrow_matrix_row_meta *row, furrow_error *err) {
-  void *memory = owner->rows;
-  furrow_status status = fw_grow(&memory, &owner->row_capacity, owner->row_count + 1, sizeof *row, err);
-  owner->rows = memory;
+  furrow_status status = FW_GROW(&owner->rows, &owner->row_capacity, owner->row_count + 1, err);
   if (status == FURROW_OK) owner->rows[owner->row_count++] = *row;
   return status;
 }
@@ -88,9 +86,7 @@ void furrow_matrix_meta_free(furrow_matrix_meta *meta) {
 /* ---- Things that must not be there twice ---- */
 
 furrow_status fw_meta_positions_add(fw_meta_positions *positions, uint64_t key, uint64_t at, furrow_error *err) {
-  void *memory = positions->items;
-  furrow_status status = fw_grow(&memory, &positions->capacity, positions->count + 1, sizeof *positions->items, err);
-  positions->items = memory;
+  furrow_status status = FW_GROW(&positions->items, &positions->capacity, positions->count + 1, err);
   if (status != FURROW_OK) return status;
   positions->items[positions->count] = (fw_meta_position){key, positions->count, at};
   positions->count++;
@@ -135,10 +131,9 @@ furrow_status fw_meta_sort_parts(fw_meta_owner *owner, fw_meta_positions *positi
   assert(positions->count == meta->part_count);
   *twice = fw_meta_positions_duplicate(positions);
   if (*twice) return FURROW_E_FORMAT;
-  void *memory = NULL;
-  furrow_status status = fw_alloc(&memory, meta->part_count, sizeof *meta->parts, err);
+  furrow_partition_meta *sorted;
+  furrow_status status = FW_ALLOC(&sorted, meta->part_count, err);
   if (status != FURROW_OK) return status;
-  furrow_partition_meta *sorted = memory;
   for (size_t i = 0; i < positions->count; i++) sorted[i] = meta->parts[positions->items[i].index];
   fw_free(owner->parts);
   meta->parts = owner->parts = sorted;

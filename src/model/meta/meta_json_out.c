@@ -209,11 +209,8 @@ static size_t largest_map(const furrow_matrix_meta *meta) {
 
 static furrow_status write_all(meta_writer *w, const furrow_matrix_meta *meta) {
   const size_t entries = largest_map(meta);
-  void *hashes = NULL, *order = NULL;
-  furrow_status status = fw_alloc(&hashes, entries, sizeof *w->hashes, w->err);
-  w->hashes = hashes;
-  if (status == FURROW_OK) status = fw_alloc(&order, entries, sizeof *w->order, w->err);
-  w->order = order;
+  furrow_status status = FW_ALLOC(&w->hashes, entries, w->err);
+  if (status == FURROW_OK) status = FW_ALLOC(&w->order, entries, w->err);
   if (status != FURROW_OK) return status;
   fw_buffer_append(&w->out, "\0\0\0\0", 4);
   status = write_object(w, &fw_matrix_fields, meta, meta->extra);
@@ -235,4 +232,59 @@ furrow_status furrow_matrix_meta_write(const furrow_matrix_meta *meta, char **by
   fw_free(w.hashes);
   fw_free(w.order);
   return status;
+}
+
+/* ---- The order in which a java.util.HashMap gives its entries -------------------------------------------- */
+
+/* Bucket after bucket, and within a bucket in the order in which they were put there: bucket = (h ^ h >>> 16) mod
+ * capacity. The capacity starts with 16 and doubles when there are more than 3/4 of it, or when a ninth entry comes to
+ * a bucket and it is less than 64. (From 64 on such a bucket becomes a tree, whose root comes first. That takes eleven
+ * saved rows with the same id mod 64, and is not imitated.) */
+
+#define TREES_FROM 64
+#define CROWDED 8
+
+static uint32_t bucket_of(uint32_t hash, size_t capacity) {
+  return (uint32_t)((hash ^ hash >> 16) & (capacity - 1));
+}
+
+/* The capacity after `count` entries; only the first few of them can be crowded below TREES_FROM. */
+static size_t capacity_for(const uint32_t *hashes, size_t count) {
+  size_t capacity = 16;
+  for (size_t i = 0; i < count && capacity < TREES_FROM; i++) {
+    size_t before = 0;
+    for (size_t k = 0; k < i; k++) before += bucket_of(hashes[k], capacity) == bucket_of(hashes[i], capacity);
+    if (before >= CROWDED) capacity *= 2;
+    if (i + 1 > capacity / 4 * 3) capacity *= 2;
+  }
+  while (count > capacity / 4 * 3) capacity *= 2;
+  return capacity;
+}
+
+furrow_status fw_java_map_order(const uint32_t *hashes, size_t count, size_t *order, furrow_error *err) {
+  const size_t capacity = capacity_for(hashes, count);
+  size_t *next; /* where the next entry of a bucket goes */
+  furrow_status status = FW_ALLOC_ZERO(&next, capacity + 1, err);
+  if (status != FURROW_OK) return status;
+  for (size_t i = 0; i < count; i++) next[bucket_of(hashes[i], capacity) + 1]++;
+  for (size_t b = 0; b < capacity; b++) next[b + 1] += next[b];
+  for (size_t i = 0; i < count; i++) order[next[bucket_of(hashes[i], capacity)]++] = i;
+  fw_free(next);
+  return FURROW_OK;
+}
+
+uint32_t fw_java_text_hash(const char *text, size_t size) {
+  const char *const end = text + size;
+  uint32_t hash = 0, code = 0;
+  while (text < end) {
+    const char *next = fw_utf8_read(text, end, &code);
+    if (!next) return hash;
+    if (code >= 0x10000) { /* two units of UTF-16 */
+      hash = hash * 31 + (0xd800 + ((code - 0x10000) >> 10));
+      code = 0xdc00 + ((code - 0x10000) & 0x3ff);
+    }
+    hash = hash * 31 + code;
+    text = next;
+  }
+  return hash;
 }

@@ -78,7 +78,6 @@ static void clear_file(meta_file *file) {
 
 static furrow_status read_bytes(meta_file *file, furrow_error *err) {
   struct stat info = {0};
-  void *memory = NULL;
   fw_input *input = NULL;
   /* a folder of that name is not meant, but a pipe stands for metadata, and would keep us waiting */
   if (fw_path_stat(file->path, &info, NULL) == FURROW_OK && !S_ISREG(info.st_mode))
@@ -88,8 +87,7 @@ static furrow_status read_bytes(meta_file *file, furrow_error *err) {
   if (status == FURROW_E_NOT_FOUND && lstat(file->path, &info) == 0)
     return fail_at(err, FURROW_E_IO, file->path, "a symbolic link that leads nowhere");
   if (status != FURROW_OK) return status;
-  status = fw_alloc(&memory, (size_t)info.st_size, 1, err);
-  file->bytes = memory;
+  status = FW_ALLOC(&file->bytes, (size_t)info.st_size, err);
   if (status == FURROW_OK) status = fw_input_read_at(input, file->bytes, (size_t)info.st_size, 0, &file->size, err);
   fw_input_close(input);
   return status;
@@ -164,11 +162,8 @@ static void clear_servers(server_files *servers) {
 }
 
 static furrow_status read_servers(server_files *servers, const char *folder, furrow_error *err) {
-  void *paths = NULL, *owners = NULL;
-  furrow_status status = fw_alloc_zero(&paths, servers->list.count, sizeof *servers->paths, err);
-  servers->paths = paths;
-  if (status == FURROW_OK) status = fw_alloc_zero(&owners, servers->list.count, sizeof *servers->owners, err);
-  servers->owners = owners;
+  furrow_status status = FW_ALLOC_ZERO(&servers->paths, servers->list.count, err);
+  if (status == FURROW_OK) status = FW_ALLOC_ZERO(&servers->owners, servers->list.count, err);
   for (size_t i = 0; i < servers->list.count && status == FURROW_OK; i++) {
     meta_file file = {0};
     status = read_file(&file, folder, servers->list.names[i], err);

@@ -10,7 +10,6 @@
 #include "base/mem.h"
 #include "base/params.h"
 #include "base/pool.h"
-#include "model/read/load_plan.h"
 
 enum { CHUNK = 256, SMALL = 64 };
 
@@ -147,12 +146,10 @@ static furrow_status load(furrow_matrix **matrix, const furrow_matrix_source *so
                           const furrow_matrix_load_params *params, const fw_column_filter *filter,
                           const fw_load_poll *poll, bool trust_dense, bool *estimated, furrow_error *err) {
   loader l = {.filter = filter, .poll = poll};
-  void *hints = NULL;
   furrow_status status = fw_load_plan_make(&l.plan, source, params->selection, trust_dense, err);
   if (status == FURROW_OK) status = check_overlap(&l.plan, err);
   if (status == FURROW_OK) status = check_memory(&l, params->memory, err);
-  if (status == FURROW_OK) status = fw_alloc_zero(&hints, source->meta->part_count, sizeof *l.hints, err);
-  l.hints = hints;
+  if (status == FURROW_OK) status = FW_ALLOC_ZERO(&l.hints, source->meta->part_count, err);
   l.plan.build.memory = params->memory;
   l.plan.build.threads = params->threads > 0 ? params->threads : fw_processor_count();
   if (status == FURROW_OK) status = count_capacities(&l, params->threads, err);
@@ -163,7 +160,7 @@ static furrow_status load(furrow_matrix **matrix, const furrow_matrix_source *so
     *estimated = l.plan.estimated;
   }
   if (status == FURROW_OK) status = fw_matrix_build_finish(&l.plan.build, matrix, err);
-  fw_free(hints);
+  fw_free(l.hints);
   fw_load_plan_clear(&l.plan);
   return status;
 }

@@ -2,7 +2,7 @@
  *
  * Partitions are put in the order of their first columns, so that those of Angel's range partitioners are read straight
  * into place; other orders (hash partitions) are sorted afterwards. */
-#include "model/read/load_plan.h"
+#include "model/read/load.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -25,13 +25,6 @@ typedef struct planner {
   fw_arena arena;
 } planner;
 
-static furrow_status take(fw_arena *arena, size_t **array, size_t count, furrow_error *err) {
-  void *memory;
-  furrow_status status = fw_arena_take(arena, &memory, count, sizeof **array, err);
-  if (status == FURROW_OK) *array = memory;
-  return status;
-}
-
 /* ---- Partitions and rows -------------------------------------------------------------------------------- */
 
 static int compare_parts(const void *a, const void *b, void *context) {
@@ -43,7 +36,7 @@ static int compare_parts(const void *a, const void *b, void *context) {
 
 static furrow_status order_parts(planner *p, furrow_error *err) {
   const furrow_matrix_source *source = p->plan->source;
-  furrow_status status = take(&p->arena, &p->order, source->meta->part_count, err);
+  furrow_status status = FW_ARENA_TAKE(&p->arena, &p->order, source->meta->part_count, err);
   if (status != FURROW_OK) return status;
   for (size_t i = 0; i < source->meta->part_count; i++)
     if (p->plan->sel.parts[i]) p->order[p->part_count++] = i;
@@ -67,10 +60,8 @@ static furrow_status find_rows(planner *p, furrow_error *err) {
   size_t capacity = 0, n = 0;
   for (size_t i = 0; i < p->part_count; before = &parts[p->order[i++]])
     if (!before || !same_rows(before, &parts[p->order[i]])) capacity += parts[p->order[i]].meta->row_count;
-  void *memory;
-  furrow_status status = fw_arena_take(&p->plan->build.matrix->arena, &memory, capacity, sizeof(int32_t), err);
+  furrow_status status = FW_ARENA_TAKE(&p->plan->build.matrix->arena, &p->rows, capacity, err);
   if (status != FURROW_OK) return status;
-  p->rows = memory;
   before = NULL;
   for (size_t i = 0; i < p->part_count; before = &parts[p->order[i++]]) {
     const fw_source_part *part = &parts[p->order[i]];
@@ -114,8 +105,8 @@ static furrow_status find_blocks(planner *p, furrow_error *err) {
   size_t block;
   p->plan->by_block = p->plan->source->format->flags & FURROW_MATRIX_FORMAT_BY_COLUMN;
   if (!p->plan->by_block) return FURROW_OK;
-  furrow_status status = take(&p->arena, &p->block_of, p->row_count, err);
-  if (status == FURROW_OK) status = take(&p->arena, &p->block_rows, p->row_count, err);
+  furrow_status status = FW_ARENA_TAKE(&p->arena, &p->block_of, p->row_count, err);
+  if (status == FURROW_OK) status = FW_ARENA_TAKE(&p->arena, &p->block_rows, p->row_count, err);
   if (status != FURROW_OK) return status;
   for (size_t i = 0; i < p->row_count; i++) p->block_of[i] = SIZE_MAX;
   for (size_t i = 0; i < p->part_count && p->plan->by_block; i++)
@@ -128,12 +119,11 @@ static furrow_status find_blocks(planner *p, furrow_error *err) {
 /* Blocks are numbered anew by their first row. Their row ids lie together, in an array of their own. */
 static furrow_status set_block_groups(planner *p, furrow_error *err) {
   fw_row_group *groups = p->plan->build.groups;
-  void *memory;
+  int32_t *ids = NULL;
   size_t *number = NULL, next = 0, begin = 0;
-  furrow_status status = fw_arena_take(&p->plan->build.matrix->arena, &memory, p->row_count, sizeof(int32_t), err);
-  if (status == FURROW_OK) status = take(&p->arena, &number, p->block_count, err);
+  furrow_status status = FW_ARENA_TAKE(&p->plan->build.matrix->arena, &ids, p->row_count, err);
+  if (status == FURROW_OK) status = FW_ARENA_TAKE(&p->arena, &number, p->block_count, err);
   if (status != FURROW_OK) return status;
-  int32_t *ids = memory;
   for (size_t b = 0; b < p->block_count; b++) number[b] = SIZE_MAX;
   for (size_t i = 0; i < p->row_count; i++) {
     const size_t b = p->block_of[i];
@@ -261,12 +251,10 @@ static furrow_status make_groups(planner *p, furrow_error *err) {
 static furrow_status take_part_lists(fw_load_plan *plan, furrow_error *err) {
   const size_t count = plan->source->meta->part_count;
   fw_arena *arena = &plan->arena;
-  void *memory;
-  furrow_status status = take(arena, &plan->first_slot, count, err);
-  if (status == FURROW_OK) status = take(arena, &plan->slot_count, count, err);
-  if (status == FURROW_OK) status = fw_arena_take(arena, &memory, count, sizeof(bool), err);
+  furrow_status status = FW_ARENA_TAKE(arena, &plan->first_slot, count, err);
+  if (status == FURROW_OK) status = FW_ARENA_TAKE(arena, &plan->slot_count, count, err);
+  if (status == FURROW_OK) status = FW_ARENA_TAKE(arena, &plan->uncounted, count, err);
   if (status != FURROW_OK) return status;
-  plan->uncounted = memory;
   for (size_t i = 0; i < count; i++) {
     plan->first_slot[i] = FW_NO_SLOT;
     plan->slot_count[i] = 0;

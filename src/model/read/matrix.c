@@ -196,10 +196,8 @@ static furrow_status add_panels(fw_matrix_build *build, const furrow_panel **pan
 static furrow_status sort_panels(const furrow_panel *panels, size_t count, const furrow_panel ***by_row, size_t *used,
                                  furrow_error *err) {
   const furrow_element_type type = count > 0 ? panels[0].type : FURROW_ELEMENT_F64;
-  void *memory;
   for (size_t i = 0; i < count; i++) FW_TRY(check_panel(&panels[i], type, i, err));
-  FW_TRY(fw_alloc(&memory, count, sizeof(furrow_panel *), err));
-  *by_row = memory;
+  FW_TRY(FW_ALLOC(by_row, count, err));
   *used = 0;
   for (size_t i = 0; i < count; i++)
     if (panels[i].rows > 0) (*by_row)[(*used)++] = &panels[i];
@@ -234,9 +232,7 @@ static furrow_status check_borrowed(const furrow_panel *panel, size_t i, furrow_
 }
 
 static furrow_status take_panels(furrow_matrix *matrix, const furrow_panel **panels, size_t count, furrow_error *err) {
-  void *memory;
-  FW_TRY(fw_arena_take(&matrix->arena, &memory, count, sizeof(furrow_panel), err));
-  matrix->panels = memory;
+  FW_TRY(FW_ARENA_TAKE(&matrix->arena, &matrix->panels, count, err));
   matrix->panel_count = count;
   for (size_t i = 0; i < count; i++) {
     matrix->panels[i] = *panels[i];
@@ -250,12 +246,11 @@ furrow_status furrow_matrix_borrow(furrow_matrix **matrix, const furrow_panel *p
                                    void (*release)(void *user), void *user, furrow_error *err) {
   const furrow_panel **by_row;
   size_t used;
-  void *memory = NULL;
   FW_TRY(sort_panels(panels, count, &by_row, &used, err));
   furrow_status status = FURROW_OK;
   for (size_t i = 0; i < count && status == FURROW_OK; i++) status = check_borrowed(&panels[i], i, err);
-  if (status == FURROW_OK) status = fw_alloc_zero(&memory, 1, sizeof **matrix, err);
-  furrow_matrix *made = memory;
+  furrow_matrix *made = NULL;
+  if (status == FURROW_OK) status = FW_ALLOC_ZERO(&made, 1, err);
   if (status == FURROW_OK) {
     made->type = count > 0 ? panels[0].type : FURROW_ELEMENT_F64;
     status = take_panels(made, by_row, used, err);

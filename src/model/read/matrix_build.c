@@ -27,20 +27,15 @@ furrow_status fw_block_alloc(void **block, size_t count, size_t size, furrow_err
 furrow_status fw_matrix_build_init(fw_matrix_build *build, furrow_element_type type, size_t memory, furrow_error *err) {
   *build = (fw_matrix_build){.memory = memory, .element_size = furrow_element_size(type)};
   pthread_mutex_init(&build->lock, NULL);
-  void *matrix = NULL;
-  furrow_status status = fw_alloc_zero(&matrix, 1, sizeof(furrow_matrix), err);
-  build->matrix = matrix;
+  furrow_status status = FW_ALLOC_ZERO(&build->matrix, 1, err);
   if (status == FURROW_OK) build->matrix->type = type;
   return status;
 }
 
 furrow_status fw_matrix_build_groups(fw_matrix_build *build, size_t groups, size_t slots, furrow_error *err) {
-  void *group_memory = NULL, *slot_memory = NULL;
-  furrow_status status = fw_alloc_zero(&group_memory, groups, sizeof(fw_row_group), err);
-  if (status == FURROW_OK) status = fw_alloc_zero(&slot_memory, slots, sizeof(fw_slot), err);
-  build->groups = group_memory;
+  furrow_status status = FW_ALLOC_ZERO(&build->groups, groups, err);
+  if (status == FURROW_OK) status = FW_ALLOC_ZERO(&build->slots, slots, err);
   build->group_count = groups;
-  build->slots = slot_memory;
   build->slot_count = slots;
   return status;
 }
@@ -240,13 +235,10 @@ static int compare_rows(const void *a, const void *b) {
 /* Rows of all panels by their id, and where they are. Panels come by their first row, so most often nothing is to be
  * sorted. */
 furrow_status fw_matrix_index_rows(furrow_matrix *matrix, furrow_error *err) {
-  void *memory;
-  furrow_status status = fw_arena_take(&matrix->arena, &memory, matrix->row_count, sizeof *matrix->index, err);
+  furrow_status status = FW_ARENA_TAKE(&matrix->arena, &matrix->index, matrix->row_count, err);
   if (status != FURROW_OK) return status;
-  matrix->index = memory;
-  status = fw_arena_take(&matrix->arena, &memory, matrix->row_count, sizeof *matrix->row_ids, err);
+  status = FW_ARENA_TAKE(&matrix->arena, &matrix->row_ids, matrix->row_count, err);
   if (status != FURROW_OK) return status;
-  matrix->row_ids = memory;
   size_t n = 0;
   bool ascending = true;
   for (size_t p = 0; p < matrix->panel_count; p++)
@@ -272,13 +264,12 @@ static void drop_col_ids(fw_matrix_build *build) {
 }
 
 furrow_status fw_matrix_build_finish(fw_matrix_build *build, furrow_matrix **matrix, furrow_error *err) {
-  void *panels;
+  furrow_panel *panels;
   join_slots(build);
   furrow_status status = spell_out(build, err);
   for (size_t i = 0; i < build->group_count && status == FURROW_OK; i++)
     if (!build->groups[i].ascending) status = sort_group(build, &build->groups[i], err);
-  if (status == FURROW_OK)
-    status = fw_arena_take(&build->matrix->arena, &panels, build->group_count, sizeof(furrow_panel), err);
+  if (status == FURROW_OK) status = FW_ARENA_TAKE(&build->matrix->arena, &panels, build->group_count, err);
   if (status != FURROW_OK) return status;
   drop_col_ids(build);
   make_panels(build, panels);

@@ -2,7 +2,6 @@
  *
  * The metadata says how many elements a row has in a partition. Where that is not fine enough (hash partitions, parts
  * of a sparse partition), a sample of the columns themselves says how they are spread. */
-#include "model/read/memory_slices.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -11,7 +10,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/params.h"
-#include "model/read/load_plan.h"
+#include "model/read/load.h"
 
 enum { SAMPLES = 1 << 16, MOST_CUTS = 1 << 20 };
 
@@ -33,9 +32,7 @@ typedef struct piece_list {
 } piece_list;
 
 static furrow_status add_piece(piece_list *list, int64_t first, int64_t last, double bytes, furrow_error *err) {
-  void *memory = list->pieces;
-  furrow_status status = fw_grow(&memory, &list->capacity, list->count + 1, sizeof *list->pieces, err);
-  list->pieces = memory;
+  furrow_status status = FW_GROW(&list->pieces, &list->capacity, list->count + 1, err);
   if (status == FURROW_OK) list->pieces[list->count++] = (piece){first, last, bytes};
   return status;
 }
@@ -43,11 +40,9 @@ static furrow_status add_piece(piece_list *list, int64_t first, int64_t last, do
 /* ---- The result ----------------------------------------------------------------------------------------- */
 
 static furrow_status store_create(slice_store **store, furrow_error *err) {
-  void *memory;
-  furrow_status status = fw_alloc_zero(&memory, 1, sizeof **store, err);
+  furrow_status status = FW_ALLOC_ZERO(store, 1, err);
   if (status != FURROW_OK) return status;
-  *store = memory;
-  (*store)->slices.memory = memory;
+  (*store)->slices.memory = *store;
   return FURROW_OK;
 }
 
@@ -71,10 +66,7 @@ static furrow_status copy_ids(slice_store *store, const int32_t **copy, const in
 }
 
 static furrow_status add_slice(slice_store *store, const furrow_matrix_selection *selection, furrow_error *err) {
-  void *memory = store->slices.selections;
-  furrow_status status =
-      fw_grow(&memory, &store->capacity, store->slices.count + 1, sizeof *store->slices.selections, err);
-  store->slices.selections = memory;
+  furrow_status status = FW_GROW(&store->slices.selections, &store->capacity, store->slices.count + 1, err);
   if (status != FURROW_OK) return status;
   furrow_matrix_selection *slice = &store->slices.selections[store->slices.count];
   *slice = *selection;
@@ -121,11 +113,10 @@ static double part_bytes(const fw_load_plan *plan, size_t part) {
 
 /* Ranges between the begins and ends of partitions, elements spread evenly over each partition. */
 static furrow_status pieces_of_parts(piece_list *list, const fw_load_plan *plan, furrow_error *err) {
-  void *memory;
   size_t count = 0;
-  furrow_status status = fw_alloc(&memory, 2 * plan->source->meta->part_count, sizeof(edge), err);
+  edge *edges;
+  furrow_status status = FW_ALLOC(&edges, 2 * plan->source->meta->part_count, err);
   if (status != FURROW_OK) return status;
-  edge *edges = memory;
   for (size_t i = 0; i < plan->source->meta->part_count; i++) {
     int64_t first, last;
     if (plan->first_slot[i] == FW_NO_SLOT || !chosen_range(plan, &plan->source->parts[i], &first, &last)) continue;
@@ -141,7 +132,7 @@ static furrow_status pieces_of_parts(piece_list *list, const fw_load_plan *plan,
     const double width = (double)edges[i + 1].col - (double)edges[i].col;
     status = add_piece(list, edges[i].col, edges[i + 1].col - 1, density > 0 ? density * width : 0, err);
   }
-  fw_free(memory);
+  fw_free(edges);
   return status;
 }
 
@@ -162,9 +153,7 @@ static furrow_status sample_panel(void *user, size_t part, const furrow_panel *p
   if (skip >= panel->cols) return FURROW_OK;
   pthread_mutex_lock(&s->lock);
   for (uint64_t c = skip; c < panel->cols && status == FURROW_OK; c += s->step) {
-    void *memory = s->cols;
-    status = fw_grow(&memory, &s->capacity, s->count + 1, sizeof *s->cols, err);
-    s->cols = memory;
+    status = FW_GROW(&s->cols, &s->capacity, s->count + 1, err);
     if (status == FURROW_OK) s->cols[s->count++] = furrow_panel_col(panel, c);
   }
   pthread_mutex_unlock(&s->lock);
@@ -197,20 +186,18 @@ static furrow_status pieces_between(piece_list *list, const fw_selection *sel, c
 
 static furrow_status pieces_of_sample(piece_list *list, const fw_load_plan *plan, double bytes, furrow_error *err) {
   uint64_t elements = 0;
-  void *seen = NULL;
   sampler s = {.step = 1};
   for (size_t i = 0; i < plan->build.slot_count; i++) elements += plan->build.slots[i].capacity;
   if (elements / SAMPLES > 1) s.step = elements / SAMPLES;
-  furrow_status status = fw_alloc_zero(&seen, plan->source->meta->part_count, sizeof *s.seen, err);
+  furrow_status status = FW_ALLOC_ZERO(&s.seen, plan->source->meta->part_count, err);
   if (status != FURROW_OK) return status;
-  s.seen = seen;
   pthread_mutex_init(&s.lock, NULL);
   status = fw_selection_visit(&plan->sel, plan->source, 0, sample_panel, &s, err);
   if (s.count > 0) qsort(s.cols, s.count, sizeof *s.cols, compare_cols);
   if (status == FURROW_OK) status = pieces_between(list, &plan->sel, &s, bytes, err);
   pthread_mutex_destroy(&s.lock);
   fw_free(s.cols);
-  fw_free(seen);
+  fw_free(s.seen);
   return status;
 }
 
@@ -333,12 +320,10 @@ static int compare_rows(const void *a, const void *b) {
 static furrow_status weigh_rows(row_bytes **rows, size_t *count, const fw_load_plan *plan, furrow_error *err) {
   const double col_id = plan->source->type->dense ? 0 : sizeof(int64_t);
   const double size = (col_id + (double)plan->build.element_size) * (plan->sort_cols > 0 ? 2 : 1);
-  void *memory;
   size_t n = 0;
   for (size_t i = 0; i < plan->build.group_count; i++) n += plan->build.groups[i].rows;
-  furrow_status status = fw_alloc(&memory, n, sizeof **rows, err);
+  furrow_status status = FW_ALLOC(rows, n, err);
   if (status != FURROW_OK) return status;
-  *rows = memory;
   *count = n;
   n = 0;
   for (size_t i = 0; i < plan->build.group_count; i++) {
@@ -354,10 +339,9 @@ static furrow_status weigh_rows(row_bytes **rows, size_t *count, const fw_load_p
 static furrow_status add_group(slice_store *store, const furrow_matrix_source *source,
                                const furrow_matrix_selection *selection, const row_bytes *rows, size_t count,
                                size_t bytes, furrow_error *err) {
-  void *memory;
-  furrow_status status = fw_alloc(&memory, count, sizeof(int32_t), err);
+  int32_t *ids;
+  furrow_status status = FW_ALLOC(&ids, count, err);
   if (status != FURROW_OK) return status;
-  int32_t *ids = memory;
   for (size_t i = 0; i < count; i++) ids[i] = rows[i].row_id;
   furrow_matrix_selection group = *selection;
   group.rows = ids;
@@ -366,7 +350,7 @@ static furrow_status add_group(slice_store *store, const furrow_matrix_source *s
     status = add_columns(store, source, &group, bytes, err);
   else
     status = add_slice(store, &group, err);
-  fw_free(memory);
+  fw_free(ids);
   return status;
 }
 

@@ -9,8 +9,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "io/input.h"
-#include "model/read/row_order.h"
-#include "model/read/selection.h"
+#include "model/read/source.h"
 
 #define WINDOW ((size_t)256 << 10)
 enum { PAD = 64 };
@@ -457,10 +456,9 @@ furrow_status furrow_partition_reader_next(furrow_partition_reader *reader, furr
 
 furrow_status fw_partition_reader_create(furrow_partition_reader **reader, const furrow_matrix_source *source,
                                          furrow_error *err) {
-  void *memory;
-  furrow_status status = fw_alloc_zero(&memory, 1, sizeof **reader, err);
+  furrow_partition_reader *r;
+  furrow_status status = FW_ALLOC_ZERO(&r, 1, err);
   if (status != FURROW_OK) return status;
-  furrow_partition_reader *r = memory;
   r->source = source;
   r->final = FURROW_END;
   *reader = r;
@@ -470,9 +468,7 @@ furrow_status fw_partition_reader_create(furrow_partition_reader **reader, const
 static furrow_status set_row_counts(furrow_partition_reader *r, furrow_error *err) {
   const size_t rows = r->part->meta->row_count;
   if (!(flags_of(r) & FURROW_MATRIX_FORMAT_ROW_IDS)) return FURROW_OK;
-  void *memory = r->row_counts;
-  furrow_status status = fw_grow(&memory, &r->row_counts_capacity, rows, sizeof *r->row_counts, err);
-  r->row_counts = memory;
+  furrow_status status = FW_GROW(&r->row_counts, &r->row_counts_capacity, rows, err);
   if (status == FURROW_OK && rows > 0) memset(r->row_counts, 0, rows * sizeof *r->row_counts);
   return status;
 }

@@ -1,5 +1,5 @@
 /* model/read/row_order.c: does the data of a partition contradict the order that its rows are read in? */
-#include "model/read/row_order.h"
+#include "model/read/source.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -44,9 +44,7 @@ furrow_status fw_row_order_begin(fw_row_order_watch *watch, const furrow_matrix_
   size_t filled = 0;
   watch->part = NULL;
   if (!can_tell(source, part, &filled)) return FURROW_OK;
-  void *memory = watch->falls;
-  furrow_status status = fw_grow(&memory, &watch->capacity, filled, sizeof *watch->falls, err);
-  watch->falls = memory;
+  furrow_status status = FW_GROW(&watch->falls, &watch->capacity, filled, err);
   if (status != FURROW_OK) return status;
   watch->part = part;
   watch->most = filled - 1;

@@ -6,7 +6,6 @@
 #include "base/params.h"
 #include "model/read/load.h"
 #include "model/read/matrix.h"
-#include "model/read/memory_slices.h"
 #include "model/read/source.h"
 
 enum {
@@ -35,9 +34,7 @@ static furrow_status transpose_rows(sorted_visit *v, const furrow_panel *panel, 
   v->panel = NULL;
   v->first = row;
   v->count = panel->rows - row < GROUP_BYTES / size ? panel->rows - row : GROUP_BYTES / size;
-  void *memory = v->transposed;
-  furrow_status status = fw_grow(&memory, &v->capacity, v->count * panel->cols * size, 1, err);
-  v->transposed = memory;
+  furrow_status status = FW_GROW(&v->transposed, &v->capacity, v->count * panel->cols * size, err);
   if (status != FURROW_OK) return status;
   if (size == 4)
     transpose(v->transposed, panel, v->first, v->count, 4);

@@ -17,21 +17,20 @@
 #include "model/meta/meta.h"
 
 static furrow_status take_text(furrow_matrix_source *source, const char **copy, const char *text, furrow_error *err) {
-  void *memory;
+  char *memory;
   const size_t size = strlen(text) + 1;
-  furrow_status status = fw_arena_take(&source->arena, &memory, size, 1, err);
+  furrow_status status = FW_ARENA_TAKE(&source->arena, &memory, size, err);
   if (status != FURROW_OK) return status;
   *copy = memcpy(memory, text, size);
   return FURROW_OK;
 }
 
 static furrow_status take_path(furrow_matrix_source *source, const char **path, const char *name, furrow_error *err) {
-  void *memory;
   const size_t folder = strlen(source->folder), length = strlen(name);
   const bool slash = folder > 0 && source->folder[folder - 1] != '/';
-  furrow_status status = fw_arena_take(&source->arena, &memory, folder + slash + length + 1, 1, err);
+  char *text;
+  furrow_status status = FW_ARENA_TAKE(&source->arena, &text, folder + slash + length + 1, err);
   if (status != FURROW_OK) return status;
-  char *text = memory;
   memcpy(text, source->folder, folder);
   if (slash) text[folder] = '/';
   memcpy(text + folder + slash, name, length + 1);
@@ -162,10 +161,8 @@ static int compare_files(const void *a, const void *b) {
 /* Partitions by file name, so that each file is looked at once. */
 static furrow_status find_files(furrow_matrix_source *source, fw_source_part **by_file, furrow_error *err) {
   const size_t count = source->meta->part_count;
-  void *memory;
-  furrow_status status = fw_arena_take(&source->arena, &memory, count, sizeof *source->files, err);
+  furrow_status status = FW_ARENA_TAKE(&source->arena, &source->files, count, err);
   if (status != FURROW_OK) return status;
-  source->files = memory;
   memset(source->files, 0, count * sizeof *source->files);
   for (size_t i = 0; i < count; i++) by_file[i] = &source->parts[i];
   qsort(by_file, count, sizeof *by_file, compare_files);
@@ -197,16 +194,16 @@ static furrow_status check_place(const furrow_matrix_source *source, const fw_so
 }
 
 static furrow_status check_files(furrow_matrix_source *source, furrow_error *err) {
-  void *memory;
-  furrow_status status = fw_alloc(&memory, source->meta->part_count, sizeof(fw_source_part *), err);
+  fw_source_part **by_file;
+  furrow_status status = FW_ALLOC(&by_file, source->meta->part_count, err);
   if (status != FURROW_OK) return status;
-  status = find_files(source, memory, err);
+  status = find_files(source, by_file, err);
   for (size_t i = 0; i < source->meta->part_count && status == FURROW_OK; i++) {
     status = check_place(source, &source->parts[i], err);
     uint64_t *claimed = &source->files[source->parts[i].file - source->files].claimed;
     if (__builtin_add_overflow(*claimed, (uint64_t)source->parts[i].meta->length, claimed)) *claimed = UINT64_MAX;
   }
-  fw_free(memory);
+  fw_free(by_file);
   return status;
 }
 
@@ -268,9 +265,10 @@ static furrow_status list_rows(const fw_source_part *part, const furrow_matrix_s
 static furrow_status take_list(furrow_matrix_source *source, fw_source_part *part,
                                const furrow_matrix_source_params *params, furrow_error *err) {
   const size_t count = part->meta->row_count;
-  void *listed = NULL, *seen = NULL;
-  FW_TRY(fw_arena_take(&source->arena, &listed, count, sizeof(uint32_t), err));
-  FW_TRY(fw_alloc_zero(&seen, count, sizeof(bool), err));
+  uint32_t *listed = NULL;
+  bool *seen = NULL;
+  FW_TRY(FW_ARENA_TAKE(&source->arena, &listed, count, err));
+  FW_TRY(FW_ALLOC_ZERO(&seen, count, err));
   furrow_status status = list_rows(part, params, listed, seen, err);
   fw_free(seen);
   part->listed = listed;
@@ -279,12 +277,14 @@ static furrow_status take_list(furrow_matrix_source *source, fw_source_part *par
 
 static furrow_status take_rows(furrow_matrix_source *source, fw_source_part *part, furrow_error *err) {
   const size_t count = part->meta->row_count;
-  void *ids = NULL, *by_id = NULL, *keys = NULL;
+  int32_t *ids = NULL;
+  uint32_t *by_id = NULL;
+  uint64_t *keys = NULL;
   if (count > UINT32_MAX)
     return fw_fail(err, FURROW_E_FORMAT, "partition %d has too many rows", (int)part->meta->part_id);
-  furrow_status status = fw_arena_take(&source->arena, &ids, count, sizeof(int32_t), err);
-  if (status == FURROW_OK) status = fw_arena_take(&source->arena, &by_id, count, sizeof(uint32_t), err);
-  if (status == FURROW_OK) status = fw_alloc(&keys, count, sizeof(uint64_t), err);
+  furrow_status status = FW_ARENA_TAKE(&source->arena, &ids, count, err);
+  if (status == FURROW_OK) status = FW_ARENA_TAKE(&source->arena, &by_id, count, err);
+  if (status == FURROW_OK) status = FW_ALLOC(&keys, count, err);
   if (status == FURROW_OK) status = order_rows(source, part->meta, ids, by_id, keys, err);
   fw_free(keys);
   part->row_ids = ids;
@@ -398,12 +398,10 @@ static void set_columns(const furrow_matrix_source *source, fw_source_part *part
 }
 
 static furrow_status take_parts(furrow_matrix_source *source, furrow_error *err) {
-  void *memory;
   const size_t count = source->meta->part_count;
-  furrow_status status = fw_arena_take(&source->arena, &memory, count, sizeof *source->parts, err);
+  furrow_status status = FW_ARENA_TAKE(&source->arena, &source->parts, count, err);
   if (status != FURROW_OK) return status;
-  memset(memory, 0, count * sizeof *source->parts);
-  source->parts = memory;
+  memset(source->parts, 0, count * sizeof *source->parts);
   for (size_t i = 0; i < count && status == FURROW_OK; i++) {
     source->parts[i].meta = &source->meta->parts[i];
     set_columns(source, &source->parts[i]);
@@ -451,14 +449,14 @@ furrow_status fw_matrix_source_open_with(furrow_matrix_source **source, const ch
   if ((params.row_order == FURROW_MATRIX_ROW_ORDER_LIST) != (params.row_count > 0) ||
       (params.row_count && !params.rows))
     return fw_fail(err, FURROW_E_ARGUMENT, "rows are listed for the row order LIST, and only for it");
-  void *memory;
-  furrow_status status = fw_alloc_zero(&memory, 1, sizeof **source, err);
+  furrow_matrix_source *opened;
+  furrow_status status = FW_ALLOC_ZERO(&opened, 1, err);
   if (status != FURROW_OK) return status;
-  status = open_source(memory, folder, meta, &params, err);
+  status = open_source(opened, folder, meta, &params, err);
   if (status == FURROW_OK)
-    *source = memory;
+    *source = opened;
   else
-    furrow_matrix_source_close(memory);
+    furrow_matrix_source_close(opened);
   return status;
 }
 

@@ -65,17 +65,10 @@ static bool is_built_in(const furrow_matrix_format *format) {
 
 static furrow_status make_slot(const put_job *job, slot *made, size_t rows, bool sequential, furrow_error *err) {
   const size_t scratch = rows > FW_ENCODE_SCRATCH ? rows : FW_ENCODE_SCRATCH;
-  void *memory;
   made->piece.sequential = sequential;
-  furrow_status status = fw_alloc(&memory, job->piece_records, job->most, err);
-  if (status != FURROW_OK) return status;
-  made->piece.bytes = memory;
-  status = fw_alloc(&memory, scratch, sizeof(int64_t), err);
-  if (status != FURROW_OK) return status;
-  made->piece.scratch = memory;
-  status = fw_alloc(&memory, FW_ENCODE_SCRATCH, sizeof(int64_t), err);
-  if (status == FURROW_OK) made->piece.col_scratch = memory;
-  return status;
+  FW_TRY(FW_ALLOC_ROWS(&made->piece.bytes, job->piece_records, job->most, err));
+  FW_TRY(fw_alloc(&made->piece.scratch, scratch, sizeof(int64_t), err));
+  return FW_ALLOC(&made->piece.col_scratch, FW_ENCODE_SCRATCH, err);
 }
 
 /* Buffers that hold a record of any partition at least. Formats from outside may keep a state from record to record:
@@ -94,10 +87,8 @@ static furrow_status make_slots(put_job *job, const size_t *list, size_t count, 
   job->piece_records = job->most > 0 && PIECE_BYTES / job->most ? PIECE_BYTES / job->most : 1;
   if (job->piece_records > PIECE_RECORDS) job->piece_records = PIECE_RECORDS;
   job->slot_count = sequential || job->threads == 1 ? 1 : (size_t)job->threads * PIECES_PER_THREAD;
-  void *memory;
-  furrow_status status = fw_alloc_zero(&memory, job->slot_count, sizeof *job->slots, err);
+  furrow_status status = FW_ALLOC_ZERO(&job->slots, job->slot_count, err);
   if (status != FURROW_OK) return status;
-  job->slots = memory;
   for (size_t i = 0; i < job->slot_count && status == FURROW_OK; i++)
     status = make_slot(job, &job->slots[i], rows, sequential, err);
   return status;
@@ -266,10 +257,9 @@ static void clear_parts(put_job *job) {
 /* Writes the partitions of a list, ascending; adds to *totals. */
 static furrow_status put_list(furrow_matrix_writer *writer, const furrow_matrix *matrix, unsigned threads,
                               const size_t *list, size_t count, fw_write_totals *totals, furrow_error *err) {
-  void *memory;
-  furrow_status status = fw_alloc_zero(&memory, 1, sizeof(put_job), err);
+  put_job *job;
+  furrow_status status = FW_ALLOC_ZERO(&job, 1, err);
   if (status != FURROW_OK) return status;
-  put_job *job = memory;
   job->writer = writer;
   job->matrix = matrix;
   job->threads = threads;
@@ -332,9 +322,10 @@ static furrow_status put_files(furrow_matrix_writer *writer, file_job *jobs, siz
 
 furrow_status fw_matrix_writer_put_parts(furrow_matrix_writer *writer, const furrow_matrix *matrix, size_t first,
                                          size_t end, furrow_error *err) {
-  void *list = NULL, *jobs = NULL;
-  furrow_status status = fw_alloc(&list, end - first, sizeof(size_t), err);
-  if (status == FURROW_OK) status = fw_alloc(&jobs, end - first, sizeof(file_job), err);
+  size_t *list = NULL;
+  file_job *jobs = NULL;
+  furrow_status status = FW_ALLOC(&list, end - first, err);
+  if (status == FURROW_OK) status = FW_ALLOC(&jobs, end - first, err);
   if (status == FURROW_OK) {
     const size_t groups = group_by_file(writer, matrix, first, end, list, jobs);
     if (groups >= writer->threads) {

@@ -12,6 +12,7 @@
 #include "base/params.h"
 #include "io/dir_names.h"
 #include "io/file_system.h"
+#include "model/format/matrix_format.h"
 
 /* ---- errors ---- */
 
@@ -154,16 +155,11 @@ static int compare_named(const void *a, const void *b) {
 
 static furrow_status alloc_files(furrow_matrix_writer *writer, named_part **names, furrow_error *err) {
   const size_t count = writer->meta->part_count;
-  void *memory[5] = {NULL};
-  const size_t sizes[5] = {sizeof(fw_data_file), sizeof(size_t), sizeof(size_t), sizeof(bool), sizeof(named_part)};
-  furrow_status status = FURROW_OK;
-  for (int i = 0; i < 5 && status == FURROW_OK; i++) status = fw_alloc_zero(&memory[i], count, sizes[i], err);
-  writer->files = memory[0];
-  writer->by_file = memory[1];
-  writer->file_of = memory[2];
-  writer->written = memory[3];
-  *names = memory[4];
-  return status;
+  FW_TRY(FW_ALLOC_ZERO(&writer->files, count, err));
+  FW_TRY(FW_ALLOC_ZERO(&writer->by_file, count, err));
+  FW_TRY(FW_ALLOC_ZERO(&writer->file_of, count, err));
+  FW_TRY(FW_ALLOC_ZERO(&writer->written, count, err));
+  return FW_ALLOC_ZERO(names, count, err);
 }
 
 static furrow_status list_files(furrow_matrix_writer *writer, furrow_error *err) {
@@ -226,10 +222,9 @@ static furrow_status start(furrow_matrix_writer *writer, const furrow_matrix_met
 }
 
 static furrow_status create(furrow_matrix_writer **writer, const char *path, furrow_error *err) {
-  void *memory;
-  furrow_status status = fw_alloc_zero(&memory, 1, sizeof **writer, err);
+  furrow_matrix_writer *made;
+  furrow_status status = FW_ALLOC_ZERO(&made, 1, err);
   if (status != FURROW_OK) return status;
-  furrow_matrix_writer *made = memory;
   made->fd = -1;
   status = fw_strndup(&made->path, path, strlen(path), err);
   if (status == FURROW_OK)

@@ -120,9 +120,6 @@ furrow_status fw_write_file(int folder, const char *name, const void *bytes, siz
 bool fw_is_file_name(const char *name);
 /* E_ARGUMENT unless it is _meta or meta: a folder with another is a matrix to nobody. */
 furrow_status fw_check_meta_name(const char *name, furrow_error *err) FURROW_MUST_USE;
-/* Whether a separator may have the byte: not one of those that numbers, NaN and Infinity are made of, and no line end.
- */
-bool fw_may_separate(char c);
 /* E_IO for a file in a folder. */
 furrow_status fw_fail_file(furrow_error *err, int errnum, const char *folder, const char *name, const char *what);
 

@@ -42,9 +42,8 @@ furrow_status furrow_model_writer_open(furrow_model_writer **writer, const char 
   furrow_matrix_write_params params;
   furrow_matrix_write_params_init(&params);
   FW_TRY(FW_PARAMS_READ(&params, given, furrow_matrix_write_params, err));
-  void *memory;
-  FW_TRY(fw_alloc_zero(&memory, 1, sizeof **writer, err));
-  furrow_model_writer *opened = memory;
+  furrow_model_writer *opened;
+  FW_TRY(FW_ALLOC_ZERO(&opened, 1, err));
   furrow_status status =
       fw_atomic_dir_open(&opened->dir, folder, params.overwrite ? fw_model_check_overwrite : NULL, err);
   if (status == FURROW_OK)
@@ -56,9 +55,8 @@ furrow_status furrow_model_writer_open(furrow_model_writer **writer, const char 
 
 furrow_status fw_model_writer_join(furrow_model_writer **writer, const char *folder, const char *temporary,
                                    furrow_error *err) {
-  void *memory;
-  FW_TRY(fw_alloc_zero(&memory, 1, sizeof **writer, err));
-  furrow_model_writer *opened = memory;
+  furrow_model_writer *opened;
+  FW_TRY(FW_ALLOC_ZERO(&opened, 1, err));
   opened->joined = true;
   furrow_status status = fw_atomic_dir_join(&opened->dir, folder, temporary, err);
   if (status == FURROW_OK)

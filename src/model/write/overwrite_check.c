@@ -105,19 +105,19 @@ static furrow_status check_folder(const char *folder, const furrow_model_listing
 
 static furrow_status check_matrix(const char *folder, furrow_error *err) {
   furrow_matrix_meta *meta = NULL;
-  void *memory = NULL;
+  const char **names = NULL;
   furrow_status status = furrow_matrix_meta_load(&meta, folder, NULL, err);
   if (status == FURROW_E_MEMORY) return status;
   if (status != FURROW_OK)
     return refuse(err, folder, "", "its metadata cannot be read, so it may not be a matrix and is not replaced");
-  status = fw_alloc(&memory, meta->part_count, sizeof(char *), err);
+  status = FW_ALLOC(&names, meta->part_count, err);
   if (status == FURROW_OK) {
-    name_list files = {memory, meta->part_count};
+    name_list files = {names, meta->part_count};
     for (size_t i = 0; i < files.count; i++) files.names[i] = meta->parts[i].file_name;
     if (files.count > 1) qsort(files.names, files.count, sizeof *files.names, compare_names);
     status = check_folder(folder, NULL, is_of_matrix, &files, err);
   }
-  fw_free(memory);
+  fw_free(names);
   furrow_matrix_meta_free(meta);
   return status;
 }

@@ -12,9 +12,9 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/number_in.h"
-#include "rows/elements.h"
+#include "rows/block/elements.h"
 #include "rows/encode/encoder.h"
-#include "rows/schema/time_cell.h"
+#include "rows/table/time_cell.h"
 
 /* A batch on its way. */
 typedef struct work {
@@ -52,14 +52,9 @@ static furrow_status refuse(const work *w, size_t slot, size_t record, const cha
 
 static furrow_status grow_field(fw_encoded_field *made, size_t count, bool values, furrow_error *err) {
   if (count <= made->index_capacity && (!values || count <= made->value_capacity)) return FURROW_OK;
-  void *memory = made->index;
-  FW_TRY(fw_grow(&memory, &made->index_capacity, count, sizeof *made->index, err));
-  made->index = memory;
+  FW_TRY(FW_GROW(&made->index, &made->index_capacity, count, err));
   if (!values) return FURROW_OK;
-  memory = made->value;
-  FW_TRY(fw_grow(&memory, &made->value_capacity, count, sizeof *made->value, err));
-  made->value = memory;
-  return FURROW_OK;
+  return FW_GROW(&made->value, &made->value_capacity, count, err);
 }
 
 /* ---- One text a cell ------------------------------------------------------------------------------------ */
@@ -167,9 +162,7 @@ static furrow_status encode_list(const work *w, const fw_field *field, size_t sl
                                  furrow_error *err) {
   const fw_table_cell *cells = cells_of(w, slot);
   list l = {.field = field, .made = made};
-  void *memory = made->offset;
-  FW_TRY(fw_grow(&memory, &made->offset_capacity, FW_TABLE_RECORDS + 1, sizeof *made->offset, err));
-  made->offset = memory;
+  FW_TRY(FW_GROW(&made->offset, &made->offset_capacity, FW_TABLE_RECORDS + 1, err));
   FW_TRY(grow_field(made, 1, true, err));
   for (size_t i = 0; i < w->batch->records; i++) {
     const char *bad = NULL;
@@ -392,10 +385,7 @@ static uint64_t *joined_of(const work *w, size_t table) {
 
 static furrow_status find_joined(const work *w, size_t *features, furrow_error *err) {
   const fw_dictionary *d = &w->encoder->dictionary;
-  void *memory = w->scratch->keys;
-  FW_TRY(
-      fw_grow(&memory, &w->scratch->key_capacity, w->view->table_count * FW_TABLE_RECORDS + 1, sizeof(uint64_t), err));
-  w->scratch->keys = memory;
+  FW_TRY(FW_GROW(&w->scratch->keys, &w->scratch->key_capacity, w->view->table_count * FW_TABLE_RECORDS + 1, err));
   for (size_t t = 0; t < w->view->table_count; t++) {
     const fw_joined *table = &d->tables[t];
     const fw_table_cell *cells = cells_of(w, w->view->table_key[t]);
@@ -442,9 +432,7 @@ static furrow_status read_event(const work *w, size_t record, fw_event *event, f
 }
 
 static furrow_status read_events(const work *w, fw_encode_out *out, furrow_error *err) {
-  void *memory = out->events;
-  FW_TRY(fw_grow(&memory, &out->event_capacity, out->event_count + w->batch->records, sizeof *out->events, err));
-  out->events = memory;
+  FW_TRY(FW_GROW(&out->events, &out->event_capacity, out->event_count + w->batch->records, err));
   if (w->view->time != SIZE_MAX)
     fw_time_cells_read(&w->scratch->times, w->batch, w->view->time,
                        fw_schema_of_role(w->encoder->schema, FW_ROLE_TIME));
@@ -507,9 +495,7 @@ static furrow_status make_fields(const work *w, furrow_error *err) {
   const fw_dictionary *d = &w->encoder->dictionary;
   size_t count = w->view->field_count;
   for (size_t i = 0; i < d->count && w->view->crosses; i++) count += d->fields[i].kind == FW_FIELD_CROSS;
-  void *memory = NULL;
-  FW_TRY(fw_alloc_zero(&memory, count, sizeof *s->fields, err));
-  s->fields = memory;
+  FW_TRY(FW_ALLOC_ZERO(&s->fields, count, err));
   s->field_count = count;
   return FURROW_OK;
 }

@@ -6,8 +6,8 @@
 #include "base/error.h"
 #include "base/number_in.h"
 #include "rows/encode/encoder.h"
-#include "rows/schema/time_cell.h"
-#include "rows/table/cells.h"
+#include "rows/table/time_cell.h"
+#include "rows/text/cells.h"
 
 /* ---- Sets ---- */
 

@@ -15,17 +15,11 @@ static size_t slot_of(fw_encode_view *view, const char *name) {
 
 static furrow_status make_lists(fw_encode_view *view, const furrow_schema *schema, const fw_dictionary *d,
                                 furrow_error *err) {
-  void *memory = NULL;
   *view = (fw_encode_view){.label = SIZE_MAX, .weight = SIZE_MAX, .group = SIZE_MAX, .key = SIZE_MAX, .time = SIZE_MAX};
-  FW_TRY(fw_alloc(&memory, schema->count + schema->table_count + 1, sizeof(char *), err));
-  view->names = memory;
-  FW_TRY(fw_alloc(&memory, d->count, sizeof(size_t), err));
-  view->fields = memory;
-  FW_TRY(fw_alloc(&memory, d->count, sizeof(size_t), err));
-  view->field_slot = memory;
-  FW_TRY(fw_alloc(&memory, schema->table_count, sizeof(size_t), err));
-  view->table_key = memory;
-  return FURROW_OK;
+  FW_TRY(FW_ALLOC(&view->names, schema->count + schema->table_count + 1, err));
+  FW_TRY(FW_ALLOC(&view->fields, d->count, err));
+  FW_TRY(FW_ALLOC(&view->field_slot, d->count, err));
+  return FW_ALLOC(&view->table_key, schema->table_count, err);
 }
 
 static void add_field(fw_encode_view *view, const fw_dictionary *d, size_t field) {

@@ -17,7 +17,7 @@
 #include "io/atomic_file.h"
 #include "io/dir_names.h"
 #include "io/target.h"
-#include "rows/elements.h"
+#include "rows/block/elements.h"
 
 /* ---- Making, loading ------------------------------------------------------------------------------------ */
 
@@ -42,14 +42,13 @@ static furrow_status complete(furrow_encoder *encoder, furrow_error *err) {
 
 furrow_status fw_encoder_create(furrow_encoder **encoder, furrow_schema *schema, void *image, size_t size,
                                 furrow_error *err) {
-  void *memory = NULL;
-  furrow_status status = fw_alloc_zero(&memory, 1, sizeof **encoder, err);
+  furrow_encoder *made;
+  furrow_status status = FW_ALLOC_ZERO(&made, 1, err);
   if (status != FURROW_OK) {
     fw_free(image);
     furrow_schema_free(schema);
     return status;
   }
-  furrow_encoder *made = memory;
   made->schema = schema;
   status = fw_dictionary_open(&made->dictionary, schema, image, size, err);
   if (status == FURROW_OK) status = complete(made, err);
@@ -71,9 +70,8 @@ static furrow_status join_path(char **path, const char *directory, const char *n
 
 furrow_status furrow_encoder_load(furrow_encoder **encoder, const char *directory, furrow_error *err) {
   char *schema = NULL, *dictionary = NULL;
-  void *memory = NULL;
-  FW_TRY(fw_alloc_zero(&memory, 1, sizeof **encoder, err));
-  furrow_encoder *made = memory;
+  furrow_encoder *made;
+  FW_TRY(FW_ALLOC_ZERO(&made, 1, err));
   furrow_schema *loaded = NULL;
   furrow_status status = join_path(&schema, directory, FW_SCHEMA_NAME, err);
   if (status == FURROW_OK) status = join_path(&dictionary, directory, FW_DICTIONARY_NAME, err);

@@ -4,11 +4,15 @@
 
 #include <string.h>
 
-#include "rows/container.h"
+#include "rows/block/container.h"
 #include "rows/encode/dictionary.h"
 #include "rows/table/text_table.h"
+#include "rows/text/format.h"
 
 #define FW_FEATURE_NONE UINT64_MAX
+
+/* The rows format `table`: a raw log through an encoder. */
+extern const fw_format fw_format_table;
 
 /* Whether a directory has an encoder. */
 furrow_status fw_encoder_in_directory(const char *directory, bool *there, furrow_error *err) FURROW_MUST_USE;

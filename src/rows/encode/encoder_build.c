@@ -129,18 +129,12 @@ static furrow_status find_columns(build *b, furrow_error *err) {
 
 static furrow_status make_lists(build *b, furrow_error *err) {
   const furrow_schema *schema = b->schema;
-  void *memory = NULL;
-  FW_TRY(fw_alloc_zero(&memory, schema->table_count, sizeof(fw_table_source *), err));
-  b->tables = memory;
-  FW_TRY(fw_alloc_zero(&memory, schema->table_count, sizeof(fw_joined_image), err));
-  b->joined = memory;
-  FW_TRY(fw_alloc(&memory, schema->count, sizeof(size_t), err));
-  b->column_table = memory;
-  return FURROW_OK;
+  FW_TRY(FW_ALLOC_ZERO(&b->tables, schema->table_count, err));
+  FW_TRY(FW_ALLOC_ZERO(&b->joined, schema->table_count, err));
+  return FW_ALLOC(&b->column_table, schema->count, err);
 }
 
 static furrow_status plan(build *b, furrow_error *err) {
-  void *memory = NULL;
   fw_dictionary *d = &b->encoder.dictionary;
   FW_TRY(fw_schema_check(b->schema, err));
   FW_TRY(make_lists(b, err));
@@ -148,10 +142,8 @@ static furrow_status plan(build *b, furrow_error *err) {
   for (size_t i = 0; i < b->schema->table_count; i++) FW_TRY(open_table(b, i, err));
   FW_TRY(find_columns(b, err));
   FW_TRY(fw_dictionary_plan(d, b->schema, b->column_table, err));
-  FW_TRY(fw_alloc_zero(&memory, d->count, sizeof *b->learned, err));
-  b->learned = memory;
-  FW_TRY(fw_alloc_zero(&memory, d->count, sizeof *b->fields, err));
-  b->fields = memory;
+  FW_TRY(FW_ALLOC_ZERO(&b->learned, d->count, err));
+  FW_TRY(FW_ALLOC_ZERO(&b->fields, d->count, err));
   return fw_encode_view_log(&b->encoder.log, b->schema, d, false, err);
 }
 

@@ -22,9 +22,8 @@ static const char pad[FW_KERN_PAD] = {0};
 
 furrow_status furrow_event_reader_create(furrow_event_reader **reader, const furrow_encoder *encoder,
                                          furrow_error *err) {
-  void *memory = NULL;
-  FW_TRY(fw_alloc_zero(&memory, 1, sizeof **reader, err));
-  furrow_event_reader *made = memory;
+  furrow_event_reader *made;
+  FW_TRY(FW_ALLOC_ZERO(&made, 1, err));
   made->encoder = encoder;
   made->view = encoder->log;
   made->view.time = SIZE_MAX; /* the history is that of now */

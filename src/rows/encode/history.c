@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "rows/elements.h"
+#include "rows/block/elements.h"
 
 /* Where a user stands. */
 typedef enum user_state { USER_UNSEEN, USER_REPEATS /* the training data */, USER_GOES_ON } user_state;
@@ -27,19 +27,16 @@ struct fw_history {
 };
 
 furrow_status fw_history_create(fw_history **history, const fw_dictionary *d, uint32_t last, furrow_error *err) {
-  void *memory = NULL;
-  FW_TRY(fw_alloc_zero(&memory, 1, sizeof **history, err));
-  fw_history *h = memory;
+  fw_history *h;
+  FW_TRY(FW_ALLOC_ZERO(&h, 1, err));
   h->dictionary = d;
   h->last = last;
   h->users = d->fields[d->user_field].size;
-  furrow_status status = fw_alloc_zero(&memory, h->users, sizeof *h->pasts, err);
+  furrow_status status = FW_ALLOC_ZERO(&h->pasts, h->users, err);
   if (status == FURROW_OK) {
-    h->pasts = memory;
     size_t each = 0;
     if (!fw_size_mul(h->users, (size_t)2 * last, &each)) status = fw_fail_memory(err, SIZE_MAX);
-    if (status == FURROW_OK) status = fw_alloc(&memory, each, sizeof *h->items, err);
-    if (status == FURROW_OK) h->items = memory;
+    if (status == FURROW_OK) status = FW_ALLOC(&h->items, each, err);
   }
   if (status == FURROW_OK)
     *history = h;

@@ -9,7 +9,6 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "rows/rank_stats.h"
 
 void fw_learned_clear(fw_learned *learned) {
   fw_text_counter_clear(&learned->texts);
@@ -244,15 +243,10 @@ static furrow_status take_batch(void *user, uint64_t piece, const fw_table_curso
 
 static furrow_status make_learner(learner *l, const furrow_encoder *encoder, const fw_encode_view *view,
                                   const fw_table *table, furrow_error *err) {
-  void *memory = NULL;
   *l = (learner){.encoder = encoder, .view = view, .table = table, .piece = UINT64_MAX};
-  FW_TRY(fw_alloc_zero(&memory, encoder->dictionary.count, sizeof *l->learned, err));
-  l->learned = memory;
-  FW_TRY(fw_alloc_zero(&memory, view->slots, sizeof *l->found, err));
-  l->found = memory;
-  FW_TRY(fw_alloc(&memory, view->field_count, sizeof *l->numbers, err));
-  l->numbers = memory;
-  return FURROW_OK;
+  FW_TRY(FW_ALLOC_ZERO(&l->learned, encoder->dictionary.count, err));
+  FW_TRY(FW_ALLOC_ZERO(&l->found, view->slots, err));
+  return FW_ALLOC(&l->numbers, view->field_count, err);
 }
 
 static void clear_learner(learner *l) {
@@ -306,9 +300,8 @@ static furrow_status check_found(const fw_table_layout *layout, const learner *l
 
 static furrow_status scan(fw_table_source *source, const fw_table *table, const fw_table_scan_params *params,
                           learner *learners, uint32_t threads, furrow_parser_stats *stats, furrow_error *err) {
-  void *memory = NULL;
-  FW_TRY(fw_alloc(&memory, threads, sizeof(void *), err));
-  void **users = memory;
+  void **users;
+  FW_TRY(FW_ALLOC(&users, threads, err));
   for (uint32_t i = 0; i < threads; i++) users[i] = &learners[i];
   const furrow_status status = fw_table_scan(source, table, params, users, take_batch, stats, err);
   fw_free((void *)users);
@@ -334,9 +327,8 @@ furrow_status fw_learn_fields(fw_table_source *source, const furrow_encoder *enc
                               furrow_parser_stats *stats, furrow_error *err) {
   const uint32_t threads = fw_table_scan_threads(params);
   fw_table *table = NULL;
-  void *memory = NULL;
-  furrow_status status = fw_alloc_zero(&memory, threads, sizeof(learner), err);
-  learner *learners = memory;
+  learner *learners = NULL;
+  furrow_status status = FW_ALLOC_ZERO(&learners, threads, err);
   if (status == FURROW_OK)
     status = fw_table_create(&table, fw_table_source_layout(source), view->names, view->slots, NULL, err);
   for (uint32_t i = 0; i < threads && status == FURROW_OK; i++)
@@ -415,9 +407,8 @@ static furrow_status build_texts(const fw_counted_text *const *texts, size_t kep
                                  furrow_error *err) {
   enum { AHEAD = 16 };
   fw_buffer bytes = {0};
-  void *memory = NULL;
-  FW_TRY(fw_alloc(&memory, kept + 1, sizeof(uint64_t), err));
-  uint64_t *offsets = memory;
+  uint64_t *offsets;
+  FW_TRY(FW_ALLOC(&offsets, kept + 1, err));
   for (size_t i = 0; i < kept; i++) {
     if (i + AHEAD < kept) __builtin_prefetch(texts[i + AHEAD]);
     offsets[i] = bytes.size;

@@ -1,5 +1,5 @@
 /* rows/encode/number_stats.c: moments by piece, quantiles from a sample. */
-#include "rows/encode/number_stats.h"
+#include "rows/encode/learn_fields.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -44,17 +44,13 @@ static void sift_up(fw_sampled_number *heap, size_t at) {
 }
 
 static furrow_status add_sample(fw_number_stats *stats, fw_sampled_number number, furrow_error *err) {
-  void *memory = NULL;
   if (stats->sampled == FW_SAMPLE_NUMBERS) {
     if (number.hash >= stats->sample[0].hash) return FURROW_OK;
     stats->sample[0] = number;
     sift_down(stats->sample, stats->sampled, 0);
     return FURROW_OK;
   }
-  if (!stats->sample) {
-    FW_TRY(fw_alloc(&memory, FW_SAMPLE_NUMBERS, sizeof *stats->sample, err));
-    stats->sample = memory;
-  }
+  if (!stats->sample) FW_TRY(FW_ALLOC(&stats->sample, FW_SAMPLE_NUMBERS, err));
   stats->sample[stats->sampled] = number;
   sift_up(stats->sample, stats->sampled++);
   return FURROW_OK;
@@ -63,9 +59,7 @@ static furrow_status add_sample(fw_number_stats *stats, fw_sampled_number number
 /* ---- Pieces ---- */
 
 static furrow_status add_piece(fw_number_stats *stats, fw_number_piece piece, furrow_error *err) {
-  void *memory = stats->pieces;
-  FW_TRY(fw_grow(&memory, &stats->piece_capacity, stats->piece_count + 1, sizeof *stats->pieces, err));
-  stats->pieces = memory;
+  FW_TRY(FW_GROW(&stats->pieces, &stats->piece_capacity, stats->piece_count + 1, err));
   stats->pieces[stats->piece_count++] = piece;
   return FURROW_OK;
 }

@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "rows/encode/history.h"
-#include "rows/format.h"
+#include "rows/text/format.h"
 
 typedef struct table_state {
   furrow_encoder *encoder;
@@ -56,13 +56,13 @@ static furrow_status open_state(table_state *s, const furrow_args *args, furrow_
 }
 
 static furrow_status table_open(const furrow_args *args, void **state, furrow_error *err) {
-  void *memory = NULL;
-  FW_TRY(fw_alloc_zero(&memory, 1, sizeof(table_state), err));
-  const furrow_status status = open_state(memory, args, err);
+  table_state *opened;
+  FW_TRY(FW_ALLOC_ZERO(&opened, 1, err));
+  const furrow_status status = open_state(opened, args, err);
   if (status == FURROW_OK)
-    *state = memory;
+    *state = opened;
   else
-    table_close(memory);
+    table_close(opened);
   return status;
 }
 
@@ -166,14 +166,14 @@ static furrow_status table_look(void *state, const char *head, size_t size, bool
                                 .header = furrow_args_text(s->args, "header"),
                                 .newlines = furrow_args_text(s->args, "newlines"),
                                 .quotes = furrow_args_text(s->args, "quotes")};
-  void *memory = NULL;
+  bool *absent = NULL;
   FW_TRY(fw_table_layout_find(&s->layout, &hints, head, size, whole, err));
   FW_TRY(check_header(s, err));
-  FW_TRY(fw_alloc_zero(&memory, view->slots, sizeof(bool), err));
-  furrow_status status = fw_table_create(&s->table, &s->layout, view->names, view->slots, memory, err);
-  if (status == FURROW_OK) status = check_columns(s, memory, err);
+  FW_TRY(FW_ALLOC_ZERO(&absent, view->slots, err));
+  furrow_status status = fw_table_create(&s->table, &s->layout, view->names, view->slots, absent, err);
+  if (status == FURROW_OK) status = check_columns(s, absent, err);
   if (status == FURROW_OK) status = find_label(s, head, size, whole, err);
-  fw_free(memory);
+  fw_free(absent);
   return status;
 }
 

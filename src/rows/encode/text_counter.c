@@ -1,5 +1,5 @@
 /* rows/encode/text_counter.c: a hash table of texts and their counts: open addressing, at most half full. */
-#include "rows/encode/text_counter.h"
+#include "rows/encode/learn_fields.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -32,10 +32,9 @@ static uint64_t slot_of(uint64_t hash, size_t place) {
 
 static furrow_status grow_slots(fw_text_counter *counter, furrow_error *err) {
   const size_t slots = counter->slots ? 2 * (counter->mask + 1) : FIRST_SLOTS;
-  void *memory = NULL;
-  FW_TRY(fw_alloc_zero(&memory, slots, sizeof(uint64_t), err));
-  fw_prefer_large_pages(memory, slots * sizeof(uint64_t));
-  uint64_t *fresh = memory;
+  uint64_t *fresh;
+  FW_TRY(FW_ALLOC_ZERO(&fresh, slots, err));
+  fw_prefer_large_pages(fresh, slots * sizeof(uint64_t));
   for (size_t place = 0; place < counter->size; place += record_size(record_at(counter, place)->length)) {
     const uint64_t hash = record_at(counter, place)->hash;
     size_t at = hash & (slots - 1);
@@ -50,10 +49,8 @@ static furrow_status grow_slots(fw_text_counter *counter, furrow_error *err) {
 
 static furrow_status append(fw_text_counter *counter, uint64_t hash, const char *text, uint32_t length, uint64_t n,
                             furrow_error *err) {
-  void *memory = counter->records;
   if (counter->size / 8 >= MOST_PLACE) return fw_fail(err, FURROW_E_RANGE, "the texts of a column take over 32 GiB");
-  FW_TRY(fw_grow(&memory, &counter->capacity, counter->size + record_size(length), 1, err));
-  counter->records = memory;
+  FW_TRY(FW_GROW(&counter->records, &counter->capacity, counter->size + record_size(length), err));
   fw_counted_text *record = record_at(counter, counter->size);
   record->hash = hash;
   record->count = n;
@@ -138,10 +135,9 @@ static void sort_from(sort_entry *entries, size_t n, size_t at) {
 }
 
 furrow_status fw_text_counter_sort(const fw_text_counter *counter, const fw_counted_text ***sorted, furrow_error *err) {
-  void *memory = NULL;
   size_t n = 0;
-  FW_TRY(fw_alloc(&memory, counter->count, sizeof(sort_entry), err));
-  sort_entry *entries = memory;
+  sort_entry *entries;
+  FW_TRY(FW_ALLOC(&entries, counter->count, err));
   for (size_t place = 0; place < counter->size; place += record_size(record_at(counter, place)->length))
     entries[n++] = (sort_entry){~record_at(counter, place)->count, record_at(counter, place)};
   if (n > 1) qsort(entries, n, sizeof *entries, compare_keys);
@@ -149,8 +145,7 @@ furrow_status fw_text_counter_sort(const fw_text_counter *counter, const fw_coun
     for (end = i + 1; end < n && entries[end].key == entries[i].key; end++) continue;
     if (end - i > 1) sort_from(entries + i, end - i, 0);
   }
-  const furrow_status status = fw_alloc(&memory, n, sizeof *sorted, err);
-  if (status == FURROW_OK) *sorted = memory;
+  const furrow_status status = FW_ALLOC(sorted, n, err);
   for (size_t i = 0; i < n && status == FURROW_OK; i++) (*sorted)[i] = entries[i].text;
   fw_free(entries);
   return status;

@@ -1,4 +1,5 @@
-/* rows/schema/column_names.h: what the name of a column says about it. Case, blanks and punctuation do not count. */
+/* rows/schema/column_names.h: what the name of a column says about it, and the name of a class. Case does not count,
+ * nor do blanks and punctuation in names of columns. */
 #ifndef FW_ROWS_SCHEMA_COLUMN_NAMES_H
 #define FW_ROWS_SCHEMA_COLUMN_NAMES_H
 
@@ -20,5 +21,10 @@ bool fw_is_group_name(const char *name);
 bool fw_is_id_name(const char *name);
 /* Whether it is that of a row's number: index, row, Unnamed: 0. */
 bool fw_is_row_number_name(const char *name);
+
+/* ---- Names of classes ------------------------------------------------------------------------------------ */
+
+/* Below 0: a is the negative class and b the positive one; above 0: the other way round; 0: the names do not say. */
+int fw_class_order(const char *a, size_t a_length, const char *b, size_t b_length);
 
 #endif

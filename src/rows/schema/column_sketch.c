@@ -8,8 +8,8 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/number_in.h"
-#include "rows/schema/time_cell.h"
-#include "rows/table/cells.h"
+#include "rows/table/time_cell.h"
+#include "rows/text/cells.h"
 
 /* ---- Distinct values ---- */
 
@@ -22,7 +22,7 @@ void fw_distinct_add(fw_distinct *distinct, uint64_t hash) {
   if (rank > distinct->registers[i]) distinct->registers[i] = rank;
 }
 
-void fw_distinct_merge(fw_distinct *into, const fw_distinct *from) {
+static void merge_distinct(fw_distinct *into, const fw_distinct *from) {
   for (size_t i = 0; i < REGISTERS; i++)
     if (from->registers[i] > into->registers[i]) into->registers[i] = from->registers[i];
 }
@@ -86,15 +86,15 @@ static fw_counted_value *find_slot(const fw_value_set *set, fw_counted_value *sl
 }
 
 static furrow_status grow_values(fw_value_set *set, furrow_error *err) {
-  void *memory = NULL;
+  fw_counted_value *slots;
   const size_t capacity = set->capacity ? 2 * set->capacity : 16;
-  FW_TRY(fw_alloc_zero(&memory, capacity, sizeof(fw_counted_value), err));
+  FW_TRY(FW_ALLOC_ZERO(&slots, capacity, err));
   for (size_t i = 0; i < set->capacity; i++) {
     const fw_counted_value *v = &set->slots[i];
-    if (v->count > 0) *find_slot(set, memory, capacity, v->hash, set->texts.bytes + v->at, v->length) = *v;
+    if (v->count > 0) *find_slot(set, slots, capacity, v->hash, set->texts.bytes + v->at, v->length) = *v;
   }
   fw_free(set->slots);
-  set->slots = memory;
+  set->slots = slots;
   set->capacity = capacity;
   return FURROW_OK;
 }
@@ -199,11 +199,7 @@ static void add_element(fw_element_sketch *e, const char *text, const char *end)
 
 static furrow_status add_elements(fw_element_sketch *e, char separator, const char *text, const char *end,
                                   furrow_error *err) {
-  if (!e->distinct) {
-    void *memory = NULL;
-    FW_TRY(fw_alloc_zero(&memory, 1, sizeof *e->distinct, err));
-    e->distinct = memory;
-  }
+  if (!e->distinct) FW_TRY(FW_ALLOC_ZERO(&e->distinct, 1, err));
   e->cells++;
   for (const char *next;; text = next + 1) {
     next = memchr(text, separator, (size_t)(end - text));
@@ -221,18 +217,14 @@ static furrow_status add_elements(fw_element_sketch *e, char separator, const ch
 
 static furrow_status merge_elements(fw_element_sketch *into, const fw_element_sketch *from, furrow_error *err) {
   if (!from->distinct) return FURROW_OK;
-  if (!into->distinct) {
-    void *memory = NULL;
-    FW_TRY(fw_alloc_zero(&memory, 1, sizeof *into->distinct, err));
-    into->distinct = memory;
-  }
+  if (!into->distinct) FW_TRY(FW_ALLOC_ZERO(&into->distinct, 1, err));
   into->cells += from->cells;
   into->elements += from->elements;
   into->separators += from->separators;
   into->blanks += from->blanks;
   into->valued += from->valued;
   into->integers += from->integers;
-  fw_distinct_merge(into->distinct, from->distinct);
+  merge_distinct(into->distinct, from->distinct);
   return FURROW_OK;
 }
 
@@ -250,11 +242,7 @@ static furrow_status add_number(fw_column_sketch *s, double value, furrow_error 
   if (value < s->least) s->least = value;
   if (value > s->most) s->most = value;
   if (value <= 0) return FURROW_OK;
-  if (!s->magnitudes) {
-    void *memory = NULL;
-    FW_TRY(fw_alloc_zero(&memory, FW_SKETCH_MAGNITUDES, sizeof *s->magnitudes, err));
-    s->magnitudes = memory;
-  }
+  if (!s->magnitudes) FW_TRY(FW_ALLOC_ZERO(&s->magnitudes, FW_SKETCH_MAGNITUDES, err));
   s->magnitudes[magnitude_of(value)]++;
   return FURROW_OK;
 }
@@ -359,11 +347,7 @@ static furrow_status merge_numbers(fw_column_sketch *into, const fw_column_sketc
   if (into->numbers == 0 || from->least < into->least) into->least = from->least;
   if (into->numbers == 0 || from->most > into->most) into->most = from->most;
   into->numbers += from->numbers;
-  if (from->magnitudes && !into->magnitudes) {
-    void *memory = NULL;
-    FW_TRY(fw_alloc_zero(&memory, FW_SKETCH_MAGNITUDES, sizeof *into->magnitudes, err));
-    into->magnitudes = memory;
-  }
+  if (from->magnitudes && !into->magnitudes) FW_TRY(FW_ALLOC_ZERO(&into->magnitudes, FW_SKETCH_MAGNITUDES, err));
   for (size_t i = 0; from->magnitudes && i < FW_SKETCH_MAGNITUDES; i++) into->magnitudes[i] += from->magnitudes[i];
   return FURROW_OK;
 }
@@ -380,7 +364,7 @@ furrow_status fw_column_sketch_merge(fw_column_sketch *into, const fw_column_ske
   into->hours |= from->hours;
   into->weekdays |= from->weekdays;
   for (size_t i = 0; i <= FW_UNIT_TEXT; i++) into->times[i] += from->times[i];
-  fw_distinct_merge(&into->distinct, &from->distinct);
+  merge_distinct(&into->distinct, &from->distinct);
   merge_examples(into->examples, from->examples, FW_SKETCH_EXAMPLES);
   merge_examples(&into->odd, &from->odd, 1);
   FW_TRY(merge_numbers(into, from, err));
@@ -404,4 +388,64 @@ uint64_t fw_column_sketch_distinct(const fw_column_sketch *s, bool *exact) {
   if (*exact) return s->values.count;
   const uint64_t about = (uint64_t)(fw_distinct_count(&s->distinct) + 0.5);
   return about < s->cells ? about : s->cells;
+}
+
+/* ---- Sketches of the parts of several ranks -------------------------------------------------------------- */
+
+/* A sketch is sent as it lies in memory, then what its pointers point to, in the order of its fields. The receiver sets
+ * the pointers to where that lies in what came, and merges. */
+
+/* Parts begin at multiples of 8. */
+static void put(fw_buffer *out, const void *bytes, size_t size) {
+  static const char zeros[8] = {0};
+  fw_buffer_append(out, bytes, size);
+  fw_buffer_append(out, zeros, (8 - size % 8) % 8);
+}
+
+static void write_sketch(const fw_column_sketch *s, fw_buffer *out) {
+  put(out, s, sizeof *s);
+  if (s->magnitudes) put(out, s->magnitudes, FW_SKETCH_MAGNITUDES * sizeof *s->magnitudes);
+  if (s->values.slots) put(out, s->values.slots, s->values.capacity * sizeof *s->values.slots);
+  if (s->values.texts.bytes) put(out, s->values.texts.bytes, s->values.texts.size);
+  for (size_t i = 0; i < FW_SEPARATOR_COUNT; i++)
+    if (s->elements[i].distinct) put(out, s->elements[i].distinct, sizeof *s->elements[i].distinct);
+}
+
+static void *take(char **at, size_t size) {
+  void *here = *at;
+  *at += (size + 7) / 8 * 8;
+  return here;
+}
+
+/* The sketch that begins at *at, which moves behind it; it borrows what came. */
+static void read_sketch(fw_column_sketch *s, char **at) {
+  memcpy(s, take(at, sizeof *s), sizeof *s);
+  if (s->magnitudes) s->magnitudes = take(at, FW_SKETCH_MAGNITUDES * sizeof *s->magnitudes);
+  if (s->values.slots) s->values.slots = take(at, s->values.capacity * sizeof *s->values.slots);
+  if (s->values.texts.bytes) s->values.texts.bytes = take(at, s->values.texts.size);
+  for (size_t i = 0; i < FW_SEPARATOR_COUNT; i++)
+    if (s->elements[i].distinct) s->elements[i].distinct = take(at, sizeof *s->elements[i].distinct);
+}
+
+furrow_status fw_column_sketch_join(fw_column_sketch *sketch, const furrow_comm *comm, furrow_error *err) {
+  fw_buffer mine = {0};
+  void *all = NULL;
+  size_t bytes = 0;
+  const size_t most = sketch->values.most;
+  if (comm->ranks == 1) return FURROW_OK;
+  write_sketch(sketch, &mine);
+  furrow_status status = fw_comm_all_ok(comm, fw_buffer_status(&mine, err), err);
+  if (status == FURROW_OK) status = fw_comm_gather_all(comm, mine.bytes, mine.size, &all, &bytes, NULL, err);
+  fw_buffer_clear(&mine);
+  if (status != FURROW_OK) return status;
+  fw_column_sketch_clear(sketch);
+  fw_column_sketch_init(sketch, most);
+  char *at = all;
+  for (unsigned r = 0; r < comm->ranks && status == FURROW_OK; r++) {
+    fw_column_sketch part;
+    read_sketch(&part, &at);
+    status = fw_column_sketch_merge(sketch, &part, err);
+  }
+  fw_free(all);
+  return fw_comm_all_ok(comm, status, err);
 }

@@ -20,7 +20,6 @@ typedef struct fw_distinct {
 } fw_distinct;
 
 void fw_distinct_add(fw_distinct *distinct, uint64_t hash);
-void fw_distinct_merge(fw_distinct *into, const fw_distinct *from);
 /* About as many; the standard error is 1.6 %. */
 double fw_distinct_count(const fw_distinct *distinct);
 

@@ -10,7 +10,6 @@
 #include "base/mem.h"
 #include "base/params.h"
 #include "base/suggestion.h"
-#include "rows/rank_stats.h"
 #include "rows/table/text_table.h"
 
 enum {
@@ -121,9 +120,7 @@ static void clear_observer(observer *o) {
 }
 
 static furrow_status start_observer(observer *o, size_t columns, furrow_error *err) {
-  void *memory = NULL;
-  FW_TRY(fw_alloc(&memory, columns, sizeof(fw_column_sketch), err));
-  o->sketches = memory;
+  FW_TRY(FW_ALLOC(&o->sketches, columns, err));
   o->count = columns;
   for (size_t i = 0; i < columns; i++)
     fw_column_sketch_init(&o->sketches[i], columns > MANY_COLUMNS ? VALUES_OF_MANY : VALUES_EACH);
@@ -132,9 +129,8 @@ static furrow_status start_observer(observer *o, size_t columns, furrow_error *e
 
 static furrow_status scan_table(observation *o, const fw_table *table, observer *observers, uint32_t threads,
                                 furrow_error *err) {
-  void *memory = NULL;
-  FW_TRY(fw_alloc(&memory, threads, sizeof(void *), err));
-  void **users = memory;
+  void **users;
+  FW_TRY(FW_ALLOC(&users, threads, err));
   for (uint32_t i = 0; i < threads; i++) users[i] = &observers[i];
   const fw_table_scan_params params = {.threads = threads,
                                        .max_line = o->params->max_line_bytes,
@@ -200,21 +196,19 @@ static uint32_t count_threads(const observation *o) {
 }
 
 static furrow_status create_table(const observation *o, fw_table **table, furrow_error *err) {
-  void *memory = NULL;
-  FW_TRY(fw_alloc(&memory, o->count, sizeof(char *), err));
-  const char **names = memory;
+  const char **names;
+  FW_TRY(FW_ALLOC(&names, o->count, err));
   for (size_t i = 0; i < o->count; i++) names[i] = o->columns[i].name;
   const furrow_status status = fw_table_create(table, fw_table_source_layout(o->source), names, o->count, NULL, err);
-  fw_free(memory);
+  fw_free(names);
   return status;
 }
 
 static furrow_status observe_once(observation *o, name_list *others, furrow_error *err) {
-  void *memory = NULL;
   fw_table *table = NULL;
   uint32_t threads = count_threads(o);
-  furrow_status status = fw_alloc_zero(&memory, threads, sizeof(observer), err);
-  observer *observers = memory;
+  observer *observers = NULL;
+  furrow_status status = FW_ALLOC_ZERO(&observers, threads, err);
   if (status == FURROW_OK) status = create_table(o, &table, err);
   for (uint32_t t = 0; t < threads && status == FURROW_OK; t++) status = start_observer(&observers[t], o->count, err);
   if (status == FURROW_OK) status = scan_table(o, table, observers, threads, err);
@@ -230,9 +224,7 @@ static furrow_status observe_once(observation *o, name_list *others, furrow_erro
 static furrow_status add_column(observation *o, const char *name, furrow_error *err) {
   if (o->count == MOST_COLUMNS)
     return fw_fail(err, FURROW_E_UNSUPPORTED, "the log has more than %d columns", MOST_COLUMNS);
-  void *columns = o->columns;
-  const furrow_status status = fw_grow(&columns, &o->capacity, o->count + 1, sizeof *o->columns, err);
-  o->columns = columns;
+  const furrow_status status = FW_GROW(&o->columns, &o->capacity, o->count + 1, err);
   if (status != FURROW_OK) return status;
   fw_evidence *added = &o->columns[o->count];
   memset(added, 0, sizeof *added);

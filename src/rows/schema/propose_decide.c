@@ -7,7 +7,6 @@
 #include "base/mem.h"
 #include "base/number_out.h"
 #include "base/utf8.h"
-#include "rows/schema/class_names.h"
 #include "rows/schema/column_names.h"
 #include "rows/schema/propose.h"
 
@@ -138,10 +137,9 @@ static int compare_texts(const char *a, size_t n, const char *b, size_t m) {
 
 /* The values of a set, by text. */
 static furrow_status sorted_values(const fw_value_set *set, fw_counted_value **values, furrow_error *err) {
-  void *memory = NULL;
   size_t n = 0;
-  FW_TRY(fw_alloc(&memory, set->count, sizeof(fw_counted_value), err));
-  fw_counted_value *list = memory;
+  fw_counted_value *list;
+  FW_TRY(FW_ALLOC(&list, set->count, err));
   for (size_t i = 0; i < set->capacity; i++) {
     if (set->slots[i].count == 0) continue;
     const fw_counted_value v = set->slots[i];

@@ -10,26 +10,6 @@
 #include "base/suggestion.h"
 #include "base/utf8.h"
 
-/* ---- Times ---- */
-
-unsigned fw_time_part_values(fw_time_part part) {
-  static const unsigned counts[] = {
-#define FW_X(name, text, values) values,
-      FW_TIME_PARTS(FW_X)
-#undef FW_X
-  };
-  return counts[part];
-}
-
-double fw_time_unit_scale(fw_time_unit unit) {
-  static const double scales[] = {
-#define FW_X(name, text, per_second) per_second,
-      FW_TIME_UNITS(FW_X)
-#undef FW_X
-  };
-  return scales[unit];
-}
-
 /* ---- Columns ---- */
 
 static void free_texts(char **texts, size_t count) {
@@ -55,10 +35,7 @@ static void clear_table(fw_side_table *table) {
 }
 
 furrow_status fw_schema_create(furrow_schema **schema, furrow_error *err) {
-  void *memory = NULL;
-  FW_TRY(fw_alloc_zero(&memory, 1, sizeof **schema, err));
-  *schema = memory;
-  return FURROW_OK;
+  return FW_ALLOC_ZERO(schema, 1, err);
 }
 
 void furrow_schema_free(furrow_schema *schema) {
@@ -266,14 +243,13 @@ static int compare_names(const void *a, const void *b) {
 }
 
 static furrow_status check_twice(const furrow_schema *schema, furrow_error *err) {
-  void *memory = NULL;
-  FW_TRY(fw_alloc(&memory, schema->count, sizeof(char *), err));
-  const char **names = memory, *twice = NULL;
+  const char **names, *twice = NULL;
+  FW_TRY(FW_ALLOC(&names, schema->count, err));
   for (size_t i = 0; i < schema->count; i++) names[i] = schema->columns[i].name;
   qsort(names, schema->count, sizeof *names, compare_names);
   for (size_t i = 1; i < schema->count; i++)
     if (strcmp(names[i - 1], names[i]) == 0) twice = names[i];
-  fw_free(memory);
+  fw_free(names);
   return twice ? fw_fail(err, FURROW_E_ARGUMENT, "columns: %s is there twice", twice) : FURROW_OK;
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/buffer.h"
 #include "furrow/table.h"
+#include "rows/table/time_cell.h"
 
 /* X(name, text): what a column is taken for */
 #define FW_COLUMN_KINDS(X) \
@@ -51,36 +52,6 @@ typedef enum fw_number_scale {
   FW_SCALES(FW_X)
 #undef FW_X
 } fw_number_scale;
-
-/* X(name, text, values): features of a time. age: days up to the newest time of the training data, a number; the
- * others have so many values */
-#define FW_TIME_PARTS(X)      \
-  X(HOUR, "hour", 24)         \
-  X(WEEKDAY, "weekday", 7)    \
-  X(MONTHDAY, "monthday", 31) \
-  X(MONTH, "month", 12)       \
-  X(AGE, "age", 0)
-
-typedef enum fw_time_part {
-#define FW_X(name, text, values) FW_PART_##name,
-  FW_TIME_PARTS(FW_X)
-#undef FW_X
-      FW_TIME_PART_COUNT
-} fw_time_part;
-
-/* X(name, text, units of a second): numbers that are times; text: ISO 8601 (2024-05-31 23:59:59.5+02:00) */
-#define FW_TIME_UNITS(X) \
-  X(SECONDS, "s", 1)     \
-  X(MILLIS, "ms", 1e3)   \
-  X(MICROS, "us", 1e6)   \
-  X(NANOS, "ns", 1e9)    \
-  X(TEXT, "text", 0)
-
-typedef enum fw_time_unit {
-#define FW_X(name, text, per_second) FW_UNIT_##name,
-  FW_TIME_UNITS(FW_X)
-#undef FW_X
-} fw_time_unit;
 
 #define FW_HASH_BITS_MOST 30
 #define FW_CROSS_BITS 18  /* where a cross does not say */
@@ -158,8 +129,6 @@ const char *fw_column_kind_name(fw_column_kind kind);
 const char *fw_role_name(fw_role role);
 const char *fw_time_unit_name(fw_time_unit unit);
 const char *fw_time_part_name(fw_time_part part);
-unsigned fw_time_part_values(fw_time_part part);
-double fw_time_unit_scale(fw_time_unit unit);
 
 /* schema_json.c. `file` is for errors, may be NULL. */
 furrow_status fw_schema_read(furrow_schema **schema, const char *text, size_t size, const char *file,

@@ -4,8 +4,8 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "rows/rowbuilder.h"
 #include "rows/table/table_reader.h"
+#include "rows/text/rowbuilder.h"
 
 #define WINDOW ((size_t)32 << 10)      /* text whose marks are found at a time: it and its lists stay in the cache */
 #define MOST_WINDOW ((size_t)16 << 20) /* a record that is longer is read the careful way */

@@ -8,8 +8,8 @@
 #include "base/endian.h"
 #include "base/error.h"
 #include "base/utf8.h"
-#include "rows/rowbuilder.h"
 #include "rows/table/table_reader.h"
+#include "rows/text/rowbuilder.h"
 
 #define DEEPEST 64 /* arrays and objects within each other */
 

@@ -7,9 +7,9 @@
 #include "base/mem.h"
 #include "base/number_in.h"
 #include "base/number_out.h"
-#include "rows/format.h"
-#include "rows/rowbuilder.h"
 #include "rows/table/table_reader.h"
+#include "rows/text/format.h"
+#include "rows/text/rowbuilder.h"
 
 #define LOOKED_AT 100 /* records */
 
@@ -23,9 +23,7 @@ typedef struct table_head {
 
 static furrow_status add_name(fw_table_layout *layout, size_t *capacity, const char *text, size_t length,
                               furrow_error *err) {
-  void *memory = (void *)layout->names;
-  const furrow_status status = fw_grow(&memory, capacity, layout->columns + 1, sizeof(char *), err);
-  layout->names = memory;
+  const furrow_status status = FW_GROW(&layout->names, capacity, layout->columns + 1, err);
   if (status != FURROW_OK) return status;
   FW_TRY(fw_strndup(&layout->names[layout->columns], text, length, err));
   layout->columns++;
@@ -220,9 +218,8 @@ static int compare_names(const void *a, const void *b) {
 }
 
 static furrow_status check_names(const fw_table_layout *layout, furrow_error *err) {
-  void *memory = NULL;
-  FW_TRY(fw_alloc(&memory, layout->columns, sizeof(char *), err));
-  char **sorted = memory;
+  char **sorted;
+  FW_TRY(FW_ALLOC(&sorted, layout->columns, err));
   memcpy((void *)sorted, (void *)layout->names, layout->columns * sizeof(char *));
   qsort((void *)sorted, layout->columns, sizeof(char *), compare_names);
   furrow_status status = FURROW_OK;
@@ -232,7 +229,7 @@ static furrow_status check_names(const fw_table_layout *layout, furrow_error *er
     fw_error_set_token(err, sorted[i], strlen(sorted[i]));
     fw_error_set_hint(err, "header=no takes the first line for data, and columns have their numbers as names");
   }
-  fw_free(memory);
+  fw_free(sorted);
   return status;
 }
 
@@ -328,9 +325,8 @@ static int compare_order(const void *a, const void *b) {
 
 /* Adds each name of the list once, in the order in which they came. */
 static furrow_status add_different(fw_table_layout *layout, const fw_table_layout *list, furrow_error *err) {
-  void *memory = NULL;
-  FW_TRY(fw_alloc(&memory, list->columns, sizeof(ordered_name), err));
-  ordered_name *names = memory;
+  ordered_name *names;
+  FW_TRY(FW_ALLOC(&names, list->columns, err));
   for (size_t i = 0; i < list->columns; i++) names[i] = (ordered_name){list->names[i], i};
   qsort(names, list->columns, sizeof(ordered_name), compare_texts);
   size_t count = 0, capacity = 0;
@@ -340,7 +336,7 @@ static furrow_status add_different(fw_table_layout *layout, const fw_table_layou
   furrow_status status = FURROW_OK;
   for (size_t i = 0; i < count && status == FURROW_OK; i++)
     status = add_name(layout, &capacity, names[i].text, strlen(names[i].text), err);
-  fw_free(memory);
+  fw_free(names);
   return status;
 }
 

@@ -6,8 +6,8 @@
 
 #include "base/arena.h"
 #include "kern/text/tokenizer.h"
-#include "rows/table/cells.h"
 #include "rows/table/text_table.h"
+#include "rows/text/cells.h"
 
 /* A column of JSON or VW: of a slot, or known from the head. */
 typedef struct fw_table_name {

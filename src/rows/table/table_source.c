@@ -8,11 +8,11 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/pool.h"
+#include "comm/collectives.h"
 #include "io/stream.h"
 #include "kern/text/tokenizer.h"
-#include "rows/block_reader.h"
-#include "rows/rowbuilder.h"
 #include "rows/table/table_reader.h"
+#include "rows/text/rowbuilder.h"
 
 #define DEFAULT_PIECE ((size_t)512 << 10)
 #define MOST_PIECE ((size_t)UINT32_MAX / 2)
@@ -78,9 +78,8 @@ static furrow_status open_source(fw_table_source *source, furrow_error *err) {
 }
 
 furrow_status fw_table_source_open(fw_table_source **source, const char *uri, furrow_error *err) {
-  void *memory = NULL;
-  FW_TRY(fw_alloc_zero(&memory, 1, sizeof(fw_table_source), err));
-  fw_table_source *s = memory;
+  fw_table_source *s;
+  FW_TRY(FW_ALLOC_ZERO(&s, 1, err));
   furrow_status status = fw_uri_parse(&s->uri, uri, err);
   if (status == FURROW_OK) status = open_source(s, err);
   if (status == FURROW_OK)
@@ -357,4 +356,28 @@ furrow_status fw_table_scan(fw_table_source *source, const fw_table *table, cons
   pthread_mutex_destroy(&scan.lock);
   if (scan.split != source->pipe) fw_split_close(scan.split);
   return status;
+}
+
+/* ---- Ranks ---------------------------------------------------------------------------------------------- */
+
+static void add_stats(furrow_parser_stats *into, const furrow_parser_stats *next) {
+  if (into->bad_rows == 0) into->first_bad = next->first_bad;
+  if (into->ignored == 0) into->first_ignored = next->first_ignored;
+  into->rows += next->rows;
+  into->features += next->features;
+  into->bytes += next->bytes;
+  into->bad_rows += next->bad_rows;
+  into->ignored += next->ignored;
+}
+
+furrow_status fw_rank_stats_join(const furrow_comm *comm, furrow_parser_stats *stats, furrow_error *err) {
+  void *memory = NULL;
+  size_t bytes = 0;
+  if (comm->ranks == 1) return FURROW_OK;
+  FW_TRY(fw_comm_gather_all(comm, stats, sizeof *stats, &memory, &bytes, NULL, err));
+  const furrow_parser_stats *all = memory;
+  *stats = all[0];
+  for (unsigned r = 1; r < comm->ranks; r++) add_stats(stats, &all[r]);
+  fw_free(memory);
+  return FURROW_OK;
 }

@@ -20,9 +20,8 @@
 #include "io/atomic_file.h"
 #include "io/file_system.h"
 #include "io/input.h"
-#include "rows/rank_stats.h"
-#include "rows/schema/time_cell.h"
 #include "rows/table/table_reader.h"
+#include "rows/table/time_cell.h"
 
 enum { MOST_FILES = 64 };
 
@@ -96,9 +95,7 @@ static furrow_status note_event(table_split *s, const fw_table_cursor *cursor, c
     if (user->kind == FW_TABLE_MISSING) return refuse_cell(s, cursor, batch, SLOT_USER, r, "no user", err);
     e.user = XXH3_64bits(user->text, user->length);
   }
-  void *events = s->events;
-  const furrow_status status = fw_grow(&events, &s->capacity, s->count + 1, sizeof e, err);
-  s->events = events;
+  const furrow_status status = FW_GROW(&s->events, &s->capacity, s->count + 1, err);
   if (status == FURROW_OK) s->events[s->count++] = e;
   return status;
 }
@@ -180,9 +177,9 @@ static unsigned rank_of(const table_split *s, const event *e) {
 static furrow_status send_parts(const furrow_comm *comm, fw_buffer *parts, void **received, size_t *total,
                                 furrow_error *err) {
   fw_buffer all = {0};
-  void *memory = NULL;
-  furrow_status status = fw_alloc(&memory, 2 * (size_t)comm->ranks, sizeof(size_t), err);
-  size_t *send = memory, *receive = send + comm->ranks;
+  size_t *send = NULL;
+  furrow_status status = FW_ALLOC(&send, 2 * (size_t)comm->ranks, err);
+  size_t *receive = send + comm->ranks;
   for (unsigned r = 0; r < comm->ranks; r++) {
     if (status == FURROW_OK) status = fw_buffer_status(&parts[r], err);
     if (status == FURROW_OK) send[r] = parts[r].size;
@@ -195,7 +192,7 @@ static furrow_status send_parts(const furrow_comm *comm, fw_buffer *parts, void 
   *total = 0;
   for (unsigned r = 0; r < comm->ranks && status == FURROW_OK; r++) *total += receive[r];
   fw_buffer_clear(&all);
-  fw_free(memory);
+  fw_free(send);
   return status;
 }
 
@@ -233,9 +230,10 @@ static furrow_status find_begins(table_split *s, uint64_t *begins, furrow_error 
 
 static furrow_status choose_last_of_ranks(table_split *s, furrow_error *err) {
   const size_t ranks = s->comm->ranks;
-  void *begins = NULL, *of = NULL;
-  furrow_status status = fw_alloc(&begins, ranks + 1, sizeof(uint64_t), err);
-  if (status == FURROW_OK) status = fw_alloc_zero(&of, ranks, sizeof(fw_buffer), err);
+  uint64_t *begins = NULL;
+  fw_buffer *of = NULL;
+  furrow_status status = FW_ALLOC(&begins, ranks + 1, err);
+  if (status == FURROW_OK) status = FW_ALLOC_ZERO(&of, ranks, err);
   last_records l = {s->comm, begins, of};
   status = fw_comm_all_ok(s->comm, status, err);
   if (status == FURROW_OK) status = find_begins(s, begins, err);
@@ -440,9 +438,8 @@ static furrow_status find_last(table_split *s, furrow_error *err) {
   }
   find_unit(s);
   FW_TRY(scan(s, note_events, err));
-  void *memory = NULL;
-  const furrow_status status = fw_alloc_zero(&memory, s->count, 1, err);
-  s->to = memory; /* before ranks agree: where another one fails, it is to be freed */
+  /* before ranks agree: where another one fails, it is to be freed */
+  const furrow_status status = FW_ALLOC_ZERO(&s->to, s->count, err);
   FW_TRY(fw_comm_all_ok(s->comm, status, err));
   if (s->comm->ranks > 1) return choose_last_of_ranks(s, err);
   choose_last(s->events, s->count, s->params.last, mark_last, s);

@@ -10,8 +10,8 @@
 #include "base/error.h"
 #include "base/number_in.h"
 #include "base/number_out.h"
-#include "rows/rowbuilder.h"
 #include "rows/table/table_reader.h"
+#include "rows/text/rowbuilder.h"
 
 typedef struct vw_record {
   const fw_table *table;

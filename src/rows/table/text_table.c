@@ -6,8 +6,8 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "kern/text/tokenizer.h"
-#include "rows/rowbuilder.h"
 #include "rows/table/table_reader.h"
+#include "rows/text/rowbuilder.h"
 
 #define TEXT_BLOCK ((size_t)64 << 10)
 
@@ -56,12 +56,9 @@ static furrow_status make_names(fw_table *table, furrow_error *err) {
   if (most >= UINT32_MAX / 4) return fw_fail(err, FURROW_E_FORMAT, "the table has too many columns");
   table->nbuckets = 16;
   while (table->nbuckets < 2 * most) table->nbuckets *= 2;
-  void *memory = NULL;
-  FW_TRY(fw_alloc(&memory, table->nbuckets, sizeof(uint32_t), err));
-  table->buckets = memory;
+  FW_TRY(FW_ALLOC(&table->buckets, table->nbuckets, err));
   memset(table->buckets, 0xff, table->nbuckets * sizeof(uint32_t));
-  FW_TRY(fw_alloc(&memory, most, sizeof(fw_table_name), err));
-  table->names = memory;
+  FW_TRY(FW_ALLOC(&table->names, most, err));
   for (size_t i = 0; i < table->layout.columns; i++) add_name(table, table->layout.names[i], SIZE_MAX);
   for (size_t i = 0; i < table->slots; i++) add_name(table, table->slot_names[i], i);
   return FURROW_OK;
@@ -71,14 +68,10 @@ static furrow_status make_names(fw_table *table, furrow_error *err) {
 
 static furrow_status make_slots(fw_table *table, const char *const *names, size_t slots, bool *absent,
                                 furrow_error *err) {
-  void *memory = NULL;
-  FW_TRY(fw_alloc_zero(&memory, slots, sizeof(char *), err));
-  table->slot_names = memory;
+  FW_TRY(FW_ALLOC_ZERO(&table->slot_names, slots, err));
   table->slots = slots;
-  FW_TRY(fw_alloc(&memory, slots, sizeof(size_t), err));
-  table->columns = memory;
-  FW_TRY(fw_alloc(&memory, slots, sizeof(size_t), err));
-  table->same_as = memory;
+  FW_TRY(FW_ALLOC(&table->columns, slots, err));
+  FW_TRY(FW_ALLOC(&table->same_as, slots, err));
   const bool delimited = table->layout.kind == FW_TABLE_DELIMITED;
   for (size_t i = 0; i < slots; i++) {
     const size_t column = fw_table_layout_column(&table->layout, names[i]);
@@ -93,9 +86,8 @@ static furrow_status make_slots(fw_table *table, const char *const *names, size_
 
 furrow_status fw_table_create(fw_table **table, const fw_table_layout *layout, const char *const *names, size_t slots,
                               bool *absent, furrow_error *err) {
-  void *memory = NULL;
-  FW_TRY(fw_alloc_zero(&memory, 1, sizeof(fw_table), err));
-  fw_table *t = memory;
+  fw_table *t;
+  FW_TRY(FW_ALLOC_ZERO(&t, 1, err));
   furrow_status status = fw_table_layout_copy(&t->layout, layout, err);
   t->rules = (fw_cell_rules){.delimiter = layout->delimiter, .quotes = layout->quotes};
   if (status == FURROW_OK) status = make_slots(t, names, slots, absent, err);
@@ -125,32 +117,21 @@ const fw_table_layout *fw_table_get_layout(const fw_table *table) {
 /* ---- Batches -------------------------------------------------------------------------------------------- */
 
 static furrow_status make_scratch(struct fw_table_scratch *scratch, const fw_table *table, furrow_error *err) {
-  void *memory = NULL;
   if (table->layout.kind == FW_TABLE_DELIMITED) {
-    FW_TRY(fw_alloc(&memory, table->layout.columns, sizeof(fw_cell), err));
-    scratch->cells = memory;
+    FW_TRY(FW_ALLOC(&scratch->cells, table->layout.columns, err));
     return FURROW_OK;
   }
-  FW_TRY(fw_alloc_zero(&memory, table->nnames, sizeof(uint64_t), err));
-  scratch->seen = memory;
-  FW_TRY(fw_alloc_zero(&memory, table->nnames + 1, sizeof(uint32_t), err));
-  scratch->next = memory;
-  return FURROW_OK;
+  FW_TRY(FW_ALLOC_ZERO(&scratch->seen, table->nnames, err));
+  return FW_ALLOC_ZERO(&scratch->next, table->nnames + 1, err);
 }
 
 furrow_status fw_table_batch_init(fw_table_batch *batch, const fw_table *table, furrow_error *err) {
   fw_table_batch b = {0};
   size_t cells = 0;
   if (!fw_size_mul(table->slots, FW_TABLE_RECORDS, &cells)) return fw_fail_memory(err, SIZE_MAX);
-  void *memory = NULL;
-  furrow_status status = fw_alloc(&memory, cells, sizeof(fw_table_cell), err);
-  b.cells = memory;
-  memory = NULL;
-  if (status == FURROW_OK) status = fw_alloc(&memory, FW_TABLE_RECORDS, sizeof(uint64_t), err);
-  b.begins = memory;
-  memory = NULL;
-  if (status == FURROW_OK) status = fw_alloc_zero(&memory, 1, sizeof(struct fw_table_scratch), err);
-  b.scratch = memory;
+  furrow_status status = FW_ALLOC(&b.cells, cells, err);
+  if (status == FURROW_OK) status = FW_ALLOC(&b.begins, FW_TABLE_RECORDS, err);
+  if (status == FURROW_OK) status = FW_ALLOC_ZERO(&b.scratch, 1, err);
   if (status == FURROW_OK) status = make_scratch(b.scratch, table, err);
   if (status == FURROW_OK)
     *batch = b;
@@ -177,13 +158,13 @@ void fw_table_batch_clear(fw_table_batch *batch) {
 furrow_status fw_table_reserve(struct fw_table_scratch *scratch, size_t size, furrow_error *err) {
   if ((size_t)(scratch->text_end - scratch->text) >= size) return FURROW_OK;
   const size_t block = size > TEXT_BLOCK ? size : TEXT_BLOCK;
-  void *memory = NULL;
+  char *memory;
   size_t bytes;
   if (!fw_size_add(block, 2 * FW_KERN_PAD, &bytes)) return fw_fail_memory(err, size);
-  FW_TRY(fw_arena_take(&scratch->arena, &memory, bytes, 1, err));
+  FW_TRY(FW_ARENA_TAKE(&scratch->arena, &memory, bytes, err));
   memset(memory, 0, FW_KERN_PAD);
-  memset((char *)memory + FW_KERN_PAD + block, 0, FW_KERN_PAD);
-  scratch->text = (char *)memory + FW_KERN_PAD;
+  memset(memory + FW_KERN_PAD + block, 0, FW_KERN_PAD);
+  scratch->text = memory + FW_KERN_PAD;
   scratch->text_end = scratch->text + block;
   return FURROW_OK;
 }

@@ -9,8 +9,9 @@
 #define FW_ROWS_TABLE_TEXT_TABLE_H
 
 #include "base/buffer.h"
+#include "furrow/comm.h"
 #include "io/uri.h"
-#include "rows/chunk.h"
+#include "rows/text/chunk.h"
 
 /* ---- Layout --------------------------------------------------------------------------------------------- */
 
@@ -156,5 +157,10 @@ uint32_t fw_table_scan_threads(const fw_table_scan_params *params);
 furrow_status fw_table_scan(fw_table_source *source, const fw_table *table, const fw_table_scan_params *params,
                             void *const *users, fw_table_take *take, furrow_parser_stats *stats,
                             furrow_error *err) FURROW_MUST_USE;
+
+/* Makes what this rank read what all ranks read; all of them call it. The first bad row is that of the first rank that
+ * has one. */
+furrow_status fw_rank_stats_join(const furrow_comm *comm, furrow_parser_stats *stats,
+                                 furrow_error *err) FURROW_MUST_USE;
 
 #endif

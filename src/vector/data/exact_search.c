@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "base/params.h"
 #include "base/pool.h"
-#include "kern/math/products.h"
+#include "kern/products/products.h"
 #include "vector/data/vectors_in.h"
 #include "vector/index/parallel.h"
 #include "vector/search/searcher.h"

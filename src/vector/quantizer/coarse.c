@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "kern/products/sketch.h"
 #include "kern/scan/scan.h"
-#include "kern/scan/sketch.h"
 #include "vector/quantizer/pq.h"
 #include "vector/search/graph_search.h"
 #include "vector/search/searcher.h"

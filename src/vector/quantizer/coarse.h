@@ -2,7 +2,7 @@
 #ifndef FW_VECTOR_QUANTIZER_COARSE_H
 #define FW_VECTOR_QUANTIZER_COARSE_H
 
-#include "kern/math/products.h"
+#include "kern/products/products.h"
 #include "vector/index/index.h"
 
 typedef struct fw_scratch fw_scratch; /* search/searcher.h */

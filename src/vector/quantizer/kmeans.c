@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "kern/math/projection.h"
+#include "kern/products/projection.h"
 #include "vector/index/parallel.h"
 #include "vector/quantizer/assign.h"
 #include "vector/quantizer/training_vectors.h"

@@ -13,7 +13,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "kern/math/products.h"
+#include "kern/products/products.h"
 #include "vector/index/parallel.h"
 #include "vector/quantizer/pq.h"
 #include "vector/quantizer/svd.h"

@@ -3,7 +3,7 @@
 #ifndef FW_VECTOR_QUANTIZER_PQ_H
 #define FW_VECTOR_QUANTIZER_PQ_H
 
-#include "kern/math/products.h"
+#include "kern/products/products.h"
 #include "vector/index/index.h"
 #include "vector/quantizer/kmeans.h"
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "kern/math/products.h"
+#include "kern/products/products.h"
 
 #define MOST_SWEEPS 40
 #define ORTHOGONAL 1e-12 /* cosine below which two columns are */

@@ -15,7 +15,7 @@
 
 #include "base/arena.h"
 #include "base/pool.h"
-#include "kern/math/products.h"
+#include "kern/products/products.h"
 #include "kern/scan/scan.h"
 #include "vector/index/index.h"
 #include "vector/quantizer/coarse.h"

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "rows/format.h"
+#include "rows/registry.h"
 
 /* One way of reading. */
 typedef struct rows_setup {

@@ -170,7 +170,7 @@ static void attend_of_scene(void *context) {
 }
 
 static void run_scene(scene *s, const scene_kind *kind, unsigned sleepers) {
-  const fw_stages stages = {next_of_scene, task_of_scene, aside_of_scene, attend_of_scene, NULL};
+  const fw_stages stages = {next_of_scene, task_of_scene, aside_of_scene, attend_of_scene};
   fw_spin_pool *pool = NULL;
   furrow_error err;
   s->kind = kind;

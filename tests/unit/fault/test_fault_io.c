@@ -14,9 +14,9 @@
 #include "io/fileset.h"
 #include "io/input.h"
 #include "io/stream.h"
-#include "kern/math/products.h"
-#include "kern/math/projection.h"
-#include "kern/scan/sketch.h"
+#include "kern/products/products.h"
+#include "kern/products/projection.h"
+#include "kern/products/sketch.h"
 #include "support/cmocka_all.h"
 #include "support/own_dir.h"
 

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "kern/math/projection.h"
-#include "kern/scan/sketch.h"
+#include "kern/products/projection.h"
+#include "kern/products/sketch.h"
 #include "support/cmocka_all.h"
 
 typedef struct problem {

@@ -2,7 +2,6 @@
  * stripes. */
 #include "furrow/model.h"
 #include "model/read/load.h"
-#include "model/read/memory_slices.h"
 #include "model/read/source.h"
 #include "support/matrix_sample.h"
 #include "support/model_params.h"

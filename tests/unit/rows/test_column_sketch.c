@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "rows/schema/class_names.h"
 #include "rows/schema/column_names.h"
 #include "rows/schema/column_sketch.h"
 #include "support/cmocka_all.h"

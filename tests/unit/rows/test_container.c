@@ -1,5 +1,5 @@
 /* tests/unit/rows/test_container.c: a growing block of rows. */
-#include "rows/container.h"
+#include "rows/block/container.h"
 
 #include "support/failing_alloc.h"
 #include "support/sample_block.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "rows/encode/dictionary_image.h"
+#include "rows/encode/dictionary.h"
 #include "rows/encode/history.h"
 #include "support/cmocka_all.h"
 

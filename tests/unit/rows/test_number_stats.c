@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "rows/encode/number_stats.h"
+#include "rows/encode/learn_fields.h"
 #include "support/cmocka_all.h"
 
 enum { NUMBERS = 50000, PIECE = 700, BINS = 16 };

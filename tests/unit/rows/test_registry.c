@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "rows/format.h"
+#include "rows/registry.h"
 #include "support/cmocka_all.h"
 #include "support/own_dir.h"
 #include "support/test_env.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "rows/format.h"
+#include "rows/text/format.h"
 #include "support/cmocka_all.h"
 
 typedef struct example {

@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "io/string_table.h"
-#include "rows/encode/text_counter.h"
+#include "rows/encode/learn_fields.h"
 #include "support/cmocka_all.h"
 
 static void add(fw_text_counter *counter, const char *text, size_t length, uint64_t n) {

@@ -4,7 +4,7 @@
 #include <time.h>
 
 #include "base/rng.h"
-#include "rows/schema/time_cell.h"
+#include "rows/table/time_cell.h"
 #include "support/cmocka_all.h"
 
 static const struct {

@@ -1,0 +1,26 @@
+/* rows/text/writer_text.h: rows as text. */
+#ifndef FW_ROWS_TEXT_WRITER_TEXT_H
+#define FW_ROWS_TEXT_WRITER_TEXT_H
+
+#include "furrow/rows.h"
+#include "io/atomic_file.h"
+
+typedef struct fw_text_writer fw_text_writer;
+
+/* Whether there is a text format of that name to write, and what they are called, for messages. */
+bool fw_text_writer_knows(const char *format);
+extern const char fw_text_writer_names[];
+
+/* Whether the parameters, whose format must be known, fit together. */
+furrow_status fw_text_writer_check(const furrow_rows_writer_params *params, furrow_error *err) FURROW_MUST_USE;
+/* Takes the file over, and closes it when it fails. */
+furrow_status fw_text_writer_open(fw_text_writer **writer, fw_atomic_file *file,
+                                  const furrow_rows_writer_params *params, furrow_error *err) FURROW_MUST_USE;
+/* Nothing of a block is written unless all of it can be. */
+furrow_status fw_text_writer_push(fw_text_writer *writer, const furrow_rowblock *block,
+                                  furrow_error *err) FURROW_MUST_USE;
+furrow_status fw_text_writer_commit(fw_text_writer *writer, furrow_error *err) FURROW_MUST_USE;
+/* Takes NULL. */
+void fw_text_writer_close(fw_text_writer *writer);
+
+#endif
