@@ -381,7 +381,7 @@ furrow_status fw_json_activation(furrow_json *json, fw_activation_spec *spec, fu
 furrow_status fw_json_loss(furrow_json *json, fw_loss_spec *spec, furrow_error *err) FURROW_MUST_USE;
 /* A string without blanks around it, as Angel takes them. */
 furrow_status fw_json_trimmed(furrow_json *json, furrow_json_text *text, furrow_error *err) FURROW_MUST_USE;
-/* E_FORMAT: the member that has just begun is none of Angel's, or Furrow's, keys. */
+/* E_FORMAT: `whose` keys (Angel's or Furrow's) do not include the member that has just begun. */
 furrow_status fw_json_refuse(furrow_json *json, furrow_json_text member, const char *whose, const char *const *known,
                              size_t count, furrow_error *err) FURROW_MUST_USE;
 

@@ -37,10 +37,6 @@ fw_value_kind fw_key_kind(fw_key key) {
 
 /* ---- Finding ---- */
 
-static bool is_key(const furrow_learn_key *facts, const char *name) {
-  return strcmp(facts->name, name) == 0 || (facts->angel_key && strcmp(facts->angel_key, name) == 0);
-}
-
 /* Other names: of Angel's trees, of older versions of Angel, of the settings in its documents. */
 static const struct alias {
   const char *name;
@@ -57,8 +53,11 @@ static const struct alias {
                {"ml.mlr.reg.l2", FW_KEY_L2}};
 
 fw_key fw_key_find(const char *name) {
-  for (size_t i = 0; i < FW_KEYS; i++)
-    if (is_key(&rules[i].facts, name)) return (fw_key)i;
+  for (size_t i = 0; i < FW_KEYS; i++) {
+    const furrow_learn_key *facts = &rules[i].facts;
+    if (strcmp(facts->name, name) == 0) return (fw_key)i;
+    if (facts->angel_key && strcmp(facts->angel_key, name) == 0) return (fw_key)i;
+  }
   for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++)
     if (strcmp(aliases[i].name, name) == 0) return aliases[i].key;
   return FW_KEYS;
@@ -291,16 +290,12 @@ static furrow_status parse_format(const char *text, size_t size, furrow_error *e
   return FURROW_E_ARGUMENT;
 }
 
-static furrow_status parse_text(const char *text, size_t size, furrow_error *err) {
-  return memchr(text, 0, size) ? fw_fail(err, FURROW_E_ARGUMENT, "has a byte 0 in it") : FURROW_OK;
-}
-
 furrow_status fw_key_parse(fw_key key, const char *text, size_t size, fw_value *value, furrow_error *err) {
   const key_rule *rule = &rules[key];
   const char *words = rule->facts.value;
   *value = (fw_value){0};
   switch (rule->kind) {
-  case FW_VALUE_TEXT: return parse_text(text, size, err);
+  case FW_VALUE_TEXT: return memchr(text, 0, size) ? fw_fail(err, FURROW_E_ARGUMENT, "has a byte 0 in it") : FURROW_OK;
   case FW_VALUE_INT: return parse_integer(rule, text, size, value, err);
   case FW_VALUE_REAL: return parse_real(rule, text, size, value, err);
   case FW_VALUE_YES_NO: return parse_yes_no(text, size, value, err);

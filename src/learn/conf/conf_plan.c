@@ -303,7 +303,7 @@ static furrow_status take_labels(plan_memory *memory, const furrow_learn_conf *c
   fw_element *labels = NULL;
   FW_TRY(fw_conf_take_list(conf, FW_KEY_LABELS, &memory->arena, &labels, &data->label_count, err));
   for (size_t i = 0; i < data->label_count; i++) labels[i].real = fw_label_number(labels[i].real);
-  data->labels = &labels->real;
+  data->labels = (const double *)labels;
   return FURROW_OK;
 }
 
@@ -365,8 +365,8 @@ static furrow_status take_categories(plan_memory *memory, const furrow_learn_con
   forest->all_categories = strcmp(forest->category_text, "all") == 0;
   if (forest->all_categories || strcmp(forest->category_text, "none") == 0) return FURROW_OK;
   FW_TRY(fw_conf_take_list(conf, FW_KEY_CATEGORIES, &memory->arena, &features, &forest->category_count, err));
-  fw_sort_u64(&features->whole, forest->category_count);
-  forest->categories = &features->whole;
+  fw_sort_u64((uint64_t *)features, forest->category_count);
+  forest->categories = (const uint64_t *)features;
   return FURROW_OK;
 }
 
@@ -474,7 +474,7 @@ static furrow_status take_side(plan_memory *memory, const furrow_learn_conf *con
                                size_t *count, furrow_error *err) {
   fw_element *elements = NULL;
   FW_TRY(fw_conf_take_list(conf, key, &memory->arena, &elements, count, err));
-  if (elements) *fields = &elements->whole;
+  if (elements) *fields = (const uint64_t *)elements;
   return FURROW_OK;
 }
 

@@ -73,20 +73,10 @@ static furrow_status add_of_width(resolver *r, const fw_layer_spec *spec, fw_lay
   return add_layer(r, spec, layer);
 }
 
-static furrow_status take_inputs(const resolver *r, const fw_layer_spec *spec, const size_t **inputs) {
+static furrow_status take_numbers(const resolver *r, size_t count, size_t **numbers) {
   void *memory = NULL;
-  FW_TRY(fw_arena_take(r->arena, &memory, spec->input_count, sizeof **inputs, r->err));
-  size_t *list = memory;
-  for (size_t k = 0; k < spec->input_count; k++) list[k] = r->built[find_layer(r->spec, spec->inputs[k])];
-  *inputs = list;
-  return FURROW_OK;
-}
-
-static furrow_status take_input(const resolver *r, size_t input, const size_t **inputs) {
-  void *memory = NULL;
-  FW_TRY(fw_arena_take(r->arena, &memory, 1, sizeof **inputs, r->err));
-  *(size_t *)memory = input;
-  *inputs = memory;
+  FW_TRY(fw_arena_take(r->arena, &memory, count, sizeof **numbers, r->err));
+  *numbers = memory;
   return FURROW_OK;
 }
 
@@ -241,6 +231,7 @@ static furrow_status name_of_stack(const resolver *r, const fw_layer_spec *spec,
 }
 
 static furrow_status build_fc(resolver *r, const fw_layer_spec *spec, fw_layer *layer) {
+  size_t *previous = NULL;
   layer->optimizer = resolve_optimizer(r, spec);
   layer->stack_name = spec->name;
   layer->stack_size = spec->fc_count;
@@ -252,7 +243,11 @@ static furrow_status build_fc(resolver *r, const fw_layer_spec *spec, fw_layer *
     if ((uint64_t)layer->in_width * layer->width > FW_DENSE_MAX)
       return FAIL(r, "%s/outputdims/%zu makes %zu x %zu weights; there may be %d", spec->path, k, layer->in_width,
                   layer->width, FW_DENSE_MAX);
-    if (k > 0) FW_TRY(take_input(r, r->graph->count - 1, &layer->inputs));
+    if (k > 0) {
+      FW_TRY(take_numbers(r, 1, &previous));
+      *previous = r->graph->count - 1;
+      layer->inputs = previous;
+    }
     FW_TRY(name_of_stack(r, spec, k, &layer->name));
     FW_TRY(set_activation(r, spec, spec->fc_activations ? &spec->fc_activations[k] : NULL, layer));
     FW_TRY(add_layer(r, spec, layer));
@@ -343,8 +338,11 @@ static furrow_status build_loss(resolver *r, const fw_layer_spec *spec, fw_layer
 }
 
 static furrow_status build(resolver *r, const fw_layer_spec *spec) {
-  fw_layer layer = {.name = spec->name, .type = spec->type, .input_count = spec->input_count, .stack_size = 1};
-  FW_TRY(take_inputs(r, spec, &layer.inputs));
+  size_t *inputs = NULL;
+  FW_TRY(take_numbers(r, spec->input_count, &inputs));
+  for (size_t k = 0; k < spec->input_count; k++) inputs[k] = r->built[find_layer(r->spec, spec->inputs[k])];
+  fw_layer layer = {
+      .name = spec->name, .type = spec->type, .input_count = spec->input_count, .inputs = inputs, .stack_size = 1};
   switch (fw_layer_type_family(spec->type)) {
   case FW_FAMILY_INPUT: return build_input(r, spec, &layer);
   case FW_FAMILY_EMBEDDING: return build_embedding(r, spec, &layer);
@@ -408,15 +406,14 @@ static furrow_status check_all_used(const resolver *r) {
 }
 
 static furrow_status start(resolver *r) {
-  void *layers = NULL, *built = NULL;
+  void *layers = NULL;
   size_t most = 0;
   for (size_t i = 0; i < r->spec->count; i++) most += r->spec->layers[i].fc_count ? r->spec->layers[i].fc_count : 1;
   if (most > FW_LAYERS_MAX) most = FW_LAYERS_MAX;
   FW_TRY(fw_arena_take(r->arena, &layers, most, sizeof *r->graph->layers, r->err));
-  FW_TRY(fw_arena_take(r->arena, &built, r->spec->count, sizeof *r->built, r->err));
+  FW_TRY(take_numbers(r, r->spec->count, &r->built));
   r->graph->layers = layers;
   r->graph->count = 0;
-  r->built = built;
   for (size_t i = 0; i < r->spec->count; i++) r->built[i] = NOT_YET;
   return FURROW_OK;
 }

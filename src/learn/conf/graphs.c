@@ -38,7 +38,15 @@ static void *take(builder *b, size_t count, size_t size) {
   return b->status == FURROW_OK ? memory : NULL;
 }
 
-/* Inputs are names of layers, NULL behind the last. */
+/* The layer of a type in the JSON file; NULL: there is none. */
+static const fw_layer_spec *from_json(const builder *b, fw_layer_type type) {
+  const fw_graph_spec *json = b->conf->json.graph;
+  for (size_t i = 0; json && i < json->count; i++)
+    if (json->layers[i].type == type) return &json->layers[i];
+  return NULL;
+}
+
+/* Inputs are names of layers, NULL behind the last. The optimizer is the one that the JSON file names for the type. */
 static fw_layer_spec *add(builder *b, fw_layer_type type, const char *name, const char *first, const char *second,
                           const char *third) {
   const char *const inputs[] = {first, second, third};
@@ -51,17 +59,11 @@ static fw_layer_spec *add(builder *b, fw_layer_type type, const char *name, cons
   if (!kept) return NULL;
   memcpy(kept, inputs, sizeof inputs);
   fw_layer_spec *layer = &b->graph->layers[b->graph->count++];
+  const fw_layer_spec *json = from_json(b, type);
   *layer = (fw_layer_spec){.name = name, .path = name, .type = type, .inputs = kept};
+  if (json) layer->optimizer = json->optimizer;
   while (layer->input_count < 3 && inputs[layer->input_count]) layer->input_count++;
   return layer;
-}
-
-/* The layer of a type in the JSON file; NULL: there is none. */
-static const fw_layer_spec *from_json(const builder *b, fw_layer_type type) {
-  const fw_graph_spec *json = b->conf->json.graph;
-  for (size_t i = 0; json && i < json->count; i++)
-    if (json->layers[i].type == type) return &json->layers[i];
-  return NULL;
 }
 
 static uint64_t bit_of(fw_key key) {
@@ -89,19 +91,12 @@ furrow_status fw_graph_keys_unused(const furrow_learn_conf *conf, uint64_t used,
   return FURROW_OK;
 }
 
-/* The optimizer that the JSON file names for layers of the type. */
-static void add_optimizer(const builder *b, fw_layer_spec *layer) {
-  const fw_layer_spec *json = from_json(b, layer->type);
-  if (json) layer->optimizer = json->optimizer;
-}
-
 static void add_input(builder *b, const char *name, int64_t width, fw_activation activation) {
   fw_layer_spec *layer = add(b, FW_LAYER_INPUT, name, NULL, NULL, NULL);
   if (!layer) return;
   layer->has_width = true;
   layer->width = width;
   layer->activation = (fw_activation_spec){true, activation, 0};
-  add_optimizer(b, layer);
 }
 
 static void add_loss(builder *b, const char *name, const char *input, fw_loss_type loss, double delta) {
@@ -118,7 +113,6 @@ static void add_embedding(builder *b) {
   layer->factors = json && !by_key ? json->factors : integer(b, FW_KEY_RANK);
   layer->has_width = true;
   layer->width = fields < 1 && json && !by_key ? json->width : fields * layer->factors;
-  add_optimizer(b, layer);
 }
 
 /* ---- Stacks of fc layers ---- */
@@ -183,7 +177,6 @@ static const char *add_fc(builder *b, const char *input, int64_t outputs) {
     layer->fc_widths = json->fc_widths;
     layer->fc_activations = json->fc_activations;
   }
-  add_optimizer(b, layer);
   return name;
 }
 
@@ -257,7 +250,6 @@ static void build_ffm(builder *b) {
   embedding->factors = fields * rank;
   embedding->has_width = true;
   embedding->width = fields * embedding->factors;
-  add_optimizer(b, embedding);
   add(b, FW_LAYER_FIELD_AWARE, "fieldAwareCross", "embedding", NULL, NULL);
   finish_sum(b, "fieldAwareCross", NULL);
 }

@@ -206,7 +206,6 @@ static void put_output(fw_buffer *out, const fw_layer *layer) {
 
 static void put_matrices(fw_buffer *out, const fw_description *about, const fw_layer *layer,
                          const fw_layer_size *size) {
-  if (size->weights == 0) return;
   fw_buffer_format(out, "%s_%s ", layer->name, layer->type == FW_LAYER_EMBEDDING ? "embedding" : "weight");
   fw_buffer_count(out, size->rows);
   fw_buffer_text(out, " x ");
@@ -217,7 +216,8 @@ static void put_matrices(fw_buffer *out, const fw_description *about, const fw_l
 static void put_cell(fw_buffer *out, const fw_description *about, size_t i, int column) {
   const fw_layer *layer = &about->plan->graph.layers[i];
   const fw_layer_size *size = &about->sizes[i];
-  const bool keeps = size->weights != 0;
+  const bool known = size->weights != FW_COUNT_UNKNOWN;
+  if (column >= OPTIMIZER && size->weights == 0) return; /* it keeps nothing */
   switch (column) {
   case LAYER: fw_buffer_text(out, layer->name); break;
   case TYPE: fw_buffer_text(out, fw_layer_type_name(layer->type)); break;
@@ -228,17 +228,10 @@ static void put_cell(fw_buffer *out, const fw_description *about, size_t i, int 
     if (layer->type == FW_LAYER_LOSS) fw_buffer_text(out, fw_loss_name(layer->loss));
     if (layer->type == FW_LAYER_LOSS && layer->loss == FW_LOSS_HUBER) fw_buffer_format(out, " %g", layer->delta);
     break;
-  case OPTIMIZER:
-    if (keeps) fw_buffer_optimizer(out, &layer->optimizer);
-    break;
+  case OPTIMIZER: fw_buffer_optimizer(out, &layer->optimizer); break;
   case MATRICES: put_matrices(out, about, layer, size); break;
-  case PARAMETERS:
-    if (keeps)
-      fw_buffer_count(out, size->weights == FW_COUNT_UNKNOWN ? FW_COUNT_UNKNOWN : size->weights + size->biases);
-    break;
-  default:
-    if (keeps) put_bytes(out, size->bytes);
-    break;
+  case PARAMETERS: fw_buffer_count(out, known ? size->weights + size->biases : FW_COUNT_UNKNOWN); break;
+  default: put_bytes(out, size->bytes); break;
   }
 }
 
