@@ -7,6 +7,7 @@
 #define FW_LEARN_FOREST_FOREST_H
 
 #include "base/buffer.h"
+#include "learn/conf/conf.h"
 #include "learn/net/snapshot.h"
 
 #define FW_FOREST_LEVELS 20          /* most levels of nodes */
