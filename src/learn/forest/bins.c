@@ -38,7 +38,7 @@ double fw_cut_between(float a, float b) {
   return (low + high) / 2;
 }
 
-size_t fw_counts_to_places(size_t *at, size_t blocks, size_t keys, size_t spare, size_t *end) {
+size_t fw_counts_to_offsets(size_t *at, size_t blocks, size_t keys, size_t spare, size_t *end) {
   size_t next = 0;
   for (size_t key = 0; key < keys; key++) {
     next += spare;
@@ -332,7 +332,7 @@ static furrow_status transpose_lists(fw_binned *b, fw_spin_pool *pool, furrow_er
     for (size_t f = cuts->dense, bin = 0; f < cuts->count; f++)
       for (uint32_t i = 0; i < cuts->feature[f].bins; i++) t.owner[bin++] = (uint32_t)(f - cuts->dense);
     fw_spin_pool_run(pool, t.blocks, count_block, &t);
-    fw_counts_to_places(t.at, t.blocks, t.sparse, 0, b->column_end);
+    fw_counts_to_offsets(t.at, t.blocks, t.sparse, 0, b->column_end);
     fw_spin_pool_run(pool, t.blocks, fill_block, &t);
   }
   fw_free(t.owner);

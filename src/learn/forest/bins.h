@@ -71,10 +71,10 @@ static inline uint32_t fw_cuts_bin(const float *edge, float x) {
 /* Between two values that follow each other, a < b: a <= it < b. Infinities count as a little beyond all floats. */
 double fw_cut_between(float a, float b);
 
-/* For a sort by counting in blocks: at[block * keys + key] elements of a key become the place of the first of them.
- * Keys come in order, blocks of a key in order; `spare` places are left free before each key. end[key]: where its
- * elements end. Returns the end of all. */
-size_t fw_counts_to_places(size_t *at, size_t blocks, size_t keys, size_t spare, size_t *end);
+/* For a counting sort in blocks: the count of a key in a block, at[block * keys + key], becomes the offset of its first
+ * element. Keys come in order, blocks of a key in order; `spare` elements are left free before each key. end[key]:
+ * where its elements end. Returns the end of all. */
+size_t fw_counts_to_offsets(size_t *at, size_t blocks, size_t keys, size_t spare, size_t *end);
 
 /* ---- Rows ---- */
 

@@ -384,14 +384,6 @@ static furrow_status weigh_labels(fw_booster *b, furrow_error *err) {
   return FURROW_OK;
 }
 
-static furrow_status apply_forest(fw_booster *b, row_set *set, size_t tree, furrow_error *err) {
-  const size_t rows = set->binned.rows;
-  if (rows == 0) return FURROW_OK;
-  fw_node_rows_take_all(&set->rows);
-  return fw_node_rows_apply_tree(&set->rows, 0, rows, b->forest, tree, b->plan->train.lr,
-                                 set->score + tree % b->classes * rows, err);
-}
-
 static furrow_status check_forest(const fw_booster *b, const fw_forest *forest, furrow_error *err) {
   if (!b->cuts || b->forest) return fw_fail(err, FURROW_E_STATE, "rounds begin once, after the rows are taken");
   if (b->train.binned.rows != b->looked)
@@ -520,6 +512,7 @@ static furrow_status fill_gradients(fw_booster *b, uint64_t round, size_t class_
 static furrow_status grow_tree(fw_booster *b, uint64_t round, size_t class_number, furrow_error *err) {
   const size_t rows = b->train.binned.rows, tree = (size_t)round * b->classes + class_number;
   const double rate = b->plan->train.lr;
+  row_set *valid = &b->valid;
   size_t row_count = 0;
   FW_TRY(fill_gradients(b, round, class_number, err));
   FW_TRY(choose_rows(b, round, &row_count, err));
@@ -538,7 +531,11 @@ static furrow_status grow_tree(fw_booster *b, uint64_t round, size_t class_numbe
   furrow_status status = fw_grower_tree(b->grower, &growth, err);
   if (status == FURROW_OK)
     status = fw_node_rows_apply_tree(&b->train.rows, row_count, rows, b->forest, tree, rate, score, err);
-  if (status == FURROW_OK) status = apply_forest(b, &b->valid, tree, err);
+  if (status == FURROW_OK && valid->binned.rows > 0) {
+    fw_node_rows_take_all(&valid->rows);
+    status = fw_node_rows_apply_tree(&valid->rows, 0, valid->binned.rows, b->forest, tree, rate,
+                                     valid->score + class_number * valid->binned.rows, err);
+  }
   return fw_comm_share_status(b->comm, status, err);
 }
 

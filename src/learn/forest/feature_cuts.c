@@ -164,7 +164,7 @@ static furrow_status sort_sample(chooser *c, fw_spin_pool *pool, furrow_error *e
   FW_TRY(fw_alloc_zero((void **)&sort.at, features, sort.blocks * sizeof *sort.at, err));
   fw_spin_pool_run(pool, sort.blocks, count_block, &sort);
   c->first[0] = 0; /* the least and the most of a feature come before its values */
-  const size_t values = fw_counts_to_places(sort.at, sort.blocks, features, 2, c->first + 1);
+  const size_t values = fw_counts_to_offsets(sort.at, sort.blocks, features, 2, c->first + 1);
   const furrow_status status = move_values(&sort, values, pool, err);
   fw_free(sort.at);
   return status;

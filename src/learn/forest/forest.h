@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/buffer.h"
+#include "learn/conf/conf.h"
 #include "learn/parameters/snapshot.h"
 
 #define FW_FOREST_LEVELS 20          /* most levels of nodes */

@@ -73,11 +73,9 @@ typedef struct writing {
   size_t cols;
   furrow_element_type type;
   int32_t *tree_ids;
-  char *values; /* of a panel: at least a row, at least a column */
+  void *values; /* of a panel: at least a row, at least a column */
   furrow_matrix_writer *writer;
 } writing;
-
-/* ---- Shape and type of a matrix ---- */
 
 /* Partitions hold all trees and as many columns as there are for each server, as Angel's. */
 static furrow_status plan_matrix(furrow_matrix_meta **meta, const writing *w, const fw_save_params *params,
@@ -102,23 +100,15 @@ static furrow_status plan_matrix(furrow_matrix_meta **meta, const writing *w, co
   return furrow_matrix_plan(meta, &spec, err);
 }
 
-/* ---- Elements ---- */
-
-/* Columns first … first+count-1 of a tree, to every `step`-th place of `to`. */
-static void copy_columns(const writing *w, size_t tree, size_t first, size_t count, size_t step, void *to) {
-  for (size_t i = 0; i < count; i++) {
-    const double number = number_at(w->forest, w->about, tree, first + i);
-    if (w->type == FURROW_ELEMENT_I32)
-      ((int32_t *)to)[i * step] = (int32_t)number;
-    else
-      ((double *)to)[i * step] = number;
-  }
-}
-
 /* `count` columns of trees first … first+trees-1; numbers of a column stand side by side. */
 static furrow_status put_panel(writing *w, size_t first, size_t trees, size_t col, size_t count, furrow_error *err) {
-  const size_t size = furrow_element_size(w->type);
-  for (size_t t = 0; t < trees; t++) copy_columns(w, first + t, col, count, trees, w->values + t * size);
+  for (size_t i = 0; i < count * trees; i++) {
+    const double number = number_at(w->forest, w->about, first + i % trees, col + i / trees);
+    if (w->type == FURROW_ELEMENT_I32)
+      ((int32_t *)w->values)[i] = (int32_t)number;
+    else
+      ((double *)w->values)[i] = number;
+  }
   const furrow_panel panel = {.rows = trees,
                               .row_ids = w->tree_ids + first,
                               .cols = count,
@@ -141,7 +131,7 @@ static furrow_status put_part(writing *w, const furrow_partition_meta *part, boo
 
 static furrow_status reserve_panel(writing *w, furrow_error *err) {
   const size_t trees = w->forest->trees, numbers = trees > PANEL_NUMBERS ? trees : PANEL_NUMBERS;
-  FW_TRY(fw_alloc((void **)&w->values, numbers, furrow_element_size(w->type), err));
+  FW_TRY(fw_alloc(&w->values, numbers, furrow_element_size(w->type), err));
   FW_TRY(fw_alloc((void **)&w->tree_ids, trees, sizeof *w->tree_ids, err));
   for (size_t t = 0; t < trees; t++) w->tree_ids[t] = (int32_t)t;
   return FURROW_OK;

@@ -89,44 +89,33 @@ static void size_messages(const parcel *p) {
   }
 }
 
-static furrow_status send_parcel(parcel *p, furrow_error *err) {
-  fw_grow_ranks *r = p->ranks;
-  size_messages(p);
-  fw_spin_pool_run(r->pool, r->comm->ranks, pack, p);
-  FW_TRY(r->comm->exchange(r->comm, r->send, r->sent, r->receive, r->received, err));
-  fw_spin_pool_run(r->pool, p->count, unpack, p);
-  return FURROW_OK;
-}
-
-/* How many histograms are sent at once. */
-static size_t parcel_size(const fw_grow_ranks *r, size_t count) {
-  size_t words = 1;
-  for (unsigned rank = 0; rank < r->comm->ranks; rank++) words += r->words[rank];
-  const size_t most = MESSAGE_BYTES / sizeof(uint64_t) / words + 1;
-  return most < count ? most : count;
-}
-
-static furrow_status reserve_parcel(fw_grow_ranks *r, size_t count, furrow_error *err) {
-  const parcel p = {.ranks = r, .count = count};
+/* Memory for the messages of `step` histograms, and for the best splits of all `count`. */
+static furrow_status reserve_messages(fw_grow_ranks *r, size_t step, size_t count, furrow_error *err) {
+  const parcel p = {.ranks = r, .count = step};
+  const size_t received = step * r->words[r->comm->rank] * (r->comm->ranks - 1);
   size_messages(&p);
   FW_TRY(fw_grow((void **)&r->send, &r->send_capacity, sent_before(&p, r->comm->ranks) + 1, sizeof *r->send, err));
-  const size_t received = count * r->words[r->comm->rank] * (r->comm->ranks - 1);
-  return fw_grow((void **)&r->receive, &r->receive_capacity, received + 1, sizeof *r->receive, err);
+  FW_TRY(fw_grow((void **)&r->receive, &r->receive_capacity, received + 1, sizeof *r->receive, err));
+  return fw_grow((void **)&r->best, &r->best_capacity, 2 * count * (r->comm->ranks + 1), sizeof *r->best, err);
 }
 
+/* Some histograms at a time. */
 furrow_status fw_grow_ranks_add(fw_grow_ranks *r, furrow_status status, fw_histogram *const *histogram, size_t count,
                                 furrow_error *err) {
   if (r->comm->ranks == 1) return status;
-  const size_t step = parcel_size(r, count);
-  if (status == FURROW_OK) status = reserve_parcel(r, step, err);
-  if (status == FURROW_OK)
-    status = fw_grow((void **)&r->best, &r->best_capacity, 2 * count * (r->comm->ranks + 1), sizeof *r->best, err);
-  status = fw_comm_share_status(r->comm, status, err);
-  for (size_t at = 0; status == FURROW_OK && at < count; at += step) {
+  size_t words = 1;
+  for (unsigned rank = 0; rank < r->comm->ranks; rank++) words += r->words[rank];
+  const size_t most = MESSAGE_BYTES / sizeof(uint64_t) / words + 1, step = most < count ? most : count;
+  if (status == FURROW_OK) status = reserve_messages(r, step, count, err);
+  FW_TRY(fw_comm_share_status(r->comm, status, err));
+  for (size_t at = 0; at < count; at += step) {
     parcel p = {r, histogram + at, count - at < step ? count - at : step};
-    status = send_parcel(&p, err);
+    size_messages(&p);
+    fw_spin_pool_run(r->pool, r->comm->ranks, pack, &p);
+    FW_TRY(r->comm->exchange(r->comm, r->send, r->sent, r->receive, r->received, err));
+    fw_spin_pool_run(r->pool, p.count, unpack, &p);
   }
-  return status;
+  return FURROW_OK;
 }
 
 /* ---- Splits, counts ------------------------------------------------------------------------------------- */
