@@ -12,7 +12,7 @@
 #include "base/params.h"
 #include "recommend/context.h"
 #include "recommend/recommender.h"
-#include "vector/index/parallel.h"
+#include "vector/data/parallel.h"
 
 enum { ROWS_AT_ONCE = 512, PARTS_PER_THREAD = 16, LEAST_CANDIDATES = 500 };
 

@@ -11,8 +11,8 @@
 #include "base/params.h"
 #include "base/pool.h"
 #include "kern/math/products.h"
+#include "vector/data/parallel.h"
 #include "vector/data/vectors_in.h"
-#include "vector/index/parallel.h"
 #include "vector/search/searcher.h"
 
 enum { QUERIES = 16, PACKED = 1024, PIECES = 8, BLOCK = PACKED * PIECES };

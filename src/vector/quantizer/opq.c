@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "kern/math/products.h"
-#include "vector/index/parallel.h"
+#include "vector/data/parallel.h"
 #include "vector/quantizer/pq.h"
 #include "vector/quantizer/svd.h"
 #include "vector/quantizer/training_vectors.h"

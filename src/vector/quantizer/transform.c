@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "kern/scan/scan.h"
-#include "vector/index/parallel.h"
+#include "vector/data/parallel.h"
 
 #define PART 256 /* vectors that a thread takes at a time */
 

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "base/params.h"
-#include "vector/index/parallel.h"
+#include "vector/data/parallel.h"
 #include "vector/quantizer/training_vectors.h"
 
 /* ---- Checks --------------------------------------------------------------------------------------------- */

@@ -8,8 +8,8 @@
 #include "base/mem.h"
 #include "base/params.h"
 #include "io/file_map.h"
+#include "vector/data/parallel.h"
 #include "vector/index/inverted_lists.h"
-#include "vector/index/parallel.h"
 #include "vector/quantizer/sq.h"
 #include "vector/quantizer/transform.h"
 

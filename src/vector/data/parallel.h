@@ -1,7 +1,7 @@
-/* vector/index/parallel.h: runs a job over many vectors in parts, on a thread pool. The result of a part must depend on
+/* vector/data/parallel.h: runs a job over many vectors in parts, on a thread pool. The result of a part must depend on
  * its vectors alone, so that the result of the job does not depend on the number of threads. */
-#ifndef FW_VECTOR_INDEX_PARALLEL_H
-#define FW_VECTOR_INDEX_PARALLEL_H
+#ifndef FW_VECTOR_DATA_PARALLEL_H
+#define FW_VECTOR_DATA_PARALLEL_H
 
 #include "base/pool.h"
 

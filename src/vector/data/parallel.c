@@ -1,5 +1,5 @@
-/* vector/index/parallel.c: runs a job over many vectors in parts, on a thread pool. */
-#include "vector/index/parallel.h"
+/* vector/data/parallel.c: runs a job over many vectors in parts, on a thread pool. */
+#include "vector/data/parallel.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
