@@ -5,8 +5,8 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "vector/data/id_filter.h"
 #include "vector/data/id_names.h"
-#include "vector/search/filter.h"
 
 /* ---- Handles -------------------------------------------------------------------------------------------- */
 

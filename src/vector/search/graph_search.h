@@ -2,8 +2,8 @@
 #ifndef FW_VECTOR_SEARCH_GRAPH_SEARCH_H
 #define FW_VECTOR_SEARCH_GRAPH_SEARCH_H
 
+#include "vector/data/id_filter.h"
 #include "vector/index/index.h"
-#include "vector/search/filter.h"
 #include "vector/search/sink.h"
 
 typedef struct fw_scratch fw_scratch; /* search/searcher.h */

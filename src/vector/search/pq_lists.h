@@ -17,9 +17,9 @@
 #include "base/pool.h"
 #include "kern/math/products.h"
 #include "kern/scan/scan.h"
+#include "vector/data/id_filter.h"
 #include "vector/index/index.h"
 #include "vector/quantizer/coarse.h"
-#include "vector/search/filter.h"
 #include "vector/search/sink.h"
 
 typedef struct fw_pq_list {

@@ -6,9 +6,9 @@
 
 #include "base/arena.h"
 #include "base/pool.h"
+#include "vector/data/id_filter.h"
 #include "vector/index/index.h"
 #include "vector/quantizer/coarse.h"
-#include "vector/search/filter.h"
 #include "vector/search/pq_lists.h"
 #include "vector/search/sink.h"
 

@@ -1,6 +1,6 @@
-/* vector/search/filter.h: filters of ids while searching. */
-#ifndef FW_VECTOR_SEARCH_FILTER_H
-#define FW_VECTOR_SEARCH_FILTER_H
+/* vector/data/id_filter.h: which ids count: in a search, when vectors are removed, when names are removed. */
+#ifndef FW_VECTOR_DATA_ID_FILTER_H
+#define FW_VECTOR_DATA_ID_FILTER_H
 
 #include "furrow/vector.h"
 

@@ -1,5 +1,5 @@
-/* vector/search/filter.c: filters of ids. */
-#include "vector/search/filter.h"
+/* vector/data/id_filter.c: filters of ids. */
+#include "vector/data/id_filter.h"
 
 #include "base/error.h"
 #include "base/params.h"
