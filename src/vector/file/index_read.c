@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "vector/search/pack_codes.h"
+#include "vector/index/pack_codes.h"
 
 enum { OFFSET_D = 4, OFFSET_NTOTAL = 8 }; /* in the header, counted from the fourcc */
 

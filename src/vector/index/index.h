@@ -79,7 +79,7 @@ typedef struct fw_lists {
   furrow_lists_kind kind;
   size_t nlist;
   size_t code_size;            /* BLOCKS: 0 */
-  bool packed;                 /* codes are in blocks (vector/search/pack_codes.h), which only a searcher reads, */
+  bool packed;                 /* codes are in blocks (vector/index/pack_codes.h), which only a searcher reads, */
   struct fw_code_order *order; /* with these numbers; NULL: as they were */
   fw_list *list;               /* nlist of them; NULL: all are empty */
   uint8_t *codes, *ids;        /* slabs that lists may be views of; may be NULL */
@@ -162,7 +162,7 @@ typedef struct fw_pq_index {
   fw_pq pq;
   size_t codes_size;
   uint8_t *codes;  /* NULL for MULTI */
-  uint8_t *packed; /* the same in blocks (vector/search/pack_codes.h), instead of codes; NULL: codes are not packed */
+  uint8_t *packed; /* the same in blocks (vector/index/pack_codes.h), instead of codes; NULL: codes are not packed */
   void *packed_memory;
   struct fw_code_order *order; /* of packed */
   int32_t search_type, polysemous_ht;

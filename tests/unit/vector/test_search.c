@@ -7,8 +7,8 @@
 #include "furrow/vector.h"
 #include "support/each_isa.h"
 #include "support/made_lists.h"
+#include "vector/index/pack_codes.h"
 #include "vector/quantizer/pq.h"
-#include "vector/search/pack_codes.h"
 #include "vector/search/searcher.h"
 
 enum { QUERIES = 20 };

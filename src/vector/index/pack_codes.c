@@ -1,5 +1,5 @@
-/* vector/search/pack_codes.c: codes of files laid out in blocks. */
-#include "vector/search/pack_codes.h"
+/* vector/index/pack_codes.c: codes of files laid out in blocks. */
+#include "vector/index/pack_codes.h"
 
 #include <stdlib.h>
 

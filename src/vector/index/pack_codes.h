@@ -1,8 +1,8 @@
-/* vector/search/pack_codes.h: codes of files laid out in the blocks of kern/scan/scan.h.
+/* vector/index/pack_codes.h: codes of files laid out in the blocks of kern/scan/scan.h.
  *
  * A list takes fw_packed_bytes, and begins at a multiple of 64 bytes. */
-#ifndef FW_VECTOR_SEARCH_PACK_CODES_H
-#define FW_VECTOR_SEARCH_PACK_CODES_H
+#ifndef FW_VECTOR_INDEX_PACK_CODES_H
+#define FW_VECTOR_INDEX_PACK_CODES_H
 
 #include "kern/scan/scan.h"
 #include "vector/index/index.h"
