@@ -1,4 +1,4 @@
-/* vector/index/index_spec.c: creates an index from a spec: empty and not trained. */
+/* vector/build/index_spec.c: creates an index from a spec: empty and not trained. */
 #include <math.h>
 #include <string.h>
 
