@@ -19,7 +19,7 @@
 #include "kern/scan/scan.h"
 #include "vector/data/id_filter.h"
 #include "vector/index/index.h"
-#include "vector/quantizer/coarse.h"
+#include "vector/search/coarse.h"
 #include "vector/search/sink.h"
 
 typedef struct fw_pq_list {

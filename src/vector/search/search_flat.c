@@ -3,7 +3,6 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "vector/search/graph_search.h"
 #include "vector/search/searcher.h"
 
 enum { ROWS = 64 };

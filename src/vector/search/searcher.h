@@ -8,7 +8,7 @@
 #include "base/pool.h"
 #include "vector/data/id_filter.h"
 #include "vector/index/index.h"
-#include "vector/quantizer/coarse.h"
+#include "vector/search/coarse.h"
 #include "vector/search/pq_lists.h"
 #include "vector/search/sink.h"
 
@@ -64,8 +64,6 @@ typedef struct fw_search_job {
 
 /* Lists that a query probes: at least 1. */
 size_t fw_probe_count(const furrow_index *ivf, const fw_search_job *job);
-/* The place of each list in an order in which neighbours in space are mostly near each other. NULL: there is none. */
-furrow_status fw_list_ranks(const fw_coarse *coarse, uint32_t **ranks, furrow_error *err) FURROW_MUST_USE;
 /* Whether searching many queries in one call is faster than in several. */
 bool fw_ivf_orders_queries(const furrow_index *ivf);
 
@@ -77,7 +75,7 @@ furrow_status fw_node_search(const fw_node *node, fw_scratch *scratch, const flo
 furrow_status fw_node_range(const fw_node *node, fw_scratch *scratch, const float *query, const fw_search_job *job,
                             fw_sink *sink, furrow_error *err) FURROW_MUST_USE;
 
-/* The kinds (search_ivf.c, search_flat.c, search_refine.c). */
+/* The kinds (search_ivf.c, search_flat.c, search_refine.c, graph_search.c). */
 furrow_status fw_ivf_search(const fw_node *node, fw_scratch *scratch, const float *queries, size_t n, size_t k,
                             const fw_search_job *job, float *distances, int64_t *ids,
                             furrow_error *err) FURROW_MUST_USE;
@@ -101,6 +99,10 @@ furrow_status fw_flat_search(const fw_node *node, fw_scratch *scratch, const flo
                              furrow_error *err) FURROW_MUST_USE;
 furrow_status fw_flat_range(const fw_node *node, const float *query, const fw_search_job *job, fw_sink *sink,
                             furrow_error *err) FURROW_MUST_USE;
+/* HNSW: gives the sink, which keeps the k best, all vectors that the search reaches. ef: candidates; 0: what the index
+ * stores. */
+furrow_status fw_graph_search(const furrow_index *index, fw_scratch *scratch, const float *query, int32_t ef,
+                              const fw_id_filter *id_filter, fw_sink *sink, furrow_error *err) FURROW_MUST_USE;
 
 furrow_status fw_pq_search(const fw_node *node, fw_scratch *scratch, const float *queries, size_t n, size_t k,
                            const fw_search_job *job, float *distances, int64_t *ids, furrow_error *err) FURROW_MUST_USE;

@@ -1,20 +1,19 @@
-/* vector/quantizer/coarse.c: the lists that a query probes.
+/* vector/search/coarse.c: the lists that a query probes.
  *
  * Flat quantizers: packed kernels, whose rounding depends on the processor, or a less precise sketch compute scores of
  * all centroids. For those that may be among the best, exact distances are computed, which decide. */
-#include "vector/quantizer/coarse.h"
+#include "vector/search/coarse.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "base/mem.h"
 #include "kern/scan/scan.h"
 #include "kern/scan/sketch.h"
 #include "vector/quantizer/pq.h"
-#include "vector/search/graph_search.h"
 #include "vector/search/searcher.h"
-#include "vector/search/sink.h"
 
 /* ---- Making ready --------------------------------------------------------------------------------------- */
 
@@ -95,6 +94,64 @@ const float *fw_coarse_centroid(const fw_coarse *coarse, size_t list, float *wor
   if (coarse->centroids) return coarse->centroids + list * coarse->d;
   fw_pq_decode_key(&coarse->quantizer->pq.pq, list, work);
   return work;
+}
+
+/* ---- An order of the lists in space ---------------------------------------------------------------------- */
+
+typedef struct placed {
+  float projection;
+  uint32_t list;
+} placed;
+
+static int by_projection(const void *a, const void *b) {
+  const placed *x = a, *y = b;
+  if (x->projection != y->projection) return x->projection < y->projection ? -1 : 1;
+  return x->list < y->list ? -1 : x->list > y->list;
+}
+
+/* Sorts some centroids along a direction in which they differ much: from one to the farthest from it. */
+static void sort_by_direction(const fw_coarse *coarse, placed *some, size_t n) {
+  const size_t d = coarse->d;
+  const float *from = coarse->centroids + some[0].list * d, *to = from;
+  for (int round = 0; round < 2; round++) {
+    float most = -1;
+    const float *start = to;
+    for (size_t i = 0; i < n; i++) {
+      float square;
+      fw_scan_table()->l2_rows(start, coarse->centroids + some[i].list * d, 1, d, &square);
+      if (square > most) {
+        most = square;
+        from = start;
+        to = coarse->centroids + some[i].list * d;
+      }
+    }
+  }
+  for (size_t i = 0; i < n; i++) {
+    const float *row = coarse->centroids + some[i].list * d;
+    float a, b;
+    fw_scan_table()->ip_rows(row, to, 1, d, &a);
+    fw_scan_table()->ip_rows(row, from, 1, d, &b);
+    some[i].projection = a - b;
+  }
+  qsort(some, n, sizeof *some, by_projection);
+}
+
+furrow_status fw_list_ranks(const fw_coarse *coarse, uint32_t **ranks, furrow_error *err) {
+  enum { FEW = 4 };
+  const size_t n = coarse->nlist;
+  void *memory = NULL, *rank = NULL;
+  if (!coarse->centroids || n == 0) return FURROW_OK;
+  furrow_status status = fw_alloc(&memory, n, sizeof(placed), err);
+  if (status == FURROW_OK) status = fw_alloc(&rank, n, sizeof(uint32_t), err);
+  placed *some = memory;
+  for (size_t i = 0; status == FURROW_OK && i < n; i++) some[i].list = (uint32_t)i;
+  for (size_t size = n; status == FURROW_OK && size > FEW; size = (size + 1) / 2)
+    for (size_t first = 0; first < n; first += size)
+      sort_by_direction(coarse, some + first, n - first < size ? n - first : size);
+  for (size_t i = 0; status == FURROW_OK && i < n; i++) ((uint32_t *)rank)[some[i].list] = (uint32_t)i;
+  fw_free(memory);
+  if (status == FURROW_OK) *ranks = rank;
+  return status;
 }
 
 /* ---- Flat ----------------------------------------------------------------------------------------------- */

@@ -1,6 +1,6 @@
-/* vector/quantizer/coarse.h: the lists that a query probes. */
-#ifndef FW_VECTOR_QUANTIZER_COARSE_H
-#define FW_VECTOR_QUANTIZER_COARSE_H
+/* vector/search/coarse.h: the lists that a query probes. */
+#ifndef FW_VECTOR_SEARCH_COARSE_H
+#define FW_VECTOR_SEARCH_COARSE_H
 
 #include "kern/math/products.h"
 #include "vector/index/index.h"
@@ -23,6 +23,9 @@ uint64_t fw_coarse_memory(const fw_coarse *coarse);
 
 /* The centroid of a list: a part of the index, or written to `scratch` (d floats). */
 const float *fw_coarse_centroid(const fw_coarse *coarse, size_t list, float *work);
+
+/* The place of each list in an order in which neighbours in space are mostly near each other. NULL: there is none. */
+furrow_status fw_list_ranks(const fw_coarse *coarse, uint32_t **ranks, furrow_error *err) FURROW_MUST_USE;
 
 /* For each of n queries the nprobe best lists, best first: lists[i * nprobe + j], -1 where there are fewer, and the
  * quantizer's distances (inner products). nprobe is at most nlist. ef: of a graph; 0: its own. */

@@ -1,4 +1,4 @@
-/* vector/data/exact_search.c: the nearest of all vectors, by comparing each with each, block after block.
+/* vector/search/exact_search.c: the nearest of all vectors, by comparing each with each, block after block.
  *
  * Scores of a whole block come from the product kernels; distances of the candidates are then computed exactly, so that
  * rounding (|x|^2 - 2 <x, y> + |y|^2 cancels) does not change results. */
