@@ -1,7 +1,6 @@
 /* vector/search/search_refine.c: searches in two steps: codes find more candidates than are wanted, better distances
  * rank them.
  */
-#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -32,27 +31,6 @@ size_t fw_inner_k(const furrow_index *index, size_t k, const fw_search_job *job)
   for (; !fw_index_is_ivf(index) && index->child[0]; index = index->child[0])
     if (index->kind == FURROW_INDEX_REFINE) k = refined_k(index, k, job);
   return k;
-}
-
-static void write_hits(const fw_sink *sink, size_t k, bool similarity, bool flipped, float *distances, int64_t *ids) {
-  for (size_t i = 0; i < sink->count; i++) {
-    distances[i] = similarity ? -sink->heap[i].key : sink->heap[i].key;
-    ids[i] = fw_tie_break_id(sink->heap[i].id, flipped);
-  }
-  for (size_t i = sink->count; i < k; i++) {
-    distances[i] = similarity ? -FLT_MAX : FLT_MAX;
-    ids[i] = -1;
-  }
-}
-
-void fw_sink_write(fw_sink *sink, size_t k, bool similarity, bool flipped, float *distances, int64_t *ids) {
-  fw_sink_sort(sink);
-  write_hits(sink, k, similarity, flipped, distances, ids);
-}
-
-void fw_sink_write_unsorted(fw_sink *sink, size_t k, bool similarity, bool flipped, float *distances, int64_t *ids) {
-  fw_sink_finish(sink);
-  write_hits(sink, k, similarity, flipped, distances, ids);
 }
 
 /* ---- IVF_PQR -------------------------------------------------------------------------------------------- */

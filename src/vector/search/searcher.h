@@ -159,10 +159,6 @@ size_t fw_heap_size(const furrow_index *index, size_t k);
 size_t fw_expanded_k(const furrow_index *index, size_t k, float factor);
 /* The number of results that an index needs from the one inside of it for k results: more if they are refined. */
 size_t fw_inner_k(const furrow_index *index, size_t k, const fw_search_job *job);
-/* Sorts the hits of the sink and writes them as k results. flipped: ids are mirrored (fw_tie_break_id). */
-void fw_sink_write(fw_sink *sink, size_t k, bool similarity, bool flipped, float *distances, int64_t *ids);
-/* The same in any order. */
-void fw_sink_write_unsorted(fw_sink *sink, size_t k, bool similarity, bool flipped, float *distances, int64_t *ids);
 
 /* ---- Many queries (search_batch.c) ---- */
 
