@@ -17,9 +17,9 @@
 #include "comm/collectives.h"
 #include "io/atomic_file.h"
 #include "io/target.h"
-#include "vector/data/id_names.h"
 #include "vector/file/index_write.h"
 #include "vector/index/direct_map.h"
+#include "vector/index/stored_ids.h"
 
 #define BUFFER_SIZE ((size_t)1 << 20)
 #define WAITS 50 /* of a tenth of a second, until a network file system shows a file that another machine made */

@@ -18,7 +18,6 @@
 #include "furrow/json.h"
 #include "io/atomic_file.h"
 #include "io/input.h"
-#include "vector/data/id_names.h"
 
 /* ---- Members --------------------------------------------------------------------------------------------- */
 

@@ -15,7 +15,6 @@
 #include "base/mem.h"
 #include "base/params.h"
 #include "io/input.h"
-#include "vector/data/id_names.h"
 #include "vector/file/shards_file.h"
 #include "vector/index/direct_map.h"
 #include "vector/search/searcher.h"

@@ -1,4 +1,4 @@
-/* vector/data/id_names_file.c: the file of names beside an index: read, written, found to belong to it. The bytes:
+/* vector/file/id_names_file.c: the file of names next to an index: read, written, found to belong to it. The bytes:
  * docs/formats/index_names.md. */
 #include <errno.h>
 #include <inttypes.h>
@@ -13,87 +13,18 @@
 #include "base/mem.h"
 #include "io/dir_names.h"
 #include "io/file_lock.h"
-#include "vector/data/id_names.h"
 #include "vector/file/index_read.h"
+#include "vector/file/index_write.h"
 
 #define PIECE ((size_t)1 << 20)
 
-/* ---- Bytes ---------------------------------------------------------------------------------------------- */
-
-static furrow_status refuse(furrow_error *err, const char *path, uint64_t offset, const char *message) {
-  fw_fail(err, FURROW_E_FORMAT, "%s", message);
-  fw_error_set_file(err, path);
-  if (err) err->offset = offset;
-  return FURROW_E_FORMAT;
-}
-
-static furrow_status check_header(const unsigned char *bytes, size_t size, const char *path, furrow_error *err) {
-  if (size < 8 || memcmp(bytes, FW_ID_NAMES_MAGIC, 8) != 0) return refuse(err, path, 0, "is not a file of names");
-  if (size < FW_ID_NAMES_HEADER) return refuse(err, path, size, "is cut short");
-  if (fw_get_le32(bytes + FW_ID_NAMES_AT_VERSION) != FW_ID_NAMES_VERSION)
-    return refuse(err, path, FW_ID_NAMES_AT_VERSION, "has a version that this release does not read");
-  if (fw_get_le64(bytes + FW_ID_NAMES_AT_DIGEST) != XXH3_64bits(bytes, FW_ID_NAMES_AT_DIGEST))
-    return refuse(err, path, FW_ID_NAMES_AT_DIGEST, "is damaged: the digest of the header does not match");
-  if (fw_get_le32(bytes + FW_ID_NAMES_AT_IDS) > 1)
-    return refuse(err, path, FW_ID_NAMES_AT_IDS, "says neither that ids are stored nor that they are not");
-  if (fw_get_le64(bytes + FW_ID_NAMES_AT_ZERO) != 0)
-    return refuse(err, path, FW_ID_NAMES_AT_ZERO, "has a byte that must be 0 and is not");
-  if (fw_get_le64(bytes + FW_ID_NAMES_AT_COUNT) > (size - FW_ID_NAMES_HEADER) / 8)
-    return refuse(err, path, FW_ID_NAMES_AT_COUNT, "has more names than bytes for them");
-  return FURROW_OK;
-}
-
-static furrow_status check_ids(const unsigned char *ids, size_t count, uint64_t digest, const char *path,
-                               furrow_error *err) {
-  if (XXH3_64bits(ids, 8 * count) != digest)
-    return refuse(err, path, FW_ID_NAMES_AT_IDS_DIGEST, "is damaged: the digest of the ids does not match");
-  for (size_t i = 1; i < count; i++)
-    if ((int64_t)fw_get_le64(ids + 8 * i) <= (int64_t)fw_get_le64(ids + 8 * i - 8))
-      return refuse(err, path, FW_ID_NAMES_HEADER + 8 * i, "has ids that do not ascend");
-  return FURROW_OK;
-}
-
-static furrow_status check_texts(const fw_string_table *table, size_t at, const char *path, furrow_error *err) {
-  for (size_t i = 0; i < table->count; i++) {
-    size_t size;
-    const char *text = fw_string_table_text(table, i, &size), *fault = fw_name_fault(text, size);
-    if (!fault) continue;
-    refuse(err, path, at + (size_t)((const unsigned char *)text - table->offsets) + 32, fault);
-    fw_error_set_token(err, text, size);
-    return FURROW_E_FORMAT;
-  }
-  return FURROW_OK;
-}
-
-furrow_status fw_id_names_view(furrow_id_names *names, const void *bytes, size_t size, const char *path,
-                               furrow_error *err) {
-  const unsigned char *at = bytes;
-  fw_string_table table;
-  FW_TRY(check_header(at, size, path, err));
-  const size_t count = (size_t)fw_get_le64(at + FW_ID_NAMES_AT_COUNT);
-  const bool stored = fw_get_le32(at + FW_ID_NAMES_AT_IDS) == 1;
-  const size_t table_at = FW_ID_NAMES_HEADER + (stored ? 8 * count : 0);
-  FW_TRY(
-      check_ids(at + FW_ID_NAMES_HEADER, stored ? count : 0, fw_get_le64(at + FW_ID_NAMES_AT_IDS_DIGEST), path, err));
-  furrow_status status = fw_string_table_open(&table, at + table_at, size - table_at, err);
-  if (status != FURROW_OK) {
-    fw_error_set_file(err, path);
-    if (err && err->offset != FURROW_NO_OFFSET) err->offset += table_at;
-    return status;
-  }
-  if (table.count != count) return refuse(err, path, table_at + 8, "has another number of texts than of names");
-  if (table.size != size - table_at) return refuse(err, path, table_at + table.size, "has bytes behind its end");
-  FW_TRY(check_texts(&table, table_at, path, err));
-  names->bytes = at;
-  names->size = size;
-  names->ids = stored ? at + FW_ID_NAMES_HEADER : NULL;
-  names->table = table;
-  names->stamp = (fw_index_stamp){.size = fw_get_le64(at + FW_ID_NAMES_AT_INDEX_SIZE),
-                                  .digest = fw_get_le64(at + FW_ID_NAMES_AT_INDEX_DIGEST)};
-  return FURROW_OK;
-}
-
 /* ---- Reading -------------------------------------------------------------------------------------------- */
+
+static furrow_status fail_file(furrow_error *err, furrow_status status, const char *path, const char *message) {
+  fw_fail(err, status, "%s", message);
+  fw_error_set_file(err, path);
+  return status;
+}
 
 static furrow_status append_ending(char **path, const char *index_path, const char *ending, furrow_error *err) {
   fw_buffer text = {0};
@@ -143,7 +74,10 @@ static furrow_status read_image(furrow_id_names *names, const fw_input *input, u
   FW_TRY(fw_alloc(&memory, (size_t)size, 1, err));
   names->image = (fw_buffer){.bytes = memory, .size = (size_t)size, .capacity = (size_t)size};
   FW_TRY(fw_input_read_at(input, memory, (size_t)size, 0, &got, err));
-  return got == size ? FURROW_OK : refuse(err, path, got, "is cut short");
+  if (got == size) return FURROW_OK;
+  fail_file(err, FURROW_E_FORMAT, path, "is cut short");
+  if (err) err->offset = got;
+  return FURROW_E_FORMAT;
 }
 
 /* Gets the bytes of a file; *input is taken where they are those of a file in memory. */
@@ -169,7 +103,7 @@ static furrow_status open_names(furrow_id_names *names, const char *path, furrow
   size_t length = 0;
   furrow_status status = fw_open_regular(&input, &size, path, err);
   if (status == FURROW_E_NOT_FOUND) /* it is not as if there were no names */
-    status = refuse(err, path, FURROW_NO_OFFSET, "is a link to a file that is not there");
+    status = fail_file(err, FURROW_E_FORMAT, path, "is a link to a file that is not there");
   if (status == FURROW_OK) status = get_bytes(names, &input, size, path, &bytes, &length, err);
   if (status == FURROW_OK) status = fw_id_names_view(names, bytes, length, path, err);
   if (status != FURROW_OK) fw_id_names_clear(names);
@@ -256,12 +190,6 @@ furrow_status furrow_id_names_load(furrow_id_names **names, const char *index_pa
 }
 
 /* ---- Writing -------------------------------------------------------------------------------------------- */
-
-static furrow_status fail_file(furrow_error *err, furrow_status status, const char *path, const char *message) {
-  fw_fail(err, status, "%s", message);
-  fw_error_set_file(err, path);
-  return status;
-}
 
 /* Whether a file is there that begins as names do; E_EXISTS: another one is. */
 static furrow_status check_kind(const char *path, bool *there, furrow_error *err) {
