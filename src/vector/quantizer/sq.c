@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/endian.h"
 #include "base/error.h"
 #include "vector/quantizer/pq.h"
 

@@ -11,6 +11,22 @@
 
 #define PART 256 /* vectors that a thread takes at a time */
 
+static void transform_clear(fw_transform *t) {
+  fw_free(t->a);
+  fw_free(t->b);
+  fw_free(t->mean);
+  fw_free(t->eigenvalues);
+  fw_free(t->pca);
+  fw_free(t->map);
+  for (size_t i = 0; t->nested && i < 2; i++) transform_clear(&t->nested[i]);
+  fw_free(t->nested);
+}
+
+void fw_transforms_clear(fw_transforms *transforms) {
+  for (size_t i = 0; i < transforms->count; i++) transform_clear(&transforms->list[i]);
+  fw_free(transforms->list);
+}
+
 static bool is(const fw_transform *t, const char *fourcc) {
   return memcmp(t->fourcc, fourcc, 4) == 0;
 }
