@@ -299,29 +299,33 @@ static void merge_halves(const fw_hit *first, const fw_hit *second, size_t ksub,
   }
 }
 
-static furrow_status search_halves(const fw_coarse *coarse, fw_scratch *scratch, const float *queries, size_t n,
-                                   size_t nprobe, int64_t *lists, float *distances, furrow_error *err) {
+static furrow_status search_halves(const fw_coarse *coarse, fw_scratch *scratch, const fw_coarse_batch *batch,
+                                   furrow_error *err) {
   const fw_pq *pq = &coarse->quantizer->pq.pq;
-  const size_t ksub = fw_pq_ksub(pq);
+  const size_t ksub = fw_pq_ksub(pq), nprobe = batch->nprobe;
   void *sorted = NULL, *heap = NULL, *work = NULL;
   furrow_status status = fw_arena_take(&scratch->arena, &sorted, 2 * ksub, sizeof(fw_hit), err);
   if (status == FURROW_OK) status = fw_arena_take(&scratch->arena, &heap, ksub + 1, sizeof(pair), err);
   if (status == FURROW_OK) status = fw_arena_take(&scratch->arena, &work, ksub, sizeof(float), err);
   if (status != FURROW_OK) return status;
-  for (size_t i = 0; i < n; i++) {
+  for (size_t i = 0; i < batch->n; i++) {
     fw_hit *first = sorted, *second = first + ksub;
-    sort_half(coarse, 0, queries + i * coarse->d, work, first);
-    sort_half(coarse, 1, queries + i * coarse->d, work, second);
-    merge_halves(first, second, ksub, pq->nbits, nprobe, heap, lists + i * nprobe, distances + i * nprobe);
+    sort_half(coarse, 0, batch->queries + i * coarse->d, work, first);
+    sort_half(coarse, 1, batch->queries + i * coarse->d, work, second);
+    merge_halves(first, second, ksub, pq->nbits, nprobe, heap, batch->lists + i * nprobe,
+                 batch->distances + i * nprobe);
   }
   return FURROW_OK;
 }
 
 /* ---- All of them ---------------------------------------------------------------------------------------- */
 
-static void write_lists(fw_sink *sink, size_t nprobe, bool similarity, bool flipped, int64_t *lists, float *distances) {
+/* The lists of query i. */
+static void write_lists(fw_sink *sink, const fw_coarse_batch *batch, size_t i, bool similarity, bool flipped) {
+  int64_t *lists = batch->lists + i * batch->nprobe;
+  float *distances = batch->distances + i * batch->nprobe;
   fw_sink_sort(sink);
-  for (size_t j = 0; j < nprobe; j++) {
+  for (size_t j = 0; j < batch->nprobe; j++) {
     const bool there = j < sink->count;
     lists[j] = there ? fw_tie_break_id(sink->heap[j].id, flipped) : -1;
     distances[j] = !there ? 0 : similarity ? -sink->heap[j].key : sink->heap[j].key;
@@ -337,9 +341,10 @@ static size_t queries_at_once(size_t width, size_t n) {
   return n < most ? n : most;
 }
 
-static furrow_status search_flat(const fw_coarse *coarse, fw_scratch *scratch, const float *queries, size_t n,
-                                 size_t nprobe, int64_t *lists, float *distances, furrow_error *err) {
+static furrow_status search_flat(const fw_coarse *coarse, fw_scratch *scratch, const fw_coarse_batch *batch,
+                                 furrow_error *err) {
   const bool similarity = coarse->quantizer->metric == FURROW_METRIC_IP;
+  const size_t n = batch->n, nprobe = batch->nprobe;
   const size_t width = padded_width(coarse), step = queries_at_once(width, n);
   void *heap = NULL, *scores = NULL, *slack = NULL;
   selection work;
@@ -349,36 +354,35 @@ static furrow_status search_flat(const fw_coarse *coarse, fw_scratch *scratch, c
   if (status == FURROW_OK) status = allocate_selection(&work, &scratch->arena, width, err);
   if (status != FURROW_OK) return status;
   for (size_t i = 0; i < n; i++) {
-    const float *query = queries + i * coarse->d;
+    const float *query = batch->queries + i * coarse->d;
     const size_t at = i % step;
     fw_sink sink;
     if (at == 0) make_scores(coarse, query, n - i < step ? n - i : step, scores, slack);
     fw_sink_init_best(&sink, heap, nprobe);
     choose_lists(coarse, query, (const float *)scores + at * width, ((const float *)slack)[at], nprobe, &sink, &work);
-    write_lists(&sink, nprobe, similarity, similarity, lists + i * nprobe, distances + i * nprobe);
+    write_lists(&sink, batch, i, similarity, similarity);
   }
   return FURROW_OK;
 }
 
-static furrow_status search_graph(const fw_coarse *coarse, fw_scratch *scratch, const float *queries, size_t n,
-                                  size_t nprobe, int32_t ef, int64_t *lists, float *distances, furrow_error *err) {
+static furrow_status search_graph(const fw_coarse *coarse, fw_scratch *scratch, const fw_coarse_batch *batch,
+                                  furrow_error *err) {
   const bool similarity = coarse->quantizer->metric == FURROW_METRIC_IP;
   const fw_id_filter all = {0};
   void *heap = NULL;
-  furrow_status status = fw_arena_take(&scratch->arena, &heap, nprobe, sizeof(fw_hit), err);
-  for (size_t i = 0; status == FURROW_OK && i < n; i++) {
+  furrow_status status = fw_arena_take(&scratch->arena, &heap, batch->nprobe, sizeof(fw_hit), err);
+  for (size_t i = 0; status == FURROW_OK && i < batch->n; i++) {
     fw_sink sink;
-    fw_sink_init_best(&sink, heap, nprobe);
-    status = fw_graph_search(coarse->quantizer, scratch, queries + i * coarse->d, ef, &all, &sink, err);
-    write_lists(&sink, nprobe, similarity, false, lists + i * nprobe, distances + i * nprobe);
+    fw_sink_init_best(&sink, heap, batch->nprobe);
+    status = fw_graph_search(coarse->quantizer, scratch, batch->queries + i * coarse->d, batch->ef, &all, &sink, err);
+    write_lists(&sink, batch, i, similarity, false);
   }
   return status;
 }
 
-furrow_status fw_coarse_search(const fw_coarse *coarse, fw_scratch *scratch, const float *queries, size_t n,
-                               size_t nprobe, int32_t ef, int64_t *lists, float *distances, furrow_error *err) {
-  if (!coarse->centroids) return search_halves(coarse, scratch, queries, n, nprobe, lists, distances, err);
-  if (coarse->quantizer->kind != FURROW_INDEX_FLAT)
-    return search_graph(coarse, scratch, queries, n, nprobe, ef, lists, distances, err);
-  return search_flat(coarse, scratch, queries, n, nprobe, lists, distances, err);
+furrow_status fw_coarse_search(const fw_coarse *coarse, fw_scratch *scratch, const fw_coarse_batch *batch,
+                               furrow_error *err) {
+  if (!coarse->centroids) return search_halves(coarse, scratch, batch, err);
+  if (coarse->quantizer->kind != FURROW_INDEX_FLAT) return search_graph(coarse, scratch, batch, err);
+  return search_flat(coarse, scratch, batch, err);
 }

@@ -27,10 +27,16 @@ const float *fw_coarse_centroid(const fw_coarse *coarse, size_t list, float *wor
 /* The place of each list in an order in which neighbours in space are mostly near each other. NULL: there is none. */
 furrow_status fw_list_ranks(const fw_coarse *coarse, uint32_t **ranks, furrow_error *err) FURROW_MUST_USE;
 
-/* For each of n queries the nprobe best lists, best first: lists[i * nprobe + j], -1 where there are fewer, and the
- * quantizer's distances (inner products). nprobe is at most nlist. ef: of a graph; 0: its own. */
-furrow_status fw_coarse_search(const fw_coarse *coarse, fw_scratch *scratch, const float *queries, size_t n,
-                               size_t nprobe, int32_t ef, int64_t *lists, float *distances,
+/* The nprobe best lists of each of n queries: what is searched for, and where the results go. */
+typedef struct fw_coarse_batch {
+  const float *queries; /* n * d */
+  size_t n, nprobe;     /* nprobe: at most nlist */
+  int32_t ef;           /* of a graph; 0: its own */
+  int64_t *lists;       /* n * nprobe, of each query the best first; -1 where there are fewer */
+  float *distances;     /* n * nprobe, as the quantizer's metric has them */
+} fw_coarse_batch;
+
+furrow_status fw_coarse_search(const fw_coarse *coarse, fw_scratch *scratch, const fw_coarse_batch *batch,
                                furrow_error *err) FURROW_MUST_USE;
 
 #endif
