@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/utf8.h"
 #include "vector/data/id_filter.h"
 #include "vector/data/id_names.h"
 
@@ -21,6 +22,16 @@ void furrow_id_names_free(furrow_id_names *names) {
   if (!names) return;
   fw_id_names_clear(names);
   fw_free(names);
+}
+
+/* ---- Names ---------------------------------------------------------------------------------------------- */
+
+const char *fw_name_fault(const char *text, size_t size) {
+  if (size == 0) return "a name is empty";
+  if (fw_utf8_check(text, text + size)) return "a name is not UTF-8";
+  for (size_t i = 0; i < size; i++)
+    if ((unsigned char)text[i] < 0x20 || text[i] == 0x7f) return "a name has a control character";
+  return NULL;
 }
 
 /* ---- Bytes ---------------------------------------------------------------------------------------------- */
