@@ -1,6 +1,6 @@
-/* recommend/event_log.h: the events of a log: cells of user and item, and the label. */
-#ifndef FW_RECOMMEND_EVENT_LOG_H
-#define FW_RECOMMEND_EVENT_LOG_H
+/* recommend/events.h: the events of a log: cells of user and item, and the label; and its items by user. */
+#ifndef FW_RECOMMEND_EVENTS_H
+#define FW_RECOMMEND_EVENTS_H
 
 #include "recommend/recommender.h"
 #include "rows/encode/encoder.h"
@@ -26,5 +26,14 @@ furrow_status fw_event_log_read(const fw_event_log *log, void *const *users, uin
 /* The user or item of a cell; false: the model does not know it. */
 bool fw_entries_find(const furrow_recommender *r, const fw_entries *entries, const fw_table_cell *cell,
                      uint64_t *number);
+
+/* ---- Items by user -------------------------------------------------------------------------------------- */
+
+/* The items of a user; unknown: how many events had items that the model does not know. */
+fw_item_set fw_events_of(const furrow_events *events, uint64_t user);
+uint64_t fw_events_unknown(const furrow_events *events, uint64_t user);
+/* Users that have events, known items or not, ascending. To be freed with fw_free. */
+furrow_status fw_events_users(const furrow_events *events, uint64_t **users, size_t *count,
+                              furrow_error *err) FURROW_MUST_USE;
 
 #endif
