@@ -443,7 +443,7 @@ furrow_status furrow_index_add(furrow_index *index, const float *vectors, size_t
   return fw_index_finish(index, status, err);
 }
 
-/* ---- New vectors by list --------------------------------------------------------------------------------- */
+/* ---- New vectors by list -------------------------------------------------------------------------------- */
 
 enum { FEW = 16 }; /* lists for each vector, from which on vectors are sorted instead of counting all lists */
 

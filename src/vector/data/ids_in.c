@@ -53,7 +53,7 @@ static furrow_status take_raw(furrow_ids *ids, fw_bytes_in *in, char *bytes, siz
   return FURROW_OK;
 }
 
-/* ---- Lines of names ---------------------------------------------------------------------------------------- */
+/* ---- Lines of names ------------------------------------------------------------------------------------- */
 
 void furrow_name_list_clear(furrow_name_list *list) {
   fw_free((void *)list->names);

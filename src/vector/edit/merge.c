@@ -15,7 +15,7 @@
 #include "vector/index/inverted_lists.h"
 #include "vector/index/stored_ids.h"
 
-/* ---- Whether two indexes agree --------------------------------------------------------------------------- */
+/* ---- Whether two indexes agree -------------------------------------------------------------------------- */
 
 typedef struct quantity {
   const char *name;
@@ -356,7 +356,7 @@ furrow_status furrow_index_merge(furrow_index *index, const furrow_index *other,
   return fw_index_finish(index, fw_index_finish(other, status, err), err);
 }
 
-/* ---- Files, list after list -------------------------------------------------------------------------------- */
+/* ---- Files, list after list ----------------------------------------------------------------------------- */
 
 typedef struct joining {
   const char *const *paths;

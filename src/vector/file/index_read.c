@@ -96,7 +96,7 @@ static float read_k_factor(fw_cursor *c) {
   return k_factor;
 }
 
-/* ---- Graphs: no link leads out of them --------------------------------------------------------------------- */
+/* ---- Graphs: no link leads out of them ------------------------------------------------------------------ */
 
 /* cum[0] = 0, never decreasing; and there is at least one level. */
 static void check_cum(fw_cursor *c, const fw_hnsw *graph) {

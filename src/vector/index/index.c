@@ -8,7 +8,7 @@
 #include "base/params.h"
 #include "io/file_map.h"
 
-/* ---- Quantizers, prepared for new vectors ----------------------------------------------------------------- */
+/* ---- Quantizers, prepared for new vectors --------------------------------------------------------------- */
 
 furrow_status fw_assigner_create(fw_assigner *assigner, const furrow_index *quantizer, furrow_error *err) {
   const furrow_index *flat = quantizer && quantizer->kind == FURROW_INDEX_HNSW ? quantizer->child[0] : quantizer;

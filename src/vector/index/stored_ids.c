@@ -9,7 +9,7 @@
 #include "base/sort.h"
 #include "vector/index/inverted_lists.h"
 
-/* ---- All ids, in the order of the file ------------------------------------------------------------------- */
+/* ---- All ids, in the order of the file ------------------------------------------------------------------ */
 
 /* Whether the lists of an IVF index have contents. */
 static bool has_contents(const fw_lists *lists) {
@@ -93,7 +93,7 @@ int64_t furrow_index_next_id(const furrow_index *index) {
   return largest >= index->ntotal ? largest + 1 : index->ntotal;
 }
 
-/* ---- Ids that are there twice ---------------------------------------------------------------------------- */
+/* ---- Ids that are there twice --------------------------------------------------------------------------- */
 
 typedef struct unique {
   int64_t shift, min, max, twice;
@@ -169,7 +169,7 @@ furrow_status fw_ids_check_unique(const fw_shifted_ids *parts, size_t count, fur
   return differ ? FURROW_OK : fw_fail(err, FURROW_E_EXISTS, "id %" PRId64 " would be there more than once", u.twice);
 }
 
-/* ---- Names of the ids ------------------------------------------------------------------------------------- */
+/* ---- Names of the ids ----------------------------------------------------------------------------------- */
 
 /* Counts the names that have a vector, which are marked in a bitmap. */
 static furrow_status count_used_names(const furrow_id_names *names, const id_list *list, furrow_status wrong,

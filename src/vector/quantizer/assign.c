@@ -86,7 +86,7 @@ void fw_residuals(const fw_assigner *assigner, const float *vectors, const uint3
   }
 }
 
-/* ---- Vectors by list ------------------------------------------------------------------------------------- */
+/* ---- Vectors by list ------------------------------------------------------------------------------------ */
 
 furrow_status fw_groups_create(fw_groups *groups, size_t count, size_t n, furrow_error *err) {
   void *start = NULL, *member = NULL;

@@ -40,7 +40,7 @@ typedef struct state {
   float *centroids;
 } state;
 
-/* ---- Singular values by one-sided Jacobi rotations --------------------------------------------------------- */
+/* ---- Singular values by one-sided Jacobi rotations ------------------------------------------------------ */
 
 #define MOST_SWEEPS 40
 #define ORTHOGONAL 1e-12 /* cosine below which two columns are */

@@ -121,7 +121,7 @@ const float *fw_transforms_apply(const fw_transforms *transforms, const float *x
   return x;
 }
 
-/* ---- Many vectors ---------------------------------------------------------------------------------------- */
+/* ---- Many vectors --------------------------------------------------------------------------------------- */
 
 typedef struct moving {
   const fw_transforms *transforms;
@@ -158,7 +158,7 @@ furrow_status fw_transforms_run(const fw_transforms *transforms, const float *ve
   return status;
 }
 
-/* ---- Reversing ------------------------------------------------------------------------------------------- */
+/* ---- Reversing ------------------------------------------------------------------------------------------ */
 
 static furrow_status refuse(const fw_transform *t, const char *why, furrow_error *err) {
   fw_fail(err, FURROW_E_UNSUPPORTED, "a transform cannot be reversed: %s", why);

@@ -96,7 +96,7 @@ const float *fw_coarse_centroid(const fw_coarse *coarse, size_t list, float *wor
   return work;
 }
 
-/* ---- An order of the lists in space ---------------------------------------------------------------------- */
+/* ---- An order of the lists in space --------------------------------------------------------------------- */
 
 typedef struct placed {
   float projection;

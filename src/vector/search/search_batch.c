@@ -213,7 +213,7 @@ furrow_status fw_search_parallel(const furrow_searcher *searcher, const float *q
   return fw_index_finish(searcher->index, run_call(&call, n, k, part, context, err), err);
 }
 
-/* ---- The k best ------------------------------------------------------------------------------------------ */
+/* ---- The k best ----------------------------------------------------------------------------------------- */
 
 /* Queries begin … end-1 of a batch. */
 static fw_search_batch batch_part(const fw_search_batch *batch, size_t d, size_t begin, size_t end) {

@@ -5,7 +5,7 @@
 #include "vector/quantizer/transform.h"
 #include "vector/search/searcher.h"
 
-/* ---- Ids of the id map ----------------------------------------------------------------------------------- */
+/* ---- Ids of the id map ---------------------------------------------------------------------------------- */
 
 static fw_outer_ids outer_ids(const furrow_index *index, const fw_search_job *job) {
   return (fw_outer_ids){.ids = index->id_map.ids, .count = (size_t)index->ntotal, .outer = job->id_filter.outer};

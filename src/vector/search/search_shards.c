@@ -44,7 +44,7 @@ struct furrow_shards {
   bool loaded;
 };
 
-/* ---- Opening --------------------------------------------------------------------------------------------- */
+/* ---- Opening -------------------------------------------------------------------------------------------- */
 
 static furrow_status fail_shard(const char *path, furrow_error *err, const char *what) {
   fw_fail(err, FURROW_E_FORMAT, "%s", what);
@@ -254,7 +254,7 @@ const furrow_index *furrow_shards_index(const furrow_shards *shards, size_t i) {
   return i < shards->manifest.count ? shards->shards[i].index : NULL;
 }
 
-/* ---- Candidates of one shard ----------------------------------------------------------------------------- */
+/* ---- Candidates of one shard ---------------------------------------------------------------------------- */
 
 /* A vector that was among the best of its shard. */
 typedef struct candidate {
@@ -352,7 +352,7 @@ static furrow_status collect_part(void *context, size_t begin, size_t end, const
   return status;
 }
 
-/* ---- Bytes for all ranks --------------------------------------------------------------------------------- */
+/* ---- Bytes for all ranks -------------------------------------------------------------------------------- */
 
 /* The candidates of a block of queries in all shards. */
 typedef struct block {
@@ -430,7 +430,7 @@ static furrow_status collect_block(block *b, const float *queries, size_t k, con
   return status == FURROW_OK ? share(b, err) : status;
 }
 
-/* ---- The best of all shards ------------------------------------------------------------------------------ */
+/* ---- The best of all shards ----------------------------------------------------------------------------- */
 
 /* A candidate and where it comes from. */
 typedef struct contender {
@@ -534,7 +534,7 @@ static void choose(contest *c, fw_sink *sink) {
   fw_sink_sort_locations(sink);
 }
 
-/* ---- Refinements ----------------------------------------------------------------------------------------- */
+/* ---- Refinements ---------------------------------------------------------------------------------------- */
 
 /* The candidates that are left of a query. */
 typedef struct finalists {
@@ -618,7 +618,7 @@ static void choose_refined(const finalists *f, fw_sink *sink, fw_hit *heap, size
   fw_sink_sort_locations(sink);
 }
 
-/* ---- Results --------------------------------------------------------------------------------------------- */
+/* ---- Results -------------------------------------------------------------------------------------------- */
 
 /* Where the results of a search go. */
 typedef struct answers {
@@ -716,7 +716,7 @@ furrow_status furrow_shards_search(const furrow_shards *shards, const float *que
   return FURROW_OK;
 }
 
-/* ---- Range ----------------------------------------------------------------------------------------------- */
+/* ---- Range ---------------------------------------------------------------------------------------------- */
 
 /* Candidates carry what a range search of a shard found. */
 static furrow_status take_range(const furrow_range_result *range, candidates *found, furrow_error *err) {
