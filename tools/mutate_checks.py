@@ -42,7 +42,7 @@ READERS = {
     "shards and id names": ["src/vector/file/shards_file.c", "src/vector/data/id_names.c",
                             "src/vector/file/id_names_file.c", "src/vector/index/stored_ids.c", "src/io/string_table.c",
                             "src/vector/data/ids_in.c"],
-    "arrays": ["src/array/array_kind.c", "src/array/array_reader.c", "src/array/bytes_in.c", "src/array/npy.c",
+    "arrays": ["src/array/array_reader.c", "src/array/bytes_in.c", "src/array/npy.c",
                "src/array/safetensors_in.c", "src/array/zip_in.c", "src/vector/data/vectors_in.c"],
     "matrix metadata": ["src/model/meta/meta.c", "src/model/meta/meta_[bfl]*.c", "src/model/meta/meta_json.c"],
     "matrix formats": ["src/model/format/*.c", "src/model/read/part_stream.c", "src/model/read/partition_reader.c",
