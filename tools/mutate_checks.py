@@ -38,10 +38,11 @@ PER_FILE = 512  # numbers of mutants that a file may have: its own do not change
 
 READERS = {
     "index files": ["src/vector/file/index_cursor.c", "src/vector/file/index_read*.c", "src/vector/file/index_load.c",
-                    "src/vector/file/index_verify*.c"],
-    "shards and id names": ["src/vector/file/shards_file.c", "src/vector/data/id_names*.c", "src/io/string_table.c",
-                            "src/vector/data/names_in.c", "src/vector/data/ids_in.c"],
-    "arrays": ["src/array/array_kind.c", "src/array/array_reader.c", "src/array/bytes_in.c", "src/array/npy.c",
+                    "src/vector/file/index_verify.c"],
+    "shards and id names": ["src/vector/file/shards_file.c", "src/vector/data/id_names.c",
+                            "src/vector/file/id_names_file.c", "src/vector/index/stored_ids.c", "src/io/string_table.c",
+                            "src/vector/data/ids_in.c"],
+    "arrays": ["src/array/array_reader.c", "src/array/bytes_in.c", "src/array/npy.c",
                "src/array/safetensors_in.c", "src/array/zip_in.c", "src/vector/data/vectors_in.c"],
     "matrix metadata": ["src/model/meta/meta.c", "src/model/meta/meta_[bfl]*.c", "src/model/meta/meta_json.c"],
     "matrix formats": ["src/model/format/*.c", "src/model/read/partition_reader.c", "src/model/read/separator.c",

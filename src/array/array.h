@@ -28,6 +28,20 @@ typedef enum fw_array_kind {
 #undef FW_X
 } fw_array_kind;
 
+typedef enum fw_array_layout { FW_ARRAY_LAYOUT_NPY, FW_ARRAY_LAYOUT_VECS, FW_ARRAY_LAYOUT_BIN } fw_array_layout;
+
+#define FW_ARRAY_VECS_PREFIX 4 /* bytes before each row */
+#define FW_ARRAY_BIN_HEADER 8
+
+typedef struct fw_array_kind_traits {
+  const char *ending;
+  fw_array_layout layout;
+  fw_array_type type;
+} fw_array_kind_traits;
+
+/* Of a kind that is not AUTO. */
+const fw_array_kind_traits *fw_array_kind_get(fw_array_kind kind);
+
 /* E_ARGUMENT lists the endings there are. */
 furrow_status fw_array_kind_of(fw_array_kind *kind, const char *path, furrow_error *err) FURROW_MUST_USE;
 

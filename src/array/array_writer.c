@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "array/array.h"
-#include "array/array_kind.h"
 #include "array/npy.h"
 #include "base/error.h"
 #include "base/mem.h"

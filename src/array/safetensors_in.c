@@ -1,5 +1,5 @@
 /* array/safetensors_in.c: the header read and checked against the data. */
-#include "array/safetensors_in.h"
+#include "array/safetensors.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* array/safetensors_out.c: data first, behind a place for the header, which is padded with blanks. */
-#include "array/safetensors_out.h"
+#include "array/safetensors.h"
 
 #include <assert.h>
 #include <string.h>

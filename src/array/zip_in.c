@@ -1,12 +1,11 @@
 /* array/zip_in.c: the directory at the end of the file says what there is; nothing else is believed. */
-#include "array/zip_in.h"
+#include "array/zip.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "array/zip_layout.h"
 #include "base/endian.h"
 #include "base/error.h"
 #include "base/mem.h"

@@ -1,12 +1,11 @@
 /* array/zip_out.c: members as they come, each header filled in when its member is complete, the directory at the end.
  */
-#include "array/zip_out.h"
+#include "array/zip.h"
 
 #include <assert.h>
 #include <string.h>
 #include <zlib.h>
 
-#include "array/zip_layout.h"
 #include "base/endian.h"
 #include "base/mem.h"
 #include "io/atomic_file.h"

@@ -16,8 +16,8 @@
 #include "base/params.h"
 #include "learn/data/minibatch.h"
 #include "learn/score/scorer.h"
-#include "recommend/event_log.h"
-#include "vector/index/parallel.h"
+#include "recommend/events.h"
+#include "vector/data/parallel.h"
 
 enum { PRIOR_USERS = 1000, MOST_STEPS = 200, PART = 16 };
 

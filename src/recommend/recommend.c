@@ -10,18 +10,144 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/params.h"
-#include "recommend/context.h"
+#include "recommend/events.h"
 #include "recommend/recommender.h"
-#include "vector/index/parallel.h"
+#include "vector/data/parallel.h"
 
 enum { ROWS_AT_ONCE = 512, PARTS_PER_THREAD = 16, LEAST_CANDIDATES = 500 };
+
+/* ---- Rows of a user, an item and a context -------------------------------------------------------------- */
+
+/* Scratch of one thread; all zeros is empty. */
+typedef struct row_joiner {
+  uint64_t *fields, *indices;
+  float *values;
+  size_t capacity;
+} row_joiner;
+
+static furrow_status ensure_capacity(row_joiner *joiner, size_t count, furrow_error *err) {
+  if (count <= joiner->capacity) return FURROW_OK;
+  FW_TRY(fw_realloc((void **)&joiner->fields, count, sizeof *joiner->fields, err));
+  FW_TRY(fw_realloc((void **)&joiner->indices, count, sizeof *joiner->indices, err));
+  FW_TRY(fw_realloc((void **)&joiner->values, count, sizeof *joiner->values, err));
+  joiner->capacity = count;
+  return FURROW_OK;
+}
+
+/* Behind all features whose field is not above its own. Parts are in order, so few have to move. */
+static void insert_feature(row_joiner *joiner, size_t count, uint64_t field, uint64_t index, float value) {
+  size_t at = count;
+  for (; at > 0 && joiner->fields[at - 1] > field; at--) {
+    joiner->fields[at] = joiner->fields[at - 1];
+    joiner->indices[at] = joiner->indices[at - 1];
+    joiner->values[at] = joiner->values[at - 1];
+  }
+  joiner->fields[at] = field;
+  joiner->indices[at] = index;
+  joiner->values[at] = value;
+}
+
+static furrow_status push_joined(const row_joiner *joiner, size_t length, furrow_container *rows, furrow_error *err) {
+  const furrow_row row = {.length = length,
+                          .field.u64 = joiner->fields,
+                          .index.u64 = joiner->indices,
+                          .value.f32 = joiner->values,
+                          .key_type = FURROW_KEY_U64,
+                          .value_type = FURROW_VALUE_F32};
+  return furrow_container_push_row(rows, &row, err);
+}
+
+/* Appends the features of all parts as one row without a label, by field as a row of the log would have them. */
+static furrow_status joiner_push(row_joiner *joiner, const furrow_row *parts, size_t count, furrow_container *rows,
+                                 furrow_error *err) {
+  size_t all = 0, length = 0;
+  for (size_t p = 0; p < count; p++) all += parts[p].length;
+  FW_TRY(ensure_capacity(joiner, all, err));
+  for (size_t p = 0; p < count; p++)
+    for (size_t i = 0; i < parts[p].length; i++)
+      insert_feature(joiner, length++, furrow_row_get_field(&parts[p], i), furrow_row_get_index(&parts[p], i),
+                     (float)furrow_row_get_value(&parts[p], i));
+  return push_joined(joiner, all, rows, err);
+}
+
+static void joiner_clear(row_joiner *joiner) {
+  fw_free(joiner->fields);
+  fw_free(joiner->indices);
+  fw_free(joiner->values);
+  *joiner = (row_joiner){0};
+}
+
+/* ---- Context -------------------------------------------------------------------------------------------- */
+
+/* Whether a field is made of the column alone: it has its name, or is a part of it ("time.hour"). */
+static bool is_of_column(const char *field, const char *column) {
+  const size_t length = strlen(column);
+  return strncmp(field, column, length) == 0 && (field[length] == 0 || (field[length] == '.' && !strstr(field, " x ")));
+}
+
+static bool is_context(const furrow_encoder *encoder, uint64_t field, const char *column) {
+  furrow_encoder_field about;
+  if (field >= furrow_encoder_field_count(encoder)) return false;
+  furrow_encoder_get_field(encoder, field, &about);
+  return about.side == FURROW_SIDE_CONTEXT && is_of_column(about.name, column);
+}
+
+static furrow_status check_column(const furrow_encoder *encoder, const char *column, furrow_error *err) {
+  for (size_t i = 0; i < furrow_encoder_field_count(encoder); i++)
+    if (is_context(encoder, i, column)) return FURROW_OK;
+  fw_fail(err, FURROW_E_ARGUMENT,
+          "not a column of the context: the model has no feature of it that is neither the "
+          "user's nor the item's");
+  fw_error_set_token(err, column, strlen(column));
+  return FURROW_E_ARGUMENT;
+}
+
+static bool is_given(const furrow_encoder *encoder, uint64_t field, const furrow_pair *pairs, size_t count) {
+  for (size_t i = 0; i < count; i++)
+    if (is_context(encoder, field, pairs[i].column)) return true;
+  return false;
+}
+
+static furrow_status copy_given(const furrow_encoder *encoder, const furrow_row *event, const furrow_pair *pairs,
+                                size_t count, row_joiner *joiner, furrow_container *rows, furrow_error *err) {
+  size_t length = 0;
+  FW_TRY(ensure_capacity(joiner, event->length, err));
+  for (size_t i = 0; i < event->length; i++)
+    if (is_given(encoder, furrow_row_get_field(event, i), pairs, count))
+      insert_feature(joiner, length++, furrow_row_get_field(event, i), furrow_row_get_index(event, i),
+                     (float)furrow_row_get_value(event, i));
+  return push_joined(joiner, length, rows, err);
+}
+
+/* Makes a row of the features that these cells have in an event. E_ARGUMENT: a column that is not of the context. */
+static furrow_status make_context(const furrow_recommender *r, const furrow_pair *pairs, size_t count,
+                                  furrow_container **rows, furrow_rowblock *block, furrow_error *err) {
+  furrow_container *event = NULL;
+  furrow_rowblock events;
+  row_joiner joiner = {0};
+  for (size_t i = 0; i < count; i++) FW_TRY(check_column(r->encoder, pairs[i].column, err));
+  furrow_status status = fw_recommender_make_rows(r, &event, err);
+  if (status == FURROW_OK) status = fw_recommender_make_rows(r, rows, err);
+  if (status == FURROW_OK) status = furrow_encoder_push_event(r->encoder, pairs, count, event, err);
+  if (status == FURROW_OK) status = furrow_container_get_block(event, &events, err);
+  if (status == FURROW_OK) {
+    const furrow_row row = furrow_rowblock_row(&events, 0);
+    status = copy_given(r->encoder, &row, pairs, count, &joiner, *rows, err);
+  }
+  if (status == FURROW_OK) status = furrow_container_get_block(*rows, block, err);
+  joiner_clear(&joiner);
+  furrow_container_free(event);
+  return status;
+}
+
+/* ---- Workers -------------------------------------------------------------------------------------------- */
 
 /* The memory of a thread. */
 typedef struct worker {
   struct worker *next;
   furrow_scorer_scratch *scratch;
   furrow_container *users, *rows;
-  fw_joiner joiner;
+  row_joiner joiner;
   float *queries;
   fw_item_set *seen;
   fw_scored *found;     /* of a part: `wanted` of each user */
@@ -41,14 +167,12 @@ typedef struct job {
   worker *idle;
 } job;
 
-/* ---- Workers -------------------------------------------------------------------------------------------- */
-
 static void free_worker(worker *w) {
   if (!w) return;
   furrow_scorer_scratch_free(w->scratch);
   furrow_container_free(w->users);
   furrow_container_free(w->rows);
-  fw_joiner_clear(&w->joiner);
+  joiner_clear(&w->joiner);
   fw_free(w->queries);
   fw_free(w->seen);
   fw_free(w->found);
@@ -103,7 +227,7 @@ static furrow_status make_users(const job *j, worker *w, size_t first, size_t co
   for (size_t i = 0; i < count; i++) {
     furrow_row parts[2] = {furrow_rowblock_row(block, i)};
     if (j->context) parts[1] = furrow_rowblock_row(&j->context_block, 0);
-    FW_TRY(fw_joiner_push(&w->joiner, parts, j->context ? 2 : 1, w->users, err));
+    FW_TRY(joiner_push(&w->joiner, parts, j->context ? 2 : 1, w->users, err));
     w->seen[i] = j->params->seen ? fw_events_of(j->params->seen, j->users[first + i]) : (fw_item_set){0};
   }
   furrow_container_clear(w->rows);
@@ -131,7 +255,7 @@ static furrow_status score_item(const job *j, worker *w, const furrow_row *user,
   const furrow_row parts[2] = {*user, furrow_rowblock_row(&j->r->block, item)};
   const size_t at = furrow_container_size(w->rows);
   w->items[at] = item;
-  FW_TRY(fw_joiner_push(&w->joiner, parts, 2, w->rows, err));
+  FW_TRY(joiner_push(&w->joiner, parts, 2, w->rows, err));
   return at + 1 == ROWS_AT_ONCE ? score_rows(j, w, best, err) : FURROW_OK;
 }
 
@@ -290,7 +414,7 @@ furrow_status furrow_recommender_recommend(const furrow_recommender *recommender
   pthread_mutex_init(&j.lock, NULL);
   furrow_status status = FURROW_OK;
   if (used.context_count > 0)
-    status = fw_context_make(recommender, used.context, used.context_count, &j.context, &j.context_block, err);
+    status = make_context(recommender, used.context, used.context_count, &j.context, &j.context_block, err);
   if (status == FURROW_OK && count > 1) status = fw_parallel_start(&pool, used.threads, err);
   if (status == FURROW_OK) status = run_steps(&j, pool, count, err);
   fw_pool_free(pool);

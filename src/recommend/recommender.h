@@ -41,8 +41,7 @@ struct furrow_recommender {
   size_t sample;       /* users that it was measured with */
 };
 
-/* model_parts.c: finds what vectors the model has; makes those of the items, and of a user's row. */
-furrow_status fw_recommender_make_vectors(furrow_recommender *r, furrow_error *err) FURROW_MUST_USE;
+/* Makes the vector of a user's row. */
 furrow_status fw_recommender_query(const furrow_recommender *r, const furrow_row *row, float *vector,
                                    furrow_error *err) FURROW_MUST_USE;
 
@@ -56,11 +55,24 @@ furrow_status fw_recommender_make_rows(const furrow_recommender *r, furrow_conta
 /* recommend.c: how many items are found for each user before the model scores them. */
 size_t fw_recommender_wanted(const furrow_recommender *r, size_t k, size_t candidates);
 
-/* events.c. The items of a user; unknown: how many events had items that the model does not know. */
-fw_item_set fw_events_of(const furrow_events *events, uint64_t user);
-uint64_t fw_events_unknown(const furrow_events *events, uint64_t user);
-/* Users that have events, known items or not, ascending. To be freed with fw_free. */
-furrow_status fw_events_users(const furrow_events *events, uint64_t **users, size_t *count,
-                              furrow_error *err) FURROW_MUST_USE;
+/* ---- Figures of rankings, user after user (evaluate.c) -------------------------------------------------- */
+
+/* Of one user. */
+typedef struct fw_user_figures {
+  double ndcg, recall, map, mrr, hit;
+} fw_user_figures;
+
+/* hits[i]: whether the result of rank i + 1 is relevant; `relevant` items are, at least 1, found or not. */
+fw_user_figures fw_rank_user(const bool *hits, size_t k, size_t relevant);
+
+/* Sums over users; all zeros is none. */
+typedef struct fw_rank_sum {
+  size_t users;
+  fw_user_figures sum, squares;
+} fw_rank_sum;
+
+void fw_rank_add(fw_rank_sum *sum, const fw_user_figures *user);
+/* Writes the means and intervals. */
+void fw_rank_means(const fw_rank_sum *sum, furrow_rank_figures *figures);
 
 #endif

@@ -6,10 +6,8 @@
 #include <string.h>
 
 #include "array/array.h"
-#include "array/safetensors_in.h"
-#include "array/safetensors_out.h"
-#include "array/zip_in.h"
-#include "array/zip_out.h"
+#include "array/safetensors.h"
+#include "array/zip.h"
 #include "fuzz/harness/fuzz_check.h"
 
 #define ARRAY_KINDS 8

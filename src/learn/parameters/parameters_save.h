@@ -4,7 +4,6 @@
 
 #include "base/buffer.h"
 #include "learn/conf/model_dir.h"
-#include "learn/net/net.h"
 #include "learn/parameters/parameters.h"
 
 /* `conf` gives graph.json, `about` (may be NULL) is the text of furrow.json. params NULL: the defaults. All ranks

@@ -11,8 +11,8 @@
 #include "base/mem.h"
 #include "learn/conf/conf_data.h"
 #include "learn/data/samples.h"
-#include "learn/rank/negatives.h"
-#include "learn/rank/rank_trainer.h"
+#include "learn/ranking/negatives.h"
+#include "learn/ranking/ranking_trainer.h"
 #include "learn/train/fit.h"
 #include "learn/train/fit_rank.h"
 

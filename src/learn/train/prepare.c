@@ -15,7 +15,7 @@
 #include "learn/data/minibatch.h"
 #include "learn/data/samples.h"
 #include "learn/parameters/fold.h"
-#include "learn/rank/rank_data.h"
+#include "learn/ranking/ranking_data.h"
 #include "learn/train/fit_factors.h"
 #include "learn/train/linear_start.h"
 #include "rows/schema/column_names.h"

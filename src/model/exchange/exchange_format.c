@@ -3,10 +3,9 @@
 #include <string.h>
 
 #include "array/array.h"
-#include "array/array_kind.h"
 #include "array/npy.h"
-#include "array/safetensors_in.h"
-#include "array/zip_in.h"
+#include "array/safetensors.h"
+#include "array/zip.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "model/exchange/exchange_job.h"

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "array/npy.h"
-#include "array/zip_out.h"
+#include "array/zip.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "io/atomic_file.h"

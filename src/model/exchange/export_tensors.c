@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "array/safetensors_out.h"
+#include "array/safetensors.h"
 #include "base/buffer.h"
 #include "base/error.h"
 #include "base/mem.h"

@@ -9,9 +9,9 @@
 #include "base/params.h"
 #include "base/sort.h"
 #include "vector/build/build.h"
+#include "vector/data/parallel.h"
 #include "vector/index/direct_map.h"
 #include "vector/index/inverted_lists.h"
-#include "vector/index/parallel.h"
 #include "vector/quantizer/assign.h"
 #include "vector/quantizer/sq.h"
 #include "vector/quantizer/training_vectors.h"
@@ -443,7 +443,7 @@ furrow_status furrow_index_add(furrow_index *index, const float *vectors, size_t
   return fw_index_finish(index, status, err);
 }
 
-/* ---- New vectors by list --------------------------------------------------------------------------------- */
+/* ---- New vectors by list -------------------------------------------------------------------------------- */
 
 enum { FEW = 16 }; /* lists for each vector, from which on vectors are sorted instead of counting all lists */
 

@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "base/params.h"
 #include "vector/build/build.h"
-#include "vector/index/parallel.h"
+#include "vector/data/parallel.h"
 #include "vector/quantizer/assign.h"
 #include "vector/quantizer/kmeans.h"
 #include "vector/quantizer/opq.h"

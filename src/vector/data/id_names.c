@@ -1,12 +1,14 @@
-/* vector/data/id_names.c: names of ids in memory: made, changed, looked up. A change makes the table anew. */
+/* vector/data/id_names.c: names of ids in memory: the bytes of a file of names (docs/formats/index_names.md) are
+ * checked, looked up and changed. A change rebuilds the table. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/utf8.h"
+#include "vector/data/id_filter.h"
 #include "vector/data/id_names.h"
-#include "vector/search/filter.h"
 
 /* ---- Handles -------------------------------------------------------------------------------------------- */
 
@@ -20,6 +22,91 @@ void furrow_id_names_free(furrow_id_names *names) {
   if (!names) return;
   fw_id_names_clear(names);
   fw_free(names);
+}
+
+/* ---- Names ---------------------------------------------------------------------------------------------- */
+
+const char *fw_name_fault(const char *text, size_t size) {
+  if (size == 0) return "a name is empty";
+  if (fw_utf8_check(text, text + size)) return "a name is not UTF-8";
+  for (size_t i = 0; i < size; i++)
+    if ((unsigned char)text[i] < 0x20 || text[i] == 0x7f) return "a name has a control character";
+  return NULL;
+}
+
+/* ---- Bytes ---------------------------------------------------------------------------------------------- */
+
+static furrow_status refuse(furrow_error *err, const char *path, uint64_t offset, const char *message) {
+  fw_fail(err, FURROW_E_FORMAT, "%s", message);
+  fw_error_set_file(err, path);
+  if (err) err->offset = offset;
+  return FURROW_E_FORMAT;
+}
+
+static furrow_status check_header(const unsigned char *bytes, size_t size, const char *path, furrow_error *err) {
+  if (size < 8 || memcmp(bytes, FW_ID_NAMES_MAGIC, 8) != 0) return refuse(err, path, 0, "is not a file of names");
+  if (size < FW_ID_NAMES_HEADER) return refuse(err, path, size, "is cut short");
+  if (fw_get_le32(bytes + FW_ID_NAMES_AT_VERSION) != FW_ID_NAMES_VERSION)
+    return refuse(err, path, FW_ID_NAMES_AT_VERSION, "has a version that this release does not read");
+  if (fw_get_le64(bytes + FW_ID_NAMES_AT_DIGEST) != XXH3_64bits(bytes, FW_ID_NAMES_AT_DIGEST))
+    return refuse(err, path, FW_ID_NAMES_AT_DIGEST, "is damaged: the digest of the header does not match");
+  if (fw_get_le32(bytes + FW_ID_NAMES_AT_IDS) > 1)
+    return refuse(err, path, FW_ID_NAMES_AT_IDS, "says neither that ids are stored nor that they are not");
+  if (fw_get_le64(bytes + FW_ID_NAMES_AT_ZERO) != 0)
+    return refuse(err, path, FW_ID_NAMES_AT_ZERO, "has a byte that must be 0 and is not");
+  if (fw_get_le64(bytes + FW_ID_NAMES_AT_COUNT) > (size - FW_ID_NAMES_HEADER) / 8)
+    return refuse(err, path, FW_ID_NAMES_AT_COUNT, "has more names than bytes for them");
+  return FURROW_OK;
+}
+
+static furrow_status check_ids(const unsigned char *ids, size_t count, uint64_t digest, const char *path,
+                               furrow_error *err) {
+  if (XXH3_64bits(ids, 8 * count) != digest)
+    return refuse(err, path, FW_ID_NAMES_AT_IDS_DIGEST, "is damaged: the digest of the ids does not match");
+  for (size_t i = 1; i < count; i++)
+    if ((int64_t)fw_get_le64(ids + 8 * i) <= (int64_t)fw_get_le64(ids + 8 * i - 8))
+      return refuse(err, path, FW_ID_NAMES_HEADER + 8 * i, "has ids that do not ascend");
+  return FURROW_OK;
+}
+
+static furrow_status check_texts(const fw_string_table *table, size_t at, const char *path, furrow_error *err) {
+  for (size_t i = 0; i < table->count; i++) {
+    size_t size;
+    const char *text = fw_string_table_text(table, i, &size), *fault = fw_name_fault(text, size);
+    if (!fault) continue;
+    refuse(err, path, at + (size_t)((const unsigned char *)text - table->offsets) + 32, fault);
+    fw_error_set_token(err, text, size);
+    return FURROW_E_FORMAT;
+  }
+  return FURROW_OK;
+}
+
+furrow_status fw_id_names_view(furrow_id_names *names, const void *bytes, size_t size, const char *path,
+                               furrow_error *err) {
+  const unsigned char *at = bytes;
+  fw_string_table table;
+  FW_TRY(check_header(at, size, path, err));
+  const size_t count = (size_t)fw_get_le64(at + FW_ID_NAMES_AT_COUNT);
+  const bool stored = fw_get_le32(at + FW_ID_NAMES_AT_IDS) == 1;
+  const size_t table_at = FW_ID_NAMES_HEADER + (stored ? 8 * count : 0);
+  FW_TRY(
+      check_ids(at + FW_ID_NAMES_HEADER, stored ? count : 0, fw_get_le64(at + FW_ID_NAMES_AT_IDS_DIGEST), path, err));
+  furrow_status status = fw_string_table_open(&table, at + table_at, size - table_at, err);
+  if (status != FURROW_OK) {
+    fw_error_set_file(err, path);
+    if (err && err->offset != FURROW_NO_OFFSET) err->offset += table_at;
+    return status;
+  }
+  if (table.count != count) return refuse(err, path, table_at + 8, "has another number of texts than of names");
+  if (table.size != size - table_at) return refuse(err, path, table_at + table.size, "has bytes behind its end");
+  FW_TRY(check_texts(&table, table_at, path, err));
+  names->bytes = at;
+  names->size = size;
+  names->ids = stored ? at + FW_ID_NAMES_HEADER : NULL;
+  names->table = table;
+  names->stamp = (fw_index_stamp){.size = fw_get_le64(at + FW_ID_NAMES_AT_INDEX_SIZE),
+                                  .digest = fw_get_le64(at + FW_ID_NAMES_AT_INDEX_DIGEST)};
+  return FURROW_OK;
 }
 
 /* ---- Looking up ----------------------------------------------------------------------------------------- */

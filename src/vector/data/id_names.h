@@ -1,11 +1,9 @@
-/* vector/data/id_names.h: names of ids, in memory and in the file beside an index. The file:
- * docs/formats/index_names.md.
- */
+/* vector/data/id_names.h: names of ids, as the bytes of the file that is stored next to an index
+ * (docs/formats/index_names.md). */
 #ifndef FW_VECTOR_DATA_ID_NAMES_H
 #define FW_VECTOR_DATA_ID_NAMES_H
 
 #include "furrow/vector_data.h"
-#include "io/atomic_file.h"
 #include "io/input.h"
 #include "io/string_table.h"
 
@@ -39,8 +37,6 @@ typedef struct fw_index_stamp {
   uint64_t size, digest; /* XXH3-64 */
 } fw_index_stamp;
 
-furrow_status fw_index_stamp_of_file(const char *path, fw_index_stamp *stamp, furrow_error *err) FURROW_MUST_USE;
-
 /* The bytes of a file of names, wherever they are, and views of them. */
 struct furrow_id_names {
   const unsigned char *bytes;
@@ -71,18 +67,5 @@ furrow_status fw_id_names_view(furrow_id_names *names, const void *bytes, size_t
                                furrow_error *err) FURROW_MUST_USE;
 /* Frees the bytes: no names. */
 void fw_id_names_clear(furrow_id_names *names);
-
-/* Whether every id of an index has a name: `wrong` where one has none. *unused (may be NULL): names without a vector.
- */
-furrow_status fw_id_names_fit(const furrow_id_names *names, const furrow_index *index, furrow_status wrong,
-                              uint64_t *unused, furrow_error *err) FURROW_MUST_USE;
-
-/* Gives an index file its name, together with the names of its ids; NULL: it has none, and with `overwrite` those of
- * the index before it go. They are two files, which no single step replaces: names wait as PATH.names.new with the
- * stamp of their index file until it is in place (docs/formats/index_names.md). furrow_id_names_load takes those of the
- * two files that fit the index. E_EXISTS: PATH.names is there and `overwrite` is false, or it is not a file of names.
- */
-furrow_status fw_id_names_commit(fw_atomic_file *file, const furrow_id_names *names, const char *path,
-                                 const fw_index_stamp *stamp, bool overwrite, furrow_error *err) FURROW_MUST_USE;
 
 #endif

@@ -1,17 +1,21 @@
-/* vector/edit/merge.c: appends the vectors of one index to another. All checks and allocations come first, then the
- * index changes. */
-#include "vector/edit/merge.h"
-
+/* vector/edit/merge.c: appends the vectors of one index to another, and merges index files.
+ *
+ * In memory all checks and allocations come first, then the index changes. Files are merged list after list. They are
+ * mapped: memory holds the quantizers of the first file, and the sizes and offsets of the lists of each. Indexes that
+ * have more than lists (refinements, flat vectors) are merged in memory. */
 #include <inttypes.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/params.h"
+#include "vector/file/index_write.h"
 #include "vector/index/direct_map.h"
 #include "vector/index/index.h"
 #include "vector/index/inverted_lists.h"
+#include "vector/index/stored_ids.h"
 
-/* ---- Whether two indexes agree --------------------------------------------------------------------------- */
+/* ---- Whether two indexes agree -------------------------------------------------------------------------- */
 
 typedef struct quantity {
   const char *name;
@@ -129,14 +133,16 @@ static furrow_status check_header(const furrow_index *a, const furrow_index *b, 
   return FURROW_OK;
 }
 
-furrow_status fw_check_same_quantizers(const furrow_index *a, const furrow_index *b, furrow_error *err) {
+/* Checks that two indexes have the same kinds, dimensions, metric, transforms, centroids and quantizers, so that both
+ * store the same code for a vector. E_ARGUMENT names what differs. */
+static furrow_status check_same_quantizers(const furrow_index *a, const furrow_index *b, furrow_error *err) {
   furrow_status status = check_header(a, b, err);
   if (status != FURROW_OK || a->kind == FURROW_INDEX_FLAT || a->kind == FURROW_INDEX_HNSW) return status;
   if (fw_index_is_ivf(a)) return check_ivf(a, b, err);
   if (fw_index_pq(a)) return check_pq(&a->pq.pq, &b->pq.pq, "the product quantizers", err);
   if (a->kind == FURROW_INDEX_TRANSFORM) status = check_transforms(&a->transforms, &b->transforms, err);
   for (size_t i = 0; status == FURROW_OK && i < FW_INDEX_CHILDREN && a->child[i]; i++)
-    status = fw_check_same_quantizers(a->child[i], b->child[i], err);
+    status = check_same_quantizers(a->child[i], b->child[i], err);
   return status;
 }
 
@@ -155,14 +161,16 @@ static furrow_status check_shifted(int64_t id, int64_t id_shift, furrow_error *e
   return fw_fail(err, FURROW_E_RANGE, "the id %" PRId64 " cannot be increased by %" PRId64, id, id_shift);
 }
 
-furrow_status fw_ids_check_shift(const int64_t *ids, size_t count, int64_t id_shift, furrow_error *err) {
+/* E_RANGE: an id, increased by id_shift, does not fit into 64 bits. */
+static furrow_status check_id_shift(const int64_t *ids, size_t count, int64_t id_shift, furrow_error *err) {
   furrow_status status = FURROW_OK;
   for (size_t i = 0; id_shift != 0 && status == FURROW_OK && i < count; i++)
     status = check_shifted(ids[i], id_shift, err);
   return status;
 }
 
-furrow_status fw_lists_check_shift(const fw_lists *lists, int64_t id_shift, furrow_error *err) {
+/* As check_id_shift. The contents of the lists must not be missing. */
+static furrow_status check_list_shift(const fw_lists *lists, int64_t id_shift, furrow_error *err) {
   furrow_status status = FURROW_OK;
   for (size_t i = 0; id_shift != 0 && lists->list && status == FURROW_OK && i < lists->nlist; i++)
     for (size_t k = 0; status == FURROW_OK && k < lists->list[i].size; k++)
@@ -170,7 +178,8 @@ furrow_status fw_lists_check_shift(const fw_lists *lists, int64_t id_shift, furr
   return status;
 }
 
-furrow_status fw_merge_check_shift(const furrow_index *index, int64_t ntotal, int64_t id_shift, furrow_error *err) {
+/* Dense ids of vectors that are added continue at `ntotal`: E_ARGUMENT if id_shift is neither that nor 0. */
+static furrow_status check_dense_shift(const furrow_index *index, int64_t ntotal, int64_t id_shift, furrow_error *err) {
   if (!fw_index_has_dense_ids(index) || id_shift == 0 || id_shift == ntotal) return FURROW_OK;
   return fw_fail(err, FURROW_E_ARGUMENT,
                  "ids of %s are dense: those that are added continue at %" PRId64
@@ -227,7 +236,7 @@ static furrow_status prepare_ivf(merging *m, furrow_index *index, const furrow_i
   furrow_status status = fw_lists_check_contents(others, err);
   if (status == FURROW_OK) status = fw_lists_begin_edit(lists, err);
   if (status == FURROW_OK && m->dense_ids) status = fw_lists_check_ids(others, (size_t)other->ntotal, err);
-  if (status == FURROW_OK) status = fw_lists_check_shift(others, shift_of(m), err);
+  if (status == FURROW_OK) status = check_list_shift(others, shift_of(m), err);
   if (status == FURROW_OK && type == FURROW_DIRECT_MAP_ARRAY) status = check_array(m, others, ntotal, err);
   if (status == FURROW_OK) status = reserve_lists(lists, others, err);
   if (status == FURROW_OK) status = reserve_refinement(index, other, err);
@@ -241,7 +250,7 @@ static furrow_status prepare(merging *m, furrow_index *index, const furrow_index
 
 static furrow_status prepare_id_map(merging *m, furrow_index *index, const furrow_index *other, furrow_error *err) {
   void *ids = index->id_map.ids;
-  furrow_status status = fw_ids_check_shift(other->id_map.ids, (size_t)other->ntotal, shift_of(m), err);
+  furrow_status status = check_id_shift(other->id_map.ids, (size_t)other->ntotal, shift_of(m), err);
   if (status == FURROW_OK) status = reserve_rows(&ids, index->ntotal, other->ntotal, sizeof *index->id_map.ids, err);
   if (status != FURROW_OK) return status;
   index->id_map.ids = ids;
@@ -336,8 +345,8 @@ furrow_status furrow_index_merge(furrow_index *index, const furrow_index *other,
   merging m = {.id_shift = id_shift, .count = index->ntotal, .dense_ids = fw_index_has_dense_ids(index)};
   furrow_status status = fw_index_check_whole(index, err);
   if (status == FURROW_OK) status = fw_index_check_whole(other, err);
-  if (status == FURROW_OK) status = fw_check_same_quantizers(index, other, err);
-  if (status == FURROW_OK) status = fw_merge_check_shift(index, index->ntotal, id_shift, err);
+  if (status == FURROW_OK) status = check_same_quantizers(index, other, err);
+  if (status == FURROW_OK) status = check_dense_shift(index, index->ntotal, id_shift, err);
   if (status == FURROW_OK) status = prepare(&m, index, other, err);
   if (status == FURROW_OK) {
     change(&m, index, other);
@@ -345,4 +354,204 @@ furrow_status furrow_index_merge(furrow_index *index, const furrow_index *other,
   }
   fw_map_rebuild_clear(&m.renewal);
   return fw_index_finish(index, fw_index_finish(other, status, err), err);
+}
+
+/* ---- Files, list after list ----------------------------------------------------------------------------- */
+
+typedef struct joining {
+  const char *const *paths;
+  const int64_t *id_shifts; /* NULL: 0 */
+  size_t count;
+  furrow_index_load_params load;
+  furrow_index **inputs;
+  fw_joined_lists *joined;
+} joining;
+
+static int64_t file_shift(const joining *j, size_t i) {
+  return j->id_shifts ? j->id_shifts[i] : 0;
+}
+
+static furrow_status add_file_name(const char *path, furrow_status status, furrow_error *err) {
+  if (status != FURROW_OK && err && !err->file[0]) fw_error_set_file(err, path);
+  return status;
+}
+
+/* ---- Lists only ----------------------------------------------------------------------------------------- */
+
+/* Transforms and id maps around inverted lists of codes. */
+static bool has_only_lists(const furrow_index *index) {
+  while (index->kind == FURROW_INDEX_TRANSFORM || index->kind == FURROW_INDEX_ID_MAP) index = index->child[0];
+  return fw_index_is_ivf(index) && index->kind != FURROW_INDEX_IVF_PQR && index->kind != FURROW_INDEX_IVF_PQ_FAST;
+}
+
+static furrow_index *inner_ivf(const furrow_index *index) {
+  return (furrow_index *)(uintptr_t)furrow_index_ivf(index);
+}
+
+/* Frees what an input does not need after it was compared with the first. */
+static void forget_quantizers(furrow_index *index) {
+  furrow_index *ivf = inner_ivf(index);
+  furrow_index_free(ivf->child[0]);
+  ivf->child[0] = NULL;
+  fw_free(ivf->ivf.pq.centroids);
+  ivf->ivf.pq.centroids = NULL;
+}
+
+static void forget_direct_map(furrow_index *index) {
+  fw_direct_map *map = &inner_ivf(index)->ivf.direct_map;
+  fw_free(map->locations);
+  fw_free(map->pairs);
+  *map = (fw_direct_map){0};
+}
+
+/* Appends the id maps of an input, increased, to those of the first; dense ids inside continue. */
+static furrow_status join_id_maps(furrow_index *first, const furrow_index *other, int64_t id_shift, bool *mapped,
+                                  furrow_error *err) {
+  furrow_status status = FURROW_OK;
+  for (; status == FURROW_OK && !fw_index_is_ivf(other); first = first->child[0], other = other->child[0]) {
+    if (other->kind != FURROW_INDEX_ID_MAP) continue;
+    size_t count = (size_t)first->ntotal, more = (size_t)other->ntotal;
+    int64_t shift = *mapped ? first->ntotal : id_shift;
+    status = check_id_shift(other->id_map.ids, more, shift, err);
+    void *ids = first->id_map.ids;
+    if (status == FURROW_OK && first != other) status = fw_realloc(&ids, count + more, sizeof(int64_t), err);
+    if (status != FURROW_OK) return status;
+    first->id_map.ids = ids;
+    for (size_t i = 0; first != other && i < more; i++) first->id_map.ids[count + i] = other->id_map.ids[i] + shift;
+    for (size_t i = 0; first == other && i < more; i++) first->id_map.ids[i] += shift;
+    *mapped = true;
+  }
+  return status;
+}
+
+static void add_counts(furrow_index *first, const furrow_index *other) {
+  first->ntotal += other->ntotal;
+  if (!fw_index_is_ivf(first)) add_counts(first->child[0], other->child[0]);
+}
+
+/* After all inputs were joined: an id map of the first one has the ids of all. */
+static furrow_status check_unique(const joining *j, furrow_error *err) {
+  const bool mapped = fw_skip_transforms(j->inputs[0])->kind == FURROW_INDEX_ID_MAP;
+  void *memory = NULL;
+  FW_TRY(fw_alloc_zero(&memory, j->count, sizeof(fw_shifted_ids), err));
+  fw_shifted_ids *parts = memory;
+  for (size_t i = 0; i < j->count; i++) parts[i] = (fw_shifted_ids){j->inputs[i], mapped ? 0 : j->joined[i].id_shift};
+  furrow_status status = fw_ids_check_unique(parts, mapped ? 1 : j->count, err);
+  fw_free(memory);
+  return status;
+}
+
+/* Appends input i to those before it; the first input holds the counts of all. */
+static furrow_status join_input(joining *j, size_t i, furrow_error *err) {
+  furrow_index *first = j->inputs[0], *input = j->inputs[i];
+  const fw_lists *lists = &inner_ivf(input)->ivf.lists;
+  bool mapped = false;
+  int64_t total = i > 0 ? inner_ivf(first)->ntotal : 0;
+  furrow_status status = i > 0 ? check_same_quantizers(first, input, err) : FURROW_OK;
+  if (status == FURROW_OK) status = fw_lists_check_contents(lists, err);
+  if (status == FURROW_OK && i > 0 && first->ntotal > INT64_MAX - input->ntotal)
+    status = fw_fail(err, FURROW_E_RANGE, "there are too many vectors");
+  if (status == FURROW_OK) status = join_id_maps(first, input, file_shift(j, i), &mapped, err);
+  if (status == FURROW_OK && mapped) status = fw_lists_check_ids(lists, (size_t)inner_ivf(input)->ntotal, err);
+  int64_t shift = mapped ? total : file_shift(j, i);
+  if (status == FURROW_OK) status = check_list_shift(lists, shift, err);
+  if (status != FURROW_OK) return status;
+  j->joined[i] = (fw_joined_lists){.lists = lists, .id_shift = shift};
+  if (i == 0) return FURROW_OK;
+  add_counts(first, input);
+  forget_quantizers(input);
+  return FURROW_OK;
+}
+
+static furrow_status load_input(const joining *j, size_t i, bool memory_map, furrow_index **index, furrow_error *err) {
+  furrow_index_load_params params = j->load;
+  params.memory_map = memory_map;
+  return furrow_index_load(index, j->paths[i], &params, err);
+}
+
+/* The first input is loaded already. */
+static furrow_status join_lists(joining *j, const char *target, const furrow_index_save_params *params,
+                                furrow_error *err) {
+  furrow_status status = FURROW_OK;
+  for (size_t i = 0; status == FURROW_OK && i < j->count; i++) {
+    if (i > 0) status = load_input(j, i, true, &j->inputs[i], err);
+    if (status == FURROW_OK) status = add_file_name(j->paths[i], join_input(j, i, err), err);
+    if (status == FURROW_OK) forget_direct_map(j->inputs[i]);
+  }
+  if (status == FURROW_OK && params->unique_ids) status = check_unique(j, err);
+  fw_index_writer writer;
+  if (status == FURROW_OK) status = fw_index_writer_init(&writer, j->inputs[0], params, err);
+  if (status != FURROW_OK) return status;
+  writer.joint = inner_ivf(j->inputs[0]);
+  writer.joined = j->joined;
+  writer.joined_count = j->count;
+  return fw_index_write_file(j->inputs[0], target, params->overwrite, &writer, err);
+}
+
+/* ---- Anything else -------------------------------------------------------------------------------------- */
+
+static furrow_status shift_first(furrow_index *index, int64_t id_shift, furrow_error *err) {
+  furrow_index *inner = (furrow_index *)(uintptr_t)fw_skip_transforms(index);
+  furrow_status status = check_dense_shift(index, 0, id_shift, err);
+  if (status != FURROW_OK || id_shift == 0) return status;
+  if (inner->kind == FURROW_INDEX_ID_MAP) {
+    status = check_id_shift(inner->id_map.ids, (size_t)inner->ntotal, id_shift, err);
+    for (int64_t i = 0; status == FURROW_OK && i < inner->ntotal; i++) inner->id_map.ids[i] += id_shift;
+  } else if (inner->kind == FURROW_INDEX_IVF_PQ_FAST) { /* it was copied, so its ids are its own */
+    fw_lists *lists = &inner->ivf.lists;
+    status = check_list_shift(lists, id_shift, err);
+    for (size_t i = 0; status == FURROW_OK && lists->list && i < lists->nlist; i++)
+      for (size_t k = 0; k < lists->list[i].size; k++)
+        fw_list_set_id(&lists->list[i], k, fw_list_id(&lists->list[i], k) + id_shift);
+  }
+  return status;
+}
+
+static furrow_status join_in_memory(joining *j, const char *target, const furrow_index_save_params *params,
+                                    furrow_error *err) {
+  furrow_index *first = NULL;
+  furrow_status status = load_input(j, 0, false, &first, err);
+  if (status != FURROW_OK) return status;
+  if (inner_ivf(first)) forget_direct_map(first);
+  status = add_file_name(j->paths[0], shift_first(first, file_shift(j, 0), err), err);
+  for (size_t i = 1; status == FURROW_OK && i < j->count; i++) {
+    status = load_input(j, i, true, &j->inputs[i], err);
+    if (status == FURROW_OK)
+      status = add_file_name(j->paths[i], furrow_index_merge(first, j->inputs[i], file_shift(j, i), err), err);
+    furrow_index_free(j->inputs[i]);
+    j->inputs[i] = NULL;
+  }
+  if (status == FURROW_OK) status = furrow_index_save(first, target, params, err);
+  furrow_index_free(first);
+  return status;
+}
+
+/* ---- The whole ------------------------------------------------------------------------------------------ */
+
+furrow_status furrow_index_merge_files(const char *const *paths, const int64_t *id_shifts, size_t count,
+                                       const furrow_index_load_params *load, const char *target,
+                                       const furrow_index_save_params *save, furrow_error *err) {
+  furrow_index_save_params params;
+  joining j = {.paths = paths, .id_shifts = id_shifts, .count = count};
+  fw_compat release;
+  void *inputs = NULL, *joined = NULL;
+  if (count == 0) return fw_fail(err, FURROW_E_ARGUMENT, "there are no indexes to merge");
+  furrow_index_save_params_init(&params);
+  furrow_index_load_params_init(&j.load);
+  FW_TRY(FW_PARAMS_READ(&params, save, furrow_index_save_params, err));
+  FW_TRY(FW_PARAMS_READ(&j.load, load, furrow_index_load_params, err));
+  FW_TRY(fw_compat_parse(&release, params.compat, err)); /* before the work, not after it */
+  params.inline_lists = true;
+  furrow_status status = fw_alloc_zero(&inputs, count, sizeof *j.inputs, err);
+  j.inputs = inputs;
+  if (status == FURROW_OK) status = fw_alloc_zero(&joined, count, sizeof *j.joined, err);
+  j.joined = joined;
+  if (status == FURROW_OK) status = load_input(&j, 0, true, &j.inputs[0], err);
+  if (status == FURROW_OK)
+    status =
+        has_only_lists(j.inputs[0]) ? join_lists(&j, target, &params, err) : join_in_memory(&j, target, &params, err);
+  for (size_t i = 0; j.inputs && i < count; i++) furrow_index_free(j.inputs[i]);
+  fw_free(inputs);
+  fw_free(joined);
+  return status;
 }

@@ -8,10 +8,10 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "vector/data/id_filter.h"
 #include "vector/index/direct_map.h"
 #include "vector/index/index.h"
 #include "vector/index/inverted_lists.h"
-#include "vector/search/filter.h"
 
 typedef struct removal {
   const furrow_id_filter *filter; /* of ids */

@@ -20,7 +20,6 @@ typedef struct fw_index_reader {
 void fw_read_index(fw_index_reader *r, const char *name, furrow_index **index);
 
 /* What follows the header, by kind. */
-void fw_read_hnsw(fw_index_reader *r, furrow_index *index);
 void fw_read_ivf(fw_index_reader *r, furrow_index *index);
 void fw_read_transforms(fw_index_reader *r, furrow_index *index);
 

@@ -11,7 +11,7 @@
 #include "base/mem.h"
 #include "io/file_map.h"
 #include "vector/file/index_read.h"
-#include "vector/search/pack_codes.h"
+#include "vector/index/pack_codes.h"
 
 typedef struct data_file {
   const char *path;

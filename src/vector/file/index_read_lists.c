@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "vector/file/index_read.h"
-#include "vector/search/pack_codes.h"
+#include "vector/index/pack_codes.h"
 
 /* The most lists without any bytes in the file (a quantizer may have cells without centroids); large files may have
  * some more. */

@@ -1,18 +1,33 @@
-/* vector/file/index_verify.c: checks a file beyond what loading needs, and reports findings. */
-#include "vector/file/index_verify.h"
-
+/* vector/file/index_verify.c: checks a file beyond what loading needs, and reports findings: numbers are finite, ids
+ * unique, direct maps correct, lists apart from each other, all vectors of graphs within reach. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "base/mem.h"
 #include "base/params.h"
+#include "vector/index/index.h"
+
+typedef struct verifier {
+  const char *file;
+  const furrow_index_load_params *params;
+  void (*on_finding)(void *user, const furrow_index_finding *finding);
+  void *user;
+  furrow_status fatal;  /* of the first fatal finding; OK: none yet */
+  furrow_status status; /* OK, unless the checks themselves failed (memory) */
+  furrow_error *err;
+  char path[192]; /* of the index that is being checked, ends with /; "" for the outer one */
+} verifier;
+
+typedef enum finding_kind { REMARK, FATAL } finding_kind;
 
 /* ---- Findings ------------------------------------------------------------------------------------------- */
 
-static void tell(fw_verifier *v, const furrow_index_finding *finding) {
+static void tell(verifier *v, const furrow_index_finding *finding) {
   if (v->on_finding) v->on_finding(v->user, finding);
   if (!finding->fatal || v->fatal != FURROW_OK) return;
   v->fatal = finding->status;
@@ -42,29 +57,31 @@ static furrow_status search_field(void *user, const furrow_index_field *field) {
   return FURROW_OK;
 }
 
-static uint64_t offset_of_field(const fw_verifier *v, const char *path, uint64_t within) {
+static uint64_t offset_of_field(const verifier *v, const char *path, uint64_t within) {
   field_search s = {.path = path, .length = strlen(path), .offset = FURROW_NO_OFFSET};
   furrow_status status = furrow_index_for_each_field(v->file, v->params, search_field, &s, NULL);
   return status == FURROW_END ? s.offset + within : s.offset;
 }
 
-void fw_found(fw_verifier *v, fw_finding_kind kind, const char *field, uint64_t within, const char *format, ...) {
+/* Reports a finding about `field` of the index that is being checked, `within` bytes after its beginning. */
+__attribute__((format(printf, 5, 6))) static void found(verifier *v, finding_kind kind, const char *field,
+                                                        uint64_t within, const char *format, ...) {
   char message[256], path[256];
   va_list args;
   va_start(args, format);
   vsnprintf(message, sizeof message, format, args);
   va_end(args);
   snprintf(path, sizeof path, "%s%s", v->path, field);
-  furrow_index_finding finding = {.fatal = kind == FW_FINDING_FATAL,
+  furrow_index_finding finding = {.fatal = kind == FATAL,
                                   .path = path,
                                   .offset = offset_of_field(v, path, within),
-                                  .status = kind == FW_FINDING_FATAL ? FURROW_E_FORMAT : FURROW_OK,
+                                  .status = kind == FATAL ? FURROW_E_FORMAT : FURROW_OK,
                                   .message = message};
   tell(v, &finding);
 }
 
 /* Reports why the file, or the data file of its lists, could not be loaded. */
-static void tell_error(fw_verifier *v, furrow_status status, const furrow_error *error) {
+static void tell_error(verifier *v, furrow_status status, const furrow_error *error) {
   char message[sizeof error->message + sizeof error->file + sizeof error->token + 8];
   bool other = error->file[0] && strcmp(error->file, v->file) != 0;
   snprintf(message, sizeof message, "%s%s%s%s%s%s", other ? error->file : "", other ? ": " : "", error->message,
@@ -76,22 +93,22 @@ static void tell_error(fw_verifier *v, furrow_status status, const furrow_error 
 
 /* ---- Numbers -------------------------------------------------------------------------------------------- */
 
-void fw_verify_finite(fw_verifier *v, fw_finding_kind kind, const char *field, const float *numbers, uint64_t count) {
+/* Numbers that are NaN or infinite. */
+static void verify_finite(verifier *v, finding_kind kind, const char *field, const float *numbers, uint64_t count) {
   uint64_t bad = 0, first = 0;
   for (uint64_t i = 0; i < count; i++)
     if (!isfinite(numbers[i]) && bad++ == 0) first = i;
   if (bad > 0)
-    fw_found(v, kind, field, 4 * first,
-             "%" PRIu64 " of %" PRIu64 " numbers %s not finite, the first is number %" PRIu64, bad, count,
-             fw_plural(bad, "is", "are"), first);
+    found(v, kind, field, 4 * first, "%" PRIu64 " of %" PRIu64 " numbers %s not finite, the first is number %" PRIu64,
+          bad, count, fw_plural(bad, "is", "are"), first);
 }
 
-static void verify_pq(fw_verifier *v, const char *field, const fw_pq *pq) {
-  fw_verify_finite(v, FW_FINDING_FATAL, field, pq->centroids, (uint64_t)pq->d << pq->nbits);
+static void verify_pq(verifier *v, const char *field, const fw_pq *pq) {
+  verify_finite(v, FATAL, field, pq->centroids, (uint64_t)pq->d << pq->nbits);
 }
 
 /* Faiss writes 0 for the bits after those of the last sub-quantizer. */
-static void verify_padding(fw_verifier *v, const furrow_index *index) {
+static void verify_padding(verifier *v, const furrow_index *index) {
   const fw_lists *lists = &index->ivf.lists;
   unsigned used = (unsigned)(index->ivf.pq.m * index->ivf.pq.nbits % 8);
   size_t size = lists->code_size;
@@ -102,84 +119,277 @@ static void verify_padding(fw_verifier *v, const furrow_index *index) {
     for (size_t k = 0; list->codes && k < list->size; k++) bad += (list->codes[k * size + size - 1] >> used) != 0;
   }
   if (bad > 0)
-    fw_found(v, FW_FINDING_REMARK, "lists", 0, "%" PRIu64 " %s bits set behind the last part", bad,
-             fw_plural(bad, "code has", "codes have"));
+    found(v, REMARK, "lists", 0, "%" PRIu64 " %s bits set behind the last part", bad,
+          fw_plural(bad, "code has", "codes have"));
+}
+
+static void *scratch(verifier *v, size_t count, size_t size) {
+  void *memory = NULL;
+  if (v->status == FURROW_OK) v->status = fw_alloc_zero(&memory, count, size, v->err);
+  return memory;
+}
+
+/* ---- Ids ------------------------------------------------------------------------------------------------ */
+
+static int compare_ids(const void *a, const void *b) {
+  int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+  return (x > y) - (x < y);
+}
+
+/* Remarks on `count` ids, which are sorted. Faiss takes any; a result of -1 means that there is none. */
+static void judge_ids(verifier *v, const char *field, const int64_t *ids, size_t count) {
+  size_t twice = 0, negative = 0;
+  for (size_t i = 0; i < count; i++) {
+    negative += ids[i] < 0;
+    twice += i > 0 && ids[i] == ids[i - 1];
+  }
+  if (twice > 0) found(v, REMARK, field, 0, "%zu %s there more than once", twice, fw_plural(twice, "id is", "ids are"));
+  if (negative > 0) found(v, REMARK, field, 0, "%zu %s negative", negative, fw_plural(negative, "id is", "ids are"));
+}
+
+static bool is_sorted(const int64_t *ids, size_t count) {
+  for (size_t i = 1; i < count; i++)
+    if (ids[i] < ids[i - 1]) return false;
+  return true;
+}
+
+static void verify_ids(verifier *v, const char *field, const int64_t *ids, size_t count) {
+  if (is_sorted(ids, count)) {
+    judge_ids(v, field, ids, count);
+    return;
+  }
+  int64_t *sorted = scratch(v, count, sizeof *sorted);
+  if (!sorted) return;
+  memcpy(sorted, ids, count * sizeof *ids);
+  qsort(sorted, count, sizeof *sorted, compare_ids);
+  judge_ids(v, field, sorted, count);
+  fw_free(sorted);
+}
+
+/* Whether there are ids to check. */
+static bool has_ids(const fw_lists *lists) {
+  return lists->list && !(lists->disk && lists->disk->missing);
+}
+
+/* Ids of all lists of an IVF index are unique and not negative. `field` is the subject of the findings. */
+static void verify_list_ids(verifier *v, const furrow_index *index, const char *field) {
+  const fw_lists *lists = &index->ivf.lists;
+  if (!has_ids(lists)) return;
+  size_t stored = (size_t)fw_lists_stored(lists), n = 0;
+  int64_t *ids = scratch(v, stored, sizeof *ids);
+  if (!ids) return;
+  for (size_t i = 0; i < lists->nlist; i++)
+    for (size_t k = 0; k < lists->list[i].size; k++) ids[n++] = fw_list_id(&lists->list[i], k);
+  verify_ids(v, field, ids, stored);
+  fw_free(ids);
+}
+
+/* Ids of lists, or of an id map, are below `limit`, because `reader` takes them as places. */
+static void verify_id_limit(verifier *v, const furrow_index *index, const char *field, int64_t limit,
+                            const char *reader) {
+  const fw_lists *lists = &index->ivf.lists;
+  const bool named = index->kind == FURROW_INDEX_ID_MAP;
+  uint64_t beyond = 0;
+  for (size_t i = 0; named && i < (size_t)index->ntotal; i++)
+    beyond += index->id_map.ids[i] < 0 || index->id_map.ids[i] >= limit;
+  for (size_t i = 0; !named && has_ids(lists) && i < lists->nlist; i++) {
+    for (size_t k = 0; k < lists->list[i].size; k++) {
+      int64_t id = fw_list_id(&lists->list[i], k);
+      beyond += id < 0 || id >= limit;
+    }
+  }
+  if (beyond > 0)
+    found(v, FATAL, field, 0, "%" PRIu64 " %s not within 0 to %" PRId64 ", where the %s looks", beyond,
+          fw_plural(beyond, "id is", "ids are"), limit - 1, reader);
+}
+
+/* ---- Direct map ----------------------------------------------------------------------------------------- */
+
+/* Locations are within the lists: loading has checked that. */
+static bool leads_to(const fw_lists *lists, int64_t location, int64_t id) {
+  const fw_list *list = &lists->list[location >> 32];
+  return fw_list_id(list, (size_t)(location & UINT32_MAX)) == id;
+}
+
+static void verify_direct_map(verifier *v, const furrow_index *index) {
+  const fw_direct_map *map = &index->ivf.direct_map;
+  const fw_lists *lists = &index->ivf.lists;
+  if (map->type == FURROW_DIRECT_MAP_NONE || !has_ids(lists)) return;
+  size_t wrong = 0, located = 0, first = 0;
+  for (size_t i = 0; i < map->count; i++) {
+    int64_t id = map->pairs ? map->pairs[i].id : (int64_t)i;
+    int64_t location = map->pairs ? map->pairs[i].location : map->locations[i];
+    located += location >= 0;
+    if (location >= 0 && !leads_to(lists, location, id) && wrong++ == 0) first = i;
+  }
+  if (wrong > 0)
+    found(v, FATAL, "direct_map", 0, "%zu %s to the vector of another id, the first is %zu", wrong,
+          fw_plural(wrong, "entry leads", "entries lead"), first);
+  uint64_t stored = fw_lists_stored(lists);
+  if (located != stored)
+    found(v, REMARK, "direct_map", 0, "%zu %s for %" PRIu64 " %s in lists", located,
+          fw_plural(located, "entry", "entries"), stored, fw_plural(stored, "vector", "vectors"));
+}
+
+/* ---- Lists on disk -------------------------------------------------------------------------------------- */
+
+static int compare_ranges(const void *a, const void *b) {
+  const fw_disk_list *x = a, *y = b;
+  return (x->offset > y->offset) - (x->offset < y->offset);
+}
+
+/* Whether a slot covers a part of one of the ranges, which are sorted and do not overlap. */
+static bool covers(const fw_disk_slot *slot, const fw_disk_list *ranges, size_t count, uint64_t each) {
+  uint64_t end;
+  if (__builtin_add_overflow(slot->offset, slot->capacity, &end)) end = UINT64_MAX;
+  size_t low = 0, high = count; /* to the first range that ends after the slot's beginning */
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    if (ranges[middle].offset + ranges[middle].capacity * each > slot->offset)
+      high = middle;
+    else
+      low = middle + 1;
+  }
+  return low < count && ranges[low].offset < end;
+}
+
+/* `ranges` are sorted. Free slots that cover lists come from a known bug of Faiss; Furrow does not use slots. */
+static void check_ranges(verifier *v, const furrow_index *index, const fw_disk_list *ranges, size_t count) {
+  const fw_lists *lists = &index->ivf.lists;
+  uint64_t each = lists->code_size + 8;
+  size_t overlaps = 0, slots = 0;
+  for (size_t i = 1; i < count; i++)
+    overlaps += ranges[i - 1].offset + ranges[i - 1].capacity * each > ranges[i].offset;
+  if (overlaps > 0) {
+    found(v, FATAL, "lists/lists", 0, "%zu %s others in the data file", overlaps,
+          fw_plural(overlaps, "list overlaps", "lists overlap"));
+    return;
+  }
+  for (size_t i = 0; i < lists->disk->slot_count; i++) slots += covers(&lists->disk->slots[i], ranges, count, each);
+  if (slots > 0)
+    found(v, REMARK, "lists/slots", 0, "%zu free %s lists: adding vectors with Faiss would destroy some", slots,
+          fw_plural(slots, "place covers", "places cover"));
+}
+
+static void verify_disk(verifier *v, const furrow_index *index) {
+  const fw_lists *lists = &index->ivf.lists;
+  if (lists->disk->missing) {
+    found(v, REMARK, "lists", 0, "their data file was not looked at");
+    return;
+  }
+  fw_disk_list *ranges = scratch(v, lists->nlist, sizeof *ranges);
+  size_t count = 0;
+  if (!ranges) return;
+  for (size_t i = 0; i < lists->nlist; i++)
+    if (lists->disk->lists[i].capacity > 0) ranges[count++] = lists->disk->lists[i];
+  qsort(ranges, count, sizeof *ranges, compare_ranges);
+  check_ranges(v, index, ranges, count);
+  fw_free(ranges);
+}
+
+/* ---- Graphs --------------------------------------------------------------------------------------------- */
+
+/* Counts the vectors that can be reached from the entry point by links of level 0. */
+static size_t count_reached(const fw_hnsw *graph, bool *seen, int32_t *queue) {
+  size_t head = 0, tail = 0;
+  queue[tail++] = graph->entry_point;
+  seen[graph->entry_point] = true;
+  while (head < tail) {
+    const int32_t *links = graph->neighbors + graph->offsets[queue[head++]];
+    for (int32_t k = graph->cum[0]; k < graph->cum[1]; k++) {
+      if (links[k] < 0 || seen[links[k]]) continue;
+      seen[links[k]] = true;
+      queue[tail++] = links[k];
+    }
+  }
+  return tail;
+}
+
+static void verify_graph(verifier *v, const furrow_index *index) {
+  size_t n = (size_t)index->ntotal;
+  if (n == 0) return;
+  bool *seen = scratch(v, n, sizeof *seen);
+  int32_t *queue = scratch(v, n, sizeof *queue);
+  if (seen && queue) {
+    size_t reached = count_reached(&index->hnsw, seen, queue);
+    if (reached < n)
+      found(v, REMARK, "neighbors", 0, "%zu of %zu vectors cannot be reached from the entry point", n - reached, n);
+  }
+  fw_free(seen);
+  fw_free(queue);
 }
 
 /* ---- Kinds ---------------------------------------------------------------------------------------------- */
 
-static void verify_header(fw_verifier *v, const furrow_index *index) {
+static void verify_header(verifier *v, const furrow_index *index) {
   if (index->dummy[0] != FW_INDEX_DUMMY || index->dummy[1] != FW_INDEX_DUMMY)
-    fw_found(v, FW_FINDING_REMARK, "dummy", 0, "the two numbers without use are not %d", FW_INDEX_DUMMY);
+    found(v, REMARK, "dummy", 0, "the two numbers without use are not %d", FW_INDEX_DUMMY);
   if (memcmp(index->fourcc, index->read_as, 4) != 0)
-    fw_found(v, FW_FINDING_REMARK, "fourcc", 0, "a legacy kind, which is written as %.4s today", index->fourcc);
+    found(v, REMARK, "fourcc", 0, "a legacy kind, which is written as %.4s today", index->fourcc);
 }
 
-static void verify_ivf(fw_verifier *v, const furrow_index *index) {
+static void verify_ivf(verifier *v, const furrow_index *index) {
   const fw_ivf *ivf = &index->ivf;
   uint64_t stored = fw_lists_stored(&ivf->lists);
-  if (!index->child[0]) fw_found(v, FW_FINDING_REMARK, "quantizer", 0, "is missing: the index cannot be searched");
+  if (!index->child[0]) found(v, REMARK, "quantizer", 0, "is missing: the index cannot be searched");
   if (ivf->lists.kind == FURROW_LISTS_NONE)
-    fw_found(v, FW_FINDING_REMARK, "lists", 0, "are missing: the index cannot be searched");
+    found(v, REMARK, "lists", 0, "are missing: the index cannot be searched");
   else if ((uint64_t)index->ntotal > stored)
-    fw_found(v, FW_FINDING_REMARK, "ntotal", 0,
-             "is %" PRId64 ", but the lists have %" PRIu64 " %s: the others were not finite", index->ntotal, stored,
-             fw_plural(stored, "vector", "vectors"));
+    found(v, REMARK, "ntotal", 0, "is %" PRId64 ", but the lists have %" PRIu64 " %s: the others were not finite",
+          index->ntotal, stored, fw_plural(stored, "vector", "vectors"));
   if (fw_index_pq(index)) {
     verify_pq(v, "pq/centroids", &ivf->pq);
     if (index->kind != FURROW_INDEX_IVF_PQ_FAST) verify_padding(v, index);
   }
   if (index->kind == FURROW_INDEX_IVF_PQR) verify_pq(v, "refine_pq/centroids", &ivf->refine_pq);
-  if (index->kind == FURROW_INDEX_IVF_PQR) fw_verify_id_limit(v, index, "lists", index->ntotal, "refinement");
-  fw_verify_list_ids(v, index, "lists");
-  fw_verify_direct_map(v, index);
-  if (ivf->lists.disk) fw_verify_disk(v, index);
+  if (index->kind == FURROW_INDEX_IVF_PQR) verify_id_limit(v, index, "lists", index->ntotal, "refinement");
+  verify_list_ids(v, index, "lists");
+  verify_direct_map(v, index);
+  if (ivf->lists.disk) verify_disk(v, index);
 }
 
 /* What the index inside finds is the place of a vector or a name of its own. */
-static void verify_inner_ids(fw_verifier *v, const furrow_index *index, const char *field, const char *reader) {
+static void verify_inner_ids(verifier *v, const furrow_index *index, const char *field, const char *reader) {
   const furrow_index *inner = index->child[0];
   while (inner && (inner->kind == FURROW_INDEX_TRANSFORM || inner->kind == FURROW_INDEX_REFINE))
     inner = inner->child[0];
   if (inner && (inner->kind == FURROW_INDEX_ID_MAP || fw_index_is_ivf(inner)))
-    fw_verify_id_limit(v, inner, field, index->ntotal, reader);
+    verify_id_limit(v, inner, field, index->ntotal, reader);
 }
 
-static void verify_refine(fw_verifier *v, const furrow_index *index) {
+static void verify_refine(verifier *v, const furrow_index *index) {
   if (index->k_factor > 1000)
-    fw_found(v, FW_FINDING_REMARK, "k_factor", 0, "is %g; newer Faiss takes 1 to 1000", (double)index->k_factor);
+    found(v, REMARK, "k_factor", 0, "is %g; newer Faiss takes 1 to 1000", (double)index->k_factor);
   verify_inner_ids(v, index, "base", "refinement");
 }
 
-static void verify_transforms(fw_verifier *v, const furrow_index *index) {
+static void verify_transforms(verifier *v, const furrow_index *index) {
   if (index->child[0]->ntotal != index->ntotal)
-    fw_found(v, FW_FINDING_REMARK, "ntotal", 0, "is %" PRId64 ", but the index behind has %" PRId64, index->ntotal,
-             index->child[0]->ntotal);
+    found(v, REMARK, "ntotal", 0, "is %" PRId64 ", but the index behind has %" PRId64, index->ntotal,
+          index->child[0]->ntotal);
   for (size_t i = 0; i < index->transforms.count; i++) {
     const fw_transform *t = &index->transforms.list[i];
     char field[64], a[72], b[72];
     snprintf(field, sizeof field, "transforms/%zu", i);
     snprintf(a, sizeof a, "%s/A", field);
     snprintf(b, sizeof b, "%s/b", field);
-    if (t->trained != index->trained && index->trained)
-      fw_found(v, FW_FINDING_REMARK, field, 0, "is not trained, but the index is");
-    fw_verify_finite(v, FW_FINDING_FATAL, a, t->a, t->a_count);
-    fw_verify_finite(v, FW_FINDING_FATAL, b, t->b, t->b_count);
+    if (t->trained != index->trained && index->trained) found(v, REMARK, field, 0, "is not trained, but the index is");
+    verify_finite(v, FATAL, a, t->a, t->a_count);
+    verify_finite(v, FATAL, b, t->b, t->b_count);
   }
 }
 
-static void verify_kind(fw_verifier *v, const furrow_index *index, bool quantizer) {
+static void verify_kind(verifier *v, const furrow_index *index, bool quantizer) {
   uint64_t count = (uint64_t)index->ntotal;
   switch (index->kind) {
   case FURROW_INDEX_FLAT:
-    fw_verify_finite(v, quantizer ? FW_FINDING_FATAL : FW_FINDING_REMARK, "vectors", index->flat.vectors,
-                     count * (uint64_t)index->d);
+    verify_finite(v, quantizer ? FATAL : REMARK, "vectors", index->flat.vectors, count * (uint64_t)index->d);
     break;
-  case FURROW_INDEX_HNSW: fw_verify_graph(v, index); break;
+  case FURROW_INDEX_HNSW: verify_graph(v, index); break;
   case FURROW_INDEX_PQ:
   case FURROW_INDEX_MULTI: verify_pq(v, "pq/centroids", &index->pq.pq); break;
   case FURROW_INDEX_ID_MAP:
-    fw_verify_ids(v, "id_map", index->id_map.ids, (size_t)count);
+    verify_ids(v, "id_map", index->id_map.ids, (size_t)count);
     verify_inner_ids(v, index, "index", "id map");
     break;
   case FURROW_INDEX_TRANSFORM: verify_transforms(v, index); break;
@@ -189,7 +399,7 @@ static void verify_kind(fw_verifier *v, const furrow_index *index, bool quantize
 }
 
 /* quantizer: the index is, or is part of, a coarse quantizer, so its vectors are centroids. */
-static void verify_index(fw_verifier *v, const furrow_index *index, bool quantizer) {
+static void verify_index(verifier *v, const furrow_index *index, bool quantizer) {
   if (v->status != FURROW_OK) return;
   verify_header(v, index);
   verify_kind(v, index, quantizer);
@@ -210,7 +420,7 @@ furrow_status furrow_index_verify(const char *path, const furrow_index_load_para
   furrow_index_load_params whole;
   furrow_index_load_params_init(&whole);
   FW_TRY(FW_PARAMS_READ(&whole, params, furrow_index_load_params, err));
-  fw_verifier v = {.file = path, .params = &whole, .on_finding = on_finding, .user = user, .err = &error};
+  verifier v = {.file = path, .params = &whole, .on_finding = on_finding, .user = user, .err = &error};
   whole.search_only = false;
   furrow_status status = furrow_index_load(&index, path, &whole, &error);
   if (status != FURROW_OK) {

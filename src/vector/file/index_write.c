@@ -10,7 +10,6 @@
 #include "comm/collectives.h"
 #include "io/atomic_file.h"
 #include "io/file_map.h"
-#include "vector/data/id_names.h"
 
 /* ---- Fields --------------------------------------------------------------------------------------------- */
 

@@ -1,10 +1,10 @@
-/* vector/file/index_write.h: writes an index to a file or to a function that takes bytes. */
+/* vector/file/index_write.h: writes an index to a file or to a function that takes bytes, and the names of its ids. */
 #ifndef FW_VECTOR_FILE_INDEX_WRITE_H
 #define FW_VECTOR_FILE_INDEX_WRITE_H
 
+#include "io/atomic_file.h"
+#include "vector/data/id_names.h"
 #include "vector/index/index.h"
-
-struct fw_index_stamp; /* data/id_names.h */
 
 /* ---- Older releases of Faiss (index_compat.c) ---- */
 
@@ -77,8 +77,8 @@ furrow_status fw_index_write_together(const furrow_index *index, const char *pat
                                       const furrow_index_save_params *params, const furrow_comm *comm,
                                       const fw_index_writer *writer, furrow_error *err) FURROW_MUST_USE;
 /* The stamp of the file that `writer` would write. */
-furrow_status fw_index_find_stamp(const furrow_index *index, const fw_index_writer *writer,
-                                  struct fw_index_stamp *stamp, furrow_error *err) FURROW_MUST_USE;
+furrow_status fw_index_find_stamp(const furrow_index *index, const fw_index_writer *writer, fw_index_stamp *stamp,
+                                  furrow_error *err) FURROW_MUST_USE;
 /* A digest (XXH3-64) of what the ranks must have in common: everything but the vectors and the links of graphs, which
  * may differ between machines. */
 furrow_status fw_index_common_digest(const furrow_index *index, const fw_index_writer *writer, uint64_t *digest,
@@ -86,5 +86,16 @@ furrow_status fw_index_common_digest(const furrow_index *index, const fw_index_w
 /* Writes a file, whole or not at all, by a copy of `writer`, with the names of its ids where there are any. */
 furrow_status fw_index_write_file(const furrow_index *index, const char *path, bool overwrite,
                                   const fw_index_writer *writer, furrow_error *err) FURROW_MUST_USE;
+
+/* ---- Names of ids, in INDEX.names (id_names_file.c) ---- */
+
+furrow_status fw_index_stamp_of_file(const char *path, fw_index_stamp *stamp, furrow_error *err) FURROW_MUST_USE;
+/* Gives an index file its name, together with the names of its ids; NULL: it has none, and with `overwrite` those of
+ * the index before it go. They are two files, which no single step replaces: names wait as PATH.names.new with the
+ * stamp of their index file until it is in place (docs/formats/index_names.md). furrow_id_names_load takes those of the
+ * two files that fit the index. E_EXISTS: PATH.names is there and `overwrite` is false, or it is not a file of names.
+ */
+furrow_status fw_id_names_commit(fw_atomic_file *file, const furrow_id_names *names, const char *path,
+                                 const fw_index_stamp *stamp, bool overwrite, furrow_error *err) FURROW_MUST_USE;
 
 #endif

@@ -17,9 +17,9 @@
 #include "comm/collectives.h"
 #include "io/atomic_file.h"
 #include "io/target.h"
-#include "vector/data/id_names.h"
 #include "vector/file/index_write.h"
 #include "vector/index/direct_map.h"
+#include "vector/index/stored_ids.h"
 
 #define BUFFER_SIZE ((size_t)1 << 20)
 #define WAITS 50 /* of a tenth of a second, until a network file system shows a file that another machine made */
@@ -39,7 +39,7 @@ typedef struct together {
   size_t filled;
 } together;
 
-/* ---- What can be written --------------------------------------------------------------------------------- */
+/* ---- What can be written -------------------------------------------------------------------------------- */
 
 static furrow_status refuse(const char *what, furrow_error *err) {
   return fw_fail(err, FURROW_E_UNSUPPORTED, "several processes cannot write one file of an index whose %s", what);
@@ -113,7 +113,7 @@ static uint64_t shape_of(const furrow_index *index) {
   return XXH3_64bits(words, sizeof words);
 }
 
-/* ---- Who has what ---------------------------------------------------------------------------------------- */
+/* ---- Who has what --------------------------------------------------------------------------------------- */
 
 static size_t slice_begin(size_t count, unsigned r, unsigned ranks) {
   return count / ranks * r + (count % ranks < r ? count % ranks : r);
@@ -168,7 +168,7 @@ static furrow_status count_lists(together *t, furrow_error *err) {
   return status;
 }
 
-/* ---- A hash table of all ids ----------------------------------------------------------------------------- */
+/* ---- A hash table of all ids ---------------------------------------------------------------------------- */
 
 static int by_location(const void *a, const void *b) {
   const int64_t x = ((const fw_id_location *)a)->location, y = ((const fw_id_location *)b)->location;
@@ -232,7 +232,7 @@ static furrow_status find_parts(together *t, const furrow_index_save_params *par
   return t->ivf->ivf.direct_map.type == FURROW_DIRECT_MAP_HASHTABLE ? collect_pairs(t, err) : FURROW_OK;
 }
 
-/* ---- The file -------------------------------------------------------------------------------------------- */
+/* ---- The file ------------------------------------------------------------------------------------------- */
 
 /* What rank 0 tells the others of the file that it made. */
 typedef struct invitation {
@@ -319,7 +319,7 @@ static furrow_status write_own(together *t, fw_index_writer *w, furrow_error *er
   return w->status;
 }
 
-/* ---- Its name and its names ------------------------------------------------------------------------------ */
+/* ---- Its name and its names ----------------------------------------------------------------------------- */
 
 static furrow_status check_size(const together *t, uint64_t size, furrow_error *err) {
   struct stat found;
@@ -360,7 +360,7 @@ static furrow_status publish(together *t, const char *path, const furrow_index_s
   return fw_id_names_commit(t->made, params->names, path, &stamp, params->overwrite, err);
 }
 
-/* ---- The whole ------------------------------------------------------------------------------------------- */
+/* ---- The whole ------------------------------------------------------------------------------------------ */
 
 static furrow_status write_file(together *t, const char *path, const furrow_index_save_params *params,
                                 const fw_index_writer *writer, furrow_error *err) {

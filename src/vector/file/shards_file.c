@@ -18,9 +18,8 @@
 #include "furrow/json.h"
 #include "io/atomic_file.h"
 #include "io/input.h"
-#include "vector/data/id_names.h"
 
-/* ---- Members --------------------------------------------------------------------------------------------- */
+/* ---- Members -------------------------------------------------------------------------------------------- */
 
 typedef struct reading {
   furrow_json *json;
@@ -175,7 +174,7 @@ static furrow_status read_manifest(reading *r, furrow_error *err) {
   return status == FURROW_OK ? furrow_json_end(r->json, err) : status;
 }
 
-/* ---- The whole text -------------------------------------------------------------------------------------- */
+/* ---- The whole text ------------------------------------------------------------------------------------- */
 
 static furrow_status fail_manifest(const char *path, furrow_error *err, const char *what) {
   fw_fail(err, FURROW_E_FORMAT, "%s", what);
@@ -247,7 +246,7 @@ furrow_status fw_shards_path(char **path, const char *manifest, const char *file
   return FURROW_OK;
 }
 
-/* ---- What shards have in common -------------------------------------------------------------------------- */
+/* ---- What shards have in common ------------------------------------------------------------------------- */
 
 furrow_status fw_shards_digest(const furrow_index *index, uint64_t *digest, furrow_error *err) {
   const furrow_index *ivf = furrow_index_ivf(index);
@@ -275,7 +274,7 @@ furrow_status fw_shards_check_kind(const furrow_index *index, furrow_error *err)
   return FURROW_OK;
 }
 
-/* ---- Writing --------------------------------------------------------------------------------------------- */
+/* ---- Writing -------------------------------------------------------------------------------------------- */
 
 typedef struct saving {
   const furrow_comm *comm;

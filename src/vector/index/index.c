@@ -7,7 +7,55 @@
 #include "base/mem.h"
 #include "base/params.h"
 #include "io/file_map.h"
-#include "vector/quantizer/assign.h"
+
+/* ---- Quantizers, prepared for new vectors --------------------------------------------------------------- */
+
+furrow_status fw_assigner_create(fw_assigner *assigner, const furrow_index *quantizer, furrow_error *err) {
+  const furrow_index *flat = quantizer && quantizer->kind == FURROW_INDEX_HNSW ? quantizer->child[0] : quantizer;
+  if (quantizer && quantizer->kind == FURROW_INDEX_MULTI)
+    return fw_assigner_over_multi(assigner, &quantizer->pq.pq, err);
+  if (!flat || flat->kind != FURROW_INDEX_FLAT)
+    return fw_fail(err, FURROW_E_UNSUPPORTED, "vectors cannot be assigned to lists by this coarse quantizer (%s)",
+                   flat ? furrow_index_kind_name(flat->kind) : "none");
+  if (flat->metric != FURROW_METRIC_L2 && flat->metric != FURROW_METRIC_IP)
+    return fw_fail(err, FURROW_E_UNSUPPORTED, "vectors cannot be assigned to lists by %s",
+                   furrow_distance_metric_name(flat->metric));
+  return fw_assigner_over(assigner, flat->flat.vectors, (size_t)flat->ntotal, (size_t)flat->d, flat->metric, err);
+}
+
+static furrow_status fill_encoder(fw_encoder *e, const furrow_index *index, furrow_error *err) {
+  if (index->kind == FURROW_INDEX_PQ) return fw_pq_coder_create(&e->coder, &index->pq.pq, err);
+  const fw_ivf *ivf = &index->ivf;
+  furrow_status status = fw_assigner_create(&e->assigner, index->child[0], err);
+  if (status == FURROW_OK && ivf->pq.m > 0) status = fw_pq_coder_create(&e->coder, &ivf->pq, err);
+  if (status == FURROW_OK && ivf->refine_pq.m > 0) status = fw_pq_coder_create(&e->refine_coder, &ivf->refine_pq, err);
+  return status;
+}
+
+static void encoder_free(fw_encoder *encoder) {
+  if (!encoder) return;
+  fw_assigner_clear(&encoder->assigner);
+  fw_pq_coder_clear(&encoder->coder);
+  fw_pq_coder_clear(&encoder->refine_coder);
+  fw_free(encoder);
+}
+
+furrow_status fw_encoder_get(furrow_index *index, const float *vectors, size_t n, const fw_encoder **encoder,
+                             furrow_error *err) {
+  void *memory = NULL;
+  furrow_status status = FURROW_OK;
+  if (!index->encoder) {
+    status = fw_alloc_zero(&memory, 1, sizeof *index->encoder, err);
+    if (status == FURROW_OK) status = fill_encoder(memory, index, err);
+    if (status != FURROW_OK) {
+      encoder_free(memory);
+      return status;
+    }
+    index->encoder = memory;
+  }
+  *encoder = index->encoder;
+  return fw_assigner_expect(&index->encoder->assigner, vectors, n, err);
+}
 
 /* ---- Making and freeing --------------------------------------------------------------------------------- */
 
@@ -94,22 +142,6 @@ static void hnsw_clear(fw_hnsw *graph) {
   fw_free(graph->neighbors);
 }
 
-void fw_transform_clear(fw_transform *t) {
-  fw_free(t->a);
-  fw_free(t->b);
-  fw_free(t->mean);
-  fw_free(t->eigenvalues);
-  fw_free(t->pca);
-  fw_free(t->map);
-  for (size_t i = 0; t->nested && i < 2; i++) fw_transform_clear(&t->nested[i]);
-  fw_free(t->nested);
-}
-
-static void transforms_clear(fw_transforms *transforms) {
-  for (size_t i = 0; i < transforms->count; i++) fw_transform_clear(&transforms->list[i]);
-  fw_free(transforms->list);
-}
-
 void furrow_index_free(furrow_index *index) {
   if (!index) return;
   for (size_t i = 0; i < FW_INDEX_CHILDREN; i++) furrow_index_free(index->child[i]);
@@ -124,11 +156,11 @@ void furrow_index_free(furrow_index *index) {
     fw_free(index->pq.order);
     break;
   case FURROW_INDEX_ID_MAP: fw_free(index->id_map.ids); break;
-  case FURROW_INDEX_TRANSFORM: transforms_clear(&index->transforms); break;
+  case FURROW_INDEX_TRANSFORM: fw_transforms_clear(&index->transforms); break;
   case FURROW_INDEX_REFINE: break;
   default: ivf_clear(&index->ivf); break;
   }
-  fw_encoder_free(index->encoder);
+  encoder_free(index->encoder);
   fw_file_map_close(index->map);
   fw_input_close(index->held);
   fw_free(index);

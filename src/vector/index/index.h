@@ -7,30 +7,14 @@
 
 #include "base/endian.h"
 #include "furrow/vector.h"
+#include "vector/quantizer/assign.h"
+#include "vector/quantizer/pq.h"
+#include "vector/quantizer/sq.h"
+#include "vector/quantizer/transform.h"
 
 #define FW_INDEX_DUMMY (1 << 20) /* both unused header numbers, as every Faiss writes them */
 #define FW_INDEX_MAX_D (1 << 20)
-#define FW_PQ_MAX_NBITS 16
 #define FW_NO_OFFSET UINT64_MAX /* ilod: a list that was never used */
-
-/* ---- Product quantizer ---- */
-
-typedef struct fw_pq {
-  size_t d, m;
-  unsigned nbits;
-  float *centroids; /* [m][ksub][dsub] */
-} fw_pq;
-
-static inline size_t fw_pq_ksub(const fw_pq *pq) {
-  return (size_t)1 << pq->nbits;
-}
-static inline size_t fw_pq_dsub(const fw_pq *pq) {
-  return pq->d / pq->m;
-}
-/* A code is one string of bits, the lowest first, padded to whole bytes. */
-static inline size_t fw_pq_code_size(const fw_pq *pq) {
-  return (pq->m * pq->nbits + 7) / 8;
-}
 
 /* ---- Inverted lists ---- */
 
@@ -79,7 +63,7 @@ typedef struct fw_lists {
   furrow_lists_kind kind;
   size_t nlist;
   size_t code_size;            /* BLOCKS: 0 */
-  bool packed;                 /* codes are in blocks (vector/search/pack_codes.h), which only a searcher reads, */
+  bool packed;                 /* codes are in blocks (vector/index/pack_codes.h), which only a searcher reads, */
   struct fw_code_order *order; /* with these numbers; NULL: as they were */
   fw_list *list;               /* nlist of them; NULL: all are empty */
   uint8_t *codes, *ids;        /* slabs that lists may be views of; may be NULL */
@@ -132,14 +116,6 @@ typedef struct fw_hnsw {
   int32_t entry_point, max_level, ef_construction, ef_search, upper_beam;
 } fw_hnsw;
 
-typedef struct fw_sq { /* scalar quantizer */
-  int32_t qtype, range_stat;
-  float range_arg;
-  size_t d, code_size;
-  size_t trained_count;
-  float *trained;
-} fw_sq;
-
 typedef struct fw_ivf {
   size_t nlist, nprobe;
   fw_direct_map direct_map;
@@ -162,7 +138,7 @@ typedef struct fw_pq_index {
   fw_pq pq;
   size_t codes_size;
   uint8_t *codes;  /* NULL for MULTI */
-  uint8_t *packed; /* the same in blocks (vector/search/pack_codes.h), instead of codes; NULL: codes are not packed */
+  uint8_t *packed; /* the same in blocks (vector/index/pack_codes.h), instead of codes; NULL: codes are not packed */
   void *packed_memory;
   struct fw_code_order *order; /* of packed */
   int32_t search_type, polysemous_ht;
@@ -173,41 +149,16 @@ typedef struct fw_id_map {
   int64_t *ids; /* ntotal */
 } fw_id_map;
 
-typedef struct fw_transform fw_transform;
-struct fw_transform {
-  char fourcc[4];
-  int32_t d_in, d_out;
-  bool trained;
-  /* linear (LTra, rrot, Pcam, Viqm): y = A x + b */
-  bool have_bias;
-  size_t a_count, b_count; /* d_out * d_in and d_out, or 0 */
-  float *a, *b;
-  /* Pcam */
-  float eigen_power, epsilon;
-  bool random_rotation;
-  int32_t balanced_bins;
-  size_t mean_count, eigen_count, pca_count;
-  float *mean; /* also VCnt and Viqt */
-  float *eigenvalues, *pca;
-  size_t map_count;
-  int32_t *map; /* RmDT: d_out inputs, -1: 0 */
-  float norm;   /* VNrm */
-  int32_t max_iter;
-  uint32_t seed; /* Viqm, HRot */
-  bool do_pca;   /* Viqt: nested are the rotation and the whole transform */
-  fw_transform *nested;
-};
-
-typedef struct fw_transforms {
-  size_t count;
-  fw_transform *list; /* applied in order */
-} fw_transforms;
-
 /* ---- The index ---- */
 
 #define FW_INDEX_CHILDREN 2
 
-typedef struct fw_encoder fw_encoder; /* quantizer/assign.h */
+/* The quantizers of an index, prepared for vectors that are added. Kept with the index, so that adding one vector at a
+ * time costs no more for each than adding many. Quantizers do not change once they are trained. */
+typedef struct fw_encoder {
+  fw_assigner assigner;            /* IVF kinds */
+  fw_pq_coder coder, refine_coder; /* without parts where there is no such quantizer */
+} fw_encoder;
 
 struct furrow_index {
   furrow_index_kind kind;
@@ -258,7 +209,15 @@ furrow_status fw_index_finish(const furrow_index *index, furrow_status status, f
 furrow_status fw_lists_allocate(fw_lists *lists, furrow_error *err) FURROW_MUST_USE;
 
 void fw_lists_clear(fw_lists *lists);
-void fw_transform_clear(fw_transform *transform);
+
+/* ---- Quantizers of an index, prepared for new vectors ---- */
+
+/* An assigner over a coarse quantizer, which it borrows. E_UNSUPPORTED: it is of another kind. */
+furrow_status fw_assigner_create(fw_assigner *assigner, const furrow_index *quantizer,
+                                 furrow_error *err) FURROW_MUST_USE;
+/* The encoder of an IVF or PQ index, for n vectors that will be encoded; the first call makes it. */
+furrow_status fw_encoder_get(furrow_index *index, const float *vectors, size_t n, const fw_encoder **encoder,
+                             furrow_error *err) FURROW_MUST_USE;
 
 /* ---- Ids ---- */
 

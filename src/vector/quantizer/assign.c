@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/endian.h"
 #include "base/error.h"
 #include "base/mem.h"
 
@@ -19,25 +20,13 @@ furrow_status fw_assigner_over(fw_assigner *assigner, const float *centroids, si
   return status;
 }
 
-static furrow_status over_multi(fw_assigner *assigner, const fw_pq *pq, furrow_error *err) {
+furrow_status fw_assigner_over_multi(fw_assigner *assigner, const fw_pq *pq, furrow_error *err) {
   fw_assigner made = {.d = pq->d, .multi = pq};
   if (pq->m * pq->nbits > 32)
     return fw_fail(err, FURROW_E_UNSUPPORTED, "a multi-index of more than 2^32 lists cannot be filled");
   furrow_status status = fw_pq_coder_create(&made.coder, pq, err);
   if (status == FURROW_OK) *assigner = made;
   return status;
-}
-
-furrow_status fw_assigner_create(fw_assigner *assigner, const furrow_index *quantizer, furrow_error *err) {
-  const furrow_index *flat = quantizer && quantizer->kind == FURROW_INDEX_HNSW ? quantizer->child[0] : quantizer;
-  if (quantizer && quantizer->kind == FURROW_INDEX_MULTI) return over_multi(assigner, &quantizer->pq.pq, err);
-  if (!flat || flat->kind != FURROW_INDEX_FLAT)
-    return fw_fail(err, FURROW_E_UNSUPPORTED, "vectors cannot be assigned to lists by this coarse quantizer (%s)",
-                   flat ? furrow_index_kind_name(flat->kind) : "none");
-  if (flat->metric != FURROW_METRIC_L2 && flat->metric != FURROW_METRIC_IP)
-    return fw_fail(err, FURROW_E_UNSUPPORTED, "vectors cannot be assigned to lists by %s",
-                   furrow_distance_metric_name(flat->metric));
-  return fw_assigner_over(assigner, flat->flat.vectors, (size_t)flat->ntotal, (size_t)flat->d, flat->metric, err);
 }
 
 furrow_status fw_assigner_expect(fw_assigner *assigner, const float *vectors, size_t n, furrow_error *err) {
@@ -97,7 +86,7 @@ void fw_residuals(const fw_assigner *assigner, const float *vectors, const uint3
   }
 }
 
-/* ---- Vectors by list ------------------------------------------------------------------------------------- */
+/* ---- Vectors by list ------------------------------------------------------------------------------------ */
 
 furrow_status fw_groups_create(fw_groups *groups, size_t count, size_t n, furrow_error *err) {
   void *start = NULL, *member = NULL;
@@ -132,40 +121,4 @@ void fw_groups_clear(fw_groups *groups) {
   fw_free(groups->start);
   fw_free(groups->member);
   *groups = (fw_groups){0};
-}
-
-/* ---- The quantizers of an index -------------------------------------------------------------------------- */
-
-static furrow_status fill(fw_encoder *e, const furrow_index *index, furrow_error *err) {
-  if (index->kind == FURROW_INDEX_PQ) return fw_pq_coder_create(&e->coder, &index->pq.pq, err);
-  const fw_ivf *ivf = &index->ivf;
-  furrow_status status = fw_assigner_create(&e->assigner, index->child[0], err);
-  if (status == FURROW_OK && ivf->pq.m > 0) status = fw_pq_coder_create(&e->coder, &ivf->pq, err);
-  if (status == FURROW_OK && ivf->refine_pq.m > 0) status = fw_pq_coder_create(&e->refine_coder, &ivf->refine_pq, err);
-  return status;
-}
-
-furrow_status fw_encoder_get(furrow_index *index, const float *vectors, size_t n, const fw_encoder **encoder,
-                             furrow_error *err) {
-  void *memory = NULL;
-  furrow_status status = FURROW_OK;
-  if (!index->encoder) {
-    status = fw_alloc_zero(&memory, 1, sizeof *index->encoder, err);
-    if (status == FURROW_OK) status = fill(memory, index, err);
-    if (status != FURROW_OK) {
-      fw_encoder_free(memory);
-      return status;
-    }
-    index->encoder = memory;
-  }
-  *encoder = index->encoder;
-  return fw_assigner_expect(&index->encoder->assigner, vectors, n, err);
-}
-
-void fw_encoder_free(fw_encoder *encoder) {
-  if (!encoder) return;
-  fw_assigner_clear(&encoder->assigner);
-  fw_pq_coder_clear(&encoder->coder);
-  fw_pq_coder_clear(&encoder->refine_coder);
-  fw_free(encoder);
 }

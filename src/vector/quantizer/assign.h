@@ -5,8 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "furrow/status.h"
-#include "vector/index/index.h"
+#include "furrow/vector.h"
 #include "vector/quantizer/pq.h"
 
 /* A coarse quantizer prepared for assigning: flat vectors, those of an HNSW graph (all are compared), or a multi-index.
@@ -20,12 +19,11 @@ typedef struct fw_assigner {
   fw_pq_coder coder;
 } fw_assigner;
 
-/* Borrows the quantizer. E_UNSUPPORTED: another kind. */
-furrow_status fw_assigner_create(fw_assigner *assigner, const furrow_index *quantizer,
-                                 furrow_error *err) FURROW_MUST_USE;
-/* The same over n centroids in memory. */
+/* Borrows n centroids. */
 furrow_status fw_assigner_over(fw_assigner *assigner, const float *centroids, size_t n, size_t d,
                                furrow_distance_metric metric, furrow_error *err) FURROW_MUST_USE;
+/* Borrows a multi-index: its code of a vector, as a number, is the list. E_UNSUPPORTED: more than 2^32 lists. */
+furrow_status fw_assigner_over_multi(fw_assigner *assigner, const fw_pq *multi, furrow_error *err) FURROW_MUST_USE;
 /* Makes the assigner faster, if that is worthwhile for n vectors like these. */
 furrow_status fw_assigner_expect(fw_assigner *assigner, const float *vectors, size_t n,
                                  furrow_error *err) FURROW_MUST_USE;
@@ -57,20 +55,5 @@ void fw_groups_clear(fw_groups *groups);
 static inline size_t fw_groups_size(const fw_groups *groups, size_t g) {
   return groups->start[g + 1] - groups->start[g];
 }
-
-/* ---- The quantizers of an index ---- */
-
-/* The quantizers of an index, prepared for vectors that are added. Kept with the index, so that adding one vector at a
- * time costs no more for each than adding many. Quantizers do not change once they are trained. */
-struct fw_encoder {
-  fw_assigner assigner;            /* IVF kinds */
-  fw_pq_coder coder, refine_coder; /* without parts where there is no such quantizer */
-};
-
-/* The encoder of an IVF or PQ index, for n vectors that will be encoded; the first call makes it. */
-furrow_status fw_encoder_get(furrow_index *index, const float *vectors, size_t n, const fw_encoder **encoder,
-                             furrow_error *err) FURROW_MUST_USE;
-/* Takes NULL. */
-void fw_encoder_free(fw_encoder *encoder);
 
 #endif

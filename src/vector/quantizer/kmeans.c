@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "kern/products/projection.h"
-#include "vector/index/parallel.h"
+#include "vector/data/parallel.h"
 #include "vector/quantizer/assign.h"
 #include "vector/quantizer/training_vectors.h"
 

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "vector/index/parallel.h"
+#include "vector/data/parallel.h"
 
 furrow_status fw_pq_create(fw_pq *pq, size_t d, size_t m, unsigned nbits, furrow_error *err) {
   fw_pq made = {.d = d, .m = m, .nbits = nbits};

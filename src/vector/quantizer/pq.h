@@ -4,8 +4,26 @@
 #define FW_VECTOR_QUANTIZER_PQ_H
 
 #include "kern/products/products.h"
-#include "vector/index/index.h"
 #include "vector/quantizer/kmeans.h"
+
+#define FW_PQ_MAX_NBITS 16
+
+typedef struct fw_pq {
+  size_t d, m;
+  unsigned nbits;
+  float *centroids; /* [m][ksub][dsub] */
+} fw_pq;
+
+static inline size_t fw_pq_ksub(const fw_pq *pq) {
+  return (size_t)1 << pq->nbits;
+}
+static inline size_t fw_pq_dsub(const fw_pq *pq) {
+  return pq->d / pq->m;
+}
+/* A code is one string of bits, the lowest first, padded to whole bytes. */
+static inline size_t fw_pq_code_size(const fw_pq *pq) {
+  return (pq->m * pq->nbits + 7) / 8;
+}
 
 /* Gives pq its centroids, all 0. */
 furrow_status fw_pq_create(fw_pq *pq, size_t d, size_t m, unsigned nbits, furrow_error *err) FURROW_MUST_USE;

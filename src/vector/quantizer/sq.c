@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/endian.h"
 #include "base/error.h"
 #include "vector/quantizer/pq.h"
 
@@ -30,7 +31,7 @@ furrow_status fw_sq_check(const fw_sq *sq, furrow_error *err) {
                  fw_plural(sq->trained_count, "number", "numbers"), want);
 }
 
-/* ---- Codes to vectors ------------------------------------------------------------------------------------ */
+/* ---- Codes to vectors ----------------------------------------------------------------------------------- */
 
 static float half_to_float(unsigned half) {
   unsigned exponent = half >> 10 & 31, fraction = half & 1023;
@@ -78,7 +79,7 @@ furrow_status fw_sq_decode(const fw_sq *sq, const uint8_t *code, float *vector, 
   return FURROW_OK;
 }
 
-/* ---- Vectors to codes ------------------------------------------------------------------------------------ */
+/* ---- Vectors to codes ----------------------------------------------------------------------------------- */
 
 /* Numbers are those of Faiss, which rounds down, so that the middle of a step represents all of it. */
 

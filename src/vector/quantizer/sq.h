@@ -2,7 +2,10 @@
 #ifndef FW_VECTOR_QUANTIZER_SQ_H
 #define FW_VECTOR_QUANTIZER_SQ_H
 
-#include "vector/index/index.h"
+#include <stddef.h>
+#include <stdint.h>
+
+#include "furrow/status.h"
 
 enum { /* qtype */
        FW_SQ_8,
@@ -15,6 +18,14 @@ enum { /* qtype */
        FW_SQ_BRAIN,
        FW_SQ_SIGNED_BYTES
 };
+
+typedef struct fw_sq {
+  int32_t qtype, range_stat;
+  float range_arg;
+  size_t d, code_size;
+  size_t trained_count;
+  float *trained;
+} fw_sq;
 
 /* Bits of a number that divides a range; 0: the type has no ranges. */
 unsigned fw_sq_range_bits(const fw_sq *sq);

@@ -7,9 +7,25 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "kern/scan/scan.h"
-#include "vector/index/parallel.h"
+#include "vector/data/parallel.h"
 
 #define PART 256 /* vectors that a thread takes at a time */
+
+static void transform_clear(fw_transform *t) {
+  fw_free(t->a);
+  fw_free(t->b);
+  fw_free(t->mean);
+  fw_free(t->eigenvalues);
+  fw_free(t->pca);
+  fw_free(t->map);
+  for (size_t i = 0; t->nested && i < 2; i++) transform_clear(&t->nested[i]);
+  fw_free(t->nested);
+}
+
+void fw_transforms_clear(fw_transforms *transforms) {
+  for (size_t i = 0; i < transforms->count; i++) transform_clear(&transforms->list[i]);
+  fw_free(transforms->list);
+}
 
 static bool is(const fw_transform *t, const char *fourcc) {
   return memcmp(t->fourcc, fourcc, 4) == 0;
@@ -105,7 +121,7 @@ const float *fw_transforms_apply(const fw_transforms *transforms, const float *x
   return x;
 }
 
-/* ---- Many vectors ---------------------------------------------------------------------------------------- */
+/* ---- Many vectors --------------------------------------------------------------------------------------- */
 
 typedef struct moving {
   const fw_transforms *transforms;
@@ -142,7 +158,7 @@ furrow_status fw_transforms_run(const fw_transforms *transforms, const float *ve
   return status;
 }
 
-/* ---- Reversing ------------------------------------------------------------------------------------------- */
+/* ---- Reversing ------------------------------------------------------------------------------------------ */
 
 static furrow_status refuse(const fw_transform *t, const char *why, furrow_error *err) {
   fw_fail(err, FURROW_E_UNSUPPORTED, "a transform cannot be reversed: %s", why);

@@ -3,7 +3,38 @@
 #define FW_VECTOR_QUANTIZER_TRANSFORM_H
 
 #include "base/pool.h"
-#include "vector/index/index.h"
+
+typedef struct fw_transform fw_transform;
+struct fw_transform {
+  char fourcc[4];
+  int32_t d_in, d_out;
+  bool trained;
+  /* linear (LTra, rrot, Pcam, Viqm): y = A x + b */
+  bool have_bias;
+  size_t a_count, b_count; /* d_out * d_in and d_out, or 0 */
+  float *a, *b;
+  /* Pcam */
+  float eigen_power, epsilon;
+  bool random_rotation;
+  int32_t balanced_bins;
+  size_t mean_count, eigen_count, pca_count;
+  float *mean; /* also VCnt and Viqt */
+  float *eigenvalues, *pca;
+  size_t map_count;
+  int32_t *map; /* RmDT: d_out inputs, -1: 0 */
+  float norm;   /* VNrm */
+  int32_t max_iter;
+  uint32_t seed; /* Viqm, HRot */
+  bool do_pca;   /* Viqt: nested are the rotation and the whole transform */
+  fw_transform *nested;
+};
+
+typedef struct fw_transforms {
+  size_t count;
+  fw_transform *list; /* applied in order */
+} fw_transforms;
+
+void fw_transforms_clear(fw_transforms *transforms);
 
 /* E_STATE: one is not trained; E_UNSUPPORTED: one that cannot be applied; the token is its fourcc. */
 furrow_status fw_transforms_check(const fw_transforms *transforms, furrow_error *err) FURROW_MUST_USE;

@@ -1,7 +1,5 @@
 /* vector/search/graph_search.c: nearest vectors by an HNSW graph, in the steps that Faiss takes: greedily down the
  * levels, then on the lowest with a bounded queue of candidates. */
-#include "vector/search/graph_search.h"
-
 #include "kern/scan/scan.h"
 #include "vector/search/searcher.h"
 

@@ -6,8 +6,8 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "vector/index/pack_codes.h"
 #include "vector/quantizer/pq.h"
-#include "vector/search/pack_codes.h"
 
 static furrow_status alloc_aligned(void **memory, void **aligned, size_t bytes, furrow_error *err) {
   if (!fw_size_add(bytes, FW_PACKED_ALIGNMENT, &bytes)) return fw_fail_memory(err, SIZE_MAX);

@@ -17,9 +17,9 @@
 #include "base/pool.h"
 #include "kern/products/products.h"
 #include "kern/scan/scan.h"
+#include "vector/data/id_filter.h"
 #include "vector/index/index.h"
-#include "vector/quantizer/coarse.h"
-#include "vector/search/filter.h"
+#include "vector/search/coarse.h"
 #include "vector/search/sink.h"
 
 typedef struct fw_pq_list {
@@ -36,7 +36,7 @@ typedef struct fw_pq_lists {
   bool similarity, residual, blocks; /* residual: of more than one list, each with its term */
   size_t nlist;
   fw_pq_list *list;
-  uint8_t *codes; /* blocks of all lists (vector/search/pack_codes.h); NULL: codes are those of the index */
+  uint8_t *codes; /* blocks of all lists (vector/index/pack_codes.h); NULL: codes are those of the index */
   void *codes_memory;
   const struct fw_code_order *order; /* numbers of codes in blocks; NULL: those of the index */
   struct fw_code_order *own_order;   /* the same, if it is not the index's */

@@ -2,8 +2,8 @@
 #include <math.h>
 
 #include "vector/index/direct_map.h"
+#include "vector/index/pack_codes.h"
 #include "vector/quantizer/pq.h"
-#include "vector/search/pack_codes.h"
 #include "vector/search/pq_lists.h"
 
 void fw_pq_list_fetch(const fw_pq_lists *lists, size_t list) {

@@ -3,12 +3,12 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <sched.h>
 #include <stdatomic.h>
 
 #include "base/error.h"
 #include "base/params.h"
-#include "vector/index/parallel.h"
-#include "vector/quantizer/training_vectors.h"
+#include "vector/data/parallel.h"
 
 /* ---- Checks --------------------------------------------------------------------------------------------- */
 
@@ -82,54 +82,9 @@ static size_t queries_at_once(const furrow_searcher *searcher, size_t n, size_t 
   return most;
 }
 
-/* ---- Threads -------------------------------------------------------------------------------------------- */
-
-typedef struct batch {
-  const furrow_searcher *searcher;
-  fw_search_range_fn part;
-  void *context;
-  const fw_search_job *job;
-  size_t n, step;
-  atomic_size_t next;
-  pthread_mutex_t lock; /* of the members below */
-  size_t failed_at;     /* the first query of the first part that failed; SIZE_MAX: none */
-  furrow_status status;
-  furrow_error *err;
-} batch;
-
-static void note_failure(batch *b, size_t at, furrow_status status, const furrow_error *err) {
-  pthread_mutex_lock(&b->lock);
-  if (at < b->failed_at) {
-    b->failed_at = at;
-    b->status = status;
-    if (b->err) *b->err = *err;
-  }
-  pthread_mutex_unlock(&b->lock);
-}
-
-static void run_parts(void *context, size_t worker) {
-  batch *b = context;
-  fw_scratch *scratch = NULL;
-  furrow_error err = {0};
-  furrow_status status = fw_searcher_borrow(b->searcher, &scratch, &err);
-  (void)worker;
-  if (status != FURROW_OK) note_failure(b, 0, status, &err);
-  while (status == FURROW_OK) {
-    const size_t begin = atomic_fetch_add(&b->next, b->step);
-    if (begin >= b->n) break;
-    const size_t end = b->n - begin < b->step ? b->n : begin + b->step;
-    status = b->part(b->context, begin, end, b->job, scratch, &err);
-    fw_arena_reset(&scratch->arena);
-    if (status != FURROW_OK) note_failure(b, begin, status, &err);
-  }
-  fw_searcher_give_back(b->searcher, scratch);
-}
-
 /* The number of threads of the parameters, but more than there are processors only if there is work for each. One
  * thread is found without asking the system for its processors, which would take as long as a small search. */
-static unsigned count_threads(const furrow_searcher *searcher, size_t n, const furrow_search_params *params,
-                              const fw_search_job *job) {
-  const unsigned asked = params->threads;
+static unsigned count_threads(const furrow_searcher *searcher, size_t n, unsigned asked, const fw_search_job *job) {
   if (asked == 1 || (asked == 0 && (double)n * work_of_query(searcher->index, job) < WORK_FOR_THREADS)) return 1;
   const unsigned processors = fw_processor_count();
   if (asked == 0) return processors;
@@ -139,86 +94,182 @@ static unsigned count_threads(const furrow_searcher *searcher, size_t n, const f
   return threads < most ? threads : (unsigned)most;
 }
 
-typedef struct search {
-  const furrow_searcher *searcher;
-  const float *queries;
-  size_t k;
-  float *distances;
-  int64_t *ids;
-} search;
+/* ---- Threads -------------------------------------------------------------------------------------------- */
 
-static furrow_status search_part(void *context, size_t begin, size_t end, const fw_search_job *job, fw_scratch *scratch,
-                                 furrow_error *err) {
-  const search *s = context;
-  const fw_node *root = s->searcher->root;
-  return fw_node_search(root, scratch, s->queries + begin * (size_t)root->index->d, end - begin, s->k, job,
-                        s->distances + begin * s->k, s->ids + begin * s->k, err);
+typedef struct schedule {
+  const fw_search_call *call;
+  const fw_search_phase *phases;
+  size_t count;
+  void *context;
+  size_t n, step;
+  struct {
+    atomic_size_t next, done; /* queries */
+    atomic_bool over;
+  } progress[FW_SEARCH_PHASES];
+  atomic_size_t failed_at; /* the first query of the first part that failed; SIZE_MAX: none */
+  pthread_mutex_t lock;    /* of the members below */
+  furrow_status status;
+  furrow_error *err;
+} schedule;
+
+static void note_failure(schedule *s, size_t at, furrow_status status, const furrow_error *err) {
+  pthread_mutex_lock(&s->lock);
+  if (at < atomic_load(&s->failed_at)) {
+    atomic_store(&s->failed_at, at);
+    s->status = status;
+    if (s->err) *s->err = *err;
+  }
+  pthread_mutex_unlock(&s->lock);
 }
 
-/* Queries that threads share the order of: as many as memory is to be taken for. */
-static size_t queries_to_share(const furrow_searcher *searcher, const fw_search_job *job, size_t n) {
-  enum { MOST_SHARED_PROBES = 1 << 20 };
-  const size_t most = MOST_SHARED_PROBES / fw_probe_count(searcher->index, job) + 1;
-  return n < most ? n : most;
+/* A part before one that failed still runs: if it fails, too, its error is the one to report. Parts that are skipped
+ * count as done: other threads wait for them. */
+static void run_phase(schedule *s, size_t i, fw_scratch *scratch, furrow_error *err) {
+  const fw_search_phase *phase = &s->phases[i];
+  for (size_t begin; (begin = atomic_fetch_add(&s->progress[i].next, s->step)) < s->n;) {
+    const size_t count = s->n - begin < s->step ? s->n - begin : s->step;
+    if (begin < atomic_load(&s->failed_at)) {
+      const furrow_status status = phase->part(s->context, begin, begin + count, &s->call->job, scratch, err);
+      fw_arena_reset(&scratch->arena);
+      if (status != FURROW_OK) note_failure(s, begin, status, err);
+    }
+    if (atomic_fetch_add(&s->progress[i].done, count) + count < s->n) continue;
+    if (phase->finish && atomic_load(&s->failed_at) == SIZE_MAX) phase->finish(s->context);
+    atomic_store(&s->progress[i].over, true);
+  }
 }
 
-static bool is_shared(const furrow_searcher *searcher, fw_search_range_fn part, size_t n, unsigned threads) {
-  return part == search_part && fw_index_is_ivf(searcher->index) && fw_ivf_orders_queries(searcher->index) &&
-         n >= 2 * (size_t)threads;
+/* Not for long: for a few queries of another thread. */
+static void wait_for_phase(const schedule *s, size_t i) {
+  enum { SPINS = 4096 };
+  for (unsigned spins = 1; !atomic_load(&s->progress[i].over); spins++)
+    if (spins % SPINS == 0) sched_yield();
 }
 
-static furrow_status search_shared(const search *s, fw_pool *pool, unsigned threads, size_t n, const fw_search_job *job,
-                                   furrow_error *err) {
-  const size_t step = queries_to_share(s->searcher, job, n), d = (size_t)s->searcher->index->d;
+static void run_phases(void *context, size_t worker) {
+  schedule *s = context;
+  fw_scratch *scratch = NULL;
+  furrow_error err = {0};
+  const furrow_status status = fw_searcher_borrow(s->call->searcher, &scratch, &err);
+  (void)worker;
+  if (status != FURROW_OK) {
+    note_failure(s, 0, status, &err);
+    return;
+  }
+  for (size_t i = 0; i < s->count && atomic_load(&s->failed_at) == SIZE_MAX; i++) {
+    run_phase(s, i, scratch, &err);
+    if (i + 1 < s->count) wait_for_phase(s, i);
+  }
+  fw_searcher_give_back(s->call->searcher, scratch);
+}
+
+furrow_status fw_search_phases(const fw_search_call *call, size_t n, size_t step, const fw_search_phase *phases,
+                               size_t count, void *context, furrow_error *err) {
+  schedule s = {.call = call, .phases = phases, .count = count, .context = context, .n = n, .step = step, .err = err};
+  const size_t parts = (n + step - 1) / step;
   furrow_status status = FURROW_OK;
-  for (size_t i = 0; status == FURROW_OK && i < n; i += step)
-    status = fw_ivf_search_shared(s->searcher, pool, threads, s->queries + i * d, n - i < step ? n - i : step, s->k,
-                                  job, s->distances + i * s->k, s->ids + i * s->k, err);
-  return status;
+  atomic_init(&s.failed_at, SIZE_MAX);
+  pthread_mutex_init(&s.lock, NULL);
+  if (call->threads == 1 || parts == 1)
+    run_phases(&s, 0);
+  else
+    status = fw_pool_for(call->pool, parts < call->threads ? parts : call->threads, run_phases, &s, err);
+  pthread_mutex_destroy(&s.lock);
+  return status != FURROW_OK ? status : s.status;
+}
+
+/* ---- Calls ---------------------------------------------------------------------------------------------- */
+
+static furrow_status begin_call(fw_search_call *call, const furrow_searcher *searcher, const float *queries, size_t n,
+                                const furrow_search_params *params, furrow_error *err) {
+  furrow_search_params p;
+  furrow_search_params_init(&p);
+  call->searcher = searcher;
+  call->pool = NULL;
+  FW_TRY(FW_PARAMS_READ(&p, params, furrow_search_params, err));
+  FW_TRY(make_job(&p, &call->filter, &call->job, err));
+  FW_TRY(fw_queries_check(searcher->index->metric, queries, n, (size_t)searcher->index->d, err));
+  call->threads = n == 0 ? 1 : count_threads(searcher, n, p.threads, &call->job);
+  if (call->threads > 1) FW_TRY(fw_searcher_pool(searcher, call->threads, &call->pool, err));
+  if (n == 1) {
+    call->job.pool = call->pool;
+    call->job.threads = call->threads;
+  }
+  return FURROW_OK;
+}
+
+static furrow_status run_call(const fw_search_call *call, size_t n, size_t k, fw_search_range_fn part, void *context,
+                              furrow_error *err) {
+  const size_t step = queries_at_once(call->searcher, n, k, &call->job, call->threads);
+  return fw_search_phases(call, n, step, &(fw_search_phase){.part = part}, 1, context, err);
 }
 
 furrow_status fw_search_parallel(const furrow_searcher *searcher, const float *queries, size_t n, size_t k,
                                  const furrow_search_params *params, fw_search_range_fn part, void *context,
                                  furrow_error *err) {
-  furrow_search_params p;
-  furrow_id_filter filter;
-  fw_search_job job;
-  fw_pool *pool = NULL;
-  furrow_search_params_init(&p);
-  furrow_status status = FW_PARAMS_READ(&p, params, furrow_search_params, err);
-  if (status == FURROW_OK) status = make_job(&p, &filter, &job, err);
-  if (status == FURROW_OK)
-    status = fw_queries_check(searcher->index->metric, queries, n, (size_t)searcher->index->d, err);
-  if (status != FURROW_OK || n == 0) return status;
-  const unsigned threads = count_threads(searcher, n, &p, &job);
-  if (threads > 1) status = fw_searcher_pool(searcher, threads, &pool, err);
-  if (status != FURROW_OK) return status;
-  if (threads > 1 && is_shared(searcher, part, n, threads))
-    return fw_index_finish(searcher->index, search_shared(context, pool, threads, n, &job, err), err);
-  batch b = {.searcher = searcher, .part = part, .context = context, .job = &job, .n = n, .failed_at = SIZE_MAX};
-  b.step = queries_at_once(searcher, n, k, &job, threads);
-  b.err = err;
-  atomic_init(&b.next, 0);
-  pthread_mutex_init(&b.lock, NULL);
-  const size_t parts = (n + b.step - 1) / b.step;
-  if (n == 1) {
-    job.pool = pool;
-    job.threads = threads;
-  }
-  if (threads == 1 || parts == 1)
-    run_parts(&b, 0);
-  else
-    status = fw_pool_for(pool, parts < threads ? parts : threads, run_parts, &b, err);
-  pthread_mutex_destroy(&b.lock);
-  return fw_index_finish(searcher->index, status != FURROW_OK ? status : b.status, err);
+  fw_search_call call;
+  FW_TRY(begin_call(&call, searcher, queries, n, params, err));
+  if (n == 0) return FURROW_OK;
+  return fw_index_finish(searcher->index, run_call(&call, n, k, part, context, err), err);
 }
 
-/* ---- The k best ------------------------------------------------------------------------------------------ */
+/* ---- The k best ----------------------------------------------------------------------------------------- */
+
+/* Queries begin … end-1 of a batch. */
+static fw_search_batch batch_part(const fw_search_batch *batch, size_t d, size_t begin, size_t end) {
+  return (fw_search_batch){.job = batch->job,
+                           .queries = batch->queries + begin * d,
+                           .n = end - begin,
+                           .k = batch->k,
+                           .distances = batch->distances + begin * batch->k,
+                           .ids = batch->ids + begin * batch->k};
+}
+
+typedef struct best_search {
+  const fw_node *root;
+  fw_search_batch batch;
+} best_search;
+
+static furrow_status search_part(void *context, size_t begin, size_t end, const fw_search_job *job, fw_scratch *scratch,
+                                 furrow_error *err) {
+  const best_search *s = context;
+  const fw_search_batch part = batch_part(&s->batch, (size_t)s->root->index->d, begin, end);
+  (void)job;
+  return fw_node_search(s->root, scratch, &part, err);
+}
+
+/* Whether threads share the order of the queries. */
+static bool is_shared(const fw_search_call *call, size_t n) {
+  const furrow_index *index = call->searcher->index;
+  return call->threads > 1 && n >= 2 * (size_t)call->threads && fw_index_is_ivf(index) && fw_ivf_orders_queries(index);
+}
+
+/* Queries that threads share the order of: as many as memory is to be taken for. */
+static size_t queries_to_share(const fw_search_call *call, size_t n) {
+  enum { MOST_SHARED_PROBES = 1 << 20 };
+  const size_t most = MOST_SHARED_PROBES / fw_probe_count(call->searcher->index, &call->job) + 1;
+  return n < most ? n : most;
+}
+
+static furrow_status search_shared(const fw_search_call *call, const fw_search_batch *batch, furrow_error *err) {
+  const size_t n = batch->n, step = queries_to_share(call, n);
+  for (size_t i = 0; i < n; i += step) {
+    const fw_search_batch part = batch_part(batch, (size_t)call->searcher->index->d, i, n - i < step ? n : i + step);
+    FW_TRY(fw_ivf_search_shared(call, &part, err));
+  }
+  return FURROW_OK;
+}
 
 furrow_status furrow_searcher_search(const furrow_searcher *searcher, const float *queries, size_t n, size_t k,
                                      const furrow_search_params *params, float *distances, int64_t *ids,
                                      furrow_error *err) {
-  search s = {.searcher = searcher, .queries = queries, .k = k, .distances = distances, .ids = ids};
+  fw_search_call call;
   if (k == 0) return fw_fail(err, FURROW_E_ARGUMENT, "k is 0, but must be positive");
-  return fw_search_parallel(searcher, queries, n, k, params, search_part, &s, err);
+  FW_TRY(begin_call(&call, searcher, queries, n, params, err));
+  if (n == 0) return FURROW_OK;
+  best_search s = {.root = searcher->root,
+                   .batch = {.job = &call.job, .queries = queries, .n = n, .k = k, .distances = distances, .ids = ids}};
+  const furrow_status status =
+      is_shared(&call, n) ? search_shared(&call, &s.batch, err) : run_call(&call, n, k, search_part, &s, err);
+  return fw_index_finish(searcher->index, status, err);
 }

@@ -3,7 +3,6 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "vector/search/graph_search.h"
 #include "vector/search/searcher.h"
 
 enum { ROWS = 64 };
@@ -149,37 +148,38 @@ static furrow_status take_sinks(fw_scratch *scratch, size_t n, size_t heap_size,
   return FURROW_OK;
 }
 
-static furrow_status search_graph(const fw_node *node, fw_scratch *scratch, const float *queries, size_t n,
-                                  const fw_search_job *job, fw_sink *sinks, furrow_error *err) {
+static furrow_status search_graph(const fw_node *node, fw_scratch *scratch, const fw_search_batch *batch,
+                                  fw_sink *sinks, furrow_error *err) {
   furrow_status status = FURROW_OK;
-  for (size_t i = 0; status == FURROW_OK && i < n; i++)
-    status = fw_graph_search(node->index, scratch, queries + i * (size_t)node->index->d, job->ef_search,
-                             &job->id_filter, &sinks[i], err);
+  for (size_t i = 0; status == FURROW_OK && i < batch->n; i++)
+    status = fw_graph_search(node->index, scratch, batch->queries + i * (size_t)node->index->d, batch->job->ef_search,
+                             &batch->job->id_filter, &sinks[i], err);
   return status;
 }
 
 /* Compares a block of rows, which stays in the cache, with all queries. */
-static void search_rows(const fw_node *node, const float *queries, size_t n, const fw_search_job *job, fw_sink *sinks) {
+static void search_rows(const fw_node *node, const fw_search_batch *batch, fw_sink *sinks) {
   const size_t rows = (size_t)node->index->ntotal, d = (size_t)node->index->d;
   for (size_t begin = 0; begin < rows; begin += ROWS)
-    for (size_t i = 0; i < n; i++)
-      scan_rows(node->index, queries + i * d, begin, rows - begin < ROWS ? rows : begin + ROWS, &job->id_filter,
-                &sinks[i]);
+    for (size_t i = 0; i < batch->n; i++)
+      scan_rows(node->index, batch->queries + i * d, begin, rows - begin < ROWS ? rows : begin + ROWS,
+                &batch->job->id_filter, &sinks[i]);
 }
 
-furrow_status fw_flat_search(const fw_node *node, fw_scratch *scratch, const float *queries, size_t n, size_t k,
-                             const fw_search_job *job, float *distances, int64_t *ids, furrow_error *err) {
+furrow_status fw_flat_search(const fw_node *node, fw_scratch *scratch, const fw_search_batch *batch,
+                             furrow_error *err) {
   const furrow_index *index = node->index;
   const bool graph = index->kind == FURROW_INDEX_HNSW, similarity = fw_metric_is_similarity(index->metric);
+  const size_t k = batch->k;
   fw_sink *sinks = NULL;
-  furrow_status status = take_sinks(scratch, n, fw_heap_size(index, k), &sinks, err);
+  furrow_status status = take_sinks(scratch, batch->n, fw_heap_size(index, k), &sinks, err);
   if (status != FURROW_OK) return status;
   if (graph)
-    status = search_graph(node, scratch, queries, n, job, sinks, err);
+    status = search_graph(node, scratch, batch, sinks, err);
   else
-    search_rows(node, queries, n, job, sinks);
-  for (size_t i = 0; i < n; i++)
-    fw_sink_write(&sinks[i], k, similarity, similarity && !graph, distances + i * k, ids + i * k);
+    search_rows(node, batch, sinks);
+  for (size_t i = 0; i < batch->n; i++)
+    fw_sink_write(&sinks[i], k, similarity, similarity && !graph, batch->distances + i * k, batch->ids + i * k);
   return status;
 }
 
@@ -196,7 +196,7 @@ furrow_status fw_flat_range(const fw_node *node, const float *query, const fw_se
   return sink->status;
 }
 
-/* ---- Codes ----------------------------------------------------------------------------------------------- */
+/* ---- Codes ---------------------------------------------------------------------------------------------- */
 
 enum { TABLES = 4 };
 
@@ -214,10 +214,9 @@ static int64_t id_of_code(const void *context, int64_t location) {
   return fw_tie_break_id(fw_pq_lists_id(lists, location), lists->similarity);
 }
 
-furrow_status fw_pq_search(const fw_node *node, fw_scratch *scratch, const float *queries, size_t n, size_t k,
-                           const fw_search_job *job, float *distances, int64_t *ids, furrow_error *err) {
+furrow_status fw_pq_search(const fw_node *node, fw_scratch *scratch, const fw_search_batch *batch, furrow_error *err) {
   const bool similarity = node->pq.similarity;
-  const size_t heap_size = fw_heap_size(node->index, k), d = node->pq.pq->d;
+  const size_t n = batch->n, k = batch->k, heap_size = fw_heap_size(node->index, k), d = node->pq.pq->d;
   fw_lut *tables = NULL;
   float *shifted = NULL;
   void *heap = NULL;
@@ -225,13 +224,13 @@ furrow_status fw_pq_search(const fw_node *node, fw_scratch *scratch, const float
   if (status == FURROW_OK)
     status = fw_pq_tables_take(&node->pq, &scratch->arena, n < TABLES ? n : TABLES, &tables, &shifted, err);
   for (size_t i = 0; status == FURROW_OK && i < n; i++) {
+    const float *query = batch->queries + i * d;
     fw_sink sink;
-    if (i % TABLES == 0)
-      fw_pq_tables_fill(&node->pq, queries + i * d, n - i < TABLES ? n - i : TABLES, tables, shifted);
+    if (i % TABLES == 0) fw_pq_tables_fill(&node->pq, query, n - i < TABLES ? n - i : TABLES, tables, shifted);
     fw_sink_init_many(&sink, heap, heap_size);
     sink.source = (fw_id_source){.id_of = id_of_code, .context = &node->pq};
-    scan_codes(node, queries + i * d, &tables[i % TABLES], job, &sink);
-    fw_sink_write(&sink, k, similarity, similarity, distances + i * k, ids + i * k);
+    scan_codes(node, query, &tables[i % TABLES], batch->job, &sink);
+    fw_sink_write(&sink, k, similarity, similarity, batch->distances + i * k, batch->ids + i * k);
   }
   return status;
 }

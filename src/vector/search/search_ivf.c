@@ -1,7 +1,5 @@
 /* vector/search/search_ivf.c: searches an IVF index: finds the nearest lists of each query, then scans them. */
 #include <math.h>
-#include <sched.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -279,31 +277,31 @@ typedef struct query_order {
   size_t query;
 } query_order;
 
-/* The state of a call with several queries. */
-typedef struct query_batch {
+/* A batch while it is searched: the lists of its queries, and memory. */
+typedef struct probe_batch {
   const fw_node *node;
-  const float *queries;
-  size_t n, nprobe;
+  const fw_search_batch *batch;
+  size_t nprobe;
   query_order *order; /* [n]: the order of the queries */
   query_order *other; /* for counts_lists: as many */
   uint32_t *counts;   /* and [nlist + 1] */
   int64_t *lists;     /* [n][nprobe] */
   float *coarse, *work, *table_scratch, *together;
   fw_lut *tables; /* NULL: plain vectors */
-} query_batch;
+} probe_batch;
 
 /* Graphs and refinements take memory for every query of a call. */
 bool fw_ivf_orders_queries(const furrow_index *ivf) {
   return ivf->kind != FURROW_INDEX_IVF_PQR && ivf->child[0] && ivf->child[0]->kind == FURROW_INDEX_FLAT;
 }
 
-static uint64_t place_of(const query_batch *t, int64_t list) {
+static uint64_t place_of(const probe_batch *t, int64_t list) {
   return list >= 0 && t->node->ranks ? t->node->ranks[list] : (uint32_t)list;
 }
 
 /* Whether queries are sorted by counting: not if there are many more lists. */
-static bool counts_lists(const query_batch *t) {
-  return t->node->index->ivf.nlist < 8 * t->n;
+static bool counts_lists(const probe_batch *t) {
+  return t->node->index->ivf.nlist < 8 * t->batch->n;
 }
 
 static int by_lists(const void *a, const void *b) {
@@ -314,11 +312,11 @@ static int by_lists(const void *a, const void *b) {
 
 /* Sorts by the upper or lower half of `lists`, and leaves equal ones in order. Places are below nlist, or those of no
  * list. */
-static void sort_by_place(const query_batch *t, const query_order *from, unsigned shift, query_order *to) {
+static void sort_by_place(const probe_batch *t, const query_order *from, unsigned shift, query_order *to) {
   const size_t nlist = t->node->index->ivf.nlist;
   uint32_t *next = t->counts, sum = 0;
   memset(next, 0, (nlist + 1) * sizeof *next);
-  for (size_t i = 0; i < t->n; i++) {
+  for (size_t i = 0; i < t->batch->n; i++) {
     const uint32_t place = (uint32_t)(from[i].lists >> shift);
     next[place < nlist ? place : nlist]++;
   }
@@ -327,34 +325,47 @@ static void sort_by_place(const query_batch *t, const query_order *from, unsigne
     next[i] = sum;
     sum += count;
   }
-  for (size_t i = 0; i < t->n; i++) {
+  for (size_t i = 0; i < t->batch->n; i++) {
     const uint32_t place = (uint32_t)(from[i].lists >> shift);
     to[next[place < nlist ? place : nlist]++] = from[i];
   }
 }
 
 /* Orders queries so that those that probe the same lists follow each other and find them in the cache. */
-static void set_order(const query_batch *t) {
-  for (size_t i = 0; i < t->n; i++) {
+static void set_order(const probe_batch *t) {
+  for (size_t i = 0; i < t->batch->n; i++) {
     const int64_t *lists = t->lists + i * t->nprobe;
     t->order[i] = (query_order){.lists = place_of(t, lists[0]) << 32 | place_of(t, lists[t->nprobe > 1]), .query = i};
   }
   if (!counts_lists(t)) {
-    qsort(t->order, t->n, sizeof *t->order, by_lists);
+    qsort(t->order, t->batch->n, sizeof *t->order, by_lists);
     return;
   }
   sort_by_place(t, t->order, 0, t->other);
   sort_by_place(t, t->other, 32, t->order);
 }
 
+/* The lists of queries begin … end-1. */
+static furrow_status choose_lists(const probe_batch *t, fw_scratch *scratch, size_t begin, size_t end,
+                                  furrow_error *err) {
+  const fw_coarse_batch wanted = {.queries = t->batch->queries + begin * t->node->coarse.d,
+                                  .n = end - begin,
+                                  .nprobe = t->nprobe,
+                                  .ef = t->batch->job->ef_search,
+                                  .lists = t->lists + begin * t->nprobe,
+                                  .distances = t->coarse + begin * t->nprobe};
+  return fw_coarse_search(&t->node->coarse, scratch, &wanted, err);
+}
+
 /* What all threads share: the lists of all queries and their order. */
-static furrow_status take_shared(query_batch *t, fw_scratch *scratch, furrow_error *err) {
+static furrow_status take_shared(probe_batch *t, fw_scratch *scratch, furrow_error *err) {
   void *order = NULL, *lists = NULL, *coarse = NULL, *other = NULL, *counts = NULL;
-  furrow_status status = fw_arena_take(&scratch->arena, &lists, t->n * t->nprobe, sizeof *t->lists, err);
-  if (status == FURROW_OK) status = fw_arena_take(&scratch->arena, &coarse, t->n * t->nprobe, sizeof *t->coarse, err);
-  if (status == FURROW_OK) status = fw_arena_take(&scratch->arena, &order, t->n, sizeof *t->order, err);
+  furrow_status status = fw_arena_take(&scratch->arena, &lists, t->batch->n * t->nprobe, sizeof *t->lists, err);
+  if (status == FURROW_OK)
+    status = fw_arena_take(&scratch->arena, &coarse, t->batch->n * t->nprobe, sizeof *t->coarse, err);
+  if (status == FURROW_OK) status = fw_arena_take(&scratch->arena, &order, t->batch->n, sizeof *t->order, err);
   if (status == FURROW_OK && counts_lists(t)) {
-    status = fw_arena_take(&scratch->arena, &other, t->n, sizeof *t->other, err);
+    status = fw_arena_take(&scratch->arena, &other, t->batch->n, sizeof *t->other, err);
     if (status == FURROW_OK)
       status = fw_arena_take(&scratch->arena, &counts, t->node->index->ivf.nlist + 1, sizeof *t->counts, err);
   }
@@ -367,8 +378,8 @@ static furrow_status take_shared(query_batch *t, fw_scratch *scratch, furrow_err
 }
 
 /* What each thread has for itself. */
-static furrow_status take_own(query_batch *t, fw_scratch *scratch, furrow_error *err) {
-  const size_t d = (size_t)t->node->index->d, some = t->n < TABLES ? t->n : TABLES;
+static furrow_status take_own(probe_batch *t, fw_scratch *scratch, furrow_error *err) {
+  const size_t d = (size_t)t->node->index->d, some = t->batch->n < TABLES ? t->batch->n : TABLES;
   void *work = NULL;
   furrow_status status = fw_arena_take(&scratch->arena, &work, (3 + TABLES) * d, sizeof(float), err);
   if (status == FURROW_OK && t->node->pq.pq)
@@ -378,39 +389,38 @@ static furrow_status take_own(query_batch *t, fw_scratch *scratch, furrow_error 
   return status;
 }
 
-static furrow_status begin_query_batch(query_batch *t, const fw_node *node, fw_scratch *scratch, const float *queries,
-                                       size_t n, const fw_search_job *job, furrow_error *err) {
-  *t = (query_batch){.node = node, .queries = queries, .n = n, .nprobe = fw_probe_count(node->index, job)};
+static furrow_status begin_batch(probe_batch *t, const fw_node *node, fw_scratch *scratch, const fw_search_batch *batch,
+                                 furrow_error *err) {
+  *t = (probe_batch){.node = node, .batch = batch, .nprobe = fw_probe_count(node->index, batch->job)};
   furrow_status status = take_shared(t, scratch, err);
   if (status == FURROW_OK) status = take_own(t, scratch, err);
-  if (status == FURROW_OK)
-    status = fw_coarse_search(&node->coarse, scratch, queries, n, t->nprobe, job->ef_search, t->lists, t->coarse, err);
+  if (status == FURROW_OK) status = choose_lists(t, scratch, 0, batch->n, err);
   if (status != FURROW_OK) return status;
   set_order(t);
-  for (size_t i = 0; job->order && i < n; i++) job->order[i] = (uint32_t)t->order[i].query;
+  for (size_t i = 0; batch->job->order && i < batch->n; i++) batch->job->order[i] = (uint32_t)t->order[i].query;
   return FURROW_OK;
 }
 
 /* Computes the tables of the i-th query in order and of the next ones. */
-static void make_tables(const query_batch *t, size_t i) {
-  const size_t count = t->n - i < TABLES ? t->n - i : TABLES, d = (size_t)t->node->index->d;
+static void make_tables(const probe_batch *t, size_t i) {
+  const size_t count = t->batch->n - i < TABLES ? t->batch->n - i : TABLES, d = (size_t)t->node->index->d;
   for (size_t j = 0; j < count; j++) {
     const size_t query = t->order[i + j].query;
     const int64_t nearest = t->lists[query * t->nprobe];
     if (nearest >= 0) fw_pq_list_fetch(&t->node->pq, (size_t)nearest);
-    memcpy(t->together + j * d, t->queries + query * d, d * sizeof(float));
+    memcpy(t->together + j * d, t->batch->queries + query * d, d * sizeof(float));
   }
   fw_pq_tables_fill(&t->node->pq, t->together, count, t->tables, t->table_scratch);
   if (t->nprobe > 1) fw_pq_tables_wrap(&t->node->pq, count, t->tables, t->table_scratch);
 }
 
 /* The i-th query in order. Tables are computed for several queries when the first of them is searched. */
-static probe_state begin_probe(const query_batch *t, size_t i, const fw_search_job *job) {
+static probe_state begin_probe(const probe_batch *t, size_t i) {
   const size_t query = t->order[i].query;
   if (t->tables && i % TABLES == 0) make_tables(t, i);
   return (probe_state){.node = t->node,
-                       .job = job,
-                       .query = t->queries + query * (size_t)t->node->index->d,
+                       .job = t->batch->job,
+                       .query = t->batch->queries + query * (size_t)t->node->index->d,
                        .table = t->tables ? &t->tables[i % TABLES] : NULL,
                        .lists = t->lists + query * t->nprobe,
                        .coarse = t->coarse + query * t->nprobe,
@@ -419,132 +429,84 @@ static probe_state begin_probe(const query_batch *t, size_t i, const fw_search_j
 }
 
 /* Queries begin … end-1 in order; begin is a multiple of TABLES. */
-static furrow_status search_ordered(const query_batch *t, fw_scratch *scratch, size_t begin, size_t end, size_t k,
-                                    const fw_search_job *job, float *distances, int64_t *ids, furrow_error *err) {
+static furrow_status search_ordered(const probe_batch *t, fw_scratch *scratch, size_t begin, size_t end,
+                                    furrow_error *err) {
   const bool similarity = t->node->index->metric == FURROW_METRIC_IP;
-  const size_t heap_size = fw_heap_size(t->node->index, k);
+  const size_t k = t->batch->k, heap_size = fw_heap_size(t->node->index, k);
   void (*write)(fw_sink *, size_t, bool, bool, float *, int64_t *) =
-      job->unsorted ? fw_sink_write_unsorted : fw_sink_write;
+      t->batch->job->unsorted ? fw_sink_write_unsorted : fw_sink_write;
   void *heap = NULL;
   furrow_status status = fw_arena_take(&scratch->arena, &heap, fw_sink_hits(heap_size), sizeof(fw_hit), err);
   for (size_t i = begin; status == FURROW_OK && i < end; i++) {
-    const probe_state v = begin_probe(t, i, job);
+    const probe_state v = begin_probe(t, i);
     const size_t query = t->order[i].query;
     fw_sink sink;
     fw_sink_init_many(&sink, heap, heap_size);
     sink.source = ids_of(t->node);
     status = scan_query(&v, scratch, &sink, err);
-    write(&sink, k, similarity, similarity, distances + query * k, ids + query * k);
+    write(&sink, k, similarity, similarity, t->batch->distances + query * k, t->batch->ids + query * k);
   }
   return status;
 }
 
-furrow_status fw_ivf_search(const fw_node *node, fw_scratch *scratch, const float *queries, size_t n, size_t k,
-                            const fw_search_job *job, float *distances, int64_t *ids, furrow_error *err) {
-  query_batch t;
-  FW_TRY(begin_query_batch(&t, node, scratch, queries, n, job, err));
-  return search_ordered(&t, scratch, 0, n, k, job, distances, ids, err);
+furrow_status fw_ivf_search(const fw_node *node, fw_scratch *scratch, const fw_search_batch *batch, furrow_error *err) {
+  probe_batch t;
+  FW_TRY(begin_batch(&t, node, scratch, batch, err));
+  return search_ordered(&t, scratch, 0, batch->n, err);
 }
 
 /* ---- Queries on several threads ------------------------------------------------------------------------- */
 
 /* All threads choose lists; the one that ends last orders the queries; then all search them, a few at a time. */
-typedef struct shared_search {
-  const furrow_searcher *searcher;
-  const fw_search_job *job;
-  query_batch t;
-  size_t k;
-  float *distances;
-  int64_t *ids;
-  size_t chosen_step, searched_step;
-  atomic_size_t next_chosen, chosen, next_searched;
-  atomic_bool ordered, failed;
-  pthread_mutex_t lock; /* of the members below */
-  furrow_status status;
-  furrow_error *err;
-} shared_search;
 
-static void note_failure(shared_search *s, furrow_status status, const furrow_error *err) {
-  pthread_mutex_lock(&s->lock);
-  if (s->status == FURROW_OK) {
-    s->status = status;
-    if (s->err) *s->err = *err;
-  }
-  pthread_mutex_unlock(&s->lock);
-  atomic_store(&s->failed, true);
+static furrow_status choose_part(void *context, size_t begin, size_t end, const fw_search_job *job, fw_scratch *scratch,
+                                 furrow_error *err) {
+  (void)job;
+  return choose_lists(context, scratch, begin, end, err);
 }
 
-/* Queries count as done if they failed, too: the others wait for them. */
-static void choose_shared_lists(shared_search *s, fw_scratch *scratch) {
-  const query_batch *t = &s->t;
-  for (size_t begin; (begin = atomic_fetch_add(&s->next_chosen, s->chosen_step)) < t->n;) {
-    const size_t count = t->n - begin < s->chosen_step ? t->n - begin : s->chosen_step;
-    furrow_error err = {0};
-    const furrow_status status =
-        fw_coarse_search(&t->node->coarse, scratch, t->queries + begin * t->node->coarse.d, count, t->nprobe,
-                         s->job->ef_search, t->lists + begin * t->nprobe, t->coarse + begin * t->nprobe, &err);
-    fw_arena_reset(&scratch->arena);
-    if (status != FURROW_OK) note_failure(s, status, &err);
-    if (atomic_fetch_add(&s->chosen, count) + count < t->n) continue;
-    if (!atomic_load(&s->failed)) set_order(t);
-    atomic_store(&s->ordered, true);
-  }
+static void order_queries(void *context) {
+  set_order(context);
 }
 
-/* Not for long: for a few queries of another thread. */
-static void wait_for_order(const shared_search *s) {
-  enum { SPINS = 4096 };
-  for (unsigned i = 0; !atomic_load(&s->ordered); i++)
-    if (i % SPINS == SPINS - 1) sched_yield();
+static furrow_status search_part(void *context, size_t begin, size_t end, const fw_search_job *job, fw_scratch *scratch,
+                                 furrow_error *err) {
+  probe_batch own = *(const probe_batch *)context;
+  (void)job;
+  FW_TRY(take_own(&own, scratch, err));
+  return search_ordered(&own, scratch, begin, end, err);
 }
 
-static void search_shared(void *context, size_t worker) {
-  shared_search *s = context;
-  query_batch own = s->t;
+furrow_status fw_ivf_search_shared(const fw_search_call *call, const fw_search_batch *batch, furrow_error *err) {
+  static const fw_search_phase phases[] = {{.part = choose_part, .finish = order_queries}, {.part = search_part}};
+  const fw_node *node = call->searcher->root;
+  const size_t tables = batch->n / ((size_t)call->threads * 8) / TABLES;
+  probe_batch t = {.node = node, .batch = batch, .nprobe = fw_probe_count(node->index, batch->job)};
   fw_scratch *scratch = NULL;
-  furrow_error err = {0};
-  furrow_status status = fw_searcher_borrow(s->searcher, &scratch, &err);
-  (void)worker;
-  if (status == FURROW_OK) {
-    choose_shared_lists(s, scratch);
-    wait_for_order(s);
-  }
-  for (size_t begin; status == FURROW_OK && !atomic_load(&s->failed) &&
-                     (begin = atomic_fetch_add(&s->next_searched, s->searched_step)) < own.n;) {
-    const size_t end = own.n - begin < s->searched_step ? own.n : begin + s->searched_step;
-    status = take_own(&own, scratch, &err);
-    if (status == FURROW_OK)
-      status = search_ordered(&own, scratch, begin, end, s->k, s->job, s->distances, s->ids, &err);
-    fw_arena_reset(&scratch->arena);
-  }
-  if (status != FURROW_OK) note_failure(s, status, &err);
-  if (scratch) fw_searcher_give_back(s->searcher, scratch);
+  FW_TRY(fw_searcher_borrow(call->searcher, &scratch, err));
+  furrow_status status = take_shared(&t, scratch, err);
+  if (status == FURROW_OK)
+    status = fw_search_phases(call, batch->n, (tables < 1 ? 1 : tables > 4 ? 4 : tables) * TABLES, phases, 2, &t, err);
+  fw_searcher_give_back(call->searcher, scratch);
+  return status;
 }
 
-furrow_status fw_ivf_search_shared(const furrow_searcher *searcher, fw_pool *pool, unsigned threads,
-                                   const float *queries, size_t n, size_t k, const fw_search_job *job, float *distances,
-                                   int64_t *ids, furrow_error *err) {
-  const fw_node *node = searcher->root;
-  fw_scratch *scratch = NULL;
-  shared_search s = {.searcher = searcher, .job = job, .k = k, .distances = distances, .ids = ids, .err = err};
-  s.t = (query_batch){.node = node, .queries = queries, .n = n, .nprobe = fw_probe_count(node->index, job)};
-  const size_t tables = n / ((size_t)threads * 8) / TABLES;
-  s.chosen_step = s.searched_step = (tables < 1 ? 1 : tables > 4 ? 4 : tables) * TABLES;
-  FW_TRY(fw_searcher_borrow(searcher, &scratch, err));
-  furrow_status status = take_shared(&s.t, scratch, err);
-  pthread_mutex_init(&s.lock, NULL);
-  if (status == FURROW_OK) status = fw_pool_for(pool, threads, search_shared, &s, err);
-  pthread_mutex_destroy(&s.lock);
-  fw_arena_reset(&scratch->arena);
-  fw_searcher_give_back(searcher, scratch);
-  return status != FURROW_OK ? status : s.status;
+/* ---- Lists of one query for others ---------------------------------------------------------------------- */
+
+/* Chooses the lists of one query, and computes its table. */
+static furrow_status begin_query(probe_state *v, const fw_node *node, fw_scratch *scratch, const float *query,
+                                 const fw_search_job *job, furrow_error *err) {
+  const fw_search_batch batch = {.job = job, .queries = query, .n = 1};
+  probe_batch t;
+  FW_TRY(begin_batch(&t, node, scratch, &batch, err));
+  *v = begin_probe(&t, 0);
+  return FURROW_OK;
 }
 
 furrow_status fw_ivf_range(const fw_node *node, fw_scratch *scratch, const float *query, const fw_search_job *job,
                            fw_sink *sink, furrow_error *err) {
-  query_batch t;
-  FW_TRY(begin_query_batch(&t, node, scratch, query, 1, job, err));
-  const probe_state v = begin_probe(&t, 0, job);
+  probe_state v;
+  FW_TRY(begin_query(&v, node, scratch, query, job, err));
   scan_probes(&v, 0, v.nprobe, sink);
   for (size_t i = 0; i < sink->hit_count; i++)
     sink->hits[i].id = fw_tie_break_id(id_of(node->index, sink->hits[i].id), node->index->metric == FURROW_METRIC_IP);
@@ -553,17 +515,15 @@ furrow_status fw_ivf_range(const fw_node *node, fw_scratch *scratch, const float
 
 furrow_status fw_ivf_search_pairs(const fw_node *node, fw_scratch *scratch, const float *query,
                                   const fw_search_job *job, fw_sink *sink, furrow_error *err) {
-  query_batch t;
-  FW_TRY(begin_query_batch(&t, node, scratch, query, 1, job, err));
-  const probe_state v = begin_probe(&t, 0, job);
+  probe_state v;
+  FW_TRY(begin_query(&v, node, scratch, query, job, err));
   return scan_query(&v, scratch, sink, err);
 }
 
 furrow_status fw_ivf_collect(const fw_node *node, fw_scratch *scratch, const float *query, const fw_search_job *job,
                              bool ids, fw_sink *sink, size_t *ends, furrow_error *err) {
-  query_batch t;
-  FW_TRY(begin_query_batch(&t, node, scratch, query, 1, job, err));
-  const probe_state v = begin_probe(&t, 0, job);
+  probe_state v;
+  FW_TRY(begin_query(&v, node, scratch, query, job, err));
   if (ids) sink->source = ids_of(node);
   for (size_t j = 0; j < v.nprobe; j++) {
     scan_probes(&v, j, j + 1, sink);

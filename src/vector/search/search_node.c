@@ -5,7 +5,7 @@
 #include "vector/quantizer/transform.h"
 #include "vector/search/searcher.h"
 
-/* ---- Ids of the id map ----------------------------------------------------------------------------------- */
+/* ---- Ids of the id map ---------------------------------------------------------------------------------- */
 
 static fw_outer_ids outer_ids(const furrow_index *index, const fw_search_job *job) {
   return (fw_outer_ids){.ids = index->id_map.ids, .count = (size_t)index->ntotal, .outer = job->id_filter.outer};
@@ -19,14 +19,17 @@ furrow_status fw_id_map_rename(const furrow_index *index, int64_t *id, furrow_er
   return FURROW_OK;
 }
 
-static furrow_status search_named(const fw_node *node, fw_scratch *scratch, const float *queries, size_t n, size_t k,
-                                  const fw_search_job *job, float *distances, int64_t *ids, furrow_error *err) {
-  const fw_outer_ids outer = outer_ids(node->index, job);
-  fw_search_job inner = *job;
-  inner.id_filter.outer = &outer;
-  inner.unsorted = false; /* ties are in the order of the ids inside */
-  furrow_status status = fw_node_search(node->child, scratch, queries, n, k, &inner, distances, ids, err);
-  for (size_t i = 0; status == FURROW_OK && i < n * k; i++) status = fw_id_map_rename(node->index, &ids[i], err);
+static furrow_status search_named(const fw_node *node, fw_scratch *scratch, const fw_search_batch *batch,
+                                  furrow_error *err) {
+  const fw_outer_ids outer = outer_ids(node->index, batch->job);
+  fw_search_job job = *batch->job;
+  fw_search_batch inner = *batch;
+  job.id_filter.outer = &outer;
+  job.unsorted = false; /* ties are in the order of the ids inside */
+  inner.job = &job;
+  furrow_status status = fw_node_search(node->child, scratch, &inner, err);
+  for (size_t i = 0; status == FURROW_OK && i < batch->n * batch->k; i++)
+    status = fw_id_map_rename(node->index, &batch->ids[i], err);
   return status;
 }
 
@@ -53,23 +56,26 @@ furrow_status fw_node_transform(const fw_node *node, fw_scratch *scratch, const 
   return status;
 }
 
+static furrow_status search_transformed(const fw_node *node, fw_scratch *scratch, const fw_search_batch *batch,
+                                        furrow_error *err) {
+  fw_search_batch inner = *batch;
+  FW_TRY(fw_node_transform(node, scratch, &inner.queries, inner.n, err));
+  return fw_node_search(node->child, scratch, &inner, err);
+}
+
 /* ---- Any ------------------------------------------------------------------------------------------------ */
 
-furrow_status fw_node_search(const fw_node *node, fw_scratch *scratch, const float *queries, size_t n, size_t k,
-                             const fw_search_job *job, float *distances, int64_t *ids, furrow_error *err) {
-  furrow_status status = FURROW_OK;
+furrow_status fw_node_search(const fw_node *node, fw_scratch *scratch, const fw_search_batch *batch,
+                             furrow_error *err) {
   switch (node->index->kind) {
-  case FURROW_INDEX_TRANSFORM:
-    status = fw_node_transform(node, scratch, &queries, n, err);
-    if (status != FURROW_OK) return status;
-    return fw_node_search(node->child, scratch, queries, n, k, job, distances, ids, err);
-  case FURROW_INDEX_ID_MAP: return search_named(node, scratch, queries, n, k, job, distances, ids, err);
-  case FURROW_INDEX_REFINE: return fw_refine_search(node, scratch, queries, n, k, job, distances, ids, err);
-  case FURROW_INDEX_IVF_PQR: return fw_pqr_search(node, scratch, queries, n, k, job, distances, ids, err);
-  case FURROW_INDEX_PQ: return fw_pq_search(node, scratch, queries, n, k, job, distances, ids, err);
+  case FURROW_INDEX_TRANSFORM: return search_transformed(node, scratch, batch, err);
+  case FURROW_INDEX_ID_MAP: return search_named(node, scratch, batch, err);
+  case FURROW_INDEX_REFINE: return fw_refine_search(node, scratch, batch, err);
+  case FURROW_INDEX_IVF_PQR: return fw_pqr_search(node, scratch, batch, err);
+  case FURROW_INDEX_PQ: return fw_pq_search(node, scratch, batch, err);
   case FURROW_INDEX_FLAT:
-  case FURROW_INDEX_HNSW: return fw_flat_search(node, scratch, queries, n, k, job, distances, ids, err);
-  default: return fw_ivf_search(node, scratch, queries, n, k, job, distances, ids, err);
+  case FURROW_INDEX_HNSW: return fw_flat_search(node, scratch, batch, err);
+  default: return fw_ivf_search(node, scratch, batch, err);
   }
 }
 

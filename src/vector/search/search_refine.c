@@ -1,7 +1,6 @@
 /* vector/search/search_refine.c: searches in two steps: codes find more candidates than are wanted, better distances
  * rank them.
  */
-#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -32,27 +31,6 @@ size_t fw_inner_k(const furrow_index *index, size_t k, const fw_search_job *job)
   for (; !fw_index_is_ivf(index) && index->child[0]; index = index->child[0])
     if (index->kind == FURROW_INDEX_REFINE) k = refined_k(index, k, job);
   return k;
-}
-
-static void write_hits(const fw_sink *sink, size_t k, bool similarity, bool flipped, float *distances, int64_t *ids) {
-  for (size_t i = 0; i < sink->count; i++) {
-    distances[i] = similarity ? -sink->heap[i].key : sink->heap[i].key;
-    ids[i] = fw_tie_break_id(sink->heap[i].id, flipped);
-  }
-  for (size_t i = sink->count; i < k; i++) {
-    distances[i] = similarity ? -FLT_MAX : FLT_MAX;
-    ids[i] = -1;
-  }
-}
-
-void fw_sink_write(fw_sink *sink, size_t k, bool similarity, bool flipped, float *distances, int64_t *ids) {
-  fw_sink_sort(sink);
-  write_hits(sink, k, similarity, flipped, distances, ids);
-}
-
-void fw_sink_write_unsorted(fw_sink *sink, size_t k, bool similarity, bool flipped, float *distances, int64_t *ids) {
-  fw_sink_finish(sink);
-  write_hits(sink, k, similarity, flipped, distances, ids);
 }
 
 /* ---- IVF_PQR -------------------------------------------------------------------------------------------- */
@@ -124,22 +102,22 @@ furrow_status fw_pqr_key(const fw_node *node, fw_scratch *scratch, const float *
   return FURROW_OK;
 }
 
-furrow_status fw_pqr_search(const fw_node *node, fw_scratch *scratch, const float *queries, size_t n, size_t k,
-                            const fw_search_job *job, float *distances, int64_t *ids, furrow_error *err) {
+furrow_status fw_pqr_search(const fw_node *node, fw_scratch *scratch, const fw_search_batch *batch, furrow_error *err) {
   const furrow_index *index = node->index;
-  const size_t d = (size_t)index->d, heap_k = fw_heap_size(index, k);
-  const float factor = job->k_factor > 0 ? job->k_factor : index->ivf.k_factor;
+  const size_t d = (size_t)index->d, k = batch->k, heap_k = fw_heap_size(index, k);
+  const float factor = batch->job->k_factor > 0 ? batch->job->k_factor : index->ivf.k_factor;
   const size_t wide_k = fw_heap_size(index, fw_expanded_k(index, k, factor));
   pqr_work work;
   furrow_status status = take_pqr_work(scratch, wide_k, heap_k, d, &work, err);
-  for (size_t i = 0; status == FURROW_OK && i < n; i++) {
+  for (size_t i = 0; status == FURROW_OK && i < batch->n; i++) {
+    const float *query = batch->queries + i * d;
     fw_sink wide, sink;
     fw_sink_init_many(&wide, work.wide, wide_k);
     fw_sink_init_best(&sink, work.heap, heap_k);
-    status = fw_ivf_search_pairs(node, scratch, queries + i * d, job, &wide, err);
+    status = fw_ivf_search_pairs(node, scratch, query, batch->job, &wide, err);
     fw_sink_sort(&wide);
-    if (status == FURROW_OK) status = refine_codes(node, queries + i * d, &wide, &sink, &work, err);
-    fw_sink_write(&sink, k, false, false, distances + i * k, ids + i * k);
+    if (status == FURROW_OK) status = refine_codes(node, query, &wide, &sink, &work, err);
+    fw_sink_write(&sink, k, false, false, batch->distances + i * k, batch->ids + i * k);
   }
   return status;
 }
@@ -247,26 +225,27 @@ static furrow_status take_candidates(candidates *c, fw_arena *arena, furrow_erro
   return status;
 }
 
-furrow_status fw_refine_search(const fw_node *node, fw_scratch *scratch, const float *queries, size_t n, size_t k,
-                               const fw_search_job *job, float *distances, int64_t *ids, furrow_error *err) {
+furrow_status fw_refine_search(const fw_node *node, fw_scratch *scratch, const fw_search_batch *batch,
+                               furrow_error *err) {
   const furrow_index *index = node->index, *refine = index->child[1];
-  const size_t heap_size = fw_heap_size(index, k);
-  candidates c = {.refine = refine, .n = n, .wide = refined_k(index, k, job)};
-  fw_search_job inner = *job;
+  const size_t k = batch->k, heap_size = fw_heap_size(index, k);
+  candidates c = {.refine = refine, .n = batch->n, .wide = refined_k(index, k, batch->job)};
+  fw_search_job job = *batch->job;
   void *heap = NULL;
   c.similarity = fw_metric_is_similarity(refine->metric);
   furrow_status status = take_candidates(&c, &scratch->arena, err);
   if (status == FURROW_OK) status = fw_arena_take(&scratch->arena, &heap, heap_size, sizeof(fw_hit), err);
-  inner.order = c.order;
-  inner.unsorted = true;
-  if (status == FURROW_OK)
-    status = fw_node_search(node->child, scratch, queries, n, c.wide, &inner, c.distances, c.ids, err);
-  for (size_t i = 0; status == FURROW_OK && i < n; i++) {
+  job.order = c.order;
+  job.unsorted = true;
+  const fw_search_batch inner = {
+      .job = &job, .queries = batch->queries, .n = c.n, .k = c.wide, .distances = c.distances, .ids = c.ids};
+  if (status == FURROW_OK) status = fw_node_search(node->child, scratch, &inner, err);
+  for (size_t i = 0; status == FURROW_OK && i < c.n; i++) {
     const size_t query = c.order[i];
     fw_sink sink;
     fw_sink_init_best(&sink, heap, heap_size);
-    status = refine_query(&c, i, queries + query * (size_t)index->d, &sink, err);
-    fw_sink_write(&sink, k, c.similarity, c.similarity, distances + query * k, ids + query * k);
+    status = refine_query(&c, i, batch->queries + query * (size_t)index->d, &sink, err);
+    fw_sink_write(&sink, k, c.similarity, c.similarity, batch->distances + query * k, batch->ids + query * k);
   }
   return status;
 }

@@ -15,7 +15,6 @@
 #include "base/mem.h"
 #include "base/params.h"
 #include "io/input.h"
-#include "vector/data/id_names.h"
 #include "vector/file/shards_file.h"
 #include "vector/index/direct_map.h"
 #include "vector/search/searcher.h"
@@ -45,7 +44,7 @@ struct furrow_shards {
   bool loaded;
 };
 
-/* ---- Opening --------------------------------------------------------------------------------------------- */
+/* ---- Opening -------------------------------------------------------------------------------------------- */
 
 static furrow_status fail_shard(const char *path, furrow_error *err, const char *what) {
   fw_fail(err, FURROW_E_FORMAT, "%s", what);
@@ -255,7 +254,7 @@ const furrow_index *furrow_shards_index(const furrow_shards *shards, size_t i) {
   return i < shards->manifest.count ? shards->shards[i].index : NULL;
 }
 
-/* ---- Candidates of one shard ----------------------------------------------------------------------------- */
+/* ---- Candidates of one shard ---------------------------------------------------------------------------- */
 
 /* A vector that was among the best of its shard. */
 typedef struct candidate {
@@ -353,12 +352,18 @@ static furrow_status collect_part(void *context, size_t begin, size_t end, const
   return status;
 }
 
-/* ---- Bytes for all ranks --------------------------------------------------------------------------------- */
+/* ---- Bytes for all ranks -------------------------------------------------------------------------------- */
 
-/* The candidates of a block of queries in all shards. */
+/* A block of queries, and their candidates in all shards. */
 typedef struct block {
   const furrow_shards *shards;
+  const furrow_search_params *params;
+  const float *queries;
   size_t n;
+  size_t wide, best; /* candidates of each query, and results, as far as there are vectors */
+  size_t k;          /* results that are written of each query: */
+  float *distances;
+  int64_t *ids;
   candidates *found; /* [shards][n]; of other ranks, views of `received` */
   void *received;    /* NULL: nothing came from others */
 } block;
@@ -416,22 +421,21 @@ static void block_clear(block *b) {
   fw_free(b->received);
 }
 
-static furrow_status collect_block(block *b, const float *queries, size_t k, const furrow_search_params *params,
-                                   furrow_error *err) {
+static furrow_status collect_block(block *b, furrow_error *err) {
   const furrow_shards *shards = b->shards;
   void *memory = NULL;
   furrow_status status = fw_alloc_zero(&memory, shards->manifest.count * b->n, sizeof *b->found, err);
   b->found = memory;
   for (size_t s = 0; status == FURROW_OK && s < shards->manifest.count; s++) {
     if (!is_own(shards, s)) continue;
-    collecting c = {.shard = &shards->shards[s], .queries = queries, .k = k, .found = b->found + s * b->n};
-    status = fw_search_parallel(c.shard->searcher, queries, b->n, k, params, collect_part, &c, err);
+    collecting c = {.shard = &shards->shards[s], .queries = b->queries, .k = b->wide, .found = b->found + s * b->n};
+    status = fw_search_parallel(c.shard->searcher, b->queries, b->n, b->wide, b->params, collect_part, &c, err);
   }
   status = fw_comm_all_ok(shards->comm, status, err);
   return status == FURROW_OK ? share(b, err) : status;
 }
 
-/* ---- The best of all shards ------------------------------------------------------------------------------ */
+/* ---- The best of all shards ----------------------------------------------------------------------------- */
 
 /* A candidate and where it comes from. */
 typedef struct contender {
@@ -535,7 +539,7 @@ static void choose(contest *c, fw_sink *sink) {
   fw_sink_sort_locations(sink);
 }
 
-/* ---- Refinements ----------------------------------------------------------------------------------------- */
+/* ---- Refinements ---------------------------------------------------------------------------------------- */
 
 /* The candidates that are left of a query. */
 typedef struct finalists {
@@ -598,17 +602,16 @@ static furrow_status refine_part(void *context, size_t begin, size_t end, const 
 }
 
 /* Every rank computes the keys of its own shards; all get those of all: others are 0, so that sums are the keys. */
-static furrow_status refine_block(const block *b, const float *queries, finalists *all, size_t wide,
-                                  const furrow_search_params *params, furrow_error *err) {
+static furrow_status refine_block(const block *b, finalists *all, furrow_error *err) {
   const furrow_shards *shards = b->shards;
   furrow_status status = FURROW_OK;
   for (size_t s = 0; status == FURROW_OK && s < shards->manifest.count; s++) {
     if (!is_own(shards, s)) continue;
-    refining r = {.shard = s, .searcher = shards->shards[s].searcher, .queries = queries, .finalists = all};
-    status = fw_search_parallel(r.searcher, queries, b->n, wide, params, refine_part, &r, err);
+    refining r = {.shard = s, .searcher = shards->shards[s].searcher, .queries = b->queries, .finalists = all};
+    status = fw_search_parallel(r.searcher, b->queries, b->n, b->wide, b->params, refine_part, &r, err);
   }
   status = fw_comm_all_ok(shards->comm, status, err);
-  return status == FURROW_OK ? fw_comm_sum_f32(shards->comm, all[0].keys, b->n * wide, err) : status;
+  return status == FURROW_OK ? fw_comm_sum_f32(shards->comm, all[0].keys, b->n * b->wide, err) : status;
 }
 
 /* The finalists are offered in the order of their first keys, as one index does. */
@@ -619,20 +622,13 @@ static void choose_refined(const finalists *f, fw_sink *sink, fw_hit *heap, size
   fw_sink_sort_locations(sink);
 }
 
-/* ---- Results --------------------------------------------------------------------------------------------- */
+/* ---- Results -------------------------------------------------------------------------------------------- */
 
-/* Where the results of a search go. */
-typedef struct answers {
-  size_t k;
-  float *distances;
-  int64_t *ids;
-} answers;
-
-static void write_results(const fw_sink *sink, const contender *list, bool similarity, const answers *out,
-                          size_t query) {
-  float *distances = out->distances + query * out->k;
-  int64_t *ids = out->ids + query * out->k;
-  for (size_t i = 0; i < out->k; i++) {
+static void write_results(const block *b, size_t query, const fw_sink *sink, const contender *list) {
+  const bool similarity = b->shards->facts.similarity;
+  float *distances = b->distances + query * b->k;
+  int64_t *ids = b->ids + query * b->k;
+  for (size_t i = 0; i < b->k; i++) {
     const bool there = i < sink->count;
     const float key = there ? sink->heap[i].key : FLT_MAX;
     distances[i] = similarity ? -key : key;
@@ -640,53 +636,48 @@ static void write_results(const fw_sink *sink, const contender *list, bool simil
   }
 }
 
-static furrow_status finish_refined(const block *b, const float *queries, finalists *all, size_t wide, size_t heap_k,
-                                    const furrow_search_params *params, const answers *out, size_t first,
-                                    furrow_error *err) {
+static furrow_status finish_refined(const block *b, finalists *all, furrow_error *err) {
   void *heap = NULL;
-  furrow_status status = refine_block(b, queries, all, wide, params, err);
-  if (status == FURROW_OK) status = fw_alloc(&heap, heap_k, sizeof(fw_hit), err);
+  furrow_status status = refine_block(b, all, err);
+  if (status == FURROW_OK) status = fw_alloc(&heap, b->best, sizeof(fw_hit), err);
   for (size_t i = 0; status == FURROW_OK && i < b->n; i++) {
     fw_sink sink;
-    choose_refined(&all[i], &sink, heap, heap_k);
-    write_results(&sink, all[i].list, b->shards->facts.similarity, out, first + i);
+    choose_refined(&all[i], &sink, heap, b->best);
+    write_results(b, i, &sink, all[i].list);
   }
   fw_free(heap);
   return status;
 }
 
-/* Queries first … of the search. wide: candidates of each; k: results, as far as there are vectors. */
-static furrow_status search_block(const furrow_shards *shards, const float *queries, size_t n, size_t wide, size_t k,
-                                  const furrow_search_params *params, const answers *out, size_t first,
-                                  furrow_error *err) {
-  block b = {.shards = shards, .n = n};
+static furrow_status search_block(block *b, furrow_error *err) {
+  const furrow_shards *shards = b->shards;
   contest c = {0};
   void *memory = NULL, *keys = NULL;
-  furrow_status status = collect_block(&b, queries, wide, params, err);
+  furrow_status status = collect_block(b, err);
   furrow_status own = status;
-  if (own == FURROW_OK) own = contest_create(&c, shards->manifest.count, wide, err);
-  if (own == FURROW_OK) own = fw_alloc_zero(&memory, n, sizeof(finalists), err);
-  if (own == FURROW_OK && shards->facts.refines) own = fw_alloc_zero(&keys, n * wide, sizeof(float), err);
+  if (own == FURROW_OK) own = contest_create(&c, shards->manifest.count, b->wide, err);
+  if (own == FURROW_OK) own = fw_alloc_zero(&memory, b->n, sizeof(finalists), err);
+  if (own == FURROW_OK && shards->facts.refines) own = fw_alloc_zero(&keys, b->n * b->wide, sizeof(float), err);
   finalists *all = memory;
-  for (size_t i = 0; own == FURROW_OK && i < n; i++) {
+  for (size_t i = 0; own == FURROW_OK && i < b->n; i++) {
     fw_sink sink;
-    all[i].keys = keys ? (float *)keys + i * wide : NULL;
-    own = line_up(&c, &b, i, err);
+    all[i].keys = keys ? (float *)keys + i * b->wide : NULL;
+    own = line_up(&c, b, i, err);
     if (own != FURROW_OK) break;
     choose(&c, &sink);
     if (shards->facts.refines)
       own = keep_best(&all[i], &c, &sink, shards, err);
     else
-      write_results(&sink, c.list, shards->facts.similarity, out, first + i);
+      write_results(b, i, &sink, c.list);
   }
   if (status == FURROW_OK) status = fw_comm_all_ok(shards->comm, own, err);
   if (status == FURROW_OK && shards->facts.refines)
-    status = fw_comm_all_ok(shards->comm, finish_refined(&b, queries, all, wide, k, params, out, first, err), err);
-  for (size_t i = 0; all && i < n; i++) fw_free(all[i].list);
+    status = fw_comm_all_ok(shards->comm, finish_refined(b, all, err), err);
+  for (size_t i = 0; all && i < b->n; i++) fw_free(all[i].list);
   fw_free(all);
   fw_free(keys);
   contest_clear(&c);
-  block_clear(&b);
+  block_clear(b);
   return status;
 }
 
@@ -705,19 +696,25 @@ furrow_status furrow_shards_search(const furrow_shards *shards, const float *que
                                    furrow_error *err) {
   furrow_search_params p;
   const furrow_index whole = {.ntotal = (int64_t)shards->manifest.vectors};
-  const answers out = {.k = k, .distances = distances, .ids = ids};
   FW_TRY(fw_comm_all_ok(shards->comm, check_search(shards, k, &p, params, err), err));
   const float factor = !shards->facts.refines ? 0 : p.k_factor > 0 ? p.k_factor : shards->facts.k_factor;
-  const size_t wide = fw_heap_size(&whole, fw_expanded_k(&whole, k, factor));
+  const size_t wide = fw_heap_size(&whole, fw_expanded_k(&whole, k, factor)), best = fw_heap_size(&whole, k);
   for (size_t first = 0; first < n; first += BLOCK_QUERIES) {
-    const size_t count = n - first < BLOCK_QUERIES ? n - first : BLOCK_QUERIES;
-    FW_TRY(search_block(shards, queries + first * (size_t)shards->manifest.d, count, wide, fw_heap_size(&whole, k), &p,
-                        &out, first, err));
+    block b = {.shards = shards,
+               .params = &p,
+               .queries = queries + first * (size_t)shards->manifest.d,
+               .n = n - first < BLOCK_QUERIES ? n - first : BLOCK_QUERIES,
+               .wide = wide,
+               .best = best,
+               .k = k,
+               .distances = distances + first * k,
+               .ids = ids + first * k};
+    FW_TRY(search_block(&b, err));
   }
   return FURROW_OK;
 }
 
-/* ---- Range ----------------------------------------------------------------------------------------------- */
+/* ---- Range ---------------------------------------------------------------------------------------------- */
 
 /* Candidates carry what a range search of a shard found. */
 static furrow_status take_range(const furrow_range_result *range, candidates *found, furrow_error *err) {
@@ -732,8 +729,7 @@ static furrow_status take_range(const furrow_range_result *range, candidates *fo
   return FURROW_OK;
 }
 
-static furrow_status range_of_shards(block *b, const float *queries, float radius, const furrow_search_params *params,
-                                     furrow_error *err) {
+static furrow_status range_of_shards(block *b, float radius, furrow_error *err) {
   const furrow_shards *shards = b->shards;
   void *memory = NULL;
   furrow_status status = fw_alloc_zero(&memory, shards->manifest.count * b->n, sizeof *b->found, err);
@@ -741,7 +737,7 @@ static furrow_status range_of_shards(block *b, const float *queries, float radiu
   for (size_t s = 0; status == FURROW_OK && s < shards->manifest.count; s++) {
     furrow_range_result *range = NULL;
     if (!is_own(shards, s)) continue;
-    status = furrow_searcher_search_range(shards->shards[s].searcher, queries, b->n, radius, params, &range, err);
+    status = furrow_searcher_search_range(shards->shards[s].searcher, b->queries, b->n, radius, b->params, &range, err);
     if (status == FURROW_OK) status = take_range(range, b->found + s * b->n, err);
     furrow_range_result_free(range);
   }
@@ -769,10 +765,10 @@ static furrow_status join_range(const block *b, size_t query, fw_range_hits *all
 furrow_status furrow_shards_search_range(const furrow_shards *shards, const float *queries, size_t n, float radius,
                                          const furrow_search_params *params, furrow_range_result **result,
                                          furrow_error *err) {
-  block b = {.shards = shards, .n = n};
+  block b = {.shards = shards, .params = params, .queries = queries, .n = n};
   void *memory = NULL;
   if (!shards->loaded) return fw_fail(err, FURROW_E_STATE, "the shards are not loaded (manifest_only)");
-  furrow_status status = range_of_shards(&b, queries, radius, params, err);
+  furrow_status status = range_of_shards(&b, radius, err);
   if (status == FURROW_OK) status = fw_alloc_zero(&memory, n, sizeof(fw_range_hits), err);
   fw_range_hits *all = memory;
   for (size_t i = 0; status == FURROW_OK && i < n; i++) status = join_range(&b, i, &all[i], err);

@@ -8,8 +8,8 @@
 #include "base/mem.h"
 #include "base/params.h"
 #include "io/file_map.h"
+#include "vector/data/parallel.h"
 #include "vector/index/inverted_lists.h"
-#include "vector/index/parallel.h"
 #include "vector/quantizer/sq.h"
 #include "vector/quantizer/transform.h"
 
@@ -116,7 +116,7 @@ static uint64_t node_memory(const fw_node *node) {
   return sizeof *node + fw_coarse_memory(&node->coarse) + node->pq.memory + node_memory(node->child);
 }
 
-/* ---- Scratch memory -------------------------------------------------------------------------------------- */
+/* ---- Scratch memory ------------------------------------------------------------------------------------- */
 
 furrow_status fw_scratch_create(fw_scratch **scratch, furrow_error *err) {
   void *memory = NULL;

@@ -6,9 +6,9 @@
 
 #include "base/arena.h"
 #include "base/pool.h"
+#include "vector/data/id_filter.h"
 #include "vector/index/index.h"
-#include "vector/quantizer/coarse.h"
-#include "vector/search/filter.h"
+#include "vector/search/coarse.h"
 #include "vector/search/pq_lists.h"
 #include "vector/search/sink.h"
 
@@ -62,48 +62,50 @@ typedef struct fw_search_job {
   bool unsorted;   /* the k best of a query may be in any order: they are refined */
 } fw_search_job;
 
+/* The k best of n queries: what is searched for, and where the results go. */
+typedef struct fw_search_batch {
+  const fw_search_job *job;
+  const float *queries; /* n * d */
+  size_t n, k;
+  float *distances; /* n * k */
+  int64_t *ids;     /* n * k */
+} fw_search_batch;
+
 /* Lists that a query probes: at least 1. */
 size_t fw_probe_count(const furrow_index *ivf, const fw_search_job *job);
-/* The place of each list in an order in which neighbours in space are mostly near each other. NULL: there is none. */
-furrow_status fw_list_ranks(const fw_coarse *coarse, uint32_t **ranks, furrow_error *err) FURROW_MUST_USE;
 /* Whether searching many queries in one call is faster than in several. */
 bool fw_ivf_orders_queries(const furrow_index *ivf);
 
-/* The k best of n queries (a few: scratch grows with n), as furrow_searcher_search gives them. */
-furrow_status fw_node_search(const fw_node *node, fw_scratch *scratch, const float *queries, size_t n, size_t k,
-                             const fw_search_job *job, float *distances, int64_t *ids,
+/* A batch of a few queries, because scratch grows with n; the results are those of furrow_searcher_search. */
+furrow_status fw_node_search(const fw_node *node, fw_scratch *scratch, const fw_search_batch *batch,
                              furrow_error *err) FURROW_MUST_USE;
 /* Gives the sink all vectors within its radius (a key), with their ids and keys. */
 furrow_status fw_node_range(const fw_node *node, fw_scratch *scratch, const float *query, const fw_search_job *job,
                             fw_sink *sink, furrow_error *err) FURROW_MUST_USE;
 
-/* The kinds (search_ivf.c, search_flat.c, search_refine.c). */
-furrow_status fw_ivf_search(const fw_node *node, fw_scratch *scratch, const float *queries, size_t n, size_t k,
-                            const fw_search_job *job, float *distances, int64_t *ids,
+/* The kinds (search_ivf.c, search_flat.c, search_refine.c, graph_search.c). */
+furrow_status fw_ivf_search(const fw_node *node, fw_scratch *scratch, const fw_search_batch *batch,
                             furrow_error *err) FURROW_MUST_USE;
-/* fw_ivf_search of the root on several threads, which share the order of the queries. */
-furrow_status fw_ivf_search_shared(const furrow_searcher *searcher, fw_pool *pool, unsigned threads,
-                                   const float *queries, size_t n, size_t k, const fw_search_job *job, float *distances,
-                                   int64_t *ids, furrow_error *err) FURROW_MUST_USE;
 furrow_status fw_ivf_range(const fw_node *node, fw_scratch *scratch, const float *query, const fw_search_job *job,
                            fw_sink *sink, furrow_error *err) FURROW_MUST_USE;
 /* The k best of one query, with locations for ids: list << 32 | offset. */
 furrow_status fw_ivf_search_pairs(const fw_node *node, fw_scratch *scratch, const float *query,
                                   const fw_search_job *job, fw_sink *sink, furrow_error *err) FURROW_MUST_USE;
-furrow_status fw_pqr_search(const fw_node *node, fw_scratch *scratch, const float *queries, size_t n, size_t k,
-                            const fw_search_job *job, float *distances, int64_t *ids,
+furrow_status fw_pqr_search(const fw_node *node, fw_scratch *scratch, const fw_search_batch *batch,
                             furrow_error *err) FURROW_MUST_USE;
-furrow_status fw_refine_search(const fw_node *node, fw_scratch *scratch, const float *queries, size_t n, size_t k,
-                               const fw_search_job *job, float *distances, int64_t *ids,
+furrow_status fw_refine_search(const fw_node *node, fw_scratch *scratch, const fw_search_batch *batch,
                                furrow_error *err) FURROW_MUST_USE;
-furrow_status fw_flat_search(const fw_node *node, fw_scratch *scratch, const float *queries, size_t n, size_t k,
-                             const fw_search_job *job, float *distances, int64_t *ids,
+furrow_status fw_flat_search(const fw_node *node, fw_scratch *scratch, const fw_search_batch *batch,
                              furrow_error *err) FURROW_MUST_USE;
 furrow_status fw_flat_range(const fw_node *node, const float *query, const fw_search_job *job, fw_sink *sink,
                             furrow_error *err) FURROW_MUST_USE;
+/* HNSW: gives the sink, which keeps the k best, all vectors that the search reaches. ef: candidates; 0: what the index
+ * stores. */
+furrow_status fw_graph_search(const furrow_index *index, fw_scratch *scratch, const float *query, int32_t ef,
+                              const fw_id_filter *id_filter, fw_sink *sink, furrow_error *err) FURROW_MUST_USE;
 
-furrow_status fw_pq_search(const fw_node *node, fw_scratch *scratch, const float *queries, size_t n, size_t k,
-                           const fw_search_job *job, float *distances, int64_t *ids, furrow_error *err) FURROW_MUST_USE;
+furrow_status fw_pq_search(const fw_node *node, fw_scratch *scratch, const fw_search_batch *batch,
+                           furrow_error *err) FURROW_MUST_USE;
 furrow_status fw_pq_range(const fw_node *node, fw_scratch *scratch, const float *query, const fw_search_job *job,
                           fw_sink *sink, furrow_error *err) FURROW_MUST_USE;
 
@@ -157,10 +159,6 @@ size_t fw_heap_size(const furrow_index *index, size_t k);
 size_t fw_expanded_k(const furrow_index *index, size_t k, float factor);
 /* The number of results that an index needs from the one inside of it for k results: more if they are refined. */
 size_t fw_inner_k(const furrow_index *index, size_t k, const fw_search_job *job);
-/* Sorts the hits of the sink and writes them as k results. flipped: ids are mirrored (fw_tie_break_id). */
-void fw_sink_write(fw_sink *sink, size_t k, bool similarity, bool flipped, float *distances, int64_t *ids);
-/* The same in any order. */
-void fw_sink_write_unsorted(fw_sink *sink, size_t k, bool similarity, bool flipped, float *distances, int64_t *ids);
 
 /* ---- Many queries (search_batch.c) ---- */
 
@@ -168,14 +166,40 @@ void fw_sink_write_unsorted(fw_sink *sink, size_t k, bool similarity, bool flipp
 furrow_status fw_queries_check(furrow_distance_metric metric, const float *queries, size_t n, size_t d,
                                furrow_error *err) FURROW_MUST_USE;
 
-/* Queries begin … end-1 of a batch, with scratch memory of their own. */
+/* Queries begin … end-1 of a search, with the scratch memory of a thread. */
 typedef furrow_status (*fw_search_range_fn)(void *context, size_t begin, size_t end, const fw_search_job *job,
                                             fw_scratch *scratch, furrow_error *err);
+
+/* A call of a search: its parameters, checked, and the threads that pay off. */
+typedef struct fw_search_call {
+  const furrow_searcher *searcher;
+  fw_search_job job;
+  furrow_id_filter filter; /* that of the job */
+  fw_pool *pool;           /* NULL: one thread */
+  unsigned threads;
+} fw_search_call;
+
+/* A search has one phase or two. A phase needs what the phase before it has found for all queries. */
+typedef struct fw_search_phase {
+  fw_search_range_fn part;
+  void (*finish)(void *context); /* by one thread, once all queries are done; NULL: nothing */
+} fw_search_phase;
+
+enum { FW_SEARCH_PHASES = 2 };
+
+/* Gives all n queries to the phases, `step` at a time, on the threads of the call. The error is that of the first
+ * queries that failed. */
+furrow_status fw_search_phases(const fw_search_call *call, size_t n, size_t step, const fw_search_phase *phases,
+                               size_t count, void *context, furrow_error *err) FURROW_MUST_USE;
 
 /* Checks queries and parameters, makes a job of them, and gives all n queries, of k results each (0: not known), to
  * `part`, on as many threads as pay off. The error is that of the first part that failed. */
 furrow_status fw_search_parallel(const furrow_searcher *searcher, const float *queries, size_t n, size_t k,
                                  const furrow_search_params *params, fw_search_range_fn part, void *context,
                                  furrow_error *err) FURROW_MUST_USE;
+
+/* fw_ivf_search of the root on the threads of a call, which share the order of the queries (search_ivf.c). */
+furrow_status fw_ivf_search_shared(const fw_search_call *call, const fw_search_batch *batch,
+                                   furrow_error *err) FURROW_MUST_USE;
 
 #endif

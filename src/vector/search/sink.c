@@ -147,6 +147,27 @@ void fw_sink_sort_locations(fw_sink *sink) {
   sort_heap(sink);
 }
 
+static void write_hits(const fw_sink *sink, size_t k, bool similarity, bool flipped, float *distances, int64_t *ids) {
+  for (size_t i = 0; i < sink->count; i++) {
+    distances[i] = similarity ? -sink->heap[i].key : sink->heap[i].key;
+    ids[i] = fw_tie_break_id(sink->heap[i].id, flipped);
+  }
+  for (size_t i = sink->count; i < k; i++) {
+    distances[i] = similarity ? -FLT_MAX : FLT_MAX;
+    ids[i] = -1;
+  }
+}
+
+void fw_sink_write(fw_sink *sink, size_t k, bool similarity, bool flipped, float *distances, int64_t *ids) {
+  fw_sink_sort(sink);
+  write_hits(sink, k, similarity, flipped, distances, ids);
+}
+
+void fw_sink_write_unsorted(fw_sink *sink, size_t k, bool similarity, bool flipped, float *distances, int64_t *ids) {
+  fw_sink_finish(sink);
+  write_hits(sink, k, similarity, flipped, distances, ids);
+}
+
 /* A heap of the k largest, the smallest of them at its top. */
 float fw_kth_largest(const float *numbers, size_t n, size_t k, float *heap) {
   size_t count = 0;

@@ -53,6 +53,11 @@ void fw_sink_finish(fw_sink *sink);
 /* Sorts the k best, but locations stay. */
 void fw_sink_sort_locations(fw_sink *sink);
 
+/* Sorts the hits of the sink and writes them as k results. flipped: ids are mirrored (fw_tie_break_id). */
+void fw_sink_write(fw_sink *sink, size_t k, bool similarity, bool flipped, float *distances, int64_t *ids);
+/* The same in any order. */
+void fw_sink_write_unsorted(fw_sink *sink, size_t k, bool similarity, bool flipped, float *distances, int64_t *ids);
+
 /* The k-th largest of n numbers, 0 < k <= n; heap has k elements. For a small k. */
 float fw_kth_largest(const float *numbers, size_t n, size_t k, float *heap);
 /* The k-th smallest of n numbers, 0 < k <= n, none a NaN. Changes their order. */

@@ -8,9 +8,7 @@
 #include "array/array.h"
 #include "array/npy.h"
 #include "array/temp_store.h"
-#include "array/zip_in.h"
-#include "array/zip_layout.h"
-#include "array/zip_out.h"
+#include "array/zip.h"
 #include "support/cmocka_all.h"
 #include "support/each_isa.h" /* SLOW */
 #include "support/own_dir.h"

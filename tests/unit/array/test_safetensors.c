@@ -1,6 +1,5 @@
 /* tests/unit/array/test_safetensors.c: safetensors files: written and read back, made by hand, refused. */
-#include "array/safetensors_in.h"
-#include "array/safetensors_out.h"
+#include "array/safetensors.h"
 #include "support/cmocka_all.h"
 #include "support/own_dir.h"
 

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <unistd.h>
 
-#include "array/safetensors_in.h"
+#include "array/safetensors.h"
 #include "base/endian.h"
 #include "support/cmocka_all.h"
 #include "support/own_dir.h"

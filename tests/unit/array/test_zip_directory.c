@@ -5,8 +5,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "array/zip_in.h"
-#include "array/zip_layout.h"
+#include "array/zip.h"
 #include "base/endian.h"
 #include "support/cmocka_all.h"
 #include "support/own_dir.h"

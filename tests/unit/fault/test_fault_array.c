@@ -6,10 +6,8 @@
 
 #include "array/array.h"
 #include "array/npy.h"
-#include "array/safetensors_in.h"
-#include "array/safetensors_out.h"
-#include "array/zip_in.h"
-#include "array/zip_out.h"
+#include "array/safetensors.h"
+#include "array/zip.h"
 #include "base/endian.h"
 #include "base/mem.h"
 #include "call_faults.h"

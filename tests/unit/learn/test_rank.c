@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "learn/rank/negatives.h"
-#include "learn/rank/rank_trainer.h"
+#include "learn/ranking/negatives.h"
+#include "learn/ranking/ranking_trainer.h"
 #include "support/cmocka_all.h"
 
 static furrow_error err;

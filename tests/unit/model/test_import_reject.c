@@ -1,7 +1,7 @@
 /* tests/unit/model/test_import_reject.c: files and parameters that an import refuses, in tables: notes of safetensors
  * files, arrays of npz archives, parameters of dense files. */
 #include "array/npy.h"
-#include "array/zip_out.h"
+#include "array/zip.h"
 #include "base/endian.h"
 #include "furrow/exchange.h"
 #include "support/cmocka_all.h"

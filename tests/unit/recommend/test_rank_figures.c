@@ -1,7 +1,7 @@
 /* tests/unit/recommend/test_rank_figures.c: figures of rankings against values computed by hand. */
 #include <math.h>
 
-#include "recommend/rank_figures.h"
+#include "recommend/recommender.h"
 #include "support/cmocka_all.h"
 
 static void assert_near(double a, double b) {

@@ -1,5 +1,4 @@
 /* tests/unit/vector/test_graph_search.c: the walk through a graph meets what a walk with plain lists meets. */
-#include "vector/search/graph_search.h"
 #include "vector/search/searcher.h"
 
 #include <float.h>

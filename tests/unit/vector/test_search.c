@@ -7,8 +7,8 @@
 #include "furrow/vector.h"
 #include "support/each_isa.h"
 #include "support/made_lists.h"
+#include "vector/index/pack_codes.h"
 #include "vector/quantizer/pq.h"
-#include "vector/search/pack_codes.h"
 #include "vector/search/searcher.h"
 
 enum { QUERIES = 20 };
@@ -102,8 +102,9 @@ static void plain_scan(const scan_job *job, plain *p, void (*take)(plain *p, flo
   float *coarse = calloc(job->nprobe, sizeof *coarse);
   size_t left = job->max_codes ? job->max_codes : SIZE_MAX;
   assert_int_equal(fw_scratch_create(&scratch, NULL), FURROW_OK);
-  assert_int_equal(fw_coarse_search(&job->node->coarse, scratch, job->query, 1, job->nprobe, 0, probed, coarse, NULL),
-                   FURROW_OK);
+  const fw_coarse_batch probes = {
+      .queries = job->query, .n = 1, .nprobe = job->nprobe, .lists = probed, .distances = coarse};
+  assert_int_equal(fw_coarse_search(&job->node->coarse, scratch, &probes, NULL), FURROW_OK);
   if (index->ivf.pq.m) {
     assert_int_equal(fw_pq_tables_take(&job->node->pq, &scratch->arena, 1, &table, &shifted, NULL), FURROW_OK);
     fw_pq_tables_fill(&job->node->pq, job->query, 1, table, shifted);

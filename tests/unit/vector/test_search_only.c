@@ -5,7 +5,7 @@
 #include "support/index_check.h"
 #include "support/made_lists.h"
 #include "support/own_dir.h"
-#include "vector/search/pack_codes.h"
+#include "vector/index/pack_codes.h"
 #include "vector/search/searcher.h"
 
 enum { QUERIES = 6, K = 10 };

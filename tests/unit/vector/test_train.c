@@ -6,8 +6,8 @@
 #include "support/failing_alloc.h"
 #include "support/index_check.h"
 #include "vector/index/index.h"
+#include "vector/quantizer/opq.h"
 #include "vector/quantizer/pq.h"
-#include "vector/quantizer/svd.h"
 
 enum { D = 16, N = 900, LISTS = 12 };
 
