@@ -269,7 +269,7 @@ static size_t start_rows(fw_pipeline *p) {
   if (atomic_load(&p->stop)) return FW_STAGE_END;
   p->now = find_next(p, &end);
   if (!p->now) return end ? FW_STAGE_END : FW_STAGE_WAIT;
-  p->step = fw_steps_next(p->solver->steps, &p->solver->plan->train, p->job->epoch);
+  p->step = fw_train_steps_next(p->solver->steps, &p->solver->plan->train, p->job->epoch);
   cut_rows(p, &p->now->slot);
   fw_batch_slot_start(&p->now->slot, p->job->take == fw_tally_batch);
   return fw_batch_slot_tasks(&p->now->slot);

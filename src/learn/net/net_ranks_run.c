@@ -82,7 +82,7 @@ static furrow_status update_parameters(flight *f, furrow_error *err) {
 }
 
 static furrow_status update(flight *f, uint32_t epoch, double *loss, furrow_error *err) {
-  const fw_step step = fw_steps_next(f->solver->steps, &f->solver->plan->train, epoch);
+  const fw_step step = fw_train_steps_next(f->solver->steps, &f->solver->plan->train, epoch);
   f->step = &step;
   furrow_status status = pass_rows(f, err);
   if (status == FURROW_OK) status = update_parameters(f, err);

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 
-fw_step fw_steps_next(const fw_steps *steps, const fw_train_conf *train, uint32_t epoch) {
+fw_step fw_train_steps_next(const fw_train_steps *steps, const fw_train_conf *train, uint32_t epoch) {
   const uint64_t number = steps->count + 1;
   const double rate = ldexp(fw_decay_rate(train, train->decay_on_batch ? number : epoch), -(int)steps->halvings);
   return (fw_step){.number = number, .rate = rate, .scale = rate / train->lr, .halvings = steps->halvings};
@@ -25,7 +25,7 @@ static furrow_status create_slots(fw_net_solver *s, fw_parameters *parameters, u
 }
 
 furrow_status fw_net_solver_create(fw_net_solver **solver, fw_parameters *parameters, fw_spin_pool *pool,
-                                   fw_steps *steps, uint64_t max_features, furrow_error *err) {
+                                   fw_train_steps *steps, uint64_t max_features, furrow_error *err) {
   void *memory = NULL;
   FW_TRY(fw_alloc_zero(&memory, 1, sizeof **solver, err));
   fw_net_solver *made = memory;
@@ -68,7 +68,7 @@ static void run_parameters(void *context, size_t i) {
 
 static furrow_status step_alone(fw_net_solver *solver, const fw_row_source *from, uint32_t epoch, double *loss,
                                 furrow_error *err) {
-  single_step s = {.slot = &solver->slots[0], .step = fw_steps_next(solver->steps, &solver->plan->train, epoch)};
+  single_step s = {.slot = &solver->slots[0], .step = fw_train_steps_next(solver->steps, &solver->plan->train, epoch)};
   FW_TRY(fw_batch_slot_fill(s.slot, from, err));
   if (!s.slot->batch) return FURROW_OK;
   FW_TRY(fw_batch_slot_begin(s.slot, true, err));

@@ -11,14 +11,14 @@
 #include "learn/net/rank_batch.h"
 
 /* How far a training is. */
-typedef struct fw_steps {
+typedef struct fw_train_steps {
   uint64_t count;       /* updates so far that the optimizers know of */
   uint32_t halvings;    /* of the learning rate, each after a divergence */
   atomic_bool diverged; /* a loss or score was not a number */
-} fw_steps;
+} fw_train_steps;
 
 /* The next update, in an epoch from 1. */
-fw_step fw_steps_next(const fw_steps *steps, const fw_train_conf *train, uint32_t epoch);
+fw_step fw_train_steps_next(const fw_train_steps *steps, const fw_train_conf *train, uint32_t epoch);
 
 typedef struct fw_pipeline fw_pipeline;
 
@@ -26,7 +26,7 @@ typedef struct fw_net_solver {
   fw_net *net;
   const fw_plan *plan;
   fw_spin_pool *pool;
-  fw_steps *steps;
+  fw_train_steps *steps;
   fw_batch_slot slots[2]; /* of single steps, and of several ranks: one is trained, one filled */
   fw_pipeline *pipeline;  /* of one process; NULL: there was no run yet */
   fw_rank_batch *ranks;   /* of several ranks; else NULL */
@@ -34,7 +34,7 @@ typedef struct fw_net_solver {
 
 /* What is borrowed must outlive the solver. max_features: of all ranks together; 0: no limit. */
 furrow_status fw_net_solver_create(fw_net_solver **solver, fw_parameters *parameters, fw_spin_pool *pool,
-                                   fw_steps *steps, uint64_t max_features, furrow_error *err) FURROW_MUST_USE;
+                                   fw_train_steps *steps, uint64_t max_features, furrow_error *err) FURROW_MUST_USE;
 /* Takes NULL. */
 void fw_net_solver_free(fw_net_solver *solver);
 

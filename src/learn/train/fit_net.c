@@ -48,7 +48,7 @@ static fw_row_source source_of(const fw_fit *f, fw_epoch_rows *epoch_rows, size_
 
 /* That of the first layer, which may have one of its own. */
 static double rate_of(const furrow_trainer *trainer, uint32_t epoch) {
-  const fw_step step = fw_steps_next(&trainer->steps, &trainer->plan->train, epoch);
+  const fw_step step = fw_train_steps_next(&trainer->steps, &trainer->plan->train, epoch);
   const fw_optimizer *first = &trainer->plan->graph.layers[0].optimizer;
   const bool ftrl = first->type == FW_OPTIMIZER_FTRL && trainer->plan->train.recommended; /* alpha is its rate */
   if (ftrl) return ldexp(first->a, -(int)trainer->steps.halvings);

@@ -215,7 +215,7 @@ static void fill_metrics(const fw_fit *f, furrow_learn_metrics *metrics, uint64_
 static furrow_status train_epoch(fw_fit *f, fw_epoch *epoch, furrow_error *err) {
   const double start = fw_fit_seconds();
   const fw_layer *embedding = embedding_of(f);
-  const fw_step step = fw_steps_next(&f->trainer->steps, &f->trainer->plan->train, epoch->shown.epoch);
+  const fw_step step = fw_train_steps_next(&f->trainer->steps, &f->trainer->plan->train, epoch->shown.epoch);
   double loss = 0;
   epoch->shown.learning_rate = isnan(embedding->optimizer.lr) ? step.rate : embedding->optimizer.lr * step.scale;
   const furrow_status status =

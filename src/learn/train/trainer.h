@@ -30,7 +30,7 @@ struct furrow_trainer {
   bool trained; /* it goes on from a fit, or from steps */
   uint64_t max_features;
   bool fell_back; /* the net is the linear model */
-  fw_steps steps;
+  fw_train_steps steps;
   /* of the last fit */
   fw_epoch *history;
   size_t epochs, history_capacity;
