@@ -11,8 +11,8 @@
 
 #include "core/fail.h"
 #include "core/interrupt.h"
+#include "core/written.h"
 #include "furrow/io.h"
-#include "rows/rows_sink.h"
 
 enum { PATH_BYTES = 4096 };
 
@@ -42,7 +42,7 @@ const char *path_folder(const char *path, char *folder, size_t size) {
 
 furrow_status text_file_check(const char *path, bool force, furrow_error *err) {
   char folder[PATH_BYTES];
-  const furrow_status status = sink_check_path(path, force, err);
+  const furrow_status status = written_check_path(path, force, err);
   if (status != FURROW_OK) return status;
   if (strlen(path) >= sizeof folder) return fail_file(err, FURROW_E_ARGUMENT, path, "the path is too long", 0);
   path_folder(path, folder, sizeof folder);

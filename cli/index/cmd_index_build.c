@@ -8,13 +8,13 @@
 #include "core/commands.h"
 #include "core/fail.h"
 #include "core/interrupt.h"
+#include "core/job.h"
 #include "core/shared_options.h"
+#include "core/written.h"
 #include "index/index_edit.h"
 #include "index/index_fill.h"
 #include "index/index_ranks.h"
 #include "index/spec_options.h"
-#include "model/model_job.h"
-#include "rows/rows_sink.h"
 
 typedef struct build_values {
   fill_values fill;
@@ -400,7 +400,7 @@ static furrow_status check(const build_values *values, furrow_error *err) {
   const char *const inputs[] = {fill->base, values->train, fill->model ? NULL : fill->ids, fill->names};
   for (size_t i = 0; status == FURROW_OK && i < sizeof inputs / sizeof *inputs; i++) {
     status = check_input(inputs[i], err);
-    if (status == FURROW_OK) status = sink_check_apart(values->destination, inputs[i], err);
+    if (status == FURROW_OK) status = written_check_apart(values->destination, inputs[i], err);
     if (status == FURROW_OK) status = index_names_check_apart(values->destination, inputs[i], err);
   }
   return status == FURROW_OK ? edit_check_target(values->destination, values->force, err) : status;

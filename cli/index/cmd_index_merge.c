@@ -9,12 +9,12 @@
 #include "core/commands.h"
 #include "core/fail.h"
 #include "core/interrupt.h"
+#include "core/job.h"
 #include "core/report.h"
+#include "core/written.h"
 #include "furrow/vector.h"
 #include "index/index_edit.h"
 #include "index/index_source.h"
-#include "model/model_job.h"
-#include "rows/rows_sink.h"
 
 typedef struct merge_values {
   text_list paths;
@@ -157,11 +157,11 @@ static void free_inputs(merging *m) {
 static furrow_status check_inputs(merging *m, furrow_error *err) {
   const merge_values *values = m->values;
   furrow_status status = edit_check_target(values->destination, values->force, err);
-  if (status == FURROW_OK) status = sink_check_apart(values->destination, values->source.lists, err);
+  if (status == FURROW_OK) status = written_check_apart(values->destination, values->source.lists, err);
   for (size_t i = 0; status == FURROW_OK && i < values->paths.count; i++) {
     status = index_names_check_apart(values->paths.texts[i], values->destination, err);
     if (status == FURROW_OK && m->manifests[i])
-      status = sink_check_apart(values->destination, values->paths.texts[i], err);
+      status = written_check_apart(values->destination, values->paths.texts[i], err);
   }
   for (size_t i = 0; status == FURROW_OK && i < m->count; i++) status = check_input(m, i, err);
   if (status == FURROW_OK && values->source.lists && m->on_disk > 1)

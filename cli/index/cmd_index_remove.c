@@ -7,10 +7,10 @@
 #include "core/commands.h"
 #include "core/fail.h"
 #include "core/interrupt.h"
+#include "core/job.h"
 #include "core/report.h"
 #include "index/index_edit.h"
 #include "index/vector_source.h"
-#include "model/model_job.h"
 
 typedef struct remove_values {
   const char *path;

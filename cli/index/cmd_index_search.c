@@ -8,6 +8,7 @@
 #include "core/commands.h"
 #include "core/fail.h"
 #include "core/interrupt.h"
+#include "core/job.h"
 #include "core/progress.h"
 #include "core/report.h"
 #include "core/shared_options.h"
@@ -17,8 +18,6 @@
 #include "index/search_options.h"
 #include "index/search_sink.h"
 #include "index/vector_source.h"
-#include "model/model_job.h"
-#include "rows/rows_sink.h"
 
 enum { BLOCK_QUERIES = 4096, BLOCK_RESULTS = 1 << 22 };
 

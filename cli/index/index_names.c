@@ -11,8 +11,8 @@
 #include "core/fail.h"
 #include "core/ranks_join.h"
 #include "core/text_file.h"
+#include "core/written.h"
 #include "index/index_source.h"
-#include "rows/rows_sink.h"
 
 /* Names and index are of one save: they are read one after the other, and may be replaced meanwhile. */
 furrow_status index_names_load(furrow_id_names **names, const char *path, furrow_error *err) {
@@ -34,13 +34,13 @@ furrow_status index_names_load(furrow_id_names **names, const char *path, furrow
 furrow_status index_names_check_path(const char *target, bool force, furrow_error *err) {
   char path[PATH_MAX];
   snprintf(path, sizeof path, "%s.names", target);
-  return sink_check_path(path, force, err);
+  return written_check_path(path, force, err);
 }
 
 furrow_status index_names_check_apart(const char *index_path, const char *other, furrow_error *err) {
   char path[PATH_MAX];
   snprintf(path, sizeof path, "%s.names", index_path);
-  return sink_check_apart(path, other, err);
+  return written_check_apart(path, other, err);
 }
 
 void index_names_report(report *r, const char *key, const furrow_id_names *names, int64_t id) {

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 
 #include "core/fail.h"
-#include "rows/rows_sink.h"
+#include "core/written.h"
 
 const option index_source_options[] = {{.name = "lists",
                                         .kind = OPTION_TEXT,
@@ -69,5 +69,5 @@ furrow_status index_source_apart(const furrow_index *index, const char *path, co
   const char *end = strrchr(path, '/'), *name = strrchr(info.lists_file, '/');
   const int folder = end ? (int)(end - path) + 1 : 0;
   snprintf(beside, sizeof beside, "%.*s%s", folder, path, name ? name + 1 : info.lists_file);
-  return sink_check_apart(target, beside, err);
+  return written_check_apart(target, beside, err);
 }

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "core/fail.h"
+#include "core/written.h"
 #include "index/index_names.h"
-#include "rows/rows_sink.h"
 
 const option result_options[] = {
     {.name = "out-ids",
@@ -49,7 +49,7 @@ furrow_status result_check(const result_values *values, furrow_error *err) {
     if (!paths[i]) continue;
     if (strcmp(paths[i], "-") == 0)
       return fail(err, FURROW_E_ARGUMENT, "results cannot be written to standard output; name a file");
-    status = sink_check_path(paths[i], values->force, err);
+    status = written_check_path(paths[i], values->force, err);
   }
   return status;
 }

@@ -8,11 +8,11 @@
 #include "core/fail.h"
 #include "core/shared_options.h"
 #include "core/shown_text.h"
+#include "core/written.h"
 #include "draw/chart.h"
 #include "learn/eval_report.h"
 #include "learn/scoring.h"
 #include "recommend/eval_rank.h"
-#include "rows/rows_sink.h"
 
 enum { CURVE_POINTS = 512, MOST_BINS = 1000 };
 
@@ -163,7 +163,7 @@ static furrow_status run_eval(const void *values, output *out, furrow_error *err
   if (eval->rank.on) return run_rank(eval, out, err);
   if (rank_values_given(&eval->rank)) return fail(err, FURROW_E_ARGUMENT, "options of rankings need --rank");
   if (eval->bins > MOST_BINS) return fail(err, FURROW_E_ARGUMENT, "--bins must be at most %d", MOST_BINS);
-  furrow_status status = eval->curves ? sink_check_path(eval->curves, eval->force, err) : FURROW_OK;
+  furrow_status status = eval->curves ? written_check_path(eval->curves, eval->force, err) : FURROW_OK;
   if (status == FURROW_OK) status = scoring_open(&s, &eval->scoring, err);
   if (status == FURROW_OK) status = furrow_evaluation_create(&evaluation, s.scorer, err);
   while (status == FURROW_OK && (status = scoring_next(&s, &block, err)) == FURROW_OK) {

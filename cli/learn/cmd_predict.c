@@ -10,11 +10,11 @@
 #include "core/interrupt.h"
 #include "core/report.h"
 #include "core/shared_options.h"
+#include "core/written.h"
 #include "furrow/vector_data.h"
 #include "learn/class_label.h"
 #include "learn/explaining.h"
 #include "learn/one_event.h"
-#include "rows/rows_sink.h"
 
 typedef enum sample_id { SID_AUTO, SID_FIRST, SID_ROW } sample_id;
 
@@ -250,7 +250,7 @@ static furrow_status open_file(predicting *p, furrow_error *err) {
   params.dim = 3;
   params.overwrite = p->values->force;
   interrupt_catch();
-  furrow_status status = sink_check_path(p->values->scores, p->values->force, err);
+  furrow_status status = written_check_path(p->values->scores, p->values->force, err);
   return status == FURROW_OK ? furrow_vectors_writer_open(&p->file, p->values->scores, &params, err) : status;
 }
 

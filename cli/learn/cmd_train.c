@@ -11,6 +11,7 @@
 #include "core/commands.h"
 #include "core/fail.h"
 #include "core/interrupt.h"
+#include "core/job.h"
 #include "core/progress.h"
 #include "core/ranks_join.h"
 #include "core/report.h"
@@ -25,8 +26,6 @@
 #include "learn/raw_log.h"
 #include "learn/rounding.h"
 #include "learn/train_report.h"
-#include "model/model_job.h"
-#include "rows/rows_sink.h"
 #include "rows/rows_source.h"
 
 typedef struct train_values {
@@ -467,7 +466,7 @@ static furrow_status check_targets(const train_values *values, furrow_error *err
   if (ranks_number() > 0) return FURROW_OK;
   furrow_status status = job_check_out(values->out, values->force, err);
   for (size_t i = 0; status == FURROW_OK && i < 2; i++)
-    if (files[i]) status = sink_check_path(files[i], values->force, err);
+    if (files[i]) status = written_check_path(files[i], values->force, err);
   return status;
 }
 

@@ -9,6 +9,7 @@
 #include "core/commands.h"
 #include "core/fail.h"
 #include "core/interrupt.h"
+#include "core/job.h"
 #include "core/progress.h"
 #include "core/report.h"
 #include "core/shared_options.h"
@@ -17,7 +18,6 @@
 #include "learn/learn_options.h"
 #include "learn/train_report.h"
 #include "learn/tune_search.h"
-#include "model/model_job.h"
 
 enum { HELD_OUT = 5, TEXT_MAX = 400 }; /* one row in so many is held out without --valid and --folds */
 

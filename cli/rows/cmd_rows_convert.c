@@ -10,6 +10,7 @@
 #include "core/report.h"
 #include "core/shared_options.h"
 #include "core/shown_text.h"
+#include "core/written.h"
 #include "rows/rows_sink.h"
 #include "rows/rows_source.h"
 
@@ -69,7 +70,8 @@ static furrow_status choose_format(const convert_values *convert, sink_format *f
     return fail(err, FURROW_E_ARGUMENT, "--json cannot be used when the rows are written to standard output");
   if (to_stdout(convert) && convert->sink.per_rank)
     return fail(err, FURROW_E_ARGUMENT, "--per-rank writes files, not standard output");
-  return to_stdout(convert) ? sink_check_stdout(err) : sink_check_path(convert->destination, convert->sink.force, err);
+  return to_stdout(convert) ? sink_check_stdout(err)
+                            : written_check_path(convert->destination, convert->sink.force, err);
 }
 
 static furrow_status convert_source(source *s, const convert_values *convert, sink_format format,

@@ -20,6 +20,7 @@
 #include "core/report.h"
 #include "core/shared_options.h"
 #include "core/text_file.h"
+#include "core/written.h"
 #include "furrow/io.h"
 #include "furrow/table.h"
 #include "rows/rows_sink.h"
@@ -321,7 +322,7 @@ static furrow_status name_files(split_job *job, furrow_error *err) {
     split_file *file = &job->files[i];
     if (asprintf(&file->path, "%s%s%s%s", out, between, job->names.name[i], job->ending) < 0) return fail_memory(err);
     furrow_status status = furrow_temporary_path(&file->staged, file->path, job->number, err);
-    if (status == FURROW_OK) status = sink_check_path(file->path, job->values->sink.force, err);
+    if (status == FURROW_OK) status = written_check_path(file->path, job->values->sink.force, err);
     if (status != FURROW_OK) return status;
   }
   return FURROW_OK;
@@ -518,7 +519,7 @@ static furrow_status split_log(split_job *job, furrow_parser_stats *stats, furro
   status = ranks_all_ok(status, err);
   if (status == FURROW_OK) status = name_files(job, err);
   for (size_t i = 0; i < job->count && status == FURROW_OK; i++)
-    status = sink_check_apart(job->files[i].path, job->values->uri, err);
+    status = written_check_apart(job->files[i].path, job->values->uri, err);
   status = ranks_all_ok(status, err);
   return status == FURROW_OK ? copy_log(job, stats, err) : status;
 }

@@ -1,5 +1,5 @@
-/* cli/model/model_job.c: a long job: shows its progress, and a signal stops it. */
-#include "model/model_job.h"
+/* cli/core/job.c: a long job: shows its progress, and a signal stops it. */
+#include "core/job.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* cli/core/main.c: the command furrow: its nouns and its version. */
+/* cli/main.c: the command furrow: its nouns and its version. */
 #include <signal.h>
 #include <stddef.h>
 

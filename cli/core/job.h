@@ -1,6 +1,6 @@
-/* cli/model/model_job.h: a job that takes a while: it shows how far it is, and a signal stops it. */
-#ifndef CLI_MODEL_MODEL_JOB_H
-#define CLI_MODEL_MODEL_JOB_H
+/* cli/core/job.h: a job that takes a while: it shows how far it is, and a signal stops it. */
+#ifndef CLI_CORE_JOB_H
+#define CLI_CORE_JOB_H
 
 #include "core/progress.h"
 #include "furrow/model.h"
