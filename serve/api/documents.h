@@ -1,8 +1,23 @@
-/* serve/api/documents.h: what the answers about models and about indexes share: members, and what a reload came to. */
+/* serve/api/documents.h: JSON of requests and answers: the members of an object, and what a reload came to. */
 #ifndef SERVE_API_DOCUMENTS_H
 #define SERVE_API_DOCUMENTS_H
 
 #include "api/service.h"
+
+/* ---- Requests: an object whose members are all known, each once ---- */
+
+/* A member that a request may have. `read` reads its value from the thread's JSON reader. */
+typedef struct request_member {
+  const char *name;
+  furrow_status (*read)(void *into, furrow_json *json, furrow_error *err);
+} request_member;
+
+/* Reads the body into `into`, which its members know; an empty body is an empty object. Members that are not in the
+ * list are refused, except `signature_name`, which clients of TensorFlow Serving send. Returns false: call->answer is
+ * a problem document. A `read` that has answered itself returns E_CANCELLED. */
+bool request_members_read(call *c, const request_member *members, size_t count, void *into);
+
+/* ---- Answers ---- */
 
 /* Each writes ,"name":value. */
 void put_text(bytes *body, const char *name, const char *text); /* NULL: null */

@@ -4,7 +4,6 @@
 
 #include "api/documents.h"
 #include "api/problem.h"
-#include "api/request_members.h"
 
 /* ---- :reload ---- */
 

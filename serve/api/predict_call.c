@@ -3,7 +3,6 @@
 
 #include "api/instances.h"
 #include "api/problem.h"
-#include "catalog/model_classes.h"
 #include "core/fail.h"
 
 /* What the answer is made of. */

@@ -2,11 +2,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/documents.h"
 #include "api/instances.h"
-#include "api/json_pointer.h"
 #include "api/problem.h"
-#include "api/request_members.h"
-#include "api/serve_settings.h"
+#include "base/error.h"
 #include "core/fail.h"
 
 enum {
@@ -71,7 +70,7 @@ static size_t kept_count(const recommend_request *r) {
 /* A name is a string, or a number as it stands. */
 static furrow_status keep_name(recommend_request *r, furrow_json *json, furrow_error *err) {
   furrow_json_text text;
-  FAIL_TRY((furrow_json_peek(json) == FURROW_JSON_NUMBER ? furrow_json_skip : furrow_json_string)(json, &text, err));
+  FW_TRY((furrow_json_peek(json) == FURROW_JSON_NUMBER ? furrow_json_skip : furrow_json_string)(json, &text, err));
   return keep_text(r, text, err);
 }
 
@@ -83,11 +82,11 @@ static furrow_status answer_too_much(recommend_request *r, const char *what, uin
 static furrow_status keep_names(recommend_request *r, furrow_json *json, text_list_span *list, uint64_t most,
                                 const char *too_many, furrow_error *err) {
   *list = (text_list_span){.first = kept_count(r), .is_given = true};
-  FAIL_TRY(furrow_json_array(json, err));
+  FW_TRY(furrow_json_array(json, err));
   furrow_status status;
   while ((status = furrow_json_element(json, err)) == FURROW_OK) {
     if (list->count == most) return answer_too_much(r, too_many, most);
-    FAIL_TRY(keep_name(r, json, err));
+    FW_TRY(keep_name(r, json, err));
     list->count++;
   }
   return status == FURROW_END ? FURROW_OK : status;
@@ -115,7 +114,7 @@ static furrow_status read_exclude(void *into, furrow_json *json, furrow_error *e
 
 static furrow_status read_k(void *into, furrow_json *json, furrow_error *err) {
   recommend_request *r = into;
-  FAIL_TRY(furrow_json_i64(json, &r->k, err));
+  FW_TRY(furrow_json_i64(json, &r->k, err));
   if (r->k < 1) return furrow_json_fail(json, furrow_json_offset(json), NULL, err, "is not a positive number");
   if ((uint64_t)r->k > r->c->service->limits.max_results)
     return answer_too_much(r, "k is too large", r->c->service->limits.max_results);
@@ -124,7 +123,7 @@ static furrow_status read_k(void *into, furrow_json *json, furrow_error *err) {
 
 static furrow_status read_exclude_seen(void *into, furrow_json *json, furrow_error *err) {
   recommend_request *r = into;
-  FAIL_TRY(furrow_json_bool(json, &r->exclude_seen, err));
+  FW_TRY(furrow_json_bool(json, &r->exclude_seen, err));
   if (r->exclude_seen && !r->version->seen)
     return furrow_json_fail(json, furrow_json_offset(json), NULL, err,
                             "cannot be true: the server was not given a log of what users have seen (--seen)");
@@ -134,7 +133,7 @@ static furrow_status read_exclude_seen(void *into, furrow_json *json, furrow_err
 static furrow_status read_unknown(void *into, furrow_json *json, furrow_error *err) {
   recommend_request *r = into;
   furrow_json_text text;
-  FAIL_TRY(furrow_json_string(json, &text, err));
+  FW_TRY(furrow_json_string(json, &text, err));
   r->skips_unknown = furrow_json_is(text, "skip");
   if (r->skips_unknown || furrow_json_is(text, "error")) return FURROW_OK;
   return furrow_json_fail(json, furrow_json_offset(json), NULL, err, "is neither \"error\" nor \"skip\"");
@@ -145,13 +144,13 @@ static furrow_status keep_cell(recommend_request *r, furrow_json *json, furrow_e
   furrow_json_text text;
   switch (furrow_json_peek(json)) {
   case FURROW_JSON_NUMBER:
-  case FURROW_JSON_BOOL: FAIL_TRY(furrow_json_skip(json, &text, err)); break;
+  case FURROW_JSON_BOOL: FW_TRY(furrow_json_skip(json, &text, err)); break;
   case FURROW_JSON_NULL:
-    FAIL_TRY(furrow_json_null(json, err));
-    FAIL_TRY(keep_text(r, (furrow_json_text){"", 0}, err));
+    FW_TRY(furrow_json_null(json, err));
+    FW_TRY(keep_text(r, (furrow_json_text){"", 0}, err));
     span_at(r, kept_count(r) - 1)->size = SIZE_MAX;
     return FURROW_OK;
-  default: FAIL_TRY(furrow_json_string(json, &text, err)); break;
+  default: FW_TRY(furrow_json_string(json, &text, err)); break;
   }
   if (memchr(text.bytes, 0, text.size))
     return furrow_json_fail(json, furrow_json_offset(json), NULL, err, "contains a 0 byte");
@@ -164,13 +163,13 @@ static furrow_status read_context(void *into, furrow_json *json, furrow_error *e
   furrow_json_text key;
   furrow_status status;
   r->context = (text_list_span){.first = kept_count(r), .is_given = true};
-  FAIL_TRY(furrow_json_object(json, err));
+  FW_TRY(furrow_json_object(json, err));
   while ((status = furrow_json_member(json, &key, err)) == FURROW_OK) {
     if (r->context.count == MOST_CELLS) return answer_too_much(r, "too many cells in \"context\"", MOST_CELLS);
     if (memchr(key.bytes, 0, key.size))
       return furrow_json_fail(json, furrow_json_offset(json), NULL, err, "contains a 0 byte");
-    FAIL_TRY(keep_text(r, key, err));
-    FAIL_TRY(keep_cell(r, json, err));
+    FW_TRY(keep_text(r, key, err));
+    FW_TRY(keep_cell(r, json, err));
     r->context.count++;
   }
   return status == FURROW_END ? FURROW_OK : status;
@@ -331,7 +330,7 @@ static furrow_status find_for_users(recommend_request *r, const furrow_recommend
     const size_t n = r->subjects.count - first < at_once ? r->subjects.count - first : at_once;
     const size_t users = pack_known(r->numbers + first, n, r->known);
     if (users > 0)
-      FAIL_TRY(furrow_recommender_recommend(r->version->recommender, r->known, users, params, r->results, err));
+      FW_TRY(furrow_recommender_recommend(r->version->recommender, r->known, users, params, r->results, err));
     const furrow_recommendation *next = r->results;
     for (size_t i = first; i < first + n; i++) {
       const bool is_known = r->numbers[i] != FURROW_NO_ITEM;

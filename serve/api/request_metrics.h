@@ -29,7 +29,7 @@ struct service;
 typedef struct request_metrics request_metrics;
 
 /* threads: of loops. targets: models and indexes together, in the service's order (models first); one more counts what
- * has none. NULL: there is not the memory. */
+ * has none. NULL: out of memory. */
 request_metrics *metrics_create(unsigned threads, size_t targets);
 void metrics_free(request_metrics *m);
 /* A request is answered: on `thread` (of a loop, and nobody else counts on it). now_ns: clock_ns(), which may be a

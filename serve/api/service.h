@@ -12,10 +12,10 @@
 
 #include "api/request_metrics.h"
 #include "api/work_queue.h"
-#include "catalog/served_index.h"
-#include "catalog/served_model.h"
 #include "furrow/furrow.h"
 #include "http/http_server.h"
+#include "indexes/served_index.h"
+#include "models/served_model.h"
 
 typedef struct service_limits {
   size_t max_body;     /* bytes */
@@ -68,7 +68,7 @@ typedef struct call {
 /* Fills in call->answer. A status of 0 counts as 200. */
 typedef void (*handler)(call *c);
 
-/* Handlers; each is in the file of its name. */
+/* Handlers, in NAME_call.c; those of indexes in index_calls.c. */
 void predict_handler(call *c);
 void explain_handler(call *c);
 void recommend_handler(call *c);
@@ -100,7 +100,7 @@ void router_work(void *service, unsigned thread, void *item);
 
 /* Gives back what a long request has made the memory of its thread grow to. */
 void thread_memory_trim(thread_memory *memory, size_t body_size);
-/* The JSON reader and the row container of the thread; NULL: there is not the memory. */
+/* The JSON reader and the row container of the thread; NULL: out of memory. */
 furrow_json *thread_json(thread_memory *memory);
 furrow_container *thread_rows(thread_memory *memory);
 

@@ -1,9 +1,11 @@
-/* serve/api/state_calls.c: what operators and their tools ask: is it alive, is it ready, figures, the API's document.
+/* serve/api/state_calls.c: what operators and their tools ask: is it alive, is it ready, figures, the API's document,
+ * and the page to try it.
  */
 #include <string.h>
 
 #include "api/problem.h"
 #include "api/service.h"
+#include "page/page.h"
 
 extern const unsigned char openapi_json[];
 extern const size_t openapi_json_size;
@@ -59,4 +61,11 @@ void openapi_handler(call *c) {
   if (!at) return;
   bytes_text(body, furrow_version());
   bytes_add(body, at + sizeof mark - 1, openapi_json_size - before - (sizeof mark - 1));
+}
+
+void page_handler(call *c) {
+  c->answer->type = "text/html; charset=utf-8";
+  c->answer->fixed = page_document;
+  c->answer->fixed_size = page_document_size;
+  c->answer->headers = page_headers;
 }

@@ -20,7 +20,7 @@ void bytes_clear(bytes *b);
 void bytes_reset(bytes *b, size_t keep);
 /* bytes_reserve where the memory has to grow. */
 char *bytes_enlarge(bytes *b, size_t size);
-/* Returns space for `size` more bytes, which count after bytes_grow; NULL: there is not the memory. */
+/* Returns space for `size` more bytes, which count after bytes_grow; NULL: out of memory. */
 static inline char *bytes_reserve(bytes *b, size_t size) {
   return !b->failed && size <= b->capacity - b->size ? b->data + b->size : bytes_enlarge(b, size);
 }

@@ -18,7 +18,7 @@ bool gzip_is_worth(const http_server *server, const http_answer *answer) {
          is_text(answer->type);
 }
 
-/* Returns false, with `out` empty: it does not become smaller, or there is not the memory. */
+/* Returns false, with `out` empty: it does not become smaller, or out of memory. */
 static bool pack(z_stream *stream, const void *data, size_t size, bytes *out) {
   bytes_reset(out, KEPT_BYTES);
   char *to = bytes_reserve(out, size);

@@ -8,8 +8,8 @@
 
 #include "fuzz/harness/fuzz_check.h"
 
-#include "edit/log_records.h"
 #include "furrow/vector.h"
+#include "indexes/change_log.h"
 
 enum { D = 2 };
 

@@ -7,7 +7,7 @@
 #include "support/cmocka_all.h"
 #include "support/own_dir.h"
 
-#include "edit/log_records.h"
+#include "indexes/change_log.h"
 
 enum { D = 2, FIRST = LOG_HEADER, SECOND = 128, END = 176, SEQUENCE = 5, IDS = FIRST + 32, VECTORS = IDS + 16 };
 enum { NAMES = VECTORS + 16 };
