@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/sort.h"
 #include "core/fail.h"
 #include "core/interrupt.h"
 #include "core/shown_text.h"
@@ -169,11 +170,6 @@ static uint64_t end_of(const furrow_rowblock *block, uint64_t from, uint64_t to)
   return end;
 }
 
-static int compare_ids(const void *a, const void *b) {
-  const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-  return (x > y) - (x < y);
-}
-
 /* Counts in the first rows; later ones are most likely of the same kind. */
 static furrow_status compare_features(scoring *s, const furrow_rowblock *block, furrow_error *err) {
   enum { MOST_ROWS = 1000 };
@@ -186,7 +182,7 @@ static furrow_status compare_features(scoring *s, const furrow_rowblock *block, 
   furrow_status status = furrow_scorer_features(s->scorer, 0, end_of(block, from, to), &ids, &count, err);
   for (uint64_t i = from; status == FURROW_OK && i < to; i++) {
     const uint64_t feature = furrow_keys_get(block->index, block->key_type, i);
-    const bool known = count > 0 && bsearch(&feature, ids, count, sizeof *ids, compare_ids);
+    const bool known = count > 0 && bsearch(&feature, ids, count, sizeof *ids, fw_compare_u64);
     s->known += known;
     s->unknown += !known;
   }

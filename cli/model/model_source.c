@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "core/fail.h"
 #include "furrow/io.h"
 
@@ -222,13 +223,9 @@ typedef struct id_list {
 } id_list;
 
 static bool add_id(id_list *list, int32_t id) {
-  if (list->count == list->capacity) {
-    size_t capacity = list->capacity ? 2 * list->capacity : 256;
-    int32_t *ids = realloc(list->ids, capacity * sizeof *ids);
-    if (!ids) return false;
-    list->ids = ids;
-    list->capacity = capacity;
-  }
+  void *ids = list->ids;
+  if (fw_grow(&ids, &list->capacity, list->count + 1, sizeof *list->ids, NULL) != FURROW_OK) return false;
+  list->ids = ids;
   list->ids[list->count++] = id;
   return true;
 }

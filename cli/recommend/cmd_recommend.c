@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/mem.h"
 #include "core/commands.h"
 #include "core/fail.h"
 #include "core/report.h"
@@ -101,13 +102,9 @@ typedef struct recommending {
 /* ---- Users ---------------------------------------------------------------------------------------------- */
 
 static furrow_status add_user(recommending *r, uint64_t user, furrow_error *err) {
-  if (r->count == r->capacity) {
-    const size_t capacity = r->capacity ? 2 * r->capacity : 64;
-    uint64_t *grown = realloc(r->users, capacity * sizeof *grown);
-    if (!grown) return fail_memory(err);
-    r->users = grown;
-    r->capacity = capacity;
-  }
+  void *users = r->users;
+  if (fw_grow(&users, &r->capacity, r->count + 1, sizeof *r->users, NULL) != FURROW_OK) return fail_memory(err);
+  r->users = users;
   r->users[r->count++] = user;
   return FURROW_OK;
 }

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/rng.h"
 #include "core/commands.h"
 #include "core/fail.h"
 #include "core/interrupt.h"
@@ -230,13 +231,6 @@ static furrow_status check_unused(const split_values *split, furrow_error *err) 
 
 /* ---- The hand that deals -------------------------------------------------------------------------------- */
 
-/* The finalizer of splitmix64: every bit of the result depends on every bit of x. */
-static uint64_t mix(uint64_t x) {
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9U;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebU;
-  return x ^ (x >> 31);
-}
-
 /* bounds[i] of 2^64 is the share of the outputs up to i; the last takes what rounding leaves. */
 static void make_bounds(const fraction_list *fractions, uint64_t *bounds) {
   double sum = 0;
@@ -247,7 +241,7 @@ static void make_bounds(const fraction_list *fractions, uint64_t *bounds) {
 }
 
 static size_t output_of(const uint64_t *bounds, uint64_t seed, uint64_t row) {
-  uint64_t chance = mix(mix(seed + 0x9e3779b97f4a7c15U) + (row + 1) * 0x9e3779b97f4a7c15U);
+  uint64_t chance = fw_rng_hash(seed, row);
   size_t i = 0;
   while (chance >= bounds[i] && bounds[i] != UINT64_MAX) i++;
   return i;
