@@ -10,6 +10,7 @@
 #include "core/fail.h"
 #include "core/options.h"
 #include "core/shown_text.h"
+#include "http/json_put.h"
 
 /* ---- Members of a request ---- */
 
@@ -70,34 +71,34 @@ bool request_members_read(call *c, const request_member *members, size_t count, 
 
 /* ---- Members of an answer ---- */
 
-static void put_name(bytes *body, const char *name) {
-  bytes_format(body, ",\"%s\":", name);
+static void put_name(fw_buffer *body, const char *name) {
+  fw_buffer_format(body, ",\"%s\":", name);
 }
 
-void put_text(bytes *body, const char *name, const char *text) {
+void put_text(fw_buffer *body, const char *name, const char *text) {
   put_name(body, name);
   if (text)
-    bytes_json(body, text, strlen(text));
+    json_put_text(body, text, strlen(text));
   else
-    bytes_text(body, "null");
+    fw_buffer_text(body, "null");
 }
 
-void put_count(bytes *body, const char *name, uint64_t count) {
+void put_count(fw_buffer *body, const char *name, uint64_t count) {
   put_name(body, name);
-  bytes_u64(body, count);
+  json_put_u64(body, count);
 }
 
-void put_number(bytes *body, const char *name, double number) {
+void put_number(fw_buffer *body, const char *name, double number) {
   put_name(body, name);
-  bytes_f64(body, number);
+  json_put_f64(body, number);
 }
 
-void put_flag(bytes *body, const char *name, bool flag) {
+void put_flag(fw_buffer *body, const char *name, bool flag) {
   put_name(body, name);
-  bytes_text(body, flag ? "true" : "false");
+  fw_buffer_text(body, flag ? "true" : "false");
 }
 
-void put_time(bytes *body, const char *name, int64_t seconds) {
+void put_time(fw_buffer *body, const char *name, int64_t seconds) {
   const time_t when = (time_t)seconds;
   struct tm parts;
   char text[32] = "";
@@ -105,15 +106,15 @@ void put_time(bytes *body, const char *name, int64_t seconds) {
   put_text(body, name, text);
 }
 
-bytes *put_more(http_answer *answer) {
-  bytes *body = &answer->body;
-  if (body->failed || body->size < 2) return NULL;
+fw_buffer *put_more(http_answer *answer) {
+  fw_buffer *body = &answer->body;
+  if (body->missing || body->size < 2) return NULL;
   body->size -= 2; /* "}\n" */
   return body;
 }
 
-void put_end(bytes *body) {
-  bytes_text(body, "}\n");
+void put_end(fw_buffer *body) {
+  fw_buffer_text(body, "}\n");
 }
 
 /* ---- Reloads ---- */
@@ -131,10 +132,10 @@ void tell_reload(const char *what, const char *name, furrow_status status, const
 }
 
 void answer_reload(http_answer *answer, const char *name, const reload_result *result) {
-  bytes *body = &answer->body;
+  fw_buffer *body = &answer->body;
   answer->type = "application/json";
-  bytes_text(body, "{\"name\":");
-  bytes_json(body, name, strlen(name));
+  fw_buffer_text(body, "{\"name\":");
+  json_put_text(body, name, strlen(name));
   put_count(body, "version", result->version);
   put_flag(body, "changed", result->changed);
   put_end(body);

@@ -11,6 +11,7 @@
 #include "api/problem.h"
 #include "base/error.h"
 #include "core/fail.h"
+#include "http/json_put.h"
 #include "indexes/list_recall.h"
 
 /* ---- Searching ---- */
@@ -45,50 +46,50 @@ static bool wants_raw(const call *c) {
 
 /* Ids, then distances, the lowest byte first. */
 static void answer_raw(call *c, const int64_t *ids, const float *distances, size_t count) {
-  bytes *body = &c->answer->body;
+  fw_buffer *body = &c->answer->body;
   c->answer->type = "application/octet-stream";
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-  for (size_t i = 0; i < count; i++) bytes_add(body, &(uint64_t){__builtin_bswap64((uint64_t)ids[i])}, 8);
+  for (size_t i = 0; i < count; i++) fw_buffer_append(body, &(uint64_t){__builtin_bswap64((uint64_t)ids[i])}, 8);
   for (size_t i = 0; i < count; i++) {
     uint32_t bits;
     memcpy(&bits, &distances[i], sizeof bits);
-    bytes_add(body, &(uint32_t){__builtin_bswap32(bits)}, 4);
+    fw_buffer_append(body, &(uint32_t){__builtin_bswap32(bits)}, 4);
   }
 #else
-  bytes_add(body, ids, count * sizeof *ids);
-  bytes_add(body, distances, count * sizeof *distances);
+  fw_buffer_append(body, ids, count * sizeof *ids);
+  fw_buffer_append(body, distances, count * sizeof *distances);
 #endif
 }
 
-static void add_neighbor(bytes *body, const index_view *view, int64_t id, float distance) {
+static void add_neighbor(fw_buffer *body, const index_view *view, int64_t id, float distance) {
   size_t size;
   const char *name = index_view_name(view, id, &size);
-  bytes_add(body, "{\"id\":", 6);
-  bytes_i64(body, id);
-  bytes_add(body, ",\"distance\":", 12);
-  bytes_f32(body, distance);
+  fw_buffer_append(body, "{\"id\":", 6);
+  fw_buffer_i64(body, id);
+  fw_buffer_append(body, ",\"distance\":", 12);
+  json_put_f32(body, distance);
   if (name) {
-    bytes_add(body, ",\"name\":", 8);
-    bytes_json(body, name, size);
+    fw_buffer_append(body, ",\"name\":", 8);
+    json_put_text(body, name, size);
   }
-  bytes_add(body, "}", 1);
+  fw_buffer_append(body, "}", 1);
 }
 
 static void answer_json(call *c, const index_view *view, const search_request *request, const int64_t *ids,
                         const float *distances) {
-  bytes *body = &c->answer->body;
+  fw_buffer *body = &c->answer->body;
   const size_t k = request->query.k;
   c->answer->type = "application/json";
-  bytes_add(body, "{\"neighbors\":[", 14);
+  fw_buffer_append(body, "{\"neighbors\":[", 14);
   for (size_t i = 0; i < request->n; i++) {
-    bytes_text(body, i == 0 ? "[" : ",[");
+    fw_buffer_text(body, i == 0 ? "[" : ",[");
     for (size_t j = 0; j < k && ids[i * k + j] >= 0; j++) {
-      if (j > 0) bytes_add(body, ",", 1);
+      if (j > 0) fw_buffer_append(body, ",", 1);
       add_neighbor(body, view, ids[i * k + j], distances[i * k + j]);
     }
-    bytes_add(body, "]", 1);
+    fw_buffer_append(body, "]", 1);
   }
-  bytes_add(body, "]}\n", 3);
+  fw_buffer_append(body, "]}\n", 3);
 }
 
 /* A filter that keeps so little that most lists have to be probed anyway. */
@@ -130,8 +131,8 @@ static furrow_status find_all(const index_view *view, const search_request *requ
 
 static furrow_status search(call *c, const index_view *view, const search_request *request, furrow_error *err) {
   const size_t count = request->n * request->query.k;
-  bytes *results = &c->memory->results;
-  char *space = bytes_reserve(results, count * (sizeof(int64_t) + sizeof(float)));
+  fw_buffer *results = &c->memory->results;
+  char *space = fw_buffer_reserve(results, count * (sizeof(int64_t) + sizeof(float)));
   if (!space) return fail_memory(err);
   int64_t *ids = (int64_t *)(void *)space;
   float *distances = (float *)(void *)(space + count * sizeof *ids);
@@ -174,14 +175,14 @@ static bool can_write(call *c, request_fault *fault) {
 }
 
 static void answer_ids(call *c, const int64_t *ids, size_t n) {
-  bytes *body = &c->answer->body;
+  fw_buffer *body = &c->answer->body;
   c->answer->type = "application/json";
-  bytes_text(body, "{\"ids\":[");
+  fw_buffer_text(body, "{\"ids\":[");
   for (size_t i = 0; i < n; i++) {
-    if (i > 0) bytes_add(body, ",", 1);
-    bytes_i64(body, ids[i]);
+    if (i > 0) fw_buffer_append(body, ",", 1);
+    fw_buffer_i64(body, ids[i]);
   }
-  bytes_text(body, "]}\n");
+  fw_buffer_text(body, "]}\n");
 }
 
 void add_handler(call *c) {
@@ -222,9 +223,9 @@ void remove_handler(call *c) {
     return;
   }
   c->answer->type = "application/json";
-  bytes_format(&c->answer->body, "{\"removed\":%llu,\"missing\":[", (unsigned long long)removed);
-  bytes_add(&c->answer->body, request.missing.at, request.missing.size);
-  bytes_format(&c->answer->body, "],\"missing_count\":%zu}\n", request.missing_count);
+  fw_buffer_format(&c->answer->body, "{\"removed\":%llu,\"missing\":[", (unsigned long long)removed);
+  fw_buffer_append(&c->answer->body, request.missing.at, request.missing.size);
+  fw_buffer_format(&c->answer->body, "],\"missing_count\":%zu}\n", request.missing_count);
 }
 
 void checkpoint_handler(call *c) {
@@ -238,39 +239,39 @@ void checkpoint_handler(call *c) {
   if (status != FURROW_OK) answer_fault(c, status, &fault);
   if (!view) return;
   c->answer->type = "application/json";
-  bytes_format(&c->answer->body, "{\"version\":%llu,\"vectors\":%llu}\n", (unsigned long long)view->base->number,
-               (unsigned long long)index_view_count(view));
+  fw_buffer_format(&c->answer->body, "{\"version\":%llu,\"vectors\":%llu}\n", (unsigned long long)view->base->number,
+                   (unsigned long long)index_view_count(view));
   shared_release(&view->shared);
 }
 
 /* ---- Recall against speed ---- */
 
-static furrow_status add_point(const list_recall *m, uint64_t nprobe, bytes *body, furrow_error *err) {
+static furrow_status add_point(const list_recall *m, uint64_t nprobe, fw_buffer *body, furrow_error *err) {
   recall_figures figures;
   FW_TRY(list_recall_measure(m, nprobe, &figures, err));
-  bytes_format(body, "{\"nprobe\":%llu,\"recall\":", (unsigned long long)nprobe);
-  bytes_f64(body, figures.recall);
-  bytes_text(body, ",\"queries_per_second\":");
-  bytes_f64(body, figures.queries_per_second);
-  bytes_text(body, "}");
+  fw_buffer_format(body, "{\"nprobe\":%llu,\"recall\":", (unsigned long long)nprobe);
+  json_put_f64(body, figures.recall);
+  fw_buffer_text(body, ",\"queries_per_second\":");
+  json_put_f64(body, figures.queries_per_second);
+  fw_buffer_text(body, "}");
   return FURROW_OK;
 }
 
 /* The first point is measured twice: what it waits for the first time is not its own cost. */
-static furrow_status measure_all(list_recall *m, const index_view *view, const curve_request *request, bytes *body,
+static furrow_status measure_all(list_recall *m, const index_view *view, const curve_request *request, fw_buffer *body,
                                  furrow_error *err) {
   const uint64_t lists = view->base->ivf_info.nlist;
   recall_figures cold;
   FW_TRY(list_recall_begin(m, view, request->queries, request->k, err));
   FW_TRY(list_recall_measure(m, 1, &cold, err));
-  bytes_format(body, "{\"k\":%zu,\"queries\":%zu,\"points\":[", m->k, m->n);
+  fw_buffer_format(body, "{\"k\":%zu,\"queries\":%zu,\"points\":[", m->k, m->n);
   for (uint64_t nprobe = 1;; nprobe *= 2) {
     if (nprobe > lists) nprobe = lists;
-    if (nprobe > 1) bytes_add(body, ",", 1);
+    if (nprobe > 1) fw_buffer_append(body, ",", 1);
     FW_TRY(add_point(m, nprobe, body, err));
     if (nprobe >= lists) break;
   }
-  bytes_text(body, "]}\n");
+  fw_buffer_text(body, "]}\n");
   return FURROW_OK;
 }
 
@@ -301,7 +302,7 @@ void curve_handler(call *c) {
 
 /* ---- Descriptions and reloads ---- */
 
-static void add_metric(bytes *body, furrow_distance_metric metric) {
+static void add_metric(fw_buffer *body, furrow_distance_metric metric) {
   char text[32];
   size_t length = 0;
   const char *name = furrow_distance_metric_name(metric);
@@ -311,7 +312,7 @@ static void add_metric(bytes *body, furrow_distance_metric metric) {
   put_text(body, "metric", text);
 }
 
-static void add_nprobe(bytes *body, const index_base *base) {
+static void add_nprobe(fw_buffer *body, const index_base *base) {
   static const char *const origins[] = {
       [NPROBE_FROM_FILE] = "file", [NPROBE_MEASURED] = "measured", [NPROBE_BY_RULE] = "rule"};
   put_count(body, "nprobe", base->nprobe);
@@ -319,7 +320,7 @@ static void add_nprobe(bytes *body, const index_base *base) {
   put_number(body, "recall", base->nprobe_from == NPROBE_MEASURED ? base->recall : NAN);
 }
 
-static void describe_base(bytes *body, const index_view *view) {
+static void describe_base(fw_buffer *body, const index_view *view) {
   const index_base *base = view->base;
   put_count(body, "version", base->number);
   put_text(body, "kind", furrow_index_kind_name(base->ivf_info.kind));
@@ -335,7 +336,7 @@ static void describe_base(bytes *body, const index_view *view) {
   put_time(body, "loaded_at", base->loaded_at);
 }
 
-static void describe_edits(bytes *body, served_index *index) {
+static void describe_edits(fw_buffer *body, served_index *index) {
   edit_figures figures;
   served_index_get_figures(index, &figures);
   put_flag(body, "writable", served_index_is_writable(index));
@@ -346,7 +347,7 @@ static void describe_edits(bytes *body, served_index *index) {
 }
 
 /* Searches and changes; times are those of searches. */
-static void describe_traffic(bytes *body, const call *c, size_t target) {
+static void describe_traffic(fw_buffer *body, const call *c, size_t target) {
   metrics_summary search = {0}, one = {0};
   metrics_summarize(c->service->metrics, ROUTE_SEARCH, target, &search);
   uint64_t requests = search.requests, errors = search.errors;
@@ -361,31 +362,31 @@ static void describe_traffic(bytes *body, const call *c, size_t target) {
   put_number(body, "p99_ms", search.p99_ms);
 }
 
-static void describe(bytes *body, const call *c, size_t i) {
+static void describe(fw_buffer *body, const call *c, size_t i) {
   served_index *index = c->service->indexes[i];
   index_view *view = served_index_get(index);
   char error[1024];
-  bytes_text(body, "{\"name\":");
-  bytes_json(body, served_index_name(index), strlen(served_index_name(index)));
+  fw_buffer_text(body, "{\"name\":");
+  json_put_text(body, served_index_name(index), strlen(served_index_name(index)));
   if (view) describe_base(body, view);
   describe_edits(body, index);
   put_text(body, "last_error", served_index_last_error(index, error, sizeof error) ? error : NULL);
   describe_traffic(body, c, c->service->model_count + i);
-  bytes_text(body, "}");
+  fw_buffer_text(body, "}");
   if (view) shared_release(&view->shared);
 }
 
 void indexes_handler(call *c) {
-  bytes *body = &c->answer->body;
+  fw_buffer *body = &c->answer->body;
   size_t shown = 0;
   c->answer->type = "application/json";
-  if (!c->index) bytes_text(body, "{\"indexes\":[");
+  if (!c->index) fw_buffer_text(body, "{\"indexes\":[");
   for (size_t i = 0; i < c->service->index_count; i++) {
     if (c->index && c->index != c->service->indexes[i]) continue;
-    if (shown++ > 0) bytes_add(body, ",", 1);
+    if (shown++ > 0) fw_buffer_append(body, ",", 1);
     describe(body, c, i);
   }
-  bytes_text(body, c->index ? "\n" : "]}\n");
+  fw_buffer_text(body, c->index ? "\n" : "]}\n");
 }
 
 void reload_index_handler(call *c) {
@@ -404,7 +405,7 @@ void reload_index_handler(call *c) {
     return;
   }
   problem_set_fault(c->answer, 409, status, &fault.error, NULL);
-  bytes *body = put_more(c->answer);
+  fw_buffer *body = put_more(c->answer);
   if (!body) return;
   put_count(body, "version", result.version); /* that stays */
   put_end(body);

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "core/fail.h"
 #include "core/options.h"
+#include "http/json_put.h"
 #include "indexes/fresh_vectors.h"
 #include "indexes/index_base.h"
 
@@ -195,9 +196,9 @@ static furrow_status check_k(request_fault *fault, size_t n, size_t k, const ser
 /* ---- Vectors ---- */
 
 static float *grow_vectors(reading *r) {
-  bytes *numbers = &r->memory->numbers;
-  float *at = (float *)(void *)bytes_reserve(numbers, r->d * sizeof(float));
-  if (at) bytes_grow(numbers, r->d * sizeof(float));
+  fw_buffer *numbers = &r->memory->numbers;
+  float *at = (float *)(void *)fw_buffer_reserve(numbers, r->d * sizeof(float));
+  if (at) fw_buffer_advance(numbers, r->d * sizeof(float));
   return at;
 }
 
@@ -253,19 +254,19 @@ static furrow_status read_raw_vectors(reading *r, const request_text *text) {
   }
   r->n = text->size / row;
   if (r->n > r->limits->max_rows) return refuse_size(r->fault, "", "there are too many vectors", r->limits->max_rows);
-  bytes_add(&r->memory->numbers, text->body, text->size);
+  fw_buffer_append(&r->memory->numbers, text->body, text->size);
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-  for (size_t i = 0; i < r->memory->numbers.size / 4 && !r->memory->numbers.failed; i++) {
-    uint32_t *bits = (uint32_t *)(void *)r->memory->numbers.data + i;
+  for (size_t i = 0; i < r->memory->numbers.size / 4 && !r->memory->numbers.missing; i++) {
+    uint32_t *bits = (uint32_t *)(void *)r->memory->numbers.bytes + i;
     *bits = __builtin_bswap32(*bits);
   }
 #endif
-  return r->memory->numbers.failed ? fail_memory(&r->fault->error) : FURROW_OK;
+  return r->memory->numbers.missing ? fail_memory(&r->fault->error) : FURROW_OK;
 }
 
 /* NaN, infinities, and vectors whose length is not a float. */
 static furrow_status check_vectors(reading *r) {
-  const float *vectors = (const float *)(const void *)r->memory->numbers.data;
+  const float *vectors = (const float *)(const void *)r->memory->numbers.bytes;
   if (r->n == 0) return refuse_request(r->fault, "the request has no vectors");
   const size_t bad = furrow_first_invalid_vector(vectors, r->n, r->d);
   return bad == r->n ? FURROW_OK : refuse_vector(r->fault, bad, "has a number that is not finite or too large");
@@ -273,9 +274,9 @@ static furrow_status check_vectors(reading *r) {
 
 /* ---- Ids and names ---- */
 
-static furrow_status add_id(reading *r, bytes *to, int64_t id) {
-  bytes_add(to, &id, sizeof id);
-  return to->failed ? fail_memory(&r->fault->error) : FURROW_OK;
+static furrow_status add_id(reading *r, fw_buffer *to, int64_t id) {
+  fw_buffer_append(to, &id, sizeof id);
+  return to->missing ? fail_memory(&r->fault->error) : FURROW_OK;
 }
 
 static furrow_status read_name(reading *r, furrow_json_text *name) {
@@ -294,7 +295,7 @@ static furrow_status refuse_more(reading *r) {
 }
 
 /* Calls `one` for each element of an array. */
-static furrow_status read_elements(reading *r, furrow_status (*one)(reading *r, bytes *to), bytes *to) {
+static furrow_status read_elements(reading *r, furrow_status (*one)(reading *r, fw_buffer *to), fw_buffer *to) {
   size_t count = 0;
   furrow_status status = at_value(r, furrow_json_array(r->json, &r->fault->error));
   while (status == FURROW_OK && (status = at_value(r, furrow_json_element(r->json, &r->fault->error))) == FURROW_OK)
@@ -302,7 +303,7 @@ static furrow_status read_elements(reading *r, furrow_status (*one)(reading *r, 
   return status == FURROW_END ? FURROW_OK : status;
 }
 
-static furrow_status one_id(reading *r, bytes *to) {
+static furrow_status one_id(reading *r, fw_buffer *to) {
   int64_t id;
   FW_TRY(read_integer(r, 0, INT64_MAX, &id));
   return add_id(r, to, id);
@@ -316,7 +317,7 @@ static furrow_status find_name(reading *r, int64_t *id) {
   return r->fault->error.status = FURROW_E_NOT_FOUND;
 }
 
-static furrow_status one_named_id(reading *r, bytes *to) {
+static furrow_status one_named_id(reading *r, fw_buffer *to) {
   int64_t id;
   FW_TRY(find_name(r, &id));
   return add_id(r, to, id);
@@ -332,14 +333,14 @@ static furrow_status add_stored(reading *r, int64_t id, const char *pointer) {
   return at_value(r, index_view_vector(r->view, id, vector, &r->fault->error));
 }
 
-static furrow_status one_query_id(reading *r, bytes *to) {
+static furrow_status one_query_id(reading *r, fw_buffer *to) {
   int64_t id;
   (void)to;
   FW_TRY(read_integer(r, 0, INT64_MAX, &id));
   return add_stored(r, id, "/ids");
 }
 
-static furrow_status one_query_name(reading *r, bytes *to) {
+static furrow_status one_query_name(reading *r, fw_buffer *to) {
   int64_t id;
   (void)to;
   FW_TRY(find_name(r, &id));
@@ -347,18 +348,18 @@ static furrow_status one_query_name(reading *r, bytes *to) {
 }
 
 static furrow_status read_range(reading *r, furrow_id_filter *filter) {
-  bytes *ends = &r->memory->text;
+  fw_buffer *ends = &r->memory->text;
   FW_TRY(read_elements(r, one_id, ends));
   if (ends->size != 2 * sizeof(int64_t))
     return refuse_whole(r, "is not an array of two ids: the first, and the one after the last");
-  memcpy(&filter->first, ends->data, sizeof(int64_t));
-  memcpy(&filter->end, ends->data + sizeof(int64_t), sizeof(int64_t));
+  memcpy(&filter->first, ends->bytes, sizeof(int64_t));
+  memcpy(&filter->end, ends->bytes + sizeof(int64_t), sizeof(int64_t));
   filter->kind = FURROW_ID_FILTER_RANGE;
   return filter->first <= filter->end ? FURROW_OK : refuse_whole(r, "ends before it begins");
 }
 
-static void sort_filter(furrow_id_filter *filter, bytes *text) {
-  int64_t *ids = (int64_t *)(void *)text->data;
+static void sort_filter(furrow_id_filter *filter, fw_buffer *text) {
+  int64_t *ids = (int64_t *)(void *)text->bytes;
   filter->kind = FURROW_ID_FILTER_SORTED;
   filter->sorted = ids;
   filter->sorted_count = sort_ids(ids, text->size / sizeof *ids);
@@ -368,7 +369,7 @@ static furrow_status read_filter(reading *r, furrow_id_filter *filter) {
   static const char *const kinds[] = {"ids", "exclude", "range", "names"};
   enum { KIND_IDS, KIND_EXCLUDE, KIND_RANGE, KIND_NAMES, KINDS };
   const unsigned given = r->given;
-  bytes *text = &r->memory->text;
+  fw_buffer *text = &r->memory->text;
   size_t kind = 0, members = 0;
   furrow_id_filter_init(filter);
   furrow_status status = at_value(r, furrow_json_object(r->json, &r->fault->error));
@@ -565,9 +566,9 @@ static reading begin(const index_view *view, const service_limits *limits, threa
                      request_fault *fault) {
   fault->pointer[0] = 0;
   fault->status = 0;
-  bytes_reset(&memory->numbers, KEEP_BYTES);
-  bytes_reset(&memory->text, KEEP_BYTES);
-  bytes_reset(&memory->results, KEEP_BYTES);
+  buffer_recycle(&memory->numbers, KEEP_BYTES);
+  buffer_recycle(&memory->text, KEEP_BYTES);
+  buffer_recycle(&memory->results, KEEP_BYTES);
   return (reading){.view = view,
                    .limits = limits,
                    .memory = memory,
@@ -587,19 +588,19 @@ furrow_status search_request_read(search_request *request, const request_text *t
   FW_TRY(check_vectors(&r));
   FW_TRY(check_k(fault, r.n, request->query.k, limits));
   request->n = r.n;
-  request->vectors = (const float *)(const void *)memory->numbers.data;
+  request->vectors = (const float *)(const void *)memory->numbers.bytes;
   request->is_long = on_loop && is_long_search(view, request);
   return FURROW_OK;
 }
 
 /* ---- Adding ---- */
 
-static furrow_status one_text(reading *r, bytes *to) {
+static furrow_status one_text(reading *r, fw_buffer *to) {
   furrow_json_text name;
   FW_TRY(read_name(r, &name));
-  bytes_add(to, name.bytes, name.size);
-  bytes_add(to, "", 1);
-  return to->failed ? fail_memory(&r->fault->error) : FURROW_OK;
+  fw_buffer_append(to, name.bytes, name.size);
+  fw_buffer_append(to, "", 1);
+  return to->missing ? fail_memory(&r->fault->error) : FURROW_OK;
 }
 
 static furrow_status read_add_json(reading *r, const request_text *text, bool *replace) {
@@ -620,11 +621,11 @@ static furrow_status read_add_json(reading *r, const request_text *text, bool *r
 
 /* ids are first_id, first_id + 1 … */
 static furrow_status count_from(reading *r, int64_t first) {
-  int64_t *ids = (int64_t *)(void *)bytes_reserve(&r->memory->results, r->n * sizeof *ids);
+  int64_t *ids = (int64_t *)(void *)fw_buffer_reserve(&r->memory->results, r->n * sizeof *ids);
   if (!ids) return fail_memory(&r->fault->error);
   if (first > INT64_MAX - (int64_t)r->n) return fail_parameter(r->fault, "first_id", "is too large");
   for (size_t i = 0; i < r->n; i++) ids[i] = first + (int64_t)i;
-  bytes_grow(&r->memory->results, r->n * sizeof *ids);
+  fw_buffer_advance(&r->memory->results, r->n * sizeof *ids);
   r->given |= BIT(IDS);
   return FURROW_OK;
 }
@@ -645,9 +646,9 @@ static furrow_status read_add_raw(reading *r, const request_text *text, bool *re
   return r->given & BIT(FIRST_ID) ? count_from(r, first) : FURROW_OK;
 }
 
-static size_t count_texts(const bytes *text) {
+static size_t count_texts(const fw_buffer *text) {
   size_t count = 0;
-  for (size_t i = 0; i < text->size; i++) count += text->data[i] == 0;
+  for (size_t i = 0; i < text->size; i++) count += text->bytes[i] == 0;
   return count;
 }
 
@@ -715,15 +716,15 @@ static furrow_status check_names_differ(reading *r, const char *const *names, co
 /* results: the ids (if they were given), space for the new ones, pointers to names; the space of the new ids is scratch
  * before. */
 static furrow_status lay_out(reading *r, index_addition *addition, int64_t **new_ids) {
-  bytes *results = &r->memory->results;
+  fw_buffer *results = &r->memory->results;
   const bool has_ids = r->given & BIT(IDS), has_names = r->given & BIT(NAMES);
   const size_t array = r->n * sizeof(int64_t), names = has_names ? r->n * sizeof(char *) : 0;
-  char *end = bytes_reserve(results, array + names);
+  char *end = fw_buffer_reserve(results, array + names);
   if (!end) return fail_memory(&r->fault->error);
   *new_ids = (int64_t *)(void *)end;
-  addition->ids = has_ids ? (const int64_t *)(const void *)results->data : NULL;
+  addition->ids = has_ids ? (const int64_t *)(const void *)results->bytes : NULL;
   const char **texts = (const char **)(void *)(end + array);
-  const char *at = r->memory->text.data;
+  const char *at = r->memory->text.bytes;
   for (size_t i = 0; has_names && i < r->n; i++) {
     texts[i] = at;
     at += strlen(at) + 1;
@@ -744,27 +745,27 @@ furrow_status add_request_read(index_addition *addition, int64_t **new_ids, cons
   FW_TRY(check_count(&r, IDS, memory->results.size / sizeof(int64_t)));
   FW_TRY(check_count(&r, NAMES, count_texts(&memory->text)));
   addition->n = r.n;
-  addition->vectors = (const float *)(const void *)memory->numbers.data;
+  addition->vectors = (const float *)(const void *)memory->numbers.bytes;
   return lay_out(&r, addition, new_ids);
 }
 
 /* ---- Removing, and the rest ---- */
 
 /* The JSON of what is missing grows in `text`. Returns where the next one goes; NULL: there are enough. */
-static bytes *next_missing(reading *r) {
-  bytes *text = &r->memory->text;
+static fw_buffer *next_missing(reading *r) {
+  fw_buffer *text = &r->memory->text;
   if (r->missing++ >= MOST_MISSING) return NULL;
-  if (text->size > 0) bytes_add(text, ",", 1);
+  if (text->size > 0) fw_buffer_append(text, ",", 1);
   return text;
 }
 
-static furrow_status one_name_to_remove(reading *r, bytes *to) {
+static furrow_status one_name_to_remove(reading *r, fw_buffer *to) {
   furrow_json_text name;
   int64_t id;
   FW_TRY(read_name(r, &name));
   if (index_view_find(r->view, name.bytes, name.size, &id)) return add_id(r, to, id);
-  bytes *missing = next_missing(r);
-  if (missing) bytes_json(missing, name.bytes, name.size);
+  fw_buffer *missing = next_missing(r);
+  if (missing) json_put_text(missing, name.bytes, name.size);
   return FURROW_OK;
 }
 
@@ -775,8 +776,8 @@ static furrow_status read_removal(reading *r, bool names) {
 
 static void find_missing_ids(reading *r, const int64_t *ids, size_t n) {
   for (size_t i = 0; i < n; i++) {
-    bytes *missing = index_view_has(r->view, ids[i]) ? NULL : next_missing(r);
-    if (missing) bytes_i64(missing, ids[i]);
+    fw_buffer *missing = index_view_has(r->view, ids[i]) ? NULL : next_missing(r);
+    if (missing) fw_buffer_i64(missing, ids[i]);
   }
 }
 
@@ -790,14 +791,14 @@ furrow_status remove_request_read(remove_request *request, const request_text *t
     status = read_removal(&r, member == 1);
   FW_TRY(end_json(&r, status));
   if (!is_one_bit(r.given)) return refuse_request(fault, "a removal has exactly one of \"ids\" and \"names\"");
-  int64_t *ids = (int64_t *)(void *)memory->results.data;
+  int64_t *ids = (int64_t *)(void *)memory->results.bytes;
   const size_t n = memory->results.size / sizeof *ids;
   request->ids = ids;
   request->n = n > 0 ? sort_ids(ids, n) : 0;
   if (r.given & 1) find_missing_ids(&r, ids, request->n);
   request->missing_count = r.missing;
-  request->missing = (http_text){memory->text.data, memory->text.size};
-  return memory->text.failed ? fail_memory(&fault->error) : FURROW_OK;
+  request->missing = (http_text){memory->text.bytes, memory->text.size};
+  return memory->text.missing ? fail_memory(&fault->error) : FURROW_OK;
 }
 
 furrow_status curve_request_read(curve_request *request, const request_text *text, const service_limits *limits,

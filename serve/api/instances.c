@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "core/fail.h"
 #include "core/options.h"
+#include "http/json_put.h"
 
 enum {
   LOOP_NS = 500000,           /* requests that take longer go to a worker */
@@ -71,7 +72,7 @@ static void warn(reading *r, const char *name, const char *format, ...) __attrib
 
 static void warn(reading *r, const char *name, const char *format, ...) {
   char pointer[POINTER_SIZE], text[256], whole[sizeof pointer + sizeof text];
-  bytes *warnings = &r->readers->warnings;
+  fw_buffer *warnings = &r->readers->warnings;
   va_list arguments;
   if (r->read->warning_count++ >= MOST_WARNINGS) return;
   point_to(pointer, r->read->member, r->count, name, name ? strlen(name) : 0);
@@ -79,8 +80,8 @@ static void warn(reading *r, const char *name, const char *format, ...) {
   vsnprintf(text, sizeof text, format, arguments);
   va_end(arguments);
   snprintf(whole, sizeof whole, "%s: %s", pointer + 1, text);
-  if (warnings->size > 0) bytes_text(warnings, ",");
-  bytes_json(warnings, whole, strlen(whole));
+  if (warnings->size > 0) fw_buffer_text(warnings, ",");
+  json_put_text(warnings, whole, strlen(whole));
 }
 
 static furrow_status fail_limit(reading *r, const char *what, size_t most) {
@@ -186,17 +187,17 @@ static void blank_out(char *text, size_t size, char c) {
 
 /* The text of an object as a line: JSON has line ends between its values alone. */
 static furrow_status take_event(reading *r) {
-  bytes *text = &r->call->memory->text;
+  fw_buffer *text = &r->call->memory->text;
   furrow_json_text raw;
   FW_TRY(furrow_json_skip(r->json, &raw, r->err));
   if (raw.size > LONGEST_INSTANCE) return fail_limit(r, "bytes of an instance", LONGEST_INSTANCE);
-  char *line = bytes_reserve(text, raw.size + 1);
+  char *line = fw_buffer_reserve(text, raw.size + 1);
   if (!line) return fail_memory(r->err);
   memcpy(line, raw.bytes, raw.size);
   blank_out(line, raw.size, '\n');
   blank_out(line, raw.size, '\r');
   line[raw.size] = '\n';
-  bytes_grow(text, raw.size + 1);
+  fw_buffer_advance(text, raw.size + 1);
   const bool has_member = memchr(raw.bytes, ':', raw.size) != NULL;
   return has_member ? check_event(r, raw) : fail_row(r, FURROW_E_ARGUMENT, "the instance is empty");
 }
@@ -213,16 +214,16 @@ static furrow_status check_label(reading *r, furrow_json_text line) {
 }
 
 static furrow_status take_line(reading *r) {
-  bytes *text = &r->call->memory->text;
+  fw_buffer *text = &r->call->memory->text;
   furrow_json_text line;
   FW_TRY(furrow_json_string(r->json, &line, r->err));
   if (line.size > LONGEST_INSTANCE) return fail_limit(r, "bytes of a row", LONGEST_INSTANCE);
   if (memchr(line.bytes, '\n', line.size) || memchr(line.bytes, '\r', line.size))
     return fail_row(r, FURROW_E_PARSE, "the row has a line end in it");
   FW_TRY(check_label(r, line));
-  bytes_add(text, line.bytes, line.size);
-  bytes_add(text, "\n", 1);
-  return text->failed ? fail_memory(r->err) : FURROW_OK;
+  fw_buffer_append(text, line.bytes, line.size);
+  fw_buffer_append(text, "\n", 1);
+  return text->missing ? fail_memory(r->err) : FURROW_OK;
 }
 
 /* The column that the message of an error begins with: "column price: …". */
@@ -274,16 +275,16 @@ static furrow_status find_blank(reading *r, const char *text, size_t size) {
   return fail_row(r, FURROW_E_PARSE, "the row is empty");
 }
 
-static furrow_status read_events(reading *r, const bytes *text, const furrow_rowblock **block) {
+static furrow_status read_events(reading *r, const fw_buffer *text, const furrow_rowblock **block) {
   furrow_event_reader **reader = &r->readers->events;
   if (!*reader) FW_TRY(furrow_event_reader_create(reader, r->version->encoder, r->err));
-  return furrow_event_reader_read(*reader, text->data, text->size, block, r->err);
+  return furrow_event_reader_read(*reader, text->bytes, text->size, block, r->err);
 }
 
-static furrow_status read_lines(reading *r, const bytes *text, const furrow_rowblock **block) {
+static furrow_status read_lines(reading *r, const fw_buffer *text, const furrow_rowblock **block) {
   furrow_line_reader **reader = &r->readers->lines;
   if (!*reader) FW_TRY(furrow_line_reader_create(reader, r->version->conf, r->err));
-  return furrow_line_reader_read(*reader, text->data, text->size, block, r->err);
+  return furrow_line_reader_read(*reader, text->bytes, text->size, block, r->err);
 }
 
 /* Features that the model does not have count for nothing. */
@@ -300,12 +301,12 @@ static void check_features(reading *r) {
 }
 
 static furrow_status read_text(reading *r) {
-  const bytes *text = &r->call->memory->text;
+  const fw_buffer *text = &r->call->memory->text;
   const furrow_rowblock *block = NULL;
   const furrow_status status = (r->kind == EVENTS ? read_events : read_lines)(r, text, &block);
   if (status != FURROW_OK) point_to_line(r, status);
   if (status != FURROW_OK) return status;
-  if (block->size != r->count) return find_blank(r, text->data, text->size);
+  if (block->size != r->count) return find_blank(r, text->bytes, text->size);
   r->read->rows = *block;
   if (r->kind == LINES) check_features(r);
   return FURROW_OK;
@@ -329,9 +330,9 @@ static furrow_status take_number(reading *r, float *number) {
 
 /* Appends the row of a table: values that are not there are left out. */
 static furrow_status push_values(reading *r, const float *values, size_t count) {
-  bytes *space = &r->call->memory->results;
-  bytes_reset(space, KEPT_BYTES);
-  char *memory = bytes_reserve(space, count * (sizeof(uint64_t) + sizeof(float)) + 1);
+  fw_buffer *space = &r->call->memory->results;
+  buffer_recycle(space, KEPT_BYTES);
+  char *memory = fw_buffer_reserve(space, count * (sizeof(uint64_t) + sizeof(float)) + 1);
   if (!memory) return fail_memory(r->err);
   uint64_t *index = (uint64_t *)(void *)memory;
   float *kept = (float *)(void *)(memory + count * sizeof *index);
@@ -356,23 +357,23 @@ static furrow_status check_columns(reading *r, size_t count) {
 }
 
 static furrow_status take_array(reading *r) {
-  bytes *numbers = &r->call->memory->numbers;
+  fw_buffer *numbers = &r->call->memory->numbers;
   furrow_status status = furrow_json_array(r->json, r->err);
-  bytes_reset(numbers, KEPT_BYTES);
+  buffer_recycle(numbers, KEPT_BYTES);
   while (status == FURROW_OK) {
-    float *space = (float *)(void *)bytes_reserve(numbers, NUMBERS_AT_ONCE * sizeof(float));
+    float *space = (float *)(void *)fw_buffer_reserve(numbers, NUMBERS_AT_ONCE * sizeof(float));
     if (!space) return fail_memory(r->err);
     size_t count = furrow_json_f32_elements(r->json, space, NUMBERS_AT_ONCE);
     if (count == 0 && (status = furrow_json_element(r->json, r->err)) == FURROW_OK) {
       status = take_number(r, space);
       count = 1;
     }
-    bytes_grow(numbers, count * sizeof(float));
+    fw_buffer_advance(numbers, count * sizeof(float));
   }
   if (status != FURROW_END) return status;
   const size_t count = numbers->size / sizeof(float);
   FW_TRY(check_columns(r, count));
-  return push_values(r, (const float *)(void *)numbers->data, count);
+  return push_values(r, (const float *)(void *)numbers->bytes, count);
 }
 
 static bool is_ignored(const instance_decoder *d, furrow_json_text name) {
@@ -581,8 +582,8 @@ bool instances_read(call *c, model_version *version, unsigned options, instances
   }
   r.readers = &r.decoder->readers[c->memory->thread];
   read->warnings = &r.readers->warnings;
-  bytes_reset(&r.readers->warnings, KEPT_BYTES);
-  bytes_reset(&c->memory->text, KEPT_BYTES);
+  buffer_recycle(&r.readers->warnings, KEPT_BYTES);
+  buffer_recycle(&c->memory->text, KEPT_BYTES);
   furrow_json_start(r.json, c->request->body, c->request->body_size, NULL);
   const furrow_status status = read_body(&r, options);
   if (status != FURROW_OK) refuse(&r, status);
@@ -604,9 +605,9 @@ void instances_release(call *c, model_version *version) {
     furrow_container_free(memory->rows);
     memory->rows = NULL;
   }
-  bytes_reset(&memory->text, KEPT_BYTES);
-  bytes_reset(&memory->numbers, KEPT_BYTES);
-  bytes_reset(&memory->results, KEPT_BYTES);
+  buffer_recycle(&memory->text, KEPT_BYTES);
+  buffer_recycle(&memory->numbers, KEPT_BYTES);
+  buffer_recycle(&memory->results, KEPT_BYTES);
 }
 
 void instances_refuse(call *c, const instances *read, size_t row, furrow_status status, const furrow_error *err) {
@@ -632,7 +633,7 @@ static size_t count_unknown(const furrow_encoder_field *field, const furrow_rowb
 }
 
 /* Users and items, all rows in one warning: recommenders are asked about new ones all the time. */
-static void write_unknown_sides(const model_version *version, const furrow_rowblock *rows, bytes *body) {
+static void write_unknown_sides(const model_version *version, const furrow_rowblock *rows, fw_buffer *body) {
   static const furrow_side sides[] = {FURROW_SIDE_USER, FURROW_SIDE_ITEM};
   for (size_t s = 0; version->encoder && s < 2; s++) {
     const size_t number = furrow_encoder_side_field(version->encoder, sides[s]);
@@ -644,24 +645,24 @@ static void write_unknown_sides(const model_version *version, const furrow_rowbl
     char text[256];
     snprintf(text, sizeof text, "%zu of %zu rows have no %s that the model knows (%.100s)", unknown, rows->size,
              s == 0 ? "user" : "item", field.name);
-    bytes_json(body, text, strlen(text));
-    bytes_text(body, ",");
+    json_put_text(body, text, strlen(text));
+    fw_buffer_text(body, ",");
   }
 }
 
-void instances_write_warnings(const model_version *version, const instances *read, bytes *body) {
+void instances_write_warnings(const model_version *version, const instances *read, fw_buffer *body) {
   static const char begin[] = ",\"warnings\":[";
   const size_t before = body->size, start = before + sizeof begin - 1;
-  bytes_text(body, begin);
+  fw_buffer_text(body, begin);
   write_unknown_sides(version, &read->rows, body);
   if (read->warning_count > 0) {
-    bytes_add(body, read->warnings->data, read->warnings->size);
-    bytes_text(body, ",");
+    fw_buffer_append(body, read->warnings->bytes, read->warnings->size);
+    fw_buffer_text(body, ",");
   }
   if (read->warning_count > MOST_WARNINGS)
-    bytes_format(body, "\"and %zu more warnings\",", read->warning_count - MOST_WARNINGS);
-  if (body->failed) return;
+    fw_buffer_format(body, "\"and %zu more warnings\",", read->warning_count - MOST_WARNINGS);
+  if (body->missing) return;
   const bool any = body->size > start;
   body->size = any ? body->size - 1 : before; /* the last comma, or all of it */
-  if (any) bytes_text(body, "]");
+  if (any) fw_buffer_text(body, "]");
 }

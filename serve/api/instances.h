@@ -13,9 +13,9 @@ typedef struct instances {
   furrow_rowblock rows; /* lives until the next request of the thread */
   const char *member;   /* "instances" or "rows" */
   bool details;
-  size_t top;            /* 0: all */
-  const bytes *warnings; /* about rows: strings of JSON with commas; lives as long as the rows */
-  size_t warning_count;  /* there were so many; a bounded number of them is kept */
+  size_t top;                /* 0: all */
+  const fw_buffer *warnings; /* about rows: strings of JSON with commas; lives as long as the rows */
+  size_t warning_count;      /* there were so many; a bounded number of them is kept */
 } instances;
 
 /* Reads the body of a request. Returns false: the answer is a problem, or the call is to be moved to a worker.
@@ -29,6 +29,6 @@ void instances_refuse(call *c, const instances *read, size_t row, furrow_status 
 const event_columns *instances_columns(model_version *version);
 /* Writes ,"warnings":[…] about users, items, values and features that the model does not know; nothing where it knows
  * them all. */
-void instances_write_warnings(const model_version *version, const instances *read, bytes *body);
+void instances_write_warnings(const model_version *version, const instances *read, fw_buffer *body);
 
 #endif

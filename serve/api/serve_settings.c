@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 
 #include "base/error.h"
+#include "base/mem.h"
 #include "core/fail.h"
 #include "core/shown_text.h"
 #include "furrow/json.h"
@@ -75,13 +76,9 @@ bool settings_is_loopback(const char *listen) {
 
 /* Keeps --option=text. */
 static furrow_status keep_word(settings *to, const char *opt, const char *text, furrow_error *err) {
-  if (to->count == to->capacity) {
-    const size_t capacity = to->capacity > 0 ? 2 * to->capacity : 32;
-    char **grown = realloc(to->words, capacity * sizeof *grown);
-    if (!grown) return fail_memory(err);
-    to->words = grown;
-    to->capacity = capacity;
-  }
+  void *words = (void *)to->words;
+  if (fw_grow(&words, &to->capacity, to->count + 1, sizeof *to->words, NULL) != FURROW_OK) return fail_memory(err);
+  to->words = words;
   const size_t size = strlen(opt) + strlen(text) + 4;
   char *word = malloc(size);
   if (!word) return fail_memory(err);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "core/fail.h"
+#include "http/json_put.h"
 
 enum { KEPT_BYTES = 1 << 18 }; /* of each part of a thread's memory, between requests */
 
@@ -28,9 +29,9 @@ static void free_readers(thread_memory *memory) {
 }
 
 void thread_memory_trim(thread_memory *memory, size_t body_size) {
-  bytes_reset(&memory->text, KEPT_BYTES);
-  bytes_reset(&memory->numbers, KEPT_BYTES);
-  bytes_reset(&memory->results, KEPT_BYTES);
+  buffer_recycle(&memory->text, KEPT_BYTES);
+  buffer_recycle(&memory->numbers, KEPT_BYTES);
+  buffer_recycle(&memory->results, KEPT_BYTES);
   if (body_size > KEPT_BYTES) free_readers(memory);
 }
 
@@ -38,9 +39,9 @@ static void free_memory(service *s) {
   for (unsigned i = 0; s->memory && i < s->threads; i++) {
     thread_memory *memory = &s->memory[i];
     free_readers(memory);
-    bytes_clear(&memory->text);
-    bytes_clear(&memory->numbers);
-    bytes_clear(&memory->results);
+    fw_buffer_clear(&memory->text);
+    fw_buffer_clear(&memory->numbers);
+    fw_buffer_clear(&memory->results);
   }
   free(s->memory);
   s->memory = NULL;

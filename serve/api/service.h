@@ -30,9 +30,9 @@ typedef struct thread_memory {
   unsigned thread;        /* number of the thread: below service.threads */
   furrow_json *json;      /* NULL until the first use: thread_json */
   furrow_container *rows; /* likewise: thread_rows */
-  bytes text;             /* strings of a request */
-  bytes numbers;          /* float or double arrays of a request */
-  bytes results;          /* scores, ids … */
+  fw_buffer text;         /* strings of a request */
+  fw_buffer numbers;      /* float or double arrays of a request */
+  fw_buffer results;      /* scores, ids … */
 } thread_memory;
 
 typedef struct service {

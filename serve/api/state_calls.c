@@ -55,12 +55,12 @@ void openapi_handler(call *c) {
   static const char mark[] = "FURROW_VERSION";
   const char *text = (const char *)openapi_json, *at = strstr(text, mark);
   const size_t before = at ? (size_t)(at - text) : openapi_json_size;
-  bytes *body = &c->answer->body;
+  fw_buffer *body = &c->answer->body;
   c->answer->type = "application/json";
-  bytes_add(body, text, before);
+  fw_buffer_append(body, text, before);
   if (!at) return;
-  bytes_text(body, furrow_version());
-  bytes_add(body, at + sizeof mark - 1, openapi_json_size - before - (sizeof mark - 1));
+  fw_buffer_text(body, furrow_version());
+  fw_buffer_append(body, at + sizeof mark - 1, openapi_json_size - before - (sizeof mark - 1));
 }
 
 void page_handler(call *c) {

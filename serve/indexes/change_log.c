@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "core/fail.h"
+#include "http/json_put.h"
 
 enum { KEPT_BUFFER = 1 << 20 };
 
@@ -29,8 +30,8 @@ struct change_log {
   pthread_mutex_t sync_lock;   /* taken first: files and `writing` */
   pthread_mutex_t append_lock; /* pending, pending_at, next_id, failed; both: which file is the current one */
   log_file first, second;
-  bytes pending, writing; /* records that are not in the file yet, and those that are being written */
-  uint64_t pending_at;    /* where in the file pending will stand */
+  fw_buffer pending, writing; /* records that are not in the file yet, and those that are being written */
+  uint64_t pending_at;        /* where in the file pending will stand */
   uint64_t next_id;
   bool failed;
 };
@@ -90,10 +91,10 @@ static furrow_status fail_gone(const char *path, int fd, furrow_error *err) {
 
 /* Writes records to the end of a file and waits for the disk. After a failure nobody knows which pages the disk has, so
  * they are cut off as far as that is possible: a later start must not build on them. */
-static furrow_status write_records(change_log *log, log_file *file, bytes *records, furrow_error *err) {
+static furrow_status write_records(change_log *log, log_file *file, fw_buffer *records, furrow_error *err) {
   if (records->size == 0) return FURROW_OK;
   log_seal(records, file->sequence, file->synced);
-  int failed = write_all(file->fd, records->data, records->size, file->synced);
+  int failed = write_all(file->fd, records->bytes, records->size, file->synced);
   if (!failed && fdatasync(file->fd) != 0) failed = errno;
   const bool is_gone = !failed && !is_same_file(path_of(log, file), file->fd);
   if (failed || is_gone) {
@@ -102,7 +103,7 @@ static furrow_status write_records(change_log *log, log_file *file, bytes *recor
                    : fail_file(err, FURROW_E_IO, path_of(log, file), "cannot write the log of changes", failed);
   }
   file->synced += records->size;
-  bytes_reset(records, KEPT_BUFFER);
+  buffer_recycle(records, KEPT_BUFFER);
   return FURROW_OK;
 }
 
@@ -116,7 +117,7 @@ static void set_failed(change_log *log) {
 static furrow_status sync_pending(change_log *log, furrow_error *err) {
   pthread_mutex_lock(&log->append_lock);
   const bool failed = log->failed;
-  const bytes taken = log->pending;
+  const fw_buffer taken = log->pending;
   log->pending = log->writing;
   log->writing = taken;
   log->pending_at += taken.size;
@@ -230,11 +231,11 @@ static furrow_status open_first(change_log *log, furrow_error *err) {
   return fail_file(err, FURROW_E_STATE, log->first_path, "the log of changes is replaced again and again", 0);
 }
 
-static furrow_status read_file(const char *path, int fd, bytes *data, furrow_error *err) {
+static furrow_status read_file(const char *path, int fd, fw_buffer *data, furrow_error *err) {
   struct stat found;
   if (fstat(fd, &found) != 0) return fail_file(err, FURROW_E_IO, path, "cannot read the log of changes", errno);
   const size_t size = (size_t)found.st_size;
-  char *to = bytes_reserve(data, size + 1);
+  char *to = fw_buffer_reserve(data, size + 1);
   if (!to) return fail_memory(err);
   for (;;) {
     const ssize_t part = pread(fd, to + data->size, size - data->size, (off_t)data->size);
@@ -265,7 +266,7 @@ static furrow_status start_file(change_log *log, log_file *file, uint64_t sequen
 /* The records of the second log, for the end of the first. */
 typedef struct record_copy {
   change_log *log;
-  bytes records;
+  fw_buffer records;
 } record_copy;
 
 static furrow_status copy_record(void *user, const index_change *change, furrow_error *err) {
@@ -283,17 +284,17 @@ static furrow_status remove_second(change_log *log, furrow_error *err) {
 
 /* Appends the records of the second log, whose bytes are given, to the first and removes it. Until it is removed, both
  * are replayed: its records twice, which ends in the same state. */
-static furrow_status fold_second(change_log *log, const bytes *data, furrow_error *err) {
+static furrow_status fold_second(change_log *log, const fw_buffer *data, furrow_error *err) {
   record_copy copy = {.log = log};
   log_extent extent;
   furrow_status status =
-      change_log_read(data->data, data->size, log->d, log->second_path, copy_record, &copy, &extent, err);
+      change_log_read(data->bytes, data->size, log->d, log->second_path, copy_record, &copy, &extent, err);
   if (status == FURROW_OK) {
     status = write_records(log, &log->first, &copy.records, err);
     if (status == FURROW_OK) status = remove_second(log, err);
     log->failed = status != FURROW_OK;
   }
-  bytes_clear(&copy.records);
+  fw_buffer_clear(&copy.records);
   return status;
 }
 
@@ -366,13 +367,13 @@ static furrow_status cancel_checkpoint(change_log *log, furrow_error *err) {
   if (log->failed) return refuse(log, err);
   furrow_status status = write_records(log, &log->second, &log->pending, err);
   log->failed = status != FURROW_OK;
-  bytes data = {0};
+  fw_buffer data = {0};
   if (status == FURROW_OK) {
     log->pending_at = log->second.synced;
     status = read_file(log->second_path, log->second.fd, &data, err);
   }
   if (status == FURROW_OK) status = fold_second(log, &data, err);
-  bytes_clear(&data);
+  fw_buffer_clear(&data);
   if (status != FURROW_OK) return status;
   close_file(&log->second);
   log->pending_at = log->first.synced;
@@ -417,17 +418,17 @@ static furrow_status cut_tail(change_log *log, log_file *file, const log_extent 
 }
 
 static furrow_status replay_first(change_log *log, log_replay *replay, furrow_error *err) {
-  bytes data = {0};
+  fw_buffer data = {0};
   log_extent extent = {0};
   furrow_status status = read_file(log->first_path, log->first.fd, &data, err);
   if (status == FURROW_OK)
-    status = change_log_read(data.data, data.size, log->d, log->first_path, replay_record, replay, &extent, err);
+    status = change_log_read(data.bytes, data.size, log->d, log->first_path, replay_record, replay, &extent, err);
   if (status == FURROW_OK) {
     note_next_id(log, extent.next_id);
     status = cut_tail(log, &log->first, &extent, data.size, err);
     replay->cut += data.size - extent.used;
   }
-  bytes_clear(&data);
+  fw_buffer_clear(&data);
   return status;
 }
 
@@ -449,24 +450,24 @@ static furrow_status ignore_record(void *user, const index_change *change, furro
 
 /* A checkpoint was cut off: replays the second log and makes it a part of the first. */
 static furrow_status replay_second(change_log *log, log_replay *replay, furrow_error *err) {
-  bytes data = {0};
+  fw_buffer data = {0};
   log_extent extent = {0};
   int fd;
   FW_TRY(open_file(log->second_path, &fd, err));
   if (fd < 0) return FURROW_OK;
   furrow_status status = read_file(log->second_path, fd, &data, err);
   if (status == FURROW_OK)
-    status = change_log_read(data.data, data.size, log->d, log->second_path, ignore_record, NULL, &extent, err);
+    status = change_log_read(data.bytes, data.size, log->d, log->second_path, ignore_record, NULL, &extent, err);
   if (status == FURROW_OK && extent.used > 0) status = check_order(log, &extent, err);
   if (status == FURROW_OK)
-    status = change_log_read(data.data, data.size, log->d, log->second_path, replay_record, replay, &extent, err);
+    status = change_log_read(data.bytes, data.size, log->d, log->second_path, replay_record, replay, &extent, err);
   if (status == FURROW_OK) {
     note_next_id(log, extent.next_id);
     replay->cut += data.size - extent.used;
     status = extent.used > 0 ? fold_second(log, &data, err) : remove_second(log, err);
   }
   close(fd);
-  bytes_clear(&data);
+  fw_buffer_clear(&data);
   return status;
 }
 
@@ -512,8 +513,8 @@ void change_log_close(change_log *log) {
   if (!log) return;
   close_file(&log->first);
   close_file(&log->second);
-  bytes_clear(&log->pending);
-  bytes_clear(&log->writing);
+  fw_buffer_clear(&log->pending);
+  fw_buffer_clear(&log->writing);
   pthread_mutex_destroy(&log->sync_lock);
   pthread_mutex_destroy(&log->append_lock);
   free(log->index_path);

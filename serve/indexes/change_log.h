@@ -16,8 +16,8 @@
 #ifndef SERVE_INDEXES_CHANGE_LOG_H
 #define SERVE_INDEXES_CHANGE_LOG_H
 
+#include "base/buffer.h"
 #include "furrow/status.h"
-#include "http/bytes.h"
 
 typedef enum change_kind { CHANGE_SET = 1, CHANGE_REMOVE = 2 } change_kind;
 
@@ -95,9 +95,9 @@ void log_write_header(unsigned char header[LOG_HEADER], uint32_t d, uint64_t seq
                       uint64_t next_id);
 /* Appends a record that will stand at byte `position` of log `sequence`; log_seal completes it.
  * Errors: E_ARGUMENT, a change that the reader would refuse; E_MEMORY. Nothing is appended then. */
-furrow_status log_append_record(bytes *records, const index_change *change, uint32_t d, uint64_t sequence,
+furrow_status log_append_record(fw_buffer *records, const index_change *change, uint32_t d, uint64_t sequence,
                                 uint64_t position, furrow_error *err);
 /* Completes records that will be written to byte `position` of a log, of which all before that is on the disk. */
-void log_seal(bytes *records, uint64_t sequence, uint64_t position);
+void log_seal(fw_buffer *records, uint64_t sequence, uint64_t position);
 
 #endif

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "base/error.h"
+#include "base/sort.h"
 #include "core/fail.h"
 #include "core/shown_text.h"
 #include "indexes/list_recall.h"
@@ -32,21 +33,16 @@ static void free_base(shared *self) {
 
 /* ---- Ids ---- */
 
-static int compare_ids(const void *a, const void *b) {
-  const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-  return (x > y) - (x < y);
-}
-
 size_t sort_ids(int64_t *ids, size_t count) {
   size_t kept = 0;
-  if (count > 1) qsort(ids, count, sizeof *ids, compare_ids);
+  if (count > 1) qsort(ids, count, sizeof *ids, fw_compare_i64);
   for (size_t i = 0; i < count; i++)
     if (kept == 0 || ids[i] != ids[kept - 1]) ids[kept++] = ids[i];
   return kept;
 }
 
 bool sorted_ids_have(const int64_t *ids, size_t count, int64_t id) {
-  return count > 0 && bsearch(&id, ids, count, sizeof *ids, compare_ids) != NULL;
+  return count > 0 && bsearch(&id, ids, count, sizeof *ids, fw_compare_i64) != NULL;
 }
 
 static furrow_status collect_ids(index_base *base, furrow_error *err) {

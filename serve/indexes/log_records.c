@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/endian.h"
+#include "base/utf8.h"
 #include "core/fail.h"
 #include "furrow/vector.h"
 
@@ -15,22 +17,6 @@ static const unsigned char MAGIC[8] = {'F', 'U', 'R', 'R', 'O', 'W', 'L', 'G'};
 enum { VERSION = 1, RECORD_HEADER = 32, CHECKSUM = 8, FLAG_NAMES = 1 };
 
 /* ---- Numbers and checksums ---- */
-
-static uint64_t little_endian(uint64_t value) {
-  return __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? __builtin_bswap64(value) : value;
-}
-
-/* A number of `size` bytes, at most 8. */
-static inline uint64_t load(const unsigned char *from, size_t size) {
-  uint64_t value = 0;
-  memcpy(&value, from, size);
-  return little_endian(value);
-}
-
-static inline void store(unsigned char *to, uint64_t value, size_t size) {
-  value = little_endian(value);
-  memcpy(to, &value, size);
-}
 
 /* For a fixed word it maps sums one to one, and for a fixed sum words: a change of one word always changes the result.
  */
@@ -41,7 +27,7 @@ static uint64_t mix(uint64_t sum, uint64_t word) {
 
 uint64_t log_checksum(const unsigned char *data, size_t size, uint64_t sequence, uint64_t position) {
   uint64_t sum = mix(mix(0x464c4f47, sequence), position);
-  for (size_t i = 0; i < size; i += 8) sum = mix(sum, load(data + i, 8));
+  for (size_t i = 0; i < size; i += 8) sum = mix(sum, fw_get_le64(data + i));
   return mix(sum, size);
 }
 
@@ -54,23 +40,22 @@ static size_t round_up(size_t size) {
 void log_write_header(unsigned char header[LOG_HEADER], uint32_t d, uint64_t sequence, uint64_t previous,
                       uint64_t next_id) {
   memcpy(header, MAGIC, sizeof MAGIC);
-  store(header + 8, VERSION, 4);
-  store(header + 12, d, 4);
-  store(header + 16, sequence, 8);
-  store(header + 24, previous, 8);
-  store(header + 32, next_id, 8);
-  store(header + 40, log_checksum(header, 40, 0, 0), 8);
+  fw_put_le32(header + 8, VERSION);
+  fw_put_le32(header + 12, d);
+  fw_put_le64(header + 16, sequence);
+  fw_put_le64(header + 24, previous);
+  fw_put_le64(header + 32, next_id);
+  fw_put_le64(header + 40, log_checksum(header, 40, 0, 0));
 }
 
 /* Why a name is not one; NULL: it is. */
 static const char *name_problem(const char *name, size_t size) {
   if (size == 0) return "is empty";
-  for (size_t i = 0; i < size;) {
-    const unsigned char c = (unsigned char)name[i];
-    const size_t length = bytes_utf8_length((const unsigned char *)name + i, size - i);
-    if (length == 0) return "is not UTF-8";
-    if (c < 0x20 || c == 0x7f) return "has a control character";
-    i += length;
+  for (const char *at = name, *end = name + size; at < end;) {
+    uint32_t code;
+    at = fw_utf8_read(at, end, &code);
+    if (!at) return "is not UTF-8";
+    if (code < 0x20 || code == 0x7f) return "has a control character";
   }
   return NULL;
 }
@@ -97,7 +82,7 @@ static furrow_status check_change(const index_change *change, uint32_t d, size_t
 }
 
 static unsigned char *store_ids(unsigned char *to, const index_change *change) {
-  for (size_t i = 0; i < change->n; i++) store(to + 8 * i, (uint64_t)change->ids[i], 8);
+  for (size_t i = 0; i < change->n; i++) fw_put_le64(to + 8 * i, (uint64_t)change->ids[i]);
   return to + 8 * change->n;
 }
 
@@ -105,7 +90,7 @@ static unsigned char *store_vectors(unsigned char *to, const float *vectors, siz
   for (size_t i = 0; i < n; i++) {
     uint32_t bits;
     memcpy(&bits, vectors + i, sizeof bits);
-    store(to + 4 * i, bits, 4);
+    fw_put_le32(to + 4 * i, bits);
   }
   return to + 4 * n;
 }
@@ -119,7 +104,7 @@ static unsigned char *store_names(unsigned char *to, const index_change *change)
   return to;
 }
 
-furrow_status log_append_record(bytes *records, const index_change *change, uint32_t d, uint64_t sequence,
+furrow_status log_append_record(fw_buffer *records, const index_change *change, uint32_t d, uint64_t sequence,
                                 uint64_t position, furrow_error *err) {
   size_t names_size = 0;
   const furrow_status status = check_change(change, d, &names_size, err);
@@ -128,30 +113,30 @@ furrow_status log_append_record(bytes *records, const index_change *change, uint
   const size_t vector_size = is_set ? 4 * (size_t)d : 0;
   const size_t payload = round_up(change->n * (8 + vector_size) + names_size);
   const size_t length = RECORD_HEADER + payload + CHECKSUM;
-  unsigned char *record = (unsigned char *)bytes_reserve(records, length);
+  unsigned char *record = (unsigned char *)fw_buffer_reserve(records, length);
   if (!record) {
-    records->failed = false; /* the records before it are whole */
+    records->missing = 0; /* the records before it are whole */
     return fail_memory(err);
   }
   memset(record, 0, RECORD_HEADER);
-  store(record, length, 8);
-  store(record + 16, (uint32_t)change->n, 4);
-  store(record + 20, change->kind, 2);
-  store(record + 22, has_names ? FLAG_NAMES : 0, 2);
+  fw_put_le64(record, length);
+  fw_put_le32(record + 16, (uint32_t)change->n);
+  fw_put_le16(record + 20, change->kind);
+  fw_put_le16(record + 22, has_names ? FLAG_NAMES : 0);
   unsigned char *end = store_ids(record + RECORD_HEADER, change);
   if (is_set) end = store_vectors(end, change->vectors, change->n * d);
   if (has_names) end = store_names(end, change);
   memset(end, 0, (size_t)(record + RECORD_HEADER + payload - end));
-  store(record + length - CHECKSUM, log_checksum(record + RECORD_HEADER, payload, sequence, position), 8);
-  bytes_grow(records, length);
+  fw_put_le64(record + length - CHECKSUM, log_checksum(record + RECORD_HEADER, payload, sequence, position));
+  fw_buffer_advance(records, length);
   return FURROW_OK;
 }
 
-void log_seal(bytes *records, uint64_t sequence, uint64_t position) {
-  unsigned char *data = (unsigned char *)records->data;
-  for (size_t at = 0; at < records->size; at += load(data + at, 8)) {
-    store(data + at + 8, position, 8);
-    store(data + at + 24, log_checksum(data + at, 24, sequence, position + at), 8);
+void log_seal(fw_buffer *records, uint64_t sequence, uint64_t position) {
+  unsigned char *data = (unsigned char *)records->bytes;
+  for (size_t at = 0; at < records->size; at += fw_get_le64(data + at)) {
+    fw_put_le64(data + at + 8, position);
+    fw_put_le64(data + at + 24, log_checksum(data + at, 24, sequence, position + at));
   }
 }
 
@@ -193,40 +178,40 @@ static bool is_unfinished(const log_reader *r) {
 
 static furrow_status read_header(log_reader *r, furrow_error *err) {
   if (memcmp(r->data, MAGIC, sizeof MAGIC) != 0) return fail_at(r, 0, "not a log of changes", err);
-  if (load(r->data + 40, 8) != log_checksum(r->data, 40, 0, 0))
+  if (fw_get_le64(r->data + 40) != log_checksum(r->data, 40, 0, 0))
     return fail_at(r, 0, "the header of the log is damaged", err);
-  if (load(r->data + 8, 4) != VERSION)
+  if (fw_get_le32(r->data + 8) != VERSION)
     return fail_at(r, 8, "the log has a version that this program does not read", err);
-  if (load(r->data + 12, 4) != r->d) {
+  if (fw_get_le32(r->data + 12) != r->d) {
     fail_in(err, FURROW_E_FORMAT, r->file, "the log has vectors of %u numbers, the index of %u",
-            (unsigned)load(r->data + 12, 4), (unsigned)r->d);
+            (unsigned)fw_get_le32(r->data + 12), (unsigned)r->d);
     err->offset = 12;
     return FURROW_E_FORMAT;
   }
-  if (load(r->data + 32, 8) > LOG_IDS_END)
+  if (fw_get_le64(r->data + 32) > LOG_IDS_END)
     return fail_at(r, 32, "the log says that an id beyond the last one is next", err);
-  r->extent = (log_extent){LOG_HEADER, load(r->data + 16, 8), load(r->data + 24, 8), load(r->data + 32, 8)};
+  r->extent = (log_extent){LOG_HEADER, fw_get_le64(r->data + 16), fw_get_le64(r->data + 24), fw_get_le64(r->data + 32)};
   return FURROW_OK;
 }
 
 static bool has_header(const log_reader *r, size_t at) {
   return r->size - at >= RECORD_HEADER &&
-         load(r->data + at + 24, 8) == log_checksum(r->data + at, 24, r->extent.sequence, at);
+         fw_get_le64(r->data + at + 24) == log_checksum(r->data + at, 24, r->extent.sequence, at);
 }
 
 /* Whether the numbers in a header whose checksum is right make sense. */
 static bool is_possible(const log_reader *r, size_t at) {
-  const uint64_t length = load(r->data + at, 8), synced = load(r->data + at + 8, 8);
+  const uint64_t length = fw_get_le64(r->data + at), synced = fw_get_le64(r->data + at + 8);
   return length % 8 == 0 && length >= RECORD_HEADER + CHECKSUM && synced >= LOG_HEADER && synced <= at;
 }
 
 /* The bytes of the record at `at`, whose header is right; 0: it is not whole. */
 static size_t whole_record(const log_reader *r, size_t at) {
-  const uint64_t length = load(r->data + at, 8);
+  const uint64_t length = fw_get_le64(r->data + at);
   if (length > r->size - at) return 0;
   const unsigned char *payload = r->data + at + RECORD_HEADER;
   const size_t size = (size_t)length - RECORD_HEADER - CHECKSUM;
-  return load(payload + size, 8) == log_checksum(payload, size, r->extent.sequence, at) ? (size_t)length : 0;
+  return fw_get_le64(payload + size) == log_checksum(payload, size, r->extent.sequence, at) ? (size_t)length : 0;
 }
 
 static furrow_status reserve(log_reader *r, size_t size, furrow_error *err) {
@@ -258,7 +243,7 @@ static furrow_status read_names(log_reader *r, size_t count, size_t at, size_t e
 
 static furrow_status read_ids(log_reader *r, size_t count, size_t at, furrow_error *err) {
   for (size_t i = 0; i < count; i++, at += 8) {
-    r->ids[i] = (int64_t)load(r->data + at, 8);
+    r->ids[i] = (int64_t)fw_get_le64(r->data + at);
     if (r->ids[i] < 0) return fail_at(r, at, "an id is negative", err);
   }
   return FURROW_OK;
@@ -266,7 +251,7 @@ static furrow_status read_ids(log_reader *r, size_t count, size_t at, furrow_err
 
 static furrow_status read_vectors(log_reader *r, size_t count, size_t at, furrow_error *err) {
   for (size_t i = 0; i < count * r->d; i++) {
-    const uint32_t bits = (uint32_t)load(r->data + at + 4 * i, 4);
+    const uint32_t bits = (uint32_t)fw_get_le32(r->data + at + 4 * i);
     memcpy(r->vectors + i, &bits, sizeof bits);
   }
   const size_t invalid = furrow_first_invalid_vector(r->vectors, count, r->d);
@@ -276,8 +261,8 @@ static furrow_status read_vectors(log_reader *r, size_t count, size_t at, furrow
 /* Reads a record whose checksums are right; they do not say that its numbers make sense. */
 static furrow_status read_record(log_reader *r, size_t at, size_t length, furrow_error *err) {
   const unsigned char *header = r->data + at;
-  const size_t count = load(header + 16, 4);
-  const unsigned kind = (unsigned)load(header + 20, 2), flags = (unsigned)load(header + 22, 2);
+  const size_t count = fw_get_le32(header + 16);
+  const unsigned kind = (unsigned)fw_get_le16(header + 20), flags = (unsigned)fw_get_le16(header + 22);
   const bool is_set = kind == CHANGE_SET, has_names = flags == FLAG_NAMES;
   if (!is_set && kind != CHANGE_REMOVE) return fail_at(r, at + 20, "a record of an unknown kind", err);
   if (flags != 0 && !(is_set && has_names)) return fail_at(r, at + 22, "a record with unknown flags", err);
@@ -299,12 +284,12 @@ static furrow_status read_record(log_reader *r, size_t at, size_t length, furrow
 static bool was_synced(const log_reader *r, size_t at) {
   size_t behind = at + 8;
   if (has_header(r, at)) { /* what a record has inside is not a record behind it */
-    const uint64_t length = load(r->data + at, 8);
+    const uint64_t length = fw_get_le64(r->data + at);
     if (length >= r->size - at) return false;
     behind = at + (size_t)length;
   }
   for (; behind < r->size; behind += 8)
-    if (has_header(r, behind) && load(r->data + behind + 8, 8) > at) return true;
+    if (has_header(r, behind) && fw_get_le64(r->data + behind + 8) > at) return true;
   return false;
 }
 

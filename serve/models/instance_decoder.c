@@ -10,7 +10,7 @@ void instance_decoder_free(instance_decoder *decoder) {
     furrow_event_reader_free(decoder->readers[i].events);
     furrow_line_reader_free(decoder->readers[i].lines);
     furrow_json_free(decoder->readers[i].cells);
-    bytes_clear(&decoder->readers[i].warnings);
+    fw_buffer_clear(&decoder->readers[i].warnings);
     free(decoder->readers[i].values);
     free(decoder->readers[i].seen);
   }

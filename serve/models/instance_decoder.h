@@ -3,7 +3,7 @@
 #ifndef SERVE_MODELS_INSTANCE_DECODER_H
 #define SERVE_MODELS_INSTANCE_DECODER_H
 
-#include "http/bytes.h"
+#include "base/buffer.h"
 #include "models/event_columns.h"
 #include "models/model_version.h"
 
@@ -12,7 +12,7 @@ typedef struct instance_readers {
   furrow_event_reader *events;
   furrow_line_reader *lines;
   furrow_json *cells; /* reads an event once more */
-  bytes warnings;     /* of the request: strings of JSON with commas */
+  fw_buffer warnings; /* of the request: strings of JSON with commas */
   float *values;      /* of the named features of an object */
   uint64_t *seen;     /* of each: the last object that had it */
   uint64_t objects;

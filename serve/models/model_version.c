@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "core/fail.h"
-#include "http/bytes.h"
+#include "http/json_put.h"
 #include "learn/class_label.h"
 #include "models/instance_decoder.h"
 #include "shared/loaded_files.h"
@@ -127,33 +127,33 @@ static size_t place_of(const model_version *v, size_t i) {
   return end != text && !*end && place >= 0 && place < 1e9 && place == trunc(place) ? (size_t)place : SIZE_MAX;
 }
 
-static furrow_status write_class(const model_version *v, const own_names *names, size_t i, bytes *text,
+static furrow_status write_class(const model_version *v, const own_names *names, size_t i, fw_buffer *text,
                                  furrow_error *err) {
   const double label = furrow_scorer_class_label(v->scorer, i);
   const char *name = class_name(v->scorer, label);
   const size_t place = place_of(v, i);
   if (names->texts && place >= names->count) return fail_names(v, names->count, err);
   if (names->texts)
-    bytes_add(text, names->texts[place].bytes, names->texts[place].size);
+    fw_buffer_append(text, names->texts[place].bytes, names->texts[place].size);
   else if (name)
-    bytes_json(text, name, strlen(name));
+    json_put_text(text, name, strlen(name));
   else
-    bytes_f64(text, label);
-  bytes_add(text, "", 1);
-  return text->failed ? fail_memory(err) : FURROW_OK;
+    json_put_f64(text, label);
+  fw_buffer_append(text, "", 1);
+  return text->missing ? fail_memory(err) : FURROW_OK;
 }
 
 static furrow_status make_classes(model_version *v, const own_names *names, furrow_error *err) {
-  bytes text = {0};
+  fw_buffer text = {0};
   furrow_status status = FURROW_OK;
   v->classes = (char **)calloc(v->class_count + 1, sizeof *v->classes);
   if (!v->classes) return fail_memory(err);
   for (size_t i = 0; i < v->class_count && status == FURROW_OK; i++) {
-    bytes_reset(&text, SIZE_MAX);
+    buffer_recycle(&text, SIZE_MAX);
     status = write_class(v, names, i, &text, err);
-    if (status == FURROW_OK && !(v->classes[i] = strdup(text.data))) status = fail_memory(err);
+    if (status == FURROW_OK && !(v->classes[i] = strdup(text.bytes))) status = fail_memory(err);
   }
-  bytes_clear(&text);
+  fw_buffer_clear(&text);
   return status;
 }
 
