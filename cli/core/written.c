@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "core/fail.h"
-#include "core/ranks_join.h"
+#include "core/ranks.h"
 #include "core/text_file.h"
 
 /* ---- One file ------------------------------------------------------------------------------------------- */

@@ -9,11 +9,11 @@
 #include "core/fail.h"
 #include "core/interrupt.h"
 #include "core/job.h"
+#include "core/ranks.h"
 #include "core/shared_options.h"
 #include "core/written.h"
 #include "index/index_edit.h"
 #include "index/index_fill.h"
-#include "index/index_ranks.h"
 #include "index/spec_options.h"
 
 typedef struct build_values {

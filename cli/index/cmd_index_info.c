@@ -9,7 +9,6 @@
 #include "core/commands.h"
 #include "core/fail.h"
 #include "core/report.h"
-#include "index/index_names.h"
 #include "index/index_source.h"
 
 typedef struct info_values {

@@ -8,7 +8,6 @@
 #include "core/interrupt.h"
 #include "core/report.h"
 #include "index/index_edit.h"
-#include "index/index_names.h"
 #include "index/index_source.h"
 
 typedef struct names_values {

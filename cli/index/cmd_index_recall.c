@@ -17,7 +17,6 @@
 #include "index/index_job.h"
 #include "index/index_searcher.h"
 #include "index/recall_truth.h"
-#include "index/search_options.h"
 
 enum { MOST_POINTS = 64, DEFAULT_K = 100, MOST_K = 1 << 20 };
 

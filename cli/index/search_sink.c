@@ -9,7 +9,7 @@
 
 #include "core/fail.h"
 #include "core/written.h"
-#include "index/index_names.h"
+#include "index/index_source.h"
 
 const option result_options[] = {
     {.name = "out-ids",

@@ -12,9 +12,9 @@
 #include "core/shared_options.h"
 #include "core/written.h"
 #include "furrow/vector_data.h"
-#include "learn/class_label.h"
 #include "learn/explaining.h"
-#include "learn/one_event.h"
+#include "learn/model_names.h"
+#include "learn/raw_log.h"
 
 typedef enum sample_id { SID_AUTO, SID_FIRST, SID_ROW } sample_id;
 

@@ -13,7 +13,7 @@
 #include "core/interrupt.h"
 #include "core/job.h"
 #include "core/progress.h"
-#include "core/ranks_join.h"
+#include "core/ranks.h"
 #include "core/report.h"
 #include "core/shared_options.h"
 #include "core/shown_text.h"
@@ -24,7 +24,6 @@
 #include "learn/folding.h"
 #include "learn/learn_options.h"
 #include "learn/raw_log.h"
-#include "learn/rounding.h"
 #include "learn/train_report.h"
 #include "rows/rows_source.h"
 

@@ -10,8 +10,7 @@
 #include "core/report.h"
 #include "core/text_columns.h"
 #include "draw/chart.h"
-#include "learn/feature_name.h"
-#include "model/forest_source.h"
+#include "learn/model_names.h"
 #include "model/model_source.h"
 
 typedef enum measure { BY_GAIN, BY_COVER, BY_COUNT, BY_WHAT_THERE_IS } measure;

@@ -4,7 +4,6 @@
 #include "core/commands.h"
 #include "core/fail.h"
 #include "core/text_file.h"
-#include "model/forest_source.h"
 #include "model/model_source.h"
 
 #define ALL UINT64_MAX

@@ -12,8 +12,7 @@
 #include "core/report.h"
 #include "core/shared_options.h"
 #include "core/text_columns.h"
-#include "learn/class_label.h"
-#include "learn/feature_name.h"
+#include "learn/model_names.h"
 #include "learn/scoring.h"
 
 enum { DEFAULT_TOP = 20 };

@@ -6,7 +6,7 @@
 #include "core/commands.h"
 #include "core/fail.h"
 #include "core/interrupt.h"
-#include "core/ranks_join.h"
+#include "core/ranks.h"
 #include "core/report.h"
 #include "core/shared_options.h"
 #include "core/shown_text.h"

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "core/commands.h"
-#include "core/ranks_join.h"
+#include "core/ranks.h"
 #include "core/report.h"
 #include "core/shared_options.h"
 #include "rows/rows_source.h"

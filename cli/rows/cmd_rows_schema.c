@@ -7,7 +7,7 @@
 #include "core/commands.h"
 #include "core/fail.h"
 #include "core/progress.h"
-#include "core/ranks_join.h"
+#include "core/ranks.h"
 #include "core/shared_options.h"
 #include "core/shown_text.h"
 #include "core/text_columns.h"

@@ -17,7 +17,7 @@
 #include "core/fail.h"
 #include "core/interrupt.h"
 #include "core/progress.h"
-#include "core/ranks_join.h"
+#include "core/ranks.h"
 #include "core/report.h"
 #include "core/shared_options.h"
 #include "core/text_file.h"

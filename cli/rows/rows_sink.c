@@ -9,7 +9,7 @@
 
 #include "core/fail.h"
 #include "core/interrupt.h"
-#include "core/ranks_join.h"
+#include "core/ranks.h"
 #include "rows/rows_summary.h"
 
 /* ---- Options -------------------------------------------------------------------------------------------- */

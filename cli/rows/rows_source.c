@@ -12,7 +12,7 @@
 
 #include "core/fail.h"
 #include "core/interrupt.h"
-#include "core/ranks_join.h"
+#include "core/ranks.h"
 #include "core/shown_text.h"
 
 /* ---- Options -------------------------------------------------------------------------------------------- */

@@ -6,7 +6,7 @@
 #include "api/instances.h"
 #include "api/problem.h"
 #include "http/json_put.h"
-#include "learn/feature_name.h"
+#include "learn/model_names.h"
 
 /* A feature of a row and its largest contribution to a class. */
 typedef struct part {

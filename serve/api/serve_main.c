@@ -15,7 +15,6 @@
 
 #include "api/serve_settings.h"
 #include "api/service.h"
-#include "api/watcher.h"
 #include "base/error.h"
 #include "core/fail.h"
 #include "core/shown_text.h"

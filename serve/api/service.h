@@ -104,4 +104,17 @@ void thread_memory_trim(thread_memory *memory, size_t body_size);
 furrow_json *thread_json(thread_memory *memory);
 furrow_container *thread_rows(thread_memory *memory);
 
+/* The watcher: a thread that looks for newer versions, so that a load that takes long does not delay signals. */
+
+typedef struct watcher watcher;
+
+/* Starts it. It looks every `seconds`; 0: only when asked.
+ * Errors: E_MEMORY; E_IO, the thread cannot be started. */
+furrow_status watcher_start(watcher **w, service *s, unsigned seconds, furrow_error *err);
+/* Looks at everything at once, also at what has no newer version. */
+void watcher_ask(watcher *w);
+/* Ends it. Returns false: it still loads something after wait_ms, and goes on: the process must not free anything that
+ * it uses. Takes NULL. */
+bool watcher_stop(watcher *w, unsigned wait_ms);
+
 #endif

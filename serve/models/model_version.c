@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "core/fail.h"
 #include "http/json_put.h"
-#include "learn/class_label.h"
+#include "learn/model_names.h"
 #include "models/instance_decoder.h"
 #include "shared/loaded_files.h"
 

@@ -1,8 +1,9 @@
-/* cli/learn/feature_name.c: features of a model as people read and write them: names of columns, or their numbers,
- * counted from 0. */
-#include "learn/feature_name.h"
+/* cli/learn/model_names.c: features and classes of a model as people read and write them: names of columns, numbers,
+ * labels */
+#include "learn/model_names.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -44,4 +45,39 @@ furrow_status feature_parse(const furrow_scorer *scorer, const char *name, size_
   if (size < sizeof text) memcpy(text, name, size);
   return read_u64(text, feature) ? FURROW_OK
                                  : fail_token(err, *text ? text : name, "neither the name nor the number of a feature");
+}
+
+/* ---- Classes ---- */
+
+/* Labels of a model that does not know them are -1 and 1: they are not the numbers of names. */
+const char *class_name(const furrow_scorer *scorer, double label) {
+  const furrow_encoder *encoder = furrow_scorer_encoder(scorer);
+  if (!encoder || !(furrow_scorer_class_label(scorer, 0) >= 0) || !(label >= 0 && label < 1e9) || label != trunc(label))
+    return NULL;
+  return furrow_schema_class_name(furrow_encoder_schema(encoder), (size_t)label);
+}
+
+/* Labels that are not whole are floats. */
+const char *class_label(char text[CLASS_LABEL_SIZE], const furrow_scorer *scorer, double label) {
+  const char *name = class_name(scorer, label);
+  if (name) return name;
+  snprintf(text, CLASS_LABEL_SIZE, "%.*g", label == trunc(label) ? 15 : 7, label);
+  return text;
+}
+
+static bool needs_quotes(const char *label) {
+  return strpbrk(label, ",\"\r\n") != NULL;
+}
+
+void output_class_begin(output *out, const char *label) {
+  if (!needs_quotes(label)) {
+    output_data(out, label);
+    return;
+  }
+  output_text(out, "\"");
+  for (; *label; label++) output_bytes(out, *label == '"' ? "\"\"" : label, *label == '"' ? 2 : 1);
+}
+
+void output_class_end(output *out, const char *label) {
+  if (needs_quotes(label)) output_text(out, "\"");
 }

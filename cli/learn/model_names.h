@@ -1,9 +1,18 @@
-/* cli/learn/class_label.h: how the labels of classes are printed. */
-#ifndef CLI_LEARN_CLASS_LABEL_H
-#define CLI_LEARN_CLASS_LABEL_H
+/* cli/learn/model_names.h: features and classes of a model as people read and write them: names of columns, numbers,
+ * labels */
+#ifndef CLI_LEARN_MODEL_NAMES_H
+#define CLI_LEARN_MODEL_NAMES_H
 
 #include "core/output.h"
 #include "furrow/learn.h"
+
+enum { FEATURE_NAME = 256 };
+
+/* Returns the name of a feature: that of its column, "column=value" of a raw log, or its number, written to `space`. */
+const char *feature_name(const furrow_scorer *scorer, uint64_t feature, char space[FEATURE_NAME]);
+/* Finds a feature by its name, or number, of `size` bytes. */
+furrow_status feature_parse(const furrow_scorer *scorer, const char *name, size_t size, uint64_t *feature,
+                            furrow_error *err);
 
 enum { CLASS_LABEL_SIZE = 64 };
 
