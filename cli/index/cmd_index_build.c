@@ -10,7 +10,6 @@
 #include "core/interrupt.h"
 #include "core/job.h"
 #include "core/ranks.h"
-#include "core/shared_options.h"
 #include "core/written.h"
 #include "index/index_edit.h"
 #include "index/index_fill.h"
@@ -48,8 +47,8 @@ static const option build_options[] = {
      .help = "each process writes the vectors that it read to a file of its own, a shard; INDEX is the manifest that "
              "names them. No file system has to be shared, and no machine needs space for the whole index",
      .offset = offsetof(build_values, shards)},
-    {.name = "force", .kind = OPTION_FLAG, .help = "replace an existing file", .offset = offsetof(build_values, force)},
-    {.name = "json", .kind = OPTION_FLAG, .help = "report as JSON", .offset = offsetof(build_values, json)},
+    FORCE_OPTION(offsetof(build_values, force)),
+    JSON_OPTION(offsetof(build_values, json)),
     {0}};
 
 static const option train_options[] = {

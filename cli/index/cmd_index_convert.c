@@ -39,11 +39,8 @@ static const option convert_options[] = {
      .choices = "keep|none|array|hash",
      .help = "map from ids to places in the lists: keep it, drop it, or rebuild it",
      .offset = offsetof(convert_values, direct_map)},
-    {.name = "force",
-     .kind = OPTION_FLAG,
-     .help = "replace an existing file",
-     .offset = offsetof(convert_values, force)},
-    {.name = "json", .kind = OPTION_FLAG, .help = "report as JSON", .offset = offsetof(convert_values, json)},
+    FORCE_OPTION(offsetof(convert_values, force)),
+    JSON_OPTION(offsetof(convert_values, json)),
     {0}};
 
 static const option_group convert_groups[] = {

@@ -24,8 +24,7 @@ static const option info_operands[] = {{.name = "FILE",
                                         .required = true},
                                        {0}};
 
-static const option info_options[] = {
-    {.name = "json", .kind = OPTION_FLAG, .help = "report as JSON", .offset = offsetof(info_values, json)}, {0}};
+static const option info_options[] = {JSON_OPTION(offsetof(info_values, json)), {0}};
 
 static const option_group info_groups[] = {
     {.title = "Options", .options = info_options},

@@ -45,9 +45,9 @@ static const option merge_options[] = {
      .kind = OPTION_FLAG,
      .help = "allow ids that are there more than once, which are refused otherwise",
      .offset = offsetof(merge_values, repeated_ids)},
-    {.name = "force", .kind = OPTION_FLAG, .help = "replace an existing file", .offset = offsetof(merge_values, force)},
-    {.name = "json", .kind = OPTION_FLAG, .help = "report as JSON", .offset = offsetof(merge_values, json)},
-    {.name = "quiet", .letter = 'q', .kind = OPTION_FLAG, .help = "no notes", .offset = offsetof(merge_values, quiet)},
+    FORCE_OPTION(offsetof(merge_values, force)),
+    JSON_OPTION(offsetof(merge_values, json)),
+    QUIET_OPTION(offsetof(merge_values, quiet)),
     {0}};
 
 static const option_group merge_groups[] = {

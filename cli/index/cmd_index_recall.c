@@ -10,7 +10,6 @@
 #include "core/fail.h"
 #include "core/interrupt.h"
 #include "core/job.h"
-#include "core/shared_options.h"
 #include "core/text_columns.h"
 #include "core/written.h"
 #include "draw/chart.h"
@@ -100,13 +99,9 @@ static const option recall_options[] = {
      .argument = "N",
      .help = "candidates that a graph search keeps (0: the index's setting)",
      .offset = offsetof(recall_values, filter_ids.ef_search)},
-    {.name = "force", .kind = OPTION_FLAG, .help = "replace existing files", .offset = offsetof(recall_values, force)},
-    {.name = "json", .kind = OPTION_FLAG, .help = "report as JSON", .offset = offsetof(recall_values, json)},
-    {.name = "quiet",
-     .letter = 'q',
-     .kind = OPTION_FLAG,
-     .help = "print no notes and no progress on stderr",
-     .offset = offsetof(recall_values, quiet)},
+    FORCE_OPTION(offsetof(recall_values, force)),
+    JSON_OPTION(offsetof(recall_values, json)),
+    QUIET_OPTION(offsetof(recall_values, quiet)),
     {0}};
 
 static const option_group recall_groups[] = {

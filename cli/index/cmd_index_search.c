@@ -12,7 +12,6 @@
 #include "core/progress.h"
 #include "core/ranks.h"
 #include "core/report.h"
-#include "core/shared_options.h"
 #include "index/index_searcher.h"
 #include "index/index_source.h"
 #include "index/search_sink.h"
@@ -55,7 +54,7 @@ static const option search_options[] = {
      .argument = "R",
      .help = "find all vectors nearer than R (inner product: above R) instead of the K nearest",
      .offset = offsetof(search_values, range)},
-    {.name = "quiet", .letter = 'q', .kind = OPTION_FLAG, .help = "no notes", .offset = offsetof(search_values, quiet)},
+    QUIET_OPTION(offsetof(search_values, quiet)),
     {0}};
 
 static const option_group search_groups[] = {

@@ -24,14 +24,13 @@ static const option verify_operands[] = {{.name = "FILE",
                                           .required = true},
                                          {0}};
 
-static const option verify_options[] = {
-    {.name = "json", .kind = OPTION_FLAG, .help = "report as JSON", .offset = offsetof(verify_values, json)},
-    {.name = "quiet",
-     .letter = 'q',
-     .kind = OPTION_FLAG,
-     .help = "print only errors, no remarks and no summary",
-     .offset = offsetof(verify_values, quiet)},
-    {0}};
+static const option verify_options[] = {JSON_OPTION(offsetof(verify_values, json)),
+                                        {.name = "quiet",
+                                         .letter = 'q',
+                                         .kind = OPTION_FLAG,
+                                         .help = "print only errors, no remarks and no summary",
+                                         .offset = offsetof(verify_values, quiet)},
+                                        {0}};
 
 static const option_group verify_groups[] = {
     {.title = "Options", .options = verify_options},

@@ -56,16 +56,8 @@ const option fill_options[] = {
      .argument = "BYTES",
      .help = "memory for the training sample and a block of vectors to add (2GiB)",
      .offset = offsetof(fill_values, memory)},
-    {.name = "threads",
-     .kind = OPTION_THREADS,
-     .argument = "T",
-     .help = "threads to use (0: one for each processor); the number does not change the result",
-     .offset = offsetof(fill_values, threads)},
-    {.name = "quiet",
-     .letter = 'q',
-     .kind = OPTION_FLAG,
-     .help = "print no notes and no progress on stderr",
-     .offset = offsetof(fill_values, quiet)},
+    THREADS_OPTION(offsetof(fill_values, threads), "; the number does not change the result"),
+    QUIET_OPTION(offsetof(fill_values, quiet)),
     {0}};
 
 void fill_values_init(fill_values *values) {

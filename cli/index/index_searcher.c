@@ -106,11 +106,7 @@ const option search_filter_options[] = {
      .argument = "F",
      .help = "rerank F * k candidates (0: the index's setting)",
      .offset = offsetof(search_filter_values, k_factor)},
-    {.name = "threads",
-     .kind = OPTION_THREADS,
-     .argument = "T",
-     .help = "threads to use (0: one for each processor)",
-     .offset = offsetof(search_filter_values, threads)},
+    THREADS_OPTION(offsetof(search_filter_values, threads), ""),
     {0}};
 
 furrow_status search_filter_params(const search_filter_values *values, const furrow_id_names *names,

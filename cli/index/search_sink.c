@@ -34,8 +34,8 @@ const option result_options[] = {
      .kind = OPTION_FLAG,
      .help = "print ids, even if they have names; files always have ids",
      .offset = offsetof(result_values, numbers)},
-    {.name = "force", .kind = OPTION_FLAG, .help = "replace existing files", .offset = offsetof(result_values, force)},
-    {.name = "json", .kind = OPTION_FLAG, .help = "print as JSON", .offset = offsetof(result_values, json)},
+    FORCE_OPTION(offsetof(result_values, force)),
+    JSON_OPTION(offsetof(result_values, json)),
     {0}};
 
 bool result_to_files(const result_values *values) {

@@ -10,7 +10,6 @@
 #include "core/fail.h"
 #include "core/output.h"
 #include "core/report.h"
-#include "core/shared_options.h"
 #include "core/shown_text.h"
 #include "core/text_columns.h"
 #include "core/written.h"
@@ -31,21 +30,20 @@ typedef struct eval_values {
 } eval_values;
 
 #define AT(field) offsetof(eval_values, field)
-static const option eval_options[] = {
-    {.name = "bins",
-     .kind = OPTION_U32,
-     .argument = "N",
-     .help = "bins of the calibration table (10; at most 1000; 0: no table)",
-     .offset = AT(bins)},
-    {.name = "curves",
-     .kind = OPTION_TEXT,
-     .argument = "FILE.svg",
-     .help = "draw the ROC curve, the precision-recall curve and the calibration",
-     .offset = AT(curves),
-     .written = true},
-    {.name = "json", .kind = OPTION_FLAG, .help = "report as JSON", .offset = AT(json)},
-    {.name = "force", .kind = OPTION_FLAG, .help = "replace an existing file", .offset = AT(force)},
-    {0}};
+static const option eval_options[] = {{.name = "bins",
+                                       .kind = OPTION_U32,
+                                       .argument = "N",
+                                       .help = "bins of the calibration table (10; at most 1000; 0: no table)",
+                                       .offset = AT(bins)},
+                                      {.name = "curves",
+                                       .kind = OPTION_TEXT,
+                                       .argument = "FILE.svg",
+                                       .help = "draw the ROC curve, the precision-recall curve and the calibration",
+                                       .offset = AT(curves),
+                                       .written = true},
+                                      JSON_OPTION(AT(json)),
+                                      FORCE_OPTION(AT(force)),
+                                      {0}};
 #undef AT
 
 static const option_group eval_groups[] = {

@@ -9,7 +9,6 @@
 #include "core/fail.h"
 #include "core/interrupt.h"
 #include "core/report.h"
-#include "core/shared_options.h"
 #include "core/written.h"
 #include "furrow/vector_data.h"
 #include "learn/explaining.h"
@@ -62,7 +61,7 @@ static const option predict_options[] = {
      .help = "instead of --data: one event, a column at a time; for models of raw logs",
      .offset = AT(events)},
     {.name = "json", .kind = OPTION_FLAG, .help = "print a JSON object for each row", .offset = AT(json)},
-    {.name = "force", .kind = OPTION_FLAG, .help = "replace an existing file", .offset = AT(force)},
+    FORCE_OPTION(AT(force)),
     {0}};
 #undef AT
 

@@ -15,7 +15,6 @@
 #include "core/progress.h"
 #include "core/ranks.h"
 #include "core/report.h"
-#include "core/shared_options.h"
 #include "core/shown_text.h"
 #include "core/text_file.h"
 #include "core/written.h"
@@ -155,16 +154,8 @@ static const option training_options[] = {
      .help = "draw loss and AUC over the epochs",
      .offset = AT(curve),
      .written = true},
-    {.name = "on-bad",
-     .kind = OPTION_ENUM,
-     .choices = "error|skip",
-     .help = "what to do about a malformed row: stop with an error, or skip it (error)",
-     .offset = AT(on_bad)},
-    {.name = "threads",
-     .kind = OPTION_THREADS,
-     .argument = "T",
-     .help = "threads (0, the default: one for each processor); the number does not change the model",
-     .offset = AT(threads)},
+    ON_BAD_OPTION(AT(on_bad)),
+    THREADS_OPTION(AT(threads), "; the number does not change the model"),
     {.name = "hogwild",
      .kind = OPTION_FLAG,
      .help = "update without locks: faster, but no two runs give the same model",
@@ -192,7 +183,7 @@ static const option writing_options[] = {
      .help = "write exactly what Angel would write, even if that loses digits",
      .offset = AT(angel_bytes)},
     {.name = "force", .kind = OPTION_FLAG, .help = "replace existing files and models", .offset = AT(force)},
-    {.name = "json", .kind = OPTION_FLAG, .help = "report as JSON", .offset = AT(json)},
+    JSON_OPTION(AT(json)),
     {.name = "quiet",
      .letter = 'q',
      .kind = OPTION_FLAG,

@@ -12,7 +12,6 @@
 #include "core/job.h"
 #include "core/progress.h"
 #include "core/report.h"
-#include "core/shared_options.h"
 #include "core/text_file.h"
 #include "learn/folding.h"
 #include "learn/learn_options.h"
@@ -98,18 +97,10 @@ static const option main_options[] = {
     {0}};
 
 static const option running_options[] = {
-    {.name = "on-bad",
-     .kind = OPTION_ENUM,
-     .choices = "error|skip",
-     .help = "what to do about a malformed row: stop with an error, or skip it (error)",
-     .offset = AT(on_bad)},
-    {.name = "threads",
-     .kind = OPTION_THREADS,
-     .argument = "T",
-     .help = "threads (0, the default: one for each processor); the number does not change the result",
-     .offset = AT(threads)},
+    ON_BAD_OPTION(AT(on_bad)),
+    THREADS_OPTION(AT(threads), "; the number does not change the result"),
     {.name = "force", .kind = OPTION_FLAG, .help = "replace existing files and models", .offset = AT(force)},
-    {.name = "json", .kind = OPTION_FLAG, .help = "report as JSON", .offset = AT(json)},
+    JSON_OPTION(AT(json)),
     {.name = "quiet",
      .letter = 'q',
      .kind = OPTION_FLAG,

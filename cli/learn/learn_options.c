@@ -15,8 +15,7 @@
 
 static const char *const keys[CONF_PATHS] = {"data", "valid", "save", "load", "encoder"};
 
-/* ---- Paths of a configuration file: one path
- * -------------------------------------------------------------------------------------------- */
+/* ---- Paths of a configuration file: one path ---- */
 
 static bool is_plain(const char *path) {
   if (path[0] == '/' || strstr(path, "://")) return false;

@@ -296,7 +296,7 @@ static const option export_options[] = {
      .offset = AT(ids),
      .written = true},
     {.name = "no-ids", .kind = OPTION_FLAG, .help = "do not write the ids", .offset = AT(no_ids)},
-    {.name = "force", .kind = OPTION_FLAG, .help = "replace existing files", .offset = AT(force)},
+    FORCE_OPTION(AT(force)),
     {0}};
 #undef AT
 

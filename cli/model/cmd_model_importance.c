@@ -46,7 +46,7 @@ static const option importance_options[] = {
      .help = "also draw bars (at most 100)",
      .offset = AT(svg),
      .written = true},
-    {.name = "force", .kind = OPTION_FLAG, .help = "replace an existing file", .offset = AT(force)},
+    FORCE_OPTION(AT(force)),
     {0}};
 #undef AT
 

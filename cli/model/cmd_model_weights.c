@@ -10,7 +10,6 @@
 #include "core/commands.h"
 #include "core/fail.h"
 #include "core/report.h"
-#include "core/shared_options.h"
 #include "core/text_columns.h"
 #include "learn/model_names.h"
 #include "learn/scoring.h"

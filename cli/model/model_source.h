@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "core/shared_options.h"
+#include "core/options.h"
 #include "furrow/learn.h"
 #include "furrow/model.h"
 

@@ -10,7 +10,6 @@
 #include "core/commands.h"
 #include "core/fail.h"
 #include "core/report.h"
-#include "core/shared_options.h"
 #include "core/shown_text.h"
 #include "core/text_file.h"
 #include "recommend/recommend_job.h"
@@ -73,12 +72,8 @@ static const option output_options[] = {
      .help = "write to this file instead of standard output",
      .offset = AT(out),
      .written = true},
-    {.name = "force", .kind = OPTION_FLAG, .help = "replace an existing file", .offset = AT(force)},
-    {.name = "quiet",
-     .letter = 'q',
-     .kind = OPTION_FLAG,
-     .help = "print no notes and no progress on stderr",
-     .offset = AT(quiet)},
+    FORCE_OPTION(AT(force)),
+    QUIET_OPTION(AT(quiet)),
     {0}};
 
 static const option_group recommend_groups[] = {{.title = "Options", .options = model_options},

@@ -8,7 +8,6 @@
 #include "core/interrupt.h"
 #include "core/ranks.h"
 #include "core/report.h"
-#include "core/shared_options.h"
 #include "core/shown_text.h"
 #include "core/written.h"
 #include "rows/rows_sink.h"
@@ -38,7 +37,7 @@ static const option convert_options[] = {
      .kind = OPTION_FLAG,
      .help = "under mpirun, every rank writes a file of its own: DST with -00000-of-00004 before its ending",
      .offset = offsetof(convert_values, sink.per_rank)},
-    {.name = "json", .kind = OPTION_FLAG, .help = "report as JSON", .offset = offsetof(convert_values, json)},
+    JSON_OPTION(offsetof(convert_values, json)),
     {0}};
 
 static const option_group convert_groups[] = {

@@ -15,7 +15,6 @@
 #include "core/interrupt.h"
 #include "core/ranks.h"
 #include "core/report.h"
-#include "core/shared_options.h"
 #include "core/text_file.h"
 #include "core/written.h"
 #include "furrow/io.h"
@@ -67,22 +66,10 @@ static const option encode_options[] = {
      .kind = OPTION_FLAG,
      .help = "under mpirun, every rank writes a file of its own: ROWS with -00000-of-00004 before its ending",
      .offset = AT(sink.per_rank)},
-    {.name = "on-bad",
-     .kind = OPTION_ENUM,
-     .choices = "error|skip",
-     .help = "what to do about a record that cannot be read: stop with an error, or skip and count it (error)",
-     .offset = AT(on_bad)},
-    {.name = "threads",
-     .kind = OPTION_THREADS,
-     .argument = "T",
-     .help = "threads (0, the default: one for each processor); the rows are the same",
-     .offset = AT(threads)},
-    {.name = "json", .kind = OPTION_FLAG, .help = "report as JSON", .offset = AT(json)},
-    {.name = "quiet",
-     .letter = 'q',
-     .kind = OPTION_FLAG,
-     .help = "print no notes and no progress on stderr",
-     .offset = AT(quiet)},
+    ON_BAD_OPTION(AT(on_bad)),
+    THREADS_OPTION(AT(threads), "; the rows are the same"),
+    JSON_OPTION(AT(json)),
+    QUIET_OPTION(AT(quiet)),
     {0}};
 #undef AT
 

@@ -19,7 +19,6 @@
 #include "core/progress.h"
 #include "core/ranks.h"
 #include "core/report.h"
-#include "core/shared_options.h"
 #include "core/text_file.h"
 #include "core/written.h"
 #include "furrow/io.h"
@@ -126,7 +125,7 @@ static const option split_options[] = {
      .offset = AT(names),
      .parse = parse_names},
     {.name = "seed", .kind = OPTION_U64, .argument = "S", .help = "seed of the split (0)", .offset = AT(seed)},
-    {.name = "json", .kind = OPTION_FLAG, .help = "report as JSON", .offset = AT(json)},
+    JSON_OPTION(AT(json)),
     {0}};
 
 static const option log_options[] = {

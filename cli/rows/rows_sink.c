@@ -69,7 +69,7 @@ const option sink_options[] = {
      .kind = OPTION_FLAG,
      .help = "libsvm: write rows with fields without their fields",
      .offset = AT(drop_fields)},
-    {.name = "force", .kind = OPTION_FLAG, .help = "replace existing files", .offset = AT(force)},
+    FORCE_OPTION(AT(force)),
     {0}};
 #undef AT
 
