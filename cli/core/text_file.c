@@ -21,19 +21,6 @@ bool path_ends(const char *path, const char *ending) {
   return n >= m && strcmp(path + n - m, ending) == 0;
 }
 
-void markup_text(FILE *out, const char *text) {
-  for (; *text; text++) {
-    if (*text == '&')
-      fputs("&amp;", out);
-    else if (*text == '<')
-      fputs("&lt;", out);
-    else if (*text == '"')
-      fputs("&quot;", out);
-    else if ((unsigned char)*text >= 0x20)
-      fputc(*text, out);
-  }
-}
-
 const char *path_folder(const char *path, char *folder, size_t size) {
   const char *slash = strrchr(path, '/');
   snprintf(folder, size, "%.*s", slash ? (int)(slash - path) + 1 : 1, slash ? path : ".");

@@ -46,7 +46,7 @@ static const option main_options[] = {
     {.name = "model",
      .kind = OPTION_TEXT,
      .argument = "NAME",
-     .choices = "lr|svm|linear|robust|softmax|mlr|fm|ffm|dnn|wide_and_deep|deepfm|pnn|nfm|gbdt",
+     .choices = LEARN_ALGORITHMS,
      .help = "a built-in algorithm: lr, svm, linear, robust, softmax, mlr, fm, ffm, dnn, wide_and_deep, deepfm, pnn, "
              "nfm, gbdt",
      .offset = AT(algorithm)},

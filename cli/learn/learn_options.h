@@ -29,6 +29,9 @@ void conf_paths_clear(conf_paths *paths);
 /* Whether all paths of a URI stay below the current folder. */
 bool conf_path_stays_inside(const char *uri);
 
+/* The built-in algorithms, as choices of an option. */
+#define LEARN_ALGORITHMS "lr|svm|linear|robust|softmax|mlr|fm|ffm|dnn|wide_and_deep|deepfm|pnn|nfm|gbdt"
+
 enum { LEARN_KEYS = 128 };
 
 /* The texts of the given keys, in the order of furrow_learn_key_at. */

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/buffer.h"
 #include "core/fail.h"
 #include "core/output.h"
 #include "core/ranks.h"
@@ -132,48 +133,25 @@ static furrow_status check_pair(const char *text, furrow_error *err) {
   return equals && equals > text ? FURROW_OK : fail_token(err, text, "--event takes COLUMN=VALUE");
 }
 
-/* A JSON string, quotes and all. */
-static char *put_string(char *to, const char *text, size_t length) {
-  static const char digits[] = "0123456789abcdef";
-  *to++ = '"';
-  for (size_t i = 0; i < length; i++) {
-    const unsigned char c = (unsigned char)text[i];
-    if (c < 0x20) {
-      memcpy(to, "\\u00", 4);
-      to[4] = digits[c >> 4];
-      to[5] = digits[c & 15];
-      to += 6;
-      continue;
-    }
-    if (c == '"' || c == '\\') *to++ = '\\';
-    *to++ = (char)c;
-  }
-  *to++ = '"';
-  return to;
-}
-
 furrow_status one_event_write(const text_list *pairs, const char **uri, furrow_error *err) {
-  size_t size = 8;
+  fw_buffer line = {0};
+  char *bytes = NULL;
+  size_t size = 0;
   furrow_status status = FURROW_OK;
+  fw_buffer_byte(&line, '{');
   for (size_t i = 0; i < pairs->count && status == FURROW_OK; i++) {
-    status = check_pair(pairs->texts[i], err);
-    size += 6 * strlen(pairs->texts[i]) + 8;
-  }
-  if (status != FURROW_OK) return status;
-  char *line = malloc(size), *to = line;
-  if (!line) return fail_memory(err);
-  *to++ = '{';
-  for (size_t i = 0; i < pairs->count; i++) {
     const char *text = pairs->texts[i], *equals = strchr(text, '=');
-    if (i > 0) *to++ = ',';
-    to = put_string(to, text, (size_t)(equals - text));
-    *to++ = ':';
-    to = put_string(to, equals + 1, strlen(equals + 1));
+    if ((status = check_pair(text, err)) != FURROW_OK) break;
+    if (i > 0) fw_buffer_byte(&line, ',');
+    fw_buffer_json_string(&line, text, (size_t)(equals - text), false);
+    fw_buffer_byte(&line, ':');
+    fw_buffer_json_string(&line, equals + 1, strlen(equals + 1), false);
   }
-  *to++ = '}';
-  *to++ = '\n';
-  status = furrow_memory_file_add(EVENT_FILE, line, (size_t)(to - line), free, line, err);
-  if (status != FURROW_OK) free(line);
+  fw_buffer_text(&line, "}\n");
+  if (status == FURROW_OK && fw_buffer_take(&line, &bytes, &size, NULL) != FURROW_OK) status = fail_memory(err);
+  if (status == FURROW_OK) status = furrow_memory_file_add(EVENT_FILE, bytes, size, free, bytes, err);
+  if (status != FURROW_OK) free(bytes);
+  fw_buffer_clear(&line);
   *uri = EVENT_FILE "?kind=json";
   return status;
 }

@@ -33,7 +33,7 @@ static inline served_model *serve_trained(const char *algorithm, const char *tex
 typedef struct request_rules {
   service_limits limits;
   size_t (*count_results)(const fw_buffer *body); /* of an answer; checks that it is one */
-  int statuses[4];                            /* of problems; 0 ends them */
+  int statuses[4];                                /* of problems; 0 ends them */
 } request_rules;
 
 /* A problem is a JSON object, whatever bytes its pointer and its token are made of. */
