@@ -45,8 +45,8 @@ typedef struct feature {
 
 static feature feature_of(uint32_t index) {
   uint64_t rng = 0x5eed + (uint64_t)index * 1000003;
-  feature f = {.w = 0.25 * bell(draw(&rng))};
-  for (int k = 0; k < RANK; k++) f.v[k] = 0.11 * bell(draw(&rng));
+  feature f = {.w = 0.25 * bell(fw_splitmix64(&rng))};
+  for (int k = 0; k < RANK; k++) f.v[k] = 0.11 * bell(fw_splitmix64(&rng));
   return f;
 }
 

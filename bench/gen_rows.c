@@ -24,7 +24,7 @@ static const uint8_t field_bits[FIELDS] = {6, 6, 6,  6,  6,  6,  6, 6,  6,  6, 6
 /* In [0, 2^bits - 1), P(x) about 1 / (x + 1): every power of two is as likely as the next. */
 static uint32_t power_law(uint64_t *rng, uint32_t bits) {
   uint32_t low = 1U << below(rng, bits);
-  return low - 1 + ((uint32_t)draw(rng) & (low - 1));
+  return low - 1 + ((uint32_t)fw_splitmix64(rng) & (low - 1));
 }
 
 /* ---- Digits --------------------------------------------------------------------------------------------- */
@@ -53,7 +53,7 @@ static char *put_fraction(char *out, uint64_t *rng) {
 
 /* As %.6f, in (-100, 100) */
 static char *put_f6(char *out, uint64_t *rng) {
-  uint64_t bits = draw(rng);
+  uint64_t bits = fw_splitmix64(rng);
   if (bits & 1) *out++ = '-';
   out = put_uint(out, (bits >> 1) % 100);
   *out++ = '.';
@@ -81,7 +81,7 @@ static char *put_g6(char *out, uint32_t mantissa, int exponent) {
 
 /* As %.6g, one in four negative; one in sixteen far from 1, so that it may have an exponent */
 static char *put_real(char *out, uint64_t *rng) {
-  uint64_t bits = draw(rng);
+  uint64_t bits = fw_splitmix64(rng);
   bool far = (bits & 15) == 0;
   if ((bits >> 4) % 4 == 0) *out++ = '-';
   int exponent = far ? (int)below(rng, 17) - 8 : (int)below(rng, 6) - 3;
@@ -145,7 +145,7 @@ static char *u64_row(char *out, uint64_t *rng) {
   for (uint64_t f = 0; f < FIELDS; f++) {
     uint64_t key = f << 32 | power_law(rng, field_bits[f]);
     *out++ = ' ';
-    out = put_text(put_uint(out, draw(&key) | 1ULL << 60), ":1");
+    out = put_text(put_uint(out, fw_splitmix64(&key) | 1ULL << 60), ":1");
   }
   return out;
 }
@@ -194,7 +194,7 @@ static char *csv_row(char *out, uint64_t *rng) {
 static float higgs_value(uint64_t *rng, uint32_t column) {
   static const float level[] = {0, 1.0865380764F, 2.1730761528F};
   if (column >= 9 && column <= 21 && column % 4 == 1) return level[below(rng, 3)];
-  uint64_t bits = draw(rng);
+  uint64_t bits = fw_splitmix64(rng);
   float a = (float)(bits >> 48) / 65536, b = (float)(bits >> 32 & 0xffff) / 65536, c = (float)(bits & 0xffff) / 65536;
   float x = column % 4 == 1 || column > 21 ? 0.3F + a * b * 3 + c / 8 : (a + b + c - 1.5F) * 1.3F;
   return x > -0.001F && x < 0.001F ? 0.001953125F : x;

@@ -35,7 +35,7 @@ typedef struct options {
 
 /* Two sorts: around 0, and from 0 on with a long tail. */
 static float measure(uint64_t *rng, int f) {
-  const double x = bell(draw(rng));
+  const double x = bell(fw_splitmix64(rng));
   return (float)(f % 3 == 2 ? x * x + 0.3 * uniform(rng) : x);
 }
 
@@ -56,9 +56,9 @@ static double truth(const float *x) {
 }
 
 static float label_of(table_kind kind, uint64_t *rng, double z) {
-  if (kind == REAL) return (float)(10 + 2 * z + 0.5 * bell(draw(rng)));
+  if (kind == REAL) return (float)(10 + 2 * z + 0.5 * bell(fw_splitmix64(rng)));
   if (kind != SOME_CLASSES) return uniform(rng) < 1 / (1 + exponential(-1.5 * z)) ? 1 : 0;
-  const double place = (z + 0.4 * bell(draw(rng)) + 2.5) * (CLASSES / 5.0);
+  const double place = (z + 0.4 * bell(fw_splitmix64(rng)) + 2.5) * (CLASSES / 5.0);
   return (float)(place < 0 ? 0 : place >= CLASSES ? CLASSES - 1 : (int)place);
 }
 
@@ -88,7 +88,7 @@ static void make_real(const options *o, FILE *binary) {
 /* A feature's part in the label, from its number alone: most of them say something. */
 static double weight_of(uint32_t id) {
   uint64_t rng = 0x7ab1e + (uint64_t)id * 1000003;
-  return 0.35 * bell(draw(&rng));
+  return 0.35 * bell(fw_splitmix64(&rng));
 }
 
 static void make_sparse(const options *o, FILE *binary) {

@@ -23,7 +23,7 @@ enum { BELLS = 4096, STAGES = 10, LANES = 16 };
 
 /* bell, in floats all the way. */
 static float bell_f32(uint64_t *rng) {
-  uint64_t bits = draw(rng);
+  uint64_t bits = fw_splitmix64(rng);
   int32_t sum = 0;
   for (int i = 0; i < 4; i++) sum += (int32_t)(bits >> (16 * i) & 0xffff);
   return (float)(sum - 131070) * (1.0f / 37837.2f);
@@ -59,7 +59,7 @@ static void make_rotation(mixture *m, uint64_t *rng) {
       order[j] = i;
     }
     for (size_t i = 0; i + 1 < m->d; i += 2) {
-      float t = (float)(draw(rng) >> 40) * (1.0f / (1 << 24));
+      float t = (float)(fw_splitmix64(rng) >> 40) * (1.0f / (1 << 24));
       m->rotation[s * m->d + i] = (1 - t * t) / (1 + t * t);
       m->rotation[s * m->d + i + 1] = 2 * t / (1 + t * t);
     }
@@ -79,7 +79,7 @@ static void make_mixture(mixture *m, size_t d, uint64_t model) {
 /* Every power of two of bells is as likely as the next. */
 static uint32_t choose_bell(uint64_t *rng) {
   uint32_t low = 1U << below(rng, 12);
-  return low - 1 + ((uint32_t)draw(rng) & (low - 1));
+  return low - 1 + ((uint32_t)fw_splitmix64(rng) & (low - 1));
 }
 
 static void draw_point(const mixture *m, uint64_t *rng, float *x, float *scratch) {

@@ -58,9 +58,9 @@ READERS = {
                          "src/learn/describe/describe_json.c", "src/learn/forest/forest_files.c",
                          "src/learn/forest/forest.c", "src/learn/parameters/parameters_load.c"],
     "schemas and dictionaries": ["src/rows/schema/schema*.c", "src/rows/encode/dictionary*.c"],
-    "log of changes": ["serve/edit/change_log.c", "serve/edit/log_records.c"],
+    "log of changes": ["serve/indexes/change_log.c", "serve/indexes/log_records.c"],
     "requests": ["serve/http/http_parse.c", "serve/api/index_requests.c", "serve/api/instances.c",
-                 "serve/api/request_members.c", "serve/api/event_columns.c", "serve/api/recommend_call.c"],
+                 "serve/api/documents.c", "serve/models/event_columns.c", "serve/api/recommend_call.c"],
 }
 
 HEADER = """\

@@ -40,7 +40,7 @@ static event next_event(uint64_t *rng, uint64_t *seconds) {
              .device = below(rng, 4),
              .city = below(rng, 2000),
              .quantity = 1 + below(rng, 8)};
-  const double price = 40 + 20 * bell(draw(rng));
+  const double price = 40 + 20 * bell(fw_splitmix64(rng));
   e.cents = (unsigned)(100 * (price < 1 ? 1 : price));
   *seconds += below(rng, 4) == 0;
   e.seconds = *seconds;

@@ -9,14 +9,11 @@
 #include <string.h>
 
 #include "core/fail.h"
+#include "furrow/io.h"
 
 enum { LONGEST_WORD = 64, MOST_OPTIONS = 128 };
 
-const option common_options[] = {{.name = "quiet",
-                                  .letter = 'q',
-                                  .kind = OPTION_FLAG,
-                                  .help = "print no notes and no progress on stderr",
-                                  .offset = offsetof(common_values, quiet)},
+const option common_options[] = {QUIET_OPTION(offsetof(common_values, quiet)),
                                  {.name = "verbose",
                                   .letter = 'v',
                                   .kind = OPTION_FLAG,
@@ -27,6 +24,25 @@ const option common_options[] = {{.name = "quiet",
                                   .kind = OPTION_FLAG,
                                   .help = "print this help",
                                   .offset = offsetof(common_values, help)},
+                                 {0}};
+
+const option json_options[] = {JSON_OPTION(0), {0}};
+const option quiet_options[] = {QUIET_OPTION(0), {0}};
+const option threads_options[] = {THREADS_OPTION(0, ""), {0}};
+const option memory_options[] = {
+    {.name = "memory", .kind = OPTION_BYTES, .argument = "BYTES", .help = "memory for elements, such as 256MiB (1GiB)"},
+    {0}};
+
+static furrow_status load_plugin(const char *path, void *field, furrow_error *err) {
+  (void)field;
+  return furrow_plugin_load(path, err);
+}
+
+const option plugin_options[] = {{.name = "plugin",
+                                  .kind = OPTION_PARSED,
+                                  .argument = "FILE.so",
+                                  .help = "add the formats of a shared object; may be given several times",
+                                  .parse = load_plugin},
                                  {0}};
 
 static furrow_status read_timeout(const char *text, void *field, furrow_error *err) {

@@ -63,6 +63,35 @@ typedef struct option_group {
   size_t offset;         /* offset of the group's struct in the command's struct */
 } option_group;
 
+/* Options that many commands have, as entries of their tables; `at` is the offset of the field. */
+#define JSON_OPTION(at) \
+  { .name = "json", .kind = OPTION_FLAG, .help = "report as JSON", .offset = (at) }
+#define FORCE_OPTION(at) \
+  { .name = "force", .kind = OPTION_FLAG, .help = "replace existing files", .offset = (at) }
+#define QUIET_OPTION(at)                                                                                     \
+  {                                                                                                          \
+    .name = "quiet", .letter = 'q', .kind = OPTION_FLAG, .help = "print no notes and no progress on stderr", \
+    .offset = (at)                                                                                           \
+  }
+/* more: what else is to be said, a text or "". */
+#define THREADS_OPTION(at, more)                                                           \
+  {                                                                                        \
+    .name = "threads", .kind = OPTION_THREADS, .argument = "T",                            \
+    .help = "threads to use (0, the default: one for each processor)" more, .offset = (at) \
+  }
+#define ON_BAD_OPTION(at)                                                                                        \
+  {                                                                                                              \
+    .name = "on-bad", .kind = OPTION_ENUM, .choices = "error|skip",                                              \
+    .help = "what to do about a malformed row: stop with an error, or skip and count it (error)", .offset = (at) \
+  }
+
+/* The same as tables of one option, whose field is at the group's offset. */
+extern const option json_options[];    /* bool */
+extern const option quiet_options[];   /* bool */
+extern const option threads_options[]; /* uint32_t */
+extern const option memory_options[];  /* size_t, 0: not given */
+extern const option plugin_options[];  /* --plugin: registers the formats at once, fills no field */
+
 /* Options of every command. A command's own option of the same name takes precedence. */
 typedef struct common_values {
   bool quiet, verbose, help;

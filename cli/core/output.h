@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "base/number_out.h"
 #include "furrow/status.h"
 
 /* After a failed write all further output is dropped; output_flush reports the failure. What goes to a terminal has no
@@ -42,10 +43,16 @@ furrow_status output_flush(output *out, furrow_error *err);
 bool output_reader_is_gone(void);
 
 /* Each writes at most NUMBER_TEXT bytes and returns their end. */
-enum { NUMBER_TEXT = 24 };
-char *put_u64(char *at, uint64_t value);
-char *put_i64(char *at, int64_t value);
+enum { NUMBER_TEXT = FW_NUMBER_TEXT };
+static inline char *put_u64(char *at, uint64_t value) {
+  return at + fw_write_u64(at, value);
+}
+static inline char *put_i64(char *at, int64_t value) {
+  return at + fw_write_i64(at, value);
+}
 /* As printf("%.9g"), but every NaN is "nan". */
-char *put_f32(char *at, float value);
+static inline char *put_f32(char *at, float value) {
+  return at + fw_write_f32_g9(at, value);
+}
 
 #endif

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 
 #include "furrow/comm.h"
+#include "furrow/status.h"
 
 /* The communicator of the job; NULL: this process is alone, or the command runs on rank 0 only. */
 const furrow_comm *ranks_comm(void);
@@ -27,5 +28,25 @@ bool ranks_begin(bool on_all_ranks, double timeout, furrow_status *status, furro
 int ranks_finish(furrow_status status, const furrow_error *err, int exit_code);
 /* In a new process (fork), which is alone. */
 void ranks_forget(void);
+
+/* What the ranks of a command tell each other. All ranks make these calls, in the same order; a process that is alone
+ * asks nothing. */
+
+/* Returns OK where all ranks bring OK; else `mine`, or E_STATE where only others have failed. Of several failures that
+ * of the first rank is printed: since parts are in the order of rows, it is the one that a single process would come
+ * to.
+ */
+furrow_status ranks_all_ok(furrow_status mine, furrow_error *err);
+/* Gives the `size` bytes of every rank to all ranks, in their order; to be freed. */
+furrow_status ranks_gather(const void *mine, size_t size, void **all, furrow_error *err);
+/* The sum of the numbers of the ranks before this one, and of all. */
+furrow_status ranks_offset(uint64_t mine, uint64_t *before, uint64_t *all, furrow_error *err);
+
+/* Gives rank 0 the bytes of all processes, in the order of ranks; *all is to be freed, and NULL elsewhere.
+ * All processes call it. */
+furrow_status ranks_collect(const void *bytes, size_t size, void **all, size_t *total, furrow_error *err);
+
+/* The first of `total` items that process `rank` has. */
+uint64_t ranks_first(uint64_t total, unsigned rank);
 
 #endif

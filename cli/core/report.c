@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "core/shown_text.h"
 
 enum { NAME_WIDTH = 20 };
@@ -19,19 +20,17 @@ void output_json_text(output *out, const char *text) {
   const char *end = text + strlen(text);
   output_bytes(out, "\"", 1);
   while (text < end) {
-    char escape[SHOWN_ESCAPE];
-    const size_t n = utf8_length(text, (size_t)(end - text));
-    if (n == 0)
+    uint32_t code;
+    const char *next = fw_utf8_read(text, end, &code);
+    if (!next)
       output_text(out, "\\ufffd");
-    else if (*text == '"' || *text == '\\')
+    else if (code == '"' || code == '\\')
       output_format(out, "\\%c", *text);
-    else if (n == 1 && is_control(text, n))
-      output_format(out, "\\u%04x", (unsigned)*text);
-    else if (is_control(text, n))
-      shown_escape(escape, text, n), output_text(out, escape);
+    else if (is_control(code))
+      output_format(out, "\\u%04x", (unsigned)code);
     else
-      output_bytes(out, text, n);
-    text += n ? n : 1;
+      output_bytes(out, text, (size_t)(next - text));
+    text = next ? next : text + 1;
   }
   output_bytes(out, "\"", 1);
 }

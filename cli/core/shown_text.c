@@ -6,51 +6,36 @@
 #include <stdio.h>
 #include <string.h>
 
-size_t utf8_length(const char *text, size_t size) {
-  const unsigned char *s = (const unsigned char *)text;
-  if (s[0] < 0x80) return 1;
-  size_t n = s[0] >= 0xc2 && s[0] < 0xe0 ? 2 : (s[0] & 0xf0) == 0xe0 ? 3 : s[0] >= 0xf0 && s[0] < 0xf5 ? 4 : 0;
-  if (n > size) return 0;
-  for (size_t i = 1; i < n; i++)
-    if ((s[i] & 0xc0) != 0x80) return 0;
-  if (n == 3 && ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f))) return 0; /* too long, surrogate */
-  if (n == 4 && ((s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))) return 0; /* too long, too large */
-  return n;
-}
+#include "base/utf8.h"
 
-/* Of one to three bytes; U+FFFF for longer ones, none of which is a control. */
-static uint32_t code_point(const char *text, size_t length) {
-  const unsigned char *s = (const unsigned char *)text;
-  if (length == 1) return s[0];
-  if (length == 2) return (uint32_t)(s[0] & 0x1f) << 6 | (s[1] & 0x3f);
-  if (length == 3) return (uint32_t)(s[0] & 0x0f) << 12 | (uint32_t)(s[1] & 0x3f) << 6 | (s[2] & 0x3f);
-  return 0xffff;
-}
+enum { SHOWN_ESCAPE = 8 }; /* \x1b or \u202e and the terminating 0 */
 
-bool is_control(const char *text, size_t length) {
-  const uint32_t c = code_point(text, length);
+bool is_control(uint32_t c) {
   return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x61c || c == 0x200e || c == 0x200f ||
          (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
 }
 
 /* Number of bytes at the start of text that can be shown as they are. */
 static size_t shown_prefix(const char *text, size_t size) {
-  size_t at = 0;
-  while (at < size) {
-    const size_t n = utf8_length(text + at, size - at);
-    if (n == 0 || (is_control(text + at, n) && text[at] != '\n' && text[at] != '\t')) break;
-    at += n;
+  const char *at = text, *end = text + size;
+  while (at < end) {
+    uint32_t code;
+    const char *next = fw_utf8_read(at, end, &code);
+    if (!next || (is_control(code) && code != '\n' && code != '\t')) break;
+    at = next;
   }
-  return at;
+  return (size_t)(at - text);
 }
 
-size_t shown_escape(char escape[SHOWN_ESCAPE], const char *text, size_t size) {
-  const size_t n = utf8_length(text, size);
-  if (n <= 1)
+/* The escape of the control at text, or of its first byte; returns how many bytes of text it stands for. */
+static size_t escape_control(char escape[SHOWN_ESCAPE], const char *text, size_t size) {
+  uint32_t code;
+  const char *next = fw_utf8_read(text, text + size, &code);
+  if (!next || code < 0x80)
     snprintf(escape, SHOWN_ESCAPE, "\\x%02x", (unsigned char)*text);
   else
-    snprintf(escape, SHOWN_ESCAPE, "\\u%04x", (unsigned)code_point(text, n));
-  return n ? n : 1;
+    snprintf(escape, SHOWN_ESCAPE, "\\u%04x", (unsigned)(code & 0xffff)); /* controls have no more bits */
+  return next ? (size_t)(next - text) : 1;
 }
 
 void shown_pieces(const char *text, size_t size, void (*put)(void *to, const char *bytes, size_t size), void *to) {
@@ -60,7 +45,7 @@ void shown_pieces(const char *text, size_t size, void (*put)(void *to, const cha
     put(to, text + at, plain);
     at += plain;
     if (at == size) return;
-    at += shown_escape(escape, text + at, size - at);
+    at += escape_control(escape, text + at, size - at);
     put(to, escape, strlen(escape));
   }
 }

@@ -9,15 +9,10 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
-enum { SHOWN_ESCAPE = 8 }; /* \x1b or \u202e and the terminating 0 */
-
-/* Length of the UTF-8 character at text, which has `size` bytes, at least one; 0: it is invalid. */
-size_t utf8_length(const char *text, size_t size);
-/* Whether a terminal would obey the valid character of `length` bytes rather than show it. */
-bool is_control(const char *text, size_t length);
-/* The escape of the character at text, or of its first byte; returns how many bytes of text it stands for. */
-size_t shown_escape(char escape[SHOWN_ESCAPE], const char *text, size_t size);
+/* Whether a terminal would obey the character rather than show it. */
+bool is_control(uint32_t code);
 /* Hands text on piece by piece, with escapes in the place of what must not be shown. */
 void shown_pieces(const char *text, size_t size, void (*put)(void *to, const char *bytes, size_t size), void *to);
 

@@ -5,16 +5,10 @@
 
 #include <stdint.h>
 
-/* splitmix64 */
-static inline uint64_t draw(uint64_t *rng) {
-  uint64_t z = *rng += 0x9e3779b97f4a7c15;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-  return z ^ (z >> 31);
-}
+#include "base/rng.h"
 
 static inline uint32_t below(uint64_t *rng, uint32_t bound) {
-  return (uint32_t)(((draw(rng) >> 32) * bound) >> 32);
+  return (uint32_t)(((fw_splitmix64(rng) >> 32) * bound) >> 32);
 }
 
 /* Approximately normal with standard deviation 1: the sum of four uniform numbers of 16 bits. */
@@ -25,7 +19,7 @@ static inline double bell(uint64_t bits) {
 }
 
 static inline double uniform(uint64_t *rng) {
-  return (double)(draw(rng) >> 11) * 0x1p-53;
+  return (double)(fw_splitmix64(rng) >> 11) * 0x1p-53;
 }
 
 /* exp(x) for |x| < 700: e^x = 2^k e^r, |r| <= ln 2 / 2, and a series. */

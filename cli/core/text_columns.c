@@ -6,15 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "core/fail.h"
 
 static bool ensure_capacity(table *t) {
-  if (t->count < t->capacity) return true;
-  size_t capacity = t->capacity ? 2 * t->capacity : 64;
-  char **cells = realloc(t->cells, capacity * sizeof *cells);
-  if (!cells) return false;
+  void *cells = (void *)t->cells;
+  if (fw_grow(&cells, &t->capacity, t->count + 1, sizeof *t->cells, NULL) != FURROW_OK) return false;
   t->cells = cells;
-  t->capacity = capacity;
   return true;
 }
 

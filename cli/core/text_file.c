@@ -11,27 +11,14 @@
 
 #include "core/fail.h"
 #include "core/interrupt.h"
+#include "core/written.h"
 #include "furrow/io.h"
-#include "rows/rows_sink.h"
 
 enum { PATH_BYTES = 4096 };
 
 bool path_ends(const char *path, const char *ending) {
   const size_t n = strlen(path), m = strlen(ending);
   return n >= m && strcmp(path + n - m, ending) == 0;
-}
-
-void markup_text(FILE *out, const char *text) {
-  for (; *text; text++) {
-    if (*text == '&')
-      fputs("&amp;", out);
-    else if (*text == '<')
-      fputs("&lt;", out);
-    else if (*text == '"')
-      fputs("&quot;", out);
-    else if ((unsigned char)*text >= 0x20)
-      fputc(*text, out);
-  }
 }
 
 const char *path_folder(const char *path, char *folder, size_t size) {
@@ -42,7 +29,7 @@ const char *path_folder(const char *path, char *folder, size_t size) {
 
 furrow_status text_file_check(const char *path, bool force, furrow_error *err) {
   char folder[PATH_BYTES];
-  const furrow_status status = sink_check_path(path, force, err);
+  const furrow_status status = written_check_path(path, force, err);
   if (status != FURROW_OK) return status;
   if (strlen(path) >= sizeof folder) return fail_file(err, FURROW_E_ARGUMENT, path, "the path is too long", 0);
   path_folder(path, folder, sizeof folder);

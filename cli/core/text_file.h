@@ -36,9 +36,6 @@ bool text_file_close(text_file *file);
 /* Writes the text (path NULL: drops it) and frees it in any case. */
 furrow_status text_file_end(text_file *file, const char *path, bool force, furrow_error *err);
 
-/* Prints a text for SVG or HTML: escapes markup and drops control characters. */
-void markup_text(FILE *out, const char *text);
-
 /* Returns whether a path has that ending. */
 bool path_ends(const char *path, const char *ending);
 

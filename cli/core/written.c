@@ -1,4 +1,4 @@
-/* cli/core/written.c: refuses to write over what a command reads, before anything is read or written. */
+/* cli/core/written.c: checks of the files that a command writes, before anything is read or written. */
 #include "core/written.h"
 
 #include <glob.h>
@@ -7,11 +7,37 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "core/fail.h"
-#include "core/ranks_join.h"
+#include "core/ranks.h"
 #include "core/text_file.h"
-#include "rows/rows_sink.h"
+
+/* ---- One file ------------------------------------------------------------------------------------------- */
+
+furrow_status written_check_path(const char *path, bool force, furrow_error *err) {
+  struct stat found;
+  if (stat(path, &found) != 0) return FURROW_OK;
+  if (!S_ISREG(found.st_mode))
+    return fail_file(err, FURROW_E_ARGUMENT, path, "not a regular file, so it cannot be replaced", 0);
+  if (force) return FURROW_OK;
+  fail_file(err, FURROW_E_EXISTS, path, "exists already", 0);
+  return add_hint(err, "--force replaces it");
+}
+
+static furrow_status fail_is_read(const char *path, furrow_error *err) {
+  return fail_file(err, FURROW_E_ARGUMENT, path, "cannot be written: this command reads it", 0);
+}
+
+furrow_status written_check_apart(const char *path, const char *input, furrow_error *err) {
+  struct stat target, other;
+  if (!path || !input || stat(path, &target) != 0) return FURROW_OK;
+  if ((strcmp(input, "-") == 0 ? fstat(STDIN_FILENO, &other) : stat(input, &other)) != 0) return FURROW_OK;
+  if (target.st_dev != other.st_dev || target.st_ino != other.st_ino) return FURROW_OK;
+  return fail_is_read(path, err);
+}
+
+/* ---- Two paths ------------------------------------------------------------------------------------------ */
 
 /* The word of the help for a value: operands have it as their name. */
 static const char *value_name(const option *o) {
@@ -29,8 +55,6 @@ static bool names_files(const option *o) {
   return !name || names_rows(o) || strstr(name, "FILE") || strstr(name, "DIR") || strstr(name, "IDS") ||
          strstr(name, "USERS");
 }
-
-/* ---- Two paths ------------------------------------------------------------------------------------------ */
 
 /* The same name in the same folder; the files need not be there. */
 static bool is_same_name(const char *a, const char *b) {
@@ -56,8 +80,8 @@ static bool is_inside(const char *path, const char *folder, bool model) {
 
 static furrow_status check_path(const char *path, const option *o, const char *other, furrow_error *err) {
   if (strncmp(other, "file://", 7) == 0) other += 7;
-  furrow_status status = sink_check_apart(path, other, err);
-  if (status == FURROW_OK && is_inside(path, other, o && !names_rows(o))) status = sink_fail_read(path, err);
+  furrow_status status = written_check_apart(path, other, err);
+  if (status == FURROW_OK && is_inside(path, other, o && !names_rows(o))) status = fail_is_read(path, err);
   if (o && o->written && (status != FURROW_OK || is_same_name(path, other)))
     status = fail_token(err, path, "two kinds of results cannot be written to the same file");
   return status;

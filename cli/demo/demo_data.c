@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "core/fail.h"
 #include "core/interrupt.h"
 #include "core/splitmix.h"
@@ -100,14 +101,14 @@ static demo_entity make_entity(const demo_world *world, kind what, uint32_t id) 
   demo_entity entity = {.category = (uint8_t)below(&rng, DEMO_CATEGORIES)};
   entity.second = (uint8_t)below(&rng, DEMO_CATEGORIES);
   if (uniform(&rng) >= shapes[what].chance_of_second) entity.second = entity.category;
-  entity.weight = shapes[what].weight * bell(draw(&rng));
+  entity.weight = shapes[what].weight * bell(fw_splitmix64(&rng));
   for (unsigned t = 0; t < DEMO_CATEGORIES; t++) {
     const double mean = t == entity.category ? shapes[what].first
                         : t == entity.second ? shapes[what].second
                                              : shapes[what].rest;
-    entity.taste[t] = mean + shapes[what].noise * bell(draw(&rng));
+    entity.taste[t] = mean + shapes[what].noise * bell(fw_splitmix64(&rng));
   }
-  entity.price = shapes[what].price * bell(draw(&rng));
+  entity.price = shapes[what].price * bell(fw_splitmix64(&rng));
   return entity;
 }
 
@@ -173,7 +174,7 @@ static void choose_item(const demo_world *world, uint64_t *rng, demo_event *even
   demo_event candidate = *event;
   for (int i = 0; i < PAGE; i++) {
     candidate.item = draw_popular(rng, world->size.items);
-    const double liking = log_odds(world, &candidate) + 0.7 * bell(draw(rng));
+    const double liking = log_odds(world, &candidate) + 0.7 * bell(fw_splitmix64(rng));
     if (liking <= best) continue;
     best = liking;
     event->item = candidate.item;
@@ -273,13 +274,9 @@ static bool read_event(const demo_world *world, const char *line, demo_event *ev
 }
 
 static furrow_status add_event(demo_log *log, const demo_event *event, furrow_error *err) {
-  if (log->count == log->capacity) {
-    const size_t capacity = log->capacity ? 2 * log->capacity : 4096;
-    demo_event *events = realloc(log->events, capacity * sizeof *events);
-    if (!events) return fail_memory(err);
-    log->events = events;
-    log->capacity = capacity;
-  }
+  void *events = log->events;
+  if (fw_grow(&events, &log->capacity, log->count + 1, sizeof *log->events, NULL) != FURROW_OK) return fail_memory(err);
+  log->events = events;
   log->events[log->count++] = *event;
   return FURROW_OK;
 }

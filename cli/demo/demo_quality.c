@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/sort.h"
 #include "core/fail.h"
 
 /* ---- The truth ---- */
@@ -60,11 +61,6 @@ typedef struct pair_list {
   size_t count;
 } pair_list;
 
-static int by_pair(const void *a, const void *b) {
-  const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-  return x < y ? -1 : x > y;
-}
-
 static furrow_status take_pairs(pair_list *list, const demo_log *log, bool clicks, furrow_error *err) {
   size_t count = 0;
   list->pairs = calloc(log->count + 1, sizeof *list->pairs);
@@ -72,7 +68,7 @@ static furrow_status take_pairs(pair_list *list, const demo_log *log, bool click
   for (size_t i = 0; i < log->count; i++)
     if (!clicks || log->events[i].click)
       list->pairs[count++] = (uint64_t)log->events[i].user << 32 | log->events[i].item;
-  qsort(list->pairs, count, sizeof *list->pairs, by_pair);
+  qsort(list->pairs, count, sizeof *list->pairs, fw_compare_u64);
   for (size_t i = 0; i < count; i++)
     if (i == 0 || list->pairs[i] != list->pairs[i - 1]) list->pairs[list->count++] = list->pairs[i];
   return FURROW_OK;
@@ -80,7 +76,7 @@ static furrow_status take_pairs(pair_list *list, const demo_log *log, bool click
 
 static bool has_pair(const pair_list *list, uint64_t user, uint32_t item) {
   const uint64_t pair = user << 32 | item;
-  return bsearch(&pair, list->pairs, list->count, sizeof pair, by_pair) != NULL;
+  return bsearch(&pair, list->pairs, list->count, sizeof pair, fw_compare_u64) != NULL;
 }
 
 /* The items by their clicks, most first. */
@@ -91,7 +87,7 @@ static furrow_status order_items(const demo_world *world, const demo_log *train,
   for (uint32_t i = 0; i < items; i++) keys[i] = (uint64_t)UINT32_MAX << 32 | i;
   for (size_t i = 0; i < train->count; i++)
     if (train->events[i].click) keys[train->events[i].item] -= (uint64_t)1 << 32;
-  qsort(keys, items, sizeof *keys, by_pair);
+  qsort(keys, items, sizeof *keys, fw_compare_u64);
   *order = keys;
   return FURROW_OK;
 }

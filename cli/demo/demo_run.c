@@ -1,5 +1,5 @@
 /* cli/demo/demo_run.c: runs the steps of the demo: prints each command, runs it and measures it. */
-#include "demo/demo_run.h"
+#include "demo/demo_results.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -8,6 +8,19 @@
 #include "core/fail.h"
 #include "core/text_file.h"
 
+void markup_text(FILE *out, const char *text) {
+  for (; *text; text++) {
+    if (*text == '&')
+      fputs("&amp;", out);
+    else if (*text == '<')
+      fputs("&lt;", out);
+    else if (*text == '"')
+      fputs("&quot;", out);
+    else if ((unsigned char)*text >= 0x20)
+      fputc(*text, out);
+  }
+}
+
 /* Pixels: a chart in a file, the margins of its frame, an entry of its legend. */
 enum { WIDTH = 760, HEIGHT = 400, LEGEND = 120, MOST_LABELS = 64 };
 

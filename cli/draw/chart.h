@@ -51,6 +51,8 @@ extern const char chart_style[];
 
 /* Prints the start of an SVG file: size, style, background. The caller closes it with </svg>. */
 void chart_page(FILE *out, size_t width, size_t height);
+/* Prints a text for SVG or HTML: escapes markup and drops control characters. */
+void markup_text(FILE *out, const char *text);
 /* Step between the ticks of an axis of length `span`: 1, 2 or 5 times a power of ten, for about six ticks. */
 double chart_step(double span);
 /* A number as an axis shows it: 0.25, 5 k, 2 M. */

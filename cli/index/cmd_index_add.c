@@ -5,7 +5,6 @@
 
 #include "core/commands.h"
 #include "core/fail.h"
-#include "core/shared_options.h"
 #include "index/index_edit.h"
 #include "index/index_fill.h"
 
@@ -24,8 +23,7 @@ static const option add_operands[] = {{.name = "INDEX",
                                        .required = true},
                                       {0}};
 
-static const option add_options[] = {
-    {.name = "json", .kind = OPTION_FLAG, .help = "report as JSON", .offset = offsetof(add_values, json)}, {0}};
+static const option add_options[] = {JSON_OPTION(offsetof(add_values, json)), {0}};
 
 static const option_group add_groups[] = {
     {.title = "Options", .options = edit_options, .offset = offsetof(add_values, change)},

@@ -8,13 +8,12 @@
 #include "core/commands.h"
 #include "core/fail.h"
 #include "core/interrupt.h"
-#include "core/shared_options.h"
+#include "core/job.h"
+#include "core/ranks.h"
+#include "core/written.h"
 #include "index/index_edit.h"
 #include "index/index_fill.h"
-#include "index/index_ranks.h"
 #include "index/spec_options.h"
-#include "model/model_job.h"
-#include "rows/rows_sink.h"
 
 typedef struct build_values {
   fill_values fill;
@@ -48,8 +47,8 @@ static const option build_options[] = {
      .help = "each process writes the vectors that it read to a file of its own, a shard; INDEX is the manifest that "
              "names them. No file system has to be shared, and no machine needs space for the whole index",
      .offset = offsetof(build_values, shards)},
-    {.name = "force", .kind = OPTION_FLAG, .help = "replace an existing file", .offset = offsetof(build_values, force)},
-    {.name = "json", .kind = OPTION_FLAG, .help = "report as JSON", .offset = offsetof(build_values, json)},
+    FORCE_OPTION(offsetof(build_values, force)),
+    JSON_OPTION(offsetof(build_values, json)),
     {0}};
 
 static const option train_options[] = {
@@ -400,7 +399,7 @@ static furrow_status check(const build_values *values, furrow_error *err) {
   const char *const inputs[] = {fill->base, values->train, fill->model ? NULL : fill->ids, fill->names};
   for (size_t i = 0; status == FURROW_OK && i < sizeof inputs / sizeof *inputs; i++) {
     status = check_input(inputs[i], err);
-    if (status == FURROW_OK) status = sink_check_apart(values->destination, inputs[i], err);
+    if (status == FURROW_OK) status = written_check_apart(values->destination, inputs[i], err);
     if (status == FURROW_OK) status = index_names_check_apart(values->destination, inputs[i], err);
   }
   return status == FURROW_OK ? edit_check_target(values->destination, values->force, err) : status;

@@ -6,8 +6,8 @@
 #include "core/fail.h"
 #include "core/interrupt.h"
 #include "core/report.h"
+#include "core/written.h"
 #include "index/index_edit.h"
-#include "rows/rows_sink.h"
 
 typedef struct convert_values {
   index_source_values source;
@@ -39,11 +39,8 @@ static const option convert_options[] = {
      .choices = "keep|none|array|hash",
      .help = "map from ids to places in the lists: keep it, drop it, or rebuild it",
      .offset = offsetof(convert_values, direct_map)},
-    {.name = "force",
-     .kind = OPTION_FLAG,
-     .help = "replace an existing file",
-     .offset = offsetof(convert_values, force)},
-    {.name = "json", .kind = OPTION_FLAG, .help = "report as JSON", .offset = offsetof(convert_values, json)},
+    FORCE_OPTION(offsetof(convert_values, force)),
+    JSON_OPTION(offsetof(convert_values, json)),
     {0}};
 
 static const option_group convert_groups[] = {
@@ -98,8 +95,8 @@ static furrow_status convert_run(const void *values, output *out, furrow_error *
   if (to_stdout(convert) && convert->json)
     return fail(err, FURROW_E_ARGUMENT, "--json cannot be used when the index is written to standard output");
   if (!to_stdout(convert)) {
-    status = sink_check_apart(convert->destination, convert->path, err);
-    if (status == FURROW_OK) status = sink_check_apart(convert->destination, convert->source.lists, err);
+    status = written_check_apart(convert->destination, convert->path, err);
+    if (status == FURROW_OK) status = written_check_apart(convert->destination, convert->source.lists, err);
     if (status == FURROW_OK) status = index_names_check_apart(convert->path, convert->destination, err);
     if (status == FURROW_OK) status = edit_check_target(convert->destination, convert->force, err);
   }

@@ -52,7 +52,7 @@ static const option estimate_options[] = {
      .argument = "T",
      .help = "threads for the measurements (0: one for each processor)",
      .offset = offsetof(estimate_values, threads)},
-    {.name = "json", .kind = OPTION_FLAG, .help = "report as JSON", .offset = offsetof(estimate_values, json)},
+    JSON_OPTION(offsetof(estimate_values, json)),
     {0}};
 
 static const option_group estimate_groups[] = {

@@ -9,7 +9,6 @@
 #include "core/commands.h"
 #include "core/fail.h"
 #include "core/report.h"
-#include "index/index_names.h"
 #include "index/index_source.h"
 
 typedef struct info_values {
@@ -25,8 +24,7 @@ static const option info_operands[] = {{.name = "FILE",
                                         .required = true},
                                        {0}};
 
-static const option info_options[] = {
-    {.name = "json", .kind = OPTION_FLAG, .help = "report as JSON", .offset = offsetof(info_values, json)}, {0}};
+static const option info_options[] = {JSON_OPTION(offsetof(info_values, json)), {0}};
 
 static const option_group info_groups[] = {
     {.title = "Options", .options = info_options},

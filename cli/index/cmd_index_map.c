@@ -19,8 +19,7 @@ static const option map_operands[] = {{.name = "FILE",
                                        .required = true},
                                       {0}};
 
-static const option map_options[] = {
-    {.name = "json", .kind = OPTION_FLAG, .help = "report as JSON", .offset = offsetof(map_values, json)}, {0}};
+static const option map_options[] = {JSON_OPTION(offsetof(map_values, json)), {0}};
 
 static const option_group map_groups[] = {{.title = "Options", .options = map_options}, {0}};
 

@@ -9,12 +9,12 @@
 #include "core/commands.h"
 #include "core/fail.h"
 #include "core/interrupt.h"
+#include "core/job.h"
 #include "core/report.h"
+#include "core/written.h"
 #include "furrow/vector.h"
 #include "index/index_edit.h"
 #include "index/index_source.h"
-#include "model/model_job.h"
-#include "rows/rows_sink.h"
 
 typedef struct merge_values {
   text_list paths;
@@ -45,9 +45,9 @@ static const option merge_options[] = {
      .kind = OPTION_FLAG,
      .help = "allow ids that are there more than once, which are refused otherwise",
      .offset = offsetof(merge_values, repeated_ids)},
-    {.name = "force", .kind = OPTION_FLAG, .help = "replace an existing file", .offset = offsetof(merge_values, force)},
-    {.name = "json", .kind = OPTION_FLAG, .help = "report as JSON", .offset = offsetof(merge_values, json)},
-    {.name = "quiet", .letter = 'q', .kind = OPTION_FLAG, .help = "no notes", .offset = offsetof(merge_values, quiet)},
+    FORCE_OPTION(offsetof(merge_values, force)),
+    JSON_OPTION(offsetof(merge_values, json)),
+    QUIET_OPTION(offsetof(merge_values, quiet)),
     {0}};
 
 static const option_group merge_groups[] = {
@@ -157,11 +157,11 @@ static void free_inputs(merging *m) {
 static furrow_status check_inputs(merging *m, furrow_error *err) {
   const merge_values *values = m->values;
   furrow_status status = edit_check_target(values->destination, values->force, err);
-  if (status == FURROW_OK) status = sink_check_apart(values->destination, values->source.lists, err);
+  if (status == FURROW_OK) status = written_check_apart(values->destination, values->source.lists, err);
   for (size_t i = 0; status == FURROW_OK && i < values->paths.count; i++) {
     status = index_names_check_apart(values->paths.texts[i], values->destination, err);
     if (status == FURROW_OK && m->manifests[i])
-      status = sink_check_apart(values->destination, values->paths.texts[i], err);
+      status = written_check_apart(values->destination, values->paths.texts[i], err);
   }
   for (size_t i = 0; status == FURROW_OK && i < m->count; i++) status = check_input(m, i, err);
   if (status == FURROW_OK && values->source.lists && m->on_disk > 1)

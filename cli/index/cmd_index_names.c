@@ -8,7 +8,6 @@
 #include "core/interrupt.h"
 #include "core/report.h"
 #include "index/index_edit.h"
-#include "index/index_names.h"
 #include "index/index_source.h"
 
 typedef struct names_values {
@@ -32,7 +31,7 @@ static const option names_options[] = {
              "replaced",
      .offset = offsetof(names_values, set)},
     {.name = "drop", .kind = OPTION_FLAG, .help = "remove the names", .offset = offsetof(names_values, drop)},
-    {.name = "json", .kind = OPTION_FLAG, .help = "print as JSON", .offset = offsetof(names_values, json)},
+    JSON_OPTION(offsetof(names_values, json)),
     {0}};
 
 static const option_group names_groups[] = {

@@ -9,15 +9,13 @@
 #include "core/commands.h"
 #include "core/fail.h"
 #include "core/interrupt.h"
-#include "core/shared_options.h"
+#include "core/job.h"
 #include "core/text_columns.h"
+#include "core/written.h"
 #include "draw/chart.h"
 #include "index/index_job.h"
 #include "index/index_searcher.h"
 #include "index/recall_truth.h"
-#include "index/search_options.h"
-#include "model/model_job.h"
-#include "rows/rows_sink.h"
 
 enum { MOST_POINTS = 64, DEFAULT_K = 100, MOST_K = 1 << 20 };
 
@@ -101,13 +99,9 @@ static const option recall_options[] = {
      .argument = "N",
      .help = "candidates that a graph search keeps (0: the index's setting)",
      .offset = offsetof(recall_values, filter_ids.ef_search)},
-    {.name = "force", .kind = OPTION_FLAG, .help = "replace existing files", .offset = offsetof(recall_values, force)},
-    {.name = "json", .kind = OPTION_FLAG, .help = "report as JSON", .offset = offsetof(recall_values, json)},
-    {.name = "quiet",
-     .letter = 'q',
-     .kind = OPTION_FLAG,
-     .help = "print no notes and no progress on stderr",
-     .offset = offsetof(recall_values, quiet)},
+    FORCE_OPTION(offsetof(recall_values, force)),
+    JSON_OPTION(offsetof(recall_values, json)),
+    QUIET_OPTION(offsetof(recall_values, quiet)),
     {0}};
 
 static const option_group recall_groups[] = {
@@ -373,7 +367,7 @@ static furrow_status draw_plot(const measuring *m, furrow_error *err) {
 static furrow_status recall_run(const void *values, output *out, furrow_error *err) {
   measuring m = {.values = values};
   furrow_status status = truth_check(&m.values->truth, err);
-  if (status == FURROW_OK && m.values->plot) status = sink_check_path(m.values->plot, m.values->force, err);
+  if (status == FURROW_OK && m.values->plot) status = written_check_path(m.values->plot, m.values->force, err);
   if (status != FURROW_OK) return status;
   m.k = m.values->k ? (size_t)m.values->k : DEFAULT_K;
   if (m.k > MOST_K) return fail(err, FURROW_E_ARGUMENT, "-k must be at most %d", MOST_K);

@@ -7,10 +7,10 @@
 #include "core/commands.h"
 #include "core/fail.h"
 #include "core/interrupt.h"
+#include "core/job.h"
 #include "core/report.h"
 #include "index/index_edit.h"
 #include "index/vector_source.h"
-#include "model/model_job.h"
 
 typedef struct remove_values {
   const char *path;
@@ -40,8 +40,8 @@ static const option remove_options[] = {
      .help = "names to remove, one on each line, even if they look like numbers; - is standard input",
      .offset = offsetof(remove_values, ids.names)},
     {.name = "others", .kind = OPTION_FLAG, .help = "remove all other ids", .offset = offsetof(remove_values, others)},
-    {.name = "json", .kind = OPTION_FLAG, .help = "report as JSON", .offset = offsetof(remove_values, json)},
-    {.name = "quiet", .letter = 'q', .kind = OPTION_FLAG, .help = "no notes", .offset = offsetof(remove_values, quiet)},
+    JSON_OPTION(offsetof(remove_values, json)),
+    QUIET_OPTION(offsetof(remove_values, quiet)),
     {0}};
 
 static const option_group remove_groups[] = {

@@ -8,17 +8,14 @@
 #include "core/commands.h"
 #include "core/fail.h"
 #include "core/interrupt.h"
+#include "core/job.h"
 #include "core/progress.h"
+#include "core/ranks.h"
 #include "core/report.h"
-#include "core/shared_options.h"
-#include "index/index_names.h"
-#include "index/index_ranks.h"
 #include "index/index_searcher.h"
-#include "index/search_options.h"
+#include "index/index_source.h"
 #include "index/search_sink.h"
 #include "index/vector_source.h"
-#include "model/model_job.h"
-#include "rows/rows_sink.h"
 
 enum { BLOCK_QUERIES = 4096, BLOCK_RESULTS = 1 << 22 };
 
@@ -57,7 +54,7 @@ static const option search_options[] = {
      .argument = "R",
      .help = "find all vectors nearer than R (inner product: above R) instead of the K nearest",
      .offset = offsetof(search_values, range)},
-    {.name = "quiet", .letter = 'q', .kind = OPTION_FLAG, .help = "no notes", .offset = offsetof(search_values, quiet)},
+    QUIET_OPTION(offsetof(search_values, quiet)),
     {0}};
 
 static const option_group search_groups[] = {

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sort.h"
 #include "core/commands.h"
 #include "core/fail.h"
 #include "core/report.h"
-#include "index/index_names.h"
 #include "index/index_source.h"
 
 typedef struct verify_values {
@@ -24,14 +24,13 @@ static const option verify_operands[] = {{.name = "FILE",
                                           .required = true},
                                          {0}};
 
-static const option verify_options[] = {
-    {.name = "json", .kind = OPTION_FLAG, .help = "report as JSON", .offset = offsetof(verify_values, json)},
-    {.name = "quiet",
-     .letter = 'q',
-     .kind = OPTION_FLAG,
-     .help = "print only errors, no remarks and no summary",
-     .offset = offsetof(verify_values, quiet)},
-    {0}};
+static const option verify_options[] = {JSON_OPTION(offsetof(verify_values, json)),
+                                        {.name = "quiet",
+                                         .letter = 'q',
+                                         .kind = OPTION_FLAG,
+                                         .help = "print only errors, no remarks and no summary",
+                                         .offset = offsetof(verify_values, quiet)},
+                                        {0}};
 
 static const option_group verify_groups[] = {
     {.title = "Options", .options = verify_options},
@@ -109,11 +108,6 @@ static furrow_status verify_names(const verify_values *verify, findings *f, furr
 
 /* ---- Shards --------------------------------------------------------------------------------------------- */
 
-static int by_size(const void *a, const void *b) {
-  const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-  return x < y ? -1 : x > y;
-}
-
 /* Ids that are in two shards. */
 static furrow_status verify_ids(const furrow_shards *shards, findings *f, furrow_error *err) {
   furrow_status status = FURROW_OK;
@@ -130,7 +124,7 @@ static furrow_status verify_ids(const furrow_shards *shards, findings *f, furrow
     if (status == FURROW_OK) count += ids.count;
     furrow_ids_clear(&ids);
   }
-  if (status == FURROW_OK && count > 1) qsort(all, count, sizeof *all, by_size);
+  if (status == FURROW_OK && count > 1) qsort(all, count, sizeof *all, fw_compare_i64);
   for (size_t i = 1; status == FURROW_OK && i < count; i++) twice += all[i] == all[i - 1];
   free(all);
   char message[64];

@@ -10,7 +10,7 @@
 
 #include "core/fail.h"
 #include "core/interrupt.h"
-#include "rows/rows_sink.h"
+#include "core/written.h"
 
 const option edit_options[] = {{.name = "out",
                                 .kind = OPTION_TEXT,
@@ -58,7 +58,7 @@ static furrow_status check_logs(const char *path, furrow_error *err) {
 }
 
 furrow_status edit_check_target(const char *path, bool force, furrow_error *err) {
-  furrow_status status = sink_check_path(path, force, err);
+  furrow_status status = written_check_path(path, force, err);
   if (status == FURROW_OK) status = check_logs(path, err);
   return status == FURROW_OK ? index_names_check_path(path, force, err) : status;
 }
@@ -71,10 +71,10 @@ furrow_status edit_check(const char *path, const edit_values *values, const inde
                          const char *const inputs[3], furrow_error *err) {
   const char *target = change_target(path, values);
   furrow_status status = index_source_check(path, err);
-  if (status == FURROW_OK) status = sink_check_apart(target, reading->lists, err);
+  if (status == FURROW_OK) status = written_check_apart(target, reading->lists, err);
   if (status == FURROW_OK) status = index_names_check_apart(path, target, err);
   for (size_t i = 0; status == FURROW_OK && i < 3; i++) {
-    status = sink_check_apart(target, inputs[i], err);
+    status = written_check_apart(target, inputs[i], err);
     if (status == FURROW_OK) status = index_names_check_apart(target, inputs[i], err);
   }
   if (status != FURROW_OK || !values->destination) return status;

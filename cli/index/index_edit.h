@@ -2,7 +2,6 @@
 #ifndef CLI_INDEX_INDEX_EDIT_H
 #define CLI_INDEX_INDEX_EDIT_H
 
-#include "index/index_names.h"
 #include "index/index_source.h"
 
 /* What the options of edit_options fill. */

@@ -9,8 +9,8 @@
 
 #include "core/fail.h"
 #include "core/interrupt.h"
+#include "core/ranks.h"
 #include "index/index_edit.h"
-#include "index/index_ranks.h"
 
 enum { BLOCK_VECTORS = 1 << 16 };
 
@@ -56,16 +56,8 @@ const option fill_options[] = {
      .argument = "BYTES",
      .help = "memory for the training sample and a block of vectors to add (2GiB)",
      .offset = offsetof(fill_values, memory)},
-    {.name = "threads",
-     .kind = OPTION_THREADS,
-     .argument = "T",
-     .help = "threads to use (0: one for each processor); the number does not change the result",
-     .offset = offsetof(fill_values, threads)},
-    {.name = "quiet",
-     .letter = 'q',
-     .kind = OPTION_FLAG,
-     .help = "print no notes and no progress on stderr",
-     .offset = offsetof(fill_values, quiet)},
+    THREADS_OPTION(offsetof(fill_values, threads), "; the number does not change the result"),
+    QUIET_OPTION(offsetof(fill_values, quiet)),
     {0}};
 
 void fill_values_init(fill_values *values) {
@@ -182,8 +174,8 @@ furrow_status fill_take_part(filling *fill, furrow_error *err) {
   furrow_status status = ranks_all_ok(count_vectors(fill, &fill->total, err), err);
   if (status == FURROW_OK) status = compare_counts(fill, err);
   if (status != FURROW_OK) return status;
-  fill->first = fill->block.first = index_ranks_first(fill->total, ranks_number());
-  const uint64_t end = index_ranks_first(fill->total, ranks_number() + 1);
+  fill->first = fill->block.first = ranks_first(fill->total, ranks_number());
+  const uint64_t end = ranks_first(fill->total, ranks_number() + 1);
   return furrow_vectors_reader_restrict(fill->vectors, fill->first, end - fill->first, err);
 }
 
@@ -263,9 +255,8 @@ static void keep_names(filling *fill, const furrow_index *index, const int64_t *
 static furrow_status collect_names(filling *fill, furrow_error *err) {
   void *ids = NULL, *rows = NULL;
   size_t bytes = 0;
-  furrow_status status = index_ranks_collect(fill->named_ids, fill->named * sizeof(int64_t), &ids, &bytes, err);
-  if (status == FURROW_OK)
-    status = index_ranks_collect(fill->named_rows, fill->named * sizeof(uint64_t), &rows, &bytes, err);
+  furrow_status status = ranks_collect(fill->named_ids, fill->named * sizeof(int64_t), &ids, &bytes, err);
+  if (status == FURROW_OK) status = ranks_collect(fill->named_rows, fill->named * sizeof(uint64_t), &rows, &bytes, err);
   if (status == FURROW_OK && ranks_number() == 0) {
     fill->named = bytes / sizeof(uint64_t);
     memcpy(fill->named_ids, ids, bytes);

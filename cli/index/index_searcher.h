@@ -3,6 +3,7 @@
 #define CLI_INDEX_INDEX_SEARCHER_H
 
 #include "index/index_source.h"
+#include "index/vector_source.h"
 
 typedef struct index_searcher {
   furrow_index *index; /* NULL: shards */
@@ -25,5 +26,24 @@ furrow_status index_searcher_search(const index_searcher *s, const float *querie
                                     furrow_error *err);
 furrow_status index_searcher_range(const index_searcher *s, const float *queries, size_t n, float radius,
                                    const furrow_search_params *params, furrow_range_result **result, furrow_error *err);
+
+/* The options of a search. */
+
+/* What the options of search_filter_options fill. */
+typedef struct search_filter_values {
+  int64_t nprobe; /* 0: the index's setting */
+  uint64_t max_codes;
+  uint32_t ef_search, threads;
+  double k_factor;
+  id_filter_values filter;
+  bool without;
+} search_filter_values;
+
+extern const option search_filter_options[];
+
+/* names: those of the index; NULL: it has none. The filter points into `ids`: clear them when the parameters are no
+ * longer used. */
+furrow_status search_filter_params(const search_filter_values *values, const furrow_id_names *names,
+                                   furrow_search_params *params, id_filter_ids *ids, furrow_error *err);
 
 #endif

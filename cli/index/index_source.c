@@ -1,14 +1,19 @@
-/* cli/index/index_source.c: how the index commands read an index, and the options for it. */
+/* cli/index/index_source.c: how the index commands read an index and the names of its ids */
 #include "index/index_source.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "core/fail.h"
-#include "rows/rows_sink.h"
+#include "core/ranks.h"
+#include "core/text_file.h"
+#include "core/written.h"
 
 const option index_source_options[] = {{.name = "lists",
                                         .kind = OPTION_TEXT,
@@ -69,5 +74,48 @@ furrow_status index_source_apart(const furrow_index *index, const char *path, co
   const char *end = strrchr(path, '/'), *name = strrchr(info.lists_file, '/');
   const int folder = end ? (int)(end - path) + 1 : 0;
   snprintf(beside, sizeof beside, "%.*s%s", folder, path, name ? name + 1 : info.lists_file);
-  return sink_check_apart(target, beside, err);
+  return written_check_apart(target, beside, err);
+}
+
+/* ---- Names ---- */
+
+/* Names and index are of one save: they are read one after the other, and may be replaced meanwhile. */
+furrow_status index_names_load(furrow_id_names **names, const char *path, furrow_error *err) {
+  furrow_status status = furrow_id_names_load(names, path, err);
+  if (index_source_was_replaced(path)) {
+    status = fail_file(err, FURROW_E_STATE, path, "was replaced while it was read", 0);
+    add_hint(err, "run the command again");
+    return status;
+  }
+  if (status == FURROW_E_NOT_FOUND) return FURROW_OK;
+  if (status != FURROW_E_FORMAT) return status;
+  /* --set and --drop leave a file alone that does not begin as names do */
+  add_hint(err, err->offset == 0
+                    ? "move it away: the names go there"
+                    : "'furrow index names INDEX --set FILE' names the vectors anew, --drop does without names");
+  return status;
+}
+
+furrow_status index_names_check_path(const char *target, bool force, furrow_error *err) {
+  char path[PATH_MAX];
+  snprintf(path, sizeof path, "%s.names", target);
+  return written_check_path(path, force, err);
+}
+
+furrow_status index_names_check_apart(const char *index_path, const char *other, furrow_error *err) {
+  char path[PATH_MAX];
+  snprintf(path, sizeof path, "%s.names", index_path);
+  return written_check_apart(path, other, err);
+}
+
+void index_names_report(report *r, const char *key, const furrow_id_names *names, int64_t id) {
+  size_t size = 0;
+  const char *name = furrow_id_names_text(names, id, &size);
+  char *copy = name ? strndup(name, size) : NULL;
+  if (copy)
+    report_text(r, key, copy);
+  else
+    report_none(r, key);
+  if (name && !copy) r->out->errnum = ENOMEM;
+  free(copy);
 }

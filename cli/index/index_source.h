@@ -1,9 +1,11 @@
-/* cli/index/index_source.h: how the index commands read an index, and the options for it. */
+/* cli/index/index_source.h: how the index commands read an index and the names of its ids */
 #ifndef CLI_INDEX_INDEX_SOURCE_H
 #define CLI_INDEX_INDEX_SOURCE_H
 
 #include "core/options.h"
+#include "core/report.h"
 #include "furrow/vector.h"
+#include "furrow/vector_data.h"
 
 /* What the options of index_source_options fill. */
 typedef struct index_source_values {
@@ -24,5 +26,17 @@ furrow_status index_source_load(furrow_index **index, const char *path, const fu
 bool index_source_was_replaced(const char *path);
 /* E_ARGUMENT: `target` is the data file with the lists of the index. */
 furrow_status index_source_apart(const furrow_index *index, const char *path, const char *target, furrow_error *err);
+
+/* Names of the ids of an index, which are stored next to it, in INDEX.names. */
+
+/* Loads the names of an index file; *names stays NULL where it has none. */
+furrow_status index_names_load(furrow_id_names **names, const char *path, furrow_error *err);
+/* E_EXISTS: the file of names of an index file to write exists and force is not set. */
+furrow_status index_names_check_path(const char *target, bool force, furrow_error *err);
+/* E_ARGUMENT: the file of names of an index file is `other`, so that one of them would be written and read. other may
+ * be NULL. */
+furrow_status index_names_check_apart(const char *index_path, const char *other, furrow_error *err);
+/* Reports the name of an id under a key (NULL: in a list); null in JSON where it has none. */
+void index_names_report(report *r, const char *key, const furrow_id_names *names, int64_t id);
 
 #endif

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "core/fail.h"
-#include "index/index_names.h"
-#include "rows/rows_sink.h"
+#include "core/written.h"
+#include "index/index_source.h"
 
 const option result_options[] = {
     {.name = "out-ids",
@@ -34,8 +34,8 @@ const option result_options[] = {
      .kind = OPTION_FLAG,
      .help = "print ids, even if they have names; files always have ids",
      .offset = offsetof(result_values, numbers)},
-    {.name = "force", .kind = OPTION_FLAG, .help = "replace existing files", .offset = offsetof(result_values, force)},
-    {.name = "json", .kind = OPTION_FLAG, .help = "print as JSON", .offset = offsetof(result_values, json)},
+    FORCE_OPTION(offsetof(result_values, force)),
+    JSON_OPTION(offsetof(result_values, json)),
     {0}};
 
 bool result_to_files(const result_values *values) {
@@ -49,7 +49,7 @@ furrow_status result_check(const result_values *values, furrow_error *err) {
     if (!paths[i]) continue;
     if (strcmp(paths[i], "-") == 0)
       return fail(err, FURROW_E_ARGUMENT, "results cannot be written to standard output; name a file");
-    status = sink_check_path(paths[i], values->force, err);
+    status = written_check_path(paths[i], values->force, err);
   }
   return status;
 }

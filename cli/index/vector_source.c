@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/sort.h"
 #include "core/fail.h"
 
 const option vector_options[] = {
@@ -181,11 +182,6 @@ static furrow_status read_list(furrow_ids *ids, const char *text, furrow_error *
   return status;
 }
 
-static int by_id(const void *a, const void *b) {
-  const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-  return x < y ? -1 : x > y;
-}
-
 /* Finds the ids of names that a file lists. */
 static furrow_status find_names(furrow_ids *ids, const furrow_name_list *list, const char *path,
                                 const furrow_id_names *names, furrow_error *err) {
@@ -242,7 +238,7 @@ furrow_status id_filter_ids_read(id_filter_ids *filter_ids, const id_filter_valu
   else
     status = read_file(&filter_ids->ids, text, values->names, names, err);
   if (status != FURROW_OK) return status;
-  qsort(filter_ids->ids.ids, filter_ids->ids.count, sizeof *filter_ids->ids.ids, by_id);
+  qsort(filter_ids->ids.ids, filter_ids->ids.count, sizeof *filter_ids->ids.ids, fw_compare_i64);
   filter->kind = FURROW_ID_FILTER_SORTED;
   filter->sorted = filter_ids->ids.ids;
   filter->sorted_count = filter_ids->ids.count;

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "info/path_kind.h"
-#include "model/forest_source.h"
 #include "model/matrix_summary.h"
+#include "model/model_source.h"
 
 /* Whether a folder is a matrix (single) or a model directory. A model with a file in it that is refused is one. */
 static bool is_listed(const path_inspection *look, bool single) {

@@ -9,12 +9,11 @@
 #include "core/fail.h"
 #include "core/interrupt.h"
 #include "core/report.h"
-#include "core/shared_options.h"
+#include "core/written.h"
 #include "furrow/vector_data.h"
-#include "learn/class_label.h"
 #include "learn/explaining.h"
-#include "learn/one_event.h"
-#include "rows/rows_sink.h"
+#include "learn/model_names.h"
+#include "learn/raw_log.h"
 
 typedef enum sample_id { SID_AUTO, SID_FIRST, SID_ROW } sample_id;
 
@@ -62,7 +61,7 @@ static const option predict_options[] = {
      .help = "instead of --data: one event, a column at a time; for models of raw logs",
      .offset = AT(events)},
     {.name = "json", .kind = OPTION_FLAG, .help = "print a JSON object for each row", .offset = AT(json)},
-    {.name = "force", .kind = OPTION_FLAG, .help = "replace an existing file", .offset = AT(force)},
+    FORCE_OPTION(AT(force)),
     {0}};
 #undef AT
 
@@ -250,7 +249,7 @@ static furrow_status open_file(predicting *p, furrow_error *err) {
   params.dim = 3;
   params.overwrite = p->values->force;
   interrupt_catch();
-  furrow_status status = sink_check_path(p->values->scores, p->values->force, err);
+  furrow_status status = written_check_path(p->values->scores, p->values->force, err);
   return status == FURROW_OK ? furrow_vectors_writer_open(&p->file, p->values->scores, &params, err) : status;
 }
 

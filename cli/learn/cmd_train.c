@@ -11,10 +11,10 @@
 #include "core/commands.h"
 #include "core/fail.h"
 #include "core/interrupt.h"
+#include "core/job.h"
 #include "core/progress.h"
-#include "core/ranks_join.h"
+#include "core/ranks.h"
 #include "core/report.h"
-#include "core/shared_options.h"
 #include "core/shown_text.h"
 #include "core/text_file.h"
 #include "core/written.h"
@@ -23,10 +23,7 @@
 #include "learn/folding.h"
 #include "learn/learn_options.h"
 #include "learn/raw_log.h"
-#include "learn/rounding.h"
 #include "learn/train_report.h"
-#include "model/model_job.h"
-#include "rows/rows_sink.h"
 #include "rows/rows_source.h"
 
 typedef struct train_values {
@@ -49,7 +46,7 @@ static const option main_options[] = {
     {.name = "model",
      .kind = OPTION_TEXT,
      .argument = "NAME",
-     .choices = "lr|svm|linear|robust|softmax|mlr|fm|ffm|dnn|wide_and_deep|deepfm|pnn|nfm|gbdt",
+     .choices = LEARN_ALGORITHMS,
      .help = "a built-in algorithm: lr, svm, linear, robust, softmax, mlr, fm, ffm, dnn, wide_and_deep, deepfm, pnn, "
              "nfm, gbdt",
      .offset = AT(algorithm)},
@@ -157,16 +154,8 @@ static const option training_options[] = {
      .help = "draw loss and AUC over the epochs",
      .offset = AT(curve),
      .written = true},
-    {.name = "on-bad",
-     .kind = OPTION_ENUM,
-     .choices = "error|skip",
-     .help = "what to do about a malformed row: stop with an error, or skip it (error)",
-     .offset = AT(on_bad)},
-    {.name = "threads",
-     .kind = OPTION_THREADS,
-     .argument = "T",
-     .help = "threads (0, the default: one for each processor); the number does not change the model",
-     .offset = AT(threads)},
+    ON_BAD_OPTION(AT(on_bad)),
+    THREADS_OPTION(AT(threads), "; the number does not change the model"),
     {.name = "hogwild",
      .kind = OPTION_FLAG,
      .help = "accepted for older scripts; has no effect",
@@ -194,7 +183,7 @@ static const option writing_options[] = {
      .help = "write exactly what Angel would write, even if that loses digits",
      .offset = AT(angel_bytes)},
     {.name = "force", .kind = OPTION_FLAG, .help = "replace existing files and models", .offset = AT(force)},
-    {.name = "json", .kind = OPTION_FLAG, .help = "report as JSON", .offset = AT(json)},
+    JSON_OPTION(AT(json)),
     {.name = "quiet",
      .letter = 'q',
      .kind = OPTION_FLAG,
@@ -467,7 +456,7 @@ static furrow_status check_targets(const train_values *values, furrow_error *err
   if (ranks_number() > 0) return FURROW_OK;
   furrow_status status = job_check_out(values->out, values->force, err);
   for (size_t i = 0; status == FURROW_OK && i < 2; i++)
-    if (files[i]) status = sink_check_path(files[i], values->force, err);
+    if (files[i]) status = written_check_path(files[i], values->force, err);
   return status;
 }
 

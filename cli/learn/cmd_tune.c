@@ -9,15 +9,14 @@
 #include "core/commands.h"
 #include "core/fail.h"
 #include "core/interrupt.h"
+#include "core/job.h"
 #include "core/progress.h"
 #include "core/report.h"
-#include "core/shared_options.h"
 #include "core/text_file.h"
 #include "learn/folding.h"
 #include "learn/learn_options.h"
 #include "learn/train_report.h"
 #include "learn/tune_search.h"
-#include "model/model_job.h"
 
 enum { HELD_OUT = 5, TEXT_MAX = 400 }; /* one row in so many is held out without --valid and --folds */
 
@@ -36,7 +35,7 @@ static const option main_options[] = {
     {.name = "model",
      .kind = OPTION_TEXT,
      .argument = "NAME",
-     .choices = "lr|svm|linear|robust|softmax|mlr|fm|ffm|dnn|wide_and_deep|deepfm|pnn|nfm|gbdt",
+     .choices = LEARN_ALGORITHMS,
      .help = "the algorithm, as in furrow train",
      .offset = AT(algorithm),
      .required = true},
@@ -98,18 +97,10 @@ static const option main_options[] = {
     {0}};
 
 static const option running_options[] = {
-    {.name = "on-bad",
-     .kind = OPTION_ENUM,
-     .choices = "error|skip",
-     .help = "what to do about a malformed row: stop with an error, or skip it (error)",
-     .offset = AT(on_bad)},
-    {.name = "threads",
-     .kind = OPTION_THREADS,
-     .argument = "T",
-     .help = "threads (0, the default: one for each processor); the number does not change the result",
-     .offset = AT(threads)},
+    ON_BAD_OPTION(AT(on_bad)),
+    THREADS_OPTION(AT(threads), "; the number does not change the result"),
     {.name = "force", .kind = OPTION_FLAG, .help = "replace existing files and models", .offset = AT(force)},
-    {.name = "json", .kind = OPTION_FLAG, .help = "report as JSON", .offset = AT(json)},
+    JSON_OPTION(AT(json)),
     {.name = "quiet",
      .letter = 'q',
      .kind = OPTION_FLAG,

@@ -6,8 +6,7 @@
 
 #include "core/fail.h"
 #include "core/report.h"
-#include "learn/class_label.h"
-#include "learn/feature_name.h"
+#include "learn/model_names.h"
 
 typedef struct contribution {
   uint64_t feature;

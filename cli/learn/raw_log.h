@@ -1,7 +1,9 @@
-/* cli/learn/raw_log.h: training on raw logs: the options of --schema, and the encoder that they make. */
+/* cli/learn/raw_log.h: raw logs: training with --schema, and the event of furrow predict --event */
 #ifndef CLI_LEARN_RAW_LOG_H
 #define CLI_LEARN_RAW_LOG_H
 
+#include "core/options.h"
+#include "furrow/table.h"
 #include "learn/learn_options.h"
 #include "rows/table_encoder.h"
 
@@ -19,5 +21,12 @@ void raw_log_take_columns(raw_log_values *values, learn_values *keys);
  * training goes on from: its encoder counts. */
 furrow_status raw_log_prepare(const raw_log_values *values, const char *log, const char *load, uint32_t threads,
                               furrow_on_bad on_bad, bool quiet, furrow_learn_conf *conf, furrow_error *err);
+
+/* Makes a log of the event, a file in memory, and returns its URI. */
+furrow_status one_event_write(const text_list *pairs, const char **uri, furrow_error *err);
+/* Checks the columns and values against the encoder of a model; NULL: it has none, which is an error. */
+furrow_status one_event_check(const text_list *pairs, const furrow_encoder *encoder, furrow_error *err);
+/* Names the values of categories that the model does not know. */
+void one_event_print_notes(const text_list *pairs, const furrow_encoder *encoder);
 
 #endif

@@ -8,10 +8,64 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/sort.h"
 #include "core/fail.h"
 #include "core/interrupt.h"
 #include "core/shown_text.h"
 #include "rows/rows_source.h"
+
+/* ---- Users and items that the model does not know ---- */
+
+static void start_side(unknown_side *side, const furrow_encoder *encoder, furrow_side which) {
+  const size_t field = encoder ? furrow_encoder_side_field(encoder, which) : SIZE_MAX;
+  *side = (unknown_side){.used = field != SIZE_MAX};
+  if (side->used) furrow_encoder_get_field(encoder, field, &side->field);
+}
+
+void unknown_names_start(unknown_names *names, const furrow_encoder *encoder) {
+  names->rows = 0;
+  start_side(&names->user, encoder, FURROW_SIDE_USER);
+  start_side(&names->item, encoder, FURROW_SIDE_ITEM);
+}
+
+/* The first feature of a field with a dictionary stands for what the dictionary does not have. */
+static void count_side(unknown_side *side, const furrow_rowblock *block) {
+  const uint64_t first = side->field.first + (side->field.entries > 0), end = side->field.first + side->field.count;
+  if (!side->used) return;
+  for (size_t row = 0; row < block->size; row++) {
+    bool known = false;
+    for (uint64_t i = block->offset[row]; i < block->offset[row + 1] && !known; i++) {
+      const uint64_t feature = furrow_keys_get(block->index, block->key_type, i);
+      known = feature >= first && feature < end;
+    }
+    side->rows += !known;
+  }
+}
+
+void unknown_names_count(unknown_names *names, const furrow_rowblock *block) {
+  names->rows += block->size;
+  count_side(&names->user, block);
+  count_side(&names->item, block);
+}
+
+static void print_side(const unknown_side *side, const char *what, uint64_t rows) {
+  if (side->rows == 0) return;
+  if (rows == 1)
+    say("furrow: note: the model does not know the %s (%s)\n", what, side->field.name);
+  else if (side->rows == rows)
+    say("furrow: warning: no row has %s %s that the model knows: is the column right (%s)?\n",
+        what[0] == 'i' ? "an" : "a", what, side->field.name);
+  else
+    say("furrow: note: %" PRIu64 " of %" PRIu64 " rows have %s %s that the model does not know\n", side->rows, rows,
+        what[0] == 'i' ? "an" : "a", what);
+}
+
+void unknown_names_print(const unknown_names *names) {
+  print_side(&names->user, "user", names->rows);
+  print_side(&names->item, "item", names->rows);
+}
+
+/* ---- Options and opening ---- */
 
 #define AT(field) offsetof(scoring_values, field)
 const option scoring_options[] = {
@@ -33,21 +87,9 @@ const option scoring_options[] = {
      .choices = "in-out|out-in",
      .help = "order of the weights of fc layers: as Angel's trainer writes them, or as its serving does",
      .offset = AT(fc_order)},
-    {.name = "on-bad",
-     .kind = OPTION_ENUM,
-     .choices = "error|skip",
-     .help = "what to do about a malformed row: stop with an error, or skip it (error)",
-     .offset = AT(on_bad)},
-    {.name = "threads",
-     .kind = OPTION_THREADS,
-     .argument = "T",
-     .help = "threads for reading (0, the default: one for each processor)",
-     .offset = AT(threads)},
-    {.name = "quiet",
-     .letter = 'q',
-     .kind = OPTION_FLAG,
-     .help = "print no notes and no progress on stderr",
-     .offset = AT(quiet)},
+    ON_BAD_OPTION(AT(on_bad)),
+    THREADS_OPTION(AT(threads), ""),
+    QUIET_OPTION(AT(quiet)),
     {0}};
 
 const option graph_options[] = {
@@ -59,7 +101,7 @@ const option graph_options[] = {
     {.name = "algorithm",
      .kind = OPTION_TEXT,
      .argument = "NAME",
-     .choices = "lr|svm|linear|robust|softmax|mlr|fm|ffm|dnn|wide_and_deep|deepfm|pnn|nfm|gbdt",
+     .choices = LEARN_ALGORITHMS,
      .help = "algorithm of a model without graph.json: lr, fm, gbdt …",
      .offset = AT(algorithm)},
     {.name = "define",
@@ -169,11 +211,6 @@ static uint64_t end_of(const furrow_rowblock *block, uint64_t from, uint64_t to)
   return end;
 }
 
-static int compare_ids(const void *a, const void *b) {
-  const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-  return (x > y) - (x < y);
-}
-
 /* Counts in the first rows; later ones are most likely of the same kind. */
 static furrow_status compare_features(scoring *s, const furrow_rowblock *block, furrow_error *err) {
   enum { MOST_ROWS = 1000 };
@@ -186,7 +223,7 @@ static furrow_status compare_features(scoring *s, const furrow_rowblock *block, 
   furrow_status status = furrow_scorer_features(s->scorer, 0, end_of(block, from, to), &ids, &count, err);
   for (uint64_t i = from; status == FURROW_OK && i < to; i++) {
     const uint64_t feature = furrow_keys_get(block->index, block->key_type, i);
-    const bool known = count > 0 && bsearch(&feature, ids, count, sizeof *ids, compare_ids);
+    const bool known = count > 0 && bsearch(&feature, ids, count, sizeof *ids, fw_compare_u64);
     s->known += known;
     s->unknown += !known;
   }

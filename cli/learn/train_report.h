@@ -33,4 +33,15 @@ furrow_status history_write(const char *path, const furrow_trainer *trainer, boo
 furrow_status history_draw(const char *path, const char *title, const furrow_trainer *trainer, bool force,
                            furrow_error *err);
 
+/* How much the scores of trees change when Angel reads the written model: six decimals, and absent features that count
+ * as 0. Scores of the model on disk compared with those of the trainer. */
+typedef struct rounding {
+  uint64_t rows, labels; /* rows that were scored; rows whose predicted label changed */
+  double largest, sum;   /* of the absolute differences of pred */
+} rounding;
+
+furrow_status rounding_measure(rounding *lost, const furrow_trainer *trainer, const char *model, const char *rows,
+                               const char *format, furrow_error *err);
+void rounding_report(const rounding *lost, report *r);
+
 #endif

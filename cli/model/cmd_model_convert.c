@@ -7,9 +7,9 @@
 
 #include "core/commands.h"
 #include "core/fail.h"
+#include "core/job.h"
 #include "core/report.h"
 #include "model/model_conf.h"
-#include "model/model_job.h"
 #include "model/model_source.h"
 #include "model/model_target.h"
 

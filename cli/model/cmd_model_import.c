@@ -6,9 +6,9 @@
 
 #include "core/commands.h"
 #include "core/fail.h"
+#include "core/job.h"
 #include "core/report.h"
 #include "furrow/exchange.h"
-#include "model/model_job.h"
 #include "model/model_target.h"
 
 typedef struct import_values {

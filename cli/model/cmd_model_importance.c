@@ -10,8 +10,7 @@
 #include "core/report.h"
 #include "core/text_columns.h"
 #include "draw/chart.h"
-#include "learn/feature_name.h"
-#include "model/forest_source.h"
+#include "learn/model_names.h"
 #include "model/model_source.h"
 
 typedef enum measure { BY_GAIN, BY_COVER, BY_COUNT, BY_WHAT_THERE_IS } measure;
@@ -47,7 +46,7 @@ static const option importance_options[] = {
      .help = "also draw bars (at most 100)",
      .offset = AT(svg),
      .written = true},
-    {.name = "force", .kind = OPTION_FLAG, .help = "replace an existing file", .offset = AT(force)},
+    FORCE_OPTION(AT(force)),
     {0}};
 #undef AT
 

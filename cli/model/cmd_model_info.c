@@ -10,7 +10,6 @@
 #include "core/fail.h"
 #include "core/report.h"
 #include "core/text_columns.h"
-#include "model/forest_source.h"
 #include "model/matrix_summary.h"
 #include "model/model_conf.h"
 #include "model/model_source.h"

@@ -4,7 +4,6 @@
 #include "core/commands.h"
 #include "core/fail.h"
 #include "core/text_file.h"
-#include "model/forest_source.h"
 #include "model/model_source.h"
 
 #define ALL UINT64_MAX
@@ -33,21 +32,20 @@ static const option trees_options[] = {
     {.name = "first", .kind = OPTION_U64, .argument = "N", .help = "only the first N trees", .offset = AT(first)},
     {0}};
 
-static const option picture_options[] = {
-    {.name = "svg",
-     .kind = OPTION_TEXT,
-     .argument = "FILE",
-     .help = "draw one tree (--tree, or the first) instead of printing",
-     .offset = AT(svg),
-     .written = true},
-    {.name = "dot",
-     .kind = OPTION_TEXT,
-     .argument = "FILE",
-     .help = "write the trees for graphviz instead of printing",
-     .offset = AT(dot),
-     .written = true},
-    {.name = "force", .kind = OPTION_FLAG, .help = "replace an existing file", .offset = AT(force)},
-    {0}};
+static const option picture_options[] = {{.name = "svg",
+                                          .kind = OPTION_TEXT,
+                                          .argument = "FILE",
+                                          .help = "draw one tree (--tree, or the first) instead of printing",
+                                          .offset = AT(svg),
+                                          .written = true},
+                                         {.name = "dot",
+                                          .kind = OPTION_TEXT,
+                                          .argument = "FILE",
+                                          .help = "write the trees for graphviz instead of printing",
+                                          .offset = AT(dot),
+                                          .written = true},
+                                         FORCE_OPTION(AT(force)),
+                                         {0}};
 #undef AT
 
 static const option_group trees_groups[] = {

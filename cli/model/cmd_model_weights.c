@@ -5,13 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
+#include "base/sort.h"
 #include "core/commands.h"
 #include "core/fail.h"
 #include "core/report.h"
-#include "core/shared_options.h"
 #include "core/text_columns.h"
-#include "learn/class_label.h"
-#include "learn/feature_name.h"
+#include "learn/model_names.h"
 #include "learn/scoring.h"
 
 enum { DEFAULT_TOP = 20 };
@@ -86,13 +86,10 @@ static void sort_list(weighted_list *list) {
 /* Sorts and cuts when twice of what is kept has come, so that memory does not grow with the model. */
 static furrow_status add_item(weighted_list *list, const weighted *item, furrow_error *err) {
   if (list->most > 0 && list->count / 2 > list->most) sort_list(list);
-  if (list->count == list->capacity) {
-    const size_t capacity = 2 * list->capacity + 64;
-    weighted *items = realloc(list->items, capacity * sizeof *items);
-    if (!items) return fail_memory(err);
-    list->items = items;
-    list->capacity = capacity;
-  }
+  void *items = list->items;
+  if (fw_grow(&items, &list->capacity, list->count + 1, sizeof *list->items, NULL) != FURROW_OK)
+    return fail_memory(err);
+  list->items = items;
   list->items[list->count++] = *item;
   return FURROW_OK;
 }
@@ -129,11 +126,6 @@ static furrow_status gather_largest(gathering *g, uint64_t top, furrow_error *er
   return status;
 }
 
-static int compare_ids(const void *a, const void *b) {
-  const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-  return (x > y) - (x < y);
-}
-
 static furrow_status gather_named(gathering *g, const char *names, furrow_error *err) {
   furrow_status status = FURROW_OK;
   for (const char *name = names; status == FURROW_OK && name;) {
@@ -141,7 +133,7 @@ static furrow_status gather_named(gathering *g, const char *names, furrow_error 
     uint64_t feature = 0;
     status = feature_parse(g->scorer, name, size, &feature, err);
     if (status == FURROW_OK &&
-        (g->feature_count == 0 || !bsearch(&feature, g->features, g->feature_count, sizeof feature, compare_ids)))
+        (g->feature_count == 0 || !bsearch(&feature, g->features, g->feature_count, sizeof feature, fw_compare_u64)))
       status = fail(err, FURROW_E_RANGE, "the model does not have feature %.*s", (int)size, name);
     if (status == FURROW_OK) status = add_feature(g, feature, true, err);
     name = name[size] ? name + size + 1 : NULL;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sort.h"
 #include "core/fail.h"
 
 /* ---- Counting ------------------------------------------------------------------------------------------- */
@@ -22,14 +23,9 @@ static int compare_names(const void *a, const void *b) {
   return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static int compare_starts(const void *a, const void *b) {
-  int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-  return (x > y) - (x < y);
-}
-
 static size_t count_starts(int64_t *starts, size_t count) {
   size_t different = 0;
-  qsort(starts, count, sizeof *starts, compare_starts);
+  qsort(starts, count, sizeof *starts, fw_compare_i64);
   for (size_t i = 0; i < count; i++) different += i == 0 || starts[i] != starts[i - 1];
   return different;
 }

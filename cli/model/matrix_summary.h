@@ -2,9 +2,9 @@
 #ifndef CLI_MODEL_MATRIX_SUMMARY_H
 #define CLI_MODEL_MATRIX_SUMMARY_H
 
+#include "core/job.h"
 #include "furrow/model.h"
 #include "model/model_conf.h"
-#include "model/model_job.h"
 
 typedef struct matrix_summary {
   const char *folder;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "core/fail.h"
 #include "furrow/io.h"
 
@@ -222,13 +223,9 @@ typedef struct id_list {
 } id_list;
 
 static bool add_id(id_list *list, int32_t id) {
-  if (list->count == list->capacity) {
-    size_t capacity = list->capacity ? 2 * list->capacity : 256;
-    int32_t *ids = realloc(list->ids, capacity * sizeof *ids);
-    if (!ids) return false;
-    list->ids = ids;
-    list->capacity = capacity;
-  }
+  void *ids = list->ids;
+  if (fw_grow(&ids, &list->capacity, list->count + 1, sizeof *list->ids, NULL) != FURROW_OK) return false;
+  list->ids = ids;
   list->ids[list->count++] = id;
   return true;
 }
@@ -409,4 +406,46 @@ void selection_clear(selected *c) {
   free(c->rows);
   free(c->parts);
   *c = (selected){0};
+}
+
+/* ---- Trees ---- */
+
+bool forest_is_listed(const furrow_model_listing *listing) {
+  for (size_t i = 0; !listing->single && i < listing->matrix_count; i++)
+    if (strcmp(listing->matrices[i].name, "gbdt.split.feature") == 0) return true;
+  return false;
+}
+
+static bool has_graph(const furrow_model_listing *listing) {
+  for (size_t i = 0; i < listing->file_count; i++)
+    if (strcmp(listing->files[i].name, "graph.json") == 0) return true;
+  return false;
+}
+
+static furrow_status open_listed(furrow_scorer **scorer, const furrow_model_listing *listing, uint32_t threads,
+                                 furrow_error *err) {
+  furrow_scorer_params params;
+  furrow_learn_conf *conf = NULL;
+  furrow_status status = FURROW_OK;
+  furrow_scorer_params_init(&params);
+  params.threads = threads;
+  if (!has_graph(listing)) {
+    status = furrow_learn_conf_create(&conf, err);
+    if (status == FURROW_OK) status = furrow_learn_conf_set_algorithm(conf, "gbdt", err);
+    if (status == FURROW_OK) status = furrow_learn_conf_set(conf, "defaults", "angel", err);
+    params.conf = conf;
+  }
+  if (status == FURROW_OK) status = furrow_scorer_load(scorer, listing->path, &params, err);
+  furrow_learn_conf_free(conf);
+  return status;
+}
+
+furrow_status forest_open(furrow_scorer **scorer, const char *folder, uint32_t threads, furrow_error *err) {
+  furrow_model_listing *listing = NULL;
+  furrow_status status = furrow_model_listing_load(&listing, folder, err);
+  if (status == FURROW_OK && !forest_is_listed(listing))
+    status = fail_in(err, FURROW_E_STATE, folder, "the model has no trees: there is no matrix gbdt.split.feature");
+  if (status == FURROW_OK) status = open_listed(scorer, listing, threads, err);
+  furrow_model_listing_free(listing);
+  return status;
 }

@@ -2,7 +2,10 @@
 #ifndef CLI_MODEL_MODEL_SOURCE_H
 #define CLI_MODEL_MODEL_SOURCE_H
 
-#include "core/shared_options.h"
+#include <stdbool.h>
+
+#include "core/options.h"
+#include "furrow/learn.h"
 #include "furrow/model.h"
 
 /* ---- How files are understood ---- */
@@ -68,5 +71,11 @@ furrow_status saved_row_ids(const furrow_matrix_meta *meta, int32_t **ids, size_
 /* Returns the rows of a list such as 0:8,16, in its order; an open range ends at `rows` (0: unknown). Free them. */
 furrow_status read_row_list(const char *name, const char *text, int32_t rows, int32_t **ids, size_t *count,
                             furrow_error *err);
+
+/* Opens a gbdt model directory; without graph.json, as Angel writes it, gbdt's defaults apply. E_STATE: the model has
+ * no trees. */
+furrow_status forest_open(furrow_scorer **scorer, const char *folder, uint32_t threads, furrow_error *err);
+/* Returns whether a listing is that of a gbdt model. */
+bool forest_is_listed(const furrow_model_listing *listing);
 
 #endif

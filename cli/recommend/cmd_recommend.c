@@ -6,10 +6,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/mem.h"
 #include "core/commands.h"
 #include "core/fail.h"
 #include "core/report.h"
-#include "core/shared_options.h"
 #include "core/shown_text.h"
 #include "core/text_file.h"
 #include "recommend/recommend_job.h"
@@ -72,12 +72,8 @@ static const option output_options[] = {
      .help = "write to this file instead of standard output",
      .offset = AT(out),
      .written = true},
-    {.name = "force", .kind = OPTION_FLAG, .help = "replace an existing file", .offset = AT(force)},
-    {.name = "quiet",
-     .letter = 'q',
-     .kind = OPTION_FLAG,
-     .help = "print no notes and no progress on stderr",
-     .offset = AT(quiet)},
+    FORCE_OPTION(AT(force)),
+    QUIET_OPTION(AT(quiet)),
     {0}};
 
 static const option_group recommend_groups[] = {{.title = "Options", .options = model_options},
@@ -101,13 +97,9 @@ typedef struct recommending {
 /* ---- Users ---------------------------------------------------------------------------------------------- */
 
 static furrow_status add_user(recommending *r, uint64_t user, furrow_error *err) {
-  if (r->count == r->capacity) {
-    const size_t capacity = r->capacity ? 2 * r->capacity : 64;
-    uint64_t *grown = realloc(r->users, capacity * sizeof *grown);
-    if (!grown) return fail_memory(err);
-    r->users = grown;
-    r->capacity = capacity;
-  }
+  void *users = r->users;
+  if (fw_grow(&users, &r->capacity, r->count + 1, sizeof *r->users, NULL) != FURROW_OK) return fail_memory(err);
+  r->users = users;
   r->users[r->count++] = user;
   return FURROW_OK;
 }

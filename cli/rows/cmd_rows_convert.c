@@ -6,10 +6,10 @@
 #include "core/commands.h"
 #include "core/fail.h"
 #include "core/interrupt.h"
-#include "core/ranks_join.h"
+#include "core/ranks.h"
 #include "core/report.h"
-#include "core/shared_options.h"
 #include "core/shown_text.h"
+#include "core/written.h"
 #include "rows/rows_sink.h"
 #include "rows/rows_source.h"
 
@@ -37,7 +37,7 @@ static const option convert_options[] = {
      .kind = OPTION_FLAG,
      .help = "under mpirun, every rank writes a file of its own: DST with -00000-of-00004 before its ending",
      .offset = offsetof(convert_values, sink.per_rank)},
-    {.name = "json", .kind = OPTION_FLAG, .help = "report as JSON", .offset = offsetof(convert_values, json)},
+    JSON_OPTION(offsetof(convert_values, json)),
     {0}};
 
 static const option_group convert_groups[] = {
@@ -69,7 +69,8 @@ static furrow_status choose_format(const convert_values *convert, sink_format *f
     return fail(err, FURROW_E_ARGUMENT, "--json cannot be used when the rows are written to standard output");
   if (to_stdout(convert) && convert->sink.per_rank)
     return fail(err, FURROW_E_ARGUMENT, "--per-rank writes files, not standard output");
-  return to_stdout(convert) ? sink_check_stdout(err) : sink_check_path(convert->destination, convert->sink.force, err);
+  return to_stdout(convert) ? sink_check_stdout(err)
+                            : written_check_path(convert->destination, convert->sink.force, err);
 }
 
 static furrow_status convert_source(source *s, const convert_values *convert, sink_format format,

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include "core/commands.h"
-#include "core/shared_options.h"
 #include "rows/rows_source.h"
 
 typedef struct dump_values {

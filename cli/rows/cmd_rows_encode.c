@@ -13,10 +13,10 @@
 #include "core/commands.h"
 #include "core/fail.h"
 #include "core/interrupt.h"
-#include "core/ranks_join.h"
+#include "core/ranks.h"
 #include "core/report.h"
-#include "core/shared_options.h"
 #include "core/text_file.h"
+#include "core/written.h"
 #include "furrow/io.h"
 #include "rows/rows_sink.h"
 #include "rows/rows_source.h"
@@ -66,22 +66,10 @@ static const option encode_options[] = {
      .kind = OPTION_FLAG,
      .help = "under mpirun, every rank writes a file of its own: ROWS with -00000-of-00004 before its ending",
      .offset = AT(sink.per_rank)},
-    {.name = "on-bad",
-     .kind = OPTION_ENUM,
-     .choices = "error|skip",
-     .help = "what to do about a record that cannot be read: stop with an error, or skip and count it (error)",
-     .offset = AT(on_bad)},
-    {.name = "threads",
-     .kind = OPTION_THREADS,
-     .argument = "T",
-     .help = "threads (0, the default: one for each processor); the rows are the same",
-     .offset = AT(threads)},
-    {.name = "json", .kind = OPTION_FLAG, .help = "report as JSON", .offset = AT(json)},
-    {.name = "quiet",
-     .letter = 'q',
-     .kind = OPTION_FLAG,
-     .help = "print no notes and no progress on stderr",
-     .offset = AT(quiet)},
+    ON_BAD_OPTION(AT(on_bad)),
+    THREADS_OPTION(AT(threads), "; the rows are the same"),
+    JSON_OPTION(AT(json)),
+    QUIET_OPTION(AT(quiet)),
     {0}};
 #undef AT
 
@@ -120,7 +108,7 @@ static furrow_status check_dictionary(const encode_values *encode, furrow_error 
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     char path[4096];
     snprintf(path, sizeof path, "%s/%s", encode->dictionary, names[i]);
-    const furrow_status status = sink_check_path(path, encode->sink.force, err);
+    const furrow_status status = written_check_path(path, encode->sink.force, err);
     if (status != FURROW_OK) return status;
   }
   return FURROW_OK;
@@ -149,7 +137,7 @@ static furrow_status choose_format(const encode_values *encode, sink_format *for
     return fail(err, FURROW_E_ARGUMENT, "a row cache cannot be written to standard output");
   if (to_stdout(encode) && encode->json)
     return fail(err, FURROW_E_ARGUMENT, "--json cannot be used when the rows are written to standard output");
-  return to_stdout(encode) ? sink_check_stdout(err) : sink_check_path(encode->out, encode->sink.force, err);
+  return to_stdout(encode) ? sink_check_stdout(err) : written_check_path(encode->out, encode->sink.force, err);
 }
 
 /* Whether rows and a new dictionary are written, which then belong together. */
@@ -289,7 +277,7 @@ static furrow_status encode_run(const void *values, output *out, furrow_error *e
   if (status == FURROW_OK) status = choose_format(encode, &format, err);
   if (status == FURROW_OK) status = check_dictionary(encode, err);
   for (size_t i = 0; i < encode->logs.count && status == FURROW_OK; i++)
-    status = sink_check_apart(encode->out, encode->logs.texts[i], err);
+    status = written_check_apart(encode->out, encode->logs.texts[i], err);
   if (status == FURROW_OK) status = join_logs(&log, &encode->logs, err);
   status = ranks_all_ok(status, err);
   if (status == FURROW_OK && !to_stdout(encode)) interrupt_catch();

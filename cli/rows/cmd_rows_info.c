@@ -8,9 +8,8 @@
 #include <string.h>
 
 #include "core/commands.h"
-#include "core/ranks_join.h"
+#include "core/ranks.h"
 #include "core/report.h"
-#include "core/shared_options.h"
 #include "rows/rows_source.h"
 #include "rows/rows_summary.h"
 
@@ -29,8 +28,7 @@ static const option info_operands[] = {{.name = "URI",
                                         .required = true},
                                        {0}};
 
-static const option info_options[] = {
-    {.name = "json", .kind = OPTION_FLAG, .help = "report as JSON", .offset = offsetof(info_values, json)}, {0}};
+static const option info_options[] = {JSON_OPTION(offsetof(info_values, json)), {0}};
 
 static const option_group info_groups[] = {
     {.title = "Options", .options = info_options},

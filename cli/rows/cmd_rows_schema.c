@@ -7,8 +7,7 @@
 #include "core/commands.h"
 #include "core/fail.h"
 #include "core/progress.h"
-#include "core/ranks_join.h"
-#include "core/shared_options.h"
+#include "core/ranks.h"
 #include "core/shown_text.h"
 #include "core/text_columns.h"
 #include "core/text_file.h"
@@ -77,17 +76,11 @@ static const option output_options[] = {
      .help = "write the schema to FILE",
      .offset = AT(out),
      .written = true},
-    {.name = "force", .kind = OPTION_FLAG, .help = "replace an existing file", .offset = AT(force)},
+    FORCE_OPTION(AT(force)),
     {.name = "json", .kind = OPTION_FLAG, .help = "print the schema itself, not a table", .offset = AT(json)},
     {0}};
 
-static const option reading_options[] = {
-    {.name = "on-bad",
-     .kind = OPTION_ENUM,
-     .choices = "error|skip",
-     .help = "what to do about a malformed row: stop with an error, or skip and count it (error)",
-     .offset = AT(on_bad)},
-    {0}};
+static const option reading_options[] = {ON_BAD_OPTION(AT(on_bad)), {0}};
 
 static const option_group schema_groups[] = {{.title = "Columns", .options = column_options},
                                              {.title = "Output", .options = output_options},

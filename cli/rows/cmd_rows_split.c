@@ -12,14 +12,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/rng.h"
 #include "core/commands.h"
 #include "core/fail.h"
 #include "core/interrupt.h"
 #include "core/progress.h"
-#include "core/ranks_join.h"
+#include "core/ranks.h"
 #include "core/report.h"
-#include "core/shared_options.h"
 #include "core/text_file.h"
+#include "core/written.h"
 #include "furrow/io.h"
 #include "furrow/table.h"
 #include "rows/rows_sink.h"
@@ -124,7 +125,7 @@ static const option split_options[] = {
      .offset = AT(names),
      .parse = parse_names},
     {.name = "seed", .kind = OPTION_U64, .argument = "S", .help = "seed of the split (0)", .offset = AT(seed)},
-    {.name = "json", .kind = OPTION_FLAG, .help = "report as JSON", .offset = AT(json)},
+    JSON_OPTION(AT(json)),
     {0}};
 
 static const option log_options[] = {
@@ -229,13 +230,6 @@ static furrow_status check_unused(const split_values *split, furrow_error *err) 
 
 /* ---- The hand that deals -------------------------------------------------------------------------------- */
 
-/* The finalizer of splitmix64: every bit of the result depends on every bit of x. */
-static uint64_t mix(uint64_t x) {
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9U;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebU;
-  return x ^ (x >> 31);
-}
-
 /* bounds[i] of 2^64 is the share of the outputs up to i; the last takes what rounding leaves. */
 static void make_bounds(const fraction_list *fractions, uint64_t *bounds) {
   double sum = 0;
@@ -246,7 +240,7 @@ static void make_bounds(const fraction_list *fractions, uint64_t *bounds) {
 }
 
 static size_t output_of(const uint64_t *bounds, uint64_t seed, uint64_t row) {
-  uint64_t chance = mix(mix(seed + 0x9e3779b97f4a7c15U) + (row + 1) * 0x9e3779b97f4a7c15U);
+  uint64_t chance = fw_rng_hash(seed, row);
   size_t i = 0;
   while (chance >= bounds[i] && bounds[i] != UINT64_MAX) i++;
   return i;
@@ -321,7 +315,7 @@ static furrow_status name_files(split_job *job, furrow_error *err) {
     split_file *file = &job->files[i];
     if (asprintf(&file->path, "%s%s%s%s", out, between, job->names.name[i], job->ending) < 0) return fail_memory(err);
     furrow_status status = furrow_temporary_path(&file->staged, file->path, job->number, err);
-    if (status == FURROW_OK) status = sink_check_path(file->path, job->values->sink.force, err);
+    if (status == FURROW_OK) status = written_check_path(file->path, job->values->sink.force, err);
     if (status != FURROW_OK) return status;
   }
   return FURROW_OK;
@@ -518,7 +512,7 @@ static furrow_status split_log(split_job *job, furrow_parser_stats *stats, furro
   status = ranks_all_ok(status, err);
   if (status == FURROW_OK) status = name_files(job, err);
   for (size_t i = 0; i < job->count && status == FURROW_OK; i++)
-    status = sink_check_apart(job->files[i].path, job->values->uri, err);
+    status = written_check_apart(job->files[i].path, job->values->uri, err);
   status = ranks_all_ok(status, err);
   return status == FURROW_OK ? copy_log(job, stats, err) : status;
 }

@@ -6,12 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "core/fail.h"
 #include "core/interrupt.h"
-#include "core/ranks_join.h"
+#include "core/ranks.h"
 #include "rows/rows_summary.h"
 
 /* ---- Options -------------------------------------------------------------------------------------------- */
@@ -71,7 +69,7 @@ const option sink_options[] = {
      .kind = OPTION_FLAG,
      .help = "libsvm: write rows with fields without their fields",
      .offset = AT(drop_fields)},
-    {.name = "force", .kind = OPTION_FLAG, .help = "replace existing files", .offset = AT(force)},
+    FORCE_OPTION(AT(force)),
     {0}};
 #undef AT
 
@@ -166,32 +164,10 @@ furrow_status sink_params(const sink_values *values, sink_format format, source 
   return status;
 }
 
-furrow_status sink_check_path(const char *path, bool force, furrow_error *err) {
-  struct stat found;
-  if (stat(path, &found) != 0) return FURROW_OK;
-  if (!S_ISREG(found.st_mode))
-    return fail_file(err, FURROW_E_ARGUMENT, path, "not a regular file, so it cannot be replaced", 0);
-  if (force) return FURROW_OK;
-  fail_file(err, FURROW_E_EXISTS, path, "exists already", 0);
-  return add_hint(err, "--force replaces it");
-}
-
 furrow_status sink_check_stdout(furrow_error *err) {
   if (ranks_count() == 1) return FURROW_OK;
   fail(err, FURROW_E_ARGUMENT, "%u ranks cannot write to standard output together", ranks_count());
   return add_hint(err, "name a file in a directory that all ranks see");
-}
-
-furrow_status sink_fail_read(const char *path, furrow_error *err) {
-  return fail_file(err, FURROW_E_ARGUMENT, path, "cannot be written: this command reads it", 0);
-}
-
-furrow_status sink_check_apart(const char *path, const char *input, furrow_error *err) {
-  struct stat target, other;
-  if (!path || !input || stat(path, &target) != 0) return FURROW_OK;
-  if ((strcmp(input, "-") == 0 ? fstat(STDIN_FILENO, &other) : stat(input, &other)) != 0) return FURROW_OK;
-  if (target.st_dev != other.st_dev || target.st_ino != other.st_ino) return FURROW_OK;
-  return sink_fail_read(path, err);
 }
 
 static furrow_status write_rows(source *s, furrow_rows_writer *writer, furrow_error *err) {

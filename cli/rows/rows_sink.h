@@ -45,12 +45,7 @@ furrow_status sink_params(const sink_values *values, sink_format format, source 
 /* Writes all rows of the source and commits the file; all ranks of a divided source call it, also those that failed
  * before (`status`). A signal is an error. */
 furrow_status sink_copy_rows(source *s, furrow_rows_writer *writer, furrow_status status, furrow_error *err);
-/* E_EXISTS: the file exists and force is not set; E_ARGUMENT: it is not a regular file. */
-furrow_status sink_check_path(const char *path, bool force, furrow_error *err);
 /* E_ARGUMENT: several ranks cannot write to standard output together. */
 furrow_status sink_check_stdout(furrow_error *err);
-/* E_ARGUMENT: the file to write is also read, perhaps under another name. Either may be NULL; - is standard input. */
-furrow_status sink_check_apart(const char *path, const char *input, furrow_error *err);
-furrow_status sink_fail_read(const char *path, furrow_error *err);
 
 #endif

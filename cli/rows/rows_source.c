@@ -12,7 +12,7 @@
 
 #include "core/fail.h"
 #include "core/interrupt.h"
-#include "core/ranks_join.h"
+#include "core/ranks.h"
 #include "core/shown_text.h"
 
 /* ---- Options -------------------------------------------------------------------------------------------- */
@@ -59,16 +59,8 @@ const option source_options[] = {
      .choices = "f32|i32|i64",
      .help = "type of values and labels (f32)",
      .offset = AT(value)},
-    {.name = "on-bad",
-     .kind = OPTION_ENUM,
-     .choices = "error|skip",
-     .help = "what to do about a malformed row: stop with an error, or skip and count it (error)",
-     .offset = AT(on_bad)},
-    {.name = "threads",
-     .kind = OPTION_THREADS,
-     .argument = "T",
-     .help = "threads for parsing (0, the default: one for each processor)",
-     .offset = AT(threads)},
+    ON_BAD_OPTION(AT(on_bad)),
+    THREADS_OPTION(AT(threads), ""),
     {.name = "chunk",
      .kind = OPTION_BYTES,
      .argument = "BYTES",
@@ -84,11 +76,7 @@ const option source_options[] = {
      .choices = "parser|iter",
      .help = "read block by block (parser), or load all rows into memory first (iter)",
      .offset = AT(api)},
-    {.name = "quiet",
-     .letter = 'q',
-     .kind = OPTION_FLAG,
-     .help = "print no notes and no progress on stderr",
-     .offset = AT(quiet)},
+    QUIET_OPTION(AT(quiet)),
     {0}};
 #undef AT
 

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "core/ranks_join.h"
+#include "core/ranks.h"
 
 static void range_init(range_summary *range) {
   *range = (range_summary){UINT64_MAX, 0};

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "core/fail.h"
-#include "core/ranks_join.h"
+#include "core/ranks.h"
 #include "rows/rows_source.h"
 
 furrow_status join_logs(char **uri, const text_list *logs, furrow_error *err) {

@@ -1,19 +1,34 @@
-/* serve/api/documents.h: what the answers about models and about indexes share: members, and what a reload came to. */
+/* serve/api/documents.h: JSON of requests and answers: the members of an object, and what a reload came to. */
 #ifndef SERVE_API_DOCUMENTS_H
 #define SERVE_API_DOCUMENTS_H
 
 #include "api/service.h"
 
+/* ---- Requests: an object whose members are all known, each once ---- */
+
+/* A member that a request may have. `read` reads its value from the thread's JSON reader. */
+typedef struct request_member {
+  const char *name;
+  furrow_status (*read)(void *into, furrow_json *json, furrow_error *err);
+} request_member;
+
+/* Reads the body into `into`, which its members know; an empty body is an empty object. Members that are not in the
+ * list are refused, except `signature_name`, which clients of TensorFlow Serving send. Returns false: call->answer is
+ * a problem document. A `read` that has answered itself returns E_CANCELLED. */
+bool request_members_read(call *c, const request_member *members, size_t count, void *into);
+
+/* ---- Answers ---- */
+
 /* Each writes ,"name":value. */
-void put_text(bytes *body, const char *name, const char *text); /* NULL: null */
-void put_count(bytes *body, const char *name, uint64_t count);
-void put_number(bytes *body, const char *name, double number);
-void put_flag(bytes *body, const char *name, bool flag);
-void put_time(bytes *body, const char *name, int64_t seconds); /* since 1970, as 2026-11-16T10:00:00Z */
+void put_text(fw_buffer *body, const char *name, const char *text); /* NULL: null */
+void put_count(fw_buffer *body, const char *name, uint64_t count);
+void put_number(fw_buffer *body, const char *name, double number);
+void put_flag(fw_buffer *body, const char *name, bool flag);
+void put_time(fw_buffer *body, const char *name, int64_t seconds); /* since 1970, as 2026-11-16T10:00:00Z */
 /* Opens an answer that is a problem document for more members: returns its body, to be ended by put_end; NULL: there
  * was not the memory for it. */
-bytes *put_more(http_answer *answer);
-void put_end(bytes *body);
+fw_buffer *put_more(http_answer *answer);
+void put_end(fw_buffer *body);
 
 /* Tells the person who runs the server what a reload came to; nothing if nothing has changed. what: "model", "index".
  */

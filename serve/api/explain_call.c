@@ -5,7 +5,8 @@
 
 #include "api/instances.h"
 #include "api/problem.h"
-#include "learn/feature_name.h"
+#include "http/json_put.h"
+#include "learn/model_names.h"
 
 /* A feature of a row and its largest contribution to a class. */
 typedef struct part {
@@ -21,9 +22,9 @@ static int compare_parts(const void *a, const void *b) {
 }
 
 static part *sort_parts(call *c, const furrow_contributions *of) {
-  bytes *space = &c->memory->results;
-  bytes_reset(space, (size_t)1 << 20);
-  part *parts = (part *)(void *)bytes_reserve(space, of->count * sizeof *parts + 1);
+  fw_buffer *space = &c->memory->results;
+  buffer_recycle(space, (size_t)1 << 20);
+  part *parts = (part *)(void *)fw_buffer_reserve(space, of->count * sizeof *parts + 1);
   if (!parts) return NULL;
   for (size_t i = 0; i < of->count; i++) {
     parts[i] = (part){.place = i};
@@ -34,43 +35,43 @@ static part *sort_parts(call *c, const furrow_contributions *of) {
 }
 
 /* One number, or those of the classes as an array. */
-static void write_classes(bytes *body, const double *numbers, size_t classes) {
-  if (classes > 1) bytes_text(body, "[");
+static void write_classes(fw_buffer *body, const double *numbers, size_t classes) {
+  if (classes > 1) fw_buffer_text(body, "[");
   for (size_t i = 0; i < classes; i++) {
-    if (i > 0) bytes_text(body, ",");
-    bytes_f64(body, numbers[i]);
+    if (i > 0) fw_buffer_text(body, ",");
+    json_put_f64(body, numbers[i]);
   }
-  if (classes > 1) bytes_text(body, "]");
+  if (classes > 1) fw_buffer_text(body, "]");
 }
 
 /* Features without names are counted as in the lines of the model's data. */
-static void write_part(bytes *body, const model_version *version, const furrow_contributions *of, size_t place) {
+static void write_part(fw_buffer *body, const model_version *version, const furrow_contributions *of, size_t place) {
   const uint64_t feature = of->features[place], index = feature + version->index_base;
   const bool is_named = version->encoder || furrow_scorer_feature_name(version->scorer, feature);
   char space[FEATURE_NAME];
   const char *name = feature_name(version->scorer, is_named ? feature : index, space);
-  bytes_text(body, "{\"feature\":");
-  bytes_json(body, name, strlen(name));
-  bytes_text(body, ",\"index\":");
-  bytes_u64(body, index);
-  bytes_text(body, ",\"value\":");
+  fw_buffer_text(body, "{\"feature\":");
+  json_put_text(body, name, strlen(name));
+  fw_buffer_text(body, ",\"index\":");
+  json_put_u64(body, index);
+  fw_buffer_text(body, ",\"value\":");
   write_classes(body, of->values + place * of->classes, of->classes);
-  bytes_text(body, "}");
+  fw_buffer_text(body, "}");
 }
 
-static void write_row(bytes *body, const model_version *version, const furrow_contributions *of, const part *parts,
+static void write_row(fw_buffer *body, const model_version *version, const furrow_contributions *of, const part *parts,
                       size_t top) {
   const size_t count = top > 0 && top < of->count ? top : of->count;
-  bytes_text(body, "{\"score\":");
+  fw_buffer_text(body, "{\"score\":");
   write_classes(body, of->outputs, of->classes);
-  bytes_text(body, ",\"bias\":");
+  fw_buffer_text(body, ",\"bias\":");
   write_classes(body, of->bias, of->classes);
-  bytes_text(body, ",\"contributions\":[");
+  fw_buffer_text(body, ",\"contributions\":[");
   for (size_t i = 0; i < count; i++) {
-    if (i > 0) bytes_text(body, ",");
+    if (i > 0) fw_buffer_text(body, ",");
     write_part(body, version, of, parts[i].place);
   }
-  bytes_text(body, "]}");
+  fw_buffer_text(body, "]}");
 }
 
 /* Returns false: the answer is a problem. */
@@ -95,15 +96,15 @@ static bool explain_row(call *c, const model_version *version, furrow_scorer_scr
 }
 
 static void answer_rows(call *c, const model_version *version, furrow_scorer_scratch *scratch, const instances *read) {
-  bytes *body = &c->answer->body;
-  bytes_text(body, "{\"explanations\":[");
+  fw_buffer *body = &c->answer->body;
+  fw_buffer_text(body, "{\"explanations\":[");
   for (size_t i = 0; i < read->rows.size; i++) {
-    if (i > 0) bytes_text(body, ",");
+    if (i > 0) fw_buffer_text(body, ",");
     if (!explain_row(c, version, scratch, read, i)) return;
   }
-  bytes_text(body, "]");
+  fw_buffer_text(body, "]");
   instances_write_warnings(version, read, body);
-  bytes_text(body, "}\n");
+  fw_buffer_text(body, "}\n");
   c->answer->type = "application/json";
 }
 

@@ -1,14 +1,308 @@
-/* serve/api/index_calls.c: GET /v1/indexes and /v1/indexes/NAME; POST /v1/indexes/NAME:reload. */
-#include "api/index_calls.h"
+/* serve/api/index_calls.c: the calls of indexes: GET /v1/indexes and /v1/indexes/NAME; POST /v1/indexes/NAME:search,
+ * :add, :remove, :checkpoint, :curve (recall and speed for more and more lists probed) and :reload. */
+#include "api/index_requests.h"
 
 #include <ctype.h>
 #include <math.h>
 #include <string.h>
+#include <strings.h>
 
 #include "api/documents.h"
 #include "api/problem.h"
+#include "base/error.h"
+#include "core/fail.h"
+#include "http/json_put.h"
+#include "indexes/list_recall.h"
 
-static void add_metric(bytes *body, furrow_distance_metric metric) {
+/* ---- Searching ---- */
+
+/* Parameters behind the type do not matter. */
+static bool is_raw(http_text type) {
+  static const char raw[] = "application/octet-stream";
+  return type.size >= sizeof raw - 1 && strncasecmp(type.at, raw, sizeof raw - 1) == 0;
+}
+
+static request_text call_text(const call *c) {
+  const http_head *head = &c->request->head;
+  return (request_text){.body = c->request->body,
+                        .size = c->request->body_size,
+                        .raw = is_raw(http_header_value(head, "Content-Type")),
+                        .query = head->query};
+}
+
+static void answer_fault(call *c, furrow_status status, const request_fault *fault) {
+  problem_set_fault(c->answer, fault->status, status, &fault->error, fault->pointer[0] ? fault->pointer : NULL);
+}
+
+static index_view *call_view(call *c) {
+  index_view *view = served_index_get(c->index);
+  if (!view) problem_set(c->answer, 503, "the index is not loaded");
+  return view;
+}
+
+static bool wants_raw(const call *c) {
+  return is_raw(http_header_value(&c->request->head, "Accept"));
+}
+
+/* Ids, then distances, the lowest byte first. */
+static void answer_raw(call *c, const int64_t *ids, const float *distances, size_t count) {
+  fw_buffer *body = &c->answer->body;
+  c->answer->type = "application/octet-stream";
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+  for (size_t i = 0; i < count; i++) fw_buffer_append(body, &(uint64_t){__builtin_bswap64((uint64_t)ids[i])}, 8);
+  for (size_t i = 0; i < count; i++) {
+    uint32_t bits;
+    memcpy(&bits, &distances[i], sizeof bits);
+    fw_buffer_append(body, &(uint32_t){__builtin_bswap32(bits)}, 4);
+  }
+#else
+  fw_buffer_append(body, ids, count * sizeof *ids);
+  fw_buffer_append(body, distances, count * sizeof *distances);
+#endif
+}
+
+static void add_neighbor(fw_buffer *body, const index_view *view, int64_t id, float distance) {
+  size_t size;
+  const char *name = index_view_name(view, id, &size);
+  fw_buffer_append(body, "{\"id\":", 6);
+  fw_buffer_i64(body, id);
+  fw_buffer_append(body, ",\"distance\":", 12);
+  json_put_f32(body, distance);
+  if (name) {
+    fw_buffer_append(body, ",\"name\":", 8);
+    json_put_text(body, name, size);
+  }
+  fw_buffer_append(body, "}", 1);
+}
+
+static void answer_json(call *c, const index_view *view, const search_request *request, const int64_t *ids,
+                        const float *distances) {
+  fw_buffer *body = &c->answer->body;
+  const size_t k = request->query.k;
+  c->answer->type = "application/json";
+  fw_buffer_append(body, "{\"neighbors\":[", 14);
+  for (size_t i = 0; i < request->n; i++) {
+    fw_buffer_text(body, i == 0 ? "[" : ",[");
+    for (size_t j = 0; j < k && ids[i * k + j] >= 0; j++) {
+      if (j > 0) fw_buffer_append(body, ",", 1);
+      add_neighbor(body, view, ids[i * k + j], distances[i * k + j]);
+    }
+    fw_buffer_append(body, "]", 1);
+  }
+  fw_buffer_append(body, "]}\n", 3);
+}
+
+/* A filter that keeps so little that most lists have to be probed anyway. */
+static bool keeps_few(const furrow_id_filter *filter, size_t k) {
+  const size_t few = 16 * k;
+  if (filter->invert) return false;
+  if (filter->kind == FURROW_ID_FILTER_SORTED) return filter->sorted_count <= few;
+  return filter->kind == FURROW_ID_FILTER_RANGE && filter->end - filter->first <= (int64_t)few;
+}
+
+/* Probes more lists until the i-th query has its k results, or there are no more lists. */
+static furrow_status widen(const index_view *view, const search_request *request, uint64_t nprobe, size_t i,
+                           float *distances, int64_t *ids, furrow_error *err) {
+  const uint64_t lists = view->base->ivf_info.nlist;
+  const float *vector = request->vectors + i * (size_t)view->base->info.d;
+  index_query query = request->query;
+  furrow_status status = FURROW_OK;
+  while (status == FURROW_OK && nprobe < lists && ids[i * query.k + query.k - 1] < 0) {
+    nprobe = nprobe < lists / 2 ? 2 * nprobe : lists;
+    query.nprobe = nprobe;
+    status = index_view_search(view, vector, 1, &query, distances + i * query.k, ids + i * query.k, err);
+  }
+  return status;
+}
+
+/* What the filter keeps may be in any list. A client that says how many are probed gets that. Each query is widened by
+ * itself: its results do not depend on the others of the request. */
+static furrow_status find_all(const index_view *view, const search_request *request, float *distances, int64_t *ids,
+                              furrow_error *err) {
+  const index_base *base = view->base;
+  index_query query = request->query;
+  const bool is_open = query.filter && query.nprobe == 0 && base->ivf_info.nlist > 0;
+  if (is_open) query.nprobe = keeps_few(query.filter, query.k) ? base->ivf_info.nlist : base->nprobe;
+  furrow_status status = index_view_search(view, request->vectors, request->n, &query, distances, ids, err);
+  for (size_t i = 0; is_open && status == FURROW_OK && i < request->n; i++)
+    status = widen(view, request, query.nprobe, i, distances, ids, err);
+  return status;
+}
+
+static furrow_status search(call *c, const index_view *view, const search_request *request, furrow_error *err) {
+  const size_t count = request->n * request->query.k;
+  fw_buffer *results = &c->memory->results;
+  char *space = fw_buffer_reserve(results, count * (sizeof(int64_t) + sizeof(float)));
+  if (!space) return fail_memory(err);
+  int64_t *ids = (int64_t *)(void *)space;
+  float *distances = (float *)(void *)(space + count * sizeof *ids);
+  const furrow_status status = find_all(view, request, distances, ids, err);
+  if (status != FURROW_OK) return status;
+  if (wants_raw(c))
+    answer_raw(c, ids, distances, count);
+  else
+    answer_json(c, view, request, ids, distances);
+  return FURROW_OK;
+}
+
+void search_handler(call *c) {
+  request_fault fault;
+  search_request request;
+  const request_text text = call_text(c);
+  index_view *view = call_view(c);
+  if (!view) return;
+  furrow_status status = search_request_read(&request, &text, view, &c->service->limits, c->memory, c->on_loop, &fault);
+  if (status == FURROW_OK && request.is_long) {
+    c->move = true;
+  } else if (status == FURROW_OK) {
+    c->rows = request.n;
+    fault.pointer[0] = 0;
+    status = search(c, view, &request, &fault.error);
+  }
+  if (status != FURROW_OK) answer_fault(c, status, &fault);
+  shared_release(&view->shared);
+}
+
+/* ---- Changes ---- */
+
+/* What is not writable needs no decoding. */
+static bool can_write(call *c, request_fault *fault) {
+  if (served_index_is_writable(c->index)) return true;
+  fail(&fault->error, FURROW_E_STATE, "index %s is not writable", served_index_name(c->index));
+  add_hint(&fault->error, "start the server with --writable %s", served_index_name(c->index));
+  answer_fault(c, FURROW_E_STATE, fault);
+  return false;
+}
+
+static void answer_ids(call *c, const int64_t *ids, size_t n) {
+  fw_buffer *body = &c->answer->body;
+  c->answer->type = "application/json";
+  fw_buffer_text(body, "{\"ids\":[");
+  for (size_t i = 0; i < n; i++) {
+    if (i > 0) fw_buffer_append(body, ",", 1);
+    fw_buffer_i64(body, ids[i]);
+  }
+  fw_buffer_text(body, "]}\n");
+}
+
+void add_handler(call *c) {
+  request_fault fault = {0};
+  index_addition addition;
+  int64_t *ids;
+  const request_text text = call_text(c);
+  index_view *view = can_write(c, &fault) ? call_view(c) : NULL;
+  if (!view) return;
+  furrow_status status = add_request_read(&addition, &ids, &text, view, &c->service->limits, c->memory, &fault);
+  shared_release(&view->shared);
+  if (status == FURROW_OK) {
+    c->rows = addition.n;
+    status = served_index_add(c->index, &addition, ids, &fault.error);
+  }
+  if (status == FURROW_E_EXISTS) add_hint(&fault.error, "\"replace\": true gives it the new vector");
+  if (status == FURROW_OK)
+    answer_ids(c, ids, addition.n);
+  else
+    answer_fault(c, status, &fault);
+}
+
+void remove_handler(call *c) {
+  request_fault fault = {0};
+  remove_request request;
+  uint64_t removed = 0;
+  const request_text text = call_text(c);
+  index_view *view = can_write(c, &fault) ? call_view(c) : NULL;
+  if (!view) return;
+  furrow_status status = remove_request_read(&request, &text, view, &c->service->limits, c->memory, &fault);
+  shared_release(&view->shared);
+  if (status == FURROW_OK) {
+    c->rows = request.n;
+    status = served_index_remove(c->index, request.ids, request.n, &removed, &fault.error);
+  }
+  if (status != FURROW_OK) {
+    answer_fault(c, status, &fault);
+    return;
+  }
+  c->answer->type = "application/json";
+  fw_buffer_format(&c->answer->body, "{\"removed\":%llu,\"missing\":[", (unsigned long long)removed);
+  fw_buffer_append(&c->answer->body, request.missing.at, request.missing.size);
+  fw_buffer_format(&c->answer->body, "],\"missing_count\":%zu}\n", request.missing_count);
+}
+
+void checkpoint_handler(call *c) {
+  request_fault fault = {0};
+  const request_text text = call_text(c);
+  if (!can_write(c, &fault)) return;
+  furrow_status status = empty_request_read(&text, c->memory, &fault);
+  if (status == FURROW_OK && (status = served_index_checkpoint(c->index, &fault.error)) != FURROW_OK)
+    fault.status = status == FURROW_E_STATE ? 409 : status == FURROW_E_MEMORY ? 503 : 500; /* not the client's fault */
+  index_view *view = status == FURROW_OK ? call_view(c) : NULL;
+  if (status != FURROW_OK) answer_fault(c, status, &fault);
+  if (!view) return;
+  c->answer->type = "application/json";
+  fw_buffer_format(&c->answer->body, "{\"version\":%llu,\"vectors\":%llu}\n", (unsigned long long)view->base->number,
+                   (unsigned long long)index_view_count(view));
+  shared_release(&view->shared);
+}
+
+/* ---- Recall against speed ---- */
+
+static furrow_status add_point(const list_recall *m, uint64_t nprobe, fw_buffer *body, furrow_error *err) {
+  recall_figures figures;
+  FW_TRY(list_recall_measure(m, nprobe, &figures, err));
+  fw_buffer_format(body, "{\"nprobe\":%llu,\"recall\":", (unsigned long long)nprobe);
+  json_put_f64(body, figures.recall);
+  fw_buffer_text(body, ",\"queries_per_second\":");
+  json_put_f64(body, figures.queries_per_second);
+  fw_buffer_text(body, "}");
+  return FURROW_OK;
+}
+
+/* The first point is measured twice: what it waits for the first time is not its own cost. */
+static furrow_status measure_all(list_recall *m, const index_view *view, const curve_request *request, fw_buffer *body,
+                                 furrow_error *err) {
+  const uint64_t lists = view->base->ivf_info.nlist;
+  recall_figures cold;
+  FW_TRY(list_recall_begin(m, view, request->queries, request->k, err));
+  FW_TRY(list_recall_measure(m, 1, &cold, err));
+  fw_buffer_format(body, "{\"k\":%zu,\"queries\":%zu,\"points\":[", m->k, m->n);
+  for (uint64_t nprobe = 1;; nprobe *= 2) {
+    if (nprobe > lists) nprobe = lists;
+    if (nprobe > 1) fw_buffer_append(body, ",", 1);
+    FW_TRY(add_point(m, nprobe, body, err));
+    if (nprobe >= lists) break;
+  }
+  fw_buffer_text(body, "]}\n");
+  return FURROW_OK;
+}
+
+void curve_handler(call *c) {
+  static atomic_flag is_measuring = ATOMIC_FLAG_INIT;
+  request_fault fault = {0};
+  curve_request request;
+  const request_text text = call_text(c);
+  furrow_status status = curve_request_read(&request, &text, &c->service->limits, c->memory, &fault);
+  if (status != FURROW_OK) {
+    answer_fault(c, status, &fault);
+    return;
+  }
+  index_view *view = call_view(c);
+  if (!view) return;
+  if (atomic_flag_test_and_set(&is_measuring)) {
+    problem_set(c->answer, 429, "another curve is being measured");
+  } else {
+    list_recall measured = {0};
+    status = measure_all(&measured, view, &request, &c->answer->body, &fault.error);
+    c->answer->type = "application/json";
+    if (status != FURROW_OK) answer_fault(c, status, &fault);
+    list_recall_clear(&measured);
+    atomic_flag_clear(&is_measuring);
+  }
+  shared_release(&view->shared);
+}
+
+/* ---- Descriptions and reloads ---- */
+
+static void add_metric(fw_buffer *body, furrow_distance_metric metric) {
   char text[32];
   size_t length = 0;
   const char *name = furrow_distance_metric_name(metric);
@@ -18,7 +312,7 @@ static void add_metric(bytes *body, furrow_distance_metric metric) {
   put_text(body, "metric", text);
 }
 
-static void add_nprobe(bytes *body, const index_base *base) {
+static void add_nprobe(fw_buffer *body, const index_base *base) {
   static const char *const origins[] = {
       [NPROBE_FROM_FILE] = "file", [NPROBE_MEASURED] = "measured", [NPROBE_BY_RULE] = "rule"};
   put_count(body, "nprobe", base->nprobe);
@@ -26,7 +320,7 @@ static void add_nprobe(bytes *body, const index_base *base) {
   put_number(body, "recall", base->nprobe_from == NPROBE_MEASURED ? base->recall : NAN);
 }
 
-static void describe_base(bytes *body, const index_view *view) {
+static void describe_base(fw_buffer *body, const index_view *view) {
   const index_base *base = view->base;
   put_count(body, "version", base->number);
   put_text(body, "kind", furrow_index_kind_name(base->ivf_info.kind));
@@ -42,7 +336,7 @@ static void describe_base(bytes *body, const index_view *view) {
   put_time(body, "loaded_at", base->loaded_at);
 }
 
-static void describe_edits(bytes *body, served_index *index) {
+static void describe_edits(fw_buffer *body, served_index *index) {
   edit_figures figures;
   served_index_get_figures(index, &figures);
   put_flag(body, "writable", served_index_is_writable(index));
@@ -53,7 +347,7 @@ static void describe_edits(bytes *body, served_index *index) {
 }
 
 /* Searches and changes; times are those of searches. */
-static void describe_traffic(bytes *body, const call *c, size_t target) {
+static void describe_traffic(fw_buffer *body, const call *c, size_t target) {
   metrics_summary search = {0}, one = {0};
   metrics_summarize(c->service->metrics, ROUTE_SEARCH, target, &search);
   uint64_t requests = search.requests, errors = search.errors;
@@ -68,31 +362,31 @@ static void describe_traffic(bytes *body, const call *c, size_t target) {
   put_number(body, "p99_ms", search.p99_ms);
 }
 
-static void describe(bytes *body, const call *c, size_t i) {
+static void describe(fw_buffer *body, const call *c, size_t i) {
   served_index *index = c->service->indexes[i];
   index_view *view = served_index_get(index);
   char error[1024];
-  bytes_text(body, "{\"name\":");
-  bytes_json(body, served_index_name(index), strlen(served_index_name(index)));
+  fw_buffer_text(body, "{\"name\":");
+  json_put_text(body, served_index_name(index), strlen(served_index_name(index)));
   if (view) describe_base(body, view);
   describe_edits(body, index);
   put_text(body, "last_error", served_index_last_error(index, error, sizeof error) ? error : NULL);
   describe_traffic(body, c, c->service->model_count + i);
-  bytes_text(body, "}");
+  fw_buffer_text(body, "}");
   if (view) shared_release(&view->shared);
 }
 
 void indexes_handler(call *c) {
-  bytes *body = &c->answer->body;
+  fw_buffer *body = &c->answer->body;
   size_t shown = 0;
   c->answer->type = "application/json";
-  if (!c->index) bytes_text(body, "{\"indexes\":[");
+  if (!c->index) fw_buffer_text(body, "{\"indexes\":[");
   for (size_t i = 0; i < c->service->index_count; i++) {
     if (c->index && c->index != c->service->indexes[i]) continue;
-    if (shown++ > 0) bytes_add(body, ",", 1);
+    if (shown++ > 0) fw_buffer_append(body, ",", 1);
     describe(body, c, i);
   }
-  bytes_text(body, c->index ? "\n" : "]}\n");
+  fw_buffer_text(body, c->index ? "\n" : "]}\n");
 }
 
 void reload_index_handler(call *c) {
@@ -111,7 +405,7 @@ void reload_index_handler(call *c) {
     return;
   }
   problem_set_fault(c->answer, 409, status, &fault.error, NULL);
-  bytes *body = put_more(c->answer);
+  fw_buffer *body = put_more(c->answer);
   if (!body) return;
   put_count(body, "version", result.version); /* that stays */
   put_end(body);

@@ -7,12 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/json_pointer.h"
-#include "api/serve_settings.h"
-#include "catalog/sorted_ids.h"
+#include "api/problem.h"
+#include "base/error.h"
 #include "core/fail.h"
 #include "core/options.h"
-#include "edit/fresh_vectors.h"
+#include "http/json_put.h"
+#include "indexes/fresh_vectors.h"
+#include "indexes/index_base.h"
 
 enum {
   MOST_RESULTS = 1 << 20, /* vectors * k */
@@ -114,7 +115,7 @@ static furrow_status unknown_member(reading *r, furrow_json_text key, const char
 /* Finds the next member of the request; each is there at most once. *member: its number. */
 static furrow_status next_member(reading *r, const char *const *members, size_t count, size_t *member) {
   furrow_json_text key;
-  FAIL_TRY(at_value(r, furrow_json_member(r->json, &key, &r->fault->error)));
+  FW_TRY(at_value(r, furrow_json_member(r->json, &key, &r->fault->error)));
   for (*member = 0; *member < count; ++*member)
     if (furrow_json_is(key, members[*member])) break;
   if (*member == count) return unknown_member(r, key, members, count);
@@ -168,7 +169,7 @@ static furrow_status end_json(reading *r, furrow_status status) {
 /* An integer of first … last. */
 static furrow_status read_integer(reading *r, int64_t first, int64_t last, int64_t *value) {
   char what[80];
-  FAIL_TRY(at_value(r, furrow_json_i64(r->json, value, &r->fault->error)));
+  FW_TRY(at_value(r, furrow_json_i64(r->json, value, &r->fault->error)));
   if (*value >= first && *value <= last) return FURROW_OK;
   snprintf(what, sizeof what, "is not an integer of %lld … %lld", (long long)first, (long long)last);
   return refuse(r, what);
@@ -181,7 +182,7 @@ static size_t at_most(size_t value, size_t most) {
 
 static furrow_status read_k(reading *r, size_t *k) {
   int64_t value;
-  FAIL_TRY(read_integer(r, 1, INT64_MAX, &value));
+  FW_TRY(read_integer(r, 1, INT64_MAX, &value));
   *k = (size_t)value;
   return FURROW_OK;
 }
@@ -195,9 +196,9 @@ static furrow_status check_k(request_fault *fault, size_t n, size_t k, const ser
 /* ---- Vectors ---- */
 
 static float *grow_vectors(reading *r) {
-  bytes *numbers = &r->memory->numbers;
-  float *at = (float *)(void *)bytes_reserve(numbers, r->d * sizeof(float));
-  if (at) bytes_grow(numbers, r->d * sizeof(float));
+  fw_buffer *numbers = &r->memory->numbers;
+  float *at = (float *)(void *)fw_buffer_reserve(numbers, r->d * sizeof(float));
+  if (at) fw_buffer_advance(numbers, r->d * sizeof(float));
   return at;
 }
 
@@ -218,12 +219,12 @@ static furrow_status fail_dimension(reading *r) {
 /* The element is not one of those that furrow_json_f32_elements reads. */
 static furrow_status fail_number(reading *r) {
   double value;
-  FAIL_TRY(at_value(r, furrow_json_f64(r->json, &value, &r->fault->error)));
+  FW_TRY(at_value(r, furrow_json_f64(r->json, &value, &r->fault->error)));
   return refuse(r, "is too large for a float32");
 }
 
 static furrow_status read_vector(reading *r, float *vector) {
-  FAIL_TRY(at_value(r, furrow_json_array(r->json, &r->fault->error)));
+  FW_TRY(at_value(r, furrow_json_array(r->json, &r->fault->error)));
   const size_t count = furrow_json_f32_elements(r->json, vector, r->d);
   const furrow_status status = furrow_json_element(r->json, &r->fault->error);
   if (status != FURROW_OK && status != FURROW_END) return at_value(r, status);
@@ -253,19 +254,19 @@ static furrow_status read_raw_vectors(reading *r, const request_text *text) {
   }
   r->n = text->size / row;
   if (r->n > r->limits->max_rows) return refuse_size(r->fault, "", "there are too many vectors", r->limits->max_rows);
-  bytes_add(&r->memory->numbers, text->body, text->size);
+  fw_buffer_append(&r->memory->numbers, text->body, text->size);
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-  for (size_t i = 0; i < r->memory->numbers.size / 4 && !r->memory->numbers.failed; i++) {
-    uint32_t *bits = (uint32_t *)(void *)r->memory->numbers.data + i;
+  for (size_t i = 0; i < r->memory->numbers.size / 4 && !r->memory->numbers.missing; i++) {
+    uint32_t *bits = (uint32_t *)(void *)r->memory->numbers.bytes + i;
     *bits = __builtin_bswap32(*bits);
   }
 #endif
-  return r->memory->numbers.failed ? fail_memory(&r->fault->error) : FURROW_OK;
+  return r->memory->numbers.missing ? fail_memory(&r->fault->error) : FURROW_OK;
 }
 
 /* NaN, infinities, and vectors whose length is not a float. */
 static furrow_status check_vectors(reading *r) {
-  const float *vectors = (const float *)(const void *)r->memory->numbers.data;
+  const float *vectors = (const float *)(const void *)r->memory->numbers.bytes;
   if (r->n == 0) return refuse_request(r->fault, "the request has no vectors");
   const size_t bad = furrow_first_invalid_vector(vectors, r->n, r->d);
   return bad == r->n ? FURROW_OK : refuse_vector(r->fault, bad, "has a number that is not finite or too large");
@@ -273,13 +274,13 @@ static furrow_status check_vectors(reading *r) {
 
 /* ---- Ids and names ---- */
 
-static furrow_status add_id(reading *r, bytes *to, int64_t id) {
-  bytes_add(to, &id, sizeof id);
-  return to->failed ? fail_memory(&r->fault->error) : FURROW_OK;
+static furrow_status add_id(reading *r, fw_buffer *to, int64_t id) {
+  fw_buffer_append(to, &id, sizeof id);
+  return to->missing ? fail_memory(&r->fault->error) : FURROW_OK;
 }
 
 static furrow_status read_name(reading *r, furrow_json_text *name) {
-  FAIL_TRY(at_value(r, furrow_json_string(r->json, name, &r->fault->error)));
+  FW_TRY(at_value(r, furrow_json_string(r->json, name, &r->fault->error)));
   return memchr(name->bytes, 0, name->size) ? refuse(r, "has a character 0") : FURROW_OK;
 }
 
@@ -294,7 +295,7 @@ static furrow_status refuse_more(reading *r) {
 }
 
 /* Calls `one` for each element of an array. */
-static furrow_status read_elements(reading *r, furrow_status (*one)(reading *r, bytes *to), bytes *to) {
+static furrow_status read_elements(reading *r, furrow_status (*one)(reading *r, fw_buffer *to), fw_buffer *to) {
   size_t count = 0;
   furrow_status status = at_value(r, furrow_json_array(r->json, &r->fault->error));
   while (status == FURROW_OK && (status = at_value(r, furrow_json_element(r->json, &r->fault->error))) == FURROW_OK)
@@ -302,23 +303,23 @@ static furrow_status read_elements(reading *r, furrow_status (*one)(reading *r, 
   return status == FURROW_END ? FURROW_OK : status;
 }
 
-static furrow_status one_id(reading *r, bytes *to) {
+static furrow_status one_id(reading *r, fw_buffer *to) {
   int64_t id;
-  FAIL_TRY(read_integer(r, 0, INT64_MAX, &id));
+  FW_TRY(read_integer(r, 0, INT64_MAX, &id));
   return add_id(r, to, id);
 }
 
 static furrow_status find_name(reading *r, int64_t *id) {
   furrow_json_text name;
-  FAIL_TRY(read_name(r, &name));
+  FW_TRY(read_name(r, &name));
   if (index_view_find(r->view, name.bytes, name.size, id)) return FURROW_OK;
   refuse(r, "is not the name of a vector");
   return r->fault->error.status = FURROW_E_NOT_FOUND;
 }
 
-static furrow_status one_named_id(reading *r, bytes *to) {
+static furrow_status one_named_id(reading *r, fw_buffer *to) {
   int64_t id;
-  FAIL_TRY(find_name(r, &id));
+  FW_TRY(find_name(r, &id));
   return add_id(r, to, id);
 }
 
@@ -327,38 +328,38 @@ static furrow_status one_named_id(reading *r, bytes *to) {
 /* The stored vector of an id as a query. */
 static furrow_status add_stored(reading *r, int64_t id, const char *pointer) {
   float *vector = NULL;
-  FAIL_TRY(next_vector(r, pointer, &vector));
+  FW_TRY(next_vector(r, pointer, &vector));
   r->n++;
   return at_value(r, index_view_vector(r->view, id, vector, &r->fault->error));
 }
 
-static furrow_status one_query_id(reading *r, bytes *to) {
+static furrow_status one_query_id(reading *r, fw_buffer *to) {
   int64_t id;
   (void)to;
-  FAIL_TRY(read_integer(r, 0, INT64_MAX, &id));
+  FW_TRY(read_integer(r, 0, INT64_MAX, &id));
   return add_stored(r, id, "/ids");
 }
 
-static furrow_status one_query_name(reading *r, bytes *to) {
+static furrow_status one_query_name(reading *r, fw_buffer *to) {
   int64_t id;
   (void)to;
-  FAIL_TRY(find_name(r, &id));
+  FW_TRY(find_name(r, &id));
   return add_stored(r, id, "/names");
 }
 
 static furrow_status read_range(reading *r, furrow_id_filter *filter) {
-  bytes *ends = &r->memory->text;
-  FAIL_TRY(read_elements(r, one_id, ends));
+  fw_buffer *ends = &r->memory->text;
+  FW_TRY(read_elements(r, one_id, ends));
   if (ends->size != 2 * sizeof(int64_t))
     return refuse_whole(r, "is not an array of two ids: the first, and the one after the last");
-  memcpy(&filter->first, ends->data, sizeof(int64_t));
-  memcpy(&filter->end, ends->data + sizeof(int64_t), sizeof(int64_t));
+  memcpy(&filter->first, ends->bytes, sizeof(int64_t));
+  memcpy(&filter->end, ends->bytes + sizeof(int64_t), sizeof(int64_t));
   filter->kind = FURROW_ID_FILTER_RANGE;
   return filter->first <= filter->end ? FURROW_OK : refuse_whole(r, "ends before it begins");
 }
 
-static void sort_filter(furrow_id_filter *filter, bytes *text) {
-  int64_t *ids = (int64_t *)(void *)text->data;
+static void sort_filter(furrow_id_filter *filter, fw_buffer *text) {
+  int64_t *ids = (int64_t *)(void *)text->bytes;
   filter->kind = FURROW_ID_FILTER_SORTED;
   filter->sorted = ids;
   filter->sorted_count = sort_ids(ids, text->size / sizeof *ids);
@@ -368,7 +369,7 @@ static furrow_status read_filter(reading *r, furrow_id_filter *filter) {
   static const char *const kinds[] = {"ids", "exclude", "range", "names"};
   enum { KIND_IDS, KIND_EXCLUDE, KIND_RANGE, KIND_NAMES, KINDS };
   const unsigned given = r->given;
-  bytes *text = &r->memory->text;
+  fw_buffer *text = &r->memory->text;
   size_t kind = 0, members = 0;
   furrow_id_filter_init(filter);
   furrow_status status = at_value(r, furrow_json_object(r->json, &r->fault->error));
@@ -390,7 +391,7 @@ static furrow_status read_filter(reading *r, furrow_id_filter *filter) {
 
 static furrow_status read_k_factor(reading *r, float *k_factor) {
   double value;
-  FAIL_TRY(at_value(r, furrow_json_f64(r->json, &value, &r->fault->error)));
+  FW_TRY(at_value(r, furrow_json_f64(r->json, &value, &r->fault->error)));
   *k_factor = (float)value;
   return value >= 1 && value <= MOST_K_FACTOR ? FURROW_OK : refuse(r, "is not a number of 1 … 1000");
 }
@@ -414,12 +415,12 @@ static furrow_status read_search_member(reading *r, size_t member, search_reques
   case NAMES: return read_elements(r, one_query_name, NULL);
   case K: return read_k(r, &request->query.k);
   case NPROBE:
-    FAIL_TRY(read_integer(r, 1, INT64_MAX, &value));
+    FW_TRY(read_integer(r, 1, INT64_MAX, &value));
     request->query.nprobe = (uint64_t)value;
     return FURROW_OK;
   case K_FACTOR: return read_k_factor(r, &request->query.k_factor);
   case EF_SEARCH:
-    FAIL_TRY(read_integer(r, 1, MOST_EF_SEARCH, &value));
+    FW_TRY(read_integer(r, 1, MOST_EF_SEARCH, &value));
     request->query.ef_search = (int32_t)value;
     return FURROW_OK;
   default: request->query.filter = &request->filter; return read_filter(r, &request->filter);
@@ -439,7 +440,7 @@ static furrow_status read_search_json(reading *r, const request_text *text, bool
     if (request->is_long) return FURROW_OK;
     status = read_search_member(r, member, request);
   }
-  FAIL_TRY(end_json(r, status));
+  FW_TRY(end_json(r, status));
   if (!is_one_bit(r->given & (BIT(VECTORS) | BIT(IDS) | BIT(NAMES))))
     return refuse_request(r->fault, "a search has exactly one of \"vectors\", \"ids\" and \"names\"");
   return FURROW_OK;
@@ -512,8 +513,8 @@ static furrow_status parse_search_parameter(reading *r, size_t which, const char
                ? FURROW_OK
                : fail_parameter(r->fault, "k_factor", "is not a number of 1 … 1000");
   }
-  FAIL_TRY(parse_integer(r->fault, search_members[which], value, 1, which == EF_SEARCH ? MOST_EF_SEARCH : INT64_MAX,
-                         &number));
+  FW_TRY(parse_integer(r->fault, search_members[which], value, 1, which == EF_SEARCH ? MOST_EF_SEARCH : INT64_MAX,
+                       &number));
   if (which == K)
     query->k = (size_t)number;
   else if (which == NPROBE)
@@ -528,9 +529,9 @@ static furrow_status read_search_raw(reading *r, const request_text *text, searc
   char name[32], value[32];
   size_t which;
   while (next_parameter(&query, name, value)) {
-    FAIL_TRY(find_parameter(r, name, search_members, SEARCH_MEMBERS,
-                            BIT(K) | BIT(NPROBE) | BIT(K_FACTOR) | BIT(EF_SEARCH), &which));
-    FAIL_TRY(parse_search_parameter(r, which, value, &request->query));
+    FW_TRY(find_parameter(r, name, search_members, SEARCH_MEMBERS,
+                          BIT(K) | BIT(NPROBE) | BIT(K_FACTOR) | BIT(EF_SEARCH), &which));
+    FW_TRY(parse_search_parameter(r, which, value, &request->query));
   }
   return read_raw_vectors(r, text);
 }
@@ -565,9 +566,9 @@ static reading begin(const index_view *view, const service_limits *limits, threa
                      request_fault *fault) {
   fault->pointer[0] = 0;
   fault->status = 0;
-  bytes_reset(&memory->numbers, KEEP_BYTES);
-  bytes_reset(&memory->text, KEEP_BYTES);
-  bytes_reset(&memory->results, KEEP_BYTES);
+  buffer_recycle(&memory->numbers, KEEP_BYTES);
+  buffer_recycle(&memory->text, KEEP_BYTES);
+  buffer_recycle(&memory->results, KEEP_BYTES);
   return (reading){.view = view,
                    .limits = limits,
                    .memory = memory,
@@ -582,24 +583,24 @@ furrow_status search_request_read(search_request *request, const request_text *t
   reading r = begin(view, limits, memory, fault);
   request->query = (index_query){.k = at_most(10, limits->max_results), .threads = 1};
   request->is_long = false;
-  FAIL_TRY(text->raw ? read_search_raw(&r, text, request) : read_search_json(&r, text, on_loop, request));
+  FW_TRY(text->raw ? read_search_raw(&r, text, request) : read_search_json(&r, text, on_loop, request));
   if (request->is_long) return FURROW_OK;
-  FAIL_TRY(check_vectors(&r));
-  FAIL_TRY(check_k(fault, r.n, request->query.k, limits));
+  FW_TRY(check_vectors(&r));
+  FW_TRY(check_k(fault, r.n, request->query.k, limits));
   request->n = r.n;
-  request->vectors = (const float *)(const void *)memory->numbers.data;
+  request->vectors = (const float *)(const void *)memory->numbers.bytes;
   request->is_long = on_loop && is_long_search(view, request);
   return FURROW_OK;
 }
 
 /* ---- Adding ---- */
 
-static furrow_status one_text(reading *r, bytes *to) {
+static furrow_status one_text(reading *r, fw_buffer *to) {
   furrow_json_text name;
-  FAIL_TRY(read_name(r, &name));
-  bytes_add(to, name.bytes, name.size);
-  bytes_add(to, "", 1);
-  return to->failed ? fail_memory(&r->fault->error) : FURROW_OK;
+  FW_TRY(read_name(r, &name));
+  fw_buffer_append(to, name.bytes, name.size);
+  fw_buffer_append(to, "", 1);
+  return to->missing ? fail_memory(&r->fault->error) : FURROW_OK;
 }
 
 static furrow_status read_add_json(reading *r, const request_text *text, bool *replace) {
@@ -620,11 +621,11 @@ static furrow_status read_add_json(reading *r, const request_text *text, bool *r
 
 /* ids are first_id, first_id + 1 … */
 static furrow_status count_from(reading *r, int64_t first) {
-  int64_t *ids = (int64_t *)(void *)bytes_reserve(&r->memory->results, r->n * sizeof *ids);
+  int64_t *ids = (int64_t *)(void *)fw_buffer_reserve(&r->memory->results, r->n * sizeof *ids);
   if (!ids) return fail_memory(&r->fault->error);
   if (first > INT64_MAX - (int64_t)r->n) return fail_parameter(r->fault, "first_id", "is too large");
   for (size_t i = 0; i < r->n; i++) ids[i] = first + (int64_t)i;
-  bytes_grow(&r->memory->results, r->n * sizeof *ids);
+  fw_buffer_advance(&r->memory->results, r->n * sizeof *ids);
   r->given |= BIT(IDS);
   return FURROW_OK;
 }
@@ -635,19 +636,19 @@ static furrow_status read_add_raw(reading *r, const request_text *text, bool *re
   int64_t first = 0;
   size_t which;
   while (next_parameter(&query, name, value)) {
-    FAIL_TRY(find_parameter(r, name, add_members, ADD_MEMBERS, BIT(REPLACE) | BIT(FIRST_ID), &which));
-    if (which == FIRST_ID) FAIL_TRY(parse_integer(r->fault, name, value, 0, INT64_MAX, &first));
+    FW_TRY(find_parameter(r, name, add_members, ADD_MEMBERS, BIT(REPLACE) | BIT(FIRST_ID), &which));
+    if (which == FIRST_ID) FW_TRY(parse_integer(r->fault, name, value, 0, INT64_MAX, &first));
     if (which == REPLACE && strcmp(value, "true") != 0 && strcmp(value, "false") != 0)
       return fail_parameter(r->fault, name, "is neither true nor false");
     if (which == REPLACE) *replace = strcmp(value, "true") == 0;
   }
-  FAIL_TRY(read_raw_vectors(r, text));
+  FW_TRY(read_raw_vectors(r, text));
   return r->given & BIT(FIRST_ID) ? count_from(r, first) : FURROW_OK;
 }
 
-static size_t count_texts(const bytes *text) {
+static size_t count_texts(const fw_buffer *text) {
   size_t count = 0;
-  for (size_t i = 0; i < text->size; i++) count += text->data[i] == 0;
+  for (size_t i = 0; i < text->size; i++) count += text->bytes[i] == 0;
   return count;
 }
 
@@ -715,22 +716,22 @@ static furrow_status check_names_differ(reading *r, const char *const *names, co
 /* results: the ids (if they were given), space for the new ones, pointers to names; the space of the new ids is scratch
  * before. */
 static furrow_status lay_out(reading *r, index_addition *addition, int64_t **new_ids) {
-  bytes *results = &r->memory->results;
+  fw_buffer *results = &r->memory->results;
   const bool has_ids = r->given & BIT(IDS), has_names = r->given & BIT(NAMES);
   const size_t array = r->n * sizeof(int64_t), names = has_names ? r->n * sizeof(char *) : 0;
-  char *end = bytes_reserve(results, array + names);
+  char *end = fw_buffer_reserve(results, array + names);
   if (!end) return fail_memory(&r->fault->error);
   *new_ids = (int64_t *)(void *)end;
-  addition->ids = has_ids ? (const int64_t *)(const void *)results->data : NULL;
+  addition->ids = has_ids ? (const int64_t *)(const void *)results->bytes : NULL;
   const char **texts = (const char **)(void *)(end + array);
-  const char *at = r->memory->text.data;
+  const char *at = r->memory->text.bytes;
   for (size_t i = 0; has_names && i < r->n; i++) {
     texts[i] = at;
     at += strlen(at) + 1;
   }
   addition->names = has_names ? texts : NULL;
   _Static_assert(sizeof(void *) <= sizeof(int64_t), "pointers fit into the space of ids");
-  if (has_ids) FAIL_TRY(check_ids_differ(r, addition->ids, (const void **)(void *)end));
+  if (has_ids) FW_TRY(check_ids_differ(r, addition->ids, (const void **)(void *)end));
   return has_names ? check_names_differ(r, texts, (const void **)(void *)end) : FURROW_OK;
 }
 
@@ -739,32 +740,32 @@ furrow_status add_request_read(index_addition *addition, int64_t **new_ids, cons
                                request_fault *fault) {
   reading r = begin(view, limits, memory, fault);
   *addition = (index_addition){0};
-  FAIL_TRY(text->raw ? read_add_raw(&r, text, &addition->replace) : read_add_json(&r, text, &addition->replace));
-  FAIL_TRY(check_vectors(&r));
-  FAIL_TRY(check_count(&r, IDS, memory->results.size / sizeof(int64_t)));
-  FAIL_TRY(check_count(&r, NAMES, count_texts(&memory->text)));
+  FW_TRY(text->raw ? read_add_raw(&r, text, &addition->replace) : read_add_json(&r, text, &addition->replace));
+  FW_TRY(check_vectors(&r));
+  FW_TRY(check_count(&r, IDS, memory->results.size / sizeof(int64_t)));
+  FW_TRY(check_count(&r, NAMES, count_texts(&memory->text)));
   addition->n = r.n;
-  addition->vectors = (const float *)(const void *)memory->numbers.data;
+  addition->vectors = (const float *)(const void *)memory->numbers.bytes;
   return lay_out(&r, addition, new_ids);
 }
 
 /* ---- Removing, and the rest ---- */
 
 /* The JSON of what is missing grows in `text`. Returns where the next one goes; NULL: there are enough. */
-static bytes *next_missing(reading *r) {
-  bytes *text = &r->memory->text;
+static fw_buffer *next_missing(reading *r) {
+  fw_buffer *text = &r->memory->text;
   if (r->missing++ >= MOST_MISSING) return NULL;
-  if (text->size > 0) bytes_add(text, ",", 1);
+  if (text->size > 0) fw_buffer_append(text, ",", 1);
   return text;
 }
 
-static furrow_status one_name_to_remove(reading *r, bytes *to) {
+static furrow_status one_name_to_remove(reading *r, fw_buffer *to) {
   furrow_json_text name;
   int64_t id;
-  FAIL_TRY(read_name(r, &name));
+  FW_TRY(read_name(r, &name));
   if (index_view_find(r->view, name.bytes, name.size, &id)) return add_id(r, to, id);
-  bytes *missing = next_missing(r);
-  if (missing) bytes_json(missing, name.bytes, name.size);
+  fw_buffer *missing = next_missing(r);
+  if (missing) json_put_text(missing, name.bytes, name.size);
   return FURROW_OK;
 }
 
@@ -775,8 +776,8 @@ static furrow_status read_removal(reading *r, bool names) {
 
 static void find_missing_ids(reading *r, const int64_t *ids, size_t n) {
   for (size_t i = 0; i < n; i++) {
-    bytes *missing = index_view_has(r->view, ids[i]) ? NULL : next_missing(r);
-    if (missing) bytes_i64(missing, ids[i]);
+    fw_buffer *missing = index_view_has(r->view, ids[i]) ? NULL : next_missing(r);
+    if (missing) fw_buffer_i64(missing, ids[i]);
   }
 }
 
@@ -788,16 +789,16 @@ furrow_status remove_request_read(remove_request *request, const request_text *t
   furrow_status status = begin_json(&r, text);
   while (status == FURROW_OK && (status = next_member(&r, members, 2, &member)) == FURROW_OK)
     status = read_removal(&r, member == 1);
-  FAIL_TRY(end_json(&r, status));
+  FW_TRY(end_json(&r, status));
   if (!is_one_bit(r.given)) return refuse_request(fault, "a removal has exactly one of \"ids\" and \"names\"");
-  int64_t *ids = (int64_t *)(void *)memory->results.data;
+  int64_t *ids = (int64_t *)(void *)memory->results.bytes;
   const size_t n = memory->results.size / sizeof *ids;
   request->ids = ids;
   request->n = n > 0 ? sort_ids(ids, n) : 0;
   if (r.given & 1) find_missing_ids(&r, ids, request->n);
   request->missing_count = r.missing;
-  request->missing = (http_text){memory->text.data, memory->text.size};
-  return memory->text.failed ? fail_memory(&fault->error) : FURROW_OK;
+  request->missing = (http_text){memory->text.bytes, memory->text.size};
+  return memory->text.missing ? fail_memory(&fault->error) : FURROW_OK;
 }
 
 furrow_status curve_request_read(curve_request *request, const request_text *text, const service_limits *limits,
@@ -810,7 +811,7 @@ furrow_status curve_request_read(curve_request *request, const request_text *tex
   furrow_status status = begin_json(&r, text);
   while (status == FURROW_OK && (status = next_member(&r, members, 2, &member)) == FURROW_OK)
     status = read_k(&r, member == 0 ? &request->queries : &request->k);
-  FAIL_TRY(end_json(&r, status));
+  FW_TRY(end_json(&r, status));
   if (request->queries > limits->max_rows)
     return refuse_size(fault, "/queries", "there are too many queries", limits->max_rows);
   return check_k(fault, request->queries, request->k, limits);

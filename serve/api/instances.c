@@ -12,12 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/event_columns.h"
-#include "api/json_pointer.h"
 #include "api/problem.h"
-#include "api/serve_settings.h"
+#include "base/error.h"
 #include "core/fail.h"
 #include "core/options.h"
+#include "http/json_put.h"
 
 enum {
   LOOP_NS = 500000,           /* requests that take longer go to a worker */
@@ -31,112 +30,6 @@ enum {
   POINTER_SIZE = 160
 };
 
-/* ---- Decoder ---- */
-
-/* The memory of one thread. */
-typedef struct thread_readers {
-  furrow_event_reader *events;
-  furrow_line_reader *lines;
-  furrow_json *cells; /* reads an event once more */
-  bytes warnings;     /* of the request: strings of JSON with commas */
-  float *values;      /* of the named features of an object */
-  uint64_t *seen;     /* of each: the last object that had it */
-  uint64_t objects;
-} thread_readers;
-
-struct instance_decoder {
-  unsigned threads;
-  thread_readers *readers;
-  event_columns columns; /* of a model of a log */
-  const char **names;    /* of features 0 … */
-  size_t name_count;
-  uint32_t *buckets; /* 1 + the number of a name by hash; 0: none. A power of two of them */
-  size_t bucket_count;
-  bool has_label;         /* lines begin with a label */
-  const char *ignored[2]; /* columns of labels and weights; NULL: none */
-};
-
-void instance_decoder_free(instance_decoder *decoder) {
-  if (!decoder) return;
-  for (unsigned i = 0; decoder->readers && i < decoder->threads; i++) {
-    furrow_event_reader_free(decoder->readers[i].events);
-    furrow_line_reader_free(decoder->readers[i].lines);
-    furrow_json_free(decoder->readers[i].cells);
-    bytes_clear(&decoder->readers[i].warnings);
-    free(decoder->readers[i].values);
-    free(decoder->readers[i].seen);
-  }
-  free(decoder->readers);
-  event_columns_clear(&decoder->columns);
-  free(decoder->names);
-  free(decoder->buckets);
-  free(decoder);
-}
-
-static uint64_t hash_of(const char *name, size_t size) {
-  uint64_t hash = 0xcbf29ce484222325;
-  for (size_t i = 0; i < size; i++) hash = (hash ^ (unsigned char)name[i]) * 0x100000001b3;
-  return hash ^ hash >> 32;
-}
-
-/* The number of a name; SIZE_MAX: there is none. */
-static size_t find_name(const instance_decoder *d, furrow_json_text name) {
-  if (d->bucket_count == 0) return SIZE_MAX;
-  size_t at = hash_of(name.bytes, name.size) & (d->bucket_count - 1);
-  for (; d->buckets[at]; at = (at + 1) & (d->bucket_count - 1))
-    if (furrow_json_is(name, d->names[d->buckets[at] - 1])) return d->buckets[at] - 1;
-  return SIZE_MAX;
-}
-
-static bool make_names(instance_decoder *d, const furrow_scorer *scorer) {
-  while (furrow_scorer_feature_name(scorer, d->name_count)) d->name_count++;
-  if (d->name_count == 0) return true;
-  for (d->bucket_count = 4; d->bucket_count < 2 * d->name_count;) d->bucket_count *= 2;
-  d->names = calloc(d->name_count, sizeof *d->names);
-  d->buckets = calloc(d->bucket_count, sizeof *d->buckets);
-  if (!d->names || !d->buckets) return false;
-  for (size_t i = 0; i < d->name_count; i++) {
-    const char *name = d->names[i] = furrow_scorer_feature_name(scorer, i);
-    size_t at = hash_of(name, strlen(name)) & (d->bucket_count - 1);
-    while (d->buckets[at]) at = (at + 1) & (d->bucket_count - 1);
-    d->buckets[at] = (uint32_t)i + 1;
-  }
-  return true;
-}
-
-static const char *setting_of(const furrow_learn_conf *conf, const char *key) {
-  const char *value = furrow_learn_conf_get(conf, key);
-  return value && *value ? value : NULL;
-}
-
-static instance_decoder *make_decoder(const model_version *version) {
-  instance_decoder *d = calloc(1, sizeof *d);
-  const furrow_learn_conf *conf = version->conf;
-  if (!d) return NULL;
-  const char *has_label = setting_of(conf, "has-label");
-  d->threads = version->threads;
-  d->readers = calloc(d->threads, sizeof *d->readers);
-  d->has_label = !has_label || !strchr("nNfF0", *has_label); /* no, false */
-  d->ignored[0] = setting_of(conf, "label-column");
-  d->ignored[1] = setting_of(conf, "weight-column");
-  furrow_error err;
-  if (d->readers && make_names(d, version->scorer) &&
-      (!version->encoder || event_columns_read(&d->columns, version->encoder, &err) == FURROW_OK))
-    return d;
-  instance_decoder_free(d);
-  return NULL;
-}
-
-/* The version's decoder; NULL: there is not the memory. */
-static instance_decoder *decoder_of(model_version *version) {
-  instance_decoder *known = atomic_load_explicit(&version->decoder, memory_order_acquire);
-  if (known) return known;
-  instance_decoder *made = make_decoder(version);
-  if (!made || atomic_compare_exchange_strong(&version->decoder, &known, made)) return made;
-  instance_decoder_free(made);
-  return known;
-}
-
 /* ---- A request on its way ---- */
 
 typedef enum row_kind { NO_ROWS, EVENTS, LINES, ARRAYS, NAMED } row_kind;
@@ -145,7 +38,7 @@ typedef struct reading {
   call *call;
   model_version *version;
   instance_decoder *decoder;
-  thread_readers *readers;
+  instance_readers *readers;
   furrow_json *json;
   furrow_container *table; /* of arrays and named features */
   instances *read;
@@ -179,7 +72,7 @@ static void warn(reading *r, const char *name, const char *format, ...) __attrib
 
 static void warn(reading *r, const char *name, const char *format, ...) {
   char pointer[POINTER_SIZE], text[256], whole[sizeof pointer + sizeof text];
-  bytes *warnings = &r->readers->warnings;
+  fw_buffer *warnings = &r->readers->warnings;
   va_list arguments;
   if (r->read->warning_count++ >= MOST_WARNINGS) return;
   point_to(pointer, r->read->member, r->count, name, name ? strlen(name) : 0);
@@ -187,8 +80,8 @@ static void warn(reading *r, const char *name, const char *format, ...) {
   vsnprintf(text, sizeof text, format, arguments);
   va_end(arguments);
   snprintf(whole, sizeof whole, "%s: %s", pointer + 1, text);
-  if (warnings->size > 0) bytes_text(warnings, ",");
-  bytes_json(warnings, whole, strlen(whole));
+  if (warnings->size > 0) fw_buffer_text(warnings, ",");
+  json_put_text(warnings, whole, strlen(whole));
 }
 
 static furrow_status fail_limit(reading *r, const char *what, size_t most) {
@@ -232,7 +125,7 @@ static furrow_status check_scalar(reading *r, const event_column *column) {
   furrow_json *json = r->readers->cells;
   const furrow_json_kind kind = furrow_json_peek(json);
   furrow_json_text text;
-  FAIL_TRY((kind == FURROW_JSON_STRING ? furrow_json_string : furrow_json_skip)(json, &text, r->err));
+  FW_TRY((kind == FURROW_JSON_STRING ? furrow_json_string : furrow_json_skip)(json, &text, r->err));
   if (kind != FURROW_JSON_STRING && kind != FURROW_JSON_NUMBER && kind != FURROW_JSON_BOOL) return FURROW_OK;
   switch (column->check) {
   case CHECK_NUMBER: return check_number(r, column, text);
@@ -277,7 +170,7 @@ static furrow_status check_inner(reading *r, furrow_json_text outer) {
 static furrow_status check_event(reading *r, furrow_json_text event) {
   furrow_json **json = &r->readers->cells;
   furrow_json_text key;
-  if (!*json) FAIL_TRY(furrow_json_create(json, r->err));
+  if (!*json) FW_TRY(furrow_json_create(json, r->err));
   furrow_json_start(*json, event.bytes, event.size, NULL);
   furrow_status status = furrow_json_object(*json, r->err);
   while (status == FURROW_OK && (status = furrow_json_member(*json, &key, r->err)) == FURROW_OK)
@@ -294,17 +187,17 @@ static void blank_out(char *text, size_t size, char c) {
 
 /* The text of an object as a line: JSON has line ends between its values alone. */
 static furrow_status take_event(reading *r) {
-  bytes *text = &r->call->memory->text;
+  fw_buffer *text = &r->call->memory->text;
   furrow_json_text raw;
-  FAIL_TRY(furrow_json_skip(r->json, &raw, r->err));
+  FW_TRY(furrow_json_skip(r->json, &raw, r->err));
   if (raw.size > LONGEST_INSTANCE) return fail_limit(r, "bytes of an instance", LONGEST_INSTANCE);
-  char *line = bytes_reserve(text, raw.size + 1);
+  char *line = fw_buffer_reserve(text, raw.size + 1);
   if (!line) return fail_memory(r->err);
   memcpy(line, raw.bytes, raw.size);
   blank_out(line, raw.size, '\n');
   blank_out(line, raw.size, '\r');
   line[raw.size] = '\n';
-  bytes_grow(text, raw.size + 1);
+  fw_buffer_advance(text, raw.size + 1);
   const bool has_member = memchr(raw.bytes, ':', raw.size) != NULL;
   return has_member ? check_event(r, raw) : fail_row(r, FURROW_E_ARGUMENT, "the instance is empty");
 }
@@ -321,16 +214,16 @@ static furrow_status check_label(reading *r, furrow_json_text line) {
 }
 
 static furrow_status take_line(reading *r) {
-  bytes *text = &r->call->memory->text;
+  fw_buffer *text = &r->call->memory->text;
   furrow_json_text line;
-  FAIL_TRY(furrow_json_string(r->json, &line, r->err));
+  FW_TRY(furrow_json_string(r->json, &line, r->err));
   if (line.size > LONGEST_INSTANCE) return fail_limit(r, "bytes of a row", LONGEST_INSTANCE);
   if (memchr(line.bytes, '\n', line.size) || memchr(line.bytes, '\r', line.size))
     return fail_row(r, FURROW_E_PARSE, "the row has a line end in it");
-  FAIL_TRY(check_label(r, line));
-  bytes_add(text, line.bytes, line.size);
-  bytes_add(text, "\n", 1);
-  return text->failed ? fail_memory(r->err) : FURROW_OK;
+  FW_TRY(check_label(r, line));
+  fw_buffer_append(text, line.bytes, line.size);
+  fw_buffer_append(text, "\n", 1);
+  return text->missing ? fail_memory(r->err) : FURROW_OK;
 }
 
 /* The column that the message of an error begins with: "column price: …". */
@@ -375,23 +268,23 @@ static furrow_status find_blank(reading *r, const char *text, size_t size) {
   const char *end = text + size;
   for (r->count = 0; text < end; r->count++) {
     const char *stop = memchr(text, '\n', (size_t)(end - text));
-    FAIL_TRY(furrow_line_reader_read(r->readers->lines, text, (size_t)(stop - text), &block, r->err));
+    FW_TRY(furrow_line_reader_read(r->readers->lines, text, (size_t)(stop - text), &block, r->err));
     if (block->size != 1) break;
     text = stop + 1;
   }
   return fail_row(r, FURROW_E_PARSE, "the row is empty");
 }
 
-static furrow_status read_events(reading *r, const bytes *text, const furrow_rowblock **block) {
+static furrow_status read_events(reading *r, const fw_buffer *text, const furrow_rowblock **block) {
   furrow_event_reader **reader = &r->readers->events;
-  if (!*reader) FAIL_TRY(furrow_event_reader_create(reader, r->version->encoder, r->err));
-  return furrow_event_reader_read(*reader, text->data, text->size, block, r->err);
+  if (!*reader) FW_TRY(furrow_event_reader_create(reader, r->version->encoder, r->err));
+  return furrow_event_reader_read(*reader, text->bytes, text->size, block, r->err);
 }
 
-static furrow_status read_lines(reading *r, const bytes *text, const furrow_rowblock **block) {
+static furrow_status read_lines(reading *r, const fw_buffer *text, const furrow_rowblock **block) {
   furrow_line_reader **reader = &r->readers->lines;
-  if (!*reader) FAIL_TRY(furrow_line_reader_create(reader, r->version->conf, r->err));
-  return furrow_line_reader_read(*reader, text->data, text->size, block, r->err);
+  if (!*reader) FW_TRY(furrow_line_reader_create(reader, r->version->conf, r->err));
+  return furrow_line_reader_read(*reader, text->bytes, text->size, block, r->err);
 }
 
 /* Features that the model does not have count for nothing. */
@@ -408,12 +301,12 @@ static void check_features(reading *r) {
 }
 
 static furrow_status read_text(reading *r) {
-  const bytes *text = &r->call->memory->text;
+  const fw_buffer *text = &r->call->memory->text;
   const furrow_rowblock *block = NULL;
   const furrow_status status = (r->kind == EVENTS ? read_events : read_lines)(r, text, &block);
   if (status != FURROW_OK) point_to_line(r, status);
   if (status != FURROW_OK) return status;
-  if (block->size != r->count) return find_blank(r, text->data, text->size);
+  if (block->size != r->count) return find_blank(r, text->bytes, text->size);
   r->read->rows = *block;
   if (r->kind == LINES) check_features(r);
   return FURROW_OK;
@@ -425,9 +318,9 @@ static furrow_status read_text(reading *r) {
 static furrow_status take_number(reading *r, float *number) {
   double value = NAN;
   if (furrow_json_peek(r->json) == FURROW_JSON_NULL) {
-    FAIL_TRY(furrow_json_null(r->json, r->err));
+    FW_TRY(furrow_json_null(r->json, r->err));
   } else {
-    FAIL_TRY(furrow_json_f64(r->json, &value, r->err));
+    FW_TRY(furrow_json_f64(r->json, &value, r->err));
     if (!(fabs(value) <= FLT_MAX))
       return furrow_json_fail(r->json, furrow_json_offset(r->json), NULL, r->err, "is too large for a float32");
   }
@@ -437,9 +330,9 @@ static furrow_status take_number(reading *r, float *number) {
 
 /* Appends the row of a table: values that are not there are left out. */
 static furrow_status push_values(reading *r, const float *values, size_t count) {
-  bytes *space = &r->call->memory->results;
-  bytes_reset(space, KEPT_BYTES);
-  char *memory = bytes_reserve(space, count * (sizeof(uint64_t) + sizeof(float)) + 1);
+  fw_buffer *space = &r->call->memory->results;
+  buffer_recycle(space, KEPT_BYTES);
+  char *memory = fw_buffer_reserve(space, count * (sizeof(uint64_t) + sizeof(float)) + 1);
   if (!memory) return fail_memory(r->err);
   uint64_t *index = (uint64_t *)(void *)memory;
   float *kept = (float *)(void *)(memory + count * sizeof *index);
@@ -464,23 +357,23 @@ static furrow_status check_columns(reading *r, size_t count) {
 }
 
 static furrow_status take_array(reading *r) {
-  bytes *numbers = &r->call->memory->numbers;
+  fw_buffer *numbers = &r->call->memory->numbers;
   furrow_status status = furrow_json_array(r->json, r->err);
-  bytes_reset(numbers, KEPT_BYTES);
+  buffer_recycle(numbers, KEPT_BYTES);
   while (status == FURROW_OK) {
-    float *space = (float *)(void *)bytes_reserve(numbers, NUMBERS_AT_ONCE * sizeof(float));
+    float *space = (float *)(void *)fw_buffer_reserve(numbers, NUMBERS_AT_ONCE * sizeof(float));
     if (!space) return fail_memory(r->err);
     size_t count = furrow_json_f32_elements(r->json, space, NUMBERS_AT_ONCE);
     if (count == 0 && (status = furrow_json_element(r->json, r->err)) == FURROW_OK) {
       status = take_number(r, space);
       count = 1;
     }
-    bytes_grow(numbers, count * sizeof(float));
+    fw_buffer_advance(numbers, count * sizeof(float));
   }
   if (status != FURROW_END) return status;
   const size_t count = numbers->size / sizeof(float);
-  FAIL_TRY(check_columns(r, count));
-  return push_values(r, (const float *)(void *)numbers->data, count);
+  FW_TRY(check_columns(r, count));
+  return push_values(r, (const float *)(void *)numbers->bytes, count);
 }
 
 static bool is_ignored(const instance_decoder *d, furrow_json_text name) {
@@ -508,8 +401,8 @@ static furrow_status fail_name(reading *r, furrow_json_text name) {
 }
 
 static furrow_status take_feature(reading *r, furrow_json_text name, size_t *count) {
-  thread_readers *t = r->readers;
-  const size_t number = find_name(r->decoder, name);
+  instance_readers *t = r->readers;
+  const size_t number = instance_decoder_find(r->decoder, name);
   if (number == SIZE_MAX && is_ignored(r->decoder, name)) return furrow_json_skip(r->json, NULL, r->err);
   if (number == SIZE_MAX) return fail_name(r, name);
   if (t->seen[number] == t->objects) return fail_member(r, name, "the feature is given twice");
@@ -519,7 +412,7 @@ static furrow_status take_feature(reading *r, furrow_json_text name, size_t *cou
 }
 
 static furrow_status fail_absent(reading *r) {
-  const thread_readers *t = r->readers;
+  const instance_readers *t = r->readers;
   size_t i = 0;
   while (t->seen[i] == t->objects) i++;
   const char *name = r->decoder->names[i];
@@ -527,7 +420,7 @@ static furrow_status fail_absent(reading *r) {
   return add_hint(r->err, "null says that a row does not have it"), FURROW_E_PARSE;
 }
 
-static bool make_values(const instance_decoder *d, thread_readers *t) {
+static bool make_values(const instance_decoder *d, instance_readers *t) {
   if (!t->values) t->values = calloc(d->name_count, sizeof *t->values);
   if (!t->seen) t->seen = calloc(d->name_count, sizeof *t->seen);
   return t->values && t->seen;
@@ -607,7 +500,7 @@ static furrow_status take_list(reading *r, const char *member) {
 
 static furrow_status take_top(reading *r) {
   int64_t top = 0;
-  FAIL_TRY(furrow_json_i64(r->json, &top, r->err));
+  FW_TRY(furrow_json_i64(r->json, &top, r->err));
   if (top < 0) return furrow_json_fail(r->json, furrow_json_offset(r->json), NULL, r->err, "is negative");
   r->read->top = (size_t)top;
   return FURROW_OK;
@@ -640,15 +533,15 @@ static furrow_status take_member(reading *r, furrow_json_text key, unsigned opti
   if (furrow_json_is(key, "instances")) return take_list(r, "instances");
   if (furrow_json_is(key, "rows")) return take_list(r, "rows");
   if ((options & TAKES_DETAILS) && furrow_json_is(key, "details")) {
-    FAIL_TRY(take_once(r, key, MEMBER_DETAILS));
+    FW_TRY(take_once(r, key, MEMBER_DETAILS));
     return furrow_json_bool(r->json, &r->read->details, r->err);
   }
   if ((options & TAKES_TOP) && furrow_json_is(key, "top")) {
-    FAIL_TRY(take_once(r, key, MEMBER_TOP));
+    FW_TRY(take_once(r, key, MEMBER_TOP));
     return take_top(r);
   }
   if (!furrow_json_is(key, "signature_name")) return fail_unknown(r, key, options);
-  FAIL_TRY(take_once(r, key, MEMBER_SIGNATURE));
+  FW_TRY(take_once(r, key, MEMBER_SIGNATURE));
   return furrow_json_string(r->json, &ignored, r->err);
 }
 
@@ -658,7 +551,7 @@ static furrow_status read_body(reading *r, unsigned options) {
   while (status == FURROW_OK && (status = furrow_json_member(r->json, &key, r->err)) == FURROW_OK)
     status = take_member(r, key, options);
   if (status != FURROW_END) return status;
-  FAIL_TRY(furrow_json_end(r->json, r->err));
+  FW_TRY(furrow_json_end(r->json, r->err));
   if (!r->read->member) return fail(r->err, FURROW_E_PARSE, "the request has neither \"instances\" nor \"rows\"");
   if (r->count == 0) return FURROW_OK;
   if (r->kind == EVENTS || r->kind == LINES) return read_text(r);
@@ -673,13 +566,13 @@ static void refuse(reading *r, furrow_status status) {
 }
 
 const event_columns *instances_columns(model_version *version) {
-  const instance_decoder *decoder = decoder_of(version);
+  const instance_decoder *decoder = instance_decoder_get(version);
   return decoder ? &decoder->columns : NULL;
 }
 
 bool instances_read(call *c, model_version *version, unsigned options, instances *read) {
   furrow_error err;
-  reading r = {.call = c, .version = version, .decoder = decoder_of(version), .read = read, .err = &err};
+  reading r = {.call = c, .version = version, .decoder = instance_decoder_get(version), .read = read, .err = &err};
   *read = (instances){0};
   r.json = thread_json(c->memory);
   r.table = thread_rows(c->memory);
@@ -689,8 +582,8 @@ bool instances_read(call *c, model_version *version, unsigned options, instances
   }
   r.readers = &r.decoder->readers[c->memory->thread];
   read->warnings = &r.readers->warnings;
-  bytes_reset(&r.readers->warnings, KEPT_BYTES);
-  bytes_reset(&c->memory->text, KEPT_BYTES);
+  buffer_recycle(&r.readers->warnings, KEPT_BYTES);
+  buffer_recycle(&c->memory->text, KEPT_BYTES);
   furrow_json_start(r.json, c->request->body, c->request->body_size, NULL);
   const furrow_status status = read_body(&r, options);
   if (status != FURROW_OK) refuse(&r, status);
@@ -702,7 +595,7 @@ void instances_release(call *c, model_version *version) {
   thread_memory *memory = c->memory;
   instance_decoder *d = atomic_load_explicit(&version->decoder, memory_order_acquire);
   if (d && memory->text.capacity > KEPT_BYTES) {
-    thread_readers *t = &d->readers[memory->thread];
+    instance_readers *t = &d->readers[memory->thread];
     furrow_event_reader_free(t->events);
     furrow_line_reader_free(t->lines);
     t->events = NULL;
@@ -712,9 +605,9 @@ void instances_release(call *c, model_version *version) {
     furrow_container_free(memory->rows);
     memory->rows = NULL;
   }
-  bytes_reset(&memory->text, KEPT_BYTES);
-  bytes_reset(&memory->numbers, KEPT_BYTES);
-  bytes_reset(&memory->results, KEPT_BYTES);
+  buffer_recycle(&memory->text, KEPT_BYTES);
+  buffer_recycle(&memory->numbers, KEPT_BYTES);
+  buffer_recycle(&memory->results, KEPT_BYTES);
 }
 
 void instances_refuse(call *c, const instances *read, size_t row, furrow_status status, const furrow_error *err) {
@@ -740,7 +633,7 @@ static size_t count_unknown(const furrow_encoder_field *field, const furrow_rowb
 }
 
 /* Users and items, all rows in one warning: recommenders are asked about new ones all the time. */
-static void write_unknown_sides(const model_version *version, const furrow_rowblock *rows, bytes *body) {
+static void write_unknown_sides(const model_version *version, const furrow_rowblock *rows, fw_buffer *body) {
   static const furrow_side sides[] = {FURROW_SIDE_USER, FURROW_SIDE_ITEM};
   for (size_t s = 0; version->encoder && s < 2; s++) {
     const size_t number = furrow_encoder_side_field(version->encoder, sides[s]);
@@ -752,24 +645,24 @@ static void write_unknown_sides(const model_version *version, const furrow_rowbl
     char text[256];
     snprintf(text, sizeof text, "%zu of %zu rows have no %s that the model knows (%.100s)", unknown, rows->size,
              s == 0 ? "user" : "item", field.name);
-    bytes_json(body, text, strlen(text));
-    bytes_text(body, ",");
+    json_put_text(body, text, strlen(text));
+    fw_buffer_text(body, ",");
   }
 }
 
-void instances_write_warnings(const model_version *version, const instances *read, bytes *body) {
+void instances_write_warnings(const model_version *version, const instances *read, fw_buffer *body) {
   static const char begin[] = ",\"warnings\":[";
   const size_t before = body->size, start = before + sizeof begin - 1;
-  bytes_text(body, begin);
+  fw_buffer_text(body, begin);
   write_unknown_sides(version, &read->rows, body);
   if (read->warning_count > 0) {
-    bytes_add(body, read->warnings->data, read->warnings->size);
-    bytes_text(body, ",");
+    fw_buffer_append(body, read->warnings->bytes, read->warnings->size);
+    fw_buffer_text(body, ",");
   }
   if (read->warning_count > MOST_WARNINGS)
-    bytes_format(body, "\"and %zu more warnings\",", read->warning_count - MOST_WARNINGS);
-  if (body->failed) return;
+    fw_buffer_format(body, "\"and %zu more warnings\",", read->warning_count - MOST_WARNINGS);
+  if (body->missing) return;
   const bool any = body->size > start;
   body->size = any ? body->size - 1 : before; /* the last comma, or all of it */
-  if (any) bytes_text(body, "]");
+  if (any) fw_buffer_text(body, "]");
 }

@@ -2,13 +2,8 @@
 #ifndef SERVE_API_INSTANCES_H
 #define SERVE_API_INSTANCES_H
 
-#include "api/event_columns.h"
 #include "api/service.h"
-
-/* What a model needs to read rows: names of features, and memory of each thread. It belongs to a version. */
-typedef struct instance_decoder instance_decoder;
-
-void instance_decoder_free(instance_decoder *decoder); /* takes NULL */
+#include "models/instance_decoder.h"
 
 /* Members that a request may have beside its rows. */
 typedef enum instance_options { TAKES_DETAILS = 1, TAKES_TOP = 2 } instance_options;
@@ -18,9 +13,9 @@ typedef struct instances {
   furrow_rowblock rows; /* lives until the next request of the thread */
   const char *member;   /* "instances" or "rows" */
   bool details;
-  size_t top;            /* 0: all */
-  const bytes *warnings; /* about rows: strings of JSON with commas; lives as long as the rows */
-  size_t warning_count;  /* there were so many; a bounded number of them is kept */
+  size_t top;                /* 0: all */
+  const fw_buffer *warnings; /* about rows: strings of JSON with commas; lives as long as the rows */
+  size_t warning_count;      /* there were so many; a bounded number of them is kept */
 } instances;
 
 /* Reads the body of a request. Returns false: the answer is a problem, or the call is to be moved to a worker.
@@ -30,10 +25,10 @@ bool instances_read(call *c, model_version *version, unsigned options, instances
 void instances_release(call *c, model_version *version);
 /* The problem of row i, with its pointer: of scoring, or of explaining. Fills in the answer. */
 void instances_refuse(call *c, const instances *read, size_t row, furrow_status status, const furrow_error *err);
-/* The columns of the model's log; NULL: there is not the memory. */
+/* The columns of the model's log; NULL: out of memory. */
 const event_columns *instances_columns(model_version *version);
 /* Writes ,"warnings":[…] about users, items, values and features that the model does not know; nothing where it knows
  * them all. */
-void instances_write_warnings(const model_version *version, const instances *read, bytes *body);
+void instances_write_warnings(const model_version *version, const instances *read, fw_buffer *body);
 
 #endif

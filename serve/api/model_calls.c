@@ -4,7 +4,7 @@
 
 #include "api/documents.h"
 #include "api/problem.h"
-#include "api/request_members.h"
+#include "http/json_put.h"
 
 /* ---- :reload ---- */
 
@@ -14,7 +14,7 @@ static void refuse_version(call *c, furrow_status status, const furrow_error *er
   served_model_error_text(c->model, err, text, sizeof text);
   problem_set(c->answer, status == FURROW_E_MEMORY ? 503 : 409, "version %llu stays: %.400s",
               (unsigned long long)version, text);
-  bytes *body = put_more(c->answer);
+  fw_buffer *body = put_more(c->answer);
   if (!body) return;
   put_text(body, "code", furrow_status_name(status));
   if (err->hint[0]) put_text(body, "hint", err->hint);
@@ -36,35 +36,35 @@ void reload_model_handler(call *c) {
 
 /* ---- Documents ---- */
 
-static void put_classes(bytes *body, const model_version *v) {
-  bytes_text(body, ",\"classes\":[");
+static void put_classes(fw_buffer *body, const model_version *v) {
+  fw_buffer_text(body, ",\"classes\":[");
   for (size_t i = 0; i < v->class_count; i++) {
-    if (i > 0) bytes_text(body, ",");
-    bytes_text(body, v->classes[i]);
+    if (i > 0) fw_buffer_text(body, ",");
+    fw_buffer_text(body, v->classes[i]);
   }
-  bytes_text(body, "]");
+  fw_buffer_text(body, "]");
 }
 
-static void put_columns(bytes *body, const furrow_schema *schema) {
-  bytes_text(body, ",\"columns\":[");
+static void put_columns(fw_buffer *body, const furrow_schema *schema) {
+  fw_buffer_text(body, ",\"columns\":[");
   for (size_t i = 0; i < furrow_schema_column_count(schema); i++) {
     furrow_schema_column column;
     furrow_schema_get_column(schema, i, &column);
-    bytes_text(body, i > 0 ? ",{\"name\":" : "{\"name\":");
-    bytes_json(body, column.name, strlen(column.name));
+    fw_buffer_text(body, i > 0 ? ",{\"name\":" : "{\"name\":");
+    json_put_text(body, column.name, strlen(column.name));
     put_text(body, "as", column.as);
     put_text(body, "role", column.role);
-    bytes_text(body, "}");
+    fw_buffer_text(body, "}");
   }
-  bytes_text(body, "]");
+  fw_buffer_text(body, "]");
 }
 
-static void put_abilities(bytes *body, const model_version *v) {
-  bytes_format(body, ",\"can\":[\"predict\"%s%s%s]", v->explains ? ",\"explain\"" : "",
-               v->recommender ? ",\"recommend\"" : "", v->compares ? ",\"similar\"" : "");
+static void put_abilities(fw_buffer *body, const model_version *v) {
+  fw_buffer_format(body, ",\"can\":[\"predict\"%s%s%s]", v->explains ? ",\"explain\"" : "",
+                   v->recommender ? ",\"recommend\"" : "", v->compares ? ",\"similar\"" : "");
 }
 
-static void put_version(bytes *body, const model_version *v) {
+static void put_version(fw_buffer *body, const model_version *v) {
   put_text(body, "algorithm", v->algorithm);
   put_text(body, "kind", v->encoder ? "events" : "rows");
   if (!v->encoder) put_flag(body, "named", furrow_scorer_feature_name(v->scorer, 0) != NULL);
@@ -83,7 +83,7 @@ static void put_version(bytes *body, const model_version *v) {
 }
 
 /* Requests of all kinds; the times are those of the kind that is asked for most. */
-static void put_figures(bytes *body, const service *s, size_t target) {
+static void put_figures(fw_buffer *body, const service *s, size_t target) {
   metrics_summary all = {.p50_ms = NAN, .p99_ms = NAN};
   uint64_t most = 0;
   for (route_kind route = ROUTE_PREDICT; route <= ROUTE_SIMILAR; route++) {
@@ -103,41 +103,42 @@ static void put_figures(bytes *body, const service *s, size_t target) {
 }
 
 /* What a client of TensorFlow Serving asks for. */
-static void put_status(bytes *body, const model_version *v) {
-  bytes_text(body, ",\"model_version_status\":[");
+static void put_status(fw_buffer *body, const model_version *v) {
+  fw_buffer_text(body, ",\"model_version_status\":[");
   if (v)
-    bytes_format(body,
-                 "{\"version\":\"%llu\",\"state\":\"AVAILABLE\",\"status\":{\"error_code\":\"OK\",\"error_message\":"
-                 "\"\"}}",
-                 (unsigned long long)v->number);
-  bytes_text(body, "]");
+    fw_buffer_format(
+        body,
+        "{\"version\":\"%llu\",\"state\":\"AVAILABLE\",\"status\":{\"error_code\":\"OK\",\"error_message\":"
+        "\"\"}}",
+        (unsigned long long)v->number);
+  fw_buffer_text(body, "]");
 }
 
-static void put_model(bytes *body, const service *s, size_t target, bool is_single) {
+static void put_model(fw_buffer *body, const service *s, size_t target, bool is_single) {
   served_model *model = s->models[target];
   model_version *v = served_model_get(model);
   char error[1024];
-  bytes_text(body, "{\"name\":");
-  bytes_json(body, served_model_name(model), strlen(served_model_name(model)));
+  fw_buffer_text(body, "{\"name\":");
+  json_put_text(body, served_model_name(model), strlen(served_model_name(model)));
   put_count(body, "version", v ? v->number : 0);
   put_text(body, "state", v ? "AVAILABLE" : "UNAVAILABLE");
   if (v) put_version(body, v);
   put_text(body, "last_error", served_model_last_error(model, error, sizeof error) ? error : NULL);
   put_figures(body, s, target);
   if (is_single) put_status(body, v);
-  bytes_text(body, "}");
+  fw_buffer_text(body, "}");
   if (v) shared_release(&v->shared);
 }
 
 void models_handler(call *c) {
-  bytes *body = &c->answer->body;
+  fw_buffer *body = &c->answer->body;
   const service *s = c->service;
   c->answer->type = "application/json";
-  if (!c->model) bytes_text(body, "{\"models\":[");
+  if (!c->model) fw_buffer_text(body, "{\"models\":[");
   for (size_t i = 0, put = 0; i < s->model_count; i++) {
     if (c->model && c->model != s->models[i]) continue;
-    if (put++ > 0) bytes_text(body, ",");
+    if (put++ > 0) fw_buffer_text(body, ",");
     put_model(body, s, i, c->model != NULL);
   }
-  bytes_text(body, c->model ? "\n" : "]}\n");
+  fw_buffer_text(body, c->model ? "\n" : "]}\n");
 }

@@ -3,8 +3,8 @@
 
 #include "api/instances.h"
 #include "api/problem.h"
-#include "catalog/model_classes.h"
 #include "core/fail.h"
+#include "http/json_put.h"
 
 /* What the answer is made of. */
 typedef struct predicting {
@@ -49,60 +49,60 @@ static furrow_status score_and_time(const predicting *p, furrow_score *scores, s
   return status;
 }
 
-static furrow_status write_probabilities(const predicting *p, size_t i, bytes *body, furrow_error *err) {
+static furrow_status write_probabilities(const predicting *p, size_t i, fw_buffer *body, furrow_error *err) {
   const furrow_row row = furrow_rowblock_row(&p->read->rows, i);
   const furrow_status status = furrow_scorer_class_probabilities(p->scorer, p->scratch, &row, p->probabilities, err);
   if (status != FURROW_OK) return status;
   for (size_t k = 0; k < p->classes; k++) {
-    bytes_text(body, k > 0 ? "," : "[");
-    bytes_f64(body, p->probabilities[k]);
+    fw_buffer_text(body, k > 0 ? "," : "[");
+    json_put_f64(body, p->probabilities[k]);
   }
-  bytes_text(body, "]");
+  fw_buffer_text(body, "]");
   return FURROW_OK;
 }
 
-static void write_label(const predicting *p, double label, bytes *body) {
+static void write_label(const predicting *p, double label, fw_buffer *body) {
   const char *name = model_class_of(p->version, label);
   if (name)
-    bytes_text(body, name);
+    fw_buffer_text(body, name);
   else
-    bytes_f64(body, label);
+    json_put_f64(body, label);
 }
 
-static furrow_status write_details(const predicting *p, size_t i, bytes *body, furrow_error *err) {
+static furrow_status write_details(const predicting *p, size_t i, fw_buffer *body, furrow_error *err) {
   const furrow_score *score = &p->scores[i];
   furrow_status status = FURROW_OK;
-  bytes_text(body, "{\"score\":");
-  bytes_f64(body, score->pred);
+  fw_buffer_text(body, "{\"score\":");
+  json_put_f64(body, score->pred);
   if (!p->numbers) {
-    bytes_text(body, ",\"probability\":");
-    bytes_f64(body, score->proba);
-    bytes_text(body, ",\"label\":");
+    fw_buffer_text(body, ",\"probability\":");
+    json_put_f64(body, score->proba);
+    fw_buffer_text(body, ",\"label\":");
     write_label(p, score->label, body);
   }
   if (p->classes > 1) {
-    bytes_text(body, ",\"probabilities\":");
+    fw_buffer_text(body, ",\"probabilities\":");
     status = write_probabilities(p, i, body, err);
   }
-  bytes_text(body, "}");
+  fw_buffer_text(body, "}");
   return status;
 }
 
-static furrow_status write_row(const predicting *p, size_t i, bytes *body, furrow_error *err) {
+static furrow_status write_row(const predicting *p, size_t i, fw_buffer *body, furrow_error *err) {
   if (p->read->details) return write_details(p, i, body, err);
   if (p->classes > 1) return write_probabilities(p, i, body, err);
-  bytes_f64(body, p->numbers ? p->scores[i].pred : p->scores[i].proba);
+  json_put_f64(body, p->numbers ? p->scores[i].pred : p->scores[i].proba);
   return FURROW_OK;
 }
 
 /* Scores, then writes the answer. */
 static void answer_rows(call *c, predicting *p) {
-  bytes *space = &c->memory->results, *body = &c->answer->body;
+  fw_buffer *space = &c->memory->results, *body = &c->answer->body;
   const size_t count = p->read->rows.size;
   furrow_error err;
   size_t row = 0;
-  bytes_reset(space, (size_t)1 << 20);
-  char *memory = bytes_reserve(space, count * sizeof(furrow_score) + p->classes * sizeof(double));
+  buffer_recycle(space, (size_t)1 << 20);
+  char *memory = fw_buffer_reserve(space, count * sizeof(furrow_score) + p->classes * sizeof(double));
   if (!memory) {
     problem_set(c->answer, 503, "there is not enough memory");
     return;
@@ -111,18 +111,18 @@ static void answer_rows(call *c, predicting *p) {
   p->scores = scores;
   p->probabilities = (double *)(void *)(scores + count);
   furrow_status status = count > 0 ? score_and_time(p, scores, &row, &err) : FURROW_OK;
-  bytes_text(body, "{\"predictions\":[");
+  fw_buffer_text(body, "{\"predictions\":[");
   for (size_t i = 0; i < count && status == FURROW_OK; i++) {
-    if (i > 0) bytes_text(body, ",");
+    if (i > 0) fw_buffer_text(body, ",");
     status = write_row(p, row = i, body, &err);
   }
   if (status != FURROW_OK) {
     instances_refuse(c, p->read, row, status, &err);
     return;
   }
-  bytes_text(body, "]");
+  fw_buffer_text(body, "]");
   instances_write_warnings(p->version, p->read, body);
-  bytes_text(body, "}\n");
+  fw_buffer_text(body, "}\n");
   c->answer->type = "application/json";
 }
 

@@ -5,16 +5,18 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "http/json_put.h"
+
 static void begin(http_answer *answer, int status, const char *detail) {
-  bytes *body = &answer->body;
+  fw_buffer *body = &answer->body;
   answer->status = status;
   answer->type = "application/problem+json";
   answer->fixed = NULL;
   answer->retry_after = status == 429 || status == 503 ? 1 : 0;
-  bytes_reset(body, SIZE_MAX);
-  bytes_format(body, "{\"type\":\"about:blank\",\"title\":\"%s\",\"status\":%d,\"detail\":", http_reason(status),
-               status);
-  bytes_json(body, detail, strlen(detail));
+  buffer_recycle(body, SIZE_MAX);
+  fw_buffer_format(body, "{\"type\":\"about:blank\",\"title\":\"%s\",\"status\":%d,\"detail\":", http_reason(status),
+                   status);
+  json_put_text(body, detail, strlen(detail));
 }
 
 void problem_set(http_answer *answer, int status, const char *format, ...) {
@@ -24,7 +26,7 @@ void problem_set(http_answer *answer, int status, const char *format, ...) {
   vsnprintf(detail, sizeof detail, format, arguments);
   va_end(arguments);
   begin(answer, status, detail);
-  bytes_text(&answer->body, "}\n");
+  fw_buffer_text(&answer->body, "}\n");
 }
 
 static int status_of(furrow_status status) {
@@ -42,15 +44,15 @@ static int status_of(furrow_status status) {
   }
 }
 
-static void add_member(bytes *body, const char *name, const char *text) {
+static void add_member(fw_buffer *body, const char *name, const char *text) {
   if (!text || !*text) return;
-  bytes_format(body, ",\"%s\":", name);
-  bytes_json(body, text, strlen(text));
+  fw_buffer_format(body, ",\"%s\":", name);
+  json_put_text(body, text, strlen(text));
 }
 
 /* The text at fault: a string without its quotes; not the punctuation at which JSON ends to make sense, nor bytes that
  * are not text. */
-static void add_token(bytes *body, furrow_status status, const char *token) {
+static void add_token(fw_buffer *body, furrow_status status, const char *token) {
   char text[sizeof((furrow_error){0}.token)];
   size_t length = strlen(token);
   const bool is_string = token[0] == '"';
@@ -74,5 +76,24 @@ void problem_set_fault(http_answer *answer, int http_status, furrow_status statu
     add_token(&answer->body, status, err->token);
     add_member(&answer->body, "hint", err->hint);
   }
-  bytes_text(&answer->body, "}\n");
+  fw_buffer_text(&answer->body, "}\n");
+}
+
+/* ---- JSON pointers ---- */
+
+void json_pointer_add(char *pointer, size_t size, const char *step, size_t step_size) {
+  size_t at = strlen(pointer);
+  if (at + 2 < size) pointer[at++] = '/';
+  for (size_t i = 0; i < step_size && at + 3 < size; i++) {
+    const bool escaped = step[i] == '~' || step[i] == '/';
+    pointer[at++] = escaped ? '~' : step[i];
+    if (escaped) pointer[at++] = step[i] == '~' ? '0' : '1';
+  }
+  pointer[at] = 0;
+}
+
+/* The library escapes the steps of its paths as pointers need it. */
+void json_pointer_read(char *pointer, size_t size, const furrow_json *json) {
+  pointer[0] = '/';
+  if (furrow_json_path(json, pointer + 1, size - 1) == 0) pointer[0] = 0;
 }

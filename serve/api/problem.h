@@ -6,7 +6,7 @@
 #ifndef SERVE_API_PROBLEM_H
 #define SERVE_API_PROBLEM_H
 
-#include "furrow/status.h"
+#include "furrow/json.h"
 #include "http/http_server.h"
 
 /* Replaces the answer. */
@@ -18,5 +18,12 @@ void problem_set_error(http_answer *answer, furrow_status status, const furrow_e
 /* The same with an HTTP status of the caller's choice; 0: that of the error. */
 void problem_set_fault(http_answer *answer, int http_status, furrow_status status, const furrow_error *err,
                        const char *pointer);
+
+/* JSON pointers (RFC 6901) to places in requests: "/instances/3/price". */
+
+/* Appends a step, in which ~ and / become ~0 and ~1. A pointer that would not fit into `size` bytes is cut. */
+void json_pointer_add(char *pointer, size_t size, const char *step, size_t step_size);
+/* Writes that of the value that a reader is at; "": the whole text. */
+void json_pointer_read(char *pointer, size_t size, const furrow_json *json);
 
 #endif

@@ -2,12 +2,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/documents.h"
 #include "api/instances.h"
-#include "api/json_pointer.h"
 #include "api/problem.h"
-#include "api/request_members.h"
-#include "api/serve_settings.h"
+#include "base/error.h"
 #include "core/fail.h"
+#include "http/json_put.h"
 
 enum {
   MOST_RESULTS = 1 << 20, /* of a request: subjects times k */
@@ -48,20 +48,20 @@ typedef struct recommend_request {
 /* ---- Reading the request ---- */
 
 static text_span *span_at(const recommend_request *r, size_t i) {
-  return (text_span *)(void *)r->c->memory->numbers.data + i;
+  return (text_span *)(void *)r->c->memory->numbers.bytes + i;
 }
 
 static const char *text_at(const recommend_request *r, size_t i) {
-  return r->c->memory->text.data + span_at(r, i)->at;
+  return r->c->memory->text.bytes + span_at(r, i)->at;
 }
 
 static furrow_status keep_text(recommend_request *r, furrow_json_text text, furrow_error *err) {
   thread_memory *memory = r->c->memory;
   const text_span span = {memory->text.size, text.size};
-  bytes_add(&memory->text, text.bytes, text.size);
-  bytes_add(&memory->text, "", 1);
-  bytes_add(&memory->numbers, &span, sizeof span);
-  return memory->text.failed || memory->numbers.failed ? fail_memory(err) : FURROW_OK;
+  fw_buffer_append(&memory->text, text.bytes, text.size);
+  fw_buffer_append(&memory->text, "", 1);
+  fw_buffer_append(&memory->numbers, &span, sizeof span);
+  return memory->text.missing || memory->numbers.missing ? fail_memory(err) : FURROW_OK;
 }
 
 static size_t kept_count(const recommend_request *r) {
@@ -71,7 +71,7 @@ static size_t kept_count(const recommend_request *r) {
 /* A name is a string, or a number as it stands. */
 static furrow_status keep_name(recommend_request *r, furrow_json *json, furrow_error *err) {
   furrow_json_text text;
-  FAIL_TRY((furrow_json_peek(json) == FURROW_JSON_NUMBER ? furrow_json_skip : furrow_json_string)(json, &text, err));
+  FW_TRY((furrow_json_peek(json) == FURROW_JSON_NUMBER ? furrow_json_skip : furrow_json_string)(json, &text, err));
   return keep_text(r, text, err);
 }
 
@@ -83,11 +83,11 @@ static furrow_status answer_too_much(recommend_request *r, const char *what, uin
 static furrow_status keep_names(recommend_request *r, furrow_json *json, text_list_span *list, uint64_t most,
                                 const char *too_many, furrow_error *err) {
   *list = (text_list_span){.first = kept_count(r), .is_given = true};
-  FAIL_TRY(furrow_json_array(json, err));
+  FW_TRY(furrow_json_array(json, err));
   furrow_status status;
   while ((status = furrow_json_element(json, err)) == FURROW_OK) {
     if (list->count == most) return answer_too_much(r, too_many, most);
-    FAIL_TRY(keep_name(r, json, err));
+    FW_TRY(keep_name(r, json, err));
     list->count++;
   }
   return status == FURROW_END ? FURROW_OK : status;
@@ -115,7 +115,7 @@ static furrow_status read_exclude(void *into, furrow_json *json, furrow_error *e
 
 static furrow_status read_k(void *into, furrow_json *json, furrow_error *err) {
   recommend_request *r = into;
-  FAIL_TRY(furrow_json_i64(json, &r->k, err));
+  FW_TRY(furrow_json_i64(json, &r->k, err));
   if (r->k < 1) return furrow_json_fail(json, furrow_json_offset(json), NULL, err, "is not a positive number");
   if ((uint64_t)r->k > r->c->service->limits.max_results)
     return answer_too_much(r, "k is too large", r->c->service->limits.max_results);
@@ -124,7 +124,7 @@ static furrow_status read_k(void *into, furrow_json *json, furrow_error *err) {
 
 static furrow_status read_exclude_seen(void *into, furrow_json *json, furrow_error *err) {
   recommend_request *r = into;
-  FAIL_TRY(furrow_json_bool(json, &r->exclude_seen, err));
+  FW_TRY(furrow_json_bool(json, &r->exclude_seen, err));
   if (r->exclude_seen && !r->version->seen)
     return furrow_json_fail(json, furrow_json_offset(json), NULL, err,
                             "cannot be true: the server was not given a log of what users have seen (--seen)");
@@ -134,7 +134,7 @@ static furrow_status read_exclude_seen(void *into, furrow_json *json, furrow_err
 static furrow_status read_unknown(void *into, furrow_json *json, furrow_error *err) {
   recommend_request *r = into;
   furrow_json_text text;
-  FAIL_TRY(furrow_json_string(json, &text, err));
+  FW_TRY(furrow_json_string(json, &text, err));
   r->skips_unknown = furrow_json_is(text, "skip");
   if (r->skips_unknown || furrow_json_is(text, "error")) return FURROW_OK;
   return furrow_json_fail(json, furrow_json_offset(json), NULL, err, "is neither \"error\" nor \"skip\"");
@@ -145,13 +145,13 @@ static furrow_status keep_cell(recommend_request *r, furrow_json *json, furrow_e
   furrow_json_text text;
   switch (furrow_json_peek(json)) {
   case FURROW_JSON_NUMBER:
-  case FURROW_JSON_BOOL: FAIL_TRY(furrow_json_skip(json, &text, err)); break;
+  case FURROW_JSON_BOOL: FW_TRY(furrow_json_skip(json, &text, err)); break;
   case FURROW_JSON_NULL:
-    FAIL_TRY(furrow_json_null(json, err));
-    FAIL_TRY(keep_text(r, (furrow_json_text){"", 0}, err));
+    FW_TRY(furrow_json_null(json, err));
+    FW_TRY(keep_text(r, (furrow_json_text){"", 0}, err));
     span_at(r, kept_count(r) - 1)->size = SIZE_MAX;
     return FURROW_OK;
-  default: FAIL_TRY(furrow_json_string(json, &text, err)); break;
+  default: FW_TRY(furrow_json_string(json, &text, err)); break;
   }
   if (memchr(text.bytes, 0, text.size))
     return furrow_json_fail(json, furrow_json_offset(json), NULL, err, "contains a 0 byte");
@@ -164,13 +164,13 @@ static furrow_status read_context(void *into, furrow_json *json, furrow_error *e
   furrow_json_text key;
   furrow_status status;
   r->context = (text_list_span){.first = kept_count(r), .is_given = true};
-  FAIL_TRY(furrow_json_object(json, err));
+  FW_TRY(furrow_json_object(json, err));
   while ((status = furrow_json_member(json, &key, err)) == FURROW_OK) {
     if (r->context.count == MOST_CELLS) return answer_too_much(r, "too many cells in \"context\"", MOST_CELLS);
     if (memchr(key.bytes, 0, key.size))
       return furrow_json_fail(json, furrow_json_offset(json), NULL, err, "contains a 0 byte");
-    FAIL_TRY(keep_text(r, key, err));
-    FAIL_TRY(keep_cell(r, json, err));
+    FW_TRY(keep_text(r, key, err));
+    FW_TRY(keep_cell(r, json, err));
     r->context.count++;
   }
   return status == FURROW_END ? FURROW_OK : status;
@@ -187,9 +187,9 @@ static bool read_request(recommend_request *r) {
                                             {"exclude", read_exclude},
                                             {"unknown", read_unknown}};
   thread_memory *memory = r->c->memory;
-  bytes_reset(&memory->text, KEPT_BYTES);
-  bytes_reset(&memory->numbers, KEPT_BYTES);
-  bytes_reset(&memory->results, KEPT_BYTES);
+  buffer_recycle(&memory->text, KEPT_BYTES);
+  buffer_recycle(&memory->numbers, KEPT_BYTES);
+  buffer_recycle(&memory->results, KEPT_BYTES);
   const bool is_read = r->is_similar ? request_members_read(r->c, of_items, sizeof of_items / sizeof *of_items, r)
                                      : request_members_read(r->c, of_users, sizeof of_users / sizeof *of_users, r);
   if (is_read && !r->subjects.is_given)
@@ -267,8 +267,9 @@ static bool reserve_memory(recommend_request *r) {
   const size_t items = furrow_recommender_item_count(r->version->recommender), n = r->subjects.count;
   const size_t batch = batch_size(r), results = batch * (size_t)r->k, pairs = r->context.count;
   const bool masked = r->only.is_given || r->exclude.is_given;
-  char *memory = bytes_reserve(&r->c->memory->results, results * sizeof *r->results + pairs * sizeof *r->pairs +
-                                                           (n + batch) * sizeof *r->numbers + (masked ? items : 0) + 1);
+  char *memory =
+      fw_buffer_reserve(&r->c->memory->results, results * sizeof *r->results + pairs * sizeof *r->pairs +
+                                                    (n + batch) * sizeof *r->numbers + (masked ? items : 0) + 1);
   if (!memory) return false;
   r->results = (furrow_recommendation *)(void *)memory;
   r->pairs = (furrow_pair *)(void *)(r->results + results);
@@ -281,27 +282,27 @@ static bool reserve_memory(recommend_request *r) {
 /* ---- Finding and answering ---- */
 
 static void put_results(recommend_request *r, size_t subject, const furrow_recommendation *results) {
-  bytes *body = &r->c->answer->body;
+  fw_buffer *body = &r->c->answer->body;
   const model_version *v = r->version;
   const text_span *span = span_at(r, r->subjects.first + subject);
-  bytes_text(body, subject > 0 ? ",{" : "{");
-  bytes_text(body, r->is_similar ? "\"item\":" : "\"user\":");
-  bytes_json(body, text_at(r, r->subjects.first + subject), span->size);
-  bytes_text(body, results ? ",\"items\":[" : ",\"known\":false,\"items\":[");
+  fw_buffer_text(body, subject > 0 ? ",{" : "{");
+  fw_buffer_text(body, r->is_similar ? "\"item\":" : "\"user\":");
+  json_put_text(body, text_at(r, r->subjects.first + subject), span->size);
+  fw_buffer_text(body, results ? ",\"items\":[" : ",\"known\":false,\"items\":[");
   for (int64_t i = 0; results && i < r->k && results[i].item != FURROW_NO_ITEM; i++) {
     const char *name = furrow_recommender_item_name(v->recommender, results[i].item);
-    bytes_text(body, i > 0 ? ",{\"item\":" : "{\"item\":");
-    bytes_json(body, name, strlen(name));
-    bytes_text(body, r->is_similar ? ",\"similarity\":" : ",\"score\":");
-    bytes_f64(body, results[i].score);
+    fw_buffer_text(body, i > 0 ? ",{\"item\":" : "{\"item\":");
+    json_put_text(body, name, strlen(name));
+    fw_buffer_text(body, r->is_similar ? ",\"similarity\":" : ",\"score\":");
+    json_put_f64(body, results[i].score);
     if (v->items) {
       const char *title = furrow_item_table_get(v->items, results[i].item, 0);
-      bytes_text(body, ",\"name\":");
-      bytes_json(body, title, strlen(title));
+      fw_buffer_text(body, ",\"name\":");
+      json_put_text(body, title, strlen(title));
     }
-    bytes_text(body, "}");
+    fw_buffer_text(body, "}");
   }
-  bytes_text(body, "]}");
+  fw_buffer_text(body, "]}");
 }
 
 static furrow_status find_similar(recommend_request *r, const furrow_recommend_params *params, furrow_error *err) {
@@ -331,7 +332,7 @@ static furrow_status find_for_users(recommend_request *r, const furrow_recommend
     const size_t n = r->subjects.count - first < at_once ? r->subjects.count - first : at_once;
     const size_t users = pack_known(r->numbers + first, n, r->known);
     if (users > 0)
-      FAIL_TRY(furrow_recommender_recommend(r->version->recommender, r->known, users, params, r->results, err));
+      FW_TRY(furrow_recommender_recommend(r->version->recommender, r->known, users, params, r->results, err));
     const furrow_recommendation *next = r->results;
     for (size_t i = first; i < first + n; i++) {
       const bool is_known = r->numbers[i] != FURROW_NO_ITEM;
@@ -397,7 +398,7 @@ static bool has_plausible_cells(recommend_request *r) {
 
 /* The warnings of an answer. */
 typedef struct context_warnings {
-  bytes *body;
+  fw_buffer *body;
   size_t count;
 } context_warnings;
 
@@ -408,12 +409,12 @@ static void put_unknown(void *user, const event_column *column, const char *valu
   point_to_cell(column->name, pointer, sizeof pointer);
   snprintf(text, sizeof text, "%s: the model does not know the value %.*s", pointer + 1, (int)(size < 80 ? size : 80),
            value);
-  bytes_text(w->body, w->count == 1 ? ",\"warnings\":[" : ",");
-  bytes_json(w->body, text, strlen(text));
+  fw_buffer_text(w->body, w->count == 1 ? ",\"warnings\":[" : ",");
+  json_put_text(w->body, text, strlen(text));
 }
 
 /* Values that the model does not know count as missing: the answer says so. */
-static void put_warnings(recommend_request *r, bytes *body) {
+static void put_warnings(recommend_request *r, fw_buffer *body) {
   const event_columns *columns = r->context.count > 0 ? instances_columns(r->version) : NULL;
   context_warnings warnings = {.body = body};
   for (size_t i = 0; columns && i < r->context.count; i++) {
@@ -422,14 +423,15 @@ static void put_warnings(recommend_request *r, bytes *body) {
     if (column && cell->value)
       event_column_tell_unknown(column, r->version->encoder, cell->value, strlen(cell->value), put_unknown, &warnings);
   }
-  if (warnings.count > MOST_WARNINGS) bytes_format(body, ",\"and %zu more warnings\"", warnings.count - MOST_WARNINGS);
-  if (warnings.count > 0) bytes_text(body, "]");
+  if (warnings.count > MOST_WARNINGS)
+    fw_buffer_format(body, ",\"and %zu more warnings\"", warnings.count - MOST_WARNINGS);
+  if (warnings.count > 0) fw_buffer_text(body, "]");
 }
 
 static void find_and_answer(recommend_request *r) {
   furrow_recommend_params params;
   furrow_error err = {0};
-  bytes *body = &r->c->answer->body;
+  fw_buffer *body = &r->c->answer->body;
   furrow_recommend_params_init(&params);
   params.k = (size_t)r->k;
   params.threads = 1;
@@ -437,16 +439,16 @@ static void find_and_answer(recommend_request *r) {
   params.seen = r->exclude_seen ? r->version->seen : NULL;
   params.context = r->pairs;
   params.context_count = r->context.count;
-  bytes_text(body, r->is_similar ? "{\"similar\":[" : "{\"recommendations\":[");
+  fw_buffer_text(body, r->is_similar ? "{\"similar\":[" : "{\"recommendations\":[");
   const furrow_status status = (r->is_similar ? find_similar : find_for_users)(r, &params, &err);
   if (status == FURROW_E_CANCELLED) return;
   if (status != FURROW_OK) {
     refuse_context(r, status, &err);
     return;
   }
-  bytes_text(body, "]");
+  fw_buffer_text(body, "]");
   put_warnings(r, body);
-  bytes_text(body, "}\n");
+  fw_buffer_text(body, "}\n");
   r->c->answer->type = "application/json";
 }
 

@@ -207,35 +207,35 @@ void metrics_summarize(const request_metrics *m, route_kind route, size_t target
 
 /* ---- The text format: requests ---- */
 
-static void family(bytes *out, const char *name, const char *type, const char *help) {
-  bytes_format(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
+static void family(fw_buffer *out, const char *name, const char *type, const char *help) {
+  fw_buffer_format(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
 }
 
 /* The value of a label, in quotes. */
-static void label_value(bytes *out, const char *text) {
-  bytes_text(out, "\"");
+static void label_value(fw_buffer *out, const char *text) {
+  fw_buffer_text(out, "\"");
   for (; *text; text++) {
-    if (*text == '\\' || *text == '"') bytes_text(out, "\\");
+    if (*text == '\\' || *text == '"') fw_buffer_text(out, "\\");
     if (*text == '\n')
-      bytes_text(out, "\\n");
+      fw_buffer_text(out, "\\n");
     else
-      bytes_add(out, text, 1);
+      fw_buffer_append(out, text, 1);
   }
-  bytes_text(out, "\"");
+  fw_buffer_text(out, "\"");
 }
 
-static void sample(bytes *out, const char *name, const char *label, const char *text, double value) {
-  bytes_text(out, name);
+static void sample(fw_buffer *out, const char *name, const char *label, const char *text, double value) {
+  fw_buffer_text(out, name);
   if (label) {
-    bytes_format(out, "{%s=", label);
+    fw_buffer_format(out, "{%s=", label);
     label_value(out, text);
-    bytes_text(out, "}");
+    fw_buffer_text(out, "}");
   }
-  bytes_format(out, " %.17g\n", value);
+  fw_buffer_format(out, " %.17g\n", value);
 }
 
 /* A family that has one sample. */
-static void single(bytes *out, const char *name, const char *type, const char *help, double value) {
+static void single(fw_buffer *out, const char *name, const char *type, const char *help, double value) {
   family(out, name, type, help);
   sample(out, name, NULL, NULL, value);
 }
@@ -246,42 +246,42 @@ typedef struct line {
   sums sums;
 } line;
 
-static void line_labels(bytes *out, const char *metric, const line *l) {
-  bytes_format(out, "%s{kind=\"%s\",name=", metric, l->kind);
+static void line_labels(fw_buffer *out, const char *metric, const line *l) {
+  fw_buffer_format(out, "%s{kind=\"%s\",name=", metric, l->kind);
   label_value(out, l->name);
-  bytes_format(out, ",call=\"%s\"", l->call);
+  fw_buffer_format(out, ",call=\"%s\"", l->call);
 }
 
 /* All codes that occurred, and 200 always, so that rates have a start. */
-static void write_codes(bytes *out, const line *l) {
+static void write_codes(fw_buffer *out, const line *l) {
   for (size_t i = 0; i < CODES; i++) {
     if (l->sums.codes[i] == 0 && codes[i] != 200) continue;
     line_labels(out, "furrow_requests_total", l);
-    bytes_format(out, ",code=\"%d\"} %llu\n", codes[i], (unsigned long long)l->sums.codes[i]);
+    fw_buffer_format(out, ",code=\"%d\"} %llu\n", codes[i], (unsigned long long)l->sums.codes[i]);
   }
 }
 
-static void write_histogram(bytes *out, const line *l) {
+static void write_histogram(fw_buffer *out, const line *l) {
   uint64_t count = 0;
   for (size_t i = 0; i < BUCKETS; i++) {
     count += l->sums.buckets[i];
     line_labels(out, "furrow_request_duration_seconds_bucket", l);
-    bytes_format(out, ",le=\"%s\"} %llu\n", i < BUCKETS - 1 ? bounds[i].text : "+Inf", (unsigned long long)count);
+    fw_buffer_format(out, ",le=\"%s\"} %llu\n", i < BUCKETS - 1 ? bounds[i].text : "+Inf", (unsigned long long)count);
   }
   line_labels(out, "furrow_request_duration_seconds_sum", l);
-  bytes_format(out, "} %.17g\n", (double)l->sums.nanoseconds * 1e-9);
+  fw_buffer_format(out, "} %.17g\n", (double)l->sums.nanoseconds * 1e-9);
   line_labels(out, "furrow_request_duration_seconds_count", l);
-  bytes_format(out, "} %llu\n", (unsigned long long)count);
+  fw_buffer_format(out, "} %llu\n", (unsigned long long)count);
 }
 
-static void write_total(bytes *out, const line *lines, size_t count, const char *name, const char *help,
+static void write_total(fw_buffer *out, const line *lines, size_t count, const char *name, const char *help,
                         size_t offset) {
   family(out, name, "counter", help);
   for (size_t i = 0; i < count; i++) {
     uint64_t value;
     memcpy(&value, (const char *)&lines[i].sums + offset, sizeof value);
     line_labels(out, name, &lines[i]);
-    bytes_format(out, "} %llu\n", (unsigned long long)value);
+    fw_buffer_format(out, "} %llu\n", (unsigned long long)value);
   }
 }
 
@@ -324,10 +324,10 @@ static size_t collect(const service *s, line *lines) {
   return count;
 }
 
-static void write_requests(const service *s, bytes *out) {
+static void write_requests(const service *s, fw_buffer *out) {
   line *lines = malloc(s->metrics->targets * ROUTE_COUNT * sizeof *lines);
   if (!lines) {
-    out->failed = true;
+    out->missing = 1;
     return;
   }
   const size_t count = collect(s, lines);
@@ -344,7 +344,7 @@ static void write_requests(const service *s, bytes *out) {
 
 /* ---- Server and process ---- */
 
-static void write_server(const service *s, bytes *out) {
+static void write_server(const service *s, fw_buffer *out) {
   http_figures f = {0};
   if (s->server) http_server_get_figures(s->server, &f);
   single(out, "furrow_connections", "gauge", "Open connections.", (double)f.connections);
@@ -387,7 +387,7 @@ static double cpu_seconds(void) {
          1e-6 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
 }
 
-static void write_process(const service *s, bytes *out) {
+static void write_process(const service *s, fw_buffer *out) {
   struct rlimit limit = {0};
   getrlimit(RLIMIT_NOFILE, &limit);
   single(out, "process_resident_memory_bytes", "gauge", "Resident memory.", resident_bytes());
@@ -397,11 +397,11 @@ static void write_process(const service *s, bytes *out) {
          (double)s->started_at);
   single(out, "process_cpu_seconds_total", "counter", "Processor time, user and system.", cpu_seconds());
   family(out, "furrow_build_info", "gauge", "Version of the library and the instruction set it computes with.");
-  bytes_text(out, "furrow_build_info{version=");
+  fw_buffer_text(out, "furrow_build_info{version=");
   label_value(out, furrow_version());
-  bytes_text(out, ",isa=");
+  fw_buffer_text(out, ",isa=");
   label_value(out, furrow_isa());
-  bytes_text(out, "} 1\n");
+  fw_buffer_text(out, "} 1\n");
 }
 
 /* ---- Models and indexes ---- */
@@ -480,17 +480,17 @@ static double state_value(const target_state *state, size_t offset) {
   return (double)figure;
 }
 
-static void write_states(bytes *out, const target_state *states, size_t count, const state_family *families) {
+static void write_states(fw_buffer *out, const target_state *states, size_t count, const state_family *families) {
   for (const state_family *f = families; f->name && count > 0; f++) {
     family(out, f->name, f->type, f->help);
     for (size_t i = 0; i < count; i++) sample(out, f->name, "name", states[i].name, state_value(&states[i], f->offset));
   }
 }
 
-static void write_targets(const service *s, bytes *out) {
+static void write_targets(const service *s, fw_buffer *out) {
   target_state *states = calloc(s->model_count + s->index_count + 1, sizeof *states);
   if (!states) {
-    out->failed = true;
+    out->missing = 1;
     return;
   }
   for (size_t i = 0; i < s->model_count; i++) states[i] = model_state(s->models[i]);
@@ -500,7 +500,7 @@ static void write_targets(const service *s, bytes *out) {
   free(states);
 }
 
-void metrics_write(const struct service *of, bytes *out) {
+void metrics_write(const struct service *of, fw_buffer *out) {
   write_requests(of, out);
   write_targets(of, out);
   write_server(of, out);

@@ -3,7 +3,7 @@
 #ifndef SERVE_API_REQUEST_METRICS_H
 #define SERVE_API_REQUEST_METRICS_H
 
-#include "http/bytes.h"
+#include "base/buffer.h"
 
 /* What is asked for. */
 typedef enum route_kind {
@@ -29,7 +29,7 @@ struct service;
 typedef struct request_metrics request_metrics;
 
 /* threads: of loops. targets: models and indexes together, in the service's order (models first); one more counts what
- * has none. NULL: there is not the memory. */
+ * has none. NULL: out of memory. */
 request_metrics *metrics_create(unsigned threads, size_t targets);
 void metrics_free(request_metrics *m);
 /* A request is answered: on `thread` (of a loop, and nobody else counts on it). now_ns: clock_ns(), which may be a
@@ -37,7 +37,7 @@ void metrics_free(request_metrics *m);
 void metrics_count(request_metrics *m, unsigned thread, route_kind route, size_t target, int status, uint64_t now_ns,
                    uint64_t duration_ns, size_t rows, size_t bytes_in, size_t bytes_out);
 /* Writes everything in Prometheus's text format, the state of models, indexes, server and process included. */
-void metrics_write(const struct service *of, bytes *out);
+void metrics_write(const struct service *of, fw_buffer *out);
 /* Requests, errors (status 400 and above) and rows so far, and the median and 99th percentile of about the last minute,
  * of one call of a target; route ROUTE_COUNT: of all its calls. */
 typedef struct metrics_summary {

@@ -366,7 +366,7 @@ static void handle(service *s, http_request *request, unsigned thread, bool on_l
             .on_loop = on_loop};
   x->route->handler(&c);
   if (c.answer->status == 0) c.answer->status = 200;
-  if (c.answer->body.failed) problem_set(c.answer, 503, "there is not enough memory for the answer");
+  if (c.answer->body.missing) problem_set(c.answer, 503, "there is not enough memory for the answer");
   x->rows = c.rows;
   *move = c.move;
   thread_memory_trim(c.memory, request->body_size);

@@ -15,7 +15,7 @@
 
 #include "api/serve_settings.h"
 #include "api/service.h"
-#include "api/watcher.h"
+#include "base/error.h"
 #include "core/fail.h"
 #include "core/shown_text.h"
 
@@ -38,13 +38,13 @@ static furrow_status open_model(service *s, const serve_values *v, const char *t
   model_source source = {.name = name};
   reload_result result;
   char problem[1024];
-  FAIL_TRY(settings_split(text, name, &source.path, err));
-  FAIL_TRY(find_named(&v->items, name, &source.items, err));
-  FAIL_TRY(find_named(&v->seen, name, &source.seen, err));
+  FW_TRY(settings_split(text, name, &source.path, err));
+  FW_TRY(find_named(&v->items, name, &source.items, err));
+  FW_TRY(find_named(&v->seen, name, &source.seen, err));
   served_model *model = NULL;
-  FAIL_TRY(served_model_create(&model, &source, s->threads, err));
+  FW_TRY(served_model_create(&model, &source, s->threads, err));
   s->models[s->model_count++] = model;
-  FAIL_TRY(served_model_reload(model, true, &result, err));
+  FW_TRY(served_model_reload(model, true, &result, err));
   if (served_model_last_error(model, problem, sizeof problem))
     say("furrow: model %s: version %llu is served, since the newest was refused: %s\n", name,
         (unsigned long long)result.version, problem);
@@ -59,11 +59,11 @@ static furrow_status open_index(service *s, const serve_values *v, const char *t
                          .checkpoint_after = v->checkpoint_after,
                          .checkpoint_seconds = (unsigned)ceil(v->checkpoint_seconds)};
   reload_result result;
-  FAIL_TRY(settings_split(text, name, &source.path, err));
+  FW_TRY(settings_split(text, name, &source.path, err));
   for (size_t i = 0; i < v->writable.count; i++)
     if (strcmp(v->writable.texts[i], name) == 0) source.writable = true;
   served_index *index = NULL;
-  FAIL_TRY(served_index_create(&index, &source, err));
+  FW_TRY(served_index_create(&index, &source, err));
   s->indexes[s->index_count++] = index;
   return served_index_reload(index, true, &result, err);
 }

@@ -13,6 +13,8 @@
 #include <strings.h>
 #include <sys/stat.h>
 
+#include "base/error.h"
+#include "base/mem.h"
 #include "core/fail.h"
 #include "core/shown_text.h"
 #include "furrow/json.h"
@@ -74,13 +76,9 @@ bool settings_is_loopback(const char *listen) {
 
 /* Keeps --option=text. */
 static furrow_status keep_word(settings *to, const char *opt, const char *text, furrow_error *err) {
-  if (to->count == to->capacity) {
-    const size_t capacity = to->capacity > 0 ? 2 * to->capacity : 32;
-    char **grown = realloc(to->words, capacity * sizeof *grown);
-    if (!grown) return fail_memory(err);
-    to->words = grown;
-    to->capacity = capacity;
-  }
+  void *words = (void *)to->words;
+  if (fw_grow(&words, &to->capacity, to->count + 1, sizeof *to->words, NULL) != FURROW_OK) return fail_memory(err);
+  to->words = words;
   const size_t size = strlen(opt) + strlen(text) + 4;
   char *word = malloc(size);
   if (!word) return fail_memory(err);
@@ -102,7 +100,7 @@ static furrow_status fail_member(config_reader *r, furrow_error *err, const char
 /* Reads a string that is not empty. Owner: the caller frees *text. */
 static furrow_status read_text(config_reader *r, char **text, furrow_error *err) {
   furrow_json_text string;
-  FAIL_TRY(furrow_json_string(r->json, &string, err));
+  FW_TRY(furrow_json_string(r->json, &string, err));
   if (string.size == 0) return fail_here(r, err, "is empty");
   if (memchr(string.bytes, 0, string.size)) return fail_here(r, err, "contains a 0 byte");
   *text = malloc(string.size + 1);
@@ -116,7 +114,7 @@ static furrow_status read_text(config_reader *r, char **text, furrow_error *err)
 static furrow_status keep_path(config_reader *r, const char *opt, const char *name, furrow_error *err) {
   char *path = NULL;
   const char *slash = strrchr(r->file, '/');
-  FAIL_TRY(read_text(r, &path, err));
+  FW_TRY(read_text(r, &path, err));
   const bool joins = slash && path[0] != '/' && !strstr(path, "://");
   const int folder = joins ? (int)(slash - r->file) + 1 : 0;
   const size_t size = strlen(path) + (size_t)folder + SERVED_NAME + 2;
@@ -194,7 +192,7 @@ static const option *find_option(const char *member, size_t size) {
 
 static furrow_status read_flag(config_reader *r, const option *o, furrow_error *err) {
   bool value = false;
-  FAIL_TRY(furrow_json_bool(r->json, &value, err));
+  FW_TRY(furrow_json_bool(r->json, &value, err));
   return value ? keep_word(r->to, o->name, "", err) : FURROW_OK;
 }
 
@@ -202,7 +200,7 @@ static furrow_status read_number(config_reader *r, const option *o, furrow_error
   furrow_json_text raw;
   char text[64];
   double number;
-  FAIL_TRY(furrow_json_skip(r->json, &raw, err));
+  FW_TRY(furrow_json_skip(r->json, &raw, err));
   if (raw.size >= sizeof text || raw.bytes[0] == '"') return fail_here(r, err, "is not a number");
   memcpy(text, raw.bytes, raw.size);
   text[raw.size] = 0;
@@ -211,7 +209,7 @@ static furrow_status read_number(config_reader *r, const option *o, furrow_error
 
 static furrow_status read_string(config_reader *r, const option *o, furrow_error *err) {
   char *text = NULL;
-  FAIL_TRY(read_text(r, &text, err));
+  FW_TRY(read_text(r, &text, err));
   furrow_status status = keep_word(r->to, o->name, text, err);
   free(text);
   return status;
@@ -277,7 +275,7 @@ static furrow_status read_file(const char *path, char **text, size_t *size, furr
 static furrow_status read_members(config_reader *r, const char *text, size_t size, furrow_error *err) {
   char names[MOST_MEMBERS][32];
   furrow_json_text key;
-  FAIL_TRY(furrow_json_create(&r->json, err));
+  FW_TRY(furrow_json_create(&r->json, err));
   list_names(r, names);
   furrow_json_start(r->json, text, size, r->file);
   furrow_status status = furrow_json_object(r->json, err);
@@ -295,7 +293,7 @@ static furrow_status merge(settings *to, const char *path, furrow_error *err) {
   int argc = 0;
   char **argv = command_words() + 2; /* behind furrow serve */
   while (argv[argc]) argc++;
-  FAIL_TRY(read_file(path, &text, &size, err));
+  FW_TRY(read_file(path, &text, &size, err));
   furrow_status status = read_members(&reader, text, size, err);
   furrow_json_free(reader.json);
   free(text);
@@ -321,7 +319,7 @@ static furrow_status check_sources(const text_list *list, const char *what, furr
   for (size_t i = 0; i < list->count; i++) {
     char name[SERVED_NAME];
     const char *path;
-    FAIL_TRY(settings_split(list->texts[i], name, &path, err));
+    FW_TRY(settings_split(list->texts[i], name, &path, err));
     if (has_name(list, i, name, strlen(name))) return fail_token(err, name, "two %s have the same name", what);
   }
   return FURROW_OK;
@@ -353,22 +351,22 @@ static furrow_status check_seconds(const char *opt, double value, bool may_be_ze
 
 static furrow_status check_limits(const serve_values *v, furrow_error *err) {
   const uint64_t most = UINT32_MAX;
-  FAIL_TRY(check_count("max-memory", v->max_memory, 1024, SIZE_MAX / 4, err));
-  FAIL_TRY(check_count("max-body", v->max_body, 1024, SIZE_MAX / 4, err));
+  FW_TRY(check_count("max-memory", v->max_memory, 1024, SIZE_MAX / 4, err));
+  FW_TRY(check_count("max-body", v->max_body, 1024, SIZE_MAX / 4, err));
   if (v->max_body > v->max_memory) {
     fail(err, FURROW_E_ARGUMENT, "--max-body %llu is more than --max-memory %llu: such a request could never be read",
          (unsigned long long)v->max_body, (unsigned long long)v->max_memory);
     return add_hint(err, "raise --max-memory, which is for the requests and answers of all connections");
   }
-  FAIL_TRY(check_count("max-rows", v->max_rows, 1, most, err));
-  FAIL_TRY(check_count("max-results", v->max_results, 1, most, err));
-  FAIL_TRY(check_count("max-queue", v->max_queue, 1, 1000000, err));
-  FAIL_TRY(check_count("max-connections", v->max_connections, 1, 10000000, err));
-  FAIL_TRY(check_count("checkpoint-after", v->checkpoint_after, 1, UINT64_MAX, err));
-  FAIL_TRY(check_count("max-fresh", v->max_fresh, 1, UINT64_MAX, err));
-  FAIL_TRY(check_seconds("timeout", v->timeout, false, err));
-  FAIL_TRY(check_seconds("idle-timeout", v->idle_timeout, false, err));
-  FAIL_TRY(check_seconds("drain", v->drain, true, err));
+  FW_TRY(check_count("max-rows", v->max_rows, 1, most, err));
+  FW_TRY(check_count("max-results", v->max_results, 1, most, err));
+  FW_TRY(check_count("max-queue", v->max_queue, 1, 1000000, err));
+  FW_TRY(check_count("max-connections", v->max_connections, 1, 10000000, err));
+  FW_TRY(check_count("checkpoint-after", v->checkpoint_after, 1, UINT64_MAX, err));
+  FW_TRY(check_count("max-fresh", v->max_fresh, 1, UINT64_MAX, err));
+  FW_TRY(check_seconds("timeout", v->timeout, false, err));
+  FW_TRY(check_seconds("idle-timeout", v->idle_timeout, false, err));
+  FW_TRY(check_seconds("drain", v->drain, true, err));
   return check_seconds("checkpoint-seconds", v->checkpoint_seconds, false, err);
 }
 
@@ -400,13 +398,13 @@ static furrow_status check(serve_values *v, furrow_error *err) {
   if (v->max_body == SIZE_MAX) v->max_body = v->max_memory < usual ? v->max_memory : usual;
   if (v->models.count + v->indexes.count == 0)
     return fail(err, FURROW_E_ARGUMENT, "nothing to serve: give --model NAME=DIR or --index NAME=FILE");
-  FAIL_TRY(check_sources(&v->models, "models", err));
-  FAIL_TRY(check_sources(&v->indexes, "indexes", err));
-  FAIL_TRY(check_about(&v->writable, "writable", false, &v->indexes, "index", err));
-  FAIL_TRY(check_about(&v->items, "items", true, &v->models, "model", err));
-  FAIL_TRY(check_about(&v->seen, "seen", true, &v->models, "model", err));
-  FAIL_TRY(check_limits(v, err));
-  FAIL_TRY(check_listen(v->listen, err));
+  FW_TRY(check_sources(&v->models, "models", err));
+  FW_TRY(check_sources(&v->indexes, "indexes", err));
+  FW_TRY(check_about(&v->writable, "writable", false, &v->indexes, "index", err));
+  FW_TRY(check_about(&v->items, "items", true, &v->models, "model", err));
+  FW_TRY(check_about(&v->seen, "seen", true, &v->models, "model", err));
+  FW_TRY(check_limits(v, err));
+  FW_TRY(check_listen(v->listen, err));
   return v->token_file || v->insecure ? FURROW_OK : check_loopback(v->listen, err);
 }
 

@@ -4,13 +4,6 @@
 
 #include "serve/serve_options.h"
 
-/* Returns from a function that returns a status, if a call fails. */
-#define FAIL_TRY(call)                    \
-  do {                                    \
-    const furrow_status tried = (call);   \
-    if (tried != FURROW_OK) return tried; \
-  } while (0)
-
 enum { SERVED_NAME = 64 }; /* bytes of a name, with its 0 */
 
 /* Merges what was given as options with the configuration file, if there is one, and checks it: something is served,

@@ -1,9 +1,13 @@
 /* serve/api/service.c: the threads that serve, and their memory. */
 #include "api/service.h"
 
+#include <errno.h>
 #include <stdlib.h>
+#include <time.h>
 
+#include "api/documents.h"
 #include "core/fail.h"
+#include "http/json_put.h"
 
 enum { KEPT_BYTES = 1 << 18 }; /* of each part of a thread's memory, between requests */
 
@@ -28,9 +32,9 @@ static void free_readers(thread_memory *memory) {
 }
 
 void thread_memory_trim(thread_memory *memory, size_t body_size) {
-  bytes_reset(&memory->text, KEPT_BYTES);
-  bytes_reset(&memory->numbers, KEPT_BYTES);
-  bytes_reset(&memory->results, KEPT_BYTES);
+  buffer_recycle(&memory->text, KEPT_BYTES);
+  buffer_recycle(&memory->numbers, KEPT_BYTES);
+  buffer_recycle(&memory->results, KEPT_BYTES);
   if (body_size > KEPT_BYTES) free_readers(memory);
 }
 
@@ -38,9 +42,9 @@ static void free_memory(service *s) {
   for (unsigned i = 0; s->memory && i < s->threads; i++) {
     thread_memory *memory = &s->memory[i];
     free_readers(memory);
-    bytes_clear(&memory->text);
-    bytes_clear(&memory->numbers);
-    bytes_clear(&memory->results);
+    fw_buffer_clear(&memory->text);
+    fw_buffer_clear(&memory->numbers);
+    fw_buffer_clear(&memory->results);
   }
   free(s->memory);
   s->memory = NULL;
@@ -74,4 +78,105 @@ bool service_stop(service *s, unsigned drain_ms) {
   s->work = s->waiting = NULL;
   s->metrics = NULL;
   return in_time;
+}
+
+/* ---- Watcher ---- */
+
+struct watcher {
+  service *service;
+  unsigned seconds;
+  pthread_t thread;
+  pthread_mutex_t lock; /* of what follows */
+  pthread_cond_t changed;
+  bool is_asked, stops;
+};
+
+/* ---- Watcher: reloading ---- */
+
+/* asked: by a signal, so that what has no newer version is looked at as well. */
+static void reload_all(service *s, bool asked) {
+  for (size_t i = 0; i < s->model_count; i++) {
+    furrow_error err = {0};
+    reload_result result = {0};
+    if (!asked && !served_model_has_newer(s->models[i])) continue;
+    furrow_status status = served_model_reload(s->models[i], false, &result, &err);
+    tell_reload("model", served_model_name(s->models[i]), status, &result, &err);
+  }
+  for (size_t i = 0; i < s->index_count; i++) {
+    furrow_error err = {0};
+    reload_result result = {0};
+    if (served_index_is_writable(s->indexes[i]) || (!asked && !served_index_has_newer(s->indexes[i]))) continue;
+    furrow_status status = served_index_reload(s->indexes[i], false, &result, &err);
+    tell_reload("index", served_index_name(s->indexes[i]), status, &result, &err);
+  }
+}
+
+/* ---- Watcher: its thread ---- */
+
+static struct timespec after(uint64_t ms) {
+  struct timespec t;
+  clock_gettime(CLOCK_REALTIME, &t);
+  t.tv_sec += (time_t)(ms / 1000);
+  t.tv_nsec += (long)(ms % 1000) * 1000000;
+  if (t.tv_nsec >= 1000000000) t.tv_sec++, t.tv_nsec -= 1000000000;
+  return t;
+}
+
+/* Waits until it is time to look, or until it is asked to. Returns false: it stops. */
+static bool wait_for_reason(watcher *w, bool *is_asked) {
+  const struct timespec until = after((uint64_t)w->seconds * 1000);
+  int code = 0;
+  pthread_mutex_lock(&w->lock);
+  while (!w->is_asked && !w->stops && code != ETIMEDOUT)
+    code = w->seconds > 0 ? pthread_cond_timedwait(&w->changed, &w->lock, &until)
+                          : pthread_cond_wait(&w->changed, &w->lock);
+  *is_asked = w->is_asked;
+  w->is_asked = false;
+  const bool goes_on = !w->stops;
+  pthread_mutex_unlock(&w->lock);
+  return goes_on;
+}
+
+static void *run_watcher(void *argument) {
+  watcher *w = argument;
+  bool is_asked;
+  while (wait_for_reason(w, &is_asked)) reload_all(w->service, is_asked);
+  return NULL;
+}
+
+furrow_status watcher_start(watcher **made, service *s, unsigned seconds, furrow_error *err) {
+  watcher *w = calloc(1, sizeof *w);
+  if (!w) return fail_memory(err);
+  w->service = s;
+  w->seconds = seconds;
+  pthread_mutex_init(&w->lock, NULL);
+  pthread_cond_init(&w->changed, NULL);
+  if (pthread_create(&w->thread, NULL, run_watcher, w) != 0) {
+    free(w);
+    return fail(err, FURROW_E_IO, "a thread cannot be started");
+  }
+  *made = w;
+  return FURROW_OK;
+}
+
+static void set(watcher *w, bool *flag) {
+  pthread_mutex_lock(&w->lock);
+  *flag = true;
+  pthread_cond_signal(&w->changed);
+  pthread_mutex_unlock(&w->lock);
+}
+
+void watcher_ask(watcher *w) {
+  set(w, &w->is_asked);
+}
+
+bool watcher_stop(watcher *w, unsigned wait_ms) {
+  if (!w) return true;
+  const struct timespec until = after(wait_ms);
+  set(w, &w->stops);
+  if (pthread_timedjoin_np(w->thread, NULL, &until) != 0) return false;
+  pthread_cond_destroy(&w->changed);
+  pthread_mutex_destroy(&w->lock);
+  free(w);
+  return true;
 }

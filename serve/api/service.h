@@ -12,10 +12,10 @@
 
 #include "api/request_metrics.h"
 #include "api/work_queue.h"
-#include "catalog/served_index.h"
-#include "catalog/served_model.h"
 #include "furrow/furrow.h"
 #include "http/http_server.h"
+#include "indexes/served_index.h"
+#include "models/served_model.h"
 
 typedef struct service_limits {
   size_t max_body;     /* bytes */
@@ -30,9 +30,9 @@ typedef struct thread_memory {
   unsigned thread;        /* number of the thread: below service.threads */
   furrow_json *json;      /* NULL until the first use: thread_json */
   furrow_container *rows; /* likewise: thread_rows */
-  bytes text;             /* strings of a request */
-  bytes numbers;          /* float or double arrays of a request */
-  bytes results;          /* scores, ids … */
+  fw_buffer text;         /* strings of a request */
+  fw_buffer numbers;      /* float or double arrays of a request */
+  fw_buffer results;      /* scores, ids … */
 } thread_memory;
 
 typedef struct service {
@@ -68,7 +68,7 @@ typedef struct call {
 /* Fills in call->answer. A status of 0 counts as 200. */
 typedef void (*handler)(call *c);
 
-/* Handlers; each is in the file of its name. */
+/* Handlers, in NAME_call.c; those of indexes in index_calls.c. */
 void predict_handler(call *c);
 void explain_handler(call *c);
 void recommend_handler(call *c);
@@ -100,8 +100,21 @@ void router_work(void *service, unsigned thread, void *item);
 
 /* Gives back what a long request has made the memory of its thread grow to. */
 void thread_memory_trim(thread_memory *memory, size_t body_size);
-/* The JSON reader and the row container of the thread; NULL: there is not the memory. */
+/* The JSON reader and the row container of the thread; NULL: out of memory. */
 furrow_json *thread_json(thread_memory *memory);
 furrow_container *thread_rows(thread_memory *memory);
+
+/* The watcher: a thread that looks for newer versions, so that a load that takes long does not delay signals. */
+
+typedef struct watcher watcher;
+
+/* Starts it. It looks every `seconds`; 0: only when asked.
+ * Errors: E_MEMORY; E_IO, the thread cannot be started. */
+furrow_status watcher_start(watcher **w, service *s, unsigned seconds, furrow_error *err);
+/* Looks at everything at once, also at what has no newer version. */
+void watcher_ask(watcher *w);
+/* Ends it. Returns false: it still loads something after wait_ms, and goes on: the process must not free anything that
+ * it uses. Takes NULL. */
+bool watcher_stop(watcher *w, unsigned wait_ms);
 
 #endif

@@ -1,9 +1,11 @@
-/* serve/api/state_calls.c: what operators and their tools ask: is it alive, is it ready, figures, the API's document.
+/* serve/api/state_calls.c: what operators and their tools ask: is it alive, is it ready, figures, the API's document,
+ * and the page to try it.
  */
 #include <string.h>
 
 #include "api/problem.h"
 #include "api/service.h"
+#include "page/page.h"
 
 extern const unsigned char openapi_json[];
 extern const size_t openapi_json_size;
@@ -53,10 +55,17 @@ void openapi_handler(call *c) {
   static const char mark[] = "FURROW_VERSION";
   const char *text = (const char *)openapi_json, *at = strstr(text, mark);
   const size_t before = at ? (size_t)(at - text) : openapi_json_size;
-  bytes *body = &c->answer->body;
+  fw_buffer *body = &c->answer->body;
   c->answer->type = "application/json";
-  bytes_add(body, text, before);
+  fw_buffer_append(body, text, before);
   if (!at) return;
-  bytes_text(body, furrow_version());
-  bytes_add(body, at + sizeof mark - 1, openapi_json_size - before - (sizeof mark - 1));
+  fw_buffer_text(body, furrow_version());
+  fw_buffer_append(body, at + sizeof mark - 1, openapi_json_size - before - (sizeof mark - 1));
+}
+
+void page_handler(call *c) {
+  c->answer->type = "text/html; charset=utf-8";
+  c->answer->fixed = page_document;
+  c->answer->fixed_size = page_document_size;
+  c->answer->headers = page_headers;
 }

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "http/http_internal.h"
+#include "http/json_put.h"
 
 const char *http_reason(int status) {
   switch (status) {
@@ -56,8 +57,8 @@ bool exchange_count(exchange *e) {
 void answer_refuse(exchange *e, int status, const char *problem) {
   const http_hooks *hooks = &e->connection->loop->server->hooks;
   http_answer *answer = &e->request.answer;
-  bytes_reset(&answer->body, KEPT_BYTES);
-  bytes_reset(&e->packed, KEPT_BYTES);
+  buffer_recycle(&answer->body, KEPT_BYTES);
+  buffer_recycle(&e->packed, KEPT_BYTES);
   e->is_packed = e->is_pack_tried = false;
   *answer = (http_answer){.status = status, .body = answer->body, .close = true};
   if (hooks->refuse) hooks->refuse(hooks->user, answer, problem);
@@ -65,7 +66,7 @@ void answer_refuse(exchange *e, int status, const char *problem) {
 
 /* ---- The head ---- */
 
-static void add_date(bytes *head, loop *l) {
+static void add_date(fw_buffer *head, loop *l) {
   struct timespec now;
   clock_gettime(CLOCK_REALTIME_COARSE, &now);
   if (now.tv_sec != l->date_second) {
@@ -79,75 +80,75 @@ static void add_date(bytes *head, loop *l) {
              t.tm_sec % 100);
     l->date_second = now.tv_sec;
   }
-  bytes_text(head, l->date);
+  fw_buffer_text(head, l->date);
 }
 
-static void add_status_line(bytes *head, int status) {
+static void add_status_line(fw_buffer *head, int status) {
   static const char ok[] = "HTTP/1.1 200 OK\r\n";
   if (status == 200)
-    bytes_add(head, ok, sizeof ok - 1);
+    fw_buffer_append(head, ok, sizeof ok - 1);
   else
-    bytes_format(head, "HTTP/1.1 %d %s\r\n", status, http_reason(status));
+    fw_buffer_format(head, "HTTP/1.1 %d %s\r\n", status, http_reason(status));
 }
 
-static void add_number(bytes *head, const char *name, uint64_t value) {
-  bytes_text(head, name);
-  bytes_u64(head, value);
-  bytes_add(head, "\r\n", 2);
+static void add_number(fw_buffer *head, const char *name, uint64_t value) {
+  fw_buffer_text(head, name);
+  json_put_u64(head, value);
+  fw_buffer_append(head, "\r\n", 2);
 }
 
 /* Chooses what is sent. Returns whether it is compressed. */
 static bool choose_content(exchange *e) {
   loop *l = e->connection->loop;
   const http_answer *answer = &e->request.answer;
-  e->content = answer->fixed ? answer->fixed : answer->body.data;
+  e->content = answer->fixed ? answer->fixed : answer->body.bytes;
   e->content_size = answer->fixed ? answer->fixed_size : answer->body.size;
-  if (!answer->type || answer->body.failed) e->content_size = 0;
-  if (!e->request.head.accepts_gzip || answer->body.failed || !gzip_is_worth(l->server, answer)) return false;
-  const bytes *packed = NULL;
+  if (!answer->type || answer->body.missing) e->content_size = 0;
+  if (!e->request.head.accepts_gzip || answer->body.missing || !gzip_is_worth(l->server, answer)) return false;
+  const fw_buffer *packed = NULL;
   if (answer->fixed)
     packed = gzip_find_fixed(l->server, answer);
   else if (!e->is_pack_tried)
     gzip_pack(e, gzip_stream(l));
   if (e->is_packed) packed = &e->packed;
   if (!packed) return false;
-  e->content = packed->data;
+  e->content = packed->bytes;
   e->content_size = packed->size;
   return true;
 }
 
 static void add_headers(exchange *e, bool is_packed, bool closes) {
   const http_answer *answer = &e->request.answer;
-  bytes *head = &e->head;
+  fw_buffer *head = &e->head;
   add_status_line(head, answer->status);
   add_date(head, e->connection->loop);
   if (answer->type) {
-    bytes_text(head, "Content-Type: ");
-    bytes_text(head, answer->type);
-    bytes_text(head, "\r\nX-Content-Type-Options: nosniff\r\n");
+    fw_buffer_text(head, "Content-Type: ");
+    fw_buffer_text(head, answer->type);
+    fw_buffer_text(head, "\r\nX-Content-Type-Options: nosniff\r\n");
   }
   if (answer->status != 304 && answer->status != 204) add_number(head, "Content-Length: ", e->content_size);
-  if (is_packed) bytes_text(head, "Content-Encoding: gzip\r\n");
-  if (gzip_is_worth(e->connection->loop->server, answer)) bytes_text(head, "Vary: Accept-Encoding\r\n");
-  if (!answer->fixed || !answer->headers) bytes_text(head, "Cache-Control: no-store\r\n");
+  if (is_packed) fw_buffer_text(head, "Content-Encoding: gzip\r\n");
+  if (gzip_is_worth(e->connection->loop->server, answer)) fw_buffer_text(head, "Vary: Accept-Encoding\r\n");
+  if (!answer->fixed || !answer->headers) fw_buffer_text(head, "Cache-Control: no-store\r\n");
   if (answer->retry_after > 0) add_number(head, "Retry-After: ", answer->retry_after);
-  if (answer->headers) bytes_text(head, answer->headers);
+  if (answer->headers) fw_buffer_text(head, answer->headers);
   if (closes)
-    bytes_text(head, "Connection: close\r\n");
+    fw_buffer_text(head, "Connection: close\r\n");
   else if (e->request.head.http_1_0)
-    bytes_text(head, "Connection: keep-alive\r\n");
-  bytes_add(head, "\r\n", 2);
+    fw_buffer_text(head, "Connection: keep-alive\r\n");
+  fw_buffer_append(head, "\r\n", 2);
 }
 
 bool answer_prepare(exchange *e, bool closes) {
   http_answer *answer = &e->request.answer;
   if (answer->status == 0) answer->status = 200;
-  if (answer->body.failed || !exchange_count(e)) {
+  if (answer->body.missing || !exchange_count(e)) {
     answer_refuse(e, 503, "there is not enough memory for the answer");
     exchange_count(e);
   }
   closes |= answer->close;
-  bytes_reset(&e->head, KEPT_BYTES);
+  buffer_recycle(&e->head, KEPT_BYTES);
   e->sent = 0;
   add_headers(e, choose_content(e), closes);
   if (e->request.head.method == HTTP_HEAD || answer->status == 304 || answer->status == 204) e->content_size = 0;
@@ -156,13 +157,13 @@ bool answer_prepare(exchange *e, bool closes) {
 
 int answer_write(exchange *e) {
   const size_t size = e->head.size + e->content_size;
-  if (e->head.failed) return -1;
+  if (e->head.missing) return -1;
   for (unsigned writes = 0; e->sent < size; writes++) {
     if (writes == MOST_WRITES) return 0; /* other connections are next */
     struct iovec parts[2];
     struct msghdr message = {.msg_iov = parts};
     if (e->sent < e->head.size)
-      parts[message.msg_iovlen++] = (struct iovec){e->head.data + e->sent, e->head.size - e->sent};
+      parts[message.msg_iovlen++] = (struct iovec){e->head.bytes + e->sent, e->head.size - e->sent};
     const size_t from = e->sent > e->head.size ? e->sent - e->head.size : 0;
     if (from < e->content_size)
       parts[message.msg_iovlen++] = (struct iovec){(char *)(uintptr_t)e->content + from, e->content_size - from};

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "http/http_internal.h"
+#include "http/json_put.h"
 
 static void on_readable(evutil_socket_t socket, short what, void *of_connection);
 static void on_writable(evutil_socket_t socket, short what, void *of_connection);
@@ -31,10 +32,10 @@ static exchange *exchange_create(void) {
 }
 
 void exchange_free(exchange *e) {
-  bytes_clear(&e->request.answer.body);
-  bytes_clear(&e->body);
-  bytes_clear(&e->packed);
-  bytes_clear(&e->head);
+  fw_buffer_clear(&e->request.answer.body);
+  fw_buffer_clear(&e->body);
+  fw_buffer_clear(&e->packed);
+  fw_buffer_clear(&e->head);
   munmap(e->input, INPUT_BYTES);
   free(e);
 }
@@ -58,10 +59,10 @@ static bool take_exchange(connection *c) {
 
 /* Makes it ready for the next request; bytes of input that were not used stay. */
 static void reset_exchange(exchange *e) {
-  bytes *answer = &e->request.answer.body;
-  bytes_reset(answer, KEPT_BYTES);
-  bytes_reset(&e->body, KEPT_BYTES);
-  bytes_reset(&e->packed, KEPT_BYTES);
+  fw_buffer *answer = &e->request.answer.body;
+  buffer_recycle(answer, KEPT_BYTES);
+  buffer_recycle(&e->body, KEPT_BYTES);
+  buffer_recycle(&e->packed, KEPT_BYTES);
   e->request.answer = (http_answer){.body = *answer};
   memset(e->request.notes, 0, sizeof e->request.notes);
   e->request.body = NULL;
@@ -296,8 +297,8 @@ static const char no_memory[] = "there is not enough memory for the body of the 
 
 /* Adds to a body that does not lie in input. */
 static bool add_body(exchange *e, const char *data, size_t size) {
-  bytes_add(&e->body, data, size);
-  return !e->body.failed && exchange_count(e);
+  fw_buffer_append(&e->body, data, size);
+  return !e->body.missing && exchange_count(e);
 }
 
 static bool complete_body(connection *c, const char *body, size_t size) {
@@ -316,7 +317,7 @@ static bool read_chunks(connection *c) {
   e->begin += parsed.used;
   e->bytes_in += parsed.used;
   if (e->begin == e->end) e->begin = e->end = e->body_begin;
-  return parsed.state == HTTP_PARSE_DONE ? complete_body(c, e->body.data, e->body.size) : wait_for_more(c);
+  return parsed.state == HTTP_PARSE_DONE ? complete_body(c, e->body.bytes, e->body.size) : wait_for_more(c);
 }
 
 static bool read_body(connection *c) {
@@ -329,7 +330,7 @@ static bool read_body(connection *c) {
     e->begin += taken;
     if (e->body.size < size) return wait_for_more(c);
     e->bytes_in += size;
-    return complete_body(c, e->body.data, size);
+    return complete_body(c, e->body.bytes, size);
   }
   if (available < size) return wait_for_more(c);
   e->begin += size;
@@ -363,7 +364,7 @@ static size_t find_space(connection *c, char **to) {
   if (c->state == IN_BODY && !e->is_in_input && !e->request.head.chunked) {
     const size_t left = (size_t)e->request.head.content_length - e->body.size;
     const size_t more = e->body.size < SCRATCH_BYTES ? SCRATCH_BYTES : e->body.size;
-    *to = bytes_reserve(&e->body, left < more ? left : more);
+    *to = fw_buffer_reserve(&e->body, left < more ? left : more);
     if (*to && !exchange_count(e)) *to = NULL;
     const size_t space = *to ? e->body.capacity - e->body.size : 0;
     return space < left ? space : left;
@@ -375,7 +376,7 @@ static size_t find_space(connection *c, char **to) {
 static void take_received(connection *c, size_t size) {
   exchange *e = c->exchange;
   if (c->state == IN_BODY && !e->is_in_input && !e->request.head.chunked)
-    bytes_grow(&e->body, size);
+    fw_buffer_advance(&e->body, size);
   else
     e->end += size;
 }

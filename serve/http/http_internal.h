@@ -62,10 +62,10 @@ typedef struct exchange {
   bool is_open;                /* hooks.done must be called */
   bool waits;                  /* for more of the request */
   http_chunks chunks;
-  bytes body;   /* that does not lie in input */
-  bytes packed; /* the compressed answer */
+  fw_buffer body;   /* that does not lie in input */
+  fw_buffer packed; /* the compressed answer */
   bool is_packed, is_pack_tried;
-  bytes head;                /* of the answer */
+  fw_buffer head;            /* of the answer */
   const char *content;       /* of the answer */
   size_t content_size, sent; /* sent: of head and content */
   size_t counted;            /* of the server's memory */
@@ -120,7 +120,7 @@ struct loop {
 typedef struct fixed_gzip {
   const void *of;
   size_t of_size;
-  bytes packed;
+  fw_buffer packed;
 } fixed_gzip;
 
 struct http_server {
@@ -184,7 +184,7 @@ bool gzip_is_worth(const http_server *server, const http_answer *answer);
 /* Compresses into e->packed; the stream may be NULL: then one is made. */
 void gzip_pack(exchange *e, z_stream *stream);
 /* Finds the compressed form of fixed bytes, or makes it. NULL: there is none. */
-const bytes *gzip_find_fixed(http_server *server, const http_answer *answer);
+const fw_buffer *gzip_find_fixed(http_server *server, const http_answer *answer);
 z_stream *gzip_stream(loop *l);
 
 /* http_loop.c */

@@ -109,7 +109,7 @@ void http_server_free(http_server *server) {
       pthread_join(server->loops[i].thread, NULL);
     }
   for (unsigned i = 0; i < server->loop_count; i++) loop_clear(&server->loops[i]);
-  for (size_t i = 0; i < server->fixed_count; i++) bytes_clear(&server->fixed[i].packed);
+  for (size_t i = 0; i < server->fixed_count; i++) fw_buffer_clear(&server->fixed[i].packed);
   pthread_cond_destroy(&server->changed);
   pthread_mutex_destroy(&server->lock);
   free(server->loops);

@@ -9,15 +9,15 @@
 #ifndef SERVE_HTTP_HTTP_SERVER_H
 #define SERVE_HTTP_HTTP_SERVER_H
 
+#include "base/buffer.h"
 #include "furrow/status.h"
-#include "http/bytes.h"
 #include "http/http_parse.h"
 
 /* What a handler fills in. */
 typedef struct http_answer {
   int status;        /* 200 */
   const char *type;  /* content type; NULL: none, and no body */
-  bytes body;        /* the server compresses it where the client asks and it is long enough */
+  fw_buffer body;    /* the server compresses it where the client asks and it is long enough */
   const void *fixed; /* instead of body: bytes that live as long as the program (a page); `headers` may say how they
                         are cached, all other answers are not stored */
   size_t fixed_size;

@@ -9,33 +9,18 @@
 #include "base/mem.h"
 #include "base/number_out.h"
 
-/* Room for `size` bytes more and a 0 behind them; false: there is none, which is remembered. */
-static bool ensure_capacity(fw_buffer *buffer, size_t size) {
+/* There is always space for a 0 after the bytes. */
+char *fw_buffer_enlarge(fw_buffer *buffer, size_t size) {
   size_t wanted;
-  if (buffer->missing) return false;
-  if (size < buffer->capacity - buffer->size) return true;
+  if (buffer->missing) return NULL;
   if (!fw_size_add(buffer->size, size, &wanted) || !fw_size_add(wanted, 1, &wanted)) wanted = SIZE_MAX;
   void *memory = buffer->bytes;
   if (wanted < SIZE_MAX && fw_grow(&memory, &buffer->capacity, wanted, 1, NULL) == FURROW_OK) {
     buffer->bytes = memory;
-    return true;
+    return buffer->bytes + buffer->size;
   }
   buffer->missing = wanted;
-  return false;
-}
-
-void fw_buffer_append(fw_buffer *buffer, const void *bytes, size_t size) {
-  if (size == 0 || !ensure_capacity(buffer, size)) return;
-  memcpy(buffer->bytes + buffer->size, bytes, size);
-  buffer->size += size;
-}
-
-void fw_buffer_text(fw_buffer *buffer, const char *text) {
-  fw_buffer_append(buffer, text, strlen(text));
-}
-
-void fw_buffer_byte(fw_buffer *buffer, char byte) {
-  fw_buffer_append(buffer, &byte, 1);
+  return NULL;
 }
 
 void fw_buffer_format(fw_buffer *buffer, const char *format, ...) {
@@ -43,8 +28,9 @@ void fw_buffer_format(fw_buffer *buffer, const char *format, ...) {
   va_start(args, format);
   va_copy(again, args);
   const int n = vsnprintf(NULL, 0, format, args);
-  if (n > 0 && ensure_capacity(buffer, (size_t)n)) {
-    vsnprintf(buffer->bytes + buffer->size, (size_t)n + 1, format, again);
+  char *to = n > 0 ? fw_buffer_reserve(buffer, (size_t)n) : NULL;
+  if (to) {
+    vsnprintf(to, (size_t)n + 1, format, again);
     buffer->size += (size_t)n;
   }
   va_end(again);
@@ -98,7 +84,7 @@ furrow_status fw_buffer_status(const fw_buffer *buffer, furrow_error *err) {
 }
 
 furrow_status fw_buffer_take(fw_buffer *buffer, char **bytes, size_t *size, furrow_error *err) {
-  if (!buffer->bytes) ensure_capacity(buffer, 0);
+  if (!buffer->bytes) fw_buffer_enlarge(buffer, 0);
   furrow_status status = fw_buffer_status(buffer, err);
   if (status != FURROW_OK) return status;
   buffer->bytes[buffer->size] = 0;

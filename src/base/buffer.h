@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "furrow/status.h"
 
@@ -18,9 +19,31 @@ typedef struct fw_buffer {
   size_t missing; /* > 0: memory ran out when so many bytes were wanted */
 } fw_buffer;
 
-void fw_buffer_append(fw_buffer *buffer, const void *bytes, size_t size);
-void fw_buffer_text(fw_buffer *buffer, const char *text);
-void fw_buffer_byte(fw_buffer *buffer, char byte);
+/* fw_buffer_reserve where the memory has to grow. */
+char *fw_buffer_enlarge(fw_buffer *buffer, size_t size);
+/* Returns the place after the bytes, where `size` more can be written; fw_buffer_advance counts them. NULL: out of
+ * memory, now or before. */
+static inline char *fw_buffer_reserve(fw_buffer *buffer, size_t size) {
+  return !buffer->missing && size < buffer->capacity - buffer->size ? buffer->bytes + buffer->size
+                                                                    : fw_buffer_enlarge(buffer, size);
+}
+static inline void fw_buffer_advance(fw_buffer *buffer, size_t size) {
+  buffer->size += size;
+}
+
+/* Inline: what is appended is nearly always short and of a known length. */
+static inline void fw_buffer_append(fw_buffer *buffer, const void *bytes, size_t size) {
+  char *to = size > 0 ? fw_buffer_reserve(buffer, size) : NULL;
+  if (!to) return;
+  memcpy(to, bytes, size);
+  buffer->size += size;
+}
+static inline void fw_buffer_text(fw_buffer *buffer, const char *text) {
+  fw_buffer_append(buffer, text, strlen(text));
+}
+static inline void fw_buffer_byte(fw_buffer *buffer, char byte) {
+  fw_buffer_append(buffer, &byte, 1);
+}
 /* As printf does. */
 void fw_buffer_format(fw_buffer *buffer, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Decimal. */

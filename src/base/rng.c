@@ -7,19 +7,9 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* ---- splitmix64 (Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014) ---- */
-
-static const uint64_t golden = UINT64_C(0x9e3779b97f4a7c15); /* 2^64 / golden ratio, odd */
-
-static uint64_t mix(uint64_t z) {
-  z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-  z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-  return z ^ (z >> 31);
-}
-
 /* Output i of a splitmix64 whose state is a hash of the seed: sequences of neighbouring seeds share nothing. */
 uint64_t fw_rng_hash(uint64_t seed, uint64_t i) {
-  return mix(mix(seed + golden) + (i + 1) * golden);
+  return fw_mix64(fw_mix64(seed + FW_SPLITMIX_STEP) + (i + 1) * FW_SPLITMIX_STEP);
 }
 
 /* ---- xoshiro256** (Blackman, Vigna, "Scrambled linear pseudorandom number generators", 2021) ---- */
@@ -29,7 +19,7 @@ static uint64_t rotate(uint64_t x, int k) {
 }
 
 void fw_rng_init(fw_rng *rng, uint64_t seed) {
-  for (int i = 0; i < 4; i++) rng->state[i] = mix(seed += golden);
+  for (int i = 0; i < 4; i++) rng->state[i] = fw_splitmix64(&seed);
 }
 
 uint64_t fw_rng_next(fw_rng *rng) {

@@ -5,6 +5,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* splitmix64 (Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014): its increment, the function
+ * that mixes the bits of a number, and the next number of a generator whose state is one word. */
+#define FW_SPLITMIX_STEP UINT64_C(0x9e3779b97f4a7c15) /* 2^64 / golden ratio, odd */
+static inline uint64_t fw_mix64(uint64_t z) {
+  z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+  z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+  return z ^ (z >> 31);
+}
+static inline uint64_t fw_splitmix64(uint64_t *state) {
+  return fw_mix64(*state += FW_SPLITMIX_STEP);
+}
+
 /* xoshiro256** seeded by splitmix64: the house's generator. */
 typedef struct fw_rng {
   uint64_t state[4];

@@ -12,6 +12,11 @@ static inline int fw_compare_u64(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
+static inline int fw_compare_i64(const void *a, const void *b) {
+  const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+  return (x > y) - (x < y);
+}
+
 /* numbers may be NULL where count is 0. */
 static inline void fw_sort_u64(uint64_t *numbers, size_t count) {
   if (count > 1) qsort(numbers, count, sizeof *numbers, fw_compare_u64);

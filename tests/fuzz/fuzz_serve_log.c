@@ -8,14 +8,14 @@
 
 #include "fuzz/harness/fuzz_check.h"
 
-#include "edit/log_records.h"
 #include "furrow/vector.h"
+#include "indexes/change_log.h"
 
 enum { D = 2 };
 
 /* What was read is written once more. */
 static furrow_status take_change(void *user, const index_change *change, furrow_error *err) {
-  bytes *again = user;
+  fw_buffer *again = user;
   check(change->n > 0 && (change->kind == CHANGE_SET || change->kind == CHANGE_REMOVE));
   for (size_t i = 0; i < change->n; i++) check(change->ids[i] >= 0);
   if (change->kind == CHANGE_SET) check(furrow_first_invalid_vector(change->vectors, change->n, D) == change->n);
@@ -28,24 +28,24 @@ static furrow_status count_change(void *user, const index_change *change, furrow
   return FURROW_OK;
 }
 
-static void read_again(bytes *records) {
-  bytes log = {0};
+static void read_again(fw_buffer *records) {
+  fw_buffer log = {0};
   log_extent extent;
   furrow_error err;
   unsigned char header[LOG_HEADER];
   size_t ids = 0;
   log_write_header(header, D, 1, 0, 0);
   log_seal(records, 1, LOG_HEADER);
-  bytes_add(&log, header, sizeof header);
-  bytes_add(&log, records->data, records->size);
-  check(!log.failed);
-  check(change_log_read(log.data, log.size, D, "fuzz", count_change, &ids, &extent, &err) == FURROW_OK);
+  fw_buffer_append(&log, header, sizeof header);
+  fw_buffer_append(&log, records->bytes, records->size);
+  check(!log.missing);
+  check(change_log_read(log.bytes, log.size, D, "fuzz", count_change, &ids, &extent, &err) == FURROW_OK);
   check(extent.used == log.size && extent.sequence == 1);
-  bytes_clear(&log);
+  fw_buffer_clear(&log);
 }
 
 static void read_log(const void *data, size_t size) {
-  bytes again = {0};
+  fw_buffer again = {0};
   log_extent extent = {0};
   furrow_error err;
   const furrow_status status = change_log_read(data, size, D, "fuzz", take_change, &again, &extent, &err);
@@ -54,7 +54,7 @@ static void read_log(const void *data, size_t size) {
   else
     check(status == FURROW_E_FORMAT && err.offset <= size && err.message[0]);
   read_again(&again);
-  bytes_clear(&again);
+  fw_buffer_clear(&again);
 }
 
 static uint64_t get_u64(const unsigned char *from) {

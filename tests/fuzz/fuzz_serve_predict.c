@@ -29,12 +29,12 @@ static void make_models(void) {
 }
 
 /* Counts the elements of the first list in the answer; each is a number, or an object with a score. */
-static size_t count_results(const bytes *body) {
+static size_t count_results(const fw_buffer *body) {
   furrow_json *json = NULL;
   furrow_json_text key;
   size_t count = 0;
   check(furrow_json_create(&json, NULL) == FURROW_OK);
-  furrow_json_start(json, body->data, body->size, NULL);
+  furrow_json_start(json, body->bytes, body->size, NULL);
   check(furrow_json_object(json, NULL) == FURROW_OK && furrow_json_member(json, &key, NULL) == FURROW_OK);
   check(furrow_json_array(json, NULL) == FURROW_OK);
   while (furrow_json_element(json, NULL) == FURROW_OK) {

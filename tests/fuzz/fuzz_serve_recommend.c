@@ -10,12 +10,12 @@ static const char schema_text[] =
     "\"i\":{\"as\":\"category\",\"role\":\"item\"},\"p\":{\"as\":\"number\"},\"s/t\":{\"as\":\"category\"}}}";
 
 /* Counts the elements of the first list in the answer; warnings may follow. */
-static size_t count_results(const bytes *body) {
+static size_t count_results(const fw_buffer *body) {
   furrow_json *json = NULL;
   furrow_json_text key;
   size_t count = 0;
   check(furrow_json_create(&json, NULL) == FURROW_OK);
-  furrow_json_start(json, body->data, body->size, NULL);
+  furrow_json_start(json, body->bytes, body->size, NULL);
   check(furrow_json_object(json, NULL) == FURROW_OK && furrow_json_member(json, &key, NULL) == FURROW_OK);
   check(furrow_json_array(json, NULL) == FURROW_OK);
   for (; furrow_json_element(json, NULL) == FURROW_OK; count++) {

@@ -32,8 +32,8 @@ static inline served_model *serve_trained(const char *algorithm, const char *tex
 /* How requests are asked, and what an answer may be. */
 typedef struct request_rules {
   service_limits limits;
-  size_t (*count_results)(const bytes *body); /* of an answer; checks that it is one */
-  int statuses[4];                            /* of problems; 0 ends them */
+  size_t (*count_results)(const fw_buffer *body); /* of an answer; checks that it is one */
+  int statuses[4];                                /* of problems; 0 ends them */
 } request_rules;
 
 /* A problem is a JSON object, whatever bytes its pointer and its token are made of. */
@@ -42,7 +42,7 @@ static inline void check_problem(const http_answer *answer, const int *statuses)
   while (*statuses && *statuses != answer->status) statuses++;
   check(*statuses != 0);
   check(furrow_json_create(&json, NULL) == FURROW_OK);
-  furrow_json_start(json, answer->body.data, answer->body.size, NULL);
+  furrow_json_start(json, answer->body.bytes, answer->body.size, NULL);
   check(furrow_json_skip(json, NULL, NULL) == FURROW_OK && furrow_json_end(json, NULL) == FURROW_OK);
   furrow_json_free(json);
 }
@@ -54,7 +54,7 @@ static inline void ask_once(served_model *model, handler handle, const request_r
   http_request request = {.body = (const char *)data, .body_size = size};
   call c = {.service = &s, .memory = &memory, .request = &request, .answer = &request.answer, .model = model};
   handle(&c);
-  check(!c.move && !request.answer.body.failed);
+  check(!c.move && !request.answer.body.missing);
   if (request.answer.status == 0)
     check(rules->count_results(&request.answer.body) == c.rows);
   else
@@ -69,9 +69,9 @@ static inline void ask_twice(served_model *model, handler handle, const request_
   ask_once(model, handle, rules, data, size, &first);
   ask_once(model, handle, rules, data, size, &second);
   check(first.status == second.status && first.body.size == second.body.size);
-  check(memcmp(first.body.data, second.body.data, first.body.size) == 0);
-  bytes_clear(&first.body);
-  bytes_clear(&second.body);
+  check(memcmp(first.body.bytes, second.body.bytes, first.body.size) == 0);
+  fw_buffer_clear(&first.body);
+  fw_buffer_clear(&second.body);
 }
 
 #endif

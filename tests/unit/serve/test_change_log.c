@@ -17,7 +17,7 @@
 #include "support/failing_calls.h"
 #include "support/own_dir.h"
 
-#include "edit/log_records.h"
+#include "indexes/change_log.h"
 
 enum { D = 3, IDS = 64, HEADER = LOG_HEADER, FILE_MAX = 1 << 16 };
 #define INDEX "items.index"

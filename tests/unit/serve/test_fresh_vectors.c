@@ -11,7 +11,7 @@
 #include "support/cmocka_all.h"
 #include "support/failing_alloc.h"
 
-#include "edit/fresh_vectors.h"
+#include "indexes/fresh_vectors.h"
 
 enum { D = 5, IDS = 200, BASE = 100, K = 7, MOST = 8 };
 

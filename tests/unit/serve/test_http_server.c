@@ -35,9 +35,9 @@ static bool on_request(void *user, http_request *request) {
   if (http_text_is(path, "/kept"))
     atomic_store(&s->kept, request);
   else if (http_text_is(path, "/failed"))
-    request->answer.body.failed = true;
+    request->answer.body.missing = true;
   else
-    bytes_add(&request->answer.body, request->body, request->body_size);
+    fw_buffer_append(&request->answer.body, request->body, request->body_size);
   request->answer.type = "text/plain";
   return !http_text_is(path, "/kept");
 }
@@ -46,7 +46,7 @@ static void on_refuse(void *user, http_answer *answer, const char *problem) {
   seen *s = user;
   s->refused++;
   answer->type = "text/plain";
-  bytes_text(&answer->body, problem);
+  fw_buffer_text(&answer->body, problem);
 }
 
 static void on_done(void *user, http_request *request, int status, size_t bytes_in, size_t bytes_out) {
@@ -164,7 +164,7 @@ static void answers_come_from_other_threads(void **state) {
   const int fd = connect_to(server), gone = connect_to(server);
   send_text(fd, "GET /kept HTTP/1.1\r\nHost: a\r\n\r\nGET /next HTTP/1.1\r\nHost: a\r\n\r\n");
   http_request *request = wait_for_kept(&s);
-  bytes_text(&request->answer.body, "from a thread");
+  fw_buffer_text(&request->answer.body, "from a thread");
   http_request_finish(request);
   expect(fd, "from a thread");
   wait_for(&s.done, 2);
@@ -189,7 +189,7 @@ static void answers_may_come_after_stop(void **state) {
   send_text(fd, "GET /kept HTTP/1.1\r\nHost: a\r\n\r\n");
   http_request *request = wait_for_kept(&s);
   assert_false(http_server_stop(server, 20));
-  bytes_text(&request->answer.body, "late");
+  fw_buffer_text(&request->answer.body, "late");
   http_request_finish(request);
   expect(fd, "Connection: close\r\n\r\nlate");
   close(fd);

@@ -5,7 +5,7 @@
 #include "support/edit_index.h"
 #include "support/own_dir.h"
 
-#include "edit/index_checkpoint.h"
+#include "indexes/index_checkpoint.h"
 
 enum { D = 4, BASE = 20 };
 #define INDEX "items.index"

@@ -39,18 +39,18 @@ static served_model *serve(void) {
 static bool moves(served_model *model, size_t rows, bool on_loop) {
   static thread_memory memory;
   service s = {.limits = {.max_rows = 1000}};
-  bytes body = {0};
-  bytes_text(&body, "{\"rows\":[");
-  for (size_t i = 0; i < rows; i++) bytes_text(&body, i > 0 ? ",\"0 1:1\"" : "\"0 1:1\"");
-  bytes_text(&body, "]}");
-  http_request request = {.body = body.data, .body_size = body.size};
+  fw_buffer body = {0};
+  fw_buffer_text(&body, "{\"rows\":[");
+  for (size_t i = 0; i < rows; i++) fw_buffer_text(&body, i > 0 ? ",\"0 1:1\"" : "\"0 1:1\"");
+  fw_buffer_text(&body, "]}");
+  http_request request = {.body = body.bytes, .body_size = body.size};
   call c = {.service = &s, .memory = &memory, .request = &request, .answer = &request.answer, .model = model};
   c.on_loop = on_loop;
   predict_handler(&c);
   assert_int_equal(request.answer.status, 0);
   assert_true(c.move || c.rows == rows);
-  bytes_clear(&request.answer.body);
-  bytes_clear(&body);
+  fw_buffer_clear(&request.answer.body);
+  fw_buffer_clear(&body);
   return c.move;
 }
 

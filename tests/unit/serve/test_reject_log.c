@@ -7,7 +7,7 @@
 #include "support/cmocka_all.h"
 #include "support/own_dir.h"
 
-#include "edit/log_records.h"
+#include "indexes/change_log.h"
 
 enum { D = 2, FIRST = LOG_HEADER, SECOND = 128, END = 176, SEQUENCE = 5, IDS = FIRST + 32, VECTORS = IDS + 16 };
 enum { NAMES = VECTORS + 16 };
@@ -30,14 +30,14 @@ static void make_log(unsigned char log[END]) {
   const index_change set = {CHANGE_SET, 2, ids, vectors, (const char **)names};
   const index_change removed = {CHANGE_REMOVE, 1, ids, NULL, NULL};
   furrow_error err;
-  bytes records = {0};
+  fw_buffer records = {0};
   log_write_header(log, D, SEQUENCE, 0, 9);
   assert_int_equal(log_append_record(&records, &set, D, SEQUENCE, FIRST, &err), FURROW_OK);
   assert_int_equal(log_append_record(&records, &removed, D, SEQUENCE, SECOND, &err), FURROW_OK);
   log_seal(&records, SEQUENCE, FIRST);
   assert_int_equal(records.size, END - FIRST);
-  memcpy(log + FIRST, records.data, records.size);
-  bytes_clear(&records);
+  memcpy(log + FIRST, records.bytes, records.size);
+  fw_buffer_clear(&records);
 }
 
 static void seal_header(unsigned char *log) {

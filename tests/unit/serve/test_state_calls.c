@@ -8,7 +8,7 @@ static void ask(service *s, handler handle, http_answer *answer) {
   thread_memory memory = {0};
   http_request request = {0};
   call c = {.service = s, .memory = &memory, .request = &request, .answer = answer};
-  bytes_clear(&answer->body);
+  fw_buffer_clear(&answer->body);
   *answer = (http_answer){0};
   handle(&c);
 }
@@ -23,7 +23,7 @@ static void expect_problem(const http_answer *answer, const char *detail) {
   char text[512] = "";
   assert_int_equal(answer->status, 503);
   assert_true(answer->body.size < sizeof text && !answer->fixed);
-  memcpy(text, answer->body.data, answer->body.size);
+  memcpy(text, answer->body.bytes, answer->body.size);
   assert_non_null(strstr(text, detail));
 }
 
@@ -38,7 +38,7 @@ static void ready_until_it_stops(void **state) {
   expect_problem(&answer, "the server is stopping");
   ask(&s, health_handler, &answer);
   expect_text(&answer, "ok\n");
-  bytes_clear(&answer.body);
+  fw_buffer_clear(&answer.body);
 }
 
 static void not_ready_without_versions(void **state) {
@@ -56,7 +56,7 @@ static void not_ready_without_versions(void **state) {
   s = (service){.indexes = &index, .index_count = 1};
   ask(&s, ready_handler, &answer);
   expect_problem(&answer, "items has no version");
-  bytes_clear(&answer.body);
+  fw_buffer_clear(&answer.body);
   served_model_free(model);
   served_index_free(index);
 }
@@ -66,11 +66,11 @@ static void document_has_the_version(void **state) {
   service s = {0};
   http_answer answer = {0};
   ask(&s, openapi_handler, &answer);
-  bytes_add(&answer.body, "", 1);
-  assert_non_null(strstr(answer.body.data, furrow_version()));
-  assert_null(strstr(answer.body.data, "FURROW_VERSION"));
-  assert_memory_equal(answer.body.data + answer.body.size - 3, "}\n", 3);
-  bytes_clear(&answer.body);
+  fw_buffer_append(&answer.body, "", 1);
+  assert_non_null(strstr(answer.body.bytes, furrow_version()));
+  assert_null(strstr(answer.body.bytes, "FURROW_VERSION"));
+  assert_memory_equal(answer.body.bytes + answer.body.size - 3, "}\n", 3);
+  fw_buffer_clear(&answer.body);
 }
 
 int main(void) {

@@ -1,0 +1,83 @@
+/* cli/learn/model_names.c: features and classes of a model as people read and write them: names of columns, numbers,
+ * labels */
+#include "learn/model_names.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/fail.h"
+#include "core/options.h"
+
+static bool name_encoded(const furrow_encoder *encoder, uint64_t index, char space[FEATURE_NAME]) {
+  furrow_encoder_feature feature;
+  furrow_encoder_field field;
+  if (!encoder || furrow_encoder_get_feature(encoder, index, &feature, NULL) != FURROW_OK) return false;
+  furrow_encoder_get_field(encoder, feature.field, &field);
+  if (feature.length > 0)
+    snprintf(space, FEATURE_NAME, "%.100s=%.*s", field.name, (int)(feature.length < 150 ? feature.length : 150),
+             feature.name);
+  else if (index == field.first && field.count <= 2)
+    snprintf(space, FEATURE_NAME, "%.100s", field.name);
+  else
+    snprintf(space, FEATURE_NAME, "%.100s[%" PRIu64 "]", field.name, index - field.first);
+  return true;
+}
+
+const char *feature_name(const furrow_scorer *scorer, uint64_t feature, char space[FEATURE_NAME]) {
+  const char *name = furrow_scorer_feature_name(scorer, feature);
+  if (name && *name) return name;
+  if (name_encoded(furrow_scorer_encoder(scorer), feature, space)) return space;
+  snprintf(space, FEATURE_NAME, "%" PRIu64, feature);
+  return space;
+}
+
+furrow_status feature_parse(const furrow_scorer *scorer, const char *name, size_t size, uint64_t *feature,
+                            furrow_error *err) {
+  char text[FEATURE_NAME] = "";
+  const char *known;
+  for (uint64_t i = 0; (known = furrow_scorer_feature_name(scorer, i)); i++)
+    if (strlen(known) == size && memcmp(known, name, size) == 0) {
+      *feature = i;
+      return FURROW_OK;
+    }
+  if (size < sizeof text) memcpy(text, name, size);
+  return read_u64(text, feature) ? FURROW_OK
+                                 : fail_token(err, *text ? text : name, "neither the name nor the number of a feature");
+}
+
+/* ---- Classes ---- */
+
+/* Labels of a model that does not know them are -1 and 1: they are not the numbers of names. */
+const char *class_name(const furrow_scorer *scorer, double label) {
+  const furrow_encoder *encoder = furrow_scorer_encoder(scorer);
+  if (!encoder || !(furrow_scorer_class_label(scorer, 0) >= 0) || !(label >= 0 && label < 1e9) || label != trunc(label))
+    return NULL;
+  return furrow_schema_class_name(furrow_encoder_schema(encoder), (size_t)label);
+}
+
+/* Labels that are not whole are floats. */
+const char *class_label(char text[CLASS_LABEL_SIZE], const furrow_scorer *scorer, double label) {
+  const char *name = class_name(scorer, label);
+  if (name) return name;
+  snprintf(text, CLASS_LABEL_SIZE, "%.*g", label == trunc(label) ? 15 : 7, label);
+  return text;
+}
+
+static bool needs_quotes(const char *label) {
+  return strpbrk(label, ",\"\r\n") != NULL;
+}
+
+void output_class_begin(output *out, const char *label) {
+  if (!needs_quotes(label)) {
+    output_data(out, label);
+    return;
+  }
+  output_text(out, "\"");
+  for (; *label; label++) output_bytes(out, *label == '"' ? "\"\"" : label, *label == '"' ? 2 : 1);
+}
+
+void output_class_end(output *out, const char *label) {
+  if (needs_quotes(label)) output_text(out, "\"");
+}

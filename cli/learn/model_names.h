@@ -1,0 +1,27 @@
+/* cli/learn/model_names.h: features and classes of a model as people read and write them: names of columns, numbers,
+ * labels */
+#ifndef CLI_LEARN_MODEL_NAMES_H
+#define CLI_LEARN_MODEL_NAMES_H
+
+#include "core/output.h"
+#include "furrow/learn.h"
+
+enum { FEATURE_NAME = 256 };
+
+/* Returns the name of a feature: that of its column, "column=value" of a raw log, or its number, written to `space`. */
+const char *feature_name(const furrow_scorer *scorer, uint64_t feature, char space[FEATURE_NAME]);
+/* Finds a feature by its name, or number, of `size` bytes. */
+furrow_status feature_parse(const furrow_scorer *scorer, const char *name, size_t size, uint64_t *feature,
+                            furrow_error *err);
+
+enum { CLASS_LABEL_SIZE = 64 };
+
+/* The name that the schema of a raw log gives a label; NULL: it has none. */
+const char *class_name(const furrow_scorer *scorer, double label);
+/* Returns the name of a label of furrow_scorer_class_label or furrow_class_figures, or writes its number to `text`. */
+const char *class_label(char text[CLASS_LABEL_SIZE], const furrow_scorer *scorer, double label);
+/* Prints a label, and what follows it, as one cell of a line with commas: in quotes if it needs them. */
+void output_class_begin(output *out, const char *label);
+void output_class_end(output *out, const char *label);
+
+#endif

@@ -1,0 +1,249 @@
+/* serve/indexes/index_base.c: loads the file of an index that is served. */
+#include "indexes/index_base.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "base/error.h"
+#include "base/sort.h"
+#include "core/fail.h"
+#include "core/shown_text.h"
+#include "indexes/list_recall.h"
+#include "shared/loaded_files.h"
+
+enum {
+  DEEPEST = 8,              /* indexes inside of indexes */
+  MEASURED_BYTES = 1 << 27, /* that queries scan to find their truth */
+  FEWEST_QUERIES = 8,       /* fewer do not tell */
+  MOST_QUERIES = 64
+};
+
+static void free_base(shared *self) {
+  index_base *base = (index_base *)self; /* its first member */
+  furrow_searcher_free(base->searcher);
+  furrow_index_free(base->index);
+  furrow_id_names_free(base->names);
+  furrow_ids_clear(&base->ids);
+  free(base);
+}
+
+/* ---- Ids ---- */
+
+size_t sort_ids(int64_t *ids, size_t count) {
+  size_t kept = 0;
+  if (count > 1) qsort(ids, count, sizeof *ids, fw_compare_i64);
+  for (size_t i = 0; i < count; i++)
+    if (kept == 0 || ids[i] != ids[kept - 1]) ids[kept++] = ids[i];
+  return kept;
+}
+
+bool sorted_ids_have(const int64_t *ids, size_t count, int64_t id) {
+  return count > 0 && bsearch(&id, ids, count, sizeof *ids, fw_compare_i64) != NULL;
+}
+
+static furrow_status collect_ids(index_base *base, furrow_error *err) {
+  FW_TRY(furrow_index_get_ids(base->index, &base->ids, err));
+  base->ids.count = sort_ids(base->ids.ids, base->ids.count);
+  return FURROW_OK;
+}
+
+bool index_base_has(const index_base *base, int64_t id) {
+  return sorted_ids_have(base->ids.ids, base->ids.count, id);
+}
+
+/* Whether an index has a file of names. A link that leads nowhere is one, as is what cannot be looked at. */
+static furrow_status find_names(const char *path, bool *there, furrow_error *err) {
+  struct stat found;
+  char *names = NULL;
+  if (asprintf(&names, "%s.names", path) < 0) return fail_memory(err);
+  furrow_status status = FURROW_OK;
+  *there = lstat(names, &found) == 0 || errno != ENOENT;
+  if (*there && stat(names, &found) != 0)
+    status = fail_file(err, FURROW_E_IO, names, "the names of the index cannot be found", errno);
+  else if (*there && !S_ISREG(found.st_mode))
+    status = fail_file(err, FURROW_E_FORMAT, names, "the names of the index are not a regular file", 0);
+  free(names);
+  return status;
+}
+
+/* Names are read after the index: they are checked against the bytes of its file. */
+static furrow_status load_names(furrow_id_names **names, const char *path, const char *unmapped, furrow_error *err) {
+  bool there = false;
+  FW_TRY(find_names(path, &there, err));
+  const furrow_status status = furrow_id_names_load(names, unmapped, err); /* or those that a save left staged */
+  return status == FURROW_E_NOT_FOUND && !there ? FURROW_OK : status;
+}
+
+/* One search with the dimension's zeros touches what a first query would have to wait for. */
+static furrow_status warm(const index_base *base, furrow_error *err) {
+  furrow_search_params params;
+  float distance, *query = calloc((size_t)base->info.d, sizeof *query);
+  int64_t id;
+  if (!query) return fail_memory(err);
+  furrow_search_params_init(&params);
+  params.threads = 1;
+  const furrow_status status = furrow_searcher_search(base->searcher, query, 1, 1, &params, &distance, &id, err);
+  free(query);
+  return status;
+}
+
+/* Whether stored vectors can be decoded is tried with the first one. */
+static bool can_decode(const index_base *base) {
+  furrow_list_view list = {0};
+  int64_t id = 0;
+  float *vector = calloc((size_t)base->info.d, sizeof *vector);
+  const furrow_index *ivf = furrow_index_ivf(base->index);
+  for (uint64_t i = 0; ivf && base->info.kind != FURROW_INDEX_ID_MAP && i < base->ivf_info.nlist; i++)
+    if (furrow_index_list(ivf, i, &list, NULL) == FURROW_OK && list.count > 0 && list.ids) {
+      id = furrow_list_id(&list, 0);
+      break;
+    }
+  const furrow_status status = vector ? furrow_index_reconstruct(base->index, id, vector, NULL) : FURROW_E_MEMORY;
+  free(vector);
+  return status == FURROW_OK || status == FURROW_E_NOT_FOUND;
+}
+
+/* Whether an index, or one inside of it, is of one of these kinds (bits). Files are not nested deeper. */
+static bool has_kind(const furrow_index *index, unsigned kinds, unsigned depth) {
+  furrow_index_info info;
+  furrow_index_info_init(&info);
+  if (!index || depth == 0) return false;
+  furrow_index_get_info(index, &info);
+  if (kinds & 1u << info.kind) return true;
+  for (size_t i = 0; furrow_index_child_name(index, i); i++)
+    if (has_kind(furrow_index_child(index, i), kinds, depth - 1)) return true;
+  return false;
+}
+
+static void describe(index_base *base) {
+  furrow_index_info_init(&base->info);
+  furrow_index_info_init(&base->ivf_info);
+  furrow_index_get_info(base->index, &base->info);
+  const furrow_index *ivf = furrow_index_ivf(base->index);
+  furrow_index_get_info(ivf ? ivf : base->index, &base->ivf_info);
+  base->has_graph = has_kind(base->index, 1u << FURROW_INDEX_HNSW, DEEPEST);
+  base->is_refined = has_kind(base->index, 1u << FURROW_INDEX_IVF_PQR | 1u << FURROW_INDEX_REFINE, DEEPEST);
+}
+
+/* ---- How many lists a search probes ---- */
+
+/* So many queries that measuring scans about MEASURED_BYTES (some 100 ms), whatever the speed of the machine is: all
+ * servers of a file choose the same. */
+static size_t affordable_queries(const furrow_index_info *ivf) {
+  const double one = (double)ivf->stored * (double)(ivf->code_size > 16 ? ivf->code_size : 16);
+  const double queries = one > 0 ? (double)MEASURED_BYTES / one : 0;
+  return queries < MOST_QUERIES ? (size_t)queries : MOST_QUERIES;
+}
+
+/* The smallest power of two with which searches find nine of ten of what all lists have. */
+static furrow_status measure_nprobe(const index_base *base, size_t queries, uint64_t *nprobe, double *recall) {
+  const index_view view = {.base = (index_base *)base};
+  const uint64_t lists = base->ivf_info.nlist;
+  recall_figures figures = {0};
+  list_recall measured;
+  furrow_status status = list_recall_begin(&measured, &view, queries, 10, NULL);
+  if (status == FURROW_OK && measured.n < FEWEST_QUERIES) status = FURROW_E_UNSUPPORTED;
+  for (*nprobe = 1; status == FURROW_OK; *nprobe = *nprobe * 2 < lists ? *nprobe * 2 : lists) {
+    status = list_recall_measure(&measured, *nprobe, &figures, NULL);
+    if (figures.recall >= 0.9 || *nprobe == lists) break;
+  }
+  list_recall_clear(&measured);
+  *recall = figures.recall;
+  return status;
+}
+
+/* A file says 1 where nobody has chosen, and then searches find little. The rule is that of Index.build in Python. */
+static void choose_nprobe(index_base *base) {
+  const furrow_index_info *ivf = &base->ivf_info;
+  base->nprobe = ivf->nprobe;
+  base->nprobe_from = NPROBE_FROM_FILE;
+  if (ivf->nlist < 2 || ivf->nprobe != 1) return;
+  const size_t queries = base->by_id ? affordable_queries(ivf) : 0;
+  if (queries >= FEWEST_QUERIES && measure_nprobe(base, queries, &base->nprobe, &base->recall) == FURROW_OK) {
+    base->nprobe_from = NPROBE_MEASURED;
+    return;
+  }
+  const uint64_t quarter = ivf->nlist / 4 < 8 ? 8 : ivf->nlist / 4 > 128 ? 128 : ivf->nlist / 4;
+  base->nprobe = quarter < ivf->nlist ? quarter : ivf->nlist;
+  base->nprobe_from = NPROBE_BY_RULE;
+}
+
+static void tell_nprobe(const index_base *base, const char *path) {
+  if (base->nprobe == base->ivf_info.nprobe) return;
+  say("furrow: %s says nprobe 1: searches probe %llu of %llu lists unless they say otherwise", path,
+      (unsigned long long)base->nprobe, (unsigned long long)base->ivf_info.nlist);
+  if (base->nprobe_from == NPROBE_MEASURED)
+    say(" (measured: recall@10 %.2f)\n", base->recall);
+  else
+    say("\n");
+}
+
+static furrow_status fill_base(index_base *base, const char *path, const char *unmapped, bool search_only,
+                               bool sorted_ids, furrow_error *err) {
+  furrow_index_load_params params;
+  furrow_index_load_params_init(&params);
+  FW_TRY(furrow_index_verify(unmapped, &params, NULL, NULL, err));
+  params.search_only = search_only;
+  FW_TRY(furrow_index_load(&base->index, unmapped, &params, err));
+  FW_TRY(load_names(&base->names, path, unmapped, err));
+  FW_TRY(furrow_searcher_create(&base->searcher, base->index, NULL, err));
+  describe(base);
+  base->by_id = !search_only && can_decode(base);
+  if (sorted_ids) FW_TRY(collect_ids(base, err));
+  FW_TRY(warm(base, err));
+  choose_nprobe(base);
+  return FURROW_OK;
+}
+
+/* What was read before and after a change does not belong together. */
+static furrow_status check_unchanged(const char *path, const file_print *before, furrow_error *err) {
+  file_print after;
+  FW_TRY(index_print_get(&after, path, err));
+  if (file_print_equals(before, &after)) return FURROW_OK;
+  fail_in(err, FURROW_E_STATE, path, "the file was changed while it was loaded");
+  return add_hint(err, "write an index under another name and rename it, as furrow index does");
+}
+
+furrow_status index_base_load(index_base **base, const char *path, bool search_only, bool sorted_ids, uint64_t number,
+                              file_print *print, furrow_error *err) {
+  index_base *made = calloc(1, sizeof *made);
+  char *unmapped = unmapped_path(path);
+  furrow_status status = made && unmapped ? unmapped_files_register(err) : fail_memory(err);
+  if (made) shared_init(&made->shared, free_base);
+  if (status == FURROW_OK) status = index_print_get(print, path, err);
+  if (status == FURROW_OK) status = fill_base(made, path, unmapped, search_only, sorted_ids, err);
+  if (status == FURROW_OK) status = check_unchanged(path, print, err);
+  if (status == FURROW_OK) {
+    made->number = number;
+    made->loaded_at = (int64_t)time(NULL);
+    made->bytes = print->bytes;
+    if (number == 1 || !sorted_ids) tell_nprobe(made, path); /* of checkpoints once is enough */
+    *base = made;
+  } else {
+    unmapped_error(err);
+    if (made) shared_release(&made->shared);
+  }
+  free(unmapped);
+  return status;
+}
+
+furrow_status index_file_load(furrow_index **index, furrow_id_names **names, const char *path, furrow_error *err) {
+  char *unmapped = unmapped_path(path);
+  furrow_index *loaded = NULL;
+  furrow_status status = unmapped ? unmapped_files_register(err) : fail_memory(err);
+  *names = NULL;
+  if (status == FURROW_OK) status = furrow_index_load(&loaded, unmapped, NULL, err);
+  if (status == FURROW_OK) status = load_names(names, path, unmapped, err);
+  if (status == FURROW_OK) {
+    *index = loaded;
+  } else {
+    unmapped_error(err);
+    furrow_index_free(loaded);
+  }
+  free(unmapped);
+  return status;
+}

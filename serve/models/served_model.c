@@ -1,0 +1,218 @@
+/* serve/models/served_model.c: a model that is served: which version, when another one, what was refused. */
+#include "models/served_model.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "core/fail.h"
+#include "models/model_version.h"
+
+/* A version as it was found. */
+typedef struct version_mark {
+  bool is_set;
+  uint64_t number; /* of the folder; 0: not numbered */
+  file_print print;
+} version_mark;
+
+struct served_model {
+  char *name, *path, *items, *seen;
+  unsigned threads;
+  slot current;           /* a model_version */
+  atomic_int reloads;     /* calls of served_model_reload that load or wait */
+  pthread_mutex_t reload; /* held while a version is loaded, and for the following three */
+  version_mark served, refused;
+  file_print tables;          /* the items and the log that the version was loaded with */
+  pthread_mutex_t error_lock; /* held for a moment */
+  char error[1024];           /* of the last reload; "": it went well */
+};
+
+/* ---- Making ---- */
+
+static bool copy_text(char **copy, const char *text) {
+  *copy = text ? strdup(text) : NULL;
+  return !text || *copy;
+}
+
+furrow_status served_model_create(served_model **model, const model_source *source, unsigned threads,
+                                  furrow_error *err) {
+  served_model *m = calloc(1, sizeof *m);
+  if (!m) return fail_memory(err);
+  m->threads = threads;
+  slot_init(&m->current);
+  pthread_mutex_init(&m->reload, NULL);
+  pthread_mutex_init(&m->error_lock, NULL);
+  if (copy_text(&m->name, source->name) && copy_text(&m->path, source->path) && copy_text(&m->items, source->items) &&
+      copy_text(&m->seen, source->seen)) {
+    *model = m;
+    return FURROW_OK;
+  }
+  served_model_free(m);
+  return fail_memory(err);
+}
+
+void served_model_free(served_model *model) {
+  if (!model) return;
+  slot_clear(&model->current);
+  pthread_mutex_destroy(&model->reload);
+  pthread_mutex_destroy(&model->error_lock);
+  free(model->name);
+  free(model->path);
+  free(model->items);
+  free(model->seen);
+  free(model);
+}
+
+const char *served_model_name(const served_model *model) {
+  return model->name;
+}
+
+model_version *served_model_get(served_model *model) {
+  return (model_version *)slot_get(&model->current);
+}
+
+/* ---- Reloading ---- */
+
+static bool is_marked(const version_mark *mark, const version_folder *folder) {
+  return mark->is_set && mark->number == folder->number && file_print_equals(&mark->print, &folder->print);
+}
+
+static version_mark mark_of(const version_folder *folder) {
+  return (version_mark){.is_set = true, .number = folder->number, .print = folder->print};
+}
+
+/* Half of the processors go on answering requests. */
+static unsigned loading_threads(const served_model *m) {
+  const long processors = sysconf(_SC_NPROCESSORS_ONLN);
+  if (!m->served.is_set) return 0;
+  return processors > 2 ? (unsigned)processors / 2 : 1;
+}
+
+static uint64_t served_number(served_model *m) {
+  model_version *v = served_model_get(m);
+  const uint64_t number = v ? v->number : 0;
+  if (v) shared_release(&v->shared);
+  return number;
+}
+
+/* Of the table of items, FILE:COLUMN, and of the log. */
+static file_print tables_print(const served_model *m) {
+  const char *colon = m->items ? strrchr(m->items, ':') : NULL;
+  char *file = colon ? strndup(m->items, (size_t)(colon - m->items)) : NULL;
+  file_print print = {0};
+  if (file) file_print_add_path(&print, file);
+  if (m->seen) file_print_add_path(&print, m->seen);
+  free(file);
+  return print;
+}
+
+static furrow_status load_version(served_model *m, const version_folder *folder, furrow_error *err) {
+  const model_source source = {.name = m->name, .path = m->path, .items = m->items, .seen = m->seen};
+  const file_print tables = tables_print(m);
+  model_version *v = NULL;
+  FW_TRY(model_version_load(&v, &source, folder, loading_threads(m), m->threads, err));
+  if (folder->number == 0) v->number = served_number(m) + 1;
+  slot_set(&m->current, &v->shared);
+  m->served = mark_of(folder);
+  m->tables = tables;
+  return FURROW_OK;
+}
+
+/* A server that is started while the newest version is broken (half of it is copied yet) serves the one before. */
+static bool load_older(served_model *m, uint64_t below) {
+  bool is_loaded = false, is_found = true;
+  while (!is_loaded && is_found && below > 1) {
+    version_folder folder = {0};
+    furrow_error err;
+    is_found = version_folder_find(&folder, m->path, below, &err) == FURROW_OK && folder.number > 0;
+    is_loaded = is_found && load_version(m, &folder, &err) == FURROW_OK;
+    below = folder.number;
+    free(folder.path);
+  }
+  return is_loaded;
+}
+
+static furrow_status reload_newest(served_model *m, bool force, furrow_error *err) {
+  version_folder folder = {0};
+  FW_TRY(version_folder_find(&folder, m->path, UINT64_MAX, err));
+  furrow_status status = FURROW_OK;
+  const file_print tables = tables_print(m);
+  if (force || !is_marked(&m->served, &folder) || !file_print_equals(&m->tables, &tables)) {
+    status = load_version(m, &folder, err);
+    m->refused = status == FURROW_OK ? (version_mark){0} : mark_of(&folder);
+  }
+  free(folder.path);
+  return status;
+}
+
+/* Of files that are not the model's (a table of items) the last part of the path is told. */
+void served_model_error_text(const served_model *model, const furrow_error *err, char *text, size_t size) {
+  const size_t length = strlen(model->path);
+  const char *slash = strrchr(err->file, '/'), *rest = slash ? slash + 1 : err->file;
+  furrow_error shortened = *err;
+  if (strncmp(err->file, model->path, length) == 0 && err->file[length] == '/') rest = err->file + length + 1;
+  snprintf(shortened.file, sizeof shortened.file, "%s", rest);
+  furrow_error_to_text(&shortened, text, size);
+}
+
+static void remember_error(served_model *m, furrow_status status, const furrow_error *err) {
+  pthread_mutex_lock(&m->error_lock);
+  m->error[0] = 0;
+  if (status != FURROW_OK) served_model_error_text(m, err, m->error, sizeof m->error);
+  pthread_mutex_unlock(&m->error_lock);
+}
+
+static furrow_status reload_locked(served_model *m, bool force, reload_result *result, furrow_error *err) {
+  const bool is_first = !m->served.is_set;
+  model_version *before = served_model_get(m);
+  furrow_status status = reload_newest(m, force, err);
+  remember_error(m, status, err);
+  if (status != FURROW_OK && is_first && load_older(m, m->refused.number)) status = FURROW_OK;
+  model_version *after = served_model_get(m);
+  *result = (reload_result){.changed = after != before, .version = after ? after->number : 0};
+  if (before) shared_release(&before->shared);
+  if (after) shared_release(&after->shared);
+  return status;
+}
+
+/* One call loads, and one more waits, since what it was called for may have come too late for the first. Others would
+ * only keep threads from their work. */
+furrow_status served_model_reload(served_model *model, bool force, reload_result *result, furrow_error *err) {
+  furrow_error own = {0};
+  furrow_status status;
+  if (atomic_fetch_add(&model->reloads, 1) >= 2) {
+    *result = (reload_result){.version = served_number(model)};
+    status = fail(&own, FURROW_E_STATE, "the model is being reloaded already");
+  } else {
+    pthread_mutex_lock(&model->reload);
+    status = reload_locked(model, force, result, &own);
+    pthread_mutex_unlock(&model->reload);
+  }
+  atomic_fetch_sub(&model->reloads, 1);
+  if (status != FURROW_OK && err) *err = own;
+  return status;
+}
+
+/* Nothing is looked at while a version is being loaded. A lower number is not newer: who takes the highest folder away
+ * to go back says so with a reload. */
+bool served_model_has_newer(served_model *model) {
+  version_folder folder = {0};
+  furrow_error err;
+  if (pthread_mutex_trylock(&model->reload) != 0) return false;
+  const bool found = version_folder_find(&folder, model->path, UINT64_MAX, &err) == FURROW_OK;
+  const bool is_newer = found && folder.number >= model->served.number && !is_marked(&model->served, &folder) &&
+                        !is_marked(&model->refused, &folder);
+  pthread_mutex_unlock(&model->reload);
+  free(folder.path);
+  return is_newer;
+}
+
+bool served_model_last_error(served_model *model, char *text, size_t size) {
+  pthread_mutex_lock(&model->error_lock);
+  const bool failed = model->error[0] != 0;
+  if (failed) snprintf(text, size, "%s", model->error);
+  pthread_mutex_unlock(&model->error_lock);
+  return failed;
+}
