@@ -100,21 +100,9 @@ static bool are_small_numbers(const fw_plan *plan, const fw_data_facts *facts) {
          facts->labels[facts->label_count - 1] < (double)plan->graph.outputs;
 }
 
-static furrow_status write_labels(const fw_data_facts *facts, char **text, furrow_error *err) {
-  fw_buffer list = {0};
-  for (size_t i = 0; i < facts->label_count; i++) {
-    char label[FW_LABEL_TEXT];
-    if (i > 0) fw_buffer_text(&list, ",");
-    fw_buffer_text(&list, fw_label_text(label, facts->labels[i]));
-  }
-  furrow_status status = fw_buffer_take(&list, text, NULL, err);
-  fw_buffer_clear(&list);
-  return status;
-}
-
-furrow_status fw_labels_find(const fw_plan *plan, const fw_data_facts *facts, char **text, furrow_error *err) {
+furrow_status fw_labels_find(const fw_plan *plan, const fw_data_facts *facts, bool *listed, furrow_error *err) {
   const fw_loss_type loss = plan->graph.loss;
-  *text = NULL;
+  *listed = false;
   if (facts->rows == 0 || facts->unlabelled > 0) return FURROW_OK; /* reported with the row when it is trained */
   if (fw_loss_ranks(loss)) return FURROW_OK;
   if (facts->label_count == 1) return refuse_one(facts, err);
@@ -125,5 +113,6 @@ furrow_status fw_labels_find(const fw_plan *plan, const fw_data_facts *facts, ch
   if (loss == FW_LOSS_SOFTMAX && !plan->open_classes && facts->label_count != plan->graph.outputs)
     return fw_fail(err, FURROW_E_ARGUMENT, "the labels have %zu values, but the key `classes` is %zu",
                    facts->label_count, plan->graph.outputs);
-  return write_labels(facts, text, err);
+  *listed = true;
+  return FURROW_OK;
 }

@@ -12,10 +12,9 @@ double fw_class_label(const fw_data_conf *data, double of);
 /* E_RANGE: a label that is not one of data->labels, which the message lists. */
 furrow_status fw_label_refuse(const fw_data_conf *data, double label, furrow_error *err);
 
-/* Whether the plan's loss can be trained with the labels of the data: E_ARGUMENT says why not and what would fit. The
- * labels must be those of classes where the plan finds them itself: *text is then what the key `labels` takes, to be
- * freed with fw_free; else NULL. */
-furrow_status fw_labels_find(const fw_plan *plan, const fw_data_facts *facts, char **text,
+/* Whether the plan's loss can be trained with the labels of the data: E_ARGUMENT says why not and what would fit.
+ * *listed: the plan leaves it to the data what the classes are, and they are facts->labels. */
+furrow_status fw_labels_find(const fw_plan *plan, const fw_data_facts *facts, bool *listed,
                              furrow_error *err) FURROW_MUST_USE;
 
 /* Whether the labels are numbers to predict where the plan would separate two classes: more than two, and not whole

@@ -17,8 +17,8 @@
 #include "rows/blockiter.h"
 #include "rows/encode/encoder.h"
 #include "rows/parser.h"
-#include "rows/text/format.h"
 #include "rows/schema/column_names.h"
+#include "rows/text/format.h"
 
 struct fw_samples {
   fw_uri uri; /* with the arguments that the conf adds */
@@ -32,7 +32,7 @@ struct fw_samples {
   bool uri_says_base;
   /* csv: the names of its features, encoded, between commas, and one that two of them have; those of labels and
    * weights; NULL: there is none, or it is not known */
-  char *columns, *column_twice, *label_column, *weight_column;
+  char *columns, *column_twice, *label_column, *weight_column, *delimiter;
   char *found_label; /* see fw_samples_found_label */
   /* At the first row, for the first pass or the loading; of rows that a program has in memory: their owner. */
   furrow_parser *parser;
@@ -210,35 +210,28 @@ static furrow_status note_columns(fw_samples *s, furrow_error *err) {
   return status;
 }
 
-/* Sets a key unless it is set; `value` may be NULL. */
-static furrow_status keep_text(furrow_learn_conf *conf, const char *key, const char *value, furrow_error *err) {
-  if (!value || furrow_learn_conf_get(conf, key)[0]) return FURROW_OK;
-  return furrow_learn_conf_set(conf, key, value, err);
+/* The text of a key that is not set: the name that the header has, or else the argument of the URI, as it was meant.
+ * NULL: there is none, or the key is set. */
+static furrow_status settle_argument(fw_samples *s, const furrow_learn_conf *conf, const char *key, char **name,
+                                     const char *argument, const char **text, furrow_error *err) {
+  const char *given = fw_uri_arg_value(&s->uri, argument);
+  if (!*name && given && strcmp(given, "auto") != 0) FW_TRY(fw_uri_decode(name, given, strlen(given), err));
+  *text = furrow_learn_conf_get(conf, key)[0] ? NULL : *name;
+  return FURROW_OK;
 }
 
-/* An argument of the URI, as it was meant; a name of the header comes first. */
-static furrow_status keep_argument(furrow_learn_conf *conf, const char *key, const fw_uri *uri, const char *argument,
-                                   const char *name, furrow_error *err) {
-  const char *given = fw_uri_arg_value(uri, argument);
-  char *decoded = NULL;
-  if (name || !given || strcmp(given, "auto") == 0) return keep_text(conf, key, name, err);
-  FW_TRY(fw_uri_decode(&decoded, given, strlen(given), err));
-  const furrow_status status = keep_text(conf, key, decoded, err);
-  fw_free(decoded);
-  return status;
-}
-
-furrow_status fw_samples_keep_columns(const fw_samples *s, furrow_learn_conf *conf, furrow_error *err) {
+furrow_status fw_samples_settle_columns(fw_samples *s, const furrow_learn_conf *conf, fw_settled *settled,
+                                        furrow_error *err) {
   if (!is_csv(s)) return FURROW_OK;
   if (s->column_twice) {
     fw_fail(err, FURROW_E_ARGUMENT, "the header has two columns of that name");
     fw_error_set_token(err, s->column_twice, strlen(s->column_twice));
     return FURROW_E_ARGUMENT;
   }
-  FW_TRY(keep_text(conf, "columns", s->columns, err));
-  FW_TRY(keep_argument(conf, "label-column", &s->uri, "label_column", s->label_column, err));
-  FW_TRY(keep_argument(conf, "weight-column", &s->uri, "weight_column", s->weight_column, err));
-  return keep_argument(conf, "delimiter", &s->uri, "delimiter", NULL, err);
+  if (!furrow_learn_conf_get(conf, "columns")[0]) settled->columns = s->columns;
+  FW_TRY(settle_argument(s, conf, "label-column", &s->label_column, "label_column", &settled->label_column, err));
+  FW_TRY(settle_argument(s, conf, "weight-column", &s->weight_column, "weight_column", &settled->weight_column, err));
+  return settle_argument(s, conf, "delimiter", &s->delimiter, "delimiter", &settled->delimiter, err);
 }
 
 /* ---- The index base ------------------------------------------------------------------------------------- */
@@ -413,7 +406,8 @@ furrow_status fw_samples_open(fw_samples **samples, const char *uri, const fw_da
 
 void fw_samples_close(fw_samples *s) {
   if (!s) return;
-  char *const texts[] = {s->format, s->columns, s->column_twice, s->label_column, s->weight_column, s->found_label};
+  char *const texts[] = {s->format,        s->columns,   s->column_twice, s->label_column,
+                         s->weight_column, s->delimiter, s->found_label};
   for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) fw_free(texts[i]);
   furrow_parser_close(s->parser);
   furrow_container_free(s->container);

@@ -3,7 +3,7 @@
 #define FW_LEARN_DATA_SAMPLES_H
 
 #include "comm/collectives.h"
-#include "learn/conf/conf.h"
+#include "learn/conf/settle.h"
 #include "learn/data/holdout.h"
 #include "learn/data/scaling.h"
 
@@ -45,9 +45,10 @@ const char *fw_samples_found_label(const fw_samples *samples);
 const char *fw_samples_name(const fw_samples *samples);
 /* The parser's format: the one that was given, or that was found. */
 const char *fw_samples_format(const fw_samples *samples);
-/* Sets the keys of csv data that are not set: the names of its columns, that of the label, the delimiter. */
-furrow_status fw_samples_keep_columns(const fw_samples *samples, furrow_learn_conf *conf,
-                                      furrow_error *err) FURROW_MUST_USE;
+/* Settles the keys of csv data that `conf` does not have: the names of its columns, of the label, the delimiter. The
+ * texts are valid while the samples are open. */
+furrow_status fw_samples_settle_columns(fw_samples *samples, const furrow_learn_conf *conf, fw_settled *settled,
+                                        furrow_error *err) FURROW_MUST_USE;
 /* What was left out and skipped when the rows were loaded; nothing of streamed ones. */
 void fw_samples_get_stats(const fw_samples *samples, furrow_parser_stats *stats);
 

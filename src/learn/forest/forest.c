@@ -345,3 +345,40 @@ furrow_status fw_forest_snapshot_read(fw_forest **forest, const unsigned char *b
   if (status == FURROW_OK) status = read_nodes(made, bytes + HEADER, err);
   return take_forest(forest, made, status);
 }
+
+/* ---- For checkpoints ---- */
+
+static furrow_status write_snapshot(const void *object, fw_snapshot_sink sink, void *to, furrow_error *err) {
+  return fw_forest_snapshot_write(object, sink, to, err);
+}
+
+/* Swaps the forest that was read with `object`, which has no trees. */
+static furrow_status restore_snapshot(void *object, const unsigned char *bytes, size_t size, furrow_error *err) {
+  fw_forest *read = NULL, *empty = object;
+  furrow_status status = fw_forest_snapshot_read(&read, bytes, size, err);
+  if (status != FURROW_OK) return status;
+  if (read->levels != empty->levels || read->classes != empty->classes || !read->gain) {
+    fw_forest_free(read);
+    return fw_fail(err, FURROW_E_FORMAT, "the trees are not of this training");
+  }
+  const fw_forest swap = *empty;
+  *empty = *read;
+  *read = swap;
+  fw_forest_free(read);
+  return FURROW_OK;
+}
+
+/* A checkpoint of a forest has no second snapshot. */
+static furrow_status check_snapshot(void *object, const unsigned char *bytes, size_t size, furrow_error *err) {
+  (void)object, (void)bytes, (void)size;
+  return fw_fail(err, FURROW_E_FORMAT, "a second forest");
+}
+
+fw_snapshot_ops fw_forest_snapshot_ops(fw_forest *forest, const fw_plan *plan) {
+  return (fw_snapshot_ops){.plan = plan,
+                           .element = sizeof(double),
+                           .object = forest,
+                           .write = write_snapshot,
+                           .read = restore_snapshot,
+                           .check = check_snapshot};
+}

@@ -73,6 +73,8 @@ furrow_status fw_forest_snapshot_write(const fw_forest *forest, fw_snapshot_sink
                                        furrow_error *err) FURROW_MUST_USE;
 furrow_status fw_forest_snapshot_read(fw_forest **forest, const unsigned char *bytes, size_t size,
                                       furrow_error *err) FURROW_MUST_USE;
+/* The forest as checkpoints take it. */
+fw_snapshot_ops fw_forest_snapshot_ops(fw_forest *forest, const fw_plan *plan);
 
 /* ---- Files ---------------------------------------------------------------------------------------------- */
 

@@ -1,4 +1,4 @@
-/* learn/train/fit.c: epochs, or rounds: data, validation, history, the best epoch, early stopping, checkpoints. */
+/* learn/train/fit.c: epochs, or rounds: history, the best epoch, early stopping, divergence, checkpoints. */
 #include "learn/train/fit.h"
 
 #include <inttypes.h>
@@ -10,17 +10,9 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/params.h"
-#include "learn/conf/conf_data.h"
+#include "learn/conf/settle.h"
 #include "learn/data/samples.h"
-#include "learn/forest/booster.h"
 #include "learn/parameters/fold.h"
-#include "learn/train/divergence.h"
-#include "learn/train/encoded_data.h"
-#include "learn/train/fit_convex.h"
-#include "learn/train/fit_factors.h"
-#include "learn/train/fit_rank.h"
-#include "learn/train/leave_out.h"
-#include "learn/train/prepare.h"
 
 enum { PROGRESS_ROWS = 1 << 14 };
 
@@ -40,90 +32,7 @@ static const metric metrics[] = {
     {"ndcg", offsetof(furrow_learn_metrics, ndcg), true},
 };
 
-/* ---- Data ----------------------------------------------------------------------------------------------- */
-
-/* Standard input has no second pass: it can be streamed for one epoch, if no row is kept for validation. A cache file
- * has any number of them. */
-static furrow_status check_stream(const fw_fit *f, const char *uri, bool split, furrow_error *err) {
-  const fw_plan *plan = f->trainer->plan;
-  const bool once = f->params.stream && uri[0] == '-' && (!uri[1] || uri[1] == '?') && !strchr(uri, '#');
-  const bool again =
-      plan->train.epochs > 1 || plan->train.batch == 0 || plan->data.posneg_ratio > 0 || plan->forest.used;
-  if (!once || !(again || (split && plan->data.valid_ratio > 0))) return FURROW_OK;
-  fw_fail(err, FURROW_E_ARGUMENT, "standard input can be read only once");
-  fw_error_set_hint(err, "stream it for one epoch without validation, or keep its rows in memory");
-  return FURROW_E_ARGUMENT;
-}
-
-static furrow_status open_samples(fw_fit *f, const char *uri, bool split, furrow_error *err) {
-  const fw_data_conf *data = &f->trainer->plan->data;
-  FW_TRY(check_stream(f, uri, split, err));
-  return fw_samples_open(&f->samples, uri, data, f->params.parser, f->params.stream, f->trainer->comm, err);
-}
-
-/* Which rows are for validation; the rest is the caller's. */
-static fw_epoch_rows_params subset_of(const fw_fit *f, fw_row_subset subset) {
-  const fw_plan *plan = f->trainer->plan;
-  const double ratio = plan->data.valid_ratio;
-  fw_epoch_rows_params params = {.subset = subset, .sample_ratio = 1, .seed = plan->train.seed};
-  if (f->holdout.fold_of)
-    params.holdout = &f->holdout;
-  else if (plan->train.recommended)
-    params.share = ratio;
-  else
-    params.every = fw_valid_every(ratio);
-  return params;
-}
-
-static furrow_status open_train(fw_fit *f, bool split, furrow_error *err) {
-  const fw_data_conf *data = &f->trainer->plan->data;
-  if (split) FW_TRY(fw_fit_hold_out(f, err));
-  fw_epoch_rows_params params = {.subset = FW_SUBSET_ALL, .seed = f->trainer->plan->train.seed};
-  if (split) params = subset_of(f, FW_SUBSET_TRAIN);
-  params.sample_ratio = data->sample_ratio;
-  params.posneg_ratio = data->posneg_ratio;
-  params.shuffle = data->shuffle;
-  params.together = !f->trainer->forest;
-  return fw_epoch_rows_open(&f->train, f->samples, data, &params, err);
-}
-
-/* Says that an error is about validation data, and names its file. */
-static furrow_status name_valid(const fw_fit *f, furrow_status status, furrow_error *err) {
-  if (!err || err->file[0]) return status;
-  const furrow_error found = *err;
-  fw_fail(err, status, "validation data: %.200s", found.message);
-  fw_error_set_hint(err, "%s", found.hint);
-  fw_error_set_file(err, fw_samples_name(f->valid_samples ? f->valid_samples : f->samples));
-  return status;
-}
-
-static furrow_status fail_empty(const fw_fit *f, furrow_error *err) {
-  return name_valid(f, fw_fail(err, FURROW_E_ARGUMENT, "there are no rows"), err);
-}
-
-/* Validation data of its own, or the share of the training data. */
-static furrow_status open_valid(fw_fit *f, const char *uri, furrow_error *err) {
-  const fw_data_conf *data = &f->trainer->plan->data;
-  fw_epoch_rows_params params = {.subset = FW_SUBSET_ALL, .sample_ratio = 1};
-  fw_samples *samples = f->samples;
-  furrow_status status = FURROW_OK;
-  if (uri) {
-    status = fw_samples_open(&f->valid_samples, uri, data, f->params.parser, f->params.stream, f->trainer->comm, err);
-    if (status == FURROW_OK) status = fw_fit_draw_negatives(f, f->valid_samples, err);
-    if (status == FURROW_OK && f->scaled) status = fw_samples_scale(f->valid_samples, &f->scaling, err);
-    samples = f->valid_samples;
-    const bool known = status == FURROW_OK && fw_samples_block(samples);
-    if (known && fw_samples_all_rows(samples) == 0) return fail_empty(f, err); /* not after an epoch */
-  } else if (data->valid_ratio > 0) {
-    params = subset_of(f, FW_SUBSET_VALID);
-  } else {
-    return FURROW_OK;
-  }
-  params.together = !f->trainer->forest;
-  return status == FURROW_OK ? fw_epoch_rows_open(&f->valid, samples, data, &params, err) : status;
-}
-
-/* ---- An epoch ------------------------------------------------------------------------------------------- */
+/* ---- Progress ---- */
 
 double fw_fit_seconds(void) {
   struct timespec now;
@@ -131,54 +40,55 @@ double fw_fit_seconds(void) {
   return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-furrow_status fw_fit_progress(void *user, uint64_t rows, furrow_error *err) {
-  fw_fit *f = user;
-  const furrow_trainer_fit_params *p = &f->params;
-  if (!p->progress || rows < f->reported + PROGRESS_ROWS) return FURROW_OK;
-  const furrow_trainer *t = f->trainer;
-  uint64_t total = (uint64_t)((double)fw_epoch_rows_known_rows(f->train) * t->plan->data.sample_ratio);
-  if (t->epochs > 0) total = t->history[t->epochs - 1].train.rows;
-  f->reported = rows;
+static furrow_status report_rows(const fw_fit *f, uint64_t rows, uint64_t total, furrow_error *err) {
+  const furrow_trainer_fit_params *p = &f->data->params;
   return fw_report_progress(p->progress, p->progress_user, f->phase, rows, total, err);
 }
 
-furrow_status fw_fit_share_failure(const fw_fit *f, furrow_status status, furrow_error *err) {
+furrow_status fw_fit_progress(void *user, uint64_t rows, furrow_error *err) {
+  fw_fit *f = user;
+  if (!f->data->params.progress || rows < f->reported + PROGRESS_ROWS) return FURROW_OK;
+  const furrow_trainer *t = f->trainer;
+  uint64_t total = (uint64_t)((double)fw_epoch_rows_known_rows(f->data->train) * t->plan->data.sample_ratio);
+  if (t->epochs > 0) total = t->history[t->epochs - 1].train.rows;
+  f->reported = rows;
+  return report_rows(f, rows, total, err);
+}
+
+static furrow_status share_failure(const fw_fit *f, furrow_status status, furrow_error *err) {
   return fw_comm_share_status(f->trainer->comm, status, err);
 }
 
 furrow_status fw_fit_ask(const fw_fit *f, uint64_t done, uint64_t of, furrow_error *err) {
-  const furrow_trainer_fit_params *p = &f->params;
-  const uint64_t rows = fw_epoch_rows_known_rows(f->train);
-  return fw_fit_share_failure(
-      f, fw_report_progress(p->progress, p->progress_user, f->phase, rows * done / of, rows, err), err);
+  const uint64_t rows = fw_epoch_rows_known_rows(f->data->train);
+  return share_failure(f, report_rows(f, rows * done / of, rows, err), err);
 }
 
-furrow_status fw_fit_pause(const fw_fit *f, furrow_error *err) {
-  const furrow_trainer_fit_params *p = &f->params;
-  return fw_fit_share_failure(f, fw_report_progress(p->progress, p->progress_user, "preparing", 0, 0, err), err);
-}
+/* ---- Validation ---- */
 
-furrow_status fw_fit_no_rows(const fw_fit *f, furrow_error *err) {
-  const bool taken = f->valid && !f->valid_samples && fw_epoch_rows_known_rows(f->train) == 0 &&
-                     fw_epoch_rows_known_rows(f->valid) > 0;
-  fw_fail(err, FURROW_E_ARGUMENT, "there are no rows to train with%s", taken ? ": validation took them" : "");
-  if (taken) fw_error_set_hint(err, "lower the key `valid-ratio`");
-  fw_error_set_file(err, fw_samples_name(f->samples));
-  return FURROW_E_ARGUMENT;
+/* Says that an error is about validation data, and names its file. */
+static furrow_status name_valid(const fw_fit *f, furrow_status status, furrow_error *err) {
+  if (!err || err->file[0]) return status;
+  const furrow_error found = *err;
+  fw_fail(err, status, "validation data: %.200s", found.message);
+  fw_error_set_hint(err, "%s", found.hint);
+  fw_error_set_file(err, fw_samples_name(f->data->valid_samples ? f->data->valid_samples : f->data->samples));
+  return status;
 }
 
 static furrow_status validate(fw_fit *f, fw_epoch *epoch, furrow_error *err) {
-  if (!f->valid) return FURROW_OK;
-  if (f->ops->validate) return f->ops->validate(f, epoch, err);
+  if (!f->data->valid) return FURROW_OK;
+  if (f->solver->validate) return f->solver->validate(f, epoch, err);
   fw_tally_clear(f->tally, FW_EXACT_ROWS);
-  furrow_status status = f->ops->score_valid(f, err);
+  furrow_status status =
+      f->solver->score_valid ? f->solver->score_valid(f, err) : fw_fit_score_valid(f, fw_tally_batch, f->tally, err);
   if (status == FURROW_E_RANGE) return name_valid(f, status, err);
-  const bool counted =
-      f->ops->scores_all_ranks || (f->trainer->solver && f->trainer->solver->ranks); /* the rows of all ranks */
+  const bool net_of_ranks = !f->solver->score_valid && f->trainer->solver->ranks;
+  const bool counted = f->solver->scores_all_ranks || net_of_ranks; /* the rows of all ranks */
   if (status == FURROW_OK && !counted) status = fw_tally_reduce(f->tally, f->trainer->comm, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(status);
   fw_tally_metrics(f->tally, &epoch->valid);
-  if (epoch->valid.rows == 0) return fail_empty(f, err);
+  if (epoch->valid.rows == 0) return name_valid(f, fw_fail(err, FURROW_E_ARGUMENT, "there are no rows"), err);
   if (epoch->valid.weight > 0 && !isfinite(epoch->valid.loss))
     return name_valid(f, fw_fail(err, FURROW_E_RANGE, "the loss is not a number"), err);
   return FURROW_OK;
@@ -202,52 +112,82 @@ static bool is_better(const fw_fit *f, const fw_epoch *epoch) {
 
 static furrow_status add_to_history(fw_fit *f, fw_epoch *epoch, furrow_error *err) {
   furrow_trainer *t = f->trainer;
-  void *history = t->history;
   const size_t capacity = t->history_capacity;
-  furrow_status status = fw_grow(&history, &t->history_capacity, t->epochs + 1, sizeof *t->history, err);
-  t->history = history;
+  const furrow_status status = FW_GROW(&t->history, &t->history_capacity, t->epochs + 1, err);
   if (t->history_capacity != capacity) fw_epochs_link(t->history, t->epochs); /* they may have moved */
-  if (status != FURROW_OK) return status;
-  epoch->shown.best = (f->exact && !f->params.keep_best) || is_better(f, epoch);
+  FW_TRY(status);
+  epoch->shown.best = (f->data->exact && !f->keep_best) || is_better(f, epoch);
   t->history[t->epochs] = *epoch;
   fw_epochs_link(&t->history[t->epochs++], 1);
   if (epoch->shown.best) t->best = epoch->shown.epoch;
   return FURROW_OK;
 }
 
-/* ---- Fit ------------------------------------------------------------------------------------------------ */
-
-static furrow_status find_metric(fw_fit *f, furrow_error *err) {
-  const bool ranks = fw_loss_ranks(f->trainer->plan->graph.loss);
-  const char *name = f->params.metric ? f->params.metric : ranks ? "ndcg" : "loss";
+/* The loss may have been found in the data. */
+static furrow_status choose_metric(fw_fit *f, furrow_error *err) {
+  const fw_loss_type loss = f->trainer->plan->graph.loss;
+  const char *name = f->data->params.metric ? f->data->params.metric : fw_loss_ranks(loss) ? "ndcg" : "loss";
   for (size_t i = 0; i < sizeof metrics / sizeof *metrics; i++)
     if (strcmp(metrics[i].name, name) == 0) f->by = &metrics[i];
-  if (!f->by)
-    return fw_fail(err, FURROW_E_ARGUMENT,
-                   "%s is not a metric; it must be loss, auc, accuracy, logloss, rmse, mae or ndcg", name);
-  return FURROW_OK;
-}
-
-/* The loss may have been found in the data. */
-static furrow_status check_metric(const fw_fit *f, furrow_error *err) {
-  const fw_loss_type loss = f->trainer->plan->graph.loss;
   if (!fw_loss_has_metric(loss, f->by->offset))
     return fw_fail(err, FURROW_E_ARGUMENT, "a model with %s has no %s", fw_loss_name(loss), f->by->name);
   return FURROW_OK;
 }
 
-/* ---- The best epoch, checkpoints ------------------------------------------------------------------------ */
+static furrow_status check_metric(const furrow_trainer_fit_params *params, furrow_error *err) {
+  bool known = !params->metric;
+  for (size_t i = 0; !known && i < sizeof metrics / sizeof *metrics; i++)
+    known = strcmp(metrics[i].name, params->metric) == 0;
+  if (known) return FURROW_OK;
+  return fw_fail(err, FURROW_E_ARGUMENT,
+                 "%s is not a metric; it must be loss, auc, accuracy, logloss, rmse, mae or ndcg", params->metric);
+}
+
+/* ---- The best epoch ---- */
+
+static furrow_status append_snapshot(void *to, const void *bytes, size_t size, furrow_error *err) {
+  fw_buffer_append(to, bytes, size);
+  return fw_buffer_status(to, err);
+}
+
+/* A forest keeps all its trees: those of later rounds are cut off again. */
+static furrow_status keep_best(fw_fit *f, furrow_error *err) {
+  if (f->solver->keep) f->solver->keep(f);
+  if (f->trainer->forest) return FURROW_OK;
+  fw_buffer_reset(&f->best_snapshot);
+  f->best_steps = f->trainer->steps.count;
+  return fw_parameters_snapshot_write(f->trainer->parameters, append_snapshot, &f->best_snapshot, err);
+}
+
+static furrow_status restore_best(fw_fit *f, furrow_error *err) {
+  furrow_trainer *t = f->trainer;
+  fw_parameters *parameters = NULL;
+  if (t->forest) {
+    fw_forest_truncate(t->forest, t->forest->trees - (t->epochs - t->best) * t->forest->classes);
+    return FURROW_OK;
+  }
+  const fw_buffer *snapshot = &f->best_snapshot;
+  furrow_status status = fw_trainer_new_parameters(t, &parameters, err);
+  if (status == FURROW_OK)
+    status = fw_parameters_snapshot_read(parameters, (const unsigned char *)snapshot->bytes, snapshot->size, err);
+  if (status == FURROW_OK) status = fw_trainer_adopt(t, parameters, err);
+  if (status != FURROW_OK) fw_parameters_free(parameters);
+  if (status == FURROW_OK) t->steps.count = f->best_steps;
+  return status;
+}
+
+/* ---- Checkpoints ---- */
 
 static furrow_status save_checkpoint(fw_fit *f, furrow_error *err) {
   const furrow_trainer *t = f->trainer;
-  const uint32_t every = f->params.checkpoint_every ? f->params.checkpoint_every : 1;
-  if (!f->params.checkpoint || (t->epochs % every != 0 && t->epochs != t->plan->train.epochs)) return FURROW_OK;
+  const uint32_t every = f->data->params.checkpoint_every ? f->data->params.checkpoint_every : 1;
+  if (!f->data->params.checkpoint || (t->epochs % every != 0 && t->epochs != t->plan->train.epochs)) return FURROW_OK;
   fw_checkpoint checkpoint = {.steps = t->steps.count, .best = t->best, .epochs = t->epochs, .history = t->history};
   checkpoint.halvings = t->steps.halvings;
   checkpoint.best_steps = f->best_steps;
   if (t->best != t->epochs) checkpoint.best_snapshot = f->best_snapshot;
-  const fw_snapshot_ops snapshot_ops = f->ops->snapshot_ops(t);
-  return fw_checkpoint_save(f->params.checkpoint, &checkpoint, &snapshot_ops, t->comm, err);
+  const fw_snapshot_ops snapshot_ops = fw_trainer_snapshot_ops(t);
+  return fw_checkpoint_save(f->data->params.checkpoint, &checkpoint, &snapshot_ops, t->comm, err);
 }
 
 /* A checkpoint has their loss alone. */
@@ -275,20 +215,20 @@ static furrow_status check_rows(fw_fit *f, const fw_checkpoint *checkpoint, furr
   const fw_data_conf *data = &f->trainer->plan->data;
   const bool all = data->sample_ratio >= 1 && data->posneg_ratio <= 0 && f->trainer->comm->ranks == 1;
   uint64_t rows = 0;
-  if (!all || f->params.stream || checkpoint->epochs == 0) return FURROW_OK;
-  furrow_status status = fw_epoch_rows_count(f->train, &rows, err);
+  if (!all || f->data->params.stream || checkpoint->epochs == 0) return FURROW_OK;
+  furrow_status status = fw_epoch_rows_count(f->data->train, &rows, err);
   const uint64_t had = checkpoint->history[0].train.rows;
   if (status != FURROW_OK || rows == had) return status;
   fw_fail(err, FURROW_E_STALE, "the checkpoint is of a training with %" PRIu64 " rows, but here are %" PRIu64, had,
           rows);
-  fw_error_set_file(err, f->params.checkpoint);
+  fw_error_set_file(err, f->data->params.checkpoint);
   return FURROW_E_STALE;
 }
 
 /* The parameters of the best epoch are known: they are kept, it is the last epoch, or they are not asked for. */
 static furrow_status check_best(const fw_fit *f, const fw_checkpoint *checkpoint, furrow_error *err) {
   const bool last = checkpoint->best == 0 || checkpoint->best == checkpoint->epochs;
-  if (last || !f->params.keep_best || !f->ops->keeps_snapshots || checkpoint->best_snapshot.size) return FURROW_OK;
+  if (last || !f->keep_best || f->trainer->forest || checkpoint->best_snapshot.size) return FURROW_OK;
   return fw_fail(err, FURROW_E_STATE, "the checkpoint was made without keeping the best epoch, which is %u",
                  checkpoint->best);
 }
@@ -296,12 +236,12 @@ static furrow_status check_best(const fw_fit *f, const fw_checkpoint *checkpoint
 /* Ranks agree after each step that one of them could fail in alone. */
 static furrow_status read_checkpoint(fw_fit *f, fw_checkpoint *checkpoint, fw_snapshot_ops *made, furrow_error *err) {
   const furrow_comm *comm = f->trainer->comm;
-  FW_TRY(fw_checkpoint_tidy(f->params.checkpoint, comm, err));
-  FW_TRY(fw_comm_share_status(comm, f->ops->make(f->trainer, made, err), err));
-  FW_TRY(fw_checkpoint_load(f->params.checkpoint, checkpoint, made, comm, err));
+  FW_TRY(fw_checkpoint_tidy(f->data->params.checkpoint, comm, err));
+  FW_TRY(fw_comm_share_status(comm, fw_trainer_new_object(f->trainer, made, err), err));
+  FW_TRY(fw_checkpoint_load(f->data->params.checkpoint, checkpoint, made, comm, err));
   furrow_status status = check_best(f, checkpoint, err);
   if (status == FURROW_OK) status = check_rows(f, checkpoint, err);
-  if (status == FURROW_OK) status = f->ops->adopt(f->trainer, made->object, err);
+  if (status == FURROW_OK) status = fw_trainer_adopt_object(f->trainer, made->object, err);
   if (status == FURROW_OK) made->object = NULL; /* it is the trainer's */
   return fw_comm_share_status(comm, status, err);
 }
@@ -312,24 +252,24 @@ static furrow_status load_checkpoint(fw_fit *f, furrow_error *err) {
   fw_snapshot_ops made = {0};
   furrow_status status = read_checkpoint(f, &checkpoint, &made, err);
   if (status != FURROW_OK) {
-    f->ops->drop(made.object);
+    fw_trainer_free_object(f->trainer, made.object);
     fw_checkpoint_clear(&checkpoint);
     return status == FURROW_E_NOT_FOUND ? FURROW_OK : status;
   }
   take_checkpoint(f, &checkpoint);
-  if (f->params.keep_best && f->trainer->best == f->trainer->epochs) status = f->ops->keep(f, err);
+  if (f->keep_best && f->trainer->best == f->trainer->epochs) status = keep_best(f, err);
   return fw_comm_share_status(f->trainer->comm, status, err);
 }
 
-/* ---- Epochs --------------------------------------------------------------------------------------------- */
+/* ---- Units of training ---- */
 
 double fw_fit_loss_unit(const fw_fit *f) {
-  const double factor = f->scaling.label_factor;
+  const double factor = f->data->scaling.label_factor;
   return factor != 0 ? 1 / (factor * factor) : 1;
 }
 
 static void to_units_of_data(const fw_fit *f, furrow_learn_metrics *m) {
-  const double factor = f->scaling.label_factor, mean = f->scaling.label_mean;
+  const double factor = f->data->scaling.label_factor, mean = f->data->scaling.label_mean;
   if (factor == 0 || m->rows == 0) return;
   m->loss *= fw_fit_loss_unit(f);
   m->rmse /= factor;
@@ -339,17 +279,188 @@ static void to_units_of_data(const fw_fit *f, furrow_learn_metrics *m) {
   m->mean_prediction = m->mean_prediction / factor + mean;
 }
 
+/* Where the Huber loss turns linear is a difference of labels. */
+static void scale_delta(const fw_fit *f, bool back) {
+  const fw_graph *graph = &f->trainer->plan->graph;
+  const double factor = f->data->scaling.label_factor;
+  if (factor != 0) graph->layers[graph->count - 1].delta *= back ? 1 / factor : factor;
+}
+
+/* From now on parameters of the plan are doubles. */
+static furrow_status use_doubles(furrow_trainer *t, furrow_error *err) {
+  const furrow_matrix_row_type *type = furrow_matrix_row_type_get(t->plan->model.row_type);
+  char name[64];
+  snprintf(name, sizeof name, "T_DOUBLE_%s", type->name + strlen("T_FLOAT_"));
+  FW_TRY(furrow_matrix_row_type_find(name, &type, err));
+  FW_TRY(fw_trainer_settle_keys(t, &(fw_settled){.model_type = type}, err));
+  t->plan->model.row_type = type->number;
+  return FURROW_OK;
+}
+
+/* The weights that are kept are those of the data as it is: they are changed before the first epoch (where there were
+ * some: a model that is trained further) and changed back behind the last. */
+static furrow_status change_units(fw_fit *f, bool back, furrow_error *err) {
+  furrow_trainer *t = f->trainer;
+  fw_scaling inverse = {0};
+  if (!f->data->scaled) return FURROW_OK;
+  if (back) {
+    scale_delta(f, true);
+    if (f->data->widens) FW_TRY(use_doubles(t, err));
+    FW_TRY(fw_trainer_forget_steps(t, err));
+    return fw_parameters_fold(t->parameters, &f->data->scaling, err);
+  }
+  furrow_status status = f->data->from_scratch ? FURROW_OK : fw_scaling_invert(&inverse, &f->data->scaling, err);
+  if (status == FURROW_OK && !f->data->from_scratch) status = fw_parameters_fold(t->parameters, &inverse, err);
+  fw_scaling_clear(&inverse);
+  if (status != FURROW_OK) return status;
+  scale_delta(f, false);
+  return FURROW_OK;
+}
+
+#define FAR 4.0 /* times the loss of a constant, the loss of the start, and the best so far */
+
+/* ---- The loss of a constant ---- */
+
+/* At most so much, as the loss is neither above that of squares nor above delta times the distance. */
+static double huber_bound(double delta, const furrow_learn_metrics *rows) {
+  return fmin(0.5 * rows->constant_rmse, delta) * rows->constant_rmse;
+}
+
+double fw_fit_constant_loss(const fw_fit *f, const furrow_learn_metrics *rows) {
+  const fw_graph *graph = &f->trainer->plan->graph;
+  switch (graph->loss) {
+  case FW_LOSS_LOG:
+  case FW_LOSS_CROSS_ENTROPY:
+  case FW_LOSS_SOFTMAX: return rows->constant_logloss;
+  case FW_LOSS_HINGE: return 2 * fmin(rows->mean_label, 1 - rows->mean_label);
+  case FW_LOSS_L2: return 0.5 * rows->constant_rmse * rows->constant_rmse;
+  case FW_LOSS_HUBER: return huber_bound(graph->layers[graph->count - 1].delta * sqrt(fw_fit_loss_unit(f)), rows);
+  case FW_LOSS_BPR:
+  case FW_LOSS_WARP:
+  case FW_LOSS_SAMPLED_SOFTMAX:
+  case FW_LOSS_LAMBDA: break;
+  }
+  return NAN;
+}
+
+/* ---- Divergence ---- */
+
+/* Of a net that says 0 for all rows, as it may when it begins. */
+static double start_loss(const fw_fit *f, const furrow_learn_metrics *rows) {
+  const fw_graph *graph = &f->trainer->plan->graph;
+  const double distance = hypot(rows->constant_rmse, rows->mean_label);
+  switch (graph->loss) {
+  case FW_LOSS_LOG:
+  case FW_LOSS_CROSS_ENTROPY: return log(2);
+  case FW_LOSS_SOFTMAX: return log((double)graph->outputs);
+  case FW_LOSS_HINGE: return 1;
+  case FW_LOSS_L2:
+  case FW_LOSS_HUBER: break;
+  case FW_LOSS_BPR:
+  case FW_LOSS_WARP:
+  case FW_LOSS_SAMPLED_SOFTMAX:
+  case FW_LOSS_LAMBDA: return HUGE_VAL; /* fit_rank.c sees to it */
+  }
+  return 0.5 * distance * distance;
+}
+
+static double best_loss(const furrow_trainer *t) {
+  double best = HUGE_VAL;
+  for (size_t i = 0; i < t->epochs; i++) best = fmin(best, t->history[i].train.loss);
+  return best;
+}
+
+static bool has_diverged(const fw_fit *f, furrow_status status, const fw_epoch *epoch) {
+  const furrow_trainer *t = f->trainer;
+  if (!f->solver->can_diverge) return false;
+  if (status != FURROW_OK) return status == FURROW_E_RANGE && t->steps.diverged;
+  const double loss = epoch->train.loss, constant = fw_fit_constant_loss(f, &epoch->train);
+  if (epoch->train.weight > 0 && !isfinite(loss)) return true;
+  return loss > FAR * fmax(constant, start_loss(f, &epoch->train)) && (t->epochs == 0 || loss > FAR * best_loss(t));
+}
+
+static furrow_status give_up(const fw_fit *f, furrow_status status, const fw_epoch *epoch, furrow_error *err) {
+  if (status == FURROW_OK) {
+    fw_fail(err, FURROW_E_RANGE, "training diverged: the loss of epoch %u is %g", epoch->shown.epoch,
+            epoch->train.loss);
+    fw_error_set_file(err, fw_samples_name(f->data->samples));
+  }
+  fw_error_set_hint(err, "a lower learning rate (key `lr`), other units of the features (key `scale`), or another "
+                         "optimizer (key `optimizer`) may help");
+  return FURROW_E_RANGE;
+}
+
+static furrow_status begin_solver(fw_fit *f, furrow_error *err) {
+  if (f->state) f->solver->free(f->state);
+  f->state = NULL;
+  return f->solver->begin(f, err);
+}
+
+static furrow_status start_again(fw_fit *f, furrow_error *err) {
+  furrow_trainer *t = f->trainer;
+  t->steps.count = 0;
+  FW_TRY(fw_trainer_restart(t, err));
+  return begin_solver(f, err);
+}
+
+static furrow_status go_back(fw_fit *f, furrow_status status, const fw_epoch *epoch, furrow_error *err) {
+  furrow_trainer *t = f->trainer;
+  const bool kept = t->best > 0 && f->best_snapshot.size > 0;
+  if (t->steps.halvings == FW_HALVINGS_MAX || (!f->data->from_scratch && !kept) ||
+      fw_samples_pass_once(f->data->samples))
+    return give_up(f, status, epoch, err);
+  t->steps.halvings++;
+  t->steps.diverged = false;
+  t->best = kept ? t->best : 0;
+  t->epochs = t->best;
+  return kept ? restore_best(f, err) : start_again(f, err);
+}
+
+/* By their number alone, which a checkpoint has. */
+static furrow_status note_halvings(fw_fit *f, furrow_error *err) {
+  const uint32_t times = f->trainer->steps.halvings;
+  if (times == 0) return FURROW_OK;
+  return fw_trainer_note(f->trainer, false, err,
+                         "training diverged%s: it went back and halved the learning rate%s, to 1/%u",
+                         times == 1   ? ""
+                         : times == 2 ? " twice"
+                                      : " three times",
+                         times == 1 ? "" : " each time", 1U << times);
+}
+
+/* ---- Worse than a constant ---- */
+
+static const fw_epoch *saved_epoch(const fw_fit *f) {
+  const furrow_trainer *t = f->trainer;
+  if (t->epochs == 0) return NULL;
+  return &t->history[(f->keep_best && t->best > 0 ? t->best : t->epochs) - 1];
+}
+
+static furrow_status compare_constant(fw_fit *f, furrow_error *err) {
+  const fw_epoch *saved = saved_epoch(f);
+  if (!saved) return FURROW_OK;
+  const bool held_out = saved->valid.rows > 0;
+  const furrow_learn_metrics *rows = held_out ? &saved->valid : &saved->train;
+  const double loss = f->trainer->fell_back ? f->trainer->seen.linear_loss : rows->loss;
+  const double constant = fw_fit_constant_loss(f, rows);
+  if (!(loss > constant * (1 - 1e-6))) return FURROW_OK;
+  return fw_trainer_note(f->trainer, true, err,
+                         "the model is %s than a constant: the loss of the %s rows is %.6g, and %.6g if the same is "
+                         "predicted for all rows",
+                         loss > constant * (1 + 1e-6) ? "worse" : "no better", held_out ? "validation" : "training",
+                         loss, constant);
+}
+/* ---- Epochs ---- */
+
 /* Small data has no progress within an epoch; its end is reported, so that every epoch can be stopped. */
 static furrow_status report_epoch(const fw_fit *f, const fw_epoch *epoch, furrow_error *err) {
-  const furrow_trainer_fit_params *p = &f->params;
-  const uint64_t rows = epoch->train.rows;
-  return fw_report_progress(p->progress, p->progress_user, f->phase, rows, rows, err);
+  return report_rows(f, epoch->train.rows, epoch->train.rows, err);
 }
 
 /* Ranks go on, or back, together. */
 static furrow_status share_divergence(fw_fit *f, furrow_status status, furrow_error *err) {
   uint64_t diverged = f->trainer->steps.diverged;
-  status = fw_fit_share_failure(f, status, err);
+  status = share_failure(f, status, err);
   if (f->trainer->comm->ranks > 1) FW_TRY(fw_comm_max_u64(f->trainer->comm, &diverged, 1, err));
   f->trainer->steps.diverged = diverged > 0;
   return status;
@@ -360,29 +471,29 @@ static furrow_status run_epoch(fw_fit *f, furrow_error *err) {
   fw_epoch epoch = {.shown = {.epoch = (uint32_t)t->epochs + 1}};
   furrow_learn_metrics_init(&epoch.train);
   furrow_learn_metrics_init(&epoch.valid);
-  f->epoch = epoch.shown.epoch;
   f->phase = "training";
-  furrow_status status = share_divergence(f, f->ops->train(f, &epoch, err), err);
+  furrow_status status = share_divergence(f, f->solver->train(f, &epoch, err), err);
   if (status == FURROW_OK) to_units_of_data(f, &epoch.train);
-  if (fw_fit_diverged(f, status, &epoch)) return fw_fit_go_back(f, status, &epoch, err);
+  if (has_diverged(f, status, &epoch)) return go_back(f, status, &epoch, err);
   FW_TRY(status);
-  FW_TRY(fw_fit_share_failure(f, report_epoch(f, &epoch, err), err));
+  FW_TRY(share_failure(f, report_epoch(f, &epoch, err), err));
   status = share_divergence(f, validate(f, &epoch, err), err);
-  if (status != FURROW_OK && f->trainer->steps.diverged) return fw_fit_go_back(f, status, &epoch, err);
+  if (status != FURROW_OK && f->trainer->steps.diverged) return go_back(f, status, &epoch, err);
   FW_TRY(status);
   to_units_of_data(f, &epoch.valid);
   status = add_to_history(f, &epoch, err);
-  if (status == FURROW_OK && epoch.shown.best && f->params.keep_best) status = f->ops->keep(f, err);
-  FW_TRY(fw_fit_share_failure(f, status, err));
+  if (status == FURROW_OK && epoch.shown.best && f->keep_best) status = keep_best(f, err);
+  FW_TRY(share_failure(f, status, err));
   FW_TRY(save_checkpoint(f, err));
-  if (f->params.epoch) status = f->params.epoch(f->params.epoch_user, &t->history[t->epochs - 1].shown, err);
-  return fw_fit_share_failure(f, status, err);
+  if (f->data->params.epoch)
+    status = f->data->params.epoch(f->data->params.epoch_user, &t->history[t->epochs - 1].shown, err);
+  return share_failure(f, status, err);
 }
 
 /* Whether patience is at its end. */
 static bool is_exhausted(const fw_fit *f) {
   const furrow_trainer *t = f->trainer;
-  return f->params.patience > 0 && t->epochs >= (size_t)t->best + f->params.patience;
+  return f->patience > 0 && t->epochs >= (size_t)t->best + f->patience;
 }
 
 static bool is_over(const fw_fit *f) {
@@ -393,9 +504,9 @@ static bool is_over(const fw_fit *f) {
 /* A search for the exact minimum is not gone on with but begun again: it ends the same. Where no
  * checkpoint is loaded, the file that the first one replaces is only checked to be a checkpoint. */
 static furrow_status begin_checkpoints(fw_fit *f, furrow_error *err) {
-  const char *folder = f->params.checkpoint;
+  const char *folder = f->data->params.checkpoint;
   if (!folder) return FURROW_OK;
-  const bool resume = f->params.resume && !f->exact;
+  const bool resume = f->data->params.resume && !f->data->exact;
   return resume ? load_checkpoint(f, err) : fw_checkpoint_check_replaced(folder, f->trainer->comm, err);
 }
 
@@ -407,26 +518,28 @@ static furrow_status run_all_epochs(fw_fit *f, furrow_error *err) {
   t->steps.diverged = t->fell_back = false;
   f->phase = "training";
   furrow_status status = begin_checkpoints(f, err);
-  if (status == FURROW_OK) status = f->ops->begin(f, err);
+  if (status == FURROW_OK) status = begin_solver(f, err);
   while (status == FURROW_OK && !is_over(f)) status = run_epoch(f, err);
   if (status == FURROW_END) status = FURROW_OK;
-  const bool back = f->params.keep_best && t->best > 0 && t->best < t->epochs;
-  if (status == FURROW_OK && back) status = f->ops->restore(f, err);
-  t->seen.saved_epoch = f->params.keep_best ? t->best : 0;
-  if (status == FURROW_OK && f->ops->finish) status = f->ops->finish(f, err);
+  const bool back = f->keep_best && t->best > 0 && t->best < t->epochs;
+  if (status == FURROW_OK && back) status = restore_best(f, err);
+  t->seen.saved_epoch = f->keep_best ? t->best : 0;
+  if (status == FURROW_OK && f->solver->finish) status = f->solver->finish(f, err);
   t->trained |= t->steps.count > 0;
-  if (status == FURROW_OK) status = fw_fit_note_halvings(f, err);
-  return status == FURROW_OK ? fw_fit_compare_constant(f, err) : status;
+  if (status == FURROW_OK) status = note_halvings(f, err);
+  return status == FURROW_OK ? compare_constant(f, err) : status;
 }
 
 static furrow_status run_epochs(fw_fit *f, furrow_error *err) {
   furrow_file_lock *lock = NULL;
-  const char *folder = f->params.checkpoint;
+  const char *folder = f->data->params.checkpoint;
   furrow_status status = folder ? fw_checkpoint_lock(&lock, folder, f->trainer->comm, err) : FURROW_OK;
   if (status == FURROW_OK) status = run_all_epochs(f, err);
   furrow_file_lock_close(lock);
   return status;
 }
+
+/* ---- Fit ---- */
 
 /* An error of the first rank that has one. */
 static furrow_status share_first(const furrow_comm *comm, bool mine, furrow_error *first, furrow_error *err) {
@@ -450,144 +563,74 @@ static furrow_status share_stats(const furrow_comm *comm, furrow_parser_stats *s
   return FURROW_OK;
 }
 
-static furrow_status take_stats(const fw_fit *f, furrow_error *err) {
-  furrow_trainer *t = f->trainer;
+static furrow_status take_stats(const fw_prepared *d, furrow_error *err) {
+  furrow_trainer *t = d->trainer;
   furrow_parser_stats_init(&t->train_read);
   furrow_parser_stats_init(&t->valid_read);
-  fw_epoch_rows_get_stats(f->train, &t->train_read);
-  if (f->valid_samples) fw_epoch_rows_get_stats(f->valid, &t->valid_read);
+  fw_epoch_rows_get_stats(d->train, &t->train_read);
+  if (d->valid_samples) fw_epoch_rows_get_stats(d->valid, &t->valid_read);
   FW_TRY(share_stats(t->comm, &t->train_read, err));
   return share_stats(t->comm, &t->valid_read, err);
-}
-
-/* ---- Units of training ---------------------------------------------------------------------------------- */
-
-/* Where the Huber loss turns linear is a difference of labels. */
-static void scale_delta(const fw_fit *f, bool back) {
-  const fw_graph *graph = &f->trainer->plan->graph;
-  const double factor = f->scaling.label_factor;
-  if (factor != 0) graph->layers[graph->count - 1].delta *= back ? 1 / factor : factor;
-}
-
-/* From now on nets of the plan compute in double. */
-static furrow_status use_doubles(const furrow_trainer *t, furrow_error *err) {
-  fw_model_conf *model = &t->plan->model;
-  const furrow_matrix_row_type *type = furrow_matrix_row_type_get(model->row_type);
-  char name[64];
-  snprintf(name, sizeof name, "T_DOUBLE_%s", type->name + strlen("T_FLOAT_"));
-  FW_TRY(furrow_matrix_row_type_find(name, &type, err));
-  FW_TRY(furrow_learn_conf_set(t->conf, "model-type", name, err));
-  model->row_type = type->number;
-  return FURROW_OK;
-}
-
-/* The weights that are kept are those of the data as it is: they are changed before the first epoch (where there were
- * some: a model that is trained further) and changed back behind the last. */
-static furrow_status change_units(fw_fit *f, bool back, furrow_error *err) {
-  furrow_trainer *t = f->trainer;
-  fw_scaling inverse = {0};
-  if (!f->scaled) return FURROW_OK;
-  if (back) {
-    scale_delta(f, true);
-    if (f->widen) FW_TRY(use_doubles(t, err));
-    FW_TRY(fw_trainer_forget_steps(t, err));
-    return fw_parameters_fold(t->parameters, &f->scaling, err);
-  }
-  furrow_status status = f->anew ? FURROW_OK : fw_scaling_invert(&inverse, &f->scaling, err);
-  if (status == FURROW_OK && !f->anew) status = fw_parameters_fold(t->parameters, &inverse, err);
-  fw_scaling_clear(&inverse);
-  if (status != FURROW_OK) return status;
-  scale_delta(f, false);
-  f->in_units = true;
-  return FURROW_OK;
-}
-
-/* Whatever happened, the trainer is left with weights for the data as it is; but where ranks have failed, perhaps one
- * of them alone, there is nothing that they could do together. */
-static furrow_status finish_units(fw_fit *f, furrow_status status, furrow_error *err) {
-  if (status != FURROW_OK && f->trainer->comm->ranks > 1) return status;
-  const furrow_status folded = change_units(f, true, status == FURROW_OK ? err : NULL);
-  return status == FURROW_OK ? folded : status;
-}
-
-/* Vectors need a strength, or rows to choose it by. */
-static bool takes_factors(const fw_fit *f) {
-  const fw_plan *plan = f->trainer->plan;
-  return !f->large && f->anew && (f->separate || plan->data.valid_ratio > 0 || plan->train.own_l2);
-}
-
-/* The exact minimum needs all rows in memory, and begins anew. */
-void fw_fit_choose_ops(fw_fit *f) {
-  const furrow_trainer *t = f->trainer;
-  const fw_data_conf *data = &t->plan->data;
-  const bool all = data->sample_ratio >= 1 && data->posneg_ratio <= 0 && !f->params.stream;
-  const bool pairs = t->plan->train.lbfgs_pairs;
-  f->exact = t->plan->train.lbfgs && all && !t->loaded;
-  f->exact &= !pairs || takes_factors(f);
-  f->ops = t->forest ? &fw_fit_forest : !f->exact ? &fw_fit_net : pairs ? &fw_fit_factors : &fw_fit_convex;
-  if (fw_loss_ranks(t->plan->graph.loss) && !t->forest) f->ops = &fw_fit_rank;
 }
 
 /* Settings of 1.0 that did not pay: docs/design/learn.md. */
 static furrow_status note_ignored(furrow_trainer *t, furrow_error *err) {
   if (t->hogwild)
-    FW_TRY(fw_notes_add(&t->notes, false, err, "hogwild has no effect: threads that wait for each other are faster"));
+    FW_TRY(fw_trainer_note(t, false, err, "hogwild has no effect: threads that wait for each other are faster"));
   if (fw_conf_value(t->conf, FW_KEY_STALENESS).integer == 0) return FURROW_OK;
-  return fw_notes_add(&t->notes, false, err, "staleness has no effect: a larger batch saves more exchanges");
+  return fw_trainer_note(t, false, err, "staleness has no effect: a larger batch saves more exchanges");
 }
 
-/* What the plan says where the caller does not. */
-static void take_plan(fw_fit *f) {
-  const fw_train_conf *train = &f->trainer->plan->train;
-  f->params.keep_best |= train->keep_best;
-  if (f->params.patience == 0) f->params.patience = train->patience;
+/* The rows that were left out, scored by the model as it is now. */
+static furrow_status score_fold(const fw_prepared *d, furrow_error *err) {
+  furrow_rowblock rows;
+  if (!d->fold_rows) return FURROW_OK;
+  FW_TRY(furrow_container_get_block(d->fold_rows, &rows, err));
+  return furrow_trainer_evaluate(d->trainer, &rows, &d->trainer->fold, err);
+}
+
+/* Whatever happens, the trainer is left with weights for the data as it is; but where ranks have failed, perhaps one of
+ * them alone, there is nothing that they could do together. */
+static furrow_status solve(fw_fit *f, furrow_error *err) {
+  furrow_status status = change_units(f, false, err);
+  if (status != FURROW_OK) return status;
+  status = run_epochs(f, err);
+  if (!f->data->scaled || (status != FURROW_OK && f->trainer->comm->ranks > 1)) return status;
+  const furrow_status folded = change_units(f, true, status == FURROW_OK ? err : NULL);
+  return status == FURROW_OK ? folded : status;
+}
+
+static furrow_status fit_prepared(const fw_prepared *d, furrow_error *err) {
+  const fw_train_conf *train = &d->trainer->plan->train;
+  fw_fit f = {.trainer = d->trainer,
+              .data = d,
+              .solver = d->solver,
+              .keep_best = d->params.keep_best || train->keep_best,
+              .patience = d->params.patience ? d->params.patience : train->patience};
+  furrow_status status = choose_metric(&f, err);
+  if (status == FURROW_OK) status = fw_tally_create(&f.tally, &d->trainer->plan->graph, err);
+  status = share_failure(&f, status, err);
+  if (status == FURROW_OK) status = solve(&f, err);
+  if (f.state) f.solver->free(f.state);
+  fw_tally_free(f.tally);
+  fw_buffer_clear(&f.best_snapshot);
+  return status;
 }
 
 furrow_status furrow_trainer_fit(furrow_trainer *trainer, const char *train, const char *valid,
                                  const furrow_trainer_fit_params *params, furrow_error *err) {
-  fw_fit f = {.trainer = trainer};
-  furrow_trainer_fit_params_init(&f.params);
-  FW_TRY(FW_PARAMS_READ(&f.params, params, furrow_trainer_fit_params, err));
-  fw_notes_clear(&trainer->notes);
+  fw_prepared prepared = {.trainer = trainer};
+  furrow_trainer_fit_params_init(&prepared.params);
+  FW_TRY(FW_PARAMS_READ(&prepared.params, params, furrow_trainer_fit_params, err));
+  FW_TRY(check_metric(&prepared.params, err));
+  fw_trainer_clear_notes(trainer);
   FW_TRY(note_ignored(trainer, err));
-  f.anew = !trainer->loaded && !trainer->trained;
-  f.separate = valid != NULL;
-  furrow_status status = fw_fit_settle_encoder(&f, err);
-  fw_fit_choose_ops(&f);
-  if (status == FURROW_OK) status = find_metric(&f, err);
-  status = fw_fit_share_failure(&f, status, err);
-  if (status == FURROW_OK) status = open_samples(&f, train, !valid, err);
-  if (status == FURROW_OK) status = fw_fit_pause(&f, err);
-  if (status == FURROW_OK) status = fw_fit_draw_negatives(&f, f.samples, err);
-  if (status == FURROW_OK) status = fw_fit_leave_out(&f, err);
-  if (status == FURROW_OK) status = fw_fit_prepare(&f, err);
-  if (status == FURROW_OK) status = check_metric(&f, err);
-  take_plan(&f);
-  if (status == FURROW_OK) status = fw_tally_create(&f.tally, &trainer->plan->graph, err);
-  status = fw_fit_share_failure(&f, status, err);
-  if (status == FURROW_OK) status = fw_fit_share_failure(&f, open_train(&f, !valid, err), err);
-  if (status == FURROW_OK) status = fw_fit_share_failure(&f, open_valid(&f, valid, err), err);
-  if (status == FURROW_OK) status = fw_fit_pause(&f, err);
-  if (status == FURROW_OK) status = change_units(&f, false, err);
-  if (status == FURROW_OK) status = run_epochs(&f, err);
-  if (f.in_units) status = finish_units(&f, status, err);
+  furrow_status status = fw_prepare(&prepared, train, valid, err);
+  if (status == FURROW_OK) status = fit_prepared(&prepared, err);
   fw_trainer_weigh_rows(trainer);
-  if (status == FURROW_OK) status = fw_fit_score_fold(&f, err);
-  if (status == FURROW_OK) status = take_stats(&f, err);
-  fw_epoch_rows_close(f.train);
-  fw_epoch_rows_close(f.valid);
-  fw_samples_close(f.samples);
-  fw_samples_close(f.valid_samples);
-  fw_tally_free(f.tally);
-  fw_booster_free(f.booster);
-  fw_convex_fit_free(f.convex);
-  fw_factor_fit_free(f.factors);
-  fw_rank_fit_free(f.rank);
-  fw_buffer_clear(&f.best_snapshot);
-  fw_holdout_clear(&f.holdout);
-  furrow_container_free(f.fold_rows);
-  fw_scaling_clear(&f.scaling);
-  fw_scaling_clear(&f.linear_scaling);
+  if (status == FURROW_OK) status = score_fold(&prepared, err);
+  if (status == FURROW_OK) status = take_stats(&prepared, err);
+  fw_prepared_clear(&prepared);
   return status;
 }
 

@@ -1,102 +1,153 @@
-/* learn/train/fit.h: one call of fit, shared by fit.c (data, history, early stopping, checkpoints) and fit_net.c and
- * fit_forest.c, which train. */
+/* learn/train/fit.h: one fit. prepare*.c turn a URI into prepared data, one of the solvers (solve_*.c) trains the
+ * trainer's parameters or forest epoch by epoch, and fit.c keeps the history, the best epoch and checkpoints. */
 #ifndef FW_LEARN_TRAIN_FIT_H
 #define FW_LEARN_TRAIN_FIT_H
 
-#include "learn/checkpoint/checkpoint.h"
-#include "learn/data/epoch_rows.h"
-#include "learn/data/scaling.h"
+#include "learn/convex/linear_problem.h"
+#include "learn/data/data_facts.h"
+#include "learn/parameters/linear_parameters.h"
 #include "learn/train/trainer.h"
 
 typedef struct fw_fit fw_fit;
 
-/* The steps in which nets and forests differ. An epoch of a forest is a round. */
-typedef struct fw_fit_ops {
-  /* Runs before the first epoch, after a checkpoint was loaded. */
+/* ---- Solvers ---- */
+
+/* A way to train. An epoch of a forest is a round. */
+typedef struct fw_solver {
+  /* Runs before the first epoch, after a checkpoint was loaded; again after a divergence. Sets fit->state. */
   furrow_status (*begin)(fw_fit *fit, furrow_error *err);
   /* Trains one epoch; fills in rate, metrics and time. */
   furrow_status (*train)(fw_fit *fit, fw_epoch *epoch, furrow_error *err);
-  /* Counts the scores of the validation rows in fit->tally: those of this rank, or of all (scores_all_ranks). */
+  /* Adds the scores of the validation rows to fit->tally: this rank's rows, or all ranks' (scores_all_ranks). NULL: a
+   * net of the parameters scores them. */
   furrow_status (*score_valid)(fw_fit *fit, furrow_error *err);
   bool scores_all_ranks;
   /* Fills in the figures of the validation rows itself; NULL: score_valid does. */
   furrow_status (*validate)(fw_fit *fit, fw_epoch *epoch, furrow_error *err);
-  /* Keeps the parameters of the best epoch; restores them. */
-  furrow_status (*keep)(fw_fit *fit, furrow_error *err);
-  furrow_status (*restore)(fw_fit *fit, furrow_error *err);
-  /* Runs behind the last epoch. NULL: nothing does. */
+  /* The epoch is the best so far; NULL: its parameters are all that has to be kept. */
+  void (*keep)(fw_fit *fit);
+  /* Runs after the last epoch; NULL: nothing does. */
   furrow_status (*finish)(fw_fit *fit, furrow_error *err);
-  /* Makes an object for a checkpoint to be read into; puts it in place of the trainer's own. */
-  furrow_status (*make)(const furrow_trainer *trainer, fw_snapshot_ops *made, furrow_error *err);
-  furrow_status (*adopt)(furrow_trainer *trainer, void *made, furrow_error *err);
-  void (*drop)(void *made);
-  /* What a checkpoint has of the trainer. */
-  fw_snapshot_ops (*snapshot_ops)(const furrow_trainer *trainer);
-  bool keeps_snapshots; /* of the best epoch, in a checkpoint */
-} fw_fit_ops;
+  /* Frees fit->state. */
+  void (*free)(void *state);
+  bool can_diverge; /* its steps depend on a learning rate */
+} fw_solver;
 
-extern const fw_fit_ops fw_fit_net, fw_fit_convex, fw_fit_factors, fw_fit_forest, fw_fit_rank;
+extern const fw_solver fw_solve_net, fw_solve_linear, fw_solve_factors, fw_solve_ranking, fw_solve_forest;
+
+/* ---- Prepared data ---- */
+
+/* What the data, the plan and the caller settle before the first epoch. Solvers do not change it. */
+typedef struct fw_prepared {
+  furrow_trainer *trainer;
+  furrow_trainer_fit_params params;
+  const fw_solver *solver;
+  bool exact;                          /* the solver seeks the exact minimum: L-BFGS */
+  bool from_scratch;                   /* there are no weights to continue from */
+  bool own_valid;                      /* validation rows have a URI of their own */
+  bool ratings;                        /* the labels are numbers that users gave to items */
+  bool in_order;                       /* each user's rows are in the order of their times */
+  fw_samples *samples, *valid_samples; /* valid_samples NULL: validation rows are among `samples`, or there are none */
+  fw_epoch_rows *train, *valid;        /* valid NULL: there are no validation rows */
+  fw_holdout holdout;                  /* rows of `samples` that are for validation; empty: none, or by their numbers */
+  furrow_container *fold_rows;         /* rows that were left out, to be scored at the end; NULL: none */
+  bool scaled;                         /* rows are in the units of `scaling` */
+  bool widens;                         /* the saved weights are doubles */
+  fw_scaling scaling;                  /* of features and labels */
+  fw_scaling linear_scaling; /* of the linear model, where the net cannot take means that a linear model can */
+} fw_prepared;
+
+/* Opens `train` (and `valid`, unless NULL), settles what the configuration leaves to the data, and scales the rows. The
+ * trainer's plan is settled afterwards. `prepared` has trainer and params, else zeros; to be cleared after a failure,
+ * too. */
+furrow_status fw_prepare(fw_prepared *prepared, const char *train, const char *valid,
+                         furrow_error *err) FURROW_MUST_USE;
+void fw_prepared_clear(fw_prepared *prepared);
+/* Validation rows that are in memory; NULL: they are streamed. */
+const furrow_rowblock *fw_prepared_valid_block(const fw_prepared *prepared);
+/* E_ARGUMENT: there are no rows to train with, and why. */
+furrow_status fw_fail_no_rows(const fw_prepared *prepared, furrow_error *err);
+/* OK if all ranks' status is; else the status and error of the first rank that failed, on all ranks. */
+furrow_status fw_prepared_share(const fw_prepared *prepared, furrow_status status, furrow_error *err) FURROW_MUST_USE;
+
+/* Steps of fw_prepare, each in its file. prepare_rows.c: */
+furrow_status fw_prepare_samples(fw_prepared *prepared, const char *train, bool split,
+                                 furrow_error *err) FURROW_MUST_USE;
+furrow_status fw_prepare_epoch_rows(fw_prepared *prepared, const char *valid, furrow_error *err) FURROW_MUST_USE;
+/* prepare.c: what an encoder says of a raw log; the labels alone, by all rows, which are in memory. */
+furrow_status fw_prepare_encoder(fw_prepared *prepared, furrow_error *err) FURROW_MUST_USE;
+furrow_status fw_prepare_labels(fw_prepared *prepared, furrow_error *err) FURROW_MUST_USE;
+/* prepare_units.c: scaling, the first bias, weights of classes; and notes about columns. */
+furrow_status fw_prepare_units(fw_prepared *prepared, const fw_data_facts *facts, furrow_error *err) FURROW_MUST_USE;
+
+/* ---- The fit ---- */
 
 struct fw_fit {
   furrow_trainer *trainer;
-  furrow_trainer_fit_params params;
-  const fw_fit_ops *ops;
+  const fw_prepared *data;
+  const fw_solver *solver;
+  void *state; /* of the solver */
   const struct fw_fit_metric *by;
-  fw_samples *samples, *valid_samples;
-  fw_epoch_rows *train, *valid;
-  fw_holdout holdout;          /* rows of `samples` that are for validation; empty: none, or by their numbers */
-  furrow_container *fold_rows; /* rows that were left out, to be scored at the end; NULL: none */
-  fw_scaling scaling;          /* of samples and valid_samples, where scaled is true */
-  fw_scaling linear_scaling;   /* of the linear model, where the net cannot take the means that it can */
-  bool scaled;
-  bool widen;    /* the saved weights are doubles */
-  bool in_units; /* the net's weights are those of scaled rows now */
-  bool anew;     /* there are no weights to go on from */
-  bool exact;    /* the exact minimum is sought: fw_fit_convex, fw_fit_factors */
-  bool large;    /* there are too many features for the vectors of fw_fit_factors */
-  bool separate; /* validation rows have data of their own */
-  bool ratings;  /* the labels are numbers that users gave to items */
-  bool in_order; /* the rows of a user come in the order of their times */
-  bool done;     /* no epoch need follow */
   fw_tally *tally;
-  uint32_t epoch;                /* now */
-  const char *phase;             /* for progress */
-  uint64_t reported;             /* rows at the last call of progress */
-  fw_buffer best_snapshot;       /* the net of the best epoch, where it is to be kept */
-  uint64_t best_steps;           /* updates up to that epoch */
-  size_t batch;                  /* nets: rows of one */
-  struct fw_booster *booster;    /* forests */
-  struct fw_convex_fit *convex;  /* exact minimum, and the linear model that a net begins with */
-  double linear_l2;              /* the strength of that model */
-  struct fw_factor_fit *factors; /* of a factorization machine */
-  struct fw_rank_fit *rank;      /* a machine that ranks */
+  bool keep_best;
+  uint32_t patience;
+  bool done;               /* no epoch need follow */
+  const char *phase;       /* for progress */
+  uint64_t reported;       /* rows at the last call of progress */
+  fw_buffer best_snapshot; /* parameters of the best epoch, where they are to be kept */
+  uint64_t best_steps;     /* updates up to that epoch */
 };
 
-/* Steps of nets, which fw_fit_convex shares; and the scores of the validation rows, batch by batch. */
-furrow_status fw_fit_net_score_valid(fw_fit *fit, furrow_error *err) FURROW_MUST_USE;
-furrow_status fw_fit_net_keep(fw_fit *fit, furrow_error *err) FURROW_MUST_USE;
-furrow_status fw_fit_net_restore(fw_fit *fit, furrow_error *err) FURROW_MUST_USE;
-furrow_status fw_fit_net_make(const furrow_trainer *trainer, fw_snapshot_ops *made, furrow_error *err) FURROW_MUST_USE;
-furrow_status fw_fit_net_adopt(furrow_trainer *trainer, void *made, furrow_error *err) FURROW_MUST_USE;
-void fw_fit_net_drop(void *made);
-fw_snapshot_ops fw_fit_net_snapshot_ops(const furrow_trainer *trainer);
-furrow_status fw_fit_net_score(fw_fit *fit, fw_scored_batch take, void *user, furrow_error *err) FURROW_MUST_USE;
-
-/* A loss in the units of training, times this, is one in those of the data. */
-double fw_fit_loss_unit(const fw_fit *fit);
 double fw_fit_seconds(void);
-/* How the plan, the data and the caller let a fit be done: fit->exact and fit->ops. */
-void fw_fit_choose_ops(fw_fit *fit);
+/* A loss in the units of training, times this, is one in the units of the data. */
+double fw_fit_loss_unit(const fw_fit *fit);
+/* The loss of the best constant for the rows that have these figures; NaN: not known. */
+double fw_fit_constant_loss(const fw_fit *fit, const furrow_learn_metrics *rows);
 /* Reports progress to the caller now and then; `user` is the fw_fit (it fits fw_rows_progress). */
 furrow_status fw_fit_progress(void *user, uint64_t rows, furrow_error *err);
 /* Reports that `done` of `of` pieces of a pass over the rows are done, each of which may take long: the caller can stop
  * between them. */
 furrow_status fw_fit_ask(const fw_fit *fit, uint64_t done, uint64_t of, furrow_error *err) FURROW_MUST_USE;
-/* OK if all ranks' status is; else that of the first rank that failed, with its error, on all ranks. */
-furrow_status fw_fit_share_failure(const fw_fit *fit, furrow_status status, furrow_error *err) FURROW_MUST_USE;
-/* Lets the caller stop between two passes over the rows before the first epoch. */
-furrow_status fw_fit_pause(const fw_fit *fit, furrow_error *err) FURROW_MUST_USE;
-/* E_ARGUMENT: there are no rows to train with, and why. */
-furrow_status fw_fit_no_rows(const fw_fit *fit, furrow_error *err);
+
+/* Scores the validation rows with a net of the parameters: take(user, slot) for each batch of all ranks. */
+furrow_status fw_fit_score_valid(fw_fit *fit, fw_scored_batch take, void *user, furrow_error *err) FURROW_MUST_USE;
+
+/* ---- Linear models by their exact minimum (solve_linear.c) ---- */
+
+typedef struct fw_convex_fit fw_convex_fit;
+
+/* The problem of the rows that `rows` takes (NULL: of all samples), which are in memory. l2: of the objective.
+ * factors > 0: a factorization machine, for rows as the net has them, and no solver yet. */
+furrow_status fw_convex_fit_create(fw_convex_fit **convex, const fw_fit *fit, const fw_epoch_rows *rows, double l2,
+                                   size_t factors, furrow_error *err) FURROW_MUST_USE;
+/* Takes NULL. */
+void fw_convex_fit_free(fw_convex_fit *convex);
+fw_linear_problem *fw_convex_problem(const fw_convex_fit *convex);
+/* Iterates to the end; 200 times at most. */
+furrow_status fw_convex_fit_solve(fw_convex_fit *convex, const fw_fit *fit, furrow_error *err) FURROW_MUST_USE;
+/* Adds the scores of the rows at x to fit->tally, of all ranks. */
+furrow_status fw_convex_fit_tally(fw_convex_fit *convex, const double *x, const fw_fit *fit,
+                                  furrow_error *err) FURROW_MUST_USE;
+/* The solution, for rows as the net has them; valid while the problem stays as it is. */
+fw_linear_model fw_convex_model(const fw_convex_fit *convex);
+/* The strength of regularisation that the plan has for a linear model; 1 where it leaves it to Furrow. */
+double fw_convex_strength(const fw_prepared *prepared);
+/* Labels and weights of all rows of this rank, as the loss takes them; to be freed, after a failure, too. */
+furrow_status fw_convex_labels(const fw_prepared *prepared, const furrow_rowblock *rows, double **label,
+                               double **weight, furrow_error *err) FURROW_MUST_USE;
+
+/* ---- A net that begins as the linear model of the data, and falls back to it (linear_start.c) ---- */
+
+typedef struct fw_linear_start {
+  fw_convex_fit *convex; /* NULL: the plan, or the data, does not allow for a linear model */
+  double l2;             /* where numbers are predicted, the strength that is best for the validation rows */
+} fw_linear_start;
+
+/* Before the first epoch: solves the linear model, and writes it into the parameters unless a checkpoint was loaded. */
+furrow_status fw_linear_start_solve(fw_linear_start *start, fw_fit *fit, furrow_error *err) FURROW_MUST_USE;
+/* After the last one: where the net is not better than the linear model on the validation rows, by a few standard
+ * errors of the mean difference of their losses, the parameters become that model, solved again with all rows; a note
+ * says so. */
+furrow_status fw_linear_start_fall_back(const fw_linear_start *start, fw_fit *fit, furrow_error *err) FURROW_MUST_USE;
 
 #endif

@@ -1,6 +1,4 @@
 /* learn/train/linear_start.c: a net that begins as the linear model of the data, and falls back to it. */
-#include "learn/train/linear_start.h"
-
 #include <math.h>
 #include <string.h>
 
@@ -8,18 +6,13 @@
 #include "base/mem.h"
 #include "learn/data/samples.h"
 #include "learn/metrics/loss.h"
-#include "learn/train/divergence.h"
+#include "learn/train/fit.h"
 
-furrow_status fw_convex_put(const fw_convex_fit *convex, fw_parameters *parameters, furrow_error *err) {
-  const fw_linear_model model = fw_convex_model(convex);
-  return fw_parameters_put_linear(parameters, &model, err);
-}
-
-static furrow_status become_linear(fw_fit *f, furrow_error *err) {
+static furrow_status become_linear(const fw_fit *f, double l2, furrow_error *err) {
   furrow_trainer *t = f->trainer;
   fw_convex_fit *all = NULL;
   fw_parameters *parameters = NULL;
-  furrow_status status = fw_convex_fit_create(&all, f, NULL, f->linear_l2, 0, err);
+  furrow_status status = fw_convex_fit_create(&all, f, NULL, l2, 0, err);
   if (status == FURROW_OK) status = fw_convex_fit_solve(all, f, err);
   if (status == FURROW_OK) status = fw_trainer_new_parameters(t, &parameters, err);
   if (status == FURROW_OK) {
@@ -29,7 +22,7 @@ static furrow_status become_linear(fw_fit *f, furrow_error *err) {
   if (status == FURROW_OK) status = fw_trainer_adopt(t, parameters, err);
   if (status != FURROW_OK) fw_parameters_free(parameters);
   fw_convex_fit_free(all);
-  return fw_fit_share_failure(f, status, err);
+  return fw_prepared_share(f->data, status, err);
 }
 
 /* ---- The start ---- */
@@ -38,8 +31,9 @@ static bool is_possible(const fw_fit *f) {
   const furrow_trainer *t = f->trainer;
   const fw_plan *plan = t->plan;
   const fw_loss_type loss = plan->graph.loss;
-  return plan->train.start_linear && fw_samples_block(f->samples) && f->anew && loss != FW_LOSS_HINGE &&
-         plan->data.sample_ratio >= 1 && plan->data.posneg_ratio <= 0 && fw_graph_can_be_linear(&plan->graph);
+  return plan->train.start_linear && fw_samples_block(f->data->samples) && f->data->from_scratch &&
+         loss != FW_LOSS_HINGE && plan->data.sample_ratio >= 1 && plan->data.posneg_ratio <= 0 &&
+         fw_graph_can_be_linear(&plan->graph);
 }
 
 /* ---- The strength of the linear model ---- */
@@ -54,16 +48,16 @@ static double linear_row_loss(const fw_graph *graph, const double *score, double
 /* Losses of the linear model for the validation rows, which are in memory; *losses: `count` numbers, to be freed. */
 static furrow_status valid_losses(const fw_fit *f, const fw_convex_fit *c, double **losses, size_t *count,
                                   furrow_error *err) {
-  const furrow_rowblock *rows = fw_samples_block(f->valid_samples ? f->valid_samples : f->samples);
+  const furrow_rowblock *rows = fw_prepared_valid_block(f->data);
   const fw_graph *graph = &f->trainer->plan->graph;
   uint32_t *use = NULL;
   double *label = NULL, *weight = NULL, *scores = NULL;
-  furrow_status status = fw_epoch_rows_list(f->valid, &use, count, err);
-  if (status == FURROW_OK) status = fw_alloc((void **)&scores, *count + 1, graph->outputs * sizeof *scores, err);
-  if (status == FURROW_OK) status = fw_convex_labels(f, rows, &label, &weight, err);
+  furrow_status status = fw_epoch_rows_list(f->data->valid, &use, count, err);
+  if (status == FURROW_OK) status = FW_ALLOC_ROWS(&scores, *count + 1, graph->outputs, err);
+  if (status == FURROW_OK) status = fw_convex_labels(f->data, rows, &label, &weight, err);
   if (status == FURROW_OK)
-    fw_linear_problem_score_rows(c->problem, fw_convex_model(c).weights, rows, use, *count, scores);
-  status = fw_fit_share_failure(f, status, err);
+    fw_linear_problem_score_rows(fw_convex_problem(c), fw_convex_model(c).weights, rows, use, *count, scores);
+  status = fw_prepared_share(f->data, status, err);
   for (size_t i = 0; status == FURROW_OK && i < *count; i++) /* one output: a loss takes the place of its score */
     scores[i] = weight[use[i]] * linear_row_loss(graph, scores + i, label[use[i]]);
   fw_free(use);
@@ -91,21 +85,22 @@ static furrow_status are_lower(bool *lower, const fw_fit *f, const double *losse
   return FURROW_OK;
 }
 
-/* A linear model with this strength, and in *losses its own, in place of fit->convex if it is better. */
-static furrow_status try_strength(fw_fit *f, double l2, double **losses, bool *better, furrow_error *err) {
+/* A linear model with this strength, and in *losses its own, in place of start->convex if it is better. */
+static furrow_status try_strength(fw_linear_start *start, const fw_fit *f, double l2, double **losses, bool *better,
+                                  furrow_error *err) {
   fw_convex_fit *other = NULL;
   double *its = NULL;
   size_t count = 0;
-  furrow_status status = fw_convex_fit_create(&other, f, f->train, l2, 0, err);
+  furrow_status status = fw_convex_fit_create(&other, f, f->data->train, l2, 0, err);
   if (status == FURROW_OK) status = fw_convex_fit_solve(other, f, err);
   if (status == FURROW_OK) status = valid_losses(f, other, &its, &count, err);
   *better = false;
   if (status == FURROW_OK) status = are_lower(better, f, its, *losses, count, err);
   if (*better) {
-    fw_convex_fit *const convex = f->convex;
+    fw_convex_fit *const convex = start->convex;
     double *const before = *losses;
-    f->convex = other;
-    f->linear_l2 = l2;
+    start->convex = other;
+    start->l2 = l2;
     *losses = its;
     other = convex;
     its = before;
@@ -117,42 +112,40 @@ static furrow_status try_strength(fw_fit *f, double l2, double **losses, bool *b
 
 /* Stronger as long as that is better, else weaker. Features of few rows need more than the usual strength where
  * predictions are sums of what many of them say: users and items. */
-static furrow_status choose_strength(fw_fit *f, furrow_error *err) {
+static furrow_status choose_strength(fw_linear_start *start, const fw_fit *f, furrow_error *err) {
   enum { TRIES = 5 };
   double *losses = NULL;
   size_t count = 0;
   bool better = true;
-  if (!fw_loss_is_regression(f->trainer->plan->graph.loss) || !f->valid) return FURROW_OK;
-  if (!fw_samples_block(f->valid_samples ? f->valid_samples : f->samples)) return FURROW_OK;
-  if (f->exact && f->trainer->plan->train.own_l2) return FURROW_OK;
-  const double usual = f->linear_l2;
-  furrow_status status = valid_losses(f, f->convex, &losses, &count, err);
+  if (!fw_loss_is_regression(f->trainer->plan->graph.loss) || !f->data->valid) return FURROW_OK;
+  if (!fw_prepared_valid_block(f->data)) return FURROW_OK;
+  if (f->data->exact && f->trainer->plan->train.own_l2) return FURROW_OK;
+  const double usual = start->l2;
+  furrow_status status = valid_losses(f, start->convex, &losses, &count, err);
   for (int i = 0; status == FURROW_OK && better && i < TRIES; i++)
-    status = try_strength(f, f->linear_l2 * sqrt(10), &losses, &better, err);
-  better = f->linear_l2 == usual;
+    status = try_strength(start, f, start->l2 * sqrt(10), &losses, &better, err);
+  better = start->l2 == usual;
   for (int i = 0; status == FURROW_OK && better && i < TRIES; i++)
-    status = try_strength(f, f->linear_l2 / sqrt(10), &losses, &better, err);
+    status = try_strength(start, f, start->l2 / sqrt(10), &losses, &better, err);
   fw_free(losses);
   return status;
 }
 
-furrow_status fw_linear_start(fw_fit *f, furrow_error *err) {
-  f->linear_l2 = fw_convex_strength(f);
+furrow_status fw_linear_start_solve(fw_linear_start *start, fw_fit *f, furrow_error *err) {
+  start->l2 = fw_convex_strength(f->data);
   if (!is_possible(f)) return FURROW_OK;
-  fw_convex_fit_free(f->convex);
-  f->convex = NULL;
-  FW_TRY(fw_convex_fit_create(&f->convex, f, f->train, f->linear_l2, 0, err));
-  FW_TRY(fw_convex_fit_solve(f->convex, f, err));
-  FW_TRY(choose_strength(f, err));
+  FW_TRY(fw_convex_fit_create(&start->convex, f, f->data->train, start->l2, 0, err));
+  FW_TRY(fw_convex_fit_solve(start->convex, f, err));
+  FW_TRY(choose_strength(start, f, err));
   if (f->trainer->epochs > 0) return FURROW_OK;
-  return fw_fit_share_failure(f, fw_convex_put(f->convex, f->trainer->parameters, err), err);
+  const fw_linear_model model = fw_convex_model(start->convex);
+  return fw_prepared_share(f->data, fw_parameters_put_linear(f->trainer->parameters, &model, err), err);
 }
 
 /* ---- The comparison ---- */
 
 /* Losses of the validation rows: those of the linear model, less those of the net. */
 typedef struct comparison {
-  const fw_fit *fit;
   const double *scores; /* of the linear model */
   size_t row;
   double weight, sum, squares; /* of the differences */
@@ -209,38 +202,38 @@ static furrow_status join_scores(const fw_fit *f, double **scores, size_t count,
   return FURROW_OK;
 }
 
-static furrow_status compare(fw_fit *f, comparison *c, furrow_error *err) {
-  const furrow_rowblock *rows = fw_samples_block(f->valid_samples ? f->valid_samples : f->samples);
+static furrow_status compare_models(fw_fit *f, const fw_convex_fit *convex, comparison *c, furrow_error *err) {
+  const furrow_rowblock *rows = fw_prepared_valid_block(f->data);
   uint32_t *use = NULL;
   double *scores = NULL;
   size_t count = 0;
   const size_t outputs = f->trainer->plan->graph.outputs;
-  furrow_status status = fw_epoch_rows_list(f->valid, &use, &count, err);
-  if (status == FURROW_OK) status = fw_alloc((void **)&scores, (count + 1) * outputs, sizeof *scores, err);
+  furrow_status status = fw_epoch_rows_list(f->data->valid, &use, &count, err);
+  if (status == FURROW_OK) status = FW_ALLOC(&scores, (count + 1) * outputs, err);
   if (status == FURROW_OK)
-    fw_linear_problem_score_rows(f->convex->problem, fw_convex_model(f->convex).weights, rows, use, count, scores);
-  status = fw_fit_share_failure(f, status, err);
+    fw_linear_problem_score_rows(fw_convex_problem(convex), fw_convex_model(convex).weights, rows, use, count, scores);
+  status = fw_prepared_share(f->data, status, err);
   if (status == FURROW_OK) status = join_scores(f, &scores, count * outputs, err);
-  *c = (comparison){.fit = f, .scores = scores};
-  if (status == FURROW_OK) status = fw_fit_net_score(f, compare_batch, c, err);
+  *c = (comparison){.scores = scores};
+  if (status == FURROW_OK) status = fw_fit_score_valid(f, compare_batch, c, err);
   c->scores = NULL;
   fw_free(scores);
   fw_free(use);
   return status;
 }
 
-furrow_status fw_linear_fall_back(fw_fit *f, furrow_error *err) {
+furrow_status fw_linear_start_fall_back(const fw_linear_start *start, fw_fit *f, furrow_error *err) {
   comparison c;
-  if (!f->convex || !f->valid || f->trainer->epochs == 0) return FURROW_OK;
-  if (!fw_samples_block(f->valid_samples ? f->valid_samples : f->samples)) return FURROW_OK;
-  FW_TRY(compare(f, &c, err));
+  if (!start->convex || !f->data->valid || f->trainer->epochs == 0) return FURROW_OK;
+  if (!fw_prepared_valid_block(f->data)) return FURROW_OK;
+  FW_TRY(compare_models(f, start->convex, &c, err));
   const double unit = fw_fit_loss_unit(f) / c.weight;
   if (is_better(&c) || is_only_good(f, c.losses[0] * unit, c.losses[1] * unit)) return FURROW_OK;
-  FW_TRY(become_linear(f, err));
+  FW_TRY(become_linear(f, start->l2, err));
   f->trainer->fell_back = true;
   f->trainer->seen.linear_loss = c.losses[0] * unit;
-  return fw_notes_add(
-      &f->trainer->notes, false, err,
+  return fw_trainer_note(
+      f->trainer, false, err,
       "interactions did not help: the loss of the validation rows is %.6g, and %.6g with a linear model (%.1f standard "
       "errors better; a net needs %.1f); the model is the linear one",
       c.losses[1] * unit, c.losses[0] * unit, errors_better(&c), errors_needed(&c));

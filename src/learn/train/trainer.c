@@ -1,7 +1,7 @@
 /* learn/train/trainer.c: a net that is trained, batch by batch; or a forest, which fit alone can train. */
 #include "learn/train/trainer.h"
 
-#include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -15,7 +15,6 @@
 #include "learn/parameters/parameters_load.h"
 #include "learn/parameters/parameters_save.h"
 #include "learn/score/scorer.h"
-#include "learn/train/model_json_out.h"
 
 /* ---- Open and close ------------------------------------------------------------------------------------- */
 
@@ -55,14 +54,35 @@ bool furrow_trainer_is_exact(const furrow_trainer *trainer) {
   return trainer->seen.exact;
 }
 
+/* ---- Notes ---- */
+
+furrow_status fw_trainer_note(furrow_trainer *trainer, bool warning, furrow_error *err, const char *format, ...) {
+  char text[512];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  FW_TRY(FW_GROW(&trainer->notes, &trainer->note_capacity, trainer->note_count + 1, err));
+  fw_note *note = &trainer->notes[trainer->note_count];
+  *note = (fw_note){.warning = warning};
+  FW_TRY(fw_strndup(&note->text, text, strlen(text), err));
+  trainer->note_count++;
+  return FURROW_OK;
+}
+
+void fw_trainer_clear_notes(furrow_trainer *trainer) {
+  for (size_t i = 0; i < trainer->note_count; i++) fw_free(trainer->notes[i].text);
+  trainer->note_count = 0;
+}
+
 size_t furrow_trainer_note_count(const furrow_trainer *trainer) {
-  return trainer->notes.count;
+  return trainer->note_count;
 }
 
 const char *furrow_trainer_get_note(const furrow_trainer *trainer, size_t i, bool *warning) {
-  if (i >= trainer->notes.count) return NULL;
-  if (warning) *warning = trainer->notes.list[i].warning;
-  return trainer->notes.list[i].text;
+  if (i >= trainer->note_count) return NULL;
+  if (warning) *warning = trainer->notes[i].warning;
+  return trainer->notes[i].text;
 }
 
 /* ---- Another plan --------------------------------------------------------------------------------------- */
@@ -94,14 +114,68 @@ static furrow_status replace_forest(furrow_trainer *trainer, furrow_error *err) 
   return FURROW_OK;
 }
 
-furrow_status fw_trainer_replan(furrow_trainer *trainer, furrow_error *err) {
+static void take_conf(furrow_trainer *trainer, furrow_learn_conf *conf) {
+  furrow_learn_conf_free(trainer->conf);
+  trainer->conf = conf;
+}
+
+furrow_status fw_trainer_settle_keys(furrow_trainer *trainer, const fw_settled *settled, furrow_error *err) {
+  furrow_learn_conf *conf = NULL;
+  FW_TRY(fw_conf_settle(&conf, trainer->conf, settled, err));
+  take_conf(trainer, conf);
+  return FURROW_OK;
+}
+
+furrow_status fw_trainer_settle_base(furrow_trainer *trainer, int base, furrow_error *err) {
+  const fw_settled settled = {.index_base = {true, (uint64_t)base}};
+  FW_TRY(fw_trainer_settle_keys(trainer, &settled, err));
+  trainer->plan->data.index_base = base;
+  return FURROW_OK;
+}
+
+furrow_status fw_trainer_settle(furrow_trainer *trainer, const fw_settled *settled, furrow_error *err) {
   fw_plan *before = trainer->plan, *plan = NULL;
+  FW_TRY(fw_trainer_settle_keys(trainer, settled, err));
   FW_TRY(fw_plan_of_conf(&plan, trainer->conf, err));
   trainer->plan = plan;
-  furrow_status status = trainer->forest ? replace_forest(trainer, err) : replace_net(trainer, err);
+  const furrow_status status = trainer->forest ? replace_forest(trainer, err) : replace_net(trainer, err);
   if (status != FURROW_OK) trainer->plan = before;
   fw_plan_free(status == FURROW_OK ? before : plan);
   return status;
+}
+
+/* ---- What is trained, as checkpoints take it ---- */
+
+fw_snapshot_ops fw_trainer_snapshot_ops(const furrow_trainer *trainer) {
+  return trainer->forest ? fw_forest_snapshot_ops(trainer->forest, trainer->plan)
+                         : fw_parameters_snapshot_ops(trainer->parameters);
+}
+
+furrow_status fw_trainer_new_object(const furrow_trainer *trainer, fw_snapshot_ops *made, furrow_error *err) {
+  fw_parameters *parameters = NULL;
+  fw_forest *forest = NULL;
+  if (trainer->forest) {
+    FW_TRY(fw_forest_create(&forest, trainer->forest->classes, trainer->forest->levels, true, err));
+    *made = fw_forest_snapshot_ops(forest, trainer->plan);
+    return FURROW_OK;
+  }
+  FW_TRY(fw_trainer_new_parameters(trainer, &parameters, err));
+  *made = fw_parameters_snapshot_ops(parameters);
+  return FURROW_OK;
+}
+
+furrow_status fw_trainer_adopt_object(furrow_trainer *trainer, void *object, furrow_error *err) {
+  if (!trainer->forest) return fw_trainer_adopt(trainer, object, err);
+  fw_forest_free(trainer->forest);
+  trainer->forest = object;
+  return FURROW_OK;
+}
+
+void fw_trainer_free_object(const furrow_trainer *trainer, void *object) {
+  if (trainer->forest)
+    fw_forest_free(object);
+  else
+    fw_parameters_free(object);
 }
 
 /* ---- Weights of classes ---------------------------------------------------------------------------------- */
@@ -109,14 +183,14 @@ furrow_status fw_trainer_replan(furrow_trainer *trainer, furrow_error *err) {
 static furrow_status make_factors(furrow_trainer *trainer, const fw_class_weights *weights, const uint64_t *rows,
                                   furrow_error *err) {
   const size_t classes = fw_plan_classes(trainer->plan);
-  void *factors = NULL;
+  double *factors = NULL;
   if (!fw_class_weights_are_used(weights)) return FURROW_OK;
   if (weights->balanced && !rows) {
     fw_fail(err, FURROW_E_ARGUMENT, "class-weights=balanced: the rows of each class are not counted");
     fw_error_set_hint(err, "train from data that can be read twice, or list the weights: 1,2.5");
     return FURROW_E_ARGUMENT;
   }
-  FW_TRY(fw_alloc(&factors, classes, sizeof *trainer->class_factors, err));
+  FW_TRY(FW_ALLOC(&factors, classes, err));
   fw_class_weights_factors(weights, rows, classes, factors);
   fw_free(trainer->class_factors);
   trainer->class_factors = factors;
@@ -138,76 +212,14 @@ void fw_trainer_weigh_rows(furrow_trainer *trainer) {
 
 /* ---- Models to go on from --------------------------------------------------------------------------------------- */
 
-/* Sets a key of what the data would tell, unless it is set. */
-static furrow_status inherit_key(furrow_trainer *trainer, const char *key, const char *text, furrow_error *err) {
-  const char *given = furrow_learn_conf_get(trainer->conf, key);
-  const bool open = strcmp(given, "auto") == 0 || strcmp(given, "-1") == 0 || !given[0];
-  return open ? furrow_learn_conf_set(trainer->conf, key, text, err) : FURROW_OK;
-}
-
-static furrow_status inherit_number(furrow_trainer *trainer, const char *key, size_t number, furrow_error *err) {
-  char text[24];
-  snprintf(text, sizeof text, "%zu", number);
-  return inherit_key(trainer, key, text, err);
-}
-
-/* Doubles that became floats would not be the model any more. */
-static furrow_status inherit_type(furrow_trainer *trainer, const furrow_learn_conf *conf, furrow_error *err) {
-  if (fw_conf_is_set(trainer->conf, FW_KEY_MODEL_TYPE) || !fw_conf_is_set(conf, FW_KEY_MODEL_TYPE)) return FURROW_OK;
-  return furrow_learn_conf_set(trainer->conf, "model-type", furrow_learn_conf_get(conf, "model-type"), err);
-}
-
-/* How rows are read: columns in another order, or indices from another base, would be other features. */
-static furrow_status inherit_reading(furrow_trainer *trainer, const fw_plan *its, const furrow_learn_conf *conf,
-                                     furrow_error *err) {
-  static const char *const keys[] = {"labels",        "class-names", "columns",    "label-column",
-                                     "weight-column", "user-fields", "item-fields"};
-  for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-    const char *text = furrow_learn_conf_get(conf, keys[i]);
-    if (text[0]) FW_TRY(inherit_key(trainer, keys[i], text, err));
-  }
-  if (its->data.short_rows && !fw_conf_is_set(trainer->conf, FW_KEY_SHORT_ROWS))
-    FW_TRY(furrow_learn_conf_set(trainer->conf, "short-rows", "yes", err));
-  return its->data.index_base >= 0 ? inherit_key(trainer, "index-base", its->data.index_base ? "1" : "0", err)
-                                   : FURROW_OK;
-}
-
-static furrow_status inherit_plan(furrow_trainer *trainer, const fw_plan *its, const furrow_learn_conf *conf,
-                                  furrow_error *err) {
-  const char *fields = furrow_learn_conf_get(conf, "fields");
-  size_t slots = 0;
-  for (size_t i = 0; i < its->graph.count; i++)
-    if (its->graph.layers[i].type == FW_LAYER_EMBEDDING) slots = its->graph.layers[i].slots;
-  if (slots > 0) FW_TRY(inherit_number(trainer, "fields", slots, err));
-  if (slots == 0 && strcmp(fields, "-1") != 0) FW_TRY(inherit_key(trainer, "fields", fields, err));
-  if (its->graph.loss == FW_LOSS_SOFTMAX) FW_TRY(inherit_number(trainer, "classes", its->graph.outputs, err));
-  FW_TRY(inherit_type(trainer, conf, err));
-  return inherit_reading(trainer, its, conf, err);
-}
-
-/* What all trees of a model have in common. */
-static furrow_status inherit_trees(furrow_trainer *trainer, const furrow_learn_conf *conf, furrow_error *err) {
-  const fw_key keys[] = {FW_KEY_OBJECTIVE, FW_KEY_LR, FW_KEY_LEVELS};
-  for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-    const bool set = fw_conf_is_set(trainer->conf, keys[i]) ||
-                     (keys[i] == FW_KEY_LEVELS && fw_conf_is_set(trainer->conf, FW_KEY_DEPTH));
-    if (set || !fw_conf_is_set(conf, keys[i])) continue;
-    FW_TRY(furrow_learn_conf_set(trainer->conf, fw_key_facts(keys[i])->name, fw_conf_value(conf, keys[i]).text, err));
-  }
-  return FURROW_OK;
-}
-
-/* What the data would tell is known from the model. */
+/* What the data would tell is known from the model. One of Angel's says nothing. */
 static furrow_status inherit(furrow_trainer *trainer, const char *folder, furrow_error *err) {
-  furrow_learn_conf *conf = NULL;
-  fw_plan *its = NULL;
-  furrow_status status = fw_model_read_conf(&conf, folder, err);
+  furrow_learn_conf *model = NULL, *made = NULL;
+  furrow_status status = fw_model_read_conf(&model, folder, err);
   if (status == FURROW_E_NOT_FOUND) return FURROW_OK;
-  if (status == FURROW_OK) status = fw_plan_of_conf(&its, conf, err);
-  if (status == FURROW_OK && its->forest.used) status = inherit_trees(trainer, conf, err);
-  if (status == FURROW_OK) status = inherit_plan(trainer, its, conf, err);
-  fw_plan_free(its);
-  furrow_learn_conf_free(conf);
+  if (status == FURROW_OK) status = fw_conf_inherit(&made, trainer->conf, model, err);
+  if (status == FURROW_OK) take_conf(trainer, made);
+  furrow_learn_conf_free(model);
   return status;
 }
 
@@ -313,7 +325,8 @@ void furrow_trainer_free(furrow_trainer *trainer) {
   fw_forest_free(trainer->forest);
   fw_plan_free(trainer->plan);
   furrow_learn_conf_free(trainer->conf);
-  fw_notes_clear(&trainer->notes);
+  fw_trainer_clear_notes(trainer);
+  fw_free(trainer->notes);
   fw_free(trainer->history);
   fw_free(trainer->class_factors);
   fw_free(trainer);
@@ -323,12 +336,11 @@ void furrow_trainer_free(furrow_trainer *trainer) {
  * the best round was kept. */
 static furrow_status save_forest(const furrow_trainer *trainer, const fw_buffer *about, const char *folder,
                                  const furrow_trainer_save_params *params, furrow_error *err) {
-  char rounds[24];
+  const fw_forest *forest = trainer->forest;
+  const fw_settled settled = {.trees = {forest->trees > 0, forest->trees / forest->classes}};
   furrow_learn_conf *conf = NULL;
-  furrow_status status = fw_learn_conf_copy(&conf, trainer->conf, err);
-  snprintf(rounds, sizeof rounds, "%zu", trainer->forest->trees / trainer->forest->classes);
-  if (status == FURROW_OK && trainer->forest->trees > 0) status = furrow_learn_conf_set(conf, "trees", rounds, err);
-  if (status == FURROW_OK) status = fw_forest_save(trainer->forest, trainer->plan, conf, about, folder, params, err);
+  furrow_status status = fw_conf_settle(&conf, trainer->conf, &settled, err);
+  if (status == FURROW_OK) status = fw_forest_save(forest, trainer->plan, conf, about, folder, params, err);
   furrow_learn_conf_free(conf);
   return status;
 }
@@ -450,4 +462,8 @@ furrow_status furrow_trainer_evaluate(furrow_trainer *trainer, const furrow_rowb
   }
   fw_tally_free(tally);
   return status;
+}
+
+void furrow_trainer_get_fold_metrics(const furrow_trainer *trainer, furrow_learn_metrics *metrics) {
+  fw_info_write(metrics, &trainer->fold, sizeof trainer->fold);
 }

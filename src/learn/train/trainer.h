@@ -3,9 +3,9 @@
 #define FW_LEARN_TRAIN_TRAINER_H
 
 #include "learn/checkpoint/checkpoint.h"
+#include "learn/conf/settle.h"
 #include "learn/forest/forest.h"
 #include "learn/net/net_solver.h"
-#include "learn/train/notes.h"
 
 /* What the last fit learned of its data, and did with it: for furrow.json. */
 typedef struct fw_seen_data {
@@ -16,6 +16,12 @@ typedef struct fw_seen_data {
   uint32_t saved_epoch; /* 0: the last */
   double linear_loss;   /* of the validation rows, where the net became the linear model */
 } fw_seen_data;
+
+/* What a training has to say in addition to its figures. */
+typedef struct fw_note {
+  char *text;
+  bool warning; /* the model may be useless */
+} fw_note;
 
 struct furrow_trainer {
   furrow_learn_conf *conf;
@@ -36,7 +42,8 @@ struct furrow_trainer {
   size_t epochs, history_capacity;
   uint32_t best;
   furrow_parser_stats train_read, valid_read; /* the latter: of validation data of its own */
-  fw_notes notes;
+  fw_note *notes;
+  size_t note_count, note_capacity;
   fw_seen_data seen;
   furrow_learn_metrics fold; /* of the rows that were left out; no rows: none were */
   double *class_factors;     /* see fw_trainer_weigh_classes; NULL: none are known */
@@ -52,9 +59,29 @@ furrow_status fw_trainer_restart(furrow_trainer *trainer, furrow_error *err) FUR
 
 /* The optimizers' state is that of parameters that have not been trained. */
 furrow_status fw_trainer_forget_steps(furrow_trainer *trainer, furrow_error *err) FURROW_MUST_USE;
-/* Takes over what was set in the trainer's configuration since its plan was made: a new plan, and a net or forest of it
- * with the weights that there were. */
-furrow_status fw_trainer_replan(furrow_trainer *trainer, furrow_error *err) FURROW_MUST_USE;
+/* Settles keys of the configuration; with a new plan, and parameters or a forest of it that keep the weights that there
+ * were. settle_keys leaves the plan as it is, settle_base has it count indices from `base`. */
+furrow_status fw_trainer_settle(furrow_trainer *trainer, const fw_settled *settled, furrow_error *err) FURROW_MUST_USE;
+furrow_status fw_trainer_settle_keys(furrow_trainer *trainer, const fw_settled *settled,
+                                     furrow_error *err) FURROW_MUST_USE;
+furrow_status fw_trainer_settle_base(furrow_trainer *trainer, int base, furrow_error *err) FURROW_MUST_USE;
+
+__attribute__((format(printf, 4, 5))) furrow_status
+fw_trainer_note(furrow_trainer *trainer, bool warning, furrow_error *err, const char *format, ...) FURROW_MUST_USE;
+void fw_trainer_clear_notes(furrow_trainer *trainer);
+
+/* What is trained, parameters or a forest, as checkpoints take it; a new object to read a checkpoint into; that object
+ * in place of the trainer's own; or freed. */
+fw_snapshot_ops fw_trainer_snapshot_ops(const furrow_trainer *trainer);
+furrow_status fw_trainer_new_object(const furrow_trainer *trainer, fw_snapshot_ops *made,
+                                    furrow_error *err) FURROW_MUST_USE;
+furrow_status fw_trainer_adopt_object(furrow_trainer *trainer, void *object, furrow_error *err) FURROW_MUST_USE;
+void fw_trainer_free_object(const furrow_trainer *trainer, void *object);
+
+/* The text of furrow.json (docs/formats/furrow-json.md), with the figures of folds where there are some. Nothing in it
+ * depends on time, place or threads. */
+furrow_status fw_model_json_write(const furrow_trainer *trainer, const furrow_learn_metrics *folds, size_t fold_count,
+                                  fw_buffer *text, furrow_error *err) FURROW_MUST_USE;
 
 /* From now on the rows of each class have the factors that the plan's class weights say: in updates and in the figures
  * of a fit. `rows`: how many each class has; NULL: not known, which is E_ARGUMENT where the factors depend on it. */

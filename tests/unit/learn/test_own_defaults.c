@@ -3,7 +3,7 @@
  * quality. */
 #include <ftw.h>
 
-#include "learn/train/model_json_out.h"
+#include "learn/train/fit.h"
 #include "support/made_clicks.h"
 #include "support/own_data.h"
 

@@ -2,7 +2,7 @@
  * error is returned and nothing is lost. */
 #include "support/failing_alloc.h"
 
-#include "learn/train/model_json_out.h"
+#include "learn/train/fit.h"
 #include "support/made_clicks.h"
 #include "support/own_data.h"
 

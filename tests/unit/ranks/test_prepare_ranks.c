@@ -94,10 +94,10 @@ static void compare_seen(const furrow_trainer *a, const furrow_trainer *b) {
 }
 
 static void compare_notes(const furrow_trainer *a, const furrow_trainer *b) {
-  assert_int_equal(a->notes.count, b->notes.count);
-  for (size_t i = 0; i < a->notes.count; i++) {
-    assert_string_equal(a->notes.list[i].text, b->notes.list[i].text);
-    assert_int_equal(a->notes.list[i].warning, b->notes.list[i].warning);
+  assert_int_equal(a->note_count, b->note_count);
+  for (size_t i = 0; i < a->note_count; i++) {
+    assert_string_equal(a->notes[i].text, b->notes[i].text);
+    assert_int_equal(a->notes[i].warning, b->notes[i].warning);
   }
 }
 

@@ -1,11 +1,9 @@
-/* learn/train/fit_factors.c: a factorization machine by L-BFGS, for several strengths of regularisation.
+/* learn/train/solve_factors.c: a factorization machine by L-BFGS, for several strengths of regularisation.
  *
  * L2 of vectors is a penalty on the (weighted) nuclear norm of the matrix of interactions: a feature of few rows gets a
  * short vector, and above some strength all vectors are 0. The path begins near that strength, and weakens it by the
  * root of 2 as long as the validation rows are predicted better. The best strength is then solved with all rows.
  * docs/design/defaults.md has what was measured. */
-#include "learn/train/fit_factors.h"
-
 #include <math.h>
 #include <string.h>
 
@@ -14,28 +12,30 @@
 #include "base/rng.h"
 #include "learn/conf/conf_data.h"
 #include "learn/data/samples.h"
-#include "learn/train/linear_start.h"
+#include "learn/train/fit.h"
 
 enum { ITERATIONS = 100, LAST_ITERATIONS = 200, POWER_ITERATIONS = 12, PATIENCE = 2 };
 #define LEAST_GAIN 1e-4 /* share of the objective: two iterations in a row that gain less end a strength */
 
-struct fw_factor_fit {
+typedef struct factor_fit {
+  fw_linear_start start;
   fw_convex_fit *rows; /* of training, or all */
   size_t factors, size;
   double *x, *best; /* parameters of the problem: now, and those of the best epoch */
   double strength, best_strength;
   fw_rng rng;
-};
+} factor_fit;
 
-void fw_factor_fit_free(fw_factor_fit *p) {
-  if (!p) return;
+static void free_factors(void *state) {
+  factor_fit *p = state;
+  fw_convex_fit_free(p->start.convex);
   fw_convex_fit_free(p->rows);
   fw_free(p->x);
   fw_free(p->best);
   fw_free(p);
 }
 
-static size_t feature_count(const fw_factor_fit *p) {
+static size_t feature_count(const factor_fit *p) {
   return p->size / (1 + p->factors);
 }
 
@@ -48,29 +48,29 @@ static size_t factors_of(const fw_graph *graph) {
 }
 
 /* Vectors near 0 hardly move: they are pushed away from it. */
-static void add_noise(fw_factor_fit *p, double deviation) {
+static void add_noise(factor_fit *p, double deviation) {
   const size_t width = 1 + p->factors;
   for (size_t i = 0; i + 1 < p->size; i++)
     if (i % width != 0) p->x[i] += deviation * fw_rng_normal(&p->rng);
 }
 
 /* The weights of the linear model, which has the same features: both are of the rows to train with. */
-static void take_linear(fw_factor_fit *p, const fw_convex_fit *linear) {
+static void take_linear(factor_fit *p, const fw_convex_fit *linear) {
   const double *w = fw_convex_model(linear).weights;
   const size_t features = feature_count(p);
   for (size_t i = 0; i <= features; i++) p->x[i * (1 + p->factors)] = w[i];
 }
 
-static furrow_status create_rows(fw_factor_fit *p, const fw_fit *f, const fw_epoch_rows *rows, furrow_error *err) {
-  FW_TRY(fw_convex_fit_create(&p->rows, f, rows, f->linear_l2, p->factors, err));
-  p->size = fw_linear_problem_size(p->rows->problem);
-  FW_TRY(fw_alloc_zero((void **)&p->x, p->size, sizeof *p->x, err));
-  return fw_alloc((void **)&p->best, p->size, sizeof *p->best, err);
+static furrow_status create_rows(factor_fit *p, const fw_fit *f, const fw_epoch_rows *rows, furrow_error *err) {
+  FW_TRY(fw_convex_fit_create(&p->rows, f, rows, p->start.l2, p->factors, err));
+  p->size = fw_linear_problem_size(fw_convex_problem(p->rows));
+  FW_TRY(FW_ALLOC_ZERO(&p->x, p->size, err));
+  return FW_ALLOC(&p->best, p->size, err);
 }
 
 /* The length of all vectors, each squared times scale^power. */
-static double length_of_vectors(const double *x, const fw_factor_fit *p, int power) {
-  const double *scale = fw_linear_problem_factor_scale(p->rows->problem);
+static double length_of_vectors(const double *x, const factor_fit *p, int power) {
+  const double *scale = fw_linear_problem_factor_scale(fw_convex_problem(p->rows));
   const size_t features = feature_count(p), width = 1 + p->factors;
   double total = 0;
   for (size_t f = 0; f < features; f++) {
@@ -82,8 +82,8 @@ static double length_of_vectors(const double *x, const fw_factor_fit *p, int pow
 }
 
 /* The vectors become those of the gradient in units of the scale, times a factor. */
-static void follow(fw_factor_fit *p, const double *gradient, double factor) {
-  const double *scale = fw_linear_problem_factor_scale(p->rows->problem);
+static void follow(factor_fit *p, const double *gradient, double factor) {
+  const double *scale = fw_linear_problem_factor_scale(fw_convex_problem(p->rows));
   const size_t features = feature_count(p), width = 1 + p->factors;
   for (size_t f = 0; f < features; f++)
     for (size_t j = 1; j < width; j++) p->x[f * width + j] = gradient[f * width + j] / scale[f] * factor;
@@ -92,16 +92,16 @@ static void follow(fw_factor_fit *p, const double *gradient, double factor) {
 /* Vectors that are almost 0 grow by how the losses fall, and shrink by their strength. The strength at which even the
  * best direction shrinks is the largest eigenvalue of the second derivatives, in units of the scale; by power
  * iteration. */
-static furrow_status find_strongest(fw_factor_fit *p, double *strongest, furrow_error *err) {
+static furrow_status find_strongest(factor_fit *p, double *strongest, furrow_error *err) {
   double *gradient = NULL, value;
-  FW_TRY(fw_alloc((void **)&gradient, p->size, sizeof *gradient, err));
-  fw_linear_problem_set_l2(p->rows->problem, 0, 0);
+  FW_TRY(FW_ALLOC(&gradient, p->size, err));
+  fw_linear_problem_set_l2(fw_convex_problem(p->rows), 0, 0);
   add_noise(p, 1e-6);
   furrow_status status = FURROW_OK;
   const double length = length_of_vectors(p->x, p, 1);
   *strongest = 0;
   for (int i = 0; status == FURROW_OK && i < POWER_ITERATIONS; i++) {
-    status = fw_linear_problem_evaluate(p->rows->problem, p->x, gradient, &value, err);
+    status = fw_linear_problem_evaluate(fw_convex_problem(p->rows), p->x, gradient, &value, err);
     const double its = length_of_vectors(gradient, p, -1);
     *strongest = length > 0 ? its / length : 0;
     if (its > 0) follow(p, gradient, length / its);
@@ -111,58 +111,60 @@ static furrow_status find_strongest(fw_factor_fit *p, double *strongest, furrow_
   return status;
 }
 
-static furrow_status begin(fw_fit *f, furrow_error *err) {
+static furrow_status begin_factors(fw_fit *f, furrow_error *err) {
   const fw_plan *plan = f->trainer->plan;
-  void *memory;
-  FW_TRY(fw_linear_start(f, err));
-  FW_TRY(fw_alloc_zero(&memory, 1, sizeof(fw_factor_fit), err));
-  fw_factor_fit *p = f->factors = memory;
+  factor_fit *p = NULL;
+  FW_TRY(FW_ALLOC_ZERO(&p, 1, err));
+  f->state = p;
+  FW_TRY(fw_linear_start_solve(&p->start, f, err));
   p->factors = factors_of(&plan->graph);
   fw_rng_init(&p->rng, fw_rng_hash(plan->train.seed, 0x666d));
-  FW_TRY(create_rows(p, f, f->train, err));
-  if (f->convex) take_linear(p, f->convex);
-  f->params.keep_best = true;
-  if (!fw_conf_is_set(f->trainer->conf, FW_KEY_PATIENCE)) f->params.patience = PATIENCE;
+  FW_TRY(create_rows(p, f, f->data->train, err));
+  if (p->start.convex) take_linear(p, p->start.convex);
+  f->keep_best = true;
+  if (!fw_conf_is_set(f->trainer->conf, FW_KEY_PATIENCE)) f->patience = PATIENCE;
   if (!plan->train.own_l2) return find_strongest(p, &p->strength, err);
-  p->strength = f->linear_l2 = fw_convex_strength(f);
+  p->strength = p->start.l2 = fw_convex_strength(f->data);
   return FURROW_OK;
 }
 
 /* ---- A strength ---- */
 
-/* told: the fit whose progress is reported; NULL: none is. */
-static furrow_status solve(fw_factor_fit *p, double l2, int iterations, double least, fw_fit *told, furrow_error *err) {
+/* progress_fit: the fit whose progress is reported; NULL: none is. */
+static furrow_status solve(factor_fit *p, double l2, int iterations, double least, fw_fit *progress_fit,
+                           furrow_error *err) {
   fw_linear_solver *solver = NULL;
   fw_lbfgs_state state = FW_LBFGS_GOING;
-  fw_linear_problem *problem = p->rows->problem;
+  const uint64_t rows = progress_fit ? fw_epoch_rows_known_rows(progress_fit->data->train) : 0;
+  fw_linear_problem *problem = fw_convex_problem(p->rows);
   const fw_linear_solver_params params = {.w = p->x, .bias = p->x + p->size - 1, .value_tolerance = least};
   fw_linear_problem_set_l2(problem, l2, p->strength);
   furrow_status status = fw_linear_solver_create(&solver, problem, &params, err);
   for (int i = 0; status == FURROW_OK && i < iterations && state == FW_LBFGS_GOING; i++) {
     status = fw_linear_solver_step(solver, &state, err);
-    if (status == FURROW_OK && told)
-      status = fw_fit_progress(told, p->rows->count * ((uint64_t)i + 1) / (uint64_t)iterations, err);
+    if (status == FURROW_OK && progress_fit)
+      status = fw_fit_progress(progress_fit, rows * ((uint64_t)i + 1) / (uint64_t)iterations, err);
   }
   if (status == FURROW_OK) memcpy(p->x, fw_linear_solver_weights(solver), p->size * sizeof *p->x);
   fw_linear_solver_free(solver);
   return status;
 }
 
-static furrow_status put_factors(const furrow_trainer *t, const fw_factor_fit *p, furrow_error *err) {
+static furrow_status put_factors(const furrow_trainer *t, const factor_fit *p, furrow_error *err) {
   size_t features = 0;
-  const uint64_t *keys = fw_linear_problem_keys(p->rows->problem, &features);
+  const uint64_t *keys = fw_linear_problem_keys(fw_convex_problem(p->rows), &features);
   return fw_parameters_put_factors(t->parameters, keys, features, p->x, err);
 }
 
 static furrow_status train_strength(fw_fit *f, fw_epoch *epoch, furrow_error *err) {
   const double start = fw_fit_seconds();
   const fw_plan *plan = f->trainer->plan;
-  fw_factor_fit *p = f->factors;
+  factor_fit *p = f->state;
   f->done = plan->train.own_l2;
   if (!plan->train.own_l2) p->strength /= sqrt(2);
   add_noise(p, plan->train.init_embedding);
   f->reported = 0;
-  FW_TRY(solve(p, f->linear_l2, ITERATIONS, LEAST_GAIN, f, err));
+  FW_TRY(solve(p, p->start.l2, ITERATIONS, LEAST_GAIN, f, err));
   f->trainer->steps.count++;
   epoch->shown.learning_rate = 1;
   fw_tally_clear(f->tally, FW_EXACT_TRAIN_ROWS);
@@ -172,21 +174,20 @@ static furrow_status train_strength(fw_fit *f, fw_epoch *epoch, furrow_error *er
   return put_factors(f->trainer, p, err);
 }
 
-static furrow_status keep(fw_fit *f, furrow_error *err) {
-  fw_factor_fit *p = f->factors;
+static void keep_factors(fw_fit *f) {
+  factor_fit *p = f->state;
   memcpy(p->best, p->x, p->size * sizeof *p->x);
   p->best_strength = p->strength;
-  return fw_fit_net_keep(f, err);
 }
 
 /* ---- The end ---- */
 
 /* From the parameters of the best epoch; features that only the validation rows have begin at random. */
-static void take_best(fw_factor_fit *all, const fw_factor_fit *p, double deviation) {
+static void take_best(factor_fit *all, const factor_fit *p, double deviation) {
   const size_t width = 1 + p->factors;
   size_t features = 0, found = 0, at = 0;
-  const uint64_t *keys = fw_linear_problem_keys(all->rows->problem, &features);
-  const uint64_t *had = fw_linear_problem_keys(p->rows->problem, &found);
+  const uint64_t *keys = fw_linear_problem_keys(fw_convex_problem(all->rows), &features);
+  const uint64_t *had = fw_linear_problem_keys(fw_convex_problem(p->rows), &found);
   add_noise(all, deviation);
   for (size_t i = 0; i < features; i++) {
     while (at < found && had[at] < keys[i]) at++;
@@ -199,7 +200,7 @@ static void take_best(fw_factor_fit *all, const fw_factor_fit *p, double deviati
  * tell two strengths apart by chance where their losses are about the same. */
 static double refined_strength(const fw_fit *f) {
   const furrow_trainer *t = f->trainer;
-  const double best = f->factors->best_strength;
+  const double best = ((const factor_fit *)f->state)->best_strength;
   if (t->best < 2 || t->best >= t->epochs) return best;
   const fw_epoch *epoch = &t->history[t->best - 1];
   const double before = epoch[-1].valid.loss, at = epoch->valid.loss, behind = epoch[1].valid.loss;
@@ -209,13 +210,13 @@ static double refined_strength(const fw_fit *f) {
 
 /* The best strength with all rows. */
 static furrow_status solve_all(fw_fit *f, furrow_error *err) {
-  fw_factor_fit *p = f->factors;
+  factor_fit *p = f->state;
   p->best_strength = refined_strength(f);
-  fw_factor_fit all = {.factors = p->factors, .strength = p->best_strength, .rng = p->rng};
+  factor_fit all = {.start = {.l2 = p->start.l2}, .factors = p->factors, .strength = p->best_strength, .rng = p->rng};
   furrow_status status = create_rows(&all, f, NULL, err);
   if (status == FURROW_OK) {
     take_best(&all, p, f->trainer->plan->train.init_embedding);
-    status = solve(&all, f->linear_l2, LAST_ITERATIONS, LEAST_GAIN / 10, NULL, err);
+    status = solve(&all, p->start.l2, LAST_ITERATIONS, LEAST_GAIN / 10, NULL, err);
   }
   if (status == FURROW_OK) status = put_factors(f->trainer, &all, err);
   fw_convex_fit_free(all.rows);
@@ -225,34 +226,30 @@ static furrow_status solve_all(fw_fit *f, furrow_error *err) {
 }
 
 static furrow_status note_strength(fw_fit *f, bool again, furrow_error *err) {
+  const factor_fit *p = f->state;
   const furrow_trainer *t = f->trainer;
   const bool last = t->epochs > 1 && t->best == t->epochs && t->epochs >= t->plan->train.epochs;
-  FW_TRY(fw_notes_add(&f->trainer->notes, false, err,
+  FW_TRY(
+      fw_trainer_note(f->trainer, false, err,
                       "L2 of the weights is %.3g and of the vectors %.3g, the best of %zu strengths for the validation "
                       "rows%s",
-                      f->linear_l2, f->factors->best_strength, t->epochs, again ? "; the model is of all rows" : ""));
+                      p->start.l2, p->best_strength, t->epochs, again ? "; the model is of all rows" : ""));
   if (!last) return FURROW_OK;
-  return fw_notes_add(&f->trainer->notes, false, err,
-                      "the weakest L2 that was tried is the best; more epochs (key `epochs`) may help");
+  return fw_trainer_note(f->trainer, false, err,
+                         "the weakest L2 that was tried is the best; more epochs (key `epochs`) may help");
 }
 
 /* Rows that were held out are not lost: the strength is known now. */
-static furrow_status finish(fw_fit *f, furrow_error *err) {
-  const bool again = f->valid && !f->valid_samples;
-  if (f->valid) FW_TRY(fw_linear_fall_back(f, err));
+static furrow_status finish_factors(fw_fit *f, furrow_error *err) {
+  const bool again = f->data->valid && !f->data->valid_samples;
+  if (f->data->valid) FW_TRY(fw_linear_start_fall_back(&((const factor_fit *)f->state)->start, f, err));
   if (f->trainer->fell_back || f->trainer->epochs == 0) return FURROW_OK;
   if (again) FW_TRY(solve_all(f, err));
   return f->trainer->plan->train.own_l2 ? FURROW_OK : note_strength(f, again, err);
 }
 
-const fw_fit_ops fw_fit_factors = {.begin = begin,
-                                   .train = train_strength,
-                                   .score_valid = fw_fit_net_score_valid,
-                                   .keep = keep,
-                                   .restore = fw_fit_net_restore,
-                                   .finish = finish,
-                                   .make = fw_fit_net_make,
-                                   .adopt = fw_fit_net_adopt,
-                                   .drop = fw_fit_net_drop,
-                                   .snapshot_ops = fw_fit_net_snapshot_ops,
-                                   .keeps_snapshots = true};
+const fw_solver fw_solve_factors = {.begin = begin_factors,
+                                    .train = train_strength,
+                                    .keep = keep_factors,
+                                    .finish = finish_factors,
+                                    .free = free_factors};

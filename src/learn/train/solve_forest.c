@@ -1,4 +1,4 @@
-/* learn/train/fit_forest.c: rounds of a forest: two passes over the rows, then a tree for each class and round. */
+/* learn/train/solve_forest.c: rounds of a forest: two passes over the rows, then a tree for each class and round. */
 #include "base/error.h"
 #include "base/mem.h"
 #include "learn/data/minibatch.h"
@@ -10,6 +10,10 @@ enum {
   BATCH_ROWS = 1024,
   TALLIED = 1 << 16 /* training rows whose scores are counted in each round, at most */
 };
+
+static fw_booster *booster_of(const fw_fit *f) {
+  return f->state;
+}
 
 /* ---- Rows ----------------------------------------------------------------------------------------------- */
 
@@ -117,7 +121,7 @@ static furrow_status run_pass(pass *p, uint32_t epoch, furrow_error *err) {
   furrow_status status = fw_epoch_rows_start(p->epoch_rows, epoch, err);
   while (status == FURROW_OK && count > 0) {
     status = p->list ? fill_listed(p, &count, err) : fill_read(p, &count, err);
-    if (status == FURROW_OK && count > 0 && p->take) status = p->take(p->fit->booster, p->batches, count, err);
+    if (status == FURROW_OK && count > 0 && p->take) status = p->take(booster_of(p->fit), p->batches, count, err);
     for (size_t i = 0; status == FURROW_OK && i < count; i++) p->rows += p->batches[i].rows;
     if (status == FURROW_OK) status = fw_fit_progress(p->fit, p->rows, err);
   }
@@ -127,7 +131,8 @@ static furrow_status run_pass(pass *p, uint32_t epoch, furrow_error *err) {
 /* One pass over this rank's rows. All ranks have done theirs, or all fail. *rows (may be NULL): how many there were. */
 static furrow_status pass_rows(fw_fit *f, fw_epoch_rows *epoch_rows, take_batches take, uint32_t epoch, uint64_t *rows,
                                furrow_error *err) {
-  const fw_samples *samples = epoch_rows == f->valid && f->valid_samples ? f->valid_samples : f->samples;
+  const fw_samples *samples =
+      epoch_rows == f->data->valid && f->data->valid_samples ? f->data->valid_samples : f->data->samples;
   pass p = {.fit = f, .epoch_rows = epoch_rows, .samples = samples, .take = take};
   furrow_status status = make_pass(&p, err);
   status = fw_comm_share_status(f->trainer->comm, status, err); /* all ranks start the epoch, or none */
@@ -143,9 +148,9 @@ static furrow_status count_own_rows(fw_fit *f, uint64_t *rows, furrow_error *err
   const fw_data_conf *data = &f->trainer->plan->data;
   uint32_t *list = NULL;
   size_t count = 0;
-  if (data->sample_ratio < 1 || data->posneg_ratio > 0 || !fw_samples_block(f->samples))
-    return pass_rows(f, f->train, NULL, 1, rows, err);
-  const furrow_status status = fw_epoch_rows_list(f->train, &list, &count, err);
+  if (data->sample_ratio < 1 || data->posneg_ratio > 0 || !fw_samples_block(f->data->samples))
+    return pass_rows(f, f->data->train, NULL, 1, rows, err);
+  const furrow_status status = fw_epoch_rows_list(f->data->train, &list, &count, err);
   fw_free(list);
   *rows = count;
   return fw_comm_share_status(f->trainer->comm, status, err);
@@ -158,7 +163,7 @@ static furrow_status share_rows(fw_fit *f, furrow_error *err) {
   if (comm->ranks == 1) return FURROW_OK;
   FW_TRY(count_own_rows(f, &rows, err));
   FW_TRY(fw_comm_offset(comm, rows, &first, &all, err));
-  fw_booster_set_comm(f->booster, comm, first);
+  fw_booster_set_comm(booster_of(f), comm, first);
   return FURROW_OK;
 }
 
@@ -166,31 +171,34 @@ static furrow_status go_on(void *user, furrow_error *err) {
   return fw_fit_ask(user, 0, 1, err);
 }
 
-static furrow_status begin(fw_fit *f, furrow_error *err) {
+static furrow_status begin_forest(fw_fit *f, furrow_error *err) {
   furrow_trainer *t = f->trainer;
+  fw_booster *booster = NULL;
   f->phase = "reading";
-  FW_TRY(fw_comm_share_status(t->comm, fw_booster_create(&f->booster, t->plan, t->pool, err), err));
-  fw_booster_set_check(f->booster, go_on, f);
+  const furrow_status created = fw_booster_create(&booster, t->plan, t->pool, err);
+  f->state = booster;
+  FW_TRY(fw_comm_share_status(t->comm, created, err));
+  fw_booster_set_check(booster_of(f), go_on, f);
   FW_TRY(share_rows(f, err));
-  FW_TRY(pass_rows(f, f->train, fw_booster_scan_rows, 1, NULL, err));
-  FW_TRY(fw_booster_choose_cuts(f->booster, err));
-  FW_TRY(fw_comm_share_status(t->comm, fw_booster_resume(f->booster, t->forest, err), err));
-  FW_TRY(pass_rows(f, f->train, fw_booster_add_rows, 1, NULL, err));
-  if (fw_booster_rows(f->booster, false) == 0) return fw_fit_no_rows(f, err);
-  if (f->valid) FW_TRY(pass_rows(f, f->valid, fw_booster_add_valid_rows, 0, NULL, err));
-  return fw_booster_begin(f->booster, t->forest, err);
+  FW_TRY(pass_rows(f, f->data->train, fw_booster_scan_rows, 1, NULL, err));
+  FW_TRY(fw_booster_choose_cuts(booster_of(f), err));
+  FW_TRY(fw_comm_share_status(t->comm, fw_booster_resume(booster_of(f), t->forest, err), err));
+  FW_TRY(pass_rows(f, f->data->train, fw_booster_add_rows, 1, NULL, err));
+  if (fw_booster_rows(booster_of(f), false) == 0) return fw_fail_no_rows(f->data, err);
+  if (f->data->valid) FW_TRY(pass_rows(f, f->data->valid, fw_booster_add_valid_rows, 0, NULL, err));
+  return fw_booster_begin(booster_of(f), t->forest, err);
 }
 
 /* ---- A round -------------------------------------------------------------------------------------------- */
 
 static furrow_status train_round(fw_fit *f, fw_epoch *epoch, furrow_error *err) {
   const double start = fw_fit_seconds();
-  const size_t rows = fw_booster_rows(f->booster, false);
+  const size_t rows = fw_booster_rows(booster_of(f), false);
   epoch->shown.learning_rate = f->trainer->plan->train.lr;
-  furrow_status status = fw_booster_round(f->booster, err);
+  furrow_status status = fw_booster_round(booster_of(f), err);
   if (status != FURROW_OK) return status;
   fw_tally_clear(f->tally, FW_EXACT_TRAIN_ROWS);
-  FW_TRY(fw_booster_tally(f->booster, false, (rows + TALLIED - 1) / TALLIED, f->tally, err));
+  FW_TRY(fw_booster_tally(booster_of(f), false, (rows + TALLIED - 1) / TALLIED, f->tally, err));
   fw_tally_metrics(f->tally, &epoch->train);
   epoch->train.rows = rows;
   epoch->shown.seconds = fw_fit_seconds() - start;
@@ -199,88 +207,15 @@ static furrow_status train_round(fw_fit *f, fw_epoch *epoch, furrow_error *err) 
 }
 
 static furrow_status score_valid(fw_fit *f, furrow_error *err) {
-  return fw_booster_tally(f->booster, true, 1, f->tally, err);
+  return fw_booster_tally(booster_of(f), true, 1, f->tally, err);
 }
 
-/* ---- The best round, checkpoints ------------------------------------------------------------------------ */
-
-static furrow_status keep(fw_fit *f, furrow_error *err) {
-  (void)f, (void)err; /* trees that come later are cut off again */
-  return FURROW_OK;
+static void free_booster(void *state) {
+  fw_booster_free(state);
 }
 
-static furrow_status restore(fw_fit *f, furrow_error *err) {
-  const furrow_trainer *t = f->trainer;
-  (void)err;
-  fw_forest_truncate(t->forest, t->forest->trees - (t->epochs - t->best) * t->forest->classes);
-  return FURROW_OK;
-}
-
-static furrow_status write_snapshot(const void *object, fw_snapshot_sink sink, void *to, furrow_error *err) {
-  return fw_forest_snapshot_write(object, sink, to, err);
-}
-
-/* Swaps the forest that was read with `object`, which has no trees. */
-static furrow_status restore_snapshot(void *object, const unsigned char *bytes, size_t size, furrow_error *err) {
-  fw_forest *read = NULL, *empty = object;
-  furrow_status status = fw_forest_snapshot_read(&read, bytes, size, err);
-  if (status != FURROW_OK) return status;
-  if (read->levels != empty->levels || read->classes != empty->classes || !read->gain) {
-    fw_forest_free(read);
-    return fw_fail(err, FURROW_E_FORMAT, "the trees are not of this training");
-  }
-  const fw_forest swap = *empty;
-  *empty = *read;
-  *read = swap;
-  fw_forest_free(read);
-  return FURROW_OK;
-}
-
-/* A checkpoint of a forest has no second snapshot. */
-static furrow_status check_snapshot(void *object, const unsigned char *bytes, size_t size, furrow_error *err) {
-  (void)object, (void)bytes, (void)size;
-  return fw_fail(err, FURROW_E_FORMAT, "a second forest");
-}
-
-static fw_snapshot_ops forest_snapshot_ops(const fw_plan *plan, fw_forest *forest) {
-  return (fw_snapshot_ops){.plan = plan,
-                           .element = sizeof(double),
-                           .object = forest,
-                           .write = write_snapshot,
-                           .read = restore_snapshot,
-                           .check = check_snapshot};
-}
-
-static furrow_status make(const furrow_trainer *trainer, fw_snapshot_ops *made, furrow_error *err) {
-  fw_forest *forest = NULL;
-  furrow_status status = fw_forest_create(&forest, trainer->forest->classes, trainer->forest->levels, true, err);
-  if (status == FURROW_OK) *made = forest_snapshot_ops(trainer->plan, forest);
-  return status;
-}
-
-static furrow_status adopt(furrow_trainer *trainer, void *made, furrow_error *err) {
-  (void)err;
-  fw_forest_free(trainer->forest);
-  trainer->forest = made;
-  return FURROW_OK;
-}
-
-static void drop(void *made) {
-  fw_forest_free(made);
-}
-
-static fw_snapshot_ops snapshot_ops(const furrow_trainer *trainer) {
-  return forest_snapshot_ops(trainer->plan, trainer->forest);
-}
-
-const fw_fit_ops fw_fit_forest = {.begin = begin,
-                                  .train = train_round,
-                                  .score_valid = score_valid,
-                                  .scores_all_ranks = true,
-                                  .keep = keep,
-                                  .restore = restore,
-                                  .make = make,
-                                  .adopt = adopt,
-                                  .drop = drop,
-                                  .snapshot_ops = snapshot_ops,
-                                  .keeps_snapshots = false};
+const fw_solver fw_solve_forest = {.begin = begin_forest,
+                                   .train = train_round,
+                                   .score_valid = score_valid,
+                                   .scores_all_ranks = true,
+                                   .free = free_booster};

@@ -1,5 +1,5 @@
-/* learn/train/fit_rank.c: epochs of a factorization machine that learns to rank. Its vectors and weights are trained in
- * arrays of their own (learn/rank) and copied into the parameters after each epoch.
+/* learn/train/solve_ranking.c: epochs of a factorization machine that learns to rank. Its vectors and weights are
+ * trained in arrays of their own (learn/rank) and copied into the parameters after each epoch.
  *
  * Rows that were held out chose the number of epochs; at the end the machine is trained again with all rows, for so
  * many epochs. */
@@ -11,63 +11,48 @@
 #include "base/mem.h"
 #include "learn/conf/conf_data.h"
 #include "learn/data/samples.h"
-#include "learn/ranking/negatives.h"
 #include "learn/ranking/ranking_trainer.h"
 #include "learn/train/fit.h"
-#include "learn/train/fit_rank.h"
 
-struct fw_rank_fit {
+typedef struct ranking_fit {
   fw_rank_data data;
   fw_rank_trainer *trainer;
   size_t weight, embedding; /* indices of parameters */
-};
+} ranking_fit;
 
-void fw_rank_fit_free(fw_rank_fit *rank) {
-  if (!rank) return;
-  fw_rank_trainer_free(rank->trainer);
-  fw_rank_data_clear(&rank->data);
-  fw_free(rank);
-}
-
-/* ---- Negatives for other losses ---- */
-
-furrow_status fw_fit_draw_negatives(fw_fit *f, fw_samples *samples, furrow_error *err) {
-  const fw_plan *plan = f->trainer->plan;
-  const furrow_rowblock *rows = fw_samples_block(samples);
-  furrow_container *made = NULL;
-  uint64_t without = 0;
-  if (plan->rank.negatives == 0 || fw_loss_ranks(plan->graph.loss)) return FURROW_OK;
-  if (!rows) return fw_fail(err, FURROW_E_UNSUPPORTED, "negatives are drawn for rows in memory, not for streamed ones");
-  if (f->trainer->comm->ranks > 1) return fw_fail(err, FURROW_E_UNSUPPORTED, "negatives are drawn by one process");
-  furrow_status status = fw_negatives_append(&made, rows, &plan->rank, plan->train.seed, &without, err);
-  if (status == FURROW_OK) status = fw_samples_take(samples, made, err);
-  if (status != FURROW_OK && err && !err->file[0]) fw_error_set_file(err, fw_samples_name(samples));
-  if (status != FURROW_OK || without == 0) return status;
-  return fw_notes_add(&f->trainer->notes, true, err,
-                      "%" PRIu64 " negatives were not drawn: their users have nearly all items", without);
+static void free_ranking(void *state) {
+  ranking_fit *ranking = state;
+  if (!ranking) return;
+  fw_rank_trainer_free(ranking->trainer);
+  fw_rank_data_clear(&ranking->data);
+  fw_free(ranking);
 }
 
 /* ---- What it cannot do ---- */
 
-static furrow_status refuse(const fw_fit *f, const char *what, furrow_error *err) {
+static furrow_status refuse_ranking(const fw_fit *f, const char *what, furrow_error *err) {
   return fw_fail(err, FURROW_E_UNSUPPORTED, "%s is trained %s", fw_loss_name(f->trainer->plan->graph.loss), what);
 }
 
-static furrow_status check(const fw_fit *f, furrow_error *err) {
+static ranking_fit *ranking_of(const fw_fit *f) {
+  return f->state;
+}
+
+static furrow_status check_ranking(const fw_fit *f, furrow_error *err) {
   const furrow_trainer *t = f->trainer;
   const fw_data_conf *data = &t->plan->data;
-  if (!fw_samples_block(f->samples)) return refuse(f, "from rows in memory, not from streamed ones", err);
-  if (t->comm->ranks > 1) return refuse(f, "by one process", err);
-  if (f->params.checkpoint) return refuse(f, "without checkpoints", err);
-  if (f->params.folds > 0) return refuse(f, "without folds, which would take users apart", err);
+  if (!fw_samples_block(f->data->samples)) return refuse_ranking(f, "from rows in memory, not from streamed ones", err);
+  if (t->comm->ranks > 1) return refuse_ranking(f, "by one process", err);
+  if (f->data->params.checkpoint) return refuse_ranking(f, "without checkpoints", err);
+  if (f->data->params.folds > 0) return refuse_ranking(f, "without folds, which would take users apart", err);
   if (data->sample_ratio < 1 || data->posneg_ratio > 0)
-    return refuse(f, "with all rows: sample-ratio and posneg-ratio are not for it", err);
+    return refuse_ranking(f, "with all rows: sample-ratio and posneg-ratio are not for it", err);
   return FURROW_OK;
 }
 
 /* ---- Vectors and weights, from the net and back ---- */
 
-static void find_parameters(fw_rank_fit *rank, const fw_parameters *p) {
+static void find_parameters(ranking_fit *rank, const fw_parameters *p) {
   const fw_graph *graph = &p->plan->graph;
   for (size_t i = 0; i < p->count; i++) {
     const fw_layer_type type = graph->layers[p->list[i].layer].type;
@@ -77,7 +62,7 @@ static void find_parameters(fw_rank_fit *rank, const fw_parameters *p) {
 }
 
 /* First numbers are drawn by the seed, or those of a model that is trained further. */
-static furrow_status take_parameters(const fw_rank_fit *rank, fw_parameters *p, size_t factors, furrow_error *err) {
+static furrow_status take_parameters(const ranking_fit *rank, fw_parameters *p, size_t factors, furrow_error *err) {
   const fw_rank_numbers *features = &rank->data.features;
   for (size_t i = 0; i < features->count; i++) {
     FW_TRY(fw_parameters_make(p, features->key[i], err));
@@ -90,7 +75,7 @@ static furrow_status take_parameters(const fw_rank_fit *rank, fw_parameters *p, 
   return FURROW_OK;
 }
 
-static void put_parameters(const fw_rank_fit *rank, const fw_parameters *p, size_t factors) {
+static void put_parameters(const ranking_fit *rank, const fw_parameters *p, size_t factors) {
   const fw_rank_numbers *features = &rank->data.features;
   for (size_t i = 0; i < features->count; i++) {
     void *v = fw_parameters_feature(p, rank->embedding, features->key[i], 0);
@@ -115,23 +100,23 @@ static furrow_status add_rows(const fw_fit *f, fw_rank_data *data, fw_rank_event
   uint32_t *use = NULL;
   size_t count = 0;
   FW_TRY(fw_epoch_rows_list(rows, &use, &count, err));
-  const furrow_status status = fw_rank_data_add(data, to, fw_samples_block(f->samples), use, count, true, err);
-  if (status != FURROW_OK && err && !err->file[0]) fw_error_set_file(err, fw_samples_name(f->samples));
+  const furrow_status status = fw_rank_data_add(data, to, fw_samples_block(f->data->samples), use, count, true, err);
+  if (status != FURROW_OK && err && !err->file[0]) fw_error_set_file(err, fw_samples_name(f->data->samples));
   fw_free(use);
   return status;
 }
 
 /* Validation data of its own brings nothing that training does not know. */
 static furrow_status add_valid(const fw_fit *f, fw_rank_data *data, furrow_error *err) {
-  if (!f->valid) return FURROW_OK;
-  if (!f->valid_samples) return add_rows(f, data, &data->valid, f->valid, err);
-  const furrow_rowblock *rows = fw_samples_block(f->valid_samples);
+  if (!f->data->valid) return FURROW_OK;
+  if (!f->data->valid_samples) return add_rows(f, data, &data->valid, f->data->valid, err);
+  const furrow_rowblock *rows = fw_samples_block(f->data->valid_samples);
   const furrow_status status = fw_rank_data_add(data, &data->valid, rows, NULL, 0, false, err);
-  if (status != FURROW_OK && err && !err->file[0]) fw_error_set_file(err, fw_samples_name(f->valid_samples));
+  if (status != FURROW_OK && err && !err->file[0]) fw_error_set_file(err, fw_samples_name(f->data->valid_samples));
   return status;
 }
 
-static furrow_status make_trainer(fw_rank_fit *rank, const fw_fit *f, furrow_error *err) {
+static furrow_status make_trainer(ranking_fit *rank, const fw_fit *f, furrow_error *err) {
   const fw_plan *plan = f->trainer->plan;
   const fw_layer *embedding = embedding_of(f);
   const fw_rank_params params = {.loss = plan->graph.loss,
@@ -149,53 +134,55 @@ static furrow_status make_trainer(fw_rank_fit *rank, const fw_fit *f, furrow_err
 }
 
 /* all: those that were held out, too. */
-static furrow_status make_fit(fw_rank_fit **rank, const fw_fit *f, bool all, furrow_error *err) {
-  fw_rank_fit *made = NULL;
-  FW_TRY(fw_alloc_zero((void **)&made, 1, sizeof *made, err));
+static furrow_status make_fit(ranking_fit **rank, const fw_fit *f, bool all, furrow_error *err) {
+  ranking_fit *made = NULL;
+  FW_TRY(FW_ALLOC_ZERO(&made, 1, err));
   furrow_status status = fw_rank_data_init(&made->data, &f->trainer->plan->rank, err);
   if (status == FURROW_OK && all)
-    status = fw_rank_data_add(&made->data, &made->data.train, fw_samples_block(f->samples), NULL, 0, true, err);
-  if (status == FURROW_OK && !all) status = add_rows(f, &made->data, &made->data.train, f->train, err);
+    status = fw_rank_data_add(&made->data, &made->data.train, fw_samples_block(f->data->samples), NULL, 0, true, err);
+  if (status == FURROW_OK && !all) status = add_rows(f, &made->data, &made->data.train, f->data->train, err);
   if (status == FURROW_OK && !all) status = add_valid(f, &made->data, err);
   if (status == FURROW_OK) status = make_trainer(made, f, err);
-  if (status != FURROW_OK && err && !err->file[0]) fw_error_set_file(err, fw_samples_name(f->samples));
+  if (status != FURROW_OK && err && !err->file[0]) fw_error_set_file(err, fw_samples_name(f->data->samples));
   if (status == FURROW_OK)
     *rank = made;
   else
-    fw_rank_fit_free(made);
+    free_ranking(made);
   return status;
 }
 
 static furrow_status note_rows(fw_fit *f, furrow_error *err) {
-  const fw_rank_data *data = &f->rank->data;
+  const fw_rank_data *data = &ranking_of(f)->data;
   if (data->other_rows > 0)
-    FW_TRY(fw_notes_add(&f->trainer->notes, false, err,
-                        "%" PRIu64 " rows are not positives (labels %s): they are not used for training",
-                        data->other_rows, data->conf->has_positive_from ? "below positive-from" : "of 0 or less"));
+    FW_TRY(fw_trainer_note(f->trainer, false, err,
+                           "%" PRIu64 " rows are not positives (labels %s): they are not used for training",
+                           data->other_rows, data->conf->has_positive_from ? "below positive-from" : "of 0 or less"));
   if (data->unknown_items == 0) return FURROW_OK;
-  return fw_notes_add(&f->trainer->notes, false, err,
-                      "%" PRIu64 " rows of the validation data have items that the training data does not: they are "
-                      "not counted",
-                      data->unknown_items);
+  return fw_trainer_note(f->trainer, false, err,
+                         "%" PRIu64 " rows of the validation data have items that the training data does not: they are "
+                         "not counted",
+                         data->unknown_items);
 }
 
 /* Without rows for validation no epoch is better than another: there is a fixed number of them. */
 static furrow_status settle_epochs(fw_fit *f, furrow_error *err) {
   enum { EPOCHS = 30 };
   fw_train_conf *train = &f->trainer->plan->train;
-  if (f->rank->data.valid.count > 0) return FURROW_OK;
-  f->params.patience = 0;
-  f->params.keep_best = false;
+  if (ranking_of(f)->data.valid.count > 0) return FURROW_OK;
+  f->patience = 0;
+  f->keep_best = false;
   if (fw_conf_is_set(f->trainer->conf, FW_KEY_EPOCHS)) return FURROW_OK;
   train->epochs = EPOCHS;
-  return fw_notes_add(&f->trainer->notes, false, err,
-                      "no positives were held out to choose the number of epochs: it is %d (key `epochs`)", EPOCHS);
+  return fw_trainer_note(f->trainer, false, err,
+                         "no positives were held out to choose the number of epochs: it is %d (key `epochs`)", EPOCHS);
 }
 
-static furrow_status begin(fw_fit *f, furrow_error *err) {
-  FW_TRY(check(f, err));
-  FW_TRY(make_fit(&f->rank, f, false, err));
-  if (f->valid && f->rank->data.valid.count == 0 && f->valid_samples)
+static furrow_status begin_ranking(fw_fit *f, furrow_error *err) {
+  ranking_fit *ranking = NULL;
+  FW_TRY(check_ranking(f, err));
+  FW_TRY(make_fit(&ranking, f, false, err));
+  f->state = ranking;
+  if (f->data->valid && ranking_of(f)->data.valid.count == 0 && f->data->valid_samples)
     return fw_fail(err, FURROW_E_ARGUMENT, "no row of the validation data has an item of the training data");
   FW_TRY(settle_epochs(f, err));
   return note_rows(f, err);
@@ -219,22 +206,22 @@ static furrow_status train_epoch(fw_fit *f, fw_epoch *epoch, furrow_error *err) 
   double loss = 0;
   epoch->shown.learning_rate = isnan(embedding->optimizer.lr) ? step.rate : embedding->optimizer.lr * step.scale;
   const furrow_status status =
-      fw_rank_trainer_epoch(f->rank->trainer, epoch->shown.epoch, epoch->shown.learning_rate, &loss, err);
+      fw_rank_trainer_epoch(ranking_of(f)->trainer, epoch->shown.epoch, epoch->shown.learning_rate, &loss, err);
   if (status != FURROW_OK) {
-    fw_error_set_file(err, fw_samples_name(f->samples));
+    fw_error_set_file(err, fw_samples_name(f->data->samples));
     return status;
   }
-  put_parameters(f->rank, f->trainer->parameters, embedding->factors);
+  put_parameters(ranking_of(f), f->trainer->parameters, embedding->factors);
   f->trainer->steps.count++;
-  fill_metrics(f, &epoch->train, f->rank->data.train.count, loss);
+  fill_metrics(f, &epoch->train, ranking_of(f)->data.train.count, loss);
   epoch->shown.seconds = fw_fit_seconds() - start;
   return FURROW_OK;
 }
 
-static furrow_status validate(fw_fit *f, fw_epoch *epoch, furrow_error *err) {
+static furrow_status validate_ranking(fw_fit *f, fw_epoch *epoch, furrow_error *err) {
   fw_rank_figures figures = {0};
-  if (f->rank->data.valid.count == 0) return FURROW_OK;
-  FW_TRY(fw_rank_trainer_validate(f->rank->trainer, &figures, err));
+  if (ranking_of(f)->data.valid.count == 0) return FURROW_OK;
+  FW_TRY(fw_rank_trainer_validate(ranking_of(f)->trainer, &figures, err));
   if (figures.users == 0) return FURROW_OK;
   fill_metrics(f, &epoch->valid, figures.rows, figures.loss);
   epoch->valid.ndcg = figures.ndcg;
@@ -245,36 +232,32 @@ static furrow_status validate(fw_fit *f, fw_epoch *epoch, furrow_error *err) {
 static furrow_status train_all(fw_fit *f, furrow_error *err) {
   furrow_trainer *t = f->trainer;
   FW_TRY(fw_trainer_restart(t, err));
-  fw_rank_fit_free(f->rank);
-  f->rank = NULL;
-  FW_TRY(make_fit(&f->rank, f, true, err));
+  ranking_fit *ranking = NULL;
+  free_ranking(f->state);
+  f->state = NULL;
+  FW_TRY(make_fit(&ranking, f, true, err));
+  f->state = ranking;
   f->phase = "training with all rows";
   for (uint32_t i = 1; i <= t->best; i++) {
     fw_epoch epoch = {.shown = {.epoch = i}};
     FW_TRY(train_epoch(f, &epoch, err));
-    const furrow_trainer_fit_params *p = &f->params;
+    const furrow_trainer_fit_params *p = &f->data->params;
     FW_TRY(fw_report_progress(p->progress, p->progress_user, f->phase, i, t->best, err));
   }
-  return fw_notes_add(
-      &t->notes, false, err,
+  return fw_trainer_note(
+      t, false, err,
       "the held-out positives chose %u epochs; the model was then trained so long with all %zu positives", t->best,
-      f->rank->data.train.count);
+      ranking_of(f)->data.train.count);
 }
 
-static furrow_status finish(fw_fit *f, furrow_error *err) {
-  const bool held_out = f->valid && !f->valid_samples && f->rank->data.valid.count > 0;
-  if (!held_out || !f->params.keep_best || f->trainer->best == 0 || !f->anew) return FURROW_OK;
+static furrow_status finish_ranking(fw_fit *f, furrow_error *err) {
+  const bool held_out = f->data->valid && !f->data->valid_samples && ranking_of(f)->data.valid.count > 0;
+  if (!held_out || !f->keep_best || f->trainer->best == 0 || !f->data->from_scratch) return FURROW_OK;
   return train_all(f, err);
 }
 
-const fw_fit_ops fw_fit_rank = {.begin = begin,
-                                .train = train_epoch,
-                                .validate = validate,
-                                .keep = fw_fit_net_keep,
-                                .restore = fw_fit_net_restore,
-                                .finish = finish,
-                                .make = fw_fit_net_make,
-                                .adopt = fw_fit_net_adopt,
-                                .drop = fw_fit_net_drop,
-                                .snapshot_ops = fw_fit_net_snapshot_ops,
-                                .keeps_snapshots = true};
+const fw_solver fw_solve_ranking = {.begin = begin_ranking,
+                                    .train = train_epoch,
+                                    .validate = validate_ranking,
+                                    .finish = finish_ranking,
+                                    .free = free_ranking};

@@ -1,5 +1,4 @@
-/* learn/train/model_json_out.c: furrow.json: the data that a model is for, how it was trained, how good it is. */
-#include "learn/train/model_json_out.h"
+/* learn/train/furrow_json.c: furrow.json: the data that a model is for, how it was trained, how good it is. */
 
 #include <inttypes.h>
 #include <math.h>
@@ -12,6 +11,7 @@
 #include "furrow/version.h"
 #include "io/uri.h"
 #include "learn/conf/conf_data.h"
+#include "learn/train/trainer.h"
 #include "rows/encode/encoder.h"
 
 enum { VERSION = 1 };
@@ -187,13 +187,13 @@ static void put_figures(fw_json_out *json, const furrow_trainer *t) {
   fw_json_out_close(json);
 }
 
-static void put_notes(fw_json_out *json, const fw_notes *notes, const char *name, bool warnings) {
+static void put_notes(fw_json_out *json, const furrow_trainer *t, const char *name, bool warnings) {
   fw_json_out_key(json, name);
   fw_json_out_open_array(json);
-  for (size_t i = 0; i < notes->count; i++) {
-    if (notes->list[i].warning != warnings) continue;
+  for (size_t i = 0; i < t->note_count; i++) {
+    if (t->notes[i].warning != warnings) continue;
     fw_json_out_element(json);
-    fw_json_out_text(json, notes->list[i].text);
+    fw_json_out_text(json, t->notes[i].text);
   }
   fw_json_out_close_array(json);
 }
@@ -211,8 +211,8 @@ furrow_status fw_model_json_write(const furrow_trainer *t, const furrow_learn_me
   put_training(&json, t);
   put_figures(&json, t);
   put_folds(&json, folds, fold_count);
-  put_notes(&json, &t->notes, "notes", false);
-  put_notes(&json, &t->notes, "warnings", true);
+  put_notes(&json, t, "notes", false);
+  put_notes(&json, t, "warnings", true);
   fw_json_out_close(&json);
   fw_buffer_text(text, "\n");
   return fw_buffer_status(text, err);

@@ -1,5 +1,4 @@
-/* learn/train/fit_convex.c: the linear model of the rows of a fit: an epoch is ten iterations of its solver. */
-#include "learn/train/fit_convex.h"
+/* learn/train/solve_linear.c: linear models by their exact minimum: an epoch is ten iterations of L-BFGS. */
 
 #include <inttypes.h>
 #include <math.h>
@@ -9,9 +8,21 @@
 #include "base/mem.h"
 #include "base/sort.h"
 #include "learn/data/samples.h"
-#include "learn/train/linear_start.h"
+#include "learn/train/fit.h"
 
-enum { ITERATIONS = 200 }; /* at most, where nobody says otherwise */
+enum { ITERATIONS = 200, EPOCH_ITERATIONS = 10 }; /* at most, where nobody says otherwise; of an epoch */
+
+struct fw_convex_fit {
+  uint32_t *use;          /* rows of the samples; NULL: all */
+  size_t count;           /* of these, of this rank */
+  double *label, *weight; /* of all rows of the samples */
+  fw_linear_problem *problem;
+  fw_linear_solver *solver;
+  size_t rows, outputs;    /* rows that this rank has in the problem */
+  double *scores;          /* of these rows */
+  fw_scaled_block centred; /* the rows, where the linear model has units of its own */
+  double *in_net_units;    /* then: its parameters for rows in the net's units, once it is solved */
+};
 
 /* ---- The problem ---- */
 
@@ -20,14 +31,14 @@ static fw_loss_type linear_loss(const fw_graph *graph) {
   return graph->loss == FW_LOSS_CROSS_ENTROPY ? FW_LOSS_LOG : graph->loss;
 }
 
-furrow_status fw_convex_labels(const fw_fit *f, const furrow_rowblock *rows, double **label, double **weight,
+furrow_status fw_convex_labels(const fw_prepared *d, const furrow_rowblock *rows, double **label, double **weight,
                                furrow_error *err) {
-  const fw_plan *plan = f->trainer->plan;
+  const fw_plan *plan = d->trainer->plan;
   const bool as_signs = plan->graph.loss == FW_LOSS_CROSS_ENTROPY;
-  const fw_samples *samples =
-      f->valid_samples && rows == fw_samples_block(f->valid_samples) ? f->valid_samples : f->samples;
-  FW_TRY(fw_alloc((void **)label, rows->size + 1, sizeof **label, err));
-  FW_TRY(fw_alloc((void **)weight, rows->size + 1, sizeof **weight, err));
+  const bool valid = d->valid_samples && rows == fw_samples_block(d->valid_samples);
+  const fw_samples *samples = valid ? d->valid_samples : d->samples;
+  FW_TRY(FW_ALLOC(label, rows->size + 1, err));
+  FW_TRY(FW_ALLOC(weight, rows->size + 1, err));
   for (size_t i = 0; i < rows->size; i++) {
     const furrow_row row = furrow_rowblock_row(rows, i);
     furrow_status status = fw_row_label(&plan->data, &plan->graph, &row, *label + i, *weight + i, err);
@@ -46,23 +57,23 @@ static double usual_strength(const fw_graph *graph) {
   return graph->loss == FW_LOSS_HUBER ? fmin(1, graph->layers[graph->count - 1].delta) : 1;
 }
 
-double fw_convex_strength(const fw_fit *f) {
-  const fw_graph *graph = &f->trainer->plan->graph;
-  const bool own = f->exact && f->trainer->plan->train.own_l2;
+double fw_convex_strength(const fw_prepared *d) {
+  const fw_graph *graph = &d->trainer->plan->graph;
+  const bool own = d->exact && d->trainer->plan->train.own_l2;
   return own ? graph->layers[0].optimizer.l2 : usual_strength(graph);
 }
 
 /* The rows of this rank, with labels and weights. */
 static furrow_status take_rows(fw_convex_fit *c, const fw_fit *f, const fw_epoch_rows *rows, size_t factors,
                                const furrow_rowblock **all, furrow_error *err) {
-  *all = fw_samples_block(f->samples);
-  if (f->linear_scaling.count > 0 && factors == 0) {
-    FW_TRY(fw_scaled_block_fill(&c->centred, &f->linear_scaling, fw_samples_raw_block(f->samples), err));
+  *all = fw_samples_block(f->data->samples);
+  if (f->data->linear_scaling.count > 0 && factors == 0) {
+    FW_TRY(fw_scaled_block_fill(&c->centred, &f->data->linear_scaling, fw_samples_raw_block(f->data->samples), err));
     *all = &c->centred.block;
   }
   c->count = (*all)->size;
   if (rows) FW_TRY(fw_epoch_rows_list(rows, &c->use, &c->count, err));
-  return fw_convex_labels(f, *all, &c->label, &c->weight, err);
+  return fw_convex_labels(f->data, *all, &c->label, &c->weight, err);
 }
 
 /* A rank keeps records of its own features alone: the limit is of those of all ranks. */
@@ -83,14 +94,13 @@ static furrow_status create_problem(fw_convex_fit *c, const fw_fit *f, const fw_
   FW_TRY(fw_comm_share_status(comm, take_rows(c, f, rows, factors, &all, err), err));
   uint64_t count = c->count;
   FW_TRY(fw_comm_max_u64(comm, &count, 1, err));
-  if (count == 0) return fw_fit_no_rows(f, err);
-  c->loss = linear_loss(graph);
+  if (count == 0) return fw_fail_no_rows(f->data, err);
   const fw_linear_params params = {.rows = all,
                                    .use = c->use,
                                    .count = c->count,
                                    .label = c->label,
                                    .weight = c->weight,
-                                   .loss = c->loss,
+                                   .loss = linear_loss(graph),
                                    .outputs = graph->outputs,
                                    .delta = graph->layers[graph->count - 1].delta,
                                    .l2 = l2,
@@ -98,19 +108,19 @@ static furrow_status create_problem(fw_convex_fit *c, const fw_fit *f, const fw_
                                    .pool = f->trainer->pool,
                                    .factors = factors,
                                    .comm = comm,
-                                   .first_row = fw_samples_first_row(f->samples)};
+                                   .first_row = fw_samples_first_row(f->data->samples)};
   FW_TRY(fw_linear_problem_create(&c->problem, &params, err));
   FW_TRY(check_features(c, f->trainer, err));
   if (factors == 0) FW_TRY(fw_linear_solver_create(&c->solver, c->problem, NULL, err));
   c->outputs = graph->outputs;
   c->rows = fw_linear_problem_rows(c->problem, &label, &weight);
-  return fw_comm_all_ok(comm, fw_alloc((void **)&c->scores, c->rows * graph->outputs, sizeof *c->scores, err), err);
+  return fw_comm_all_ok(comm, FW_ALLOC(&c->scores, c->rows * graph->outputs, err), err);
 }
 
 furrow_status fw_convex_fit_create(fw_convex_fit **convex, const fw_fit *f, const fw_epoch_rows *rows, double l2,
                                    size_t factors, furrow_error *err) {
   fw_convex_fit *made = NULL;
-  FW_TRY(fw_alloc_zero((void **)&made, 1, sizeof *made, err));
+  FW_TRY(FW_ALLOC_ZERO(&made, 1, err));
   furrow_status status = create_problem(made, f, rows, l2, factors, err);
   if (status == FURROW_OK)
     *convex = made;
@@ -141,17 +151,18 @@ static double factor_of(const fw_scaling *scaling, uint64_t key, double *mean) {
 }
 
 /* From centred features to those of the net, which have factors alone. */
-static furrow_status convert(fw_convex_fit *c, const fw_fit *f, furrow_error *err) {
+static furrow_status convert_units(fw_convex_fit *c, const fw_fit *f, furrow_error *err) {
   const size_t outputs = f->trainer->plan->graph.outputs, size = fw_linear_problem_size(c->problem);
   size_t features = 0;
   const uint64_t *keys = fw_linear_problem_keys(c->problem, &features);
-  if (f->linear_scaling.count == 0) return FURROW_OK;
-  FW_TRY(fw_alloc((void **)&c->in_net_units, size, sizeof *c->in_net_units, err));
+  if (f->data->linear_scaling.count == 0) return FURROW_OK;
+  FW_TRY(FW_ALLOC(&c->in_net_units, size, err));
   double *x = c->in_net_units;
   memcpy(x, fw_linear_solver_weights(c->solver), size * sizeof *x);
   for (size_t i = 0; i < features; i++) {
     double mean;
-    const double factor = factor_of(&f->linear_scaling, keys[i], &mean), of_net = factor_of(&f->scaling, keys[i], NULL);
+    const double factor = factor_of(&f->data->linear_scaling, keys[i], &mean),
+                 of_net = factor_of(&f->data->scaling, keys[i], NULL);
     for (size_t o = 0; o < outputs; o++) {
       x[features * outputs + o] -= x[i * outputs + o] * factor * mean;
       x[i * outputs + o] *= factor / of_net;
@@ -166,7 +177,11 @@ furrow_status fw_convex_fit_solve(fw_convex_fit *convex, const fw_fit *f, furrow
     FW_TRY(fw_linear_solver_step(convex->solver, &state, err));
     FW_TRY(fw_fit_ask(f, i + 1, ITERATIONS, err));
   }
-  return convert(convex, f, err);
+  return convert_units(convex, f, err);
+}
+
+fw_linear_problem *fw_convex_problem(const fw_convex_fit *convex) {
+  return convex->problem;
 }
 
 fw_linear_model fw_convex_model(const fw_convex_fit *convex) {
@@ -178,8 +193,20 @@ fw_linear_model fw_convex_model(const fw_convex_fit *convex) {
 
 /* ---- Epochs ---- */
 
-static furrow_status begin(fw_fit *f, furrow_error *err) {
-  return fw_convex_fit_create(&f->convex, f, f->train, fw_convex_strength(f), 0, err);
+static furrow_status begin_linear(fw_fit *f, furrow_error *err) {
+  fw_convex_fit *convex = NULL;
+  FW_TRY(fw_convex_fit_create(&convex, f, f->data->train, fw_convex_strength(f->data), 0, err));
+  f->state = convex;
+  return FURROW_OK;
+}
+
+static void free_linear(void *state) {
+  fw_convex_fit_free(state);
+}
+
+static furrow_status put_linear(const fw_fit *f, furrow_error *err) {
+  const fw_linear_model model = fw_convex_model(f->state);
+  return fw_parameters_put_linear(f->trainer->parameters, &model, err);
 }
 
 static void add_scores(void *user, fw_tally *tally) {
@@ -197,38 +224,30 @@ furrow_status fw_convex_fit_tally(fw_convex_fit *c, const double *x, const fw_fi
 /* Figures take as long as an iteration, so that they are made only now and then. */
 static furrow_status train_iterations(fw_fit *f, fw_epoch *epoch, furrow_error *err) {
   const double start = fw_fit_seconds();
+  fw_convex_fit *convex = f->state;
   fw_lbfgs_state state = FW_LBFGS_GOING;
-  for (uint64_t i = 0; i < FW_EPOCH_ITERATIONS && state == FW_LBFGS_GOING; i++) {
-    FW_TRY(fw_linear_solver_step(f->convex->solver, &state, err));
-    FW_TRY(fw_fit_ask(f, i + 1, FW_EPOCH_ITERATIONS, err));
+  for (uint64_t i = 0; i < EPOCH_ITERATIONS && state == FW_LBFGS_GOING; i++) {
+    FW_TRY(fw_linear_solver_step(convex->solver, &state, err));
+    FW_TRY(fw_fit_ask(f, i + 1, EPOCH_ITERATIONS, err));
   }
   f->done = state != FW_LBFGS_GOING;
   f->trainer->steps.count++;
   epoch->shown.learning_rate = 1;
   fw_tally_clear(f->tally, FW_EXACT_TRAIN_ROWS);
-  FW_TRY(fw_convex_fit_tally(f->convex, fw_linear_solver_weights(f->convex->solver), f, err));
+  FW_TRY(fw_convex_fit_tally(convex, fw_linear_solver_weights(convex->solver), f, err));
   fw_tally_metrics(f->tally, &epoch->train);
   epoch->shown.seconds = fw_fit_seconds() - start;
-  return f->valid ? fw_convex_put(f->convex, f->trainer->parameters, err) : FURROW_OK;
+  return f->data->valid ? put_linear(f, err) : FURROW_OK;
 }
 
-/* With validation rows the net has the weights of each epoch, or of the best one, already. */
-static furrow_status finish(fw_fit *f, furrow_error *err) {
-  if (!f->valid) FW_TRY(fw_convex_put(f->convex, f->trainer->parameters, err));
+/* With validation rows the parameters are the weights of each epoch, or of the best one, already. */
+static furrow_status finish_linear(fw_fit *f, furrow_error *err) {
+  if (!f->data->valid) FW_TRY(put_linear(f, err));
   if (f->done) return FURROW_OK;
-  return fw_notes_add(&f->trainer->notes, false, err,
-                      "the minimum was not reached in %zu iterations; more epochs (key `epochs`) may help",
-                      f->trainer->epochs * FW_EPOCH_ITERATIONS);
+  return fw_trainer_note(f->trainer, false, err,
+                         "the minimum was not reached in %zu iterations; more epochs (key `epochs`) may help",
+                         f->trainer->epochs * EPOCH_ITERATIONS);
 }
 
-const fw_fit_ops fw_fit_convex = {.begin = begin,
-                                  .train = train_iterations,
-                                  .score_valid = fw_fit_net_score_valid,
-                                  .keep = fw_fit_net_keep,
-                                  .restore = fw_fit_net_restore,
-                                  .finish = finish,
-                                  .make = fw_fit_net_make,
-                                  .adopt = fw_fit_net_adopt,
-                                  .drop = fw_fit_net_drop,
-                                  .snapshot_ops = fw_fit_net_snapshot_ops,
-                                  .keeps_snapshots = true};
+const fw_solver fw_solve_linear = {
+    .begin = begin_linear, .train = train_iterations, .finish = finish_linear, .free = free_linear};

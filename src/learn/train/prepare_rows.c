@@ -1,0 +1,222 @@
+/* learn/train/prepare_rows.c: the rows of a fit: samples opened, negatives drawn, rows left out and held out. */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "learn/data/samples.h"
+#include "learn/ranking/negatives.h"
+#include "learn/ranking/ranking_data.h"
+#include "learn/train/fit.h"
+
+/* ---- Negatives ---- */
+
+/* Draws negatives where the plan has some and its loss does not rank; a loss that ranks draws its own. */
+static furrow_status draw_negatives(const fw_prepared *d, fw_samples *samples, furrow_error *err) {
+  const fw_plan *plan = d->trainer->plan;
+  const furrow_rowblock *rows = fw_samples_block(samples);
+  furrow_container *made = NULL;
+  uint64_t without = 0;
+  if (plan->rank.negatives == 0 || fw_loss_ranks(plan->graph.loss)) return FURROW_OK;
+  if (!rows) return fw_fail(err, FURROW_E_UNSUPPORTED, "negatives are drawn for rows in memory, not for streamed ones");
+  if (d->trainer->comm->ranks > 1) return fw_fail(err, FURROW_E_UNSUPPORTED, "negatives are drawn by one process");
+  furrow_status status = fw_negatives_append(&made, rows, &plan->rank, plan->train.seed, &without, err);
+  if (status == FURROW_OK) status = fw_samples_take(samples, made, err);
+  if (status != FURROW_OK && err && !err->file[0]) fw_error_set_file(err, fw_samples_name(samples));
+  if (status != FURROW_OK || without == 0) return status;
+  return fw_trainer_note(d->trainer, true, err,
+                         "%" PRIu64 " negatives were not drawn: their users have nearly all items", without);
+}
+
+/* ---- Rows that are left out: a fold, which is scored at the end, or all but a share ---- */
+
+static bool takes_share(const furrow_trainer_fit_params *params) {
+  return params->share != 0 && params->share != 1;
+}
+
+static furrow_status check_folds(const fw_prepared *d, furrow_error *err) {
+  const furrow_trainer_fit_params *p = &d->params;
+  const bool leaves_out = p->folds || takes_share(p);
+  if (p->folds == 1 || p->folds > FW_FOLDS_MAX)
+    return fw_fail(err, FURROW_E_ARGUMENT, "folds is %u; it must be 2 to %d, or 0 for none", p->folds, FW_FOLDS_MAX);
+  if (p->fold > 0 && p->fold >= p->folds)
+    return fw_fail(err, FURROW_E_ARGUMENT, "fold is %u; of %u folds it must be less", p->fold, p->folds);
+  if (!(p->share >= 0 && p->share <= 1))
+    return fw_fail(err, FURROW_E_ARGUMENT, "share is %g; it must be 0 to 1", p->share);
+  if (leaves_out && !fw_samples_block(d->samples))
+    return fw_fail(err, FURROW_E_ARGUMENT, "folds, or a share of the rows, need rows in memory, not streamed ones");
+  if (leaves_out && p->checkpoint)
+    return fw_fail(err, FURROW_E_ARGUMENT, "a checkpoint is of all rows; folds, or a share of the rows, have none");
+  return FURROW_OK;
+}
+
+/* Draws rows of all ranks as the loss asks for: folds, or (folds 1) a share. */
+static furrow_status draw_rows(const fw_prepared *d, fw_holdout *holdout, unsigned folds, double ratio,
+                               furrow_error *err) {
+  const fw_plan *plan = d->trainer->plan;
+  const fw_holdout_params params = {.unit = fw_holdout_unit_of(plan->graph.loss),
+                                    .folds = folds,
+                                    .ratio = ratio,
+                                    .seed = plan->train.seed,
+                                    .comm = d->trainer->comm,
+                                    .first_row = fw_samples_first_row(d->samples)};
+  return fw_holdout_init(holdout, fw_samples_block(d->samples), &params, err);
+}
+
+static furrow_status leave_out_drawn(fw_prepared *d, unsigned folds, double ratio, unsigned fold,
+                                     furrow_container **left_out, furrow_error *err) {
+  fw_holdout holdout = {0};
+  furrow_status status = draw_rows(d, &holdout, folds, ratio, err);
+  if (status == FURROW_OK) status = fw_samples_leave_out(d->samples, &holdout, fold, left_out, err);
+  fw_holdout_clear(&holdout);
+  return status;
+}
+
+static furrow_status leave_out(fw_prepared *d, furrow_error *err) {
+  const furrow_trainer_fit_params *p = &d->params;
+  const uint64_t rows = fw_samples_all_rows(d->samples);
+  furrow_learn_metrics_init(&d->trainer->fold);
+  FW_TRY(check_folds(d, err));
+  if (p->folds == 0 && !takes_share(p)) return FURROW_OK;
+  FW_TRY(fw_prepare_labels(d, err)); /* a class may have all its rows in the fold */
+  if (p->folds > 0 && rows < p->folds) {
+    fw_fail(err, FURROW_E_ARGUMENT, "there are %" PRIu64 " rows, fewer than the %u folds", rows, p->folds);
+    fw_error_set_file(err, fw_samples_name(d->samples));
+    return FURROW_E_ARGUMENT;
+  }
+  if (p->folds > 0) FW_TRY(leave_out_drawn(d, p->folds, 0, p->fold, &d->fold_rows, err));
+  return takes_share(p) ? leave_out_drawn(d, 1, p->share, 1, NULL, err) : FURROW_OK;
+}
+
+/* ---- Samples ---- */
+
+/* Standard input has no second pass: it can be streamed for one epoch, if no row is kept for validation. A cache file
+ * has any number of them. */
+static furrow_status check_stream(const fw_prepared *d, const char *uri, bool split, furrow_error *err) {
+  const fw_plan *plan = d->trainer->plan;
+  const bool once = d->params.stream && uri[0] == '-' && (!uri[1] || uri[1] == '?') && !strchr(uri, '#');
+  const bool again =
+      plan->train.epochs > 1 || plan->train.batch == 0 || plan->data.posneg_ratio > 0 || plan->forest.used;
+  if (!once || !(again || (split && plan->data.valid_ratio > 0))) return FURROW_OK;
+  fw_fail(err, FURROW_E_ARGUMENT, "standard input can be read only once");
+  fw_error_set_hint(err, "stream it for one epoch without validation, or keep its rows in memory");
+  return FURROW_E_ARGUMENT;
+}
+
+static furrow_status open_samples(const fw_prepared *d, fw_samples **samples, const char *uri, furrow_error *err) {
+  return fw_samples_open(samples, uri, &d->trainer->plan->data, d->params.parser, d->params.stream, d->trainer->comm,
+                         err);
+}
+
+/* Lets the caller stop between two passes over the rows before the first epoch. */
+static furrow_status pause_fit(const fw_prepared *d, furrow_error *err) {
+  const furrow_trainer_fit_params *p = &d->params;
+  return fw_prepared_share(d, fw_report_progress(p->progress, p->progress_user, "preparing", 0, 0, err), err);
+}
+
+furrow_status fw_prepare_samples(fw_prepared *d, const char *train, bool split, furrow_error *err) {
+  FW_TRY(check_stream(d, train, split, err));
+  FW_TRY(open_samples(d, &d->samples, train, err));
+  FW_TRY(pause_fit(d, err));
+  FW_TRY(draw_negatives(d, d->samples, err));
+  return leave_out(d, err);
+}
+
+/* ---- Rows to train with and rows for validation ---- */
+
+/* Rows of the training data that are held out for validation, of rows in memory. */
+static furrow_status hold_out(fw_prepared *d, furrow_error *err) {
+  const fw_plan *plan = d->trainer->plan;
+  const furrow_rowblock *all = fw_samples_block(d->samples);
+  const bool groups = plan->graph.loss == FW_LOSS_LAMBDA;
+  if (groups && !all && plan->data.valid_ratio > 0) {
+    fw_fail(err, FURROW_E_ARGUMENT, "streamed rows cannot be held out by groups");
+    fw_error_set_hint(err, "give validation data of its own, or keep the rows in memory");
+    return FURROW_E_ARGUMENT;
+  }
+  if (!all || plan->data.valid_ratio <= 0) return FURROW_OK;
+  if (fw_loss_ranks(plan->graph.loss) && !groups)
+    return fw_rank_hold_out(
+        &d->holdout, all, &plan->rank,
+        &(fw_rank_share){.ratio = plan->data.valid_ratio, .last = d->in_order, .seed = plan->train.seed}, err);
+  if (!plan->train.recommended && !groups) return FURROW_OK;
+  return draw_rows(d, &d->holdout, 1, plan->data.valid_ratio, err);
+}
+
+/* Which rows are for validation; the rest is the caller's. */
+static fw_epoch_rows_params subset_of(const fw_prepared *d, fw_row_subset subset) {
+  const fw_plan *plan = d->trainer->plan;
+  fw_epoch_rows_params params = {.subset = subset, .sample_ratio = 1, .seed = plan->train.seed};
+  if (d->holdout.fold_of)
+    params.holdout = &d->holdout;
+  else if (plan->train.recommended)
+    params.share = plan->data.valid_ratio;
+  else
+    params.every = fw_valid_every(plan->data.valid_ratio);
+  return params;
+}
+
+static furrow_status open_train(fw_prepared *d, furrow_error *err) {
+  const fw_data_conf *data = &d->trainer->plan->data;
+  if (!d->own_valid) FW_TRY(hold_out(d, err));
+  fw_epoch_rows_params params = {.subset = FW_SUBSET_ALL, .seed = d->trainer->plan->train.seed};
+  if (!d->own_valid) params = subset_of(d, FW_SUBSET_TRAIN);
+  params.sample_ratio = data->sample_ratio;
+  params.posneg_ratio = data->posneg_ratio;
+  params.shuffle = data->shuffle;
+  params.together = !d->trainer->forest;
+  return fw_epoch_rows_open(&d->train, d->samples, data, &params, err);
+}
+
+static furrow_status open_valid(fw_prepared *d, const char *uri, furrow_error *err) {
+  const fw_data_conf *data = &d->trainer->plan->data;
+  fw_epoch_rows_params params = {.subset = FW_SUBSET_ALL, .sample_ratio = 1};
+  fw_samples *samples = d->samples;
+  if (uri) {
+    FW_TRY(open_samples(d, &d->valid_samples, uri, err));
+    samples = d->valid_samples;
+    FW_TRY(draw_negatives(d, samples, err));
+    if (d->scaled) FW_TRY(fw_samples_scale(samples, &d->scaling, err));
+    if (fw_samples_block(samples) && fw_samples_all_rows(samples) == 0) { /* not after an epoch */
+      fw_fail(err, FURROW_E_ARGUMENT, "validation data: there are no rows");
+      fw_error_set_file(err, fw_samples_name(samples));
+      return FURROW_E_ARGUMENT;
+    }
+  } else if (data->valid_ratio > 0) {
+    params = subset_of(d, FW_SUBSET_VALID);
+  } else {
+    return FURROW_OK;
+  }
+  params.together = !d->trainer->forest;
+  return fw_epoch_rows_open(&d->valid, samples, data, &params, err);
+}
+
+furrow_status fw_prepare_epoch_rows(fw_prepared *d, const char *valid, furrow_error *err) {
+  FW_TRY(fw_prepared_share(d, open_train(d, err), err));
+  FW_TRY(fw_prepared_share(d, open_valid(d, valid, err), err));
+  return pause_fit(d, err);
+}
+
+furrow_status fw_fail_no_rows(const fw_prepared *d, furrow_error *err) {
+  const bool taken = d->valid && !d->valid_samples && fw_epoch_rows_known_rows(d->train) == 0 &&
+                     fw_epoch_rows_known_rows(d->valid) > 0;
+  fw_fail(err, FURROW_E_ARGUMENT, "there are no rows to train with%s", taken ? ": validation took them" : "");
+  if (taken) fw_error_set_hint(err, "lower the key `valid-ratio`");
+  fw_error_set_file(err, fw_samples_name(d->samples));
+  return FURROW_E_ARGUMENT;
+}
+
+const furrow_rowblock *fw_prepared_valid_block(const fw_prepared *d) {
+  return fw_samples_block(d->valid_samples ? d->valid_samples : d->samples);
+}
+
+void fw_prepared_clear(fw_prepared *d) {
+  fw_epoch_rows_close(d->train);
+  fw_epoch_rows_close(d->valid);
+  fw_samples_close(d->samples);
+  fw_samples_close(d->valid_samples);
+  fw_holdout_clear(&d->holdout);
+  furrow_container_free(d->fold_rows);
+  fw_scaling_clear(&d->scaling);
+  fw_scaling_clear(&d->linear_scaling);
+}
