@@ -11,7 +11,7 @@
 #include "io/dir_names.h"
 #include "io/input.h"
 #include "learn/conf/model_dir.h"
-#include "learn/parameters/parameters_save.h"
+#include "learn/parameters/parameters.h"
 
 /* ---- The matrices, and where their numbers are in a forest ------------------------------------------------------ */
 

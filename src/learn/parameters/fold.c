@@ -8,7 +8,7 @@
  *                                         and b, too, which take what is linear in them
  *   BiInnerSumCross  over all pairs       w of feature i -= <v', C - c>, b += (|C|² - sum of |c|²) / 2, where w and b
  *                                         are those of the input layer that is summed with it */
-#include "learn/parameters/fold.h"
+#include "learn/parameters/parameters.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -306,7 +306,7 @@ static furrow_status share_changed(const folding *f, layer_index input, furrow_e
   const furrow_comm *comm = f->p->comm;
   void *weights = fw_parameters_dense(f->p, parameter, 0);
   double *own = NULL;
-  furrow_status status = fw_comm_all_ok(comm, fw_alloc((void **)&own, count, sizeof *own, err), err);
+  furrow_status status = fw_comm_all_ok(comm, FW_ALLOC(&own, count, err), err);
   for (size_t i = 0; status == FURROW_OK && i < count; i++)
     own[i] = fw_parameters_own(f->p, i) ? get(f, weights, i) : 0;
   if (status == FURROW_OK) status = fw_comm_sum_f64(comm, own, count, err);
@@ -543,8 +543,8 @@ static furrow_status take_memory(folding *f, furrow_error *err) {
   for (size_t i = 0; i < f->scaling->count; i++) f->centred += f->scaling->mean[i] != 0;
   most = factors > most ? factors : most;
   FW_TRY(fw_alloc((void **)&f->terms, f->centred, most * sizeof *f->terms, err));
-  FW_TRY(fw_alloc((void **)&f->sum, factors, sizeof *f->sum, err));
-  FW_TRY(fw_alloc((void **)&f->by_slot, width, sizeof *f->by_slot, err));
+  FW_TRY(FW_ALLOC(&f->sum, factors, err));
+  FW_TRY(FW_ALLOC(&f->by_slot, width, err));
   return fw_parameters_keys(f->p, &f->keys, &f->records, err);
 }
 

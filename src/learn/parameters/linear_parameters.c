@@ -1,6 +1,6 @@
 /* learn/parameters/linear_parameters.c: a linear model, or a factorization machine, written into the parameters of a
  * graph that contains it. */
-#include "learn/parameters/linear_parameters.h"
+#include "learn/parameters/parameters.h"
 
 #include "base/error.h"
 #include "base/mem.h"

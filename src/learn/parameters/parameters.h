@@ -12,8 +12,9 @@
 
 #include "base/arena.h"
 #include "comm/collectives.h"
-#include "learn/conf/conf.h"
+#include "learn/conf/model_dir.h"
 #include "learn/data/features.h"
+#include "learn/data/scaling.h"
 
 enum { FW_ARRAYS_MAX = 3 }; /* weights, and at most two arrays of optimizer state */
 
@@ -23,11 +24,11 @@ typedef struct fw_parameter {
   size_t layer;
   bool by_feature; /* columns of features, else a dense array */
   bool bias;
-  size_t rows;                 /* by feature: outputs or factors; else 1 */
-  uint64_t cols;               /* dense array: its length; by feature: the range, 0: open */
-  size_t state;                /* arrays of optimizer state of the same shape */
-  void *array[FW_ARRAYS_MAX];  /* dense: weights, then state */
-  size_t record_at;            /* by feature: where its numbers begin in a record: weights, then each array of state */
+  size_t rows;                /* by feature: outputs or factors; else 1 */
+  uint64_t cols;              /* dense array: its length; by feature: the range, 0: open */
+  size_t state;               /* arrays of optimizer state of the same shape */
+  void *array[FW_ARRAYS_MAX]; /* dense: weights, then state */
+  size_t record_at;           /* by feature: where its numbers begin in a record: weights, then each array of state */
 } fw_parameter;
 
 /* Whether the copies of dense weights that a net keeps are up to date. */
@@ -85,13 +86,13 @@ static inline void fw_parameters_put(const fw_parameters *p, void *numbers, size
 
 /* The index of a layer's weights, or of its bias; SIZE_MAX: it has none. */
 size_t fw_parameters_find(const fw_parameters *p, size_t layer, bool bias);
-/* A dense array, for writing: array 0 is the weights, 1 … state the optimizer's. A net keeps copies of weights: a caller
- * that writes them asks for them again after a batch has begun. */
+/* A dense array, for writing: array 0 is the weights, 1 … state the optimizer's. A net keeps copies of weights: a
+ * caller that writes them asks for them again after a batch has begun. */
 void *fw_parameters_dense(const fw_parameters *p, size_t parameter, size_t array);
 /* The `rows` numbers of a feature in array `array`; NULL: it has no record here. */
 void *fw_parameters_feature(const fw_parameters *p, size_t parameter, uint64_t key, size_t array);
-/* Where the weights of a feature for a layer are, in its record or in the dense array of an input layer; NULL: the model
- * does not have it, or another rank has. */
+/* Where the weights of a feature for a layer are, in its record or in the dense array of an input layer; NULL: the
+ * model does not have it, or another rank has. */
 void *fw_parameters_weights(const fw_parameters *p, size_t parameter, uint64_t key);
 /* Features that have a record here. */
 static inline uint64_t fw_parameters_feature_count(const fw_parameters *p) {
@@ -112,7 +113,73 @@ furrow_status fw_parameters_make(fw_parameters *p, uint64_t key, furrow_error *e
 furrow_status fw_parameters_keys(const fw_parameters *p, uint64_t **keys, size_t *count,
                                  furrow_error *err) FURROW_MUST_USE;
 
-/* The weights of `from`, without optimizer state, for parameters of the same plan, or of one whose numbers are doubles. */
+/* The weights of `from`, without optimizer state, for parameters of the same plan, or of one whose numbers are doubles.
+ */
 furrow_status fw_parameters_copy(fw_parameters *to, const fw_parameters *from, furrow_error *err) FURROW_MUST_USE;
+
+/* ---- A linear model, or a factorization machine, in a graph that contains it (linear_parameters.c) ---- */
+
+typedef struct fw_linear_model {
+  const uint64_t *keys; /* ascending */
+  size_t features, outputs;
+  const double *weights; /* W[feature][output], then b[output] */
+} fw_linear_model;
+
+/* Whether a graph can compute a linear model alone. */
+bool fw_graph_can_be_linear(const fw_graph *graph);
+
+/* Writes the model into the input layer that is added to the output; other layers stay as they are, and a graph without
+ * such a layer does, too. */
+furrow_status fw_parameters_put_linear(fw_parameters *p, const fw_linear_model *model,
+                                       furrow_error *err) FURROW_MUST_USE;
+/* The graph computes the model alone: other layers give (almost) 0. For graphs that can be linear. */
+furrow_status fw_parameters_become_linear(fw_parameters *p, const fw_linear_model *model,
+                                          furrow_error *err) FURROW_MUST_USE;
+/* Writes a factorization machine: for each feature a weight and its vector, then the bias. Features that it does not
+ * have do not keep the vectors that were drawn for them. */
+furrow_status fw_parameters_put_factors(fw_parameters *p, const uint64_t *keys, size_t features, const double *x,
+                                        furrow_error *err) FURROW_MUST_USE;
+/* Sets the bias that is added to the outputs as they are: of the linear layer, or of the last fc layer; parameters that
+ * have neither stay as they are. */
+void fw_parameters_put_bias(fw_parameters *p, const double *outputs);
+
+/* ---- A scaling of features and labels, folded into parameters (fold.c) ----
+ *
+ * Parameters that were trained on z and t (learn/data/scaling.h) are changed so that the graph gives the same outputs,
+ * in the units of y, on x. The inverse scaling, folded afterwards, gives the first parameters back. */
+
+/* Whether the graph can take means. Factors fit any graph. A mean is a constant that is added to vectors of an
+ * embedding: an fc layer takes it into its bias (and that of BiInnerCross into the weights of the embedding beside it),
+ * the input layer that is summed with BiInnerSumCross into its weights. BiInteractionCross has nothing beside it that
+ * could. false for gbdt, too. */
+bool fw_fold_can_centre(const fw_plan *plan);
+/* Whether the graph can take a scaling of labels: a loss of regression, and before it a sum of what can be scaled. */
+bool fw_fold_can_scale_labels(const fw_plan *plan);
+
+/* Folds. The optimizer's state stays as it is: for parameters whose training has ended, or copies. Sums are made in
+ * double. A feature without a record counts as 0 and stays so.
+ *
+ * Errors:  E_ARGUMENT, keys that do not ascend, a factor that is not above 0 and finite, or a mean that is not finite;
+ *          E_RANGE, a key beyond the range of the model; E_UNSUPPORTED, a mean or labels that the graph cannot take, or
+ *          an embedding with slots and a feature with a mean whose slot is unknown, beyond the slots or not its own;
+ *          E_MEMORY. The parameters are as before then. */
+furrow_status fw_parameters_fold(fw_parameters *p, const fw_scaling *scaling, furrow_error *err) FURROW_MUST_USE;
+
+/* ---- Model directories, Furrow's or Angel's (parameters_load.c, parameters_save.c) ---- */
+
+/* Reads the matrix of every parameter, partition by partition: weights of this rank's own features alone. What a matrix
+ * does not have stays as it is (parameters for scoring start with 0). E_NOT_FOUND names a matrix that is missing,
+ * E_FORMAT one that does not fit its layer and what is wrong with it. */
+furrow_status fw_parameters_load(fw_parameters *p, const char *folder, furrow_fc_order fc_order, unsigned threads,
+                                 furrow_error *err) FURROW_MUST_USE;
+/* The configuration that a model's graph.json gives. */
+furrow_status fw_model_read_conf(furrow_learn_conf **conf, const char *folder, furrow_error *err) FURROW_MUST_USE;
+
+/* `conf` gives graph.json, `about` (may be NULL) is the text of furrow.json. params NULL: the defaults. All ranks
+ * call it: partition i is written by the rank of server i % servers, which gets the weights of the features in
+ * it from their ranks; the first rank writes the metadata and all else, and gives the directory its name. */
+furrow_status fw_parameters_save(const fw_parameters *p, const furrow_learn_conf *conf, const fw_buffer *about,
+                                 const char *folder, const furrow_trainer_save_params *params,
+                                 furrow_error *err) FURROW_MUST_USE;
 
 #endif

@@ -1,5 +1,5 @@
 /* learn/parameters/parameters_load.c: the parameters of a net from the matrices of a model directory. */
-#include "learn/parameters/parameters_load.h"
+#include "learn/parameters/parameters.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -55,8 +55,7 @@ static furrow_status take_panel(void *user, size_t part, const furrow_panel *pan
   for (size_t c = 0; c < panel->cols; c++) {
     void *numbers = NULL;
     size_t at = 0;
-    furrow_status status = place_of(in, furrow_panel_col(panel, c), &numbers, &at, err);
-    if (status != FURROW_OK) return status;
+    FW_TRY(place_of(in, furrow_panel_col(panel, c), &numbers, &at, err));
     for (size_t r = 0; numbers && r < panel->rows; r++) {
       const size_t row = (size_t)panel->row_ids[r];
       if (row < rows) fw_parameters_put(in->p, numbers, at + row, furrow_panel_get(panel, r, c));
@@ -106,8 +105,7 @@ static void transpose(const void *from, void *to, size_t out, size_t in, size_t 
 static furrow_status transpose_weights(const reading *in, const fw_layer *layer, furrow_error *err) {
   const size_t size = in->p->element;
   void *weights = fw_parameters_dense(in->p, in->parameter, 0), *copy = NULL;
-  furrow_status status = fw_alloc(&copy, in->about->cols, size, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_alloc(&copy, in->about->cols, size, err));
   memcpy(copy, weights, in->about->cols * size);
   transpose(copy, weights, layer->width, layer->in_width, size);
   fw_free(copy);
@@ -143,11 +141,10 @@ static furrow_status load_parameter(fw_parameters *p, const char *folder, size_t
   const fw_parameter *about = &p->list[i];
   const fw_layer *layer = &p->plan->graph.layers[about->layer];
   char *path = NULL;
-  furrow_status status = fw_path_join(&path, folder, about->name, err);
-  if (status != FURROW_OK) return status;
+  FW_TRY(fw_path_join(&path, folder, about->name, err));
   reading in = {.p = p, .parameter = i, .about = about, .folder = path};
   in.open = about->by_feature && fw_parameters_are_open(p);
-  status = read_matrix(&in, threads, err);
+  furrow_status status = read_matrix(&in, threads, err);
   if (status == FURROW_OK && fc_order == FURROW_FC_OUT_IN && layer->type == FW_LAYER_FC && !about->bias)
     status = transpose_weights(&in, layer, err);
   fw_free(path);

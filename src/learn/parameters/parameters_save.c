@@ -1,5 +1,4 @@
 /* learn/parameters/parameters_save.c: parameters as a model directory: a matrix for each, graph.json. */
-#include "learn/parameters/parameters_save.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -7,7 +6,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/params.h"
-#include "learn/parameters/column_exchange.h"
+#include "learn/parameters/parameters.h"
 #include "model/write/matrix_writer.h"
 
 #define PANEL_NUMBERS 65536 /* of a panel that is written at once */
@@ -82,7 +81,7 @@ static furrow_status plan_matrix(furrow_matrix_meta **meta, const fw_plan *plan,
                                  size_t id, int32_t row_type, int64_t cols, const fw_save_params *params,
                                  furrow_error *err) {
   int32_t *saved = NULL;
-  furrow_status status = fw_alloc((void **)&saved, parameter->rows, sizeof *saved, err);
+  furrow_status status = FW_ALLOC(&saved, parameter->rows, err);
   if (status != FURROW_OK) return status;
   for (size_t r = 0; r < parameter->rows; r++) saved[r] = (int32_t)r;
   const fw_optimizer_type optimizer = plan->graph.layers[parameter->layer].optimizer.type;
@@ -102,6 +101,195 @@ static furrow_status plan_matrix(furrow_matrix_meta **meta, const fw_plan *plan,
   status = furrow_matrix_plan(meta, &spec, err);
   fw_free(saved);
   return status;
+}
+
+/* ---- Weights of features from the ranks that have them to the ranks that write them ----
+ *
+ * The columns of a partition follow each other, while rank key % ranks has the weights of feature `key`. The exchange
+ * goes in rounds: every rank asks for some columns of the partition that it writes, and every rank sends it those of
+ * its own features, at most as many as fit a buffer. No rank keeps more than its own features and that buffer. */
+
+/* What a rank asks for in a round. */
+typedef struct column_request {
+  int64_t start, end;   /* columns start … end-1; none: the rank has all that it needs */
+  uint32_t first, rows; /* numbers first … first+rows-1 of each */
+  uint64_t failed;      /* the rank cannot go on */
+} column_request;
+
+/* What a rank has sent: features by ascending key, and `rows` numbers of each. */
+typedef struct columns_part {
+  const uint64_t *keys;
+  const char *numbers;
+  size_t count;
+} columns_part;
+
+typedef struct column_exchange {
+  const fw_parameters *p;
+  const furrow_comm *comm;
+  size_t parameter, element;
+  const uint64_t *keys;
+  size_t key_count;
+  size_t numbers;      /* that one rank sends to another in a round */
+  size_t buffer_bytes; /* for what one rank sends to another */
+  column_request *requests;
+  size_t *request_sizes, *count_sizes, *send_sizes, *receive_sizes;
+  uint64_t *send_counts, *receive_counts;
+  columns_part *parts;
+  char *send, *receive; /* a buffer for each rank */
+} column_exchange;
+
+/* The first of ascending keys that is not below `col`. */
+static size_t first_key_from(const uint64_t *keys, size_t count, int64_t col) {
+  size_t low = 0, high = count;
+  while (low < high) {
+    const size_t middle = low + (high - low) / 2;
+    if ((int64_t)keys[middle] < col)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+/* Of an answer: keys, numbers, and what makes the keys of the next one aligned. */
+static size_t answer_bytes(const column_exchange *x, size_t count, size_t rows) {
+  return count * sizeof(uint64_t) + (count * rows * x->element + 7) / 8 * 8;
+}
+
+/* Columns that a request of so many rows may span, so that a round brings all features among them. */
+static size_t exchange_span(const column_exchange *x, size_t rows) {
+  return x->numbers / rows * x->comm->ranks; /* every rank has one of so many neighbours */
+}
+
+/* ---- Create, free ---- */
+
+static furrow_status allocate(column_exchange *x, furrow_error *err) {
+  const size_t ranks = x->comm->ranks;
+  size_t *sizes = NULL;
+  uint64_t *counts = NULL;
+  furrow_status status = FW_ALLOC(&x->requests, ranks, err);
+  if (status == FURROW_OK) status = FW_ALLOC(&sizes, 4 * ranks, err);
+  x->request_sizes = sizes;
+  if (status == FURROW_OK) status = FW_ALLOC(&counts, 2 * ranks, err);
+  x->send_counts = counts;
+  if (status == FURROW_OK) status = FW_ALLOC(&x->parts, ranks, err);
+  if (status == FURROW_OK) status = fw_alloc((void **)&x->send, ranks, x->buffer_bytes, err);
+  if (status == FURROW_OK) status = fw_alloc((void **)&x->receive, ranks, x->buffer_bytes, err);
+  if (status != FURROW_OK) return status;
+  x->count_sizes = sizes + ranks;
+  x->send_sizes = sizes + 2 * ranks;
+  x->receive_sizes = sizes + 3 * ranks;
+  x->receive_counts = counts + ranks;
+  for (size_t r = 0; r < ranks; r++) {
+    x->request_sizes[r] = sizeof *x->requests;
+    x->count_sizes[r] = sizeof *x->send_counts;
+  }
+  return FURROW_OK;
+}
+
+static void exchange_free(column_exchange *x) {
+  if (!x) return;
+  fw_free(x->requests);
+  fw_free(x->request_sizes);
+  fw_free(x->send_counts);
+  fw_free(x->parts);
+  fw_free(x->send);
+  fw_free(x->receive);
+  fw_free(x);
+}
+
+/* `keys` are the rank's own features, ascending. A round brings at most `numbers` numbers, but one column at least from
+ * each rank. Collective, as every call but free. */
+static furrow_status exchange_create(column_exchange **exchange, const fw_parameters *p, size_t parameter,
+                                     const uint64_t *keys, size_t count, size_t numbers, furrow_error *err) {
+  const furrow_comm *comm = p->comm;
+  const size_t rows = p->list[parameter].rows;
+  column_exchange *made = NULL;
+  furrow_status status = FW_ALLOC_ZERO(&made, 1, err);
+  if (status == FURROW_OK) {
+    *made = (column_exchange){.p = p, .comm = comm, .parameter = parameter, .keys = keys, .key_count = count};
+    made->element = p->element;
+    made->numbers = numbers / comm->ranks > rows ? numbers / comm->ranks : rows;
+    made->buffer_bytes = answer_bytes(made, made->numbers, 1);
+    status = allocate(made, err);
+  }
+  status = fw_comm_share_status(comm, status, err);
+  if (status == FURROW_OK)
+    *exchange = made;
+  else
+    exchange_free(made);
+  return status;
+}
+
+/* ---- A round ---- */
+
+/* Keys, then numbers. */
+static size_t answer(const column_exchange *x, const column_request *request, char *to) {
+  if (request->start >= request->end) return 0;
+  const size_t first = first_key_from(x->keys, x->key_count, request->start);
+  const size_t end = first_key_from(x->keys, x->key_count, request->end), most = x->numbers / request->rows;
+  const size_t count = end - first < most ? end - first : most, bytes = request->rows * x->element;
+  memset(to, 0, answer_bytes(x, count, request->rows));
+  memcpy(to, x->keys + first, count * sizeof *x->keys);
+  to += count * sizeof *x->keys;
+  for (size_t i = 0; i < count; i++, to += bytes) {
+    const char *from = fw_parameters_feature(x->p, x->parameter, x->keys[first + i], 0);
+    memcpy(to, from + request->first * x->element, bytes);
+  }
+  return count;
+}
+
+/* Sizes of the answers of all ranks, then the answers. */
+static furrow_status send_answers(column_exchange *x, size_t rows, furrow_error *err) {
+  char *to = x->send;
+  for (unsigned r = 0; r < x->comm->ranks; r++, to += x->send_sizes[r - 1]) {
+    x->send_counts[r] = answer(x, &x->requests[r], to);
+    x->send_sizes[r] = answer_bytes(x, x->send_counts[r], x->requests[r].rows);
+  }
+  FW_TRY(x->comm->exchange(x->comm, x->send_counts, x->count_sizes, x->receive_counts, x->count_sizes, err));
+  for (unsigned r = 0; r < x->comm->ranks; r++) x->receive_sizes[r] = answer_bytes(x, x->receive_counts[r], rows);
+  return x->comm->exchange(x->comm, x->send, x->send_sizes, x->receive, x->receive_sizes, err);
+}
+
+/* A rank whose answer is full may have more features behind its last. */
+static void divide(column_exchange *x, const column_request *request, int64_t *end) {
+  const char *at = x->receive;
+  *end = request->end;
+  for (unsigned r = 0; r < x->comm->ranks; r++) {
+    columns_part *part = &x->parts[r];
+    part->count = x->receive_counts[r];
+    part->keys = (const uint64_t *)(const void *)at;
+    part->numbers = at + part->count * sizeof *part->keys;
+    at += x->receive_sizes[r];
+    if (part->count == 0 || part->count < x->numbers / request->rows) continue;
+    const int64_t behind = (int64_t)part->keys[part->count - 1] + 1;
+    if (behind < *end) *end = behind;
+  }
+}
+
+/* One round. *parts has an entry for each rank, valid until the next round; together they have all features of columns
+ * start … *end-1. *done: no rank asks for anything any more. `mine` is a failure of this rank: all ranks
+ * return it. */
+static furrow_status exchange_run(column_exchange *x, const column_request *request, furrow_status mine,
+                                  const columns_part **parts, int64_t *end, bool *done, furrow_error *err) {
+  const furrow_comm *comm = x->comm;
+  column_request asked = *request;
+  furrow_error lost;
+  asked.failed = mine != FURROW_OK;
+  furrow_status status =
+      comm->gather(comm, &asked, sizeof asked, x->requests, x->request_sizes, mine == FURROW_OK ? err : &lost);
+  bool more = false, failed = false;
+  for (unsigned r = 0; status == FURROW_OK && r < comm->ranks; r++) {
+    failed |= x->requests[r].failed;
+    more |= x->requests[r].start < x->requests[r].end;
+  }
+  if (failed) return fw_comm_share_status(comm, mine, err);
+  if (status == FURROW_OK && more) status = send_answers(x, request->rows, err);
+  if (status != FURROW_OK) return status;
+  if (more) divide(x, request, end);
+  *parts = x->parts;
+  *done = !more;
+  return FURROW_OK;
 }
 
 /* ---- Elements ---- */
@@ -166,9 +354,9 @@ static furrow_status put_panel(writing *w, size_t first, size_t rows, int64_t co
 static furrow_status put_rows(writing *w, const furrow_partition_meta *part, size_t first, size_t rows,
                               furrow_error *err) {
   const size_t most = PANEL_NUMBERS / rows > 0 ? PANEL_NUMBERS / rows : 1;
-  const size_t from = w->sparse ? fw_first_key(w->keys, w->key_count, part->start_col) : 0;
+  const size_t from = w->sparse ? first_key_from(w->keys, w->key_count, part->start_col) : 0;
   const size_t end =
-      w->sparse ? fw_first_key(w->keys, w->key_count, part->end_col) : (size_t)(part->end_col - part->start_col);
+      w->sparse ? first_key_from(w->keys, w->key_count, part->end_col) : (size_t)(part->end_col - part->start_col);
   furrow_status status = FURROW_OK;
   for (size_t at = from; status == FURROW_OK && at < end; at += most) {
     const size_t count = end - at < most ? end - at : most;
@@ -195,9 +383,9 @@ static furrow_status ensure_capacity(writing *w, furrow_error *err) {
   const size_t rows = w->about->rows, ranks = w->comm->ranks;
   const size_t numbers = rows * ranks > PANEL_NUMBERS ? rows * ranks : PANEL_NUMBERS;
   furrow_status status = fw_alloc((void **)&w->values, numbers, furrow_element_size(w->type), err);
-  if (status == FURROW_OK) status = fw_alloc((void **)&w->col_ids, PANEL_NUMBERS, sizeof *w->col_ids, err);
-  if (status == FURROW_OK) status = fw_alloc((void **)&w->taken, ranks, sizeof *w->taken, err);
-  if (status == FURROW_OK) status = fw_alloc((void **)&w->row_ids, rows, sizeof *w->row_ids, err);
+  if (status == FURROW_OK) status = FW_ALLOC(&w->col_ids, PANEL_NUMBERS, err);
+  if (status == FURROW_OK) status = FW_ALLOC(&w->taken, ranks, err);
+  if (status == FURROW_OK) status = FW_ALLOC(&w->row_ids, rows, err);
   for (size_t r = 0; status == FURROW_OK && r < rows; r++) w->row_ids[r] = (int32_t)r;
   return status;
 }
@@ -234,11 +422,11 @@ static furrow_status advance(writing *w, const furrow_matrix_meta *meta, size_t 
   return FURROW_OK;
 }
 
-static fw_column_request request_of(const writing *w, const fw_column_exchange *exchange,
-                                    const furrow_matrix_meta *meta, size_t step, const part_cursor *at) {
-  fw_column_request request = {.rows = (uint32_t)step, .first = (uint32_t)at->first};
+static column_request request_of(const writing *w, const column_exchange *exchange, const furrow_matrix_meta *meta,
+                                 size_t step, const part_cursor *at) {
+  column_request request = {.rows = (uint32_t)step, .first = (uint32_t)at->first};
   if (at->part >= meta->part_count) return request;
-  const size_t span = fw_column_exchange_span(exchange, step);
+  const size_t span = exchange_span(exchange, step);
   request.start = at->col;
   request.end = meta->parts[at->part].end_col;
   if (!w->sparse && request.end - at->col > (int64_t)span) request.end = at->col + (int64_t)span;
@@ -246,14 +434,14 @@ static fw_column_request request_of(const writing *w, const fw_column_exchange *
 }
 
 /* The columns of all ranks among start … end-1, one by one, or between zeros; returns how many they are. */
-static size_t join_parts(writing *w, const fw_columns_part *parts, const fw_column_request *request, int64_t end) {
+static size_t join_parts(writing *w, const columns_part *parts, const column_request *request, int64_t end) {
   const size_t bytes = request->rows * furrow_element_size(w->type);
   for (unsigned r = 0; r < w->comm->ranks; r++) w->taken[r] = 0;
   if (!w->sparse) memset(w->values, 0, (size_t)(end - request->start) * bytes);
   for (size_t n = 0;; n++) {
     unsigned least = w->comm->ranks;
     for (unsigned r = 0; r < w->comm->ranks; r++) {
-      const fw_columns_part *part = &parts[r];
+      const columns_part *part = &parts[r];
       if (w->taken[r] == part->count || (int64_t)part->keys[w->taken[r]] >= end) continue;
       if (least == w->comm->ranks || part->keys[w->taken[r]] < parts[least].keys[w->taken[least]]) least = r;
     }
@@ -268,16 +456,16 @@ static size_t join_parts(writing *w, const fw_columns_part *parts, const fw_colu
 
 /* Each rank writes its own partitions, while all ranks send it the weights of their features. */
 static furrow_status put_exchanged(writing *w, const furrow_matrix_meta *meta, const furrow_matrix_format *format,
-                                   fw_column_exchange *exchange, furrow_error *err) {
+                                   column_exchange *exchange, furrow_error *err) {
   const size_t step = row_step(w, format);
   part_cursor at = {0};
   furrow_status status = FURROW_OK;
   for (bool done = false; !done;) {
-    const fw_columns_part *parts = NULL;
+    const columns_part *parts = NULL;
     int64_t end = 0;
     if (status == FURROW_OK) status = advance(w, meta, step, &at, err);
-    const fw_column_request request = request_of(w, exchange, meta, step, &at);
-    status = fw_column_exchange_run(exchange, &request, status, &parts, &end, &done, err);
+    const column_request request = request_of(w, exchange, meta, step, &at);
+    status = exchange_run(exchange, &request, status, &parts, &end, &done, err);
     if (status != FURROW_OK) return status;
     if (request.start >= request.end) continue;
     const size_t count = join_parts(w, parts, &request, end);
@@ -291,7 +479,7 @@ static furrow_status put_exchanged(writing *w, const furrow_matrix_meta *meta, c
 static furrow_status gather_counts(writing *w, const furrow_matrix_meta *meta, furrow_error *err) {
   const size_t each = 2 + w->about->rows;
   int64_t *numbers = NULL;
-  furrow_status status = fw_alloc_zero((void **)&numbers, meta->part_count * each, sizeof *numbers, err);
+  furrow_status status = FW_ALLOC_ZERO(&numbers, meta->part_count * each, err);
   for (size_t i = 0; status == FURROW_OK && i < meta->part_count; i++)
     if (is_own_part(w, &meta->parts[i])) fw_writer_get_part(w->writer, i, numbers + i * each);
   status = fw_comm_share_status(w->comm, status, err);
@@ -310,13 +498,13 @@ static furrow_status count_elements(const writing *w, furrow_matrix_meta *meta, 
   const size_t all = (size_t)meta->row / w->about->rows;
   const size_t blocks = !is_dense(meta->row_type) && all > 1 ? all - 1 : all;
   int64_t *cols = NULL;
-  furrow_status status = fw_alloc((void **)&cols, meta->part_count, sizeof *cols, err);
+  furrow_status status = FW_ALLOC(&cols, meta->part_count, err);
   for (size_t i = 0; status == FURROW_OK && i < meta->part_count; i++) {
     const furrow_partition_meta *part = &meta->parts[i];
     cols[i] = part->end_col - part->start_col;
     if (w->sparse)
-      cols[i] = (int64_t)(fw_first_key(w->keys, w->key_count, part->end_col) -
-                          fw_first_key(w->keys, w->key_count, part->start_col));
+      cols[i] = (int64_t)(first_key_from(w->keys, w->key_count, part->end_col) -
+                          first_key_from(w->keys, w->key_count, part->start_col));
   }
   status = fw_comm_share_status(w->comm, status, err);
   if (status == FURROW_OK && w->sparse) status = fw_comm_sum_i64(w->comm, cols, meta->part_count, err);
@@ -343,10 +531,10 @@ static furrow_status put_parts(writing *w, const furrow_matrix_meta *meta, const
                                furrow_error *err) {
   furrow_status status = FURROW_OK;
   if (w->comm->ranks > 1 && w->about->by_feature) {
-    fw_column_exchange *exchange = NULL;
-    FW_TRY(fw_column_exchange_create(&exchange, w->p, w->parameter, w->keys, w->key_count, PANEL_NUMBERS, err));
+    column_exchange *exchange = NULL;
+    FW_TRY(exchange_create(&exchange, w->p, w->parameter, w->keys, w->key_count, PANEL_NUMBERS, err));
     status = put_exchanged(w, meta, format, exchange, err);
-    fw_column_exchange_free(exchange);
+    exchange_free(exchange);
     return status;
   }
   for (size_t part = 0; status == FURROW_OK && part < meta->part_count; part++)

@@ -15,7 +15,7 @@
 #include "learn/forest/forest.h"
 #include "learn/forest/forest_predictor.h"
 #include "learn/metrics/loss.h"
-#include "learn/parameters/parameters_load.h"
+#include "learn/parameters/parameters.h"
 #include "learn/score/additive.h"
 #include "learn/train/trainer.h"
 

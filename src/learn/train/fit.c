@@ -12,7 +12,7 @@
 #include "base/params.h"
 #include "learn/conf/settle.h"
 #include "learn/data/samples.h"
-#include "learn/parameters/fold.h"
+#include "learn/parameters/parameters.h"
 
 enum { PROGRESS_ROWS = 1 << 14 };
 
@@ -592,9 +592,8 @@ static furrow_status score_fold(const fw_prepared *d, furrow_error *err) {
 /* Whatever happens, the trainer is left with weights for the data as it is; but where ranks have failed, perhaps one of
  * them alone, there is nothing that they could do together. */
 static furrow_status solve(fw_fit *f, furrow_error *err) {
-  furrow_status status = change_units(f, false, err);
-  if (status != FURROW_OK) return status;
-  status = run_epochs(f, err);
+  FW_TRY(change_units(f, false, err));
+  furrow_status status = run_epochs(f, err);
   if (!f->data->scaled || (status != FURROW_OK && f->trainer->comm->ranks > 1)) return status;
   const furrow_status folded = change_units(f, true, status == FURROW_OK ? err : NULL);
   return status == FURROW_OK ? folded : status;

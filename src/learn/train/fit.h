@@ -5,7 +5,7 @@
 
 #include "learn/convex/linear_problem.h"
 #include "learn/data/data_facts.h"
-#include "learn/parameters/linear_parameters.h"
+#include "learn/parameters/parameters.h"
 #include "learn/train/trainer.h"
 
 typedef struct fw_fit fw_fit;

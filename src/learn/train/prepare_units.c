@@ -14,7 +14,7 @@
 #include "learn/data/label_map.h"
 #include "learn/data/minibatch.h"
 #include "learn/data/samples.h"
-#include "learn/parameters/fold.h"
+#include "learn/parameters/parameters.h"
 #include "learn/train/fit.h"
 #include "rows/schema/column_names.h"
 

@@ -62,9 +62,9 @@ static furrow_status make_pass(pass *p, furrow_error *err) {
   rules.graph = &plan->graph;
   rules.plain = true;
   p->count = threads > 1 ? 2 * (size_t)threads : 1;
-  FW_TRY(fw_alloc_zero((void **)&p->batchers, p->count, sizeof *p->batchers, err));
-  FW_TRY(fw_alloc((void **)&p->batches, p->count, sizeof *p->batches, err));
-  FW_TRY(fw_alloc((void **)&p->numbers, BATCH_ROWS, sizeof *p->numbers, err));
+  FW_TRY(FW_ALLOC_ZERO(&p->batchers, p->count, err));
+  FW_TRY(FW_ALLOC(&p->batches, p->count, err));
+  FW_TRY(FW_ALLOC(&p->numbers, BATCH_ROWS, err));
   if (is_in_memory(p)) FW_TRY(fw_epoch_rows_list(p->epoch_rows, &p->list, &p->listed, err));
   for (size_t i = 0; i < p->count; i++) FW_TRY(fw_batcher_create(&p->batchers[i].batcher, &rules, err));
   return FURROW_OK;

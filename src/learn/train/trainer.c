@@ -12,8 +12,7 @@
 #include "learn/conf/conf_data.h"
 #include "learn/data/minibatch.h"
 #include "learn/forest/forest.h"
-#include "learn/parameters/parameters_load.h"
-#include "learn/parameters/parameters_save.h"
+#include "learn/parameters/parameters.h"
 #include "learn/score/scorer.h"
 
 /* ---- Open and close ------------------------------------------------------------------------------------- */

@@ -1,6 +1,6 @@
 /* tests/unit/learn/test_fold.c: a net with a scaling folded into it gives on x what it gave on z, for the graph of
  * every algorithm and some others; the inverse gives the first parameters back; what cannot be folded is refused. */
-#include "learn/parameters/fold.h"
+#include "learn/parameters/parameters.h"
 #include "support/failing_alloc.h"
 #include "support/made_net.h"
 
