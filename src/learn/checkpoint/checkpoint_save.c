@@ -151,7 +151,7 @@ static furrow_status gather_table(saving *s, const unsigned char *header, furrow
   memcpy(record + 8, header + FW_AT_PAYLOAD_DIGEST, 8);
   s->table_bytes = FW_CHECKPOINT_PARTS_ID + (size_t)s->comm->ranks * FW_CHECKPOINT_PART_RECORD;
   furrow_status status = fw_alloc((void **)&s->table, s->table_bytes, 1, err);
-  if (status == FURROW_OK) status = fw_alloc((void **)&sizes, s->comm->ranks, sizeof *sizes, err);
+  if (status == FURROW_OK) status = FW_ALLOC(&sizes, s->comm->ranks, err);
   status = fw_comm_share_status(s->comm, status, err);
   if (status == FURROW_OK) {
     for (unsigned r = 0; r < s->comm->ranks; r++) sizes[r] = sizeof record;

@@ -149,15 +149,15 @@ furrow_status fw_lbfgs_create(fw_lbfgs **lbfgs, size_t n, const double *start, c
                               furrow_error *err) {
   const size_t history = history_for(n), vectors = 5 + 2 * history + (params->diagonal != NULL);
   fw_lbfgs *l = NULL;
-  furrow_status status = fw_alloc_zero((void **)&l, 1, sizeof *l, err);
+  furrow_status status = FW_ALLOC_ZERO(&l, 1, err);
   if (status != FURROW_OK) return status;
   l->n = n;
   l->history = history;
   l->blocks = (n + BLOCK - 1) / BLOCK;
   l->params = *params;
   l->params.diagonal = NULL;
-  status = fw_alloc((void **)&l->memory, n, vectors * sizeof *l->memory, err);
-  if (status == FURROW_OK) status = fw_alloc((void **)&l->part, l->blocks, sizeof *l->part, err);
+  status = FW_ALLOC_ROWS(&l->memory, n, vectors, err);
+  if (status == FURROW_OK) status = FW_ALLOC(&l->part, l->blocks, err);
   if (status == FURROW_OK) {
     place_vectors(l, params->diagonal != NULL);
     memcpy(l->x, start, n * sizeof *start);

@@ -428,7 +428,7 @@ furrow_status fw_linear_sum_squares(const fw_linear_problem *p, double *square, 
 /* Common features, such as hours of the day and dense numbers, need more of it than users and items do. */
 static furrow_status scale_factors(fw_linear_problem *p, furrow_error *err) {
   if (p->factors == 0) return FURROW_OK;
-  const furrow_status status = fw_alloc((void **)&p->factor_scale, p->features + 1, sizeof *p->factor_scale, err);
+  const furrow_status status = FW_ALLOC(&p->factor_scale, p->features + 1, err);
   FW_TRY(fw_comm_all_ok(p->comm, status, err));
   FW_TRY(fw_linear_sum_squares(p, p->factor_scale, err));
   for (size_t f = 0; f < p->features; f++) p->factor_scale[f] = pow(fmax(p->factor_scale[f], 1), 0.75);
@@ -480,7 +480,7 @@ static furrow_status check_params(const fw_linear_params *params, furrow_error *
 furrow_status fw_linear_problem_create(fw_linear_problem **problem, const fw_linear_params *params, furrow_error *err) {
   fw_linear_problem *p = NULL;
   FW_TRY(check_params(params, err));
-  FW_TRY(fw_alloc_zero((void **)&p, 1, sizeof *p, err));
+  FW_TRY(FW_ALLOC_ZERO(&p, 1, err));
   p->loss = params->loss;
   p->outputs = params->outputs;
   p->factors = params->factors;

@@ -52,9 +52,9 @@ static size_t row_number(const fw_linear_params *params, size_t i) {
 static furrow_status take_rows(fw_linear_problem *p, const fw_linear_params *params, bool values, double *total,
                                furrow_error *err) {
   const furrow_rowblock *rows = params->rows;
-  FW_TRY(fw_alloc((void **)&p->offset, p->rows + 1, sizeof *p->offset, err));
-  FW_TRY(fw_alloc((void **)&p->label, p->rows, sizeof *p->label, err));
-  if (params->weight) FW_TRY(fw_alloc((void **)&p->weight, p->rows, sizeof *p->weight, err));
+  FW_TRY(FW_ALLOC(&p->offset, p->rows + 1, err));
+  FW_TRY(FW_ALLOC(&p->label, p->rows, err));
+  if (params->weight) FW_TRY(FW_ALLOC(&p->weight, p->rows, err));
   p->offset[0] = 0;
   for (size_t i = 0; i < p->rows; i++) {
     const size_t row = row_number(params, i);
@@ -65,8 +65,8 @@ static furrow_status take_rows(fw_linear_problem *p, const fw_linear_params *par
     *total += p->weight ? p->weight[i] = params->weight[row] : 1;
   }
   const size_t uses = (size_t)p->offset[p->rows];
-  FW_TRY(fw_alloc((void **)&p->feature, uses, sizeof *p->feature, err));
-  return values ? fw_alloc((void **)&p->value, uses, sizeof *p->value, err) : FURROW_OK;
+  FW_TRY(FW_ALLOC(&p->feature, uses, err));
+  return values ? FW_ALLOC(&p->value, uses, err) : FURROW_OK;
 }
 
 static furrow_status copy_values(fw_linear_problem *p, const furrow_row *row, uint64_t number, float *to,
@@ -85,8 +85,8 @@ static furrow_status copy_values(fw_linear_problem *p, const furrow_row *row, ui
 static furrow_status order_features(fw_linear_problem *p, const fw_local_ids *ids, furrow_error *err) {
   uint32_t *rank = NULL;
   p->features = ids->count;
-  FW_TRY(fw_alloc((void **)&p->key, ids->count, sizeof *p->key, err));
-  FW_TRY(fw_alloc((void **)&rank, ids->count, sizeof *rank, err));
+  FW_TRY(FW_ALLOC(&p->key, ids->count, err));
+  FW_TRY(FW_ALLOC(&rank, ids->count, err));
   if (ids->count > 0) memcpy(p->key, ids->key, ids->count * sizeof *p->key);
   fw_sort_u64(p->key, ids->count);
   for (size_t i = 0; i < ids->count; i++)
@@ -130,7 +130,7 @@ static furrow_status join_features(fw_linear_problem *p, furrow_error *err) {
   uint64_t *own = NULL;
   const size_t count = p->features;
   if (p->comm->ranks == 1) return FURROW_OK;
-  furrow_status status = fw_alloc((void **)&own, count, sizeof *own, err);
+  furrow_status status = FW_ALLOC(&own, count, err);
   if (status == FURROW_OK && count > 0) memcpy(own, p->key, count * sizeof *own);
   status = fw_comm_all_ok(p->comm, status, err);
   if (status == FURROW_OK) status = fw_share_keys(p->comm, &p->key, &p->features, err);
@@ -150,7 +150,7 @@ static furrow_status divide_blocks(fw_linear_problem *p, size_t rows, furrow_err
   const unsigned ranks = p->comm->ranks;
   p->blocks = rows / LEAST_ROWS < 1 ? 1 : rows / LEAST_ROWS;
   if (p->blocks > MOST_BLOCKS) p->blocks = MOST_BLOCKS;
-  FW_TRY(fw_alloc_zero((void **)&p->block_begin, ranks + 1, 3 * sizeof *p->block_begin, err));
+  FW_TRY(FW_ALLOC_ZERO_ROWS(&p->block_begin, ranks + 1, 3, err));
   p->row_begin = p->block_begin + ranks + 1;
   p->feature_begin = p->row_begin + ranks + 1;
   for (unsigned r = 0; r <= ranks; r++) {
@@ -164,7 +164,7 @@ static furrow_status divide_blocks(fw_linear_problem *p, size_t rows, furrow_err
 /* From the lengths of rows to their offsets, with one more behind them. */
 static furrow_status sum_lengths(fw_linear_problem *p, furrow_error *err) {
   uint64_t *offset = NULL;
-  FW_TRY(fw_alloc((void **)&offset, p->rows + 1, sizeof *offset, err));
+  FW_TRY(FW_ALLOC(&offset, p->rows + 1, err));
   offset[0] = 0;
   for (size_t i = 0; i < p->rows; i++) offset[i + 1] = offset[i] + p->offset[i];
   fw_free(p->offset);
@@ -256,9 +256,9 @@ static furrow_status join_uses(fw_linear_problem *p, const uint64_t *counts, fur
   uint32_t *row = NULL;
   float *value = NULL;
   uint64_t *next = NULL, from = 0;
-  furrow_status status = fw_alloc((void **)&row, uses, sizeof *row, err);
-  if (status == FURROW_OK && p->value) status = fw_alloc((void **)&value, uses, sizeof *value, err);
-  if (status == FURROW_OK) status = fw_alloc((void **)&next, own, sizeof *next, err);
+  furrow_status status = FW_ALLOC(&row, uses, err);
+  if (status == FURROW_OK && p->value) status = FW_ALLOC(&value, uses, err);
+  if (status == FURROW_OK) status = FW_ALLOC(&next, own, err);
   for (size_t f = 0; status == FURROW_OK && f < own; f++) next[f] = p->use_offset[p->first_feature + f] - base;
   for (size_t i = 0; status == FURROW_OK && i < own * p->comm->ranks; from += counts[i++]) {
     if (counts[i] == 0) continue;
@@ -294,8 +294,8 @@ static furrow_status share_uses(fw_linear_problem *p, size_t *uses, furrow_error
   const unsigned ranks = p->comm->ranks;
   uint64_t *counts = NULL;
   size_t *begin = NULL;
-  furrow_status status = fw_alloc((void **)&counts, p->features, sizeof *counts, err);
-  if (status == FURROW_OK) status = fw_alloc((void **)&begin, ranks + 1, sizeof *begin, err);
+  furrow_status status = FW_ALLOC(&counts, p->features, err);
+  if (status == FURROW_OK) status = FW_ALLOC(&begin, ranks + 1, err);
   uint64_t *own = p->use_offset;
   for (size_t f = 0; status == FURROW_OK && f < p->features; f++) counts[f] = own[f + 1] - own[f];
   p->use_offset = NULL;
@@ -327,9 +327,9 @@ static void start_segments(fw_linear_problem *p, size_t uses) {
 }
 
 static furrow_status transpose_own(fw_linear_problem *p, size_t uses, furrow_error *err) {
-  FW_TRY(fw_alloc_zero((void **)&p->use_offset, p->features + 1, sizeof *p->use_offset, err));
-  FW_TRY(fw_alloc((void **)&p->use_row, uses, sizeof *p->use_row, err));
-  if (p->value) FW_TRY(fw_alloc((void **)&p->use_value, uses, sizeof *p->use_value, err));
+  FW_TRY(FW_ALLOC_ZERO(&p->use_offset, p->features + 1, err));
+  FW_TRY(FW_ALLOC(&p->use_row, uses, err));
+  if (p->value) FW_TRY(FW_ALLOC(&p->use_value, uses, err));
   count_uses(p, uses);
   fill_uses(p);
   return FURROW_OK;
@@ -340,9 +340,9 @@ static furrow_status make_segments(fw_linear_problem *p, size_t uses, furrow_err
   const size_t own = p->last_feature - p->first_feature;
   p->segments = uses / LEAST_USES < 1 ? 1 : uses / LEAST_USES;
   if (p->segments > MOST_SEGMENTS) p->segments = MOST_SEGMENTS;
-  FW_TRY(fw_alloc((void **)&p->segment_feature, p->segments, sizeof *p->segment_feature, err));
-  FW_TRY(fw_alloc((void **)&p->cut, p->segments, 2 * p->width * sizeof *p->cut, err));
-  if (p->comm->ranks > 1) FW_TRY(fw_alloc((void **)&p->own_gradient, own, p->width * sizeof *p->own_gradient, err));
+  FW_TRY(FW_ALLOC(&p->segment_feature, p->segments, err));
+  FW_TRY(FW_ALLOC_ROWS(&p->cut, p->segments, 2 * p->width, err));
+  if (p->comm->ranks > 1) FW_TRY(FW_ALLOC_ROWS(&p->own_gradient, own, p->width, err));
   start_segments(p, uses);
   return FURROW_OK;
 }

@@ -138,10 +138,9 @@ furrow_status fw_linear_solver_create(fw_linear_solver **solver, fw_linear_probl
   const fw_linear_solver_params defaults = {0};
   fw_linear_solver *s = NULL;
   double *memory = NULL;
-  furrow_status status = fw_alloc_zero((void **)&s, 1, sizeof *s, err);
+  furrow_status status = FW_ALLOC_ZERO(&s, 1, err);
   if (status == FURROW_OK)
-    status =
-        fw_alloc((void **)&memory, fw_linear_problem_size(problem) + problem->outputs + 1, 2 * sizeof *memory, err);
+    status = FW_ALLOC_ROWS(&memory, fw_linear_problem_size(problem) + problem->outputs + 1, 2, err);
   status = fw_comm_all_ok(problem->comm, status, err);
   if (status == FURROW_OK) {
     s->problem = problem;

@@ -20,7 +20,7 @@ furrow_status fw_share_keys(const furrow_comm *comm, uint64_t **keys, size_t *co
 }
 
 furrow_status fw_share_sizes(const furrow_comm *comm, size_t **sizes, size_t count, furrow_error *err) {
-  const furrow_status status = fw_comm_all_ok(comm, fw_alloc((void **)sizes, count, sizeof **sizes, err), err);
+  const furrow_status status = fw_comm_all_ok(comm, FW_ALLOC(sizes, count, err), err);
   if (status != FURROW_OK) fw_free(*sizes);
   return status;
 }

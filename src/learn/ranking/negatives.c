@@ -17,7 +17,7 @@ furrow_status fw_item_sampler_init(fw_item_sampler *sampler, const uint32_t *pop
                                    furrow_error *err) {
   *sampler = (fw_item_sampler){.items = items};
   if (!popular) return FURROW_OK;
-  FW_TRY(fw_alloc((void **)&sampler->ends, items, sizeof *sampler->ends, err));
+  FW_TRY(FW_ALLOC(&sampler->ends, items, err));
   double sum = 0;
   for (size_t i = 0; i < items; i++) sampler->ends[i] = sum += pow(popularity[i], 0.75);
   for (size_t i = 0; i < items; i++) sampler->ends[i] /= sum;
@@ -109,7 +109,7 @@ typedef struct appending {
 
 /* Rows that are not positives: negatives already, unless the key positive-from says what they are. */
 static furrow_status list_positives(appending *a, furrow_error *err) {
-  FW_TRY(fw_alloc((void **)&a->positive, a->rows->size, sizeof *a->positive, err));
+  FW_TRY(FW_ALLOC(&a->positive, a->rows->size, err));
   for (size_t i = 0; i < a->rows->size; i++) {
     const furrow_row row = furrow_rowblock_row(a->rows, i);
     if (fw_rank_is_positive(a->conf, furrow_row_get_label(&row))) {
@@ -151,7 +151,7 @@ static furrow_status list_hours(appending *a, furrow_error *err) {
     fw_error_set_hint(err, "set the key `hour-field`, or give the time of the schema the part hour");
     return FURROW_E_ARGUMENT;
   }
-  FW_TRY(fw_alloc((void **)&a->of_hours, a->positives, sizeof *a->of_hours, err));
+  FW_TRY(FW_ALLOC(&a->of_hours, a->positives, err));
   for (size_t i = 0; i < a->positives; i++) {
     a->of_hours[i].item = a->data.train.item[i];
     FW_TRY(hour_of(a, a->positive[i], &a->of_hours[i].hour, err));
@@ -181,7 +181,7 @@ static furrow_status take_apart(appending *a, furrow_error *err) {
   FW_TRY(fw_rank_data_add(&a->data, &a->data.train, a->rows, a->positive, a->positives, true, err));
   FW_TRY(fw_rank_data_finish(&a->data, err));
   const fw_rank_data *data = &a->data;
-  FW_TRY(fw_alloc((void **)&a->row_of, data->items.count, sizeof *a->row_of, err));
+  FW_TRY(FW_ALLOC(&a->row_of, data->items.count, err));
   for (size_t i = data->train.count; i-- > 0;) a->row_of[data->train.item[i]] = a->positive[i];
   if (a->conf->same_hour) FW_TRY(list_hours(a, err));
   return fw_item_sampler_init(&a->sampler, data->popularity, data->items.count, a->conf->popular, err);

@@ -255,8 +255,8 @@ static int compare_u32(const void *a, const void *b) {
 static furrow_status list_seen(fw_rank_data *data, furrow_error *err) {
   const fw_rank_events *train = &data->train;
   const size_t users = data->users.count;
-  FW_TRY(fw_alloc_zero((void **)&data->seen_offset, users + 2, sizeof *data->seen_offset, err));
-  FW_TRY(fw_alloc((void **)&data->seen, train->count, sizeof *data->seen, err));
+  FW_TRY(FW_ALLOC_ZERO(&data->seen_offset, users + 2, err));
+  FW_TRY(FW_ALLOC(&data->seen, train->count, err));
   size_t *end = data->seen_offset + 1; /* of each user, while they are filled */
   for (size_t i = 0; i < train->count; i++) end[train->user[i] + 1]++;
   for (size_t u = 1; u <= users; u++) end[u] += end[u - 1];
@@ -298,7 +298,7 @@ static furrow_status check_enough(const fw_rank_data *data, furrow_error *err) {
 
 furrow_status fw_rank_data_finish(fw_rank_data *data, furrow_error *err) {
   FW_TRY(check_enough(data, err));
-  FW_TRY(fw_alloc_zero((void **)&data->popularity, data->items.count, sizeof *data->popularity, err));
+  FW_TRY(FW_ALLOC_ZERO(&data->popularity, data->items.count, err));
   for (size_t i = 0; i < data->train.count; i++) data->popularity[data->train.item[i]]++;
   FW_TRY(list_seen(data, err));
   return find_shared(data, err);
@@ -349,7 +349,7 @@ static bool is_held_out(user_rows *of, bool last, uint64_t seed, size_t row) {
 static furrow_status draw_rows(fw_holdout *holdout, const uint32_t *user, size_t rows, size_t users,
                                const fw_rank_share *share, furrow_error *err) {
   user_rows *of = NULL;
-  FW_TRY(fw_alloc_zero((void **)&of, users, sizeof *of, err));
+  FW_TRY(FW_ALLOC_ZERO(&of, users, err));
   for (size_t i = 0; i < rows; i++)
     if (user[i] != FW_NO_NUMBER) of[user[i]].left++;
   for (size_t u = 0; u < users; u++) {
@@ -372,7 +372,7 @@ furrow_status fw_rank_hold_out(fw_holdout *holdout, const furrow_rowblock *rows,
   *holdout = (fw_holdout){0};
   FW_TRY(check_fields(conf, rows, err));
   FW_TRY(fw_alloc((void **)&holdout->fold_of, rows->size ? rows->size : 1, 1, err));
-  furrow_status status = fw_alloc((void **)&user, rows->size, sizeof *user, err);
+  furrow_status status = FW_ALLOC(&user, rows->size, err);
   if (status == FURROW_OK) status = numbers_init(&users, err);
   if (status == FURROW_OK) status = number_users(&users, user, rows, conf, err);
   if (status == FURROW_OK) status = draw_rows(holdout, user, rows->size, users.count, share, err);

@@ -1,4 +1,5 @@
-/* learn/ranking/ranking_trainer.c: a factorization machine that learns to rank items: batches, losses, gradients, steps. */
+/* learn/ranking/ranking_trainer.c: a factorization machine that learns to rank items: batches, losses, gradients,
+ * steps. */
 #include "learn/ranking/ranking_trainer.h"
 
 #include <math.h>
@@ -76,7 +77,7 @@ static void choose_negatives(fw_rank_trainer *t) {
 furrow_status fw_rank_zeros(float **numbers, size_t count, size_t each, furrow_error *err) {
   size_t total = 0;
   if (!fw_size_mul(count, each, &total)) return fw_fail_memory(err, SIZE_MAX);
-  return fw_alloc_zero((void **)numbers, total, sizeof **numbers, err);
+  return FW_ALLOC_ZERO(numbers, total, err);
 }
 
 static furrow_status make_features(fw_rank_trainer *t, furrow_error *err) {
@@ -91,14 +92,14 @@ static furrow_status make_features(fw_rank_trainer *t, furrow_error *err) {
   FW_TRY(fw_rank_zeros(&t->weight_sum, n, 1, err));
   FW_TRY(fw_rank_zeros(&t->uses, n, 1, err));
   FW_TRY(fw_alloc_zero((void **)&t->is_touched, n, 1, err));
-  return fw_alloc((void **)&t->touched, n, sizeof *t->touched, err);
+  return FW_ALLOC(&t->touched, n, err);
 }
 
 static furrow_status make_items(fw_rank_trainer *t, furrow_error *err) {
   const size_t items = t->data->items.count, d = t->factors;
-  FW_TRY(fw_alloc((void **)&t->place_of, items, sizeof *t->place_of, err));
+  FW_TRY(FW_ALLOC(&t->place_of, items, err));
   for (size_t i = 0; i < items; i++) t->place_of[i] = FW_NO_NUMBER;
-  FW_TRY(fw_alloc((void **)&t->item_at, items, sizeof *t->item_at, err));
+  FW_TRY(FW_ALLOC(&t->item_at, items, err));
   FW_TRY(fw_rank_zeros(&t->q, items, d, err));
   FW_TRY(fw_rank_zeros(&t->q_sum, items, d, err));
   FW_TRY(fw_rank_zeros(&t->own, items, 1, err));
@@ -142,9 +143,9 @@ static furrow_status group_rows(fw_rank_trainer *t, furrow_error *err) {
   const size_t rows = t->data->train.count;
   const bool softmax = t->params.loss == FW_LOSS_SAMPLED_SOFTMAX;
   row_hash *hashes = NULL;
-  FW_TRY(fw_alloc((void **)&t->group_offset, rows + 1, sizeof *t->group_offset, err));
-  FW_TRY(fw_alloc((void **)&t->group_row, rows, sizeof *t->group_row, err));
-  FW_TRY(fw_alloc((void **)&hashes, rows, sizeof *hashes, err));
+  FW_TRY(FW_ALLOC(&t->group_offset, rows + 1, err));
+  FW_TRY(FW_ALLOC(&t->group_row, rows, err));
+  FW_TRY(FW_ALLOC(&hashes, rows, err));
   for (size_t i = 0; i < rows; i++) hashes[i] = (row_hash){softmax ? hash_side(t->data, i) : i, (uint32_t)i};
   qsort(hashes, rows, sizeof *hashes, compare_hashes);
   for (size_t i = 0; i < rows; i++) {
@@ -159,7 +160,7 @@ static furrow_status group_rows(fw_rank_trainer *t, furrow_error *err) {
 
 static furrow_status make_rows(fw_rank_trainer *t, furrow_error *err) {
   const size_t d = t->factors, rows = t->data->train.count;
-  FW_TRY(fw_alloc((void **)&t->order, t->groups, sizeof *t->order, err));
+  FW_TRY(FW_ALLOC(&t->order, t->groups, err));
   for (size_t i = 0; i < t->groups; i++) t->order[i] = (uint32_t)i;
   const size_t batch = fw_rank_least(t->params.batch > GROUPS_MIN ? t->params.batch : GROUPS_MIN, t->groups);
   t->most_groups = batch;
@@ -169,8 +170,8 @@ static furrow_status make_rows(fw_rank_trainer *t, furrow_error *err) {
   FW_TRY(fw_rank_zeros(&t->slope, batch, t->per_row, err));
   FW_TRY(fw_rank_zeros(&t->positive_slope, rows, 1, err));
   FW_TRY(fw_rank_zeros(&t->tried, batch, 1, err));
-  FW_TRY(fw_alloc((void **)&t->negative, batch * t->per_row, sizeof *t->negative, err));
-  return fw_alloc((void **)&t->losses, batch, sizeof *t->losses, err);
+  FW_TRY(FW_ALLOC(&t->negative, batch * t->per_row, err));
+  return FW_ALLOC(&t->losses, batch, err);
 }
 
 static furrow_status make_all(fw_rank_trainer *t, furrow_error *err) {
@@ -186,7 +187,7 @@ furrow_status fw_rank_trainer_create(fw_rank_trainer **trainer, const fw_rank_da
                                      furrow_error *err) {
   fw_rank_trainer *made = NULL;
   if (data->train.count > UINT32_MAX - 1) return fw_fail(err, FURROW_E_RANGE, "more than 4294967294 positives");
-  FW_TRY(fw_alloc_zero((void **)&made, 1, sizeof *made, err));
+  FW_TRY(FW_ALLOC_ZERO(&made, 1, err));
   made->data = data;
   made->params = *params;
   made->params.batch = fw_rank_least(params->batch ? params->batch : 1, data->train.count);

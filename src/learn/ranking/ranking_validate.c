@@ -1,4 +1,5 @@
-/* learn/ranking/ranking_validate.c: how a factorization machine ranks all items for users of whose rows some were held out.
+/* learn/ranking/ranking_validate.c: how a factorization machine ranks all items for users of whose rows some were held
+ * out.
  */
 #include <math.h>
 
@@ -46,9 +47,9 @@ static furrow_status make_validation(validation *v, furrow_error *err) {
   const fw_rank_trainer *t = v->trainer;
   const size_t rows = t->data->valid.count, items = t->data->items.count, users = t->data->users.count;
   size_t *end = NULL;
-  FW_TRY(fw_alloc_zero((void **)&end, users + 1, sizeof *end, err));
-  furrow_status status = fw_alloc((void **)&v->offset, users + 1, sizeof *v->offset, err);
-  if (status == FURROW_OK) status = fw_alloc((void **)&v->row, rows, sizeof *v->row, err);
+  FW_TRY(FW_ALLOC_ZERO(&end, users + 1, err));
+  furrow_status status = FW_ALLOC(&v->offset, users + 1, err);
+  if (status == FURROW_OK) status = FW_ALLOC(&v->row, rows, err);
   if (status == FURROW_OK) list_users(v, end);
   fw_free(end);
   FW_TRY(status);
@@ -56,8 +57,8 @@ static furrow_status make_validation(validation *v, furrow_error *err) {
   FW_TRY(fw_rank_zeros(&v->own, items, 1, err));
   FW_TRY(fw_rank_zeros(&v->p, ROUND, t->factors, err));
   FW_TRY(fw_rank_zeros(&v->scores, ROUND, items, err));
-  FW_TRY(fw_alloc((void **)&v->loss, v->users, sizeof *v->loss, err));
-  return fw_alloc((void **)&v->ndcg, v->users, sizeof *v->ndcg, err);
+  FW_TRY(FW_ALLOC(&v->loss, v->users, err));
+  return FW_ALLOC(&v->ndcg, v->users, err);
 }
 
 static void sum_all_items(void *context, size_t task) {

@@ -6,7 +6,7 @@
 
 furrow_status fw_additive_create(double **times, const fw_graph *graph, furrow_error *err) {
   double *made = NULL;
-  FW_TRY(fw_alloc_zero((void **)&made, graph->count, sizeof *made, err));
+  FW_TRY(FW_ALLOC_ZERO(&made, graph->count, err));
   made[graph->layers[graph->count - 1].inputs[0]] = 1;
   for (size_t i = graph->count - 1; i-- > 0;) { /* inputs come before consumers */
     const fw_layer *layer = &graph->layers[i];

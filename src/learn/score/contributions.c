@@ -70,7 +70,7 @@ static furrow_status fill_explainer(fw_explainer *e, const furrow_scorer *scorer
   e->classes = plan->graph.outputs;
   if (forest) return fw_tree_explainer_create(&e->trees, forest, plan->train.lr, err);
   FW_TRY(check_graph(scorer, err));
-  return fw_alloc((void **)&e->bias, e->classes, sizeof *e->bias, err);
+  return FW_ALLOC(&e->bias, e->classes, err);
 }
 
 static furrow_status find_explainer(fw_explainer **explainer, const furrow_scorer *scorer,
@@ -78,7 +78,7 @@ static furrow_status find_explainer(fw_explainer **explainer, const furrow_score
   fw_explainer **kept = fw_scratch_explainer(scratch);
   if (!*kept) {
     fw_explainer *made = NULL;
-    FW_TRY(fw_alloc_zero((void **)&made, 1, sizeof *made, err));
+    FW_TRY(FW_ALLOC_ZERO(&made, 1, err));
     furrow_status status = fill_explainer(made, scorer, err);
     if (status != FURROW_OK) {
       fw_explainer_free(made);
@@ -123,9 +123,7 @@ static int compare_entries(const void *a, const void *b) {
 
 /* Values are floats, as a net takes them. */
 static furrow_status list_entries(fw_explainer *e, const furrow_row *row, furrow_error *err) {
-  void *memory = e->entries;
-  FW_TRY(fw_grow(&memory, &e->entry_capacity, row->length, sizeof *e->entries, err));
-  e->entries = memory;
+  FW_TRY(FW_GROW(&e->entries, &e->entry_capacity, row->length, err));
   bool ascending = true;
   for (size_t i = 0; i < row->length; i++) {
     e->entries[i] = (entry){furrow_row_get_index(row, i), i, (double)(float)furrow_row_get_value(row, i)};
@@ -180,9 +178,7 @@ static furrow_status explain_net(fw_explainer *e, const furrow_scorer *scorer, c
     const fw_layer *layer = &graph->layers[i];
     if (times[i] > 0 && fw_layer_is_linear(layer)) add_linear(e, p, i, times[i], row->length);
     if (!(times[i] > 0 && fw_layer_is_pairs(graph, layer))) continue;
-    void *memory = e->sum;
-    FW_TRY(fw_grow(&memory, &e->sum_capacity, layer->factors, sizeof *e->sum, err));
-    e->sum = memory;
+    FW_TRY(FW_GROW(&e->sum, &e->sum_capacity, layer->factors, err));
     add_pairs(e, p, layer->inputs[0], layer->factors, times[i], row->length);
   }
   return FURROW_OK;

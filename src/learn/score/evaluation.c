@@ -55,10 +55,10 @@ void furrow_evaluation_free(furrow_evaluation *evaluation) {
 
 static furrow_status reserve(ranked_rows *r, size_t more, furrow_error *err) {
   const size_t rows = r->count + more;
-  FW_TRY(fw_grow((void **)&r->qid, &r->capacity[0], rows, sizeof *r->qid, err));
-  FW_TRY(fw_grow((void **)&r->score, &r->capacity[1], rows, sizeof *r->score, err));
-  FW_TRY(fw_grow((void **)&r->label, &r->capacity[2], rows, sizeof *r->label, err));
-  return fw_grow((void **)&r->weight, &r->capacity[3], rows, sizeof *r->weight, err);
+  FW_TRY(FW_GROW(&r->qid, &r->capacity[0], rows, err));
+  FW_TRY(FW_GROW(&r->score, &r->capacity[1], rows, err));
+  FW_TRY(FW_GROW(&r->label, &r->capacity[2], rows, err));
+  return FW_GROW(&r->weight, &r->capacity[3], rows, err);
 }
 
 static void add_ranked(ranked_rows *r, uint64_t qid, double score, double label, double weight) {

@@ -113,7 +113,7 @@ furrow_status furrow_scorer_features(const furrow_scorer *scorer, uint64_t first
   furrow_status status = forest ? fw_forest_features(forest, &keys, &have, err)
                                 : fw_parameters_keys(fw_scorer_parameters(scorer), &keys, &have, err);
   if (!forest && fw_plan_dense(plan)) have = (size_t)plan->data.range;
-  if (status == FURROW_OK) status = fw_alloc((void **)&found, have, sizeof *found, err);
+  if (status == FURROW_OK) status = FW_ALLOC(&found, have, err);
   for (size_t i = 0; status == FURROW_OK && i < have; i++) {
     const uint64_t key = keys ? keys[i] : i;
     if (key >= first && key < end) found[taken++] = key;

@@ -73,7 +73,7 @@ static furrow_status read_names(furrow_scorer *scorer, furrow_error *err) {
   size_t count = 1;
   if (!list[0]) return FURROW_OK;
   for (const char *at = list; (at = strchr(at, ',')); at++) count++;
-  FW_TRY(fw_alloc((void **)&scorer->names, count, sizeof *scorer->names, err));
+  FW_TRY(FW_ALLOC(&scorer->names, count, err));
   for (size_t length; list; list = list[length] ? list + length + 1 : NULL) {
     length = strcspn(list, ",");
     FW_TRY(fw_uri_decode(&scorer->names[scorer->name_count], list, length, err));
@@ -111,7 +111,7 @@ furrow_status furrow_scorer_load(furrow_scorer **scorer, const char *folder, con
   furrow_scorer_params_init(&used);
   FW_TRY(FW_PARAMS_READ(&used, params, furrow_scorer_params, err));
   furrow_scorer *made = NULL;
-  FW_TRY(fw_alloc_zero((void **)&made, 1, sizeof *made, err));
+  FW_TRY(FW_ALLOC_ZERO(&made, 1, err));
   furrow_status status =
       used.conf ? copy_conf(&made->conf, used.conf, err) : fw_model_read_conf(&made->conf, folder, err);
   if (status == FURROW_OK) status = fw_plan_of_conf(&made->plan, made->conf, err);
@@ -128,7 +128,7 @@ static furrow_status copy_model(furrow_scorer *scorer, const furrow_trainer *tra
 
 furrow_status furrow_scorer_create(furrow_scorer **scorer, const furrow_trainer *trainer, furrow_error *err) {
   furrow_scorer *made = NULL;
-  furrow_status status = fw_alloc_zero((void **)&made, 1, sizeof *made, err);
+  furrow_status status = FW_ALLOC_ZERO(&made, 1, err);
   if (status != FURROW_OK) return status;
   status = fw_learn_conf_copy(&made->conf, trainer->conf, err);
   if (status == FURROW_OK) status = fw_plan_of_conf(&made->plan, made->conf, err);
@@ -183,13 +183,12 @@ static furrow_status make_pass(furrow_scorer_scratch *scratch, const furrow_scor
 furrow_status furrow_scorer_scratch_create(furrow_scorer_scratch **scratch, const furrow_scorer *scorer,
                                            furrow_error *err) {
   furrow_scorer_scratch *made = NULL;
-  furrow_status status = fw_alloc_zero((void **)&made, 1, sizeof *made, err);
+  furrow_status status = FW_ALLOC_ZERO(&made, 1, err);
   if (status != FURROW_OK) return status;
   status = scorer->forest ? fw_predict_scratch_create(&made->predict_scratch, scorer->predictor, err)
                           : make_pass(made, scorer, err);
   const size_t rows = scorer->forest ? ROWS_AT_ONCE : 1;
-  if (status == FURROW_OK)
-    status = fw_alloc((void **)&made->outputs, scorer->plan->graph.outputs * rows, sizeof *made->outputs, err);
+  if (status == FURROW_OK) status = FW_ALLOC(&made->outputs, scorer->plan->graph.outputs * rows, err);
   if (status == FURROW_OK)
     *scratch = made;
   else
