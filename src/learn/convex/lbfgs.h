@@ -18,6 +18,8 @@ typedef furrow_status (*fw_value_and_gradient)(void *user, const double *x, doub
                                                furrow_error *err);
 
 typedef struct fw_lbfgs_params {
+  fw_value_and_gradient function;
+  void *user;       /* of the function */
   double tolerance; /* converged: no derivative is larger */
   double
       value_tolerance; /* converged: two iterations in a row lowered the value by no more than this share; 0: never */
@@ -40,8 +42,7 @@ void fw_lbfgs_free(fw_lbfgs *lbfgs);
 /* One iteration: a direction and a step along it that fulfils the strong Wolfe conditions. The first call evaluates the
  * start before that. Does nothing once it has converged or is stuck. E_RANGE: not finite at the start; else what the
  * function says. */
-furrow_status fw_lbfgs_step(fw_lbfgs *lbfgs, fw_value_and_gradient function, void *user, fw_lbfgs_state *state,
-                            furrow_error *err) FURROW_MUST_USE;
+furrow_status fw_lbfgs_step(fw_lbfgs *lbfgs, fw_lbfgs_state *state, furrow_error *err) FURROW_MUST_USE;
 
 /* Where it is, the value and the largest derivative there (after the first step), and the calls of the function so
  * far. */

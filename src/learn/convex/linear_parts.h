@@ -51,6 +51,9 @@ furrow_status fw_linear_rows_take(fw_linear_problem *p, const fw_linear_params *
 /* Fills the transposed copy and its segments. */
 furrow_status fw_linear_rows_transpose(fw_linear_problem *p, furrow_error *err);
 
+/* Joins the ranks' parts in `all`: rank r has elements begin[r] … begin[r + 1] - 1 in `own`. */
+furrow_status fw_linear_gather(const furrow_comm *comm, const void *own, void *all, size_t bytes, const size_t *begin,
+                               furrow_error *err);
 /* Lets one rank after the other add its rows to the state, so that it has the bits of one process. */
 furrow_status fw_linear_add_by_rank(const fw_linear_problem *p, void (*add)(const fw_linear_problem *p, void *state),
                                     void *state, size_t bytes, furrow_error *err);

@@ -19,7 +19,6 @@
 #include "base/mem.h"
 #include "base/sort.h"
 #include "learn/convex/linear_parts.h"
-#include "learn/convex/shared_arrays.h"
 
 enum { PARAMETER_BLOCK = 1 << 12 };
 enum { COLUMNS = 16 }; /* of vectors, summed at once */
@@ -173,10 +172,11 @@ static void add_row(const fw_linear_problem *p, const double *x, size_t row, con
   }
 }
 
+/* Of tasks over rows or features at the parameters x. */
 typedef struct pass {
-  fw_linear_problem *p;
+  const fw_linear_problem *p;
   const double *x;
-  double *gradient;
+  double *gradient, *scores; /* what is wanted */
 } pass;
 
 /* Parameters that a block sums the gradient of; the bias is the last of them. */
@@ -293,7 +293,7 @@ static furrow_status sum_by_feature(pass *at, furrow_error *err) {
   join_segments(p, at->gradient);
   if (p->comm->ranks > 1) {
     memcpy(p->own_gradient, at->gradient + p->first_feature * width, own * width * sizeof *bias);
-    FW_TRY(fw_share_gather(p->comm, p->own_gradient, at->gradient, width * sizeof *bias, p->feature_begin, err));
+    FW_TRY(fw_linear_gather(p->comm, p->own_gradient, at->gradient, width * sizeof *bias, p->feature_begin, err));
   }
   memcpy(bias, p->all_gradient, p->outputs * sizeof *bias);
   for (size_t block = 1; block < p->blocks; block++)
@@ -305,11 +305,11 @@ static furrow_status sum_by_feature(pass *at, furrow_error *err) {
 static furrow_status share_blocks(const fw_linear_problem *p, furrow_error *err) {
   const furrow_comm *comm = p->comm;
   if (comm->ranks == 1) return FURROW_OK;
-  FW_TRY(fw_share_gather(comm, p->block_value, p->all_value, sizeof(double), p->block_begin, err));
+  FW_TRY(fw_linear_gather(comm, p->block_value, p->all_value, sizeof(double), p->block_begin, err));
   const size_t width = block_width(p) * sizeof(double);
-  FW_TRY(fw_share_gather(comm, p->block_gradient, p->all_gradient, width, p->block_begin, err));
+  FW_TRY(fw_linear_gather(comm, p->block_gradient, p->all_gradient, width, p->block_begin, err));
   if (!p->by_feature) return FURROW_OK;
-  return fw_share_gather(comm, p->slope, p->all_slope, p->width * sizeof(double), p->row_begin, err);
+  return fw_linear_gather(comm, p->slope, p->all_slope, p->width * sizeof(double), p->row_begin, err);
 }
 
 /* ---- The objective ---- */
@@ -346,8 +346,8 @@ static double penalty(const fw_linear_problem *p, const double *x) {
 
 furrow_status fw_linear_problem_evaluate(void *problem, const double *x, double *gradient, double *value,
                                          furrow_error *err) {
-  fw_linear_problem *p = problem;
-  pass at = {p, x, gradient};
+  const fw_linear_problem *p = problem;
+  pass at = {.p = p, .x = x, .gradient = gradient};
   double sum = 0;
   run_tasks(p, own_blocks(p), pass_rows, &at);
   FW_TRY(share_blocks(p, err));
@@ -368,14 +368,8 @@ furrow_status fw_linear_problem_evaluate(void *problem, const double *x, double 
 
 /* ---- Scores ---- */
 
-typedef struct scoring {
-  const fw_linear_problem *p;
-  const double *x;
-  double *scores;
-} scoring;
-
 static void score_block(void *context, size_t block) {
-  const scoring *s = context;
+  const pass *s = context;
   const size_t end = block_row(s->p, block + 1);
   for (size_t row = block_row(s->p, block); row < end; row++) {
     score_row(s->p, s->x, row, s->scores + row * s->p->outputs);
@@ -384,7 +378,7 @@ static void score_block(void *context, size_t block) {
 }
 
 void fw_linear_problem_scores(const fw_linear_problem *p, const double *x, double *scores) {
-  scoring s = {p, x, scores};
+  pass s = {.p = p, .x = x, .scores = scores};
   run_tasks(p, own_blocks(p), score_block, &s);
 }
 

@@ -9,10 +9,63 @@
 #include "base/mem.h"
 #include "base/sort.h"
 #include "learn/convex/linear_parts.h"
-#include "learn/convex/shared_arrays.h"
 #include "learn/data/local_ids.h"
 
 enum { MOST_BLOCKS = 64, LEAST_ROWS = 256, MOST_SEGMENTS = 256, LEAST_USES = 1 << 14 };
+
+/* ---- Arrays of which every rank has a part: all ranks make the same calls, and fail together ---- */
+
+/* Ascending keys become those that any rank has, ascending. *keys is replaced. */
+static furrow_status share_keys(const furrow_comm *comm, uint64_t **keys, size_t *count, furrow_error *err) {
+  void *all = NULL;
+  size_t size = 0, kept = 0;
+  FW_TRY(fw_comm_gather_all(comm, *keys, *count * sizeof **keys, &all, &size, NULL, err));
+  uint64_t *joined = all;
+  fw_sort_u64(joined, size / sizeof *joined);
+  for (size_t i = 0; i < size / sizeof *joined; i++)
+    if (i == 0 || joined[i] != joined[i - 1]) joined[kept++] = joined[i];
+  fw_free(*keys);
+  *keys = joined;
+  *count = kept;
+  return FURROW_OK;
+}
+
+/* Memory for `count` sizes on every rank. */
+static furrow_status share_sizes(const furrow_comm *comm, size_t **sizes, size_t count, furrow_error *err) {
+  const furrow_status status = fw_comm_all_ok(comm, FW_ALLOC(sizes, count, err), err);
+  if (status != FURROW_OK) fw_free(*sizes);
+  return status;
+}
+
+/* Elements begin[r] … begin[r + 1] - 1 of `bytes` bytes each go to rank r; what all ranks sent to this one, in their
+ * order, takes the place of *array; *count (may be NULL) is how many these are. */
+static furrow_status share_move(const furrow_comm *comm, void **array, size_t bytes, const size_t *begin, size_t *count,
+                                furrow_error *err) {
+  size_t *sizes = NULL, total = 0;
+  void *received = NULL;
+  FW_TRY(share_sizes(comm, &sizes, 2 * comm->ranks, err));
+  size_t *send = sizes, *receive = sizes + comm->ranks;
+  for (unsigned r = 0; r < comm->ranks; r++) send[r] = (begin[r + 1] - begin[r]) * bytes;
+  furrow_status status = fw_comm_exchange_all(comm, *array, send, &received, receive, err);
+  if (status == FURROW_OK) {
+    for (unsigned r = 0; r < comm->ranks; r++) total += receive[r];
+    fw_free(*array);
+    *array = received;
+    if (count) *count = total / bytes;
+  }
+  fw_free(sizes);
+  return status;
+}
+
+furrow_status fw_linear_gather(const furrow_comm *comm, const void *own, void *all, size_t bytes, const size_t *begin,
+                               furrow_error *err) {
+  size_t *sizes = NULL;
+  FW_TRY(share_sizes(comm, &sizes, comm->ranks, err));
+  for (unsigned r = 0; r < comm->ranks; r++) sizes[r] = (begin[r + 1] - begin[r]) * bytes;
+  const furrow_status status = comm->gather(comm, own, sizes[comm->rank], all, sizes, err);
+  fw_free(sizes);
+  return status;
+}
 
 /* ---- Copying the rows ---- */
 
@@ -133,7 +186,7 @@ static furrow_status join_features(fw_linear_problem *p, furrow_error *err) {
   furrow_status status = FW_ALLOC(&own, count, err);
   if (status == FURROW_OK && count > 0) memcpy(own, p->key, count * sizeof *own);
   status = fw_comm_all_ok(p->comm, status, err);
-  if (status == FURROW_OK) status = fw_share_keys(p->comm, &p->key, &p->features, err);
+  if (status == FURROW_OK) status = share_keys(p->comm, &p->key, &p->features, err);
   if (status == FURROW_OK && p->features > UINT32_MAX)
     status = fw_fail(err, FURROW_E_RANGE, "%zu features are more than 2^32 - 1", p->features);
   for (size_t i = 0; status == FURROW_OK && i < count; i++)
@@ -176,11 +229,11 @@ static furrow_status sum_lengths(fw_linear_problem *p, furrow_error *err) {
 static furrow_status move_arrays(fw_linear_problem *p, const size_t *rows, const size_t *uses, furrow_error *err) {
   const furrow_comm *comm = p->comm;
   for (size_t i = 0; i < p->rows; i++) p->offset[i] = p->offset[i + 1] - p->offset[i];
-  FW_TRY(fw_share_move(comm, (void **)&p->offset, sizeof *p->offset, rows, &p->rows, err));
-  FW_TRY(fw_share_move(comm, (void **)&p->label, sizeof *p->label, rows, NULL, err));
-  if (p->weight) FW_TRY(fw_share_move(comm, (void **)&p->weight, sizeof *p->weight, rows, NULL, err));
-  FW_TRY(fw_share_move(comm, (void **)&p->feature, sizeof *p->feature, uses, NULL, err));
-  if (p->value) FW_TRY(fw_share_move(comm, (void **)&p->value, sizeof *p->value, uses, NULL, err));
+  FW_TRY(share_move(comm, (void **)&p->offset, sizeof *p->offset, rows, &p->rows, err));
+  FW_TRY(share_move(comm, (void **)&p->label, sizeof *p->label, rows, NULL, err));
+  if (p->weight) FW_TRY(share_move(comm, (void **)&p->weight, sizeof *p->weight, rows, NULL, err));
+  FW_TRY(share_move(comm, (void **)&p->feature, sizeof *p->feature, uses, NULL, err));
+  if (p->value) FW_TRY(share_move(comm, (void **)&p->value, sizeof *p->value, uses, NULL, err));
   return fw_comm_all_ok(comm, sum_lengths(p, err), err);
 }
 
@@ -189,7 +242,7 @@ static furrow_status move_rows(fw_linear_problem *p, uint64_t first, furrow_erro
   const unsigned ranks = p->comm->ranks;
   size_t *begin = NULL;
   if (ranks == 1) return FURROW_OK;
-  FW_TRY(fw_share_sizes(p->comm, &begin, 2 * (ranks + 1), err));
+  FW_TRY(share_sizes(p->comm, &begin, 2 * (ranks + 1), err));
   for (unsigned r = 0; r <= ranks; r++) {
     const size_t at = p->row_begin[r] > first ? p->row_begin[r] - first : 0;
     begin[r] = at < p->rows ? at : p->rows;
@@ -283,9 +336,9 @@ static furrow_status join_uses(fw_linear_problem *p, const uint64_t *counts, fur
  * each rank. */
 static furrow_status move_uses(fw_linear_problem *p, uint64_t **counts, const size_t *begin, furrow_error *err) {
   const furrow_comm *comm = p->comm;
-  FW_TRY(fw_share_move(comm, (void **)counts, sizeof **counts, p->feature_begin, NULL, err));
-  FW_TRY(fw_share_move(comm, (void **)&p->use_row, sizeof *p->use_row, begin, NULL, err));
-  if (p->value) FW_TRY(fw_share_move(comm, (void **)&p->use_value, sizeof *p->use_value, begin, NULL, err));
+  FW_TRY(share_move(comm, (void **)counts, sizeof **counts, p->feature_begin, NULL, err));
+  FW_TRY(share_move(comm, (void **)&p->use_row, sizeof *p->use_row, begin, NULL, err));
+  if (p->value) FW_TRY(share_move(comm, (void **)&p->use_value, sizeof *p->use_value, begin, NULL, err));
   return fw_comm_all_ok(comm, join_uses(p, *counts, err), err);
 }
 

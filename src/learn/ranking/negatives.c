@@ -37,11 +37,11 @@ uint32_t fw_item_sampler_draw(const fw_item_sampler *sampler, fw_rng *rng) {
   return (uint32_t)(found < sampler->items ? found : sampler->items - 1);
 }
 
-uint32_t fw_item_sampler_draw_other(const fw_item_sampler *sampler, fw_rng *rng, const fw_rank_data *data,
+uint32_t fw_item_sampler_draw_other(const fw_item_sampler *sampler, fw_rng *rng, const fw_ranking_data *data,
                                     uint32_t user) {
   for (int i = 0; i < TRIES; i++) {
     const uint32_t item = fw_item_sampler_draw(sampler, rng);
-    if (!fw_rank_data_has(data, user, item)) return item;
+    if (!fw_ranking_data_has(data, user, item)) return item;
   }
   return FW_NO_NUMBER;
 }
@@ -61,28 +61,18 @@ typedef struct new_row {
   size_t length, field_capacity, index_capacity, value_capacity;
 } new_row;
 
-static furrow_status push_feature(new_row *to, uint64_t field, uint64_t index, float value, furrow_error *err) {
-  void *fields = to->field, *indices = to->index, *values = to->value;
-  const size_t need = to->length + 1;
-  furrow_status status = fw_grow(&fields, &to->field_capacity, need, sizeof *to->field, err);
-  to->field = fields;
-  if (status == FURROW_OK) status = fw_grow(&indices, &to->index_capacity, need, sizeof *to->index, err);
-  to->index = indices;
-  if (status == FURROW_OK) status = fw_grow(&values, &to->value_capacity, need, sizeof *to->value, err);
-  to->value = values;
-  FW_TRY(status);
-  to->field[to->length] = field;
-  to->index[to->length] = index;
-  to->value[to->length++] = value;
-  return FURROW_OK;
-}
-
-static furrow_status push_side(new_row *to, const fw_rank_conf *conf, const furrow_row *from, bool of_item,
+static furrow_status push_side(new_row *to, const fw_ranking_conf *conf, const furrow_row *from, bool of_item,
                                furrow_error *err) {
+  const size_t most = to->length + from->length;
+  FW_TRY(FW_GROW(&to->field, &to->field_capacity, most, err));
+  FW_TRY(FW_GROW(&to->index, &to->index_capacity, most, err));
+  FW_TRY(FW_GROW(&to->value, &to->value_capacity, most, err));
   for (size_t i = 0; i < from->length; i++) {
     const uint64_t field = furrow_row_get_field(from, i);
-    if (fw_rank_is_item_field(conf, field) == of_item)
-      FW_TRY(push_feature(to, field, furrow_row_get_index(from, i), (float)furrow_row_get_value(from, i), err));
+    if (fw_ranking_is_item_field(conf, field) != of_item) continue;
+    to->field[to->length] = field;
+    to->index[to->length] = furrow_row_get_index(from, i);
+    to->value[to->length++] = (float)furrow_row_get_value(from, i);
   }
   return FURROW_OK;
 }
@@ -95,8 +85,8 @@ typedef struct hour_item {
 
 typedef struct appending {
   const furrow_rowblock *rows;
-  const fw_rank_conf *conf;
-  fw_rank_data data;
+  const fw_ranking_conf *conf;
+  fw_ranking_data data;
   fw_item_sampler sampler;
   hour_item *of_hours; /* positives in the order of their hours; NULL: negatives are of any hour */
   size_t *row_of;      /* of items: their first */
@@ -112,7 +102,7 @@ static furrow_status list_positives(appending *a, furrow_error *err) {
   FW_TRY(FW_ALLOC(&a->positive, a->rows->size, err));
   for (size_t i = 0; i < a->rows->size; i++) {
     const furrow_row row = furrow_rowblock_row(a->rows, i);
-    if (fw_rank_is_positive(a->conf, furrow_row_get_label(&row))) {
+    if (fw_ranking_is_positive(a->conf, furrow_row_get_label(&row))) {
       a->positive[a->positives++] = (uint32_t)i;
     } else if (!a->conf->has_positive_from) {
       fw_fail(err, FURROW_E_ARGUMENT, "a label of %g: negatives are drawn for rows that are all positives",
@@ -169,7 +159,7 @@ static furrow_status draw_of_hour(const appending *a, fw_rng *rng, size_t positi
   const size_t end = fw_lower_bound_u64(&a->of_hours[0].hour, a->positives, sizeof *a->of_hours, hour + 1);
   for (int i = 0; i < TRIES && *item == FW_NO_NUMBER; i++) {
     const uint32_t drawn = a->of_hours[begin + fw_rng_below(rng, end - begin)].item;
-    if (!fw_rank_data_has(&a->data, a->data.train.user[positive], drawn)) *item = drawn;
+    if (!fw_ranking_data_has(&a->data, a->data.train.user[positive], drawn)) *item = drawn;
   }
   return FURROW_OK;
 }
@@ -177,10 +167,10 @@ static furrow_status draw_of_hour(const appending *a, fw_rng *rng, size_t positi
 static furrow_status take_apart(appending *a, furrow_error *err) {
   if (a->rows->size >= FW_NO_NUMBER) return fw_fail(err, FURROW_E_RANGE, "negatives: more than 4294967294 rows");
   FW_TRY(list_positives(a, err));
-  FW_TRY(fw_rank_data_init(&a->data, a->conf, err));
-  FW_TRY(fw_rank_data_add(&a->data, &a->data.train, a->rows, a->positive, a->positives, true, err));
-  FW_TRY(fw_rank_data_finish(&a->data, err));
-  const fw_rank_data *data = &a->data;
+  FW_TRY(fw_ranking_data_init(&a->data, a->conf, err));
+  FW_TRY(fw_ranking_data_add(&a->data, &a->data.train, a->rows, a->positive, a->positives, true, err));
+  FW_TRY(fw_ranking_data_finish(&a->data, err));
+  const fw_ranking_data *data = &a->data;
   FW_TRY(FW_ALLOC(&a->row_of, data->items.count, err));
   for (size_t i = data->train.count; i-- > 0;) a->row_of[data->train.item[i]] = a->positive[i];
   if (a->conf->same_hour) FW_TRY(list_hours(a, err));
@@ -227,7 +217,7 @@ static furrow_status push_rows(appending *a, furrow_error *err) {
   return FURROW_OK;
 }
 
-furrow_status fw_negatives_append(furrow_container **made, const furrow_rowblock *rows, const fw_rank_conf *conf,
+furrow_status fw_negatives_append(furrow_container **made, const furrow_rowblock *rows, const fw_ranking_conf *conf,
                                   uint64_t seed, uint64_t *without, furrow_error *err) {
   appending a = {.rows = rows, .conf = conf, .seed = seed};
   furrow_status status = take_apart(&a, err);
@@ -239,7 +229,7 @@ furrow_status fw_negatives_append(furrow_container **made, const furrow_rowblock
   } else {
     furrow_container_free(a.made);
   }
-  fw_rank_data_clear(&a.data);
+  fw_ranking_data_clear(&a.data);
   fw_item_sampler_clear(&a.sampler);
   fw_free(a.of_hours);
   fw_free(a.row_of);

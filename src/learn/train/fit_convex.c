@@ -121,7 +121,7 @@ furrow_status fw_convex_fit_create(fw_convex_fit **convex, const fw_fit *f, cons
 
 void fw_convex_fit_free(fw_convex_fit *convex) {
   if (!convex) return;
-  fw_linear_solver_free(convex->solver);
+  fw_lbfgs_free(convex->solver);
   fw_linear_problem_free(convex->problem);
   fw_free(convex->use);
   fw_free(convex->label);
@@ -148,7 +148,7 @@ static furrow_status convert(fw_convex_fit *c, const fw_fit *f, furrow_error *er
   if (f->linear_scaling.count == 0) return FURROW_OK;
   FW_TRY(fw_alloc((void **)&c->in_net_units, size, sizeof *c->in_net_units, err));
   double *x = c->in_net_units;
-  memcpy(x, fw_linear_solver_weights(c->solver), size * sizeof *x);
+  memcpy(x, fw_lbfgs_x(c->solver), size * sizeof *x);
   for (size_t i = 0; i < features; i++) {
     double mean;
     const double factor = factor_of(&f->linear_scaling, keys[i], &mean), of_net = factor_of(&f->scaling, keys[i], NULL);
@@ -163,7 +163,7 @@ static furrow_status convert(fw_convex_fit *c, const fw_fit *f, furrow_error *er
 furrow_status fw_convex_fit_solve(fw_convex_fit *convex, const fw_fit *f, furrow_error *err) {
   fw_lbfgs_state state = FW_LBFGS_GOING;
   for (uint64_t i = 0; i < ITERATIONS && state == FW_LBFGS_GOING; i++) {
-    FW_TRY(fw_linear_solver_step(convex->solver, &state, err));
+    FW_TRY(fw_lbfgs_step(convex->solver, &state, err));
     FW_TRY(fw_fit_ask(f, i + 1, ITERATIONS, err));
   }
   return convert(convex, f, err);
@@ -172,7 +172,7 @@ furrow_status fw_convex_fit_solve(fw_convex_fit *convex, const fw_fit *f, furrow
 fw_linear_model fw_convex_model(const fw_convex_fit *convex) {
   fw_linear_model model = {.outputs = convex->outputs};
   model.keys = fw_linear_problem_keys(convex->problem, &model.features);
-  model.weights = convex->in_net_units ? convex->in_net_units : fw_linear_solver_weights(convex->solver);
+  model.weights = convex->in_net_units ? convex->in_net_units : fw_lbfgs_x(convex->solver);
   return model;
 }
 
@@ -199,14 +199,14 @@ static furrow_status train_iterations(fw_fit *f, fw_epoch *epoch, furrow_error *
   const double start = fw_fit_seconds();
   fw_lbfgs_state state = FW_LBFGS_GOING;
   for (uint64_t i = 0; i < FW_EPOCH_ITERATIONS && state == FW_LBFGS_GOING; i++) {
-    FW_TRY(fw_linear_solver_step(f->convex->solver, &state, err));
+    FW_TRY(fw_lbfgs_step(f->convex->solver, &state, err));
     FW_TRY(fw_fit_ask(f, i + 1, FW_EPOCH_ITERATIONS, err));
   }
   f->done = state != FW_LBFGS_GOING;
   f->trainer->steps.count++;
   epoch->shown.learning_rate = 1;
   fw_tally_clear(f->tally, FW_EXACT_TRAIN_ROWS);
-  FW_TRY(fw_convex_fit_tally(f->convex, fw_linear_solver_weights(f->convex->solver), f, err));
+  FW_TRY(fw_convex_fit_tally(f->convex, fw_lbfgs_x(f->convex->solver), f, err));
   fw_tally_metrics(f->tally, &epoch->train);
   epoch->shown.seconds = fw_fit_seconds() - start;
   return f->valid ? fw_convex_put(f->convex, f->trainer->parameters, err) : FURROW_OK;

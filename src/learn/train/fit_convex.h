@@ -15,7 +15,7 @@ typedef struct fw_convex_fit {
   double *label, *weight; /* of all rows of the samples */
   fw_loss_type loss;
   fw_linear_problem *problem;
-  fw_linear_solver *solver;
+  fw_lbfgs *solver;
   size_t rows, outputs;    /* rows that this rank has in the problem */
   double *scores;          /* of these rows */
   fw_scaled_block centred; /* the rows, where the linear model has units of its own */

@@ -132,19 +132,19 @@ static furrow_status begin(fw_fit *f, furrow_error *err) {
 
 /* told: the fit whose progress is reported; NULL: none is. */
 static furrow_status solve(fw_factor_fit *p, double l2, int iterations, double least, fw_fit *told, furrow_error *err) {
-  fw_linear_solver *solver = NULL;
+  fw_lbfgs *solver = NULL;
   fw_lbfgs_state state = FW_LBFGS_GOING;
   fw_linear_problem *problem = p->rows->problem;
   const fw_linear_solver_params params = {.w = p->x, .bias = p->x + p->size - 1, .value_tolerance = least};
   fw_linear_problem_set_l2(problem, l2, p->strength);
   furrow_status status = fw_linear_solver_create(&solver, problem, &params, err);
   for (int i = 0; status == FURROW_OK && i < iterations && state == FW_LBFGS_GOING; i++) {
-    status = fw_linear_solver_step(solver, &state, err);
+    status = fw_lbfgs_step(solver, &state, err);
     if (status == FURROW_OK && told)
       status = fw_fit_progress(told, p->rows->count * ((uint64_t)i + 1) / (uint64_t)iterations, err);
   }
-  if (status == FURROW_OK) memcpy(p->x, fw_linear_solver_weights(solver), p->size * sizeof *p->x);
-  fw_linear_solver_free(solver);
+  if (status == FURROW_OK) memcpy(p->x, fw_lbfgs_x(solver), p->size * sizeof *p->x);
+  fw_lbfgs_free(solver);
   return status;
 }
 

@@ -514,9 +514,9 @@ furrow_status fw_fit_hold_out(fw_fit *f, furrow_error *err) {
   }
   if (!all || plan->data.valid_ratio <= 0) return FURROW_OK;
   if (fw_loss_ranks(plan->graph.loss) && !groups)
-    return fw_rank_hold_out(
+    return fw_ranking_hold_out(
         &f->holdout, all, &plan->rank,
-        &(fw_rank_share){.ratio = plan->data.valid_ratio, .last = f->in_order, .seed = plan->train.seed}, err);
+        &(fw_ranking_share){.ratio = plan->data.valid_ratio, .last = f->in_order, .seed = plan->train.seed}, err);
   if (!plan->train.recommended && !groups) return FURROW_OK;
   return fw_fit_draw(f, &f->holdout, 1, plan->data.valid_ratio, err);
 }
