@@ -451,3 +451,7 @@ furrow_status furrow_trainer_evaluate(furrow_trainer *trainer, const furrow_rowb
   fw_tally_free(tally);
   return status;
 }
+
+furrow_status furrow_scorer_create(furrow_scorer **scorer, const furrow_trainer *trainer, furrow_error *err) {
+  return fw_scorer_create(scorer, trainer->conf, trainer->forest, trainer->parameters, err);
+}
