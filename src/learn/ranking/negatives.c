@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/arena.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/sort.h"
@@ -58,15 +59,10 @@ float fw_item_sampler_chance(const fw_item_sampler *sampler, uint32_t item, size
 typedef struct new_row {
   uint64_t *field, *index;
   float *value;
-  size_t length, field_capacity, index_capacity, value_capacity;
+  size_t length;
 } new_row;
 
-static furrow_status push_side(new_row *to, const fw_ranking_conf *conf, const furrow_row *from, bool of_item,
-                               furrow_error *err) {
-  const size_t most = to->length + from->length;
-  FW_TRY(FW_GROW(&to->field, &to->field_capacity, most, err));
-  FW_TRY(FW_GROW(&to->index, &to->index_capacity, most, err));
-  FW_TRY(FW_GROW(&to->value, &to->value_capacity, most, err));
+static void push_side(new_row *to, const fw_ranking_conf *conf, const furrow_row *from, bool of_item) {
   for (size_t i = 0; i < from->length; i++) {
     const uint64_t field = furrow_row_get_field(from, i);
     if (fw_ranking_is_item_field(conf, field) != of_item) continue;
@@ -74,7 +70,6 @@ static furrow_status push_side(new_row *to, const fw_ranking_conf *conf, const f
     to->index[to->length] = furrow_row_get_index(from, i);
     to->value[to->length++] = (float)furrow_row_get_value(from, i);
   }
-  return FURROW_OK;
 }
 
 /* A positive, by its hour. */
@@ -92,14 +87,14 @@ typedef struct appending {
   size_t *row_of;      /* of items: their first */
   uint32_t *positive;  /* rows that are positives */
   size_t positives;
-  new_row row;
+  fw_arena memory, scratch; /* of the arrays above; of a row */
   furrow_container *made;
   uint64_t seed, without;
 } appending;
 
 /* Rows that are not positives: negatives already, unless the key positive-from says what they are. */
 static furrow_status list_positives(appending *a, furrow_error *err) {
-  FW_TRY(FW_ALLOC(&a->positive, a->rows->size, err));
+  FW_TRY(FW_ARENA_TAKE(&a->memory, &a->positive, a->rows->size, err));
   for (size_t i = 0; i < a->rows->size; i++) {
     const furrow_row row = furrow_rowblock_row(a->rows, i);
     if (fw_ranking_is_positive(a->conf, furrow_row_get_label(&row))) {
@@ -141,7 +136,7 @@ static furrow_status list_hours(appending *a, furrow_error *err) {
     fw_error_set_hint(err, "set the key `hour-field`, or give the time of the schema the part hour");
     return FURROW_E_ARGUMENT;
   }
-  FW_TRY(FW_ALLOC(&a->of_hours, a->positives, err));
+  FW_TRY(FW_ARENA_TAKE(&a->memory, &a->of_hours, a->positives, err));
   for (size_t i = 0; i < a->positives; i++) {
     a->of_hours[i].item = a->data.train.item[i];
     FW_TRY(hour_of(a, a->positive[i], &a->of_hours[i].hour, err));
@@ -171,7 +166,7 @@ static furrow_status take_apart(appending *a, furrow_error *err) {
   FW_TRY(fw_ranking_data_add(&a->data, &a->data.train, a->rows, a->positive, a->positives, true, err));
   FW_TRY(fw_ranking_data_finish(&a->data, err));
   const fw_ranking_data *data = &a->data;
-  FW_TRY(FW_ALLOC(&a->row_of, data->items.count, err));
+  FW_TRY(FW_ARENA_TAKE(&a->memory, &a->row_of, data->items.count, err));
   for (size_t i = data->train.count; i-- > 0;) a->row_of[data->train.item[i]] = a->positive[i];
   if (a->conf->same_hour) FW_TRY(list_hours(a, err));
   return fw_item_sampler_init(&a->sampler, data->popularity, data->items.count, a->conf->popular, err);
@@ -180,15 +175,20 @@ static furrow_status take_apart(appending *a, furrow_error *err) {
 static furrow_status push_row(appending *a, const furrow_row *user, const furrow_row *item, float label,
                               furrow_error *err) {
   const float weight = furrow_row_get_weight(user);
-  a->row.length = 0;
-  FW_TRY(push_side(&a->row, a->conf, user, false, err));
-  FW_TRY(push_side(&a->row, a->conf, item, true, err));
+  const size_t most = user->length + item->length;
+  new_row made = {0};
+  fw_arena_reset(&a->scratch);
+  FW_TRY(FW_ARENA_TAKE(&a->scratch, &made.field, most, err));
+  FW_TRY(FW_ARENA_TAKE(&a->scratch, &made.index, most, err));
+  FW_TRY(FW_ARENA_TAKE(&a->scratch, &made.value, most, err));
+  push_side(&made, a->conf, user, false);
+  push_side(&made, a->conf, item, true);
   const furrow_row row = {.label = {.f32 = &label},
                           .weight = a->rows->weight ? &weight : NULL,
-                          .length = a->row.length,
-                          .field = {.u64 = a->row.field},
-                          .index = {.u64 = a->row.index},
-                          .value = {.f32 = a->row.value},
+                          .length = made.length,
+                          .field = {.u64 = made.field},
+                          .index = {.u64 = made.index},
+                          .value = {.f32 = made.value},
                           .key_type = FURROW_KEY_U64,
                           .value_type = FURROW_VALUE_F32};
   return furrow_container_push_row(a->made, &row, err);
@@ -231,11 +231,7 @@ furrow_status fw_negatives_append(furrow_container **made, const furrow_rowblock
   }
   fw_ranking_data_clear(&a.data);
   fw_item_sampler_clear(&a.sampler);
-  fw_free(a.of_hours);
-  fw_free(a.row_of);
-  fw_free(a.positive);
-  fw_free(a.row.field);
-  fw_free(a.row.index);
-  fw_free(a.row.value);
+  fw_arena_clear(&a.memory);
+  fw_arena_clear(&a.scratch);
   return status;
 }
