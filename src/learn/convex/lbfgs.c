@@ -98,16 +98,6 @@ static double largest(const fw_lbfgs *l, const double *a) {
   return most;
 }
 
-static void add_block(const vector_loop *loop, size_t begin, size_t end, double *part) {
-  (void)part;
-  for (size_t i = begin; i < end; i++) loop->to[i] += loop->factor * loop->a[i];
-}
-
-/* to += factor * a */
-static void add(const fw_lbfgs *l, double *to, double factor, const double *a) {
-  run_loop(l, (vector_loop){.body = add_block, .a = a, .to = to, .factor = factor});
-}
-
 static void move_block(const vector_loop *loop, size_t begin, size_t end, double *part) {
   (void)part;
   for (size_t i = begin; i < end; i++) loop->to[i] = loop->b[i] + loop->factor * loop->a[i];
@@ -116,6 +106,11 @@ static void move_block(const vector_loop *loop, size_t begin, size_t end, double
 /* to = b + factor * a */
 static void move(const fw_lbfgs *l, double *to, const double *b, double factor, const double *a) {
   run_loop(l, (vector_loop){.body = move_block, .a = a, .b = b, .to = to, .factor = factor});
+}
+
+/* to += factor * a */
+static void add(const fw_lbfgs *l, double *to, double factor, const double *a) {
+  move(l, to, to, factor, a);
 }
 
 static void scale_block(const vector_loop *loop, size_t begin, size_t end, double *part) {

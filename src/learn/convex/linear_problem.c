@@ -293,7 +293,7 @@ static furrow_status sum_by_feature(pass *at, furrow_error *err) {
   join_segments(p, at->gradient);
   if (p->comm->ranks > 1) {
     memcpy(p->own_gradient, at->gradient + p->first_feature * width, own * width * sizeof *bias);
-    FW_TRY(fw_linear_gather(p->comm, p->own_gradient, at->gradient, width * sizeof *bias, p->feature_begin, err));
+    FW_TRY(fw_linear_gather(p, p->own_gradient, at->gradient, width * sizeof *bias, p->feature_begin, err));
   }
   memcpy(bias, p->all_gradient, p->outputs * sizeof *bias);
   for (size_t block = 1; block < p->blocks; block++)
@@ -303,13 +303,12 @@ static furrow_status sum_by_feature(pass *at, furrow_error *err) {
 
 /* What each rank found of its rows, for all ranks. */
 static furrow_status share_blocks(const fw_linear_problem *p, furrow_error *err) {
-  const furrow_comm *comm = p->comm;
-  if (comm->ranks == 1) return FURROW_OK;
-  FW_TRY(fw_linear_gather(comm, p->block_value, p->all_value, sizeof(double), p->block_begin, err));
+  if (p->comm->ranks == 1) return FURROW_OK;
+  FW_TRY(fw_linear_gather(p, p->block_value, p->all_value, sizeof(double), p->block_begin, err));
   const size_t width = block_width(p) * sizeof(double);
-  FW_TRY(fw_linear_gather(comm, p->block_gradient, p->all_gradient, width, p->block_begin, err));
+  FW_TRY(fw_linear_gather(p, p->block_gradient, p->all_gradient, width, p->block_begin, err));
   if (!p->by_feature) return FURROW_OK;
-  return fw_linear_gather(comm, p->slope, p->all_slope, p->width * sizeof(double), p->row_begin, err);
+  return fw_linear_gather(p, p->slope, p->all_slope, p->width * sizeof(double), p->row_begin, err);
 }
 
 /* ---- The objective ---- */
@@ -483,7 +482,8 @@ furrow_status fw_linear_problem_create(fw_linear_problem **problem, const fw_lin
   fw_linear_problem_set_l2(p, params->l2, params->factor_l2);
   p->pool = params->pool;
   p->comm = params->comm ? params->comm : fw_comm_self();
-  furrow_status status = fill_problem(p, params, err);
+  const furrow_status status = fill_problem(p, params, err);
+  fw_arena_clear(&p->scratch);
   if (status == FURROW_OK)
     *problem = p;
   else

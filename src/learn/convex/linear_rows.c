@@ -30,41 +30,25 @@ static furrow_status share_keys(const furrow_comm *comm, uint64_t **keys, size_t
   return FURROW_OK;
 }
 
-/* Memory for `count` sizes on every rank. */
-static furrow_status share_sizes(const furrow_comm *comm, size_t **sizes, size_t count, furrow_error *err) {
-  const furrow_status status = fw_comm_all_ok(comm, FW_ALLOC(sizes, count, err), err);
-  if (status != FURROW_OK) fw_free(*sizes);
-  return status;
-}
-
 /* Elements begin[r] … begin[r + 1] - 1 of `bytes` bytes each go to rank r; what all ranks sent to this one, in their
  * order, takes the place of *array; *count (may be NULL) is how many these are. */
-static furrow_status share_move(const furrow_comm *comm, void **array, size_t bytes, const size_t *begin, size_t *count,
-                                furrow_error *err) {
-  size_t *sizes = NULL, total = 0;
+static furrow_status share_move(const fw_linear_problem *p, void **array, size_t bytes, const size_t *begin,
+                                size_t *count, furrow_error *err) {
+  size_t *send = p->sizes, *receive = p->sizes + p->comm->ranks, total = 0;
   void *received = NULL;
-  FW_TRY(share_sizes(comm, &sizes, 2 * comm->ranks, err));
-  size_t *send = sizes, *receive = sizes + comm->ranks;
-  for (unsigned r = 0; r < comm->ranks; r++) send[r] = (begin[r + 1] - begin[r]) * bytes;
-  furrow_status status = fw_comm_exchange_all(comm, *array, send, &received, receive, err);
-  if (status == FURROW_OK) {
-    for (unsigned r = 0; r < comm->ranks; r++) total += receive[r];
-    fw_free(*array);
-    *array = received;
-    if (count) *count = total / bytes;
-  }
-  fw_free(sizes);
-  return status;
+  for (unsigned r = 0; r < p->comm->ranks; r++) send[r] = (begin[r + 1] - begin[r]) * bytes;
+  FW_TRY(fw_comm_exchange_all(p->comm, *array, send, &received, receive, err));
+  for (unsigned r = 0; r < p->comm->ranks; r++) total += receive[r];
+  fw_free(*array);
+  *array = received;
+  if (count) *count = total / bytes;
+  return FURROW_OK;
 }
 
-furrow_status fw_linear_gather(const furrow_comm *comm, const void *own, void *all, size_t bytes, const size_t *begin,
-                               furrow_error *err) {
-  size_t *sizes = NULL;
-  FW_TRY(share_sizes(comm, &sizes, comm->ranks, err));
-  for (unsigned r = 0; r < comm->ranks; r++) sizes[r] = (begin[r + 1] - begin[r]) * bytes;
-  const furrow_status status = comm->gather(comm, own, sizes[comm->rank], all, sizes, err);
-  fw_free(sizes);
-  return status;
+furrow_status fw_linear_gather(const fw_linear_problem *p, const void *own, void *all, size_t bytes,
+                               const size_t *begin, furrow_error *err) {
+  for (unsigned r = 0; r < p->comm->ranks; r++) p->sizes[r] = (begin[r + 1] - begin[r]) * bytes;
+  return p->comm->gather(p->comm, own, p->sizes[p->comm->rank], all, p->sizes, err);
 }
 
 /* ---- Copying the rows ---- */
@@ -136,16 +120,15 @@ static furrow_status copy_values(fw_linear_problem *p, const furrow_row *row, ui
 
 /* Numbers in order of appearance become numbers by ascending key. */
 static furrow_status order_features(fw_linear_problem *p, const fw_local_ids *ids, furrow_error *err) {
-  uint32_t *rank = NULL;
+  uint32_t *number = NULL;
   p->features = ids->count;
   FW_TRY(FW_ALLOC(&p->key, ids->count, err));
-  FW_TRY(FW_ALLOC(&rank, ids->count, err));
+  FW_TRY(FW_ARENA_TAKE(&p->scratch, &number, ids->count, err));
   if (ids->count > 0) memcpy(p->key, ids->key, ids->count * sizeof *p->key);
   fw_sort_u64(p->key, ids->count);
   for (size_t i = 0; i < ids->count; i++)
-    rank[i] = (uint32_t)fw_lower_bound_u64(p->key, ids->count, sizeof *p->key, ids->key[i]);
-  for (uint64_t i = 0; i < p->offset[p->rows]; i++) p->feature[i] = rank[p->feature[i]];
-  fw_free(rank);
+    number[i] = (uint32_t)fw_lower_bound_u64(p->key, ids->count, sizeof *p->key, ids->key[i]);
+  for (uint64_t i = 0; i < p->offset[p->rows]; i++) p->feature[i] = number[p->feature[i]];
   return FURROW_OK;
 }
 
@@ -183,17 +166,13 @@ static furrow_status join_features(fw_linear_problem *p, furrow_error *err) {
   uint64_t *own = NULL;
   const size_t count = p->features;
   if (p->comm->ranks == 1) return FURROW_OK;
-  furrow_status status = FW_ALLOC(&own, count, err);
-  if (status == FURROW_OK && count > 0) memcpy(own, p->key, count * sizeof *own);
-  status = fw_comm_all_ok(p->comm, status, err);
-  if (status == FURROW_OK) status = share_keys(p->comm, &p->key, &p->features, err);
-  if (status == FURROW_OK && p->features > UINT32_MAX)
-    status = fw_fail(err, FURROW_E_RANGE, "%zu features are more than 2^32 - 1", p->features);
-  for (size_t i = 0; status == FURROW_OK && i < count; i++)
-    own[i] = fw_lower_bound_u64(p->key, p->features, sizeof *p->key, own[i]);
-  for (uint64_t i = 0; status == FURROW_OK && i < p->offset[p->rows]; i++) p->feature[i] = (uint32_t)own[p->feature[i]];
-  fw_free(own);
-  return status;
+  FW_TRY(fw_comm_all_ok(p->comm, FW_ARENA_TAKE(&p->scratch, &own, count, err), err));
+  if (count > 0) memcpy(own, p->key, count * sizeof *own);
+  FW_TRY(share_keys(p->comm, &p->key, &p->features, err));
+  if (p->features > UINT32_MAX) return fw_fail(err, FURROW_E_RANGE, "%zu features are more than 2^32 - 1", p->features);
+  for (size_t i = 0; i < count; i++) own[i] = fw_lower_bound_u64(p->key, p->features, sizeof *p->key, own[i]);
+  for (uint64_t i = 0; i < p->offset[p->rows]; i++) p->feature[i] = (uint32_t)own[p->feature[i]];
+  return FURROW_OK;
 }
 
 /* ---- Rows to the ranks that have their blocks ---- */
@@ -203,9 +182,10 @@ static furrow_status divide_blocks(fw_linear_problem *p, size_t rows, furrow_err
   const unsigned ranks = p->comm->ranks;
   p->blocks = rows / LEAST_ROWS < 1 ? 1 : rows / LEAST_ROWS;
   if (p->blocks > MOST_BLOCKS) p->blocks = MOST_BLOCKS;
-  FW_TRY(FW_ALLOC_ZERO_ROWS(&p->block_begin, ranks + 1, 3, err));
+  FW_TRY(FW_ALLOC_ZERO_ROWS(&p->block_begin, ranks + 1, 5, err));
   p->row_begin = p->block_begin + ranks + 1;
   p->feature_begin = p->row_begin + ranks + 1;
+  p->sizes = p->feature_begin + ranks + 1;
   for (unsigned r = 0; r <= ranks; r++) {
     p->block_begin[r] = r == ranks ? p->blocks : fw_piece_begin(p->blocks, ranks, r);
     p->row_begin[r] = r == ranks ? rows : fw_piece_begin(rows, p->blocks, p->block_begin[r]);
@@ -227,14 +207,13 @@ static furrow_status sum_lengths(fw_linear_problem *p, furrow_error *err) {
 
 /* rows, uses: where those for each rank begin. */
 static furrow_status move_arrays(fw_linear_problem *p, const size_t *rows, const size_t *uses, furrow_error *err) {
-  const furrow_comm *comm = p->comm;
   for (size_t i = 0; i < p->rows; i++) p->offset[i] = p->offset[i + 1] - p->offset[i];
-  FW_TRY(share_move(comm, (void **)&p->offset, sizeof *p->offset, rows, &p->rows, err));
-  FW_TRY(share_move(comm, (void **)&p->label, sizeof *p->label, rows, NULL, err));
-  if (p->weight) FW_TRY(share_move(comm, (void **)&p->weight, sizeof *p->weight, rows, NULL, err));
-  FW_TRY(share_move(comm, (void **)&p->feature, sizeof *p->feature, uses, NULL, err));
-  if (p->value) FW_TRY(share_move(comm, (void **)&p->value, sizeof *p->value, uses, NULL, err));
-  return fw_comm_all_ok(comm, sum_lengths(p, err), err);
+  FW_TRY(share_move(p, (void **)&p->offset, sizeof *p->offset, rows, &p->rows, err));
+  FW_TRY(share_move(p, (void **)&p->label, sizeof *p->label, rows, NULL, err));
+  if (p->weight) FW_TRY(share_move(p, (void **)&p->weight, sizeof *p->weight, rows, NULL, err));
+  FW_TRY(share_move(p, (void **)&p->feature, sizeof *p->feature, uses, NULL, err));
+  if (p->value) FW_TRY(share_move(p, (void **)&p->value, sizeof *p->value, uses, NULL, err));
+  return fw_comm_all_ok(p->comm, sum_lengths(p, err), err);
 }
 
 /* `first`: the number of this rank's first row among those of all ranks. */
@@ -242,15 +221,13 @@ static furrow_status move_rows(fw_linear_problem *p, uint64_t first, furrow_erro
   const unsigned ranks = p->comm->ranks;
   size_t *begin = NULL;
   if (ranks == 1) return FURROW_OK;
-  FW_TRY(share_sizes(p->comm, &begin, 2 * (ranks + 1), err));
+  FW_TRY(fw_comm_all_ok(p->comm, FW_ARENA_TAKE(&p->scratch, &begin, 2 * (ranks + 1), err), err));
   for (unsigned r = 0; r <= ranks; r++) {
     const size_t at = p->row_begin[r] > first ? p->row_begin[r] - first : 0;
     begin[r] = at < p->rows ? at : p->rows;
     begin[ranks + 1 + r] = (size_t)p->offset[begin[r]];
   }
-  const furrow_status status = move_arrays(p, begin, begin + ranks + 1, err);
-  fw_free(begin);
-  return status;
+  return move_arrays(p, begin, begin + ranks + 1, err);
 }
 
 furrow_status fw_linear_rows_take(fw_linear_problem *p, const fw_linear_params *params, furrow_error *err) {
@@ -301,73 +278,62 @@ static void divide_features(fw_linear_problem *p, size_t uses) {
 }
 
 /* What ranks sent of this rank's features, by rank and feature, is put in the order of features and ranks. counts: by
- * rank and feature.
- */
+ * rank and feature. */
 static furrow_status join_uses(fw_linear_problem *p, const uint64_t *counts, furrow_error *err) {
   const size_t own = p->last_feature - p->first_feature;
   const uint64_t base = p->use_offset[p->first_feature], uses = p->use_offset[p->last_feature] - base;
-  uint32_t *row = NULL;
-  float *value = NULL;
   uint64_t *next = NULL, from = 0;
-  furrow_status status = FW_ALLOC(&row, uses, err);
-  if (status == FURROW_OK && p->value) status = FW_ALLOC(&value, uses, err);
-  if (status == FURROW_OK) status = FW_ALLOC(&next, own, err);
-  for (size_t f = 0; status == FURROW_OK && f < own; f++) next[f] = p->use_offset[p->first_feature + f] - base;
-  for (size_t i = 0; status == FURROW_OK && i < own * p->comm->ranks; from += counts[i++]) {
+  uint32_t *row = NULL; /* as they were sent */
+  float *value = NULL;
+  FW_TRY(FW_ARENA_TAKE(&p->scratch, &next, own, err));
+  FW_TRY(FW_ARENA_TAKE(&p->scratch, &row, uses, err));
+  FW_TRY(FW_ARENA_TAKE(&p->scratch, &value, p->value ? uses : 0, err));
+  if (uses > 0) memcpy(row, p->use_row, uses * sizeof *row);
+  if (uses > 0 && p->value) memcpy(value, p->use_value, uses * sizeof *value);
+  for (size_t f = 0; f < own; f++) next[f] = p->use_offset[p->first_feature + f] - base;
+  for (size_t i = 0; i < own * p->comm->ranks; from += counts[i++]) {
     if (counts[i] == 0) continue;
-    memcpy(row + next[i % own], p->use_row + from, counts[i] * sizeof *row);
-    if (value) memcpy(value + next[i % own], p->use_value + from, counts[i] * sizeof *value);
+    memcpy(p->use_row + next[i % own], row + from, counts[i] * sizeof *row);
+    if (p->value) memcpy(p->use_value + next[i % own], value + from, counts[i] * sizeof *value);
     next[i % own] += counts[i];
   }
-  fw_free(next);
-  if (status == FURROW_OK) {
-    fw_free(p->use_row);
-    fw_free(p->use_value);
-    p->use_row = row;
-    p->use_value = value;
-  } else {
-    fw_free(row);
-    fw_free(value);
-  }
-  return status;
+  return FURROW_OK;
 }
 
 /* counts: own uses by feature, which become those that all ranks have of this rank's features. begin: own uses for
  * each rank. */
 static furrow_status move_uses(fw_linear_problem *p, uint64_t **counts, const size_t *begin, furrow_error *err) {
-  const furrow_comm *comm = p->comm;
-  FW_TRY(share_move(comm, (void **)counts, sizeof **counts, p->feature_begin, NULL, err));
-  FW_TRY(share_move(comm, (void **)&p->use_row, sizeof *p->use_row, begin, NULL, err));
-  if (p->value) FW_TRY(share_move(comm, (void **)&p->use_value, sizeof *p->use_value, begin, NULL, err));
-  return fw_comm_all_ok(comm, join_uses(p, *counts, err), err);
+  FW_TRY(share_move(p, (void **)counts, sizeof **counts, p->feature_begin, NULL, err));
+  FW_TRY(share_move(p, (void **)&p->use_row, sizeof *p->use_row, begin, NULL, err));
+  if (p->value) FW_TRY(share_move(p, (void **)&p->use_value, sizeof *p->use_value, begin, NULL, err));
+  return fw_comm_all_ok(p->comm, join_uses(p, *counts, err), err);
+}
+
+/* use_offset becomes that of all ranks' uses. own: that of this rank's uses; begin: where those for each rank begin. */
+static furrow_status join_offsets(fw_linear_problem *p, const uint64_t *own, size_t *begin, furrow_error *err) {
+  for (size_t f = 0; f < p->features; f++) p->use_offset[f + 1] = own[f + 1] - own[f];
+  FW_TRY(fw_comm_sum_i64(p->comm, (int64_t *)(p->use_offset + 1), p->features, err));
+  for (size_t f = 0; f < p->features; f++) p->use_offset[f + 1] += p->use_offset[f];
+  divide_features(p, (size_t)p->use_offset[p->features]);
+  for (unsigned r = 0; r <= p->comm->ranks; r++) begin[r] = (size_t)own[p->feature_begin[r]];
+  return FURROW_OK;
 }
 
 /* From the uses of this rank's rows to those of its features; use_offset becomes that of all ranks. */
-static furrow_status share_uses(fw_linear_problem *p, size_t *uses, furrow_error *err) {
-  const unsigned ranks = p->comm->ranks;
-  uint64_t *counts = NULL;
+static furrow_status share_uses(fw_linear_problem *p, furrow_error *err) {
+  uint64_t *own = NULL, *counts = NULL;
   size_t *begin = NULL;
-  furrow_status status = FW_ALLOC(&counts, p->features, err);
-  if (status == FURROW_OK) status = FW_ALLOC(&begin, ranks + 1, err);
-  uint64_t *own = p->use_offset;
-  for (size_t f = 0; status == FURROW_OK && f < p->features; f++) counts[f] = own[f + 1] - own[f];
-  p->use_offset = NULL;
-  if (status == FURROW_OK) status = fw_alloc_zero((void **)&p->use_offset, p->features + 1, sizeof *own, err);
+  furrow_status status = FW_ARENA_TAKE(&p->scratch, &own, p->features + 1, err);
+  if (status == FURROW_OK) status = FW_ARENA_TAKE(&p->scratch, &begin, p->comm->ranks + 1, err);
+  if (status == FURROW_OK) status = FW_ALLOC(&counts, p->features, err);
   status = fw_comm_all_ok(p->comm, status, err);
   if (status == FURROW_OK) {
-    memcpy(p->use_offset + 1, counts, p->features * sizeof *own);
-    status = fw_comm_sum_i64(p->comm, (int64_t *)(p->use_offset + 1), p->features, err);
+    memcpy(own, p->use_offset, (p->features + 1) * sizeof *own);
+    for (size_t f = 0; f < p->features; f++) counts[f] = own[f + 1] - own[f];
+    status = join_offsets(p, own, begin, err);
   }
-  if (status == FURROW_OK) {
-    for (size_t f = 0; f < p->features; f++) p->use_offset[f + 1] += p->use_offset[f];
-    *uses = (size_t)p->use_offset[p->features];
-    divide_features(p, *uses);
-    for (unsigned r = 0; r <= ranks; r++) begin[r] = (size_t)own[p->feature_begin[r]];
-    status = move_uses(p, &counts, begin, err);
-  }
-  fw_free(own);
+  if (status == FURROW_OK) status = move_uses(p, &counts, begin, err);
   fw_free(counts);
-  fw_free(begin);
   return status;
 }
 
@@ -401,8 +367,7 @@ static furrow_status make_segments(fw_linear_problem *p, size_t uses, furrow_err
 }
 
 furrow_status fw_linear_rows_transpose(fw_linear_problem *p, furrow_error *err) {
-  size_t uses = (size_t)p->offset[p->rows];
-  FW_TRY(fw_comm_all_ok(p->comm, transpose_own(p, uses, err), err));
-  if (p->comm->ranks > 1) FW_TRY(share_uses(p, &uses, err));
-  return make_segments(p, uses, err);
+  FW_TRY(fw_comm_all_ok(p->comm, transpose_own(p, (size_t)p->offset[p->rows], err), err));
+  if (p->comm->ranks > 1) FW_TRY(share_uses(p, err));
+  return make_segments(p, (size_t)p->use_offset[p->features], err);
 }

@@ -68,8 +68,8 @@ furrow_status fw_ranking_zeros(fw_arena *memory, float **numbers, size_t count, 
                                furrow_error *err) FURROW_MUST_USE;
 /* sum: of value * v over the features of one row of `uses`. */
 void fw_ranking_sum_vectors(const fw_ranking_trainer *trainer, const fw_ranking_uses *uses, size_t row, float *sum);
-/* What an item has alone; q is its sum. */
-float fw_ranking_own_score(const fw_ranking_trainer *trainer, uint32_t item, const float *q);
+/* What an item has alone; q becomes its sum. */
+float fw_ranking_score_item(const fw_ranking_trainer *trainer, uint32_t item, float *q);
 
 /* ---- Vectors ---- */
 

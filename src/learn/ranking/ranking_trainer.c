@@ -199,10 +199,11 @@ void fw_ranking_sum_vectors(const fw_ranking_trainer *t, const fw_ranking_uses *
 }
 
 /* w.x and the products of pairs of the item's own features: half of (sum^2 - sum of squares). */
-float fw_ranking_own_score(const fw_ranking_trainer *t, uint32_t item, const float *q) {
+float fw_ranking_score_item(const fw_ranking_trainer *t, uint32_t item, float *q) {
   const fw_ranking_uses *uses = &t->data->item_uses;
   const size_t d = t->factors, begin = uses->offset[item], end = uses->offset[item + 1];
   float own = 0;
+  fw_ranking_sum_vectors(t, uses, item, q);
   for (size_t i = begin; i < end; i++) own += uses->value[i] * t->weight[uses->feature[i]];
   if (end - begin < 2) return own;
   float squares = 0;
@@ -237,8 +238,7 @@ static void draw_candidates(fw_ranking_trainer *t) {
 
 /* The score of a row's p and an item, with capacity for q. */
 static float try_item(const fw_ranking_trainer *t, const float *p, uint32_t item, float *q) {
-  fw_ranking_sum_vectors(t, &t->data->item_uses, item, q);
-  return fw_ranking_own_score(t, item, q) + fw_inner(p, q, t->factors);
+  return fw_ranking_score_item(t, item, q) + fw_inner(p, q, t->factors);
 }
 
 /* The first negative that comes within 1 of the positive, and in `tried` how many it took. */
@@ -293,8 +293,7 @@ static void sum_items(void *context, size_t task) {
   const size_t end = fw_ranking_least(t->batch_items, (task + 1) * FW_RANKING_ITEMS_AT_ONCE);
   for (size_t at = task * FW_RANKING_ITEMS_AT_ONCE; at < end; at++) {
     float *q = t->q + at * t->factors;
-    fw_ranking_sum_vectors(t, &t->data->item_uses, t->item_at[at], q);
-    t->own[at] = fw_ranking_own_score(t, t->item_at[at], q);
+    t->own[at] = fw_ranking_score_item(t, t->item_at[at], q);
     t->own_sum[at] = 0;
     memset(t->q_sum + at * t->factors, 0, t->factors * sizeof *q);
   }

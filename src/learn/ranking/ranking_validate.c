@@ -56,10 +56,8 @@ static void sum_all_items(void *context, size_t task) {
   validation *v = context;
   const fw_ranking_trainer *t = v->trainer;
   const size_t end = fw_ranking_least(t->data->items.count, (task + 1) * FW_RANKING_ITEMS_AT_ONCE), d = t->factors;
-  for (size_t i = task * FW_RANKING_ITEMS_AT_ONCE; i < end; i++) {
-    fw_ranking_sum_vectors(t, &t->data->item_uses, i, v->q + i * d);
-    v->own[i] = fw_ranking_own_score(t, (uint32_t)i, v->q + i * d);
-  }
+  for (size_t i = task * FW_RANKING_ITEMS_AT_ONCE; i < end; i++)
+    v->own[i] = fw_ranking_score_item(t, (uint32_t)i, v->q + i * d);
 }
 
 /* The items with the highest scores, best first; of the same score the earlier number first. */
