@@ -8,27 +8,12 @@
 #include "base/error.h"
 #include "base/mem.h"
 
-enum { LEAST_HISTORY = 10, MOST_HISTORY = 120, BLOCK = 1 << 13, MOST_TRIALS = 30 };
+enum { LEAST_HISTORY = 10, BLOCK = 1 << 13, MOST_TRIALS = 30 };
 
 #define SUFFICIENT_DECREASE 1e-4
 #define CURVATURE 0.9
 /* Values this close, as a share, may differ by rounding alone; the slope decides then. */
 #define ROUNDING 1e-13
-
-struct fw_lbfgs {
-  size_t n, blocks;
-  fw_lbfgs_params params;
-  double *memory;
-  double *x, *gradient, *next_x, *next_gradient, *direction, *inverse; /* inverse: 1 / diagonal; NULL: all 1 */
-  double *step, *change; /* differences of x and of the gradient, `history` of each; a ring, the newest at `newest` */
-  double product[MOST_HISTORY]; /* of both */
-  size_t history, pairs, newest;
-  double *part; /* of a sum, for each block */
-  double value, largest;
-  size_t evaluations;
-  unsigned small_gains;
-  fw_lbfgs_state state;
-};
 
 /* ---- Vectors, in blocks ---- */
 
@@ -128,7 +113,7 @@ static void scale(const fw_lbfgs *l, double *to, double factor) {
 /* A longer history needs fewer iterations; it takes little beside the function where n is small. */
 static size_t history_for(size_t n) {
   const size_t history = ((size_t)1 << 18) / n;
-  return history < LEAST_HISTORY ? LEAST_HISTORY : history > MOST_HISTORY ? MOST_HISTORY : history;
+  return history < LEAST_HISTORY ? LEAST_HISTORY : history > FW_LBFGS_HISTORY ? FW_LBFGS_HISTORY : history;
 }
 
 static void place_vectors(fw_lbfgs *l, bool diagonal) {
@@ -186,7 +171,7 @@ static double *change_of(const fw_lbfgs *l, size_t pair) {
 
 /* The two loops: direction = -H * gradient, H about the inverse of the Hessian. */
 static void find_direction(fw_lbfgs *l) {
-  double share[MOST_HISTORY], factor = 1;
+  double share[FW_LBFGS_HISTORY], factor = 1;
   memcpy(l->direction, l->gradient, l->n * sizeof *l->gradient);
   for (size_t age = 0; age < l->pairs; age++) {
     const size_t i = pair_at(l, age);
@@ -331,20 +316,4 @@ furrow_status fw_lbfgs_step(fw_lbfgs *l, fw_lbfgs_state *state, furrow_error *er
   }
   *state = l->state;
   return FURROW_OK;
-}
-
-const double *fw_lbfgs_x(const fw_lbfgs *l) {
-  return l->x;
-}
-
-double fw_lbfgs_value(const fw_lbfgs *l) {
-  return l->value;
-}
-
-double fw_lbfgs_largest_gradient(const fw_lbfgs *l) {
-  return l->largest;
-}
-
-size_t fw_lbfgs_evaluations(const fw_lbfgs *l) {
-  return l->evaluations;
 }

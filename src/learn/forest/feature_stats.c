@@ -149,11 +149,11 @@ value_set *fw_feature_stats_set(const fw_feature_stats *s, size_t number) {
 /* A set begins with the second value; until then the least is the only one. */
 static furrow_status make_set(fw_feature_stats *s, const seen *feature, furrow_error *err) {
   const size_t number = feature->number - 1, before = s->set_capacity;
-  furrow_status status = FW_GROW(&s->sets, &s->set_capacity, number + 1, err);
+  FW_TRY(FW_GROW(&s->sets, &s->set_capacity, number + 1, err));
   for (size_t i = before; i < s->set_capacity; i++) s->sets[i] = NULL;
-  if (status == FURROW_OK) status = fw_alloc_zero((void **)&s->sets[number], 1, sizeof(value_set), err);
-  if (status == FURROW_OK) s->sets[number]->value[s->sets[number]->count++] = feature->least;
-  return status;
+  FW_TRY(FW_ALLOC_ZERO(&s->sets[number], 1, err));
+  s->sets[number]->value[s->sets[number]->count++] = feature->least;
+  return FURROW_OK;
 }
 
 static size_t place_in(const value_set *set, float value) {

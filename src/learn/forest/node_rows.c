@@ -34,13 +34,12 @@ typedef struct fw_row_chunk {
 
 furrow_status fw_node_rows_init(fw_node_rows *rows, const fw_binned *binned, fw_spin_pool *pool, furrow_error *err) {
   *rows = (fw_node_rows){.binned = binned, .pool = pool};
-  furrow_status status = FW_ALLOC(&rows->all, binned->rows, err);
-  for (size_t i = 0; status == FURROW_OK && i < 2; i++) status = FW_ALLOC(&rows->order[i], binned->rows, err);
-  if (status == FURROW_OK && binned->column_row)
-    status = FW_ALLOC_ZERO(&rows->bits, SETS * fw_bit_words(binned->rows), err);
-  for (size_t i = 0; status == FURROW_OK && i < binned->rows; i++) rows->all[i] = (uint32_t)i;
+  FW_TRY(FW_ALLOC(&rows->all, binned->rows, err));
+  for (size_t i = 0; i < 2; i++) FW_TRY(FW_ALLOC(&rows->order[i], binned->rows, err));
+  if (binned->column_row) FW_TRY(FW_ALLOC_ZERO(&rows->bits, SETS * fw_bit_words(binned->rows), err));
+  for (size_t i = 0; i < binned->rows; i++) rows->all[i] = (uint32_t)i;
   rows->row = rows->all;
-  return status;
+  return FURROW_OK;
 }
 
 void fw_node_rows_clear(fw_node_rows *rows) {

@@ -148,7 +148,7 @@ static furrow_status convert(fw_convex_fit *c, const fw_fit *f, furrow_error *er
   if (f->linear_scaling.count == 0) return FURROW_OK;
   FW_TRY(fw_alloc((void **)&c->in_net_units, size, sizeof *c->in_net_units, err));
   double *x = c->in_net_units;
-  memcpy(x, fw_lbfgs_x(c->solver), size * sizeof *x);
+  memcpy(x, c->solver->x, size * sizeof *x);
   for (size_t i = 0; i < features; i++) {
     double mean;
     const double factor = factor_of(&f->linear_scaling, keys[i], &mean), of_net = factor_of(&f->scaling, keys[i], NULL);
@@ -172,7 +172,7 @@ furrow_status fw_convex_fit_solve(fw_convex_fit *convex, const fw_fit *f, furrow
 fw_linear_model fw_convex_model(const fw_convex_fit *convex) {
   fw_linear_model model = {.outputs = convex->outputs};
   model.keys = fw_linear_problem_keys(convex->problem, &model.features);
-  model.weights = convex->in_net_units ? convex->in_net_units : fw_lbfgs_x(convex->solver);
+  model.weights = convex->in_net_units ? convex->in_net_units : convex->solver->x;
   return model;
 }
 
@@ -206,7 +206,7 @@ static furrow_status train_iterations(fw_fit *f, fw_epoch *epoch, furrow_error *
   f->trainer->steps.count++;
   epoch->shown.learning_rate = 1;
   fw_tally_clear(f->tally, FW_EXACT_TRAIN_ROWS);
-  FW_TRY(fw_convex_fit_tally(f->convex, fw_lbfgs_x(f->convex->solver), f, err));
+  FW_TRY(fw_convex_fit_tally(f->convex, f->convex->solver->x, f, err));
   fw_tally_metrics(f->tally, &epoch->train);
   epoch->shown.seconds = fw_fit_seconds() - start;
   return f->valid ? fw_convex_put(f->convex, f->trainer->parameters, err) : FURROW_OK;

@@ -143,7 +143,7 @@ static furrow_status solve(fw_factor_fit *p, double l2, int iterations, double l
     if (status == FURROW_OK && told)
       status = fw_fit_progress(told, p->rows->count * ((uint64_t)i + 1) / (uint64_t)iterations, err);
   }
-  if (status == FURROW_OK) memcpy(p->x, fw_lbfgs_x(solver), p->size * sizeof *p->x);
+  if (status == FURROW_OK) memcpy(p->x, solver->x, p->size * sizeof *p->x);
   fw_lbfgs_free(solver);
   return status;
 }

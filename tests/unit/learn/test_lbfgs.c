@@ -84,8 +84,8 @@ static size_t run(fw_lbfgs *l, size_t most, fw_lbfgs_state *state) {
   *state = FW_LBFGS_GOING;
   for (; i < most && *state == FW_LBFGS_GOING; i++) {
     assert_int_equal(fw_lbfgs_step(l, state, NULL), FURROW_OK);
-    assert_true(fw_lbfgs_value(l) <= before + 1e-12 * fabs(before));
-    before = fw_lbfgs_value(l);
+    assert_true(l->value <= before + 1e-12 * fabs(before));
+    before = l->value;
   }
   return i;
 }
@@ -101,14 +101,14 @@ static void finds_the_end_of_a_valley(void **unused) {
   fw_lbfgs *l = create(n, start, &(fw_lbfgs_params){.function = valley, .user = &n, .tolerance = 1e-8});
   run(l, 500, &state);
   assert_int_equal(state, FW_LBFGS_CONVERGED);
-  assert_true(fw_lbfgs_largest_gradient(l) <= 1e-8);
-  for (size_t i = 0; i < n; i++) assert_true(fabs(fw_lbfgs_x(l)[i] - 1) < 1e-7);
-  assert_true(fw_lbfgs_evaluations(l) < 250);
+  assert_true(l->largest <= 1e-8);
+  for (size_t i = 0; i < n; i++) assert_true(fabs(l->x[i] - 1) < 1e-7);
+  assert_true(l->evaluations < 250);
   /* once it has converged nothing moves */
-  const size_t calls = fw_lbfgs_evaluations(l);
+  const size_t calls = l->evaluations;
   assert_int_equal(fw_lbfgs_step(l, &state, NULL), FURROW_OK);
   assert_int_equal(state, FW_LBFGS_CONVERGED);
-  assert_int_equal(fw_lbfgs_evaluations(l), calls);
+  assert_int_equal(l->evaluations, calls);
   fw_lbfgs_free(l);
 }
 
@@ -122,7 +122,7 @@ static void a_diagonal_mends_bad_scales(void **unused) {
       create(n, start, &(fw_lbfgs_params){.function = bowl, .user = &n, .tolerance = 1e-6, .diagonal = diagonal});
   assert_true(run(with, 100, &state) <= 3);
   assert_int_equal(state, FW_LBFGS_CONVERGED);
-  for (size_t i = 0; i < n; i++) assert_true(fabs(fw_lbfgs_x(with)[i] - (double)(i % 7)) < 1e-6);
+  for (size_t i = 0; i < n; i++) assert_true(fabs(with->x[i] - (double)(i % 7)) < 1e-6);
   fw_lbfgs *without = create(n, start, &(fw_lbfgs_params){.function = bowl, .user = &n, .tolerance = 1e-6});
   assert_true(run(without, 30, &state) == 30);
   fw_lbfgs_free(with);
@@ -138,14 +138,14 @@ static void threads_change_no_byte(void **unused) {
   for (size_t i = 0; i < n; i++) start[i] = sin((double)i);
   fw_lbfgs *alone = create(n, start, &(fw_lbfgs_params){.function = bowl, .user = &n, .tolerance = 1e-9});
   run(alone, 25, &state);
-  memcpy(first, fw_lbfgs_x(alone), sizeof first);
+  memcpy(first, alone->x, sizeof first);
   assert_true(memcmp(first, start, sizeof first) != 0);
   for (size_t t = 0; t < 3; t++) {
     fw_spin_pool *pool = NULL;
     assert_int_equal(fw_spin_pool_create(&pool, threads[t], NULL), FURROW_OK);
     fw_lbfgs *l = create(n, start, &(fw_lbfgs_params){.function = bowl, .user = &n, .tolerance = 1e-9, .pool = pool});
     run(l, 25, &state);
-    assert_memory_equal(fw_lbfgs_x(l), first, sizeof first);
+    assert_memory_equal(l->x, first, sizeof first);
     fw_lbfgs_free(l);
     fw_spin_pool_free(pool);
   }
@@ -159,14 +159,14 @@ static void values_that_are_not_finite_make_steps_shorter(void **unused) {
   fw_lbfgs *l = create(1, &start, &(fw_lbfgs_params){.function = barrier, .tolerance = 1e-9, .diagonal = &diagonal});
   run(l, 100, &state);
   assert_int_equal(state, FW_LBFGS_CONVERGED);
-  assert_true(fabs(fw_lbfgs_x(l)[0] - 1) < 1e-8);
+  assert_true(fabs(l->x[0] - 1) < 1e-8);
   fw_lbfgs_free(l);
   start = 3;
   l = create(1, &start,
              &(fw_lbfgs_params){.function = barrier, .tolerance = 1e-9, .diagonal = &diagonal}); /* towards 3 - 667 */
   run(l, 100, &state);
   assert_int_equal(state, FW_LBFGS_CONVERGED);
-  assert_true(fabs(fw_lbfgs_x(l)[0] - 1) < 1e-8);
+  assert_true(fabs(l->x[0] - 1) < 1e-8);
   fw_lbfgs_free(l);
 }
 
@@ -186,7 +186,7 @@ static void without_descent_it_is_stuck(void **unused) {
   fw_lbfgs *l = create(1, &start, &(fw_lbfgs_params){.function = liar, .tolerance = 1e-9});
   run(l, 10, &state);
   assert_int_equal(state, FW_LBFGS_STUCK);
-  assert_true(fw_lbfgs_x(l)[0] == 0);
+  assert_true(l->x[0] == 0);
   fw_lbfgs_free(l);
 }
 
@@ -197,7 +197,7 @@ static void a_failure_leaves_x_where_it_was(void **unused) {
   fw_lbfgs_state state;
   fw_lbfgs *l = create(1, &start, &(fw_lbfgs_params){.function = refuses, .user = &calls, .tolerance = 1e-9});
   assert_int_equal(fw_lbfgs_step(l, &state, NULL), FURROW_E_IO);
-  assert_true(fw_lbfgs_x(l)[0] == 5);
+  assert_true(l->x[0] == 5);
   fw_lbfgs_free(l);
 }
 
@@ -210,7 +210,7 @@ static void small_gains_end_it(void **unused) {
   fw_lbfgs *l = create(n, start, &(fw_lbfgs_params){.function = valley, .user = &n, .value_tolerance = 0.5});
   run(l, 500, &state);
   assert_int_equal(state, FW_LBFGS_CONVERGED);
-  assert_true(fw_lbfgs_largest_gradient(l) > 1e-3);
+  assert_true(l->largest > 1e-3);
   fw_lbfgs_free(l);
 }
 

@@ -96,7 +96,7 @@ static double value_at(fw_linear_problem *p, const double *x, double *gradient) 
 
 /* The biases are the last parameters. */
 static const double *bias_of(const fw_lbfgs *s, const fw_linear_problem *p, size_t outputs) {
-  return fw_lbfgs_x(s) + fw_linear_problem_size(p) - outputs;
+  return s->x + fw_linear_problem_size(p) - outputs;
 }
 
 /* Iterates until there is nothing left to do; the state it ended with. */
@@ -245,10 +245,10 @@ static void solutions_are_optimal(void **unused) {
       if (kind & 1) assert_true(size > 1 << 14); /* summed by feature */
       fw_lbfgs *s = solve(p, &(fw_linear_solver_params){.tolerance = 1e-5}, &state);
       assert_int_equal(state, FW_LBFGS_CONVERGED);
-      const double value = value_at(p, fw_lbfgs_x(s), gradient);
-      assert_true(value == fw_lbfgs_value(s));
+      const double value = value_at(p, s->x, gradient);
+      assert_true(value == s->value);
       for (size_t k = 0; k < size; k++) assert_true(fabs(gradient[k]) < 1e-4);
-      assert_true(fw_lbfgs_evaluations(s) < 200);
+      assert_true(s->evaluations < 200);
       free(gradient);
       fw_lbfgs_free(s);
       fw_linear_problem_free(p);
@@ -274,11 +274,11 @@ static void a_small_ridge_is_exact(void **unused) {
   fw_lbfgs *s = solve(p, &(fw_linear_solver_params){.tolerance = 1e-12}, &state);
   assert_int_not_equal(state, FW_LBFGS_GOING);
   /* 3w0 + w1 + 2b = 5, w0 + 3w1 + 2b = 6, 2w0 + 2w1 + 3b = 7 */
-  assert_true(fabs(fw_lbfgs_x(s)[0] - 0.375) < 1e-9);
-  assert_true(fabs(fw_lbfgs_x(s)[1] - 0.875) < 1e-9);
+  assert_true(fabs(s->x[0] - 0.375) < 1e-9);
+  assert_true(fabs(s->x[1] - 0.875) < 1e-9);
   assert_true(fabs(bias_of(s, p, 1)[0] - 1.5) < 1e-9);
   double scores[3];
-  fw_linear_problem_scores(p, fw_lbfgs_x(s), scores);
+  fw_linear_problem_scores(p, s->x, scores);
   assert_true(fabs(scores[2] - 2.75) < 1e-9);
   fw_lbfgs_free(s);
   fw_linear_problem_free(p);
@@ -292,11 +292,11 @@ static void warm_starts_need_fewer_passes(void **unused) {
   fw_linear_problem *p = create(&params);
   fw_lbfgs_state state;
   fw_lbfgs *cold = solve(p, NULL, &state);
-  const fw_linear_solver_params warm_params = {.w = fw_lbfgs_x(cold), .bias = bias_of(cold, p, 1)};
+  const fw_linear_solver_params warm_params = {.w = cold->x, .bias = bias_of(cold, p, 1)};
   fw_lbfgs *warm = solve(p, &warm_params, &state);
   assert_int_equal(state, FW_LBFGS_CONVERGED);
-  assert_int_equal(fw_lbfgs_evaluations(warm), 1);
-  assert_memory_equal(fw_lbfgs_x(warm), fw_lbfgs_x(cold), fw_linear_problem_size(p) * sizeof(double));
+  assert_int_equal(warm->evaluations, 1);
+  assert_memory_equal(warm->x, cold->x, fw_linear_problem_size(p) * sizeof(double));
   fw_lbfgs_free(cold);
   fw_lbfgs_free(warm);
   fw_linear_problem_free(p);
@@ -315,7 +315,7 @@ static void missing_classes_end_finite(void **unused) {
     fw_lbfgs_state state;
     fw_lbfgs *s = solve(p, NULL, &state);
     assert_int_equal(state, FW_LBFGS_CONVERGED);
-    for (size_t i = 0; i < fw_linear_problem_size(p); i++) assert_true(fabs(fw_lbfgs_x(s)[i]) < 50);
+    for (size_t i = 0; i < fw_linear_problem_size(p); i++) assert_true(fabs(s->x[i]) < 50);
     if (c == 1) assert_true(bias_of(s, p, cases[c].outputs)[3] < bias_of(s, p, cases[c].outputs)[0] - 5);
     if (c == 0) assert_true(bias_of(s, p, 1)[0] > 5);
     fw_lbfgs_free(s);
@@ -376,7 +376,7 @@ static void threads_change_no_byte(void **unused) {
         assert_int_equal(fw_spin_pool_create(&params.pool, threads[t], NULL), FURROW_OK);
         fw_linear_problem *p = create(&params);
         fw_lbfgs *s = solve(p, &from, &state);
-        assert_memory_equal(fw_lbfgs_x(s), fw_lbfgs_x(first), size * sizeof(double));
+        assert_memory_equal(s->x, first->x, size * sizeof(double));
         fw_lbfgs_free(s);
         fw_linear_problem_free(p);
         fw_spin_pool_free(params.pool);

@@ -116,8 +116,8 @@ static void solve(one_rank *t, fw_linear_problem *p) {
   if (t->status == FURROW_OK) {
     const double *label, *weight;
     t->x = get(t->size, sizeof *t->x);
-    memcpy(t->x, fw_lbfgs_x(s), t->size * sizeof *t->x);
-    t->value = fw_lbfgs_value(s);
+    memcpy(t->x, s->x, t->size * sizeof *t->x);
+    t->value = s->value;
     t->rows = fw_linear_problem_rows(p, &label, &weight);
     t->scores = get(t->rows * t->c->outputs, sizeof *t->scores);
     fw_linear_problem_scores(p, t->x, t->scores);
